@@ -56,25 +56,15 @@ static int answer_send_continue(int listener_fd, uint64_t id, bool permitted)
 	return -EPERM;
 }
 
-static bool answer_may_continue(const struct syscall_row *row, enum continue_reason reason)
+static bool answer_may_continue(enum row_basis basis, enum continue_reason reason)
 {
-	switch (row->basis) {
-	case BASIS_REGS:
-		return true;
-	case BASIS_EXEC:
-		return reason == CONTINUE_VERIFIED;
-	case BASIS_NETNS:
-	case BASIS_MOUNTNS:
-		return reason == CONTINUE_BOUNDED;
-	case BASIS_MEMORY:
-	default:
-		return false;
-	}
+	return basis == BASIS_REGS || (basis == BASIS_EXEC && reason == CONTINUE_VERIFIED) ||
+	       ((basis == BASIS_NETNS || basis == BASIS_MOUNTNS) && reason == CONTINUE_BOUNDED);
 }
 
 int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason)
 {
-	return answer_send_continue(listener_fd, id, row && answer_may_continue(row, reason));
+	return answer_send_continue(listener_fd, id, row && answer_may_continue(row->basis, reason));
 }
 
 int answer_pass(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row)
@@ -98,15 +88,16 @@ bool answer_is_awaited(const struct answer *answer)
 	return ioctl(answer->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &answer->id) == 0;
 }
 
-void answer_end(const struct answer *answer, int64_t result)
+uint64_t answer_end(const struct answer *answer, int64_t result)
 {
 	int listener_fd = answer->sandbox->listener_fd;
-	/* Read before the response: the target thread may then run at once, in place of this one. */
-	uint64_t took_ns = io_now_ns() - answer->start_ns;
+	uint64_t ended_ns = io_now_ns();
 
 	if (result < 0)
 		(void)answer_error(listener_fd, answer->id, (int)result);
 	else
 		(void)answer_value(listener_fd, answer->id, result);
-	audit_end(answer->sandbox->audit, answer->slot, result == ANSWER_RESTART ? -EINTR : result, took_ns);
+	audit_end(answer->sandbox->audit, answer->slot, result == ANSWER_RESTART ? -EINTR : result,
+		  ended_ns - answer->start_ns);
+	return ended_ns;
 }

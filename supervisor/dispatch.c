@@ -106,18 +106,15 @@ static void dispatch_judge(struct call *call)
 static void dispatch_count(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
+	const char *reason = call->decision.reason;
+	bool denied = call->decision.verdict == VERDICT_DENY;
 	size_t rows;
 	const struct syscall_row *first = table_rows(&rows);
 
 	dispatch->judged++;
-	if (call->decision.verdict == VERDICT_DENY) {
-		const char *reason = call->decision.reason;
-
-		dispatch->denied++;
-		dispatch->expected += reason && strcmp(reason, DENIAL_EXPECTED) == 0;
-	} else {
-		dispatch->allowed++;
-	}
+	dispatch->denied += denied;
+	dispatch->allowed += !denied;
+	dispatch->expected += denied && reason && strcmp(reason, DENIAL_EXPECTED) == 0;
 	if (call->row >= first && call->row < first + rows)
 		dispatch->by_row[call->row - first]++;
 	redirects_note(&dispatch->redirects, call);
@@ -143,19 +140,6 @@ static bool dispatch_find_task(struct call *call)
 	return true;
 }
 
-/*
- * OUTCOME_FETCH: the target thread is to send us a descriptor, then its call is restarted and judged again. False: the
- * call fails instead.
- */
-static bool dispatch_fetch(struct dispatch *dispatch)
-{
-	int r = trace_start(dispatch->tracer, dispatch->call);
-
-	if (r < 0)
-		call_fail(dispatch->call, r);
-	return r == 0;
-}
-
 /* Closes the fetched descriptor, unless the handler has taken it. */
 static void dispatch_close_fetched(struct call *call)
 {
@@ -170,18 +154,10 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 {
 	struct sandbox *sandbox = dispatch->sandbox;
 
-	switch (row->hook) {
-	case HOOK_SIGRETURN:
-		interrupted_return(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
-		return true;
-	case HOOK_GET_AFFINITY:
-	case HOOK_SET_AFFINITY:
-		return cpu_received(dispatch->cpu, row, notification);
-	case HOOK_RECORD_LOCK: /* dispatch_admits_lock */
-	case HOOK_NONE:
-	default:
-		return false;
-	}
+	if (row->hook != HOOK_SIGRETURN)
+		return cpu_received(dispatch->cpu, row, notification); /* false if the hook is not one of its own */
+	interrupted_return(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
+	return true;
 }
 
 /* HOOK_RECORD_LOCK: true when there is room for the lock. Other commands, and locks beyond the limit, are judged. */
@@ -195,15 +171,14 @@ static bool dispatch_admits_lock(struct sandbox *sandbox, const struct syscall_r
 static void dispatch_finish(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct call *call = dispatch->call;
-	struct outcome prepared = call->outcome;
 
 	dispatch_count(dispatch);
-	if (prepared.kind == OUTCOME_BLOCKING)
+	if (call->outcome.kind == OUTCOME_BLOCKING)
 		interrupted_waits(&dispatch->interrupted, notification);
-	if (prepared.kind != OUTCOME_GONE && call_commit(call) < 0)
-		outcome_release(&prepared); /* call->outcome is an error by now */
+	if (call->outcome.kind != OUTCOME_GONE)
+		(void)call_commit(call); /* on failure the outcome is an error */
 	cpu_responding(dispatch->cpu, call);
-	(void)outcome_perform(dispatch); /* when it responds does not matter here */
+	outcome_perform(dispatch);
 }
 
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
@@ -244,7 +219,13 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	if (row && call->decision.verdict != VERDICT_DENY)
 		dispatch_judge(call);
 	dispatch_close_fetched(call);
-	if (call->outcome.kind == OUTCOME_FETCH && dispatch_fetch(dispatch))
-		return;
+	if (call->outcome.kind == OUTCOME_FETCH) {
+		/* The target thread is to send us a descriptor, then its call is restarted and judged again. */
+		int r = trace_start(dispatch->tracer, call);
+
+		if (r == 0)
+			return;
+		call_fail(call, r);
+	}
 	dispatch_finish(dispatch, notification);
 }
