@@ -132,33 +132,26 @@ static void report_set_changes(json_t *object, struct changes *changes, const st
 	(void)json_object_set_new(object, "changes_unlisted", json_integer((json_int_t)changes_unlisted(changes)));
 }
 
-static void report_set_network(json_t *object, const struct network_report *network)
+static json_t *report_list(json_t *list)
 {
-	(void)json_object_set_new(object, "network", network->list ? json_incref(network->list) : json_array());
-	(void)json_object_set_new(object, "network_unlisted", json_integer((json_int_t)network->unlisted));
-	(void)json_object_set_new(object, "network_budgets",
-				  network->budgets ? json_incref(network->budgets) : json_array());
-	(void)json_object_set_new(object, "network_denied", json_integer((json_int_t)network->denied));
-	(void)json_object_set_new(object, "network_advice",
-				  network->advice ? json_incref(network->advice) : json_array());
+	return list ? json_incref(list) : json_array();
 }
 
 json_t *report_json(const struct supervise_report *report, const struct view *view)
 {
-	json_t *object = json_object();
+	const struct network_report *network = &report->network;
 	uint64_t unlisted = 0;
+	json_t *denials = report->denials ? report_denials(report->denials, &unlisted) : json_array();
+	json_t *object = json_pack(
+		"{s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o}", "wait_status", report->wait_status,
+		"usage", report_usage(report), "limits", limits_json(report->limit), "calls", report_calls(report),
+		"denials", denials, "denials_unlisted", (json_int_t)unlisted, "redirects",
+		report_redirects(&report->redirects), "network", report_list(network->list), "network_unlisted",
+		(json_int_t)network->unlisted, "network_budgets", report_list(network->budgets), "network_denied",
+		(json_int_t)network->denied, "network_advice", report_list(network->advice));
 
-	(void)json_object_set_new(object, "wait_status", json_integer(report->wait_status));
-	(void)json_object_set_new(object, "usage", report_usage(report));
-	(void)json_object_set_new(object, "limits", limits_json(report->limit));
 	if (report->ended_by != LIMIT_MAX)
 		(void)json_object_set_new(object, "ended_by", json_string(limit_name(report->ended_by)));
-	(void)json_object_set_new(object, "calls", report_calls(report));
-	(void)json_object_set_new(object, "denials",
-				  report->denials ? report_denials(report->denials, &unlisted) : json_array());
-	(void)json_object_set_new(object, "denials_unlisted", json_integer((json_int_t)unlisted));
-	(void)json_object_set_new(object, "redirects", report_redirects(&report->redirects));
-	report_set_network(object, &report->network);
 	report_set_changes(object, report->changes, view);
 	return object;
 }

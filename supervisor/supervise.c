@@ -225,7 +225,8 @@ static void supervise_finish(struct supervisor *supervisor)
 	if (supervisor->limits)
 		memcpy(report->limit, limits_meters(supervisor->limits), sizeof(report->limit));
 	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */
-	network_report(&supervisor->network, &report->network);
+	if (supervisor->network.client)
+		egress_client_report(supervisor->network.client, &report->network);
 	network_done(&supervisor->network, &supervisor->sandbox);
 	view_set_run(supervisor->options->view, 0);
 	if (ending_is_tidy)

@@ -24,14 +24,12 @@ int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control
 
 	if (!client)
 		return -ENOMEM;
-	client->summary = summary_create();
 	client->usage = usage_create(sandbox->policy);
-	if (!client->summary || !client->usage) {
-		summary_free(client->summary);
-		usage_free(client->usage);
+	if (!client->usage) {
 		free(client);
 		return -ENOMEM;
 	}
+	summary_init(&client->summary);
 	client->sandbox = sandbox;
 	client->pool = pool;
 	egress_line_init(&client->line, steal_fd(&owned));
@@ -63,8 +61,8 @@ void egress_client_free(struct egress_client *client)
 		return;
 	connects_fail(client, -ECONNABORTED);
 	client_give_up(client, "run_ended");
-	summary_free(client->summary);
-	usage_free(client->usage);
+	summary_done(&client->summary);
+	free(client->usage);
 	free(client);
 }
 
@@ -284,25 +282,22 @@ void egress_client_refused(void *context, const char *host, unsigned port, const
 	struct egress_client *client = context;
 	const struct summary_item item = {.host = host, .port = port, .rule = rule, .reason = reason, .count = 1};
 
-	summary_add(client->summary, &item);
+	summary_add(&client->summary, &item);
 }
 
-uint64_t egress_client_denied(const struct egress_client *client)
+void egress_client_report(const struct egress_client *client, struct network_report *ret_report)
 {
-	return client->denied;
+	*ret_report = (struct network_report){.list = json_incref(client->summary.list),
+					      .advice = json_incref(client->summary.advice),
+					      .budgets = usage_json(client->usage),
+					      .unlisted = client->summary.unlisted,
+					      .denied = client->denied};
 }
 
-json_t *egress_client_network(const struct egress_client *client, uint64_t *ret_unlisted)
+void network_report_done(struct network_report *report)
 {
-	return summary_json(client->summary, ret_unlisted);
-}
-
-json_t *egress_client_budgets(const struct egress_client *client)
-{
-	return usage_json(client->usage);
-}
-
-json_t *egress_client_advice(const struct egress_client *client)
-{
-	return summary_advice(client->summary);
+	json_decref(report->list);
+	json_decref(report->advice);
+	json_decref(report->budgets);
+	*report = (struct network_report){0};
 }

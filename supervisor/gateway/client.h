@@ -47,16 +47,19 @@ bool egress_client_alive(const void *client);
 /* For inet.h: lists a refusal that egress knows nothing of. */
 void egress_client_refused(void *client, const char *host, unsigned port, const char *rule, const char *reason);
 
-/* Requests, connections and names that egress refused. Refused connect(2) calls count as calls instead. */
-uint64_t egress_client_denied(const struct egress_client *client);
-
-/*
- * The result's "network": [{host, port, method, path, status, bytes_up, bytes_down, decision, rule, reason, count}],
- * at most 1,000; equal entries are one with a count, and *ret_unlisted counts the rest. "network_budgets": the use of
- * each rule's budget. "network_advice": [{host, reason, advice}]. Owned by the caller; NULL: no memory.
- */
-json_t *egress_client_network(const struct egress_client *client, uint64_t *ret_unlisted);
-json_t *egress_client_budgets(const struct egress_client *client);
-json_t *egress_client_advice(const struct egress_client *client);
+/* The network in the result and in the report. Zeroed: no network. */
+struct network_report {
+	/*
+	 * [{host, port, method, path, status, bytes_up, bytes_down, decision, rule, reason, count}], at most 1,000;
+	 * equal entries are one with a count. Owned, as the next two.
+	 */
+	json_t *list;
+	json_t *advice;    /* [{host, reason, advice}] */
+	json_t *budgets;   /* the use of each rule's budget */
+	uint64_t unlisted; /* how many are not in the list */
+	uint64_t denied; /* requests, connections and names that egress refused; refused connect(2) calls are calls */
+};
+void egress_client_report(const struct egress_client *client, struct network_report *ret_report);
+void network_report_done(struct network_report *report);
 
 #endif

@@ -83,35 +83,28 @@ void connections_remove(struct connections *connections, struct connection *conn
 	free(conn);
 }
 
-static void request_free(struct request *request)
-{
-	free(request->host);
-	free(request->method);
-	free(request->path);
-	free(request->rule);
-	free(request);
-}
-
 static int request_add(struct connections *connections, struct connection *conn, const struct control_record *record,
 		       struct request **ret_request)
 {
 	struct request *request;
+	struct summary_item *item;
 
 	if (connections->requests >= REQUESTS_MAX)
 		return -EAGAIN;
 	request = calloc(1, sizeof(*request));
 	if (!request)
 		return -ENOMEM;
-	request->host = strdup(record->host);
-	request->method = strdup(record->method);
-	request->path = strdup(record->path);
-	request->rule = strdup(record->rule);
-	if (!request->host || !request->method || !request->path || !request->rule) {
-		request_free(request);
+	if (asprintf(&request->texts, "%s%c%s%c%s%c%s", record->host, '\0', record->method, '\0', record->path, '\0',
+		     record->rule) < 0) {
+		free(request);
 		return -ENOMEM;
 	}
+	item = &request->item;
+	*item = (struct summary_item){.host = request->texts, .port = record->port, .allow = true, .count = 1};
+	item->method = item->host + strlen(item->host) + 1;
+	item->path = item->method + strlen(item->method) + 1;
+	item->rule = item->path + strlen(item->path) + 1;
 	request->id = record->id;
-	request->port = record->port;
 	request->conn = conn;
 	request->next = connections->request_bucket[bucket_of(request->id)];
 	connections->request_bucket[bucket_of(request->id)] = request;
@@ -142,7 +135,8 @@ static void request_remove(struct connections *connections, struct request *requ
 		at = &(*at)->next_of_conn;
 	*at = request->next_of_conn;
 	connections->requests--;
-	request_free(request);
+	free(request->texts);
+	free(request);
 }
 
 /* ---- what may happen to a connection, and when ---- */
@@ -325,7 +319,7 @@ static void record_list(struct egress_client *client, const struct control_recor
 		.allow = !record_is_denied(record), .bytes_up = record->bytes_up, .bytes_down = record->bytes_down,
 		.count = record->count ? record->count : 1};
 
-	summary_add(client->summary, &item);
+	summary_add(&client->summary, &item);
 }
 
 /* "GET https://api.test:443/x", "api.test:443", "api.test". */
@@ -402,14 +396,14 @@ static uint64_t record_took_ns(const struct control_record *record)
 
 static void request_end(struct egress_client *client, struct request *request, const struct control_done *done)
 {
-	const struct summary_item item = {
-		.host = request->host, .method = request->method, .path = request->path, .rule = request->rule,
-		.reason = done->result < 0 ? "no_response" : "granted", .port = request->port,
-		.status = done->result > 0 ? (unsigned)done->result : 0, .allow = true,
-		.bytes_up = done->bytes_up, .bytes_down = done->bytes_down, .count = 1};
+	struct summary_item item = request->item;
 
+	item.reason = done->result < 0 ? "no_response" : "granted";
+	item.status = done->result > 0 ? (unsigned)done->result : 0;
+	item.bytes_up = done->bytes_up;
+	item.bytes_down = done->bytes_down;
 	audit_end(client->sandbox->audit, request->slot, done->result, done->duration_us * NS_PER_US);
-	summary_add(client->summary, &item);
+	summary_add(&client->summary, &item);
 	request_remove(&client->connections, request);
 }
 
@@ -515,7 +509,7 @@ static int record_take(struct egress_client *client, struct connection *conn, co
 static void record_advise(struct egress_client *client, const struct control_record *record)
 {
 	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
-		summary_advise(client->summary, record->host, "client_rejected_ca");
+		summary_advise(&client->summary, record->host, "client_rejected_ca");
 }
 
 int connections_record(struct egress_client *client, const struct control_record *record)

@@ -61,22 +61,3 @@ void network_done(struct network *network, struct sandbox *sandbox)
 	pool_free(network->pool);
 	*network = (struct network){0};
 }
-
-void network_report(const struct network *network, struct network_report *ret_report)
-{
-	*ret_report = (struct network_report){0};
-	if (!network->client)
-		return;
-	ret_report->list = egress_client_network(network->client, &ret_report->unlisted);
-	ret_report->advice = egress_client_advice(network->client);
-	ret_report->budgets = egress_client_budgets(network->client);
-	ret_report->denied = egress_client_denied(network->client);
-}
-
-void network_report_done(struct network_report *report)
-{
-	json_decref(report->list);
-	json_decref(report->advice);
-	json_decref(report->budgets);
-	*report = (struct network_report){0};
-}

@@ -2,9 +2,6 @@
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_NETWORK_H
 #define CALLGATE_SUPERVISOR_GATEWAY_NETWORK_H
 
-#include <jansson.h>
-#include <stdint.h>
-
 #include "supervisor/gateway/client.h"
 #include "supervisor/gateway/start.h"
 #include "syscalls/call/call.h"
@@ -21,13 +18,5 @@ int network_create(struct network *network, struct sandbox *sandbox, struct egre
 /* Watches the control socket for its present interest, with data.ptr = mark. 0 or -errno. */
 int network_watch(struct network *network, int epoll_fd, void *mark);
 void network_done(struct network *network, struct sandbox *sandbox);
-
-/* For the report, which owns it. Zeroed: no network. */
-struct network_report {
-	json_t *list, *advice, *budgets;
-	uint64_t unlisted, denied;
-};
-void network_report(const struct network *network, struct network_report *ret_report);
-void network_report_done(struct network_report *report);
 
 #endif

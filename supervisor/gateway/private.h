@@ -38,6 +38,42 @@ int egress_line_flush(struct egress_line *line);
 /* The next message; -EAGAIN: none now; other -errno: egress is dead, or the message is not permitted (control.h). */
 int egress_line_receive(struct egress_line *line, struct control_message *ret_message);
 
+/* ---- summary.c: the result's lists ---- */
+
+#define SUMMARY_MAX 1000
+#define ADVICE_MAX 100
+
+struct summary {
+	json_t *list;   /* the entries, as in the result. Owned, as the next two */
+	json_t *index;  /* the same entries, by their JSON text without bytes and count */
+	json_t *advice; /* for clients that did not accept the run's certificate authority */
+	uint64_t unlisted;
+};
+
+struct summary_item { /* texts borrow; NULL or "": null */
+	const char *host, *method, *path, *rule, *reason;
+	unsigned port, status; /* 0: null */
+	bool allow;
+	uint64_t bytes_up, bytes_down, count;
+};
+
+/* Without memory all is counted as unlisted. */
+void summary_init(struct summary *summary);
+void summary_done(struct summary *summary);
+/* Adds to an entry that is equal but for bytes and count, or makes one. */
+void summary_add(struct summary *summary, const struct summary_item *item);
+void summary_advise(struct summary *summary, const char *host, const char *reason);
+
+/* The use of rules' budgets. A rule is identified by its label. Released with free(3). */
+struct usage;
+struct usage *usage_create(const struct policy *policy);
+void usage_open(struct usage *usage, const char *label);
+void usage_request(struct usage *usage, const char *label);
+void usage_close(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
+/* A refusal: marks the budget that caused it, if one did. */
+void usage_hit(struct usage *usage, const char *label, const struct control_record *record);
+json_t *usage_json(const struct usage *usage);
+
 /* ---- connections.c ---- */
 
 #define CONNS_MAX 2048    /* announced and not closed; above the limit of egress (CONN_MAX) */
@@ -49,8 +85,8 @@ struct request {
 	struct audit_slot slot;
 	struct connection *conn;
 	struct request *next, *next_of_conn;
-	char *host, *method, *path, *rule;
-	unsigned port;
+	char *texts;              /* of item. Owned */
+	struct summary_item item; /* what is known of it before its outcome */
 };
 
 /* Its process is known from the call that announced it. Egress only names its id. */
@@ -106,39 +142,6 @@ int connections_done(struct egress_client *client, const struct control_done *do
 /* Writes the close record that egress has not sent. */
 void connection_close(struct egress_client *client, struct connection *conn, const char *cause);
 
-/* ---- summary.c: the result's lists ---- */
-
-#define SUMMARY_MAX 1000
-#define ADVICE_MAX 100
-
-struct summary;
-struct summary_item { /* texts borrow; NULL or "": null */
-	const char *host, *method, *path, *rule, *reason;
-	unsigned port, status; /* 0: null */
-	bool allow;
-	uint64_t bytes_up, bytes_down, count;
-};
-
-struct summary *summary_create(void);
-void summary_free(struct summary *summary);
-/* Adds to an entry that is equal but for bytes and count, or makes one. Without memory: counted as unlisted. */
-void summary_add(struct summary *summary, const struct summary_item *item);
-json_t *summary_json(const struct summary *summary, uint64_t *ret_unlisted);
-/* Notes a client that did not accept the run's certificate authority. */
-void summary_advise(struct summary *summary, const char *host, const char *reason);
-json_t *summary_advice(const struct summary *summary);
-
-/* The use of rules' budgets. A rule is identified by its label. */
-struct usage;
-struct usage *usage_create(const struct policy *policy);
-void usage_free(struct usage *usage);
-void usage_open(struct usage *usage, const char *label);
-void usage_request(struct usage *usage, const char *label);
-void usage_close(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
-/* A refusal: marks the budget that caused it, if one did. */
-void usage_hit(struct usage *usage, const char *label, const struct control_record *record);
-json_t *usage_json(const struct usage *usage);
-
 /* ---- connects.c: connect(2) calls that wait for an upstream ---- */
 
 struct pending_connect;
@@ -169,7 +172,7 @@ struct egress_client {
 	struct egress_line line;
 	struct connections connections;
 	struct connects connects;
-	struct summary *summary;
+	struct summary summary;
 	struct usage *usage;
 	uint64_t last_record; /* its id */
 	uint64_t denied;

@@ -524,7 +524,7 @@ START_TEST(test_flood)
 		ck_assert_uint_eq(ack.ack.id, first + i);
 	}
 	ck_assert(egress_client_alive(rig.client));
-	ck_assert_uint_eq(egress_client_denied(rig.client), sent);
+	ck_assert_uint_eq(rig.client->denied, sent);
 }
 END_TEST
 
@@ -584,14 +584,14 @@ START_TEST(test_result)
 	client_rig_start(&rig, connects);
 	make_requests((client_rig_open(&rig, announced()), 1));
 	ck_assert_int_eq(client_rig_outcome(&rig), 0);
-	list = egress_client_network(rig.client, &unlisted);
+	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), 3); /* and none for the connection itself */
 	ck_assert_int_eq(json_integer_value(json_object_get(entry(list, 0, "/a", "allow", 200, 3), "bytes_down")), 30);
 	(void)entry(list, 1, "/b", "deny", 403, 1);
 	(void)entry(list, 2, "/unanswered", "allow", 0, 1);
 	json_decref(list);
-	ck_assert_uint_eq(unlisted, 0);
-	ck_assert_uint_eq(egress_client_denied(rig.client), 1);
+	ck_assert_uint_eq(rig.client->summary.unlisted, 0);
+	ck_assert_uint_eq(rig.client->denied, 1);
 	denial = denials_list(rig.sandbox.denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 1);
 	ck_assert_str_eq(denial->target, "POST api.test:443/b");
@@ -610,7 +610,7 @@ END_TEST
 START_TEST(test_failure_is_no_denial)
 {
 	struct control_message message;
-	uint64_t unlisted, conn;
+	uint64_t conn;
 	json_t *list;
 
 	client_rig_start(&rig, connects);
@@ -623,8 +623,8 @@ START_TEST(test_failure_is_no_denial)
 	answer(conn, -ETIMEDOUT);
 	client_rig_close(&rig, conn);
 	ck_assert_int_eq(client_rig_outcome(&rig), ETIMEDOUT);
-	ck_assert_uint_eq(egress_client_denied(rig.client), 0);
-	list = egress_client_network(rig.client, &unlisted);
+	ck_assert_uint_eq(rig.client->denied, 0);
+	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	json_decref(list);
 	ck_assert_str_eq(text_of("open", "verdict"), "allow");
@@ -637,7 +637,7 @@ START_TEST(test_refused_open)
 {
 	struct control_message message;
 	json_t *list;
-	uint64_t unlisted, conn;
+	uint64_t conn;
 
 	client_rig_start(&rig, connects);
 	conn = announced();
@@ -647,11 +647,11 @@ START_TEST(test_refused_open)
 		(void)snprintf(message.record.reason, sizeof(message.record.reason), "client_rejected_ca");
 		client_rig_send(&rig, &message);
 	}
-	ck_assert_uint_eq(egress_client_denied(rig.client), 1);
-	list = egress_client_network(rig.client, &unlisted);
+	ck_assert_uint_eq(rig.client->denied, 1);
+	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	json_decref(list);
-	list = egress_client_advice(rig.client);
+	list = json_incref(rig.client->summary.advice);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	ck_assert_str_eq(json_string_value(json_object_get(json_array_get(list, 0), "host")), CLIENT_RIG_HOST);
 	json_decref(list);
@@ -680,7 +680,7 @@ START_TEST(test_budget)
 	(void)snprintf(message.record.reason, sizeof(message.record.reason), _i ? "cap_bytes" : "");
 	client_rig_send(&rig, &message);
 	ck_assert(egress_client_alive(rig.client));
-	list = egress_client_budgets(rig.client);
+	list = usage_json(rig.client->usage);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	meter = json_object_get(json_array_get(list, 0), "bytes_down");
 	ck_assert_int_eq(json_integer_value(json_object_get(meter, "limit")), 1024);
@@ -690,14 +690,13 @@ START_TEST(test_budget)
 	ck_assert_int_eq(json_integer_value(json_object_get(meter, "used")), 0);
 	ck_assert_ptr_null(json_object_get(json_array_get(list, 0), "bytes_up"));
 	json_decref(list);
-	ck_assert_uint_eq(egress_client_denied(rig.client), (unsigned)_i);
+	ck_assert_uint_eq(rig.client->denied, (unsigned)_i);
 }
 END_TEST
 
 /* As many different ones as there are names: the list is bounded, the rest is counted. */
 START_TEST(test_many)
 {
-	uint64_t unlisted;
 	json_t *list;
 
 	for (int i = 0; i < SUMMARY_MAX + 500; i++) {
@@ -706,9 +705,9 @@ START_TEST(test_many)
 		(void)snprintf(host, sizeof(host), "n%d.test", i);
 		egress_client_refused(rig.client, host, 443, NULL, "no_rule");
 	}
-	list = egress_client_network(rig.client, &unlisted);
+	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), SUMMARY_MAX);
-	ck_assert_uint_eq(unlisted, 500);
+	ck_assert_uint_eq(rig.client->summary.unlisted, 500);
 	json_decref(list);
 }
 END_TEST
