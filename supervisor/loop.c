@@ -103,7 +103,7 @@ static void loop_on_signal(struct supervisor *supervisor)
 
 static void loop_on_control(struct supervisor *supervisor)
 {
-	unsigned end = supervise_read_control(supervisor->options->control_fd);
+	unsigned end = supervise_read_control(supervisor->options->process->control_fd);
 
 	if (end == SIGTSTP || end == SIGCONT) {
 		/* The program leads its process group, and while it is not reaped the number is not reused. */
@@ -259,10 +259,8 @@ static int loop_tick(struct supervisor *supervisor)
 
 static void loop_share_counters(const struct supervisor *supervisor)
 {
-	struct run_counters *counters = supervisor->options->counters;
+	struct run_counters *counters = supervisor->options->process->counters;
 
-	if (!counters)
-		return;
 	counters->judged = supervisor->dispatch.judged;
 	counters->denied = supervisor->dispatch.denied;
 	if (supervisor->sandbox.disk)

@@ -12,9 +12,13 @@
 #include "base/io.h"
 #include "policy/paths/below.h"
 #include "supervisor/process-private.h"
-#include "supervisor/status.h"
 
 #include "base/banned.h"
+
+static int process_fail_log(struct process *process, const char *path, int error)
+{
+	return process_fail(process, "audit_failed", "cannot write the log %s: %s", path, strerror(error));
+}
 
 /* Refuses a log that the program could write, by a grant of its directory or of its own name. */
 static int process_check_audit(struct process *process, const char *path)
@@ -26,23 +30,21 @@ static int process_check_audit(struct process *process, const char *path)
 	int len, whole;
 
 	if (!copy)
-		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the log's path");
+		return process_fail(process, "out_of_memory", "no memory for the log's path");
 	if (slash)
 		slash[slash == copy ? 1 : 0] = '\0';
 	/* The user of --user may be unable to resolve the path of a log that the keeper has made already. */
 	real = process->options->audit_fd >= 0 && slash ? strdup(copy) : realpath(slash ? copy : ".", NULL);
 	if (!real)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
-				    strerror(errno));
+		return process_fail_log(process, path, errno);
 	len = view_name(process->view, real, strlen(real), virt, PATH_MAX);
 	if (len < 0)
 		return 0;
 	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
 	if (whole >= (int)sizeof(virt))
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
-				    strerror(ENAMETOOLONG));
+		return process_fail_log(process, path, ENAMETOOLONG);
 	if ((policy_rights(policy, virt, (size_t)len) | policy_rights(policy, virt, (size_t)whole)) & POLICY_WRITE)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed",
+		return process_fail(process, "audit_failed",
 				    "the log %s could be written by the program, as %s; choose a place outside", path,
 				    virt);
 	return 0;
@@ -78,12 +80,10 @@ int process_find_audit(struct process *process)
 	copy = slash ? strndup(options->audit_path, (size_t)(slash - options->audit_path) + 1) : strdup("./");
 	process->audit_dirfd = copy ? io_open_plain(copy, O_PATH | O_DIRECTORY) : -ENOMEM;
 	if (process->audit_dirfd < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
-				    options->audit_path, strerror(-process->audit_dirfd));
+		return process_fail_log(process, options->audit_path, -process->audit_dirfd);
 	if (asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
 		     slash ? slash + 1 : options->audit_path) < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
-				    options->audit_path, strerror(errno));
+		return process_fail_log(process, options->audit_path, errno);
 	return 0;
 }
 
@@ -107,11 +107,10 @@ static int process_make_audit(struct process *process)
 	else
 		error = audit_open(process->audit_name, &header, &process->audit);
 	if (error == -EEXIST)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed",
-				    "the log %s exists; remove it or name another file", options->audit_path);
+		return process_fail(process, "audit_failed", "the log %s exists; remove it or name another file",
+				    options->audit_path);
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
-				    options->audit_path ? options->audit_path : "in memory", strerror(-error));
+		return process_fail_log(process, options->audit_path ? options->audit_path : "in memory", -error);
 	return 0;
 }
 
@@ -171,7 +170,7 @@ void process_close_audit(struct process *process)
 	int error;
 
 	if (audit_error(process->audit) < 0) {
-		(void)process_fail(process, RUN_EXIT_ERROR, "audit_failed",
+		(void)process_fail(process, "audit_failed",
 				   "the log could not be written (%s): calls that could not be recorded were refused",
 				   strerror(-audit_error(process->audit)));
 		exit_code = json_object_get(process->result, "exit_code");
@@ -189,7 +188,7 @@ void process_close_audit(struct process *process)
 	error = audit_close(process->audit, &trailer);
 	process->audit = NULL;
 	if (error < 0)
-		(void)process_fail(process, RUN_EXIT_ERROR, "audit_failed", "the log could not be completed: %s",
+		(void)process_fail(process, "audit_failed", "the log could not be completed: %s",
 				   strerror(-error));
 	(void)json_object_set_new(process->result, "records", json_integer((json_int_t)records));
 }

@@ -10,8 +10,6 @@
 
 #include "confine/landlock.h"
 #include "supervisor/environment.h"
-#include "supervisor/lookup.h"
-#include "supervisor/status.h"
 #include "syscalls/call/descriptor.h"
 
 #include "base/banned.h"
@@ -34,7 +32,7 @@ int process_await_scratch(struct process *process)
 
 	if (error < 0)
 		return process_fail(
-			process, RUN_EXIT_ERROR, "scratch_failed",
+			process, "scratch_failed",
 			"cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
 			process->options->scratch.base, strerror(-error));
 	return 0;
@@ -48,7 +46,7 @@ int process_await_digest(struct process *process)
 		error = process_hear_keeper(process);
 	(void)close(process->options->keeper_ready_fd);
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the policy's digest");
+		return process_fail(process, "out_of_memory", "no memory for the policy's digest");
 	return 0;
 }
 
@@ -68,11 +66,11 @@ int process_build_view(struct process *process)
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 
 	if (ret < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "view_failed", "%s",
+		return process_fail(process, "view_failed", "%s",
 				    error.text[0] ? error.text : "cannot build the program's view of the file system");
 	ret = options->tty ? view_set_terminal(process->view, options->stdio_fd[0]) : 0;
 	if (ret < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "view_failed", "cannot show the program its terminal: %s",
+		return process_fail(process, "view_failed", "cannot show the program its terminal: %s",
 				    strerror(-ret));
 	return 0;
 }
@@ -87,7 +85,7 @@ static int process_copy_argv(struct process *process)
 		count++;
 	process->argv = calloc(count + 1, sizeof(*process->argv));
 	if (!process->argv)
-		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the arguments");
+		return process_fail(process, "out_of_memory", "no memory for the arguments");
 	memcpy(process->argv, options->argv, count * sizeof(*process->argv));
 	if (options->preferred && strcmp(process->program, options->preferred) == 0)
 		process->argv[0] = process->program;
@@ -105,7 +103,7 @@ int process_find_program(struct process *process)
 
 	process->found = lookup_program(&lookup, process->program);
 	if (process->found == LOOKUP_MISSING)
-		return process_fail(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found%s%s", options->argv[0],
+		return process_fail_with(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found%s%s", options->argv[0],
 				    strchr(options->argv[0], '/') ? "" : " in PATH ",
 				    strchr(options->argv[0], '/') ? ""
 				    : lookup.path_env             ? lookup.path_env
@@ -131,7 +129,7 @@ int process_build_landlock(struct process *process)
 	}
 	process->landlock_fd = landlock_build(process->view, abi, &places);
 	if (process->landlock_fd < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "landlock_failed",
+		return process_fail(process, "landlock_failed",
 				    "cannot build the program's Landlock domain: %s", strerror(-process->landlock_fd));
 	layers_set(layers, LAYER_LANDLOCK, true,
 		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s", abi, places,
@@ -156,7 +154,7 @@ int process_build_guest(struct process *process)
 		error = egress_guest_names(options->egress, &process->guest, own || descriptor_direct());
 	}
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "network_failed", "cannot %s: %s", step, strerror(-error));
+		return process_fail(process, "network_failed", "cannot %s: %s", step, strerror(-error));
 	return 0;
 }
 
@@ -181,7 +179,6 @@ int process_hand_guest(struct process *process)
 	if (egress->active)
 		process_describe_network(process);
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "egress_failed", "the egress process does not run: %s",
-				    strerror(-error));
+		return process_fail(process, "egress_failed", "the egress process does not run: %s", strerror(-error));
 	return 0;
 }

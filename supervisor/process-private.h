@@ -8,6 +8,8 @@
 
 #include "supervisor/lookup.h"
 #include "supervisor/process.h"
+#include "supervisor/status.h"
+#include "supervisor/supervise.h"
 
 /* Everything that the process builds. process.c releases it. */
 struct process {
@@ -31,11 +33,10 @@ struct process {
 
 /* ---- process-result.c ---- */
 
-/* Puts an error into the result. Returns -1. */
-__attribute__((format(printf, 4, 5))) int process_fail(struct process *process, int exit_code, const char *code,
-						       const char *format, ...);
-/* Puts an error into the result and keeps what else is in it. */
-void process_set_error(struct process *process, int exit_code, const char *code, const char *message);
+/* Puts an error into the result and keeps what else is in it. Returns -1. */
+__attribute__((format(printf, 4, 5))) int process_fail_with(struct process *process, enum run_exit exit_code,
+							    const char *code, const char *format, ...);
+#define process_fail(process, ...) process_fail_with(process, RUN_EXIT_ERROR, __VA_ARGS__)
 /* Writes the result to report_fd and tells the keeper. Returns the exit status of the process. */
 int process_send_result(const struct process *process);
 

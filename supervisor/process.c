@@ -14,8 +14,6 @@
 #include "confine/filter.h"
 #include "confine/privs.h"
 #include "supervisor/environment.h"
-#include "supervisor/status.h"
-#include "supervisor/supervise.h"
 
 #include "base/banned.h"
 
@@ -65,7 +63,7 @@ static int process_give_up_privileges(struct process *process)
 
 	process_leave_terminal();
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "setup_failed", "cannot read the open files limit: %s",
+		return process_fail(process, "setup_failed", "cannot read the open files limit: %s",
 				    strerror(errno));
 	process->open_files = limit;
 	limit.rlim_cur = limit.rlim_max; /* each blocked open takes a descriptor of ours */
@@ -80,7 +78,7 @@ static int process_give_up_privileges(struct process *process)
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		error = -errno;
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "setup_failed",
+		return process_fail(process, "setup_failed",
 				    "the supervisor cannot give up its privileges: %s", strerror(-error));
 	layers_set(process->options->layers, LAYER_NO_NEW_PRIVS, true,
 		   "set-user-ID and file capabilities have no effect");
@@ -90,7 +88,7 @@ static int process_give_up_privileges(struct process *process)
 				    : "calls that name paths, processes or sockets are performed by the supervisor");
 	process->envp = environment_build(process->options->policy, process->options->egress);
 	if (!process->envp)
-		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the environment");
+		return process_fail(process, "out_of_memory", "no memory for the environment");
 	environment_scrub();
 	return 0;
 }
@@ -103,7 +101,7 @@ static int process_check_layers(struct process *process)
 
 	if (missing == LAYER_MAX)
 		return 0;
-	return process_fail(process, RUN_EXIT_ERROR, "layer_missing",
+	return process_fail(process, "layer_missing",
 			    "the layer %s is required and not active: %s; callgate doctor tells how to get it",
 			    layer_name(missing), layers->layer[missing].why);
 }

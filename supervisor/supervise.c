@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/ending.h"
 #include "confine/cgroup.h"
+#include "confine/landlock.h"
 #include "confine/selffilter.h"
 #include "supervisor/blocking.h"
 #include "supervisor/cpu/cpu.h"
@@ -39,7 +40,7 @@ static void supervise_kill_most(const struct supervisor *supervisor)
 		(void)kill(-1, SIGKILL);
 	else if (!supervisor->reaped)
 		(void)kill(-supervisor->launch.pid, SIGKILL);
-	cgroup_kill(supervisor->options->cgroup);
+	cgroup_kill(supervisor->options->process->cgroup);
 }
 
 /* Kills every process of the run. Daemons are descendants too, because the supervisor is their subreaper. */
@@ -48,7 +49,7 @@ static void supervise_kill_all(struct supervisor *supervisor)
 	int status = SIGKILL;
 	pid_t pid;
 
-	cgroup_close(supervisor->options->cgroup);
+	cgroup_close(supervisor->options->process->cgroup);
 	supervise_kill_most(supervisor);
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
@@ -66,23 +67,22 @@ static void supervise_kill_all(struct supervisor *supervisor)
 /* Creates the meters, but only those that the run's limits need. */
 static int supervise_prepare_limits(struct supervisor *supervisor)
 {
-	const struct supervise_options *options = supervisor->options;
+	const struct process_options *options = supervisor->options->process;
 	const struct policy_limits *policy = policy_limits(options->policy);
-	const bool judge_memory = options->traits & RUN_MEMORY;
+	const unsigned traits = supervisor->options->traits;
 	struct sandbox *sandbox = &supervisor->sandbox;
 	struct limits_options wanted = {
-		.policy = policy, .cgroup = options->cgroup, .audit = options->audit, .notes = &sandbox->notes,
-		.inet = options->egress && options->egress->active};
+		.policy = policy, .cgroup = options->cgroup, .audit = sandbox->audit, .notes = &sandbox->notes,
+		.inet = options->egress->active};
 	int r = 0;
 
-	if (policy->disk_bytes || judge_memory)
-		r = disk_create(policy->disk_bytes, options->counters ? &options->counters->spilled_bytes : NULL,
-				&sandbox->disk);
-	if (r == 0 && options->traits & RUN_FORKS)
+	if (policy->disk_bytes || traits & RUN_MEMORY)
+		r = disk_create(policy->disk_bytes, &options->counters->spilled_bytes, &sandbox->disk);
+	if (r == 0 && traits & RUN_FORKS)
 		r = forks_create(policy->pids, getpid(), &sandbox->forks);
-	if (r == 0 && judge_memory)
+	if (r == 0 && traits & RUN_MEMORY)
 		r = memfds_create(&sandbox->memfds);
-	locks_init(&sandbox->locks, options->host_proc_fd);
+	locks_init(&sandbox->locks, options->namespaces->host_proc_fd);
 	wanted.disk = sandbox->disk;
 	wanted.forks = sandbox->forks;
 	wanted.memfds = sandbox->memfds;
@@ -97,10 +97,18 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	return r;
 }
 
+static bool supervise_bounds_signals(const struct layers *layers)
+{
+	return layers->layer[LAYER_PIDNS].active ||
+	       (layers->layer[LAYER_LANDLOCK].active && landlock_abi() >= LANDLOCK_ABI_SIGNALS);
+}
+
 /* Builds everything that the supervisor needs, while the program's child process prepares itself. */
 static int supervise_prepare(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;
+	const struct process_options *process = options->process;
+	const struct namespaces *namespaces = process->namespaces;
 	struct sandbox *sandbox = &supervisor->sandbox;
 	struct blocking *blocking = NULL;
 	struct tracer *tracer = NULL;
@@ -110,22 +118,23 @@ static int supervise_prepare(struct supervisor *supervisor)
 	supervisor->report->denials = denials_create();
 	if (!supervisor->report->changes || !supervisor->report->denials)
 		return -ENOMEM;
-	*sandbox = (struct sandbox){.policy = options->policy, .view = options->view, .audit = options->audit,
+	*sandbox = (struct sandbox){.policy = process->policy, .view = options->view, .audit = options->audit,
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
 				    .guest = &memory_of_process, .listener_fd = -1,
 				    .private_ipc = options->traits & RUN_OWN_IPC,
-				    .signals_bounded = options->signals_bounded, .uid = geteuid(), .gid = getegid()};
+				    .signals_bounded = supervise_bounds_signals(process->layers),
+				    .uid = geteuid(), .gid = getegid()};
 	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
 	if (r == 0)
-		tree_set_host(sandbox->tree, options->host_proc_fd, options->host_pidns_fd);
+		tree_set_host(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
 	if (r == 0)
-		r = sockets_create(options->scratch_fd, &sandbox->sockets);
+		r = sockets_create(process->scratch.fd, &sandbox->sockets);
 	if (r == 0)
 		r = tracer_create(sandbox, &tracer);
 	if (r == 0)
 		r = blocking_create(&blocking);
-	if (r == 0 && options->egress && options->egress->active)
-		r = network_create(&supervisor->network, sandbox, options->egress, options->guest);
+	if (r == 0 && process->egress->active)
+		r = network_create(&supervisor->network, sandbox, process->egress, options->guest);
 	view_set_run(options->view, getpid());
 	supervisor->dispatch.tracer = tracer;
 	supervisor->dispatch.blocking = blocking;
@@ -133,7 +142,7 @@ static int supervise_prepare(struct supervisor *supervisor)
 		r = dispatch_init(&supervisor->dispatch, sandbox, tracer, blocking);
 	supervisor->dispatch.egress = supervisor->network.client;
 	if (r == 0 && options->traits & RUN_PINNED)
-		r = cpu_create(sandbox->tree, cpu_open_loadavg(options->host_proc_fd), &supervisor->dispatch.cpu);
+		r = cpu_create(sandbox->tree, cpu_open_loadavg(namespaces->host_proc_fd), &supervisor->dispatch.cpu);
 	supervisor->dispatch.interrupted.traits = options->traits;
 	if (r == 0)
 		r = supervise_prepare_limits(supervisor);
@@ -143,7 +152,7 @@ static int supervise_prepare(struct supervisor *supervisor)
 		r = loop_watch_own(supervisor);
 	if (r == 0)
 		r = network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark);
-	return r < 0 ? r : loop_watch(supervisor, options->control_fd, &supervisor->control_mark);
+	return r < 0 ? r : loop_watch(supervisor, process->control_fd, &supervisor->control_mark);
 }
 
 /* Installs the supervisor's own filter. The program was forked before and does not inherit it; worker threads do. */
@@ -151,7 +160,7 @@ static int supervise_confine(const struct supervisor *supervisor)
 {
 	unsigned role = SELF_SUPERVISOR | (supervisor->network.client ? SELF_NETWORK : 0u);
 
-	return supervisor->options->self_filter ? selffilter_install(role) : 0;
+	return supervisor->options->process->layers->layer[LAYER_SELF_FILTER].active ? selffilter_install(role) : 0;
 }
 
 /* No process of the run is left: orphans become children of the supervisor. Most runs end like this. */
@@ -257,7 +266,7 @@ static int supervise_start(struct supervisor *supervisor)
 	}
 	if (error == 0) {
 		/* Now, while the program waits for the verdict on its execve. */
-		namespaces_report_ready(options->namespaces);
+		namespaces_report_ready(options->process->namespaces);
 		supervise_run(supervisor);
 		return 0;
 	}
