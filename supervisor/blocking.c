@@ -3,14 +3,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/io.h"
+#include "base/procstat.h"
 #include "supervisor/answer.h"
 #include "supervisor/blocking.h"
 #include "syscalls/file/resolve.h"
@@ -90,17 +89,11 @@ static uint64_t blocking_status_field(const char *status, const char *name, int 
 
 uint64_t blocking_signals_waiting(pid_t tid)
 {
-	char path[32], status[4096];
-	_cleanup_close_ int fd = -1;
+	char status[4096];
 	uint64_t waiting;
-	ssize_t len;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
-	if (len <= 0)
+	if (procstat_read_file(tid, "status", status, sizeof(status)) <= 0)
 		return 0; /* dead: see answer_is_awaited */
-	status[len] = '\0';
 	waiting = blocking_status_field(status, "\nSigPnd:", 16);
 	if (blocking_status_field(status, "\nTgid:", 10) == (uint64_t)tid)
 		waiting |= blocking_status_field(status, "\nShdPnd:", 16);

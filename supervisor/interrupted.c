@@ -1,12 +1,11 @@
 #include "supervisor/interrupted.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/procstat.h"
 #include "confine/filter.h"
 #include "syscalls/arch/frame.h"
 #include "syscalls/table/table.h"
@@ -43,14 +42,12 @@ static void interrupted_close_source(struct interrupted_source *source)
 static ssize_t interrupted_read_source(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
 {
 	struct interrupted_source *source = &interrupted->source[(unsigned)tid % INTERRUPTED_SOURCES];
-	char path[32];
 	ssize_t len = source->tid == tid ? pread(source->fd, text, size, 0) : -1;
 
 	if (len > 0)
 		return len;
 	interrupted_close_source(source);
-	(void)snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
-	source->fd = open(path, O_RDONLY | O_CLOEXEC);
+	source->fd = procstat_open(tid, "syscall");
 	if (source->fd < 0)
 		return -1;
 	source->tid = tid;
@@ -150,15 +147,17 @@ static struct interrupted_open *interrupted_find_open(struct interrupted *interr
 	return NULL;
 }
 
-static void interrupted_remember_open(struct interrupted *interrupted, const struct interrupted_open *open)
+static void interrupted_remember_open(struct interrupted *interrupted, pid_t tid, bool waited, int nr, uint64_t pc,
+				      const void *args)
 {
-	struct interrupted_open *place = interrupted_find_open(interrupted, open->tid);
+	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
 
-	if (!place) {
-		place = &interrupted->open[interrupted->next++ % INTERRUPTED_OPENS];
-		interrupted->opens += place->tid == 0;
+	if (!open) {
+		open = &interrupted->open[interrupted->next++ % INTERRUPTED_OPENS];
+		interrupted->opens += open->tid == 0;
 	}
-	*place = *open;
+	*open = (struct interrupted_open){.tid = tid, .waited = waited, .nr = nr, .pc = pc};
+	memcpy(open->arg, args, sizeof(open->arg));
 }
 
 static void interrupted_forget_open(struct interrupted *interrupted, struct interrupted_open *open)
@@ -190,11 +189,9 @@ bool interrupted_again(struct interrupted *interrupted, const struct seccomp_not
 void interrupted_waits(struct interrupted *interrupted, const struct seccomp_notif *notification)
 {
 	const struct seccomp_data *data = &notification->data;
-	struct interrupted_open open = {
-		.tid = (pid_t)notification->pid, .waited = true, .nr = data->nr, .pc = data->instruction_pointer};
 
-	memcpy(open.arg, data->args, sizeof(open.arg));
-	interrupted_remember_open(interrupted, &open);
+	interrupted_remember_open(interrupted, (pid_t)notification->pid, true, data->nr, data->instruction_pointer,
+				  data->args);
 }
 
 /* True when the frame's open has waited, so that its EINTR is the native one. Once. */
@@ -206,14 +203,6 @@ static bool interrupted_has_waited(struct interrupted *interrupted, pid_t tid, c
 		return false;
 	interrupted_forget_open(interrupted, open);
 	return true;
-}
-
-static void interrupted_note_restart(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
-{
-	struct interrupted_open open = {.tid = tid, .nr = frame->nr, .pc = frame->pc};
-
-	memcpy(open.arg, frame->arg, sizeof(open.arg));
-	interrupted_remember_open(interrupted, &open);
 }
 
 void interrupted_return(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
@@ -243,5 +232,5 @@ void interrupted_return(struct interrupted *interrupted, const struct memory_ops
 	}
 	interrupted->restarted++;
 	if (eintr == EINTR_OPEN)
-		interrupted_note_restart(interrupted, tid, &frame);
+		interrupted_remember_open(interrupted, tid, false, frame.nr, frame.pc, frame.arg);
 }

@@ -1,22 +1,13 @@
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/procstat.h"
 #include "supervisor/cpu/private.h"
 
 #include "base/banned.h"
 
 #define CALL_NS (5 * US) /* run-queue delay that a call causes */
-
-static int delays_open(pid_t tid)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", tid);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
 
 /* The second number is the run-queue delay. The third, how often the task ran, is 0 if the kernel does not count. */
 static bool delays_read(int fd, uint64_t *ret_ns)
@@ -38,7 +29,7 @@ static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
 	if (caller->fd >= 0 && delays_read(caller->fd, ret_ns))
 		return true;
 	cleanup_close(&caller->fd);
-	caller->fd = delays_open(caller->tid);
+	caller->fd = procstat_open(caller->tid, "schedstat");
 	return delays_read(caller->fd, ret_ns);
 }
 
@@ -50,7 +41,7 @@ static void delays_set(struct caller *caller, pid_t tid)
 
 bool delays_init(struct delays *delays)
 {
-	_cleanup_close_ int fd = delays_open(getpid());
+	_cleanup_close_ int fd = procstat_open(getpid(), "schedstat");
 	uint64_t ns;
 
 	for (unsigned i = 0; i < CALLERS_MAX; i++)

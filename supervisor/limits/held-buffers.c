@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/sockios.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -114,24 +113,17 @@ static enum kind held_read_kind(int dirfd, const char *name, uint64_t *ret_inode
 	return text[0] == 'p' ? PIPE : SOCKET;
 }
 
-/* Lines of /proc/PID/fdinfo/N: one for each watch, and a few more. */
-static uint64_t held_count_watches(pid_t pid, const char *name)
-{
-	char path[32 + NAME_MAX];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", pid, name); /* bounded by an int and a name */
-	return held_lines(path);
-}
-
 /* Unread events and watches. Where pidfd_getfd(2) is refused there are none, because adding a watch needs it too. */
 static uint64_t held_inotify_bytes(int pidfd, pid_t pid, const char *name)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, (int)strtol(name, NULL, 10), 0);
+	char leaf[32];
 	int inside = 0;
 
 	if (fd < 0 || ioctl(fd, FIONREAD, &inside) < 0)
 		return 0;
-	return (uint64_t)inside * EVENT_FACTOR + held_count_watches(pid, name) * WATCH_BYTES;
+	(void)snprintf(leaf, sizeof(leaf), "fdinfo/%.11s", name); /* a line for each watch, and a few more */
+	return (uint64_t)inside * EVENT_FACTOR + held_lines(pid, leaf) * WATCH_BYTES;
 }
 
 /* Whether the inode was counted before; remembers it. Without memory for that it counts again, on the safe side. */
@@ -179,14 +171,11 @@ static int held_open_task(pid_t pid)
 
 static void held_add_table(struct held_buffers *buffers, pid_t pid)
 {
+	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "fd");
 	_cleanup_close_ int pidfd = held_open_task(pid);
-	char path[48];
 	struct dirent *entry;
-	DIR *dir;
 	uint64_t epolls = 0, entries = 0;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid); /* bounded by an int */
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		uint64_t inode = 0;
 		const enum kind kind = held_read_kind(dirfd(dir), entry->d_name, &inode);
@@ -199,8 +188,6 @@ static void held_add_table(struct held_buffers *buffers, pid_t pid)
 		else if (kind != OTHER && !held_is_known(buffers, inode))
 			held_add_descriptor(buffers, pidfd, (int)strtol(entry->d_name, NULL, 10), kind == PIPE);
 	}
-	if (dir)
-		(void)closedir(dir);
 	/* Each epoll descriptor may watch all others. Counting them in fdinfo would take too long. */
 	buffers->bytes += epolls * entries * EPOLL_ITEM_BYTES;
 }
@@ -208,21 +195,13 @@ static void held_add_table(struct held_buffers *buffers, pid_t pid)
 /* A table of which it is unknown whether it is shared is read as well: an inode counts once. */
 void held_buffers_add(struct held_buffers *buffers, pid_t pid)
 {
-	struct dirent *entry;
-	char path[48];
-	DIR *dir;
+	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");
+	pid_t tid;
 
 	held_add_table(buffers, pid);
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (tid > 0 && tid != pid && held_table(pid, tid) != HELD_TABLE_SHARED)
+	while ((tid = held_next_thread(dir)))
+		if (tid != pid && held_table(pid, tid) != HELD_TABLE_SHARED)
 			held_add_table(buffers, tid);
-	}
-	if (dir)
-		(void)closedir(dir);
 }
 
 void held_buffers_done(struct held_buffers *buffers)

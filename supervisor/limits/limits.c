@@ -315,7 +315,7 @@ static void limits_read_files(struct limits *limits)
 
 	if (!meter->limit || limits->sample_memory || opened < limits->files_at)
 		return;
-	if (opened > 0 && held_files(limits->root_pid, &held) < 0)
+	if (opened > 0 && sample_files(limits->root_pid, &held) < 0)
 		held = opened;
 	limits->files_bytes = (held < opened ? held : opened) * HELD_DESCRIPTOR_BYTES;
 	limits_read_cgroup(limits);

@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
@@ -14,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/procmap.h"
+#include "base/procstat.h"
 #include "supervisor/trace/private.h"
 
 #include "base/banned.h"
@@ -87,12 +87,10 @@ bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct e
 {
 	_cleanup_close_ int maps_fd = -1;
 	struct arch_regs regs;
-	char path[32];
 
 	if (plan->detour || !plan->has_interp || arch_read_regs(pid, &regs) < 0)
 		return false;
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid); /* always fits */
-	maps_fd = open(path, O_RDONLY | O_CLOEXEC);
+	maps_fd = procstat_open(pid, "maps");
 	return maps_fd >= 0 && image_is_loader(maps_fd, arch_pc(&regs), &plan->interp) &&
 	       image_is_program(maps_fd, plan) &&
 	       image_is_name(guest, pid, maps_fd, arch_stack(&regs), plan->execfn);

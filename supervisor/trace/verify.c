@@ -1,6 +1,5 @@
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/procstat.h"
 #include "supervisor/trace/private.h"
 #include "syscalls/call/memory.h"
 
@@ -25,17 +25,11 @@ static int verify_read_vector(pid_t pid, struct vector *ret_vector)
 {
 	struct vector vector = {0};
 	Elf64_auxv_t auxv[AUXV_MAX];
-	_cleanup_close_ int fd = -1;
-	char path[32];
-	ssize_t got;
+	_cleanup_close_ int fd = procstat_open(pid, "auxv");
+	ssize_t got = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid); /* always fits */
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	got = read(fd, auxv, sizeof(auxv));
 	if (got <= 0)
-		return got < 0 ? -errno : -ESRCH;
+		return -ESRCH;
 	for (size_t i = 0; i < (size_t)got / sizeof(*auxv) && auxv[i].a_type != AT_NULL; i++) {
 		if (auxv[i].a_type == AT_BASE)
 			vector.base = auxv[i].a_un.a_val;
