@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/answer.h"
 #include "supervisor/dispatch.h"
@@ -15,26 +16,21 @@
 
 #include "base/banned.h"
 
-int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox, struct tracer *tracer, struct blocking *blocking)
+int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox)
 {
 	size_t rows;
 
 	(void)table_rows(&rows);
-	*dispatch = (struct dispatch){.sandbox = sandbox, .tracer = tracer, .blocking = blocking};
+	dispatch->sandbox = sandbox;
 	dispatch->call = calloc(1, sizeof(*dispatch->call));
 	dispatch->by_row = calloc(rows, sizeof(*dispatch->by_row));
-	if (dispatch->call && dispatch->by_row)
-		return 0;
-	dispatch_done(dispatch);
-	return -ENOMEM;
+	return dispatch->call && dispatch->by_row ? 0 : -ENOMEM;
 }
 
 void dispatch_done(struct dispatch *dispatch)
 {
-	free(dispatch->call);
-	free(dispatch->by_row);
-	dispatch->call = NULL;
-	dispatch->by_row = NULL;
+	free(steal_pointer(&dispatch->call));
+	free(steal_pointer(&dispatch->by_row));
 }
 
 /* Resets only what is read before it is written: the texts make the struct too large to clear for every call. */

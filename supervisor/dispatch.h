@@ -18,10 +18,10 @@
 
 struct dispatch {
 	struct sandbox *sandbox;
-	struct tracer *tracer;
+	struct tracer *tracer;        /* set by the caller, as the next three */
 	struct blocking *blocking;
-	struct egress_client *egress; /* set by the caller; NULL: no network */
-	struct cpu *cpu;              /* set by the caller; NULL: CPU placement is off */
+	struct egress_client *egress; /* NULL: no network */
+	struct cpu *cpu;              /* NULL: CPU placement is off */
 	uint64_t ended_ns;            /* io_now_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	uint64_t judged, allowed, denied;
@@ -31,8 +31,8 @@ struct dispatch {
 	struct redirects redirects;
 };
 
-/* Borrows its arguments. 0, or -ENOMEM with nothing to release. */
-int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox, struct tracer *tracer, struct blocking *blocking);
+/* For a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_done releases in both cases. */
+int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox);
 void dispatch_done(struct dispatch *dispatch);
 
 /*

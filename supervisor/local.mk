@@ -14,7 +14,6 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/environment.c \
 	supervisor/environment.h \
 	supervisor/gateway/address.c \
-	supervisor/gateway/address.h \
 	supervisor/gateway/client.c \
 	supervisor/gateway/client.h \
 	supervisor/gateway/connections.c \
@@ -25,20 +24,16 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/line.c \
 	supervisor/gateway/lockdown.c \
 	supervisor/gateway/lockdown.h \
-	supervisor/gateway/network.c \
-	supervisor/gateway/network.h \
 	supervisor/gateway/private.h \
 	supervisor/gateway/provide-java.c \
 	supervisor/gateway/provide.c \
 	supervisor/gateway/provide.h \
 	supervisor/gateway/routes.c \
-	supervisor/gateway/routes.h \
 	supervisor/gateway/side.c \
 	supervisor/gateway/start.c \
 	supervisor/gateway/start.h \
 	supervisor/gateway/summary.c \
 	supervisor/gateway/truststore.c \
-	supervisor/gateway/truststore.h \
 	supervisor/interrupted.c \
 	supervisor/interrupted.h \
 	supervisor/launch.c \

@@ -124,7 +124,7 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 	else if (event->data.ptr == &supervisor->limits_mark)
 		limits_event(supervisor->limits);
 	else if (event->data.ptr == &supervisor->network_mark)
-		egress_client_exchange(supervisor->network.client);
+		egress_client_exchange(supervisor->dispatch.egress);
 	else if (event->data.ptr == &supervisor->timer_mark)
 		supervisor->timer_ns = NEVER;
 }
@@ -246,10 +246,11 @@ static int loop_shorter(int one, int other)
 /* Handles what is due but for limits. Milliseconds until the next time; -1: nothing is waiting. */
 static int loop_tick(struct supervisor *supervisor)
 {
-	int wait_ms = supervisor->network.client ? egress_client_tick(supervisor->network.client) : -1;
+	struct egress_client *egress = supervisor->dispatch.egress;
+	int wait_ms = egress ? egress_client_tick(egress) : -1;
 
 	/* Without an epoll watch, egress' socket is polled at each tick. */
-	if (network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark) < 0)
+	if (egress && egress_client_watch(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
 		wait_ms = loop_shorter(wait_ms, BLOCKING_TICK_MS);
 	if (inet_tick(supervisor->sandbox.inet, supervisor->now_ns))
 		wait_ms = loop_shorter(wait_ms, INET_TICK_MS);

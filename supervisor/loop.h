@@ -13,7 +13,6 @@ struct supervisor {
 	struct supervise_report *report;
 	struct sandbox sandbox;
 	struct dispatch dispatch;
-	struct network network;
 	struct watchdog *watchdog;
 	struct limits *limits;
 	struct launch launch;

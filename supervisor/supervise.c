@@ -23,6 +23,7 @@
 #include "syscalls/account/disk.h"
 #include "syscalls/account/forks.h"
 #include "syscalls/account/memfds.h"
+#include "syscalls/net/inet.h"
 #include "syscalls/net/unix-sockets.h"
 
 #include "base/banned.h"
@@ -110,8 +111,7 @@ static int supervise_prepare(struct supervisor *supervisor)
 	const struct process_options *process = options->process;
 	const struct namespaces *namespaces = process->namespaces;
 	struct sandbox *sandbox = &supervisor->sandbox;
-	struct blocking *blocking = NULL;
-	struct tracer *tracer = NULL;
+	struct dispatch *dispatch = &supervisor->dispatch;
 	int r;
 
 	supervisor->report->changes = changes_create();
@@ -130,35 +130,32 @@ static int supervise_prepare(struct supervisor *supervisor)
 	if (r == 0)
 		r = sockets_create(process->scratch.fd, &sandbox->sockets);
 	if (r == 0)
-		r = tracer_create(sandbox, &tracer);
+		r = dispatch_init(dispatch, sandbox);
 	if (r == 0)
-		r = blocking_create(&blocking);
+		r = tracer_create(sandbox, &dispatch->tracer);
+	if (r == 0)
+		r = blocking_create(&dispatch->blocking);
 	if (r == 0 && process->egress->active)
-		r = network_create(&supervisor->network, sandbox, process->egress, options->guest);
+		r = egress_client_start(sandbox, process->egress, options->guest, &dispatch->egress);
 	view_set_run(options->view, getpid());
-	supervisor->dispatch.tracer = tracer;
-	supervisor->dispatch.blocking = blocking;
-	if (r == 0)
-		r = dispatch_init(&supervisor->dispatch, sandbox, tracer, blocking);
-	supervisor->dispatch.egress = supervisor->network.client;
 	if (r == 0 && options->traits & RUN_PINNED)
-		r = cpu_create(sandbox->tree, cpu_open_loadavg(namespaces->host_proc_fd), &supervisor->dispatch.cpu);
-	supervisor->dispatch.interrupted.traits = options->traits;
+		r = cpu_create(sandbox->tree, cpu_open_loadavg(namespaces->host_proc_fd), &dispatch->cpu);
+	dispatch->interrupted.traits = options->traits;
 	if (r == 0)
 		r = supervise_prepare_limits(supervisor);
 	if (r == 0)
 		r = watchdog_create(&supervisor->watchdog);
 	if (r == 0)
 		r = loop_watch_own(supervisor);
-	if (r == 0)
-		r = network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark);
+	if (r == 0 && dispatch->egress)
+		r = egress_client_watch(dispatch->egress, supervisor->epoll_fd, &supervisor->network_mark);
 	return r < 0 ? r : loop_watch(supervisor, process->control_fd, &supervisor->control_mark);
 }
 
 /* Installs the supervisor's own filter. The program was forked before and does not inherit it; worker threads do. */
 static int supervise_confine(const struct supervisor *supervisor)
 {
-	unsigned role = SELF_SUPERVISOR | (supervisor->network.client ? SELF_NETWORK : 0u);
+	unsigned role = SELF_SUPERVISOR | (supervisor->dispatch.egress ? SELF_NETWORK : 0u);
 
 	return supervisor->options->process->layers->layer[LAYER_SELF_FILTER].active ? selffilter_install(role) : 0;
 }
@@ -190,8 +187,8 @@ static void supervise_run(struct supervisor *supervisor)
 		limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
 	if (!alone)
 		supervise_kill_all(supervisor);
-	if (supervisor->network.client)
-		egress_client_finish(supervisor->network.client);
+	if (supervisor->dispatch.egress)
+		egress_client_finish(supervisor->dispatch.egress);
 	limits_settle(supervisor->limits);
 	supervisor->report->start_error = *supervisor->launch.ret_error;
 	supervisor->report->start_step = (enum launch_step)*supervisor->launch.ret_step;
@@ -234,9 +231,10 @@ static void supervise_finish(struct supervisor *supervisor)
 	if (supervisor->limits)
 		memcpy(report->limit, limits_meters(supervisor->limits), sizeof(report->limit));
 	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */
-	if (supervisor->network.client)
-		egress_client_report(supervisor->network.client, &report->network);
-	network_done(&supervisor->network, &supervisor->sandbox);
+	if (supervisor->dispatch.egress)
+		egress_client_report(supervisor->dispatch.egress, &report->network);
+	inet_free(supervisor->sandbox.inet);
+	egress_client_free(supervisor->dispatch.egress);
 	view_set_run(supervisor->options->view, 0);
 	if (ending_is_tidy)
 		supervise_free(supervisor);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-#include "supervisor/gateway/network.h"
+#include "supervisor/gateway/client.h"
 #include "supervisor/launch.h"
 #include "supervisor/limits/limits.h"
 #include "supervisor/process.h"

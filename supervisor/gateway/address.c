@@ -1,4 +1,4 @@
-#include "supervisor/gateway/address.h"
+#include "supervisor/gateway/provide.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

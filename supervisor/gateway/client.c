@@ -19,22 +19,41 @@
 
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client)
 {
-	_cleanup_close_ int owned = control_fd;
 	struct egress_client *client = calloc(1, sizeof(*client));
+	struct usage *usage = usage_create(sandbox->policy);
 
-	if (!client)
-		return -ENOMEM;
-	client->usage = usage_create(sandbox->policy);
-	if (!client->usage) {
+	if (!client || !usage) {
+		cleanup_close(&control_fd);
+		pool_free(pool);
 		free(client);
+		free(usage);
 		return -ENOMEM;
 	}
+	*client = (struct egress_client){.sandbox = sandbox, .pool = pool, .usage = usage};
 	summary_init(&client->summary);
-	client->sandbox = sandbox;
-	client->pool = pool;
-	egress_line_init(&client->line, steal_fd(&owned));
+	egress_line_init(&client->line, control_fd);
 	*ret_client = client;
 	return 0;
+}
+
+int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_guest *guest,
+			struct egress_client **ret_client)
+{
+	struct inet_options options = {.policy = sandbox->policy, .own_netns = guest->own_netns,
+				       .loopback = guest->loopback, .listener_port = guest->listener_port,
+				       .dns_port = guest->dns_port, .sink_port = guest->sink_port,
+				       .catch_up = egress_client_exchange, .udp = egress_client_udp,
+				       .alive = egress_client_alive, .refused = egress_client_refused};
+	struct pool *pool = NULL;
+	int r = pool_create(sandbox->policy, &pool);
+
+	if (r == 0)
+		r = egress_client_create(sandbox, pool, steal_fd(&side->control_fd), ret_client);
+	if (r < 0)
+		return r;
+	options.pool = pool;
+	options.egress = *ret_client;
+	return inet_create(&options, &sandbox->inet);
 }
 
 /* Writes the close records that egress has not sent. */
@@ -62,13 +81,9 @@ void egress_client_free(struct egress_client *client)
 	connects_fail(client, -ECONNABORTED);
 	client_give_up(client, "run_ended");
 	summary_done(&client->summary);
+	pool_free(client->pool);
 	free(client->usage);
 	free(client);
-}
-
-int egress_client_fd(const struct egress_client *client)
-{
-	return client->line.fd;
 }
 
 bool egress_client_alive(const void *client)
@@ -79,6 +94,19 @@ bool egress_client_alive(const void *client)
 unsigned egress_client_interest(const struct egress_client *client)
 {
 	return (client->line.count < LINE_QUEUE_MAX ? EPOLLIN : 0u) | (client->line.count > 0 ? EPOLLOUT : 0u);
+}
+
+int egress_client_watch(struct egress_client *client, int epoll_fd, void *mark)
+{
+	struct epoll_event event = {.events = egress_client_interest(client), .data.ptr = mark};
+	int r;
+
+	/* A closed socket has left the epoll. */
+	if (client->line.fd < 0 || event.events == client->interest)
+		return 0;
+	r = epoll_ctl(epoll_fd, client->interest ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, client->line.fd, &event);
+	client->interest = event.events;
+	return r < 0 ? -errno : 0;
 }
 
 /* ---- messages of egress ---- */

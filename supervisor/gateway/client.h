@@ -21,15 +21,21 @@ struct pool;
 /* Waiting connects at a time; more get EAGAIN. */
 #define EGRESS_PENDING_MAX 1024
 
-/* Takes control_fd, also on failure, and borrows the rest. 0 or -errno. */
+/*
+ * Makes the client and sandbox->inet. Takes side's control_fd. 0, or -errno, perhaps with a client. Release with
+ * inet_free and then egress_client_free.
+ */
+int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_guest *guest,
+			struct egress_client **ret_client);
+/* Only the client. Takes pool and control_fd, also on failure. 0 or -ENOMEM. */
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client);
 /* Connects that still wait get ECONNABORTED. */
 void egress_client_free(struct egress_client *client);
 
-/* The control socket; -1: it was closed after an error. */
-int egress_client_fd(const struct egress_client *client);
 /* EPOLLIN and, while messages are queued, EPOLLOUT. May change at each event or tick. */
 unsigned egress_client_interest(const struct egress_client *client);
+/* Watches the control socket for its present interest, with data.ptr = mark. 0 or -errno. */
+int egress_client_watch(struct egress_client *client, int epoll_fd, void *mark);
 /* Sends and reads messages without waiting. inet.h calls it too, to learn names that egress has just given out. */
 void egress_client_exchange(void *client);
 /* Ends connects that timed out or were interrupted. Milliseconds until the next call is due; -1: none. */

@@ -7,9 +7,7 @@
 
 #include "base/cleanup.h"
 #include "egress/control.h"
-#include "supervisor/gateway/address.h"
 #include "supervisor/gateway/provide.h"
-#include "supervisor/gateway/routes.h"
 #include "supervisor/gateway/start.h"
 #include "syscalls/net/inet-fence.h"
 

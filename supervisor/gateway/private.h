@@ -166,8 +166,9 @@ int connects_tick(struct egress_client *client);
 /* ---- client.c ---- */
 
 struct egress_client {
-	struct sandbox *sandbox; /* borrowed, as the next */
-	struct pool *pool;
+	struct sandbox *sandbox; /* borrowed */
+	struct pool *pool;       /* owned */
+	unsigned interest;       /* events registered with epoll; 0: none */
 	bool ending;
 	struct egress_line line;
 	struct connections connections;

@@ -129,14 +129,14 @@ static int program_run_egress(void)
 	struct egress_options options = {.control_fd = HELPER_FD, .lock_down = lockdown_lock, .lock_ctx = &lockdown};
 	int bytes_fd, error, status;
 
-	if (helper_greet() < 0 || handover_receive(HELPER_FD, &handover, &bytes_fd) < 0)
+	if (helper_greet() < 0 || handover_receive(HELPER_FD, &handover, sizeof(handover), &bytes_fd) < 0)
 		return EXIT_FAILURE;
 	error = program_settle(&handover, bytes_fd, &options.resolver_fd, &lockdown);
 	if (error < 0)
 		reply = (struct handover_reply){.error = error, .step = "lock the network's processes"};
 	else
 		error = program_receive(&handover, bytes_fd, &policy, &options, &reply);
-	if (handover_reply(HELPER_FD, &reply) < 0 || error < 0)
+	if (handover_send(HELPER_FD, &reply, sizeof(reply), -1) < 0 || error < 0)
 		return EXIT_FAILURE;
 	status = egress_main(&options);
 	policy_free(policy);
@@ -157,29 +157,18 @@ static void program_put_account(const struct passwd *account, struct account_rep
 	memcpy(reply->home, account->pw_dir, strlen(account->pw_dir) + 1);
 }
 
-static void program_find_group(const char *name, struct account_reply *reply)
-{
-	const struct group *group = getgrnam(name);
-
-	reply->found = group != NULL;
-	reply->gid = group ? group->gr_gid : 0;
-}
-
 static void program_find(const struct account_query *query, struct account_reply *reply)
 {
-	switch (query->kind) {
-	case ACCOUNT_UID:
+	const struct group *group = query->kind == ACCOUNT_GROUP ? getgrnam(query->text) : NULL;
+
+	if (query->kind == ACCOUNT_UID)
 		program_put_account(getpwuid(query->id), reply);
-		break;
-	case ACCOUNT_USER:
+	else if (query->kind == ACCOUNT_USER)
 		program_put_account(getpwnam(query->text), reply);
-		break;
-	case ACCOUNT_GROUP:
-		program_find_group(query->text, reply);
-		break;
-	default:
-		break;
-	}
+	else
+		reply->found = group != NULL;
+	if (group)
+		reply->gid = group->gr_gid;
 }
 
 /* With the resolver's filter, because both use the C library's name service. */

@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "supervisor/gateway/provide.h"
-#include "supervisor/gateway/truststore.h"
 
 #include "base/banned.h"
 

@@ -1,5 +1,5 @@
 /* rtnetlink(7): local routes, one request and one answer each. */
-#include "supervisor/gateway/routes.h"
+#include "supervisor/gateway/provide.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

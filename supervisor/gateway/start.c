@@ -14,7 +14,6 @@
 #include "base/helper.h"
 #include "base/io.h"
 #include "policy/network/pack.h"
-#include "supervisor/gateway/address.h"
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/provide.h"
 
@@ -169,7 +168,7 @@ static int start_hand_over(struct baggage *baggage, const struct egress_side *si
 
 	(void)snprintf(handover.run_id, sizeof(handover.run_id), "%s", options->run_id);
 	if (error == 0)
-		error = handover_send(side->control_fd, &handover, bytes_fd);
+		error = handover_send(side->control_fd, &handover, sizeof(handover), bytes_fd);
 	if (error == 0)
 		error = secrets_send(baggage->secrets, side->control_fd);
 	secrets_forget(baggage->secrets);
@@ -208,6 +207,7 @@ static int start_await_greeting(const struct egress_side *side, struct policy_er
 /* Egress loads its libraries while the host is read. */
 static int start_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
 {
+	struct handover_reply *reply = &baggage->reply;
 	int r = start_process(side, error);
 
 	if (r == 0)
@@ -217,11 +217,13 @@ static int start_egress(struct baggage *baggage, struct egress_side *side, struc
 	if (r == 0) {
 		r = start_hand_over(baggage, side);
 		if (r == 0)
-			r = handover_await(side->control_fd, &baggage->reply);
+			r = handover_receive(side->control_fd, reply, sizeof(*reply), NULL);
+		reply->step[sizeof(reply->step) - 1] = '\0';
+		reply->pem[sizeof(reply->pem) - 1] = '\0';
 		r = r < 0 ? start_fail(error, r, "start the egress process") : 0;
 	}
-	if (r == 0 && baggage->reply.error < 0)
-		r = start_fail(error, baggage->reply.error, baggage->reply.step);
+	if (r == 0 && reply->error < 0)
+		r = start_fail(error, reply->error, reply->step);
 	return r;
 }
 

@@ -3,7 +3,7 @@
  * tag, an alias, a date, the certificate's type and its DER; then SHA-1 over the password in UTF-16, a fixed text and
  * all of the above.
  */
-#include "supervisor/gateway/truststore.h"
+#include "supervisor/gateway/provide.h"
 
 #include <errno.h>
 #include <nettle/base64.h>

@@ -16,10 +16,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/environment.h"
-#include "supervisor/gateway/address.h"
 #include "supervisor/gateway/provide.h"
-#include "supervisor/gateway/routes.h"
-#include "supervisor/gateway/truststore.h"
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 

@@ -93,7 +93,6 @@ void client_rig_teardown(struct client_rig *rig)
 	cleanup_close(&rig->outcome_fd);
 	(void)audit_close(rig->sandbox.audit, NULL);
 	denials_free(rig->sandbox.denials);
-	pool_free(rig->pool);
 	policy_free(rig->policy);
 	rig_done(&rig->policy_rig);
 	(void)unlink(rig->log);
@@ -189,7 +188,7 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 void client_rig_step(struct client_rig *rig)
 {
 	int wait = egress_client_tick(rig->client);
-	struct pollfd poller[] = {{.fd = egress_client_fd(rig->client), .events = POLLIN},
+	struct pollfd poller[] = {{.fd = rig->client->line.fd, .events = POLLIN},
 				  {.fd = rig->sandbox.listener_fd, .events = POLLIN}};
 	struct seccomp_notif notif;
 

@@ -779,7 +779,7 @@ START_TEST(test_finish)
 	player = fork();
 	ck_assert_int_ge(player, 0);
 	if (player == 0) {
-		(void)close(egress_client_fd(rig.client));
+		(void)close(rig.client->line.fd);
 		play_end(conn, _i != 0);
 		_exit(0);
 	}
