@@ -29,26 +29,13 @@ struct launch_page {
 	volatile int error;
 	volatile int step;
 	volatile int listener_fd;
-	int state; /* enum launch_page_state, a futex */
+	_Atomic int state; /* enum page_state, a futex */
 };
 
 static void launch_page_post(struct launch_page *page, enum page_state state)
 {
-	__atomic_store_n(&page->state, (int)state, __ATOMIC_SEQ_CST);
+	page->state = (int)state;
 	(void)syscall(SYS_futex, &page->state, FUTEX_WAKE, 1, NULL, NULL, 0); /* the parent may not be waiting yet */
-}
-
-static int launch_page_state(const struct launch_page *page)
-{
-	return __atomic_load_n(&page->state, __ATOMIC_SEQ_CST);
-}
-
-/* Returns when the state may have changed, or after 50 ms, so that the parent can check whether the child lives. */
-static void launch_page_wait(struct launch_page *page, int while_state)
-{
-	struct timespec timeout = {.tv_nsec = 50000000};
-
-	(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, while_state, &timeout, NULL, 0);
 }
 
 /* ---- the child: a raw clone(2) without CLONE_VM, so only async-signal-safe functions until its exec ---- */
@@ -200,14 +187,17 @@ static bool launch_has_ended(pid_t pid)
 }
 
 /* Waits until the child has its filter and its own descriptors. 0, or -errno with the child reaped. */
-static int launch_await_ready(pid_t pid, struct launch_page *page)
+static int launch_await_ready(const struct launch *launch)
 {
-	while (launch_page_state(page) == PAGE_STARTED && !launch_has_ended(pid))
-		launch_page_wait(page, PAGE_STARTED);
-	if (launch_page_state(page) == PAGE_READY)
+	/* Now and then the parent checks whether the child lives. */
+	const struct timespec timeout = {.tv_nsec = 50000000};
+	struct launch_page *page = launch->page;
+
+	while (page->state == PAGE_STARTED && !launch_has_ended(launch->pid))
+		(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, PAGE_STARTED, &timeout, NULL, 0);
+	if (page->state == PAGE_READY)
 		return 0;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	launch_abandon(launch);
 	return page->error > 0 ? -page->error : -ECHILD; /* ECHILD: it was killed from outside */
 }
 
@@ -252,7 +242,7 @@ int launch_await(const struct launch_options *options, struct launch *launch)
 	int error;
 
 	scheduling_restore(&launch->aside);
-	error = launch_await_ready(launch->pid, page);
+	error = launch_await_ready(launch);
 	launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
 	if (error < 0)
 		return error;

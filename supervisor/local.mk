@@ -78,7 +78,6 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/trace/image.c \
 	supervisor/trace/inject.c \
 	supervisor/trace/later.c \
-	supervisor/trace/map.c \
 	supervisor/trace/pathfd.c \
 	supervisor/trace/pending.c \
 	supervisor/trace/private.h \

@@ -190,9 +190,6 @@ static void supervise_run(struct supervisor *supervisor)
 	if (supervisor->dispatch.egress)
 		egress_client_finish(supervisor->dispatch.egress);
 	limits_settle(supervisor->limits);
-	supervisor->report->start_error = *supervisor->launch.ret_error;
-	supervisor->report->start_step = (enum launch_step)*supervisor->launch.ret_step;
-	launch_done(&supervisor->launch);
 }
 
 /* Not called at a normal exit: the kernel releases all this faster. */
@@ -243,35 +240,32 @@ static void supervise_finish(struct supervisor *supervisor)
 /* 0, or -errno when supervision failed. A program that could not be started is 0, with the error in the report. */
 static int supervise_start(struct supervisor *supervisor)
 {
-	const struct supervise_options *options = supervisor->options;
-	struct supervise_report *report = supervisor->report;
+	const struct launch_options *options = &supervisor->options->launch;
+	struct launch *launch = &supervisor->launch;
 	int error, r = loop_open(supervisor);
 
 	if (r < 0)
 		return r;
-	error = launch_begin(&options->launch, &supervisor->launch);
+	error = launch_begin(options, launch);
 	if (error == 0) {
 		cpu_request_short_slice();
 		r = supervise_prepare(supervisor);
 		if (r == 0)
 			r = supervise_confine(supervisor);
-		if (r < 0) {
-			launch_abandon(&supervisor->launch);
-			launch_done(&supervisor->launch);
-			return r;
-		}
-		error = launch_await(&options->launch, &supervisor->launch);
+		if (r < 0)
+			launch_abandon(launch);
+		else
+			error = launch_await(options, launch);
 	}
-	if (error == 0) {
+	if (r == 0 && error == 0) {
 		/* Now, while the program waits for the verdict on its execve. */
-		namespaces_report_ready(options->process->namespaces);
+		namespaces_report_ready(supervisor->options->process->namespaces);
 		supervise_run(supervisor);
-		return 0;
 	}
-	report->start_error = -error;
-	report->start_step = (enum launch_step)*supervisor->launch.ret_step;
-	launch_done(&supervisor->launch);
-	return 0;
+	supervisor->report->start_error = error < 0 ? -error : *launch->ret_error;
+	supervisor->report->start_step = (enum launch_step)*launch->ret_step;
+	launch_done(launch);
+	return r;
 }
 
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report)

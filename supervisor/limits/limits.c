@@ -418,18 +418,17 @@ void limits_event(struct limits *limits)
 	limits_read_cgroup(limits); /* reads the event, too */
 }
 
-enum limit_kind limits_end(struct limits *limits, int wait_status, bool alone)
-{
-	limits->alone = alone;
-	limits_measure(limits);
-	limits_read_disk(limits, NEVER);
-	limits_read_audit(limits);
-	limits_read_notes(limits, wait_status);
-	return limits_judge(limits);
-}
-
 void limits_settle(struct limits *limits)
 {
 	limits_read_disk(limits, NEVER);
 	limits_read_audit(limits);
+}
+
+enum limit_kind limits_end(struct limits *limits, int wait_status, bool alone)
+{
+	limits->alone = alone;
+	limits_measure(limits);
+	limits_settle(limits);
+	limits_read_notes(limits, wait_status);
+	return limits_judge(limits);
 }

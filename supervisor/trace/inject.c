@@ -163,6 +163,19 @@ int inject_end(struct injection *injection)
 	return r;
 }
 
+int64_t inject_result(const struct tracer *tracer, const struct pending *pending, int64_t (*run)(struct injection *))
+{
+	struct injection injection;
+	int64_t result = inject_begin(tracer, pending, &injection);
+
+	if (result < 0)
+		return result;
+	result = run(&injection);
+	arch_set_result(&injection.behind, result);
+	(void)inject_end(&injection); /* fails only for a dead thread */
+	return result;
+}
+
 /* Since Linux 6.5 process_vm_writev does not grow a stack. A poke does. */
 int inject_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
 {

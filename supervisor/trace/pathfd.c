@@ -2,13 +2,15 @@
  * Gives O_PATH descriptors to target threads. SECCOMP_IOCTL_NOTIF_ADDFD refuses them, but a socket can carry them: the
  * thread gets a socket with the descriptor in its queue and runs recvmsg, dup3 and close as injected calls. The
  * descriptor is then the lowest free one, as after open(2). For a chdir the thread runs fchdir instead of dup3. A
- * directory that may be read is added by ADDFD itself, so that its chdir needs registers only.
+ * directory that may be read is added by ADDFD itself, so that its chdir needs registers only. A file that is to be
+ * mapped is added likewise.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -110,14 +112,30 @@ static int64_t pathfd_take(struct injection *injection)
 
 int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pending)
 {
-	struct injection injection;
-	int64_t result;
-	int r = inject_begin(tracer, pending, &injection);
+	return inject_result(tracer, pending, pending->direct ? pathfd_enter : pathfd_take);
+}
 
-	if (r < 0)
-		return r;
-	result = pending->direct ? pathfd_enter(&injection) : pathfd_take(&injection);
-	arch_set_result(&injection.behind, result);
-	(void)inject_end(&injection); /* fails only for a dead thread */
+/*
+ * mmap(2) of a file in place of anonymous memory. Another thread may use the file's descriptor meanwhile, which does no
+ * harm: the file stays counted.
+ */
+static int64_t pathfd_map_carrier(struct injection *injection)
+{
+	const struct pending *pending = injection->pending;
+	uint64_t arg[6];
+	int64_t result;
+
+	memcpy(arg, pending->arg, sizeof(arg));
+	/* MAP_POPULATE is only a hint, and would take longer than a single step may. */
+	arg[3] &= ~(uint64_t)(MAP_ANONYMOUS | MAP_POPULATE);
+	arg[4] = (uint64_t)pending->carrier;
+	arg[5] = 0;
+	result = inject_call_six(injection, __NR_mmap, arg);
+	(void)inject_call(injection, __NR_close, (uint64_t)pending->carrier, 0, 0); /* fails only for a dead thread */
 	return result;
+}
+
+int64_t pathfd_map(const struct tracer *tracer, const struct pending *pending)
+{
+	return inject_result(tracer, pending, pathfd_map_carrier);
 }

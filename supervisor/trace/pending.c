@@ -66,6 +66,12 @@ void pending_remove(struct tracer *tracer, struct pending *pending)
 	free(pending);
 }
 
+void pending_finish(struct tracer *tracer, struct pending *pending, int64_t ret)
+{
+	pending_end(tracer, pending, ret);
+	pending_remove(tracer, pending);
+}
+
 void pending_drop(struct tracer *tracer, struct pending *pending)
 {
 	pending_end(tracer, pending, -EINTR);
@@ -110,15 +116,12 @@ static struct pending *pending_reuse(struct tracer *tracer, const struct call *c
  */
 static int pending_seize(struct tracer *tracer, const struct call *call, struct pending **ret_pending)
 {
-	struct pending *pending = pending_find(tracer, call->tid);
+	struct pending *newest = pending_find(tracer, call->tid);
+	struct pending *pending = newest ? pending_reuse(tracer, call, newest) : pending_add(tracer, call);
 
-	if (pending) {
-		*ret_pending = pending_reuse(tracer, call, pending);
-		return *ret_pending ? 0 : -ENOMEM;
-	}
-	pending = pending_add(tracer, call);
-	if (!pending)
-		return -ENOMEM;
+	*ret_pending = pending;
+	if (!pending || newest)
+		return pending ? 0 : -ENOMEM;
 	if (ptrace(PTRACE_SEIZE, call->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0) {
 		int error = errno;
 
@@ -129,7 +132,6 @@ static int pending_seize(struct tracer *tracer, const struct call *call, struct 
 		pending_drop(tracer, pending);
 		return -ESRCH;
 	}
-	*ret_pending = pending;
 	return 0;
 }
 
@@ -188,12 +190,8 @@ int pending_begin_carried(struct tracer *tracer, const struct call *call, int ca
 
 static bool pending_matches(const struct pending *pending, int nr, const __u64 *args)
 {
-	if (pending->state != PENDING_RESTARTED || nr != pending->row->nr)
-		return false;
-	for (unsigned i = 0; i < 6; i++)
-		if (args[i] != pending->restart_arg[i])
-			return false;
-	return true;
+	return pending->state == PENDING_RESTARTED && nr == pending->row->nr &&
+	       memcmp(args, pending->restart_arg, sizeof(pending->restart_arg)) == 0;
 }
 
 struct pending *pending_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
@@ -204,10 +202,7 @@ struct pending *pending_restarted(struct tracer *tracer, pid_t tid, int nr, cons
 		return NULL;
 	while (match && !(match->tid == tid && pending_matches(match, nr, args)))
 		match = match->next;
-	while (match && (newest = pending_find(tracer, tid)) != match) {
-		pending_end(tracer, newest, -EINTR);
-		pending_remove(tracer, newest);
-	}
+	while (match && (newest = pending_find(tracer, tid)) != match)
+		pending_finish(tracer, newest, -EINTR);
 	return match;
 }
-

@@ -98,6 +98,8 @@ bool pending_in_exec(const struct pending *pending);
 bool pending_is_stale(const struct pending *pending);
 /* Completes the call's record, once. */
 void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret);
+/* Likewise, and then pending_remove. */
+void pending_finish(struct tracer *tracer, struct pending *pending, int64_t ret);
 /* Seizes and interrupts the target thread, and adds an entry. 0 or -errno, with nothing under way. */
 int pending_begin(struct tracer *tracer, const struct call *call, enum pending_state state,
 		  struct pending **ret_pending);
@@ -162,6 +164,8 @@ int inject_begin(const struct tracer *tracer, const struct pending *pending, str
 /* Makes the thread run one system call. Its result, or -ESRCH. */
 int64_t inject_call(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c);
 int64_t inject_call_six(struct injection *injection, long nr, const uint64_t arg[6]);
+/* All of it: `run` makes the calls, and its result becomes that of the thread's own call. Returns it, or -errno. */
+int64_t inject_result(const struct tracer *tracer, const struct pending *pending, int64_t (*run)(struct injection *));
 /* Sets the thread's registers to injection->behind. 0, or -errno: it is dead. */
 int inject_end(struct injection *injection);
 /* An address in the thread's stack with room for `size` bytes. */
@@ -206,10 +210,8 @@ int pathfd_directory(const struct call *call, int fd);
 /* Makes the stopped thread take the descriptor out of the carrier. Its number, or -errno for the program. */
 int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pending);
 
-/* ---- map.c ---- */
-
 /* Makes the stopped thread map its carrier. The address, or -errno for the program. */
-int64_t map_carried(const struct tracer *tracer, const struct pending *pending);
+int64_t pathfd_map(const struct tracer *tracer, const struct pending *pending);
 
 /*
  * ---- later.c: calls and stops that wait for another thread's exec ----

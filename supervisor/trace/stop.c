@@ -35,12 +35,12 @@ static void stop_resume(pid_t tid, int signal, bool group_stop)
 		(void)ptrace(PTRACE_CONT, tid, 0, (long)signal);
 }
 
-/* Removes the entry of a call that has ended. The thread stays seized while another call waits for its restart. */
-static void stop_release(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
+/* Ends a call and removes its entry. The thread stays seized while another call waits for its restart. */
+static void stop_release(struct tracer *tracer, struct pending *pending, int64_t ret, int signal, bool group_stop)
 {
 	pid_t tid = pending->tid;
 
-	pending_remove(tracer, pending);
+	pending_finish(tracer, pending, ret);
 	if (pending_find(tracer, tid))
 		stop_resume(tid, signal, group_stop);
 	else
@@ -51,10 +51,8 @@ static void stop_forget_thread(struct tracer *tracer, pid_t tid)
 {
 	struct pending *pending;
 
-	while ((pending = pending_find(tracer, tid))) {
-		pending_end(tracer, pending, -EINTR);
-		pending_remove(tracer, pending);
-	}
+	while ((pending = pending_find(tracer, tid)))
+		pending_finish(tracer, pending, -EINTR);
 }
 
 /* ---- exec ---- */
@@ -148,10 +146,8 @@ void stop_exec(struct tracer *tracer, pid_t pid)
 	if (pending && stop_is_stopped(pid))
 		stop_record_kill(tracer, pending, pid, reason);
 	(void)kill(pid, SIGKILL); /* a traced process keeps its pid */
-	if (pending) {
-		pending_end(tracer, pending, -EACCES);
-		pending_remove(tracer, pending);
-	}
+	if (pending)
+		pending_finish(tracer, pending, -EACCES);
 }
 
 /* ---- a restarted call ---- */
@@ -204,7 +200,7 @@ static void stop_answered(struct tracer *tracer, struct pending *pending, int si
 	if (pending->kind == PENDING_PATHFD) {
 		result = pathfd_receive(tracer, pending);
 	} else if (pending->kind == PENDING_MAP) {
-		result = map_carried(tracer, pending);
+		result = pathfd_map(tracer, pending);
 	} else {
 		result = pending->kind == PENDING_FETCH ? fetch_send(tracer, pending)
 							: stop_restart_call(tracer, pending);
@@ -214,8 +210,7 @@ static void stop_answered(struct tracer *tracer, struct pending *pending, int si
 			return;
 		}
 	}
-	pending_end(tracer, pending, result);
-	stop_release(tracer, pending, signal, group_stop);
+	stop_release(tracer, pending, result, signal, group_stop);
 }
 
 /* ---- the end of a continued call, as of an exec that failed ---- */
@@ -242,8 +237,7 @@ static void stop_running(struct tracer *tracer, struct pending *pending, int sig
 			(void)arch_write_regs(pending->tid, &regs); /* fails only for a dead thread */
 		}
 	}
-	pending_end(tracer, pending, result);
-	stop_release(tracer, pending, signal, group_stop);
+	stop_release(tracer, pending, result, signal, group_stop);
 }
 
 void stop_other(struct tracer *tracer, pid_t pid, int status)
@@ -253,25 +247,16 @@ void stop_other(struct tracer *tracer, pid_t pid, int status)
 	int signal = event ? 0 : WSTOPSIG(status); /* a signal about to be delivered is passed on */
 	struct pending *pending = pending_find(tracer, pid);
 
-	if (pending && later_hold_stop(tracer, pending, status))
-		return;
-	if (!pending) {
+	if (!pending)
 		stop_detach(pid, signal);
+	else if (later_hold_stop(tracer, pending, status))
 		return;
-	}
-	switch (pending->state) {
-	case PENDING_ANSWERED:
+	else if (pending->state == PENDING_ANSWERED)
 		stop_answered(tracer, pending, signal, group_stop);
-		break;
-	case PENDING_RESTARTED:
+	else if (pending->state == PENDING_RESTARTED)
 		stop_resume(pid, signal, group_stop);
-		break;
-	case PENDING_RUNNING:
+	else if (pending->state == PENDING_RUNNING)
 		stop_running(tracer, pending, signal, group_stop);
-		break;
-	case PENDING_DROPPED:
-	default:
-		stop_release(tracer, pending, signal, group_stop);
-		break;
-	}
+	else
+		stop_release(tracer, pending, -EINTR, signal, group_stop); /* its record is complete already */
 }

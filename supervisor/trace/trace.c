@@ -199,14 +199,6 @@ bool trace_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args
 
 /* ---- wait statuses ---- */
 
-static void trace_drop_held_stop(const struct tracer *tracer, pid_t pid)
-{
-	struct pending *leader = pending_find(tracer, pid);
-
-	if (leader)
-		leader->held_status = 0;
-}
-
 /*
  * Forgets the calls of the thread that exited. A leader's exit is reported when its whole thread group is gone, with
  * any thread whose exec was about to take the leader's pid. A thread does not die alone in its exec, so the leader's
@@ -214,28 +206,27 @@ static void trace_drop_held_stop(const struct tracer *tracer, pid_t pid)
  */
 static void trace_forget_group(struct tracer *tracer, pid_t pid)
 {
-	struct pending *next;
+	struct pending *next, *leader;
 
 	for (struct pending *pending = tracer->pending; pending; pending = next) {
 		next = pending->next;
 		if (pending->tid != pid && pending->tgid != pid)
 			continue;
-		if (pending_in_exec(pending))
-			trace_drop_held_stop(tracer, pending->tgid);
-		pending_end(tracer, pending, -ESRCH);
-		pending_remove(tracer, pending);
+		leader = pending_in_exec(pending) ? pending_find(tracer, pending->tgid) : NULL;
+		if (leader)
+			leader->held_status = 0;
+		pending_finish(tracer, pending, -ESRCH);
 	}
 }
 
 bool trace_event(struct tracer *tracer, pid_t pid, int status)
 {
-	if (!WIFSTOPPED(status)) {
+	if (!WIFSTOPPED(status))
 		trace_forget_group(tracer, pid);
-	} else if (status >> 16 == PTRACE_EVENT_EXEC) {
+	else if (status >> 16 == PTRACE_EVENT_EXEC)
 		stop_exec(tracer, pid);
-	} else {
+	else
 		stop_other(tracer, pid, status);
-	}
 	trace_run_later(tracer);
 	return WIFSTOPPED(status);
 }
@@ -247,7 +238,6 @@ void trace_forget(struct tracer *tracer, pid_t tid)
 	/* A thread loses its tid without an exit when its exec succeeds. The entry is needed until the exec's stop. */
 	if (!pending || pending_in_exec(pending))
 		return;
-	pending_end(tracer, pending, -ESRCH);
-	pending_remove(tracer, pending);
+	pending_finish(tracer, pending, -ESRCH);
 	trace_run_later(tracer);
 }
