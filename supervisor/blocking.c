@@ -25,7 +25,6 @@
 /* One call. */
 struct job {
 	struct job *next;
-	struct blocking *blocking;
 	pthread_t thread;
 	struct answer answer;
 	pid_t tid;
@@ -36,11 +35,10 @@ struct job {
 	bool cloexec;
 	bool no_wait; /* see struct call */
 	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted one */
-	bool done;               /* protected by the lock */
+	atomic_bool done;        /* the thread ends now */
 };
 
 struct blocking {
-	pthread_mutex_t lock;
 	struct job *jobs;
 	unsigned count;
 	unsigned most;    /* jobs at a time */
@@ -71,7 +69,7 @@ int blocking_create(struct blocking **ret_blocking)
 
 	if (!blocking)
 		return -ENOMEM;
-	if (sigaction(SIGUSR1, &action, NULL) < 0 || pthread_mutex_init(&blocking->lock, NULL) != 0) {
+	if (sigaction(SIGUSR1, &action, NULL) < 0) {
 		free(blocking);
 		return -EAGAIN;
 	}
@@ -141,7 +139,6 @@ static int64_t job_perform(struct job *job)
 static void *job_run(void *argument)
 {
 	struct job *job = argument;
-	struct blocking *blocking = job->blocking;
 	int64_t result = job_perform(job);
 
 	/* Before the response, for the reason that answer_add has. */
@@ -151,9 +148,7 @@ static void *job_run(void *argument)
 	if (job->work)
 		job->work->free(job->work);
 	answer_end(&job->answer, result == -EINTR && !job->no_wait ? ANSWER_RESTART : result);
-	(void)pthread_mutex_lock(&blocking->lock);
-	job->done = true;
-	(void)pthread_mutex_unlock(&blocking->lock);
+	atomic_store(&job->done, true);
 	return NULL;
 }
 
@@ -170,16 +165,6 @@ static int job_start(struct job *job)
 	return -r;
 }
 
-static bool job_done(struct blocking *blocking, const struct job *job)
-{
-	bool done;
-
-	(void)pthread_mutex_lock(&blocking->lock);
-	done = job->done;
-	(void)pthread_mutex_unlock(&blocking->lock);
-	return done;
-}
-
 static void blocking_reap(struct blocking *blocking)
 {
 	struct job **at = &blocking->jobs;
@@ -187,7 +172,7 @@ static void blocking_reap(struct blocking *blocking)
 	while (*at) {
 		struct job *job = *at;
 
-		if (!job_done(blocking, job)) {
+		if (!atomic_load(&job->done)) {
 			at = &job->next;
 			continue;
 		}
@@ -200,28 +185,20 @@ static void blocking_reap(struct blocking *blocking)
 
 int blocking_start(struct blocking *blocking, struct call *call)
 {
-	bool connects = call->outcome.kind == OUTCOME_CONNECT;
-	bool works = call->outcome.kind == OUTCOME_WORK;
 	struct job *job;
 	int r;
 
 	if (blocking->count >= blocking->most)
 		blocking_reap(blocking);
 	if (blocking->count >= blocking->most)
-		return connects || works ? -EAGAIN : -EMFILE;
+		return call->outcome.kind == OUTCOME_BLOCKING ? -EMFILE : -EAGAIN;
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
-	*job = (struct job){.blocking = blocking,
-			    .answer = answer_later(call),
-			    .tid = call->tid,
-			    .fd = call->outcome.fd,
-			    .no_wait = call->no_wait,
-			    .interrupted = call->no_wait,
-			    .peer_fd = connects ? call->outcome.peer_fd : -1,
-			    .work = works ? call->outcome.work : NULL,
-			    .open_flags = call->outcome.open_flags,
-			    .cloexec = call->outcome.fd_cloexec};
+	*job = (struct job){.answer = answer_later(call), .tid = call->tid, .fd = call->outcome.fd,
+			    .peer_fd = call->outcome.peer_fd, .work = call->outcome.work,
+			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
+			    .no_wait = call->no_wait, .interrupted = call->no_wait};
 	r = job_start(job);
 	if (r < 0) {
 		free(job);
@@ -279,6 +256,5 @@ void blocking_free(struct blocking *blocking)
 		blocking_check(blocking, BLOCKING_MAX);
 		(void)usleep(1000);
 	}
-	(void)pthread_mutex_destroy(&blocking->lock);
 	free(blocking);
 }

@@ -23,14 +23,14 @@ int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox)
 	(void)table_rows(&rows);
 	dispatch->sandbox = sandbox;
 	dispatch->call = calloc(1, sizeof(*dispatch->call));
-	dispatch->by_row = calloc(rows, sizeof(*dispatch->by_row));
-	return dispatch->call && dispatch->by_row ? 0 : -ENOMEM;
+	dispatch->counts.by_row = calloc(rows, sizeof(*dispatch->counts.by_row));
+	return dispatch->call && dispatch->counts.by_row ? 0 : -ENOMEM;
 }
 
 void dispatch_done(struct dispatch *dispatch)
 {
 	free(steal_pointer(&dispatch->call));
-	free(steal_pointer(&dispatch->by_row));
+	free(steal_pointer(&dispatch->counts.by_row));
 }
 
 /* Resets only what is read before it is written: the texts make the struct too large to clear for every call. */
@@ -107,12 +107,12 @@ static void dispatch_count(struct dispatch *dispatch)
 	size_t rows;
 	const struct syscall_row *first = table_rows(&rows);
 
-	dispatch->judged++;
-	dispatch->denied += denied;
-	dispatch->allowed += !denied;
-	dispatch->expected += denied && reason && strcmp(reason, DENIAL_EXPECTED) == 0;
+	dispatch->counts.judged++;
+	dispatch->counts.denied += denied;
+	dispatch->counts.allowed += !denied;
+	dispatch->counts.expected += denied && reason && strcmp(reason, DENIAL_EXPECTED) == 0;
 	if (call->row >= first && call->row < first + rows)
-		dispatch->by_row[call->row - first]++;
+		dispatch->counts.by_row[call->row - first]++;
 	redirects_note(&dispatch->redirects, call);
 }
 

@@ -16,6 +16,12 @@
 #include "supervisor/trace/trace.h"
 #include "syscalls/call/call.h"
 
+struct call_counts {
+	uint64_t judged, allowed, denied;
+	uint64_t expected; /* denied calls with the reason DENIAL_EXPECTED */
+	uint64_t *by_row;  /* judged calls, indexed as table_rows(). Owned */
+};
+
 struct dispatch {
 	struct sandbox *sandbox;
 	struct tracer *tracer;        /* set by the caller, as the next three */
@@ -24,9 +30,7 @@ struct dispatch {
 	struct cpu *cpu;              /* NULL: CPU placement is off */
 	uint64_t ended_ns;            /* io_now_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */
-	uint64_t judged, allowed, denied;
-	uint64_t expected;              /* denied calls with the reason DENIAL_EXPECTED */
-	uint64_t *by_row;               /* judged calls, indexed as table_rows(). Owned */
+	struct call_counts counts;
 	struct interrupted interrupted; /* traits are set by the caller */
 	struct redirects redirects;
 };

@@ -25,21 +25,6 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NEVER UINT64_MAX
 
-int loop_open(struct supervisor *supervisor)
-{
-	sigset_t signals;
-
-	(void)sigemptyset(&signals);
-	(void)sigaddset(&signals, SIGCHLD);
-	(void)sigaddset(&signals, SIGTERM);
-	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-		return -errno;
-	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	supervisor->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); /* the clock of io_now_ns */
-	return supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 || supervisor->timer_fd < 0 ? -errno : 0;
-}
-
 static int loop_add(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
 {
 	struct epoll_event event = {.events = events, .data.ptr = mark};
@@ -52,11 +37,23 @@ int loop_watch(const struct supervisor *supervisor, int fd, void *mark)
 	return loop_add(supervisor, fd, EPOLLIN, mark);
 }
 
-/* EPOLLET: an expiry is reported once, without reading the timerfd; re-arming it clears the event. */
-int loop_watch_own(struct supervisor *supervisor)
+int loop_open(struct supervisor *supervisor)
 {
-	int r = loop_watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
+	sigset_t signals;
+	int r;
 
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGCHLD);
+	(void)sigaddset(&signals, SIGTERM);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+		return -errno;
+	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	supervisor->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); /* the clock of io_now_ns */
+	if (supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 || supervisor->timer_fd < 0)
+		return -errno;
+	r = loop_watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
+	/* EPOLLET: an expiry is reported once, without reading the timerfd; re-arming it clears the event. */
 	return r < 0 ? r : loop_add(supervisor, supervisor->timer_fd, EPOLLIN | EPOLLET, &supervisor->timer_mark);
 }
 
@@ -262,8 +259,8 @@ static void loop_share_counters(const struct supervisor *supervisor)
 {
 	struct run_counters *counters = supervisor->options->process->counters;
 
-	counters->judged = supervisor->dispatch.judged;
-	counters->denied = supervisor->dispatch.denied;
+	counters->judged = supervisor->dispatch.counts.judged;
+	counters->denied = supervisor->dispatch.counts.denied;
 	if (supervisor->sandbox.disk)
 		counters->disk_bytes = disk_used_inside(supervisor->sandbox.disk);
 }

@@ -163,7 +163,7 @@ void process_close_audit(struct process *process)
 	const struct supervise_report *report = &process->report;
 	struct run_ending ending =
 		run_ending(process_read_end(process), report->ended_by, report->wait_status,
-			   report->denied > report->expected || report->network.denied > 0);
+			   report->calls.denied > report->calls.expected || report->network.denied > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_records(process->audit);
 	struct audit_trailer trailer;
@@ -182,9 +182,9 @@ void process_close_audit(struct process *process)
 	trailer = (struct audit_trailer){.status = run_status_name(ending.status),
 					 .exit_code = ending.exit_code,
 					 .signal = ending.signal,
-					 .judged = report->judged,
-					 .allowed = report->allowed,
-					 .denied = report->denied};
+					 .judged = report->calls.judged,
+					 .allowed = report->calls.allowed,
+					 .denied = report->calls.denied};
 	error = audit_close(process->audit, &trailer);
 	process->audit = NULL;
 	if (error < 0)

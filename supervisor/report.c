@@ -114,10 +114,10 @@ static json_t *report_usage(const struct supervise_report *report)
 
 static json_t *report_calls(const struct supervise_report *report)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)report->judged, "allowed",
-			 (json_int_t)report->allowed, "denied", (json_int_t)report->denied, "expected",
-			 (json_int_t)report->expected, "restarted", (json_int_t)report->restarted, "interrupted",
-			 (json_int_t)report->interrupted, "by_syscall", report_by_syscall(report->by_row));
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)report->calls.judged, "allowed",
+			 (json_int_t)report->calls.allowed, "denied", (json_int_t)report->calls.denied, "expected",
+			 (json_int_t)report->calls.expected, "restarted", (json_int_t)report->restarted, "interrupted",
+			 (json_int_t)report->interrupted, "by_syscall", report_by_syscall(report->calls.by_row));
 }
 
 static void report_set_changes(json_t *object, struct changes *changes, const struct view *view)

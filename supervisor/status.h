@@ -3,7 +3,6 @@
 #define CALLGATE_SUPERVISOR_STATUS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "supervisor/supervise.h"
 

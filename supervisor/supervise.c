@@ -145,8 +145,6 @@ static int supervise_prepare(struct supervisor *supervisor)
 		r = supervise_prepare_limits(supervisor);
 	if (r == 0)
 		r = watchdog_create(&supervisor->watchdog);
-	if (r == 0)
-		r = loop_watch_own(supervisor);
 	if (r == 0 && dispatch->egress)
 		r = egress_client_watch(dispatch->egress, supervisor->epoll_fd, &supervisor->network_mark);
 	return r < 0 ? r : loop_watch(supervisor, process->control_fd, &supervisor->control_mark);
@@ -215,14 +213,11 @@ static void supervise_finish(struct supervisor *supervisor)
 {
 	struct supervise_report *report = supervisor->report;
 
-	report->judged = supervisor->dispatch.judged;
-	report->allowed = supervisor->dispatch.allowed;
-	report->denied = supervisor->dispatch.denied;
-	report->expected = supervisor->dispatch.expected;
+	report->calls = supervisor->dispatch.counts;
+	supervisor->dispatch.counts.by_row = NULL; /* the report's now */
 	report->restarted = supervisor->dispatch.interrupted.restarted;
 	report->interrupted = supervisor->dispatch.interrupted.left;
 	report->redirects = supervisor->dispatch.redirects;
-	report->by_row = steal_pointer(&supervisor->dispatch.by_row);
 	report->processes = supervisor->sandbox.tree ? tree_processes_seen(supervisor->sandbox.tree) : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
 	if (supervisor->limits)
@@ -285,5 +280,5 @@ void supervise_report_done(struct supervise_report *report)
 	changes_free(report->changes);
 	denials_free(report->denials);
 	network_report_done(&report->network);
-	free(report->by_row);
+	free(report->calls.by_row);
 }

@@ -8,12 +8,11 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
+#include "supervisor/dispatch.h"
 #include "supervisor/gateway/client.h"
 #include "supervisor/launch.h"
 #include "supervisor/limits/limits.h"
 #include "supervisor/process.h"
-#include "supervisor/redirects.h"
-#include "syscalls/call/call.h"
 
 struct supervise_options {
 	struct launch_options launch;
@@ -29,9 +28,8 @@ struct supervise_report {
 	enum launch_step start_step;
 	int wait_status; /* of the program */
 	unsigned end;    /* the byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
-	uint64_t judged, allowed, denied, expected; /* as in struct dispatch */
+	struct call_counts calls;
 	uint64_t restarted, interrupted; /* struct interrupted: restarted, left */
-	uint64_t *by_row;                /* as in struct dispatch; owned */
 	unsigned processes;
 	struct rusage usage; /* RUSAGE_CHILDREN */
 	struct limit_meter limit[LIMIT_MAX];

@@ -8,7 +8,6 @@
 #include "base/io.h"
 #include "supervisor/cpu/private.h"
 #include "syscalls/call/call.h"
-#include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 

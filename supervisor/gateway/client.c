@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -56,22 +55,13 @@ int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const
 	return inet_create(&options, &sandbox->inet);
 }
 
-/* Writes the close records that egress has not sent. */
-static void client_close_all(struct egress_client *client, const char *cause)
-{
-	struct connection *conn;
-
-	while ((conn = connections_any(&client->connections)))
-		connection_close(client, conn, cause);
-}
-
 static void client_give_up(struct egress_client *client, const char *cause)
 {
 	if (client->line.fd < 0)
 		return;
 	egress_line_done(&client->line);
 	connects_fail(client, -ENETDOWN);
-	client_close_all(client, cause);
+	connections_close(client, cause);
 }
 
 void egress_client_free(struct egress_client *client)

@@ -62,14 +62,6 @@ struct connection *connections_find(const struct connections *connections, uint6
 	return conn;
 }
 
-struct connection *connections_any(const struct connections *connections)
-{
-	for (size_t i = 0; connections->count > 0 && i < BUCKETS; i++)
-		if (connections->bucket[i])
-			return connections->bucket[i];
-	return NULL;
-}
-
 void connections_remove(struct connections *connections, struct connection *conn)
 {
 	struct connection **at = &connections->bucket[bucket_of(conn->id)];
@@ -258,28 +250,15 @@ static bool record_is_legal(const struct egress_client *client, const struct con
 
 static struct audit_net record_net(const struct connection *conn, const struct control_record *record)
 {
-	struct audit_net net = {.event = event_name[record->event],
-				.conn = record->conn,
-				.port = record->port,
-				.status = record->status,
-				.count = record->count,
-				.host = record->host,
-				.proto = record->proto,
-				.real = record->real,
-				.dropped = record->dropped,
-				.sni = record->sni,
-				.alpn = record->alpn,
-				.method = record->method,
-				.path = record->path,
-				.credential = record->credential,
-				.cause = record->cause,
-				.truncated = record->truncated != 0,
-				.has_bytes = record->event == CONTROL_EVENT_CLOSE,
-				.bytes_up = record->bytes_up,
-				.bytes_down = record->bytes_down,
-				.dns_us = record->dns_us,
-				.connect_us = record->connect_us,
-				.duration_us = record->duration_us};
+	struct audit_net net = {
+		.event = event_name[record->event], .conn = record->conn, .port = record->port,
+		.status = record->status, .count = record->count, .host = record->host, .proto = record->proto,
+		.real = record->real, .dropped = record->dropped, .sni = record->sni, .alpn = record->alpn,
+		.method = record->method, .path = record->path, .credential = record->credential,
+		.cause = record->cause, .truncated = record->truncated != 0,
+		.has_bytes = record->event == CONTROL_EVENT_CLOSE, .bytes_up = record->bytes_up,
+		.bytes_down = record->bytes_down, .dns_us = record->dns_us, .connect_us = record->connect_us,
+		.duration_us = record->duration_us};
 
 	if (conn && record->event == CONTROL_EVENT_OPEN)
 		net.address = conn->address;
@@ -532,7 +511,8 @@ int connections_record(struct egress_client *client, const struct control_record
 	return record_acknowledge(client, record, r);
 }
 
-void connection_close(struct egress_client *client, struct connection *conn, const char *cause)
+/* Writes the close record that egress has not sent. */
+static void connection_close(struct egress_client *client, struct connection *conn, const char *cause)
 {
 	struct control_record record = {
 		.conn = conn->id, .event = CONTROL_EVENT_CLOSE, .allow = 1, .port = conn->port, .count = 1};
@@ -543,4 +523,11 @@ void connection_close(struct egress_client *client, struct connection *conn, con
 	if (record_write(client, conn, &record, &slot) == 0)
 		audit_end(client->sandbox->audit, slot, 0, 0);
 	connection_remove(client, conn, &record);
+}
+
+void connections_close(struct egress_client *client, const char *cause)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		while (client->connections.bucket[i])
+			connection_close(client, client->connections.bucket[i], cause);
 }

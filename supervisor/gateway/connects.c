@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -177,17 +176,11 @@ int connects_add(struct egress_client *client, const struct call *call, int fd, 
 	pending = calloc(1, sizeof(*pending));
 	if (!pending)
 		return -ENOMEM;
-	*pending = (struct pending_connect){.next = client->connects.first,
-					    .answer = answer_later(call),
-					    .conn = conn->id,
-					    .deadline_ns = wait_ns ? call->start_ns + wait_ns : 0,
-					    .cookie = cookie,
-					    .tid = call->tid,
-					    .fd = steal_fd(&owned),
-					    .nonblocking = what->nonblocking,
-					    .domain = what->domain,
-					    .source_port = what->request.source_port,
-					    .listener = what->listener};
+	*pending = (struct pending_connect){
+		.next = client->connects.first, .answer = answer_later(call), .conn = conn->id,
+		.deadline_ns = wait_ns ? call->start_ns + wait_ns : 0, .cookie = cookie, .tid = call->tid,
+		.fd = steal_fd(&owned), .nonblocking = what->nonblocking, .domain = what->domain,
+		.source_port = what->request.source_port, .listener = what->listener};
 	client->connects.first = pending;
 	client->connects.count++;
 	return 0;

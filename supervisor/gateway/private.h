@@ -129,8 +129,6 @@ enum connection_step {
 int connections_add(struct connections *connections, const struct task *task, const struct control_connect *what,
 		    struct connection **ret_conn);
 struct connection *connections_find(const struct connections *connections, uint64_t id);
-/* Any one of them, or NULL. */
-struct connection *connections_any(const struct connections *connections);
 /* The connection must have no requests. */
 void connections_remove(struct connections *connections, struct connection *conn);
 /* Whether egress may report this step now. conn NULL: unknown to us. */
@@ -139,8 +137,8 @@ bool connection_permits(const struct connection *conn, enum connection_step step
 /* Messages of egress. 0, or -errno: client.c must close the line. */
 int connections_record(struct egress_client *client, const struct control_record *record);
 int connections_done(struct egress_client *client, const struct control_done *done);
-/* Writes the close record that egress has not sent. */
-void connection_close(struct egress_client *client, struct connection *conn, const char *cause);
+/* Closes all, with the records that egress has not sent. */
+void connections_close(struct egress_client *client, const char *cause);
 
 /* ---- connects.c: connect(2) calls that wait for an upstream ---- */
 

@@ -68,13 +68,9 @@ static int program_unpack(const struct handover *handover, int bytes_fd, struct 
 	if (bytes == MAP_FAILED)
 		return -errno;
 	error = net_unpack(bytes, policy_len, ret_policy);
-	*ret_roots = roots_len ? malloc(roots_len + 1) : NULL;
-	if (*ret_roots) {
-		memcpy(*ret_roots, bytes + policy_len, roots_len);
-		(*ret_roots)[roots_len] = '\0';
-	} else if (roots_len && error == 0) {
+	*ret_roots = roots_len ? strndup(bytes + policy_len, roots_len) : NULL;
+	if (roots_len && !*ret_roots)
 		error = -ENOMEM;
-	}
 	(void)munmap(bytes, policy_len + roots_len); /* whole, as it was mapped: cannot fail */
 	return error;
 }
@@ -87,7 +83,7 @@ static int program_receive(const struct handover *handover, int bytes_fd, struct
 	int error = program_unpack(handover, bytes_fd, ret_policy, &options->upstream_roots);
 
 	options->policy = *ret_policy;
-	options->upstream_roots_len = handover->roots_len;
+	options->upstream_roots_len = options->upstream_roots ? strlen(options->upstream_roots) : 0;
 	if (error == 0) {
 		step = "receive the secrets";
 		error = secrets_receive(*ret_policy, HELPER_FD, &options->secrets);

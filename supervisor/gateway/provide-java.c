@@ -1,5 +1,4 @@
 /* Java ignores the system's certificates: each Java that may be executed gets a cacerts file in its place. */
-#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>

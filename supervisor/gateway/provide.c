@@ -1,6 +1,5 @@
 #include "supervisor/gateway/provide.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 

@@ -14,7 +14,6 @@
 #include "confine/layers.h"
 #include "confine/privs.h"
 #include "egress/secrets/secret.h"
-#include "policy/network/net.h"
 #include "view/view.h"
 
 /* A variable of the program's environment. */

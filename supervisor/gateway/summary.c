@@ -96,14 +96,14 @@ struct use {
 struct usage {
 	const struct net_rule *rule; /* the policy's */
 	size_t count;
-	struct use use[];
+	struct use use[]; /* of each rule, and one for labels without a rule */
 };
 
 struct usage *usage_create(const struct policy *policy)
 {
 	size_t count;
 	const struct net_rule *rules = policy_net_rules(policy, &count);
-	struct usage *usage = calloc(1, sizeof(*usage) + count * sizeof(usage->use[0]));
+	struct usage *usage = calloc(1, sizeof(*usage) + (count + 1) * sizeof(usage->use[0]));
 
 	if (!usage)
 		return NULL;
@@ -112,37 +112,32 @@ struct usage *usage_create(const struct policy *policy)
 	return usage;
 }
 
-/* NULL: there is no such rule. */
 static struct use *usage_find(struct usage *usage, const char *label)
 {
-	for (size_t i = 0; i < usage->count; i++)
-		if (strcmp(usage->rule[i].label, label) == 0)
-			return &usage->use[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < usage->count && strcmp(usage->rule[i].label, label) != 0)
+		i++;
+	return &usage->use[i];
 }
 
 void usage_open(struct usage *usage, const char *label)
 {
 	struct use *use = usage_find(usage, label);
 
-	if (use && ++use->connections > use->connections_peak)
+	if (++use->connections > use->connections_peak)
 		use->connections_peak = use->connections;
 }
 
 void usage_request(struct usage *usage, const char *label)
 {
-	struct use *use = usage_find(usage, label);
-
-	if (use)
-		use->requests++;
+	usage_find(usage, label)->requests++;
 }
 
 void usage_close(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down)
 {
 	struct use *use = usage_find(usage, label);
 
-	if (!use)
-		return;
 	use->connections -= use->connections > 0;
 	use->bytes_up = summary_sum(use->bytes_up, bytes_up);
 	use->bytes_down = summary_sum(use->bytes_down, bytes_down);
@@ -150,9 +145,9 @@ void usage_close(struct usage *usage, const char *label, uint64_t bytes_up, uint
 
 void usage_hit(struct usage *usage, const char *label, const struct control_record *record)
 {
-	struct use *use = strncmp(record->reason, "cap_", 4) == 0 ? usage_find(usage, label) : NULL;
+	struct use *use = usage_find(usage, label);
 
-	if (!use)
+	if (strncmp(record->reason, "cap_", 4) != 0)
 		return;
 	use->up_hit |= strcmp(record->cause, "cap_bytes_up") == 0;
 	use->down_hit |= strcmp(record->cause, "cap_bytes_down") == 0;

@@ -49,27 +49,31 @@ static uint64_t held_pipe_bytes(int fd)
 	return size > 0 ? (uint64_t)size : PIPE_BYTES;
 }
 
+static int held_read_option(int fd, int option)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : 0;
+}
+
+static bool held_has_input(int fd)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+	return poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+}
+
 /* A unix listener with connections that were not accepted: each may be full, though its other end may be closed. */
 static bool held_has_backlog(int fd)
 {
-	struct pollfd ready = {.fd = fd, .events = POLLIN};
-	int listens = 0, domain = 0;
-	socklen_t len = sizeof(int);
-
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens &&
-	       getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX &&
-	       poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+	return held_read_option(fd, SO_ACCEPTCONN) && held_read_option(fd, SO_DOMAIN) == AF_UNIX && held_has_input(fd);
 }
 
 /* SIOCINQ shows the first packet only, which may be empty. */
 static bool held_has_packets(int fd)
 {
-	struct pollfd ready = {.fd = fd, .events = POLLIN};
-	int type = 0;
-	socklen_t len = sizeof(type);
-
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET &&
-	       poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+	return held_read_option(fd, SO_TYPE) == SOCK_SEQPACKET && held_has_input(fd);
 }
 
 /*

@@ -64,7 +64,6 @@ static struct launch_rlimit rlimits_within_own(int resource, uint64_t limit)
 static struct rlimit rlimits_descriptors(const struct policy_limits *limits, const struct rlimit *own, bool sampled)
 {
 	uint64_t most = limits->memory_bytes / MEMORY_PER_DESCRIPTOR;
-	struct rlimit capped_own = *own;
 
 	if (limits->open_files)
 		return rlimits_cap(limits->open_files, own->rlim_max);
@@ -72,11 +71,8 @@ static struct rlimit rlimits_descriptors(const struct policy_limits *limits, con
 		return *own;
 	if (most < DESCRIPTORS_LEAST)
 		most = DESCRIPTORS_LEAST;
-	if (capped_own.rlim_cur > most)
-		capped_own.rlim_cur = most;
-	if (capped_own.rlim_max > most)
-		capped_own.rlim_max = most;
-	return capped_own;
+	return (struct rlimit){.rlim_cur = own->rlim_cur < most ? own->rlim_cur : most,
+			       .rlim_max = own->rlim_max < most ? own->rlim_max : most};
 }
 
 /* Half of the caller's limit, so that one run does not take all. */

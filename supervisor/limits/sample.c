@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/procstat.h"
 #include "base/proctree.h"
 #include "supervisor/limits/held.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "supervisor/trace/private.h"
 
 #include "base/banned.h"
