@@ -9,6 +9,7 @@
 #include "supervisor/answer.h"
 #include "supervisor/dispatch.h"
 #include "supervisor/outcome.h"
+#include "syscalls/account/denial-text.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/arch/arch.h"
 #include "syscalls/call/decode.h"
@@ -99,6 +100,19 @@ static void dispatch_judge(struct call *call)
 		call_refuse(call, -EPERM, NULL, "continue_forbidden");
 }
 
+static void dispatch_count_redirect(struct call_counts *counts, const struct mount *mount, const char *op)
+{
+	size_t i = 0;
+
+	while (i < counts->redirects && (counts->redirect[i].mount != mount || strcmp(counts->redirect[i].op, op) != 0))
+		i++;
+	if (i == REDIRECTS_MAX)
+		return;
+	if (i == counts->redirects)
+		counts->redirect[counts->redirects++] = (struct redirect){.mount = mount, .op = op};
+	counts->redirect[i].count++;
+}
+
 static void dispatch_count(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
@@ -113,7 +127,9 @@ static void dispatch_count(struct dispatch *dispatch)
 	dispatch->counts.expected += denied && reason && strcmp(reason, DENIAL_EXPECTED) == 0;
 	if (call->row >= first && call->row < first + rows)
 		dispatch->counts.by_row[call->row - first]++;
-	redirects_note(&dispatch->redirects, call);
+	for (unsigned i = 0; !denied && i < call->paths; i++)
+		if (call->place[i].mount && call->place[i].mount->flags & MOUNT_REDIRECT)
+			dispatch_count_redirect(&dispatch->counts, call->place[i].mount, denial_op(call));
 }
 
 /*

@@ -12,14 +12,25 @@
 #include "supervisor/cpu/cpu.h"
 #include "supervisor/gateway/client.h"
 #include "supervisor/interrupted.h"
-#include "supervisor/redirects.h"
 #include "supervisor/trace/trace.h"
 #include "syscalls/call/call.h"
 
+#define REDIRECTS_MAX 64 /* further ones are not counted */
+
+/* The uses of a redirect of the policy by one kind of access. */
+struct redirect {
+	const struct mount *mount; /* borrowed from the view */
+	const char *op;            /* static; as in a denial */
+	uint64_t count;
+};
+
+/* Judged calls, for the result. */
 struct call_counts {
 	uint64_t judged, allowed, denied;
 	uint64_t expected; /* denied calls with the reason DENIAL_EXPECTED */
-	uint64_t *by_row;  /* judged calls, indexed as table_rows(). Owned */
+	uint64_t *by_row;  /* indexed as table_rows(). Owned */
+	struct redirect redirect[REDIRECTS_MAX];
+	size_t redirects;
 };
 
 struct dispatch {
@@ -32,7 +43,6 @@ struct dispatch {
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
 	struct interrupted interrupted; /* traits are set by the caller */
-	struct redirects redirects;
 };
 
 /* For a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_done releases in both cases. */

@@ -65,8 +65,6 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/process-watch.c \
 	supervisor/process.c \
 	supervisor/process.h \
-	supervisor/redirects.c \
-	supervisor/redirects.h \
 	supervisor/report.c \
 	supervisor/report.h \
 	supervisor/status.c \

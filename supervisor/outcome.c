@@ -77,7 +77,7 @@ static void outcome_send_continue(struct dispatch *dispatch)
 void outcome_perform(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
-	int r = 0; /* 0: the response was sent, or what was started has taken what the outcome owned and responds later */
+	int r = 0; /* 0: the response was sent, or what was started has taken what the outcome owned and sends it */
 
 	switch (call->outcome.kind) {
 	case OUTCOME_ERROR:

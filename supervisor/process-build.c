@@ -102,12 +102,11 @@ int process_find_program(struct process *process)
 					      .preferred = options->preferred};
 
 	process->found = lookup_program(&lookup, process->program);
+	if (process->found == LOOKUP_MISSING && strchr(lookup.name, '/'))
+		return process_fail_with(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found", lookup.name);
 	if (process->found == LOOKUP_MISSING)
-		return process_fail_with(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found%s%s", options->argv[0],
-				    strchr(options->argv[0], '/') ? "" : " in PATH ",
-				    strchr(options->argv[0], '/') ? ""
-				    : lookup.path_env             ? lookup.path_env
-								  : "(unset)");
+		return process_fail_with(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found in PATH %s",
+					 lookup.name, lookup.path_env ? lookup.path_env : "(unset)");
 	return process_copy_argv(process);
 }
 

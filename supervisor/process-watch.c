@@ -29,15 +29,13 @@ static const struct denial *process_exec_denial(const struct supervise_report *r
 static void process_explain_exec(struct process *process, int error)
 {
 	const struct denial *denial = process_exec_denial(&process->report);
-	const char *program = process->program;
+	const char *program = process->program, *why = denial && denial->reason ? denial->reason : "not granted";
 
 	if (denial)
 		(void)process_fail_with(process, RUN_EXIT_REFUSED, "refused",
 					"%s: the policy refuses to run it (%s)%s%s", program,
-					denial->rule     ? denial->rule
-					: denial->reason ? denial->reason
-							 : "not granted",
-					denial->suggest ? "; to allow it: " : "", denial->suggest ? denial->suggest : "");
+					denial->rule ? denial->rule : why, denial->suggest ? "; to allow it: " : "",
+					denial->suggest ? denial->suggest : "");
 	else if (error == ENOEXEC)
 		(void)process_fail_with(process, RUN_EXIT_REFUSED, "not_executable",
 					"%s: not a program of this machine: neither ELF nor a script with #!", program);

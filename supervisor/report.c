@@ -47,31 +47,30 @@ static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlis
 	denial = denials_list(denials, &count, ret_unlisted);
 	for (size_t i = 0; i < count; i++, denial++) {
 		json_t *item =
-			json_pack("{s:I, s:s?, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:I, s:o}", "seq",
+			json_pack("{s:I, s:s?, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*}", "seq",
 				  (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
 				  report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
 				  report_errno(denial->error), "rule", report_text(denial->rule), "reason",
 				  report_text(denial->reason), "pid", (int)denial->pid, "exe", report_text(denial->exe),
-				  "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest));
+				  "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest), "event",
+				  denial->event, "host_pid",
+				  denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL);
 
-		if (denial->event)
-			(void)json_object_set_new(item, "event", json_string(denial->event));
-		if (denial->host_pid > 0)
-			(void)json_object_set_new(item, "host_pid", json_integer(denial->host_pid));
 		(void)json_array_append_new(list, item);
 	}
 	return list;
 }
 
-static json_t *report_redirects(const struct redirects *redirects)
+static json_t *report_redirects(const struct call_counts *calls)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < redirects->count; i++)
-		(void)json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:I}", "op", redirects->item[i].op, "from",
-							    report_text(redirects->item[i].mount->virt), "to",
-							    report_text(redirects->item[i].mount->origin), "count",
-							    (json_int_t)redirects->item[i].count));
+	for (size_t i = 0; i < calls->redirects; i++)
+		(void)json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o, s:I}", "op", calls->redirect[i].op, "from",
+					report_text(calls->redirect[i].mount->virt), "to",
+					report_text(calls->redirect[i].mount->origin), "count",
+					(json_int_t)calls->redirect[i].count));
 	return list;
 }
 
@@ -146,7 +145,7 @@ json_t *report_json(const struct supervise_report *report, const struct view *vi
 		"{s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o}", "wait_status", report->wait_status,
 		"usage", report_usage(report), "limits", limits_json(report->limit), "calls", report_calls(report),
 		"denials", denials, "denials_unlisted", (json_int_t)unlisted, "redirects",
-		report_redirects(&report->redirects), "network", report_list(network->list), "network_unlisted",
+		report_redirects(&report->calls), "network", report_list(network->list), "network_unlisted",
 		(json_int_t)network->unlisted, "network_budgets", report_list(network->budgets), "network_denied",
 		(json_int_t)network->denied, "network_advice", report_list(network->advice));
 

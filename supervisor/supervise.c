@@ -72,9 +72,6 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	const struct policy_limits *policy = policy_limits(options->policy);
 	const unsigned traits = supervisor->options->traits;
 	struct sandbox *sandbox = &supervisor->sandbox;
-	struct limits_options wanted = {
-		.policy = policy, .cgroup = options->cgroup, .audit = sandbox->audit, .notes = &sandbox->notes,
-		.inet = options->egress->active};
 	int r = 0;
 
 	if (policy->disk_bytes || traits & RUN_MEMORY)
@@ -84,11 +81,8 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	if (r == 0 && traits & RUN_MEMORY)
 		r = memfds_create(&sandbox->memfds);
 	locks_init(&sandbox->locks, options->namespaces->host_proc_fd);
-	wanted.disk = sandbox->disk;
-	wanted.forks = sandbox->forks;
-	wanted.memfds = sandbox->memfds;
 	if (r == 0)
-		r = limits_create(&wanted, getpid(), &supervisor->limits);
+		r = limits_create(sandbox, options->cgroup, &supervisor->limits);
 	sandbox->memory.limit_bytes = policy->memory_bytes;
 	sandbox->memory.used_bytes = limits_memory_bytes;
 	sandbox->is_over = limits_over;
@@ -217,7 +211,6 @@ static void supervise_finish(struct supervisor *supervisor)
 	supervisor->dispatch.counts.by_row = NULL; /* the report's now */
 	report->restarted = supervisor->dispatch.interrupted.restarted;
 	report->interrupted = supervisor->dispatch.interrupted.left;
-	report->redirects = supervisor->dispatch.redirects;
 	report->processes = supervisor->sandbox.tree ? tree_processes_seen(supervisor->sandbox.tree) : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
 	if (supervisor->limits)

@@ -28,7 +28,7 @@ struct supervise_report {
 	enum launch_step start_step;
 	int wait_status; /* of the program */
 	unsigned end;    /* the byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
-	struct call_counts calls;
+	struct call_counts calls; /* borrow from the view */
 	uint64_t restarted, interrupted; /* struct interrupted: restarted, left */
 	unsigned processes;
 	struct rusage usage; /* RUSAGE_CHILDREN */
@@ -36,7 +36,6 @@ struct supervise_report {
 	enum limit_kind ended_by; /* the limit that ended the run, or LIMIT_MAX */
 	struct changes *changes; /* owned by the report */
 	struct denials *denials; /* owned by the report */
-	struct redirects redirects; /* borrow from the view */
 	struct network_report network; /* owned by the report */
 };
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -17,18 +18,12 @@
 struct request {
 	struct nlmsghdr head;
 	struct rtmsg route;
-	char attributes[2 * RTA_SPACE(sizeof(struct in6_addr))];
+	struct rtattr device;
+	uint32_t index;
+	struct rtattr to;
+	unsigned char address[sizeof(struct in6_addr)]; /* or shorter */
 };
-
-static void routes_add_attribute(struct request *request, unsigned short type, const void *value, size_t len)
-{
-	struct rtattr *attribute = (void *)((char *)request + NLMSG_ALIGN(request->head.nlmsg_len));
-
-	attribute->rta_type = type;
-	attribute->rta_len = (unsigned short)RTA_LENGTH(len);
-	memcpy(RTA_DATA(attribute), value, len);
-	request->head.nlmsg_len = (uint32_t)(NLMSG_ALIGN(request->head.nlmsg_len) + RTA_LENGTH(len));
-}
+_Static_assert(offsetof(struct request, device) == NLMSG_LENGTH(sizeof(struct rtmsg)), "attributes follow at once");
 
 /* NLM_F_ACK: the reply is an error message, with 0 for success. */
 static int routes_request(int fd, const struct request *request)
@@ -52,9 +47,9 @@ static int routes_request(int fd, const struct request *request)
 
 static int routes_add_local(int fd, int family, const void *address, unsigned bits)
 {
-	const uint32_t index = LOOPBACK_INDEX;
+	const unsigned short len = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 	struct request request = {
-		.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+		.head = {.nlmsg_len = (uint32_t)offsetof(struct request, address) + len,
 			 .nlmsg_type = RTM_NEWROUTE,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL},
 		.route = {.rtm_family = (unsigned char)family,
@@ -63,11 +58,12 @@ static int routes_add_local(int fd, int family, const void *address, unsigned bi
 			  .rtm_protocol = RTPROT_STATIC,
 			  .rtm_scope = RT_SCOPE_HOST,
 			  .rtm_type = RTN_LOCAL},
+		.device = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_OIF},
+		.index = LOOPBACK_INDEX,
+		.to = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = RTA_DST},
 	};
 
-	routes_add_attribute(&request, RTA_DST, address,
-			     family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr));
-	routes_add_attribute(&request, RTA_OIF, &index, sizeof(index));
+	memcpy(request.address, address, len);
 	return routes_request(fd, &request);
 }
 

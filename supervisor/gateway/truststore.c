@@ -99,8 +99,6 @@ int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	int count;
-	size_t len;
-	char *bytes;
 
 	truststore_put_number(&buf, MAGIC, 4);
 	truststore_put_number(&buf, VERSION, 4);
@@ -113,11 +111,9 @@ int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 	for (unsigned i = 0; i < 4; i++)
 		buf.data[COUNT_AT + i] = (char)((unsigned)count >> (8 * (3 - i)));
 	truststore_put_digest(&buf);
-	len = buf.len;
-	bytes = buf_take(&buf);
-	if (!bytes)
+	if (buf.failed)
 		return -ENOMEM;
-	*ret_bytes = bytes;
-	*ret_len = len;
+	*ret_len = buf.len;
+	*ret_bytes = buf_take(&buf);
 	return 0;
 }

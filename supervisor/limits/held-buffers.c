@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,26 +134,16 @@ static uint64_t held_inotify_bytes(int pidfd, pid_t pid, const char *name)
 /* Whether the inode was counted before; remembers it. Without memory for that it counts again, on the safe side. */
 static bool held_is_known(struct held_buffers *buffers, uint64_t inode)
 {
-	if (bsearch(&inode, buffers->inode, buffers->sorted, sizeof(inode), held_by_inode))
-		return true;
-	for (size_t i = buffers->sorted; i < buffers->count; i++)
-		if (buffers->inode[i] == inode)
-			return true;
-	if (buffers->count == buffers->room) {
-		size_t room = buffers->room ? buffers->room * 2 : 256;
-		uint64_t *more = reallocarray(buffers->inode, room, sizeof(*more));
+	uint64_t *item = malloc(sizeof(*item)), **found;
 
-		if (!more)
-			return false;
-		buffers->inode = more;
-		buffers->room = room;
-	}
-	buffers->inode[buffers->count++] = inode;
-	if (buffers->count - buffers->sorted > 64) {
-		qsort(buffers->inode, buffers->count, sizeof(*buffers->inode), held_by_inode);
-		buffers->sorted = buffers->count;
-	}
-	return false;
+	if (!item)
+		return false;
+	*item = inode;
+	found = tsearch(item, &buffers->inodes, held_by_inode);
+	if (found && *found == item)
+		return false;
+	free(item);
+	return found != NULL;
 }
 
 static void held_add_descriptor(struct held_buffers *buffers, int pidfd, int number, bool is_pipe)
@@ -210,6 +201,6 @@ void held_buffers_add(struct held_buffers *buffers, pid_t pid)
 
 void held_buffers_done(struct held_buffers *buffers)
 {
-	free(buffers->inode);
+	tdestroy(buffers->inodes, free);
 	*buffers = (struct held_buffers){0};
 }

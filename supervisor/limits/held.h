@@ -45,8 +45,7 @@ pid_t held_by(pid_t pid, char state, uint64_t threads);
 /* held-buffers.c: the bytes in pipes and sockets. Each counts once. Zero-initialise. */
 struct held_buffers {
 	uint64_t bytes;
-	uint64_t *inode; /* of those counted; the first `sorted` are in order. Owned */
-	size_t count, sorted, room;
+	void *inodes; /* of those counted: a tree of tsearch(3). Owned */
 };
 
 /*

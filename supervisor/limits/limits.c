@@ -38,7 +38,8 @@
 #define FILES_LEAST 256 /* files opened before they are counted again */
 
 struct limits {
-	struct limits_options options;
+	const struct sandbox *sandbox;
+	struct cgroup *cgroup;
 	pid_t root_pid;
 	struct limit_meter meter[LIMIT_MAX];
 	enum limit_kind ended; /* the limit that ended the run, or LIMIT_MAX */
@@ -64,23 +65,24 @@ static void limits_set(struct limit_meter *meter, uint64_t used, uint64_t peak)
 		meter->peak = peak;
 }
 
-int limits_create(const struct limits_options *options, pid_t root_pid, struct limits **ret_limits)
+int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct limits **ret_limits)
 {
 	struct limits *limits = calloc(1, sizeof(*limits));
-	const struct policy_limits *policy = options->policy;
+	const struct policy_limits *policy = policy_limits(sandbox->policy);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (!limits)
 		return -ENOMEM;
-	limits->options = *options;
-	limits->root_pid = root_pid;
+	limits->sandbox = sandbox;
+	limits->cgroup = cgroup;
+	limits->root_pid = getpid();
 	limits->ended = LIMIT_MAX;
 	limits->files_at = FILES_LEAST;
 	limits->cpus = cpus > 0 ? (uint64_t)cpus : 1;
 	limits_meters_init(limits->meter, policy);
-	limits->sample_memory = policy->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
-	limits->sample_cpu = policy->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU);
-	limits->sample_tasks = policy->pids && !cgroup_has(options->cgroup, CGROUP_PIDS) && !options->forks;
+	limits->sample_memory = policy->memory_bytes && !cgroup_has(cgroup, CGROUP_MEMORY);
+	limits->sample_cpu = policy->cpu_ns && !cgroup_has(cgroup, CGROUP_CPU);
+	limits->sample_tasks = policy->pids && !cgroup_has(cgroup, CGROUP_PIDS) && !sandbox->forks;
 	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : NEVER;
 	if (limits->next_ns && limits->sample_tasks)
 		limits->next_ns = io_now_ns() + TASKS_FIRST_NS;
@@ -117,7 +119,7 @@ static void limits_set_over(struct limit_meter *meter)
 
 static void limits_read_cgroup(struct limits *limits)
 {
-	const struct cgroup *cgroup = limits->options.cgroup;
+	const struct cgroup *cgroup = limits->cgroup;
 	struct limit_meter *meter = limits->meter;
 	struct cgroup_usage usage;
 
@@ -154,17 +156,17 @@ uint64_t limits_memory_bytes(void *opaque)
 
 static uint64_t limits_buffer_bytes(const struct limits *limits)
 {
-	const struct memfds *memfds = limits->options.memfds;
+	const struct memfds *memfds = limits->sandbox->memfds;
 
 	if (memfds && memfds_queues(memfds))
 		return HELD_BUFFER_QUEUE_BYTES;
-	return limits->options.inet ? HELD_BUFFER_INET_BYTES : HELD_BUFFER_BYTES;
+	return limits->sandbox->inet ? HELD_BUFFER_INET_BYTES : HELD_BUFFER_BYTES;
 }
 
 static int limits_sample(struct limits *limits, struct sample *ret_sample)
 {
-	const struct memfds *memfds = limits->options.memfds;
-	struct disk *disk = limits->options.disk;
+	const struct memfds *memfds = limits->sandbox->memfds;
+	struct disk *disk = limits->sandbox->disk;
 	const struct sample_wanted wanted = {
 		.root = limits->root_pid,
 		.alone = limits->alone,
@@ -226,8 +228,8 @@ static void limits_read_sample(struct limits *limits)
 	if (limits_sample(limits, &sample) < 0)
 		return;
 	if (limits_is_over(limits, &sample)) {
-		if (limits->options.memfds)
-			memfds_sweep(limits->options.memfds);
+		if (limits->sandbox->memfds)
+			memfds_sweep(limits->sandbox->memfds);
 		if (limits_sample(limits, &sample) < 0)
 			return;
 	}
@@ -238,7 +240,7 @@ static void limits_read_sample(struct limits *limits)
 	}
 	if (limits->sample_cpu)
 		limits_read_cpu(limits, &sample, begin_ns);
-	if (!cgroup_has(limits->options.cgroup, CGROUP_PIDS))
+	if (!cgroup_has(limits->cgroup, CGROUP_PIDS))
 		limits_set(&meter[LIMIT_PIDS], sample.tasks, sample.tasks);
 	if (limits->sample_tasks && sample.tasks >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
@@ -248,7 +250,7 @@ static void limits_read_sample(struct limits *limits)
 
 static void limits_read_forks(struct limits *limits)
 {
-	const struct forks *forks = limits->options.forks;
+	const struct forks *forks = limits->sandbox->forks;
 	struct limit_meter *meter = &limits->meter[LIMIT_PIDS];
 
 	if (!forks)
@@ -311,7 +313,7 @@ static void limits_measure(struct limits *limits)
 static void limits_read_files(struct limits *limits)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
-	uint64_t opened = limits->options.notes ? limits->options.notes->files_opened : 0, held = 0, left;
+	uint64_t opened = limits->sandbox->notes.files_opened, held = 0, left;
 
 	if (!meter->limit || limits->sample_memory || opened < limits->files_at)
 		return;
@@ -328,7 +330,7 @@ static void limits_read_files(struct limits *limits)
 static void limits_read_disk(struct limits *limits, uint64_t now_ns)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_DISK];
-	struct disk *disk = limits->options.disk;
+	struct disk *disk = limits->sandbox->disk;
 	bool ends;
 
 	if (!disk)
@@ -343,7 +345,7 @@ static void limits_read_disk(struct limits *limits, uint64_t now_ns)
 static void limits_read_audit(struct limits *limits)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_AUDIT];
-	uint64_t bytes = limits->options.audit ? audit_bytes(limits->options.audit) : 0;
+	uint64_t bytes = limits->sandbox->audit ? audit_bytes(limits->sandbox->audit) : 0;
 
 	if (bytes == 0)
 		return; /* no log is kept */
@@ -355,13 +357,13 @@ static void limits_read_audit(struct limits *limits)
 /* Limits that the kernel keeps for each process, as handlers saw them hit. */
 static void limits_read_notes(struct limits *limits, int wait_status)
 {
-	const struct limit_events *notes = limits->options.notes;
+	const struct limit_events *notes = &limits->sandbox->notes;
 	struct limit_meter *files = &limits->meter[LIMIT_OPEN_FILES], *size = &limits->meter[LIMIT_FILE_SIZE];
 
-	if (notes && notes->open_files > 0)
+	if (notes->open_files > 0)
 		limits_set(files, notes->open_files, notes->open_files);
-	files->hit |= notes && notes->open_files_full && files->limit;
-	size->hit |= notes && notes->file_size_passed && size->limit;
+	files->hit |= notes->open_files_full && files->limit;
+	size->hit |= notes->file_size_passed && size->limit;
 	/* A SIGXFSZ sent by another process of the run looks the same. */
 	if (size->limit && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGXFSZ)
 		limits_set_over(size);
@@ -396,7 +398,7 @@ bool limits_over(void *opaque)
 
 int limits_wait_ms(const struct limits *limits, uint64_t now_ns)
 {
-	int disk_ms = limits->options.disk ? disk_wait_ms(limits->options.disk, now_ns) : -1, own_ms = -1;
+	int disk_ms = limits->sandbox->disk ? disk_wait_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
 
 	if (limits->next_ns != NEVER)
 		own_ms = limits->next_ns <= now_ns
@@ -410,7 +412,7 @@ int limits_wait_ms(const struct limits *limits, uint64_t now_ns)
 
 int limits_event_fd(const struct limits *limits)
 {
-	return cgroup_event_fd(limits->options.cgroup);
+	return cgroup_event_fd(limits->cgroup);
 }
 
 void limits_event(struct limits *limits)

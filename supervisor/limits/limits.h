@@ -33,27 +33,15 @@ struct limit_meter {
 	bool ends;      /* it was hit and ends the run */
 };
 
-struct audit;
 struct cgroup;
-struct disk;
-struct forks;
-struct memfds;
-
-struct limits_options {
-	const struct policy_limits *policy;
-	struct cgroup *cgroup; /* borrowed; NULL: memory and cpu are sampled */
-	struct disk *disk;     /* borrowed; NULL: disk use is not metered */
-	const struct forks *forks;   /* borrowed; NULL: forks are not judged */
-	struct memfds *memfds; /* borrowed; NULL: memfds are not counted */
-	const struct audit *audit;             /* borrowed; NULL: no log is kept */
-	bool inet;             /* there are internet sockets */
-	const struct limit_events *notes;       /* borrowed: limits that handlers saw hit */
-};
-
+struct sandbox;
 struct limits;
 
-/* root_pid: the supervisor, whose descendants the run's processes are. 0 or -errno. */
-int limits_create(const struct limits_options *options, pid_t root_pid, struct limits **ret_limits);
+/*
+ * Borrows the sandbox, which has what meters forks, memfds and disk use, and the cgroup. cgroup NULL: memory and cpu
+ * are sampled. To be called by the supervisor, whose descendants the run's processes are. 0 or -ENOMEM.
+ */
+int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct limits **ret_limits);
 void limits_free(struct limits *limits);
 
 /*
