@@ -45,8 +45,6 @@ int answer_add(int listener_fd, uint64_t id, int fd, bool cloexec)
 	return number == -ENOENT ? -EINTR : number;
 }
 
-/* ---- continuing ---- */
-
 static int answer_send_continue(int listener_fd, uint64_t id, bool permitted)
 {
 	if (permitted)
@@ -74,8 +72,6 @@ int answer_pass(int listener_fd, const struct seccomp_notif *notification, const
 	memcpy(arg, notification->data.args, sizeof(arg));
 	return answer_send_continue(listener_fd, notification->id, row && table_allows(row, arg));
 }
-
-/* ---- later ---- */
 
 struct answer answer_later(const struct call *call)
 {

@@ -73,35 +73,29 @@ static void process_explain_start(struct process *process)
 		(void)process_fail(process, "launch_failed", "cannot start %s: %s", process->program, strerror(error));
 }
 
-/* How limits are enforced that no control group enforces. */
-struct fallback {
-	struct rlimits_fallback rlimits;
-	bool forks, memfds; /* calls that make processes, or memory that no process shows, are judged */
-};
-
-/* Also describes it in the cgroups layer. */
-static struct fallback process_choose_fallback(const struct process_options *options)
+/* How limits are enforced that no control group enforces. Also describes it in the cgroups layer. */
+static struct rlimits_fallback process_choose_fallback(const struct process_options *options)
 {
 	const struct policy_limits *limits = policy_limits(options->policy);
-	struct fallback fallback = {.rlimits = {.cpu = limits->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU)}};
+	struct rlimits_fallback fallback = {.cpu = limits->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU)};
 	struct layers *layers = options->layers;
 	bool tasks = limits->pids && !cgroup_has(options->cgroup, CGROUP_PIDS);
 	char why[sizeof(layers->layer[0].why)];
 
-	fallback.rlimits.memory = fallback.memfds = limits->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
+	fallback.memory = limits->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
 	/* RLIMIT_NPROC counts by user and user namespace (Linux 5.14). The machine's root is exempt. */
-	fallback.rlimits.tasks = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
-	fallback.forks = tasks && !fallback.rlimits.tasks && !options->namespaces->tasks_bound;
-	if (!tasks && !fallback.memfds && !fallback.rlimits.cpu)
+	fallback.tasks = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
+	fallback.forks = tasks && !fallback.tasks && !options->namespaces->tasks_bound;
+	if (!tasks && !fallback.memory && !fallback.cpu)
 		return fallback;
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_CGROUPS].why);
 	layers_set(layers, LAYER_CGROUPS, layers->layer[LAYER_CGROUPS].active, "%.110s%s%s%s", why,
-		   fallback.memfds ? "; memory is sampled every 2 to 100 ms" : "",
-		   fallback.rlimits.cpu ? "; cpu time is sampled" : "",
-		   fallback.forks           ? "; forks are judged"
-		   : fallback.rlimits.tasks ? "; RLIMIT_NPROC"
-		   : tasks                  ? "; pid_max of the pid namespace"
-					    : "");
+		   fallback.memory ? "; memory is sampled every 2 to 100 ms" : "",
+		   fallback.cpu ? "; cpu time is sampled" : "",
+		   fallback.forks   ? "; forks are judged"
+		   : fallback.tasks ? "; RLIMIT_NPROC"
+		   : tasks          ? "; pid_max of the pid namespace"
+				    : "");
 	return fallback;
 }
 
@@ -119,17 +113,17 @@ static const char *process_find_cwd(const struct process *process, char path[PAT
 	return policy_workdir(options->policy);
 }
 
-static int process_build_filter(struct process *process, const struct fallback *fallback, unsigned *ret_traits)
+static int process_build_filter(struct process *process, const struct rlimits_fallback *fallback, unsigned *ret_traits)
 {
 	const struct process_options *options = process->options;
 	const bool inet = options->egress->active, alone = process->guest.own_netns;
-	const bool disk = policy_limits(options->policy)->disk_bytes > 0 || fallback->memfds;
+	const bool disk = policy_limits(options->policy)->disk_bytes > 0 || fallback->memory;
 	int error;
 
 	/* No process shows the memory of System V IPC, so where memory is sampled it would evade the limit. */
-	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memfds ? RUN_OWN_IPC : 0u) |
+	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memory ? RUN_OWN_IPC : 0u) |
 		      (options->tty ? RUN_TERMINAL : 0u) | (process->fstat_native ? RUN_FSTAT : 0u) |
-		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memfds ? RUN_MEMORY : 0u) |
+		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memory ? RUN_MEMORY : 0u) |
 		      (disk ? RUN_DISK : 0u) | (cpu_possible() ? RUN_PINNED : 0u) |
 		      (filter_can_wait() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) | (inet && alone ? RUN_UDP : 0u) |
 		      (inet && !alone ? RUN_LISTENERS : 0u) | (inet && descriptor_direct() ? RUN_MESSAGES : 0u);
@@ -139,7 +133,7 @@ static int process_build_filter(struct process *process, const struct fallback *
 	return 0;
 }
 
-static int process_supervise(struct process *process, const struct fallback *fallback, unsigned traits)
+static int process_supervise(struct process *process, const struct rlimits_fallback *fallback, unsigned traits)
 {
 	const struct process_options *options = process->options;
 	const int *stdio_fd = options->stdio_fd;
@@ -152,7 +146,7 @@ static int process_supervise(struct process *process, const struct fallback *fal
 			   .stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]},
 			   .filter = &process->filter,
 			   .landlock_fd = process->landlock_fd,
-			   .no_huge_pages = fallback->memfds,
+			   .no_huge_pages = fallback->memory,
 			   .tty = options->tty},
 		.process = options,
 		.traits = traits,
@@ -161,15 +155,15 @@ static int process_supervise(struct process *process, const struct fallback *fal
 		.guest = &process->guest,
 	};
 
-	supervision.launch.rlimits = rlimits_build(policy_limits(options->policy), &process->open_files,
-						   &fallback->rlimits, supervision.launch.rlimit);
+	supervision.launch.rlimits = rlimits_build(policy_limits(options->policy), &process->open_files, fallback,
+						   supervision.launch.rlimit);
 	supervision.launch.cgroup_fd = cgroup_procs(options->cgroup, &supervision.launch.cgroups);
 	return supervise(&supervision, &process->report);
 }
 
 int process_watch(struct process *process)
 {
-	const struct fallback fallback = process_choose_fallback(process->options);
+	const struct rlimits_fallback fallback = process_choose_fallback(process->options);
 	unsigned traits;
 	int error = process_build_filter(process, &fallback, &traits);
 

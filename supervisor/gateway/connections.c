@@ -4,6 +4,7 @@
  * they may lead, and the order of events. A wrong record ends the run's network.
  */
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,12 @@
 
 /* ---- the table ---- */
 
-/* Ids ascend, ours and those of egress. */
-static size_t bucket_of(uint64_t id)
+/* The items of both trees begin with their id. */
+static int compare_ids(const void *a, const void *b)
 {
-	return (size_t)(id % BUCKETS);
+	const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
 }
 
 int connections_add(struct connections *connections, const struct task *task, const struct control_connect *what,
@@ -33,12 +36,13 @@ int connections_add(struct connections *connections, const struct task *task, co
 	conn = calloc(1, sizeof(*conn));
 	if (!conn)
 		return -ENOMEM;
+	conn->id = connections->next + 1;
 	conn->exe = task ? strdup(task->exe) : strdup("");
-	if (!conn->exe) {
+	if (!conn->exe || !tsearch(conn, &connections->tree, compare_ids)) {
+		free(conn->exe);
 		free(conn);
 		return -ENOMEM;
 	}
-	conn->id = ++connections->next;
 	if (task) {
 		conn->pid = task->tgid;
 		conn->ppid = task->ppid;
@@ -46,8 +50,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 	}
 	conn->port = what->port;
 	(void)snprintf(conn->host, sizeof(conn->host), "%s", what->host);
-	conn->next = connections->bucket[bucket_of(conn->id)];
-	connections->bucket[bucket_of(conn->id)] = conn;
+	connections->next++;
 	connections->count++;
 	*ret_conn = conn;
 	return 0;
@@ -55,20 +58,14 @@ int connections_add(struct connections *connections, const struct task *task, co
 
 struct connection *connections_find(const struct connections *connections, uint64_t id)
 {
-	struct connection *conn = connections->bucket[bucket_of(id)];
+	struct connection *const *found = tfind(&id, &connections->tree, compare_ids);
 
-	while (conn && conn->id != id)
-		conn = conn->next;
-	return conn;
+	return found ? *found : NULL;
 }
 
 void connections_remove(struct connections *connections, struct connection *conn)
 {
-	struct connection **at = &connections->bucket[bucket_of(conn->id)];
-
-	while (*at != conn)
-		at = &(*at)->next;
-	*at = conn->next;
+	(void)tdelete(conn, &connections->tree, compare_ids);
 	connections->count--;
 	free(conn->exe);
 	free(conn->rule);
@@ -86,8 +83,12 @@ static int request_add(struct connections *connections, struct connection *conn,
 	request = calloc(1, sizeof(*request));
 	if (!request)
 		return -ENOMEM;
+	request->id = record->id;
 	if (asprintf(&request->texts, "%s%c%s%c%s%c%s", record->host, '\0', record->method, '\0', record->path, '\0',
-		     record->rule) < 0) {
+		     record->rule) < 0)
+		request->texts = NULL; /* undefined after a failure */
+	if (!request->texts || !tsearch(request, &connections->request_tree, compare_ids)) {
+		free(request->texts);
 		free(request);
 		return -ENOMEM;
 	}
@@ -96,10 +97,7 @@ static int request_add(struct connections *connections, struct connection *conn,
 	item->method = item->host + strlen(item->host) + 1;
 	item->path = item->method + strlen(item->method) + 1;
 	item->rule = item->path + strlen(item->path) + 1;
-	request->id = record->id;
 	request->conn = conn;
-	request->next = connections->request_bucket[bucket_of(request->id)];
-	connections->request_bucket[bucket_of(request->id)] = request;
 	request->next_of_conn = conn->requests;
 	conn->requests = request;
 	connections->requests++;
@@ -107,25 +105,14 @@ static int request_add(struct connections *connections, struct connection *conn,
 	return 0;
 }
 
-static struct request *request_find(const struct connections *connections, uint64_t id)
-{
-	struct request *request = connections->request_bucket[bucket_of(id)];
-
-	while (request && request->id != id)
-		request = request->next;
-	return request;
-}
-
 static void request_remove(struct connections *connections, struct request *request)
 {
-	struct request **at = &connections->request_bucket[bucket_of(request->id)];
+	struct request **at = &request->conn->requests;
 
 	while (*at != request)
-		at = &(*at)->next;
-	*at = request->next;
-	for (at = &request->conn->requests; *at != request;)
 		at = &(*at)->next_of_conn;
 	*at = request->next_of_conn;
+	(void)tdelete(request, &connections->request_tree, compare_ids);
 	connections->requests--;
 	free(request->texts);
 	free(request);
@@ -388,11 +375,11 @@ static void request_end(struct egress_client *client, struct request *request, c
 
 int connections_done(struct egress_client *client, const struct control_done *done)
 {
-	struct request *request = request_find(&client->connections, done->id);
+	struct request *const *found = tfind(&done->id, &client->connections.request_tree, compare_ids);
 
-	if (!request || done->result < -ERRNO_MAX || done->result > 999)
+	if (!found || done->result < -ERRNO_MAX || done->result > 999)
 		return -EBADMSG;
-	request_end(client, request, done);
+	request_end(client, *found, done);
 	return 0;
 }
 
@@ -527,7 +514,7 @@ static void connection_close(struct egress_client *client, struct connection *co
 
 void connections_close(struct egress_client *client, const char *cause)
 {
-	for (size_t i = 0; i < BUCKETS; i++)
-		while (client->connections.bucket[i])
-			connection_close(client, client->connections.bucket[i], cause);
+	/* The root is a node, which begins with the pointer to its item: tsearch(3). */
+	while (client->connections.tree)
+		connection_close(client, *(struct connection **)client->connections.tree, cause);
 }

@@ -27,9 +27,8 @@ static int guest_bind_any_dns(struct egress_guest *guest)
 			return r;
 		r = guest->guard_fd = inet_fence_guard(guest->dns_fd[0]);
 		if (r < 0) {
-			cleanup_close(&guest->dns_fd[0]);
-			cleanup_close(&guest->dns_fd[1]);
-			guest->dns_fd[0] = guest->dns_fd[1] = -1;
+			close_fd(&guest->dns_fd[0]);
+			close_fd(&guest->dns_fd[1]);
 		}
 	}
 	return r < 0 ? r : 0;

@@ -78,13 +78,12 @@ json_t *usage_json(const struct usage *usage);
 
 #define CONNS_MAX 2048    /* announced and not closed; above the limit of egress (CONN_MAX) */
 #define REQUESTS_MAX 8192 /* recorded, without an outcome yet */
-#define BUCKETS 1024
 
 struct request {
 	uint64_t id; /* of its record */
 	struct audit_slot slot;
 	struct connection *conn;
-	struct request *next, *next_of_conn;
+	struct request *next_of_conn;
 	char *texts;              /* of item. Owned */
 	struct summary_item item; /* what is known of it before its outcome */
 };
@@ -92,7 +91,6 @@ struct request {
 /* Its process is known from the call that announced it. Egress only names its id. */
 struct connection {
 	uint64_t id;
-	struct connection *next;
 	struct request *requests;
 	char *exe;
 	char *rule; /* of its open record; NULL: not opened */
@@ -107,8 +105,8 @@ struct connection {
 };
 
 struct connections {
-	struct connection *bucket[BUCKETS];
-	struct request *request_bucket[BUCKETS];
+	void *tree;         /* of struct connection by id: tsearch(3). Owned */
+	void *request_tree; /* of struct request by id. Owned */
 	size_t count, requests;
 	uint64_t next; /* the last id given */
 };

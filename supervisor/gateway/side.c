@@ -50,10 +50,9 @@ int egress_side_add_variable(struct egress_side *side, const char *name, const c
 
 void egress_side_handed(struct egress_side *side)
 {
-	cleanup_close(&side->control_fd);
-	cleanup_close(&side->dns_fd[0]);
-	cleanup_close(&side->dns_fd[1]);
-	side->control_fd = side->dns_fd[0] = side->dns_fd[1] = -1;
+	close_fd(&side->control_fd);
+	close_fd(&side->dns_fd[0]);
+	close_fd(&side->dns_fd[1]);
 }
 
 static int side_reap(pid_t pid)
