@@ -35,8 +35,8 @@ void dispatch_done(struct dispatch *dispatch)
 }
 
 /* Resets only what is read before it is written: the texts make the struct too large to clear for every call. */
-static void dispatch_begin(struct dispatch *dispatch, const struct seccomp_notif *notification,
-			   const struct syscall_row *row)
+static void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_notif *notification,
+				const struct syscall_row *row)
 {
 	struct call *call = dispatch->call;
 
@@ -60,7 +60,7 @@ static void dispatch_begin(struct dispatch *dispatch, const struct seccomp_notif
 }
 
 /* Unlisted numbers and calls of another architecture (int 0x80, x32): ENOSYS, as if the kernel did not have them. */
-static void dispatch_refuse_unlisted(struct dispatch *dispatch, const struct seccomp_notif *notification)
+static void dispatch_refuse_unlisted_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	static struct syscall_row row = {.class = ROW_REFUSE, .error = ENOSYS};
 	static char name[32];
@@ -68,11 +68,11 @@ static void dispatch_refuse_unlisted(struct dispatch *dispatch, const struct sec
 
 	(void)snprintf(name, sizeof(name), "%s_%d", native ? "syscall" : "foreign", notification->data.nr);
 	row.name = name;
-	dispatch_begin(dispatch, notification, &row);
+	dispatch_begin_call(dispatch, notification, &row);
 	call_refuse(dispatch->call, -ENOSYS, NULL, native ? "unlisted_syscall" : "foreign_architecture");
 }
 
-static void dispatch_judge(struct call *call)
+static void dispatch_judge_call(struct call *call)
 {
 	syscall_fn *handler = table_handler(call->row);
 	int r;
@@ -113,7 +113,7 @@ static void dispatch_count_redirect(struct call_counts *counts, const struct mou
 	counts->redirect[i].count++;
 }
 
-static void dispatch_count(struct dispatch *dispatch)
+static void dispatch_count_call(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
 	const char *reason = call->decision.reason;
@@ -153,7 +153,7 @@ static bool dispatch_find_task(struct call *call)
 }
 
 /* Closes the fetched descriptor, unless the handler has taken it. */
-static void dispatch_close_fetched(struct call *call)
+static void dispatch_close_fetched_fd(struct call *call)
 {
 	if (call->again && call->fetched >= 0)
 		(void)close(call->fetched);
@@ -167,29 +167,29 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 	struct sandbox *sandbox = dispatch->sandbox;
 
 	if (row->hook != HOOK_SIGRETURN)
-		return cpu_received(dispatch->cpu, row, notification); /* false if the hook is not one of its own */
-	interrupted_return(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
+		return cpu_on_notification(dispatch->cpu, row, notification); /* false for other hooks */
+	interrupted_on_sigreturn(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
 	return true;
 }
 
 /* HOOK_RECORD_LOCK: true when there is room for the lock. Other commands, and locks beyond the limit, are judged. */
-static bool dispatch_admits_lock(struct sandbox *sandbox, const struct syscall_row *row, const __u64 *args)
+static bool dispatch_admits_record_lock(struct sandbox *sandbox, const struct syscall_row *row, const __u64 *args)
 {
 	return row->hook == HOOK_RECORD_LOCK && locks_counts(args[1]) &&
 	       locks_admit(&sandbox->locks, args[1], io_now_ns());
 }
 
 /* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */
-static void dispatch_finish(struct dispatch *dispatch, const struct seccomp_notif *notification)
+static void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct call *call = dispatch->call;
 
-	dispatch_count(dispatch);
+	dispatch_count_call(dispatch);
 	if (call->outcome.kind == OUTCOME_BLOCKING)
-		interrupted_waits(&dispatch->interrupted, notification);
+		interrupted_note_waiting_open(&dispatch->interrupted, notification);
 	if (call->outcome.kind != OUTCOME_GONE)
 		(void)call_commit(call); /* on failure the outcome is an error */
-	cpu_responding(dispatch->cpu, call);
+	cpu_before_response(dispatch->cpu, call);
 	outcome_perform(dispatch);
 }
 
@@ -205,39 +205,39 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 
 	dispatch->ended_ns = 0;
 	if (row && dispatch_run_hook(dispatch, row, notification)) {
-		(void)answer_pass(sandbox->listener_fd, notification, row);
+		(void)answer_continue_hooked(sandbox->listener_fd, notification, row);
 		return;
 	}
-	again = trace_fetched(dispatch->tracer, tid, data->nr, data->args, &fetched);
-	if (!again && trace_restarted(dispatch->tracer, tid, data->nr, data->args)) {
+	again = trace_take_fetched_fd(dispatch->tracer, tid, data->nr, data->args, &fetched);
+	if (!again && trace_is_restarted_exec(dispatch->tracer, tid, data->nr, data->args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
 		return;
 	}
-	if (row && dispatch_admits_lock(sandbox, row, data->args)) {
+	if (row && dispatch_admits_record_lock(sandbox, row, data->args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
 		return;
 	}
 	if (row)
-		dispatch_begin(dispatch, notification, row);
+		dispatch_begin_call(dispatch, notification, row);
 	else
-		dispatch_refuse_unlisted(dispatch, notification);
-	call->no_wait = interrupted_again(&dispatch->interrupted, notification);
+		dispatch_refuse_unlisted_call(dispatch, notification);
+	call->no_wait = interrupted_is_restarted_open(&dispatch->interrupted, notification);
 	call->again = again;
 	call->fetched = fetched;
 	if (!dispatch_find_task(call)) {
-		dispatch_close_fetched(call);
+		dispatch_close_fetched_fd(call);
 		return;
 	}
 	if (row && call->decision.verdict != VERDICT_DENY)
-		dispatch_judge(call);
-	dispatch_close_fetched(call);
+		dispatch_judge_call(call);
+	dispatch_close_fetched_fd(call);
 	if (call->outcome.kind == OUTCOME_FETCH) {
 		/* The target thread is to send us a descriptor, then its call is restarted and judged again. */
-		int r = trace_start(dispatch->tracer, call);
+		int r = trace_start_call(dispatch->tracer, call);
 
 		if (r == 0)
 			return;
 		call_fail(call, r);
 	}
-	dispatch_finish(dispatch, notification);
+	dispatch_finish_call(dispatch, notification);
 }

@@ -12,14 +12,14 @@
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* An executable that the host has but the view has not, which is not a typing error. Redirects are ignored. */
-static bool lookup_on_host(const struct view *view, const char *path)
+static bool lookup_exists_on_host(const struct view *view, const char *path)
 {
 	struct stat st;
 
 	return path[0] == '/' && view_host_stat(view, path, 0, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
 }
 
-static enum lookup_result lookup_try(const struct lookup_options *options, const char *path)
+static enum lookup_result lookup_judge_path(const struct lookup_options *options, const char *path)
 {
 	struct place place;
 	struct stat st;
@@ -32,7 +32,7 @@ static enum lookup_result lookup_try(const struct lookup_options *options, const
 		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;
 	}
 	if (error != 0)
-		return lookup_on_host(options->view, path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
+		return lookup_exists_on_host(options->view, path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
 	if (S_ISDIR(st.st_mode))
 		return strchr(options->name, '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* as execvp(3) */
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
@@ -42,19 +42,19 @@ static enum lookup_result lookup_try(const struct lookup_options *options, const
 	return LOOKUP_FOUND;
 }
 
-static bool lookup_take(char ret_path[PATH_MAX], const char *path)
+static bool lookup_set_path(char ret_path[PATH_MAX], const char *path)
 {
 	return snprintf(ret_path, PATH_MAX, "%s", path) < PATH_MAX;
 }
 
 /* A version manager's shim is not granted, but the program that it would start may be. */
-static bool lookup_take_preferred(const struct lookup_options *options, char ret_path[PATH_MAX])
+static bool lookup_set_shim_target(const struct lookup_options *options, char ret_path[PATH_MAX])
 {
-	return options->preferred && lookup_try(options, options->preferred) == LOOKUP_FOUND &&
-	       lookup_take(ret_path, options->preferred);
+	return options->preferred && lookup_judge_path(options, options->preferred) == LOOKUP_FOUND &&
+	       lookup_set_path(ret_path, options->preferred);
 }
 
-static enum lookup_result lookup_search(const struct lookup_options *options, char ret_path[PATH_MAX])
+static enum lookup_result lookup_search_path_env(const struct lookup_options *options, char ret_path[PATH_MAX])
 {
 	const char *at = options->path_env ? options->path_env : DEFAULT_PATH, *end;
 	enum lookup_result best = LOOKUP_MISSING, result;
@@ -65,25 +65,26 @@ static enum lookup_result lookup_search(const struct lookup_options *options, ch
 		/* An empty entry is the working directory. */
 		if (snprintf(path, sizeof(path), "%.*s/%s", end > at ? (int)(end - at) : 1, end > at ? at : ".",
 			     options->name) < (int)sizeof(path)) {
-			result = lookup_try(options, path);
-			if (result != LOOKUP_MISSING && best == LOOKUP_MISSING && lookup_take(ret_path, path))
+			result = lookup_judge_path(options, path);
+			if (result != LOOKUP_MISSING && best == LOOKUP_MISSING && lookup_set_path(ret_path, path))
 				best = result;
-			if (result == LOOKUP_FOUND && lookup_take(ret_path, path))
+			if (result == LOOKUP_FOUND && lookup_set_path(ret_path, path))
 				return LOOKUP_FOUND;
-			if (result == LOOKUP_REFUSED && lookup_take_preferred(options, ret_path))
+			if (result == LOOKUP_REFUSED && lookup_set_shim_target(options, ret_path))
 				return LOOKUP_FOUND;
 		}
 		if (*end == '\0')
 			break;
 	}
-	return best == LOOKUP_MISSING && lookup_take_preferred(options, ret_path) ? LOOKUP_FOUND : best;
+	return best == LOOKUP_MISSING && lookup_set_shim_target(options, ret_path) ? LOOKUP_FOUND : best;
 }
 
 enum lookup_result lookup_program(const struct lookup_options *options, char ret_path[PATH_MAX])
 {
-	(void)lookup_take(ret_path,
+	(void)lookup_set_path(ret_path,
 			options->name); /* a longer one is cut and then missing, as the kernel's ENAMETOOLONG */
 	if (strlen(options->name) >= PATH_MAX || options->name[0] == '\0')
 		return LOOKUP_MISSING;
-	return strchr(options->name, '/') ? lookup_try(options, options->name) : lookup_search(options, ret_path);
+	return strchr(options->name, '/') ? lookup_judge_path(options, options->name)
+					  : lookup_search_path_env(options, ret_path);
 }

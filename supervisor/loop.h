@@ -34,9 +34,9 @@ struct supervisor {
  * Blocks SIGCHLD and SIGTERM, opens the descriptors above and watches signals and timer. 0 or -errno; the caller closes
  * them in both cases.
  */
-int loop_open(struct supervisor *supervisor);
+int loop_open_descriptors(struct supervisor *supervisor);
 /* Watches fd for input; mark is one of the marks above. 0 or -errno. */
-int loop_watch(const struct supervisor *supervisor, int fd, void *mark);
+int loop_watch_input(const struct supervisor *supervisor, int fd, void *mark);
 /* Handles events until the run has ended. */
 void loop_run(struct supervisor *supervisor);
 

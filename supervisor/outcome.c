@@ -12,16 +12,16 @@
 
 #include "base/banned.h"
 
-/* The clock is read before the response: see answer_end. */
-static void outcome_respond(struct dispatch *dispatch, int64_t result)
+/* The clock is read before the response: see answer_and_end_record. */
+static void outcome_send_result(struct dispatch *dispatch, int64_t result)
 {
 	const struct answer answer = answer_later(dispatch->call);
 
-	dispatch->ended_ns = answer_end(&answer, result);
+	dispatch->ended_ns = answer_and_end_record(&answer, result);
 }
 
 /* Completes the record of a call that got its response. */
-static void outcome_record(const struct dispatch *dispatch, int64_t result)
+static void outcome_end_record(const struct dispatch *dispatch, int64_t result)
 {
 	const struct call *call = dispatch->call;
 
@@ -49,9 +49,9 @@ static void outcome_send_descriptor(struct dispatch *dispatch)
 	if (number >= 0)
 		(void)answer_value(listener_fd, call->id, number);
 	else if (number != -EINTR) /* -EINTR: no response is due. A full table is EMFILE, never a continue */
-		(void)answer_error(listener_fd, call->id, number);
+		(void)answer_with_error(listener_fd, call->id, number);
 	outcome_note_descriptor(&call->sandbox->notes, number);
-	outcome_record(dispatch, number);
+	outcome_end_record(dispatch, number);
 }
 
 bool outcome_may_continue(const struct call *call)
@@ -71,7 +71,7 @@ static void outcome_send_continue(struct dispatch *dispatch)
 	dispatch->ended_ns = io_now_ns();
 	(void)answer_continue(dispatch->sandbox->listener_fd, call->id, call->row,
 			      outcome_may_continue(call) ? CONTINUE_BOUNDED : CONTINUE_ROW);
-	outcome_record(dispatch, 0);
+	outcome_end_record(dispatch, 0);
 }
 
 void outcome_perform(struct dispatch *dispatch)
@@ -82,7 +82,7 @@ void outcome_perform(struct dispatch *dispatch)
 	switch (call->outcome.kind) {
 	case OUTCOME_ERROR:
 	case OUTCOME_VALUE:
-		outcome_respond(dispatch, call->outcome.value);
+		outcome_send_result(dispatch, call->outcome.value);
 		break;
 	case OUTCOME_FD:
 		outcome_send_descriptor(dispatch);
@@ -93,12 +93,12 @@ void outcome_perform(struct dispatch *dispatch)
 	case OUTCOME_EXEC:
 	case OUTCOME_PATHFD:
 	case OUTCOME_MAP:
-		r = trace_start(dispatch->tracer, call);
+		r = trace_start_call(dispatch->tracer, call);
 		break;
 	case OUTCOME_BLOCKING:
 	case OUTCOME_CONNECT:
 	case OUTCOME_WORK:
-		r = blocking_start(dispatch->blocking, call);
+		r = blocking_start_call(dispatch->blocking, call);
 		break;
 	case OUTCOME_EGRESS:
 		r = egress_client_connect(dispatch->egress, call);
@@ -112,7 +112,7 @@ void outcome_perform(struct dispatch *dispatch)
 		r = -EPERM; /* a bug of ours: dispatch.c restarts calls with OUTCOME_FETCH or makes them fail */
 	}
 	if (r < 0)
-		outcome_respond(dispatch, r);
+		outcome_send_result(dispatch, r);
 	outcome_release(&call->outcome);
 }
 

@@ -15,13 +15,13 @@
 
 #include "base/banned.h"
 
-static int process_fail_log(struct process *process, const char *path, int error)
+static int process_fail_log_write(struct process *process, const char *path, int error)
 {
 	return process_fail(process, "audit_failed", "cannot write the log %s: %s", path, strerror(error));
 }
 
 /* Refuses a log that the program could write, by a grant of its directory or of its own name. */
-static int process_check_audit(struct process *process, const char *path)
+static int process_check_log_place(struct process *process, const char *path)
 {
 	_cleanup_free_ char *copy = strdup(path), *real = NULL;
 	char *slash = copy ? strrchr(copy, '/') : NULL, virt[PATH_MAX + NAME_MAX + 2];
@@ -36,13 +36,13 @@ static int process_check_audit(struct process *process, const char *path)
 	/* The user of --user may be unable to resolve the path of a log that the keeper has made already. */
 	real = process->options->audit_fd >= 0 && slash ? strdup(copy) : realpath(slash ? copy : ".", NULL);
 	if (!real)
-		return process_fail_log(process, path, errno);
+		return process_fail_log_write(process, path, errno);
 	len = view_name(process->view, real, strlen(real), virt, PATH_MAX);
 	if (len < 0)
 		return 0;
 	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
 	if (whole >= (int)sizeof(virt))
-		return process_fail_log(process, path, ENAMETOOLONG);
+		return process_fail_log_write(process, path, ENAMETOOLONG);
 	if ((policy_rights(policy, virt, (size_t)len) | policy_rights(policy, virt, (size_t)whole)) & POLICY_WRITE)
 		return process_fail(process, "audit_failed",
 				    "the log %s could be written by the program, as %s; choose a place outside", path,
@@ -64,15 +64,15 @@ static char *process_layers_text(const struct layers *layers)
  * Keeps a descriptor of the log's directory, because the log is made after the process has changed its root. /proc is
  * then the run's.
  */
-int process_find_audit(struct process *process)
+int process_open_log_dir(struct process *process)
 {
 	const struct process_options *options = process->options;
 	_cleanup_free_ char *copy = NULL;
 	const char *slash;
 
-	if (options->audit_earlier && process_check_audit(process, options->audit_earlier) < 0)
+	if (options->audit_earlier && process_check_log_place(process, options->audit_earlier) < 0)
 		return -1;
-	if (options->audit_path && process_check_audit(process, options->audit_path) < 0)
+	if (options->audit_path && process_check_log_place(process, options->audit_path) < 0)
 		return -1;
 	if (!options->audit_path || options->audit_fd >= 0)
 		return 0;
@@ -80,14 +80,14 @@ int process_find_audit(struct process *process)
 	copy = slash ? strndup(options->audit_path, (size_t)(slash - options->audit_path) + 1) : strdup("./");
 	process->audit_dirfd = copy ? io_open_plain(copy, O_PATH | O_DIRECTORY) : -ENOMEM;
 	if (process->audit_dirfd < 0)
-		return process_fail_log(process, options->audit_path, -process->audit_dirfd);
+		return process_fail_log_write(process, options->audit_path, -process->audit_dirfd);
 	if (asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
 		     slash ? slash + 1 : options->audit_path) < 0)
-		return process_fail_log(process, options->audit_path, errno);
+		return process_fail_log_write(process, options->audit_path, errno);
 	return 0;
 }
 
-static int process_make_audit(struct process *process)
+static int process_make_log(struct process *process)
 {
 	const struct process_options *options = process->options;
 	_cleanup_free_ char *layers = process_layers_text(options->layers);
@@ -110,11 +110,11 @@ static int process_make_audit(struct process *process)
 		return process_fail(process, "audit_failed", "the log %s exists; remove it or name another file",
 				    options->audit_path);
 	if (error < 0)
-		return process_fail_log(process, options->audit_path ? options->audit_path : "in memory", -error);
+		return process_fail_log_write(process, options->audit_path ? options->audit_path : "in memory", -error);
 	return 0;
 }
 
-bool process_may_leave_fstat(const struct process_options *options)
+bool process_policy_allows_native_fstat(const struct process_options *options)
 {
 	return policy_sees_whole(options->policy) && !policy_audit_fstat(options->policy);
 }
@@ -123,11 +123,11 @@ bool process_may_leave_fstat(const struct process_options *options)
  * Whether newfstatat and statx with a descriptor are left to the kernel: where a path that the program may pass instead
  * tells it no more than the view would. The network namespace must be the run's own, because /proc/PID/net shows it.
  */
-static bool process_leave_fstat(const struct process *process)
+static bool process_decide_native_fstat(const struct process *process)
 {
 	struct layers *layers = process->options->layers;
 	bool leave = layers->layer[LAYER_MOUNTNS].active && layers->layer[LAYER_PIDNS].active &&
-		     layers->layer[LAYER_NETNS].active && process_may_leave_fstat(process->options) &&
+		     layers->layer[LAYER_NETNS].active && process_policy_allows_native_fstat(process->options) &&
 		     view_matches_kernel(process->view);
 	char why[sizeof(layers->layer[0].why)];
 
@@ -138,14 +138,14 @@ static bool process_leave_fstat(const struct process *process)
 	return leave;
 }
 
-int process_open_audit(struct process *process)
+int process_open_log(struct process *process)
 {
-	process->fstat_native = process_leave_fstat(process);
-	return process_make_audit(process);
+	process->fstat_native = process_decide_native_fstat(process);
+	return process_make_log(process);
 }
 
 /* What ended the run: the report's `end`, or an order that the keeper has written since. */
-static unsigned process_read_end(const struct process *process)
+static unsigned process_read_run_end(const struct process *process)
 {
 	struct pollfd control = {.fd = process->options->control_fd, .events = POLLIN};
 	unsigned end = process->report.end;
@@ -158,11 +158,11 @@ static unsigned process_read_end(const struct process *process)
 	return end;
 }
 
-void process_close_audit(struct process *process)
+void process_close_log(struct process *process)
 {
 	const struct supervise_report *report = &process->report;
 	struct run_ending ending =
-		run_ending(process_read_end(process), report->ended_by, report->wait_status,
+		run_ending(process_read_run_end(process), report->ended_by, report->wait_status,
 			   report->calls.denied > report->calls.expected || report->network.denied > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_records(process->audit);

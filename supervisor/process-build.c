@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 /* The keeper's next message: 0, or -errno of what it did. An earlier supervisor may have left messages unread. */
-static int process_hear_keeper(const struct process *process)
+static int process_read_keeper_message(const struct process *process)
 {
 	int error = 0;
 	ssize_t got;
@@ -28,7 +28,7 @@ static int process_hear_keeper(const struct process *process)
 
 int process_await_scratch(struct process *process)
 {
-	int error = process_hear_keeper(process);
+	int error = process_read_keeper_message(process);
 
 	if (error < 0)
 		return process_fail(
@@ -43,7 +43,7 @@ int process_await_digest(struct process *process)
 	int error = 0;
 
 	while (error == 0 && !__atomic_load_n(&process->options->counters->sealed, __ATOMIC_ACQUIRE))
-		error = process_hear_keeper(process);
+		error = process_read_keeper_message(process);
 	(void)close(process->options->keeper_ready_fd);
 	if (error < 0)
 		return process_fail(process, "out_of_memory", "no memory for the policy's digest");
@@ -98,14 +98,14 @@ int process_find_program(struct process *process)
 	const struct lookup_options lookup = {.policy = options->policy,
 					      .view = process->view,
 					      .name = options->argv[0],
-					      .path_env = environment_get(process->envp, "PATH"),
+					      .path_env = environment_get_value(process->envp, "PATH"),
 					      .preferred = options->preferred};
 
 	process->found = lookup_program(&lookup, process->program);
 	if (process->found == LOOKUP_MISSING && strchr(lookup.name, '/'))
-		return process_fail_with(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found", lookup.name);
+		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found", lookup.name);
 	if (process->found == LOOKUP_MISSING)
-		return process_fail_with(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found in PATH %s",
+		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found in PATH %s",
 					 lookup.name, lookup.path_env ? lookup.path_env : "(unset)");
 	return process_copy_argv(process);
 }
@@ -138,7 +138,7 @@ int process_build_landlock(struct process *process)
 
 /* ---- the network ---- */
 
-int process_build_guest(struct process *process)
+int process_open_guest_sockets(struct process *process)
 {
 	const struct process_options *options = process->options;
 	bool own = options->namespaces->made & LAYER_BIT(LAYER_NETNS);
@@ -147,10 +147,10 @@ int process_build_guest(struct process *process)
 
 	if (!options->egress->active)
 		return 0;
-	error = egress_guest_create(options->egress, options->policy, own, &process->guest, &step);
+	error = egress_guest_open_sockets(options->egress, options->policy, own, &process->guest, &step);
 	if (error == 0) {
 		step = "make the program's resolv.conf";
-		error = egress_guest_names(options->egress, &process->guest, own || descriptor_direct());
+		error = egress_guest_add_resolv_conf(options->egress, &process->guest, own || descriptor_direct());
 	}
 	if (error < 0)
 		return process_fail(process, "network_failed", "cannot %s: %s", step, strerror(-error));
@@ -170,10 +170,10 @@ static void process_describe_network(const struct process *process)
 		   process->guest.own_netns ? "" : own);
 }
 
-int process_hand_guest(struct process *process)
+int process_send_guest_sockets(struct process *process)
 {
 	const struct egress_side *egress = process->options->egress;
-	int error = egress->active ? egress_guest_hand(egress, &process->guest) : 0;
+	int error = egress->active ? egress_guest_send_sockets(egress, &process->guest) : 0;
 
 	if (egress->active)
 		process_describe_network(process);

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-int process_fail_with(struct process *process, enum run_exit exit_code, const char *code, const char *format, ...)
+int process_set_error(struct process *process, enum run_exit exit_code, const char *code, const char *format, ...)
 {
 	char message[1200];
 	va_list arguments;

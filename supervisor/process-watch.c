@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 /* The denial of the program's first exec. It is the first denial, because nothing runs before. NULL: there is none. */
-static const struct denial *process_exec_denial(const struct supervise_report *report)
+static const struct denial *process_find_exec_denial(const struct supervise_report *report)
 {
 	uint64_t unlisted;
 	size_t count = 0;
@@ -28,19 +28,19 @@ static const struct denial *process_exec_denial(const struct supervise_report *r
 
 static void process_explain_exec(struct process *process, int error)
 {
-	const struct denial *denial = process_exec_denial(&process->report);
+	const struct denial *denial = process_find_exec_denial(&process->report);
 	const char *program = process->program, *why = denial && denial->reason ? denial->reason : "not granted";
 
 	if (denial)
-		(void)process_fail_with(process, RUN_EXIT_REFUSED, "refused",
+		(void)process_set_error(process, RUN_EXIT_REFUSED, "refused",
 					"%s: the policy refuses to run it (%s)%s%s", program,
 					denial->rule ? denial->rule : why, denial->suggest ? "; to allow it: " : "",
 					denial->suggest ? denial->suggest : "");
 	else if (error == ENOEXEC)
-		(void)process_fail_with(process, RUN_EXIT_REFUSED, "not_executable",
+		(void)process_set_error(process, RUN_EXIT_REFUSED, "not_executable",
 					"%s: not a program of this machine: neither ELF nor a script with #!", program);
 	else
-		(void)process_fail_with(process, RUN_EXIT_REFUSED, "not_executable", "%s: %s", program,
+		(void)process_set_error(process, RUN_EXIT_REFUSED, "not_executable", "%s: %s", program,
 					error != ENOENT ? strerror(error)
 							: "it, or its interpreter (the #! line or the ELF loader), "
 							  "does not exist in the view");
@@ -124,7 +124,7 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memory ? RUN_OWN_IPC : 0u) |
 		      (options->tty ? RUN_TERMINAL : 0u) | (process->fstat_native ? RUN_FSTAT : 0u) |
 		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memory ? RUN_MEMORY : 0u) |
-		      (disk ? RUN_DISK : 0u) | (cpu_possible() ? RUN_PINNED : 0u) |
+		      (disk ? RUN_DISK : 0u) | (cpu_can_pin() ? RUN_PINNED : 0u) |
 		      (filter_can_wait() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) | (inet && alone ? RUN_UDP : 0u) |
 		      (inet && !alone ? RUN_LISTENERS : 0u) | (inet && descriptor_direct() ? RUN_MESSAGES : 0u);
 	error = filter_build(*ret_traits, &process->filter);
@@ -133,7 +133,7 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 	return 0;
 }
 
-static int process_supervise(struct process *process, const struct rlimits_fallback *fallback, unsigned traits)
+static int process_supervise_program(struct process *process, const struct rlimits_fallback *fallback, unsigned traits)
 {
 	const struct process_options *options = process->options;
 	const int *stdio_fd = options->stdio_fd;
@@ -161,7 +161,7 @@ static int process_supervise(struct process *process, const struct rlimits_fallb
 	return supervise(&supervision, &process->report);
 }
 
-int process_watch(struct process *process)
+int process_run_program(struct process *process)
 {
 	const struct rlimits_fallback fallback = process_choose_fallback(process->options);
 	unsigned traits;
@@ -169,7 +169,7 @@ int process_watch(struct process *process)
 
 	if (error < 0)
 		return error;
-	error = process_supervise(process, &fallback, traits);
+	error = process_supervise_program(process, &fallback, traits);
 	if (error < 0)
 		return process_fail(process, "supervisor_failed", "supervision failed: %s", strerror(-error));
 	process->result = report_json(&process->report, process->view);

@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-static void process_done(struct process *process)
+static void process_release_all(struct process *process)
 {
 	supervise_report_done(&process->report);
 	cleanup_close(&process->landlock_fd);
@@ -113,23 +113,23 @@ int process_main(const struct process_options *options)
 	int status = 1;
 	bool ready, retry; /* retry: a namespace failed, and the keeper forks another supervisor without it */
 
-	options->namespaces->narrow_proc = process_may_leave_fstat(options);
+	options->namespaces->narrow_proc = process_policy_allows_native_fstat(options);
 	ready = process_give_up_privileges(&process) == 0;
 	retry = ready && namespaces_prepare(options->namespaces) < 0;
-	ready = ready && !retry && process_build_guest(&process) == 0 && process_await_scratch(&process) == 0 &&
-		process_build_view(&process) == 0 && process_find_audit(&process) == 0;
+	ready = ready && !retry && process_open_guest_sockets(&process) == 0 && process_await_scratch(&process) == 0 &&
+		process_build_view(&process) == 0 && process_open_log_dir(&process) == 0;
 	if (ready) /* afterwards no name leads to a file of the host any more */
 		retry = namespaces_enter(options->namespaces, process.view) < 0;
-	ready = ready && !retry && process_build_landlock(&process) == 0 && process_hand_guest(&process) == 0 &&
+	ready = ready && !retry && process_build_landlock(&process) == 0 && process_send_guest_sockets(&process) == 0 &&
 		process_check_layers(&process) == 0 && process_find_program(&process) == 0 &&
-		process_await_digest(&process) == 0 && process_open_audit(&process) == 0;
+		process_await_digest(&process) == 0 && process_open_log(&process) == 0;
 	if (ready)
-		(void)process_watch(&process); /* the error is in the result */
+		(void)process_run_program(&process); /* the error is in the result */
 	if (process.audit)
-		process_close_audit(&process);
+		process_close_log(&process);
 	if (!retry)
 		status = process_send_result(&process);
 	if (retry || ending_is_tidy) /* else the exit releases everything, which is faster */
-		process_done(&process);
+		process_release_all(&process);
 	return status;
 }

@@ -31,7 +31,7 @@ json_t *report_text(const char *bytes)
 	return json_loadb(json, len, JSON_DECODE_ANY, NULL);
 }
 
-static json_t *report_errno(int error)
+static json_t *report_errno_name(int error)
 {
 	const char *name = error > 0 ? strerrorname_np(error) : NULL;
 
@@ -50,7 +50,7 @@ static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlis
 			json_pack("{s:I, s:s?, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*}", "seq",
 				  (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
 				  report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
-				  report_errno(denial->error), "rule", report_text(denial->rule), "reason",
+				  report_errno_name(denial->error), "rule", report_text(denial->rule), "reason",
 				  report_text(denial->reason), "pid", (int)denial->pid, "exe", report_text(denial->exe),
 				  "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest), "event",
 				  denial->event, "host_pid",
@@ -99,15 +99,15 @@ static json_t *report_by_syscall(const uint64_t *by_row)
 	return object;
 }
 
-static json_int_t report_ms(const struct timeval *time)
+static json_int_t report_milliseconds(const struct timeval *time)
 {
 	return (json_int_t)time->tv_sec * 1000 + time->tv_usec / 1000;
 }
 
 static json_t *report_usage(const struct supervise_report *report)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "cpu_user_ms", report_ms(&report->usage.ru_utime), "cpu_sys_ms",
-			 report_ms(&report->usage.ru_stime), "max_rss_bytes",
+	return json_pack("{s:I, s:I, s:I, s:I}", "cpu_user_ms", report_milliseconds(&report->usage.ru_utime),
+			 "cpu_sys_ms", report_milliseconds(&report->usage.ru_stime), "max_rss_bytes",
 			 (json_int_t)report->usage.ru_maxrss * 1024, "processes", (json_int_t)report->processes);
 }
 
@@ -131,7 +131,7 @@ static void report_set_changes(json_t *object, struct changes *changes, const st
 	(void)json_object_set_new(object, "changes_unlisted", json_integer((json_int_t)changes_unlisted(changes)));
 }
 
-static json_t *report_list(json_t *list)
+static json_t *report_list_or_empty(json_t *list)
 {
 	return list ? json_incref(list) : json_array();
 }
@@ -145,9 +145,9 @@ json_t *report_json(const struct supervise_report *report, const struct view *vi
 		"{s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o}", "wait_status", report->wait_status,
 		"usage", report_usage(report), "limits", limits_json(report->limit), "calls", report_calls(report),
 		"denials", denials, "denials_unlisted", (json_int_t)unlisted, "redirects",
-		report_redirects(&report->calls), "network", report_list(network->list), "network_unlisted",
-		(json_int_t)network->unlisted, "network_budgets", report_list(network->budgets), "network_denied",
-		(json_int_t)network->denied, "network_advice", report_list(network->advice));
+		report_redirects(&report->calls), "network", report_list_or_empty(network->list), "network_unlisted",
+		(json_int_t)network->unlisted, "network_budgets", report_list_or_empty(network->budgets),
+		"network_denied", (json_int_t)network->denied, "network_advice", report_list_or_empty(network->advice));
 
 	if (report->ended_by != LIMIT_MAX)
 		(void)json_object_set_new(object, "ended_by", json_string(limit_name(report->ended_by)));

@@ -84,11 +84,11 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	if (r == 0)
 		r = limits_create(sandbox, options->cgroup, &supervisor->limits);
 	sandbox->memory.limit_bytes = policy->memory_bytes;
-	sandbox->memory.used_bytes = limits_memory_bytes;
-	sandbox->is_over = limits_over;
+	sandbox->memory.used_bytes = limits_read_memory_bytes;
+	sandbox->is_over = limits_have_ended_run;
 	sandbox->memory.meter = supervisor->limits;
-	if (r == 0 && limits_event_fd(supervisor->limits) >= 0)
-		r = loop_watch(supervisor, limits_event_fd(supervisor->limits), &supervisor->limits_mark);
+	if (r == 0 && limits_oom_event_fd(supervisor->limits) >= 0)
+		r = loop_watch_input(supervisor, limits_oom_event_fd(supervisor->limits), &supervisor->limits_mark);
 	return r;
 }
 
@@ -99,7 +99,7 @@ static bool supervise_bounds_signals(const struct layers *layers)
 }
 
 /* Builds everything that the supervisor needs, while the program's child process prepares itself. */
-static int supervise_prepare(struct supervisor *supervisor)
+static int supervise_build_all(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;
 	const struct process_options *process = options->process;
@@ -140,12 +140,12 @@ static int supervise_prepare(struct supervisor *supervisor)
 	if (r == 0)
 		r = watchdog_create(&supervisor->watchdog);
 	if (r == 0 && dispatch->egress)
-		r = egress_client_watch(dispatch->egress, supervisor->epoll_fd, &supervisor->network_mark);
-	return r < 0 ? r : loop_watch(supervisor, process->control_fd, &supervisor->control_mark);
+		r = egress_client_watch_socket(dispatch->egress, supervisor->epoll_fd, &supervisor->network_mark);
+	return r < 0 ? r : loop_watch_input(supervisor, process->control_fd, &supervisor->control_mark);
 }
 
 /* Installs the supervisor's own filter. The program was forked before and does not inherit it; worker threads do. */
-static int supervise_confine(const struct supervisor *supervisor)
+static int supervise_install_filter(const struct supervisor *supervisor)
 {
 	unsigned role = SELF_SUPERVISOR | (supervisor->dispatch.egress ? SELF_NETWORK : 0u);
 
@@ -153,35 +153,35 @@ static int supervise_confine(const struct supervisor *supervisor)
 }
 
 /* No process of the run is left: orphans become children of the supervisor. Most runs end like this. */
-static bool supervise_is_alone(const struct supervisor *supervisor)
+static bool supervise_no_process_is_left(const struct supervisor *supervisor)
 {
 	return supervisor->reaped && waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 }
 
-static void supervise_run(struct supervisor *supervisor)
+static void supervise_run_program(struct supervisor *supervisor)
 {
 	bool alone;
 
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
 	supervisor->sandbox.program = supervisor->launch.pid;
-	notify_prepare(supervisor->launch.listener_fd);
-	cpu_begin(supervisor->dispatch.cpu, supervisor->launch.pid);
+	notify_request_same_cpu(supervisor->launch.listener_fd);
+	cpu_pin_program(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	loop_run(supervisor);
 	if (supervisor->report->end != RUN_END_NONE)
 		supervise_kill_most(supervisor);
 	watchdog_stop(supervisor->watchdog); /* its thread ends meanwhile: our exit would wait for it */
-	alone = supervise_is_alone(supervisor);
+	alone = supervise_no_process_is_left(supervisor);
 	if (!alone)
-		cpu_unpin(supervisor->dispatch.cpu);
+		cpu_unpin_run(supervisor->dispatch.cpu);
 	/* Before the tree is killed, because an OOM in it counts as well. */
-	supervisor->report->ended_by =
-		limits_end(supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
+	supervisor->report->ended_by = limits_measure_at_end(
+		supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
 	if (!alone)
 		supervise_kill_all(supervisor);
 	if (supervisor->dispatch.egress)
-		egress_client_finish(supervisor->dispatch.egress);
-	limits_settle(supervisor->limits);
+		egress_client_end_run(supervisor->dispatch.egress);
+	limits_measure_final(supervisor->limits);
 }
 
 /* Not called at a normal exit: the kernel releases all this faster. */
@@ -203,7 +203,7 @@ static void supervise_free(struct supervisor *supervisor)
 	cleanup_close(&supervisor->timer_fd);
 }
 
-static void supervise_finish(struct supervisor *supervisor)
+static void supervise_fill_report(struct supervisor *supervisor)
 {
 	struct supervise_report *report = supervisor->report;
 
@@ -217,7 +217,7 @@ static void supervise_finish(struct supervisor *supervisor)
 		memcpy(report->limit, limits_meters(supervisor->limits), sizeof(report->limit));
 	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */
 	if (supervisor->dispatch.egress)
-		egress_client_report(supervisor->dispatch.egress, &report->network);
+		egress_client_make_report(supervisor->dispatch.egress, &report->network);
 	inet_free(supervisor->sandbox.inet);
 	egress_client_free(supervisor->dispatch.egress);
 	view_set_run(supervisor->options->view, 0);
@@ -226,29 +226,29 @@ static void supervise_finish(struct supervisor *supervisor)
 }
 
 /* 0, or -errno when supervision failed. A program that could not be started is 0, with the error in the report. */
-static int supervise_start(struct supervisor *supervisor)
+static int supervise_launch_and_run(struct supervisor *supervisor)
 {
 	const struct launch_options *options = &supervisor->options->launch;
 	struct launch *launch = &supervisor->launch;
-	int error, r = loop_open(supervisor);
+	int error, r = loop_open_descriptors(supervisor);
 
 	if (r < 0)
 		return r;
-	error = launch_begin(options, launch);
+	error = launch_fork_child(options, launch);
 	if (error == 0) {
 		cpu_request_short_slice();
-		r = supervise_prepare(supervisor);
+		r = supervise_build_all(supervisor);
 		if (r == 0)
-			r = supervise_confine(supervisor);
+			r = supervise_install_filter(supervisor);
 		if (r < 0)
-			launch_abandon(launch);
+			launch_kill_child(launch);
 		else
-			error = launch_await(options, launch);
+			error = launch_await_filter(options, launch);
 	}
 	if (r == 0 && error == 0) {
 		/* Now, while the program waits for the verdict on its execve. */
 		namespaces_report_ready(supervisor->options->process->namespaces);
-		supervise_run(supervisor);
+		supervise_run_program(supervisor);
 	}
 	supervisor->report->start_error = error < 0 ? -error : *launch->ret_error;
 	supervisor->report->start_step = (enum launch_step)*launch->ret_step;
@@ -263,8 +263,8 @@ int supervise(const struct supervise_options *options, struct supervise_report *
 	int r;
 
 	*ret_report = (struct supervise_report){.ended_by = LIMIT_MAX};
-	r = supervise_start(&supervisor);
-	supervise_finish(&supervisor);
+	r = supervise_launch_and_run(&supervisor);
+	supervise_fill_report(&supervisor);
 	return r;
 }
 

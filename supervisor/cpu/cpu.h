@@ -20,7 +20,7 @@ struct syscall_row;
 struct tree;
 
 /* False if only one CPU is usable: then calls that read or set masks need not be notified. */
-bool cpu_possible(void);
+bool cpu_can_pin(void);
 
 /*
  * Opens loadavg, whose last field is the newest pid of our PID namespace, in the procfs proc_fd, or in /proc for -1.
@@ -37,18 +37,18 @@ int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu);
 /* ---- cpu may be NULL in all of these: CPU placement is off ---- */
 
 /* Pins the supervisor thread and the program. Called before the program's execve(2) gets its response. */
-void cpu_begin(struct cpu *cpu, pid_t program);
+void cpu_pin_program(struct cpu *cpu, pid_t program);
 /*
  * A notification has arrived; row may be NULL. Unpins the run if the call reads or sets an affinity mask. True if the
  * call is then to be continued without a record, because the filter would have allowed it.
  */
-bool cpu_received(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification);
+bool cpu_on_notification(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification);
 /* Called before the response is sent, while the call's task still waits. May pin or unpin the run. */
-void cpu_responding(struct cpu *cpu, const struct call *call);
+void cpu_before_response(struct cpu *cpu, const struct call *call);
 /* Called after each wait of the loop. Returns the timeout of the next wait in milliseconds, or -1: none. */
-int cpu_waited(struct cpu *cpu, uint64_t now_ns);
+int cpu_after_wait(struct cpu *cpu, uint64_t now_ns);
 /* Restores all masks. */
-void cpu_unpin(struct cpu *cpu);
+void cpu_unpin_run(struct cpu *cpu);
 /* Restores all masks and frees the object. */
 void cpu_free(struct cpu *cpu);
 

@@ -19,7 +19,7 @@
 /* ---- the table ---- */
 
 /* The items of both trees begin with their id. */
-static int compare_ids(const void *a, const void *b)
+static int connections_compare_ids(const void *a, const void *b)
 {
 	const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
 
@@ -38,7 +38,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 		return -ENOMEM;
 	conn->id = connections->next + 1;
 	conn->exe = task ? strdup(task->exe) : strdup("");
-	if (!conn->exe || !tsearch(conn, &connections->tree, compare_ids)) {
+	if (!conn->exe || !tsearch(conn, &connections->tree, connections_compare_ids)) {
 		free(conn->exe);
 		free(conn);
 		return -ENOMEM;
@@ -58,14 +58,14 @@ int connections_add(struct connections *connections, const struct task *task, co
 
 struct connection *connections_find(const struct connections *connections, uint64_t id)
 {
-	struct connection *const *found = tfind(&id, &connections->tree, compare_ids);
+	struct connection *const *found = tfind(&id, &connections->tree, connections_compare_ids);
 
 	return found ? *found : NULL;
 }
 
 void connections_remove(struct connections *connections, struct connection *conn)
 {
-	(void)tdelete(conn, &connections->tree, compare_ids);
+	(void)tdelete(conn, &connections->tree, connections_compare_ids);
 	connections->count--;
 	free(conn->exe);
 	free(conn->rule);
@@ -87,7 +87,7 @@ static int request_add(struct connections *connections, struct connection *conn,
 	if (asprintf(&request->texts, "%s%c%s%c%s%c%s", record->host, '\0', record->method, '\0', record->path, '\0',
 		     record->rule) < 0)
 		request->texts = NULL; /* undefined after a failure */
-	if (!request->texts || !tsearch(request, &connections->request_tree, compare_ids)) {
+	if (!request->texts || !tsearch(request, &connections->request_tree, connections_compare_ids)) {
 		free(request->texts);
 		free(request);
 		return -ENOMEM;
@@ -112,7 +112,7 @@ static void request_remove(struct connections *connections, struct request *requ
 	while (*at != request)
 		at = &(*at)->next_of_conn;
 	*at = request->next_of_conn;
-	(void)tdelete(request, &connections->request_tree, compare_ids);
+	(void)tdelete(request, &connections->request_tree, connections_compare_ids);
 	connections->requests--;
 	free(request->texts);
 	free(request);
@@ -167,7 +167,7 @@ static const struct connection_rule {
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
 
-bool connection_permits(const struct connection *conn, enum connection_step step)
+bool connection_permits_step(const struct connection *conn, enum connection_step step)
 {
 	return rules[step].states & IN(connection_state(conn)) && !(rules[step].once && conn && conn->answered);
 }
@@ -179,7 +179,7 @@ static const char *const event_name[CONTROL_EVENT_MAX] = {
 	[CONTROL_EVENT_DNS] = "dns"};
 
 /* A code of egress, never bytes from the program or a server. */
-static bool record_is_code(const char *text)
+static bool record_text_is_code(const char *text)
 {
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
 }
@@ -200,7 +200,7 @@ static bool record_is_denied(const struct control_record *record)
 	return !record->allow && !record_has_failed(record);
 }
 
-static bool record_is_destination(const struct egress_client *client, const struct connection *conn,
+static bool record_names_destination(const struct egress_client *client, const struct connection *conn,
 			   const struct control_record *record)
 {
 	if (connection_is_proxy(conn))
@@ -208,7 +208,7 @@ static bool record_is_destination(const struct egress_client *client, const stru
 	return strcmp(record->host, conn->host) == 0 && record->port == conn->port;
 }
 
-static enum connection_step record_step(const struct control_record *record)
+static enum connection_step record_find_step(const struct control_record *record)
 {
 	if (record->event == CONTROL_EVENT_DNS)
 		return STEP_NAME;
@@ -220,22 +220,23 @@ static enum connection_step record_step(const struct control_record *record)
 }
 
 /* conn: NULL when it is not known. */
-static bool record_is_legal(const struct egress_client *client, const struct connection *conn,
-			    const struct control_record *record)
+static bool record_may_come_now(const struct egress_client *client, const struct connection *conn,
+				const struct control_record *record)
 {
-	enum connection_step step = record_step(record);
+	enum connection_step step = record_find_step(record);
 
 	if (record->id <= client->last_record)
 		return false;
-	if (!record_is_code(record->reason) || !record_is_code(record->cause) || !record_is_code(record->proto))
+	if (!record_text_is_code(record->reason) || !record_text_is_code(record->cause) ||
+	    !record_text_is_code(record->proto))
 		return false;
 	if (step == STEP_NAME && record->conn != 0)
 		return false;
-	return connection_permits(conn, step) &&
-	       (!rules[step].destination || (conn && record_is_destination(client, conn, record)));
+	return connection_permits_step(conn, step) &&
+	       (!rules[step].destination || (conn && record_names_destination(client, conn, record)));
 }
 
-static struct audit_net record_net(const struct connection *conn, const struct control_record *record)
+static struct audit_net record_make_audit_net(const struct connection *conn, const struct control_record *record)
 {
 	struct audit_net net = {
 		.event = event_name[record->event], .conn = record->conn, .port = record->port,
@@ -252,10 +253,10 @@ static struct audit_net record_net(const struct connection *conn, const struct c
 	return net;
 }
 
-static int record_write(const struct egress_client *client, const struct connection *conn,
-			const struct control_record *record, struct audit_slot *ret_slot)
+static int record_write_to_log(const struct egress_client *client, const struct connection *conn,
+			       const struct control_record *record, struct audit_slot *ret_slot)
 {
-	const struct audit_net net = record_net(conn, record);
+	const struct audit_net net = record_make_audit_net(conn, record);
 	const struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
 					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
 					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
@@ -275,7 +276,7 @@ static bool record_stands_for_others(const struct control_record *record)
 	return record->event == CONTROL_EVENT_DNS && strcmp(record->reason, "rate_limited") == 0;
 }
 
-static void record_list(struct egress_client *client, const struct control_record *record)
+static void record_add_to_summary(struct egress_client *client, const struct control_record *record)
 {
 	/* For a DNS query `method` is the query type. */
 	const char *method = record->event == CONTROL_EVENT_DNS ? "" : record->method;
@@ -285,7 +286,7 @@ static void record_list(struct egress_client *client, const struct control_recor
 		.allow = !record_is_denied(record), .bytes_up = record->bytes_up, .bytes_down = record->bytes_down,
 		.count = record->count ? record->count : 1};
 
-	summary_add(&client->summary, &item);
+	summary_add_entry(&client->summary, &item);
 }
 
 /* "GET https://api.test:443/x", "api.test:443", "api.test". */
@@ -320,8 +321,8 @@ static bool record_put_suggestion(char *text, size_t size, const struct control_
 	return true;
 }
 
-static void record_denial(struct egress_client *client, const struct connection *conn,
-			  const struct control_record *record, struct audit_slot slot)
+static void record_add_denial(struct egress_client *client, const struct connection *conn,
+			      const struct control_record *record, struct audit_slot slot)
 {
 	char target[NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 16], suggestion[sizeof(target) + 32];
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
@@ -343,7 +344,7 @@ static void record_denial(struct egress_client *client, const struct connection 
 /* ---- steps ---- */
 
 /* What the program got, as egress reports it: a response's status, or a refusal. */
-static int64_t record_outcome(const struct control_record *record)
+static int64_t record_result_value(const struct control_record *record)
 {
 	if (record->status)
 		return record->status;
@@ -354,13 +355,14 @@ static int64_t record_outcome(const struct control_record *record)
 	return record->event == CONTROL_EVENT_DNS ? -ENOENT : -ECONNREFUSED;
 }
 
-static uint64_t record_took_ns(const struct control_record *record)
+static uint64_t record_duration_ns(const struct control_record *record)
 {
 	return (record->event == CONTROL_EVENT_OPEN ? record->dns_us + record->connect_us : record->duration_us) *
 	       NS_PER_US;
 }
 
-static void request_end(struct egress_client *client, struct request *request, const struct control_done *done)
+static void request_end_with_outcome(struct egress_client *client, struct request *request,
+				     const struct control_done *done)
 {
 	struct summary_item item = request->item;
 
@@ -369,17 +371,17 @@ static void request_end(struct egress_client *client, struct request *request, c
 	item.bytes_up = done->bytes_up;
 	item.bytes_down = done->bytes_down;
 	audit_end(client->sandbox->audit, request->slot, done->result, done->duration_us * NS_PER_US);
-	summary_add(&client->summary, &item);
+	summary_add_entry(&client->summary, &item);
 	request_remove(&client->connections, request);
 }
 
-int connections_done(struct egress_client *client, const struct control_done *done)
+int connections_end_request(struct egress_client *client, const struct control_done *done)
 {
-	struct request *const *found = tfind(&done->id, &client->connections.request_tree, compare_ids);
+	struct request *const *found = tfind(&done->id, &client->connections.request_tree, connections_compare_ids);
 
 	if (!found || done->result < -ERRNO_MAX || done->result > 999)
 		return -EBADMSG;
-	request_end(client, *found, done);
+	request_end_with_outcome(client, *found, done);
 	return 0;
 }
 
@@ -388,29 +390,29 @@ static void connection_end_requests(struct egress_client *client, struct connect
 	struct control_done done = {.result = -ECONNABORTED};
 
 	while (conn->requests)
-		request_end(client, conn->requests, &done);
+		request_end_with_outcome(client, conn->requests, &done);
 }
 
 /* A connection without requests is listed itself, with its bytes. */
-static void connection_remove(struct egress_client *client, struct connection *conn,
-			      const struct control_record *record)
+static void connection_list_and_remove(struct egress_client *client, struct connection *conn,
+				       const struct control_record *record)
 {
 	struct control_record whole = *record;
 
 	connection_end_requests(client, conn);
 	if (conn->rule)
-		usage_close(client->usage, conn->rule, record->bytes_up, record->bytes_down);
+		usage_end_connection(client->usage, conn->rule, record->bytes_up, record->bytes_down);
 	if (!conn->listed) {
 		if (!whole.rule[0] && conn->rule)
 			(void)snprintf(whole.rule, sizeof(whole.rule), "%s", conn->rule);
 		if (!whole.reason[0] && conn->opened)
 			(void)snprintf(whole.reason, sizeof(whole.reason), "granted");
-		record_list(client, &whole);
+		record_add_to_summary(client, &whole);
 	}
 	connections_remove(&client->connections, conn);
 }
 
-static int record_acknowledge(struct egress_client *client, const struct control_record *record, int error)
+static int record_send_acknowledgement(struct egress_client *client, const struct control_record *record, int error)
 {
 	const struct control_message ack = {.version = CONTROL_VERSION, .type = CONTROL_ACK,
 					    .ack = {.id = record->id, .error = error}};
@@ -418,15 +420,15 @@ static int record_acknowledge(struct egress_client *client, const struct control
 	return record->wants_ack ? egress_line_send(&client->line, &ack, -1) : 0;
 }
 
-static int record_take_open(struct egress_client *client, struct connection *conn, const struct control_record *record)
+static int record_apply_open(struct egress_client *client, struct connection *conn, const struct control_record *record)
 {
 	char *rule = strdup(record->rule);
 
 	if (!rule)
 		return -ENOMEM;
 	if (conn->rule) /* a previous upstream connection */
-		usage_close(client->usage, conn->rule, 0, 0);
-	usage_open(client->usage, rule);
+		usage_end_connection(client->usage, conn->rule, 0, 0);
+	usage_count_connection(client->usage, rule);
 	free(conn->rule);
 	conn->rule = rule;
 	conn->opened = true;
@@ -434,14 +436,14 @@ static int record_take_open(struct egress_client *client, struct connection *con
 }
 
 /* The close record repeats the reason of a denial. */
-static bool record_is_repeated(const struct connection *conn, const struct control_record *record)
+static bool record_repeats_denial(const struct connection *conn, const struct control_record *record)
 {
 	return conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
 }
 
 /* Handles a record that was written. -errno: egress must not do what it asked for. */
-static int record_take(struct egress_client *client, struct connection *conn, const struct control_record *record,
-		       struct audit_slot slot)
+static int record_apply(struct egress_client *client, struct connection *conn, const struct control_record *record,
+			struct audit_slot slot)
 {
 	struct request *request;
 	int r = 0;
@@ -451,55 +453,56 @@ static int record_take(struct egress_client *client, struct connection *conn, co
 		r = request_add(&client->connections, conn, record, &request);
 		if (r == 0) {
 			request->slot = slot;
-			usage_request(client->usage, record->rule);
+			usage_count_request(client->usage, record->rule);
 			return 0; /* CONTROL_DONE ends it */
 		}
 	} else if (conn && record->event == CONTROL_EVENT_OPEN && record->allow) {
-		r = record_take_open(client, conn, record);
-	} else if (!record->allow && !record_is_repeated(conn, record)) {
+		r = record_apply_open(client, conn, record);
+	} else if (!record->allow && !record_repeats_denial(conn, record)) {
 		if (record_is_denied(record)) {
-			record_denial(client, conn, record, slot);
-			usage_hit(client->usage, record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
-				  record);
+			record_add_denial(client, conn, record, slot);
+			usage_mark_hit_budget(client->usage,
+					      record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
+					      record);
 		}
-		record_list(client, record);
+		record_add_to_summary(client, record);
 		if (conn) {
 			conn->listed = true;
 			memcpy(conn->denied, record->reason, sizeof(conn->denied));
 		}
 	}
-	audit_end(client->sandbox->audit, slot, r < 0 ? r : record_outcome(record), record_took_ns(record));
+	audit_end(client->sandbox->audit, slot, r < 0 ? r : record_result_value(record), record_duration_ns(record));
 	return r;
 }
 
-static void record_advise(struct egress_client *client, const struct control_record *record)
+static void record_add_advice(struct egress_client *client, const struct control_record *record)
 {
 	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
-		summary_advise(&client->summary, record->host, "client_rejected_ca");
+		summary_add_advice(&client->summary, record->host, "client_rejected_ca");
 }
 
-int connections_record(struct egress_client *client, const struct control_record *record)
+int connections_handle_record(struct egress_client *client, const struct control_record *record)
 {
 	struct connection *conn = record->conn ? connections_find(&client->connections, record->conn) : NULL;
 	struct audit_slot slot = {0};
 	int r;
 
-	if (!record_is_legal(client, conn, record))
+	if (!record_may_come_now(client, conn, record))
 		return -EBADMSG;
 	client->last_record = record->id;
 	if (client->ending && record->wants_ack)
-		return record_acknowledge(client, record, -ESHUTDOWN);
-	r = record_write(client, conn, record, &slot);
+		return record_send_acknowledgement(client, record, -ESHUTDOWN);
+	r = record_write_to_log(client, conn, record, &slot);
 	if (r == 0)
-		r = record_take(client, conn, record, slot);
-	record_advise(client, record);
+		r = record_apply(client, conn, record, slot);
+	record_add_advice(client, record);
 	if (conn && record->event == CONTROL_EVENT_CLOSE)
-		connection_remove(client, conn, record);
-	return record_acknowledge(client, record, r);
+		connection_list_and_remove(client, conn, record);
+	return record_send_acknowledgement(client, record, r);
 }
 
 /* Writes the close record that egress has not sent. */
-static void connection_close(struct egress_client *client, struct connection *conn, const char *cause)
+static void connection_write_close(struct egress_client *client, struct connection *conn, const char *cause)
 {
 	struct control_record record = {
 		.conn = conn->id, .event = CONTROL_EVENT_CLOSE, .allow = 1, .port = conn->port, .count = 1};
@@ -507,14 +510,14 @@ static void connection_close(struct egress_client *client, struct connection *co
 
 	memcpy(record.host, conn->host, sizeof(record.host));
 	(void)snprintf(record.cause, sizeof(record.cause), "%s", cause);
-	if (record_write(client, conn, &record, &slot) == 0)
+	if (record_write_to_log(client, conn, &record, &slot) == 0)
 		audit_end(client->sandbox->audit, slot, 0, 0);
-	connection_remove(client, conn, &record);
+	connection_list_and_remove(client, conn, &record);
 }
 
-void connections_close(struct egress_client *client, const char *cause)
+void connections_close_all(struct egress_client *client, const char *cause)
 {
 	/* The root is a node, which begins with the pointer to its item: tsearch(3). */
 	while (client->connections.tree)
-		connection_close(client, *(struct connection **)client->connections.tree, cause);
+		connection_write_close(client, *(struct connection **)client->connections.tree, cause);
 }

@@ -27,14 +27,14 @@ struct egress_line {
 /* Takes fd. */
 void egress_line_init(struct egress_line *line, int fd);
 /* Closes the socket and drops the queue. */
-void egress_line_done(struct egress_line *line);
+void egress_line_close(struct egress_line *line);
 /*
  * Sends a message, or queues it with a duplicate of fd (-1: none). 0 or -errno: the line is broken, and client.c must
  * close it.
  */
 int egress_line_send(struct egress_line *line, const struct control_message *message, int fd);
 /* Sends queued messages. 0, or -errno: egress is dead or has read nothing for too long. */
-int egress_line_flush(struct egress_line *line);
+int egress_line_send_queued(struct egress_line *line);
 /* The next message; -EAGAIN: none now; other -errno: egress is dead, or the message is not permitted (control.h). */
 int egress_line_receive(struct egress_line *line, struct control_message *ret_message);
 
@@ -61,17 +61,17 @@ struct summary_item { /* texts borrow; NULL or "": null */
 void summary_init(struct summary *summary);
 void summary_done(struct summary *summary);
 /* Adds to an entry that is equal but for bytes and count, or makes one. */
-void summary_add(struct summary *summary, const struct summary_item *item);
-void summary_advise(struct summary *summary, const char *host, const char *reason);
+void summary_add_entry(struct summary *summary, const struct summary_item *item);
+void summary_add_advice(struct summary *summary, const char *host, const char *reason);
 
 /* The use of rules' budgets. A rule is identified by its label. Released with free(3). */
 struct usage;
 struct usage *usage_create(const struct policy *policy);
-void usage_open(struct usage *usage, const char *label);
-void usage_request(struct usage *usage, const char *label);
-void usage_close(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
+void usage_count_connection(struct usage *usage, const char *label);
+void usage_count_request(struct usage *usage, const char *label);
+void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
 /* A refusal: marks the budget that caused it, if one did. */
-void usage_hit(struct usage *usage, const char *label, const struct control_record *record);
+void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record);
 json_t *usage_json(const struct usage *usage);
 
 /* ---- connections.c ---- */
@@ -130,13 +130,13 @@ struct connection *connections_find(const struct connections *connections, uint6
 /* The connection must have no requests. */
 void connections_remove(struct connections *connections, struct connection *conn);
 /* Whether egress may report this step now. conn NULL: unknown to us. */
-bool connection_permits(const struct connection *conn, enum connection_step step);
+bool connection_permits_step(const struct connection *conn, enum connection_step step);
 
 /* Messages of egress. 0, or -errno: client.c must close the line. */
-int connections_record(struct egress_client *client, const struct control_record *record);
-int connections_done(struct egress_client *client, const struct control_done *done);
+int connections_handle_record(struct egress_client *client, const struct control_record *record);
+int connections_end_request(struct egress_client *client, const struct control_done *done);
 /* Closes all, with the records that egress has not sent. */
-void connections_close(struct egress_client *client, const char *cause);
+void connections_close_all(struct egress_client *client, const char *cause);
 
 /* ---- connects.c: connect(2) calls that wait for an upstream ---- */
 
@@ -148,14 +148,14 @@ struct connects {
 };
 
 /* Takes fd, a duplicate of the program's socket. 0 or -errno. */
-int connects_add(struct egress_client *client, const struct call *call, int fd, const struct inet_dial *what,
-		 const struct connection *conn);
+int connects_add_waiting(struct egress_client *client, const struct call *call, int fd, const struct inet_dial *what,
+			 const struct connection *conn);
 /* CONTROL_CONNECTED: connects the socket to egress' listener, or ends the call with the error. */
-void connects_answer(struct egress_client *client, uint64_t conn, int error);
+void connects_on_connected(struct egress_client *client, uint64_t conn, int error);
 /* Ends all waiting connects with the error. */
-void connects_fail(struct egress_client *client, int error);
+void connects_fail_all(struct egress_client *client, int error);
 /* Milliseconds until the next call is due; -1: none. */
-int connects_tick(struct egress_client *client);
+int connects_check_all(struct egress_client *client);
 
 #define ERRNO_MAX 133 /* EHWPOISON: higher ones are internal to the kernel */
 

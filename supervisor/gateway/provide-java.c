@@ -36,7 +36,7 @@ static void java_add_store(struct search *search, const char *home, const char *
 }
 
 /* The installation that a path of java leads to. */
-static void java_try(struct search *search, const char *java)
+static void java_try_executable(struct search *search, const char *java)
 {
 	static const char bin[] = "/bin/java";
 	_cleanup_free_ char *real = realpath(java, NULL);
@@ -58,7 +58,7 @@ static void java_search_path(struct search *search, const char *path)
 		size_t len = strcspn(path, ":");
 
 		if ((size_t)snprintf(java, sizeof(java), "%.*s/java", (int)len, path) < sizeof(java))
-			java_try(search, java);
+			java_try_executable(search, java);
 		path += len + (path[len] == ':');
 	}
 }
@@ -76,7 +76,7 @@ static void java_search_environment(struct search *search)
 			java_search_path(search, value);
 		if (value && strcmp(env[i].name, "JAVA_HOME") == 0 &&
 		    (size_t)snprintf(java, sizeof(java), "%s/bin/java", value) < sizeof(java))
-			java_try(search, java);
+			java_try_executable(search, java);
 	}
 }
 
@@ -90,12 +90,12 @@ static void java_search_usual_places(struct search *search)
 		if (glob(patterns[i], 0, NULL, &found) != 0)
 			continue;
 		for (size_t j = 0; j < found.gl_pathc; j++)
-			java_try(search, found.gl_pathv[j]);
+			java_try_executable(search, found.gl_pathv[j]);
 		globfree(&found);
 	}
 }
 
-int egress_provide_java(const struct egress_provide *provide, struct egress_side *side)
+int egress_provide_java_stores(const struct egress_provide *provide, struct egress_side *side)
 {
 	struct search search = {.policy = provide->policy};
 	_cleanup_free_ char *bytes = NULL;
@@ -105,7 +105,7 @@ int egress_provide_java(const struct egress_provide *provide, struct egress_side
 	java_search_usual_places(&search);
 	java_search_environment(&search);
 	if (search.stores > 0)
-		error = truststore_jks(provide->trusted, &bytes, &len);
+		error = truststore_make_jks(provide->trusted, &bytes, &len);
 	for (size_t i = 0; i < search.stores; i++) {
 		if (error == 0)
 			error = egress_side_add_file(side, search.store[i], bytes, len);

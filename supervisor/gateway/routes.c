@@ -26,7 +26,7 @@ struct request {
 _Static_assert(offsetof(struct request, device) == NLMSG_LENGTH(sizeof(struct rtmsg)), "attributes follow at once");
 
 /* NLM_F_ACK: the reply is an error message, with 0 for success. */
-static int routes_request(int fd, const struct request *request)
+static int routes_send_request(int fd, const struct request *request)
 {
 	union {
 		struct nlmsghdr head; /* for its alignment */
@@ -64,7 +64,7 @@ static int routes_add_local(int fd, int family, const void *address, unsigned bi
 	};
 
 	memcpy(request.address, address, len);
-	return routes_request(fd, &request);
+	return routes_send_request(fd, &request);
 }
 
 /* Ignores a kernel without IPv6, or with IPv6 disabled for lo: then the program cannot use it either. */

@@ -55,7 +55,7 @@ void egress_side_handed(struct egress_side *side)
 	close_fd(&side->dns_fd[1]);
 }
 
-static int side_reap(pid_t pid)
+static int side_reap_egress(pid_t pid)
 {
 	int status = 0;
 
@@ -76,7 +76,7 @@ bool egress_side_end(struct egress_side *side, int *ret_status)
 		in_time = side->pidfd >= 0 && poll(&end, 1, END_TIMEOUT_MS) > 0;
 		if (!in_time)
 			(void)kill(side->pid, SIGKILL);
-		*ret_status = side_reap(side->pid);
+		*ret_status = side_reap_egress(side->pid);
 	}
 	side->pid = 0;
 	return !in_time || *ret_status == 0;

@@ -31,7 +31,7 @@ struct baggage {
 	struct handover_reply reply;
 };
 
-static int start_fail(struct policy_error *error, int code, const char *what)
+static int start_set_error(struct policy_error *error, int code, const char *what)
 {
 	if (!error->text[0])
 		(void)snprintf(error->text, sizeof(error->text), "cannot %s: %s", what, strerror(-code));
@@ -85,7 +85,7 @@ int egress_read(const struct policy *policy, bool secrets, struct egress_read *r
 	if (secrets)
 		r = secrets_load(policy, &ret_read->secrets, ret_error);
 	if (r < 0)
-		return start_fail(ret_error, r, "read the policy's secrets");
+		return start_set_error(ret_error, r, "read the policy's secrets");
 	return path ? start_read_upstream_ca(path, &ret_read->upstream_ca, ret_error) : 0;
 }
 
@@ -100,7 +100,7 @@ static int baggage_join_roots(struct baggage *baggage, const char *more)
 {
 	size_t len;
 
-	baggage->roots = egress_system_roots(&len);
+	baggage->roots = egress_read_system_roots(&len);
 	if (!baggage->roots && !more)
 		return 0;
 	if (asprintf(&baggage->upstream, "%s\n%s", baggage->roots ? baggage->roots : "", more ? more : "") < 0) {
@@ -110,7 +110,7 @@ static int baggage_join_roots(struct baggage *baggage, const char *more)
 	return 0;
 }
 
-static int baggage_fill(struct baggage *baggage, struct policy_error *error)
+static int baggage_read_host(struct baggage *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct egress_read now = {NULL, NULL}, *read = options->read ? options->read : &now;
@@ -122,7 +122,7 @@ static int baggage_fill(struct baggage *baggage, struct policy_error *error)
 	if (r == 0)
 		r = baggage_join_roots(baggage, read->upstream_ca);
 	egress_read_done(read);
-	return r < 0 ? start_fail(error, r, "read the system's certificates") : 0;
+	return r < 0 ? start_set_error(error, r, "read the system's certificates") : 0;
 }
 
 static void baggage_done(struct baggage *baggage)
@@ -135,7 +135,7 @@ static void baggage_done(struct baggage *baggage)
 /* ---- the processes ---- */
 
 /* A memfd with the packed network and the root certificates. */
-static int start_pack(const struct baggage *baggage, struct handover *handover, int *ret_fd)
+static int start_pack_policy(const struct baggage *baggage, struct handover *handover, int *ret_fd)
 {
 	_cleanup_close_ int fd = memfd_create("callgate-network", MFD_CLOEXEC);
 	_cleanup_buf_ struct buf buf = {0};
@@ -153,7 +153,7 @@ static int start_pack(const struct baggage *baggage, struct handover *handover, 
 	return 0;
 }
 
-static int start_hand_over(struct baggage *baggage, const struct egress_side *side)
+static int start_send_handover(struct baggage *baggage, const struct egress_side *side)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct handover handover = {
@@ -164,7 +164,7 @@ static int start_hand_over(struct baggage *baggage, const struct egress_side *si
 		.makes_ca = start_may_intercept(options->policy),
 	};
 	_cleanup_close_ int bytes_fd = -1;
-	int error = start_pack(baggage, &handover, &bytes_fd);
+	int error = start_pack_policy(baggage, &handover, &bytes_fd);
 
 	(void)snprintf(handover.run_id, sizeof(handover.run_id), "%s", options->run_id);
 	if (error == 0)
@@ -175,7 +175,7 @@ static int start_hand_over(struct baggage *baggage, const struct egress_side *si
 	return error;
 }
 
-static int start_process(struct egress_side *side, struct policy_error *error)
+static int start_egress_process(struct egress_side *side, struct policy_error *error)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
 	struct helper egress;
@@ -189,7 +189,7 @@ static int start_process(struct egress_side *side, struct policy_error *error)
 	side->pid = egress.pid;
 	side->control_fd = egress.fd;
 	side->pidfd = (int)syscall(SYS_pidfd_open, side->pid, 0);
-	return side->pidfd < 0 ? start_fail(error, -errno, "watch the egress process") : 0;
+	return side->pidfd < 0 ? start_set_error(error, -errno, "watch the egress process") : 0;
 }
 
 /* Egress must run, and be of this callgate, before it is sent anything. */
@@ -205,49 +205,49 @@ static int start_await_greeting(const struct egress_side *side, struct policy_er
 }
 
 /* Egress loads its libraries while the host is read. */
-static int start_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
+static int start_and_await_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
 {
 	struct handover_reply *reply = &baggage->reply;
-	int r = start_process(side, error);
+	int r = start_egress_process(side, error);
 
 	if (r == 0)
-		r = baggage_fill(baggage, error);
+		r = baggage_read_host(baggage, error);
 	if (r == 0)
 		r = start_await_greeting(side, error);
 	if (r == 0) {
-		r = start_hand_over(baggage, side);
+		r = start_send_handover(baggage, side);
 		if (r == 0)
 			r = handover_receive(side->control_fd, reply, sizeof(*reply), NULL);
 		reply->step[sizeof(reply->step) - 1] = '\0';
 		reply->pem[sizeof(reply->pem) - 1] = '\0';
-		r = r < 0 ? start_fail(error, r, "start the egress process") : 0;
+		r = r < 0 ? start_set_error(error, r, "start the egress process") : 0;
 	}
 	if (r == 0 && reply->error < 0)
-		r = start_fail(error, reply->error, reply->step);
+		r = start_set_error(error, reply->error, reply->step);
 	return r;
 }
 
 /* Loopback addresses for a run without a network namespace, with their DNS port while callgate may be root. */
-static int start_take_address(struct egress_side *side)
+static int start_reserve_address(struct egress_side *side)
 {
 	uint16_t port;
-	int error = egress_address_take(&side->own, &side->own_fd);
+	int error = egress_address_reserve(&side->own, &side->own_fd);
 
 	if (error == 0)
-		(void)egress_address_bind(side->own, DNS_PORT, side->dns_fd,
-					  &port); /* on failure another port is used: guest.c */
+		(void)egress_address_bind_pair(side->own, DNS_PORT, side->dns_fd,
+					       &port); /* on failure another port is used: guest.c */
 	return error;
 }
 
-static int start_all(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
+static int start_network(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
 {
 	struct egress_provide provide = {.policy = baggage->options->policy};
 	int r;
 
 	/* Before any secret is read. keeper.c does it again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return start_fail(error, -errno, "make callgate undumpable");
-	r = start_egress(baggage, side, error);
+		return start_set_error(error, -errno, "make callgate undumpable");
+	r = start_and_await_egress(baggage, side, error);
 	if (r == 0) {
 		provide.secrets = baggage->secrets;
 		provide.roots = baggage->roots;
@@ -255,8 +255,8 @@ static int start_all(struct baggage *baggage, struct egress_side *side, struct p
 		r = egress_provide(&provide, side);
 	}
 	if (r == 0)
-		r = start_take_address(side);
-	return r < 0 ? start_fail(error, r, "make the program's files and variables for the network") : 0;
+		r = start_reserve_address(side);
+	return r < 0 ? start_set_error(error, r, "make the program's files and variables for the network") : 0;
 }
 
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
@@ -273,7 +273,7 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 		return 0;
 	}
 	ret_side->active = true;
-	r = start_all(&baggage, ret_side, ret_error);
+	r = start_network(&baggage, ret_side, ret_error);
 	baggage_done(&baggage);
 	if (r < 0) {
 		(void)egress_side_end(ret_side, &status);

@@ -23,60 +23,61 @@ void summary_done(struct summary *summary)
 	json_decref(summary->advice);
 }
 
-static json_t *summary_text(const char *bytes)
+static json_t *summary_text_json(const char *bytes)
 {
 	return report_text(bytes && bytes[0] ? bytes : NULL);
 }
 
-static json_t *summary_number(unsigned number)
+static json_t *summary_number_json(unsigned number)
 {
 	return number ? json_integer(number) : json_null();
 }
 
 /* Saturates at the largest JSON integer. The sums are only shown. */
-static uint64_t summary_sum(uint64_t one, uint64_t other)
+static uint64_t summary_add_saturating(uint64_t one, uint64_t other)
 {
 	uint64_t both;
 
 	return __builtin_add_overflow(one, other, &both) || both > INT64_MAX ? INT64_MAX : both;
 }
 
-static void summary_increase(json_t *entry, const char *name, uint64_t more)
+static void summary_increase_number(json_t *entry, const char *name, uint64_t more)
 {
 	json_t *sum = json_object_get(entry, name);
 
-	(void)json_integer_set(sum, (json_int_t)summary_sum((uint64_t)json_integer_value(sum), more));
+	(void)json_integer_set(sum, (json_int_t)summary_add_saturating((uint64_t)json_integer_value(sum), more));
 }
 
-void summary_add(struct summary *summary, const struct summary_item *item)
+void summary_add_entry(struct summary *summary, const struct summary_item *item)
 {
 	json_t *entry = json_pack("{s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:s, s:o, s:o, s:i}", "host",
-				  summary_text(item->host), "port", summary_number(item->port), "method",
-				  summary_text(item->method), "path", summary_text(item->path), "status",
-				  summary_number(item->status), "bytes_up", 0, "bytes_down", 0, "decision",
-				  item->allow ? "allow" : "deny", "rule", summary_text(item->rule), "reason",
-				  summary_text(item->reason), "count", 0);
+				  summary_text_json(item->host), "port", summary_number_json(item->port), "method",
+				  summary_text_json(item->method), "path", summary_text_json(item->path), "status",
+				  summary_number_json(item->status), "bytes_up", 0, "bytes_down", 0, "decision",
+				  item->allow ? "allow" : "deny", "rule", summary_text_json(item->rule), "reason",
+				  summary_text_json(item->reason), "count", 0);
 	_cleanup_free_ char *key = json_dumps(entry, JSON_COMPACT); /* equal for equal entries */
 	json_t *known = key ? json_object_get(summary->index, key) : NULL;
 
 	if (!known && key && json_array_size(summary->list) < SUMMARY_MAX &&
 	    json_object_set(summary->index, key, entry) == 0 && json_array_append(summary->list, entry) == 0)
 		known = entry;
-	summary_increase(known, "bytes_up", item->bytes_up);
-	summary_increase(known, "bytes_down", item->bytes_down);
-	summary_increase(known, "count", item->count);
+	summary_increase_number(known, "bytes_up", item->bytes_up);
+	summary_increase_number(known, "bytes_down", item->bytes_down);
+	summary_increase_number(known, "count", item->count);
 	if (!known)
-		summary->unlisted = summary_sum(summary->unlisted, item->count);
+		summary->unlisted = summary_add_saturating(summary->unlisted, item->count);
 	json_decref(entry);
 }
 
-void summary_advise(struct summary *summary, const char *host, const char *reason)
+void summary_add_advice(struct summary *summary, const char *host, const char *reason)
 {
 	static const char advice[] = "the program did not accept the certificate that callgate made for this host: it "
 				     "pins one, or has a trust store of its own. Let its TLS pass through: drop "
 				     "\"http\" and \"credential\" from the host's rules; or add the run's authority, "
 				     "the file named by SSL_CERT_FILE in its environment, to that store";
-	json_t *item = json_pack("{s:o, s:s, s:s}", "host", summary_text(host), "reason", reason, "advice", advice);
+	json_t *item =
+		json_pack("{s:o, s:s, s:s}", "host", summary_text_json(host), "reason", reason, "advice", advice);
 	bool known = false;
 
 	for (size_t i = 0; i < json_array_size(summary->advice); i++)
@@ -112,7 +113,7 @@ struct usage *usage_create(const struct policy *policy)
 	return usage;
 }
 
-static struct use *usage_find(struct usage *usage, const char *label)
+static struct use *usage_find_rule(struct usage *usage, const char *label)
 {
 	size_t i = 0;
 
@@ -121,31 +122,31 @@ static struct use *usage_find(struct usage *usage, const char *label)
 	return &usage->use[i];
 }
 
-void usage_open(struct usage *usage, const char *label)
+void usage_count_connection(struct usage *usage, const char *label)
 {
-	struct use *use = usage_find(usage, label);
+	struct use *use = usage_find_rule(usage, label);
 
 	if (++use->connections > use->connections_peak)
 		use->connections_peak = use->connections;
 }
 
-void usage_request(struct usage *usage, const char *label)
+void usage_count_request(struct usage *usage, const char *label)
 {
-	usage_find(usage, label)->requests++;
+	usage_find_rule(usage, label)->requests++;
 }
 
-void usage_close(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down)
+void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down)
 {
-	struct use *use = usage_find(usage, label);
+	struct use *use = usage_find_rule(usage, label);
 
 	use->connections -= use->connections > 0;
-	use->bytes_up = summary_sum(use->bytes_up, bytes_up);
-	use->bytes_down = summary_sum(use->bytes_down, bytes_down);
+	use->bytes_up = summary_add_saturating(use->bytes_up, bytes_up);
+	use->bytes_down = summary_add_saturating(use->bytes_down, bytes_down);
 }
 
-void usage_hit(struct usage *usage, const char *label, const struct control_record *record)
+void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record)
 {
-	struct use *use = usage_find(usage, label);
+	struct use *use = usage_find_rule(usage, label);
 
 	if (strncmp(record->reason, "cap_", 4) != 0)
 		return;

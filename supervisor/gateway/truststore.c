@@ -56,7 +56,7 @@ static void truststore_put_certificate(struct buf *buf, unsigned number, const u
 }
 
 /* The number of certificates, or -ENOMEM. Skips what is not base64. */
-static int truststore_put_all(struct buf *buf, const char *pem)
+static int truststore_put_certificates(struct buf *buf, const char *pem)
 {
 	const char *end;
 	int count = 0;
@@ -95,7 +95,7 @@ static void truststore_put_digest(struct buf *buf)
 	buf_add(buf, digest, sizeof(digest));
 }
 
-int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len)
+int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	int count;
@@ -103,7 +103,7 @@ int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 	truststore_put_number(&buf, MAGIC, 4);
 	truststore_put_number(&buf, VERSION, 4);
 	truststore_put_number(&buf, 0, 4);
-	count = truststore_put_all(&buf, pem);
+	count = truststore_put_certificates(&buf, pem);
 	if (buf.failed || count < 0)
 		return -ENOMEM;
 	if (count == 0)

@@ -33,7 +33,7 @@ enum { MEMINFO_RMEM, MEMINFO_RCVBUF, MEMINFO_WMEM, MEMINFO_SNDBUF, MEMINFO_FWD, 
 #define WATCH_BYTES 1536  /* with the inode that it pins */
 #define EPOLL_ITEM_BYTES 256
 
-static int held_by_inode(const void *a, const void *b)
+static int held_compare_inodes(const void *a, const void *b)
 {
 	const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
 
@@ -100,7 +100,7 @@ static uint64_t held_socket_bytes(int fd)
 enum kind { OTHER, PIPE, SOCKET, INOTIFY, EPOLL };
 
 /* "pipe:[123]", "socket:[123]", "anon_inode:inotify" or "anon_inode:[eventpoll]". The last two share one inode. */
-static enum kind held_read_kind(int dirfd, const char *name, uint64_t *ret_inode)
+static enum kind held_read_descriptor_kind(int dirfd, const char *name, uint64_t *ret_inode)
 {
 	char text[48];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
@@ -128,18 +128,18 @@ static uint64_t held_inotify_bytes(int pidfd, pid_t pid, const char *name)
 	if (fd < 0 || ioctl(fd, FIONREAD, &inside) < 0)
 		return 0;
 	(void)snprintf(leaf, sizeof(leaf), "fdinfo/%.11s", name); /* a line for each watch, and a few more */
-	return (uint64_t)inside * EVENT_FACTOR + held_lines(pid, leaf) * WATCH_BYTES;
+	return (uint64_t)inside * EVENT_FACTOR + held_count_lines(pid, leaf) * WATCH_BYTES;
 }
 
 /* Whether the inode was counted before; remembers it. Without memory for that it counts again, on the safe side. */
-static bool held_is_known(struct held_buffers *buffers, uint64_t inode)
+static bool held_inode_is_known(struct held_buffers *buffers, uint64_t inode)
 {
 	uint64_t *item = malloc(sizeof(*item)), **found;
 
 	if (!item)
 		return false;
 	*item = inode;
-	found = tsearch(item, &buffers->inodes, held_by_inode);
+	found = tsearch(item, &buffers->inodes, held_compare_inodes);
 	if (found && *found == item)
 		return false;
 	free(item);
@@ -157,30 +157,30 @@ static void held_add_descriptor(struct held_buffers *buffers, int pidfd, int num
 }
 
 /* pid may be a thread that is not its process's main thread (PIDFD_THREAD, Linux 6.9). */
-static int held_open_task(pid_t pid)
+static int held_open_pidfd(pid_t pid)
 {
 	int pidfd = pidfd_open(pid, 0);
 
 	return pidfd < 0 ? pidfd_open(pid, O_EXCL) : pidfd;
 }
 
-static void held_add_table(struct held_buffers *buffers, pid_t pid)
+static void held_add_descriptor_table(struct held_buffers *buffers, pid_t pid)
 {
 	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "fd");
-	_cleanup_close_ int pidfd = held_open_task(pid);
+	_cleanup_close_ int pidfd = held_open_pidfd(pid);
 	struct dirent *entry;
 	uint64_t epolls = 0, entries = 0;
 
 	while (dir && (entry = readdir(dir))) {
 		uint64_t inode = 0;
-		const enum kind kind = held_read_kind(dirfd(dir), entry->d_name, &inode);
+		const enum kind kind = held_read_descriptor_kind(dirfd(dir), entry->d_name, &inode);
 
 		entries++;
 		if (kind == INOTIFY)
 			buffers->bytes += held_inotify_bytes(pidfd, pid, entry->d_name);
 		else if (kind == EPOLL)
 			epolls++;
-		else if (kind != OTHER && !held_is_known(buffers, inode))
+		else if (kind != OTHER && !held_inode_is_known(buffers, inode))
 			held_add_descriptor(buffers, pidfd, (int)strtol(entry->d_name, NULL, 10), kind == PIPE);
 	}
 	/* Each epoll descriptor may watch all others. Counting them in fdinfo would take too long. */
@@ -193,10 +193,10 @@ void held_buffers_add(struct held_buffers *buffers, pid_t pid)
 	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");
 	pid_t tid;
 
-	held_add_table(buffers, pid);
+	held_add_descriptor_table(buffers, pid);
 	while ((tid = held_next_thread(dir)))
-		if (tid != pid && held_table(pid, tid) != HELD_TABLE_SHARED)
-			held_add_table(buffers, tid);
+		if (tid != pid && held_compare_tables(pid, tid) != HELD_TABLE_SHARED)
+			held_add_descriptor_table(buffers, tid);
 }
 
 void held_buffers_done(struct held_buffers *buffers)

@@ -34,7 +34,7 @@ void limits_meters_init(struct limit_meter *meters, const struct policy_limits *
 	}
 }
 
-static json_t *limits_number(bool known, uint64_t value)
+static json_t *limits_number_json(bool known, uint64_t value)
 {
 	return known ? json_integer((json_int_t)value) : json_null();
 }
@@ -49,9 +49,9 @@ json_t *limits_json(const struct limit_meter *meters)
 
 		(void)json_object_set_new(object, limit_name(kind),
 					  json_pack("{s:o, s:o, s:o, s:b}", "limit",
-						    limits_number(meter->limit > 0, meter->limit / unit), "used",
-						    limits_number(meter->known, meter->used / unit), "peak",
-						    limits_number(meter->known, meter->peak / unit), "hit",
+						    limits_number_json(meter->limit > 0, meter->limit / unit), "used",
+						    limits_number_json(meter->known, meter->used / unit), "peak",
+						    limits_number_json(meter->known, meter->peak / unit), "hit",
 						    (int)meter->hit));
 	}
 	return object;

@@ -18,7 +18,7 @@
 
 struct sample_process {
 	pid_t pid;
-	pid_t shown_by; /* the thread whose files in /proc show the memory: held_by */
+	pid_t shown_by; /* the thread whose files in /proc show the memory: held_find_shown_thread */
 	struct procstat stat;
 	uint64_t own_ns; /* cpu time of its threads */
 	bool lends;      /* its memory is that of a vfork child */
@@ -32,7 +32,7 @@ struct memory {
 };
 
 /* The clock id is that of clock_getcpuclockid(3), without its system call. */
-static uint64_t sample_own_ns(pid_t pid)
+static uint64_t sample_process_cpu_ns(pid_t pid)
 {
 	clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2);
 	struct timespec time;
@@ -44,15 +44,15 @@ static bool sample_read_process(pid_t pid, struct sample_process *ret_process)
 {
 	struct procstat *stat = &ret_process->stat;
 
-	*ret_process = (struct sample_process){.pid = pid, .own_ns = sample_own_ns(pid)};
+	*ret_process = (struct sample_process){.pid = pid, .own_ns = sample_process_cpu_ns(pid)};
 	if (procstat_read(pid, stat) < 0)
 		return false;
-	ret_process->shown_by = held_by(pid, stat->state, stat->threads);
+	ret_process->shown_by = held_find_shown_thread(pid, stat->state, stat->threads);
 	return ret_process->shown_by == pid || procstat_read(ret_process->shown_by, stat) == 0;
 }
 
 /* The descendants of root by ascending pid. 0 or -errno; sample_list_done releases. */
-static int sample_list(pid_t root, struct sample_list *ret_list)
+static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 {
 	struct sample_list list = {0};
 	struct proctree tree;
@@ -77,7 +77,7 @@ static void sample_list_done(struct sample_list *list)
 }
 
 /* "Key:   123 kB" in bytes. */
-static uint64_t sample_kilobytes(const char *text, const char *key)
+static uint64_t sample_parse_kilobytes(const char *text, const char *key)
 {
 	char line[32];
 	const char *at;
@@ -88,20 +88,21 @@ static uint64_t sample_kilobytes(const char *text, const char *key)
 }
 
 /* Pages that processes share, as after fork, count once in total. Those of an undumpable process count in full. */
-static struct memory sample_memory(pid_t pid)
+static struct memory sample_process_memory(pid_t pid)
 {
 	char text[4096];
 
 	if (procstat_read_file(pid, "smaps_rollup", text, sizeof(text)) > 0)
-		return (struct memory){sample_kilobytes(text, "Pss_Anon") + sample_kilobytes(text, "SwapPss"),
-				       sample_kilobytes(text, "Pss_Shmem")};
+		return (struct memory){sample_parse_kilobytes(text, "Pss_Anon") +
+					       sample_parse_kilobytes(text, "SwapPss"),
+				       sample_parse_kilobytes(text, "Pss_Shmem")};
 	if (procstat_read_file(pid, "status", text, sizeof(text)) > 0)
-		return (struct memory){sample_kilobytes(text, "RssAnon") + sample_kilobytes(text, "VmSwap"),
-				       sample_kilobytes(text, "RssShmem")};
+		return (struct memory){sample_parse_kilobytes(text, "RssAnon") + sample_parse_kilobytes(text, "VmSwap"),
+				       sample_parse_kilobytes(text, "RssShmem")};
 	return (struct memory){0};
 }
 
-static int sample_by_pid(const void *a, const void *b)
+static int sample_compare_pids(const void *a, const void *b)
 {
 	const struct sample_process *one = a, *other = b;
 
@@ -112,10 +113,10 @@ static int sample_by_pid(const void *a, const void *b)
  * True for a vfork child, which runs in its parent's memory while the parent waits. The pages count as the parent's. A
  * parent waits for one such child at a time, so that another child of the same size has its own memory.
  */
-static bool sample_borrows(const struct sample_list *list, const struct sample_process *process)
+static bool sample_borrows_memory(const struct sample_list *list, const struct sample_process *process)
 {
 	const struct sample_process key = {.pid = process->stat.parent};
-	struct sample_process *parent = bsearch(&key, list->process, list->count, sizeof(key), sample_by_pid);
+	struct sample_process *parent = bsearch(&key, list->process, list->count, sizeof(key), sample_compare_pids);
 
 	if (!parent || parent->lends || parent->stat.state != 'D' ||
 	    parent->stat.vsize_bytes != process->stat.vsize_bytes ||
@@ -129,7 +130,7 @@ static bool sample_borrows(const struct sample_list *list, const struct sample_p
  * A process may fill memory with page tables alone: reading one byte in each 2 MiB of zero pages makes one. Measuring
  * exactly walks them, so it takes longer the more there are.
  */
-static uint64_t sample_page_tables(const struct sample_list *list)
+static uint64_t sample_page_table_bytes(const struct sample_list *list)
 {
 	uint64_t sum = 0;
 	char text[4096];
@@ -137,19 +138,19 @@ static uint64_t sample_page_tables(const struct sample_list *list)
 	for (size_t i = 0; i < list->count; i++)
 		if (!list->process[i].borrows &&
 		    procstat_read_file(list->process[i].shown_by, "status", text, sizeof(text)) > 0)
-			sum += sample_kilobytes(text, "VmPTE");
+			sum += sample_parse_kilobytes(text, "VmPTE");
 	return sum;
 }
 
 /* Each address space counts once. */
-static uint64_t sample_exactly(const struct sample_list *list, const struct sample_wanted *wanted)
+static uint64_t sample_exact_memory(const struct sample_list *list, const struct sample_wanted *wanted)
 {
 	uint64_t tables, areas = 0;
 	struct memory sum = {0};
 
 	for (size_t i = 0; i < list->count; i++)
-		list->process[i].borrows = sample_borrows(list, &list->process[i]);
-	tables = sample_page_tables(list);
+		list->process[i].borrows = sample_borrows_memory(list, &list->process[i]);
+	tables = sample_page_table_bytes(list);
 	if (tables > wanted->enough_bytes)
 		return tables;
 	for (size_t i = 0; i < list->count; i++) {
@@ -157,10 +158,10 @@ static uint64_t sample_exactly(const struct sample_list *list, const struct samp
 
 		if (list->process[i].borrows)
 			continue;
-		one = sample_memory(list->process[i].shown_by);
+		one = sample_process_memory(list->process[i].shown_by);
 		sum.private_bytes += one.private_bytes;
 		sum.shared_bytes += one.shared_bytes;
-		areas += held_lines(list->process[i].shown_by, "maps");
+		areas += held_count_lines(list->process[i].shown_by, "maps");
 	}
 	/* Mapped shared pages may be part of wanted->shared_bytes: the larger of the two counts, not their sum. */
 	return tables + areas * HELD_AREA_BYTES + sum.private_bytes +
@@ -168,7 +169,7 @@ static uint64_t sample_exactly(const struct sample_list *list, const struct samp
 }
 
 /* The bytes in pipes and sockets. */
-static uint64_t sample_buffers(const struct sample_list *list)
+static uint64_t sample_buffer_bytes(const struct sample_list *list)
 {
 	struct held_buffers buffers = {0};
 	uint64_t bytes;
@@ -180,22 +181,22 @@ static uint64_t sample_buffers(const struct sample_list *list)
 	return bytes;
 }
 
-int sample_files(pid_t root, uint64_t *ret_files)
+int sample_count_open_files(pid_t root, uint64_t *ret_files)
 {
 	struct sample_list list;
-	int error = sample_list(root, &list);
+	int error = sample_list_processes(root, &list);
 	uint64_t sum = 0, most;
 
 	for (size_t i = 0; error == 0 && i < list.count; i++)
-		sum += held_descriptors(list.process[i].shown_by, &most) +
-		       held_lines(list.process[i].shown_by, "maps");
+		sum += held_count_descriptors(list.process[i].shown_by, &most) +
+		       held_count_lines(list.process[i].shown_by, "maps");
 	sample_list_done(&list);
 	if (error == 0)
 		*ret_files = sum;
 	return error;
 }
 
-static uint64_t sample_reaped_ns(void)
+static uint64_t sample_reaped_cpu_ns(void)
 {
 	struct rusage usage;
 
@@ -216,8 +217,10 @@ static void sampler_remember(struct sampler *sampler, const struct sample_list *
 {
 	for (size_t i = 0; i < now->count; i++) {
 		const struct sample_process *process = &now->process[i];
-		const struct sample_process *before = sampler->last.count == 0 ? NULL :
-			bsearch(process, sampler->last.process, sampler->last.count, sizeof(*process), sample_by_pid);
+		const struct sample_process *before =
+			sampler->last.count == 0 ? NULL
+						 : bsearch(process, sampler->last.process, sampler->last.count,
+							   sizeof(*process), sample_compare_pids);
 
 		sampler->cpu_ns += process->own_ns;
 		if (before && before->own_ns <= process->own_ns)
@@ -231,13 +234,13 @@ static void sampler_remember(struct sampler *sampler, const struct sample_list *
  * Reads the root's reaped children first, then processes by ascending pid: a process that is reaped meanwhile is missed
  * rather than counted twice.
  */
-int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
+int sample_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
 {
-	struct sample sample = {.cpu_ns = sample_reaped_ns(), .memory_bytes = wanted->shared_bytes};
+	struct sample sample = {.cpu_ns = sample_reaped_cpu_ns(), .memory_bytes = wanted->shared_bytes};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t size = 0, descriptors = 0, most = 0, kernel;
 	struct sample_list now = {0};
-	int error = wanted->alone ? 0 : sample_list(wanted->root, &now);
+	int error = wanted->alone ? 0 : sample_list_processes(wanted->root, &now);
 
 	if (error < 0) {
 		sample_list_done(&now);
@@ -250,7 +253,7 @@ int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, str
 		sample.cpu_ns += stat->child_ticks * tick_ns + now.process[i].own_ns;
 		sample.tasks += stat->threads;
 		if (wanted->near_bytes != UINT64_MAX)
-			descriptors += held_descriptors(now.process[i].shown_by, &process_most);
+			descriptors += held_count_descriptors(now.process[i].shown_by, &process_most);
 		most += process_most;
 		sample.memory_bytes += stat->rss_pages * page;
 		sample.running += stat->state == 'R';
@@ -259,10 +262,10 @@ int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, str
 	/* Buffers, shared mappings and swap are measured only if they could reach near_bytes at all. */
 	kernel = sample.tasks * HELD_TASK_BYTES + descriptors * HELD_DESCRIPTOR_BYTES;
 	if (sample.memory_bytes + most * wanted->buffer_bytes > wanted->near_bytes)
-		kernel += sample_buffers(&now);
+		kernel += sample_buffer_bytes(&now);
 	sample.memory_bytes += kernel;
 	if (sample.memory_bytes > wanted->near_bytes || size > wanted->near_bytes)
-		sample.memory_bytes = kernel + sample_exactly(&now, wanted);
+		sample.memory_bytes = kernel + sample_exact_memory(&now, wanted);
 	sampler_remember(sampler, &now);
 	/* /proc/PID/stat rounds the children's two times down by up to a tick each. */
 	sample.loses_time = sampler->cpu_ns > sample.cpu_ns + now.count * 2 * tick_ns;

@@ -45,9 +45,9 @@ struct sample {
 };
 
 /* 0, or -errno when /proc cannot be listed. */
-int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample);
+int sample_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample);
 
 /* Descriptors and memory areas of all descendants of root: an upper bound of their open files. 0 or -errno. */
-int sample_files(pid_t root, uint64_t *ret_files);
+int sample_count_open_files(pid_t root, uint64_t *ret_files);
 
 #endif

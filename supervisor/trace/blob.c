@@ -58,7 +58,8 @@ static int blob_pad_host(const struct exec_plan *plan, char out[PATH_MAX])
 	return 0;
 }
 
-int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget, struct trace_blob *ret_blob)
+int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget,
+			struct trace_blob *ret_blob)
 {
 	bool at = call->row->arg[0].kind == ARG_DIRFD; /* execveat */
 	struct trace_blob blob = {.budget = budget, .has_argv = plan->argv_head != NULL};
@@ -91,7 +92,7 @@ int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t 
 	return 0;
 }
 
-void blob_relocate(struct trace_blob *blob, uint64_t addr)
+void blob_add_address(struct trace_blob *blob, uint64_t addr)
 {
 	uint64_t *pointer = (void *)blob->bytes; /* aligned, as malloc(3)'s */
 

@@ -70,7 +70,7 @@ static bool image_knows_layout(void)
 }
 
 /* The byte before the name must be 0: else a longer name with the same end would pass. */
-static bool image_is_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack, const char *name)
+static bool image_has_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack, const char *name)
 {
 	char found[1 + PATH_MAX + 32];
 	size_t len = 1 + strlen(name) + 1;
@@ -93,5 +93,5 @@ bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct e
 	maps_fd = procstat_open(pid, "maps");
 	return maps_fd >= 0 && image_is_loader(maps_fd, arch_pc(&regs), &plan->interp) &&
 	       image_is_program(maps_fd, plan) &&
-	       image_is_name(guest, pid, maps_fd, arch_stack(&regs), plan->execfn);
+	       image_has_name(guest, pid, maps_fd, arch_stack(&regs), plan->execfn);
 }

@@ -29,7 +29,7 @@
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSYS))
 
 /* Whether a step may take longer. Not when a limit has ended the run meanwhile. */
-static bool inject_may_wait(const struct injection *injection, uint64_t begin_ns)
+static bool inject_step_may_wait(const struct injection *injection, uint64_t begin_ns)
 {
 	const struct sandbox *sandbox = injection->tracer->sandbox;
 	uint64_t waited_ns = io_now_ns() - begin_ns;
@@ -58,7 +58,7 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 			break;
 		if (tries < YIELDS_MAX)
 			(void)sched_yield();
-		else if (inject_may_wait(injection, begin_ns))
+		else if (inject_step_may_wait(injection, begin_ns))
 			(void)nanosleep(&(const struct timespec){.tv_nsec = 50000}, NULL);
 		else
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
@@ -72,7 +72,7 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 }
 
 /* One single step over the system call instruction. Signals are kept: a timer can send them without end. */
-static int inject_step(struct injection *injection)
+static int inject_single_step(struct injection *injection)
 {
 	pid_t tid = injection->pending->tid;
 	struct arch_regs now;
@@ -117,7 +117,7 @@ int64_t inject_call_six(struct injection *injection, long nr, const uint64_t arg
 	arch_rewind(&regs, (int)nr, arg);
 	r = arch_write_regs(injection->pending->tid, &regs);
 	if (r == 0)
-		r = inject_step(injection);
+		r = inject_single_step(injection);
 	if (r == 0)
 		r = arch_read_regs(injection->pending->tid, &regs);
 	return r < 0 ? r : arch_result(&regs);
@@ -137,7 +137,7 @@ static int inject_block_signals(pid_t tid, uint64_t *ret_before)
 	return 0;
 }
 
-int inject_begin(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
+int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
 {
 	int r;
 
@@ -150,7 +150,7 @@ int inject_begin(const struct tracer *tracer, const struct pending *pending, str
 	return inject_block_signals(pending->tid, &ret_injection->mask);
 }
 
-int inject_end(struct injection *injection)
+int inject_restore_thread(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
 	int r = arch_write_regs(pending->tid, &injection->behind);
@@ -163,21 +163,22 @@ int inject_end(struct injection *injection)
 	return r;
 }
 
-int64_t inject_result(const struct tracer *tracer, const struct pending *pending, int64_t (*run)(struct injection *))
+int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pending *pending,
+				  int64_t (*run)(struct injection *))
 {
 	struct injection injection;
-	int64_t result = inject_begin(tracer, pending, &injection);
+	int64_t result = inject_prepare_thread(tracer, pending, &injection);
 
 	if (result < 0)
 		return result;
 	result = run(&injection);
 	arch_set_result(&injection.behind, result);
-	(void)inject_end(&injection); /* fails only for a dead thread */
+	(void)inject_restore_thread(&injection); /* fails only for a dead thread */
 	return result;
 }
 
 /* Since Linux 6.5 process_vm_writev does not grow a stack. A poke does. */
-int inject_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
+int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
 {
 	const struct memory_ops *guest = tracer->sandbox->guest;
 
@@ -188,7 +189,7 @@ int inject_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const vo
 	return 0;
 }
 
-uint64_t inject_room(const struct injection *injection, size_t size)
+uint64_t inject_find_stack_room(const struct injection *injection, size_t size)
 {
 	uint64_t addr = arch_stack(&injection->behind) - arch_red_zone_bytes() - size;
 
@@ -205,7 +206,7 @@ void fd_message_init(struct fd_message *message, uint64_t addr)
 	message->header.msg_controllen = sizeof(message->control.bytes);
 }
 
-void fd_message_put(struct fd_message *message, int fd)
+void fd_message_put_fd(struct fd_message *message, int fd)
 {
 	struct cmsghdr *header = &message->control.align;
 

@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-int pathfd_carrier(int fd)
+int pathfd_make_carrier(int fd)
 {
 	_cleanup_close_ int near = -1;
 	_cleanup_close_ int far = -1;
@@ -31,13 +31,13 @@ int pathfd_carrier(int fd)
 	near = pair[0];
 	far = pair[1];
 	fd_message_init(&message, (uint64_t)(uintptr_t)&message);
-	fd_message_put(&message, fd);
+	fd_message_put_fd(&message, fd);
 	if (sendmsg(near, &message.header, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return -errno;
 	return steal_fd(&far);
 }
 
-int pathfd_directory(const struct call *call, int fd)
+int pathfd_open_directory(const struct call *call, int fd)
 {
 	const struct place *place = &call->place[0];
 	char path[32];
@@ -68,11 +68,11 @@ static int pathfd_write_message(const struct injection *injection, uint64_t addr
 	struct fd_message message = {0};
 
 	fd_message_init(&message, addr);
-	return inject_write(injection->tracer, injection->pending->tid, addr, &message, sizeof(message));
+	return inject_write_memory(injection->tracer, injection->pending->tid, addr, &message, sizeof(message));
 }
 
 /* Changes to the directory that was added to the target. */
-static int64_t pathfd_enter(struct injection *injection)
+static int64_t pathfd_change_directory(struct injection *injection)
 {
 	uint64_t directory = (uint64_t)injection->pending->carrier;
 	int64_t result = inject_call(injection, __NR_fchdir, directory, 0, 0);
@@ -82,10 +82,10 @@ static int64_t pathfd_enter(struct injection *injection)
 }
 
 /* Takes the descriptor out of the carrier, and replaces the carrier by it or changes to it. */
-static int64_t pathfd_take(struct injection *injection)
+static int64_t pathfd_take_from_carrier(struct injection *injection)
 {
 	uint64_t carrier = (uint64_t)injection->pending->carrier;
-	uint64_t addr = inject_room(injection, sizeof(struct fd_message));
+	uint64_t addr = inject_find_stack_room(injection, sizeof(struct fd_message));
 	bool enters = injection->pending->row->nr == __NR_chdir;
 	int64_t number = pathfd_write_message(injection, addr);
 
@@ -108,9 +108,10 @@ static int64_t pathfd_take(struct injection *injection)
 	return number;
 }
 
-int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pending)
+int64_t pathfd_give_to_thread(const struct tracer *tracer, const struct pending *pending)
 {
-	return inject_result(tracer, pending, pending->direct ? pathfd_enter : pathfd_take);
+	return inject_run_and_set_result(tracer, pending,
+					 pending->direct ? pathfd_change_directory : pathfd_take_from_carrier);
 }
 
 /*
@@ -133,7 +134,7 @@ static int64_t pathfd_map_carrier(struct injection *injection)
 	return result;
 }
 
-int64_t pathfd_map(const struct tracer *tracer, const struct pending *pending)
+int64_t pathfd_map_for_thread(const struct tracer *tracer, const struct pending *pending)
 {
-	return inject_result(tracer, pending, pathfd_map_carrier);
+	return inject_run_and_set_result(tracer, pending, pathfd_map_carrier);
 }

@@ -21,7 +21,7 @@ struct vector {
 	uint64_t execfn; /* AT_EXECFN: an address */
 };
 
-static int verify_read_vector(pid_t pid, struct vector *ret_vector)
+static int verify_read_auxv(pid_t pid, struct vector *ret_vector)
 {
 	struct vector vector = {0};
 	Elf64_auxv_t auxv[AUXV_MAX];
@@ -40,7 +40,7 @@ static int verify_read_vector(pid_t pid, struct vector *ret_vector)
 	return 0;
 }
 
-static const char *verify_program(pid_t pid, const struct exec_image *image)
+static const char *verify_program_file(pid_t pid, const struct exec_image *image)
 {
 	char path[32];
 	struct stat st;
@@ -52,7 +52,7 @@ static const char *verify_program(pid_t pid, const struct exec_image *image)
 }
 
 /* The loader runs before the program, so the program alone proves nothing (threat 2 of doc/security.md). */
-static const char *verify_loader(pid_t pid, const struct exec_plan *plan, uint64_t base)
+static const char *verify_loader_file(pid_t pid, const struct exec_plan *plan, uint64_t base)
 {
 	struct exec_image found = {0};
 
@@ -72,38 +72,39 @@ static const char *verify_loader(pid_t pid, const struct exec_plan *plan, uint64
  * The name that the kernel used. The image of a script shows its interpreter only. The name tells the approved script
  * from another one with the same interpreter, which a thread could have put there by rewriting the path (TOCTOU).
  */
-static const char *verify_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
+static const char *verify_exec_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {
 	char name[PATH_MAX + 32];
 
 	if (plan->detour)
-		return NULL; /* the interpreter itself was run: see verify_rename */
+		return NULL; /* the interpreter itself was run: see verify_set_exec_name */
 	if (memory_copy_string(&memory_of_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
 		return "exec_unreadable";
 	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
 }
 
 /* Makes AT_EXECFN what the program named. The host path was padded, so there is room. */
-static const char *verify_rename(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan, uint64_t addr)
+static const char *verify_set_exec_name(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan,
+					uint64_t addr)
 {
 	if (!plan->detour || memory_copy_out(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
 		return NULL;
 	return "exec_unreadable";
 }
 
-const char *verify_exec(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
+const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
 	struct vector vector = {0};
 	const char *reason;
 
 	if (image_is_approved(guest, pid, plan))
 		return NULL;
-	reason = verify_program(pid, &plan->image);
-	if (!reason && verify_read_vector(pid, &vector) < 0)
+	reason = verify_program_file(pid, &plan->image);
+	if (!reason && verify_read_auxv(pid, &vector) < 0)
 		reason = "exec_unreadable";
 	if (!reason)
-		reason = verify_loader(pid, plan, vector.base);
+		reason = verify_loader_file(pid, plan, vector.base);
 	if (!reason)
-		reason = verify_name(pid, plan, vector.execfn);
-	return reason ? reason : verify_rename(guest, pid, plan, vector.execfn);
+		reason = verify_exec_name(pid, plan, vector.execfn);
+	return reason ? reason : verify_set_exec_name(guest, pid, plan, vector.execfn);
 }

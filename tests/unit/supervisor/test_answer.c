@@ -127,9 +127,9 @@ START_TEST(test_later)
 		receive();
 		answer = answer_later(&call);
 		ck_assert(answer_is_awaited(&answer));
-		answer_end(&answer, results[i]);
+		answer_and_end_record(&answer, results[i]);
 		ck_assert(!answer_is_awaited(&answer));
-		answer_end(&answer, 3); /* the call has ended: no effect */
+		answer_and_end_record(&answer, 3); /* the call has ended: no effect */
 	}
 	end();
 	for (size_t i = 0; i < 4; i++)
@@ -149,7 +149,7 @@ START_TEST(test_call_has_ended)
 	ck_assert(!answer_is_awaited(&answer));
 	ck_assert_int_eq(answer_add(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC), true),
 			 -EINTR);
-	answer_end(&answer, ANSWER_RESTART);
+	answer_and_end_record(&answer, ANSWER_RESTART);
 	(void)audit_close(sandbox.audit, NULL);
 	(void)close(sandbox.listener_fd);
 }

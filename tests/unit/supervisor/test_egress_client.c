@@ -182,7 +182,7 @@ START_TEST(test_connected)
 	ck_assert_int_eq(recv(upstream, bytes, sizeof(bytes), 0), 0);
 	ck_assert_int_eq(client_rig_outcome(&rig), 0);
 	client_rig_close(&rig, conn);
-	ck_assert(egress_client_alive(rig.client));
+	ck_assert(egress_client_is_alive(rig.client));
 	ck_assert_int_eq(json_integer_value(json_object_get(the_record(NULL), "ret")), 0);
 	ck_assert_str_eq(text_of("open", "address"), "198.18.0.16");
 	ck_assert_str_eq(text_of("open", "exe"), "/bin/program");
@@ -218,7 +218,7 @@ START_TEST(test_held)
 	upstream = client_rig_accept(&rig);
 	client_rig_open(&rig, conn); /* late, and no mistake */
 	client_rig_close(&rig, conn);
-	ck_assert(egress_client_alive(rig.client));
+	ck_assert(egress_client_is_alive(rig.client));
 	ck_assert_str_eq(text_of(NULL, "errno"), "EINPROGRESS");
 }
 END_TEST
@@ -247,7 +247,7 @@ START_TEST(test_killed_while_waiting)
 	ck_assert_uint_eq(message.id.conn, conn);
 	answer(conn, -ECONNABORTED); /* the program is dead */
 	client_rig_close(&rig, conn);
-	ck_assert(egress_client_alive(rig.client));
+	ck_assert(egress_client_is_alive(rig.client));
 	ck_assert_str_eq(text_of(NULL, "errno"), "EINTR");
 }
 END_TEST
@@ -313,9 +313,9 @@ END_TEST
 
 static void expect_given_up(void)
 {
-	for (int i = 0; i < 100 && egress_client_alive(rig.client); i++)
+	for (int i = 0; i < 100 && egress_client_is_alive(rig.client); i++)
 		client_rig_step(&rig);
-	ck_assert(!egress_client_alive(rig.client));
+	ck_assert(!egress_client_is_alive(rig.client));
 	ck_assert_int_eq(client_rig_outcome(&rig), ENETDOWN);
 	ck_assert_str_eq(text_of(NULL, "errno"), "ENETDOWN");
 	ck_assert_str_eq(text_of("close", "cause"), "egress_failed");
@@ -459,7 +459,7 @@ START_TEST(test_said_twice)
 		answer(conn, 0);
 	} else if (_i == 2) {
 		client_rig_close(&rig, conn);
-		ck_assert(egress_client_alive(rig.client));
+		ck_assert(egress_client_is_alive(rig.client));
 		client_rig_close(&rig, conn);
 	} else {
 		message = client_rig_record(&rig, CONTROL_EVENT_REQUEST, conn);
@@ -468,12 +468,12 @@ START_TEST(test_said_twice)
 		message.done.id = rig.record_id;
 		message.done.result = 200;
 		client_rig_send(&rig, &message);
-		ck_assert(egress_client_alive(rig.client));
+		ck_assert(egress_client_is_alive(rig.client));
 		client_rig_send(&rig, &message);
 	}
-	for (int i = 0; i < 100 && egress_client_alive(rig.client); i++)
+	for (int i = 0; i < 100 && egress_client_is_alive(rig.client); i++)
 		client_rig_step(&rig);
-	ck_assert(!egress_client_alive(rig.client));
+	ck_assert(!egress_client_is_alive(rig.client));
 	(void)the_record("close"); /* one, whatever happened */
 }
 END_TEST
@@ -523,7 +523,7 @@ START_TEST(test_flood)
 		client_rig_expect(&rig, CONTROL_ACK, &ack);
 		ck_assert_uint_eq(ack.ack.id, first + i);
 	}
-	ck_assert(egress_client_alive(rig.client));
+	ck_assert(egress_client_is_alive(rig.client));
 	ck_assert_uint_eq(rig.client->denied, sent);
 }
 END_TEST
@@ -679,7 +679,7 @@ START_TEST(test_budget)
 	(void)snprintf(message.record.cause, sizeof(message.record.cause), _i ? "cap_bytes_down" : "server");
 	(void)snprintf(message.record.reason, sizeof(message.record.reason), _i ? "cap_bytes" : "");
 	client_rig_send(&rig, &message);
-	ck_assert(egress_client_alive(rig.client));
+	ck_assert(egress_client_is_alive(rig.client));
 	list = usage_json(rig.client->usage);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	meter = json_object_get(json_array_get(list, 0), "bytes_down");
@@ -703,7 +703,7 @@ START_TEST(test_many)
 		char host[32];
 
 		(void)snprintf(host, sizeof(host), "n%d.test", i);
-		egress_client_refused(rig.client, host, 443, NULL, "no_rule");
+		egress_client_list_refusal(rig.client, host, 443, NULL, "no_rule");
 	}
 	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), SUMMARY_MAX);
@@ -739,9 +739,9 @@ START_TEST(test_full_log)
 	client_rig_expect(&rig, CONTROL_ACK, &ack);
 	ck_assert_int_lt(ack.ack.error, 0);
 	answer(conn, 0); /* goes on nevertheless */
-	for (int i = 0; i < 100 && egress_client_alive(rig.client); i++)
+	for (int i = 0; i < 100 && egress_client_is_alive(rig.client); i++)
 		client_rig_step(&rig);
-	ck_assert(!egress_client_alive(rig.client));
+	ck_assert(!egress_client_is_alive(rig.client));
 	ck_assert_int_eq(client_rig_outcome(&rig), ENETDOWN);
 }
 END_TEST
@@ -786,10 +786,10 @@ START_TEST(test_finish)
 	cleanup_close(&rig.egress_fd);
 	rig.egress_fd = -1;
 	start = client_rig_now_ms();
-	egress_client_finish(rig.client);
+	egress_client_end_run(rig.client);
 	ck_assert_uint_lt(client_rig_now_ms() - start, 10000);
 	ck_assert_int_eq(waitpid(player, NULL, 0), player);
-	ck_assert(!egress_client_alive(rig.client));
+	ck_assert(!egress_client_is_alive(rig.client));
 	ck_assert_str_eq(text_of("close", "cause"), _i ? "ended" : "run_ended");
 }
 END_TEST
@@ -801,7 +801,7 @@ START_TEST(test_finish_deaf)
 
 	client_rig_start(&rig, connects);
 	(void)announced();
-	egress_client_finish(rig.client);
+	egress_client_end_run(rig.client);
 	ck_assert_uint_ge(client_rig_now_ms() - start, 1900);
 	ck_assert_uint_lt(client_rig_now_ms() - start, 20000);
 	ck_assert_str_eq(text_of("close", "cause"), "run_ended");
