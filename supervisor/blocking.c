@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -51,15 +52,12 @@ static void job_on_wake_signal(int number)
 	(void)number; /* the handler exists so that a blocked system call ends with EINTR */
 }
 
-/* As many jobs as there are descriptors for. */
-static unsigned blocking_max_jobs(void)
+unsigned blocking_share_descriptors(unsigned parts)
 {
 	struct rlimit limit;
-	uint64_t most = 0;
+	uint64_t share = getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur / parts;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-		most = limit.rlim_cur / DESCRIPTORS_EACH;
-	return most < BLOCKING_MAX ? (unsigned)most : BLOCKING_MAX;
+	return share < UINT_MAX ? (unsigned)share : UINT_MAX;
 }
 
 int blocking_create(struct blocking **ret_blocking)
@@ -73,7 +71,9 @@ int blocking_create(struct blocking **ret_blocking)
 		free(blocking);
 		return -EAGAIN;
 	}
-	blocking->most = blocking_max_jobs();
+	blocking->most = blocking_share_descriptors(DESCRIPTORS_EACH);
+	if (blocking->most > BLOCKING_MAX)
+		blocking->most = BLOCKING_MAX;
 	*ret_blocking = blocking;
 	return 0;
 }

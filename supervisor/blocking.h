@@ -19,6 +19,9 @@
 
 struct blocking;
 
+/* One of so many equal parts of the descriptors that the supervisor may have. */
+unsigned blocking_share_descriptors(unsigned parts);
+
 int blocking_create(struct blocking **ret_blocking);
 /* Cancels the calls and waits for the threads. NULL is fine. */
 void blocking_free(struct blocking *blocking);

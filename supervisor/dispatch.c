@@ -40,23 +40,19 @@ static void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_
 {
 	struct call *call = dispatch->call;
 
+	memset(call, 0, offsetof(struct call, net));
 	call->sandbox = dispatch->sandbox;
 	call->id = notification->id;
 	call->tid = (pid_t)notification->pid;
 	call->row = row;
 	memcpy(call->arg, notification->data.args, sizeof(call->arg));
 	call->start_ns = io_now_ns();
-	call->paths = 0;
-	call->text_len = 0;
 	call->place[0].mount = NULL;
 	call->place[1].mount = NULL;
 	call->place[0].virt_len = call->place[1].virt_len = 0;
 	call->net.host[0] = '\0';
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1, .peer_fd = -1};
-	call->slot = (struct audit_slot){0};
-	call->committed = false;
-	call->again = false;
 }
 
 /* Unlisted numbers and calls of another architecture (int 0x80, x32): ENOSYS, as if the kernel did not have them. */

@@ -8,7 +8,6 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/cpu/delay.c \
 	supervisor/cpu/placement.c \
 	supervisor/cpu/private.h \
-	supervisor/cpu/slice.c \
 	supervisor/dispatch.c \
 	supervisor/dispatch.h \
 	supervisor/environment.c \
@@ -50,8 +49,6 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/limits/rlimits.h \
 	supervisor/limits/sample.c \
 	supervisor/limits/sample.h \
-	supervisor/lookup.c \
-	supervisor/lookup.h \
 	supervisor/loop.c \
 	supervisor/loop.h \
 	supervisor/notify.c \
@@ -60,6 +57,7 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/outcome.h \
 	supervisor/process-audit.c \
 	supervisor/process-build.c \
+	supervisor/process-lookup.c \
 	supervisor/process-private.h \
 	supervisor/process-result.c \
 	supervisor/process-watch.c \

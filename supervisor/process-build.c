@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "confine/landlock.h"
-#include "supervisor/environment.h"
 #include "syscalls/call/descriptor.h"
 
 #include "base/banned.h"
@@ -73,41 +72,6 @@ int process_build_view(struct process *process)
 		return process_fail(process, "view_failed", "cannot show the program its terminal: %s",
 				    strerror(-ret));
 	return 0;
-}
-
-/* A program started in place of a shim gets its own path as argv[0], as the shim would do: python needs it. */
-static int process_copy_argv(struct process *process)
-{
-	const struct process_options *options = process->options;
-	size_t count = 0;
-
-	while (options->argv[count])
-		count++;
-	process->argv = calloc(count + 1, sizeof(*process->argv));
-	if (!process->argv)
-		return process_fail(process, "out_of_memory", "no memory for the arguments");
-	memcpy(process->argv, options->argv, count * sizeof(*process->argv));
-	if (options->preferred && strcmp(process->program, options->preferred) == 0)
-		process->argv[0] = process->program;
-	return 0;
-}
-
-int process_find_program(struct process *process)
-{
-	const struct process_options *options = process->options;
-	const struct lookup_options lookup = {.policy = options->policy,
-					      .view = process->view,
-					      .name = options->argv[0],
-					      .path_env = environment_get_value(process->envp, "PATH"),
-					      .preferred = options->preferred};
-
-	process->found = lookup_program(&lookup, process->program);
-	if (process->found == LOOKUP_MISSING && strchr(lookup.name, '/'))
-		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found", lookup.name);
-	if (process->found == LOOKUP_MISSING)
-		return process_set_error(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found in PATH %s",
-					 lookup.name, lookup.path_env ? lookup.path_env : "(unset)");
-	return process_copy_argv(process);
 }
 
 int process_build_landlock(struct process *process)

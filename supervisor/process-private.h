@@ -1,4 +1,4 @@
-/* Shared by process.c, process-build.c, process-audit.c, process-watch.c and process-result.c only. */
+/* Shared by the process-*.c files and process.c only. */
 #ifndef CALLGATE_SUPERVISOR_PROCESS_PRIVATE_H
 #define CALLGATE_SUPERVISOR_PROCESS_PRIVATE_H
 
@@ -6,7 +6,6 @@
 #include <linux/filter.h>
 #include <sys/resource.h>
 
-#include "supervisor/lookup.h"
 #include "supervisor/process.h"
 #include "supervisor/status.h"
 #include "supervisor/supervise.h"
@@ -18,7 +17,6 @@ struct process {
 	char **envp;
 	char **argv; /* the list is owned, its texts are borrowed */
 	char program[PATH_MAX];
-	enum lookup_result found;
 	struct sock_fprog filter;
 	struct view *view;
 	struct egress_guest guest;
@@ -49,12 +47,16 @@ int process_await_digest(struct process *process);
 int process_build_view(struct process *process);
 /* From the view as it is now: Landlock's rules hold for inodes, whatever names they get later. */
 int process_build_landlock(struct process *process);
-/* A bare name that is not found is an error. A refused path is tried, so that the refusal is judged and recorded. */
-int process_find_program(struct process *process);
 /* Opens the sockets that the program reaches egress by. Needs the process's first capabilities. */
 int process_open_guest_sockets(struct process *process);
 /* Hands those sockets to egress. */
 int process_send_guest_sockets(struct process *process);
+
+/*
+ * process-lookup.c: sets program and argv. What is not found is an error. A refused path is tried, so that the refusal
+ * is judged and recorded.
+ */
+int process_find_program(struct process *process);
 
 /* ---- process-audit.c: the log ---- */
 

@@ -37,7 +37,7 @@ struct process_options {
 	struct process_scratch scratch;
 	int keeper_ready_fd; /* the keeper writes an int, 0 or -errno, for the directories and the digest */
 	char *const *argv;        /* of the program, NULL-ended */
-	const char *preferred;    /* see struct lookup_options */
+	const char *preferred;    /* the program behind a version manager's shim of that name, or NULL */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: not kept */
 	int audit_fd;             /* of audit_make, borrowed, and audit_path is canonical; -1: not made yet */

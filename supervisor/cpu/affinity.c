@@ -19,6 +19,7 @@
 #define LATE_LOOKS 3u
 #define LATE_FIRST_NS (5 * MS)
 #define PID_MAX_SMALL 8192
+#define SHORTEST_SLICE_NS 100000u /* the kernel's minimum */
 #define WRAPPED_MOST 4096 /* pids scanned above `from` when the kernel has begun again with low pids */
 
 static int affinity_get_mask(pid_t tid, cpu_set_t *ret_mask)
@@ -281,4 +282,24 @@ int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd)
 	affinity->loadavg_fd = loadavg_fd;
 	affinity->pid_max = affinity_read_small_pid_max();
 	return loadavg_fd < 0 ? loadavg_fd : affinity_find_widest_mask(&affinity->whole);
+}
+
+/* struct sched_attr in its first version: <linux/sched/types.h> and <sched.h> cannot both be included. */
+struct slice_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+void cpu_request_short_slice(void)
+{
+	struct slice_attr attr = {.size = sizeof(attr)};
+
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0 || attr.policy != SCHED_OTHER)
+		return;
+	attr.size = sizeof(attr);
+	attr.runtime_ns = SHORTEST_SLICE_NS;
+	(void)syscall(SYS_sched_setattr, 0, &attr, 0);
 }

@@ -13,7 +13,6 @@
 
 #include "base/banned.h"
 
-#define DNS_PORT 53
 #define GUARD_TRIES 32 /* ports that are in use at another address */
 
 /* An unprivileged port. Without a network namespace the guard keeps other processes from binding it. */

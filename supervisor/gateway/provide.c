@@ -16,7 +16,6 @@
 
 #include "base/banned.h"
 
-#define ROOTS_MAX (8u << 20)
 #define RUN_CA "/etc/ssl/certs/callgate-run.pem" /* the run's authority, for clients that add it to their own list */
 
 /* Debian, Alpine and Arch; Fedora; newer Fedora; openSUSE; a default of OpenSSL and LibreSSL. */

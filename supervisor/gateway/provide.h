@@ -8,6 +8,9 @@
 #include "egress/secrets/secret.h"
 #include "supervisor/gateway/start.h"
 
+#define ROOTS_MAX (8u << 20) /* bytes of a file of certificates */
+#define DNS_PORT 53
+
 struct egress_provide {
 	const struct policy *policy;
 	const struct secrets *secrets; /* NULL: none */

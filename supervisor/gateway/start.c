@@ -19,9 +19,6 @@
 
 #include "base/banned.h"
 
-#define ROOTS_MAX (8u << 20)
-#define DNS_PORT 53
-
 /* What is sent to egress and then forgotten. */
 struct baggage {
 	const struct egress_start_options *options;

@@ -4,10 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,17 +14,6 @@
 #include "supervisor/trace/private.h"
 
 #include "base/banned.h"
-
-#define FETCH_SHARE 8u /* 1/8 of our descriptors: a fetch keeps one, and its call needs others */
-
-unsigned fetch_max_at_once(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return 0;
-	return limit.rlim_cur / FETCH_SHARE < UINT_MAX ? (unsigned)(limit.rlim_cur / FETCH_SHARE) : UINT_MAX;
-}
 
 /*
  * The descriptor that the thread has sent, or -errno. Another thread of the process may have sent it: whatever comes

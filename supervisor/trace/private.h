@@ -81,7 +81,7 @@ struct tracer {
 	struct later *later;
 	size_t blob_bytes; /* of all pending entries */
 	unsigned fetches;  /* pending entries that fetch a descriptor, or hold one */
-	unsigned fetches_most;
+	unsigned fetches_most; /* that leave descriptors for everything else */
 };
 
 /* ---- pending.c: the list of calls ---- */
@@ -193,8 +193,6 @@ void fd_message_put_fd(struct fd_message *message, int fd);
 
 /* ---- fetch.c: OUTCOME_FETCH ---- */
 
-/* The most fetches at a time that leave descriptors for everything else. */
-unsigned fetch_max_at_once(void);
 /* Seizes the thread and adds a carrier for its descriptor. 0 or -errno, with nothing under way. */
 int fetch_start_call(struct tracer *tracer, const struct call *call);
 /* Makes the stopped thread send its descriptor, and restarts its call. 0 or -errno for the program. */

@@ -7,10 +7,12 @@
 
 #include "base/cleanup.h"
 #include "supervisor/answer.h"
+#include "supervisor/blocking.h"
 #include "supervisor/trace/private.h"
 
 #include "base/banned.h"
 
+#define FETCH_SHARE 8u /* 1/8 of our descriptors: a fetch keeps one, and its call needs others */
 #define OTHERS_MAX 4096 /* calls of a signal handler after which a restarted call counts as abandoned (longjmp) */
 
 int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
@@ -20,7 +22,7 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 	if (!tracer)
 		return -ENOMEM;
 	tracer->sandbox = sandbox;
-	tracer->fetches_most = fetch_max_at_once();
+	tracer->fetches_most = blocking_share_descriptors(FETCH_SHARE);
 	*ret_tracer = tracer;
 	return 0;
 }
