@@ -14,8 +14,6 @@
 
 #define OTHERS_MAX 64u /* other calls after which a restarted open counts as abandoned (siglongjmp) */
 
-/* ---- the stack pointer ---- */
-
 /* /proc/TID/syscall has the number, six arguments, stack pointer and instruction pointer of a waiting thread. */
 static bool interrupted_parse_stack_pointer(const char *text, int nr, uint64_t *ret_stack)
 {
@@ -71,8 +69,6 @@ void interrupted_done(struct interrupted *interrupted)
 		interrupted_close_syscall_file(&interrupted->source[i]);
 }
 
-/* ---- which calls ---- */
-
 /*
  * True when the call was notified, so that its EINTR came from the wait for the supervisor or from its response. A call
  * that the filter allows gets EINTR as natively. With FRAME_UNKNOWN the arguments may be wrong: only the number counts.
@@ -98,8 +94,6 @@ static enum row_eintr interrupted_native_eintr(const struct frame *frame)
 		return EINTR_NEVER; /* F_SETLK */
 	return row->eintr;
 }
-
-/* ---- calls that cannot be restarted ---- */
 
 static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack,
 					 uint64_t slot[INTERRUPTED_SLOTS])
@@ -136,8 +130,6 @@ static void interrupted_note_left_call(struct interrupted *interrupted, const st
 	left->frame = *frame;
 	interrupted_read_stack_slots(guest, tid, frame->stack, left->slot);
 }
-
-/* ---- opens ---- */
 
 static struct interrupted_open *interrupted_find_open(struct interrupted *interrupted, pid_t tid)
 {

@@ -25,16 +25,11 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NEVER UINT64_MAX
 
-static int loop_add_to_epoll(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
+int loop_watch(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
 {
 	struct epoll_event event = {.events = events, .data.ptr = mark};
 
 	return epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
-int loop_watch_input(const struct supervisor *supervisor, int fd, void *mark)
-{
-	return loop_add_to_epoll(supervisor, fd, EPOLLIN, mark);
 }
 
 int loop_open_descriptors(struct supervisor *supervisor)
@@ -52,10 +47,10 @@ int loop_open_descriptors(struct supervisor *supervisor)
 	supervisor->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); /* the clock of io_now_ns */
 	if (supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 || supervisor->timer_fd < 0)
 		return -errno;
-	r = loop_watch_input(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
+	r = loop_watch(supervisor, supervisor->signal_fd, EPOLLIN, &supervisor->signal_mark);
 	/* EPOLLET: an expiry is reported once, without reading the timerfd; re-arming it clears the event. */
 	return r < 0 ? r
-		     : loop_add_to_epoll(supervisor, supervisor->timer_fd, EPOLLIN | EPOLLET, &supervisor->timer_mark);
+		     : loop_watch(supervisor, supervisor->timer_fd, EPOLLIN | EPOLLET, &supervisor->timer_mark);
 }
 
 unsigned supervise_read_control(int control_fd)

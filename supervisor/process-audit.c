@@ -91,14 +91,12 @@ static int process_make_log(struct process *process)
 {
 	const struct process_options *options = process->options;
 	_cleanup_free_ char *layers = process_layers_text(options->layers);
-	const struct audit_header header = {.run_id = options->scratch.run_id,
-					    .argv = (const char *const *)options->argv,
-					    .policy_name = policy_name(options->policy),
-					    .policy_sha256 = options->counters->policy_sha256,
-					    .workdir = policy_workdir(options->policy),
-					    .layers_json = layers,
-					    .record_allowed = policy_audit_allowed(options->policy),
-					    .compact = policy_audit_compact(options->policy)};
+	const struct audit_header header = {
+		.run_id = options->scratch.run_id, .argv = (const char *const *)options->argv,
+		.policy_name = policy_name(options->policy), .policy_sha256 = options->counters->policy_sha256,
+		.workdir = policy_workdir(options->policy), .layers_json = layers,
+		.record_allowed = policy_audit_allowed(options->policy),
+		.compact = policy_audit_compact(options->policy)};
 	int error;
 
 	error = options->audit_fd >= 0 ? fcntl(options->audit_fd, F_DUPFD_CLOEXEC, 3) : 0;
@@ -179,12 +177,9 @@ void process_close_log(struct process *process)
 		ending.exit_code = (int)json_integer_value(exit_code);
 		ending.status = ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
 	}
-	trailer = (struct audit_trailer){.status = run_status_name(ending.status),
-					 .exit_code = ending.exit_code,
-					 .signal = ending.signal,
-					 .judged = report->calls.judged,
-					 .allowed = report->calls.allowed,
-					 .denied = report->calls.denied};
+	trailer = (struct audit_trailer){.status = run_status_name(ending.status), .exit_code = ending.exit_code,
+					 .signal = ending.signal, .judged = report->calls.judged,
+					 .allowed = report->calls.allowed, .denied = report->calls.denied};
 	error = audit_close(process->audit, &trailer);
 	process->audit = NULL;
 	if (error < 0)

@@ -49,8 +49,6 @@ int process_await_digest(struct process *process)
 	return 0;
 }
 
-/* ---- the view ---- */
-
 int process_build_view(struct process *process)
 {
 	const struct process_options *options = process->options;
@@ -99,8 +97,6 @@ int process_build_landlock(struct process *process)
 		   abi >= 4 ? ", no TCP" : "", abi >= 6 ? ", and reach no process or abstract socket outside" : "");
 	return 0;
 }
-
-/* ---- the network ---- */
 
 int process_open_guest_sockets(struct process *process)
 {

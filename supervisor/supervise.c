@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,7 +89,7 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	sandbox->is_over = limits_have_ended_run;
 	sandbox->memory.meter = supervisor->limits;
 	if (r == 0 && limits_oom_event_fd(supervisor->limits) >= 0)
-		r = loop_watch_input(supervisor, limits_oom_event_fd(supervisor->limits), &supervisor->limits_mark);
+		r = loop_watch(supervisor, limits_oom_event_fd(supervisor->limits), EPOLLIN, &supervisor->limits_mark);
 	return r;
 }
 
@@ -141,7 +142,7 @@ static int supervise_build_all(struct supervisor *supervisor)
 		r = watchdog_create(&supervisor->watchdog);
 	if (r == 0 && dispatch->egress)
 		r = egress_client_watch_socket(dispatch->egress, supervisor->epoll_fd, &supervisor->network_mark);
-	return r < 0 ? r : loop_watch_input(supervisor, process->control_fd, &supervisor->control_mark);
+	return r < 0 ? r : loop_watch(supervisor, process->control_fd, EPOLLIN, &supervisor->control_mark);
 }
 
 /* Installs the supervisor's own filter. The program was forked before and does not inherit it; worker threads do. */

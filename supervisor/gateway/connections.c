@@ -385,21 +385,15 @@ int connections_end_request(struct egress_client *client, const struct control_d
 	return 0;
 }
 
-static void connection_end_requests(struct egress_client *client, struct connection *conn)
-{
-	struct control_done done = {.result = -ECONNABORTED};
-
-	while (conn->requests)
-		request_end_with_outcome(client, conn->requests, &done);
-}
-
 /* A connection without requests is listed itself, with its bytes. */
 static void connection_list_and_remove(struct egress_client *client, struct connection *conn,
 				       const struct control_record *record)
 {
+	const struct control_done aborted = {.result = -ECONNABORTED};
 	struct control_record whole = *record;
 
-	connection_end_requests(client, conn);
+	while (conn->requests)
+		request_end_with_outcome(client, conn->requests, &aborted);
 	if (conn->rule)
 		usage_end_connection(client->usage, conn->rule, record->bytes_up, record->bytes_down);
 	if (!conn->listed) {
@@ -475,12 +469,6 @@ static int record_apply(struct egress_client *client, struct connection *conn, c
 	return r;
 }
 
-static void record_add_advice(struct egress_client *client, const struct control_record *record)
-{
-	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
-		summary_add_advice(&client->summary, record->host, "client_rejected_ca");
-}
-
 int connections_handle_record(struct egress_client *client, const struct control_record *record)
 {
 	struct connection *conn = record->conn ? connections_find(&client->connections, record->conn) : NULL;
@@ -495,7 +483,8 @@ int connections_handle_record(struct egress_client *client, const struct control
 	r = record_write_to_log(client, conn, record, &slot);
 	if (r == 0)
 		r = record_apply(client, conn, record, slot);
-	record_add_advice(client, record);
+	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
+		summary_add_advice(&client->summary, record->host, "client_rejected_ca");
 	if (conn && record->event == CONTROL_EVENT_CLOSE)
 		connection_list_and_remove(client, conn, record);
 	return record_send_acknowledgement(client, record, r);

@@ -205,12 +205,6 @@ void connects_fail_all(struct egress_client *client, int error)
 		connect_end_call(client, &client->connects.first, error);
 }
 
-/* False while the announcement may still be queued. */
-static bool connects_are_announced(const struct egress_client *client)
-{
-	return client->line.count == 0;
-}
-
 /* A signal other than SIGKILL is pending. */
 static bool connect_is_interrupted(const struct pending_connect *pending)
 {
@@ -224,6 +218,7 @@ static bool connect_check_one(struct egress_client *client, struct pending_conne
 {
 	struct pending_connect *pending = *at;
 	size_t before = client->connects.count;
+	bool announced = client->line.count == 0; /* else the announcement may still be queued */
 
 	if (look && !answer_is_awaited(&pending->answer)) {
 		connect_cancel_at_egress(client, at, -EINTR);
@@ -232,9 +227,9 @@ static bool connect_check_one(struct egress_client *client, struct pending_conne
 
 		if (poll(&ready, 1, 0) > 0)
 			connect_to_listener(client, at);
-	} else if (pending->deadline_ns && now >= pending->deadline_ns && connects_are_announced(client)) {
+	} else if (pending->deadline_ns && now >= pending->deadline_ns && announced) {
 		connect_stop_waiting(client, at, -EINPROGRESS);
-	} else if (look && connects_are_announced(client) && connect_is_interrupted(pending)) {
+	} else if (look && announced && connect_is_interrupted(pending)) {
 		connect_stop_waiting(client, at, ANSWER_RESTART);
 	}
 	return client->connects.count < before;

@@ -38,8 +38,6 @@ char *egress_read_system_roots(size_t *ret_len)
 	return NULL;
 }
 
-/* ---- names ---- */
-
 static void provide_put_address(struct buf *buf, const struct pool *pool, uint32_t index, int family, const char *host)
 {
 	struct sockaddr_storage address;
@@ -90,8 +88,6 @@ static int provide_name_files(const struct policy *policy, const struct pool *po
 
 	return error < 0 ? error : provide_hosts_file(policy, pool, side);
 }
-
-/* ---- trust ---- */
 
 /* Resolves symlinks of the directory, as /etc/ssl/certs on Fedora, but not of the file, which is covered as such. */
 static bool provide_canonical_path(const char *path, char ret_path[PATH_MAX])
@@ -149,8 +145,6 @@ static int provide_trusted_cas(struct egress_provide *provide, struct egress_sid
 	error = provide_ca_bundles(provide, side);
 	return error < 0 || !provide->ca ? error : provide_run_ca(provide, side);
 }
-
-/* ---- variables ---- */
 
 static int provide_secret_placeholders(const struct secrets *secrets, struct egress_side *side)
 {

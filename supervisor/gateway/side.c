@@ -55,16 +55,6 @@ void egress_side_handed(struct egress_side *side)
 	close_fd(&side->dns_fd[1]);
 }
 
-static int side_reap_egress(pid_t pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return 0;
-	return status;
-}
-
 bool egress_side_end(struct egress_side *side, int *ret_status)
 {
 	struct pollfd end = {.fd = side->pidfd, .events = POLLIN};
@@ -76,7 +66,8 @@ bool egress_side_end(struct egress_side *side, int *ret_status)
 		in_time = side->pidfd >= 0 && poll(&end, 1, END_TIMEOUT_MS) > 0;
 		if (!in_time)
 			(void)kill(side->pid, SIGKILL);
-		*ret_status = side_reap_egress(side->pid);
+		while (waitpid(side->pid, ret_status, 0) < 0 && errno == EINTR)
+			;
 	}
 	side->pid = 0;
 	return !in_time || *ret_status == 0;

@@ -123,22 +123,9 @@ int64_t inject_call_six(struct injection *injection, long nr, const uint64_t arg
 	return r < 0 ? r : arch_result(&regs);
 }
 
-/* Blocks all signals that can be. */
-static int inject_block_signals(pid_t tid, uint64_t *ret_before)
-{
-	uint64_t mask = ~(FAULTS | SIGNAL_BIT(SIGTRAP)), before;
-
-	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(before), &before) < 0)
-		return -errno;
-	mask |= before & FAULTS;
-	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0)
-		return -errno;
-	*ret_before = before;
-	return 0;
-}
-
 int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
 {
+	uint64_t mask = ~(FAULTS | SIGNAL_BIT(SIGTRAP));
 	int r;
 
 	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .end_ns = io_now_ns() + STRAYS_NS};
@@ -147,7 +134,10 @@ int inject_prepare_thread(const struct tracer *tracer, const struct pending *pen
 		return r;
 	if (!arch_was_call(&ret_injection->behind, pending->row->nr))
 		return -EINTR; /* killed: nothing else makes it leave its call */
-	return inject_block_signals(pending->tid, &ret_injection->mask);
+	if (ptrace(PTRACE_GETSIGMASK, pending->tid, sizeof(mask), &ret_injection->mask) < 0)
+		return -errno;
+	mask |= ret_injection->mask & FAULTS; /* all others are blocked */
+	return ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
 int inject_restore_thread(struct injection *injection)

@@ -81,8 +81,6 @@ void pending_drop_call(struct tracer *tracer, struct pending *pending)
 		pending_remove_entry(tracer, pending); /* dead */
 }
 
-/* ---- starting ---- */
-
 static struct pending *pending_add_entry(struct tracer *tracer, const struct call *call)
 {
 	struct pending *pending = calloc(1, sizeof(*pending));
@@ -186,8 +184,6 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
 	*ret_pending = pending;
 	return 0;
 }
-
-/* ---- restarted calls ---- */
 
 static bool pending_matches_restart(const struct pending *pending, int nr, const __u64 *args)
 {

@@ -120,17 +120,11 @@ static struct pending *stop_find_exec(struct tracer *tracer, pid_t pid)
 	return pending;
 }
 
-static bool stop_thread_is_still_stopped(pid_t pid)
-{
-	unsigned long message;
-
-	return ptrace(PTRACE_GETEVENTMSG, pid, 0, &message) == 0;
-}
-
 void stop_on_exec(struct tracer *tracer, pid_t pid)
 {
 	struct pending *pending = stop_find_exec(tracer, pid);
 	const char *reason = "exec_not_approved";
+	unsigned long message;
 
 	if (pending && pending_is_in_exec(pending))
 		reason = verify_exec_image(tracer->sandbox->guest, pid, pending->plan);
@@ -142,7 +136,7 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 		return;
 	}
 	/* A process that is being killed cannot be read either, which is no mismatch. */
-	if (pending && stop_thread_is_still_stopped(pid))
+	if (pending && ptrace(PTRACE_GETEVENTMSG, pid, 0, &message) == 0)
 		stop_record_kill(tracer, pending, pid, reason);
 	(void)kill(pid, SIGKILL); /* a traced process keeps its pid */
 	if (pending)
