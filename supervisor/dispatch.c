@@ -168,13 +168,6 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 	return true;
 }
 
-/* HOOK_RECORD_LOCK: true when there is room for the lock. Other commands, and locks beyond the limit, are judged. */
-static bool dispatch_admits_record_lock(struct sandbox *sandbox, const struct syscall_row *row, const __u64 *args)
-{
-	return row->hook == HOOK_RECORD_LOCK && locks_counts(args[1]) &&
-	       locks_admit(&sandbox->locks, args[1], io_now_ns());
-}
-
 /* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */
 static void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
@@ -209,7 +202,9 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
 		return;
 	}
-	if (row && dispatch_admits_record_lock(sandbox, row, data->args)) {
+	/* Other commands, and locks beyond the limit, are judged. */
+	if (row && row->hook == HOOK_RECORD_LOCK && locks_counts(data->args[1]) &&
+	    locks_admit(&sandbox->locks, data->args[1], io_now_ns())) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
 		return;
 	}

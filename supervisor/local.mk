@@ -71,7 +71,6 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/supervise.h \
 	supervisor/trace/blob.c \
 	supervisor/trace/fetch.c \
-	supervisor/trace/image.c \
 	supervisor/trace/inject.c \
 	supervisor/trace/later.c \
 	supervisor/trace/pathfd.c \

@@ -228,12 +228,10 @@ static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 
 /* ---- what is due by the clock ---- */
 
-/* The shorter of two waits in milliseconds; -1: none. */
+/* The shorter of two waits in milliseconds; -1, the largest unsigned number: none. */
 static int loop_shorter_wait(int one, int other)
 {
-	if (one < 0 || other < 0)
-		return one < 0 ? other : one;
-	return one < other ? one : other;
+	return (unsigned)one < (unsigned)other ? one : other;
 }
 
 /* Handles what is due but for limits. Milliseconds until the next time; -1: nothing is waiting. */

@@ -50,16 +50,6 @@ static int process_check_log_place(struct process *process, const char *path)
 	return 0;
 }
 
-/* NULL: no memory, and the header has no "enforcement". */
-static char *process_layers_text(const struct layers *layers)
-{
-	json_t *enforcement = layers_json(layers);
-	char *text = json_dumps(enforcement, JSON_COMPACT);
-
-	json_decref(enforcement);
-	return text;
-}
-
 /*
  * Keeps a descriptor of the log's directory, because the log is made after the process has changed its root. /proc is
  * then the run's.
@@ -90,7 +80,8 @@ int process_open_log_dir(struct process *process)
 static int process_make_log(struct process *process)
 {
 	const struct process_options *options = process->options;
-	_cleanup_free_ char *layers = process_layers_text(options->layers);
+	json_t *enforcement = layers_json(options->layers);
+	_cleanup_free_ char *layers = json_dumps(enforcement, JSON_COMPACT); /* NULL, without memory: none in the log */
 	const struct audit_header header = {
 		.run_id = options->scratch.run_id, .argv = (const char *const *)options->argv,
 		.policy_name = policy_name(options->policy), .policy_sha256 = options->counters->policy_sha256,
@@ -99,6 +90,7 @@ static int process_make_log(struct process *process)
 		.compact = policy_audit_compact(options->policy)};
 	int error;
 
+	json_decref(enforcement);
 	error = options->audit_fd >= 0 ? fcntl(options->audit_fd, F_DUPFD_CLOEXEC, 3) : 0;
 	if (options->audit_fd >= 0)
 		error = error < 0 ? -errno : audit_start(error, &header, &process->audit);

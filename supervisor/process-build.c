@@ -52,13 +52,11 @@ int process_await_digest(struct process *process)
 int process_build_view(struct process *process)
 {
 	const struct process_options *options = process->options;
-	const struct view_options view_options = {.scratch_fd = options->scratch.fd,
-						  .scratch_host = options->scratch.path,
-						  .scratch_base = options->scratch.base,
-						  .workdir_host = options->workdir_host,
-						  .provide = options->egress->provide,
-						  .provides = options->egress->provides,
-						  .tmpfs_fd = options->namespaces->tmpfs_fd};
+	const struct view_options view_options = {
+		.scratch_fd = options->scratch.fd, .scratch_host = options->scratch.path,
+		.scratch_base = options->scratch.base, .workdir_host = options->workdir_host,
+		.provide = options->egress->provide, .provides = options->egress->provides,
+		.tmpfs_fd = options->namespaces->tmpfs_fd};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 

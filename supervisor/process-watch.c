@@ -139,21 +139,12 @@ static int process_supervise_program(struct process *process, const struct rlimi
 	const int *stdio_fd = options->stdio_fd;
 	char cwd[PATH_MAX];
 	struct supervise_options supervision = {
-		.launch = {.program = process->program,
-			   .argv = process->argv,
-			   .envp = process->envp,
-			   .cwd_host = process_find_cwd(process, cwd),
-			   .stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]},
-			   .filter = &process->filter,
-			   .landlock_fd = process->landlock_fd,
-			   .no_huge_pages = fallback->memory,
-			   .tty = options->tty},
-		.process = options,
-		.traits = traits,
-		.view = process->view,
-		.audit = process->audit,
-		.guest = &process->guest,
-	};
+		.launch = {.program = process->program, .argv = process->argv, .envp = process->envp,
+			   .cwd_host = process_find_cwd(process, cwd), .filter = &process->filter,
+			   .stdio_fd = {stdio_fd[0], stdio_fd[1], stdio_fd[2]}, .landlock_fd = process->landlock_fd,
+			   .no_huge_pages = fallback->memory, .tty = options->tty},
+		.process = options, .traits = traits, .view = process->view, .audit = process->audit,
+		.guest = &process->guest};
 
 	supervision.launch.rlimits = rlimits_build(policy_limits(options->policy), &process->open_files, fallback,
 						   supervision.launch.rlimit);

@@ -145,14 +145,6 @@ static int supervise_build_all(struct supervisor *supervisor)
 	return r < 0 ? r : loop_watch(supervisor, process->control_fd, EPOLLIN, &supervisor->control_mark);
 }
 
-/* Installs the supervisor's own filter. The program was forked before and does not inherit it; worker threads do. */
-static int supervise_install_filter(const struct supervisor *supervisor)
-{
-	unsigned role = SELF_SUPERVISOR | (supervisor->dispatch.egress ? SELF_NETWORK : 0u);
-
-	return supervisor->options->process->layers->layer[LAYER_SELF_FILTER].active ? selffilter_install(role) : 0;
-}
-
 /* No process of the run is left: orphans become children of the supervisor. Most runs end like this. */
 static bool supervise_no_process_is_left(const struct supervisor *supervisor)
 {
@@ -239,8 +231,9 @@ static int supervise_launch_and_run(struct supervisor *supervisor)
 	if (error == 0) {
 		cpu_request_short_slice();
 		r = supervise_build_all(supervisor);
-		if (r == 0)
-			r = supervise_install_filter(supervisor);
+		/* The program was forked before and does not inherit this filter; worker threads do. */
+		if (r == 0 && supervisor->options->process->layers->layer[LAYER_SELF_FILTER].active)
+			r = selffilter_install(SELF_SUPERVISOR | (supervisor->dispatch.egress ? SELF_NETWORK : 0u));
 		if (r < 0)
 			launch_kill_child(launch);
 		else

@@ -355,12 +355,6 @@ static int64_t record_result_value(const struct control_record *record)
 	return record->event == CONTROL_EVENT_DNS ? -ENOENT : -ECONNREFUSED;
 }
 
-static uint64_t record_duration_ns(const struct control_record *record)
-{
-	return (record->event == CONTROL_EVENT_OPEN ? record->dns_us + record->connect_us : record->duration_us) *
-	       NS_PER_US;
-}
-
 static void request_end_with_outcome(struct egress_client *client, struct request *request,
 				     const struct control_done *done)
 {
@@ -439,6 +433,8 @@ static bool record_repeats_denial(const struct connection *conn, const struct co
 static int record_apply(struct egress_client *client, struct connection *conn, const struct control_record *record,
 			struct audit_slot slot)
 {
+	bool opens = record->event == CONTROL_EVENT_OPEN;
+	uint64_t took_us = opens ? record->dns_us + record->connect_us : record->duration_us;
 	struct request *request;
 	int r = 0;
 
@@ -450,7 +446,7 @@ static int record_apply(struct egress_client *client, struct connection *conn, c
 			usage_count_request(client->usage, record->rule);
 			return 0; /* CONTROL_DONE ends it */
 		}
-	} else if (conn && record->event == CONTROL_EVENT_OPEN && record->allow) {
+	} else if (conn && opens && record->allow) {
 		r = record_apply_open(client, conn, record);
 	} else if (!record->allow && !record_repeats_denial(conn, record)) {
 		if (record_is_denied(record)) {
@@ -465,7 +461,7 @@ static int record_apply(struct egress_client *client, struct connection *conn, c
 			memcpy(conn->denied, record->reason, sizeof(conn->denied));
 		}
 	}
-	audit_end(client->sandbox->audit, slot, r < 0 ? r : record_result_value(record), record_duration_ns(record));
+	audit_end(client->sandbox->audit, slot, r < 0 ? r : record_result_value(record), took_us * NS_PER_US);
 	return r;
 }
 

@@ -79,16 +79,6 @@ static int provide_hosts_file(const struct policy *policy, const struct pool *po
 	return buf.failed ? -ENOMEM : egress_side_add_file(side, "/etc/hosts", buf.data, buf.len);
 }
 
-static int provide_name_files(const struct policy *policy, const struct pool *pool, struct egress_side *side)
-{
-	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
-				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
-				       "netgroup: files\n";
-	int error = egress_side_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
-
-	return error < 0 ? error : provide_hosts_file(policy, pool, side);
-}
-
 /* Resolves symlinks of the directory, as /etc/ssl/certs on Fedora, but not of the file, which is covered as such. */
 static bool provide_canonical_path(const char *path, char ret_path[PATH_MAX])
 {
@@ -179,11 +169,16 @@ static int provide_proxy_variables(const struct pool *pool, struct egress_side *
 
 int egress_provide(struct egress_provide *provide, struct egress_side *side)
 {
+	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
+				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
+				       "netgroup: files\n";
 	struct pool *pool = NULL;
 	int error = pool_create(provide->policy, &pool);
 
 	if (error == 0)
-		error = provide_name_files(provide->policy, pool, side);
+		error = egress_side_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
+	if (error == 0)
+		error = provide_hosts_file(provide->policy, pool, side);
 	if (error == 0)
 		error = provide_trusted_cas(provide, side);
 	if (error == 0)

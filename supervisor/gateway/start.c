@@ -122,13 +122,6 @@ static int baggage_read_host(struct baggage *baggage, struct policy_error *error
 	return r < 0 ? start_set_error(error, r, "read the system's certificates") : 0;
 }
 
-static void baggage_done(struct baggage *baggage)
-{
-	secrets_free(baggage->secrets);
-	free(baggage->roots);
-	free(baggage->upstream);
-}
-
 /* ---- the processes ---- */
 
 /* A memfd with the packed network and the root certificates. */
@@ -154,12 +147,10 @@ static int start_send_handover(struct baggage *baggage, const struct egress_side
 {
 	const struct egress_start_options *options = baggage->options;
 	struct handover handover = {
-		.keeper = getpid(),
-		.user = options->user,
+		.keeper = getpid(), .user = options->user,
 		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
 		.landlock = layers_wanted(options->layers, LAYER_LANDLOCK),
-		.makes_ca = start_may_intercept(options->policy),
-	};
+		.makes_ca = start_may_intercept(options->policy)};
 	_cleanup_close_ int bytes_fd = -1;
 	int error = start_pack_policy(baggage, &handover, &bytes_fd);
 
@@ -172,56 +163,41 @@ static int start_send_handover(struct baggage *baggage, const struct egress_side
 	return error;
 }
 
-static int start_egress_process(struct egress_side *side, struct policy_error *error)
+static int start_watch_egress(struct egress_side *side, const struct helper *egress, struct policy_error *error)
 {
-	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
-	struct helper egress;
-	const char *why;
-	int r = helper_start("egress", variables, &egress, &why);
-
-	if (r < 0) {
-		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
-		return r;
-	}
-	side->pid = egress.pid;
-	side->control_fd = egress.fd;
+	side->pid = egress->pid;
+	side->control_fd = egress->fd;
 	side->pidfd = (int)syscall(SYS_pidfd_open, side->pid, 0);
 	return side->pidfd < 0 ? start_set_error(error, -errno, "watch the egress process") : 0;
 }
 
-/* Egress must run, and be of this callgate, before it is sent anything. */
-static int start_await_greeting(const struct egress_side *side, struct policy_error *error)
-{
-	const struct helper egress = {.pid = side->pid, .fd = side->control_fd};
-	const char *why;
-	int r = helper_greeted(&egress, &why);
-
-	if (r < 0)
-		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
-	return r;
-}
-
-/* Egress loads its libraries while the host is read. */
+/* Egress loads its libraries while the host is read. It must be of this callgate before it is sent anything. */
 static int start_and_await_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
 {
+	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
 	struct handover_reply *reply = &baggage->reply;
-	int r = start_egress_process(side, error);
+	const char *why = NULL; /* what helper.h says of a failure */
+	struct helper egress;
+	int r = helper_start("egress", variables, &egress, &why);
 
+	if (r == 0)
+		r = start_watch_egress(side, &egress, error);
 	if (r == 0)
 		r = baggage_read_host(baggage, error);
 	if (r == 0)
-		r = start_await_greeting(side, error);
-	if (r == 0) {
-		r = start_send_handover(baggage, side);
-		if (r == 0)
-			r = handover_receive(side->control_fd, reply, sizeof(*reply), NULL);
-		reply->step[sizeof(reply->step) - 1] = '\0';
-		reply->pem[sizeof(reply->pem) - 1] = '\0';
-		r = r < 0 ? start_set_error(error, r, "start the egress process") : 0;
-	}
-	if (r == 0 && reply->error < 0)
-		r = start_set_error(error, reply->error, reply->step);
-	return r;
+		r = helper_greeted(&egress, &why);
+	if (r < 0 && why)
+		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
+	if (r < 0)
+		return r;
+	r = start_send_handover(baggage, side);
+	if (r == 0)
+		r = handover_receive(side->control_fd, reply, sizeof(*reply), NULL);
+	if (r < 0)
+		return start_set_error(error, r, "start the egress process");
+	reply->step[sizeof(reply->step) - 1] = '\0';
+	reply->pem[sizeof(reply->pem) - 1] = '\0';
+	return reply->error < 0 ? start_set_error(error, reply->error, reply->step) : 0;
 }
 
 /* Loopback addresses for a run without a network namespace, with their DNS port while callgate may be root. */
@@ -271,7 +247,9 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 	}
 	ret_side->active = true;
 	r = start_network(&baggage, ret_side, ret_error);
-	baggage_done(&baggage);
+	secrets_free(baggage.secrets);
+	free(baggage.roots);
+	free(baggage.upstream);
 	if (r < 0) {
 		(void)egress_side_end(ret_side, &status);
 		egress_side_done(ret_side);

@@ -21,10 +21,10 @@
  */
 static int fetch_receive_descriptor(int near)
 {
-	struct fd_message message = {0};
+	struct fd_message message;
 	int fd;
 
-	fd_message_init(&message, (uint64_t)(uintptr_t)&message);
+	fd_message_init(&message, (uint64_t)(uintptr_t)&message, -1);
 	message.header.msg_controllen = CMSG_LEN(sizeof(fd)); /* not the padding too: two descriptors would fit */
 	if (recvmsg(near, &message.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
 		return -errno;
@@ -39,11 +39,10 @@ static int fetch_send_message(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
 	uint64_t addr = inject_find_stack_room(injection, sizeof(struct fd_message));
-	struct fd_message message = {0};
+	struct fd_message message;
 	int64_t r;
 
-	fd_message_init(&message, addr);
-	fd_message_put_fd(&message, pending->wanted);
+	fd_message_init(&message, addr, pending->wanted);
 	r = inject_write_memory(injection->tracer, pending->tid, addr, &message, sizeof(message));
 	if (r == 0)
 		r = inject_call(injection, __NR_sendmsg, (uint64_t)pending->carrier, addr, MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -186,20 +186,19 @@ uint64_t inject_find_stack_room(const struct injection *injection, size_t size)
 	return addr - addr % STACK_ALIGN;
 }
 
-void fd_message_init(struct fd_message *message, uint64_t addr)
+void fd_message_init(struct fd_message *message, uint64_t addr, int fd)
 {
+	struct cmsghdr *header = &message->control.align;
+
+	memset(message, 0, sizeof(*message));
 	message->vector.iov_base = (void *)(uintptr_t)(addr + offsetof(struct fd_message, byte));
 	message->vector.iov_len = 1;
 	message->header.msg_iov = (struct iovec *)(uintptr_t)(addr + offsetof(struct fd_message, vector));
 	message->header.msg_iovlen = 1;
 	message->header.msg_control = (void *)(uintptr_t)(addr + offsetof(struct fd_message, control));
 	message->header.msg_controllen = sizeof(message->control.bytes);
-}
-
-void fd_message_put_fd(struct fd_message *message, int fd)
-{
-	struct cmsghdr *header = &message->control.align;
-
+	if (fd < 0)
+		return;
 	header->cmsg_level = SOL_SOCKET;
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(int));

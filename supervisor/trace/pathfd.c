@@ -22,7 +22,7 @@ int pathfd_make_carrier(int fd)
 {
 	_cleanup_close_ int near = -1;
 	_cleanup_close_ int far = -1;
-	struct fd_message message = {0};
+	struct fd_message message;
 	int pair[2];
 
 	/* Not SOCK_DGRAM, which could send to the addresses of other sockets. */
@@ -30,8 +30,7 @@ int pathfd_make_carrier(int fd)
 		return -errno;
 	near = pair[0];
 	far = pair[1];
-	fd_message_init(&message, (uint64_t)(uintptr_t)&message);
-	fd_message_put_fd(&message, fd);
+	fd_message_init(&message, (uint64_t)(uintptr_t)&message, fd);
 	if (sendmsg(near, &message.header, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return -errno;
 	return steal_fd(&far);
@@ -65,9 +64,9 @@ static int64_t pathfd_read_message(const struct injection *injection, uint64_t a
 
 static int pathfd_write_message(const struct injection *injection, uint64_t addr)
 {
-	struct fd_message message = {0};
+	struct fd_message message;
 
-	fd_message_init(&message, addr);
+	fd_message_init(&message, addr, -1);
 	return inject_write_memory(injection->tracer, injection->pending->tid, addr, &message, sizeof(message));
 }
 

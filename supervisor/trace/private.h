@@ -131,15 +131,13 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 void blob_add_address(struct trace_blob *blob, uint64_t addr);
 void blob_done(struct trace_blob *blob);
 
-/* ---- verify.c, image.c: what an exec has loaded ---- */
+/* ---- verify.c: what an exec has loaded ---- */
 
 /*
  * NULL when the new image of `pid`, which is in its exec stop, is the approved one; else the reason. Afterwards
  * AT_EXECFN of an exec with other arguments reads as the program named the file.
  */
 const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
-/* A cheaper check of the same. False: use verify_exec_image's. */
-bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
 
 /* ---- stop.c: handles the stop of a target thread ---- */
 
@@ -187,9 +185,8 @@ struct fd_message {
 	} control;
 };
 
-/* Sets the pointers, for a message that will lie at addr. */
-void fd_message_init(struct fd_message *message, uint64_t addr);
-void fd_message_put_fd(struct fd_message *message, int fd);
+/* A message that will lie at addr, with a descriptor; fd -1: to receive one. */
+void fd_message_init(struct fd_message *message, uint64_t addr, int fd);
 
 /* ---- fetch.c: OUTCOME_FETCH ---- */
 
