@@ -50,10 +50,6 @@ static int process_check_log_place(struct process *process, const char *path)
 	return 0;
 }
 
-/*
- * Keeps a descriptor of the log's directory, because the log is made after the process has changed its root. /proc is
- * then the run's.
- */
 int process_open_log_dir(struct process *process)
 {
 	const struct process_options *options = process->options;

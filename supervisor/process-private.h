@@ -3,8 +3,6 @@
 #define CALLGATE_SUPERVISOR_PROCESS_PRIVATE_H
 
 #include <limits.h>
-#include <linux/filter.h>
-#include <sys/resource.h>
 
 #include "supervisor/process.h"
 #include "supervisor/status.h"
@@ -62,7 +60,7 @@ int process_find_program(struct process *process);
 
 /* Whether the policy permits to leave fstat to the kernel; process_open_log checks the sandbox layers as well. */
 bool process_policy_allows_native_fstat(const struct process_options *options);
-/* Opens the log's directory while its name can still be resolved. 0, or -1 with the error in the result. */
+/* Opens the log's directory before the process changes its root. 0, or -1 with the error in the result. */
 int process_open_log_dir(struct process *process);
 /* Makes the log, with a header that needs everything else to be known. 0, or -1 with the error in the result. */
 int process_open_log(struct process *process);

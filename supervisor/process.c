@@ -47,17 +47,11 @@ static void process_leave_terminal(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* How many of namespaces_caps the process keeps. */
-static size_t process_count_caps(const struct process_options *options)
-{
-	if (options->namespaces->net_later)
-		return NAMESPACES_LOOPBACK_CAPS;
-	return options->egress->active && options->namespaces->made & LAYER_BIT(LAYER_NETNS) ? NAMESPACES_NETWORK_CAPS
-											   : NAMESPACES_SUPERVISOR_CAPS;
-}
-
 static int process_give_up_privileges(struct process *process)
 {
+	const struct namespaces *namespaces = process->options->namespaces;
+	bool routes = process->options->egress->active && namespaces->made & LAYER_BIT(LAYER_NETNS);
+	size_t caps = routes ? NAMESPACES_NETWORK_CAPS : NAMESPACES_SUPERVISOR_CAPS;
 	struct rlimit limit;
 	int error;
 
@@ -71,9 +65,9 @@ static int process_give_up_privileges(struct process *process)
 	descriptors_make_room();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
 	if (error == 0)
-		error = privs_keep(&process->options->user, namespaces_caps, process_count_caps(process->options),
-				   true);
-	if (error == 0 && !process->options->namespaces->made)
+		error = privs_keep(&process->options->user, namespaces_caps,
+				   namespaces->net_later ? NAMESPACES_LOOPBACK_CAPS : caps, true);
+	if (error == 0 && !namespaces->made)
 		error = privs_drop();
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		error = -errno;

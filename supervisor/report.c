@@ -31,13 +31,6 @@ json_t *report_text(const char *bytes)
 	return json_loadb(json, len, JSON_DECODE_ANY, NULL);
 }
 
-static json_t *report_errno_name(int error)
-{
-	const char *name = error > 0 ? strerrorname_np(error) : NULL;
-
-	return name ? json_string(name) : json_null();
-}
-
 static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlisted)
 {
 	json_t *list = json_array();
@@ -47,12 +40,13 @@ static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlis
 	denial = denials_list(denials, &count, ret_unlisted);
 	for (size_t i = 0; i < count; i++, denial++) {
 		json_t *item =
-			json_pack("{s:I, s:s?, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*}", "seq",
+			json_pack("{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*}", "seq",
 				  (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
 				  report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
-				  report_errno_name(denial->error), "rule", report_text(denial->rule), "reason",
-				  report_text(denial->reason), "pid", (int)denial->pid, "exe", report_text(denial->exe),
-				  "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest), "event",
+				  denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
+				  report_text(denial->rule), "reason", report_text(denial->reason), "pid",
+				  (int)denial->pid, "exe", report_text(denial->exe), "count",
+				  (json_int_t)denial->count, "suggest", report_text(denial->suggest), "event",
 				  denial->event, "host_pid",
 				  denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL);
 

@@ -423,18 +423,14 @@ static int record_apply_open(struct egress_client *client, struct connection *co
 	return 0;
 }
 
-/* The close record repeats the reason of a denial. */
-static bool record_repeats_denial(const struct connection *conn, const struct control_record *record)
-{
-	return conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
-}
-
 /* Handles a record that was written. -errno: egress must not do what it asked for. */
 static int record_apply(struct egress_client *client, struct connection *conn, const struct control_record *record,
 			struct audit_slot slot)
 {
 	bool opens = record->event == CONTROL_EVENT_OPEN;
 	uint64_t took_us = opens ? record->dns_us + record->connect_us : record->duration_us;
+	/* The close record repeats the reason of a denial. */
+	bool repeats = conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
 	struct request *request;
 	int r = 0;
 
@@ -448,7 +444,7 @@ static int record_apply(struct egress_client *client, struct connection *conn, c
 		}
 	} else if (conn && opens && record->allow) {
 		r = record_apply_open(client, conn, record);
-	} else if (!record->allow && !record_repeats_denial(conn, record)) {
+	} else if (!record->allow && !repeats) {
 		if (record_is_denied(record)) {
 			record_add_denial(client, conn, record, slot);
 			usage_mark_hit_budget(client->usage,

@@ -2,10 +2,6 @@
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_PRIVATE_H
 #define CALLGATE_SUPERVISOR_GATEWAY_PRIVATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "egress/conn/pool.h"
 #include "egress/control.h"
 #include "supervisor/gateway/client.h"

@@ -65,18 +65,6 @@ static bool held_has_input(int fd)
 	return poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
 }
 
-/* A unix listener with connections that were not accepted: each may be full, though its other end may be closed. */
-static bool held_has_backlog(int fd)
-{
-	return held_read_option(fd, SO_ACCEPTCONN) && held_read_option(fd, SO_DOMAIN) == AF_UNIX && held_has_input(fd);
-}
-
-/* SIOCINQ shows the first packet only, which may be empty. */
-static bool held_has_packets(int fd)
-{
-	return held_read_option(fd, SO_TYPE) == SOCK_SEQPACKET && held_has_input(fd);
-}
-
 /*
  * Bytes in a unix socket are charged to the sending socket, which may be closed: so a unix socket with input counts as
  * full. Other sockets are charged themselves.
@@ -86,12 +74,17 @@ static uint64_t held_socket_bytes(int fd)
 	uint32_t info[MEMINFO_VARS] = {0};
 	socklen_t len = sizeof(info);
 	int inside = 0;
+	bool input;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &len) < 0)
 		return UNIX_QUEUE_BYTES;
-	if (held_has_backlog(fd))
+	input = held_has_input(fd);
+	/* Each connection that was not accepted may be full, though its other end may be closed. */
+	if (input && held_read_option(fd, SO_ACCEPTCONN) && held_read_option(fd, SO_DOMAIN) == AF_UNIX)
 		return (uint64_t)(MEMFDS_BACKLOG_MAX + 1) * (UNIX_QUEUE_BYTES / 2);
-	if (info[MEMINFO_RMEM] == 0 && ((ioctl(fd, SIOCINQ, &inside) == 0 && inside > 0) || held_has_packets(fd)))
+	/* SIOCINQ shows the first packet only, which may be empty. */
+	if (info[MEMINFO_RMEM] == 0 && ((ioctl(fd, SIOCINQ, &inside) == 0 && inside > 0) ||
+					(input && held_read_option(fd, SO_TYPE) == SOCK_SEQPACKET)))
 		return UNIX_QUEUE_BYTES / 2;
 	return (uint64_t)info[MEMINFO_RMEM] + info[MEMINFO_WMEM] + info[MEMINFO_QUEUED] + info[MEMINFO_FWD] +
 	       info[MEMINFO_BACKLOG];

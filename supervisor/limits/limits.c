@@ -399,15 +399,11 @@ bool limits_have_ended_run(void *opaque)
 int limits_wait_ms(const struct limits *limits, uint64_t now_ns)
 {
 	int disk_ms = limits->sandbox->disk ? disk_wait_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
+	uint64_t left_ns = limits->next_ns > now_ns ? limits->next_ns - now_ns : 0;
 
 	if (limits->next_ns != NEVER)
-		own_ms = limits->next_ns <= now_ns
-				 ? 0
-				 : (int)limits_clamp((limits->next_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS, 1,
-						     3600000);
-	if (disk_ms < 0 || (own_ms >= 0 && own_ms < disk_ms))
-		return own_ms;
-	return disk_ms;
+		own_ms = (int)limits_clamp((left_ns + NS_PER_MS - 1) / NS_PER_MS, 0, 3600000);
+	return (unsigned)own_ms < (unsigned)disk_ms ? own_ms : disk_ms; /* -1 is the largest */
 }
 
 int limits_oom_event_fd(const struct limits *limits)
