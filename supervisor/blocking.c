@@ -128,19 +128,15 @@ static int job_connect_socket(struct job *job)
 	return result;
 }
 
-/* A value or -errno. */
-static int64_t job_perform_call(struct job *job)
-{
-	if (job->work)
-		return job->work->run(job->work, job->fd, job_may_retry, job);
-	return job->peer_fd >= 0 ? job_connect_socket(job) : job_open_file(job);
-}
-
 static void *job_run_thread(void *argument)
 {
 	struct job *job = argument;
-	int64_t result = job_perform_call(job);
+	int64_t result; /* a value or -errno */
 
+	if (job->work)
+		result = job->work->run(job->work, job->fd, job_may_retry, job);
+	else
+		result = job->peer_fd >= 0 ? job_connect_socket(job) : job_open_file(job);
 	/* Before the response, for the reason that answer_add has. */
 	(void)close(job->fd);
 	if (job->peer_fd >= 0)

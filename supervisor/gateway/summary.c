@@ -87,8 +87,6 @@ void summary_add_advice(struct summary *summary, const char *host, const char *r
 	json_decref(item);
 }
 
-/* ---- budgets of rules ---- */
-
 struct use {
 	uint64_t bytes_up, bytes_down, requests, connections, connections_peak;
 	bool up_hit, down_hit, requests_hit, rate_hit, connections_hit;

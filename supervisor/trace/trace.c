@@ -118,8 +118,6 @@ int trace_start_call(struct tracer *tracer, struct call *call)
 	return r;
 }
 
-/* ---- calls and stops that waited for another thread's exec ---- */
-
 /* Handling a stop may begin an exec that other stops have to wait for. */
 static void trace_handle_held_stops(struct tracer *tracer)
 {
@@ -159,8 +157,6 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 	}
 }
 
-/* ---- restarted calls ---- */
-
 /* A call of a seized thread that is not the restarted one. */
 static void trace_on_other_call(struct tracer *tracer, struct pending *pending)
 {
@@ -197,8 +193,6 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
 	pending->state = PENDING_RUNNING;
 	return true;
 }
-
-/* ---- wait statuses ---- */
 
 /*
  * Forgets the calls of the thread that exited. A leader's exit is reported when its whole thread group is gone, with
