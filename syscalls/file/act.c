@@ -135,7 +135,7 @@ void file_end_output(struct call *call, uint64_t addr, const void *from, size_t 
 
 void file_reset_outcome(struct call *call)
 {
-	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1};
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1, .peer_fd = -1};
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
 }
 
