@@ -22,8 +22,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/conn/socks-request.c \
 	egress/conn/socks.c \
 	egress/conn/socks.h \
-	egress/conn/table.c \
-	egress/conn/table.h \
 	egress/conn/udp.c \
 	egress/conn/udp.h \
 	egress/control.c \

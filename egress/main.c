@@ -9,7 +9,6 @@
 
 #include "egress/conn/guest.h"
 #include "egress/conn/line.h"
-#include "egress/conn/table.h"
 #include "egress/conn/udp.h"
 #include "egress/dns/resolver.h"
 #include "egress/dns/server.h"
@@ -23,7 +22,6 @@
 #define END_MS 300       /* after the program: for what it had sent and others have yet to take */
 #define END_LINE_MS 1500 /* then for the supervisor to take the last records */
 #define END_STEP_MS 5
-#define NS_PER_MS 1000000u
 
 static void take_guest(struct egress *egress, int *fds, size_t count)
 {
@@ -43,72 +41,71 @@ static void take_guest(struct egress *egress, int *fds, size_t count)
 
 /* ---- the end ---- */
 
-static void close_conn(struct conn *conn, void *ctx)
+static void close_conns(struct egress *egress)
 {
-	(void)ctx;
-	conn_close(conn, "end", NULL, true);
+	for (struct conn *conn = egress->conns; conn; conn = conn->next)
+		conn_close(conn, "end", NULL, true);
 }
 
-/* Its sockets are closed by now: what it had sent is in ours, and goes on. */
-static void flush_conn(struct conn *conn, void *ctx)
+/* The program has ended, so nobody reads an answer: a connection whose request is out is over. */
+static void close_flushed_conns(struct egress *egress)
 {
-	(void)ctx;
-	if (conn->arrived)
-		conn_pump(conn);
-	else
-		conn_close(conn, "cancelled", NULL, true);
-}
-
-/* Nobody is left to read an answer, so one whose request is out is over. */
-static void close_flushed(struct conn *conn, void *ctx)
-{
-	(void)ctx;
-	if (conn->client.ended && (conn->upstream.shut || conn->upstream.watch.fd < 0))
-		conn_close(conn, "end", NULL, false);
+	for (struct conn *conn = egress->conns; conn; conn = conn->next)
+		if (conn->client.ended && (conn->upstream.shut || conn->upstream.watch.fd < 0))
+			conn_close(conn, "end", NULL, false);
 }
 
 static void end_step(struct egress *egress)
 {
 	uint64_t passed_ms = (loop_now_ns(egress->loop) - egress->end_ns) / NS_PER_MS;
 
-	conn_table_each(egress->conns, passed_ms < END_MS ? close_flushed : close_conn, NULL);
-	if ((!conn_table_count(egress->conns) && line_idle(egress->line)) || passed_ms >= END_LINE_MS ||
-	    loop_timer_set(egress->loop, &egress->end_timer, END_STEP_MS) < 0)
+	if (passed_ms < END_MS)
+		close_flushed_conns(egress);
+	else
+		close_conns(egress);
+	if ((!egress->conns && line_idle(egress->line)) || passed_ms >= END_LINE_MS)
 		loop_stop(egress->loop);
+	else
+		loop_timer_set(egress->loop, &egress->end_timer, END_STEP_MS);
 }
 
 static void end_due(struct timer *timer)
 {
-	end_step((struct egress *)((char *)timer - offsetof(struct egress, end_timer)));
+	end_step(owner_of(timer, struct egress, end_timer));
 }
 
-/* Refuses new connections and starts to forward what the program has sent. */
-static void begin_end(struct task_later *task)
+/*
+ * Refuses new connections and starts to forward what the program has sent. The program's sockets are closed by now; the
+ * bytes that they sent are in ours.
+ */
+static void begin_end(struct timer *timer)
 {
-	struct egress *egress = (struct egress *)((char *)task - offsetof(struct egress, end_task));
+	struct egress *egress = owner_of(timer, struct egress, end_timer);
 
 	egress->ending = true;
 	egress->end_ns = loop_now_ns(egress->loop);
 	egress->end_timer.fire = end_due;
 	guest_end(egress);
 	udp_end(egress);
-	conn_table_each(egress->conns, flush_conn, NULL);
+	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
+		if (conn->arrived)
+			conn_pump(conn);
+		else
+			conn_close(conn, "cancelled", NULL, true);
+	}
 	end_step(egress);
 }
 
 /* ---- what the supervisor says ---- */
 
-static void on_connection(struct egress *egress, const struct control_message *message)
+static void on_cancel(struct egress *egress, uint64_t id)
 {
-	struct conn *conn;
+	struct conn *conn = egress->conns;
 
-	if (message->type == CONTROL_CONNECT) {
-		conn_announce(egress, &message->connect);
-	} else if (message->type == CONTROL_CANCEL) {
-		conn = conn_table_find(egress->conns, message->id.conn);
-		if (conn)
-			conn_cancel(conn);
-	}
+	while (conn && conn->id != id)
+		conn = conn->next;
+	if (conn)
+		conn_cancel(conn);
 }
 
 static void on_message(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count)
@@ -125,25 +122,23 @@ static void on_message(struct egress *egress, const struct control_message *mess
 		line_acknowledge(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
 		/* Later: guest.c may be reading this message while it accepts a connection that is not stored yet. */
-		egress->end_task.run = begin_end;
-		loop_later(egress->loop, &egress->end_task);
-	} else {
-		on_connection(egress, message);
+		egress->end_timer.fire = begin_end;
+		loop_timer_set(egress->loop, &egress->end_timer, 0);
+	} else if (message->type == CONTROL_CONNECT) {
+		conn_announce(egress, &message->connect);
+	} else if (message->type == CONTROL_CANCEL) {
+		on_cancel(egress, message->id.conn);
 	}
-}
-
-static void resume(struct conn *conn, void *ctx)
-{
-	(void)ctx;
-	if (!conn->stalled)
-		return;
-	conn->stalled = false;
-	conn_pump(conn);
 }
 
 static void on_drained(struct egress *egress)
 {
-	conn_table_each(egress->conns, resume, NULL);
+	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
+		if (!conn->stalled)
+			continue;
+		conn->stalled = false;
+		conn_pump(conn);
+	}
 }
 
 /* Nothing could be recorded any more, so nothing may go on. */
@@ -181,9 +176,11 @@ static int set_up(struct egress *egress)
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	egress->conns_max = raise_descriptors();
+	egress->expected = calloc(UINT16_MAX + 1, sizeof(struct conn *));
+	if (!egress->expected)
+		return -ENOMEM;
 	if ((error = loop_create(&egress->loop)) < 0 || (error = pool_create(egress->policy, &egress->pool)) < 0 ||
 	    (error = budgets_create(egress->policy, &egress->budgets)) < 0 ||
-	    (error = conn_table_create(&egress->conns)) < 0 ||
 	    (error = line_create(egress, options->control_fd, &events, &egress->line)) < 0 ||
 	    (error = resolver_create(egress->loop, options->resolver_fd, &egress->resolver)) < 0)
 		return error;
@@ -199,8 +196,7 @@ static int set_up(struct egress *egress)
 static void tear_down(struct egress *egress)
 {
 	egress->ending = true; /* no message is read any more */
-	if (egress->conns && egress->line)
-		conn_table_each(egress->conns, close_conn, NULL);
+	close_conns(egress);
 	guest_end(egress);
 	if (egress->line)
 		udp_end(egress);
@@ -208,7 +204,7 @@ static void tear_down(struct egress *egress)
 	resolver_free(egress->resolver);
 	line_free(egress->line);
 	tls_free(egress->tls);
-	conn_table_free(egress->conns);
+	free(egress->expected);
 	budgets_free(egress->budgets);
 	pool_free(egress->pool);
 	ca_free(egress->options->ca);

@@ -323,7 +323,7 @@ static int channel_tls_close(struct channel *channel)
 /* ---- both ---- */
 
 int channel_init(struct channel *channel, struct loop *loop, int fd,
-		 void (*ready)(struct watch *watch, unsigned events))
+		 void (*ready)(struct watch *watch))
 {
 	int error;
 
@@ -348,9 +348,7 @@ void channel_done(struct channel *channel, bool abort)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset,
 				 /* without it the connection ends by FIN; the close record is right either way */
 				 sizeof(reset));
-	loop_remove(channel->loop, &channel->watch);
-	(void)close(fd);
-	channel->watch.fd = -1;
+	loop_close(channel->loop, &channel->watch);
 	SSL_free(channel->ssl);
 	channel->ssl = NULL;
 	bytes_done(&channel->early);

@@ -9,12 +9,9 @@
 #include <unistd.h>
 
 #include "egress/conn/line.h"
-#include "egress/conn/table.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
-
-#define CONN_OF(pointer, member) ((struct conn *)((char *)(pointer)-offsetof(struct conn, member)))
 
 /* ---- events ---- */
 
@@ -37,76 +34,72 @@ static void conn_ready(struct conn *conn)
 	conn_pump(conn);
 }
 
-static void client_ready(struct watch *watch, unsigned events)
+static void client_ready(struct watch *watch)
 {
-	(void)events; /* reading and writing report the reason */
-	conn_ready(CONN_OF(watch, client.watch));
+	conn_ready(owner_of(watch, struct conn, client.watch));
 }
 
-static void upstream_ready(struct watch *watch, unsigned events)
+static void upstream_ready(struct watch *watch)
 {
-	(void)events;
-	conn_ready(CONN_OF(watch, upstream.watch));
+	conn_ready(owner_of(watch, struct conn, upstream.watch));
 }
 
 static void timed_out(struct timer *timer)
 {
-	struct conn *conn = CONN_OF(timer, timer);
+	struct conn *conn = owner_of(timer, struct conn, timer);
 	uint64_t now_ns = loop_now_ns(conn->egress->loop);
 
 	if (now_ns < conn->deadline_ns)
-		(void)loop_timer_set(conn->egress->loop, timer, (conn->deadline_ns - now_ns) / NS_PER_MS + 1);
+		loop_timer_set(conn->egress->loop, timer, (conn->deadline_ns - now_ns) / NS_PER_MS + 1);
 	else
 		conn_close(conn, conn->timeout_cause, NULL, true);
 }
 
-/*
- * Called for every transfer, so a later deadline is only stored; timed_out re-arms the timer. Without memory for the
- * timer there is no time limit. No rule depends on one.
- */
+/* Called for every transfer, so a later deadline is only stored: timed_out re-arms the timer. */
 void conn_timer(struct conn *conn, uint64_t ms, const char *cause)
 {
 	conn->deadline_ns = loop_now_ns(conn->egress->loop) + ms * NS_PER_MS;
 	conn->timeout_cause = cause;
 	if (!conn->timer.due_ns || conn->timer.due_ns > conn->deadline_ns)
-		(void)loop_timer_set(conn->egress->loop, &conn->timer, ms);
+		loop_timer_set(conn->egress->loop, &conn->timer, ms);
 }
 
 static void pump_due(struct timer *timer)
 {
-	conn_pump(CONN_OF(timer, pump_timer));
+	conn_pump(owner_of(timer, struct conn, pump_timer));
 }
 
 void conn_pump_after(struct conn *conn, uint64_t ms)
 {
-	(void)loop_timer_set(conn->egress->loop, &conn->pump_timer, ms);
+	loop_timer_set(conn->egress->loop, &conn->pump_timer, ms);
 }
 
 /* ---- modes ---- */
 
 static void conn_leave_mode(struct conn *conn)
 {
-	if (conn->mode && conn->mode->done)
+	if (conn->state && conn->mode->done)
 		conn->mode->done(conn);
+	free(conn->state);
 	conn->mode = NULL;
 	conn->state = NULL;
 	loop_timer_clear(conn->egress->loop, &conn->timer);
 	loop_timer_clear(conn->egress->loop, &conn->pump_timer);
 }
 
-void conn_switch(struct conn *conn, enum conn_mode_id mode)
+void conn_switch(struct conn *conn, enum conn_mode_id id)
 {
-	conn_leave_mode(conn);
-	conn->mode = conn->modes[mode];
-	conn_pump(conn);
-}
+	const struct conn_mode *mode = conn->modes[id];
 
-bool conn_new_state(struct conn *conn, size_t size)
-{
-	conn->state = calloc(1, size);
-	if (!conn->state)
+	conn_leave_mode(conn);
+	conn->mode = mode;
+	if (mode->state_size && !(conn->state = calloc(1, mode->state_size))) {
 		conn_close(conn, "no_memory", NULL, true);
-	return conn->state != NULL;
+		return;
+	}
+	if (mode->limit_ms)
+		conn_timer(conn, mode->limit_ms, mode->limit_cause);
+	conn_pump(conn);
 }
 
 void conn_begin(struct conn *conn)
@@ -141,14 +134,27 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 	conn->timer.fire = timed_out;
 	conn->pump_timer.fire = pump_due;
 	conn->start_ns = conn->active_ns = loop_now_ns(egress->loop);
-	conn_table_add(egress->conns, conn);
-	conn_table_expect(egress->conns, conn);
+	conn->next = egress->conns;
+	if (conn->next)
+		conn->next->slot = &conn->next;
+	conn->slot = &egress->conns;
+	egress->conns = egress->expected[conn->source_port] = conn;
+	egress->conns_count++;
 	return conn;
+}
+
+/* Its source port, when it is not expected any more, may be announced for another connection. */
+static void conn_unexpect(struct conn *conn)
+{
+	struct conn **expected = &conn->egress->expected[conn->source_port];
+
+	if (*expected == conn)
+		*expected = NULL;
 }
 
 void conn_arrive(struct conn *conn, int fd)
 {
-	conn_table_arrived(conn->egress->conns, conn);
+	conn_unexpect(conn);
 	conn->arrived = true;
 	conn->active_ns = loop_now_ns(conn->egress->loop);
 	if (channel_init(&conn->client, conn->egress->loop, fd, client_ready) < 0) {
@@ -179,9 +185,9 @@ void conn_send_connected(struct conn *conn, int error)
 	(void)line_send(conn->egress->line, &message); /* a failed line ends the process */
 }
 
-static void conn_release(struct task_later *task)
+static void conn_release(struct timer *timer)
 {
-	free(CONN_OF(task, later));
+	free(owner_of(timer, struct conn, later));
 }
 
 void conn_drop_upstream(struct conn *conn, bool abort)
@@ -203,8 +209,8 @@ static void conn_record_close(struct conn *conn, const char *cause, const char *
 	record.bytes_down = conn->bytes_down;
 	record.duration_us = (loop_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
-	LINE_COPY(record.reason, reason ? reason : "");
-	(void)line_record(conn->egress->line, &record, conn, NULL, NULL, NULL); /* a failed line ends the process */
+	LINE_COPY(record.reason, reason);
+	(void)line_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed line ends the process */
 }
 
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort)
@@ -213,18 +219,20 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 		return;
 	conn->closed = true;
 	conn_leave_mode(conn);
-	if (conn->dial)
-		dial_cancel(conn->dial);
-	line_forget(conn->egress->line, conn, NULL);
+	dial_cancel(conn->dial);
+	line_forget(conn->egress->line, conn);
 	budget_leave(&conn->use);
 	conn_drop_upstream(conn, abort);
 	channel_done(&conn->client, abort);
 	conn_send_connected(conn, -ECONNABORTED);
 	conn_record_close(conn, cause, reason);
-	conn_table_remove(conn->egress->conns, conn);
-	conn->later.run = conn_release;
-	if (!conn->queued)
-		loop_later(conn->egress->loop, &conn->later);
+	conn_unexpect(conn);
+	*conn->slot = conn->next;
+	if (conn->next)
+		conn->next->slot = conn->slot;
+	conn->egress->conns_count--;
+	conn->later.fire = conn_release;
+	loop_timer_set(conn->egress->loop, &conn->later, 0);
 }
 
 /* ---- the upstream end ---- */
@@ -241,7 +249,7 @@ void conn_record_refusal(struct conn *conn, const char *reason)
 
 	conn_record_open(conn, &record);
 	LINE_COPY(record.reason, reason);
-	(void)line_record(conn->egress->line, &record, conn, NULL, NULL, NULL); /* a failed line ends the process */
+	(void)line_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed line ends the process */
 }
 
 static void conn_answer(struct conn *conn, int error, const char *reason)
@@ -262,11 +270,10 @@ static void conn_refuse(struct conn *conn, int error, const char *reason)
 	conn_answer(conn, error, reason);
 }
 
-static void conn_refuse_now(struct task_later *task)
+static void conn_refuse_now(struct timer *timer)
 {
-	struct conn *conn = CONN_OF(task, later);
+	struct conn *conn = owner_of(timer, struct conn, later);
 
-	conn->queued = false;
 	conn_refuse(conn, conn->refusal, conn->refusal_reason);
 }
 
@@ -274,14 +281,14 @@ static void conn_refuse_later(struct conn *conn, int error, const char *reason)
 {
 	conn->refusal = error;
 	conn->refusal_reason = reason;
-	conn->later.run = conn_refuse_now;
-	conn->queued = true;
-	loop_later(conn->egress->loop, &conn->later);
+	conn->later.fire = conn_refuse_now;
+	loop_timer_set(conn->egress->loop, &conn->later, 0);
 }
 
-static void conn_open_recorded(struct conn *conn, void *ctx, int error)
+static void conn_open_recorded(void *ctx, int error)
 {
-	(void)ctx;
+	struct conn *conn = ctx;
+
 	if (error < 0) {
 		budget_leave(&conn->use);
 		conn_drop_upstream(conn, true);
@@ -313,7 +320,7 @@ static void conn_dialled(void *ctx, const struct dial_result *result)
 	conn_record_open(conn, &record);
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
-	if (line_record(conn->egress->line, &record, conn, conn_open_recorded, conn, NULL) < 0)
+	if (line_record(conn->egress->line, &record, conn_open_recorded, conn, NULL) < 0)
 		conn_refuse(conn, -ENETDOWN, "not_recorded");
 }
 
@@ -353,12 +360,8 @@ void conn_record_init(const struct conn *conn, enum control_event event, struct 
 			    : conn->mode ? conn->mode->name
 					 : "tcp";
 
-	memset(ret_record, 0, sizeof(*ret_record));
-	ret_record->conn = conn->id;
-	ret_record->pid = conn->pid;
-	ret_record->event = (uint8_t)event;
-	ret_record->port = conn->port;
-	ret_record->count = 1;
+	*ret_record = (struct control_record){
+		.conn = conn->id, .pid = conn->pid, .event = (uint8_t)event, .port = conn->port, .count = 1};
 	LINE_COPY(ret_record->host, conn->host);
 	LINE_COPY(ret_record->proto, proto);
 	LINE_COPY(ret_record->sni, conn->sni);

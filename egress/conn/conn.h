@@ -32,14 +32,16 @@ enum conn_mode_id {
 };
 
 struct conn_mode {
-	const char *name; /* for records */
+	const char *name;   /* for records */
+	size_t state_size;  /* of conn->state, which is zeroed before the first pump; 0: NULL */
+	uint64_t limit_ms;  /* time limit of its first phase; 0: set by pump */
+	const char *limit_cause; /* cause of the close record when that expires */
 	/*
 	 * Makes all progress that is possible, then sets what to wait for (channel_wait on both ends). Called when an
-	 * end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again. The first
-	 * call finds conn->state NULL.
+	 * end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again.
 	 */
 	void (*pump)(struct conn *conn);
-	void (*done)(struct conn *conn); /* frees conn->state; may be NULL */
+	void (*done)(struct conn *conn); /* frees what conn->state owns, if there is a state; may be NULL */
 };
 
 struct conn {
@@ -53,7 +55,7 @@ struct conn {
 	const struct net_rule *rule; /* that approves it; NULL for a proxy that has no destination yet */
 	struct channel client, upstream; /* watch.fd -1: not connected */
 	const struct conn_mode *mode;
-	void *state;             /* owned by the mode */
+	void *state;             /* of the mode; owned */
 	struct timer timer;      /* of the present phase: peek, handshake, head, idle; may be due before deadline_ns */
 	uint64_t deadline_ns;
 	const char *timeout_cause; /* cause of the close record at the deadline */
@@ -70,15 +72,14 @@ struct conn {
 	bool answered;           /* CONNECTED was sent */
 	bool stalled;            /* to be pumped when the control line has room again */
 	bool closed;
-	struct conn *next_id, *next_port; /* hash chains of table.c */
-	struct task_later later; /* reports a refusal; later frees the connection */
-	bool queued;             /* later is in the loop's list */
+	struct conn *next, **slot; /* in egress->conns; kept when it is closed */
+	struct timer later;      /* reports a refusal; after the end frees the connection */
 	int refusal;             /* -errno for answer */
 	const char *refusal_reason;
 	uint64_t bytes_up, bytes_down; /* of earlier upstream connections */
 };
 
-/* A connection in the table that waits for its socket. NULL: no memory. modes has CONN_MODE_MAX entries; borrowed. */
+/* A connection that waits for its socket. NULL: no memory. modes has CONN_MODE_MAX entries; borrowed. */
 struct conn *conn_create(struct egress *egress, const struct control_connect *connect,
 			 const struct conn_mode *const *modes);
 /* Its socket was accepted. Takes fd. */
@@ -114,9 +115,6 @@ void conn_timer(struct conn *conn, uint64_t ms, const char *cause);
  * sockets, by reset when abort is set, and frees conn later. The caller returns without touching conn. Idempotent.
  */
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort);
-
-/* Allocates the zeroed state of a mode in conn->state, or closes conn. */
-bool conn_new_state(struct conn *conn, size_t size);
 
 /* Starts the first mode its rule asks for, once both ends are connected; without a rule a proxy. */
 void conn_begin(struct conn *conn);

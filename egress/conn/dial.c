@@ -37,13 +37,11 @@ struct dial {
 	enum net_lift lift;         /* for the addresses in attempt */
 	void (*answer)(void *ctx, const struct dial_result *result);
 	void *ctx;
-	struct task_later later;
-	bool started, cancelled;
 	uint64_t asked;             /* id at the resolver; 0: none pending */
 	uint64_t since_ns;          /* start of the lookup, then of connecting */
 	struct attempt attempt[ATTEMPTS_MAX];
 	size_t count, next, running;
-	struct timer timer;         /* until the next attempt starts */
+	struct timer timer;         /* until dialling starts, then until the next attempt does */
 	struct dial_result result;
 };
 
@@ -54,14 +52,14 @@ static void attempt_end(struct attempt *attempt)
 	loop_timer_clear(dial->egress->loop, &attempt->timer);
 	if (attempt->watch.fd < 0)
 		return;
-	loop_remove(dial->egress->loop, &attempt->watch);
-	(void)close(attempt->watch.fd);
-	attempt->watch.fd = -1;
+	loop_close(dial->egress->loop, &attempt->watch);
 	dial->running--;
 }
 
-static void dial_free(struct dial *dial)
+void dial_cancel(struct dial *dial)
 {
+	if (!dial)
+		return;
 	for (size_t i = 0; i < dial->count; i++)
 		attempt_end(&dial->attempt[i]);
 	loop_timer_clear(dial->egress->loop, &dial->timer);
@@ -78,7 +76,7 @@ static void dial_finish(struct dial *dial, int error, const char *reason)
 
 	result.error = error;
 	result.reason = reason;
-	dial_free(dial);
+	dial_cancel(dial);
 	answer(ctx, &result);
 }
 
@@ -133,13 +131,12 @@ static void attempt_lost(struct attempt *attempt, int error)
 	connect_next(attempt->dial);
 }
 
-static void attempt_ready(struct watch *watch, unsigned events)
+static void attempt_ready(struct watch *watch)
 {
-	struct attempt *attempt = (struct attempt *)(void *)((char *)watch - offsetof(struct attempt, watch));
+	struct attempt *attempt = owner_of(watch, struct attempt, watch);
 	int error = 0;
 	socklen_t len = sizeof(error);
 
-	(void)events;
 	if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
 	if (!error && attempt->dial->type == SOCK_STREAM && is_self_connect(watch->fd, &attempt->address))
@@ -152,7 +149,7 @@ static void attempt_ready(struct watch *watch, unsigned events)
 
 static void attempt_expired(struct timer *timer)
 {
-	attempt_lost((struct attempt *)(void *)((char *)timer - offsetof(struct attempt, timer)), -ETIMEDOUT);
+	attempt_lost(owner_of(timer, struct attempt, timer), -ETIMEDOUT);
 }
 
 /* 0: connecting, or connected already (then it is writable at once). */
@@ -169,25 +166,22 @@ static int attempt_begin(struct attempt *attempt)
 	fd = socket(address->sa_family, dial->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	error = connect(fd, address, len) < 0 && errno != EINPROGRESS ? -errno : 0;
-	if (error == 0)
-		error = loop_timer_set(dial->egress->loop, &attempt->timer, DIAL_CONNECT_MS);
 	attempt->watch.fd = fd;
+	error = connect(fd, address, len) < 0 && errno != EINPROGRESS ? -errno : 0;
 	if (error == 0)
 		error = loop_add(dial->egress->loop, &attempt->watch, EPOLLOUT);
 	if (error < 0) {
-		loop_timer_clear(dial->egress->loop, &attempt->timer);
-		(void)close(fd);
-		attempt->watch.fd = -1;
+		loop_close(dial->egress->loop, &attempt->watch);
 		return error;
 	}
+	loop_timer_set(dial->egress->loop, &attempt->timer, DIAL_CONNECT_MS);
 	dial->running++;
 	return 0;
 }
 
 static void next_due(struct timer *timer)
 {
-	connect_next((struct dial *)(void *)((char *)timer - offsetof(struct dial, timer)));
+	connect_next(owner_of(timer, struct dial, timer));
 }
 
 static void connect_next(struct dial *dial)
@@ -200,9 +194,8 @@ static void connect_next(struct dial *dial)
 			attempt_failed(dial, error);
 			continue;
 		}
-		/* Without memory for the timer the next attempt starts when this one fails. */
 		if (dial->next < dial->count)
-			(void)loop_timer_set(dial->egress->loop, &dial->timer, NEXT_MS);
+			loop_timer_set(dial->egress->loop, &dial->timer, NEXT_MS);
 		return;
 	}
 	if (dial->running)
@@ -272,17 +265,13 @@ static void dial_resolved(void *ctx, const struct resolver_answer *answer)
 	dial_addresses(dial, list, answer->count, dial->other);
 }
 
-static void dial_begin(struct task_later *task)
+static void dial_begin(struct timer *timer)
 {
-	struct dial *dial = (struct dial *)(void *)((char *)task - offsetof(struct dial, later));
+	struct dial *dial = owner_of(timer, struct dial, timer);
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
 	size_t count;
 
-	dial->started = true;
-	if (dial->cancelled) {
-		dial_free(dial);
-		return;
-	}
+	dial->timer.fire = next_due;
 	dial->since_ns = io_now_ns();
 	/* Host names are canonical, so text that parses as an address is one. */
 	count = sockaddr_parse(dial->host, &list[0]) ?
@@ -313,20 +302,9 @@ struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, 
 	dial->answer = answer;
 	dial->ctx = ctx;
 	dial->result.fd = -1;
-	dial->timer.fire = next_due;
-	dial->later.run = dial_begin;
-	loop_later(egress->loop, &dial->later);
+	dial->timer.fire = dial_begin;
+	loop_timer_set(egress->loop, &dial->timer, 0);
 	return dial;
-}
-
-void dial_cancel(struct dial *dial)
-{
-	if (!dial)
-		return;
-	if (dial->started)
-		dial_free(dial);
-	else
-		dial->cancelled = true; /* the loop's list still refers to it; dial_begin frees it */
 }
 
 void dial_record(const struct dial_result *result, uint16_t port, struct control_record *record)

@@ -34,7 +34,7 @@ struct dial;
  */
 struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, const struct net_rule *rule,
 			void (*answer)(void *ctx, const struct dial_result *result), void *ctx);
-void dial_cancel(struct dial *dial);
+void dial_cancel(struct dial *dial); /* NULL is fine */
 
 /* Puts a result into an "open" record: address, dropped addresses, durations. port: host order. */
 void dial_record(const struct dial_result *result, uint16_t port, struct control_record *record);

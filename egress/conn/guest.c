@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "egress/conn/line.h"
-#include "egress/conn/table.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
@@ -38,38 +37,29 @@ static void announce_answered(struct conn *conn, int error, const char *reason)
 		conn_timer(conn, CONN_ARRIVE_MS, "cancelled");
 }
 
-struct oldest {
-	struct conn *conn;
-	uint64_t active_ns;
-};
-
-static void find_oldest(struct conn *conn, void *ctx)
-{
-	struct oldest *oldest = ctx;
-
-	if (conn->arrived && conn->active_ns < oldest->active_ns)
-		*oldest = (struct oldest){.conn = conn, .active_ns = conn->active_ns};
-}
-
-/*
- * Evicts the longest idle connection, so that thousands of idle ones do not block a new one. False: there is no room.
- */
+/* Evicts the longest idle connection, so that thousands of idle ones do not block a new one. False: there is no room. */
 static bool make_room(struct egress *egress)
 {
-	struct oldest oldest = {.active_ns = loop_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS};
+	uint64_t oldest_ns = loop_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS;
+	struct conn *oldest = NULL;
 
-	if (conn_table_count(egress->conns) < egress->conns_max)
+	if (egress->conns_count < egress->conns_max)
 		return true;
-	conn_table_each(egress->conns, find_oldest, &oldest);
-	if (oldest.conn)
-		conn_close(oldest.conn, "evicted", NULL, true);
-	return oldest.conn != NULL;
+	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
+		if (!conn->arrived || conn->active_ns >= oldest_ns)
+			continue;
+		oldest = conn;
+		oldest_ns = conn->active_ns;
+	}
+	if (oldest)
+		conn_close(oldest, "evicted", NULL, true);
+	return oldest != NULL;
 }
 
 void conn_announce(struct egress *egress, const struct control_connect *connect)
 {
 	const char *reason = egress->ending ? "ending" : make_room(egress) ? NULL : "too_many_connections";
-	struct conn *former = conn_table_expected(egress->conns, connect->source_port);
+	struct conn *former = egress->expected[connect->source_port];
 	struct conn *conn;
 
 	if (former) /* its socket is closed, else the port would not be free */
@@ -99,7 +89,7 @@ static struct conn *conn_of_peer(struct egress *egress, const struct sockaddr_in
 	/* The announcement was sent before the socket was connected, but it may still be unread. */
 	if (!egress->ending)
 		line_read(egress->line);
-	return conn_table_expected(egress->conns, ntohs(peer->sin_port));
+	return egress->expected[ntohs(peer->sin_port)];
 }
 
 static void accept_some(struct egress *egress, int most)
@@ -115,7 +105,7 @@ static void accept_some(struct egress *egress, int most)
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
 			loop_set(egress->loop, &egress->listener, 0); /* level-triggered: it would be ready at once */
-			(void)loop_timer_set(egress->loop, &egress->listener_pause, PAUSE_MS);
+			loop_timer_set(egress->loop, &egress->listener_pause, PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
 			return;
@@ -133,17 +123,16 @@ static void accept_some(struct egress *egress, int most)
 	}
 }
 
-static void listener_ready(struct watch *watch, unsigned events)
+static void listener_ready(struct watch *watch)
 {
-	struct egress *egress = (struct egress *)((char *)watch - offsetof(struct egress, listener));
+	struct egress *egress = owner_of(watch, struct egress, listener);
 
-	(void)events;
 	accept_some(egress, ACCEPTS_MAX);
 }
 
 static void pause_over(struct timer *timer)
 {
-	struct egress *egress = (struct egress *)((char *)timer - offsetof(struct egress, listener_pause));
+	struct egress *egress = owner_of(timer, struct egress, listener_pause);
 
 	loop_set(egress->loop, &egress->listener, EPOLLIN);
 }
@@ -173,7 +162,5 @@ void guest_end(struct egress *egress)
 	if (egress->listener.fd < 0)
 		return;
 	accept_some(egress, CONN_MAX); /* the backlog may hold connections with data of a program that has ended */
-	loop_remove(egress->loop, &egress->listener);
-	(void)close(egress->listener.fd);
-	egress->listener.fd = -1;
+	loop_close(egress->loop, &egress->listener);
 }

@@ -1,6 +1,7 @@
 #include "egress/conn/line.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -10,7 +11,6 @@
 
 #include "base/banned.h"
 
-#define BUCKETS 1024u
 #define READ_AT_ONCE 64 /* messages a round of the loop */
 
 struct queued {
@@ -21,8 +21,7 @@ struct queued {
 struct waiting {
 	struct waiting *next;
 	uint64_t id;
-	struct conn *conn;
-	void (*answer)(struct conn *conn, void *ctx, int error);
+	void (*answer)(void *ctx, int error);
 	void *ctx;
 };
 
@@ -34,10 +33,10 @@ struct control_line {
 	size_t queued;
 	bool full, gone;
 	uint64_t last_id;
-	struct waiting *bucket[BUCKETS];
+	struct waiting *waiting, **waiting_end; /* by id: the supervisor acknowledges in this order */
 };
 
-static void line_ready(struct watch *watch, unsigned events);
+static void line_ready(struct watch *watch);
 
 int line_create(struct egress *egress, int fd, const struct line_events *events, struct control_line **ret_line)
 {
@@ -49,6 +48,7 @@ int line_create(struct egress *egress, int fd, const struct line_events *events,
 	line->egress = egress;
 	line->events = *events;
 	line->end = &line->first;
+	line->waiting_end = &line->waiting;
 	line->watch = (struct watch){.fd = fd, .ready = line_ready};
 	error = loop_add(egress->loop, &line->watch, EPOLLIN);
 	if (error < 0)
@@ -62,21 +62,18 @@ void line_free(struct control_line *line)
 {
 	if (!line)
 		return;
-	loop_remove(line->egress->loop, &line->watch);
-	(void)close(line->watch.fd);
+	loop_close(line->egress->loop, &line->watch);
 	while (line->first) {
 		struct queued *next = line->first->next;
 
 		free(line->first);
 		line->first = next;
 	}
-	for (size_t i = 0; i < BUCKETS; i++) {
-		while (line->bucket[i]) {
-			struct waiting *next = line->bucket[i]->next;
+	while (line->waiting) {
+		struct waiting *next = line->waiting->next;
 
-			free(line->bucket[i]);
-			line->bucket[i] = next;
-		}
+		free(line->waiting);
+		line->waiting = next;
 	}
 	free(line);
 }
@@ -187,83 +184,83 @@ void line_read(struct control_line *line)
 	}
 }
 
-static void line_ready(struct watch *watch, unsigned events)
+static void line_ready(struct watch *watch)
 {
-	struct control_line *line = (struct control_line *)((char *)watch - offsetof(struct control_line, watch));
+	struct control_line *line = owner_of(watch, struct control_line, watch);
 
-	if (events & ((unsigned)EPOLLOUT | (unsigned)EPOLLERR))
-		line_flush(line);
-	if (events & ((unsigned)EPOLLIN | (unsigned)EPOLLHUP))
-		line_read(line);
+	line_flush(line);
+	line_read(line);
 }
 
 /* ---- records ---- */
 
-static int line_add_waiting(struct control_line *line, uint64_t id, struct conn *conn,
-			    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx)
+void line_copy(char *field, size_t size, const char *text)
+{
+	(void)snprintf(field, size, "%s", text ? text : "");
+}
+
+static int line_add_waiting(struct control_line *line, uint64_t id, void (*answer)(void *ctx, int error), void *ctx)
 {
 	struct waiting *waiting = malloc(sizeof(*waiting));
-	struct waiting **bucket = &line->bucket[id % BUCKETS];
 
 	if (!waiting)
 		return -ENOMEM;
-	*waiting = (struct waiting){.next = *bucket, .id = id, .conn = conn, .answer = answer, .ctx = ctx};
-	*bucket = waiting;
+	*waiting = (struct waiting){.id = id, .answer = answer, .ctx = ctx};
+	*line->waiting_end = waiting;
+	line->waiting_end = &waiting->next;
 	return 0;
 }
 
-int line_record(struct control_line *line, struct control_record *record, struct conn *conn,
-		void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id)
+int line_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
+		void *ctx, uint64_t *ret_id)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_RECORD};
 	int error;
 
 	record->id = ++line->last_id;
 	record->wants_ack = answer != NULL;
-	if (answer && (error = line_add_waiting(line, record->id, conn, answer, ctx)) < 0) {
+	if (answer && (error = line_add_waiting(line, record->id, answer, ctx)) < 0) {
 		line_fail(line);
 		return error;
 	}
 	message.record = *record;
 	error = line_send(line, &message);
-	if (error < 0) {
-		if (answer)
-			line_forget(line, conn, ctx);
+	if (error < 0)
 		return error;
-	}
 	if (ret_id)
 		*ret_id = record->id;
 	return 0;
 }
 
-void line_forget(struct control_line *line, const struct conn *conn, const void *ctx)
+static void line_drop_waiting(struct control_line *line, struct waiting **slot)
 {
-	for (size_t i = 0; i < BUCKETS; i++) {
-		struct waiting **slot = &line->bucket[i];
+	struct waiting *waiting = *slot;
 
-		while (*slot) {
-			struct waiting *waiting = *slot;
+	*slot = waiting->next;
+	if (!waiting->next)
+		line->waiting_end = slot;
+	free(waiting);
+}
 
-			if (waiting->conn != conn || (ctx && waiting->ctx != ctx)) {
-				slot = &waiting->next;
-				continue;
-			}
-			*slot = waiting->next;
-			free(waiting);
-		}
+void line_forget(struct control_line *line, const void *ctx)
+{
+	for (struct waiting **slot = &line->waiting; *slot;) {
+		if ((*slot)->ctx == ctx)
+			line_drop_waiting(line, slot);
+		else
+			slot = &(*slot)->next;
 	}
 }
 
 void line_acknowledge(struct control_line *line, const struct control_ack *ack)
 {
-	for (struct waiting **slot = &line->bucket[ack->id % BUCKETS]; *slot; slot = &(*slot)->next) {
-		struct waiting waiting = **slot;
+	struct waiting **slot = &line->waiting, waiting;
 
-		if (waiting.id != ack->id)
-			continue;
-		free(*slot);
-		*slot = waiting.next;
-		waiting.answer(waiting.conn, waiting.ctx, ack->error);
+	while (*slot && (*slot)->id != ack->id)
+		slot = &(*slot)->next;
+	if (!*slot)
 		return;
-	}
+	waiting = **slot;
+	line_drop_waiting(line, slot);
+	waiting.answer(waiting.ctx, ack->error);
 }

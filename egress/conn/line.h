@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "egress/conn/conn.h"
 #include "egress/control.h"
 
 struct control_line;
 
-/* Copies a text into an array of a record, cut where it does not fit. */
-#define LINE_COPY(field, text) ((void)snprintf(field, sizeof(field), "%s", text))
+/* Copies a text (NULL: "") into an array of a record, cut where it does not fit. */
+#define LINE_COPY(field, text) line_copy(field, sizeof(field), text)
+void line_copy(char *field, size_t size, const char *text);
 
 #define LINE_FULL 256  /* queue length at which reading stops */
 #define LINE_EMPTY 32  /* and at which it resumes */
@@ -50,12 +50,12 @@ void line_read(struct control_line *line);
 
 /*
  * Numbers and sends a record. With answer (which sets wants_ack) answer is called once from the loop with 0 or -errno,
- * unless line_forget is called before (for all records of conn when ctx is NULL). conn may be NULL. 0 or -errno; then
+ * unless line_forget is called with that ctx before. 0 or -errno; then the line has failed, which ends the process, and
  * answer is not called.
  */
-int line_record(struct control_line *line, struct control_record *record, struct conn *conn,
-		void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id);
-void line_forget(struct control_line *line, const struct conn *conn, const void *ctx);
+int line_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
+		void *ctx, uint64_t *ret_id);
+void line_forget(struct control_line *line, const void *ctx);
 /* CONTROL_ACK. */
 void line_acknowledge(struct control_line *line, const struct control_ack *ack);
 

@@ -205,16 +205,9 @@ static void relay_finish(struct conn *conn, const struct progress *up, const str
 static void relay_pump(struct conn *conn)
 {
 	struct progress up = {0}, down = {0};
-	size_t moved;
-	struct relay *relay;
+	struct relay *relay = conn->state;
+	size_t moved = relay_move(conn, &relay->up, true, &up);
 
-	if (!conn->state) {
-		if (!conn_new_state(conn, sizeof(*relay)))
-			return;
-		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-	}
-	relay = conn->state;
-	moved = relay_move(conn, &relay->up, true, &up);
 	moved += up.cause ? 0 : relay_move(conn, &relay->down, false, &down);
 	if (moved)
 		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
@@ -225,11 +218,9 @@ static void relay_done(struct conn *conn)
 {
 	struct relay *relay = conn->state;
 
-	if (!relay)
-		return;
 	relay_drop_buffer(&relay->up);
 	relay_drop_buffer(&relay->down);
-	free(relay);
 }
 
-const struct conn_mode mode_relay = {.name = "relay", .pump = relay_pump, .done = relay_done};
+const struct conn_mode mode_relay = {.name = "relay", .state_size = sizeof(struct relay), .limit_ms = CONN_IDLE_MS,
+				     .limit_cause = "idle_timeout", .pump = relay_pump, .done = relay_done};

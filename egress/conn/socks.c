@@ -128,15 +128,9 @@ static int socks_connect(struct conn *conn)
 
 static void socks_pump(struct conn *conn)
 {
-	struct socks *socks;
+	struct socks *socks = conn->state;
 	int more = 0;
 
-	if (!conn->state) {
-		if (!conn_new_state(conn, sizeof(*socks)))
-			return;
-		conn_timer(conn, CONN_PEEK_MS, "header_timeout");
-	}
-	socks = conn->state;
 	while (!socks->asked) {
 		ssize_t got;
 
@@ -157,9 +151,5 @@ static void socks_pump(struct conn *conn)
 	channel_wait(&conn->client, !socks->asked, false);
 }
 
-static void socks_done(struct conn *conn)
-{
-	free(conn->state);
-}
-
-const struct conn_mode mode_socks = {.name = "socks", .pump = socks_pump, .done = socks_done};
+const struct conn_mode mode_socks = {.name = "socks", .state_size = sizeof(struct socks), .limit_ms = CONN_PEEK_MS,
+				     .limit_cause = "header_timeout", .pump = socks_pump};

@@ -19,12 +19,6 @@
 #define DATAGRAMS_PER_ROUND 64
 #define WAITING_MAX 8 /* datagrams a flow keeps while it is dialled; more are lost */
 
-struct udp_waiting {
-	struct udp_waiting *next;
-	size_t len;
-	uint8_t data[];
-};
-
 /* One address of the program at one endpoint: an upstream socket of its own. */
 struct udp_flow {
 	struct udp_flow *next;
@@ -34,11 +28,13 @@ struct udp_flow {
 	struct dial *dial;
 	struct watch upstream;
 	struct budget_use use;
-	struct timer idle;
+	struct timer idle; /* closes the flow; then frees it */
 	uint64_t active_ns;
-	struct udp_waiting *first, **end;
-	size_t waiting;
-	struct task_later later;
+	struct {
+		uint8_t *data; /* owned */
+		size_t len;
+	} waiting[WAITING_MAX]; /* datagrams for the upstream socket */
+	size_t waiting_count;
 };
 
 /* One endpoint. */
@@ -55,7 +51,7 @@ struct udp_relay {
 	size_t flow_count;
 	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* of its one "open" record */
 	uint64_t start_ns, bytes_up, bytes_down;
-	struct task_later later;
+	struct timer release; /* frees it when it is closed */
 	bool closed;
 };
 
@@ -65,12 +61,8 @@ static uint8_t datagram[DATAGRAM_MAX];
 
 static void udp_record_init(const struct udp_relay *relay, enum control_event event, struct control_record *ret_record)
 {
-	memset(ret_record, 0, sizeof(*ret_record));
-	ret_record->event = (uint8_t)event;
-	ret_record->conn = relay->conn;
-	ret_record->pid = relay->pid;
-	ret_record->port = relay->port;
-	ret_record->count = 1;
+	*ret_record = (struct control_record){
+		.conn = relay->conn, .pid = relay->pid, .event = (uint8_t)event, .port = relay->port, .count = 1};
 	LINE_COPY(ret_record->host, relay->host);
 	LINE_COPY(ret_record->proto, "udp");
 	if (relay->rule)
@@ -86,12 +78,18 @@ static void udp_record_refusal(struct udp_relay *relay, const char *reason, cons
 	LINE_COPY(record.dropped, dropped);
 	relay->state = UDP_REFUSED;
 	/* egress exits when this message to the supervisor fails */
-	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL, NULL);
+	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL);
 }
 
-static void flow_release(struct task_later *task)
+static void flow_release(struct timer *timer)
 {
-	free((char *)task - offsetof(struct udp_flow, later));
+	free(owner_of(timer, struct udp_flow, idle));
+}
+
+static void flow_drop_waiting(struct udp_flow *flow)
+{
+	while (flow->waiting_count)
+		free(flow->waiting[--flow->waiting_count].data);
 }
 
 static void flow_close(struct udp_flow *flow)
@@ -103,27 +101,17 @@ static void flow_close(struct udp_flow *flow)
 		slot = &(*slot)->next;
 	*slot = flow->next;
 	relay->flow_count--;
-	if (flow->dial)
-		dial_cancel(flow->dial);
-	loop_timer_clear(relay->egress->loop, &flow->idle);
-	if (flow->upstream.fd >= 0) {
-		loop_remove(relay->egress->loop, &flow->upstream);
-		(void)close(flow->upstream.fd);
-	}
+	dial_cancel(flow->dial);
+	loop_close(relay->egress->loop, &flow->upstream);
 	budget_leave(&flow->use);
-	while (flow->first) {
-		struct udp_waiting *next = flow->first->next;
-
-		free(flow->first);
-		flow->first = next;
-	}
-	flow->later.run = flow_release;
-	loop_later(relay->egress->loop, &flow->later);
+	flow_drop_waiting(flow);
+	flow->idle.fire = flow_release;
+	loop_timer_set(relay->egress->loop, &flow->idle, 0);
 }
 
-static void relay_release(struct task_later *task)
+static void relay_release(struct timer *timer)
 {
-	free((char *)task - offsetof(struct udp_relay, later));
+	free(owner_of(timer, struct udp_relay, release));
 }
 
 static void relay_close(struct udp_relay *relay, const char *cause, const char *reason)
@@ -134,25 +122,23 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
 	if (relay->closed)
 		return;
 	relay->closed = true;
-	while (*slot && *slot != relay)
+	while (*slot != relay)
 		slot = &(*slot)->next;
-	if (*slot)
-		*slot = relay->next;
+	*slot = relay->next;
 	while (relay->flows)
 		flow_close(relay->flows);
-	line_forget(relay->egress->line, NULL, relay);
-	loop_remove(relay->egress->loop, &relay->program);
-	(void)close(relay->program.fd);
+	line_forget(relay->egress->line, relay);
+	loop_close(relay->egress->loop, &relay->program);
 	udp_record_init(relay, CONTROL_EVENT_CLOSE, &record);
 	record.allow = reason == NULL;
 	record.bytes_up = relay->bytes_up;
 	record.bytes_down = relay->bytes_down;
 	record.duration_us = (loop_now_ns(relay->egress->loop) - relay->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
-	LINE_COPY(record.reason, reason ? reason : "");
-	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL, NULL);
-	relay->later.run = relay_release;
-	loop_later(relay->egress->loop, &relay->later);
+	LINE_COPY(record.reason, reason);
+	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL);
+	relay->release.fire = relay_release;
+	loop_timer_set(relay->egress->loop, &relay->release, 0);
 }
 
 /* ---- datagrams ---- */
@@ -178,21 +164,20 @@ static bool flow_spend(struct udp_flow *flow, bool up, size_t len, bool *ret_pas
 
 static void flow_idle(struct timer *timer)
 {
-	struct udp_flow *flow = (struct udp_flow *)((char *)timer - offsetof(struct udp_flow, idle));
+	struct udp_flow *flow = owner_of(timer, struct udp_flow, idle);
 	uint64_t idle_ms = (loop_now_ns(flow->relay->egress->loop) - flow->active_ns) / NS_PER_MS;
 
 	if (idle_ms >= UDP_IDLE_MS)
 		flow_close(flow);
 	else
-		(void)loop_timer_set(flow->relay->egress->loop, timer, UDP_IDLE_MS - idle_ms);
+		loop_timer_set(flow->relay->egress->loop, timer, UDP_IDLE_MS - idle_ms);
 }
 
-static void flow_upstream_ready(struct watch *watch, unsigned events)
+static void flow_upstream_ready(struct watch *watch)
 {
-	struct udp_flow *flow = (struct udp_flow *)((char *)watch - offsetof(struct udp_flow, upstream));
+	struct udp_flow *flow = owner_of(watch, struct udp_flow, upstream);
 	struct udp_relay *relay = flow->relay;
 
-	(void)events;
 	flow->active_ns = loop_now_ns(relay->egress->loop);
 	for (int n = 0; n < DATAGRAMS_PER_ROUND; n++) {
 		ssize_t got = recv(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
@@ -232,49 +217,35 @@ static void flow_send_waiting(struct udp_flow *flow)
 {
 	if (!flow_is_open(flow))
 		return;
-	while (flow->first) {
-		struct udp_waiting *waiting = flow->first;
-		bool more;
-
-		flow->first = waiting->next;
-		flow->waiting--;
-		more = flow_send_now(flow, waiting->data, waiting->len);
-		free(waiting);
-		if (!more)
+	for (size_t i = 0; i < flow->waiting_count; i++)
+		if (!flow_send_now(flow, flow->waiting[i].data, flow->waiting[i].len))
 			return;
-	}
-	flow->end = &flow->first;
+	flow_drop_waiting(flow);
 }
 
 static void flow_send(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
-	struct udp_waiting *waiting;
+	uint8_t *copy;
 
 	flow->active_ns = loop_now_ns(flow->relay->egress->loop);
 	if (flow_is_open(flow)) {
 		(void)flow_send_now(flow, data, len); /* the caller checks relay->closed */
 		return;
 	}
-	if (flow->waiting >= WAITING_MAX)
+	copy = flow->waiting_count < WAITING_MAX ? malloc(len + 1) : NULL;
+	if (!copy)
 		return;
-	waiting = malloc(sizeof(*waiting) + len);
-	if (!waiting)
-		return;
-	waiting->next = NULL;
-	waiting->len = len;
-	memcpy(waiting->data, data, len);
-	*flow->end = waiting;
-	flow->end = &waiting->next;
-	flow->waiting++;
+	memcpy(copy, data, len);
+	flow->waiting[flow->waiting_count].data = copy;
+	flow->waiting[flow->waiting_count++].len = len;
 }
 
 /* ---- dialling ---- */
 
-static void relay_recorded(struct conn *conn, void *ctx, int error)
+static void relay_recorded(void *ctx, int error)
 {
 	struct udp_relay *relay = ctx;
 
-	(void)conn;
 	if (error < 0) {
 		relay_close(relay, "refused", "not_recorded");
 		return;
@@ -303,7 +274,7 @@ static void relay_record_dialled(struct udp_relay *relay, const struct dial_resu
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
 	relay->state = UDP_ASKED;
-	(void)line_record(relay->egress->line, &record, NULL, relay_recorded, relay, NULL);
+	(void)line_record(relay->egress->line, &record, relay_recorded, relay, NULL);
 }
 
 static void flow_dialled(void *ctx, const struct dial_result *result)
@@ -364,11 +335,11 @@ static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr 
 				  .idle = {.fire = flow_idle},
 				  .active_ns = loop_now_ns(relay->egress->loop)};
 	memcpy(&flow->client, client, len);
-	flow->end = &flow->first;
 	relay->flows = flow;
 	relay->flow_count++;
 	flow->dial = dial_start(relay->egress, relay->host, relay->port, relay->rule, flow_dialled, flow);
-	if (flow->dial && loop_timer_set(relay->egress->loop, &flow->idle, UDP_IDLE_MS) == 0)
+	loop_timer_set(relay->egress->loop, &flow->idle, UDP_IDLE_MS);
+	if (flow->dial)
 		return flow;
 	flow_close(flow);
 	return NULL;
@@ -388,11 +359,10 @@ static bool udp_is_program(const struct udp_relay *relay, const struct sockaddr_
 	       (client->ss_family == AF_INET && in->sin_addr.s_addr == own.s_addr);
 }
 
-static void program_ready(struct watch *watch, unsigned events)
+static void program_ready(struct watch *watch)
 {
-	struct udp_relay *relay = (struct udp_relay *)((char *)watch - offsetof(struct udp_relay, program));
+	struct udp_relay *relay = owner_of(watch, struct udp_relay, program);
 
-	(void)events;
 	for (int n = 0; n < DATAGRAMS_PER_ROUND && !relay->closed; n++) {
 		struct sockaddr_storage client = {0};
 		socklen_t len = sizeof(client);

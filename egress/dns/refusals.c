@@ -14,7 +14,7 @@
 /* A failed line ends the process. */
 static void refusal_write(struct dns_refusals *refusals, struct control_record *record)
 {
-	(void)line_record(refusals->egress->line, record, NULL, NULL, NULL, NULL);
+	(void)line_record(refusals->egress->line, record, NULL, NULL, NULL);
 }
 
 static void refusals_flush(struct dns_refusals *refusals)
@@ -26,7 +26,7 @@ static void refusals_flush(struct dns_refusals *refusals)
 
 static void refusals_due(struct timer *timer)
 {
-	refusals_flush((struct dns_refusals *)(void *)((char *)timer - offsetof(struct dns_refusals, timer)));
+	refusals_flush(owner_of(timer, struct dns_refusals, timer));
 }
 
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress)
@@ -53,7 +53,7 @@ static void refusal_init(struct control_record *record, const struct dns_query *
 	LINE_COPY(record->host, query->name[0] ? query->name : ".");
 	LINE_COPY(record->proto, "dns");
 	LINE_COPY(record->method, type);
-	LINE_COPY(record->rule, label ? label : "");
+	LINE_COPY(record->rule, label);
 	LINE_COPY(record->reason, reason);
 }
 
@@ -67,8 +67,8 @@ static void refusal_count(struct dns_refusals *refusals, const struct control_re
 	refusals->more.count = before < UINT32_MAX ? before + 1 : before;
 	if (!same)
 		LINE_COPY(refusals->more.reason, "rate_limited");
-	if (before == 0) /* without memory for the timer it is written with the next one or at the end */
-		(void)loop_timer_set(refusals->egress->loop, &refusals->timer, SECOND_MS);
+	if (before == 0)
+		loop_timer_set(refusals->egress->loop, &refusals->timer, SECOND_MS);
 }
 
 void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,

@@ -18,7 +18,6 @@
 struct ask {
 	struct resolver *resolver;
 	struct ask *next; /* in its query's list */
-	struct query *query; /* NULL: the process is gone */
 	uint64_t number;
 	struct timer timer;
 	void (*answer)(void *ctx, const struct resolver_answer *answer);
@@ -37,7 +36,6 @@ struct resolver {
 	struct watch watch; /* fd -1: the process is gone */
 	struct query *queries;
 	size_t queries_count, asks_count;
-	struct ask *orphans; /* to be answered with -EPIPE */
 	uint64_t last_number;
 };
 
@@ -78,16 +76,16 @@ static void answer_all(struct ask **list, const struct resolver_answer *answer)
 /* The process died or broke the protocol: fails all asks, and later ones at once. */
 static void resolver_lost(struct resolver *resolver)
 {
-	const struct resolver_answer gone = {.error = -EPIPE};
+	struct query **slot = &resolver->queries;
 
-	loop_remove(resolver->loop, &resolver->watch);
-	(void)close(resolver->watch.fd);
-	resolver->watch.fd = -1;
-	while (resolver->queries) {
-		struct query *query = resolver->queries;
-
-		answer_all(&query->asks, &gone);
-		drop_query(resolver, &resolver->queries);
+	loop_close(resolver->loop, &resolver->watch);
+	while (*slot) {
+		for (struct ask *ask = (*slot)->asks; ask; ask = ask->next)
+			loop_timer_set(resolver->loop, &ask->timer, 0);
+		if ((*slot)->asks)
+			slot = &(*slot)->next;
+		else
+			drop_query(resolver, slot);
 	}
 }
 
@@ -137,11 +135,10 @@ static void resolver_reply_received(struct resolver *resolver, const struct reso
 	drop_query(resolver, slot);
 }
 
-static void resolver_ready(struct watch *watch, unsigned events)
+static void resolver_ready(struct watch *watch)
 {
-	struct resolver *resolver = (struct resolver *)(void *)((char *)watch - offsetof(struct resolver, watch));
+	struct resolver *resolver = owner_of(watch, struct resolver, watch);
 
-	(void)events;
 	while (resolver->watch.fd >= 0) {
 		struct resolver_reply reply;
 		ssize_t got = recv(resolver->watch.fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_TRUNC);
@@ -161,16 +158,37 @@ static void resolver_ready(struct watch *watch, unsigned events)
 
 /* ---- asking ---- */
 
+/* Finds an ask among those of a query. NULL: it is not there. */
+static struct ask **find_ask(struct query *query, uint64_t number)
+{
+	struct ask **slot = &query->asks;
+
+	while (*slot && (*slot)->number != number)
+		slot = &(*slot)->next;
+	return *slot ? slot : NULL;
+}
+
+void resolver_cancel(struct resolver *resolver, uint64_t number)
+{
+	struct query **slot = &resolver->queries;
+	struct ask **ask = NULL;
+
+	while (*slot && !(ask = find_ask(*slot, number)))
+		slot = &(*slot)->next;
+	if (!ask)
+		return;
+	drop_ask(ask);
+	if (resolver->watch.fd < 0 && !(*slot)->asks) /* no reply will free it */
+		drop_query(resolver, slot);
+}
+
+/* The ask's time is over, or the process is gone. */
 static void ask_expired(struct timer *timer)
 {
-	struct ask *late = (struct ask *)(void *)((char *)timer - offsetof(struct ask, timer)), **slot;
-	const struct resolver_answer answer = {.error = late->query ? -ETIMEDOUT : -EPIPE};
-	const struct ask ask = *late;
+	const struct ask ask = *owner_of(timer, struct ask, timer);
+	const struct resolver_answer answer = {.error = ask.resolver->watch.fd < 0 ? -EPIPE : -ETIMEDOUT};
 
-	slot = late->query ? &late->query->asks : &late->resolver->orphans;
-	while (*slot != late)
-		slot = &(*slot)->next;
-	drop_ask(slot);
+	resolver_cancel(ask.resolver, ask.number);
 	ask.answer(ask.ctx, &answer);
 }
 
@@ -198,52 +216,23 @@ uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t time
 		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
 {
 	bool room = resolver->asks_count < ASKS_MAX && strlen(host) < NET_HOST_MAX;
-	struct ask *ask = room ? calloc(1, sizeof(*ask)) : NULL;
-	struct ask **list = &resolver->orphans;
+	struct query *query = room ? query_for(resolver, host) : NULL;
+	struct ask *ask = query ? calloc(1, sizeof(*ask)) : NULL;
 
 	if (!ask)
-		return 0;
-	if (resolver->watch.fd >= 0) {
-		ask->query = query_for(resolver, host);
-		list = ask->query ? &ask->query->asks : NULL;
-	} else {
-		timeout_ms = 0;
-	}
-	ask->timer.fire = ask_expired;
-	if (!list || loop_timer_set(resolver->loop, &ask->timer, timeout_ms) < 0) {
-		free(ask); /* a query without asks is freed when its reply arrives */
-		return 0;
-	}
-	ask->resolver = resolver;
-	ask->number = ++resolver->last_number;
-	ask->answer = answer;
-	ask->ctx = ctx;
-	ask->next = *list;
-	*list = ask;
+		return 0; /* a query without asks is freed when its reply arrives */
+	*ask = (struct ask){.resolver = resolver,
+			    .next = query->asks,
+			    .number = ++resolver->last_number,
+			    .timer.fire = ask_expired,
+			    .answer = answer,
+			    .ctx = ctx};
+	query->asks = ask;
 	resolver->asks_count++;
-	if (ask->query && !ask->query->sent)
+	loop_timer_set(resolver->loop, &ask->timer, resolver->watch.fd < 0 ? 0 : timeout_ms);
+	if (!query->sent && resolver->watch.fd >= 0)
 		send_queries(resolver);
 	return ask->number;
-}
-
-static bool cancel_in(struct ask **slot, uint64_t number)
-{
-	while (*slot && (*slot)->number != number)
-		slot = &(*slot)->next;
-	if (!*slot)
-		return false;
-	drop_ask(slot);
-	return true;
-}
-
-void resolver_cancel(struct resolver *resolver, uint64_t number)
-{
-	struct query *query = resolver->queries;
-
-	if (cancel_in(&resolver->orphans, number))
-		return;
-	while (query && !cancel_in(&query->asks, number))
-		query = query->next;
 }
 
 int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver)
@@ -258,26 +247,19 @@ int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver)
 	resolver->loop = loop;
 	resolver->watch = (struct watch){.fd = fd, .ready = resolver_ready};
 	error = loop_add(loop, &resolver->watch, EPOLLIN);
-	if (error < 0) {
-		(void)close(fd);
-		free(resolver);
-		return error;
-	}
-	*ret_resolver = resolver;
-	return 0;
+	if (error < 0)
+		resolver_free(resolver);
+	else
+		*ret_resolver = resolver;
+	return error;
 }
 
 void resolver_free(struct resolver *resolver)
 {
 	if (!resolver)
 		return;
-	if (resolver->watch.fd >= 0) {
-		loop_remove(resolver->loop, &resolver->watch);
-		(void)close(resolver->watch.fd);
-	}
+	loop_close(resolver->loop, &resolver->watch);
 	while (resolver->queries)
 		drop_query(resolver, &resolver->queries);
-	while (resolver->orphans)
-		drop_ask(&resolver->orphans);
 	free(resolver);
 }

@@ -165,13 +165,14 @@ static struct dns_task *task_keep(const struct dns_task *task)
 
 static void task_hold_due(struct timer *timer)
 {
-	struct dns_task *task = (struct dns_task *)(void *)((char *)timer - offsetof(struct dns_task, timer));
+	struct dns_task *task = owner_of(timer, struct dns_task, timer);
 	bool idle = line_idle(task->server->egress->line);
 
 	task->waited_ms += HOLD_STEP_MS;
-	if (!idle && task->waited_ms < HOLD_MAX_MS &&
-	    loop_timer_set(task->server->egress->loop, &task->timer, HOLD_STEP_MS) == 0)
+	if (!idle && task->waited_ms < HOLD_MAX_MS) {
+		loop_timer_set(task->server->egress->loop, &task->timer, HOLD_STEP_MS);
 		return;
+	}
 	task_unlink(task);
 	if (idle)
 		task_reply(task, &task->verdict.answer);
@@ -188,10 +189,8 @@ static bool task_hold(const struct dns_task *task)
 	if (!kept)
 		return false;
 	kept->timer.fire = task_hold_due;
-	if (loop_timer_set(task->server->egress->loop, &kept->timer, HOLD_STEP_MS) == 0)
-		return true;
-	task_drop(kept);
-	return false;
+	loop_timer_set(task->server->egress->loop, &kept->timer, HOLD_STEP_MS);
+	return true;
 }
 
 /* ---- verdicts ---- */
@@ -312,50 +311,44 @@ static bool server_is_program(const struct dns_server *server, const struct sock
 	return is_local(from) || pool_is_own(server->egress->pool, (const struct sockaddr *)(const void *)from);
 }
 
-static struct dns_server *server_of(void *member, size_t offset)
-{
-	return (struct dns_server *)(void *)((char *)member - offset);
-}
-
 static bool server_stream_serve(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len)
 {
-	struct dns_task task = {.server = server_of(streams, offsetof(struct dns_server, streams)), .stream = stream};
+	struct dns_task task = {.server = owner_of(streams, struct dns_server, streams), .stream = stream};
 
 	return task_serve(&task, data, len);
 }
 
 static void server_stream_closed(struct dns_streams *streams, struct dns_stream *stream)
 {
-	tasks_drop(server_of(streams, offsetof(struct dns_server, streams)), stream);
+	tasks_drop(owner_of(streams, struct dns_server, streams), stream);
 }
 
 static void udp_resume(struct timer *timer)
 {
-	struct dns_server *server = server_of(timer, offsetof(struct dns_server, udp_pause));
+	struct dns_server *server = owner_of(timer, struct dns_server, udp_pause);
 
 	loop_set(server->egress->loop, &server->udp, EPOLLIN);
 }
 
 static void tcp_resume(struct timer *timer)
 {
-	struct dns_server *server = server_of(timer, offsetof(struct dns_server, tcp_pause));
+	struct dns_server *server = owner_of(timer, struct dns_server, tcp_pause);
 
 	loop_set(server->egress->loop, &server->tcp, EPOLLIN);
 }
 
-static void udp_ready(struct watch *watch, unsigned events)
+static void udp_ready(struct watch *watch)
 {
-	struct dns_server *server = server_of(watch, offsetof(struct dns_server, udp));
+	struct dns_server *server = owner_of(watch, struct dns_server, udp);
 
-	(void)events;
 	for (size_t i = 0; i < DATAGRAMS_PER_ROUND; i++) {
 		struct dns_task task = {.server = server, .from_len = sizeof(task.from)};
 		uint8_t data[DNS_QUERY_MAX + 1]; /* one more, to detect longer ones */
 		ssize_t got;
 
 		if (line_full(server->egress->line)) {
-			if (loop_timer_set(server->egress->loop, &server->udp_pause, PAUSE_MS) == 0)
-				loop_set(server->egress->loop, &server->udp, 0);
+			loop_timer_set(server->egress->loop, &server->udp_pause, PAUSE_MS);
+			loop_set(server->egress->loop, &server->udp, 0);
 			return;
 		}
 		got = recvfrom(watch->fd, data, sizeof(data), MSG_DONTWAIT, (struct sockaddr *)(void *)&task.from,
@@ -368,20 +361,19 @@ static void udp_ready(struct watch *watch, unsigned events)
 	}
 }
 
-static void tcp_ready(struct watch *watch, unsigned events)
+static void tcp_ready(struct watch *watch)
 {
-	struct dns_server *server = server_of(watch, offsetof(struct dns_server, tcp));
+	struct dns_server *server = owner_of(watch, struct dns_server, tcp);
 	struct sockaddr_storage from = {0};
 	socklen_t len = sizeof(from);
 	int fd = accept4(watch->fd, (struct sockaddr *)(void *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	(void)events;
 	if (fd >= 0 && server_is_program(server, &from)) {
 		dns_stream_accept(&server->streams, fd);
 	} else if (fd >= 0) {
 		(void)close(fd);
-	} else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR &&
-		   loop_timer_set(server->egress->loop, &server->tcp_pause, PAUSE_MS) == 0) {
+	} else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
+		loop_timer_set(server->egress->loop, &server->tcp_pause, PAUSE_MS);
 		loop_set(server->egress->loop, &server->tcp, 0);
 	}
 }
@@ -430,20 +422,12 @@ int dns_server_create(struct egress *egress, int udp_fd, int tcp_fd, struct dns_
 	return 0;
 }
 
-static void drop_socket(struct dns_server *server, struct watch *watch)
-{
-	if (watch->fd < 0)
-		return;
-	loop_remove(server->egress->loop, watch);
-	(void)close(watch->fd);
-}
-
 void dns_server_free(struct dns_server *server)
 {
 	if (!server)
 		return;
-	drop_socket(server, &server->udp);
-	drop_socket(server, &server->tcp);
+	loop_close(server->egress->loop, &server->udp);
+	loop_close(server->egress->loop, &server->tcp);
 	loop_timer_clear(server->egress->loop, &server->udp_pause);
 	loop_timer_clear(server->egress->loop, &server->tcp_pause);
 	tasks_drop(server, NULL);

@@ -39,8 +39,7 @@ static void stream_free(struct dns_stream *stream)
 	streams->count--;
 	streams->closed(streams, stream);
 	loop_timer_clear(streams->egress->loop, &stream->timer);
-	loop_remove(streams->egress->loop, &stream->watch);
-	(void)close(stream->watch.fd);
+	loop_close(streams->egress->loop, &stream->watch);
 	free(stream);
 }
 
@@ -94,22 +93,20 @@ static void stream_pump(struct dns_stream *stream)
 	loop_set(stream->streams->egress->loop, &stream->watch, stream->busy ? 0 : EPOLLIN);
 }
 
-static void stream_ready(struct watch *watch, unsigned events)
+static void stream_ready(struct watch *watch)
 {
-	struct dns_stream *stream = (struct dns_stream *)(void *)((char *)watch - offsetof(struct dns_stream, watch));
+	struct dns_stream *stream = owner_of(watch, struct dns_stream, watch);
 
-	(void)events;
-	/* The buffer has room: stream_pump closes full ones. Without the timer the stream would never end. */
-	stream_read(stream);
-	if (line_full(stream->streams->egress->line) ||
-	    loop_timer_set(stream->streams->egress->loop, &stream->timer, IDLE_MS) < 0)
+	stream_read(stream); /* the buffer has room: stream_pump closes full ones */
+	loop_timer_set(stream->streams->egress->loop, &stream->timer, IDLE_MS);
+	if (line_full(stream->streams->egress->line))
 		stream->dead = true;
 	stream_pump(stream);
 }
 
 static void stream_expired(struct timer *timer)
 {
-	stream_free((struct dns_stream *)(void *)((char *)timer - offsetof(struct dns_stream, timer)));
+	stream_free(owner_of(timer, struct dns_stream, timer));
 }
 
 /*
@@ -161,8 +158,8 @@ void dns_stream_accept(struct dns_streams *streams, int fd)
 	stream->next = streams->first;
 	streams->first = stream;
 	streams->count++;
-	if (loop_add(streams->egress->loop, &stream->watch, EPOLLIN) < 0 ||
-	    loop_timer_set(streams->egress->loop, &stream->timer, IDLE_MS) < 0)
+	loop_timer_set(streams->egress->loop, &stream->timer, IDLE_MS);
+	if (loop_add(streams->egress->loop, &stream->watch, EPOLLIN) < 0)
 		stream_free(stream);
 }
 

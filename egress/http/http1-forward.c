@@ -137,9 +137,10 @@ static void http1_forward(struct conn *conn)
 
 /* ---- the verdict ---- */
 
-static void http1_recorded(struct conn *conn, void *ctx, int error)
+static void http1_recorded(void *ctx, int error)
 {
-	struct http1 *http1 = ctx;
+	struct conn *conn = ctx;
+	struct http1 *http1 = conn->state;
 
 	if (error < 0) {
 		http1->verdict = (struct request_verdict){.status = 503, .label = http1->verdict.label,
@@ -175,7 +176,7 @@ void http1_judge(struct conn *conn)
 		return;
 	}
 	http1->phase = HTTP1_ASKED;
-	request_record(conn, &http1->request, verdict, http1_recorded, http1, &http1->record_id);
+	request_record(conn, &http1->request, verdict, http1_recorded, conn, &http1->record_id);
 }
 
 int http1_describe(struct http1 *http1, const struct http1_absolute *absolute)

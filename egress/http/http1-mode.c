@@ -1,10 +1,8 @@
 #include "egress/http/http1-mode.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "egress/conn/line.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
@@ -148,16 +146,9 @@ static enum http1_step http1_step_once(struct conn *conn)
 static void http1_pump(struct conn *conn)
 {
 	enum http1_step did = HTTP1_STEP_DONE;
-	struct http1 *http1;
+	struct http1 *http1 = conn->state;
 
-	if (!conn->state) {
-		if (!conn_new_state(conn, sizeof(*http1)))
-			return;
-		http1 = conn->state;
-		http1->proxied = conn->mode == &mode_proxy;
-		await_next_request(conn);
-	}
-	http1 = conn->state;
+	http1->proxied = conn->mode == &mode_proxy;
 	http1->wait_ms = 0;
 	http1->client_waits = http1->server_waits = false;
 	for (unsigned steps = 0; did == HTTP1_STEP_DONE && steps < STEPS_MAX; steps++)
@@ -174,16 +165,14 @@ static void http1_done(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	if (!http1)
-		return;
 	http1_outcome(conn, -ECONNABORTED); /* no effect if the outcome is recorded */
-	line_forget(conn->egress->line, conn, http1);
 	http1_in_done(&http1->from_client);
 	http1_in_done(&http1->from_server);
 	http1_out_done(&http1->to_client);
 	http1_out_done(&http1->to_server);
-	free(http1);
 }
 
-const struct conn_mode mode_http1 = {.name = "http1", .pump = http1_pump, .done = http1_done};
-const struct conn_mode mode_proxy = {.name = "proxy", .pump = http1_pump, .done = http1_done};
+#define HTTP1_MODE .state_size = sizeof(struct http1), .limit_ms = CONN_IDLE_MS, .limit_cause = "idle_timeout", \
+		   .pump = http1_pump, .done = http1_done
+const struct conn_mode mode_http1 = {.name = "http1", HTTP1_MODE};
+const struct conn_mode mode_proxy = {.name = "proxy", HTTP1_MODE};

@@ -3,7 +3,6 @@
  * of nghttp2.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "egress/conn/line.h"
 #include "egress/http/http2.h"
@@ -111,10 +110,7 @@ static void http2_pump(struct conn *conn)
 	struct http2 *http2 = conn->state;
 	bool moved, room;
 
-	if (!http2) {
-		if (!conn_new_state(conn, sizeof(*http2)))
-			return;
-		http2 = conn->state;
+	if (!http2->conn) {
 		http2->conn = conn;
 		if (http2_client_create(http2) < 0 || http2_upstream_create(http2) < 0) {
 			conn_close(conn, "no_memory", NULL, true);
@@ -142,8 +138,6 @@ static void http2_done(struct conn *conn)
 {
 	struct http2 *http2 = conn->state;
 
-	if (!http2)
-		return;
 	while (http2->streams) {
 		http2_settle(http2->streams, http2->streams->status && http2->streams->down.ended ?
 						     (int64_t)http2->streams->status : -ECONNRESET);
@@ -151,7 +145,7 @@ static void http2_done(struct conn *conn)
 	}
 	nghttp2_session_del(http2->client);
 	nghttp2_session_del(http2->upstream);
-	free(http2);
 }
 
-const struct conn_mode mode_http2 = {.name = "h2", .pump = http2_pump, .done = http2_done};
+const struct conn_mode mode_http2 = {
+	.name = "h2", .state_size = sizeof(struct http2), .pump = http2_pump, .done = http2_done};

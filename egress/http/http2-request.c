@@ -195,9 +195,10 @@ static void http2_refuse_request(struct http2_stream *stream, unsigned status, c
 	http2_refuse(stream);
 }
 
-static void http2_recorded(struct conn *conn, void *ctx, int error)
+static void http2_recorded(void *ctx, int error)
 {
 	struct http2_stream *stream = ctx;
+	struct conn *conn = stream->http2->conn;
 
 	if (stream->gone) {
 		const struct control_done done = {.id = stream->record_id, .result = -ECANCELED};

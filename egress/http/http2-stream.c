@@ -42,7 +42,7 @@ void http2_stream_free(struct http2_stream *stream)
 		at = &(*at)->next;
 	if (*at)
 		*at = stream->next;
-	line_forget(stream->http2->conn->egress->line, stream->http2->conn, stream);
+	line_forget(stream->http2->conn->egress->line, stream);
 	http2_head_done(&stream->request);
 	http2_head_done(&stream->response);
 	http2_head_done(&stream->trailers);

@@ -93,13 +93,6 @@ void request_judge(struct conn *conn, const struct request *request, struct requ
 
 /* ---- the record ---- */
 
-static void copy(char *out, size_t cap, const char *text)
-{
-	(void)snprintf(out, cap, "%s", text ? text : ""); /* cut to the record's field */
-}
-
-#define COPY(field, text) copy(field, sizeof(field), text)
-
 /* "authorization GH_TOKEN": the header and the names of the secrets. */
 static void describe_credential(const struct net_rule *rule, char *out, size_t cap)
 {
@@ -113,7 +106,7 @@ static void describe_credential(const struct net_rule *rule, char *out, size_t c
 		buf_puts(&names, " ");
 		buf_add(&names, open, len);
 	}
-	copy(out, cap, names.failed ? rule->header : names.data);
+	line_copy(out, cap, names.failed ? rule->header : names.data);
 }
 
 /* The query may contain tokens and data: the record tells only that there was one. */
@@ -129,22 +122,22 @@ static void describe_path(const struct request *request, struct control_record *
 }
 
 void request_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
-		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id)
+		    void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id)
 {
 	struct control_record record;
 
 	conn_record_init(conn, CONTROL_EVENT_REQUEST, &record);
 	record.allow = verdict->allow;
 	record.status = verdict->allow ? 0 : verdict->status;
-	(void)snprintf(record.method, sizeof(record.method), "%s", request->method);
+	LINE_COPY(record.method, request->method);
 	describe_path(request, &record);
-	COPY(record.rule, verdict->label);
-	COPY(record.reason, verdict->reason);
+	LINE_COPY(record.rule, verdict->label);
+	LINE_COPY(record.reason, verdict->reason);
 	if (request->upgrade)
-		COPY(record.proto, "websocket");
+		LINE_COPY(record.proto, "websocket");
 	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
 		describe_credential(verdict->rule, record.credential, sizeof(record.credential));
-	if (line_record(conn->egress->line, &record, conn, answer, ctx, ret_id) < 0 && ret_id)
+	if (line_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
 		*ret_id = 0; /* a failed line ends the process */
 }
 

@@ -49,7 +49,7 @@ void request_judge(struct conn *conn, const struct request *request, struct requ
 
 /* Records the request. answer as of line_record; NULL for refused requests, which do not wait. *ret_id may be NULL. */
 void request_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
-		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id);
+		    void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id);
 
 /*
  * The JSON body of a refusal: {"error": "refused_by_policy" (or by status), "host", "port", "method", "path", "rule",

@@ -152,10 +152,7 @@ static void refusal_done(struct conn *conn)
 {
 	struct refusal *refusal = conn->state;
 
-	if (refusal)
-		free(refusal->text);
-	free(refusal);
-	conn->state = NULL;
+	free(refusal->text);
 }
 
 /* Reads and drops what the program sends, a bounded amount a round. False: the end. */
@@ -369,16 +366,10 @@ static void hello_judge(struct conn *conn, struct hello_state *state, const stru
 
 static void hello_pump(struct conn *conn)
 {
-	struct hello_state *state;
+	struct hello_state *state = conn->state;
 	struct hello hello;
 	int whole = 0;
 
-	if (!conn->state) {
-		if (!conn_new_state(conn, sizeof(*state)))
-			return;
-		conn_timer(conn, CONN_PEEK_MS, "hello_timeout");
-	}
-	state = conn->state;
 	while (whole == 0) {
 		ssize_t got = channel_read(&conn->client, state->data + state->len, sizeof(state->data) - state->len);
 
@@ -400,9 +391,5 @@ static void hello_pump(struct conn *conn)
 		hello_judge(conn, state, &hello);
 }
 
-static void hello_done(struct conn *conn)
-{
-	free(conn->state);
-}
-
-const struct conn_mode mode_hello = {.name = "tls", .pump = hello_pump, .done = hello_done};
+const struct conn_mode mode_hello = {.name = "tls", .state_size = sizeof(struct hello_state), .limit_ms = CONN_PEEK_MS,
+				     .limit_cause = "hello_timeout", .pump = hello_pump};

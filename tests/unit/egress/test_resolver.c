@@ -94,7 +94,7 @@ static void run(void)
 {
 	struct timer patience = {.fire = out_of_patience};
 
-	ck_assert_int_eq(loop_timer_set(loop, &patience, PATIENCE_MS), 0);
+	loop_timer_set(loop, &patience, PATIENCE_MS);
 	ck_assert_int_eq(loop_run(loop), 0);
 	loop_timer_clear(loop, &patience);
 }
@@ -109,7 +109,7 @@ static void run_for(uint64_t ms)
 {
 	struct timer enough = {.fire = stop};
 
-	ck_assert_int_eq(loop_timer_set(loop, &enough, ms), 0);
+	loop_timer_set(loop, &enough, ms);
 	ck_assert_int_eq(loop_run(loop), 0);
 }
 

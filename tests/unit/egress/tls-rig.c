@@ -15,10 +15,9 @@
 
 #define ROUNDS 2000000
 
-static void ready(struct watch *watch, unsigned events)
+static void ready(struct watch *watch)
 {
 	(void)watch;
-	(void)events;
 }
 
 static void pair(int fd[2])
