@@ -3,6 +3,8 @@ libcallgate_egress_a_SOURCES += \
 	egress/budget.h \
 	egress/conn/address.c \
 	egress/conn/address.h \
+	egress/conn/bytes.c \
+	egress/conn/bytes.h \
 	egress/conn/channel.c \
 	egress/conn/channel.h \
 	egress/conn/conn.c \

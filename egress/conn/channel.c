@@ -29,63 +29,7 @@
  */
 #define READS_MAX 64
 
-/* ---- bytes in transit ---- */
-
-static void bytes_done(struct channel_bytes *bytes)
-{
-	if (bytes->data)
-		explicit_bzero(bytes->data, bytes->len);
-	free(bytes->data);
-	*bytes = (struct channel_bytes){0};
-}
-
-static void bytes_drop(struct channel_bytes *bytes, size_t count)
-{
-	bytes->at += count;
-	if (bytes->at == bytes->len)
-		bytes_done(bytes);
-}
-
-/* Replaces the buffer by one that holds both texts. Short and rare, so each call allocates. */
-static int bytes_replace(struct channel_bytes *bytes, const void *first, size_t first_len, const void *second,
-			 size_t second_len)
-{
-	struct channel_bytes made = {.len = first_len + second_len};
-
-	if (!made.len)
-		return 0;
-	made.data = malloc(made.len);
-	if (!made.data)
-		return -ENOMEM;
-	if (first)
-		memcpy(made.data, first, first_len);
-	if (second)
-		memcpy(made.data + first_len, second, second_len);
-	bytes_done(bytes);
-	*bytes = made;
-	return 0;
-}
-
-static int bytes_add(struct channel_bytes *bytes, const void *data, size_t len)
-{
-	return bytes_replace(bytes, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at, data, len);
-}
-
-static int bytes_put_back(struct channel_bytes *bytes, const void *data, size_t len)
-{
-	return bytes_replace(bytes, data, len, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at);
-}
-
-static size_t bytes_take(struct channel_bytes *bytes, void *data, size_t cap)
-{
-	size_t count = bytes->len - bytes->at < cap ? bytes->len - bytes->at : cap;
-
-	if (!count)
-		return 0;
-	memcpy(data, bytes->data + bytes->at, count);
-	bytes_drop(bytes, count);
-	return count;
-}
+/* ---- plain ---- */
 
 static ssize_t channel_receive(int fd, void *data, size_t cap)
 {
@@ -114,8 +58,8 @@ static ssize_t channel_send(int fd, const void *data, size_t len)
 static int channel_flush(struct channel *channel)
 {
 	while (channel->out.data) {
-		struct channel_bytes *out = &channel->out;
-		ssize_t sent = channel_send(channel->watch.fd, out->data + out->at, out->len - out->at);
+		struct bytes *out = &channel->out;
+		ssize_t sent = channel_send(channel->watch.fd, out->data + out->at, bytes_left(out));
 
 		if (sent < 0)
 			return (int)sent;
@@ -169,7 +113,7 @@ static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written
 		channel->error = error;
 		return 0;
 	}
-	if (channel->out.len - channel->out.at + len > OUT_MAX) {
+	if (bytes_left(&channel->out) + len > OUT_MAX) {
 		BIO_set_retry_write(bio);
 		*ret_written = (size_t)sent;
 		return sent > 0;
@@ -223,7 +167,7 @@ int channel_tls(struct channel *channel, SSL *ssl)
 			   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	channel->ssl = ssl;
 	channel->below = channel->early;
-	channel->early = (struct channel_bytes){0};
+	channel->early = (struct bytes){0};
 	return 0;
 }
 
@@ -388,13 +332,33 @@ ssize_t channel_write(struct channel *channel, const void *data, size_t len)
 	return sent;
 }
 
+int channel_write_bytes(struct channel *channel, struct bytes *bytes)
+{
+	while (bytes->data) {
+		ssize_t sent = channel_write(channel, bytes->data + bytes->at, bytes_left(bytes));
+
+		if (sent < 0)
+			return (int)sent;
+		bytes_drop(bytes, (size_t)sent);
+	}
+	return 0;
+}
+
 int channel_unread(struct channel *channel, const void *data, size_t len)
 {
-	int error = bytes_put_back(&channel->early, data, len);
+	struct bytes early = {0};
+	int error = bytes_add(&early, data, len);
 
-	if (!error)
-		channel->bytes_in -= len; /* they are counted again when they are read again */
-	return error;
+	if (!error && channel->early.data)
+		error = bytes_add(&early, channel->early.data + channel->early.at, bytes_left(&channel->early));
+	if (error) {
+		bytes_done(&early);
+		return error;
+	}
+	bytes_done(&channel->early);
+	channel->early = early;
+	channel->bytes_in -= len; /* they are counted again when they are read again */
+	return 0;
 }
 
 int channel_shutdown(struct channel *channel)

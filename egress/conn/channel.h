@@ -11,20 +11,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "egress/conn/bytes.h"
 #include "egress/conn/loop.h"
-
-struct channel_bytes { /* bytes in transit */
-	uint8_t *data; /* owned; NULL: none */
-	size_t at, len;
-};
 
 struct channel {
 	struct loop *loop;
 	struct watch watch; /* fd -1: closed */
 	SSL *ssl;           /* NULL: plain. Owned */
-	struct channel_bytes early; /* returned by channel_unread */
-	struct channel_bytes below; /* returned before TLS was added: ciphertext */
-	struct channel_bytes out;   /* ciphertext that the socket has no room for */
+	struct bytes early; /* returned by channel_unread */
+	struct bytes below; /* returned before TLS was added: ciphertext */
+	struct bytes out;   /* ciphertext that the socket has no room for */
 	int error;          /* the error that ended TLS; 0: none */
 	unsigned reads_left; /* reads OpenSSL may still make in this call */
 	bool ended;         /* the peer's end of stream was read (half-close) */
@@ -49,6 +45,8 @@ void channel_done(struct channel *channel, bool abort);
 ssize_t channel_read(struct channel *channel, void *data, size_t cap);
 /* > 0: bytes accepted, perhaps not all; -EAGAIN; -errno. The next attempt may have other bytes. */
 ssize_t channel_write(struct channel *channel, const void *data, size_t len);
+/* Writes what it can. 0: all, and bytes is empty; -EAGAIN; -errno. */
+int channel_write_bytes(struct channel *channel, struct bytes *bytes);
 /* Returns bytes, which are read again first. Before channel_tls they become its ciphertext. 0 or -ENOMEM. */
 int channel_unread(struct channel *channel, const void *data, size_t len);
 /* Half-close: sends what is queued, with TLS a close_notify, then FIN. 0, -EAGAIN, -errno. */

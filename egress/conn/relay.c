@@ -14,9 +14,8 @@
 #define ROUND_BYTES (2 * BULK_BUFFER) /* bytes a direction and round of the loop */
 
 struct direction {
-	uint8_t *buffered; /* owned; NULL: empty */
-	size_t at, len;
-	bool bulk;     /* the last read returned a full buffer */
+	struct bytes buffered;
+	bool bulk; /* the last read returned a full buffer */
 };
 
 struct relay {
@@ -34,13 +33,6 @@ struct progress {
 
 /* Shared by all relays: one thread, and no data stays in it between calls. */
 static uint8_t bulk[BULK_BUFFER];
-
-static void relay_drop_buffer(struct direction *direction)
-{
-	free(direction->buffered);
-	direction->buffered = NULL;
-	direction->at = direction->len = 0;
-}
 
 static void progress_end(struct progress *progress, const char *cause, const char *reason)
 {
@@ -69,28 +61,12 @@ static size_t relay_write(struct channel *to, const uint8_t *data, size_t len, b
 	return done;
 }
 
-static bool relay_buffer(struct direction *direction, const uint8_t *data, size_t len)
-{
-	direction->buffered = malloc(len);
-	if (!direction->buffered)
-		return false;
-	memcpy(direction->buffered, data, len);
-	direction->at = 0;
-	direction->len = len;
-	return true;
-}
-
 /* False: bytes are still buffered. */
-static bool relay_flush(struct direction *direction, struct channel *to, bool up, struct progress *progress)
+static bool relay_flush(struct bytes *buffered, struct channel *to, bool up, struct progress *progress)
 {
-	if (!direction->buffered)
-		return true;
-	direction->at +=
-		relay_write(to, direction->buffered + direction->at, direction->len - direction->at, up, progress);
-	if (direction->at < direction->len)
-		return false;
-	relay_drop_buffer(direction);
-	return true;
+	if (buffered->data)
+		bytes_drop(buffered, relay_write(to, buffered->data + buffered->at, bytes_left(buffered), up, progress));
+	return !buffered->data;
 }
 
 /* The byte budget is spent. The connection ends when there is one more byte, not at exactly the cap. */
@@ -154,7 +130,7 @@ static size_t relay_move(struct conn *conn, struct direction *direction, bool up
 	struct channel *from = up ? &conn->client : &conn->upstream, *to = up ? &conn->upstream : &conn->client;
 	size_t moved = 0;
 
-	while (relay_flush(direction, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
+	while (relay_flush(&direction->buffered, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
 		size_t want = relay_portion(direction, to), got = relay_read(conn, from, want, up, progress), done;
 
 		if (!got)
@@ -162,7 +138,7 @@ static size_t relay_move(struct conn *conn, struct direction *direction, bool up
 		direction->bulk = got >= CONN_BUFFER;
 		moved += got;
 		done = relay_write(to, bulk, got, up, progress);
-		if (done < got && !progress->cause && !relay_buffer(direction, bulk + done, got - done))
+		if (done < got && !progress->cause && bytes_add(&direction->buffered, bulk + done, got - done))
 			progress_end(progress, "no_memory", NULL);
 		if (progress->cause || progress->wants_write)
 			break;
@@ -173,7 +149,7 @@ static size_t relay_move(struct conn *conn, struct direction *direction, bool up
 	}
 	if (moved >= ROUND_BYTES)
 		progress->wants_read = true;
-	if (from->ended && !direction->buffered && !progress->cause && channel_shutdown(to) == -EAGAIN)
+	if (from->ended && !direction->buffered.data && !progress->cause && channel_shutdown(to) == -EAGAIN)
 		progress->wants_write = true;
 	return moved;
 }
@@ -218,8 +194,8 @@ static void relay_done(struct conn *conn)
 {
 	struct relay *relay = conn->state;
 
-	relay_drop_buffer(&relay->up);
-	relay_drop_buffer(&relay->down);
+	bytes_done(&relay->up.buffered);
+	bytes_done(&relay->down.buffered);
 }
 
 const struct conn_mode mode_relay = {.name = "relay", .state_size = sizeof(struct relay), .limit_ms = CONN_IDLE_MS,

@@ -93,7 +93,7 @@ static int http1_queue_request(struct conn *conn)
 	int error = head.data ? forward_head(conn, &head) : -ENOMEM;
 
 	if (!error)
-		error = http1_out_add(&http1->to_server, head.data, head.len);
+		error = bytes_add(&http1->to_server, head.data, head.len);
 	request_wipe(head.data, head.data ? head.len : 0); /* not buf_done: it may contain a secret */
 	return error;
 }
@@ -103,7 +103,7 @@ static bool server_has_sent(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	return http1->from_server.data || http1_fill(conn, false) == HTTP1_FILL_SOME;
+	return http1->from_server.data || http1_fill(conn, false) > 0;
 }
 
 /*
@@ -123,13 +123,14 @@ static void http1_forward(struct conn *conn)
 	error = http1_queue_request(conn);
 	if (error) {
 		http1_outcome(conn, error);
-		http1->verdict = (struct request_verdict){.status = error == -ENOMEM ? 503 : 403,
-							  .label = http1->verdict.label,
-							  .reason = error == -ENOMEM ? "no_memory" : "no_credential"};
+		if (error == -ENOMEM)
+			request_refuse(&http1->verdict, 503, "no_memory");
+		else
+			request_refuse(&http1->verdict, 403, "no_credential");
 		http1_refuse(conn);
 		return;
 	}
-	http1_in_drop(&http1->from_client, http1->head_len);
+	bytes_drop(&http1->from_client, http1->head_len);
 	http1->server_keeps = true;
 	http1->forwarded = true;
 	http1->phase = HTTP1_EXCHANGE;
@@ -143,8 +144,7 @@ static void http1_recorded(void *ctx, int error)
 	struct http1 *http1 = conn->state;
 
 	if (error < 0) {
-		http1->verdict = (struct request_verdict){.status = 503, .label = http1->verdict.label,
-							  .reason = "not_recorded"};
+		request_refuse(&http1->verdict, 503, "not_recorded");
 		http1_refuse(conn);
 	} else {
 		http1->open_record = true;
@@ -153,23 +153,12 @@ static void http1_recorded(void *ctx, int error)
 	conn_pump(conn);
 }
 
-static bool http1_has_refused_field(const struct http1 *http1)
-{
-	for (size_t i = 0; i < http1->head.fields; i++)
-		if (request_field_refused(&http1->verdict, http1->head.field[i].name, http1->head.field[i].name_len))
-			return true;
-	return false;
-}
-
 void http1_judge(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	struct request_verdict *verdict = &http1->verdict;
 
-	request_judge(conn, &http1->request, verdict);
-	if (verdict->allow && http1_has_refused_field(http1))
-		*verdict = (struct request_verdict){.status = 403, .label = verdict->label,
-						    .reason = "override_not_granted"};
+	request_judge(conn, &http1->request, http1->head.field, http1->head.fields, verdict);
 	if (!verdict->allow) {
 		request_record(conn, &http1->request, verdict, NULL, NULL, NULL);
 		http1_refuse(conn);

@@ -28,11 +28,11 @@ static void await_next_request(struct conn *conn)
 static enum http1_step switch_to_relay(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	struct http1_in *up = &http1->from_client, *down = &http1->from_server;
+	struct bytes *up = &http1->from_client, *down = &http1->from_server;
 
 	http1_outcome(conn, 101);
-	if ((up->data && channel_unread(&conn->client, up->data + up->at, up->len - up->at) < 0) ||
-	    (down->data && channel_unread(&conn->upstream, down->data + down->at, down->len - down->at) < 0))
+	if ((up->data && channel_unread(&conn->client, bytes_text(up), bytes_left(up)) < 0) ||
+	    (down->data && channel_unread(&conn->upstream, bytes_text(down), bytes_left(down)) < 0))
 		return http1_over(conn, "no_memory", NULL, true);
 	conn_switch(conn, CONN_RELAY);
 	return HTTP1_STEP_OVER;
@@ -42,29 +42,23 @@ static enum http1_step switch_to_relay(struct conn *conn)
 static enum http1_step await_request_end(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
+	int fill = http1_fill(conn, false);
 
-	switch (http1_fill(conn, false)) {
-	case HTTP1_FILL_NONE:
+	if (!fill)
 		return HTTP1_STEP_NONE;
-	case HTTP1_FILL_SOME: /* no request is outstanding that these bytes could answer */
-		http1->server_keeps = false;
-		return HTTP1_STEP_DONE;
-	case HTTP1_FILL_END:
-	case HTTP1_FILL_ERROR:
-	case HTTP1_FILL_CAP:
-	case HTTP1_FILL_MEMORY:
-	default:
+	if (fill > 0)
+		http1->server_keeps = false; /* no request is outstanding that these bytes could answer */
+	else
 		http1->up_lost = true;
-		return HTTP1_STEP_DONE;
-	}
+	return HTTP1_STEP_DONE;
 }
 
 static enum http1_step exchange_end(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	bool sent = http1->up.ended && http1_out_empty(&http1->to_server);
+	bool sent = http1->up.ended && !http1->to_server.data;
 
-	if (!http1->answered || !http1->down.ended || !http1_out_empty(&http1->to_client))
+	if (!http1->answered || !http1->down.ended || http1->to_client.data)
 		return HTTP1_STEP_NONE;
 	if (http1->status == 101)
 		return switch_to_relay(conn);
@@ -89,8 +83,8 @@ static enum http1_step http1_exchange(struct conn *conn)
 	enum http1_step up, down;
 
 	/* The exchange is complete, so a client that closes now is no error. */
-	if (http1->answered && http1->down.ended && http1->up.ended && http1_out_empty(&http1->to_client) &&
-	    http1_out_empty(&http1->to_server))
+	if (http1->answered && http1->down.ended && http1->up.ended && !http1->to_client.data &&
+	    !http1->to_server.data)
 		return exchange_end(conn);
 	up = http1_move_up(conn);
 	if (up == HTTP1_STEP_OVER || http1->phase != HTTP1_EXCHANGE)
@@ -109,9 +103,9 @@ static enum http1_step send_refusal(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	if (http1_out_flush(&http1->to_client, &conn->client) < 0)
+	if (http1_flush(&http1->to_client, &conn->client) < 0)
 		return http1_over(conn, "client_reset", NULL, true);
-	if (!http1_out_empty(&http1->to_client))
+	if (http1->to_client.data)
 		return HTTP1_STEP_NONE;
 	if (!http1->client_keeps)
 		return http1_linger(conn, "refused", http1->reason);
@@ -157,8 +151,8 @@ static void http1_pump(struct conn *conn)
 		return;
 	if (did == HTTP1_STEP_DONE || http1->wait_ms)
 		conn_pump_after(conn, did == HTTP1_STEP_DONE ? 0 : http1->wait_ms);
-	channel_wait(&conn->client, http1->client_waits, !http1_out_empty(&http1->to_client));
-	channel_wait(&conn->upstream, http1->server_waits, !http1_out_empty(&http1->to_server));
+	channel_wait(&conn->client, http1->client_waits, http1->to_client.data != NULL);
+	channel_wait(&conn->upstream, http1->server_waits, http1->to_server.data != NULL);
 }
 
 static void http1_done(struct conn *conn)
@@ -166,10 +160,10 @@ static void http1_done(struct conn *conn)
 	struct http1 *http1 = conn->state;
 
 	http1_outcome(conn, -ECONNABORTED); /* no effect if the outcome is recorded */
-	http1_in_done(&http1->from_client);
-	http1_in_done(&http1->from_server);
-	http1_out_done(&http1->to_client);
-	http1_out_done(&http1->to_server);
+	bytes_done(&http1->from_client);
+	bytes_done(&http1->from_server);
+	bytes_done(&http1->to_client);
+	bytes_done(&http1->to_server);
 }
 
 #define HTTP1_MODE .state_size = sizeof(struct http1), .limit_ms = CONN_IDLE_MS, .limit_cause = "idle_timeout", \

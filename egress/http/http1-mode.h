@@ -13,18 +13,6 @@
 #include "egress/http/http1.h"
 #include "egress/http/request.h"
 
-/* Bytes that are read and not parsed yet. */
-struct http1_in {
-	char *data; /* owned, CONN_BUFFER bytes; NULL: empty */
-	size_t at, len;
-};
-
-/* Bytes that are to be sent. */
-struct http1_out {
-	char *data; /* owned; wiped, as it may contain secrets */
-	size_t at, len, cap;
-};
-
 enum http1_phase {
 	HTTP1_IDLE,     /* reads a request's head */
 	HTTP1_OPENING,  /* connects the upstream: proxied, or after a request with a body */
@@ -41,8 +29,8 @@ enum http1_phase {
 struct http1 {
 	enum http1_phase phase;
 	bool proxied;
-	struct http1_in from_client, from_server;
-	struct http1_out to_client, to_server;
+	struct bytes from_client, from_server; /* read and not parsed yet; at most CONN_BUFFER bytes */
+	struct bytes to_client, to_server;     /* to be sent */
 	struct http1_scan client_scan, server_scan;
 	struct http1_head head;      /* of the request; borrows from from_client until it is forwarded */
 	size_t head_len;
@@ -75,33 +63,22 @@ enum http1_step {
 
 /* ---- http1-io.c ---- */
 
-enum http1_fill {
-	HTTP1_FILL_NONE,  /* no bytes, no room or no budget now */
-	HTTP1_FILL_SOME,
-	HTTP1_FILL_END,
-	HTTP1_FILL_ERROR,
-	HTTP1_FILL_CAP,   /* the byte budget is spent */
-	HTTP1_FILL_MEMORY,
-};
-/* Reads as much as there is room for, from the client or the server. */
-enum http1_fill http1_fill(struct conn *conn, bool from_client);
-void http1_in_drop(struct http1_in *in, size_t len);
-void http1_in_done(struct http1_in *in);
-/* 0 or -ENOMEM. */
-int http1_out_add(struct http1_out *out, const char *data, size_t len);
-bool http1_out_empty(const struct http1_out *out);
-/* Sends as much as possible. 0 (see http1_out_empty) or -errno. */
-int http1_out_flush(struct http1_out *out, struct channel *to);
-void http1_out_done(struct http1_out *out);
+/*
+ * Reads as much as there is room for, from the client or the server. 1: some bytes; 0: no bytes, no room or no budget
+ * now; -ENODATA: the end; -EDQUOT: the byte budget is spent; -ENOMEM; other -errno of reading.
+ */
+int http1_fill(struct conn *conn, bool from_client);
+/* Sends as much as possible; what is left is in `out`. 0 or -errno. */
+int http1_flush(struct bytes *out, struct channel *to);
 /*
  * Forwards the bytes of a body in `in`, with the framing `as`. 0; -EBADMSG or -EMSGSIZE: malformed (bytes before that
  * are sent); -ENOMEM; -errno of writing.
  */
-int http1_pass_body(struct http1_body *body, enum http1_framing as, struct http1_in *in, struct http1_out *out,
+int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
 		    struct channel *to);
-/* Closes the connection; http1_failed for a failed fill. HTTP1_STEP_OVER. */
+/* Closes the connection; http1_failed for an error of http1_fill. HTTP1_STEP_OVER. */
 enum http1_step http1_over(struct conn *conn, const char *cause, const char *reason, bool abort);
-enum http1_step http1_failed(struct conn *conn, enum http1_fill fill, bool from_client);
+enum http1_step http1_failed(struct conn *conn, int error, bool from_client);
 
 /* ---- http1-refuse.c ---- */
 

@@ -62,9 +62,9 @@ void http1_refuse(struct conn *conn)
 	conn->status = http1->verdict.status;
 	http1->phase = HTTP1_REFUSED;
 	if (http1->client_keeps && http1->head_len)
-		http1_in_drop(&http1->from_client, http1->head_len);
+		bytes_drop(&http1->from_client, http1->head_len);
 	if (write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
-	    http1_out_add(&http1->to_client, out.data, out.len) < 0)
+	    bytes_add(&http1->to_client, out.data, out.len) < 0)
 		http1->client_keeps = false; /* without memory only the connection's end is sent */
 	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
 }
@@ -81,7 +81,7 @@ void http1_refuse_malformed(struct conn *conn, int error)
 	if (begun) { /* the server must not take the cut-off request for a complete one */
 		http1_outcome(conn, error);
 		conn_drop_upstream(conn, true);
-		http1_out_done(&http1->to_server);
+		bytes_done(&http1->to_server);
 	}
 	if (!http1->answered) {
 		http1_refuse(conn);
@@ -98,9 +98,8 @@ void http1_refuse_bad_response(struct conn *conn)
 	conn_drop_upstream(conn, true);
 	http1->client_keeps = false;
 	http1->reason = "bad_response";
-	http1->verdict =
-		(struct request_verdict){.status = 502, .label = http1->verdict.label, .reason = http1->reason};
-	http1_out_done(&http1->to_server);
+	request_refuse(&http1->verdict, 502, http1->reason);
+	bytes_done(&http1->to_server);
 	http1_refuse(conn);
 }
 

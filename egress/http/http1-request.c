@@ -10,7 +10,7 @@
 static void request_head(struct conn *conn, size_t len)
 {
 	struct http1 *http1 = conn->state;
-	int error = http1_request(http1->from_client.data + http1->from_client.at, len, &http1->head);
+	int error = http1_request(bytes_text(&http1->from_client), len, &http1->head);
 
 	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
 	http1->head_len = len;
@@ -39,11 +39,11 @@ static void request_head(struct conn *conn, size_t len)
 static enum http1_step idle_server(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	enum http1_fill fill = http1_fill(conn, false);
+	int fill = http1_fill(conn, false);
 
-	if (fill == HTTP1_FILL_NONE)
+	if (!fill)
 		return HTTP1_STEP_NONE;
-	if (fill == HTTP1_FILL_SOME)
+	if (fill > 0)
 		return http1_over(conn, "server", "bad_response", true);
 	if (!http1->proxied) /* the client sees what it would see without us */
 		return http1_over(conn, "server", NULL, false);
@@ -54,9 +54,9 @@ static enum http1_step idle_server(struct conn *conn)
 enum http1_step http1_read_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	struct http1_in *in = &http1->from_client;
-	enum http1_fill fill;
-	ssize_t len = in->data ? http1_scan(&http1->client_scan, in->data + in->at, in->len - in->at) : 0;
+	struct bytes *in = &http1->from_client;
+	int fill;
+	ssize_t len = in->data ? http1_scan(&http1->client_scan, bytes_text(in), bytes_left(in)) : 0;
 
 	if (len > 0)
 		request_head(conn, (size_t)len);
@@ -65,15 +65,15 @@ enum http1_step http1_read_request(struct conn *conn)
 	if (len)
 		return HTTP1_STEP_DONE;
 	fill = http1_fill(conn, true);
-	if (fill == HTTP1_FILL_SOME) {
+	if (fill > 0) {
 		if (!http1->head_len) /* the first bytes: the time limit covers the whole head */
 			conn_timer(conn, CONN_HEADERS_MS, "header_timeout");
 		http1->head_len = 1;
 		return HTTP1_STEP_DONE;
 	}
-	if (fill == HTTP1_FILL_END)
+	if (fill == -ENODATA)
 		return http1_over(conn, "client", NULL, false);
-	if (fill != HTTP1_FILL_NONE)
+	if (fill < 0)
 		return http1_failed(conn, fill, true);
 	return idle_server(conn);
 }
@@ -81,24 +81,24 @@ enum http1_step http1_read_request(struct conn *conn)
 /* Reads ahead while the response is awaited: the next request, or a reset. */
 static enum http1_step read_ahead(struct conn *conn)
 {
-	enum http1_fill fill = conn->client.ended ? HTTP1_FILL_NONE : http1_fill(conn, true);
+	int fill = conn->client.ended ? 0 : http1_fill(conn, true);
 
-	if (fill == HTTP1_FILL_NONE || fill == HTTP1_FILL_END) /* a half-closed client still reads */
+	if (!fill || fill == -ENODATA) /* a half-closed client still reads */
 		return HTTP1_STEP_NONE;
-	return fill == HTTP1_FILL_SOME ? HTTP1_STEP_DONE : http1_failed(conn, fill, true);
+	return fill > 0 ? HTTP1_STEP_DONE : http1_failed(conn, fill, true);
 }
 
 static enum http1_step forward_body(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	enum http1_fill fill = http1->from_client.data ? HTTP1_FILL_SOME : http1_fill(conn, true);
+	int fill = http1->from_client.data ? 1 : http1_fill(conn, true);
 	int error;
 
-	if (fill == HTTP1_FILL_NONE)
+	if (!fill)
 		return HTTP1_STEP_NONE;
-	if (fill == HTTP1_FILL_END) /* cut off: the server must not take it for complete */
+	if (fill == -ENODATA) /* cut off: the server must not take it for complete */
 		return http1_over(conn, "client", NULL, true);
-	if (fill != HTTP1_FILL_SOME)
+	if (fill < 0)
 		return http1_failed(conn, fill, true);
 	error = http1_pass_body(&http1->up, http1->up.framing, &http1->from_client, &http1->to_server,
 				&conn->upstream);
@@ -116,14 +116,14 @@ enum http1_step http1_move_up(struct conn *conn)
 	struct http1 *http1 = conn->state;
 
 	if (http1->up_lost) { /* it may have responded before it closed */
-		http1_out_done(&http1->to_server);
+		bytes_done(&http1->to_server);
 		return HTTP1_STEP_NONE;
 	}
-	if (http1_out_flush(&http1->to_server, &conn->upstream) < 0) {
+	if (http1_flush(&http1->to_server, &conn->upstream) < 0) {
 		http1->up_lost = true;
 		return HTTP1_STEP_DONE;
 	}
-	if (!http1_out_empty(&http1->to_server))
+	if (http1->to_server.data)
 		return HTTP1_STEP_NONE;
 	return http1->up.ended ? read_ahead(conn) : forward_body(conn);
 }

@@ -19,7 +19,7 @@ static int http1_queue_response(struct conn *conn, const struct http1_head *head
 	if (head->upgrade)
 		buf_puts(&out, "Upgrade: websocket\r\n");
 	http1_write_end(&out, http1->down_as, head, connection);
-	return out.failed ? -ENOMEM : http1_out_add(&http1->to_client, out.data, out.len);
+	return out.failed ? -ENOMEM : bytes_add(&http1->to_client, out.data, out.len);
 }
 
 /* 100, 103. HTTP/1.0 has no interim responses (RFC 9110, 15.2). */
@@ -58,9 +58,9 @@ static int pass_final(struct conn *conn, const struct http1_head *head)
 static enum http1_step http1_take_response(struct conn *conn, size_t len)
 {
 	struct http1 *http1 = conn->state;
-	struct http1_in *in = &http1->from_server;
+	struct bytes *in = &http1->from_server;
 	struct http1_head head;
-	int error = http1_response(in->data + in->at, len, http1->request.method, &head);
+	int error = http1_response(bytes_text(in), len, http1->request.method, &head);
 
 	if (!error && (head.status == 101) != (head.upgrade && http1->request.upgrade))
 		error = -EPROTO;
@@ -70,16 +70,16 @@ static enum http1_step http1_take_response(struct conn *conn, size_t len)
 	}
 	error = head.status < 200 && head.status != 101 ? pass_interim(conn, &head) : pass_final(conn, &head);
 	http1->server_scan = (struct http1_scan){0};
-	http1_in_drop(in, len);
+	bytes_drop(in, len);
 	return error ? http1_over(conn, "no_memory", NULL, true) : HTTP1_STEP_DONE;
 }
 
 static enum http1_step await_response(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	struct http1_in *in = &http1->from_server;
-	ssize_t len = in->data ? http1_scan(&http1->server_scan, in->data + in->at, in->len - in->at) : 0;
-	enum http1_fill fill;
+	struct bytes *in = &http1->from_server;
+	ssize_t len = in->data ? http1_scan(&http1->server_scan, bytes_text(in), bytes_left(in)) : 0;
+	int fill;
 
 	if (len > 0)
 		return http1_take_response(conn, (size_t)len);
@@ -88,9 +88,9 @@ static enum http1_step await_response(struct conn *conn)
 		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;
 	}
 	fill = http1_fill(conn, false);
-	if (fill == HTTP1_FILL_NONE || fill == HTTP1_FILL_SOME)
-		return fill == HTTP1_FILL_SOME ? HTTP1_STEP_DONE : HTTP1_STEP_NONE;
-	if (fill == HTTP1_FILL_END) /* the client sees what it would see without us, and may retry */
+	if (fill >= 0)
+		return fill ? HTTP1_STEP_DONE : HTTP1_STEP_NONE;
+	if (fill == -ENODATA) /* the client sees what it would see without us, and may retry */
 		return http1_over(conn, "server", NULL, false);
 	return http1_failed(conn, fill, false);
 }
@@ -98,18 +98,18 @@ static enum http1_step await_response(struct conn *conn)
 static enum http1_step return_body(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	enum http1_fill fill = http1->from_server.data ? HTTP1_FILL_SOME : http1_fill(conn, false);
+	int fill = http1->from_server.data ? 1 : http1_fill(conn, false);
 	int error;
 
-	if (fill == HTTP1_FILL_NONE)
+	if (!fill)
 		return HTTP1_STEP_NONE;
-	if (fill == HTTP1_FILL_END && http1->down.framing == HTTP1_UNTIL_CLOSE) {
+	if (fill == -ENODATA && http1->down.framing == HTTP1_UNTIL_CLOSE) {
 		http1->down.ended = true;
 		return HTTP1_STEP_DONE;
 	}
-	if (fill == HTTP1_FILL_END) /* cut off: a reset tells the client */
+	if (fill == -ENODATA) /* cut off: a reset tells the client */
 		return http1_over(conn, "server", "truncated", true);
-	if (fill != HTTP1_FILL_SOME)
+	if (fill < 0)
 		return http1_failed(conn, fill, false);
 	error = http1_pass_body(&http1->down, http1->down_as, &http1->from_server, &http1->to_client, &conn->client);
 	if (error == -ENOMEM)
@@ -123,9 +123,9 @@ enum http1_step http1_move_down(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	if (http1_out_flush(&http1->to_client, &conn->client) < 0)
+	if (http1_flush(&http1->to_client, &conn->client) < 0)
 		return http1_over(conn, "client_reset", NULL, true);
-	if (!http1_out_empty(&http1->to_client) || (http1->answered && http1->down.ended))
+	if (http1->to_client.data || (http1->answered && http1->down.ended))
 		return HTTP1_STEP_NONE;
 	return http1->answered ? return_body(conn) : await_response(conn);
 }

@@ -18,7 +18,7 @@ static void upstream_failed(struct conn *conn, int error, const char *reason)
 	conn_drop_upstream(conn, true);
 	http1->client_keeps = false;
 	http1->reason = reason;
-	http1->verdict = (struct request_verdict){.status = error == -ETIMEDOUT ? 504 : 502, .reason = reason};
+	request_refuse(&http1->verdict, error == -ETIMEDOUT ? 504 : 502, reason);
 	request_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
 	http1_refuse(conn);
 }
@@ -86,8 +86,7 @@ static void proxy_refuse(struct conn *conn, int error, const char *reason)
 	struct http1 *http1 = conn->state;
 	bool failed = strcmp(reason, "dns_fail") == 0 || strcmp(reason, "connect_failed") == 0;
 
-	http1->verdict = (struct request_verdict){.status = !failed ? 403 : error == -ETIMEDOUT ? 504 : 502,
-						  .reason = reason};
+	request_refuse(&http1->verdict, !failed ? 403 : error == -ETIMEDOUT ? 504 : 502, reason);
 	http1_refuse(conn);
 }
 
@@ -102,15 +101,6 @@ static void proxy_opened(struct conn *conn, int error, const char *reason)
 	conn_pump(conn);
 }
 
-static void proxy_mismatch(struct conn *conn)
-{
-	struct http1 *http1 = conn->state;
-
-	http1->verdict = (struct request_verdict){.status = 421, .reason = "host_mismatch"};
-	request_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
-	http1_refuse(conn);
-}
-
 /* RFC 9112, 3.2.2 ignores Host here; a Host that differs is refused, as it may mislead the server. */
 static void proxy_request(struct conn *conn, const struct http1_absolute *target)
 {
@@ -121,7 +111,9 @@ static void proxy_request(struct conn *conn, const struct http1_absolute *target
 	if (!request_authority(target->authority, target->authority_len, 80, host, &port) ||
 	    !request_authority(http1->head.host, http1->head.host_len, 80, said, &said_port) ||
 	    strcmp(host, said) != 0 || port != said_port) {
-		proxy_mismatch(conn);
+		request_refuse(&http1->verdict, 421, "host_mismatch");
+		request_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
+		http1_refuse(conn);
 		return;
 	}
 	if (conn->upstream.watch.fd >= 0 && strcmp(host, conn->host) == 0 && port == conn->port) {
@@ -141,11 +133,11 @@ static void tunnel_opened(struct conn *conn, int error, const char *reason)
 
 	if (error) {
 		proxy_refuse(conn, error, reason);
-	} else if (http1_out_add(&http1->to_client, yes, strlen(yes)) < 0) {
+	} else if (bytes_add(&http1->to_client, yes, strlen(yes)) < 0) {
 		conn_close(conn, "no_memory", NULL, true);
 		return;
 	} else {
-		http1_in_drop(&http1->from_client, http1->head_len);
+		bytes_drop(&http1->from_client, http1->head_len);
 		http1->phase = HTTP1_TUNNEL;
 	}
 	conn_pump(conn);
@@ -174,13 +166,13 @@ static void proxy_connect(struct conn *conn)
 enum http1_step http1_tunnel(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	struct http1_in *in = &http1->from_client;
+	struct bytes *in = &http1->from_client;
 
-	if (http1_out_flush(&http1->to_client, &conn->client) < 0)
+	if (http1_flush(&http1->to_client, &conn->client) < 0)
 		return http1_over(conn, "client_reset", NULL, true);
-	if (!http1_out_empty(&http1->to_client))
+	if (http1->to_client.data)
 		return HTTP1_STEP_NONE;
-	if (in->data && channel_unread(&conn->client, in->data + in->at, in->len - in->at) < 0)
+	if (in->data && channel_unread(&conn->client, bytes_text(in), bytes_left(in)) < 0)
 		return http1_over(conn, "no_memory", NULL, true);
 	conn_begin(conn);
 	return HTTP1_STEP_OVER;

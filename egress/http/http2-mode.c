@@ -19,8 +19,8 @@ static void budget_resume(struct http2 *http2)
 {
 	http2->wait_ms = 0;
 	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next) {
-		http2_more(stream);
-		http2_respond_more(stream);
+		http2_resume_body(stream, true);
+		http2_resume_body(stream, false);
 	}
 }
 

@@ -10,63 +10,27 @@
 
 /* ---- forwarding ---- */
 
-static ssize_t read_up(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
-		       nghttp2_data_source *source, void *user_data)
-{
-	struct http2 *http2 = user_data;
-	struct http2_stream *stream = http2_find(session, id);
-	ssize_t len;
-
-	(void)source;
-	if (!stream)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	len = http2_queue_take(http2, true, &stream->up, out, cap, &stream->up_deferred);
-	if (len < 0)
-		return len;
-	stream->bytes_up += (size_t)len;
-	/* fails only for a closed stream */
-	(void)nghttp2_session_consume(http2->client, stream->client_id, (size_t)len);
-	if (http2_queue_over(&stream->up))
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
-	return len;
-}
-
-/* The header fields to http2_forward instead of the program's. Values are wiped. */
+/* The header fields that are sent to the endpoint. The values of secret fields are owned, and wiped. */
 struct outgoing {
 	nghttp2_nv field[HTTP_FIELDS_MAX + 6];
 	size_t count;
-	char *owned[HTTP_FIELDS_MAX + 1];
-	size_t owned_len[HTTP_FIELDS_MAX + 1];
-	size_t owned_count;
 	char path[HTTP_HEAD_MAX + NET_PATH_MAX];
 	char authority[NET_HOST_MAX + 8];
 };
 
 static void outgoing_done(struct outgoing *outgoing)
 {
-	for (size_t i = 0; i < outgoing->owned_count; i++) {
-		explicit_bzero(outgoing->owned[i], outgoing->owned_len[i]);
-		free(outgoing->owned[i]);
-	}
+	for (size_t i = 0; i < outgoing->count; i++)
+		if (outgoing->field[i].flags & NGHTTP2_NV_FLAG_NO_INDEX)
+			request_wipe((char *)outgoing->field[i].value, outgoing->field[i].valuelen);
 	free(outgoing);
-}
-
-static void outgoing_add(struct outgoing *outgoing, const struct field *field, bool secret)
-{
-	outgoing->field[outgoing->count++] = http2_nv(field, secret);
 }
 
 static void outgoing_add_text(struct outgoing *outgoing, const char *name, const char *value, bool secret)
 {
 	const struct field field = {name, strlen(name), value, strlen(value)};
 
-	outgoing_add(outgoing, &field, secret);
-}
-
-static void outgoing_own(struct outgoing *outgoing, char *value, size_t len)
-{
-	outgoing->owned[outgoing->owned_count] = value;
-	outgoing->owned_len[outgoing->owned_count++] = len;
+	outgoing->field[outgoing->count++] = http2_nv(&field, secret);
 }
 
 /* The path that was judged, and the query as received. */
@@ -99,7 +63,7 @@ static bool is_forwarded(const char *name, size_t len, const char *value)
 static int outgoing_fields(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
 {
 	for (size_t i = 0; i < stream->request.count; i++) {
-		struct field field = http2_head_field(&stream->request, i);
+		struct field field = stream->request.field[i];
 		char *value;
 		size_t len;
 		int r;
@@ -111,11 +75,10 @@ static int outgoing_fields(struct outgoing *outgoing, const struct http2_stream 
 		if (r < 0)
 			return r;
 		if (r) {
-			outgoing_own(outgoing, value, len);
 			field.value = value;
 			field.value_len = len;
 		}
-		outgoing_add(outgoing, &field, r != 0);
+		outgoing->field[outgoing->count++] = http2_nv(&field, r != 0);
 	}
 	return 0;
 }
@@ -129,25 +92,22 @@ static int outgoing_build(struct outgoing *outgoing, const struct http2_stream *
 	if (r < 0)
 		return r;
 	outgoing_target(outgoing, stream);
-	if (name) {
-		outgoing_own(outgoing, value, strlen(value));
+	if (name)
 		outgoing_add_text(outgoing, name, value, true);
-	}
 	return outgoing_fields(outgoing, stream, name);
 }
 
 static void http2_forward(struct http2_stream *stream)
 {
 	struct http2 *http2 = stream->http2;
-	nghttp2_data_provider body = {.read_callback = read_up};
 	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
-	bool empty = http2_queue_over(&stream->up);
+	bool empty = stream->up.ended && !stream->up.bytes.data;
 	int r = outgoing ? outgoing_build(outgoing, stream) : -ENOMEM;
 	int32_t id = NGHTTP2_ERR_NOMEM;
 
 	if (r == 0)
 		id = nghttp2_submit_request(http2->upstream, NULL, outgoing->field, outgoing->count,
-					    empty ? NULL : &body, stream);
+					    empty ? NULL : &http2_body_provider, stream);
 	if (outgoing)
 		outgoing_done(outgoing);
 	stream->phase = HTTP2_FORWARDED;
@@ -156,27 +116,18 @@ static void http2_forward(struct http2_stream *stream)
 		return;
 	}
 	http2_settle(stream, r < 0 ? r : -EIO);
-	stream->verdict.allow = false;
-	stream->verdict.status = r < 0 && r != -ENOMEM ? 403 : 503;
-	stream->verdict.reason = r < 0 && r != -ENOMEM ? "no_credential" : "failed";
+	if (r < 0 && r != -ENOMEM)
+		request_refuse(&stream->verdict, 403, "no_credential");
+	else
+		request_refuse(&stream->verdict, 503, "failed");
 	http2_refuse(stream);
-}
-
-void http2_more(struct http2_stream *stream)
-{
-	if (!stream->up_deferred || stream->upstream_id < 0)
-		return;
-	stream->up_deferred = false;
-	/* Fails only for a closed stream. */
-	(void)nghttp2_session_resume_data(stream->http2->upstream, stream->upstream_id);
 }
 
 static void http2_upstream_cancel(struct http2_stream *stream)
 {
 	nghttp2_session *session = stream->http2->upstream;
 
-	if (stream->down.len > stream->down.at)
-		(void)nghttp2_session_consume_connection(session, stream->down.len - stream->down.at);
+	http2_drop_body(&stream->down, session, -1);
 	if (stream->upstream_id < 0)
 		return;
 	(void)nghttp2_session_set_stream_user_data(session, stream->upstream_id, NULL);
@@ -188,10 +139,8 @@ static void http2_upstream_cancel(struct http2_stream *stream)
 
 static void http2_refuse_request(struct http2_stream *stream, unsigned status, const char *reason)
 {
-	uint64_t id;
-
-	stream->verdict = (struct request_verdict){.status = status, .reason = reason};
-	request_record(stream->http2->conn, &stream->asked, &stream->verdict, NULL, NULL, &id);
+	request_refuse(&stream->verdict, status, reason);
+	request_record(stream->http2->conn, &stream->asked, &stream->verdict, NULL, NULL, NULL);
 	http2_refuse(stream);
 }
 
@@ -208,12 +157,10 @@ static void http2_recorded(void *ctx, int error)
 		http2_stream_free(stream);
 		return;
 	}
-	if (error == 0)
+	if (error == 0) {
 		http2_forward(stream);
-	else {
-		stream->verdict.allow = false;
-		stream->verdict.status = 503;
-		stream->verdict.reason = "record_failed";
+	} else {
+		request_refuse(&stream->verdict, 503, "record_failed");
 		http2_refuse(stream);
 	}
 	conn_pump(conn);
@@ -254,19 +201,9 @@ static const char *read_request(struct http2_stream *stream)
 		return "bad_path";
 	asked->query = query != NULL;
 	for (size_t i = 0; i < head->count; i++)
-		if (request_field_disguised(head->text + head->field[i].name, head->field[i].name_len))
+		if (request_field_disguised(head->field[i].name, head->field[i].name_len))
 			return "smuggling";
 	return NULL;
-}
-
-static bool http2_has_refused_field(const struct http2_stream *stream)
-{
-	const struct http2_head *head = &stream->request;
-
-	for (size_t i = 0; i < head->count; i++)
-		if (request_field_refused(&stream->verdict, head->text + head->field[i].name, head->field[i].name_len))
-			return true;
-	return false;
 }
 
 static void http2_judge(struct http2_stream *stream)
@@ -278,10 +215,7 @@ static void http2_judge(struct http2_stream *stream)
 		http2_refuse_request(stream, 400, wrong);
 		return;
 	}
-	request_judge(conn, &stream->asked, &stream->verdict);
-	if (stream->verdict.allow && http2_has_refused_field(stream))
-		stream->verdict = (struct request_verdict){.status = 403, .label = stream->verdict.label,
-							   .reason = "override_not_granted"};
+	request_judge(conn, &stream->asked, stream->request.field, stream->request.count, &stream->verdict);
 	stream->phase = HTTP2_JUDGED;
 	if (!stream->verdict.allow) {
 		request_record(conn, &stream->asked, &stream->verdict, NULL, NULL, &stream->record_id);
@@ -299,9 +233,9 @@ static void http2_judge_when_body_known(struct http2_stream *stream)
 {
 	const char *method = http2_head_find(&stream->request, ":method");
 
-	if (method && request_lacks_body(method) && !stream->up.ended && !stream->up.len)
+	if (method && request_lacks_body(method) && !stream->up.ended && !stream->up.bytes.data)
 		return;
-	stream->asked.body = stream->up.len > 0 || !stream->up.ended;
+	stream->asked.body = stream->up.bytes.data || !stream->up.ended;
 	http2_judge(stream);
 }
 
@@ -338,33 +272,14 @@ static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream: no more of it is read */
 }
 
-static int client_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
-			  void *user_data)
-{
-	struct http2_stream *stream = http2_find(session, id);
-
-	(void)flags;
-	(void)user_data;
-	if (!stream || stream->phase == HTTP2_ANSWERED || stream->phase == HTTP2_ENDED) {
-		(void)nghttp2_session_consume(session, id, len); /* dropped: reopens the connection's window */
-		return 0;
-	}
-	return http2_queue_add(&stream->up, data, len) < 0 ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
-}
-
 static int client_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+	struct http2_stream *stream = http2_frame_stream(user_data, session, frame);
 
-	(void)user_data;
-	if (!stream || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
-		return 0;
-	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
-		stream->up.ended = true;
-	if (stream->phase == HTTP2_HEAD)
+	if (stream && stream->phase == HTTP2_HEAD)
 		http2_judge_when_body_known(stream);
-	else
-		http2_more(stream);
+	else if (stream)
+		http2_resume_body(stream, true);
 	return 0;
 }
 
@@ -375,8 +290,7 @@ static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, 
 	(void)user_data;
 	if (!stream)
 		return 0;
-	if (stream->up.len > stream->up.at)
-		(void)nghttp2_session_consume_connection(session, stream->up.len - stream->up.at);
+	http2_drop_body(&stream->up, session, -1);
 	if (stream->phase == HTTP2_JUDGED && stream->verdict.allow) {
 		stream->gone = true;
 		return 0;
@@ -391,7 +305,6 @@ int http2_client_create(struct http2 *http2)
 {
 	static const struct http2_callbacks callbacks = {.begin_headers = client_on_begin_headers,
 							 .header = client_on_header,
-							 .data = client_on_data,
 							 .frame = client_on_frame,
 							 .close = client_on_close};
 

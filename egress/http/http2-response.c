@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "egress/http/http2.h"
 #include "egress/state.h"
 
@@ -10,75 +11,30 @@
 
 /* ---- towards the program ---- */
 
-static ssize_t read_down(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
-			 nghttp2_data_source *source, void *user_data)
-{
-	struct http2 *http2 = user_data;
-	struct http2_stream *stream = http2_find(session, id);
-	ssize_t len;
-
-	(void)source;
-	if (!stream)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	len = http2_queue_take(http2, false, &stream->down, out, cap, &stream->down_deferred);
-	if (len < 0)
-		return len;
-	stream->bytes_down += (size_t)len;
-	if (stream->upstream_id >= 0)
-		(void)nghttp2_session_consume(http2->upstream, stream->upstream_id, (size_t)len);
-	else
-		(void)nghttp2_session_consume_connection(http2->upstream, (size_t)len);
-	if (!http2_queue_over(&stream->down))
-		return len;
-	*flags |= NGHTTP2_DATA_FLAG_EOF;
-	if (stream->trailers.count) {
-		nghttp2_nv field[HTTP_FIELDS_MAX];
-		const struct http2_head *head = &stream->trailers;
-
-		for (size_t i = 0; i < head->count; i++) {
-			const struct field trailer = http2_head_field(head, i);
-
-			field[i] = http2_nv(&trailer, false);
-		}
-		if (nghttp2_submit_trailer(session, id, field, head->count) == 0)
-			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-	}
-	return len;
-}
-
 static void http2_submit_response(struct http2_stream *stream, bool final)
 {
 	struct http2 *http2 = stream->http2;
 	const struct http2_head *head = &stream->response;
-	nghttp2_data_provider body = {.read_callback = read_down};
 	nghttp2_nv field[HTTP_FIELDS_MAX];
-	bool empty = stream->down.ended && !stream->trailers.count && !stream->down.len;
+	bool empty = stream->down.ended && !stream->trailers.count && !stream->down.bytes.data;
 	size_t count = 0;
 	int r;
 
 	for (size_t i = 0; i < head->count; i++) {
-		const struct field one = http2_head_field(head, i);
+		const struct field *one = &head->field[i];
 
-		if (one.name[0] == ':' ? strcmp(one.name, ":status") == 0
-				       : !request_field_dropped(one.name, one.name_len))
-			field[count++] = http2_nv(&one, false);
+		if (one->name[0] == ':' ? strcmp(one->name, ":status") == 0
+					: !request_field_dropped(one->name, one->name_len))
+			field[count++] = http2_nv(one, false);
 	}
 	if (!final)
 		r = nghttp2_submit_headers(http2->client, NGHTTP2_FLAG_NONE, stream->client_id, NULL, field, count,
 					   NULL);
 	else
-		r = nghttp2_submit_response(http2->client, stream->client_id, field, count, empty ? NULL : &body);
+		r = nghttp2_submit_response(http2->client, stream->client_id, field, count,
+					    empty ? NULL : &http2_body_provider);
 	if (r != 0)
 		http2_abort(stream, NGHTTP2_INTERNAL_ERROR);
-}
-
-void http2_respond_more(struct http2_stream *stream)
-{
-	if (!stream->down_deferred)
-		return;
-	stream->down_deferred = false;
-	/* fails only for a closed stream */
-	(void)nghttp2_session_resume_data(stream->http2->client, stream->client_id);
 }
 
 static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
@@ -91,12 +47,8 @@ static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, 
 	(void)user_data;
 	if (!stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	len = strlen(stream->refusal + stream->refusal_at);
-	if (len > cap)
-		len = cap;
-	memcpy(out, stream->refusal + stream->refusal_at, len);
-	stream->refusal_at += len;
-	if (!stream->refusal[stream->refusal_at]) {
+	len = bytes_take(&stream->refusal, out, cap);
+	if (!stream->refusal.data) {
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 		if (!stream->up.ended) /* RFC 9113, 8.1: the rest of the request is not wanted */
 			(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
@@ -107,18 +59,16 @@ static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, 
 void http2_refuse(struct http2_stream *stream)
 {
 	nghttp2_data_provider body = {.read_callback = read_refusal};
+	_cleanup_free_ char *text = request_refusal(stream->http2->conn, &stream->asked, &stream->verdict);
 	char status[8] = "";
 	const struct field first = {":status", 7, status, 3}, type = {"content-type", 12, "application/json", 16};
 	nghttp2_nv field[] = {http2_nv(&first, false), http2_nv(&type, false)};
 
 	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.status % 1000);
 	stream->phase = HTTP2_ANSWERED;
-	if (stream->up.len > stream->up.at)
-		(void)nghttp2_session_consume(stream->http2->client, stream->client_id, stream->up.len - stream->up.at);
-	stream->up.at = stream->up.len;
-	if (!stream->refusal)
-		stream->refusal = request_refusal(stream->http2->conn, &stream->asked, &stream->verdict);
-	if (!stream->refusal || nghttp2_submit_response(stream->http2->client, stream->client_id, field, 2, &body) != 0)
+	http2_drop_body(&stream->up, stream->http2->client, stream->client_id);
+	if (!text || bytes_add(&stream->refusal, text, strlen(text)) < 0 ||
+	    nghttp2_submit_response(stream->http2->client, stream->client_id, field, 2, &body) != 0)
 		http2_abort(stream, NGHTTP2_REFUSED_STREAM);
 	stream->http2->conn->status = stream->verdict.status;
 }
@@ -159,34 +109,12 @@ static void http2_take_head(struct http2_stream *stream)
 
 static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+	struct http2_stream *stream = http2_frame_stream(user_data, session, frame);
 
-	(void)user_data;
-	if (!stream || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
-		return 0;
-	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
-		stream->down.ended = true;
-	if (frame->hd.type == NGHTTP2_HEADERS && !stream->status)
+	if (stream && frame->hd.type == NGHTTP2_HEADERS && !stream->status)
 		http2_take_head(stream);
-	else
-		http2_respond_more(stream);
-	return 0;
-}
-
-static int upstream_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
-			    void *user_data)
-{
-	struct http2_stream *stream = http2_find(session, id);
-
-	(void)flags;
-	(void)user_data;
-	if (!stream) {
-		(void)nghttp2_session_consume(session, id, len);
-		return 0;
-	}
-	if (http2_queue_add(&stream->down, data, len) < 0)
-		return NGHTTP2_ERR_CALLBACK_FAILURE;
-	http2_respond_more(stream);
+	else if (stream)
+		http2_resume_body(stream, false);
 	return 0;
 }
 
@@ -227,7 +155,6 @@ static int upstream_on_not_sent(nghttp2_session *session, const nghttp2_frame *f
 int http2_upstream_create(struct http2 *http2)
 {
 	static const struct http2_callbacks callbacks = {.header = upstream_on_header,
-							 .data = upstream_on_data,
 							 .frame = upstream_on_frame,
 							 .close = upstream_on_close,
 							 .not_sent = upstream_on_not_sent};

@@ -23,11 +23,6 @@ struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id)
 	return stream;
 }
 
-static void queue_done(struct http2_queue *queue)
-{
-	free(queue->data);
-}
-
 void http2_head_done(struct http2_head *head)
 {
 	free(head->text);
@@ -38,139 +33,163 @@ void http2_stream_free(struct http2_stream *stream)
 {
 	struct http2_stream **at = &stream->http2->streams;
 
-	while (*at && *at != stream)
+	while (*at != stream)
 		at = &(*at)->next;
-	if (*at)
-		*at = stream->next;
+	*at = stream->next;
 	line_forget(stream->http2->conn->egress->line, stream);
 	http2_head_done(&stream->request);
 	http2_head_done(&stream->response);
 	http2_head_done(&stream->trailers);
-	queue_done(&stream->up);
-	queue_done(&stream->down);
-	free(stream->refusal);
+	bytes_done(&stream->up.bytes);
+	bytes_done(&stream->down.bytes);
+	bytes_done(&stream->refusal);
 	free(stream);
-}
-
-/* The offset of a NUL-terminated copy, or -ENOMEM. */
-static ssize_t head_store(struct http2_head *head, const uint8_t *text, size_t len)
-{
-	size_t at = head->text_len;
-
-	if (at + len + 1 > head->text_cap) {
-		size_t cap = (at + len + 1) * 2;
-		char *larger = realloc(head->text, cap);
-
-		if (!larger)
-			return -ENOMEM;
-		head->text = larger;
-		head->text_cap = cap;
-	}
-	memcpy(head->text + at, text, len);
-	head->text[at + len] = '\0';
-	head->text_len = at + len + 1;
-	return (ssize_t)at;
 }
 
 int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
 		   size_t value_len)
 {
-	ssize_t name_at, value_at;
+	struct field field = {.name_len = name_len, .value_len = value_len};
+	size_t size = name_len + value_len + 2;
+	char *at;
 
-	if (head->too_large || head->count == HTTP_FIELDS_MAX ||
-	    head->text_len + name_len + value_len + 2 > HTTP_HEAD_MAX) {
+	if (head->count == HTTP_FIELDS_MAX || size > HTTP_HEAD_MAX - head->text_len)
 		head->too_large = true;
+	if (head->too_large)
 		return 0;
-	}
-	name_at = head_store(head, name, name_len);
-	value_at = name_at < 0 ? name_at : head_store(head, value, value_len);
-	if (value_at < 0)
+	if (!head->text && !(head->text = malloc(HTTP_HEAD_MAX)))
 		return -ENOMEM;
-	head->field[head->count].name = (uint32_t)name_at;
-	head->field[head->count].name_len = (uint32_t)name_len;
-	head->field[head->count].value = (uint32_t)value_at;
-	head->field[head->count++].value_len = (uint32_t)value_len;
+	field.name = at = head->text + head->text_len;
+	*(char *)mempcpy(at, name, name_len) = '\0';
+	field.value = at += name_len + 1;
+	*(char *)mempcpy(at, value, value_len) = '\0';
+	head->field[head->count++] = field;
+	head->text_len += size;
 	return 0;
 }
 
 const char *http2_head_find(const struct http2_head *head, const char *name)
 {
 	for (size_t i = 0; i < head->count; i++)
-		if (strcmp(head->text + head->field[i].name, name) == 0)
-			return head->text + head->field[i].value;
+		if (strcmp(head->field[i].name, name) == 0)
+			return head->field[i].value;
 	return NULL;
 }
 
-struct field http2_head_field(const struct http2_head *head, size_t index)
+/* ---- bodies ---- */
+
+void http2_consume(nghttp2_session *session, int32_t id, size_t len)
 {
-	return (struct field){.name = head->text + head->field[index].name,
-			      .name_len = head->field[index].name_len,
-			      .value = head->text + head->field[index].value,
-			      .value_len = head->field[index].value_len};
+	/* both fail only for a closed stream */
+	if (id >= 0)
+		(void)nghttp2_session_consume(session, id, len);
+	else
+		(void)nghttp2_session_consume_connection(session, len);
 }
 
-bool http2_queue_over(const struct http2_queue *queue)
+void http2_drop_body(struct http2_body *body, nghttp2_session *session, int32_t id)
 {
-	return queue->ended && queue->len == queue->at;
+	if (body->bytes.data)
+		http2_consume(session, id, bytes_left(&body->bytes));
+	bytes_done(&body->bytes);
 }
 
+void http2_resume_body(struct http2_stream *stream, bool up)
+{
+	struct http2_body *body = up ? &stream->up : &stream->down;
+	int32_t id = up ? stream->upstream_id : stream->client_id;
+
+	if (!body->deferred || id < 0)
+		return;
+	body->deferred = false;
+	/* fails only for a closed stream */
+	(void)nghttp2_session_resume_data(up ? stream->http2->upstream : stream->http2->client, id);
+}
+
+/* How many of the bytes may be sent now. */
 static size_t http2_room(struct http2 *http2, bool up, size_t want)
 {
 	uint64_t wait_ms = 0;
 	size_t room = budget_room(&http2->conn->use, up, want, loop_now_ns(http2->conn->egress->loop), &wait_ms);
 
-	if (room == 0 && wait_ms == UINT64_MAX)
+	if (want && !room && wait_ms == UINT64_MAX)
 		http2->reason = "cap_bytes";
-	else if (room == 0)
+	else if (want && !room)
 		http2->wait_ms = wait_ms ? wait_ms : 1;
 	return room;
 }
 
-ssize_t http2_queue_take(struct http2 *http2, bool up, struct http2_queue *queue, uint8_t *out, size_t cap,
-			 bool *ret_deferred)
+/* Sends the trailers of the response, if there are any. */
+static bool submit_trailers(const struct http2_stream *stream)
 {
-	size_t len = queue->len - queue->at;
+	const struct http2_head *head = &stream->trailers;
+	nghttp2_nv field[HTTP_FIELDS_MAX];
 
-	if (len > cap)
-		len = cap;
-	if (len)
-		len = http2_room(http2, up, len);
-	if (len == 0 && !http2_queue_over(queue)) {
-		*ret_deferred = true;
+	for (size_t i = 0; i < head->count; i++)
+		field[i] = http2_nv(&head->field[i], false);
+	return head->count &&
+	       nghttp2_submit_trailer(stream->http2->client, stream->client_id, field, head->count) == 0;
+}
+
+static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
+			 nghttp2_data_source *source, void *user_data)
+{
+	struct http2 *http2 = user_data;
+	struct http2_stream *stream = http2_find(session, id);
+	bool up = session == http2->upstream;
+	struct http2_body *body;
+	size_t len;
+
+	(void)source;
+	if (!stream)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	body = up ? &stream->up : &stream->down;
+	len = bytes_left(&body->bytes);
+	len = http2_room(http2, up, len < cap ? len : cap);
+	if (!len && !(body->ended && !body->bytes.data)) {
+		body->deferred = true;
 		return NGHTTP2_ERR_DEFERRED;
 	}
-	if (len)
-		memcpy(out, queue->data + queue->at, len);
-	queue->at += len;
+	(void)bytes_take(&body->bytes, out, len);
 	budget_spend(&http2->conn->use, up, len);
+	body->moved += len;
+	http2_consume(up ? http2->client : http2->upstream, up ? stream->client_id : stream->upstream_id, len);
+	if (body->ended && !body->bytes.data)
+		*flags |= NGHTTP2_DATA_FLAG_EOF;
+	if (body->ended && !body->bytes.data && !up && submit_trailers(stream))
+		*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 	return (ssize_t)len;
 }
 
-int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len)
-{
-	if (queue->at == queue->len)
-		queue->at = queue->len = 0;
-	if (queue->len + len > queue->cap) {
-		size_t cap;
-		uint8_t *larger;
+const nghttp2_data_provider http2_body_provider = {.read_callback = read_body};
 
-		if (queue->at) {
-			memmove(queue->data, queue->data + queue->at, queue->len - queue->at);
-			queue->len -= queue->at;
-			queue->at = 0;
-		}
-		cap = queue->len + len;
-		if (cap > queue->cap) {
-			larger = realloc(queue->data, cap);
-			if (!larger)
-				return -ENOMEM;
-			queue->data = larger;
-			queue->cap = cap;
-		}
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
+		   void *user_data)
+{
+	struct http2 *http2 = user_data;
+	struct http2_stream *stream = http2_find(session, id);
+	bool up = session == http2->client;
+
+	(void)flags;
+	if (!stream || (up && (stream->phase == HTTP2_ANSWERED || stream->phase == HTTP2_ENDED))) {
+		http2_consume(session, id, len); /* dropped */
+		return 0;
 	}
-	memcpy(queue->data + queue->len, data, len);
-	queue->len += len;
+	if (bytes_add(up ? &stream->up.bytes : &stream->down.bytes, data, len) < 0)
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	http2_resume_body(stream, up);
 	return 0;
+}
+
+struct http2_stream *http2_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame)
+{
+	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+
+	if (!stream || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
+		return NULL;
+	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
+		*(session == http2->client ? &stream->up.ended : &stream->down.ended) = true;
+	return stream;
 }
 
 /* ---- sessions ---- */
@@ -190,7 +209,7 @@ int http2_session_create(struct http2 *http2, bool server, const struct http2_ca
 		return -ENOMEM;
 	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on->begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on->header);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on->data);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on->frame);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on->close);
 	nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on->not_sent);
@@ -229,8 +248,8 @@ void http2_abort(struct http2_stream *stream, uint32_t code)
 void http2_settle(struct http2_stream *stream, int64_t result)
 {
 	struct conn *conn = stream->http2->conn;
-	struct control_done done = {.id = stream->record_id, .result = result, .bytes_up = stream->bytes_up,
-				    .bytes_down = stream->bytes_down};
+	struct control_done done = {.id = stream->record_id, .result = result, .bytes_up = stream->up.moved,
+				    .bytes_down = stream->down.moved};
 
 	if (stream->phase != HTTP2_FORWARDED)
 		return;

@@ -134,8 +134,11 @@ static const char *const overriding_host[] = {
 	"proxy", /* CGI's HTTP_PROXY: the proxy of the server's own requests ("httpoxy") */
 };
 
-bool request_field_refused(const struct request_verdict *verdict, const char *name, size_t len)
+bool request_overrides(const struct net_rule *rule, const struct field *fields, size_t count)
 {
-	return verdict->rule && (IS_ONE_OF(name, len, overriding_host) ||
-				 (verdict->rule->http_count > 0 && IS_ONE_OF(name, len, overriding)));
+	for (size_t i = 0; i < count; i++)
+		if (IS_ONE_OF(fields[i].name, fields[i].name_len, overriding_host) ||
+		    (rule->http_count > 0 && IS_ONE_OF(fields[i].name, fields[i].name_len, overriding)))
+			return true;
+	return false;
 }

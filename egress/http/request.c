@@ -35,9 +35,10 @@ static bool is_for_connection(const struct conn *conn, const struct request *req
 	       strcmp(host, conn->host) == 0 && port == conn->port;
 }
 
-static void verdict_refuse(struct request_verdict *verdict, unsigned status, const char *reason)
+void request_refuse(struct request_verdict *verdict, unsigned status, const char *reason)
 {
 	verdict->allow = false;
+	verdict->rule = NULL;
 	verdict->status = status;
 	verdict->reason = reason;
 }
@@ -51,7 +52,8 @@ static bool is_method(const char *method)
 	       strcasecmp(method, "TRACE") != 0;
 }
 
-void request_judge(struct conn *conn, const struct request *request, struct request_verdict *ret_verdict)
+void request_judge(struct conn *conn, const struct request *request, const struct field *fields, size_t count,
+		   struct request_verdict *ret_verdict)
 {
 	struct egress *egress = conn->egress;
 	struct net_verdict verdict;
@@ -59,31 +61,35 @@ void request_judge(struct conn *conn, const struct request *request, struct requ
 
 	*ret_verdict = (struct request_verdict){0};
 	if (!is_for_connection(conn, request)) {
-		verdict_refuse(ret_verdict, 421, "host_mismatch");
+		request_refuse(ret_verdict, 421, "host_mismatch");
 		return;
 	}
 	if (!is_method(request->method)) {
-		verdict_refuse(ret_verdict, 403, "method_not_granted");
+		request_refuse(ret_verdict, 403, "method_not_granted");
 		return;
 	}
 	if (conn->rule && conn->rule->proto == NET_HTTPS && !is_tls(conn)) { /* by a proxy: "http://host:443/" */
-		verdict_refuse(ret_verdict, 403, "proto_not_granted");
+		request_refuse(ret_verdict, 403, "proto_not_granted");
 		return;
 	}
 	verdict = policy_net_request(egress->policy, conn->host, conn->port, request->method, request->path,
 				     request->upgrade);
 	ret_verdict->label = verdict.label;
 	if (!verdict.allow) {
-		verdict_refuse(ret_verdict, 403, verdict.reason);
+		request_refuse(ret_verdict, 403, verdict.reason);
 		return;
 	}
 	if (request->body && request_lacks_body(request->method) && !verdict.rule->any_body) {
-		verdict_refuse(ret_verdict, 403, "body_not_granted");
+		request_refuse(ret_verdict, 403, "body_not_granted");
+		return;
+	}
+	if (request_overrides(verdict.rule, fields, count)) {
+		request_refuse(ret_verdict, 403, "override_not_granted");
 		return;
 	}
 	reason = budget_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
 	if (reason) {
-		verdict_refuse(ret_verdict, 429, reason);
+		request_refuse(ret_verdict, 429, reason);
 		return;
 	}
 	ret_verdict->allow = true;

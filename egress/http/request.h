@@ -24,6 +24,14 @@ struct request {
 	bool body;                        /* has content, or may have */
 };
 
+/* A header field. Texts borrow. */
+struct field {
+	const char *name; /* in any case */
+	size_t name_len;
+	const char *value;
+	size_t value_len;
+};
+
 struct request_verdict {
 	bool allow;
 	/* HTTP status of a refusal: 403; 421 (another host); 429 (budget); 400, 431 (malformed); 502, 503, 504 */
@@ -42,10 +50,13 @@ bool request_authority(const char *text, size_t len, unsigned default_port, char
 		       unsigned *ret_port);
 
 /*
- * Judges authority (421 host_mismatch), method, policy, content (body_not_granted) and budget, from which it takes when
- * it allows.
+ * Judges authority (421 host_mismatch), method, policy, content (body_not_granted), fields (override_not_granted) and
+ * budget, from which it takes when it allows.
  */
-void request_judge(struct conn *conn, const struct request *request, struct request_verdict *ret_verdict);
+void request_judge(struct conn *conn, const struct request *request, const struct field *fields, size_t count,
+		   struct request_verdict *ret_verdict);
+/* Changes a verdict to a refusal; its label stays. reason: static. */
+void request_refuse(struct request_verdict *verdict, unsigned status, const char *reason);
 
 /* Records the request. answer as of line_record; NULL for refused requests, which do not wait. *ret_id may be NULL. */
 void request_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
@@ -58,14 +69,6 @@ void request_record(struct conn *conn, const struct request *request, const stru
 char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict);
 /* Appends a JSON member with a text value and the comma before it: `, "key": "text"`. text may be NULL. */
 void request_put_text(struct buf *out, const char *key, const char *text);
-
-/* A header field. Texts borrow. */
-struct field {
-	const char *name; /* in any case */
-	size_t name_len;
-	const char *value;
-	size_t value_len;
-};
 
 /* Whether a text is name, in any case. */
 bool http1_is(const char *text, size_t len, const char *name);
@@ -93,10 +96,10 @@ bool request_field_is(const char *name, size_t len, const char *known);
 bool request_field_disguised(const char *name, size_t len);
 
 /*
- * Whether a request with this field is refused (403 override_not_granted): some servers take method, path or host from
- * it. The one list of those fields.
+ * Whether a request that the rule allows is refused for one of its fields (403 override_not_granted): some servers take
+ * method, path or host from it. The one list of those fields.
  */
-bool request_field_refused(const struct request_verdict *verdict, const char *name, size_t len);
+bool request_overrides(const struct net_rule *rule, const struct field *fields, size_t count);
 
 /*
  * The rule's credential header, inside TLS only, to its host only, after the request is recorded. *ret_name: its name,

@@ -27,8 +27,7 @@
 #define DISCARDS_MAX 64
 
 struct refusal {
-	char *text;
-	size_t len, at;
+	struct bytes response;
 	char alpn[16];
 	bool requested; /* the program has sent something, so a response is expected */
 };
@@ -48,13 +47,13 @@ static bool alpn_offers(const char *list, const char *name, size_t name_len)
 /* The protocols that the program offers and that can be judged, in its order: "h2,http/1.1". */
 static void alpn_offered(const struct conn *conn, char ret_list[OFFER_SIZE])
 {
-	const struct channel_bytes *early = &conn->client.early;
+	const struct bytes *early = &conn->client.early;
 	struct hello hello;
 	const char *list = "";
 	size_t len;
 
 	ret_list[0] = '\0';
-	if (early->data && hello_parse(early->data + early->at, early->len - early->at, &hello) == 1)
+	if (early->data && hello_parse(early->data + early->at, bytes_left(early), &hello) == 1)
 		list = hello.alpn;
 	for (; *list; list += len + (list[len] == ',')) {
 		size_t at = strlen(ret_list);
@@ -152,7 +151,7 @@ static void refusal_done(struct conn *conn)
 {
 	struct refusal *refusal = conn->state;
 
-	free(refusal->text);
+	bytes_done(&refusal->response);
 }
 
 /* Reads and drops what the program sends, a bounded amount a round. False: the end. */
@@ -171,19 +170,6 @@ static bool refusal_discard(struct conn *conn, struct refusal *refusal)
 	return got > 0 || got == -EAGAIN;
 }
 
-/* 0: everything is sent and the FIN is queued; -EAGAIN; -errno. */
-static int refusal_send(struct conn *conn, struct refusal *refusal)
-{
-	while (refusal->at < refusal->len) {
-		ssize_t sent = channel_write(&conn->client, refusal->text + refusal->at, refusal->len - refusal->at);
-
-		if (sent < 0)
-			return (int)sent;
-		refusal->at += (size_t)sent;
-	}
-	return channel_shutdown(&conn->client);
-}
-
 static void refusal_pump(struct conn *conn)
 {
 	struct refusal *refusal = conn->state;
@@ -195,12 +181,14 @@ static void refusal_pump(struct conn *conn)
 		return;
 	more = refusal_discard(conn, refusal);
 	if (refusal->requested && !conn->client.shut) {
-		error = refusal_send(conn, refusal);
+		error = channel_write_bytes(&conn->client, &refusal->response);
+		if (!error)
+			error = channel_shutdown(&conn->client);
 		if (!error)
 			conn_timer(conn, DRAIN_MS, "refused");
 	}
 	if (!more || (error && error != -EAGAIN))
-		conn_close(conn, "refused", "upstream_tls", refusal->at < refusal->len);
+		conn_close(conn, "refused", "upstream_tls", refusal->response.data != NULL);
 	else
 		channel_wait(&conn->client, true, refusal->requested && !conn->client.shut);
 }
@@ -214,12 +202,11 @@ static void refusal_begin(struct conn *conn, const char *list, const char *text)
 
 	conn->status = STATUS;
 	if (refusal) {
-		refusal->len = buf.len;
-		refusal->text = buf_take(&buf);
+		made = made && bytes_add(&refusal->response, buf.data, buf.len) == 0;
 		(void)snprintf(refusal->alpn, sizeof(refusal->alpn), "%s", !*list ? "" : http1 ? "http/1.1" : "h2");
 	}
 	conn->state = refusal;
-	if (!refusal || !refusal->text || !made)
+	if (!refusal || buf.failed || !made)
 		conn_close(conn, "refused", "upstream_tls", true);
 	else
 		refusal_pump(conn);
