@@ -76,9 +76,7 @@ int control_send(int fd, const struct control_message *message, const int *fds, 
 		rights->cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
 		memcpy(CMSG_DATA(rights), fds, sizeof(int) * fds_count);
 	}
-	do
-		sent = sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
+	sent = TEMP_FAILURE_RETRY(sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL));
 	if (sent < 0)
 		return -errno;
 	return (size_t)sent == part.iov_len ? 0 : -EMSGSIZE;
@@ -140,9 +138,7 @@ int control_receive(int fd, struct control_message *ret_message, int ret_fds[CON
 			      .msg_controllen = sizeof(room.bytes)};
 	ssize_t got;
 
-	do
-		got = recvmsg(fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
+	got = TEMP_FAILURE_RETRY(recvmsg(fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 	*ret_fds_count = 0;
 	if (got < 0)
 		return -errno;

@@ -33,26 +33,16 @@
 
 static ssize_t channel_receive(int fd, void *data, size_t cap)
 {
-	for (;;) {
-		ssize_t got = recv(fd, data, cap, MSG_DONTWAIT);
+	ssize_t got = TEMP_FAILURE_RETRY(recv(fd, data, cap, MSG_DONTWAIT));
 
-		if (got >= 0)
-			return got;
-		if (errno != EINTR)
-			return -errno;
-	}
+	return got < 0 ? -errno : got;
 }
 
 static ssize_t channel_send(int fd, const void *data, size_t len)
 {
-	for (;;) {
-		ssize_t sent = send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t sent = TEMP_FAILURE_RETRY(send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL));
 
-		if (sent >= 0)
-			return sent;
-		if (errno != EINTR)
-			return -errno;
-	}
+	return sent < 0 ? -errno : sent;
 }
 
 static int channel_flush(struct channel *channel)

@@ -60,13 +60,6 @@ static void resolve(const struct resolver_query *query, struct resolver_reply *r
 	}
 }
 
-/* When the egress process is gone the answer is lost. */
-static void send_reply(int fd, const struct resolver_reply *reply)
-{
-	while (send(fd, reply, sizeof(*reply), MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
-}
-
 /* Egress has judged the name. Checked again so that getaddrinfo and NSS modules only see syntactically valid names. */
 static bool is_valid(const struct resolver_query *query)
 {
@@ -84,10 +77,8 @@ static void *resolver_thread(void *ctx)
 	for (;;) {
 		struct resolver_query query;
 		struct resolver_reply reply = {.error = -ENOENT};
-		ssize_t got = recv(fd, &query, sizeof(query), MSG_TRUNC);
+		ssize_t got = TEMP_FAILURE_RETRY(recv(fd, &query, sizeof(query), MSG_TRUNC));
 
-		if (got < 0 && errno == EINTR)
-			continue;
 		if (got <= 0)
 			return NULL;
 		if ((size_t)got != sizeof(query))
@@ -95,7 +86,7 @@ static void *resolver_thread(void *ctx)
 		reply.number = query.number;
 		if (is_valid(&query))
 			resolve(&query, &reply);
-		send_reply(fd, &reply);
+		(void)TEMP_FAILURE_RETRY(send(fd, &reply, sizeof(reply), MSG_NOSIGNAL)); /* lost when egress is gone */
 	}
 }
 
@@ -113,7 +104,6 @@ int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 			return EXIT_FAILURE;
 		(void)pthread_detach(thread);
 	}
-	while (poll(&closed, 1, -1) < 0 && errno == EINTR)
-		;
+	(void)TEMP_FAILURE_RETRY(poll(&closed, 1, -1));
 	return EXIT_SUCCESS; /* threads may be inside a lookup; they end with the process */
 }
