@@ -54,8 +54,7 @@ static size_t query_len(const struct dns_stream *stream)
 static void stream_serve(struct dns_stream *stream, size_t len)
 {
 	stream->busy = true;
-	if (!stream->streams->serve(stream->streams, stream, stream->data + LENGTH, len))
-		stream->dead = true;
+	stream->streams->serve(stream->streams, stream, stream->data + LENGTH, len);
 	stream->len -= LENGTH + len;
 	memmove(stream->data, stream->data + LENGTH + len, stream->len);
 }

@@ -26,7 +26,7 @@
 
 struct leaf {
 	char host[NET_HOST_MAX];
-	X509 *certificate;
+	X509 *certificate; /* NULL: free */
 	uint64_t used; /* by ca->clock; the smallest is replaced first */
 };
 
@@ -36,7 +36,7 @@ struct ca {
 	X509 *certificate;
 	char *pem;
 	uint64_t clock;
-	struct leaf *leaf[LEAVES_MAX]; /* filled from the front */
+	struct leaf leaf[LEAVES_MAX]; /* filled from the front */
 };
 
 static bool set_serial(X509 *certificate)
@@ -110,9 +110,8 @@ static bool make_authority(struct ca *ca, const char *run_id)
 	    !X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) ||
 	    !add_extension(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
 	    !add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign") ||
-	    !add_extension(certificate, certificate, NID_authority_key_identifier, "keyid:always"))
-		return false;
-	if (!X509_sign(certificate, ca->key, EVP_sha256()))
+	    !add_extension(certificate, certificate, NID_authority_key_identifier, "keyid:always") ||
+	    !X509_sign(certificate, ca->key, EVP_sha256()))
 		return false;
 	ca->pem = to_pem(certificate);
 	return ca->pem != NULL;
@@ -125,25 +124,13 @@ int ca_create(const char *run_id, struct ca **ret_ca)
 	if (!ca)
 		return -ENOMEM;
 	/* No configuration file: it may load modules, and after lock-down nothing can be opened. */
-	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
-		goto failed;
-	ca->key = EVP_EC_gen("P-256");
-	ca->leaf_key = EVP_EC_gen("P-256");
-	if (!ca->key || !ca->leaf_key || !make_authority(ca, run_id))
-		goto failed;
+	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) || !(ca->key = EVP_EC_gen("P-256")) ||
+	    !(ca->leaf_key = EVP_EC_gen("P-256")) || !make_authority(ca, run_id)) {
+		ca_free(ca);
+		return -EIO;
+	}
 	*ret_ca = ca;
 	return 0;
-failed:
-	ca_free(ca);
-	return -EIO;
-}
-
-static void leaf_free(struct leaf *leaf)
-{
-	if (!leaf)
-		return;
-	X509_free(leaf->certificate);
-	free(leaf);
 }
 
 /* Private numbers are wiped as they are freed (BN_clear_free), and nothing else holds a reference to the keys. */
@@ -152,7 +139,7 @@ void ca_free(struct ca *ca)
 	if (!ca)
 		return;
 	for (size_t i = 0; i < LEAVES_MAX; i++)
-		leaf_free(ca->leaf[i]);
+		X509_free(ca->leaf[i].certificate);
 	EVP_PKEY_free(ca->key);
 	EVP_PKEY_free(ca->leaf_key);
 	X509_free(ca->certificate);
@@ -209,52 +196,35 @@ static X509 *leaf_make(const struct ca *ca, const char *host)
 	return NULL;
 }
 
-/* The slot of a host's leaf, else a free one, else the least recently used. */
-static size_t leaf_slot(const struct ca *ca, const char *host)
+/* A host's leaf, else a free one, else the least recently used. */
+static struct leaf *leaf_find(struct ca *ca, const char *host)
 {
-	size_t oldest = 0;
+	struct leaf *oldest = ca->leaf;
 
-	for (size_t i = 0; i < LEAVES_MAX; i++) {
-		if (!ca->leaf[i] || !strcmp(ca->leaf[i]->host, host))
-			return i;
-		if (ca->leaf[i]->used < ca->leaf[oldest]->used)
-			oldest = i;
+	for (struct leaf *leaf = ca->leaf; leaf < ca->leaf + LEAVES_MAX; leaf++) {
+		if (!leaf->certificate || !strcmp(leaf->host, host))
+			return leaf;
+		if (leaf->used < oldest->used)
+			oldest = leaf;
 	}
 	return oldest;
 }
 
-static struct leaf *leaf_get(struct ca *ca, const char *host)
-{
-	size_t place = leaf_slot(ca, host);
-	struct leaf *leaf = ca->leaf[place];
-
-	if (leaf && !strcmp(leaf->host, host))
-		return leaf;
-	leaf = calloc(1, sizeof(*leaf));
-	if (!leaf)
-		return NULL;
-	leaf->certificate = leaf_make(ca, host);
-	if (!leaf->certificate) {
-		leaf_free(leaf);
-		return NULL;
-	}
-	(void)snprintf(leaf->host, sizeof(leaf->host), "%s", host);
-	leaf_free(ca->leaf[place]);
-	ca->leaf[place] = leaf;
-	return leaf;
-}
-
 int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl)
 {
-	struct leaf *leaf;
+	struct leaf *leaf = leaf_find(ca, host);
 
 	if (strlen(host) >= NET_HOST_MAX)
 		return -EIO;
-	leaf = leaf_get(ca, host);
-	if (!leaf)
-		return -EIO;
+	if (!leaf->certificate || strcmp(leaf->host, host) != 0) {
+		X509 *certificate = leaf_make(ca, host);
+
+		if (!certificate)
+			return -EIO;
+		X509_free(leaf->certificate);
+		leaf->certificate = certificate;
+		(void)snprintf(leaf->host, sizeof(leaf->host), "%s", host);
+	}
 	leaf->used = ++ca->clock;
-	if (SSL_use_certificate(ssl, leaf->certificate) != 1 || SSL_use_PrivateKey(ssl, ca->leaf_key) != 1)
-		return -EIO;
-	return 0;
+	return SSL_use_certificate(ssl, leaf->certificate) == 1 && SSL_use_PrivateKey(ssl, ca->leaf_key) == 1 ? 0 : -EIO;
 }

@@ -23,13 +23,13 @@ int tls_create(struct ca *ca, const char *roots, size_t roots_len, struct tls **
 void tls_free(struct tls *tls);
 
 /*
- * A server's SSL with a leaf for host, which selects this ALPN protocol ("h2", "http/1.1"; "": none). Owned. NULL with
- * errno.
+ * A server's SSL with a leaf for host, which selects this ALPN protocol ("h2", "http/1.1"; "": none), borrowed for the
+ * handshake. Owned. NULL: it cannot be made.
  */
 SSL *tls_server(struct tls *tls, const char *host, const char *alpn);
 /*
- * A client's SSL that offers this ALPN list ("h2,http/1.1"; "": none), sends host as SNI and verifies it. Owned. NULL
- * with errno.
+ * A client's SSL that offers this ALPN list ("h2,http/1.1"; "": none), sends host as SNI and verifies it. Owned. NULL:
+ * it cannot be made.
  */
 SSL *tls_client(struct tls *tls, const char *host, const char *alpn);
 /* The protocol that was negotiated: "h2", "http/1.1" or "". */

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "egress/conn/conn.h"
+#include "egress/conn/sockaddr.h"
 #include "egress/http/request.h"
 #include "egress/state.h"
 #include "egress/tls/context.h"
@@ -31,6 +32,13 @@ struct refusal {
 	char alpn[16];
 	bool requested; /* the program has sent something, so a response is expected */
 };
+
+/* Waits for bytes of one end; the other is not read meanwhile. */
+static void await_bytes(struct channel *from, struct channel *other)
+{
+	channel_wait(from, true, false);
+	channel_wait(other, false, false);
+}
 
 /* ---- ALPN ---- */
 
@@ -67,15 +75,10 @@ static void alpn_offered(const struct conn *conn, char ret_list[OFFER_SIZE])
 
 /* ---- towards the program ---- */
 
-static void tls_fail(struct conn *conn, const char *reason)
-{
-	conn_close(conn, "internal", reason, true);
-}
-
 static bool client_begin(struct conn *conn, const char *alpn)
 {
 	if (channel_tls(&conn->client, tls_server(conn->egress->tls, conn->host, alpn)) < 0) {
-		tls_fail(conn, "tls_failed");
+		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
 	conn_timer(conn, CONN_HANDSHAKE_MS, "handshake_timeout");
@@ -102,8 +105,7 @@ static bool client_handshake(struct conn *conn)
 		return true;
 	error = channel_handshake(&conn->client);
 	if (error == -EAGAIN) {
-		channel_wait(&conn->client, true, false);
-		channel_wait(&conn->upstream, false, false);
+		await_bytes(&conn->client, &conn->upstream);
 	} else if (error) {
 		conn_close(conn, "client", tls_error(conn->client.ssl, true, error, text), false);
 	} else {
@@ -220,7 +222,7 @@ static bool upstream_begin(struct conn *conn)
 
 	alpn_offered(conn, list);
 	if (!conn->egress->tls || channel_tls(&conn->upstream, tls_client(conn->egress->tls, conn->host, list)) < 0) {
-		tls_fail(conn, "tls_failed");
+		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
 	conn_timer(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
@@ -237,8 +239,7 @@ static bool upstream_handshake(struct conn *conn)
 		return true;
 	error = channel_handshake(&conn->upstream);
 	if (error == -EAGAIN) {
-		channel_wait(&conn->upstream, true, false);
-		channel_wait(&conn->client, false, false);
+		await_bytes(&conn->upstream, &conn->client);
 		return false;
 	}
 	alpn_offered(conn, list);
@@ -268,14 +269,13 @@ static bool await_first_byte(struct conn *conn)
 	const char *reason = NULL;
 
 	if (got > 0 && channel_unread(&conn->client, &byte, sizeof(byte)) < 0) {
-		tls_fail(conn, "no_memory");
+		conn_close(conn, "internal", "no_memory", true);
 		return false;
 	}
 	if (got > 0)
 		return true;
 	if (got == -EAGAIN) {
-		channel_wait(&conn->client, true, false);
-		channel_wait(&conn->upstream, false, false);
+		await_bytes(&conn->client, &conn->upstream);
 		return false;
 	}
 	if (got == -EPROTO)
@@ -315,21 +315,18 @@ static void hello_refuse(struct conn *conn, const char *reason)
 	conn_close(conn, "refused", reason, false);
 }
 
-static bool hello_host_is_address(const char *host)
-{
-	return strchr(host, ':') || strspn(host, "0123456789.") == strlen(host);
-}
-
 /*
  * NULL: the ClientHello is for the connection's host. The name comes from the address that the program connected to,
  * never from the payload.
  */
 static const char *hello_mismatch(const struct conn *conn, const struct hello *hello)
 {
+	struct sockaddr_storage address;
+
 	if (hello->bad_sni)
 		return "sni_mismatch";
 	if (!hello->sni[0])
-		return hello_host_is_address(conn->host) ? NULL : "no_sni";
+		return sockaddr_parse(conn->host, &address) ? NULL : "no_sni";
 	return strcmp(hello->sni, conn->host) == 0 ? NULL : "sni_mismatch";
 }
 
@@ -361,8 +358,7 @@ static void hello_pump(struct conn *conn)
 		ssize_t got = channel_read(&conn->client, state->data + state->len, sizeof(state->data) - state->len);
 
 		if (got == -EAGAIN) {
-			channel_wait(&conn->client, true, false);
-			channel_wait(&conn->upstream, false, false);
+			await_bytes(&conn->client, &conn->upstream);
 			return;
 		}
 		if (got <= 0) { /* a close before the first byte is no error */
