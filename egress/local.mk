@@ -35,7 +35,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/dns/refusals.c \
 	egress/dns/refusals.h \
 	egress/dns/resolver-main.c \
-	egress/dns/resolver-wire.h \
 	egress/dns/resolver.c \
 	egress/dns/resolver.h \
 	egress/dns/server.c \

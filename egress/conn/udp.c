@@ -322,7 +322,7 @@ static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr 
 		flow_evict(relay);
 	if (budget_join(relay->egress->budgets, relay->rule, &use) < 0)
 		return NULL;
-	flow = calloc(1, sizeof(*flow));
+	flow = malloc(sizeof(*flow));
 	if (!flow) {
 		budget_leave(&use);
 		return NULL;
@@ -382,29 +382,11 @@ static void program_ready(struct watch *watch)
 	}
 }
 
-static struct udp_relay *relay_create(struct egress *egress, const struct control_connect *endpoint, int fd)
-{
-	struct udp_relay *relay = calloc(1, sizeof(*relay));
-
-	if (!relay)
-		return NULL;
-	*relay = (struct udp_relay){.next = egress->udp,
-				    .egress = egress,
-				    .conn = endpoint->conn,
-				    .pid = endpoint->pid,
-				    .port = endpoint->port,
-				    .program = {.fd = fd, .ready = program_ready},
-				    .start_ns = loop_now_ns(egress->loop)};
-	LINE_COPY(relay->host, endpoint->host);
-	egress->udp = relay;
-	return relay;
-}
-
 void udp_announce(struct egress *egress, const struct control_connect *endpoint, int fd)
 {
 	struct net_verdict verdict = policy_net_connect(egress->policy, endpoint->host, endpoint->port, true);
-	struct udp_relay *relay = relay_create(egress, endpoint, fd);
-	const char *reason = verdict.reason;
+	const char *reason = verdict.allow ? NULL : verdict.reason;
+	struct udp_relay *relay = malloc(sizeof(*relay));
 	size_t count = 0;
 
 	if (!relay) {
@@ -414,12 +396,19 @@ void udp_announce(struct egress *egress, const struct control_connect *endpoint,
 	}
 	for (const struct udp_relay *other = egress->udp; other; other = other->next)
 		count++;
-	relay->rule = verdict.allow ? verdict.rule : NULL;
-	if (relay->rule && (count > UDP_RELAYS_MAX || egress->ending)) {
-		relay->rule = NULL;
+	if (!reason && (count >= UDP_RELAYS_MAX || egress->ending))
 		reason = egress->ending ? "ending" : "too_many_connections";
-	}
-	if (!relay->rule) {
+	*relay = (struct udp_relay){.next = egress->udp,
+				    .egress = egress,
+				    .conn = endpoint->conn,
+				    .pid = endpoint->pid,
+				    .port = endpoint->port,
+				    .rule = reason ? NULL : verdict.rule,
+				    .program = {.fd = fd, .ready = program_ready},
+				    .start_ns = loop_now_ns(egress->loop)};
+	LINE_COPY(relay->host, endpoint->host);
+	egress->udp = relay;
+	if (reason) {
 		udp_record_refusal(relay, reason, "");
 		relay_close(relay, "refused", reason);
 	} else if (loop_add(egress->loop, &relay->program, EPOLLIN) < 0) {

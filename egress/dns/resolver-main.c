@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "egress/conn/sockaddr.h"
-#include "egress/dns/resolver-wire.h"
+#include "egress/dns/resolver.h"
 
 #include "base/banned.h"
 

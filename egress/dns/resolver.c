@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "egress/conn/sockaddr.h"
-#include "egress/dns/resolver-wire.h"
 
 #include "base/banned.h"
 

@@ -35,11 +35,6 @@ static int line_byte(unsigned state, unsigned char byte, bool at_start)
 	return (int)(first ? FIRST : LINE);
 }
 
-static int after_cr(unsigned char byte)
-{
-	return byte == '\n' ? START : -EBADMSG;
-}
-
 ssize_t http1_scan(struct http1_scan *scan, const char *data, size_t len)
 {
 	while (scan->at < len) {
@@ -49,7 +44,7 @@ ssize_t http1_scan(struct http1_scan *scan, const char *data, size_t len)
 		if (scan->at >= HTTP_HEAD_MAX)
 			return -EMSGSIZE;
 		if (scan->state == FIRST_CR || scan->state == LINE_CR)
-			state = after_cr(byte);
+			state = byte == '\n' ? START : -EBADMSG;
 		else if (scan->state == END_CR)
 			return byte == '\n' ? (ssize_t)++scan->at : -EBADMSG;
 		else
@@ -67,19 +62,17 @@ const char *http1_reason(int error)
 	return error == -EBADMSG ? "smuggling" : error == -EMSGSIZE ? "too_large" : "bad_request";
 }
 
-/* RFC 9110, 5.6.2. */
-static bool is_token_byte(unsigned char byte)
-{
-	return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-	       (byte && strchr("!#$%&'*+-.^_`|~", byte));
-}
-
 static bool is_token(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (!is_token_byte((unsigned char)text[i]))
+		if (!text[i] || !strchr(REQUEST_TOKEN, text[i]))
 			return false;
 	return len > 0;
+}
+
+static bool is_digit(char byte)
+{
+	return byte >= '0' && byte <= '9';
 }
 
 /* The next member of a comma-separated list of words; moves past it. False: none is left. */
@@ -156,7 +149,7 @@ static int read_length(struct http1_head *head, const struct field *field, const
 	if (field->value_len == 0 || field->value_len > 18) /* below 2^63 */
 		return -EBADMSG;
 	for (size_t i = 0; i < field->value_len; i++) {
-		if (field->value[i] < '0' || field->value[i] > '9')
+		if (!is_digit(field->value[i]))
 			return -EBADMSG;
 		length = length * 10 + (uint64_t)(field->value[i] - '0');
 	}
@@ -189,21 +182,15 @@ static void read_connection(const struct field *field, struct seen *seen)
 	}
 }
 
-static int read_host(struct http1_head *head, const struct field *field)
-{
-	if (head->host)
-		return -EBADMSG;
-	if (field->value_len == 0)
-		return -EPROTO;
-	head->host = field->value;
-	head->host_len = field->value_len;
-	return 0;
-}
-
 static int read_request_only(struct http1_head *head, const struct field *field)
 {
-	if (http1_is(field->name, field->name_len, "host"))
-		return read_host(head, field);
+	if (http1_is(field->name, field->name_len, "host")) {
+		if (head->host)
+			return -EBADMSG;
+		head->host = field->value;
+		head->host_len = field->value_len;
+		return field->value_len ? 0 : -EPROTO;
+	}
 	if (!http1_is(field->name, field->name_len, "expect"))
 		return 0;
 	if (!http1_is(field->value, field->value_len, "100-continue"))
@@ -305,11 +292,6 @@ static int read_request_line(const char *line, size_t len, struct http1_head *he
 	return 0;
 }
 
-static bool is_digit(char byte)
-{
-	return byte >= '0' && byte <= '9';
-}
-
 /* Some servers omit the reason phrase and the space before it. */
 static int read_status_line(const char *line, size_t len, struct http1_head *head)
 {
@@ -322,50 +304,39 @@ static int read_status_line(const char *line, size_t len, struct http1_head *hea
 	return 0;
 }
 
-/* Length of the first line without CR LF; 0: none. */
-static size_t first_line(const char *data, size_t len)
+static int read_head(const char *data, size_t len, bool response, struct http1_head *head)
 {
 	const char *end = len >= 4 ? memchr(data, '\r', len) : NULL;
+	size_t line = end ? (size_t)(end - data) : 0;
+	int error;
 
-	return end ? (size_t)(end - data) : 0;
+	if (!line)
+		return -EPROTO;
+	error = response ? read_status_line(data, line, head) : read_request_line(data, line, head);
+	if (!error)
+		error = read_fields(data + line + 2, len - line - 2, head);
+	return error ? error : apply_fields(head, response);
 }
 
 int http1_request(const char *data, size_t len, struct http1_head *ret_head)
 {
 	struct http1_head head = {0};
-	size_t line = first_line(data, len);
-	int error;
+	int error = read_head(data, len, false, &head);
 
-	error = line ? read_request_line(data, line, &head) : -EPROTO;
-	if (!error)
-		error = read_fields(data + line + 2, len - line - 2, &head);
-	if (!error)
-		error = apply_fields(&head, false);
 	if (!error)
 		*ret_head = head;
 	return error;
 }
 
-/* RFC 9112, 6.3: responses that never have a body, whatever their fields say. */
-static bool has_no_body(unsigned status, const char *method)
-{
-	return status < 200 || status == 204 || status == 304 || strcmp(method, "HEAD") == 0;
-}
-
 int http1_response(const char *data, size_t len, const char *method, struct http1_head *ret_head)
 {
 	struct http1_head head = {0};
-	size_t line = first_line(data, len);
-	int error;
+	int error = read_head(data, len, true, &head);
 
-	error = line ? read_status_line(data, line, &head) : -EPROTO;
-	if (!error)
-		error = read_fields(data + line + 2, len - line - 2, &head);
-	if (!error)
-		error = apply_fields(&head, true);
 	if (error)
 		return error;
-	if (has_no_body(head.status, method))
+	/* RFC 9112, 6.3: responses that never have a body, whatever their fields say */
+	if (head.status < 200 || head.status == 204 || head.status == 304 || strcmp(method, "HEAD") == 0)
 		head.framing = HTTP1_NO_BODY;
 	if (head.status < 200 || head.status == 204) { /* RFC 9110, 8.6: not permitted here; with HEAD and 304 it is */
 		head.has_length = false;

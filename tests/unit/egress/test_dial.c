@@ -16,7 +16,7 @@
 
 #include "egress/conn/dial.h"
 #include "egress/conn/address.h"
-#include "egress/dns/resolver-wire.h"
+#include "egress/dns/resolver.h"
 #include "egress/state.h"
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"

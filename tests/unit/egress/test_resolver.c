@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "egress/dns/resolver-wire.h"
+#include "egress/dns/resolver.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
