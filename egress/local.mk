@@ -25,7 +25,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/conn/socks.c \
 	egress/conn/socks.h \
 	egress/conn/udp.c \
-	egress/conn/udp.h \
 	egress/control.c \
 	egress/control.h \
 	egress/dns/judge.c \
@@ -43,13 +42,12 @@ libcallgate_egress_a_SOURCES += \
 	egress/dns/stream.h \
 	egress/egress.h \
 	egress/http/http1-body.c \
+	egress/http/http1-exchange.c \
 	egress/http/http1-forward.c \
 	egress/http/http1-io.c \
 	egress/http/http1-mode.c \
 	egress/http/http1-mode.h \
 	egress/http/http1-refuse.c \
-	egress/http/http1-request.c \
-	egress/http/http1-response.c \
 	egress/http/http1-upstream.c \
 	egress/http/http1.c \
 	egress/http/http1.h \

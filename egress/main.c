@@ -1,6 +1,5 @@
 /* The egress process: set-up, lock-down, what the supervisor says, and an orderly end. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 
 #include "egress/conn/guest.h"
 #include "egress/conn/line.h"
-#include "egress/conn/udp.h"
 #include "egress/dns/resolver.h"
 #include "egress/dns/server.h"
 #include "egress/egress.h"
@@ -104,8 +102,8 @@ static void on_cancel(struct egress *egress, uint64_t id)
 
 	while (conn && conn->id != id)
 		conn = conn->next;
-	if (conn)
-		conn_cancel(conn);
+	if (conn && !conn->arrived)
+		conn_close(conn, "cancelled", NULL, true);
 }
 
 static void on_message(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count)

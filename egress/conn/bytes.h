@@ -1,6 +1,6 @@
 /*
- * Bytes on their way from one socket to another: added at the end, read at the start. For all of egress. Memory is wiped
- * before it is freed, since it may hold secrets.
+ * Bytes on their way from one socket to another: added at the end, read at the start. For all of egress. Memory is
+ * wiped before it is freed, since it may hold secrets.
  */
 #ifndef CALLGATE_EGRESS_CONN_BYTES_H
 #define CALLGATE_EGRESS_CONN_BYTES_H

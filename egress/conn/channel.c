@@ -10,7 +10,6 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -256,8 +255,7 @@ static int channel_tls_close(struct channel *channel)
 
 /* ---- both ---- */
 
-int channel_init(struct channel *channel, struct loop *loop, int fd,
-		 void (*ready)(struct watch *watch))
+int channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch))
 {
 	int error;
 

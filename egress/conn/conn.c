@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,6 +71,26 @@ static void pump_due(struct timer *timer)
 void conn_pump_after(struct conn *conn, uint64_t ms)
 {
 	loop_timer_set(conn->egress->loop, &conn->pump_timer, ms);
+}
+
+ssize_t conn_read(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms)
+{
+	uint64_t wait_ms = 0;
+	size_t room = budget_room(&conn->use, up, cap, loop_now_ns(conn->egress->loop), &wait_ms);
+	bool spent = !room && wait_ms == UINT64_MAX;
+	ssize_t got;
+
+	if (!room && !spent) {
+		*ret_wait_ms = wait_ms;
+		return -EBUSY;
+	}
+	/* The connection ends when there is one byte more than the cap, not at exactly the cap. */
+	got = channel_read(up ? &conn->client : &conn->upstream, data, spent ? 1 : room);
+	if (got > 0 && spent)
+		return -EDQUOT;
+	if (got > 0)
+		budget_spend(&conn->use, up, (size_t)got);
+	return got;
 }
 
 /* ---- modes ---- */
@@ -165,12 +184,6 @@ void conn_arrive(struct conn *conn, int fd)
 	}
 	if (conn->answered)
 		conn_begin(conn);
-}
-
-void conn_cancel(struct conn *conn)
-{
-	if (!conn->arrived)
-		conn_close(conn, "cancelled", NULL, true);
 }
 
 void conn_send_connected(struct conn *conn, int error)
@@ -357,8 +370,7 @@ void conn_open(struct conn *conn, const char *host, uint16_t port,
 void conn_record_init(const struct conn *conn, enum control_event event, struct control_record *ret_record)
 {
 	const char *proto = conn->rule   ? net_proto_name(conn->rule->proto)
-			    : conn->mode ? conn->mode->name
-					 : "tcp";
+			    : conn->mode ? conn->mode->name : "tcp";
 
 	*ret_record = (struct control_record){
 		.conn = conn->id, .pid = conn->pid, .event = (uint8_t)event, .port = conn->port, .count = 1};
@@ -370,10 +382,10 @@ void conn_record_init(const struct conn *conn, enum control_event event, struct 
 		LINE_COPY(ret_record->rule, conn->rule->label);
 }
 
-void conn_record_done(struct conn *conn, uint64_t id, const struct control_done *done)
+void conn_record_done(struct conn *conn, uint64_t start_ns, struct control_done done)
 {
-	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = *done};
+	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = done};
 
-	message.done.id = id;
+	message.done.duration_us = (loop_now_ns(conn->egress->loop) - start_ns) / 1000;
 	(void)line_send(conn->egress->line, &message); /* a failed line ends the process */
 }

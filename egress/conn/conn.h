@@ -84,8 +84,6 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 			 const struct conn_mode *const *modes);
 /* Its socket was accepted. Takes fd. */
 void conn_arrive(struct conn *conn, int fd);
-/* CONTROL_CANCEL. */
-void conn_cancel(struct conn *conn);
 /* Sends CONNECTED with 0 or -errno, once. */
 void conn_send_connected(struct conn *conn, int error);
 
@@ -107,6 +105,11 @@ void conn_switch(struct conn *conn, enum conn_mode_id mode);
 /* Calls the mode's pump now, or after ms milliseconds. */
 void conn_pump(struct conn *conn);
 void conn_pump_after(struct conn *conn, uint64_t ms);
+/*
+ * Reads from the program (up) or the endpoint, as the rule's budget allows. As channel_read, or -EBUSY: nothing is
+ * allowed for *ret_wait_ms milliseconds; -EDQUOT: there are bytes past the budget's cap.
+ */
+ssize_t conn_read(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms);
 /* Restarts the phase's time limit. cause (static) goes into the close record when it expires. */
 void conn_timer(struct conn *conn, uint64_t ms, const char *cause);
 
@@ -134,8 +137,8 @@ void conn_drop_upstream(struct conn *conn, bool abort);
 void conn_record_init(const struct conn *conn, enum control_event event, struct control_record *ret_record);
 /* Writes the "open" record of a refusal. */
 void conn_record_refusal(struct conn *conn, const char *reason);
-/* Completes the request record `id` with its result. */
-void conn_record_done(struct conn *conn, uint64_t id, const struct control_done *done);
+/* Completes a request's record. done: without the duration, which is since start_ns. */
+void conn_record_done(struct conn *conn, uint64_t start_ns, struct control_done done);
 
 extern const struct conn_mode mode_hello, mode_relay, mode_tls, mode_http1, mode_http2, mode_proxy, mode_socks;
 

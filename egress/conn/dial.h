@@ -5,7 +5,6 @@
 #ifndef CALLGATE_EGRESS_CONN_DIAL_H
 #define CALLGATE_EGRESS_CONN_DIAL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,8 +22,6 @@ static const struct conn_mode *const modes[CONN_MODE_MAX] = {
 	[CONN_HTTP2] = &mode_http2, [CONN_PROXY] = &mode_proxy, [CONN_SOCKS] = &mode_socks,
 };
 
-/* ---- announced ---- */
-
 /* Answer of conn_open for a connection that was announced with its destination. */
 static void announce_answered(struct conn *conn, int error, const char *reason)
 {
@@ -37,7 +34,7 @@ static void announce_answered(struct conn *conn, int error, const char *reason)
 		conn_timer(conn, CONN_ARRIVE_MS, "cancelled");
 }
 
-/* Evicts the longest idle connection, so that thousands of idle ones do not block a new one. False: there is no room. */
+/* Evicts the longest idle connection: thousands of idle ones must not block a new one. False: there is no room. */
 static bool make_room(struct egress *egress)
 {
 	uint64_t oldest_ns = loop_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS;
@@ -78,8 +75,6 @@ void conn_announce(struct egress *egress, const struct control_connect *connect)
 		announce_answered(conn, 0, NULL);
 	}
 }
-
-/* ---- accepted ---- */
 
 /* The announced connection of a source port, which identifies it only at the run's own address. NULL: none. */
 static struct conn *conn_of_peer(struct egress *egress, const struct sockaddr_in *peer)

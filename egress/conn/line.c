@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "egress/state.h"
 
@@ -191,8 +190,6 @@ static void line_ready(struct watch *watch)
 	line_flush(line);
 	line_read(line);
 }
-
-/* ---- records ---- */
 
 void line_copy(char *field, size_t size, const char *text)
 {

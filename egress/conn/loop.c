@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -112,7 +113,7 @@ static struct timer *heap_join(struct timer *a, struct timer *b)
 	return root;
 }
 
-/* Joins the heaps of a list of siblings: first in pairs, then the pairs, which bounds the cost to O(log n) a removal. */
+/* Joins the heaps of a list of siblings: first in pairs, then the pairs, so that a removal costs O(log n). */
 static struct timer *heap_join_siblings(struct timer *list)
 {
 	struct timer *pairs = NULL, *root = NULL;

@@ -2,7 +2,6 @@
 #ifndef CALLGATE_EGRESS_CONN_LOOP_H
 #define CALLGATE_EGRESS_CONN_LOOP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,8 +40,8 @@ void loop_remove(struct loop *loop, struct watch *watch);
 void loop_close(struct loop *loop, struct watch *watch);
 
 /*
- * (Re-)arms a timer, ms milliseconds from now. 0: from the loop, with no callback of the current event on the stack, for
- * example to free what is in use there.
+ * (Re-)arms a timer, ms milliseconds from now. 0: it fires from the loop, with no callback of the current event on the
+ * stack, for example to free what is in use there.
  */
 void loop_timer_set(struct loop *loop, struct timer *timer, uint64_t ms);
 void loop_timer_clear(struct loop *loop, struct timer *timer);

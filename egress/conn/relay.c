@@ -1,8 +1,6 @@
 /* mode_relay: copies bytes both ways. Data is written on at once; only what the peer has no room for is buffered. */
 #include <errno.h>
 #include <linux/sock_diag.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "egress/conn/conn.h"
@@ -64,23 +62,11 @@ static size_t relay_write(struct channel *to, const uint8_t *data, size_t len, b
 /* False: bytes are still buffered. */
 static bool relay_flush(struct bytes *buffered, struct channel *to, bool up, struct progress *progress)
 {
-	if (buffered->data)
-		bytes_drop(buffered, relay_write(to, buffered->data + buffered->at, bytes_left(buffered), up, progress));
+	if (!buffered->data)
+		return true;
+	bytes_drop(buffered,
+		   relay_write(to, buffered->data + buffered->at, bytes_left(buffered), up, progress));
 	return !buffered->data;
-}
-
-/* The byte budget is spent. The connection ends when there is one more byte, not at exactly the cap. */
-static size_t relay_cap_spent(struct channel *from, bool up, struct progress *progress)
-{
-	ssize_t got = channel_read(from, bulk, 1);
-
-	if (got > 0)
-		progress_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
-	else if (got == -EAGAIN)
-		progress->wants_read = true;
-	else if (got < 0)
-		progress_end(progress, up ? "client_reset" : "server_reset", NULL);
-	return 0;
 }
 
 /*
@@ -101,27 +87,17 @@ static size_t relay_portion(const struct direction *direction, const struct chan
 }
 
 /* Bytes read into `bulk`, at most want. 0: the end, or progress says what to wait for. */
-static size_t relay_read(struct conn *conn, struct channel *from, size_t want, bool up, struct progress *progress)
+static size_t relay_read(struct conn *conn, size_t want, bool up, struct progress *progress)
 {
-	uint64_t wait_ms = 0;
-	size_t room = budget_room(&conn->use, up, want, loop_now_ns(conn->egress->loop), &wait_ms);
-	ssize_t got;
+	ssize_t got = conn_read(conn, up, bulk, want, &progress->wait_ms);
 
-	if (!room && wait_ms == UINT64_MAX)
-		return relay_cap_spent(from, up, progress);
-	if (!room) {
-		progress->wait_ms = wait_ms;
-		return 0;
-	}
-	got = channel_read(from, bulk, room);
 	if (got == -EAGAIN)
 		progress->wants_read = true;
-	else if (got < 0)
+	else if (got == -EDQUOT)
+		progress_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
+	else if (got < 0 && got != -EBUSY)
 		progress_end(progress, up ? "client_reset" : "server_reset", NULL);
-	if (got <= 0)
-		return 0;
-	budget_spend(&conn->use, up, (size_t)got);
-	return (size_t)got;
+	return got > 0 ? (size_t)got : 0;
 }
 
 /* Moves one direction until it has to wait. Returns the bytes moved. */
@@ -131,7 +107,7 @@ static size_t relay_move(struct conn *conn, struct direction *direction, bool up
 	size_t moved = 0;
 
 	while (relay_flush(&direction->buffered, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
-		size_t want = relay_portion(direction, to), got = relay_read(conn, from, want, up, progress), done;
+		size_t want = relay_portion(direction, to), got = relay_read(conn, want, up, progress), done;
 
 		if (!got)
 			break;

@@ -5,7 +5,6 @@
 #include "egress/conn/socks.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "egress/conn/conn.h"

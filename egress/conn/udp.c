@@ -1,9 +1,8 @@
-#include "egress/conn/udp.h"
+#include "egress/conn/guest.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -1,6 +1,5 @@
 #include "egress/dns/judge.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,8 +19,7 @@ static bool query_wants(const struct dns_query *query, int family)
 	return query->type == DNS_ANY || query->type == (family == AF_INET ? DNS_A : DNS_AAAA);
 }
 
-static void answer_add(const struct dns_query *query, struct dns_answer *answer,
-		       const struct sockaddr_storage *address)
+static void answer_add(const struct dns_query *query, struct dns_answer *answer, const struct sockaddr_storage *address)
 {
 	if (query_wants(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
 		answer->address[answer->count++] = *address;

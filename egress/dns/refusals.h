@@ -5,7 +5,6 @@
 #ifndef CALLGATE_EGRESS_DNS_REFUSALS_H
 #define CALLGATE_EGRESS_DNS_REFUSALS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "egress/conn/loop.h"

@@ -28,7 +28,7 @@
 #define HOLD_STEP_MS 2
 #define HOLD_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
 
-/* A query and its sender, until it is answered: it may wait for the resolver, or for the supervisor to know its addresses. */
+/* A query and its sender. It may wait for the resolver, or for the supervisor to know the addresses of the answer. */
 struct dns_task {
 	struct dns_task *next;
 	struct dns_server *server;
@@ -343,7 +343,7 @@ static void udp_ready(struct watch *watch)
 			socket_pause(udp);
 			return;
 		}
-		got = recvfrom(watch->fd, data, sizeof(data), MSG_DONTWAIT, (struct sockaddr *)(void *)&from, &from_len);
+		got = recvfrom(watch->fd, data, sizeof(data), MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
 		if (got < 0 && errno == EAGAIN)
 			return;
 		task = got >= 0 && server_is_program(udp->server, &from) ? task_create(udp->server, NULL) : NULL;
@@ -371,7 +371,7 @@ static void tcp_ready(struct watch *watch)
 }
 
 /* A blocking accept would stop the process when a client aborts before it is accepted. */
-static int socket_watch(struct dns_server *server, struct dns_socket *socket, int fd, void (*ready)(struct watch *watch))
+static int socket_watch(struct dns_server *server, struct dns_socket *socket, int fd, void (*ready)(struct watch *))
 {
 	int flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
 

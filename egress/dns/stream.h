@@ -5,7 +5,6 @@
 #ifndef CALLGATE_EGRESS_DNS_STREAM_H
 #define CALLGATE_EGRESS_DNS_STREAM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

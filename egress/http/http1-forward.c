@@ -136,8 +136,6 @@ static void http1_forward(struct conn *conn)
 	http1->phase = HTTP1_EXCHANGE;
 }
 
-/* ---- the verdict ---- */
-
 static void http1_recorded(void *ctx, int error)
 {
 	struct conn *conn = ctx;

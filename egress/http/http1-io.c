@@ -7,41 +7,14 @@
 
 #include "base/banned.h"
 
-static int in_receive(struct conn *conn, struct channel *from, struct bytes *in, bool up)
-{
-	struct http1 *http1 = conn->state;
-	uint64_t wait_ms = 0;
-	size_t room = budget_room(&conn->use, up, CONN_BUFFER - bytes_left(in), loop_now_ns(conn->egress->loop), &wait_ms);
-	bool spent = !room && wait_ms == UINT64_MAX;
-	ssize_t got;
-
-	if (!room && !spent) {
-		if (!http1->wait_ms || wait_ms < http1->wait_ms)
-			http1->wait_ms = wait_ms;
-		return 0;
-	}
-	/* At the cap the connection ends when there is one more byte, not at exactly the cap. */
-	got = channel_read(from, in->data + in->len, spent ? 1 : room);
-	if (got == -EAGAIN) {
-		*(up ? &http1->client_waits : &http1->server_waits) = true;
-		return 0;
-	}
-	if (got <= 0)
-		return got == 0 ? -ENODATA : (int)got;
-	if (spent)
-		return -EDQUOT;
-	budget_spend(&conn->use, up, (size_t)got);
-	in->len += (size_t)got;
-	return 1;
-}
-
 int http1_fill(struct conn *conn, bool from_client)
 {
 	struct http1 *http1 = conn->state;
 	struct bytes *in = from_client ? &http1->from_client : &http1->from_server;
 	struct channel *from = from_client ? &conn->client : &conn->upstream;
 	bool asked = from_client ? http1->client_waits : http1->server_waits;
-	int fill;
+	uint64_t wait_ms;
+	ssize_t got;
 
 	if (from->watch.fd < 0 || asked || bytes_left(in) == CONN_BUFFER)
 		return 0;
@@ -49,10 +22,18 @@ int http1_fill(struct conn *conn, bool from_client)
 		return -ENODATA;
 	if (bytes_reserve(in, CONN_BUFFER - bytes_left(in)) < 0)
 		return -ENOMEM;
-	fill = in_receive(conn, from, in, from_client);
+	got = conn_read(conn, from_client, in->data + in->len, CONN_BUFFER - bytes_left(in), &wait_ms);
+	if (got > 0)
+		in->len += (size_t)got;
 	if (!bytes_left(in)) /* saves memory: thousands of connections may be idle */
 		bytes_done(in);
-	return fill;
+	if (got == -EAGAIN)
+		*(from_client ? &http1->client_waits : &http1->server_waits) = true;
+	if (got == -EBUSY && (!http1->wait_ms || wait_ms < http1->wait_ms))
+		http1->wait_ms = wait_ms;
+	if (got == -EAGAIN || got == -EBUSY)
+		return 0;
+	return got > 0 ? 1 : got == 0 ? -ENODATA : (int)got;
 }
 
 int http1_flush(struct bytes *out, struct channel *to)

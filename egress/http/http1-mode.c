@@ -83,8 +83,7 @@ static enum http1_step http1_exchange(struct conn *conn)
 	enum http1_step up, down;
 
 	/* The exchange is complete, so a client that closes now is no error. */
-	if (http1->answered && http1->down.ended && http1->up.ended && !http1->to_client.data &&
-	    !http1->to_server.data)
+	if (http1->answered && http1->down.ended && http1->up.ended && !http1->to_client.data && !http1->to_server.data)
 		return exchange_end(conn);
 	up = http1_move_up(conn);
 	if (up == HTTP1_STEP_OVER || http1->phase != HTTP1_EXCHANGE)

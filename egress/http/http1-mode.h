@@ -116,15 +116,12 @@ void http1_proxy(struct conn *conn);
 /* HTTP1_TUNNEL: sends the answer to CONNECT. */
 enum http1_step http1_tunnel(struct conn *conn);
 
-/* ---- http1-request.c ---- */
+/* ---- http1-exchange.c ---- */
 
 /* HTTP1_IDLE: reads a head and has it judged. */
 enum http1_step http1_read_request(struct conn *conn);
 /* HTTP1_EXCHANGE: forwards the body; reads what the client sends ahead. */
 enum http1_step http1_move_up(struct conn *conn);
-
-/* ---- http1-response.c ---- */
-
 /* HTTP1_EXCHANGE: returns the response. */
 enum http1_step http1_move_down(struct conn *conn);
 

@@ -1,6 +1,5 @@
 /* Responses of egress itself, the outcome of a request, and the orderly end of a connection. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -12,15 +11,14 @@
 void http1_outcome(struct conn *conn, int64_t result)
 {
 	struct http1 *http1 = conn->state;
-	struct control_done done = {.result = result};
 
 	if (!http1->open_record)
 		return;
 	http1->open_record = false;
-	done.duration_us = (loop_now_ns(conn->egress->loop) - http1->start_ns) / 1000;
-	done.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up;
-	done.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down;
-	conn_record_done(conn, http1->record_id, &done);
+	conn_record_done(conn, http1->start_ns, (struct control_done){
+		.id = http1->record_id, .result = result,
+		.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up,
+		.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down});
 }
 
 static const char *reason_phrase(unsigned status)

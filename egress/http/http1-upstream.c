@@ -1,6 +1,5 @@
 /* The upstream connections of mode_http1 and mode_proxy after the first: dialled again, or named by each request. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "egress/http/http1-mode.h"
@@ -8,8 +7,6 @@
 #include "egress/tls/context.h"
 
 #include "base/banned.h"
-
-/* ---- dialled again ---- */
 
 static void upstream_failed(struct conn *conn, int error, const char *reason)
 {
@@ -78,8 +75,6 @@ void http1_reopen(struct conn *conn)
 	conn_open(conn, conn->host, conn->port, upstream_reopened);
 }
 
-/* ---- proxied ---- */
-
 /* Answers the client with the reason why conn_open failed, which is recorded by then. */
 static void proxy_refuse(struct conn *conn, int error, const char *reason)
 {
@@ -89,8 +84,6 @@ static void proxy_refuse(struct conn *conn, int error, const char *reason)
 	request_refuse(&http1->verdict, !failed ? 403 : error == -ETIMEDOUT ? 504 : 502, reason);
 	http1_refuse(conn);
 }
-
-/* ---- http://host/path ---- */
 
 static void proxy_opened(struct conn *conn, int error, const char *reason)
 {
@@ -123,8 +116,6 @@ static void proxy_request(struct conn *conn, const struct http1_absolute *target
 	http1->phase = HTTP1_OPENING;
 	conn_open(conn, host, (uint16_t)port, proxy_opened);
 }
-
-/* ---- CONNECT host:port ---- */
 
 static void tunnel_opened(struct conn *conn, int error, const char *reason)
 {

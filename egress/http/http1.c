@@ -419,8 +419,7 @@ bool http1_field_passes(const struct http1_head *head, const struct field *field
 	return !request_field_dropped(field->name, field->name_len) && !is_named_by_connection(head, field);
 }
 
-void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
-		     const char *connection)
+void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head, const char *connection)
 {
 	if (framing == HTTP1_CHUNKED)
 		buf_puts(out, "Transfer-Encoding: chunked\r\n");

@@ -150,10 +150,8 @@ static void http2_recorded(void *ctx, int error)
 	struct conn *conn = stream->http2->conn;
 
 	if (stream->gone) {
-		const struct control_done done = {.id = stream->record_id, .result = -ECANCELED};
-
-		if (error == 0) /* recorded, so the record needs an outcome */
-			conn_record_done(conn, stream->record_id, &done);
+		stream->phase = error == 0 ? HTTP2_FORWARDED : stream->phase;
+		http2_settle(stream, -ECANCELED); /* what is on record needs an outcome */
 		http2_stream_free(stream);
 		return;
 	}

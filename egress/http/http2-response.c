@@ -1,6 +1,4 @@
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -8,8 +6,6 @@
 #include "egress/state.h"
 
 #include "base/banned.h"
-
-/* ---- towards the program ---- */
 
 static void http2_submit_response(struct http2_stream *stream, bool final)
 {
@@ -72,8 +68,6 @@ void http2_refuse(struct http2_stream *stream)
 		http2_abort(stream, NGHTTP2_REFUSED_STREAM);
 	stream->http2->conn->status = stream->verdict.status;
 }
-
-/* ---- from the endpoint ---- */
 
 static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
 			      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)

@@ -127,8 +127,7 @@ static bool submit_trailers(const struct http2_stream *stream)
 
 	for (size_t i = 0; i < head->count; i++)
 		field[i] = http2_nv(&head->field[i], false);
-	return head->count &&
-	       nghttp2_submit_trailer(stream->http2->client, stream->client_id, field, head->count) == 0;
+	return head->count && nghttp2_submit_trailer(stream->http2->client, stream->client_id, field, head->count) == 0;
 }
 
 static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
@@ -247,13 +246,10 @@ void http2_abort(struct http2_stream *stream, uint32_t code)
 
 void http2_settle(struct http2_stream *stream, int64_t result)
 {
-	struct conn *conn = stream->http2->conn;
-	struct control_done done = {.id = stream->record_id, .result = result, .bytes_up = stream->up.moved,
-				    .bytes_down = stream->down.moved};
-
 	if (stream->phase != HTTP2_FORWARDED)
 		return;
 	stream->phase = HTTP2_ENDED;
-	done.duration_us = (loop_now_ns(conn->egress->loop) - stream->start_ns) / 1000;
-	conn_record_done(conn, stream->record_id, &done);
+	conn_record_done(stream->http2->conn, stream->start_ns, (struct control_done){
+		.id = stream->record_id, .result = result,
+		.bytes_up = stream->up.moved, .bytes_down = stream->down.moved});
 }

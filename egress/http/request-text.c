@@ -58,8 +58,6 @@ bool request_lacks_body(const char *method)
 	return false;
 }
 
-/* ---- names of fields ---- */
-
 /* As lighttpd does; other servers map "-" only. */
 static char fold(char byte)
 {

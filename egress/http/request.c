@@ -1,6 +1,5 @@
 #include "egress/http/request.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,6 @@
 #include "egress/state.h"
 
 #include "base/banned.h"
-
-/* ---- the verdict ---- */
 
 static bool is_tls(const struct conn *conn)
 {
@@ -97,8 +94,6 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 	ret_verdict->reason = verdict.reason;
 }
 
-/* ---- the record ---- */
-
 /* "authorization GH_TOKEN": the header and the names of the secrets. */
 static void describe_credential(const struct net_rule *rule, char *out, size_t cap)
 {
@@ -146,8 +141,6 @@ void request_record(struct conn *conn, const struct request *request, const stru
 	if (line_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
 		*ret_id = 0; /* a failed line ends the process */
 }
-
-/* ---- the refusal ---- */
 
 void request_put_text(struct buf *out, const char *key, const char *text)
 {

@@ -6,7 +6,7 @@
 #ifndef CALLGATE_EGRESS_SECRETS_SECRET_H
 #define CALLGATE_EGRESS_SECRETS_SECRET_H
 
-#include <stdbool.h>
+
 #include <stddef.h>
 
 #include "policy/network/net.h"

@@ -226,5 +226,5 @@ int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl)
 		(void)snprintf(leaf->host, sizeof(leaf->host), "%s", host);
 	}
 	leaf->used = ++ca->clock;
-	return SSL_use_certificate(ssl, leaf->certificate) == 1 && SSL_use_PrivateKey(ssl, ca->leaf_key) == 1 ? 0 : -EIO;
+	return SSL_use_certificate(ssl, leaf->certificate) && SSL_use_PrivateKey(ssl, ca->leaf_key) ? 0 : -EIO;
 }

@@ -213,7 +213,8 @@ const char *tls_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE
 		(void)snprintf(text, TLS_ERROR_SIZE, "the server's certificate: %s",
 			       X509_verify_cert_error_string(verified));
 	else
-		(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the server: %s", detail ? detail : strerror(-error));
+		(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the server: %s",
+			       detail ? detail : strerror(-error));
 	return "upstream_tls";
 }
 
