@@ -21,14 +21,19 @@
 #define END_LINE_MS 1500 /* then for the supervisor to take the last records */
 #define END_STEP_MS 5
 
+static void close_all(int *fds, size_t count)
+{
+	while (count)
+		(void)close(fds[--count]);
+}
+
 static void take_guest(struct egress *egress, int *fds, size_t count)
 {
 	static const struct control_message ready = {.version = CONTROL_VERSION, .type = CONTROL_READY};
 
 	if (guest_listen(egress, fds[0]) < 0) {
 		line_fail(egress->line);
-		while (count)
-			(void)close(fds[--count]);
+		close_all(fds, count);
 		return;
 	}
 	if (dns_server_create(egress, fds[1], fds[2], &egress->dns) < 0)
@@ -36,8 +41,6 @@ static void take_guest(struct egress *egress, int *fds, size_t count)
 	else
 		(void)line_send(egress->line, &ready); /* without a supervisor the process ends */
 }
-
-/* ---- the end ---- */
 
 static void close_conns(struct egress *egress)
 {
@@ -94,8 +97,6 @@ static void begin_end(struct timer *timer)
 	end_step(egress);
 }
 
-/* ---- what the supervisor says ---- */
-
 static void on_cancel(struct egress *egress, uint64_t id)
 {
 	struct conn *conn = egress->conns;
@@ -109,8 +110,7 @@ static void on_cancel(struct egress *egress, uint64_t id)
 static void on_message(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count)
 {
 	if (!control_admits(CONTROL_EGRESS, &egress->phase, message, fds_count)) {
-		while (fds_count)
-			(void)close(fds[--fds_count]);
+		close_all(fds, fds_count);
 		line_fail(egress->line);
 	} else if (message->type == CONTROL_GUEST) {
 		take_guest(egress, fds, fds_count);
@@ -147,8 +147,7 @@ static void on_gone(struct egress *egress)
 	loop_stop(egress->loop);
 }
 
-/* ---- set-up ---- */
-
+/* Asks for as many descriptors as may be had. Returns how many connections they suffice for. */
 static size_t raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -156,9 +155,7 @@ static size_t raise_descriptors(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return CONN_MAX / 16;
-	limit.rlim_cur = limit.rlim_max;
-	if (limit.rlim_max > 4 * CONN_MAX)
-		limit.rlim_cur = 4 * CONN_MAX;
+	limit.rlim_cur = limit.rlim_max < 4 * CONN_MAX ? limit.rlim_max : 4 * CONN_MAX;
 	(void)setrlimit(RLIMIT_NOFILE, &limit); /* lowering or keeping what is allowed; what holds is asked for next */
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * RESERVED_FDS)
 		return CONN_MAX / 64;

@@ -156,7 +156,6 @@ static int attempt_begin(struct attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
 	const struct sockaddr *address = (const struct sockaddr *)(const void *)&attempt->address;
-	socklen_t len = address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 	int fd, error;
 
 	/* judged and connected without a copy in between */
@@ -166,7 +165,7 @@ static int attempt_begin(struct attempt *attempt)
 	if (fd < 0)
 		return -errno;
 	attempt->watch.fd = fd;
-	error = connect(fd, address, len) < 0 && errno != EINPROGRESS ? -errno : 0;
+	error = connect(fd, address, sizeof(attempt->address)) < 0 && errno != EINPROGRESS ? -errno : 0;
 	if (error == 0)
 		error = loop_add(dial->egress->loop, &attempt->watch, EPOLLOUT);
 	if (error < 0) {
@@ -205,17 +204,6 @@ static void connect_next(struct dial *dial)
 
 /* ---- addresses ---- */
 
-static void dial_add_attempt(struct dial *dial, const struct sockaddr_storage *address)
-{
-	struct attempt *attempt = &dial->attempt[dial->count++];
-
-	attempt->dial = dial;
-	attempt->address = *address;
-	sockaddr_set_port(&attempt->address, dial->port);
-	attempt->watch = (struct watch){.fd = -1, .ready = attempt_ready};
-	attempt->timer.fire = attempt_expired;
-}
-
 /* Interleaves the address families (RFC 8305, 4), so that the second attempt works where one family is broken. */
 static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, size_t count)
 {
@@ -228,8 +216,12 @@ static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, 
 			pick++;
 		if (pick == count)
 			pick = 0;
-		dial_add_attempt(dial, &list[pick]);
 		last = list[pick].ss_family;
+		sockaddr_set_port(&list[pick], dial->port);
+		dial->attempt[dial->count++] = (struct attempt){.dial = dial,
+								.watch = {.fd = -1, .ready = attempt_ready},
+								.timer.fire = attempt_expired,
+								.address = list[pick]};
 		memmove(&list[pick], &list[pick + 1], (--count - pick) * sizeof(*list));
 	}
 }

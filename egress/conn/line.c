@@ -196,18 +196,6 @@ void line_copy(char *field, size_t size, const char *text)
 	(void)snprintf(field, size, "%s", text ? text : "");
 }
 
-static int line_add_waiting(struct control_line *line, uint64_t id, void (*answer)(void *ctx, int error), void *ctx)
-{
-	struct waiting *waiting = malloc(sizeof(*waiting));
-
-	if (!waiting)
-		return -ENOMEM;
-	*waiting = (struct waiting){.id = id, .answer = answer, .ctx = ctx};
-	*line->waiting_end = waiting;
-	line->waiting_end = &waiting->next;
-	return 0;
-}
-
 int line_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
 		void *ctx, uint64_t *ret_id)
 {
@@ -216,9 +204,16 @@ int line_record(struct control_line *line, struct control_record *record, void (
 
 	record->id = ++line->last_id;
 	record->wants_ack = answer != NULL;
-	if (answer && (error = line_add_waiting(line, record->id, answer, ctx)) < 0) {
-		line_fail(line);
-		return error;
+	if (answer) {
+		struct waiting *waiting = malloc(sizeof(*waiting));
+
+		if (!waiting) {
+			line_fail(line);
+			return -ENOMEM;
+		}
+		*waiting = (struct waiting){.id = record->id, .answer = answer, .ctx = ctx};
+		*line->waiting_end = waiting;
+		line->waiting_end = &waiting->next;
 	}
 	message.record = *record;
 	error = line_send(line, &message);

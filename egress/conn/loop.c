@@ -47,8 +47,6 @@ uint64_t loop_now_ns(const struct loop *loop)
 	return loop->now_ns;
 }
 
-/* ---- watches ---- */
-
 static int loop_control(const struct loop *loop, int what, struct watch *watch, unsigned interest)
 {
 	struct epoll_event event = {.events = interest, .data.ptr = watch};
@@ -93,8 +91,6 @@ void loop_close(struct loop *loop, struct watch *watch)
 	loop_remove(loop, watch);
 	close_fd(&watch->fd);
 }
-
-/* ---- timers ---- */
 
 /* Joins two heaps, either of which may be NULL: the root that is due later becomes the first child of the other. */
 static struct timer *heap_join(struct timer *a, struct timer *b)
@@ -188,8 +184,6 @@ static void loop_fire_timers(struct loop *loop)
 		timer->fire(timer);
 	}
 }
-
-/* ---- the rest ---- */
 
 static void loop_dispatch_events(struct loop *loop)
 {

@@ -31,8 +31,6 @@ struct pool {
 	uint32_t reals;
 };
 
-/* ---- arithmetic ---- */
-
 static address_number number_of_bytes(int family, const uint8_t *bytes)
 {
 	address_number number = family == AF_INET ? 0xffff : 0;
@@ -78,8 +76,6 @@ void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t 
 	sockaddr_set(ret, family, bytes);
 	sockaddr_set_port(ret, port);
 }
-
-/* ---- names ---- */
 
 /* The position of a name; pool->capacity: it has none. */
 static uint32_t name_position(const struct pool *pool, const char *host)
@@ -194,8 +190,6 @@ const char *pool_name(const struct pool *pool, uint32_t index)
 {
 	return index >= POOL_FIRST && index - POOL_FIRST < pool->from_policy ? pool->name[index - POOL_FIRST] : NULL;
 }
-
-/* ---- from the policy ---- */
 
 /*
  * The ranges, without host bits that the policy may have set. The last IPv4 address is the broadcast address; at most

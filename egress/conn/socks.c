@@ -50,17 +50,10 @@ static uint8_t socks_code(int error, const char *reason)
 		return SOCKS_REPLY_HOST;
 	if (strcmp(reason, "connect_failed") != 0)
 		return error == -ENETDOWN ? SOCKS_REPLY_FAILED : SOCKS_REPLY_REFUSED;
-	switch (error) {
-	case -ECONNREFUSED:
-		return SOCKS_REPLY_CONNECT;
-	case -ENETUNREACH:
-		return SOCKS_REPLY_NETWORK;
-	case -EHOSTUNREACH:
-	case -ETIMEDOUT:
-		return SOCKS_REPLY_HOST;
-	default:
-		return SOCKS_REPLY_FAILED;
-	}
+	return error == -ECONNREFUSED ? SOCKS_REPLY_CONNECT
+	       : error == -ENETUNREACH ? SOCKS_REPLY_NETWORK
+	       : error == -EHOSTUNREACH || error == -ETIMEDOUT ? SOCKS_REPLY_HOST
+							       : SOCKS_REPLY_FAILED;
 }
 
 static void socks_opened(struct conn *conn, int error, const char *reason)

@@ -70,8 +70,6 @@ static void answer_all(struct ask **list, const struct resolver_answer *answer)
 	}
 }
 
-/* ---- the process ---- */
-
 /* The process died or broke the protocol: fails all asks, and later ones at once. */
 static void resolver_lost(struct resolver *resolver)
 {
@@ -154,8 +152,6 @@ static void resolver_ready(struct watch *watch)
 	if (resolver->watch.fd >= 0)
 		send_queries(resolver);
 }
-
-/* ---- asking ---- */
 
 /* Finds an ask among those of a query. NULL: it is not there. */
 static struct ask **find_ask(struct query *query, uint64_t number)

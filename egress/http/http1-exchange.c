@@ -9,8 +9,6 @@
 
 #include "base/banned.h"
 
-/* ---- from the client ---- */
-
 static void request_head(struct conn *conn, size_t len)
 {
 	struct http1 *http1 = conn->state;
@@ -130,8 +128,6 @@ enum http1_step http1_move_up(struct conn *conn)
 		return HTTP1_STEP_NONE;
 	return http1->up.ended ? read_ahead(conn) : forward_body(conn);
 }
-
-/* ---- from the server ---- */
 
 static int http1_queue_response(struct conn *conn, const struct http1_head *head, const char *connection)
 {

@@ -1,7 +1,11 @@
-/* Buffered input and output of mode_http1 and mode_proxy. */
+/*
+ * Of mode_http1 and mode_proxy: buffered input and output, responses of egress itself, the outcome of a request, and the
+ * orderly end of a connection.
+ */
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
@@ -102,4 +106,127 @@ enum http1_step http1_failed(struct conn *conn, int error, bool from_client)
 	if (error == -ENOMEM)
 		return http1_over(conn, "no_memory", NULL, true);
 	return http1_over(conn, from_client ? "client_reset" : "server_reset", NULL, true);
+}
+
+/* ---- refusals and ends ---- */
+
+void http1_outcome(struct conn *conn, int64_t result)
+{
+	struct http1 *http1 = conn->state;
+
+	if (!http1->open_record)
+		return;
+	http1->open_record = false;
+	conn_record_done(conn, http1->start_ns, (struct control_done){
+		.id = http1->record_id, .result = result,
+		.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up,
+		.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down});
+}
+
+static const char *reason_phrase(unsigned status)
+{
+	static const struct {
+		unsigned status;
+		const char *phrase;
+	} known[] = {{400, "Bad Request"}, {403, "Forbidden"}, {421, "Misdirected Request"}, {429, "Too Many Requests"},
+		     {431, "Request Header Fields Too Large"}, {502, "Bad Gateway"}, {504, "Gateway Timeout"}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].status == status)
+			return known[i].phrase;
+	return "Service Unavailable";
+}
+
+static int write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
+			 const struct request_verdict *verdict, bool keep_alive)
+{
+	_cleanup_free_ char *body = request_refusal(conn, request, verdict);
+
+	if (!body)
+		return -ENOMEM;
+	buf_printf(out,
+		   "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+		   "Cache-Control: no-store\r\nConnection: %s\r\n\r\n",
+		   verdict->status, reason_phrase(verdict->status), strlen(body), keep_alive ? "keep-alive" : "close");
+	if (strcmp(request->method, "HEAD") != 0)
+		buf_puts(out, body);
+	return out->failed ? -ENOMEM : 0;
+}
+
+void http1_refuse(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	_cleanup_buf_ struct buf out = {0};
+
+	http1->client_keeps &= http1->up.ended; /* the rest of a refused request is not read */
+	conn->status = http1->verdict.status;
+	http1->phase = HTTP1_REFUSED;
+	if (http1->client_keeps && http1->head_len)
+		bytes_drop(&http1->from_client, http1->head_len);
+	if (write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
+	    bytes_add(&http1->to_client, out.data, out.len) < 0)
+		http1->client_keeps = false; /* without memory only the connection's end is sent */
+	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+}
+
+void http1_refuse_malformed(struct conn *conn, int error)
+{
+	struct http1 *http1 = conn->state;
+	bool begun = http1->phase == HTTP1_EXCHANGE;
+
+	http1->client_keeps = false;
+	http1->reason = http1_reason(error);
+	http1->verdict = (struct request_verdict){.status = error == -EMSGSIZE ? 431 : 400, .reason = http1->reason};
+	request_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
+	if (begun) { /* the server must not take the cut-off request for a complete one */
+		http1_outcome(conn, error);
+		conn_drop_upstream(conn, true);
+		bytes_done(&http1->to_server);
+	}
+	if (!http1->answered) {
+		http1_refuse(conn);
+		return;
+	}
+	http1->phase = HTTP1_REFUSED;
+}
+
+void http1_refuse_bad_response(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	http1_outcome(conn, -EPROTO);
+	conn_drop_upstream(conn, true);
+	http1->client_keeps = false;
+	http1->reason = "bad_response";
+	request_refuse(&http1->verdict, 502, http1->reason);
+	bytes_done(&http1->to_server);
+	http1_refuse(conn);
+}
+
+enum http1_step http1_linger(struct conn *conn, const char *cause, const char *reason)
+{
+	struct http1 *http1 = conn->state;
+
+	conn_drop_upstream(conn, http1->forwarded && !http1->up.ended);
+	http1->phase = HTTP1_LINGER;
+	http1->cause = cause;
+	http1->reason = reason;
+	conn_timer(conn, HTTP1_LINGER_MS, cause);
+	return HTTP1_STEP_DONE;
+}
+
+enum http1_step http1_lingering(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	char dropped[4096];
+	ssize_t got;
+	int error = channel_shutdown(&conn->client);
+
+	if (error && error != -EAGAIN)
+		return http1_over(conn, http1->cause, http1->reason, true);
+	got = channel_read(&conn->client, dropped, sizeof(dropped));
+	http1->client_waits = got == -EAGAIN;
+	if (got > 0)
+		return HTTP1_STEP_DONE;
+	return got == -EAGAIN ? HTTP1_STEP_NONE : http1_over(conn, http1->cause, http1->reason, got < 0);
 }

@@ -80,8 +80,6 @@ int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes
 enum http1_step http1_over(struct conn *conn, const char *cause, const char *reason, bool abort);
 enum http1_step http1_failed(struct conn *conn, int error, bool from_client);
 
-/* ---- http1-refuse.c ---- */
-
 /* Answers with http1->verdict; then reads the next request if nothing of this one is unread. */
 void http1_refuse(struct conn *conn);
 /* The request is malformed: records it, answers 400 or 431. error: of http1.h. */

@@ -53,23 +53,23 @@ static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp
 }
 
 /* Bytes sent; 0: none now; -errno. */
-static ssize_t session_write(struct channel *channel, nghttp2_session *session, const uint8_t **out, size_t *len)
+static ssize_t session_write(struct channel *channel, nghttp2_session *session, struct http2_output *out)
 {
 	ssize_t total = 0, sent;
 
 	for (;;) {
-		if (*len == 0) {
-			ssize_t made = nghttp2_session_mem_send(session, out);
+		if (out->len == 0) {
+			ssize_t made = nghttp2_session_mem_send(session, &out->at);
 
 			if (made <= 0)
 				return made < 0 ? -EPROTO : total;
-			*len = (size_t)made;
+			out->len = (size_t)made;
 		}
-		sent = channel_write(channel, *out, *len);
+		sent = channel_write(channel, out->at, out->len);
 		if (sent < 0)
 			return sent == -EAGAIN ? total : sent;
-		*out += sent;
-		*len -= (size_t)sent;
+		out->at += sent;
+		out->len -= (size_t)sent;
 		total += sent;
 	}
 }
@@ -85,9 +85,8 @@ static bool http2_step_once(struct http2 *http2, bool *ret_moved)
 	struct conn *conn = http2->conn;
 	ssize_t client = session_read(http2, &conn->client, http2->client);
 	ssize_t upstream = session_read(http2, &conn->upstream, http2->upstream);
-	ssize_t client_sent = session_write(&conn->client, http2->client, &http2->client_out, &http2->client_out_len);
-	ssize_t upstream_sent =
-		session_write(&conn->upstream, http2->upstream, &http2->upstream_out, &http2->upstream_out_len);
+	ssize_t client_sent = session_write(&conn->client, http2->client, &http2->client_out);
+	ssize_t upstream_sent = session_write(&conn->upstream, http2->upstream, &http2->upstream_out);
 
 	*ret_moved = client > 0 || upstream > 0 || client_sent > 0 || upstream_sent > 0;
 	if (http2->reason)
@@ -128,8 +127,8 @@ static void http2_pump(struct conn *conn)
 	if (moved)
 		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
 	room = has_room(http2->client) && has_room(http2->upstream);
-	channel_wait(&conn->client, room, http2->client_out_len > 0);
-	channel_wait(&conn->upstream, room, http2->upstream_out_len > 0);
+	channel_wait(&conn->client, room, http2->client_out.len > 0);
+	channel_wait(&conn->upstream, room, http2->upstream_out.len > 0);
 	if (moved || http2->wait_ms)
 		conn_pump_after(conn, moved ? 0 : http2->wait_ms);
 }

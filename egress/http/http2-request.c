@@ -8,8 +8,6 @@
 
 #include "base/banned.h"
 
-/* ---- forwarding ---- */
-
 /* The header fields that are sent to the endpoint. The values of secret fields are owned, and wiped. */
 struct outgoing {
 	nghttp2_nv field[HTTP_FIELDS_MAX + 6];
@@ -134,8 +132,6 @@ static void http2_upstream_cancel(struct http2_stream *stream)
 	(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream->upstream_id, NGHTTP2_CANCEL);
 	stream->upstream_id = -1;
 }
-
-/* ---- a request ---- */
 
 static void http2_refuse_request(struct http2_stream *stream, unsigned status, const char *reason)
 {

@@ -76,8 +76,6 @@ const char *http2_head_find(const struct http2_head *head, const char *name)
 	return NULL;
 }
 
-/* ---- bodies ---- */
-
 void http2_consume(nghttp2_session *session, int32_t id, size_t len)
 {
 	/* both fail only for a closed stream */
@@ -190,8 +188,6 @@ struct http2_stream *http2_frame_stream(struct http2 *http2, nghttp2_session *se
 		*(session == http2->client ? &stream->up.ended : &stream->down.ended) = true;
 	return stream;
 }
-
-/* ---- sessions ---- */
 
 int http2_session_create(struct http2 *http2, bool server, const struct http2_callbacks *on,
 			 nghttp2_session **ret_session)

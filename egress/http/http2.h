@@ -60,12 +60,16 @@ struct http2_stream {
 	struct bytes refusal; /* body of our refusal */
 };
 
+struct http2_output { /* unsent output of nghttp2 */
+	const uint8_t *at;
+	size_t len;
+};
+
 struct http2 {
 	struct conn *conn;
 	nghttp2_session *client, *upstream;
 	struct http2_stream *streams;
-	const uint8_t *client_out, *upstream_out; /* unsent output of nghttp2 */
-	size_t client_out_len, upstream_out_len;
+	struct http2_output client_out, upstream_out;
 	uint64_t wait_ms;  /* until the budget allows bytes again; 0: no wait */
 	const char *reason; /* reason of the end when the budget is spent */
 };

@@ -158,18 +158,11 @@ void request_put_text(struct buf *out, const char *key, const char *text)
 
 static const char *error_of(unsigned status)
 {
-	switch (status) {
-	case 400:
-	case 431:
+	if (status == 400 || status == 431)
 		return "bad_request";
-	case 502:
-	case 504:
+	if (status == 502 || status == 504)
 		return "upstream_failed";
-	case 503:
-		return "unavailable";
-	default:
-		return "refused_by_policy";
-	}
+	return status == 503 ? "unavailable" : "refused_by_policy";
 }
 
 char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict)

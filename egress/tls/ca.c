@@ -83,8 +83,6 @@ static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *commo
 	       add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
 }
 
-/* ---- the authority ---- */
-
 static char *to_pem(X509 *certificate)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
@@ -151,8 +149,6 @@ const char *ca_pem(const struct ca *ca)
 {
 	return ca->pem;
 }
-
-/* ---- leaves ---- */
 
 /* Not by configuration syntax: a comma in a name would add another name. */
 static bool add_alternative_name(X509 *certificate, const char *host)

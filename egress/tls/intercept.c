@@ -117,7 +117,7 @@ static bool client_handshake(struct conn *conn)
 
 /* ---- the response when the server's handshake failed ---- */
 
-static bool http1_refusal(const struct conn *conn, const char *text, struct buf *ret_bytes)
+static void http1_refusal(const struct conn *conn, const char *text, struct buf *ret_bytes)
 {
 	_cleanup_buf_ struct buf body = {0};
 
@@ -131,11 +131,11 @@ static bool http1_refusal(const struct conn *conn, const char *text, struct buf 
 		   "Connection: close\r\n\r\n",
 		   STATUS, body.len);
 	buf_add(ret_bytes, body.data, body.len);
-	return !body.failed;
+	ret_bytes->failed |= body.failed;
 }
 
 /* Empty SETTINGS, then GOAWAY with INTERNAL_ERROR and the text as debug data (RFC 9113, 6.5 and 6.8). */
-static bool http2_refusal(const char *text, struct buf *ret_bytes)
+static void http2_refusal(const char *text, struct buf *ret_bytes)
 {
 	static const char settings[9] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
 	char goaway[17] = {0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
@@ -145,7 +145,6 @@ static bool http2_refusal(const char *text, struct buf *ret_bytes)
 	buf_add(ret_bytes, settings, sizeof(settings));
 	buf_add(ret_bytes, goaway, sizeof(goaway));
 	buf_add(ret_bytes, text, len);
-	return true;
 }
 _Static_assert(8 + TLS_ERROR_SIZE < 256, "the length is in one byte");
 
@@ -200,18 +199,19 @@ static void refusal_begin(struct conn *conn, const char *list, const char *text)
 	bool http1 = !*list || alpn_offers(list, "http/1.1", strlen("http/1.1"));
 	struct refusal *refusal = calloc(1, sizeof(*refusal));
 	_cleanup_buf_ struct buf buf = {0};
-	bool made = http1 ? http1_refusal(conn, text, &buf) : http2_refusal(text, &buf);
 
 	conn->status = STATUS;
-	if (refusal) {
-		made = made && bytes_add(&refusal->response, buf.data, buf.len) == 0;
-		(void)snprintf(refusal->alpn, sizeof(refusal->alpn), "%s", !*list ? "" : http1 ? "http/1.1" : "h2");
-	}
 	conn->state = refusal;
-	if (!refusal || buf.failed || !made)
-		conn_close(conn, "refused", "upstream_tls", true);
+	if (http1)
+		http1_refusal(conn, text, &buf);
 	else
-		refusal_pump(conn);
+		http2_refusal(text, &buf);
+	if (!refusal || buf.failed || bytes_add(&refusal->response, buf.data, buf.len) < 0) {
+		conn_close(conn, "refused", "upstream_tls", true);
+		return;
+	}
+	(void)snprintf(refusal->alpn, sizeof(refusal->alpn), "%s", !*list ? "" : http1 ? "http/1.1" : "h2");
+	refusal_pump(conn);
 }
 
 /* ---- towards the server ---- */
