@@ -18,7 +18,7 @@ struct bucket {
 };
 
 struct rule_use {
-	uint64_t up, down, requests, connections;
+	uint64_t bytes_moved[2], requests, connections; /* bytes: down, up */
 	struct bucket bytes, minute;
 };
 
@@ -149,7 +149,7 @@ size_t budget_room(const struct budget_use *use, bool up, size_t want, uint64_t 
 	if (!of || !want)
 		return want;
 	cap = up ? use->rule->budget.bytes_up : use->rule->budget.bytes_down;
-	spent = up ? of->up : of->down;
+	spent = of->bytes_moved[up];
 	if (cap && spent >= cap) {
 		*ret_wait_ms = UINT64_MAX;
 		return 0;
@@ -167,10 +167,7 @@ void budget_spend(const struct budget_use *use, bool up, size_t bytes)
 
 	if (!of)
 		return;
-	if (up)
-		of->up += bytes;
-	else
-		of->down += bytes;
+	of->bytes_moved[up] += bytes;
 	if (use->rule->budget.bytes_per_second)
 		of->bytes.tokens -= (int64_t)bytes;
 }

@@ -11,8 +11,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/conn/conn.h \
 	egress/conn/dial.c \
 	egress/conn/dial.h \
-	egress/conn/guest.c \
-	egress/conn/guest.h \
 	egress/conn/line.c \
 	egress/conn/line.h \
 	egress/conn/loop.c \
@@ -25,6 +23,7 @@ libcallgate_egress_a_SOURCES += \
 	egress/conn/socks.c \
 	egress/conn/socks.h \
 	egress/conn/udp.c \
+	egress/conn/udp.h \
 	egress/control.c \
 	egress/control.h \
 	egress/dns/judge.c \

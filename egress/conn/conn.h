@@ -1,7 +1,7 @@
 /*
  * One TCP connection of the program: the client end (its socket's peer), the upstream end (the endpoint) and a mode
  * that moves bytes between them. The supervisor announces it before its socket arrives; it is closed exactly once.
- * Called in the egress process by accept (guest.c), by main.c and by the modes. A connection owns both sockets, its
+ * Called in the egress process by main.c and by the modes. A connection owns both sockets, its
  * mode's state and its share of the rule's budget.
  */
 #ifndef CALLGATE_EGRESS_CONN_CONN_H

@@ -1,4 +1,4 @@
-#include "egress/conn/guest.h"
+#include "egress/conn/udp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

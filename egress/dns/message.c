@@ -178,12 +178,6 @@ static void write_record(struct writer *writer, uint16_t type, uint32_t ttl, con
 	write_bytes(writer, data, len);
 }
 
-static void write_address(struct writer *writer, uint32_t ttl, const struct sockaddr_storage *address)
-{
-	write_record(writer, address->ss_family == AF_INET ? DNS_A : DNS_AAAA, ttl, sockaddr_bytes(address),
-		     sockaddr_len(address->ss_family));
-}
-
 /* name is canonical, so its labels have 1 to 63 bytes. */
 static void write_pointer(struct writer *writer, uint32_t ttl, const char *name)
 {
@@ -226,7 +220,8 @@ size_t dns_build(const struct dns_query *query, const struct dns_answer *answer,
 	write_16(&writer, query->edns);
 	write_bytes(&writer, query->question, query->question_len);
 	for (size_t i = 0; i < count; i++)
-		write_address(&writer, answer->ttl, &answer->address[i]);
+		write_record(&writer, answer->address[i].ss_family == AF_INET ? DNS_A : DNS_AAAA, answer->ttl,
+			     sockaddr_bytes(&answer->address[i]), sockaddr_len(answer->address[i].ss_family));
 	if (answer->name[0])
 		write_pointer(&writer, answer->ttl, answer->name);
 	if (query->edns)

@@ -160,7 +160,6 @@ static int pass_final(struct conn *conn, const struct http1_head *head)
 	const char *connection = NULL;
 
 	http1->answered = true;
-	http1->status = head->status;
 	conn->status = head->status;
 	http1_body_init(&http1->down, head, false);
 	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;

@@ -17,7 +17,6 @@ static void await_next_request(struct conn *conn)
 	http1->client_scan = http1->server_scan = (struct http1_scan){0};
 	http1->answered = http1->up_lost = http1->forwarded = http1->closes = false;
 	http1->head_len = 0;
-	http1->status = 0;
 	memset(&http1->request, 0, sizeof(http1->request));
 	memset(&http1->verdict, 0, sizeof(http1->verdict));
 	http1->client_keeps = false; /* until a head says so */
@@ -60,11 +59,11 @@ static enum http1_step exchange_end(struct conn *conn)
 
 	if (!http1->answered || !http1->down.ended || http1->to_client.data)
 		return HTTP1_STEP_NONE;
-	if (http1->status == 101)
+	if (conn->status == 101)
 		return switch_to_relay(conn);
 	if (!sent && !http1->up_lost)
 		return await_request_end(conn);
-	http1_outcome(conn, http1->status);
+	http1_outcome(conn, conn->status);
 	if (http1->from_server.data)
 		return http1_linger(conn, "server", "bad_response");
 	if (!sent || (!http1->server_keeps && !http1->closes))

@@ -47,7 +47,6 @@ struct http1 {
 	bool answered;               /* the response's head was queued for the client */
 	bool open_record;            /* the request's record awaits its outcome */
 	uint64_t record_id, start_ns, base_up, base_down;
-	unsigned status;
 	/* of this round of the loop */
 	bool client_waits, server_waits; /* reading found nothing more */
 	uint64_t wait_ms;            /* until the budget allows bytes again; 0: no wait */

@@ -67,18 +67,17 @@ static ssize_t basic_decode(const char *text, size_t len, char **ret_plain)
 	return got;
 }
 
-static int basic_encode(const char *plain, size_t len, char **ret_value, size_t *ret_len)
+static char *basic_encode(const char *plain, size_t len, size_t *ret_len)
 {
 	size_t size = 6 + (len + 2) / 3 * 4;
 	char *value = malloc(size + 1);
 
 	if (!value)
-		return -ENOMEM;
+		return NULL;
 	memcpy(value, "Basic ", 6);
 	(void)EVP_EncodeBlock((unsigned char *)value + 6, (const unsigned char *)plain, (int)len);
-	*ret_value = value;
 	*ret_len = size;
-	return 1;
+	return value;
 }
 
 /* git, pip and curl send user and password of a URL as Basic credentials. */
@@ -97,9 +96,9 @@ static int reveal_basic(const struct secrets *secrets, const char *host, const s
 	free(plain);
 	if (found <= 0)
 		return found;
-	found = basic_encode(filled, filled_len, ret_value, ret_len);
+	*ret_value = basic_encode(filled, filled_len, ret_len);
 	request_wipe(filled, filled_len);
-	return found;
+	return *ret_value ? 1 : -ENOMEM;
 }
 
 int request_reveal(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len)

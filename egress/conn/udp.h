@@ -1,0 +1,21 @@
+/*
+ * Datagrams to approved endpoints, with one connected socket for each address of the program and endpoint. Called in
+ * the egress process by main.c.
+ */
+#ifndef CALLGATE_EGRESS_CONN_UDP_H
+#define CALLGATE_EGRESS_CONN_UDP_H
+
+#include "egress/control.h"
+
+struct egress;
+
+#define UDP_RELAYS_MAX 256  /* endpoints */
+#define UDP_FLOWS_MAX 256   /* of one endpoint; then the longest idle one is closed */
+#define UDP_IDLE_MS 60000
+
+/* CONTROL_UDP: a new endpoint. Takes fd. */
+void udp_announce(struct egress *egress, const struct control_connect *endpoint, int fd);
+/* Closes all endpoints, each with its close record. */
+void udp_end(struct egress *egress);
+
+#endif
