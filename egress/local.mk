@@ -51,7 +51,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/http/http1.h \
 	egress/http/http2-mode.c \
 	egress/http/http2-request.c \
-	egress/http/http2-response.c \
 	egress/http/http2-stream.c \
 	egress/http/http2.h \
 	egress/http/request-text.c \

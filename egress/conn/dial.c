@@ -79,8 +79,6 @@ static void dial_finish(struct dial *dial, int error, const char *reason)
 	answer(ctx, &result);
 }
 
-/* ---- connecting ---- */
-
 static uint64_t since_us(const struct dial *dial)
 {
 	return (io_now_ns() - dial->since_ns) / 1000;
@@ -201,8 +199,6 @@ static void connect_next(struct dial *dial)
 	dial->result.connect_us = since_us(dial);
 	dial_finish(dial, dial->result.error ? dial->result.error : -ECONNREFUSED, "connect_failed");
 }
-
-/* ---- addresses ---- */
 
 /* Interleaves the address families (RFC 8305, 4), so that the second attempt works where one family is broken. */
 static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, size_t count)

@@ -145,8 +145,6 @@ int dns_parse(const uint8_t *data, size_t len, struct dns_query *ret_query)
 	return 0;
 }
 
-/* ---- answers ---- */
-
 struct writer {
 	uint8_t *data;
 	size_t cap, len;
@@ -228,8 +226,6 @@ size_t dns_build(const struct dns_query *query, const struct dns_answer *answer,
 		write_edns(&writer, query, answer->code);
 	return writer.full ? 0 : writer.len;
 }
-
-/* ---- names of addresses ---- */
 
 static bool reverse_v6(const char *name, struct in6_addr *ret)
 {

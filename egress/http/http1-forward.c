@@ -80,30 +80,18 @@ static int forward_head(struct conn *conn, struct buf *out)
 	return error ? error : out->failed ? -ENOMEM : 0;
 }
 
-/* The size is known in advance: growing would leave copies of secrets in freed memory. */
-static size_t head_room(const struct http1 *http1)
-{
-	return http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
-}
-
 static int http1_queue_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	struct buf head = {.data = malloc(head_room(http1)), .cap = head_room(http1)};
+	/* The size is known in advance: growing would leave copies of secrets in freed memory. */
+	size_t room = http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
+	struct buf head = {.data = malloc(room), .cap = room};
 	int error = head.data ? forward_head(conn, &head) : -ENOMEM;
 
 	if (!error)
 		error = bytes_add(&http1->to_server, head.data, head.len);
 	request_wipe(head.data, head.data ? head.len : 0); /* not buf_done: it may contain a secret */
 	return error;
-}
-
-/* Whether the server has sent bytes before the request: they would be read as its response. */
-static bool server_has_sent(struct conn *conn)
-{
-	struct http1 *http1 = conn->state;
-
-	return http1->from_server.data || http1_fill(conn, false) > 0;
 }
 
 /*
@@ -115,7 +103,8 @@ static void http1_forward(struct conn *conn)
 	struct http1 *http1 = conn->state;
 	int error;
 
-	if (server_has_sent(conn)) {
+	/* bytes that the server sent before the request would be read as its response */
+	if (http1->from_server.data || http1_fill(conn, false) > 0) {
 		http1_refuse_bad_response(conn);
 		return;
 	}

@@ -162,12 +162,7 @@ static void http2_recorded(void *ctx, int error)
 
 static bool copy_text(char *to, size_t cap, const char *from)
 {
-	size_t len = strlen(from);
-
-	if (len >= cap)
-		return false;
-	memcpy(to, from, len + 1);
-	return true;
+	return (size_t)snprintf(to, cap, "%s", from) < cap;
 }
 
 /*

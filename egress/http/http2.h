@@ -117,14 +117,14 @@ void http2_abort(struct http2_stream *stream, uint32_t code);
 /* Records the result of a forwarded request, once: a status or -errno. */
 void http2_settle(struct http2_stream *stream, int64_t result);
 
+/* Makes the session towards the endpoint, whose responses are returned. */
+int http2_upstream_create(struct http2 *http2);
+/* Responds with stream->verdict, a refusal. */
+void http2_refuse(struct http2_stream *stream);
+
 /* ---- http2-request.c: the session towards the program, whose requests it forwards ---- */
 
 int http2_client_create(struct http2 *http2);
 
-/* ---- http2-response.c: the session towards the endpoint, whose responses it returns ---- */
-
-int http2_upstream_create(struct http2 *http2);
-/* Responds with stream->verdict, a refusal. */
-void http2_refuse(struct http2_stream *stream);
 
 #endif

@@ -26,7 +26,7 @@
 
 struct secret {
 	const struct net_secret *of; /* the policy's definition */
-	char *value;                 /* a mapping of value_room bytes; NULL: forgotten */
+	char *value;                 /* a mapping of SECRET_VALUE_MAX bytes; NULL: forgotten */
 	size_t len;
 	char placeholder[SECRET_PLACEHOLDER_SIZE];
 	size_t placeholder_len;
@@ -256,22 +256,15 @@ static void wipe_env(const struct net_secret *secret)
 
 /* ---- values ---- */
 
-static size_t value_room(void)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (SECRET_VALUE_MAX + page - 1) / page * page;
-}
-
 /* A mapping of its own: malloc(3) never holds its bytes. */
 static char *value_new(void)
 {
-	void *value = mmap(NULL, value_room(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *value = mmap(NULL, SECRET_VALUE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (value == MAP_FAILED)
 		return NULL;
-	(void)madvise(value, value_room(), MADV_DONTDUMP); /* inherited by fork(2), unlike the lock */
-	(void)mlock(value, value_room());
+	(void)madvise(value, SECRET_VALUE_MAX, MADV_DONTDUMP); /* inherited by fork(2), unlike the lock */
+	(void)mlock(value, SECRET_VALUE_MAX);
 	return value;
 }
 
@@ -279,8 +272,8 @@ static void value_free(struct secret *secret)
 {
 	if (!secret->value)
 		return;
-	explicit_bzero(secret->value, value_room());
-	(void)munmap(secret->value, value_room());
+	explicit_bzero(secret->value, SECRET_VALUE_MAX);
+	(void)munmap(secret->value, SECRET_VALUE_MAX);
 	secret->value = NULL;
 	secret->len = 0;
 }
@@ -459,8 +452,8 @@ void secrets_lock(const struct secrets *secrets)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (secrets->item[i].value)
-			(void)mlock(secrets->item[i].value,
-				    value_room()); /* fails above RLIMIT_MEMLOCK; then it may be swapped */
+			/* fails above RLIMIT_MEMLOCK; then it may be swapped */
+			(void)mlock(secrets->item[i].value, SECRET_VALUE_MAX);
 }
 
 size_t secrets_count(const struct secrets *secrets)

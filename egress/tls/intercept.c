@@ -85,19 +85,9 @@ static bool client_begin(struct conn *conn, const char *alpn)
 	return true;
 }
 
-/*
- * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by 40 ms, and
- * Nagle's algorithm in its kernel would hold the request back.
- */
-static void acknowledge_now(int fd)
-{
-	static const int now = 1;
-
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof(now)); /* only slower without it */
-}
-
 static bool client_handshake(struct conn *conn)
 {
+	static const int now = 1;
 	char text[TLS_ERROR_SIZE];
 	int error;
 
@@ -110,7 +100,11 @@ static bool client_handshake(struct conn *conn)
 		conn_close(conn, "client", tls_error(conn->client.ssl, true, error, text), false);
 	} else {
 		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-		acknowledge_now(conn->client.watch.fd);
+		/*
+		 * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by
+		 * 40 ms, and Nagle's algorithm in its kernel would hold the request back. Only slower without it.
+		 */
+		(void)setsockopt(conn->client.watch.fd, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof(now));
 	}
 	return error == 0;
 }
