@@ -46,7 +46,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/http/http1-io.c \
 	egress/http/http1-mode.c \
 	egress/http/http1-mode.h \
-	egress/http/http1-upstream.c \
 	egress/http/http1.c \
 	egress/http/http1.h \
 	egress/http/http2-mode.c \

@@ -287,13 +287,13 @@ static void conn_refuse_now(struct timer *timer)
 {
 	struct conn *conn = owner_of(timer, struct conn, later);
 
-	conn_refuse(conn, conn->refusal, conn->refusal_reason);
+	conn_refuse(conn, conn->dialled.error, conn->dialled.reason);
 }
 
 static void conn_refuse_later(struct conn *conn, int error, const char *reason)
 {
-	conn->refusal = error;
-	conn->refusal_reason = reason;
+	conn->dialled.error = error;
+	conn->dialled.reason = reason;
 	conn->later.fire = conn_refuse_now;
 	loop_timer_set(conn->egress->loop, &conn->later, 0);
 }

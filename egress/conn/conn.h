@@ -74,8 +74,6 @@ struct conn {
 	bool closed;
 	struct conn *next, **slot; /* in egress->conns; kept when it is closed */
 	struct timer later;      /* reports a refusal; after the end frees the connection */
-	int refusal;             /* -errno for answer */
-	const char *refusal_reason;
 	uint64_t bytes_up, bytes_down; /* of earlier upstream connections */
 };
 

@@ -98,8 +98,6 @@ int http1_describe(struct http1 *http1, const struct http1_absolute *absolute);
 /* Judges and records http1->request; then refuses or forwards it. */
 void http1_judge(struct conn *conn);
 
-/* ---- http1-upstream.c ---- */
-
 /*
  * A request was read after the upstream connection ended, as it does after every request with a body: dials the same
  * endpoint again, with TLS if there was TLS, and judges the request; 502 or 504 if that fails.

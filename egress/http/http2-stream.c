@@ -25,7 +25,7 @@ struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id)
 	return stream;
 }
 
-void http2_head_done(struct http2_head *head)
+static void http2_head_done(struct http2_head *head)
 {
 	free(head->text);
 	*head = (struct http2_head){0};
@@ -78,7 +78,8 @@ const char *http2_head_find(const struct http2_head *head, const char *name)
 	return NULL;
 }
 
-void http2_consume(nghttp2_session *session, int32_t id, size_t len)
+/* Reopens the flow-control window of a session by bytes that are handled. id -1: the stream is closed. */
+static void http2_consume(nghttp2_session *session, int32_t id, size_t len)
 {
 	/* both fail only for a closed stream */
 	if (id >= 0)
@@ -237,7 +238,8 @@ nghttp2_nv http2_nv(const struct field *field, bool secret)
 			    .flags = secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE};
 }
 
-void http2_abort(struct http2_stream *stream, uint32_t code)
+/* Resets the program's stream with an HTTP/2 error code. */
+static void http2_abort(struct http2_stream *stream, uint32_t code)
 {
 	(void)nghttp2_submit_rst_stream(stream->http2->client, NGHTTP2_FLAG_NONE, stream->client_id, code);
 }

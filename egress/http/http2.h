@@ -85,15 +85,12 @@ int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len
 		   size_t value_len);
 /* The value of the first field of that name, or NULL. Borrowed. */
 const char *http2_head_find(const struct http2_head *head, const char *name);
-void http2_head_done(struct http2_head *head);
 
 /* Sends the body of a direction as the budget allows. */
 extern const nghttp2_data_provider http2_body_provider;
 /* There are more bytes of that direction's body, or its end, or more budget. */
 void http2_resume_body(struct http2_stream *stream, bool up);
-/* Reopens the flow-control window of a session by bytes that are handled. id -1: the stream is closed. */
-void http2_consume(nghttp2_session *session, int32_t id, size_t len);
-/* Drops unread bytes of a body; those still count for the connection's window. id as of http2_consume. */
+/* Drops unread bytes of a body; which reopens the flow-control window. id -1: the stream is closed. */
 void http2_drop_body(struct http2_body *body, nghttp2_session *session, int32_t id);
 
 struct http2_callbacks { /* of a session; NULL: none */
@@ -112,8 +109,6 @@ struct http2_stream *http2_find(nghttp2_session *session, int32_t id);
 struct http2_stream *http2_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame);
 /* A field for nghttp2; borrows. secret: peers are told not to index it (RFC 7541, 7.1.3). */
 nghttp2_nv http2_nv(const struct field *field, bool secret);
-/* Resets the program's stream with an HTTP/2 error code. */
-void http2_abort(struct http2_stream *stream, uint32_t code);
 /* Records the result of a forwarded request, once: a status or -errno. */
 void http2_settle(struct http2_stream *stream, int64_t result);
 

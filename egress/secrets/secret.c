@@ -50,21 +50,14 @@ static const char *fail_too_long(void)
 	return fail_load(EFBIG, "its value is longer than 16384 bytes");
 }
 
+/* 0; -ETIMEDOUT; -EINTR and others of poll(2). */
 static int wait_readable(int fd, uint64_t until_ns)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	uint64_t now = io_now_ns();
+	int count = now < until_ns ? poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1) : 0;
 
-	for (;;) {
-		uint64_t now = io_now_ns();
-		int count = now < until_ns ? poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1) : 0;
-
-		if (count > 0)
-			return 0;
-		if (count == 0)
-			return -ETIMEDOUT;
-		if (errno != EINTR)
-			return -errno;
-	}
+	return count > 0 ? 0 : count < 0 ? -errno : -ETIMEDOUT;
 }
 
 /* Reads to the end, directly into the protected memory. */
@@ -78,6 +71,8 @@ static const char *read_all(struct secret *secret, int fd, const char *why)
 		int error = wait_readable(fd, until);
 		ssize_t got;
 
+		if (error == -EINTR)
+			continue;
 		if (error)
 			return fail_load(-error, error == -ETIMEDOUT ? "it did not come within 10 seconds" : why);
 		got = read(fd, full ? &more : secret->value + secret->len, full ? 1 : SECRET_VALUE_MAX - secret->len);

@@ -1,6 +1,6 @@
 /*
  * TLS for interception: server towards the program, client towards the endpoint. Called in the egress process by
- * main.c, intercept.c and http1-upstream.c.
+ * main.c, intercept.c and http1-forward.c.
  */
 #ifndef CALLGATE_EGRESS_TLS_CONTEXT_H
 #define CALLGATE_EGRESS_TLS_CONTEXT_H

@@ -22,14 +22,13 @@
 
 #include "base/banned.h"
 
-#define OFFER_SIZE 16 /* "h2,http/1.1" at most */
 #define DRAIN_MS 2000 /* for the program to read the answer: closing with unread data is a reset */
 #define STATUS 502
 #define DISCARDS_MAX 64
 
 struct refusal {
 	struct bytes response;
-	char alpn[16];
+	const char *alpn;
 	bool requested; /* the program has sent something, so a response is expected */
 };
 
@@ -42,35 +41,31 @@ static void await_bytes(struct channel *from, struct channel *other)
 
 /* ---- ALPN ---- */
 
-static bool alpn_offers(const char *list, const char *name, size_t name_len)
+/* Where a protocol stands in a list such as "h2,http/1.1"; NULL: it is not there. */
+static const char *alpn_find(const char *list, const char *name)
 {
 	for (size_t len; *list; list += len + (list[len] == ',')) {
 		len = strcspn(list, ",");
-		if (len == name_len && !memcmp(list, name, len))
-			return true;
+		if (len == strlen(name) && !memcmp(list, name, len))
+			return list;
 	}
-	return false;
+	return NULL;
 }
 
-/* The protocols that the program offers and that can be judged, in its order: "h2,http/1.1". */
-static void alpn_offered(const struct conn *conn, char ret_list[OFFER_SIZE])
+/* The protocols that the program offers and that can be judged, in its order. */
+static const char *alpn_offered(const struct conn *conn)
 {
 	const struct bytes *early = &conn->client.early;
+	const char *h2, *http1;
 	struct hello hello;
-	const char *list = "";
-	size_t len;
 
-	ret_list[0] = '\0';
-	if (early->data && hello_parse(early->data + early->at, bytes_left(early), &hello) == 1)
-		list = hello.alpn;
-	for (; *list; list += len + (list[len] == ',')) {
-		size_t at = strlen(ret_list);
-
-		len = strcspn(list, ",");
-		if (((len == 2 && !memcmp(list, "h2", 2)) || (len == 8 && !memcmp(list, "http/1.1", 8))) &&
-		    !alpn_offers(ret_list, list, len) && at + 1 + len < OFFER_SIZE)
-			(void)snprintf(ret_list + at, OFFER_SIZE - at, "%s%.*s", at ? "," : "", (int)len, list);
-	}
+	if (!early->data || hello_parse(early->data + early->at, bytes_left(early), &hello) != 1)
+		return "";
+	h2 = alpn_find(hello.alpn, "h2");
+	http1 = alpn_find(hello.alpn, "http/1.1");
+	if (h2 && http1)
+		return h2 < http1 ? "h2,http/1.1" : "http/1.1,h2";
+	return h2 ? "h2" : http1 ? "http/1.1" : "";
 }
 
 /* ---- towards the program ---- */
@@ -190,7 +185,7 @@ static void refusal_pump(struct conn *conn)
 
 static void refusal_begin(struct conn *conn, const char *list, const char *text)
 {
-	bool http1 = !*list || alpn_offers(list, "http/1.1", strlen("http/1.1"));
+	bool http1 = !*list || alpn_find(list, "http/1.1");
 	struct refusal *refusal = calloc(1, sizeof(*refusal));
 	_cleanup_buf_ struct buf buf = {0};
 
@@ -204,7 +199,7 @@ static void refusal_begin(struct conn *conn, const char *list, const char *text)
 		conn_close(conn, "refused", "upstream_tls", true);
 		return;
 	}
-	(void)snprintf(refusal->alpn, sizeof(refusal->alpn), "%s", !*list ? "" : http1 ? "http/1.1" : "h2");
+	refusal->alpn = !*list ? "" : http1 ? "http/1.1" : "h2";
 	refusal_pump(conn);
 }
 
@@ -212,10 +207,9 @@ static void refusal_begin(struct conn *conn, const char *list, const char *text)
 
 static bool upstream_begin(struct conn *conn)
 {
-	char list[OFFER_SIZE];
+	struct tls *tls = conn->egress->tls;
 
-	alpn_offered(conn, list);
-	if (!conn->egress->tls || channel_tls(&conn->upstream, tls_client(conn->egress->tls, conn->host, list)) < 0) {
+	if (!tls || channel_tls(&conn->upstream, tls_client(tls, conn->host, alpn_offered(conn))) < 0) {
 		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
@@ -226,7 +220,8 @@ static bool upstream_begin(struct conn *conn)
 /* False: it waits, or has failed and refusal_begin took over. */
 static bool upstream_handshake(struct conn *conn)
 {
-	char text[TLS_ERROR_SIZE], list[OFFER_SIZE], chosen[sizeof(conn->alpn)];
+	char text[TLS_ERROR_SIZE], chosen[sizeof(conn->alpn)];
+	const char *list;
 	int error;
 
 	if (SSL_is_init_finished(conn->upstream.ssl))
@@ -236,14 +231,14 @@ static bool upstream_handshake(struct conn *conn)
 		await_bytes(&conn->upstream, &conn->client);
 		return false;
 	}
-	alpn_offered(conn, list);
+	list = alpn_offered(conn);
 	if (error) {
 		(void)tls_error(conn->upstream.ssl, false, error, text);
 		refusal_begin(conn, list, text);
 		return false;
 	}
 	tls_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
-	if (*chosen && !alpn_offers(list, chosen, strlen(chosen))) { /* OpenSSL does not check */
+	if (*chosen && !alpn_find(list, chosen)) { /* OpenSSL does not check */
 		refusal_begin(conn, list, "the server chose a protocol that was not offered");
 		return false;
 	}
