@@ -82,12 +82,7 @@ int control_send(int fd, const struct control_message *message, const int *fds, 
 	return (size_t)sent == part.iov_len ? 0 : -EMSGSIZE;
 }
 
-static bool has_end(const char *text, size_t size)
-{
-	return memchr(text, '\0', size) != NULL;
-}
-
-#define ENDS(field) has_end(field, sizeof(field))
+#define ENDS(field) (memchr(field, '\0', sizeof(field)) != NULL)
 
 static bool record_is_sound(const struct control_record *record)
 {

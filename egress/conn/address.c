@@ -37,7 +37,7 @@ static bool address_binds(const struct sockaddr_storage *address)
 
 	if (fd < 0)
 		return errno != EAFNOSUPPORT; /* then connect(2) cannot work either */
-	return bind(fd, (const struct sockaddr *)(const void *)address, sizeof(*address)) == 0 || errno != EADDRNOTAVAIL;
+	return !bind(fd, (const struct sockaddr *)(const void *)address, sizeof(*address)) || errno != EADDRNOTAVAIL;
 }
 
 /* With net.ipv4.ip_nonlocal_bind (or IPv6's) set bind(2) accepts any address. */

@@ -255,15 +255,9 @@ static int channel_tls_close(struct channel *channel)
 
 /* ---- both ---- */
 
-int channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch))
+void channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch))
 {
-	int error;
-
 	*channel = (struct channel){.loop = loop, .watch = {.fd = fd, .ready = ready}};
-	error = loop_add(loop, &channel->watch, 0);
-	if (error)
-		channel->watch.fd = -1;
-	return error;
 }
 
 void channel_done(struct channel *channel, bool abort)

@@ -29,8 +29,8 @@ struct channel {
 	uint64_t bytes_in, bytes_out; /* of application data, without the overhead of TLS */
 };
 
-/* Takes fd, which is non-blocking, on success. 0 or -errno. */
-int channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch));
+/* Takes fd, which is non-blocking. Waits for nothing yet. */
+void channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch));
 /*
  * Closes, by reset when abort is set. Otherwise a close_notify is sent if there is room for it, so a stream that was
  * cut off must be ended with abort. Idempotent.

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "egress/conn/line.h"
 #include "egress/state.h"
@@ -123,12 +122,14 @@ void conn_switch(struct conn *conn, enum conn_mode_id id)
 
 void conn_begin(struct conn *conn)
 {
-	if (!conn->rule)
+	const struct net_rule *rule = conn->rule;
+
+	if (!rule)
 		conn_switch(conn, conn->port == CONTROL_PORT_SOCKS ? CONN_SOCKS : CONN_PROXY);
-	else if (conn->rule->proto == NET_HTTP)
-		conn_switch(conn, CONN_HTTP1);
 	else
-		conn_switch(conn, conn->rule->proto == NET_HTTPS ? CONN_HELLO : CONN_RELAY);
+		conn_switch(conn, rule->proto == NET_HTTP    ? CONN_HTTP1
+				  : rule->proto == NET_HTTPS ? CONN_HELLO
+							     : CONN_RELAY);
 }
 
 /* ---- begin and end ---- */
@@ -176,12 +177,7 @@ void conn_arrive(struct conn *conn, int fd)
 	conn_unexpect(conn);
 	conn->arrived = true;
 	conn->active_ns = loop_now_ns(conn->egress->loop);
-	if (channel_init(&conn->client, conn->egress->loop, fd, client_ready) < 0) {
-		(void)close(fd);
-		conn->client.watch.fd = -1;
-		conn_close(conn, "failed", NULL, true);
-		return;
-	}
+	channel_init(&conn->client, conn->egress->loop, fd, client_ready);
 	if (conn->answered)
 		conn_begin(conn);
 }
@@ -324,12 +320,7 @@ static void conn_dialled(void *ctx, const struct dial_result *result)
 		conn_refuse(conn, result->error, result->reason ? result->reason : "connect_failed");
 		return;
 	}
-	if (channel_init(&conn->upstream, conn->egress->loop, result->fd, upstream_ready) < 0) {
-		(void)close(result->fd);
-		conn->upstream.watch.fd = -1;
-		conn_refuse(conn, -ENETDOWN, "failed");
-		return;
-	}
+	channel_init(&conn->upstream, conn->egress->loop, result->fd, upstream_ready);
 	conn_record_open(conn, &record);
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
@@ -365,12 +356,9 @@ void conn_open(struct conn *conn, const char *host, uint16_t port,
 		conn_refuse_later(conn, -ENETDOWN, "no_memory");
 }
 
-/* ---- records ---- */
-
 void conn_record_init(const struct conn *conn, enum control_event event, struct control_record *ret_record)
 {
-	const char *proto = conn->rule   ? net_proto_name(conn->rule->proto)
-			    : conn->mode ? conn->mode->name : "tcp";
+	const char *proto = conn->rule   ? net_proto_name(conn->rule->proto) : conn->mode ? conn->mode->name : "tcp";
 
 	*ret_record = (struct control_record){
 		.conn = conn->id, .pid = conn->pid, .event = (uint8_t)event, .port = conn->port, .count = 1};

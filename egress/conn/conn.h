@@ -129,8 +129,6 @@ void conn_open(struct conn *conn, const char *host, uint16_t port,
 	       void (*answer)(struct conn *conn, int error, const char *reason));
 void conn_drop_upstream(struct conn *conn, bool abort);
 
-/* ---- records ---- */
-
 /* The fields every record of a connection has: conn, pid, host, port, proto, rule, sni, alpn. */
 void conn_record_init(const struct conn *conn, enum control_event event, struct control_record *ret_record);
 /* Writes the "open" record of a refusal. */

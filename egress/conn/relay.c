@@ -64,8 +64,7 @@ static bool relay_flush(struct bytes *buffered, struct channel *to, bool up, str
 {
 	if (!buffered->data)
 		return true;
-	bytes_drop(buffered,
-		   relay_write(to, buffered->data + buffered->at, bytes_left(buffered), up, progress));
+	bytes_drop(buffered, relay_write(to, buffered->data + buffered->at, bytes_left(buffered), up, progress));
 	return !buffered->data;
 }
 
@@ -134,6 +133,7 @@ static void relay_finish(struct conn *conn, const struct progress *up, const str
 {
 	const struct progress *progress = up->cause ? up : down;
 	struct relay *relay = conn->state;
+	uint64_t wait_ms;
 
 	if (progress->cause) {
 		conn_close(conn, progress->cause, progress->reason, true);
@@ -145,11 +145,11 @@ static void relay_finish(struct conn *conn, const struct progress *up, const str
 		conn_close(conn, relay->first_end, NULL, false);
 		return;
 	}
-	if (up->wait_ms || down->wait_ms)
-		conn_pump_after(conn, down->wait_ms && (!up->wait_ms || down->wait_ms < up->wait_ms) ? down->wait_ms
-												  : up->wait_ms);
+	wait_ms = !up->wait_ms || (down->wait_ms && down->wait_ms < up->wait_ms) ? down->wait_ms : up->wait_ms;
 	if (channel_has_bytes(&conn->client) || channel_has_bytes(&conn->upstream))
-		conn_pump_after(conn, up->wait_ms || down->wait_ms ? 1 : 0);
+		conn_pump_after(conn, wait_ms ? 1 : 0);
+	else if (wait_ms)
+		conn_pump_after(conn, wait_ms);
 	channel_wait(&conn->client, up->wants_read, down->wants_write);
 	channel_wait(&conn->upstream, down->wants_read, up->wants_write);
 }

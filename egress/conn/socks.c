@@ -52,8 +52,7 @@ static uint8_t socks_code(int error, const char *reason)
 		return error == -ENETDOWN ? SOCKS_REPLY_FAILED : SOCKS_REPLY_REFUSED;
 	return error == -ECONNREFUSED ? SOCKS_REPLY_CONNECT
 	       : error == -ENETUNREACH ? SOCKS_REPLY_NETWORK
-	       : error == -EHOSTUNREACH || error == -ETIMEDOUT ? SOCKS_REPLY_HOST
-							       : SOCKS_REPLY_FAILED;
+	       : error == -EHOSTUNREACH || error == -ETIMEDOUT ? SOCKS_REPLY_HOST : SOCKS_REPLY_FAILED;
 }
 
 static void socks_opened(struct conn *conn, int error, const char *reason)

@@ -262,13 +262,11 @@ bool dns_reverse(const char *name, struct sockaddr_storage *ret_address)
 {
 	struct in_addr v4;
 	struct in6_addr v6;
+	bool is_v4 = reverse_v4(name, &v4);
 
-	if (reverse_v4(name, &v4))
-		sockaddr_set(ret_address, AF_INET, &v4);
-	else if (reverse_v6(name, &v6))
-		sockaddr_set(ret_address, AF_INET6, &v6);
-	else
+	if (!is_v4 && !reverse_v6(name, &v6))
 		return false;
+	sockaddr_set(ret_address, is_v4 ? AF_INET : AF_INET6, is_v4 ? (const void *)&v4 : &v6);
 	return true;
 }
 

@@ -11,16 +11,11 @@
 #define SECOND_MS 1000u
 #define SECOND_NS 1000000000u
 
-/* A failed line ends the process. */
-static void refusal_write(struct dns_refusals *refusals, struct control_record *record)
-{
-	(void)line_record(refusals->egress->line, record, NULL, NULL, NULL);
-}
-
+/* When the record cannot be sent, the line has failed, which ends the process. */
 static void refusals_flush(struct dns_refusals *refusals)
 {
 	if (refusals->more.count)
-		refusal_write(refusals, &refusals->more);
+		(void)line_record(refusals->egress->line, &refusals->more, NULL, NULL, NULL);
 	refusals->more.count = 0;
 }
 
@@ -84,7 +79,7 @@ void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *que
 	refusal_init(&record, query, reason, label);
 	if (refusals->written < DNS_REFUSALS_PER_SECOND) {
 		refusals->written++;
-		refusal_write(refusals, &record);
+		(void)line_record(refusals->egress->line, &record, NULL, NULL, NULL);
 	} else {
 		refusal_count(refusals, &record);
 	}

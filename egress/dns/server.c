@@ -279,21 +279,17 @@ static void task_serve(struct dns_task *task, const uint8_t *data, size_t len)
  * Only processes of this machine send from a loopback address. In a network namespace that is the run. Without one
  * other users of the machine can ask too: they learn which names the policy approves, nothing else.
  */
-static bool is_local(const struct sockaddr_storage *from)
-{
-	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)from;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)from;
-
-	if (from->ss_family == AF_INET)
-		return ntohl(in->sin_addr.s_addr) >> 24 == 127;
-	return from->ss_family == AF_INET6 &&
-	       (IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr) ||
-		(IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) && in6->sin6_addr.s6_addr[12] == 127));
-}
-
 static bool server_is_program(const struct dns_server *server, const struct sockaddr_storage *from)
 {
-	return is_local(from) || pool_is_own(server->egress->pool, (const struct sockaddr *)(const void *)from);
+	const uint8_t *bytes = sockaddr_bytes(from);
+
+	if (pool_is_own(server->egress->pool, (const struct sockaddr *)(const void *)from))
+		return true;
+	if (from->ss_family == AF_INET)
+		return bytes[0] == 127;
+	return from->ss_family == AF_INET6 &&
+	       (IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)(const void *)bytes) ||
+		(IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)bytes) && bytes[12] == 127));
 }
 
 static void server_stream_serve(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len)

@@ -51,14 +51,6 @@ static size_t query_len(const struct dns_stream *stream)
 	return len && stream->len - LENGTH >= len ? len : 0;
 }
 
-static void stream_serve(struct dns_stream *stream, size_t len)
-{
-	stream->busy = true;
-	stream->streams->serve(stream->streams, stream, stream->data + LENGTH, len);
-	stream->len -= LENGTH + len;
-	memmove(stream->data, stream->data + LENGTH + len, stream->len);
-}
-
 static void stream_read(struct dns_stream *stream)
 {
 	ssize_t got = recv(stream->watch.fd, stream->data + stream->len, sizeof(stream->data) - stream->len,
@@ -80,8 +72,12 @@ static void stream_pump(struct dns_stream *stream)
 	if (stream->pumping)
 		return;
 	stream->pumping = true;
-	while (!stream->dead && !stream->busy && (len = query_len(stream)))
-		stream_serve(stream, len);
+	while (!stream->dead && !stream->busy && (len = query_len(stream))) {
+		stream->busy = true;
+		stream->streams->serve(stream->streams, stream, stream->data + LENGTH, len);
+		stream->len -= LENGTH + len;
+		memmove(stream->data, stream->data + LENGTH + len, stream->len);
+	}
 	stream->pumping = false;
 	if (!stream->busy && (stream->ended || stream->len == sizeof(stream->data)))
 		stream->dead = true; /* half-closed inside a query, or a query longer than the buffer */

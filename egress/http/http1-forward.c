@@ -195,19 +195,6 @@ static void upstream_failed(struct conn *conn, int error, const char *reason)
 	http1_refuse(conn);
 }
 
-static void upstream_tls(struct conn *conn)
-{
-	struct http1 *http1 = conn->state;
-
-	/* Offers the protocol negotiated before. */
-	if (channel_tls(&conn->upstream, tls_client(conn->egress->tls, conn->host, conn->alpn)) < 0) {
-		upstream_failed(conn, -ENOMEM, "tls_failed");
-		return;
-	}
-	http1->phase = HTTP1_SHAKING;
-	conn_timer(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
-}
-
 enum http1_step http1_shake(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
@@ -233,12 +220,18 @@ enum http1_step http1_shake(struct conn *conn)
 
 static void upstream_reopened(struct conn *conn, int error, const char *reason)
 {
-	if (error)
+	struct http1 *http1 = conn->state;
+
+	if (error) {
 		upstream_failed(conn, error, reason);
-	else if (conn->client.ssl)
-		upstream_tls(conn);
-	else
+	} else if (!conn->client.ssl) {
 		http1_judge(conn);
+	} else if (channel_tls(&conn->upstream, tls_client(conn->egress->tls, conn->host, conn->alpn)) < 0) {
+		upstream_failed(conn, -ENOMEM, "tls_failed"); /* the protocol negotiated before is offered */
+	} else {
+		http1->phase = HTTP1_SHAKING;
+		conn_timer(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
+	}
 	conn_pump(conn);
 }
 

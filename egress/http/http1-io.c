@@ -1,5 +1,5 @@
 /*
- * Of mode_http1 and mode_proxy: buffered input and output, responses of egress itself, the outcome of a request, and the
+ * Of mode_http1 and mode_proxy: buffered input and output, responses of egress itself, the outcome of a request, the
  * orderly end of a connection.
  */
 #include <errno.h>
@@ -107,8 +107,6 @@ enum http1_step http1_failed(struct conn *conn, int error, bool from_client)
 		return http1_over(conn, "no_memory", NULL, true);
 	return http1_over(conn, from_client ? "client_reset" : "server_reset", NULL, true);
 }
-
-/* ---- refusals and ends ---- */
 
 void http1_outcome(struct conn *conn, int64_t result)
 {

@@ -17,8 +17,6 @@
 #include "base/buf.h"
 #include "egress/http/request.h"
 
-/* ---- heads ---- */
-
 /* State of the search for the end of a head; zeroed at its first byte. */
 struct http1_scan {
 	size_t at;
@@ -74,8 +72,6 @@ struct http1_absolute {
 };
 bool http1_absolute(const struct http1_head *head, struct http1_absolute *ret_parts);
 
-/* ---- bodies ---- */
-
 struct http1_body {
 	enum http1_framing framing;
 	bool strict;     /* of a request: chunk extensions are refused; otherwise dropped */
@@ -91,8 +87,6 @@ void http1_body_init(struct http1_body *body, const struct http1_head *head, boo
  * *ret_len bytes at *ret_part are content. Trailers are checked and dropped. Or an error.
  */
 ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, const char **ret_part, size_t *ret_len);
-
-/* ---- what is sent ---- */
 
 /* "GET /path?query HTTP/1.1" with Host; "HTTP/1.1 200 OK". The texts must be free of control characters. */
 void http1_write_request(struct buf *out, const char *method, const char *path, const char *query, size_t query_len,

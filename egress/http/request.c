@@ -14,20 +14,15 @@
 
 #include "base/banned.h"
 
-static bool is_tls(const struct conn *conn)
-{
-	return conn->client.ssl != NULL;
-}
-
 /* The authority must be the approved host and port of the connection. */
 static bool is_for_connection(const struct conn *conn, const struct request *request)
 {
 	char host[NET_HOST_MAX];
 	unsigned port;
 
-	if (*request->scheme && strcmp(request->scheme, is_tls(conn) ? "https" : "http") != 0)
+	if (*request->scheme && strcmp(request->scheme, conn->client.ssl ? "https" : "http") != 0)
 		return false;
-	return request_authority(request->authority, strlen(request->authority), is_tls(conn) ? 443 : 80, host,
+	return request_authority(request->authority, strlen(request->authority), conn->client.ssl ? 443 : 80, host,
 				 &port) &&
 	       strcmp(host, conn->host) == 0 && port == conn->port;
 }
@@ -65,7 +60,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		request_refuse(ret_verdict, 403, "method_not_granted");
 		return;
 	}
-	if (conn->rule && conn->rule->proto == NET_HTTPS && !is_tls(conn)) { /* by a proxy: "http://host:443/" */
+	if (conn->rule && conn->rule->proto == NET_HTTPS && !conn->client.ssl) { /* by a proxy: "http://host:443/" */
 		request_refuse(ret_verdict, 403, "proto_not_granted");
 		return;
 	}

@@ -49,12 +49,6 @@ static bool set_serial(X509 *certificate)
 	return done;
 }
 
-static bool set_dates(X509 *certificate)
-{
-	return X509_gmtime_adj(X509_getm_notBefore(certificate), -VALID_BEFORE_SECONDS) &&
-	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS);
-}
-
 /* `value` must be trusted: OpenSSL parses it as configuration syntax. */
 static bool add_extension(X509 *certificate, X509 *issuer, int nid, const char *value)
 {
@@ -70,16 +64,17 @@ static bool add_extension(X509 *certificate, X509 *issuer, int nid, const char *
 	return done;
 }
 
-static bool add_common_name(X509_NAME *name, const char *text)
-{
-	return X509_NAME_add_entry_by_NID(name, NID_commonName, MBSTRING_UTF8, (const unsigned char *)text, -1, -1, 0);
-}
-
 /* The fields that the authority's certificate and leaves share. */
 static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *common_name)
 {
-	return X509_set_version(certificate, X509_VERSION_3) && set_serial(certificate) && set_dates(certificate) &&
-	       X509_set_pubkey(certificate, key) && add_common_name(X509_get_subject_name(certificate), common_name) &&
+	X509_NAME *subject = X509_get_subject_name(certificate);
+
+	return X509_set_version(certificate, X509_VERSION_3) && set_serial(certificate) &&
+	       X509_gmtime_adj(X509_getm_notBefore(certificate), -VALID_BEFORE_SECONDS) &&
+	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS) &&
+	       X509_set_pubkey(certificate, key) &&
+	       X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8, (const unsigned char *)common_name,
+					  -1, -1, 0) &&
 	       add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
 }
 

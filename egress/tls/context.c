@@ -24,8 +24,6 @@ struct tls {
 	bool have_roots;
 };
 
-/* ---- contexts ---- */
-
 /* Selects the protocol that the real server selected. A client that did not offer it gets none (RFC 7301, 3.2). */
 static int select_alpn(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret_len, const unsigned char *offered,
 		       unsigned offered_len, void *ctx)
@@ -71,8 +69,6 @@ static bool make_contexts(struct tls *tls)
 	/* A certificate in upstream_ca is trusted itself, even if it is no authority's. */
 	return X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->client), X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }
-
-/* ---- one side of a connection ---- */
 
 SSL *tls_server(struct tls *tls, const char *host, const char *alpn)
 {
@@ -162,8 +158,6 @@ void tls_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
 	(void)snprintf(ret_alpn, cap, "%.*s", (int)len, chosen ? (const char *)chosen : "");
 }
 
-/* ---- errors ---- */
-
 /* The alerts that clients send when they reject a certificate (RFC 8446, 6.2). */
 static bool rejects_certificate(unsigned long error)
 {
@@ -217,8 +211,6 @@ const char *tls_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE
 			       detail ? detail : strerror(-error));
 	return "upstream_tls";
 }
-
-/* ---- life ---- */
 
 static int warm_add_root(SSL *ssl, struct ca *ca)
 {

@@ -40,8 +40,8 @@ void tls_rig_init(struct tls_rig *rig, size_t step)
 		rig->far = two[0];
 		one[1] = two[1];
 	}
-	ck_assert_int_eq(channel_init(&rig->client, rig->loop, one[0], ready), 0);
-	ck_assert_int_eq(channel_init(&rig->server, rig->loop, one[1], ready), 0);
+	channel_init(&rig->client, rig->loop, one[0], ready);
+	channel_init(&rig->server, rig->loop, one[1], ready);
 }
 
 void tls_rig_done(struct tls_rig *rig)
