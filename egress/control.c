@@ -92,7 +92,7 @@ static bool record_is_sound(const struct control_record *record)
 	       ENDS(record->cause);
 }
 
-static bool is_sound(const struct control_message *message, size_t len)
+static bool message_is_sound(const struct control_message *message, size_t len)
 {
 	if (len < HEAD || message->version != CONTROL_VERSION || message->type >= CONTROL_TYPE_MAX ||
 	    len != control_size((enum control_type)message->type))
@@ -140,7 +140,7 @@ int control_receive(int fd, struct control_message *ret_message, int ret_fds[CON
 	*ret_fds_count = take_descriptors(&head, ret_fds);
 	if (got == 0)
 		return -EPIPE;
-	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && is_sound(ret_message, (size_t)got))
+	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && message_is_sound(ret_message, (size_t)got))
 		return 0;
 	while (*ret_fds_count)
 		(void)close(ret_fds[--*ret_fds_count]);

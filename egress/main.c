@@ -38,20 +38,20 @@ static const struct conn_mode *const modes[CONN_MODE_MAX] = {
 	[CONN_HTTP2] = &mode_http2, [CONN_PROXY] = &mode_proxy, [CONN_SOCKS] = &mode_socks,
 };
 
-/* Answer of conn_open for a connection that was announced with its destination. */
+/* Answer of conn_open_upstream for a connection that was announced with its destination. */
 static void announce_answered(struct conn *conn, int error, const char *reason)
 {
 	conn_send_connected(conn, error);
 	if (error < 0)
 		conn_close(conn, "refused", reason, true);
 	else if (conn->arrived)
-		conn_begin(conn);
+		conn_start_first_mode(conn);
 	else
-		conn_timer(conn, CONN_ARRIVE_MS, "cancelled");
+		conn_set_limit(conn, CONN_ARRIVE_MS, "cancelled");
 }
 
 /* Evicts the longest idle connection: thousands of idle ones must not block a new one. False: there is no room. */
-static bool make_room(struct egress *egress)
+static bool evict_idle_conn(struct egress *egress)
 {
 	uint64_t oldest_ns = loop_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS;
 	struct conn *oldest = NULL;
@@ -69,9 +69,9 @@ static bool make_room(struct egress *egress)
 	return oldest != NULL;
 }
 
-static void conn_announce(struct egress *egress, const struct control_connect *connect)
+static void on_connect(struct egress *egress, const struct control_connect *connect)
 {
-	const char *reason = egress->ending ? "ending" : make_room(egress) ? NULL : "too_many_connections";
+	const char *reason = egress->ending ? "ending" : evict_idle_conn(egress) ? NULL : "too_many_connections";
 	struct conn *former = egress->expected[connect->source_port];
 	struct conn *conn;
 
@@ -86,7 +86,7 @@ static void conn_announce(struct egress *egress, const struct control_connect *c
 		conn_record_refusal(conn, reason);
 		announce_answered(conn, -ECONNREFUSED, reason);
 	} else if (conn->host[0]) {
-		conn_open(conn, connect->host, connect->port, announce_answered);
+		conn_open_upstream(conn, connect->host, connect->port, announce_answered);
 	} else {
 		announce_answered(conn, 0, NULL);
 	}
@@ -99,11 +99,11 @@ static struct conn *conn_of_peer(struct egress *egress, const struct sockaddr_in
 		return NULL;
 	/* The announcement was sent before the socket was connected, but it may still be unread. */
 	if (!egress->ending)
-		line_read(egress->line);
+		line_read_messages(egress->line);
 	return egress->expected[ntohs(peer->sin_port)];
 }
 
-static void accept_some(struct egress *egress, int most)
+static void accept_connections(struct egress *egress, int most)
 {
 	static const struct linger reset = {.l_onoff = 1, .l_linger = 0};
 	static const int on = 1;
@@ -115,8 +115,8 @@ static void accept_some(struct egress *egress, int most)
 		struct conn *conn;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			loop_set(egress->loop, &egress->listener, 0); /* level-triggered: it would be ready at once */
-			loop_timer_set(egress->loop, &egress->listener_pause, PAUSE_MS);
+			loop_set_interest(egress->loop, &egress->listener, 0); /* level-triggered: it would be ready at once */
+			loop_set_timer(egress->loop, &egress->listener_pause, PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
 			return;
@@ -130,7 +130,7 @@ static void accept_some(struct egress *egress, int most)
 		}
 		/* Nagle's algorithm would wait for the peer's delayed ACK, 40 ms. Best effort: affects latency only. */
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-		conn_arrive(conn, fd);
+		conn_take_socket(conn, fd);
 	}
 }
 
@@ -138,17 +138,17 @@ static void listener_ready(struct watch *watch)
 {
 	struct egress *egress = owner_of(watch, struct egress, listener);
 
-	accept_some(egress, ACCEPTS_MAX);
+	accept_connections(egress, ACCEPTS_MAX);
 }
 
-static void pause_over(struct timer *timer)
+static void listener_pause_due(struct timer *timer)
 {
 	struct egress *egress = owner_of(timer, struct egress, listener_pause);
 
-	loop_set(egress->loop, &egress->listener, EPOLLIN);
+	loop_set_interest(egress->loop, &egress->listener, EPOLLIN);
 }
 
-static int guest_listen(struct egress *egress, int fd)
+static int listener_start(struct egress *egress, int fd)
 {
 	struct sockaddr_in own = {0};
 	socklen_t len = sizeof(own);
@@ -159,21 +159,21 @@ static int guest_listen(struct egress *egress, int fd)
 	if (getsockname(fd, (struct sockaddr *)&own, &len) < 0 || own.sin_family != AF_INET)
 		return -EINVAL;
 	egress->own = own.sin_addr;
-	egress->listener_pause.fire = pause_over;
+	egress->listener_pause.fire = listener_pause_due;
 	egress->listener = (struct watch){.fd = fd, .ready = listener_ready};
-	error = loop_add(egress->loop, &egress->listener, EPOLLIN);
+	error = loop_add_watch(egress->loop, &egress->listener, EPOLLIN);
 	if (error < 0)
 		egress->listener.fd = -1;
 	return error;
 }
 
-static void guest_end(struct egress *egress)
+static void listener_stop(struct egress *egress)
 {
-	loop_timer_clear(egress->loop, &egress->listener_pause);
+	loop_clear_timer(egress->loop, &egress->listener_pause);
 	if (egress->listener.fd < 0)
 		return;
-	accept_some(egress, CONN_MAX); /* the backlog may hold connections with data of a program that has ended */
-	loop_close(egress->loop, &egress->listener);
+	accept_connections(egress, CONN_MAX); /* the backlog may hold connections with data of a program that has ended */
+	loop_close_watch(egress->loop, &egress->listener);
 }
 
 /* ---- the end ---- */
@@ -184,11 +184,11 @@ static void close_all(int *fds, size_t count)
 		(void)close(fds[--count]);
 }
 
-static void take_guest(struct egress *egress, int *fds, size_t count)
+static void take_program_sockets(struct egress *egress, int *fds, size_t count)
 {
 	static const struct control_message ready = {.version = CONTROL_VERSION, .type = CONTROL_READY};
 
-	if (guest_listen(egress, fds[0]) < 0) {
+	if (listener_start(egress, fds[0]) < 0) {
 		line_fail(egress->line);
 		close_all(fds, count);
 		return;
@@ -196,7 +196,7 @@ static void take_guest(struct egress *egress, int *fds, size_t count)
 	if (dns_server_create(egress, fds[1], fds[2], &egress->dns) < 0)
 		line_fail(egress->line);
 	else
-		(void)line_send(egress->line, &ready); /* without a supervisor the process ends */
+		(void)line_send_message(egress->line, &ready); /* without a supervisor the process ends */
 }
 
 static void close_conns(struct egress *egress)
@@ -213,7 +213,7 @@ static void close_flushed_conns(struct egress *egress)
 			conn_close(conn, "end", NULL, false);
 }
 
-static void end_step(struct egress *egress)
+static void end_check(struct egress *egress)
 {
 	uint64_t passed_ms = (loop_now_ns(egress->loop) - egress->end_ns) / NS_PER_MS;
 
@@ -221,37 +221,37 @@ static void end_step(struct egress *egress)
 		close_flushed_conns(egress);
 	else
 		close_conns(egress);
-	if ((!egress->conns && line_idle(egress->line)) || passed_ms >= END_LINE_MS)
+	if ((!egress->conns && line_is_idle(egress->line)) || passed_ms >= END_LINE_MS)
 		loop_stop(egress->loop);
 	else
-		loop_timer_set(egress->loop, &egress->end_timer, END_STEP_MS);
+		loop_set_timer(egress->loop, &egress->end_timer, END_STEP_MS);
 }
 
 static void end_due(struct timer *timer)
 {
-	end_step(owner_of(timer, struct egress, end_timer));
+	end_check(owner_of(timer, struct egress, end_timer));
 }
 
 /*
  * Refuses new connections and starts to forward what the program has sent. The program's sockets are closed by now; the
  * bytes that they sent are in ours.
  */
-static void begin_end(struct timer *timer)
+static void end_begin_due(struct timer *timer)
 {
 	struct egress *egress = owner_of(timer, struct egress, end_timer);
 
 	egress->ending = true;
 	egress->end_ns = loop_now_ns(egress->loop);
 	egress->end_timer.fire = end_due;
-	guest_end(egress);
-	udp_end(egress);
+	listener_stop(egress);
+	udp_close_all(egress);
 	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
 		if (conn->arrived)
 			conn_pump(conn);
 		else
 			conn_close(conn, "cancelled", NULL, true);
 	}
-	end_step(egress);
+	end_check(egress);
 }
 
 static void on_cancel(struct egress *egress, uint64_t id)
@@ -270,17 +270,17 @@ static void on_message(struct egress *egress, const struct control_message *mess
 		close_all(fds, fds_count);
 		line_fail(egress->line);
 	} else if (message->type == CONTROL_GUEST) {
-		take_guest(egress, fds, fds_count);
+		take_program_sockets(egress, fds, fds_count);
 	} else if (message->type == CONTROL_UDP) {
-		udp_announce(egress, &message->connect, fds[0]);
+		udp_open_endpoint(egress, &message->connect, fds[0]);
 	} else if (message->type == CONTROL_ACK) {
-		line_acknowledge(egress->line, &message->ack);
+		line_acknowledge_record(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
 		/* Later: guest.c may be reading this message while it accepts a connection that is not stored yet. */
-		egress->end_timer.fire = begin_end;
-		loop_timer_set(egress->loop, &egress->end_timer, 0);
+		egress->end_timer.fire = end_begin_due;
+		loop_set_timer(egress->loop, &egress->end_timer, 0);
 	} else if (message->type == CONTROL_CONNECT) {
-		conn_announce(egress, &message->connect);
+		on_connect(egress, &message->connect);
 	} else if (message->type == CONTROL_CANCEL) {
 		on_cancel(egress, message->id.conn);
 	}
@@ -320,7 +320,7 @@ static size_t raise_descriptors(void)
 	return conns < CONN_MAX ? conns : CONN_MAX;
 }
 
-static int set_up(struct egress *egress)
+static int egress_set_up(struct egress *egress)
 {
 	static const struct line_events events = {.message = on_message, .drained = on_drained, .gone = on_gone};
 	const struct egress_options *options = egress->options;
@@ -345,13 +345,13 @@ static int set_up(struct egress *egress)
 }
 
 /* Ends with the process: what the kernel takes back anyway is not given back one by one. Secrets are wiped. */
-static void tear_down(struct egress *egress)
+static void egress_tear_down(struct egress *egress)
 {
 	egress->ending = true; /* no message is read any more */
 	close_conns(egress);
-	guest_end(egress);
+	listener_stop(egress);
 	if (egress->line)
-		udp_end(egress);
+		udp_close_all(egress);
 	dns_server_free(egress->dns);
 	resolver_free(egress->resolver);
 	line_free(egress->line);
@@ -367,11 +367,11 @@ static void tear_down(struct egress *egress)
 int egress_main(const struct egress_options *options)
 {
 	struct egress egress = {.options = options, .policy = options->policy, .listener = {.fd = -1}};
-	int error = set_up(&egress);
+	int error = egress_set_up(&egress);
 
 	if (error == 0)
 		error = loop_run(egress.loop);
-	tear_down(&egress);
+	egress_tear_down(&egress);
 	loop_free(egress.loop);
 	return error == 0 ? egress.status : EXIT_FAILURE;
 }

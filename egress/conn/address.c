@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum net_lift address_lift(const struct net_rule *rule, bool named)
+enum net_lift address_lift_of_rule(const struct net_rule *rule, bool named)
 {
 	if (!rule || !rule->private_addresses)
 		return NET_LIFT_NONE;
@@ -18,7 +18,7 @@ enum net_lift address_lift(const struct net_rule *rule, bool named)
 }
 
 /* The address without port; an IPv4-mapped address becomes IPv4, since the kernel routes it by IPv4's tables. */
-static void address_plain(const struct sockaddr *from, struct sockaddr_storage *ret)
+static void address_unmap(const struct sockaddr *from, struct sockaddr_storage *ret)
 {
 	const uint8_t *bytes = sockaddr_bytes(from);
 	bool v4 = from->sa_family == AF_INET;
@@ -70,7 +70,7 @@ static bool address_routes_here(const struct sockaddr_storage *address)
 	if (getsockname(fd, (struct sockaddr *)(void *)&own, &own_len) < 0 ||
 	    getsockopt(fd, level, level == IPPROTO_IP ? IP_MTU : IPV6_MTU, &mtu, &mtu_len) < 0)
 		return true;
-	address_plain((const struct sockaddr *)(const void *)&own, &own_plain);
+	address_unmap((const struct sockaddr *)(const void *)&own, &own_plain);
 	return mtu >= 65535 || memcmp(&own_plain, address, sizeof(own_plain)) == 0;
 }
 
@@ -80,11 +80,11 @@ bool address_is_local(const struct sockaddr *address)
 
 	if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
 		return true;
-	address_plain(address, &bare);
+	address_unmap(address, &bare);
 	return address_binds(&bare) && (!family_binds_anything(bare.ss_family) || address_routes_here(&bare));
 }
 
-const char *address_refusal(const struct policy *policy, const struct sockaddr *address, unsigned port,
+const char *address_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
 			    enum net_lift lift)
 {
 	const char *reason = net_address_refused(address, lift);
@@ -99,7 +99,7 @@ const char *address_refusal(const struct policy *policy, const struct sockaddr *
 	return reason;
 }
 
-static void add_dropped(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
+static void append_dropped_text(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
 {
 	char text[NET_ADDRESS_TEXT], one[NET_ADDRESS_TEXT + 64];
 	size_t len = strlen(dropped);
@@ -118,10 +118,10 @@ size_t address_filter(const struct policy *policy, struct sockaddr_storage *list
 
 	for (size_t i = 0; i < count; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)(const void *)&list[i];
-		const char *reason = address_refusal(policy, address, port, lift);
+		const char *reason = address_refusal_reason(policy, address, port, lift);
 
 		if (reason)
-			add_dropped(dropped, cap, address, reason);
+			append_dropped_text(dropped, cap, address, reason);
 		else
 			list[kept++] = list[i];
 	}

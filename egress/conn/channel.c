@@ -44,7 +44,7 @@ static ssize_t channel_send(int fd, const void *data, size_t len)
 	return sent < 0 ? -errno : sent;
 }
 
-static int channel_flush(struct channel *channel)
+static int channel_flush_ciphertext(struct channel *channel)
 {
 	while (channel->out.data) {
 		struct bytes *out = &channel->out;
@@ -84,7 +84,7 @@ static int bio_read(BIO *bio, char *data, size_t cap, size_t *ret_read)
 static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written)
 {
 	struct channel *channel = BIO_get_data(bio);
-	int error = channel_flush(channel);
+	int error = channel_flush_ciphertext(channel);
 	ssize_t sent = 0;
 
 	BIO_clear_retry_flags(bio);
@@ -140,7 +140,7 @@ static const BIO_METHOD *bio_method(void)
 	return method;
 }
 
-int channel_tls(struct channel *channel, SSL *ssl)
+int channel_start_tls(struct channel *channel, SSL *ssl)
 {
 	const BIO_METHOD *method = bio_method();
 	BIO *bio = ssl && method ? BIO_new(method) : NULL;
@@ -161,7 +161,7 @@ int channel_tls(struct channel *channel, SSL *ssl)
 }
 
 /* The error of a failed OpenSSL call. An end without close_notify is -ECONNRESET: it may be forged. */
-static int tls_failure(struct channel *channel, int result)
+static int tls_failure_errno(struct channel *channel, int result)
 {
 	switch (SSL_get_error(channel->ssl, result)) {
 	case SSL_ERROR_WANT_READ:
@@ -183,42 +183,42 @@ static int tls_failure(struct channel *channel, int result)
 }
 
 /* After a failure OpenSSL must not be called again, not even for an orderly end. */
-static int tls_call(struct channel *channel)
+static int tls_prepare_call(struct channel *channel)
 {
 	channel->reads_left = READS_MAX;
 	ERR_clear_error();
 	return channel->error;
 }
 
-int channel_handshake(struct channel *channel)
+int channel_shake_hands(struct channel *channel)
 {
-	int result, error = tls_call(channel);
+	int result, error = tls_prepare_call(channel);
 
 	if (error)
 		return error;
 	result = SSL_do_handshake(channel->ssl);
 	if (result == 1)
 		return 0;
-	error = tls_failure(channel, result);
+	error = tls_failure_errno(channel, result);
 	return error ? error : -ECONNRESET; /* a close_notify instead of a handshake */
 }
 
 static ssize_t channel_tls_read(struct channel *channel, void *data, size_t cap)
 {
-	int result, error = tls_call(channel);
+	int result, error = tls_prepare_call(channel);
 	size_t got;
 
 	if (error)
 		return error;
 	result = SSL_read_ex(channel->ssl, data, cap, &got);
-	return result == 1 ? (ssize_t)got : tls_failure(channel, result);
+	return result == 1 ? (ssize_t)got : tls_failure_errno(channel, result);
 }
 
 static ssize_t channel_tls_write(struct channel *channel, const void *data, size_t len)
 {
 	const uint8_t *from = data;
 	size_t done = 0;
-	int error = channel_flush(channel);
+	int error = channel_flush_ciphertext(channel);
 
 	if (error)
 		return error;
@@ -228,12 +228,12 @@ static ssize_t channel_tls_write(struct channel *channel, const void *data, size
 		size_t written;
 		int result;
 
-		error = tls_call(channel);
+		error = tls_prepare_call(channel);
 		if (error)
 			return error;
 		result = SSL_write_ex(channel->ssl, from + done, len - done, &written);
 		if (result != 1) {
-			error = tls_failure(channel, result);
+			error = tls_failure_errno(channel, result);
 			return done ? (ssize_t)done : error ? error : -EPIPE;
 		}
 		done += written;
@@ -243,14 +243,14 @@ static ssize_t channel_tls_write(struct channel *channel, const void *data, size
 
 static int channel_tls_close(struct channel *channel)
 {
-	int result, error = tls_call(channel);
+	int result, error = tls_prepare_call(channel);
 
 	if (error)
 		return error;
 	if (!SSL_is_init_finished(channel->ssl))
 		return 0; /* before the handshake is done there is nothing to authenticate */
 	result = SSL_shutdown(channel->ssl);
-	return result < 0 ? tls_failure(channel, result) : 0;
+	return result < 0 ? tls_failure_errno(channel, result) : 0;
 }
 
 /* ---- both ---- */
@@ -260,7 +260,7 @@ void channel_init(struct channel *channel, struct loop *loop, int fd, void (*rea
 	*channel = (struct channel){.loop = loop, .watch = {.fd = fd, .ready = ready}};
 }
 
-void channel_done(struct channel *channel, bool abort)
+void channel_close(struct channel *channel, bool abort)
 {
 	static const struct linger reset = {.l_onoff = 1, .l_linger = 0};
 	int fd = channel->watch.fd;
@@ -274,7 +274,7 @@ void channel_done(struct channel *channel, bool abort)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset,
 				 /* without it the connection ends by FIN; the close record is right either way */
 				 sizeof(reset));
-	loop_close(channel->loop, &channel->watch);
+	loop_close_watch(channel->loop, &channel->watch);
 	SSL_free(channel->ssl);
 	channel->ssl = NULL;
 	bytes_done(&channel->early);
@@ -326,7 +326,7 @@ int channel_write_bytes(struct channel *channel, struct bytes *bytes)
 	return 0;
 }
 
-int channel_unread(struct channel *channel, const void *data, size_t len)
+int channel_put_back(struct channel *channel, const void *data, size_t len)
 {
 	struct bytes early = {0};
 	int error = bytes_add(&early, data, len);
@@ -355,7 +355,7 @@ int channel_shutdown(struct channel *channel)
 			return error;
 		channel->closing = true;
 	}
-	error = channel_flush(channel);
+	error = channel_flush_ciphertext(channel);
 	if (error)
 		return error;
 	if (shutdown(channel->watch.fd, SHUT_WR) < 0)
@@ -370,16 +370,16 @@ bool channel_has_bytes(const struct channel *channel)
 	return channel->early.data || channel->below.data || (channel->ssl && SSL_pending(channel->ssl) > 0);
 }
 
-void channel_wait(struct channel *channel, bool read, bool write)
+void channel_set_wait(struct channel *channel, bool read, bool write)
 {
 	unsigned interest;
 
 	if (channel->watch.fd < 0)
 		return;
-	(void)channel_flush(channel); /* the next read or write reports an error */
+	(void)channel_flush_ciphertext(channel); /* the next read or write reports an error */
 	if (channel->closing && !channel->out.data)
 		(void)channel_shutdown(channel); /* the FIN after a delayed close_notify */
 	interest = (read && !channel->ended ? (unsigned)EPOLLIN : 0) |
 		   (write || channel->out.data ? (unsigned)EPOLLOUT : 0);
-	loop_set(channel->loop, &channel->watch, interest);
+	loop_set_interest(channel->loop, &channel->watch, interest);
 }

@@ -17,10 +17,10 @@ void conn_pump(struct conn *conn)
 {
 	if (conn->closed || !conn->mode)
 		return;
-	if (line_full(conn->egress->line)) { /* any further step may need a record */
+	if (line_is_full(conn->egress->line)) { /* any further step may need a record */
 		conn->stalled = true;
-		channel_wait(&conn->client, false, false);
-		channel_wait(&conn->upstream, false, false);
+		channel_set_wait(&conn->client, false, false);
+		channel_set_wait(&conn->upstream, false, false);
 		return;
 	}
 	conn->mode->pump(conn);
@@ -42,40 +42,40 @@ static void upstream_ready(struct watch *watch)
 	conn_ready(owner_of(watch, struct conn, upstream.watch));
 }
 
-static void timed_out(struct timer *timer)
+static void conn_limit_due(struct timer *timer)
 {
 	struct conn *conn = owner_of(timer, struct conn, timer);
 	uint64_t now_ns = loop_now_ns(conn->egress->loop);
 
 	if (now_ns < conn->deadline_ns)
-		loop_timer_set(conn->egress->loop, timer, (conn->deadline_ns - now_ns) / NS_PER_MS + 1);
+		loop_set_timer(conn->egress->loop, timer, (conn->deadline_ns - now_ns) / NS_PER_MS + 1);
 	else
 		conn_close(conn, conn->timeout_cause, NULL, true);
 }
 
-/* Called for every transfer, so a later deadline is only stored: timed_out re-arms the timer. */
-void conn_timer(struct conn *conn, uint64_t ms, const char *cause)
+/* Called for every transfer, so a later deadline is only stored: conn_limit_due re-arms the timer. */
+void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause)
 {
 	conn->deadline_ns = loop_now_ns(conn->egress->loop) + ms * NS_PER_MS;
 	conn->timeout_cause = cause;
 	if (!conn->timer.due_ns || conn->timer.due_ns > conn->deadline_ns)
-		loop_timer_set(conn->egress->loop, &conn->timer, ms);
+		loop_set_timer(conn->egress->loop, &conn->timer, ms);
 }
 
-static void pump_due(struct timer *timer)
+static void conn_pump_due(struct timer *timer)
 {
 	conn_pump(owner_of(timer, struct conn, pump_timer));
 }
 
 void conn_pump_after(struct conn *conn, uint64_t ms)
 {
-	loop_timer_set(conn->egress->loop, &conn->pump_timer, ms);
+	loop_set_timer(conn->egress->loop, &conn->pump_timer, ms);
 }
 
 ssize_t conn_read(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms)
 {
 	uint64_t wait_ms = 0;
-	size_t room = budget_room(&conn->use, up, cap, loop_now_ns(conn->egress->loop), &wait_ms);
+	size_t room = budget_bytes_allowed(&conn->use, up, cap, loop_now_ns(conn->egress->loop), &wait_ms);
 	bool spent = !room && wait_ms == UINT64_MAX;
 	ssize_t got;
 
@@ -88,7 +88,7 @@ ssize_t conn_read(struct conn *conn, bool up, void *data, size_t cap, uint64_t *
 	if (got > 0 && spent)
 		return -EDQUOT;
 	if (got > 0)
-		budget_spend(&conn->use, up, (size_t)got);
+		budget_spend_bytes(&conn->use, up, (size_t)got);
 	return got;
 }
 
@@ -101,11 +101,11 @@ static void conn_leave_mode(struct conn *conn)
 	free(conn->state);
 	conn->mode = NULL;
 	conn->state = NULL;
-	loop_timer_clear(conn->egress->loop, &conn->timer);
-	loop_timer_clear(conn->egress->loop, &conn->pump_timer);
+	loop_clear_timer(conn->egress->loop, &conn->timer);
+	loop_clear_timer(conn->egress->loop, &conn->pump_timer);
 }
 
-void conn_switch(struct conn *conn, enum conn_mode_id id)
+void conn_switch_mode(struct conn *conn, enum conn_mode_id id)
 {
 	const struct conn_mode *mode = conn->modes[id];
 
@@ -116,18 +116,18 @@ void conn_switch(struct conn *conn, enum conn_mode_id id)
 		return;
 	}
 	if (mode->limit_ms)
-		conn_timer(conn, mode->limit_ms, mode->limit_cause);
+		conn_set_limit(conn, mode->limit_ms, mode->limit_cause);
 	conn_pump(conn);
 }
 
-void conn_begin(struct conn *conn)
+void conn_start_first_mode(struct conn *conn)
 {
 	const struct net_rule *rule = conn->rule;
 
 	if (!rule)
-		conn_switch(conn, conn->port == CONTROL_PORT_SOCKS ? CONN_SOCKS : CONN_PROXY);
+		conn_switch_mode(conn, conn->port == CONTROL_PORT_SOCKS ? CONN_SOCKS : CONN_PROXY);
 	else
-		conn_switch(conn, rule->proto == NET_HTTP    ? CONN_HTTP1
+		conn_switch_mode(conn, rule->proto == NET_HTTP    ? CONN_HTTP1
 				  : rule->proto == NET_HTTPS ? CONN_HELLO
 							     : CONN_RELAY);
 }
@@ -151,8 +151,8 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 	LINE_COPY(conn->host, connect->host);
 	conn->client.watch.fd = conn->upstream.watch.fd = conn->dialled.fd = -1;
 	conn->client.loop = conn->upstream.loop = egress->loop;
-	conn->timer.fire = timed_out;
-	conn->pump_timer.fire = pump_due;
+	conn->timer.fire = conn_limit_due;
+	conn->pump_timer.fire = conn_pump_due;
 	conn->start_ns = conn->active_ns = loop_now_ns(egress->loop);
 	conn->next = egress->conns;
 	if (conn->next)
@@ -164,7 +164,7 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 }
 
 /* Its source port, when it is not expected any more, may be announced for another connection. */
-static void conn_unexpect(struct conn *conn)
+static void conn_unexpect_socket(struct conn *conn)
 {
 	struct conn **expected = &conn->egress->expected[conn->source_port];
 
@@ -172,14 +172,14 @@ static void conn_unexpect(struct conn *conn)
 		*expected = NULL;
 }
 
-void conn_arrive(struct conn *conn, int fd)
+void conn_take_socket(struct conn *conn, int fd)
 {
-	conn_unexpect(conn);
+	conn_unexpect_socket(conn);
 	conn->arrived = true;
 	conn->active_ns = loop_now_ns(conn->egress->loop);
 	channel_init(&conn->client, conn->egress->loop, fd, client_ready);
 	if (conn->answered)
-		conn_begin(conn);
+		conn_start_first_mode(conn);
 }
 
 void conn_send_connected(struct conn *conn, int error)
@@ -191,10 +191,10 @@ void conn_send_connected(struct conn *conn, int error)
 	if (conn->answered)
 		return;
 	conn->answered = true;
-	(void)line_send(conn->egress->line, &message); /* a failed line ends the process */
+	(void)line_send_message(conn->egress->line, &message); /* a failed line ends the process */
 }
 
-static void conn_release(struct timer *timer)
+static void conn_free_due(struct timer *timer)
 {
 	free(owner_of(timer, struct conn, later));
 }
@@ -203,7 +203,7 @@ void conn_drop_upstream(struct conn *conn, bool abort)
 {
 	conn->bytes_up += conn->upstream.bytes_out;
 	conn->bytes_down += conn->upstream.bytes_in;
-	channel_done(&conn->upstream, abort);
+	channel_close(&conn->upstream, abort);
 	conn->upstream.bytes_out = conn->upstream.bytes_in = 0;
 }
 
@@ -219,7 +219,7 @@ static void conn_record_close(struct conn *conn, const char *cause, const char *
 	record.duration_us = (loop_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
 	LINE_COPY(record.reason, reason);
-	(void)line_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed line ends the process */
+	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed line ends the process */
 }
 
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort)
@@ -229,19 +229,19 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 	conn->closed = true;
 	conn_leave_mode(conn);
 	dial_cancel(conn->dial);
-	line_forget(conn->egress->line, conn);
-	budget_leave(&conn->use);
+	line_forget_answers(conn->egress->line, conn);
+	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, abort);
-	channel_done(&conn->client, abort);
+	channel_close(&conn->client, abort);
 	conn_send_connected(conn, -ECONNABORTED);
 	conn_record_close(conn, cause, reason);
-	conn_unexpect(conn);
+	conn_unexpect_socket(conn);
 	*conn->slot = conn->next;
 	if (conn->next)
 		conn->next->slot = conn->slot;
 	conn->egress->conns_count--;
-	conn->later.fire = conn_release;
-	loop_timer_set(conn->egress->loop, &conn->later, 0);
+	conn->later.fire = conn_free_due;
+	loop_set_timer(conn->egress->loop, &conn->later, 0);
 }
 
 /* ---- the upstream end ---- */
@@ -249,7 +249,7 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 static void conn_record_open(const struct conn *conn, struct control_record *ret_record)
 {
 	conn_record_init(conn, CONTROL_EVENT_OPEN, ret_record);
-	dial_record(&conn->dialled, conn->port, ret_record);
+	dial_fill_record(&conn->dialled, conn->port, ret_record);
 }
 
 void conn_record_refusal(struct conn *conn, const char *reason)
@@ -258,10 +258,10 @@ void conn_record_refusal(struct conn *conn, const char *reason)
 
 	conn_record_open(conn, &record);
 	LINE_COPY(record.reason, reason);
-	(void)line_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed line ends the process */
+	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed line ends the process */
 }
 
-static void conn_answer(struct conn *conn, int error, const char *reason)
+static void conn_call_answer(struct conn *conn, int error, const char *reason)
 {
 	void (*answer)(struct conn *conn, int error, const char *reason) = conn->answer;
 
@@ -269,29 +269,29 @@ static void conn_answer(struct conn *conn, int error, const char *reason)
 	answer(conn, error, reason);
 }
 
-static void conn_refuse(struct conn *conn, int error, const char *reason)
+static void conn_refuse_open(struct conn *conn, int error, const char *reason)
 {
 	conn_record_refusal(conn, reason);
-	budget_leave(&conn->use);
+	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, true);
 	if (conn->mode) /* a proxy goes on, without a destination */
 		conn->rule = NULL;
-	conn_answer(conn, error, reason);
+	conn_call_answer(conn, error, reason);
 }
 
-static void conn_refuse_now(struct timer *timer)
+static void conn_refuse_due(struct timer *timer)
 {
 	struct conn *conn = owner_of(timer, struct conn, later);
 
-	conn_refuse(conn, conn->dialled.error, conn->dialled.reason);
+	conn_refuse_open(conn, conn->dialled.error, conn->dialled.reason);
 }
 
-static void conn_refuse_later(struct conn *conn, int error, const char *reason)
+static void conn_refuse_open_later(struct conn *conn, int error, const char *reason)
 {
 	conn->dialled.error = error;
 	conn->dialled.reason = reason;
-	conn->later.fire = conn_refuse_now;
-	loop_timer_set(conn->egress->loop, &conn->later, 0);
+	conn->later.fire = conn_refuse_due;
+	loop_set_timer(conn->egress->loop, &conn->later, 0);
 }
 
 static void conn_open_recorded(void *ctx, int error)
@@ -299,13 +299,13 @@ static void conn_open_recorded(void *ctx, int error)
 	struct conn *conn = ctx;
 
 	if (error < 0) {
-		budget_leave(&conn->use);
+		budget_drop_connection(&conn->use);
 		conn_drop_upstream(conn, true);
-		conn_answer(conn, -ENETDOWN, "not_recorded");
+		conn_call_answer(conn, -ENETDOWN, "not_recorded");
 		return;
 	}
 	conn->opened = true;
-	conn_answer(conn, 0, NULL);
+	conn_call_answer(conn, 0, NULL);
 }
 
 static void conn_dialled(void *ctx, const struct dial_result *result)
@@ -317,25 +317,25 @@ static void conn_dialled(void *ctx, const struct dial_result *result)
 	conn->dialled = *result;
 	conn->dialled.fd = -1;
 	if (result->error < 0) {
-		conn_refuse(conn, result->error, result->reason ? result->reason : "connect_failed");
+		conn_refuse_open(conn, result->error, result->reason ? result->reason : "connect_failed");
 		return;
 	}
 	channel_init(&conn->upstream, conn->egress->loop, result->fd, upstream_ready);
 	conn_record_open(conn, &record);
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
-	if (line_record(conn->egress->line, &record, conn_open_recorded, conn, NULL) < 0)
-		conn_refuse(conn, -ENETDOWN, "not_recorded");
+	if (line_send_record(conn->egress->line, &record, conn_open_recorded, conn, NULL) < 0)
+		conn_refuse_open(conn, -ENETDOWN, "not_recorded");
 }
 
-void conn_open(struct conn *conn, const char *host, uint16_t port,
+void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 	       void (*answer)(struct conn *conn, int error, const char *reason))
 {
 	struct net_verdict verdict = policy_net_connect(conn->egress->policy, host, port, false);
 
 	if (conn->upstream.watch.fd >= 0)
 		conn_drop_upstream(conn, false);
-	budget_leave(&conn->use);
+	budget_drop_connection(&conn->use);
 	memset(&conn->dialled, 0, sizeof(conn->dialled));
 	conn->dialled.fd = -1;
 	if (host != conn->host)
@@ -344,16 +344,16 @@ void conn_open(struct conn *conn, const char *host, uint16_t port,
 	conn->rule = verdict.allow ? verdict.rule : NULL;
 	conn->answer = answer;
 	if (!conn->rule) {
-		conn_refuse_later(conn, -ECONNREFUSED, verdict.reason);
+		conn_refuse_open_later(conn, -ECONNREFUSED, verdict.reason);
 		return;
 	}
-	if (budget_join(conn->egress->budgets, conn->rule, &conn->use) < 0) {
-		conn_refuse_later(conn, -ECONNREFUSED, "cap_connections");
+	if (budget_add_connection(conn->egress->budgets, conn->rule, &conn->use) < 0) {
+		conn_refuse_open_later(conn, -ECONNREFUSED, "cap_connections");
 		return;
 	}
 	conn->dial = dial_start(conn->egress, conn->host, port, conn->rule, conn_dialled, conn);
 	if (!conn->dial)
-		conn_refuse_later(conn, -ENETDOWN, "no_memory");
+		conn_refuse_open_later(conn, -ENETDOWN, "no_memory");
 }
 
 void conn_record_init(const struct conn *conn, enum control_event event, struct control_record *ret_record)
@@ -375,5 +375,5 @@ void conn_record_done(struct conn *conn, uint64_t start_ns, struct control_done 
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = done};
 
 	message.done.duration_us = (loop_now_ns(conn->egress->loop) - start_ns) / 1000;
-	(void)line_send(conn->egress->line, &message); /* a failed line ends the process */
+	(void)line_send_message(conn->egress->line, &message); /* a failed line ends the process */
 }

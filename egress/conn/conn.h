@@ -37,7 +37,7 @@ struct conn_mode {
 	uint64_t limit_ms;  /* time limit of its first phase; 0: set by pump */
 	const char *limit_cause; /* cause of the close record when that expires */
 	/*
-	 * Makes all progress that is possible, then sets what to wait for (channel_wait on both ends). Called when an
+	 * Makes all progress that is possible, then sets what to wait for (channel_set_wait on both ends). Called when an
 	 * end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again.
 	 */
 	void (*pump)(struct conn *conn);
@@ -61,7 +61,7 @@ struct conn {
 	const char *timeout_cause; /* cause of the close record at the deadline */
 	struct timer pump_timer; /* conn_pump_after */
 	struct dial *dial;       /* while one is under way */
-	void (*answer)(struct conn *conn, int error, const char *reason); /* of conn_open */
+	void (*answer)(struct conn *conn, int error, const char *reason); /* of conn_open_upstream */
 	struct dial_result dialled; /* its fd has moved to upstream */
 	char sni[NET_HOST_MAX], alpn[16];
 	uint64_t start_ns, active_ns; /* announced; last event, for eviction */
@@ -81,7 +81,7 @@ struct conn {
 struct conn *conn_create(struct egress *egress, const struct control_connect *connect,
 			 const struct conn_mode *const *modes);
 /* Its socket was accepted. Takes fd. */
-void conn_arrive(struct conn *conn, int fd);
+void conn_take_socket(struct conn *conn, int fd);
 /* Sends CONNECTED with 0 or -errno, once. */
 void conn_send_connected(struct conn *conn, int error);
 
@@ -97,9 +97,9 @@ void conn_send_connected(struct conn *conn, int error);
 
 /*
  * Ends the present mode (its done, its timers) and starts another, which is pumped at once. Bytes read too early are to
- * be given back by channel_unread first. The caller returns without touching conn.
+ * be given back by channel_put_back first. The caller returns without touching conn.
  */
-void conn_switch(struct conn *conn, enum conn_mode_id mode);
+void conn_switch_mode(struct conn *conn, enum conn_mode_id mode);
 /* Calls the mode's pump now, or after ms milliseconds. */
 void conn_pump(struct conn *conn);
 void conn_pump_after(struct conn *conn, uint64_t ms);
@@ -109,7 +109,7 @@ void conn_pump_after(struct conn *conn, uint64_t ms);
  */
 ssize_t conn_read(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms);
 /* Restarts the phase's time limit. cause (static) goes into the close record when it expires. */
-void conn_timer(struct conn *conn, uint64_t ms, const char *cause);
+void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause);
 
 /*
  * Writes the one close record with cause (static; see control.h) and reason (static code; NULL: none), closes both
@@ -118,14 +118,14 @@ void conn_timer(struct conn *conn, uint64_t ms, const char *cause);
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort);
 
 /* Starts the first mode its rule asks for, once both ends are connected; without a rule a proxy. */
-void conn_begin(struct conn *conn);
+void conn_start_first_mode(struct conn *conn);
 
 /*
  * Judges host and port, dials, writes the "open" record. Sets host, port and rule at once and closes a former upstream.
  * answer is called once, from the loop, unless the connection is closed before: 0, and conn->upstream is connected; or
  * -errno with reason, a static code that is recorded by then.
  */
-void conn_open(struct conn *conn, const char *host, uint16_t port,
+void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 	       void (*answer)(struct conn *conn, int error, const char *reason));
 void conn_drop_upstream(struct conn *conn, bool abort);
 

@@ -36,6 +36,6 @@ struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, 
 void dial_cancel(struct dial *dial); /* NULL is fine */
 
 /* Puts a result into an "open" record: address, dropped addresses, durations. port: host order. */
-void dial_record(const struct dial_result *result, uint16_t port, struct control_record *record);
+void dial_fill_record(const struct dial_result *result, uint16_t port, struct control_record *record);
 
 #endif

@@ -49,7 +49,7 @@ int line_create(struct egress *egress, int fd, const struct line_events *events,
 	line->end = &line->first;
 	line->waiting_end = &line->waiting;
 	line->watch = (struct watch){.fd = fd, .ready = line_ready};
-	error = loop_add(egress->loop, &line->watch, EPOLLIN);
+	error = loop_add_watch(egress->loop, &line->watch, EPOLLIN);
 	if (error < 0)
 		free(line);
 	else
@@ -61,7 +61,7 @@ void line_free(struct control_line *line)
 {
 	if (!line)
 		return;
-	loop_close(line->egress->loop, &line->watch);
+	loop_close_watch(line->egress->loop, &line->watch);
 	while (line->first) {
 		struct queued *next = line->first->next;
 
@@ -77,12 +77,12 @@ void line_free(struct control_line *line)
 	free(line);
 }
 
-bool line_full(const struct control_line *line)
+bool line_is_full(const struct control_line *line)
 {
 	return line->full;
 }
 
-bool line_idle(const struct control_line *line)
+bool line_is_idle(const struct control_line *line)
 {
 	return !line->first;
 }
@@ -92,19 +92,19 @@ void line_fail(struct control_line *line)
 	if (line->gone)
 		return;
 	line->gone = true;
-	loop_set(line->egress->loop, &line->watch, 0);
+	loop_set_interest(line->egress->loop, &line->watch, 0);
 	line->events.gone(line->egress);
 }
 
 /* A full queue is not read from: each message read may add messages to send. */
-static void line_watch(struct control_line *line)
+static void line_update_watch(struct control_line *line)
 {
 	if (!line->gone)
-		loop_set(line->egress->loop, &line->watch,
+		loop_set_interest(line->egress->loop, &line->watch,
 			 (line->full ? 0 : (unsigned)EPOLLIN) | (line->first ? (unsigned)EPOLLOUT : 0));
 }
 
-static int line_queue(struct control_line *line, const struct control_message *message)
+static int line_queue_message(struct control_line *line, const struct control_message *message)
 {
 	size_t size = control_size((enum control_type)message->type);
 	struct queued *entry = malloc(offsetof(struct queued, message) + size);
@@ -119,28 +119,28 @@ static int line_queue(struct control_line *line, const struct control_message *m
 	line->end = &entry->next;
 	if (++line->queued >= LINE_FULL)
 		line->full = true;
-	line_watch(line);
+	line_update_watch(line);
 	return 1;
 }
 
-int line_send(struct control_line *line, const struct control_message *message)
+int line_send_message(struct control_line *line, const struct control_message *message)
 {
 	int error;
 
 	if (line->gone)
 		return -EPIPE;
 	if (line->first)
-		return line_queue(line, message);
+		return line_queue_message(line, message);
 	error = control_send(line->watch.fd, message, NULL, 0);
 	if (error == 0)
 		return 0;
 	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
-		return line_queue(line, message);
+		return line_queue_message(line, message);
 	line_fail(line);
 	return -EPIPE;
 }
 
-static void line_flush(struct control_line *line)
+static void line_flush_queue(struct control_line *line)
 {
 	while (line->first) {
 		struct queued *entry = line->first;
@@ -162,10 +162,10 @@ static void line_flush(struct control_line *line)
 		line->full = false;
 		line->events.drained(line->egress);
 	}
-	line_watch(line);
+	line_update_watch(line);
 }
 
-void line_read(struct control_line *line)
+void line_read_messages(struct control_line *line)
 {
 	for (int n = 0; n < READ_AT_ONCE && !line->gone && !line->full; n++) {
 		struct control_message message;
@@ -187,8 +187,8 @@ static void line_ready(struct watch *watch)
 {
 	struct control_line *line = owner_of(watch, struct control_line, watch);
 
-	line_flush(line);
-	line_read(line);
+	line_flush_queue(line);
+	line_read_messages(line);
 }
 
 void line_copy(char *field, size_t size, const char *text)
@@ -196,7 +196,7 @@ void line_copy(char *field, size_t size, const char *text)
 	(void)snprintf(field, size, "%s", text ? text : "");
 }
 
-int line_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
+int line_send_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
 		void *ctx, uint64_t *ret_id)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_RECORD};
@@ -216,7 +216,7 @@ int line_record(struct control_line *line, struct control_record *record, void (
 		line->waiting_end = &waiting->next;
 	}
 	message.record = *record;
-	error = line_send(line, &message);
+	error = line_send_message(line, &message);
 	if (error < 0)
 		return error;
 	if (ret_id)
@@ -234,7 +234,7 @@ static void line_drop_waiting(struct control_line *line, struct waiting **slot)
 	free(waiting);
 }
 
-void line_forget(struct control_line *line, const void *ctx)
+void line_forget_answers(struct control_line *line, const void *ctx)
 {
 	for (struct waiting **slot = &line->waiting; *slot;) {
 		if ((*slot)->ctx == ctx)
@@ -244,7 +244,7 @@ void line_forget(struct control_line *line, const void *ctx)
 	}
 }
 
-void line_acknowledge(struct control_line *line, const struct control_ack *ack)
+void line_acknowledge_record(struct control_line *line, const struct control_ack *ack)
 {
 	struct waiting **slot = &line->waiting, waiting;
 

@@ -47,7 +47,7 @@ uint64_t loop_now_ns(const struct loop *loop)
 	return loop->now_ns;
 }
 
-static int loop_control(const struct loop *loop, int what, struct watch *watch, unsigned interest)
+static int loop_epoll_ctl(const struct loop *loop, int what, struct watch *watch, unsigned interest)
 {
 	struct epoll_event event = {.events = interest, .data.ptr = watch};
 
@@ -55,13 +55,13 @@ static int loop_control(const struct loop *loop, int what, struct watch *watch, 
 }
 
 /* A watch without interest is not in the epoll set: EPOLLERR and EPOLLHUP cannot be masked and would repeat. */
-int loop_add(struct loop *loop, struct watch *watch, unsigned interest)
+int loop_add_watch(struct loop *loop, struct watch *watch, unsigned interest)
 {
 	watch->interest = interest;
-	return interest ? loop_control(loop, EPOLL_CTL_ADD, watch, interest) : 0;
+	return interest ? loop_epoll_ctl(loop, EPOLL_CTL_ADD, watch, interest) : 0;
 }
 
-void loop_set(struct loop *loop, struct watch *watch, unsigned interest)
+void loop_set_interest(struct loop *loop, struct watch *watch, unsigned interest)
 {
 	int what = EPOLL_CTL_MOD;
 
@@ -72,23 +72,23 @@ void loop_set(struct loop *loop, struct watch *watch, unsigned interest)
 	else if (!watch->interest)
 		what = EPOLL_CTL_ADD;
 	/* Adding can fail without memory; then the owner's timer ends the wait. */
-	if (loop_control(loop, what, watch, interest) == 0)
+	if (loop_epoll_ctl(loop, what, watch, interest) == 0)
 		watch->interest = interest;
 }
 
-void loop_remove(struct loop *loop, struct watch *watch)
+void loop_remove_watch(struct loop *loop, struct watch *watch)
 {
 	if (watch->fd >= 0 && watch->interest)
-		(void)loop_control(loop, EPOLL_CTL_DEL, watch, 0);
+		(void)loop_epoll_ctl(loop, EPOLL_CTL_DEL, watch, 0);
 	watch->interest = 0;
 	for (int i = loop->at; i < loop->events; i++)
 		if (loop->event[i].data.ptr == watch)
 			loop->event[i].data.ptr = NULL;
 }
 
-void loop_close(struct loop *loop, struct watch *watch)
+void loop_close_watch(struct loop *loop, struct watch *watch)
 {
-	loop_remove(loop, watch);
+	loop_remove_watch(loop, watch);
 	close_fd(&watch->fd);
 }
 
@@ -131,7 +131,7 @@ static struct timer *heap_join_siblings(struct timer *list)
 	return root;
 }
 
-void loop_timer_clear(struct loop *loop, struct timer *timer)
+void loop_clear_timer(struct loop *loop, struct timer *timer)
 {
 	struct timer *below = heap_join_siblings(timer->child);
 
@@ -153,9 +153,9 @@ void loop_timer_clear(struct loop *loop, struct timer *timer)
 	loop->timers--;
 }
 
-void loop_timer_set(struct loop *loop, struct timer *timer, uint64_t ms)
+void loop_set_timer(struct loop *loop, struct timer *timer, uint64_t ms)
 {
-	loop_timer_clear(loop, timer);
+	loop_clear_timer(loop, timer);
 	timer->due_ns = loop->now_ns + ms * NS_PER_MS;
 	loop->first = heap_join(loop->first, timer);
 	loop->timers++;
@@ -180,7 +180,7 @@ static void loop_fire_timers(struct loop *loop)
 	for (size_t n = loop->timers; n > 0 && loop->first && loop->first->due_ns <= loop->now_ns; n--) {
 		struct timer *timer = loop->first;
 
-		loop_timer_clear(loop, timer);
+		loop_clear_timer(loop, timer);
 		timer->fire(timer);
 	}
 }

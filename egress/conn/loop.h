@@ -31,20 +31,20 @@ int loop_create(struct loop **ret_loop);
 void loop_free(struct loop *loop);
 
 /* The caller sets watch->fd and watch->ready. 0 or -errno. */
-int loop_add(struct loop *loop, struct watch *watch, unsigned interest);
+int loop_add_watch(struct loop *loop, struct watch *watch, unsigned interest);
 /* No system call when the interest is unchanged. */
-void loop_set(struct loop *loop, struct watch *watch, unsigned interest);
+void loop_set_interest(struct loop *loop, struct watch *watch, unsigned interest);
 /* To be called before fd is closed. Pending events of this round are dropped. */
-void loop_remove(struct loop *loop, struct watch *watch);
+void loop_remove_watch(struct loop *loop, struct watch *watch);
 /* Removes a watch and closes its descriptor, if it has one. */
-void loop_close(struct loop *loop, struct watch *watch);
+void loop_close_watch(struct loop *loop, struct watch *watch);
 
 /*
  * (Re-)arms a timer, ms milliseconds from now. 0: it fires from the loop, with no callback of the current event on the
  * stack, for example to free what is in use there.
  */
-void loop_timer_set(struct loop *loop, struct timer *timer, uint64_t ms);
-void loop_timer_clear(struct loop *loop, struct timer *timer);
+void loop_set_timer(struct loop *loop, struct timer *timer, uint64_t ms);
+void loop_clear_timer(struct loop *loop, struct timer *timer);
 
 /* Runs until loop_stop. 0 or -errno of epoll_wait(2). */
 int loop_run(struct loop *loop);

@@ -31,7 +31,7 @@ struct pool {
 	uint32_t reals;
 };
 
-static address_number number_of_bytes(int family, const uint8_t *bytes)
+static address_number bytes_to_number(int family, const uint8_t *bytes)
 {
 	address_number number = family == AF_INET ? 0xffff : 0;
 
@@ -40,22 +40,22 @@ static address_number number_of_bytes(int family, const uint8_t *bytes)
 	return number;
 }
 
-static bool number_of(const struct sockaddr *address, address_number *ret)
+static bool address_to_number(const struct sockaddr *address, address_number *ret)
 {
 	if (!sockaddr_len(address->sa_family))
 		return false;
-	*ret = number_of_bytes(address->sa_family, sockaddr_bytes(address));
+	*ret = bytes_to_number(address->sa_family, sockaddr_bytes(address));
 	return true;
 }
 
 /* False: not in the pool. An address past all indices has the index UINT32_MAX. */
-static bool pool_index_of(const struct pool *pool, const struct sockaddr *address, uint32_t *ret_index)
+static bool pool_find_index(const struct pool *pool, const struct sockaddr *address, uint32_t *ret_index)
 {
 	address_number number, first;
 	unsigned free_bits;
 	bool v4;
 
-	if (!number_of(address, &number))
+	if (!address_to_number(address, &number))
 		return false;
 	v4 = number >> 32 == 0xffff;
 	first = v4 ? pool->v4 : pool->v6;
@@ -78,7 +78,7 @@ void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t 
 }
 
 /* The position of a name; pool->capacity: it has none. */
-static uint32_t name_position(const struct pool *pool, const char *host)
+static uint32_t find_name_position(const struct pool *pool, const char *host)
 {
 	uint32_t position = 0;
 
@@ -89,7 +89,7 @@ static uint32_t name_position(const struct pool *pool, const char *host)
 
 int pool_add(struct pool *pool, const char *host, uint32_t *ret_index)
 {
-	uint32_t position = name_position(pool, host);
+	uint32_t position = find_name_position(pool, host);
 
 	if (position == pool->capacity) {
 		while (pool->next < pool->capacity && pool->name[pool->next])
@@ -113,7 +113,7 @@ int pool_learn(struct pool *pool, uint32_t index, const char *host)
 	if (index < POOL_FIRST || position >= pool->capacity ||
 	    net_host_canonical(host, strlen(host), canonical) < 0 || strcmp(canonical, host) != 0)
 		return -EBADMSG;
-	known = name_position(pool, host);
+	known = find_name_position(pool, host);
 	if (known < pool->capacity || pool->name[position])
 		return known == position ? 0 : -EBADMSG;
 	pool->name[position] = strdup(host);
@@ -121,7 +121,7 @@ int pool_learn(struct pool *pool, uint32_t index, const char *host)
 }
 
 /* The name that a real address stands for, or NULL. */
-static const char *real_name(const struct pool *pool, address_number address)
+static const char *find_real_name(const struct pool *pool, address_number address)
 {
 	for (uint32_t i = 0; i < pool->reals; i++)
 		if (pool->real[i].address == address)
@@ -135,9 +135,9 @@ int pool_learn_real(struct pool *pool, const struct sockaddr *address, const cha
 	address_number number;
 	const char *known;
 
-	if (pool_holds(pool, address) || !number_of(address, &number))
+	if (pool_holds(pool, address) || !address_to_number(address, &number))
 		return -EEXIST;
-	known = real_name(pool, number);
+	known = find_real_name(pool, number);
 	if (known)
 		return strcmp(known, host) == 0 ? 0 : -EEXIST;
 	if (pool->reals >= REAL_MAX)
@@ -155,10 +155,10 @@ const char *pool_find(const struct pool *pool, const struct sockaddr *address)
 	address_number number;
 	uint32_t index;
 
-	if (pool_index_of(pool, address, &index))
+	if (pool_find_index(pool, address, &index))
 		return index >= POOL_FIRST && index - POOL_FIRST < pool->capacity ? pool->name[index - POOL_FIRST] :
 										    NULL;
-	return number_of(address, &number) ? real_name(pool, number) : NULL;
+	return address_to_number(address, &number) ? find_real_name(pool, number) : NULL;
 }
 
 void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX])
@@ -176,14 +176,14 @@ bool pool_holds(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 
-	return pool_index_of(pool, address, &index);
+	return pool_find_index(pool, address, &index);
 }
 
 bool pool_is_own(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 
-	return pool_index_of(pool, address, &index) && index == POOL_OWN;
+	return pool_find_index(pool, address, &index) && index == POOL_OWN;
 }
 
 const char *pool_name(const struct pool *pool, uint32_t index)
@@ -201,9 +201,9 @@ static void pool_set_ranges(struct pool *pool, const struct net_pool *range)
 
 	pool->v4_free = range->v4_bits < 32 ? 32 - range->v4_bits : 0;
 	pool->v6_free = range->v6_bits < 128 ? 128 - range->v6_bits : 0;
-	pool->v4 = number_of_bytes(AF_INET, (const uint8_t *)&range->v4);
+	pool->v4 = bytes_to_number(AF_INET, (const uint8_t *)&range->v4);
 	pool->v4 = pool->v4 >> pool->v4_free << pool->v4_free;
-	pool->v6 = number_of_bytes(AF_INET6, range->v6.s6_addr);
+	pool->v6 = bytes_to_number(AF_INET6, range->v6.s6_addr);
 	pool->v6 = pool->v6_free < 128 ? pool->v6 >> pool->v6_free << pool->v6_free : 0;
 	bits = pool->v4_free < pool->v6_free ? pool->v4_free : pool->v6_free;
 	if (bits > 4) /* a smaller range has only the run's own addresses */

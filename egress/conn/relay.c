@@ -32,14 +32,14 @@ struct progress {
 /* Shared by all relays: one thread, and no data stays in it between calls. */
 static uint8_t bulk[BULK_BUFFER];
 
-static void progress_end(struct progress *progress, const char *cause, const char *reason)
+static void progress_set_end(struct progress *progress, const char *cause, const char *reason)
 {
 	progress->cause = cause;
 	progress->reason = reason;
 }
 
 /* Returns the bytes written; the caller buffers the rest. */
-static size_t relay_write(struct channel *to, const uint8_t *data, size_t len, bool up, struct progress *progress)
+static size_t relay_write_bytes(struct channel *to, const uint8_t *data, size_t len, bool up, struct progress *progress)
 {
 	size_t done = 0;
 
@@ -51,7 +51,7 @@ static size_t relay_write(struct channel *to, const uint8_t *data, size_t len, b
 			break;
 		}
 		if (n < 0) {
-			progress_end(progress, up ? "server_reset" : "client_reset", NULL);
+			progress_set_end(progress, up ? "server_reset" : "client_reset", NULL);
 			break;
 		}
 		done += (size_t)n;
@@ -60,11 +60,11 @@ static size_t relay_write(struct channel *to, const uint8_t *data, size_t len, b
 }
 
 /* False: bytes are still buffered. */
-static bool relay_flush(struct bytes *buffered, struct channel *to, bool up, struct progress *progress)
+static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool up, struct progress *progress)
 {
 	if (!buffered->data)
 		return true;
-	bytes_drop(buffered, relay_write(to, buffered->data + buffered->at, bytes_left(buffered), up, progress));
+	bytes_drop(buffered, relay_write_bytes(to, buffered->data + buffered->at, bytes_left(buffered), up, progress));
 	return !buffered->data;
 }
 
@@ -72,7 +72,7 @@ static bool relay_flush(struct bytes *buffered, struct channel *to, bool up, str
  * How much to read at once. More than CONN_BUFFER only as far as the peer's send buffer has room, minus an eighth for
  * the kernel's overhead: a bulk stream then costs half the CPU time.
  */
-static size_t relay_portion(const struct direction *direction, const struct channel *to)
+static size_t relay_bytes_at_once(const struct direction *direction, const struct channel *to)
 {
 	uint32_t memory[SK_MEMINFO_VARS];
 	socklen_t len = sizeof(memory);
@@ -86,35 +86,36 @@ static size_t relay_portion(const struct direction *direction, const struct chan
 }
 
 /* Bytes read into `bulk`, at most want. 0: the end, or progress says what to wait for. */
-static size_t relay_read(struct conn *conn, size_t want, bool up, struct progress *progress)
+static size_t relay_read_bytes(struct conn *conn, size_t want, bool up, struct progress *progress)
 {
 	ssize_t got = conn_read(conn, up, bulk, want, &progress->wait_ms);
 
 	if (got == -EAGAIN)
 		progress->wants_read = true;
 	else if (got == -EDQUOT)
-		progress_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
+		progress_set_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
 	else if (got < 0 && got != -EBUSY)
-		progress_end(progress, up ? "client_reset" : "server_reset", NULL);
+		progress_set_end(progress, up ? "client_reset" : "server_reset", NULL);
 	return got > 0 ? (size_t)got : 0;
 }
 
 /* Moves one direction until it has to wait. Returns the bytes moved. */
-static size_t relay_move(struct conn *conn, struct direction *direction, bool up, struct progress *progress)
+static size_t relay_move_bytes(struct conn *conn, struct direction *direction, bool up, struct progress *progress)
 {
 	struct channel *from = up ? &conn->client : &conn->upstream, *to = up ? &conn->upstream : &conn->client;
 	size_t moved = 0;
 
-	while (relay_flush(&direction->buffered, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
-		size_t want = relay_portion(direction, to), got = relay_read(conn, want, up, progress), done;
+	while (relay_flush_buffer(&direction->buffered, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
+		size_t want = relay_bytes_at_once(direction, to), got = relay_read_bytes(conn, want, up, progress),
+			done;
 
 		if (!got)
 			break;
 		direction->bulk = got >= CONN_BUFFER;
 		moved += got;
-		done = relay_write(to, bulk, got, up, progress);
+		done = relay_write_bytes(to, bulk, got, up, progress);
 		if (done < got && !progress->cause && bytes_add(&direction->buffered, bulk + done, got - done))
-			progress_end(progress, "no_memory", NULL);
+			progress_set_end(progress, "no_memory", NULL);
 		if (progress->cause || progress->wants_write)
 			break;
 		if (got < want && !channel_has_bytes(from)) { /* the socket is empty */
@@ -129,7 +130,7 @@ static size_t relay_move(struct conn *conn, struct direction *direction, bool up
 	return moved;
 }
 
-static void relay_finish(struct conn *conn, const struct progress *up, const struct progress *down)
+static void relay_set_waits(struct conn *conn, const struct progress *up, const struct progress *down)
 {
 	const struct progress *progress = up->cause ? up : down;
 	struct relay *relay = conn->state;
@@ -150,23 +151,23 @@ static void relay_finish(struct conn *conn, const struct progress *up, const str
 		conn_pump_after(conn, wait_ms ? 1 : 0);
 	else if (wait_ms)
 		conn_pump_after(conn, wait_ms);
-	channel_wait(&conn->client, up->wants_read, down->wants_write);
-	channel_wait(&conn->upstream, down->wants_read, up->wants_write);
+	channel_set_wait(&conn->client, up->wants_read, down->wants_write);
+	channel_set_wait(&conn->upstream, down->wants_read, up->wants_write);
 }
 
 static void relay_pump(struct conn *conn)
 {
 	struct progress up = {0}, down = {0};
 	struct relay *relay = conn->state;
-	size_t moved = relay_move(conn, &relay->up, true, &up);
+	size_t moved = relay_move_bytes(conn, &relay->up, true, &up);
 
-	moved += up.cause ? 0 : relay_move(conn, &relay->down, false, &down);
+	moved += up.cause ? 0 : relay_move_bytes(conn, &relay->down, false, &down);
 	if (moved)
-		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-	relay_finish(conn, &up, &down);
+		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+	relay_set_waits(conn, &up, &down);
 }
 
-static void relay_done(struct conn *conn)
+static void relay_free_buffers(struct conn *conn)
 {
 	struct relay *relay = conn->state;
 
@@ -175,4 +176,4 @@ static void relay_done(struct conn *conn)
 }
 
 const struct conn_mode mode_relay = {.name = "relay", .state_size = sizeof(struct relay), .limit_ms = CONN_IDLE_MS,
-				     .limit_cause = "idle_timeout", .pump = relay_pump, .done = relay_done};
+				     .limit_cause = "idle_timeout", .pump = relay_pump, .done = relay_free_buffers};

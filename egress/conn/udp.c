@@ -77,10 +77,10 @@ static void udp_record_refusal(struct udp_relay *relay, const char *reason, cons
 	LINE_COPY(record.dropped, dropped);
 	relay->state = UDP_REFUSED;
 	/* egress exits when this message to the supervisor fails */
-	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL);
+	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
 }
 
-static void flow_release(struct timer *timer)
+static void flow_free_due(struct timer *timer)
 {
 	free(owner_of(timer, struct udp_flow, idle));
 }
@@ -101,14 +101,14 @@ static void flow_close(struct udp_flow *flow)
 	*slot = flow->next;
 	relay->flow_count--;
 	dial_cancel(flow->dial);
-	loop_close(relay->egress->loop, &flow->upstream);
-	budget_leave(&flow->use);
+	loop_close_watch(relay->egress->loop, &flow->upstream);
+	budget_drop_connection(&flow->use);
 	flow_drop_waiting(flow);
-	flow->idle.fire = flow_release;
-	loop_timer_set(relay->egress->loop, &flow->idle, 0);
+	flow->idle.fire = flow_free_due;
+	loop_set_timer(relay->egress->loop, &flow->idle, 0);
 }
 
-static void relay_release(struct timer *timer)
+static void relay_free_due(struct timer *timer)
 {
 	free(owner_of(timer, struct udp_relay, release));
 }
@@ -126,8 +126,8 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
 	*slot = relay->next;
 	while (relay->flows)
 		flow_close(relay->flows);
-	line_forget(relay->egress->line, relay);
-	loop_close(relay->egress->loop, &relay->program);
+	line_forget_answers(relay->egress->line, relay);
+	loop_close_watch(relay->egress->loop, &relay->program);
 	udp_record_init(relay, CONTROL_EVENT_CLOSE, &record);
 	record.allow = reason == NULL;
 	record.bytes_up = relay->bytes_up;
@@ -135,9 +135,9 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
 	record.duration_us = (loop_now_ns(relay->egress->loop) - relay->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
 	LINE_COPY(record.reason, reason);
-	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL);
-	relay->release.fire = relay_release;
-	loop_timer_set(relay->egress->loop, &relay->release, 0);
+	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
+	relay->release.fire = relay_free_due;
+	loop_set_timer(relay->egress->loop, &relay->release, 0);
 }
 
 /* ---- datagrams ---- */
@@ -146,22 +146,22 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
  * Charges a datagram to its rule's budget (egress/budget.h). *ret_pass: whether it is forwarded; otherwise it is
  * dropped. Returns false after closing the relay, because the rule's bytes for this direction are used up.
  */
-static bool flow_spend(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
+static bool flow_spend_budget(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
 {
 	uint64_t wait_ms = 0;
-	size_t room = budget_room(&flow->use, up, len, loop_now_ns(flow->relay->egress->loop), &wait_ms);
+	size_t room = budget_bytes_allowed(&flow->use, up, len, loop_now_ns(flow->relay->egress->loop), &wait_ms);
 	uint64_t cap = up ? flow->relay->rule->budget.bytes_up : flow->relay->rule->budget.bytes_down;
 
 	*ret_pass = room == len;
 	if (*ret_pass)
-		budget_spend(&flow->use, up, len);
+		budget_spend_bytes(&flow->use, up, len);
 	if (*ret_pass || !cap || (!room && wait_ms != UINT64_MAX))
 		return true;
 	relay_close(flow->relay, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
 	return false;
 }
 
-static void flow_idle(struct timer *timer)
+static void flow_idle_due(struct timer *timer)
 {
 	struct udp_flow *flow = owner_of(timer, struct udp_flow, idle);
 	uint64_t idle_ms = (loop_now_ns(flow->relay->egress->loop) - flow->active_ns) / NS_PER_MS;
@@ -169,7 +169,7 @@ static void flow_idle(struct timer *timer)
 	if (idle_ms >= UDP_IDLE_MS)
 		flow_close(flow);
 	else
-		loop_timer_set(flow->relay->egress->loop, timer, UDP_IDLE_MS - idle_ms);
+		loop_set_timer(flow->relay->egress->loop, timer, UDP_IDLE_MS - idle_ms);
 }
 
 static void flow_upstream_ready(struct watch *watch)
@@ -184,7 +184,7 @@ static void flow_upstream_ready(struct watch *watch)
 
 		if (got < 0 && errno == ECONNREFUSED) /* ICMP about an earlier datagram; the next may be accepted */
 			continue;
-		if (got < 0 || !flow_spend(flow, false, (size_t)got, &pass))
+		if (got < 0 || !flow_spend_budget(flow, false, (size_t)got, &pass))
 			return;
 		if (!pass)
 			continue;
@@ -200,7 +200,7 @@ static bool flow_send_now(struct udp_flow *flow, const uint8_t *data, size_t len
 {
 	bool pass;
 
-	if (!flow_spend(flow, true, len, &pass))
+	if (!flow_spend_budget(flow, true, len, &pass))
 		return false;
 	if (pass && send(flow->upstream.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		flow->relay->bytes_up += len;
@@ -222,7 +222,7 @@ static void flow_send_waiting(struct udp_flow *flow)
 	flow_drop_waiting(flow);
 }
 
-static void flow_send(struct udp_flow *flow, const uint8_t *data, size_t len)
+static void flow_send_or_keep(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
 	uint8_t *copy;
 
@@ -241,7 +241,7 @@ static void flow_send(struct udp_flow *flow, const uint8_t *data, size_t len)
 
 /* ---- dialling ---- */
 
-static void relay_recorded(void *ctx, int error)
+static void relay_record_acknowledged(void *ctx, int error)
 {
 	struct udp_relay *relay = ctx;
 
@@ -269,11 +269,11 @@ static void relay_record_dialled(struct udp_relay *relay, const struct dial_resu
 	if (relay->state == UDP_ASKED || relay->state == UDP_OPEN)
 		return;
 	udp_record_init(relay, CONTROL_EVENT_OPEN, &record);
-	dial_record(result, relay->port, &record);
+	dial_fill_record(result, relay->port, &record);
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
 	relay->state = UDP_ASKED;
-	(void)line_record(relay->egress->line, &record, relay_recorded, relay, NULL);
+	(void)line_send_record(relay->egress->line, &record, relay_record_acknowledged, relay, NULL);
 }
 
 static void flow_dialled(void *ctx, const struct dial_result *result)
@@ -284,7 +284,7 @@ static void flow_dialled(void *ctx, const struct dial_result *result)
 	flow->dial = NULL;
 	if (result->error == 0) {
 		flow->upstream = (struct watch){.fd = result->fd, .ready = flow_upstream_ready};
-		if (loop_add(relay->egress->loop, &flow->upstream, EPOLLIN) < 0) {
+		if (loop_add_watch(relay->egress->loop, &flow->upstream, EPOLLIN) < 0) {
 			flow_close(flow);
 			return;
 		}
@@ -296,7 +296,7 @@ static void flow_dialled(void *ctx, const struct dial_result *result)
 		flow_send_waiting(flow);
 }
 
-static void flow_evict(struct udp_relay *relay)
+static void flow_evict_oldest(struct udp_relay *relay)
 {
 	struct udp_flow *oldest = relay->flows;
 
@@ -308,7 +308,7 @@ static void flow_evict(struct udp_relay *relay)
 }
 
 /* The flow of a client address, created on first use. NULL: no budget or no memory. */
-static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr *client, socklen_t len)
+static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struct sockaddr *client, socklen_t len)
 {
 	struct udp_flow *flow = relay->flows;
 	struct budget_use use;
@@ -318,12 +318,12 @@ static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr 
 	if (flow || len > sizeof(flow->client))
 		return flow;
 	if (relay->flow_count >= UDP_FLOWS_MAX)
-		flow_evict(relay);
-	if (budget_join(relay->egress->budgets, relay->rule, &use) < 0)
+		flow_evict_oldest(relay);
+	if (budget_add_connection(relay->egress->budgets, relay->rule, &use) < 0)
 		return NULL;
 	flow = malloc(sizeof(*flow));
 	if (!flow) {
-		budget_leave(&use);
+		budget_drop_connection(&use);
 		return NULL;
 	}
 	*flow = (struct udp_flow){.next = relay->flows,
@@ -331,13 +331,13 @@ static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr 
 				  .client_len = len,
 				  .upstream = {.fd = -1},
 				  .use = use,
-				  .idle = {.fire = flow_idle},
+				  .idle = {.fire = flow_idle_due},
 				  .active_ns = loop_now_ns(relay->egress->loop)};
 	memcpy(&flow->client, client, len);
 	relay->flows = flow;
 	relay->flow_count++;
 	flow->dial = dial_start(relay->egress, relay->host, relay->port, relay->rule, flow_dialled, flow);
-	loop_timer_set(relay->egress->loop, &flow->idle, UDP_IDLE_MS);
+	loop_set_timer(relay->egress->loop, &flow->idle, UDP_IDLE_MS);
 	if (flow->dial)
 		return flow;
 	flow_close(flow);
@@ -373,15 +373,15 @@ static void program_ready(struct watch *watch)
 			return;
 		if (!udp_is_program(relay, &client))
 			continue;
-		flow = flow_get(relay, (const struct sockaddr *)&client, len);
+		flow = flow_find_or_create(relay, (const struct sockaddr *)&client, len);
 		if (flow)
-			flow_send(flow, datagram, (size_t)got);
+			flow_send_or_keep(flow, datagram, (size_t)got);
 		else if (relay->state == UDP_NEW)
 			udp_record_refusal(relay, "cap_connections", "");
 	}
 }
 
-void udp_announce(struct egress *egress, const struct control_connect *endpoint, int fd)
+void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd)
 {
 	struct net_verdict verdict = policy_net_connect(egress->policy, endpoint->host, endpoint->port, true);
 	const char *reason = verdict.allow ? NULL : verdict.reason;
@@ -410,12 +410,12 @@ void udp_announce(struct egress *egress, const struct control_connect *endpoint,
 	if (reason) {
 		udp_record_refusal(relay, reason, "");
 		relay_close(relay, "refused", reason);
-	} else if (loop_add(egress->loop, &relay->program, EPOLLIN) < 0) {
+	} else if (loop_add_watch(egress->loop, &relay->program, EPOLLIN) < 0) {
 		relay_close(relay, "failed", "failed");
 	}
 }
 
-void udp_end(struct egress *egress)
+void udp_close_all(struct egress *egress)
 {
 	while (egress->udp)
 		relay_close(egress->udp, "end", NULL);

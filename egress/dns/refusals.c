@@ -12,31 +12,31 @@
 #define SECOND_NS 1000000000u
 
 /* When the record cannot be sent, the line has failed, which ends the process. */
-static void refusals_flush(struct dns_refusals *refusals)
+static void refusals_write_pending(struct dns_refusals *refusals)
 {
 	if (refusals->more.count)
-		(void)line_record(refusals->egress->line, &refusals->more, NULL, NULL, NULL);
+		(void)line_send_record(refusals->egress->line, &refusals->more, NULL, NULL, NULL);
 	refusals->more.count = 0;
 }
 
-static void refusals_due(struct timer *timer)
+static void refusals_flush_due(struct timer *timer)
 {
-	refusals_flush(owner_of(timer, struct dns_refusals, timer));
+	refusals_write_pending(owner_of(timer, struct dns_refusals, timer));
 }
 
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress)
 {
 	refusals->egress = egress;
-	refusals->timer.fire = refusals_due;
+	refusals->timer.fire = refusals_flush_due;
 }
 
 void dns_refusals_done(struct dns_refusals *refusals)
 {
-	loop_timer_clear(refusals->egress->loop, &refusals->timer);
-	refusals_flush(refusals);
+	loop_clear_timer(refusals->egress->loop, &refusals->timer);
+	refusals_write_pending(refusals);
 }
 
-static void refusal_init(struct control_record *record, const struct dns_query *query, const char *reason,
+static void refusal_fill_record(struct control_record *record, const struct dns_query *query, const char *reason,
 			 const char *label)
 {
 	char type[DNS_TYPE_TEXT];
@@ -52,7 +52,7 @@ static void refusal_init(struct control_record *record, const struct dns_query *
 	LINE_COPY(record->reason, reason);
 }
 
-static void refusal_count(struct dns_refusals *refusals, const struct control_record *record)
+static void refusal_count_unwritten(struct dns_refusals *refusals, const struct control_record *record)
 {
 	uint32_t before = refusals->more.count;
 	bool same = before == 0 || (strcmp(refusals->more.host, record->host) == 0 &&
@@ -63,10 +63,10 @@ static void refusal_count(struct dns_refusals *refusals, const struct control_re
 	if (!same)
 		LINE_COPY(refusals->more.reason, "rate_limited");
 	if (before == 0)
-		loop_timer_set(refusals->egress->loop, &refusals->timer, SECOND_MS);
+		loop_set_timer(refusals->egress->loop, &refusals->timer, SECOND_MS);
 }
 
-void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
+void dns_refusals_record(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
 		      const char *label)
 {
 	uint64_t now = loop_now_ns(refusals->egress->loop);
@@ -76,11 +76,11 @@ void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *que
 		refusals->second_ns = now;
 		refusals->written = 0;
 	}
-	refusal_init(&record, query, reason, label);
+	refusal_fill_record(&record, query, reason, label);
 	if (refusals->written < DNS_REFUSALS_PER_SECOND) {
 		refusals->written++;
-		(void)line_record(refusals->egress->line, &record, NULL, NULL, NULL);
+		(void)line_send_record(refusals->egress->line, &record, NULL, NULL, NULL);
 	} else {
-		refusal_count(refusals, &record);
+		refusal_count_unwritten(refusals, &record);
 	}
 }

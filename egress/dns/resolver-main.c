@@ -15,7 +15,7 @@
 
 #define THREADS 4
 
-static void reply_add(const struct sockaddr *from, struct resolver_reply *reply)
+static void reply_add_address(const struct sockaddr *from, struct resolver_reply *reply)
 {
 	size_t len = sockaddr_len(from->sa_family);
 
@@ -31,7 +31,7 @@ static void reply_add(const struct sockaddr *from, struct resolver_reply *reply)
  * getaddrinfo does the same when it finds the file changed, and forgets them, but for RES_NORELOAD
  * (resolv/resolv_context.c: maybe_init).
  */
-static bool set_search(const char *host)
+static bool set_search_options(const char *host)
 {
 	if (res_init() < 0)
 		return false;
@@ -41,19 +41,19 @@ static bool set_search(const char *host)
 	return true;
 }
 
-static void resolve(const struct resolver_query *query, struct resolver_reply *reply)
+static void resolve_name(const struct resolver_query *query, struct resolver_reply *reply)
 {
 	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
 	struct addrinfo *list = NULL;
 	int error;
 
-	error = set_search(query->host) ? getaddrinfo(query->host, NULL, &hints, &list) : EAI_AGAIN;
+	error = set_search_options(query->host) ? getaddrinfo(query->host, NULL, &hints, &list) : EAI_AGAIN;
 	if (error == EAI_NONAME || error == EAI_NODATA || error == EAI_ADDRFAMILY)
 		reply->error = -ENOENT;
 	else if (error)
 		reply->error = -EAGAIN;
 	for (const struct addrinfo *one = error ? NULL : list; one; one = one->ai_next)
-		reply_add(one->ai_addr, reply);
+		reply_add_address(one->ai_addr, reply);
 	if (!error) {
 		freeaddrinfo(list);
 		reply->error = reply->count ? 0 : -ENOENT;
@@ -61,7 +61,7 @@ static void resolve(const struct resolver_query *query, struct resolver_reply *r
 }
 
 /* Egress has judged the name. Checked again so that getaddrinfo and NSS modules only see syntactically valid names. */
-static bool is_valid(const struct resolver_query *query)
+static bool query_is_valid(const struct resolver_query *query)
 {
 	char canonical[NET_HOST_MAX];
 
@@ -84,8 +84,8 @@ static void *resolver_thread(void *ctx)
 		if ((size_t)got != sizeof(query))
 			continue;
 		reply.number = query.number;
-		if (is_valid(&query))
-			resolve(&query, &reply);
+		if (query_is_valid(&query))
+			resolve_name(&query, &reply);
 		(void)TEMP_FAILURE_RETRY(send(fd, &reply, sizeof(reply), MSG_NOSIGNAL)); /* lost when egress is gone */
 	}
 }

@@ -13,7 +13,7 @@
 
 #define ASKS_MAX 8192 /* of all connections and the name server; at this rate a list is as good as a hash table */
 
-/* One pending resolver_ask. All asks for a name share a query: a thousand connects to a host are one lookup. */
+/* One pending resolver_ask_name. All asks for a name share a query: a thousand connects to a host are one lookup. */
 struct ask {
 	struct resolver *resolver;
 	struct ask *next; /* in its query's list */
@@ -43,7 +43,7 @@ static void drop_ask(struct ask **slot)
 	struct ask *ask = *slot;
 
 	*slot = ask->next;
-	loop_timer_clear(ask->resolver->loop, &ask->timer);
+	loop_clear_timer(ask->resolver->loop, &ask->timer);
 	ask->resolver->asks_count--;
 	free(ask);
 }
@@ -60,7 +60,7 @@ static void drop_query(struct resolver *resolver, struct query **slot)
 }
 
 /* A callback may cancel other asks, so the list head is read anew each time. */
-static void answer_all(struct ask **list, const struct resolver_answer *answer)
+static void answer_asks(struct ask **list, const struct resolver_answer *answer)
 {
 	while (*list) {
 		const struct ask ask = **list;
@@ -71,14 +71,14 @@ static void answer_all(struct ask **list, const struct resolver_answer *answer)
 }
 
 /* The process died or broke the protocol: fails all asks, and later ones at once. */
-static void resolver_lost(struct resolver *resolver)
+static void resolver_fail_asks(struct resolver *resolver)
 {
 	struct query **slot = &resolver->queries;
 
-	loop_close(resolver->loop, &resolver->watch);
+	loop_close_watch(resolver->loop, &resolver->watch);
 	while (*slot) {
 		for (struct ask *ask = (*slot)->asks; ask; ask = ask->next)
-			loop_timer_set(resolver->loop, &ask->timer, 0);
+			loop_set_timer(resolver->loop, &ask->timer, 0);
 		if ((*slot)->asks)
 			slot = &(*slot)->next;
 		else
@@ -98,7 +98,7 @@ static void send_queries(struct resolver *resolver)
 		else /* if the process is gone, reading reports it */
 			waits = true;
 	}
-	loop_set(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	loop_set_interest(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 static bool reply_is_valid(const struct resolver_reply *reply, size_t len)
@@ -125,7 +125,7 @@ static void resolver_reply_received(struct resolver *resolver, const struct reso
 		sockaddr_set(&answer.address[i], reply->address[i].family, reply->address[i].byte);
 	query = *slot;
 	query->answered = true;
-	answer_all(&query->asks, &answer);
+	answer_asks(&query->asks, &answer);
 	/* callbacks may have inserted queries before it */
 	for (slot = &resolver->queries; *slot != query; slot = &(*slot)->next)
 		;
@@ -145,7 +145,7 @@ static void resolver_ready(struct watch *watch)
 		if (got < 0 && errno == EAGAIN)
 			break;
 		if (got <= 0 || !reply_is_valid(&reply, (size_t)got))
-			resolver_lost(resolver);
+			resolver_fail_asks(resolver);
 		else
 			resolver_reply_received(resolver, &reply);
 	}
@@ -163,7 +163,7 @@ static struct ask **find_ask(struct query *query, uint64_t number)
 	return *slot ? slot : NULL;
 }
 
-void resolver_cancel(struct resolver *resolver, uint64_t number)
+void resolver_cancel_ask(struct resolver *resolver, uint64_t number)
 {
 	struct query **slot = &resolver->queries;
 	struct ask **ask = NULL;
@@ -183,12 +183,12 @@ static void ask_expired(struct timer *timer)
 	const struct ask ask = *owner_of(timer, struct ask, timer);
 	const struct resolver_answer answer = {.error = ask.resolver->watch.fd < 0 ? -EPIPE : -ETIMEDOUT};
 
-	resolver_cancel(ask.resolver, ask.number);
+	resolver_cancel_ask(ask.resolver, ask.number);
 	ask.answer(ask.ctx, &answer);
 }
 
 /* The query for a name, new or outstanding; NULL: no memory or too many. */
-static struct query *query_for(struct resolver *resolver, const char *host)
+static struct query *find_or_add_query(struct resolver *resolver, const char *host)
 {
 	struct query *query = resolver->queries;
 
@@ -207,11 +207,11 @@ static struct query *query_for(struct resolver *resolver, const char *host)
 	return query;
 }
 
-uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t timeout_ms,
+uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
 		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
 {
 	bool room = resolver->asks_count < ASKS_MAX && strlen(host) < NET_HOST_MAX;
-	struct query *query = room ? query_for(resolver, host) : NULL;
+	struct query *query = room ? find_or_add_query(resolver, host) : NULL;
 	struct ask *ask = query ? calloc(1, sizeof(*ask)) : NULL;
 
 	if (!ask)
@@ -224,7 +224,7 @@ uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t time
 			    .ctx = ctx};
 	query->asks = ask;
 	resolver->asks_count++;
-	loop_timer_set(resolver->loop, &ask->timer, resolver->watch.fd < 0 ? 0 : timeout_ms);
+	loop_set_timer(resolver->loop, &ask->timer, resolver->watch.fd < 0 ? 0 : timeout_ms);
 	if (!query->sent && resolver->watch.fd >= 0)
 		send_queries(resolver);
 	return ask->number;
@@ -241,7 +241,7 @@ int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver)
 	}
 	resolver->loop = loop;
 	resolver->watch = (struct watch){.fd = fd, .ready = resolver_ready};
-	error = loop_add(loop, &resolver->watch, EPOLLIN);
+	error = loop_add_watch(loop, &resolver->watch, EPOLLIN);
 	if (error < 0)
 		resolver_free(resolver);
 	else
@@ -253,7 +253,7 @@ void resolver_free(struct resolver *resolver)
 {
 	if (!resolver)
 		return;
-	loop_close(resolver->loop, &resolver->watch);
+	loop_close_watch(resolver->loop, &resolver->watch);
 	while (resolver->queries)
 		drop_query(resolver, &resolver->queries);
 	free(resolver);

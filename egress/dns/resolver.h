@@ -50,11 +50,11 @@ struct resolver_answer {
 };
 
 /*
- * Resolves a name. answer is called once from the loop, within timeout_ms, unless resolver_cancel is called before.
+ * Resolves a name. answer is called once from the loop, within timeout_ms, unless resolver_cancel_ask is called before.
  * Returns an id for that, or 0: no memory or too many asks.
  */
-uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t timeout_ms,
+uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
 		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx);
-void resolver_cancel(struct resolver *resolver, uint64_t number);
+void resolver_cancel_ask(struct resolver *resolver, uint64_t number);
 
 #endif

@@ -72,14 +72,14 @@ static int announce_name(struct dns_server *server, uint32_t index, const struct
 		memcpy(message.name.address, sockaddr_bytes(address), sockaddr_len(address->ss_family));
 	message.name.address_family = address ? (uint8_t)address->ss_family : AF_UNSPEC;
 	memcpy(message.name.host, host, strlen(host) + 1);
-	return line_send(server->egress->line, &message);
+	return line_send_message(server->egress->line, &message);
 }
 
 /*
  * Tells the supervisor which name the addresses in an answer stand for. 0: it can read that; 1: it cannot yet; -EPIPE:
  * the line failed.
  */
-static int server_announce(struct dns_server *server, const struct dns_verdict *verdict)
+static int server_announce_answer(struct dns_server *server, const struct dns_verdict *verdict)
 {
 	uint8_t *announced;
 	int state = 0;
@@ -100,7 +100,7 @@ static int server_announce(struct dns_server *server, const struct dns_verdict *
 		if (state < 0)
 			return state;
 		*announced = state ? DNS_QUEUED : DNS_ANNOUNCED;
-	} else if (*announced == DNS_QUEUED && line_idle(server->egress->line)) {
+	} else if (*announced == DNS_QUEUED && line_is_idle(server->egress->line)) {
 		*announced = DNS_ANNOUNCED;
 	}
 	return *announced == DNS_ANNOUNCED ? 0 : 1;
@@ -128,9 +128,9 @@ static void task_free(struct dns_task *task)
 		slot = &(*slot)->next;
 	*slot = task->next;
 	task->server->tasks_count--;
-	loop_timer_clear(task->server->egress->loop, &task->timer);
+	loop_clear_timer(task->server->egress->loop, &task->timer);
 	if (task->asked)
-		resolver_cancel(task->server->egress->resolver, task->asked);
+		resolver_cancel_ask(task->server->egress->resolver, task->asked);
 	free(task);
 }
 
@@ -150,10 +150,10 @@ static void task_answer(struct dns_task *task, const struct dns_answer *answer)
 	static const struct dns_answer failed = {.code = DNS_SERVFAIL};
 	struct dns_stream *stream = task->stream;
 	uint8_t data[DNS_REPLY_MAX];
-	size_t len = dns_build(&task->query, answer, data, sizeof(data));
+	size_t len = dns_build_answer(&task->query, answer, data, sizeof(data));
 
 	if (len == 0)
-		len = dns_build(&task->query, &failed, data, sizeof(data));
+		len = dns_build_answer(&task->query, &failed, data, sizeof(data));
 	if (!stream) /* lost when the receive buffer is full: the program repeats the query */
 		(void)sendto(task->server->udp.watch.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
 			     (const struct sockaddr *)(const void *)&task->from, task->from_len);
@@ -168,10 +168,10 @@ static void task_hold_due(struct timer *timer)
 	struct dns_task *task = owner_of(timer, struct dns_task, timer);
 
 	task->waited_ms += HOLD_STEP_MS;
-	if (line_idle(task->server->egress->line))
+	if (line_is_idle(task->server->egress->line))
 		task_answer(task, &task->verdict.answer);
 	else if (task->waited_ms < HOLD_MAX_MS)
-		loop_timer_set(task->server->egress->loop, &task->timer, HOLD_STEP_MS);
+		loop_set_timer(task->server->egress->loop, &task->timer, HOLD_STEP_MS);
 	else
 		task_fail(task);
 }
@@ -179,25 +179,25 @@ static void task_hold_due(struct timer *timer)
 /* ---- verdicts ---- */
 
 /* Records a refusal, announces the answer's addresses, answers. */
-static void task_conclude(struct dns_task *task)
+static void task_answer_verdict(struct dns_task *task)
 {
 	struct dns_server *server = task->server;
 	const struct dns_verdict *verdict = &task->verdict;
-	int state = server_announce(server, verdict);
+	int state = server_announce_answer(server, verdict);
 
 	if (verdict->reason)
-		dns_refusals_add(&server->refusals, &task->query, verdict->reason, verdict->label);
+		dns_refusals_record(&server->refusals, &task->query, verdict->reason, verdict->label);
 	if (state == 0) {
 		task_answer(task, &verdict->answer);
 	} else if (state < 0 || server->tasks_count > TASKS_MAX) {
 		task_fail(task);
 	} else {
 		task->timer.fire = task_hold_due;
-		loop_timer_set(server->egress->loop, &task->timer, HOLD_STEP_MS);
+		loop_set_timer(server->egress->loop, &task->timer, HOLD_STEP_MS);
 	}
 }
 
-static void task_refuse(struct dns_task *task, enum dns_code code, const char *reason)
+static void task_set_refusal(struct dns_task *task, enum dns_code code, const char *reason)
 {
 	task->verdict.answer.code = code;
 	task->verdict.reason = reason;
@@ -205,18 +205,18 @@ static void task_refuse(struct dns_task *task, enum dns_code code, const char *r
 }
 
 /* named: the addresses are written in the policy. */
-static void task_judge(struct dns_task *task, struct sockaddr_storage *list, size_t count, bool named)
+static void task_judge_addresses(struct dns_task *task, struct sockaddr_storage *list, size_t count, bool named)
 {
 	const struct egress *egress = task->server->egress;
 	char dropped[2] = ""; /* unused: the "open" record of a connect has the text */
 
-	count = address_filter(egress->policy, list, count, 0, address_lift(task->verdict.rule, named), dropped,
+	count = address_filter(egress->policy, list, count, 0, address_lift_of_rule(task->verdict.rule, named), dropped,
 			       sizeof(dropped));
 	task->verdict.real = false;
 	if (count)
-		dns_judge_real(egress->pool, &task->query, list, count, &task->verdict);
+		dns_judge_addresses(egress->pool, &task->query, list, count, &task->verdict);
 	else
-		task_refuse(task, DNS_NOERROR, "denied_addr");
+		task_set_refusal(task, DNS_NOERROR, "denied_addr");
 }
 
 static void task_resolved(void *ctx, const struct resolver_answer *answer)
@@ -227,35 +227,35 @@ static void task_resolved(void *ctx, const struct resolver_answer *answer)
 	task->asked = 0;
 	memcpy(list, answer->address, answer->count * sizeof(*list));
 	if (answer->error == 0)
-		task_judge(task, list, answer->count, false);
+		task_judge_addresses(task, list, answer->count, false);
 	else
-		task_refuse(task, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
-	task_conclude(task);
+		task_set_refusal(task, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
+	task_answer_verdict(task);
 }
 
-static void task_lookup(struct dns_task *task)
+static void task_look_up_name(struct dns_task *task)
 {
 	const struct egress *egress = task->server->egress;
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
 	size_t count = policy_net_resolve(egress->policy, task->verdict.host, list, NET_ADDRESSES_MAX);
 
 	if (count) {
-		task_judge(task, list, count, true);
-		task_conclude(task);
+		task_judge_addresses(task, list, count, true);
+		task_answer_verdict(task);
 		return;
 	}
 	if (task->server->tasks_count <= TASKS_MAX)
-		task->asked = resolver_ask(egress->resolver, task->verdict.host, DIAL_DNS_MS, task_resolved, task);
+		task->asked = resolver_ask_name(egress->resolver, task->verdict.host, DIAL_DNS_MS, task_resolved, task);
 	if (!task->asked)
 		task_fail(task);
 }
 
 /* A query has arrived. */
-static void task_serve(struct dns_task *task, const uint8_t *data, size_t len)
+static void task_handle_query(struct dns_task *task, const uint8_t *data, size_t len)
 {
 	const struct egress *egress = task->server->egress;
 	struct dns_answer answer = {.code = DNS_FORMERR};
-	int error = dns_parse(data, len, &task->query);
+	int error = dns_parse_query(data, len, &task->query);
 
 	if (error == -EINVAL) {
 		task_fail(task);
@@ -266,11 +266,11 @@ static void task_serve(struct dns_task *task, const uint8_t *data, size_t len)
 		task_answer(task, &answer);
 		return;
 	}
-	dns_judge(egress->policy, egress->pool, &task->query, &task->verdict);
+	dns_judge_query(egress->policy, egress->pool, &task->query, &task->verdict);
 	if (task->verdict.real)
-		task_lookup(task);
+		task_look_up_name(task);
 	else
-		task_conclude(task);
+		task_answer_verdict(task);
 }
 
 /* ---- sockets ---- */
@@ -297,7 +297,7 @@ static void server_stream_serve(struct dns_streams *streams, struct dns_stream *
 	struct dns_task *task = task_create(owner_of(streams, struct dns_server, streams), stream);
 
 	if (task)
-		task_serve(task, data, len);
+		task_handle_query(task, data, len);
 	else
 		dns_stream_fail(stream);
 }
@@ -313,15 +313,15 @@ static void server_stream_closed(struct dns_streams *streams, struct dns_stream 
 
 static void socket_pause(struct dns_socket *socket)
 {
-	loop_timer_set(socket->server->egress->loop, &socket->pause, PAUSE_MS);
-	loop_set(socket->server->egress->loop, &socket->watch, 0);
+	loop_set_timer(socket->server->egress->loop, &socket->pause, PAUSE_MS);
+	loop_set_interest(socket->server->egress->loop, &socket->watch, 0);
 }
 
 static void socket_resume(struct timer *timer)
 {
 	struct dns_socket *socket = owner_of(timer, struct dns_socket, pause);
 
-	loop_set(socket->server->egress->loop, &socket->watch, EPOLLIN);
+	loop_set_interest(socket->server->egress->loop, &socket->watch, EPOLLIN);
 }
 
 static void udp_ready(struct watch *watch)
@@ -335,7 +335,7 @@ static void udp_ready(struct watch *watch)
 		struct dns_task *task;
 		ssize_t got;
 
-		if (line_full(udp->server->egress->line)) {
+		if (line_is_full(udp->server->egress->line)) {
 			socket_pause(udp);
 			return;
 		}
@@ -347,7 +347,7 @@ static void udp_ready(struct watch *watch)
 			continue;
 		task->from = from;
 		task->from_len = from_len;
-		task_serve(task, data, (size_t)got);
+		task_handle_query(task, data, (size_t)got);
 	}
 }
 
@@ -367,8 +367,8 @@ static void tcp_ready(struct watch *watch)
 }
 
 /* A blocking accept would stop the process when a client aborts before it is accepted. */
-static int socket_watch(struct dns_server *server, struct dns_socket *socket, int fd, void (*ready)(struct watch *))
-{
+static int socket_start_watch(struct dns_server *server, struct dns_socket *socket, int fd,
+			      void (*ready)(struct watch *)) {
 	int flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
 
 	*socket = (struct dns_socket){
@@ -377,7 +377,7 @@ static int socket_watch(struct dns_server *server, struct dns_socket *socket, in
 		return 0;
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
-	return loop_add(server->egress->loop, &socket->watch, EPOLLIN);
+	return loop_add_watch(server->egress->loop, &socket->watch, EPOLLIN);
 }
 
 int dns_server_create(struct egress *egress, int udp_fd, int tcp_fd, struct dns_server **ret_server)
@@ -394,8 +394,8 @@ int dns_server_create(struct egress *egress, int udp_fd, int tcp_fd, struct dns_
 	server->streams = (struct dns_streams){
 		.egress = egress, .serve = server_stream_serve, .closed = server_stream_closed};
 	dns_refusals_init(&server->refusals, egress);
-	error = socket_watch(server, &server->udp, udp_fd, udp_ready);
-	tcp_error = socket_watch(server, &server->tcp, tcp_fd, tcp_ready);
+	error = socket_start_watch(server, &server->udp, udp_fd, udp_ready);
+	tcp_error = socket_start_watch(server, &server->tcp, tcp_fd, tcp_ready);
 	if (error == 0)
 		error = tcp_error;
 	if (error < 0)
@@ -409,10 +409,10 @@ void dns_server_free(struct dns_server *server)
 {
 	if (!server)
 		return;
-	loop_close(server->egress->loop, &server->udp.watch);
-	loop_close(server->egress->loop, &server->tcp.watch);
-	loop_timer_clear(server->egress->loop, &server->udp.pause);
-	loop_timer_clear(server->egress->loop, &server->tcp.pause);
+	loop_close_watch(server->egress->loop, &server->udp.watch);
+	loop_close_watch(server->egress->loop, &server->tcp.watch);
+	loop_clear_timer(server->egress->loop, &server->udp.pause);
+	loop_clear_timer(server->egress->loop, &server->tcp.pause);
 	while (server->tasks)
 		task_free(server->tasks);
 	dns_streams_close(&server->streams);

@@ -44,7 +44,7 @@ static bool is_text(char byte)
 	return ((unsigned char)byte >= 0x20 && byte != 0x7f) || byte == '\t';
 }
 
-static int size_byte(struct http1_body *body, char byte)
+static int parse_size_byte(struct http1_body *body, char byte)
 {
 	int value = hex_value(byte);
 
@@ -66,7 +66,7 @@ static int size_byte(struct http1_body *body, char byte)
 	return body->strict || !memchr("; \t", byte, 3) ? -EBADMSG : EXTENSION;
 }
 
-static int trailer_byte(struct http1_body *body, char byte)
+static int parse_trailer_byte(struct http1_body *body, char byte)
 {
 	bool start = body->state == TRAILER_START;
 
@@ -78,11 +78,11 @@ static int trailer_byte(struct http1_body *body, char byte)
 }
 
 /* The state after a byte of the framing, or an error. */
-static int frame_byte(struct http1_body *body, char byte)
+static int parse_framing_byte(struct http1_body *body, char byte)
 {
 	switch (body->state) {
 	case SIZE:
-		return size_byte(body, byte);
+		return parse_size_byte(body, byte);
 	case EXTENSION:
 		if (byte == '\r')
 			return SIZE_LF;
@@ -100,11 +100,11 @@ static int frame_byte(struct http1_body *body, char byte)
 		body->ended = byte == '\n';
 		return body->ended ? END_LF : -EBADMSG;
 	default:
-		return trailer_byte(body, byte);
+		return parse_trailer_byte(body, byte);
 	}
 }
 
-static size_t take_content(struct http1_body *body, size_t len)
+static size_t take_content_bytes(struct http1_body *body, size_t len)
 {
 	if (body->framing == HTTP1_UNTIL_CLOSE)
 		return len;
@@ -124,12 +124,12 @@ static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len
 
 		if (body->state == DATA) {
 			*ret_part = data + at;
-			*ret_len = take_content(body, len - at);
+			*ret_len = take_content_bytes(body, len - at);
 			if (!body->left)
 				body->state = DATA_CR;
 			return (ssize_t)(at + *ret_len);
 		}
-		state = frame_byte(body, data[at++]);
+		state = parse_framing_byte(body, data[at++]);
 		if (state < 0)
 			return state;
 		body->state = (unsigned)state;
@@ -145,7 +145,7 @@ ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, c
 		return 0;
 	if (body->framing == HTTP1_CHUNKED)
 		return read_chunks(body, data, len, ret_part, ret_len);
-	*ret_len = take_content(body, len);
+	*ret_len = take_content_bytes(body, len);
 	body->ended = body->framing == HTTP1_LENGTH && !body->left;
 	return (ssize_t)*ret_len;
 }

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-int http1_fill(struct conn *conn, bool from_client)
+int http1_fill_input(struct conn *conn, bool from_client)
 {
 	struct http1 *http1 = conn->state;
 	struct bytes *in = from_client ? &http1->from_client : &http1->from_server;
@@ -40,7 +40,7 @@ int http1_fill(struct conn *conn, bool from_client)
 	return got > 0 ? 1 : got == 0 ? -ENODATA : (int)got;
 }
 
-int http1_flush(struct bytes *out, struct channel *to)
+int http1_flush_output(struct bytes *out, struct channel *to)
 {
 	int error = channel_write_bytes(to, out);
 
@@ -59,7 +59,7 @@ static int out_add_chunk(struct bytes *out, const char *part, size_t len)
 }
 
 /* Written directly from the input buffer if nothing is queued; the rest is queued. */
-static int out_send(struct bytes *out, struct channel *to, const char *part, size_t len)
+static int out_send_or_queue(struct bytes *out, struct channel *to, const char *part, size_t len)
 {
 	if (!out->data) {
 		ssize_t sent = channel_write(to, part, len);
@@ -85,30 +85,31 @@ int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes
 		if (used < 0)
 			return (int)used;
 		if (len)
-			error = as == HTTP1_CHUNKED ? out_add_chunk(out, part, len) : out_send(out, to, part, len);
+			error = as == HTTP1_CHUNKED ? out_add_chunk(out, part, len) : out_send_or_queue(out, to, part,
+													len);
 		bytes_drop(in, (size_t)used);
 	}
 	if (!error && body->ended && as == HTTP1_CHUNKED)
 		error = bytes_add(out, HTTP1_CHUNK_LAST, strlen(HTTP1_CHUNK_LAST));
-	return error ? error : http1_flush(out, to);
+	return error ? error : http1_flush_output(out, to);
 }
 
-enum http1_step http1_over(struct conn *conn, const char *cause, const char *reason, bool abort)
+enum http1_step http1_close(struct conn *conn, const char *cause, const char *reason, bool abort)
 {
 	conn_close(conn, cause, reason, abort);
 	return HTTP1_STEP_OVER;
 }
 
-enum http1_step http1_failed(struct conn *conn, int error, bool from_client)
+enum http1_step http1_close_failed(struct conn *conn, int error, bool from_client)
 {
 	if (error == -EDQUOT)
-		return http1_over(conn, from_client ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes", true);
+		return http1_close(conn, from_client ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes", true);
 	if (error == -ENOMEM)
-		return http1_over(conn, "no_memory", NULL, true);
-	return http1_over(conn, from_client ? "client_reset" : "server_reset", NULL, true);
+		return http1_close(conn, "no_memory", NULL, true);
+	return http1_close(conn, from_client ? "client_reset" : "server_reset", NULL, true);
 }
 
-void http1_outcome(struct conn *conn, int64_t result)
+void http1_record_outcome(struct conn *conn, int64_t result)
 {
 	struct http1 *http1 = conn->state;
 
@@ -138,7 +139,7 @@ static const char *reason_phrase(unsigned status)
 static int write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
 			 const struct request_verdict *verdict, bool keep_alive)
 {
-	_cleanup_free_ char *body = request_refusal(conn, request, verdict);
+	_cleanup_free_ char *body = request_refusal_body(conn, request, verdict);
 
 	if (!body)
 		return -ENOMEM;
@@ -151,7 +152,7 @@ static int write_refusal(struct buf *out, const struct conn *conn, const struct 
 	return out->failed ? -ENOMEM : 0;
 }
 
-void http1_refuse(struct conn *conn)
+void http1_refuse_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	_cleanup_buf_ struct buf out = {0};
@@ -164,7 +165,7 @@ void http1_refuse(struct conn *conn)
 	if (write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
 	    bytes_add(&http1->to_client, out.data, out.len) < 0)
 		http1->client_keeps = false; /* without memory only the connection's end is sent */
-	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
 }
 
 void http1_refuse_malformed(struct conn *conn, int error)
@@ -173,16 +174,16 @@ void http1_refuse_malformed(struct conn *conn, int error)
 	bool begun = http1->phase == HTTP1_EXCHANGE;
 
 	http1->client_keeps = false;
-	http1->reason = http1_reason(error);
+	http1->reason = http1_error_reason(error);
 	http1->verdict = (struct request_verdict){.status = error == -EMSGSIZE ? 431 : 400, .reason = http1->reason};
-	request_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
+	request_write_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
 	if (begun) { /* the server must not take the cut-off request for a complete one */
-		http1_outcome(conn, error);
+		http1_record_outcome(conn, error);
 		conn_drop_upstream(conn, true);
 		bytes_done(&http1->to_server);
 	}
 	if (!http1->answered) {
-		http1_refuse(conn);
+		http1_refuse_request(conn);
 		return;
 	}
 	http1->phase = HTTP1_REFUSED;
@@ -192,16 +193,16 @@ void http1_refuse_bad_response(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	http1_outcome(conn, -EPROTO);
+	http1_record_outcome(conn, -EPROTO);
 	conn_drop_upstream(conn, true);
 	http1->client_keeps = false;
 	http1->reason = "bad_response";
-	request_refuse(&http1->verdict, 502, http1->reason);
+	request_set_refusal(&http1->verdict, 502, http1->reason);
 	bytes_done(&http1->to_server);
-	http1_refuse(conn);
+	http1_refuse_request(conn);
 }
 
-enum http1_step http1_linger(struct conn *conn, const char *cause, const char *reason)
+enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason)
 {
 	struct http1 *http1 = conn->state;
 
@@ -209,11 +210,11 @@ enum http1_step http1_linger(struct conn *conn, const char *cause, const char *r
 	http1->phase = HTTP1_LINGER;
 	http1->cause = cause;
 	http1->reason = reason;
-	conn_timer(conn, HTTP1_LINGER_MS, cause);
+	conn_set_limit(conn, HTTP1_LINGER_MS, cause);
 	return HTTP1_STEP_DONE;
 }
 
-enum http1_step http1_lingering(struct conn *conn)
+enum http1_step http1_continue_linger(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	char dropped[4096];
@@ -221,10 +222,10 @@ enum http1_step http1_lingering(struct conn *conn)
 	int error = channel_shutdown(&conn->client);
 
 	if (error && error != -EAGAIN)
-		return http1_over(conn, http1->cause, http1->reason, true);
+		return http1_close(conn, http1->cause, http1->reason, true);
 	got = channel_read(&conn->client, dropped, sizeof(dropped));
 	http1->client_waits = got == -EAGAIN;
 	if (got > 0)
 		return HTTP1_STEP_DONE;
-	return got == -EAGAIN ? HTTP1_STEP_NONE : http1_over(conn, http1->cause, http1->reason, got < 0);
+	return got == -EAGAIN ? HTTP1_STEP_NONE : http1_close(conn, http1->cause, http1->reason, got < 0);
 }

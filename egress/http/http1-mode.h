@@ -66,58 +66,58 @@ enum http1_step {
  * Reads as much as there is room for, from the client or the server. 1: some bytes; 0: no bytes, no room or no budget
  * now; -ENODATA: the end; -EDQUOT: the byte budget is spent; -ENOMEM; other -errno of reading.
  */
-int http1_fill(struct conn *conn, bool from_client);
+int http1_fill_input(struct conn *conn, bool from_client);
 /* Sends as much as possible; what is left is in `out`. 0 or -errno. */
-int http1_flush(struct bytes *out, struct channel *to);
+int http1_flush_output(struct bytes *out, struct channel *to);
 /*
  * Forwards the bytes of a body in `in`, with the framing `as`. 0; -EBADMSG or -EMSGSIZE: malformed (bytes before that
  * are sent); -ENOMEM; -errno of writing.
  */
 int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
 		    struct channel *to);
-/* Closes the connection; http1_failed for an error of http1_fill. HTTP1_STEP_OVER. */
-enum http1_step http1_over(struct conn *conn, const char *cause, const char *reason, bool abort);
-enum http1_step http1_failed(struct conn *conn, int error, bool from_client);
+/* Closes the connection; http1_close_failed for an error of http1_fill_input. HTTP1_STEP_OVER. */
+enum http1_step http1_close(struct conn *conn, const char *cause, const char *reason, bool abort);
+enum http1_step http1_close_failed(struct conn *conn, int error, bool from_client);
 
 /* Answers with http1->verdict; then reads the next request if nothing of this one is unread. */
-void http1_refuse(struct conn *conn);
+void http1_refuse_request(struct conn *conn);
 /* The request is malformed: records it, answers 400 or 431. error: of http1.h. */
 void http1_refuse_malformed(struct conn *conn, int error);
 /* The response is malformed: records the outcome, answers 502. */
 void http1_refuse_bad_response(struct conn *conn);
 /* Everything is sent: half-closes, lets the client close, then closes with cause and reason. */
-enum http1_step http1_linger(struct conn *conn, const char *cause, const char *reason);
-enum http1_step http1_lingering(struct conn *conn);
+enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason);
+enum http1_step http1_continue_linger(struct conn *conn);
 /* Completes the request's record, once. result: a status or -errno. */
-void http1_outcome(struct conn *conn, int64_t result);
+void http1_record_outcome(struct conn *conn, int64_t result);
 
 /* ---- http1-forward.c ---- */
 
 /* Fills http1->request from the head. absolute: the target of a proxied request, or NULL. 0, -EPROTO or -EMSGSIZE. */
-int http1_describe(struct http1 *http1, const struct http1_absolute *absolute);
+int http1_fill_request(struct http1 *http1, const struct http1_absolute *absolute);
 /* Judges and records http1->request; then refuses or forwards it. */
-void http1_judge(struct conn *conn);
+void http1_judge_request(struct conn *conn);
 
 /*
  * A request was read after the upstream connection ended, as it does after every request with a body: dials the same
  * endpoint again, with TLS if there was TLS, and judges the request; 502 or 504 if that fails.
  */
-void http1_reopen(struct conn *conn);
+void http1_reopen_upstream(struct conn *conn);
 /* HTTP1_SHAKING: continues the handshake. */
-enum http1_step http1_shake(struct conn *conn);
+enum http1_step http1_shake_hands(struct conn *conn);
 
 /* Judges a head with CONNECT or an absolute-form target. */
-void http1_proxy(struct conn *conn);
+void http1_judge_proxied(struct conn *conn);
 /* HTTP1_TUNNEL: sends the answer to CONNECT. */
-enum http1_step http1_tunnel(struct conn *conn);
+enum http1_step http1_start_tunnel(struct conn *conn);
 
 /* ---- http1-exchange.c ---- */
 
 /* HTTP1_IDLE: reads a head and has it judged. */
 enum http1_step http1_read_request(struct conn *conn);
 /* HTTP1_EXCHANGE: forwards the body; reads what the client sends ahead. */
-enum http1_step http1_move_up(struct conn *conn);
+enum http1_step http1_move_request(struct conn *conn);
 /* HTTP1_EXCHANGE: returns the response. */
-enum http1_step http1_move_down(struct conn *conn);
+enum http1_step http1_move_response(struct conn *conn);
 
 #endif

@@ -15,7 +15,7 @@
 #define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
 
 /* Streams that waited for the budget try again. */
-static void budget_resume(struct http2 *http2)
+static void resume_waiting_streams(struct http2 *http2)
 {
 	http2->wait_ms = 0;
 	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next) {
@@ -25,7 +25,7 @@ static void budget_resume(struct http2 *http2)
 }
 
 /* Flow control does not bound interim responses and refusals: a peer that does not read them is not read from. */
-static bool has_room(nghttp2_session *to)
+static bool session_has_room(nghttp2_session *to)
 {
 	return nghttp2_session_get_outbound_queue_size(to) < FRAMES_MAX;
 }
@@ -37,8 +37,8 @@ static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp
 	ssize_t total = 0, got = -EAGAIN;
 
 	/* A few bytes can be a request and its cancellation, with a record each: stop when the control line is full. */
-	for (unsigned reads = 0; reads < READS_MAX && has_room(http2->client) && has_room(http2->upstream) &&
-	     !line_full(http2->conn->egress->line);
+	for (unsigned reads = 0; reads < READS_MAX && session_has_room(http2->client) &&
+	     session_has_room(http2->upstream) && !line_is_full(http2->conn->egress->line);
 	     reads++) {
 		got = channel_read(channel, data, sizeof(data));
 		if (got <= 0)
@@ -117,7 +117,7 @@ static void http2_pump(struct conn *conn)
 		}
 	}
 	if (http2->wait_ms)
-		budget_resume(http2);
+		resume_waiting_streams(http2);
 	if (!http2_step_once(http2, &moved))
 		return;
 	if (session_is_over(http2->client) || session_is_over(http2->upstream)) {
@@ -125,20 +125,20 @@ static void http2_pump(struct conn *conn)
 		return;
 	}
 	if (moved)
-		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-	room = has_room(http2->client) && has_room(http2->upstream);
-	channel_wait(&conn->client, room, http2->client_out.len > 0);
-	channel_wait(&conn->upstream, room, http2->upstream_out.len > 0);
+		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+	room = session_has_room(http2->client) && session_has_room(http2->upstream);
+	channel_set_wait(&conn->client, room, http2->client_out.len > 0);
+	channel_set_wait(&conn->upstream, room, http2->upstream_out.len > 0);
 	if (moved || http2->wait_ms)
 		conn_pump_after(conn, moved ? 0 : http2->wait_ms);
 }
 
-static void http2_done(struct conn *conn)
+static void http2_free_state(struct conn *conn)
 {
 	struct http2 *http2 = conn->state;
 
 	while (http2->streams) {
-		http2_settle(http2->streams, http2->streams->status && http2->streams->down.ended ?
+		http2_record_outcome(http2->streams, http2->streams->status && http2->streams->down.ended ?
 						     (int64_t)http2->streams->status : -ECONNRESET);
 		http2_stream_free(http2->streams);
 	}
@@ -147,4 +147,4 @@ static void http2_done(struct conn *conn)
 }
 
 const struct conn_mode mode_http2 = {
-	.name = "h2", .state_size = sizeof(struct http2), .pump = http2_pump, .done = http2_done};
+	.name = "h2", .state_size = sizeof(struct http2), .pump = http2_pump, .done = http2_free_state};

@@ -16,11 +16,11 @@ struct outgoing {
 	char authority[NET_HOST_MAX + 8];
 };
 
-static void outgoing_done(struct outgoing *outgoing)
+static void outgoing_free(struct outgoing *outgoing)
 {
 	for (size_t i = 0; i < outgoing->count; i++)
 		if (outgoing->field[i].flags & NGHTTP2_NV_FLAG_NO_INDEX)
-			request_wipe((char *)outgoing->field[i].value, outgoing->field[i].valuelen);
+			request_wipe_text((char *)outgoing->field[i].value, outgoing->field[i].valuelen);
 	free(outgoing);
 }
 
@@ -28,11 +28,11 @@ static void outgoing_add_text(struct outgoing *outgoing, const char *name, const
 {
 	const struct field field = {name, strlen(name), value, strlen(value)};
 
-	outgoing->field[outgoing->count++] = http2_nv(&field, secret);
+	outgoing->field[outgoing->count++] = http2_make_nv(&field, secret);
 }
 
 /* The path that was judged, and the query as received. */
-static void outgoing_target(struct outgoing *outgoing, const struct http2_stream *stream)
+static void outgoing_add_target(struct outgoing *outgoing, const struct http2_stream *stream)
 {
 	const struct conn *conn = stream->http2->conn;
 	const char *path = http2_head_find(&stream->request, ":path"), *query = path ? strchr(path, '?') : NULL;
@@ -49,16 +49,16 @@ static void outgoing_target(struct outgoing *outgoing, const struct http2_stream
 }
 
 /* "te: trailers" is the one hop-by-hop field that HTTP/2 keeps; gRPC requires it. */
-static bool is_forwarded(const char *name, size_t len, const char *value)
+static bool field_is_forwarded(const char *name, size_t len, const char *value)
 {
 	if (name[0] == ':' || strcmp(name, "host") == 0)
 		return false;
 	if (strcmp(name, "te") == 0)
 		return strcmp(value, "trailers") == 0;
-	return !request_field_dropped(name, len);
+	return !request_field_is_dropped(name, len);
 }
 
-static int outgoing_fields(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
+static int outgoing_add_received(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
 {
 	for (size_t i = 0; i < stream->request.count; i++) {
 		struct field field = stream->request.field[i];
@@ -66,59 +66,59 @@ static int outgoing_fields(struct outgoing *outgoing, const struct http2_stream 
 		size_t len;
 		int r;
 
-		if (!is_forwarded(field.name, field.name_len, field.value) ||
+		if (!field_is_forwarded(field.name, field.name_len, field.value) ||
 		    (replaced && request_field_is(field.name, field.name_len, replaced)))
 			continue;
-		r = request_reveal(stream->http2->conn, &field, &value, &len);
+		r = request_fill_placeholders(stream->http2->conn, &field, &value, &len);
 		if (r < 0)
 			return r;
 		if (r) {
 			field.value = value;
 			field.value_len = len;
 		}
-		outgoing->field[outgoing->count++] = http2_nv(&field, r != 0);
+		outgoing->field[outgoing->count++] = http2_make_nv(&field, r != 0);
 	}
 	return 0;
 }
 
-static int outgoing_build(struct outgoing *outgoing, const struct http2_stream *stream)
+static int outgoing_build_fields(struct outgoing *outgoing, const struct http2_stream *stream)
 {
 	const char *name = NULL;
 	char *value = NULL;
-	int r = request_credential(stream->http2->conn, &stream->verdict, &name, &value);
+	int r = request_make_credential(stream->http2->conn, &stream->verdict, &name, &value);
 
 	if (r < 0)
 		return r;
-	outgoing_target(outgoing, stream);
+	outgoing_add_target(outgoing, stream);
 	if (name)
 		outgoing_add_text(outgoing, name, value, true);
-	return outgoing_fields(outgoing, stream, name);
+	return outgoing_add_received(outgoing, stream, name);
 }
 
-static void http2_forward(struct http2_stream *stream)
+static void http2_forward_request(struct http2_stream *stream)
 {
 	struct http2 *http2 = stream->http2;
 	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
 	bool empty = stream->up.ended && !stream->up.bytes.data;
-	int r = outgoing ? outgoing_build(outgoing, stream) : -ENOMEM;
+	int r = outgoing ? outgoing_build_fields(outgoing, stream) : -ENOMEM;
 	int32_t id = NGHTTP2_ERR_NOMEM;
 
 	if (r == 0)
 		id = nghttp2_submit_request(http2->upstream, NULL, outgoing->field, outgoing->count,
 					    empty ? NULL : &http2_body_provider, stream);
 	if (outgoing)
-		outgoing_done(outgoing);
+		outgoing_free(outgoing);
 	stream->phase = HTTP2_FORWARDED;
 	if (id >= 0) {
 		stream->upstream_id = id;
 		return;
 	}
-	http2_settle(stream, r < 0 ? r : -EIO);
+	http2_record_outcome(stream, r < 0 ? r : -EIO);
 	if (r < 0 && r != -ENOMEM)
-		request_refuse(&stream->verdict, 403, "no_credential");
+		request_set_refusal(&stream->verdict, 403, "no_credential");
 	else
-		request_refuse(&stream->verdict, 503, "failed");
-	http2_refuse(stream);
+		request_set_refusal(&stream->verdict, 503, "failed");
+	http2_send_refusal(stream);
 }
 
 static void http2_upstream_cancel(struct http2_stream *stream)
@@ -135,27 +135,27 @@ static void http2_upstream_cancel(struct http2_stream *stream)
 
 static void http2_refuse_request(struct http2_stream *stream, unsigned status, const char *reason)
 {
-	request_refuse(&stream->verdict, status, reason);
-	request_record(stream->http2->conn, &stream->asked, &stream->verdict, NULL, NULL, NULL);
-	http2_refuse(stream);
+	request_set_refusal(&stream->verdict, status, reason);
+	request_write_record(stream->http2->conn, &stream->asked, &stream->verdict, NULL, NULL, NULL);
+	http2_send_refusal(stream);
 }
 
-static void http2_recorded(void *ctx, int error)
+static void http2_record_acknowledged(void *ctx, int error)
 {
 	struct http2_stream *stream = ctx;
 	struct conn *conn = stream->http2->conn;
 
 	if (stream->gone) {
 		stream->phase = error == 0 ? HTTP2_FORWARDED : stream->phase;
-		http2_settle(stream, -ECANCELED); /* what is on record needs an outcome */
+		http2_record_outcome(stream, -ECANCELED); /* what is on record needs an outcome */
 		http2_stream_free(stream);
 		return;
 	}
 	if (error == 0) {
-		http2_forward(stream);
+		http2_forward_request(stream);
 	} else {
-		request_refuse(&stream->verdict, 503, "record_failed");
-		http2_refuse(stream);
+		request_set_refusal(&stream->verdict, 503, "record_failed");
+		http2_send_refusal(stream);
 	}
 	conn_pump(conn);
 }
@@ -190,12 +190,12 @@ static const char *read_request(struct http2_stream *stream)
 		return "bad_path";
 	asked->query = query != NULL;
 	for (size_t i = 0; i < head->count; i++)
-		if (request_field_disguised(head->field[i].name, head->field[i].name_len))
+		if (request_field_is_disguised(head->field[i].name, head->field[i].name_len))
 			return "smuggling";
 	return NULL;
 }
 
-static void http2_judge(struct http2_stream *stream)
+static void http2_judge_request(struct http2_stream *stream)
 {
 	struct conn *conn = stream->http2->conn;
 	const char *wrong = read_request(stream);
@@ -207,11 +207,12 @@ static void http2_judge(struct http2_stream *stream)
 	request_judge(conn, &stream->asked, stream->request.field, stream->request.count, &stream->verdict);
 	stream->phase = HTTP2_JUDGED;
 	if (!stream->verdict.allow) {
-		request_record(conn, &stream->asked, &stream->verdict, NULL, NULL, &stream->record_id);
-		http2_refuse(stream);
+		request_write_record(conn, &stream->asked, &stream->verdict, NULL, NULL, &stream->record_id);
+		http2_send_refusal(stream);
 		return;
 	}
-	request_record(conn, &stream->asked, &stream->verdict, http2_recorded, stream, &stream->record_id);
+	request_write_record(conn, &stream->asked, &stream->verdict, http2_record_acknowledged, stream,
+			     &stream->record_id);
 }
 
 /*
@@ -225,7 +226,7 @@ static void http2_judge_when_body_known(struct http2_stream *stream)
 	if (method && request_lacks_body(method) && !stream->up.ended && !stream->up.bytes.data)
 		return;
 	stream->asked.body = stream->up.bytes.data || !stream->up.ended;
-	http2_judge(stream);
+	http2_judge_request(stream);
 }
 
 static int client_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
@@ -247,7 +248,7 @@ static int client_on_begin_headers(nghttp2_session *session, const nghttp2_frame
 static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
 			    const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+	struct http2_stream *stream = http2_find_stream(session, frame->hd.stream_id);
 
 	(void)flags;
 	(void)user_data;
@@ -274,7 +275,7 @@ static int client_on_frame(nghttp2_session *session, const nghttp2_frame *frame,
 
 static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, id);
+	struct http2_stream *stream = http2_find_stream(session, id);
 
 	(void)user_data;
 	if (!stream)
@@ -284,7 +285,7 @@ static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, 
 		stream->gone = true;
 		return 0;
 	}
-	http2_settle(stream, code == NGHTTP2_NO_ERROR && stream->status ? (int64_t)stream->status : -ECANCELED);
+	http2_record_outcome(stream, code == NGHTTP2_NO_ERROR && stream->status ? (int64_t)stream->status : -ECANCELED);
 	http2_upstream_cancel(stream);
 	http2_stream_free(stream);
 	return 0;

@@ -38,7 +38,7 @@ void http2_stream_free(struct http2_stream *stream)
 	while (*at != stream)
 		at = &(*at)->next;
 	*at = stream->next;
-	line_forget(stream->http2->conn->egress->line, stream);
+	line_forget_answers(stream->http2->conn->egress->line, stream);
 	http2_head_done(&stream->request);
 	http2_head_done(&stream->response);
 	http2_head_done(&stream->trailers);
@@ -108,10 +108,11 @@ void http2_resume_body(struct http2_stream *stream, bool up)
 }
 
 /* How many of the bytes may be sent now. */
-static size_t http2_room(struct http2 *http2, bool up, size_t want)
+static size_t http2_bytes_allowed(struct http2 *http2, bool up, size_t want)
 {
 	uint64_t wait_ms = 0;
-	size_t room = budget_room(&http2->conn->use, up, want, loop_now_ns(http2->conn->egress->loop), &wait_ms);
+	size_t room = budget_bytes_allowed(&http2->conn->use, up, want, loop_now_ns(http2->conn->egress->loop),
+					   &wait_ms);
 
 	if (want && !room && wait_ms == UINT64_MAX)
 		http2->reason = "cap_bytes";
@@ -127,7 +128,7 @@ static bool submit_trailers(const struct http2_stream *stream)
 	nghttp2_nv field[HTTP_FIELDS_MAX];
 
 	for (size_t i = 0; i < head->count; i++)
-		field[i] = http2_nv(&head->field[i], false);
+		field[i] = http2_make_nv(&head->field[i], false);
 	return head->count && nghttp2_submit_trailer(stream->http2->client, stream->client_id, field, head->count) == 0;
 }
 
@@ -135,7 +136,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 			 nghttp2_data_source *source, void *user_data)
 {
 	struct http2 *http2 = user_data;
-	struct http2_stream *stream = http2_find(session, id);
+	struct http2_stream *stream = http2_find_stream(session, id);
 	bool up = session == http2->upstream;
 	struct http2_body *body;
 	size_t len;
@@ -145,13 +146,13 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	body = up ? &stream->up : &stream->down;
 	len = bytes_left(&body->bytes);
-	len = http2_room(http2, up, len < cap ? len : cap);
+	len = http2_bytes_allowed(http2, up, len < cap ? len : cap);
 	if (!len && !(body->ended && !body->bytes.data)) {
 		body->deferred = true;
 		return NGHTTP2_ERR_DEFERRED;
 	}
 	(void)bytes_take(&body->bytes, out, len);
-	budget_spend(&http2->conn->use, up, len);
+	budget_spend_bytes(&http2->conn->use, up, len);
 	body->moved += len;
 	http2_consume(up ? http2->client : http2->upstream, up ? stream->client_id : stream->upstream_id, len);
 	if (body->ended && !body->bytes.data)
@@ -167,7 +168,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 		   void *user_data)
 {
 	struct http2 *http2 = user_data;
-	struct http2_stream *stream = http2_find(session, id);
+	struct http2_stream *stream = http2_find_stream(session, id);
 	bool up = session == http2->client;
 
 	(void)flags;
@@ -183,7 +184,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 
 struct http2_stream *http2_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame)
 {
-	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+	struct http2_stream *stream = http2_find_stream(session, frame->hd.stream_id);
 
 	if (!stream || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
 		return NULL;
@@ -224,12 +225,12 @@ int http2_session_create(struct http2 *http2, bool server, const struct http2_ca
 	return r;
 }
 
-struct http2_stream *http2_find(nghttp2_session *session, int32_t id)
+struct http2_stream *http2_find_stream(nghttp2_session *session, int32_t id)
 {
 	return nghttp2_session_get_stream_user_data(session, id);
 }
 
-nghttp2_nv http2_nv(const struct field *field, bool secret)
+nghttp2_nv http2_make_nv(const struct field *field, bool secret)
 {
 	return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)field->name, /* copied, not written to */
 			    .value = (uint8_t *)(uintptr_t)field->value,
@@ -239,12 +240,12 @@ nghttp2_nv http2_nv(const struct field *field, bool secret)
 }
 
 /* Resets the program's stream with an HTTP/2 error code. */
-static void http2_abort(struct http2_stream *stream, uint32_t code)
+static void http2_reset_stream(struct http2_stream *stream, uint32_t code)
 {
 	(void)nghttp2_submit_rst_stream(stream->http2->client, NGHTTP2_FLAG_NONE, stream->client_id, code);
 }
 
-void http2_settle(struct http2_stream *stream, int64_t result)
+void http2_record_outcome(struct http2_stream *stream, int64_t result)
 {
 	if (stream->phase != HTTP2_FORWARDED)
 		return;
@@ -269,8 +270,8 @@ static void http2_submit_response(struct http2_stream *stream, bool final)
 		const struct field *one = &head->field[i];
 
 		if (one->name[0] == ':' ? strcmp(one->name, ":status") == 0
-					: !request_field_dropped(one->name, one->name_len))
-			field[count++] = http2_nv(one, false);
+					: !request_field_is_dropped(one->name, one->name_len))
+			field[count++] = http2_make_nv(one, false);
 	}
 	if (!final)
 		r = nghttp2_submit_headers(http2->client, NGHTTP2_FLAG_NONE, stream->client_id, NULL, field, count,
@@ -279,13 +280,13 @@ static void http2_submit_response(struct http2_stream *stream, bool final)
 		r = nghttp2_submit_response(http2->client, stream->client_id, field, count,
 					    empty ? NULL : &http2_body_provider);
 	if (r != 0)
-		http2_abort(stream, NGHTTP2_INTERNAL_ERROR);
+		http2_reset_stream(stream, NGHTTP2_INTERNAL_ERROR);
 }
 
 static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
 			    nghttp2_data_source *source, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, id);
+	struct http2_stream *stream = http2_find_stream(session, id);
 	size_t len;
 
 	(void)source;
@@ -301,27 +302,27 @@ static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, 
 	return (ssize_t)len;
 }
 
-void http2_refuse(struct http2_stream *stream)
+void http2_send_refusal(struct http2_stream *stream)
 {
 	nghttp2_data_provider body = {.read_callback = read_refusal};
-	_cleanup_free_ char *text = request_refusal(stream->http2->conn, &stream->asked, &stream->verdict);
+	_cleanup_free_ char *text = request_refusal_body(stream->http2->conn, &stream->asked, &stream->verdict);
 	char status[8] = "";
 	const struct field first = {":status", 7, status, 3}, type = {"content-type", 12, "application/json", 16};
-	nghttp2_nv field[] = {http2_nv(&first, false), http2_nv(&type, false)};
+	nghttp2_nv field[] = {http2_make_nv(&first, false), http2_make_nv(&type, false)};
 
 	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.status % 1000);
 	stream->phase = HTTP2_ANSWERED;
 	http2_drop_body(&stream->up, stream->http2->client, stream->client_id);
 	if (!text || bytes_add(&stream->refusal, text, strlen(text)) < 0 ||
 	    nghttp2_submit_response(stream->http2->client, stream->client_id, field, 2, &body) != 0)
-		http2_abort(stream, NGHTTP2_REFUSED_STREAM);
+		http2_reset_stream(stream, NGHTTP2_REFUSED_STREAM);
 	stream->http2->conn->status = stream->verdict.status;
 }
 
 static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
 			      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+	struct http2_stream *stream = http2_find_stream(session, frame->hd.stream_id);
 	struct http2_head *head;
 
 	(void)flags;
@@ -334,7 +335,7 @@ static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *fra
 	return 0;
 }
 
-static void http2_take_head(struct http2_stream *stream)
+static void http2_handle_response_head(struct http2_stream *stream)
 {
 	const char *text = http2_head_find(&stream->response, ":status");
 	unsigned status = 0;
@@ -355,7 +356,7 @@ static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *fram
 	struct http2_stream *stream = http2_frame_stream(user_data, session, frame);
 
 	if (stream && frame->hd.type == NGHTTP2_HEADERS && !stream->status)
-		http2_take_head(stream);
+		http2_handle_response_head(stream);
 	else if (stream)
 		http2_resume_body(stream, false);
 	return 0;
@@ -364,14 +365,14 @@ static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *fram
 /* The program's stream gets what has arrived; the record is settled when that stream closes. */
 static int upstream_on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, id);
+	struct http2_stream *stream = http2_find_stream(session, id);
 
 	(void)user_data;
 	if (!stream)
 		return 0;
 	stream->upstream_id = -1;
 	if (!stream->down.ended || !stream->status || code != NGHTTP2_NO_ERROR)
-		http2_abort(stream, code ? code : NGHTTP2_INTERNAL_ERROR);
+		http2_reset_stream(stream, code ? code : NGHTTP2_INTERNAL_ERROR);
 	return 0;
 }
 
@@ -390,7 +391,7 @@ static int upstream_on_not_sent(nghttp2_session *session, const nghttp2_frame *f
 	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next)
 		if (stream->upstream_id == frame->hd.stream_id) {
 			stream->upstream_id = -1;
-			http2_abort(stream, NGHTTP2_REFUSED_STREAM);
+			http2_reset_stream(stream, NGHTTP2_REFUSED_STREAM);
 		}
 	return 0;
 }

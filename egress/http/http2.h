@@ -104,18 +104,18 @@ struct http2_callbacks { /* of a session; NULL: none */
 int http2_session_create(struct http2 *http2, bool server, const struct http2_callbacks *on,
 			 nghttp2_session **ret_session);
 /* The stream of a session's stream id, or NULL. */
-struct http2_stream *http2_find(nghttp2_session *session, int32_t id);
+struct http2_stream *http2_find_stream(nghttp2_session *session, int32_t id);
 /* The stream of a HEADERS or DATA frame, or NULL. Notes the end of its body. */
 struct http2_stream *http2_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame);
 /* A field for nghttp2; borrows. secret: peers are told not to index it (RFC 7541, 7.1.3). */
-nghttp2_nv http2_nv(const struct field *field, bool secret);
+nghttp2_nv http2_make_nv(const struct field *field, bool secret);
 /* Records the result of a forwarded request, once: a status or -errno. */
-void http2_settle(struct http2_stream *stream, int64_t result);
+void http2_record_outcome(struct http2_stream *stream, int64_t result);
 
 /* Makes the session towards the endpoint, whose responses are returned. */
 int http2_upstream_create(struct http2 *http2);
 /* Responds with stream->verdict, a refusal. */
-void http2_refuse(struct http2_stream *stream);
+void http2_send_refusal(struct http2_stream *stream);
 
 /* ---- http2-request.c: the session towards the program, whose requests it forwards ---- */
 

@@ -22,12 +22,12 @@ static bool is_for_connection(const struct conn *conn, const struct request *req
 
 	if (*request->scheme && strcmp(request->scheme, conn->client.ssl ? "https" : "http") != 0)
 		return false;
-	return request_authority(request->authority, strlen(request->authority), conn->client.ssl ? 443 : 80, host,
-				 &port) &&
+	return request_parse_authority(request->authority, strlen(request->authority), conn->client.ssl ? 443 : 80,
+				       host, &port) &&
 	       strcmp(host, conn->host) == 0 && port == conn->port;
 }
 
-void request_refuse(struct request_verdict *verdict, unsigned status, const char *reason)
+void request_set_refusal(struct request_verdict *verdict, unsigned status, const char *reason)
 {
 	verdict->allow = false;
 	verdict->rule = NULL;
@@ -53,35 +53,35 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 
 	*ret_verdict = (struct request_verdict){0};
 	if (!is_for_connection(conn, request)) {
-		request_refuse(ret_verdict, 421, "host_mismatch");
+		request_set_refusal(ret_verdict, 421, "host_mismatch");
 		return;
 	}
 	if (!is_method(request->method)) {
-		request_refuse(ret_verdict, 403, "method_not_granted");
+		request_set_refusal(ret_verdict, 403, "method_not_granted");
 		return;
 	}
 	if (conn->rule && conn->rule->proto == NET_HTTPS && !conn->client.ssl) { /* by a proxy: "http://host:443/" */
-		request_refuse(ret_verdict, 403, "proto_not_granted");
+		request_set_refusal(ret_verdict, 403, "proto_not_granted");
 		return;
 	}
 	verdict = policy_net_request(egress->policy, conn->host, conn->port, request->method, request->path,
 				     request->upgrade);
 	ret_verdict->label = verdict.label;
 	if (!verdict.allow) {
-		request_refuse(ret_verdict, 403, verdict.reason);
+		request_set_refusal(ret_verdict, 403, verdict.reason);
 		return;
 	}
 	if (request->body && request_lacks_body(request->method) && !verdict.rule->any_body) {
-		request_refuse(ret_verdict, 403, "body_not_granted");
+		request_set_refusal(ret_verdict, 403, "body_not_granted");
 		return;
 	}
-	if (request_overrides(verdict.rule, fields, count)) {
-		request_refuse(ret_verdict, 403, "override_not_granted");
+	if (request_has_override(verdict.rule, fields, count)) {
+		request_set_refusal(ret_verdict, 403, "override_not_granted");
 		return;
 	}
-	reason = budget_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
+	reason = budget_take_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
 	if (reason) {
-		request_refuse(ret_verdict, 429, reason);
+		request_set_refusal(ret_verdict, 429, reason);
 		return;
 	}
 	ret_verdict->allow = true;
@@ -117,7 +117,7 @@ static void describe_path(const struct request *request, struct control_record *
 		       request->query ? hidden : "");
 }
 
-void request_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
+void request_write_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
 		    void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id)
 {
 	struct control_record record;
@@ -133,7 +133,7 @@ void request_record(struct conn *conn, const struct request *request, const stru
 		LINE_COPY(record.proto, "websocket");
 	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
 		describe_credential(verdict->rule, record.credential, sizeof(record.credential));
-	if (line_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
+	if (line_send_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
 		*ret_id = 0; /* a failed line ends the process */
 }
 
@@ -151,7 +151,7 @@ void request_put_text(struct buf *out, const char *key, const char *text)
 	buf_puts(out, "\"");
 }
 
-static const char *error_of(unsigned status)
+static const char *error_name(unsigned status)
 {
 	if (status == 400 || status == 431)
 		return "bad_request";
@@ -160,11 +160,11 @@ static const char *error_of(unsigned status)
 	return status == 503 ? "unavailable" : "refused_by_policy";
 }
 
-char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict)
-{
+char *request_refusal_body(const struct conn *conn, const struct request *request,
+			   const struct request_verdict *verdict) {
 	_cleanup_buf_ struct buf out = {0};
 
-	buf_printf(&out, "{\"error\": \"%s\"", error_of(verdict->status));
+	buf_printf(&out, "{\"error\": \"%s\"", error_name(verdict->status));
 	request_put_text(&out, "host", conn->host);
 	buf_printf(&out, ", \"port\": %u", conn->port);
 	request_put_text(&out, "method", request->method);

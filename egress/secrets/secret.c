@@ -373,7 +373,7 @@ int secrets_adopt(struct secrets *secrets, const struct policy *policy)
 /* ---- to the process that uses them ---- */
 
 /* One message for each: nothing of a value is ever in a buffer of ours. */
-static struct msghdr message_of(struct secret *secret, struct iovec part[2])
+static struct msghdr secret_message(struct secret *secret, struct iovec part[2])
 {
 	part[0] = (struct iovec){secret->placeholder, sizeof(secret->placeholder)};
 	part[1] = (struct iovec){secret->value, secret->len};
@@ -384,7 +384,7 @@ int secrets_send(struct secrets *secrets, int fd)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++) {
 		struct iovec part[2];
-		const struct msghdr message = message_of(&secrets->item[i], part);
+		const struct msghdr message = secret_message(&secrets->item[i], part);
 
 		if (TEMP_FAILURE_RETRY(sendmsg(fd, &message, MSG_NOSIGNAL)) < 0)
 			return -errno;
@@ -403,7 +403,7 @@ static int secret_receive(struct secret *secret, const struct net_secret *of, in
 	if (!secret->value)
 		return -ENOMEM;
 	secret->len = SECRET_VALUE_MAX;
-	message = message_of(secret, part);
+	message = secret_message(secret, part);
 	got = TEMP_FAILURE_RETRY(recvmsg(fd, &message, 0));
 	if (got < (ssize_t)sizeof(secret->placeholder) || message.msg_flags & MSG_TRUNC)
 		return got < 0 ? -errno : -EPIPE;
@@ -481,7 +481,7 @@ static void writer_put(struct writer *writer, const char *text, size_t len)
 	writer->len += len;
 }
 
-static int writer_room(struct writer *writer)
+static int writer_allocate(struct writer *writer)
 {
 	if (writer->len > SECRET_TEXT_MAX)
 		return -EMSGSIZE;
@@ -493,7 +493,7 @@ static int writer_room(struct writer *writer)
 	return 0;
 }
 
-static const struct secret *by_name(const struct secrets *secrets, const char *name, size_t len)
+static const struct secret *find_secret_by_name(const struct secrets *secrets, const char *name, size_t len)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (strlen(secrets->item[i].of->name) == len && !memcmp(secrets->item[i].of->name, name, len))
@@ -501,7 +501,7 @@ static const struct secret *by_name(const struct secrets *secrets, const char *n
 	return NULL;
 }
 
-static int template_fill(const struct secrets *secrets, const char *template, const char *host, struct writer *writer)
+static int write_template(const struct secrets *secrets, const char *template, const char *host, struct writer *writer)
 {
 	while (*template) {
 		size_t plain = strcspn(template, "{"), name;
@@ -512,7 +512,7 @@ static int template_fill(const struct secrets *secrets, const char *template, co
 		if (!*template)
 			break;
 		name = strcspn(template + 1, "}");
-		secret = template[1 + name] ? by_name(secrets, template + 1, name) : NULL;
+		secret = template[1 + name] ? find_secret_by_name(secrets, template + 1, name) : NULL;
 		if (!secret)
 			return -ENOENT;
 		if (!secret->value || !net_secret_host(secret->of, host))
@@ -523,22 +523,22 @@ static int template_fill(const struct secrets *secrets, const char *template, co
 	return 0;
 }
 
-int secrets_fill(const struct secrets *secrets, const char *template, const char *host, char **ret_text)
+int secrets_fill_template(const struct secrets *secrets, const char *template, const char *host, char **ret_text)
 {
 	struct writer writer = {0};
-	int error = template_fill(secrets, template, host, &writer);
+	int error = write_template(secrets, template, host, &writer);
 
 	if (!error)
-		error = writer_room(&writer);
+		error = writer_allocate(&writer);
 	if (error)
 		return error;
-	(void)template_fill(secrets, template, host, &writer); /* succeeded in the first pass */
+	(void)write_template(secrets, template, host, &writer); /* succeeded in the first pass */
 	*ret_text = writer.out;
 	return 0;
 }
 
-static const struct secret *by_placeholder(const struct secrets *secrets, const char *host, const char *text,
-					   size_t len)
+static const struct secret *find_secret_by_placeholder(const struct secrets *secrets, const char *host,
+						       const char *text, size_t len)
 {
 	for (size_t i = 0; i < secrets->count; i++) {
 		const struct secret *secret = &secrets->item[i];
@@ -566,7 +566,7 @@ static size_t replace_placeholders(const struct secrets *secrets, const char *ho
 		len -= plain;
 		if (!found)
 			break;
-		secret = by_placeholder(secrets, host, text, len);
+		secret = find_secret_by_placeholder(secrets, host, text, len);
 		plain = secret ? secret->placeholder_len : sizeof(PREFIX) - 1;
 		if (secret)
 			writer_put(writer, secret->value, secret->len);
@@ -579,15 +579,15 @@ static size_t replace_placeholders(const struct secrets *secrets, const char *ho
 	return replaced;
 }
 
-int secrets_replace(const struct secrets *secrets, const char *host, const char *text, size_t len, char **ret_text,
-		    size_t *ret_len)
+int secrets_replace_placeholders(const struct secrets *secrets, const char *host, const char *text, size_t len,
+				 char **ret_text, size_t *ret_len)
 {
 	struct writer writer = {0};
 	int error;
 
 	if (!secrets || !replace_placeholders(secrets, host, text, len, &writer))
 		return 0;
-	error = writer_room(&writer);
+	error = writer_allocate(&writer);
 	if (error)
 		return error;
 	(void)replace_placeholders(secrets, host, text, len, &writer);

@@ -78,7 +78,7 @@ static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *commo
 	       add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
 }
 
-static char *to_pem(X509 *certificate)
+static char *certificate_to_pem(X509 *certificate)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
 	char *data, *pem = NULL;
@@ -106,7 +106,7 @@ static bool make_authority(struct ca *ca, const char *run_id)
 	    !add_extension(certificate, certificate, NID_authority_key_identifier, "keyid:always") ||
 	    !X509_sign(certificate, ca->key, EVP_sha256()))
 		return false;
-	ca->pem = to_pem(certificate);
+	ca->pem = certificate_to_pem(certificate);
 	return ca->pem != NULL;
 }
 

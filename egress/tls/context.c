@@ -70,7 +70,7 @@ static bool make_contexts(struct tls *tls)
 	return X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->client), X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }
 
-SSL *tls_server(struct tls *tls, const char *host, const char *alpn)
+SSL *tls_create_server(struct tls *tls, const char *host, const char *alpn)
 {
 	SSL *ssl = SSL_new(tls->server);
 
@@ -131,7 +131,7 @@ static bool client_set_peer(SSL *ssl, const char *host)
 	       SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)host) == 1;
 }
 
-SSL *tls_client(struct tls *tls, const char *host, const char *alpn)
+SSL *tls_create_client(struct tls *tls, const char *host, const char *alpn)
 {
 	unsigned char wire[64];
 	size_t len = alpn_wire(alpn, wire, sizeof(wire));
@@ -149,7 +149,7 @@ SSL *tls_client(struct tls *tls, const char *host, const char *alpn)
 	return NULL;
 }
 
-void tls_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
+void tls_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
 {
 	const unsigned char *chosen;
 	unsigned len;
@@ -178,7 +178,7 @@ static bool rejects_certificate(unsigned long error)
 	}
 }
 
-static const char *server_error(SSL *ssl, int error, unsigned long queued, char text[TLS_ERROR_SIZE])
+static const char *describe_server_error(SSL *ssl, int error, unsigned long queued, char text[TLS_ERROR_SIZE])
 {
 	if (rejects_certificate(queued)) {
 		(void)snprintf(text, TLS_ERROR_SIZE, "the program does not accept the run's certificate: %s",
@@ -195,14 +195,14 @@ static const char *server_error(SSL *ssl, int error, unsigned long queued, char 
 	return "client_tls";
 }
 
-const char *tls_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE])
+const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE])
 {
 	unsigned long queued = ERR_peek_last_error();
 	long verified = SSL_get_verify_result(ssl);
 	const char *detail = queued ? ERR_reason_error_string(queued) : NULL;
 
 	if (server)
-		return server_error(ssl, error, queued, text);
+		return describe_server_error(ssl, error, queued, text);
 	if (verified != X509_V_OK)
 		(void)snprintf(text, TLS_ERROR_SIZE, "the server's certificate: %s",
 			       X509_verify_cert_error_string(verified));
@@ -226,7 +226,7 @@ static int warm_add_root(SSL *ssl, struct ca *ca)
 }
 
 /* Runs both ends in turn until both handshakes are done. */
-static int warm_shake(SSL *client, SSL *server)
+static int warm_shake_hands(SSL *client, SSL *server)
 {
 	char byte = 'x';
 
@@ -241,7 +241,7 @@ static int warm_shake(SSL *client, SSL *server)
 
 static int warm_handshake(struct tls *tls, int version)
 {
-	SSL *client = tls_client(tls, WARM_HOST, "h2"), *server = tls_server(tls, WARM_HOST, "h2");
+	SSL *client = tls_create_client(tls, WARM_HOST, "h2"), *server = tls_create_server(tls, WARM_HOST, "h2");
 	BIO *here = NULL, *there = NULL;
 	int error = -EIO;
 
@@ -249,7 +249,7 @@ static int warm_handshake(struct tls *tls, int version)
 	    BIO_new_bio_pair(&here, 0, &there, 0)) {
 		SSL_set_bio(client, here, here);
 		SSL_set_bio(server, there, there);
-		error = warm_shake(client, server);
+		error = warm_shake_hands(client, server);
 	}
 	SSL_free(client);
 	SSL_free(server);

@@ -26,19 +26,19 @@ void tls_free(struct tls *tls);
  * A server's SSL with a leaf for host, which selects this ALPN protocol ("h2", "http/1.1"; "": none), borrowed for the
  * handshake. Owned. NULL: it cannot be made.
  */
-SSL *tls_server(struct tls *tls, const char *host, const char *alpn);
+SSL *tls_create_server(struct tls *tls, const char *host, const char *alpn);
 /*
  * A client's SSL that offers this ALPN list ("h2,http/1.1"; "": none), sends host as SNI and verifies it. Owned. NULL:
  * it cannot be made.
  */
-SSL *tls_client(struct tls *tls, const char *host, const char *alpn);
+SSL *tls_create_client(struct tls *tls, const char *host, const char *alpn);
 /* The protocol that was negotiated: "h2", "http/1.1" or "". */
-void tls_alpn(const SSL *ssl, char *ret_alpn, size_t cap);
+void tls_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap);
 /*
  * Why a handshake or the first read failed, called right after it. error: of the channel. Returns a static code:
  * client_rejected_ca (the program sent an alert about the certificate or closed on seeing it), client_tls or
  * upstream_tls. text: one line for people.
  */
-const char *tls_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE]);
+const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE]);
 
 #endif

@@ -35,8 +35,8 @@ struct refusal {
 /* Waits for bytes of one end; the other is not read meanwhile. */
 static void await_bytes(struct channel *from, struct channel *other)
 {
-	channel_wait(from, true, false);
-	channel_wait(other, false, false);
+	channel_set_wait(from, true, false);
+	channel_set_wait(other, false, false);
 }
 
 /* ---- ALPN ---- */
@@ -70,17 +70,17 @@ static const char *alpn_offered(const struct conn *conn)
 
 /* ---- towards the program ---- */
 
-static bool client_begin(struct conn *conn, const char *alpn)
+static bool client_start_tls(struct conn *conn, const char *alpn)
 {
-	if (channel_tls(&conn->client, tls_server(conn->egress->tls, conn->host, alpn)) < 0) {
+	if (channel_start_tls(&conn->client, tls_create_server(conn->egress->tls, conn->host, alpn)) < 0) {
 		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
-	conn_timer(conn, CONN_HANDSHAKE_MS, "handshake_timeout");
+	conn_set_limit(conn, CONN_HANDSHAKE_MS, "handshake_timeout");
 	return true;
 }
 
-static bool client_handshake(struct conn *conn)
+static bool client_shake_hands(struct conn *conn)
 {
 	static const int now = 1;
 	char text[TLS_ERROR_SIZE];
@@ -88,13 +88,13 @@ static bool client_handshake(struct conn *conn)
 
 	if (SSL_is_init_finished(conn->client.ssl))
 		return true;
-	error = channel_handshake(&conn->client);
+	error = channel_shake_hands(&conn->client);
 	if (error == -EAGAIN) {
 		await_bytes(&conn->client, &conn->upstream);
 	} else if (error) {
-		conn_close(conn, "client", tls_error(conn->client.ssl, true, error, text), false);
+		conn_close(conn, "client", tls_describe_error(conn->client.ssl, true, error, text), false);
 	} else {
-		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
 		/*
 		 * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by
 		 * 40 ms, and Nagle's algorithm in its kernel would hold the request back. Only slower without it.
@@ -106,7 +106,7 @@ static bool client_handshake(struct conn *conn)
 
 /* ---- the response when the server's handshake failed ---- */
 
-static void http1_refusal(const struct conn *conn, const char *text, struct buf *ret_bytes)
+static void write_http1_refusal(const struct conn *conn, const char *text, struct buf *ret_bytes)
 {
 	_cleanup_buf_ struct buf body = {0};
 
@@ -124,7 +124,7 @@ static void http1_refusal(const struct conn *conn, const char *text, struct buf 
 }
 
 /* Empty SETTINGS, then GOAWAY with INTERNAL_ERROR and the text as debug data (RFC 9113, 6.5 and 6.8). */
-static void http2_refusal(const char *text, struct buf *ret_bytes)
+static void write_http2_refusal(const char *text, struct buf *ret_bytes)
 {
 	static const char settings[9] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
 	char goaway[17] = {0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
@@ -145,7 +145,7 @@ static void refusal_done(struct conn *conn)
 }
 
 /* Reads and drops what the program sends, a bounded amount a round. False: the end. */
-static bool refusal_discard(struct conn *conn, struct refusal *refusal)
+static bool refusal_discard_input(struct conn *conn, struct refusal *refusal)
 {
 	char data[4096];
 	ssize_t got = 1;
@@ -166,24 +166,24 @@ static void refusal_pump(struct conn *conn)
 	bool more;
 	int error = -EAGAIN;
 
-	channel_wait(&conn->upstream, false, false);
-	if ((!conn->client.ssl && !client_begin(conn, refusal->alpn)) || !client_handshake(conn))
+	channel_set_wait(&conn->upstream, false, false);
+	if ((!conn->client.ssl && !client_start_tls(conn, refusal->alpn)) || !client_shake_hands(conn))
 		return;
-	more = refusal_discard(conn, refusal);
+	more = refusal_discard_input(conn, refusal);
 	if (refusal->requested && !conn->client.shut) {
 		error = channel_write_bytes(&conn->client, &refusal->response);
 		if (!error)
 			error = channel_shutdown(&conn->client);
 		if (!error)
-			conn_timer(conn, DRAIN_MS, "refused");
+			conn_set_limit(conn, DRAIN_MS, "refused");
 	}
 	if (!more || (error && error != -EAGAIN))
 		conn_close(conn, "refused", "upstream_tls", refusal->response.data != NULL);
 	else
-		channel_wait(&conn->client, true, refusal->requested && !conn->client.shut);
+		channel_set_wait(&conn->client, true, refusal->requested && !conn->client.shut);
 }
 
-static void refusal_begin(struct conn *conn, const char *list, const char *text)
+static void refusal_start(struct conn *conn, const char *list, const char *text)
 {
 	bool http1 = !*list || alpn_find(list, "http/1.1");
 	struct refusal *refusal = calloc(1, sizeof(*refusal));
@@ -192,9 +192,9 @@ static void refusal_begin(struct conn *conn, const char *list, const char *text)
 	conn->status = STATUS;
 	conn->state = refusal;
 	if (http1)
-		http1_refusal(conn, text, &buf);
+		write_http1_refusal(conn, text, &buf);
 	else
-		http2_refusal(text, &buf);
+		write_http2_refusal(text, &buf);
 	if (!refusal || buf.failed || bytes_add(&refusal->response, buf.data, buf.len) < 0) {
 		conn_close(conn, "refused", "upstream_tls", true);
 		return;
@@ -205,20 +205,20 @@ static void refusal_begin(struct conn *conn, const char *list, const char *text)
 
 /* ---- towards the server ---- */
 
-static bool upstream_begin(struct conn *conn)
+static bool upstream_start_tls(struct conn *conn)
 {
 	struct tls *tls = conn->egress->tls;
 
-	if (!tls || channel_tls(&conn->upstream, tls_client(tls, conn->host, alpn_offered(conn))) < 0) {
+	if (!tls || channel_start_tls(&conn->upstream, tls_create_client(tls, conn->host, alpn_offered(conn))) < 0) {
 		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
-	conn_timer(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
+	conn_set_limit(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
 	return true;
 }
 
-/* False: it waits, or has failed and refusal_begin took over. */
-static bool upstream_handshake(struct conn *conn)
+/* False: it waits, or has failed and refusal_start took over. */
+static bool upstream_shake_hands(struct conn *conn)
 {
 	char text[TLS_ERROR_SIZE], chosen[sizeof(conn->alpn)];
 	const char *list;
@@ -226,20 +226,20 @@ static bool upstream_handshake(struct conn *conn)
 
 	if (SSL_is_init_finished(conn->upstream.ssl))
 		return true;
-	error = channel_handshake(&conn->upstream);
+	error = channel_shake_hands(&conn->upstream);
 	if (error == -EAGAIN) {
 		await_bytes(&conn->upstream, &conn->client);
 		return false;
 	}
 	list = alpn_offered(conn);
 	if (error) {
-		(void)tls_error(conn->upstream.ssl, false, error, text);
-		refusal_begin(conn, list, text);
+		(void)tls_describe_error(conn->upstream.ssl, false, error, text);
+		refusal_start(conn, list, text);
 		return false;
 	}
-	tls_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
+	tls_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
 	if (*chosen && !alpn_find(list, chosen)) { /* OpenSSL does not check */
-		refusal_begin(conn, list, "the server chose a protocol that was not offered");
+		refusal_start(conn, list, "the server chose a protocol that was not offered");
 		return false;
 	}
 	memcpy(conn->alpn, chosen, sizeof(conn->alpn));
@@ -257,7 +257,7 @@ static bool await_first_byte(struct conn *conn)
 	ssize_t got = channel_read(&conn->client, &byte, sizeof(byte));
 	const char *reason = NULL;
 
-	if (got > 0 && channel_unread(&conn->client, &byte, sizeof(byte)) < 0) {
+	if (got > 0 && channel_put_back(&conn->client, &byte, sizeof(byte)) < 0) {
 		conn_close(conn, "internal", "no_memory", true);
 		return false;
 	}
@@ -268,7 +268,7 @@ static bool await_first_byte(struct conn *conn)
 		return false;
 	}
 	if (got == -EPROTO)
-		reason = tls_error(conn->client.ssl, true, (int)got, text);
+		reason = tls_describe_error(conn->client.ssl, true, (int)got, text);
 	conn_close(conn, reason ? "client" : "client_rejected_ca", reason, got < 0);
 	return false;
 }
@@ -279,11 +279,11 @@ static void tls_pump(struct conn *conn)
 		refusal_pump(conn);
 		return;
 	}
-	if ((!conn->upstream.ssl && !upstream_begin(conn)) || !upstream_handshake(conn) ||
-	    (!conn->client.ssl && !client_begin(conn, conn->alpn)) || !client_handshake(conn) ||
+	if ((!conn->upstream.ssl && !upstream_start_tls(conn)) || !upstream_shake_hands(conn) ||
+	    (!conn->client.ssl && !client_start_tls(conn, conn->alpn)) || !client_shake_hands(conn) ||
 	    !await_first_byte(conn))
 		return;
-	conn_switch(conn, strcmp(conn->alpn, "h2") == 0 ? CONN_HTTP2 : CONN_HTTP1);
+	conn_switch_mode(conn, strcmp(conn->alpn, "h2") == 0 ? CONN_HTTP2 : CONN_HTTP1);
 }
 
 const struct conn_mode mode_tls = {.name = "tls", .pump = tls_pump, .done = refusal_done};
@@ -329,12 +329,13 @@ static void hello_judge(struct conn *conn, struct hello_state *state, const stru
 		hello_refuse(conn, reason);
 		return;
 	}
-	if (channel_unread(&conn->client, state->data, state->len) < 0) {
+	if (channel_put_back(&conn->client, state->data, state->len) < 0) {
 		conn_close(conn, "internal", "no_memory", true);
 		return;
 	}
 	/* With Encrypted ClientHello the server decides by the inner name; the outer one is the approved name. */
-	conn_switch(conn, policy_net_intercepts(conn->egress->policy, conn->host, conn->port) ? CONN_TLS : CONN_RELAY);
+	conn_switch_mode(conn, policy_net_intercepts(conn->egress->policy, conn->host, conn->port) ? CONN_TLS
+			 : CONN_RELAY);
 }
 
 static void hello_pump(struct conn *conn)

@@ -160,9 +160,9 @@ static void run(uint64_t ms, void (*fire)(struct timer *timer))
 {
 	struct timer timer = {.fire = fire};
 
-	loop_timer_set(egress.loop, &timer, ms);
+	loop_set_timer(egress.loop, &timer, ms);
 	ck_assert_int_eq(loop_run(egress.loop), 0);
-	loop_timer_clear(egress.loop, &timer);
+	loop_clear_timer(egress.loop, &timer);
 }
 
 static struct dial *start(const char *host, uint16_t port, const char *rule)
