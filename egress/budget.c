@@ -127,7 +127,8 @@ static uint64_t at_least_1(uint64_t value)
 }
 
 static size_t rate_bytes_allowed(struct rule_use *use, uint64_t rate, size_t want, uint64_t now_ns,
-				 uint64_t *ret_wait_ms) {
+				 uint64_t *ret_wait_ms)
+{
 	int64_t portion = (int64_t)at_least_1(rate / PORTIONS_PER_S);
 	uint64_t missing;
 

@@ -115,7 +115,7 @@ static void accept_connections(struct egress *egress, int most)
 		struct conn *conn;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			loop_set_interest(egress->loop, &egress->listener, 0); /* level-triggered: it would be ready at once */
+			loop_set_interest(egress->loop, &egress->listener, 0); /* else it would be ready at once */
 			loop_set_timer(egress->loop, &egress->listener_pause, PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
@@ -172,7 +172,8 @@ static void listener_stop(struct egress *egress)
 	loop_clear_timer(egress->loop, &egress->listener_pause);
 	if (egress->listener.fd < 0)
 		return;
-	accept_connections(egress, CONN_MAX); /* the backlog may hold connections with data of a program that has ended */
+	/* the backlog may hold connections with data of a program that has ended */
+	accept_connections(egress, CONN_MAX);
 	loop_close_watch(egress->loop, &egress->listener);
 }
 

@@ -85,7 +85,7 @@ bool address_is_local(const struct sockaddr *address)
 }
 
 const char *address_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
-			    enum net_lift lift)
+				   enum net_lift lift)
 {
 	const char *reason = net_address_refused(address, lift);
 

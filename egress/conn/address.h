@@ -22,7 +22,7 @@ bool address_is_local(const struct sockaddr *address);
  * …).
  */
 const char *address_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
-			    enum net_lift lift);
+				   enum net_lift lift);
 
 /*
  * Removes the addresses that may not be dialled and returns how many are left, in order. Appends those removed to

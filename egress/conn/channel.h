@@ -54,8 +54,8 @@ int channel_shutdown(struct channel *channel);
 /* Adds TLS; it reads the returned bytes first. Takes ssl, also on failure. 0 or -ENOMEM, also when ssl is NULL. */
 int channel_start_tls(struct channel *channel, SSL *ssl);
 /*
- * One step of the handshake, as server or client as ssl was set. 0, -EAGAIN, -EPROTO (see tls_describe_error), -errno of the
- * socket.
+ * One step of the handshake, as server or client as ssl was set. 0, -EAGAIN, -EPROTO (see tls_describe_error), -errno
+ * of the socket.
  */
 int channel_shake_hands(struct channel *channel);
 

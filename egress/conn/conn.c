@@ -128,7 +128,7 @@ void conn_start_first_mode(struct conn *conn)
 		conn_switch_mode(conn, conn->port == CONTROL_PORT_SOCKS ? CONN_SOCKS : CONN_PROXY);
 	else
 		conn_switch_mode(conn, rule->proto == NET_HTTP    ? CONN_HTTP1
-				  : rule->proto == NET_HTTPS ? CONN_HELLO
+				 : rule->proto == NET_HTTPS ? CONN_HELLO
 							     : CONN_RELAY);
 }
 
@@ -329,7 +329,7 @@ static void conn_dialled(void *ctx, const struct dial_result *result)
 }
 
 void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
-	       void (*answer)(struct conn *conn, int error, const char *reason))
+			void (*answer)(struct conn *conn, int error, const char *reason))
 {
 	struct net_verdict verdict = policy_net_connect(conn->egress->policy, host, port, false);
 

@@ -37,8 +37,8 @@ struct conn_mode {
 	uint64_t limit_ms;  /* time limit of its first phase; 0: set by pump */
 	const char *limit_cause; /* cause of the close record when that expires */
 	/*
-	 * Makes all progress that is possible, then sets what to wait for (channel_set_wait on both ends). Called when an
-	 * end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again.
+	 * Makes all progress that is possible, then sets what to wait for (channel_set_wait on both ends). Called when
+	 * an end is ready, a record is acknowledged, the upstream is connected or a budget allows bytes again.
 	 */
 	void (*pump)(struct conn *conn);
 	void (*done)(struct conn *conn); /* frees what conn->state owns, if there is a state; may be NULL */
@@ -126,7 +126,7 @@ void conn_start_first_mode(struct conn *conn);
  * -errno with reason, a static code that is recorded by then.
  */
 void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
-	       void (*answer)(struct conn *conn, int error, const char *reason));
+			void (*answer)(struct conn *conn, int error, const char *reason));
 void conn_drop_upstream(struct conn *conn, bool abort);
 
 /* The fields every record of a connection has: conn, pid, host, port, proto, rule, sni, alpn. */

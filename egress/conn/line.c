@@ -101,7 +101,7 @@ static void line_update_watch(struct control_line *line)
 {
 	if (!line->gone)
 		loop_set_interest(line->egress->loop, &line->watch,
-			 (line->full ? 0 : (unsigned)EPOLLIN) | (line->first ? (unsigned)EPOLLOUT : 0));
+				  (line->full ? 0 : (unsigned)EPOLLIN) | (line->first ? (unsigned)EPOLLOUT : 0));
 }
 
 static int line_queue_message(struct control_line *line, const struct control_message *message)
@@ -197,7 +197,7 @@ void line_copy(char *field, size_t size, const char *text)
 }
 
 int line_send_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
-		void *ctx, uint64_t *ret_id)
+		     void *ctx, uint64_t *ret_id)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_RECORD};
 	int error;

@@ -50,11 +50,11 @@ void line_read_messages(struct control_line *line);
 
 /*
  * Numbers and sends a record. With answer (which sets wants_ack) answer is called once from the loop with 0 or -errno,
- * unless line_forget_answers is called with that ctx before. 0 or -errno; then the line has failed, which ends the process, and
- * answer is not called.
+ * unless line_forget_answers is called with that ctx before. 0 or -errno; then the line has failed, which ends the
+ * process, and answer is not called.
  */
 int line_send_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
-		void *ctx, uint64_t *ret_id);
+		     void *ctx, uint64_t *ret_id);
 void line_forget_answers(struct control_line *line, const void *ctx);
 /* CONTROL_ACK. */
 void line_acknowledge_record(struct control_line *line, const struct control_ack *ack);

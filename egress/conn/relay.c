@@ -106,8 +106,8 @@ static size_t relay_move_bytes(struct conn *conn, struct direction *direction, b
 	size_t moved = 0;
 
 	while (relay_flush_buffer(&direction->buffered, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
-		size_t want = relay_bytes_at_once(direction, to), got = relay_read_bytes(conn, want, up, progress),
-			done;
+		size_t want = relay_bytes_at_once(direction, to), got = relay_read_bytes(conn, want, up, progress);
+		size_t done;
 
 		if (!got)
 			break;

@@ -102,7 +102,7 @@ static int socks_handle_request(struct conn *conn)
 		return 1;
 	if (size < 0) {
 		socks_refuse_request(conn,
-			     size == -EOPNOTSUPP     ? SOCKS_REPLY_COMMAND
+				     size == -EOPNOTSUPP     ? SOCKS_REPLY_COMMAND
 		       : size == -EAFNOSUPPORT ? SOCKS_REPLY_ADDRESS
 		       : size == -EINVAL       ? SOCKS_REPLY_REFUSED
 					       : SOCKS_REPLY_FAILED,

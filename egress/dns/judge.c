@@ -20,7 +20,8 @@ static bool query_wants_family(const struct dns_query *query, int family)
 }
 
 static void answer_add_address(const struct dns_query *query, struct dns_answer *answer,
-			       const struct sockaddr_storage *address) {
+			       const struct sockaddr_storage *address)
+{
 	if (query_wants_family(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
 		answer->address[answer->count++] = *address;
 }
@@ -91,7 +92,7 @@ static void judge_name(const struct policy *policy, struct pool *pool, const str
 }
 
 void dns_judge_query(const struct policy *policy, struct pool *pool, const struct dns_query *query,
-	       struct dns_verdict *ret_verdict)
+		     struct dns_verdict *ret_verdict)
 {
 	struct sockaddr_storage address;
 

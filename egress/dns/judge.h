@@ -28,7 +28,7 @@ struct dns_verdict {
 };
 
 void dns_judge_query(const struct policy *policy, struct pool *pool, const struct dns_query *query,
-	       struct dns_verdict *ret_verdict);
+		     struct dns_verdict *ret_verdict);
 /*
  * Answers with real addresses, filtered by the caller, which from now on stand for verdict->host. Addresses of another
  * name are left out; if none is left the answer is synthetic.

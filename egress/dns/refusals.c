@@ -37,7 +37,7 @@ void dns_refusals_done(struct dns_refusals *refusals)
 }
 
 static void refusal_fill_record(struct control_record *record, const struct dns_query *query, const char *reason,
-			 const char *label)
+				const char *label)
 {
 	char type[DNS_TYPE_TEXT];
 
@@ -67,7 +67,7 @@ static void refusal_count_unwritten(struct dns_refusals *refusals, const struct 
 }
 
 void dns_refusals_record(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
-		      const char *label)
+			 const char *label)
 {
 	uint64_t now = loop_now_ns(refusals->egress->loop);
 	struct control_record record;

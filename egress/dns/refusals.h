@@ -32,6 +32,6 @@ void dns_refusals_done(struct dns_refusals *refusals);
  * it, with the last name and, if the names differ, the reason "rate_limited".
  */
 void dns_refusals_record(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
-		      const char *label);
+			 const char *label);
 
 #endif

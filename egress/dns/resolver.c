@@ -208,7 +208,7 @@ static struct query *find_or_add_query(struct resolver *resolver, const char *ho
 }
 
 uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
-		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
+			   void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
 {
 	bool room = resolver->asks_count < ASKS_MAX && strlen(host) < NET_HOST_MAX;
 	struct query *query = room ? find_or_add_query(resolver, host) : NULL;

@@ -54,7 +54,7 @@ struct resolver_answer {
  * Returns an id for that, or 0: no memory or too many asks.
  */
 uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
-		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx);
+			   void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx);
 void resolver_cancel_ask(struct resolver *resolver, uint64_t number);
 
 #endif

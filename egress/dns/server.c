@@ -368,7 +368,8 @@ static void tcp_ready(struct watch *watch)
 
 /* A blocking accept would stop the process when a client aborts before it is accepted. */
 static int socket_start_watch(struct dns_server *server, struct dns_socket *socket, int fd,
-			      void (*ready)(struct watch *)) {
+			      void (*ready)(struct watch *))
+{
 	int flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
 
 	*socket = (struct dns_socket){

@@ -189,8 +189,10 @@ static enum http1_step http1_take_response(struct conn *conn, size_t len)
 		http1_refuse_bad_response(conn);
 		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;
 	}
-	error = head.status < 200 && head.status != 101 ? pass_interim_response(conn, &head) : pass_final_response(conn,
-														   &head);
+	if (head.status < 200 && head.status != 101)
+		error = pass_interim_response(conn, &head);
+	else
+		error = pass_final_response(conn, &head);
 	http1->server_scan = (struct http1_scan){0};
 	bytes_drop(in, len);
 	return error ? http1_close(conn, "no_memory", NULL, true) : HTTP1_STEP_DONE;

@@ -420,7 +420,8 @@ bool http1_field_passes(const struct http1_head *head, const struct field *field
 }
 
 void http1_write_head_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
-			  const char *connection) {
+			  const char *connection)
+{
 	if (framing == HTTP1_CHUNKED)
 		buf_puts(out, "Transfer-Encoding: chunked\r\n");
 	else if (head->has_length && framing != HTTP1_UNTIL_CLOSE)

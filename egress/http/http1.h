@@ -97,7 +97,7 @@ void http1_write_field(struct buf *out, const struct field *field);
 bool http1_field_passes(const struct http1_head *head, const struct field *field, bool response);
 /* Framing fields, Connection ("close", "keep-alive", "Upgrade"; NULL: none) and the empty line. */
 void http1_write_head_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
-		     const char *connection);
+			  const char *connection);
 /* The size line of a chunk of len bytes (> 0). HTTP1_CHUNK_END follows the chunk; HTTP1_CHUNK_LAST ends the body. */
 #define HTTP1_CHUNK_HEAD 20
 size_t http1_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len);

@@ -139,7 +139,7 @@ static void http2_free_state(struct conn *conn)
 
 	while (http2->streams) {
 		http2_record_outcome(http2->streams, http2->streams->status && http2->streams->down.ended ?
-						     (int64_t)http2->streams->status : -ECONNRESET);
+				     (int64_t)http2->streams->status : -ECONNRESET);
 		http2_stream_free(http2->streams);
 	}
 	nghttp2_session_del(http2->client);

@@ -28,7 +28,7 @@ static bool read_port(const char *text, size_t len, unsigned *ret_port)
 }
 
 bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
-		       unsigned *ret_port)
+			     unsigned *ret_port)
 {
 	const char *end = text + len, *host = text, *stop, *rest;
 	bool bracket = len && *text == '[';

@@ -118,7 +118,7 @@ static void describe_path(const struct request *request, struct control_record *
 }
 
 void request_write_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
-		    void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id)
+			  void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id)
 {
 	struct control_record record;
 
@@ -161,7 +161,8 @@ static const char *error_name(unsigned status)
 }
 
 char *request_refusal_body(const struct conn *conn, const struct request *request,
-			   const struct request_verdict *verdict) {
+			   const struct request_verdict *verdict)
+{
 	_cleanup_buf_ struct buf out = {0};
 
 	buf_printf(&out, "{\"error\": \"%s\"", error_name(verdict->status));

@@ -47,7 +47,7 @@ struct request_verdict {
  * Parses "host", "host:port", "[address]:port" to a canonical host and a port. False: anything else (userinfo, port 0).
  */
 bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
-		       unsigned *ret_port);
+			     unsigned *ret_port);
 
 /*
  * Judges authority (421 host_mismatch), method, policy, content (body_not_granted), fields (override_not_granted) and
@@ -58,9 +58,9 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 /* Changes a verdict to a refusal; its label stays. reason: static. */
 void request_set_refusal(struct request_verdict *verdict, unsigned status, const char *reason);
 
-/* Records the request. answer as of line_send_record; NULL for refused requests, which do not wait. *ret_id may be NULL. */
+/* Records the request. answer as of line_send_record; NULL for refused requests, which do not wait. ret_id: or NULL. */
 void request_write_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
-		    void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id);
+			  void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id);
 
 /*
  * The JSON body of a refusal: {"error": "refused_by_policy" (or by status), "host", "port", "method", "path", "rule",
@@ -107,7 +107,7 @@ bool request_has_override(const struct net_rule *rule, const struct field *field
  * NULL: none; *ret_value: owned, to be wiped. 0; -EACCES, -ENOENT, -ENOMEM: the request must not be sent.
  */
 int request_make_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
-		       char **ret_value);
+			    char **ret_value);
 /*
  * Replaces placeholders of secrets that may be sent to this host in a field's value, also inside Basic credentials. 1
  * with an owned value, to be wiped; 0: nothing to replace; -ENOMEM.

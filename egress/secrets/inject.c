@@ -22,7 +22,7 @@ static const struct secrets *secrets_of(const struct conn *conn)
 }
 
 int request_make_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
-		       char **ret_value)
+			    char **ret_value)
 {
 	const struct secrets *secrets = secrets_of(conn);
 	int error;

@@ -350,7 +350,8 @@ START_TEST(test_tls_key_updates)
 	joined(&rig, 0);
 	for (int i = 0; i < 100000 && got == -EAGAIN; i++) {
 		if (SSL_key_update(rig.client.ssl, SSL_KEY_UPDATE_REQUESTED) != 1 ||
-		    channel_shake_hands(&rig.client) < 0) break;
+		    channel_shake_hands(&rig.client) < 0)
+			break;
 		got = channel_read(&rig.server, data, sizeof(data));
 		ck_assert_uint_lt(rig.server.out.len - rig.server.out.at, 256 * 1024);
 	}

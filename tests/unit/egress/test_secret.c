@@ -285,7 +285,8 @@ START_TEST(test_replace)
 
 	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", b, strlen(b), &out, &len), 0);
 	ck_assert_int_eq(secrets_replace_placeholders(secrets, "third.test", a, strlen(a), &out, &len), 0);
-	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", a, strlen(a) - 1, &out, &len), 0); /* cut off */
+	/* cut off */
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", a, strlen(a) - 1, &out, &len), 0);
 	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", "", 0, &out, &len), 0);
 	ck_assert_int_eq(secrets_replace_placeholders(NULL, "api.test", a, strlen(a), &out, &len), 0);
 	secrets_forget(secrets);
@@ -361,7 +362,7 @@ START_TEST(test_wiped)
 	explicit_bzero(text, strlen(text));
 	free(text);
 	ck_assert_int_eq(secrets_replace_placeholders(secrets, "b.test", secrets_placeholder(secrets, 2),
-					 strlen(secrets_placeholder(secrets, 2)), &text, &len),
+						      strlen(secrets_placeholder(secrets, 2)), &text, &len),
 			 1);
 	explicit_bzero(text, len);
 	free(text);
