@@ -11,8 +11,6 @@
 
 #include "base/banned.h"
 
-/* ---- events ---- */
-
 void conn_pump(struct conn *conn)
 {
 	if (conn->closed || !conn->mode)
@@ -92,8 +90,6 @@ ssize_t conn_read(struct conn *conn, bool up, void *data, size_t cap, uint64_t *
 	return got;
 }
 
-/* ---- modes ---- */
-
 static void conn_leave_mode(struct conn *conn)
 {
 	if (conn->state && conn->mode->done)
@@ -131,8 +127,6 @@ void conn_start_first_mode(struct conn *conn)
 				 : rule->proto == NET_HTTPS ? CONN_HELLO
 							     : CONN_RELAY);
 }
-
-/* ---- begin and end ---- */
 
 struct conn *conn_create(struct egress *egress, const struct control_connect *connect,
 			 const struct conn_mode *const *modes)
@@ -243,8 +237,6 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 	conn->later.fire = conn_free_due;
 	loop_set_timer(conn->egress->loop, &conn->later, 0);
 }
-
-/* ---- the upstream end ---- */
 
 static void conn_record_open(const struct conn *conn, struct control_record *ret_record)
 {

@@ -39,8 +39,6 @@ static void await_bytes(struct channel *from, struct channel *other)
 	channel_set_wait(other, false, false);
 }
 
-/* ---- ALPN ---- */
-
 /* Where a protocol stands in a list such as "h2,http/1.1"; NULL: it is not there. */
 static const char *alpn_find(const char *list, const char *name)
 {
@@ -67,8 +65,6 @@ static const char *alpn_offered(const struct conn *conn)
 		return h2 < http1 ? "h2,http/1.1" : "http/1.1,h2";
 	return h2 ? "h2" : http1 ? "http/1.1" : "";
 }
-
-/* ---- towards the program ---- */
 
 static bool client_start_tls(struct conn *conn, const char *alpn)
 {
@@ -103,8 +99,6 @@ static bool client_shake_hands(struct conn *conn)
 	}
 	return error == 0;
 }
-
-/* ---- the response when the server's handshake failed ---- */
 
 static void write_http1_refusal(const struct conn *conn, const char *text, struct buf *ret_bytes)
 {
@@ -203,8 +197,6 @@ static void refusal_start(struct conn *conn, const char *list, const char *text)
 	refusal_pump(conn);
 }
 
-/* ---- towards the server ---- */
-
 static bool upstream_start_tls(struct conn *conn)
 {
 	struct tls *tls = conn->egress->tls;
@@ -287,8 +279,6 @@ static void tls_pump(struct conn *conn)
 }
 
 const struct conn_mode mode_tls = {.name = "tls", .pump = tls_pump, .done = refusal_done};
-
-/* ---- the ClientHello ---- */
 
 struct hello_state {
 	size_t len;
