@@ -22,6 +22,7 @@
 #include "syscalls/account/disk.h"
 #include "syscalls/account/forks.h"
 #include "syscalls/account/memfds.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 
 #include "base/banned.h"
@@ -97,6 +98,14 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	return r;
 }
 
+static int supervise_prepare_netlink(struct supervisor *supervisor)
+{
+	int r = netlink_create(&supervisor->sandbox.netlink);
+
+	return r < 0 ? r : loop_watch(supervisor, netlink_event_fd(supervisor->sandbox.netlink),
+				      &supervisor->netlink_mark);
+}
+
 /* Builds everything that the supervisor needs, while the program's child process prepares itself. */
 static int supervise_prepare(struct supervisor *supervisor)
 {
@@ -120,6 +129,8 @@ static int supervise_prepare(struct supervisor *supervisor)
 		tree_set_host(sandbox->tree, options->host_proc_fd, options->host_pidns_fd);
 	if (r == 0)
 		r = sockets_create(options->scratch_fd, &sandbox->sockets);
+	if (r == 0 && !(options->traits & RUN_ROUTES))
+		r = supervise_prepare_netlink(supervisor);
 	if (r == 0)
 		r = tracer_create(sandbox, &tracer);
 	if (r == 0)
@@ -203,6 +214,7 @@ static void supervise_free(struct supervisor *supervisor)
 	dispatch_done(&supervisor->dispatch);
 	tree_free(supervisor->sandbox.tree);
 	sockets_free(supervisor->sandbox.sockets);
+	netlink_free(supervisor->sandbox.netlink);
 	cleanup_close(&supervisor->epoll_fd);
 	cleanup_close(&supervisor->signal_fd);
 	cleanup_close(&supervisor->timer_fd);

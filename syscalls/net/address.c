@@ -106,19 +106,28 @@ void net_refuse_family(struct call *call, int family, int error)
 	call_refuse(call, error, NULL, network ? "network_not_granted" : "family_not_offered");
 }
 
-int net_copy_any(struct call *call, int *ret_domain)
+int net_copy_domain(struct call *call, int *ret_domain)
 {
 	_cleanup_close_ int copy = descriptor_copy(call, call_int(call, 0));
-	int domain = AF_UNSPEC;
-	socklen_t len = sizeof(domain);
+	socklen_t len = sizeof(*ret_domain);
 
+	*ret_domain = AF_UNSPEC;
 	if (copy < 0)
 		return -1;
-	if (getsockopt(copy, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0) {
+	if (getsockopt(copy, SOL_SOCKET, SO_DOMAIN, ret_domain, &len) < 0) {
 		call_fail(call, -errno); /* another thread has replaced the descriptor */
 		return -1;
 	}
-	*ret_domain = domain;
+	return steal_fd(&copy);
+}
+
+int net_copy_any(struct call *call, int *ret_domain)
+{
+	_cleanup_close_ int copy = net_copy_domain(call, ret_domain);
+	int domain = *ret_domain;
+
+	if (copy < 0)
+		return -1;
 	if (domain == AF_UNIX || (call->sandbox->inet && (domain == AF_INET || domain == AF_INET6)))
 		return steal_fd(&copy);
 	net_refuse_family(call, domain, -EACCES);

@@ -15,6 +15,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -105,6 +106,8 @@ void sys_bind(struct call *call)
 		return;
 	if (address.ss_family == AF_UNIX)
 		bind_unix(call, &address, len);
+	else if (address.ss_family == AF_NETLINK)
+		netlink_bind(call, &address, len);
 	else if (call->sandbox->inet)
 		inet_bind(call, &address, len);
 	else

@@ -16,6 +16,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -110,6 +111,8 @@ void sys_connect(struct call *call)
 		return;
 	if (address.ss_family == AF_UNIX)
 		connect_unix(call, &address, len);
+	else if (address.ss_family == AF_NETLINK)
+		netlink_connect(call, &address, len);
 	else if (call->sandbox->inet)
 		inet_connect(call, &address, len);
 	else

@@ -83,6 +83,11 @@ enum run_trait {
 	RUN_PINNED = 1 << 10,
 	/* rt_sigreturn is notified, to restart interrupted calls (interrupted.h) */
 	RUN_RESTART = 1 << 11,
+	/*
+	 * NETLINK_ROUTE and SIOCGIF* are native: the run has its own network namespace, and its own pid namespace,
+	 * since RTM_GETNSID tells whether a pid exists. Else netlink.h and interfaces.h answer them.
+	 */
+	RUN_ROUTES = 1 << 12,
 };
 
 /* callgate's own processes. Each role has its own seccomp filter (confine/selffilter.h). */
@@ -132,7 +137,7 @@ struct row_term {
 	struct row_compare compare[ROW_COMPARES_MAX];
 };
 
-#define ROW_MORE_MAX 3
+#define ROW_MORE_MAX 4
 
 /* Terms besides row->allow for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
 struct row_more {
