@@ -9,6 +9,7 @@
 #include "base/installed.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hostname.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "cli/host/account.h"
@@ -191,6 +192,30 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 	return ret;
 }
 
+/* ---- machine:hostname and machine:hosts ---- */
+
+static int host_make_machine(const char *name, char **ret_text, char **ret_path)
+{
+	_cleanup_free_ char *path = strdup(name);
+	_cleanup_buf_ struct buf text = {0};
+	char line[HOSTNAME_LINE_MAX];
+
+	if (strcmp(name, "machine:hostname") == 0) {
+		hostname_get(line);
+		buf_printf(&text, "%s\n", line);
+	} else if (strcmp(name, "machine:hosts") == 0) {
+		hostname_hosts_line(line);
+		buf_printf(&text, "127.0.0.1\tlocalhost\n::1\tlocalhost\n%s", line);
+	} else {
+		return -ENOENT;
+	}
+	*ret_text = buf_take(&text);
+	if (!*ret_text || !path)
+		return -ENOMEM;
+	*ret_path = steal_pointer(&path);
+	return 0;
+}
+
 /* ---- account:passwd and account:group ---- */
 
 /* False for names that would break the lines or fields of passwd(5). */
@@ -245,6 +270,8 @@ static int host_load(void *ctx, const char *name, const char *from, char **ret_t
 
 	if (strncmp(name, "account:", strlen("account:")) == 0)
 		return host_make_account(ctx, name, ret_text, ret_path);
+	if (strncmp(name, "machine:", strlen("machine:")) == 0)
+		return host_make_machine(name, ret_text, ret_path);
 	if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
 		return host_load_file(ctx, name, from, ret_text, ret_path);
 	return host_load_profile(ctx, name, ret_text, ret_path);

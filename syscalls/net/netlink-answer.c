@@ -2,8 +2,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/if.h>
 #include <linux/icmpv6.h>
+#include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
@@ -23,7 +23,7 @@
 /* ---- writing ---- */
 
 struct writer {
-	unsigned char *out; /* NETLINK_ANSWER_MAX bytes, which all answers fit in (tests/unit/syscalls/test_netlink.c) */
+	unsigned char *out; /* NETLINK_ANSWER_MAX bytes, which all answers fit in */
 	size_t len;
 	size_t message; /* where the message that is being written begins */
 	struct nlmsghdr request;

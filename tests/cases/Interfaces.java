@@ -12,5 +12,6 @@ public class Interfaces {
             System.out.println(link.getName() + " " + link.getIndex() + " " + link.isUp() + " " + link.isLoopback()
                 + " " + link.getMTU() + " " + addresses);
         }
+        System.out.println(InetAddress.getLocalHost());
     }
 }

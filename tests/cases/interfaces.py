@@ -40,7 +40,8 @@ for s in socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), socket.socket():
     entries = array.array("B", bytes(400))
     length = struct.unpack("iP", fcntl.ioctl(s, 0x8912, struct.pack("iP", 400, entries.buffer_info()[0])))[0]
     print([(bytes(entries[i:i + 3]), socket.inet_ntoa(bytes(entries[i + 20:i + 24]))) for i in range(0, length, 40)])
-    print("room for one", struct.unpack("iP", fcntl.ioctl(s, 0x8912, struct.pack("iP", 79, entries.buffer_info()[0])))[0])
+    room = struct.pack("iP", 79, entries.buffer_info()[0])
+    print("room for one", struct.unpack("iP", fcntl.ioctl(s, 0x8912, room))[0])
     print("how many", struct.unpack("iP", fcntl.ioctl(s, 0x8912, struct.pack("iP", 0, 0)))[0])
 
 try:

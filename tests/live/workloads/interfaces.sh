@@ -77,7 +77,9 @@ LIVE_WITHOUT=cgroups,namespaces inside -m 2G
 
 # Java asks by ioctl and /proc/net/if_inet6, on a socket of UDP.
 if command -v javac >/dev/null && layer netns; then
-	javac -J-XX:TieredStopAtLevel=1 -d "$T/w" "$SRC/tests/cases/Interfaces.java" 2>"$T/err" || die "javac: $(cat "$T/err")"
+	javac -J-XX:TieredStopAtLevel=1 -d "$T/w" "$SRC/tests/cases/Interfaces.java" 2>"$T/err" ||
+		die "javac: $(cat "$T/err")"
 	LIVE_WITHOUT='' net_run -w "$T/w" -- java -XX:TieredStopAtLevel=1 -cp . Interfaces >"$T/out" 2>&1
 	grep -q '^lo 1 true true 65536 \[.*127.0.0.1' "$T/out" || fail "Java: $(head -n 5 "$T/out")"
+	grep -qx "$(uname -n)/127.0.0.1" "$T/out" || fail "Java's local host: $(tail -n 1 "$T/out")"
 fi

@@ -43,7 +43,7 @@ static void ask(const struct netlink_facts *facts, const void *request, size_t l
 	ck_assert_uint_le(answered, sizeof(answer));
 }
 
-/* How many messages of this type there are; all have the request's number and the socket's port, and fill the answer. */
+/* How many messages of this type there are. All have the request's number and the socket's port. */
 static unsigned count(unsigned type)
 {
 	unsigned left = (unsigned)answered, found = 0;
