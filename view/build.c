@@ -493,7 +493,9 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	view->policy = policy;
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->nolinks_fd = -1;
 	old = build_begin(view);
-	r = build_all(&build, policy);
+	r = facts_create(view, options->scratch_fd);
+	if (r == 0)
+		r = build_all(&build, policy);
 	build_end(view, old);
 	if (r < 0) {
 		view_free(view);
@@ -519,6 +521,7 @@ void view_free(struct view *view)
 	view_mounts_free(view);
 	view_shown_free(view->shown);
 	view_start_names_free(view->bases);
+	facts_free(view->facts);
 	free(view->skeleton_host);
 	free(view->standin_host);
 	cleanup_close(&view->standin_fd);

@@ -152,6 +152,8 @@ int view_refresh(const struct place *place)
 	listing_drop_stale(&listing, host_fd);
 	if (place->mount == view->machine)
 		proc_each_below(place->rest, listing_add_proc, &listing);
+	else if (place->mount->flags & MOUNT_PROC && proc_is_net(view_proc_rest(place)))
+		proc_each_net(listing_add_proc, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
 		proc_each_name(listing.member, listing.members, listing_add_proc, &listing);
 	else

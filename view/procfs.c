@@ -23,6 +23,7 @@ static const char *const machine_leaf[] = {
 	"stat",
 	"uptime",
 	"version",
+	"vmstat",
 	"sys",
 	"sys/kernel",
 	"sys/kernel/cap_last_cap",
@@ -54,12 +55,22 @@ static const char *const machine_leaf[] = {
 	NULL,
 };
 
-/* Of each process and thread of the run. Not mem, map_files, ns, mounts, net, pagemap. */
+/* Links to a directory or file of the calling process. */
+static const char *const machine_link[] = {"mounts", "net", NULL};
+
+/* Of each process and thread of the run. Not mem, map_files, ns, pagemap. */
 static const char *const process_leaf[] = {
 	"cgroup",    "cmdline",       "comm",        "io",    "limits",    "maps",  "oom_adj",
 	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps", "smaps_rollup",
 	"stat",      "statm",         "status",      "wchan", NULL,
 };
+
+/* The same, but the kernel's files tell about the machine: facts.c has others. Those of "net" see net_leaf. */
+static const char *const fact_leaf[] = {"mountinfo", "mounts", "mountstats", NULL};
+
+/* Either facts, or the kernel's, of the run's own network namespace. */
+static const char *const net_leaf[] = {"net/dev",  "net/if_inet6", "net/route", "net/tcp", "net/tcp6",
+				       "net/udp",  "net/udp6",     "net/unix",  NULL};
 
 /* Of the calling process only: another one's may hold secrets that were given to it alone. */
 static const char *const own_leaf[] = {"auxv", "environ", "timerslack_ns", NULL};
@@ -96,6 +107,17 @@ static pid_t proc_parse_pid(const char *text, const char **ret_leaf)
 	return (pid_t)pid;
 }
 
+const char *proc_leaf(const char *rest)
+{
+	const char *leaf;
+
+	if (proc_parse_pid(rest, &leaf) == 0)
+		return NULL;
+	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
+		return NULL;
+	return leaf;
+}
+
 static bool is_number(const char *text)
 {
 	return *text && text[strspn(text, "0123456789")] == '\0';
@@ -106,10 +128,22 @@ static bool proc_is_own(const struct task *task, pid_t pid)
 	return task && (pid == task->tgid || pid == task->tid);
 }
 
-static enum proc_kind proc_classify_leaf(const struct task *task, pid_t pid, const char *leaf)
+/* True for a file whose content facts.c has, or may be the kernel's because it is about the run alone. */
+static bool proc_is_shown(const struct view *view, const char *leaf)
+{
+	return proc_lists(fact_leaf, leaf) ? facts_hold(view->facts, leaf, true)
+					   : proc_lists(net_leaf, leaf) &&
+						     (view->own_network || facts_hold(view->facts, leaf, true));
+}
+
+static enum proc_kind proc_classify_leaf(const struct view *view, const struct task *task, pid_t pid, const char *leaf)
 {
 	if (*leaf == '\0' || strcmp(leaf, "fd") == 0 || strcmp(leaf, "fdinfo") == 0)
 		return PROC_DIR;
+	if (strcmp(leaf, "net") == 0)
+		return view->own_network || facts_hold(view->facts, leaf, true) ? PROC_DIR : PROC_ABSENT;
+	if (proc_is_shown(view, leaf))
+		return PROC_FILE;
 	if (proc_lists(magic_leaf, leaf))
 		return PROC_MAGIC;
 	if (strncmp(leaf, "fd/", 3) == 0 && is_number(leaf + 3))
@@ -126,8 +160,10 @@ enum proc_kind proc_classify(const struct view *view, const struct task *task, c
 	const char *leaf;
 	pid_t pid, tid;
 
-	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0)
+	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_lists(machine_link, rest))
 		return PROC_FILE; /* view_link gives the target */
+	if (strcmp(rest, "vmstat") == 0)
+		return facts_hold(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
 	if (*rest == '\0' || proc_lists(machine_leaf, rest))
 		return *rest && !proc_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);
@@ -138,9 +174,9 @@ enum proc_kind proc_classify(const struct view *view, const struct task *task, c
 	if (strncmp(leaf, "task/", 5) == 0) {
 		/* The kernel checks that tid is a thread of pid. */
 		tid = proc_parse_pid(leaf + 5, &leaf);
-		return tid == 0 ? PROC_ABSENT : proc_classify_leaf(task, pid, leaf);
+		return tid == 0 ? PROC_ABSENT : proc_classify_leaf(view, task, pid, leaf);
 	}
-	return proc_classify_leaf(task, pid, leaf);
+	return proc_classify_leaf(view, task, pid, leaf);
 }
 
 bool proc_writable(const struct task *task, const char *rest)
@@ -173,6 +209,19 @@ void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name,
 	}
 }
 
+bool proc_is_net(const char *rest)
+{
+	const char *leaf = proc_leaf(rest);
+
+	return leaf && strcmp(leaf, "net") == 0;
+}
+
+void proc_each_net(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+{
+	for (const char *const *leaf = net_leaf; *leaf; leaf++)
+		each(ctx, *leaf + strlen("net/"), S_IFREG);
+}
+
 void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	char name[16];
@@ -184,6 +233,8 @@ void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, con
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++)
 		if (!strchr(*leaf, '/'))
 			each(ctx, *leaf, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
+	for (const char *const *link = machine_link; *link; link++)
+		each(ctx, *link, S_IFLNK);
 	each(ctx, "self", S_IFLNK);
 	each(ctx, "thread-self", S_IFLNK);
 }

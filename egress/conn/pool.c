@@ -153,6 +153,13 @@ void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t 
 	sockaddr_set_port(ret, port);
 }
 
+void pool_find_own(unsigned char *address, size_t len, unsigned bits)
+{
+	for (size_t i = bits; i < len * 8; i++)
+		address[i / 8] = (unsigned char)(address[i / 8] & ~(0x80u >> (i % 8)));
+	address[len - 1] |= POOL_OWN;
+}
+
 /* ---- names ---- */
 
 static int pool_put_name(struct pool *pool, uint32_t position, const char *host)

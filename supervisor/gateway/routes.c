@@ -108,14 +108,6 @@ static int routes_add_address(int fd, int family, const void *address, unsigned 
 	return routes_request(fd, &request.head);
 }
 
-/* Address POOL_OWN of a range of `bits`, as pool_address() makes it. */
-static void routes_find_own(unsigned char *address, unsigned len, unsigned bits)
-{
-	for (unsigned i = bits; i < len * 8; i++)
-		address[i / 8] = (unsigned char)(address[i / 8] & ~(0x80u >> (i % 8)));
-	address[len - 1] |= POOL_OWN;
-}
-
 /*
  * The run's own address is also an address of lo. getaddrinfo(3) with AI_ADDRCONFIG gives only addresses of a family in
  * which the machine has one besides the loopback's.
@@ -124,8 +116,8 @@ static int routes_add_own(int fd, struct net_pool pool)
 {
 	int error;
 
-	routes_find_own((unsigned char *)&pool.v4, sizeof(pool.v4), pool.v4_bits);
-	routes_find_own((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
+	pool_find_own((unsigned char *)&pool.v4, sizeof(pool.v4), pool.v4_bits);
+	pool_find_own((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
 	error = routes_add_address(fd, AF_INET, &pool.v4, 32);
 	return error < 0 ? error : routes_ignore_missing_v6(routes_add_address(fd, AF_INET6, &pool.v6, 128));
 }

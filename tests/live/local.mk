@@ -11,6 +11,7 @@ LIVE_TESTS = \
 	tests/live/attacks/host-names.sh \
 	tests/live/attacks/oom.sh \
 	tests/live/attacks/output.sh \
+	tests/live/attacks/proc-net.sh \
 	tests/live/attacks/procfs.sh \
 	tests/live/attacks/reopen.sh \
 	tests/live/attacks/scratch.sh \
