@@ -15,14 +15,15 @@ static char dev[] = "Inter-|   Receive                                          
 		    "    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0 "
 		    "    0       0          0\n";
 static char tcp[256], udp[256], route[256], if_inet6[160];
-static char tcp6[] = "  sl  local_address                         remote_address                        st tx_queue "
-		     "rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
-static char udp6[] = "  sl  local_address                         remote_address                        st tx_queue "
-		     "rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n";
+static char tcp6[] = "  sl  local_address                         remote_address                        st "
+		     "tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+static char udp6[] = "  sl  local_address                         remote_address                        st "
+		     "tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n";
 static char unix_sockets[] = "Num       RefCount Protocol Flags    Type St Inode Path\n";
 
 static char net_dev[] = "net/dev", net_tcp[] = "net/tcp", net_tcp6[] = "net/tcp6", net_udp[] = "net/udp",
-	    net_udp6[] = "net/udp6", net_unix[] = "net/unix", net_route[] = "net/route", net_if_inet6[] = "net/if_inet6";
+	    net_udp6[] = "net/udp6", net_unix[] = "net/unix", net_route[] = "net/route",
+	    net_if_inet6[] = "net/if_inet6";
 
 static void write_addresses(const struct in6_addr *own)
 {
@@ -49,7 +50,8 @@ const struct view_provide *proc_net_files(const struct in6_addr *own, size_t *re
 			    "timeout inode ref pointer drops",
 			    127));
 	(void)snprintf(route, sizeof(route),
-		       WIDE("Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT", 127));
+		       WIDE("Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
+			    127));
 	write_addresses(own);
 	*ret_count = sizeof(file) / sizeof(file[0]);
 	for (size_t i = 0; i < *ret_count; i++)

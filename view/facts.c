@@ -128,7 +128,8 @@ static const char *options_of(const struct view *view, const struct mount *mount
 {
 	if (mount->flags & MOUNT_PROC)
 		return "rw,nosuid,nodev,noexec,relatime";
-	return !(mount->flags & MOUNT_SKELETON) &&
+	/* Without mounts of the run's own, "/" is on the device of what it holds: some tools look no further. */
+	return (mount->flags & MOUNT_SKELETON && !view->attached) ||
 			       policy_rights(view->policy, mount->virt, mount->virt_len) & POLICY_WRITE
 		       ? "rw,nosuid,nodev,relatime"
 		       : "ro,nosuid,nodev,relatime";

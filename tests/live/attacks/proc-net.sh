@@ -7,7 +7,8 @@ mkdir -p "$T/w"
 start_canary
 hex=$(printf ':%04X' "$tcp")
 grep -qi "$hex" /proc/net/tcp || die "the canary's port is not in /proc/net/tcp"
-secrets=("$hex" "$abstract" "$T/w/stream" "$(awk '$2 == "/" { print $1; exit }' /proc/mounts)")
+device=$(awk '$2 == "/" && $1 ~ /^\/dev/ { print $1; exit }' /proc/mounts)
+secrets=("$hex" "$abstract" "$T/w/stream" lowerdir= "$device")
 # Interfaces and sources of mounts of this machine.
 read -ra more <<<"$(awk -F: 'NR > 2 && $1 !~ /^ *lo$/ { print $1 ":" }' /proc/net/dev | xargs)"
 secrets+=("${more[@]}")
