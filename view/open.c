@@ -55,7 +55,7 @@ int view_open(const struct place *place, int flags, mode_t mode)
 
 	if (place->magic) /* an object without a name: by the link of a descriptor that holds it */
 		return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
-	if (place->mount == facts_mount(view->facts)) {
+	if (place->mount->flags & MOUNT_PROC && place->mount == facts_mount(view->facts)) {
 		int r = facts_fill(view);
 
 		if (r < 0)
