@@ -76,3 +76,8 @@ END
 		[ "$(cat "$T/out")" = "false true" ] || fail "'$LIVE_WITHOUT' Java: $(head -n 3 "$T/out")"
 	done
 fi
+
+prepare() { cp "$SRC/tests/cases/proc-ends.py" "$1/"; }
+for LIVE_WITHOUT in "" namespaces; do
+	same "processes that have ended, without '$LIVE_WITHOUT'" "$PYTHON" proc-ends.py
+done
