@@ -21,8 +21,8 @@
 #include "base/banned.h"
 
 #define NAME_TRIES 64
-#define REQUESTS_A_TURN 8   /* of one stand-in, before other notifications get their turn */
-#define AUTO_PORT (-4097)   /* as netlink_autobind(): ports from here downwards are no process ids */
+#define MESSAGES_MAX 8    /* in a request; tools send one. A stand-in's next request waits for the loop's next turn */
+#define AUTO_PORT (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
 
 struct standin {
 	int fd; /* owned: the supervisor's end; -1: the slot is free */
@@ -390,6 +390,7 @@ static void answer_all(const struct netlink *netlink, const struct standin *stan
 {
 	unsigned char answer[NETLINK_ANSWER_MAX];
 	size_t at = 0, used = 0;
+	int count = 0;
 
 	do {
 		size_t answered =
@@ -398,11 +399,11 @@ static void answer_all(const struct netlink *netlink, const struct standin *stan
 		if (answered)
 			send_answer(standin->fd, answer, answered);
 		at += used;
-	} while (used);
+	} while (used && ++count < MESSAGES_MAX);
 }
 
-/* One datagram. Descriptors in it are dropped: there is no room for control data. False: none is waiting. */
-static bool serve_one(struct netlink *netlink, struct standin *standin)
+/* One datagram. Descriptors in it are dropped: there is no room for control data. */
+static void serve_one(struct netlink *netlink, struct standin *standin)
 {
 	unsigned char request[NETLINK_REQUEST_MAX];
 	struct iovec part = {.iov_base = request, .iov_len = sizeof(request)};
@@ -412,12 +413,11 @@ static bool serve_one(struct netlink *netlink, struct standin *standin)
 	if (got <= 0) {
 		if (got == 0 || errno != EAGAIN)
 			standin_close(netlink, standin);
-		return false;
+		return;
 	}
 	if (!standin->port)
 		standin_choose_port(netlink, standin, 0);
 	answer_all(netlink, standin, request, (size_t)got);
-	return true;
 }
 
 void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox)
@@ -426,10 +426,6 @@ void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox)
 	int count = epoll_wait(netlink->epoll_fd, event, NETLINK_SOCKETS_MAX, 0);
 
 	(void)netlink_facts(sandbox); /* for answer_all() */
-	for (int i = 0; i < count; i++) {
-		struct standin *standin = &netlink->standin[event[i].data.u32];
-
-		for (int turn = 0; turn < REQUESTS_A_TURN && serve_one(netlink, standin); turn++)
-			;
-	}
+	for (int i = 0; i < count; i++)
+		serve_one(netlink, &netlink->standin[event[i].data.u32]);
 }
