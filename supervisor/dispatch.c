@@ -11,6 +11,7 @@
 #include "syscalls/account/denials.h"
 #include "syscalls/arch/arch.h"
 #include "syscalls/call/decode.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
@@ -169,6 +170,7 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 			      const struct seccomp_notif *notification)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
+	pid_t tid = (pid_t)notification->pid;
 
 	switch (row->hook) {
 	case HOOK_SIGRETURN:
@@ -177,6 +179,8 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 	case HOOK_GET_AFFINITY:
 	case HOOK_SET_AFFINITY:
 		return cpu_received(dispatch->cpu, row, notification);
+	case HOOK_SEND:
+		return netlink_passes_send(sandbox->netlink, tid, row, notification->data.args);
 	case HOOK_RECORD_LOCK: /* dispatch_admits_lock */
 	case HOOK_NONE:
 	default:

@@ -91,7 +91,8 @@ static int process_build_filter(struct process *process, const struct fallback *
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memfds ? RUN_OWN_IPC : 0u) |
 		      (options->tty ? RUN_TERMINAL : 0u) | (process->fstat_native ? RUN_FSTAT : 0u) |
 		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memfds ? RUN_MEMORY : 0u) |
-		      (disk ? RUN_DISK : 0u) | (cpu_possible() ? RUN_PINNED : 0u) | (routes ? RUN_ROUTES : 0u) |
+		      (disk ? RUN_DISK : 0u) | (cpu_possible() ? RUN_PINNED : 0u) |
+		      (routes ? RUN_ROUTES : RUN_STANDINS) |
 		      (filter_can_wait() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) | (inet && alone ? RUN_UDP : 0u) |
 		      (inet && !alone ? RUN_LISTENERS : 0u) | (inet && descriptor_direct() ? RUN_MESSAGES : 0u);
 	error = filter_build(*ret_traits, &process->filter);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
@@ -159,25 +160,30 @@ bool netlink_socket(struct call *call)
 	return true;
 }
 
-/*
- * The stand-in that argument 0 is, or NULL. By its inode, without a duplicate: another thread may replace the
- * descriptor, so what is done with the result must be harmless on any socket.
- */
-static struct standin *standin_find(const struct call *call)
+/* The stand-in that a descriptor of a thread is, or NULL: see standin_find. */
+static struct standin *standin_of(struct netlink *netlink, pid_t tid, int fd)
 {
-	struct netlink *netlink = call->sandbox->netlink;
 	char link[64];
 	struct stat st;
 
 	if (!netlink || !netlink->used)
 		return NULL;
-	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", call->tid, call_int(call, 0)); /* bounded by two ints */
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", tid, fd); /* bounded by two ints */
 	if (stat(link, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return NULL;
 	for (unsigned i = 0; i < NETLINK_SOCKETS_MAX; i++)
 		if (netlink->standin[i].fd >= 0 && netlink->standin[i].inode == st.st_ino)
 			return &netlink->standin[i];
 	return NULL;
+}
+
+/*
+ * The stand-in that argument 0 is, or NULL. By its inode, without a duplicate: another thread may replace the
+ * descriptor, so what is done with the result must be harmless on any socket.
+ */
+static struct standin *standin_find(const struct call *call)
+{
+	return standin_of(call->sandbox->netlink, call->tid, call_int(call, 0));
 }
 
 static bool port_is_free(const struct netlink *netlink, uint32_t port)
@@ -402,6 +408,14 @@ static void answer_all(const struct netlink *netlink, const struct standin *stan
 	} while (used && ++count < MESSAGES_MAX);
 }
 
+static void answer_request(const struct netlink *netlink, struct standin *standin, const unsigned char *request,
+			   size_t len)
+{
+	if (!standin->port)
+		standin_choose_port(netlink, standin, 0);
+	answer_all(netlink, standin, request, len);
+}
+
 /* One datagram. Descriptors in it are dropped: there is no room for control data. */
 static void serve_one(struct netlink *netlink, struct standin *standin)
 {
@@ -415,9 +429,42 @@ static void serve_one(struct netlink *netlink, struct standin *standin)
 			standin_close(netlink, standin);
 		return;
 	}
-	if (!standin->port)
-		standin_choose_port(netlink, standin, 0);
-	answer_all(netlink, standin, request, (size_t)got);
+	answer_request(netlink, standin, request, (size_t)got);
+}
+
+bool netlink_passes_send(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg)
+{
+	uint64_t args[6];
+
+	for (size_t i = 0; i < 6; i++)
+		args[i] = arg[i];
+	return table_allows(row, args) && !standin_of(netlink, tid, (int)(uint32_t)args[0]);
+}
+
+/* The address, which could only be the kernel's, is not looked at. */
+bool netlink_send(struct call *call)
+{
+	struct standin *standin = standin_find(call);
+	unsigned char request[NETLINK_REQUEST_MAX];
+	size_t len = call->arg[2] < sizeof(request) ? (size_t)call->arg[2] : sizeof(request);
+	int r;
+
+	if (!standin)
+		return false;
+	target_allow(call);
+	r = call->arg[2] > sizeof(request) ? -EMSGSIZE : 0;
+	if (r == 0 && len)
+		r = decode_at(call, call->arg[1], request, len);
+	if (r < 0) {
+		call_fail(call, r);
+	} else if (call_commit(call) == 0) {
+		(void)netlink_facts(call->sandbox); /* for answer_all() */
+		serve_one(call->sandbox->netlink, standin); /* what was sent before */
+		if (standin->fd >= 0)
+			answer_request(call->sandbox->netlink, standin, request, len);
+		call_return(call, (int64_t)len);
+	}
+	return true;
 }
 
 void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox)

@@ -8,6 +8,7 @@
 #ifndef CALLGATE_SYSCALLS_NET_NETLINK_H
 #define CALLGATE_SYSCALLS_NET_NETLINK_H
 
+#include <linux/types.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 
@@ -34,6 +35,14 @@ bool netlink_socket(struct call *call);
 /* bind(2) and connect(2) with an address of AF_NETLINK. */
 void netlink_bind(struct call *call, const struct sockaddr_storage *address, int len);
 void netlink_connect(struct call *call, const struct sockaddr_storage *address, int len);
+
+/*
+ * Whether a notified sendto(2) is native in other runs and is not on a stand-in: then it is continued. Any socket may
+ * send to its peer, so it does not matter if another thread replaces the descriptor.
+ */
+bool netlink_passes_send(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg);
+/* sendto(2) on a stand-in: the answer is there before the call returns. False: it is another socket. */
+bool netlink_send(struct call *call);
 
 /* The name of a stand-in. peer: getpeername(2). False: argument 0 is none. */
 bool netlink_name(const struct call *call, bool peer, struct sockaddr_storage *ret_address, socklen_t *ret_len);

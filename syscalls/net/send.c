@@ -10,6 +10,7 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/transfer.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -128,7 +129,7 @@ void sys_sendto(struct call *call)
 	struct message message = {0};
 	int64_t r;
 
-	if (!take_sender(call, call_uint(call, 3), &sender))
+	if (netlink_send(call) || !take_sender(call, call_uint(call, 3), &sender))
 		return;
 	r = message_from_registers(call, &message);
 	if (r == 0)

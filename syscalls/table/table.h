@@ -60,6 +60,7 @@ enum row_hook {
 	HOOK_SIGRETURN,    /* restarts the call that a signal interrupted (interrupted.h); always continues */
 	HOOK_GET_AFFINITY, /* unpins the run, so that the program reads its own mask (cpu.h) */
 	HOOK_SET_AFFINITY,
+	HOOK_SEND,         /* continues a send without an address, unless it is on a stand-in socket (netlink.h) */
 	HOOK_RECORD_LOCK,  /* continues while the number of locks is below its limit (locks.h) */
 };
 
@@ -88,6 +89,7 @@ enum run_trait {
 	 * since RTM_GETNSID tells whether a pid exists. Else netlink.h and interfaces.h answer them.
 	 */
 	RUN_ROUTES = 1 << 12,
+	RUN_STANDINS = 1 << 13, /* not RUN_ROUTES: sends that may be a request to a stand-in socket are notified */
 };
 
 /* callgate's own processes. Each role has its own seccomp filter (confine/selffilter.h). */

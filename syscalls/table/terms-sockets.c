@@ -41,6 +41,23 @@ const struct row_term allow_socket_udp[] = {
 };
 
 const struct row_term allow_sendto[] = {BOTH(WHOLE(4, 0), NONE(3, MSG_FASTOPEN)), END};
+/*
+ * The same, but for what may be a request of musl's getifaddrs(3), which does not wait for its answer: 20 bytes without
+ * flags. A term cannot say "not 20", so lengths whose five low bits are those of 20 are notified as well.
+ */
+#define LENGTH(mask, value) THREE(WHOLE(4, 0), NONE(3, MSG_FASTOPEN), MASKED(2, mask, value))
+#define FLAGGED(flag) BOTH(WHOLE(4, 0), MASKED(3, MSG_FASTOPEN | (flag), (flag)))
+const struct row_term allow_sendto_other[] = {
+	LENGTH(1, 1),
+	LENGTH(2, 2),
+	LENGTH(4, 0),
+	LENGTH(8, 8),
+	LENGTH(16, 0),
+	FLAGGED(MSG_NOSIGNAL),
+	FLAGGED(MSG_DONTWAIT),
+	END,
+};
+
 const struct row_term allow_sendmsg[] = {ONE(NONE(2, MSG_FASTOPEN)), END};
 const struct row_term allow_sendmmsg[] = {ONE(NONE(3, MSG_FASTOPEN)), END};
 

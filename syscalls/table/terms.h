@@ -29,6 +29,7 @@ extern const struct row_term allow_ioctl_terminal[];
 extern const struct row_term allow_mmap_sampled[];
 extern const struct row_term allow_newfstatat_fd[];
 extern const struct row_term allow_prctl_huge[];
+extern const struct row_term allow_sendto_other[];
 extern const struct row_term allow_setsockopt_alone[];
 extern const struct row_term allow_setsockopt_buffers[];
 extern const struct row_term allow_setsockopt_inet[];

@@ -16,13 +16,12 @@ while True:
         break
     except OSError: pass')
 net_policy "{\"allow\": [], \"listen\": [$port]}"
-programs=interfaces.py
-if command -v node >/dev/null; then
-	programs+=' node'
-fi
 if go_program interfaces-go "$SRC/tests/cases/interfaces.go"; then
+	# shellcheck disable=SC2154 # go_program sets it
 	cp "$go_program" "$T/w/go"
-	programs+=' go'
+fi
+if command -v musl-gcc >/dev/null; then
+	musl-gcc -static -o "$T/w/musl" "$SRC/tests/cases/interfaces.c" 2>"$T/err" || die "musl-gcc: $(cat "$T/err")"
 fi
 
 cat >"$T/w/all" <<END
@@ -31,6 +30,7 @@ ip route get 127.0.0.1; ip link show dev eth0; ip route get 192.0.2.1; ip link s
 hostname -I
 $PYTHON interfaces.py $port
 [ ! -x go ] || ./go
+[ ! -x musl ] || ./musl
 ! command -v node >/dev/null || node -p 'JSON.stringify(require("os").networkInterfaces())'
 END
 
@@ -43,6 +43,7 @@ fi
 in_namespace()
 {
 	# shellcheck disable=SC2016 # the inner shell's
+	# shellcheck disable=SC2154 # live_env: lib.sh's
 	timeout -k 5 "$LIVE_TIMEOUT" env -i "${live_env[@]}" "${unshare[@]}" sh -c "
 		ip link set lo up && ip route add local 198.18.0.0/15 dev lo && ip address add 198.18.0.1/32 dev lo &&
 		ip route add local fd00:5a::/32 dev lo && ip address add fd00:5a::1/128 dev lo &&
