@@ -22,7 +22,8 @@
 
 #include "base/banned.h"
 
-#define DIRECTORY "facts" /* in the scratch directory */
+#define PARENT "provided" /* in the scratch directory; the keeper removes it between phases */
+#define DIRECTORY PARENT "/facts"
 #define FIRST_ID 20u      /* of a mount in mountinfo */
 #define COUNTERS_MAX (64u << 10)
 
@@ -274,7 +275,9 @@ int facts_fill(const struct view *view)
 	if (facts->mount.fd >= 0)
 		return 0;
 	old = umask(022); /* of the task for which this thread last created a file */
-	r = mkdirat(facts->scratch_fd, DIRECTORY, 0755) < 0 ? -errno : 0;
+	r = mkdirat(facts->scratch_fd, PARENT, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	if (r == 0 && mkdirat(facts->scratch_fd, DIRECTORY, 0755) < 0)
+		r = -errno;
 	if (r == 0)
 		fd = openat(facts->scratch_fd, DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r == 0)

@@ -81,3 +81,11 @@ prepare() { cp "$SRC/tests/cases/proc-ends.py" "$1/"; }
 for LIVE_WITHOUT in "" namespaces; do
 	same "processes that have ended, without '$LIVE_WITHOUT'" "$PYTHON" proc-ends.py
 done
+
+# A setup and the program share a scratch directory, in which these files are made.
+for LIVE_WITHOUT in "" namespaces; do
+	rm -f "$T/audit.setup"
+	cg_run extended -w "$T/w" --setup 'cat /proc/mounts >before && ls /proc/net/' \
+		-- sh -c 'cmp /proc/mounts before && cat /proc/net/dev >/dev/null' >"$T/out" 2>&1 ||
+		fail "'$LIVE_WITHOUT' with a setup: $(tail -n 3 "$T/out")"
+done
