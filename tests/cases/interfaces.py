@@ -36,6 +36,8 @@ for s in socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), socket.socket():
     addresses = [0x8915, 0x8917, 0x8919, 0x891b] if s.family == socket.AF_INET else []
     for request in [0x8913, 0x8921, 0x8927, 0x8933, 0x8942] + addresses:
         print(hex(request), ask(request), ask(request, b"eth0"), ask(request, b"lo:1"))
+    settings = array.array("I", [1] + [0] * 20)  # ETHTOOL_GSET
+    print("ethtool", ask(0x8946, struct.pack("16sP16x", b"lo", settings.buffer_info()[0])))
     print(fcntl.ioctl(s, 0x8910, struct.pack("16si20x", b"", 1))[:3])
     entries = array.array("B", bytes(400))
     length = struct.unpack("iP", fcntl.ioctl(s, 0x8912, struct.pack("iP", 400, entries.buffer_info()[0])))[0]
