@@ -109,7 +109,7 @@ static int standin_name(struct netlink *netlink, int fd)
 /* Takes *fd into a free slot. program_fd: the program's end. 0 or -errno. */
 static int standin_keep(struct netlink *netlink, int *fd, int program_fd)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
 	struct standin *standin = netlink->standin;
 	struct stat st;
 
@@ -160,19 +160,34 @@ bool netlink_socket(struct call *call)
 	return true;
 }
 
+/*
+ * The inode of the socket that a descriptor of a thread is; 0: it is none. Not by stat(2), which asks the file system
+ * of a descriptor that is no socket, and may wait for it.
+ */
+static ino_t socket_inode(pid_t tid, int fd)
+{
+	static const char kind[] = "socket:[";
+	char link[64], text[48];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", tid, fd); /* bounded by two ints */
+	len = readlink(link, text, sizeof(text) - 1);
+	if (len < (ssize_t)strlen(kind) || memcmp(text, kind, strlen(kind)) != 0)
+		return 0;
+	text[len] = '\0';
+	return strtoul(text + strlen(kind), NULL, 10);
+}
+
 /* The stand-in that a descriptor of a thread is, or NULL: see standin_find. */
 static struct standin *standin_of(struct netlink *netlink, pid_t tid, int fd)
 {
-	char link[64];
-	struct stat st;
+	ino_t inode;
 
 	if (!netlink || !netlink->used)
 		return NULL;
-	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", tid, fd); /* bounded by two ints */
-	if (stat(link, &st) < 0 || !S_ISSOCK(st.st_mode))
-		return NULL;
-	for (unsigned i = 0; i < NETLINK_SOCKETS_MAX; i++)
-		if (netlink->standin[i].fd >= 0 && netlink->standin[i].inode == st.st_ino)
+	inode = socket_inode(tid, fd);
+	for (unsigned i = 0; inode && i < NETLINK_SOCKETS_MAX; i++)
+		if (netlink->standin[i].fd >= 0 && netlink->standin[i].inode == inode)
 			return &netlink->standin[i];
 	return NULL;
 }
@@ -408,16 +423,20 @@ static void answer_all(const struct netlink *netlink, const struct standin *stan
 	} while (used && ++count < MESSAGES_MAX);
 }
 
-static void answer_request(const struct netlink *netlink, struct standin *standin, const unsigned char *request,
-			   size_t len)
+/* process: that asks; 0: unknown. */
+static void answer_request(const struct netlink *netlink, struct standin *standin, uint32_t process,
+			   const unsigned char *request, size_t len)
 {
 	if (!standin->port)
-		standin_choose_port(netlink, standin, 0);
+		standin_choose_port(netlink, standin, process);
 	answer_all(netlink, standin, request, len);
 }
 
-/* One datagram. Descriptors in it are dropped: there is no room for control data. */
-static void serve_one(struct netlink *netlink, struct standin *standin)
+/*
+ * One datagram. Descriptors in it are dropped: there is no room for control data. ended: the program has closed its end
+ * or shut it down; else 0 bytes are an empty datagram.
+ */
+static void serve_one(struct netlink *netlink, struct standin *standin, bool ended)
 {
 	unsigned char request[NETLINK_REQUEST_MAX];
 	struct iovec part = {.iov_base = request, .iov_len = sizeof(request)};
@@ -425,11 +444,11 @@ static void serve_one(struct netlink *netlink, struct standin *standin)
 	ssize_t got = recvmsg(standin->fd, &message, MSG_DONTWAIT);
 
 	if (got <= 0) {
-		if (got == 0 || errno != EAGAIN)
+		if (got == 0 ? ended : errno != EAGAIN)
 			standin_close(netlink, standin);
 		return;
 	}
-	answer_request(netlink, standin, request, (size_t)got);
+	answer_request(netlink, standin, 0, request, (size_t)got);
 }
 
 bool netlink_passes_send(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg)
@@ -459,9 +478,9 @@ bool netlink_send(struct call *call)
 		call_fail(call, r);
 	} else if (call_commit(call) == 0) {
 		(void)netlink_facts(call->sandbox); /* for answer_all() */
-		serve_one(call->sandbox->netlink, standin); /* what was sent before */
+		serve_one(call->sandbox->netlink, standin, false); /* what was sent before */
 		if (standin->fd >= 0)
-			answer_request(call->sandbox->netlink, standin, request, len);
+			answer_request(call->sandbox->netlink, standin, (uint32_t)call->task->tgid, request, len);
 		call_return(call, (int64_t)len);
 	}
 	return true;
@@ -474,5 +493,6 @@ void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox)
 
 	(void)netlink_facts(sandbox); /* for answer_all() */
 	for (int i = 0; i < count; i++)
-		serve_one(netlink, &netlink->standin[event[i].data.u32]);
+		serve_one(netlink, &netlink->standin[event[i].data.u32],
+			  event[i].events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR));
 }
