@@ -83,7 +83,9 @@ static int process_build_filter(struct process *process, const struct fallback *
 	const struct process_options *options = process->options;
 	const bool inet = options->egress->active, alone = process->guest.own_netns;
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
-	const bool routes = (options->namespaces->made & bounded) == bounded;
+	/* What netlink sockets hold is in no control group's account: 0.2 MB each. */
+	const bool routes = (options->namespaces->made & bounded) == bounded &&
+			    !policy_limits(options->policy)->memory_bytes;
 	const bool disk = policy_limits(options->policy)->disk_bytes > 0 || fallback->memfds;
 	int error;
 

@@ -15,7 +15,7 @@
 #include "syscalls/call/call.h"
 #include "syscalls/net/netlink-answer.h"
 
-#define NETLINK_SOCKETS_MAX 64u /* at a time; each costs the supervisor a descriptor. More: ENFILE */
+#define NETLINK_SOCKETS_MAX 64u /* at a time; each costs a descriptor and holds at most 0.2 MB. More: ENFILE */
 
 struct netlink;
 
@@ -46,7 +46,7 @@ bool netlink_send(struct call *call);
 
 /* The name of a stand-in. peer: getpeername(2). False: argument 0 is none. */
 bool netlink_name(const struct call *call, bool peer, struct sockaddr_storage *ret_address, socklen_t *ret_len);
-/* Options that a stand-in accepts without effect, and buffer sizes where RUN_MEMORY refuses them. False: others. */
+/* Options that a stand-in accepts without effect, buffer sizes among them. False: others. */
 bool netlink_set_option(struct call *call);
 
 #endif

@@ -85,8 +85,9 @@ enum run_trait {
 	/* rt_sigreturn is notified, to restart interrupted calls (interrupted.h) */
 	RUN_RESTART = 1 << 11,
 	/*
-	 * NETLINK_ROUTE and SIOCGIF* are native: the run has its own network namespace, and its own pid namespace,
-	 * since RTM_GETNSID tells whether a pid exists. Else netlink.h and interfaces.h answer them.
+	 * NETLINK_ROUTE and SIOCGIF* are native: the run has its own network namespace, its own pid namespace, since
+	 * RTM_GETNSID tells whether a pid exists, and no limit of memory, since no control group counts what is queued
+	 * in netlink sockets. Else netlink.h and interfaces.h answer them.
 	 */
 	RUN_ROUTES = 1 << 12,
 	RUN_STANDINS = 1 << 13, /* not RUN_ROUTES: sends that may be a request to a stand-in socket are notified */

@@ -6,6 +6,7 @@ need jq hostname
 net_policy '{"allow": []}'
 mkdir "$T/w"
 cat >"$T/w/all" <<END
+exec 2>&1
 hostname; uname -n; cat /etc/hostname /proc/sys/kernel/hostname
 hostname -i
 $PYTHON -c 'import socket; print(socket.gethostbyname(socket.gethostname()), socket.getfqdn())'

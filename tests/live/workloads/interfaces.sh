@@ -25,6 +25,7 @@ if command -v musl-gcc >/dev/null; then
 fi
 
 cat >"$T/w/all" <<END
+exec 2>&1
 ip address; ip link; ip route; ip route show table local; ip -6 route show table all; ip -o address show dev lo
 ip route get 127.0.0.1; ip link show dev eth0; ip route get 192.0.2.1; ip link set lo down
 hostname -I

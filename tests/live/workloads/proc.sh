@@ -6,6 +6,7 @@ need jq df findmnt
 net_policy '{"allow": []}'
 mkdir "$T/w"
 cat >"$T/w/all" <<'END'
+exec 2>&1
 set -e
 # Each place is in the tables, with the device and the rights that stat(2) and open(2) tell.
 for place in / . /usr /tmp /proc; do
