@@ -15,8 +15,8 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 	const char *end = strrchr(text, ')');
 	struct procstat stat = {.threads = 1}; /* if the text ends before that field */
 
-	if (!end || sscanf(end, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %lu",
-			   &stat.state, &stat.parent, &stat.group, &stat.threads) < 3)
+	if (!end || sscanf(end, ") %c %d %d %d %u %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %lu",
+			   &stat.state, &stat.parent, &stat.group, &stat.session, &stat.terminal, &stat.threads) < 3)
 		return -ESRCH;
 	*ret_stat = stat;
 	return 0;

@@ -23,6 +23,12 @@ static const char *const tmpfs_options[] = {"mode", "0755", "size", "4m", "nr_in
 /* procfs options: no files about the machine; only processes that the reader may ptrace. */
 static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};
 
+/*
+ * Pseudoterminals. max: in the whole kernel there are 4096 by default (/proc/sys/kernel/pty/max). Group 5 is tty in
+ * every distribution; without it programs that set the group of a terminal, as sshd does, would have to fail.
+ */
+static const char *const pts_options[] = {"ptmxmode", "0666", "max", "256", "mode", "0620", "gid", "5"};
+
 static int namespaces_fail(struct namespaces *namespaces, unsigned layers, const char *what, int error)
 {
 	note_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, layers, "cannot %s: %s", what, strerror(-error));
@@ -51,6 +57,16 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 	return 0;
 }
 
+/* Without one the program has no pseudoterminals. A user namespace may know no group 5. */
+static void namespaces_prepare_terminals(struct namespaces *namespaces)
+{
+	const size_t count = sizeof(pts_options) / sizeof(pts_options[0]);
+
+	namespaces->pts_fd = mounts_make("devpts", pts_options, count);
+	if (namespaces->pts_fd < 0)
+		namespaces->pts_fd = mounts_make("devpts", pts_options, count - 2);
+}
+
 int namespaces_prepare(struct namespaces *namespaces)
 {
 	namespaces_begin_network(namespaces);
@@ -63,6 +79,7 @@ int namespaces_prepare(struct namespaces *namespaces)
 	namespaces->tmpfs_fd = mounts_make("tmpfs", tmpfs_options, sizeof(tmpfs_options) / sizeof(tmpfs_options[0]));
 	if (namespaces->tmpfs_fd < 0)
 		return namespaces_fail(namespaces, MOUNTNS | PIDNS, "make a tmpfs", namespaces->tmpfs_fd);
+	namespaces_prepare_terminals(namespaces);
 	return namespaces_prepare_proc(namespaces);
 }
 
@@ -86,6 +103,7 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 	close_fd(&namespaces->tmpfs_fd);
 	close_fd(&namespaces->proc_fd);
 	close_fd(&namespaces->program_proc_fd);
+	close_fd(&namespaces->pts_fd);
 	close_fd(&namespaces->host_root_fd);
 	return 0;
 }

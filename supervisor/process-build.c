@@ -63,7 +63,8 @@ int process_build_view(struct process *process)
 						  .workdir_host = options->workdir_host,
 						  .provide = options->egress->provide,
 						  .provides = options->egress->provides,
-						  .tmpfs_fd = options->namespaces->tmpfs_fd};
+						  .tmpfs_fd = options->namespaces->tmpfs_fd,
+						  .pts_fd = options->namespaces->pts_fd};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 

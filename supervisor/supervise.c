@@ -165,7 +165,6 @@ static void supervise_run(struct supervisor *supervisor)
 	bool alone;
 
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
-	supervisor->sandbox.program = supervisor->launch.pid;
 	notify_prepare(supervisor->launch.listener_fd);
 	cpu_begin(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;

@@ -53,6 +53,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec/shebang.c \
 	syscalls/exec/shebang.h \
 	syscalls/file/act.c \
+	syscalls/file/ioctl.c \
 	syscalls/file/meta.c \
 	syscalls/file/mqueue.c \
 	syscalls/file/names.c \
@@ -65,6 +66,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file/scope.c \
 	syscalls/file/sendfile.c \
 	syscalls/file/stat.c \
+	syscalls/file/terminal.c \
+	syscalls/file/terminal.h \
 	syscalls/file/truncate.c \
 	syscalls/file/watch.c \
 	syscalls/file/xattr.c \

@@ -55,6 +55,10 @@ struct policy_decision view_judge(const struct view *view, const struct task *ta
 
 	if (mount->flags & MOUNT_PROC)
 		return judge_proc(view, task, place, want);
+	if (mount->flags & MOUNT_PTS && terminals_hides(place))
+		return judge_deny(ENOENT, "not_granted");
+	if (mount->flags & MOUNT_PTS && want & POLICY_WRITE && terminals_is_directory(place))
+		return judge_deny(EROFS, "read_only");
 	if (mount->flags & (MOUNT_DEVICE | MOUNT_RUN_FILE))
 		return judge_unless_denied(place, want, mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))

@@ -83,7 +83,7 @@ static void listing_add_host(const struct listing *listing, int host_fd, const c
 			  S_ISDIR(entry.st_mode) || S_ISLNK(entry.st_mode) ? entry.st_mode & S_IFMT : S_IFREG);
 }
 
-static void listing_add_proc(void *ctx, const char *name, mode_t type)
+static void listing_add(void *ctx, const char *name, mode_t type)
 {
 	const struct listing *listing = ctx;
 
@@ -99,6 +99,8 @@ static bool listing_is_stale(const struct listing *listing, int host_fd, const c
 	if (listing->place->mount->flags & MOUNT_PROC)
 		return name[0] >= '1' && name[0] <= '9' &&
 		       !bsearch(&pid, listing->member, listing->members, sizeof(pid), listing_by_pid);
+	if (listing->place->mount->flags & MOUNT_PTS)
+		return !terminals_shows(listing->view, name);
 	return fstatat(host_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
 	       !listing_shows(listing, name, there.st_mode & S_IFMT);
 }
@@ -151,9 +153,11 @@ int view_refresh(const struct place *place)
 	old = umask(022); /* of the task for which this thread last created a file */
 	listing_drop_stale(&listing, host_fd);
 	if (place->mount == view->machine)
-		proc_each_below(place->rest, listing_add_proc, &listing);
+		proc_each_below(place->rest, listing_add, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
-		proc_each_name(listing.member, listing.members, listing_add_proc, &listing);
+		proc_each_name(listing.member, listing.members, listing_add, &listing);
+	else if (place->mount->flags & MOUNT_PTS)
+		terminals_each(view, listing_add, &listing);
 	else
 		while ((entry = readdir(host)))
 			listing_add_host(&listing, host_fd, entry->d_name);

@@ -349,6 +349,8 @@ bool view_has_standin(const struct place *place)
 	if (mount->flags & MOUNT_PROC) /* ".." in the supervisor's procfs would leave the allowlist */
 		return place->virt_len == mount->virt_len ||
 		       (mount == mount->view->machine && proc_is_directory(place->rest));
+	if (mount->flags & MOUNT_PTS)
+		return terminals_is_directory(place);
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
 	       policy_rights(mount->view->policy, place->virt, place->virt_len) == 0;
 }

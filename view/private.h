@@ -63,7 +63,7 @@ struct view {
 	bool incomplete;          /* not every mount is at its virtual path for the kernel */
 	int proc_fd;              /* the supervisor's /proc, O_PATH */
 	struct mount *machine;    /* /proc's files that belong to no process; NULL: they are in the program's /proc */
-	int terminal_fd;          /* borrowed; -1: the run has no terminal */
+	struct terminals *terminals; /* terminals.c; NULL only while the view is made */
 	struct view_mount_id {
 		uint64_t copy_id, id;
 	} mount_id[VIEW_MOUNT_IDS_MAX]; /* see the function view_mount_id */
@@ -216,6 +216,24 @@ int view_add_merged_usr(struct view *view);
 int view_add_covered(struct view *view, const char *scratch_base);
 /* True for a descriptor in a procfs, which no grant may name, or when that cannot be determined. */
 bool view_is_procfs(int fd);
+
+/* ---- terminals.c; places of MOUNT_PTS ---- */
+
+/*
+ * Makes /dev/pts and /dev/ptmx. own_fd: a detached devpts, borrowed; -1: that of the host, unless the run is to have a
+ * mount namespace (mounts). Without a devpts there is neither. 0 or -errno.
+ */
+int terminals_build(struct view *view, int own_fd, bool mounts);
+void terminals_free(struct view *view);
+/* Opens a file: ptmx makes a pair. A descriptor owned by the caller, or -errno. */
+int terminals_open(const struct place *place, int flags);
+/* True for /dev/pts itself. */
+bool terminals_is_directory(const struct place *place);
+/* True for a slave of the host's that is not of the run. */
+bool terminals_hides(const struct place *place);
+/* True for the name of an entry of /dev/pts; terminals_each: all of them. */
+bool terminals_shows(const struct view *view, const char *name);
+void terminals_each(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 
 /* ---- procfs.c ---- */
 

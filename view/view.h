@@ -30,12 +30,13 @@ enum mount_flag {
 	MOUNT_PROVIDED = 1 << 4,
 	MOUNT_DEVICE = 1 << 5,   /* /dev/null and its like: data may be read and written, metadata not changed */
 	MOUNT_PROC = 1 << 6,     /* /proc: processes of the run and allowlisted files */
-	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it opens the run's terminal, or fails with ENXIO */
+	MOUNT_TTY = 1 << 7,      /* /dev/tty: opened by view_open_terminal, with the number of the task's terminal */
 	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch directory: changes are not reported */
 	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
 	MOUNT_NOLINKS = 1 << 10,   /* view_by_name works here */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
 	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach will mount */
+	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: pseudoterminals of the run's own, see terminals.c */
 };
 
 struct mount {
@@ -87,6 +88,7 @@ struct view_options {
 	const struct view_provide *provide; /* borrowed for the call */
 	size_t provides;
 	int tmpfs_fd;             /* where the skeleton is made, for view_attach; borrowed. -1: in scratch_fd */
+	int pts_fd;               /* a detached devpts of the run's own; borrowed. -1: without tmpfs_fd the host's */
 };
 
 /* ---- creation ---- */
@@ -97,10 +99,22 @@ int view_create(const struct policy *policy, const struct view_options *options,
 void view_free(struct view *view);
 
 /*
- * Gives the view a terminal: the slave of a pseudoterminal, borrowed, for /dev/tty and its name in /dev/pts. Without
- * it, opening /dev/tty fails with ENXIO. 0 or -errno.
+ * Gives the view the terminal of --tty: the slave of a pseudoterminal, borrowed for the call, for /dev/tty and its name
+ * in /dev/pts. 0 or -errno.
  */
 int view_set_terminal(struct view *view, int terminal_fd);
+
+/*
+ * Opens the run's terminal with this number (minor device number of the slave), as /dev/tty does. A descriptor owned by
+ * the caller, or -errno; -ENXIO: the run has none of that number.
+ */
+int view_open_terminal(const struct view *view, unsigned number, int flags);
+
+/* True for a slave that the program has made. *ret_shared: processes outside can open it, by its name on the host. */
+bool view_made_terminal(const struct place *place, bool *ret_shared);
+
+/* True when the run can have a terminal: /dev/ptmx, or that of --tty. */
+bool view_has_terminals(const struct view *view);
 
 /* For view_attach; borrowed. */
 struct view_mounts {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -81,6 +82,17 @@ static int64_t pathfd_enter(struct injection *injection)
 	return result;
 }
 
+/* Makes the terminal that was added to the target the controlling one. Where that fails, open(2) succeeds, too. */
+static int64_t pathfd_control(struct injection *injection)
+{
+	uint64_t terminal = (uint64_t)injection->pending->carrier;
+
+	(void)inject_call(injection, __NR_ioctl, terminal, TIOCSCTTY, 0);
+	if (!injection->pending->cloexec) /* it was added with the flag */
+		(void)inject_call(injection, __NR_fcntl, terminal, F_SETFD, 0);
+	return (int64_t)terminal;
+}
+
 /* Takes the descriptor out of the carrier, and replaces the carrier by it or changes to it. */
 static int64_t pathfd_take(struct injection *injection)
 {
@@ -116,7 +128,10 @@ int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pendin
 
 	if (r < 0)
 		return r;
-	result = pending->direct ? pathfd_enter(&injection) : pathfd_take(&injection);
+	if (pending->controlling)
+		result = pathfd_control(&injection);
+	else
+		result = pending->direct ? pathfd_enter(&injection) : pathfd_take(&injection);
 	arch_set_result(&injection.behind, result);
 	(void)inject_end(&injection); /* fails only for a dead thread */
 	return result;

@@ -27,17 +27,22 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 	return file_pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 }
 
-/* A device is shared with the host; one without a virtual name is the terminal of the user who started callgate. */
+/*
+ * A device is shared with the host; one without a virtual name is the terminal of the user who started callgate. A
+ * slave that the program has made is nobody else's.
+ */
 int file_refuse_foreign(struct call *call, int fd)
 {
 	_cleanup_close_ int object = fd;
 	struct stat status;
+	bool shared;
 
 	if (object < 0)
 		return -1;
 	if (fstat(object, &status) < 0)
 		return call_fail(call, -errno);
-	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
+	if ((S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) &&
+	    !view_made_terminal(&call->place[0], &shared))
 		return call_refuse(call, -EPERM, NULL, "device_metadata");
 	if (call->place[0].magic && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		return call_refuse(call, -EACCES, NULL, "not_granted");

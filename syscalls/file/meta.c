@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/file/terminal.h"
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/numbers.h"
 
@@ -25,7 +26,7 @@ static void chmod_end(struct call *call, int fd, mode_t mode)
 {
 	_cleanup_close_ int object = fd;
 
-	if (object >= 0 && file_commit(call, 0) == 0)
+	if (object >= 0 && !terminal_refuse_mode(call, mode) && file_commit(call, 0) == 0)
 		file_end(call, chmod(file_link(object).path, mode & 07777));
 }
 

@@ -16,6 +16,7 @@
 #include "syscalls/account/meminfo.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/file/terminal.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
@@ -70,6 +71,10 @@ static void open_end(struct call *call, int fd, unsigned flags)
 		call_fail(call, fd);
 	else
 		call_give_fd(call, fd, flags & O_CLOEXEC);
+	if (fd >= 0 && terminal_becomes_controlling(call, flags)) {
+		call->outcome.kind = OUTCOME_PATHFD;
+		call->outcome.controlling = true;
+	}
 }
 
 /* The same for a new file. */
@@ -186,15 +191,6 @@ static void open_end_blocking(struct call *call, int *pin, unsigned flags)
 	call->outcome.fd_cloexec = flags & O_CLOEXEC;
 }
 
-/* True for /dev/tty in any session but the program's first, which alone has the terminal of the run. */
-static bool open_lacks_terminal(const struct call *call)
-{
-	const struct mount *mount = call->place[0].mount;
-
-	return mount && mount->flags & MOUNT_TTY && !call->place[0].magic &&
-	       getsid(call->tid) != call->sandbox->program;
-}
-
 /*
  * Opens the pinned object again with the access that the program asked for. Stand-in directories are brought up to date
  * by view_open. O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it: the name is.
@@ -205,7 +201,9 @@ static int open_again(const struct call *call, int pin, const struct stat *statu
 	int fd;
 
 	if (place->mount->flags & MOUNT_TTY)
-		return open_lacks_terminal(call) ? -ENXIO : view_open(place, open_own_flags(flags), 0);
+		return terminal_open_controlling(call, open_own_flags(flags));
+	if (place->mount->flags & MOUNT_PTS) /* another open of ptmx would make a pair that nothing knows */
+		return view_open(place, open_own_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_has_standin(place))
 		return view_open(place, open_own_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
@@ -268,6 +266,8 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 		open_end_path(call, pin, flags);
 	} else if (S_ISLNK(status.st_mode)) {
 		call_fail(call, -ELOOP);
+	} else if (terminal_is_foreign(call, &status)) {
+		call_refuse(call, -EACCES, NULL, "foreign_terminal");
 	} else if (memfds_is_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
 	} else if (want & POLICY_WRITE &&
@@ -311,9 +311,8 @@ static bool open_direct(struct call *call, const struct open_request *request)
 	    path_wants_dir(call->path[0].text)) /* its O_DIRECTORY would show in F_GETFL */
 		return false;
 	fd = file_pin(call, 0, POLICY_READ, open_follow(request->flags), open_own_flags(request->flags));
-	if (fd >= 0 && open_lacks_terminal(call)) {
+	if (fd >= 0 && terminal_refuse_foreign(call, fd)) {
 		cleanup_close(&fd);
-		call_fail(call, -ENXIO);
 		return true;
 	}
 	if (fd >= 0) {

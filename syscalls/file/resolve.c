@@ -292,6 +292,9 @@ static int resolve_open(const struct call *call, const struct place *place, int 
 {
 	if (place->magic)
 		return magic_open(call, place, open_flags);
+	/* Whose it is depends on the task: open_again() in open.c asks. */
+	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
+		return -EINTR;
 	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && resolve_may_block(call, place))
 		return -EINTR;
 	return view_open(place, open_flags, 0);

@@ -68,10 +68,9 @@ const struct row_term waits_fcntl[] = {ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SET
 #define TCSETS2_COMMON 0x402c542b
 
 /*
- * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), TIOCSPGRP and TIOCSCTTY (take over its
- * terminal), TCSETS* (modes of an inherited terminal), FIOSETOWN, SIOCSPGRP and FIOASYNC (signals), FS_IOC_SETFLAGS
- * and FS_IOC_FSSETXATTR (change metadata through a read-only descriptor), FIDEDUPERANGE (writes through one) and
- * PIDFD_GET_* (namespaces).
+ * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), FIOSETOWN, SIOCSPGRP and FIOASYNC
+ * (signals), FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR (change metadata through a read-only descriptor), FIDEDUPERANGE
+ * (writes through one) and PIDFD_GET_* (namespaces).
  */
 const struct row_term allow_ioctl[] = {
 	ONE(IS(1, TCGETS)),
@@ -96,10 +95,22 @@ const struct row_term allow_ioctl[] = {
 	END,
 };
 
+#ifndef TIOCGPTLCK
+#define TIOCGPKT _IOR('T', 0x38, int) /* Linux 3.8 */
+#define TIOCGPTLCK _IOR('T', 0x39, int)
+#define TIOCGEXCL _IOR('T', 0x40, int)
+#endif
+
 /*
- * If the run has its own terminal, and no other: modes, size, foreground process group, tcflush(3), tcflow(3),
- * tcdrain(3) and tcsendbreak(3). Still left out: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD (line disciplines), TIOCSCTTY
- * and TIOCNOTTY (not needed: it is the controlling terminal already).
+ * All terminals that a program can have are the run's own: pairs that it has made (view/terminals.c), and that of
+ * --tty, whose master is the keeper's. An attacker gains power over these alone: modes, size, packet mode, exclusive
+ * use, tcflush(3), tcflow(3), tcdrain(3), tcsendbreak(3), the lock of a slave. The kernel sends the signals of a
+ * terminal to its session, and a terminal becomes that of a session only when it has none (taking one away needs
+ * CAP_SYS_ADMIN); a foreground group must be of the caller's session. Every session with a terminal of the run is the
+ * run's.
+ *
+ * Still left out: TIOCSTI (types into a terminal), TIOCLINUX, TIOCCONS (the console's output), TIOCSETD (line
+ * disciplines: modules of the kernel), TIOCVHANGUP. TIOCGPTPEER is judged (sys_ioctl).
  */
 const struct row_term allow_ioctl_terminal[] = {
 	ONE(IS(1, TCSETS)),
@@ -110,6 +121,22 @@ const struct row_term allow_ioctl_terminal[] = {
 	ONE(IS(1, TCSETS2_COMMON + 2)), /* TCSETSF2 */
 	ONE(IS(1, TIOCSWINSZ)),
 	ONE(IS(1, TIOCSPGRP)),
+	ONE(IS(1, TIOCSCTTY)),
+	ONE(IS(1, TIOCNOTTY)),
+	ONE(IS(1, TIOCSPTLCK)),
+	ONE(IS(1, TIOCGPTLCK)),
+	ONE(IS(1, TIOCGPTN)),
+	ONE(IS(1, TIOCPKT)),
+	ONE(IS(1, TIOCGPKT)),
+	ONE(IS(1, TIOCEXCL)),
+	ONE(IS(1, TIOCNXCL)),
+	ONE(IS(1, TIOCGEXCL)),
+	ONE(IS(1, TIOCSIG)),
+	ONE(IS(1, TIOCGETD)),
+	ONE(IS(1, TCGETA)),
+	ONE(IS(1, TCSETA)),
+	ONE(IS(1, TCSETAW)),
+	ONE(IS(1, TCSETAF)),
 	ONE(IS(1, TCFLSH)),
 	ONE(IS(1, TCXONC)),
 	ONE(IS(1, TCSBRK)),

@@ -146,6 +146,7 @@ LIVE_TESTS = \
 	tests/live/threats/37-families.sh \
 	tests/live/threats/38-addresses.sh \
 	tests/live/threats/39-unix.sh \
+	tests/live/threats/41-pseudoterminals.sh \
 	tests/live/threats/41-terminal.sh \
 	tests/live/threats/42-log-injection.sh \
 	tests/live/threats/43-log.sh \
@@ -164,7 +165,8 @@ LIVE_TESTS = \
 	tests/live/workloads/python-venv.sh \
 	tests/live/workloads/shell.sh \
 	tests/live/workloads/sockets.sh \
-	tests/live/workloads/sqlite.sh
+	tests/live/workloads/sqlite.sh \
+	tests/live/workloads/terminals.sh
 TESTS += $(LIVE_TESTS)
 ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/examples.sh keeper/life.sh cli/man.sh \
 	egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \
