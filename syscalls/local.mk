@@ -53,11 +53,14 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec/shebang.c \
 	syscalls/exec/shebang.h \
 	syscalls/file/act.c \
+	syscalls/file/fcntl.c \
 	syscalls/file/ioctl.c \
 	syscalls/file/meta.c \
 	syscalls/file/mqueue.c \
 	syscalls/file/names.c \
 	syscalls/file/open.c \
+	syscalls/file/owner.c \
+	syscalls/file/owner.h \
 	syscalls/file/readlink.c \
 	syscalls/file/rename.c \
 	syscalls/file/resolve.c \

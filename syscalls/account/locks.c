@@ -125,12 +125,3 @@ bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns)
 		locks->of_files += ADDED_MOST;
 	return true;
 }
-
-/* Only for calls that neither the filter nor the dispatcher has continued. */
-void sys_fcntl(struct call *call)
-{
-	if (locks_counts(call->arg[1]))
-		call_refuse(call, -ENOLCK, NULL, "locks_limit");
-	else
-		call_refuse(call, -EPERM, NULL, "refused_syscall");
-}

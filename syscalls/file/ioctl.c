@@ -1,12 +1,14 @@
 /* ioctl(2): the requests that take more than registers to judge. All others are native or refused. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/fdinfo.h"
+#include "syscalls/file/owner.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
@@ -54,12 +56,21 @@ static void ioctl_open_peer(struct call *call)
 
 void sys_ioctl(struct call *call)
 {
+	struct fdinfo info;
+
 	switch (call_uint(call, 1)) {
 	case TIOCGPTPEER:
 		ioctl_open_peer(call);
 		break;
+	case FIOSETOWN:
+	case SIOCSPGRP:
+		owner_set_socket(call);
+		break;
 	default:
-		call_refuse(call, -ENOTTY, NULL, "refused_syscall");
+		if (fdinfo_read(call->tid, call_int(call, 0), &info) < 0 || info.flags & O_PATH)
+			target_fail(call, -EBADF);
+		else
+			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
 		break;
 	}
 }

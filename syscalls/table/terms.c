@@ -3,7 +3,9 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/prctl.h>
+#include <linux/random.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -26,14 +28,16 @@ const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
 #endif
 
 /*
- * Left out: F_SETOWN, F_SETOWN_EX and F_SETSIG (signals to any process of the same uid), F_SETLEASE and F_NOTIFY (block
- * or observe processes outside the run through a read-only descriptor), F_SET_*RW_HINT (changes the inode), and
- * O_ASYNC, which makes the kernel send signals to a terminal's foreground process group (tty_io.c: __tty_fasync).
+ * Left out: F_SETLEASE and F_NOTIFY (block or observe processes outside the run through a read-only descriptor) and
+ * F_SET_*RW_HINT (changes the inode). O_ASYNC and F_SETSIG only say whether and which signal the owner of the
+ * description gets: one set by F_SETOWN, which is judged (owner.h), or, of a terminal, the process itself or the
+ * foreground group (__tty_fasync() in drivers/tty/tty_io.c), whose terminal is the run's.
  */
 const struct row_term allow_fcntl[] = {
 	ONE(IS(1, F_GETFL)),
 	ONE(IS(1, F_SETFD)),
-	BOTH(IS(1, F_SETFL), NONE(2, O_ASYNC)),
+	ONE(IS(1, F_SETFL)),
+	ONE(IS(1, F_SETSIG)),
 	ONE(IS(1, F_GETFD)),
 	ONE(IS(1, F_DUPFD)),
 	ONE(IS(1, F_DUPFD_CLOEXEC)),
@@ -68,9 +72,10 @@ const struct row_term waits_fcntl[] = {ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SET
 #define TCSETS2_COMMON 0x402c542b
 
 /*
- * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), FIOSETOWN, SIOCSPGRP and FIOASYNC
- * (signals), FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR (change metadata through a read-only descriptor), FIDEDUPERANGE
- * (writes through one) and PIDFD_GET_* (namespaces).
+ * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR
+ * (change metadata through a read-only descriptor), FIDEDUPERANGE (shares extents through one) and PIDFD_GET_*
+ * (namespaces). FIOSETOWN and SIOCSPGRP are judged. What BLK* and RNDGETENTCNT ask is no secret of a device that was
+ * granted, and ENOTTY of everything else.
  */
 const struct row_term allow_ioctl[] = {
 	ONE(IS(1, TCGETS)),
@@ -80,6 +85,9 @@ const struct row_term allow_ioctl[] = {
 	ONE(IS(1, TIOCGSID)),
 	ONE(IS(1, FIONREAD)),
 	ONE(IS(1, FIONBIO)),
+	ONE(IS(1, FIOASYNC)), /* as O_ASYNC */
+	ONE(IS(1, FIOGETOWN)),
+	ONE(IS(1, SIOCGPGRP)),
 	ONE(IS(1, FIOCLEX)),
 	ONE(IS(1, FIONCLEX)),
 	ONE(IS(1, FIOQSIZE)),
@@ -92,6 +100,17 @@ const struct row_term allow_ioctl[] = {
 	/* Copy from a descriptor that is open for reading to one that is open for writing. */
 	ONE(IS(1, FICLONE)),
 	ONE(IS(1, FICLONERANGE)),
+	ONE(IS(1, BLKGETSIZE)),
+	ONE(IS(1, BLKGETSIZE64)),
+	ONE(IS(1, BLKSSZGET)),
+	ONE(IS(1, BLKBSZGET)),
+	ONE(IS(1, BLKPBSZGET)),
+	ONE(IS(1, BLKROGET)),
+	ONE(IS(1, BLKIOMIN)),
+	ONE(IS(1, BLKIOOPT)),
+	ONE(IS(1, BLKALIGNOFF)),
+	ONE(IS(1, BLKROTATIONAL)),
+	ONE(IS(1, RNDGETENTCNT)),
 	END,
 };
 

@@ -25,6 +25,7 @@ LIVE_TESTS = \
 	tests/live/cli/bad-input.sh \
 	tests/live/limits/bombs.sh \
 	tests/live/limits/crowd-200.sh \
+	tests/live/syscalls/async.sh \
 	tests/live/syscalls/diff-deviate.sh \
 	tests/live/syscalls/diff-dirfd.sh \
 	tests/live/syscalls/diff-meta.sh \

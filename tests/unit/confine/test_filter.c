@@ -245,19 +245,18 @@ static const struct attempt attempts[] = {
 	{"ioctl", {0, TIOCSCTTY}, false},
 	{"ioctl", {0, TIOCSWINSZ}, false},
 	{"ioctl", {0, TCSETS}, false},
-	{"ioctl", {0, FIOASYNC}, false},
+	{"ioctl", {0, FIOASYNC}, true},
 	{"ioctl", {0, OLD_FIOSETOWN}, false},
 	{"ioctl", {0, FS_IOC_SETFLAGS}, false},
 	{"ioctl", {0, FS_IOC_FSSETXATTR}, false},
 	{"ioctl", {0, FIDEDUPERANGE}, false},
 	{"fcntl", {0, F_GETFL}, true},
 	{"fcntl", {0, F_SETFL, O_NONBLOCK | O_APPEND}, true},
-	{"fcntl", {0, F_SETFL, O_ASYNC}, false},
-	{"fcntl", {0, F_SETFL | HIGH, O_ASYNC | HIGH}, false},
+	{"fcntl", {0, F_SETFL, O_ASYNC}, true},
 	{"fcntl", {0, F_SETOWN, 1}, false},
 	{"fcntl", {0, F_SETOWN | HIGH, 1}, false},
 	{"fcntl", {0, F_SETOWN_EX}, false},
-	{"fcntl", {0, F_SETSIG}, false},
+	{"fcntl", {0, F_SETSIG}, true},
 	{"fcntl", {0, F_SETLEASE}, false},
 	{"fcntl", {0, F_NOTIFY}, false},
 	{"fcntl", {0, F_SET_RW_HINT}, false},
@@ -415,9 +414,8 @@ START_TEST(a_terminal_of_its_own_by_hand)
 		{"ioctl", {0, TIOCEXCL}, true},
 		{"ioctl", {0, TIOCGPTPEER}, false}, /* judged */
 		{"ioctl", {0, TIOCVHANGUP}, false},
-		{"ioctl", {0, FIOASYNC}, false},
+		{"ioctl", {0, FIOASYNC}, true},
 		{"ioctl", {0, OLD_FIOSETOWN}, false},
-		{"fcntl", {0, F_SETFL, O_ASYNC}, false},
 	};
 
 	try_attempts(terminal, sizeof(terminal) / sizeof(terminal[0]));
