@@ -16,13 +16,12 @@ static void make_dir(struct call *call, mode_t mode)
 	_cleanup_close_ int parent = -1;
 	const char *name;
 
-	if (file_refuse_setid(call, mode))
-		return;
 	parent = file_pin_new(call, 0, &name);
 	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 || file_use_umask(call) < 0 ||
 	    file_commit(call, 0) < 0)
 		return;
-	file_end(call, mkdirat(parent, name, mode));
+	/* vfs_mkdir() in fs/namei.c. A set-group-ID bit of the parent is inherited nevertheless. */
+	file_end(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
 	disk_made(call, S_IFDIR);
 }
 

@@ -164,6 +164,7 @@ LIVE_TESTS = \
 	tests/live/workloads/python-processes.sh \
 	tests/live/workloads/python-sqlite.sh \
 	tests/live/workloads/python-venv.sh \
+	tests/live/workloads/setgid.sh \
 	tests/live/workloads/shell.sh \
 	tests/live/workloads/sockets.sh \
 	tests/live/workloads/sqlite.sh \
