@@ -28,7 +28,7 @@ static struct policy_decision judge_proc(const struct view *view, const struct t
 		return judge_deny(ENOENT, "proc_not_listed");
 	if (want & POLICY_EXEC)
 		return judge_deny(EACCES, "not_executable");
-	if (want & POLICY_WRITE && !proc_writable(task, rest))
+	if (want & POLICY_WRITE && !proc_writable(rest))
 		return judge_deny(EACCES, "proc_read_only");
 	return judge_provide("proc");
 }

@@ -249,8 +249,8 @@ enum proc_kind proc_classify(const struct view *view, const struct task *task, c
 bool proc_is_machine(const char *rest);
 /* True for a directory that may be listed. */
 bool proc_is_directory(const char *rest);
-/* True when the task may write the file: its own comm. */
-bool proc_writable(const struct task *task, const char *rest);
+/* True when the file of a process may be opened for writing: its comm. */
+bool proc_writable(const char *rest);
 /* Calls each with the entries of a directory that belongs to no process. */
 void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* Calls each with the entries of /proc, given the run's processes. */

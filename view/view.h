@@ -162,6 +162,12 @@ void view_set_run(struct view *view, pid_t root);
  */
 int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
+/*
+ * For a directory that view_start_dir says -ENOENT for: the path of the directory that it was in when it was removed,
+ * where its ".." leads. -ENOENT: it was not removed, or that one has no name in the view.
+ */
+int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
+
 /* To be called before a name in the view changes: view_start_dir then checks the paths that it has cached. */
 void view_names_change(const struct view *view);
 

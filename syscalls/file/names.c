@@ -1,6 +1,7 @@
 /* mkdir(2), mknod(2), symlink(2), link(2), unlink(2), rmdir(2): the parent is pinned, the name judged for writing. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,7 +104,8 @@ void sys_symlink(struct call *call)
 		call_fail(call, call->text_error ? call->text_error : -ENOENT);
 	else
 		parent = file_pin_new(call, 0, &name);
-	if (parent < 0 || file_check_link_text(call, &call->place[0], call->text) < 0 ||
+	if (parent < 0 ||
+	    (!file_name_is_refused(name) && file_check_link_text(call, &call->place[0], call->text) < 0) ||
 	    disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, symlinkat(call->text, parent, name));
@@ -199,14 +201,17 @@ static void remove_name(struct call *call, unsigned flags)
 		parent = file_pin_parent(call, 0, &name);
 	if (parent < 0)
 		return;
-	if (flags & AT_REMOVEDIR && file_holds_mount(call, &call->place[0])) {
+	if (flags & AT_REMOVEDIR && !file_name_is_refused(name) && file_holds_mount(call, &call->place[0])) {
 		call_fail(call, -EBUSY);
 		return;
 	}
 	if (file_commit(call, 0) < 0)
 		return;
 	removal = disk_removing(call, parent, name);
-	file_end(call, unlinkat(parent, name, (int)flags));
+	if (flags & AT_REMOVEDIR && call->path[0].text[strspn(call->path[0].text, "/")] == '\0')
+		call_fail(call, -EBUSY); /* the root, of which the name is "." here */
+	else
+		file_end(call, unlinkat(parent, name, (int)flags));
 	disk_removed(call, &removal);
 }
 

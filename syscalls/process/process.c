@@ -135,11 +135,33 @@ void sys_ioprio_set(struct call *call)
 	priority(call, 1, 3);
 }
 
+void sys_get_robust_list(struct call *call)
+{
+	target_continue(call, call_int(call, 0));
+}
+
+/*
+ * Not dumpable, a process could not be read by the supervisor. Accepted without effect, because programs complain
+ * otherwise (timeout(1)): there are no core files anyway, but other processes of the user can still trace it.
+ */
+static void prctl_dumpable(struct call *call)
+{
+	target_allow(call);
+	if (call->arg[1] != 0) {
+		call_fail(call, -EINVAL);
+		return;
+	}
+	call->decision.reason = "without_effect";
+	call_return(call, 0);
+}
+
 /* Options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)
 {
 	switch (call_int(call, 0)) {
-	case PR_SET_DUMPABLE: /* 0: the check after execve could not read the process */
+	case PR_SET_DUMPABLE:
+		prctl_dumpable(call);
+		break;
 	case PR_SET_MM:       /* forges /proc/PID/exe and maps */
 	case PR_SET_PTRACER:
 	case PR_SCHED_CORE:

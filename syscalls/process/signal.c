@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -369,12 +371,39 @@ struct pidfd_info {
 	bool thread;
 };
 
+/*
+ * The process of a descriptor of its directory in /proc, which pidfd_send_signal(2) takes as well. -1: it has been
+ * reaped; 0: the descriptor is of something else.
+ */
+static pid_t read_directory(const struct call *call, int fd)
+{
+	char link[64], text[48];
+	ssize_t len;
+	pid_t pid;
+	int end = 0;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", call->tid, fd);
+	len = readlink(link, text, sizeof(text) - 1);
+	if (len < 0)
+		return 0;
+	text[len] = '\0';
+	if (sscanf(text, "/proc/%d%n", &pid, &end) != 1 || pid <= 0)
+		return 0;
+	if (strcmp(text + end, " (deleted)") == 0)
+		return -1; /* reaped */
+	return text[end] == '\0' ? pid : 0;
+}
+
 /* 0; -EBADF: not a pidfd; -ESRCH: of a task that is dead. */
 static int read_pidfd(const struct call *call, int fd, struct pidfd_info *ret_info)
 {
 	struct fdinfo info;
 
-	if (fdinfo_read(call->tid, fd, &info) < 0 || info.pid == 0)
+	if (fdinfo_read(call->tid, fd, &info) < 0)
+		return -EBADF;
+	if (info.pid == 0)
+		info.pid = info.flags & O_PATH ? 0 : read_directory(call, fd);
+	if (info.pid == 0)
 		return -EBADF;
 	*ret_info = (struct pidfd_info){.pid = info.pid, .thread = info.flags & O_EXCL};
 	return info.pid > 0 ? 0 : -ESRCH;

@@ -12,6 +12,7 @@
 #include <sys/personality.h>
 #include <sys/resource.h>
 
+#include "base/procmap.h"
 #include "syscalls/table/terms.h"
 
 #include "base/banned.h"
@@ -111,6 +112,7 @@ const struct row_term allow_ioctl[] = {
 	ONE(IS(1, BLKALIGNOFF)),
 	ONE(IS(1, BLKROTATIONAL)),
 	ONE(IS(1, RNDGETENTCNT)),
+	ONE(IS(1, PROCMAP_QUERY_CALL)), /* what reading that descriptor of /proc/PID/maps tells */
 	END,
 };
 
@@ -244,8 +246,8 @@ const struct row_term allow_seccomp[] = {
 #endif
 
 /*
- * Left out: PR_SET_DUMPABLE except to 1 (the exec check could not read the process), PR_SET_PTRACER, PR_SET_MM,
- * PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
+ * Left out: PR_SET_DUMPABLE except to 1 (the supervisor could not read the process: sys_prctl), PR_SET_PTRACER,
+ * PR_SET_MM, PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
  * PR_SET_SYSCALL_USER_DISPATCH, PR_SET_IO_FLUSHER, PR_SET_KEEPCAPS. PR_SET_CHILD_SUBREAPER keeps orphans within the
  * run. PR_SET_SECCOMP takes no flags, so it cannot create a listener.
  */

@@ -40,6 +40,7 @@ LIVE_TESTS = \
 	tests/live/doctor/doctor-advice.sh \
 	tests/live/egress/egress-life.sh \
 	tests/live/cli/examples.sh \
+	tests/live/syscalls/errnos.sh \
 	tests/live/syscalls/exec-again.sh \
 	tests/live/syscalls/exec-attacks.sh \
 	tests/live/syscalls/exec-forms.sh \
