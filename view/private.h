@@ -228,7 +228,10 @@ void terminals_free(struct view *view);
 /* Opens a file: ptmx makes a pair. A descriptor owned by the caller, or -errno. */
 int terminals_open(const struct place *place, int flags);
 /* True for /dev/pts itself. */
-bool terminals_is_directory(const struct place *place);
+static inline bool terminals_is_directory(const struct place *place)
+{
+	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_FILE);
+}
 /* True for a slave of the host's that is not of the run. */
 bool terminals_hides(const struct place *place);
 /* True for the name of an entry of /dev/pts; terminals_each: all of them. */

@@ -203,11 +203,6 @@ static int terminals_open_master(struct terminals *terminals, int flags)
 
 /* ---- places ---- */
 
-bool terminals_is_directory(const struct place *place)
-{
-	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_FILE);
-}
-
 int terminals_open(const struct place *place, int flags)
 {
 	struct terminals *terminals = place->mount->view->terminals;

@@ -150,14 +150,3 @@ void file_end_output(struct call *call, uint64_t addr, const void *from, size_t 
 	else
 		call_return(call, value);
 }
-
-void file_reset_outcome(struct call *call)
-{
-	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1};
-	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
-}
-
-int file_outcome_error(const struct call *call)
-{
-	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
-}

@@ -132,6 +132,17 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 	return steal_fd(&object);
 }
 
+void file_reset_outcome(struct call *call)
+{
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1};
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
+}
+
+int file_outcome_error(const struct call *call)
+{
+	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
+}
+
 int file_use_umask(struct call *call)
 {
 	long mask = tree_status(call->tid, "Umask", 8);
