@@ -1,7 +1,8 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -33,15 +34,34 @@ int io_write_full(int fd, const void *bytes, size_t len)
 	return 0;
 }
 
+/*
+ * The kernel answers EAGAIN when something was renamed or mounted anywhere while it resolved ".." below a root
+ * (openat2(2)): a link of the host's may have one.
+ */
+#define OPENAT2_TRIES 128
+
+int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
+{
+	/* openat2(2) refuses a mode without O_CREAT or O_TMPFILE. */
+	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+	struct open_how how = {
+		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = creates ? mode : 0, .resolve = resolve};
+	int fd, tries = 0;
+
+	do
+		fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && ++tries < OPENAT2_TRIES);
+	return fd < 0 ? -errno : fd;
+}
+
 int io_open_plain(const char *path, int flags)
 {
-	const struct open_how how = {.flags = (uint64_t)(unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
 	int fd;
 
 	do
-		fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-	while (fd < 0 && errno == EINTR);
-	return fd < 0 ? -errno : fd;
+		fd = openat2_call(AT_FDCWD, path, flags, 0, RESOLVE_NO_SYMLINKS);
+	while (fd == -EINTR);
+	return fd;
 }
 
 /* Buffer size of the first read: st_size and one byte more, to see the end of the file; at most cap + 1. */
@@ -100,6 +120,27 @@ int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_
 	if (fd < 0)
 		return -errno;
 	return io_read_fd(fd, cap, ret_text, ret_len);
+}
+
+ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	return len;
+}
+
+int io_write_once(int dirfd, const char *path, const char *text)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : write(fd, text, strlen(text));
+
+	if (len < 0)
+		return -errno;
+	return len == (ssize_t)strlen(text) ? 0 : -EIO;
 }
 
 /* With read(2) and write(2), where copy_file_range(2) fails: pipes, procfs, other file systems, O_APPEND. */

@@ -85,3 +85,41 @@ int mounts_attach(int mount_fd, int dirfd, const char *path)
 		return -errno;
 	return 0;
 }
+
+/* Decodes in place: blanks, newlines and backslashes are written as \ and three octal digits. */
+static void mounts_unescape(char *text)
+{
+	char *out = text;
+
+	for (const char *at = text; *at; at++) {
+		if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' && at[3] >= '0' &&
+		    at[3] <= '7') {
+			*out++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+			at += 3;
+		} else {
+			*out++ = *at;
+		}
+	}
+	*out = '\0';
+}
+
+bool mounts_parse(char *line, struct mounts_line *ret_line)
+{
+	char *field[5], *rest = strstr(line, " - ");
+
+	if (!rest)
+		return false;
+	*rest = '\0';
+	rest += 3;
+	for (size_t i = 0; i < 5; i++) {
+		field[i] = strsep(&line, " ");
+		if (!field[i])
+			return false;
+	}
+	*ret_line = (struct mounts_line){.root = field[3], .point = field[4], .type = strsep(&rest, " ")};
+	(void)strsep(&rest, " "); /* the source, which may be empty */
+	ret_line->options = rest ? rest : "";
+	mounts_unescape(ret_line->root);
+	mounts_unescape(ret_line->point);
+	return true;
+}

@@ -78,7 +78,7 @@ static struct run *start(const char *text, const char *name)
 	if (r < 0)
 		judged_die(error.text, -r);
 	stand_still(run->sandbox.view);
-	run->sandbox.view->bases = view_start_names_create();
+	run->sandbox.view->bases = calloc(1, sizeof(struct base_names));
 	r = audit_open(log, &header, &run->sandbox.audit);
 	if (r < 0)
 		judged_die(log, -r);

@@ -41,7 +41,7 @@ void cgroup_destroy(struct cgroup *cgroup);
 
 /* The callgate-UID directories: their parents' descriptors, their common name, and how many there are. Borrowed. */
 #define CGROUP_BASES_MAX 4
-size_t cgroup_bases(const struct cgroup *cgroup, int parent_fds[CGROUP_BASES_MAX], const char **ret_name);
+size_t cgroup_get_bases(const struct cgroup *cgroup, int parent_fds[CGROUP_BASES_MAX], const char **ret_name);
 
 /* True when the run has the controller. cgroup may be NULL. */
 bool cgroup_has(const struct cgroup *cgroup, enum cgroup_controller controller);
@@ -51,7 +51,7 @@ const int *cgroup_procs(const struct cgroup *cgroup, size_t *ret_count);
 
 /* Writes all descriptors (at most CGROUP_FDS_MAX) to fds, for descriptors_keep_only(). Returns how many. */
 #define CGROUP_FDS_MAX 44
-size_t cgroup_fds(const struct cgroup *cgroup, int *fds);
+size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds);
 
 /* A descriptor, readable when memory ran out, until cgroup_read(); -1: none. */
 int cgroup_event_fd(const struct cgroup *cgroup);

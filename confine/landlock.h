@@ -27,9 +27,8 @@ struct landlock_rights {
 struct landlock_rights landlock_rights(int abi);
 
 /*
- * Makes a ruleset that restricts all rights of the ABI, with exceptions for what the view lets the program execute. It
- * takes effect in landlock_enter(). A CLOEXEC descriptor owned by the caller, or -errno. *ret_places: the number of
- * exceptions.
+ * Makes a ruleset of all rights of the ABI, with *ret_places exceptions for what the view lets the program execute.
+ * landlock_enter() puts it into effect. A CLOEXEC descriptor owned by the caller, or -errno.
  */
 int landlock_build(const struct view *view, int abi, unsigned *ret_places);
 

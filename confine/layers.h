@@ -1,13 +1,9 @@
-/*
- * The sandbox layers of a run: which are wanted, required and active, and why not. In memory shared by keeper and
- * supervisor, since each of them sets some.
- */
+/* The sandbox layers of a run, in memory shared by keeper and supervisor, since each of them sets some. */
 #ifndef CALLGATE_CONFINE_LAYERS_H
 #define CALLGATE_CONFINE_LAYERS_H
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "policy/parse/layer-names.h"
 

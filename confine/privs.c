@@ -16,8 +16,6 @@
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED | \
 	 SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-/* ---- capabilities ---- */
-
 static int privs_read_capabilities(struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3])
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -62,7 +60,7 @@ static int privs_drop_capabilities(void)
 }
 
 /* The parts of privs_drop() that take CAP_SETPCAP. A new user namespace resets them. */
-static void privs_lock(void)
+static void privs_lock_securebits(void)
 {
 	privs_drop_bounding_set();
 	/* Fails without CAP_SETPCAP: then there are no capabilities to lock. */
@@ -72,13 +70,11 @@ static void privs_lock(void)
 
 int privs_drop(void)
 {
-	privs_lock();
+	privs_lock_securebits();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	return privs_drop_capabilities();
 }
-
-/* ---- another user ---- */
 
 /* System calls, because glibc's wrappers synchronise all threads. */
 static bool privs_is_user(const struct privs_user *user)
@@ -105,23 +101,6 @@ int privs_become(const struct privs_user *user)
 	return privs_is_user(user) ? 0 : -EPERM; /* check the result */
 }
 
-static int privs_set_groups(int count, const gid_t *group)
-{
-	return setgroups((size_t)count, group) < 0 ? -errno : 0;
-}
-
-/* The uid last: with effective uid 0 the capabilities for the others are lost. */
-static int privs_set_effective(const struct privs_user *user)
-{
-	int error = privs_set_groups(0, NULL);
-
-	if (error == 0 && setegid(user->gid) < 0)
-		error = -errno;
-	if (error == 0 && seteuid(user->uid) < 0)
-		error = -errno;
-	return error;
-}
-
 int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
 {
 	struct privs_before before = {.borrowed = user->set, .uid = geteuid(), .gid = getegid()};
@@ -137,8 +116,9 @@ int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
 	if (!before.group)
 		return -ENOMEM;
 	before.groups = getgroups(before.groups, before.group);
-	error = before.groups < 0 ? -errno : privs_set_effective(user);
-	if (error < 0) {
+	/* The uid last: with effective uid 0 the capabilities for the others are lost. */
+	if (before.groups < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
+		error = -errno;
 		(void)privs_return(&before); /* the first error is reported */
 		return error;
 	}
@@ -152,10 +132,9 @@ int privs_return(struct privs_before *before)
 
 	if (!before->borrowed)
 		return 0;
-	if (seteuid(before->uid) < 0 || setegid(before->gid) < 0)
+	if (seteuid(before->uid) < 0 || setegid(before->gid) < 0 ||
+	    (before->groups >= 0 && setgroups((size_t)before->groups, before->group) < 0))
 		error = -errno;
-	if (error == 0 && before->groups >= 0)
-		error = privs_set_groups(before->groups, before->group);
 	free(before->group);
 	*before = (struct privs_before){0};
 	return error;
@@ -175,7 +154,7 @@ int privs_keep(const struct privs_user *user, const int *caps, size_t count, boo
 	if (r < 0)
 		return r;
 	if (lock)
-		privs_lock(); /* CAP_SETPCAP may not be among those kept */
+		privs_lock_securebits(); /* CAP_SETPCAP may not be among those kept */
 	memset(keep, 0, sizeof(keep));
 	for (size_t i = 0; i < count; i++) {
 		keep[CAP_TO_INDEX(caps[i])].permitted |= CAP_TO_MASK(caps[i]) & data[CAP_TO_INDEX(caps[i])].permitted;

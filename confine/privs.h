@@ -47,10 +47,7 @@ int privs_drop(void);
 /* True when the calling thread may use the capability (CAP_*) now. */
 bool privs_have(int cap);
 
-/*
- * privs_become(), but keeps these capabilities (`count` CAP_*) if held, until privs_drop(). lock: takes also what
- * privs_drop() takes with CAP_SETPCAP. 0 or -errno.
- */
+/* privs_become(), but keeps these CAP_* if held. lock: takes what privs_drop() takes with CAP_SETPCAP. 0 or -errno. */
 int privs_keep(const struct privs_user *user, const int *caps, size_t count, bool lock);
 
 /* The part of privs_drop() that a new user namespace resets. Takes CAP_SETPCAP. */

@@ -30,10 +30,7 @@ void scheduling_restore(const struct scheduling_moved *moved);
 void scheduling_move_thread_away(pthread_t thread);
 void scheduling_restore_thread(pthread_t thread);
 
-/*
- * SCHED_BATCH: when the caller wakes up it preempts no other task. True when the policy was changed;
- * scheduling_set_normal() then sets SCHED_OTHER again.
- */
+/* SCHED_BATCH: the caller preempts no other task when it wakes up. True: scheduling_set_normal() is to undo it. */
 bool scheduling_set_batch(void);
 void scheduling_set_normal(void);
 

@@ -8,10 +8,7 @@
 
 #define RESULT_SCHEMA "callgate-result/1"
 
-/*
- * The result of a run. Output that the result does not hold completely (past its limit, or not UTF-8) is kept in a file
- * that outlives the run (scratch_keep). Owned by the caller; NULL: out of memory.
- */
+/* The result of a run; NULL: no memory. Output past its limit or not UTF-8 stays in a file (scratch_keep_file). */
 json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome);
 
 /* The result of a run that never began. run_id may be NULL. Owned by the caller; NULL: no memory. */

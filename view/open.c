@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -17,7 +16,6 @@
 static int open_stand_in(const struct place *place, int flags)
 {
 	const struct view *view = place->mount->view;
-	const char *rest = place->virt_len > 1 ? place->virt + 1 : ".";
 	int r;
 
 	if (!(place->mount->flags & MOUNT_PROC)) {
@@ -28,10 +26,10 @@ static int open_stand_in(const struct place *place, int flags)
 		if (host < 0)
 			return host;
 	}
-	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh(place);
+	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh_standin(place);
 	if (r < 0)
 		return r;
-	return openat2_call(view->standin_fd, rest, flags, 0, RESOLVE_STRICT);
+	return view_standin_open(place, flags);
 }
 
 int view_open(const struct place *place, int flags, mode_t mode)
@@ -43,8 +41,8 @@ int view_open(const struct place *place, int flags, mode_t mode)
 	if (place->mount->flags & MOUNT_PTS && !terminals_is_directory(place))
 		return terminals_open(place, flags);
 	/*
-	 * After view_attach an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that lets
-	 * the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
+	 * After view_attach_mounts an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that
+	 * lets the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
 	 */
 	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place) &&
 	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
@@ -72,7 +70,8 @@ int view_open_parent(const struct place *place, const char **ret_name)
 	return openat2_call(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 }
 
-int view_stat(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path, int *ret_fd)
+int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path,
+		    int *ret_fd)
 {
 	if (view_by_name(place, ret_dirfd, ret_path))
 		return fstatat(*ret_dirfd, *ret_path, ret_stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
@@ -103,20 +102,6 @@ void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id)
 		view->mount_id[view->mount_ids++] = (struct view_mount_id){.copy_id = copy_id, .id = id};
 }
 
-/* ---- names of the host ---- */
-
-static int names_join(const char *virt, const char *rest, char *out, size_t cap)
-{
-	bool root = virt[0] == '/' && virt[1] == '\0';
-	int len;
-
-	if (*rest == '\0')
-		len = snprintf(out, cap, "%s", virt);
-	else
-		len = snprintf(out, cap, "%s/%s", root ? "" : virt, rest);
-	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
-}
-
 int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
 {
 	const struct mount *best = NULL;
@@ -125,7 +110,7 @@ int view_name(const struct view *view, const char *host, size_t host_len, char *
 	if (!rest && view->skeleton_host[1]) /* "/" would match every name */
 		rest = path_rest(host, view->skeleton_host);
 	if (rest)
-		return names_join("/", rest, out, cap);
+		return view_join("/", rest, out, cap);
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
 
@@ -136,10 +121,10 @@ int view_name(const struct view *view, const char *host, size_t host_len, char *
 	}
 	if (!best || (best->flags & MOUNT_SKELETON && !view->attached))
 		return -ENOENT;
-	return names_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest(host, best->host), out, cap);
+	return view_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest(host, best->host), out, cap);
 }
 
-static bool names_same(const struct stat *one, const struct stat *other)
+static bool is_same_object(const struct stat *one, const struct stat *other)
 {
 	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
@@ -153,15 +138,15 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 	int dirfd;
 
 	/* No task: the name comes from the kernel, which has no "self" in it. */
-	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || view_stat(&place, &found, &dirfd, &path, &fd) < 0)
+	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 ||
+	    view_stat_place(&place, &found, &dirfd, &path, &fd) < 0)
 		return false;
-	if (names_same(&found, expected))
+	if (is_same_object(&found, expected))
 		return true;
 	if (!view->attached || !view_has_standin(&place))
 		return false;
-	standin = openat2_call(view->standin_fd, place.virt_len > 1 ? place.virt + 1 : ".", O_PATH, 0,
-			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-	return standin >= 0 && fstat(standin, &found) == 0 && names_same(&found, expected);
+	standin = view_standin_open(&place, O_PATH);
+	return standin >= 0 && fstat(standin, &found) == 0 && is_same_object(&found, expected);
 }
 
 int view_host_object(const struct place *place, int fd, bool parent)
@@ -179,7 +164,7 @@ int view_host_object(const struct place *place, int fd, bool parent)
 		slash[slash == path] = '\0';
 	twin = openat2_call(place->mount->view->host_root_fd, path, O_PATH | O_NOFOLLOW, 0,
 			    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !names_same(&here, &there))
+	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !is_same_object(&here, &there))
 		return -EXDEV;
 	return steal_fd(&twin);
 }

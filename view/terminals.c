@@ -21,8 +21,6 @@
 #include "base/io.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 #ifndef TIOCGPTPEER
 #define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
 #endif
@@ -299,11 +297,11 @@ static int terminals_add_ptmx(struct view *view)
 		r = view_add_node(view, "/dev/ptmx", NULL, "pts/ptmx");
 		return r < 0 ? r : view_show_name(view, "/dev/ptmx", S_IFLNK, "pts/ptmx");
 	}
-	held = view_held(view, "/dev");
+	held = view_find_held_dir(view, "/dev");
 	dev = held ? -1 : io_open_plain("/dev", O_PATH | O_DIRECTORY);
 	if (!held && dev < 0)
 		return dev;
-	if (!held && !(held = view_hold(view, "/dev", dev)))
+	if (!held && !(held = view_add_held_dir(view, "/dev", dev)))
 		return -ENOMEM;
 	r = view_show_name(view, "/dev/ptmx", S_IFREG, NULL);
 	return r < 0 ? r : view_add_file(view, "/dev/ptmx", "/dev/ptmx", held, MOUNT_DEVICE | MOUNT_PTS, NULL);

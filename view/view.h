@@ -35,7 +35,7 @@ enum mount_flag {
 	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
 	MOUNT_NOLINKS = 1 << 10,   /* view_by_name works here */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
-	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach will mount */
+	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach_mounts will mount */
 	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: pseudoterminals of the run's own, see terminals.c */
 };
 
@@ -48,7 +48,7 @@ struct mount {
 	char *origin; /* its path on the host, for the record */
 	char *base; /* the path below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
-	int copy_fd; /* for a single file, the detached copy that view_attach will mount; -1: none so far */
+	int copy_fd; /* for a single file, the detached copy that view_attach_mounts will mount; -1: none so far */
 	struct held *held; /* shares fd with other files of that directory; NULL: fd is owned */
 	unsigned flags;
 	const char *rule; /* borrowed from the policy; NULL for the skeleton */
@@ -63,9 +63,7 @@ struct place {
 	char virt[PATH_MAX];
 };
 
-/*
- * To be called for a copy of `from` made by assignment: a rest that points into from->virt then points into copy->virt.
- */
+/* To be called for a copy made by assignment: a rest that points into from->virt then points into copy->virt. */
 void place_copied(struct place *copy, const struct place *from);
 
 enum view_flag {
@@ -87,7 +85,7 @@ struct view_options {
 	const char *workdir_host; /* its changes are reported even in the scratch directory */
 	const struct view_provide *provide; /* borrowed for the call */
 	size_t provides;
-	int tmpfs_fd;             /* where the skeleton is made, for view_attach; borrowed. -1: in scratch_fd */
+	int tmpfs_fd;             /* where the skeleton is made, for view_attach_mounts; borrowed. -1: in scratch_fd */
 	int pts_fd;               /* a detached devpts of the run's own; borrowed. -1: without tmpfs_fd the host's */
 };
 
@@ -98,10 +96,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		struct policy_error *ret_error);
 void view_free(struct view *view);
 
-/*
- * Gives the view the terminal of --tty: the slave of a pseudoterminal, borrowed for the call, for /dev/tty and its name
- * in /dev/pts. 0 or -errno.
- */
+/* Gives the view the terminal of --tty, a pseudoterminal's slave (borrowed for the call): /dev/tty, and in /dev/pts. */
 int view_set_terminal(struct view *view, int terminal_fd);
 
 /*
@@ -116,7 +111,7 @@ bool view_made_terminal(const struct place *place, bool *ret_shared);
 /* True when the run can have a terminal: /dev/ptmx, or that of --tty. */
 bool view_has_terminals(const struct view *view);
 
-/* For view_attach; borrowed. */
+/* For view_attach_mounts; borrowed. */
 struct view_mounts {
 	int tmpfs_fd;        /* detached; the skeleton is in it */
 	int proc_fd;         /* a detached procfs, or a clone of the mount of /proc */
@@ -130,9 +125,9 @@ struct view_mounts {
  * "/". From then on the kernel resolves virtual paths. Needs CAP_SYS_ADMIN and CAP_SYS_CHROOT. 0, or -errno with
  * *ret_what (static), after which only view_free may be called.
  */
-int view_attach(struct view *view, const struct view_mounts *mounts, const char **ret_what);
+int view_attach_mounts(struct view *view, const struct view_mounts *mounts, const char **ret_what);
 
-/* True after view_attach. */
+/* True after view_attach_mounts. */
 bool view_is_root(const struct view *view);
 
 /*
@@ -155,10 +150,9 @@ void view_set_run(struct view *view, pid_t root);
 /* ---- resolving paths ---- */
 
 /*
- * The canonical virtual path of the directory a relative path starts from: the cwd of the task (fd == AT_FDCWD) or its
- * descriptor. Returns the length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is
- * alive for certain. Otherwise its tid may have been reused, and the caller must check that the notification is still
- * valid.
+ * The canonical virtual path of the directory a relative path starts from: the cwd of the task (fd == AT_FDCWD), or its
+ * descriptor. The length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is alive.
+ * Otherwise its tid may have been reused, and the caller must check that the notification is still valid.
  */
 int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
@@ -186,10 +180,7 @@ int view_locate(const struct view *view, const struct task *task, const char *ba
 int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place);
 
-/*
- * Judges `want` (POLICY_* bits) on a place: by the policy; by fixed rules for the skeleton, /proc and /dev. Makes no
- * system call, except to find out whether a process of /proc is in the run.
- */
+/* Judges `want` (POLICY_* bits) on a place. The only system call is to find out whether a process is in the run. */
 struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want);
 
@@ -215,10 +206,7 @@ int view_nolinks_fd(const struct view *view);
 uint64_t view_mount_id(const struct view *view, uint64_t copy_id);
 void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id);
 
-/*
- * Opens the directory of a place (O_PATH) and points *ret_name at the last component. -EBUSY for the root of a mount,
- * which cannot be renamed, removed or replaced.
- */
+/* Opens a place's directory (O_PATH). *ret_name: the last component. -EBUSY for a mount's root, which cannot move. */
 int view_open_parent(const struct place *place, const char **ret_name);
 
 /*

@@ -4,9 +4,6 @@
 
 #include "syscalls/account/denials.h"
 #include "syscalls/call/call.h"
-#include "syscalls/call/record.h"
-
-#include "base/banned.h"
 
 void call_return(struct call *call, int64_t value)
 {
@@ -24,6 +21,10 @@ int call_fail(struct call *call, int error)
 
 void call_give_fd(struct call *call, int fd, bool cloexec)
 {
+	if (fd < 0) {
+		call_fail(call, fd);
+		return;
+	}
 	call->outcome.kind = OUTCOME_FD;
 	call->outcome.fd = fd;
 	call->outcome.fd_cloexec = cloexec;

@@ -1,10 +1,6 @@
 #include "syscalls/exec/shebang.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/banned.h"
 
 static bool is_blank(char byte)
 {
@@ -29,14 +25,6 @@ static const char *find_end(const char *first, const char *last)
 	return NULL;
 }
 
-/* The newline, unless a NUL comes first, where the kernel's strnchr() stops. */
-static const char *find_newline(const char head[SHEBANG_HEAD])
-{
-	size_t len = strnlen(head, SHEBANG_HEAD);
-
-	return memchr(head, '\n', len);
-}
-
 /* Copies [from, end) up to a NUL within it. */
 static void copy_text(char out[SHEBANG_HEAD], const char *from, const char *end)
 {
@@ -58,7 +46,7 @@ int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang)
 
 	if (!shebang_is(head))
 		return -ENOEXEC;
-	end = find_newline(head);
+	end = memchr(head, '\n', strnlen(head, SHEBANG_HEAD)); /* a NUL ends it, as for the kernel's strnchr() */
 	if (!end) {
 		/* The line is longer than the head. The argument may be cut off, but not the name. */
 		name = skip_blanks(head + 2, last);

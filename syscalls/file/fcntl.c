@@ -8,8 +8,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #ifndef F_SET_FILE_RW_HINT
 #define F_SET_FILE_RW_HINT 1038
 #endif

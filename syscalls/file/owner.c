@@ -15,8 +15,6 @@
 #include "syscalls/call/descriptor.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 #define MEMBERS_MAX 4096u
 
 /* True when a process of the run is in the group. Then all of it is: a group is of one session, which is the run's. */

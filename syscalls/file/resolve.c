@@ -4,10 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -16,14 +12,12 @@
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 #define FILE_TRIES 16 /* a name that changes faster than it can be resolved is ELOOP */
 
 /* ---- the objects of the program's descriptors ---- */
 
 /* The link of a descriptor, below /proc. */
-static void fd_leaf(const struct call *call, int fd, char out[64])
+static void write_fd_link(const struct call *call, int fd, char out[64])
 {
 	if (fd == AT_FDCWD)
 		(void)snprintf(out, 64, "%d/cwd", call->tid);
@@ -38,7 +32,7 @@ int file_open_fd(struct call *call, int fd)
 
 	if (fd < 0 && fd != AT_FDCWD)
 		return call_fail(call, -EBADF);
-	fd_leaf(call, fd, leaf);
+	write_fd_link(call, fd, leaf);
 	object = openat2_call(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
 	if (!call_valid(call)) {
 		cleanup_close(&object);
@@ -55,7 +49,7 @@ int file_ask_fd(struct call *call, int fd, const struct file_question *question)
 	int r = -EBADF;
 
 	if (fd >= 0) {
-		fd_leaf(call, fd, leaf);
+		write_fd_link(call, fd, leaf);
 		r = question->ask(question->ctx, call->sandbox->view->proc_fd, leaf, 0);
 		if (!call_valid(call))
 			return call_gone(call);
@@ -78,7 +72,7 @@ bool file_held_for_writing(const struct call *call, int fd, int pin)
 /*
  * The virtual name of the object of our descriptor fd. Its length, or -ENOENT: unlinked, outside of the view, a pipe.
  */
-static int file_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX])
+static int find_virtual_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX])
 {
 	const struct view *view = call->sandbox->view;
 	char host[PATH_MAX];
@@ -93,11 +87,11 @@ static int file_name(const struct call *call, int fd, const struct stat *object,
 }
 
 /* Judges an object by its virtual name. False: it is refused or (*ret_named false) has none. */
-static bool fd_judge(struct call *call, int object, const struct stat *status, unsigned want, bool *ret_named)
+static bool judge_fd_object(struct call *call, int object, const struct stat *status, unsigned want, bool *ret_named)
 {
 	struct place *place = &call->place[0];
 	char virt[PATH_MAX];
-	int len = file_name(call, object, status, virt);
+	int len = find_virtual_name(call, object, status, virt);
 
 	*ret_named = len >= 0;
 	if (len < 0)
@@ -120,7 +114,7 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 		return -1;
 	if (fstat(object, &status) < 0)
 		return call_fail(call, -errno);
-	if (fd_judge(call, object, &status, want, &named))
+	if (judge_fd_object(call, object, &status, want, &named))
 		return steal_fd(&object);
 	if (named)
 		return call_fail(call, -call->decision.error);
@@ -202,7 +196,7 @@ static int start_at_parent(const struct call *call, struct call_path *path, char
 }
 
 /* The directory that a path starts from. 0, or -1 with the outcome set. */
-static int resolve_start(struct call *call, struct call_path *path, char base[PATH_MAX])
+static int resolve_start_dir(struct call *call, struct call_path *path, char base[PATH_MAX])
 {
 	bool held;
 	int r;
@@ -303,7 +297,7 @@ static int magic_open(const struct call *call, const struct place *place, int op
 		return pin;
 	if (fstat(pin, &object) < 0)
 		return -errno;
-	if (file_name(call, pin, &object, virt) >= 0)
+	if (find_virtual_name(call, pin, &object, virt) >= 0)
 		return -EAGAIN; /* it has a name, which must be judged */
 	if (open_flags & O_DIRECTORY && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
@@ -378,7 +372,7 @@ static int resolve_walk(struct call *call, unsigned i, const char *base, unsigne
 }
 
 /* A path with links or "..": canonicalises it, judges the canonical path and opens exactly that. */
-static int resolve_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow,
+static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow,
 			  int open_flags, const struct file_question *question)
 {
 	struct place *place = &call->place[i];
@@ -401,7 +395,7 @@ static void own_place(const struct call *call, int fd, struct place *place)
 {
 	char leaf[64];
 
-	fd_leaf(call, fd, leaf);
+	write_fd_link(call, fd, leaf);
 	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/proc/%s", leaf);
 	(void)view_place(call->sandbox->view, place); /* a place below /proc is no single file */
 	place->magic = true;
@@ -449,7 +443,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	char base[PATH_MAX];
 	int r, fd;
 
-	if (resolve_start(call, &call->path[i], base) < 0)
+	if (resolve_start_dir(call, &call->path[i], base) < 0)
 		return resolve_own_directory(call, i, open_flags, question);
 	if (path_wants_dir(call->path[i].text)) {
 		follow |= VIEW_FOLLOW;
@@ -467,7 +461,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 			return resolve_fail(call, place, fd);
 	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR && r != -ENAMETOOLONG)
 		return call_fail(call, r);
-	return resolve_walked(call, i, base, want, follow, open_flags, question);
+	return resolve_by_walk(call, i, base, want, follow, open_flags, question);
 }
 
 int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags)
@@ -523,7 +517,7 @@ bool file_name_is_refused(const char *last)
 }
 
 /* Extends the place of the parent by the last component. */
-static int name_place(struct place *place, const char *last)
+static int place_append_name(struct place *place, const char *last)
 {
 	size_t len = strcspn(last, "/");
 	size_t at = place->virt_len;
@@ -578,7 +572,7 @@ static int name_fail_removed(struct call *call, const struct call_path *path)
 	return -1;
 }
 
-static int name_pin(struct call *call, unsigned i, const char **ret_name, bool make)
+static int pin_parent(struct call *call, unsigned i, const char **ret_name, bool make)
 {
 	struct place *place = &call->place[i];
 	char base[PATH_MAX], parent[PATH_MAX];
@@ -587,12 +581,12 @@ static int name_pin(struct call *call, unsigned i, const char **ret_name, bool m
 	bool allowed;
 	int r;
 
-	if (resolve_start(call, &call->path[i], base) < 0)
+	if (resolve_start_dir(call, &call->path[i], base) < 0)
 		return make ? name_fail_removed(call, &call->path[i]) : -1;
 	name_split(call->path[i].text, parent, ret_name);
 	r = fd = name_open_parent(call, base, parent, place);
 	if (r >= 0)
-		r = name_place(place, *ret_name);
+		r = place_append_name(place, *ret_name);
 	if (r < 0)
 		return resolve_fail(call, place, r);
 	allowed = resolve_judge(call, place, POLICY_WRITE);
@@ -614,12 +608,12 @@ static int name_pin(struct call *call, unsigned i, const char **ret_name, bool m
 
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name)
 {
-	return name_pin(call, i, ret_name, false);
+	return pin_parent(call, i, ret_name, false);
 }
 
 int file_pin_new(struct call *call, unsigned i, const char **ret_name)
 {
-	return name_pin(call, i, ret_name, true);
+	return pin_parent(call, i, ret_name, true);
 }
 
 /* The usual new file: no link on the way, no such name. One strict openat2(2) opens the parent. -1: walk. */
@@ -646,7 +640,7 @@ int file_pin_target(struct call *call, unsigned i, unsigned follow, const char *
 	char base[PATH_MAX];
 	int fd;
 
-	if (resolve_start(call, &call->path[i], base) < 0)
+	if (resolve_start_dir(call, &call->path[i], base) < 0)
 		return -1;
 	fd = name_pin_absent(call, i, base, follow, ret_name);
 	if (fd >= 0)

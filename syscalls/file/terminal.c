@@ -7,8 +7,6 @@
 
 #include "base/procstat.h"
 
-#include "base/banned.h"
-
 /* Major numbers of linux/major.h. */
 #define CONSOLES_MAJOR 4  /* virtual consoles have minors up to 63, serial lines the rest */
 #define CONSOLES_LAST 63u

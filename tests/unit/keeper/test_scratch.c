@@ -135,7 +135,7 @@ START_TEST(test_sweep_others)
 }
 END_TEST
 
-/* scratch_remove_early() removes empty directories, but nothing that the program left. */
+/* scratch_remove_empty_dirs() removes empty directories, but nothing that the program left. */
 START_TEST(test_remove_early)
 {
 	struct scratch scratch;
@@ -149,18 +149,18 @@ START_TEST(test_remove_early)
 	fd = openat(scratch.fd, "tmp/kept", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
-	scratch_remove_early(&scratch, false);
+	scratch_remove_empty_dirs(&scratch, false);
 	ck_assert_int_eq(faccessat(scratch.fd, "shm", F_OK, 0), -1);
 	ck_assert_int_eq(faccessat(scratch.fd, "provided", F_OK, 0), -1);
 	ck_assert_int_eq(faccessat(scratch.fd, "tmp/kept", F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(scratch.fd, "work", F_OK, 0), 0);
-	scratch_remove_early(&scratch, true);
+	scratch_remove_empty_dirs(&scratch, true);
 	ck_assert_int_eq(faccessat(scratch.fd, "work", F_OK, 0), -1);
 	ck_assert_int_eq(faccessat(scratch.fd, "tmp/kept", F_OK, 0), 0);
 	ck_assert_int_eq(scratch_remove(&scratch), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
 	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
-	scratch_remove_early(&scratch, true);
+	scratch_remove_empty_dirs(&scratch, true);
 	ck_assert_int_eq(access(base, F_OK), -1);
 	ck_assert_int_eq(scratch_remove(&scratch), 0);
 }
@@ -190,9 +190,9 @@ START_TEST(test_reuse)
 	begin(&first);
 	scratch_add_dir(&first, "var-tmp");
 	ck_assert_int_eq(fstatat(first.fd, "tmp", &before, 0), 0);
-	scratch_remove_early(&first, false);
+	scratch_remove_empty_dirs(&first, false);
 	ck_assert(!is_left());
-	scratch_remove_early(&first, true);
+	scratch_remove_empty_dirs(&first, true);
 	ck_assert(is_left());
 	begin(&second); /* while the first still has its descriptors */
 	ck_assert(!is_left());
@@ -278,7 +278,7 @@ START_TEST(test_touched)
 	}
 	touches[_i / 4](&scratch);
 	if (_i & 2)
-		scratch_remove_early(&scratch, true);
+		scratch_remove_empty_dirs(&scratch, true);
 	ck_assert_int_eq(scratch_remove(&scratch), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
 }
@@ -294,7 +294,7 @@ START_TEST(test_keep)
 	fd = openat(scratch.fd, "raw", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
-	path = scratch_keep(&scratch, "raw");
+	path = scratch_keep_file(&scratch, "raw");
 	ck_assert_ptr_nonnull(path);
 	ck_assert_int_eq(scratch_remove(&scratch), 0);
 	ck_assert_int_eq(access(path, F_OK), 0);
@@ -357,7 +357,7 @@ START_TEST(test_foreign_base)
 	begin(&second);
 	ck_assert_str_eq(second.base, kept);
 	ck_assert_int_eq(entries(kept), 2); /* the reusable one is taken */
-	scratch_sweep(&second);
+	scratch_sweep_base(&second);
 	ck_assert_int_eq(entries(kept), 1); /* and the dead run's is gone */
 	second.ended_well = false;
 	ck_assert_int_eq(scratch_remove(&second), 0);

@@ -71,6 +71,10 @@ int call_fail(struct call *call, int error)
 
 void call_give_fd(struct call *call, int fd, bool cloexec)
 {
+	if (fd < 0) {
+		call_fail(call, fd);
+		return;
+	}
 	call->outcome.kind = OUTCOME_FD;
 	call->outcome.fd = fd;
 	call->outcome.fd_cloexec = cloexec;

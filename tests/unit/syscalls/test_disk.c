@@ -82,10 +82,10 @@ static void expect_used(uint64_t least, uint64_t most)
 
 static void drop(const char *name)
 {
-	struct disk_removal removal = disk_removing(&call, dir_fd, name);
+	struct disk_removal removal = disk_begin_removal(&call, dir_fd, name);
 
 	ck_assert_int_eq(unlinkat(dir_fd, name, 0), 0);
-	disk_removed(&call, &removal);
+	disk_end_removal(&call, &removal);
 }
 
 START_TEST(test_growth)
@@ -204,7 +204,7 @@ START_TEST(test_second_name_counts_once)
 	fill(fd, MIB);
 	(void)close(fd);
 	ck_assert_int_eq(linkat(dir_fd, "a", dir_fd, "b", 0), 0);
-	disk_made(&call, S_IFLNK);
+	disk_count_name(&call, S_IFLNK);
 	expect_used(MIB + DISK_NAME_BYTES, MIB + 64 * KIB);
 	drop("a");
 	expect_used(MIB, MIB + 64 * KIB);
@@ -218,23 +218,23 @@ START_TEST(test_names)
 	struct disk_removal removal;
 
 	for (int i = 0; i < 3; i++)
-		disk_made(&call, S_IFDIR);
+		disk_count_name(&call, S_IFDIR);
 	ck_assert_uint_eq(disk_used(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 	call.outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EEXIST};
-	disk_made(&call, S_IFDIR); /* it failed */
+	disk_count_name(&call, S_IFDIR); /* it failed */
 	ck_assert_uint_eq(disk_used(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 	call.outcome = (struct outcome){.kind = OUTCOME_VALUE};
 	ck_assert_int_eq(mkdirat(dir_fd, "d", 0755), 0);
-	removal = disk_removing(&call, dir_fd, "d");
+	removal = disk_begin_removal(&call, dir_fd, "d");
 	ck_assert_int_eq(unlinkat(dir_fd, "d", AT_REMOVEDIR), 0);
-	disk_removed(&call, &removal);
+	disk_end_removal(&call, &removal);
 	ck_assert_uint_eq(disk_used(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 	/* rename(2) over another name of the same file removes none */
 	(void)close(make("a", true));
 	ck_assert_int_eq(linkat(dir_fd, "a", dir_fd, "b", 0), 0);
-	removal = disk_removing(&call, dir_fd, "b");
+	removal = disk_begin_removal(&call, dir_fd, "b");
 	ck_assert_int_eq(renameat(dir_fd, "a", dir_fd, "b"), 0);
-	disk_removed(&call, &removal);
+	disk_end_removal(&call, &removal);
 	ck_assert_uint_eq(disk_used(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 }
 END_TEST

@@ -221,7 +221,7 @@ START_TEST(loopback_is_called_loopback)
 			continue; /* a machine without IPv6 */
 		ck_assert_int_eq(inet_bind_to(&made, &address), 0);
 		ck_assert_int_eq(getsockname(made.fd, (struct sockaddr *)&storage, &len), 0);
-		ck_assert(inet_translate(inet, made.fd, false, &storage, &len));
+		ck_assert(inet_translate_name(inet, made.fd, false, &storage, &len));
 		ck_assert_int_eq(storage.ss_family, cases[i].domain);
 		if (cases[i].domain == AF_INET)
 			at = &((const struct sockaddr_in *)(const void *)&storage)->sin_addr;

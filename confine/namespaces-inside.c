@@ -1,16 +1,17 @@
 /* The supervisor's side: in the new namespaces, still with the capabilities for mounting. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <stdio.h>
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/mounts.h"
 #include "confine/namespaces-private.h"
 #include "confine/pidmax.h"
+#include "confine/scheduling.h"
 
 #include "base/banned.h"
 
@@ -29,7 +30,64 @@ static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptrace
  */
 static const char *const pts_options[] = {"ptmxmode", "0666", "max", "256", "mode", "0620", "gid", "5"};
 
-static int namespaces_fail(struct namespaces *namespaces, unsigned layers, const char *what, int error)
+/* SIOCGSKNS, not /proc/thread-self/ns/net: the other thread is changing the root directory. */
+static int namespaces_make_network(int *ret_loopback)
+{
+	_cleanup_close_ int fd = -1;
+	int ns_fd;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		return -errno;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ns_fd = fd < 0 ? -1 : ioctl(fd, SIOCGSKNS);
+	if (ns_fd < 0)
+		return -errno;
+	*ret_loopback = namespaces_raise_loopback(fd);
+	return ns_fd;
+}
+
+static void *namespaces_net_main(void *ctx)
+{
+	struct namespaces *namespaces = ctx;
+
+	namespaces->net_fd = namespaces_make_network(&namespaces->loopback);
+	return NULL;
+}
+
+/* This takes as long as making all other namespaces. So a thread does it meanwhile, where nothing needs it at once. */
+static void namespaces_start_network_thread(struct namespaces *namespaces)
+{
+	if (!namespaces->net_later)
+		return;
+	namespaces->net_later = pthread_create(&namespaces->net_thread, NULL, namespaces_net_main, namespaces) == 0;
+	if (namespaces->net_later)
+		scheduling_move_thread_away(namespaces->net_thread);
+	else
+		layers_set(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
+}
+
+/* The thread has its own copy of the capabilities, so it is joined before namespaces_enter() drops ours. */
+static void namespaces_enter_network(struct namespaces *namespaces)
+{
+	_cleanup_close_ int fd = -1;
+	int error;
+
+	if (!namespaces->net_later)
+		return;
+	namespaces->net_later = false;
+	scheduling_restore_thread(namespaces->net_thread); /* the other CPU may be busy, and this one becomes idle */
+	error = -pthread_join(namespaces->net_thread, NULL);
+	if (error == 0)
+		error = fd = namespaces->net_fd;
+	if (error >= 0 && setns(fd, CLONE_NEWNET) < 0)
+		error = -errno;
+	if (error >= 0)
+		namespaces_set_network(namespaces, namespaces->loopback);
+	else
+		layers_set(namespaces->layers, LAYER_NETNS, false, "refused by the system: %s", strerror(-error));
+}
+
+static int namespaces_report_failure(struct namespaces *namespaces, unsigned layers, const char *what, int error)
 {
 	note_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, layers, "cannot %s: %s", what, strerror(-error));
 	return error;
@@ -38,18 +96,18 @@ static int namespaces_fail(struct namespaces *namespaces, unsigned layers, const
 /* In a user namespace the kernel denies a new procfs if parts of the present one are covered, as in containers. */
 static int namespaces_prepare_proc(struct namespaces *namespaces)
 {
+	int fd;
+
 	if (!(namespaces->made & PIDNS)) {
-		namespaces->proc_fd = mounts_clone(AT_FDCWD, "/proc");
-		return namespaces->proc_fd < 0
-			       ? namespaces_fail(namespaces, MOUNTNS, "copy the mount of /proc", namespaces->proc_fd)
-			       : 0;
+		fd = namespaces->proc_fd = mounts_clone(AT_FDCWD, "/proc");
+		return fd < 0 ? namespaces_report_failure(namespaces, MOUNTNS, "copy the mount of /proc", fd) : 0;
 	}
 	namespaces->host_proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (namespaces->host_proc_fd < 0)
-		return namespaces_fail(namespaces, PIDNS, "open /proc", -errno);
+		return namespaces_report_failure(namespaces, PIDNS, "open /proc", -errno);
 	namespaces->proc_fd = mounts_make("proc", NULL, 0);
 	if (namespaces->proc_fd < 0)
-		return namespaces_fail(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
+		return namespaces_report_failure(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
 	/* Linux 5.8. Before that the program sees the supervisor's procfs, and opens in it are judged. */
 	if (namespaces->narrow_proc)
 		namespaces->program_proc_fd =
@@ -69,16 +127,16 @@ static void namespaces_prepare_terminals(struct namespaces *namespaces)
 
 int namespaces_prepare(struct namespaces *namespaces)
 {
-	namespaces_begin_network(namespaces);
+	namespaces_start_network_thread(namespaces);
 	namespaces->tasks_bound =
 		namespaces->made & PIDNS && namespaces->tasks_most && pidmax_set(namespaces->tasks_most) == 0;
 	if (!(namespaces->made & MOUNTNS))
 		return 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return namespaces_fail(namespaces, MOUNTNS | PIDNS, "make the mounts private", -errno);
+		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, "make the mounts private", -errno);
 	namespaces->tmpfs_fd = mounts_make("tmpfs", tmpfs_options, sizeof(tmpfs_options) / sizeof(tmpfs_options[0]));
 	if (namespaces->tmpfs_fd < 0)
-		return namespaces_fail(namespaces, MOUNTNS | PIDNS, "make a tmpfs", namespaces->tmpfs_fd);
+		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, "make a tmpfs", namespaces->tmpfs_fd);
 	namespaces_prepare_terminals(namespaces);
 	return namespaces_prepare_proc(namespaces);
 }
@@ -93,10 +151,10 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 	int r = 0;
 
 	if (namespaces->made & MOUNTNS)
-		r = view_attach(view, &mounts, &what);
+		r = view_attach_mounts(view, &mounts, &what);
 	namespaces_enter_network(namespaces);
 	if (r < 0)
-		return namespaces_fail(namespaces, MOUNTNS | PIDNS, what, r);
+		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, what, r);
 	r = privs_drop();
 	if (r < 0)
 		return r;
