@@ -65,7 +65,7 @@ static int open_own_flags(unsigned flags)
 static void open_end(struct call *call, int fd, unsigned flags)
 {
 	call_give_fd(call, fd, flags & O_CLOEXEC);
-	if (fd >= 0 && terminal_becomes_controlling(call, flags)) {
+	if (fd >= 0 && call->place[0].mount->flags & MOUNT_PTS && terminal_becomes_controlling(call, flags)) {
 		call->outcome.kind = OUTCOME_PATHFD;
 		call->outcome.controlling = true;
 	}

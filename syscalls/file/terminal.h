@@ -10,8 +10,8 @@
 int terminal_open_controlling(const struct call *call, int flags);
 
 /*
- * True when the terminal of place[0], opened with these flags, becomes the controlling one of the target process:
- * tty_open_proc_set_tty() in drivers/tty/tty_jobctrl.c. The kernel would give the supervisor's to itself.
+ * True when a terminal (place[0], of MOUNT_PTS), opened with these flags, becomes the controlling one of the target
+ * process: tty_open_proc_set_tty() in drivers/tty/tty_jobctrl.c. The kernel would make it the supervisor's.
  */
 bool terminal_becomes_controlling(const struct call *call, unsigned flags);
 
