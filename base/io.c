@@ -21,9 +21,7 @@ int io_write_full(int fd, const void *bytes, size_t len)
 	ssize_t put;
 
 	while (len > 0) {
-		put = write(fd, at, len);
-		if (put < 0 && errno == EINTR)
-			continue;
+		put = TEMP_FAILURE_RETRY(write(fd, at, len));
 		if (put < 0)
 			return -errno;
 		if (put == 0)
@@ -96,9 +94,7 @@ int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len)
 				return -ENOMEM;
 			text = more;
 		}
-		got = read(fd, text + len, room - len);
-		if (got < 0 && errno == EINTR)
-			continue;
+		got = TEMP_FAILURE_RETRY(read(fd, text + len, room - len));
 		if (got < 0)
 			return -errno;
 		if (got == 0)
@@ -151,9 +147,7 @@ static int io_copy_buffered(int from_fd, int to_fd, uint64_t max, uint64_t *copi
 	int err;
 
 	while (max > 0) {
-		got = read(from_fd, chunk, max < sizeof(chunk) ? (size_t)max : sizeof(chunk));
-		if (got < 0 && errno == EINTR)
-			continue;
+		got = TEMP_FAILURE_RETRY(read(from_fd, chunk, max < sizeof(chunk) ? (size_t)max : sizeof(chunk)));
 		if (got < 0)
 			return -errno;
 		if (got == 0)
@@ -175,10 +169,9 @@ int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
 	int err;
 
 	while (copied < max) {
-		got = copy_file_range(from_fd, NULL, to_fd, NULL,
-				      max - copied < step_bytes ? (size_t)(max - copied) : step_bytes, 0);
-		if (got < 0 && errno == EINTR)
-			continue;
+		size_t step = max - copied < step_bytes ? (size_t)(max - copied) : step_bytes;
+
+		got = TEMP_FAILURE_RETRY(copy_file_range(from_fd, NULL, to_fd, NULL, step, 0));
 		if (got <= 0)
 			break; /* 0 is also returned for generated files with st_size 0: read(2) decides */
 		copied += (uint64_t)got;

@@ -33,39 +33,26 @@ static int proctree_by_pid(const void *a, const void *b)
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-/* readdir(3) reports an error only by errno. */
-static int proctree_next_name(DIR *dir, const char **ret_name)
-{
-	struct dirent *entry;
-
-	errno = 0;
-	entry = readdir(dir);
-	*ret_name = entry ? entry->d_name : NULL;
-	return -errno;
-}
-
 int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 {
 	/* Opened anew: proc_fd is O_PATH. */
-	int fd = openat(proc_fd, proc_fd < 0 ? "/proc" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(proc_fd, proc_fd < 0 ? "/proc" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const char *name = NULL;
-	int r = dir ? 0 : -errno;
+	const struct dirent *entry;
 
-	if (!dir)
-		cleanup_close(&fd);
 	*ret_tree = (struct proctree){0};
-	if (dir)
-		r = proctree_next_name(dir, &name);
-	while (r == 0 && name) {
-		pid_t pid = (pid_t)strtol(name, NULL, 10);
+	if (!dir) {
+		cleanup_close(&fd);
+		return -errno;
+	}
+	while (r == 0 && (errno = 0, entry = readdir(dir))) { /* readdir(3) reports an error only by errno */
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct procstat stat;
 
 		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* else not a process, or it has ended */
 			r = proctree_add(ret_tree, pid, stat.parent);
-		if (r == 0)
-			r = proctree_next_name(dir, &name);
 	}
+	r = r == 0 ? -errno : r;
 	if (ret_tree->count > 0)
 		qsort(ret_tree->entry, ret_tree->count, sizeof(*ret_tree->entry), proctree_by_pid);
 	return r;

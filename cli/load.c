@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/host/interpreter.h"
-#include "policy/parse/errors.h"
 #include "policy/paths/ways.h"
 
 #include "base/banned.h"

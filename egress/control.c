@@ -76,20 +76,13 @@ int control_send(int fd, const struct control_message *message, const int *fds, 
 		rights->cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
 		memcpy(CMSG_DATA(rights), fds, sizeof(int) * fds_count);
 	}
-	do
-		sent = sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
+	sent = TEMP_FAILURE_RETRY(sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL));
 	if (sent < 0)
 		return -errno;
 	return (size_t)sent == part.iov_len ? 0 : -EMSGSIZE;
 }
 
-static bool has_end(const char *text, size_t size)
-{
-	return memchr(text, '\0', size) != NULL;
-}
-
-#define ENDS(field) has_end(field, sizeof(field))
+#define ENDS(field) (memchr(field, '\0', sizeof(field)) != NULL)
 
 static bool record_is_sound(const struct control_record *record)
 {
@@ -99,7 +92,7 @@ static bool record_is_sound(const struct control_record *record)
 	       ENDS(record->cause);
 }
 
-static bool is_sound(const struct control_message *message, size_t len)
+static bool message_is_sound(const struct control_message *message, size_t len)
 {
 	if (len < HEAD || message->version != CONTROL_VERSION || message->type >= CONTROL_TYPE_MAX ||
 	    len != control_size((enum control_type)message->type))
@@ -140,16 +133,14 @@ int control_receive(int fd, struct control_message *ret_message, int ret_fds[CON
 			      .msg_controllen = sizeof(room.bytes)};
 	ssize_t got;
 
-	do
-		got = recvmsg(fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
+	got = TEMP_FAILURE_RETRY(recvmsg(fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 	*ret_fds_count = 0;
 	if (got < 0)
 		return -errno;
 	*ret_fds_count = take_descriptors(&head, ret_fds);
 	if (got == 0)
 		return -EPIPE;
-	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && is_sound(ret_message, (size_t)got))
+	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && message_is_sound(ret_message, (size_t)got))
 		return 0;
 	while (*ret_fds_count)
 		(void)close(ret_fds[--*ret_fds_count]);

@@ -13,7 +13,6 @@
 #ifndef CALLGATE_EGRESS_CONTROL_H
 #define CALLGATE_EGRESS_CONTROL_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

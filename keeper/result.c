@@ -46,7 +46,7 @@ static json_t *result_get_supervisor_limits(const struct keeper_options *options
 
 	if (report)
 		return json_incref(report);
-	limits_meters_init(meters, policy_limits(options->policy));
+	limits_meters_init(meters, &policy_settings(options->policy)->limits);
 	return limits_json(meters);
 }
 
@@ -130,11 +130,12 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 	(void)json_object_set_new(result, "limits", result_make_limits(options, outcome));
 	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_no_usage));
 	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_no_calls));
-	if (policy_sha256(options->policy)[0] == '\0')
+	if (policy_settings(options->policy)->sha256[0] == '\0')
 		(void)policy_seal(options->policy); /* the run failed before that */
 	(void)json_object_set_new(result, "policy",
-				  json_pack("{s:o, s:s}", "name", report_text(policy_name(options->policy)), "sha256",
-					    policy_sha256(options->policy)));
+				  json_pack("{s:o, s:s}", "name",
+					    report_text(policy_settings(options->policy)->name), "sha256",
+					    policy_settings(options->policy)->sha256));
 	(void)json_object_set_new(result, "enforcement", layers_json(options->layers));
 	(void)json_object_set_new(result, "audit",
 				  json_pack("{s:o, s:O}", "file", report_text(options->audit_path), "records",

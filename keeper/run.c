@@ -82,7 +82,7 @@ static struct cgroup *keeper_make_cgroup(const struct keeper_options *options)
 	const struct cgroup_options wanted = {.run_id = options->scratch->id,
 					      .uid = options->user.set ? options->user.uid : geteuid(),
 					      .gid = options->user.set ? options->user.gid : getegid(),
-					      .limits = policy_limits(options->policy),
+					      .limits = &policy_settings(options->policy)->limits,
 					      .layers = options->layers};
 
 	return cgroup_create(&wanted);

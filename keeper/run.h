@@ -24,7 +24,7 @@ struct keeper_options {
 	struct scratch *scratch;
 	bool scratch_dirs_pending;        /* scratch_make_dirs() is still to be called */
 	char *const *argv;        /* of the program, NULL-ended */
-	const char *preferred;    /* see struct lookup_options */
+	const char *preferred;    /* see struct process_options */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: no log */
 	int audit_fd;             /* see struct process_options */

@@ -21,7 +21,7 @@
 /* ---- at once: the caller ends the record. Each returns 0 or more, or -ENOENT: the call has ended already ---- */
 
 int answer_value(int listener_fd, uint64_t id, int64_t value);
-int answer_error(int listener_fd, uint64_t id, int error); /* -errno */
+int answer_with_error(int listener_fd, uint64_t id, int error); /* -errno */
 /*
  * Adds a descriptor of fd's file description to the target process, and closes fd. Does not respond. Returns the new
  * descriptor, or -errno: -EMFILE when the target's table is full, -EINTR when the call has ended already.
@@ -46,7 +46,7 @@ enum continue_reason {
  */
 int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason);
 /* Continues a call that was notified for a hook only (enum row_hook): its registers must match the row's `allow`. */
-int answer_pass(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row);
+int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row);
 
 /* ---- later ---- */
 
@@ -62,7 +62,10 @@ struct answer {
 struct answer answer_later(const struct call *call);
 /* False: the target thread is dead, or a signal has ended its call. */
 bool answer_is_awaited(const struct answer *answer);
-/* Responds with a value, -errno or ANSWER_RESTART (recorded as EINTR) and ends the record. Call it once. */
-void answer_end(const struct answer *answer, int64_t result);
+/*
+ * Responds with a value, -errno or ANSWER_RESTART (recorded as EINTR) and ends the record. Call it once. Returns the
+ * clock, read before the response: the target thread may then run at once, in place of this one.
+ */
+uint64_t answer_and_end_record(const struct answer *answer, int64_t result);
 
 #endif

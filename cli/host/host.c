@@ -17,7 +17,6 @@
 #include "cli/host/interpreter.h"
 #include "cli/host/places.h"
 #include "cli/host/program.h"
-#include "policy/parse/errors.h"
 
 #include "base/banned.h"
 

@@ -109,7 +109,7 @@ static int prepare_confirm_user(struct run *run)
 {
 	struct privs_user user = {.set = false};
 
-	if (prepare_look_up_user(run, policy_user(run->program.policy), &user) != 0)
+	if (prepare_look_up_user(run, policy_settings(run->program.policy)->user, &user) != 0)
 		return CLI_ERROR;
 	if (user.set != run->user.set || user.uid != run->user.uid || user.gid != run->user.gid)
 		return run_report_refusal(run, "user_failed",
@@ -120,7 +120,7 @@ static int prepare_confirm_user(struct run *run)
 /* As the run's user. A policy that grants more than the user's own rights is usually a mistake, but not an error. */
 static int prepare_warn_workdir(struct run *run)
 {
-	const char *virt = policy_workdir(run->program.policy);
+	const char *virt = policy_settings(run->program.policy)->workdir;
 
 	if (run->user.set && run->options.policy.workdir && !run->options.quiet &&
 	    policy_rights(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
@@ -281,7 +281,7 @@ static int prepare_make_log(struct run *run, const char *named, struct run_part 
 /* The setup has a log of its own, next to the program's. */
 static int prepare_make_logs(struct run *run)
 {
-	const char *named = run->options.audit ? run->options.audit : policy_audit_file(run->program.policy);
+	const char *named = run->options.audit ? run->options.audit : policy_settings(run->program.policy)->audit_file;
 	int exit_code;
 
 	if (!named)

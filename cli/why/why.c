@@ -97,7 +97,7 @@ static int why_answer_path(const struct policy *policy, struct question *questio
 	int len;
 
 	why_split_path(question);
-	len = path_join(policy_workdir(policy), question->text, question->asked, PATH_MAX, &lexical);
+	len = path_join(policy_settings(policy)->workdir, question->text, question->asked, PATH_MAX, &lexical);
 	if (len > 0)
 		len = policy_follow_links(policy, question->asked, question->resolved);
 	if (len < 0) {

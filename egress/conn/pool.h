@@ -6,7 +6,6 @@
 #ifndef CALLGATE_EGRESS_CONN_POOL_H
 #define CALLGATE_EGRESS_CONN_POOL_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 #ifndef CALLGATE_EGRESS_SECRETS_SECRET_H
 #define CALLGATE_EGRESS_SECRETS_SECRET_H
 
-#include <stdbool.h>
+
 #include <stddef.h>
 
 #include "policy/network/net.h"
@@ -53,13 +53,13 @@ const char *secrets_placeholder(const struct secrets *secrets, size_t index);
  * Fills a credential's template ("Bearer {GH_TOKEN}") if each secret may be sent to host. 0 with owned text, to be
  * wiped; -EACCES: a secret is not for this host; -ENOENT: no such secret; -EMSGSIZE; -ENOMEM.
  */
-int secrets_fill(const struct secrets *secrets, const char *template, const char *host, char **ret_text);
+int secrets_fill_template(const struct secrets *secrets, const char *template, const char *host, char **ret_text);
 /*
  * Replaces the placeholders in text whose secrets may be sent to host. 1 with an owned copy, NUL-terminated, to be
  * wiped; 0: none; -EMSGSIZE; -ENOMEM.
  */
-int secrets_replace(const struct secrets *secrets, const char *host, const char *text, size_t len, char **ret_text,
-		    size_t *ret_len);
+int secrets_replace_placeholders(const struct secrets *secrets, const char *host, const char *text, size_t len,
+				 char **ret_text, size_t *ret_len);
 
 /* Drops the values, keeps names and placeholders: for the keeper and the supervisor, once egress has them. */
 void secrets_forget(struct secrets *secrets);

@@ -48,6 +48,7 @@ struct net_http_rule {
 struct net_rule {
 	size_t index;       /* in policy_net_rules(): egress counts its budget under this index */
 	const char *label;  /* "data.json: network.allow[0] api.github.com:443" */
+	const char *where;  /* "file:line: key", for messages while the policy is compiled */
 	const char *host;   /* canonical name, "*.d", "**.d", or an address as inet_ntop writes it */
 	bool is_address;
 	const uint16_t *port;
@@ -118,6 +119,7 @@ struct net_secret {
 	const char *name;         /* of the environment variable in which the program finds the placeholder */
 	const char *from;         /* "env:NAME", "file:PATH" (absolute), "fd:N", "command:…" */
 	const char *const *hosts; /* host patterns as in a rule; NULL-terminated */
+	const char *where;        /* as in struct net_rule */
 };
 const struct net_secret *policy_net_secrets(const struct policy *policy, size_t *ret_count);
 /* True when the secret may be sent to the host. */
@@ -162,6 +164,10 @@ enum net_lift {
 };
 /* The class because of which a connection is refused; NULL: the address may be connected to. */
 const char *net_address_refused(const struct sockaddr *address, enum net_lift lift);
+/* Parses what inet_pton(3) accepts. False: it is no address. */
+bool net_address_parse(const char *text, struct sockaddr_storage *ret_address);
+/* The 4 or 16 bytes of an address of AF_INET or AF_INET6, in network byte order. */
+const unsigned char *net_address_bytes(const struct sockaddr *address);
 /* Writes "192.0.2.1" or "2001:db8::1"; a mapped address is written as IPv4; "" for other families. */
 #define NET_ADDRESS_TEXT 46
 void net_address_text(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT]);

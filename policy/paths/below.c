@@ -71,12 +71,11 @@ int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const c
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
-		int r = 0;
+		bool applies = rule->kind == RULE_DENY && !rule->overridden && !rule->pattern;
+		int r = applies && rule->literal ? take(ctx, rule->literal) : 0;
 
-		if (rule->kind == RULE_DENY && !rule->overridden && !rule->pattern && rule->literal)
-			r = take(ctx, rule->literal);
-		if (r == 0 && rule->kind == RULE_DENY && !rule->overridden && !rule->pattern && rule_outside(rule))
-			r = take(ctx, rule_outside(rule));
+		if (r >= 0 && applies && rule_other_path(rule))
+			r = take(ctx, rule_other_path(rule));
 		if (r < 0)
 			return r;
 	}

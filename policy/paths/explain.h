@@ -3,7 +3,6 @@
 #define CALLGATE_POLICY_PATHS_EXPLAIN_H
 
 #include <limits.h>
-#include <stddef.h>
 
 #include "policy/policy.h"
 

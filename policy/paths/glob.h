@@ -15,16 +15,14 @@
 
 enum glob_kind {
 	GLOB_LITERAL,
-	GLOB_PREFIX, /* "name*" */
-	GLOB_SUFFIX, /* "*name" */
-	GLOB_WILD,   /* any other text with "*" */
-	GLOB_ANY,    /* "*" */
-	GLOB_DEEP,   /* "**" */
+	GLOB_ANY,  /* "*" */
+	GLOB_WILD, /* any other text with "*" */
+	GLOB_DEEP, /* "**" */
 };
 
 struct glob_part {
 	enum glob_kind kind;
-	const char *text; /* PREFIX and SUFFIX: without the star; not NUL-terminated */
+	const char *text; /* not NUL-terminated */
 	size_t len;
 };
 

@@ -12,13 +12,7 @@ void compiler_add_way(struct compiler *compiler, enum policy_way_kind kind, cons
 {
 	struct policy *policy = compiler->policy;
 
-	policy->way = arena_grow(&policy->arena, policy->way, policy->ways, sizeof(*policy->way));
-	if (!policy->way || !text) {
-		policy->ways = 0;
-		compiler->no_memory = true;
-		return;
-	}
-	policy->way[policy->ways++] = (struct policy_way){.kind = kind, .where = where, .text = text};
+	ARENA_APPEND(&policy->arena, policy->way, policy->ways, ((struct policy_way){kind, where, false, text}));
 }
 
 const struct policy_way *policy_ways(const struct policy *policy, size_t *ret_count)

@@ -14,7 +14,6 @@
 #include "confine/layers.h"
 #include "confine/privs.h"
 #include "egress/secrets/secret.h"
-#include "policy/network/net.h"
 #include "view/view.h"
 
 /* A variable of the program's environment. */
@@ -93,15 +92,15 @@ struct egress_guest {
  * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static).
  * egress_guest_done releases in both cases.
  */
-int egress_guest_create(struct egress_side *side, const struct policy *policy, bool own_netns,
-			struct egress_guest *ret_guest, const char **ret_step);
+int egress_guest_open_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
+			      struct egress_guest *ret_guest, const char **ret_step);
 /*
  * Provides resolv.conf(5). The server is guest->loopback with port 53, because musl compares the address of replies,
  * else 127.0.0.1, whose queries are led to dns_port. datagrams: false where the program has no UDP. 0 or -ENOMEM.
  */
-int egress_guest_names(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
+int egress_guest_add_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
 /* Sends duplicates of the sockets to egress (CONTROL_GUEST). 0 or -errno. */
-int egress_guest_hand(const struct egress_side *side, const struct egress_guest *guest);
+int egress_guest_send_sockets(const struct egress_side *side, const struct egress_guest *guest);
 void egress_guest_done(struct egress_guest *guest);
 
 #endif

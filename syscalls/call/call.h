@@ -103,7 +103,7 @@ struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
 	int fd;            /* owned; -1: none */
-	int peer_fd;       /* OUTCOME_CONNECT: owned */
+	int peer_fd;       /* OUTCOME_CONNECT: owned; -1: none */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
 	bool controlling;  /* OUTCOME_PATHFD: fd is a terminal, which becomes the controlling one of the session */

@@ -54,7 +54,7 @@ static size_t read_all(int fd, char ret_last[16])
 		(void)snprintf(ret_last, 16, "%s", audit_line_type(line.json));
 		parsed++;
 	}
-	promise(audit_reader_end(reader) >= end);
+	promise(line.offset >= end);
 	audit_reader_free(reader);
 	return parsed;
 }

@@ -261,7 +261,7 @@ START_TEST(test_decisions)
 	ck_assert_msg(ret == 0, "%s: shown: %s\n%s", scene->name, rig.errors.count ? rig.errors.item[0].text : "",
 		      shown);
 	(void)ask(again, scene, false);
-	ck_assert_str_eq(policy_workdir(policy), policy_workdir(again));
+	ck_assert_str_eq(policy_settings(policy)->workdir, policy_settings(again)->workdir);
 	free(shown);
 	policy_free(policy);
 	policy_free(again);

@@ -93,7 +93,6 @@ void client_rig_teardown(struct client_rig *rig)
 	cleanup_close(&rig->outcome_fd);
 	(void)audit_close(rig->sandbox.audit, NULL);
 	denials_free(rig->sandbox.denials);
-	pool_free(rig->pool);
 	policy_free(rig->policy);
 	rig_done(&rig->policy_rig);
 	(void)unlink(rig->log);
@@ -181,25 +180,25 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	rig->calls++;
 	r = egress_client_connect(rig->client, call);
 	if (r < 0) {
-		(void)answer_error(rig->sandbox.listener_fd, notif->id, r);
+		(void)answer_with_error(rig->sandbox.listener_fd, notif->id, r);
 		audit_end(rig->sandbox.audit, call->slot, r, 0);
 	}
 }
 
 void client_rig_step(struct client_rig *rig)
 {
-	int wait = egress_client_tick(rig->client);
-	struct pollfd poller[] = {{.fd = egress_client_fd(rig->client), .events = POLLIN},
+	int wait = egress_client_check_waiting(rig->client);
+	struct pollfd poller[] = {{.fd = rig->client->line.fd, .events = POLLIN},
 				  {.fd = rig->sandbox.listener_fd, .events = POLLIN}};
 	struct seccomp_notif notif;
 
-	if (egress_client_interest(rig->client) & POLLOUT)
+	if (egress_client_poll_events(rig->client) & POLLOUT)
 		poller[0].events |= POLLOUT;
-	if (!(egress_client_interest(rig->client) & POLLIN))
+	if (!(egress_client_poll_events(rig->client) & POLLIN))
 		poller[0].events &= ~POLLIN;
 	(void)poll(poller, 2, wait >= 0 && wait < 10 ? wait : 10);
 	if (poller[0].revents)
-		egress_client_exchange(rig->client);
+		egress_client_exchange_messages(rig->client);
 	if (poller[1].revents & POLLIN && notify_receive(rig->sandbox.listener_fd, &notif) == 0)
 		judge(rig, &notif);
 }
