@@ -55,7 +55,7 @@ struct policy_decision view_judge(const struct view *view, const struct task *ta
 
 	if (mount->flags & MOUNT_PROC)
 		return judge_proc_path(view, task, place, want);
-	if (mount->flags & MOUNT_PTS && terminals_hides(place))
+	if (mount->flags & MOUNT_PTS && terminals_hides(place, want & POLICY_WRITE))
 		return judge_make_denial(ENOENT, "not_granted");
 	if (mount->flags & MOUNT_PTS && want & POLICY_WRITE && terminals_is_directory(place))
 		return judge_make_denial(EROFS, "read_only");

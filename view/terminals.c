@@ -218,7 +218,7 @@ int terminals_open(const struct place *place, int flags)
 	return pair ? pair_open(pair, flags) : strchr(place->rest, '/') ? -ENOTDIR : -ENOENT;
 }
 
-bool terminals_hides(const struct place *place)
+bool terminals_hides(const struct place *place, bool writes)
 {
 	const struct terminals *terminals = place->mount->view->terminals;
 	struct stat status;
@@ -227,7 +227,8 @@ bool terminals_hides(const struct place *place)
 	if (terminals->own || place->mount->flags & MOUNT_FILE || !terminals_parse(place->rest, &number) ||
 	    terminals_find(terminals, number))
 		return false;
-	return fstatat(terminals->mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;
+	/* mkdir(2) and its like would fail in another way where the host has one. */
+	return writes || fstatat(terminals->mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 bool terminals_shows(const struct view *view, const char *name)
