@@ -17,8 +17,8 @@
 
 /*
  * Creates the file, or opens an empty one, as mktemp(1) makes it: of the effective user, with one link, not through a
- * symbolic link. The lock tells audit_recover that the log is still being written. *ret_made, also set on failure: the
- * file was created here.
+ * symbolic link. The lock tells audit_recover_log that the log is still being written. *ret_made, also set on failure:
+ * the file was created here.
  */
 static int audit_open_file(const char *path, bool *ret_made)
 {
@@ -126,7 +126,7 @@ int audit_open(const char *path, const struct audit_header *header, struct audit
 	return r;
 }
 
-int audit_begin(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot)
+int audit_begin_record(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot)
 {
 	struct audit_slot slot = {.seq = audit->shared->seq + 1};
 	size_t len, room;
@@ -156,7 +156,7 @@ int audit_begin(struct audit *audit, const struct audit_record *record, struct a
 	return 0;
 }
 
-void audit_end(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
+void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
 {
 	char room[AUDIT_ROOM_BYTES + 2];
 
@@ -181,7 +181,7 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 
 	if (audit->fd >= 0 && trailer && !shared->closed) {
 		shared->closed = true;
-		/* After the end there is unused space, or a record for which audit_begin did not return. */
+		/* After the end there is unused space, or a record for which audit_begin_record did not return. */
 		if (ftruncate(audit->fd, (off_t)shared->end) < 0)
 			r = -errno;
 		line = lines_make_last(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,

@@ -63,7 +63,7 @@ static char *lines_end_object(struct buf *buf, size_t *ret_len)
 {
 	buf_puts(buf, "}\n");
 	*ret_len = buf->len;
-	return buf_take(buf);
+	return buf_take_text(buf);
 }
 
 char *lines_make_first(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
@@ -84,9 +84,9 @@ char *lines_make_first(struct encoder *encoder, const struct audit_header *heade
 		lines_add_text(&buf, ",\"kernel\":", machine.release);
 		lines_add_text(&buf, ",\"machine\":", machine.machine);
 	}
-	if (header->layers_json && *header->layers_json) {
+	if (header->layers_make_json && *header->layers_make_json) {
 		buf_puts(&buf, ",\"layers\":");
-		buf_puts(&buf, header->layers_json);
+		buf_puts(&buf, header->layers_make_json);
 	}
 	buf_printf(&buf, ",\"record_allowed\":%s", header->record_allowed ? "true" : "false");
 	if (header->compact)

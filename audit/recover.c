@@ -86,7 +86,7 @@ static int recover_append_trailer(int fd, const struct recover_log *log, uint64_
 	return line ? log_write_line(fd, line, len, end) : -ENOMEM;
 }
 
-int audit_recover(const char *path, const char *status)
+int audit_recover_log(const char *path, const char *status)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 

@@ -60,7 +60,7 @@ void buf_printf(struct buf *buf, const char *format, ...)
 	free(text);
 }
 
-char *buf_take(struct buf *buf)
+char *buf_take_text(struct buf *buf)
 {
 	char *data = NULL;
 

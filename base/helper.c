@@ -84,14 +84,14 @@ int helper_start(const char *role, const char *const *variables, struct helper *
 	helper.fd = pair[0];
 	if (error < 0) {
 		helper.pid = 0;
-		helper_end(&helper);
+		helper_stop(&helper);
 		return helper_explain_failure(error, ret_why);
 	}
 	*ret_helper = helper;
 	return 0;
 }
 
-int helper_greeted(const struct helper *helper, const char **ret_why)
+int helper_await_version(const struct helper *helper, const char **ret_why)
 {
 	char version[HELPER_VERSION_SIZE];
 	ssize_t got = TEMP_FAILURE_RETRY(recv(helper->fd, version, sizeof(version), MSG_TRUNC));
@@ -108,14 +108,14 @@ int helper_greeted(const struct helper *helper, const char **ret_why)
 	return -ELIBACC;
 }
 
-int helper_greet(void)
+int helper_send_version(void)
 {
 	static const char version[HELPER_VERSION_SIZE] = PACKAGE_VERSION;
 
 	return send(HELPER_FD, version, sizeof(version), MSG_NOSIGNAL) == sizeof(version) ? 0 : -errno;
 }
 
-void helper_end(struct helper *helper)
+void helper_stop(struct helper *helper)
 {
 	cleanup_close(&helper->fd);
 	if (helper->pid > 0)

@@ -51,7 +51,7 @@ int mounts_clone_as(int fd, const char *path, unsigned flags)
 	return r < 0 ? r : steal_fd(&mount_fd);
 }
 
-int mounts_make(const char *type, const char *const *options, size_t count)
+int mounts_create_fs(const char *type, const char *const *options, size_t count)
 {
 	const unsigned devices = strcmp(type, "devpts") == 0 ? 0 : MOUNT_ATTR_NODEV;
 	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);

@@ -56,7 +56,7 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 	return (int)len;
 }
 
-const char *path_rest(const char *path, const char *dir)
+const char *path_rest_below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
 
@@ -69,9 +69,9 @@ const char *path_rest(const char *path, const char *dir)
 	return path[len] == '/' ? path + len + 1 : NULL;
 }
 
-bool path_below(const char *path, const char *dir)
+bool path_is_below(const char *path, const char *dir)
 {
-	return path_rest(path, dir) != NULL;
+	return path_rest_below(path, dir) != NULL;
 }
 
 bool path_wants_dir(const char *path)

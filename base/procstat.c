@@ -46,7 +46,7 @@ int procstat_read(pid_t pid, struct procstat *ret_stat)
 	return procstat_read_at(-1, pid, ret_stat);
 }
 
-pid_t procstat_parent(pid_t pid)
+pid_t procstat_read_parent(pid_t pid)
 {
 	struct procstat stat;
 

@@ -25,7 +25,7 @@ int procstat_read(pid_t pid, struct procstat *ret_stat);
 int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat);
 
 /* The parent's pid, or -ESRCH. */
-pid_t procstat_parent(pid_t pid);
+pid_t procstat_read_parent(pid_t pid);
 
 /* Opens another file of /proc/PID for reading. Owned, or -1 with errno. */
 int procstat_open(pid_t pid, const char *leaf);

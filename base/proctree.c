@@ -84,7 +84,7 @@ static enum proctree_place proctree_place_of(const struct proctree *tree, const 
 	return PROCTREE_ELSEWHERE;
 }
 
-void proctree_mark(struct proctree *tree, pid_t root)
+void proctree_mark_descendants(struct proctree *tree, pid_t root)
 {
 	for (size_t i = 0; i < tree->count; i++)
 		tree->entry[i].place = tree->entry[i].pid == root ? PROCTREE_ELSEWHERE : PROCTREE_UNKNOWN;
@@ -104,13 +104,13 @@ void proctree_done(struct proctree *tree)
 	*tree = (struct proctree){0};
 }
 
-size_t proctree_list(pid_t root, pid_t *out, size_t cap)
+size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap)
 {
 	struct proctree all;
 	size_t found = 0;
 
 	(void)proctree_read(&all); /* on error the list is incomplete */
-	proctree_mark(&all, root);
+	proctree_mark_descendants(&all, root);
 	for (size_t i = 0; i < all.count; i++) {
 		if (all.entry[i].place != PROCTREE_BELOW)
 			continue;
@@ -122,13 +122,13 @@ size_t proctree_list(pid_t root, pid_t *out, size_t cap)
 	return found;
 }
 
-bool proctree_descends(pid_t pid, pid_t root)
+bool proctree_is_descendant(pid_t pid, pid_t root)
 {
 	if (pid == root)
 		return false;
 	/* The chain ends at process 1. The bound is for a chain that changes while it is read. */
 	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
-		pid = procstat_parent(pid);
+		pid = procstat_read_parent(pid);
 		if (pid == root)
 			return true;
 	}

@@ -66,7 +66,7 @@ static struct run *start(const char *text, const char *name)
 					    .policy_name = name,
 					    .policy_sha256 = "",
 					    .workdir = judged_top,
-					    .layers_json = "{}",
+					    .layers_make_json = "{}",
 					    .record_allowed = true};
 	int r;
 
@@ -117,7 +117,7 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	if (call_commit(call) < 0)
 		judged_die("record", EIO);
 	result = call->outcome.kind == OUTCOME_FD ? 3 : call->outcome.value;
-	audit_end(run->sandbox.audit, call->slot, result, 12345);
+	audit_end_record(run->sandbox.audit, call->slot, result, 12345);
 	if (call->outcome.kind == OUTCOME_FD)
 		(void)close(call->outcome.fd);
 	return result;

@@ -144,8 +144,8 @@ static bool cgroup_tasks_limited_otherwise(const struct cgroup_options *options)
 {
 	const struct layers *layers = options->layers;
 
-	if (!layers_wanted(layers, LAYER_USERNS) || !layers_wanted(layers, LAYER_PIDNS) ||
-	    !layers_wanted(layers, LAYER_MOUNTNS))
+	if (!layers_is_wanted(layers, LAYER_USERNS) || !layers_is_wanted(layers, LAYER_PIDNS) ||
+	    !layers_is_wanted(layers, LAYER_MOUNTNS))
 		return false;
 	return options->uid != 0 || pidmax_possible(options->limits->pids);
 }
@@ -155,7 +155,7 @@ static bool cgroup_is_needed(const struct cgroup_options *options)
 {
 	const struct policy_limits *limits = options->limits;
 
-	if (!layers_wanted(options->layers, LAYER_CGROUPS))
+	if (!layers_is_wanted(options->layers, LAYER_CGROUPS))
 		return false;
 	if (limits->memory_bytes || limits->cpu_ns || options->layers->required & LAYER_BIT(LAYER_CGROUPS) ||
 	    (limits->pids && !cgroup_tasks_limited_otherwise(options)))
@@ -210,12 +210,12 @@ void cgroup_destroy(struct cgroup *cgroup)
 	free(cgroup);
 }
 
-bool cgroup_has(const struct cgroup *cgroup, enum cgroup_controller controller)
+bool cgroup_has_controller(const struct cgroup *cgroup, enum cgroup_controller controller)
 {
 	return cgroup && cgroup->controllers & 1u << controller;
 }
 
-const int *cgroup_procs(const struct cgroup *cgroup, size_t *ret_count)
+const int *cgroup_get_procs_fds(const struct cgroup *cgroup, size_t *ret_count)
 {
 	*ret_count = cgroup ? cgroup->leaves : 0;
 	return cgroup ? cgroup->procs_fd : NULL;
@@ -268,7 +268,7 @@ static void cgroup_read_leaf(const struct cgroup_leaf *leaf, struct cgroup_usage
 		usage->cpu_ns = cgroup_read_number(fd[CGROUP_FD_CPU], leaf->files->cpu_key) * leaf->files->cpu_unit_ns;
 }
 
-void cgroup_read(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
+void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
 {
 	uint64_t event;
 
@@ -290,12 +290,12 @@ static void cgroup_write_leaves(const struct cgroup *cgroup, enum cgroup_fd whic
 			(void)!write(cgroup->leaf[i].fd[which], digit, 1);
 }
 
-void cgroup_kill(const struct cgroup *cgroup)
+void cgroup_kill_all(const struct cgroup *cgroup)
 {
 	cgroup_write_leaves(cgroup, CGROUP_FD_KILL, "1");
 }
 
-void cgroup_close(const struct cgroup *cgroup)
+void cgroup_forbid_forks(const struct cgroup *cgroup)
 {
 	cgroup_write_leaves(cgroup, CGROUP_FD_PIDS_LIMIT, "0");
 }

@@ -74,7 +74,7 @@ bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6])
 		return true;
 	verdict = filter_make_leaf(&traits, nr);
 	for (unsigned i = 0; i < verdict.lists; i++)
-		if (table_match(verdict.terms[i], arg))
+		if (table_terms_match(verdict.terms[i], arg))
 			return false;
 	return true;
 }

@@ -109,8 +109,10 @@ pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags)
 
 pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted)
 {
-	const struct mapping mapping = {
-		.ours = !privs_have(CAP_SETUID) || !privs_have(CAP_SETGID), .uid = geteuid(), .gid = getegid()};
+	const struct mapping mapping = {.ours = !privs_have_capability(CAP_SETUID) ||
+						!privs_have_capability(CAP_SETGID),
+					.uid = geteuid(),
+					.gid = getegid()};
 	unsigned before = USERNS | MOUNTNS, made = wanted;
 	pid_t pid;
 

@@ -66,7 +66,7 @@ static void namespaces_start_network_thread(struct namespaces *namespaces)
 		layers_set(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
 }
 
-/* The thread has its own copy of the capabilities, so it is joined before namespaces_enter() drops ours. */
+/* The thread has its own copy of the capabilities, so it is joined before namespaces_enter_view() drops ours. */
 static void namespaces_enter_network(struct namespaces *namespaces)
 {
 	_cleanup_close_ int fd = -1;
@@ -105,13 +105,13 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 	namespaces->host_proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (namespaces->host_proc_fd < 0)
 		return namespaces_report_failure(namespaces, PIDNS, "open /proc", -errno);
-	namespaces->proc_fd = mounts_make("proc", NULL, 0);
+	namespaces->proc_fd = mounts_create_fs("proc", NULL, 0);
 	if (namespaces->proc_fd < 0)
 		return namespaces_report_failure(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
 	/* Linux 5.8. Before that the program sees the supervisor's procfs, and opens in it are judged. */
 	if (namespaces->narrow_proc)
 		namespaces->program_proc_fd =
-			mounts_make("proc", processes_only, sizeof(processes_only) / sizeof(processes_only[0]));
+			mounts_create_fs("proc", processes_only, sizeof(processes_only) / sizeof(processes_only[0]));
 	return 0;
 }
 
@@ -120,12 +120,12 @@ static void namespaces_prepare_terminals(struct namespaces *namespaces)
 {
 	const size_t count = sizeof(pts_options) / sizeof(pts_options[0]);
 
-	namespaces->pts_fd = mounts_make("devpts", pts_options, count);
+	namespaces->pts_fd = mounts_create_fs("devpts", pts_options, count);
 	if (namespaces->pts_fd < 0)
-		namespaces->pts_fd = mounts_make("devpts", pts_options, count - 2);
+		namespaces->pts_fd = mounts_create_fs("devpts", pts_options, count - 2);
 }
 
-int namespaces_prepare(struct namespaces *namespaces)
+int namespaces_prepare_mounts(struct namespaces *namespaces)
 {
 	namespaces_start_network_thread(namespaces);
 	namespaces->tasks_bound =
@@ -134,14 +134,15 @@ int namespaces_prepare(struct namespaces *namespaces)
 		return 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, "make the mounts private", -errno);
-	namespaces->tmpfs_fd = mounts_make("tmpfs", tmpfs_options, sizeof(tmpfs_options) / sizeof(tmpfs_options[0]));
+	namespaces->tmpfs_fd =
+		mounts_create_fs("tmpfs", tmpfs_options, sizeof(tmpfs_options) / sizeof(tmpfs_options[0]));
 	if (namespaces->tmpfs_fd < 0)
 		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, "make a tmpfs", namespaces->tmpfs_fd);
 	namespaces_prepare_terminals(namespaces);
 	return namespaces_prepare_proc(namespaces);
 }
 
-int namespaces_enter(struct namespaces *namespaces, struct view *view)
+int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 {
 	const struct view_mounts mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
 					   .proc_fd = namespaces->proc_fd,
@@ -155,7 +156,7 @@ int namespaces_enter(struct namespaces *namespaces, struct view *view)
 	namespaces_enter_network(namespaces);
 	if (r < 0)
 		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, what, r);
-	r = privs_drop();
+	r = privs_drop_all();
 	if (r < 0)
 		return r;
 	close_fd(&namespaces->tmpfs_fd);

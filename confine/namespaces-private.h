@@ -39,7 +39,7 @@ pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags);
 
 /*
  * As fork(2), into all wanted namespaces with one clone(2); -errno when that fails. In the child the id maps are
- * written and namespaces->made and the layers are set. The network namespace is left to namespaces_prepare()
+ * written and namespaces->made and the layers are set. The network namespace is left to namespaces_prepare_mounts()
  * where nothing needs it earlier.
  */
 pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted);

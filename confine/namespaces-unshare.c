@@ -53,14 +53,14 @@ unsigned namespaces_find_wanted(struct namespaces *namespaces)
 	unsigned wanted = 0;
 
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++) {
-		if (namespaces->refused & LAYER_BIT(layer) || !layers_wanted(namespaces->layers, layer))
+		if (namespaces->refused & LAYER_BIT(layer) || !layers_is_wanted(namespaces->layers, layer))
 			continue;
 		wanted |= LAYER_BIT(layer);
 		/* One clone(2) of all needs no check. The reason is given when they are tried one by one. */
 		if (namespaces->singly && !namespaces_kernel_has(layer))
 			namespaces_leave_out(namespaces, &wanted, layer, "not in this kernel");
 	}
-	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have(CAP_SYS_ADMIN))
+	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have_capability(CAP_SYS_ADMIN))
 		for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++)
 			namespaces_leave_out(namespaces, &wanted, layer, "takes a user namespace, or CAP_SYS_ADMIN");
 	if (!(wanted & LAYER_BIT(LAYER_MOUNTNS)))
@@ -111,7 +111,7 @@ static int namespaces_copy_id_map(const char *process, const char *file)
 		return r;
 	for (const char *at = ours; sscanf(at, " %u %u %u%n", &first, &outside, &count, &used) == 3; at += used)
 		buf_printf(&map, "%u %u %u\n", first, first, count);
-	text = buf_take(&map);
+	text = buf_take_text(&map);
 	return text ? namespaces_write_proc(process, file, text) : -ENOMEM;
 }
 
@@ -121,7 +121,7 @@ int namespaces_write_id_maps(pid_t pid)
 	int r;
 
 	(void)snprintf(process, sizeof(process), "%d", pid); /* always fits */
-	if (!privs_have(CAP_SETUID) || !privs_have(CAP_SETGID))
+	if (!privs_have_capability(CAP_SETUID) || !privs_have_capability(CAP_SETGID))
 		return namespaces_write_own_id_map(process, geteuid(), getegid());
 	r = namespaces_copy_id_map(process, "uid_map");
 	return r < 0 ? r : namespaces_copy_id_map(process, "gid_map");

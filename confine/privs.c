@@ -23,7 +23,7 @@ static int privs_read_capabilities(struct __user_cap_data_struct data[_LINUX_CAP
 	return syscall(SYS_capget, &header, data) < 0 ? -errno : 0;
 }
 
-bool privs_have(int cap)
+bool privs_have_capability(int cap)
 {
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
@@ -35,7 +35,7 @@ void privs_drop_bounding_set(void)
 {
 	int held;
 
-	if (!privs_have(CAP_SETPCAP))
+	if (!privs_have_capability(CAP_SETPCAP))
 		return;
 	for (int cap = 0; (held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++)
 		if (held)
@@ -59,7 +59,7 @@ static int privs_drop_capabilities(void)
 	return 0;
 }
 
-/* The parts of privs_drop() that take CAP_SETPCAP. A new user namespace resets them. */
+/* The parts of privs_drop_all() that take CAP_SETPCAP. A new user namespace resets them. */
 static void privs_lock_securebits(void)
 {
 	privs_drop_bounding_set();
@@ -68,7 +68,7 @@ static void privs_lock_securebits(void)
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
-int privs_drop(void)
+int privs_drop_all(void)
 {
 	privs_lock_securebits();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -88,7 +88,7 @@ static bool privs_is_user(const struct privs_user *user)
 	       syscall(SYS_getgroups, 0, NULL) == 0;
 }
 
-int privs_become(const struct privs_user *user)
+int privs_become_user(const struct privs_user *user)
 {
 	if (!user->set)
 		return 0;
@@ -101,7 +101,7 @@ int privs_become(const struct privs_user *user)
 	return privs_is_user(user) ? 0 : -EPERM; /* check the result */
 }
 
-int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
+int privs_borrow_user(const struct privs_user *user, struct privs_before *ret_before)
 {
 	struct privs_before before = {.borrowed = user->set, .uid = geteuid(), .gid = getegid()};
 	int error;
@@ -119,14 +119,14 @@ int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
 	/* The uid last: with effective uid 0 the capabilities for the others are lost. */
 	if (before.groups < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
 		error = -errno;
-		(void)privs_return(&before); /* the first error is reported */
+		(void)privs_restore_own_user(&before); /* the first error is reported */
 		return error;
 	}
 	*ret_before = before;
 	return 0;
 }
 
-int privs_return(struct privs_before *before)
+int privs_restore_own_user(struct privs_before *before)
 {
 	int error = 0;
 
@@ -140,14 +140,14 @@ int privs_return(struct privs_before *before)
 	return error;
 }
 
-int privs_keep(const struct privs_user *user, const int *caps, size_t count, bool lock)
+int privs_keep_capabilities(const struct privs_user *user, const int *caps, size_t count, bool lock)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3], keep[_LINUX_CAPABILITY_U32S_3];
 	int r;
 
 	(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0); /* fails if locked: then there is nothing to keep */
-	r = privs_become(user);
+	r = privs_become_user(user);
 	(void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	if (r == 0)
 		r = privs_read_capabilities(data);

@@ -22,9 +22,9 @@ struct scheduling_moved {
 };
 
 /* Excludes the CPU that the caller is on from the affinity of the task. */
-void scheduling_move_away(pid_t tid, struct scheduling_moved *ret_moved);
+void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved);
 /* Sets its affinity back. */
-void scheduling_restore(const struct scheduling_moved *moved);
+void scheduling_restore_task(const struct scheduling_moved *moved);
 
 /* The same for a thread of this process. */
 void scheduling_move_thread_away(pthread_t thread);

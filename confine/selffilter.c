@@ -70,7 +70,7 @@ int selffilter_install(unsigned roles)
 	return error;
 }
 
-bool selffilter_possible(const char **ret_why)
+bool selffilter_is_possible(const char **ret_why)
 {
 	*ret_why = "this build has a sanitizer, which makes calls of its own";
 	return !SANITIZED;

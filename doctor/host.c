@@ -168,7 +168,7 @@ void probe_scratch(struct doctor *doctor)
 		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, kind.name,
 		    (unsigned long long)(bytes >> 20), little ? ": little" : "",
 		    kind.slow ? ": slow, a local TMPDIR is better" : "");
-	ret = scratch_remove(&scratch);
+	ret = scratch_remove_run(&scratch);
 	if (ret < 0)
 		probe_set_lacking(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
 }

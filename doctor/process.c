@@ -15,7 +15,7 @@
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 #define STEP_MS 1000
 
-/* Forks a child that sleeps until it is killed. It is dumpable, as the program is: privs_drop() reset that. */
+/* Forks a child that sleeps until it is killed. It is dumpable, as the program is: privs_drop_all() reset that. */
 static pid_t probe_fork_idle(void)
 {
 	pid_t pid = fork();

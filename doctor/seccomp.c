@@ -134,14 +134,14 @@ static const char *probe_respond_to_child(struct listener_page *page, int fd, pi
 		page->extras |= SYNC;
 	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = answer_value(listener, notification.id, ANSWER);
+		*ret_error = answer_with_value(listener, notification.id, ANSWER);
 	if (*ret_error < 0)
 		return "a call could not be received and answered";
 	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = answer_add(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+		*ret_error = answer_add_descriptor(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
 	if (*ret_error >= 0)
-		*ret_error = answer_value(listener, notification.id, *ret_error);
+		*ret_error = answer_with_value(listener, notification.id, *ret_error);
 	if (*ret_error >= 0)
 		*ret_error = probe_wait_for_child(pid, STEP_MS, &status);
 	if (*ret_error < 0)

@@ -267,7 +267,7 @@ static void on_cancel(struct egress *egress, uint64_t id)
 
 static void on_message(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count)
 {
-	if (!control_admits(CONTROL_EGRESS, &egress->phase, message, fds_count)) {
+	if (!control_admits_message(CONTROL_EGRESS, &egress->phase, message, fds_count)) {
 		close_all(fds, fds_count);
 		line_fail(egress->line);
 	} else if (message->type == CONTROL_GUEST) {

@@ -127,10 +127,10 @@ static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool se
 	fd = fd < 0 ? -1 : dup2(fd, 3);
 	output_fd = output_fd < 0 ? output_fd : dup2(output_fd, 4);
 	if (fd < 0 || output_fd == -1 || syscall(SYS_close_range, 0U, 2U, 0U) < 0 ||
-	    syscall(SYS_close_range, output_fd < 0 ? 4U : 5U, ~0U, 0U) < 0 || privs_drop() < 0 ||
+	    syscall(SYS_close_range, output_fd < 0 ? 4U : 5U, ~0U, 0U) < 0 || privs_drop_all() < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		_exit(1);
-	environment_scrub();
+	environment_wipe_own();
 	if (self_filter && selffilter_install(SELF_CUSTODIAN) < 0)
 		_exit(1);
 	custodian_main(fd, output_fd);

@@ -143,7 +143,7 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 	const struct policy_mount *mount = policy_mounts(options->policy, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *name = mount[i].create ? path_rest(mount[i].host, options->scratch->path) : NULL;
+		const char *name = mount[i].create ? path_rest_below(mount[i].host, options->scratch->path) : NULL;
 
 		if (name && *name && !strchr(name, '/'))
 			scratch_add_dir(options->scratch, name);
@@ -172,7 +172,7 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_ends *ends, bo
 	keeper_send_ready(ends);
 	if (again || ends->prepare_error < 0)
 		return;
-	ends->prepare_error = policy_seal(options->policy);
+	ends->prepare_error = policy_set_sha256(options->policy);
 	if (ends->prepare_error == 0) {
 		memcpy(keeper->counters->policy_sha256, policy_settings(options->policy)->sha256,
 		       sizeof(keeper->counters->policy_sha256));
@@ -207,7 +207,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_ends *ends)
 	namespaces.until_ns = keeper->until_ns;
 	namespaces.layers = keeper->options->layers;
 	namespaces.net_may_wait = !keeper->egress.active;
-	if (!cgroup_has(keeper->cgroup, CGROUP_PIDS))
+	if (!cgroup_has_controller(keeper->cgroup, CGROUP_PIDS))
 		namespaces.tasks_most = policy_settings(keeper->options->policy)->limits.pids;
 	do {
 		if (keeper->batch)

@@ -70,7 +70,7 @@ static int input_copy_file(int workdir_fd, const struct input_file *file, const 
 	return 0;
 }
 
-int input_copy(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
+int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
 	       struct policy_error *ret_error)
 {
 	int error = 0;

@@ -142,7 +142,7 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 {
 	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_status, 0) != keeper->supervisor_pid)
 		keeper->supervisor_status = SIGKILL; /* cannot happen; treated as its death */
-	keeper->egress_failed = !egress_side_end(&keeper->egress, &keeper->egress_status);
+	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_status);
 	/* its children, now ours; what survives is in uninterruptible sleep */
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	keeper->exited = true;
@@ -207,7 +207,7 @@ static void loop_check_deadlines(struct keeper *keeper)
 	if (keeper->until_ns && keeper->end == RUN_END_NONE && now >= keeper->until_ns)
 		loop_end_run(keeper, RUN_END_TIMEOUT);
 	if (keeper->kill_tree_ns && !keeper->reported && now >= keeper->kill_tree_ns) {
-		killtree_below(keeper->supervisor_pid);
+		killtree_kill_below(keeper->supervisor_pid);
 		keeper->kill_tree_ns = io_now_ns() + KILL_TREE_NS;
 	}
 	if (keeper->kill_supervisor_ns && now >= keeper->kill_supervisor_ns)

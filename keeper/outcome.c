@@ -48,7 +48,7 @@ static void keeper_judge_supervisor_death(struct keeper *keeper)
 		recovered = keeper->options->audit_fd >= 0
 				    ? audit_recover_fd(keeper->options->audit_fd,
 						       run_status_name(outcome->ending.status))
-				    : audit_recover(keeper->options->audit_path,
+				    : audit_recover_log(keeper->options->audit_path,
 						    run_status_name(outcome->ending.status));
 	if (outcome->error_code)
 		(void)snprintf(outcome->message, sizeof(outcome->message),

@@ -30,7 +30,7 @@ static int output_make_directory(const char *path)
 	return mkdirat(fd, slash ? slash + 1 : path, 0777) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-int output_open(const char *directory, struct policy_error *ret_error)
+int output_open_directory(const char *directory, struct policy_error *ret_error)
 {
 	int fd, error = output_make_directory(directory);
 
@@ -74,7 +74,7 @@ static int output_keep_file(const struct output_options *options, int workdir_fd
 	return error < 0 ? error : 1;
 }
 
-int output_keep(const struct output_options *options, const json_t *changes, size_t *ret_files,
+int output_keep_files(const struct output_options *options, const json_t *changes, size_t *ret_files,
 		struct policy_error *ret_error)
 {
 	_cleanup_close_ int workdir_fd = io_open_plain(options->workdir_host, O_RDONLY | O_DIRECTORY);
@@ -94,7 +94,7 @@ int output_keep(const struct output_options *options, const json_t *changes, siz
 			kept = -ENOMEM;
 		else
 			path[text_unescape(path, strlen(path))] = '\0';
-		rest = path ? path_rest(path, options->workdir_virt) : NULL;
+		rest = path ? path_rest_below(path, options->workdir_virt) : NULL;
 		if (!rest || !*rest || !output_matches_globs(options, rest))
 			continue;
 		kept = output_keep_file(options, workdir_fd, rest);

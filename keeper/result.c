@@ -89,7 +89,7 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	(void)snprintf(key, sizeof(key), "%s_truncated", name);
 	(void)json_object_set_new(result, key, json_boolean(capture->truncated));
 	(void)snprintf(key, sizeof(key), "%s_path", name);
-	(void)json_object_set_new(result, key, path ? report_text(path) : json_null());
+	(void)json_object_set_new(result, key, path ? report_text_json(path) : json_null());
 }
 
 static void result_set_ending(json_t *result, const struct run_ending *ending)
@@ -101,10 +101,10 @@ static void result_set_ending(json_t *result, const struct run_ending *ending)
 
 static json_t *result_make_error_object(const char *code, const char *message)
 {
-	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text(message)) : json_null();
+	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text_json(message)) : json_null();
 }
 
-json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome)
+json_t *result_make_json(const struct keeper_options *options, struct keeper_outcome *outcome)
 {
 	json_t *result = json_object(), *report = outcome->report;
 	json_t *records = json_object_get(report, "records");
@@ -131,20 +131,20 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_no_usage));
 	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_no_calls));
 	if (policy_settings(options->policy)->sha256[0] == '\0')
-		(void)policy_seal(options->policy); /* the run failed before that */
+		(void)policy_set_sha256(options->policy); /* the run failed before that */
 	(void)json_object_set_new(result, "policy",
 				  json_pack("{s:o, s:s}", "name",
-					    report_text(policy_settings(options->policy)->name), "sha256",
+					    report_text_json(policy_settings(options->policy)->name), "sha256",
 					    policy_settings(options->policy)->sha256));
-	(void)json_object_set_new(result, "enforcement", layers_json(options->layers));
+	(void)json_object_set_new(result, "enforcement", layers_make_json(options->layers));
 	(void)json_object_set_new(result, "audit",
-				  json_pack("{s:o, s:O}", "file", report_text(options->audit_path), "records",
+				  json_pack("{s:o, s:O}", "file", report_text_json(options->audit_path), "records",
 					    records ? records : json_null()));
 	(void)json_object_set_new(result, "error", result_make_error_object(outcome->error_code, outcome->message));
 	return result;
 }
 
-json_t *result_error(const char *run_id, int exit_code, const char *code, const char *message)
+json_t *result_make_error(const char *run_id, int exit_code, const char *code, const char *message)
 {
 	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:o, s:o}", "schema", RESULT_SCHEMA,
 			 "run_id", run_id, "status", run_status_name(RUN_ERROR), "exit_code", exit_code, "signal",
@@ -173,13 +173,13 @@ static int result_write_line(int fd, json_t *line)
 	return io_write_full(fd, ended, strlen(ended));
 }
 
-int result_status_start(int fd, const char *run_id, pid_t keeper)
+int result_write_start_line(int fd, const char *run_id, pid_t keeper)
 {
 	return result_write_line(fd,
 				 json_pack("{s:s, s:s, s:i}", "event", "start", "run_id", run_id, "pid", (int)keeper));
 }
 
-int result_status_end(int fd, const json_t *result)
+int result_write_end_line(int fd, const json_t *result)
 {
 	json_t *line = json_pack("{s:s}", "event", "end");
 	static const char *const fields[] = {"run_id", "status", "exit_code", "signal", "duration_ms"};

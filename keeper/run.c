@@ -65,8 +65,8 @@ static int keeper_prepare_process(struct keeper *keeper)
 		return -errno;
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
-	/* privs_drop() drops and locks the rest, after the supervisor was forked into its namespaces. */
-	error = privs_keep(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
+	/* privs_drop_all() drops and locks the rest, after the supervisor was forked into its namespaces. */
+	error = privs_keep_capabilities(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* after the change of uid, which resets it */
 		error = -errno;
 	if (error == 0)
@@ -104,9 +104,9 @@ static void keeper_plan_self_filter(const struct policy *policy, struct layers *
 {
 	const char *why;
 
-	if (!layers_wanted(layers, LAYER_SELF_FILTER))
+	if (!layers_is_wanted(layers, LAYER_SELF_FILTER))
 		return;
-	if (selffilter_possible(&why))
+	if (selffilter_is_possible(&why))
 		layers_set(layers, LAYER_SELF_FILTER, true,
 			   "keeper%s supervisor can only make the calls that they need",
 			   policy_net_enabled(policy) ? ", egress, resolver and" : " and");
@@ -136,7 +136,7 @@ static void keeper_end_failed_start(struct keeper *keeper, const char *step, int
 {
 	if (keeper->supervisor_pid > 0)
 		(void)kill(keeper->supervisor_pid, SIGKILL);
-	(void)egress_side_end(&keeper->egress, &keeper->egress_status);
+	(void)egress_side_end_process(&keeper->egress, &keeper->egress_status);
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	if (!keeper->outcome->message[0])
 		keeper_explain_failure(keeper->outcome, step, error);
@@ -186,10 +186,10 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 		keeper.until_ns = keeper.start_ns + options->wall_ns;
 	if (error == 0)
 		error = keeper_fork(&keeper, &step);
-	egress_side_handed(&keeper.egress);
+	egress_side_close_handed(&keeper.egress);
 	if (error == 0)
-		error = privs_drop();
-	environment_scrub(); /* the supervisor scrubs its own copy */
+		error = privs_drop_all();
+	environment_wipe_own(); /* the supervisor scrubs its own copy */
 	if (keeper.batch)
 		scheduling_set_normal();
 	cpu_request_short_slice();

@@ -12,7 +12,7 @@ int scratch_open_dir(int dirfd, const char *name);
 
 /*
  * scratch-base.c: finds or makes the directory of all runs. 0 with base, base_fd and perhaps notice set; -ENOENT: try
- * again; or -errno with a message. scratch_remove releases what is set.
+ * again; or -errno with a message. scratch_remove_run releases what is set.
  */
 int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error);
 

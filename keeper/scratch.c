@@ -167,14 +167,14 @@ static int scratch_create_run(bool reusable, struct scratch *ret_scratch, struct
 				scratch_set_error(&scratch, error, ret_error);
 		}
 		if (error < 0)
-			(void)scratch_remove(&scratch); /* the first error is reported */
+			(void)scratch_remove_run(&scratch); /* the first error is reported */
 	}
 	if (error == 0)
 		*ret_scratch = scratch;
 	return error;
 }
 
-int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error)
+int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
 	return scratch_create_run(true, ret_scratch, ret_error);
 }
@@ -189,7 +189,7 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 	error = scratch_make_dirs(ret_scratch);
 	if (error < 0) {
 		scratch_set_error(ret_scratch, error, ret_error);
-		(void)scratch_remove(ret_scratch); /* the first error is reported */
+		(void)scratch_remove_run(ret_scratch); /* the first error is reported */
 	}
 	return error;
 }
@@ -233,7 +233,7 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 	if (scratch_is_unchanged(scratch) && (!all || scratch_leave_as_spare(scratch)))
 		return;
 	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
-		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: scratch_remove() does it */
+		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: scratch_remove_run() does it */
 	if (!all)
 		return;
 	(void)unlinkat(scratch->fd, "work", AT_REMOVEDIR);
@@ -241,7 +241,7 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 		(void)rmdir(scratch->base);
 }
 
-int scratch_remove(struct scratch *scratch)
+int scratch_remove_run(struct scratch *scratch)
 {
 	int error = 0;
 

@@ -82,7 +82,7 @@ struct finding {
 struct finding policy_find_rules(const struct policy *policy, const char *path, size_t len);
 
 struct json_t;
-/* network/show.c: adds "network" and "secrets" to policy_show's JSON. 0; not 0: no memory. */
+/* network/show.c: adds "network" and "secrets" to policy_show_json's JSON. 0; not 0: no memory. */
 int policy_show_network(struct json_t *root, const struct policy_network *network);
 
 /* ---- compiling: one step each, in this order. When memory runs out, the arena jumps back to load.c ---- */

@@ -157,7 +157,7 @@ static int show_required(json_t *root, unsigned required)
 	return ret;
 }
 
-char *policy_show(const struct policy *policy)
+char *policy_show_json(const struct policy *policy)
 {
 	json_auto_t *root = json_object();
 	_cleanup_free_ char *text = NULL;
@@ -182,9 +182,9 @@ char *policy_show(const struct policy *policy)
 	return text && asprintf(&line, "%s\n", text) >= 0 ? line : NULL;
 }
 
-int policy_seal(struct policy *policy)
+int policy_set_sha256(struct policy *policy)
 {
-	_cleanup_free_ char *text = policy_show(policy);
+	_cleanup_free_ char *text = policy_show_json(policy);
 
 	if (!text)
 		return -ENOMEM;

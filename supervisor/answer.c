@@ -26,7 +26,7 @@ static int answer_send_response(int listener_fd, const struct seccomp_notif_resp
 	return answer_listener_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, response);
 }
 
-int answer_value(int listener_fd, uint64_t id, int64_t value)
+int answer_with_value(int listener_fd, uint64_t id, int64_t value)
 {
 	return answer_send_response(listener_fd, &(struct seccomp_notif_resp){.id = id, .val = value});
 }
@@ -36,7 +36,7 @@ int answer_with_error(int listener_fd, uint64_t id, int error)
 	return answer_send_response(listener_fd, &(struct seccomp_notif_resp){.id = id, .error = error});
 }
 
-int answer_add(int listener_fd, uint64_t id, int fd, bool cloexec)
+int answer_add_descriptor(int listener_fd, uint64_t id, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd addfd = {.id = id, .srcfd = (unsigned)fd, .newfd_flags = cloexec ? O_CLOEXEC : 0};
 	int number = answer_listener_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
@@ -70,7 +70,7 @@ int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notifica
 	uint64_t arg[6];
 
 	memcpy(arg, notification->data.args, sizeof(arg));
-	return answer_send_continue(listener_fd, notification->id, row && table_allows(row, arg));
+	return answer_send_continue(listener_fd, notification->id, row && table_row_allows(row, arg));
 }
 
 struct answer answer_later(const struct call *call)
@@ -92,8 +92,8 @@ uint64_t answer_and_end_record(const struct answer *answer, int64_t result)
 	if (result < 0)
 		(void)answer_with_error(listener_fd, answer->id, (int)result);
 	else
-		(void)answer_value(listener_fd, answer->id, result);
-	audit_end(answer->sandbox->audit, answer->slot, result == ANSWER_RESTART ? -EINTR : result,
+		(void)answer_with_value(listener_fd, answer->id, result);
+	audit_end_record(answer->sandbox->audit, answer->slot, result == ANSWER_RESTART ? -EINTR : result,
 		  ended_ns - answer->start_ns);
 	return ended_ns;
 }

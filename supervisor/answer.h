@@ -20,7 +20,7 @@
 
 /* ---- at once: the caller ends the record. Each returns 0 or more, or -ENOENT: the call has ended already ---- */
 
-int answer_value(int listener_fd, uint64_t id, int64_t value);
+int answer_with_value(int listener_fd, uint64_t id, int64_t value);
 int answer_with_error(int listener_fd, uint64_t id, int error); /* -errno */
 /*
  * Adds a descriptor of fd's file description to the target process, and closes fd. Does not respond. Returns the new
@@ -31,7 +31,7 @@ int answer_with_error(int listener_fd, uint64_t id, int error); /* -errno */
  * would still hold the file at that moment (seccomp_notify_addfd() in kernel/seccomp.c). Before Linux 5.19 (no
  * WAIT_KILLABLE_RECV) a signal between the steps ends the call with EINTR, and the descriptor stays open.
  */
-int answer_add(int listener_fd, uint64_t id, int fd, bool cloexec);
+int answer_add_descriptor(int listener_fd, uint64_t id, int fd, bool cloexec);
 
 /* Why a continue is safe although the program may have changed its memory since the verdict (TOCTOU). */
 enum continue_reason {

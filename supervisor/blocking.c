@@ -115,7 +115,8 @@ static int job_open_file(struct job *job)
 	do
 		fd = open(link.path, job->open_flags | O_CLOEXEC | O_NOCTTY);
 	while (fd < 0 && errno == EINTR && job_may_retry(job));
-	return fd < 0 ? -errno : answer_add(job->answer.sandbox->listener_fd, job->answer.id, fd, job->cloexec);
+	return fd < 0 ? -errno
+		      : answer_add_descriptor(job->answer.sandbox->listener_fd, job->answer.id, fd, job->cloexec);
 }
 
 static int job_connect_socket(struct job *job)
@@ -137,7 +138,7 @@ static void *job_run_thread(void *argument)
 		result = job->work->run(job->work, job->fd, job_may_retry, job);
 	else
 		result = job->peer_fd >= 0 ? job_connect_socket(job) : job_open_file(job);
-	/* Before the response, for the reason that answer_add has. */
+	/* Before the response, for the reason that answer_add_descriptor has. */
 	(void)close(job->fd);
 	if (job->peer_fd >= 0)
 		(void)close(job->peer_fd);

@@ -137,7 +137,7 @@ static bool dispatch_find_task(struct call *call)
 	static char no_exe[] = "";
 	static struct task unknown = {.pidfd = -1, .exe = no_exe};
 
-	call->task = tree_task(call->sandbox->tree, call->tid);
+	call->task = tree_find_task(call->sandbox->tree, call->tid);
 	if (call->task)
 		return true;
 	if (!call_valid(call))
@@ -203,8 +203,8 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		return;
 	}
 	/* Other commands, and locks beyond the limit, are judged. */
-	if (row && row->hook == HOOK_RECORD_LOCK && locks_counts(data->args[1]) &&
-	    locks_admit(&sandbox->locks, data->args[1], io_now_ns())) {
+	if (row && row->hook == HOOK_RECORD_LOCK && locks_counts_command(data->args[1]) &&
+	    locks_admit_command(&sandbox->locks, data->args[1], io_now_ns())) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
 		return;
 	}

@@ -91,7 +91,7 @@ const char *environment_get_value(char *const *envp, const char *name)
 	return NULL;
 }
 
-void environment_scrub(void)
+void environment_wipe_own(void)
 {
 	for (char **variable = environ; variable && *variable; variable++)
 		explicit_bzero(*variable, strlen(*variable));

@@ -16,6 +16,6 @@ void environment_free(char **envp);
 const char *environment_get_value(char *const *envp, const char *name);
 
 /* Overwrites and clears the calling process's own environment, which may hold secrets. */
-void environment_scrub(void);
+void environment_wipe_own(void);
 
 #endif

@@ -90,7 +90,7 @@ static enum row_eintr interrupted_native_eintr(const struct frame *frame)
 
 	if (!row)
 		return EINTR_NEVER; /* unlisted calls are ENOSYS at once */
-	if (row->waits && !table_match(row->waits, frame->arg))
+	if (row->waits && !table_terms_match(row->waits, frame->arg))
 		return EINTR_NEVER; /* F_SETLK */
 	return row->eintr;
 }

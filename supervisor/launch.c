@@ -98,10 +98,10 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 		return -errno;
 	if (chdir(options->cwd_host) < 0)
 		return -errno;
-	if (privs_drop() < 0)
+	if (privs_drop_all() < 0)
 		return -EPERM;
 	/*
-	 * The supervisor must be able to read our execve arguments with process_vm_readv. After privs_drop, because
+	 * The supervisor must be able to read our execve arguments with process_vm_readv. After privs_drop_all, because
 	 * capset(2) may reset it.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
@@ -138,7 +138,7 @@ static _Noreturn void child_exec_program(const struct launch_options *options, s
 	if (error < 0)
 		child_report_failure(page, LAUNCH_SETUP, -error);
 	/* After chdir(2) and no_new_privs, before the filter sees the call. */
-	error = options->landlock_fd < 0 ? 0 : landlock_enter(options->landlock_fd);
+	error = options->landlock_fd < 0 ? 0 : landlock_enter_domain(options->landlock_fd);
 	if (error < 0)
 		child_report_failure(page, LAUNCH_LANDLOCK, -error);
 	listener = filter_install(options->filter);
@@ -230,7 +230,7 @@ int launch_fork_child(const struct launch_options *options, struct launch *ret_l
 	pid = launch_clone_child(options, page);
 	if (pid < 0)
 		return pid;
-	scheduling_move_away(pid, &ret_launch->aside);
+	scheduling_move_task_away(pid, &ret_launch->aside);
 	ret_launch->pid = pid;
 	return 0;
 }
@@ -240,7 +240,7 @@ int launch_await_filter(const struct launch_options *options, struct launch *lau
 	struct launch_page *page = launch->page;
 	int error;
 
-	scheduling_restore(&launch->aside);
+	scheduling_restore_task(&launch->aside);
 	error = launch_await_child(launch);
 	launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
 	if (error < 0)

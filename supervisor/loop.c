@@ -137,7 +137,7 @@ static void loop_on_events(struct supervisor *supervisor)
 	/* Exits first: a reused pid must not inherit the entry of the dead task. */
 	for (int i = 0; i < count; i++)
 		if (loop_event_is_task(supervisor, &event[i]))
-			tree_forget(supervisor->sandbox.tree, event[i].data.ptr);
+			tree_forget_task(supervisor->sandbox.tree, event[i].data.ptr);
 	for (int i = 0; i < count; i++)
 		if (!loop_event_is_task(supervisor, &event[i]))
 			loop_on_event(supervisor, &event[i]);
@@ -243,7 +243,7 @@ static int loop_handle_due(struct supervisor *supervisor)
 	/* Without an epoll watch, egress' socket is polled at each tick. */
 	if (egress && egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
 		wait_ms = loop_shorter_wait(wait_ms, BLOCKING_TICK_MS);
-	if (inet_tick(supervisor->sandbox.inet, supervisor->now_ns))
+	if (inet_end_connects(supervisor->sandbox.inet, supervisor->now_ns))
 		wait_ms = loop_shorter_wait(wait_ms, INET_TICK_MS);
 	wait_ms = loop_shorter_wait(wait_ms, cpu_after_wait(supervisor->dispatch.cpu, supervisor->now_ns));
 	return loop_shorter_wait(wait_ms,
@@ -257,7 +257,7 @@ static void loop_share_counters(const struct supervisor *supervisor)
 	counters->judged = supervisor->dispatch.counts.judged;
 	counters->denied = supervisor->dispatch.counts.denied;
 	if (supervisor->sandbox.disk)
-		counters->disk_bytes = disk_used_inside(supervisor->sandbox.disk);
+		counters->disk_bytes = disk_used_inside_bytes(supervisor->sandbox.disk);
 }
 
 void loop_run(struct supervisor *supervisor)

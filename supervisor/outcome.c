@@ -25,7 +25,7 @@ static void outcome_end_record(const struct dispatch *dispatch, int64_t result)
 {
 	const struct call *call = dispatch->call;
 
-	audit_end(call->sandbox->audit, call->slot, result, dispatch->ended_ns - call->start_ns);
+	audit_end_record(call->sandbox->audit, call->slot, result, dispatch->ended_ns - call->start_ns);
 }
 
 /* For the meter of open files. The kernel gives out the lowest free descriptor, so all below it are in use. */
@@ -45,9 +45,9 @@ static void outcome_send_descriptor(struct dispatch *dispatch)
 	int listener_fd = dispatch->sandbox->listener_fd, number;
 
 	dispatch->ended_ns = io_now_ns();
-	number = answer_add(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_cloexec);
+	number = answer_add_descriptor(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_cloexec);
 	if (number >= 0)
-		(void)answer_value(listener_fd, call->id, number);
+		(void)answer_with_value(listener_fd, call->id, number);
 	else if (number != -EINTR) /* -EINTR: no response is due. A full table is EMFILE, never a continue */
 		(void)answer_with_error(listener_fd, call->id, number);
 	outcome_note_descriptor(&call->sandbox->notes, number);
@@ -60,7 +60,7 @@ bool outcome_may_continue(const struct call *call)
 	enum row_basis basis = call->row->basis;
 
 	return basis == BASIS_REGS || (basis == BASIS_MOUNTNS && view_is_root(call->sandbox->view)) ||
-	       (basis == BASIS_NETNS && (!inet || inet_bounded(inet)));
+	       (basis == BASIS_NETNS && (!inet || inet_has_own_netns(inet)));
 }
 
 /* answer.c checks the row's basis once more. */

@@ -37,13 +37,14 @@ static int process_check_log_place(struct process *process, const char *path)
 	real = process->options->audit_fd >= 0 && slash ? strdup(copy) : realpath(slash ? copy : ".", NULL);
 	if (!real)
 		return process_fail_log_write(process, path, errno);
-	len = view_name(process->view, real, strlen(real), virt, PATH_MAX);
+	len = view_name_host_path(process->view, real, strlen(real), virt, PATH_MAX);
 	if (len < 0)
 		return 0;
 	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
 	if (whole >= (int)sizeof(virt))
 		return process_fail_log_write(process, path, ENAMETOOLONG);
-	if ((policy_rights(policy, virt, (size_t)len) | policy_rights(policy, virt, (size_t)whole)) & POLICY_WRITE)
+	if ((policy_rights_on(policy, virt, (size_t)len) | policy_rights_on(policy, virt, (size_t)whole)) &
+	    POLICY_WRITE)
 		return process_fail(process, "audit_failed",
 				    "the log %s could be written by the program, as %s; choose a place outside", path,
 				    virt);
@@ -76,14 +77,16 @@ int process_open_log_dir(struct process *process)
 static int process_make_log(struct process *process)
 {
 	const struct process_options *options = process->options;
-	json_t *enforcement = layers_json(options->layers);
+	json_t *enforcement = layers_make_json(options->layers);
 	_cleanup_free_ char *layers = json_dumps(enforcement, JSON_COMPACT); /* NULL, without memory: none in the log */
-	const struct audit_header header = {
-		.run_id = options->scratch.run_id, .argv = (const char *const *)options->argv,
-		.policy_name = policy_settings(options->policy)->name, .policy_sha256 = options->counters->policy_sha256,
-		.workdir = policy_settings(options->policy)->workdir, .layers_json = layers,
-		.record_allowed = policy_settings(options->policy)->audit_allowed,
-		.compact = policy_settings(options->policy)->audit_compact};
+	const struct audit_header header = {.run_id = options->scratch.run_id,
+					    .argv = (const char *const *)options->argv,
+					    .policy_name = policy_settings(options->policy)->name,
+					    .policy_sha256 = options->counters->policy_sha256,
+					    .workdir = policy_settings(options->policy)->workdir,
+					    .layers_make_json = layers,
+					    .record_allowed = policy_settings(options->policy)->audit_allowed,
+					    .compact = policy_settings(options->policy)->audit_compact};
 	int error;
 
 	json_decref(enforcement);
@@ -102,7 +105,7 @@ static int process_make_log(struct process *process)
 
 bool process_policy_allows_native_fstat(const struct process_options *options)
 {
-	return policy_sees_whole(options->policy) && !policy_settings(options->policy)->audit_fstat;
+	return policy_grants_whole_trees(options->policy) && !policy_settings(options->policy)->audit_fstat;
 }
 
 /*

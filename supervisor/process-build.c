@@ -76,9 +76,9 @@ int process_build_landlock(struct process *process)
 	unsigned places = 0;
 	int abi;
 
-	if (!layers_wanted(layers, LAYER_LANDLOCK))
+	if (!layers_is_wanted(layers, LAYER_LANDLOCK))
 		return 0;
-	abi = landlock_abi();
+	abi = landlock_get_abi();
 	if (abi < 0) {
 		layers_set(layers, LAYER_LANDLOCK, false, "%s",
 			   abi == -EOPNOTSUPP ? "built into the kernel and not started: boot with landlock in lsm="
@@ -86,7 +86,7 @@ int process_build_landlock(struct process *process)
 					      : strerror(-abi));
 		return 0;
 	}
-	process->landlock_fd = landlock_build(process->view, abi, &places);
+	process->landlock_fd = landlock_build_ruleset(process->view, abi, &places);
 	if (process->landlock_fd < 0)
 		return process_fail(process, "landlock_failed",
 				    "cannot build the program's Landlock domain: %s", strerror(-process->landlock_fd));

@@ -35,9 +35,9 @@ static enum lookup_result lookup_judge_path(const struct process *process, const
 	_cleanup_close_ int fd = -1;
 	int error;
 
-	error = view_walk(process->view, NULL, policy_settings(policy)->workdir, path, VIEW_FOLLOW, &place);
+	error = view_walk_path(process->view, NULL, policy_settings(policy)->workdir, path, VIEW_FOLLOW, &place);
 	if (error == 0) {
-		fd = view_open(&place, O_PATH | O_CLOEXEC, 0);
+		fd = view_open_place(&place, O_PATH | O_CLOEXEC, 0);
 		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;
 	}
 	if (error != 0)
@@ -46,7 +46,7 @@ static enum lookup_result lookup_judge_path(const struct process *process, const
 		return strchr(process->options->argv[0], '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* as execvp(3) */
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
 		return LOOKUP_REFUSED;
-	if (policy_decide(policy, place.virt, place.virt_len, POLICY_EXEC).verdict == VERDICT_DENY)
+	if (policy_decide_access(policy, place.virt, place.virt_len, POLICY_EXEC).verdict == VERDICT_DENY)
 		return LOOKUP_REFUSED;
 	return LOOKUP_FOUND;
 }

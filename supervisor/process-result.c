@@ -24,7 +24,7 @@ int process_set_error(struct process *process, enum run_exit exit_code, const ch
 		process->result = json_object();
 	(void)json_object_set_new(process->result, "exit_code", json_integer(exit_code));
 	(void)json_object_set_new(process->result, "error",
-				  json_pack("{s:s, s:o}", "code", code, "message", report_text(message)));
+				  json_pack("{s:s, s:o}", "code", code, "message", report_text_json(message)));
 	return -1;
 }
 

@@ -77,12 +77,13 @@ static void process_explain_start(struct process *process)
 static struct rlimits_fallback process_choose_fallback(const struct process_options *options)
 {
 	const struct policy_limits *limits = &policy_settings(options->policy)->limits;
-	struct rlimits_fallback fallback = {.cpu = limits->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU)};
+	struct rlimits_fallback fallback = {.cpu = limits->cpu_ns &&
+						   !cgroup_has_controller(options->cgroup, CGROUP_CPU)};
 	struct layers *layers = options->layers;
-	bool tasks = limits->pids && !cgroup_has(options->cgroup, CGROUP_PIDS);
+	bool tasks = limits->pids && !cgroup_has_controller(options->cgroup, CGROUP_PIDS);
 	char why[sizeof(layers->layer[0].why)];
 
-	fallback.memory = limits->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
+	fallback.memory = limits->memory_bytes && !cgroup_has_controller(options->cgroup, CGROUP_MEMORY);
 	/* RLIMIT_NPROC counts by user and user namespace (Linux 5.14). The machine's root is exempt. */
 	fallback.tasks = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
 	fallback.forks = tasks && !fallback.tasks && !options->namespaces->tasks_bound;
@@ -107,7 +108,7 @@ static const char *process_find_cwd(const struct process *process, char path[PAT
 
 	if (!view_is_root(process->view))
 		return options->workdir_host;
-	if (view_locate(process->view, NULL, "/", policy_settings(options->policy)->workdir, 0, &place) == 0 &&
+	if (view_locate_path(process->view, NULL, "/", policy_settings(options->policy)->workdir, 0, &place) == 0 &&
 	    view_kernel_path(&place, path, PATH_MAX) > 0)
 		return path;
 	return policy_settings(options->policy)->workdir;
@@ -147,9 +148,9 @@ static int process_supervise_program(struct process *process, const struct rlimi
 		.process = options, .traits = traits, .view = process->view, .audit = process->audit,
 		.guest = &process->guest};
 
-	supervision.launch.rlimits = rlimits_build(&policy_settings(options->policy)->limits, &process->open_files, fallback,
-						   supervision.launch.rlimit);
-	supervision.launch.cgroup_fd = cgroup_procs(options->cgroup, &supervision.launch.cgroups);
+	supervision.launch.rlimits = rlimits_build(&policy_settings(options->policy)->limits, &process->open_files,
+						   fallback, supervision.launch.rlimit);
+	supervision.launch.cgroup_fd = cgroup_get_procs_fds(options->cgroup, &supervision.launch.cgroups);
 	return supervise(&supervision, &process->report);
 }
 

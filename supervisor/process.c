@@ -65,10 +65,10 @@ static int process_give_up_privileges(struct process *process)
 	descriptors_make_room();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
 	if (error == 0)
-		error = privs_keep(&process->options->user, namespaces_caps,
+		error = privs_keep_capabilities(&process->options->user, namespaces_caps,
 				   namespaces->net_later ? NAMESPACES_LOOPBACK_CAPS : caps, true);
 	if (error == 0 && !namespaces->made)
-		error = privs_drop();
+		error = privs_drop_all();
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		error = -errno;
 	if (error < 0)
@@ -83,7 +83,7 @@ static int process_give_up_privileges(struct process *process)
 	process->envp = environment_build(process->options->policy, process->options->egress);
 	if (!process->envp)
 		return process_fail(process, "out_of_memory", "no memory for the environment");
-	environment_scrub();
+	environment_wipe_own();
 	return 0;
 }
 
@@ -91,7 +91,7 @@ static int process_give_up_privileges(struct process *process)
 static int process_check_layers(struct process *process)
 {
 	const struct layers *layers = process->options->layers;
-	enum layer missing = layers_missing(layers);
+	enum layer missing = layers_find_missing(layers);
 
 	if (missing == LAYER_MAX)
 		return 0;
@@ -109,11 +109,11 @@ int process_main(const struct process_options *options)
 
 	options->namespaces->narrow_proc = process_policy_allows_native_fstat(options);
 	ready = process_give_up_privileges(&process) == 0;
-	retry = ready && namespaces_prepare(options->namespaces) < 0;
+	retry = ready && namespaces_prepare_mounts(options->namespaces) < 0;
 	ready = ready && !retry && process_open_guest_sockets(&process) == 0 && process_await_scratch(&process) == 0 &&
 		process_build_view(&process) == 0 && process_open_log_dir(&process) == 0;
 	if (ready) /* afterwards no name leads to a file of the host any more */
-		retry = namespaces_enter(options->namespaces, process.view) < 0;
+		retry = namespaces_enter_view(options->namespaces, process.view) < 0;
 	ready = ready && !retry && process_build_landlock(&process) == 0 && process_send_guest_sockets(&process) == 0 &&
 		process_check_layers(&process) == 0 && process_find_program(&process) == 0 &&
 		process_await_digest(&process) == 0 && process_open_log(&process) == 0;

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-json_t *report_text(const char *bytes)
+json_t *report_text_json(const char *bytes)
 {
 	_cleanup_free_ char *json = NULL;
 	size_t len;
@@ -42,11 +42,11 @@ static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlis
 		json_t *item =
 			json_pack("{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*}", "seq",
 				  (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
-				  report_text(denial->target), "resolved", report_text(denial->resolved), "errno",
-				  denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
-				  report_text(denial->rule), "reason", report_text(denial->reason), "pid",
-				  (int)denial->pid, "exe", report_text(denial->exe), "count",
-				  (json_int_t)denial->count, "suggest", report_text(denial->suggest), "event",
+				  report_text_json(denial->target), "resolved", report_text_json(denial->resolved),
+				  "errno", denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
+				  report_text_json(denial->rule), "reason", report_text_json(denial->reason), "pid",
+				  (int)denial->pid, "exe", report_text_json(denial->exe), "count",
+				  (json_int_t)denial->count, "suggest", report_text_json(denial->suggest), "event",
 				  denial->event, "host_pid",
 				  denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL);
 
@@ -62,8 +62,8 @@ static json_t *report_redirects(const struct call_counts *calls)
 	for (size_t i = 0; i < calls->redirects; i++)
 		(void)json_array_append_new(
 			list, json_pack("{s:s, s:o, s:o, s:I}", "op", calls->redirect[i].op, "from",
-					report_text(calls->redirect[i].mount->virt), "to",
-					report_text(calls->redirect[i].mount->origin), "count",
+					report_text_json(calls->redirect[i].mount->virt), "to",
+					report_text_json(calls->redirect[i].mount->origin), "count",
 					(json_int_t)calls->redirect[i].count));
 	return list;
 }
@@ -75,7 +75,7 @@ static void report_add_change(void *ctx, const struct change *change)
 	json_t *list = ctx;
 
 	(void)json_array_append_new(list,
-				    json_pack("{s:o, s:s, s:I, s:o}", "path", report_text(change->path), "kind",
+				    json_pack("{s:o, s:s, s:I, s:o}", "path", report_text_json(change->path), "kind",
 					      kinds[change->kind], "size", (json_int_t)change->size_bytes, "sha256",
 					      change->sha256[0] ? json_string(change->sha256) : json_null()));
 }

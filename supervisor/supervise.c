@@ -42,7 +42,7 @@ static void supervise_kill_most(const struct supervisor *supervisor)
 		(void)kill(-1, SIGKILL);
 	else if (!supervisor->reaped)
 		(void)kill(-supervisor->launch.pid, SIGKILL);
-	cgroup_kill(supervisor->options->process->cgroup);
+	cgroup_kill_all(supervisor->options->process->cgroup);
 }
 
 /* Kills every process of the run. Daemons are descendants too, because the supervisor is their subreaper. */
@@ -51,7 +51,7 @@ static void supervise_kill_all(struct supervisor *supervisor)
 	int status = SIGKILL;
 	pid_t pid;
 
-	cgroup_close(supervisor->options->process->cgroup);
+	cgroup_forbid_forks(supervisor->options->process->cgroup);
 	supervise_kill_most(supervisor);
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
@@ -96,7 +96,7 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 static bool supervise_bounds_signals(const struct layers *layers)
 {
 	return layers->layer[LAYER_PIDNS].active ||
-	       (layers->layer[LAYER_LANDLOCK].active && landlock_abi() >= LANDLOCK_ABI_SIGNALS);
+	       (layers->layer[LAYER_LANDLOCK].active && landlock_get_abi() >= LANDLOCK_ABI_SIGNALS);
 }
 
 /* Builds everything that the supervisor needs, while the program's child process prepares itself. */
@@ -132,7 +132,7 @@ static int supervise_build_all(struct supervisor *supervisor)
 		r = blocking_create(&dispatch->blocking);
 	if (r == 0 && process->egress->active)
 		r = egress_client_start(sandbox, process->egress, options->guest, &dispatch->egress);
-	view_set_run(options->view, getpid());
+	view_set_run_root(options->view, getpid());
 	if (r == 0 && options->traits & RUN_PINNED)
 		r = cpu_create(sandbox->tree, cpu_open_loadavg(namespaces->host_proc_fd), &dispatch->cpu);
 	dispatch->interrupted.traits = options->traits;
@@ -212,7 +212,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 		egress_client_make_report(supervisor->dispatch.egress, &report->network);
 	inet_free(supervisor->sandbox.inet);
 	egress_client_free(supervisor->dispatch.egress);
-	view_set_run(supervisor->options->view, 0);
+	view_set_run_root(supervisor->options->view, 0);
 	if (ending_is_tidy)
 		supervise_free(supervisor);
 }

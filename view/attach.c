@@ -129,7 +129,7 @@ static int attach_make_more_dir(struct attach *attach)
 {
 	struct view *view = attach->view;
 	struct place place;
-	bool inside = view_locate(view, NULL, "/", VIEW_MORE_PATH, 0, &place) == 0 && place.mount == view->root;
+	bool inside = view_locate_path(view, NULL, "/", VIEW_MORE_PATH, 0, &place) == 0 && place.mount == view->root;
 	int dirfd = inside ? view->root->fd : attach->tmpfs_fd;
 	const char *name = inside ? &VIEW_MORE_PATH[1] : VIEW_MORE_NAME;
 
@@ -410,7 +410,7 @@ static int attach_cover_path(void *ctx, const char *path)
 	int r;
 
 	/* The supervisor itself reads /proc. */
-	if (path[1] == '\0' || path_below(path, "/proc"))
+	if (path[1] == '\0' || path_is_below(path, "/proc"))
 		return 0;
 	point = openat2_call(attach->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode))
@@ -532,7 +532,7 @@ static bool attach_mount_is_fixed(const struct view *view, const struct mount *m
 
 	memcpy(place.virt, mount->virt, mount->virt_len + 1);
 	view_drop_component(&place);
-	if (view_place(view, &place) < 0)
+	if (view_set_place(view, &place) < 0)
 		return false;
 	if (place.mount->flags & (MOUNT_SKELETON | MOUNT_PRIVATE))
 		return true;
@@ -548,7 +548,7 @@ bool view_matches_kernel(const struct view *view)
 {
 	if (!view->attached || !view->machine || view->incomplete || view->top != view->root)
 		return false;
-	if (!policy_sees_whole(view->policy) || attach_has_covered_names(view))
+	if (!policy_grants_whole_trees(view->policy) || attach_has_covered_names(view))
 		return false;
 	for (size_t i = 0; i < view->mounts; i++)
 		if (view->mount[i] != view->root && view->mount[i] != view->machine &&

@@ -33,14 +33,14 @@ static int build_set_error(const struct build *build, int error, const char *wha
 static unsigned build_get_flags(const struct build *build, const struct policy_mount *grant)
 {
 	const char *workdir = build->options->workdir_host, *scratch = build->options->scratch_host;
-	bool reported = workdir && path_below(workdir, scratch) && path_below(grant->host, workdir);
+	bool reported = workdir && path_is_below(workdir, scratch) && path_is_below(grant->host, workdir);
 	unsigned flags = 0;
 
 	if (grant->filtered)
 		flags |= MOUNT_FILTERED;
 	if (grant->redirect)
 		flags |= MOUNT_REDIRECT;
-	if (path_below(grant->host, scratch) && !reported)
+	if (path_is_below(grant->host, scratch) && !reported)
 		flags |= MOUNT_PRIVATE;
 	return flags;
 }
@@ -51,7 +51,7 @@ unsigned view_restrictions(const struct view *view, unsigned flags, const char *
 
 	if (flags & (MOUNT_DEVICE | MOUNT_PROC))
 		return restrictions;
-	if (!path_below(host, "/dev")) /* a grant below /dev is meant for devices */
+	if (!path_is_below(host, "/dev")) /* a grant below /dev is meant for devices */
 		restrictions |= MOUNTS_NO_DEVICES;
 	if (flags & MOUNT_PROVIDED || !policy_may_write(view->policy, virt))
 		restrictions |= MOUNTS_READ_ONLY;
@@ -299,7 +299,7 @@ static int build_mount_run_files(struct build *build)
 static int build_mount_dev(const struct build *build)
 {
 	struct place place;
-	int r = view_locate(build->view, NULL, "/", "/dev", 0, &place);
+	int r = view_locate_path(build->view, NULL, "/", "/dev", 0, &place);
 
 	if (r < 0 || place.mount->flags & MOUNT_SKELETON || place.mount->virt_len > 1)
 		return r;
@@ -494,7 +494,7 @@ void view_free(struct view *view)
 	free(view);
 }
 
-void view_set_run(struct view *view, pid_t root)
+void view_set_run_root(struct view *view, pid_t root)
 {
 	view->run_root = root;
 	if (root && !view->bases)

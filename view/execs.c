@@ -25,7 +25,7 @@ struct execs {
 
 static bool execs_locate_path(const struct view *view, const char *virt, struct place *ret_place)
 {
-	return view_locate(view, NULL, "/", virt, VIEW_FOLLOW, ret_place) == 0;
+	return view_locate_path(view, NULL, "/", virt, VIEW_FOLLOW, ret_place) == 0;
 }
 
 /* Opens the host's object (O_PATH), not a stand-in directory. */
@@ -44,11 +44,11 @@ static void execs_move_to_fixed_inode(const struct view *view, struct place *pla
 		char *slash = strrchr(place->virt, '/');
 		size_t len = slash == place->virt ? 1 : (size_t)(slash - place->virt);
 
-		if (!(policy_rights(view->policy, place->virt, len) & POLICY_WRITE))
+		if (!(policy_rights_on(view->policy, place->virt, len) & POLICY_WRITE))
 			return;
 		place->virt[len] = '\0';
 		place->virt_len = len;
-		if (view_place(view, place) < 0)
+		if (view_set_place(view, place) < 0)
 			return; /* cannot happen: the ancestors of a place in a tree have places */
 	}
 }
@@ -80,9 +80,9 @@ static int match_add_file(struct matches *matches, const char *virt)
 	struct place place;
 	struct stat st;
 
-	if (policy_rights(policy, virt, (size_t)(strrchr(virt, '/') - virt)) & POLICY_WRITE)
+	if (policy_rights_on(policy, virt, (size_t)(strrchr(virt, '/') - virt)) & POLICY_WRITE)
 		return -E2BIG;
-	if (!(policy_rights(policy, virt, strlen(virt)) & POLICY_EXEC) ||
+	if (!(policy_rights_on(policy, virt, strlen(virt)) & POLICY_EXEC) ||
 	    !execs_locate_path(matches->execs->view, virt, &place))
 		return 0;
 	fd = execs_open_object(&place);
@@ -108,8 +108,8 @@ static int match_check_entry(struct matches *matches, const char *dir, const str
 		return -E2BIG;
 	if (view_join(dir, entry->d_name, virt, sizeof(virt)) < 0)
 		return 0; /* too long for a path */
-	rest = path_rest(virt, matches->literal);
-	if (glob_match(matches->glob, rest, strlen(rest)))
+	rest = path_rest_below(virt, matches->literal);
+	if (glob_matches(matches->glob, rest, strlen(rest)))
 		r = match_add_file(matches, virt);
 	if (r == 0 && entry->d_type != DT_REG && entry->d_type != DT_LNK &&
 	    glob_may_match_below(matches->glob, rest, strlen(rest)))
@@ -156,7 +156,7 @@ static int execs_take_matches(const struct execs *execs, const struct policy_exe
 	int r;
 
 	if (glob_is_wide(exec->glob) ||
-	    policy_rights(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
+	    policy_rights_on(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
 		return -E2BIG;
 	r = match_scan_dir(&matches, matches.literal);
 	for (size_t i = 0; r == 0 && i < matches.files; i++)
@@ -191,7 +191,7 @@ static int execs_take_redirects(const struct execs *execs)
 
 	for (size_t i = 0; r == 0 && i < view->mounts; i++)
 		if (view->mount[i]->flags & MOUNT_REDIRECT &&
-		    policy_rights(view->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
+		    policy_rights_on(view->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
 		    execs_locate_path(view, view->mount[i]->virt, &place))
 			r = execs_take_object(execs, &place);
 	return r;
@@ -206,8 +206,8 @@ static int execs_take_loaders(const struct execs *execs)
 	for (size_t i = 0; r == 0 && i < sizeof(own) / sizeof(own[0]); i++) {
 		struct place place;
 
-		if (view_walk(execs->view, NULL, "/", own[i], VIEW_FOLLOW, &place) == 0 &&
-		    policy_rights(execs->view->policy, place.virt, place.virt_len) & POLICY_READ)
+		if (view_walk_path(execs->view, NULL, "/", own[i], VIEW_FOLLOW, &place) == 0 &&
+		    policy_rights_on(execs->view->policy, place.virt, place.virt_len) & POLICY_READ)
 			r = execs_take_object(execs, &place);
 	}
 	return r;

@@ -23,7 +23,7 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 
 	if (place->magic) /* file_pin checks the access its holder has */
 		return judge_make_provided("own_descriptor");
-	kind = proc_classify(view, task, rest);
+	kind = proc_classify_path(view, task, rest);
 	if (kind == PROC_ABSENT)
 		return judge_make_denial(ENOENT, "proc_not_listed");
 	if (want & POLICY_EXEC)
@@ -37,7 +37,7 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 static struct policy_decision judge_run_file(const struct place *place, unsigned want, bool device)
 {
 	struct policy_decision rule =
-		policy_decide(place->mount->view->policy, place->virt, place->virt_len, POLICY_READ);
+		policy_decide_access(place->mount->view->policy, place->virt, place->virt_len, POLICY_READ);
 
 	if (rule.verdict == VERDICT_DENY && rule.error == EACCES)
 		return rule;
@@ -47,7 +47,7 @@ static struct policy_decision judge_run_file(const struct place *place, unsigned
 					      : judge_make_provided(device ? "device" : "network");
 }
 
-struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
+struct policy_decision view_judge_place(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want)
 {
 	const struct mount *mount = place->mount;
@@ -63,13 +63,13 @@ struct policy_decision view_judge(const struct view *view, const struct task *ta
 		return judge_run_file(place, want, mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))
 		return judge_make_denial(ENOENT, "not_granted");
-	decision = policy_decide(view->policy, place->virt, place->virt_len, want);
+	decision = policy_decide_access(view->policy, place->virt, place->virt_len, want);
 	if (decision.verdict != VERDICT_DENY || decision.reason == NULL)
 		return decision;
 	/* A path that no rule mentions may still be an ancestor of one that is granted. */
-	if (policy_rights(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
+	if (policy_rights_on(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
 		return decision;
-	if (mount->flags & MOUNT_SKELETON || policy_may_contain(view->policy, place->virt, place->virt_len)) {
+	if (mount->flags & MOUNT_SKELETON || policy_may_grant_below(view->policy, place->virt, place->virt_len)) {
 		if (want & POLICY_EXEC)
 			return judge_make_denial(EACCES, "not_executable");
 		if (want & POLICY_WRITE)

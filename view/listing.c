@@ -56,9 +56,9 @@ static bool listing_shows_name(const struct listing *listing, const char *name, 
 
 	if (len < 0)
 		return false;
-	if (policy_rights(listing->view->policy, path, (size_t)len) != 0)
+	if (policy_rights_on(listing->view->policy, path, (size_t)len) != 0)
 		return true;
-	return type == S_IFDIR && policy_may_contain(listing->view->policy, path, (size_t)len);
+	return type == S_IFDIR && policy_may_grant_below(listing->view->policy, path, (size_t)len);
 }
 
 static void listing_add_host_entry(const struct listing *listing, int host_fd, const char *name)
@@ -155,7 +155,7 @@ int view_refresh_standin(const struct place *place)
 	listing.fd = fd;
 	listing.members = 0; /* the array is not initialised: it is large */
 	if (place->mount->flags & MOUNT_PROC && view->run_root)
-		listing.members = proctree_list(view->run_root, listing.member, MEMBERS_MAX);
+		listing.members = proctree_list_descendants(view->run_root, listing.member, MEMBERS_MAX);
 	if (listing.members > MEMBERS_MAX)
 		listing.members = MEMBERS_MAX;
 	old = umask(022); /* of the task for which this thread last created a file */

@@ -197,12 +197,12 @@ bool view_has_node_below(const struct view *view, const char *virt)
 {
 	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
 		for (const struct node *node = view->bucket[i]; node; node = node->next)
-			if (path_below(node->virt, virt))
+			if (path_is_below(node->virt, virt))
 				return true;
 	return false;
 }
 
-/* As view_place; node: the deepest one on the way. */
+/* As view_set_place; node: the deepest one on the way. */
 static int locate_set_mount(const struct view *view, struct place *place, const struct node *node)
 {
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);
@@ -223,7 +223,7 @@ static int locate_set_mount(const struct view *view, struct place *place, const 
 	return 0;
 }
 
-int view_place(const struct view *view, struct place *place)
+int view_set_place(const struct view *view, struct place *place)
 {
 	return locate_set_mount(view, place, locate_deepest_node(view, place));
 }
@@ -280,8 +280,8 @@ static int locate_replace_link(struct place *place, size_t prefix, const char *t
 	return lexical ? 0 : -EAGAIN;
 }
 
-int view_locate(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
-		struct place *ret_place)
+int view_locate_path(const struct view *view, const struct task *task, const char *base, const char *path,
+		     unsigned flags, struct place *ret_place)
 {
 	bool follow = flags & VIEW_FOLLOW || path_wants_dir(path);
 	bool lexical;
@@ -309,7 +309,7 @@ int view_locate(const struct view *view, const struct task *task, const char *ba
 	return -ELOOP;
 }
 
-void place_copied(struct place *copy, const struct place *from)
+void place_fix_copy(struct place *copy, const struct place *from)
 {
 	if (from->rest >= from->virt && from->rest < from->virt + sizeof(from->virt))
 		copy->rest = copy->virt + (from->rest - from->virt);
@@ -325,10 +325,10 @@ bool view_has_standin(const struct place *place)
 	if (mount->flags & MOUNT_PTS)
 		return terminals_is_directory(place);
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
-	       policy_rights(mount->view->policy, place->virt, place->virt_len) == 0;
+	       policy_rights_on(mount->view->policy, place->virt, place->virt_len) == 0;
 }
 
-bool view_by_name(const struct place *place, int *ret_dirfd, const char **ret_path)
+bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path)
 {
 	if (place->magic || !(place->mount->flags & MOUNT_NOLINKS))
 		return false;
@@ -341,7 +341,7 @@ bool view_in_host_tree(const struct view *view, const char *virt)
 {
 	struct place place;
 
-	return view_locate(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_SKELETON);
+	return view_locate_path(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_SKELETON);
 }
 
 bool view_is_nameless(const struct place *place)

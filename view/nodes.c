@@ -36,8 +36,8 @@ static int links_add_link(struct view *view, const char *path, const char *targe
 	if (view_in_host_tree(view, path)) {
 		_cleanup_close_ int fd = -1;
 
-		r = view_locate(view, NULL, "/", path, 0, &place);
-		fd = r < 0 ? r : view_open(&place, O_PATH | O_NOFOLLOW, 0);
+		r = view_locate_path(view, NULL, "/", path, 0, &place);
+		fd = r < 0 ? r : view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 		if (fd >= 0)
 			return 0;
 	}
@@ -141,7 +141,7 @@ static int covered_add_dir(struct view *view, const char *host)
 {
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
-		const char *rest = path_rest(host, mount->host);
+		const char *rest = path_rest_below(host, mount->host);
 		struct place place;
 		int r;
 
@@ -151,7 +151,7 @@ static int covered_add_dir(struct view *view, const char *host)
 		if (r < 0)
 			return r;
 		place.virt_len = (size_t)r;
-		if (view_place(view, &place) < 0 || place.mount != mount)
+		if (view_set_place(view, &place) < 0 || place.mount != mount)
 			continue; /* another mount covers it: a redirected /tmp below a grant of "/" */
 		r = view_add_node(view, place.virt, NULL, NULL);
 		if (r < 0 && r != -EEXIST)
@@ -172,7 +172,8 @@ int view_add_covered(struct view *view, const char *scratch_base)
 	while (r == 0 && getline(&line, &cap, mounts) > 0) {
 		struct mounts_line mount;
 
-		if (mounts_parse(line, &mount) && strcmp(mount.type, "proc") == 0 && !path_below(mount.point, "/proc"))
+		if (mounts_parse(line, &mount) && strcmp(mount.type, "proc") == 0 &&
+		    !path_is_below(mount.point, "/proc"))
 			r = covered_add_dir(view, mount.point);
 	}
 	return r == 0 && ferror(mounts) ? -EIO : r;

@@ -32,7 +32,7 @@ static int open_stand_in(const struct place *place, int flags)
 	return view_standin_open(place, flags);
 }
 
-int view_open(const struct place *place, int flags, mode_t mode)
+int view_open_place(const struct place *place, int flags, mode_t mode)
 {
 	if (place->magic) /* an object without a name: by the link of a descriptor that holds it */
 		return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
@@ -48,7 +48,7 @@ int view_open(const struct place *place, int flags, mode_t mode)
 	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
 		int fd = open_stand_in(place, flags);
 
-		/* A file here matches no glob; view_judge refuses its name. */
+		/* A file here matches no glob; view_judge_place refuses its name. */
 		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
 	}
 	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);
@@ -73,9 +73,9 @@ int view_open_parent(const struct place *place, const char **ret_name)
 int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path,
 		    int *ret_fd)
 {
-	if (view_by_name(place, ret_dirfd, ret_path))
+	if (view_get_nolinks_path(place, ret_dirfd, ret_path))
 		return fstatat(*ret_dirfd, *ret_path, ret_stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
-	*ret_fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
+	*ret_fd = view_open_place(place, O_PATH | O_NOFOLLOW, 0);
 	if (*ret_fd < 0)
 		return *ret_fd;
 	*ret_dirfd = *ret_fd;
@@ -102,13 +102,13 @@ void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id)
 		view->mount_id[view->mount_ids++] = (struct view_mount_id){.copy_id = copy_id, .id = id};
 }
 
-int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
+int view_name_host_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
 {
 	const struct mount *best = NULL;
-	const char *rest = path_rest(host, view->standin_host);
+	const char *rest = path_rest_below(host, view->standin_host);
 
 	if (!rest && view->skeleton_host[1]) /* "/" would match every name */
-		rest = path_rest(host, view->skeleton_host);
+		rest = path_rest_below(host, view->skeleton_host);
 	if (rest)
 		return view_join("/", rest, out, cap);
 	for (size_t i = 0; i < view->mounts; i++) {
@@ -116,12 +116,12 @@ int view_name(const struct view *view, const char *host, size_t host_len, char *
 
 		if (mount->host_len > host_len || (best && mount->host_len < best->host_len))
 			continue;
-		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host) == 0 : path_below(host, mount->host))
+		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host) == 0 : path_is_below(host, mount->host))
 			best = mount;
 	}
 	if (!best || (best->flags & MOUNT_SKELETON && !view->attached))
 		return -ENOENT;
-	return view_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest(host, best->host), out, cap);
+	return view_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest_below(host, best->host), out, cap);
 }
 
 static bool is_same_object(const struct stat *one, const struct stat *other)
@@ -129,7 +129,7 @@ static bool is_same_object(const struct stat *one, const struct stat *other)
 	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-bool view_confirm(const struct view *view, const char *virt, const struct stat *expected)
+bool view_confirm_name(const struct view *view, const char *virt, const struct stat *expected)
 {
 	_cleanup_close_ int fd = -1, standin = -1;
 	struct place place;
@@ -138,7 +138,7 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 	int dirfd;
 
 	/* No task: the name comes from the kernel, which has no "self" in it. */
-	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 ||
+	if (view_locate_path(view, NULL, "/", virt, 0, &place) < 0 ||
 	    view_stat_place(&place, &found, &dirfd, &path, &fd) < 0)
 		return false;
 	if (is_same_object(&found, expected))

@@ -146,7 +146,7 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 /* The target of a link of the view itself (a policy's link, /proc/self, /proc/thread-self), or NULL. */
 const char *view_get_link_target(const struct task *task, const struct node *node, const char *virt, char buffer[64]);
 /* Sets mount and rest of a place by its virt. The mount with the longest path wins. 0; -ENOTDIR below a single file. */
-int view_place(const struct view *view, struct place *place);
+int view_set_place(const struct view *view, struct place *place);
 /* True at or below a covered name: nothing exists there, even if the policy grants it. */
 bool view_is_covered(const struct place *place);
 /* True when a mount is visible at this path in place of the skeleton. */
@@ -257,7 +257,7 @@ enum proc_kind {
 	PROC_MAGIC, /* cwd, exe, root, fd/N: a link to an object */
 };
 /* The kind of a canonical path below /proc (without "self"). task may be NULL. */
-enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest);
+enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest);
 /* True for a path below /proc that belongs to no process. */
 bool proc_path_is_machine(const char *rest);
 /* True for a directory that may be listed. */

@@ -90,7 +90,7 @@ static enum proc_kind proc_classify_leaf(const struct task *task, pid_t pid, con
 	return PROC_ABSENT;
 }
 
-enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest)
+enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest)
 {
 	const char *leaf;
 	pid_t pid, tid;
@@ -100,7 +100,8 @@ enum proc_kind proc_classify(const struct view *view, const struct task *task, c
 	if (*rest == '\0' || proc_list_has(machine_leaf, rest))
 		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);
-	if (pid == 0 || !(proc_is_own_pid(task, pid) || (view->run_root && proctree_descends(pid, view->run_root))))
+	if (pid == 0 ||
+	    !(proc_is_own_pid(task, pid) || (view->run_root && proctree_is_descendant(pid, view->run_root))))
 		return PROC_ABSENT;
 	if (strcmp(leaf, "task") == 0)
 		return PROC_DIR;
@@ -135,7 +136,7 @@ bool proc_path_is_machine(const char *rest)
 void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
-		const char *name = *rest ? path_rest(*leaf, rest) : *leaf;
+		const char *name = *rest ? path_rest_below(*leaf, rest) : *leaf;
 
 		if (name && *name && !strchr(name, '/'))
 			each(ctx, name, proc_path_is_directory(*leaf) ? S_IFDIR : S_IFREG);

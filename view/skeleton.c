@@ -275,7 +275,7 @@ int view_show_name(const struct view *view, const char *virt, mode_t type, const
 
 	if (!view_in_host_tree(view, virt))
 		return view_skeleton_entry(view, virt, type, target);
-	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
+	if (view_locate_path(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
 	    place.mount->flags & MOUNT_FILE || place.virt_len == place.mount->virt_len)
 		return 0;
 	return skeleton_show_private_name(&place, type, target);

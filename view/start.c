@@ -89,7 +89,7 @@ static bool base_confirm_name(const struct view *view, const char *virt, const s
 	struct stat expected = {.st_dev = makedev(object->stx_dev_major, object->stx_dev_minor),
 				.st_ino = object->stx_ino};
 
-	return view_confirm(view, virt, &expected);
+	return view_confirm_name(view, virt, &expected);
 }
 
 /*
@@ -156,7 +156,7 @@ int view_start_dir(const struct view *view, const struct task *task, int fd, cha
 	if (len < 0)
 		return fd == AT_FDCWD ? -errno : -EBADF;
 	host[len] = '\0';
-	r = view_name(view, host, (size_t)len, out, cap);
+	r = view_name_host_path(view, host, (size_t)len, out, cap);
 	if (r < 0)
 		return r;
 	/* The link can mislead ("x (deleted)", a rename at the same time): the name must lead to this object. */
@@ -191,6 +191,6 @@ int view_start_deleted(const struct view *view, const struct task *task, int fd,
 		return -ENOENT;
 	host[len - (ssize_t)(sizeof(deleted) - 1)] = '\0';
 	*strrchr(host, '/') = '\0';
-	r = view_name(view, *host ? host : "/", *host ? strlen(host) : 1, out, cap);
+	r = view_name_host_path(view, *host ? host : "/", *host ? strlen(host) : 1, out, cap);
 	return r < 0 || base_confirm_name(view, out, &parent) ? r : -ENOENT;
 }

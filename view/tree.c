@@ -107,7 +107,7 @@ static long status_get_number(const char *text, const char *field, int base)
 	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
 }
 
-long tree_status(pid_t tid, const char *field, int base)
+long tree_read_status(pid_t tid, const char *field, int base)
 {
 	char text[4096];
 
@@ -125,7 +125,7 @@ static char *task_get_image_path(const struct tree *tree, pid_t tid)
 	if (len < 0)
 		return strdup("");
 	host[len] = '\0';
-	if (tree->view && view_name(tree->view, host, (size_t)len, virt, sizeof(virt)) >= 0)
+	if (tree->view && view_name_host_path(tree->view, host, (size_t)len, virt, sizeof(virt)) >= 0)
 		return strdup(virt);
 	return strdup(host);
 }
@@ -229,7 +229,7 @@ static struct task *task_new(const struct tree *tree, pid_t tid, int *ret_error)
 	return NULL;
 }
 
-struct task *tree_task(struct tree *tree, pid_t tid)
+struct task *tree_find_task(struct tree *tree, pid_t tid)
 {
 	struct task **bucket = tree_bucket(tree, tid);
 	struct task *task;
@@ -248,7 +248,7 @@ struct task *tree_task(struct tree *tree, pid_t tid)
 		tree->seen++;
 		task->host_pid = tree_get_host_pid(tree, task);
 	} else {
-		const struct task *leader = tree_task(tree, task->tgid); /* counts the process */
+		const struct task *leader = tree_find_task(tree, task->tgid); /* counts the process */
 
 		task->host_pid = leader ? leader->host_pid : 0;
 	}
@@ -257,7 +257,7 @@ struct task *tree_task(struct tree *tree, pid_t tid)
 	return task;
 }
 
-void tree_forget(struct tree *tree, struct task *task)
+void tree_forget_task(struct tree *tree, struct task *task)
 {
 	for (struct task **at = tree_bucket(tree, task->tid); *at; at = &(*at)->next) {
 		if (*at != task)
@@ -269,9 +269,9 @@ void tree_forget(struct tree *tree, struct task *task)
 	}
 }
 
-void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
+void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe)
 {
-	struct task *task = tree_task(tree, tgid);
+	struct task *task = tree_find_task(tree, tgid);
 	char *copy;
 
 	if (!task)
@@ -304,17 +304,17 @@ unsigned tree_limit_generation(const struct tree *tree, const struct task *task)
 	return tree->limit.changing || tree->limit.lost || task->pidfd < 0 ? 0 : tree->limit.changes;
 }
 
-bool tree_holds(struct tree *tree, pid_t pid)
+bool tree_holds_pid(struct tree *tree, pid_t pid)
 {
-	return proctree_descends(pid, tree->root);
+	return proctree_is_descendant(pid, tree->root);
 }
 
-size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
+size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap)
 {
-	return proctree_list(tree->root, out, cap);
+	return proctree_list_descendants(tree->root, out, cap);
 }
 
-void tree_each(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)
+void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)
 {
 	for (unsigned i = 0; i < TREE_BUCKETS; i++)
 		for (struct task *task = tree->bucket[i]; task; task = task->next)

@@ -33,7 +33,7 @@ enum mount_flag {
 	MOUNT_TTY = 1 << 7,      /* /dev/tty: opened by view_open_terminal, with the number of the task's terminal */
 	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch directory: changes are not reported */
 	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
-	MOUNT_NOLINKS = 1 << 10,   /* view_by_name works here */
+	MOUNT_NOLINKS = 1 << 10,   /* view_get_nolinks_path works here */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
 	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach_mounts will mount */
 	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: pseudoterminals of the run's own, see terminals.c */
@@ -64,7 +64,7 @@ struct place {
 };
 
 /* To be called for a copy made by assignment: a rest that points into from->virt then points into copy->virt. */
-void place_copied(struct place *copy, const struct place *from);
+void place_fix_copy(struct place *copy, const struct place *from);
 
 enum view_flag {
 	VIEW_FOLLOW = 1 << 0, /* follow a symbolic link in the last component */
@@ -145,7 +145,7 @@ bool view_matches_kernel(const struct view *view);
 int view_each_exec(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
 
 /* root: the supervisor, whose descendants are the processes that /proc shows; 0: the program does not run. */
-void view_set_run(struct view *view, pid_t root);
+void view_set_run_root(struct view *view, pid_t root);
 
 /* ---- resolving paths ---- */
 
@@ -167,36 +167,37 @@ void view_names_change(const struct view *view);
 
 /*
  * Resolves `path` against the canonical virtual directory `base` (ignored for an absolute path) without system calls,
- * through the links of the view (/lib, /proc/self, /dev/fd …). 0; -EAGAIN if view_walk is needed (".." after a name);
- * -ENAMETOOLONG. The place is right only if view_open succeeds on it. Without a task /proc/self is not a link.
+ * through the links of the view (/lib, /proc/self, /dev/fd …). 0; -EAGAIN if view_walk_path is needed (".." after a
+ * name); -ENAMETOOLONG. The place is right only if view_open_place succeeds on it. Without a task /proc/self is not a
+ * link.
  */
-int view_locate(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
-		struct place *ret_place);
+int view_locate_path(const struct view *view, const struct task *task, const char *base, const char *path,
+		     unsigned flags, struct place *ret_place);
 
 /*
  * Resolves the path one component after another, through at most 40 symbolic links. 0, or the -errno of native
- * resolution. The place is to be opened by view_open; -ELOOP means that it has changed meanwhile: walk again.
+ * resolution. The place is to be opened by view_open_place; -ELOOP means that it has changed meanwhile: walk again.
  */
-int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
+int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place);
 
 /* Judges `want` (POLICY_* bits) on a place. The only system call is to find out whether a process is in the run. */
-struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
+struct policy_decision view_judge_place(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want);
 
 /* ---- objects at a place ---- */
 
 /* openat2(2) that follows no link. A descriptor owned by the caller, or -errno: ELOOP, EXDEV, EAGAIN mean "walk". */
-int view_open(const struct place *place, int flags, mode_t mode);
+int view_open_place(const struct place *place, int flags, mode_t mode);
 
 /*
  * A way to use an object by name, without opening it: (*ret_dirfd, *ret_path) for fstatat(2) and similar calls. The
  * path is in a copy of the program's root, mounted with nosymfollow: a symbolic link on the way is ELOOP ("walk"), so
  * the result is that of the judged path. Both are borrowed from the place. False: it must be opened.
  */
-bool view_by_name(const struct place *place, int *ret_dirfd, const char **ret_path);
+bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path);
 
-/* The dirfd that view_by_name returns; -1: it always returns false. */
+/* The dirfd that view_get_nolinks_path returns; -1: it always returns false. */
 int view_nolinks_fd(const struct view *view);
 
 /*
@@ -228,12 +229,12 @@ bool view_is_nameless(const struct place *place);
 
 /*
  * The virtual path of a host path, by the mount with the longest path. Returns its length, or -ENOENT outside of the
- * view. A path from the kernel, such as a /proc link, may be outdated or ambiguous: see view_confirm.
+ * view. A path from the kernel, such as a /proc link, may be outdated or ambiguous: see view_confirm_name.
  */
-int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
+int view_name_host_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
 
 /* True when the object at the canonical virtual path has the device and inode number of `expected`. */
-bool view_confirm(const struct view *view, const char *virt, const struct stat *expected);
+bool view_confirm_name(const struct view *view, const char *virt, const struct stat *expected);
 
 /* The path by which the kernel reaches a place from this process's root. Returns its length or -ENAMETOOLONG. */
 int view_kernel_path(const struct place *place, char *out, size_t cap);

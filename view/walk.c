@@ -1,4 +1,6 @@
-/* Canonicalises a path step by step. Anything may change meanwhile, so view_open then opens it following no link. */
+/*
+ * Canonicalises a path step by step. Anything may change meanwhile, so view_open_place then opens it following no link.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -89,8 +91,8 @@ static int walk_enter_magic_link(struct walk *walk, bool last)
 		return walk_enter_link(walk, "/");
 	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
 		return -errno;
-	r = host[0] == '/' ? view_name(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
-	if (r > 0 && view_confirm(walk->view, virt, &object)) {
+	r = host[0] == '/' ? view_name_host_path(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
+	if (r > 0 && view_confirm_name(walk->view, virt, &object)) {
 		if (++walk->links > VIEW_LINKS_MAX)
 			return -ELOOP;
 		memcpy(place->virt, virt, (size_t)r + 1);
@@ -104,7 +106,7 @@ static int walk_enter_magic_link(struct walk *walk, bool last)
 
 static int walk_check_readable(const struct walk *walk)
 {
-	struct policy_decision decision = view_judge(walk->view, walk->task, walk->place, POLICY_READ);
+	struct policy_decision decision = view_judge_place(walk->view, walk->task, walk->place, POLICY_READ);
 
 	return decision.verdict == VERDICT_DENY ? -decision.error : 0;
 }
@@ -132,12 +134,13 @@ static int walk_check_object(struct walk *walk, bool last)
 	_cleanup_close_ int fd = -1;
 	const char *path;
 	struct stat object;
-	int dirfd, r = view_place(walk->view, place);
+	int dirfd, r = view_set_place(walk->view, place);
 
 	if (r < 0)
 		return r;
 	if (place->mount->flags & MOUNT_PROC) {
-		enum proc_kind kind = proc_classify(walk->view, walk->task, place->virt_len > 6 ? place->rest : "");
+		enum proc_kind kind =
+			proc_classify_path(walk->view, walk->task, place->virt_len > 6 ? place->rest : "");
 
 		if (kind == PROC_ABSENT)
 			return last ? 0 : -ENOENT; /* the caller judges the last component, for the record */
@@ -169,7 +172,7 @@ static int walk_take_component(struct walk *walk, const char *name, bool last)
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
-		r = view_place(walk->view, place);
+		r = view_set_place(walk->view, place);
 		/* "denied/name/.." would reveal whether `name` exists, so ".." needs a directory that may be read. */
 		if (r == 0 && !(place->mount->flags & MOUNT_PROC))
 			r = walk_check_readable(walk);
@@ -187,7 +190,7 @@ static int walk_take_component(struct walk *walk, const char *name, bool last)
 	return walk_check_object(walk, last);
 }
 
-int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
+int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place)
 {
 	struct walk walk = {.view = view, .task = task, .flags = flags, .place = ret_place};
@@ -210,5 +213,5 @@ int view_walk(const struct view *view, const struct task *task, const char *base
 		ret_place->magic = true;
 		return 0;
 	}
-	return view_place(view, ret_place);
+	return view_set_place(view, ret_place);
 }

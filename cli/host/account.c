@@ -24,7 +24,7 @@ static int account_start_helper(void)
 	const char *why; /* where the name service cannot be asked, it is as if there were no such account */
 	int error = helper_start("accounts", no_variables, &account_helper, &why);
 
-	return error < 0 ? error : helper_greeted(&account_helper, &why);
+	return error < 0 ? error : helper_await_version(&account_helper, &why);
 }
 
 static int account_query(const struct account_query *query, struct account_reply *ret_reply)
@@ -42,7 +42,7 @@ static int account_query(const struct account_query *query, struct account_reply
 
 void account_end_helper(void)
 {
-	helper_end(&account_helper);
+	helper_stop(&account_helper);
 }
 
 /* Whether this line of nsswitch.conf(5) has "files" as the only source of `database`. */

@@ -145,7 +145,7 @@ static char *command_expand_variables(const char *command)
 			buf_printf(&text, "%c", *command++);
 		}
 	}
-	return buf_take(&text);
+	return buf_take_text(&text);
 }
 
 /* Removes the next word from the front of *rest, unquoted as by the shell. */

@@ -216,7 +216,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 const char *interpreter_manager_of_root(const struct cli_interpreter *interpreter, const char *path)
 {
 	for (size_t i = 0; i < interpreter->count; i++)
-		if (interpreter->place[i] && path_below(path, interpreter->root[i]))
+		if (interpreter->place[i] && path_is_below(path, interpreter->root[i]))
 			return interpreter->place[i];
 	return NULL;
 }

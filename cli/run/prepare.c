@@ -25,7 +25,8 @@ static int prepare_scratch_directory(struct run *run)
 
 	/* Without --user, --input and --setup nothing is put into it now: the keeper makes its directories later. */
 	run->scratch_dirs_pending = !run->user.set && !run->options.input.count && !run->options.setup;
-	made = run->scratch_dirs_pending ? scratch_begin(&run->scratch, &error) : scratch_create(&run->scratch, &error);
+	made = run->scratch_dirs_pending ? scratch_begin_run(&run->scratch, &error)
+					 : scratch_create(&run->scratch, &error);
 	if (made < 0)
 		return run_report_refusal(run, "scratch_failed", "%s", error.text);
 	run->workdir = run->options.policy.workdir ? strdup(run->options.policy.workdir)
@@ -62,13 +63,13 @@ static int prepare_user_directories(struct run *run)
 static int prepare_with_user_ids(struct run *run, int (*prepare)(struct run *run))
 {
 	struct privs_before before;
-	int exit_code, error = privs_borrow(&run->user, &before);
+	int exit_code, error = privs_borrow_user(&run->user, &before);
 
 	if (error < 0)
 		return run_report_refusal(run, "user_failed", "cannot become user %u: %s", run->user.uid,
 					  strerror(-error));
 	exit_code = prepare(run);
-	error = privs_return(&before);
+	error = privs_restore_own_user(&before);
 	if (error < 0 && exit_code == 0)
 		exit_code = run_report_refusal(run, "user_failed", "cannot return from user %u: %s", run->user.uid,
 					       strerror(-error));
@@ -94,7 +95,7 @@ static int prepare_find_user(struct run *run)
 
 	/* Only root can change its user. For all others prepare_confirm_user() refuses it later. */
 	if (!options->cli.user && options->names.count > 0 && geteuid() == 0)
-		run->draft = policy_peek((const char *const *)options->names.item, &run->host.policy, &named);
+		run->draft = policy_peek_user((const char *const *)options->names.item, &run->host.policy, &named);
 	if (prepare_look_up_user(run, named ? named : options->cli.user, &run->user) != 0)
 		return CLI_ERROR;
 	if (run->user.set) {
@@ -123,11 +124,20 @@ static int prepare_warn_workdir(struct run *run)
 	const char *virt = policy_settings(run->program.policy)->workdir;
 
 	if (run->user.set && run->options.policy.workdir && !run->options.quiet &&
-	    policy_rights(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
+	    policy_rights_on(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
 	    faccessat(AT_FDCWD, run->workdir, W_OK, AT_EACCESS) < 0)
 		cli_note("callgate: -w %s: user %u may not write there (%s), whatever the policy grants", run->workdir,
 			 run->user.uid, strerror(errno));
 	return 0;
+}
+
+void run_part_done(struct run_part *part)
+{
+	egress_read_done(&part->read);
+	policy_free(part->policy);
+	cleanup_close(&part->audit_fd);
+	free(part->log);
+	*part = RUN_PART_NONE;
 }
 
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
@@ -200,7 +210,7 @@ static int prepare_open_output(struct run *run)
 		return run_report_refusal(run, "output_failed",
 					  "--output %s: %s; name a directory that can be written", named,
 					  strerror(ENOENT));
-	run->output_fd = output_open(path, &error);
+	run->output_fd = output_open_directory(path, &error);
 	return run->output_fd < 0 ? run_report_refusal(run, "output_failed", "%s", error.text) : 0;
 }
 
@@ -248,7 +258,7 @@ static int prepare_copy_inputs(struct run *run)
 	}
 	if (linked)
 		exit_code = prepare_judge_inputs(run, file, named->count);
-	if (exit_code == 0 && input_copy(run->workdir_fd, file, named->count, &run->user, &error) < 0)
+	if (exit_code == 0 && input_copy_files(run->workdir_fd, file, named->count, &run->user, &error) < 0)
 		exit_code = run_report_refusal(run, "input_failed", "%s", error.text);
 	for (size_t i = 0; i < named->count; i++)
 		free(file[i].path);
@@ -312,7 +322,8 @@ static void prepare_print_warnings(struct run *run)
 int run_start_custodian(struct run *run)
 {
 	const char *why;
-	bool self_filter = !(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_possible(&why);
+	bool self_filter =
+		!(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_is_possible(&why);
 	int error = custodian_start(run->output_fd, self_filter, &run->custodian);
 
 	return error < 0 ? run_report_refusal(run, "user_failed", "cannot start the custodian: %s",

@@ -21,20 +21,11 @@ static void run_remove_scratch(struct run *run)
 
 	/* As its owner, also when the run never began, because the owner may still change what is in it. */
 	if (geteuid() != run->user.uid)
-		(void)privs_become(&run->user); /* on failure it is removed as root */
-	error = scratch_remove(&run->scratch);
+		(void)privs_become_user(&run->user); /* on failure it is removed as root */
+	error = scratch_remove_run(&run->scratch);
 	if (error < 0)
 		cli_error("run", "could not remove the run's scratch directory %s: %s; the next run tries again",
 			  path ? path : "", strerror(-error));
-}
-
-void run_part_done(struct run_part *part)
-{
-	egress_read_done(&part->read);
-	policy_free(part->policy);
-	cleanup_close(&part->audit_fd);
-	free(part->log);
-	*part = RUN_PART_NONE;
 }
 
 static void run_done(struct run *run)
@@ -132,7 +123,7 @@ int cli_run(int argc, char **argv)
 	int exit_code = run_options_parse(argc, argv, &run.options);
 
 	if (exit_code == CLI_ERROR && run.options.json) {
-		_cleanup_json_ json_t *result = result_error(NULL, CLI_ERROR, "usage",
+		_cleanup_json_ json_t *result = result_make_error(NULL, CLI_ERROR, "usage",
 							      "bad usage: see the message on standard error");
 
 		(void)run_print_result(&run, result); /* the exit status is an error already */

@@ -34,7 +34,7 @@ struct setup {
 static int setup_adopt_secrets(struct egress_read *read, const struct policy *policy)
 {
 	if (policy_net_enabled(policy))
-		return secrets_adopt(read->secrets, policy);
+		return secrets_adopt_policy(read->secrets, policy);
 	egress_read_done(read);
 	return 0;
 }
@@ -161,7 +161,7 @@ static json_t *setup_make_failed_result(const struct run *run, const struct setu
 					const char *message)
 {
 	static const char *const fields[] = {"status", "signal", "duration_ms"};
-	json_t *result = result_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
+	json_t *result = result_make_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (json_object_get(run->setup_result, fields[i]))

@@ -32,7 +32,7 @@ void run_write_end_status(const struct run *run, json_t *result)
 {
 	int fd = run->options.status_fd;
 
-	if (fd >= 0 && result_status_end(fd, result) < 0)
+	if (fd >= 0 && result_write_end_line(fd, result) < 0)
 		cli_error("run", "--status-fd %d: %s", fd, strerror(errno));
 }
 
@@ -40,7 +40,7 @@ int run_write_start_status(struct run *run)
 {
 	int fd = run->options.status_fd;
 
-	if (fd < 0 || result_status_start(fd, run->scratch.id, getpid()) == 0)
+	if (fd < 0 || result_write_start_line(fd, run->scratch.id, getpid()) == 0)
 		return 0;
 	return run_report_refusal(run, "status_fd_failed", "--status-fd %d: cannot write to it", fd);
 }
@@ -54,12 +54,12 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
 	va_end(arguments);
-	result = result_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
+	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
 	cli_error("run", "%s", message);
 	if (run->options.json || run->in_setup)
 		(void)run_print_result(run, result); /* the exit status is an error already */
 	if (run->options.status_fd >= 0)
-		(void)result_status_end(run->options.status_fd, result); /* likewise */
+		(void)result_write_end_line(run->options.status_fd, result); /* likewise */
 	return CLI_ERROR;
 }
 
@@ -82,7 +82,7 @@ static void watch_keep_artifacts(struct run *run, json_t *result)
 	struct policy_error error = {""};
 	size_t files = 0;
 
-	if (output_keep(&options, json_object_get(result, "changes"), &files, &error) < 0) {
+	if (output_keep_files(&options, json_object_get(result, "changes"), &files, &error) < 0) {
 		cli_error("run", "%s", error.text);
 		result_set_error(result, "output_failed", error.text);
 	} else if (run->options.verbose) {
@@ -132,7 +132,7 @@ static void watch_report_limit(const json_t *result)
 
 static int watch_report_end(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
-	_cleanup_json_ json_t *result = result_json(keeper, outcome);
+	_cleanup_json_ json_t *result = result_make_json(keeper, outcome);
 	int exit_code;
 
 	if (outcome->error_code)

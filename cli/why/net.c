@@ -66,7 +66,7 @@ static int why_parse_authority(struct net_question *asked, const char *text, con
 	if (port == 0)
 		return why_refuse_question(text, "names no port; write HOST:PORT");
 	asked->port = (unsigned)port;
-	if (net_host_canonical(authority, host_len, asked->host) < 0)
+	if (net_host_canonicalise(authority, host_len, asked->host) < 0)
 		return why_refuse_question(text, "names no host that a program could ask for");
 	(void)snprintf(asked->endpoint, sizeof(asked->endpoint), strchr(asked->host, ':') ? "[%s]:%u" : "%s:%u",
 		       asked->host, asked->port);
@@ -135,18 +135,19 @@ static void why_judge_endpoint(struct net_question *asked)
 		*verdict = (struct net_verdict){.reason = "no_network"};
 		return;
 	}
-	*verdict = policy_net_connect(policy, asked->host, asked->port, asked->udp);
+	*verdict = policy_net_judge_connect(policy, asked->host, asked->port, asked->udp);
 	asked->rule = verdict->rule;
 	if (!verdict->allow)
 		return;
-	asked->opened = verdict->rule->proto == NET_HTTP ||
-			(verdict->rule->proto == NET_HTTPS && policy_net_intercepts(policy, asked->host, asked->port));
+	asked->opened =
+		verdict->rule->proto == NET_HTTP ||
+		(verdict->rule->proto == NET_HTTPS && policy_net_intercepts_tls(policy, asked->host, asked->port));
 	if (!asked->request)
 		return;
 	if (verdict->rule->proto != NET_TCP && (verdict->rule->proto == NET_HTTPS) != asked->tls)
 		*verdict = (struct net_verdict){.label = verdict->label, .reason = "proto_not_granted"};
 	else if (asked->opened)
-		*verdict = policy_net_request(policy, asked->host, asked->port, asked->method, asked->path,
+		*verdict = policy_net_judge_request(policy, asked->host, asked->port, asked->method, asked->path,
 					      asked->upgrade);
 }
 
@@ -184,7 +185,7 @@ static const char *why_interception_text(const struct net_question *asked)
 
 static size_t why_resolve_host(const struct net_question *asked, struct sockaddr_storage address[NET_ADDRESSES_MAX])
 {
-	size_t count = policy_net_resolve(asked->policy, asked->host, address, NET_ADDRESSES_MAX);
+	size_t count = policy_net_fixed_addresses(asked->policy, asked->host, address, NET_ADDRESSES_MAX);
 	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)address;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)address;
 
@@ -207,14 +208,14 @@ static void why_judge_addresses(struct net_question *asked)
 	asked->known_count = why_resolve_host(asked, address);
 	for (size_t i = 0; i < asked->known_count; i++) {
 		const struct sockaddr *at = (const struct sockaddr *)&address[i];
-		bool denied = !policy_net_address(asked->policy, at, asked->port).allow;
+		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).allow;
 		struct net_known *known = &asked->known[i];
 
 		net_address_text(at, known->text);
-		known->kind = denied ? "denied_by_rule" : net_address_denied(at);
-		known->refused = denied || (known->kind && net_address_refused(at, lift));
+		known->kind = denied ? "denied_by_rule" : net_address_class(at);
+		known->refused = denied || (known->kind && net_address_refusal(at, lift));
 		if (!asked->never)
-			asked->never = net_address_refused(at, NET_LIFT_NAMED);
+			asked->never = net_address_refusal(at, NET_LIFT_NAMED);
 	}
 }
 

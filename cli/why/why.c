@@ -72,14 +72,14 @@ static void why_follow_host(const struct policy *policy, struct question *questi
 	char host[PATH_MAX];
 	size_t count;
 
-	if (policy_host_path(policy, question->resolved, host) < 0)
+	if (policy_map_to_host(policy, question->resolved, host) < 0)
 		return;
 	real = realpath(host, NULL);
 	if (!real || strcmp(real, host) == 0)
 		return;
 	mounts = policy_mounts(policy, &count);
 	for (size_t i = count; i-- > 0;) {
-		const char *rest = mounts[i].kind == POLICY_MOUNT_TREE ? path_rest(real, mounts[i].host) : NULL;
+		const char *rest = mounts[i].kind == POLICY_MOUNT_TREE ? path_rest_below(real, mounts[i].host) : NULL;
 
 		if (!rest)
 			continue;
@@ -105,11 +105,12 @@ static int why_answer_path(const struct policy *policy, struct question *questio
 		return len;
 	}
 	why_follow_host(policy, question);
-	question->decision = policy_decide(policy, question->resolved, strlen(question->resolved), question->want);
-	question->mount = policy_mount_of(policy, question->resolved);
-	if (policy_host_path(policy, question->resolved, question->host) < 0)
+	question->decision =
+		policy_decide_access(policy, question->resolved, strlen(question->resolved), question->want);
+	question->mount = policy_find_mount(policy, question->resolved);
+	if (policy_map_to_host(policy, question->resolved, question->host) < 0)
 		question->host[0] = '\0';
-	question->suggest = policy_suggest(&question->decision, question->asked, question->want);
+	question->suggest = policy_suggest_grant(&question->decision, question->asked, question->want);
 	return 0;
 }
 

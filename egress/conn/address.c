@@ -87,12 +87,12 @@ bool address_is_local(const struct sockaddr *address)
 const char *address_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
 				   enum net_lift lift)
 {
-	const char *reason = net_address_refused(address, lift);
+	const char *reason = net_address_refusal(address, lift);
 
 	if (!reason && lift == NET_LIFT_NONE && address_is_local(address))
 		reason = "local";
 	if (!reason) {
-		const struct net_verdict verdict = policy_net_address(policy, address, port);
+		const struct net_verdict verdict = policy_net_judge_address(policy, address, port);
 
 		reason = verdict.allow ? NULL : verdict.reason;
 	}

@@ -323,7 +323,7 @@ static void conn_dialled(void *ctx, const struct dial_result *result)
 void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 			void (*answer)(struct conn *conn, int error, const char *reason))
 {
-	struct net_verdict verdict = policy_net_connect(conn->egress->policy, host, port, false);
+	struct net_verdict verdict = policy_net_judge_connect(conn->egress->policy, host, port, false);
 
 	if (conn->upstream.watch.fd >= 0)
 		conn_drop_upstream(conn, false);

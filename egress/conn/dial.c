@@ -263,7 +263,7 @@ static void dial_start_due(struct timer *timer)
 	/* Host names are canonical, so text that parses as an address is one. */
 	count = sockaddr_parse(dial->host, &list[0]) ?
 			1 :
-			policy_net_resolve(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
+			policy_net_fixed_addresses(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
 	if (count) {
 		dial_try_addresses(dial, list, count, dial->named);
 		return;

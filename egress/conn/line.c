@@ -14,7 +14,7 @@
 
 struct queued {
 	struct queued *next;
-	struct control_message message; /* only control_size of its type is allocated */
+	struct control_message message; /* only control_message_size of its type is allocated */
 };
 
 struct waiting {
@@ -106,7 +106,7 @@ static void line_update_watch(struct control_line *line)
 
 static int line_queue_message(struct control_line *line, const struct control_message *message)
 {
-	size_t size = control_size((enum control_type)message->type);
+	size_t size = control_message_size((enum control_type)message->type);
 	struct queued *entry = malloc(offsetof(struct queued, message) + size);
 
 	if (!entry) {
@@ -131,7 +131,7 @@ int line_send_message(struct control_line *line, const struct control_message *m
 		return -EPIPE;
 	if (line->first)
 		return line_queue_message(line, message);
-	error = control_send(line->watch.fd, message, NULL, 0);
+	error = control_send_message(line->watch.fd, message, NULL, 0);
 	if (error == 0)
 		return 0;
 	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
@@ -144,7 +144,7 @@ static void line_flush_queue(struct control_line *line)
 {
 	while (line->first) {
 		struct queued *entry = line->first;
-		int error = control_send(line->watch.fd, &entry->message, NULL, 0);
+		int error = control_send_message(line->watch.fd, &entry->message, NULL, 0);
 
 		if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 			break;
@@ -172,7 +172,7 @@ void line_read_messages(struct control_line *line)
 		int fds[CONTROL_FDS_MAX], error;
 		size_t count;
 
-		error = control_receive(line->watch.fd, &message, fds, &count);
+		error = control_receive_message(line->watch.fd, &message, fds, &count);
 		if (error == -EAGAIN)
 			return;
 		if (error < 0) {

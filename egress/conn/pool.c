@@ -66,7 +66,7 @@ static bool pool_find_index(const struct pool *pool, const struct sockaddr *addr
 	return true;
 }
 
-void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t port, struct sockaddr_storage *ret)
+void pool_make_address(const struct pool *pool, uint32_t index, int family, uint16_t port, struct sockaddr_storage *ret)
 {
 	address_number number = (family == AF_INET ? pool->v4 : pool->v6) + index;
 	uint8_t bytes[sizeof(number)];
@@ -105,13 +105,13 @@ int pool_add(struct pool *pool, const char *host, uint32_t *ret_index)
 	return 0;
 }
 
-int pool_learn(struct pool *pool, uint32_t index, const char *host)
+int pool_learn_name(struct pool *pool, uint32_t index, const char *host)
 {
 	uint32_t position = index - POOL_FIRST, known;
 	char canonical[NET_HOST_MAX];
 
 	if (index < POOL_FIRST || position >= pool->capacity ||
-	    net_host_canonical(host, strlen(host), canonical) < 0 || strcmp(canonical, host) != 0)
+	    net_host_canonicalise(host, strlen(host), canonical) < 0 || strcmp(canonical, host) != 0)
 		return -EBADMSG;
 	known = find_name_position(pool, host);
 	if (known < pool->capacity || pool->name[position])
@@ -129,13 +129,13 @@ static const char *find_real_name(const struct pool *pool, address_number addres
 	return NULL;
 }
 
-int pool_learn_real(struct pool *pool, const struct sockaddr *address, const char *host)
+int pool_learn_real_address(struct pool *pool, const struct sockaddr *address, const char *host)
 {
 	struct real *real = &pool->real[pool->reals];
 	address_number number;
 	const char *known;
 
-	if (pool_holds(pool, address) || !address_to_number(address, &number))
+	if (pool_holds_address(pool, address) || !address_to_number(address, &number))
 		return -EEXIST;
 	known = find_real_name(pool, number);
 	if (known)
@@ -150,7 +150,7 @@ int pool_learn_real(struct pool *pool, const struct sockaddr *address, const cha
 	return 0;
 }
 
-const char *pool_find(const struct pool *pool, const struct sockaddr *address)
+const char *pool_find_name(const struct pool *pool, const struct sockaddr *address)
 {
 	address_number number;
 	uint32_t index;
@@ -167,26 +167,26 @@ void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX])
 	const char *name = NULL;
 
 	if (sockaddr_parse(host, &address))
-		name = pool_find(pool, (const struct sockaddr *)(const void *)&address);
+		name = pool_find_name(pool, (const struct sockaddr *)(const void *)&address);
 	if (name)
 		(void)snprintf(host, NET_HOST_MAX, "%s", name);
 }
 
-bool pool_holds(const struct pool *pool, const struct sockaddr *address)
+bool pool_holds_address(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 
 	return pool_find_index(pool, address, &index);
 }
 
-bool pool_is_own(const struct pool *pool, const struct sockaddr *address)
+bool pool_is_own_address(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 
 	return pool_find_index(pool, address, &index) && index == POOL_OWN;
 }
 
-const char *pool_name(const struct pool *pool, uint32_t index)
+const char *pool_policy_name(const struct pool *pool, uint32_t index)
 {
 	return index >= POOL_FIRST && index - POOL_FIRST < pool->from_policy ? pool->name[index - POOL_FIRST] : NULL;
 }

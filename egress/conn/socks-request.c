@@ -49,10 +49,10 @@ static int read_address_field(const uint8_t *data, char ret_host[NET_HOST_MAX])
 	char text[INET6_ADDRSTRLEN];
 
 	if (data[0] == NAME)
-		return net_host_canonical((const char *)data + 2, data[1], ret_host);
+		return net_host_canonicalise((const char *)data + 2, data[1], ret_host);
 	if (!inet_ntop(data[0] == IPV4 ? AF_INET : AF_INET6, data + 1, text, sizeof(text)))
 		return -EINVAL;
-	return net_host_canonical(text, strlen(text), ret_host);
+	return net_host_canonicalise(text, strlen(text), ret_host);
 }
 
 ssize_t socks_parse_request(const uint8_t *data, size_t len, struct socks_request *ret_request)

@@ -383,7 +383,7 @@ static void program_ready(struct watch *watch)
 
 void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd)
 {
-	struct net_verdict verdict = policy_net_connect(egress->policy, endpoint->host, endpoint->port, true);
+	struct net_verdict verdict = policy_net_judge_connect(egress->policy, endpoint->host, endpoint->port, true);
 	const char *reason = verdict.allow ? NULL : verdict.reason;
 	struct udp_relay *relay = malloc(sizeof(*relay));
 	size_t count = 0;

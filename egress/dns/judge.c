@@ -41,7 +41,7 @@ static bool judge_reverse_name(const struct pool *pool, const struct dns_query *
 
 	if (!ends_with(query->name, ".in-addr.arpa") && !ends_with(query->name, ".ip6.arpa"))
 		return false;
-	name = dns_parse_reverse_name(query->name, &address) ? pool_find(pool,
+	name = dns_parse_reverse_name(query->name, &address) ? pool_find_name(pool,
 									 (const struct sockaddr *)(void *)&address)
 										 : NULL;
 	if (!name)
@@ -61,9 +61,9 @@ static void judge_synthetic_name(struct pool *pool, const struct dns_query *quer
 		return;
 	}
 	verdict->named = true;
-	pool_address(pool, verdict->index, AF_INET, 0, &address);
+	pool_make_address(pool, verdict->index, AF_INET, 0, &address);
 	answer_add_address(query, &verdict->answer, &address);
-	pool_address(pool, verdict->index, AF_INET6, 0, &address);
+	pool_make_address(pool, verdict->index, AF_INET6, 0, &address);
 	answer_add_address(query, &verdict->answer, &address);
 }
 
@@ -73,13 +73,13 @@ static void judge_name(const struct policy *policy, struct pool *pool, const str
 	struct sockaddr_storage address;
 	struct net_verdict name;
 
-	if (!query->plain || net_host_canonical(query->name, strlen(query->name), verdict->host) < 0 ||
+	if (!query->plain || net_host_canonicalise(query->name, strlen(query->name), verdict->host) < 0 ||
 	    sockaddr_parse(verdict->host, &address)) {
 		verdict->host[0] = '\0';
 		verdict_refuse_name(verdict, DNS_NXDOMAIN, "bad_name", NULL);
 		return;
 	}
-	name = policy_net_name(policy, verdict->host);
+	name = policy_net_judge_name(policy, verdict->host);
 	verdict->rule = name.rule;
 	if (!name.allow)
 		verdict_refuse_name(verdict, DNS_NXDOMAIN, name.reason, name.label);
@@ -123,7 +123,7 @@ void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const
 
 		if (!query_wants_family(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
 			continue;
-		error = pool_learn_real(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
+		error = pool_learn_real_address(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
 		if (error == 0)
 			answer_add_address(query, &verdict->answer, &list[i]);
 		else

@@ -66,7 +66,7 @@ static bool query_is_valid(const struct resolver_query *query)
 	char canonical[NET_HOST_MAX];
 
 	return memchr(query->host, '\0', sizeof(query->host)) &&
-	       net_host_canonical(query->host, strlen(query->host), canonical) == 0;
+	       net_host_canonicalise(query->host, strlen(query->host), canonical) == 0;
 }
 
 /* Every thread reads the socket itself: SOCK_SEQPACKET delivers each query to one of them. */

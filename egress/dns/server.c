@@ -92,7 +92,7 @@ static int server_announce_answer(struct dns_server *server, const struct dns_ve
 		}
 		return state;
 	}
-	if (pool_name(server->egress->pool, verdict->index))
+	if (pool_policy_name(server->egress->pool, verdict->index))
 		return 0;
 	announced = &server->announced[verdict->index - POOL_FIRST];
 	if (*announced == DNS_UNANNOUNCED) {
@@ -237,7 +237,7 @@ static void task_look_up_name(struct dns_task *task)
 {
 	const struct egress *egress = task->server->egress;
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
-	size_t count = policy_net_resolve(egress->policy, task->verdict.host, list, NET_ADDRESSES_MAX);
+	size_t count = policy_net_fixed_addresses(egress->policy, task->verdict.host, list, NET_ADDRESSES_MAX);
 
 	if (count) {
 		task_judge_addresses(task, list, count, true);
@@ -283,7 +283,7 @@ static bool server_is_program(const struct dns_server *server, const struct sock
 {
 	const uint8_t *bytes = sockaddr_bytes(from);
 
-	if (pool_is_own(server->egress->pool, (const struct sockaddr *)(const void *)from))
+	if (pool_is_own_address(server->egress->pool, (const struct sockaddr *)(const void *)from))
 		return true;
 	if (from->ss_family == AF_INET)
 		return bytes[0] == 127;

@@ -39,7 +39,7 @@ bool request_parse_authority(const char *text, size_t len, unsigned default_port
 	if (bracket && !stop)
 		return false;
 	rest = !stop ? end : bracket ? stop + 1 : stop;
-	if (net_host_canonical(host, (size_t)((stop ? stop : end) - host), ret_host) != 0)
+	if (net_host_canonicalise(host, (size_t)((stop ? stop : end) - host), ret_host) != 0)
 		return false;
 	if (bracket != (strchr(ret_host, ':') != NULL)) /* "[name]", or an address without brackets */
 		return false;

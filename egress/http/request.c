@@ -64,7 +64,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		request_set_refusal(ret_verdict, 403, "proto_not_granted");
 		return;
 	}
-	verdict = policy_net_request(egress->policy, conn->host, conn->port, request->method, request->path,
+	verdict = policy_net_judge_request(egress->policy, conn->host, conn->port, request->method, request->path,
 				     request->upgrade);
 	ret_verdict->label = verdict.label;
 	if (!verdict.allow) {
@@ -173,5 +173,5 @@ char *request_refusal_body(const struct conn *conn, const struct request *reques
 	request_put_text(&out, "rule", verdict->label);
 	request_put_text(&out, "reason", verdict->reason);
 	buf_puts(&out, "}\n");
-	return buf_take(&out);
+	return buf_take_text(&out);
 }

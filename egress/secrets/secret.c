@@ -349,7 +349,7 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
 	return 0;
 }
 
-int secrets_adopt(struct secrets *secrets, const struct policy *policy)
+int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy)
 {
 	size_t count;
 	const struct net_secret *list = policy_net_secrets(policy, &count);
@@ -431,7 +431,7 @@ int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_se
 	return 0;
 }
 
-void secrets_forget(struct secrets *secrets)
+void secrets_forget_values(struct secrets *secrets)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		value_free(&secrets->item[i]);
@@ -439,7 +439,7 @@ void secrets_forget(struct secrets *secrets)
 
 void secrets_free(struct secrets *secrets)
 {
-	secrets_forget(secrets);
+	secrets_forget_values(secrets);
 	free(secrets);
 }
 
@@ -515,7 +515,7 @@ static int write_template(const struct secrets *secrets, const char *template, c
 		secret = template[1 + name] ? find_secret_by_name(secrets, template + 1, name) : NULL;
 		if (!secret)
 			return -ENOENT;
-		if (!secret->value || !net_secret_host(secret->of, host))
+		if (!secret->value || !net_secret_allows_host(secret->of, host))
 			return -EACCES;
 		writer_put(writer, secret->value, secret->len);
 		template += name + 2;
@@ -544,7 +544,8 @@ static const struct secret *find_secret_by_placeholder(const struct secrets *sec
 		const struct secret *secret = &secrets->item[i];
 
 		if (secret->value && secret->placeholder_len <= len &&
-		    !memcmp(secret->placeholder, text, secret->placeholder_len) && net_secret_host(secret->of, host))
+		    !memcmp(secret->placeholder, text, secret->placeholder_len) &&
+		    net_secret_allows_host(secret->of, host))
 			return secret;
 	}
 	return NULL;

@@ -324,7 +324,7 @@ static void hello_judge(struct conn *conn, struct hello_state *state, const stru
 		return;
 	}
 	/* With Encrypted ClientHello the server decides by the inner name; the outer one is the approved name. */
-	conn_switch_mode(conn, policy_net_intercepts(conn->egress->policy, conn->host, conn->port) ? CONN_TLS
+	conn_switch_mode(conn, policy_net_intercepts_tls(conn->egress->policy, conn->host, conn->port) ? CONN_TLS
 			 : CONN_RELAY);
 }
 

@@ -153,14 +153,14 @@ static const struct block *address_find_block(const struct sockaddr *address)
 	return address->sa_family == AF_INET6 ? address_find_v6(net_address_bytes(address)) : &unknown;
 }
 
-const char *net_address_denied(const struct sockaddr *address)
+const char *net_address_class(const struct sockaddr *address)
 {
 	const struct block *block = address_find_block(address);
 
 	return block ? block->reason : NULL;
 }
 
-const char *net_address_refused(const struct sockaddr *address, enum net_lift lift)
+const char *net_address_refusal(const struct sockaddr *address, enum net_lift lift)
 {
 	const struct block *block = address_find_block(address);
 	bool lifted = block && ((lift == NET_LIFT_PRIVATE && block->lift == BY_PRIVATE) ||

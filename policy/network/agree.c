@@ -91,12 +91,12 @@ static void agree_on_addresses(struct compiler *compiler, const struct net_fixed
 	for (size_t i = 0; i < fixed->addresses; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)&fixed->address[i];
 		const char *refused =
-			net_address_refused(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
+			net_address_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
 		char text[NET_ADDRESS_TEXT];
 
-		lifts = lifts || net_address_denied(address);
+		lifts = lifts || net_address_class(address);
 		net_address_text(address, text);
-		if (refused && net_address_refused(address, NET_LIFT_NAMED))
+		if (refused && net_address_refusal(address, NET_LIFT_NAMED))
 			compiler_fail(compiler, fixed->where, "%s is never connected to (%s); remove it", text,
 				      refused);
 		else if (refused)

@@ -93,8 +93,8 @@ static int check_literal_address(const struct net_rule *rule, char *why, size_t 
 
 	if (!net_address_parse(rule->host, &address))
 		return 0;
-	denied = net_address_denied((const struct sockaddr *)&address);
-	never = net_address_refused((const struct sockaddr *)&address, NET_LIFT_NAMED);
+	denied = net_address_class((const struct sockaddr *)&address);
+	never = net_address_refusal((const struct sockaddr *)&address, NET_LIFT_NAMED);
 	if (never)
 		(void)snprintf(why, cap, "names an address that is never connected to (%s); remove the rule", never);
 	else if (denied && !rule->private_addresses)

@@ -47,7 +47,7 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 	*port = number;
 	/* A rule that names a private address literally is treated as if it had "private": true. */
 	rule.private_addresses =
-		net_address_parse(host, &address) && net_address_denied((const struct sockaddr *)&address);
+		net_address_parse(host, &address) && net_address_class((const struct sockaddr *)&address);
 	if (net_rule_check(&rule, why, sizeof(why)) < 0)
 		return net_cli_fail(cli, why);
 	ARENA_APPEND(cli->arena, network->rule, network->rules, rule);

@@ -17,7 +17,8 @@ const struct net_rule *policy_net_rules(const struct policy *policy, size_t *ret
 	return policy->network.rule;
 }
 
-size_t policy_net_resolve(const struct policy *policy, const char *host, struct sockaddr_storage *ret, size_t cap)
+size_t policy_net_fixed_addresses(const struct policy *policy, const char *host, struct sockaddr_storage *ret,
+				  size_t cap)
 {
 	const struct policy_network *network = &policy->network;
 
@@ -38,12 +39,12 @@ const char *policy_net_upstream_ca(const struct policy *policy)
 	return policy->network.upstream_ca;
 }
 
-bool policy_net_proxy(const struct policy *policy)
+bool policy_net_offers_proxy(const struct policy *policy)
 {
 	return policy->network.proxy == NET_PROXY_ON || policy->network.proxy == NET_PROXY_ENV;
 }
 
-bool policy_net_proxy_env(const struct policy *policy)
+bool policy_net_names_proxy(const struct policy *policy)
 {
 	return policy->network.proxy == NET_PROXY_ENV;
 }
@@ -69,7 +70,7 @@ const struct net_secret *policy_net_secrets(const struct policy *policy, size_t 
 	return policy->network.secret;
 }
 
-bool net_secret_host(const struct net_secret *secret, const char *host)
+bool net_secret_allows_host(const struct net_secret *secret, const char *host)
 {
 	for (const char *const *pattern = secret->hosts; *pattern; pattern++)
 		if (net_host_matches(*pattern, host))
@@ -114,7 +115,7 @@ static struct net_verdict judge_make_denial(const struct net_deny *deny)
 	return (struct net_verdict){.label = deny->label, .reason = "denied_by_rule"};
 }
 
-struct net_verdict policy_net_name(const struct policy *policy, const char *host)
+struct net_verdict policy_net_judge_name(const struct policy *policy, const char *host)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, 0, true);
 
@@ -147,7 +148,7 @@ static const struct net_rule *judge_next_match(const struct policy *policy, size
 	return NULL;
 }
 
-struct net_verdict policy_net_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
+struct net_verdict policy_net_judge_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
 	const char *reason = "no_rule";
@@ -160,7 +161,7 @@ struct net_verdict policy_net_connect(const struct policy *policy, const char *h
 	return rule ? judge_make_grant(rule) : judge_make_refusal(reason);
 }
 
-struct net_verdict policy_net_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
+struct net_verdict policy_net_judge_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
 {
 	char text[NET_ADDRESS_TEXT];
 	const struct net_deny *deny;
@@ -170,7 +171,7 @@ struct net_verdict policy_net_address(const struct policy *policy, const struct 
 	return deny ? judge_make_denial(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
 }
 
-bool policy_net_intercepts(const struct policy *policy, const char *host, unsigned port)
+bool policy_net_intercepts_tls(const struct policy *policy, const char *host, unsigned port)
 {
 	const char *reason = "no_rule";
 	const struct net_rule *rule;
@@ -186,7 +187,7 @@ bool policy_net_intercepts(const struct policy *policy, const char *host, unsign
 			return true; /* credentials and limits of requests need TLS interception */
 	}
 	for (size_t i = 0; some && i < policy->network.secrets; i++)
-		if (net_secret_host(&policy->network.secret[i], host))
+		if (net_secret_allows_host(&policy->network.secret[i], host))
 			return true;
 	return some && all;
 }
@@ -228,8 +229,8 @@ static bool judge_http_allows(const struct net_rule *rule, const char *method, c
 	return false;
 }
 
-struct net_verdict policy_net_request(const struct policy *policy, const char *host, unsigned port, const char *method,
-				      const char *path, bool upgrade)
+struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,
+					    const char *method, const char *path, bool upgrade)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
 	const struct net_rule *rule, *any = NULL;
@@ -258,7 +259,7 @@ struct net_verdict policy_net_request(const struct policy *policy, const char *h
 	return judge_make_refusal(some ? closest : reason);
 }
 
-struct net_verdict policy_net_listen(const struct policy *policy, unsigned port)
+struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned port)
 {
 	for (size_t i = 0; i < policy->network.listens; i++) {
 		const struct net_range *range = &policy->network.listen[i];

@@ -98,7 +98,7 @@ int net_rule_check(const struct net_rule *rule, char *why, size_t cap);
 bool net_is_secret_name(const char *name, size_t len);
 /* Checks the "from" of a secret. 0, or -EINVAL with a static message in *ret_why. */
 int net_secret_from_check(const char *from, const char **ret_why);
-/* True for an address as net_host_canonical writes it. */
+/* True for an address as net_host_canonicalise writes it. */
 bool net_is_address(const char *host);
 
 #endif

@@ -185,7 +185,7 @@ static void pack_network(struct packer *packer, struct policy_network *network)
 	PACK(packer, network->pool);
 }
 
-int net_pack(const struct policy *policy, struct buf *buf)
+int net_pack_policy(const struct policy *policy, struct buf *buf)
 {
 	struct packer packer = {.out = buf};
 
@@ -193,7 +193,7 @@ int net_pack(const struct policy *policy, struct buf *buf)
 	return buf->failed ? -ENOMEM : 0;
 }
 
-int net_unpack(const void *bytes, size_t len, struct policy **ret_policy)
+int net_unpack_policy(const void *bytes, size_t len, struct policy **ret_policy)
 {
 	struct policy *policy = calloc(1, sizeof(*policy));
 	struct packer packer = {.in = bytes, .left = len, .arena = policy ? &policy->arena : NULL};

@@ -74,7 +74,7 @@ static bool net_text_is_name(const char *host)
 	}
 }
 
-int net_host_canonical(const char *text, size_t len, char ret_host[NET_HOST_MAX])
+int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_MAX])
 {
 	char host[NET_HOST_MAX];
 	struct in_addr v4;
@@ -143,7 +143,7 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 	_cleanup_free_ char *ascii = NULL; /* idn2_free() is free() */
 	int ret;
 
-	if (net_host_canonical(text, strlen(text), ret_host) == 0)
+	if (net_host_canonicalise(text, strlen(text), ret_host) == 0)
 		return 0;
 	*ret_why = net_text_explain(text);
 	/* all-ASCII text is invalid for good: IDNA would only map it to another name */
@@ -156,7 +156,7 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 	*ret_why = idn2_strerror(ret);
 	if (ret != IDN2_OK)
 		return -EINVAL;
-	ret = net_host_canonical(ascii, strlen(ascii), ret_host);
+	ret = net_host_canonicalise(ascii, strlen(ascii), ret_host);
 	if (ret < 0)
 		*ret_why = net_text_explain(ascii);
 	return ret;

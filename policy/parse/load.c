@@ -172,8 +172,8 @@ static void load_take_workdir(struct compiler *compiler, void *ctx, const struct
 {
 	const struct source_text *from = ctx;
 
-	if (strcmp(expanded->path, "/") == 0 || path_below(expanded->path, "/proc") ||
-	    path_below(expanded->path, "/dev"))
+	if (strcmp(expanded->path, "/") == 0 || path_is_below(expanded->path, "/proc") ||
+	    path_is_below(expanded->path, "/dev"))
 		compiler_fail(compiler, from->where, "%s cannot be the workdir; write another path, such as \"/work\"",
 			      expanded->path);
 	compiler->policy->settings.workdir = expanded->path;
@@ -257,7 +257,7 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	if (!loader->peeking)
 		load_named_files(loader, names);
 	for (size_t i = 0; loader->peeking && i < loader->count; i++)
-		load_provided(loader, loader->source[i]); /* what policy_peek left out */
+		load_provided(loader, loader->source[i]); /* what policy_peek_user left out */
 	loader->peeking = false;
 	last = loader->count ? loader->source[loader->count - 1] : NULL;
 	compiler->policy->settings.name = !last ? "command line" : last->name ? last->name : last->label;
@@ -295,7 +295,7 @@ static int load_and_compile(struct loader *loader, const char *const *names, con
 	return compiler->failed ? -EINVAL : 0;
 }
 
-struct policy_draft *policy_peek(const char *const *names, const struct policy_host *host, char **ret_user)
+struct policy_draft *policy_peek_user(const char *const *names, const struct policy_host *host, char **ret_user)
 {
 	struct policy_draft *draft = calloc(1, sizeof(*draft));
 	struct loader *loader = draft ? &draft->loader : NULL;

@@ -119,7 +119,7 @@ static bool network_parse_prefix(const char *text, int family, unsigned least, u
 			return false;
 	memcpy(ret_address, bytes, family == AF_INET ? 4 : 16);
 	*ret_bits = (unsigned)bits;
-	return net_address_denied(address) && !net_address_refused(address, NET_LIFT_PRIVATE);
+	return net_address_class(address) && !net_address_refusal(address, NET_LIFT_PRIVATE);
 }
 
 static void network_pool(struct parser *parser, const struct policy_key *key, const char *text)

@@ -29,7 +29,7 @@ static bool rules_check_path(struct compiler *compiler, const struct source_rule
 {
 	bool deny = kind_is_deny(from->kind);
 
-	if (!deny && path_below(path, "/proc"))
+	if (!deny && path_is_below(path, "/proc"))
 		compiler_fail(compiler, from->path.where, "%s: the program has its own /proc; remove the rule", path);
 	else if (!deny && strcmp(path, "/dev") == 0)
 		compiler_fail(compiler, from->path.where, "the program has its own /dev; name the device you mean");

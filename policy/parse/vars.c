@@ -64,7 +64,7 @@ static char *vars_replace_env(struct compiler *compiler, const struct source_tex
 		from = close + 1;
 	}
 	buf_puts(&out, from);
-	done = buf_take(&out);
+	done = buf_take_text(&out);
 	return done ? done : arena_fail(&compiler->policy->arena);
 }
 

@@ -47,16 +47,16 @@ bool policy_may_write(const struct policy *policy, const char *path)
 	char name[PATH_MAX];
 	bool glob;
 
-	if (policy_rights(policy, path, strlen(path)) & POLICY_WRITE)
+	if (policy_rights_on(policy, path, strlen(path)) & POLICY_WRITE)
 		return true;
 	for (uint32_t i = 0; i < tree->count; i++)
 		if (below_grants_writing(&tree->node[i], &glob) && below_node_path(tree, i, name) &&
-		    (path_below(name, path) || (glob && path_below(path, name))))
+		    (path_is_below(name, path) || (glob && path_is_below(path, name))))
 			return true;
 	return false;
 }
 
-bool policy_sees_whole(const struct policy *policy)
+bool policy_grants_whole_trees(const struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];

@@ -85,7 +85,7 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 /* Maps a virtual path in the workdir to its host path. */
 static const char *canon_workdir_host(struct compiler *compiler, const char *name)
 {
-	const char *rest = path_rest(name, compiler->policy->settings.workdir);
+	const char *rest = path_rest_below(name, compiler->policy->settings.workdir);
 
 	return canon_join_paths(compiler, compiler->policy->workdir_host, rest ? rest : "");
 }
@@ -96,7 +96,7 @@ static const char *canon_workdir_host(struct compiler *compiler, const char *nam
  */
 static const char *canon_workdir_virt(struct compiler *compiler, const struct rule *rule, const char *host)
 {
-	const char *rest = path_rest(host, compiler->policy->workdir_host);
+	const char *rest = path_rest_below(host, compiler->policy->workdir_host);
 
 	if (rest)
 		return canon_join_paths(compiler, compiler->policy->settings.workdir, rest);
@@ -141,7 +141,7 @@ static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 		return;
 	}
 	host = kind_is_made(rule->kind) ? canon_realpath_parent(compiler, host) : canon_realpath_prefix(compiler, host);
-	if (deny && !path_below(host, compiler->policy->workdir_host)) {
+	if (deny && !path_is_below(host, compiler->policy->workdir_host)) {
 		rule->alias = host; /* the link's target is denied as well */
 		return;
 	}
@@ -203,7 +203,7 @@ static bool canon_is_shown(const struct policy *policy, const char *host)
 		const struct rule *rule = &policy->rule[i];
 
 		if (kind_is_grant(rule->kind) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
-		    rule->host && path_below(host, rule->host))
+		    rule->host && path_is_below(host, rule->host))
 			return true;
 	}
 	return false;
@@ -216,7 +216,7 @@ static void canon_limit_interpreters(struct policy *policy)
 		struct rule *rule = &policy->rule[i];
 
 		if (rule->name.interpreter && kind_is_grant(rule->kind) && rule->host &&
-		    path_below(rule->host, policy->workdir_host) && !canon_is_shown(policy, rule->host))
+		    path_is_below(rule->host, policy->workdir_host) && !canon_is_shown(policy, rule->host))
 			rule->overridden = true;
 	}
 }

@@ -30,7 +30,7 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 	for (size_t i = 0; i < node->globs; i++) {
 		const struct rule *rule = node->glob[i];
 
-		if (!glob_match(&rule->glob, rest, rest_len))
+		if (!glob_matches(&rule->glob, rest, rest_len))
 			continue;
 		if (rule->kind == RULE_DENY) {
 			finding->deny = rule;
@@ -127,7 +127,7 @@ struct finding policy_find_rules(const struct policy *policy, const char *path, 
 	return finding;
 }
 
-unsigned policy_rights(const struct policy *policy, const char *path, size_t len)
+unsigned policy_rights_on(const struct policy *policy, const char *path, size_t len)
 {
 	return policy_find_rules(policy, path, len).rights;
 }
@@ -137,7 +137,7 @@ static struct policy_decision decide_make_refusal(int error, const struct rule *
 	return (struct policy_decision){VERDICT_DENY, error, rule ? rule->label : NULL, reason};
 }
 
-struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want)
+struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
 	struct finding finding = policy_find_rules(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
@@ -171,7 +171,7 @@ static bool decide_globs_grant_below(const struct tree_node *node, const char *r
 	return false;
 }
 
-bool policy_may_contain(const struct policy *policy, const char *path, size_t len)
+bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len)
 {
 	const struct tree *tree = &policy->tree;
 	struct finding finding = policy_find_rules(policy, path, len);

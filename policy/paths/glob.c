@@ -101,7 +101,7 @@ static size_t glob_component_len(const char *path, size_t len, size_t at, size_t
 	return size;
 }
 
-bool glob_match(const struct glob *glob, const char *path, size_t len)
+bool glob_matches(const struct glob *glob, const char *path, size_t len)
 {
 	size_t at = 0, in = 0, next, size, deep = (size_t)-1, retry = 0;
 

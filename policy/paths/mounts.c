@@ -97,11 +97,11 @@ static int mounts_compare(const void *left, const void *right)
 /* True when the inner mount shows the same host path that the outer one shows at its name. */
 static bool mounts_same_content(const struct policy_mount *outer, const struct policy_mount *inner)
 {
-	const char *virt = path_rest(inner->virt, outer->virt), *host;
+	const char *virt = path_rest_below(inner->virt, outer->virt), *host;
 
 	if (outer->kind != POLICY_MOUNT_TREE || inner->kind != POLICY_MOUNT_TREE || !virt)
 		return false;
-	host = path_rest(inner->host, outer->host);
+	host = path_rest_below(inner->host, outer->host);
 	return host && strcmp(virt, host) == 0;
 }
 
@@ -112,7 +112,7 @@ static bool mounts_same_content(const struct policy_mount *outer, const struct p
 static size_t mounts_find_outer(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {
 	while (count > 0) {
-		const char *rest = path_rest(virt, mounts[count - 1].virt);
+		const char *rest = path_rest_below(virt, mounts[count - 1].virt);
 
 		if (rest && *rest)
 			break;

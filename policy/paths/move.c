@@ -123,13 +123,13 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 /* Adds the positions or the pending part of a rule whose literal part is `anchor` at the directory `name`. */
 static void move_add_literal(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
 {
-	const char *rest = path_rest(name, anchor);
+	const char *rest = path_rest_below(name, anchor);
 
 	if (rest) { /* a rule without a glob applies to all names below alike */
 		progress->positions |= rule->pattern ? move_positions_after_path(&rule->glob, rest) : 0;
 		return;
 	}
-	rest = path_rest(anchor, name);
+	rest = path_rest_below(anchor, name);
 	for (size_t i = 0; rest && i < progress->pendings; i++)
 		if (strcmp(progress->pending[i], rest) == 0)
 			return;
@@ -223,7 +223,7 @@ static void move_add_rule_differences(struct policy_move *move, const struct rul
 	move_add_pending_names(move, to, from);
 }
 
-void policy_move_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
+void policy_compare_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
 {
 	struct side old, new;
 
@@ -247,9 +247,9 @@ void policy_move_below(const struct policy *policy, const char *from, const char
 	}
 }
 
-bool policy_move_differs(const struct policy *policy, const char *from, const char *to)
+bool policy_rights_differ(const struct policy *policy, const char *from, const char *to)
 {
-	return (policy_rights(policy, from, strlen(from)) ^ policy_rights(policy, to, strlen(to))) & MOVE_RIGHTS;
+	return (policy_rights_on(policy, from, strlen(from)) ^ policy_rights_on(policy, to, strlen(to))) & MOVE_RIGHTS;
 }
 
 /* ---- symbolic links ---- */
@@ -287,10 +287,10 @@ static bool move_is_writable_outside(const struct policy *policy, const char *pa
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->host ? path_rest(path, mount->host) : NULL;
+		const char *rest = mount->host ? path_rest_below(path, mount->host) : NULL;
 		char virt[PATH_MAX];
 
-		if (mount->host && path_below(mount->host, path) && policy_may_write(policy, mount->virt))
+		if (mount->host && path_is_below(mount->host, path) && policy_may_write(policy, mount->virt))
 			return true;
 		if (rest && (policy_path_cat(mount->virt, rest, virt) < 0 || policy_may_write(policy, virt)))
 			return true;
@@ -317,7 +317,7 @@ static bool move_target_denies_same(const struct policy *policy, const struct si
 
 	if (!move_link_target(side->name[0], text, target))
 		return false;
-	policy_move_below(policy, side->name[0], target, &move);
+	policy_compare_below(policy, side->name[0], target, &move);
 	return move.kind == POLICY_MOVE_SAME;
 }
 
@@ -341,7 +341,7 @@ static bool move_text_stays_within(const struct side *side, const char *text)
 
 	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remap_len, side->name[0]);
 	return side->names == 1 || *text == '/' ||
-	       (move_link_target(side->name[0], text, target) && path_below(target, side->remap_len ? remap : "/"));
+	       (move_link_target(side->name[0], text, target) && path_is_below(target, side->remap_len ? remap : "/"));
 }
 
 bool policy_link_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule)

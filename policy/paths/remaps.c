@@ -58,8 +58,8 @@ static void remap_set_aliases(struct compiler *compiler, struct tree_node *node,
 
 	if (name && strcmp(name, mount->virt) != 0)
 		node->alias[count++] = name;
-	if (mount->host && strcmp(mount->host, mount->virt) != 0 && !path_below(mount->host, compiler->host->scratch) &&
-	    !(name && strcmp(name, mount->host) == 0))
+	if (mount->host && strcmp(mount->host, mount->virt) != 0 &&
+	    !path_is_below(mount->host, compiler->host->scratch) && !(name && strcmp(name, mount->host) == 0))
 		node->alias[count] = mount->host;
 }
 

@@ -166,7 +166,7 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 	if (affinity_get_mask(tid, &now) < 0 || CPU_COUNT(&now) != 1)
 		return;
 	CPU_AND(&known, &now, &affinity->used);
-	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) || !tree_holds(affinity->tree, tid))
+	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) || !tree_holds_pid(affinity->tree, tid))
 		return;
 	affinity_move_off_cpu(affinity, tid);
 	affinity_restore_mask(affinity, tid, &affinity->theirs);
@@ -204,7 +204,7 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 void affinity_unpin_run(struct affinity *affinity, bool spread)
 {
 	affinity->spread = affinity->first_stays = spread;
-	tree_each(affinity->tree, affinity_unpin_task, affinity);
+	tree_visit_tasks(affinity->tree, affinity_unpin_task, affinity);
 	affinity_unpin_self(affinity);
 	affinity_unpin_new_tasks(affinity);
 	affinity->spread = false;

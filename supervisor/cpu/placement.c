@@ -133,7 +133,7 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 	struct load load = affinity_read_load(affinity);
 	struct survey survey = {.caller = caller, .last = INT_MAX};
 
-	tree_each(affinity->tree, placement_survey_task, &survey);
+	tree_visit_tasks(affinity->tree, placement_survey_task, &survey);
 	if (survey.tasks > TASKS_MOST || survey.running > 0) {
 		placement_pause_longer(placement, now_ns);
 		return;
@@ -142,7 +142,7 @@ static void placement_pin_run(struct cpu *placement, const struct task *caller, 
 		return;
 	if (affinity->late == 0)
 		affinity_note_newest_pid(affinity, load.last);
-	tree_each(affinity->tree, placement_pin_task, placement);
+	tree_visit_tasks(affinity->tree, placement_pin_task, placement);
 	placement_start_sampling(placement, load.last, now_ns);
 }
 
@@ -200,7 +200,7 @@ static bool placement_may_continue(const struct syscall_row *row, const struct s
 	memcpy(arg, notification->data.args, sizeof(arg));
 	if ((pid_t)arg[0] != 0 && (pid_t)arg[0] != (pid_t)notification->pid)
 		return false;
-	return table_allows(row, arg);
+	return table_row_allows(row, arg);
 }
 
 bool cpu_on_notification(struct cpu *placement, const struct syscall_row *row, const struct seccomp_notif *notification)
@@ -262,7 +262,7 @@ static bool placement_several_tasks_run(const struct cpu *placement, pid_t last)
 	const struct affinity *affinity = &placement->affinity;
 	struct survey survey = {.last = affinity->from};
 
-	tree_each(affinity->tree, placement_survey_task, &survey);
+	tree_visit_tasks(affinity->tree, placement_survey_task, &survey);
 	for (pid_t tid = affinity->from + 1; tid <= last && survey.running < 2; tid++)
 		survey.running += affinity_task_is_running(tid);
 	return survey.running > 1;

@@ -115,7 +115,7 @@ static bool client_permits_real_address(const struct egress_client *client, cons
 
 	for (size_t i = 0; i < count; i++, rule++)
 		if (rule->dns_real && net_host_matches(rule->host, host) &&
-		    !net_address_refused(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE))
+		    !net_address_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE))
 			return true;
 	return false;
 }
@@ -135,7 +135,7 @@ static int client_learn_real_address(struct egress_client *client, const struct 
 	if (!client_permits_real_address(client, name->host, address))
 		return -EBADMSG;
 	/* An address of another name stays that name's. An address that cannot be stored is refused as unknown. */
-	(void)pool_learn_real(client->pool, address, name->host);
+	(void)pool_learn_real_address(client->pool, address, name->host);
 	return 0;
 }
 
@@ -143,12 +143,12 @@ static int client_on_name_message(struct egress_client *client, const struct con
 {
 	char host[NET_HOST_MAX];
 
-	if (net_host_canonical(name->host, strlen(name->host), host) < 0 || strcmp(host, name->host) != 0 ||
-	    !policy_net_name(client->sandbox->policy, host).allow)
+	if (net_host_canonicalise(name->host, strlen(name->host), host) < 0 || strcmp(host, name->host) != 0 ||
+	    !policy_net_judge_name(client->sandbox->policy, host).allow)
 		return -EBADMSG;
 	if (name->index == UINT32_MAX)
 		return client_learn_real_address(client, name);
-	return pool_learn(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
+	return pool_learn_name(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
 }
 
 /* A connection that was announced may have been closed meanwhile. */
@@ -167,7 +167,7 @@ static int client_on_connected(struct egress_client *client, const struct contro
 	return 0;
 }
 
-/* A message that control_admits has accepted. */
+/* A message that control_admits_message has accepted. */
 static int client_on_message(struct egress_client *client, const struct control_message *message)
 {
 	if (message->type == CONTROL_NAME)

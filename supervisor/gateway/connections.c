@@ -204,7 +204,7 @@ static bool record_names_destination(const struct egress_client *client, const s
 			   const struct control_record *record)
 {
 	if (connection_is_proxy(conn))
-		return policy_net_connect(client->sandbox->policy, record->host, record->port, false).allow;
+		return policy_net_judge_connect(client->sandbox->policy, record->host, record->port, false).allow;
 	return strcmp(record->host, conn->host) == 0 && record->port == conn->port;
 }
 
@@ -265,7 +265,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 					  .rule = record->rule[0] ? record->rule : NULL,
 					  .reason = record->reason[0] ? record->reason : NULL, .net = &net};
 
-	return audit_begin(client->sandbox->audit, &line, ret_slot);
+	return audit_begin_record(client->sandbox->audit, &line, ret_slot);
 }
 
 /* ---- the result ---- */
@@ -364,7 +364,7 @@ static void request_end_with_outcome(struct egress_client *client, struct reques
 	item.status = done->result > 0 ? (unsigned)done->result : 0;
 	item.bytes_up = done->bytes_up;
 	item.bytes_down = done->bytes_down;
-	audit_end(client->sandbox->audit, request->slot, done->result, done->duration_us * NS_PER_US);
+	audit_end_record(client->sandbox->audit, request->slot, done->result, done->duration_us * NS_PER_US);
 	summary_add_entry(&client->summary, &item);
 	request_remove(&client->connections, request);
 }
@@ -457,7 +457,7 @@ static int record_apply(struct egress_client *client, struct connection *conn, c
 			memcpy(conn->denied, record->reason, sizeof(conn->denied));
 		}
 	}
-	audit_end(client->sandbox->audit, slot, r < 0 ? r : record_result_value(record), took_us * NS_PER_US);
+	audit_end_record(client->sandbox->audit, slot, r < 0 ? r : record_result_value(record), took_us * NS_PER_US);
 	return r;
 }
 
@@ -492,7 +492,7 @@ static void connection_write_close(struct egress_client *client, struct connecti
 	memcpy(record.host, conn->host, sizeof(record.host));
 	(void)snprintf(record.cause, sizeof(record.cause), "%s", cause);
 	if (record_write_to_log(client, conn, &record, &slot) == 0)
-		audit_end(client->sandbox->audit, slot, 0, 0);
+		audit_end_record(client->sandbox->audit, slot, 0, 0);
 	connection_list_and_remove(client, conn, &record);
 }
 

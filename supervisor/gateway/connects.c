@@ -108,7 +108,7 @@ static int connect_socket_without_blocking(struct pending_connect *pending, int 
 	return r == -EALREADY ? -EINPROGRESS : r;
 }
 
-/* Closes the socket before the response, for the reason that answer_add has. */
+/* Closes the socket before the response, for the reason that answer_add_descriptor has. */
 static void connect_end_call(struct egress_client *client, struct pending_connect **at, int result)
 {
 	struct pending_connect *pending = *at;

@@ -24,7 +24,7 @@ static int guest_bind_dns_any_port(struct egress_guest *guest)
 		r = egress_address_bind_pair(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
 		if (r < 0 || guest->own_netns)
 			return r;
-		r = guest->guard_fd = inet_fence_guard(guest->dns_fd[0]);
+		r = guest->guard_fd = inet_fence_reserve_port(guest->dns_fd[0]);
 		if (r < 0) {
 			close_fd(&guest->dns_fd[0]);
 			close_fd(&guest->dns_fd[1]);
@@ -109,7 +109,7 @@ int egress_guest_send_sockets(const struct egress_side *side, const struct egres
 	const struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_GUEST};
 	const int fds[CONTROL_FDS_MAX] = {guest->listener_fd, guest->dns_fd[0], guest->dns_fd[1]};
 
-	return control_send(side->control_fd, &message, fds, CONTROL_FDS_MAX);
+	return control_send_message(side->control_fd, &message, fds, CONTROL_FDS_MAX);
 }
 
 void egress_guest_done(struct egress_guest *guest)

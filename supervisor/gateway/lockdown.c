@@ -22,12 +22,12 @@ int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct
 {
 	const char *why;
 	/* With a sanitizer there is no domain, because it reads /proc to look for leaks. */
-	int abi = landlock && selffilter_possible(&why) ? landlock_abi() : -EOPNOTSUPP;
+	int abi = landlock && selffilter_is_possible(&why) ? landlock_get_abi() : -EOPNOTSUPP;
 
 	*ret_lockdown = (struct lockdown){.role = role, .self_filter = self_filter, .landlock_fd = -1};
 	if (abi < 0)
 		return 0;
-	ret_lockdown->landlock_fd = landlock_build_own(abi, role == SELF_RESOLVER);
+	ret_lockdown->landlock_fd = landlock_build_own_ruleset(abi, role == SELF_RESOLVER);
 	return ret_lockdown->landlock_fd < 0 ? ret_lockdown->landlock_fd : 0;
 }
 
@@ -72,7 +72,7 @@ static int lockdown_keep_variables(const char *const *variables)
 
 		value[i] = there ? strdup(there) : NULL;
 	}
-	environment_scrub();
+	environment_wipe_own();
 	for (size_t i = 0; i < VARIABLES_MAX && variables[i]; i++) {
 		if (value[i] && setenv(variables[i], value[i], 1) < 0)
 			error = -ENOMEM;
@@ -89,9 +89,9 @@ int lockdown_drop_privileges(const struct lockdown *lockdown, const struct privs
 	lockdown_reset_signals();
 	error = lockdown_set_limits();
 	if (error == 0)
-		error = privs_become(user);
+		error = privs_become_user(user);
 	if (error == 0)
-		error = privs_drop();
+		error = privs_drop_all();
 	/* After the last change of credentials, which would reset both. */
 	if (error == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
 		error = -errno;
@@ -108,7 +108,7 @@ int lockdown_drop_privileges(const struct lockdown *lockdown, const struct privs
 int lockdown_enter_sandbox(void *ctx)
 {
 	struct lockdown *lockdown = ctx;
-	int error = lockdown->landlock_fd < 0 ? 0 : landlock_enter(lockdown->landlock_fd);
+	int error = lockdown->landlock_fd < 0 ? 0 : landlock_enter_domain(lockdown->landlock_fd);
 
 	lockdown_done(lockdown);
 	if (error == 0 && lockdown->self_filter)

@@ -68,7 +68,7 @@ static int program_unpack_policy(const struct handover *handover, int bytes_fd, 
 	(void)close(bytes_fd);
 	if (bytes == MAP_FAILED)
 		return -errno;
-	error = net_unpack(bytes, policy_len, ret_policy);
+	error = net_unpack_policy(bytes, policy_len, ret_policy);
 	*ret_roots = roots_len ? strndup(bytes + policy_len, roots_len) : NULL;
 	if (roots_len && !*ret_roots)
 		error = -ENOMEM;
@@ -127,7 +127,7 @@ static int program_run_egress(void)
 		.control_fd = HELPER_FD, .lock_down = lockdown_enter_sandbox, .lock_ctx = &lockdown};
 	int bytes_fd, error, status;
 
-	if (helper_greet() < 0 || handover_receive(HELPER_FD, &handover, sizeof(handover), &bytes_fd) < 0)
+	if (helper_send_version() < 0 || handover_receive(HELPER_FD, &handover, sizeof(handover), &bytes_fd) < 0)
 		return EXIT_FAILURE;
 	error = program_fork_and_drop(&handover, bytes_fd, &options.resolver_fd, &lockdown);
 	if (error < 0)
@@ -179,11 +179,12 @@ static int program_run_accounts(void)
 	int keep[] = {HELPER_FD, -1};
 	const char *why;
 
-	if (lockdown_build_domain(SELF_RESOLVER, selffilter_possible(&why), selffilter_possible(&why), &lockdown) < 0)
+	if (lockdown_build_domain(SELF_RESOLVER, selffilter_is_possible(&why), selffilter_is_possible(&why),
+				  &lockdown) < 0)
 		return EXIT_FAILURE;
 	keep[1] = lockdown.landlock_fd;
 	if (lockdown_drop_privileges(&lockdown, &same, getppid(), variables, keep, 2) < 0 ||
-	    lockdown_enter_sandbox(&lockdown) < 0 || helper_greet() < 0)
+	    lockdown_enter_sandbox(&lockdown) < 0 || helper_send_version() < 0)
 		return EXIT_FAILURE;
 	while (recv(HELPER_FD, &query, sizeof(query), 0) == sizeof(query)) {
 		struct account_reply reply = {0};

@@ -43,7 +43,7 @@ static void provide_put_address(struct buf *buf, const struct pool *pool, uint32
 	struct sockaddr_storage address;
 	char text[NET_ADDRESS_TEXT];
 
-	pool_address(pool, index, family, 0, &address);
+	pool_make_address(pool, index, family, 0, &address);
 	net_address_text((const struct sockaddr *)&address, text);
 	buf_printf(buf, "%s %s\n", text, host);
 }
@@ -68,10 +68,10 @@ static int provide_hosts_file(const struct policy *policy, const struct pool *po
 
 	buf_puts(&buf, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
 	if (gethostname(own, sizeof(own) - 1) == 0 &&
-	    net_host_canonical(own, strlen(own), (char[NET_HOST_MAX]){""}) == 0)
+	    net_host_canonicalise(own, strlen(own), (char[NET_HOST_MAX]){""}) == 0)
 		buf_printf(&buf, "127.0.0.1 %s\n", own);
-	for (uint32_t index = POOL_FIRST; (host = pool_name(pool, index)); index++) {
-		if (provide_name_is_real(policy, host) || !policy_net_name(policy, host).allow)
+	for (uint32_t index = POOL_FIRST; (host = pool_policy_name(pool, index)); index++) {
+		if (provide_name_is_real(policy, host) || !policy_net_judge_name(policy, host).allow)
 			continue;
 		provide_put_address(&buf, pool, index, AF_INET, host);
 		provide_put_address(&buf, pool, index, AF_INET6, host);
@@ -129,7 +129,7 @@ static int provide_trusted_cas(struct egress_provide *provide, struct egress_sid
 		return 0;
 	buf_printf(&buf, "%s%s%s", provide->roots ? provide->roots : "", provide->roots ? "\n" : "",
 		   provide->ca ? provide->ca : "");
-	provide->trusted = buf_take(&buf);
+	provide->trusted = buf_take_text(&buf);
 	if (!provide->trusted)
 		return -ENOMEM;
 	error = provide_ca_bundles(provide, side);
@@ -154,7 +154,7 @@ static int provide_proxy_variables(const struct pool *pool, struct egress_side *
 	struct sockaddr_storage own;
 	int error = 0;
 
-	pool_address(pool, POOL_OWN, AF_INET, 0, &own);
+	pool_make_address(pool, POOL_OWN, AF_INET, 0, &own);
 	net_address_text((const struct sockaddr *)&own, text);
 	(void)snprintf(http_url, sizeof(http_url), "http://%s:%d", text, CONTROL_PORT_HTTP_PROXY);
 	(void)snprintf(any_url, sizeof(any_url), "socks5h://%s:%d", text, CONTROL_PORT_SOCKS);
@@ -183,7 +183,7 @@ int egress_provide(struct egress_provide *provide, struct egress_side *side)
 		error = provide_trusted_cas(provide, side);
 	if (error == 0)
 		error = provide_secret_placeholders(provide->secrets, side);
-	if (error == 0 && policy_net_proxy_env(provide->policy))
+	if (error == 0 && policy_net_names_proxy(provide->policy))
 		error = provide_proxy_variables(pool, side);
 	free(provide->trusted);
 	provide->trusted = NULL;

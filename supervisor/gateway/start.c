@@ -37,7 +37,7 @@ static int start_set_error(struct policy_error *error, int code, const char *wha
 
 /* ---- what is read from the host ---- */
 
-/* Whether TLS of any connection may be intercepted: policy_net_intercepts for all names that rules can match. */
+/* Whether TLS of any connection may be intercepted: policy_net_intercepts_tls for all names that rules can match. */
 static bool start_may_intercept(const struct policy *policy)
 {
 	size_t count, secrets;
@@ -129,7 +129,7 @@ static int start_pack_policy(const struct baggage *baggage, struct handover *han
 {
 	_cleanup_close_ int fd = memfd_create("callgate-network", MFD_CLOEXEC);
 	_cleanup_buf_ struct buf buf = {0};
-	int error = fd < 0 ? -errno : net_pack(baggage->options->policy, &buf);
+	int error = fd < 0 ? -errno : net_pack_policy(baggage->options->policy, &buf);
 
 	if (error == 0)
 		error = io_write_full(fd, buf.data, buf.len);
@@ -149,7 +149,7 @@ static int start_send_handover(struct baggage *baggage, const struct egress_side
 	struct handover handover = {
 		.keeper = getpid(), .user = options->user,
 		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
-		.landlock = layers_wanted(options->layers, LAYER_LANDLOCK),
+		.landlock = layers_is_wanted(options->layers, LAYER_LANDLOCK),
 		.makes_ca = start_may_intercept(options->policy)};
 	_cleanup_close_ int bytes_fd = -1;
 	int error = start_pack_policy(baggage, &handover, &bytes_fd);
@@ -159,7 +159,7 @@ static int start_send_handover(struct baggage *baggage, const struct egress_side
 		error = handover_send(side->control_fd, &handover, sizeof(handover), bytes_fd);
 	if (error == 0)
 		error = secrets_send(baggage->secrets, side->control_fd);
-	secrets_forget(baggage->secrets);
+	secrets_forget_values(baggage->secrets);
 	return error;
 }
 
@@ -185,7 +185,7 @@ static int start_and_await_egress(struct baggage *baggage, struct egress_side *s
 	if (r == 0)
 		r = baggage_read_host(baggage, error);
 	if (r == 0)
-		r = helper_greeted(&egress, &why);
+		r = helper_await_version(&egress, &why);
 	if (r < 0 && why)
 		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
 	if (r < 0)
@@ -251,7 +251,7 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 	free(baggage.roots);
 	free(baggage.upstream);
 	if (r < 0) {
-		(void)egress_side_end(ret_side, &status);
+		(void)egress_side_end_process(ret_side, &status);
 		egress_side_done(ret_side);
 	}
 	return r;

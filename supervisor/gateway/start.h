@@ -64,12 +64,12 @@ struct egress_side {
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error);
 /* In the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */
-void egress_side_handed(struct egress_side *side);
+void egress_side_close_handed(struct egress_side *side);
 /*
  * In the keeper after the supervisor's end, before it waits for arbitrary children: waits for egress, and kills it
  * after a second. False: egress had failed before, with *ret_status of waitpid(2).
  */
-bool egress_side_end(struct egress_side *side, int *ret_status);
+bool egress_side_end_process(struct egress_side *side, int *ret_status);
 /* Releases what this process holds. */
 void egress_side_done(struct egress_side *side);
 
@@ -85,7 +85,7 @@ struct egress_guest {
 	uint16_t dns_port;       /* at loopback: 53, or another one where 53 was refused */
 	uint16_t sink_port;      /* UDP at loopback, where datagrams get ECONNREFUSED */
 	int listener_fd, dns_fd[2], sink_fd;
-	int guard_fd; /* protects an unprivileged dns_port: inet_fence_guard */
+	int guard_fd; /* protects an unprivileged dns_port: inet_fence_reserve_port */
 };
 #define EGRESS_GUEST_NONE {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
 /*

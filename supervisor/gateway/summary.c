@@ -25,7 +25,7 @@ void summary_done(struct summary *summary)
 
 static json_t *summary_text_json(const char *bytes)
 {
-	return report_text(bytes && bytes[0] ? bytes : NULL);
+	return report_text_json(bytes && bytes[0] ? bytes : NULL);
 }
 
 static json_t *summary_number_json(unsigned number)
@@ -181,7 +181,7 @@ json_t *usage_json(const struct usage *usage)
 		usage_set_meter(object, "connections", budget->connections, use->connections_peak,
 				use->connections_hit);
 		if (json_object_size(object) > 0) {
-			(void)json_object_set_new(object, "rule", report_text(usage->rule[i].label));
+			(void)json_object_set_new(object, "rule", report_text_json(usage->rule[i].label));
 			(void)json_array_append(list, object);
 		}
 		json_decref(object);

@@ -114,6 +114,6 @@ int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 	if (buf.failed)
 		return -ENOMEM;
 	*ret_len = buf.len;
-	*ret_bytes = buf_take(&buf);
+	*ret_bytes = buf_take_text(&buf);
 	return 0;
 }

@@ -26,7 +26,7 @@ static void killtree_kill_process(pid_t pid, pid_t parent)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-	if (pidfd >= 0 && procstat_parent(pid) == parent)
+	if (pidfd >= 0 && procstat_read_parent(pid) == parent)
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0); /* ESRCH: gone by itself */
 }
 
@@ -54,12 +54,12 @@ static void killtree_kill_children(void)
 }
 
 /* Processes that cannot be listed, for lack of memory, are left to the next round. */
-void killtree_below(pid_t root)
+void killtree_kill_below(pid_t root)
 {
 	struct proctree all;
 
 	(void)proctree_read(&all);
-	proctree_mark(&all, root);
+	proctree_mark_descendants(&all, root);
 	for (size_t i = 0; i < all.count; i++)
 		if (all.entry[i].place == PROCTREE_BELOW)
 			killtree_kill_process(all.entry[i].pid, all.entry[i].parent);
@@ -88,7 +88,7 @@ int killtree(unsigned timeout_ms, int wait_flags)
 			return -ETIMEDOUT;
 		killtree_kill_children();
 		if (!first)
-			killtree_below(getpid());
+			killtree_kill_below(getpid());
 		first = false;
 		if (!killtree_reap_ended(wait_flags))
 			(void)nanosleep(&pause, NULL); /* dying takes a moment; an early wake-up is fine */

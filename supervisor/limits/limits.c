@@ -80,9 +80,9 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 	limits->files_at = FILES_LEAST;
 	limits->cpus = cpus > 0 ? (uint64_t)cpus : 1;
 	limits_meters_init(limits->meter, policy);
-	limits->sample_memory = policy->memory_bytes && !cgroup_has(cgroup, CGROUP_MEMORY);
-	limits->sample_cpu = policy->cpu_ns && !cgroup_has(cgroup, CGROUP_CPU);
-	limits->sample_tasks = policy->pids && !cgroup_has(cgroup, CGROUP_PIDS) && !sandbox->forks;
+	limits->sample_memory = policy->memory_bytes && !cgroup_has_controller(cgroup, CGROUP_MEMORY);
+	limits->sample_cpu = policy->cpu_ns && !cgroup_has_controller(cgroup, CGROUP_CPU);
+	limits->sample_tasks = policy->pids && !cgroup_has_controller(cgroup, CGROUP_PIDS) && !sandbox->forks;
 	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : NEVER;
 	if (limits->next_ns && limits->sample_tasks)
 		limits->next_ns = io_now_ns() + TASKS_FIRST_NS;
@@ -125,20 +125,20 @@ static void limits_read_cgroup(struct limits *limits)
 
 	if (!cgroup)
 		return;
-	cgroup_read(cgroup, &usage);
-	if (cgroup_has(cgroup, CGROUP_MEMORY)) {
+	cgroup_read_usage(cgroup, &usage);
+	if (cgroup_has_controller(cgroup, CGROUP_MEMORY)) {
 		limits_set_usage(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->files_bytes,
 		    (usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes) + limits->files_bytes);
 		/* The kernel's own count, which no other kill increases. */
 		if (usage.oom_kills > 0 && meter[LIMIT_MEMORY].limit)
 			limits_mark_exceeded(&meter[LIMIT_MEMORY]);
 	}
-	if (cgroup_has(cgroup, CGROUP_CPU)) {
+	if (cgroup_has_controller(cgroup, CGROUP_CPU)) {
 		limits_set_usage(&meter[LIMIT_CPU], usage.cpu_ns, usage.cpu_ns);
 		if (meter[LIMIT_CPU].limit && usage.cpu_ns >= meter[LIMIT_CPU].limit)
 			limits_mark_exceeded(&meter[LIMIT_CPU]);
 	}
-	if (cgroup_has(cgroup, CGROUP_PIDS)) {
+	if (cgroup_has_controller(cgroup, CGROUP_PIDS)) {
 		limits_set_usage(&meter[LIMIT_PIDS], usage.pids, usage.pids_peak ? usage.pids_peak : usage.pids);
 		meter[LIMIT_PIDS].hit |= usage.pids_refused > 0;
 	}
@@ -158,7 +158,7 @@ static uint64_t limits_most_buffer_bytes(const struct limits *limits)
 {
 	const struct memfds *memfds = limits->sandbox->memfds;
 
-	if (memfds && memfds_queues(memfds))
+	if (memfds && memfds_have_queues(memfds))
 		return HELD_BUFFER_QUEUE_BYTES;
 	return limits->sandbox->inet ? HELD_BUFFER_INET_BYTES : HELD_BUFFER_BYTES;
 }
@@ -173,7 +173,7 @@ static int limits_take_sample(struct limits *limits, struct sample *ret_sample)
 		.near_bytes = limits->sample_memory ? limits->meter[LIMIT_MEMORY].limit / 2 : UINT64_MAX,
 		.buffer_bytes = limits_most_buffer_bytes(limits),
 		.enough_bytes = limits->meter[LIMIT_MEMORY].limit,
-		.shared_bytes = (memfds ? memfds_bytes(memfds) : 0) + (disk ? disk_memory(disk) : 0)};
+		.shared_bytes = (memfds ? memfds_bytes(memfds) : 0) + (disk ? disk_memory_bytes(disk) : 0)};
 
 	return sample_process_tree(&limits->sampler, &wanted, ret_sample);
 }
@@ -240,7 +240,7 @@ static void limits_read_sample(struct limits *limits)
 	}
 	if (limits->sample_cpu)
 		limits_read_cpu(limits, &sample, begin_ns);
-	if (!cgroup_has(limits->cgroup, CGROUP_PIDS))
+	if (!cgroup_has_controller(limits->cgroup, CGROUP_PIDS))
 		limits_set_usage(&meter[LIMIT_PIDS], sample.tasks, sample.tasks);
 	if (limits->sample_tasks && sample.tasks >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
@@ -255,7 +255,7 @@ static void limits_read_forks(struct limits *limits)
 
 	if (!forks)
 		return;
-	limits_set_usage(meter, forks_members(forks), forks_peak(forks));
+	limits_set_usage(meter, forks_count_members(forks), forks_peak(forks));
 	meter->hit |= forks_refused(forks) > 0;
 }
 
@@ -335,9 +335,9 @@ static void limits_read_disk(struct limits *limits, uint64_t now_ns)
 
 	if (!disk)
 		return;
-	ends = disk_tick(disk, now_ns);
+	ends = disk_measure_due(disk, now_ns);
 	if (meter->limit)
-		limits_set_usage(meter, disk_used(disk), disk_peak(disk));
+		limits_set_usage(meter, disk_used_bytes(disk), disk_peak_bytes(disk));
 	if (ends)
 		limits_mark_exceeded(meter);
 }
@@ -398,7 +398,7 @@ bool limits_have_ended_run(void *opaque)
 
 int limits_wait_ms(const struct limits *limits, uint64_t now_ns)
 {
-	int disk_ms = limits->sandbox->disk ? disk_wait_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
+	int disk_ms = limits->sandbox->disk ? disk_next_measure_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
 	uint64_t left_ns = limits->next_ns > now_ns ? limits->next_ns - now_ns : 0;
 
 	if (limits->next_ns != NEVER)

@@ -58,7 +58,7 @@ static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 	struct proctree tree;
 	int error = proctree_read(&tree);
 
-	proctree_mark(&tree, root);
+	proctree_mark_descendants(&tree, root);
 	list.process = calloc(tree.count + 1, sizeof(*list.process));
 	if (!list.process)
 		error = -ENOMEM;

@@ -49,7 +49,7 @@ int later_queue_call(struct tracer *tracer, struct call *call)
 	call->outcome.exec = NULL;
 	call->outcome.fd = -1;
 	for (size_t i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)
-		place_copied(&later->call.place[i], &call->place[i]);
+		place_fix_copy(&later->call.place[i], &call->place[i]);
 	later->task = *call->task;
 	later->task.exe = NULL;
 	later->call.task = &later->task;

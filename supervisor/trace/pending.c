@@ -33,7 +33,7 @@ bool pending_is_stale(const struct pending *pending)
 
 void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret)
 {
-	audit_end(tracer->sandbox->audit, pending->slot, ret, io_now_ns() - pending->start_ns);
+	audit_end_record(tracer->sandbox->audit, pending->slot, ret, io_now_ns() - pending->start_ns);
 	pending->slot.seq = 0; /* no record: later ends are no-ops */
 }
 
@@ -174,7 +174,7 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
 	r = pending_seize_and_interrupt(tracer, call, PENDING_ANSWERED, &pending);
 	if (!pending) /* r != 0 */
 		return r;
-	r = answer_add(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
+	r = answer_add_descriptor(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {
 		pending->slot.seq = 0; /* the caller ends the record */
 		pending_drop_call(tracer, pending);

@@ -198,7 +198,7 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending);
 
 /* ---- pathfd.c: O_PATH descriptors and chdir ---- */
 
-/* A socket with fd in its queue, for answer_add: a descriptor owned by the caller, or -errno. */
+/* A socket with fd in its queue, for answer_add_descriptor: a descriptor owned by the caller, or -errno. */
 int pathfd_make_carrier(int fd);
 /*
  * For a chdir(2) to the directory of the O_PATH descriptor fd: a descriptor of it that can be added to the target; -1:

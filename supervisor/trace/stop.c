@@ -65,7 +65,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 		return; /* the call's own record gets an errno in any case */
 	call->sandbox = tracer->sandbox;
 	call->tid = pid;
-	call->task = tree_task(tracer->sandbox->tree, pid);
+	call->task = tree_find_task(tracer->sandbox->tree, pid);
 	call->row = pending->row;
 	memcpy(call->arg, pending->arg, sizeof(call->arg));
 	if (!call->task)
@@ -78,7 +78,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	if (call_commit(call) < 0)
 		return;
 	denials_add(tracer->sandbox->denials, call);
-	audit_end(tracer->sandbox->audit, call->slot, -EACCES, 0);
+	audit_end_record(tracer->sandbox->audit, call->slot, -EACCES, 0);
 }
 
 /* The leader's entry if no other thread of its process has one: then the leader made the exec. Else NULL. */
@@ -129,7 +129,7 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 	if (pending && pending_is_in_exec(pending))
 		reason = verify_exec_image(tracer->sandbox->guest, pid, pending->plan);
 	if (!reason) {
-		tree_exec(tracer->sandbox->tree, pid, pending->plan->virt);
+		tree_note_exec(tracer->sandbox->tree, pid, pending->plan->virt);
 		pending_end_record(tracer, pending, 0);
 		stop_detach_thread(pid, 0);
 		pending_remove_entry(tracer, pending);

@@ -41,7 +41,7 @@ static void add_hash(const struct place *place, struct change *change, struct re
 	struct stat file;
 	uint64_t bytes;
 
-	fd = view_open(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	fd = view_open_place(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
 		return;
 	bytes = (uint64_t)file.st_size;
@@ -61,7 +61,7 @@ static bool compare_touched(const struct touched *entry, struct change *ret_chan
 	bool present;
 
 	changes_place(entry, &place);
-	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	present = fd >= 0 && fstat(fd, &now) == 0;
 	memset(ret_change, 0, sizeof(*ret_change));
 	ret_change->path = entry->path;

@@ -30,7 +30,7 @@ static int compare_entries(const void *a, const void *b)
 
 static void fill_first_state(struct touched *entry, const struct place *place)
 {
-	_cleanup_close_ int fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
+	_cleanup_close_ int fd = view_open_place(place, O_PATH | O_NOFOLLOW, 0);
 	struct stat now;
 
 	if (fd < 0 || fstat(fd, &now) < 0) {
@@ -397,7 +397,7 @@ static int list_directory(struct walk *walk, const char *tail)
 	int fd = -1, r = 0;
 
 	if (fill_place_below_spot(walk->move->to, tail, &walk->place))
-		fd = view_open(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
+		fd = view_open_place(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0; /* removed since then, which touched each name */
 	stream = fd < 0 ? NULL : fdopendir(fd);

@@ -137,7 +137,7 @@ static char *suggest_endpoint(const struct call *call)
 		return NULL;
 	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
 		   call->net.record.port);
-	return buf_take(&buf);
+	return buf_take_text(&buf);
 }
 
 char *denial_suggest(const struct call *call)
@@ -153,7 +153,7 @@ char *denial_suggest(const struct call *call)
 		return NULL;
 	if (strcmp(reason, "denied_by_rule") == 0 && call->decision.rule) {
 		buf_printf(&buf, "drop or narrow the rule \"%s\"", call->decision.rule);
-		return buf_take(&buf);
+		return buf_take_text(&buf);
 	}
 	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 &&
 	    strcmp(reason, "not_executable") != 0)
@@ -168,5 +168,5 @@ char *denial_suggest(const struct call *call)
 		return NULL;
 	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");
 	add_shell_word(&buf, path, grant_path_len(call, path, write));
-	return buf_take(&buf);
+	return buf_take_text(&buf);
 }

@@ -71,7 +71,7 @@ static int search_new_processes(struct proctree *known, uint64_t end_ns)
 	bool fresh = false;
 	int found = proctree_read(&tree) < 0 ? 1 : 0;
 
-	proctree_mark(&tree, getpid());
+	proctree_mark_descendants(&tree, getpid());
 	for (size_t i = 0; found == 0 && i < tree.count; i++) {
 		const struct proctree_entry *entry = &tree.entry[i], *before = proctree_find(known, entry->pid);
 

@@ -60,12 +60,12 @@ void disk_free(struct disk *disk)
 
 /* ---- the sum ---- */
 
-uint64_t disk_used_inside(const struct disk *disk)
+uint64_t disk_used_inside_bytes(const struct disk *disk)
 {
 	return disk->files.bytes + disk->names_bytes + disk->attributes_bytes;
 }
 
-uint64_t disk_memory(struct disk *disk)
+uint64_t disk_memory_bytes(struct disk *disk)
 {
 	struct stat status;
 
@@ -75,12 +75,12 @@ uint64_t disk_memory(struct disk *disk)
 	return disk->files.memory_bytes;
 }
 
-uint64_t disk_used(const struct disk *disk)
+uint64_t disk_used_bytes(const struct disk *disk)
 {
-	return disk_used_inside(disk) + (disk->outside ? *disk->outside : 0);
+	return disk_used_inside_bytes(disk) + (disk->outside ? *disk->outside : 0);
 }
 
-uint64_t disk_peak(const struct disk *disk)
+uint64_t disk_peak_bytes(const struct disk *disk)
 {
 	return disk->peak_bytes;
 }
@@ -93,11 +93,11 @@ const char *disk_reason(const struct disk *disk)
 /* Compares the sum with the limit. Before that is exceeded, files that were just closed are settled. */
 static void compare_with_limit(struct disk *disk)
 {
-	uint64_t used = disk_used(disk);
+	uint64_t used = disk_used_bytes(disk);
 
 	if (used > disk->limit_bytes && !disk->over) {
 		disk_files_settle(&disk->files);
-		used = disk_used(disk);
+		used = disk_used_bytes(disk);
 	}
 	if (used > disk->peak_bytes)
 		disk->peak_bytes = used;
@@ -108,7 +108,7 @@ static void compare_with_limit(struct disk *disk)
 /* The pause until files are measured again: as long as the limit cannot be reached meanwhile. */
 static uint64_t next_measure_pause_ns(const struct disk *disk, uint64_t now_ns, uint64_t took_ns)
 {
-	uint64_t used = disk_used(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
+	uint64_t used = disk_used_bytes(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
 	bool quiet = now_ns - disk->grown_ns > QUIET_AFTER_NS;
 	uint64_t wait = left / BYTES_PER_MS * 1000000, least = quiet ? LOOK_QUIET_NS : LOOK_LEAST_NS;
 
@@ -132,7 +132,7 @@ static void measure_held_files(struct disk *disk, uint64_t now_ns)
 	disk_files_sweep(files, now_ns);
 }
 
-bool disk_tick(struct disk *disk, uint64_t now_ns)
+bool disk_measure_due(struct disk *disk, uint64_t now_ns)
 {
 	if (disk->files.held_count > 0 && now_ns >= disk->next_ns)
 		measure_held_files(disk, now_ns);
@@ -140,7 +140,7 @@ bool disk_tick(struct disk *disk, uint64_t now_ns)
 	return disk->over || disk->full;
 }
 
-int disk_wait_ms(const struct disk *disk, uint64_t now_ns)
+int disk_next_measure_ms(const struct disk *disk, uint64_t now_ns)
 {
 	if (disk->files.held_count == 0)
 		return -1;
@@ -149,14 +149,14 @@ int disk_wait_ms(const struct disk *disk, uint64_t now_ns)
 
 /* ---- for handlers ---- */
 
-int disk_admit(struct call *call, uint64_t bytes)
+int disk_admit_bytes(struct call *call, uint64_t bytes)
 {
 	struct disk *disk = call->sandbox->disk;
 	uint64_t used;
 
 	if (!disk)
 		return 0;
-	used = disk_used(disk);
+	used = disk_used_bytes(disk);
 	if (used <= disk->limit_bytes && bytes <= disk->limit_bytes - used)
 		return 0;
 	disk->over = true;
@@ -192,7 +192,7 @@ static bool file_is_counted(const struct disk *disk, int fd, struct stat *ret_st
 	return *ret_in_memory || !disk->only_memory;
 }
 
-int disk_watch(struct call *call, int fd, bool made)
+int disk_watch_file(struct call *call, int fd, bool made)
 {
 	struct disk *disk = call->sandbox->disk;
 	struct disk_file *file;

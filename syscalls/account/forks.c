@@ -61,7 +61,7 @@ void forks_free(struct forks *forks)
 	free(forks);
 }
 
-uint64_t forks_members(const struct forks *forks)
+uint64_t forks_count_members(const struct forks *forks)
 {
 	return forks->counted;
 }
@@ -141,7 +141,7 @@ static bool count_tasks(struct forks *forks, uint64_t now_ns)
 	bool listed = proctree_read(&tree) == 0;
 	uint64_t tasks = 0;
 
-	proctree_mark(&tree, forks->root);
+	proctree_mark_descendants(&tree, forks->root);
 	for (size_t i = 0; i < tree.count; i++) {
 		struct procstat stat;
 
@@ -183,7 +183,7 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 /* Notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY). */
 static void judge_fork(struct call *call)
 {
-	if (!table_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))
+	if (!table_row_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 	else if (call->sandbox->forks && !forks_admit(call->sandbox->forks, call->tid, call->start_ns))
 		call_refuse(call, -EAGAIN, NULL, "pids_limit");

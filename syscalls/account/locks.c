@@ -15,9 +15,9 @@
 #define CROWDED (LOCKS_MAX / 4 * 3)
 #define RECOUNT_NS UINT64_C(100000000)
 
-bool locks_counts(uint64_t command)
+bool locks_counts_command(uint64_t command)
 {
-	return table_match(allow_fcntl_locks, (const uint64_t[6]){0, command});
+	return table_terms_match(allow_fcntl_locks, (const uint64_t[6]){0, command});
 }
 
 /*
@@ -66,7 +66,7 @@ bool locks_count(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, ui
 		return false;
 	}
 	if (proctree_read_at(proc_fd, &tree) == 0)
-		proctree_mark(&tree, root);
+		proctree_mark_descendants(&tree, root);
 	while (lines < LOCKS_READ_MAX && fgets(line, sizeof(line), file)) {
 		count_lock_line(line, &tree, &of_processes, &of_files);
 		lines++;
@@ -97,7 +97,7 @@ static bool locks_have_room(const struct locks *locks)
 	return locks->held + locks->added + ADDED_MOST <= LOCKS_MAX;
 }
 
-bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns)
+bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
 {
 	if (!locks_have_room(locks) && (locks->held < CROWDED || now_ns - locks->counted_ns >= RECOUNT_NS))
 		locks_recount(locks, now_ns);

@@ -21,7 +21,7 @@ struct memfds {
 	/* Thresholds of count and bytes for a sweep: our descriptors keep closed memfds alive until then. */
 	size_t sweep_at;
 	uint64_t sweep_bytes;
-	bool queues; /* memfds_queues */
+	bool queues; /* memfds_have_queues */
 };
 
 int memfds_create(struct memfds **ret_memfds)
@@ -51,7 +51,7 @@ void memfds_set_queues(struct memfds *memfds)
 		memfds->queues = true;
 }
 
-bool memfds_queues(const struct memfds *memfds)
+bool memfds_have_queues(const struct memfds *memfds)
 {
 	return memfds->queues;
 }

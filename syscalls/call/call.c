@@ -52,7 +52,7 @@ int call_commit(struct call *call)
 	if (call->committed)
 		return 0;
 	call_record(call, &record);
-	r = audit_begin(call->sandbox->audit, &record, &call->slot);
+	r = audit_begin_record(call->sandbox->audit, &record, &call->slot);
 	if (r < 0) {
 		/* A call that cannot be recorded is not performed. */
 		call->decision.verdict = VERDICT_DENY;

@@ -59,7 +59,7 @@ static bool cache_may_keep(const struct call *call, const struct place *place, c
 	struct timespec now;
 
 	if (place->magic || !place->mount || place->mount->flags & special ||
-	    policy_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE)
+	    policy_rights_on(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE)
 		return false;
 	return clock_gettime(CLOCK_REALTIME, &now) == 0 && st->st_ctim.tv_sec < now.tv_sec - CACHE_SETTLED_S;
 }

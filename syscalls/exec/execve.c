@@ -80,7 +80,7 @@ static int exec_open_pinned(struct call *call, int pin)
 
 struct status_question {
 	struct stat *st;
-	int asked; /* the dirfd by which it was asked: see view_by_name */
+	int asked; /* the dirfd by which it was asked: see view_get_nolinks_path */
 };
 
 static int exec_ask_status(void *ctx, int dirfd, const char *path, int at_flags)
@@ -173,12 +173,12 @@ static int follow_shebang(struct attempt *attempt, unsigned depth)
 	if (file->known)
 		return 0;
 	r = pread(file->fd, head, SHEBANG_HEAD, 0) < 0 ? -errno : 0;
-	if (r == 0 && !shebang_is(head))
+	if (r == 0 && !shebang_begins(head))
 		return 0;
 	if (r == 0)
 		r = shebang_parse(head, &line);
 	if (r == 0)
-		r = exec_args_script(&attempt->args, &line, attempt->name);
+		r = exec_args_add_script(&attempt->args, &line, attempt->name);
 	if (r != 0)
 		return call_fail(call, r);
 	cleanup_close(&file->fd);
@@ -310,7 +310,7 @@ static int plan_arguments(struct attempt *attempt)
 	    (fdinfo_read(call->tid, call->path[0].dirfd, &info) < 0 || info.flags & O_CLOEXEC))
 		r = call->path[0].dirfd >= 0 && call->path[0].text[0] != '/' ? -ENOENT : 0;
 	if (r == 0)
-		r = exec_args_take(&attempt->args, &attempt->plan->argv_head);
+		r = exec_args_take_texts(&attempt->args, &attempt->plan->argv_head);
 	return r < 0 ? call_fail(call, r) : 0;
 }
 
@@ -475,7 +475,7 @@ static int exec_pin_fd(struct call *call)
 	if (pin < 0)
 		return -1;
 	if (fstat(pin, &st) < 0 || !call->place[0].mount || call->place[0].magic ||
-	    !view_confirm(call->sandbox->view, call->place[0].virt, &st))
+	    !view_confirm_name(call->sandbox->view, call->place[0].virt, &st))
 		return call_refuse(call, EACCES, NULL, "object_without_name");
 	return steal_fd(&pin);
 }

@@ -75,7 +75,7 @@ static bool place_is_shown_elsewhere(const struct place *place, const struct pol
 	if (view_host_path(place, origin) < 0)
 		return true;
 	for (size_t i = 0; i < count; i++)
-		if (mount[i].host && path_below(mount[i].host, origin))
+		if (mount[i].host && path_is_below(mount[i].host, origin))
 			return true;
 	return false;
 }
@@ -86,7 +86,7 @@ bool file_holds_mount(const struct call *call, const struct place *place)
 	const struct policy_mount *mount = policy_mounts(call->sandbox->policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (path_below(mount[i].virt, place->virt))
+		if (path_is_below(mount[i].virt, place->virt))
 			return true;
 	return view_has_node_below(call->sandbox->view, place->virt) || place_is_shown_elsewhere(place, mount, count);
 }

@@ -29,7 +29,7 @@ void sys_fcntl(struct call *call)
 {
 	unsigned command = call_uint(call, 1);
 
-	if (locks_counts(call->arg[1]))
+	if (locks_counts_command(call->arg[1]))
 		call_refuse(call, -ENOLCK, NULL, "locks_limit");
 	else if (command == F_SETOWN)
 		owner_set(call, call_int(call, 2));

@@ -15,8 +15,8 @@ static void make_dir(struct call *call, mode_t mode)
 	const char *name;
 
 	parent = file_pin_new(call, 0, &name);
-	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 || file_use_umask(call) < 0 ||
-	    file_commit(call, 0) < 0)
+	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 ||
+	    file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return;
 	/* vfs_mkdir() in fs/namei.c. A set-group-ID bit of the parent is inherited nevertheless. */
 	file_end(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
@@ -50,7 +50,8 @@ static void make_node(struct call *call, unsigned given_mode, dev_t device)
 	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel takes a short */
 	_cleanup_close_ int parent = make_pin_node(call, mode, &name);
 
-	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)
+	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
+	    file_commit(call, 0) < 0)
 		return;
 	file_end(call, mknodat(parent, name, mode, device));
 	disk_count_name(call, mode);
@@ -73,7 +74,7 @@ void sys_symlink(struct call *call)
 		parent = file_pin_new(call, 0, &name);
 	if (parent < 0 ||
 	    (!file_name_is_refused(name) && file_check_link_text(call, &call->place[0], call->text) < 0) ||
-	    disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit(call, 0) < 0)
+	    disk_admit_bytes(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, symlinkat(call->text, parent, name));
 	disk_count_name(call, S_IFLNK);
@@ -96,7 +97,7 @@ static int link_check_source(struct call *call, int object)
 		return call_fail(call, -errno);
 	if (!from->mount || from->magic)
 		return status.st_nlink == 0 ? 0 : call_refuse(call, -EXDEV, NULL, "not_granted");
-	decision = view_judge(call->sandbox->view, call->task, from, POLICY_WRITE);
+	decision = view_judge_place(call->sandbox->view, call->task, from, POLICY_WRITE);
 	if (decision.verdict == VERDICT_DENY)
 		return call_refuse(call, from->mount == to->mount ? -decision.error : -EXDEV, decision.rule,
 				   decision.reason);
@@ -131,7 +132,7 @@ static void link_path(struct call *call, unsigned flags)
 	if (object < 0)
 		return;
 	parent = file_pin_new(call, 1, &name);
-	if (parent < 0 || link_check_source(call, object) < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 ||
+	if (parent < 0 || link_check_source(call, object) < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
 	    file_commit(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);

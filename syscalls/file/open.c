@@ -76,7 +76,7 @@ static void open_end_new_file(struct call *call, int fd, unsigned flags)
 {
 	_cleanup_close_ int made = fd;
 
-	if (fd >= 0 && disk_watch(call, fd, true) < 0)
+	if (fd >= 0 && disk_watch_file(call, fd, true) < 0)
 		return;
 	call_give_fd(call, made < 0 ? made : steal_fd(&made), flags & O_CLOEXEC);
 }
@@ -92,7 +92,7 @@ static void open_tmpfile(struct call *call, const struct open_request *request)
 		return;
 	dir = file_pin(call, 0, POLICY_WRITE, follow_flag(request->flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	dir = file_leave_scope(call, &scope, dir);
-	if (dir < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || call_commit(call) < 0)
+	if (dir < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || call_commit(call) < 0)
 		return;
 	fd = openat(dir, ".", open_own_flags(request->flags) | (int)(request->flags & O_EXCL), request->mode);
 	open_end_new_file(call, fd < 0 ? -errno : fd, request->flags);
@@ -129,7 +129,7 @@ static bool open_create(struct call *call, const struct open_request *request)
 
 	if (parent < 0)
 		return true;
-	if (file_refuse_setid(call, request->mode) || disk_admit(call, DISK_NAME_BYTES) < 0 ||
+	if (file_refuse_setid(call, request->mode) || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
 	    file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return true;
 	fd = openat(parent, name, open_own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW), request->mode);
@@ -179,7 +179,7 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
 
 /*
  * Opens the pinned object again with the access that the program asked for. Stand-in directories are brought up to date
- * by view_open. O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it: the name is.
+ * by view_open_place. O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it: the name is.
  */
 static int reopen_pinned(const struct call *call, int pin, const struct stat *status, unsigned flags)
 {
@@ -189,11 +189,11 @@ static int reopen_pinned(const struct call *call, int pin, const struct stat *st
 	if (place->mount->flags & MOUNT_TTY)
 		return terminal_open_controlling(call, open_own_flags(flags));
 	if (place->mount->flags & MOUNT_PTS) /* another open of ptmx would make a pair that nothing knows */
-		return view_open(place, open_own_flags(flags), 0);
+		return view_open_place(place, open_own_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_has_standin(place))
-		return view_open(place, open_own_flags(flags & ~(unsigned)O_TRUNC), 0);
+		return view_open_place(place, open_own_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
-		return view_open(place, open_own_flags(flags) | O_NOFOLLOW, 0);
+		return view_open_place(place, open_own_flags(flags) | O_NOFOLLOW, 0);
 	fd = open(file_link(pin).path, open_own_flags(flags));
 	return fd < 0 ? -errno : fd;
 }
@@ -224,7 +224,7 @@ static void open_end_path(struct call *call, int *pin, unsigned flags)
 	if (disk_note_pin(call, *pin) < 0)
 		return;
 	/* Not the pin itself: F_GETFL must show the flags, and stand-in directories are brought up to date. */
-	fd = call->place[0].magic ? steal_fd(pin) : view_open(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
+	fd = call->place[0].magic ? steal_fd(pin) : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
 	call_give_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_PATHFD;
@@ -249,8 +249,8 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		call_refuse(call, -EACCES, NULL, "foreign_terminal");
 	} else if (memfds_is_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
-	} else if (want & POLICY_WRITE &&
-		   (disk_admit(call, 0) < 0 || disk_watch(call, *pin, false) < 0 || file_commit(call, 0) < 0)) {
+	} else if (want & POLICY_WRITE && (disk_admit_bytes(call, 0) < 0 || disk_watch_file(call, *pin, false) < 0 ||
+					   file_commit(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {
 		call_give_fd(call, steal_fd(pin), flags & O_CLOEXEC);

@@ -21,7 +21,7 @@
 static bool owner_holds_group(const struct call *call, pid_t group)
 {
 	_cleanup_free_ pid_t *member = calloc(MEMBERS_MAX, sizeof(*member));
-	size_t count = member ? tree_list(call->sandbox->tree, member, MEMBERS_MAX) : 0;
+	size_t count = member ? tree_list_processes(call->sandbox->tree, member, MEMBERS_MAX) : 0;
 	struct procstat stat;
 
 	for (size_t i = 0; i < count && i < MEMBERS_MAX; i++)
@@ -38,7 +38,7 @@ static bool owner_judge(struct call *call, int type, pid_t who)
 	if (type == F_OWNER_PGRP)
 		member = owner_holds_group(call, who);
 	else
-		member = target_is_self(call, who) || tree_holds(call->sandbox->tree, who);
+		member = target_is_self(call, who) || tree_holds_pid(call->sandbox->tree, who);
 	if (member || who == 0)
 		target_allow(call);
 	else

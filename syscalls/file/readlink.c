@@ -35,8 +35,8 @@ static size_t link_to_virtual(const struct call *call, const struct stat *object
 	if (text[0] != '/' || strncmp(text, "/memfd:", 7) == 0)
 		return len;
 	deleted = object->st_nlink == 0 && link_cut_deleted(text, &len);
-	r = view_name(call->sandbox->view, text, len, virt, sizeof(virt));
-	if (r < 0 || (!deleted && !view_confirm(call->sandbox->view, virt, object)))
+	r = view_name_host_path(call->sandbox->view, text, len, virt, sizeof(virt));
+	if (r < 0 || (!deleted && !view_confirm_name(call->sandbox->view, virt, object)))
 		r = snprintf(virt, sizeof(virt), "(unreachable)");
 	r = snprintf(text, PATH_MAX, "%s%s", virt, deleted ? DELETED : "");
 	return r < PATH_MAX ? (size_t)r : PATH_MAX - 1;

@@ -49,11 +49,11 @@ static bool append_name(char *path, size_t *len, const char *name, size_t name_l
 /* A denied object may not get a name that is not denied, nor any object a name that the program could not make. */
 static bool pair_may_move(struct pair *pair)
 {
-	if (!policy_move_differs(pair->policy, pair->from, pair->to))
+	if (!policy_rights_differ(pair->policy, pair->from, pair->to))
 		return true;
-	pair->rule = policy_decide(pair->policy, pair->from, pair->from_len, POLICY_READ).rule;
-	if (policy_rights(pair->policy, pair->from, pair->from_len))
-		pair->rule = policy_decide(pair->policy, pair->to, pair->to_len, POLICY_WRITE).rule;
+	pair->rule = policy_decide_access(pair->policy, pair->from, pair->from_len, POLICY_READ).rule;
+	if (policy_rights_on(pair->policy, pair->from, pair->from_len))
+		pair->rule = policy_decide_access(pair->policy, pair->to, pair->to_len, POLICY_WRITE).rule;
 	return false;
 }
 
@@ -123,7 +123,7 @@ static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsign
 	struct policy_move below;
 	bool may = true;
 
-	policy_move_below(pair->policy, pair->from, pair->to, &below);
+	policy_compare_below(pair->policy, pair->from, pair->to, &below);
 	if (below.kind == POLICY_MOVE_SAME)
 		return true;
 	if (below.kind == POLICY_MOVE_ANY)
@@ -143,7 +143,7 @@ static int rename_check_dir(struct call *call, const struct end *end, const stru
 		return call_refuse(call, -EBUSY, NULL, "holds_mount");
 	/* The scratch space is removed after the run: nothing that a rule denies may be moved there. */
 	if (to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) &&
-	    !policy_sees_whole(pair.policy))
+	    !policy_grants_whole_trees(pair.policy))
 		return call_refuse(call, -EXDEV, NULL, "ends_with_run");
 	memcpy(pair.from, from->virt, from->virt_len + 1);
 	memcpy(pair.to, to->virt, to->virt_len + 1);

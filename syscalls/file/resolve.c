@@ -64,7 +64,7 @@ bool file_held_for_writing(const struct call *call, int fd, int pin)
 	struct fdinfo held, own;
 
 	/* The descriptor may have been replaced since the object was pinned. */
-	if (fdinfo_read(call->tid, fd, &held) < 0 || fdinfo_read(0, pin, &own) < 0 || !fdinfo_same(&held, &own))
+	if (fdinfo_read(call->tid, fd, &held) < 0 || fdinfo_read(0, pin, &own) < 0 || !fdinfo_same_file(&held, &own))
 		return false;
 	return (held.flags & O_ACCMODE) != O_RDONLY && !(held.flags & O_PATH);
 }
@@ -82,8 +82,8 @@ static int find_virtual_name(const struct call *call, int fd, const struct stat 
 	if (len <= 0 || host[0] != '/')
 		return -ENOENT;
 	host[len] = '\0';
-	r = view_name(view, host, (size_t)len, virt, PATH_MAX);
-	return r < 0 || !view_confirm(view, virt, object) ? -ENOENT : r;
+	r = view_name_host_path(view, host, (size_t)len, virt, PATH_MAX);
+	return r < 0 || !view_confirm_name(view, virt, object) ? -ENOENT : r;
 }
 
 /* Judges an object by its virtual name. False: it is refused or (*ret_named false) has none. */
@@ -98,9 +98,9 @@ static bool judge_fd_object(struct call *call, int object, const struct stat *st
 		return false;
 	memcpy(place->virt, virt, (size_t)len + 1);
 	place->virt_len = (size_t)len;
-	if (view_place(call->sandbox->view, place) < 0)
+	if (view_set_place(call->sandbox->view, place) < 0)
 		return false;
-	call->decision = view_judge(call->sandbox->view, call->task, place, want);
+	call->decision = view_judge_place(call->sandbox->view, call->task, place, want);
 	return call->decision.verdict != VERDICT_DENY;
 }
 
@@ -139,7 +139,7 @@ int file_outcome_error(const struct call *call)
 
 int file_use_umask(struct call *call)
 {
-	long mask = tree_status(call->tid, "Umask", 8);
+	long mask = tree_read_status(call->tid, "Umask", 8);
 
 	if (mask < 0 || !call_valid(call))
 		return call_gone(call);
@@ -231,10 +231,10 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, in
 	if (!place->mount || place->magic || place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON))
 		return false;
 	if (error == -ENOENT)
-		decision = policy_decide(view->policy, place->virt, (size_t)(strrchr(place->virt, '/') - place->virt),
-					 POLICY_READ);
+		decision = policy_decide_access(view->policy, place->virt,
+						(size_t)(strrchr(place->virt, '/') - place->virt), POLICY_READ);
 	else
-		decision = view_judge(view, call->task, place, POLICY_READ);
+		decision = view_judge_place(view, call->task, place, POLICY_READ);
 	if (decision.verdict != VERDICT_DENY || (error == -ENOENT && decision.error != EACCES))
 		return false;
 	call->decision = decision;
@@ -261,7 +261,7 @@ static int resolve_fail(struct call *call, const struct place *place, int error)
 /* Judges, and keeps the decision. True when allowed. */
 static bool resolve_judge(struct call *call, const struct place *place, unsigned want)
 {
-	call->decision = view_judge(call->sandbox->view, call->task, place, want);
+	call->decision = view_judge_place(call->sandbox->view, call->task, place, want);
 	return call->decision.verdict != VERDICT_DENY;
 }
 
@@ -278,7 +278,7 @@ static int magic_check_access(const struct place *place, int pin, int open_flags
 	    fdinfo_read(0, pin, &own) < 0)
 		return -EACCES;
 	/* dup2(2) can replace the descriptor: its flags count only if it is of the pinned object. */
-	if (!fdinfo_same(&held, &own))
+	if (!fdinfo_same_file(&held, &own))
 		return -EAGAIN;
 	if ((held.flags & O_ACCMODE) == O_RDWR || (held.flags & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
 		return open_flags & O_TRUNC && (held.flags & O_ACCMODE) == O_RDONLY ? -EACCES : 0;
@@ -288,7 +288,7 @@ static int magic_check_access(const struct place *place, int pin, int open_flags
 /* Opens an object without a name. It is pinned first, because another thread can replace the descriptor. */
 static int magic_open(const struct call *call, const struct place *place, int open_flags)
 {
-	_cleanup_close_ int pin = view_open(place, O_PATH, 0);
+	_cleanup_close_ int pin = view_open_place(place, O_PATH, 0);
 	char virt[PATH_MAX];
 	struct stat object;
 	int fd, r;
@@ -320,7 +320,7 @@ static bool resolve_may_block(const struct call *call, const struct place *place
 	struct stat there;
 
 	if (place->mount->flags & own ||
-	    !(policy_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
+	    !(policy_rights_on(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
 		return false;
 	/* A link on the way can make this answer wrong, but not the open that follows. */
 	return fstatat(place->mount->fd, place->rest, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -331,12 +331,12 @@ static int resolve_open(const struct call *call, const struct place *place, int 
 {
 	if (place->magic)
 		return magic_open(call, place, open_flags);
-	/* Whose it is depends on the task: open_again() in open.c asks. */
+	/* Whose it is depends on the task: reopen_pinned() in open.c asks. */
 	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
 		return -EINTR;
 	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && resolve_may_block(call, place))
 		return -EINTR;
-	return view_open(place, open_flags, 0);
+	return view_open_place(place, open_flags, 0);
 }
 
 /*
@@ -354,17 +354,17 @@ static int resolve_finish(const struct call *call, const struct place *place, in
 		return -ENOENT;
 	if (!question)
 		return resolve_open(call, place, open_flags);
-	if (!(open_flags & O_DIRECTORY) && view_by_name(place, &dirfd, &path))
+	if (!(open_flags & O_DIRECTORY) && view_get_nolinks_path(place, &dirfd, &path))
 		return question->ask(question->ctx, dirfd, path, open_flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
 	fd = resolve_open(call, place, open_flags);
 	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
 }
 
-/* Walks path[i] to call->place[i] and judges that. follow: as for view_walk. 0, or -1 with the outcome set. */
+/* Walks path[i] to call->place[i] and judges that. follow: as for view_walk_path. 0, or -1 with the outcome set. */
 static int resolve_walk(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
 {
 	struct place *place = &call->place[i];
-	int r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
+	int r = view_walk_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 
 	if (r < 0)
 		return resolve_fail(call, place, r);
@@ -397,7 +397,7 @@ static void own_place(const struct call *call, int fd, struct place *place)
 
 	write_fd_link(call, fd, leaf);
 	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/proc/%s", leaf);
-	(void)view_place(call->sandbox->view, place); /* a place below /proc is no single file */
+	(void)view_set_place(call->sandbox->view, place); /* a place below /proc is no single file */
 	place->magic = true;
 }
 
@@ -450,7 +450,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 		open_flags |= O_DIRECTORY;
 	}
 	open_flags = follow & VIEW_FOLLOW ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
-	r = view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
+	r = view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 	if (r == 0 && resolve_judge(call, place, want)) {
 		fd = resolve_finish(call, place, open_flags, question);
 		if (fd >= 0)
@@ -523,7 +523,7 @@ static int place_append_name(struct place *place, const char *last)
 	size_t at = place->virt_len;
 
 	if (file_name_is_refused(last))
-		return view_place(place->mount->view, place);
+		return view_set_place(place->mount->view, place);
 	if (at + 1 + len >= sizeof(place->virt))
 		return -ENAMETOOLONG;
 	if (at > 1)
@@ -531,7 +531,7 @@ static int place_append_name(struct place *place, const char *last)
 	memcpy(place->virt + at, last, len);
 	place->virt[at + len] = '\0';
 	place->virt_len = at + len;
-	return view_place(place->mount->view, place);
+	return view_set_place(place->mount->view, place);
 }
 
 /* Opens a directory to make or remove names in: the host's own, not its stand-in. */
@@ -540,7 +540,7 @@ static int name_open_dir(const struct place *place)
 	const int flags = O_PATH | O_DIRECTORY;
 
 	if (place->magic || place->mount->flags & MOUNT_PROC || !view_has_standin(place))
-		return view_open(place, flags, 0);
+		return view_open_place(place, flags, 0);
 	return openat2_call(place->mount->fd, place->rest, flags, 0, RESOLVE_STRICT);
 }
 
@@ -548,7 +548,7 @@ static int name_open_dir(const struct place *place)
 static int name_open_parent(struct call *call, const char *base, const char *parent, struct place *place)
 {
 	const struct view *view = call->sandbox->view;
-	int r = view_locate(view, call->task, base, parent, VIEW_FOLLOW, place);
+	int r = view_locate_path(view, call->task, base, parent, VIEW_FOLLOW, place);
 	int fd = r < 0 ? r : name_open_dir(place);
 
 	/* ENOTDIR: the last component is a link, which O_DIRECTORY does not follow here. */
@@ -556,7 +556,7 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 		return fd;
 	fd = -ELOOP;
 	for (int tries = 0; tries < FILE_TRIES && resolve_must_walk(fd); tries++) {
-		r = view_walk(view, call->task, base, parent, VIEW_FOLLOW, place);
+		r = view_walk_path(view, call->task, base, parent, VIEW_FOLLOW, place);
 		fd = r < 0 ? r : name_open_dir(place);
 		if (r < 0)
 			return r;
@@ -624,7 +624,7 @@ static int name_pin_absent(struct call *call, unsigned i, const char *base, unsi
 	struct stat there;
 
 	if (path_wants_dir(call->path[i].text) ||
-	    view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place) < 0 ||
+	    view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place) < 0 ||
 	    place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON) || !resolve_judge(call, place, POLICY_WRITE))
 		return -1;
 	fd = view_open_parent(place, ret_name);

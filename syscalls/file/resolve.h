@@ -12,8 +12,8 @@
  */
 
 /*
- * Resolves call->path[i], judges `want` (POLICY_*) and opens the object by view_open with `open_flags`: O_PATH for a
- * pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. The place is kept in call->place[i], the decision in
+ * Resolves call->path[i], judges `want` (POLICY_*) and opens the object by view_open_place with `open_flags`: O_PATH
+ * for a pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. The place is kept in call->place[i], the decision in
  * call->decision. EINTR: open_flags ask for data and the open may block; pin it, for OUTCOME_BLOCKING.
  */
 int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
@@ -28,8 +28,8 @@ struct file_question {
 };
 
 /*
- * As file_pin_at, but asks instead of returning a descriptor, by name where view_by_name permits it. Asks only after
- * the decision. 0: answered, the outcome is the caller's to set; -1: it is set.
+ * As file_pin_at, but asks instead of returning a descriptor, by name where view_get_nolinks_path permits it. Asks only
+ * after the decision. 0: answered, the outcome is the caller's to set; -1: it is set.
  */
 int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question);
 

@@ -76,7 +76,7 @@ static int scope_enter_link(struct scope_walk *walk, const struct place *place, 
 	if (walk->resolve & RESOLVE_NO_SYMLINKS)
 		return -ELOOP;
 	if (place->mount->flags & MOUNT_PROC &&
-	    proc_classify(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
+	    proc_classify_path(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
 		if (walk->resolve & RESOLVE_NO_MAGICLINKS)
 			return -ELOOP;
 		return -EXDEV; /* every other flag forbids leaving the tree */
@@ -109,14 +109,14 @@ static int scope_walk_component(struct scope_walk *walk, const char *name, bool 
 	struct policy_decision decision;
 	struct place place;
 	struct stat object;
-	int r = view_locate(sandbox->view, walk->call->task, walk->at, name, 0, &place);
+	int r = view_locate_path(sandbox->view, walk->call->task, walk->at, name, 0, &place);
 
 	if (r < 0)
 		return r;
-	decision = view_judge(sandbox->view, walk->call->task, &place, POLICY_READ);
+	decision = view_judge_place(sandbox->view, walk->call->task, &place, POLICY_READ);
 	if (decision.verdict == VERDICT_DENY)
 		return last ? scope_enter_dir(walk, name) : -decision.error; /* the pin records the refusal */
-	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	if (fd == -ENOENT && last && walk->may_create)
 		return scope_enter_dir(walk, name);
 	if (fd < 0)
@@ -171,8 +171,8 @@ static int scope_start(struct scope_walk *walk, const struct call_path *path)
 		return r;
 	memcpy(walk->at, walk->root, (size_t)r + 1);
 	if (walk->resolve & RESOLVE_NO_XDEV &&
-	    view_locate(walk->call->sandbox->view, NULL, "/", walk->at, 0, &place) == 0) {
-		_cleanup_close_ int fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+	    view_locate_path(walk->call->sandbox->view, NULL, "/", walk->at, 0, &place) == 0) {
+		_cleanup_close_ int fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 
 		if (fd >= 0 && fstat(fd, &object) == 0)
 			return scope_check_device(walk, &place, &object);

@@ -23,7 +23,7 @@ static int ask_stat(void *ctx, int dirfd, const char *path, int at_flags)
 struct statx_question {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
-	int nolinks_fd; /* see view_by_name */
+	int nolinks_fd; /* see view_get_nolinks_path */
 	bool by_name; /* asked by name below it */
 	union {
 		struct statx known;
@@ -168,10 +168,10 @@ static int access_by_policy(const struct call *call, const struct access_questio
 	if (!place->mount || place->magic || !(question->mode & (W_OK | X_OK)))
 		return 0;
 	if (question->mode & X_OK && S_ISREG(question->type) &&
-	    view_judge(call->sandbox->view, call->task, place, POLICY_EXEC).verdict == VERDICT_DENY)
+	    view_judge_place(call->sandbox->view, call->task, place, POLICY_EXEC).verdict == VERDICT_DENY)
 		return -EACCES;
 	if (question->mode & W_OK && (S_ISREG(question->type) || S_ISDIR(question->type) || S_ISLNK(question->type))) {
-		decision = view_judge(call->sandbox->view, call->task, place, POLICY_WRITE);
+		decision = view_judge_place(call->sandbox->view, call->task, place, POLICY_WRITE);
 		if (decision.verdict == VERDICT_DENY)
 			return decision.error == EACCES ? -EACCES : -EROFS;
 	}

@@ -54,7 +54,7 @@ void sys_truncate(struct call *call)
 	int64_t length = (int64_t)call->arg[1];
 	_cleanup_close_ int fd = truncate_pin(call, length);
 
-	if (fd < 0 || disk_watch(call, fd, false) < 0 || file_commit(call, 0) < 0)
+	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, truncate(file_link(fd).path, length));
 	disk_changed(call, fd);
@@ -96,8 +96,8 @@ static bool allocate_check(struct call *call, int pin, struct stat *status)
 		return true; /* a file in memory is counted elsewhere */
 	else
 		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_exceeds_limit(call, status, end)) &&
-		       disk_admit(call, allocate_growth(status, mode, offset, len)) == 0 &&
-		       disk_watch(call, pin, false) == 0;
+		       disk_admit_bytes(call, allocate_growth(status, mode, offset, len)) == 0 &&
+		       disk_watch_file(call, pin, false) == 0;
 	return false;
 }
 

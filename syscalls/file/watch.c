@@ -14,7 +14,7 @@
 
 /*
  * False for a directory in which only globs grant, and for /dev/pts: the pin may be of the host's directory, not of its
- * stand-in (view_open). EACCES makes programs poll instead. False also for a directory without a virtual name.
+ * stand-in (view_open_place). EACCES makes programs poll instead. False also for a directory without a virtual name.
  */
 static bool watch_may_name(const struct call *call, int object)
 {

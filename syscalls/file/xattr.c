@@ -81,7 +81,7 @@ static bool xattr_admit_bytes(struct call *call, uint64_t before, uint64_t now)
 	if (now <= before)
 		return true;
 	if (sum + now - before <= XATTR_RUN_BYTES_MAX)
-		return disk_admit(call, now - before) == 0;
+		return disk_admit_bytes(call, now - before) == 0;
 	call_refuse(call, -ENOSPC, NULL, "attributes_limit");
 	return false;
 }
@@ -113,7 +113,7 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	if (xattr_copy_value(call, &target, addr, size, flags, &value) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
 	before = xattr_bytes(call, fd);
-	if (!xattr_admit_bytes(call, before, size + XATTR_BYTES) || disk_watch(call, fd, false) < 0 ||
+	if (!xattr_admit_bytes(call, before, size + XATTR_BYTES) || disk_watch_file(call, fd, false) < 0 ||
 	    file_commit(call, 0) < 0)
 		return;
 	file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));

@@ -51,7 +51,8 @@ static void bind_path(struct call *call)
 	r = own_len > offsetof(struct sockaddr_un, sun_path) ? -EINVAL : sockets_make_room(sockets);
 	if (r < 0)
 		call_fail(call, r);
-	if (r < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)
+	if (r < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
+	    file_commit(call, 0) < 0)
 		return;
 	r = node = bind_make_node(parent, name, copy);
 	if (r >= 0) {

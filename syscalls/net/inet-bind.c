@@ -50,7 +50,7 @@ static int bind_socket(struct call *call, const struct inet_socket *socket, cons
 	}
 	/* A bound UDP socket receives at once, so its port has to be granted. For TCP that is judged at listen(2). */
 	if (r == 0 && !inet->options.own_netns && !socket->kind.stream &&
-	    policy_net_listen(inet->options.policy, asked->port).allow)
+	    policy_net_judge_listen(inet->options.policy, asked->port).allow)
 		r = inet_fence_admit_all(socket->fd);
 	if (r == 0 && !inet_same(&real, asked))
 		inet_names_store(inet, socket, asked, NULL);
@@ -73,7 +73,7 @@ static bool judge_port(struct call *call, unsigned port)
 	struct net_verdict verdict = {.allow = true};
 
 	if (port)
-		verdict = policy_net_listen(call->sandbox->policy, port);
+		verdict = policy_net_judge_listen(call->sandbox->policy, port);
 	return apply_verdict(call, &verdict);
 }
 
@@ -107,10 +107,10 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 /* Either "any port" is granted, or this port. A port that the program chose was judged at bind(2) already. */
 static bool judge_listen(struct call *call, const struct inet_address *bound)
 {
-	struct net_verdict verdict = policy_net_listen(call->sandbox->policy, 0);
+	struct net_verdict verdict = policy_net_judge_listen(call->sandbox->policy, 0);
 
 	if (!verdict.allow && bound->port)
-		verdict = policy_net_listen(call->sandbox->policy, bound->port);
+		verdict = policy_net_judge_listen(call->sandbox->policy, bound->port);
 	return apply_verdict(call, &verdict);
 }
 
@@ -129,9 +129,9 @@ static int listen_on_socket(struct call *call, const struct inet_socket *socket,
 	int r = bind_socket(call, socket, &any); /* as the kernel, for a listening socket that is not bound */
 
 	if (r == 0 || r == -EINVAL) /* -EINVAL: it was bound already */
-		r = inet_bound(socket, bound);
-	if (r == 0 && bound->port != judged && !policy_net_listen(inet->options.policy, 0).allow)
-		r = -EADDRINUSE; /* the judged port was stale: see inet_bound() */
+		r = inet_read_bound(socket, bound);
+	if (r == 0 && bound->port != judged && !policy_net_judge_listen(inet->options.policy, 0).allow)
+		r = -EADDRINUSE; /* the judged port was stale: see inet_read_bound() */
 	if (r == 0 && !bind_is_private(inet, bound))
 		r = -EADDRNOTAVAIL;
 	if (r == 0 && listen(socket->fd, call_int(call, 1)) < 0)
@@ -151,7 +151,7 @@ void inet_listen(struct call *call, int copy)
 		target_fail(call, -EOPNOTSUPP);
 		return;
 	}
-	r = inet_bound(&socket, &bound);
+	r = inet_read_bound(&socket, &bound);
 	if (r < 0)
 		call_fail(call, r);
 	else

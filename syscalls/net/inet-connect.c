@@ -25,7 +25,7 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 	if (r == 0)
 		r = inet_bind_any_port(socket, &own);
 	if (r == 0)
-		r = inet_bound(socket, &bound);
+		r = inet_read_bound(socket, &bound);
 	if (r < 0)
 		return r == -EADDRINUSE ? -EADDRNOTAVAIL : r;
 	if (!inet_same(&bound, &own) && !inet_is_any(&bound))
@@ -211,7 +211,7 @@ static void connect_stream(struct call *call, struct inet_socket *socket, const 
 	struct inet *inet = call->sandbox->inet;
 	struct inet_route route;
 
-	inet_judge(inet, to, false, &route);
+	inet_judge_address(inet, to, false, &route);
 	inet_record_endpoint(call, to, route.host, false);
 	switch (route.place) {
 	case INET_ENDPOINT:

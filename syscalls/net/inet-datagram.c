@@ -21,7 +21,7 @@ static int endpoint_bind(const struct inet *inet, const struct inet_address *add
 	made.fd = fd;
 	r = inet_bind_to(&made, &at);
 	if (r == 0)
-		r = inet_bound(&made, &at);
+		r = inet_read_bound(&made, &at);
 	if (r < 0)
 		return r;
 	*ret_at = at;
@@ -36,7 +36,7 @@ static int endpoint_make(const struct inet *inet, const struct inet_address *add
 		r = endpoint->fd = endpoint_bind(inet, address, &endpoint->at);
 		if (r < 0 || inet->options.own_netns)
 			break;
-		r = endpoint->guard_fd = inet_fence_guard(endpoint->fd);
+		r = endpoint->guard_fd = inet_fence_reserve_port(endpoint->fd);
 		if (r < 0)
 			inet_endpoint_done(endpoint);
 	}
@@ -92,7 +92,7 @@ static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index
 		struct inet_address address, at;
 		struct sockaddr_storage storage;
 
-		pool_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
+		pool_make_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
 		if (inet_read_told(&storage, &address))
 			(void)find_or_make_endpoint(inet, host, &address, &at); /* on failure sends get ECONNREFUSED */
 	}
@@ -105,8 +105,8 @@ void inet_prepare_endpoints(struct inet *inet)
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; rule[i].proto == NET_UDP && j < rule[i].ports; j++)
-			for (uint32_t n = POOL_FIRST; pool_name(inet->options.pool, n); n++)
-				if (strcmp(pool_name(inet->options.pool, n), rule[i].host) == 0)
+			for (uint32_t n = POOL_FIRST; pool_policy_name(inet->options.pool, n); n++)
+				if (strcmp(pool_policy_name(inet->options.pool, n), rule[i].host) == 0)
 					endpoint_prepare(inet, rule[i].host, n, rule[i].port[j]);
 }
 
@@ -114,7 +114,7 @@ void inet_prepare_endpoints(struct inet *inet)
 static int route_datagram(struct inet *inet, const struct inet_address *to, struct inet_route *route,
 			  struct inet_address *ret_at)
 {
-	inet_judge(inet, to, true, route);
+	inet_judge_address(inet, to, true, route);
 	switch (route->place) {
 	case INET_ENDPOINT:
 		return find_or_make_endpoint(inet, route->host, to, ret_at);
@@ -139,7 +139,7 @@ static int route_datagram(struct inet *inet, const struct inet_address *to, stru
 static int undo_autobind(const struct inet_socket *socket, const struct inet_address *own)
 {
 	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;
-	int r = inet_bound(socket, &bound);
+	int r = inet_read_bound(socket, &bound);
 
 	if (r < 0 || !bound.port || !inet_is_any(&bound))
 		return r;
@@ -210,8 +210,9 @@ static bool is_harmless_connect(const struct inet *inet, const struct inet_addre
 	struct sockaddr_storage storage;
 
 	(void)inet_write(to->family, to, &storage);
-	return route->place == INET_MEMBER || pool_holds(inet->options.pool, (const struct sockaddr *)&storage) ||
-	       pool_find(inet->options.pool, (const struct sockaddr *)&storage);
+	return route->place == INET_MEMBER ||
+	       pool_holds_address(inet->options.pool, (const struct sockaddr *)&storage) ||
+	       pool_find_name(inet->options.pool, (const struct sockaddr *)&storage);
 }
 
 void inet_connect_datagram(struct call *call, const struct inet_socket *socket, const struct inet_address *to)

@@ -117,7 +117,7 @@ static int fence_bind_guard(int guard_fd, int socket_fd, const struct sockaddr_i
 	return r < 0 ? r : end;
 }
 
-int inet_fence_guard(int socket_fd)
+int inet_fence_reserve_port(int socket_fd)
 {
 	struct sockaddr_in name = {.sin_family = AF_UNSPEC};
 	socklen_t len = sizeof(name);

@@ -24,6 +24,6 @@ int inet_fence_admit_all(int socket_fd);
  * one's source address (IP_PKTINFO). The socket must not have SO_REUSEADDR or SO_REUSEPORT. Returns a descriptor that
  * reserves the port and drops all datagrams, owned by the caller; or -errno. -EADDRINUSE: the port is taken already.
  */
-int inet_fence_guard(int socket_fd);
+int inet_fence_reserve_port(int socket_fd);
 
 #endif

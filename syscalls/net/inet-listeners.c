@@ -101,7 +101,7 @@ static int listeners_find_number(pid_t tgid, ino_t ino)
 static bool find_holding_process(const struct call *call, struct listener *item)
 {
 	_cleanup_free_ pid_t *member = calloc(MEMBERS_MAX, sizeof(*member));
-	size_t count = member ? tree_list(call->sandbox->tree, member, MEMBERS_MAX) : 0;
+	size_t count = member ? tree_list_processes(call->sandbox->tree, member, MEMBERS_MAX) : 0;
 
 	for (size_t i = 0; i < count && i < MEMBERS_MAX; i++) {
 		int number = listeners_find_number(member[i], item->ino);
@@ -142,7 +142,7 @@ static int listeners_duplicate_live(const struct call *call, struct listener *it
 	struct inet_socket socket = {.fd = fd};
 	struct inet_address bound = {.family = AF_UNSPEC};
 
-	return fd >= 0 && inet_tcp_state(fd) == TCP_LISTEN && inet_bound(&socket, &bound) == 0 &&
+	return fd >= 0 && inet_tcp_state(fd) == TCP_LISTEN && inet_read_bound(&socket, &bound) == 0 &&
 			       listeners_is_at(item, &bound)
 		       ? steal_fd(&fd)
 		       : -ENOENT;

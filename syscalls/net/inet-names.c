@@ -66,7 +66,7 @@ void inet_names_store(const struct inet *inet, const struct inet_socket *socket,
 {
 	struct inet_address bound = {.family = AF_UNSPEC};
 
-	if (inet_bound(socket, &bound) == 0 && bound.port)
+	if (inet_read_bound(socket, &bound) == 0 && bound.port)
 		inet_names_set(inet->names, names_table_of(inet, &socket->kind, &bound), bound.port, socket->fd, own,
 			       peer);
 }
@@ -79,7 +79,7 @@ static bool names_translate_default(const struct inet *inet, bool peer, struct i
 
 	(void)inet_write(told->family, told, &storage);
 	if (inet->options.own_netns) {
-		if (peer || !pool_holds(inet->options.pool, (const struct sockaddr *)&storage))
+		if (peer || !pool_holds_address(inet->options.pool, (const struct sockaddr *)&storage))
 			return false;
 		*told = inet_pool_address(inet, told->family);
 	} else if (told->family == AF_INET && told->v4.s_addr == inet->options.loopback.s_addr) {
@@ -100,7 +100,7 @@ bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, stru
 	struct inet_address told = {.family = AF_UNSPEC}, bound = told;
 	const struct inet_address *name;
 
-	if (!inet_read_kind(socket_fd, &socket.kind) || inet_bound(&socket, &bound) < 0 ||
+	if (!inet_read_kind(socket_fd, &socket.kind) || inet_read_bound(&socket, &bound) < 0 ||
 	    !inet_read_told(address, &told))
 		return false;
 	name = inet_names_get(inet->names, names_table_of(inet, &socket.kind, &bound), bound.port, socket_fd, peer);

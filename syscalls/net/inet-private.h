@@ -47,7 +47,7 @@ void inet_disconnect(int socket_fd);
  * still reports it after a connect has failed or was undone (inet_put_port() leaves inet_sport). Only EINVAL from
  * bind(2) proves that a TCP socket is bound.
  */
-int inet_bound(const struct inet_socket *socket, struct inet_address *ret_address);
+int inet_read_bound(const struct inet_socket *socket, struct inet_address *ret_address);
 
 /* bind(2). 0 or -errno. */
 int inet_bind_to(const struct inet_socket *socket, const struct inet_address *address);
@@ -79,7 +79,7 @@ struct inet_route {
 };
 
 /* Judges an address. */
-void inet_judge(struct inet *inet, const struct inet_address *address, bool udp, struct inet_route *ret_route);
+void inet_judge_address(struct inet *inet, const struct inet_address *address, bool udp, struct inet_route *ret_route);
 
 /* Puts host, address and protocol into the call's audit record. To be called before the decision. */
 void inet_record_endpoint(struct call *call, const struct inet_address *address, const char *host, bool udp);

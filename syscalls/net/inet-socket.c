@@ -52,7 +52,7 @@ void inet_disconnect(int socket_fd)
 	(void)connect(socket_fd, &none, sizeof(none)); /* fails if no connect is in progress */
 }
 
-int inet_bound(const struct inet_socket *socket, struct inet_address *ret_address)
+int inet_read_bound(const struct inet_socket *socket, struct inet_address *ret_address)
 {
 	struct sockaddr_storage told = {0};
 	socklen_t len = sizeof(told);
@@ -88,7 +88,7 @@ int inet_forbid_reuse(const struct inet_socket *socket)
 {
 	const int off = 0;
 	struct inet_address bound = {.family = AF_UNSPEC};
-	int r = inet_bound(socket, &bound), shared = net_option(socket->fd, SOL_SOCKET, SO_REUSEADDR);
+	int r = inet_read_bound(socket, &bound), shared = net_option(socket->fd, SOL_SOCKET, SO_REUSEADDR);
 
 	if (r < 0)
 		return r;

@@ -36,12 +36,12 @@ void inet_free(struct inet *inet)
 	free(inet);
 }
 
-bool inet_tick(struct inet *inet, uint64_t now_ns)
+bool inet_end_connects(struct inet *inet, uint64_t now_ns)
 {
 	return inet && inet_listeners_tick(inet->listeners, now_ns);
 }
 
-bool inet_bounded(const struct inet *inet)
+bool inet_has_own_netns(const struct inet *inet)
 {
 	return inet && inet->options.own_netns;
 }

@@ -45,9 +45,9 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_listen(struct call *call, int copy);
 /* True when the run has a network namespace, so that the kernel keeps its sends inside. inet may be NULL: false. */
-bool inet_bounded(const struct inet *inet);
+bool inet_has_own_netns(const struct inet *inet);
 /* To be called at each turn of the supervisor's loop. True: call again within INET_TICK_MS. inet may be NULL. */
-bool inet_tick(struct inet *inet, uint64_t now_ns);
+bool inet_end_connects(struct inet *inet, uint64_t now_ns);
 /* Replaces a socket's name by the one that the target knows. peer: getpeername(2). True: it was replaced. */
 bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);

@@ -46,7 +46,7 @@ static bool copy_sender(struct call *call, unsigned flags, struct sender *ret_se
 		call_fail(call, -EOPNOTSUPP);
 		return false;
 	}
-	if (inet_bounded(call->sandbox->inet) && (ret_sender->stream || domain == AF_UNIX)) {
+	if (inet_has_own_netns(call->sandbox->inet) && (ret_sender->stream || domain == AF_UNIX)) {
 		call_continue(call);
 		return false;
 	}

@@ -31,7 +31,7 @@ static bool may_set_reuse(int socket_fd, int domain)
 
 	if (domain == AF_UNIX)
 		return true;
-	return inet_read_kind(socket_fd, &socket.kind) && socket.kind.stream && inet_bound(&socket, &bound) == 0 &&
+	return inet_read_kind(socket_fd, &socket.kind) && socket.kind.stream && inet_read_bound(&socket, &bound) == 0 &&
 	       !bound.port;
 }
 
@@ -71,7 +71,7 @@ void sys_setsockopt(struct call *call)
 	bool errors = is_receive_errors(level, name);
 	_cleanup_close_ int copy = -1;
 
-	if (!call->sandbox->inet || inet_bounded(call->sandbox->inet) ||
+	if (!call->sandbox->inet || inet_has_own_netns(call->sandbox->inet) ||
 	    !(errors || (level == SOL_SOCKET && name == SO_REUSEADDR))) {
 		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");
 		return;

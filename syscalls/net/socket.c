@@ -52,7 +52,7 @@ static bool is_shared_udp(const struct call *call)
 {
 	int domain = call_int(call, 0), protocol = call_int(call, 2);
 
-	return call->sandbox->inet && !inet_bounded(call->sandbox->inet) && descriptor_direct() &&
+	return call->sandbox->inet && !inet_has_own_netns(call->sandbox->inet) && descriptor_direct() &&
 	       (domain == AF_INET || domain == AF_INET6) &&
 	       (call_int(call, 1) & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) == SOCK_DGRAM &&
 	       (protocol == 0 || protocol == IPPROTO_UDP);

@@ -59,7 +59,7 @@ static int list_members(struct call *call, struct round *round)
 	do {
 		if (!array_reserve(&round->pid, round->count, &round->room))
 			return -ENOMEM;
-		round->count = tree_list(call->sandbox->tree, round->pid, round->room);
+		round->count = tree_list_processes(call->sandbox->tree, round->pid, round->room);
 	} while (round->count > round->room);
 	return 0;
 }
@@ -166,7 +166,7 @@ static void signal_group(struct call *call, pid_t which, int sig)
 /* Whether the kernel may send the signal: see the top. */
 static bool may_continue(const struct call *call, pid_t own, pid_t pid)
 {
-	return pid == own || (pid > 0 && call->sandbox->signals_bounded && tree_holds(call->sandbox->tree, pid));
+	return pid == own || (pid > 0 && call->sandbox->signals_bounded && tree_holds_pid(call->sandbox->tree, pid));
 }
 
 /* False: the outcome is set. A queued signal must not claim to be from the kernel or kill(2): do_rt_sigqueueinfo(). */
@@ -201,12 +201,12 @@ static void send_to_process(struct call *call, pid_t pid, int sig, const siginfo
 static void send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open(call, tid, true);
-	long r, owner = tree_status(tid, "Tgid", 10); /* after the pidfd: of that thread or a later member */
+	long r, owner = tree_read_status(tid, "Tgid", 10); /* after the pidfd: of that thread or a later member */
 	bool by_number = pidfd == -EINVAL; /* before Linux 6.9, where threads have no pidfds */
 
 	/* By its number the signal is sent right after the thread was found to be a member's. */
 	if (pidfd == -ESRCH || owner <= 0 || (tgid && owner != tgid) ||
-	    (by_number && !tree_holds(call->sandbox->tree, tid))) {
+	    (by_number && !tree_holds_pid(call->sandbox->tree, tid))) {
 		target_refuse(call);
 		return;
 	}
@@ -298,7 +298,8 @@ void sys_pidfd_open(struct call *call)
 	fd = (int)syscall(SYS_pidfd_open, pid, flags);
 	if (fd < 0)
 		fd = -errno;
-	if (!tree_holds(call->sandbox->tree, pid)) { /* after the descriptor is open, so that the pid is not reused */
+	if (!tree_holds_pid(call->sandbox->tree,
+			    pid)) { /* after the descriptor is open, so that the pid is not reused */
 		target_refuse(call);
 		return;
 	}

@@ -244,7 +244,7 @@ static bool table_term_holds(const struct row_term *term, const uint64_t *arg)
 	return true;
 }
 
-bool table_match(const struct row_term *terms, const uint64_t *arg)
+bool table_terms_match(const struct row_term *terms, const uint64_t *arg)
 {
 	for (const struct row_term *term = terms; term->count; term++)
 		if (table_term_holds(term, arg))
@@ -252,7 +252,7 @@ bool table_match(const struct row_term *terms, const uint64_t *arg)
 	return false;
 }
 
-bool table_allows(const struct syscall_row *row, const uint64_t *arg)
+bool table_row_allows(const struct syscall_row *row, const uint64_t *arg)
 {
-	return row->class == ROW_FILTER && table_match(row->allow, arg);
+	return row->class == ROW_FILTER && table_terms_match(row->allow, arg);
 }

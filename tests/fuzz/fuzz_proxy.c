@@ -20,7 +20,7 @@ static void check_host(const char *host)
 	promise(*host && strlen(host) < NET_HOST_MAX);
 	for (const char *at = host; *at; at++)
 		promise((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9') || strchr("-.:", *at));
-	promise(net_host_canonical(host, strlen(host), again) == 0);
+	promise(net_host_canonicalise(host, strlen(host), again) == 0);
 	promise(strcmp(again, host) == 0);
 }
 

@@ -201,13 +201,13 @@ START_TEST(real_addresses)
 	first->sin_addr.s_addr = htonl(0x08080808);
 	((struct sockaddr_in6 *)&list[1])->sin6_addr.s6_addr[0] = 0x2a;
 	third->sin_addr.s_addr = htonl(0x09090909);
-	ck_assert_int_eq(pool_learn_real(pool, (const struct sockaddr *)&list[2], "b.test"), 0);
+	ck_assert_int_eq(pool_learn_real_address(pool, (const struct sockaddr *)&list[2], "b.test"), 0);
 	ck_assert_int_eq(parse(bytes.at, bytes.len, &query), 0);
 	dns_judge_addresses(pool, &query, list, 3, &verdict);
 	ck_assert(!verdict.real && !verdict.named);
 	ck_assert_uint_eq(verdict.answer.count, 2); /* not the one that is b.test's */
-	ck_assert_str_eq(pool_find(pool, (const struct sockaddr *)&list[0]), "real.test");
-	ck_assert_str_eq(pool_find(pool, (const struct sockaddr *)&list[2]), "b.test");
+	ck_assert_str_eq(pool_find_name(pool, (const struct sockaddr *)&list[0]), "real.test");
+	ck_assert_str_eq(pool_find_name(pool, (const struct sockaddr *)&list[2]), "b.test");
 	(void)ask("real.test", 255, 0, &verdict);
 	dns_judge_addresses(pool, &query, &list[2], 1, &verdict);
 	ck_assert(verdict.named);

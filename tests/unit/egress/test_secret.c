@@ -29,7 +29,7 @@ const struct net_secret *policy_net_secrets(const struct policy *policy, size_t 
 	return list;
 }
 
-bool net_secret_host(const struct net_secret *secret, const char *host)
+bool net_secret_allows_host(const struct net_secret *secret, const char *host)
 {
 	for (const char *const *pattern = secret->hosts; *pattern; pattern++)
 		if (!strcmp(*pattern, host))
@@ -95,7 +95,7 @@ START_TEST(test_none)
 	ck_assert_ptr_null(secrets);
 	ck_assert_uint_eq(secrets_count(NULL), 0);
 	secrets_free(NULL);
-	secrets_forget(NULL);
+	secrets_forget_values(NULL);
 }
 END_TEST
 
@@ -251,7 +251,7 @@ START_TEST(test_fill)
 	ck_assert_int_eq(secrets_fill_template(secrets, "{}", "api.test", &text), -ENOENT);
 	ck_assert_int_eq(secrets_fill_template(NULL, "{A}", "api.test", &text), -ENOENT);
 	ck_assert_ptr_null(text);
-	secrets_forget(secrets);
+	secrets_forget_values(secrets);
 	ck_assert_int_eq(secrets_fill_template(secrets, "{A}", "api.test", &text), -EACCES);
 	secrets_free(secrets);
 }
@@ -289,7 +289,7 @@ START_TEST(test_replace)
 	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", a, strlen(a) - 1, &out, &len), 0);
 	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", "", 0, &out, &len), 0);
 	ck_assert_int_eq(secrets_replace_placeholders(NULL, "api.test", a, strlen(a), &out, &len), 0);
-	secrets_forget(secrets);
+	secrets_forget_values(secrets);
 	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", a, strlen(a), &out, &len), 0);
 	ck_assert_str_eq(secrets_placeholder(secrets, 0), a);
 	secrets_free(secrets);
@@ -367,7 +367,7 @@ START_TEST(test_wiped)
 	explicit_bzero(text, len);
 	free(text);
 	ck_assert_uint_eq(memory_search(value, VALUE_LEN), 3);
-	secrets_forget(secrets);
+	secrets_forget_values(secrets);
 	ck_assert_uint_eq(memory_search(value, VALUE_LEN), 0);
 	secrets_free(secrets);
 }

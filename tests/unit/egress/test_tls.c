@@ -443,7 +443,7 @@ START_TEST(test_locked_down)
 	int status;
 	pid_t pid;
 
-	if (!selffilter_possible(&why))
+	if (!selffilter_is_possible(&why))
 		return;
 	pid = fork();
 	ck_assert_int_ge(pid, 0);

@@ -59,12 +59,12 @@ static struct policy *load(const char *name, enum policy_phase phase)
 
 static bool reaches(const struct policy *policy, const char *host)
 {
-	return policy_net_name(policy, host).allow;
+	return policy_net_judge_name(policy, host).allow;
 }
 
 static unsigned rights(const struct policy *policy, const char *path)
 {
-	return policy_rights(policy, path, strlen(path));
+	return policy_rights_on(policy, path, strlen(path));
 }
 
 START_TEST(test_setup)
@@ -157,7 +157,7 @@ static size_t times(const char *text, const char *what)
 START_TEST(test_network_extends)
 {
 	struct policy *policy = load("whole.json", POLICY_PHASE_RUN);
-	char *text = policy_show(policy);
+	char *text = policy_show_json(policy);
 
 	/* once, though it is named twice; extended as a whole it is all of it */
 	ck_assert_uint_eq(times(text, "\"index.example\",\n        \"port\""), 1);
@@ -176,11 +176,11 @@ START_TEST(test_show)
 {
 	struct policy *policy = load("base.json", POLICY_PHASE_SETUP), *again = NULL;
 	struct rig rig = {0};
-	char *text = policy_show(policy), *twice;
+	char *text = policy_show_json(policy), *twice;
 
 	ck_assert_ptr_null(strstr(text, "phases"));
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &again), 0);
-	twice = policy_show(again);
+	twice = policy_show_json(again);
 	ck_assert_str_eq(text, twice);
 	free(twice);
 	free(text);

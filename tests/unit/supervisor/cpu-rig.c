@@ -171,12 +171,12 @@ void call_of(struct task *caller, int nr)
 
 void call(pid_t tid, int nr)
 {
-	call_of(tree_task(tree, tid), nr);
+	call_of(tree_find_task(tree, tid), nr);
 }
 
 void call_opening(pid_t tid, const char *virt)
 {
-	respond(tree_task(tree, tid), OUTCOME_FD, virt);
+	respond(tree_find_task(tree, tid), OUTCOME_FD, virt);
 }
 
 void turn(void)

@@ -31,7 +31,7 @@
 
 static const char *const argv[] = {"test", NULL};
 static const struct audit_header header = {.run_id = "test", .argv = argv, .policy_name = "test", .policy_sha256 = "",
-					   .workdir = "/", .layers_json = "{}", .record_allowed = true};
+					   .workdir = "/", .layers_make_json = "{}", .record_allowed = true};
 static struct syscall_row row = {.name = "getpriority", .class = ROW_NOTIFY, .basis = BASIS_REGS};
 
 /* Shared with the program. */
@@ -147,7 +147,8 @@ START_TEST(test_call_has_ended)
 	(void)kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert(!answer_is_awaited(&answer));
-	ck_assert_int_eq(answer_add(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC), true),
+	ck_assert_int_eq(answer_add_descriptor(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC),
+					       true),
 			 -EINTR);
 	answer_and_end_record(&answer, ANSWER_RESTART);
 	(void)audit_close(sandbox.audit, NULL);

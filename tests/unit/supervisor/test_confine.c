@@ -266,7 +266,7 @@ static _Noreturn void try_all(struct lockdown *lockdown, int report_fd, int abi)
 
 static void check_role(unsigned role, bool self_filter)
 {
-	int pipe_fd[2], listener = serve(), status, abi = landlock_abi();
+	int pipe_fd[2], listener = serve(), status, abi = landlock_get_abi();
 	struct lockdown lockdown;
 	char got;
 	pid_t pid;
@@ -299,7 +299,7 @@ START_TEST(egress_is_locked)
 {
 	const char *why;
 
-	if (selffilter_possible(&why))
+	if (selffilter_is_possible(&why))
 		check_role(SELF_EGRESS, true);
 }
 END_TEST
@@ -308,7 +308,7 @@ START_TEST(resolver_is_locked)
 {
 	const char *why;
 
-	if (selffilter_possible(&why))
+	if (selffilter_is_possible(&why))
 		check_role(SELF_RESOLVER, true);
 }
 END_TEST
@@ -317,7 +317,7 @@ START_TEST(landlock_holds_alone)
 {
 	const char *why;
 
-	if (selffilter_possible(&why)) {
+	if (selffilter_is_possible(&why)) {
 		check_role(SELF_EGRESS, false);
 		check_role(SELF_RESOLVER, false);
 	}
@@ -329,7 +329,7 @@ START_TEST(exec_kills)
 	static const unsigned roles[] = {SELF_EGRESS, SELF_RESOLVER};
 	const char *why;
 
-	for (size_t i = 0; i < 2 && selffilter_possible(&why); i++) {
+	for (size_t i = 0; i < 2 && selffilter_is_possible(&why); i++) {
 		struct lockdown lockdown;
 		int status;
 		pid_t pid;

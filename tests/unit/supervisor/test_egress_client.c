@@ -343,7 +343,7 @@ END_TEST
 START_TEST(test_garbage)
 {
 	struct control_message message = client_rig_record(&rig, CONTROL_EVENT_OPEN, 1);
-	size_t len = control_size(CONTROL_RECORD);
+	size_t len = control_message_size(CONTROL_RECORD);
 
 	client_rig_start(&rig, connects);
 	(void)announced();
@@ -486,7 +486,7 @@ START_TEST(test_descriptor)
 
 	client_rig_start(&rig, connects);
 	(void)announced();
-	ck_assert_int_eq(control_send(rig.egress_fd, &message, &fd, 1), 0);
+	ck_assert_int_eq(control_send_message(rig.egress_fd, &message, &fd, 1), 0);
 	expect_given_up();
 }
 END_TEST
@@ -506,7 +506,7 @@ START_TEST(test_flood)
 		message.record.port = 0;
 		(void)snprintf(message.record.host, sizeof(message.record.host), "n%d.test", (int)sent);
 		(void)snprintf(message.record.reason, sizeof(message.record.reason), "no_rule");
-		if (control_send(rig.egress_fd, &message, NULL, 0) == 0) {
+		if (control_send_message(rig.egress_fd, &message, NULL, 0) == 0) {
 			sent++;
 			full = 0;
 			continue;
@@ -763,7 +763,7 @@ static void play_end(uint64_t conn, bool closes)
 	if (closes) {
 		message = client_rig_record(&rig, CONTROL_EVENT_CLOSE, conn);
 		(void)snprintf(message.record.cause, sizeof(message.record.cause), "ended");
-		(void)control_send(rig.egress_fd, &message, NULL, 0);
+		(void)control_send_message(rig.egress_fd, &message, NULL, 0);
 	}
 }
 

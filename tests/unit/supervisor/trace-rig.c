@@ -136,10 +136,10 @@ static int approve(const struct rig *rig, const char *text, struct exec_plan *pl
 		return -errno;
 	ck_assert_int_ge(pread(fd, head, sizeof(head), 0), 0);
 	if (shebang_parse(head, &line) == 0) {
-		ck_assert_int_eq(exec_args_script(&args, &line, text), 0);
+		ck_assert_int_eq(exec_args_add_script(&args, &line, text), 0);
 		plan->detour |= to_host(rig, line.interp, host);
 		if (plan->detour)
-			r = exec_args_take(&args, &plan->argv_head);
+			r = exec_args_take_texts(&args, &plan->argv_head);
 		exec_args_done(&args);
 		(void)close(fd);
 		fd = open(host, O_RDONLY | O_CLOEXEC);
@@ -249,7 +249,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 	call->sandbox = &loop->sandbox;
 	call->id = notif->id;
 	call->tid = (pid_t)notif->pid;
-	call->task = tree_task(loop->sandbox.tree, call->tid);
+	call->task = tree_find_task(loop->sandbox.tree, call->tid);
 	if (notif->data.nr == SYS_fchmod) {
 		memcpy(call->arg, notif->data.args, sizeof(call->arg));
 		fetch(loop, notif->id);
@@ -331,8 +331,13 @@ static pid_t start(void (*guest)(void), int *ret_listener)
 void rig_run(struct rig *rig, void (*guest)(void))
 {
 	_cleanup_free_ struct loop *loop = calloc(1, sizeof(*loop));
-	struct audit_header header = {.run_id = "rig", .argv = (const char *const[]){"rig", NULL}, .policy_name = "rig",
-				      .policy_sha256 = "", .workdir = "/", .layers_json = "{}", .record_allowed = true};
+	struct audit_header header = {.run_id = "rig",
+				      .argv = (const char *const[]){"rig", NULL},
+				      .policy_name = "rig",
+				      .policy_sha256 = "",
+				      .workdir = "/",
+				      .layers_make_json = "{}",
+				      .record_allowed = true};
 	struct audit_trailer trailer = {.status = "ok", .exit_code = 0};
 	uint64_t end = io_now_ns() + RIG_TIMEOUT_NS;
 	uint64_t unlisted;
