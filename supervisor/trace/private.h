@@ -186,7 +186,7 @@ struct fd_message {
 	} control;
 };
 
-/* A message that will lie at addr, with a descriptor; fd -1: to receive one. */
+/* A message that will lie at addr, to send this descriptor (the program's may be -1: EBADF), or to receive one: any. */
 void fd_message_init(struct fd_message *message, uint64_t addr, int fd);
 
 /* ---- fetch.c: OUTCOME_FETCH ---- */
