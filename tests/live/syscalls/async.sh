@@ -1,6 +1,7 @@
 #!/bin/bash
 # Owners of descriptors, O_ASYNC, FIOASYNC, F_SETSIG and questions by ioctl: as natively, to the run's own processes.
 . "$(dirname "$0")/../lib.sh"
+need nginx curl
 prepare()
 {
 	cp "$SRC/tests/cases/async.py" "$1"
@@ -8,7 +9,6 @@ prepare()
 same async "$PYTHON" -u async.py
 
 # nginx starts no worker without FIOASYNC and F_SETOWN. Four of them serve over a unix socket.
-command -v nginx >/dev/null || exit $live_failed
 prepare()
 {
 	mkdir "$1/www" "$1/tmp"
