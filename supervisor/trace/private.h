@@ -186,7 +186,7 @@ struct fd_message {
 	} control;
 };
 
-/* A message that will lie at addr, to send this descriptor (the program's may be -1: EBADF), or to receive one: any. */
+/* A message that will lie at addr, to send fd (-1 fails, as a number of the program's that is none) or receive one. */
 void fd_message_init(struct fd_message *message, uint64_t addr, int fd);
 
 /* ---- fetch.c: OUTCOME_FETCH ---- */
