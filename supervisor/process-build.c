@@ -175,10 +175,14 @@ static void process_describe_network(const struct process *process)
 		   process->guest.own_netns ? "" : own);
 }
 
-/* Called when it is known whether the run has its own network namespace. */
+/*
+ * Called when it is known whether the run has its own network namespace. Without a pid namespace a process outside may
+ * get the pid of one that dies while its "net" is opened, and that would be the machine's.
+ */
 static void process_show_network(struct process *process)
 {
-	bool own = process->options->namespaces->made & LAYER_BIT(LAYER_NETNS);
+	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
+	bool own = (process->options->namespaces->made & bounded) == bounded;
 	struct net_pool pool = policy_net_pool(process->options->policy);
 	const struct view_provide *file = NULL;
 	size_t count = 0;

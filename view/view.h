@@ -104,7 +104,8 @@ int view_set_terminal(struct view *view, int terminal_fd);
 
 /*
  * What /proc/PID/net shows: `count` files, whose virt is the path below /proc/PID ("net/dev"), borrowed for as long as
- * the view exists; with count 0 the kernel's, in the run's own network namespace. Before, there is no such directory.
+ * the view exists; with count 0 the kernel's, in the run's own network and pid namespace. Before this is called there
+ * is no such directory.
  */
 void view_set_network(struct view *view, const struct view_provide *file, size_t count);
 
