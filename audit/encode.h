@@ -64,25 +64,21 @@ void encode_done(struct encoder *encoder);
 int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
 		  size_t *ret_len, size_t *ret_room);
 
-/* encode-net.c: the fields of a connection's record, and the bytes of its texts before they are escaped. */
-char *encode_net(char *out, const struct audit_net *net);
-size_t encode_net_texts(const struct audit_net *net);
-
 /* compact.c: what the line of a record in a compact log leaves out. */
-int compact_init(struct encoder *encoder); /* 0 or -ENOMEM */
-void compact_done(struct encoder *encoder);
+int compact_create_processes(struct encoder *encoder); /* 0 or -ENOMEM */
+void compact_free_processes(struct encoder *encoder);
 bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record);
 bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record);
 /* To be called when the record is on file: later records may leave out what it says of its process. */
-void compact_remember(struct encoder *encoder, const struct audit_record *record);
+void compact_remember_process(struct encoder *encoder, const struct audit_record *record);
 
 /* outcome.c: fills in the outcome, also where another process maps the file; an outcome that is not known yet. */
-void outcome_put(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns);
-void outcome_put_empty(char room[AUDIT_ROOM_BYTES]);
+void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns);
+void outcome_write_unknown(char room[AUDIT_ROOM_BYTES]);
 
 /* lines.c: the first and the last line of a run, owned by the caller. NULL when memory ran out. */
-char *lines_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len);
-char *lines_trailer(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
-		    uint64_t seq, uint64_t records, size_t *ret_len);
+char *lines_make_first(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len);
+char *lines_make_last(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
+			 uint64_t seq, uint64_t records, size_t *ret_len);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fills in the fields that records of a compact log leave out. Used by read.c. */
+/* compact.c: fills in the fields that records of a compact log leave out, for read.c. */
 #ifndef CALLGATE_AUDIT_EXPAND_H
 #define CALLGATE_AUDIT_EXPAND_H
 
@@ -13,6 +13,6 @@ struct expander {
 
 /* For each line in order. True for a record of a compact log, whose missing fields it adds, if memory suffices. */
 bool expand_line(struct expander *expander, json_t *line);
-void expand_done(struct expander *expander);
+void expand_free_fields(struct expander *expander);
 
 #endif

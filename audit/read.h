@@ -29,15 +29,14 @@ int audit_reader_create(int fd, struct audit_reader **ret_reader);
 void audit_reader_free(struct audit_reader *reader);
 
 /*
- * 1 with a line; 0 at the end or at an incomplete last line; -EBADMSG for a line that is not a JSON object with a seq,
- * with ret_line->number and offset set, after which the next call reads the next line; or another -errno.
+ * 1 with a line; 0 at the end or at an incomplete last line, with ret_line->offset the end of the last complete one;
+ * -EBADMSG for a line that is not a JSON object with a seq, with ret_line->number and offset set, after which the next
+ * call reads the next line; or another -errno.
  */
 int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line);
 
 /* Length of the incomplete last line that a killed writer left, without the zeros of unused space. */
 uint64_t audit_reader_torn(const struct audit_reader *reader);
-/* Where the last complete line ends. */
-uint64_t audit_reader_end(const struct audit_reader *reader);
 
 /* "header", "record" or "trailer". */
 const char *audit_line_type(const json_t *line);

@@ -1,4 +1,5 @@
 libcallgate_base_a_SOURCES += \
+	base/array.h \
 	base/banned.h \
 	base/buf.c \
 	base/buf.h \

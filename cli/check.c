@@ -1,39 +1,15 @@
 /* callgate check: reports every mistake of a policy. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "cli/cli.h"
 #include "cli/host/host.h"
 #include "cli/options.h"
 
 #include "base/banned.h"
 
-static const char help[] =
-	"Usage: callgate check POLICY...\n\n"
-	"Reads each policy file with all it extends and prints every mistake as file:line: key: message,\n"
-	"and what is probably not intended as file:line: key: warning: message.\n"
-	"A name without a \"/\" and not ending in .json is a profile (minimal, python, data, extended).\n\n"
-	CLI_COMMON_HELP
-	"\nExit status: 0 when all are good, 125 otherwise.\n";
-
-/* Both phases: a rule may conflict with the others in one of them only. */
-static int check_load(const char *name, const struct policy_host *host, struct policy *policies[POLICY_PHASE_MAX],
-		      struct policy_errors *errors)
-{
-	const char *const names[] = {name, NULL};
-	int ret = 0;
-
-	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && ret == 0; phase++) {
-		const struct policy_cli cli = {.phase = phase};
-
-		ret = policy_load(names, &cli, host, &policies[phase], errors);
-	}
-	return ret;
-}
-
 /* A warning that both phases cause is printed once. */
-static void check_warnings(struct policy *const policies[POLICY_PHASE_MAX])
+static void check_print_warnings(struct policy *const policies[POLICY_PHASE_MAX])
 {
 	size_t count, others;
 	const char *const *text = policy_warnings(policies[POLICY_PHASE_RUN], &count);
@@ -53,36 +29,45 @@ static void check_warnings(struct policy *const policies[POLICY_PHASE_MAX])
 /* One policy. Its messages have no prefix: editors jump to "file:line:". */
 static int check_policy(const char *name)
 {
-	struct policy_errors errors = {0};
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
 	_cleanup_host_ struct cli_host host = {0};
+	const char *const names[] = {name, NULL};
 	struct policy *policies[POLICY_PHASE_MAX] = {NULL};
 	int ret = cli_host_init(&host, NULL);
 
 	if (ret == 0)
-		ret = cli_host_place(&host, NULL, NULL);
+		ret = cli_host_set_places(&host, NULL, NULL);
+	/* Both phases: a rule may conflict with the others in one of them only. */
+	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && ret == 0; phase++)
+		ret = policy_load(names, &(struct policy_cli){.phase = phase}, &host.policy, &policies[phase], &errors);
 	if (ret == 0)
-		ret = check_load(name, &host.policy, policies, &errors);
-	if (ret == 0)
-		check_warnings(policies);
+		check_print_warnings(policies);
 	cli_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
 		(void)cli_no_memory("check");
-	policy_errors_done(&errors);
 	for (size_t i = 0; i < POLICY_PHASE_MAX; i++)
 		policy_free(policies[i]);
 	return ret;
 }
 
+static const char usage[] =
+	"Usage: callgate check POLICY...\n\n"
+	"Reads each policy file with all it extends and prints every mistake as file:line: key: message,\n"
+	"and what is probably not intended as file:line: key: warning: message.\n"
+	"A name without a \"/\" and not ending in .json is a profile (minimal, python, data, extended).\n\n";
+
 int cli_check(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"help", no_argument, NULL, CLI_OPT_HELP}, {"version", no_argument, NULL, CLI_OPT_VERSION}, {0}};
-	int opt, status = CLI_OK;
+	static const struct cli_syntax syntax = {
+		.verb = "check",
+		.usage = usage,
+		.epilogue = "\nExit status: 0 when all are good, 125 otherwise.\n",
+		.mixed = true,
+	};
+	int parsed = cli_parse(argc, argv, &syntax), status = CLI_OK;
 
-	if ((opt = cli_getopt(argc, argv, "", longs)) != -1)
-		return opt == CLI_OPT_HELP      ? cli_print("check", help)
-		       : opt == CLI_OPT_VERSION ? cli_version()
-						: cli_usage_error("check");
+	if (parsed != CLI_PARSED)
+		return parsed;
 	if (optind == argc) {
 		cli_error("check", "no policy given");
 		return cli_usage_error("check");

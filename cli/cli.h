@@ -3,8 +3,18 @@
 #define CALLGATE_CLI_CLI_H
 
 #include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "policy/policy.h"
+
+#define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
+#define _cleanup_policy_errors_ __attribute__((cleanup(policy_errors_done)))
+#define _cleanup_policy_ __attribute__((cleanup(cli_policy_freep)))
+static inline void cli_policy_freep(struct policy **policy)
+{
+	policy_free(*policy);
+}
 
 /* Exit statuses of callgate's own; otherwise the program's own status is passed on (128+n for a signal). */
 enum cli_exit {
@@ -23,27 +33,31 @@ int cli_audit(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 
 /*
- * One line on stderr: "callgate VERB: message". Every function here escapes control characters and invisible
- * characters (text_show).
+ * One line on stderr: "callgate VERB: message", with verb NULL the message alone. Every function here escapes control
+ * characters and invisible characters (text_show).
  */
 void cli_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* One line on stderr, without a prefix. */
-void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define cli_note(...) cli_error(NULL, __VA_ARGS__)
 
 /* Prints that memory ran out. Returns CLI_ERROR. */
 int cli_no_memory(const char *verb);
 
-/*
- * getopt_long(3) with messages of its own, because those of the C library print argv unescaped. After '?' one line on
- * stderr, which begins with argv[0], has named the option.
- */
-struct option;
-int cli_getopt(int argc, char **argv, const char *shorts, const struct option *longs);
-
 /* Prints messages, one a line, as "callgate VERB: file:line: key: …"; with verb NULL without that prefix. */
 void cli_policy_errors(const char *verb, const struct policy_errors *errors);
 void cli_policy_warnings(const char *verb, const struct policy *policy);
+
+/* As asprintf(3), but NULL when memory runs out. Owned by the caller. */
+__attribute__((format(printf, 1, 2))) static inline char *cli_format(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&text, format, args);
+	va_end(args);
+	return len < 0 ? NULL : text;
+}
 
 /* Points at --help, after the message that says what is wrong. Returns CLI_ERROR. */
 int cli_usage_error(const char *verb);

@@ -4,11 +4,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/path.h"
-#include "cli/cli.h"
-#include "cli/format.h"
 #include "cli/host/interpreter.h"
-#include "policy/parse/errors.h"
 #include "policy/paths/ways.h"
 
 #include "base/banned.h"
@@ -18,19 +16,19 @@
 /* The rule that grants the program. A relative name is below the workdir, because the program is started from there. */
 static char *load_program_rule(struct cli_host *host)
 {
-	const char *program = host->program, *found = cli_host_program(host);
+	const char *program = host->program, *found = cli_host_find_program(host);
 	char path[PATH_MAX];
 	bool lexical;
 
 	if (!found || strchr(found, '*') || path_join("/", found, path, sizeof(path), &lexical) < 0 || !lexical)
 		return NULL;
-	if (strchr(program, '/') && program[0] != '/' && path_below(path, host->workdir))
-		return cli_format("@workdir/%s", path_rest(path, host->workdir));
+	if (strchr(program, '/') && program[0] != '/' && path_is_below(path, host->workdir))
+		return cli_format("@workdir/%s", path_rest_below(path, host->workdir));
 	return strdup(path);
 }
 
 /* The paths of -x. Without a policy the program named on the command line is granted, too. 0 or -ENOMEM. */
-static int load_exec(const struct cli_policy_options *options, struct cli_host *host, struct cli_list *exec)
+static int load_exec_rules(const struct cli_policy_options *options, struct cli_host *host, struct cli_list *exec)
 {
 	char *rule;
 
@@ -51,8 +49,8 @@ struct places cli_policy_places(const struct cli_policy_options *options, struct
 }
 
 /* Loads the policy and, where a file has phases, that of the other phase: what it may write counts as writable, too. */
-static int load_phases(const char *const *names, const struct policy_cli *cli, struct cli_host *host,
-		       struct policy **ret_policy, struct policy_errors *errors)
+static int load_policy_phases(const char *const *names, const struct policy_cli *cli, struct cli_host *host,
+			      struct policy **ret_policy, struct policy_errors *errors)
 {
 	struct policy_cli other = *cli;
 	int ret = policy_load(names, cli, &host->policy, ret_policy, errors);
@@ -72,7 +70,7 @@ static int load_phases(const char *const *names, const struct policy_cli *cli, s
 static int load_judge_optional(const struct places *places, const struct cli_host *host, const char *path,
 			       struct places_why *ret_why)
 {
-	const char *manager = host->interpreter ? interpreter_place(host->interpreter, path) : NULL;
+	const char *manager = host->interpreter ? interpreter_manager_of_root(host->interpreter, path) : NULL;
 	struct places_why why = {""};
 
 	if (manager && places_judge(places, PLACES_GRANT, manager, NULL, &why) < 0)
@@ -98,7 +96,7 @@ static int load_void_grants(const struct cli_policy_options *options, struct cli
 		int refused = 0;
 
 		if (way[i].optional && load_judge_optional(&places, host, way[i].text, &why) < 0)
-			refused = cli_host_refuse(host, way[i].text, why.text);
+			refused = cli_host_void_grant(host, way[i].text, why.text);
 		again = refused < 0 ? refused : refused || again;
 	}
 	return again;
@@ -128,8 +126,9 @@ static int load_judge_policy(const struct places *places, const struct policy *p
 }
 
 /* Judges every host path that policy, policy files and -w lead to. -EINVAL with messages. */
-static int load_judge(const struct cli_policy_options *options, struct cli_host *host, const struct policy *policy,
-		      struct policy_errors *errors)
+static int load_judge_paths(const struct cli_policy_options *options, struct cli_host *host,
+			    const struct policy *policy,
+			    struct policy_errors *errors)
 {
 	const struct places places = cli_policy_places(options, host, policy, NULL);
 	struct places_why why = {""};
@@ -150,48 +149,35 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 {
 	static const char *const usual[] = {DEFAULT_PROFILE, NULL};
 	const char *const *names = options->names.count ? (const char *const *)options->names.item : usual;
-	struct policy_errors errors = {0};
-	struct cli_list exec = {0};
-	struct policy *policy = NULL;
-	struct policy_cli cli;
-	int ret = cli_host_place(host, options->workdir, scratch);
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
+	_cleanup_list_ struct cli_list exec = {0};
+	_cleanup_policy_ struct policy *policy = NULL;
+	struct policy_cli cli = options->cli;
+	int ret = cli_host_set_places(host, options->workdir, scratch);
 
 	if (ret == 0)
-		ret = load_exec(options, host, &exec);
-	cli = (struct policy_cli){
-		.read = (const char *const *)options->read.item,
-		.write = (const char *const *)options->write.item,
-		.exec = (const char *const *)exec.item,
-		.env = (const char *const *)options->env.item,
-		.limits = options->limits,
-		.limits_given = options->limits_given,
-		.required = options->required,
-		.user = options->user,
-		.allow_host = (const char *const *)options->allow_host.item,
-		.allow_request = (const char *const *)options->allow.item,
-		.secret = (const char *const *)options->secret.item,
-		.no_net = options->no_net,
-		.phase = options->phase,
-		.draft = options->draft,
-	};
+		ret = load_exec_rules(options, host, &exec);
+	cli.read = (const char *const *)options->read.item;
+	cli.write = (const char *const *)options->write.item;
+	cli.exec = (const char *const *)exec.item;
+	cli.env = (const char *const *)options->env.item;
+	cli.allow_host = (const char *const *)options->allow_host.item;
+	cli.allow_request = (const char *const *)options->allow_request.item;
+	cli.secret = (const char *const *)options->secret.item;
 	if (ret == 0)
-		ret = load_phases(names, &cli, host, &policy, &errors);
+		ret = load_policy_phases(names, &cli, host, &policy, &errors);
 	while (ret == 0 && (ret = load_void_grants(options, host, policy)) > 0) {
 		policy_free(policy);
 		policy = NULL;
-		ret = load_phases(names, &cli, host, &policy, &errors);
+		ret = load_policy_phases(names, &cli, host, &policy, &errors);
 	}
 	if (ret == 0)
-		ret = load_judge(options, host, policy, &errors);
+		ret = load_judge_paths(options, host, policy, &errors);
 	if (ret == 0)
-		*ret_policy = policy;
-	else
-		policy_free(policy);
+		*ret_policy = steal_pointer(&policy);
 	cli_policy_errors(verb, &errors);
 	if (ret == -ENOMEM)
 		(void)cli_no_memory(verb);
-	policy_errors_done(&errors);
-	cli_list_done(&exec);
 	return ret;
 }
 
@@ -202,6 +188,6 @@ int cli_policy_load_only(const struct cli_policy_options *options, const char *v
 		return cli_no_memory(verb);
 	if (cli_policy_load(options, verb, host, NULL, ret_policy) < 0)
 		return CLI_ERROR;
-	cli_host_tell(host);
+	cli_host_report_void_grants(host);
 	return CLI_OK;
 }

@@ -2,13 +2,13 @@ bin_PROGRAMS += callgate
 CALLGATE_SOURCES += \
 	cli/check.c \
 	cli/cli.h \
-	cli/format.h \
 	cli/load.c \
 	cli/load.h \
 	cli/main.c \
 	cli/message.c \
 	cli/options.c \
 	cli/options.h \
+	cli/parse.c \
 	cli/show.c
 CALLGATE_SOURCES += \
 	cli/audit/audit.c \
@@ -45,7 +45,6 @@ CALLGATE_SOURCES += \
 	cli/run/run.c \
 	cli/run/setup.c \
 	cli/run/user.c \
-	cli/run/user.h \
 	cli/run/watch.c
 CALLGATE_SOURCES += \
 	cli/why/net.c \

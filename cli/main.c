@@ -1,7 +1,7 @@
 /* callgate: picks the verb. */
-#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "confine/filter.h"
@@ -25,16 +25,14 @@ static const struct verb {
 
 static int main_help(void)
 {
-	int ret = cli_print("", "Usage: callgate VERB [OPTION...] [ARGUMENT...]\n\n"
-				"Runs an untrusted program and decides each of its accesses by a policy.\n\n");
+	_cleanup_buf_ struct buf text = {0};
 
-	for (size_t i = 0; i < VERBS && ret == CLI_OK; i++) {
-		char line[128];
-
-		(void)snprintf(line, sizeof(line), "  %-8s %s\n", verbs[i].name, verbs[i].help);
-		ret = cli_print("", line);
-	}
-	return ret == CLI_OK ? cli_print("", "\nEach verb has --help. See callgate(1) and callgate-policy(5).\n") : ret;
+	buf_puts(&text, "Usage: callgate VERB [OPTION...] [ARGUMENT...]\n\n"
+			"Runs an untrusted program and decides each of its accesses by a policy.\n\n");
+	for (size_t i = 0; i < VERBS; i++)
+		buf_printf(&text, "  %-8s %s\n", verbs[i].name, verbs[i].help);
+	buf_puts(&text, "\nEach verb has --help. See callgate(1) and callgate-policy(5).\n");
+	return cli_print_buf("", &text);
 }
 
 static int main_unknown_verb(const char *name)

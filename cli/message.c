@@ -1,9 +1,7 @@
 /* What callgate prints: messages on stderr, answers on stdout. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -15,30 +13,17 @@
 
 #include "base/banned.h"
 
-/* A failure to write to stderr is ignored: there is no other place to report it. */
-static void __attribute__((format(printf, 1, 0))) message_line(const char *format, va_list args)
-{
-	(void)text_vprintf(stderr, false, format, args);
-	(void)fputc('\n', stderr);
-}
-
 void cli_error(const char *verb, const char *format, ...)
 {
 	va_list args;
 
-	(void)text_printf(stderr, "callgate%s%s: ", *verb ? " " : "", verb);
+	/* A failure to write to stderr is ignored: there is no other place to report it. */
+	if (verb)
+		(void)text_printf(stderr, "callgate%s%s: ", *verb ? " " : "", verb);
 	va_start(args, format);
-	message_line(format, args);
+	(void)text_vprintf(stderr, false, format, args);
 	va_end(args);
-}
-
-void cli_note(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	message_line(format, args);
-	va_end(args);
+	(void)fputc('\n', stderr);
 }
 
 int cli_no_memory(const char *verb)
@@ -47,18 +32,10 @@ int cli_no_memory(const char *verb)
 	return CLI_ERROR;
 }
 
-static void message_text(const char *verb, const char *text)
-{
-	if (verb)
-		cli_error(verb, "%s", text);
-	else
-		cli_note("%s", text);
-}
-
 void cli_policy_errors(const char *verb, const struct policy_errors *errors)
 {
 	for (size_t i = 0; i < errors->count; i++)
-		message_text(verb, errors->item[i].text);
+		cli_error(verb, "%s", errors->item[i].text);
 }
 
 void cli_policy_warnings(const char *verb, const struct policy *policy)
@@ -67,41 +44,7 @@ void cli_policy_warnings(const char *verb, const struct policy *policy)
 	const char *const *text = policy_warnings(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		message_text(verb, text[i]);
-}
-
-/* Whether optopt was given by this word, "--name" or "--name=...", and not by its letter. */
-static bool message_is_long(const char *word, const struct option *longs)
-{
-	size_t len = strcspn(word, "=");
-
-	for (; longs->name; longs++)
-		if (len > 2 && longs->val == optopt && strncmp(word, "--", 2) == 0 &&
-		    strncmp(word + 2, longs->name, len - 2) == 0)
-			return true;
-	return false;
-}
-
-int cli_getopt(int argc, char **argv, const char *shorts, const struct option *longs)
-{
-	const char *known, *word;
-	int opt;
-
-	opterr = 0;
-	opt = getopt_long(argc, argv, shorts, longs, NULL);
-	if (opt != '?')
-		return opt;
-	word = argv[optind - 1];
-	if (optopt == 0)
-		cli_note("%s: unrecognized option '%s'", argv[0], word);
-	else if (message_is_long(word, longs))
-		cli_note("%s: option '%s' %s", argv[0], word,
-			 strchr(word, '=') ? "doesn't allow an argument" : "requires an argument");
-	else if ((known = strchr(shorts, optopt)) && known[1] == ':')
-		cli_note("%s: option requires an argument -- '%c'", argv[0], optopt);
-	else
-		cli_note("%s: invalid option -- '%c'", argv[0], optopt);
-	return opt;
+		cli_error(verb, "%s", text[i]);
 }
 
 int cli_usage_error(const char *verb)

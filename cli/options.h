@@ -1,80 +1,64 @@
-/*
- * The options that say what is allowed. run, show and why share them, so that all three compose the same policy.
- *
- *	static const struct option longs[] = { CLI_POLICY_LONGS, {"json", no_argument, NULL, MY_JSON}, {0} };
- *	while ((opt = cli_getopt(argc, argv, "+" CLI_POLICY_SHORTS "q", longs)) != -1) {
- *		ret = cli_policy_option(&policy_options, "run", opt, optarg);
- *		…
- */
+/* Options of the command line. A table of them is both their parser and their part of --help. */
 #ifndef CALLGATE_CLI_OPTIONS_H
 #define CALLGATE_CLI_OPTIONS_H
 
-#include <getopt.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policy/policy.h"
+#include "cli/cli.h"
 
-#define CLI_POLICY_SHORTS "p:w:r:W:x:e:t:m:"
-
-/* Long options without a letter of their own; a verb numbers its own from CLI_OPT_VERB on. */
-enum cli_policy_opt {
-	CLI_OPT_PROFILE = 256,
-	CLI_OPT_OUTPUT_LIMIT,
-	CLI_OPT_CPU,
-	CLI_OPT_PIDS,
-	CLI_OPT_OPEN_FILES,
-	CLI_OPT_FILE_SIZE,
-	CLI_OPT_DISK,
-	CLI_OPT_AUDIT_LIMIT,
-	CLI_OPT_REQUIRE,
-	CLI_OPT_USER,
-	CLI_OPT_WITHOUT,
-	CLI_OPT_ALLOW_HOST,
-	CLI_OPT_ALLOW,
-	CLI_OPT_NO_NET,
-	CLI_OPT_SECRET,
-	CLI_OPT_PHASE,
-	CLI_OPT_HELP,    /* --help, answered by the verb */
-	CLI_OPT_VERSION, /* --version, answered by the verb (cli_version) */
-	CLI_OPT_VERB = 320,
+/* An option that was given. */
+struct cli_given {
+	const char *verb;
+	const char *option; /* for messages: "-r", or "--cpu" where it has no letter */
+	char *value;        /* in main's argv; NULL: the option takes none */
+	unsigned which;     /* of the option's row */
 };
 
-/* clang-format off */
-#define CLI_POLICY_LONGS \
-	{"policy", required_argument, NULL, 'p'}, \
-	{"profile", required_argument, NULL, CLI_OPT_PROFILE}, \
-	{"workdir", required_argument, NULL, 'w'}, \
-	{"allow-read", required_argument, NULL, 'r'}, \
-	{"allow-write", required_argument, NULL, 'W'}, \
-	{"allow-exec", required_argument, NULL, 'x'}, \
-	{"env", required_argument, NULL, 'e'}, \
-	{"timeout", required_argument, NULL, 't'}, \
-	{"memory", required_argument, NULL, 'm'}, \
-	{"cpu", required_argument, NULL, CLI_OPT_CPU}, \
-	{"pids", required_argument, NULL, CLI_OPT_PIDS}, \
-	{"open-files", required_argument, NULL, CLI_OPT_OPEN_FILES}, \
-	{"file-size", required_argument, NULL, CLI_OPT_FILE_SIZE}, \
-	{"disk", required_argument, NULL, CLI_OPT_DISK}, \
-	{"output-limit", required_argument, NULL, CLI_OPT_OUTPUT_LIMIT}, \
-	{"audit-limit", required_argument, NULL, CLI_OPT_AUDIT_LIMIT}, \
-	{"require", required_argument, NULL, CLI_OPT_REQUIRE}, \
-	{"user", required_argument, NULL, CLI_OPT_USER}, \
-	{"without", required_argument, NULL, CLI_OPT_WITHOUT}, \
-	{"allow-host", required_argument, NULL, CLI_OPT_ALLOW_HOST}, \
-	{"allow", required_argument, NULL, CLI_OPT_ALLOW}, \
-	{"no-net", no_argument, NULL, CLI_OPT_NO_NET}, \
-	{"secret", required_argument, NULL, CLI_OPT_SECRET}, \
-	{"phase", required_argument, NULL, CLI_OPT_PHASE}, \
-	{"help", no_argument, NULL, CLI_OPT_HELP}, \
-	{"version", no_argument, NULL, CLI_OPT_VERSION}
-/* clang-format on */
+/* A row of a table of options. A row without a name ends the table. */
+struct cli_option {
+	const char *name;     /* the long option */
+	char letter;          /* 0: none */
+	const char *argument; /* what --help calls it; NULL: the option takes none */
+	const char *help;     /* one or more lines */
+	int (*set)(const struct cli_given *given, void *field); /* 0, -ENOMEM, or -EINVAL with a message printed */
+	size_t field;         /* its offset in the structure that the table fills */
+	unsigned which;       /* for a `set` of several options: which of them */
+};
 
-/* The help text of these options, without --help and --version; that of the two. */
-const char *cli_policy_help(void);
-#define CLI_COMMON_HELP \
-	"      --help                print this\n" \
-	"      --version             print the version\n"
+/* The setters of most options, and their rows. Each names the field's type. */
+int cli_set_flag(const struct cli_given *given, void *field); /* bool */
+int cli_set_text(const struct cli_given *given, void *field); /* const char *, in main's argv */
+int cli_add_text(const struct cli_given *given, void *field); /* struct cli_list */
+#define CLI_FLAG(name, letter, help, at) {name, letter, NULL, help, cli_set_flag, at, 0}
+#define CLI_TEXT(name, argument, help, at) {name, 0, argument, help, cli_set_text, at, 0}
+#define CLI_LIST(name, letter, argument, help, at) {name, letter, argument, help, cli_add_text, at, 0}
+
+/* Prints a message that begins with the option and its value. Returns -EINVAL. */
+#define cli_refuse_value(given, format, ...) \
+	(cli_error((given)->verb, "%s %s: " format, (given)->option, (given)->value __VA_OPT__(, ) __VA_ARGS__), \
+	 -EINVAL)
+
+/* The command line of a verb. --help and --version belong to every verb. */
+struct cli_syntax {
+	const char *verb;
+	const char *usage;    /* of --help, before the options */
+	const char *epilogue; /* after them; NULL: nothing */
+	bool mixed;           /* options may also follow arguments */
+	struct {
+		const char *title; /* NULL: none */
+		const struct cli_option *options;
+		void *fills; /* what `field` is an offset in */
+	} table[2];
+};
+
+/*
+ * Parses the options; the arguments begin at argv[optind]. CLI_PARSED, or the exit status: --help or --version was
+ * answered, or a message was printed. Messages are not getopt_long(3)'s own, which print argv unescaped.
+ */
+#define CLI_PARSED (-1)
+int cli_parse(int argc, char **argv, const struct cli_syntax *syntax);
 
 /* A NULL-ended list of owned strings that grows. Zero-initialise. */
 struct cli_list {
@@ -85,29 +69,21 @@ struct cli_list {
 /* Adds text, which it takes also on failure. NULL stands for no memory. 0 or -ENOMEM. */
 int cli_list_take(struct cli_list *list, char *text);
 void cli_list_done(struct cli_list *list);
+#define _cleanup_list_ __attribute__((cleanup(cli_list_done)))
 
-/* Zero-initialise; cli_policy_options_done releases. */
+/* The options that say what is allowed. run, show and why share them, so that all three compose the same policy. */
+const struct cli_option *cli_policy_table(void);
+
+/* What cli_policy_table fills. Zero-initialise; cli_policy_options_done releases. */
 struct cli_policy_options {
+	struct policy_cli cli; /* cli_policy_load() adds the lists below */
 	struct cli_list names; /* -p and --profile, in the order given */
-	struct cli_list read, write, exec, env;
-	struct cli_list allow_host; /* endpoints */
-	struct cli_list allow;      /* HTTP requests */
-	struct cli_list secret;
-	bool no_net;
-	enum policy_phase phase;
+	struct cli_list read, write, exec, env, allow_host, allow_request, secret;
 	bool phase_given;
-	struct policy_draft *draft;  /* what was already read of the policy; NULL: nothing; the caller's */
-	const char *workdir_named;   /* -w as it was written, in main's argv */
-	char *workdir;               /* -w: canonical host directory; NULL: not given; owned */
-	struct policy_limits limits; /* -t, -m, --cpu, … */
-	unsigned limits_given;       /* which of them: POLICY_LIMIT_BITs */
-	const char *user;            /* --user, in main's argv; NULL: not given */
-	unsigned required;           /* --require: LAYER_BITs */
-	unsigned without;            /* --without: LAYER_BITs; not part of the policy, used by run alone */
+	const char *workdir_named; /* -w as it was written, in main's argv */
+	char *workdir;             /* -w: canonical host directory; NULL: not given; owned */
+	unsigned without;          /* --without: LAYER_BITs; not part of the policy, used by run alone */
 };
-
-/* 1: took the option. 0: not an option of these. -EINVAL, -ENOMEM: a message is printed. */
-int cli_policy_option(struct cli_policy_options *options, const char *verb, int opt, const char *value);
 
 void cli_policy_options_done(struct cli_policy_options *options);
 #define _cleanup_policy_options_ __attribute__((cleanup(cli_policy_options_done)))

@@ -25,6 +25,6 @@ struct bpf_tree {
 };
 
 /* 0 with ret_program->filter owned by the caller (free), -ENOMEM, or -E2BIG. */
-int bpf_build(const struct bpf_tree *tree, struct sock_fprog *ret_program);
+int bpf_build_program(const struct bpf_tree *tree, struct sock_fprog *ret_program);
 
 #endif

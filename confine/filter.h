@@ -8,10 +8,7 @@
 
 #include "syscalls/table/table.h"
 
-/*
- * True in a build for testing Landlock and the namespaces alone (configure --enable-open-filter): filter_build() allows
- * every call. Messages to the user must say so.
- */
+/* True in a test build (--enable-open-filter), whose filter allows every call. Messages to the user must say so. */
 bool filter_is_open(void);
 
 /* Builds it for a run with these traits (enum run_trait). 0 with ret_program->filter owned by the caller, or -errno. */

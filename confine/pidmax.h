@@ -1,7 +1,6 @@
 /*
- * Limits the number of tasks of a run by kernel.pid_max, which each pid namespace has of its own since Linux 6.14. It
- * costs nothing, and forks need not be judged. The effective limit may be up to 300 lower, since pids below 300 are not
- * reused.
+ * Limits a run's tasks by kernel.pid_max, which each pid namespace has of its own since Linux 6.14: forks need not be
+ * judged. The effective limit may be up to 300 lower, since pids below 300 are not reused.
  */
 #ifndef CALLGATE_CONFINE_PIDMAX_H
 #define CALLGATE_CONFINE_PIDMAX_H

@@ -14,7 +14,7 @@ static bool scheduling_get_others(cpu_set_t *ret_all, cpu_set_t *ret_others)
 	return CPU_COUNT(ret_others) > 0;
 }
 
-void scheduling_move_away(pid_t tid, struct scheduling_moved *ret_moved)
+void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved)
 {
 	cpu_set_t others;
 
@@ -23,7 +23,7 @@ void scheduling_move_away(pid_t tid, struct scheduling_moved *ret_moved)
 			   sched_setaffinity(tid, sizeof(others), &others) == 0;
 }
 
-void scheduling_restore(const struct scheduling_moved *moved)
+void scheduling_restore_task(const struct scheduling_moved *moved)
 {
 	if (moved->moved)
 		(void)sched_setaffinity(moved->tid, sizeof(moved->before), &moved->before); /* ESRCH: it has ended */

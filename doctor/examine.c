@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,22 +19,12 @@
 #define TRIAL_MS 2000
 #define KILL_MS 2000
 
-static const char *const names[PROBE_MAX] = {
-	[PROBE_KERNEL] = "kernel",         [PROBE_OUTER] = "outer_filter",
-	[PROBE_FILTER] = "seccomp_filter", [PROBE_LISTENER] = "seccomp_notify",
-	[PROBE_MEMORY] = "process_memory", [PROBE_TRACE] = "exec_tracing",
-	[PROBE_BENEATH] = "openat2",       [PROBE_LANDLOCK] = "landlock",
-	[PROBE_USERNS] = "userns",         [PROBE_MOUNTNS] = "mountns",
-	[PROBE_FRESHPROC] = "fresh_proc",  [PROBE_PIDNS] = "pidns",
-	[PROBE_IPCNS] = "ipcns",           [PROBE_UTSNS] = "utsns",
-	[PROBE_NETNS] = "netns",           [PROBE_CGROUPNS] = "cgroupns",
-	[PROBE_CGROUPS] = "cgroups",       [PROBE_PROC] = "proc",
-	[PROBE_SCRATCH] = "scratch",       [PROBE_CORE] = "core_pattern",
-	[PROBE_LIBRARIES] = "libraries",
-};
+#define PROBE_TEXT(name, text) text,
 
 const char *probe_name(enum probe probe)
 {
+	static const char *const names[PROBE_MAX] = {PROBES(PROBE_TEXT)};
+
 	return names[probe];
 }
 
@@ -74,7 +63,7 @@ static const struct trial trials[] = {
 	{PROBE_LIBRARIES, PROBE_LIBRARIES, probe_libraries, true},
 };
 
-static _Noreturn void doctor_run_child(struct doctor *doctor, const struct trial *trial, pid_t parent)
+static _Noreturn void doctor_run_trial_child(struct doctor *doctor, const struct trial *trial, pid_t parent)
 {
 	sigset_t none;
 
@@ -83,7 +72,7 @@ static _Noreturn void doctor_run_child(struct doctor *doctor, const struct trial
 	(void)setpgid(0, 0); /* so that a hanging trial is killed with its children */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
 		_exit(1);
-	if (trial->plain && privs_drop() < 0)
+	if (trial->plain && privs_drop_all() < 0)
 		_exit(1);
 	trial->run(doctor);
 	_exit(0);
@@ -96,28 +85,28 @@ static void doctor_report_missing(struct doctor *doctor, const struct trial *tri
 		if (doctor->finding[probe].state != FINDING_NONE)
 			continue;
 		if (ended == -ETIMEDOUT)
-			probe_found(doctor, probe, FINDING_LACKS, ETIMEDOUT, "the trial hung and was killed");
+			finding_set(doctor, probe, FINDING_LACKS, ETIMEDOUT, "the trial hung and was killed");
 		else if (ended == 0 && WIFSIGNALED(status))
-			probe_found(doctor, probe, FINDING_LACKS, EPERM, "the trial was killed by SIG%s",
+			finding_set(doctor, probe, FINDING_LACKS, EPERM, "the trial was killed by SIG%s",
 				    sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
 		else
-			probe_found(doctor, probe, FINDING_LACKS, ECHILD, "the trial could not be made");
+			finding_set(doctor, probe, FINDING_LACKS, ECHILD, "the trial could not be made");
 	}
 }
 
-static void doctor_run_trial(struct doctor *doctor, const struct trial *trial)
+static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 {
 	pid_t parent = getpid(), pid = fork();
 	int status = 0, ended;
 
 	if (pid == 0)
-		doctor_run_child(doctor, trial, parent);
-	ended = pid < 0 ? -ECHILD : probe_wait(pid, TRIAL_MS, &status);
+		doctor_run_trial_child(doctor, trial, parent);
+	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_MS, &status);
 	doctor_report_missing(doctor, trial, ended, status);
 	(void)killtree(KILL_MS, __WALL); /* its descendants; what survives is in uninterruptible sleep */
 }
 
-static bool doctor_found(const struct doctor *doctor, enum probe probe)
+static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)
 {
 	return doctor->finding[probe].state == FINDING_WORKS || doctor->finding[probe].state == FINDING_WARNS;
 }
@@ -128,12 +117,10 @@ bool doctor_can_run(const struct doctor *doctor)
 					    PROBE_BENEATH, PROBE_PROC,     PROBE_SCRATCH};
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (!doctor_found(doctor, needed[i]))
+		if (!doctor_probe_works(doctor, needed[i]))
 			return false;
 	return true;
 }
-
-/* ---- the layers that a run would have ---- */
 
 enum probe doctor_probe_of(enum layer layer)
 {
@@ -155,15 +142,15 @@ static void doctor_set_expected(struct doctor *doctor)
 	const char *why;
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (doctor_found(doctor, doctor_probe_of(layer)))
+		if (doctor_probe_works(doctor, doctor_probe_of(layer)))
 			doctor->expected |= LAYER_BIT(layer);
 	/* Not in this build. */
-	if (!selffilter_possible(&why))
+	if (!selffilter_is_possible(&why))
 		doctor->expected &= ~LAYER_BIT(LAYER_SELF_FILTER);
 	if (filter_is_open())
 		doctor->expected &= ~LAYER_BIT(LAYER_SECCOMP);
 	/* A pid namespace needs a /proc of its own. */
-	if (!doctor_found(doctor, PROBE_FRESHPROC) || !doctor_found(doctor, PROBE_MOUNTNS))
+	if (!doctor_probe_works(doctor, PROBE_FRESHPROC) || !doctor_probe_works(doctor, PROBE_MOUNTNS))
 		doctor->expected &= ~LAYER_BIT(LAYER_PIDNS);
 }
 
@@ -175,7 +162,7 @@ struct doctor *doctor_examine(void)
 		return NULL;
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* on failure children of killed trials may be left */
 	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
-		doctor_run_trial(doctor, &trials[i]);
+		doctor_fork_trial(doctor, &trials[i]);
 	doctor_set_expected(doctor);
 	return doctor;
 }

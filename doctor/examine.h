@@ -9,31 +9,32 @@
 
 #include "policy/parse/layer-names.h"
 
-/* In the order of the output. */
-enum probe {
-	PROBE_KERNEL,
-	PROBE_OUTER,    /* seccomp filters on this process already */
-	PROBE_FILTER,   /* a seccomp filter can be installed */
-	PROBE_LISTENER, /* a notification received, responded to, a descriptor added */
-	PROBE_MEMORY,   /* process_vm_readv and _writev of a child */
-	PROBE_TRACE,    /* PTRACE_SEIZE, and the stop at an exec */
-	PROBE_BENEATH,  /* openat2 */
-	PROBE_LANDLOCK,
-	PROBE_USERNS,
-	PROBE_MOUNTNS,
-	PROBE_FRESHPROC, /* a new procfs can be mounted */
-	PROBE_PIDNS,
-	PROBE_IPCNS,
-	PROBE_UTSNS,
-	PROBE_NETNS,
-	PROBE_CGROUPNS,
-	PROBE_CGROUPS,
-	PROBE_PROC,    /* the present /proc */
-	PROBE_SCRATCH, /* $TMPDIR */
-	PROBE_CORE,    /* core_pattern */
-	PROBE_LIBRARIES,
-	PROBE_MAX,
-};
+/* The probes with their names in messages and --json, in the order of the output. */
+#define PROBES(PROBE) \
+	PROBE(KERNEL, "kernel") \
+	PROBE(OUTER, "outer_filter")      /* seccomp filters on this process already */ \
+	PROBE(FILTER, "seccomp_filter")   /* a seccomp filter can be installed */ \
+	PROBE(LISTENER, "seccomp_notify") /* a notification received, responded to, a descriptor added */ \
+	PROBE(MEMORY, "process_memory")   /* process_vm_readv and _writev of a child */ \
+	PROBE(TRACE, "exec_tracing")      /* PTRACE_SEIZE, and the stop at an exec */ \
+	PROBE(BENEATH, "openat2") \
+	PROBE(LANDLOCK, "landlock") \
+	PROBE(USERNS, "userns") \
+	PROBE(MOUNTNS, "mountns") \
+	PROBE(FRESHPROC, "fresh_proc")    /* a new procfs can be mounted */ \
+	PROBE(PIDNS, "pidns") \
+	PROBE(IPCNS, "ipcns") \
+	PROBE(UTSNS, "utsns") \
+	PROBE(NETNS, "netns") \
+	PROBE(CGROUPNS, "cgroupns") \
+	PROBE(CGROUPS, "cgroups") \
+	PROBE(PROC, "proc")               /* the present /proc */ \
+	PROBE(SCRATCH, "scratch")         /* $TMPDIR */ \
+	PROBE(CORE, "core_pattern") \
+	PROBE(LIBRARIES, "libraries")
+
+#define PROBE_CONSTANT(name, text) PROBE_##name,
+enum probe { PROBES(PROBE_CONSTANT) PROBE_MAX };
 
 enum finding_state {
 	FINDING_NONE, /* the trial reported nothing */

@@ -1,23 +1,24 @@
-/* Trials of the host: kernel, libraries, /proc, scratch space, core_pattern. */
+/* Trials of the host: kernel, libraries, /proc, scratch space, core_pattern, control groups. */
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <jansson.h>
 #include <linux/openat2.h>
+#include <mntent.h>
 #include <nettle/version.h>
 #include <openssl/opensslv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
+#include "confine/cgroup.h"
+#include "confine/layers.h"
 #include "doctor/probe.h"
 #include "keeper/scratch.h"
 
@@ -38,8 +39,10 @@ static void probe_find_host_traits(struct doctor *doctor, const struct utsname *
 		doctor->traits |= TRAIT_KUBERNETES;
 	if (strcasestr(kernel->release, "microsoft"))
 		doctor->traits |= TRAIT_WSL;
-	if (probe_read("/proc/version", text, sizeof(text)) && strstr(text, "Linux version 4.4.0 #1 SMP Sun Jan 10"))
-		doctor->traits |= TRAIT_GVISOR; /* a constant of gVisor */
+	/* a constant of gVisor */
+	if (probe_read_first_line("/proc/version", text, sizeof(text)) &&
+	    strstr(text, "Linux version 4.4.0 #1 SMP Sun Jan 10"))
+		doctor->traits |= TRAIT_GVISOR;
 	if (access("/run/systemd/system", F_OK) == 0)
 		doctor->traits |= TRAIT_SYSTEMD;
 }
@@ -51,14 +54,14 @@ void probe_kernel(struct doctor *doctor)
 	if (uname(&kernel) < 0)
 		return;
 	probe_find_host_traits(doctor, &kernel);
-	probe_found(doctor, PROBE_KERNEL, FINDING_WORKS, 0, "%s %s on %s%s%s", kernel.sysname, kernel.release,
+	finding_set(doctor, PROBE_KERNEL, FINDING_WORKS, 0, "%s %s on %s%s%s", kernel.sysname, kernel.release,
 		    kernel.machine, doctor->traits & TRAIT_WSL ? ", under WSL" : "",
 		    doctor->traits & TRAIT_GVISOR ? ", played by gVisor" : "");
 }
 
 void probe_libraries(struct doctor *doctor)
 {
-	probe_found(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0, "glibc %s; made with jansson %s, nettle %d.%d, %s",
+	finding_set(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0, "glibc %s; made with jansson %s, nettle %d.%d, %s",
 		    gnu_get_libc_version(), JANSSON_VERSION, NETTLE_VERSION_MAJOR, NETTLE_VERSION_MINOR,
 		    OPENSSL_VERSION_TEXT);
 }
@@ -72,43 +75,31 @@ void probe_beneath(struct doctor *doctor)
 	_cleanup_close_ int outside = -1;
 
 	if (inside < 0) {
-		probe_lacks(doctor, PROBE_BENEATH, errno, "openat2 (Linux 5.6) fails");
+		probe_set_lacking(doctor, PROBE_BENEATH, errno, "openat2 (Linux 5.6) fails");
 		return;
 	}
 	outside = (int)syscall(SYS_openat2, root, "..", &how, sizeof(how));
 	if (outside >= 0 || errno != EXDEV)
-		probe_found(doctor, PROBE_BENEATH, FINDING_LACKS, EXDEV, "openat2 does not keep beneath a directory");
+		finding_set(doctor, PROBE_BENEATH, FINDING_LACKS, EXDEV, "openat2 does not keep beneath a directory");
 	else
-		probe_found(doctor, PROBE_BENEATH, FINDING_WORKS, 0,
+		finding_set(doctor, PROBE_BENEATH, FINDING_WORKS, 0,
 			    "opens beneath a directory and refuses to leave it");
 }
 
-/* ---- /proc ---- */
-
-/*
- * The options of the file system at a mount point, from mountinfo: "rw,hidepid=invisible". 0, -ENOENT when nothing is
- * mounted there, another -errno when mountinfo cannot be read.
- */
+/* The options of the last mount at a mount point: "rw,hidepid=invisible". -ENOENT: nothing is mounted there. */
 static int probe_mount_options(const char *point, char *out, size_t size)
 {
-	_cleanup_free_ char *text = NULL;
-	char *line, *state = NULL;
-	size_t len;
-	int error = io_read_file(AT_FDCWD, "/proc/self/mountinfo", 16 << 20, &text, &len);
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	int error = mounts ? -ENOENT : -ENOSYS;
+	const struct mntent *entry;
 
-	if (error < 0)
-		return error == -ENOENT ? -ENOSYS : error; /* no /proc */
-	error = -ENOENT;
-	for (line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
-		char *options = strrchr(line, ' '), *field = line;
-
-		for (int i = 0; i < 4 && field; i++)
-			field = strchr(field, ' ') ? strchr(field, ' ') + 1 : NULL;
-		if (!field || !options || strncmp(field, point, strlen(point)) != 0 || field[strlen(point)] != ' ')
-			continue;
-		(void)snprintf(out, size, "%s", options + 1); /* truncated if longer; the last mount is on top */
-		error = 0;
-	}
+	while (mounts && (entry = getmntent(mounts)))
+		if (strcmp(entry->mnt_dir, point) == 0) {
+			(void)snprintf(out, size, "%s", entry->mnt_opts); /* truncated if longer */
+			error = 0;
+		}
+	if (mounts)
+		(void)endmntent(mounts);
 	return error;
 }
 
@@ -118,8 +109,8 @@ void probe_proc(struct doctor *doctor)
 
 	if (probe_mount_options("/", options, sizeof(options)) == -ENOENT)
 		doctor->traits |= TRAIT_CHROOT;
-	if (!probe_read("/proc/self/stat", stat, sizeof(stat))) {
-		probe_lacks(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
+	if (!probe_read_first_line("/proc/self/stat", stat, sizeof(stat))) {
+		probe_set_lacking(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
 		return;
 	}
 	options[0] = '\0';
@@ -128,59 +119,58 @@ void probe_proc(struct doctor *doctor)
 	if (hidden)
 		hidden[strcspn(hidden, ",")] = '\0';
 	if (hidden && strcmp(hidden, "hidepid=0") != 0 && strcmp(hidden, "hidepid=off") != 0)
-		probe_found(doctor, PROBE_PROC, FINDING_WARNS, 0,
+		finding_set(doctor, PROBE_PROC, FINDING_WARNS, 0,
 			    "mounted with %s: shows processes of our own user, which those of a run are", hidden);
 	else
-		probe_found(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
+		finding_set(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
 }
 
-/* ---- scratch space ---- */
+struct filesystem {
+	long type;
+	const char *name;
+	bool slow;
+};
 
-static const char *probe_filesystem_name(long type)
+static struct filesystem probe_name_filesystem(long type)
 {
-	static const struct {
-		long type;
-		const char *name;
-	} known[] = {
-		{0x01021994, "tmpfs"},   {0xef53, "ext4"},     {0x58465342, "xfs"}, {0x9123683e, "btrfs"},
-		{0x794c7630, "overlay"}, {0x2fc12fc1, "zfs"},  {0x6969, "NFS"},     {0x65735546, "FUSE"},
-		{0x01021997, "9p"},      {0xff534d42, "CIFS"}, {0xfe534d42, "SMB"}, {0xf2f52010, "f2fs"},
+	static const struct filesystem known[] = {
+		{0x01021994, "tmpfs", false}, {0xef53, "ext4", false},       {0x58465342, "xfs", false},
+		{0x9123683e, "btrfs", false}, {0x794c7630, "overlay", false}, {0x2fc12fc1, "zfs", false},
+		{0xf2f52010, "f2fs", false},  {0xff534d42, "CIFS", false},   {0xfe534d42, "SMB", false},
+		{0x6969, "NFS", true},        {0x65735546, "FUSE", true},    {0x01021997, "9p", true},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (known[i].type == type)
-			return known[i].name;
-	return "another file system";
+			return known[i];
+	return (struct filesystem){type, "another file system", false};
 }
 
 void probe_scratch(struct doctor *doctor)
 {
 	struct policy_error error = {""};
+	struct filesystem kind;
 	struct scratch scratch;
-	struct statvfs room;
-	struct statfs fs;
-	int ret = scratch_create(&scratch, &error), removed;
+	struct statfs fs = {0};
+	int ret = scratch_create(&scratch, &error);
 	uint64_t bytes;
-	bool slow;
+	bool little;
 
 	if (ret < 0) {
-		probe_found(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
+		finding_set(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
 		return;
 	}
-	if (fstatfs(scratch.fd, &fs) < 0 || fstatvfs(scratch.fd, &room) < 0) {
-		fs = (struct statfs){0};
-		room = (struct statvfs){0};
-	}
-	bytes = (uint64_t)room.f_bavail * room.f_frsize;
-	slow = fs.f_type == 0x6969 || fs.f_type == 0x65735546 || fs.f_type == 0x01021997;
-	probe_found(doctor, PROBE_SCRATCH,
-		    bytes < LITTLE_BYTES || slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
-		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base,
-		    probe_filesystem_name(fs.f_type), (unsigned long long)(bytes >> 20),
-		    bytes < LITTLE_BYTES ? ": little" : "", slow ? ": slow, a local TMPDIR is better" : "");
-	removed = scratch_remove(&scratch);
-	if (removed < 0)
-		probe_lacks(doctor, PROBE_SCRATCH, -removed, "a scratch directory can be made but not removed");
+	(void)fstatfs(scratch.fd, &fs); /* on failure nothing is free */
+	kind = probe_name_filesystem(fs.f_type);
+	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
+	little = bytes < LITTLE_BYTES;
+	finding_set(doctor, PROBE_SCRATCH, little || kind.slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
+		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, kind.name,
+		    (unsigned long long)(bytes >> 20), little ? ": little" : "",
+		    kind.slow ? ": slow, a local TMPDIR is better" : "");
+	ret = scratch_remove_run(&scratch);
+	if (ret < 0)
+		probe_set_lacking(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
 }
 
 /*
@@ -193,16 +183,43 @@ void probe_core(struct doctor *doctor)
 	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* fails if the hard limit is 0 */
 	char pattern[160];
 
-	if (!probe_read("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))
-		probe_found(doctor, PROBE_CORE, FINDING_WARNS, 0, "kernel.core_pattern cannot be read");
+	if (!probe_read_first_line("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))
+		finding_set(doctor, PROBE_CORE, FINDING_WARNS, 0, "kernel.core_pattern cannot be read");
 	else if (pattern[0] == '@' || (pattern[0] == '|' && !kept))
-		probe_found(doctor, PROBE_CORE, FINDING_WARNS, 0,
-			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory for "
-			    "input",
+		finding_set(doctor, PROBE_CORE, FINDING_WARNS, 0,
+			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory "
+			    "for input",
 			    pattern + 1);
 	else if (pattern[0] == '|')
-		probe_found(doctor, PROBE_CORE, FINDING_WORKS, 0,
-			    "\"%.80s\" is not started by crashes of the program: its core limit is 1", pattern + 1);
+		finding_set(doctor, PROBE_CORE, FINDING_WORKS, 0,
+			    "\"%.80s\" is not started by crashes of the program: its core limit is 1",
+			    pattern + 1);
 	else
-		probe_found(doctor, PROBE_CORE, FINDING_WORKS, 0, "a crash starts no handler and leaves no core file");
+		finding_set(doctor, PROBE_CORE, FINDING_WORKS, 0, "a crash starts no handler and leaves no core file");
+}
+
+/* Makes, limits, reads and removes the control group that a run would. */
+void probe_cgroups(struct doctor *doctor)
+{
+	/* High limits: the question is whether they can be set. */
+	const struct policy_limits limits = {
+		.memory_bytes = UINT64_C(1) << 30, .pids = 1000, .cpu_ns = UINT64_C(3600000000000)};
+	struct layers *layers = layers_create(0, 0);
+	char id[32];
+	struct cgroup_options options;
+	struct cgroup *cgroup;
+
+	if (!layers)
+		return;
+	(void)snprintf(id, sizeof(id), "doctor-%d", (int)getpid());
+	options = (struct cgroup_options){
+		.run_id = id, .uid = geteuid(), .gid = getegid(), .limits = &limits, .layers = layers};
+	cgroup = cgroup_create(&options);
+	if (!layers->layer[LAYER_CGROUPS].active)
+		finding_set(doctor, PROBE_CGROUPS, FINDING_LACKS, EACCES, "%s", layers->layer[LAYER_CGROUPS].why);
+	else
+		finding_set(doctor, PROBE_CGROUPS, FINDING_WORKS, 0, "made, limited and removed: %s",
+			    layers->layer[LAYER_CGROUPS].why);
+	cgroup_destroy(cgroup);
+	layers_free(layers);
 }

@@ -24,10 +24,10 @@ static int probe_enter_domain(int abi)
 
 	if (fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	return landlock_enter(fd);
+	return landlock_enter_domain(fd);
 }
 
-static const char *probe_landlock_reason(int error)
+static const char *probe_explain_landlock_errno(int error)
 {
 	switch (error) {
 	case EOPNOTSUPP:
@@ -41,31 +41,31 @@ static const char *probe_landlock_reason(int error)
 
 void probe_landlock(struct doctor *doctor)
 {
-	int abi = landlock_abi();
+	int abi = landlock_get_abi();
 	_cleanup_close_ int fd = -1;
 	int error;
 
 	if (abi == -EOPNOTSUPP && doctor->traits & TRAIT_CALLGATE) {
-		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES,
+		finding_set(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES,
 			    "a callgate run refuses it to its program, whose files come from the run's supervisor");
 		return;
 	}
 	if (abi < 0) {
-		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, -abi, "%s", probe_landlock_reason(-abi));
+		finding_set(doctor, PROBE_LANDLOCK, FINDING_LACKS, -abi, "%s", probe_explain_landlock_errno(-abi));
 		return;
 	}
 	error = probe_enter_domain(abi);
 	if (error < 0) {
-		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, -error, "%s", probe_landlock_reason(-error));
+		finding_set(doctor, PROBE_LANDLOCK, FINDING_LACKS, -error, "%s", probe_explain_landlock_errno(-error));
 		return;
 	}
 	fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
-		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES, "a domain was entered but refuses nothing");
+		finding_set(doctor, PROBE_LANDLOCK, FINDING_LACKS, EACCES, "a domain was entered but refuses nothing");
 	else if (abi >= 6 && (kill(getppid(), 0) == 0 || errno != EPERM))
-		probe_found(doctor, PROBE_LANDLOCK, FINDING_LACKS, EPERM, "a domain was entered but lets signals out");
+		finding_set(doctor, PROBE_LANDLOCK, FINDING_LACKS, EPERM, "a domain was entered but lets signals out");
 	else
-		probe_found(doctor, PROBE_LANDLOCK, FINDING_WORKS, 0, "ABI %d: files%s are refused%s", abi,
+		finding_set(doctor, PROBE_LANDLOCK, FINDING_WORKS, 0, "ABI %d: files%s are refused%s", abi,
 			    abi >= 6   ? ", TCP, signals and abstract sockets"
 			    : abi >= 4 ? " and TCP"
 				       : "",

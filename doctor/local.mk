@@ -1,5 +1,4 @@
 libcallgate_doctor_a_SOURCES += \
-	doctor/cgroups.c \
 	doctor/examine.c \
 	doctor/examine.h \
 	doctor/host.c \

@@ -6,13 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/mounts.h"
+#include "confine/namespaces.h"
 #include "confine/privs.h"
 #include "doctor/probe.h"
 
@@ -88,19 +85,15 @@ static int probe_unshare(const struct page *page, int flag)
 static int probe_raise_loopback(void)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq request = {.ifr_name = "lo"};
 
-	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0)
-		return errno;
-	request.ifr_flags |= IFF_UP;
-	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? errno : 0;
+	return -namespaces_raise_loopback(fd);
 }
 
-/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. */
-static int probe_make_tree(struct page *page, int *ret_tmpfs)
+/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs, or -errno as in the page. */
+static int probe_make_tree(struct page *page)
 {
-	_cleanup_close_ int tmpfs = mounts_make("tmpfs", NULL, 0), copy = -1;
-	int r;
+	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
+	_cleanup_close_ int copy = -1, tmpfs = r < 0 ? r : mounts_create_fs("tmpfs", NULL, 0);
 
 	page->error[STEP_TMPFS] = tmpfs < 0 ? -tmpfs : 0;
 	if (tmpfs < 0)
@@ -112,23 +105,13 @@ static int probe_make_tree(struct page *page, int *ret_tmpfs)
 	if (r == 0)
 		r = mounts_attach(copy, tmpfs, "copy");
 	page->error[STEP_BIND] = -r;
-	*ret_tmpfs = steal_fd(&tmpfs);
-	return r;
-}
-
-static void probe_mounts(struct page *page, int *ret_tmpfs)
-{
-	page->error[STEP_TMPFS] = 0;
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		page->error[STEP_TMPFS] = errno;
-	else
-		(void)probe_make_tree(page, ret_tmpfs); /* the error is in the page */
+	return steal_fd(&tmpfs);
 }
 
 /* In the new pid namespace: the new procfs must show this process under its pid there, 1 or 2. */
 static _Noreturn void probe_mount_proc(struct page *page, int tmpfs)
 {
-	int proc = mounts_make("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach(proc, tmpfs, "proc");
+	int proc = mounts_create_fs("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach(proc, tmpfs, "proc");
 	char self[16] = "";
 
 	page->error[STEP_PROC] = -r;
@@ -137,7 +120,7 @@ static _Noreturn void probe_mount_proc(struct page *page, int tmpfs)
 	_exit(0);
 }
 
-static void probe_pidns(struct page *page, int tmpfs)
+static void probe_make_pidns(struct page *page, int tmpfs)
 {
 	pid_t pid;
 	int status;
@@ -151,7 +134,7 @@ static void probe_pidns(struct page *page, int tmpfs)
 	if (pid < 0)
 		page->error[STEP_PID] = errno;
 	else
-		(void)probe_wait(pid, STEP_MS, &status); /* the result is in the page */
+		(void)probe_wait_for_child(pid, STEP_MS, &status); /* the result is in the page */
 }
 
 /* Makes tmpfs the root and detaches the old one: pivot_root(2), section "pivot_root(".", ".")". */
@@ -163,20 +146,20 @@ static int probe_change_root(int tmpfs)
 }
 
 /* False when no other namespace can be made either. */
-static bool probe_userns(struct page *page)
+static bool probe_make_userns(struct page *page)
 {
 	page->error[STEP_USER] = probe_unshare(page, CLONE_NEWUSER);
 	page->unshared = page->error[STEP_USER] ? 2 : 1;
 	if (page->error[STEP_USER])
-		return privs_have(CAP_SYS_ADMIN);
-	return probe_await(&page->mapped, 0, STEP_MS) && page->error[STEP_MAP] == 0;
+		return privs_have_capability(CAP_SYS_ADMIN);
+	return probe_await_change(&page->mapped, 0, STEP_MS) && page->error[STEP_MAP] == 0;
 }
 
 static _Noreturn void probe_namespaces_child(struct page *page)
 {
 	int tmpfs = -1;
 
-	if (!probe_userns(page))
+	if (!probe_make_userns(page))
 		_exit(0);
 	page->error[STEP_IPC] = probe_unshare(page, CLONE_NEWIPC);
 	page->error[STEP_UTS] = probe_unshare(page, CLONE_NEWUTS);
@@ -186,8 +169,8 @@ static _Noreturn void probe_namespaces_child(struct page *page)
 	page->error[STEP_CGROUP] = probe_unshare(page, CLONE_NEWCGROUP);
 	page->error[STEP_MOUNT] = probe_unshare(page, CLONE_NEWNS);
 	if (page->error[STEP_MOUNT] == 0)
-		probe_mounts(page, &tmpfs);
-	probe_pidns(page, tmpfs);
+		tmpfs = probe_make_tree(page);
+	probe_make_pidns(page, tmpfs);
 	if (page->error[STEP_BIND] == 0)
 		page->error[STEP_ROOT] = probe_change_root(tmpfs);
 	_exit(0);
@@ -195,46 +178,18 @@ static _Noreturn void probe_namespaces_child(struct page *page)
 
 /* ---- in the parent ---- */
 
-static int probe_put(pid_t pid, const char *name, const char *text)
-{
-	char path[64];
-	_cleanup_close_ int fd = -1;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : io_write_full(fd, text, strlen(text));
-}
-
-/* As root all ids are mapped to themselves, else only our own. */
-static int probe_map_ids(pid_t pid)
-{
-	char users[64] = "0 0 4294967295", groups[64] = "0 0 4294967295";
-	int error = 0;
-
-	if (geteuid() != 0) {
-		(void)snprintf(users, sizeof(users), "%u %u 1", geteuid(), geteuid());
-		(void)snprintf(groups, sizeof(groups), "%u %u 1", getegid(), getegid());
-		error = probe_put(pid, "setgroups", "deny");
-	}
-	if (error == 0)
-		error = probe_put(pid, "uid_map", users);
-	if (error == 0)
-		error = probe_put(pid, "gid_map", groups);
-	return -error;
-}
-
 static void probe_find_userns_traits(struct doctor *doctor)
 {
-	if (probe_number("/proc/sys/user/max_user_namespaces") == 0)
+	if (probe_read_number("/proc/sys/user/max_user_namespaces") == 0)
 		doctor->traits |= TRAIT_MAX_USERNS;
-	if (probe_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
+	if (probe_read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		doctor->traits |= TRAIT_USERNS_CLONE;
-	if (probe_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
+	if (probe_read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
 		doctor->traits |= TRAIT_APPARMOR;
 }
 
 /* The likeliest reason for this errno. */
-static const char *probe_reason(const struct doctor *doctor, enum step step, int error)
+static const char *probe_explain_errno(const struct doctor *doctor, enum step step, int error)
 {
 	unsigned traits = doctor->traits;
 
@@ -269,34 +224,22 @@ static void probe_report_namespaces(struct doctor *doctor, const struct page *pa
 		if (doctor->finding[probe].state != FINDING_NONE)
 			continue;
 		if (error > 0)
-			probe_found(doctor, probe, FINDING_LACKS, error, "%s: %s (%s)", steps[step].fails,
-				    probe_reason(doctor, step, error), strerror(error));
+			finding_set(doctor, probe, FINDING_LACKS, error, "%s: %s (%s)", steps[step].fails,
+				    probe_explain_errno(doctor, step, error), strerror(error));
 		else if (error < 0 && step != STEP_MAP)
-			probe_found(doctor, probe, FINDING_LACKS, user > 0 ? user : ECHILD, "not tried: %s",
+			finding_set(doctor, probe, FINDING_LACKS, user > 0 ? user : ECHILD, "not tried: %s",
 				    page->error[STEP_IPC] < 0 ? "it takes a user namespace"
 							      : "what comes before it failed");
 		else if (step == STEP_PROC && !page->proc_is_fresh)
-			probe_found(doctor, probe, FINDING_LACKS, EIO, "one was mounted but shows other processes");
+			finding_set(doctor, probe, FINDING_LACKS, EIO, "one was mounted but shows other processes");
 		else if (steps[step].works)
-			probe_found(doctor, probe, FINDING_WORKS, 0, "%s", steps[step].works);
+			finding_set(doctor, probe, FINDING_WORKS, 0, "%s", steps[step].works);
 	}
-}
-
-/* Forks into the namespaces. -1: failed. */
-static pid_t probe_clone_all(struct page *page)
-{
-	pid_t pid;
-
-	page->cloned = true;
-	pid = (pid_t)syscall(SYS_clone, (unsigned long)(BY_CLONE | SIGCHLD), 0L, 0L, 0L, 0L);
-	if (pid < 0)
-		page->cloned = false;
-	return pid;
 }
 
 void probe_namespaces(struct doctor *doctor)
 {
-	struct page *page = probe_share(sizeof(*page));
+	struct page *page = probe_map_shared(sizeof(*page));
 	pid_t pid;
 	int status;
 
@@ -305,16 +248,19 @@ void probe_namespaces(struct doctor *doctor)
 	for (enum step step = 0; step < STEP_MAX; step++)
 		page->error[step] = -1;
 	probe_find_userns_traits(doctor);
-	pid = probe_clone_all(page);
-	if (pid < 0)
+	page->cloned = true;
+	pid = (pid_t)syscall(SYS_clone, (unsigned long)(BY_CLONE | SIGCHLD), 0L, 0L, 0L, 0L);
+	if (pid < 0) {
+		page->cloned = false;
 		pid = fork();
+	}
 	if (pid == 0)
 		probe_namespaces_child(page);
 	if (pid < 0)
 		return;
-	if (probe_await(&page->unshared, 0, STEP_MS) && page->unshared == 1)
-		page->error[STEP_MAP] = probe_map_ids(pid);
+	if (probe_await_change(&page->unshared, 0, STEP_MS) && page->unshared == 1)
+		page->error[STEP_MAP] = -namespaces_write_id_maps(pid);
 	page->mapped = 1;
-	if (probe_wait(pid, STEP_MS, &status) == 0 && page->unshared)
+	if (probe_wait_for_child(pid, STEP_MS, &status) == 0 && page->unshared)
 		probe_report_namespaces(doctor, page);
 }

@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-void probe_found(struct doctor *doctor, enum probe probe, enum finding_state state, int error, const char *format, ...)
+void finding_set(struct doctor *doctor, enum probe probe, enum finding_state state, int error, const char *format, ...)
 {
 	struct finding *finding = &doctor->finding[probe];
 	va_list arguments;
@@ -29,26 +29,26 @@ void probe_found(struct doctor *doctor, enum probe probe, enum finding_state sta
 	finding->state = state;
 }
 
-void probe_lacks(struct doctor *doctor, enum probe probe, int error, const char *what)
+void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const char *what)
 {
-	probe_found(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
+	finding_set(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
 }
 
 /* Polling, because pidfds may not be available here. */
-static void probe_sleep(void)
+static void probe_sleep_briefly(void)
 {
 	const struct timespec moment = {.tv_nsec = 200000};
 
 	(void)nanosleep(&moment, NULL); /* EINTR: fine */
 }
 
-int probe_wait(pid_t pid, unsigned timeout_ms, int *ret_status)
+int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status)
 {
 	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
 	pid_t reaped;
 
 	while ((reaped = waitpid(pid, ret_status, WNOHANG | __WALL)) == 0 && io_now_ns() < end)
-		probe_sleep();
+		probe_sleep_briefly();
 	if (reaped == pid)
 		return 0;
 	if (reaped < 0)
@@ -59,23 +59,23 @@ int probe_wait(pid_t pid, unsigned timeout_ms, int *ret_status)
 	return -ETIMEDOUT;
 }
 
-void *probe_share(size_t size)
+void *probe_map_shared(size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-bool probe_await(const volatile int *word, int value, unsigned timeout_ms)
+bool probe_await_change(const volatile int *word, int value, unsigned timeout_ms)
 {
 	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
 
 	while (*word == value && io_now_ns() < end)
-		probe_sleep();
+		probe_sleep_briefly();
 	return *word != value;
 }
 
-bool probe_read(const char *path, char *out, size_t size)
+bool probe_read_first_line(const char *path, char *out, size_t size)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? -1 : read(fd, out, size - 1);
@@ -87,12 +87,12 @@ bool probe_read(const char *path, char *out, size_t size)
 	return true;
 }
 
-long probe_number(const char *path)
+long probe_read_number(const char *path)
 {
 	char text[32];
 	uint64_t number;
 
-	if (!probe_read(path, text, sizeof(text)) || text_number(text, 0, INT32_MAX, &number) < 0)
+	if (!probe_read_first_line(path, text, sizeof(text)) || text_number(text, 0, INT32_MAX, &number) < 0)
 		return -1;
 	return (long)number;
 }

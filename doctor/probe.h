@@ -1,4 +1,4 @@
-/* The trials of doctor/examine.h. Each runs in a process of its own and reports by probe_found(). */
+/* The trials of doctor/examine.h. Each runs in a process of its own and reports by finding_set(). */
 #ifndef CALLGATE_DOCTOR_PROBE_H
 #define CALLGATE_DOCTOR_PROBE_H
 
@@ -8,26 +8,27 @@
 #include "doctor/examine.h"
 
 /* Sets a finding. */
-__attribute__((format(printf, 5, 6))) void probe_found(struct doctor *doctor, enum probe probe,
-						       enum finding_state state, int error, const char *format, ...);
+__attribute__((format(printf, 5, 6))) void finding_set(struct doctor *doctor, enum probe probe,
+						       enum finding_state state, int error, const char *format,
+						       ...);
 
 /* FINDING_LACKS, with the error's text after the message. `error` is positive. */
-void probe_lacks(struct doctor *doctor, enum probe probe, int error, const char *what);
+void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const char *what);
 
 /* Waits for a child and reaps it; kills it after the timeout. 0 with its status, -ETIMEDOUT or -ECHILD. */
-int probe_wait(pid_t pid, unsigned timeout_ms, int *ret_status);
+int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status);
 
 /* Memory shared with the children of a trial; NULL with errno. Released when the trial's process exits. */
-void *probe_share(size_t size);
+void *probe_map_shared(size_t size);
 
 /* Waits until the word is not `value`. False after the timeout. */
-bool probe_await(const volatile int *word, int value, unsigned timeout_ms);
+bool probe_await_change(const volatile int *word, int value, unsigned timeout_ms);
 
 /* The first line of a file of /proc or /sys, truncated to size. False when it cannot be read. */
-bool probe_read(const char *path, char *out, size_t size);
+bool probe_read_first_line(const char *path, char *out, size_t size);
 
 /* The number in such a file; -1 when it cannot be read. */
-long probe_number(const char *path);
+long probe_read_number(const char *path);
 
 /* ---- the trials; comments in the .c files ---- */
 void probe_kernel(struct doctor *doctor);

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -16,7 +15,7 @@
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 #define STEP_MS 1000
 
-/* Forks a child that sleeps until it is killed. It is dumpable, as the program is: privs_drop() reset that. */
+/* Forks a child that sleeps until it is killed. It is dumpable, as the program is: privs_drop_all() reset that. */
 static pid_t probe_fork_idle(void)
 {
 	pid_t pid = fork();
@@ -37,15 +36,15 @@ static void probe_end_child(pid_t pid)
 /* Reports an error of ptrace access, naming Yama if that is the reason. */
 static void probe_lacks_ptrace(struct doctor *doctor, enum probe probe, int error, const char *what)
 {
-	long scope = probe_number(YAMA);
+	long scope = probe_read_number(YAMA);
 
 	if (scope > 1) {
 		doctor->traits |= TRAIT_YAMA;
-		probe_found(doctor, probe, FINDING_LACKS, error,
+		finding_set(doctor, probe, FINDING_LACKS, error,
 			    "%s: kernel.yama.ptrace_scope is %ld, which leaves this to %s", what, scope,
 			    scope == 2 ? "CAP_SYS_PTRACE" : "nobody");
 	} else {
-		probe_lacks(doctor, probe, error, what);
+		probe_set_lacking(doctor, probe, error, what);
 	}
 }
 
@@ -72,10 +71,10 @@ void probe_memory(struct doctor *doctor)
 	if (error)
 		probe_lacks_ptrace(doctor, PROBE_MEMORY, error, "a child's memory cannot be read and written");
 	else if (here != 'a' + 1 || word != 'a')
-		probe_found(doctor, PROBE_MEMORY, FINDING_LACKS, EIO,
+		finding_set(doctor, PROBE_MEMORY, FINDING_LACKS, EIO,
 			    "a child's memory reads other than it was written");
 	else
-		probe_found(doctor, PROBE_MEMORY, FINDING_WORKS, 0, "a child's memory was read and written");
+		finding_set(doctor, PROBE_MEMORY, FINDING_WORKS, 0, "a child's memory was read and written");
 	probe_end_child(pid);
 }
 
@@ -89,15 +88,15 @@ static _Noreturn void probe_exec_child(const volatile int *go)
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	for (int fd = 0; fd < 3; fd++)
 		(void)(null_fd >= 0 ? dup2(null_fd, fd) : close(fd));
-	if (probe_await(go, 0, STEP_MS))
+	if (probe_await_change(go, 0, STEP_MS))
 		(void)execve("/proc/self/exe", argv, envp);
 	_exit(127);
 }
 
 void probe_trace(struct doctor *doctor)
 {
-	volatile int *go = probe_share(sizeof(*go));
-	long scope = probe_number(YAMA);
+	volatile int *go = probe_map_shared(sizeof(*go));
+	long scope = probe_read_number(YAMA);
 	int status = 0;
 	pid_t pid;
 
@@ -112,12 +111,13 @@ void probe_trace(struct doctor *doctor)
 		probe_lacks_ptrace(doctor, PROBE_TRACE, errno, "a child cannot be traced");
 	*go = 1;
 	if (doctor->finding[PROBE_TRACE].state == FINDING_NONE) {
-		if (probe_wait(pid, STEP_MS, &status) == 0 && status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
-			probe_found(doctor, PROBE_TRACE, FINDING_WORKS, 0,
+		if (probe_wait_for_child(pid, STEP_MS, &status) == 0 &&
+		    status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
+			finding_set(doctor, PROBE_TRACE, FINDING_WORKS, 0,
 				    "an exec was stopped before its first instruction%s",
 				    scope == 1 ? "; Yama allows it for descendants (ptrace_scope 1)" : "");
 		else
-			probe_found(doctor, PROBE_TRACE, FINDING_LACKS, ECHILD, "the stop of an exec was not seen");
+			finding_set(doctor, PROBE_TRACE, FINDING_LACKS, ECHILD, "the stop of an exec was not seen");
 	}
 	probe_end_child(pid);
 }

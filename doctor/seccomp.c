@@ -1,7 +1,6 @@
 /* Trials of seccomp: filters on this process, a filter of our own, a listener and its features. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -54,7 +53,7 @@ static long probe_install_filter(unsigned long flags, unsigned action)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
-static const char *probe_seccomp_reason(int error)
+static const char *probe_explain_seccomp_errno(int error)
 {
 	switch (error) {
 	case EINVAL:
@@ -73,12 +72,12 @@ static const char *probe_seccomp_reason(int error)
 void probe_filter(struct doctor *doctor)
 {
 	if (probe_install_filter(0, SECCOMP_RET_ERRNO | ENOTTY) < 0)
-		probe_found(doctor, PROBE_FILTER, FINDING_LACKS, errno, "%s: %s", probe_seccomp_reason(errno),
+		finding_set(doctor, PROBE_FILTER, FINDING_LACKS, errno, "%s: %s", probe_explain_seccomp_errno(errno),
 			    strerror(errno));
 	else if (syscall(SYS_getppid) >= 0 || errno != ENOTTY)
-		probe_found(doctor, PROBE_FILTER, FINDING_LACKS, ENOTTY, "a filter is installed but does nothing");
+		finding_set(doctor, PROBE_FILTER, FINDING_LACKS, ENOTTY, "a filter is installed but does nothing");
 	else
-		probe_found(doctor, PROBE_FILTER, FINDING_WORKS, 0, "a filter was installed and refused a call");
+		finding_set(doctor, PROBE_FILTER, FINDING_WORKS, 0, "a filter was installed and refused a call");
 }
 
 /* ---- the listener ---- */
@@ -116,7 +115,7 @@ static _Noreturn void probe_listener_child(struct listener_page *page)
 	_exit(0);
 }
 
-static int probe_receive(int listener, struct seccomp_notif *ret_notification)
+static int probe_receive_notification(int listener, struct seccomp_notif *ret_notification)
 {
 	struct pollfd ready = {.fd = listener, .events = POLLIN};
 
@@ -126,45 +125,31 @@ static int probe_receive(int listener, struct seccomp_notif *ret_notification)
 }
 
 /* The step that failed, or NULL. */
-static const char *probe_respond(struct listener_page *page, int fd, pid_t pid, int *ret_error)
+static const char *probe_respond_to_child(struct listener_page *page, int fd, pid_t pid, int *ret_error)
 {
 	struct seccomp_notif notification;
 	int listener = page->listener, status;
 
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0)
 		page->extras |= SYNC;
-	*ret_error = probe_receive(listener, &notification);
+	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = answer_value(listener, notification.id, ANSWER);
+		*ret_error = answer_with_value(listener, notification.id, ANSWER);
 	if (*ret_error < 0)
 		return "a call could not be received and answered";
-	*ret_error = probe_receive(listener, &notification);
+	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = answer_add(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+		*ret_error = answer_add_descriptor(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
 	if (*ret_error >= 0)
-		*ret_error = answer_value(listener, notification.id, *ret_error);
+		*ret_error = answer_with_value(listener, notification.id, *ret_error);
 	if (*ret_error >= 0)
-		*ret_error = probe_wait(pid, STEP_MS, &status);
+		*ret_error = probe_wait_for_child(pid, STEP_MS, &status);
 	if (*ret_error < 0)
 		return "a descriptor could not be injected (ADDFD, Linux 5.9)";
 	*ret_error = -EIO;
 	if (page->answer != ANSWER)
 		return "the answer did not arrive";
 	return page->injected ? NULL : "the descriptor did not arrive";
-}
-
-static void probe_report_listener(struct doctor *doctor, const struct listener_page *page, const char *failed,
-				  int error)
-{
-	if (failed)
-		probe_lacks(doctor, PROBE_LISTENER, -error, failed);
-	else
-		probe_found(doctor, PROBE_LISTENER, page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WARNS,
-			    0, "a call was received, answered, and given a descriptor%s%s",
-			    page->extras & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
-			    page->extras & KILLABLE
-				    ? ""
-				    : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may interrupt calls");
 }
 
 /* callgate returns EOPNOTSUPP from name_to_handle_at even for a missing path; the kernel returns ENOENT. */
@@ -188,16 +173,16 @@ static void probe_report_no_listener(struct doctor *doctor, int error)
 	if (error == EBUSY)
 		doctor->traits |= TRAIT_LISTENER;
 	if (doctor->traits & TRAIT_CALLGATE)
-		probe_found(doctor, PROBE_LISTENER, FINDING_LACKS, error,
+		finding_set(doctor, PROBE_LISTENER, FINDING_LACKS, error,
 			    "this is a program of a callgate run, which listens already");
 	else
-		probe_found(doctor, PROBE_LISTENER, FINDING_LACKS, error, "%s: %s", probe_seccomp_reason(error),
+		finding_set(doctor, PROBE_LISTENER, FINDING_LACKS, error, "%s: %s", probe_explain_seccomp_errno(error),
 			    strerror(error));
 }
 
 void probe_listener(struct doctor *doctor)
 {
-	struct listener_page *page = probe_share(sizeof(*page));
+	struct listener_page *page = probe_map_shared(sizeof(*page));
 	_cleanup_close_ int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *failed;
 	struct stat st;
@@ -210,43 +195,38 @@ void probe_listener(struct doctor *doctor)
 	pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid == 0)
 		probe_listener_child(page);
-	if (pid < 0 || !probe_await(&page->listener, -2, STEP_MS))
+	if (pid < 0 || !probe_await_change(&page->listener, -2, STEP_MS))
 		return;
 	if (page->listener < 0) {
 		probe_report_no_listener(doctor, page->error);
 		return;
 	}
-	failed = probe_respond(page, fd, (pid_t)pid, &error);
-	probe_report_listener(doctor, page, failed, error);
+	failed = probe_respond_to_child(page, fd, (pid_t)pid, &error);
+	if (failed)
+		probe_set_lacking(doctor, PROBE_LISTENER, -error, failed);
+	else
+		finding_set(doctor, PROBE_LISTENER, page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WARNS,
+			    0, "a call was received, answered, and given a descriptor%s%s",
+			    page->extras & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
+			    page->extras & KILLABLE ? "" : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
+							   "interrupt calls");
 }
 
 /* ---- filters on this process ---- */
 
-static bool probe_pidfd_getfd(void)
-{
-	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
-
-	return copy >= 0;
-}
-
-static bool probe_unshare_files(void)
-{
-	return unshare(CLONE_FILES) == 0;
-}
-
-static bool probe_read_memory(void)
+/* Tries what a container's profile may refuse. `refused`: the names of the calls that failed. */
+static void probe_try_calls(char *refused, size_t size)
 {
 	char from = 1, to = 0;
 	const struct iovec local = {&to, 1}, remote = {&from, 1};
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
+	const char *unshared = unshare(CLONE_FILES) == 0 ? "" : ", unshare";
+	const char *read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? "" : ", process_vm_readv";
+	/* Last: afterwards signals stop this process. */
+	const char *traced = ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? "" : ", ptrace";
 
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1;
-}
-
-/* Called last: afterwards signals stop this process. */
-static bool probe_ptrace(void)
-{
-	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0;
+	(void)snprintf(refused, size, "%s%s%s%s", copy >= 0 ? "" : ", pidfd_getfd", unshared, read, traced);
 }
 
 /* From /proc/self/status: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
@@ -267,35 +247,23 @@ static int probe_count_filters(void)
 
 void probe_outer(struct doctor *doctor)
 {
-	static const struct {
-		const char *name;
-		bool (*works)(void);
-	} calls[] = {{"pidfd_getfd", probe_pidfd_getfd},
-		     {"unshare", probe_unshare_files},
-		     {"process_vm_readv", probe_read_memory},
-		     {"ptrace", probe_ptrace}};
 	bool taken = doctor->traits & TRAIT_LISTENER, callgate = doctor->traits & TRAIT_CALLGATE;
 	char refused[120] = "";
 	int filters = probe_count_filters();
 
 	if (filters <= 0) {
-		probe_found(doctor, PROBE_OUTER, filters < 0 ? FINDING_WARNS : FINDING_WORKS, 0, "%s",
+		finding_set(doctor, PROBE_OUTER, filters < 0 ? FINDING_WARNS : FINDING_WORKS, 0, "%s",
 			    filters < 0 ? "/proc does not tell whether a seccomp filter is on this process"
 					: "no seccomp filter is on this process");
 		return;
 	}
 	doctor->traits |= TRAIT_FILTERED;
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		size_t used = strlen(refused);
-
-		if (!calls[i].works())
-			(void)snprintf(refused + used, sizeof(refused) - used, "%s%s", used ? ", " : "", calls[i].name);
-	}
+	probe_try_calls(refused, sizeof(refused));
 	doctor->refused_pidfd_getfd = strstr(refused, "pidfd_getfd") != NULL;
-	probe_found(doctor, PROBE_OUTER, taken || *refused ? FINDING_WARNS : FINDING_WORKS, 0, "%s%s%s%s",
+	finding_set(doctor, PROBE_OUTER, taken || *refused ? FINDING_WARNS : FINDING_WORKS, 0, "%s%s%s%s",
 		    callgate ? "the filter of a callgate run is on this process"
 		    : taken  ? "a process above listens to this one's calls: callgate or a container's agent"
 			     : "a seccomp filter is on this process: a container's profile",
-		    *refused ? "; it refuses " : "", refused,
+		    *refused ? "; it refuses " : "", *refused ? refused + strlen(", ") : "",
 		    doctor->refused_pidfd_getfd && !taken ? " (without pidfd_getfd there is no inotify)" : "");
 }

@@ -1,8 +1,8 @@
 /*
  * What supervisor and egress say to each other over a SOCK_SEQPACKET pair: messages of one fixed size each kind,
- * versioned, checked on arrival (control_receive). Which of them each end may get, in which phase and with how many
- * descriptors, is a table in control.c (control_admits). The supervisor trusts nothing in them: texts are bounded and
- * escaped by the log, and whether a name may be connected to it asks the policy itself.
+ * versioned, checked on arrival (control_receive_message). Which of them each end may get, in which phase and with how
+ * many descriptors, is a table in control.c (control_admits_message). The supervisor trusts nothing in them: texts are
+ * bounded and escaped by the log, and whether a name may be connected to it asks the policy itself.
  *
  * A connection: the program's connect(2) is judged and recorded by the supervisor, which binds the socket and announces
  * its source port (CONNECT). Egress resolves, dials and asks for an "open" record (RECORD, wants_ack); told that it is
@@ -13,7 +13,6 @@
 #ifndef CALLGATE_EGRESS_CONTROL_H
 #define CALLGATE_EGRESS_CONTROL_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -148,22 +147,23 @@ enum control_phase {
  * Whether `receiver` may get this message, with so many descriptors, in its phase, which then changes with it. False:
  * the other side has broken the protocol and is to be given up.
  */
-bool control_admits(enum control_side receiver, enum control_phase *phase, const struct control_message *message,
-		    size_t fds_count);
+bool control_admits_message(enum control_side receiver, enum control_phase *phase,
+			    const struct control_message *message, size_t fds_count);
 
 /* The bytes of a message of this type, header included. */
-size_t control_size(enum control_type type);
+size_t control_message_size(enum control_type type);
 
 /*
  * Never waits (MSG_DONTWAIT). 0; -EAGAIN: no room, keep it and poll for POLLOUT; -EPIPE and others: the other side is
  * gone. fds (may be NULL) are duplicated.
  */
-int control_send(int fd, const struct control_message *message, const int *fds, size_t fds_count);
+int control_send_message(int fd, const struct control_message *message, const int *fds, size_t fds_count);
 
 /*
  * Never waits. 0 with a message whose version, type, size and texts are sound; -EAGAIN; -EPIPE: closed; -EBADMSG:
  * unsound, the other side is to be given up. Descriptors are owned by the caller; *ret_fds_count is how many came.
  */
-int control_receive(int fd, struct control_message *ret_message, int ret_fds[CONTROL_FDS_MAX], size_t *ret_fds_count);
+int control_receive_message(int fd, struct control_message *ret_message, int ret_fds[CONTROL_FDS_MAX],
+			    size_t *ret_fds_count);
 
 #endif

@@ -48,16 +48,16 @@ void capture_done(struct capture *capture);
 
 /* What to poll for: the pipe (-1 when ended), or forward_fd while bytes are pending. */
 struct pollfd;
-void capture_poll(const struct capture *capture, struct pollfd *ret_poll);
+void capture_fill_poll(const struct capture *capture, struct pollfd *ret_poll);
 
 /* To be called when that descriptor is ready. Moves at most one chunk. True: something was moved. */
-bool capture_move(struct capture *capture);
+bool capture_move_chunk(struct capture *capture);
 
 /* True when the program's end is closed and everything read has been forwarded. */
 bool capture_ended(const struct capture *capture);
 
 /* Stops forwarding, because its reader is too slow, and drains the pipe: the rest is counted, kept and spilled. */
-void capture_hurry(struct capture *capture);
+void capture_stop_forwarding(struct capture *capture);
 
 /* Makes sure that the spill file exists and holds all bytes. 0 or -errno. */
 int capture_spill_all(struct capture *capture);

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-static int input_fail(struct policy_error *ret_error, const char *path, int error, const char *what)
+static int input_set_error(struct policy_error *ret_error, const char *path, int error, const char *what)
 {
 	(void)snprintf(ret_error->text, sizeof(ret_error->text), "--input %s: %s", path,
 		       what ? what : strerror(-error));
@@ -20,7 +20,7 @@ static int input_fail(struct policy_error *ret_error, const char *path, int erro
 }
 
 /* O_NONBLOCK, so that opening a FIFO does not block; it is refused later. */
-static int input_open(const struct input_file *file)
+static int input_open_file(const struct input_file *file)
 {
 	struct stat st;
 
@@ -29,11 +29,11 @@ static int input_open(const struct input_file *file)
 	return stat(file->named, &st) < 0 ? -errno : -EINVAL; /* /proc/self/fd/N without a path: not a regular file */
 }
 
-static int input_copy_one(int workdir_fd, const struct input_file *file, const struct privs_user *user,
-			  struct policy_error *ret_error)
+static int input_copy_file(int workdir_fd, const struct input_file *file, const struct privs_user *user,
+			   struct policy_error *ret_error)
 {
 	const char *path = file->named;
-	_cleanup_close_ int from = input_open(file);
+	_cleanup_close_ int from = input_open_file(file);
 	_cleanup_close_ int to = -1;
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -43,39 +43,39 @@ static int input_copy_one(int workdir_fd, const struct input_file *file, const s
 	int error;
 
 	if (from == -ELOOP)
-		return input_fail(ret_error, path, from,
-				  "has become a symbolic link, or lies behind one, since it was resolved");
+		return input_set_error(ret_error, path, from,
+				       "has become a symbolic link, or lies behind one, since it was resolved");
 	if (from == -EINVAL)
-		return input_fail(ret_error, path, from, "is not a regular file");
+		return input_set_error(ret_error, path, from, "is not a regular file");
 	if (from < 0 || fstat(from, &st) < 0)
-		return input_fail(ret_error, path, from < 0 ? from : -errno, NULL);
+		return input_set_error(ret_error, path, from < 0 ? from : -errno, NULL);
 	if (S_ISDIR(st.st_mode))
-		return input_fail(ret_error, path, -EISDIR, "is a directory; grant it with -r, or name its files");
+		return input_set_error(ret_error, path, -EISDIR, "is a directory; grant it with -r, or name its files");
 	if (!S_ISREG(st.st_mode))
-		return input_fail(ret_error, path, -EINVAL, "is not a regular file");
+		return input_set_error(ret_error, path, -EINVAL, "is not a regular file");
 	to = openat(workdir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0 && errno == EEXIST)
-		return input_fail(ret_error, path, -EEXIST,
-				  "the workdir has a file of this name already; rename one of them");
+		return input_set_error(ret_error, path, -EEXIST,
+				       "the workdir has a file of this name already; rename one of them");
 	if (to < 0)
-		return input_fail(ret_error, path, -errno, NULL);
+		return input_set_error(ret_error, path, -errno, NULL);
 	error = io_copy(from, to, UINT64_MAX, &copied);
 	if (error < 0)
-		return input_fail(ret_error, path, error, NULL);
+		return input_set_error(ret_error, path, error, NULL);
 	times[0] = st.st_atim;
 	times[1] = st.st_mtim;
 	if (fchmod(to, st.st_mode & 0777) < 0 || futimens(to, times) < 0 ||
 	    (user->set && fchown(to, user->uid, user->gid) < 0))
-		return input_fail(ret_error, path, -errno, NULL);
+		return input_set_error(ret_error, path, -errno, NULL);
 	return 0;
 }
 
-int input_copy(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
+int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
 	       struct policy_error *ret_error)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < count && error == 0; i++)
-		error = input_copy_one(workdir_fd, &files[i], user, ret_error);
+		error = input_copy_file(workdir_fd, &files[i], user, ret_error);
 	return error;
 }

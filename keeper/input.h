@@ -17,7 +17,7 @@ struct input_file {
  * Copies each regular file into the directory under its own name, with its permissions and times, without following
  * links. An existing file of that name is an error. The copies belong to `user` when set. 0, or -errno with a message.
  */
-int input_copy(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
+int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
 	       struct policy_error *ret_error);
 
 #endif

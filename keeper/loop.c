@@ -1,7 +1,9 @@
 /* The keeper's poll(2) loop during the run: output and input, time limits, signals, the supervisor's exit. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +21,37 @@
  */
 #define KILL_SUPERVISOR_NS UINT64_C(10000000000)
 #define KILL_TREE_NS UINT64_C(500000000)
+#define STATUS_FIRST_NS UINT64_C(2000000000)
+#define STATUS_EVERY_NS UINT64_C(500000000)
+#define CLEAR_LINE "\r\033[K"
 
 enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
+
+/* Updates the status line of a long run when it is due, unless the last output on the terminal was half a line. */
+static void loop_show_status(struct keeper *keeper, uint64_t now)
+{
+	char text[128];
+	int len;
+
+	if (!keeper->options->status_line || now < keeper->status_next_ns)
+		return;
+	keeper->status_next_ns = now + STATUS_EVERY_NS;
+	if (keeper->last_shown != '\n')
+		return;
+	/* Short, so that it does not wrap and can be cleared. */
+	len = snprintf(text, sizeof(text),
+		       CLEAR_LINE "callgate: %" PRIu64 " s, %" PRIu64 " calls judged, %" PRIu64 " denied",
+		       (now - keeper->start_ns) / 1000000000, keeper->counters->judged, keeper->counters->denied);
+	keeper->status_shown = write(STDERR_FILENO, text, (size_t)len) > 0;
+}
+
+/* To be called before anything else is written to the terminal, and at the end. */
+static void loop_clear_status(struct keeper *keeper)
+{
+	if (keeper->status_shown)
+		(void)!write(STDERR_FILENO, CLEAR_LINE, sizeof(CLEAR_LINE) - 1); /* EIO: hung up */
+	keeper->status_shown = false;
+}
 
 /* Tells the supervisor to end the run. The second time it is killed, and output that waits is dropped. */
 static void loop_end_run(struct keeper *keeper, unsigned end)
@@ -30,31 +61,31 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 	if (keeper->end != RUN_END_NONE || keeper->exited) {
 		if (end != RUN_END_TIMEOUT) {
 			if (!keeper->exited)
-				(void)kill(keeper->child.pid, SIGKILL);
-			capture_hurry(&keeper->outcome->out);
-			capture_hurry(&keeper->outcome->err);
+				(void)kill(keeper->supervisor_pid, SIGKILL);
+			capture_stop_forwarding(&keeper->outcome->out);
+			capture_stop_forwarding(&keeper->outcome->err);
 		}
 		return;
 	}
 	keeper->end = end;
 	keeper->kill_supervisor_ns = io_now_ns() + KILL_SUPERVISOR_NS;
 	keeper->kill_tree_ns = io_now_ns() + KILL_TREE_NS;
-	(void)!write(keeper->child.control_fd, &byte, 1); /* EPIPE: it has just exited */
+	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: it has just exited */
 }
 
 /* The program's process group is stopped and continued with callgate, as one job; see supervise.h. */
-static void loop_forward_stop(const struct keeper *keeper, unsigned char signal_number)
+static void loop_forward_job_signal(const struct keeper *keeper, unsigned char signal_number)
 {
 	if (!keeper->exited && keeper->end == RUN_END_NONE)
-		(void)!write(keeper->child.control_fd, &signal_number, 1); /* EPIPE: it has just exited */
+		(void)!write(keeper->control_fd, &signal_number, 1); /* EPIPE: it has just exited */
 }
 
 static void loop_on_continue(struct keeper *keeper)
 {
 	if (!keeper->exited)
-		terminal_raw(&keeper->streams.terminal);
-	terminal_resize(&keeper->streams.terminal);
-	loop_forward_stop(keeper, SIGCONT);
+		terminal_set_raw_mode(&keeper->terminal);
+	terminal_update_size(&keeper->terminal);
+	loop_forward_job_signal(keeper, SIGCONT);
 }
 
 /* Stops this process by SIGTSTP, not SIGSTOP: the kernel ignores it in an orphaned process group. */
@@ -62,9 +93,9 @@ static void loop_on_stop(struct keeper *keeper)
 {
 	sigset_t set;
 
-	statusline_clear(&keeper->line);
-	loop_forward_stop(keeper, SIGTSTP);
-	terminal_restore(&keeper->streams.terminal);
+	loop_clear_status(keeper);
+	loop_forward_job_signal(keeper, SIGTSTP);
+	terminal_leave_raw_mode(&keeper->terminal);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTSTP);
 	(void)raise(SIGTSTP);
@@ -80,7 +111,7 @@ static void loop_on_signal(struct keeper *keeper)
 	if (read(keeper->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
 	if (info.ssi_signo == SIGWINCH)
-		terminal_resize(&keeper->streams.terminal);
+		terminal_update_size(&keeper->terminal);
 	else if (info.ssi_signo == SIGTSTP)
 		loop_on_stop(keeper);
 	else if (info.ssi_signo == SIGCONT)
@@ -99,19 +130,19 @@ static void loop_on_report(struct keeper *keeper)
 	unsigned char byte;
 
 	keeper->reported = true;
-	if (read(keeper->child.control_fd, &byte, 1) != 1)
+	if (read(keeper->control_fd, &byte, 1) != 1)
 		return;
 	options->scratch->ended_well = keeper->end == RUN_END_NONE;
 	if (!options->part)
-		scratch_remove_early(options->scratch, all);
+		scratch_remove_empty_dirs(options->scratch, all);
 	keeper->early = keeper_read_report(keeper);
 }
 
 static void loop_on_supervisor_exit(struct keeper *keeper)
 {
-	if (waitpid(keeper->child.pid, &keeper->supervisor_status, 0) != keeper->child.pid)
+	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_status, 0) != keeper->supervisor_pid)
 		keeper->supervisor_status = SIGKILL; /* cannot happen; treated as its death */
-	keeper->egress_failed = !egress_side_end(&keeper->egress, &keeper->egress_status);
+	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_status);
 	/* its children, now ours; what survives is in uninterruptible sleep */
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	keeper->exited = true;
@@ -121,20 +152,20 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 		struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
 		if (poll(&reader, 1, 0) <= 0)
-			capture_hurry(&keeper->outcome->out);
+			capture_stop_forwarding(&keeper->outcome->out);
 	}
 }
 
 /* Ends the run when the spill files reach their own cap, or with all other files the disk limit. */
-static void loop_check_spill(struct keeper *keeper)
+static void loop_check_spill_size(struct keeper *keeper)
 {
 	const struct capture *out = &keeper->outcome->out, *err = &keeper->outcome->err;
 	uint64_t spilled = out->spilled_bytes + err->spilled_bytes;
-	uint64_t disk = policy_limits(keeper->options->policy)->disk_bytes;
+	uint64_t disk = policy_settings(keeper->options->policy)->limits.disk_bytes;
 	bool full = out->spill_error == EFBIG || err->spill_error == EFBIG;
 
-	keeper->child.counters->spilled_bytes = spilled;
-	if (disk && spilled + keeper->child.counters->disk_bytes > disk)
+	keeper->counters->spilled_bytes = spilled;
+	if (disk && spilled + keeper->counters->disk_bytes > disk)
 		full = true;
 	if (full && spilled > 0 && keeper->end == RUN_END_NONE && !keeper->exited)
 		loop_end_run(keeper, RUN_END_OUTPUT);
@@ -144,13 +175,13 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 {
 	size_t before = capture->pending_at;
 
-	statusline_clear(&keeper->line);
-	(void)capture_move(capture); /* if nothing moved, it is polled again */
-	loop_check_spill(keeper);
+	loop_clear_status(keeper);
+	(void)capture_move_chunk(capture); /* if nothing moved, it is polled again */
+	loop_check_spill_size(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
 		/* Hang up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
-		stdin_relay_done(&keeper->streams.input);
-		close_fd(&keeper->streams.terminal.master_fd);
+		stdin_relay_done(&keeper->input);
+		close_fd(&keeper->terminal.master_fd);
 	}
 	if (capture == &keeper->outcome->err && capture->pending_at > before)
 		keeper->last_shown = capture->pending[capture->pending_at - 1];
@@ -158,47 +189,47 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 
 static void loop_on_input(struct keeper *keeper)
 {
-	struct stdin_relay *relay = &keeper->streams.input;
+	struct stdin_relay *relay = &keeper->input;
 
-	stdin_relay_move(relay);
+	stdin_relay_move_bytes(relay);
 	if (relay->escaped) {
 		relay->escaped = false;
 		loop_end_run(keeper, SIGTERM);
 	}
 }
 
-static void loop_check_clock(struct keeper *keeper)
+static void loop_check_deadlines(struct keeper *keeper)
 {
-	uint64_t now = io_now_ns(), wall = keeper->options->wall_ns;
+	uint64_t now = io_now_ns();
 
 	if (keeper->exited)
 		return;
-	if (wall && keeper->end == RUN_END_NONE && now - keeper->start_ns >= wall)
+	if (keeper->until_ns && keeper->end == RUN_END_NONE && now >= keeper->until_ns)
 		loop_end_run(keeper, RUN_END_TIMEOUT);
 	if (keeper->kill_tree_ns && !keeper->reported && now >= keeper->kill_tree_ns) {
-		killtree_below(keeper->child.pid);
+		killtree_kill_below(keeper->supervisor_pid);
 		keeper->kill_tree_ns = io_now_ns() + KILL_TREE_NS;
 	}
 	if (keeper->kill_supervisor_ns && now >= keeper->kill_supervisor_ns)
-		(void)kill(keeper->child.pid, SIGKILL);
-	statusline_tick(&keeper->line, keeper->child.counters, keeper->last_shown == '\n');
+		(void)kill(keeper->supervisor_pid, SIGKILL);
+	loop_show_status(keeper, now);
 }
 
 /* Timeout of poll(2) until the next deadline; -1: none. */
-static int loop_timeout_ms(const struct keeper *keeper)
+static int loop_get_timeout_ms(const struct keeper *keeper)
 {
-	uint64_t now = io_now_ns(), until = UINT64_MAX, wall = keeper->options->wall_ns;
+	uint64_t now = io_now_ns(), until = UINT64_MAX;
 
 	if (keeper->exited)
 		return -1;
-	if (wall && keeper->end == RUN_END_NONE && wall < UINT64_MAX - keeper->start_ns)
-		until = keeper->start_ns + wall;
+	if (keeper->until_ns && keeper->end == RUN_END_NONE)
+		until = keeper->until_ns;
 	if (keeper->kill_supervisor_ns)
 		until = keeper->reported || keeper->kill_supervisor_ns < keeper->kill_tree_ns
 				? keeper->kill_supervisor_ns
 				: keeper->kill_tree_ns;
-	if (keeper->line.fd >= 0 && keeper->line.next_ns < until)
-		until = keeper->line.next_ns;
+	if (keeper->options->status_line && keeper->status_next_ns < until)
+		until = keeper->status_next_ns;
 	if (until == UINT64_MAX)
 		return -1;
 	if (until <= now)
@@ -207,25 +238,26 @@ static int loop_timeout_ms(const struct keeper *keeper)
 	return until > 3600000 ? 3600000 : (int)until;
 }
 
-void keeper_loop(struct keeper *keeper)
+void keeper_run_loop(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	struct pollfd poll_set[SOURCE_MAX];
 
+	keeper->status_next_ns = keeper->start_ns + STATUS_FIRST_NS;
 	while (!keeper->exited || !capture_ended(&outcome->out) || !capture_ended(&outcome->err)) {
 		poll_set[SOURCE_SIGNAL] = (struct pollfd){.fd = keeper->signal_fd, .events = POLLIN};
 		poll_set[SOURCE_SUPERVISOR] =
-			(struct pollfd){.fd = keeper->exited ? -1 : keeper->child.pidfd, .events = POLLIN};
+			(struct pollfd){.fd = keeper->exited ? -1 : keeper->supervisor_pidfd, .events = POLLIN};
 		poll_set[SOURCE_REPORT] = (struct pollfd){
-			.fd = keeper->exited || keeper->reported ? -1 : keeper->child.control_fd, .events = POLLIN};
-		capture_poll(&outcome->out, &poll_set[SOURCE_OUT]);
-		capture_poll(&outcome->err, &poll_set[SOURCE_ERR]);
-		stdin_relay_poll(&keeper->streams.input, &poll_set[SOURCE_INPUT]);
+			.fd = keeper->exited || keeper->reported ? -1 : keeper->control_fd, .events = POLLIN};
+		capture_fill_poll(&outcome->out, &poll_set[SOURCE_OUT]);
+		capture_fill_poll(&outcome->err, &poll_set[SOURCE_ERR]);
+		stdin_relay_fill_poll(&keeper->input, &poll_set[SOURCE_INPUT]);
 		if (keeper->exited)
 			poll_set[SOURCE_INPUT].fd = -1;
-		if (poll(poll_set, SOURCE_MAX, loop_timeout_ms(keeper)) < 0 && errno != EINTR)
+		if (poll(poll_set, SOURCE_MAX, loop_get_timeout_ms(keeper)) < 0 && errno != EINTR)
 			loop_end_run(keeper, SIGTERM); /* cannot happen with valid descriptors; do not spin */
-		loop_check_clock(keeper);
+		loop_check_deadlines(keeper);
 		if (poll_set[SOURCE_SIGNAL].revents)
 			loop_on_signal(keeper);
 		if (poll_set[SOURCE_INPUT].revents)
@@ -239,5 +271,5 @@ void keeper_loop(struct keeper *keeper)
 		if (poll_set[SOURCE_SUPERVISOR].revents)
 			loop_on_supervisor_exit(keeper);
 	}
-	statusline_clear(&keeper->line);
+	loop_clear_status(keeper);
 }

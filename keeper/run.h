@@ -20,11 +20,11 @@
 struct egress_read;
 
 struct keeper_options {
-	struct policy *policy; /* its digest (policy_seal) is computed while the supervisor starts */
+	struct policy *policy; /* its digest (policy_set_sha256) is computed while the supervisor starts */
 	struct scratch *scratch;
 	bool scratch_dirs_pending;        /* scratch_make_dirs() is still to be called */
 	char *const *argv;        /* of the program, NULL-ended */
-	const char *preferred;    /* see struct lookup_options */
+	const char *preferred;    /* see struct process_options */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: no log */
 	int audit_fd;             /* see struct process_options */

@@ -3,7 +3,6 @@
 #define CALLGATE_SUPERVISOR_STATUS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "supervisor/supervise.h"
 
@@ -42,15 +41,5 @@ struct run_ending {
 
 /* end: RUN_END_*, or the signal callgate got. limit: supervise_report.ended_by. wait_status: of the program. */
 struct run_ending run_ending(unsigned end, enum limit_kind limit, int wait_status, bool denials);
-
-/* Why the program never ran. `code` is static. */
-struct run_refusal {
-	int exit_code;
-	const char *code;
-	char message[1024];
-};
-
-/* Explains report->start_error; `program` is the virtual path that was tried. */
-void run_refusal(const struct supervise_report *report, const char *program, struct run_refusal *ret_refusal);
 
 #endif

@@ -16,7 +16,7 @@ void watchdog_stop(struct watchdog *watchdog);
 void watchdog_free(struct watchdog *watchdog);
 
 /* Before and after each notification. They make no system call. */
-void watchdog_busy(struct watchdog *watchdog);
-void watchdog_idle(struct watchdog *watchdog);
+void watchdog_begin_notification(struct watchdog *watchdog);
+void watchdog_end_notification(struct watchdog *watchdog);
 
 #endif

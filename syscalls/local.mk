@@ -30,6 +30,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/arch/insn.h \
 	syscalls/arch/registers-aarch64.c \
 	syscalls/arch/registers-x86_64.c \
+	syscalls/arch/registers.h \
+	syscalls/arch/registers.h \
 	syscalls/call/call.c \
 	syscalls/call/call.h \
 	syscalls/call/decode.c \
@@ -41,7 +43,6 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/call/native.c \
 	syscalls/call/native.h \
 	syscalls/call/record.c \
-	syscalls/call/record.h \
 	syscalls/call/work.h \
 	syscalls/exec/cache.c \
 	syscalls/exec/cache.h \
@@ -80,9 +81,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/inet-fence.c \
 	syscalls/net/inet-fence.h \
 	syscalls/net/inet-listeners.c \
-	syscalls/net/inet-listeners.h \
 	syscalls/net/inet-names.c \
-	syscalls/net/inet-names.h \
 	syscalls/net/inet-private.h \
 	syscalls/net/inet-route.c \
 	syscalls/net/inet-socket.c \

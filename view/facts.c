@@ -20,8 +20,6 @@
 #include "base/path.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 #define PARENT "provided" /* in the scratch directory; the keeper removes it between phases */
 #define DIRECTORY PARENT "/facts"
 #define FIRST_ID 20u      /* of a mount in mountinfo */
@@ -131,7 +129,7 @@ static const char *options_of(const struct view *view, const struct mount *mount
 		return "rw,nosuid,nodev,noexec,relatime";
 	/* Without mounts of the run's own, "/" is on the device of what it holds: some tools look no further. */
 	return (mount->flags & MOUNT_SKELETON && !view->attached) ||
-			       policy_rights(view->policy, mount->virt, mount->virt_len) & POLICY_WRITE
+			       policy_rights_on(view->policy, mount->virt, mount->virt_len) & POLICY_WRITE
 		       ? "rw,nosuid,nodev,relatime"
 		       : "ro,nosuid,nodev,relatime";
 }
@@ -154,7 +152,7 @@ static size_t parent_of(const struct view *view, const struct mount *mount)
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *other = view->mount[i];
 
-		if (other != mount && is_listed(view, other) && path_below(mount->virt, other->virt) &&
+		if (other != mount && is_listed(view, other) && path_is_below(mount->virt, other->virt) &&
 		    (best == 0 || other->virt_len > view->mount[best]->virt_len))
 			best = i;
 	}
@@ -224,7 +222,7 @@ bool facts_hold(const struct facts *facts, const char *leaf, bool of_process)
 		if (strcmp(leaf, tables[i]) == 0)
 			return true;
 	for (size_t i = 0; i < facts->count; i++)
-		if (path_below(facts->given[i].virt, leaf))
+		if (path_is_below(facts->given[i].virt, leaf))
 			return true;
 	return false;
 }

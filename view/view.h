@@ -33,9 +33,9 @@ enum mount_flag {
 	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it opens the run's terminal, or fails with ENXIO */
 	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch directory: changes are not reported */
 	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
-	MOUNT_NOLINKS = 1 << 10,   /* view_by_name works here */
+	MOUNT_NOLINKS = 1 << 10,   /* view_get_nolinks_path works here */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
-	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach will mount */
+	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach_mounts will mount */
 };
 
 struct mount {
@@ -47,7 +47,7 @@ struct mount {
 	char *origin; /* its path on the host, for the record */
 	char *base; /* the path below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
-	int copy_fd; /* for a single file, the detached copy that view_attach will mount; -1: none so far */
+	int copy_fd; /* for a single file, the detached copy that view_attach_mounts will mount; -1: none so far */
 	struct held *held; /* shares fd with other files of that directory; NULL: fd is owned */
 	unsigned flags;
 	const char *rule; /* borrowed from the policy; NULL for the skeleton */
@@ -62,10 +62,8 @@ struct place {
 	char virt[PATH_MAX];
 };
 
-/*
- * To be called for a copy of `from` made by assignment: a rest that points into from->virt then points into copy->virt.
- */
-void place_copied(struct place *copy, const struct place *from);
+/* To be called for a copy made by assignment: a rest that points into from->virt then points into copy->virt. */
+void place_fix_copy(struct place *copy, const struct place *from);
 
 enum view_flag {
 	VIEW_FOLLOW = 1 << 0, /* follow a symbolic link in the last component */
@@ -86,7 +84,7 @@ struct view_options {
 	const char *workdir_host; /* its changes are reported even in the scratch directory */
 	const struct view_provide *provide; /* borrowed for the call */
 	size_t provides;
-	int tmpfs_fd;             /* where the skeleton is made, for view_attach; borrowed. -1: in scratch_fd */
+	int tmpfs_fd;             /* where the skeleton is made, for view_attach_mounts; borrowed. -1: in scratch_fd */
 };
 
 /* ---- creation ---- */
@@ -96,10 +94,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		struct policy_error *ret_error);
 void view_free(struct view *view);
 
-/*
- * Gives the view a terminal: the slave of a pseudoterminal, borrowed, for /dev/tty and its name in /dev/pts. Without
- * it, opening /dev/tty fails with ENXIO. 0 or -errno.
- */
+/* Gives the view a pseudoterminal's slave (borrowed), as /dev/tty and in /dev/pts. Without it /dev/tty is ENXIO. */
 int view_set_terminal(struct view *view, int terminal_fd);
 
 /*
@@ -109,7 +104,7 @@ int view_set_terminal(struct view *view, int terminal_fd);
  */
 void view_set_network(struct view *view, const struct view_provide *file, size_t count);
 
-/* For view_attach; borrowed. */
+/* For view_attach_mounts; borrowed. */
 struct view_mounts {
 	int tmpfs_fd;        /* detached; the skeleton is in it */
 	int proc_fd;         /* a detached procfs, or a clone of the mount of /proc */
@@ -123,9 +118,9 @@ struct view_mounts {
  * "/". From then on the kernel resolves virtual paths. Needs CAP_SYS_ADMIN and CAP_SYS_CHROOT. 0, or -errno with
  * *ret_what (static), after which only view_free may be called.
  */
-int view_attach(struct view *view, const struct view_mounts *mounts, const char **ret_what);
+int view_attach_mounts(struct view *view, const struct view_mounts *mounts, const char **ret_what);
 
-/* True after view_attach. */
+/* True after view_attach_mounts. */
 bool view_is_root(const struct view *view);
 
 /*
@@ -143,15 +138,14 @@ bool view_matches_kernel(const struct view *view);
 int view_each_exec(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
 
 /* root: the supervisor, whose descendants are the processes that /proc shows; 0: the program does not run. */
-void view_set_run(struct view *view, pid_t root);
+void view_set_run_root(struct view *view, pid_t root);
 
 /* ---- resolving paths ---- */
 
 /*
- * The canonical virtual path of the directory a relative path starts from: the cwd of the task (fd == AT_FDCWD) or its
- * descriptor. Returns the length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is
- * alive for certain. Otherwise its tid may have been reused, and the caller must check that the notification is still
- * valid.
+ * The canonical virtual path of the directory a relative path starts from: the cwd of the task (fd == AT_FDCWD), or its
+ * descriptor. The length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is alive.
+ * Otherwise its tid may have been reused, and the caller must check that the notification is still valid.
  */
 int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
@@ -160,39 +154,37 @@ void view_names_change(const struct view *view);
 
 /*
  * Resolves `path` against the canonical virtual directory `base` (ignored for an absolute path) without system calls,
- * through the links of the view (/lib, /proc/self, /dev/fd …). 0; -EAGAIN if view_walk is needed (".." after a name);
- * -ENAMETOOLONG. The place is right only if view_open succeeds on it. Without a task /proc/self is not a link.
+ * through the links of the view (/lib, /proc/self, /dev/fd …). 0; -EAGAIN if view_walk_path is needed (".." after a
+ * name); -ENAMETOOLONG. The place is right only if view_open_place succeeds on it. Without a task /proc/self is not a
+ * link.
  */
-int view_locate(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
-		struct place *ret_place);
+int view_locate_path(const struct view *view, const struct task *task, const char *base, const char *path,
+		     unsigned flags, struct place *ret_place);
 
 /*
  * Resolves the path one component after another, through at most 40 symbolic links. 0, or the -errno of native
- * resolution. The place is to be opened by view_open; -ELOOP means that it has changed meanwhile: walk again.
+ * resolution. The place is to be opened by view_open_place; -ELOOP means that it has changed meanwhile: walk again.
  */
-int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
+int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place);
 
-/*
- * Judges `want` (POLICY_* bits) on a place: by the policy; by fixed rules for the skeleton, /proc and /dev. Makes no
- * system call, except to find out whether a process of /proc is in the run.
- */
-struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
+/* Judges `want` (POLICY_* bits) on a place. The only system call is to find out whether a process is in the run. */
+struct policy_decision view_judge_place(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want);
 
 /* ---- objects at a place ---- */
 
 /* openat2(2) that follows no link. A descriptor owned by the caller, or -errno: ELOOP, EXDEV, EAGAIN mean "walk". */
-int view_open(const struct place *place, int flags, mode_t mode);
+int view_open_place(const struct place *place, int flags, mode_t mode);
 
 /*
  * A way to use an object by name, without opening it: (*ret_dirfd, *ret_path) for fstatat(2) and similar calls. The
  * path is in a copy of the program's root, mounted with nosymfollow: a symbolic link on the way is ELOOP ("walk"), so
  * the result is that of the judged path. Both are borrowed from the place. False: it must be opened.
  */
-bool view_by_name(const struct place *place, int *ret_dirfd, const char **ret_path);
+bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path);
 
-/* The dirfd that view_by_name returns; -1: it always returns false. */
+/* The dirfd that view_get_nolinks_path returns; -1: it always returns false. */
 int view_nolinks_fd(const struct view *view);
 
 /*
@@ -202,10 +194,7 @@ int view_nolinks_fd(const struct view *view);
 uint64_t view_mount_id(const struct view *view, uint64_t copy_id);
 void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id);
 
-/*
- * Opens the directory of a place (O_PATH) and points *ret_name at the last component. -EBUSY for the root of a mount,
- * which cannot be renamed, removed or replaced.
- */
+/* Opens a place's directory (O_PATH). *ret_name: the last component. -EBUSY for a mount's root, which cannot move. */
 int view_open_parent(const struct place *place, const char **ret_name);
 
 /*
@@ -227,12 +216,12 @@ bool view_is_nameless(const struct place *place);
 
 /*
  * The virtual path of a host path, by the mount with the longest path. Returns its length, or -ENOENT outside of the
- * view. A path from the kernel, such as a /proc link, may be outdated or ambiguous: see view_confirm.
+ * view. A path from the kernel, such as a /proc link, may be outdated or ambiguous: see view_confirm_name.
  */
-int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
+int view_name_host_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
 
 /* True when the object at the canonical virtual path has the device and inode number of `expected`. */
-bool view_confirm(const struct view *view, const char *virt, const struct stat *expected);
+bool view_confirm_name(const struct view *view, const char *virt, const struct stat *expected);
 
 /* The path by which the kernel reaches a place from this process's root. Returns its length or -ENAMETOOLONG. */
 int view_kernel_path(const struct place *place, char *out, size_t cap);

@@ -1,122 +1,87 @@
 /* callgate audit: reads the log of a run. */
-#include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/audit/audit.h"
-#include "cli/cli.h"
+#include "cli/options.h"
 
 #include "base/banned.h"
 
-static const char help[] =
-	"usage: callgate audit show  [filters] [--json] LOG    the records, one per line\n"
-	"       callgate audit stats [filters] [--json] LOG    how many, of what, and how long they took\n"
-	"\n"
-	"  --denied           only what was denied\n"
-	"  --syscall NAME     only this system call\n"
-	"  --event NAME       only this network event: open, request, close, dns or any\n"
-	"  --host NAME        only records about this host; *.NAME one label before it, **.NAME any number\n"
-	"  --path GLOB        only records about a matching path; * within a name, ** across; without a leading / at "
-	"any depth\n"
-	"  --pid PID          only this process\n"
-	"  --json             the log's own lines (show), one object (stats)\n"
-	"\n"
-	"The format is described in callgate-audit(5).\n";
-
-enum { OPT_DENIED = 256, OPT_SYSCALL, OPT_EVENT, OPT_HOST, OPT_PATH, OPT_PID, OPT_JSON, OPT_HELP, OPT_VERSION };
+static const char usage[] =
+	"Usage: callgate audit show  [filters] [--json] LOG    the records, one per line\n"
+	"       callgate audit stats [filters] [--json] LOG    how many, of what, and how long they took\n\n";
 
 struct audit_options {
 	struct audit_filter filter;
-	bool json, help, version;
+	bool json;
 };
 
-static int audit_take_path(struct audit_filter *filter, const char *pattern)
+static int audit_set_path(const struct cli_given *given, void *all)
 {
-	char *anywhere;
-	int r;
+	struct audit_filter *filter = all;
+	const char *pattern = given->value;
+	char *anywhere = *pattern == '/' ? arena_dup(&filter->arena, pattern + 1)
+					 : arena_printf(&filter->arena, "**/%s", pattern);
 
 	filter->by_path = true;
-	anywhere = *pattern == '/' ? arena_dup(&filter->arena, pattern + 1)
-				   : arena_printf(&filter->arena, "**/%s", pattern);
-	r = anywhere ? glob_compile(&filter->arena, anywhere, true, &filter->path) : -ENOMEM;
-	if (r < 0)
-		cli_error("audit", "--path %s: not a pattern: * stands for text within a name, ** for any directories",
-			  pattern);
-	return r < 0 ? CLI_ERROR : CLI_OK;
+	if (anywhere && glob_compile(&filter->arena, anywhere, true, &filter->path) == 0)
+		return 0;
+	return cli_refuse_value(given, "not a pattern: * stands for text within a name, ** for any directories");
 }
 
-static int audit_take_pid(struct audit_filter *filter, const char *text)
+static int audit_set_pid(const struct cli_given *given, void *pid)
 {
-	uint64_t pid;
+	uint64_t number;
 
-	if (text_number(text, 1, INT32_MAX, &pid) < 0) {
-		cli_error("audit", "--pid %s: not a process id", text);
-		return CLI_ERROR;
-	}
-	filter->pid = (int64_t)pid;
-	return CLI_OK;
+	if (text_number(given->value, 1, INT32_MAX, &number) < 0)
+		return cli_refuse_value(given, "not a process id");
+	*(int64_t *)pid = (int64_t)number;
+	return 0;
 }
 
-static int audit_take_event(struct audit_filter *filter, const char *name)
+static int audit_set_event(const struct cli_given *given, void *event)
 {
 	static const char *const names[] = {"open", "request", "close", "dns", "any"};
 
-	filter->event = name;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0)
-			return CLI_OK;
-	cli_error("audit", "--event %s: not one of open, request, close, dns and any", name);
-	return CLI_ERROR;
+		if (strcmp(given->value, names[i]) == 0)
+			return cli_set_text(given, event);
+	return cli_refuse_value(given, "not one of open, request, close, dns and any");
 }
 
-static int audit_take_option(struct audit_options *options, int opt, const char *value)
-{
-	struct audit_filter *filter = &options->filter;
-
-	switch (opt) {
-	case OPT_EVENT:
-		return audit_take_event(filter, value);
-	case OPT_PATH:
-		return audit_take_path(filter, value);
-	case OPT_PID:
-		return audit_take_pid(filter, value);
-	case OPT_SYSCALL:
-		filter->syscall = value;
-		return CLI_OK;
-	case OPT_HOST:
-		filter->host = value;
-		return CLI_OK;
-	case '?':
-	case ':':
-		return cli_usage_error("audit");
-	default:
-		filter->denied = filter->denied || opt == OPT_DENIED;
-		options->json = options->json || opt == OPT_JSON;
-		options->help = options->help || opt == OPT_HELP;
-		options->version = options->version || opt == OPT_VERSION;
-		return CLI_OK;
-	}
-}
+#define AT(member) offsetof(struct audit_options, member)
 
 static int audit_parse(int argc, char **argv, struct audit_options *options)
 {
-	static const struct option longs[] = {
-		{"denied", no_argument, NULL, OPT_DENIED},   {"syscall", required_argument, NULL, OPT_SYSCALL},
-		{"event", required_argument, NULL, OPT_EVENT}, {"host", required_argument, NULL, OPT_HOST},
-		{"path", required_argument, NULL, OPT_PATH}, {"pid", required_argument, NULL, OPT_PID},
-		{"json", no_argument, NULL, OPT_JSON},	     {"help", no_argument, NULL, OPT_HELP},
-		{"version", no_argument, NULL, OPT_VERSION}, {0},
+	static const struct cli_option table[] = {
+		CLI_FLAG("denied", 0, "only what was denied", AT(filter.denied)),
+		CLI_TEXT("syscall", "NAME", "only this system call", AT(filter.syscall)),
+		{"event", 0, "NAME", "only this network event: open, request, close, dns or any", audit_set_event,
+		 AT(filter.event), 0},
+		CLI_TEXT("host", "NAME", "only records about this host; *.NAME one label before it, **.NAME any number",
+			 AT(filter.host)),
+		{"path", 0, "GLOB",
+		 "only records about a matching path; * within a name, ** across;\n"
+		 "without a leading / at any depth",
+		 audit_set_path, AT(filter), 0},
+		{"pid", 0, "PID", "only this process", audit_set_pid, AT(filter.pid), 0},
+		CLI_FLAG("json", 0, "the log's own lines (show), one object (stats)", AT(json)),
+		{0},
 	};
-	int opt, status = CLI_OK;
+	const struct cli_syntax syntax = {
+		.verb = "audit",
+		.usage = usage,
+		.epilogue = "\nThe format is described in callgate-audit(5).\n",
+		.mixed = true,
+		.table = {{NULL, table, options}},
+	};
 
-	while (status == CLI_OK && (opt = cli_getopt(argc, argv, "", longs)) != -1)
-		status = audit_take_option(options, opt, optarg);
-	return status;
+	return cli_parse(argc, argv, &syntax);
 }
 
-static int audit_subverb(int argc, char **argv, const struct audit_options *options)
+static int audit_run_subverb(int argc, char **argv, const struct audit_options *options)
 {
 	const char *verb = optind < argc ? argv[optind] : NULL, *log = optind + 1 < argc ? argv[optind + 1] : NULL;
 	bool show = verb && strcmp(verb, "show") == 0;
@@ -130,8 +95,8 @@ static int audit_subverb(int argc, char **argv, const struct audit_options *opti
 		cli_error("audit", "%s takes one log; see callgate audit --help", verb);
 		return CLI_ERROR;
 	}
-	return show ? audit_show(log, &options->filter, options->json)
-		    : audit_stats(log, &options->filter, options->json);
+	return show ? audit_show_log(log, &options->filter, options->json)
+		    : audit_print_stats(log, &options->filter, options->json);
 }
 
 int cli_audit(int argc, char **argv)
@@ -139,12 +104,8 @@ int cli_audit(int argc, char **argv)
 	struct audit_options options = {.filter = {.pid = -1}};
 	int status = audit_parse(argc, argv, &options);
 
-	if (status == CLI_OK && options.help)
-		status = cli_print("audit", help);
-	else if (status == CLI_OK && options.version)
-		status = cli_version();
-	else if (status == CLI_OK)
-		status = audit_subverb(argc, argv, &options);
+	if (status == CLI_PARSED)
+		status = audit_run_subverb(argc, argv, &options);
 	arena_done(&options.filter.arena);
 	return status;
 }

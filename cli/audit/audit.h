@@ -24,24 +24,24 @@ struct audit_filter {
 /* False for header and trailer. */
 bool audit_filter_match(const struct audit_filter *filter, const json_t *line);
 /* True for a record whose verdict is deny or kill. */
-bool audit_is_denied(const json_t *line);
+bool audit_record_is_denied(const json_t *line);
 
 /*
  * Calls `each` for every line that can be parsed. Reports damaged lines and an incomplete last line on stderr. CLI_OK,
  * or CLI_ERROR when the log could not be read or a line was damaged.
  */
-int audit_each_line(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx);
+int audit_read_lines(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx);
 
 /* A field's text, escaped as in the log, safe for a terminal. Owned; NULL: no such field, or no memory. */
-char *audit_printable(const json_t *line, const char *key);
+char *audit_field_for_display(const json_t *line, const char *key);
 
 /* The integer of a field; 0: there is none. */
-long long audit_number(const json_t *line, const char *key);
+long long audit_field_number(const json_t *line, const char *key);
 
 /* Flushes stdout and reports a failure. Returns `status`, or CLI_ERROR. */
-int audit_flush(int status);
+int audit_flush_stdout(int status);
 
-int audit_show(const char *path, const struct audit_filter *filter, bool json);
-int audit_stats(const char *path, const struct audit_filter *filter, bool json);
+int audit_show_log(const char *path, const struct audit_filter *filter, bool json);
+int audit_print_stats(const char *path, const struct audit_filter *filter, bool json);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define DAMAGED_TOLD_MAX 10
 
-bool audit_is_denied(const json_t *line)
+bool audit_record_is_denied(const json_t *line)
 {
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 
@@ -29,7 +29,7 @@ static bool lines_match_glob(const struct glob *glob, const char *path, size_t l
 		path++;
 		len--;
 	}
-	return glob_match(glob, path, len);
+	return glob_matches(glob, path, len);
 }
 
 /* Either path of the call: resolved, else as the program wrote it. */
@@ -70,22 +70,22 @@ bool audit_filter_match(const struct audit_filter *filter, const json_t *line)
 	bool any_event = filter->event && strcmp(filter->event, "any") == 0;
 	int64_t pid = filter->pid;
 
-	return strcmp(audit_line_type(line), "record") == 0 && (!filter->denied || audit_is_denied(line)) &&
+	return strcmp(audit_line_type(line), "record") == 0 && (!filter->denied || audit_record_is_denied(line)) &&
 	       lines_match_text(line, "syscall", filter->syscall) &&
 	       (any_event ? json_is_string(json_object_get(line, "event"))
 			  : lines_match_text(line, "event", filter->event)) &&
 	       (!filter->host || lines_match_host(line, filter->host)) &&
-	       (pid < 0 || audit_number(line, "pid") == pid || audit_number(line, "host_pid") == pid ||
+	       (pid < 0 || audit_field_number(line, "pid") == pid || audit_field_number(line, "host_pid") == pid ||
 		audit_line_tid(line) == pid) &&
 	       (!filter->by_path || lines_match_path(&filter->path, line));
 }
 
-long long audit_number(const json_t *line, const char *key)
+long long audit_field_number(const json_t *line, const char *key)
 {
 	return (long long)json_integer_value(json_object_get(line, key));
 }
 
-int audit_flush(int status)
+int audit_flush_stdout(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
@@ -93,7 +93,7 @@ int audit_flush(int status)
 	return CLI_ERROR;
 }
 
-char *audit_printable(const json_t *line, const char *key)
+char *audit_field_for_display(const json_t *line, const char *key)
 {
 	_cleanup_free_ char *bytes = NULL;
 	size_t len;
@@ -109,7 +109,7 @@ char *audit_printable(const json_t *line, const char *key)
 	return text;
 }
 
-static const char *lines_error(int error)
+static const char *lines_error_text(int error)
 {
 	switch (error) {
 	case -ENOMSG:
@@ -124,8 +124,8 @@ static const char *lines_error(int error)
 }
 
 /* Calls `each` for the lines; *ret_damaged counts those that cannot be parsed. Returns the last audit_reader_next. */
-static int lines_read(struct audit_reader *reader, const char *path,
-		      void (*each)(void *ctx, const struct audit_line *line), void *ctx, uint64_t *ret_damaged)
+static int lines_read_all(struct audit_reader *reader, const char *path,
+			  void (*each)(void *ctx, const struct audit_line *line), void *ctx, uint64_t *ret_damaged)
 {
 	struct audit_line line;
 	int r;
@@ -142,7 +142,7 @@ static int lines_read(struct audit_reader *reader, const char *path,
 	return r == 0 && line.number == 1 ? -ENOMSG : r; /* not one complete line */
 }
 
-int audit_each_line(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx)
+int audit_read_lines(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx)
 {
 	struct audit_reader *reader;
 	uint64_t damaged = 0, torn = 0;
@@ -150,12 +150,12 @@ int audit_each_line(const char *path, void (*each)(void *ctx, const struct audit
 
 	r = audit_reader_open(path, &reader);
 	if (r == 0) {
-		r = lines_read(reader, path, each, ctx, &damaged);
+		r = lines_read_all(reader, path, each, ctx, &damaged);
 		torn = audit_reader_torn(reader);
 		audit_reader_free(reader);
 	}
 	if (r < 0) {
-		cli_error("audit", "%s: %s", path, lines_error(r));
+		cli_error("audit", "%s: %s", path, lines_error_text(r));
 		return CLI_ERROR;
 	}
 	if (damaged > DAMAGED_TOLD_MAX)

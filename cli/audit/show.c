@@ -1,6 +1,5 @@
 /* callgate audit show: one line a record, or the log's own lines. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -18,9 +17,9 @@ struct show {
 	bool failed;           /* stdout cannot be written */
 };
 
-static void show_text(const json_t *line, const char *before, const char *key)
+static void show_text_field(const json_t *line, const char *before, const char *key)
 {
-	_cleanup_free_ char *text = audit_printable(line, key);
+	_cleanup_free_ char *text = audit_field_for_display(line, key);
 
 	if (text)
 		(void)text_printf(stdout, "%s%s", before, text);
@@ -38,61 +37,55 @@ static void show_outcome(const json_t *line)
 		(void)text_printf(stdout, " = ?"); /* the writer died before the call returned */
 }
 
-static void show_args(const json_t *line)
+/* Prints " key=value", if there is such a field. */
+static void show_named_field(const json_t *object, const char *key)
 {
-	const json_t *args = json_object_get(line, "args");
+	const json_t *value = json_object_get(object, key);
+
+	if (value)
+		(void)text_printf(stdout, " %s=", key);
+	if (json_is_integer(value))
+		(void)text_printf(stdout, "%lld", (long long)json_integer_value(value));
+	else
+		show_text_field(object, "", key);
+}
+
+static void show_call_arguments(const json_t *line)
+{
+	json_t *args = json_object_get(line, "args");
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)args, key, value) {
-		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] != '\0')
-			continue; /* not a name that callgate writes: the log was edited */
-		(void)text_printf(stdout, " %s=", key);
-		if (json_is_integer(value))
-			(void)text_printf(stdout, "%lld", (long long)json_integer_value(value));
-		else
-			show_text(args, "", key);
-	}
-}
-
-/* Prints an integer field, if there is one. key is one of callgate's own names. */
-static void show_number(const json_t *line, const char *before, const char *key)
-{
-	if (json_is_integer(json_object_get(line, key)))
-		(void)text_printf(stdout, "%s%lld", before, audit_number(line, key));
+	json_object_foreach(args, key, value)
+		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0')
+			show_named_field(args, key); /* other names callgate does not write: the log was edited */
 }
 
 /* A record about a connection: endpoint, request, then details. */
-static void show_net(const json_t *line)
+static void show_connection(const json_t *line)
 {
-	static const char *const texts[] = {"proto", "address", "real",       "dropped",
-					    "sni",   "alpn",    "credential", "cause"};
-	static const char *const numbers[] = {"conn", "status", "count", "bytes_up", "bytes_down"};
-	char before[32];
+	static const char *const keys[] = {"proto",      "address", "real", "dropped", "sni",   "alpn",
+					   "credential", "cause",   "conn", "status",  "count", "bytes_up",
+					   "bytes_down"};
 
-	show_text(line, " ", "host");
-	show_number(line, ":", "port");
-	show_text(line, " ", "method");
-	show_text(line, " ", "path");
+	show_text_field(line, " ", "host");
+	if (json_is_integer(json_object_get(line, "port")))
+		(void)text_printf(stdout, ":%lld", audit_field_number(line, "port"));
+	show_text_field(line, " ", "method");
+	show_text_field(line, " ", "path");
 	if (json_is_true(json_object_get(line, "truncated")))
 		(void)text_printf(stdout, "...");
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		(void)snprintf(before, sizeof(before), " %s=", texts[i]);
-		show_text(line, before, texts[i]);
-	}
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		(void)snprintf(before, sizeof(before), " %s=", numbers[i]);
-		show_number(line, before, numbers[i]);
-	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		show_named_field(line, keys[i]);
 }
 
 static void show_paths(const json_t *line)
 {
-	show_text(line, " ", "path");
-	show_text(line, " => ", "resolved");
-	show_text(line, " ", "path2");
-	show_text(line, " => ", "resolved2");
-	show_text(line, " on ", "host");
+	show_text_field(line, " ", "path");
+	show_text_field(line, " => ", "resolved");
+	show_text_field(line, " ", "path2");
+	show_text_field(line, " => ", "resolved2");
+	show_text_field(line, " on ", "host");
 }
 
 static void show_record(const json_t *line)
@@ -102,36 +95,36 @@ static void show_record(const json_t *line)
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 
 	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s",
-			  audit_number(line, "seq"), TIME_SHOWN,
+			  audit_field_number(line, "seq"), TIME_SHOWN,
 			  time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "", (long long)audit_line_tid(line),
 			  verdict ? verdict : "");
-	show_text(line, " ", event ? "event" : "syscall");
+	show_text_field(line, " ", event ? "event" : "syscall");
 	if (event || json_object_get(line, "port")) /* a network event, or a call such as connect(2) */
-		show_net(line);
+		show_connection(line);
 	else
 		show_paths(line);
-	show_args(line);
+	show_call_arguments(line);
 	show_outcome(line);
-	show_text(line, "  ", "reason");
-	show_text(line, "  [", "rule");
+	show_text_field(line, "  ", "reason");
+	show_text_field(line, "  [", "rule");
 	(void)text_printf(stdout, "%s\n", json_object_get(line, "rule") ? "]" : "");
 }
 
-static void show_end(const json_t *line)
+static void show_header_or_trailer(const json_t *line)
 {
 	bool header = strcmp(audit_line_type(line), "header") == 0;
 
-	show_text(line, header ? "# run " : "# ended: ", header ? "run" : "status");
-	show_text(line, " at ", "time");
+	show_text_field(line, header ? "# run " : "# ended: ", header ? "run" : "status");
+	show_text_field(line, " at ", "time");
 	if (!header)
-		(void)text_printf(stdout, ", %lld records", audit_number(line, "records"));
-	show_text(json_object_get(line, "policy"), ", policy ", "name");
-	show_text(line, ", workdir ", "workdir");
+		(void)text_printf(stdout, ", %lld records", audit_field_number(line, "records"));
+	show_text_field(json_object_get(line, "policy"), ", policy ", "name");
+	show_text_field(line, ", workdir ", "workdir");
 	(void)text_printf(stdout, "\n");
 }
 
 /* Whether there are control characters, such as a tab between two tokens. Inside strings they are escaped already. */
-static bool show_has_controls(const struct audit_line *line)
+static bool show_line_has_controls(const struct audit_line *line)
 {
 	for (size_t i = 0; i < line->len; i++)
 		if ((unsigned char)line->text[i] < 0x20)
@@ -140,9 +133,9 @@ static bool show_has_controls(const struct audit_line *line)
 }
 
 /* The same JSON. Lines of a log that was edited are rewritten where their text could hide or reorder characters. */
-static void show_json(const struct audit_line *line)
+static void show_line_as_json(const struct audit_line *line)
 {
-	bool rewrite = line->filled || show_has_controls(line);
+	bool rewrite = line->filled || show_line_has_controls(line);
 	_cleanup_free_ char *text = rewrite ? json_dumps(line->json, JSON_COMPACT) : strndup(line->text, line->len);
 
 	if (text)
@@ -158,19 +151,19 @@ static void show_line(void *ctx, const struct audit_line *line)
 	if (show->failed || !(record ? audit_filter_match(show->filter, line->json) : show->everything))
 		return;
 	if (show->json)
-		show_json(line);
+		show_line_as_json(line);
 	else if (record)
 		show_record(line->json);
 	else
-		show_end(line->json);
+		show_header_or_trailer(line->json);
 	show->failed = ferror(stdout) != 0; /* nothing more can be written */
 }
 
-int audit_show(const char *path, const struct audit_filter *filter, bool json)
+int audit_show_log(const char *path, const struct audit_filter *filter, bool json)
 {
 	struct show show = {.filter = filter, .json = json};
 
 	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0 &&
 			  !filter->event && !filter->host;
-	return audit_flush(audit_each_line(path, show_line, &show));
+	return audit_flush_stdout(audit_read_lines(path, show_line, &show));
 }

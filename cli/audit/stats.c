@@ -13,11 +13,6 @@
 
 enum stats_table { STATS_SYSCALL, STATS_EVENT, STATS_HOST, STATS_VERDICT, STATS_REASON, STATS_EXE, STATS_MAX };
 
-static const char *const stats_names[STATS_MAX] = {
-	[STATS_SYSCALL] = "by_syscall", [STATS_EVENT] = "by_event",   [STATS_HOST] = "by_host",
-	[STATS_VERDICT] = "by_verdict", [STATS_REASON] = "by_reason", [STATS_EXE] = "by_exe",
-};
-
 struct stats {
 	const struct audit_filter *filter;
 	json_t *table[STATS_MAX]; /* owned; counters by name */
@@ -26,7 +21,7 @@ struct stats {
 };
 
 /* Adds to a counter. Not checked: when memory runs out, the count is too low. */
-static void stats_add(json_t *counters, const char *name, int64_t by)
+static void stats_add_to_counter(json_t *counters, const char *name, int64_t by)
 {
 	json_t *counter = json_object_get(counters, name);
 
@@ -37,7 +32,7 @@ static void stats_add(json_t *counters, const char *name, int64_t by)
 }
 
 /* The counters of a name, made at first use; NULL: no name or no memory. */
-static json_t *stats_entry(json_t *counters, const char *name)
+static json_t *stats_find_counters(json_t *counters, const char *name)
 {
 	json_t *entry = name ? json_object_get(counters, name) : NULL;
 
@@ -48,47 +43,47 @@ static json_t *stats_entry(json_t *counters, const char *name)
 }
 
 /* key: "syscall" or "event". */
-static void stats_call(json_t *counters, const json_t *line, const char *key)
+static void stats_count_call(json_t *counters, const json_t *line, const char *key)
 {
-	_cleanup_free_ char *name = audit_printable(line, key);
-	json_t *entry = stats_entry(counters, name);
-	long long ns = audit_number(line, "ns"), more;
+	_cleanup_free_ char *name = audit_field_for_display(line, key);
+	json_t *entry = stats_find_counters(counters, name);
+	long long ns = audit_field_number(line, "ns"), more;
 
 	if (!entry)
 		return;
-	more = ns - audit_number(entry, "ns_max");
-	stats_add(entry, "count", 1);
-	stats_add(entry, "denied", audit_is_denied(line));
-	stats_add(entry, "ns_total", ns);
-	stats_add(entry, "ns_max", more > 0 ? more : 0);
+	more = ns - audit_field_number(entry, "ns_max");
+	stats_add_to_counter(entry, "count", 1);
+	stats_add_to_counter(entry, "denied", audit_record_is_denied(line));
+	stats_add_to_counter(entry, "ns_total", ns);
+	stats_add_to_counter(entry, "ns_max", more > 0 ? more : 0);
 }
 
 /* Traffic is counted by events of egress. Denials also by system calls, of which egress has no record. */
-static void stats_host(json_t *hosts, const json_t *line)
+static void stats_count_host(json_t *hosts, const json_t *line)
 {
 	const char *event = json_string_value(json_object_get(line, "event"));
 	bool has_host = event || json_object_get(line, "port");
-	_cleanup_free_ char *name = has_host ? audit_printable(line, "host") : NULL;
-	json_t *entry = stats_entry(hosts, name);
+	_cleanup_free_ char *name = has_host ? audit_field_for_display(line, "host") : NULL;
+	json_t *entry = stats_find_counters(hosts, name);
 
 	if (!entry)
 		return;
-	stats_add(entry, "connections", event && strcmp(event, "close") == 0);
-	stats_add(entry, "requests", event && strcmp(event, "request") == 0);
-	stats_add(entry, "denied", audit_is_denied(line));
-	stats_add(entry, "bytes_up", event ? audit_number(line, "bytes_up") : 0);
-	stats_add(entry, "bytes_down", event ? audit_number(line, "bytes_down") : 0);
+	stats_add_to_counter(entry, "connections", event && strcmp(event, "close") == 0);
+	stats_add_to_counter(entry, "requests", event && strcmp(event, "request") == 0);
+	stats_add_to_counter(entry, "denied", audit_record_is_denied(line));
+	stats_add_to_counter(entry, "bytes_up", event ? audit_field_number(line, "bytes_up") : 0);
+	stats_add_to_counter(entry, "bytes_down", event ? audit_field_number(line, "bytes_down") : 0);
 }
 
-static void stats_text(json_t *counters, const json_t *line, const char *key)
+static void stats_count_text(json_t *counters, const json_t *line, const char *key)
 {
-	_cleanup_free_ char *name = audit_printable(line, key);
+	_cleanup_free_ char *name = audit_field_for_display(line, key);
 
 	if (name)
-		stats_add(counters, name, 1);
+		stats_add_to_counter(counters, name, 1);
 }
 
-static void stats_line(void *ctx, const struct audit_line *line)
+static void stats_count_line(void *ctx, const struct audit_line *line)
 {
 	struct stats *stats = ctx;
 	const char *type = audit_line_type(line->json);
@@ -103,15 +98,15 @@ static void stats_line(void *ctx, const struct audit_line *line)
 	if (!audit_filter_match(stats->filter, line->json))
 		return;
 	stats->records++;
-	stats->denied += audit_is_denied(line->json);
+	stats->denied += audit_record_is_denied(line->json);
 	stats->unfinished += json_is_null(json_object_get(line->json, "ns"));
-	stats_call(stats->table[STATS_SYSCALL], line->json, "syscall");
-	stats_call(stats->table[STATS_EVENT], line->json, "event");
-	stats_host(stats->table[STATS_HOST], line->json);
-	stats_text(stats->table[STATS_VERDICT], line->json, "verdict");
-	stats_text(stats->table[STATS_EXE], line->json, "exe");
-	if (audit_is_denied(line->json))
-		stats_text(stats->table[STATS_REASON], line->json, "reason");
+	stats_count_call(stats->table[STATS_SYSCALL], line->json, "syscall");
+	stats_count_call(stats->table[STATS_EVENT], line->json, "event");
+	stats_count_host(stats->table[STATS_HOST], line->json);
+	stats_count_text(stats->table[STATS_VERDICT], line->json, "verdict");
+	stats_count_text(stats->table[STATS_EXE], line->json, "exe");
+	if (audit_record_is_denied(line->json))
+		stats_count_text(stats->table[STATS_REASON], line->json, "reason");
 }
 
 struct row {
@@ -120,7 +115,7 @@ struct row {
 	int64_t count;
 };
 
-static int stats_compare(const void *a, const void *b)
+static int stats_compare_rows(const void *a, const void *b)
 {
 	const struct row *one = a, *other = b;
 
@@ -130,7 +125,7 @@ static int stats_compare(const void *a, const void *b)
 }
 
 /* The counters, largest first. Owned by the caller; NULL: no memory. */
-static struct row *stats_sort(json_t *counters, size_t *ret_count)
+static struct row *stats_sort_counters(json_t *counters, size_t *ret_count)
 {
 	struct row *rows = calloc(json_object_size(counters) + 1, sizeof(*rows));
 	size_t at = 0;
@@ -140,75 +135,72 @@ static struct row *stats_sort(json_t *counters, size_t *ret_count)
 	if (!rows)
 		return NULL;
 	json_object_foreach(counters, name, value) {
-		const json_t *counter = json_is_object(value) ? json_object_get(value, "count") : value;
+		const json_t *counter = json_object_get(value, "count"), *hosts = json_object_get(value, "connections");
 
+		counter = counter ? counter : hosts ? hosts : value;
 		rows[at++] = (struct row){.name = name, .value = value, .count = json_integer_value(counter)};
 	}
-	qsort(rows, at, sizeof(*rows), stats_compare);
+	qsort(rows, at, sizeof(*rows), stats_compare_rows);
 	*ret_count = at;
 	return rows;
 }
 
-static void stats_print_counts(const char *title, json_t *counters)
+static void stats_print_count(const struct row *row)
 {
-	_cleanup_free_ struct row *rows = NULL;
-	size_t found = 0;
-
-	rows = stats_sort(counters, &found);
-	if (!rows || found == 0)
-		return;
-	(void)text_printf(stdout, "\n%s\n", title);
-	for (size_t i = 0; i < found && i < TOP_MAX; i++)
-		(void)text_printf(stdout, "%9lld  %s\n", (long long)rows[i].count, rows[i].name);
-	if (found > TOP_MAX)
-		(void)text_printf(stdout, "           and %zu more\n", found - TOP_MAX);
+	(void)text_printf(stdout, "%9lld  %s\n", (long long)row->count, row->name);
 }
 
-static void stats_print_calls(const char *title, json_t *counters)
+static void stats_print_call(const struct row *row)
 {
-	_cleanup_free_ struct row *rows = NULL;
-	size_t found = 0;
-
-	rows = stats_sort(counters, &found);
-	if (!rows || found == 0)
-		return;
-	(void)text_printf(stdout, "\n    %s   denied    mean us     max us  %s\n",
-			  strcmp(title, "event") == 0 ? "count" : "calls", title);
-	for (size_t i = 0; i < found; i++) {
-		double total = (double)audit_number(rows[i].value, "ns_total");
-
-		(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)rows[i].count,
-				  audit_number(rows[i].value, "denied"),
-				  total / 1000.0 / (double)(rows[i].count ? rows[i].count : 1),
-				  (double)audit_number(rows[i].value, "ns_max") / 1000.0,
-				  rows[i].name);
-	}
+	(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)row->count,
+			  audit_field_number(row->value, "denied"),
+			  (double)audit_field_number(row->value,
+						     "ns_total") / 1000.0 / (double)(row->count ? row->count : 1),
+			  (double)audit_field_number(row->value, "ns_max") / 1000.0, row->name);
 }
 
-static void stats_print_hosts(json_t *hosts)
+static void stats_print_host(const struct row *row)
 {
-	const char *name;
-	json_t *entry;
-	size_t shown = 0;
+	(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)row->count,
+			  audit_field_number(row->value, "requests"), audit_field_number(row->value, "denied"),
+			  audit_field_number(row->value, "bytes_up"), audit_field_number(row->value, "bytes_down"),
+			  row->name);
+}
 
-	json_object_foreach(hosts, name, entry) {
-		if (shown++ == 0)
-			(void)text_printf(stdout, "\n    conns requests   denied     bytes up   bytes down  host\n");
-		if (shown <= TOP_MAX)
-			(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n",
-					  audit_number(entry, "connections"),
-					  audit_number(entry, "requests"), audit_number(entry, "denied"),
-					  audit_number(entry, "bytes_up"),
-					  audit_number(entry, "bytes_down"), name);
-	}
-	if (shown > TOP_MAX)
-		(void)text_printf(stdout, "           and %zu more\n", shown - TOP_MAX);
+static const struct table {
+	const char *name; /* in --json */
+	const char *heading;
+	size_t most; /* rows */
+	void (*print)(const struct row *row);
+} stats_tables[STATS_MAX] = {
+	[STATS_SYSCALL] = {"by_syscall", "    calls   denied    mean us     max us  system call", SIZE_MAX,
+			   stats_print_call},
+	[STATS_EVENT] = {"by_event", "    count   denied    mean us     max us  event", SIZE_MAX, stats_print_call},
+	[STATS_HOST] = {"by_host", "    conns requests   denied     bytes up   bytes down  host", TOP_MAX,
+			stats_print_host},
+	[STATS_VERDICT] = {"by_verdict", "verdicts", TOP_MAX, stats_print_count},
+	[STATS_REASON] = {"by_reason", "reasons of denials", TOP_MAX, stats_print_count},
+	[STATS_EXE] = {"by_exe", "programs", TOP_MAX, stats_print_count},
+};
+
+static void stats_print_table(const struct table *table, json_t *counters)
+{
+	size_t found = 0;
+	_cleanup_free_ struct row *rows = stats_sort_counters(counters, &found);
+
+	if (!rows || found == 0)
+		return;
+	(void)text_printf(stdout, "\n%s\n", table->heading);
+	for (size_t i = 0; i < found && i < table->most; i++)
+		table->print(&rows[i]);
+	if (found > table->most)
+		(void)text_printf(stdout, "           and %zu more\n", found - table->most);
 }
 
 static void stats_print(const struct stats *stats)
 {
-	_cleanup_free_ char *run = audit_printable(stats->header, "run");
-	_cleanup_free_ char *status = audit_printable(stats->trailer, "status");
+	_cleanup_free_ char *run = audit_field_for_display(stats->header, "run");
+	_cleanup_free_ char *status = audit_field_for_display(stats->trailer, "status");
 
 	(void)text_printf(stdout, "run %s: %s\n%llu records, %llu denied", run ? run : "?",
 		     status ? status : "no trailer: it still goes on, or its end was not recorded",
@@ -216,12 +208,8 @@ static void stats_print(const struct stats *stats)
 	if (stats->unfinished > 0)
 		(void)text_printf(stdout, ", %llu without outcome", (unsigned long long)stats->unfinished);
 	(void)text_printf(stdout, "\n");
-	stats_print_calls("system call", stats->table[STATS_SYSCALL]);
-	stats_print_calls("event", stats->table[STATS_EVENT]);
-	stats_print_hosts(stats->table[STATS_HOST]);
-	stats_print_counts("verdicts", stats->table[STATS_VERDICT]);
-	stats_print_counts("reasons of denials", stats->table[STATS_REASON]);
-	stats_print_counts("programs", stats->table[STATS_EXE]);
+	for (enum stats_table i = 0; i < STATS_MAX; i++)
+		stats_print_table(&stats_tables[i], stats->table[i]);
 }
 
 static void stats_print_json(const struct stats *stats)
@@ -232,26 +220,26 @@ static void stats_print_json(const struct stats *stats)
 	_cleanup_free_ char *text = NULL;
 
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
-		(void)json_object_set(all, stats_names[i], stats->table[i]);
+		(void)json_object_set(all, stats_tables[i].name, stats->table[i]);
 	text = json_dumps(all, JSON_COMPACT);
 	if (text && text_print(stdout, text, false) == 0)
 		(void)putchar('\n');
 	json_decref(all);
 }
 
-int audit_stats(const char *path, const struct audit_filter *filter, bool json)
+int audit_print_stats(const char *path, const struct audit_filter *filter, bool json)
 {
 	struct stats stats = {.filter = filter};
 	int status;
 
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
 		stats.table[i] = json_object();
-	status = audit_each_line(path, stats_line, &stats);
+	status = audit_read_lines(path, stats_count_line, &stats);
 	if (json)
 		stats_print_json(&stats);
 	else
 		stats_print(&stats);
-	status = audit_flush(status);
+	status = audit_flush_stdout(status);
 	for (enum stats_table i = 0; i < STATS_MAX; i++)
 		json_decref(stats.table[i]);
 	json_decref(stats.header);

@@ -16,36 +16,23 @@ struct advice {
 	const char *title;
 	enum probe about[5];    /* ended by PROBE_KERNEL, for which there is no advice */
 	unsigned with, without; /* traits: at least one of these (0: any machine), and none of those */
+	int error;              /* of the first finding; 0: any */
 	bool (*applies)(const struct doctor *doctor); /* NULL: always */
 	void (*write)(const struct doctor *doctor, struct buf *text); /* NULL: nothing before the texts */
 	const char *text;
 	const char *docker, *podman, *kubernetes; /* given for this runtime, and where the runtime is not known */
 };
 
-static bool advice_lacks(const struct doctor *doctor, enum probe probe)
+static bool advice_probe_lacks(const struct doctor *doctor, enum probe probe)
 {
 	return doctor->finding[probe].state == FINDING_LACKS;
 }
 
-static bool advice_is_refused(const struct doctor *doctor, enum probe probe)
+static bool advice_probe_is_refused(const struct doctor *doctor, enum probe probe)
 {
 	int error = doctor->finding[probe].error;
 
-	return advice_lacks(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
-}
-
-static void advice_write_nested(const struct doctor *doctor, struct buf *text)
-{
-	if (doctor->traits & TRAIT_CALLGATE)
-		buf_puts(text, "This is a program of a callgate run. Start callgate outside of it: runs do not nest,\n"
-			       "because the kernel allows one listener. One run may start any number of programs.\n");
-	else
-		buf_puts(text, "The kernel allows one listener. Start callgate outside of the sandbox that has it:\n"
-			       "another callgate, or a container whose system calls an agent handles.\n"
-			       "Without the agent's notifier:\n"
-			       "  Docker, Podman: a seccomp profile without \"listenerPath\" and SCMP_ACT_NOTIFY\n"
-			       "  LXD, Incus:     lxc config set NAME security.syscalls.intercept.mknod=false (and the "
-			       "others)\n");
+	return advice_probe_lacks(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
 }
 
 static bool advice_profile_refuses(const struct doctor *doctor)
@@ -53,7 +40,7 @@ static bool advice_profile_refuses(const struct doctor *doctor)
 	static const enum probe probes[] = {PROBE_LISTENER, PROBE_MEMORY, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS};
 
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++)
-		if (advice_is_refused(doctor, probes[i]))
+		if (advice_probe_is_refused(doctor, probes[i]))
 			return true;
 	return doctor->refused_pidfd_getfd;
 }
@@ -64,11 +51,11 @@ static void advice_write_profile(const struct doctor *doctor, struct buf *text)
 		       "(Docker: https://github.com/moby/profiles, seccomp/default.json; Podman:\n"
 		       "/usr/share/containers/seccomp.json), add this to its \"syscalls\", save it as callgate.json:\n"
 		       "  {\"action\": \"SCMP_ACT_ALLOW\", \"names\": [");
-	if (advice_is_refused(doctor, PROBE_USERNS))
+	if (advice_probe_is_refused(doctor, PROBE_USERNS))
 		buf_puts(text,
 			 "\"clone\", \"unshare\", \"mount\", \"umount2\", \"pivot_root\", \"chroot\",\n    \"fsopen\", "
 			 "\"fsconfig\", \"fsmount\", \"open_tree\", \"move_mount\", \"mount_setattr\",\n    ");
-	if (advice_is_refused(doctor, PROBE_LANDLOCK))
+	if (advice_probe_is_refused(doctor, PROBE_LANDLOCK))
 		buf_puts(text, "\"landlock_create_ruleset\", \"landlock_add_rule\", \"landlock_restrict_self\",\n    ");
 	buf_puts(text, "\"seccomp\", \"ptrace\", \"process_vm_readv\",\n    \"process_vm_writev\", \"pidfd_open\", "
 		       "\"pidfd_send_signal\", \"pidfd_getfd\"]}\n");
@@ -76,7 +63,7 @@ static void advice_write_profile(const struct doctor *doctor, struct buf *text)
 
 static bool advice_proc_is_masked(const struct doctor *doctor)
 {
-	return !advice_lacks(doctor, PROBE_MOUNTNS) && !advice_lacks(doctor, PROBE_PIDNS);
+	return !advice_probe_lacks(doctor, PROBE_MOUNTNS) && !advice_probe_lacks(doctor, PROBE_PIDNS);
 }
 
 static void advice_write_apparmor(const struct doctor *doctor, struct buf *text)
@@ -100,27 +87,6 @@ static void advice_write_apparmor(const struct doctor *doctor, struct buf *text)
 		   path);
 }
 
-static void advice_write_sysctl(const struct doctor *doctor, struct buf *text)
-{
-	const char *setting = doctor->traits & TRAIT_MAX_USERNS ? "user.max_user_namespaces=15000"
-								: "kernel.unprivileged_userns_clone=1";
-
-	buf_printf(text,
-		   "On the host, as root; the second line makes it permanent:\n  sysctl -w %s\n  echo %s "
-		   "> /etc/sysctl.d/50-callgate.conf\n",
-		   setting, setting);
-}
-
-static bool advice_landlock_is_off(const struct doctor *doctor)
-{
-	return doctor->finding[PROBE_LANDLOCK].error == EOPNOTSUPP;
-}
-
-static bool advice_landlock_is_absent(const struct doctor *doctor)
-{
-	return doctor->finding[PROBE_LANDLOCK].error == ENOSYS;
-}
-
 static void advice_write_cgroups(const struct doctor *doctor, struct buf *text)
 {
 	if (doctor->traits & TRAIT_SYSTEMD)
@@ -137,13 +103,20 @@ static void advice_write_cgroups(const struct doctor *doctor, struct buf *text)
 		buf_puts(text, "Root needs none of this.\n");
 }
 
-static bool advice_core_is_piped(const struct doctor *doctor)
-{
-	return doctor->finding[PROBE_CORE].state == FINDING_WARNS;
-}
+#define ADVICE_SYSCTL(setting) \
+	"On the host, as root; the second line makes it permanent:\n  sysctl -w " setting "\n  echo " setting \
+	" > /etc/sysctl.d/50-callgate.conf\n"
 
 static const struct advice advices[] = {
-	{.title = "one listener only", .about = {PROBE_LISTENER}, .with = TRAIT_LISTENER, .write = advice_write_nested},
+	{.title = "one listener only", .about = {PROBE_LISTENER}, .with = TRAIT_CALLGATE,
+	 .text = "This is a program of a callgate run. Start callgate outside of it: runs do not nest,\n"
+		 "because the kernel allows one listener. One run may start any number of programs.\n"},
+	{.title = "one listener only", .about = {PROBE_LISTENER}, .with = TRAIT_LISTENER, .without = TRAIT_CALLGATE,
+	 .text = "The kernel allows one listener. Start callgate outside of the sandbox that has it:\n"
+		 "another callgate, or a container whose system calls an agent handles.\n"
+		 "Without the agent's notifier:\n"
+		 "  Docker, Podman: a seccomp profile without \"listenerPath\" and SCMP_ACT_NOTIFY\n"
+		 "  LXD, Incus:     lxc config set NAME security.syscalls.intercept.mknod=false (and the others)\n"},
 	{.title = "gVisor", .about = {PROBE_LISTENER}, .with = TRAIT_GVISOR,
 	 .text = "gVisor's kernel has no seccomp listener. Use another runtime for this container:\n"
 		 "  Docker:     docker run --runtime=runc ...\n"
@@ -174,17 +147,19 @@ static const struct advice advices[] = {
 	 .text = "Name a directory of your own on a local file system with free space: TMPDIR=/var/tmp callgate ...\n"
 		 "It may be mounted noexec.\n"},
 	{.title = "/proc", .about = {PROBE_PROC}, .text = "  mount -t proc proc /proc\n"},
-	{.title = "Landlock", .about = {PROBE_LANDLOCK}, .applies = advice_landlock_is_off,
+	{.title = "Landlock", .about = {PROBE_LANDLOCK}, .error = EOPNOTSUPP,
 	 .text = "Add landlock to the kernel's command line, in front of what /sys/kernel/security/lsm lists:\n"
 		 "  GRUB_CMDLINE_LINUX=\"lsm=landlock,yama,apparmor,bpf\" in /etc/default/grub, then "
 		 "update-grub, reboot\n"},
 	{.title = "Landlock", .about = {PROBE_LANDLOCK}, .without = TRAIT_FILTERED | TRAIT_GVISOR,
-	 .applies = advice_landlock_is_absent,
+	 .error = ENOSYS,
 	 .text = "It takes Linux 5.13 or later, built with CONFIG_SECURITY_LANDLOCK.\n"},
 	{.title = "AppArmor", .about = {PROBE_USERNS, PROBE_MOUNTNS, PROBE_UTSNS, PROBE_NETNS}, .with = TRAIT_APPARMOR,
 	 .without = TRAIT_FILTERED, .write = advice_write_apparmor},
-	{.title = "user namespaces", .about = {PROBE_USERNS}, .with = TRAIT_MAX_USERNS | TRAIT_USERNS_CLONE,
-	 .without = TRAIT_LISTENER, .write = advice_write_sysctl},
+	{.title = "user namespaces", .about = {PROBE_USERNS}, .with = TRAIT_MAX_USERNS, .without = TRAIT_LISTENER,
+	 .text = ADVICE_SYSCTL("user.max_user_namespaces=15000")},
+	{.title = "user namespaces", .about = {PROBE_USERNS}, .with = TRAIT_USERNS_CLONE,
+	 .without = TRAIT_LISTENER | TRAIT_MAX_USERNS, .text = ADVICE_SYSCTL("kernel.unprivileged_userns_clone=1")},
 	{.title = "chroot", .about = {PROBE_USERNS}, .with = TRAIT_CHROOT, .without = TRAIT_LISTENER,
 	 .text = "The kernel refuses user namespaces to processes in a chroot. Start callgate outside of it, or enter\n"
 		 "the directory as a mount instead: systemd-nspawn -D DIRECTORY, or unshare -m and pivot_root.\n"},
@@ -203,7 +178,7 @@ static const struct advice advices[] = {
 	 .kubernetes =
 		 "  Kubernetes: cgroup_writable = true for the runtime in containerd's config.toml, or CRI-O's\n"
 		 "    annotation io.kubernetes.cri-o.cgroup2-mount-hierarchy-rw: \"true\"\n"},
-	{.title = "crash handler", .about = {PROBE_CORE}, .without = TRAIT_CALLGATE, .applies = advice_core_is_piped,
+	{.title = "crash handler", .about = {PROBE_CORE}, .without = TRAIT_CALLGATE,
 	 .text = "To start no handler for crashes of the programs run here, on the host, as root:\n"
 		 "  sysctl -w kernel.core_pattern=core\n"},
 };
@@ -211,6 +186,7 @@ static const struct advice advices[] = {
 static bool advice_applies(const struct doctor *doctor, const struct advice *advice)
 {
 	return (!advice->with || doctor->traits & advice->with) && !(doctor->traits & advice->without) &&
+	       (!advice->error || doctor->finding[advice->about[0]].error == advice->error) &&
 	       (!advice->applies || advice->applies(doctor));
 }
 
@@ -222,7 +198,7 @@ static void advice_put_runtime(const struct doctor *doctor, struct buf *text, en
 }
 
 /* The names of the findings of the advice that are not FINDING_WORKS. */
-static json_t *advice_reasons(const struct doctor *doctor, const struct advice *advice)
+static json_t *advice_missing_findings(const struct doctor *doctor, const struct advice *advice)
 {
 	json_t *names = json_array();
 
@@ -239,7 +215,7 @@ json_t *doctor_advice(const struct doctor *doctor)
 
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
 		const struct advice *advice = &advices[i];
-		json_t *names = advice_reasons(doctor, advice);
+		json_t *names = advice_missing_findings(doctor, advice);
 		_cleanup_buf_ struct buf text = {0};
 
 		if (json_array_size(names) == 0 || !advice_applies(doctor, advice)) {

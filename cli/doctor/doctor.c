@@ -1,16 +1,12 @@
 /* callgate doctor: what this machine offers a run, what a run here has, and how to get the rest. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "cli/cli.h"
 #include "cli/doctor/doctor.h"
 #include "cli/options.h"
 #include "config.h"
@@ -21,8 +17,6 @@
 #define SCHEMA "callgate-doctor/1"
 #define DOCTOR_CANNOT 1 /* exit status: no run works here */
 
-enum doctor_opt { DOCTOR_JSON = CLI_OPT_VERB };
-
 struct diagnosis {
 	struct doctor *doctor;
 	struct doctor_run run;
@@ -32,21 +26,25 @@ struct diagnosis {
 	unsigned contradicted; /* LAYER_BITs in which the run and the trials differ */
 };
 
-static int doctor_help(void)
+static int doctor_parse(int argc, char **argv, bool *ret_json)
 {
-	_cleanup_buf_ struct buf text = {0};
+	static const struct cli_option table[] = {CLI_FLAG("json", 0, "one JSON object", 0), {0}};
+	_cleanup_buf_ struct buf layers = {0};
+	struct cli_syntax syntax = {
+		.verb = "doctor",
+		.usage = "Usage: callgate doctor [--json]\n\n"
+			 "Tries every feature of the machine that callgate uses, and makes one run. Reports what\n"
+			 "works, which layers a run has here, and how to get the others. Leaves nothing behind.\n\n",
+		.table = {{NULL, table, ret_json}},
+	};
 
-	buf_puts(&text, "Usage: callgate doctor [--json]\n\n"
-			"Tries every feature of the machine that callgate uses, and makes one run. Reports what\n"
-			"works, which layers a run has here, and how to get the others. Leaves nothing behind.\n\n"
-			"      --json                one JSON object\n" CLI_COMMON_HELP "\nLayers:");
+	buf_puts(&layers, "\nLayers:");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		buf_printf(&text, "%s%s", layer == LAYER_MAX / 2 ? "\n        " : " ", layer_name(layer));
-	buf_puts(&text, "\n\nExit status: 0 when runs work here, 1 when not, 125 error.\n");
-	return cli_print_buf("doctor", &text);
+		buf_printf(&layers, "%s%s", layer == LAYER_MAX / 2 ? "\n        " : " ", layer_name(layer));
+	buf_puts(&layers, "\n\nExit status: 0 when runs work here, 1 when not, 125 error.\n");
+	syntax.epilogue = layers.data;
+	return cli_parse(argc, argv, &syntax);
 }
-
-/* ---- the diagnosis ---- */
 
 static int doctor_diagnose(struct diagnosis *diagnosis)
 {
@@ -55,7 +53,7 @@ static int doctor_diagnose(struct diagnosis *diagnosis)
 	diagnosis->doctor = doctor;
 	if (!doctor)
 		return -errno;
-	doctor_run(&diagnosis->run);
+	doctor_try_run(&diagnosis->run);
 	diagnosis->works = diagnosis->run.tried ? diagnosis->run.works : doctor_can_run(doctor);
 	diagnosis->layers = diagnosis->run.works ? diagnosis->run.active : doctor->expected;
 	/* A run that failed stopped before all its layers were in place: that is no contradiction. */
@@ -68,27 +66,25 @@ static int doctor_diagnose(struct diagnosis *diagnosis)
 static void doctor_diagnosis_done(struct diagnosis *diagnosis)
 {
 	doctor_free(diagnosis->doctor);
-	doctor_run_done(&diagnosis->run);
+	json_decref(diagnosis->run.result);
 	json_decref(diagnosis->advice);
 }
 
 /* Why a layer is active or not: the run's reason, else the trial's. */
-static const char *doctor_why(const struct diagnosis *diagnosis, enum layer layer)
+static const char *doctor_layer_reason(const struct diagnosis *diagnosis, enum layer layer)
 {
-	const char *reason = diagnosis->run.works ? doctor_run_why(&diagnosis->run, layer) : NULL;
+	const char *reason = diagnosis->run.works ? doctor_run_layer_reason(&diagnosis->run, layer) : NULL;
 
 	return reason ? reason : diagnosis->doctor->finding[doctor_probe_of(layer)].text;
 }
 
 /* Why no run works here: the run's message, or else that a trial failed. NULL: runs work. */
-static const char *doctor_obstacle(const struct diagnosis *diagnosis)
+static const char *doctor_find_obstacle(const struct diagnosis *diagnosis)
 {
 	return diagnosis->works       ? NULL
 	       : diagnosis->run.tried ? diagnosis->run.message
 				      : "what every run needs is missing";
 }
-
-/* ---- as text ---- */
 
 static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf *text)
 {
@@ -107,7 +103,7 @@ static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf 
 		if (diagnosis->contradicted & LAYER_BIT(layer))
 			buf_printf(text, "  %-16s %-7s the run %s %s, against the trial above: %s\n", "contradiction",
 				   "warns", diagnosis->run.active & LAYER_BIT(layer) ? "has" : "lacks",
-				   layer_name(layer), doctor_why(diagnosis, layer));
+				   layer_name(layer), doctor_layer_reason(diagnosis, layer));
 }
 
 static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *text)
@@ -115,7 +111,7 @@ static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *t
 	unsigned all = LAYER_BIT(LAYER_MAX) - 1;
 
 	if (!diagnosis->works) {
-		buf_printf(text, "\nNo run works here: %s\n", doctor_obstacle(diagnosis));
+		buf_printf(text, "\nNo run works here: %s\n", doctor_find_obstacle(diagnosis));
 		return;
 	}
 	buf_printf(text, "\nA run here has%s", diagnosis->layers == all ? " every layer:" : ":");
@@ -127,7 +123,7 @@ static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *t
 		buf_puts(text, "It lacks:\n");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (!(diagnosis->layers & LAYER_BIT(layer)))
-			buf_printf(text, "  %-16s %s\n", layer_name(layer), doctor_why(diagnosis, layer));
+			buf_printf(text, "  %-16s %s\n", layer_name(layer), doctor_layer_reason(diagnosis, layer));
 }
 
 static void doctor_write_advice(const struct diagnosis *diagnosis, struct buf *text)
@@ -150,7 +146,7 @@ static void doctor_write_advice(const struct diagnosis *diagnosis, struct buf *t
 	}
 }
 
-static int doctor_show(const struct diagnosis *diagnosis)
+static int doctor_print_text(const struct diagnosis *diagnosis)
 {
 	_cleanup_buf_ struct buf text = {0};
 
@@ -160,8 +156,6 @@ static int doctor_show(const struct diagnosis *diagnosis)
 	doctor_write_advice(diagnosis, &text);
 	return cli_print_buf("doctor", &text);
 }
-
-/* ---- as JSON ---- */
 
 static json_t *doctor_findings_json(const struct diagnosis *diagnosis)
 {
@@ -173,7 +167,7 @@ static json_t *doctor_findings_json(const struct diagnosis *diagnosis)
 
 		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:o}", "name", probe_name(probe), "state",
 							    finding_state_name(finding->state), "errno", error, "text",
-							    report_text(finding->text)));
+							    report_text_json(finding->text)));
 	}
 	return list;
 }
@@ -187,7 +181,7 @@ static json_t *doctor_layers_json(const struct diagnosis *diagnosis)
 					  json_pack("{s:b, s:b, s:o}", "active",
 						    (int)(diagnosis->works && diagnosis->layers & LAYER_BIT(layer)),
 						    "expected", (int)!!(diagnosis->doctor->expected & LAYER_BIT(layer)),
-						    "why", report_text(doctor_why(diagnosis, layer))));
+						    "why", report_text_json(doctor_layer_reason(diagnosis, layer))));
 	return object;
 }
 
@@ -213,7 +207,8 @@ static int doctor_print_json(const struct diagnosis *diagnosis)
 		json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema", SCHEMA, "version",
 			  PACKAGE_VERSION, "uid", (int)geteuid(), "kernel", "release", kernel.release, "machine",
 			  kernel.machine, "works", (int)diagnosis->works, "reason",
-			  report_text(doctor_obstacle(diagnosis)), "checks", doctor_findings_json(diagnosis), "layers",
+			  report_text_json(doctor_find_obstacle(diagnosis)), "checks", doctor_findings_json(diagnosis),
+			  "layers",
 			  doctor_layers_json(diagnosis), "run", doctor_run_json(diagnosis), "advice",
 			  diagnosis->advice));
 }
@@ -228,25 +223,12 @@ static void doctor_fill_stdio(void)
 
 int cli_doctor(int argc, char **argv)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, DOCTOR_JSON},
-					      {"help", no_argument, NULL, CLI_OPT_HELP},
-					      {"version", no_argument, NULL, CLI_OPT_VERSION},
-					      {0}};
-	static char name[] = "callgate doctor"; /* the prefix of cli_getopt's messages */
 	struct diagnosis diagnosis = {.doctor = NULL};
 	bool json = false;
-	int opt, error, status;
+	int error, status = doctor_parse(argc, argv, &json);
 
-	argv[0] = name;
-	while ((opt = cli_getopt(argc, argv, "+", longs)) != -1) {
-		if (opt == CLI_OPT_HELP)
-			return doctor_help();
-		if (opt == CLI_OPT_VERSION)
-			return cli_version();
-		if (opt != DOCTOR_JSON)
-			return cli_usage_error("doctor");
-		json = true;
-	}
+	if (status != CLI_PARSED)
+		return status;
 	if (optind < argc) {
 		cli_error("doctor", "%s: doctor takes no arguments", argv[optind]);
 		return cli_usage_error("doctor");
@@ -261,7 +243,7 @@ int cli_doctor(int argc, char **argv)
 		cli_error("doctor", "%s", strerror(-error));
 		status = CLI_ERROR;
 	} else {
-		status = json ? doctor_print_json(&diagnosis) : doctor_show(&diagnosis);
+		status = json ? doctor_print_json(&diagnosis) : doctor_print_text(&diagnosis);
 		if (status == CLI_OK && !diagnosis.works)
 			status = DOCTOR_CANNOT;
 	}

@@ -6,7 +6,7 @@
 
 #include "doctor/examine.h"
 
-/* The outcome of one real run: of true, under the profile minimal. doctor_run_done releases. */
+/* The outcome of one real run: of true, under the profile minimal. */
 struct doctor_run {
 	bool tried;        /* false: there was no run, and `message` says why */
 	bool works;        /* the program ended with 0 */
@@ -16,11 +16,10 @@ struct doctor_run {
 };
 
 /* Makes the run. Takes a few seconds at most. */
-void doctor_run(struct doctor_run *ret_run);
-void doctor_run_done(struct doctor_run *run);
+void doctor_try_run(struct doctor_run *ret_run);
 
 /* The run's own reason for having or lacking a layer; NULL: it gives none. Borrows. */
-const char *doctor_run_why(const struct doctor_run *run, enum layer layer);
+const char *doctor_run_layer_reason(const struct doctor_run *run, enum layer layer);
 
 /*
  * How to get what is missing on this machine: a list of {"for": [probe names], "title", "text"}. Owned by the caller;

@@ -64,7 +64,7 @@ static void doctor_read_output(int fd, struct buf *output)
 }
 
 /* callgate's own reason, or else the program's exit status and message. */
-static void doctor_explain(struct doctor_run *run, const char *status)
+static void doctor_explain_failure(struct doctor_run *run, const char *status)
 {
 	const char *message = json_string_value(json_object_get(json_object_get(run->result, "error"), "message"));
 	const char *text = json_string_value(json_object_get(run->result, "stderr"));
@@ -77,7 +77,7 @@ static void doctor_explain(struct doctor_run *run, const char *status)
 			       text ? (int)strcspn(text, "\n") : 0, text ? text : "");
 }
 
-static void doctor_judge(struct doctor_run *run, const struct buf *output)
+static void doctor_judge_output(struct doctor_run *run, const struct buf *output)
 {
 	json_t *enforcement;
 	const char *status;
@@ -90,14 +90,14 @@ static void doctor_judge(struct doctor_run *run, const struct buf *output)
 	}
 	run->works = strcmp(status, "ok") == 0;
 	if (!run->works)
-		doctor_explain(run, status);
+		doctor_explain_failure(run, status);
 	enforcement = json_object_get(run->result, "enforcement");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (json_is_true(json_object_get(json_object_get(enforcement, layer_name(layer)), "active")))
 			run->active |= LAYER_BIT(layer);
 }
 
-void doctor_run(struct doctor_run *ret_run)
+void doctor_try_run(struct doctor_run *ret_run)
 {
 	_cleanup_buf_ struct buf output = {0};
 	_cleanup_close_ int read_fd = -1;
@@ -119,19 +119,13 @@ void doctor_run(struct doctor_run *ret_run)
 	ret_run->tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
-		(void)probe_wait(pid, END_MS, &status); /* its output says how it ended */
+		(void)probe_wait_for_child(pid, END_MS, &status); /* its output says how it ended */
 		(void)killtree(END_MS, __WALL);         /* if it was killed, its children are now ours */
 	}
-	doctor_judge(ret_run, &output);
+	doctor_judge_output(ret_run, &output);
 }
 
-void doctor_run_done(struct doctor_run *run)
-{
-	json_decref(run->result);
-	run->result = NULL;
-}
-
-const char *doctor_run_why(const struct doctor_run *run, enum layer layer)
+const char *doctor_run_layer_reason(const struct doctor_run *run, enum layer layer)
 {
 	json_t *enforcement = json_object_get(run->result, "enforcement");
 

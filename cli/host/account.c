@@ -15,34 +15,34 @@
 
 #define BLANK " \t\n"
 
-/* The process that asks the name service. The first question starts it, account_end() ends it. */
+/* The process that asks the name service. The first question starts it, account_end_helper() ends it. */
 static struct helper account_helper = HELPER_NONE;
 
-static int account_start(void)
+static int account_start_helper(void)
 {
 	static const char *const no_variables[] = {NULL};
 	const char *why; /* where the name service cannot be asked, it is as if there were no such account */
 	int error = helper_start("accounts", no_variables, &account_helper, &why);
 
-	return error < 0 ? error : helper_greeted(&account_helper, &why);
+	return error < 0 ? error : helper_await_version(&account_helper, &why);
 }
 
 static int account_query(const struct account_query *query, struct account_reply *ret_reply)
 {
-	if ((account_helper.pid > 0 || account_start() == 0) &&
+	if ((account_helper.pid > 0 || account_start_helper() == 0) &&
 	    send(account_helper.fd, query, sizeof(*query), MSG_NOSIGNAL) == sizeof(*query) &&
 	    recv(account_helper.fd, ret_reply, sizeof(*ret_reply), 0) == sizeof(*ret_reply)) {
 		ret_reply->text[sizeof(ret_reply->text) - 1] = '\0';
 		ret_reply->home[sizeof(ret_reply->home) - 1] = '\0';
 		return 0;
 	}
-	account_end();
+	account_end_helper();
 	return -EPIPE;
 }
 
-void account_end(void)
+void account_end_helper(void)
 {
-	helper_end(&account_helper);
+	helper_stop(&account_helper);
 }
 
 /* Whether this line of nsswitch.conf(5) has "files" as the only source of `database`. */
@@ -60,7 +60,7 @@ static bool account_line_is_files(const char *line, const char *database)
 	return strncmp(line, "files", 5) == 0 && line[5 + strspn(line + 5, BLANK)] == '\0';
 }
 
-static bool account_only_files(const char *database)
+static bool account_uses_files_only(const char *database)
 {
 	_cleanup_fclose_ FILE *file = fopen("/etc/nsswitch.conf", "re");
 	bool found = false;
@@ -78,48 +78,30 @@ static const struct account_reply *account_ask_service(const char *database, enu
 	static struct account_reply reply;
 	struct account_query query = {.kind = kind, .id = id};
 
-	if (account_only_files(database) ||
+	if (account_uses_files_only(database) ||
 	    (size_t)snprintf(query.text, sizeof(query.text), "%s", name) >= sizeof(query.text))
 		return NULL;
 	return account_query(&query, &reply) == 0 && reply.found ? &reply : NULL;
 }
 
-static const struct account *account_ask(enum account_kind kind, uid_t uid, const char *name)
-{
-	static struct account account;
-	const struct account_reply *reply = account_ask_service("passwd", kind, uid, name);
-
-	if (reply)
-		account = (struct account){reply->uid, reply->gid, reply->text, reply->home};
-	return reply ? &account : NULL;
-}
-
-/* The account of this name; with name NULL that of this uid. */
-static const struct account *account_in_file(const char *name, uid_t uid)
+const struct account *account_find(const char *name, uid_t uid)
 {
 	static struct account account;
 	_cleanup_fclose_ FILE *file = fopen("/etc/passwd", "re");
+	const struct account_reply *reply;
 	const struct passwd *found = NULL;
 
 	while (file && (found = fgetpwent(file)) && (name ? strcmp(found->pw_name, name) != 0 : found->pw_uid != uid))
 		;
-	if (found)
+	if (found) {
 		account = (struct account){found->pw_uid, found->pw_gid, found->pw_name, found->pw_dir};
-	return found ? &account : NULL;
-}
-
-const struct account *account_of_uid(uid_t uid)
-{
-	const struct account *account = account_in_file(NULL, uid);
-
-	return account ? account : account_ask(ACCOUNT_UID, uid, "");
-}
-
-const struct account *account_named(const char *name)
-{
-	const struct account *account = account_in_file(name, 0);
-
-	return account ? account : account_ask(ACCOUNT_USER, 0, name);
+		return &account;
+	}
+	reply = name ? account_ask_service("passwd", ACCOUNT_USER, 0, name)
+		     : account_ask_service("passwd", ACCOUNT_UID, uid, "");
+	if (reply)
+		account = (struct account){reply->uid, reply->gid, reply->text, reply->home};
+	return reply ? &account : NULL;
 }
 
 int account_group_named(const char *name, gid_t *ret_gid)

@@ -13,12 +13,14 @@ struct account {
 	const char *name, *home;
 };
 
-/* Valid until the next call of any of these. NULL: there is none, or the name service cannot be asked. */
-const struct account *account_of_uid(uid_t uid);
-const struct account *account_named(const char *name);
+/*
+ * The account of this name, or with name NULL that of this uid. Valid until the next call. NULL: there is none, or the
+ * name service cannot be asked.
+ */
+const struct account *account_find(const char *name, uid_t uid);
 /* 0 or -ENOENT. */
 int account_group_named(const char *name, gid_t *ret_gid);
 /* Ends the process that asked the name service, if there is one. Before a run begins. */
-void account_end(void);
+void account_end_helper(void);
 
 #endif

@@ -5,18 +5,17 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "cli/cli.h"
 #include "cli/host/places.h"
+#include "cli/host/program.h"
 
 #include "base/banned.h"
 
@@ -28,8 +27,7 @@
 /* What ends a word of a command inside quotes. Variables have been expanded before. */
 #define BREAKS OPERATORS "{}\"'$\\"
 
-#define SCRIPTS_MAX 4   /* depth of scripts run by scripts; the kernel follows five */
-#define SCRIPT_LINE 256 /* as much as the kernel reads (BINPRM_BUF_SIZE) */
+#define SCRIPTS_MAX 4 /* depth of scripts run by scripts; the kernel follows five */
 
 struct command {
 	const struct places *places;
@@ -42,53 +40,42 @@ static int command_no_memory(const struct command *command)
 	return places_refuse(command->why, "cannot be judged: %s", strerror(ENOMEM));
 }
 
-/* ---- one word ---- */
-
-static int command_word(const struct command *command, const char *word);
+static int command_judge_word(const struct command *command, const char *word);
 
 /* Judges each word of a script's first line, because env(1) can use any of them. */
-static int command_script(const struct command *command, const char *path)
+static int command_judge_script(const struct command *command, const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char line[SCRIPT_LINE + 1], *save = NULL;
+	char line[PROGRAM_SCRIPT_LINE + 1], *save = NULL;
 	struct command inner = {command->places, command->why, command->scripts + 1};
-	ssize_t len = fd < 0 ? -1 : pread(fd, line, SCRIPT_LINE, 0);
 	int ret = 0;
 
-	if (len < 2 || line[0] != '#' || line[1] != '!' || command->scripts == SCRIPTS_MAX)
+	if (command->scripts == SCRIPTS_MAX || !program_read_script_line(path, line))
 		return 0;
-	line[len] = '\0';
-	line[strcspn(line, "\n")] = '\0';
 	for (char *word = strtok_r(line + 2, BLANKS "'\"=", &save); word && ret == 0;
 	     word = strtok_r(NULL, BLANKS "'\"=", &save))
-		ret = command_word(&inner, word);
+		ret = command_judge_word(&inner, word);
 	return ret;
 }
 
-static int command_file(const struct command *command, const char *path)
+static int command_judge_file(const struct command *command, const char *path)
 {
 	struct places_why why = {""};
 	struct stat st;
 
 	if (places_judge(command->places, PLACES_CONTENT, path, NULL, &why) < 0)
 		return places_refuse(command->why, "%s %s", path, why.text);
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_script(command, path) : 0;
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_judge_script(command, path) : 0;
 }
 
 /* The n-th directory of PATH, seen from the root directory. Owned; NULL: no more, or no memory. */
 static char *command_path_dir(unsigned number)
 {
-	const char *path = getenv("PATH"), *end;
+	_cleanup_free_ char *dir = program_nth_path_dir(number);
 
-	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path; path = *end ? end + 1 : end) {
-		end = strchrnul(path, ':');
-		if (number-- == 0)
-			return cli_format("%s%.*s", *path == '/' ? "" : "/", (int)(end - path), path);
-	}
-	return NULL;
+	return dir ? cli_format("%s%s", *dir == '/' ? "" : "/", dir) : NULL;
 }
 
-static int command_in_path(const struct command *command, const char *name)
+static int command_judge_in_path(const struct command *command, const char *name)
 {
 	for (unsigned i = 0;; i++) {
 		_cleanup_free_ char *dir = command_path_dir(i), *file = dir ? cli_format("%s/%s", dir, name) : NULL;
@@ -99,11 +86,11 @@ static int command_in_path(const struct command *command, const char *name)
 		if (!file)
 			return command_no_memory(command);
 		if (stat(file, &st) == 0 && S_ISREG(st.st_mode))
-			return command_file(command, file);
+			return command_judge_file(command, file);
 	}
 }
 
-static int command_pattern(const struct command *command, const char *pattern)
+static int command_judge_pattern(const struct command *command, const char *pattern)
 {
 	glob_t found;
 	int ret = 0;
@@ -111,12 +98,12 @@ static int command_pattern(const struct command *command, const char *pattern)
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
 		return 0; /* no match */
 	for (size_t i = 0; i < found.gl_pathc && ret == 0; i++)
-		ret = command_file(command, found.gl_pathv[i]);
+		ret = command_judge_file(command, found.gl_pathv[i]);
 	globfree(&found);
 	return ret;
 }
 
-static int command_word(const struct command *command, const char *word)
+static int command_judge_word(const struct command *command, const char *word)
 {
 	_cleanup_free_ char *path = NULL;
 	const char *home = getenv("HOME");
@@ -128,16 +115,14 @@ static int command_word(const struct command *command, const char *word)
 	path = cli_format("%s%s", in_home ? home : *word == '/' ? "" : "/", word + in_home);
 	if (!path)
 		return command_no_memory(command);
-	ret = command_file(command, path);
+	ret = command_judge_file(command, path);
 	if (ret == 0 && strpbrk(path, "*?["))
-		ret = command_pattern(command, path);
-	return ret < 0 || strchr(word, '/') ? ret : command_in_path(command, word);
+		ret = command_judge_pattern(command, path);
+	return ret < 0 || strchr(word, '/') ? ret : command_judge_in_path(command, word);
 }
 
-/* ---- the words of a command ---- */
-
 /* Replaces "$NAME" and "${NAME}" by the environment's value. Owned; NULL: no memory. */
-static char *command_expand(const char *command)
+static char *command_expand_variables(const char *command)
 {
 	_cleanup_buf_ struct buf text = {0};
 
@@ -160,11 +145,11 @@ static char *command_expand(const char *command)
 			buf_printf(&text, "%c", *command++);
 		}
 	}
-	return buf_take(&text);
+	return buf_take_text(&text);
 }
 
 /* Removes the next word from the front of *rest, unquoted as by the shell. */
-static void command_unquote(const char **rest, char *word)
+static void command_unquote_word(const char **rest, char *word)
 {
 	char quote = '\0';
 	const char *at = *rest;
@@ -181,7 +166,7 @@ static void command_unquote(const char **rest, char *word)
 	*rest = *at ? at + 1 : at;
 }
 
-static int command_words(const struct command *command, const char *text)
+static int command_judge_words(const struct command *command, const char *text)
 {
 	_cleanup_free_ char *word = malloc(strlen(text) + 1), *pieces = strdup(text);
 	char *save = NULL;
@@ -190,18 +175,18 @@ static int command_words(const struct command *command, const char *text)
 	if (!word || !pieces)
 		return command_no_memory(command);
 	for (const char *rest = text; *rest && ret == 0;) {
-		command_unquote(&rest, word);
-		ret = command_word(command, word);
+		command_unquote_word(&rest, word);
+		ret = command_judge_word(command, word);
 	}
 	for (char *piece = strtok_r(pieces, BREAKS, &save); piece && ret == 0; piece = strtok_r(NULL, BREAKS, &save))
-		ret = command_word(command, piece);
+		ret = command_judge_word(command, piece);
 	return ret;
 }
 
 int places_judge_command(const struct places *places, const char *text, struct places_why *ret_why)
 {
 	const struct command command = {.places = places, .why = ret_why};
-	_cleanup_free_ char *expanded = command_expand(text);
+	_cleanup_free_ char *expanded = command_expand_variables(text);
 
 	if (!expanded)
 		return command_no_memory(&command);
@@ -210,7 +195,7 @@ int places_judge_command(const struct places *places, const char *text, struct p
 		struct places_why why = {""};
 
 		if (!dir)
-			return command_words(&command, expanded);
+			return command_judge_words(&command, expanded);
 		if (places_judge(places, PLACES_CONTENT, dir, NULL, &why) < 0)
 			return places_refuse(ret_why, "PATH has %s, which %s", dir, why.text);
 	}

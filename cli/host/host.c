@@ -14,12 +14,10 @@
 #include "base/path.h"
 #include "cli/host/account.h"
 #include "cli/cli.h"
-#include "cli/format.h"
 #include "cli/host/host.h"
 #include "cli/host/interpreter.h"
 #include "cli/host/places.h"
 #include "cli/host/program.h"
-#include "policy/parse/errors.h"
 
 #include "base/banned.h"
 
@@ -29,21 +27,9 @@
 
 struct cli_host_note {
 	struct cli_host_note *next;
-	char *path, *text;
+	const char *path, *text;
 	bool told; /* of a void grant: it was reported */
 };
-
-static void host_free_notes(struct cli_host_note *note)
-{
-	while (note) {
-		struct cli_host_note *next = note->next;
-
-		free(note->path);
-		free(note->text);
-		free(note);
-		note = next;
-	}
-}
 
 /* Borrowed; NULL: there is none for this path. */
 static const struct cli_host_note *host_find_note(const struct cli_host_note *note, const char *path)
@@ -53,29 +39,26 @@ static const struct cli_host_note *host_find_note(const struct cli_host_note *no
 	return note;
 }
 
-static int host_add_note(struct cli_host_note **list, const char *path, const char *text)
+static int host_add_note(struct cli_host *host, struct cli_host_note **list, const char *path, const char *text)
 {
-	struct cli_host_note *note = calloc(1, sizeof(*note));
+	struct cli_host_note *note = arena_alloc(&host->arena, sizeof(*note));
 
-	if (!note)
+	if (note)
+		*note = (struct cli_host_note){
+			*list, arena_dup(&host->arena, path), arena_dup(&host->arena, text), false};
+	if (!note || !note->path || !note->text)
 		return -ENOMEM;
-	*note = (struct cli_host_note){.path = strdup(path), .text = strdup(text)};
-	if (!note->path || !note->text) {
-		host_free_notes(note);
-		return -ENOMEM;
-	}
-	note->next = *list;
 	*list = note;
 	return 0;
 }
 
 /* ---- files ---- */
 
-static void host_note_link(void *ctx, const char *link)
+static void host_note_proc_link(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
-	*in_proc = path_below(link, "/proc"); /* of the last link on the way */
+	*in_proc = path_is_below(link, "/proc"); /* of the last link on the way */
 }
 
 /*
@@ -100,10 +83,10 @@ static int host_open_as_written(const char *path)
 }
 
 /* Opens a file by its canonical name, through no link; or a file descriptor ("-p /dev/fd/63"), which has no name. */
-static int host_open(struct cli_host *host, const char *path)
+static int host_open_file(struct cli_host *host, const char *path)
 {
 	bool in_proc = false;
-	_cleanup_free_ char *real = cli_real_way(&host->real, path, host_note_link, &in_proc);
+	_cleanup_free_ char *real = cli_real_path_noting_links(&host->real, path, host_note_proc_link, &in_proc);
 	int fd;
 
 	if (real)
@@ -115,58 +98,51 @@ static int host_open(struct cli_host *host, const char *path)
 	return host_open_as_written(path); /* or its errno */
 }
 
-static int host_read_text(struct cli_host *host, const char *path, char **ret_text, size_t *ret_len)
+/* *ret_file: the file with its text, which is read once. */
+static int host_read_file(struct cli_host *host, const char *path, const struct cli_host_note **ret_file)
 {
-	_cleanup_close_ int fd = host_open(host, path);
-
-	return fd < 0 ? fd : io_read_fd(fd, POLICY_BYTES_MAX, ret_text, ret_len);
-}
-
-static int host_read(struct cli_host *host, const char *path, char **ret_text, char **ret_path)
-{
-	const struct cli_host_note *known = host_find_note(host->files, path);
-	_cleanup_free_ char *text = NULL, *copy = strdup(path);
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
 	size_t len;
-	int ret = 0;
+	int ret;
 
-	if (!known) {
-		ret = host_read_text(host, path, &text, &len);
-		if (ret == 0)
-			ret = strlen(text) == len ? host_add_note(&host->files, path, text) : -EILSEQ;
-	} else if (!(text = strdup(known->text))) {
-		ret = -ENOMEM;
-	}
-	if (ret < 0 || !copy)
-		return ret < 0 ? ret : -ENOMEM;
-	*ret_text = steal_pointer(&text);
-	*ret_path = steal_pointer(&copy);
-	return 0;
+	*ret_file = host_find_note(host->files, path);
+	if (*ret_file)
+		return 0;
+	fd = host_open_file(host, path);
+	ret = fd < 0 ? fd : io_read_fd(fd, POLICY_BYTES_MAX, &text, &len);
+	if (ret == 0)
+		ret = strlen(text) == len ? host_add_note(host, &host->files, path, text) : -EILSEQ;
+	*ret_file = host->files;
+	return ret;
 }
 
-static int host_load_in(struct cli_host *host, const char *dir, const char *name, char **ret_text, char **ret_path)
+static int host_load_in(struct cli_host *host, const char *dir, const char *name,
+			const struct cli_host_note **ret_file)
 {
 	char path[PATH_MAX];
 
 	if (!dir || (size_t)snprintf(path, sizeof(path), "%s/%s.json", dir, name) >= sizeof(path))
 		return -ENOENT;
-	return host_read(host, path, ret_text, ret_path);
+	return host_read_file(host, path, ret_file);
 }
 
 /* In $CALLGATE_PROFILES, else among the installed ones, else in the build tree of a program that is not installed. */
-static int host_load_profile(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
+static int host_load_profile(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	char tree[PATH_MAX];
-	int ret = host_load_in(host, getenv("CALLGATE_PROFILES"), name, ret_text, ret_path);
+	int ret = host_load_in(host, getenv("CALLGATE_PROFILES"), name, ret_file);
 
 	if (ret == -ENOENT)
-		ret = host_load_in(host, PKGDATADIR "/profiles", name, ret_text, ret_path);
+		ret = host_load_in(host, PKGDATADIR "/profiles", name, ret_file);
 	if (ret == -ENOENT && installed_sibling("policy/profiles", tree)) /* configure links it to the source tree */
-		ret = host_load_in(host, tree, name, ret_text, ret_path);
+		ret = host_load_in(host, tree, name, ret_file);
 	return ret;
 }
 
 /* A relative name is relative to the directory of the file that names it (`from`). */
-static int host_load_file(struct cli_host *host, const char *name, const char *from, char **ret_text, char **ret_path)
+static int host_load_file(struct cli_host *host, const char *name, const char *from,
+			  const struct cli_host_note **ret_file)
 {
 	const char *slash = from && name[0] != '/' ? strrchr(from, '/') : NULL;
 	char path[PATH_MAX];
@@ -174,7 +150,7 @@ static int host_load_file(struct cli_host *host, const char *name, const char *f
 	if ((size_t)snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - from + 1) : 0, slash ? from : "",
 			     name) >= sizeof(path))
 		return -ENAMETOOLONG;
-	return host_read(host, path, ret_text, ret_path);
+	return host_read_file(host, path, ret_file);
 }
 
 int cli_host_judge_files(const struct cli_host *host, const struct places *places, struct policy_errors *errors)
@@ -194,11 +170,11 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 
 /* ---- machine:hostname and machine:hosts ---- */
 
-static int host_make_machine(const char *name, char **ret_text, char **ret_path)
+static int host_make_machine(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
-	_cleanup_free_ char *path = strdup(name);
 	_cleanup_buf_ struct buf text = {0};
 	char line[HOSTNAME_LINE_MAX];
+	int ret;
 
 	if (strcmp(name, "machine:hostname") == 0) {
 		hostname_get(line);
@@ -209,36 +185,29 @@ static int host_make_machine(const char *name, char **ret_text, char **ret_path)
 	} else {
 		return -ENOENT;
 	}
-	*ret_text = buf_take(&text);
-	if (!*ret_text || !path)
-		return -ENOMEM;
-	*ret_path = steal_pointer(&path);
-	return 0;
+	ret = text.failed ? -ENOMEM : host_add_note(host, &host->accounts, name, text.data);
+	*ret_file = host->accounts;
+	return ret;
 }
 
 /* ---- account:passwd and account:group ---- */
 
-/* False for names that would break the lines or fields of passwd(5). */
-static bool host_is_plain_name(const char *name)
-{
-	return *name && !strpbrk(name, ":\n");
-}
-
 /* The account's name: looked up once, as the name service may be slow. NULL: no memory. */
-static const char *host_login(struct cli_host *host)
+static const char *host_find_login(struct cli_host *host)
 {
-	const struct account *user = host->login ? NULL : account_of_uid(host->uid);
+	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
+	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* would not break the fields of passwd(5) */
 
 	if (!host->login)
-		host->login = strdup(user && host_is_plain_name(user->name) ? user->name : "user");
+		host->login = arena_dup(&host->arena, plain ? user->name : "user");
 	return host->login;
 }
 
-static int host_make_account(struct cli_host *host, const char *name, char **ret_text, char **ret_path)
+static int host_make_account(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
-	const char *login = host->uid != 0 ? host_login(host) : NULL;
-	_cleanup_free_ char *path = strdup(name);
+	const char *login = host->uid != 0 ? host_find_login(host) : NULL;
 	_cleanup_buf_ struct buf text = {0};
+	int ret;
 
 	if (host->uid != 0 && !login)
 		return -ENOMEM;
@@ -255,11 +224,9 @@ static int host_make_account(struct cli_host *host, const char *name, char **ret
 	} else {
 		return -ENOENT;
 	}
-	*ret_text = buf_take(&text);
-	if (!*ret_text || !path)
-		return -ENOMEM;
-	*ret_path = steal_pointer(&path);
-	return 0;
+	ret = text.failed ? -ENOMEM : host_add_note(host, &host->accounts, name, text.data);
+	*ret_file = host->accounts;
+	return ret;
 }
 
 /* ---- struct policy_host ---- */
@@ -267,14 +234,27 @@ static int host_make_account(struct cli_host *host, const char *name, char **ret
 static int host_load(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
 	size_t len = strlen(name);
+	const struct cli_host_note *file = NULL;
+	_cleanup_free_ char *text = NULL, *path = NULL;
+	int ret;
 
 	if (strncmp(name, "account:", strlen("account:")) == 0)
-		return host_make_account(ctx, name, ret_text, ret_path);
-	if (strncmp(name, "machine:", strlen("machine:")) == 0)
-		return host_make_machine(name, ret_text, ret_path);
-	if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
-		return host_load_file(ctx, name, from, ret_text, ret_path);
-	return host_load_profile(ctx, name, ret_text, ret_path);
+		ret = host_make_account(ctx, name, &file);
+	else if (strncmp(name, "machine:", strlen("machine:")) == 0)
+		ret = host_make_machine(ctx, name, &file);
+	else if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
+		ret = host_load_file(ctx, name, from, &file);
+	else
+		ret = host_load_profile(ctx, name, &file);
+	if (ret < 0)
+		return ret;
+	text = strdup(file->text);
+	path = strdup(file->path);
+	if (!text || !path)
+		return -ENOMEM;
+	*ret_text = steal_pointer(&text);
+	*ret_path = steal_pointer(&path);
+	return 0;
 }
 
 static char *host_realpath(void *ctx, const char *path)
@@ -284,23 +264,24 @@ static char *host_realpath(void *ctx, const char *path)
 	return cli_real_path(&host->real, path);
 }
 
-static const char *host_env(void *ctx, const char *name)
+static const char *host_get_variable(void *ctx, const char *name)
 {
 	(void)ctx;
 	return getenv(name);
 }
 
-const char *cli_host_program(struct cli_host *host)
+const char *cli_host_find_program(struct cli_host *host)
 {
 	const char *program = host->program;
-	_cleanup_free_ char *inside = NULL;
+	_cleanup_free_ char *inside = NULL, *found = NULL;
 
 	if (host->found || !program)
 		return host->found;
 	/* "./prog" is relative to the program's workdir, not to callgate's */
 	if (strchr(program, '/') && program[0] != '/' && host->workdir)
 		inside = cli_format("%s/%s", host->workdir, program);
-	host->found = program_find(inside ? inside : program);
+	found = program_find(inside ? inside : program);
+	host->found = found ? arena_dup(&host->arena, found) : NULL;
 	return host->found;
 }
 
@@ -308,30 +289,29 @@ static const char *const *host_interpreter(void *ctx)
 {
 	struct cli_host *host = ctx;
 
-	const struct interpreter_places places = {.home = host->home, .workdir = host->workdir};
-
 	if (!host->interpreter)
-		host->interpreter = interpreter_find(cli_host_program(host), &places);
-	return host->interpreter ? interpreter_roots(host->interpreter) : NULL;
+		host->interpreter =
+			interpreter_find(&host->arena, cli_host_find_program(host), host->policy.home, host->workdir);
+	return host->interpreter ? host->interpreter->root : NULL;
 }
 
-static bool host_refused(void *ctx, const char *path)
+static bool host_grant_is_void(void *ctx, const char *path)
 {
 	const struct cli_host *host = ctx;
 
 	return host_find_note(host->refused, path);
 }
 
-int cli_host_refuse(struct cli_host *host, const char *path, const char *why)
+int cli_host_void_grant(struct cli_host *host, const char *path, const char *why)
 {
 	if (host_find_note(host->refused, path))
 		return 0;
-	return host_add_note(&host->refused, path, why) < 0 ? -ENOMEM : 1;
+	return host_add_note(host, &host->refused, path, why) < 0 ? -ENOMEM : 1;
 }
 
-void cli_host_tell(struct cli_host *host)
+void cli_host_report_void_grants(struct cli_host *host)
 {
-	const char *note = host->interpreter && !host->told ? interpreter_note(host->interpreter) : NULL;
+	const char *note = host->interpreter && !host->told ? host->interpreter->note : NULL;
 
 	if (note)
 		cli_note("callgate: %s", note);
@@ -344,68 +324,52 @@ void cli_host_tell(struct cli_host *host)
 }
 
 /* HOME, else the account's home directory, else "/". */
-static char *host_find_home(void)
+static const char *host_find_home(void)
 {
 	const char *home = getenv("HOME");
-	const struct account *user = home && *home == '/' ? NULL : account_of_uid(getuid());
+	const struct account *user = home && *home == '/' ? NULL : account_find(NULL, getuid());
 
 	if (user)
 		home = user->home;
-	return strdup(home && *home == '/' ? home : "/");
+	return home && *home == '/' ? home : "/";
 }
 
 int cli_host_init(struct cli_host *host, const char *program)
 {
-	*host = (struct cli_host){.uid = geteuid(),
-				  .gid = getegid(),
-				  .home = host_find_home(),
-				  .program = program ? strdup(program) : NULL};
-	if (!host->home || (program && !host->program)) {
-		cli_host_done(host);
-		return -ENOMEM;
-	}
-	host->policy = (struct policy_host){
-		.ctx = host,
-		.load = host_load,
-		.realpath = host_realpath,
-		.refused = host_refused,
-		.interpreter = host_interpreter,
-		.env = host_env,
-		.home = host->home,
+	*host = (struct cli_host){
+		.uid = geteuid(),
+		.gid = getegid(),
+		.program = program,
+		.policy = {
+			.ctx = host,
+			.load = host_load,
+			.realpath = host_realpath,
+			.refused = host_grant_is_void,
+			.interpreter = host_interpreter,
+			.env = host_get_variable,
+		},
 	};
-	return 0;
+	host->policy.home = arena_dup(&host->arena, host_find_home());
+	return host->policy.home ? 0 : -ENOMEM;
 }
 
-int cli_host_place(struct cli_host *host, const char *workdir, const char *scratch)
+int cli_host_set_places(struct cli_host *host, const char *workdir, const char *scratch)
 {
 	cli_real_done(&host->real); /* a setup may have made links since the last load */
 	policy_free(host->other);
 	host->other = NULL;
-	free(host->scratch);
-	free(host->workdir);
-	scratch = scratch ? scratch : "/callgate-scratch";
-	host->scratch = strdup(scratch);
-	host->workdir = workdir ? strdup(workdir) : cli_format("%s/work", scratch);
-	if (!host->scratch || !host->workdir)
-		return -ENOMEM;
-	host->policy.scratch = host->scratch;
+	host->policy.scratch = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");
+	host->workdir = workdir ? arena_dup(&host->arena, workdir)
+				: arena_printf(&host->arena, "%s/work", host->policy.scratch);
 	host->policy.workdir = host->workdir;
 	host->policy.workdir_virt_default = workdir ? host->workdir : "/work";
-	return 0;
+	return host->policy.scratch && host->workdir ? 0 : -ENOMEM;
 }
 
 void cli_host_done(struct cli_host *host)
 {
-	interpreter_free(host->interpreter);
-	host_free_notes(host->files);
-	host_free_notes(host->refused);
 	policy_free(host->other);
 	cli_real_done(&host->real);
-	free(host->login);
-	free(host->program);
-	free(host->found);
-	free(host->home);
-	free(host->workdir);
-	free(host->scratch);
+	arena_done(&host->arena);
 	*host = (struct cli_host){0};
 }

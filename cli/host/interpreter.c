@@ -1,6 +1,5 @@
 #include <ctype.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +14,7 @@
 
 #include "base/banned.h"
 
-#define ROOTS_MAX 64
 #define BASES_MAX 4 /* a virtual environment on a virtual environment on ... */
-
-struct cli_interpreter {
-	char *root[ROOTS_MAX + 1]; /* owned */
-	char *place[ROOTS_MAX];    /* see interpreter_place(); owned */
-	size_t count;
-	char *home, *workdir; /* canonical, owned; NULL: none */
-	char *note;           /* the first one; owned */
-};
 
 struct family {
 	const char *name;          /* of its programs: "python" is python, python3, python3.11 */
@@ -32,15 +22,9 @@ struct family {
 	const char *const *system; /* its parts in a shared prefix such as /usr; %s: version */
 };
 
-static const char *const python_parts[] = {"bin/python",
-					   "bin/python3",
-					   "bin/python%s",
-					   "lib/python3",
-					   "lib/python%s",
-					   "share/python3",
-					   "/etc/python%s",
-					   "/usr/local/lib/python%s",
-					   NULL};
+static const char *const python_parts[] = {"bin/python",     "bin/python3",   "bin/python%s",
+					   "lib/python3",    "lib/python%s",  "share/python3",
+					   "/etc/python%s",  "/usr/local/lib/python%s", NULL};
 static const char *const node_parts[] = {"bin/node",     "bin/nodejs",         "bin/npm",
 					 "bin/npx",      "lib/node_modules",   "lib/nodejs",
 					 "share/nodejs", "share/node_modules", NULL};
@@ -73,44 +57,33 @@ static const struct family *interpreter_family_of(const char *path)
 	return NULL;
 }
 
-/* Takes `of`, the place by which it was found (NULL: none). */
-static void interpreter_add_root(struct cli_interpreter *found, const char *path, char *of)
+/* `place`: the version manager's directory by which it was found; NULL: none. */
+static void interpreter_add_root(struct cli_interpreter *found, const char *path, const char *place)
 {
-	_cleanup_free_ char *place = of;
-
-	if (found->count == ROOTS_MAX || access(path, F_OK) != 0)
+	if (found->count == INTERPRETER_ROOTS_MAX || access(path, F_OK) != 0)
 		return;
 	for (size_t i = 0; i < found->count; i++)
 		if (strcmp(found->root[i], path) == 0)
 			return;
-	found->root[found->count] = strdup(path);
+	found->place[found->count] = place ? arena_dup(found->arena, place) : NULL;
+	found->root[found->count] = arena_dup(found->arena, path);
 	if (found->root[found->count])
-		found->place[found->count++] = steal_pointer(&place);
+		found->count++;
 }
 
-__attribute__((format(printf, 2, 3)))
-static void interpreter_set_note(struct cli_interpreter *found, const char *format, ...)
-{
-	va_list arguments;
-
-	if (found->note)
-		return;
-	va_start(arguments, format);
-	if (vasprintf(&found->note, format, arguments) < 0)
-		found->note = NULL; /* undefined after a failure */
-	va_end(arguments);
-}
+/* Only the first note counts. */
+#define INTERPRETER_NOTE(found, ...) \
+	((found)->note = (found)->note ? (found)->note : arena_printf((found)->arena, __VA_ARGS__))
 
 /* Adds a root outside of the system's prefixes: where interpreters are installed, or in the workdir. */
 static void interpreter_add_found(struct cli_interpreter *found, const char *path)
 {
-	_cleanup_free_ char *real = realpath(path, NULL);
-	char *place;
+	_cleanup_free_ char *real = realpath(path, NULL), *place = NULL;
 
-	if (real && managers_may_grant(real, found->home, found->workdir, &place))
+	if (real && managers_may_grant_prefix(real, found->home, found->workdir, &place))
 		interpreter_add_root(found, path, place);
 	else
-		interpreter_set_note(found,
+		INTERPRETER_NOTE(found,
 				     "@interpreter does not stand for %s, which is no place of the system's or of a "
 				     "known version manager; if it is the intended interpreter, grant it by its name "
 				     "(-r, -x)",
@@ -141,7 +114,7 @@ static void interpreter_add_parts(struct cli_interpreter *found, const struct fa
 }
 
 /* The "home" of a virtual environment's pyvenv.cfg: the directory with the Python it is based on. */
-static bool interpreter_venv_home(const char *prefix, char out[PATH_MAX])
+static bool interpreter_read_venv_home(const char *prefix, char out[PATH_MAX])
 {
 	char path[PATH_MAX], line[PATH_MAX + 16];
 	_cleanup_fclose_ FILE *file = NULL;
@@ -162,7 +135,7 @@ static bool interpreter_venv_home(const char *prefix, char out[PATH_MAX])
 }
 
 /* The Python in a directory, by its usual names. */
-static bool interpreter_python_in(const char *dir, char out[PATH_MAX])
+static bool interpreter_find_python_in(const char *dir, char out[PATH_MAX])
 {
 	static const char *const names[] = {"python3", "python"};
 
@@ -180,17 +153,18 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 
 	if (!real)
 		return;
-	if (depth < BASES_MAX && program_prefix(program, "bin", prefix) && interpreter_venv_home(prefix, home)) {
+	if (depth < BASES_MAX && program_strip_directory(program, "bin", prefix) && interpreter_read_venv_home(prefix,
+													       home)) {
 		interpreter_add_found(found, prefix);
-		if (interpreter_python_in(home, base))
+		if (interpreter_find_python_in(home, base))
 			interpreter_add_installation(found, base, depth + 1);
 	}
 	if (!family)
-		interpreter_set_note(found,
+		INTERPRETER_NOTE(found,
 				     "@interpreter does not stand for %s, to which %s leads: that is no interpreter "
 				     "known here",
 				     real, program);
-	else if (!program_prefix(real, "bin", prefix))
+	else if (!program_strip_directory(real, "bin", prefix))
 		interpreter_add_found(found, real); /* the file alone */
 	else if (interpreter_is_system_prefix(prefix))
 		interpreter_add_parts(found, family, prefix, real);
@@ -198,20 +172,10 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 		interpreter_add_found(found, prefix);
 }
 
-static struct cli_interpreter *interpreter_create(const struct interpreter_places *places)
+struct cli_interpreter *interpreter_find(struct arena *arena, const char *program, const char *home,
+					 const char *workdir)
 {
-	struct cli_interpreter *found = calloc(1, sizeof(*found));
-
-	if (!found)
-		return NULL;
-	found->home = places->home ? realpath(places->home, NULL) : NULL;
-	found->workdir = places->workdir ? realpath(places->workdir, NULL) : NULL;
-	return found;
-}
-
-struct cli_interpreter *interpreter_find(const char *program, const struct interpreter_places *places)
-{
-	struct cli_interpreter *found = interpreter_create(places);
+	struct cli_interpreter *found = arena_alloc(arena, sizeof(*found));
 	const struct family *family = program ? interpreter_family_of(program) : NULL;
 	bool unknown = false;
 	_cleanup_free_ char *script = program && !family ? program_script_interpreter(program, &unknown) : NULL;
@@ -219,8 +183,11 @@ struct cli_interpreter *interpreter_find(const char *program, const struct inter
 
 	if (!found)
 		return NULL;
+	found->arena = arena;
+	found->home = home;
+	found->workdir = workdir;
 	if (unknown) {
-		interpreter_set_note(found,
+		INTERPRETER_NOTE(found,
 				     "@interpreter stands for nothing: the \"#!\" line of %s has options of env that "
 				     "are not understood; name the interpreter there",
 				     program);
@@ -246,34 +213,10 @@ struct cli_interpreter *interpreter_find(const char *program, const struct inter
 	return found;
 }
 
-void interpreter_free(struct cli_interpreter *interpreter)
-{
-	if (!interpreter)
-		return;
-	for (size_t i = 0; i < interpreter->count; i++) {
-		free(interpreter->root[i]);
-		free(interpreter->place[i]);
-	}
-	free(interpreter->home);
-	free(interpreter->workdir);
-	free(interpreter->note);
-	free(interpreter);
-}
-
-const char *const *interpreter_roots(const struct cli_interpreter *interpreter)
-{
-	return (const char *const *)interpreter->root;
-}
-
-const char *interpreter_place(const struct cli_interpreter *interpreter, const char *path)
+const char *interpreter_manager_of_root(const struct cli_interpreter *interpreter, const char *path)
 {
 	for (size_t i = 0; i < interpreter->count; i++)
-		if (interpreter->place[i] && path_below(path, interpreter->root[i]))
+		if (interpreter->place[i] && path_is_below(path, interpreter->root[i]))
 			return interpreter->place[i];
 	return NULL;
-}
-
-const char *interpreter_note(const struct cli_interpreter *interpreter)
-{
-	return interpreter->note;
 }

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "cli/format.h"
+#include "cli/cli.h"
 
 #include "base/banned.h"
 
@@ -63,7 +63,7 @@ static const struct manager_place manager_places[] = {
 };
 
 /* Directories such as PREFIX/lib, which hold more than an interpreter. */
-static bool managers_is_shared(const char *prefix)
+static bool managers_prefix_is_shared(const char *prefix)
 {
 	static const char *const names[] = {"bin", "sbin", "etc", "lib", "lib64", "libexec",
 					   "share", "include", "src", "var"};
@@ -76,10 +76,11 @@ static bool managers_is_shared(const char *prefix)
 }
 
 /* Whether ROOT/BELOW leads to a directory that holds the prefix, or (itself) to the prefix. *ret_place: owned. */
-static bool managers_leads_to(const char *root, const char *below, const char *prefix, bool itself, char **ret_place)
+static bool managers_path_holds_prefix(const char *root, const char *below, const char *prefix, bool itself,
+				       char **ret_place)
 {
 	_cleanup_free_ char *path = cli_format("%s/%s", root, below), *real = path ? realpath(path, NULL) : NULL;
-	const char *rest = real ? path_rest(prefix, real) : NULL;
+	const char *rest = real ? path_rest_below(prefix, real) : NULL;
 
 	if (!rest || itself == (*rest != '\0'))
 		return false;
@@ -87,40 +88,46 @@ static bool managers_leads_to(const char *root, const char *below, const char *p
 	return true;
 }
 
-static bool managers_holds(const char *root, const struct manager_place *place, const char *prefix, char **ret_place)
+static bool managers_place_holds_prefix(const char *root, const struct manager_place *place, const char *prefix,
+					char **ret_place)
 {
-	return managers_leads_to(root, place->below, prefix, false, ret_place) ||
-	       (place->itself && managers_leads_to(root, "", prefix, true, ret_place));
+	return managers_path_holds_prefix(root, place->below, prefix, false, ret_place) ||
+	       (place->itself && managers_path_holds_prefix(root, "", prefix, true, ret_place));
 }
 
-static bool managers_is_at(const struct manager_place *place, const char *home, const char *prefix, char **ret_place)
+static bool managers_place_matches(const struct manager_place *place, const char *home, const char *prefix,
+				   char **ret_place)
 {
 	const char *root = place->variable ? getenv(place->variable) : NULL;
 	_cleanup_free_ char *path = NULL;
 
-	if (root && root[0] == '/' && managers_holds(root, place, prefix, ret_place))
+	if (root && root[0] == '/' && managers_place_holds_prefix(root, place, prefix, ret_place))
 		return true;
 	if (!place->fallback)
 		return false;
 	if (place->fallback[0] == '/')
-		return managers_holds(place->fallback, place, prefix, ret_place);
+		return managers_place_holds_prefix(place->fallback, place, prefix, ret_place);
 	path = home ? cli_format("%s/%s", home, place->fallback) : NULL;
-	return path && managers_holds(path, place, prefix, ret_place);
+	return path && managers_place_holds_prefix(path, place, prefix, ret_place);
 }
 
-bool managers_may_grant(const char *prefix, const char *home, const char *workdir, char **ret_place)
+bool managers_may_grant_prefix(const char *prefix, const char *named_home, const char *named_workdir, char **ret_place)
 {
+	_cleanup_free_ char *home = named_home ? realpath(named_home, NULL) : NULL;
+	_cleanup_free_ char *workdir = named_workdir ? realpath(named_workdir, NULL) : NULL;
 	_cleanup_free_ char *local_path = home ? cli_format("%s/.local", home) : NULL;
 	_cleanup_free_ char *local = local_path ? realpath(local_path, NULL) : NULL;
 
 	*ret_place = NULL;
-	if (strcmp(prefix, "/") == 0 || (home && path_below(home, prefix)) || (local && path_below(local, prefix)) ||
-	    (workdir && path_below(workdir, prefix) && strcmp(workdir, prefix) != 0))
+	if (strcmp(prefix, "/") == 0 || (home && path_is_below(home, prefix)) ||
+	    (local && path_is_below(local, prefix)) ||
+	    (workdir && path_is_below(workdir, prefix) && strcmp(workdir, prefix) != 0))
 		return false;
-	if (workdir && path_below(prefix, workdir))
+	if (workdir && path_is_below(prefix, workdir))
 		return true;
-	for (size_t i = 0; i < sizeof(manager_places) / sizeof(manager_places[0]) && !managers_is_shared(prefix); i++)
-		if (managers_is_at(&manager_places[i], home, prefix, ret_place))
+	for (size_t i = 0; i < sizeof(manager_places) / sizeof(manager_places[0]) &&
+	     !managers_prefix_is_shared(prefix); i++)
+		if (managers_place_matches(&manager_places[i], home, prefix, ret_place))
 			return true;
 	return false;
 }

@@ -1,20 +1,16 @@
 #include "cli/host/places.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "cli/format.h"
+#include "cli/cli.h"
 #include "policy/paths/ways.h"
 
 #include "base/banned.h"
 
-static bool places_is_writable(const struct places *places, const char *host)
+static bool places_path_is_writable(const struct places *places, const char *host)
 {
 	for (size_t i = 0; i < PLACES_POLICIES; i++)
 		if (places->policy[i] && policy_host_writable(places->policy[i], host))
@@ -22,9 +18,9 @@ static bool places_is_writable(const struct places *places, const char *host)
 	return false;
 }
 
-static bool places_in_workdir(const struct places *places, const char *host)
+static bool places_path_is_in_workdir(const struct places *places, const char *host)
 {
-	const char *rest = places->workdir ? path_rest(host, places->workdir) : NULL;
+	const char *rest = places->workdir ? path_rest_below(host, places->workdir) : NULL;
 
 	return rest && *rest;
 }
@@ -33,18 +29,17 @@ static bool places_in_workdir(const struct places *places, const char *host)
  * Whether a program that could make the link could also have written what the link leads to: then the link gives it
  * nothing. In the workdir, a link that no program of this policy could have made may lead to any place there.
  */
-static bool places_link_stays(const struct places *places, const char *link, const char *host)
+static bool places_link_gains_nothing(const struct places *places, const char *link, const char *host)
 {
 	for (size_t i = 0; i < PLACES_POLICIES; i++)
 		if (places->policy[i] && policy_hosts_writable(places->policy[i], link, host))
 			return true;
-	return !places_is_writable(places, link) && places_in_workdir(places, link) && places_in_workdir(places, host);
+	return !places_path_is_writable(places, link) && places_path_is_in_workdir(places, link) &&
+	places_path_is_in_workdir(places, host);
 }
 
-/* ---- one path ---- */
-
 /* The canonical path of the part that exists, followed by the part that does not. NULL: no memory, or too long. */
-static char *places_resolve(const struct places *places, const char *path)
+static char *places_resolve_path(const struct places *places, const char *path)
 {
 	_cleanup_free_ char *head = strdup(path);
 
@@ -68,15 +63,15 @@ struct judging {
 	const struct places *places;
 	enum places_use use;
 	const char *path;
-	char *host; /* where the path leads; owned; places_host_of() fills it */
+	char *host; /* where the path leads; owned; places_resolve_judged() fills it */
 	bool no_memory;
 	char link[PATH_MAX]; /* the first link that is refused; "": none */
 };
 
-static const char *places_host_of(struct judging *judging)
+static const char *places_resolve_judged(struct judging *judging)
 {
 	if (!judging->host)
-		judging->host = places_resolve(judging->places, judging->path);
+		judging->host = places_resolve_path(judging->places, judging->path);
 	judging->no_memory = !judging->host;
 	return judging->host;
 }
@@ -87,22 +82,12 @@ static void places_judge_link(void *ctx, const char *link)
 	const struct places *places = judging->places;
 	const char *host;
 
-	if (judging->link[0] || !(places_is_writable(places, link) || places_in_workdir(places, link)))
+	if (judging->link[0] || !(places_path_is_writable(places, link) || places_path_is_in_workdir(places, link)))
 		return;
-	host = places_host_of(judging);
-	if (judging->use == PLACES_GRANT && host && places_link_stays(places, link, host))
+	host = places_resolve_judged(judging);
+	if (judging->use == PLACES_GRANT && host && places_link_gains_nothing(places, link, host))
 		return;
 	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: cli_real has the same limit */
-}
-
-int places_refuse(struct places_why *ret_why, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(ret_why->text, sizeof(ret_why->text), format, arguments); /* a longer one is cut */
-	va_end(arguments);
-	return -EPERM;
 }
 
 int places_judge(const struct places *places, enum places_use use, const char *path, char **ret_path,
@@ -116,25 +101,25 @@ int places_judge(const struct places *places, enum places_use use, const char *p
 		judging.path = rooted;
 	}
 	if (judging.path)
-		found = cli_real_way(places->real, judging.path, places_judge_link, &judging);
+		found = cli_real_path_noting_links(places->real, judging.path, places_judge_link, &judging);
 	if (judging.path && use == PLACES_CONTENT)
-		(void)places_host_of(&judging);
+		(void)places_resolve_judged(&judging);
 	host = judging.host;
 	if (!judging.path || judging.no_memory)
 		return places_refuse(ret_why, "cannot be resolved: %s", strerror(ENOMEM));
 	if (judging.link[0] && use == PLACES_GRANT)
 		return places_refuse(
 			ret_why,
-			"leads to %s by the symbolic link %s, which a run may have made; name that path instead, or "
-			"remove the link",
+			"leads to %.440s by the symbolic link %.440s, which a run may have made; name that path "
+			"instead, or remove the link",
 			host, judging.link);
 	if (judging.link[0])
 		return places_refuse(
 			ret_why,
-			"is reached by the symbolic link %s, which a run may have made; name %s instead, or remove the "
-			"link",
+			"is reached by the symbolic link %.440s, which a run may have made; name %.440s instead, or "
+			"remove the link",
 			judging.link, host);
-	if (use == PLACES_CONTENT && places_is_writable(places, host))
+	if (use == PLACES_CONTENT && places_path_is_writable(places, host))
 		return places_refuse(
 			ret_why,
 			"lies where a run may write, so that an earlier run may have made it; keep it elsewhere, or "

@@ -7,6 +7,9 @@
 #ifndef CALLGATE_CLI_HOST_PLACES_H
 #define CALLGATE_CLI_HOST_PLACES_H
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "cli/host/real.h"
 #include "policy/policy.h"
 
@@ -31,7 +34,7 @@ struct places_why {
 };
 
 /* Writes the text, truncated where it is too long. Always -EPERM. */
-__attribute__((format(printf, 2, 3))) int places_refuse(struct places_why *ret_why, const char *format, ...);
+#define places_refuse(ret_why, ...) ((void)snprintf((ret_why)->text, sizeof((ret_why)->text), __VA_ARGS__), -EPERM)
 
 /*
  * Judges the links on the way to a path, which may be relative and need not exist. 0, or -EPERM with the text.

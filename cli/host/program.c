@@ -9,13 +9,12 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "cli/format.h"
+#include "cli/cli.h"
 #include "cli/host/program.h"
 
 #include "base/banned.h"
 
 #define VERSION_FILE_BYTES 65536
-#define SCRIPT_LINE_MAX 256 /* what the kernel reads of a "#!" line (BINPRM_BUF_SIZE) */
 
 bool program_is_file(const char *path)
 {
@@ -42,19 +41,16 @@ static const struct shim_manager {
 	{"NODENV_VERSION", ".node-version", "libexec/nodenv"},
 };
 
-bool program_prefix(const char *path, const char *below, char out[PATH_MAX])
+bool program_strip_directory(const char *path, const char *below, char out[PATH_MAX])
 {
-	char *slash = NULL;
+	const char *name = strrchr(path, '/');
+	size_t below_len = strlen(below), len = name ? (size_t)(name - path) : 0;
 
-	if ((size_t)snprintf(out, PATH_MAX, "%s", path) < PATH_MAX)
-		slash = strrchr(out, '/');
-	if (!slash)
+	if (len <= below_len || len >= PATH_MAX || path[len - below_len - 1] != '/' ||
+	    memcmp(path + len - below_len, below, below_len) != 0)
 		return false;
-	*slash = '\0';
-	slash = strrchr(out, '/');
-	if (!slash || strcmp(slash + 1, below) != 0)
-		return false;
-	*slash = '\0';
+	memcpy(out, path, len - below_len - 1);
+	out[len - below_len - 1] = '\0';
 	return true;
 }
 
@@ -74,15 +70,7 @@ static const struct shim_manager *shim_manager_of(const char *root)
 	return NULL;
 }
 
-/* A file in the directory "shims" of one of these managers, or of asdf, which has "installs". */
-static bool program_is_shim(const char *path)
-{
-	char root[PATH_MAX];
-
-	return program_prefix(path, "shims", root) && (shim_manager_of(root) || shim_root_has(root, "installs"));
-}
-
-static char *shim_read(const char *dir, const char *name)
+static char *shim_read_version_file(const char *dir, const char *name)
 {
 	_cleanup_free_ char *path = cli_format("%s/%s", dir, name);
 	char *text;
@@ -92,7 +80,7 @@ static char *shim_read(const char *dir, const char *name)
 }
 
 /* The version list: the variable, else the nearest local file, else the global one. Owned. */
-static char *shim_chosen(const struct shim_manager *manager, const char *root)
+static char *shim_read_chosen_versions(const struct shim_manager *manager, const char *root)
 {
 	const char *variable = getenv(manager->variable);
 	char dir[PATH_MAX], *slash;
@@ -103,15 +91,16 @@ static char *shim_chosen(const struct shim_manager *manager, const char *root)
 		char *text;
 
 		*slash = '\0';
-		text = shim_read(dir, manager->local); /* the root is "" here, as it should be before a "/" */
+		text = shim_read_version_file(dir, manager->local); /* the root is "" here,
+		as it should be before a "/" */
 		if (text)
 			return text;
 	}
-	return shim_read(root, "version");
+	return shim_read_version_file(root, "version");
 }
 
 /* ROOT/versions/VERSION/bin/NAME, when it is there. */
-static char *shim_installed(const char *root, const char *version, const char *name)
+static char *shim_find_installed(const char *root, const char *version, const char *name)
 {
 	_cleanup_free_ char *path = cli_format("%s/versions/%s/bin/%s", root, version, name);
 
@@ -121,7 +110,7 @@ static char *shim_installed(const char *root, const char *version, const char *n
 }
 
 /* "3.11" means the newest 3.11.*, as in pyenv. */
-static char *shim_newest(const char *root, const char *version, const char *name)
+static char *shim_find_newest(const char *root, const char *version, const char *name)
 {
 	char directory[PATH_MAX], best[NAME_MAX + 1] = "";
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -135,12 +124,12 @@ static char *shim_newest(const char *root, const char *version, const char *name
 		if (strncmp(entry->d_name, version, len) == 0 && entry->d_name[len] == '.' &&
 		    strverscmp(entry->d_name, best) > 0)
 			(void)snprintf(best, sizeof(best), "%s", entry->d_name); /* fits: a directory entry's name */
-	return *best ? shim_installed(root, best, name) : NULL;
+	return *best ? shim_find_installed(root, best, name) : NULL;
 }
 
-static char *shim_managed(const struct shim_manager *manager, const char *root, const char *name)
+static char *shim_find_managed(const struct shim_manager *manager, const char *root, const char *name)
 {
-	_cleanup_free_ char *list = shim_chosen(manager, root);
+	_cleanup_free_ char *list = shim_read_chosen_versions(manager, root);
 	char *save = NULL;
 
 	for (char *version = list ? strtok_r(list, ": \t\r\n", &save) : NULL; version;
@@ -149,9 +138,9 @@ static char *shim_managed(const struct shim_manager *manager, const char *root, 
 
 		if (strcmp(version, "system") == 0)
 			return NULL;
-		found = shim_installed(root, version, name);
+		found = shim_find_installed(root, version, name);
 		if (!found)
-			found = shim_newest(root, version, name);
+			found = shim_find_newest(root, version, name);
 		if (found)
 			return found;
 	}
@@ -159,7 +148,7 @@ static char *shim_managed(const struct shim_manager *manager, const char *root, 
 }
 
 /* An asdf shim lists the versions that have the program: "# asdf-plugin: nodejs 18.0.0". Takes the first installed. */
-static char *shim_listed(const char *path, const char *root, const char *name)
+static char *shim_find_listed(const char *path, const char *root, const char *name)
 {
 	static const char mark[] = "# asdf-plugin: ";
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
@@ -179,40 +168,35 @@ static char *shim_listed(const char *path, const char *root, const char *name)
 	return NULL;
 }
 
-/* The program that a shim starts for this name from the current directory. Owned; NULL: "system", or not installed. */
-static char *shim_target(const char *path, const char *name)
+/*
+ * False: the file is not in the directory "shims" of one of these managers, or of asdf, which has "installs".
+ * *ret_target: the program that the shim starts for this name from the current directory. Owned; NULL: "system", or not
+ * installed.
+ */
+static bool shim_find_target(const char *path, const char *name, char **ret_target)
 {
 	const struct shim_manager *manager;
 	char root[PATH_MAX];
 
-	if (!program_prefix(path, "shims", root))
-		return NULL;
+	if (!program_strip_directory(path, "shims", root))
+		return false;
 	manager = shim_manager_of(root);
-	return manager ? shim_managed(manager, root, name) : shim_listed(path, root, name);
+	if (!manager && !shim_root_has(root, "installs"))
+		return false;
+	*ret_target = manager ? shim_find_managed(manager, root, name) : shim_find_listed(path, root, name);
+	return true;
 }
 
 /* ---- PATH ---- */
 
-/* The n-th file of this name in PATH. Owned; NULL: no more. */
-static char *program_candidate(const char *name, unsigned number)
+char *program_nth_path_dir(unsigned number)
 {
 	const char *path = getenv("PATH"), *end;
-	size_t name_len = strlen(name);
-	char tried[PATH_MAX];
 
 	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path; path = *end ? end + 1 : end) {
-		const char *dir = *path == ':' ? "." : path;
-		size_t len;
-
 		end = strchrnul(path, ':');
-		len = end == path ? 1 : (size_t)(end - path);
-		if (len + name_len + 2 > sizeof(tried))
-			continue; /* no file has such a name */
-		memcpy(tried, dir, len);
-		tried[len] = '/';
-		memcpy(tried + len + 1, name, name_len + 1);
-		if (program_is_file(tried) && number-- == 0)
-			return strdup(tried);
+		if (number-- == 0)
+			return strndup(path, (size_t)(end - path));
 	}
 	return NULL;
 }
@@ -224,12 +208,16 @@ char *program_find(const char *name)
 	if (strchr(name, '/'))
 		return program_is_file(name) ? strdup(name) : NULL;
 	for (unsigned i = 0;; i++) {
-		_cleanup_free_ char *path = program_candidate(name, i);
+		_cleanup_free_ char *dir = program_nth_path_dir(i);
+		_cleanup_free_ char *path = dir ? cli_format("%s/%s", *dir ? dir : ".", name) : NULL;
 		char *target;
 
-		if (!path || !program_is_shim(path))
+		if (!dir)
+			return NULL;
+		if (!path || !program_is_file(path))
+			continue;
+		if (!shim_find_target(path, name, &target))
 			return steal_pointer(&path);
-		target = shim_target(path, name);
 		if (target)
 			return target;
 		/* the manager says "system" or has no version: the next file of PATH counts */
@@ -247,7 +235,7 @@ enum env_word {
 };
 
 /* The options of env(1), GNU and BSD, that a "#!" line can use. */
-static enum env_word env_option(const char *word)
+static enum env_word env_classify_option(const char *word)
 {
 	static const char *const plain[] = {"-", "-i", "--ignore-environment", "-v", "--debug"};
 
@@ -270,7 +258,7 @@ static enum env_word env_option(const char *word)
 
 static enum env_word env_word(const char *word, bool options)
 {
-	enum env_word kind = options ? env_option(word) : ENV_PROGRAM;
+	enum env_word kind = options ? env_classify_option(word) : ENV_PROGRAM;
 
 	if (kind == ENV_PROGRAM && strchr(word, '='))
 		return strncmp(word, "PATH=", 5) == 0 ? ENV_UNKNOWN : ENV_SKIP;
@@ -278,13 +266,13 @@ static enum env_word env_word(const char *word, bool options)
 }
 
 /* A name for PATH or an absolute path. A relative path depends on the working directory, which -C may change. */
-static bool env_is_certain(const char *program)
+static bool env_program_is_certain(const char *program)
 {
 	return program[0] == '/' || !strchr(program, '/');
 }
 
 /* The program that "env -S TEXT" runs. NULL: not understood. Borrows. */
-static const char *env_split(char *text)
+static const char *env_parse_split_string(char *text)
 {
 	bool options = true;
 	char *save = NULL;
@@ -295,7 +283,7 @@ static const char *env_split(char *text)
 		enum env_word kind = env_word(word, options);
 
 		if (kind == ENV_UNKNOWN || kind == ENV_PROGRAM)
-			return kind == ENV_PROGRAM && env_is_certain(word) ? word : NULL;
+			return kind == ENV_PROGRAM && env_program_is_certain(word) ? word : NULL;
 		if (kind == ENV_ARGUMENT && (!(word = strtok_r(NULL, " \t\r", &save)) || strcmp(word, "PATH") == 0))
 			return NULL;
 		/* options end at "--" and at the first "NAME=VALUE" */
@@ -305,32 +293,37 @@ static const char *env_split(char *text)
 }
 
 /* The kernel passes the rest of the line as one argument: without -S all of it is the program's name. */
-static const char *env_program(char *text)
+static const char *env_find_program(char *text)
 {
 	static const char split[] = "--split-string=";
 
 	if (strncmp(text, "-S", 2) == 0)
-		return env_split(text + 2);
+		return env_parse_split_string(text + 2);
 	if (strncmp(text, split, sizeof(split) - 1) == 0)
-		return env_split(text + sizeof(split) - 1);
+		return env_parse_split_string(text + sizeof(split) - 1);
 	return text[strcspn(text, " \t=")] || !*text || *text == '-' ? NULL : text;
+}
+
+bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE + 1])
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t len = fd < 0 ? -1 : pread(fd, line, PROGRAM_SCRIPT_LINE, 0);
+
+	if (len < 2 || line[0] != '#' || line[1] != '!')
+		return false;
+	line[len] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return true;
 }
 
 char *program_script_interpreter(const char *path, bool *ret_unknown)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char line[SCRIPT_LINE_MAX + 1], *word, *rest;
+	char line[PROGRAM_SCRIPT_LINE + 1], *word, *rest;
 	const char *name, *slash;
-	ssize_t len;
 
-	if (fd < 0)
+	if (!program_read_script_line(path, line))
 		return NULL;
-	len = pread(fd, line, SCRIPT_LINE_MAX, 0);
-	if (len < 3 || line[0] != '#' || line[1] != '!')
-		return NULL;
-	line[len] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	for (len = (ssize_t)strlen(line); len > 2 && strchr(" \t\r", line[len - 1]); len--)
+	for (size_t len = strlen(line); len > 2 && strchr(" \t\r", line[len - 1]); len--)
 		line[len - 1] = '\0';
 	word = line + 2 + strspn(line + 2, " \t");
 	rest = word + strcspn(word, " \t");
@@ -340,7 +333,7 @@ char *program_script_interpreter(const char *path, bool *ret_unknown)
 	slash = strrchr(word, '/');
 	if (!slash || strcmp(slash, "/env") != 0)
 		return program_find(word);
-	name = env_program(rest);
+	name = env_find_program(rest);
 	*ret_unknown = !name;
 	return name ? program_find(name) : NULL;
 }

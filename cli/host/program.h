@@ -17,8 +17,15 @@ char *program_find(const char *name);
  */
 char *program_script_interpreter(const char *path, bool *ret_unknown);
 
+/* The first line of a script that begins with "#!". False: the file has none, or cannot be read. */
+#define PROGRAM_SCRIPT_LINE 256 /* as much of it as the kernel reads (BINPRM_BUF_SIZE) */
+bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE + 1]);
+
+/* The n-th directory of the caller's PATH; "": the current directory. Owned; NULL: no more, or no memory. */
+char *program_nth_path_dir(unsigned number);
+
 /* "/opt/py/bin/python3" below "bin" gives "/opt/py". False when the file is not in a directory of that name. */
-bool program_prefix(const char *path, const char *below, char out[PATH_MAX]);
+bool program_strip_directory(const char *path, const char *below, char out[PATH_MAX]);
 
 bool program_is_file(const char *path); /* an executable regular file */
 

@@ -2,9 +2,9 @@
 #ifndef CALLGATE_CLI_HOST_REAL_H
 #define CALLGATE_CLI_HOST_REAL_H
 
-#include <stddef.h>
-
 #include "policy/arena.h"
+
+#define CLI_REAL_BUCKETS 512
 
 struct cli_real_name;
 
@@ -14,15 +14,14 @@ struct cli_real_name;
  */
 struct cli_real {
 	struct arena arena;
-	const struct cli_real_name **slot; /* a hash table */
-	size_t slots;
-	size_t names; /* used slots */
+	struct cli_real_name *bucket[CLI_REAL_BUCKETS]; /* a hash table of canonical paths */
 };
 
 /* As realpath(path, NULL); NULL: nothing there. Owned. */
 char *cli_real_path(struct cli_real *real, const char *path);
 /* The same. Calls `passed` with the canonical name of each symbolic link on the way, also of one that leads nowhere. */
-char *cli_real_way(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link), void *ctx);
+char *cli_real_path_noting_links(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link),
+				 void *ctx);
 void cli_real_done(struct cli_real *real);
 
 #endif

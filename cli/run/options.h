@@ -27,8 +27,8 @@ struct run_options {
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 
-/* 0; 1: --help or --version was answered, *ret_exit is the exit status; -1: a message was printed, CLI_ERROR. */
-int run_options_parse(int argc, char **argv, struct run_options *ret_options, int *ret_exit);
+/* CLI_PARSED, or the exit status: see cli_parse(). */
+int run_options_parse(int argc, char **argv, struct run_options *ret_options);
 void run_options_done(struct run_options *options);
 
 #endif

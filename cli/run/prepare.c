@@ -9,35 +9,32 @@
 #include "audit/audit.h"
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "cli/cli.h"
-#include "cli/format.h"
 #include "cli/host/account.h"
 #include "cli/load.h"
 #include "cli/run/private.h"
-#include "cli/run/user.h"
 #include "confine/selffilter.h"
 #include "keeper/input.h"
 #include "keeper/output.h"
 
 #include "base/banned.h"
 
-static int prepare_scratch(struct run *run)
+static int prepare_scratch_directory(struct run *run)
 {
 	struct policy_error error = {""};
 	int made;
 
 	/* Without --user, --input and --setup nothing is put into it now: the keeper makes its directories later. */
 	run->scratch_dirs_pending = !run->user.set && !run->options.input.count && !run->options.setup;
-	made = run->scratch_dirs_pending ? scratch_begin(&run->scratch, &error) : scratch_create(&run->scratch, &error);
+	made = run->scratch_dirs_pending ? scratch_begin_run(&run->scratch, &error)
+					 : scratch_create(&run->scratch, &error);
 	if (made < 0)
-		return run_refuse(run, "scratch_failed", "%s", error.text);
-	run->scratch_ready = true;
+		return run_report_refusal(run, "scratch_failed", "%s", error.text);
 	run->workdir = run->options.policy.workdir ? strdup(run->options.policy.workdir)
 						   : cli_format("%s/work", run->scratch.path);
-	return run->workdir ? 0 : run_no_memory(run);
+	return run->workdir ? 0 : run_refuse_no_memory(run);
 }
 
-static int prepare_check_workdir(struct run *run, int *ret_fd)
+static int prepare_check_workdir(struct run *run)
 {
 	char who[64] = "you";
 
@@ -45,31 +42,49 @@ static int prepare_check_workdir(struct run *run, int *ret_fd)
 		return 0; /* the keeper will make it */
 	if (run->user.set)
 		(void)snprintf(who, sizeof(who), "user %u", run->user.uid);
-	*ret_fd = io_open_plain(run->workdir, O_RDONLY | O_DIRECTORY);
-	if (*ret_fd < 0)
-		errno = -*ret_fd;
-	if (*ret_fd < 0 || faccessat(*ret_fd, ".", R_OK | X_OK, AT_EACCESS) < 0)
-		return run_refuse(run, "workdir_unusable", "-w %s: %s; name a directory that %s can read", run->workdir,
-				  strerror(errno), who);
+	run->workdir_fd = io_open_plain(run->workdir, O_RDONLY | O_DIRECTORY);
+	if (run->workdir_fd < 0)
+		errno = -run->workdir_fd;
+	if (run->workdir_fd < 0 || faccessat(run->workdir_fd, ".", R_OK | X_OK, AT_EACCESS) < 0)
+		return run_report_refusal(run, "workdir_unusable", "-w %s: %s; name a directory that %s can read",
+					  run->workdir,
+					  strerror(errno), who);
 	return 0;
 }
 
+static int prepare_user_directories(struct run *run)
+{
+	int exit_code = prepare_scratch_directory(run);
+
+	return exit_code ? exit_code : prepare_check_workdir(run);
+}
+
 /* With the effective ids of the run's user, who owns what is made here and whose rights decide what can be used. */
-static int prepare_as_user(struct run *run, int *ret_workdir_fd)
+static int prepare_with_user_ids(struct run *run, int (*prepare)(struct run *run))
 {
 	struct privs_before before;
-	int exit_code, error = privs_borrow(&run->user, &before);
+	int exit_code, error = privs_borrow_user(&run->user, &before);
 
 	if (error < 0)
-		return run_refuse(run, "user_failed", "cannot become user %u: %s", run->user.uid, strerror(-error));
-	exit_code = prepare_scratch(run);
-	if (exit_code == 0)
-		exit_code = prepare_check_workdir(run, ret_workdir_fd);
-	error = privs_return(&before);
+		return run_report_refusal(run, "user_failed", "cannot become user %u: %s", run->user.uid,
+					  strerror(-error));
+	exit_code = prepare(run);
+	error = privs_restore_own_user(&before);
 	if (error < 0 && exit_code == 0)
-		exit_code = run_refuse(run, "user_failed", "cannot return from user %u: %s", run->user.uid,
-				       strerror(-error));
+		exit_code = run_report_refusal(run, "user_failed", "cannot return from user %u: %s", run->user.uid,
+					       strerror(-error));
 	return exit_code;
+}
+
+/* `text`: --user, else the policy's "user"; NULL: none, and *ret_user is untouched. 0, or an exit status. */
+static int prepare_look_up_user(struct run *run, const char *text, struct privs_user *ret_user)
+{
+	const char *option = run->options.policy.cli.user ? "--user" : "the policy's user";
+	struct policy_error error = {""};
+
+	if (text && run_user_find(option, text, ret_user, &error) < 0)
+		return run_report_refusal(run, "user_failed", "%s", error.text);
+	return 0;
 }
 
 /* --user, else the policy's "user", which has to be known before the scratch directory is made. */
@@ -77,16 +92,12 @@ static int prepare_find_user(struct run *run)
 {
 	const struct cli_policy_options *options = &run->options.policy;
 	_cleanup_free_ char *named = NULL;
-	const char *text = options->user;
-	struct policy_error error = {""};
 
 	/* Only root can change its user. For all others prepare_confirm_user() refuses it later. */
-	if (!text && options->names.count > 0 && geteuid() == 0)
-		run->draft = policy_peek((const char *const *)options->names.item, &run->host.policy, &named);
-	if (!text)
-		text = named;
-	if (text && run_user_find(named ? "the policy's user" : "--user", text, &run->user, &error) < 0)
-		return run_refuse(run, "user_failed", "%s", error.text);
+	if (!options->cli.user && options->names.count > 0 && geteuid() == 0)
+		run->draft = policy_peek_user((const char *const *)options->names.item, &run->host.policy, &named);
+	if (prepare_look_up_user(run, named ? named : options->cli.user, &run->user) != 0)
+		return CLI_ERROR;
 	if (run->user.set) {
 		run->host.uid = run->user.uid;
 		run->host.gid = run->user.gid;
@@ -97,37 +108,36 @@ static int prepare_find_user(struct run *run)
 /* Whether the compiled policy names the user that the run was prepared for. Without a name: the caller. */
 static int prepare_confirm_user(struct run *run)
 {
-	const char *text = policy_user(run->policy);
 	struct privs_user user = {.set = false};
-	struct policy_error error = {""};
 
-	if (text && run_user_find(run->options.policy.user ? "--user" : "the policy's user", text, &user, &error) < 0)
-		return run_refuse(run, "user_failed", "%s", error.text);
+	if (prepare_look_up_user(run, policy_settings(run->program.policy)->user, &user) != 0)
+		return CLI_ERROR;
 	if (user.set != run->user.set || user.uid != run->user.uid || user.gid != run->user.gid)
-		return run_refuse(run, "user_failed",
-				  "the policy's user has changed since it was first read; try again");
+		return run_report_refusal(run, "user_failed",
+					  "the policy's user has changed since it was first read; try again");
 	return 0;
 }
 
-/* A policy that grants more than the user's own rights is usually a mistake, but not an error. */
+/* As the run's user. A policy that grants more than the user's own rights is usually a mistake, but not an error. */
 static int prepare_warn_workdir(struct run *run)
 {
-	const char *virt = policy_workdir(run->policy);
-	struct privs_before before;
-	int error;
+	const char *virt = policy_settings(run->program.policy)->workdir;
 
-	if (!run->user.set || !run->options.policy.workdir || run->options.quiet ||
-	    !(policy_rights(run->policy, virt, strlen(virt)) & POLICY_WRITE))
-		return 0;
-	error = privs_borrow(&run->user, &before);
-	if (error == 0 && faccessat(AT_FDCWD, run->workdir, W_OK, AT_EACCESS) < 0)
+	if (run->user.set && run->options.policy.workdir && !run->options.quiet &&
+	    policy_rights_on(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
+	    faccessat(AT_FDCWD, run->workdir, W_OK, AT_EACCESS) < 0)
 		cli_note("callgate: -w %s: user %u may not write there (%s), whatever the policy grants", run->workdir,
 			 run->user.uid, strerror(errno));
-	if (error == 0)
-		error = privs_return(&before);
-	if (error < 0)
-		return run_refuse(run, "user_failed", "cannot become user %u: %s", run->user.uid, strerror(-error));
 	return 0;
+}
+
+void run_part_done(struct run_part *part)
+{
+	egress_read_done(&part->read);
+	policy_free(part->policy);
+	cleanup_close(&part->audit_fd);
+	free(part->log);
+	*part = RUN_PART_NONE;
 }
 
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
@@ -135,52 +145,52 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
 	struct cli_policy_options options = run->options.policy; /* borrows its lists */
 	int error;
 
-	options.phase = phase;
-	options.draft = run->draft; /* the first load empties it */
+	options.cli.phase = phase;
+	options.cli.draft = run->draft; /* the first load empties it */
 	error = cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy);
-	return error < 0 ? run_refuse(run, "policy_invalid", "the policy cannot be used: nothing was run") : 0;
+	return error < 0 ? run_report_refusal(run, "policy_invalid", "the policy cannot be used: nothing was run") : 0;
 }
 
 static int prepare_load_policies(struct run *run)
 {
 	const struct run_options *options = &run->options;
 
-	if (run_load_policy(run, options->policy.phase, &run->policy) != 0)
+	if (run_load_policy(run, options->policy.cli.phase, &run->program.policy) != 0)
 		return CLI_ERROR;
-	if (options->setup && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup_policy) != 0)
+	if (options->setup && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup.policy) != 0)
 		return CLI_ERROR;
 	return 0;
 }
 
 /* ---- paths of the command line ---- */
 
-static struct places prepare_places(struct run *run)
+static struct places prepare_collect_places(struct run *run)
 {
-	return cli_policy_places(&run->options.policy, &run->host, run->policy, run->setup_policy);
+	return cli_policy_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
 }
 
 /*
  * Judges the directory of a file that is to be made or opened. *ret_path: the file by that directory's canonical path,
  * owned; NULL: there is no such directory. The last component is not resolved, because it is opened without following
- * links. 0, or an exit status after run_refuse.
+ * links. 0, or an exit status after run_report_refusal.
  */
 static int prepare_judge_parent(struct run *run, const char *what, const char *path, char **ret_path)
 {
-	const struct places places = prepare_places(run);
+	const struct places places = prepare_collect_places(run);
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."), *real = NULL;
 	struct places_why why = {""};
 
 	if (dir && places_judge(&places, PLACES_GRANT, dir, &real, &why) < 0)
-		return run_refuse(run, "path_refused", "%s %s: its directory %s", what, path, why.text);
+		return run_report_refusal(run, "path_refused", "%s %s: its directory %s", what, path, why.text);
 	*ret_path = real ? cli_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, name) : NULL;
-	return dir && (!real || *ret_path) ? 0 : run_no_memory(run);
+	return dir && (!real || *ret_path) ? 0 : run_refuse_no_memory(run);
 }
 
 /* --output's directory, which may exist already. */
 static int prepare_open_output(struct run *run)
 {
-	const struct places places = prepare_places(run);
+	const struct places places = prepare_collect_places(run);
 	const char *named = run->options.output;
 	size_t len = strlen(named);
 	_cleanup_free_ char *path = NULL, *trimmed = NULL;
@@ -188,19 +198,20 @@ static int prepare_open_output(struct run *run)
 	struct places_why why = {""};
 
 	if (places_judge(&places, PLACES_GRANT, named, &path, &why) < 0)
-		return run_refuse(run, "path_refused", "--output %s %s", named, why.text);
+		return run_report_refusal(run, "path_refused", "--output %s %s", named, why.text);
 	while (len > 1 && named[len - 1] == '/')
 		len--;
 	trimmed = strndup(named, len);
 	if (!trimmed)
-		return run_no_memory(run);
+		return run_refuse_no_memory(run);
 	if (!path && prepare_judge_parent(run, "--output", trimmed, &path) != 0)
 		return CLI_ERROR;
 	if (!path)
-		return run_refuse(run, "output_failed", "--output %s: %s; name a directory that can be written", named,
-				  strerror(ENOENT));
-	run->output_fd = output_open(path, &error);
-	return run->output_fd < 0 ? run_refuse(run, "output_failed", "%s", error.text) : 0;
+		return run_report_refusal(run, "output_failed",
+					  "--output %s: %s; name a directory that can be written", named,
+					  strerror(ENOENT));
+	run->output_fd = output_open_directory(path, &error);
+	return run->output_fd < 0 ? run_report_refusal(run, "output_failed", "%s", error.text) : 0;
 }
 
 static void prepare_note_link(void *ctx, const char *link)
@@ -218,20 +229,20 @@ static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t
 	int exit_code = prepare_load_policies(run);
 
 	for (size_t i = 0; i < count && exit_code == 0; i++) {
-		const struct places places = prepare_places(run);
+		const struct places places = prepare_collect_places(run);
 
 		free(file[i].path);
 		file[i].path = NULL;
 		if (places_judge(&places, PLACES_GRANT, file[i].named, &file[i].path, &why) < 0)
-			exit_code = run_refuse(run, "path_refused", "--input %s %s", file[i].named, why.text);
+			exit_code = run_report_refusal(run, "path_refused", "--input %s %s", file[i].named, why.text);
 	}
-	policy_free(run->policy);
-	policy_free(run->setup_policy);
-	run->policy = run->setup_policy = NULL;
+	policy_free(run->program.policy);
+	policy_free(run->setup.policy);
+	run->program.policy = run->setup.policy = NULL;
 	return exit_code;
 }
 
-static int prepare_copy_inputs(struct run *run, int workdir_fd)
+static int prepare_copy_inputs(struct run *run)
 {
 	const struct cli_list *named = &run->options.input;
 	_cleanup_free_ struct input_file *file = calloc(named->count + 1, sizeof(*file));
@@ -240,15 +251,15 @@ static int prepare_copy_inputs(struct run *run, int workdir_fd)
 	int exit_code = 0;
 
 	if (!file)
-		return run_no_memory(run);
+		return run_refuse_no_memory(run);
 	for (size_t i = 0; i < named->count; i++) {
 		file[i].named = named->item[i];
-		file[i].path = cli_real_way(&run->host.real, named->item[i], prepare_note_link, &linked);
+		file[i].path = cli_real_path_noting_links(&run->host.real, named->item[i], prepare_note_link, &linked);
 	}
 	if (linked)
 		exit_code = prepare_judge_inputs(run, file, named->count);
-	if (exit_code == 0 && input_copy(workdir_fd, file, named->count, &run->user, &error) < 0)
-		exit_code = run_refuse(run, "input_failed", "%s", error.text);
+	if (exit_code == 0 && input_copy_files(run->workdir_fd, file, named->count, &run->user, &error) < 0)
+		exit_code = run_report_refusal(run, "input_failed", "%s", error.text);
 	for (size_t i = 0; i < named->count; i++)
 		free(file[i].path);
 	return exit_code;
@@ -257,84 +268,87 @@ static int prepare_copy_inputs(struct run *run, int workdir_fd)
 /* ---- the log ---- */
 
 /* With --user the log is made here, because only the caller may be able to. Otherwise the supervisor makes it. */
-static int prepare_make_log(struct run *run, const char *named, const char *path, int *ret_fd, char **ret_path)
+static int prepare_make_log(struct run *run, const char *named, struct run_part *part)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	_cleanup_free_ char *dir = path ? strndup(path, (size_t)(slash - path) + 1) : NULL, *name = NULL;
+	const char *slash = part->log ? strrchr(part->log, '/') : NULL;
+	_cleanup_free_ char *dir = slash ? strndup(part->log, (size_t)(slash - part->log) + 1) : NULL, *name = NULL;
 	_cleanup_close_ int dirfd = -1;
 
-	if (!path || !run->user.set)
+	if (!slash || !run->user.set)
 		return 0;
 	dirfd = dir ? io_open_plain(dir, O_PATH | O_DIRECTORY) : -ENOMEM;
 	name = dirfd < 0 ? NULL : cli_format("/proc/self/fd/%d/%s", dirfd, slash + 1);
-	*ret_fd = dirfd < 0 ? dirfd : name ? audit_make(name) : -ENOMEM;
-	if (*ret_fd == -EEXIST)
-		return run_refuse(run, "audit_failed", "the log %s exists; remove it or name another file", named);
-	if (*ret_fd < 0)
-		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", named, strerror(-*ret_fd));
-	*ret_path = strdup(path);
-	return *ret_path ? 0 : run_no_memory(run);
+	part->audit_fd = dirfd < 0 ? dirfd : name ? audit_make(name) : -ENOMEM;
+	if (part->audit_fd == -EEXIST)
+		return run_report_refusal(run, "audit_failed", "the log %s exists; remove it or name another file",
+					  named);
+	if (part->audit_fd < 0)
+		return run_report_refusal(run, "audit_failed", "cannot write the log %s: %s", named,
+					  strerror(-part->audit_fd));
+	return 0;
 }
 
 /* The setup has a log of its own, next to the program's. */
 static int prepare_make_logs(struct run *run)
 {
-	const char *named = run->options.audit ? run->options.audit : policy_audit_file(run->policy);
+	const char *named = run->options.audit ? run->options.audit : policy_settings(run->program.policy)->audit_file;
+	int exit_code;
 
 	if (!named)
 		return 0;
-	if (prepare_judge_parent(run, "the log", named, &run->log) != 0)
+	if (prepare_judge_parent(run, "the log", named, &run->program.log) != 0)
 		return CLI_ERROR;
-	if (!run->log)
-		return run_refuse(run, "audit_failed", "cannot write the log %s: %s", named, strerror(ENOENT));
-	run->setup_log = run->options.setup ? cli_format("%s.setup", run->log) : NULL;
-	if (run->options.setup && !run->setup_log)
-		return run_no_memory(run);
-	if (prepare_make_log(run, named, run->log, &run->audit_fd, &run->audit) != 0)
-		return CLI_ERROR;
-	return prepare_make_log(run, run->setup_log, run->setup_log, &run->setup_audit_fd, &run->setup_audit);
+	if (!run->program.log)
+		return run_report_refusal(run, "audit_failed", "cannot write the log %s: %s", named, strerror(ENOENT));
+	run->setup.log = run->options.setup ? cli_format("%s.setup", run->program.log) : NULL;
+	if (run->options.setup && !run->setup.log)
+		return run_refuse_no_memory(run);
+	exit_code = prepare_make_log(run, named, &run->program);
+	return exit_code ? exit_code : prepare_make_log(run, run->setup.log, &run->setup);
 }
 
-static void prepare_warnings(struct run *run)
+static void prepare_print_warnings(struct run *run)
 {
 	const struct run_options *options = &run->options;
 
 	if (!options->quiet)
-		cli_host_tell(&run->host);
+		cli_host_report_void_grants(&run->host);
 	if (options->verbose)
-		cli_policy_warnings("run", run->policy);
+		cli_policy_warnings("run", run->program.policy);
 	if (options->verbose && options->setup)
-		cli_policy_warnings("run --setup", run->setup_policy);
+		cli_policy_warnings("run --setup", run->setup.policy);
 }
 
 int run_start_custodian(struct run *run)
 {
 	const char *why;
-	bool self_filter = !(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_possible(&why);
+	bool self_filter =
+		!(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_is_possible(&why);
 	int error = custodian_start(run->output_fd, self_filter, &run->custodian);
 
-	return error < 0 ? run_refuse(run, "user_failed", "cannot start the custodian: %s", strerror(-error)) : 0;
+	return error < 0 ? run_report_refusal(run, "user_failed", "cannot start the custodian: %s",
+					      strerror(-error)) : 0;
 }
 
 int run_prepare(struct run *run)
 {
-	_cleanup_close_ int workdir_fd = -1;
 	const struct run_options *options = &run->options;
 
 	if (cli_host_init(&run->host, options->argv[0]) < 0)
-		return run_no_memory(run);
-	run->host_ready = true;
-	if (prepare_find_user(run) != 0 || prepare_as_user(run, &workdir_fd) != 0)
+		return run_refuse_no_memory(run);
+	if (prepare_find_user(run) != 0 || prepare_with_user_ids(run, prepare_user_directories) != 0)
 		return CLI_ERROR;
 	/* Before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
-	if (options->input.count && prepare_copy_inputs(run, workdir_fd) != 0)
+	if (options->input.count && prepare_copy_inputs(run) != 0)
 		return CLI_ERROR;
+	close_fd(&run->workdir_fd);
 	if (prepare_load_policies(run) != 0)
 		return CLI_ERROR;
-	prepare_warnings(run);
-	if (prepare_confirm_user(run) != 0 || prepare_warn_workdir(run) != 0 || prepare_make_logs(run) != 0)
+	prepare_print_warnings(run);
+	if (prepare_confirm_user(run) != 0 || prepare_with_user_ids(run, prepare_warn_workdir) != 0 ||
+	    prepare_make_logs(run) != 0)
 		return CLI_ERROR;
-	account_end();
+	account_end_helper();
 	if (options->output && prepare_open_output(run) != 0)
 		return CLI_ERROR;
 	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "cli/host/host.h"
@@ -15,62 +14,71 @@
 #include "keeper/scratch.h"
 #include "supervisor/gateway/start.h"
 
+/* What --setup and the program have each of their own. */
+struct run_part {
+	struct policy *policy;
+	struct egress_read read; /* with --setup: what was read for the network before the setup began */
+	char *log;               /* --audit, by its directory's canonical path; NULL: none is kept */
+	int audit_fd;            /* the log, when it is open already */
+};
+#define RUN_PART_NONE (struct run_part){.audit_fd = -1}
+
+void run_part_done(struct run_part *part);
+
 /* Everything that one run owns, so that it is released wherever the run fails. */
 struct run {
-	int *inherited_fd; /* file descriptors beyond 0-2 that callgate was started with */
-	size_t inherited_count;
 	struct run_options options;
 	struct privs_user user;
 	struct cli_host host;
-	bool host_ready;
 	struct scratch scratch;
 	bool scratch_dirs_pending; /* see struct keeper_options */
-	bool scratch_ready;
 	struct policy_draft *draft; /* what was read of the policy to find its user; NULL: nothing */
-	struct policy *policy;
-	struct policy *setup_policy;
-	struct egress_read read, setup_read; /* --setup: what both phases need, read before; secrets are in the first */
-	bool in_setup;                       /* this process is the setup's: run/setup.c */
-	int result_fd;                       /* where the setup's process leaves its result; -1: it does not */
-	json_t *setup_result;                /* that result */
-	char *log;                           /* --audit, by its directory's canonical path; NULL: none is kept */
-	char *setup_log;                     /* the setup's */
-	int setup_audit_fd;
-	char *setup_audit; /* its path, when it is open */
-	char *workdir;     /* host path */
+	struct run_part program;
+	struct run_part setup;       /* of --setup; its secrets are in the program's part */
+	bool in_setup;               /* this process is the setup's, whose part has become `program`: run/setup.c */
+	int result_fd;               /* where the setup's process leaves its result; -1: it does not */
+	json_t *setup_result;        /* that result */
+	char *workdir; /* host path */
+	int workdir_fd; /* while the run is prepared */
 	int output_fd;
 	struct custodian custodian;
-	int audit_fd;
-	char *audit; /* its path, when it is open */
 	struct layers *layers;
 	pid_t parent; /* when callgate was started */
 };
 
 /* Reports that the run cannot begin, on stderr, as a result and to --status-fd. Returns the exit status. */
-__attribute__((format(printf, 3, 4))) int run_refuse(struct run *run, const char *code, const char *format, ...);
-int run_no_memory(struct run *run);
+__attribute__((format(printf, 3, 4))) int run_report_refusal(struct run *run, const char *code, const char *format,
+							     ...);
+int run_refuse_no_memory(struct run *run);
 
-/* Everything before the run. The caller releases it, also on failure. 0, or an exit status after run_refuse. */
+/*
+ * Looks up "UID[:GID]", each a number or a name. Without a GID it is the account's group, or the UID where there is no
+ * account. *ret_user is not `set` when it is callgate's own user. 0, or -errno with a message that begins with
+ * `option`.
+ */
+int run_user_find(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error);
+
+/* Everything before the run. The caller releases it, also on failure. 0, or an exit status after run_report_refusal. */
 int run_prepare(struct run *run);
 
-/* Loads the policy of a phase, again after a setup, which may change files. 0, or an exit status after run_refuse. */
+/* Loads the policy of a phase, again after a setup, which may change files. 0, or an exit status with a report. */
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy);
 
-/* Starts the custodian, for the files of a run as another user. 0, or an exit status after run_refuse. */
+/* Starts the custodian, for the files of a run as another user. 0, or an exit status after run_report_refusal. */
 int run_start_custodian(struct run *run);
 
 /* Runs the program from start to end, with all reports. Returns the exit status. */
-int run_watch(struct run *run);
+int run_program_to_end(struct run *run);
 
 /* --setup. True: it succeeded and the program is next. False: *ret_exit is the exit status, after all reports. */
 bool run_setup(struct run *run, int *ret_exit);
 
 /* Prints a result, or leaves it to the process that started the setup. CLI_OK or CLI_ERROR. */
-int run_put_result(const struct run *run, const json_t *result);
+int run_print_result(const struct run *run, json_t *result);
 
-/* Writes the first line to --status-fd, if there is one. 0, or an exit status after run_refuse. */
-int run_start_status(struct run *run);
+/* Writes the first line to --status-fd, if there is one. 0, or an exit status after run_report_refusal. */
+int run_write_start_status(struct run *run);
 /* Writes the last line. Prints a failure. */
-void run_put_status(const struct run *run, json_t *result);
+void run_write_end_status(const struct run *run, json_t *result);
 
 #endif

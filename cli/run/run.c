@@ -1,6 +1,5 @@
 /* callgate run: from the command line to the exit status. */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/ending.h"
-#include "cli/cli.h"
 #include "cli/run/private.h"
 #include "keeper/result.h"
 #include "policy/network/net.h"
@@ -18,13 +16,13 @@
 
 static void run_remove_scratch(struct run *run)
 {
-	_cleanup_free_ char *path = run->scratch.path ? strdup(run->scratch.path) : NULL; /* removing frees it */
+	_cleanup_free_ char *path = strdup(run->scratch.path); /* removing frees it */
 	int error;
 
 	/* As its owner, also when the run never began, because the owner may still change what is in it. */
 	if (geteuid() != run->user.uid)
-		(void)privs_become(&run->user); /* on failure it is removed as root */
-	error = scratch_remove(&run->scratch);
+		(void)privs_become_user(&run->user); /* on failure it is removed as root */
+	error = scratch_remove_run(&run->scratch);
 	if (error < 0)
 		cli_error("run", "could not remove the run's scratch directory %s: %s; the next run tries again",
 			  path ? path : "", strerror(-error));
@@ -32,33 +30,22 @@ static void run_remove_scratch(struct run *run)
 
 static void run_done(struct run *run)
 {
-	if (run->scratch_ready)
+	if (run->scratch.path)
 		run_remove_scratch(run);
 	custodian_stop(&run->custodian);
 	if (!ending_is_tidy)
 		return;
 	policy_draft_free(run->draft);
-	egress_read_done(&run->read);
-	egress_read_done(&run->setup_read);
-	policy_free(run->policy);
-	policy_free(run->setup_policy);
+	run_part_done(&run->program);
+	run_part_done(&run->setup);
 	json_decref(run->setup_result);
-	cleanup_close(&run->setup_audit_fd);
-	free(run->setup_audit);
-	free(run->setup_log);
-	free(run->log);
-	if (run->host_ready)
-		cli_host_done(&run->host);
+	cli_host_done(&run->host);
 	cleanup_close(&run->output_fd);
-	cleanup_close(&run->audit_fd);
-	free(run->audit);
 	free(run->workdir);
+	cleanup_close(&run->workdir_fd);
 	layers_free(run->layers);
-	free(run->inherited_fd);
 	run_options_done(&run->options);
 }
-
-/* ---- file descriptors that callgate was started with ---- */
 
 /* The next file opened would get the number of a standard descriptor that is closed. */
 static int run_check_stdio(struct run *run)
@@ -67,39 +54,19 @@ static int run_check_stdio(struct run *run)
 
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
 		run->options.json = false; /* there is nowhere to print it */
-		return run_refuse(run, "output_closed",
-				  "standard output is closed; redirect it to a file or to /dev/null");
+		return run_report_refusal(run, "output_closed",
+					  "standard output is closed; redirect it to a file or to /dev/null");
 	}
 	for (fd = 0; fd <= 2; fd += 2)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-			return run_refuse(run, "setup_failed", "descriptor %d is closed and /dev/null cannot be opened",
+			return run_report_refusal(run, "setup_failed",
+						  "descriptor %d is closed and /dev/null cannot be opened",
 				      fd);
 	return 0;
 }
 
-/* Lists what is open beyond 0-2, before callgate opens anything. 0, -ENOMEM; without /proc nothing is found. */
-static int run_list_inherited(struct run *run)
-{
-	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and "..": 0 */
-		int *more;
-
-		if (fd <= 2 || fd == dirfd(dir))
-			continue;
-		more = reallocarray(run->inherited_fd, run->inherited_count + 1, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		more[run->inherited_count++] = fd;
-		run->inherited_fd = more;
-	}
-	return 0;
-}
-
 /* Whether a secret is still to be read from this descriptor; secrets_load closes it then. */
-static bool run_has_secret(const struct policy *policy, int fd)
+static bool run_fd_has_secret(const struct policy *policy, int fd)
 {
 	size_t count = 0;
 	const struct net_secret *secret = policy ? policy_net_secrets(policy, &count) : NULL;
@@ -110,21 +77,25 @@ static bool run_has_secret(const struct policy *policy, int fd)
 	return false;
 }
 
-/* Closes the inherited descriptors, except for those that the run still needs. */
+/*
+ * Closes what callgate was started with beyond 0-2, except for what the run still needs. Those descriptors have no
+ * FD_CLOEXEC, else they would not be here. All of callgate's own have it. Without /proc nothing is found.
+ */
 static void run_close_inherited(const struct run *run)
 {
-	for (size_t i = 0; i < run->inherited_count; i++) {
-		int fd = run->inherited_fd[i];
+	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
 
-		if (fd != run->options.status_fd && !run_has_secret(run->policy, fd) &&
-		    !run_has_secret(run->setup_policy, fd))
+	while (dir && (entry = readdir(dir))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and "..": 0 */
+
+		if (fd > 2 && fcntl(fd, F_GETFD) == 0 && fd != run->options.status_fd &&
+		    !run_fd_has_secret(run->program.policy, fd) && !run_fd_has_secret(run->setup.policy, fd))
 			(void)close(fd);
 	}
 }
 
-/* ---- the verb ---- */
-
-static int run_begin(struct run *run)
+static int run_prepare_and_watch(struct run *run)
 {
 	struct run_options *options = &run->options;
 	int exit_code;
@@ -141,27 +112,24 @@ static int run_begin(struct run *run)
 	/* Only now: a policy or an input may have been one of them, as with "-p <(...)", which is /dev/fd/63. */
 	run_close_inherited(run);
 	if (exit_code == 0 && (!options->setup || run_setup(run, &exit_code)))
-		exit_code = run_watch(run);
+		exit_code = run_program_to_end(run);
 	return exit_code;
 }
 
 int cli_run(int argc, char **argv)
 {
-	struct run run = {
-		.parent = getppid(), .output_fd = -1, .audit_fd = -1, .setup_audit_fd = -1, .result_fd = -1};
-	int exit_code, parsed;
+	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
+			  .program = RUN_PART_NONE, .setup = RUN_PART_NONE};
+	int exit_code = run_options_parse(argc, argv, &run.options);
 
-	if (run_list_inherited(&run) < 0)
-		return cli_no_memory("run");
-	parsed = run_options_parse(argc, argv, &run.options, &exit_code);
-	if (parsed < 0 && run.options.json) {
-		json_t *result = result_error(NULL, CLI_ERROR, "usage", "bad usage: see the message on standard error");
+	if (exit_code == CLI_ERROR && run.options.json) {
+		_cleanup_json_ json_t *result = result_make_error(NULL, CLI_ERROR, "usage",
+							      "bad usage: see the message on standard error");
 
-		(void)run_put_result(&run, result); /* the exit status is an error already */
-		json_decref(result);
+		(void)run_print_result(&run, result); /* the exit status is an error already */
 	}
-	if (parsed == 0)
-		exit_code = run_begin(&run);
+	if (exit_code == CLI_PARSED)
+		exit_code = run_prepare_and_watch(&run);
 	run_done(&run);
 	(void)fflush(NULL); /* errors were reported where the text was written */
 	ending(exit_code);

@@ -4,76 +4,62 @@
  * have ended when the second begins, so that nothing which the setup was allowed can be regained.
  */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
-#include "cli/cli.h"
 #include "cli/run/private.h"
 #include "keeper/result.h"
 #include "policy/network/net.h"
 
 #include "base/banned.h"
 
-#define RESULT_MAX_BYTES (UINT64_C(1) << 30)
-
 /* The setup's process, as its parent sees it. */
 struct setup {
 	pid_t pid;
-	int pidfd;
-	int signal_fd;
-	sigset_t mask; /* before the setup */
-	int signal;    /* the last signal that was to end the run; 0: none */
-	int status;    /* of waitpid(2) */
-	bool dumpable; /* PR_GET_DUMPABLE before the setup */
+	sigset_t awaited; /* blocked meanwhile: SIGCHLD, and what ends or stops a run */
+	sigset_t mask;    /* before the setup */
+	int signal;       /* the last signal that was to end the run; 0: none */
+	int status;       /* of waitpid(2) */
+	bool dumpable;    /* PR_GET_DUMPABLE before the setup */
 };
 
-/* Lets what was read ahead refer to this phase's policy, so that the other can be freed; frees it without a network. */
-static int setup_adopt(struct run *run, const struct policy *policy)
+/* Lets what was read ahead refer to this policy, so that the other can be freed. Frees it where there is no network. */
+static int setup_adopt_secrets(struct egress_read *read, const struct policy *policy)
 {
 	if (policy_net_enabled(policy))
-		return secrets_adopt(run->read.secrets, policy);
-	egress_read_done(&run->read);
+		return secrets_adopt_policy(read->secrets, policy);
+	egress_read_done(read);
 	return 0;
 }
 
 /* ---- in the setup's process ---- */
 
 /* Turns the run into the setup's: its policy, its log, no input, and a custodian that ends with it. */
-static int setup_take_over(struct run *run, pid_t waiting)
+static int setup_become_setup(struct run *run, pid_t waiting)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";
 	static char *argv[] = {shell, option, NULL, NULL};
 	bool custodian = run->custodian.pid > 0;
 
 	argv[2] = (char *)(uintptr_t)run->options.setup; /* in main's argv, which is not written to */
-	if (setup_adopt(run, run->setup_policy) < 0)
-		return run_refuse(run, "setup_failed", "the secrets of the setup cannot be handed over");
-	free(run->read.upstream_ca);
-	run->read.upstream_ca = steal_pointer(&run->setup_read.upstream_ca);
-	policy_free(run->policy);
-	run->policy = steal_pointer(&run->setup_policy);
+	run->setup.read.secrets = steal_pointer(&run->program.read.secrets);
+	if (setup_adopt_secrets(&run->setup.read, run->setup.policy) < 0)
+		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
+	run_part_done(&run->program); /* only now: adopting reads what the secrets referred to */
+	run->program = run->setup;
+	run->setup = RUN_PART_NONE;
 	run->options.argv = argv;
 	run->options.interactive = run->options.tty = false;
 	run->options.status_fd = -1;
 	run->options.output = NULL;
-	free(run->log);
-	run->log = steal_pointer(&run->setup_log);
-	free(run->audit);
-	run->audit = steal_pointer(&run->setup_audit);
 	close_fd(&run->output_fd);
-	cleanup_close(&run->audit_fd);
-	run->audit_fd = steal_fd(&run->setup_audit_fd);
 	run->options.die_with_parent = true;
 	run->parent = waiting;
 	if (!custodian)
@@ -84,7 +70,7 @@ static int setup_take_over(struct run *run, pid_t waiting)
 }
 
 /* The setup's output goes to stderr: standard output is the program's alone. */
-static _Noreturn void setup_main(struct run *run, pid_t waiting, const sigset_t *mask)
+static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigset_t *mask)
 {
 	int exit_code = CLI_ERROR, error;
 
@@ -93,8 +79,8 @@ static _Noreturn void setup_main(struct run *run, pid_t waiting, const sigset_t 
 	(void)signal(SIGTTOU, SIG_IGN); /* lets a background process group write to the terminal */
 	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	run->in_setup = true;
-	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_take_over(run, waiting) == 0)
-		exit_code = run_watch(run);
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_become_setup(run, waiting) == 0)
+		exit_code = run_program_to_end(run);
 	error = scratch_remove_view(&run->scratch);
 	if (error < 0) {
 		cli_error("run", "cannot clear the scratch directory for the program: %s", strerror(-error));
@@ -106,26 +92,22 @@ static _Noreturn void setup_main(struct run *run, pid_t waiting, const sigset_t 
 
 /* ---- in the parent ---- */
 
-/* Blocks the signals that end or stop a run, unless callgate was started with them ignored. */
-static int setup_open_signals(struct setup *setup)
+/* Blocks SIGCHLD and the signals that end or stop a run, unless callgate was started with them ignored. */
+static void setup_block_signals(struct setup *setup)
 {
-	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD};
 	struct sigaction before;
-	sigset_t set;
 
-	(void)sigemptyset(&set);
+	(void)signal(SIGCHLD, SIG_DFL); /* if ignored, the kernel would reap the child */
+	(void)sigemptyset(&setup->awaited);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			(void)sigaddset(&set, wanted[i]);
-	(void)signal(SIGCHLD, SIG_DFL); /* if ignored, the kernel would reap the child */
-	if (sigprocmask(SIG_BLOCK, &set, &setup->mask) < 0)
-		return -errno;
-	setup->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return setup->signal_fd < 0 ? -errno : 0;
+			(void)sigaddset(&setup->awaited, wanted[i]);
+	(void)sigprocmask(SIG_BLOCK, &setup->awaited, &setup->mask); /* cannot fail */
 }
 
 /* SIGTSTP stops both processes; both continue together. */
-static void setup_stop(const struct setup *setup)
+static void setup_stop_processes(const struct setup *setup)
 {
 	sigset_t set;
 
@@ -138,112 +120,91 @@ static void setup_stop(const struct setup *setup)
 	(void)kill(setup->pid, SIGCONT);
 }
 
-static void setup_take_signals(struct setup *setup)
+static void setup_handle_signal(struct setup *setup, int number)
 {
-	struct signalfd_siginfo info;
-
-	while (read(setup->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGTSTP) {
-			setup_stop(setup);
-			continue;
-		}
-		setup->signal = (int)info.ssi_signo;
-		(void)kill(setup->pid, setup->signal); /* ESRCH: it has just ended */
+	if (number == SIGTSTP) {
+		setup_stop_processes(setup);
+	} else if (number != SIGCHLD) {
+		setup->signal = number;
+		(void)kill(setup->pid, number); /* ESRCH: it has just ended */
 	}
 }
 
-static void setup_wait(struct setup *setup)
+static void setup_wait_for_child(struct setup *setup)
 {
-	struct pollfd poll_set[2] = {{.fd = setup->pidfd, .events = POLLIN},
-				     {.fd = setup->signal_fd, .events = POLLIN}};
+	const struct timespec at_once = {0};
+	int number;
 
-	while (!poll_set[0].revents) {
-		if (poll(poll_set, 2, -1) < 0 && errno != EINTR)
-			break; /* cannot happen with two valid descriptors; waitpid waits as well */
-		if (poll_set[1].revents)
-			setup_take_signals(setup);
-	}
-	if (waitpid(setup->pid, &setup->status, 0) != setup->pid)
-		setup->status = SIGKILL; /* cannot happen; treated as its death */
-	setup_take_signals(setup);       /* a signal that came meanwhile ends the run, too */
+	setup->status = SIGKILL; /* if waitpid failed, which cannot happen: treated as its death */
+	while (waitpid(setup->pid, &setup->status, WNOHANG) == 0)
+		if ((number = sigwaitinfo(&setup->awaited, NULL)) > 0)
+			setup_handle_signal(setup, number);
+	while ((number = sigtimedwait(&setup->awaited, NULL, &at_once)) > 0)
+		setup_handle_signal(setup, number); /* a signal that came meanwhile ends the run, too */
 }
 
-/* Owned; NULL: the process left no result. */
-static json_t *setup_read_result(const struct run *run)
+static const char *setup_result_status(const struct run *run)
 {
-	_cleanup_free_ char *text = NULL;
-	json_t *result;
-	size_t len;
+	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
 
-	if (lseek(run->result_fd, 0, SEEK_SET) < 0 || io_read_fd(run->result_fd, RESULT_MAX_BYTES, &text, &len) < 0)
-		return NULL;
-	result = json_loadb(text, len, 0, NULL);
-	if (json_is_object(result))
-		return result;
-	json_decref(result);
-	return NULL;
+	return status ? status : "failed";
 }
 
 static bool setup_succeeded(const struct run *run, const struct setup *setup)
 {
-	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
-
-	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 && status &&
-	       strcmp(status, "ok") == 0;
+	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 &&
+	       strcmp(setup_result_status(run), "ok") == 0;
 }
 
 /* The result of a run whose setup failed, with the setup's own result in it. */
-static json_t *setup_whole_result(const struct run *run, int exit_code, const char *message)
+static json_t *setup_make_failed_result(const struct run *run, const struct setup *setup, int exit_code,
+					const char *message)
 {
 	static const char *const fields[] = {"status", "signal", "duration_ms"};
-	json_t *result = result_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
+	json_t *result = result_make_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (json_object_get(run->setup_result, fields[i]))
 			(void)json_object_set(result, fields[i], json_object_get(run->setup_result, fields[i]));
 	(void)json_object_set(result, "setup", run->setup_result ? run->setup_result : json_null());
+	if (strcmp(setup_result_status(run), "ok") == 0)
+		(void)json_object_set_new(result, "status", json_string(setup->signal ? "killed" : "error"));
 	return result;
 }
 
 static int setup_report_failure(struct run *run, const struct setup *setup)
 {
-	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
+	const char *status = setup_result_status(run);
+	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* more than the exit status does */
 	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
 	char message[160];
-	json_t *result;
-	bool plain;
+	_cleanup_json_ json_t *result = NULL;
 
 	if (exit_code == 0) /* it had ended when the signal came */
 		exit_code = setup->signal ? 128 + setup->signal : CLI_ERROR;
-	plain = !status || strcmp(status, "failed") == 0 || strcmp(status, "ok") == 0;
 	(void)snprintf(message, sizeof(message), "the setup ended with %d%s%s%s: the program was not run", exit_code,
-		       plain ? "" : " (", plain ? "" : status, plain ? "" : ")");
+		       telling ? " (" : "", telling ? status : "", telling ? ")" : "");
 	cli_error("run", "%s", message);
-	result = setup_whole_result(run, exit_code, message);
-	if (status && strcmp(status, "ok") == 0)
-		(void)json_object_set_new(result, "status", json_string(setup->signal ? "killed" : "error"));
-	if (run->options.json && run_put_result(run, result) != CLI_OK)
+	result = setup_make_failed_result(run, setup, exit_code, message);
+	if (run->options.json && run_print_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
-	run_put_status(run, result);
-	json_decref(result);
+	run_write_end_status(run, result);
 	return exit_code;
 }
 
 /* Loads the program's policy again, for files that the setup made. What @interpreter stands for does not change. */
-static int setup_reload(struct run *run)
+static int setup_reload_policy(struct run *run)
 {
-	struct policy *policy = NULL;
-	int exit_code = run_load_policy(run, run->options.policy.phase, &policy);
+	_cleanup_policy_ struct policy *policy = NULL;
+	int exit_code = run_load_policy(run, run->options.policy.cli.phase, &policy);
 
 	if (exit_code != 0)
 		return exit_code;
-	if (setup_adopt(run, policy) < 0) {
-		policy_free(policy);
-		return run_refuse(run, "policy_changed",
-				  "the policy's secrets have changed since they were read; try again");
-	}
-	policy_free(run->policy);
-	run->policy = policy;
+	if (setup_adopt_secrets(&run->program.read, policy) < 0)
+		return run_report_refusal(run, "policy_changed",
+					  "the policy's secrets have changed since they were read; try again");
+	policy_free(run->program.policy);
+	run->program.policy = steal_pointer(&policy);
 	return 0;
 }
 
@@ -251,80 +212,69 @@ static int setup_reload(struct run *run)
  * Reads what both phases need from the host: before the setup, which could change what is read, and only once, because
  * a secret's file descriptor can be read only once. Both phases have the same secrets.
  */
-static int setup_read_ahead(struct run *run)
+static int setup_read_host_ahead(struct run *run)
 {
 	struct policy_error error = {""};
-	bool network = policy_net_enabled(run->policy);
+	bool network = policy_net_enabled(run->program.policy);
 	int r;
 
 	/* No other process may read the secrets, nor the environment, from this process's memory. */
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* cannot fail */
-	r = egress_read(run->policy, true, &run->read, &error);
+	r = egress_read(run->program.policy, true, &run->program.read, &error);
 	if (r == 0)
-		r = egress_read(run->setup_policy, !network, &run->setup_read, &error);
+		r = egress_read(run->setup.policy, !network, &run->setup.read, &error);
 	if (r < 0)
-		return run_refuse(run, "setup_failed", "%s", error.text);
+		return run_report_refusal(run, "setup_failed", "%s", error.text);
 	if (!network)
-		run->read.secrets = steal_pointer(&run->setup_read.secrets);
+		run->program.read.secrets = steal_pointer(&run->setup.read.secrets);
 	return 0;
 }
 
-static int setup_start(struct run *run, struct setup *setup)
+/* Forks the setup's process. 0 or -errno. */
+static int setup_fork_child(struct run *run, struct setup *setup)
 {
 	pid_t waiting = getpid();
-	int error;
 
 	run->result_fd = memfd_create("callgate-setup", MFD_CLOEXEC);
-	error = run->result_fd < 0 ? -errno : setup_open_signals(setup);
-	if (error < 0)
-		return error;
+	if (run->result_fd < 0)
+		return -errno;
 	if (run->options.die_with_parent && (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0 || getppid() != run->parent))
 		return -EOWNERDEAD;
 	(void)fflush(NULL);
 	setup->pid = fork();
-	if (setup->pid < 0)
-		return -errno;
-	if (setup->pid == 0) {
-		if (setup->dumpable)
-			(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* a keeper opens files in its own /proc */
-		setup_main(run, waiting, &setup->mask);
-	}
-	setup->pidfd = (int)syscall(SYS_pidfd_open, setup->pid, 0);
-	if (setup->pidfd >= 0)
-		return 0;
-	error = -errno;
-	(void)kill(setup->pid, SIGKILL); /* its whole process tree dies with it: keeper.h */
-	(void)waitpid(setup->pid, NULL, 0);
-	return error;
+	if (setup->pid != 0)
+		return setup->pid < 0 ? -errno : 0;
+	if (setup->dumpable)
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* a keeper opens files in its own /proc */
+	setup_run_child(run, waiting, &setup->mask);
+}
+
+/* Waits for the setup's end, and prepares the program or reports why it is not run. 0, or the exit status. */
+static int setup_await_result(struct run *run, struct setup *setup)
+{
+	setup_wait_for_child(setup);
+	if (lseek(run->result_fd, 0, SEEK_SET) == 0)
+		run->setup_result = json_loadfd(run->result_fd, 0, NULL); /* NULL: the setup left none */
+	close_fd(&run->result_fd);
+	return setup_succeeded(run, setup) ? setup_reload_policy(run) : setup_report_failure(run, setup);
 }
 
 bool run_setup(struct run *run, int *ret_exit)
 {
-	struct setup setup = {.pidfd = -1, .signal_fd = -1, .dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
-	bool good = false;
+	struct setup setup = {.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
 	int error;
 
-	*ret_exit = run_start_status(run);
+	*ret_exit = run_write_start_status(run);
 	if (*ret_exit == 0)
-		*ret_exit = setup_read_ahead(run);
+		*ret_exit = setup_read_host_ahead(run);
 	if (*ret_exit != 0)
 		return false;
-	error = setup_start(run, &setup);
-	if (error < 0) {
-		*ret_exit = run_refuse(run, "setup_failed", "cannot start the setup: %s", strerror(-error));
-	} else {
-		setup_wait(&setup);
-		run->setup_result = setup_read_result(run);
-		good = setup_succeeded(run, &setup);
-		*ret_exit = good ? setup_reload(run) : setup_report_failure(run, &setup);
-		good = good && *ret_exit == 0;
-	}
-	cleanup_close(&setup.pidfd);
-	cleanup_close(&setup.signal_fd);
-	close_fd(&run->result_fd);
+	setup_block_signals(&setup);
+	error = setup_fork_child(run, &setup);
+	*ret_exit = error < 0 ? run_report_refusal(run, "setup_failed", "cannot start the setup: %s", strerror(-error))
+			      : setup_await_result(run, &setup);
 	if (setup.dumpable)
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as above */
-	if (setup.signal_fd >= 0)
-		(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
-	return good;
+	(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
+	return *ret_exit == 0;
 }

@@ -1,7 +1,5 @@
-#include "cli/run/user.h"
-
+/* The user that the program runs as: --user, or the policy's "user". */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,73 +8,52 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/host/account.h"
+#include "cli/run/private.h"
 
 #include "base/banned.h"
 
 #define ID_MAX (UINT32_MAX - 1) /* -1 means "unchanged" to setresuid(2) */
 
-/* Digits alone are an id, even where an account has such a name. */
-static bool user_is_number(const char *text)
+/* Digits alone are an id, even where an account has such a name. 0, -ERANGE, or -ENOENT: it is a name. */
+static int user_parse_id(const char *text, uint32_t *ret_id)
 {
-	return *text && text[strspn(text, "0123456789")] == '\0';
+	uint64_t number;
+
+	if (!*text || text[strspn(text, "0123456789")])
+		return -ENOENT;
+	if (text_number(text, 0, ID_MAX, &number) < 0)
+		return -ERANGE;
+	*ret_id = (uint32_t)number;
+	return 0;
 }
 
 static int user_find(const char *name, uid_t *ret_uid, gid_t *ret_gid)
 {
-	const struct account *account;
-	uint64_t number;
+	int error = user_parse_id(name, ret_uid);
+	const struct account *account = error == -ERANGE ? NULL : account_find(error ? name : NULL, *ret_uid);
 
-	if (user_is_number(name)) {
-		if (text_number(name, 0, ID_MAX, &number) < 0)
-			return -ERANGE;
-		account = account_of_uid((uid_t)number);
-		*ret_uid = (uid_t)number;
-		*ret_gid = account ? account->gid : (gid_t)number;
-		return 0;
-	}
-	account = account_named(name);
-	if (!account)
-		return -ENOENT;
-	*ret_uid = account->uid;
-	*ret_gid = account->gid;
+	if (error && !account)
+		return error;
+	*ret_uid = account ? account->uid : *ret_uid;
+	*ret_gid = account ? account->gid : *ret_uid;
 	return 0;
 }
 
 static int user_find_group(const char *name, gid_t *ret_gid)
 {
-	uint64_t number;
+	int error = user_parse_id(name, ret_gid);
 
-	if (user_is_number(name)) {
-		if (text_number(name, 0, ID_MAX, &number) < 0)
-			return -ERANGE;
-		*ret_gid = (gid_t)number;
-		return 0;
-	}
-	return account_group_named(name, ret_gid);
+	return error == -ENOENT ? account_group_named(name, ret_gid) : error;
 }
 
-/* Tries it: root in a container may lack the capabilities. */
-static bool user_can_become(const struct privs_user *user)
-{
-	struct privs_before before;
-
-	return privs_borrow(user, &before) == 0 && privs_return(&before) == 0;
-}
-
-__attribute__((format(printf, 2, 3))) static int user_fail(struct policy_error *ret_error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(ret_error->text, sizeof(ret_error->text), format, arguments); /* a longer one is cut */
-	va_end(arguments);
-	return -EINVAL;
-}
+/* A longer text is cut. */
+#define user_fail(ret_error, ...) ((void)snprintf((ret_error)->text, sizeof((ret_error)->text), __VA_ARGS__), -EINVAL)
 
 int run_user_find(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error)
 {
 	_cleanup_free_ char *name = strdup(text);
 	struct privs_user user = {.set = true};
+	struct privs_before before;
 	char *colon = name ? strchr(name, ':') : NULL;
 	int error;
 
@@ -93,7 +70,8 @@ int run_user_find(const char *option, const char *text, struct privs_user *ret_u
 		return user_fail(ret_error, "%s %s: %s; write a number or a name of group(5)", option, text,
 			    error == -ERANGE ? "no group has that number" : "no such group");
 	user.set = user.uid != geteuid() || user.gid != getegid();
-	if (user.set && !user_can_become(&user))
+	/* Tries it: root in a container may lack the capabilities. */
+	if (user.set && (privs_borrow_user(&user, &before) < 0 || privs_restore_own_user(&before) < 0))
 		return user_fail(ret_error,
 			    "%s %s: only root (with CAP_SETUID and CAP_SETGID) can run a program as another user; "
 			    "leave it out to run as yourself",

@@ -8,8 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "cli/cli.h"
-#include "cli/format.h"
 #include "cli/host/account.h"
 #include "cli/run/private.h"
 #include "keeper/run.h"
@@ -20,69 +18,62 @@
 
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json where neither policy nor --output-limit has a limit */
 
-/* ---- reporting ---- */
-
-int run_put_result(const struct run *run, const json_t *json)
+int run_print_result(const struct run *run, json_t *result)
 {
-	_cleanup_free_ char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-	_cleanup_free_ char *line = text ? cli_format("%s\n", text) : NULL;
+	_cleanup_free_ char *text = NULL;
 
-	if (!line)
-		return cli_no_memory("run");
 	if (!run->in_setup)
-		return cli_print("run", line);
-	return io_write_full(run->result_fd, line, strlen(line)) == 0 ? CLI_OK : CLI_ERROR;
+		return cli_print_json("run", json_incref(result));
+	text = json_dumps(result, JSON_COMPACT);
+	return text && io_write_full(run->result_fd, text, strlen(text)) == 0 ? CLI_OK : CLI_ERROR;
 }
 
-void run_put_status(const struct run *run, json_t *result)
+void run_write_end_status(const struct run *run, json_t *result)
 {
 	int fd = run->options.status_fd;
 
-	if (fd >= 0 && result_status_end(fd, result) < 0)
+	if (fd >= 0 && result_write_end_line(fd, result) < 0)
 		cli_error("run", "--status-fd %d: %s", fd, strerror(errno));
 }
 
-int run_start_status(struct run *run)
+int run_write_start_status(struct run *run)
 {
 	int fd = run->options.status_fd;
 
-	if (fd < 0 || result_status_start(fd, run->scratch.id, getpid()) == 0)
+	if (fd < 0 || result_write_start_line(fd, run->scratch.id, getpid()) == 0)
 		return 0;
-	return run_refuse(run, "status_fd_failed", "--status-fd %d: cannot write to it", fd);
+	return run_report_refusal(run, "status_fd_failed", "--status-fd %d: cannot write to it", fd);
 }
 
-int run_refuse(struct run *run, const char *code, const char *format, ...)
+int run_report_refusal(struct run *run, const char *code, const char *format, ...)
 {
 	char message[1200];
 	va_list arguments;
-	json_t *result;
+	_cleanup_json_ json_t *result = NULL;
 
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
 	va_end(arguments);
-	result = result_error(run->scratch_ready ? run->scratch.id : NULL, CLI_ERROR, code, message);
+	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
 	cli_error("run", "%s", message);
 	if (run->options.json || run->in_setup)
-		(void)run_put_result(run, result); /* the exit status is an error already */
+		(void)run_print_result(run, result); /* the exit status is an error already */
 	if (run->options.status_fd >= 0)
-		(void)result_status_end(run->options.status_fd, result); /* likewise */
-	json_decref(result);
+		(void)result_write_end_line(run->options.status_fd, result); /* likewise */
 	return CLI_ERROR;
 }
 
-int run_no_memory(struct run *run)
+int run_refuse_no_memory(struct run *run)
 {
-	return run_refuse(run, "out_of_memory", "out of memory");
+	return run_report_refusal(run, "out_of_memory", "out of memory");
 }
-
-/* ---- after the run ---- */
 
 static void watch_keep_artifacts(struct run *run, json_t *result)
 {
 	const struct output_options options = {
 		.directory = run->options.output,
 		.directory_fd = run->output_fd,
-		.workdir_virt = policy_workdir(run->policy),
+		.workdir_virt = policy_settings(run->program.policy)->workdir,
 		.workdir_host = run->workdir,
 		.globs = run->options.artifact.item,
 		.glob_count = run->options.artifact.count,
@@ -91,7 +82,7 @@ static void watch_keep_artifacts(struct run *run, json_t *result)
 	struct policy_error error = {""};
 	size_t files = 0;
 
-	if (output_keep(&options, json_object_get(result, "changes"), &files, &error) < 0) {
+	if (output_keep_files(&options, json_object_get(result, "changes"), &files, &error) < 0) {
 		cli_error("run", "%s", error.text);
 		result_set_error(result, "output_failed", error.text);
 	} else if (run->options.verbose) {
@@ -139,9 +130,9 @@ static void watch_report_limit(const json_t *result)
 			cli_error("run", "the run reached its limit: %s", name);
 }
 
-static int watch_finish(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
+static int watch_report_end(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
-	json_t *result = result_json(keeper, outcome);
+	_cleanup_json_ json_t *result = result_make_json(keeper, outcome);
 	int exit_code;
 
 	if (outcome->error_code)
@@ -155,22 +146,19 @@ static int watch_finish(struct run *run, const struct keeper_options *keeper, st
 	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
 	if (run->setup_result)
 		(void)json_object_set(result, "setup", run->setup_result);
-	if ((run->options.json || run->in_setup) && run_put_result(run, result) != CLI_OK)
+	if ((run->options.json || run->in_setup) && run_print_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
 	if (run->in_setup && !run->options.json && run->options.events != SUMMARY_NONE &&
 	    json_array_size(json_object_get(result, "denials")) > 0)
 		cli_note("callgate: denied to the setup:");
 	if (!run->options.json)
 		summary_print(stderr, result, run->options.events);
-	run_put_status(run, result);
-	json_decref(result);
+	run_write_end_status(run, result);
 	return exit_code;
 }
 
-/* ---- the run ---- */
-
 /* What --json keeps in memory is always bounded. Output that is passed through is bounded where a limit was set. */
-static uint64_t watch_stream_limit(const struct run *run, uint64_t limit)
+static uint64_t watch_capture_limit(const struct run *run, uint64_t limit)
 {
 	return limit ? limit : run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
 }
@@ -184,31 +172,31 @@ static bool watch_wants_status_line(const struct run_options *options)
 	       (options->json || !isatty(STDOUT_FILENO));
 }
 
-int run_watch(struct run *run)
+int run_program_to_end(struct run *run)
 {
-	const struct policy_limits *limits = policy_limits(run->policy);
+	const struct policy_limits *limits = &policy_settings(run->program.policy)->limits;
 	const struct run_options *options = &run->options;
 	struct keeper_outcome outcome;
 	struct keeper_options keeper;
 	int exit_code;
 
-	account_end(); /* after a setup the policy was loaded again */
-	run->layers = layers_create(options->policy.without, policy_required(run->policy));
+	account_end_helper(); /* after a setup the policy was loaded again */
+	run->layers = layers_create(options->policy.without, policy_settings(run->program.policy)->required);
 	if (!run->layers)
-		return run_no_memory(run);
+		return run_refuse_no_memory(run);
 	keeper = (struct keeper_options){
-		.policy = run->policy,
+		.policy = run->program.policy,
 		.scratch = &run->scratch,
 		.scratch_dirs_pending = run->scratch_dirs_pending,
 		.argv = options->argv,
-		.preferred = run->in_setup ? NULL : cli_host_program(&run->host),
+		.preferred = run->in_setup ? NULL : cli_host_find_program(&run->host),
 		.workdir_host = run->workdir,
-		.audit_path = run->audit ? run->audit : run->log,
-		.audit_fd = run->audit_fd,
-		.audit_earlier = run->in_setup ? NULL : run->setup_audit ? run->setup_audit : run->setup_log,
+		.audit_path = run->program.log,
+		.audit_fd = run->program.audit_fd,
+		.audit_earlier = run->setup.log,
 		.part = run->in_setup ? "setup" : NULL,
 		.layers = run->layers,
-		.read = options->setup ? &run->read : NULL,
+		.read = options->setup ? &run->program.read : NULL,
 		.user = run->user,
 		.custodian = &run->custodian,
 		.show = !options->json,
@@ -218,15 +206,15 @@ int run_watch(struct run *run)
 		.parent = options->die_with_parent ? run->parent : 0,
 		.status_line = watch_wants_status_line(options),
 		.wall_ns = limits->wall_ns,
-		.stdout_bytes = watch_stream_limit(run, limits->stdout_bytes),
-		.stderr_bytes = watch_stream_limit(run, limits->stderr_bytes),
+		.stdout_bytes = watch_capture_limit(run, limits->stdout_bytes),
+		.stderr_bytes = watch_capture_limit(run, limits->stderr_bytes),
 	};
-	if (!run->setup_result && run_start_status(run) != 0) /* a setup has written the line already */
+	if (!run->setup_result && run_write_start_status(run) != 0) /* a setup has written the line already */
 		return CLI_ERROR;
 	if (keeper_run(&keeper, &outcome) < 0)
-		exit_code = run_refuse(run, "setup_failed", "%s", outcome.message);
+		exit_code = run_report_refusal(run, "setup_failed", "%s", outcome.message);
 	else
-		exit_code = watch_finish(run, &keeper, &outcome);
+		exit_code = watch_report_end(run, &keeper, &outcome);
 	keeper_outcome_done(&outcome);
 	return exit_code;
 }

@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/format.h"
 #include "cli/why/net.h"
 #include "policy/network/net.h"
 
@@ -27,6 +25,7 @@ struct net_question {
 	const struct policy *policy;
 	char host[NET_HOST_MAX];
 	unsigned port;
+	char endpoint[NET_HOST_MAX + 16]; /* host:port, with brackets around an IPv6 address */
 	bool udp;
 	bool request, upgrade, tls; /* of a URL */
 	char method[NET_METHOD_MAX];
@@ -41,7 +40,7 @@ struct net_question {
 
 /* ---- the question ---- */
 
-static int net_bad_question(const char *text, const char *why)
+static int why_refuse_question(const char *text, const char *why)
 {
 	cli_error("why", "%s: %s", text, why);
 	return -EINVAL;
@@ -62,14 +61,16 @@ static int why_parse_authority(struct net_question *asked, const char *text, con
 		host_len = (size_t)(colon - authority);
 		(void)snprintf(number, sizeof(number), "%.*s", (int)(len - host_len - 1), colon + 1);
 		if (text_number(number, 1, 65535, &port) < 0)
-			return net_bad_question(text, "has no port from 1 to 65535");
+			return why_refuse_question(text, "has no port from 1 to 65535");
 	}
 	if (port == 0)
-		return net_bad_question(text, "names no port; write HOST:PORT");
+		return why_refuse_question(text, "names no port; write HOST:PORT");
 	asked->port = (unsigned)port;
-	if (net_host_canonical(authority, host_len, asked->host) == 0)
-		return 0;
-	return net_bad_question(text, "names no host that a program could ask for");
+	if (net_host_canonicalise(authority, host_len, asked->host) < 0)
+		return why_refuse_question(text, "names no host that a program could ask for");
+	(void)snprintf(asked->endpoint, sizeof(asked->endpoint), strchr(asked->host, ':') ? "[%s]:%u" : "%s:%u",
+		       asked->host, asked->port);
+	return 0;
 }
 
 static int why_parse_connect(struct net_question *asked, const char *text)
@@ -78,7 +79,7 @@ static int why_parse_connect(struct net_question *asked, const char *text)
 
 	asked->udp = strcmp(slash, "/udp") == 0;
 	if (*slash && !asked->udp && strcmp(slash, "/tcp") != 0)
-		return net_bad_question(text, "is no endpoint; write HOST:PORT or HOST:PORT/udp");
+		return why_refuse_question(text, "is no endpoint; write HOST:PORT or HOST:PORT/udp");
 	return why_parse_authority(asked, text, text, (size_t)(slash - text), 0);
 }
 
@@ -98,7 +99,7 @@ static int why_parse_scheme(struct net_question *asked, const char *text, const 
 		asked->upgrade = schemes[i].upgrade;
 		return 0;
 	}
-	return net_bad_question(text, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
+	return why_refuse_question(text, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
 }
 
 /* "GET https://host/path"; the method may be omitted. */
@@ -109,7 +110,7 @@ static int why_parse_url(struct net_question *asked, const char *text)
 
 	asked->request = true;
 	if (method >= sizeof(asked->method))
-		return net_bad_question(text, "has a method that is too long to be one");
+		return why_refuse_question(text, "has a method that is too long to be one");
 	(void)snprintf(asked->method, sizeof(asked->method), "%.*s", method ? (int)method : 3, method ? text : "GET");
 	if (why_parse_scheme(asked, text, &url) < 0)
 		return -EINVAL;
@@ -117,14 +118,15 @@ static int why_parse_url(struct net_question *asked, const char *text)
 	if (why_parse_authority(asked, text, url, (size_t)(end - url), asked->tls ? 443 : 80) < 0)
 		return -EINVAL;
 	if (net_path_normalise(*end == '/' ? end : "/", *end == '/' ? strlen(end) : 1, asked->path, NULL) < 0)
-		return net_bad_question(text, "has a path that is refused in every request (escaped dots or slashes, "
-					      "spaces, \"#\", too long)");
+		return why_refuse_question(text,
+					   "has a path that is refused in every request (escaped dots or slashes, "
+						 "spaces, \"#\", too long)");
 	return 0;
 }
 
 /* ---- the answer ---- */
 
-static void why_judge(struct net_question *asked)
+static void why_judge_endpoint(struct net_question *asked)
 {
 	const struct policy *policy = asked->policy;
 	struct net_verdict *verdict = &asked->verdict;
@@ -133,18 +135,19 @@ static void why_judge(struct net_question *asked)
 		*verdict = (struct net_verdict){.reason = "no_network"};
 		return;
 	}
-	*verdict = policy_net_connect(policy, asked->host, asked->port, asked->udp);
+	*verdict = policy_net_judge_connect(policy, asked->host, asked->port, asked->udp);
 	asked->rule = verdict->rule;
 	if (!verdict->allow)
 		return;
-	asked->opened = verdict->rule->proto == NET_HTTP ||
-			(verdict->rule->proto == NET_HTTPS && policy_net_intercepts(policy, asked->host, asked->port));
+	asked->opened =
+		verdict->rule->proto == NET_HTTP ||
+		(verdict->rule->proto == NET_HTTPS && policy_net_intercepts_tls(policy, asked->host, asked->port));
 	if (!asked->request)
 		return;
 	if (verdict->rule->proto != NET_TCP && (verdict->rule->proto == NET_HTTPS) != asked->tls)
 		*verdict = (struct net_verdict){.label = verdict->label, .reason = "proto_not_granted"};
 	else if (asked->opened)
-		*verdict = policy_net_request(policy, asked->host, asked->port, asked->method, asked->path,
+		*verdict = policy_net_judge_request(policy, asked->host, asked->port, asked->method, asked->path,
 					      asked->upgrade);
 }
 
@@ -157,27 +160,16 @@ static const char *why_proto_name(const struct net_question *asked)
 	return asked->udp ? "udp" : "tcp";
 }
 
-/* "host:port", with brackets around an IPv6 address. */
-static void why_endpoint(const struct net_question *asked, char out[NET_HOST_MAX + 16])
-{
-	bool v6 = strchr(asked->host, ':');
-
-	(void)snprintf(out, NET_HOST_MAX + 16, "%s%s%s:%u", v6 ? "[" : "", asked->host, v6 ? "]" : "", asked->port);
-}
-
 /* "GET https://host:port/path" or "host:port". Owned. */
-static char *why_subject(const struct net_question *asked)
+static char *why_format_subject(const struct net_question *asked)
 {
-	char endpoint[NET_HOST_MAX + 16];
-
-	why_endpoint(asked, endpoint);
 	if (asked->request)
 		return cli_format("%s %s%s://%s%s", asked->method, asked->upgrade ? "ws" : "http",
-				  asked->tls ? "s" : "", endpoint, asked->path);
-	return cli_format("%s%s", endpoint, asked->udp ? "/udp" : "");
+				  asked->tls ? "s" : "", asked->endpoint, asked->path);
+	return cli_format("%s%s", asked->endpoint, asked->udp ? "/udp" : "");
 }
 
-static const char *why_opened_text(const struct net_question *asked)
+static const char *why_interception_text(const struct net_question *asked)
 {
 	const struct net_rule *rule = asked->verdict.rule;
 
@@ -191,9 +183,9 @@ static const char *why_opened_text(const struct net_question *asked)
 
 /* ---- addresses ---- */
 
-static size_t why_resolve(const struct net_question *asked, struct sockaddr_storage address[NET_ADDRESSES_MAX])
+static size_t why_resolve_host(const struct net_question *asked, struct sockaddr_storage address[NET_ADDRESSES_MAX])
 {
-	size_t count = policy_net_resolve(asked->policy, asked->host, address, NET_ADDRESSES_MAX);
+	size_t count = policy_net_fixed_addresses(asked->policy, asked->host, address, NET_ADDRESSES_MAX);
 	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)address;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)address;
 
@@ -213,17 +205,17 @@ static void why_judge_addresses(struct net_question *asked)
 	enum net_lift lift = asked->rule && asked->rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE;
 	struct sockaddr_storage address[NET_ADDRESSES_MAX] = {0};
 
-	asked->known_count = why_resolve(asked, address);
+	asked->known_count = why_resolve_host(asked, address);
 	for (size_t i = 0; i < asked->known_count; i++) {
 		const struct sockaddr *at = (const struct sockaddr *)&address[i];
-		bool denied = !policy_net_address(asked->policy, at, asked->port).allow;
+		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).allow;
 		struct net_known *known = &asked->known[i];
 
 		net_address_text(at, known->text);
-		known->kind = denied ? "denied_by_rule" : net_address_denied(at);
-		known->refused = denied || (known->kind && net_address_refused(at, lift));
+		known->kind = denied ? "denied_by_rule" : net_address_class(at);
+		known->refused = denied || (known->kind && net_address_refusal(at, lift));
 		if (!asked->never)
-			asked->never = net_address_refused(at, NET_LIFT_NAMED);
+			asked->never = net_address_refusal(at, NET_LIFT_NAMED);
 	}
 }
 
@@ -247,11 +239,8 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 }
 
 /* Owned; NULL: it is allowed. */
-static char *why_suggest(const struct net_question *asked)
+static char *why_suggest_rule(const struct net_question *asked)
 {
-	char endpoint[NET_HOST_MAX + 16];
-
-	why_endpoint(asked, endpoint);
 	if (asked->verdict.allow)
 		return NULL;
 	if (strcmp(asked->verdict.reason, "denied_by_rule") == 0)
@@ -262,20 +251,20 @@ static char *why_suggest(const struct net_question *asked)
 		return strdup("one endpoint has one protocol; change the rule's \"proto\"");
 	if (asked->request)
 		return cli_format("--allow '%s %s://%s%s'", asked->upgrade ? "WEBSOCKET" : asked->method,
-				  asked->tls ? "https" : "http", endpoint, asked->path);
+				  asked->tls ? "https" : "http", asked->endpoint, asked->path);
 	if (asked->udp)
 		return cli_format("in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u, "
 				  "\"proto\": \"udp\"}]}}",
 				  asked->host, asked->port);
 	return cli_format("--allow-host %s, or in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", "
 			  "\"port\": %u}]}}",
-			  endpoint, asked->host, asked->port);
+			  asked->endpoint, asked->host, asked->port);
 }
 
 static int why_print_text(const struct net_question *asked)
 {
 	const struct net_verdict *verdict = &asked->verdict;
-	_cleanup_free_ char *what = why_subject(asked), *suggestion = why_suggest(asked);
+	_cleanup_free_ char *what = why_format_subject(asked), *suggestion = why_suggest_rule(asked);
 	_cleanup_buf_ struct buf text = {0};
 
 	buf_printf(&text, "%s %s %s\n", verdict_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY),
@@ -284,7 +273,7 @@ static int why_print_text(const struct net_question *asked)
 	buf_printf(&text, "  reason    %s\n", verdict->reason);
 	buf_printf(&text, "  proto     %s\n", why_proto_name(asked));
 	if (verdict->allow)
-		buf_printf(&text, "  opened    %s\n", why_opened_text(asked));
+		buf_printf(&text, "  opened    %s\n", why_interception_text(asked));
 	else
 		buf_printf(&text, "  answer    %s\n",
 			   asked->opened ? "status 403 to the request" : "ECONNREFUSED to the connect");
@@ -311,7 +300,7 @@ static int why_print_json(const struct net_question *asked)
 {
 	const struct net_verdict *verdict = &asked->verdict;
 	const struct net_rule *rule = verdict->rule;
-	_cleanup_free_ char *suggestion = why_suggest(asked);
+	_cleanup_free_ char *suggestion = why_suggest_rule(asked);
 	json_t *object =
 		json_pack("{s:s, s:s, s:s, s:i, s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:b, s:s?, s:o, s:s?}", "verdict",
 			  verdict_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY), "op",
@@ -332,7 +321,7 @@ int why_net(const struct policy *policy, const char *text, bool url, bool json)
 
 	if ((url ? why_parse_url : why_parse_connect)(&asked, text) < 0)
 		return CLI_ERROR;
-	why_judge(&asked);
+	why_judge_endpoint(&asked);
 	why_judge_addresses(&asked);
 	exit_code = json ? why_print_json(&asked) : why_print_text(&asked);
 	return exit_code == CLI_OK && !asked.verdict.allow ? 1 : exit_code;

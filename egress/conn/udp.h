@@ -14,8 +14,8 @@ struct egress;
 #define UDP_IDLE_MS 60000
 
 /* CONTROL_UDP: a new endpoint. Takes fd. */
-void udp_announce(struct egress *egress, const struct control_connect *endpoint, int fd);
+void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd);
 /* Closes all endpoints, each with its close record. */
-void udp_end(struct egress *egress);
+void udp_close_all(struct egress *egress);
 
 #endif

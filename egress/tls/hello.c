@@ -68,7 +68,7 @@ static void read_server_name(struct span body, struct hello *hello)
 	struct span name = take_vector(&list, 2);
 
 	if (hello->sni[0] || hello->bad_sni || type != 0 || name.failed || list.failed || body.failed || list.left ||
-	    body.left || net_host_canonical((const char *)name.at, name.left, hello->sni) < 0) {
+	    body.left || net_host_canonicalise((const char *)name.at, name.left, hello->sni) < 0) {
 		hello->sni[0] = '\0';
 		hello->bad_sni = true;
 	}

@@ -35,11 +35,10 @@ struct load {
 	unsigned long runnable; /* tasks on the whole machine */
 };
 
-/* Takes loadavg_fd. 0 or -errno. */
+/* Takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
 int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd);
-void affinity_done(struct affinity *affinity);
-struct load affinity_load(const struct affinity *affinity);
-bool affinity_is_running(pid_t tid);
+struct load affinity_read_load(const struct affinity *affinity);
+bool affinity_task_is_running(pid_t tid);
 
 /* Pins the supervisor thread to the CPU where it runs. 0 or -errno. */
 int affinity_pin_self(struct affinity *affinity);
@@ -49,14 +48,14 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task);
 /* By pid, for a task that cannot have been reaped. */
 int affinity_pin_pid(const struct affinity *affinity, pid_t tid);
 /* Tasks with pids above `last` may inherit the pinned mask from now on. */
-void affinity_new_from(struct affinity *affinity, pid_t last);
+void affinity_note_newest_pid(struct affinity *affinity, pid_t last);
 
-/* Restores all masks. affinity_look_late must follow. spread: see struct affinity. */
-void affinity_unpin(struct affinity *affinity, bool spread);
+/* Restores all masks. affinity_rescan_late must follow. spread: see struct affinity. */
+void affinity_unpin_run(struct affinity *affinity, bool spread);
 /* Restores the masks of tasks that were created since the scan before the last one and inherited a pinned mask. */
-void affinity_unpin_new(struct affinity *affinity);
+void affinity_unpin_new_tasks(struct affinity *affinity);
 /* Repeats that when it is due. Returns the milliseconds until it is due again, or -1. */
-int affinity_look_late(struct affinity *affinity, uint64_t now_ns);
+int affinity_rescan_late(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
 
@@ -78,13 +77,13 @@ struct delays {
 /* False if the kernel does not report run-queue delays. */
 bool delays_init(struct delays *delays);
 /* Notes that the thread made a call. True if it was unknown and was created before pinning. */
-bool delays_note(struct delays *delays, pid_t tid);
+bool delays_note_caller(struct delays *delays, pid_t tid);
 /*
  * Run-queue delay of the calling threads since the last sample, minus 5 µs a call: after each call, its thread waits
  * until the supervisor thread has left the CPU.
  */
-uint64_t delays_sample(struct delays *delays, unsigned calls);
+uint64_t delays_sample_callers(struct delays *delays, unsigned calls);
 /* Forgets all threads and closes their descriptors. */
-void delays_forget(struct delays *delays);
+void delays_forget_callers(struct delays *delays);
 
 #endif

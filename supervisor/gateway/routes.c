@@ -1,11 +1,11 @@
 /* rtnetlink(7): local routes, one request and one answer each. */
-#include "supervisor/gateway/routes.h"
+#include "supervisor/gateway/provide.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -19,21 +19,15 @@
 struct request {
 	struct nlmsghdr head;
 	struct rtmsg route;
-	char attributes[2 * RTA_SPACE(sizeof(struct in6_addr))];
+	struct rtattr device;
+	uint32_t index;
+	struct rtattr to;
+	unsigned char address[sizeof(struct in6_addr)]; /* or shorter */
 };
-
-static void routes_add_attribute(struct request *request, unsigned short type, const void *value, size_t len)
-{
-	struct rtattr *attribute = (void *)((char *)request + NLMSG_ALIGN(request->head.nlmsg_len));
-
-	attribute->rta_type = type;
-	attribute->rta_len = (unsigned short)RTA_LENGTH(len);
-	memcpy(RTA_DATA(attribute), value, len);
-	request->head.nlmsg_len = (uint32_t)(NLMSG_ALIGN(request->head.nlmsg_len) + RTA_LENGTH(len));
-}
+_Static_assert(offsetof(struct request, device) == NLMSG_LENGTH(sizeof(struct rtmsg)), "attributes follow at once");
 
 /* NLM_F_ACK: the reply is an error message, with 0 for success. */
-static int routes_request(int fd, const struct nlmsghdr *request)
+static int routes_send_request(int fd, const struct nlmsghdr *request)
 {
 	union {
 		struct nlmsghdr head; /* for its alignment */
@@ -54,23 +48,21 @@ static int routes_request(int fd, const struct nlmsghdr *request)
 
 static int routes_add_local(int fd, int family, const void *address, unsigned bits)
 {
-	const uint32_t index = LOOPBACK_INDEX;
+	const unsigned short len = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 	struct request request = {
-		.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+		.head = {.nlmsg_len = (uint32_t)offsetof(struct request, address) + len,
 			 .nlmsg_type = RTM_NEWROUTE,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL},
-		.route = {.rtm_family = (unsigned char)family,
-			  .rtm_dst_len = (unsigned char)bits,
-			  .rtm_table = RT_TABLE_LOCAL,
-			  .rtm_protocol = RTPROT_STATIC,
-			  .rtm_scope = RT_SCOPE_HOST,
+		.route = {.rtm_family = (unsigned char)family, .rtm_dst_len = (unsigned char)bits,
+			  .rtm_table = RT_TABLE_LOCAL, .rtm_protocol = RTPROT_STATIC, .rtm_scope = RT_SCOPE_HOST,
 			  .rtm_type = RTN_LOCAL},
+		.device = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_OIF},
+		.index = LOOPBACK_INDEX,
+		.to = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = RTA_DST},
 	};
 
-	routes_add_attribute(&request, RTA_DST, address,
-			     family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr));
-	routes_add_attribute(&request, RTA_OIF, &index, sizeof(index));
-	return routes_request(fd, &request.head);
+	memcpy(request.address, address, len);
+	return routes_send_request(fd, &request.head);
 }
 
 /* A kernel without IPv6, or with IPv6 disabled for lo: then the program cannot use it either. */
@@ -105,7 +97,7 @@ static int routes_add_address(int fd, int family, const void *address, unsigned 
 
 	memcpy(&request.address, address, bits / 8);
 	request.head.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(request.name)) + RTA_LENGTH(bits / 8));
-	return routes_request(fd, &request.head);
+	return routes_send_request(fd, &request.head);
 }
 
 /*

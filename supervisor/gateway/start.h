@@ -14,7 +14,6 @@
 #include "confine/layers.h"
 #include "confine/privs.h"
 #include "egress/secrets/secret.h"
-#include "policy/network/net.h"
 #include "view/view.h"
 
 /* A variable of the program's environment. */
@@ -65,12 +64,12 @@ struct egress_side {
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error);
 /* In the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */
-void egress_side_handed(struct egress_side *side);
+void egress_side_close_handed(struct egress_side *side);
 /*
  * In the keeper after the supervisor's end, before it waits for arbitrary children: waits for egress, and kills it
  * after a second. False: egress had failed before, with *ret_status of waitpid(2).
  */
-bool egress_side_end(struct egress_side *side, int *ret_status);
+bool egress_side_end_process(struct egress_side *side, int *ret_status);
 /* Releases what this process holds. */
 void egress_side_done(struct egress_side *side);
 
@@ -86,22 +85,22 @@ struct egress_guest {
 	uint16_t dns_port;       /* at loopback: 53, or another one where 53 was refused */
 	uint16_t sink_port;      /* UDP at loopback, where datagrams get ECONNREFUSED */
 	int listener_fd, dns_fd[2], sink_fd;
-	int guard_fd; /* protects an unprivileged dns_port: inet_fence_guard */
+	int guard_fd; /* protects an unprivileged dns_port: inet_fence_reserve_port */
 };
 #define EGRESS_GUEST_NONE {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
 /*
  * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static).
  * egress_guest_done releases in both cases.
  */
-int egress_guest_create(struct egress_side *side, const struct policy *policy, bool own_netns,
-			struct egress_guest *ret_guest, const char **ret_step);
+int egress_guest_open_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
+			      struct egress_guest *ret_guest, const char **ret_step);
 /*
  * Provides resolv.conf(5). The server is guest->loopback with port 53, because musl compares the address of replies,
  * else 127.0.0.1, whose queries are led to dns_port. datagrams: false where the program has no UDP. 0 or -ENOMEM.
  */
-int egress_guest_names(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
+int egress_guest_add_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
 /* Sends duplicates of the sockets to egress (CONTROL_GUEST). 0 or -errno. */
-int egress_guest_hand(const struct egress_side *side, const struct egress_guest *guest);
+int egress_guest_send_sockets(const struct egress_side *side, const struct egress_guest *guest);
 void egress_guest_done(struct egress_guest *guest);
 
 #endif

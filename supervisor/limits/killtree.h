@@ -13,6 +13,6 @@
 int killtree(unsigned timeout_ms, int wait_flags);
 
 /* One round over the descendants of root, which reaps them. */
-void killtree_below(pid_t root);
+void killtree_kill_below(pid_t root);
 
 #endif

@@ -19,11 +19,15 @@ struct sample_wanted {
 	uint64_t shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
 };
 
+struct sample_list {
+	struct sample_process *process; /* owned */
+	size_t count;
+};
+
 /* What is kept from one sample to the next. Zero-initialise; sampler_done releases it. */
 struct sampler {
-	struct sampler_seen *seen;
-	size_t count;
-	uint64_t cpu_ns; /* sum of what processes were seen to use themselves */
+	struct sample_list last; /* the processes of the last sample */
+	uint64_t cpu_ns;         /* sum of what processes were seen to use themselves */
 };
 
 void sampler_done(struct sampler *sampler);
@@ -41,6 +45,9 @@ struct sample {
 };
 
 /* 0, or -errno when /proc cannot be listed. */
-int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample);
+int sample_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample);
+
+/* Descriptors and memory areas of all descendants of root: an upper bound of their open files. 0 or -errno. */
+int sample_count_open_files(pid_t root, uint64_t *ret_files);
 
 #endif

@@ -33,7 +33,7 @@ struct trace_blob {
 	size_t *budget;  /* the tracer's sum that len is part of; NULL: none */
 	size_t len;
 	size_t host_at;  /* offset of the host path */
-	size_t pointers; /* entries of the array that point into the blob; offsets until blob_relocate */
+	size_t pointers; /* entries of the array that point into the blob; offsets until blob_add_address */
 	bool has_argv;
 };
 
@@ -81,7 +81,7 @@ struct tracer {
 	struct later *later;
 	size_t blob_bytes; /* of all pending entries */
 	unsigned fetches;  /* pending entries that fetch a descriptor, or hold one */
-	unsigned fetches_most;
+	unsigned fetches_most; /* that leave descriptors for everything else */
 };
 
 /* ---- pending.c: the list of calls ---- */
@@ -89,7 +89,7 @@ struct tracer {
 /* The newest entry of a thread, or NULL. */
 struct pending *pending_find(const struct tracer *tracer, pid_t tid);
 /* The kernel may be performing its exec. */
-bool pending_in_exec(const struct pending *pending);
+bool pending_is_in_exec(const struct pending *pending);
 /*
  * Whether a notification that has this entry's tid comes from another thread than the entry's. A thread whose exec
  * succeeds takes over its process's pid as tid, and the kernel reports that a little later; the former tid may be used
@@ -97,24 +97,27 @@ bool pending_in_exec(const struct pending *pending);
  */
 bool pending_is_stale(const struct pending *pending);
 /* Completes the call's record, once. */
-void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret);
+void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret);
+/* Likewise, and then pending_remove_entry. */
+void pending_end_and_remove(struct tracer *tracer, struct pending *pending, int64_t ret);
 /* Seizes and interrupts the target thread, and adds an entry. 0 or -errno, with nothing under way. */
-int pending_begin(struct tracer *tracer, const struct call *call, enum pending_state state,
-		  struct pending **ret_pending);
+int pending_seize_and_interrupt(struct tracer *tracer, const struct call *call, enum pending_state state,
+				struct pending **ret_pending);
 /*
  * Likewise, and then adds the carrier to the target; added before the seize, it might stay there. Takes carrier. 0 or
  * -errno, with nothing under way.
  */
-int pending_begin_carried(struct tracer *tracer, const struct call *call, int carrier, struct pending **ret_pending);
+int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, int carrier,
+			       struct pending **ret_pending);
 /*
  * The entry of which this notification is the restarted call, or NULL. Removes newer entries of the thread: their
  * signal handlers were left by longjmp.
  */
-struct pending *pending_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
+struct pending *pending_find_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 /* Ends and clears the entry, whose thread is detached at its next stop. */
-void pending_drop(struct tracer *tracer, struct pending *pending);
+void pending_drop_call(struct tracer *tracer, struct pending *pending);
 /* Unlinks and frees. The thread must be detached, dead or have another entry. */
-void pending_remove(struct tracer *tracer, struct pending *pending);
+void pending_remove_entry(struct tracer *tracer, struct pending *pending);
 
 /* ---- blob.c ---- */
 
@@ -122,25 +125,24 @@ void pending_remove(struct tracer *tracer, struct pending *pending);
  * 0, or an errno for the program: -EFAULT, -E2BIG, -ENAMETOOLONG, -ENOMEM. *budget limits the bytes of all blobs, which
  * a program could make grow without end; it must outlive the blob.
  */
-int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget, struct trace_blob *ret_blob);
+int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget,
+			struct trace_blob *ret_blob);
 /* Turns the array's offsets into addresses. Call it once. */
-void blob_relocate(struct trace_blob *blob, uint64_t addr);
+void blob_add_address(struct trace_blob *blob, uint64_t addr);
 void blob_done(struct trace_blob *blob);
 
-/* ---- verify.c, image.c: what an exec has loaded ---- */
+/* ---- verify.c: what an exec has loaded ---- */
 
 /*
  * NULL when the new image of `pid`, which is in its exec stop, is the approved one; else the reason. Afterwards
  * AT_EXECFN of an exec with other arguments reads as the program named the file.
  */
-const char *verify_exec(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
-/* A cheaper check of the same. False: use verify_exec's. */
-bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
+const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
 
 /* ---- stop.c: handles the stop of a target thread ---- */
 
-void stop_exec(struct tracer *tracer, pid_t pid);
-void stop_other(struct tracer *tracer, pid_t pid, int status);
+void stop_on_exec(struct tracer *tracer, pid_t pid);
+void stop_on_other(struct tracer *tracer, pid_t pid, int status);
 
 /* ---- inject.c: injected system calls ---- */
 
@@ -158,16 +160,19 @@ struct injection {
 };
 
 /* 0 or -errno, with nothing changed. */
-int inject_begin(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
+int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
 /* Makes the thread run one system call. Its result, or -ESRCH. */
 int64_t inject_call(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c);
 int64_t inject_call_six(struct injection *injection, long nr, const uint64_t arg[6]);
+/* All of it: `run` makes the calls, and its result becomes that of the thread's own call. Returns it, or -errno. */
+int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pending *pending,
+				  int64_t (*run)(struct injection *));
 /* Sets the thread's registers to injection->behind. 0, or -errno: it is dead. */
-int inject_end(struct injection *injection);
+int inject_restore_thread(struct injection *injection);
 /* An address in the thread's stack with room for `size` bytes. */
-uint64_t inject_room(const struct injection *injection, size_t size);
+uint64_t inject_find_stack_room(const struct injection *injection, size_t size);
 /* Writes into the stopped thread's memory, growing its stack if need be. 0 or -ENOMEM. */
-int inject_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len);
+int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len);
 
 /* All that sendmsg or recvmsg needs in memory for one descriptor. */
 struct fd_message {
@@ -180,36 +185,31 @@ struct fd_message {
 	} control;
 };
 
-/* Sets the pointers, for a message that will lie at addr. */
-void fd_message_init(struct fd_message *message, uint64_t addr);
-void fd_message_put(struct fd_message *message, int fd);
+/* A message that will lie at addr, to send fd (-1 fails, as a number of the program's that is none) or receive one. */
+void fd_message_init(struct fd_message *message, uint64_t addr, int fd);
 
 /* ---- fetch.c: OUTCOME_FETCH ---- */
 
-/* The most fetches at a time that leave descriptors for everything else. */
-unsigned fetch_most(void);
 /* Seizes the thread and adds a carrier for its descriptor. 0 or -errno, with nothing under way. */
-int fetch_start(struct tracer *tracer, const struct call *call);
+int fetch_start_call(struct tracer *tracer, const struct call *call);
 /* Makes the stopped thread send its descriptor, and restarts its call. 0 or -errno for the program. */
-int fetch_send(struct tracer *tracer, struct pending *pending);
+int fetch_make_thread_send(struct tracer *tracer, struct pending *pending);
 
 /* ---- pathfd.c: O_PATH descriptors and chdir ---- */
 
-/* A socket with fd in its queue, for answer_add: a descriptor owned by the caller, or -errno. */
-int pathfd_carrier(int fd);
+/* A socket with fd in its queue, for answer_add_descriptor: a descriptor owned by the caller, or -errno. */
+int pathfd_make_carrier(int fd);
 /*
  * For a chdir(2) to the directory of the O_PATH descriptor fd: a descriptor of it that can be added to the target; -1:
  * none, or no chdir. Other threads could list that directory meanwhile. So there is none where open(2) would give
  * another listing: for stand-in directories and for directories without a name in the view.
  */
-int pathfd_directory(const struct call *call, int fd);
+int pathfd_open_directory(const struct call *call, int fd);
 /* Makes the stopped thread take the descriptor out of the carrier. Its number, or -errno for the program. */
-int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pending);
-
-/* ---- map.c ---- */
+int64_t pathfd_give_to_thread(const struct tracer *tracer, const struct pending *pending);
 
 /* Makes the stopped thread map its carrier. The address, or -errno for the program. */
-int64_t map_carried(const struct tracer *tracer, const struct pending *pending);
+int64_t pathfd_map_for_thread(const struct tracer *tracer, const struct pending *pending);
 
 /*
  * ---- later.c: calls and stops that wait for another thread's exec ----
@@ -220,14 +220,14 @@ int64_t map_carried(const struct tracer *tracer, const struct pending *pending);
  */
 
 /* Whether the call must wait. */
-bool later_needed(const struct tracer *tracer, const struct call *call);
+bool later_must_wait(const struct tracer *tracer, const struct call *call);
 /* Queues a copy of the call and takes what its outcome owns. 0, or -ENOMEM with nothing taken. */
-int later_add(struct tracer *tracer, struct call *call);
+int later_queue_call(struct tracer *tracer, struct call *call);
 /*
  * Removes a call from the queue that need not wait any longer, or that has ended meanwhile (*ret_awaited is false).
  * NULL: there is none. Released with later_free.
  */
-struct later *later_take(struct tracer *tracer, bool *ret_awaited);
+struct later *later_take_ready_call(struct tracer *tracer, bool *ret_awaited);
 void later_free(struct later *later);
 void later_free_all(struct tracer *tracer);
 /*

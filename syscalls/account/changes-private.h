@@ -2,19 +2,12 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/stat.h>
-
-#include "base/texthash.h"
 #include "syscalls/account/changes.h"
 
 enum touched_state { TOUCHED_ABSENT, TOUCHED_PRESENT, TOUCHED_UNKNOWN };
 
 /* A touched path, and its state before the first touch. */
 struct touched {
-	uint64_t hash;
 	const struct mount *mount;
 	size_t rest; /* offset of place.rest in path; SIZE_MAX: place.rest is the mount's base */
 	enum touched_state state;
@@ -44,9 +37,7 @@ struct move {
 };
 
 struct changes {
-	struct texthash hash;
-	struct touched **slot; /* open addressing; owned entries */
-	size_t slots;          /* a power of two, or 0 */
+	void *tree; /* of struct touched, owned, by path: tsearch(3) */
 	size_t count;
 	size_t bytes; /* of all paths */
 	uint64_t unlisted;

@@ -5,10 +5,6 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "view/view.h"
 
 struct changes;

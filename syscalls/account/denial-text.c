@@ -1,52 +1,40 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "syscalls/account/denial-text.h"
 
-#include "base/banned.h"
-
 /* Which of a call's paths was refused: the last one that was resolved; they are judged in order. */
-static unsigned refused_path(const struct call *call)
+static unsigned find_refused_path(const struct call *call)
 {
 	return call->paths > 1 && call->place[1].mount ? 1 : 0;
 }
 
-static bool has_arg(const struct call *call, enum arg_kind kind)
+/* The index of the call's first argument of this kind; -1: none. */
+static int find_arg(const struct call *call, enum arg_kind kind)
 {
-	for (unsigned i = 0; i < 6; i++) {
+	for (int i = 0; i < 6; i++)
 		if (call->row->arg[i].kind == kind)
-			return true;
-	}
-	return false;
+			return i;
+	return -1;
 }
 
-static int open_flags(const struct call *call)
+static int read_open_flags(const struct call *call)
 {
-	for (unsigned i = 0; i < 6; i++) {
-		if (call->row->arg[i].kind == ARG_OPENFLAGS)
-			return call_int(call, i);
-	}
-	return 0;
+	int arg = find_arg(call, ARG_OPENFLAGS);
+
+	return arg < 0 ? 0 : call_int(call, (unsigned)arg);
 }
 
 static bool wants_write(const struct call *call)
 {
-	int flags = open_flags(call);
+	int flags = read_open_flags(call);
 
 	if (call->decision.error == EROFS)
 		return true;
-	if (has_arg(call, ARG_OPENFLAGS))
+	if (find_arg(call, ARG_OPENFLAGS) >= 0)
 		return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
 	return call->row->intent != INTENT_LOOK;
-}
-
-static bool is_about_path(const struct call *call)
-{
-	return call->paths > 0 || call->place[0].mount;
 }
 
 const char *denial_op(const struct call *call)
@@ -55,24 +43,24 @@ const char *denial_op(const struct call *call)
 
 	if (call->row->basis == BASIS_EXEC)
 		return "exec";
-	if (is_about_path(call))
+	if (call->paths > 0 || call->place[0].mount)
 		return wants_write(call) ? "write" : "read";
 	if (intent == INTENT_NET || intent == INTENT_SERVE)
 		return "net";
-	if (has_arg(call, ARG_SIGNAL))
+	if (find_arg(call, ARG_SIGNAL) >= 0)
 		return "signal";
-	return has_arg(call, ARG_PID) || intent == INTENT_PROCESS ? "process" : "other";
+	return find_arg(call, ARG_PID) >= 0 || intent == INTENT_PROCESS ? "process" : "other";
 }
 
 const char *denial_resolved(const struct call *call)
 {
-	const struct place *place = &call->place[refused_path(call)];
+	const struct place *place = &call->place[find_refused_path(call)];
 
 	return place->mount && place->virt_len > 0 ? place->virt : NULL;
 }
 
 /* "tgid=1 sig=9": the registers of a call without a path, as the log names them. */
-static void put_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
+static void write_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
 {
 	size_t len = 0;
 
@@ -98,24 +86,23 @@ static void put_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
 
 struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MAX])
 {
-	const struct call_path *path = &call->path[refused_path(call)];
+	const struct call_path *path = &call->path[find_refused_path(call)];
 	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
 
 	key.error = call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
-	if (call->net.host[0]) {
+	if (call->net.host[0])
 		(void)snprintf(text, DENIAL_TARGET_MAX, "%s:%u", call->net.host, call->net.record.port);
-	} else if (call->paths > 0 && !path->null && path->len > 0) {
+	else if (call->paths > 0 && !path->null && path->len > 0)
 		key.target = path->text;
-	} else if (denial_resolved(call)) {
+	else if (denial_resolved(call))
 		key.target = denial_resolved(call);
-	} else {
-		put_registers(call, text);
-	}
+	else
+		write_registers(call, text);
 	return key;
 }
 
 /* As a word of the shell, because it is meant to be pasted there. */
-static void put_word(struct buf *buf, const char *word, size_t len)
+static void add_shell_word(struct buf *buf, const char *word, size_t len)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%,:";
 
@@ -124,31 +111,17 @@ static void put_word(struct buf *buf, const char *word, size_t len)
 		return;
 	}
 	buf_puts(buf, "'");
-	for (size_t i = 0; i < len; i++) {
-		if (word[i] == '\'')
-			buf_puts(buf, "'\\''");
-		else
-			buf_add(buf, &word[i], 1);
-	}
+	for (size_t i = 0; i < len; i++)
+		buf_add(buf, word[i] == '\'' ? "'\\''" : &word[i], word[i] == '\'' ? 4 : 1);
 	buf_puts(buf, "'");
 }
 
-/*
- * What to name in place of a path below a redirect, or NULL for nothing. A place of the run's own lacks no right but
- * exec, which is granted for the redirect as a whole; a host place has what is granted to the host's name of its root,
- * and its name here cannot be granted at all.
- */
-static const char *redirect_grant(const struct mount *mount, bool exec)
-{
-	return exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
-}
-
 /* What to grant: the path itself, or for a name that is made or removed the directory it is in. */
-static size_t grant_len(const struct call *call, const char *path, bool write)
+static size_t grant_path_len(const struct call *call, const char *path, bool write)
 {
 	const char *slash = strrchr(path, '/');
 
-	if (!write || !slash || !(call->row->intent == INTENT_NAME || open_flags(call) & O_CREAT))
+	if (!write || !slash || !(call->row->intent == INTENT_NAME || read_open_flags(call) & O_CREAT))
 		return strlen(path);
 	return slash == path ? 1 : (size_t)(slash - path);
 }
@@ -164,12 +137,12 @@ static char *suggest_endpoint(const struct call *call)
 		return NULL;
 	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
 		   call->net.record.port);
-	return buf_take(&buf);
+	return buf_take_text(&buf);
 }
 
 char *denial_suggest(const struct call *call)
 {
-	const struct mount *mount = call->place[refused_path(call)].mount;
+	const struct mount *mount = call->place[find_refused_path(call)].mount;
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && wants_write(call);
 	const char *path = denial_resolved(call), *reason = call->decision.reason;
 	_cleanup_buf_ struct buf buf = {0};
@@ -178,20 +151,22 @@ char *denial_suggest(const struct call *call)
 		return suggest_endpoint(call);
 	if (!path || !mount || !reason || mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED))
 		return NULL;
-	if (strcmp(reason, "denied_by_rule") == 0) {
-		if (!call->decision.rule)
-			return NULL;
+	if (strcmp(reason, "denied_by_rule") == 0 && call->decision.rule) {
 		buf_printf(&buf, "drop or narrow the rule \"%s\"", call->decision.rule);
-		return buf_take(&buf);
+		return buf_take_text(&buf);
 	}
 	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 &&
 	    strcmp(reason, "not_executable") != 0)
 		return NULL;
+	/*
+	 * A path below a redirect. A place of the run's own lacks no right but exec, which is granted for the redirect
+	 * as a whole. A host place has what is granted to the host's name, and its name here cannot be granted.
+	 */
 	if (mount->flags & MOUNT_REDIRECT)
-		path = redirect_grant(mount, exec);
+		path = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
 	if (!path)
 		return NULL;
 	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");
-	put_word(&buf, path, grant_len(call, path, write));
-	return buf_take(&buf);
+	add_shell_word(&buf, path, grant_path_len(call, path, write));
+	return buf_take_text(&buf);
 }

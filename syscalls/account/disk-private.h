@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 struct disk_file {
-	struct disk_file *next; /* in its bucket */
 	dev_t dev;
 	ino_t ino;
 	uint64_t base_bytes; /* before the run opened it: not counted */
@@ -24,8 +23,7 @@ struct disk_file {
 };
 
 struct disk_files {
-	struct disk_file **bucket;
-	size_t buckets; /* a power of two, or 0 */
+	void *tree; /* of struct disk_file, owned: tsearch(3) */
 	size_t count;
 	struct disk_file **held; /* files with a descriptor */
 	size_t held_count, held_room, held_max;

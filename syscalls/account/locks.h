@@ -29,10 +29,10 @@ struct locks {
 void locks_init(struct locks *locks, int proc_fd);
 
 /* True for commands (argument 1 of fcntl) that must be admitted. */
-bool locks_counts(uint64_t command);
+bool locks_counts_command(uint64_t command);
 
 /* True: the call may be made; its locks are counted as added. */
-bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns);
+bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns);
 
 /*
  * Counts the locks in a file like /proc/locks, whose pids are those of the procfs: in *ret_of_processes those of root's

@@ -9,15 +9,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/ucontext.h>
 
 #include "syscalls/arch/frame.h"
 #include "syscalls/arch/insn.h"
 #include "syscalls/table/numbers.h"
-
-#include "base/banned.h"
 
 #define CALL_BYTES 4u
 #define CALL_WORD UINT32_C(0xd4000001) /* svc #0 */

@@ -28,6 +28,9 @@ bool exec_cache_program(const struct place *place, const struct stat *st, struct
 void exec_cache_keep_program(const struct call *call, const struct place *place, const struct stat *st,
 			     const struct elf_facts *facts);
 
+/* True for the path of one of the system's own loaders. */
+bool exec_cache_is_own_loader(const char *text);
+
 /* True when `text` (a PT_INTERP) is kept and still leads the kernel to the same file, by one stat(2). */
 bool exec_cache_loader(const char *text, struct exec_loader *ret_loader);
 /* text was judged, and leads us and the kernel to the place. Only the loaders of the ABI are kept. */

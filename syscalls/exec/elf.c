@@ -1,14 +1,9 @@
 #include "syscalls/exec/elf.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/elf-machine.h"
-
-#include "base/banned.h"
 
 /* load_elf_phdrs() in fs/binfmt_elf.c refuses more than 64 KiB of program headers, so PN_XNUM never applies. */
 #define PHDR_BYTES_MAX 65536u
@@ -61,10 +56,8 @@ static int elf_read_header(struct elf_source *source, Elf64_Ehdr *ehdr)
 		return r;
 	if (ehdr->e_machine != ELF_MACHINE)
 		return -ENOTSUP;
-	if (ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN)
-		return -ENOEXEC;
-	if (ehdr->e_phentsize != sizeof(Elf64_Phdr) || ehdr->e_phnum == 0 ||
-	    ehdr->e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
+	if ((ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN) || ehdr->e_phentsize != sizeof(Elf64_Phdr) ||
+	    ehdr->e_phnum == 0 || ehdr->e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
 		return -ENOEXEC;
 	return 0;
 }

@@ -2,12 +2,7 @@
 #ifndef CALLGATE_SYSCALLS_FILE_RESOLVE_H
 #define CALLGATE_SYSCALLS_FILE_RESOLVE_H
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <sys/types.h>
 
 #include "syscalls/call/call.h"
 
@@ -17,8 +12,8 @@
  */
 
 /*
- * Resolves call->path[i], judges `want` (POLICY_*) and opens the object by view_open with `open_flags`: O_PATH for a
- * pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. The place is kept in call->place[i], the decision in
+ * Resolves call->path[i], judges `want` (POLICY_*) and opens the object by view_open_place with `open_flags`: O_PATH
+ * for a pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. The place is kept in call->place[i], the decision in
  * call->decision. EINTR: open_flags ask for data and the open may block; pin it, for OUTCOME_BLOCKING.
  */
 int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
@@ -33,8 +28,8 @@ struct file_question {
 };
 
 /*
- * As file_pin_at, but asks instead of returning a descriptor, by name where view_by_name permits it. Asks only after
- * the decision. 0: answered, the outcome is the caller's to set; -1: it is set.
+ * As file_pin_at, but asks instead of returning a descriptor, by name where view_get_nolinks_path permits it. Asks only
+ * after the decision. 0: answered, the outcome is the caller's to set; -1: it is set.
  */
 int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question);
 
@@ -144,7 +139,10 @@ int file_commit(struct call *call, unsigned i);
 /* Ends the call with the result of a system call of ours; -1: with errno. */
 void file_end(struct call *call, long result);
 
-/* Writes `len` bytes to the program's memory at addr and ends the call with `value`, or EFAULT. */
+/*
+ * Ends the call with `value`, the result of a system call of ours, after it wrote `len` bytes to the program's memory
+ * at addr, or with EFAULT; -1: with errno.
+ */
 void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value);
 
 /* Resets outcome and decision for another attempt; only before call_commit. */
@@ -163,9 +161,9 @@ struct open_request {
 };
 
 /*
- * openat2's resolve flags, relative to the view. file_scope resolves path[0] one component at a time and replaces it by
- * the canonical virtual path, which is then pinned. 0, or -1 with the outcome set. file_unscope restores path[0] and
- * returns the pinned fd (taken); -1 with EAGAIN, openat2(2)'s errno for a race, when it is not at the canonical path.
+ * openat2's resolve flags, relative to the view. file_enter_scope resolves path[0] one component at a time. It replaces
+ * path[0] by the canonical virtual path, to be pinned then. 0, or -1 with the outcome set. file_leave_scope restores it
+ * and returns the pinned fd (taken); -1 with EAGAIN, openat2(2)'s errno for a race: fd is not at the canonical path.
  */
 struct open_scope {
 	bool active;
@@ -173,8 +171,8 @@ struct open_scope {
 	size_t canonical_len;
 	char canonical[PATH_MAX];
 };
-int file_scope(struct call *call, const struct open_request *request, struct open_scope *ret_scope);
-int file_unscope(struct call *call, const struct open_scope *scope, int fd);
+int file_enter_scope(struct call *call, const struct open_request *request, struct open_scope *ret_scope);
+int file_leave_scope(struct call *call, const struct open_scope *scope, int fd);
 
 /* The target that the program reads in a link, pinned as fd, at the place. Its length, or -errno. */
 ssize_t file_link_text(const struct call *call, const struct place *place, int fd, char text[PATH_MAX]);

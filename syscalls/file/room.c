@@ -6,16 +6,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
-
-#include "base/banned.h"
 
 /* The fastest way, 253 by one recvmsg(2), takes 100 to 120 ns each. Threads that share a table wait for its lock. */
 #define ROOM_FD_NS 20u
@@ -25,7 +20,7 @@
  * The number of open descriptors: the size of /proc/TID/fd since Linux 6.2, 0 before. The directory is kept open, which
  * saves a walk and never leads to another task with the same tid.
  */
-static uint64_t room_size(const struct call *call)
+static uint64_t count_open_fds(const struct call *call)
 {
 	struct task_table *table = &call->sandbox->table[(unsigned)call->tid % CALL_TABLES_MAX];
 	char path[32];
@@ -45,7 +40,7 @@ static uint64_t room_size(const struct call *call)
 }
 
 /* True when all descriptor numbers below the limit are taken. After the limit was lowered others may lie above it. */
-static bool room_taken_below(pid_t tid, uint64_t limit)
+static bool table_is_taken_below(pid_t tid, uint64_t limit)
 {
 	const struct dirent *entry;
 	uint64_t taken = 0;
@@ -60,7 +55,7 @@ static bool room_taken_below(pid_t tid, uint64_t limit)
 }
 
 /* True also when it is unknown. limit_known: room->limit is up to date. */
-static bool room_left(const struct call *call, bool limit_known, struct fd_table_state *room)
+static bool table_has_room(const struct call *call, bool limit_known, struct fd_table_state *room)
 {
 	struct rlimit limit;
 	uint64_t size, spare;
@@ -70,7 +65,7 @@ static bool room_left(const struct call *call, bool limit_known, struct fd_table
 			return true;
 		room->limit = limit.rlim_cur;
 	}
-	size = room_size(call);
+	size = count_open_fds(call);
 	if (size >= room->limit)
 		return false;
 	spare = room->limit - size;
@@ -90,8 +85,8 @@ bool fd_table_is_full(struct call *call)
 	room->until_ns = 0;
 	room->changes = changes;
 	/* Before it counts as full the limit is read again: a process outside of the run can raise it. */
-	if (room_left(call, known, room) || (known && room_left(call, false, room)) ||
-	    !room_taken_below(call->tid, room->limit) || !call_valid(call))
+	if (table_has_room(call, known, room) || (known && table_has_room(call, false, room)) ||
+	    !table_is_taken_below(call->tid, room->limit) || !call_valid(call))
 		return false;
 	call->sandbox->notes.open_files_full = true;
 	call_fail(call, -EMFILE);

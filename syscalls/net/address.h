@@ -2,8 +2,7 @@
 #ifndef CALLGATE_SYSCALLS_NET_ADDRESS_H
 #define CALLGATE_SYSCALLS_NET_ADDRESS_H
 
-#include <stdbool.h>
-#include <sys/socket.h>
+#include <fcntl.h>
 
 #include "syscalls/call/call.h"
 
@@ -11,9 +10,33 @@
 int net_check_socket(const struct call *call);
 /* Allows the call if argument 0 is a socket. False: the outcome is set. */
 bool net_allow_socket(struct call *call);
+/* net_allow_socket, then net_copy_any. */
+int net_allow_copy(struct call *call, int *ret_domain);
 
-/* Copies the address of arguments 1 and 2, zero-padded, after checking the socket. False: the outcome is set. */
-bool net_read_address(struct call *call, struct sockaddr_storage *address, int *ret_len);
+/* False also when the flags cannot be read. */
+static inline bool net_is_nonblocking(int socket_fd)
+{
+	int flags = fcntl(socket_fd, F_GETFL);
+
+	return flags >= 0 && flags & O_NONBLOCK;
+}
+
+/* The value of an int option of our socket; -1 with errno. */
+static inline int net_option(int socket_fd, int level, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(socket_fd, level, name, &value, &len) < 0 ? -1 : value;
+}
+
+/*
+ * Copies the address of arguments 1 and 2, zero-padded, after checking the socket, and passes it to the function for
+ * its family. For bind(2) and connect(2).
+ */
+typedef void net_address_fn(struct call *call, const struct sockaddr_storage *address, int len);
+void net_judge_address(struct call *call, net_address_fn *judge_unix, net_address_fn *judge_inet,
+		       net_address_fn *judge_netlink);
 
 enum net_unix_kind {
 	NET_UNIX_INVALID,  /* as unix_validate_addr() in net/unix/af_unix.c: EINVAL */

@@ -14,8 +14,6 @@
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
 
-#include "base/banned.h"
-
 #define LOOPBACK_INDEX 1
 #define LOOPBACK_MTU 65536
 #define QUEUE_LENGTH 1000
@@ -136,7 +134,8 @@ bool interfaces_ioctl(struct call *call)
 {
 	unsigned request = call_uint(call, 1);
 
-	if (!call->sandbox->netlink || !table_match(allow_ioctl_interfaces, call->arg) || net_check_socket(call) < 0)
+	if (!call->sandbox->netlink || !table_terms_match(allow_ioctl_interfaces, call->arg) ||
+	    net_check_socket(call) < 0)
 		return false;
 	target_allow(call);
 	call_end(call, request == SIOCGIFCONF ? list_addresses(call) : answer_interface(call, request));

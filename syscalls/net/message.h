@@ -2,10 +2,6 @@
 #ifndef CALLGATE_SYSCALLS_NET_MESSAGE_H
 #define CALLGATE_SYSCALLS_NET_MESSAGE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/socket.h>
-
 #include "syscalls/call/call.h"
 
 #define MESSAGE_PARTS_MAX 1024           /* UIO_MAXIOV */

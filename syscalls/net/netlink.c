@@ -19,8 +19,6 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 #define NAME_TRIES 64
 #define MESSAGES_MAX 8    /* in a request; tools send one. A stand-in's next request waits for the loop's next turn */
 #define AUTO_PORT (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
@@ -445,7 +443,7 @@ bool netlink_passes_send(struct netlink *netlink, pid_t tid, const struct syscal
 
 	for (size_t i = 0; i < 6; i++)
 		args[i] = arg[i];
-	return table_allows(row, args) && !standin_of(netlink, tid, (int)(uint32_t)args[0]);
+	return table_row_allows(row, args) && !standin_of(netlink, tid, (int)(uint32_t)args[0]);
 }
 
 /* The address, which could only be the kernel's, is not looked at. */

@@ -10,6 +10,13 @@
 /* Allows a call that no policy rule is about. */
 void target_allow(struct call *call);
 
+/* The same, and the kernel performs it. */
+static inline void target_allow_continue(struct call *call)
+{
+	target_allow(call);
+	call_continue(call);
+}
+
 /* Allowed, but fails as the kernel would. error is -errno. */
 static inline void target_fail(struct call *call, int error)
 {

@@ -186,9 +186,9 @@ const struct syscall_row *table_rows(size_t *ret_count);
 const struct syscall_row *table_find(int nr);
 
 /* True when the registers match one of the terms. */
-bool table_match(const struct row_term *terms, const uint64_t *arg);
+bool table_terms_match(const struct row_term *terms, const uint64_t *arg);
 
 /* True when they match row->allow of a ROW_FILTER row. Ignores the run's traits. */
-bool table_allows(const struct syscall_row *row, const uint64_t *arg);
+bool table_row_allows(const struct syscall_row *row, const uint64_t *arg);
 
 #endif

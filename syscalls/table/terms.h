@@ -6,8 +6,6 @@
 #ifndef CALLGATE_SYSCALLS_TABLE_TERMS_H
 #define CALLGATE_SYSCALLS_TABLE_TERMS_H
 
-#include <stdint.h>
-
 #include "syscalls/table/table.h"
 
 #define LOW 0xffffffffULL

@@ -155,7 +155,7 @@ tests_unit_cli_test_real_SOURCES = tests/unit/cli/test_real.c cli/host/real.c cl
 tests_unit_cli_test_real_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/cli/test_places
 tests_unit_cli_test_places_SOURCES = tests/unit/cli/test_places.c cli/host/command.c cli/host/places.c \
-	cli/host/places.h \
+	cli/host/places.h cli/host/program.c cli/host/program.h \
 	cli/host/real.c cli/host/real.h
 tests_unit_cli_test_places_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/policy/test_below

@@ -160,6 +160,10 @@ if unshare -U true 2>/dev/null; then
 	says 'state("userns") == "lacks" and (text("userns") | contains("max_user_namespaces")) and
 		advice("user.max_user_namespaces=")' no-userns
 	agrees "${without[@]}"
+	# Root of a user namespace with fewer ids, as in a container: the ids that it has can be mapped.
+	examine 0 unshare -Ur
+	says 'state("userns") == "works"' fewer-ids
+	agrees unshare -Ur
 fi
 
 # Settings of the kernel, as files mounted over them.

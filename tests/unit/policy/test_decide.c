@@ -1,4 +1,4 @@
-/* Decisions of policies, one per table line. Each is also checked with the policy that policy_show() prints. */
+/* Decisions of policies, one per table line. Each is also checked with the policy that policy_show_json() prints. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -224,7 +224,7 @@ static unsigned ask(const struct policy *policy, const struct scene *scene, bool
 	unsigned asked = 0;
 
 	for (const struct question *q = scene->question; q->path; q++, asked++) {
-		struct policy_decision got = policy_decide(policy, q->path, strlen(q->path), bit(q->want));
+		struct policy_decision got = policy_decide_access(policy, q->path, strlen(q->path), bit(q->want));
 
 		ck_assert_msg(got.verdict == q->verdict && got.error == q->error, "%s: %c %s: %s, errno %d, by %s",
 			      scene->name, q->want, q->path, verdict_name(got.verdict), got.error,
@@ -239,7 +239,7 @@ static unsigned ask(const struct policy *policy, const struct scene *scene, bool
 		char longer[256];
 
 		(void)snprintf(longer, sizeof(longer), "%s/zz", q->path);
-		got = policy_decide(policy, longer, strlen(q->path), bit(q->want));
+		got = policy_decide_access(policy, longer, strlen(q->path), bit(q->want));
 		ck_assert_int_eq(got.error, q->error);
 	}
 	return asked;
@@ -255,13 +255,13 @@ START_TEST(test_decisions)
 
 	ck_assert_msg(ret == 0, "%s: %s", scene->name, rig.errors.count ? rig.errors.item[0].text : strerror(-ret));
 	(void)ask(policy, scene, true);
-	shown = policy_show(policy);
+	shown = policy_show_json(policy);
 	ck_assert_ptr_nonnull(shown);
 	ret = rig_load(&rig, shown, NULL, &again);
 	ck_assert_msg(ret == 0, "%s: shown: %s\n%s", scene->name, rig.errors.count ? rig.errors.item[0].text : "",
 		      shown);
 	(void)ask(again, scene, false);
-	ck_assert_str_eq(policy_workdir(policy), policy_workdir(again));
+	ck_assert_str_eq(policy_settings(policy)->workdir, policy_settings(again)->workdir);
 	free(shown);
 	policy_free(policy);
 	policy_free(again);
@@ -286,10 +286,10 @@ START_TEST(test_degenerate_paths)
 	struct policy *policy;
 
 	ck_assert_int_eq(rig_load(&rig, "{\"filesystem\": {\"read\": [\"/usr\"]}}", NULL, &policy), 0);
-	ck_assert_int_eq(policy_decide(policy, "", 0, POLICY_READ).error, ENOENT);
-	ck_assert_int_eq(policy_decide(policy, "usr", 3, POLICY_READ).error, ENOENT);
-	ck_assert_uint_eq(policy_rights(policy, "/usr/x", 6), POLICY_READ);
-	ck_assert_uint_eq(policy_rights(policy, "/us", 3), 0);
+	ck_assert_int_eq(policy_decide_access(policy, "", 0, POLICY_READ).error, ENOENT);
+	ck_assert_int_eq(policy_decide_access(policy, "usr", 3, POLICY_READ).error, ENOENT);
+	ck_assert_uint_eq(policy_rights_on(policy, "/usr/x", 6), POLICY_READ);
+	ck_assert_uint_eq(policy_rights_on(policy, "/us", 3), 0);
 	policy_free(policy);
 	policy_free(NULL);
 	rig_done(&rig);
@@ -309,8 +309,8 @@ START_TEST(test_long_alias_fails_closed)
 			 NULL, &policy),
 		0);
 	memset(end, 'a', 4090);
-	ck_assert_int_eq(policy_decide(policy, path, 4000, POLICY_READ).error, 0);
-	ck_assert_int_eq(policy_decide(policy, path, 4090, POLICY_READ).error, ENOENT);
+	ck_assert_int_eq(policy_decide_access(policy, path, 4000, POLICY_READ).error, 0);
+	ck_assert_int_eq(policy_decide_access(policy, path, 4090, POLICY_READ).error, ENOENT);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -338,8 +338,8 @@ START_TEST(test_may_hold)
 				  NULL, &policy),
 			 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		ck_assert_msg(policy_may_contain(policy, cases[i].path, strlen(cases[i].path)) == cases[i].hold, "%s",
-			      cases[i].path);
+		ck_assert_msg(policy_may_grant_below(policy, cases[i].path, strlen(cases[i].path)) == cases[i].hold,
+			      "%s", cases[i].path);
 	policy_free(policy);
 	rig_done(&rig);
 }

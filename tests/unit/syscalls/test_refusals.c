@@ -83,9 +83,8 @@ bool descriptor_direct(void)
 	return true;
 }
 
-int descriptor_copy_nth(struct call *copied, int fd, unsigned n)
+int descriptor_copy_further(struct call *copied, int fd)
 {
-	(void)n;
 	return descriptor_copy(copied, fd);
 }
 

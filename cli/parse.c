@@ -1,0 +1,193 @@
+/* Parses the options of a verb by their tables, and prints --help from the same tables. */
+#include <assert.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "cli/options.h"
+
+#include "base/banned.h"
+
+#define OPTIONS_MAX 64
+#define LONG_OPTION 256   /* getopt_long(3) returns this plus the row's index, so that no letter is meant */
+#define HELP_COLUMN 28    /* where the explanations of --help begin */
+#define TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
+
+static const struct cli_option common_options[] = {
+	{"help", 0, NULL, "print this", NULL, 0, 0},
+	{"version", 0, NULL, "print the version", NULL, 0, 0},
+	{0},
+};
+
+/* The tables of a syntax in the form that getopt_long(3) takes. */
+struct parser {
+	const struct cli_option *row[OPTIONS_MAX];
+	char *fills[OPTIONS_MAX]; /* the structure that the row's table fills */
+	struct option longs[OPTIONS_MAX + 1];
+	char shorts[2 * OPTIONS_MAX + 2];
+	size_t count;
+};
+
+static void parse_add_table(struct parser *parser, const struct cli_option *row, void *fills)
+{
+	for (; row && row->name; row++) {
+		size_t i = parser->count++, len = strlen(parser->shorts);
+
+		assert(i < OPTIONS_MAX);
+		parser->row[i] = row;
+		parser->fills[i] = fills;
+		parser->longs[i] = (struct option){
+			row->name, row->argument ? required_argument : no_argument, NULL, LONG_OPTION + (int)i};
+		if (row->letter)
+			(void)snprintf(parser->shorts + len, sizeof(parser->shorts) - len, "%c%s", row->letter,
+				       row->argument ? ":" : "");
+	}
+}
+
+/* The index of the row of an option that getopt_long(3) returned; parser->count: it is in no row. */
+static size_t parse_find_row(const struct parser *parser, int option)
+{
+	size_t i = 0;
+
+	if (option >= LONG_OPTION)
+		return (size_t)(option - LONG_OPTION);
+	while (i < parser->count && parser->row[i]->letter != option)
+		i++;
+	return i;
+}
+
+/* Reports the option that getopt_long(3) refused. Returns the exit status. */
+static int parse_refuse_option(const struct parser *parser, const char *verb, const char *word)
+{
+	if (optopt == 0)
+		cli_error(verb, "unrecognized option '%s'", word);
+	else if (optopt >= LONG_OPTION)
+		cli_error(verb, "option '%s' %s", word,
+			  strchr(word, '=') ? "doesn't allow an argument" : "requires an argument");
+	else
+		cli_error(verb, "%s -- '%c'",
+			  parse_find_row(parser, optopt) < parser->count ? "option requires an argument"
+									 : "invalid option",
+			  optopt);
+	return cli_usage_error(verb);
+}
+
+static void parse_write_help(const struct cli_option *row, struct buf *text)
+{
+	size_t start = text->len, column;
+
+	for (; row && row->name; row++, start = text->len) {
+		if (row->letter)
+			buf_printf(text, "  -%c, --%s", row->letter, row->name);
+		else
+			buf_printf(text, "      --%s", row->name);
+		if (row->argument)
+			buf_printf(text, " %s", row->argument);
+		column = text->len - start;
+		if (column >= HELP_COLUMN) {
+			buf_puts(text, "\n");
+			column = 0;
+		}
+		for (const char *line = row->help; *line; column = 0) {
+			size_t len = strcspn(line, "\n");
+
+			buf_printf(text, "%*s%.*s\n", (int)(HELP_COLUMN - column), "", (int)len, line);
+			line += len + (line[len] == '\n');
+		}
+	}
+}
+
+static int parse_print_help(const struct cli_syntax *syntax)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	buf_puts(&text, syntax->usage);
+	for (size_t i = 0; i < TABLES_MAX; i++) {
+		buf_puts(&text, syntax->table[i].title ? syntax->table[i].title : "");
+		parse_write_help(syntax->table[i].options, &text);
+	}
+	parse_write_help(common_options, &text);
+	buf_puts(&text, syntax->epilogue ? syntax->epilogue : "");
+	return cli_print_buf(syntax->verb, &text);
+}
+
+/* CLI_PARSED, or the exit status after a message. */
+static int parse_set_option(const struct parser *parser, const char *verb, size_t i)
+{
+	const struct cli_option *row = parser->row[i];
+	const char letter[] = {'-', row->letter, '\0'};
+	char name[32];
+	const struct cli_given given = {verb, row->letter ? letter : name, optarg, row->which};
+	int error;
+
+	(void)snprintf(name, sizeof(name), "--%s", row->name);
+	error = row->set(&given, parser->fills[i] + row->field);
+	if (error == -ENOMEM)
+		return cli_no_memory(verb);
+	return error < 0 ? CLI_ERROR : CLI_PARSED;
+}
+
+int cli_parse(int argc, char **argv, const struct cli_syntax *syntax)
+{
+	struct parser parser = {.shorts = ""};
+	int opt, status = CLI_PARSED;
+
+	(void)snprintf(parser.shorts, sizeof(parser.shorts), "%s", syntax->mixed ? "" : "+");
+	parse_add_table(&parser, common_options, NULL);
+	for (size_t i = 0; i < TABLES_MAX; i++)
+		parse_add_table(&parser, syntax->table[i].options, syntax->table[i].fills);
+	opterr = 0;
+	while (status == CLI_PARSED && (opt = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
+		size_t i = parse_find_row(&parser, opt);
+
+		if (i == parser.count) /* '?' */
+			return parse_refuse_option(&parser, syntax->verb, argv[optind - 1]);
+		if (parser.row[i] == &common_options[0])
+			return parse_print_help(syntax);
+		if (parser.row[i] == &common_options[1])
+			return cli_version();
+		status = parse_set_option(&parser, syntax->verb, i);
+	}
+	return status;
+}
+
+int cli_list_take(struct cli_list *list, char *text)
+{
+	char **grown = text ? realloc(list->item, (list->count + 2) * sizeof(*grown)) : NULL;
+
+	if (!grown) {
+		free(text);
+		return -ENOMEM;
+	}
+	grown[list->count++] = text;
+	grown[list->count] = NULL;
+	list->item = grown;
+	return 0;
+}
+
+void cli_list_done(struct cli_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->item[i]);
+	free(list->item);
+	*list = (struct cli_list){0};
+}
+
+int cli_set_flag(const struct cli_given *given, void *field)
+{
+	(void)given;
+	*(bool *)field = true;
+	return 0;
+}
+
+int cli_set_text(const struct cli_given *given, void *field)
+{
+	*(const char **)field = given->value;
+	return 0;
+}
+
+int cli_add_text(const struct cli_given *given, void *field)
+{
+	return cli_list_take(field, strdup(given->value));
+}
