@@ -9,6 +9,7 @@
 
 #include "base/fdinfo.h"
 #include "syscalls/file/owner.h"
+#include "syscalls/net/interfaces.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
@@ -65,6 +66,8 @@ void sys_ioctl(struct call *call)
 		owner_set_socket(call);
 		break;
 	default:
+		if (interfaces_judge_ioctl(call))
+			break;
 		if (fdinfo_read(call->tid, call_int(call, 0), &info) < 0 || info.flags & O_PATH)
 			target_fail(call, -EBADF);
 		else

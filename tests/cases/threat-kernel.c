@@ -83,7 +83,7 @@ int threat_highbits(char **arg)
 					       0x540e /* TIOCSCTTY */, 0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */,
 					       0x40086602 /* FS_IOC_SETFLAGS */, 0x5423 /* TIOCSETD */,
 					       0x541d /* TIOCCONS */};
-	static const long domains[] = {AF_NETLINK, AF_PACKET, 38 /* ALG */, 40 /* VSOCK */, AF_INET, 44 /* XDP */};
+	static const long domains[] = {AF_PACKET, 38 /* ALG */, 40 /* VSOCK */, AF_INET, 44 /* XDP */};
 
 	(void)arg; /* takes none */
 	for (size_t h = 0; h < sizeof(high) / sizeof(high[0]); h++) {
@@ -98,6 +98,7 @@ int threat_highbits(char **arg)
 		threat_works("prctl dumpable", (int)syscall(SYS_prctl, 4 | high[h], 0, 0, 0, 0)); /* without effect */
 		if (syscall(SYS_prctl, 3, 0, 0, 0, 0) != 1)
 			threat_got("an undumpable process");
+		threat_refused("SOCK_DIAG", syscall(SYS_socket, AF_NETLINK | high[h], SOCK_RAW, 4 | high[h]), 0);
 		threat_refused("prctl mm", syscall(SYS_prctl, 35 | high[h], 1, 0, 0, 0), 0);
 		threat_refused("clone", syscall(SYS_clone, 0x10000000UL | 17 | high[h], 0, 0, 0, 0), EPERM);
 		threat_refused("unshare", syscall(SYS_unshare, 0x10000000UL | high[h]), EPERM);
