@@ -75,9 +75,9 @@ struct view {
 	bool incomplete;          /* not every mount is at its virtual path for the kernel */
 	int proc_fd;              /* the supervisor's /proc, O_PATH */
 	struct mount *machine;    /* /proc's files that belong to no process; NULL: they are in the program's /proc */
-	struct terminals *terminals; /* terminals.c; NULL only while the view is made */
 	struct facts *facts;      /* facts.c */
 	bool own_network;         /* see view_set_network */
+	struct terminals *terminals; /* terminals.c; NULL only while the view is made */
 	struct view_mount_id {
 		uint64_t copy_id, id;
 	} mount_id[VIEW_MOUNT_IDS_MAX]; /* see the function view_mount_id */
@@ -229,6 +229,17 @@ int view_add_covered(struct view *view, const char *scratch_base);
 /* True for a descriptor in a procfs, which no grant may name, or when that cannot be determined. */
 bool view_is_procfs(int fd);
 
+/* ---- facts.c ---- */
+
+/* scratch_fd is borrowed. 0 or -ENOMEM. */
+int facts_create(struct view *view, int scratch_fd);
+void facts_free(struct facts *facts);
+/* Whether a path below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev", "net") is one of these. */
+bool facts_hold(const struct facts *facts, const char *leaf, bool of_process);
+/* The mount of their directory. Opened only by facts_fill(), which makes the files. */
+const struct mount *facts_mount(const struct facts *facts);
+/* 0 or -errno. */
+int facts_fill(const struct view *view);
 /* ---- terminals.c; places of MOUNT_PTS ---- */
 
 /*
@@ -249,18 +260,6 @@ bool terminals_hides(const struct place *place, bool writes);
 /* True for the name of an entry of /dev/pts; terminals_each: all of them. */
 bool terminals_shows(const struct view *view, const char *name);
 void terminals_each(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
-
-/* ---- facts.c ---- */
-
-/* scratch_fd is borrowed. 0 or -ENOMEM. */
-int facts_create(struct view *view, int scratch_fd);
-void facts_free(struct facts *facts);
-/* Whether a path below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev", "net") is one of these. */
-bool facts_hold(const struct facts *facts, const char *leaf, bool of_process);
-/* The mount of their directory. Opened only by facts_fill(), which makes the files. */
-const struct mount *facts_mount(const struct facts *facts);
-/* 0 or -errno. */
-int facts_fill(const struct view *view);
 
 /* ---- procfs.c ---- */
 

@@ -161,7 +161,7 @@ int view_start_dir(const struct view *view, const struct task *task, int fd, cha
 		return r;
 	/* The link can mislead ("x (deleted)", a rename at the same time): the name must lead to this object. */
 	if (!base_confirm_name(view, out, &object))
-		return -ENOENT;
+		return strncmp(out, "/proc/", 6) == 0 ? -ESRCH : -ENOENT; /* ESRCH: of a process that was reaped */
 	if (name)
 		base_keep_name(view, name, &object, out, (size_t)r);
 	return r;

@@ -100,6 +100,12 @@ void view_free(struct view *view);
 int view_set_terminal(struct view *view, int terminal_fd);
 
 /*
+ * What /proc/PID/net shows: `count` files, whose virt is the path below /proc/PID ("net/dev"), borrowed for as long as
+ * the view exists; with count 0 the kernel's, in the run's own network namespace. Before, there is no such directory.
+ */
+void view_set_network(struct view *view, const struct view_provide *file, size_t count);
+
+/*
  * Opens the run's terminal with this number (minor device number of the slave), as /dev/tty does. A descriptor owned by
  * the caller, or -errno; -ENXIO: the run has none of that number.
  */
@@ -110,12 +116,6 @@ bool view_made_terminal(const struct place *place, bool *ret_shared);
 
 /* True when the run can have a terminal: /dev/ptmx, or that of --tty. */
 bool view_has_terminals(const struct view *view);
-
-/*
- * What /proc/PID/net shows: `count` files, whose virt is the path below /proc/PID ("net/dev"), borrowed for as long as
- * the view exists; with count 0 the kernel's, in the run's own network namespace. Before, there is no such directory.
- */
-void view_set_network(struct view *view, const struct view_provide *file, size_t count);
 
 /* For view_attach_mounts; borrowed. */
 struct view_mounts {

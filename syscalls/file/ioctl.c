@@ -9,6 +9,7 @@
 
 #include "base/fdinfo.h"
 #include "syscalls/file/owner.h"
+#include "syscalls/net/address.h"
 #include "syscalls/net/interfaces.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -65,8 +66,14 @@ void sys_ioctl(struct call *call)
 	case SIOCSPGRP:
 		owner_set_socket(call);
 		break;
+	case SIOCETHTOOL:
+		if (net_check_socket(call) == 0)
+			target_fail(call, -EOPNOTSUPP); /* as of the loopback, which has no settings */
+		else
+			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
+		break;
 	default:
-		if (interfaces_judge_ioctl(call))
+		if (interfaces_ioctl(call))
 			break;
 		if (fdinfo_read(call->tid, call_int(call, 0), &info) < 0 || info.flags & O_PATH)
 			target_fail(call, -EBADF);

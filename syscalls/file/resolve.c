@@ -163,6 +163,17 @@ static bool resolve_must_walk(int error)
 	return error == -ELOOP || error == -EXDEV || error == -EAGAIN;
 }
 
+/* A descriptor of the directory of a process that was reaped: every name in it is ESRCH (proc_pid_permission()). */
+static bool resolve_is_reaped(const struct call *call, int dirfd)
+{
+	char path[64];
+
+	if (dirfd < 0)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d/.", call->tid, dirfd); /* bounded by two ints */
+	return access(path, F_OK) < 0 && errno == ESRCH;
+}
+
 /* The part of a path behind its first "." components. */
 static const char *start_skip_dots(const char *text)
 {
@@ -193,17 +204,6 @@ static int start_at_parent(const struct call *call, struct call_path *path, char
 		path->text[path->len] = '\0';
 	}
 	return r;
-}
-
-/* A descriptor of the directory of a process that was reaped: every name in it is ESRCH (proc_pid_permission()). */
-static bool resolve_is_reaped(const struct call *call, int dirfd)
-{
-	char path[64];
-
-	if (dirfd < 0)
-		return false;
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d/.", call->tid, dirfd); /* bounded by two ints */
-	return access(path, F_OK) < 0 && errno == ESRCH;
 }
 
 /* The directory that a path starts from. 0, or -1 with the outcome set. */

@@ -143,13 +143,3 @@ bool interfaces_ioctl(struct call *call)
 	call_end(call, request == SIOCGIFCONF ? list_addresses(call) : answer_interface(call, request));
 	return true;
 }
-
-bool interfaces_judge_ioctl(struct call *call)
-{
-	if (interfaces_ioctl(call))
-		return true;
-	if (call_uint(call, 1) != SIOCETHTOOL || net_check_socket(call) < 0)
-		return false;
-	target_fail(call, -EOPNOTSUPP); /* as of the loopback, which has no settings */
-	return true;
-}

@@ -10,7 +10,4 @@
 /* False: it is another request, or the kernel answers. */
 bool interfaces_ioctl(struct call *call);
 
-/* The same, and SIOCETHTOOL of a socket. False: it is neither. */
-bool interfaces_judge_ioctl(struct call *call);
-
 #endif
