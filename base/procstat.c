@@ -57,7 +57,7 @@ int procstat_open(pid_t pid, const char *leaf)
 {
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* a longer path is cut, and is missing then */
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* a longer path is cut: open fails */
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
