@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 #define OPTIONS_MAX 64
-#define LONG_OPTION 256   /* getopt_long(3) returns this plus the row's index, so that no letter is meant */
+#define LONG_OPTION 256   /* getopt_long(3) returns this plus the row's index, so that it is never an option's letter */
 #define HELP_COLUMN 28    /* where the explanations of --help begin */
 #define TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
 

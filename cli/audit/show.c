@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-#define TIME_OF_DAY 11 /* its offset in RFC 3339 text */
+#define TIME_OF_DAY 11 /* offset of the time of day in RFC 3339 text */
 #define TIME_SHOWN 15  /* characters: to the microsecond */
 
 struct show {
@@ -132,7 +132,7 @@ static bool show_line_has_controls(const struct audit_line *line)
 	return false;
 }
 
-/* The same JSON. Lines of a log that was edited are rewritten where their text could hide or reorder characters. */
+/* Prints the line's JSON. Lines of an edited log are rewritten where their text could hide or reorder characters. */
 static void show_line_as_json(const struct audit_line *line)
 {
 	bool rewrite = line->filled || show_line_has_controls(line);

@@ -27,10 +27,10 @@
 struct cli_host_note {
 	struct cli_host_note *next;
 	const char *path, *text;
-	bool told; /* of a void grant: it was reported */
+	bool told; /* the void grant was reported */
 };
 
-/* Borrowed; NULL: there is none for this path. */
+/* The note for this path, borrowed; NULL: none. */
 static const struct cli_host_note *host_find_note(const struct cli_host_note *note, const char *path)
 {
 	while (note && strcmp(note->path, path) != 0)
@@ -126,7 +126,7 @@ static int host_load_in(struct cli_host *host, const char *dir, const char *name
 	return host_read_file(host, path, ret_file);
 }
 
-/* In $CALLGATE_PROFILES, else among the installed ones, else in the build tree of a program that is not installed. */
+/* Looks in $CALLGATE_PROFILES, then among installed profiles, then in the build tree if callgate is not installed. */
 static int host_load_profile(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	char tree[PATH_MAX];
@@ -173,7 +173,7 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 static const char *host_find_login(struct cli_host *host)
 {
 	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
-	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* would not break the fields of passwd(5) */
+	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* breaks no field of passwd(5) */
 
 	if (!host->login)
 		host->login = arena_dup(&host->arena, plain ? user->name : "user");

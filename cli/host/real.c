@@ -17,7 +17,7 @@
 struct cli_real_name {
 	struct cli_real_name *next; /* in the same bucket */
 	bool exists;                /* and may be looked up */
-	const char *target;         /* of a symbolic link; NULL: it is none */
+	const char *target;         /* of a symbolic link; NULL: not a symbolic link */
 	char path[];
 };
 
