@@ -36,7 +36,7 @@ struct cgroup;
  */
 struct cgroup *cgroup_create(const struct cgroup_options *options);
 
-/* Removes the leaves, after their last processes have left (up to 0.2 s). Frees. */
+/* Removes the leaves, after their last processes have left (up to 0.2 s). Frees cgroup. */
 void cgroup_destroy(struct cgroup *cgroup);
 
 /* The callgate-UID directories: their parents' descriptors, their common name, and how many there are. Borrowed. */

@@ -40,11 +40,11 @@ static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t kee
 	struct note note = {.kind = NOTE_CHILD};
 	pid_t pid;
 
-	/* If it were stopped, it would keep the pipes' ends open after the keeper's death. */
+	/* If the intermediate were stopped, it would keep the pipes' ends open after the keeper's death. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != keeper)
 		_exit(1);
-	/* So that a keeper without privileges can open our uid_map. The supervisor resets it at once. */
+	/* So that a keeper without privileges can open our uid_map. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (!namespaces_unshare_wanted(namespaces))
 		_exit(1);
@@ -62,7 +62,7 @@ static int namespaces_open_pidfd(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* For a child that is about to exit. It is killed if it does not, for example because it is stopped. */
+/* Reaps a child that is about to exit. Kills it if it does not exit, for example because it is stopped. */
 static void namespaces_reap_child(pid_t pid)
 {
 	_cleanup_close_ int pidfd = namespaces_open_pidfd(pid);

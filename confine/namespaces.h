@@ -38,7 +38,7 @@ struct namespaces {
 	int program_proc_fd;   /* that mount; -1: none, the program sees the supervisor's */
 	int host_root_fd;      /* the keeper's "/"; -1: no mount namespace */
 	int host_proc_fd;      /* the keeper's /proc, to translate pids; -1: same pid namespace */
-	int host_pidns_fd;     /* the keeper's pid namespace, for the same; -1: same one, or not available */
+	int host_pidns_fd;     /* the keeper's pid namespace, to translate pids; -1: the same one, or not available */
 };
 
 #define NAMESPACES_NONE                                                                              \
@@ -50,9 +50,9 @@ struct namespaces {
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
 #define NAMESPACES_CAPS 8u
-#define NAMESPACES_SUPERVISOR_CAPS 2u /* the first of them: enough in the supervisor */
-#define NAMESPACES_LOOPBACK_CAPS 3u   /* when a network namespace is still to be made */
-#define NAMESPACES_NETWORK_CAPS 4u    /* when addresses are to be set in it */
+#define NAMESPACES_SUPERVISOR_CAPS 2u /* so many of them are enough in the supervisor */
+#define NAMESPACES_LOOPBACK_CAPS 3u   /* so many when a network namespace is still to be made */
+#define NAMESPACES_NETWORK_CAPS 4u    /* so many when addresses are to be set in it */
 
 /*
  * As fork(2), into the wanted namespaces that can be made. Returns the child's pid in the keeper, 0 in the child, or
