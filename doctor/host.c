@@ -160,7 +160,7 @@ void probe_scratch(struct doctor *doctor)
 		finding_set(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
 		return;
 	}
-	(void)fstatfs(scratch.fd, &fs); /* on failure nothing is free */
+	(void)fstatfs(scratch.fd, &fs); /* on failure `fs` stays zero: no free space */
 	kind = probe_name_filesystem(fs.f_type);
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
 	little = bytes < LITTLE_BYTES;

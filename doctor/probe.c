@@ -53,7 +53,7 @@ int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status)
 		return 0;
 	if (reaped < 0)
 		return -ECHILD;
-	(void)kill(-pid, SIGKILL); /* its process group, if it leads one */
+	(void)kill(-pid, SIGKILL); /* the child's process group, if the child leads one */
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, ret_status, __WALL);
 	return -ETIMEDOUT;

@@ -27,7 +27,7 @@ bool probe_await_change(const volatile int *word, int value, unsigned timeout_ms
 /* The first line of a file of /proc or /sys, truncated to size. False when it cannot be read. */
 bool probe_read_first_line(const char *path, char *out, size_t size);
 
-/* The number in such a file; -1 when it cannot be read. */
+/* The number in a file of /proc or /sys; -1 when it cannot be read. */
 long probe_read_number(const char *path);
 
 /* ---- the trials; comments in the .c files ---- */

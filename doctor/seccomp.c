@@ -229,7 +229,7 @@ static void probe_try_calls(char *refused, size_t size)
 	(void)snprintf(refused, size, "%s%s%s%s", copy >= 0 ? "" : ", pidfd_getfd", unshared, read, traced);
 }
 
-/* From /proc/self/status: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
+/* Counts this process's filters: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
 static int probe_count_filters(void)
 {
 	_cleanup_free_ char *status = NULL;
