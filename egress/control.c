@@ -17,7 +17,7 @@ static const struct control_rule {
 	size_t fds;  /* descriptors that come with it */
 	enum control_side receiver;
 	unsigned phases;         /* in which it may come */
-	enum control_phase next; /* the one that it begins; CONTROL_STARTING: none */
+	enum control_phase next; /* the phase that it begins; CONTROL_STARTING: none */
 } rules[] = {
 	[CONTROL_GUEST] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN(STARTING), CONTROL_RUNNING},
 	[CONTROL_CONNECT] = {sizeof(struct control_connect), 0, CONTROL_EGRESS, IN(RUNNING), 0},

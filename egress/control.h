@@ -38,7 +38,7 @@ enum control_type {
 	CONTROL_NAME,      /* struct control_name: an address was given to a name. Sent before the DNS answer is */
 	CONTROL_CONNECTED, /* struct control_connected */
 	CONTROL_RECORD,    /* struct control_record */
-	CONTROL_DONE,      /* struct control_done: what came of a recorded request */
+	CONTROL_DONE,      /* struct control_done: the outcome of a recorded request */
 	CONTROL_TYPE_MAX,
 };
 
@@ -89,7 +89,7 @@ struct control_record {
 	uint8_t truncated; /* the path was longer than shown */
 	uint16_t port;
 	int32_t pid;
-	uint32_t status;   /* close of HTTP, refused requests: what was answered */
+	uint32_t status;   /* close of HTTP, refused requests: status of the response */
 	int32_t error;     /* refused or failed open: -errno of the connection; 0: not known */
 	uint32_t count;    /* CONTROL_EVENT_DNS: how many since the last; else 1 */
 	uint64_t bytes_up, bytes_down, dns_us, connect_us, duration_us;
@@ -135,7 +135,7 @@ struct control_message {
 
 enum control_side { CONTROL_SUPERVISOR, CONTROL_EGRESS };
 
-/* Of one end, by what it has received so far. It begins with the first and never goes back. */
+/* The phase of one end, by what that end has received so far. It begins with the first phase and never goes back. */
 enum control_phase {
 	CONTROL_STARTING,
 	CONTROL_RUNNING, /* egress: CONTROL_GUEST has come; the supervisor: CONTROL_READY */

@@ -23,8 +23,8 @@
 #define OUT_MAX (128 * 1024)
 
 /*
- * Reads that one call into OpenSSL may make. It goes on while records carry no data (tickets, key updates), which would
- * block other connections; the rest is left to the next round of the loop.
+ * Reads that one call into OpenSSL may make. OpenSSL goes on reading while records carry no data (tickets, key
+ * updates), which would block other connections; the rest is left to the next round of the loop.
  */
 #define READS_MAX 64
 
@@ -200,7 +200,7 @@ int channel_shake_hands(struct channel *channel)
 	if (result == 1)
 		return 0;
 	error = tls_failure_errno(channel, result);
-	return error ? error : -ECONNRESET; /* a close_notify instead of a handshake */
+	return error ? error : -ECONNRESET; /* the peer sent close_notify instead of a handshake */
 }
 
 static ssize_t channel_tls_read(struct channel *channel, void *data, size_t cap)

@@ -38,13 +38,13 @@ void channel_init(struct channel *channel, struct loop *loop, int fd, void (*rea
 void channel_close(struct channel *channel, bool abort);
 
 /*
- * > 0: bytes; 0: the orderly end (FIN, with TLS close_notify); -EAGAIN; -errno. -EPROTO: TLS failed. -ECONNRESET also
- * for a FIN without close_notify: anybody on the path could have sent it.
+ * Reads. > 0: bytes; 0: the orderly end (FIN, with TLS close_notify); -EAGAIN; -errno. -EPROTO: TLS failed. -ECONNRESET
+ * also for a FIN without close_notify: anybody on the path could have sent it.
  */
 ssize_t channel_read(struct channel *channel, void *data, size_t cap);
-/* > 0: bytes accepted, perhaps not all; -EAGAIN; -errno. The next attempt may have other bytes. */
+/* Writes. > 0: bytes accepted, perhaps not all; -EAGAIN; -errno. The next attempt may have other bytes. */
 ssize_t channel_write(struct channel *channel, const void *data, size_t len);
-/* Writes what it can. 0: all, and bytes is empty; -EAGAIN; -errno. */
+/* Writes and removes what the channel has room for. 0: all; -EAGAIN; -errno. */
 int channel_write_bytes(struct channel *channel, struct bytes *bytes);
 /* Returns bytes, which are read again first. Before channel_start_tls they become its ciphertext. 0 or -ENOMEM. */
 int channel_put_back(struct channel *channel, const void *data, size_t len);

@@ -77,10 +77,10 @@ struct conn {
 	uint64_t bytes_up, bytes_down; /* of earlier upstream connections */
 };
 
-/* A connection that waits for its socket. NULL: no memory. modes has CONN_MODE_MAX entries; borrowed. */
+/* Makes a connection that waits for its socket. NULL: no memory. modes has CONN_MODE_MAX entries; borrowed. */
 struct conn *conn_create(struct egress *egress, const struct control_connect *connect,
 			 const struct conn_mode *const *modes);
-/* Its socket was accepted. Takes fd. */
+/* The connection's socket was accepted. Takes fd. */
 void conn_take_socket(struct conn *conn, int fd);
 /* Sends CONNECTED with 0 or -errno, once. */
 void conn_send_connected(struct conn *conn, int error);
@@ -117,7 +117,7 @@ void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause);
  */
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort);
 
-/* Starts the first mode its rule asks for, once both ends are connected; without a rule a proxy. */
+/* Starts the first mode that the connection's rule asks for, once both ends are connected; without a rule a proxy. */
 void conn_start_first_mode(struct conn *conn);
 
 /*

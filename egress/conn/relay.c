@@ -59,7 +59,7 @@ static size_t relay_write_bytes(struct channel *to, const uint8_t *data, size_t 
 	return done;
 }
 
-/* False: bytes are still buffered. */
+/* Writes what is buffered. False: bytes are still buffered. */
 static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool up, struct progress *progress)
 {
 	if (!buffered->data)

@@ -50,7 +50,7 @@ struct udp_relay {
 	size_t flow_count;
 	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* of its one "open" record */
 	uint64_t start_ns, bytes_up, bytes_down;
-	struct timer release; /* frees it when it is closed */
+	struct timer release; /* frees the relay after it was closed */
 	bool closed;
 };
 
@@ -195,7 +195,7 @@ static void flow_upstream_ready(struct watch *watch)
 	}
 }
 
-/* False: the relay is closed. */
+/* Sends a datagram upstream. False: the relay is closed. */
 static bool flow_send_now(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
 	bool pass;

@@ -144,7 +144,7 @@ static void task_fail(struct dns_task *task)
 		dns_stream_fail(stream);
 }
 
-/* Ends a task. Its stream, which then may serve the next query or be closed, finds it gone. */
+/* Ends a task. First takes it from its stream, which may then serve the next query or be closed. */
 static void task_answer(struct dns_task *task, const struct dns_answer *answer)
 {
 	static const struct dns_answer failed = {.code = DNS_SERVFAIL};

@@ -105,8 +105,8 @@ static void stream_expired(struct timer *timer)
 }
 
 /*
- * An answer is smaller than any send buffer: only a client that leaves many unread has no room, and loses the
- * connection.
+ * Writes an answer, which is smaller than any send buffer: only a client that leaves many unread has no room, and loses
+ * the connection.
  */
 void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len)
 {

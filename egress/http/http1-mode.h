@@ -1,6 +1,6 @@
 /*
- * One HTTP/1 connection: each request is judged and recorded before a byte of it is forwarded. mode_proxy is the same
- * with targets that name the destination. Runs in the egress process; private to http1-*.c.
+ * One HTTP/1 connection: each request is judged and recorded before a byte of it is forwarded. mode_proxy does this,
+ * too, with targets that name the destination. Runs in the egress process; private to http1-*.c.
  */
 #ifndef CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
 #define CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
@@ -100,7 +100,7 @@ void http1_judge_request(struct conn *conn);
 
 /*
  * A request was read after the upstream connection ended, as it does after every request with a body: dials the same
- * endpoint again, with TLS if there was TLS, and judges the request; 502 or 504 if that fails.
+ * endpoint again, with TLS if the former connection had it, and judges the request; 502 or 504 if that fails.
  */
 void http1_reopen_upstream(struct conn *conn);
 /* HTTP1_SHAKING: continues the handshake. */

@@ -79,7 +79,7 @@ static bool session_is_over(nghttp2_session *session)
 	return !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
 }
 
-/* False: the connection is closed. */
+/* Makes one step. False: the connection is closed. */
 static bool http2_step_once(struct http2 *http2, bool *ret_moved)
 {
 	struct conn *conn = http2->conn;

@@ -31,8 +31,8 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
  */
 int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy);
 /*
- * To the egress process, over a SOCK_SEQPACKET socket; it waits for room. And there, with the same policy: *ret_secrets
- * is owned, NULL when there are none, and borrows from the policy. 0 or -errno.
+ * Sends the secrets to egress, over a SOCK_SEQPACKET socket; waits for room. Receives them there; policy: the same.
+ * *ret_secrets is owned, NULL when there are none, and borrows from the policy. 0 or -errno.
  */
 int secrets_send(struct secrets *secrets, int fd);
 int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_secrets);

@@ -145,7 +145,7 @@ const char *ca_pem(const struct ca *ca)
 	return ca->pem;
 }
 
-/* Not by configuration syntax: a comma in a name would add another name. */
+/* Adds the name without configuration syntax, in which a comma in a name would add another name. */
 static bool add_alternative_name(X509 *certificate, const char *host)
 {
 	struct sockaddr_storage address;

@@ -74,7 +74,7 @@ static void read_server_name(struct span body, struct hello *hello)
 	}
 }
 
-/* False: malformed. A name that does not fit is left out. Unprintable bytes (GREASE) become "?". */
+/* Lists the ALPN protocols that fit. False: malformed. Unprintable bytes (GREASE) become "?". */
 static bool read_alpn(struct span body, struct hello *hello)
 {
 	struct span list = take_vector(&body, 2);

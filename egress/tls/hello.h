@@ -20,7 +20,7 @@ struct hello {
 	bool ech;               /* has Encrypted ClientHello: sni is the outer name */
 };
 
-/* 1: complete; 0: more bytes are needed; -EPROTO: not TLS, or no ClientHello; -EMSGSIZE. */
+/* Returns 1: complete; 0: more bytes are needed; -EPROTO: not TLS, or no ClientHello; -EMSGSIZE. */
 int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello);
 
 #endif

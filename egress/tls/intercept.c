@@ -93,7 +93,7 @@ static bool client_shake_hands(struct conn *conn)
 		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
 		/*
 		 * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by
-		 * 40 ms, and Nagle's algorithm in its kernel would hold the request back. Only slower without it.
+		 * 40 ms, and Nagle's algorithm in its kernel would hold the request back. Best effort.
 		 */
 		(void)setsockopt(conn->client.watch.fd, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof(now));
 	}
@@ -209,7 +209,7 @@ static bool upstream_start_tls(struct conn *conn)
 	return true;
 }
 
-/* False: it waits, or has failed and refusal_start took over. */
+/* One step of the server's handshake. False: it waits, or has failed and refusal_start took over. */
 static bool upstream_shake_hands(struct conn *conn)
 {
 	char text[TLS_ERROR_SIZE], chosen[sizeof(conn->alpn)];
@@ -295,8 +295,8 @@ static void hello_refuse(struct conn *conn, const char *reason)
 }
 
 /*
- * NULL: the ClientHello is for the connection's host. The name comes from the address that the program connected to,
- * never from the payload.
+ * Returns a reason code, or NULL: the ClientHello is for the connection's host. The name comes from the address that
+ * the program connected to, never from the payload.
  */
 static const char *hello_mismatch(const struct conn *conn, const struct hello *hello)
 {
