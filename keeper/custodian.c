@@ -108,7 +108,7 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 			break; /* the keeper died */
 	}
 	for (size_t i = 0; i < removals.count; i++)
-		/* It stays when another run uses it. */
+		/* The directory stays when another run uses it. */
 		(void)unlinkat(removals.item[i].parent_fd, removals.item[i].name, AT_REMOVEDIR);
 	_exit(0);
 }
@@ -121,7 +121,7 @@ static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool se
 	(void)sigfillset(&all); /* the keeper handles Ctrl-C */
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
-	/* Copies above both first: either may be 3 or 4 already. -2: there is no --output. */
+	/* First copies both above 4: either may be 3 or 4 already. -2: without --output. */
 	fd = fcntl(fd, F_DUPFD, 5);
 	output_fd = output_fd < 0 ? -2 : fcntl(output_fd, F_DUPFD, 5);
 	fd = fd < 0 ? -1 : dup2(fd, 3);

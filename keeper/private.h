@@ -29,7 +29,7 @@ struct keeper {
 	uint64_t start_ns;
 	uint64_t until_ns;           /* the run's time limit; 0: none */
 	uint64_t kill_tree_ns;       /* when the keeper kills the supervisor's descendants; 0: not told to end yet */
-	uint64_t kill_supervisor_ns; /* when it kills the supervisor; 0: the same */
+	uint64_t kill_supervisor_ns; /* when the keeper kills the supervisor; 0: not told to end yet */
 	unsigned end;  /* why the run was told to end: RUN_END_* or a signal number */
 	bool batch;    /* the keeper is SCHED_BATCH until it has dropped its privileges */
 	bool reported; /* the supervisor has written its report, or never will */

@@ -28,7 +28,7 @@ struct keeper_options {
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: no log */
 	int audit_fd;             /* see struct process_options */
-	const char *audit_earlier; /* likewise */
+	const char *audit_earlier; /* see struct process_options */
 	const char *part;         /* "setup", for the names of the spill files; NULL: the program's own phase */
 	struct layers *layers;    /* shared page */
 	struct egress_read *read; /* see struct egress_start_options */

@@ -14,7 +14,7 @@
 #define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
 #endif
 
-/* For the crash handler. owner 0: the modes are unchanged. */
+/* What the crash handler restores. owner 0: the modes are unchanged. */
 static struct {
 	volatile pid_t owner;
 	int fd;
@@ -89,7 +89,7 @@ int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd)
 	terminal->master_fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	if (terminal->master_fd < 0 || ioctl(terminal->master_fd, TIOCSPTLCK, &unlock) < 0)
 		return -errno;
-	/* Not by path: in a container that may be another devpts instance's. */
+	/* Not opened by path: in a container the path may be another devpts instance's. */
 	slave = ioctl(terminal->master_fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return -errno;
