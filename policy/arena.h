@@ -27,7 +27,7 @@ char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((
  */
 void *arena_grow(struct arena *arena, void *items, size_t count, size_t size);
 
-/* As when memory has run out: jumps to arena->no_memory, or returns NULL. */
+/* Acts as if memory had run out: jumps to arena->no_memory, or returns NULL. */
 void *arena_fail(const struct arena *arena);
 
 /* Appends an item to an array of arena_grow. Only for an arena whose no_memory is set: the result is not checked. */

@@ -72,7 +72,7 @@ static enum net_proto net_rule_find_proto(const char *name)
 	return proto;
 }
 
-/* Without "proto": the usual protocol of the ports, which must be the same for all. */
+/* Sets the protocol of a rule without "proto": the usual one of its ports, which must agree. */
 static bool net_rule_guess_proto(struct parser *parser, struct net_rule *rule)
 {
 	rule->proto = net_port_proto(rule->port[0]);
