@@ -45,16 +45,16 @@ int affinity_pin_self(struct affinity *affinity);
 void affinity_unpin_self(const struct affinity *affinity);
 /* Pins a task of the run that still has the run's mask. 0 or -errno. */
 int affinity_pin_task(const struct affinity *affinity, const struct task *task);
-/* By pid, for a task that cannot have been reaped. */
+/* affinity_pin_task by pid, for a task that cannot have been reaped. */
 int affinity_pin_pid(const struct affinity *affinity, pid_t tid);
 /* Tasks with pids above `last` may inherit the pinned mask from now on. */
 void affinity_note_newest_pid(struct affinity *affinity, pid_t last);
 
 /* Restores all masks. affinity_rescan_late must follow. spread: see struct affinity. */
 void affinity_unpin_run(struct affinity *affinity, bool spread);
-/* Restores the masks of tasks that were created since the scan before the last one and inherited a pinned mask. */
+/* Restores the masks of tasks that were created since the last scan but one and inherited a pinned mask. */
 void affinity_unpin_new_tasks(struct affinity *affinity);
-/* Repeats that when it is due. Returns the milliseconds until it is due again, or -1. */
+/* Repeats affinity_unpin_new_tasks when it is due. Returns the milliseconds until it is due again, or -1. */
 int affinity_rescan_late(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
@@ -74,7 +74,7 @@ struct delays {
 	struct caller caller[CALLERS_MAX];
 };
 
-/* False if the kernel does not report run-queue delays. */
+/* Initialises. False if the kernel does not report run-queue delays. */
 bool delays_init(struct delays *delays);
 /* Notes that the thread made a call. True if it was unknown and was created before pinning. */
 bool delays_note_caller(struct delays *delays, pid_t tid);

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-#define STUCK_MS 10000 /* the line is broken when egress reads nothing for this long */
+#define STUCK_MS 10000 /* egress counts as dead when it reads nothing for this long */
 
 struct queued {
 	struct queued *next;

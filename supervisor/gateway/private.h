@@ -66,7 +66,7 @@ struct usage *usage_create(const struct policy *policy);
 void usage_count_connection(struct usage *usage, const char *label);
 void usage_count_request(struct usage *usage, const char *label);
 void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
-/* A refusal: marks the budget that caused it, if one did. */
+/* A refusal: marks the budget that caused it, if a budget did. */
 void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record);
 json_t *usage_json(const struct usage *usage);
 
@@ -84,7 +84,7 @@ struct request {
 	struct summary_item item; /* what is known of it before its outcome */
 };
 
-/* Its process is known from the call that announced it. Egress only names its id. */
+/* The connection's process is known from its announcement. Egress only names the connection's id. */
 struct connection {
 	uint64_t id;
 	struct request *requests;
@@ -123,7 +123,7 @@ enum connection_step {
 int connections_add(struct connections *connections, const struct task *task, const struct control_connect *what,
 		    struct connection **ret_conn);
 struct connection *connections_find(const struct connections *connections, uint64_t id);
-/* The connection must have no requests. */
+/* Removes and frees a connection, which must have no requests. */
 void connections_remove(struct connections *connections, struct connection *conn);
 /* Whether egress may report this step now. conn NULL: unknown to us. */
 bool connection_permits_step(const struct connection *conn, enum connection_step step);
@@ -131,7 +131,7 @@ bool connection_permits_step(const struct connection *conn, enum connection_step
 /* Messages of egress. 0, or -errno: client.c must close the line. */
 int connections_handle_record(struct egress_client *client, const struct control_record *record);
 int connections_end_request(struct egress_client *client, const struct control_done *done);
-/* Closes all, with the records that egress has not sent. */
+/* Closes all connections, and writes the close records that egress has not sent. */
 void connections_close_all(struct egress_client *client, const char *cause);
 
 /* ---- connects.c: connect(2) calls that wait for an upstream ---- */

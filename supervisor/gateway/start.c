@@ -217,7 +217,7 @@ static int start_network(struct baggage *baggage, struct egress_side *side, stru
 	struct egress_provide provide = {.policy = baggage->options->policy};
 	int r;
 
-	/* Before any secret is read. keeper.c does it again. */
+	/* Set before any secret is read. keeper.c does it again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return start_set_error(error, -errno, "make callgate undumpable");
 	r = start_and_await_egress(baggage, side, error);

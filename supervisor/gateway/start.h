@@ -60,7 +60,7 @@ struct egress_side {
 };
 #define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .own_fd = -1}
 
-/* 0, also without a network (ret_side->active is false), or -errno with a message. egress_side_done releases. */
+/* Returns 0, also without a network (ret_side->active false), or -errno with a message. egress_side_done releases. */
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error);
 /* In the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */

@@ -111,7 +111,7 @@ static enum kind held_read_descriptor_kind(int dirfd, const char *name, uint64_t
 	return text[0] == 'p' ? PIPE : SOCKET;
 }
 
-/* Unread events and watches. Where pidfd_getfd(2) is refused there are none, because adding a watch needs it too. */
+/* Unread events and watches. Where pidfd_getfd(2) is refused the run has none, because adding a watch needs it too. */
 static uint64_t held_inotify_bytes(int pidfd, pid_t pid, const char *name)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, (int)strtol(name, NULL, 10), 0);

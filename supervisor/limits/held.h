@@ -18,7 +18,7 @@
 
 /* Opens a directory of /proc/PID. NULL: it cannot be read. */
 DIR *held_open_dir(pid_t pid, const char *leaf);
-/* The next thread in the "task" directory of a process; 0: there is none, or dir is NULL. */
+/* The next thread in the "task" directory of a process; 0: no further thread, or dir is NULL. */
 pid_t held_next_thread(DIR *dir);
 
 /* Whether thread tid shares the descriptor table of its process's main thread. Unknown where kcmp(2) is refused. */

@@ -51,7 +51,7 @@ static bool sample_read_process(pid_t pid, struct sample_process *ret_process)
 	return ret_process->shown_by == pid || procstat_read(ret_process->shown_by, stat) == 0;
 }
 
-/* The descendants of root by ascending pid. 0 or -errno; sample_list_done releases. */
+/* Lists the descendants of root by ascending pid. 0 or -errno; sample_list_done releases. */
 static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 {
 	struct sample_list list = {0};
@@ -168,7 +168,7 @@ static uint64_t sample_exact_memory(const struct sample_list *list, const struct
 	       (sum.shared_bytes > wanted->shared_bytes ? sum.shared_bytes : wanted->shared_bytes);
 }
 
-/* The bytes in pipes and sockets. */
+/* Adds the bytes in pipes and sockets. */
 static uint64_t sample_buffer_bytes(const struct sample_list *list)
 {
 	struct held_buffers buffers = {0};

@@ -189,7 +189,7 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
 		(void)memory_copy_out(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes,
 				      pending->blob.len);
 	if (!pending->skip_interrupt && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
-		return false; /* dead: no response reaches it */
+		return false; /* the thread is dead: no response reaches it */
 	pending->state = PENDING_RUNNING;
 	return true;
 }
