@@ -64,7 +64,7 @@ bool disk_is_memory(int fd);
  */
 bool disk_deleted_is_mapped(void);
 
-/* Stores the present blocks of the file with this status, if there is one. */
+/* Stores the present blocks of the file with this status, if it is kept. */
 void disk_files_changed(struct disk_files *files, const struct stat *status);
 
 #endif

@@ -64,7 +64,7 @@ enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct
 		return FRAME_OTHER;
 	frame->nr = (int)(uint32_t)frame->word[WORD_X8];
 	memcpy(frame->arg, &frame->word[WORD_X0], sizeof(frame->arg));
-	/* It has no arguments that could be lost. */
+	/* The call has no arguments that could be lost. */
 	if (frame->nr == __SNR_rt_sigreturn)
 		return FRAME_CALL;
 	memcpy(held.reg, frame->word, sizeof(held.reg));

@@ -219,7 +219,7 @@ static void open_end_path(struct call *call, int *pin, unsigned flags)
 
 	if (disk_note_pin(call, *pin) < 0)
 		return;
-	/* Not the pin itself: F_GETFL must show the flags, and stand-in directories are brought up to date. */
+	/* The pin is opened again: F_GETFL must show the flags, and stand-in directories are brought up to date. */
 	fd = call->place[0].magic ? steal_fd(pin) : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
 	call_give_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0)

@@ -111,7 +111,7 @@ static int64_t sendfile_end(const struct sending *sending, int error)
 	return error < 0 ? error : (int64_t)sending->sent;
 }
 
-/* In a worker thread. It is not interrupted: natively, too, only death ends the wait. */
+/* Runs in a worker thread, which is not interrupted: natively, too, only death ends the wait. */
 static int64_t sendfile_run(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
@@ -125,7 +125,7 @@ static int64_t sendfile_run(struct call_work *work, int fd, bool (*go_on)(void *
 	return sendfile_end(sending, error);
 }
 
-/* From the offset in memory or, without one, of the file. 0 or -errno. */
+/* Starts from the offset in memory or, without one, of the file. 0 or -errno. */
 static int sendfile_begin(const struct call *call, int from_fd, struct sending *sending)
 {
 	uint64_t count = call->arg[3] < SENDFILE_MOST_BYTES ? call->arg[3] : SENDFILE_MOST_BYTES;

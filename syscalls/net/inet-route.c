@@ -22,7 +22,7 @@ struct inet_address inet_pool_address(const struct inet *inet, int family)
 	return own;
 }
 
-/* The name that a synthetic address was handed out for. catch_up: egress may just have handed it out. */
+/* The name that a synthetic address was handed out for. Reads what egress has sent if the name is not known yet. */
 static const char *find_name(const struct inet *inet, const struct sockaddr *address)
 {
 	const char *name = pool_find_name(inet->options.pool, address);

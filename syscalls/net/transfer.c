@@ -124,7 +124,7 @@ static int64_t transfer_result(const struct sending *sending, int64_t r)
 {
 	if (sending->sent && sending->stream)
 		return (int64_t)sending->sent;
-	/* As the kernel does: the signal is pending before the call returns. */
+	/* Raises SIGPIPE as the kernel does: the signal is pending before the call returns. */
 	if (r == -EPIPE && sending->stream && !(sending->flags & MSG_NOSIGNAL))
 		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails if the thread is dead */
 	return r < 0 ? r : (int64_t)sending->sent;

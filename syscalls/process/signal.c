@@ -124,7 +124,7 @@ static void signal_members(struct call *call, struct round *round, int sig)
 		return;
 	}
 	target_allow(call);
-	/* In one step, and with the right sender. Not -1: its result would reveal processes outside the run. */
+	/* One step, with the right sender. Not for -1, whose result would reveal processes outside the run. */
 	if (r == 0 && call->sandbox->signals_bounded && !round->everyone) {
 		call_continue(call);
 		return;
@@ -167,7 +167,7 @@ static bool may_continue(const struct call *call, pid_t own, pid_t pid)
 	return pid == own || (pid > 0 && call->sandbox->signals_bounded && tree_holds_pid(call->sandbox->tree, pid));
 }
 
-/* False: the outcome is set. A queued signal must not claim to be from the kernel or kill(2): do_rt_sigqueueinfo(). */
+/* False: the outcome is set. The siginfo must not claim to be from the kernel or kill(2): do_rt_sigqueueinfo(). */
 static bool copy_info(struct call *call, unsigned arg, siginfo_t *info)
 {
 	int r = decode_struct(call, arg, info, sizeof(*info));
@@ -202,7 +202,7 @@ static void send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, si
 	long r, owner = tree_read_status(tid, "Tgid", 10); /* after the pidfd: of that thread or a later member */
 	bool by_number = pidfd == -EINVAL; /* before Linux 6.9, where threads have no pidfds */
 
-	/* By its number the signal is sent right after the thread was found to be a member's. */
+	/* Sent by its number, the signal is sent right after the thread was found to be a member's. */
 	if (pidfd == -ESRCH || owner <= 0 || (tgid && owner != tgid) ||
 	    (by_number && !tree_holds_pid(call->sandbox->tree, tid))) {
 		target_refuse(call);

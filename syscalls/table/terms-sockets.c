@@ -43,7 +43,7 @@ const struct row_term allow_getsockopt[] = {
 	OPTION(SO_PEEK_OFF), END,
 };
 
-/* Not where memory is sampled: no process's statistics contain a socket's buffers. */
+/* Not used where memory is sampled: no process's statistics contain a socket's buffers. */
 const struct row_term allow_setsockopt_buffers[] = {OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), END};
 
 const struct row_term allow_setsockopt[] = {
