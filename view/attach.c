@@ -33,7 +33,7 @@ struct attach {
 	int tmpfs_fd;
 	int own_proc_fd;     /* a second procfs, for the supervisor alone; -1: the program's serves both */
 	int root_fd;         /* the program's "/" */
-	int more_fd;         /* the directory of the pieces that are elsewhere; -1: there are none so far */
+	int more_fd;         /* the directory of the pieces that are elsewhere; -1: no such piece so far */
 	const char *more;    /* its path */
 	int empty_dir_fd, empty_file_fd; /* without any permission; -1: nothing was covered so far */
 	struct piece *piece; /* parents first */
@@ -41,7 +41,7 @@ struct attach {
 	const char *what; /* failed */
 };
 
-/* Notes what failed; returns error. */
+/* Stores the name of the step that failed; returns error. */
 static int attach_note_failure(struct attach *attach, int error, const char *what)
 {
 	attach->what = what;

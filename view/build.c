@@ -58,7 +58,7 @@ unsigned view_restrictions(const struct view *view, unsigned flags, const char *
 	return restrictions;
 }
 
-/* With the mode of /tmp, because programs check for it; the scratch space above it is 0700. */
+/* Made with the mode of /tmp, because programs check for it; the scratch space above it is 0700. */
 static int build_make_shared_dir(const char *path)
 {
 	if (mkdir(path, 0700) < 0)
@@ -214,7 +214,7 @@ static int build_mount_opened(struct build *build, const struct policy_mount *gr
 	return build_mount_dir(build, grant, fd, flags);
 }
 
-/* 0 or -errno, with a message where there is more to say. */
+/* Mounts a grant. 0 or -errno, with a message where there is more to say. */
 static int build_mount_grant(struct build *build, const struct policy_mount *grant)
 {
 	unsigned flags = build_get_flags(build, grant);
@@ -387,7 +387,7 @@ static int build_mount_rule(struct build *build, const struct policy_mount *gran
 	return r < 0 && !build->error->text[0] ? build_set_error(build, r, "cannot mount in the view", grant->virt) : r;
 }
 
-/* The links on the ways of the rules. */
+/* Adds the host's symbolic links on the ways of the rules. */
 static int build_add_links(struct build *build, const struct policy *policy, const struct policy_mount *grant,
 			   size_t count)
 {

@@ -80,7 +80,7 @@ static void listing_add_proc_entry(void *ctx, const char *name, mode_t type)
 	listing_put_entry(listing->fd, name, type);
 }
 
-/* The entries of /proc itself. */
+/* Adds the entries of /proc itself. */
 static void listing_add_processes(struct listing *listing)
 {
 	char name[16];

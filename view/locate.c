@@ -202,7 +202,7 @@ bool view_has_node_below(const struct view *view, const char *virt)
 	return false;
 }
 
-/* As view_set_place; node: the deepest one on the way. */
+/* view_set_place with the deepest node on the way. */
 static int locate_set_mount(const struct view *view, struct place *place, const struct node *node)
 {
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);

@@ -71,7 +71,7 @@ struct view {
 	char *standin_host;
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
 	bool attached;            /* the kernel resolves virtual paths: see view_attach_mounts */
-	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: there is none */
+	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: no copy */
 	bool incomplete;          /* not every mount is at its virtual path for the kernel */
 	int proc_fd;              /* the supervisor's /proc, O_PATH */
 	struct mount *machine;    /* /proc's files that belong to no process; NULL: they are in the program's /proc */
@@ -141,7 +141,7 @@ static inline uint32_t view_hash(const char *virt, size_t len)
 
 /* The node at exactly this path, or NULL. */
 struct node *view_find_node(const struct view *view, const char *virt, size_t len, uint32_t hash);
-/* Adds a node; takes mount; copies the texts. 0, -ENOMEM, or -EEXIST: the first node of a name stays. */
+/* Adds a node: takes mount, copies the texts. 0, -ENOMEM, or -EEXIST: the first node of a name stays. */
 int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link);
 /* The target of a link of the view itself (a policy's link, /proc/self, /proc/thread-self), or NULL. */
 const char *view_get_link_target(const struct task *task, const struct node *node, const char *virt, char buffer[64]);
@@ -159,7 +159,7 @@ void view_drop_component(struct place *place);
 
 /* ---- locate.c: mounts ---- */
 
-/* Adds a mount at virt, unless there is one; "/" becomes the top. Takes fd, also on failure. 0 or -ENOMEM. */
+/* Adds a mount at virt, unless a mount is there; "/" becomes the top. Takes fd, also on failure. 0 or -ENOMEM. */
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
 		   const char *rule);
 
@@ -169,9 +169,9 @@ struct held {
 	unsigned users;
 	char name[]; /* its host path; after view_attach_mounts "@" and its virtual path */
 };
-/* The directory of this key, or NULL. */
+/* The held directory of this name, or NULL. */
 struct held *view_find_held_dir(const struct view *view, const char *name);
-/* Adds one. Takes fd, also on failure; it is closed with the directory's last mount. NULL without memory. */
+/* Adds a held directory. Takes fd, also on failure; closed with the directory's last mount. NULL without memory. */
 struct held *view_add_held_dir(struct view *view, const char *name, int fd);
 /* view_add_mount for a single file in a held directory. */
 int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags,

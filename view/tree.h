@@ -52,7 +52,7 @@ void tree_set_host(struct tree *tree, int proc_fd, int pidns_fd);
 struct task *tree_find_task(struct tree *tree, pid_t tid);
 void tree_forget_task(struct tree *tree, struct task *task);
 
-/* After an exec: the image of process tgid is `exe`, a virtual path. */
+/* Notes after an exec that the image of process tgid is `exe`, a virtual path. */
 void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe);
 
 /*
