@@ -29,7 +29,7 @@
 #define AUDIT_ROOM_PAGE 4096u
 
 #define AUDIT_ERRNO_MAX 133 /* EHWPOISON, the kernel's highest */
-#define AUDIT_RUN_MAX 8     /* bytes of the run's id in each line; the header has all of it */
+#define AUDIT_RUN_MAX 8     /* bytes of the run's id in each line; the header has the whole id */
 
 #define ENCODER_PROCESSES 64u
 
