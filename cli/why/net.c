@@ -17,7 +17,7 @@
 /* An address that the question names, or that the policy resolves its name to. */
 struct net_known {
 	char text[NET_ADDRESS_TEXT];
-	const char *kind; /* why it is special; NULL: it is public */
+	const char *kind; /* class of a non-public address; NULL: it is public */
 	bool refused;
 };
 
@@ -31,7 +31,7 @@ struct net_question {
 	char method[NET_METHOD_MAX];
 	char path[NET_PATH_MAX];
 	struct net_verdict verdict;
-	const struct net_rule *rule; /* that of the endpoint, also where the request is refused; NULL: none */
+	const struct net_rule *rule; /* the endpoint's rule, also where the request is refused; NULL: none */
 	bool opened; /* callgate sees the requests: TLS interception, or plain HTTP */
 	struct net_known known[NET_ADDRESSES_MAX];
 	size_t known_count;
