@@ -53,8 +53,8 @@ struct finding {
 /* What the advice depends on besides the findings. */
 enum trait {
 	TRAIT_FILTERED = 1 << 0, /* this process has a seccomp filter */
-	TRAIT_LISTENER = 1 << 1, /* it has a filter that has a listener */
-	TRAIT_CALLGATE = 1 << 2, /* it has a filter that looks like callgate's */
+	TRAIT_LISTENER = 1 << 1, /* this process has a seccomp filter with a listener */
+	TRAIT_CALLGATE = 1 << 2, /* this process has a seccomp filter like callgate's */
 	TRAIT_DOCKER = 1 << 3,
 	TRAIT_PODMAN = 1 << 4,
 	TRAIT_KUBERNETES = 1 << 5,
