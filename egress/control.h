@@ -91,7 +91,7 @@ struct control_record {
 	int32_t pid;
 	uint32_t status;   /* close of HTTP, refused requests: status of the response */
 	int32_t error;     /* refused or failed open: -errno of the connection; 0: not known */
-	uint32_t count;    /* CONTROL_EVENT_DNS: how many since the last; else 1 */
+	uint32_t count;    /* CONTROL_EVENT_DNS: how many refusals since the last record; else 1 */
 	uint64_t bytes_up, bytes_down, dns_us, connect_us, duration_us;
 	char host[NET_HOST_MAX];
 	char real[64];      /* address dialled, with port */
@@ -103,7 +103,7 @@ struct control_record {
 	char path[NET_PATH_MAX]; /* "/a?…" when there was a query */
 	char rule[256];
 	char reason[32];    /* code: granted no_rule denied_addr sni_mismatch … */
-	char credential[64]; /* its header and secrets' names */
+	char credential[64]; /* names of the credential's header and secrets */
 	char cause[32];     /* close: client server idle_timeout cap_bytes cancelled … */
 };
 

@@ -75,7 +75,7 @@ static void on_connect(struct egress *egress, const struct control_connect *conn
 	struct conn *former = egress->expected[connect->source_port];
 	struct conn *conn;
 
-	if (former) /* its socket is closed, else the port would not be free */
+	if (former) /* the former socket is closed, else the port would not be free */
 		conn_close(former, "cancelled", NULL, true);
 	conn = conn_create(egress, connect, modes);
 	if (!conn) { /* the supervisor would wait for an answer for ever */

@@ -339,7 +339,7 @@ int channel_put_back(struct channel *channel, const void *data, size_t len)
 	}
 	bytes_done(&channel->early);
 	channel->early = early;
-	channel->bytes_in -= len; /* they are counted again when they are read again */
+	channel->bytes_in -= len; /* the bytes are counted again when they are read again */
 	return 0;
 }
 

@@ -266,7 +266,7 @@ static void conn_refuse_open(struct conn *conn, int error, const char *reason)
 	conn_record_refusal(conn, reason);
 	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, true);
-	if (conn->mode) /* a proxy goes on, without a destination */
+	if (conn->mode) /* true for a proxy, which goes on without a destination */
 		conn->rule = NULL;
 	conn_call_answer(conn, error, reason);
 }

@@ -116,7 +116,7 @@ void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len
 	if (send(stream->watch.fd, message, LENGTH + len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)(LENGTH + len))
 		stream->dead = true;
 	stream->busy = false;
-	stream_serve_queries(stream); /* that arrived meanwhile; no effect when called inside itself */
+	stream_serve_queries(stream); /* serves queries that arrived meanwhile; no effect when called by itself */
 }
 
 void dns_stream_fail(struct dns_stream *stream)

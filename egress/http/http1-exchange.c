@@ -116,7 +116,7 @@ enum http1_step http1_move_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	if (http1->up_lost) { /* it may have responded before it closed */
+	if (http1->up_lost) { /* the server may have responded before it closed */
 		bytes_done(&http1->to_server);
 		return HTTP1_STEP_NONE;
 	}

@@ -15,7 +15,7 @@
 
 struct hello {
 	char sni[NET_HOST_MAX]; /* canonical; "": none */
-	bool bad_sni;           /* it is malformed, or there are several */
+	bool bad_sni;           /* the SNI is malformed, or has several names */
 	char alpn[256];         /* "h2,http/1.1", as far as it fits */
 	bool ech;               /* has Encrypted ClientHello: sni is the outer name */
 };
