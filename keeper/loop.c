@@ -143,7 +143,7 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_status, 0) != keeper->supervisor_pid)
 		keeper->supervisor_status = SIGKILL; /* cannot happen; treated as its death */
 	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_status);
-	/* its children, now ours; what survives is in uninterruptible sleep */
+	/* kills the supervisor's children, now ours; what survives is in uninterruptible sleep */
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	keeper->exited = true;
 	keeper->outcome->duration_ns = io_now_ns() - keeper->start_ns;
