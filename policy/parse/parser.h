@@ -69,7 +69,7 @@ const char *parser_get_text(struct parser *parser, enum key_type type, const jso
 /* Reads each member of an object by its row in keys.c. `section`: the object's own rows, such as "network.allow[]". */
 void parser_read_members(struct parser *parser, const char *section, const json_t *object);
 
-/* parser_read_members for an object that is the value of `key` or, with suffix "[]" or "{}", one of those in it. */
+/* parser_read_members for an object that is the value of `key` or, with suffix "[]" or "{}", one in that value. */
 void parser_read_section(struct parser *parser, const struct policy_key *key, const char *suffix, const json_t *object);
 
 /* lists.c */
