@@ -23,7 +23,7 @@ struct affinity {
 	pid_t pid_max;    /* if so small that pids are soon reused; else 0 */
 	bool scan_all;    /* pids may have been reused: unpinning checks every pid */
 	pid_t from;       /* tasks with higher pids may have inherited the pinned mask */
-	pid_t from_before; /* its value before the last scan: a task is visible only some time after it got its pid */
+	pid_t from_before; /* `from` before the last scan: a task becomes visible some time after it got its pid */
 	bool spread;       /* unpinning moves all running tasks but the first to other CPUs */
 	bool first_stays;
 	unsigned late; /* number of scans for inherited masks still to be made after unpinning */

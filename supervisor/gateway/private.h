@@ -81,7 +81,7 @@ struct request {
 	struct connection *conn;
 	struct request *next_of_conn;
 	char *texts;              /* of item. Owned */
-	struct summary_item item; /* what is known of it before its outcome */
+	struct summary_item item; /* what is known of the request before its outcome */
 };
 
 /* The connection's process is known from its announcement. Egress only names the connection's id. */
@@ -89,13 +89,13 @@ struct connection {
 	uint64_t id;
 	struct request *requests;
 	char *exe;
-	char *rule; /* of its open record; NULL: not opened */
+	char *rule; /* the rule of the "open" record; NULL: not opened */
 	pid_t pid, ppid, host_pid;
 	uint16_t port;
 	bool opened;
-	bool answered;   /* its connect(2) got a response; always for datagrams */
-	bool listed;     /* the result lists something of it already */
-	char denied[32]; /* reason of its last denial */
+	bool answered;   /* the program's connect(2) got a response; always true for datagrams */
+	bool listed;     /* the result lists something of this connection already */
+	char denied[32]; /* reason of the connection's last denial */
 	char address[NET_ADDRESS_TEXT];
 	char host[NET_HOST_MAX]; /* "": a proxy; its records name the destinations */
 };

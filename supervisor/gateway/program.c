@@ -30,7 +30,7 @@ static _Noreturn void program_run_resolver(const struct handover *handover, int 
 	struct lockdown lockdown;
 	int keep[] = {fd, -1};
 
-	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* its command line is that of egress */
+	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* the resolver's command line is that of egress */
 	if (lockdown_build_domain(SELF_RESOLVER, handover->self_filter, handover->landlock, &lockdown) < 0)
 		_exit(EXIT_FAILURE);
 	keep[1] = lockdown.landlock_fd;

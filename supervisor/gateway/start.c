@@ -24,7 +24,7 @@ struct baggage {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *roots;    /* the system's certificates; owned */
-	char *upstream; /* those and network.upstream_ca; NULL: none. Owned */
+	char *upstream; /* `roots` and network.upstream_ca; NULL: none. Owned */
 	struct handover_reply reply;
 };
 

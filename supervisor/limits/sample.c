@@ -20,9 +20,9 @@ struct sample_process {
 	pid_t pid;
 	pid_t shown_by; /* the thread whose files in /proc show the memory: held_find_shown_thread */
 	struct procstat stat;
-	uint64_t own_ns; /* cpu time of its threads */
-	bool lends;      /* its memory is that of a vfork child */
-	bool borrows;    /* it is such a child */
+	uint64_t own_ns; /* cpu time of the process's threads */
+	bool lends;      /* a vfork child runs in the process's memory */
+	bool borrows;    /* the process is a vfork child in its parent's memory */
 };
 
 /* The memory of one process. */

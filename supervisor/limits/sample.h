@@ -12,9 +12,9 @@
 
 struct sample_wanted {
 	pid_t root;             /* the caller: its descendants are sampled, and its reaped children's cpu time counts */
-	bool alone;             /* it has no descendants: only the reaped children count */
+	bool alone;             /* `root` has no descendants: only the reaped children count */
 	uint64_t near_bytes;    /* above this memory is measured exactly: pages that processes share count once */
-	uint64_t enough_bytes;  /* if page tables exceed this, what they map is not measured */
+	uint64_t enough_bytes;  /* if page tables exceed this, mapped memory is not measured */
 	uint64_t buffer_bytes;  /* the most that one descriptor can hold: decides whether buffers are measured */
 	uint64_t shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
 };

@@ -57,7 +57,7 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 
 	if (r < 0)
 		return r;
-	/* After a failure the call is restarted as well, gets the error and is recorded with it. */
+	/* After a failure the call is restarted as well: it then gets the error, and is recorded with the error. */
 	r = fetch_send_message(&injection);
 	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->near_fd);
 	(void)close(steal_fd(&pending->near_fd));

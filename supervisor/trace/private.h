@@ -52,16 +52,16 @@ struct pending {
 	int held_status;      /* of a stop that waits for another thread's exec to end; 0: none */
 	const struct syscall_row *row;
 	uint64_t arg[6];         /* as the program made the call */
-	uint64_t restart_arg[6]; /* as the restarted call will have them */
+	uint64_t restart_arg[6]; /* the arguments of the restarted call */
 	struct trace_blob blob;
 	uint64_t blob_addr;      /* in the target's memory; 0: not written */
 	struct exec_plan *plan;  /* NULL: not an exec. Owned */
 	int carrier;             /* descriptor in the target: a socket for another descriptor; PENDING_MAP: a file */
 	bool direct;             /* PENDING_PATHFD: the carrier is the directory of the chdir itself */
 	bool cloexec;
-	int wanted;              /* PENDING_FETCH, as near_fd and fetched_fd: the target's descriptor */
-	int near_fd;             /* our end of the carrier, until the descriptor came. Owned */
-	int fetched_fd;          /* the descriptor, or -errno. Owned */
+	int wanted;              /* PENDING_FETCH: the target's descriptor to be fetched */
+	int near_fd;             /* PENDING_FETCH: our end of the carrier, until the descriptor came. Owned */
+	int fetched_fd;          /* PENDING_FETCH: the fetched descriptor, or -errno. Owned */
 	char *text;              /* the path as the program wrote it, for the record of a kill. Owned */
 	struct policy_decision decision;
 	struct audit_slot slot;
