@@ -225,7 +225,7 @@ static int loader_find(struct call *call, const char *interp, struct exec_loader
 			r = st.st_size < (off_t)sizeof(Elf64_Ehdr) ? -EIO : -ELIBBAD;
 		return call_fail(call, r);
 	}
-	/* PT_INTERP cannot be replaced, so the kernel must reach the loader by it. */
+	/* PT_INTERP cannot be replaced, so the kernel must reach the loader by that path. */
 	if (!native_leads_to(call, AT_FDCWD, interp, 0, &st))
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
 	ret_loader->page = own.first_vaddr;

@@ -283,7 +283,7 @@ static bool open_to_read(struct call *call, const struct open_request *request)
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
-	    path_wants_dir(call->path[0].text)) /* its O_DIRECTORY would show in F_GETFL */
+	    path_wants_dir(call->path[0].text)) /* the O_DIRECTORY that it needs would show in F_GETFL */
 		return false;
 	fd = file_pin(call, 0, POLICY_READ, follow_flag(request->flags), open_own_flags(request->flags));
 	if (fd >= 0 && open_lacks_terminal(call)) {

@@ -253,7 +253,7 @@ static int magic_open(const struct call *call, const struct place *place, int op
 	if (fstat(pin, &object) < 0)
 		return -errno;
 	if (find_virtual_name(call, pin, &object, virt) >= 0)
-		return -EAGAIN; /* it has a name, which must be judged */
+		return -EAGAIN; /* the object has a name, which must be judged */
 	if (open_flags & O_DIRECTORY && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
 	if (open_flags & O_PATH)

@@ -63,12 +63,12 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 		header.msg_name = &sending->to;
 		header.msg_namelen = sending->to_len;
 	}
-	if (sending->sent == 0 && sending->message.control_len) { /* the kernel attaches it to the first byte */
+	if (sending->sent == 0 && sending->message.control_len) { /* control data is attached to the first byte */
 		header.msg_control = sending->message.control;
 		header.msg_controllen = sending->message.control_len;
 	}
 	if (!last)
-		flags &= ~(MSG_OOB | MSG_EOR); /* they apply to the last byte */
+		flags &= ~(MSG_OOB | MSG_EOR); /* these flags apply to the last byte */
 	r = sendmsg(fd, &header, flags);
 	if (r < 0)
 		return -errno;

@@ -252,7 +252,7 @@ static void signal_thread(struct call *call, unsigned info_arg)
 
 	if (tgid <= 0 || tid <= 0) {
 		target_fail(call, -EINVAL);
-	} else if (may_continue(call, call->task->tgid, tgid)) { /* the kernel checks that tid belongs to it */
+	} else if (may_continue(call, call->task->tgid, tgid)) { /* the kernel checks that tid belongs to tgid */
 		target_allow_continue(call);
 	} else if (!info_arg) {
 		send_to_thread(call, tgid, tid, sig, NULL);
