@@ -25,7 +25,7 @@ struct piece {
 	int copy_fd;    /* what is attached; -1: nothing exists there, or another mount stands at its path */
 	bool kept;      /* copy_fd belongs to the mount */
 	bool own;       /* a file of the skeleton: there is nothing to attach */
-	bool elsewhere; /* attached below VIEW_MORE_*: its virtual path does not exist in the host tree around it */
+	bool elsewhere; /* attached below VIEW_MORE_*: the virtual path does not exist in the host tree around it */
 };
 
 struct attach {
@@ -321,7 +321,7 @@ static int attach_hold_mount(struct attach *attach, struct piece *piece, const c
 	int r = 0;
 
 	if (piece->own || piece->kept)
-		return 0; /* its descriptor is of the attached mount already */
+		return 0; /* the descriptor is of the attached mount already */
 	if (piece->mount->flags & MOUNT_FILE)
 		r = attach_hold_dir(attach, piece, name, &held);
 	if (r < 0)

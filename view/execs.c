@@ -182,7 +182,7 @@ static int execs_take_rule(const struct execs *execs, const struct policy_exec *
 	return execs_take_object(execs, &place);
 }
 
-/* A redirect may be executed when its target may. In a mount namespace it is not below the grant that says so. */
+/* A redirect may be executed when its target may. In a mount namespace the redirect is not below the target's grant. */
 static int execs_take_redirects(const struct execs *execs)
 {
 	const struct view *view = execs->view;

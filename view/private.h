@@ -167,7 +167,7 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 struct held {
 	int fd; /* O_PATH */
 	unsigned users;
-	char name[]; /* its host path; after view_attach_mounts "@" and its virtual path */
+	char name[]; /* host path; after view_attach_mounts "@" and the virtual path */
 };
 /* The held directory of this name, or NULL. */
 struct held *view_find_held_dir(const struct view *view, const char *name);

@@ -19,7 +19,7 @@ struct tree;
 
 /* The state of a task's descriptor table, as syscalls/file/room.c knows it. */
 struct fd_table_state {
-	uint64_t until_ns; /* not full before then */
+	uint64_t until_ns; /* the table is not full before then */
 	uint64_t limit;    /* RLIMIT_NOFILE */
 	unsigned changes;  /* tree_limit_generation() when the limit was read */
 };
@@ -32,7 +32,7 @@ struct task {
 	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: valid for this call only */
 	char *exe; /* virtual path of the image; never NULL */
 	struct fd_table_state room;
-	unsigned *changing_limit; /* the counter in which it is counted by tree_note_limit_change; NULL: it is not */
+	unsigned *changing_limit; /* the counter in which tree_note_limit_change has counted the task; NULL: none */
 	struct task *next; /* tree.c */
 };
 

@@ -44,7 +44,7 @@ struct mount {
 	size_t virt_len;
 	char *host; /* canonical path of the object at virt, in this process's mount namespace */
 	size_t host_len;
-	char *origin; /* its path on the host, for the record */
+	char *origin; /* path of the object on the host, for the record */
 	char *base; /* the path below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
 	int copy_fd; /* for a single file, the detached copy that view_attach_mounts will mount; -1: none so far */
@@ -79,9 +79,9 @@ struct view_provide {
 
 struct view_options {
 	int scratch_fd;           /* the run's directory */
-	const char *scratch_host; /* its canonical host path */
+	const char *scratch_host; /* canonical host path of the scratch directory */
 	const char *scratch_base; /* host directory of all runs: a covered name */
-	const char *workdir_host; /* its changes are reported even in the scratch directory */
+	const char *workdir_host; /* changes are reported even if it lies in the scratch directory */
 	const struct view_provide *provide; /* borrowed for the call */
 	size_t provides;
 	int tmpfs_fd;             /* where the skeleton is made, for view_attach_mounts; borrowed. -1: in scratch_fd */
