@@ -160,7 +160,7 @@ static char *net_put_number(char *out, const char *key, uint64_t value)
 	return put_uint(put_bytes(out, key, strlen(key)), value <= INT64_MAX ? value : INT64_MAX);
 }
 
-/* Milliseconds with three decimal places. 0 is left out. */
+/* Writes milliseconds with three decimal places. 0 is left out. */
 static char *net_put_ms(char *out, const char *key, uint64_t us)
 {
 	uint64_t rest = us % 1000;
