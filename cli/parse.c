@@ -112,7 +112,7 @@ static int parse_print_help(const struct cli_syntax *syntax)
 	return cli_print_buf(syntax->verb, &text);
 }
 
-/* CLI_PARSED, or the exit status after a message. */
+/* Sets one option. CLI_PARSED, or the exit status after a message. */
 static int parse_set_option(const struct parser *parser, const char *verb, size_t i)
 {
 	const struct cli_option *row = parser->row[i];

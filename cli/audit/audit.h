@@ -21,7 +21,7 @@ struct audit_filter {
 	struct arena arena;
 };
 
-/* False for header and trailer. */
+/* True for a record that the filter selects; false for header and trailer. */
 bool audit_filter_match(const struct audit_filter *filter, const json_t *line);
 /* True for a record whose verdict is deny or kill. */
 bool audit_record_is_denied(const json_t *line);

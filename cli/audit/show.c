@@ -61,7 +61,7 @@ static void show_call_arguments(const json_t *line)
 			show_named_field(args, key); /* other names callgate does not write: the log was edited */
 }
 
-/* A record about a connection: endpoint, request, then details. */
+/* Prints a record about a connection: endpoint, request, then details. */
 static void show_connection(const json_t *line)
 {
 	static const char *const keys[] = {"proto",      "address", "real", "dropped", "sni",   "alpn",

@@ -21,7 +21,7 @@
 
 #define BLANKS " \t\r\n"
 
-/* What ends a word that is not quoted. */
+/* The characters that end a word that is not quoted. */
 #define OPERATORS BLANKS ";|&()<>`=,"
 
 /* What ends a word of a command inside quotes. Variables have been expanded before. */

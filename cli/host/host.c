@@ -298,7 +298,7 @@ void cli_host_report_void_grants(struct cli_host *host)
 	}
 }
 
-/* HOME, else the account's home directory, else "/". */
+/* The home directory: HOME, else the account's home directory, else "/". */
 static const char *host_find_home(void)
 {
 	const char *home = getenv("HOME");
