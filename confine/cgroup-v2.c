@@ -85,7 +85,7 @@ static bool cgroup_file_is_max(int dirfd, const char *name)
 {
 	char text[64];
 
-	/* No file: no such controller, no limit. */
+	/* Without the file the group lacks that controller, and so has no limit. */
 	return io_read_once(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
 }
 

@@ -37,7 +37,7 @@ static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct sysc
 	for (const struct row_more *more = row->more; more && more->terms; more++)
 		if ((traits & more->in) == more->in && !(traits & more->not_in))
 			leaf.terms[leaf.lists++] = more->terms;
-	/* Allowed with any arguments: no comparison, so that Linux caches it. */
+	/* A call allowed with any arguments takes no comparison, so that Linux caches it. */
 	if (leaf.lists > 0 && !leaf.terms[0]->compare[0].mask)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
 	return leaf;

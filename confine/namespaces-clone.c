@@ -49,7 +49,7 @@ static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
 	(void)note_send(namespaces->peer_fd, &note);
 }
 
-/* In the child. False: it must exit; the keeper was told why. */
+/* In the child: waits for the id maps. False: the child must exit; the keeper was told why. */
 static bool namespaces_await_maps(struct namespaces *namespaces, const struct mapping *mapping)
 {
 	struct note note = {.kind = NOTE_MAP};

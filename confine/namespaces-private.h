@@ -22,7 +22,7 @@ struct note {
 	char why[160];
 };
 
-/* One whole note. flags: of recv(2). False when the other end is closed. */
+/* Receives one whole note. flags: of recv(2). False when the other end is closed. */
 bool note_send(int fd, const struct note *note);
 bool note_receive(int fd, int flags, struct note *ret_note);
 /*

@@ -190,7 +190,7 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 	return true;
 }
 
-/* One by one, because one clone(2) of all has failed. Returns the first errno. */
+/* Unshares one by one, because one clone(2) of all has failed. Returns the first errno. */
 static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wanted)
 {
 	int first = 0;

@@ -34,7 +34,7 @@ static void namespaces_refuse_layers(struct namespaces *namespaces, const struct
 			layers_set(namespaces->layers, layer, false, "%s", note->why);
 }
 
-/* In the keeper's child. Returns only in the supervisor. */
+/* Runs in the keeper's child. Returns only in the supervisor. */
 static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t keeper)
 {
 	struct note note = {.kind = NOTE_CHILD};
@@ -154,7 +154,7 @@ bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int 
 
 	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->lost)
 		return false;
-	/* No pidfd: only the child has the other end. */
+	/* Needs no pidfd: only the child has the other end. */
 	if (!namespaces->supervisor_failed && note_await(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
 		namespaces_handle_supervisor_note(namespaces, &note);
 	if (namespaces->supervisor_failed)
