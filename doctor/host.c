@@ -201,7 +201,7 @@ void probe_core(struct doctor *doctor)
 /* Makes, limits, reads and removes the control group that a run would. */
 void probe_cgroups(struct doctor *doctor)
 {
-	/* High limits: the question is whether they can be set. */
+	/* Sets high limits: the question is whether they can be set. */
 	const struct policy_limits limits = {
 		.memory_bytes = UINT64_C(1) << 30, .pids = 1000, .cpu_ns = UINT64_C(3600000000000)};
 	struct layers *layers = layers_create(0, 0);

@@ -34,7 +34,7 @@ void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const
 	finding_set(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
 }
 
-/* Polling, because pidfds may not be available here. */
+/* Polls, because pidfds may not be available here. */
 static void probe_sleep_briefly(void)
 {
 	const struct timespec moment = {.tv_nsec = 200000};

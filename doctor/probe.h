@@ -12,7 +12,7 @@ __attribute__((format(printf, 5, 6))) void finding_set(struct doctor *doctor, en
 						       enum finding_state state, int error, const char *format,
 						       ...);
 
-/* FINDING_LACKS, with the error's text after the message. `error` is positive. */
+/* Sets FINDING_LACKS, with the error's text after the message. `error` is positive. */
 void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const char *what);
 
 /* Waits for a child and reaps it; kills it after the timeout. 0 with its status, -ETIMEDOUT or -ECHILD. */

@@ -223,7 +223,7 @@ static void probe_try_calls(char *refused, size_t size)
 	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
 	const char *unshared = unshare(CLONE_FILES) == 0 ? "" : ", unshare";
 	const char *read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? "" : ", process_vm_readv";
-	/* Last: afterwards signals stop this process. */
+	/* Installed last: afterwards signals stop this process. */
 	const char *traced = ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? "" : ", ptrace";
 
 	(void)snprintf(refused, size, "%s%s%s%s", copy >= 0 ? "" : ", pidfd_getfd", unshared, read, traced);
