@@ -124,7 +124,7 @@ static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
 	return command == BIO_CTRL_FLUSH || command == BIO_CTRL_DUP;
 }
 
-/* One for the process, which has one thread. */
+/* The BIO's methods: one for the process, which has one thread. */
 static const BIO_METHOD *bio_method(void)
 {
 	static BIO_METHOD *method;

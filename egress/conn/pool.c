@@ -77,7 +77,7 @@ void pool_make_address(const struct pool *pool, uint32_t index, int family, uint
 	sockaddr_set_port(ret, port);
 }
 
-/* The position of a name; pool->capacity: it has none. */
+/* The position of a name; pool->capacity: the name has none. */
 static uint32_t find_name_position(const struct pool *pool, const char *host)
 {
 	uint32_t position = 0;

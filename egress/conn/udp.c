@@ -189,7 +189,7 @@ static void flow_upstream_ready(struct watch *watch)
 		if (!pass)
 			continue;
 		relay->bytes_down += (size_t)got;
-		/* Lost when the program's receive buffer is full, as without us. */
+		/* The datagram is lost when the program's receive buffer is full, as without us. */
 		(void)sendto(relay->program.fd, datagram, (size_t)got, MSG_DONTWAIT | MSG_NOSIGNAL,
 			     (const struct sockaddr *)&flow->client, flow->client_len);
 	}

@@ -177,7 +177,7 @@ void resolver_cancel_ask(struct resolver *resolver, uint64_t number)
 		drop_query(resolver, slot);
 }
 
-/* The ask's time is over, or the process is gone. */
+/* Ends an ask, because its time is over or the process is gone. */
 static void ask_expired(struct timer *timer)
 {
 	const struct ask ask = *owner_of(timer, struct ask, timer);

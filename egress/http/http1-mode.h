@@ -81,9 +81,9 @@ enum http1_step http1_close_failed(struct conn *conn, int error, bool from_clien
 
 /* Answers with http1->verdict; then reads the next request if nothing of this one is unread. */
 void http1_refuse_request(struct conn *conn);
-/* The request is malformed: records it, answers 400 or 431. error: of http1.h. */
+/* To be called when the request is malformed: records it, answers 400 or 431. error: of http1.h. */
 void http1_refuse_malformed(struct conn *conn, int error);
-/* The response is malformed: records the outcome, answers 502. */
+/* To be called when the response is malformed: records the outcome, answers 502. */
 void http1_refuse_bad_response(struct conn *conn);
 /* Everything is sent: half-closes, lets the client close, then closes with cause and reason. */
 enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason);

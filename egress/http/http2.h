@@ -88,7 +88,7 @@ const char *http2_head_find(const struct http2_head *head, const char *name);
 
 /* Sends the body of a direction as the budget allows. */
 extern const nghttp2_data_provider http2_body_provider;
-/* There are more bytes of that direction's body, or its end, or more budget. */
+/* To be called when there are more bytes of a direction's body, or its end, or more budget. */
 void http2_resume_body(struct http2_stream *stream, bool up);
 /* Drops unread bytes of a body; which reopens the flow-control window. id -1: the stream is closed. */
 void http2_drop_body(struct http2_body *body, nghttp2_session *session, int32_t id);

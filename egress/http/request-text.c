@@ -11,7 +11,7 @@ bool http1_name_is(const char *text, size_t len, const char *name)
 	return len == strlen(name) && strncasecmp(text, name, len) == 0;
 }
 
-/* Decimal, 1 to 65535, no leading zero. */
+/* Parses a port: decimal, 1 to 65535, no leading zero. */
 static bool read_port(const char *text, size_t len, unsigned *ret_port)
 {
 	unsigned port = 0;

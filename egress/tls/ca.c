@@ -187,7 +187,7 @@ static X509 *leaf_make(const struct ca *ca, const char *host)
 	return NULL;
 }
 
-/* A host's leaf, else a free one, else the least recently used. */
+/* Finds a host's leaf, else a free one, else the least recently used. */
 static struct leaf *leaf_find(struct ca *ca, const char *host)
 {
 	struct leaf *oldest = ca->leaf;

@@ -48,7 +48,7 @@ static unsigned take_number(struct span *span, size_t size)
 	return number;
 }
 
-/* A vector (RFC 8446, 3.4) whose length field has `size` bytes. */
+/* Takes a vector (RFC 8446, 3.4) whose length field has `size` bytes. */
 static struct span take_vector(struct span *span, size_t size)
 {
 	struct span vector = {.left = take_number(span, size)};

@@ -50,7 +50,7 @@ static const char *alpn_find(const char *list, const char *name)
 	return NULL;
 }
 
-/* The protocols that the program offers and that can be judged, in its order. */
+/* The protocols that the program offers and that can be judged, in the program's order. */
 static const char *alpn_offered(const struct conn *conn)
 {
 	const struct bytes *early = &conn->client.early;
