@@ -113,7 +113,7 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 	_exit(0);
 }
 
-/* Keeps only the two descriptors, as 3 and 4, drops privileges, and serves. */
+/* Keeps only fd and output_fd, as 3 and 4, drops privileges, and serves. */
 static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool self_filter)
 {
 	sigset_t all;
@@ -143,7 +143,7 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	/* Exit signal 0: waitpid(2) reports it with __WALL only. */
+	/* Forked with exit signal 0, so that waitpid(2) reports the custodian with __WALL only. */
 	pid = syscall(SYS_clone, 0UL, 0L, 0L, 0L, 0L);
 	if (pid == 0)
 		custodian_isolate_and_serve(pair[1], output_fd, self_filter);

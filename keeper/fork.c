@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-/* What is made for the supervisor. The keeper closes these when it is forked. */
+/* What is made for the supervisor. The keeper closes these when the supervisor is forked. */
 struct fork_ends {
 	int stdio_fd[3]; /* of the program */
 	int control_fd;

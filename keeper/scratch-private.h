@@ -7,7 +7,7 @@
 /* Makes a directory with this mode, whatever the umask. 0 or -errno. */
 int scratch_make_dir(int dirfd, const char *name, mode_t mode);
 
-/* A descriptor owned by the caller, or -errno. */
+/* Opens a directory. A descriptor owned by the caller, or -errno. */
 int scratch_open_dir(int dirfd, const char *name);
 
 /*

@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-/* A prefix, because earlier versions used bare ids with another kind of lock. */
+/* Directory names have a prefix, because earlier versions used bare ids with another kind of lock. */
 #define RUN_PREFIX "run-"
 #define RESULTS "results"   /* in the base */
 #define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
