@@ -13,11 +13,11 @@ struct arena {
 	jmp_buf *no_memory; /* where to jump when memory runs out; NULL: the functions below return NULL then */
 };
 
-/* Zeroed memory, aligned for any object. */
+/* Returns zeroed memory, aligned for any object. */
 void *arena_alloc(struct arena *arena, size_t size);
 char *arena_dup(struct arena *arena, const char *text);
 char *arena_dupn(struct arena *arena, const char *text, size_t len);
-/* Concatenates; the last argument is NULL. */
+/* Concatenates texts; the last argument is NULL. */
 char *arena_cat(struct arena *arena, const char *first, ...) __attribute__((sentinel));
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

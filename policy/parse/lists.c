@@ -34,7 +34,7 @@ void parser_read_paths(struct parser *parser, const struct policy_key *key, cons
 	}
 }
 
-/* A required member of a redirect. */
+/* Reads a required member of a redirect. */
 static const json_t *lists_get_required(struct parser *parser, const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);

@@ -50,7 +50,7 @@ bool parser_next_item(struct parser *parser, const json_t *container, struct par
 const json_t *parser_enter_member(struct parser *parser, const json_t *object, const char *name);
 void parser_leave_member(struct parser *parser);
 
-/* Add a message about the current value. */
+/* Both add a message about the current value. */
 __attribute__((format(printf, 2, 3))) void parser_fail(struct parser *parser, const char *format, ...);
 void parser_fail_type(struct parser *parser, enum key_type type, const json_t *value);
 
@@ -63,7 +63,7 @@ const char *parser_make_label(struct parser *parser, const char *detail);
 
 /* The text of a string, or an integer printed into `number`; NULL, without a message, for other types. */
 const char *parser_amount_text(const json_t *value, char number[32]);
-/* A string that must not be empty, or NULL with a message. Borrowed from value. */
+/* Returns a string that must not be empty, or NULL with a message. Borrowed from value. */
 const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value);
 
 /* Reads each member of an object by its row in keys.c. `section`: the object's own rows, such as "network.allow[]". */
