@@ -47,7 +47,7 @@ int process_build_view(struct process *process);
 int process_build_landlock(struct process *process);
 /* Opens the sockets that the program reaches egress by. Needs the process's first capabilities. */
 int process_open_guest_sockets(struct process *process);
-/* Hands those sockets to egress. */
+/* Hands the sockets of the program's network to egress. */
 int process_send_guest_sockets(struct process *process);
 
 /*

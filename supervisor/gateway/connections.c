@@ -178,13 +178,13 @@ static const char *const event_name[CONTROL_EVENT_MAX] = {
 	[CONTROL_EVENT_OPEN] = "open", [CONTROL_EVENT_REQUEST] = "request", [CONTROL_EVENT_CLOSE] = "close",
 	[CONTROL_EVENT_DNS] = "dns"};
 
-/* A code of egress, never bytes from the program or a server. */
+/* True for text in the form of egress' codes, not for any bytes of the program or a server. */
 static bool record_text_is_code(const char *text)
 {
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
 }
 
-/* Granted, but failed outside: no denial. Egress sends allow = 0 for both. */
+/* A connect that was granted but failed outside is no denial. Egress sends allow = 0 for both. */
 static bool record_has_failed(const struct control_record *record)
 {
 	static const char *const codes[] = {"connect_failed", "dns_fail", "failed", "not_recorded"};

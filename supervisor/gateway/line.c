@@ -67,7 +67,7 @@ static int line_queue_message(struct egress_line *line, const struct control_mes
 	return 0;
 }
 
-/* ENOBUFS: a temporary lack of kernel memory. */
+/* ENOBUFS is a temporary lack of kernel memory: tried again. */
 static bool line_would_block(int r)
 {
 	return r == -EAGAIN || r == -ENOBUFS;

@@ -53,7 +53,7 @@ struct summary_item { /* texts borrow; NULL or "": null */
 	uint64_t bytes_up, bytes_down, count;
 };
 
-/* Without memory all is counted as unlisted. */
+/* Initialises. Without memory all is counted as unlisted. */
 void summary_init(struct summary *summary);
 void summary_done(struct summary *summary);
 /* Adds to an entry that is equal but for bytes and count, or makes one. */
@@ -66,7 +66,7 @@ struct usage *usage_create(const struct policy *policy);
 void usage_count_connection(struct usage *usage, const char *label);
 void usage_count_request(struct usage *usage, const char *label);
 void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
-/* A refusal: marks the budget that caused it, if a budget did. */
+/* Counts a refusal: marks the budget that caused it, if a budget did. */
 void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record);
 json_t *usage_json(const struct usage *usage);
 
@@ -128,7 +128,7 @@ void connections_remove(struct connections *connections, struct connection *conn
 /* Whether egress may report this step now. conn NULL: unknown to us. */
 bool connection_permits_step(const struct connection *conn, enum connection_step step);
 
-/* Messages of egress. 0, or -errno: client.c must close the line. */
+/* Handle messages of egress. 0, or -errno: client.c must close the line. */
 int connections_handle_record(struct egress_client *client, const struct control_record *record);
 int connections_end_request(struct egress_client *client, const struct control_done *done);
 /* Closes all connections, and writes the close records that egress has not sent. */

@@ -124,7 +124,7 @@ static int baggage_read_host(struct baggage *baggage, struct policy_error *error
 
 /* ---- the processes ---- */
 
-/* A memfd with the packed network and the root certificates. */
+/* Makes a memfd with the packed network and the root certificates. */
 static int start_pack_policy(const struct baggage *baggage, struct handover *handover, int *ret_fd)
 {
 	_cleanup_close_ int fd = memfd_create("callgate-network", MFD_CLOEXEC);

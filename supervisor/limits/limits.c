@@ -129,7 +129,7 @@ static void limits_read_cgroup(struct limits *limits)
 	if (cgroup_has_controller(cgroup, CGROUP_MEMORY)) {
 		limits_set_usage(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->files_bytes,
 		    (usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes) + limits->files_bytes);
-		/* The kernel's own count, which no other kill increases. */
+		/* The kernel counts OOM kills itself: no other kill increases the count. */
 		if (usage.oom_kills > 0 && meter[LIMIT_MEMORY].limit)
 			limits_mark_exceeded(&meter[LIMIT_MEMORY]);
 	}

@@ -25,7 +25,7 @@ int pathfd_make_carrier(int fd)
 	struct fd_message message;
 	int pair[2];
 
-	/* Not SOCK_DGRAM, which could send to the addresses of other sockets. */
+	/* A SOCK_DGRAM socket could send to the addresses of other sockets. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	near = pair[0];

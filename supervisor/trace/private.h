@@ -116,7 +116,7 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
 struct pending *pending_find_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 /* Ends and clears the entry, whose thread is detached at its next stop. */
 void pending_drop_call(struct tracer *tracer, struct pending *pending);
-/* Unlinks and frees. The thread must be detached, dead or have another entry. */
+/* Unlinks and frees an entry, whose thread must be detached, dead or have another entry. */
 void pending_remove_entry(struct tracer *tracer, struct pending *pending);
 
 /* ---- blob.c ---- */
@@ -127,7 +127,7 @@ void pending_remove_entry(struct tracer *tracer, struct pending *pending);
  */
 int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget,
 			struct trace_blob *ret_blob);
-/* Turns the array's offsets into addresses. Call it once. */
+/* Turns the array's offsets into addresses. To be called once. */
 void blob_add_address(struct trace_blob *blob, uint64_t addr);
 void blob_done(struct trace_blob *blob);
 
@@ -185,7 +185,7 @@ struct fd_message {
 	} control;
 };
 
-/* A message that will lie at addr, with a descriptor; fd -1: to receive one. */
+/* Prepares a message that will lie at addr, with a descriptor; fd -1: to receive one. */
 void fd_message_init(struct fd_message *message, uint64_t addr, int fd);
 
 /* ---- fetch.c: OUTCOME_FETCH ---- */

@@ -157,12 +157,12 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 	}
 }
 
-/* A call of a seized thread that is not the restarted one. */
+/* Handles a call of a seized thread that is not the restarted call. */
 static void trace_on_other_call(struct tracer *tracer, struct pending *pending)
 {
 	if (pending->state == PENDING_DROPPED || pending_is_stale(pending))
 		return;
-	/* Made by a signal handler that runs before the restarted call. */
+	/* The call is made by a signal handler that runs before the restarted call. */
 	if (pending->state == PENDING_RESTARTED && ++pending->other_calls <= OTHERS_MAX)
 		return;
 	pending_drop_call(tracer, pending);
