@@ -17,7 +17,7 @@
 
 #define MOVES_MAX 1024 /* every touch searches the moves; with more, the directories are listed at once */
 
-/* For tsearch(3) and tfind(3). */
+/* Compares for tsearch(3) and tfind(3). */
 static int compare_path(const void *path, const void *entry)
 {
 	return strcmp(path, ((const struct touched *)entry)->path);
@@ -343,7 +343,7 @@ void changes_moved(struct changes *changes, const struct place *from, const stru
 
 /* ---- listing renamed directories ---- */
 
-/* Breadth first: one descriptor at a time, however deep the tree is. */
+/* A walk breadth first: one descriptor at a time, however deep the tree is. */
 struct walk {
 	struct changes *changes;
 	const struct move *move;

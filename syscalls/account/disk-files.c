@@ -41,7 +41,7 @@ static void set_file_bytes(struct disk_files *files, struct disk_file *file, uin
 		files->memory_bytes += file_growth_bytes(file) - before;
 }
 
-/* For tsearch(3). */
+/* Compares for tsearch(3). */
 static int compare_files(const void *a, const void *b)
 {
 	const struct disk_file *one = a, *other = b;

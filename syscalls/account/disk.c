@@ -298,7 +298,7 @@ static void hold_unlinked_file(struct disk *disk, int fd, const struct stat *sta
 {
 	struct disk_file *file = status->st_nlink == 0 ? disk_files_find(&disk->files, status) : NULL;
 
-	/* If it cannot be held, it counts until the run ends, as if it were open. */
+	/* A file that cannot be held counts until the run ends, as if it were open. */
 	if (file && disk_files_hold(&disk->files, file, fd, 0) == 0)
 		(void)disk_files_look(&disk->files, file, io_now_ns());
 }

@@ -29,7 +29,7 @@ void disk_free(struct disk *disk);
 bool disk_measure_due(struct disk *disk, uint64_t now_ns);
 /* Milliseconds until files are due; -1: no file can grow. */
 int disk_next_measure_ms(const struct disk *disk, uint64_t now_ns);
-/* Bytes, when last measured. */
+/* The bytes that the run added, when last measured. */
 uint64_t disk_used_bytes(const struct disk *disk);
 /* The bytes of files on tmpfs among disk_used_bytes(), measured now. */
 uint64_t disk_memory_bytes(struct disk *disk);

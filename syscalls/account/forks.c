@@ -180,7 +180,7 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 	return true;
 }
 
-/* Notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY). */
+/* A fork is notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY). */
 static void judge_fork(struct call *call)
 {
 	if (!table_row_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))

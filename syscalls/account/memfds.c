@@ -142,7 +142,7 @@ static bool memfds_have_room(struct memfds *memfds)
 	return memfds->count < MEMFDS_MAX;
 }
 
-/* Notified only where memory is sampled (RUN_MEMORY). */
+/* memfd_create(2) is notified only where memory is sampled (RUN_MEMORY). */
 void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;

@@ -29,7 +29,7 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 {
 	ssize_t got;
 
-	/* Retries with less before the call, which may be at the start of a page. */
+	/* Retries with fewer bytes before the call, which may be at the start of a page. */
 	for (ret_code->begin = 0; ret_code->begin <= INSN_BEFORE; ret_code->begin += INSN_BEFORE / 2) {
 		got = guest->read(tid, call - INSN_BEFORE + ret_code->begin, ret_code->byte + ret_code->begin,
 				  sizeof(ret_code->byte) - ret_code->begin);

@@ -194,7 +194,7 @@ static int reopen_pinned(const struct call *call, int pin, const struct stat *st
 	return fd < 0 ? -errno : fd;
 }
 
-/* An object without a name: file_pin checks the access and opens it. */
+/* Handles an object without a name: file_pin checks the access and opens it. */
 static void open_nameless(struct call *call, unsigned want, unsigned flags)
 {
 	_cleanup_close_ int fd = file_pin(call, 0, want, VIEW_FOLLOW, open_own_flags(flags & ~(unsigned)O_TRUNC));
@@ -226,7 +226,7 @@ static void open_end_path(struct call *call, int *pin, unsigned flags)
 		call->outcome.kind = OUTCOME_PATHFD;
 }
 
-/* An existing object. Errors in the order of do_open() in fs/namei.c. */
+/* Opens an existing object. Errors in the order of do_open() in fs/namei.c. */
 static void open_pinned_object(struct call *call, int *pin, unsigned want, unsigned flags)
 {
 	struct stat status;

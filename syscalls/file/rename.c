@@ -70,7 +70,7 @@ static bool link_may_move(struct pair *pair, int dirfd, const char *name)
 
 static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth);
 
-/* One entry of dirfd, which need not exist, with everything below it. */
+/* Checks one entry of dirfd, which need not exist, with everything below it. */
 static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	struct stat status;
@@ -96,7 +96,7 @@ static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t
 	return may;
 }
 
-/* Lists the whole directory. One that cannot be read may not move. */
+/* Lists the whole directory. A directory that cannot be read may not move. */
 static bool list_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

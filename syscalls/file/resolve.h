@@ -136,7 +136,7 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
  */
 int file_commit(struct call *call, unsigned i);
 
-/* Ends the call with the result of a system call of ours; -1: with errno. */
+/* Ends the call with the result of a system call of ours; -1: errno is the result. */
 void file_end(struct call *call, long result);
 
 /*

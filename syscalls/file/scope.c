@@ -101,7 +101,7 @@ static int scope_check_device(struct scope_walk *walk, const struct place *place
 	return crossed && walk->resolve & RESOLVE_NO_XDEV ? -EXDEV : 0;
 }
 
-/* One component that is not "." or "..". */
+/* Walks one component that is not "." or "..". */
 static int scope_walk_component(struct scope_walk *walk, const char *name, bool last, bool slash)
 {
 	const struct sandbox *sandbox = walk->call->sandbox;

@@ -166,7 +166,7 @@ static void sendfile_block(struct call *call, const struct sending *sending, int
 	call->outcome.work = &job->work;
 }
 
-/* Notified only where memory is sampled (RUN_MEMORY). */
+/* sendfile(2) is notified only where memory is sampled (RUN_MEMORY). */
 void sys_sendfile(struct call *call)
 {
 	_cleanup_close_ int to_fd = -1, from_fd = -1;

@@ -13,7 +13,7 @@ bool net_allow_socket(struct call *call);
 /* net_allow_socket, then net_copy_any. */
 int net_allow_copy(struct call *call, int *ret_domain);
 
-/* False also when the flags cannot be read. */
+/* True for a nonblocking socket. False also when the flags cannot be read. */
 static inline bool net_is_nonblocking(int socket_fd)
 {
 	int flags = fcntl(socket_fd, F_GETFL);

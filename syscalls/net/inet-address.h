@@ -31,11 +31,11 @@ struct inet_address {
 int inet_read_peer(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		   struct inet_address *ret_address);
 
-/* How sendto(2) of UDP reads it. AF_UNSPEC: no address is given. */
+/* Reads an address as sendto(2) of UDP does. AF_UNSPEC: no address is given. */
 int inet_read_target(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address);
 
-/* How bind(2) reads it. */
+/* Reads an address as bind(2) does. */
 int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		  struct inet_address *ret_address);
 

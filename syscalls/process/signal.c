@@ -88,7 +88,7 @@ static bool is_addressed(const struct call *call, const struct round *round, pid
 	return round->everyone ? pid != call->task->tgid : read_process_group(pid) == round->group;
 }
 
-/* True: members were found that had not been signalled. */
+/* Signals members that had not been signalled. True: such members were found. */
 static bool signal_new_members(struct call *call, struct round *round, int sig)
 {
 	bool fresh = false;

@@ -17,7 +17,7 @@ static inline void target_allow_continue(struct call *call)
 	call_continue(call);
 }
 
-/* Allowed, but fails as the kernel would. error is -errno. */
+/* Allows the call, but fails it as the kernel would. error is -errno. */
 static inline void target_fail(struct call *call, int error)
 {
 	target_allow(call);
