@@ -134,7 +134,7 @@ static int build_clone_mount(const struct build *build, const char *virt, const 
 	return steal_fd(&fd);
 }
 
-/* All of a path before its last slash; "" for the root. */
+/* Returns all of a path before its last slash; "" for the root. */
 static void build_get_parent_path(const char *path, char dir[PATH_MAX])
 {
 	(void)snprintf(dir, PATH_MAX, "%.*s", (int)(strrchr(path, '/') - path), path);
@@ -228,7 +228,7 @@ static int build_mount_grant(struct build *build, const struct policy_mount *gra
 
 /* ---- provided files ---- */
 
-/* A file of the skeleton itself: nothing needs to be mounted for it. */
+/* Adds a file of the skeleton itself: nothing needs to be mounted for it. */
 static int build_mount_skeleton_file(struct build *build, const char *virt, const void *text, size_t len,
 				     unsigned flags, const char *rule)
 {

@@ -61,7 +61,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
 		int fd = open_stand_in(place, flags);
 
-		/* A file here matches no glob; view_judge_place refuses its name. */
+		/* The path is a file, which matches no glob; view_judge_place refuses its name. */
 		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
 	}
 	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);

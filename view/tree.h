@@ -62,7 +62,7 @@ void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe);
 unsigned tree_note_limit_change(struct tree *tree, struct task *task);
 /* A number that stays the same as long as no RLIMIT_NOFILE of the run changes. 0: one may be changing now. */
 unsigned tree_limit_generation(const struct tree *tree, const struct task *task);
-/* The task makes another call, or died: its change is done. */
+/* To be called when the task makes another call, or died: its change is done. */
 static inline void tree_limit_change_done(struct task *task)
 {
 	if (task->changing_limit)
@@ -82,7 +82,7 @@ long tree_read_status(pid_t tid, const char *field, int base);
 /* Visits every task that has a pidfd, in no order. The visitor may call no function of this file. */
 void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg);
 
-/* How many processes were ever seen. */
+/* The number of processes that were ever seen. */
 unsigned tree_processes_seen(const struct tree *tree);
 
 #endif

@@ -97,7 +97,7 @@ void view_free(struct view *view);
 /* Gives the view a pseudoterminal's slave (borrowed), as /dev/tty and in /dev/pts. Without it /dev/tty is ENXIO. */
 int view_set_terminal(struct view *view, int terminal_fd);
 
-/* For view_attach_mounts; borrowed. */
+/* Descriptors for view_attach_mounts; borrowed. */
 struct view_mounts {
 	int tmpfs_fd;        /* detached; the skeleton is in it */
 	int proc_fd;         /* a detached procfs, or a clone of the mount of /proc */
