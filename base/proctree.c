@@ -109,7 +109,7 @@ size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap)
 	struct proctree all;
 	size_t found = 0;
 
-	(void)proctree_read(&all); /* on error the list is incomplete */
+	(void)proctree_read(&all); /* on error the list of processes is incomplete */
 	proctree_mark_descendants(&all, root);
 	for (size_t i = 0; i < all.count; i++) {
 		if (all.entry[i].place != PROCTREE_BELOW)
