@@ -57,7 +57,7 @@ static void host_note_proc_link(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
-	*in_proc = path_is_below(link, "/proc"); /* of the last link on the way */
+	*in_proc = path_is_below(link, "/proc"); /* true if the last link on the way is in /proc */
 }
 
 /*

@@ -17,9 +17,9 @@
 #define BASES_MAX 4 /* virtual environments that are based on one another */
 
 struct family {
-	const char *name;          /* of its programs: "python" is python, python3, python3.11 */
+	const char *name;          /* prefix of its programs' names: "python" is python, python3, python3.11 */
 	const char *command;       /* the program looked for in PATH */
-	const char *const *system; /* its parts in a shared prefix such as /usr; %s: version */
+	const char *const *system; /* the family's parts in a shared prefix such as /usr; %s: version */
 };
 
 static const char *const python_parts[] = {"bin/python",     "bin/python3",   "bin/python%s",

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-#define LINKS_MAX 40 /* as the kernel (MAXSYMLINKS) */
+#define LINKS_MAX 40 /* the kernel's limit (MAXSYMLINKS) */
 
 /* What was found at a path whose directory is canonical. */
 struct cli_real_name {

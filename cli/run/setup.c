@@ -98,7 +98,7 @@ static void setup_block_signals(struct setup *setup)
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD};
 	struct sigaction before;
 
-	(void)signal(SIGCHLD, SIG_DFL); /* if ignored, the kernel would reap the child */
+	(void)signal(SIGCHLD, SIG_DFL); /* were it ignored, the kernel would reap the child */
 	(void)sigemptyset(&setup->awaited);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)

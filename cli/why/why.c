@@ -20,7 +20,7 @@ enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_URL };
 
 /* A question, and the answer to one about a path. */
 struct question {
-	char *text; /* of the option; NULL: nothing asked */
+	char *text; /* argument of the option; NULL: nothing asked */
 	enum why_kind kind;
 	char asked[PATH_MAX];    /* the path made absolute */
 	char resolved[PATH_MAX]; /* canonical name in the view */
