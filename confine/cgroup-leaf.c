@@ -18,7 +18,7 @@
 #include "base/banned.h"
 
 #define MAKE_ROUNDS 50    /* another run may remove the directory between two steps */
-#define REMOVE_ROUNDS 200 /* of a millisecond: a process leaves its group shortly after it was reaped */
+#define REMOVE_ROUNDS 200 /* tries, one a millisecond: a process leaves its group shortly after it was reaped */
 #define LIST_BYTES (1u << 20)
 
 const struct cgroup_files cgroup_v1_files = {

@@ -20,7 +20,7 @@
 
 /* A supervisor that is not ready by then hangs on some file system: go on to the loop, which has clock and signals. */
 #define READY_TIMEOUT_MS 10000
-#define END_TIMEOUT_MS 1000 /* for a child that is about to exit */
+#define END_TIMEOUT_MS 1000 /* for a child that is about to exit; then it is killed */
 
 /* CAP_SETFCAP: since Linux 5.12 it is needed to map uid 0. */
 const int namespaces_caps[NAMESPACES_CAPS] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,

@@ -20,7 +20,7 @@ struct namespaces {
 	unsigned refused;      /* LAYER_BITs not to be tried (again) */
 	unsigned made;         /* LAYER_BITs; in the supervisor: the namespaces it is in */
 	uint64_t tasks_most;   /* limit of tasks for uid 0, by pidmax.h; 0: another mechanism limits them */
-	bool tasks_bound;      /* in the supervisor: that limit is set */
+	bool tasks_bound;      /* in the supervisor: the limit of tasks is set */
 	bool net_may_wait;     /* nothing needs the network namespace before namespaces_enter_view() */
 	bool net_later;        /* a thread makes the network namespace: see namespaces-inside.c */
 	pthread_t net_thread;
