@@ -47,7 +47,7 @@ enum finding_state {
 struct finding {
 	enum finding_state state;
 	int error;      /* errno of what failed, or 0 */
-	char text[240]; /* what it means, without a full stop */
+	char text[240]; /* what the finding means, without a full stop */
 };
 
 /* What the advice depends on besides the findings. */
