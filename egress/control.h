@@ -52,7 +52,7 @@ struct control_connect {
 	uint16_t port;       /* the destination's, host order */
 	uint16_t source_port; /* of the program's socket, host order; 0 for CONTROL_UDP */
 	uint8_t family;      /* AF_INET, AF_INET6: the program's view */
-	char host[NET_HOST_MAX]; /* what the address stands for; "" for the proxies: see CONTROL_PORT_* */
+	char host[NET_HOST_MAX]; /* name that the address stands for; "" for the proxies: see CONTROL_PORT_* */
 	char exe[256];
 };
 /* Destination ports at the run's own address (pool_own), when the policy offers proxies. */

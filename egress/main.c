@@ -25,11 +25,11 @@
 #include "base/banned.h"
 
 #define RESERVED_FDS 96  /* for all but connections: control line, listener, names, dialling */
-#define END_MS 300       /* after the program's end: to deliver what it had sent */
-#define END_LINE_MS 1500 /* then: for the supervisor to take the last records */
+#define END_MS 300       /* after the program's end: time to deliver what it sent */
+#define END_LINE_MS 1500 /* then: time for the supervisor to take the last records */
 #define END_STEP_MS 5
 #define ACCEPTS_MAX 64 /* a round of the loop */
-#define PAUSE_MS 100   /* while no file descriptor is free */
+#define PAUSE_MS 100   /* of accepting, while no file descriptor is free */
 
 /* ---- connections of the program ---- */
 

@@ -13,7 +13,7 @@
 
 #define POOL_FIRST 16u        /* index n is address n of the pool; those below are the run's own */
 #define POOL_OWN 1u           /* the run's own address, where the proxies listen */
-#define POOL_NAMES_MAX 4096u  /* then pool_add fails with -ENOSPC */
+#define POOL_NAMES_MAX 4096u  /* names beyond that: pool_add fails with -ENOSPC */
 
 struct pool;
 

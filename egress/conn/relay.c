@@ -24,7 +24,7 @@ struct relay {
 /* The result of moving the bytes of one direction. */
 struct progress {
 	bool wants_read, wants_write;
-	uint64_t wait_ms;  /* until the budget allows bytes again; 0: no wait */
+	uint64_t wait_ms;  /* time until the budget allows bytes again; 0: no wait */
 	const char *cause; /* close the connection; NULL: go on */
 	const char *reason;
 };

@@ -10,7 +10,7 @@
 struct egress;
 
 #define UDP_RELAYS_MAX 256  /* endpoints */
-#define UDP_FLOWS_MAX 256   /* of one endpoint; a further one closes the longest idle one */
+#define UDP_FLOWS_MAX 256   /* client addresses of an endpoint; one more closes the longest idle flow */
 #define UDP_IDLE_MS 60000
 
 /* Handles CONTROL_UDP, a new endpoint. Takes fd. */

@@ -23,7 +23,7 @@
 #include "base/banned.h"
 
 #define DATAGRAMS_PER_ROUND 64
-#define PAUSE_MS 5 /* while the control line is full or no file descriptor is free */
+#define PAUSE_MS 5 /* pause while the control line is full or no file descriptor is free */
 #define TASKS_MAX 128
 #define HOLD_STEP_MS 2
 #define HOLD_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */

@@ -49,7 +49,7 @@ struct http1 {
 	uint64_t record_id, start_ns, base_up, base_down;
 	/* of this round of the loop */
 	bool client_waits, server_waits; /* reading found nothing more */
-	uint64_t wait_ms;            /* until the budget allows bytes again; 0: no wait */
+	uint64_t wait_ms;            /* time until the budget allows bytes again; 0: no wait */
 	const char *cause, *reason;  /* for the close record after HTTP1_LINGER */
 };
 

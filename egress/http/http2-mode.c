@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 #define READ_BYTES 16384
-#define READS_MAX 16 /* of each end, a round of the loop */
+#define READS_MAX 16 /* reads of each end in a round of the loop */
 #define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
 
 /* Lets streams that waited for the budget try again. */

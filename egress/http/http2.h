@@ -70,7 +70,7 @@ struct http2 {
 	nghttp2_session *client, *upstream;
 	struct http2_stream *streams;
 	struct http2_output client_out, upstream_out;
-	uint64_t wait_ms;  /* until the budget allows bytes again; 0: no wait */
+	uint64_t wait_ms;  /* time until the budget allows bytes again; 0: no wait */
 	const char *reason; /* reason of the end when the budget is spent */
 };
 

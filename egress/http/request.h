@@ -36,7 +36,7 @@ struct request_verdict {
 	bool allow;
 	/* HTTP status of a refusal: 403; 421 (another host); 429 (budget); 400, 431 (malformed); 502, 503, 504 */
 	unsigned status;
-	const struct net_rule *rule; /* that allows it, with the credential to insert; NULL: none */
+	const struct net_rule *rule; /* the rule that allows the request, with the credential to insert; NULL: none */
 	const char *label, *reason;
 };
 

@@ -16,7 +16,7 @@ struct secrets;
 #define SECRET_VALUE_MAX 16384
 #define SECRET_TEXT_MAX 65536 /* bytes of a text with values inserted */
 #define SECRET_PLACEHOLDER_SIZE 96
-#define SECRET_WAIT_MS 10000 /* for a command, file or descriptor to deliver its value */
+#define SECRET_WAIT_MS 10000 /* time for a command, file or descriptor to deliver its value */
 
 /*
  * Reads the values from their sources (env:, file:, fd:, command: by sh -c with a time limit), before privileges are

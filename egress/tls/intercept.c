@@ -22,7 +22,7 @@
 
 #include "base/banned.h"
 
-#define DRAIN_MS 2000 /* for the program to read the answer: closing with unread data is a reset */
+#define DRAIN_MS 2000 /* time for the program to read the answer: closing with unread data is a reset */
 #define STATUS 502
 #define DISCARDS_MAX 64
 
@@ -314,7 +314,7 @@ static void hello_judge(struct conn *conn, struct hello_state *state, const stru
 	const char *reason = hello_mismatch(conn, hello);
 
 	memcpy(conn->sni, hello->sni, sizeof(conn->sni));
-	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* as much as fits, for the record */
+	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* as much of it as fits, for the record */
 	if (reason) {
 		hello_refuse(conn, reason);
 		return;
