@@ -35,7 +35,7 @@ struct capture {
 	int spill_fd;
 	int spill_error; /* errno: the spill file is incomplete */
 	uint64_t spilled_bytes;
-	size_t forward_step; /* what write(2) takes without blocking once poll(2) says writable */
+	size_t forward_step; /* bytes that write(2) takes without blocking once poll(2) says writable */
 	char *pending;       /* CAPTURE_CHUNK_BYTES, read and not yet forwarded */
 	size_t pending_at, pending_end;
 };

@@ -176,7 +176,7 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 	size_t before = capture->pending_at;
 
 	loop_clear_status(keeper);
-	(void)capture_move_chunk(capture); /* if nothing moved, it is polled again */
+	(void)capture_move_chunk(capture); /* if nothing moved, the stream is polled again */
 	loop_check_spill_size(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
 		/* Hangs up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */

@@ -38,7 +38,7 @@ static int keeper_open_signals(void)
 			(void)sigaddset(&set, wanted[i]);
 	(void)signal(SIGPIPE, SIG_IGN); /* a closed stdout is an errno to handle */
 	(void)signal(SIGXFSZ, SIG_IGN); /* a write past RLIMIT_FSIZE is an errno, too */
-	(void)signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, the kernel would reap our children */
+	(void)signal(SIGCHLD, SIG_DFL); /* were it ignored, the kernel would reap our children */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -250,7 +250,7 @@ int scratch_remove_run(struct scratch *scratch)
 		error = io_remove_tree(scratch->base_fd, scratch_get_run_name(scratch));
 	if (error == -ENOENT) /* scratch_remove_empty_dirs() has removed it */
 		error = 0;
-	cleanup_close(&scratch->fd); /* after the removal, because it holds the lock */
+	cleanup_close(&scratch->fd); /* closed after the removal, because it holds the lock */
 	if (scratch->base_fd >= 0 && scratch->base) {
 		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both fail unless empty */
 		(void)rmdir(scratch->base);

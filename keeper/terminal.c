@@ -74,7 +74,7 @@ static void terminal_find_own_terminal(struct terminal *terminal, bool keys)
 	if (!keys || !isatty(STDIN_FILENO))
 		return;
 	if (terminal_is_in_background(STDIN_FILENO))
-		(void)raise(SIGTTOU); /* in the background its modes are those of the shell's line editor */
+		(void)raise(SIGTTOU); /* in the background the terminal has the modes of the shell's line editor */
 	if (tcgetattr(STDIN_FILENO, &terminal->modes) == 0)
 		terminal->keys_fd = STDIN_FILENO;
 }
@@ -146,5 +146,5 @@ void terminal_leave_raw_mode(struct terminal *terminal)
 void terminal_update_size(const struct terminal *terminal)
 {
 	if (terminal->master_fd >= 0)
-		(void)terminal_copy_size(terminal); /* on failure it keeps its size */
+		(void)terminal_copy_size(terminal); /* on failure the run's terminal keeps its size */
 }
