@@ -40,7 +40,7 @@ static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
 	if (chunk == MAP_FAILED)
 		return arena_fail(arena);
 	if (!arena->chunk)
-		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* on failure they are faulted in */
+		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* on failure the pages are faulted in */
 	chunk->cap = bytes - sizeof(*chunk);
 	chunk->next = arena->chunk;
 	arena->chunk = chunk;
