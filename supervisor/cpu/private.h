@@ -20,7 +20,7 @@ struct affinity {
 	cpu_set_t own;    /* the supervisor thread's original mask */
 	cpu_set_t theirs; /* the original mask of all tasks of the run */
 	cpu_set_t used;   /* CPUs to which the run has ever been pinned */
-	pid_t pid_max;    /* if so small that pids are soon reused; else 0 */
+	pid_t pid_max;    /* kernel.pid_max if so small that pids are soon reused; else 0 */
 	bool scan_all;    /* pids may have been reused: unpinning checks every pid */
 	pid_t from;       /* tasks with higher pids may have inherited the pinned mask */
 	pid_t from_before; /* `from` before the last scan: a task becomes visible some time after it got its pid */
@@ -64,7 +64,7 @@ int affinity_rescan_late(struct affinity *affinity, uint64_t now_ns);
 struct caller {
 	pid_t tid;
 	bool called;       /* since the last sample */
-	uint64_t delay_ns; /* at the last sample: its run-queue delay since it was created */
+	uint64_t delay_ns; /* the thread's run-queue delay from its creation to the last sample */
 	int fd;            /* /proc/TID/schedstat; -1: not opened yet */
 };
 

@@ -45,7 +45,7 @@ pid_t held_find_shown_thread(pid_t pid, char state, uint64_t threads);
 /* held-buffers.c: the bytes in pipes and sockets. Each counts once. Zero-initialise. */
 struct held_buffers {
 	uint64_t bytes;
-	void *inodes; /* of those counted: a tree of tsearch(3). Owned */
+	void *inodes; /* inodes that were counted: a tree of tsearch(3). Owned */
 };
 
 /*

@@ -30,7 +30,7 @@
 #define SAMPLE_SHORTEST_NS (2 * NS_PER_MS)
 #define SAMPLE_LONGEST_NS (100 * NS_PER_MS)
 #define TASKS_NS (500 * NS_PER_MS)
-#define TASKS_FIRST_NS (20 * NS_PER_MS) /* so that a short run takes no sample */
+#define TASKS_FIRST_NS (20 * NS_PER_MS) /* late, so that a short run takes no sample */
 /* Sampling takes at most 1/20 of a CPU, but a program that makes samples costly cannot delay them beyond this. */
 #define SAMPLE_COST_FACTOR 20
 #define SAMPLE_COSTLY_NS (200 * NS_PER_MS)

@@ -21,7 +21,7 @@ enum pending_state {
 
 /* What is done for the call. */
 enum pending_kind {
-	PENDING_EXEC,   /* with a plan; without one nothing is done */
+	PENDING_EXEC,   /* an exec with a plan; without a plan nothing is done */
 	PENDING_PATHFD, /* an open with O_PATH, or a chdir: the thread receives its descriptor */
 	PENDING_MAP,    /* the thread maps the carrier */
 	PENDING_FETCH,  /* the thread sends its descriptor `wanted` through the carrier */
@@ -72,7 +72,7 @@ struct pending {
 struct later {
 	struct later *next;
 	struct call call; /* a copy, with what its outcome owns */
-	struct task task; /* what call.task points to; without exe */
+	struct task task; /* call.task points to this copy; without exe */
 };
 
 struct tracer {
@@ -155,7 +155,7 @@ struct injection {
 	struct arch_regs behind;   /* registers behind the thread's own call */
 	uint64_t mask;             /* the thread's signal mask */
 	bool held[INJECT_SIGNALS]; /* signals that came meanwhile and are sent again at the end */
-	uint64_t end_ns;           /* until when more than STRAYS_MAX strays are tolerated */
+	uint64_t end_ns;           /* until then more than STRAYS_MAX strays are tolerated */
 	unsigned strays;           /* stops other than those of the single steps */
 };
 

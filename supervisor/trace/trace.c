@@ -148,7 +148,7 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 
 		if (r < 0 && awaited && later->call.outcome.kind == OUTCOME_FETCH) { /* not recorded yet */
 			call_fail(&later->call, r);
-			(void)call_commit(&later->call); /* on failure the call is an error nevertheless */
+			(void)call_commit(&later->call); /* on failure the outcome is an error all the same */
 			answer.slot = later->call.slot;
 		}
 		if (r < 0)
