@@ -10,7 +10,7 @@
 #include "syscalls/call/call.h"
 
 #define DISK_NAME_BYTES 1024      /* an inode and its name */
-#define DISK_DIRECTORY_BYTES 4096 /* in addition, a directory's first block */
+#define DISK_DIRECTORY_BYTES 4096 /* a directory's first block, in addition to its name */
 #define DISK_FILES_MAX 500000     /* one more ends the run */
 
 struct disk;

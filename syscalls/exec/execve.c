@@ -23,7 +23,7 @@
 #endif
 
 #define EXEC_SCRIPTS_MAX 5 /* exec_binprm(): a sixth "#!" is ELOOP */
-#define EXEC_INTERP_SLOT 1u /* of call->path and call->place, for interpreters and loaders */
+#define EXEC_INTERP_SLOT 1u /* index in call->path and call->place for interpreters and loaders */
 
 /* A regular file whose mode lets it be executed. */
 struct exec_file {
@@ -357,7 +357,7 @@ static void exec_judge(struct call *call, const struct exec_file *file, unsigned
 /* ---- the arguments, for the record ---- */
 
 #define ARGV_POINTERS_MAX 64u
-#define ARGV_TEXT_MAX 1024u /* of one argument, with its NUL */
+#define ARGV_TEXT_MAX 1024u /* bytes shown of one argument, with its NUL */
 #define ARGV_CUT " ..."
 
 /* A part of the task's memory. The arguments mostly lie together, so one read gets many of them. */

@@ -18,9 +18,9 @@ struct scope_walk {
 	char root[PATH_MAX]; /* canonical start directory */
 	char *at;            /* canonical path so far */
 	int links;
-	bool relative; /* the path is */
+	bool relative; /* path[0] is relative */
 	bool has_device;
-	dev_t device; /* of the last object outside of the skeleton, for NO_XDEV */
+	dev_t device; /* of the last object outside of the skeleton, for RESOLVE_NO_XDEV */
 	const char *todo;
 	char text[PATH_MAX * 2];
 };

@@ -22,7 +22,7 @@
 #include "syscalls/table/handlers.h"
 
 #define SENDFILE_CHUNK_BYTES 65536
-#define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* in one call, because other calls wait meanwhile */
+#define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* most bytes in one call, because other calls wait meanwhile */
 
 /* A non-blocking TCP socket. Not a unix socket: its reader may ask for the sender's pid, which would be ours. */
 static bool sendfile_may_write(int fd)
@@ -176,7 +176,7 @@ void sys_sendfile(struct call *call)
 	int64_t result;
 	int error;
 
-	if (!descriptor_direct()) { /* only one can be fetched from the task */
+	if (!descriptor_direct()) { /* only one descriptor can be fetched from the task */
 		memfds_refuse_pages(call);
 		return;
 	}

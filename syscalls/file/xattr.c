@@ -18,7 +18,7 @@
  * them, the memory is not charged to a control group of the run.
  */
 #define XATTR_RUN_BYTES_MAX (UINT64_C(16) << 20)
-#define XATTR_BYTES 256 /* of an attribute, besides its value: the name and the kernel's own data */
+#define XATTR_BYTES 256 /* memory of an attribute besides its value: the name and the kernel's own data */
 
 /* path[0] with these AT_* flags; or the descriptor fd. */
 struct xattr_target {

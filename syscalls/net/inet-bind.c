@@ -126,7 +126,7 @@ static int listen_on_socket(struct call *call, const struct inet_socket *socket,
 	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address any = {.family = socket->kind.domain};
 	unsigned judged = bound->port;
-	int r = bind_socket(call, socket, &any); /* as the kernel, for a listening socket that is not bound */
+	int r = bind_socket(call, socket, &any); /* listen(2) of an unbound socket binds it, as in the kernel */
 
 	if (r == 0 || r == -EINVAL) /* -EINVAL: the socket was bound already */
 		r = inet_read_bound(socket, bound);

@@ -9,7 +9,7 @@
 #include "syscalls/call/work.h"
 #include "syscalls/net/address.h"
 
-#define CHUNK (64u * 1024) /* of a stream; each waiting thread has a buffer of this size */
+#define CHUNK (64u * 1024) /* bytes of a stream sent at once; each waiting thread has a buffer of this size */
 
 /* Everything that a thread needs: struct call is reused for the next notification by then. */
 struct sending {

@@ -199,7 +199,7 @@ static void send_to_process(struct call *call, pid_t pid, int sig, const siginfo
 static void send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open(call, tid, true);
-	long r, owner = tree_read_status(tid, "Tgid", 10); /* after the pidfd: of that thread or a later member */
+	long r, owner = tree_read_status(tid, "Tgid", 10); /* read after the pidfd: that thread's or a later one's */
 	bool by_number = pidfd == -EINVAL; /* before Linux 6.9, where threads have no pidfds */
 
 	/* Sent by its number, the signal is sent right after the thread was found to be a member's. */
@@ -297,7 +297,7 @@ void sys_pidfd_open(struct call *call)
 	if (fd < 0)
 		fd = -errno;
 	if (!tree_holds_pid(call->sandbox->tree,
-			    pid)) { /* after the descriptor is open, so that the pid is not reused */
+			    pid)) { /* asked after the descriptor is open, so that the pid is not reused */
 		target_refuse(call);
 		return;
 	}
