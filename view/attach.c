@@ -452,7 +452,7 @@ static void attach_make_nolinks_copy(struct attach *attach)
 		return;
 	/* Attached, because a detached mount would cost another RCU grace period at the end of the run. */
 	if (mkdirat(attach->tmpfs_fd, VIEW_NOLINKS_NAME, 0700) == 0)
-		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else closing it releases it */
+		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else close releases it */
 	view->nolinks_fd = steal_fd(&copy);
 	if (view->top == view->root)
 		view->root->flags |= MOUNT_NOLINKS;

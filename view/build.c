@@ -399,7 +399,7 @@ static int build_add_links(struct build *build, const struct policy *policy, con
 		/* Where the rule was written by the canonical name, no link is on its way. */
 		if (grant[i].written && strcmp(grant[i].written, grant[i].virt) != 0)
 			r = view_add_links(build->view, grant[i].written);
-	for (size_t i = 0; r == 0 && i < links; i++) /* of rules whose mount another one covers */
+	for (size_t i = 0; r == 0 && i < links; i++) /* adds the links of rules whose mount another one covers */
 		r = view_add_links(build->view, link[i].path);
 	if (r == 0)
 		r = view_add_merged_usr(build->view);

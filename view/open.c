@@ -39,7 +39,7 @@ static int open_terminal(const struct view *view, int flags)
 	int fd;
 
 	if (flags & O_DIRECTORY)
-		return -ENOTDIR; /* before the device is asked, as do_open() in fs/namei.c */
+		return -ENOTDIR; /* checked before the device is asked, as in do_open() of fs/namei.c */
 	if (view->terminal_fd < 0)
 		return -ENXIO;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->terminal_fd);

@@ -10,7 +10,7 @@
 #define VIEW_BUCKETS 512u
 #define VIEW_MOUNT_IDS_MAX 64u
 #define VIEW_BASE_NAMES 64u
-#define VIEW_LINKS_MAX 40 /* as MAXSYMLINKS: path_resolution(7) */
+#define VIEW_LINKS_MAX 40 /* the kernel's MAXSYMLINKS: path_resolution(7) */
 
 /* Names in the tmpfs of view_attach_mounts. The first becomes the program's root, above which are the others. */
 #define VIEW_ROOT_NAME ".callgate-root"
@@ -19,7 +19,7 @@
 #define VIEW_EMPTY_NAME ".callgate-empty"
 #define VIEW_MORE_NAME ".callgate-more"
 #define VIEW_PROC_NAME ".callgate-proc"
-#define VIEW_MORE_PATH "/dev/.callgate" /* in place of VIEW_MORE_NAME: within the program's root */
+#define VIEW_MORE_PATH "/dev/.callgate" /* used in place of VIEW_MORE_NAME within the program's root */
 
 /* A virtual path that is the root of a mount, a link of the view, or a covered name. */
 struct node {
