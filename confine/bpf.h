@@ -9,7 +9,7 @@
 #include "syscalls/table/table.h"
 
 #define BPF_NR_END 512 /* x32 system calls (0x40000000 and up) are above it: treated as a foreign ABI */
-#define BPF_LISTS_MAX 4
+#define BPF_LISTS_MAX (1 + ROW_MORE_MAX) /* row->allow, row->more */
 
 /* The decision for a number: allow when all comparisons of one term in one of the lists are true, else the action. */
 struct bpf_leaf {

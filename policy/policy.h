@@ -48,6 +48,7 @@ struct policy_host {
 	 *   a file, when it has a "/" or ends in ".json": relative to the directory of the file `from`, or to the
 	 *     current directory when `from` is NULL; a policy, or the PATH of provide's "file:PATH"
 	 *   "account:passwd", "account:group": generated, with entries for root, nobody and the calling user
+	 *   "machine:hostname", "machine:hosts": generated, with the name that uname(2) tells
 	 *   any other: a profile
 	 * Returns 0 with the text and, for messages, the path, both owned by the caller. Errors: -EILSEQ: the text has
 	 * a NUL byte; -EFBIG: it is larger than a policy may be; else -errno.

@@ -13,6 +13,7 @@
 #include "syscalls/account/denials.h"
 #include "syscalls/arch/arch.h"
 #include "syscalls/call/decode.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
@@ -161,11 +162,22 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 			      const struct seccomp_notif *notification)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
+	pid_t tid = (pid_t)notification->pid;
 
-	if (row->hook != HOOK_SIGRETURN)
-		return cpu_on_notification(dispatch->cpu, row, notification); /* false for other hooks */
-	interrupted_on_sigreturn(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
-	return true;
+	switch (row->hook) {
+	case HOOK_SIGRETURN:
+		interrupted_on_sigreturn(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
+		return true;
+	case HOOK_GET_AFFINITY:
+	case HOOK_SET_AFFINITY:
+		return cpu_on_notification(dispatch->cpu, row, notification);
+	case HOOK_SEND:
+		return netlink_passes_send(sandbox->netlink, tid, row, notification->data.args);
+	case HOOK_RECORD_LOCK: /* dispatch_admits_lock */
+	case HOOK_NONE:
+	default:
+		return false;
+	}
 }
 
 /* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */

@@ -55,6 +55,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/notify.h \
 	supervisor/outcome.c \
 	supervisor/outcome.h \
+	supervisor/proc-net.c \
+	supervisor/proc-net.h \
 	supervisor/process-audit.c \
 	supervisor/process-build.c \
 	supervisor/process-lookup.c \

@@ -16,6 +16,7 @@
 #include "supervisor/watchdog.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 
 #include "base/banned.h"
 
@@ -118,6 +119,8 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 		limits_read_oom_event(supervisor->limits);
 	else if (event->data.ptr == &supervisor->network_mark)
 		egress_client_exchange_messages(supervisor->dispatch.egress);
+	else if (event->data.ptr == &supervisor->netlink_mark)
+		netlink_serve(supervisor->sandbox.netlink, &supervisor->sandbox);
 	else if (event->data.ptr == &supervisor->timer_mark)
 		supervisor->timer_ns = NEVER;
 }
@@ -126,7 +129,7 @@ static bool loop_event_is_task(const struct supervisor *supervisor, const struct
 {
 	return event->data.ptr != &supervisor->signal_mark && event->data.ptr != &supervisor->control_mark &&
 	       event->data.ptr != &supervisor->limits_mark && event->data.ptr != &supervisor->network_mark &&
-	       event->data.ptr != &supervisor->timer_mark;
+	       event->data.ptr != &supervisor->netlink_mark && event->data.ptr != &supervisor->timer_mark;
 }
 
 static void loop_on_events(struct supervisor *supervisor)

@@ -27,7 +27,7 @@ struct supervisor {
 	bool ended;          /* the program has ended, or the run is to end */
 	bool reaped;         /* the program: report->wait_status is known */
 	/* epoll data: the address of a mark, or a struct task of which the pidfd is watched. */
-	char signal_mark, control_mark, limits_mark, network_mark, timer_mark;
+	char signal_mark, control_mark, limits_mark, network_mark, netlink_mark, timer_mark;
 };
 
 /*

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "confine/landlock.h"
+#include "egress/conn/pool.h"
+#include "supervisor/proc-net.h"
 #include "syscalls/call/descriptor.h"
 
 #include "base/banned.h"
@@ -128,11 +130,27 @@ static void process_describe_network(const struct process *process)
 		   process->guest.own_netns ? "" : own);
 }
 
+/* Called when it is known whether the run has its own network namespace. */
+static void process_show_network(struct process *process)
+{
+	bool own = process->options->namespaces->made & LAYER_BIT(LAYER_NETNS);
+	struct net_pool pool = policy_net_pool(process->options->policy);
+	const struct view_provide *file = NULL;
+	size_t count = 0;
+
+	pool_find_own((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
+	if (!own)
+		file = proc_net_files(process->options->egress->active ? &pool.v6 : NULL, &count);
+	view_set_network(process->view, file, count);
+}
+
 int process_send_guest_sockets(struct process *process)
 {
 	const struct egress_side *egress = process->options->egress;
-	int error = egress->active ? egress_guest_send_sockets(egress, &process->guest) : 0;
+	int error;
 
+	process_show_network(process);
+	error = egress->active ? egress_guest_send_sockets(egress, &process->guest) : 0;
 	if (egress->active)
 		process_describe_network(process);
 	if (error < 0)

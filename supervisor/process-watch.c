@@ -118,7 +118,11 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 {
 	const struct process_options *options = process->options;
 	const bool inet = options->egress->active, alone = process->guest.own_netns;
-	const bool disk = policy_settings(options->policy)->limits.disk_bytes > 0 || fallback->memory;
+	const struct policy_limits *limits = &policy_settings(options->policy)->limits;
+	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
+	/* What netlink sockets hold is in no control group's account: 0.2 MB each. */
+	const bool routes = (options->namespaces->made & bounded) == bounded && !limits->memory_bytes;
+	const bool disk = limits->disk_bytes > 0 || fallback->memory;
 	int error;
 
 	/* No process shows the memory of System V IPC, so where memory is sampled it would evade the limit. */
@@ -126,6 +130,7 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 		      (options->tty ? RUN_TERMINAL : 0u) | (process->fstat_native ? RUN_FSTAT : 0u) |
 		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memory ? RUN_MEMORY : 0u) |
 		      (disk ? RUN_DISK : 0u) | (cpu_can_pin() ? RUN_PINNED : 0u) |
+		      (routes ? RUN_ROUTES : RUN_STANDINS) |
 		      (filter_can_wait() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) | (inet && alone ? RUN_UDP : 0u) |
 		      (inet && !alone ? RUN_LISTENERS : 0u) | (inet && descriptor_direct() ? RUN_MESSAGES : 0u);
 	error = filter_build(*ret_traits, &process->filter);

@@ -25,6 +25,7 @@
 #include "syscalls/account/forks.h"
 #include "syscalls/account/memfds.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 
 #include "base/banned.h"
@@ -99,6 +100,14 @@ static bool supervise_bounds_signals(const struct layers *layers)
 	       (layers->layer[LAYER_LANDLOCK].active && landlock_get_abi() >= LANDLOCK_ABI_SIGNALS);
 }
 
+static int supervise_prepare_netlink(struct supervisor *supervisor)
+{
+	int r = netlink_create(&supervisor->sandbox.netlink);
+
+	return r < 0 ? r : loop_watch(supervisor, netlink_event_fd(supervisor->sandbox.netlink), EPOLLIN,
+				      &supervisor->netlink_mark);
+}
+
 /* Builds everything that the supervisor needs, while the program's child process prepares itself. */
 static int supervise_build_all(struct supervisor *supervisor)
 {
@@ -124,6 +133,8 @@ static int supervise_build_all(struct supervisor *supervisor)
 		tree_set_host(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
 	if (r == 0)
 		r = sockets_create(process->scratch.fd, &sandbox->sockets);
+	if (r == 0 && !(options->traits & RUN_ROUTES))
+		r = supervise_prepare_netlink(supervisor);
 	if (r == 0)
 		r = dispatch_init(dispatch, sandbox);
 	if (r == 0)
@@ -191,6 +202,7 @@ static void supervise_free(struct supervisor *supervisor)
 	dispatch_done(&supervisor->dispatch);
 	tree_free(supervisor->sandbox.tree);
 	sockets_free(supervisor->sandbox.sockets);
+	netlink_free(supervisor->sandbox.netlink);
 	cleanup_close(&supervisor->epoll_fd);
 	cleanup_close(&supervisor->signal_fd);
 	cleanup_close(&supervisor->timer_fd);

@@ -91,6 +91,12 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/message.h \
 	syscalls/net/names.c \
 	syscalls/net/send.c \
+	syscalls/net/interfaces.c \
+	syscalls/net/interfaces.h \
+	syscalls/net/netlink-answer.c \
+	syscalls/net/netlink-answer.h \
+	syscalls/net/netlink.c \
+	syscalls/net/netlink.h \
 	syscalls/net/setsockopt.c \
 	syscalls/net/socket.c \
 	syscalls/net/transfer.c \

@@ -472,7 +472,9 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	view->policy = policy;
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->nolinks_fd = -1;
 	old = umask(022);
-	r = build_whole_view(&build, policy);
+	r = facts_create(view, options->scratch_fd);
+	if (r == 0)
+		r = build_whole_view(&build, policy);
 	(void)umask(old);
 	if (r < 0) {
 		view_free(view);
@@ -500,6 +502,7 @@ void view_free(struct view *view)
 	for (unsigned i = 0; view->bases && i < VIEW_BASE_NAMES; i++)
 		free(view->bases->name[i].virt);
 	free(view->bases);
+	facts_free(view->facts);
 	free(view->skeleton_host);
 	free(view->standin_host);
 	cleanup_close(&view->standin_fd);

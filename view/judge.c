@@ -18,7 +18,7 @@ static struct policy_decision judge_make_provided(const char *reason)
 static struct policy_decision judge_proc_path(const struct view *view, const struct task *task,
 					      const struct place *place, unsigned want)
 {
-	const char *rest = place->virt_len > place->mount->virt_len ? place->rest : "";
+	const char *rest = view_proc_rest(place);
 	enum proc_kind kind;
 
 	if (place->magic) /* file_pin checks the access its holder has */

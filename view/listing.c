@@ -90,6 +90,7 @@ static void listing_add_processes(struct listing *listing)
 		listing_put_entry(listing->fd, name, S_IFDIR);
 	}
 	proc_each_entry("", listing_add_proc_entry, listing);
+	proc_each_machine_link(listing_add_proc_entry, listing);
 	listing_put_entry(listing->fd, "self", S_IFLNK);
 	listing_put_entry(listing->fd, "thread-self", S_IFLNK);
 }
@@ -160,6 +161,8 @@ int view_refresh_standin(const struct place *place)
 	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount == view->machine)
 		proc_each_entry(place->rest, listing_add_proc_entry, &listing);
+	else if (place->mount->flags & MOUNT_PROC && proc_is_net(view_proc_rest(place)))
+		proc_each_net(listing_add_proc_entry, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
 		listing_add_processes(&listing);
 	else

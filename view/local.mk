@@ -2,6 +2,7 @@ libcallgate_view_a_SOURCES += \
 	view/attach.c \
 	view/build.c \
 	view/execs.c \
+	view/facts.c \
 	view/judge.c \
 	view/listing.c \
 	view/locate.c \

@@ -167,6 +167,8 @@ const char *view_get_link_target(const struct task *task, const struct node *nod
 		(void)snprintf(buffer, 64, "%d", task->tgid);
 	else if (strcmp(virt + 6, "thread-self") == 0)
 		(void)snprintf(buffer, 64, "%d/task/%d", task->tgid, task->tid);
+	else if (strcmp(virt + 6, "mounts") == 0 || strcmp(virt + 6, "net") == 0)
+		(void)snprintf(buffer, 64, "%d/%s", task->tgid, virt + 6);
 	else
 		return NULL;
 	return buffer;
@@ -202,6 +204,21 @@ bool view_has_node_below(const struct view *view, const char *virt)
 	return false;
 }
 
+/* A file of /proc that callgate provides: its place is in the directory of these. */
+static bool locate_fact(const struct view *view, struct place *place)
+{
+	const char *leaf = proc_leaf(place->rest);
+	bool of_process = leaf != NULL;
+
+	if (!of_process)
+		leaf = place->rest;
+	if (!facts_hold(view->facts, leaf, of_process))
+		return false;
+	place->mount = facts_mount(view->facts);
+	place->rest = leaf;
+	return true;
+}
+
 /* view_set_place with the deepest node on the way. */
 static int locate_set_mount(const struct view *view, struct place *place, const struct node *node)
 {
@@ -218,6 +235,8 @@ static int locate_set_mount(const struct view *view, struct place *place, const 
 		place->rest = ".";
 	else
 		place->rest = place->virt + skip + (skip > 1);
+	if (mount->flags & MOUNT_PROC && locate_fact(view, place))
+		return 0;
 	if (mount->flags & MOUNT_PROC && view->machine && proc_path_is_machine(place->rest))
 		place->mount = view->machine;
 	return 0;
@@ -321,7 +340,8 @@ bool view_has_standin(const struct place *place)
 
 	if (mount->flags & MOUNT_PROC) /* ".." in the supervisor's procfs would leave the allowlist */
 		return place->virt_len == mount->virt_len ||
-		       (mount == mount->view->machine && proc_path_is_directory(place->rest));
+		       (mount == mount->view->machine && proc_path_is_directory(place->rest)) ||
+		       proc_is_net(view_proc_rest(place));
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
 	       policy_rights_on(mount->view->policy, place->virt, place->virt_len) == 0;
 }
@@ -344,7 +364,9 @@ bool view_in_host_tree(const struct view *view, const char *virt)
 
 bool view_is_nameless(const struct place *place)
 {
-	return !place->magic && place->mount == place->mount->view->machine;
+	const struct view *view = place->mount->view;
+
+	return !place->magic && (place->mount == view->machine || place->mount == facts_mount(view->facts));
 }
 
 int view_join(const char *virt, const char *rest, char *out, size_t cap)

@@ -49,8 +49,16 @@ static int open_terminal(const struct view *view, int flags)
 
 int view_open_place(const struct place *place, int flags, mode_t mode)
 {
+	const struct view *view = place->mount->view;
+
 	if (place->magic) /* an object without a name: by the link of a descriptor that holds it */
 		return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
+	if (place->mount->flags & MOUNT_PROC && place->mount == facts_mount(view->facts)) {
+		int r = facts_fill(view);
+
+		if (r < 0)
+			return r;
+	}
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
 		return open_terminal(place->mount->view, flags);
 	/*
@@ -58,7 +66,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	 * lets the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
 	 */
 	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_has_standin(place) &&
-	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
+	    !(flags & O_PATH && view->attached && !view_is_nameless(place))) {
 		int fd = open_stand_in(place, flags);
 
 		/* The path is a file, which matches no glob; view_judge_place refuses its name. */

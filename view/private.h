@@ -75,6 +75,8 @@ struct view {
 	bool incomplete;          /* not every mount is at its virtual path for the kernel */
 	int proc_fd;              /* the supervisor's /proc, O_PATH */
 	struct mount *machine;    /* /proc's files that belong to no process; NULL: they are in the program's /proc */
+	struct facts *facts;      /* facts.c */
+	bool own_network;         /* see view_set_network */
 	int terminal_fd;          /* borrowed; -1: the run has no terminal */
 	struct view_mount_id {
 		uint64_t copy_id, id;
@@ -227,6 +229,18 @@ int view_add_covered(struct view *view, const char *scratch_base);
 /* True for a descriptor in a procfs, which no grant may name, or when that cannot be determined. */
 bool view_is_procfs(int fd);
 
+/* ---- facts.c ---- */
+
+/* scratch_fd is borrowed. 0 or -ENOMEM. */
+int facts_create(struct view *view, int scratch_fd);
+void facts_free(struct facts *facts);
+/* Whether a path below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev", "net") is one of these. */
+bool facts_hold(const struct facts *facts, const char *leaf, bool of_process);
+/* The mount of their directory. Opened only by facts_fill(), which makes the files. */
+const struct mount *facts_mount(const struct facts *facts);
+/* 0 or -errno. */
+int facts_fill(const struct view *view);
+
 /* ---- procfs.c ---- */
 
 enum proc_kind {
@@ -237,6 +251,14 @@ enum proc_kind {
 };
 /* The kind of a canonical path below /proc (without "self"). task may be NULL. */
 enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest);
+/* The path below /proc of a place there; "" for /proc itself. */
+static inline const char *view_proc_rest(const struct place *place)
+{
+	return place->virt_len > place->mount->virt_len ? place->virt + place->mount->virt_len + 1 : "";
+}
+
+/* What follows PID/ or PID/task/TID/ in a path below /proc; NULL: it begins with neither. */
+const char *proc_leaf(const char *rest);
 /* True for a path below /proc that belongs to no process. */
 bool proc_path_is_machine(const char *rest);
 /* True for a directory that may be listed. */
@@ -245,5 +267,10 @@ bool proc_path_is_directory(const char *rest);
 bool proc_file_is_writable(const struct task *task, const char *rest);
 /* Calls each with the entries that belong to no process, of /proc (rest "") or of a directory below it. */
 void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+/* The same with the links of /proc to a file or directory of the calling process. */
+void proc_each_machine_link(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+/* True for the directory "net" of a process or thread; calls each with the entries of it. */
+bool proc_is_net(const char *rest);
+void proc_each_net(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* Facts about the machine, which runtimes need. Their directories are listed as well. */
 static const char *const machine_leaf[] = {
-	"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "sys", "sys/kernel",
+	"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat", "sys", "sys/kernel",
 	"sys/kernel/cap_last_cap", "sys/kernel/hostname", "sys/kernel/ngroups_max", "sys/kernel/osrelease",
 	"sys/kernel/ostype", "sys/kernel/overflowgid", "sys/kernel/overflowuid", "sys/kernel/pid_max",
 	"sys/kernel/random", "sys/kernel/random/boot_id", "sys/kernel/random/uuid", "sys/kernel/sem",
@@ -23,12 +23,22 @@ static const char *const machine_leaf[] = {
 	"sys/fs/nr_open", "sys/fs/pipe-max-size", "sys/net", "sys/net/core", "sys/net/core/somaxconn",
 	"sys/vm", "sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/vm/overcommit_memory", NULL};
 
-/* Of each process and thread of the run. Not mem, map_files, ns, mounts, net, pagemap. */
+/* Links to a directory or file of the calling process. */
+static const char *const machine_link[] = {"mounts", "net", NULL};
+
+/* Of each process and thread of the run. Not mem, map_files, ns, pagemap. */
 static const char *const process_leaf[] = {
 	"cgroup",    "cmdline",       "comm",        "io",    "limits",    "maps",  "oom_adj",
 	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps", "smaps_rollup",
 	"stat",      "statm",         "status",      "wchan", NULL,
 };
+
+/* The same, but the kernel's files tell about the machine: facts.c has others. Those of "net" see net_leaf. */
+static const char *const fact_leaf[] = {"mountinfo", "mounts", "mountstats", NULL};
+
+/* Either facts, or the kernel's, of the run's own network namespace. */
+static const char *const net_leaf[] = {"net/dev",  "net/if_inet6", "net/route", "net/tcp", "net/tcp6",
+				       "net/udp",  "net/udp6",     "net/unix",  NULL};
 
 /* Of the calling process only: another one's may hold secrets that were given to it alone. */
 static const char *const own_leaf[] = {"auxv", "environ", "timerslack_ns", NULL};
@@ -65,6 +75,17 @@ static pid_t proc_parse_pid(const char *text, const char **ret_leaf)
 	return (pid_t)pid;
 }
 
+const char *proc_leaf(const char *rest)
+{
+	const char *leaf;
+
+	if (proc_parse_pid(rest, &leaf) == 0)
+		return NULL;
+	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
+		return NULL;
+	return leaf;
+}
+
 static bool proc_is_number(const char *text)
 {
 	return *text && text[strspn(text, "0123456789")] == '\0';
@@ -75,10 +96,22 @@ static bool proc_is_own_pid(const struct task *task, pid_t pid)
 	return task && (pid == task->tgid || pid == task->tid);
 }
 
-static enum proc_kind proc_classify_leaf(const struct task *task, pid_t pid, const char *leaf)
+/* True for a file whose content facts.c has, or may be the kernel's because it is about the run alone. */
+static bool proc_is_shown(const struct view *view, const char *leaf)
+{
+	return proc_list_has(fact_leaf, leaf) ? facts_hold(view->facts, leaf, true)
+					   : proc_list_has(net_leaf, leaf) &&
+						     (view->own_network || facts_hold(view->facts, leaf, true));
+}
+
+static enum proc_kind proc_classify_leaf(const struct view *view, const struct task *task, pid_t pid, const char *leaf)
 {
 	if (*leaf == '\0' || strcmp(leaf, "fd") == 0 || strcmp(leaf, "fdinfo") == 0)
 		return PROC_DIR;
+	if (strcmp(leaf, "net") == 0)
+		return view->own_network || facts_hold(view->facts, leaf, true) ? PROC_DIR : PROC_ABSENT;
+	if (proc_is_shown(view, leaf))
+		return PROC_FILE;
 	if (proc_list_has(magic_leaf, leaf))
 		return PROC_MAGIC;
 	if (strncmp(leaf, "fd/", 3) == 0 && proc_is_number(leaf + 3))
@@ -95,8 +128,10 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	const char *leaf;
 	pid_t pid, tid;
 
-	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0)
+	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has(machine_link, rest))
 		return PROC_FILE; /* view_get_link_target gives the target */
+	if (strcmp(rest, "vmstat") == 0)
+		return facts_hold(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
 	if (*rest == '\0' || proc_list_has(machine_leaf, rest))
 		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);
@@ -108,9 +143,9 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	if (strncmp(leaf, "task/", 5) == 0) {
 		/* The kernel checks that tid is a thread of pid. */
 		tid = proc_parse_pid(leaf + 5, &leaf);
-		return tid == 0 ? PROC_ABSENT : proc_classify_leaf(task, pid, leaf);
+		return tid == 0 ? PROC_ABSENT : proc_classify_leaf(view, task, pid, leaf);
 	}
-	return proc_classify_leaf(task, pid, leaf);
+	return proc_classify_leaf(view, task, pid, leaf);
 }
 
 bool proc_file_is_writable(const struct task *task, const char *rest)
@@ -139,4 +174,23 @@ void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name,
 		if (name && *name && !strchr(name, '/'))
 			each(ctx, name, proc_path_is_directory(*leaf) ? S_IFDIR : S_IFREG);
 	}
+}
+
+bool proc_is_net(const char *rest)
+{
+	const char *leaf = proc_leaf(rest);
+
+	return leaf && strcmp(leaf, "net") == 0;
+}
+
+void proc_each_net(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+{
+	for (const char *const *leaf = net_leaf; *leaf; leaf++)
+		each(ctx, *leaf + strlen("net/"), S_IFREG);
+}
+
+void proc_each_machine_link(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+{
+	for (const char *const *link = machine_link; *link; link++)
+		each(ctx, *link, S_IFLNK);
 }

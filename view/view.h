@@ -97,6 +97,12 @@ void view_free(struct view *view);
 /* Gives the view a pseudoterminal's slave (borrowed), as /dev/tty and in /dev/pts. Without it /dev/tty is ENXIO. */
 int view_set_terminal(struct view *view, int terminal_fd);
 
+/*
+ * What /proc/PID/net shows: `count` files, whose virt is the path below /proc/PID ("net/dev"), borrowed for as long as
+ * the view exists; with count 0 the kernel's, in the run's own network namespace. Before, there is no such directory.
+ */
+void view_set_network(struct view *view, const struct view_provide *file, size_t count);
+
 /* Descriptors for view_attach_mounts; borrowed. */
 struct view_mounts {
 	int tmpfs_fd;        /* detached; the skeleton is in it */

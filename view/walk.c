@@ -139,8 +139,7 @@ static int walk_check_object(struct walk *walk, bool last)
 	if (r < 0)
 		return r;
 	if (place->mount->flags & MOUNT_PROC) {
-		enum proc_kind kind =
-			proc_classify_path(walk->view, walk->task, place->virt_len > 6 ? place->rest : "");
+		enum proc_kind kind = proc_classify_path(walk->view, walk->task, view_proc_rest(place));
 
 		if (kind == PROC_ABSENT)
 			return last ? 0 : -ENOENT; /* the caller judges the last component, for the record */

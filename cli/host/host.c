@@ -9,6 +9,7 @@
 #include "base/installed.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hostname.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "cli/host/account.h"
@@ -167,6 +168,28 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 	return ret;
 }
 
+/* ---- machine:hostname and machine:hosts ---- */
+
+static int host_make_machine(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
+{
+	_cleanup_buf_ struct buf text = {0};
+	char line[HOSTNAME_LINE_MAX];
+	int ret;
+
+	if (strcmp(name, "machine:hostname") == 0) {
+		hostname_get(line);
+		buf_printf(&text, "%s\n", line);
+	} else if (strcmp(name, "machine:hosts") == 0) {
+		hostname_hosts_line(line);
+		buf_printf(&text, "127.0.0.1\tlocalhost\n::1\tlocalhost\n%s", line);
+	} else {
+		return -ENOENT;
+	}
+	ret = text.failed ? -ENOMEM : host_add_note(host, &host->accounts, name, text.data);
+	*ret_file = host->accounts;
+	return ret;
+}
+
 /* ---- account:passwd and account:group ---- */
 
 /* The account's name: looked up once, as the name service may be slow. NULL: no memory. */
@@ -217,6 +240,8 @@ static int host_load(void *ctx, const char *name, const char *from, char **ret_t
 
 	if (strncmp(name, "account:", strlen("account:")) == 0)
 		ret = host_make_account(ctx, name, &file);
+	else if (strncmp(name, "machine:", strlen("machine:")) == 0)
+		ret = host_make_machine(ctx, name, &file);
 	else if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
 		ret = host_load_file(ctx, name, from, &file);
 	else

@@ -131,6 +131,15 @@ static int prepare_warn_workdir(struct run *run)
 	return 0;
 }
 
+void run_part_done(struct run_part *part)
+{
+	egress_read_done(&part->read);
+	policy_free(part->policy);
+	cleanup_close(&part->audit_fd);
+	free(part->log);
+	*part = RUN_PART_NONE;
+}
+
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
 {
 	struct cli_policy_options options = run->options.policy; /* borrows its lists */

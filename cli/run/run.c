@@ -28,15 +28,6 @@ static void run_remove_scratch(struct run *run)
 			  path ? path : "", strerror(-error));
 }
 
-void run_part_done(struct run_part *part)
-{
-	egress_read_done(&part->read);
-	policy_free(part->policy);
-	cleanup_close(&part->audit_fd);
-	free(part->log);
-	*part = RUN_PART_NONE;
-}
-
 static void run_done(struct run *run)
 {
 	if (run->scratch.path)

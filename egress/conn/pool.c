@@ -77,6 +77,13 @@ void pool_make_address(const struct pool *pool, uint32_t index, int family, uint
 	sockaddr_set_port(ret, port);
 }
 
+void pool_find_own(unsigned char *address, size_t len, unsigned bits)
+{
+	for (size_t i = bits; i < len * 8; i++)
+		address[i / 8] = (unsigned char)(address[i / 8] & ~(0x80u >> (i % 8)));
+	address[len - 1] |= POOL_OWN;
+}
+
 /* The position of a name; pool->capacity: the name has none. */
 static uint32_t find_name_position(const struct pool *pool, const char *host)
 {

@@ -36,6 +36,9 @@ void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX]);
 bool pool_holds_address(const struct pool *pool, const struct sockaddr *address);
 bool pool_is_own_address(const struct pool *pool, const struct sockaddr *address);
 
+/* Turns an address of a range of `bits` into the run's own in it, as pool_make_address(POOL_OWN) without a pool. */
+void pool_find_own(unsigned char *address, size_t len, unsigned bits);
+
 /* The address of an index. family: AF_INET or AF_INET6; port: host order. */
 void pool_make_address(const struct pool *pool, uint32_t index, int family, uint16_t port,
 		       struct sockaddr_storage *ret);

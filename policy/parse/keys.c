@@ -24,7 +24,7 @@ static const struct policy_key keys[] = {
 	 "host path: @workdir/..., @scratch/... or a granted path"},
 	{"filesystem", "provide", KEY_PROVIDES, KEY_ID_PROVIDE, "files whose content the policy supplies"},
 	{"filesystem.provide{}", "from", KEY_STRING, KEY_ID_NONE,
-	 "file:PATH (relative to the policy), account:passwd or account:group"},
+	 "file:PATH (relative to the policy), account:passwd, account:group, machine:hostname or machine:hosts"},
 	{"filesystem", "decoy", KEY_PATHS, KEY_ID_DECOY, "files with plausible but invented content"},
 
 	{"", "exec", KEY_OBJECT, KEY_ID_NONE, "limits on execution"},

@@ -80,9 +80,10 @@ void parser_read_objects(struct parser *parser, const struct policy_key *key, co
 	}
 }
 
-/* {"from": "file:PATH"}: returns PATH; {"from": "account:NAME"}: returns account:NAME. Else NULL with a message. */
+/* {"from": "file:PATH"}: returns PATH; "account:NAME" or "machine:NAME": returns that. Else NULL, reported. */
 static const char *lists_provided_file(struct parser *parser, const json_t *object)
 {
+	static const char *const generated[] = {"account:passwd", "account:group", "machine:hostname", "machine:hosts"};
 	static const char scheme[] = "file:";
 	const json_t *from = json_object_get(object, "from");
 	const char *name = json_string_value(from);
@@ -91,11 +92,13 @@ static const char *lists_provided_file(struct parser *parser, const json_t *obje
 		parser_fail(parser, "lacks \"from\"; write {\"from\": \"file:./NAME\"} or the content as a string");
 	if (!name)
 		return NULL;
-	if (strcmp(name, "account:passwd") == 0 || strcmp(name, "account:group") == 0)
-		return name;
+	for (size_t i = 0; i < sizeof(generated) / sizeof(generated[0]); i++)
+		if (strcmp(name, generated[i]) == 0)
+			return name;
 	if (strncmp(name, scheme, sizeof(scheme) - 1) != 0 || !name[sizeof(scheme) - 1]) {
 		(void)parser_enter_member(parser, object, "from");
-		parser_fail(parser, "must be \"file:PATH\", \"account:passwd\" or \"account:group\"");
+		parser_fail(parser, "must be \"file:PATH\", \"account:passwd\", \"account:group\", "
+				    "\"machine:hostname\" or \"machine:hosts\"");
 		parser_leave_member(parser);
 		return NULL;
 	}

@@ -73,7 +73,7 @@ static void load_keep_network(struct source *source)
 	*source = (struct source){.path = source->path, .label = source->label, .network = network, .partial = true};
 }
 
-/* Replaces "file:PATH" and "account:…" of provide rules by the content. */
+/* Replaces "file:PATH", "account:…" and "machine:…" of provide rules by the content. */
 static void load_provided(struct loader *loader, struct source *source)
 {
 	const struct policy_host *host = loader->compiler.host;

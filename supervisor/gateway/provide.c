@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hostname.h"
 #include "base/io.h"
 #include "egress/conn/pool.h"
 #include "egress/control.h"
@@ -63,13 +64,12 @@ static bool provide_name_is_real(const struct policy *policy, const char *host)
 static int provide_hosts_file(const struct policy *policy, const struct pool *pool, struct egress_side *side)
 {
 	_cleanup_buf_ struct buf buf = {0};
-	char own[HOST_NAME_MAX + 1] = "";
+	char own[HOSTNAME_LINE_MAX];
 	const char *host;
 
 	buf_puts(&buf, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
-	if (gethostname(own, sizeof(own) - 1) == 0 &&
-	    net_host_canonicalise(own, strlen(own), (char[NET_HOST_MAX]){""}) == 0)
-		buf_printf(&buf, "127.0.0.1 %s\n", own);
+	hostname_hosts_line(own);
+	buf_puts(&buf, own);
 	for (uint32_t index = POOL_FIRST; (host = pool_policy_name(pool, index)); index++) {
 		if (provide_name_is_real(policy, host) || !policy_net_judge_name(policy, host).allow)
 			continue;

@@ -52,8 +52,8 @@ int egress_address_bind_socket(struct in_addr address, uint16_t port, int type, 
 
 /*
  * routes.c: makes foreign addresses local in the run's own network namespace, by "ip route add local RANGE dev lo" for
- * the policy's pool and for the addresses in its UDP rules. Needs CAP_NET_ADMIN over the network namespace. IPv6 is
- * skipped where the kernel has none. 0 or -errno.
+ * the policy's pool and for the addresses in its UDP rules, and "ip address add OWN dev lo" for the run's own address
+ * in the pool. Needs CAP_NET_ADMIN over the network namespace. IPv6 is skipped where the kernel has none. 0 or -errno.
  */
 int egress_routes_add(const struct policy *policy);
 

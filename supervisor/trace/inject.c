@@ -197,8 +197,6 @@ void fd_message_init(struct fd_message *message, uint64_t addr, int fd)
 	message->header.msg_iovlen = 1;
 	message->header.msg_control = (void *)(uintptr_t)(addr + offsetof(struct fd_message, control));
 	message->header.msg_controllen = sizeof(message->control.bytes);
-	if (fd < 0)
-		return;
 	header->cmsg_level = SOL_SOCKET;
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(int));

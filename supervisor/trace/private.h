@@ -185,7 +185,7 @@ struct fd_message {
 	} control;
 };
 
-/* Prepares a message that will lie at addr, with a descriptor; fd -1: to receive one. */
+/* Prepares a message that will lie at addr, to send fd or receive one. Sending -1 fails: no descriptor has it. */
 void fd_message_init(struct fd_message *message, uint64_t addr, int fd);
 
 /* ---- fetch.c: OUTCOME_FETCH ---- */

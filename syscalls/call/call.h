@@ -55,6 +55,7 @@ struct sandbox {
 	bool (*is_over)(void *meter); /* checks the limits, for handlers that wait; true: the run ends */
 	struct sockets *sockets;   /* unix-sockets.h */
 	struct inet *inet;         /* inet.h; NULL: there is no network */
+	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_ROUTES) */
 	const struct memory_ops *guest;
 	int listener_fd;
 	bool private_ipc;     /* the run has its own IPC namespace, whose memory is bounded */

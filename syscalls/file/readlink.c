@@ -47,8 +47,11 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
 	struct stat link, object;
 	ssize_t len = readlinkat(fd, "", text, PATH_MAX - 1);
 
-	if (len < 0) /* ENOENT: not a link, asked with an empty path: do_readlinkat() in fs/stat.c */
-		return errno == ENOENT ? -EINVAL : -errno;
+	/* ENOENT: not a link, asked with an empty path (do_readlinkat() in fs/stat.c); or the link of a zombie. */
+	if (len < 0 && errno == ENOENT)
+		return fstat(fd, &link) == 0 && S_ISLNK(link.st_mode) ? -ENOENT : -EINVAL;
+	if (len < 0)
+		return -errno;
 	text[len] = '\0';
 	if (!place->mount || !(place->mount->flags & MOUNT_PROC) || fstat(fd, &link) < 0 || !S_ISLNK(link.st_mode))
 		return len;

@@ -152,6 +152,17 @@ static bool resolve_must_walk(int error)
 	return error == -ELOOP || error == -EXDEV || error == -EAGAIN;
 }
 
+/* A descriptor of the directory of a process that was reaped: every name in it is ESRCH (proc_pid_permission()). */
+static bool resolve_is_reaped(const struct call *call, int dirfd)
+{
+	char path[64];
+
+	if (dirfd < 0)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d/.", call->tid, dirfd); /* bounded by two ints */
+	return access(path, F_OK) < 0 && errno == ESRCH;
+}
+
 /* The directory that a path starts from. 0, or -1 with the outcome set. */
 static int resolve_start_dir(struct call *call, const struct call_path *path, char base[PATH_MAX])
 {
@@ -170,7 +181,7 @@ static int resolve_start_dir(struct call *call, const struct call_path *path, ch
 		/* The tid may have been reused: what /proc/TID said does not count. */
 		return call_gone(call);
 	if (r < 0)
-		return call_fail(call, r);
+		return call_fail(call, r == -ENOENT && resolve_is_reaped(call, path->dirfd) ? -ESRCH : r);
 	return 0;
 }
 

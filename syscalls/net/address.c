@@ -37,7 +37,8 @@ bool net_allow_socket(struct call *call)
 	return r == 0;
 }
 
-void net_judge_address(struct call *call, net_address_fn *judge_unix, net_address_fn *judge_inet)
+void net_judge_address(struct call *call, net_address_fn *judge_unix, net_address_fn *judge_netlink,
+		       net_address_fn *judge_inet)
 {
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	int len = call_int(call, 2), r = net_check_socket(call);
@@ -50,6 +51,8 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 		target_fail(call, r);
 	else if (address.ss_family == AF_UNIX)
 		judge_unix(call, &address, len);
+	else if (address.ss_family == AF_NETLINK)
+		judge_netlink(call, &address, len);
 	else if (call->sandbox->inet)
 		judge_inet(call, &address, len);
 	else
@@ -94,16 +97,27 @@ void net_refuse_family(struct call *call, int family, int error)
 	call_refuse(call, error, NULL, network ? "network_not_granted" : "family_not_offered");
 }
 
-int net_copy_any(struct call *call, int *ret_domain)
+int net_copy_domain(struct call *call, int *ret_domain)
 {
 	_cleanup_close_ int copy = descriptor_copy(call, call_int(call, 0));
 	int domain = copy < 0 ? -1 : net_option(copy, SOL_SOCKET, SO_DOMAIN);
 
+	*ret_domain = AF_UNSPEC;
 	if (copy < 0)
 		return -1;
 	if (domain < 0) /* another thread has replaced the descriptor */
 		return call_fail(call, -errno);
 	*ret_domain = domain;
+	return steal_fd(&copy);
+}
+
+int net_copy_any(struct call *call, int *ret_domain)
+{
+	_cleanup_close_ int copy = net_copy_domain(call, ret_domain);
+	int domain = *ret_domain;
+
+	if (copy < 0)
+		return -1;
 	if (domain == AF_UNIX || (call->sandbox->inet && (domain == AF_INET || domain == AF_INET6)))
 		return steal_fd(&copy);
 	net_refuse_family(call, domain, -EACCES);

@@ -35,7 +35,8 @@ static inline int net_option(int socket_fd, int level, int name)
  * its family. For bind(2) and connect(2).
  */
 typedef void net_address_fn(struct call *call, const struct sockaddr_storage *address, int len);
-void net_judge_address(struct call *call, net_address_fn *judge_unix, net_address_fn *judge_inet);
+void net_judge_address(struct call *call, net_address_fn *judge_unix, net_address_fn *judge_netlink,
+		       net_address_fn *judge_inet);
 
 enum net_unix_kind {
 	NET_UNIX_INVALID,  /* as unix_validate_addr() in net/unix/af_unix.c: EINVAL */
@@ -56,5 +57,7 @@ void net_refuse_family(struct call *call, int family, int error);
 int net_copy_socket(struct call *call);
 /* As net_copy_socket, for a unix socket or, when the run has a network, an internet socket. */
 int net_copy_any(struct call *call, int *ret_domain);
+/* The same, for a socket of any family, which the caller must judge. */
+int net_copy_domain(struct call *call, int *ret_domain);
 
 #endif

@@ -11,6 +11,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -81,4 +82,4 @@ static void bind_unix(struct call *call, const struct sockaddr_storage *address,
 	}
 }
 
-HANDLER(sys_bind, net_judge_address(call, bind_unix, inet_bind))
+HANDLER(sys_bind, net_judge_address(call, bind_unix, netlink_bind, inet_bind))

@@ -13,6 +13,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -85,4 +86,4 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 	}
 }
 
-HANDLER(sys_connect, net_judge_address(call, connect_unix, inet_connect))
+HANDLER(sys_connect, net_judge_address(call, connect_unix, netlink_connect, inet_connect))

@@ -5,6 +5,7 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -50,11 +51,15 @@ static void answer_name(struct call *call, bool peer)
 	int domain, r;
 
 	target_allow(call);
+	if (netlink_name(call, peer, &address, &len)) {
+		write_address(call, &address, len);
+		return;
+	}
 	if ((!call->sandbox->inet && !sockets_have_renamed(call->sandbox->sockets)) || net_check_socket(call) < 0) {
 		call_continue(call);
 		return;
 	}
-	copy = net_copy_any(call, &domain);
+	copy = net_copy_domain(call, &domain);
 	if (copy < 0)
 		return;
 	r = (peer ? getpeername : getsockname)(copy, (struct sockaddr *)&address, &len);

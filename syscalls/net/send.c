@@ -8,6 +8,7 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/transfer.h"
 #include "syscalls/table/handlers.h"
 
@@ -37,9 +38,13 @@ static bool copy_sender(struct call *call, unsigned flags, struct sender *ret_se
 		call_continue(call);
 		return false;
 	}
-	fd = net_copy_any(call, &domain);
+	fd = net_copy_domain(call, &domain);
 	if (fd < 0)
 		return false;
+	if (domain == AF_NETLINK) { /* there are none but with RUN_ROUTES, which is a network namespace of the run's */
+		call_continue(call);
+		return false;
+	}
 	*ret_sender = (struct sender){
 		.domain = domain, .stream = net_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM, .inet = {.fd = fd}};
 	if (domain != AF_UNIX && !inet_read_kind(fd, &ret_sender->inet.kind)) {
@@ -113,7 +118,7 @@ static void send_only_message(struct call *call, int flags, uint64_t header, boo
 	struct message message = {0};
 	int64_t r;
 
-	if (!copy_sender(call, (unsigned)flags, &sender))
+	if ((in_registers && netlink_send(call)) || !copy_sender(call, (unsigned)flags, &sender))
 		return;
 	r = in_registers ? message_from_registers(call, &message) : read_message(call, &sender, header, &message);
 	if (r == 0)

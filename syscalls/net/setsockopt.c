@@ -8,6 +8,7 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/table/handlers.h"
 
 /*
@@ -71,6 +72,8 @@ void sys_setsockopt(struct call *call)
 	bool errors = is_receive_errors(level, name);
 	_cleanup_close_ int copy = -1;
 
+	if (netlink_set_option(call))
+		return;
 	if (!call->sandbox->inet || inet_has_own_netns(call->sandbox->inet) ||
 	    !(errors || (level == SOL_SOCKET && name == SO_REUSEADDR))) {
 		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");

@@ -1,20 +1,19 @@
 /*
  * socket, socketpair, listen and shutdown. The filter lets unix stream and seqpacket sockets pass, and TCP and UDP
  * sockets where the policy has a network; what comes here is refused, except UDP on a shared loopback: the supervisor
- * makes those sockets, with a filter (inet-fence.h).
+ * makes those sockets, with a filter (inet-fence.h), and stand-ins for NETLINK_ROUTE sockets (netlink.h).
  */
 #include <errno.h>
-#include <linux/netlink.h>
 #include <sys/un.h>
 
 #include "base/cleanup.h"
-#include "syscalls/account/denials.h"
 #include "syscalls/account/memfds.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-fence.h"
 #include "syscalls/net/inet-private.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
@@ -36,10 +35,7 @@ static void refuse_socket(struct call *call)
 {
 	int family = call_int(call, 0);
 
-	/* getaddrinfo(3) and ssh list this machine's addresses so (glibc: check_pf.c, ifaddrs.c). They work without. */
-	if (call->sandbox->inet && family == AF_NETLINK && call_int(call, 2) == NETLINK_ROUTE)
-		call_refuse(call, -EAFNOSUPPORT, NULL, DENIAL_EXPECTED);
-	else if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
+	if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
 		refuse_inet_type(call);
 	else if (family == AF_UNIX) /* a datagram socket can send to any socket of the host */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
@@ -75,7 +71,7 @@ void sys_socket(struct call *call)
 {
 	if (is_shared_udp(call))
 		make_udp_socket(call);
-	else
+	else if (!netlink_socket(call))
 		refuse_socket(call);
 }
 

@@ -60,6 +60,7 @@ enum row_hook {
 	HOOK_SIGRETURN,    /* restarts the call that a signal interrupted (interrupted.h); always continues */
 	HOOK_GET_AFFINITY, /* unpins the run, so that the program reads its own mask (cpu.h) */
 	HOOK_SET_AFFINITY,
+	HOOK_SEND,         /* continues a send without an address, unless it is on a stand-in socket (netlink.h) */
 	HOOK_RECORD_LOCK,  /* continues while the number of locks is below its limit (locks.h) */
 };
 
@@ -83,6 +84,13 @@ enum run_trait {
 	RUN_PINNED = 1 << 10,
 	/* rt_sigreturn is notified, to restart interrupted calls (interrupted.h) */
 	RUN_RESTART = 1 << 11,
+	/*
+	 * NETLINK_ROUTE and SIOCGIF* are native: the run has its own network namespace, its own pid namespace, since
+	 * RTM_GETNSID tells whether a pid exists, and no limit of memory, since no control group counts what is queued
+	 * in netlink sockets. Else netlink.h and interfaces.h answer them.
+	 */
+	RUN_ROUTES = 1 << 12,
+	RUN_STANDINS = 1 << 13, /* not RUN_ROUTES: sends that may be a request to a stand-in socket are notified */
 };
 
 /* callgate's own processes. Each role has its own seccomp filter (confine/selffilter.h). */
@@ -132,7 +140,7 @@ struct row_term {
 	struct row_compare compare[ROW_COMPARES_MAX];
 };
 
-#define ROW_MORE_MAX 3
+#define ROW_MORE_MAX 4
 
 /* Terms besides row->allow for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
 struct row_more {

@@ -1,4 +1,6 @@
 /* The registers with which the filter allows socket calls. See terms.c. */
+#include <linux/netlink.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -31,6 +33,23 @@ const struct row_term allow_socket_udp[] = {
 };
 
 const struct row_term allow_sendto[] = {BOTH(WHOLE(4, 0), NONE(3, MSG_FASTOPEN)), END};
+/*
+ * The same, but for what may be a request of musl's getifaddrs(3), which does not wait for its answer: 20 bytes without
+ * flags. A term cannot say "not 20", so lengths whose five low bits are those of 20 are notified as well.
+ */
+#define LENGTH(mask, value) THREE(WHOLE(4, 0), NONE(3, MSG_FASTOPEN), MASKED(2, mask, value))
+#define FLAGGED(flag) BOTH(WHOLE(4, 0), MASKED(3, MSG_FASTOPEN | (flag), (flag)))
+const struct row_term allow_sendto_other[] = {
+	LENGTH(1, 1),
+	LENGTH(2, 2),
+	LENGTH(4, 0),
+	LENGTH(8, 8),
+	LENGTH(16, 0),
+	FLAGGED(MSG_NOSIGNAL),
+	FLAGGED(MSG_DONTWAIT),
+	END,
+};
+
 const struct row_term allow_sendmsg[] = {ONE(NONE(2, MSG_FASTOPEN)), END};
 const struct row_term allow_sendmmsg[] = {ONE(NONE(3, MSG_FASTOPEN)), END};
 
@@ -90,4 +109,54 @@ const struct row_term allow_setsockopt_inet[] = {
 
 const struct row_term allow_setsockopt_alone[] = {
 	OPTION(SO_REUSEADDR), AT(IPPROTO_IP, IP_RECVERR), AT(IPPROTO_IPV6, IPV6_RECVERR), END,
+};
+
+/* ---- route queries, with RUN_ROUTES (netlink.h) ---- */
+
+const struct row_term allow_socket_netlink[] = {
+	INET(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE),
+	INET(AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE),
+	END,
+};
+
+/* Not NETLINK_LISTEN_ALL_NSID, which is about other namespaces and needs CAP_NET_BROADCAST. */
+const struct row_term allow_setsockopt_netlink[] = {
+	AT(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP),
+	AT(SOL_NETLINK, NETLINK_DROP_MEMBERSHIP),
+	AT(SOL_NETLINK, NETLINK_PKTINFO),
+	AT(SOL_NETLINK, NETLINK_BROADCAST_ERROR),
+	AT(SOL_NETLINK, NETLINK_NO_ENOBUFS),
+	AT(SOL_NETLINK, NETLINK_CAP_ACK),
+	AT(SOL_NETLINK, NETLINK_EXT_ACK),
+	AT(SOL_NETLINK, NETLINK_GET_STRICT_CHK),
+	END,
+};
+
+const struct row_term allow_getsockopt_netlink[] = {
+	AT(SOL_NETLINK, NETLINK_PKTINFO),
+	AT(SOL_NETLINK, NETLINK_BROADCAST_ERROR),
+	AT(SOL_NETLINK, NETLINK_NO_ENOBUFS),
+	AT(SOL_NETLINK, NETLINK_LIST_MEMBERSHIPS),
+	AT(SOL_NETLINK, NETLINK_CAP_ACK),
+	AT(SOL_NETLINK, NETLINK_EXT_ACK),
+	AT(SOL_NETLINK, NETLINK_GET_STRICT_CHK),
+	END,
+};
+
+/* Not SIOCETHTOOL, which drivers answer, and nothing that sets. */
+const struct row_term allow_ioctl_interfaces[] = {
+	ONE(IS(1, SIOCGIFCONF)),
+	ONE(IS(1, SIOCGIFNAME)),
+	ONE(IS(1, SIOCGIFINDEX)),
+	ONE(IS(1, SIOCGIFFLAGS)),
+	ONE(IS(1, SIOCGIFADDR)),
+	ONE(IS(1, SIOCGIFDSTADDR)),
+	ONE(IS(1, SIOCGIFBRDADDR)),
+	ONE(IS(1, SIOCGIFNETMASK)),
+	ONE(IS(1, SIOCGIFHWADDR)),
+	ONE(IS(1, SIOCGIFMETRIC)),
+	ONE(IS(1, SIOCGIFMTU)),
+	ONE(IS(1, SIOCGIFTXQLEN)),
+	ONE(IS(1, SIOCGIFMAP)),
+	END,
 };

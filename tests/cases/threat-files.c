@@ -270,11 +270,12 @@ static void leaves_of(const char *pid, bool own)
 		"status",        "stack",         "syscall",         "auxv",    "pagemap",
 		"clear_refs",    "oom_score_adj", "setgroups",       "uid_map", "attr/current",
 		"task",          "fdinfo/0",      "mountinfo",       "net/tcp", "coredump_filter",
+		"mounts",        "mountstats",    "net",             "net/unix",
 		"timerslack_ns",
 	};
 	/* of one's own, what neither shows the host nor changes anything about the process may be served */
 	static const char *const never[] = {"mem", "map_files/.", "ns/user", "ns/net", "stack", "pagemap", "clear_refs",
-					    "setgroups", "uid_map", "net/tcp", "syscall"};
+					    "setgroups", "uid_map", "net/arp", "net/netlink", "syscall"};
 	char path[256];
 	struct stat st;
 
@@ -294,8 +295,8 @@ static void leaves_of(const char *pid, bool own)
 int threat_procfs(char **arg)
 {
 	static const char *const global[] = {"/proc/kcore", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger",
-					     "/proc/kallsyms", "/proc/keys", "/proc/1/status", "/proc/net/tcp",
-					     "/proc/self/net/unix", "/proc/timer_list", "/proc/kmsg", "/sys/kernel"};
+					     "/proc/kallsyms", "/proc/keys", "/proc/1/status", "/proc/net/arp",
+					     "/proc/self/net/packet", "/proc/timer_list", "/proc/kmsg", "/sys/kernel"};
 	char id[32];
 
 	snprintf(id, sizeof(id), "%d", getppid());

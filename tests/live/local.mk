@@ -11,6 +11,7 @@ LIVE_TESTS = \
 	tests/live/attacks/host-names.sh \
 	tests/live/attacks/oom.sh \
 	tests/live/attacks/output.sh \
+	tests/live/attacks/proc-net.sh \
 	tests/live/attacks/procfs.sh \
 	tests/live/attacks/reopen.sh \
 	tests/live/attacks/scratch.sh \
@@ -144,6 +145,7 @@ LIVE_TESTS = \
 	tests/live/threats/36-messages.sh \
 	tests/live/threats/36-outsiders.sh \
 	tests/live/threats/37-families.sh \
+	tests/live/threats/37-netlink.sh \
 	tests/live/threats/38-addresses.sh \
 	tests/live/threats/39-unix.sh \
 	tests/live/threats/41-terminal.sh \
@@ -163,6 +165,8 @@ LIVE_TESTS = \
 	tests/live/workloads/python-sqlite.sh \
 	tests/live/workloads/python-venv.sh \
 	tests/live/workloads/shell.sh \
+	tests/live/workloads/hostname.sh \
+	tests/live/workloads/interfaces.sh \
 	tests/live/workloads/sockets.sh \
 	tests/live/workloads/sqlite.sh
 TESTS += $(LIVE_TESTS)
