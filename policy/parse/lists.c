@@ -80,7 +80,7 @@ void parser_read_objects(struct parser *parser, const struct policy_key *key, co
 	}
 }
 
-/* {"from": "file:PATH"}: returns PATH; "account:NAME" or "machine:NAME": returns that. Else NULL, reported. */
+/* {"from": "file:PATH"}: returns PATH; "account:NAME" or "machine:NAME": returns the text. Else NULL with a message. */
 static const char *lists_provided_file(struct parser *parser, const json_t *object)
 {
 	static const char *const generated[] = {"account:passwd", "account:group", "machine:hostname", "machine:hosts"};
