@@ -57,7 +57,7 @@ void net_refuse_family(struct call *call, int family, int error);
 int net_copy_socket(struct call *call);
 /* As net_copy_socket, for a unix socket or, when the run has a network, an internet socket. */
 int net_copy_any(struct call *call, int *ret_domain);
-/* The same, for a socket of any family, which the caller must judge. */
+/* As net_copy_socket, for a socket of any family, which the caller must judge. */
 int net_copy_domain(struct call *call, int *ret_domain);
 
 #endif

@@ -35,7 +35,7 @@ static struct sockaddr address_of_host(uint32_t address)
 	return address_of((struct in_addr){.s_addr = htonl(address)});
 }
 
-/* SIOCGIFCONF: the interface once for each of its IPv4 addresses. */
+/* Answers SIOCGIFCONF: the interface once for each of its IPv4 addresses. */
 static int list_addresses(struct call *call)
 {
 	const struct netlink_facts *facts = netlink_facts(call->sandbox);
@@ -59,7 +59,7 @@ static int list_addresses(struct call *call)
 	return r < 0 ? r : decode_output(call, call->arg[2], &list, sizeof(list));
 }
 
-/* What is asked about "lo". 0 or -errno. */
+/* Answers what is asked about "lo". 0 or -errno. */
 static int answer_loopback(unsigned request, struct ifreq *about)
 {
 	switch (request) {
@@ -149,7 +149,7 @@ void sys_ioctl(struct call *call)
 	if (interfaces_ioctl(call))
 		return;
 	if (call_uint(call, 1) == SIOCETHTOOL && net_check_socket(call) == 0)
-		target_fail(call, -EOPNOTSUPP); /* as of the loopback, which has no settings */
+		target_fail(call, -EOPNOTSUPP); /* as for the loopback interface, which has no settings */
 	else
 		call_refuse(call, -ENOTTY, NULL, "refused_syscall");
 }
