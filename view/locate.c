@@ -204,7 +204,7 @@ bool view_has_node_below(const struct view *view, const char *virt)
 	return false;
 }
 
-/* A file of /proc that callgate provides: its place is in the directory of these. */
+/* Finds a file of /proc that callgate provides: its place is in the directory of such files. */
 static bool locate_fact(const struct view *view, struct place *place)
 {
 	const char *leaf = proc_leaf(place->rest);

@@ -234,9 +234,9 @@ bool view_is_procfs(int fd);
 /* scratch_fd is borrowed. 0 or -ENOMEM. */
 int facts_create(struct view *view, int scratch_fd);
 void facts_free(struct facts *facts);
-/* Whether a path below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev", "net") is one of these. */
+/* Whether facts.c has a path below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev", "net"). */
 bool facts_hold(const struct facts *facts, const char *leaf, bool of_process);
-/* The mount of their directory. Opened only by facts_fill(), which makes the files. */
+/* The mount of the files of facts.c. Opened only by facts_fill(), which makes the files. */
 const struct mount *facts_mount(const struct facts *facts);
 /* 0 or -errno. */
 int facts_fill(const struct view *view);
@@ -251,13 +251,13 @@ enum proc_kind {
 };
 /* The kind of a canonical path below /proc (without "self"). task may be NULL. */
 enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest);
-/* The path below /proc of a place there; "" for /proc itself. */
+/* The path below /proc of a place in /proc; "" for /proc itself. */
 static inline const char *view_proc_rest(const struct place *place)
 {
 	return place->virt_len > place->mount->virt_len ? place->virt + place->mount->virt_len + 1 : "";
 }
 
-/* What follows PID/ or PID/task/TID/ in a path below /proc; NULL: it begins with neither. */
+/* What follows PID/ or PID/task/TID/ in a path below /proc; NULL: the path begins with neither. */
 const char *proc_leaf(const char *rest);
 /* True for a path below /proc that belongs to no process. */
 bool proc_path_is_machine(const char *rest);
@@ -267,7 +267,7 @@ bool proc_path_is_directory(const char *rest);
 bool proc_file_is_writable(const struct task *task, const char *rest);
 /* Calls each with the entries that belong to no process, of /proc (rest "") or of a directory below it. */
 void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
-/* The same with the links of /proc to a file or directory of the calling process. */
+/* Calls each with the links of /proc to a file or directory of the calling process. */
 void proc_each_machine_link(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* True for the directory "net" of a process or thread; calls each with the entries of it. */
 bool proc_is_net(const char *rest);
