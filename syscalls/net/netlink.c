@@ -421,7 +421,7 @@ static void answer_request(const struct netlink *netlink, struct standin *standi
 }
 
 /*
- * Receives one datagram. Descriptors in it are dropped: there is no room for control data. ended: the program has closed
+ * Receives one datagram. Descriptors in it are dropped: there is no room for control data. ended: the program closed
  * its end or shut it down; else 0 bytes are an empty datagram.
  */
 static void serve_one(struct netlink *netlink, struct standin *standin, bool ended)
