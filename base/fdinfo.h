@@ -10,6 +10,8 @@ struct fdinfo {
 	bool identified;   /* mount and ino are known: since Linux 5.14 */
 	int mount;
 	unsigned long ino;
+	bool master;       /* of a pseudoterminal, whose number is `terminal` */
+	unsigned terminal;
 	pid_t pid;         /* of a pidfd: its process, -1 when it has been reaped; 0: not a pidfd */
 };
 

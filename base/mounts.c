@@ -53,6 +53,7 @@ int mounts_clone_as(int fd, const char *path, unsigned flags)
 
 int mounts_create_fs(const char *type, const char *const *options, size_t count)
 {
+	const unsigned devices = strcmp(type, "devpts") == 0 ? 0 : MOUNT_ATTR_NODEV;
 	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
 	int mount_fd;
 
@@ -63,8 +64,7 @@ int mounts_create_fs(const char *type, const char *const *options, size_t count)
 			return -errno;
 	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
-	mount_fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC,
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	mount_fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | devices | MOUNT_ATTR_NOEXEC);
 	return mount_fd < 0 ? -errno : mount_fd;
 }
 

@@ -13,7 +13,7 @@ int mounts_clone(int fd, const char *path);
 
 /*
  * A new instance of a file system ("tmpfs", "proc"), nosuid, nodev, noexec, detached as by mounts_clone. options:
- * `count` strings, names and values alternating.
+ * `count` strings, names and values alternating. Of "devpts" its devices can be opened.
  */
 int mounts_create_fs(const char *type, const char *const *options, size_t count);
 

@@ -17,9 +17,9 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 	unsigned long ticks[2] = {0, 0};
 
 	if (!end || sscanf(end,
-			   ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %lu %lu %*d %*d %lu %*d %*u %lu %lu",
-			   &stat.state, &stat.parent, &stat.group, &ticks[0], &ticks[1], &stat.threads,
-			   &stat.vsize_bytes, &stat.rss_pages) < 3)
+			   ") %c %d %d %d %u %*d %*u %*u %*u %*u %*u %*u %*u %lu %lu %*d %*d %lu %*d %*u %lu %lu",
+			   &stat.state, &stat.parent, &stat.group, &stat.session, &stat.terminal, &ticks[0],
+			   &ticks[1], &stat.threads, &stat.vsize_bytes, &stat.rss_pages) < 3)
 		return -ESRCH;
 	stat.child_ticks = ticks[0] + ticks[1];
 	*ret_stat = stat;

@@ -8,6 +8,8 @@
 struct procstat {
 	pid_t parent; /* of the process; 0: not in this pid namespace */
 	pid_t group;
+	pid_t session;
+	unsigned terminal; /* device number of the controlling terminal, as stat(2) encodes it; 0: none */
 	char state; /* R, S, D, T, t, Z, X, I */
 	unsigned long threads; /* of the process, as all fields below */
 	unsigned long child_ticks; /* cpu time of reaped children */

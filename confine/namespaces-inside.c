@@ -24,6 +24,12 @@ static const char *const tmpfs_options[] = {"mode", "0755", "size", "4m", "nr_in
 /* procfs options: no files about the machine; only processes that the reader may ptrace. */
 static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};
 
+/*
+ * Pseudoterminals. max: in the whole kernel there are 4096 by default (/proc/sys/kernel/pty/max). Group 5 is tty in
+ * every distribution; without it programs that set the group of a terminal, as sshd does, would have to fail.
+ */
+static const char *const pts_options[] = {"ptmxmode", "0666", "max", "256", "mode", "0620", "gid", "5"};
+
 /* SIOCGSKNS, not /proc/thread-self/ns/net: the other thread is changing the root directory. */
 static int namespaces_make_network(int *ret_loopback)
 {
@@ -109,6 +115,16 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 	return 0;
 }
 
+/* Without one the program has no pseudoterminals. A user namespace may know no group 5. */
+static void namespaces_prepare_terminals(struct namespaces *namespaces)
+{
+	const size_t count = sizeof(pts_options) / sizeof(pts_options[0]);
+
+	namespaces->pts_fd = mounts_create_fs("devpts", pts_options, count);
+	if (namespaces->pts_fd < 0)
+		namespaces->pts_fd = mounts_create_fs("devpts", pts_options, count - 2);
+}
+
 int namespaces_prepare_mounts(struct namespaces *namespaces)
 {
 	namespaces_start_network_thread(namespaces);
@@ -122,6 +138,7 @@ int namespaces_prepare_mounts(struct namespaces *namespaces)
 		mounts_create_fs("tmpfs", tmpfs_options, sizeof(tmpfs_options) / sizeof(tmpfs_options[0]));
 	if (namespaces->tmpfs_fd < 0)
 		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, "make a tmpfs", namespaces->tmpfs_fd);
+	namespaces_prepare_terminals(namespaces);
 	return namespaces_prepare_proc(namespaces);
 }
 
@@ -145,6 +162,7 @@ int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 	close_fd(&namespaces->tmpfs_fd);
 	close_fd(&namespaces->proc_fd);
 	close_fd(&namespaces->program_proc_fd);
+	close_fd(&namespaces->pts_fd);
 	close_fd(&namespaces->host_root_fd);
 	return 0;
 }

@@ -168,6 +168,7 @@ void namespaces_done(struct namespaces *namespaces)
 	close_fd(&namespaces->tmpfs_fd);
 	close_fd(&namespaces->proc_fd);
 	close_fd(&namespaces->program_proc_fd);
+	close_fd(&namespaces->pts_fd);
 	close_fd(&namespaces->host_root_fd);
 	close_fd(&namespaces->host_proc_fd);
 	close_fd(&namespaces->host_pidns_fd);

@@ -36,6 +36,7 @@ struct namespaces {
 	int tmpfs_fd, proc_fd; /* detached mounts; -1: no mount namespace */
 	bool narrow_proc;      /* set by the caller: mount a second procfs that shows the run's processes only */
 	int program_proc_fd;   /* the second procfs; -1: none, the program sees the supervisor's */
+	int pts_fd;            /* a detached devpts of the run's own; -1: none */
 	int host_root_fd;      /* the keeper's "/"; -1: no mount namespace */
 	int host_proc_fd;      /* the keeper's /proc, to translate pids; -1: same pid namespace */
 	int host_pidns_fd;     /* the keeper's pid namespace, to translate pids; -1: the same one, or not available */
@@ -44,7 +45,7 @@ struct namespaces {
 #define NAMESPACES_NONE                                                                              \
 	{                                                                                            \
 		.peer_fd = -1, .end_fd = -1, .tmpfs_fd = -1, .proc_fd = -1, .program_proc_fd = -1,   \
-		.host_root_fd = -1, .host_proc_fd = -1, .host_pidns_fd = -1                          \
+		.pts_fd = -1, .host_root_fd = -1, .host_proc_fd = -1, .host_pidns_fd = -1                          \
 	}
 
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */

@@ -127,7 +127,8 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 
 	/* No process shows the memory of System V IPC, so where memory is sampled it would evade the limit. */
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memory ? RUN_OWN_IPC : 0u) |
-		      (options->tty ? RUN_TERMINAL : 0u) | (process->fstat_native ? RUN_FSTAT : 0u) |
+		      (view_has_terminals(process->view) ? RUN_TERMINAL : 0u) |
+		      (process->fstat_native ? RUN_FSTAT : 0u) |
 		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memory ? RUN_MEMORY : 0u) |
 		      (disk ? RUN_DISK : 0u) | (cpu_can_pin() ? RUN_PINNED : 0u) |
 		      (routes ? RUN_ROUTES : RUN_STANDINS) |

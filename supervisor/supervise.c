@@ -167,7 +167,6 @@ static void supervise_run_program(struct supervisor *supervisor)
 	bool alone;
 
 	supervisor->sandbox.listener_fd = supervisor->launch.listener_fd;
-	supervisor->sandbox.program = supervisor->launch.pid;
 	notify_request_same_cpu(supervisor->launch.listener_fd);
 	cpu_pin_program(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;

@@ -54,10 +54,14 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec/shebang.c \
 	syscalls/exec/shebang.h \
 	syscalls/file/act.c \
+	syscalls/file/fcntl.c \
+	syscalls/file/ioctl.c \
 	syscalls/file/meta.c \
 	syscalls/file/mqueue.c \
 	syscalls/file/names.c \
 	syscalls/file/open.c \
+	syscalls/file/owner.c \
+	syscalls/file/owner.h \
 	syscalls/file/readlink.c \
 	syscalls/file/rename.c \
 	syscalls/file/resolve.c \
@@ -66,6 +70,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file/scope.c \
 	syscalls/file/sendfile.c \
 	syscalls/file/stat.c \
+	syscalls/file/terminal.c \
+	syscalls/file/terminal.h \
 	syscalls/file/truncate.c \
 	syscalls/file/watch.c \
 	syscalls/file/xattr.c \

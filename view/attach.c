@@ -459,8 +459,12 @@ static void attach_make_nolinks_copy(struct attach *attach)
 	for (size_t i = 0; i < attach->pieces; i++) {
 		const struct piece *piece = &attach->piece[i];
 
-		/* /proc/self depends on the reader. A piece that is elsewhere has no path below the root. */
-		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere && !(piece->mount->flags & MOUNT_PROC))
+		/*
+		 * /proc/self depends on the reader. A piece that is elsewhere has no path below the root, nor has the
+		 * terminal of --tty.
+		 */
+		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere &&
+		    !(piece->mount->flags & (MOUNT_PROC | MOUNT_PTS)))
 			piece->mount->flags |= MOUNT_NOLINKS;
 	}
 }

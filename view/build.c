@@ -17,7 +17,7 @@
 
 struct build {
 	struct view *view;
-	const struct view_options *options; /* NULL when only the terminal is added */
+	const struct view_options *options;
 	struct policy_error *error;
 };
 
@@ -120,7 +120,7 @@ static int build_clone_mount(const struct build *build, const char *virt, const 
 	_cleanup_close_ int fd = -1, at = -1;
 	struct stat st;
 
-	if (!build->options || build->options->tmpfs_fd < 0)
+	if (build->options->tmpfs_fd < 0)
 		return -ENOSYS;
 	at = io_open_plain(host, O_PATH);
 	if (at < 0)
@@ -416,6 +416,10 @@ static int build_whole_view(struct build *build, const struct policy *policy)
 
 	if (r != 0)
 		return build_set_error(build, r, "cannot make the view in", build->options->scratch_host);
+	/* Before the grants: one of /dev/pts is of the run's own terminals. */
+	r = terminals_build(build->view, build->options->pts_fd, build->options->tmpfs_fd >= 0);
+	if (r < 0)
+		return build_set_error(build, r, "cannot make in the view", "/dev/pts");
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = build_mount_rule(build, &grant[i], i);
 	if (r == 0)
@@ -436,26 +440,6 @@ static int build_whole_view(struct build *build, const struct policy *policy)
 
 /* ---- the life of a view ---- */
 
-int view_set_terminal(struct view *view, int terminal_fd)
-{
-	struct policy_error unused;
-	struct build build = {.view = view, .error = &unused};
-	char name[32] = "";
-	mode_t old;
-	int r = 0;
-
-	if (ttyname_r(terminal_fd, name, sizeof(name)) != 0)
-		name[0] = '\0';
-	view->terminal_fd = terminal_fd;
-	/* A terminal of another devpts instance has no name here: only ttyname(3) notices. */
-	if (strncmp(name, "/dev/pts/", 9) != 0)
-		return 0;
-	old = umask(022);
-	r = build_mount_file(&build, name, name, -1, MOUNT_DEVICE, NULL);
-	(void)umask(old);
-	return r;
-}
-
 int view_create(const struct policy *policy, const struct view_options *options, struct view **ret_view,
 		struct policy_error *ret_error)
 {
@@ -470,7 +454,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		return -ENOMEM;
 	}
 	view->policy = policy;
-	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->nolinks_fd = -1;
+	view->proc_fd = view->standin_fd = view->host_root_fd = view->nolinks_fd = -1;
 	old = umask(022);
 	r = facts_create(view, options->scratch_fd);
 	if (r == 0)
@@ -499,6 +483,7 @@ void view_free(struct view *view)
 	}
 	view_mounts_free(view);
 	view_shown_free(view->shown);
+	terminals_free(view);
 	for (unsigned i = 0; view->bases && i < VIEW_BASE_NAMES; i++)
 		free(view->bases->name[i].virt);
 	free(view->bases);

@@ -28,7 +28,7 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 		return judge_make_denial(ENOENT, "proc_not_listed");
 	if (want & POLICY_EXEC)
 		return judge_make_denial(EACCES, "not_executable");
-	if (want & POLICY_WRITE && !proc_file_is_writable(task, rest))
+	if (want & POLICY_WRITE && !proc_file_is_writable(rest))
 		return judge_make_denial(EACCES, "proc_read_only");
 	return judge_make_provided("proc");
 }
@@ -55,6 +55,10 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 
 	if (mount->flags & MOUNT_PROC)
 		return judge_proc_path(view, task, place, want);
+	if (mount->flags & MOUNT_PTS && terminals_hides(place, want & POLICY_WRITE))
+		return judge_make_denial(ENOENT, "not_granted");
+	if (mount->flags & MOUNT_PTS && want & POLICY_WRITE && terminals_is_directory(place))
+		return judge_make_denial(EROFS, "read_only");
 	if (mount->flags & (MOUNT_DEVICE | MOUNT_RUN_FILE))
 		return judge_run_file(place, want, mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))

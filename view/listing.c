@@ -73,7 +73,7 @@ static void listing_add_host_entry(const struct listing *listing, int host_fd, c
 			  S_ISDIR(entry.st_mode) || S_ISLNK(entry.st_mode) ? entry.st_mode & S_IFMT : S_IFREG);
 }
 
-static void listing_add_proc_entry(void *ctx, const char *name, mode_t type)
+static void listing_add(void *ctx, const char *name, mode_t type)
 {
 	const struct listing *listing = ctx;
 
@@ -89,8 +89,8 @@ static void listing_add_processes(struct listing *listing)
 		(void)snprintf(name, sizeof(name), "%d", listing->member[i]);
 		listing_put_entry(listing->fd, name, S_IFDIR);
 	}
-	proc_each_entry("", listing_add_proc_entry, listing);
-	proc_each_machine_link(listing_add_proc_entry, listing);
+	proc_each_entry("", listing_add, listing);
+	proc_each_machine_link(listing_add, listing);
 	listing_put_entry(listing->fd, "self", S_IFLNK);
 	listing_put_entry(listing->fd, "thread-self", S_IFLNK);
 }
@@ -104,6 +104,8 @@ static bool listing_entry_is_stale(const struct listing *listing, int host_fd, c
 	if (listing->place->mount->flags & MOUNT_PROC)
 		return name[0] >= '1' && name[0] <= '9' &&
 		       !bsearch(&pid, listing->member, listing->members, sizeof(pid), listing_compare_pids);
+	if (listing->place->mount->flags & MOUNT_PTS)
+		return !terminals_shows(listing->view, name);
 	return fstatat(host_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
 	       !listing_shows_name(listing, name, there.st_mode & S_IFMT);
 }
@@ -160,11 +162,13 @@ int view_refresh_standin(const struct place *place)
 	old = umask(022); /* of the task for which this thread last created a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount == view->machine)
-		proc_each_entry(place->rest, listing_add_proc_entry, &listing);
+		proc_each_entry(place->rest, listing_add, &listing);
 	else if (place->mount->flags & MOUNT_PROC && proc_is_net(view_proc_rest(place)))
-		proc_each_net(listing_add_proc_entry, &listing);
+		proc_each_net(listing_add, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
 		listing_add_processes(&listing);
+	else if (place->mount->flags & MOUNT_PTS)
+		terminals_each(view, listing_add, &listing);
 	else
 		while ((entry = readdir(host)))
 			listing_add_host_entry(&listing, dirfd(host), entry->d_name);

@@ -12,6 +12,7 @@ libcallgate_view_a_SOURCES += \
 	view/procfs.c \
 	view/skeleton.c \
 	view/start.c \
+	view/terminals.c \
 	view/tree.c \
 	view/tree.h \
 	view/view.h \

@@ -342,6 +342,8 @@ bool view_has_standin(const struct place *place)
 		return place->virt_len == mount->virt_len ||
 		       (mount == mount->view->machine && proc_path_is_directory(place->rest)) ||
 		       proc_is_net(view_proc_rest(place));
+	if (mount->flags & MOUNT_PTS)
+		return terminals_is_directory(place);
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
 	       policy_rights_on(mount->view->policy, place->virt, place->virt_len) == 0;
 }

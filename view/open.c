@@ -32,21 +32,6 @@ static int open_stand_in(const struct place *place, int flags)
 	return view_standin_open(place, flags);
 }
 
-/* Opens the terminal again, because open(2) makes a file description of its own. */
-static int open_terminal(const struct view *view, int flags)
-{
-	char path[32];
-	int fd;
-
-	if (flags & O_DIRECTORY)
-		return -ENOTDIR; /* checked before the device is asked, as in do_open() of fs/namei.c */
-	if (view->terminal_fd < 0)
-		return -ENXIO;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->terminal_fd);
-	fd = open(path, (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 int view_open_place(const struct place *place, int flags, mode_t mode)
 {
 	const struct view *view = place->mount->view;
@@ -60,12 +45,14 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 			return r;
 	}
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
-		return open_terminal(place->mount->view, flags);
+		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* it takes a task: view_open_terminal */
+	if (place->mount->flags & MOUNT_PTS && !terminals_is_directory(place))
+		return terminals_open(place, flags);
 	/*
 	 * After view_attach_mounts an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that
 	 * lets the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
 	 */
-	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_has_standin(place) &&
+	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place) &&
 	    !(flags & O_PATH && view->attached && !view_is_nameless(place))) {
 		int fd = open_stand_in(place, flags);
 

@@ -77,7 +77,7 @@ struct view {
 	struct mount *machine;    /* /proc's files that belong to no process; NULL: they are in the program's /proc */
 	struct facts *facts;      /* facts.c */
 	bool own_network;         /* see view_set_network */
-	int terminal_fd;          /* borrowed; -1: the run has no terminal */
+	struct terminals *terminals; /* terminals.c; NULL only while the view is made */
 	struct view_mount_id {
 		uint64_t copy_id, id;
 	} mount_id[VIEW_MOUNT_IDS_MAX]; /* see the function view_mount_id */
@@ -240,6 +240,26 @@ bool facts_hold(const struct facts *facts, const char *leaf, bool of_process);
 const struct mount *facts_mount(const struct facts *facts);
 /* 0 or -errno. */
 int facts_fill(const struct view *view);
+/* ---- terminals.c; places of MOUNT_PTS ---- */
+
+/*
+ * Makes /dev/pts and /dev/ptmx. own_fd: a detached devpts, borrowed; -1: that of the host, unless the run is to have a
+ * mount namespace (mounts). Without a devpts there is neither. 0 or -errno.
+ */
+int terminals_build(struct view *view, int own_fd, bool mounts);
+void terminals_free(struct view *view);
+/* Opens a file: ptmx makes a pair. A descriptor owned by the caller, or -errno. */
+int terminals_open(const struct place *place, int flags);
+/* True for /dev/pts itself. */
+static inline bool terminals_is_directory(const struct place *place)
+{
+	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_FILE);
+}
+/* True for a slave of the host's that is not of the run; writes: for each name that one could have. */
+bool terminals_hides(const struct place *place, bool writes);
+/* True for the name of an entry of /dev/pts; terminals_each: all of them. */
+bool terminals_shows(const struct view *view, const char *name);
+void terminals_each(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 
 /* ---- procfs.c ---- */
 
@@ -263,8 +283,8 @@ const char *proc_leaf(const char *rest);
 bool proc_path_is_machine(const char *rest);
 /* True for a directory that may be listed. */
 bool proc_path_is_directory(const char *rest);
-/* True when the task may write the file: its own comm. */
-bool proc_file_is_writable(const struct task *task, const char *rest);
+/* True when the file of a process may be opened for writing: its comm. */
+bool proc_file_is_writable(const char *rest);
 /* Calls each with the entries that belong to no process, of /proc (rest "") or of a directory below it. */
 void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* Calls each with the links of /proc to a file or directory of the calling process. */

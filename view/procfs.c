@@ -148,16 +148,18 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	return proc_classify_leaf(view, task, pid, leaf);
 }
 
-bool proc_file_is_writable(const struct task *task, const char *rest)
+bool proc_file_is_writable(const char *rest)
 {
 	const char *leaf;
-	pid_t pid = proc_parse_pid(rest, &leaf);
 
-	if (pid == 0 || !proc_is_own_pid(task, pid))
+	if (proc_parse_pid(rest, &leaf) == 0)
 		return false;
 	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
 		return false;
-	/* Not oom_score_adj: the kernel would let the program lower what launch.c has raised. */
+	/*
+	 * Of other processes the kernel refuses the write itself: EINVAL, comm_write() in fs/proc/base.c. Not
+	 * oom_score_adj: the kernel would let the program lower what launch.c has raised.
+	 */
 	return strcmp(leaf, "comm") == 0;
 }
 

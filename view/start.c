@@ -26,7 +26,7 @@ void view_names_change(const struct view *view)
 
 static int base_get_identity(int dirfd, const char *path, int flags, struct statx *ret_object)
 {
-	const unsigned mask = STATX_TYPE | STATX_INO | STATX_MNT_ID;
+	const unsigned mask = STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MNT_ID;
 
 	if (statx(dirfd, path, flags | AT_NO_AUTOMOUNT, mask, ret_object) < 0)
 		return -errno;
@@ -161,8 +161,36 @@ int view_start_dir(const struct view *view, const struct task *task, int fd, cha
 		return r;
 	/* The link can mislead ("x (deleted)", a rename at the same time): the name must lead to this object. */
 	if (!base_confirm_name(view, out, &object))
-		return -ENOENT;
+		return strncmp(out, "/proc/", 6) == 0 ? -ESRCH : -ENOENT; /* ESRCH: of a process that was reaped */
 	if (name)
 		base_keep_name(view, name, &object, out, (size_t)r);
 	return r;
+}
+
+int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held)
+{
+	static const char deleted[] = " (deleted)"; /* d_path() appends it */
+	_cleanup_close_ int copy = -1;
+	struct statx object, parent;
+	char link[64], above[72], host[PATH_MAX];
+	ssize_t len;
+	int r = base_identify_dir(view, task, fd, &object, link, &copy);
+
+	*ret_held = copy >= 0;
+	if (r < 0)
+		return r;
+	if (!link[0])
+		(void)snprintf(link, sizeof(link), "self/fd/%d", copy);
+	(void)snprintf(above, sizeof(above), "%s/..", link);
+	len = readlinkat(view->proc_fd, link, host, sizeof(host) - 1);
+	if (len < 0 || !S_ISDIR(object.stx_mode) || object.stx_nlink > 0 ||
+	    base_get_identity(view->proc_fd, above, 0, &parent) < 0)
+		return -ENOENT;
+	host[len] = '\0';
+	if ((size_t)len < sizeof(deleted) || strcmp(host + len - (sizeof(deleted) - 1), deleted) != 0)
+		return -ENOENT;
+	host[len - (ssize_t)(sizeof(deleted) - 1)] = '\0';
+	*strrchr(host, '/') = '\0';
+	r = view_name_host_path(view, *host ? host : "/", *host ? strlen(host) : 1, out, cap);
+	return r < 0 || base_confirm_name(view, out, &parent) ? r : -ENOENT;
 }

@@ -30,12 +30,13 @@ enum mount_flag {
 	MOUNT_PROVIDED = 1 << 4,
 	MOUNT_DEVICE = 1 << 5,   /* /dev/null and its like: data may be read and written, metadata not changed */
 	MOUNT_PROC = 1 << 6,     /* /proc: processes of the run and allowlisted files */
-	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it opens the run's terminal, or fails with ENXIO */
+	MOUNT_TTY = 1 << 7,      /* /dev/tty: opened by view_open_terminal, with the number of the task's terminal */
 	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch directory: changes are not reported */
 	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
 	MOUNT_NOLINKS = 1 << 10,   /* view_get_nolinks_path works here */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
 	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach_mounts will mount */
+	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: pseudoterminals of the run's own, see terminals.c */
 };
 
 struct mount {
@@ -85,6 +86,7 @@ struct view_options {
 	const struct view_provide *provide; /* borrowed for the call */
 	size_t provides;
 	int tmpfs_fd;             /* where the skeleton is made, for view_attach_mounts; borrowed. -1: in scratch_fd */
+	int pts_fd;               /* a detached devpts of the run's own; borrowed. -1: without tmpfs_fd the host's */
 };
 
 /* ---- creation ---- */
@@ -94,7 +96,7 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		struct policy_error *ret_error);
 void view_free(struct view *view);
 
-/* Gives the view a pseudoterminal's slave (borrowed), as /dev/tty and in /dev/pts. Without it /dev/tty is ENXIO. */
+/* Gives the view the terminal of --tty, a pseudoterminal's slave (borrowed for the call): /dev/tty, and in /dev/pts. */
 int view_set_terminal(struct view *view, int terminal_fd);
 
 /*
@@ -102,6 +104,18 @@ int view_set_terminal(struct view *view, int terminal_fd);
  * the view exists; with count 0 the kernel's, in the run's own network namespace. Before, there is no such directory.
  */
 void view_set_network(struct view *view, const struct view_provide *file, size_t count);
+
+/*
+ * Opens the run's terminal with this number (minor device number of the slave), as /dev/tty does. A descriptor owned by
+ * the caller, or -errno; -ENXIO: the run has no terminal of that number.
+ */
+int view_open_terminal(const struct view *view, unsigned number, int flags);
+
+/* True for a slave that the program has made. *ret_shared: processes outside can open it, by its name on the host. */
+bool view_made_terminal(const struct place *place, bool *ret_shared);
+
+/* True when the run can have a terminal: /dev/ptmx, or that of --tty. */
+bool view_has_terminals(const struct view *view);
 
 /* Descriptors for view_attach_mounts; borrowed. */
 struct view_mounts {
@@ -147,6 +161,12 @@ void view_set_run_root(struct view *view, pid_t root);
  * Otherwise its tid may have been reused, and the caller must check that the notification is still valid.
  */
 int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
+
+/*
+ * For a directory that view_start_dir says -ENOENT for: the path of the directory that it was in when it was removed,
+ * where its ".." leads. -ENOENT: it was not removed, or that one has no name in the view.
+ */
+int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
 /* To be called before a name in the view changes: view_start_dir then checks the paths that it has cached. */
 void view_names_change(const struct view *view);

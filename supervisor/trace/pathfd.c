@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -80,6 +81,17 @@ static int64_t pathfd_change_directory(struct injection *injection)
 	return result;
 }
 
+/* Makes the terminal that was added to the target the controlling one. Where that fails, open(2) succeeds, too. */
+static int64_t pathfd_control_terminal(struct injection *injection)
+{
+	uint64_t terminal = (uint64_t)injection->pending->carrier;
+
+	(void)inject_call(injection, __NR_ioctl, terminal, TIOCSCTTY, 0);
+	if (!injection->pending->cloexec) /* it was added with the flag */
+		(void)inject_call(injection, __NR_fcntl, terminal, F_SETFD, 0);
+	return (int64_t)terminal;
+}
+
 /* Takes the descriptor out of the carrier, and replaces the carrier by it or changes to it. */
 static int64_t pathfd_take_from_carrier(struct injection *injection)
 {
@@ -109,6 +121,8 @@ static int64_t pathfd_take_from_carrier(struct injection *injection)
 
 int64_t pathfd_give_to_thread(const struct tracer *tracer, const struct pending *pending)
 {
+	if (pending->controlling)
+		return inject_run_and_set_result(tracer, pending, pathfd_control_terminal);
 	return inject_run_and_set_result(tracer, pending,
 					 pending->direct ? pathfd_change_directory : pathfd_take_from_carrier);
 }

@@ -45,7 +45,7 @@ static void pending_release_call(struct tracer *tracer, struct pending *pending)
 	blob_done(&pending->blob);
 	pending->blob_addr = 0;
 	pending->skip_interrupt = false;
-	pending->direct = false;
+	pending->direct = pending->controlling = false;
 	pending->other_calls = 0;
 	if (pending->kind == PENDING_FETCH) {
 		cleanup_close(&pending->near_fd);

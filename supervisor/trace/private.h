@@ -58,6 +58,7 @@ struct pending {
 	struct exec_plan *plan;  /* NULL: not an exec. Owned */
 	int carrier;             /* descriptor in the target: a socket for another descriptor; PENDING_MAP: a file */
 	bool direct;             /* PENDING_PATHFD: the carrier is the directory of the chdir itself */
+	bool controlling;        /* PENDING_PATHFD: the carrier is a terminal, which becomes the controlling one */
 	bool cloexec;
 	int wanted;              /* PENDING_FETCH: the target's descriptor to be fetched */
 	int near_fd;             /* PENDING_FETCH: our end of the carrier, until the descriptor came. Owned */

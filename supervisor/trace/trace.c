@@ -69,12 +69,16 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 	return 0;
 }
 
-/* An open with O_PATH or a chdir(2): the thread receives the descriptor and keeps it or changes to it. */
+/*
+ * An open with O_PATH or a chdir(2): the thread receives the descriptor and keeps it or changes to it. An open of a
+ * terminal: it receives it and makes it the controlling one.
+ */
 static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 {
 	_cleanup_close_ int owned = steal_fd(&call->outcome.fd);
 	struct pending *pending;
-	int carrier = pathfd_open_directory(call, owned), r;
+	const bool controlling = call->outcome.controlling;
+	int carrier = controlling ? steal_fd(&owned) : pathfd_open_directory(call, owned), r;
 	bool direct = carrier >= 0;
 
 	if (!direct)
@@ -84,6 +88,7 @@ static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 		return r;
 	pending->kind = PENDING_PATHFD; /* NOLINT(clang-analyzer-core*): as above */
 	pending->direct = direct;
+	pending->controlling = controlling;
 	pending->cloexec = call->outcome.fd_cloexec;
 	return 0;
 }

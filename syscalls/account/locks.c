@@ -108,11 +108,3 @@ bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
 		locks->of_files += ADDED_MOST;
 	return true;
 }
-
-/* Refuses calls that neither the filter nor the dispatcher has continued. */
-void sys_fcntl(struct call *call)
-{
-	bool counted = locks_counts_command(call->arg[1]);
-
-	call_refuse(call, counted ? -ENOLCK : -EPERM, NULL, counted ? "locks_limit" : "refused_syscall");
-}

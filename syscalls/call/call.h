@@ -60,7 +60,6 @@ struct sandbox {
 	int listener_fd;
 	bool private_ipc;     /* the run has its own IPC namespace, whose memory is bounded */
 	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
-	pid_t program; /* the first process; leads the session of the run's terminal */
 	uid_t uid;
 	gid_t gid;
 };
@@ -108,6 +107,7 @@ struct outcome {
 	int peer_fd;       /* OUTCOME_CONNECT: owned; -1: none */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
+	bool controlling;  /* OUTCOME_PATHFD: fd is a terminal, which becomes the controlling one of the session */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
 	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
 	struct call_work *work;   /* OUTCOME_WORK: owned */

@@ -22,17 +22,22 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 	return file_pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 }
 
-/* A device is shared with the host; one without a virtual name is the terminal of the user who started callgate. */
+/*
+ * A device is shared with the host; one without a virtual name is the terminal of the user who started callgate. A
+ * slave that the program has made is nobody else's.
+ */
 int file_refuse_foreign(struct call *call, int fd)
 {
 	_cleanup_close_ int object = fd;
 	struct stat status;
+	bool shared;
 
 	if (object < 0)
 		return -1;
 	if (fstat(object, &status) < 0)
 		return call_fail(call, -errno);
-	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
+	if ((S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) &&
+	    !view_made_terminal(&call->place[0], &shared))
 		return call_refuse(call, -EPERM, NULL, "device_metadata");
 	if (call->place[0].magic && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		return call_refuse(call, -EACCES, NULL, "not_granted");
@@ -131,15 +136,4 @@ void file_end_output(struct call *call, uint64_t addr, const void *from, size_t 
 	int r = value < 0 ? -errno : decode_output(call, addr, from, len);
 
 	call_end(call, r < 0 ? r : value);
-}
-
-void file_reset_outcome(struct call *call)
-{
-	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1, .peer_fd = -1};
-	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
-}
-
-int file_outcome_error(const struct call *call)
-{
-	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
 }

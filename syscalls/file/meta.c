@@ -12,17 +12,32 @@
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/file/terminal.h"
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/numbers.h"
 
 #define META_AT_FLAGS ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+
+/*
+ * Directories may have set-id bits. Of these only set-group-ID means something: new files in it get its group. The
+ * kernel gives it only to an owner who is in that group (setattr_copy() in fs/attr.c).
+ */
+static bool chmod_refuse_setid(struct call *call, int object, mode_t mode)
+{
+	struct stat status;
+
+	if (mode & (S_ISUID | S_ISGID) && fstat(object, &status) == 0 && S_ISDIR(status.st_mode))
+		return false;
+	return file_refuse_setid(call, mode);
+}
 
 /* Takes fd. By its link in /proc, because fchmod(2) takes no O_PATH descriptor; a symbolic link is EOPNOTSUPP. */
 static void chmod_end(struct call *call, int fd, mode_t mode)
 {
 	_cleanup_close_ int object = fd;
 
-	if (object >= 0 && file_commit(call, 0) == 0)
+	if (object >= 0 && !chmod_refuse_setid(call, object, mode & 07777) && !terminal_refuse_mode(call, mode) &&
+	    file_commit(call, 0) == 0)
 		file_end(call, chmod(file_link(object).path, mode & 07777));
 }
 
@@ -30,7 +45,7 @@ static void chmod_path(struct call *call, mode_t mode, unsigned flags)
 {
 	if (flags & ~META_AT_FLAGS)
 		call_fail(call, -EINVAL);
-	else if (!file_refuse_setid(call, mode & 07777))
+	else
 		chmod_end(call, file_pin_meta(call, flags), mode);
 }
 
@@ -40,10 +55,7 @@ HANDLER(sys_fchmodat2, chmod_path(call, call_uint(call, 2), call_uint(call, 3)))
 
 void sys_fchmod(struct call *call)
 {
-	mode_t mode = call_uint(call, 1);
-
-	if (!file_refuse_setid(call, mode & 07777))
-		chmod_end(call, file_pin_meta_fd(call, call_int(call, 0)), mode);
+	chmod_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1));
 }
 
 /* Takes fd. */

@@ -1,6 +1,7 @@
 /* mkdir(2), mknod(2), symlink(2), link(2), unlink(2), rmdir(2): the parent is pinned, the name judged for writing. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -13,13 +14,12 @@ static void make_dir(struct call *call, mode_t mode)
 	_cleanup_close_ int parent = -1;
 	const char *name;
 
-	if (file_refuse_setid(call, mode))
-		return;
 	parent = file_pin_new(call, 0, &name);
 	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 ||
 	    file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return;
-	file_end(call, mkdirat(parent, name, mode));
+	/* vfs_mkdir() in fs/namei.c. A set-group-ID bit of the parent is inherited nevertheless. */
+	file_end(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
 	disk_count_name(call, S_IFDIR);
 }
 
@@ -72,7 +72,8 @@ void sys_symlink(struct call *call)
 		call_fail(call, call->text_error ? call->text_error : -ENOENT);
 	else
 		parent = file_pin_new(call, 0, &name);
-	if (parent < 0 || file_check_link_text(call, &call->place[0], call->text) < 0 ||
+	if (parent < 0 ||
+	    (!file_name_is_refused(name) && file_check_link_text(call, &call->place[0], call->text) < 0) ||
 	    disk_admit_bytes(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, symlinkat(call->text, parent, name));
@@ -153,13 +154,17 @@ static void remove_name(struct call *call, unsigned flags)
 		call_fail(call, -EINVAL);
 	else
 		parent = file_pin_parent(call, 0, &name);
-	busy = parent >= 0 && flags & AT_REMOVEDIR && file_holds_mount(call, &call->place[0]);
+	busy = parent >= 0 && flags & AT_REMOVEDIR && !file_name_is_refused(name) &&
+	       file_holds_mount(call, &call->place[0]);
 	if (busy)
 		call_fail(call, -EBUSY);
 	if (parent < 0 || busy || file_commit(call, 0) < 0)
 		return;
 	removal = disk_begin_removal(call, parent, name);
-	file_end(call, unlinkat(parent, name, (int)flags));
+	if (flags & AT_REMOVEDIR && call->path[0].text[strspn(call->path[0].text, "/")] == '\0')
+		call_fail(call, -EBUSY); /* the root, of which the name is "." here */
+	else
+		file_end(call, unlinkat(parent, name, (int)flags));
 	disk_end_removal(call, &removal);
 }
 

@@ -14,6 +14,7 @@
 #include "syscalls/account/meminfo.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/file/terminal.h"
 #include "syscalls/table/handlers.h"
 
 #define OPEN_TRIES 16 /* a name that appears and vanishes faster than it can be opened or made is EEXIST */
@@ -58,6 +59,16 @@ static unsigned follow_flag(unsigned flags)
 static int open_own_flags(unsigned flags)
 {
 	return (int)((flags & ~OPEN_ONCE) | O_CLOEXEC | O_NOCTTY);
+}
+
+/* Ends the call with a descriptor of what existed, or with -errno. */
+static void open_end(struct call *call, int fd, unsigned flags)
+{
+	call_give_fd(call, fd, flags & O_CLOEXEC);
+	if (fd >= 0 && call->place[0].mount->flags & MOUNT_PTS && terminal_becomes_controlling(call, flags)) {
+		call->outcome.kind = OUTCOME_PATHFD;
+		call->outcome.controlling = true;
+	}
 }
 
 /* Ends the call with the descriptor of a new file, or with -errno. */
@@ -166,15 +177,6 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
 	return S_ISCHR(status->st_mode) && !call->place[0].magic && !(mount && mount->flags & MOUNT_DEVICE);
 }
 
-/* True for /dev/tty in any session but the program's first, which alone has the terminal of the run. */
-static bool open_lacks_terminal(const struct call *call)
-{
-	const struct mount *mount = call->place[0].mount;
-
-	return mount && mount->flags & MOUNT_TTY && !call->place[0].magic &&
-	       getsid(call->tid) != call->sandbox->program;
-}
-
 /*
  * Opens the pinned object again with the access that the program asked for. Stand-in directories are brought up to date
  * by view_open_place. O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it: the name is.
@@ -185,7 +187,9 @@ static int reopen_pinned(const struct call *call, int pin, const struct stat *st
 	int fd;
 
 	if (place->mount->flags & MOUNT_TTY)
-		return open_lacks_terminal(call) ? -ENXIO : view_open_place(place, open_own_flags(flags), 0);
+		return terminal_open_controlling(call, open_own_flags(flags));
+	if (place->mount->flags & MOUNT_PTS) /* another open of ptmx would make a pair that nothing knows */
+		return view_open_place(place, open_own_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_has_standin(place))
 		return view_open_place(place, open_own_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
@@ -241,6 +245,8 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		open_end_path(call, pin, flags);
 	} else if (S_ISLNK(status.st_mode)) {
 		call_fail(call, -ELOOP);
+	} else if (terminal_is_foreign(call, &status)) {
+		call_refuse(call, -EACCES, NULL, "foreign_terminal");
 	} else if (memfds_is_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
 	} else if (want & POLICY_WRITE && (disk_admit_bytes(call, 0) < 0 || disk_watch_file(call, *pin, false) < 0 ||
@@ -253,7 +259,7 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 	} else if (call->place[0].magic) {
 		open_nameless(call, want, flags);
 	} else {
-		call_give_fd(call, meminfo_limited(call, reopen_pinned(call, *pin, &status, flags)), flags & O_CLOEXEC);
+		open_end(call, meminfo_limited(call, reopen_pinned(call, *pin, &status, flags)), flags);
 	}
 }
 
@@ -286,13 +292,12 @@ static bool open_to_read(struct call *call, const struct open_request *request)
 	    path_wants_dir(call->path[0].text)) /* the O_DIRECTORY that it needs would show in F_GETFL */
 		return false;
 	fd = file_pin(call, 0, POLICY_READ, follow_flag(request->flags), open_own_flags(request->flags));
-	if (fd >= 0 && open_lacks_terminal(call)) {
+	if (fd >= 0 && terminal_refuse_foreign(call, fd)) {
 		cleanup_close(&fd);
-		call_fail(call, -ENXIO);
 		return true;
 	}
 	if (fd >= 0) {
-		call_give_fd(call, meminfo_limited(call, fd), request->flags & O_CLOEXEC);
+		open_end(call, meminfo_limited(call, fd), request->flags);
 		return true;
 	}
 	if (file_outcome_error(call) != -EINTR)

@@ -182,7 +182,7 @@ static int rename_judge_and_record(struct call *call, struct end end[2], unsigne
 	view_names_change(call->sandbox->view);
 	stat_end(&end[0]);
 	stat_end(&end[1]);
-	if (!end[0].exists || (exchange && !end[1].exists))
+	if (!end[0].exists || (exchange && !end[1].exists) || file_name_is_refused(end[1].name))
 		return call_commit(call); /* renameat2 fails with the right errno */
 	if (rename_check(call, &end[0], 0, 1) < 0 || (exchange && rename_check(call, &end[1], 1, 0) < 0))
 		return -1;
@@ -202,6 +202,15 @@ static long rename_on_host(const struct call *call, const struct end end[2], uns
 
 	errno = EXDEV;
 	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
+}
+
+/* Refuses "." and ".." before the mounts and the names below them are looked at. */
+static int rename_check_names(struct call *call, const struct end end[2], unsigned flags)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (file_name_is_refused(end[i].name) && strcspn(end[i].name, "/") <= 2)
+			return call_fail(call, i == 1 && flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY);
+	return 0;
 }
 
 /* Checks renameat2's flags. 0, or -1 with the outcome set. */
@@ -227,7 +236,7 @@ static void rename_path(struct call *call, unsigned flags)
 	if (from < 0)
 		return;
 	end[1].parent = to = file_pin_parent(call, 1, &end[1].name);
-	if (to < 0 || rename_judge_and_record(call, end, flags) < 0)
+	if (to < 0 || rename_check_names(call, end, flags) < 0 || rename_judge_and_record(call, end, flags) < 0)
 		return;
 	if (!(flags & RENAME_EXCHANGE) && end[1].exists)
 		replaced = disk_begin_removal(call, to, end[1].plain);

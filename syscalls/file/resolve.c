@@ -119,11 +119,22 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 	if (named)
 		return call_fail(call, -call->decision.error);
 	/* A file that lost its name may be a file of the host: the program gets only the access that it has. */
-	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
+	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || (S_ISDIR(status.st_mode) && status.st_nlink > 0)) &&
 	    !file_held_for_writing(call, fd, object))
 		return call_refuse(call, -EACCES, NULL, "not_granted");
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
 	return steal_fd(&object);
+}
+
+void file_reset_outcome(struct call *call)
+{
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1, .peer_fd = -1};
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
+}
+
+int file_outcome_error(const struct call *call)
+{
+	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
 }
 
 int file_use_umask(struct call *call)
@@ -163,8 +174,40 @@ static bool resolve_is_reaped(const struct call *call, int dirfd)
 	return access(path, F_OK) < 0 && errno == ESRCH;
 }
 
+/* The part of a path behind its first "." components. */
+static const char *start_skip_dots(const char *text)
+{
+	while (text[0] == '.' && (text[1] == '/' || text[1] == '\0'))
+		text += 1 + strspn(text + 1, "/");
+	return text;
+}
+
+/*
+ * A relative path from a directory that was removed: only ".." leads anywhere, to where the directory was. The path is
+ * cut accordingly. The directory itself, ".", is resolve_own_directory()'s.
+ */
+static int start_at_parent(const struct call *call, struct call_path *path, char base[PATH_MAX], bool *ret_held)
+{
+	const char *rest = start_skip_dots(path->text);
+	int r;
+
+	if (rest[0] != '.' || rest[1] != '.' || (rest[2] != '/' && rest[2] != '\0'))
+		return -ENOENT;
+	r = view_start_deleted(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, ret_held);
+	if (r < 0)
+		return r;
+	rest += 2 + strspn(rest + 2, "/");
+	path->len = strlen(rest);
+	memmove(path->text, rest, path->len + 1);
+	if (path->len == 0) {
+		path->text[path->len++] = '.';
+		path->text[path->len] = '\0';
+	}
+	return r;
+}
+
 /* The directory that a path starts from. 0, or -1 with the outcome set. */
-static int resolve_start_dir(struct call *call, const struct call_path *path, char base[PATH_MAX])
+static int resolve_start_dir(struct call *call, struct call_path *path, char base[PATH_MAX])
 {
 	bool held;
 	int r;
@@ -177,6 +220,8 @@ static int resolve_start_dir(struct call *call, const struct call_path *path, ch
 		return 0;
 	}
 	r = view_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
+	if (r == -ENOENT)
+		r = start_at_parent(call, path, base, &held);
 	if (!held && !call_valid(call))
 		/* The tid may have been reused: what /proc/TID said does not count. */
 		return call_gone(call);
@@ -297,6 +342,9 @@ static int resolve_open(const struct call *call, const struct place *place, int 
 {
 	if (place->magic)
 		return magic_open(call, place, open_flags);
+	/* Whose it is depends on the task: reopen_pinned() in open.c asks. */
+	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
+		return -EINTR;
 	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && resolve_may_block(call, place))
 		return -EINTR;
 	return view_open_place(place, open_flags, 0);
@@ -353,6 +401,52 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 	return fd;
 }
 
+/* The place of an object without a name: its link in /proc. */
+static void own_place(const struct call *call, int fd, struct place *place)
+{
+	char leaf[64];
+
+	write_fd_link(call, fd, leaf);
+	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/proc/%s", leaf);
+	(void)view_set_place(call->sandbox->view, place); /* a place below /proc is no single file */
+	place->magic = true;
+}
+
+/*
+ * "." in a directory that was removed: the object of the descriptor or the cwd. Nothing is in it, nor can be again.
+ * -1 with the outcome set when it is none such.
+ */
+static int resolve_own_directory(struct call *call, unsigned i, int open_flags, const struct file_question *question)
+{
+	const struct call_path *path = &call->path[i];
+	struct place *place = &call->place[i];
+	struct policy_decision before = call->decision;
+	struct outcome refused = call->outcome;
+	_cleanup_close_ int object = -1;
+	struct stat status;
+	int fd;
+
+	if (refused.kind != OUTCOME_ERROR || refused.value != -ENOENT || !path->len || *start_skip_dots(path->text))
+		return -1;
+	object = file_open_fd(call, path->dirfd);
+	if (object < 0)
+		return -1;
+	if (fstat(object, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_nlink > 0) {
+		call->decision = before;
+		return call_fail(call, -ENOENT);
+	}
+	file_reset_outcome(call);
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
+	own_place(call, path->dirfd, place);
+	if (question)
+		fd = question->ask(question->ctx, object, "", AT_EMPTY_PATH);
+	else if (open_flags & O_PATH)
+		return steal_fd(&object);
+	else
+		fd = open(file_link(object).path, (open_flags & ~O_NOFOLLOW) | O_CLOEXEC);
+	return fd < 0 ? call_fail(call, question ? fd : -errno) : fd;
+}
+
 static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags,
 			const struct file_question *question)
 {
@@ -361,7 +455,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	int r, fd;
 
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
-		return -1;
+		return resolve_own_directory(call, i, open_flags, question);
 	if (path_wants_dir(call->path[i].text)) {
 		follow |= VIEW_FOLLOW;
 		open_flags |= O_DIRECTORY;
@@ -426,8 +520,7 @@ static void name_split(const char *text, char parent[PATH_MAX], const char **ret
 	(void)snprintf(parent, PATH_MAX, "%.*s", start ? (int)start : 1, start ? text : ".");
 }
 
-/* True for ".", ".." and a name that is too long. The kernel refuses them in its own order, so the parent is judged. */
-static bool name_is_refused(const char *last)
+bool file_name_is_refused(const char *last)
 {
 	size_t len = strcspn(last, "/");
 
@@ -440,7 +533,7 @@ static int place_append_name(struct place *place, const char *last)
 	size_t len = strcspn(last, "/");
 	size_t at = place->virt_len;
 
-	if (name_is_refused(last))
+	if (file_name_is_refused(last))
 		return view_set_place(place->mount->view, place);
 	if (at + 1 + len >= sizeof(place->virt))
 		return -ENAMETOOLONG;
@@ -482,6 +575,14 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 	return fd;
 }
 
+/* mkdir(".") in a directory that was removed is EEXIST, as everywhere. Returns -1. */
+static int name_fail_removed(struct call *call, const struct call_path *path)
+{
+	if (file_outcome_error(call) == -ENOENT && path->len && !*start_skip_dots(path->text))
+		return call_fail(call, -EEXIST);
+	return -1;
+}
+
 static int pin_parent(struct call *call, unsigned i, const char **ret_name, bool make)
 {
 	struct place *place = &call->place[i];
@@ -492,7 +593,7 @@ static int pin_parent(struct call *call, unsigned i, const char **ret_name, bool
 	int r;
 
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
-		return -1;
+		return make ? name_fail_removed(call, &call->path[i]) : -1;
 	name_split(call->path[i].text, parent, ret_name);
 	r = fd = name_open_parent(call, base, parent, place);
 	if (r >= 0)
@@ -500,12 +601,18 @@ static int pin_parent(struct call *call, unsigned i, const char **ret_name, bool
 	if (r < 0)
 		return resolve_fail(call, place, r);
 	allowed = resolve_judge(call, place, POLICY_WRITE);
+	if (!allowed && file_name_is_refused(*ret_name) && resolve_judge(call, place, POLICY_READ)) {
+		/* The kernel refuses it before it asks for permission. Longer names exist on FUSE. */
+		if (strcspn(*ret_name, "/") > NAME_MAX)
+			return call_fail(call, -ENAMETOOLONG);
+		allowed = true;
+	}
 	if (make && fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    (allowed || resolve_judge(call, place, POLICY_READ)))
 		return call_fail(call, -EEXIST);
 	if (!allowed)
 		return call_fail(call, -call->decision.error);
-	if (place->virt_len == place->mount->virt_len && !name_is_refused(*ret_name))
+	if (place->virt_len == place->mount->virt_len && !file_name_is_refused(*ret_name))
 		return call_fail(call, -EBUSY);
 	return steal_fd(&fd);
 }

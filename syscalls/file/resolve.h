@@ -39,9 +39,13 @@ int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, co
  */
 int file_ask_fd(struct call *call, int fd, const struct file_question *question);
 
+/* True for ".", ".." and a name that is too long: the kernel refuses to make, remove or change these. */
+bool file_name_is_refused(const char *last);
+
 /*
  * For removing or changing a name: judges POLICY_WRITE on path[i] and opens its parent (O_PATH). *ret_name: the last
- * component as the program wrote it, with trailing slashes; borrowed from the call. "." and ".." the kernel refuses.
+ * component as the program wrote it, with trailing slashes; borrowed from the call. Of a name that
+ * the kernel refuses, the parent is judged for reading.
  */
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
 

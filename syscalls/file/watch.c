@@ -13,7 +13,7 @@
 #include "syscalls/table/handlers.h"
 
 /*
- * False for a directory in which only globs grant: in a mount namespace the pin is of the host's directory, not of its
+ * False for a directory in which only globs grant, and for /dev/pts: the pin may be of the host's directory, not of its
  * stand-in (view_open_place). EACCES makes programs poll instead. False also for a directory without a virtual name.
  */
 static bool watch_may_name(const struct call *call, int object)
@@ -23,7 +23,7 @@ static bool watch_may_name(const struct call *call, int object)
 
 	if (place->magic)
 		return fstat(object, &status) == 0 && !S_ISDIR(status.st_mode);
-	return !(place->mount->flags & MOUNT_FILTERED && view_has_standin(place));
+	return !(place->mount->flags & (MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place));
 }
 
 /* Checks as the kernel: no known bit, the descriptor, two exclusive bits. Descriptor, or -1 with the outcome set. */

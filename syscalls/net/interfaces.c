@@ -143,13 +143,3 @@ bool interfaces_ioctl(struct call *call)
 	call_end(call, request == SIOCGIFCONF ? list_addresses(call) : answer_interface(call, request));
 	return true;
 }
-
-void sys_ioctl(struct call *call)
-{
-	if (interfaces_ioctl(call))
-		return;
-	if (call_uint(call, 1) == SIOCETHTOOL && net_check_socket(call) == 0)
-		target_fail(call, -EOPNOTSUPP); /* as for the loopback interface, which has no settings */
-	else
-		call_refuse(call, -ENOTTY, NULL, "refused_syscall");
-}

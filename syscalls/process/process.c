@@ -103,13 +103,32 @@ HANDLER(sys_setpriority, judge_priority(call, PRIO_PROCESS, PRIO_USER))
 /* linux/ioprio.h: IOPRIO_WHO_PROCESS, _PGRP, _USER. */
 HANDLER(sys_ioprio_set, judge_priority(call, 1, 3))
 
+HANDLER(sys_get_robust_list, target_continue(call, call_int(call, 0)))
+
+/*
+ * Not dumpable, a process could not be read by the supervisor. Accepted without effect, because programs complain
+ * otherwise (timeout(1)): there are no core files anyway, but other processes of the user can still trace it.
+ */
+static void prctl_dumpable(struct call *call)
+{
+	target_allow(call);
+	if (call->arg[1] != 0) {
+		call_fail(call, -EINVAL);
+		return;
+	}
+	call->decision.reason = "without_effect";
+	call_return(call, 0);
+}
+
 /* Options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)
 {
 	int option = call_int(call, 0);
 
-	/* PR_SET_DUMPABLE 0: the check after execve could not read the process. PR_SET_MM forges /proc/PID/exe. */
-	if (option == PR_SET_DUMPABLE || option == PR_SET_MM || option == PR_SET_PTRACER || option == PR_SCHED_CORE)
+	/* PR_SET_MM forges /proc/PID/exe. */
+	if (option == PR_SET_DUMPABLE)
+		prctl_dumpable(call);
+	else if (option == PR_SET_MM || option == PR_SET_PTRACER || option == PR_SCHED_CORE)
 		call_refuse(call, -EPERM, NULL, "not_permitted");
 	else
 		call_refuse(call, -EINVAL, NULL, "not_offered");

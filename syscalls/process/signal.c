@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -305,12 +307,39 @@ void sys_pidfd_open(struct call *call)
 	call_give_fd(call, fd < 0 ? fd : steal_fd(&fd), true);
 }
 
+/*
+ * The process of a descriptor of its directory in /proc, which pidfd_send_signal(2) takes as well. -1: it has been
+ * reaped; 0: the descriptor is of something else.
+ */
+static pid_t read_directory(const struct call *call, int fd)
+{
+	char link[64], text[48];
+	ssize_t len;
+	pid_t pid;
+	int end = 0;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", call->tid, fd);
+	len = readlink(link, text, sizeof(text) - 1);
+	if (len < 0)
+		return 0;
+	text[len] = '\0';
+	if (sscanf(text, "/proc/%d%n", &pid, &end) != 1 || pid <= 0)
+		return 0;
+	if (strcmp(text + end, " (deleted)") == 0)
+		return -1; /* reaped */
+	return text[end] == '\0' ? pid : 0;
+}
+
 /* The number of the process or thread of the target's pidfd. -EBADF: not a pidfd; -ESRCH: of a task that is dead. */
 static pid_t read_pidfd(const struct call *call, int fd, bool *ret_thread)
 {
 	struct fdinfo info;
 
-	if (fdinfo_read(call->tid, fd, &info) < 0 || info.pid == 0)
+	if (fdinfo_read(call->tid, fd, &info) < 0)
+		return -EBADF;
+	if (info.pid == 0)
+		info.pid = info.flags & O_PATH ? 0 : read_directory(call, fd);
+	if (info.pid == 0)
 		return -EBADF;
 	*ret_thread = info.flags & O_EXCL;
 	return info.pid > 0 ? info.pid : -ESRCH;

@@ -70,7 +70,7 @@ enum run_trait {
 	RUN_OWN_IPC = 1 << 0,
 	/* newfstatat and statx with a descriptor and AT_EMPTY_PATH are native: see view_matches_kernel */
 	RUN_FSTAT = 1 << 1,
-	RUN_TERMINAL = 1 << 2,  /* --tty: the program may set modes, size and foreground group of the run's terminal */
+	RUN_TERMINAL = 1 << 2,  /* it can have terminals of its own, and no other: pairs of /dev/ptmx, --tty */
 	RUN_FORKS = 1 << 3,     /* the supervisor bounds the number of processes: calls that create one are judged */
 	/* the supervisor samples memory: calls that allocate any which the samples miss are judged (memfds.h) */
 	RUN_MEMORY = 1 << 4,

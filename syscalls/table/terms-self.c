@@ -31,7 +31,9 @@ static const struct row_term ioctls[] = {
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_ADDFD)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_ID_VALID)),
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_SET_FLAGS)), ONE(IS(1, PIDFD_INFO_CALL)), ONE(IS(1, PROCMAP_QUERY_CALL)),
 	ONE(IS(1, PIDNS_NUMBER_CALL)), ONE(IS(1, TCGETS)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)),
-	ONE(IS(1, TCSETSF)), ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)), END,
+	ONE(IS(1, TCSETSF)), ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)),
+	/* pairs for the program: view/terminals.c */
+	ONE(IS(1, TIOCSPTLCK)), ONE(IS(1, TIOCGPTN)), ONE(IS(1, TIOCGPTPEER)), END,
 };
 
 /* Only threads, and no namespaces. glibc uses clone(2) when clone3(2) fails with ENOSYS, as it does here. */

@@ -3,13 +3,16 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/prctl.h>
+#include <linux/random.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 
+#include "base/procmap.h"
 #include "syscalls/table/terms.h"
 
 const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
@@ -26,12 +29,13 @@ const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
 #define COMMAND(command) ONE(IS(1, command)) /* of fcntl and ioctl */
 
 /*
- * Left out: F_SETOWN, F_SETOWN_EX and F_SETSIG (signals to any process of the same uid), F_SETLEASE and F_NOTIFY (block
- * or observe processes outside the run through a read-only descriptor), F_SET_*RW_HINT (changes the inode), and
- * O_ASYNC, which makes the kernel send signals to a terminal's foreground process group (tty_io.c: __tty_fasync).
+ * Left out: F_SETLEASE and F_NOTIFY (block or observe processes outside the run through a read-only descriptor) and
+ * F_SET_*RW_HINT (changes the inode). O_ASYNC and F_SETSIG only say whether and which signal the owner of the
+ * description gets: one set by F_SETOWN, which is judged (owner.h), or, of a terminal, the process itself or the
+ * foreground group (__tty_fasync() in drivers/tty/tty_io.c), whose terminal is the run's.
  */
 const struct row_term allow_fcntl[] = {
-	COMMAND(F_GETFL), COMMAND(F_SETFD), BOTH(IS(1, F_SETFL), NONE(2, O_ASYNC)), COMMAND(F_GETFD), COMMAND(F_DUPFD),
+	COMMAND(F_GETFL), COMMAND(F_SETFD), COMMAND(F_SETFL), COMMAND(F_SETSIG), COMMAND(F_GETFD), COMMAND(F_DUPFD),
 	COMMAND(F_DUPFD_CLOEXEC), COMMAND(F_GETLK), COMMAND(F_OFD_GETLK), COMMAND(F_GETPIPE_SZ), COMMAND(F_ADD_SEALS),
 	COMMAND(F_GET_SEALS), COMMAND(F_GETOWN), COMMAND(F_GETOWN_EX), COMMAND(F_GETSIG), COMMAND(F_GETLEASE),
 	COMMAND(F_GET_RW_HINT), COMMAND(F_GET_FILE_RW_HINT), COMMAND(F_DUPFD_QUERY), COMMAND(F_CREATED_QUERY), END,
@@ -52,31 +56,52 @@ const struct row_term waits_fcntl[] = {COMMAND(F_SETLKW), COMMAND(F_OFD_SETLKW),
 #define TCSETS2_COMMON 0x402c542b
 
 /*
- * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), TIOCSPGRP and TIOCSCTTY (take over its
- * terminal), TCSETS* (modes of an inherited terminal), FIOSETOWN, SIOCSPGRP and FIOASYNC (signals), FS_IOC_SETFLAGS
- * and FS_IOC_FSSETXATTR (change metadata through a read-only descriptor), FIDEDUPERANGE (writes through one) and
- * PIDFD_GET_* (namespaces).
+ * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR
+ * (change metadata through a read-only descriptor), FIDEDUPERANGE (shares extents through one) and PIDFD_GET_*
+ * (namespaces). FIOSETOWN and SIOCSPGRP are judged. What BLK* and RNDGETENTCNT ask is no secret of a device that was
+ * granted, and ENOTTY of everything else.
  */
 const struct row_term allow_ioctl[] = {
 	COMMAND(TCGETS),
 	COMMAND(TCGETS2_COMMON), /* glibc 2.42's isatty */
 	COMMAND(TIOCGWINSZ), COMMAND(TIOCGPGRP), COMMAND(TIOCGSID), COMMAND(FIONREAD), COMMAND(FIONBIO),
-	COMMAND(FIOCLEX), COMMAND(FIONCLEX), COMMAND(FIOQSIZE), COMMAND(TIOCOUTQ), COMMAND(FIGETBSZ),
+	COMMAND(FIOASYNC), /* as O_ASYNC */
+	COMMAND(FIOGETOWN), COMMAND(SIOCGPGRP), COMMAND(FIOCLEX), COMMAND(FIONCLEX), COMMAND(FIOQSIZE),
+	COMMAND(TIOCOUTQ), COMMAND(FIGETBSZ),
 	COMMAND(FS_IOC_GETFLAGS), COMMAND(FS_IOC_GETVERSION), COMMAND(FS_IOC_FSGETXATTR), COMMAND(FS_IOC_FIEMAP),
 	/* Copy from a descriptor that is open for reading to one that is open for writing. */
-	COMMAND(FICLONE), COMMAND(FICLONERANGE), END,
+	COMMAND(FICLONE), COMMAND(FICLONERANGE), COMMAND(BLKGETSIZE), COMMAND(BLKGETSIZE64), COMMAND(BLKSSZGET),
+	COMMAND(BLKBSZGET), COMMAND(BLKPBSZGET), COMMAND(BLKROGET), COMMAND(BLKIOMIN), COMMAND(BLKIOOPT),
+	COMMAND(BLKALIGNOFF), COMMAND(BLKROTATIONAL), COMMAND(RNDGETENTCNT),
+	COMMAND(PROCMAP_QUERY_CALL), /* what reading that descriptor of /proc/PID/maps tells */
+	END,
 };
 
+#ifndef TIOCGPTLCK
+#define TIOCGPKT _IOR('T', 0x38, int) /* Linux 3.8 */
+#define TIOCGPTLCK _IOR('T', 0x39, int)
+#define TIOCGEXCL _IOR('T', 0x40, int)
+#endif
+
 /*
- * If the run has its own terminal, and no other: modes, size, foreground process group, tcflush(3), tcflow(3),
- * tcdrain(3) and tcsendbreak(3). Still left out: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD (line disciplines), TIOCSCTTY
- * and TIOCNOTTY (not needed: it is the controlling terminal already).
+ * All terminals that a program can have are the run's own: pairs that it has made (view/terminals.c), and that of
+ * --tty, whose master is the keeper's. An attacker gains power over these alone: modes, size, packet mode, exclusive
+ * use, tcflush(3), tcflow(3), tcdrain(3), tcsendbreak(3), the lock of a slave. The kernel sends the signals of a
+ * terminal to its session, and a terminal becomes that of a session only when it has none (taking one away needs
+ * CAP_SYS_ADMIN); a foreground group must be of the caller's session. Every session with a terminal of the run is the
+ * run's.
+ *
+ * Still left out: TIOCSTI (types into a terminal), TIOCLINUX, TIOCCONS (the console's output), TIOCSETD (line
+ * disciplines: modules of the kernel), TIOCVHANGUP. TIOCGPTPEER is judged (sys_ioctl).
  */
 const struct row_term allow_ioctl_terminal[] = {
 	COMMAND(TCSETS), COMMAND(TCSETSW), COMMAND(TCSETSF), COMMAND(TCSETS2_COMMON),
 	COMMAND(TCSETS2_COMMON + 1), /* TCSETSW2 */
 	COMMAND(TCSETS2_COMMON + 2), /* TCSETSF2 */
-	COMMAND(TIOCSWINSZ), COMMAND(TIOCSPGRP), COMMAND(TCFLSH), COMMAND(TCXONC), COMMAND(TCSBRK), COMMAND(TCSBRKP),
+	COMMAND(TIOCSWINSZ), COMMAND(TIOCSPGRP), COMMAND(TIOCSCTTY), COMMAND(TIOCNOTTY), COMMAND(TIOCSPTLCK),
+	COMMAND(TIOCGPTLCK), COMMAND(TIOCGPTN), COMMAND(TIOCPKT), COMMAND(TIOCGPKT), COMMAND(TIOCEXCL),
+	COMMAND(TIOCNXCL), COMMAND(TIOCGEXCL), COMMAND(TIOCSIG), COMMAND(TIOCGETD), COMMAND(TCGETA), COMMAND(TCSETA),
+	COMMAND(TCSETAW), COMMAND(TCSETAF), COMMAND(TCFLSH), COMMAND(TCXONC), COMMAND(TCSBRK), COMMAND(TCSBRKP),
 	END,
 };
 
@@ -158,8 +183,8 @@ const struct row_term allow_seccomp[] = {
 #define OPTION(option) ONE(IS(0, option))
 
 /*
- * Left out: PR_SET_DUMPABLE except to 1 (the exec check could not read the process), PR_SET_PTRACER, PR_SET_MM,
- * PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
+ * Left out: PR_SET_DUMPABLE except to 1 (the supervisor could not read the process: sys_prctl), PR_SET_PTRACER,
+ * PR_SET_MM, PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
  * PR_SET_SYSCALL_USER_DISPATCH, PR_SET_IO_FLUSHER, PR_SET_KEEPCAPS. PR_SET_CHILD_SUBREAPER keeps orphans within the
  * run. PR_SET_SECCOMP takes no flags, so it cannot create a listener.
  */

@@ -367,7 +367,7 @@ int threat_metadata(char **arg)
 	return threat_result();
 }
 
-/* setid: nothing with set-id bits and no device is made, by whatever call. */
+/* setid: no file with set-id bits and no device is made, by whatever call. */
 int threat_setid(char **arg)
 {
 	int fd = open("file", O_RDWR | O_CREAT, 0700);
@@ -379,7 +379,16 @@ int threat_setid(char **arg)
 		threat_refused("openat2",
 			       syscall(SYS_openat2, AT_FDCWD, "new", ((uint64_t[]){O_CREAT | O_RDWR, bits, 0}), 24),
 			       EPERM);
-		threat_refused("mkdir", mkdir("dir", bits | 0755), EPERM);
+		threat_works("mkdir", mkdir("dir", bits | 0755)); /* which leaves these bits out */
+		threat_works("chmod of a directory", chmod("dir", 02775));
+		threat_refused("creation below it", open("dir/new", O_WRONLY | O_CREAT | O_EXCL, bits | 0755), EPERM);
+		threat_works("a file below it", mknod("dir/file", S_IFREG | 0755, 0));
+		threat_refused("chmod below it", chmod("dir/file", bits | 0755), EPERM);
+		threat_works("a link to it", symlink("dir/file", "link"));
+		threat_refused("chmod by a link", chmod("link", bits | 0755), EPERM);
+		(void)unlink("link");
+		(void)unlink("dir/file");
+		(void)rmdir("dir");
 		threat_refused("mknod", mknod("node", S_IFREG | bits | 0755, 0), EPERM);
 		threat_refused("chmod", chmod("file", bits | 0755), EPERM);
 		threat_refused("fchmod", fchmod(fd, bits | 0755), EPERM);

@@ -92,7 +92,9 @@ keeper/keeper.sh
 keeper/terminal.sh
 limits/*.sh
 supervisor/affinity.sh
+syscalls/async.sh
 syscalls/diff-*.sh
+syscalls/errnos.sh
 syscalls/exec-*.sh
 syscalls/fstat.sh
 syscalls/interrupted.sh

@@ -26,6 +26,7 @@ LIVE_TESTS = \
 	tests/live/cli/bad-input.sh \
 	tests/live/limits/bombs.sh \
 	tests/live/limits/crowd-200.sh \
+	tests/live/syscalls/async.sh \
 	tests/live/syscalls/diff-deviate.sh \
 	tests/live/syscalls/diff-dirfd.sh \
 	tests/live/syscalls/diff-meta.sh \
@@ -40,6 +41,7 @@ LIVE_TESTS = \
 	tests/live/doctor/doctor-advice.sh \
 	tests/live/egress/egress-life.sh \
 	tests/live/cli/examples.sh \
+	tests/live/syscalls/errnos.sh \
 	tests/live/syscalls/exec-again.sh \
 	tests/live/syscalls/exec-attacks.sh \
 	tests/live/syscalls/exec-forms.sh \
@@ -148,6 +150,7 @@ LIVE_TESTS = \
 	tests/live/threats/37-netlink.sh \
 	tests/live/threats/38-addresses.sh \
 	tests/live/threats/39-unix.sh \
+	tests/live/threats/41-pseudoterminals.sh \
 	tests/live/threats/41-terminal.sh \
 	tests/live/threats/42-log-injection.sh \
 	tests/live/threats/43-log.sh \
@@ -164,11 +167,13 @@ LIVE_TESTS = \
 	tests/live/workloads/python-processes.sh \
 	tests/live/workloads/python-sqlite.sh \
 	tests/live/workloads/python-venv.sh \
+	tests/live/workloads/setgid.sh \
 	tests/live/workloads/shell.sh \
 	tests/live/workloads/hostname.sh \
 	tests/live/workloads/interfaces.sh \
 	tests/live/workloads/sockets.sh \
-	tests/live/workloads/sqlite.sh
+	tests/live/workloads/sqlite.sh \
+	tests/live/workloads/terminals.sh
 TESTS += $(LIVE_TESTS)
 ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/examples.sh keeper/life.sh cli/man.sh \
 	egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -124,7 +125,8 @@ static const struct view_provide provides[] = {
 static void make_view(struct view **ret_view)
 {
 	struct view_options options = {.scratch_host = scratch, .scratch_base = runs, .scratch_fd = -1, .tmpfs_fd = -1,
-				       .provide = provides, .provides = sizeof(provides) / sizeof(provides[0])};
+				       .pts_fd = -1, .provide = provides,
+				       .provides = sizeof(provides) / sizeof(provides[0])};
 	struct policy_error error;
 
 	options.scratch_fd = open(scratch, O_PATH | O_DIRECTORY);
@@ -540,6 +542,65 @@ START_TEST(proc_lists_the_run)
 }
 END_TEST
 
+/* Opens a name of /dev/pts, or says what view_judge_place or view_open_place says. */
+static int open_terminal(const char *name, int flags)
+{
+	static struct place place;
+	struct policy_decision decision;
+
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", name, VIEW_FOLLOW, &place), 0);
+	decision = view_judge_place(view, NULL, &place, POLICY_READ | POLICY_WRITE);
+	return decision.verdict == VERDICT_DENY ? -decision.error : view_open_place(&place, flags, 0);
+}
+
+static unsigned terminal_number(int master)
+{
+	unsigned number = 0;
+	int unlocked = 0;
+
+	ck_assert_int_eq(ioctl(master, TIOCGPTN, &number), 0);
+	ck_assert_int_eq(ioctl(master, TIOCSPTLCK, &unlocked), 0);
+	return number;
+}
+
+/* Where there is no devpts of the run's own: of the host's pairs those that the view has made, and no others. */
+START_TEST(terminals_are_the_runs)
+{
+	int foreign = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), own, slave;
+	char name[32], path[64];
+	struct stat first, second;
+
+	if (foreign < 0)
+		return; /* there is no devpts here */
+	(void)snprintf(name, sizeof(name), "/dev/pts/%u", terminal_number(foreign));
+	ck_assert_int_eq(open_terminal(name, O_RDWR), -ENOENT);
+	ck_assert_int_eq(open_terminal(name, O_PATH), -ENOENT);
+	ck_assert_int_eq(open_terminal("/dev/pts/99999", O_RDWR), -ENOENT);
+	ck_assert_int_eq(open_terminal("/dev/pts", O_RDONLY), -EROFS);
+	own = open_terminal("/dev/ptmx", O_RDWR);
+	ck_assert_int_ge(own, 0);
+	(void)snprintf(name, sizeof(name), "/dev/pts/%u", terminal_number(own));
+	slave = open_terminal(name, O_RDWR);
+	ck_assert_int_ge(slave, 0);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", slave);
+	ck_assert_int_eq(stat(path, &first), 0);
+	ck_assert_int_eq(stat(name, &second), 0);
+	ck_assert_uint_eq(first.st_rdev, second.st_rdev);
+	ck_assert_int_eq(write(slave, "x", 1), 1);
+	(void)close(slave);
+	(void)close(own);
+	ck_assert_int_eq(open_terminal(name, O_RDWR), -ENOENT);
+	(void)close(foreign);
+	/* The number goes to somebody else: its name still leads nowhere. */
+	for (int i = 0; i < 4; i++) {
+		foreign = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+		(void)terminal_number(foreign);
+		ck_assert_int_eq(open_terminal(name, O_RDWR), -ENOENT);
+	}
+	ck_assert_int_eq(view_open_terminal(view, 4000, O_RDWR), -ENXIO);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("view");
@@ -561,6 +622,7 @@ int main(void)
 	tcase_add_test(tests, scratch_is_nowhere);
 	tcase_add_test(tests, listings_show_what_is_granted);
 	tcase_add_test(tests, proc_lists_the_run);
+	tcase_add_test(tests, terminals_are_the_runs);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }
