@@ -71,7 +71,7 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 
 /*
  * An open with O_PATH or a chdir(2): the thread receives the descriptor and keeps it or changes to it. An open of a
- * terminal: it receives it and makes it the controlling one.
+ * terminal: the thread receives the terminal and makes it the controlling one.
  */
 static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 {
