@@ -45,7 +45,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 			return r;
 	}
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
-		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* it takes a task: view_open_terminal */
+		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* opening it takes a task: view_open_terminal */
 	if (place->mount->flags & MOUNT_PTS && !terminals_is_directory(place))
 		return terminals_open(place, flags);
 	/*

@@ -255,7 +255,7 @@ static inline bool terminals_is_directory(const struct place *place)
 {
 	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_FILE);
 }
-/* True for a slave of the host's that is not of the run; writes: for each name that one could have. */
+/* True for a slave of the host's that is not of the run; writes: for each name that such a slave could have. */
 bool terminals_hides(const struct place *place, bool writes);
 /* True for the name of an entry of /dev/pts; terminals_each: all of them. */
 bool terminals_shows(const struct view *view, const char *name);

@@ -164,7 +164,7 @@ int view_start_dir(const struct view *view, const struct task *task, int fd, cha
 
 /*
  * For a directory that view_start_dir says -ENOENT for: the path of the directory that it was in when it was removed,
- * where its ".." leads. -ENOENT: it was not removed, or that one has no name in the view.
+ * where its ".." leads. -ENOENT: the directory was not removed, or its parent has no name in the view.
  */
 int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
