@@ -1,7 +1,7 @@
 /*
- * OpenSSL reads and writes through a BIO of our own. It reads returned bytes first and accepts every write: what the
- * socket has no room for is queued in channel->out. So no call has to be repeated with the same bytes, and callers need
- * not care about writes that a read causes (key updates, alerts).
+ * OpenSSL reads and writes through a BIO of our own. The BIO reads bytes that were put back first, and accepts every
+ * write: what the socket has no room for is queued in channel->out. So no call has to be repeated with the same bytes,
+ * and callers need not care about writes that a read causes (key updates, alerts).
  */
 #include "egress/conn/channel.h"
 
