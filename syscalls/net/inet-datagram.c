@@ -94,7 +94,7 @@ static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index
 
 		pool_make_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
 		if (inet_read_told(&storage, &address))
-			(void)find_or_make_endpoint(inet, host, &address, &at); /* on failure sends get ECONNREFUSED */
+			(void)find_or_make_endpoint(inet, host, &address, &at); /* failed: ECONNREFUSED for sends */
 	}
 }
 
