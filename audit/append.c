@@ -16,7 +16,7 @@
 #define PAGE AUDIT_ROOM_PAGE
 #define CHUNK_MAX_BYTES (1u << 20)
 
-/* Checked before writing, because a write past RLIMIT_FSIZE raises SIGXFSZ. */
+/* Whether `end` lies past RLIMIT_FSIZE. Checked before each write, because a write past that limit raises SIGXFSZ. */
 static bool log_exceeds_file_limit(uint64_t end)
 {
 	struct rlimit limit;
@@ -150,7 +150,7 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 
 bool log_is_in_window(const struct audit *audit, uint64_t offset, size_t len)
 {
-	/* First the thread: for any other one, the window may move at any time. */
+	/* The thread is checked first, because the window may move at any time in all threads but the writer's. */
 	return pthread_equal(pthread_self(), audit->writer) && audit->window && offset >= audit->window_start &&
 	       offset + len <= audit->window_end;
 }

@@ -137,7 +137,7 @@ int audit_begin_record(struct audit *audit, const struct audit_record *record, s
 		return 0;
 	}
 	if (audit->fd >= 0) {
-		if (!pthread_equal(audit->writer, pthread_self())) /* stored once only: workers read it */
+		if (!pthread_equal(audit->writer, pthread_self())) /* stored once: workers read it */
 			audit->writer = pthread_self();
 		r = encode_record(&audit->encoder, record, slot.seq, audit->shared->end, &len, &room);
 		if (r < 0)
@@ -168,7 +168,7 @@ void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, 
 	}
 	outcome_write_unknown(room);
 	outcome_store(&audit->encoder, room, ret, ns);
-	/* The blocks are allocated. If it fails, the record keeps "ret": null, which means an unknown outcome. */
+	/* The blocks exist already. If the write fails, the record keeps "ret": null: the outcome is unknown. */
 	(void)!pwrite(audit->fd, room, AUDIT_ROOM_BYTES, (off_t)slot.offset);
 }
 
@@ -181,7 +181,7 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 
 	if (audit->fd >= 0 && trailer && !shared->closed) {
 		shared->closed = true;
-		/* After the end there is unused space, or a record for which audit_begin_record did not return. */
+		/* Past the end lie unused space and perhaps a record for which audit_begin_record did not return. */
 		if (ftruncate(audit->fd, (off_t)shared->end) < 0)
 			r = -errno;
 		line = lines_make_last(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,

@@ -50,7 +50,7 @@ int audit_open(const char *path, const struct audit_header *header, struct audit
 
 /*
  * audit_open in two steps, for a log that is created with other privileges than it is written with. audit_make returns
- * the empty, locked file, owned by the caller, or -errno as above. audit_start takes fd, also on failure.
+ * the empty, locked file, owned by the caller, or -errno as audit_open. audit_start takes fd, also on failure.
  */
 int audit_make(const char *path);
 int audit_start(int fd, const struct audit_header *header, struct audit **ret_audit);
@@ -69,7 +69,7 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer);
 
 /*
  * Ends the log of a killed writer: cuts off unused space and an incomplete last line, and appends a trailer with
- * `status` unless there is one. 0 or -errno: -EBUSY when it is still being written, -EBADMSG when it is not a log.
+ * `status` unless the log has one. 0 or -errno: -EBUSY when it is still being written, -EBADMSG when it is not a log.
  */
 int audit_recover_log(const char *path, const char *status);
 /* Borrows fd, which must be open for reading and writing. */
@@ -80,7 +80,7 @@ uint64_t audit_records(const struct audit *audit);
 /* The size of the log. 0 when records are only counted. */
 uint64_t audit_bytes(const struct audit *audit);
 
-/* 0, or the first -errno of audit_begin_record. */
+/* Returns 0, or the first -errno of audit_begin_record. */
 int audit_error(const struct audit *audit);
 
 #endif

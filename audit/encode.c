@@ -18,7 +18,7 @@ static const struct encoder_name encode_effects[] = {
 };
 _Static_assert(sizeof(encode_effects) / sizeof(*encode_effects) == AUDIT_EFFECT_MAX, "an effect lacks its name");
 
-/* Octal for 3 bits a digit, hexadecimal for 4. */
+/* Writes `bits` bits a digit: 3 for octal, 4 for hexadecimal. */
 static char *encode_put_digits(char *out, uint64_t value, unsigned bits)
 {
 	static const char digit[] = "0123456789abcdef";
@@ -40,7 +40,7 @@ static char *encode_name(char *out, const char *key, const struct encoder_name *
 	return out;
 }
 
-/* Of the texts that a record has without their length. */
+/* The lengths of those texts that a record holds without a length. */
 struct encode_lengths {
 	size_t exe, syscall, host, rule, reason;
 };
@@ -103,7 +103,7 @@ static char *encode_path(char *out, bool second, const char *path, size_t path_l
 	return put_field(out, second ? ",\"resolved2\":\"" : ",\"resolved\":\"", resolved, resolved_len);
 }
 
-/* The usual reason of a verdict is left out. */
+/* Leaves out the reason that is usual for the verdict. */
 static char *encode_reason(char *out, const struct audit_record *record, size_t len)
 {
 	static const char *const usual[VERDICT_MAX] = {
@@ -160,7 +160,7 @@ static char *net_put_number(char *out, const char *key, uint64_t value)
 	return put_uint(put_bytes(out, key, strlen(key)), value <= INT64_MAX ? value : INT64_MAX);
 }
 
-/* Milliseconds with three decimal places. 0 is left out. */
+/* Writes milliseconds with three decimal places. 0 is left out. */
 static char *net_put_ms(char *out, const char *key, uint64_t us)
 {
 	uint64_t rest = us % 1000;

@@ -11,7 +11,7 @@ struct expander {
 	json_t *run;       /* owned */
 };
 
-/* For each line in order. True for a record of a compact log, whose missing fields it adds, if memory suffices. */
+/* For each line in order: adds what a compact log left out, if memory allows. True: a record of such a log. */
 bool expand_line(struct expander *expander, json_t *line);
 void expand_free_fields(struct expander *expander);
 

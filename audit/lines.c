@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-#define COMMAND_MAX_BYTES (64u << 10) /* of the argv that the header shows */
+#define COMMAND_MAX_BYTES (64u << 10) /* longest argv that the header shows, in bytes */
 
 static void lines_add_text(struct buf *buf, const char *key, const char *text)
 {

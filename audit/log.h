@@ -38,7 +38,7 @@ struct audit {
 
 /* Stores a line at shared->end and advances that. 0, or -errno with nothing recorded. */
 int log_append_line(struct audit *audit, const char *line, size_t len);
-/* By pwrite(2), for header and trailer. */
+/* Stores a line by pwrite(2): for header and trailer. */
 int log_append_by_pwrite(struct audit *audit, const char *line, size_t len);
 /* Writes all of the line at `end`, the file's length, to which it is cut on failure. 0 or -errno. */
 int log_write_line(int fd, const char *line, size_t len, uint64_t end);

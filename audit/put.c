@@ -31,7 +31,7 @@ char *put_8_digits(char *out, uint32_t value)
 	return out + sizeof(word);
 }
 
-/* At most eight digits, without leading zeros; blanks follow up to the eighth byte. */
+/* Writes at most eight digits, without leading zeros; blanks follow up to the eighth byte. */
 static char *put_short_uint(char *out, uint32_t value)
 {
 	uint64_t word = put_split_digits(value);
@@ -72,7 +72,7 @@ static inline bool put_is_plain(uint64_t word)
 	return (odd & highs) == 0;
 }
 
-/* Copies 8 bytes, and 4 below. False when one of them needs an escape. */
+/* Copies 8 bytes, or 4 when there are fewer than 8. False when one of them needs an escape. */
 static inline bool put_plain_8(char *out, const char *text)
 {
 	uint64_t word;
@@ -91,7 +91,7 @@ static inline bool put_plain_4(char *out, const char *text)
 	return put_is_plain(half | UINT64_C(0x2020202000000000)); /* filled up with blanks */
 }
 
-/* False when a byte needs an escape, or below 4 bytes. The last word may overlap the one before it. */
+/* Copies a text as put_plain_8 does. False when a byte needs an escape or len < 4. The last word may overlap. */
 static inline bool put_plain_text(char *out, const char *text, size_t len)
 {
 	if (len >= 8) {

@@ -16,10 +16,10 @@ static inline char *put_bytes(char *out, const char *bytes, size_t len)
 	return out + len;
 }
 
-/* At most 20 decimal digits. May also overwrite up to 7 bytes after them, with blanks. */
+/* Writes at most 20 decimal digits. May also overwrite up to 7 bytes after them, with blanks. */
 char *put_uint(char *out, uint64_t value);
 char *put_int(char *out, int64_t value);
-/* Exactly eight decimal digits of a value below 10^8. */
+/* Writes exactly eight decimal digits of a value below 10^8. */
 char *put_8_digits(char *out, uint32_t value);
 
 /*

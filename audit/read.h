@@ -23,7 +23,7 @@ struct audit_line {
 	uint64_t offset; /* in the file */
 };
 
-/* 0 with an owned reader, or -errno. audit_reader_create takes fd, a regular file open for reading, also on failure. */
+/* Returns 0 with an owned reader, or -errno. audit_reader_create takes fd, a readable regular file, also on failure. */
 int audit_reader_open(const char *path, struct audit_reader **ret_reader);
 int audit_reader_create(int fd, struct audit_reader **ret_reader);
 void audit_reader_free(struct audit_reader *reader);
@@ -48,7 +48,7 @@ const char *audit_line_type(const json_t *line);
 char *audit_line_bytes(const json_t *line, const char *key, size_t *ret_len);
 /* audit_line_bytes of resolved (second: resolved2), which is absent when it equals an absolute path (path2). */
 char *audit_line_resolved(const json_t *line, int second, size_t *ret_len);
-/* tid, which is absent when it equals pid. */
+/* The record's tid, also where the log leaves it out because it equals pid. */
 int64_t audit_line_tid(const json_t *line);
 
 #endif

@@ -48,7 +48,7 @@ static void recover_read_line(struct recover_log *log, const struct audit_line *
 		log->denied++;
 }
 
-/* 0 with the end of the last complete line, or -errno: -EBADMSG when the file is not a log and must not be cut. */
+/* Reads the log. 0 with the end of the last complete line, or -errno: -EBADMSG for a file that must not be cut. */
 static int recover_read_log(int fd, struct recover_log *log, uint64_t *ret_end)
 {
 	struct audit_reader *reader;

@@ -119,7 +119,7 @@ void helper_stop(struct helper *helper)
 {
 	cleanup_close(&helper->fd);
 	if (helper->pid > 0)
-		(void)kill(helper->pid, SIGKILL); /* it may have been stopped; it has nothing to lose */
+		(void)kill(helper->pid, SIGKILL); /* SIGKILL also ends a stopped helper, which has nothing to save */
 	while (helper->pid > 0 && waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	*helper = (struct helper)HELPER_NONE;

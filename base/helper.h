@@ -37,9 +37,9 @@ void helper_stop(struct helper *helper);
 /* ---- the role "accounts": one query, one reply ---- */
 
 enum account_kind {
-	ACCOUNT_UID,   /* id -> an account */
-	ACCOUNT_USER,  /* text: its name -> an account */
-	ACCOUNT_GROUP, /* text: its name -> id */
+	ACCOUNT_UID,   /* finds an account by its id */
+	ACCOUNT_USER,  /* finds an account by its name */
+	ACCOUNT_GROUP, /* finds a group's id by its name */
 	ACCOUNT_KIND_MAX,
 };
 

@@ -8,10 +8,10 @@
 
 /*
  * The line of hosts(5) with which uname(2)'s name resolves to the loopback address without a network, an alias without
- * the domain included. "": there is no name, or it would break the line.
+ * the domain included. "": no name, or one that would break the line.
  */
 void hostname_hosts_line(char ret_line[HOSTNAME_LINE_MAX]);
-/* uname(2)'s name; "localhost" where it would break a line. */
+/* uname(2)'s name; "localhost" where that name would break a line. */
 void hostname_get(char ret_name[HOSTNAME_LINE_MAX]);
 
 #endif

@@ -25,7 +25,7 @@ int io_write_full(int fd, const void *bytes, size_t len)
 		if (put < 0)
 			return -errno;
 		if (put == 0)
-			return -EIO; /* never seen; do not loop on it */
+			return -EIO; /* write(2) of 0 bytes was never seen; do not loop on it */
 		at += put;
 		len -= (size_t)put;
 	}
@@ -34,7 +34,7 @@ int io_write_full(int fd, const void *bytes, size_t len)
 
 /*
  * The kernel answers EAGAIN when something was renamed or mounted anywhere while it resolved ".." below a root
- * (openat2(2)): a link of the host's may have one.
+ * (openat2(2)): a symbolic link of the host may contain "..".
  */
 #define OPENAT2_TRIES 128
 
@@ -139,7 +139,7 @@ int io_write_once(int dirfd, const char *path, const char *text)
 	return len == (ssize_t)strlen(text) ? 0 : -EIO;
 }
 
-/* With read(2) and write(2), where copy_file_range(2) fails: pipes, procfs, other file systems, O_APPEND. */
+/* Copies with read(2) and write(2), where copy_file_range(2) fails: pipes, procfs, other file systems, O_APPEND. */
 static int io_copy_buffered(int from_fd, int to_fd, uint64_t max, uint64_t *copied)
 {
 	char chunk[CHUNK_BYTES];

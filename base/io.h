@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Writes all of it, resuming after EINTR and short writes. 0 or -errno. */
+/* Writes all `len` bytes, resuming after EINTR and short writes. 0 or -errno. */
 int io_write_full(int fd, const void *bytes, size_t len);
 
 /* openat2(2): follow no symbolic links and stay below the directory. */
@@ -28,7 +28,7 @@ int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);
 
 /* One read(2) of a small file of procfs or a control group, NUL-terminated. Returns the length or -errno. */
 ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size);
-/* Writes such a file by one write(2). 0 or -errno. */
+/* Writes a small file of procfs or a control group by one write(2). 0 or -errno. */
 int io_write_once(int dirfd, const char *path, const char *text);
 
 /* Copies up to `max` bytes from one descriptor to the other. 0 or -errno. */

@@ -45,7 +45,7 @@ int mounts_clone_as(int fd, const char *path, unsigned flags)
 
 	if (mount_fd >= 0 || errno == ENOENT)
 		return mount_fd < 0 ? -ENOENT : steal_fd(&mount_fd);
-	/* An older kernel, or a container's filter. Any other error occurs again here. */
+	/* Linux before 6.15, or a container's filter. Any other error of open_tree_attr(2) occurs again here. */
 	mount_fd = mounts_clone(fd, path);
 	r = mount_fd < 0 ? mount_fd : mounts_restrict(mount_fd, flags);
 	return r < 0 ? r : steal_fd(&mount_fd);

@@ -24,7 +24,7 @@ enum mounts_flag {
 	MOUNTS_NO_LINKS = 1 << 3, /* symbolic links in it are not followed: ELOOP. Linux 5.14 */
 };
 
-/* mounts_clone and mounts_restrict; one system call with open_tree_attr(2), Linux 6.15. */
+/* mounts_clone and mounts_restrict in one: a single system call with open_tree_attr(2), Linux 6.15. */
 int mounts_clone_as(int fd, const char *path, unsigned flags);
 
 /* Sets MOUNTS_* on a copy, recursively. 0 or -errno. */
@@ -40,7 +40,7 @@ struct mounts_line {
 	const char *type, *options; /* of the file system */
 };
 
-/* Splits a line in place. False: it has another form. */
+/* Splits a line in place. False: the line has another form. */
 bool mounts_parse(char *line, struct mounts_line *ret_line);
 
 #endif

@@ -32,7 +32,7 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 		if (size == 1 && path[0] == '.')
 			continue;
 		if (size == 2 && path[0] == '.' && path[1] == '.') {
-			if (names > 0) { /* that name may be a link; base is canonical */
+			if (names > 0) { /* the last name may be a link; only `base` is canonical */
 				lexical = false;
 				names--;
 			}

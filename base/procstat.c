@@ -13,7 +13,7 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 {
 	/* Field 2, the name, may contain parentheses and newlines. */
 	const char *end = strrchr(text, ')');
-	struct procstat stat = {.threads = 1}; /* if the text ends before that field */
+	struct procstat stat = {.threads = 1}; /* threads: kept if the text ends before that field */
 	unsigned long ticks[2] = {0, 0};
 
 	if (!end || sscanf(end,
@@ -57,7 +57,7 @@ int procstat_open(pid_t pid, const char *leaf)
 {
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* a longer path is cut, and is missing then */
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* a longer path is cut: open fails */
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 

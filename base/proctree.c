@@ -15,7 +15,7 @@
 static int proctree_add(struct proctree *tree, pid_t pid, pid_t parent)
 {
 	if (tree->count % STEP == 0) {
-		/* No doubling: three system calls an entry cost more than realloc. */
+		/* Not doubled: the three system calls for each entry cost more than realloc(3). */
 		struct proctree_entry *more = reallocarray(tree->entry, tree->count + STEP, sizeof(*more));
 
 		if (!more)
@@ -49,7 +49,7 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct procstat stat;
 
-		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* else not a process, or it has ended */
+		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* else no process, or ended */
 			r = proctree_add(ret_tree, pid, stat.parent);
 	}
 	r = r == 0 ? -errno : r;
@@ -92,7 +92,7 @@ void proctree_mark_descendants(struct proctree *tree, pid_t root)
 		struct proctree_entry *entry = &tree->entry[i];
 		enum proctree_place place = proctree_place_of(tree, entry, root);
 
-		/* It holds for all ancestors on the way as well; later walks stop there. */
+		/* What was found holds for all ancestors on the way as well; later walks stop there. */
 		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = proctree_find(tree, entry->parent))
 			entry->place = place;
 	}
@@ -109,7 +109,7 @@ size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap)
 	struct proctree all;
 	size_t found = 0;
 
-	(void)proctree_read(&all); /* on error the list is incomplete */
+	(void)proctree_read(&all); /* on error the list of processes is incomplete */
 	proctree_mark_descendants(&all, root);
 	for (size_t i = 0; i < all.count; i++) {
 		if (all.entry[i].place != PROCTREE_BELOW)

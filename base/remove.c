@@ -46,7 +46,7 @@ static int removal_open_dir(int dirfd, const char *name)
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
-		(void)fchmod(fd, 0700); /* if that fails, so do the removals in it */
+		(void)fchmod(fd, 0700); /* if chmod fails, so do the removals in the directory */
 	return steal_fd(&fd);
 }
 

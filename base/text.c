@@ -103,7 +103,7 @@ static size_t text_put_byte(char *out, unsigned char byte)
 
 static size_t text_put_ascii(char *out, unsigned char byte)
 {
-	/* NUL not as \u0000, which many JSON readers refuse. */
+	/* Writes NUL as \x00, not as \u0000, which many JSON readers refuse. */
 	static const char *const escapes[128] = {
 		['\0'] = "\\\\x00", ['"'] = "\\\"", ['\\'] = "\\\\\\\\", ['\n'] = "\\n", ['\t'] = "\\t"};
 

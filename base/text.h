@@ -36,7 +36,7 @@ bool text_is_invisible(uint32_t point);
  */
 size_t text_show(char *out, const char *bytes, size_t len, bool lines);
 
-/* The same to a stream; all messages of callgate go through one of these. 0, -EIO, or -ENOMEM with a format. */
+/* As text_show, to a stream; all messages of callgate go through one of these. 0, -EIO, or -ENOMEM with a format. */
 int text_print(FILE *out, const char *text, bool lines);
 int text_vprintf(FILE *out, bool lines, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 /* With lines. */
@@ -54,7 +54,7 @@ size_t text_put_unicode(char *out, uint32_t point);
 /* The value of a hexadecimal digit, or -1. */
 int text_hex_value(char digit);
 
-/* True when all of it is UTF-8. */
+/* True when all `len` bytes are UTF-8. */
 bool text_is_utf8(const char *text, size_t len);
 
 /* "64K", "10M", "2G", "123" (units of 1024) to bytes. 0, or -EINVAL with *ret_bytes untouched. */

@@ -89,7 +89,7 @@ static int options_set_workdir(const struct cli_given *given, void *all)
 	return 0;
 }
 
-/* `which` is a limit. That of the output is one option for two limits. */
+/* `which` is a limit. The option for the output sets two limits, of stdout and stderr. */
 static int options_set_limit(const struct cli_given *given, void *all)
 {
 	enum policy_limit last = given->which == POLICY_LIMIT_STDOUT ? POLICY_LIMIT_STDERR : given->which;

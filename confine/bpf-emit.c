@@ -82,7 +82,7 @@ static bool bpf_leaves_low_word(const struct row_term *term, unsigned arg)
 	return term && term->count == 1 && term->compare[0].arg == arg && term->compare[0].mask == UINT32_MAX;
 }
 
-/* before: the term that is tried before this one; NULL: none. */
+/* before: the preceding term; NULL: this is the first one. */
 static struct bpf_target bpf_emit_term(struct bpf *bpf, const struct row_term *term, const struct row_term *before,
 				       struct bpf_target no)
 {

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-#define BY_TERMS UINT32_MAX /* not an action: the arguments decide */
+#define BY_TERMS UINT32_MAX /* in place of an action: the arguments decide */
 
 /*
  * System call numbers are divided into groups with one common action. The exceptions in a group are compared one by

@@ -18,7 +18,7 @@
 #include "base/banned.h"
 
 #define MAKE_ROUNDS 50    /* another run may remove the directory between two steps */
-#define REMOVE_ROUNDS 200 /* of a millisecond: a process leaves its group shortly after it was reaped */
+#define REMOVE_ROUNDS 200 /* tries, one a millisecond: a process leaves its group shortly after it was reaped */
 #define LIST_BYTES (1u << 20)
 
 const struct cgroup_files cgroup_v1_files = {
@@ -137,7 +137,7 @@ static void cgroup_close_leaf(struct cgroup_leaf *leaf)
 		close_fd(&leaf->fd[i]);
 }
 
-/* Limits swap too: else pages would leave for swap. Without swap or its accounting the file is missing, and ignored. */
+/* Limits swap too: else pages would be swapped out. Without swap or its accounting the file is missing, and ignored. */
 static int cgroup_limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 {
 	const struct cgroup_files *files = leaf->files;
@@ -180,7 +180,7 @@ static int cgroup_v1_open_oom_event(int leaf_fd)
 	return error < 0 ? error : steal_fd(&event_fd);
 }
 
-/* True for a file that there is, and whose controller the leaf has. */
+/* True for a file that this version has and whose controller the leaf has. */
 static bool cgroup_wants_file(const struct cgroup_leaf *leaf, enum cgroup_fd which)
 {
 	if (!leaf->files->name[which])
@@ -243,7 +243,7 @@ void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *
 			cgroup_kill_members(fd[CGROUP_FD_LEAF]);
 		(void)nanosleep(&moment, NULL);
 	}
-	/* It stays if another run of this user is in it, or if removing it would take capabilities (root group). */
+	/* The base stays if another run of the user is in it, or if removing it takes capabilities (root group). */
 	if (fd[CGROUP_FD_BASE] >= 0)
 		(void)unlinkat(fd[CGROUP_FD_PARENT], base, AT_REMOVEDIR);
 	cgroup_close_leaf(leaf);

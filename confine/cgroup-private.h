@@ -13,7 +13,7 @@ struct cgroup_places {
 	char v2_top[PATH_MAX]; /* the mount point of version 2 */
 };
 
-/* From the texts of /proc/self/cgroup and /proc/self/mountinfo. */
+/* Finds the directories from the texts of /proc/self/cgroup and /proc/self/mountinfo. */
 void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_places *ret_places);
 
 /* The directory in which the leaf is made. */
@@ -74,7 +74,7 @@ int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *paren
 		     const struct cgroup_options *options);
 void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *name);
 
-/* The number after "key " at the beginning of a line; key NULL: the first number. 0 when there is none. */
+/* The number after "key " at the beginning of a line; key NULL: the first number. 0 when there is no such line. */
 uint64_t cgroup_parse_number(const char *text, const char *key);
 
 #endif

@@ -85,7 +85,7 @@ static bool cgroup_file_is_max(int dirfd, const char *name)
 {
 	char text[64];
 
-	/* No file: no such controller, no limit. */
+	/* Without the file the group lacks that controller, and so has no limit. */
 	return io_read_once(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
 }
 
@@ -96,7 +96,7 @@ static bool cgroup_has_limits(int own_fd)
 	       !cgroup_file_is_max(own_fd, "memory.swap.max") || !cgroup_file_is_max(own_fd, "cpu.max");
 }
 
-/* 0 when children of the directory can be made and have the controllers. */
+/* Returns 0 when children of the directory can be made and have the controllers. */
 static int cgroup_try_parent(int dirfd, unsigned controllers)
 {
 	if (faccessat(dirfd, ".", W_OK, AT_EACCESS) < 0)

@@ -36,7 +36,7 @@ struct cgroup;
  */
 struct cgroup *cgroup_create(const struct cgroup_options *options);
 
-/* Removes the leaves, after their last processes have left (up to 0.2 s). Frees. */
+/* Removes the leaves, after their last processes have left (up to 0.2 s). Frees cgroup. */
 void cgroup_destroy(struct cgroup *cgroup);
 
 /* The callgate-UID directories: their parents' descriptors, their common name, and how many there are. Borrowed. */
@@ -67,7 +67,7 @@ struct cgroup_usage {
 /* Values of missing controllers are 0. */
 void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage);
 
-/* Version 2: SIGKILL to all members at once. killtree() is needed in any case. */
+/* Version 2: sends SIGKILL to all members at once. killtree() is needed in any case. */
 void cgroup_kill_all(const struct cgroup *cgroup);
 
 /* Makes all further forks fail. They count in pids_refused, so call it after the last cgroup_read_usage(). */

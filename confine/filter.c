@@ -27,7 +27,7 @@ static const bool filter_open = true;
 static const bool filter_open = false;
 #endif
 
-/* What is not allowed is notified, even if it is always denied, so that it is recorded. */
+/* A call that is not allowed is notified, even if it is always denied, so that it is recorded. */
 static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct syscall_row *row)
 {
 	struct bpf_leaf leaf = {.action = SECCOMP_RET_USER_NOTIF};
@@ -37,7 +37,7 @@ static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct sysc
 	for (const struct row_more *more = row->more; more && more->terms; more++)
 		if ((traits & more->in) == more->in && !(traits & more->not_in))
 			leaf.terms[leaf.lists++] = more->terms;
-	/* Allowed with any arguments: no comparison, so that Linux caches it. */
+	/* A call allowed with any arguments takes no comparison, so that Linux caches it. */
 	if (leaf.lists > 0 && !leaf.terms[0]->compare[0].mask)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
 	return leaf;
@@ -83,7 +83,7 @@ bool filter_can_wait(void)
 {
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
-	/* EINVAL for unknown flags, before the program (NULL) is read: EFAULT. */
+	/* The kernel checks the flags first (EINVAL), then reads the program, which is NULL (EFAULT). */
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
 }
 
@@ -116,7 +116,7 @@ int filter_install(const struct sock_fprog *program)
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
 
-	/* Before 5.19: signals may interrupt a call while the supervisor performs it. */
+	/* Linux before 5.19: signals may interrupt a call while the supervisor performs it. */
 	if (fd < 0 && errno == EINVAL)
 		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, program);
 	return fd < 0 ? -errno : (int)fd;

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* Not in the headers of Linux 6.1, which may be used to build. include/uapi/linux/landlock.h, landlock(7). */
+/* Missing in the headers of Linux 6.1, which may be used to build: include/uapi/linux/landlock.h, landlock(7). */
 #define FS_TRUNCATE (1ULL << 14)     /* ABI 3, Linux 6.2 */
 #define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, 6.10 */
 #define FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9, 7.1 */

@@ -33,8 +33,8 @@ struct landlock_rights landlock_rights(int abi);
 int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_places);
 
 /*
- * The same for egress and resolver: no files (with read_files: no writing), no TCP port to listen on, no signals and no
- * abstract UNIX sockets to processes outside. Connecting by TCP is allowed.
+ * As landlock_build_ruleset, for egress and resolver: no files (with read_files: no writing), no TCP port to listen on,
+ * no signals and no abstract UNIX sockets to processes outside. Connecting by TCP is allowed.
  */
 int landlock_build_own_ruleset(int abi, bool read_files);
 

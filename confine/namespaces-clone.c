@@ -44,17 +44,17 @@ static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
 	struct note note = {.kind = NOTE_MAP};
 
 	if (geteuid() != 0 && !note_await(namespaces, -1, namespaces->end_fd, -1, &note))
-		return; /* it is dead, or the run is to end: both are handled in the keeper's loop */
+		return; /* the child is dead, or the run is to end: both are handled in the keeper's loop */
 	note = (struct note){.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(child)};
 	(void)note_send(namespaces->peer_fd, &note);
 }
 
-/* In the child. False: it must exit; the keeper was told why. */
+/* In the child: waits for the id maps. False: the child must exit; the keeper was told why. */
 static bool namespaces_await_maps(struct namespaces *namespaces, const struct mapping *mapping)
 {
 	struct note note = {.kind = NOTE_MAP};
 
-	/* Otherwise root owns its files in /proc. The supervisor resets it at once. */
+	/* Undumpable, our files in /proc would belong to root. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (mapping->ours) {
 		note.value = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
@@ -73,7 +73,7 @@ static bool namespaces_await_maps(struct namespaces *namespaces, const struct ma
 static void namespaces_begin_supervisor(struct namespaces *namespaces, unsigned made, const struct mapping *mapping)
 {
 	if (made & USERNS && !mapping->ours)
-		privs_drop_bounding_set(); /* at the same time as the keeper writes the maps */
+		privs_drop_bounding_set(); /* done while the keeper writes the maps */
 	if (made & USERNS && !namespaces_await_maps(namespaces, mapping))
 		_exit(1);
 	namespaces_set_made(namespaces, made);
@@ -88,7 +88,7 @@ pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	/* Of the keeper's own namespaces; the child inherits them. */
+	/* Descriptors of the keeper's own namespaces, which the child inherits. */
 	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (namespaces_find_wanted(namespaces) & LAYER_BIT(LAYER_PIDNS))
 		namespaces->host_pidns_fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);

@@ -54,7 +54,7 @@ static void *namespaces_net_main(void *ctx)
 	return NULL;
 }
 
-/* This takes as long as making all other namespaces. So a thread does it meanwhile, where nothing needs it at once. */
+/* A network namespace takes as long to make as all others. Where it is not needed at once, a thread makes it. */
 static void namespaces_start_network_thread(struct namespaces *namespaces)
 {
 	if (!namespaces->net_later)
@@ -75,7 +75,7 @@ static void namespaces_enter_network(struct namespaces *namespaces)
 	if (!namespaces->net_later)
 		return;
 	namespaces->net_later = false;
-	scheduling_restore_thread(namespaces->net_thread); /* the other CPU may be busy, and this one becomes idle */
+	scheduling_restore_thread(namespaces->net_thread); /* its CPU may be busy; ours becomes idle */
 	error = -pthread_join(namespaces->net_thread, NULL);
 	if (error == 0)
 		error = fd = namespaces->net_fd;

@@ -10,8 +10,8 @@ enum note_kind {
 	NOTE_MAP,    /* to the keeper: the user namespace is made; write its id maps */
 	NOTE_MAPPED, /* from the keeper: value is 0 or -errno */
 	NOTE_CHILD,  /* from the intermediate: value is the supervisor's pid in the keeper's pid namespace */
-	NOTE_INTERMEDIATE_FAILED, /* it cannot make `layers`; it forked nothing and exits */
-	NOTE_SUPERVISOR_FAILED,   /* it cannot use `layers`, and exits */
+	NOTE_INTERMEDIATE_FAILED, /* the intermediate cannot make `layers`, forked nothing and exits */
+	NOTE_SUPERVISOR_FAILED,   /* the supervisor cannot use `layers`, and exits */
 	NOTE_SUPERVISOR_READY,
 };
 
@@ -22,7 +22,7 @@ struct note {
 	char why[160];
 };
 
-/* One whole note. flags: of recv(2). False when the other end is closed. */
+/* Receives one whole note. flags: of recv(2). False when the other end is closed. */
 bool note_send(int fd, const struct note *note);
 bool note_receive(int fd, int flags, struct note *ret_note);
 /*

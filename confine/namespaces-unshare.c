@@ -56,7 +56,9 @@ unsigned namespaces_find_wanted(struct namespaces *namespaces)
 		if (namespaces->refused & LAYER_BIT(layer) || !layers_is_wanted(namespaces->layers, layer))
 			continue;
 		wanted |= LAYER_BIT(layer);
-		/* One clone(2) of all needs no check. The reason is given when they are tried one by one. */
+		/*
+		 * Not checked before one clone(2) of all. If that fails, each is tried singly, and the reason is given.
+		 */
 		if (namespaces->singly && !namespaces_kernel_has(layer))
 			namespaces_leave_out(namespaces, &wanted, layer, "not in this kernel");
 	}
@@ -66,7 +68,7 @@ unsigned namespaces_find_wanted(struct namespaces *namespaces)
 	if (!(wanted & LAYER_BIT(LAYER_MOUNTNS)))
 		namespaces_leave_out(namespaces, &wanted, LAYER_PIDNS,
 				     "takes a mount namespace, for a /proc of its own");
-	/* Alone it confines nothing, and it would show other users' files as owned by "nobody". */
+	/* Alone a user namespace confines nothing, and it would show other users' files as owned by "nobody". */
 	if (wanted == LAYER_BIT(LAYER_USERNS))
 		namespaces_leave_out(namespaces, &wanted, LAYER_USERNS, "of no use without the others");
 	return wanted;
@@ -188,7 +190,7 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 	return true;
 }
 
-/* One by one, because one clone(2) of all has failed. Returns the first errno. */
+/* Unshares one by one, because one clone(2) of all has failed. Returns the first errno. */
 static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wanted)
 {
 	int first = 0;

@@ -20,7 +20,7 @@
 
 /* A supervisor that is not ready by then hangs on some file system: go on to the loop, which has clock and signals. */
 #define READY_TIMEOUT_MS 10000
-#define END_TIMEOUT_MS 1000 /* for a child that is about to exit */
+#define END_TIMEOUT_MS 1000 /* for a child that is about to exit; then it is killed */
 
 /* CAP_SETFCAP: since Linux 5.12 it is needed to map uid 0. */
 const int namespaces_caps[NAMESPACES_CAPS] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
@@ -34,17 +34,17 @@ static void namespaces_refuse_layers(struct namespaces *namespaces, const struct
 			layers_set(namespaces->layers, layer, false, "%s", note->why);
 }
 
-/* In the keeper's child. Returns only in the supervisor. */
+/* Runs in the keeper's child. Returns only in the supervisor. */
 static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t keeper)
 {
 	struct note note = {.kind = NOTE_CHILD};
 	pid_t pid;
 
-	/* If it were stopped, it would keep the pipes' ends open after the keeper's death. */
+	/* If the intermediate were stopped, it would keep the pipes' ends open after the keeper's death. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != keeper)
 		_exit(1);
-	/* So that a keeper without privileges can open our uid_map. The supervisor resets it at once. */
+	/* So that a keeper without privileges can open our uid_map. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (!namespaces_unshare_wanted(namespaces))
 		_exit(1);
@@ -62,7 +62,7 @@ static int namespaces_open_pidfd(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* For a child that is about to exit. It is killed if it does not, for example because it is stopped. */
+/* Reaps a child that is about to exit. Kills it if it does not exit, for example because it is stopped. */
 static void namespaces_reap_child(pid_t pid)
 {
 	_cleanup_close_ int pidfd = namespaces_open_pidfd(pid);
@@ -154,7 +154,7 @@ bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int 
 
 	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->lost)
 		return false;
-	/* No pidfd: only the child has the other end. */
+	/* Needs no pidfd: only the child has the other end. */
 	if (!namespaces->supervisor_failed && note_await(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
 		namespaces_handle_supervisor_note(namespaces, &note);
 	if (namespaces->supervisor_failed)

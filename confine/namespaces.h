@@ -20,12 +20,12 @@ struct namespaces {
 	unsigned refused;      /* LAYER_BITs not to be tried (again) */
 	unsigned made;         /* LAYER_BITs; in the supervisor: the namespaces it is in */
 	uint64_t tasks_most;   /* limit of tasks for uid 0, by pidmax.h; 0: another mechanism limits them */
-	bool tasks_bound;      /* in the supervisor: that limit is set */
+	bool tasks_bound;      /* in the supervisor: the limit of tasks is set */
 	bool net_may_wait;     /* nothing needs the network namespace before namespaces_enter_view() */
-	bool net_later;        /* a thread makes it: see namespaces-inside.c */
+	bool net_later;        /* a thread makes the network namespace: see namespaces-inside.c */
 	pthread_t net_thread;
-	int net_fd, loopback; /* that thread's results, or -errno */
-	bool singly;          /* one clone(2) of all failed: make them one by one */
+	int net_fd, loopback; /* results of net_thread, or -errno */
+	bool singly;          /* one clone(2) of all failed: namespaces are made one by one */
 	int peer_fd;          /* keeper <-> child until the supervisor is ready; -1: none */
 	/* In the keeper: these notes of the supervisor may arrive before the intermediate's NOTE_CHILD. */
 	bool supervisor_ready, supervisor_failed;
@@ -35,11 +35,11 @@ struct namespaces {
 	/* In the supervisor, from namespaces_prepare_mounts() on: */
 	int tmpfs_fd, proc_fd; /* detached mounts; -1: no mount namespace */
 	bool narrow_proc;      /* set by the caller: mount a second procfs that shows the run's processes only */
-	int program_proc_fd;   /* that mount; -1: none, the program sees the supervisor's */
+	int program_proc_fd;   /* the second procfs; -1: none, the program sees the supervisor's */
 	int pts_fd;            /* a detached devpts of the run's own; -1: none */
 	int host_root_fd;      /* the keeper's "/"; -1: no mount namespace */
 	int host_proc_fd;      /* the keeper's /proc, to translate pids; -1: same pid namespace */
-	int host_pidns_fd;     /* the keeper's pid namespace, for the same; -1: same one, or not available */
+	int host_pidns_fd;     /* the keeper's pid namespace, to translate pids; -1: the same one, or not available */
 };
 
 #define NAMESPACES_NONE                                                                              \
@@ -51,9 +51,9 @@ struct namespaces {
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
 #define NAMESPACES_CAPS 8u
-#define NAMESPACES_SUPERVISOR_CAPS 2u /* the first of them: enough in the supervisor */
-#define NAMESPACES_LOOPBACK_CAPS 3u   /* when a network namespace is still to be made */
-#define NAMESPACES_NETWORK_CAPS 4u    /* when addresses are to be set in it */
+#define NAMESPACES_SUPERVISOR_CAPS 2u /* so many of them are enough in the supervisor */
+#define NAMESPACES_LOOPBACK_CAPS 3u   /* so many when a network namespace is still to be made */
+#define NAMESPACES_NETWORK_CAPS 4u    /* so many when addresses are to be set in it */
 
 /*
  * As fork(2), into the wanted namespaces that can be made. Returns the child's pid in the keeper, 0 in the child, or

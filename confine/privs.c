@@ -63,7 +63,7 @@ static int privs_drop_capabilities(void)
 static void privs_lock_securebits(void)
 {
 	privs_drop_bounding_set();
-	/* Fails without CAP_SETPCAP: then there are no capabilities to lock. */
+	/* Locking the securebits fails without CAP_SETPCAP: then there are no capabilities to lock. */
 	(void)prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED, 0, 0, 0);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
@@ -76,7 +76,7 @@ int privs_drop_all(void)
 	return privs_drop_capabilities();
 }
 
-/* System calls, because glibc's wrappers synchronise all threads. */
+/* Asks by system calls, because glibc's wrappers synchronise all threads. */
 static bool privs_is_user(const struct privs_user *user)
 {
 	uid_t uid[3];
@@ -116,7 +116,7 @@ int privs_borrow_user(const struct privs_user *user, struct privs_before *ret_be
 	if (!before.group)
 		return -ENOMEM;
 	before.groups = getgroups(before.groups, before.group);
-	/* The uid last: with effective uid 0 the capabilities for the others are lost. */
+	/* The uid is changed last: with effective uid 0 the capabilities for the others are lost. */
 	if (before.groups < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
 		error = -errno;
 		(void)privs_restore_own_user(&before); /* the first error is reported */

@@ -34,7 +34,7 @@ struct privs_before {
  * checked as that user. A no-op when not set. 0, or -errno with nothing changed.
  */
 int privs_borrow_user(const struct privs_user *user, struct privs_before *ret_before);
-/* Frees. 0; on -errno the process must exit. */
+/* Restores what privs_borrow_user has changed, and frees. 0; on -errno the process must exit. */
 int privs_restore_own_user(struct privs_before *before);
 
 /*

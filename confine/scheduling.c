@@ -57,5 +57,5 @@ void scheduling_set_normal(void)
 {
 	const struct sched_param none = {.sched_priority = 0};
 
-	(void)sched_setscheduler(0, SCHED_OTHER, &none); /* from SCHED_BATCH always permitted */
+	(void)sched_setscheduler(0, SCHED_OTHER, &none); /* always permitted for a SCHED_BATCH thread */
 }

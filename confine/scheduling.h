@@ -26,7 +26,7 @@ void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved);
 /* Sets its affinity back. */
 void scheduling_restore_task(const struct scheduling_moved *moved);
 
-/* The same for a thread of this process. */
+/* As scheduling_move_task_away, for a thread of this process. */
 void scheduling_move_thread_away(pthread_t thread);
 void scheduling_restore_thread(pthread_t thread);
 

@@ -103,7 +103,7 @@ static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 		doctor_run_trial_child(doctor, trial, parent);
 	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_MS, &status);
 	doctor_report_missing(doctor, trial, ended, status);
-	(void)killtree(KILL_MS, __WALL); /* its descendants; what survives is in uninterruptible sleep */
+	(void)killtree(KILL_MS, __WALL); /* kills the trial's descendants; what survives is in uninterruptible sleep */
 }
 
 static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)

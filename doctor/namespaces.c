@@ -89,7 +89,7 @@ static int probe_raise_loopback(void)
 	return -namespaces_raise_loopback(fd);
 }
 
-/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs, or -errno as in the page. */
+/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs or -errno. */
 static int probe_make_tree(struct page *page)
 {
 	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
@@ -145,7 +145,7 @@ static int probe_change_root(int tmpfs)
 	return umount2(".", MNT_DETACH) < 0 ? errno : 0;
 }
 
-/* False when no other namespace can be made either. */
+/* False when this failed, so that no other namespace can be made. */
 static bool probe_make_userns(struct page *page)
 {
 	page->error[STEP_USER] = probe_unshare(page, CLONE_NEWUSER);

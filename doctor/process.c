@@ -50,7 +50,7 @@ static void probe_lacks_ptrace(struct doctor *doctor, enum probe probe, int erro
 
 void probe_memory(struct doctor *doctor)
 {
-	static volatile char word = 'a'; /* at the same address in the child */
+	static volatile char word = 'a'; /* the child has it at the same address */
 	char here = 0;
 	const struct iovec local = {&here, 1}, remote = {(void *)(uintptr_t)&word, 1};
 	pid_t pid = probe_fork_idle();

@@ -223,13 +223,13 @@ static void probe_try_calls(char *refused, size_t size)
 	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
 	const char *unshared = unshare(CLONE_FILES) == 0 ? "" : ", unshare";
 	const char *read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? "" : ", process_vm_readv";
-	/* Last: afterwards signals stop this process. */
+	/* Installed last: afterwards signals stop this process. */
 	const char *traced = ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? "" : ", ptrace";
 
 	(void)snprintf(refused, size, "%s%s%s%s", copy >= 0 ? "" : ", pidfd_getfd", unshared, read, traced);
 }
 
-/* From /proc/self/status: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
+/* Counts this process's filters: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
 static int probe_count_filters(void)
 {
 	_cleanup_free_ char *status = NULL;

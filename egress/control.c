@@ -14,10 +14,10 @@
 /* Which message is legal in which phase of its receiver, as OpenSSH's monitor.c has it. */
 static const struct control_rule {
 	size_t body; /* bytes after the header */
-	size_t fds;  /* descriptors that come with it */
+	size_t fds;  /* descriptors that come with the message */
 	enum control_side receiver;
-	unsigned phases;         /* in which it may come */
-	enum control_phase next; /* the one that it begins; CONTROL_STARTING: none */
+	unsigned phases;         /* in which the message may come */
+	enum control_phase next; /* the phase that the message begins; CONTROL_STARTING: none */
 } rules[] = {
 	[CONTROL_GUEST] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN(STARTING), CONTROL_RUNNING},
 	[CONTROL_CONNECT] = {sizeof(struct control_connect), 0, CONTROL_EGRESS, IN(RUNNING), 0},

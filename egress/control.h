@@ -38,7 +38,7 @@ enum control_type {
 	CONTROL_NAME,      /* struct control_name: an address was given to a name. Sent before the DNS answer is */
 	CONTROL_CONNECTED, /* struct control_connected */
 	CONTROL_RECORD,    /* struct control_record */
-	CONTROL_DONE,      /* struct control_done: what came of a recorded request */
+	CONTROL_DONE,      /* struct control_done: the outcome of a recorded request */
 	CONTROL_TYPE_MAX,
 };
 
@@ -52,7 +52,7 @@ struct control_connect {
 	uint16_t port;       /* the destination's, host order */
 	uint16_t source_port; /* of the program's socket, host order; 0 for CONTROL_UDP */
 	uint8_t family;      /* AF_INET, AF_INET6: the program's view */
-	char host[NET_HOST_MAX]; /* what the address stands for; "" for the proxies: see CONTROL_PORT_* */
+	char host[NET_HOST_MAX]; /* name that the address stands for; "" for the proxies: see CONTROL_PORT_* */
 	char exe[256];
 };
 /* Destination ports at the run's own address (pool_own), when the policy offers proxies. */
@@ -89,9 +89,9 @@ struct control_record {
 	uint8_t truncated; /* the path was longer than shown */
 	uint16_t port;
 	int32_t pid;
-	uint32_t status;   /* close of HTTP, refused requests: what was answered */
+	uint32_t status;   /* close of HTTP, refused requests: status of the response */
 	int32_t error;     /* refused or failed open: -errno of the connection; 0: not known */
-	uint32_t count;    /* CONTROL_EVENT_DNS: how many since the last; else 1 */
+	uint32_t count;    /* CONTROL_EVENT_DNS: how many refusals since the last record; else 1 */
 	uint64_t bytes_up, bytes_down, dns_us, connect_us, duration_us;
 	char host[NET_HOST_MAX];
 	char real[64];      /* address dialled, with port */
@@ -103,7 +103,7 @@ struct control_record {
 	char path[NET_PATH_MAX]; /* "/a?…" when there was a query */
 	char rule[256];
 	char reason[32];    /* code: granted no_rule denied_addr sni_mismatch … */
-	char credential[64]; /* its header and secrets' names */
+	char credential[64]; /* names of the credential's header and secrets */
 	char cause[32];     /* close: client server idle_timeout cap_bytes cancelled … */
 };
 
@@ -135,7 +135,7 @@ struct control_message {
 
 enum control_side { CONTROL_SUPERVISOR, CONTROL_EGRESS };
 
-/* Of one end, by what it has received so far. It begins with the first and never goes back. */
+/* The phase of one end, by what that end has received so far. It begins with the first phase and never goes back. */
 enum control_phase {
 	CONTROL_STARTING,
 	CONTROL_RUNNING, /* egress: CONTROL_GUEST has come; the supervisor: CONTROL_READY */

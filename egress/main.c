@@ -24,12 +24,12 @@
 
 #include "base/banned.h"
 
-#define RESERVED_FDS 96  /* what is no connection's: line, listener, names, upstreams being dialled */
-#define END_MS 300       /* after the program: for what it had sent and others have yet to take */
-#define END_LINE_MS 1500 /* then for the supervisor to take the last records */
+#define RESERVED_FDS 96  /* for all but connections: control line, listener, names, dialling */
+#define END_MS 300       /* after the program's end: time to deliver what it sent */
+#define END_LINE_MS 1500 /* then: time for the supervisor to take the last records */
 #define END_STEP_MS 5
 #define ACCEPTS_MAX 64 /* a round of the loop */
-#define PAUSE_MS 100   /* while no file descriptor is free */
+#define PAUSE_MS 100   /* of accepting, while no file descriptor is free */
 
 /* ---- connections of the program ---- */
 
@@ -75,7 +75,7 @@ static void on_connect(struct egress *egress, const struct control_connect *conn
 	struct conn *former = egress->expected[connect->source_port];
 	struct conn *conn;
 
-	if (former) /* its socket is closed, else the port would not be free */
+	if (former) /* the former socket is closed, else the port would not be free */
 		conn_close(former, "cancelled", NULL, true);
 	conn = conn_create(egress, connect, modes);
 	if (!conn) { /* the supervisor would wait for an answer for ever */
@@ -115,7 +115,7 @@ static void accept_connections(struct egress *egress, int most)
 		struct conn *conn;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			loop_set_interest(egress->loop, &egress->listener, 0); /* else it would be ready at once */
+			loop_set_interest(egress->loop, &egress->listener, 0); /* else it is ready at once */
 			loop_set_timer(egress->loop, &egress->listener_pause, PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
@@ -277,7 +277,7 @@ static void on_message(struct egress *egress, const struct control_message *mess
 	} else if (message->type == CONTROL_ACK) {
 		line_acknowledge_record(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
-		/* Later: guest.c may be reading this message while it accepts a connection that is not stored yet. */
+		/* Sent later: guest.c may read this message while it accepts a connection that is not stored yet. */
 		egress->end_timer.fire = end_begin_due;
 		loop_set_timer(egress->loop, &egress->end_timer, 0);
 	} else if (message->type == CONTROL_CONNECT) {
@@ -314,7 +314,7 @@ static size_t raise_descriptors(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return CONN_MAX / 16;
 	limit.rlim_cur = limit.rlim_max < 4 * CONN_MAX ? limit.rlim_max : 4 * CONN_MAX;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* lowering or keeping what is allowed; what holds is asked for next */
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* cannot fail: not above the hard limit */
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * RESERVED_FDS)
 		return CONN_MAX / 64;
 	conns = (size_t)(limit.rlim_cur - RESERVED_FDS) / 2;

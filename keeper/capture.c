@@ -42,7 +42,7 @@ int capture_init(struct capture *capture, const struct capture_options *options,
 	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	/* Only our end: each end of a pipe is a file description with its own O_NONBLOCK. */
+	/* Set for our end only: each end of a pipe is a file description with its own O_NONBLOCK. */
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	error = capture_init_from(capture, options, fds[0]);
 	if (error < 0)

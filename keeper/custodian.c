@@ -108,12 +108,12 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 			break; /* the keeper died */
 	}
 	for (size_t i = 0; i < removals.count; i++)
-		/* It stays when another run uses it. */
+		/* The directory stays when another run uses it. */
 		(void)unlinkat(removals.item[i].parent_fd, removals.item[i].name, AT_REMOVEDIR);
 	_exit(0);
 }
 
-/* Keeps only the two descriptors, as 3 and 4, drops privileges, and serves. */
+/* Keeps only fd and output_fd, as 3 and 4, drops privileges, and serves. */
 static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool self_filter)
 {
 	sigset_t all;
@@ -121,7 +121,7 @@ static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool se
 	(void)sigfillset(&all); /* the keeper handles Ctrl-C */
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
-	/* Copies above both first: either may be 3 or 4 already. -2: there is no --output. */
+	/* First copies both above 4: either may be 3 or 4 already. -2: without --output. */
 	fd = fcntl(fd, F_DUPFD, 5);
 	output_fd = output_fd < 0 ? -2 : fcntl(output_fd, F_DUPFD, 5);
 	fd = fd < 0 ? -1 : dup2(fd, 3);
@@ -143,7 +143,7 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	/* Exit signal 0: waitpid(2) reports it with __WALL only. */
+	/* Forked with exit signal 0, so that waitpid(2) reports the custodian with __WALL only. */
 	pid = syscall(SYS_clone, 0UL, 0L, 0L, 0L, 0L);
 	if (pid == 0)
 		custodian_isolate_and_serve(pair[1], output_fd, self_filter);

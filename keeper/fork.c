@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-/* What is made for the supervisor. The keeper closes these when it is forked. */
+/* What is made for the supervisor. The keeper closes these when the supervisor is forked. */
 struct fork_ends {
 	int stdio_fd[3]; /* of the program */
 	int control_fd;
@@ -152,7 +152,7 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 
 static void keeper_send_ready(const struct fork_ends *ends)
 {
-	/* EPIPE: it is dead, which the loop handles */
+	/* EPIPE: the supervisor is dead, which the loop handles */
 	(void)!write(ends->ready_pipe[1], &ends->prepare_error, sizeof(ends->prepare_error));
 }
 
@@ -215,7 +215,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_ends *ends)
 		keeper->supervisor_pid = namespaces_fork_supervisor(&namespaces);
 		if (keeper->supervisor_pid == 0)
 			keeper_run_supervisor(keeper, ends, &namespaces);
-		if (keeper->supervisor_pid > 0 && !namespaces.lost) /* of a lost one nothing is left that reads this */
+		if (keeper->supervisor_pid > 0 && !namespaces.lost) /* no process is left that would read this */
 			keeper_prepare_run(keeper, ends, again);
 		again = true;
 		keeper->batch = scheduling_set_batch();

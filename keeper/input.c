@@ -19,7 +19,7 @@ static int input_set_error(struct policy_error *ret_error, const char *path, int
 	return error;
 }
 
-/* O_NONBLOCK, so that opening a FIFO does not block; it is refused later. */
+/* O_NONBLOCK, so that opening a FIFO does not block; the FIFO is refused later. */
 static int input_open_file(const struct input_file *file)
 {
 	struct stat st;

@@ -7,7 +7,7 @@
 #include "confine/privs.h"
 #include "policy/policy.h"
 
-/* A file as the user named it, and its canonical path; NULL: it has none. */
+/* A file as the user named it, and its canonical path; NULL: no such file. */
 struct input_file {
 	const char *named;
 	char *path;

@@ -38,7 +38,7 @@ static void loop_show_status(struct keeper *keeper, uint64_t now)
 	keeper->status_next_ns = now + STATUS_EVERY_NS;
 	if (keeper->last_shown != '\n')
 		return;
-	/* Short, so that it does not wrap and can be cleared. */
+	/* Kept short, so that the line does not wrap and can be cleared. */
 	len = snprintf(text, sizeof(text),
 		       CLEAR_LINE "callgate: %" PRIu64 " s, %" PRIu64 " calls judged, %" PRIu64 " denied",
 		       (now - keeper->start_ns) / 1000000000, keeper->counters->judged, keeper->counters->denied);
@@ -124,7 +124,7 @@ static void loop_on_signal(struct keeper *keeper)
 static void loop_on_report(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
-	/* Otherwise output may still be kept in a file of the scratch directory. */
+	/* Else output may still be kept in a file of the scratch directory. */
 	bool all = options->show && options->stdout_bytes == CAPTURE_NO_LIMIT &&
 		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->output;
 	unsigned char byte;
@@ -143,7 +143,7 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_status, 0) != keeper->supervisor_pid)
 		keeper->supervisor_status = SIGKILL; /* cannot happen; treated as its death */
 	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_status);
-	/* its children, now ours; what survives is in uninterruptible sleep */
+	/* kills the supervisor's children, now ours; what survives is in uninterruptible sleep */
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	keeper->exited = true;
 	keeper->outcome->duration_ns = io_now_ns() - keeper->start_ns;
@@ -176,10 +176,10 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 	size_t before = capture->pending_at;
 
 	loop_clear_status(keeper);
-	(void)capture_move_chunk(capture); /* if nothing moved, it is polled again */
+	(void)capture_move_chunk(capture); /* if nothing moved, the stream is polled again */
 	loop_check_spill_size(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
-		/* Hang up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
+		/* Hangs up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
 		stdin_relay_done(&keeper->input);
 		close_fd(&keeper->terminal.master_fd);
 	}

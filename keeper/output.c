@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* Without following links: one put there since the path was resolved could lead anywhere. 0 or -errno. */
+/* Makes it without following links: one put there since the path was resolved could lead anywhere. 0 or -errno. */
 static int output_make_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -54,7 +54,7 @@ static bool output_matches_globs(const struct output_options *options, const cha
 	return match;
 }
 
-/* 1: stored, 0: not a file to store, or -errno. */
+/* Stores one file. 1: stored, 0: not a file to store, or -errno. */
 static int output_keep_file(const struct output_options *options, int workdir_fd, const char *rest)
 {
 	_cleanup_close_ int from =

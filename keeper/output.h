@@ -10,7 +10,7 @@
 
 struct output_options {
 	const char *directory; /* --output */
-	int directory_fd;      /* the same, open */
+	int directory_fd;      /* that directory, open */
 	const char *workdir_virt;
 	const char *workdir_host;
 	char *const *globs; /* --artifact: fnmatch(3) on the path below the workdir; none: everything */

@@ -16,7 +16,7 @@ struct keeper {
 	struct stdin_relay input;
 	struct terminal terminal;
 	struct egress_side egress;
-	bool egress_failed; /* it ended without being told to; egress_status says how */
+	bool egress_failed; /* egress ended without being told to; egress_status says how */
 	int egress_status;
 	struct cgroup *cgroup; /* owned; NULL: none */
 	pid_t supervisor_pid;
@@ -29,11 +29,11 @@ struct keeper {
 	uint64_t start_ns;
 	uint64_t until_ns;           /* the run's time limit; 0: none */
 	uint64_t kill_tree_ns;       /* when the keeper kills the supervisor's descendants; 0: not told to end yet */
-	uint64_t kill_supervisor_ns; /* when it kills the supervisor; 0: the same */
+	uint64_t kill_supervisor_ns; /* when the keeper kills the supervisor; 0: not told to end yet */
 	unsigned end;  /* why the run was told to end: RUN_END_* or a signal number */
 	bool batch;    /* the keeper is SCHED_BATCH until it has dropped its privileges */
 	bool reported; /* the supervisor has written its report, or never will */
-	json_t *early; /* that report, read before the supervisor exits; used only if its exit status is 0 */
+	json_t *early; /* the report, read before the supervisor exits; used only if the exit status is 0 */
 	bool exited;   /* the supervisor has exited, and its process tree is dead */
 	char last_shown; /* the last byte forwarded to stderr */
 	bool status_shown; /* the status line is on the terminal: options->status_line */

@@ -37,14 +37,14 @@ static int keeper_open_signals(void)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			(void)sigaddset(&set, wanted[i]);
 	(void)signal(SIGPIPE, SIG_IGN); /* a closed stdout is an errno to handle */
-	(void)signal(SIGXFSZ, SIG_IGN); /* and so is a file at the caller's RLIMIT_FSIZE */
-	(void)signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, the kernel would reap our children */
+	(void)signal(SIGXFSZ, SIG_IGN); /* a write past RLIMIT_FSIZE is an errno, too */
+	(void)signal(SIGCHLD, SIG_DFL); /* were it ignored, the kernel would reap our children */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* After the last change of credentials, which clears it. Then checks that the parent is still alive. */
+/* Called after the last change of credentials, which would clear PDEATHSIG. Checks that the parent still lives. */
 static int keeper_die_with_parent(const struct keeper *keeper)
 {
 	if (!keeper->options->parent)
@@ -114,7 +114,7 @@ static void keeper_plan_self_filter(const struct policy *policy, struct layers *
 		layers_set(layers, LAYER_SELF_FILTER, false, "%s", why);
 }
 
-/* Before the change of uid: egress reads the secrets, which the run's user may not be able to read. */
+/* Called before the change of uid: egress reads the secrets, which the run's user may not be able to read. */
 static int keeper_start_egress(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
@@ -174,7 +174,7 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 
 	*ret_outcome =
 		(struct keeper_outcome){.out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
-	/* Before privileges are dropped. */
+	/* Made before privileges are dropped. */
 	keeper.cgroup = keeper_make_cgroup(options);
 	keeper_hand_over_cgroup(keeper.cgroup, options->custodian);
 	keeper_plan_self_filter(options->policy, options->layers);

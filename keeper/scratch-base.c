@@ -176,7 +176,7 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 		tmpdir = "/tmp";
 	real = realpath(tmpdir, NULL);
 	if (!real || asprintf(&scratch->base, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
-		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT would mean "again" */
+		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT would mean "try again" */
 		scratch->base = NULL;                        /* asprintf leaves it undefined */
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir, strerror(-error));

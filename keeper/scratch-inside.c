@@ -110,7 +110,7 @@ static bool scratch_same_time(const struct timespec *a, const struct timespec *b
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Every change sets ctime. One within the same clock tick shows in the other fields, or has left nothing. */
+/* Every change sets ctime. A change within the same clock tick shows in the other fields, or has left nothing. */
 static bool scratch_same_mark(const struct scratch_mark *a, const struct scratch_mark *b)
 {
 	return a->set && b->set && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&

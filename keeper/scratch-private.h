@@ -7,7 +7,7 @@
 /* Makes a directory with this mode, whatever the umask. 0 or -errno. */
 int scratch_make_dir(int dirfd, const char *name, mode_t mode);
 
-/* A descriptor owned by the caller, or -errno. */
+/* Opens a directory. A descriptor owned by the caller, or -errno. */
 int scratch_open_dir(int dirfd, const char *name);
 
 /*
@@ -25,7 +25,7 @@ bool scratch_take_spare(struct scratch *scratch);
 /* True when everything in the directory is as it was made, so that the next run may have it. */
 bool scratch_is_unchanged(const struct scratch *scratch);
 
-/* Renames it for the next run. False: there is one already. */
+/* Renames the run's directory for the next run. False: an unchanged one is there already. */
 bool scratch_leave_as_spare(const struct scratch *scratch);
 
 #endif

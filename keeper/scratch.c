@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-/* A prefix, because earlier versions used bare ids with another kind of lock. */
+/* Directory names have a prefix, because earlier versions used bare ids with another kind of lock. */
 #define RUN_PREFIX "run-"
 #define RESULTS "results"   /* in the base */
 #define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
@@ -156,7 +156,7 @@ static int scratch_create_run(bool reusable, struct scratch *ret_scratch, struct
 	struct scratch scratch;
 	int error = -ENOENT;
 
-	/* -ENOENT: another run that ended has removed the empty base meanwhile. */
+	/* Tried again at -ENOENT: another run that ended has removed the empty base meanwhile. */
 	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
 		scratch = (struct scratch){.base_fd = -1, .fd = -1, .reusable = reusable};
 		ret_error->text[0] = '\0';
@@ -248,9 +248,9 @@ int scratch_remove_run(struct scratch *scratch)
 	if (scratch->base_fd >= 0 && scratch->fd >= 0 &&
 	    !(scratch_is_unchanged(scratch) && scratch_leave_as_spare(scratch)))
 		error = io_remove_tree(scratch->base_fd, scratch_get_run_name(scratch));
-	if (error == -ENOENT) /* scratch_remove_empty_dirs() did it */
+	if (error == -ENOENT) /* scratch_remove_empty_dirs() has removed it */
 		error = 0;
-	cleanup_close(&scratch->fd); /* after the removal, because it holds the lock */
+	cleanup_close(&scratch->fd); /* closed after the removal, because it holds the lock */
 	if (scratch->base_fd >= 0 && scratch->base) {
 		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both fail unless empty */
 		(void)rmdir(scratch->base);

@@ -39,10 +39,10 @@ struct scratch {
  */
 int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_error);
 
-/* Makes work, tmp and shm in it, where missing. Separate because it takes time that the supervisor can use. */
+/* Makes work, tmp and shm in the run's directory, where missing. Separate, so that the supervisor starts meanwhile. */
 int scratch_make_dirs(struct scratch *scratch);
 
-/* Makes another one with the mode of /tmp. On failure, opening it will fail. */
+/* Makes another directory in the run's directory, with the mode of /tmp. On failure, opening it will fail. */
 void scratch_add_dir(struct scratch *scratch, const char *name);
 
 /* Removes dead runs' directories, for about half a second at most, and results older than a week. */

@@ -14,7 +14,7 @@
 #define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
 #endif
 
-/* For the crash handler. owner 0: the modes are unchanged. */
+/* What the crash handler restores. owner 0: the modes are unchanged. */
 static struct {
 	volatile pid_t owner;
 	int fd;
@@ -74,7 +74,7 @@ static void terminal_find_own_terminal(struct terminal *terminal, bool keys)
 	if (!keys || !isatty(STDIN_FILENO))
 		return;
 	if (terminal_is_in_background(STDIN_FILENO))
-		(void)raise(SIGTTOU); /* in the background its modes are those of the shell's line editor */
+		(void)raise(SIGTTOU); /* in the background the terminal has the modes of the shell's line editor */
 	if (tcgetattr(STDIN_FILENO, &terminal->modes) == 0)
 		terminal->keys_fd = STDIN_FILENO;
 }
@@ -89,7 +89,7 @@ int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd)
 	terminal->master_fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	if (terminal->master_fd < 0 || ioctl(terminal->master_fd, TIOCSPTLCK, &unlock) < 0)
 		return -errno;
-	/* Not by path: in a container that may be another devpts instance's. */
+	/* Not opened by path: in a container the path may be another devpts instance's. */
 	slave = ioctl(terminal->master_fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return -errno;
@@ -146,5 +146,5 @@ void terminal_leave_raw_mode(struct terminal *terminal)
 void terminal_update_size(const struct terminal *terminal)
 {
 	if (terminal->master_fd >= 0)
-		(void)terminal_copy_size(terminal); /* on failure it keeps its size */
+		(void)terminal_copy_size(terminal); /* on failure the run's terminal keeps its size */
 }

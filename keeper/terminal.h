@@ -19,9 +19,9 @@ struct terminal {
 #define TERMINAL_NONE {.master_fd = -1, .keys_fd = -1, .size_fd = -1}
 
 /*
- * Makes the terminal, with the size of callgate's own; nobody's controlling terminal. keys: callgate's own is used
- * interactively: its modes are copied, and SIGTTOU stops a caller in the background. *ret_slave_fd (CLOEXEC, owned by
- * the caller) is for the program. 0 or -errno. Release with terminal_done in both cases.
+ * Makes the terminal, with the size of callgate's own; no process has it as controlling terminal. keys: callgate's own
+ * terminal is used interactively: its modes are copied, and SIGTTOU stops a caller in the background. *ret_slave_fd
+ * (CLOEXEC, owned by the caller) is for the program. 0 or -errno. Release with terminal_done in both cases.
  */
 int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd);
 void terminal_done(struct terminal *terminal);

@@ -15,7 +15,7 @@ char *utf8_text(const char *bytes, size_t len, size_t *ret_len, bool *ret_change
 	uint32_t point;
 	char *text;
 
-	/* At worst every byte becomes the three of U+FFFD. */
+	/* At worst every byte becomes the three bytes of U+FFFD. */
 	if (len > (SIZE_MAX - 1) / 3)
 		return NULL;
 	text = malloc(len * 3 + 1);

@@ -40,7 +40,7 @@ static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
 	if (chunk == MAP_FAILED)
 		return arena_fail(arena);
 	if (!arena->chunk)
-		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* on failure they are faulted in */
+		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* on failure the pages are faulted in */
 	chunk->cap = bytes - sizeof(*chunk);
 	chunk->next = arena->chunk;
 	arena->chunk = chunk;
@@ -119,7 +119,7 @@ void *arena_grow(struct arena *arena, void *items, size_t count, size_t size)
 	size_t bytes;
 	void *grown;
 
-	if (count % GROW_ITEMS || count & (count - 1)) /* not a capacity: there is room */
+	if (count % GROW_ITEMS || count & (count - 1)) /* `count` is not a capacity: the array has room */
 		return items;
 	if (__builtin_mul_overflow(count ? count * 2 : GROW_ITEMS, size, &bytes))
 		return arena_fail(arena);

@@ -13,11 +13,11 @@ struct arena {
 	jmp_buf *no_memory; /* where to jump when memory runs out; NULL: the functions below return NULL then */
 };
 
-/* Zeroed memory, aligned for any object. */
+/* Returns zeroed memory, aligned for any object. */
 void *arena_alloc(struct arena *arena, size_t size);
 char *arena_dup(struct arena *arena, const char *text);
 char *arena_dupn(struct arena *arena, const char *text, size_t len);
-/* Concatenates; the last argument is NULL. */
+/* Concatenates texts; the last argument is NULL. */
 char *arena_cat(struct arena *arena, const char *first, ...) __attribute__((sentinel));
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -27,7 +27,7 @@ char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((
  */
 void *arena_grow(struct arena *arena, void *items, size_t count, size_t size);
 
-/* As when memory has run out: jumps to arena->no_memory, or returns NULL. */
+/* Acts as if memory had run out: jumps to arena->no_memory, or returns NULL. */
 void *arena_fail(const struct arena *arena);
 
 /* Appends an item to an array of arena_grow. Only for an arena whose no_memory is set: the result is not checked. */

@@ -27,7 +27,7 @@ enum rule_place {
 /* A rule's path with its variables expanded. */
 struct expanded {
 	const char *path;  /* absolute and normalised: in the view (SCRATCH: on the host); may have globs */
-	const char *shown; /* for `callgate show`: the same, but with @workdir and @scratch */
+	const char *shown; /* for `callgate show`: the path, but with @workdir and @scratch */
 	enum rule_place place;
 	bool interpreter;  /* from @interpreter */
 };

@@ -205,8 +205,8 @@ struct policy_mount {
 	const char *host;    /* TREE: canonical host path */
 	const char *text;    /* PROVIDE: content */
 	size_t text_len;
-	bool filtered;       /* only globs grant here: names that match none must stay invisible */
-	bool redirect;       /* by a redirect rule: verdict REDIRECT */
+	bool filtered;       /* only globs grant at `virt`: names that match none must stay invisible */
+	bool redirect;       /* made by a redirect rule: verdict REDIRECT */
 	bool create;         /* create the host directory when it is missing (targets below @scratch and @workdir) */
 	const char *rule;    /* as in struct policy_decision */
 };

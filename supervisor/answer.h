@@ -50,7 +50,7 @@ int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notifica
 
 /* ---- later ---- */
 
-/* What a later response, and the end of the call's record, need. */
+/* What is needed for a later response and for the end of the call's record. */
 struct answer {
 	struct sandbox *sandbox; /* borrowed */
 	uint64_t id;             /* of the notification */
@@ -58,7 +58,7 @@ struct answer {
 	struct audit_slot slot;
 };
 
-/* The call must be recorded already. */
+/* What to keep for a later response to the call, which must be recorded already. */
 struct answer answer_later(const struct call *call);
 /* False: the target thread is dead, or a signal has ended its call. */
 bool answer_is_awaited(const struct answer *answer);

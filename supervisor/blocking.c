@@ -20,7 +20,7 @@
 #include "base/banned.h"
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
-#define DESCRIPTORS_EACH 4u /* of the supervisor, for each call: two of its own, and two for everything else */
+#define DESCRIPTORS_EACH 4u /* per call: two that it takes, two left for everything else */
 #define LOOKS_MAX 64u       /* jobs checked at a tick: each delays the next notification by some microseconds */
 
 /* One call. */
@@ -91,7 +91,7 @@ uint64_t blocking_read_pending_signals(pid_t tid)
 	uint64_t waiting;
 
 	if (procstat_read_file(tid, "status", status, sizeof(status)) <= 0)
-		return 0; /* dead: see answer_is_awaited */
+		return 0; /* the thread is dead: see answer_is_awaited */
 	waiting = blocking_parse_status_field(status, "\nSigPnd:", 16);
 	if (blocking_parse_status_field(status, "\nTgid:", 10) == (uint64_t)tid)
 		waiting |= blocking_parse_status_field(status, "\nShdPnd:", 16);
@@ -138,7 +138,7 @@ static void *job_run_thread(void *argument)
 		result = job->work->run(job->work, job->fd, job_may_retry, job);
 	else
 		result = job->peer_fd >= 0 ? job_connect_socket(job) : job_open_file(job);
-	/* Before the response, for the reason that answer_add_descriptor has. */
+	/* Closed before the response, so that the target's descriptor is the only one when its call returns. */
 	(void)close(job->fd);
 	if (job->peer_fd >= 0)
 		(void)close(job->peer_fd);

@@ -214,7 +214,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
 		return;
 	}
-	/* Other commands, and locks beyond the limit, are judged. */
+	/* Locks up to the limit are continued here; other commands, and locks beyond it, are judged below. */
 	if (row && row->hook == HOOK_RECORD_LOCK && locks_counts_command(data->args[1]) &&
 	    locks_admit_command(&sandbox->locks, data->args[1], io_now_ns())) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);

@@ -35,7 +35,7 @@ struct call_counts {
 
 struct dispatch {
 	struct sandbox *sandbox;
-	struct tracer *tracer;        /* set by the caller, as the next three */
+	struct tracer *tracer;        /* set by the caller, as all members up to `cpu` */
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: no network */
 	struct cpu *cpu;              /* NULL: CPU placement is off */
@@ -45,7 +45,7 @@ struct dispatch {
 	struct interrupted interrupted; /* traits are set by the caller */
 };
 
-/* For a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_done releases in both cases. */
+/* Initialises a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_done releases in both cases. */
 int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox);
 void dispatch_done(struct dispatch *dispatch);
 

@@ -6,8 +6,8 @@
 #include "supervisor/gateway/start.h"
 
 /*
- * NULL-ended "NAME=VALUE" list, released with environment_free; NULL when memory ran out. The policy's values override
- * those of the network, except the placeholders of secrets.
+ * Returns a NULL-ended "NAME=VALUE" list, released with environment_free; NULL when memory ran out. The policy's values
+ * override those of the network, except the placeholders of secrets.
  */
 char **environment_build(const struct policy *policy, const struct egress_side *egress);
 void environment_free(char **envp);

@@ -36,7 +36,7 @@ static void interrupted_close_syscall_file(struct interrupted_source *source)
 	source->tid = 0;
 }
 
-/* Through a descriptor that is kept open, because opening takes as long as all the rest. */
+/* Reads /proc/TID/syscall by a descriptor that is kept open, because opening takes as long as all the rest. */
 static ssize_t interrupted_read_syscall_file(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
 {
 	struct interrupted_source *source = &interrupted->source[(unsigned)tid % INTERRUPTED_SOURCES];

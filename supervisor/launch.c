@@ -66,7 +66,7 @@ static void child_raise_oom_score(void)
 
 	if (fd < 0)
 		return;
-	(void)!write(fd, OOM_SCORE_ADJ, sizeof(OOM_SCORE_ADJ) - 1); /* EACCES: it is higher already */
+	(void)!write(fd, OOM_SCORE_ADJ, sizeof(OOM_SCORE_ADJ) - 1); /* EACCES: the value is higher already */
 	(void)close(fd);
 }
 
@@ -75,7 +75,7 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0};
 
 	child_reset_signals();
-	/* First, so that all further resource use is the run's. */
+	/* Joins the control groups first, so that all further resource use is the run's. */
 	for (size_t i = 0; i < options->cgroups; i++)
 		if (write(options->cgroup_fd[i], "0", 1) != 1)
 			return -errno;
@@ -101,8 +101,8 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 	if (privs_drop_all() < 0)
 		return -EPERM;
 	/*
-	 * The supervisor must be able to read our execve arguments with process_vm_readv. After privs_drop_all, because
-	 * capset(2) may reset it.
+	 * The supervisor must be able to read our execve arguments with process_vm_readv. Set after privs_drop_all,
+	 * because capset(2) may reset it.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
@@ -115,7 +115,7 @@ static int child_keep_only_stdio(const struct launch_options *options)
 {
 	int copy[3];
 
-	/* As unshare(CLONE_FILES), which Docker's default profile refuses. It closes nothing. */
+	/* Has the effect of unshare(CLONE_FILES), which Docker's default profile refuses. Closes nothing. */
 	if (syscall(SYS_close_range, ~0U - 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
 		return -errno;
 	for (int i = 0; i < 3; i++) {
@@ -137,7 +137,7 @@ static _Noreturn void child_exec_program(const struct launch_options *options, s
 	error = child_set_up_process(options, parent);
 	if (error < 0)
 		child_report_failure(page, LAUNCH_SETUP, -error);
-	/* After chdir(2) and no_new_privs, before the filter sees the call. */
+	/* Entered after chdir(2) and no_new_privs, but before the filter would see the call. */
 	error = options->landlock_fd < 0 ? 0 : landlock_enter_domain(options->landlock_fd);
 	if (error < 0)
 		child_report_failure(page, LAUNCH_LANDLOCK, -error);
@@ -201,7 +201,7 @@ static int launch_await_child(const struct launch *launch)
 }
 
 /*
- * In the parent: in the child prlimit64 would be a judged call, and before the filter a limit on descriptors would
+ * Set by the parent: in the child prlimit64 would be a judged call, and before the filter a limit on descriptors would
  * apply to the shared table.
  */
 static int launch_set_rlimits(pid_t pid, const struct launch_options *options)
@@ -214,7 +214,7 @@ static int launch_set_rlimits(pid_t pid, const struct launch_options *options)
 
 int launch_fork_child(const struct launch_options *options, struct launch *ret_launch)
 {
-	/* For ret_error and ret_step when there is no memory for the page. */
+	/* ret_error and ret_step point here when there is no memory for the page. */
 	static volatile int no_page[2] = {ENOMEM, LAUNCH_SETUP};
 	struct launch_page *page;
 	pid_t pid;
@@ -242,7 +242,7 @@ int launch_await_filter(const struct launch_options *options, struct launch *lau
 
 	scheduling_restore_task(&launch->aside);
 	error = launch_await_child(launch);
-	launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
+	launch->listener_fd = page->listener_fd; /* set even if the child failed afterwards */
 	if (error < 0)
 		return error;
 	error = launch_set_rlimits(launch->pid, options);

@@ -47,7 +47,7 @@ struct launch {
 	/* Shared with the child until its exec: 0, or the errno of what failed. */
 	volatile int *ret_error;
 	volatile int *ret_step;   /* enum launch_step */
-	struct launch_page *page; /* what the two point into. Released by launch_done */
+	struct launch_page *page; /* the page that both pointers lead into. Released by launch_done */
 };
 
 enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };

@@ -86,7 +86,7 @@ static void loop_reap_children(struct supervisor *supervisor)
 
 static void loop_on_signal(struct supervisor *supervisor)
 {
-	struct signalfd_siginfo info[2]; /* two signals are watched; a standard signal is pending at most once */
+	struct signalfd_siginfo info[2]; /* two signals are watched; each standard signal is pending at most once */
 	ssize_t got = read(supervisor->signal_fd, info, sizeof(info));
 
 	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(*info); i++)
@@ -100,7 +100,7 @@ static void loop_on_control(struct supervisor *supervisor)
 	unsigned end = supervise_read_control(supervisor->options->process->control_fd);
 
 	if (end == SIGTSTP || end == SIGCONT) {
-		/* The program leads its process group, and while it is not reaped the number is not reused. */
+		/* The program leads its process group, whose number is not reused before the program is reaped. */
 		if (!supervisor->reaped)
 			(void)kill(-supervisor->launch.pid, end == SIGCONT ? SIGCONT : SIGSTOP);
 		return;
@@ -137,7 +137,7 @@ static void loop_on_events(struct supervisor *supervisor)
 	struct epoll_event event[EVENTS_MAX];
 	int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, 0);
 
-	/* Exits first: a reused pid must not inherit the entry of the dead task. */
+	/* Handles exits first: a reused pid must not inherit the entry of the dead task. */
 	for (int i = 0; i < count; i++)
 		if (loop_event_is_task(supervisor, &event[i]))
 			tree_forget_task(supervisor->sandbox.tree, event[i].data.ptr);

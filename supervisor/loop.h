@@ -20,7 +20,7 @@ struct supervisor {
 	int listener_fd;     /* borrowed; -1: no task is left under the filter */
 	int signal_fd;
 	int timer_fd;
-	uint64_t timer_ns;   /* when it expires; UINT64_MAX: it is not armed */
+	uint64_t timer_ns;   /* when the timer expires; UINT64_MAX: it is not armed */
 	uint64_t now_ns;     /* the clock when it was last read */
 	unsigned misses;     /* attempts in a row to find an event without waiting that failed */
 	unsigned skip;       /* turns that wait at once, before the next such attempt */

@@ -28,7 +28,7 @@ static void outcome_end_record(const struct dispatch *dispatch, int64_t result)
 	audit_end_record(call->sandbox->audit, call->slot, result, dispatch->ended_ns - call->start_ns);
 }
 
-/* For the meter of open files. The kernel gives out the lowest free descriptor, so all below it are in use. */
+/* Notes the number for the meter of open files. The kernel uses the lowest free one, so all below are in use. */
 static void outcome_note_descriptor(struct limit_events *notes, int number)
 {
 	if (number == -EMFILE)
@@ -77,7 +77,7 @@ static void outcome_send_continue(struct dispatch *dispatch)
 void outcome_perform(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
-	int r = 0; /* 0: the response was sent, or what was started has taken what the outcome owned and sends it */
+	int r = 0; /* 0: the response was sent, or what was started took the outcome's resources and sends it */
 
 	switch (call->outcome.kind) {
 	case OUTCOME_ERROR:
@@ -104,7 +104,7 @@ void outcome_perform(struct dispatch *dispatch)
 		r = egress_client_connect(dispatch->egress, call);
 		break;
 	case OUTCOME_GONE:
-		r = -EINTR; /* only if the target thread waits after all */
+		r = -EINTR; /* no effect unless the target thread waits after all */
 		break;
 	case OUTCOME_FETCH:
 	case OUTCOME_MAX:

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* As the kernel writes them, with the spaces at the ends of lines. */
+/* The texts as the kernel writes them, with the spaces at the ends of lines. */
 #define WIDE(text, width) "%-" #width "s\n", text
 
 static char dev[] = "Inter-|   Receive                                                |  Transmit\n"

@@ -1,5 +1,5 @@
 /*
- * /proc/PID/net in runs without a network namespace: the loopback interface, and no connection of anybody. Called by
+ * /proc/PID/net in runs without a network namespace: the loopback interface, and no connections. Called by
  * the supervisor before it builds the view.
  */
 #ifndef CALLGATE_SUPERVISOR_PROC_NET_H

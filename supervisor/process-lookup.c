@@ -65,7 +65,7 @@ static bool lookup_set_shim_target(struct process *process)
 	       lookup_set_program(process, preferred);
 }
 
-/* As execvp(3), in the view. The program is what was found, else the first refused candidate. */
+/* Looks the program up as execvp(3), in the view. The program is what was found, else the first refused candidate. */
 static enum lookup_result lookup_search_path_env(struct process *process, const char *path_env)
 {
 	const char *name = process->options->argv[0], *at = path_env ? path_env : DEFAULT_PATH, *end;

@@ -29,7 +29,7 @@ struct process {
 
 /* ---- process-result.c ---- */
 
-/* Puts an error into the result and keeps what else is in it. Returns -1. */
+/* Puts an error into the result, which keeps its other members. Returns -1. */
 __attribute__((format(printf, 4, 5))) int process_set_error(struct process *process, enum run_exit exit_code,
 							    const char *code, const char *format, ...);
 #define process_fail(process, ...) process_set_error(process, RUN_EXIT_ERROR, __VA_ARGS__)
@@ -43,11 +43,11 @@ int process_await_scratch(struct process *process);
 /* Waits until the keeper has written the policy's digest to the shared page. */
 int process_await_digest(struct process *process);
 int process_build_view(struct process *process);
-/* From the view as it is now: Landlock's rules hold for inodes, whatever names they get later. */
+/* Made from the view as it is now: Landlock's rules hold for inodes, whatever names they get later. */
 int process_build_landlock(struct process *process);
 /* Opens the sockets that the program reaches egress by. Needs the process's first capabilities. */
 int process_open_guest_sockets(struct process *process);
-/* Hands those sockets to egress. */
+/* Hands the sockets of the program's network to egress. */
 int process_send_guest_sockets(struct process *process);
 
 /*

@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* The denial of the program's first exec. It is the first denial, because nothing runs before. NULL: there is none. */
+/* The denial of the program's first exec. It is the first denial, because nothing runs before. NULL: no denial. */
 static const struct denial *process_find_exec_denial(const struct supervise_report *report)
 {
 	uint64_t unlisted;

@@ -36,7 +36,7 @@ enum run_exit {
 struct run_ending {
 	enum run_status status;
 	int exit_code; /* of callgate; 128+n for a signal */
-	int signal;    /* that ended the program or callgate; 0: none */
+	int signal;    /* signal that ended the program or callgate; 0: none */
 };
 
 /* end: RUN_END_*, or the signal callgate got. limit: supervise_report.ended_by. wait_status: of the program. */

@@ -56,7 +56,7 @@ static void supervise_kill_all(struct supervisor *supervisor)
 	supervise_kill_most(supervisor);
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
-		/* Reap any child: a process is not reported before all its traced threads were reaped (ptrace(2)). */
+		/* Reaps any child: a process is not reported before all its traced threads were reaped (ptrace(2)). */
 		do
 			pid = waitpid(-1, &status, __WALL);
 		while ((pid > 0 && (pid != supervisor->launch.pid || WIFSTOPPED(status))) ||
@@ -173,11 +173,11 @@ static void supervise_run_program(struct supervisor *supervisor)
 	loop_run(supervisor);
 	if (supervisor->report->end != RUN_END_NONE)
 		supervise_kill_most(supervisor);
-	watchdog_stop(supervisor->watchdog); /* its thread ends meanwhile: our exit would wait for it */
+	watchdog_stop(supervisor->watchdog); /* the watchdog's thread ends meanwhile: our exit would wait for it */
 	alone = supervise_no_process_is_left(supervisor);
 	if (!alone)
 		cpu_unpin_run(supervisor->dispatch.cpu);
-	/* Before the tree is killed, because an OOM in it counts as well. */
+	/* Measured before the tree is killed, because an OOM kill in it counts as well. */
 	supervisor->report->ended_by = limits_measure_at_end(
 		supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
 	if (!alone)
@@ -187,7 +187,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 	limits_measure_final(supervisor->limits);
 }
 
-/* Not called at a normal exit: the kernel releases all this faster. */
+/* Releases everything. Not called at a normal exit: the kernel releases all this faster. */
 static void supervise_free(struct supervisor *supervisor)
 {
 	watchdog_free(supervisor->watchdog);
@@ -229,7 +229,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 		supervise_free(supervisor);
 }
 
-/* 0, or -errno when supervision failed. A program that could not be started is 0, with the error in the report. */
+/* Returns 0, or -errno when supervision failed. A program that failed to start is 0, with the error in the report. */
 static int supervise_launch_and_run(struct supervisor *supervisor)
 {
 	const struct launch_options *options = &supervisor->options->launch;
@@ -251,7 +251,7 @@ static int supervise_launch_and_run(struct supervisor *supervisor)
 			error = launch_await_filter(options, launch);
 	}
 	if (r == 0 && error == 0) {
-		/* Now, while the program waits for the verdict on its execve. */
+		/* Done now, while the program waits for the verdict on its execve. */
 		namespaces_report_ready(supervisor->options->process->namespaces);
 		supervise_run_program(supervisor);
 	}

@@ -39,9 +39,9 @@ struct supervise_report {
 	struct network_report network; /* owned by the report */
 };
 
-/* 0 with a report, also when the program could not be started; -errno when supervision itself failed. */
+/* Returns 0 with a report, also when the program could not be started; -errno when supervision itself failed. */
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report);
-/* The next byte of a control_fd that poll(2) reports; SIGKILL after a hang-up. */
+/* Reads the next byte of a control_fd that poll(2) reports; SIGKILL after a hang-up. */
 unsigned supervise_read_control(int control_fd);
 void supervise_report_done(struct supervise_report *report);
 

@@ -25,7 +25,7 @@ struct piece {
 	int copy_fd;    /* what is attached; -1: nothing exists there, or another mount stands at its path */
 	bool kept;      /* copy_fd belongs to the mount */
 	bool own;       /* a file of the skeleton: there is nothing to attach */
-	bool elsewhere; /* attached below VIEW_MORE_*: its virtual path does not exist in the host tree around it */
+	bool elsewhere; /* attached below VIEW_MORE_*: the virtual path does not exist in the host tree around it */
 };
 
 struct attach {
@@ -33,7 +33,7 @@ struct attach {
 	int tmpfs_fd;
 	int own_proc_fd;     /* a second procfs, for the supervisor alone; -1: the program's serves both */
 	int root_fd;         /* the program's "/" */
-	int more_fd;         /* the directory of the pieces that are elsewhere; -1: there are none so far */
+	int more_fd;         /* the directory of the pieces that are elsewhere; -1: no such piece so far */
 	const char *more;    /* its path */
 	int empty_dir_fd, empty_file_fd; /* without any permission; -1: nothing was covered so far */
 	struct piece *piece; /* parents first */
@@ -41,7 +41,7 @@ struct attach {
 	const char *what; /* failed */
 };
 
-/* Notes what failed; returns error. */
+/* Stores the name of the step that failed; returns error. */
 static int attach_note_failure(struct attach *attach, int error, const char *what)
 {
 	attach->what = what;
@@ -321,7 +321,7 @@ static int attach_hold_mount(struct attach *attach, struct piece *piece, const c
 	int r = 0;
 
 	if (piece->own || piece->kept)
-		return 0; /* its descriptor is of the attached mount already */
+		return 0; /* the descriptor is of the attached mount already */
 	if (piece->mount->flags & MOUNT_FILE)
 		r = attach_hold_dir(attach, piece, name, &held);
 	if (r < 0)
@@ -452,7 +452,7 @@ static void attach_make_nolinks_copy(struct attach *attach)
 		return;
 	/* Attached, because a detached mount would cost another RCU grace period at the end of the run. */
 	if (mkdirat(attach->tmpfs_fd, VIEW_NOLINKS_NAME, 0700) == 0)
-		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else closing it releases it */
+		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else close releases it */
 	view->nolinks_fd = steal_fd(&copy);
 	if (view->top == view->root)
 		view->root->flags |= MOUNT_NOLINKS;

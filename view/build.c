@@ -58,7 +58,7 @@ unsigned view_restrictions(const struct view *view, unsigned flags, const char *
 	return restrictions;
 }
 
-/* With the mode of /tmp, because programs check for it; the scratch space above it is 0700. */
+/* Made with the mode of /tmp, because programs check for it; the scratch space above it is 0700. */
 static int build_make_shared_dir(const char *path)
 {
 	if (mkdir(path, 0700) < 0)
@@ -134,7 +134,7 @@ static int build_clone_mount(const struct build *build, const char *virt, const 
 	return steal_fd(&fd);
 }
 
-/* All of a path before its last slash; "" for the root. */
+/* Returns all of a path before its last slash; "" for the root. */
 static void build_get_parent_path(const char *path, char dir[PATH_MAX])
 {
 	(void)snprintf(dir, PATH_MAX, "%.*s", (int)(strrchr(path, '/') - path), path);
@@ -214,7 +214,7 @@ static int build_mount_opened(struct build *build, const struct policy_mount *gr
 	return build_mount_dir(build, grant, fd, flags);
 }
 
-/* 0 or -errno, with a message where there is more to say. */
+/* Mounts a grant. 0 or -errno, with a message where there is more to say. */
 static int build_mount_grant(struct build *build, const struct policy_mount *grant)
 {
 	unsigned flags = build_get_flags(build, grant);
@@ -228,7 +228,7 @@ static int build_mount_grant(struct build *build, const struct policy_mount *gra
 
 /* ---- provided files ---- */
 
-/* A file of the skeleton itself: nothing needs to be mounted for it. */
+/* Adds a file of the skeleton itself: nothing needs to be mounted for it. */
 static int build_mount_skeleton_file(struct build *build, const char *virt, const void *text, size_t len,
 				     unsigned flags, const char *rule)
 {
@@ -387,7 +387,7 @@ static int build_mount_rule(struct build *build, const struct policy_mount *gran
 	return r < 0 && !build->error->text[0] ? build_set_error(build, r, "cannot mount in the view", grant->virt) : r;
 }
 
-/* The links on the ways of the rules. */
+/* Adds the host's symbolic links on the ways of the rules. */
 static int build_add_links(struct build *build, const struct policy *policy, const struct policy_mount *grant,
 			   size_t count)
 {
@@ -399,7 +399,7 @@ static int build_add_links(struct build *build, const struct policy *policy, con
 		/* Where the rule was written by the canonical name, no link is on its way. */
 		if (grant[i].written && strcmp(grant[i].written, grant[i].virt) != 0)
 			r = view_add_links(build->view, grant[i].written);
-	for (size_t i = 0; r == 0 && i < links; i++) /* of rules whose mount another one covers */
+	for (size_t i = 0; r == 0 && i < links; i++) /* adds the links of rules whose mount another one covers */
 		r = view_add_links(build->view, link[i].path);
 	if (r == 0)
 		r = view_add_merged_usr(build->view);

@@ -53,7 +53,7 @@ static void execs_move_to_fixed_inode(const struct view *view, struct place *pla
 	}
 }
 
-/* 0 also when nothing exists there. */
+/* Takes one object. 0 also when nothing exists there. */
 static int execs_take_object(const struct execs *execs, const struct place *place)
 {
 	_cleanup_close_ int fd = execs_open_object(place);
@@ -72,7 +72,7 @@ struct matches {
 	int fd[GLOB_FILES_MAX]; /* owned */
 };
 
-/* -E2BIG: there are too many matches, or the program can make more of them. */
+/* Adds a match. -E2BIG: there are too many matches, or the program can make more of them. */
 static int match_add_file(struct matches *matches, const char *virt)
 {
 	const struct policy *policy = matches->execs->view->policy;
@@ -182,7 +182,7 @@ static int execs_take_rule(const struct execs *execs, const struct policy_exec *
 	return execs_take_object(execs, &place);
 }
 
-/* A redirect may be executed when its target may. In a mount namespace it is not below the grant that says so. */
+/* A redirect may be executed when its target may. In a mount namespace the redirect is not below the target's grant. */
 static int execs_take_redirects(const struct execs *execs)
 {
 	const struct view *view = execs->view;

@@ -90,7 +90,7 @@ static void write_counters(const struct view *view, struct buf *buf)
 		buf_printf(buf, "%.*s 0\n", (int)strcspn(line, " "), line);
 }
 
-/* Directories that are mounts of their own: what stands for a single file is none to the program. */
+/* True for a directory that is a mount. To the program a mount of a single file is no mount. */
 static bool is_listed(const struct view *view, const struct mount *mount)
 {
 	return mount != view->machine && !(mount->flags & (MOUNT_FILE | MOUNT_SKELETON_FILE | MOUNT_DEVICE)) &&
@@ -136,7 +136,7 @@ static const char *options_of(const struct view *view, const struct mount *mount
 		       : "ro,nosuid,nodev,relatime";
 }
 
-/* As mangle_path() in fs/seq_file.c. */
+/* Escapes as mangle_path() in fs/seq_file.c. */
 static void put_path(struct buf *buf, const char *path)
 {
 	for (; *path; path++)
@@ -146,7 +146,7 @@ static void put_path(struct buf *buf, const char *path)
 			buf_printf(buf, "%c", *path);
 }
 
-/* The mount around it that is listed: its place among the view's mounts. */
+/* The listed mount around a mount: its place among the view's mounts. */
 static size_t parent_of(const struct view *view, const struct mount *mount)
 {
 	size_t best = 0;
@@ -236,7 +236,7 @@ static int make_file(int dirfd, const char *name, const void *text, size_t len)
 	return fd < 0 ? -errno : io_write_full(fd, text, len);
 }
 
-/* Takes the content. */
+/* Makes one file. Takes the content. */
 static int make_written(int dirfd, const char *name, struct buf *buf)
 {
 	int r = buf->failed ? -ENOMEM : make_file(dirfd, name, buf->data, buf->len);

@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-/* The target of a link here is never read: readlink(2) goes through the view. */
+/* The target of a link in a stand-in directory is never read: readlink(2) goes through the view. */
 static void listing_put_entry(int dirfd, const char *name, mode_t type)
 {
 	struct stat old;
@@ -80,7 +80,7 @@ static void listing_add(void *ctx, const char *name, mode_t type)
 	listing_put_entry(listing->fd, name, type);
 }
 
-/* The entries of /proc itself. */
+/* Adds the entries of /proc itself. */
 static void listing_add_processes(struct listing *listing)
 {
 	char name[16];

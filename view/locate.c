@@ -204,7 +204,7 @@ bool view_has_node_below(const struct view *view, const char *virt)
 	return false;
 }
 
-/* A file of /proc that callgate provides: its place is in the directory of these. */
+/* Finds a file of /proc that callgate provides: its place is in the directory of such files. */
 static bool locate_fact(const struct view *view, struct place *place)
 {
 	const char *leaf = proc_leaf(place->rest);
@@ -219,7 +219,7 @@ static bool locate_fact(const struct view *view, struct place *place)
 	return true;
 }
 
-/* As view_set_place; node: the deepest one on the way. */
+/* view_set_place with the deepest node on the way. */
 static int locate_set_mount(const struct view *view, struct place *place, const struct node *node)
 {
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);

@@ -117,7 +117,7 @@ int view_add_merged_usr(struct view *view)
 		_cleanup_free_ char *real = NULL;
 		char target;
 
-		/* A rule has added it, or it is no link. */
+		/* A rule has added the link, or the path is no link. */
 		if ((known && known->link) || readlink(links[i], &target, 1) < 0)
 			continue;
 		real = realpath(links[i], NULL);

@@ -45,7 +45,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 			return r;
 	}
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
-		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* it takes a task: view_open_terminal */
+		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* opening it takes a task: view_open_terminal */
 	if (place->mount->flags & MOUNT_PTS && !terminals_is_directory(place))
 		return terminals_open(place, flags);
 	/*
@@ -56,7 +56,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	    !(flags & O_PATH && view->attached && !view_is_nameless(place))) {
 		int fd = open_stand_in(place, flags);
 
-		/* A file here matches no glob; view_judge_place refuses its name. */
+		/* The path is a file, which matches no glob; view_judge_place refuses its name. */
 		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
 	}
 	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);

@@ -10,7 +10,7 @@
 #define VIEW_BUCKETS 512u
 #define VIEW_MOUNT_IDS_MAX 64u
 #define VIEW_BASE_NAMES 64u
-#define VIEW_LINKS_MAX 40 /* as MAXSYMLINKS: path_resolution(7) */
+#define VIEW_LINKS_MAX 40 /* the kernel's MAXSYMLINKS: path_resolution(7) */
 
 /* Names in the tmpfs of view_attach_mounts. The first becomes the program's root, above which are the others. */
 #define VIEW_ROOT_NAME ".callgate-root"
@@ -19,7 +19,7 @@
 #define VIEW_EMPTY_NAME ".callgate-empty"
 #define VIEW_MORE_NAME ".callgate-more"
 #define VIEW_PROC_NAME ".callgate-proc"
-#define VIEW_MORE_PATH "/dev/.callgate" /* in place of VIEW_MORE_NAME: within the program's root */
+#define VIEW_MORE_PATH "/dev/.callgate" /* used in place of VIEW_MORE_NAME within the program's root */
 
 /* A virtual path that is the root of a mount, a link of the view, or a covered name. */
 struct node {
@@ -71,7 +71,7 @@ struct view {
 	char *standin_host;
 	int host_root_fd;         /* the host's "/", O_PATH; -1: use this process's root */
 	bool attached;            /* the kernel resolves virtual paths: see view_attach_mounts */
-	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: there is none */
+	int nolinks_fd;             /* a copy of the program's root, mounted with nosymfollow; -1: no copy */
 	bool incomplete;          /* not every mount is at its virtual path for the kernel */
 	int proc_fd;              /* the supervisor's /proc, O_PATH */
 	struct mount *machine;    /* /proc's files that belong to no process; NULL: they are in the program's /proc */
@@ -143,7 +143,7 @@ static inline uint32_t view_hash(const char *virt, size_t len)
 
 /* The node at exactly this path, or NULL. */
 struct node *view_find_node(const struct view *view, const char *virt, size_t len, uint32_t hash);
-/* Adds a node; takes mount; copies the texts. 0, -ENOMEM, or -EEXIST: the first node of a name stays. */
+/* Adds a node: takes mount, copies the texts. 0, -ENOMEM, or -EEXIST: the first node of a name stays. */
 int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link);
 /* The target of a link of the view itself (a policy's link, /proc/self, /proc/thread-self), or NULL. */
 const char *view_get_link_target(const struct task *task, const struct node *node, const char *virt, char buffer[64]);
@@ -161,7 +161,7 @@ void view_drop_component(struct place *place);
 
 /* ---- locate.c: mounts ---- */
 
-/* Adds a mount at virt, unless there is one; "/" becomes the top. Takes fd, also on failure. 0 or -ENOMEM. */
+/* Adds a mount at virt, unless a mount is there; "/" becomes the top. Takes fd, also on failure. 0 or -ENOMEM. */
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
 		   const char *rule);
 
@@ -169,11 +169,11 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 struct held {
 	int fd; /* O_PATH */
 	unsigned users;
-	char name[]; /* its host path; after view_attach_mounts "@" and its virtual path */
+	char name[]; /* host path; after view_attach_mounts "@" and the virtual path */
 };
-/* The directory of this key, or NULL. */
+/* The held directory of this name, or NULL. */
 struct held *view_find_held_dir(const struct view *view, const char *name);
-/* Adds one. Takes fd, also on failure; it is closed with the directory's last mount. NULL without memory. */
+/* Adds a held directory. Takes fd, also on failure; closed with the directory's last mount. NULL without memory. */
 struct held *view_add_held_dir(struct view *view, const char *name, int fd);
 /* view_add_mount for a single file in a held directory. */
 int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags,
@@ -234,9 +234,9 @@ bool view_is_procfs(int fd);
 /* scratch_fd is borrowed. 0 or -ENOMEM. */
 int facts_create(struct view *view, int scratch_fd);
 void facts_free(struct facts *facts);
-/* Whether a path below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev", "net") is one of these. */
+/* Whether facts.c has a path below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev", "net"). */
 bool facts_hold(const struct facts *facts, const char *leaf, bool of_process);
-/* The mount of their directory. Opened only by facts_fill(), which makes the files. */
+/* The mount of the files of facts.c. Opened only by facts_fill(), which makes the files. */
 const struct mount *facts_mount(const struct facts *facts);
 /* 0 or -errno. */
 int facts_fill(const struct view *view);
@@ -255,7 +255,7 @@ static inline bool terminals_is_directory(const struct place *place)
 {
 	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_FILE);
 }
-/* True for a slave of the host's that is not of the run; writes: for each name that one could have. */
+/* True for a slave of the host's that is not of the run; writes: for each name that such a slave could have. */
 bool terminals_hides(const struct place *place, bool writes);
 /* True for the name of an entry of /dev/pts; terminals_each: all of them. */
 bool terminals_shows(const struct view *view, const char *name);
@@ -271,13 +271,13 @@ enum proc_kind {
 };
 /* The kind of a canonical path below /proc (without "self"). task may be NULL. */
 enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest);
-/* The path below /proc of a place there; "" for /proc itself. */
+/* The path below /proc of a place in /proc; "" for /proc itself. */
 static inline const char *view_proc_rest(const struct place *place)
 {
 	return place->virt_len > place->mount->virt_len ? place->virt + place->mount->virt_len + 1 : "";
 }
 
-/* What follows PID/ or PID/task/TID/ in a path below /proc; NULL: it begins with neither. */
+/* What follows PID/ or PID/task/TID/ in a path below /proc; NULL: the path begins with neither. */
 const char *proc_leaf(const char *rest);
 /* True for a path below /proc that belongs to no process. */
 bool proc_path_is_machine(const char *rest);
@@ -287,7 +287,7 @@ bool proc_path_is_directory(const char *rest);
 bool proc_file_is_writable(const char *rest);
 /* Calls each with the entries that belong to no process, of /proc (rest "") or of a directory below it. */
 void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
-/* The same with the links of /proc to a file or directory of the calling process. */
+/* Calls each with the links of /proc to a file or directory of the calling process. */
 void proc_each_machine_link(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* True for the directory "net" of a process or thread; calls each with the entries of it. */
 bool proc_is_net(const char *rest);

@@ -26,21 +26,21 @@ static const char *const machine_leaf[] = {
 /* Links to a directory or file of the calling process. */
 static const char *const machine_link[] = {"mounts", "net", NULL};
 
-/* Of each process and thread of the run. Not mem, map_files, ns, pagemap. */
+/* Files of each process and thread of the run. Not mem, map_files, ns, pagemap. */
 static const char *const process_leaf[] = {
 	"cgroup",    "cmdline",       "comm",        "io",    "limits",    "maps",  "oom_adj",
 	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps", "smaps_rollup",
 	"stat",      "statm",         "status",      "wchan", NULL,
 };
 
-/* The same, but the kernel's files tell about the machine: facts.c has others. Those of "net" see net_leaf. */
+/* As process_leaf, but the kernel's files tell about the machine: facts.c has others. Those of "net" see net_leaf. */
 static const char *const fact_leaf[] = {"mountinfo", "mounts", "mountstats", NULL};
 
-/* Either facts, or the kernel's, of the run's own network namespace. */
+/* Files below "net": of facts.c, or the kernel's for the run's own network namespace. */
 static const char *const net_leaf[] = {"net/dev",  "net/if_inet6", "net/route", "net/tcp", "net/tcp6",
 				       "net/udp",  "net/udp6",     "net/unix",  NULL};
 
-/* Of the calling process only: another one's may hold secrets that were given to it alone. */
+/* Files of the calling process only: another one's may hold secrets that were given to it alone. */
 static const char *const own_leaf[] = {"auxv", "environ", "timerslack_ns", NULL};
 
 static const char *const magic_leaf[] = {"cwd", "exe", "root", NULL};

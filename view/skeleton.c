@@ -122,7 +122,7 @@ static int skeleton_open_or_make_dir(int dirfd, const char *name)
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOTDIR || errno == ELOOP)
-		(void)io_remove_tree(dirfd, name); /* when it fails, so does mkdirat */
+		(void)io_remove_tree(dirfd, name); /* if removing fails, so does mkdirat */
 	if (mkdirat(dirfd, name, 0755) < 0)
 		return -errno;
 	fd = openat(dirfd, name, flags);

@@ -37,8 +37,8 @@ struct pair {
 };
 
 struct terminals {
-	const struct mount *mount; /* /dev/pts; NULL: there is no devpts */
-	bool own;                  /* it is the run's own instance */
+	const struct mount *mount; /* /dev/pts; NULL: no devpts */
+	bool own;                  /* the devpts is the run's own instance */
 	bool named;                /* /dev/ptmx is known to lead to the instance at /dev/pts */
 	size_t pairs;
 	struct pair pair[PAIRS_MAX];
@@ -73,7 +73,7 @@ static const struct pair *terminals_find(const struct terminals *terminals, unsi
 	return NULL;
 }
 
-/* The number that a name in /dev/pts says, as devpts writes it. */
+/* The number in a name in /dev/pts, as devpts writes it. */
 static bool terminals_parse(const char *name, unsigned *ret_number)
 {
 	size_t len = strspn(name, "0123456789");
@@ -165,7 +165,7 @@ static int terminals_add(struct terminals *terminals, unsigned number)
 }
 
 /*
- * A new pair. Its number is none of another pair's of the run: the terminal of --tty is of the host's instance, and
+ * Makes a pair whose number no other pair of the run has: the terminal of --tty is of the host's instance, and
  * /proc/PID/stat tells a controlling terminal by its number alone.
  */
 static int terminals_open_master(struct terminals *terminals, int flags)

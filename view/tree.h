@@ -19,7 +19,7 @@ struct tree;
 
 /* The state of a task's descriptor table, as syscalls/file/room.c knows it. */
 struct fd_table_state {
-	uint64_t until_ns; /* not full before then */
+	uint64_t until_ns; /* the table is not full before then */
 	uint64_t limit;    /* RLIMIT_NOFILE */
 	unsigned changes;  /* tree_limit_generation() when the limit was read */
 };
@@ -32,7 +32,7 @@ struct task {
 	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: valid for this call only */
 	char *exe; /* virtual path of the image; never NULL */
 	struct fd_table_state room;
-	unsigned *changing_limit; /* the counter in which it is counted by tree_note_limit_change; NULL: it is not */
+	unsigned *changing_limit; /* the counter in which tree_note_limit_change has counted the task; NULL: none */
 	struct task *next; /* tree.c */
 };
 
@@ -52,7 +52,7 @@ void tree_set_host(struct tree *tree, int proc_fd, int pidns_fd);
 struct task *tree_find_task(struct tree *tree, pid_t tid);
 void tree_forget_task(struct tree *tree, struct task *task);
 
-/* After an exec: the image of process tgid is `exe`, a virtual path. */
+/* Notes after an exec that the image of process tgid is `exe`, a virtual path. */
 void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe);
 
 /*
@@ -62,7 +62,7 @@ void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe);
 unsigned tree_note_limit_change(struct tree *tree, struct task *task);
 /* A number that stays the same as long as no RLIMIT_NOFILE of the run changes. 0: one may be changing now. */
 unsigned tree_limit_generation(const struct tree *tree, const struct task *task);
-/* The task makes another call, or died: its change is done. */
+/* To be called when the task makes another call, or died: its change is done. */
 static inline void tree_limit_change_done(struct task *task)
 {
 	if (task->changing_limit)
@@ -82,7 +82,7 @@ long tree_read_status(pid_t tid, const char *field, int base);
 /* Visits every task that has a pidfd, in no order. The visitor may call no function of this file. */
 void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg);
 
-/* How many processes were ever seen. */
+/* The number of processes that were ever seen. */
 unsigned tree_processes_seen(const struct tree *tree);
 
 #endif

@@ -45,7 +45,7 @@ struct mount {
 	size_t virt_len;
 	char *host; /* canonical path of the object at virt, in this process's mount namespace */
 	size_t host_len;
-	char *origin; /* its path on the host, for the record */
+	char *origin; /* path of the object on the host, for the record */
 	char *base; /* the path below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
 	int copy_fd; /* for a single file, the detached copy that view_attach_mounts will mount; -1: none so far */
@@ -80,9 +80,9 @@ struct view_provide {
 
 struct view_options {
 	int scratch_fd;           /* the run's directory */
-	const char *scratch_host; /* its canonical host path */
+	const char *scratch_host; /* canonical host path of the scratch directory */
 	const char *scratch_base; /* host directory of all runs: a covered name */
-	const char *workdir_host; /* its changes are reported even in the scratch directory */
+	const char *workdir_host; /* changes are reported even if it lies in the scratch directory */
 	const struct view_provide *provide; /* borrowed for the call */
 	size_t provides;
 	int tmpfs_fd;             /* where the skeleton is made, for view_attach_mounts; borrowed. -1: in scratch_fd */
@@ -108,7 +108,7 @@ void view_set_network(struct view *view, const struct view_provide *file, size_t
 
 /*
  * Opens the run's terminal with this number (minor device number of the slave), as /dev/tty does. A descriptor owned by
- * the caller, or -errno; -ENXIO: the run has none of that number.
+ * the caller, or -errno; -ENXIO: the run has no terminal of that number.
  */
 int view_open_terminal(const struct view *view, unsigned number, int flags);
 
@@ -118,7 +118,7 @@ bool view_made_terminal(const struct place *place, bool *ret_shared);
 /* True when the run can have a terminal: /dev/ptmx, or that of --tty. */
 bool view_has_terminals(const struct view *view);
 
-/* For view_attach_mounts; borrowed. */
+/* Descriptors for view_attach_mounts; borrowed. */
 struct view_mounts {
 	int tmpfs_fd;        /* detached; the skeleton is in it */
 	int proc_fd;         /* a detached procfs, or a clone of the mount of /proc */
@@ -165,7 +165,7 @@ int view_start_dir(const struct view *view, const struct task *task, int fd, cha
 
 /*
  * For a directory that view_start_dir says -ENOENT for: the path of the directory that it was in when it was removed,
- * where its ".." leads. -ENOENT: it was not removed, or that one has no name in the view.
+ * where its ".." leads. -ENOENT: the directory was not removed, or its parent has no name in the view.
  */
 int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 

@@ -67,7 +67,7 @@ static int walk_enter_link(struct walk *walk, const char *target)
 		return -ENAMETOOLONG;
 	memcpy(walk->text, text, strlen(text) + 1);
 	walk->todo = walk->text;
-	view_drop_component(walk->place); /* from the link to its directory */
+	view_drop_component(walk->place); /* replaces the link by its directory */
 	if (*target == '/') {
 		walk->place->virt[1] = '\0';
 		walk->place->virt_len = 1;

@@ -213,12 +213,12 @@ static int doctor_print_json(const struct diagnosis *diagnosis)
 			  diagnosis->advice));
 }
 
-/* A closed one would be the number of the next file opened, which the run would then use as its standard stream. */
+/* Else the next file opened would get the number of a closed standard stream, and the run would use it as such. */
 static void doctor_fill_stdio(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fd != STDOUT_FILENO && fcntl(fd, F_GETFD) < 0)
-			(void)!open("/dev/null", O_RDWR); /* on failure the run reports it */
+			(void)!open("/dev/null", O_RDWR); /* on failure the run reports the closed stream */
 }
 
 int cli_doctor(int argc, char **argv)

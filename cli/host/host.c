@@ -28,10 +28,10 @@
 struct cli_host_note {
 	struct cli_host_note *next;
 	const char *path, *text;
-	bool told; /* of a void grant: it was reported */
+	bool told; /* the void grant was reported */
 };
 
-/* Borrowed; NULL: there is none for this path. */
+/* The note for this path, borrowed; NULL: none. */
 static const struct cli_host_note *host_find_note(const struct cli_host_note *note, const char *path)
 {
 	while (note && strcmp(note->path, path) != 0)
@@ -58,7 +58,7 @@ static void host_note_proc_link(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
-	*in_proc = path_is_below(link, "/proc"); /* of the last link on the way */
+	*in_proc = path_is_below(link, "/proc"); /* true if the last link on the way is in /proc */
 }
 
 /*
@@ -127,7 +127,7 @@ static int host_load_in(struct cli_host *host, const char *dir, const char *name
 	return host_read_file(host, path, ret_file);
 }
 
-/* In $CALLGATE_PROFILES, else among the installed ones, else in the build tree of a program that is not installed. */
+/* Looks in $CALLGATE_PROFILES, then among installed profiles, then in the build tree if callgate is not installed. */
 static int host_load_profile(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	char tree[PATH_MAX];
@@ -196,7 +196,7 @@ static int host_make_machine(struct cli_host *host, const char *name, const stru
 static const char *host_find_login(struct cli_host *host)
 {
 	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
-	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* would not break the fields of passwd(5) */
+	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* breaks no field of passwd(5) */
 
 	if (!host->login)
 		host->login = arena_dup(&host->arena, plain ? user->name : "user");
@@ -323,7 +323,7 @@ void cli_host_report_void_grants(struct cli_host *host)
 	}
 }
 
-/* HOME, else the account's home directory, else "/". */
+/* The home directory: HOME, else the account's home directory, else "/". */
 static const char *host_find_home(void)
 {
 	const char *home = getenv("HOME");

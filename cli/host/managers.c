@@ -13,8 +13,8 @@
 struct manager_place {
 	const char *variable; /* the environment variable that names it; NULL: none */
 	const char *fallback; /* its default: absolute, or below the home directory; NULL: none */
-	const char *below;    /* the directory of the versions in it; "": itself */
-	bool itself;          /* it is also an installation */
+	const char *below;    /* the directory of the versions in it; "": it is the directory itself */
+	bool itself;          /* the directory itself is also an installation */
 };
 
 static const struct manager_place manager_places[] = {

@@ -23,7 +23,7 @@ static int prepare_scratch_directory(struct run *run)
 	struct policy_error error = {""};
 	int made;
 
-	/* Without --user, --input and --setup nothing is put into it now: the keeper makes its directories later. */
+	/* Without --user, --input and --setup the scratch directory stays empty here: the keeper fills it later. */
 	run->scratch_dirs_pending = !run->user.set && !run->options.input.count && !run->options.setup;
 	made = run->scratch_dirs_pending ? scratch_begin_run(&run->scratch, &error)
 					 : scratch_create(&run->scratch, &error);
@@ -59,7 +59,7 @@ static int prepare_user_directories(struct run *run)
 	return exit_code ? exit_code : prepare_check_workdir(run);
 }
 
-/* With the effective ids of the run's user, who owns what is made here and whose rights decide what can be used. */
+/* Calls `prepare` with the effective ids of the run's user, who owns the new files and whose rights are checked. */
 static int prepare_with_user_ids(struct run *run, int (*prepare)(struct run *run))
 {
 	struct privs_before before;
@@ -93,7 +93,7 @@ static int prepare_find_user(struct run *run)
 	const struct cli_policy_options *options = &run->options.policy;
 	_cleanup_free_ char *named = NULL;
 
-	/* Only root can change its user. For all others prepare_confirm_user() refuses it later. */
+	/* Only root can change its user. For all other users prepare_confirm_user() refuses the change later. */
 	if (!options->cli.user && options->names.count > 0 && geteuid() == 0)
 		run->draft = policy_peek_user((const char *const *)options->names.item, &run->host.policy, &named);
 	if (prepare_look_up_user(run, named ? named : options->cli.user, &run->user) != 0)
@@ -118,7 +118,7 @@ static int prepare_confirm_user(struct run *run)
 	return 0;
 }
 
-/* As the run's user. A policy that grants more than the user's own rights is usually a mistake, but not an error. */
+/* Runs as the run's user. A policy that grants more than that user's rights is usually a mistake, but no error. */
 static int prepare_warn_workdir(struct run *run)
 {
 	const char *virt = policy_settings(run->program.policy)->workdir;
@@ -222,7 +222,7 @@ static void prepare_note_link(void *ctx, const char *link)
 	*linked = true;
 }
 
-/* For inputs behind a symbolic link: the policies tell which links a run may have made. */
+/* Judges inputs behind a symbolic link: the policies tell which links a run may have made. */
 static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t count)
 {
 	struct places_why why = {""};
@@ -338,7 +338,7 @@ int run_prepare(struct run *run)
 		return run_refuse_no_memory(run);
 	if (prepare_find_user(run) != 0 || prepare_with_user_ids(run, prepare_user_directories) != 0)
 		return CLI_ERROR;
-	/* Before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
+	/* Inputs are copied before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
 	if (options->input.count && prepare_copy_inputs(run) != 0)
 		return CLI_ERROR;
 	close_fd(&run->workdir_fd);

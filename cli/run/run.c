@@ -19,9 +19,9 @@ static void run_remove_scratch(struct run *run)
 	_cleanup_free_ char *path = strdup(run->scratch.path); /* removing frees it */
 	int error;
 
-	/* As its owner, also when the run never began, because the owner may still change what is in it. */
+	/* Removed as the run's user even if the run never began: that user may still change what is in it. */
 	if (geteuid() != run->user.uid)
-		(void)privs_become_user(&run->user); /* on failure it is removed as root */
+		(void)privs_become_user(&run->user); /* on failure the directory is removed as root */
 	error = scratch_remove_run(&run->scratch);
 	if (error < 0)
 		cli_error("run", "could not remove the run's scratch directory %s: %s; the next run tries again",
@@ -109,7 +109,7 @@ static int run_prepare_and_watch(struct run *run)
 		exit_code = run_prepare(run);
 	if (run->scratch.notice && !options->quiet)
 		cli_note("callgate: %s", run->scratch.notice);
-	/* Only now: a policy or an input may have been one of them, as with "-p <(...)", which is /dev/fd/63. */
+	/* Closed only now: a policy or an input may have been one of them, as with "-p <(...)", which is /dev/fd/63. */
 	run_close_inherited(run);
 	if (exit_code == 0 && (!options->setup || run_setup(run, &exit_code)))
 		exit_code = run_program_to_end(run);
@@ -126,7 +126,7 @@ int cli_run(int argc, char **argv)
 		_cleanup_json_ json_t *result = result_make_error(NULL, CLI_ERROR, "usage",
 							      "bad usage: see the message on standard error");
 
-		(void)run_print_result(&run, result); /* the exit status is an error already */
+		(void)run_print_result(&run, result); /* a failure adds nothing: the exit status is an error already */
 	}
 	if (exit_code == CLI_PARSED)
 		exit_code = run_prepare_and_watch(&run);

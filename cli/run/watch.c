@@ -57,9 +57,9 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
 	cli_error("run", "%s", message);
 	if (run->options.json || run->in_setup)
-		(void)run_print_result(run, result); /* the exit status is an error already */
+		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
 	if (run->options.status_fd >= 0)
-		(void)result_write_end_line(run->options.status_fd, result); /* likewise */
+		(void)result_write_end_line(run->options.status_fd, result); /* as above */
 	return CLI_ERROR;
 }
 
@@ -108,7 +108,7 @@ static void watch_check_stream(struct run *run, json_t *result, const char *name
 	result_set_error(result, "output_failed", message);
 }
 
-/* Without this line a reader of stderr would only see a program that stopped in the middle. */
+/* Prints which limit ended the run: without this line a reader of stderr only sees a program that stopped. */
 static void watch_report_limit(const json_t *result)
 {
 	const char *status = json_string_value(json_object_get(result, "status")), *name;
@@ -163,7 +163,7 @@ static uint64_t watch_capture_limit(const struct run *run, uint64_t limit)
 	return limit ? limit : run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
 }
 
-/* Only where the line can be cleared before anything else appears: the program's stdout must be another terminal. */
+/* Whether to show a status line: not if the program's stdout, too, may appear on a terminal, mixed with the line. */
 static bool watch_wants_status_line(const struct run_options *options)
 {
 	const char *term = getenv("TERM");
@@ -209,7 +209,7 @@ int run_program_to_end(struct run *run)
 		.stdout_bytes = watch_capture_limit(run, limits->stdout_bytes),
 		.stderr_bytes = watch_capture_limit(run, limits->stderr_bytes),
 	};
-	if (!run->setup_result && run_write_start_status(run) != 0) /* a setup has written the line already */
+	if (!run->setup_result && run_write_start_status(run) != 0) /* the setup has written the line */
 		return CLI_ERROR;
 	if (keeper_run(&keeper, &outcome) < 0)
 		exit_code = run_report_refusal(run, "setup_failed", "%s", outcome.message);

@@ -17,7 +17,7 @@
 /* An address that the question names, or that the policy resolves its name to. */
 struct net_known {
 	char text[NET_ADDRESS_TEXT];
-	const char *kind; /* why it is special; NULL: it is public */
+	const char *kind; /* class of a non-public address; NULL: it is public */
 	bool refused;
 };
 
@@ -31,7 +31,7 @@ struct net_question {
 	char method[NET_METHOD_MAX];
 	char path[NET_PATH_MAX];
 	struct net_verdict verdict;
-	const struct net_rule *rule; /* that of the endpoint, also where the request is refused; NULL: none */
+	const struct net_rule *rule; /* the endpoint's rule, also where the request is refused; NULL: none */
 	bool opened; /* callgate sees the requests: TLS interception, or plain HTTP */
 	struct net_known known[NET_ADDRESSES_MAX];
 	size_t known_count;
@@ -46,7 +46,7 @@ static int why_refuse_question(const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* HOST[:PORT]. `default_port` is the default port; 0: the port must be given. */
+/* Parses HOST[:PORT]. `default_port` is the default port; 0: the port must be given. */
 static int why_parse_authority(struct net_question *asked, const char *text, const char *authority, size_t len,
 			       unsigned default_port)
 {
@@ -102,7 +102,7 @@ static int why_parse_scheme(struct net_question *asked, const char *text, const 
 	return why_refuse_question(text, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
 }
 
-/* "GET https://host/path"; the method may be omitted. */
+/* Parses "GET https://host/path"; the method may be omitted. */
 static int why_parse_url(struct net_question *asked, const char *text)
 {
 	const char *space = strchr(text, ' '), *url = space ? space + 1 : text, *end;
@@ -238,7 +238,7 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 				   : "public ones only: others are dropped when the name is looked up");
 }
 
-/* Owned; NULL: it is allowed. */
+/* What would allow the access, owned; NULL: it is allowed. */
 static char *why_suggest_rule(const struct net_question *asked)
 {
 	if (asked->verdict.allow)

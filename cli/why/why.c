@@ -20,7 +20,7 @@ enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_URL };
 
 /* A question, and the answer to one about a path. */
 struct question {
-	char *text; /* of the option; NULL: nothing asked */
+	char *text; /* argument of the option; NULL: nothing asked */
 	enum why_kind kind;
 	char asked[PATH_MAX];    /* the path made absolute */
 	char resolved[PATH_MAX]; /* canonical name in the view */
@@ -85,10 +85,10 @@ static void why_follow_host(const struct policy *policy, struct question *questi
 			continue;
 		(void)snprintf(question->resolved, PATH_MAX, "%s%s%s",
 			       strcmp(mounts[i].virt, "/") == 0 ? "" : mounts[i].virt, *rest ? "/" : "",
-			       rest); /* cut only where the mount is longer than its host path */
+			       rest); /* cut only if the mount's virtual path is longer than its host path */
 		return;
 	}
-	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* leads out of the view: decided by its host path */
+	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* outside the view: judged by its host path */
 }
 
 static int why_answer_path(const struct policy *policy, struct question *question)

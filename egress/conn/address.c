@@ -36,7 +36,7 @@ static bool address_binds(const struct sockaddr_storage *address)
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		return errno != EAFNOSUPPORT; /* then connect(2) cannot work either */
+		return errno != EAFNOSUPPORT; /* without the family connect(2) cannot work either */
 	return !bind(fd, (const struct sockaddr *)(const void *)address, sizeof(*address)) || errno != EADDRNOTAVAIL;
 }
 
@@ -52,8 +52,8 @@ static bool family_binds_anything(int family)
 }
 
 /*
- * For such machines, by route: to itself the kernel uses the same source address, or the loopback device, whose MTU is
- * larger than any other's. Sends no packet.
+ * Asks the routing table instead of bind(2). To the machine itself the kernel uses the same source address, or the
+ * loopback device, whose MTU is larger than any other's. Sends no packet.
  */
 static bool address_routes_here(const struct sockaddr_storage *address)
 {

@@ -18,8 +18,8 @@ enum net_lift address_lift_of_rule(const struct net_rule *rule, bool named);
 bool address_is_local(const struct sockaddr *address);
 
 /*
- * NULL: it may be dialled at this port (0: at some port); else a static reason ("private", "local", "denied_by_rule"
- * …).
+ * NULL: the address may be dialled at this port (0: at some port); else a static reason ("private", "local",
+ * "denied_by_rule" …).
  */
 const char *address_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
 				   enum net_lift lift);

@@ -27,11 +27,11 @@ static inline const char *bytes_text(const struct bytes *bytes)
 
 /* Wipes, frees, empties. */
 void bytes_done(struct bytes *bytes);
-/* Makes room for that many bytes at data + len. 0 or -ENOMEM. */
+/* Makes room for `room` bytes at data + len. 0 or -ENOMEM. */
 int bytes_reserve(struct bytes *bytes, size_t room);
 /* 0 or -ENOMEM. */
 int bytes_add(struct bytes *bytes, const void *data, size_t len);
-/* Removes bytes from the start, and what is empty then from memory. */
+/* Removes bytes from the start. Frees the memory when no bytes are left. */
 void bytes_drop(struct bytes *bytes, size_t count);
 /* Moves at most cap bytes from the start to data. Returns their number. */
 size_t bytes_take(struct bytes *bytes, void *data, size_t cap);

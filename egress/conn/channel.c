@@ -1,7 +1,7 @@
 /*
- * OpenSSL reads and writes through a BIO of our own. It reads returned bytes first and accepts every write: what the
- * socket has no room for is queued in channel->out. So no call has to be repeated with the same bytes, and callers need
- * not care about writes that a read causes (key updates, alerts).
+ * OpenSSL reads and writes through a BIO of our own. The BIO reads bytes that were put back first, and accepts every
+ * write: what the socket has no room for is queued in channel->out. So no call has to be repeated with the same bytes,
+ * and callers need not care about writes that a read causes (key updates, alerts).
  */
 #include "egress/conn/channel.h"
 
@@ -23,8 +23,8 @@
 #define OUT_MAX (128 * 1024)
 
 /*
- * Reads that one call into OpenSSL may make. It goes on while records carry no data (tickets, key updates), which would
- * block other connections; the rest is left to the next round of the loop.
+ * Reads that one call into OpenSSL may make. OpenSSL goes on reading while records carry no data (tickets, key
+ * updates), which would block other connections; the rest is left to the next round of the loop.
  */
 #define READS_MAX 64
 
@@ -124,7 +124,7 @@ static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
 	return command == BIO_CTRL_FLUSH || command == BIO_CTRL_DUP;
 }
 
-/* One for the process, which has one thread. */
+/* The BIO's methods: one for the process, which has one thread. */
 static const BIO_METHOD *bio_method(void)
 {
 	static BIO_METHOD *method;
@@ -200,7 +200,7 @@ int channel_shake_hands(struct channel *channel)
 	if (result == 1)
 		return 0;
 	error = tls_failure_errno(channel, result);
-	return error ? error : -ECONNRESET; /* a close_notify instead of a handshake */
+	return error ? error : -ECONNRESET; /* the peer sent close_notify instead of a handshake */
 }
 
 static ssize_t channel_tls_read(struct channel *channel, void *data, size_t cap)
@@ -339,7 +339,7 @@ int channel_put_back(struct channel *channel, const void *data, size_t len)
 	}
 	bytes_done(&channel->early);
 	channel->early = early;
-	channel->bytes_in -= len; /* they are counted again when they are read again */
+	channel->bytes_in -= len; /* the bytes are counted again when they are read again */
 	return 0;
 }
 

@@ -18,8 +18,8 @@ struct channel {
 	struct loop *loop;
 	struct watch watch; /* fd -1: closed */
 	SSL *ssl;           /* NULL: plain. Owned */
-	struct bytes early; /* returned by channel_put_back */
-	struct bytes below; /* returned before TLS was added: ciphertext */
+	struct bytes early; /* put back by channel_put_back */
+	struct bytes below; /* put back before TLS was added: ciphertext */
 	struct bytes out;   /* ciphertext that the socket has no room for */
 	int error;          /* the error that ended TLS; 0: none */
 	unsigned reads_left; /* reads OpenSSL may still make in this call */
@@ -38,20 +38,20 @@ void channel_init(struct channel *channel, struct loop *loop, int fd, void (*rea
 void channel_close(struct channel *channel, bool abort);
 
 /*
- * > 0: bytes; 0: the orderly end (FIN, with TLS close_notify); -EAGAIN; -errno. -EPROTO: TLS failed. -ECONNRESET also
- * for a FIN without close_notify: anybody on the path could have sent it.
+ * Reads. > 0: bytes; 0: the orderly end (FIN, with TLS close_notify); -EAGAIN; -errno. -EPROTO: TLS failed. -ECONNRESET
+ * also for a FIN without close_notify: anybody on the path could have sent it.
  */
 ssize_t channel_read(struct channel *channel, void *data, size_t cap);
-/* > 0: bytes accepted, perhaps not all; -EAGAIN; -errno. The next attempt may have other bytes. */
+/* Writes. > 0: bytes accepted, perhaps not all; -EAGAIN; -errno. The next attempt may have other bytes. */
 ssize_t channel_write(struct channel *channel, const void *data, size_t len);
-/* Writes what it can. 0: all, and bytes is empty; -EAGAIN; -errno. */
+/* Writes and removes what the channel has room for. 0: all; -EAGAIN; -errno. */
 int channel_write_bytes(struct channel *channel, struct bytes *bytes);
-/* Returns bytes, which are read again first. Before channel_start_tls they become its ciphertext. 0 or -ENOMEM. */
+/* Puts bytes back, which are read again first. Before channel_start_tls they become its ciphertext. 0 or -ENOMEM. */
 int channel_put_back(struct channel *channel, const void *data, size_t len);
 /* Half-close: sends what is queued, with TLS a close_notify, then FIN. 0, -EAGAIN, -errno. */
 int channel_shutdown(struct channel *channel);
 
-/* Adds TLS; it reads the returned bytes first. Takes ssl, also on failure. 0 or -ENOMEM, also when ssl is NULL. */
+/* Adds TLS, which reads bytes put back first. Takes ssl, also on failure. 0 or -ENOMEM, also when ssl is NULL. */
 int channel_start_tls(struct channel *channel, SSL *ssl);
 /*
  * One step of the handshake, as server or client as ssl was set. 0, -EAGAIN, -EPROTO (see tls_describe_error), -errno
@@ -59,7 +59,7 @@ int channel_start_tls(struct channel *channel, SSL *ssl);
  */
 int channel_shake_hands(struct channel *channel);
 
-/* Whether there are bytes to read that do not make the socket readable: returned ones, or decrypted ones inside TLS. */
+/* Whether there are bytes to read that do not make the socket readable: put back, or decrypted inside TLS. */
 bool channel_has_bytes(const struct channel *channel);
 /*
  * Sets what the channel waits for: bytes to read, room to write, both or none; sends queued ciphertext. A caller that

@@ -157,7 +157,7 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 	return conn;
 }
 
-/* Its source port, when it is not expected any more, may be announced for another connection. */
+/* From now on the connection's source port may be announced for another connection. */
 static void conn_unexpect_socket(struct conn *conn)
 {
 	struct conn **expected = &conn->egress->expected[conn->source_port];
@@ -185,7 +185,7 @@ void conn_send_connected(struct conn *conn, int error)
 	if (conn->answered)
 		return;
 	conn->answered = true;
-	(void)line_send_message(conn->egress->line, &message); /* a failed line ends the process */
+	(void)line_send_message(conn->egress->line, &message); /* a failed control socket ends the process */
 }
 
 static void conn_free_due(struct timer *timer)
@@ -213,7 +213,7 @@ static void conn_record_close(struct conn *conn, const char *cause, const char *
 	record.duration_us = (loop_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
 	LINE_COPY(record.reason, reason);
-	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed line ends the process */
+	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed socket ends the process */
 }
 
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort)
@@ -250,7 +250,7 @@ void conn_record_refusal(struct conn *conn, const char *reason)
 
 	conn_record_open(conn, &record);
 	LINE_COPY(record.reason, reason);
-	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed line ends the process */
+	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed socket ends the process */
 }
 
 static void conn_call_answer(struct conn *conn, int error, const char *reason)
@@ -266,7 +266,7 @@ static void conn_refuse_open(struct conn *conn, int error, const char *reason)
 	conn_record_refusal(conn, reason);
 	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, true);
-	if (conn->mode) /* a proxy goes on, without a destination */
+	if (conn->mode) /* true for a proxy, which goes on without a destination */
 		conn->rule = NULL;
 	conn_call_answer(conn, error, reason);
 }
@@ -367,5 +367,5 @@ void conn_record_done(struct conn *conn, uint64_t start_ns, struct control_done 
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = done};
 
 	message.done.duration_us = (loop_now_ns(conn->egress->loop) - start_ns) / 1000;
-	(void)line_send_message(conn->egress->line, &message); /* a failed line ends the process */
+	(void)line_send_message(conn->egress->line, &message); /* a failed control socket ends the process */
 }

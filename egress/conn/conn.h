@@ -52,7 +52,7 @@ struct conn {
 	uint16_t source_port, port;
 	int family;
 	char host[NET_HOST_MAX]; /* approved name; "" for a proxy that has read no destination yet */
-	const struct net_rule *rule; /* that approves it; NULL for a proxy that has no destination yet */
+	const struct net_rule *rule; /* the rule that approves host; NULL for a proxy that has no destination yet */
 	struct channel client, upstream; /* watch.fd -1: not connected */
 	const struct conn_mode *mode;
 	void *state;             /* of the mode; owned */
@@ -62,25 +62,25 @@ struct conn {
 	struct timer pump_timer; /* conn_pump_after */
 	struct dial *dial;       /* while one is under way */
 	void (*answer)(struct conn *conn, int error, const char *reason); /* of conn_open_upstream */
-	struct dial_result dialled; /* its fd has moved to upstream */
+	struct dial_result dialled; /* dialled.fd has moved to upstream */
 	char sni[NET_HOST_MAX], alpn[16];
 	uint64_t start_ns, active_ns; /* announced; last event, for eviction */
 	struct budget_use use;
 	unsigned status;         /* HTTP status for the close record; 0: none */
-	bool arrived;            /* its socket was accepted */
-	bool opened;             /* its "open" record is written */
+	bool arrived;            /* the client's socket was accepted */
+	bool opened;             /* the "open" record is written */
 	bool answered;           /* CONNECTED was sent */
 	bool stalled;            /* to be pumped when the control line has room again */
 	bool closed;
-	struct conn *next, **slot; /* in egress->conns; kept when it is closed */
+	struct conn *next, **slot; /* in egress->conns, also while closed */
 	struct timer later;      /* reports a refusal; after the end frees the connection */
 	uint64_t bytes_up, bytes_down; /* of earlier upstream connections */
 };
 
-/* A connection that waits for its socket. NULL: no memory. modes has CONN_MODE_MAX entries; borrowed. */
+/* Makes a connection that waits for its socket. NULL: no memory. modes has CONN_MODE_MAX entries; borrowed. */
 struct conn *conn_create(struct egress *egress, const struct control_connect *connect,
 			 const struct conn_mode *const *modes);
-/* Its socket was accepted. Takes fd. */
+/* The connection's socket was accepted. Takes fd. */
 void conn_take_socket(struct conn *conn, int fd);
 /* Sends CONNECTED with 0 or -errno, once. */
 void conn_send_connected(struct conn *conn, int error);
@@ -117,7 +117,7 @@ void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause);
  */
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort);
 
-/* Starts the first mode its rule asks for, once both ends are connected; without a rule a proxy. */
+/* Starts the first mode that the connection's rule asks for, once both ends are connected; without a rule a proxy. */
 void conn_start_first_mode(struct conn *conn);
 
 /*

@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-#define ATTEMPTS_MAX 8   /* of up to 16 addresses: connections rarely get past the third */
+#define ATTEMPTS_MAX 8   /* of up to 16 resolved addresses; rarely more than three are tried */
 #define NEXT_MS 250      /* RFC 8305, 5: Connection Attempt Delay */
 
 struct attempt {
@@ -40,7 +40,7 @@ struct dial {
 	uint64_t since_ns;          /* start of the lookup, then of connecting */
 	struct attempt attempt[ATTEMPTS_MAX];
 	size_t count, next, running;
-	struct timer timer;         /* until dialling starts, then until the next attempt does */
+	struct timer timer;         /* due when dialling starts, then at each further attempt */
 	struct dial_result result;
 };
 
@@ -149,14 +149,14 @@ static void attempt_expired(struct timer *timer)
 	attempt_give_up(owner_of(timer, struct attempt, timer), -ETIMEDOUT);
 }
 
-/* 0: connecting, or connected already (then it is writable at once). */
+/* Starts a connect. 0: connecting, or connected already (then the socket is writable at once). */
 static int attempt_start_connect(struct attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
 	const struct sockaddr *address = (const struct sockaddr *)(const void *)&attempt->address;
 	int fd, error;
 
-	/* judged and connected without a copy in between */
+	/* the address is judged and connected without a copy in between */
 	if (address_refusal_reason(dial->egress->policy, address, dial->port, dial->lift))
 		return -EACCES;
 	fd = socket(address->sa_family, dial->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

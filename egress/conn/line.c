@@ -14,7 +14,7 @@
 
 struct queued {
 	struct queued *next;
-	struct control_message message; /* only control_message_size of its type is allocated */
+	struct control_message message; /* only control_message_size() bytes are allocated */
 };
 
 struct waiting {

@@ -35,8 +35,8 @@ int line_create(struct egress *egress, int fd, const struct line_events *events,
 void line_free(struct control_line *line);
 
 /*
- * 0: sent; 1: queued (an action that needs the supervisor to read it first has to wait); -EPIPE: no supervisor or no
- * memory. That ends the process: nothing may happen that cannot be recorded.
+ * Sends a message. 0: sent; 1: queued (an action that needs the supervisor to read it first has to wait); -EPIPE: no
+ * supervisor or no memory. That ends the process: nothing may happen that cannot be recorded.
  */
 int line_send_message(struct control_line *line, const struct control_message *message);
 bool line_is_full(const struct control_line *line);

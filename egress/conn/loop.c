@@ -71,7 +71,7 @@ void loop_set_interest(struct loop *loop, struct watch *watch, unsigned interest
 		what = EPOLL_CTL_DEL;
 	else if (!watch->interest)
 		what = EPOLL_CTL_ADD;
-	/* Adding can fail without memory; then the owner's timer ends the wait. */
+	/* Adding can fail without memory; then the timer of the watch's owner ends the wait. */
 	if (loop_epoll_ctl(loop, what, watch, interest) == 0)
 		watch->interest = interest;
 }

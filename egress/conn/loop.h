@@ -27,14 +27,14 @@ struct timer {
 };
 
 int loop_create(struct loop **ret_loop);
-/* Fires the timers that are due: owners that are to be freed wait for one. */
+/* First fires the timers that are due, because some owners are freed by one. */
 void loop_free(struct loop *loop);
 
-/* The caller sets watch->fd and watch->ready. 0 or -errno. */
+/* Adds a watch whose fd and ready the caller has set. 0 or -errno. */
 int loop_add_watch(struct loop *loop, struct watch *watch, unsigned interest);
-/* No system call when the interest is unchanged. */
+/* Changes what is waited for: EPOLLIN, EPOLLOUT. No system call if it is unchanged. */
 void loop_set_interest(struct loop *loop, struct watch *watch, unsigned interest);
-/* To be called before fd is closed. Pending events of this round are dropped. */
+/* To be called before watch->fd is closed. Drops the watch's pending events of this round. */
 void loop_remove_watch(struct loop *loop, struct watch *watch);
 /* Removes a watch and closes its descriptor, if it has one. */
 void loop_close_watch(struct loop *loop, struct watch *watch);

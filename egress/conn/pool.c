@@ -48,7 +48,7 @@ static bool address_to_number(const struct sockaddr *address, address_number *re
 	return true;
 }
 
-/* False: not in the pool. An address past all indices has the index UINT32_MAX. */
+/* Finds the index of an address. False: not in the pool. An address past all indices has the index UINT32_MAX. */
 static bool pool_find_index(const struct pool *pool, const struct sockaddr *address, uint32_t *ret_index)
 {
 	address_number number, first;
@@ -84,7 +84,7 @@ void pool_find_own(unsigned char *address, size_t len, unsigned bits)
 	address[len - 1] |= POOL_OWN;
 }
 
-/* The position of a name; pool->capacity: it has none. */
+/* The position of a name; pool->capacity: the name has none. */
 static uint32_t find_name_position(const struct pool *pool, const char *host)
 {
 	uint32_t position = 0;

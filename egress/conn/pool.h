@@ -13,7 +13,7 @@
 
 #define POOL_FIRST 16u        /* index n is address n of the pool; those below are the run's own */
 #define POOL_OWN 1u           /* the run's own address, where the proxies listen */
-#define POOL_NAMES_MAX 4096u  /* then pool_add fails with -ENOSPC */
+#define POOL_NAMES_MAX 4096u  /* names beyond that: pool_add fails with -ENOSPC */
 
 struct pool;
 
@@ -21,14 +21,14 @@ struct pool;
 int pool_create(const struct policy *policy, struct pool **ret_pool);
 void pool_free(struct pool *pool);
 
-/* The index of a canonical name, added when new; -ENOSPC: the pool is exhausted. The caller has judged the name. */
+/* The index of a canonical name, which is added when new; -ENOSPC: the pool is full. The caller has judged it. */
 int pool_add(struct pool *pool, const char *host, uint32_t *ret_index);
-/* Supervisor: a name that egress added. -EBADMSG: out of range, or the index belongs to another name. */
+/* In the supervisor: adds a name of egress. -EBADMSG: out of range, or the index belongs to another name. */
 int pool_learn_name(struct pool *pool, uint32_t index, const char *host);
-/* "dns": "real": a real address stands for a name. -EEXIST: for another name already; -ENOSPC; -ENOMEM. */
+/* "dns": "real": makes a real address stand for a name. -EEXIST: it stands for another one; -ENOSPC; -ENOMEM. */
 int pool_learn_real_address(struct pool *pool, const struct sockaddr *address, const char *host);
 
-/* The name an address stands for, synthetic or real; NULL: it was never given out. Borrowed. */
+/* The name an address stands for, synthetic or real; NULL: no name. Borrowed. */
 const char *pool_find_name(const struct pool *pool, const struct sockaddr *address);
 /* For proxies: replaces an address that stands for a name by that name. Other hosts stay. */
 void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX]);

@@ -21,10 +21,10 @@ struct relay {
 	const char *first_end; /* end that closed first: cause of the close record */
 };
 
-/* Result of moving one direction. */
+/* The result of moving the bytes of one direction. */
 struct progress {
 	bool wants_read, wants_write;
-	uint64_t wait_ms;  /* until the budget allows bytes again; 0: no wait */
+	uint64_t wait_ms;  /* time until the budget allows bytes again; 0: no wait */
 	const char *cause; /* close the connection; NULL: go on */
 	const char *reason;
 };
@@ -59,7 +59,7 @@ static size_t relay_write_bytes(struct channel *to, const uint8_t *data, size_t 
 	return done;
 }
 
-/* False: bytes are still buffered. */
+/* Writes what is buffered. False: bytes are still buffered. */
 static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool up, struct progress *progress)
 {
 	if (!buffered->data)
@@ -99,7 +99,7 @@ static size_t relay_read_bytes(struct conn *conn, size_t want, bool up, struct p
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* Moves one direction until it has to wait. Returns the bytes moved. */
+/* Moves the bytes of one direction until it has to wait. Returns the bytes moved. */
 static size_t relay_move_bytes(struct conn *conn, struct direction *direction, bool up, struct progress *progress)
 {
 	struct channel *from = up ? &conn->client : &conn->upstream, *to = up ? &conn->upstream : &conn->client;

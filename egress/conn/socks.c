@@ -21,7 +21,7 @@ struct socks {
 	uint8_t data[SOCKS_BYTES];
 };
 
-/* A few bytes into an empty send buffer: only a client that does not read leaves no room. */
+/* Writes a few bytes into an empty send buffer: only a client that does not read leaves no room. */
 static bool socks_write_bytes(struct conn *conn, const uint8_t *bytes, size_t len)
 {
 	if (channel_write(&conn->client, bytes, len) == (ssize_t)len)
@@ -69,7 +69,7 @@ static void socks_upstream_opened(struct conn *conn, int error, const char *reas
 	}
 }
 
-/* 0: a message was handled; 1: more bytes or conn_open_upstream's answer are needed; -1: closed. */
+/* Returns 0: a message was handled; 1: more bytes or conn_open_upstream's answer are needed; -1: closed. */
 static int socks_handle_greeting(struct conn *conn)
 {
 	static const uint8_t open_to_all[] = {5, 0}, none_acceptable[] = {5, 0xff};

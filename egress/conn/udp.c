@@ -50,7 +50,7 @@ struct udp_relay {
 	size_t flow_count;
 	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* of its one "open" record */
 	uint64_t start_ns, bytes_up, bytes_down;
-	struct timer release; /* frees it when it is closed */
+	struct timer release; /* frees the relay after it was closed */
 	bool closed;
 };
 
@@ -189,13 +189,13 @@ static void flow_upstream_ready(struct watch *watch)
 		if (!pass)
 			continue;
 		relay->bytes_down += (size_t)got;
-		/* Lost when the program's receive buffer is full, as without us. */
+		/* The datagram is lost when the program's receive buffer is full, as without us. */
 		(void)sendto(relay->program.fd, datagram, (size_t)got, MSG_DONTWAIT | MSG_NOSIGNAL,
 			     (const struct sockaddr *)&flow->client, flow->client_len);
 	}
 }
 
-/* False: the relay is closed. */
+/* Sends a datagram upstream. False: the relay is closed. */
 static bool flow_send_now(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
 	bool pass;

@@ -33,7 +33,7 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* PTR queries: only addresses given out here have a name. */
+/* Judges PTR queries: only addresses given out here have a name. */
 static bool judge_reverse_name(const struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
 {
 	struct sockaddr_storage address;
@@ -51,7 +51,7 @@ static bool judge_reverse_name(const struct pool *pool, const struct dns_query *
 	return true;
 }
 
-/* Both families, whichever the real name has: egress chooses the family it dials. */
+/* Allows queries for both address families, whichever the real name has: egress chooses the family it dials. */
 static void judge_synthetic_name(struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
 {
 	struct sockaddr_storage address;

@@ -49,8 +49,8 @@ struct dns_answer {
 };
 
 /*
- * 0; -EINVAL: drop it (too short, or itself an answer); -EBADMSG: answer FORMERR; -EOPNOTSUPP: answer NOTIMP. The
- * latter two set id and flags, so that dns_build_answer can answer.
+ * Parses a query. 0; -EINVAL: drop it (too short, or itself an answer); -EBADMSG: answer FORMERR; -EOPNOTSUPP: answer
+ * NOTIMP. The latter two set id and flags, so that dns_build_answer can answer.
  */
 int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query);
 

@@ -11,7 +11,7 @@
 #define SECOND_MS 1000u
 #define SECOND_NS 1000000000u
 
-/* When the record cannot be sent, the line has failed, which ends the process. */
+/* When the record cannot be sent, the control socket has failed, which ends the process. */
 static void refusals_write_pending(struct dns_refusals *refusals)
 {
 	if (refusals->more.count)

@@ -94,7 +94,7 @@ int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 {
 	struct pollfd closed = {.fd = fd}; /* POLLHUP: the egress process has ended */
 
-	/* Before the threads are created: each inherits the filter. */
+	/* Locked down before the threads are created, which inherit the filter. */
 	if (lock_down && lock_down(lock_ctx) < 0)
 		return EXIT_FAILURE;
 	for (size_t i = 0; i < THREADS; i++) {

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-#define ASKS_MAX 8192 /* of all connections and the name server; at this rate a list is as good as a hash table */
+#define ASKS_MAX 8192 /* of all connections and the name server; few enough for a list */
 
 /* One pending resolver_ask_name. All asks for a name share a query: a thousand connects to a host are one lookup. */
 struct ask {
@@ -177,7 +177,7 @@ void resolver_cancel_ask(struct resolver *resolver, uint64_t number)
 		drop_query(resolver, slot);
 }
 
-/* The ask's time is over, or the process is gone. */
+/* Ends an ask, because its time is over or the process is gone. */
 static void ask_expired(struct timer *timer)
 {
 	const struct ask ask = *owner_of(timer, struct ask, timer);

@@ -38,7 +38,7 @@ struct resolver_reply {
  */
 int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx);
 
-/* In the egress process: the connection to it. Takes fd, also on failure. 0 or -errno. */
+/* In the egress process: the connection to the resolver process. Takes fd, also on failure. 0 or -errno. */
 struct resolver;
 int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver);
 void resolver_free(struct resolver *resolver);

@@ -23,7 +23,7 @@
 #include "base/banned.h"
 
 #define DATAGRAMS_PER_ROUND 64
-#define PAUSE_MS 5 /* while the control line is full or no file descriptor is free */
+#define PAUSE_MS 5 /* pause while the control line is full or no file descriptor is free */
 #define TASKS_MAX 128
 #define HOLD_STEP_MS 2
 #define HOLD_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
@@ -144,7 +144,7 @@ static void task_fail(struct dns_task *task)
 		dns_stream_fail(stream);
 }
 
-/* Ends a task. Its stream, which then may serve the next query or be closed, finds it gone. */
+/* Ends a task. First takes it from its stream, which may then serve the next query or be closed. */
 static void task_answer(struct dns_task *task, const struct dns_answer *answer)
 {
 	static const struct dns_answer failed = {.code = DNS_SERVFAIL};

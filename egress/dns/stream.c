@@ -105,8 +105,8 @@ static void stream_expired(struct timer *timer)
 }
 
 /*
- * An answer is smaller than any send buffer: only a client that leaves many unread has no room, and loses the
- * connection.
+ * Writes an answer, which is smaller than any send buffer: only a client that leaves many unread has no room, and loses
+ * the connection.
  */
 void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len)
 {
@@ -116,7 +116,7 @@ void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len
 	if (send(stream->watch.fd, message, LENGTH + len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)(LENGTH + len))
 		stream->dead = true;
 	stream->busy = false;
-	stream_serve_queries(stream); /* that arrived meanwhile; no effect when called inside itself */
+	stream_serve_queries(stream); /* serves queries that arrived meanwhile; no effect when called by itself */
 }
 
 void dns_stream_fail(struct dns_stream *stream)

@@ -37,7 +37,7 @@ static void handle_request_head(struct conn *conn, size_t len)
 		http1_judge_request(conn);
 }
 
-/* Between requests the server may only close. */
+/* Handles input from the server between requests: it may only close. */
 static enum http1_step check_idle_server(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
@@ -116,7 +116,7 @@ enum http1_step http1_move_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	if (http1->up_lost) { /* it may have responded before it closed */
+	if (http1->up_lost) { /* the server may have responded before it closed */
 		bytes_done(&http1->to_server);
 		return HTTP1_STEP_NONE;
 	}
@@ -164,7 +164,7 @@ static int pass_final_response(struct conn *conn, const struct http1_head *head)
 	http1_body_init(&http1->down, head, false);
 	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;
 	http1->server_keeps = head->keep_alive;
-	/* A server answers "Connection: close" by the same; before it has read the whole body it means its own wish. */
+	/* Servers echo "Connection: close". One that has not read the whole body yet means its own wish to close. */
 	http1->client_keeps &= (head->keep_alive || (http1->closes && http1->up.ended)) &&
 			       http1->down_as != HTTP1_UNTIL_CLOSE;
 	if (head->upgrade)

@@ -94,7 +94,7 @@ static int http1_queue_request(struct conn *conn)
 
 	if (!error)
 		error = bytes_add(&http1->to_server, head.data, head.len);
-	request_wipe_text(head.data, head.data ? head.len : 0); /* not buf_done: it may contain a secret */
+	request_wipe_text(head.data, head.data ? head.len : 0); /* wiped, because the head may contain a secret */
 	return error;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Of mode_http1 and mode_proxy: buffered input and output, responses of egress itself, the outcome of a request, the
- * orderly end of a connection.
+ * Helpers of mode_http1 and mode_proxy: buffered input and output, responses of egress itself, the outcome of a
+ * request, the orderly end of a connection.
  */
 #include <errno.h>
 #include <string.h>

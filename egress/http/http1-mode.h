@@ -1,6 +1,6 @@
 /*
- * One HTTP/1 connection: each request is judged and recorded before a byte of it is forwarded. mode_proxy is the same
- * with targets that name the destination. Runs in the egress process; private to http1-*.c.
+ * One HTTP/1 connection: each request is judged and recorded before a byte of it is forwarded. mode_proxy does this,
+ * too, with targets that name the destination. Runs in the egress process; private to http1-*.c.
  */
 #ifndef CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
 #define CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
@@ -49,7 +49,7 @@ struct http1 {
 	uint64_t record_id, start_ns, base_up, base_down;
 	/* of this round of the loop */
 	bool client_waits, server_waits; /* reading found nothing more */
-	uint64_t wait_ms;            /* until the budget allows bytes again; 0: no wait */
+	uint64_t wait_ms;            /* time until the budget allows bytes again; 0: no wait */
 	const char *cause, *reason;  /* for the close record after HTTP1_LINGER */
 };
 
@@ -81,9 +81,9 @@ enum http1_step http1_close_failed(struct conn *conn, int error, bool from_clien
 
 /* Answers with http1->verdict; then reads the next request if nothing of this one is unread. */
 void http1_refuse_request(struct conn *conn);
-/* The request is malformed: records it, answers 400 or 431. error: of http1.h. */
+/* To be called when the request is malformed: records it, answers 400 or 431. error: of http1.h. */
 void http1_refuse_malformed(struct conn *conn, int error);
-/* The response is malformed: records the outcome, answers 502. */
+/* To be called when the response is malformed: records the outcome, answers 502. */
 void http1_refuse_bad_response(struct conn *conn);
 /* Everything is sent: half-closes, lets the client close, then closes with cause and reason. */
 enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason);
@@ -100,7 +100,7 @@ void http1_judge_request(struct conn *conn);
 
 /*
  * A request was read after the upstream connection ended, as it does after every request with a body: dials the same
- * endpoint again, with TLS if there was TLS, and judges the request; 502 or 504 if that fails.
+ * endpoint again, with TLS if the former connection had it, and judges the request; 502 or 504 if that fails.
  */
 void http1_reopen_upstream(struct conn *conn);
 /* HTTP1_SHAKING: continues the handshake. */

@@ -93,7 +93,7 @@ static bool next_word(const char **list, size_t *len, const char **ret_word, siz
 
 /* ---- fields ---- */
 
-/* One line without its CR LF: name, colon, value between optional white space. */
+/* Reads one line without its CR LF: name, colon, value between optional white space. */
 static int read_field(const char *line, size_t len, struct field *ret_field)
 {
 	const char *colon = memchr(line, ':', len);
@@ -272,7 +272,7 @@ static bool is_target(const char *text, size_t len)
 	return len > 0;
 }
 
-/* Exactly three parts with single spaces between them: HTTP/0.9 has two. */
+/* Reads exactly three parts with single spaces between them: HTTP/0.9 has two. */
 static int read_request_line(const char *line, size_t len, struct http1_head *head)
 {
 	const char *end = line + len;

@@ -57,17 +57,17 @@ struct http1_head {
 
 /* Parses a complete head, as http1_find_head_end found it. 0 or an error. ret_head borrows from data. */
 int http1_parse_request(const char *data, size_t len, struct http1_head *ret_head);
-/* The same for the response to a request with that method. */
+/* Parses the head of a response to a request with this method. As http1_parse_request. */
 int http1_parse_response(const char *data, size_t len, const char *method, struct http1_head *ret_head);
 
-/* The reason code for records. */
+/* The reason code of an error, for records. */
 const char *http1_error_reason(int error);
 
 /*
  * The parts of an absolute-form target "http://host:port/path?query" (RFC 9112, 3.2.2). Borrowed. False: another form.
  */
 struct http1_absolute {
-	const char *authority, *path; /* path and query: "/…"; "/" if there is none */
+	const char *authority, *path; /* path and query: "/…"; "/" if the target has no path */
 	size_t authority_len, path_len;
 };
 bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute *ret_parts);

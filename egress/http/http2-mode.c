@@ -11,10 +11,10 @@
 #include "base/banned.h"
 
 #define READ_BYTES 16384
-#define READS_MAX 16 /* of each end, a round of the loop */
+#define READS_MAX 16 /* reads of each end in a round of the loop */
 #define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
 
-/* Streams that waited for the budget try again. */
+/* Lets streams that waited for the budget try again. */
 static void resume_waiting_streams(struct http2 *http2)
 {
 	http2->wait_ms = 0;
@@ -30,7 +30,7 @@ static bool session_has_room(nghttp2_session *to)
 	return nghttp2_session_get_outbound_queue_size(to) < FRAMES_MAX;
 }
 
-/* Bytes read; 0: none now; -EPIPE: the end; -errno. */
+/* Reads. Returns the bytes read; 0: none now; -EPIPE: the end; -errno. */
 static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp2_session *session)
 {
 	uint8_t data[READ_BYTES];
@@ -52,7 +52,7 @@ static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp
 	return got > 0 || got == -EAGAIN ? total : got;
 }
 
-/* Bytes sent; 0: none now; -errno. */
+/* Sends. Returns the bytes sent; 0: none now; -errno. */
 static ssize_t session_write(struct channel *channel, nghttp2_session *session, struct http2_output *out)
 {
 	ssize_t total = 0, sent;
@@ -79,7 +79,7 @@ static bool session_is_over(nghttp2_session *session)
 	return !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
 }
 
-/* False: the connection is closed. */
+/* Makes one step. False: the connection is closed. */
 static bool http2_step_once(struct http2 *http2, bool *ret_moved)
 {
 	struct conn *conn = http2->conn;

@@ -121,7 +121,7 @@ static size_t http2_bytes_allowed(struct http2 *http2, bool up, size_t want)
 	return room;
 }
 
-/* Sends the trailers of the response, if there are any. */
+/* Sends the trailers of the response, if it has any. */
 static bool submit_trailers(const struct http2_stream *stream)
 {
 	const struct http2_head *head = &stream->trailers;

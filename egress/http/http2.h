@@ -70,7 +70,7 @@ struct http2 {
 	nghttp2_session *client, *upstream;
 	struct http2_stream *streams;
 	struct http2_output client_out, upstream_out;
-	uint64_t wait_ms;  /* until the budget allows bytes again; 0: no wait */
+	uint64_t wait_ms;  /* time until the budget allows bytes again; 0: no wait */
 	const char *reason; /* reason of the end when the budget is spent */
 };
 
@@ -88,7 +88,7 @@ const char *http2_head_find(const struct http2_head *head, const char *name);
 
 /* Sends the body of a direction as the budget allows. */
 extern const nghttp2_data_provider http2_body_provider;
-/* There are more bytes of that direction's body, or its end, or more budget. */
+/* To be called when there are more bytes of a direction's body, or its end, or more budget. */
 void http2_resume_body(struct http2_stream *stream, bool up);
 /* Drops unread bytes of a body; which reopens the flow-control window. id -1: the stream is closed. */
 void http2_drop_body(struct http2_body *body, nghttp2_session *session, int32_t id);

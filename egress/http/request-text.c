@@ -11,7 +11,7 @@ bool http1_name_is(const char *text, size_t len, const char *name)
 	return len == strlen(name) && strncasecmp(text, name, len) == 0;
 }
 
-/* Decimal, 1 to 65535, no leading zero. */
+/* Parses a port: decimal, 1 to 65535, no leading zero. */
 static bool read_port(const char *text, size_t len, unsigned *ret_port)
 {
 	unsigned port = 0;
@@ -58,7 +58,7 @@ bool request_lacks_body(const char *method)
 	return false;
 }
 
-/* As lighttpd does; other servers map "-" only. */
+/* Folds as lighttpd does; other servers map "-" only. */
 static char fold_name_byte(char byte)
 {
 	if (byte >= 'A' && byte <= 'Z')
@@ -126,7 +126,7 @@ static const char *const overriding[] = {
 	"x-copy-from",
 };
 
-/* The same for the host: refused even by a rule for all requests, as a rule grants one host. */
+/* Fields from which servers take another host: refused even by a rule for all requests, as a rule grants one host. */
 static const char *const overriding_host[] = {
 	"forwarded", "x-forwarded-host", "x-forwarded-server", "x-host", "x-original-host", "x-real-host",
 	"x-http-host-override", "x-backend-host", "x-envoy-original-host", "proxy-host", "x-backend-server",

@@ -105,7 +105,7 @@ static void describe_credential(const struct net_rule *rule, char *out, size_t c
 	line_copy(out, cap, names.failed ? rule->header : names.data);
 }
 
-/* The query may contain tokens and data: the record tells only that there was one. */
+/* The query may contain tokens and data: the record tells only that a query was present. */
 static void describe_path(const struct request *request, struct control_record *record)
 {
 	static const char hidden[] = "?…";
@@ -134,7 +134,7 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
 		describe_credential(verdict->rule, record.credential, sizeof(record.credential));
 	if (line_send_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
-		*ret_id = 0; /* a failed line ends the process */
+		*ret_id = 0; /* a failed control socket ends the process */
 }
 
 void request_put_text(struct buf *out, const char *key, const char *text)

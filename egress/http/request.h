@@ -36,7 +36,7 @@ struct request_verdict {
 	bool allow;
 	/* HTTP status of a refusal: 403; 421 (another host); 429 (budget); 400, 431 (malformed); 502, 503, 504 */
 	unsigned status;
-	const struct net_rule *rule; /* that allows it, with the credential to insert; NULL: none */
+	const struct net_rule *rule; /* the rule that allows the request, with the credential to insert; NULL: none */
 	const char *label, *reason;
 };
 
@@ -55,7 +55,7 @@ bool request_parse_authority(const char *text, size_t len, unsigned default_port
  */
 void request_judge(struct conn *conn, const struct request *request, const struct field *fields, size_t count,
 		   struct request_verdict *ret_verdict);
-/* Changes a verdict to a refusal; its label stays. reason: static. */
+/* Changes a verdict to a refusal; the rule's label stays. reason: static. */
 void request_set_refusal(struct request_verdict *verdict, unsigned status, const char *reason);
 
 /* Records the request. answer as of line_send_record; NULL for refused requests, which do not wait. ret_id: or NULL. */
@@ -113,7 +113,7 @@ int request_make_credential(const struct conn *conn, const struct request_verdic
  * with an owned value, to be wiped; 0: nothing to replace; -ENOMEM.
  */
 int request_fill_placeholders(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len);
-/* Wipes and frees a value of the two above. NULL is fine. */
+/* Wipes and frees a value of request_make_credential or request_fill_placeholders. NULL is fine. */
 void request_wipe_text(char *text, size_t len);
 
 #endif

@@ -46,7 +46,7 @@ void request_wipe_text(char *text, size_t len)
 	free(text);
 }
 
-/* Base64. Returns the length, -EINVAL or -ENOMEM. */
+/* Encodes in base64. Returns the length, -EINVAL or -ENOMEM. */
 static ssize_t basic_decode(const char *text, size_t len, char **ret_plain)
 {
 	char *plain = len % 4 == 0 && len <= HTTP_HEAD_MAX ? malloc(len / 4 * 3 + 1) : NULL;

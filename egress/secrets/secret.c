@@ -50,7 +50,7 @@ static const char *fail_too_long(void)
 	return fail_load(EFBIG, "its value is longer than 16384 bytes");
 }
 
-/* 0; -ETIMEDOUT; -EINTR and others of poll(2). */
+/* Waits until fd is readable. 0; -ETIMEDOUT; -EINTR and others of poll(2). */
 static int wait_readable(int fd, uint64_t until_ns)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -304,7 +304,7 @@ static int secret_load(struct secret *secret, const struct net_secret *of, struc
 	}
 	if (!why)
 		return 0;
-	if (strstr(why, "cannot")) /* "its value is empty" needs no more words */
+	if (strstr(why, "cannot")) /* "its value is empty" is complete without an errno's text */
 		system = strerror(error);
 	/* a command's text may contain a secret */
 	(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s%s%s%s", of->name,
@@ -313,7 +313,7 @@ static int secret_load(struct secret *secret, const struct net_secret *of, struc
 	return -error;
 }
 
-/* Room for `count` secrets, of which there are none yet. NULL: no memory. */
+/* Allocates room for `count` secrets, which are added later. NULL: no memory. */
 static struct secrets *secrets_new(size_t count)
 {
 	return calloc(1, sizeof(struct secrets) + count * sizeof(struct secret));
@@ -372,7 +372,7 @@ int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy)
 
 /* ---- to the process that uses them ---- */
 
-/* One message for each: nothing of a value is ever in a buffer of ours. */
+/* One message for each secret, sent from its own memory: no buffer ever holds a value. */
 static struct msghdr secret_message(struct secret *secret, struct iovec part[2])
 {
 	part[0] = (struct iovec){secret->placeholder, sizeof(secret->placeholder)};
@@ -532,7 +532,7 @@ int secrets_fill_template(const struct secrets *secrets, const char *template, c
 		error = writer_allocate(&writer);
 	if (error)
 		return error;
-	(void)write_template(secrets, template, host, &writer); /* succeeded in the first pass */
+	(void)write_template(secrets, template, host, &writer); /* cannot fail: succeeded in the first pass */
 	*ret_text = writer.out;
 	return 0;
 }

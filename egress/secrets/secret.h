@@ -16,7 +16,7 @@ struct secrets;
 #define SECRET_VALUE_MAX 16384
 #define SECRET_TEXT_MAX 65536 /* bytes of a text with values inserted */
 #define SECRET_PLACEHOLDER_SIZE 96
-#define SECRET_WAIT_MS 10000 /* for a command, file or descriptor to deliver its value */
+#define SECRET_WAIT_MS 10000 /* time for a command, file or descriptor to deliver its value */
 
 /*
  * Reads the values from their sources (env:, file:, fd:, command: by sh -c with a time limit), before privileges are
@@ -31,8 +31,8 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
  */
 int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy);
 /*
- * To the egress process, over a SOCK_SEQPACKET socket; it waits for room. And there, with the same policy: *ret_secrets
- * is owned, NULL when there are none, and borrows from the policy. 0 or -errno.
+ * Sends the secrets to egress, over a SOCK_SEQPACKET socket; waits for room. Receives them there; policy: the same.
+ * *ret_secrets is owned, NULL when there are none, and borrows from the policy. 0 or -errno.
  */
 int secrets_send(struct secrets *secrets, int fd);
 int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_secrets);

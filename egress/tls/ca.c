@@ -145,7 +145,7 @@ const char *ca_pem(const struct ca *ca)
 	return ca->pem;
 }
 
-/* Not by configuration syntax: a comma in a name would add another name. */
+/* Adds the name without configuration syntax, in which a comma in a name would add another name. */
 static bool add_alternative_name(X509 *certificate, const char *host)
 {
 	struct sockaddr_storage address;
@@ -187,7 +187,7 @@ static X509 *leaf_make(const struct ca *ca, const char *host)
 	return NULL;
 }
 
-/* A host's leaf, else a free one, else the least recently used. */
+/* Finds a host's leaf, else a free one, else the least recently used. */
 static struct leaf *leaf_find(struct ca *ca, const char *host)
 {
 	struct leaf *oldest = ca->leaf;

@@ -9,7 +9,7 @@
 
 struct ca;
 
-/* 0, -ENOMEM or -EIO (OpenSSL). */
+/* Makes keys and the authority's certificate. 0, -ENOMEM or -EIO (OpenSSL). */
 int ca_create(const char *run_id, struct ca **ret_ca);
 /* Wipes the keys. */
 void ca_free(struct ca *ca);

@@ -66,7 +66,7 @@ static bool make_contexts(struct tls *tls)
 		return false;
 	SSL_CTX_set_alpn_select_cb(tls->server, select_alpn, NULL);
 	SSL_CTX_set_verify(tls->client, SSL_VERIFY_PEER, NULL);
-	/* A certificate in upstream_ca is trusted itself, even if it is no authority's. */
+	/* A certificate in upstream_ca is trusted itself, even if it belongs to no authority. */
 	return X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->client), X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }
 

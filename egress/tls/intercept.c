@@ -22,7 +22,7 @@
 
 #include "base/banned.h"
 
-#define DRAIN_MS 2000 /* for the program to read the answer: closing with unread data is a reset */
+#define DRAIN_MS 2000 /* time for the program to read the answer: closing with unread data is a reset */
 #define STATUS 502
 #define DISCARDS_MAX 64
 
@@ -50,7 +50,7 @@ static const char *alpn_find(const char *list, const char *name)
 	return NULL;
 }
 
-/* The protocols that the program offers and that can be judged, in its order. */
+/* The protocols that the program offers and that can be judged, in the program's order. */
 static const char *alpn_offered(const struct conn *conn)
 {
 	const struct bytes *early = &conn->client.early;
@@ -93,7 +93,7 @@ static bool client_shake_hands(struct conn *conn)
 		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
 		/*
 		 * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by
-		 * 40 ms, and Nagle's algorithm in its kernel would hold the request back. Only slower without it.
+		 * 40 ms, and Nagle's algorithm in its kernel would hold the request back. Best effort.
 		 */
 		(void)setsockopt(conn->client.watch.fd, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof(now));
 	}
@@ -209,7 +209,7 @@ static bool upstream_start_tls(struct conn *conn)
 	return true;
 }
 
-/* False: it waits, or has failed and refusal_start took over. */
+/* One step of the server's handshake. False: it waits, or has failed and refusal_start took over. */
 static bool upstream_shake_hands(struct conn *conn)
 {
 	char text[TLS_ERROR_SIZE], chosen[sizeof(conn->alpn)];
@@ -295,8 +295,8 @@ static void hello_refuse(struct conn *conn, const char *reason)
 }
 
 /*
- * NULL: the ClientHello is for the connection's host. The name comes from the address that the program connected to,
- * never from the payload.
+ * Returns a reason code, or NULL: the ClientHello is for the connection's host. The name comes from the address that
+ * the program connected to, never from the payload.
  */
 static const char *hello_mismatch(const struct conn *conn, const struct hello *hello)
 {
@@ -314,7 +314,7 @@ static void hello_judge(struct conn *conn, struct hello_state *state, const stru
 	const char *reason = hello_mismatch(conn, hello);
 
 	memcpy(conn->sni, hello->sni, sizeof(conn->sni));
-	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* as much as fits, for the record */
+	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* as much of it as fits, for the record */
 	if (reason) {
 		hello_refuse(conn, reason);
 		return;

@@ -67,7 +67,7 @@ struct embedding {
 	unsigned char prefix[16];
 	unsigned bits;
 	unsigned offset;
-	unsigned char mask; /* each byte of the IPv4 address is XORed with it */
+	unsigned char mask; /* each byte of the IPv4 address is XORed with the mask */
 };
 
 static const struct embedding embeddings[] = {

@@ -67,7 +67,7 @@ static bool net_cli_add_host(struct net_cli *cli)
 	return net_cli_add_rule(cli, host, port, net_port_proto(port), NULL);
 }
 
-/* METHOD,... [http[s]://]HOST[:PORT][/PATH] */
+/* Parses METHOD,... [http[s]://]HOST[:PORT][/PATH] */
 static bool net_cli_add_request(struct net_cli *cli)
 {
 	const char *at = strchr(cli->text, ' '), *slash, *why;

@@ -103,7 +103,7 @@ size_t policy_net_fixed_addresses(const struct policy *policy, const char *host,
 /* Canonical path of a file of additional CA certificates to verify servers with; NULL: none. */
 const char *policy_net_upstream_ca(const struct policy *policy);
 bool policy_net_offers_proxy(const struct policy *policy);     /* "proxy": an HTTP and SOCKS5 proxy is offered */
-bool policy_net_names_proxy(const struct policy *policy); /* … and the program's environment names it */
+bool policy_net_names_proxy(const struct policy *policy); /* the program's environment names the proxy */
 
 /* The networks from which approved names get synthetic addresses. */
 struct net_pool {
@@ -134,7 +134,7 @@ bool net_secret_allows_host(const struct net_secret *secret, const char *host);
  * ids, and for numbers that some parsers take for an address ("0x7f.1", "127.1").
  */
 int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_MAX]);
-/* The same for a host in a policy, and converts IDNA names to A-labels. -EINVAL with a static message in *ret_why. */
+/* As net_host_canonicalise, for a policy: also converts IDNA names to A-labels. -EINVAL with a static *ret_why. */
 int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why);
 /* Pattern "*.d" matches one label before d, "**.d" one or more; another pattern only itself. */
 bool net_host_matches(const char *pattern, const char *host);

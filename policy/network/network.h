@@ -60,9 +60,9 @@ struct policy_network {
 	size_t fixeds;
 	struct net_secret *secret;
 	size_t secrets;
-	const char *upstream_ca, *upstream_ca_where; /* NULL: not said */
+	const char *upstream_ca, *upstream_ca_where; /* NULL: not set */
 	enum net_proxy proxy;
-	struct net_pool pool; /* 0 bits: not said, hence the default */
+	struct net_pool pool; /* 0 bits: not set, hence the default */
 };
 
 #define NET_RULES_MAX 1024 /* every pair of rules is compared */

@@ -13,7 +13,7 @@ enum key_type {
 	KEY_BOOL,
 	KEY_DURATION, /* "10s", a whole number of seconds, or "none" */
 	KEY_SIZE,     /* "1M" or a whole number of bytes */
-	KEY_AMOUNT,   /* the same, or "none" */
+	KEY_AMOUNT,   /* KEY_SIZE, or "none" */
 	KEY_COUNT,    /* a whole number, or "none" */
 	KEY_STRINGS,  /* a list of strings */
 	KEY_PATHS,    /* a list of strings: paths and globs */
@@ -28,7 +28,7 @@ enum key_type {
 	KEY_PROXY,    /* true, false or "env" */
 	KEY_SECRETS,  /* an object with variables as names; values are objects with the rows of section NAME{} */
 	KEY_PHASE,    /* an object; its members are the top rows of which policy_key_in_phase is true */
-	KEY_DEFAULT,  /* this and the next two: one of policy_key_words */
+	KEY_DEFAULT,  /* this, KEY_PROTO and KEY_DNS: one of policy_key_words */
 	KEY_PROTO,
 	KEY_DNS,
 	KEY_LATER,    /* not supported yet */

@@ -34,7 +34,7 @@ void parser_read_paths(struct parser *parser, const struct policy_key *key, cons
 	}
 }
 
-/* A required member of a redirect. */
+/* Reads a required member of a redirect. */
 static const json_t *lists_get_required(struct parser *parser, const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
@@ -80,7 +80,7 @@ void parser_read_objects(struct parser *parser, const struct policy_key *key, co
 	}
 }
 
-/* {"from": "file:PATH"}: returns PATH; "account:NAME" or "machine:NAME": returns that. Else NULL, reported. */
+/* {"from": "file:PATH"}: returns PATH; "account:NAME" or "machine:NAME": returns the text. Else NULL with a message. */
 static const char *lists_provided_file(struct parser *parser, const json_t *object)
 {
 	static const char *const generated[] = {"account:passwd", "account:group", "machine:hostname", "machine:hosts"};

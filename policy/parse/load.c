@@ -272,7 +272,7 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	load_add_source(loader, source);
 }
 
-/* 0, -EINVAL with messages, or -ENOMEM. peek: only parses the files. */
+/* Loads and compiles. 0, -EINVAL with messages, or -ENOMEM. peek: only parses the files. */
 static int load_and_compile(struct loader *loader, const char *const *names, const struct policy_cli *cli, bool peek)
 {
 	struct compiler *compiler = &loader->compiler;

@@ -45,7 +45,7 @@ static void locate_skip_item(struct cursor *cursor)
 	}
 }
 
-/* Moves from item number `index` of a container to the wanted one, which it remembers in memo. False: there is none. */
+/* Moves from item number `index` of a container to the wanted one, which it remembers in memo. False: no such item. */
 static bool locate_find_item(struct cursor *cursor, size_t wanted, size_t index, struct locate_memo *memo)
 {
 	for (;; index++) {

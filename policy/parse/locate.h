@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* No key of a policy is nested deeper. */
+/* Limit of depth: no key of a policy is nested deeper. */
 #define LOCATE_DEPTH_MAX 8
 
 struct locate_step {

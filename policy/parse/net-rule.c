@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* The host pattern in the arena; NULL: missing or wrong, with a message. */
+/* Reads the host pattern in the arena; NULL: missing or wrong, with a message. */
 static const char *net_rule_parse_host(struct parser *parser, const json_t *object)
 {
 	const json_t *value = json_object_get(object, "host");
@@ -39,7 +39,7 @@ static bool net_rule_get_port(struct parser *parser, const json_t *value, uint16
 	return false;
 }
 
-/* A port or a list of ports. False with a message, and *ret_count is 0. */
+/* Reads a port or a list of ports. False with a message, and *ret_count is 0. */
 static bool net_rule_get_ports(struct parser *parser, const json_t *value, const uint16_t **ret_port, size_t *ret_count)
 {
 	size_t count = json_is_array(value) ? json_array_size(value) : 1;
@@ -72,7 +72,7 @@ static enum net_proto net_rule_find_proto(const char *name)
 	return proto;
 }
 
-/* Without "proto": the usual protocol of the ports, which must be the same for all. */
+/* Sets the protocol of a rule without "proto": the usual one of its ports, which must agree. */
 static bool net_rule_guess_proto(struct parser *parser, struct net_rule *rule)
 {
 	rule->proto = net_port_proto(rule->port[0]);

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* 8000, "9000-9010", "*"; 0: a port that the kernel chooses. */
+/* Reads 8000, "9000-9010", "*"; 0: a port that the kernel chooses. */
 static bool network_parse_range(const json_t *value, struct net_range *range)
 {
 	const char *text = json_string_value(value), *dash = text ? strchr(text, '-') : NULL;
@@ -96,7 +96,7 @@ void parser_read_addresses(struct parser *parser, const struct policy_key *key, 
 		network_add_fixed(parser, item.name, item.value);
 }
 
-/* "198.18.0.0/15": a prefix of `least` to `most` bits, the other bits 0, of addresses that are not public. */
+/* Reads "198.18.0.0/15": a prefix of `least` to `most` bits, the other bits 0, of addresses that are not public. */
 static bool network_parse_prefix(const char *text, int family, unsigned least, unsigned most, void *ret_address,
 				 unsigned *ret_bits)
 {

@@ -46,11 +46,11 @@ struct parser_item {
 	for (struct parser_item item = {0}; parser_next_item((parser), (container), &(item));)
 bool parser_next_item(struct parser *parser, const json_t *container, struct parser_item *item);
 
-/* Moves the position to a member of the current object, and back. Returns the member; NULL: there is none. */
+/* Moves the position to a member of the current object, and back. Returns the member; NULL: no such member. */
 const json_t *parser_enter_member(struct parser *parser, const json_t *object, const char *name);
 void parser_leave_member(struct parser *parser);
 
-/* Add a message about the current value. */
+/* Both add a message about the current value. */
 __attribute__((format(printf, 2, 3))) void parser_fail(struct parser *parser, const char *format, ...);
 void parser_fail_type(struct parser *parser, enum key_type type, const json_t *value);
 
@@ -63,19 +63,19 @@ const char *parser_make_label(struct parser *parser, const char *detail);
 
 /* The text of a string, or an integer printed into `number`; NULL, without a message, for other types. */
 const char *parser_amount_text(const json_t *value, char number[32]);
-/* A string that must not be empty, or NULL with a message. Borrowed from value. */
+/* Returns a string that must not be empty, or NULL with a message. Borrowed from value. */
 const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value);
 
 /* Reads each member of an object by its row in keys.c. `section`: the object's own rows, such as "network.allow[]". */
 void parser_read_members(struct parser *parser, const char *section, const json_t *object);
 
-/* The same for an object that is the value of `key`, or (suffix "[]" or "{}") one of the objects in that value. */
+/* parser_read_members for an object that is the value of `key` or, with suffix "[]" or "{}", one in that value. */
 void parser_read_section(struct parser *parser, const struct policy_key *key, const char *suffix, const json_t *object);
 
 /* lists.c */
 parser_reader parser_read_paths, parser_read_objects, parser_read_provides, parser_read_env, parser_read_strings,
 	parser_read_layers;
-/* network.c; parser_read_net_text: a string of the network's. */
+/* network.c. parser_read_net_text reads a string of the section "network". */
 parser_reader parser_read_network, parser_read_listen, parser_read_addresses, parser_read_proxy;
 void parser_read_net_text(struct parser *parser, const struct policy_key *key, const char *text);
 /* net-rule.c: an object of network.allow or network.deny. */

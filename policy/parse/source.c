@@ -33,7 +33,7 @@ const char *source_env_name_error(const char *name, bool pass)
 	return NULL;
 }
 
-/* The paths of -r, -W or -x. False with a message. */
+/* Adds the paths of -r, -W or -x. False with a message. */
 static bool source_add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
 			      const char *const *paths, struct policy_errors *errors)
 {
@@ -53,7 +53,7 @@ static bool source_add_grants(struct arena *arena, struct source *source, enum r
 	return good;
 }
 
-/* NAME or NAME=VALUE; the last one of a name is used. False with a message. */
+/* Adds NAME or NAME=VALUE; the last one of a name is used. False with a message. */
 static bool source_add_cli_env(struct arena *arena, struct source *source, const char *text,
 			       struct policy_errors *errors)
 {

@@ -97,7 +97,7 @@ struct source {
 int source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
 		 struct source **ret_source);
 
-/* The same for the command line, as a source named "command line". */
+/* As source_parse, for the command line, as a source named "command line". */
 int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		    struct source **ret_source);
 

@@ -20,7 +20,7 @@ static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 	return false;
 }
 
-/* Writes the node's path. False for a node below TREE_NAMES and for a path longer than PATH_MAX. */
+/* Writes the node's path. False for a name that is denied in every directory, and for a path longer than PATH_MAX. */
 static bool below_node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
 {
 	size_t at = PATH_MAX - 1;

@@ -38,7 +38,7 @@ bool policy_host_writable(const struct policy *policy, const char *host)
 			continue;
 		if (len < 0)
 			return true; /* too long to be judged */
-		/* Below another mount that name is another file: the host's /work/x is not the workdir's /work/x. */
+		/* Below another mount the name is another file: the host's /work/x is not the workdir's /work/x. */
 		if (policy_find_mount(policy, name) == mount &&
 		    policy_rights_on(policy, name, (size_t)len) & POLICY_WRITE)
 			return true;

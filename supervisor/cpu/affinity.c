@@ -20,7 +20,7 @@
 #define LATE_FIRST_NS (5 * MS)
 #define PID_MAX_SMALL 8192
 #define SHORTEST_SLICE_NS 100000u /* the kernel's minimum */
-#define WRAPPED_MOST 4096 /* pids scanned above `from` when the kernel has begun again with low pids */
+#define WRAPPED_MOST 4096 /* pids scanned above `from` after the kernel began again with low pids */
 
 static int affinity_get_mask(pid_t tid, cpu_set_t *ret_mask)
 {
@@ -113,7 +113,7 @@ int affinity_pin_pid(const struct affinity *affinity, pid_t tid)
 
 	if (r < 0)
 		return r;
-	/* Only tasks with the run's mask are pinned: it is the one to restore where the pinned mask was inherited. */
+	/* Only tasks with the run's mask are pinned: that mask is restored where the pinned mask was inherited. */
 	return CPU_EQUAL(&mask, &affinity->theirs) ? affinity_set_mask(tid, &affinity->cpu) : -ENODEV;
 }
 
@@ -121,7 +121,7 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 {
 	int r = task->pidfd < 0 ? -ENODEV : affinity_pin_pid(affinity, task->tid);
 
-	/* Checked afterwards: if the pid was reused meanwhile, its new task must not stay pinned. */
+	/* The pid is checked afterwards: if it was reused meanwhile, its new task must not stay pinned. */
 	if (r == 0 && !affinity_task_keeps_pid(task)) {
 		affinity_restore_mask(affinity, task->tid, &affinity->theirs);
 		return -ESRCH;
@@ -145,7 +145,7 @@ static void affinity_move_off_cpu(struct affinity *affinity, pid_t tid)
 		(void)affinity_set_mask(tid, &others);
 }
 
-/* Only if the task still has the pinned mask. */
+/* Restores the task's mask, unless the task no longer has the pinned mask. */
 static void affinity_unpin_task(struct task *task, void *ctx)
 {
 	struct affinity *affinity = ctx;
@@ -272,7 +272,7 @@ int cpu_open_loadavg(int proc_fd)
 
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;
-	/* lxcfs replaces a container's. */
+	/* In a container lxcfs may have replaced the file. */
 	return fs.f_type == PROC_SUPER_MAGIC ? steal_fd(&fd) : -ENODEV;
 }
 

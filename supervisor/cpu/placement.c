@@ -12,9 +12,9 @@
 #include "base/banned.h"
 
 #define SAMPLE_MS 4
-#define SAMPLE_FIRST_MS 2 /* until FIRST_NS after pinning */
+#define SAMPLE_FIRST_MS 2 /* sampling interval until FIRST_NS after pinning */
 #define FIRST_NS (20 * MS)
-#define SAMPLE_LATE_NS (20 * MS)  /* sampled so late that pids may have been reused */
+#define SAMPLE_LATE_NS (20 * MS)  /* a sample so late that pids may have been reused */
 #define IDLE_NS (32 * MS)         /* without a call: unpin */
 #define DELAY_MOST_NS (800 * US)  /* run-queue delay above which the run is unpinned */
 #define GOOD_NS (200 * MS)        /* after being pinned for so long, the next pause is PAUSE_FIRST_NS again */
@@ -59,8 +59,8 @@ static void placement_pause_longer(struct cpu *placement, uint64_t now_ns)
 }
 
 /*
- * False if other programs need all CPUs. One runnable task more than CPUs is accepted: a parent that is about to wait
- * for its child.
+ * Pins the supervisor thread. False if other programs need all CPUs. One runnable task more than CPUs is accepted: a
+ * parent that is about to wait for its child.
  */
 static bool placement_pin_self(struct cpu *placement, const struct load *load, uint64_t now_ns)
 {
@@ -175,7 +175,7 @@ static void placement_unpin_and_pause(struct cpu *placement, uint64_t now_ns)
 	placement_pause_longer(placement, now_ns);
 }
 
-/* Before a mask is read: unpins the run, also tasks that have inherited the pinned mask. */
+/* Called before a mask is read: unpins the run, also tasks that have inherited the pinned mask. */
 static void placement_hide_masks(struct cpu *placement)
 {
 	placement_unpin_run(placement, false);
@@ -192,7 +192,7 @@ static void placement_forget_reader(struct cpu *placement, pid_t tid)
 			placement->reader[i] = 0;
 }
 
-/* Only for the caller's own mask. Another thread may be pinned again before the continued call runs. */
+/* True for a call about the caller's own mask. Another thread may be pinned again before the continued call runs. */
 static bool placement_may_continue(const struct syscall_row *row, const struct seccomp_notif *notification)
 {
 	uint64_t arg[6];
@@ -244,7 +244,7 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 		placement_hide_masks(placement);
 		placement_pause_until(placement, call->start_ns + READ_STATUS_NS);
 	} else if (call->outcome.kind == OUTCOME_EXEC && call->tid != call->task->tgid) {
-		placement_unpin_run(placement, false); /* gets its leader's pid, but not its mask */
+		placement_unpin_run(placement, false); /* the thread gets its leader's pid, but not the leader's mask */
 	} else if (placement->pinned) {
 		placement->calls++;
 		if (delays_note_caller(&placement->delays, call->tid))

@@ -20,10 +20,10 @@ struct affinity {
 	cpu_set_t own;    /* the supervisor thread's original mask */
 	cpu_set_t theirs; /* the original mask of all tasks of the run */
 	cpu_set_t used;   /* CPUs to which the run has ever been pinned */
-	pid_t pid_max;    /* if so small that pids are soon reused; else 0 */
+	pid_t pid_max;    /* kernel.pid_max if so small that pids are soon reused; else 0 */
 	bool scan_all;    /* pids may have been reused: unpinning checks every pid */
 	pid_t from;       /* tasks with higher pids may have inherited the pinned mask */
-	pid_t from_before; /* its value before the last scan: a task is visible only some time after it got its pid */
+	pid_t from_before; /* `from` before the last scan: a task becomes visible some time after it got its pid */
 	bool spread;       /* unpinning moves all running tasks but the first to other CPUs */
 	bool first_stays;
 	unsigned late; /* number of scans for inherited masks still to be made after unpinning */
@@ -45,16 +45,16 @@ int affinity_pin_self(struct affinity *affinity);
 void affinity_unpin_self(const struct affinity *affinity);
 /* Pins a task of the run that still has the run's mask. 0 or -errno. */
 int affinity_pin_task(const struct affinity *affinity, const struct task *task);
-/* By pid, for a task that cannot have been reaped. */
+/* affinity_pin_task by pid, for a task that cannot have been reaped. */
 int affinity_pin_pid(const struct affinity *affinity, pid_t tid);
 /* Tasks with pids above `last` may inherit the pinned mask from now on. */
 void affinity_note_newest_pid(struct affinity *affinity, pid_t last);
 
 /* Restores all masks. affinity_rescan_late must follow. spread: see struct affinity. */
 void affinity_unpin_run(struct affinity *affinity, bool spread);
-/* Restores the masks of tasks that were created since the scan before the last one and inherited a pinned mask. */
+/* Restores the masks of tasks that were created since the last scan but one and inherited a pinned mask. */
 void affinity_unpin_new_tasks(struct affinity *affinity);
-/* Repeats that when it is due. Returns the milliseconds until it is due again, or -1. */
+/* Repeats affinity_unpin_new_tasks when it is due. Returns the milliseconds until it is due again, or -1. */
 int affinity_rescan_late(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
@@ -64,7 +64,7 @@ int affinity_rescan_late(struct affinity *affinity, uint64_t now_ns);
 struct caller {
 	pid_t tid;
 	bool called;       /* since the last sample */
-	uint64_t delay_ns; /* at the last sample: its run-queue delay since it was created */
+	uint64_t delay_ns; /* the thread's run-queue delay from its creation to the last sample */
 	int fd;            /* /proc/TID/schedstat; -1: not opened yet */
 };
 
@@ -74,7 +74,7 @@ struct delays {
 	struct caller caller[CALLERS_MAX];
 };
 
-/* False if the kernel does not report run-queue delays. */
+/* Initialises. False if the kernel does not report run-queue delays. */
 bool delays_init(struct delays *delays);
 /* Notes that the thread made a call. True if it was unknown and was created before pinning. */
 bool delays_note_caller(struct delays *delays, pid_t tid);

@@ -151,7 +151,7 @@ static int client_on_name_message(struct egress_client *client, const struct con
 	return pool_learn_name(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
 }
 
-/* A connection that was announced may have been closed meanwhile. */
+/* Handles CONTROL_CONNECTED. The connection may have been closed meanwhile. */
 static int client_on_connected(struct egress_client *client, const struct control_connected *connected)
 {
 	struct connection *conn = connections_find(&client->connections, connected->conn);
@@ -181,7 +181,7 @@ static int client_on_message(struct egress_client *client, const struct control_
 	return message->type == CONTROL_READY ? 0 : -EBADMSG;
 }
 
-/* 0, or -errno: the line must be closed. */
+/* Handles received messages. 0, or -errno: the control socket must be closed. */
 static int client_receive_messages(struct egress_client *client)
 {
 	struct control_message message;
@@ -258,7 +258,7 @@ int egress_client_connect(struct egress_client *client, struct call *call)
 		return r;
 	}
 	if (client_announce_connection(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
-		client_end_network(client, "egress_failed"); /* which has responded to the call */
+		client_end_network(client, "egress_failed"); /* client_end_network has responded to the call */
 	return 0;
 }
 

@@ -27,7 +27,7 @@ struct pool;
  */
 int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_guest *guest,
 			struct egress_client **ret_client);
-/* Only the client. Takes pool and control_fd, also on failure. 0 or -ENOMEM. */
+/* Makes only the client, without sandbox->inet. Takes pool and control_fd, also on failure. 0 or -ENOMEM. */
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client);
 /* Connects that still wait get ECONNABORTED. */
 void egress_client_free(struct egress_client *client);

@@ -151,8 +151,8 @@ static enum connection_state connection_state(const struct connection *conn)
 #define IN_CONNECTION (IN(ANNOUNCED) | IN(OPENED) | IN(USED) | IN(PROXY_ANNOUNCED) | IN(PROXY_OPENED))
 
 static const struct connection_rule {
-	unsigned states;  /* in which egress may report the step */
-	bool once;        /* not after the connect(2) got its response */
+	unsigned states;  /* connection_states in which egress may report the step */
+	bool once;        /* not possible after the connect(2) got its response */
 	bool destination; /* the record names the connection's destination */
 } rules[] = {
 	[STEP_NAME] = {.states = IN(NO_CONNECTION)},
@@ -178,13 +178,13 @@ static const char *const event_name[CONTROL_EVENT_MAX] = {
 	[CONTROL_EVENT_OPEN] = "open", [CONTROL_EVENT_REQUEST] = "request", [CONTROL_EVENT_CLOSE] = "close",
 	[CONTROL_EVENT_DNS] = "dns"};
 
-/* A code of egress, never bytes from the program or a server. */
+/* True for text in the form of egress' codes, not for any bytes of the program or a server. */
 static bool record_text_is_code(const char *text)
 {
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
 }
 
-/* Granted, but failed outside: no denial. Egress sends allow = 0 for both. */
+/* A connect that was granted but failed outside is no denial. Egress sends allow = 0 for both. */
 static bool record_has_failed(const struct control_record *record)
 {
 	static const char *const codes[] = {"connect_failed", "dns_fail", "failed", "not_recorded"};
@@ -304,7 +304,7 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 		(void)snprintf(text, size, "%s", record_stands_for_others(record) ? "(further names)" : record->host);
 }
 
-/* The option that would grant it. False: there is none. */
+/* The option that would grant it. False: no such option. */
 static bool record_put_suggestion(char *text, size_t size, const struct control_record *record, const char *target)
 {
 	static const char *const codes[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted"};

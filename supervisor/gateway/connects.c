@@ -121,14 +121,14 @@ static void connect_end_call(struct egress_client *client, struct pending_connec
 	answer_and_end_record(&answer, result);
 }
 
-/* For a socket that will not be connected to egress. */
+/* Cancels a connect whose socket will not be connected to egress. */
 static void connect_cancel_at_egress(struct egress_client *client, struct pending_connect **at, int result)
 {
 	const struct control_message message = {
 		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn = (*at)->conn}};
 
-	/* First: after the close another process may get the port, and egress must not take it for the program. */
-	(void)egress_line_send(&client->line, &message, -1); /* a broken line is noticed at the next tick */
+	/* Egress is told first: after the close another process may get the port and be taken for the program. */
+	(void)egress_line_send(&client->line, &message, -1); /* a failure is noticed at the next tick */
 	connect_end_call(client, at, result);
 }
 
@@ -218,7 +218,7 @@ static bool connect_check_one(struct egress_client *client, struct pending_conne
 {
 	struct pending_connect *pending = *at;
 	size_t before = client->connects.count;
-	bool announced = client->line.count == 0; /* else the announcement may still be queued */
+	bool announced = client->line.count == 0; /* false: the announcement may still be queued */
 
 	if (look && !answer_is_awaited(&pending->answer)) {
 		connect_cancel_at_egress(client, at, -EINTR);

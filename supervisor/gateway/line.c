@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-#define STUCK_MS 10000 /* the line is broken when egress reads nothing for this long */
+#define STUCK_MS 10000 /* egress counts as dead when it reads nothing for this long */
 
 struct queued {
 	struct queued *next;
@@ -67,7 +67,7 @@ static int line_queue_message(struct egress_line *line, const struct control_mes
 	return 0;
 }
 
-/* ENOBUFS: a temporary lack of kernel memory. */
+/* ENOBUFS is a temporary lack of kernel memory: tried again. */
 static bool line_would_block(int r)
 {
 	return r == -EAGAIN || r == -ENOBUFS;

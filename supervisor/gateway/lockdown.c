@@ -21,7 +21,7 @@
 int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown)
 {
 	const char *why;
-	/* With a sanitizer there is no domain, because it reads /proc to look for leaks. */
+	/* With a sanitizer there is no domain, because the sanitizer reads /proc to look for leaks. */
 	int abi = landlock && selffilter_is_possible(&why) ? landlock_get_abi() : -EOPNOTSUPP;
 
 	*ret_lockdown = (struct lockdown){.role = role, .self_filter = self_filter, .landlock_fd = -1};
@@ -92,14 +92,14 @@ int lockdown_drop_privileges(const struct lockdown *lockdown, const struct privs
 		error = privs_become_user(user);
 	if (error == 0)
 		error = privs_drop_all();
-	/* After the last change of credentials, which would reset both. */
+	/* Set after the last change of credentials, which would reset both. */
 	if (error == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
 		error = -errno;
 	if (error == 0 && getppid() != parent)
 		error = -ESRCH;
 	if (error == 0)
 		error = lockdown_keep_variables(variables);
-	/* Without the filter, as in a build with a sanitizer, standard error is kept for it. */
+	/* Without the filter, as in a build with a sanitizer, standard error is kept for the sanitizer. */
 	descriptors_detach_stdio(!lockdown->self_filter);
 	descriptors_keep_only(keep, count);
 	return error;

@@ -53,7 +53,7 @@ struct summary_item { /* texts borrow; NULL or "": null */
 	uint64_t bytes_up, bytes_down, count;
 };
 
-/* Without memory all is counted as unlisted. */
+/* Initialises. Without memory all is counted as unlisted. */
 void summary_init(struct summary *summary);
 void summary_done(struct summary *summary);
 /* Adds to an entry that is equal but for bytes and count, or makes one. */
@@ -66,7 +66,7 @@ struct usage *usage_create(const struct policy *policy);
 void usage_count_connection(struct usage *usage, const char *label);
 void usage_count_request(struct usage *usage, const char *label);
 void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
-/* A refusal: marks the budget that caused it, if one did. */
+/* Counts a refusal: marks the budget that caused it, if a budget did. */
 void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record);
 json_t *usage_json(const struct usage *usage);
 
@@ -81,21 +81,21 @@ struct request {
 	struct connection *conn;
 	struct request *next_of_conn;
 	char *texts;              /* of item. Owned */
-	struct summary_item item; /* what is known of it before its outcome */
+	struct summary_item item; /* what is known of the request before its outcome */
 };
 
-/* Its process is known from the call that announced it. Egress only names its id. */
+/* The connection's process is known from its announcement. Egress only names the connection's id. */
 struct connection {
 	uint64_t id;
 	struct request *requests;
 	char *exe;
-	char *rule; /* of its open record; NULL: not opened */
+	char *rule; /* the rule of the "open" record; NULL: not opened */
 	pid_t pid, ppid, host_pid;
 	uint16_t port;
 	bool opened;
-	bool answered;   /* its connect(2) got a response; always for datagrams */
-	bool listed;     /* the result lists something of it already */
-	char denied[32]; /* reason of its last denial */
+	bool answered;   /* the program's connect(2) got a response; always true for datagrams */
+	bool listed;     /* the result lists something of this connection already */
+	char denied[32]; /* reason of the connection's last denial */
 	char address[NET_ADDRESS_TEXT];
 	char host[NET_HOST_MAX]; /* "": a proxy; its records name the destinations */
 };
@@ -123,15 +123,15 @@ enum connection_step {
 int connections_add(struct connections *connections, const struct task *task, const struct control_connect *what,
 		    struct connection **ret_conn);
 struct connection *connections_find(const struct connections *connections, uint64_t id);
-/* The connection must have no requests. */
+/* Removes and frees a connection, which must have no requests. */
 void connections_remove(struct connections *connections, struct connection *conn);
 /* Whether egress may report this step now. conn NULL: unknown to us. */
 bool connection_permits_step(const struct connection *conn, enum connection_step step);
 
-/* Messages of egress. 0, or -errno: client.c must close the line. */
+/* Handle messages of egress. 0, or -errno: client.c must close the line. */
 int connections_handle_record(struct egress_client *client, const struct control_record *record);
 int connections_end_request(struct egress_client *client, const struct control_done *done);
-/* Closes all, with the records that egress has not sent. */
+/* Closes all connections, and writes the close records that egress has not sent. */
 void connections_close_all(struct egress_client *client, const char *cause);
 
 /* ---- connects.c: connect(2) calls that wait for an upstream ---- */

@@ -30,7 +30,7 @@ static _Noreturn void program_run_resolver(const struct handover *handover, int 
 	struct lockdown lockdown;
 	int keep[] = {fd, -1};
 
-	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* its command line is that of egress */
+	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* the resolver's command line is that of egress */
 	if (lockdown_build_domain(SELF_RESOLVER, handover->self_filter, handover->landlock, &lockdown) < 0)
 		_exit(EXIT_FAILURE);
 	keep[1] = lockdown.landlock_fd;
@@ -39,7 +39,7 @@ static _Noreturn void program_run_resolver(const struct handover *handover, int 
 	exit(resolver_main(fd, lockdown_enter_sandbox, &lockdown)); /* not _exit: sanitizers report at exit */
 }
 
-/* Before egress has received any secret. The resolver dies with egress (PR_SET_PDEATHSIG). */
+/* Forks the resolver before egress has received any secret. The resolver dies with egress (PR_SET_PDEATHSIG). */
 static int program_fork_resolver(const struct handover *handover, int *ret_fd)
 {
 	pid_t egress = getpid(), pid;
@@ -169,7 +169,7 @@ static void program_find_account(const struct account_query *query, struct accou
 		reply->gid = group->gr_gid;
 }
 
-/* With the resolver's filter, because both use the C library's name service. */
+/* The name service runs with the resolver's filter, because both use the C library's name service. */
 static int program_run_accounts(void)
 {
 	static const char *const variables[] = {NULL};
@@ -207,7 +207,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	/* Before any secret is received. */
+	/* Set before any secret is received. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return EXIT_FAILURE;
 	for (size_t i = 0; argc == 2 && i < sizeof(roles) / sizeof(roles[0]); i++) {

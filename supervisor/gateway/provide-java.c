@@ -12,7 +12,7 @@
 
 struct search {
 	const struct egress_provide *provide;
-	struct egress_side *side; /* to which a file is added for each store */
+	struct egress_side *side; /* gets a file for each store */
 	char *bytes;              /* the new store, owned; NULL: not made yet */
 	size_t len;
 	int error;

@@ -99,7 +99,7 @@ static int provide_ca_bundles(const struct egress_provide *provide, struct egres
 	return error;
 }
 
-/* Only with an authority of the run; else programs use their defaults. */
+/* Provides the run's CA certificates, but only with an authority of the run; else programs use their defaults. */
 static int provide_run_ca(const struct egress_provide *provide, struct egress_side *side)
 {
 	static const char *const whole[] = {"SSL_CERT_FILE",      "CURL_CA_BUNDLE",

@@ -24,7 +24,7 @@ struct baggage {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *roots;    /* the system's certificates; owned */
-	char *upstream; /* those and network.upstream_ca; NULL: none. Owned */
+	char *upstream; /* `roots` and network.upstream_ca; NULL: none. Owned */
 	struct handover_reply reply;
 };
 
@@ -124,7 +124,7 @@ static int baggage_read_host(struct baggage *baggage, struct policy_error *error
 
 /* ---- the processes ---- */
 
-/* A memfd with the packed network and the root certificates. */
+/* Makes a memfd with the packed network and the root certificates. */
 static int start_pack_policy(const struct baggage *baggage, struct handover *handover, int *ret_fd)
 {
 	_cleanup_close_ int fd = memfd_create("callgate-network", MFD_CLOEXEC);
@@ -217,7 +217,7 @@ static int start_network(struct baggage *baggage, struct egress_side *side, stru
 	struct egress_provide provide = {.policy = baggage->options->policy};
 	int r;
 
-	/* Before any secret is read. keeper.c does it again. */
+	/* Set before any secret is read. keeper.c does it again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return start_set_error(error, -errno, "make callgate undumpable");
 	r = start_and_await_egress(baggage, side, error);

@@ -29,8 +29,8 @@ struct egress_read {
 };
 
 /*
- * Reads it; nothing for a policy without a network. secrets false: the run's other phase has read them. 0, or -errno
- * with a message. egress_read_done releases.
+ * Reads from the host; nothing for a policy without a network. secrets false: the run's other phase has read them. 0,
+ * or -errno with a message. egress_read_done releases.
  */
 int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read,
 		struct policy_error *ret_error);
@@ -40,8 +40,8 @@ struct egress_start_options {
 	const struct policy *policy;
 	struct layers *layers;
 	const char *run_id;
-	struct egress_read *read; /* its contents are taken; NULL: egress_start reads */
-	struct privs_user user; /* that egress and resolver become */
+	struct egress_read *read; /* the contents are taken; NULL: egress_start calls egress_read */
+	struct privs_user user; /* the user that egress and resolver become */
 };
 
 /* What keeper and supervisor hold of egress. The supervisor inherits it. EGRESS_SIDE_NONE: no network. */
@@ -52,7 +52,7 @@ struct egress_side {
 	int control_fd;            /* the supervisor's end */
 	int dns_fd[2];             /* UDP and TCP at own:53, for runs without a network namespace; -1: refused */
 	struct in_addr own;        /* first loopback address of a run without a network namespace: address.h */
-	int own_fd;                /* the keeper's, which reserves it */
+	int own_fd;                /* the keeper's socket, which reserves `own` */
 	struct view_provide *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, Java's store … */
 	size_t provides;
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
@@ -60,7 +60,7 @@ struct egress_side {
 };
 #define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .own_fd = -1}
 
-/* 0, also without a network (ret_side->active is false), or -errno with a message. egress_side_done releases. */
+/* Returns 0, also without a network (ret_side->active false), or -errno with a message. egress_side_done releases. */
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error);
 /* In the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */

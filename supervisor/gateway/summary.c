@@ -95,7 +95,7 @@ struct use {
 struct usage {
 	const struct net_rule *rule; /* the policy's */
 	size_t count;
-	struct use use[]; /* of each rule, and one for labels without a rule */
+	struct use use[]; /* one of each rule, and one for labels without a rule */
 };
 
 struct usage *usage_create(const struct policy *policy)

@@ -55,7 +55,7 @@ static void truststore_put_certificate(struct buf *buf, unsigned number, const u
 	buf_add(buf, der, len);
 }
 
-/* The number of certificates, or -ENOMEM. Skips what is not base64. */
+/* Reads the certificates. Returns their number, or -ENOMEM. Skips what is not base64. */
 static int truststore_put_certificates(struct buf *buf, const char *pem)
 {
 	const char *end;

@@ -30,7 +30,7 @@ enum { MEMINFO_RMEM, MEMINFO_RCVBUF, MEMINFO_WMEM, MEMINFO_SNDBUF, MEMINFO_FWD, 
 #define UNIX_QUEUE_BYTES 425984 /* the most in a unix socket with the default net.core.wmem_default */
 #define PIPE_BYTES 65536
 #define EVENT_FACTOR 4    /* an event of 16 bytes and a name takes 64 and more in the kernel */
-#define WATCH_BYTES 1536  /* with the inode that it pins */
+#define WATCH_BYTES 1536  /* a watch, with the inode that it pins */
 #define EPOLL_ITEM_BYTES 256
 
 static int held_compare_inodes(const void *a, const void *b)
@@ -111,7 +111,7 @@ static enum kind held_read_descriptor_kind(int dirfd, const char *name, uint64_t
 	return text[0] == 'p' ? PIPE : SOCKET;
 }
 
-/* Unread events and watches. Where pidfd_getfd(2) is refused there are none, because adding a watch needs it too. */
+/* Unread events and watches. Where pidfd_getfd(2) is refused the run has none, because adding a watch needs it too. */
 static uint64_t held_inotify_bytes(int pidfd, pid_t pid, const char *name)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, (int)strtol(name, NULL, 10), 0);

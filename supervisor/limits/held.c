@@ -19,7 +19,7 @@ DIR *held_open_dir(pid_t pid, const char *leaf)
 {
 	char path[48];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* bounded by an int and a short name */
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* never cut: an int and a short name */
 	return opendir(path);
 }
 
@@ -43,7 +43,7 @@ static uint64_t held_count_table(pid_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid); /* bounded by an int */
 	if (stat(path, &status) < 0)
 		return 0;
-	/* Since Linux 6.2 the directory's size is their number, which shows even where it cannot be opened. */
+	/* Since Linux 6.2 the size of /proc/PID/fd is the number of descriptors, even where it cannot be opened. */
 	if (status.st_size > 0)
 		return (uint64_t)status.st_size;
 	dir = opendir(path);

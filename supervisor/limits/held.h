@@ -18,7 +18,7 @@
 
 /* Opens a directory of /proc/PID. NULL: it cannot be read. */
 DIR *held_open_dir(pid_t pid, const char *leaf);
-/* The next thread in the "task" directory of a process; 0: there is none, or dir is NULL. */
+/* The next thread in the "task" directory of a process; 0: no further thread, or dir is NULL. */
 pid_t held_next_thread(DIR *dir);
 
 /* Whether thread tid shares the descriptor table of its process's main thread. Unknown where kcmp(2) is refused. */
@@ -45,7 +45,7 @@ pid_t held_find_shown_thread(pid_t pid, char state, uint64_t threads);
 /* held-buffers.c: the bytes in pipes and sockets. Each counts once. Zero-initialise. */
 struct held_buffers {
 	uint64_t bytes;
-	void *inodes; /* of those counted: a tree of tsearch(3). Owned */
+	void *inodes; /* inodes that were counted: a tree of tsearch(3). Owned */
 };
 
 /*

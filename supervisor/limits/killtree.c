@@ -21,7 +21,7 @@
 
 #define CHILDREN_BYTES (8u << 20) /* a million children */
 
-/* Through a pidfd, and reads the parent again: the pid may have been reused since it was listed. */
+/* Kills through a pidfd and reads the parent again, because the pid may have been reused since it was listed. */
 static void killtree_kill_process(pid_t pid, pid_t parent)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

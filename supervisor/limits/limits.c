@@ -30,7 +30,7 @@
 #define SAMPLE_SHORTEST_NS (2 * NS_PER_MS)
 #define SAMPLE_LONGEST_NS (100 * NS_PER_MS)
 #define TASKS_NS (500 * NS_PER_MS)
-#define TASKS_FIRST_NS (20 * NS_PER_MS) /* so that a short run takes no sample */
+#define TASKS_FIRST_NS (20 * NS_PER_MS) /* late, so that a short run takes no sample */
 /* Sampling takes at most 1/20 of a CPU, but a program that makes samples costly cannot delay them beyond this. */
 #define SAMPLE_COST_FACTOR 20
 #define SAMPLE_COSTLY_NS (200 * NS_PER_MS)
@@ -129,7 +129,7 @@ static void limits_read_cgroup(struct limits *limits)
 	if (cgroup_has_controller(cgroup, CGROUP_MEMORY)) {
 		limits_set_usage(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->files_bytes,
 		    (usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes) + limits->files_bytes);
-		/* The kernel's own count, which no other kill increases. */
+		/* The kernel counts OOM kills itself: no other kill increases the count. */
 		if (usage.oom_kills > 0 && meter[LIMIT_MEMORY].limit)
 			limits_mark_exceeded(&meter[LIMIT_MEMORY]);
 	}

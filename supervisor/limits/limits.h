@@ -30,7 +30,7 @@ struct limit_meter {
 	uint64_t peak;
 	bool known;     /* false: used and peak are not measured */
 	bool hit;
-	bool ends;      /* it was hit and ends the run */
+	bool ends;      /* the limit was hit and ends the run */
 };
 
 struct cgroup;
@@ -55,16 +55,16 @@ int limits_wait_ms(const struct limits *limits, uint64_t now_ns);
 
 /* A descriptor that becomes readable at an OOM kill; -1: none. */
 int limits_oom_event_fd(const struct limits *limits);
-/* Reads that event and the control group. */
+/* Reads the event of an OOM kill, and the control group. */
 void limits_read_oom_event(struct limits *limits);
 
 /*
- * The last measurement before the rest of the process tree is killed. wait_status: of the program; 0: not reaped.
+ * Makes the last measurement before the rest of the process tree is killed. wait_status: of the program; 0: not reaped.
  * alone: no process is left. Returns as limits_measure_due does.
  */
 enum limit_kind limits_measure_at_end(struct limits *limits, int wait_status, bool alone);
 
-/* Final sample of disk use and log size, taken after the process tree was killed. */
+/* Takes the final sample of disk use and log size, after the process tree was killed. */
 void limits_measure_final(struct limits *limits);
 
 /* Initialises LIMIT_MAX meters with the limits only. */
@@ -76,7 +76,7 @@ uint64_t limits_read_memory_bytes(void *limits);
 /* limits_measure_due for struct sandbox. True: a limit has ended the run. */
 bool limits_have_ended_run(void *limits);
 
-/* The LIMIT_MAX meters. Borrowed. */
+/* The array of LIMIT_MAX meters. Borrowed. */
 struct limit_meter *limits_meters(struct limits *limits);
 
 /* The name in the policy and the result: "cpu", "memory", … Static. */

@@ -75,7 +75,7 @@ static struct rlimit rlimits_open_files(const struct policy_limits *limits, cons
 			       .rlim_max = own->rlim_max < most ? own->rlim_max : most};
 }
 
-/* Half of the caller's limit, so that one run does not take all. */
+/* Returns half of the caller's limit, so that one run does not take all. */
 static struct launch_rlimit rlimits_pending_signals(void)
 {
 	struct launch_rlimit result = {.resource = RLIMIT_SIGPENDING, .limit = {0, 0}};

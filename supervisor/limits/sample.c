@@ -20,9 +20,9 @@ struct sample_process {
 	pid_t pid;
 	pid_t shown_by; /* the thread whose files in /proc show the memory: held_find_shown_thread */
 	struct procstat stat;
-	uint64_t own_ns; /* cpu time of its threads */
-	bool lends;      /* its memory is that of a vfork child */
-	bool borrows;    /* it is such a child */
+	uint64_t own_ns; /* cpu time of the process's threads */
+	bool lends;      /* a vfork child runs in the process's memory */
+	bool borrows;    /* the process is a vfork child in its parent's memory */
 };
 
 /* The memory of one process. */
@@ -51,7 +51,7 @@ static bool sample_read_process(pid_t pid, struct sample_process *ret_process)
 	return ret_process->shown_by == pid || procstat_read(ret_process->shown_by, stat) == 0;
 }
 
-/* The descendants of root by ascending pid. 0 or -errno; sample_list_done releases. */
+/* Lists the descendants of root by ascending pid. 0 or -errno; sample_list_done releases. */
 static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 {
 	struct sample_list list = {0};
@@ -168,7 +168,7 @@ static uint64_t sample_exact_memory(const struct sample_list *list, const struct
 	       (sum.shared_bytes > wanted->shared_bytes ? sum.shared_bytes : wanted->shared_bytes);
 }
 
-/* The bytes in pipes and sockets. */
+/* Adds the bytes in pipes and sockets. */
 static uint64_t sample_buffer_bytes(const struct sample_list *list)
 {
 	struct held_buffers buffers = {0};

@@ -33,7 +33,7 @@ static int blob_read_argv(const struct call *call, uint64_t addr, struct buf *ar
 	return addr ? -E2BIG : 0;
 }
 
-/* The array: offsets of our texts, from `at` on, the program's own pointers but for argv[0], NULL. */
+/* Puts the array: offsets of our texts from `at` on; the program's own pointers without argv[0]; NULL. */
 static void blob_put_argv(struct buf *bytes, char *const *head, const struct buf *argv, uint64_t at)
 {
 	const uint64_t end = 0;
@@ -83,7 +83,7 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 	blob.len = bytes.len;
 	if (blob.len > KEPT_MAX || *budget > KEPT_MAX - blob.len)
 		return -E2BIG;
-	blob.bytes = bytes.failed ? NULL : malloc(blob.len); /* without the buffer's spare room */
+	blob.bytes = bytes.failed ? NULL : malloc(blob.len); /* a copy without the buffer's spare room */
 	if (!blob.bytes)
 		return -ENOMEM;
 	memcpy(blob.bytes, bytes.data, blob.len);

@@ -25,7 +25,7 @@ static int fetch_receive_descriptor(int near)
 	int fd;
 
 	fd_message_init(&message, (uint64_t)(uintptr_t)&message, -1);
-	message.header.msg_controllen = CMSG_LEN(sizeof(fd)); /* not the padding too: two descriptors would fit */
+	message.header.msg_controllen = CMSG_LEN(sizeof(fd)); /* no padding: two would fit */
 	if (recvmsg(near, &message.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
 		return -errno;
 	if (message.header.msg_controllen < CMSG_LEN(sizeof(int)) || message.control.align.cmsg_type != SCM_RIGHTS)
@@ -57,7 +57,7 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 
 	if (r < 0)
 		return r;
-	/* After a failure the call is restarted as well, gets the error and is recorded with it. */
+	/* After a failure the call is restarted as well: it then gets the error, and is recorded with the error. */
 	r = fetch_send_message(&injection);
 	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->near_fd);
 	(void)close(steal_fd(&pending->near_fd));
@@ -95,7 +95,7 @@ bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64
 
 	if (!pending || pending->kind != PENDING_FETCH)
 		return false;
-	/* A duplicate, because an older kernel may restart the call once more (skip_interrupt). */
+	/* Gives a duplicate, because an older kernel may restart the call once more (skip_interrupt). */
 	*ret_fd = pending->fetched_fd < 0 ? pending->fetched_fd : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);
 	if (*ret_fd < 0 && pending->fetched_fd >= 0)
 		*ret_fd = -errno;

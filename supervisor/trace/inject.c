@@ -28,7 +28,7 @@
 #define FAULTS                                                                                                       \
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSYS))
 
-/* Whether a step may take longer. Not when a limit has ended the run meanwhile. */
+/* Whether a step may take longer. False also when a limit has ended the run meanwhile. */
 static bool inject_step_may_wait(const struct injection *injection, uint64_t begin_ns)
 {
 	const struct sandbox *sandbox = injection->tracer->sandbox;
@@ -63,7 +63,7 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 		else
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 	}
-	/* Not waitpid(2): SIGKILL may turn the stop into an exit meanwhile, which is left to the loop. */
+	/* Not reaped by waitpid(2): SIGKILL may turn the stop into an exit meanwhile, which is left to the loop. */
 	info.si_pid = 0;
 	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != tid)
 		return -ESRCH;
@@ -96,7 +96,7 @@ static int inject_single_step(struct injection *injection)
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
 			continue; /* a group stop: reported again after the detach */
-		/* Not kept: it might then come after the SIGCONT that ends it. */
+		/* SIGSTOP is not kept: it might then come after the SIGCONT that ends the stop. */
 		if (WSTOPSIG(status) == SIGSTOP)
 			pass = SIGSTOP;
 		else
@@ -167,7 +167,7 @@ int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pend
 	return result;
 }
 
-/* Since Linux 6.5 process_vm_writev does not grow a stack. A poke does. */
+/* Since Linux 6.5 process_vm_writev does not grow a stack. PTRACE_POKEDATA does. */
 int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
 {
 	const struct memory_ops *guest = tracer->sandbox->guest;

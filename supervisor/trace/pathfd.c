@@ -26,7 +26,7 @@ int pathfd_make_carrier(int fd)
 	struct fd_message message;
 	int pair[2];
 
-	/* Not SOCK_DGRAM, which could send to the addresses of other sockets. */
+	/* A SOCK_DGRAM socket could send to the addresses of other sockets. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	near = pair[0];
@@ -87,7 +87,7 @@ static int64_t pathfd_control_terminal(struct injection *injection)
 	uint64_t terminal = (uint64_t)injection->pending->carrier;
 
 	(void)inject_call(injection, __NR_ioctl, terminal, TIOCSCTTY, 0);
-	if (!injection->pending->cloexec) /* it was added with the flag */
+	if (!injection->pending->cloexec) /* the terminal was added close-on-exec */
 		(void)inject_call(injection, __NR_fcntl, terminal, F_SETFD, 0);
 	return (int64_t)terminal;
 }

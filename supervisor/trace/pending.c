@@ -34,7 +34,7 @@ bool pending_is_stale(const struct pending *pending)
 void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret)
 {
 	audit_end_record(tracer->sandbox->audit, pending->slot, ret, io_now_ns() - pending->start_ns);
-	pending->slot.seq = 0; /* no record: later ends are no-ops */
+	pending->slot.seq = 0; /* no record any more: ending it again has no effect */
 }
 
 /* Releases what belongs to the call. */
@@ -94,7 +94,7 @@ static struct pending *pending_add_entry(struct tracer *tracer, const struct cal
 	return pending;
 }
 
-/* An entry for a thread that is seized already: a new one if its newest call waits for a restart, else that one. */
+/* The entry for a new call of a seized thread: a new entry if its newest call waits for a restart, else that one. */
 static struct pending *pending_reuse_entry(struct tracer *tracer, const struct call *call, struct pending *newest)
 {
 	unsigned depth = 0;

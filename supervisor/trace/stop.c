@@ -251,5 +251,5 @@ void stop_on_other(struct tracer *tracer, pid_t pid, int status)
 	else if (pending->state == PENDING_RUNNING)
 		stop_after_continued_call(tracer, pending, signal, group_stop);
 	else
-		stop_end_call(tracer, pending, -EINTR, signal, group_stop); /* its record is complete already */
+		stop_end_call(tracer, pending, -EINTR, signal, group_stop); /* the call's record is complete already */
 }

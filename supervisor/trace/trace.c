@@ -71,7 +71,7 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 
 /*
  * An open with O_PATH or a chdir(2): the thread receives the descriptor and keeps it or changes to it. An open of a
- * terminal: it receives it and makes it the controlling one.
+ * terminal: the thread receives the terminal and makes it the controlling one.
  */
 static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 {
@@ -153,7 +153,7 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 
 		if (r < 0 && awaited && later->call.outcome.kind == OUTCOME_FETCH) { /* not recorded yet */
 			call_fail(&later->call, r);
-			(void)call_commit(&later->call); /* on failure the call is an error nevertheless */
+			(void)call_commit(&later->call); /* on failure the outcome is an error all the same */
 			answer.slot = later->call.slot;
 		}
 		if (r < 0)
@@ -162,12 +162,12 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 	}
 }
 
-/* A call of a seized thread that is not the restarted one. */
+/* Handles a call of a seized thread that is not the restarted call. */
 static void trace_on_other_call(struct tracer *tracer, struct pending *pending)
 {
 	if (pending->state == PENDING_DROPPED || pending_is_stale(pending))
 		return;
-	/* Made by a signal handler that runs before the restarted call. */
+	/* The call is made by a signal handler that runs before the restarted call. */
 	if (pending->state == PENDING_RESTARTED && ++pending->other_calls <= OTHERS_MAX)
 		return;
 	pending_drop_call(tracer, pending);
@@ -194,7 +194,7 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
 		(void)memory_copy_out(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes,
 				      pending->blob.len);
 	if (!pending->skip_interrupt && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
-		return false; /* dead: no response reaches it */
+		return false; /* the thread is dead: no response reaches it */
 	pending->state = PENDING_RUNNING;
 	return true;
 }

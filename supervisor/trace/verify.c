@@ -21,9 +21,9 @@
 
 #define AUXV_MAX 64
 
-/* From the auxiliary vector of the new image; 0: not there. */
+/* From the auxiliary vector of the new image; 0: no such entry. */
 struct vector {
-	uint64_t base;   /* AT_BASE: address of the loader; 0: there is none */
+	uint64_t base;   /* AT_BASE: address of the loader; 0: no loader */
 	uint64_t execfn; /* AT_EXECFN: an address */
 };
 

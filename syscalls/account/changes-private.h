@@ -32,8 +32,8 @@ struct spot {
 
 /* A renamed directory. */
 struct move {
-	struct spot *from; /* its name when the run began; NULL: made by the run */
-	struct spot *to;   /* its name now; NULL: removed, and another directory has the name */
+	struct spot *from; /* the directory's name when the run began; NULL: made by the run */
+	struct spot *to;   /* its present name; NULL: removed, and another directory has that name */
 };
 
 struct changes {

@@ -80,7 +80,7 @@ static bool compare_touched(const struct touched *entry, struct change *ret_chan
 	return true;
 }
 
-/* For twalk_r(3), which visits the paths in order. */
+/* Callback of twalk_r(3), which visits the paths in order. */
 static void report_touched(const void *node, VISIT visit, void *closure)
 {
 	const struct touched *entry = *(const struct touched *const *)node;

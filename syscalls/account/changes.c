@@ -17,7 +17,7 @@
 
 #define MOVES_MAX 1024 /* every touch searches the moves; with more, the directories are listed at once */
 
-/* For tsearch(3) and tfind(3). */
+/* Compares for tsearch(3) and tfind(3). */
 static int compare_path(const void *path, const void *entry)
 {
 	return strcmp(path, ((const struct touched *)entry)->path);
@@ -269,7 +269,7 @@ static int update_move_target(struct move *move, const struct place *from, const
 	return 1;
 }
 
-/* Prepares a move of the directory that was at `from`, without a `to` yet; *ret_add false: there is one already. */
+/* Prepares a move of the directory that was at `from`, without a `to` yet; *ret_add false: the move exists already. */
 static int prepare_move(struct changes *changes, const struct place *from, struct move *ret_move, bool *ret_add)
 {
 	const struct move *known = find_move(changes, from->virt, true);
@@ -343,7 +343,7 @@ void changes_moved(struct changes *changes, const struct place *from, const stru
 
 /* ---- listing renamed directories ---- */
 
-/* Breadth first: one descriptor at a time, however deep the tree is. */
+/* A walk breadth first: one descriptor at a time, however deep the tree is. */
 struct walk {
 	struct changes *changes;
 	const struct move *move;
@@ -399,12 +399,12 @@ static int list_directory(struct walk *walk, const char *tail)
 	if (fill_place_below_spot(walk->move->to, tail, &walk->place))
 		fd = view_open_place(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd == -ENOENT || fd == -ENOTDIR)
-		return 0; /* removed since then, which touched each name */
+		return 0; /* the directory was removed since, which touched each name */
 	stream = fd < 0 ? NULL : fdopendir(fd);
 	if (!stream) {
 		if (fd >= 0)
 			(void)close(fd);
-		walk->changes->unlisted++; /* not readable, yet it could be renamed */
+		walk->changes->unlisted++; /* the directory is not readable, yet could be renamed */
 		return 0;
 	}
 	while (r == 0 && (name = readdir(stream))) {

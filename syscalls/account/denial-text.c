@@ -101,7 +101,7 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	return key;
 }
 
-/* As a word of the shell, because it is meant to be pasted there. */
+/* Quotes a text as a word of the shell, because it is meant to be pasted there. */
 static void add_shell_word(struct buf *buf, const char *word, size_t len)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%,:";

@@ -66,7 +66,7 @@ static bool is_same_attempt(const struct denial *item, const struct denial_key *
 	       (!event || strcmp(item->reason, event->reason) == 0);
 }
 
-/* A copy; NULL for NULL, and without memory, which sets *lost. */
+/* Returns a copy; NULL for NULL, and without memory, which sets *lost. */
 static char *copy_text(const char *text, bool *lost)
 {
 	char *copied = text ? strdup(text) : NULL;

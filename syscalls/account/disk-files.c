@@ -41,7 +41,7 @@ static void set_file_bytes(struct disk_files *files, struct disk_file *file, uin
 		files->memory_bytes += file_growth_bytes(file) - before;
 }
 
-/* For tsearch(3). */
+/* Compares for tsearch(3). */
 static int compare_files(const void *a, const void *b)
 {
 	const struct disk_file *one = a, *other = b;
@@ -120,7 +120,7 @@ static int open_to_ask(int fd)
 	    (status.st_mode & (S_ISUID | S_ISGID)) || chmod(link.path, S_IRUSR) < 0)
 		return probe;
 	probe = open(link.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	(void)chmod(link.path, status.st_mode & 07777); /* restores the mode; may fail only as the chmod before */
+	(void)chmod(link.path, status.st_mode & 07777); /* fails only if the chmod above would */
 	return probe;
 }
 
@@ -155,7 +155,7 @@ static void settle_file(struct disk_files *files, struct disk_file *file, nlink_
 		if (file->unused && !file->hides)
 			forget_file(files, file);
 	} else if (!is_open_elsewhere(file->fd, F_RDLCK)) {
-		/* It may have been written and closed since it was measured. */
+		/* The file may have been written and closed since it was measured. */
 		if (fstat(file->fd, &status) < 0)
 			return;
 		set_file_bytes(files, file, allocated_bytes(&status));

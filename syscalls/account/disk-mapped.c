@@ -51,7 +51,7 @@ static bool has_other_threads(pid_t pid)
 	return stat(path, &status) == 0 && status.st_nlink > 3; /* ".", its name in the parent, the first thread */
 }
 
-/* True also when that is unknown: no permission, process gone, MAPS_MAX exceeded. */
+/* True if the process maps an unlinked file, or that is unknown: no permission, process gone, MAPS_MAX exceeded. */
 static bool maps_unlinked_file(pid_t pid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -64,7 +64,7 @@ static bool maps_unlinked_file(pid_t pid)
 	return len == 0 ? has_other_threads(pid) : strstr(text, " (deleted)\n") != NULL;
 }
 
-/* 0: no process; 1: one, or unknown; -EAGAIN: none so far, but there were processes that `known` does not have. */
+/* Returns 1 when a new process maps an unlinked file, or that is unknown; 0: none; -EAGAIN: `known` lacked some. */
 static int search_new_processes(struct proctree *known, uint64_t end_ns)
 {
 	struct proctree tree;

@@ -124,7 +124,7 @@ static void measure_held_files(struct disk *disk, uint64_t now_ns)
 	struct disk_files *files = &disk->files;
 	uint64_t start_ns = io_now_ns();
 
-	/* From the end: the last file replaces a released one, and was measured already. */
+	/* Goes through the files from the end: the last file replaces a released one, and was measured already. */
 	for (size_t i = files->held_count; i > 0; i--)
 		if (disk_files_look(files, files->held[i - 1], now_ns))
 			disk->grown_ns = start_ns;
@@ -183,7 +183,7 @@ static struct disk_file *obtain_file(struct call *call, const struct stat *statu
 	return r < 0 ? NULL : file;
 }
 
-/* Whether the file of fd counts; with its status, and whether it is on tmpfs. */
+/* Whether the file of fd counts. Returns its status, too, and whether it is on tmpfs. */
 static bool file_is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
 {
 	if (!disk || fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode))
@@ -298,7 +298,7 @@ static void hold_unlinked_file(struct disk *disk, int fd, const struct stat *sta
 {
 	struct disk_file *file = status->st_nlink == 0 ? disk_files_find(&disk->files, status) : NULL;
 
-	/* If it cannot be held, it counts until the run ends, as if it were open. */
+	/* A file that cannot be held counts until the run ends, as if it were open. */
 	if (file && disk_files_hold(&disk->files, file, fd, 0) == 0)
 		(void)disk_files_look(&disk->files, file, io_now_ns());
 }

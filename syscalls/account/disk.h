@@ -10,7 +10,7 @@
 #include "syscalls/call/call.h"
 
 #define DISK_NAME_BYTES 1024      /* an inode and its name */
-#define DISK_DIRECTORY_BYTES 4096 /* in addition, a directory's first block */
+#define DISK_DIRECTORY_BYTES 4096 /* a directory's first block, in addition to its name */
 #define DISK_FILES_MAX 500000     /* one more ends the run */
 
 struct disk;
@@ -29,9 +29,9 @@ void disk_free(struct disk *disk);
 bool disk_measure_due(struct disk *disk, uint64_t now_ns);
 /* Milliseconds until files are due; -1: no file can grow. */
 int disk_next_measure_ms(const struct disk *disk, uint64_t now_ns);
-/* Bytes, when last measured. */
+/* The bytes that the run added, when last measured. */
 uint64_t disk_used_bytes(const struct disk *disk);
-/* Bytes of files on tmpfs among it, measured now. */
+/* The bytes of files on tmpfs among disk_used_bytes(), measured now. */
 uint64_t disk_memory_bytes(struct disk *disk);
 /* Without `outside`. */
 uint64_t disk_used_inside_bytes(const struct disk *disk);
@@ -72,11 +72,11 @@ void disk_changed(struct call *call, int fd);
 void disk_set_attributes(struct call *call, uint64_t bytes);
 
 /*
- * Around a call that removes `name` in the directory dirfd (unlink, rmdir, rename over it): the object that has the
- * name, so that its space is subtracted when no process has it open any more.
+ * To be called around a call that removes `name` in the directory dirfd (unlink, rmdir, rename over it): the object
+ * that has the name, so that its space is subtracted when no process has it open any more.
  */
 struct disk_removal {
-	int fd; /* O_PATH; -1: there is no limit, or nothing of that name */
+	int fd; /* O_PATH; -1: no limit, or no object of that name */
 	bool directory;
 	uint64_t link_bytes; /* length of a symbolic link's target */
 	nlink_t names; /* st_nlink before */

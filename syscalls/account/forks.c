@@ -115,7 +115,7 @@ static bool fork_is_over(struct pending *pending, uint64_t now_ns)
 	return run_ns > pending->run_ns + FORK_RUN_NS;
 }
 
-/* Removes pending forks that are done: that of `tid`, which asks again; with `all` every one of which that is known. */
+/* Removes pending forks that are done: that of `tid`, which asks again; with `all` each one that fork_is_over(). */
 static void forget_finished_forks(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
 {
 	size_t kept = 0;
@@ -134,7 +134,7 @@ static bool add_pending_fork(struct forks *forks, pid_t tid, uint64_t now_ns)
 	return true;
 }
 
-/* False: /proc cannot be listed. */
+/* Counts the tasks of the run. False: /proc cannot be listed. */
 static bool count_tasks(struct forks *forks, uint64_t now_ns)
 {
 	struct proctree tree;
@@ -153,7 +153,7 @@ static bool count_tasks(struct forks *forks, uint64_t now_ns)
 		return false;
 	forks->counted = tasks;
 	forks->counted_ns = now_ns;
-	forks->admitted = forks->pendings; /* some may be counted twice: errs on the safe side */
+	forks->admitted = forks->pendings; /* some may be counted twice, which is on the safe side */
 	if (tasks > forks->peak)
 		forks->peak = tasks;
 	return true;
@@ -166,7 +166,7 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 
 	forget_finished_forks(forks, tid, now_ns, forks->pendings == forks->cap);
 	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_NS)) {
-		forget_finished_forks(forks, tid, now_ns, true); /* before counting, which counts them */
+		forget_finished_forks(forks, tid, now_ns, true); /* first: counting counts their tasks */
 		room = count_tasks(forks, now_ns);
 		room = room && forks->counted + forks->admitted < forks->max;
 	}
@@ -180,7 +180,7 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 	return true;
 }
 
-/* Notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY). */
+/* A fork is notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY). */
 static void judge_fork(struct call *call)
 {
 	if (!table_row_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))

@@ -21,8 +21,8 @@ bool locks_counts_command(uint64_t command)
 }
 
 /*
- * "1: POSIX  ADVISORY  WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY  READ -1 …"; "1: -> POSIX …" waits for the one
- * before. The process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
+ * "1: POSIX ADVISORY WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY READ -1 …"; "1: -> POSIX …" waits for the lock on the
+ * line before. The process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
  */
 static void count_lock_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
 {

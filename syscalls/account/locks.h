@@ -23,7 +23,7 @@ struct locks {
 };
 
 /*
- * Starts with no lock. proc_fd, borrowed: the procfs of another pid namespace, where there is one; -1: /proc. The run's
+ * Starts with no lock. proc_fd, borrowed: the procfs of another pid namespace, if one exists; -1: /proc. The run's
  * own procfs has no "locks" where it is mounted with subset=pid.
  */
 void locks_init(struct locks *locks, int proc_fd);

@@ -115,7 +115,7 @@ void memfds_sweep(struct memfds *memfds)
 
 /*
  * Makes a memfd, of which there must be room for one more. The target's descriptor, or -errno. Ours and the target's
- * are opened: leases count the writers of file descriptions from open(2), but not the one from memfd_create.
+ * are opened: leases count the writers of file descriptions from open(2), but not the writer of memfd_create.
  */
 static int make_memfd(struct memfds *memfds, const char *name, unsigned flags)
 {
@@ -142,7 +142,7 @@ static bool memfds_have_room(struct memfds *memfds)
 	return memfds->count < MEMFDS_MAX;
 }
 
-/* Notified only where memory is sampled (RUN_MEMORY). */
+/* memfd_create(2) is notified only where memory is sampled (RUN_MEMORY). */
 void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
@@ -175,7 +175,7 @@ static int make_shared_memory(struct memfds *memfds, uint64_t len)
 		return -ENOMEM;
 	fd = make_memfd(memfds, "shared", 0);
 	if (fd >= 0 && ftruncate(fd, (off_t)((len + page - 1) / page * page)) < 0)
-		return -ENOMEM; /* the next sweep closes ours */
+		return -ENOMEM; /* the next sweep closes our descriptor */
 	return steal_fd(&fd);
 }
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define MEMFDS_MAX 1024 /* at a time; then memfd_create is ENFILE, mmap ENOMEM */
+#define MEMFDS_MAX 1024 /* at a time; beyond that memfd_create is ENFILE, mmap ENOMEM */
 
 /* Backlog of unix listeners where memory is sampled: each pending connection can hold 0.2 MB. */
 #define MEMFDS_BACKLOG_MAX 64

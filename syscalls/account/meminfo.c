@@ -62,7 +62,7 @@ int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, ch
 	return 0;
 }
 
-/* A read-only descriptor, as of the real file. */
+/* Makes a file with the text, which is read-only as the real file. */
 static int make_meminfo_file(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("meminfo", MFD_CLOEXEC);

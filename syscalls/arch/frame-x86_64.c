@@ -18,7 +18,7 @@
 
 enum { RAX = 0, RCX = 1, RBX = 3, RBP = 5, R11 = 11, R12 = 12, R15 = 15 };
 
-/* From the instruction set's numbers to the indices in the frame. */
+/* Maps the instruction set's register numbers to indices in the frame. */
 static const unsigned char order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 					REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
@@ -147,7 +147,7 @@ static int number_from_caller(const struct memory_ops *guest, pid_t tid, const s
 static int frame_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			const struct insn_code *code)
 {
-	/* All but the result, and the registers that syscall clobbers. */
+	/* A bit for each register but the result, and the registers that syscall clobbers. */
 	struct insn_held held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
 	uint32_t nr;
 	int called_with;

@@ -13,7 +13,7 @@ enum { RAX = 0, RDX = 2, RSP = 4, NOTHING = 16 };
 struct instruction {
 	size_t len;
 	uint32_t writes; /* a bit a register */
-	bool sets_value; /* its only effect: register `to` becomes `value` */
+	bool sets_value; /* the instruction's only effect: register `to` becomes `value` */
 	bool copies;	 /* … or what register `from` holds */
 	unsigned to, from;
 	uint32_t value;
@@ -42,7 +42,7 @@ static uint8_t next_byte(struct decoder *decoder)
 	return at < decoder->len ? decoder->byte[at] : 0;
 }
 
-/* ModRM, SIB and displacement. */
+/* Decodes ModRM, SIB and displacement. */
 static bool decode_modrm(struct decoder *decoder)
 {
 	uint8_t byte = next_byte(decoder), base;
@@ -140,7 +140,7 @@ static bool decode_arithmetic(struct decoder *decoder, uint8_t op, struct instru
 	bool is_cmp = (op & 0xf8) == 0x38, to_reg = op & 2;
 	unsigned to;
 
-	/* Of bytes only cmp: 00 is what most operands end with. */
+	/* Of byte-sized forms only cmp is decoded: 00, a byte-sized add, is more often the end of an operand. */
 	if (!decode_modrm(decoder) || (!(op & 1) && !is_cmp))
 		return false;
 	if (is_cmp || (!to_reg && !is_register(decoder)))
@@ -152,7 +152,7 @@ static bool decode_arithmetic(struct decoder *decoder, uint8_t op, struct instru
 	return true;
 }
 
-/* The same operations and shifts with an immediate: 80, 81, 83, c0, c1; mov with one: c6, c7. */
+/* Arithmetic and shifts with an immediate: 80, 81, 83, c0, c1; mov with one: c6, c7. */
 static bool decode_immediate(struct decoder *decoder, uint8_t op, struct instruction *ret)
 {
 	bool is_long = op == 0x81 || op == 0xc7, is_byte = op == 0x80 || op == 0xc0 || op == 0xc6;
@@ -257,7 +257,7 @@ static bool insn_decode(const uint8_t *byte, size_t len, struct instruction *ret
 		op = next_byte(&decoder);
 	}
 	understood = op == 0x0f ? decode_two(&decoder, ret) : !short_operand && decode_one(&decoder, op, ret);
-	/* With prefix 66 only instructions without a shorter operand: the SSE moves and nops above. */
+	/* Decodes with prefix 66 only instructions without a shorter operand: the SSE moves and nops above. */
 	ret->len = decoder.at;
 	return understood && decoder.at <= len;
 }

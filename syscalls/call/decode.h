@@ -17,7 +17,7 @@ static inline int decode_at(const struct call *call, uint64_t addr, void *out, s
 	return memory_copy_in(call->sandbox->guest, call->tid, addr, out, len);
 }
 
-/* The same, of a struct or array argument. */
+/* Copies exactly len bytes of a struct or array argument. 0 or -EFAULT. */
 static inline int decode_struct(const struct call *call, unsigned arg, void *out, size_t len)
 {
 	return decode_at(call, call->arg[arg], out, len);

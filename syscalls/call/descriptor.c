@@ -12,7 +12,7 @@ static int descriptor_duplicate(const struct call *call, int fd)
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
 	int copy;
 
-	/* Before Linux 6.9: from the leader, which shares its table with threads created with CLONE_FILES. */
+	/* Before Linux 6.9: the leader's descriptor. Threads created with CLONE_FILES share the leader's table. */
 	if (pidfd < 0 && errno == EINVAL)
 		pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
 	if (pidfd < 0)

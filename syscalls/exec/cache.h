@@ -11,13 +11,13 @@
 
 #define EXEC_INTERP_MAX 64u /* longer names of loaders are not kept */
 
-/* An ELF file that may be read. */
+/* What is kept of an ELF file that may be read. */
 struct exec_program {
 	bool dynamic;
 	char interp[EXEC_INTERP_MAX];
 };
 
-/* One of the system's own loaders. */
+/* What is kept of one of the system's own loaders. */
 struct exec_loader {
 	struct exec_image image;
 	uint64_t page; /* see exec_plan.interp_page */

@@ -17,7 +17,7 @@ struct elf_source {
 	unsigned char head[1024];
 };
 
-/* 0, -ENOEXEC when the file is shorter, or -errno. */
+/* Reads `len` bytes. 0, -ENOEXEC when the file is shorter, or -errno. */
 static int elf_read(const struct elf_source *source, void *out, size_t len, uint64_t offset)
 {
 	ssize_t got;
@@ -62,7 +62,7 @@ static int elf_read_header(struct elf_source *source, Elf64_Ehdr *ehdr)
 	return 0;
 }
 
-/* As the kernel: 2..PATH_MAX bytes, the last one NUL; EIO when the file ends before. */
+/* Checked as in the kernel: 2..PATH_MAX bytes, the last one NUL; EIO when the file ends before. */
 static int elf_read_interp(const struct elf_source *source, const Elf64_Phdr *phdr, char text[PATH_MAX])
 {
 	size_t want = (size_t)phdr->p_filesz;

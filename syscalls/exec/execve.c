@@ -23,7 +23,7 @@
 #endif
 
 #define EXEC_SCRIPTS_MAX 5 /* exec_binprm(): a sixth "#!" is ELOOP */
-#define EXEC_INTERP_SLOT 1u /* of call->path and call->place, for interpreters and loaders */
+#define EXEC_INTERP_SLOT 1u /* index in call->path and call->place for interpreters and loaders */
 
 /* A regular file whose mode lets it be executed. */
 struct exec_file {
@@ -66,7 +66,7 @@ static int exec_open_pinned(struct call *call, int pin)
 {
 	int fd;
 
-	/* Checks noexec as well. The system call itself, because faccessat(3) of glibc emulates flags by uid. */
+	/* Checks noexec as well. Uses the system call itself, because faccessat(3) of glibc emulates flags by uid. */
 	if (syscall(SYS_faccessat2, pin, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
 		return call_fail(call, -errno);
 	/* O_NONBLOCK: a lease on the file must not block the supervisor thread. */
@@ -107,7 +107,7 @@ static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, st
 	if (file_ask(call, i, POLICY_EXEC, at_flags, &question) < 0)
 		return -1;
 	file->known = exec_cache_program(place, &file->st, &file->program);
-	/* By name no link is on the way: if the program's path is that name, the kernel reaches the file. */
+	/* No link is on the way of the file's name: if the program's path is that name, the kernel reaches the file. */
 	file->reached =
 		file->known && still >= 0 && status.asked == still && strcmp(call->path[i].text, place->virt) == 0;
 	return file->known;
@@ -144,7 +144,7 @@ static int exec_find_path(struct call *call, unsigned i, unsigned at_flags, stru
 	return pin < 0 ? -1 : exec_open_file(call, i, pin, ret_file);
 }
 
-/* Makes `text`, an interpreter, path2 of the call, for the record. 0, or -1 with the outcome set. */
+/* Makes `text`, the path of an interpreter, path2 of the call's record. 0, or -1 with the outcome set. */
 static int interp_set_path(struct call *call, const char *text)
 {
 	struct call_path *path = &call->path[EXEC_INTERP_SLOT];
@@ -225,7 +225,7 @@ static int loader_find(struct call *call, const char *interp, struct exec_loader
 			r = st.st_size < (off_t)sizeof(Elf64_Ehdr) ? -EIO : -ELIBBAD;
 		return call_fail(call, r);
 	}
-	/* PT_INTERP cannot be replaced, so the kernel must reach the loader by it. */
+	/* PT_INTERP cannot be replaced, so the kernel must reach the loader by that path. */
 	if (!native_leads_to(call, AT_FDCWD, interp, 0, &st))
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
 	ret_loader->page = own.first_vaddr;
@@ -278,7 +278,7 @@ static int judge_elf(struct attempt *attempt)
 
 /* ---- the plan ---- */
 
-/* Before the loader is judged, which overwrites the slot of the call. */
+/* Called before the loader is judged, which overwrites the slot of the call. */
 static int plan_name(struct attempt *attempt)
 {
 	const struct place *place = &attempt->call->place[attempt->at];
@@ -357,7 +357,7 @@ static void exec_judge(struct call *call, const struct exec_file *file, unsigned
 /* ---- the arguments, for the record ---- */
 
 #define ARGV_POINTERS_MAX 64u
-#define ARGV_TEXT_MAX 1024u /* of one argument, with its NUL */
+#define ARGV_TEXT_MAX 1024u /* bytes shown of one argument, with its NUL */
 #define ARGV_CUT " ..."
 
 /* A part of the task's memory. The arguments mostly lie together, so one read gets many of them. */
@@ -425,7 +425,7 @@ static char *argv_text(const struct call *call, struct argv_window *window, uint
 	return NULL;
 }
 
-/* False when the arguments do not all fit, or cannot be read. */
+/* Puts the arguments' texts. False when the arguments do not all fit, or cannot be read. */
 static bool argv_put_texts(struct call *call, uint64_t argv)
 {
 	uint64_t pointer[ARGV_POINTERS_MAX];

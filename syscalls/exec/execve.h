@@ -15,7 +15,9 @@
 struct exec_image {
 	dev_t dev;
 	ino_t ino;
-	/* Of its mappings in /proc/PID/maps, which on btrfs and overlayfs differ from st_dev: found by mapping it. */
+	/*
+	 * As /proc/PID/maps shows its mappings, which on btrfs and overlayfs differs from st_dev: found by mapping it.
+	 */
 	unsigned maps_major, maps_minor;
 	uint64_t maps_ino;
 };

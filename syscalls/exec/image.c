@@ -33,7 +33,7 @@ struct cached_image {
 
 static _Thread_local struct cached_image image_cache[IMAGE_CACHE_SLOTS];
 
-/* By PROCMAP_QUERY; -ENOTTY before Linux 6.11. */
+/* Finds the mapping by PROCMAP_QUERY; -ENOTTY before Linux 6.11. */
 static int maps_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	struct procmap query = {.size = sizeof(query), .addr = addr};
@@ -48,7 +48,7 @@ static int maps_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 	return 0;
 }
 
-/* By the text. Takes the descriptor. */
+/* Finds the mapping in the text of /proc/PID/maps. Takes the descriptor. */
 static int maps_search(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	_cleanup_fclose_ FILE *maps = fdopen(maps_fd, "r");

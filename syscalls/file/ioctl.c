@@ -68,7 +68,7 @@ void sys_ioctl(struct call *call)
 		break;
 	case SIOCETHTOOL:
 		if (net_check_socket(call) == 0)
-			target_fail(call, -EOPNOTSUPP); /* as of the loopback, which has no settings */
+			target_fail(call, -EOPNOTSUPP); /* as for the loopback interface, which has no settings */
 		else
 			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
 		break;

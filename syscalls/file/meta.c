@@ -163,7 +163,7 @@ _Static_assert(sizeof(struct file_attr_1) == 24, "FILE_ATTR_SIZE_VER0");
 
 #define ATTR_BYTES_MAX 4096u /* a page, as in the kernel */
 
-/* False with the outcome set. */
+/* Checks flags and size. False with the outcome set. */
 static bool attr_check(struct call *call, unsigned flags, uint64_t size)
 {
 	if (flags & ~META_AT_FLAGS || size < sizeof(struct file_attr_1))

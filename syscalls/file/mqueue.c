@@ -14,7 +14,7 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-/* 0, or -1 with the outcome set. */
+/* Checks whether the run may use queues. 0, or -1 with the outcome set. */
 static int mqueue_check(struct call *call)
 {
 	if (!call->sandbox->private_ipc)

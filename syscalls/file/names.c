@@ -107,7 +107,7 @@ static int link_check_source(struct call *call, int object)
 	return S_ISLNK(status.st_mode) ? file_check_link(call, to, object, "") : 0;
 }
 
-/* Between two mounts of the view that are one mount of the host. */
+/* Links between two mounts of the view that are one mount of the host. */
 static int link_on_host(const struct call *call, int object, int parent, const char *name)
 {
 	_cleanup_close_ int from = view_host_object(&call->place[0], object, false);

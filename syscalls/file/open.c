@@ -198,7 +198,7 @@ static int reopen_pinned(const struct call *call, int pin, const struct stat *st
 	return fd < 0 ? -errno : fd;
 }
 
-/* An object without a name: file_pin checks the access and opens it. */
+/* Handles an object without a name: file_pin checks the access and opens it. */
 static void open_nameless(struct call *call, unsigned want, unsigned flags)
 {
 	_cleanup_close_ int fd = file_pin(call, 0, want, VIEW_FOLLOW, open_own_flags(flags & ~(unsigned)O_TRUNC));
@@ -223,14 +223,14 @@ static void open_end_path(struct call *call, int *pin, unsigned flags)
 
 	if (disk_note_pin(call, *pin) < 0)
 		return;
-	/* Not the pin itself: F_GETFL must show the flags, and stand-in directories are brought up to date. */
+	/* The pin is opened again: F_GETFL must show the flags, and stand-in directories are brought up to date. */
 	fd = call->place[0].magic ? steal_fd(pin) : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
 	call_give_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_PATHFD;
 }
 
-/* An existing object. Errors in the order of do_open() in fs/namei.c. */
+/* Opens an existing object. Errors in the order of do_open() in fs/namei.c. */
 static void open_pinned_object(struct call *call, int *pin, unsigned want, unsigned flags)
 {
 	struct stat status;
@@ -289,7 +289,7 @@ static bool open_to_read(struct call *call, const struct open_request *request)
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
-	    path_wants_dir(call->path[0].text)) /* its O_DIRECTORY would show in F_GETFL */
+	    path_wants_dir(call->path[0].text)) /* the O_DIRECTORY that it needs would show in F_GETFL */
 		return false;
 	fd = file_pin(call, 0, POLICY_READ, follow_flag(request->flags), open_own_flags(request->flags));
 	if (fd >= 0 && terminal_refuse_foreign(call, fd)) {

@@ -30,7 +30,7 @@ static bool owner_holds_group(const struct call *call, pid_t group)
 	return false;
 }
 
-/* False: refused. */
+/* Judges the owner. False: refused. */
 static bool owner_judge(struct call *call, int type, pid_t who)
 {
 	bool member;
@@ -70,7 +70,7 @@ static void owner_perform(struct call *call, int fd, const struct f_owner_ex *ow
 	call_end(call, r);
 }
 
-/* As f_setown() in fs/fcntl.c reads it. INT_MIN is EINVAL there. */
+/* Reads the owner as f_setown() in fs/fcntl.c. INT_MIN is EINVAL there. */
 static struct f_owner_ex owner_of_number(pid_t who)
 {
 	return who < 0 ? (struct f_owner_ex){.type = F_OWNER_PGRP, .pid = -who}

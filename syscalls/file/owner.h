@@ -1,4 +1,4 @@
-/* The owner of a file description: whom the kernel signals when it is ready (O_ASYNC) or has urgent data. fcntl(2). */
+/* The owner of a file description: what the kernel signals when it is ready (O_ASYNC) or has urgent data. fcntl(2). */
 #ifndef CALLGATE_SYSCALLS_FILE_OWNER_H
 #define CALLGATE_SYSCALLS_FILE_OWNER_H
 

@@ -102,7 +102,7 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 	}
 	link.call = call;
 	if (file_ask(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
-		/* An object that is no link, with an empty path. */
+		/* Handles an object that is no link, with an empty path. */
 		if (empty && file_outcome_error(call) == -EINVAL)
 			call_fail(call, -ENOENT);
 		return;

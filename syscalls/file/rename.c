@@ -70,7 +70,7 @@ static bool link_may_move(struct pair *pair, int dirfd, const char *name)
 
 static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth);
 
-/* One entry of dirfd, which need not exist, with everything below it. */
+/* Checks one entry of dirfd, which need not exist, with everything below it. */
 static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	struct stat status;
@@ -96,7 +96,7 @@ static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t
 	return may;
 }
 
-/* Lists the whole directory. One that cannot be read may not move. */
+/* Lists the whole directory. A directory that cannot be read may not move. */
 static bool list_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -134,7 +134,7 @@ static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsign
 	return may;
 }
 
-/* 0, or -1: EBUSY for an ancestor of a mount; EXDEV, after which mv copies, when rights differ below. */
+/* Returns 0, or -1: EBUSY for an ancestor of a mount; EXDEV, after which mv copies, when rights differ below. */
 static int rename_check_dir(struct call *call, const struct end *end, const struct place *from, const struct place *to)
 {
 	struct pair pair = {.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
@@ -152,7 +152,7 @@ static int rename_check_dir(struct call *call, const struct end *end, const stru
 	return call_refuse(call, -EXDEV, pair.rule, "rights_differ_below");
 }
 
-/* 0, or -1 with the outcome set. */
+/* Checks both names. 0, or -1 with the outcome set. */
 static int rename_check(struct call *call, const struct end *end, unsigned from, unsigned to)
 {
 	if (S_ISDIR(end->status.st_mode))
@@ -194,7 +194,7 @@ static int rename_judge_and_record(struct call *call, struct end end[2], unsigne
 	return call_commit(call);
 }
 
-/* Between two mounts of the view that are one mount of the host. */
+/* Renames between two mounts of the view that are one mount of the host. */
 static long rename_on_host(const struct call *call, const struct end end[2], unsigned flags)
 {
 	_cleanup_close_ int from = view_host_object(&call->place[0], end[0].parent, true);
@@ -204,7 +204,7 @@ static long rename_on_host(const struct call *call, const struct end end[2], uns
 	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 }
 
-/* "." and ".." are refused before the mounts and what is below them are looked at. */
+/* Refuses "." and ".." before the mounts and the names below them are looked at. */
 static int rename_check_names(struct call *call, const struct end end[2], unsigned flags)
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -213,7 +213,7 @@ static int rename_check_names(struct call *call, const struct end end[2], unsign
 	return 0;
 }
 
-/* 0, or -1 with the outcome set. */
+/* Checks renameat2's flags. 0, or -1 with the outcome set. */
 static int rename_check_flags(struct call *call, unsigned flags)
 {
 	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||

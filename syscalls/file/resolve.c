@@ -309,7 +309,7 @@ static int magic_open(const struct call *call, const struct place *place, int op
 	if (fstat(pin, &object) < 0)
 		return -errno;
 	if (find_virtual_name(call, pin, &object, virt) >= 0)
-		return -EAGAIN; /* it has a name, which must be judged */
+		return -EAGAIN; /* the object has a name, which must be judged */
 	if (open_flags & O_DIRECTORY && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
 	if (open_flags & O_PATH)
@@ -342,7 +342,7 @@ static int resolve_open(const struct call *call, const struct place *place, int 
 {
 	if (place->magic)
 		return magic_open(call, place, open_flags);
-	/* Whose it is depends on the task: reopen_pinned() in open.c asks. */
+	/* Which terminal /dev/tty is depends on the task: reopen_pinned() in open.c asks. */
 	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
 		return -EINTR;
 	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && resolve_may_block(call, place))
@@ -602,7 +602,7 @@ static int pin_parent(struct call *call, unsigned i, const char **ret_name, bool
 		return resolve_fail(call, place, r);
 	allowed = resolve_judge(call, place, POLICY_WRITE);
 	if (!allowed && file_name_is_refused(*ret_name) && resolve_judge(call, place, POLICY_READ)) {
-		/* The kernel refuses it before it asks for permission. Longer names exist on FUSE. */
+		/* The kernel refuses the name before it asks for permission. Longer names exist on FUSE. */
 		if (strcspn(*ret_name, "/") > NAME_MAX)
 			return call_fail(call, -ENAMETOOLONG);
 		allowed = true;

@@ -50,8 +50,8 @@ bool file_name_is_refused(const char *last);
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
 
 /*
- * The same for calls that make a name (mkdir, mknod, symlink, link): a name that exists is EEXIST, also in a read-only
- * tree and for the root of a mount, as natively (mkdir -p relies on it).
+ * As file_pin_parent, for calls that make a name (mkdir, mknod, symlink, link): a name that exists is EEXIST, also in a
+ * read-only tree and for the root of a mount, as natively (mkdir -p relies on it).
  */
 int file_pin_new(struct call *call, unsigned i, const char **ret_name);
 
@@ -103,10 +103,10 @@ bool file_refuse_setid(struct call *call, mode_t mode);
  */
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags);
 
-/* The same for a change of metadata: POLICY_WRITE, then file_refuse_foreign. */
+/* As file_pin_at, for a change of metadata: POLICY_WRITE, then file_refuse_foreign. */
 int file_pin_meta(struct call *call, unsigned at_flags);
 
-/* The same for a call on a descriptor (fchmod, fsetxattr, utimensat without a path). An O_PATH descriptor is EBADF. */
+/* As file_pin_meta, for a call on a descriptor (fchmod, fsetxattr, utimensat without a path). O_PATH is EBADF. */
 int file_pin_meta_fd(struct call *call, int fd);
 
 /*
@@ -125,9 +125,9 @@ bool file_fd_is_path(const struct call *call, int fd);
 bool file_holds_mount(const struct call *call, const struct place *place);
 
 /*
- * Before a symbolic link is made at the place or moved there: programs outside of the run would follow it. EACCES when
- * it leads from a denied name to elsewhere (policy_link_allowed); EBUSY for an ancestor of a mount of the view.
- * file_check_link reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with the outcome set.
+ * To be called before a symbolic link is made at the place or moved there: programs outside of the run would follow it.
+ * EACCES when it leads from a denied name to elsewhere (policy_link_allowed); EBUSY for an ancestor of a mount of the
+ * view. file_check_link reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with the outcome set.
  */
 int file_check_link_text(struct call *call, const struct place *place, const char *text);
 int file_check_link(struct call *call, const struct place *place, int dirfd, const char *name);
@@ -140,7 +140,7 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
  */
 int file_commit(struct call *call, unsigned i);
 
-/* Ends the call with the result of a system call of ours; -1: with errno. */
+/* Ends the call with the result of a system call of ours; -1: errno is the result. */
 void file_end(struct call *call, long result);
 
 /*

@@ -14,7 +14,7 @@
 
 /* The fastest way, 253 by one recvmsg(2), takes 100 to 120 ns each. Threads that share a table wait for its lock. */
 #define ROOM_FD_NS 20u
-#define ROOM_MOST_NS 100000000u /* asked again after this at the latest */
+#define ROOM_MOST_NS 100000000u /* an answer of the kernel is used for at most this long */
 
 /*
  * The number of open descriptors: the size of /proc/TID/fd since Linux 6.2, 0 before. The directory is kept open, which
@@ -54,7 +54,7 @@ static bool table_is_taken_below(pid_t tid, uint64_t limit)
 	return taken >= limit;
 }
 
-/* True also when it is unknown. limit_known: room->limit is up to date. */
+/* Whether the table has a free entry, or that is unknown. limit_known: room->limit is up to date. */
 static bool table_has_room(const struct call *call, bool limit_known, struct fd_table_state *room)
 {
 	struct rlimit limit;
@@ -69,7 +69,7 @@ static bool table_has_room(const struct call *call, bool limit_known, struct fd_
 	if (size >= room->limit)
 		return false;
 	spare = room->limit - size;
-	/* start_ns was read before the descriptors were counted. */
+	/* call->start_ns was read before the descriptors were counted. */
 	room->until_ns = call->start_ns + (spare < ROOM_MOST_NS / ROOM_FD_NS ? spare * ROOM_FD_NS : ROOM_MOST_NS);
 	return true;
 }
@@ -84,7 +84,7 @@ bool fd_table_is_full(struct call *call)
 		return false;
 	room->until_ns = 0;
 	room->changes = changes;
-	/* Before it counts as full the limit is read again: a process outside of the run can raise it. */
+	/* Before the table counts as full the limit is read again: a process outside of the run can raise it. */
 	if (table_has_room(call, known, room) || (known && table_has_room(call, false, room)) ||
 	    !table_is_taken_below(call->tid, room->limit) || !call_valid(call))
 		return false;

@@ -18,9 +18,9 @@ struct scope_walk {
 	char root[PATH_MAX]; /* canonical start directory */
 	char *at;            /* canonical path so far */
 	int links;
-	bool relative; /* the path is */
+	bool relative; /* path[0] is relative */
 	bool has_device;
-	dev_t device; /* of the last object outside of the skeleton, for NO_XDEV */
+	dev_t device; /* of the last object outside of the skeleton, for RESOLVE_NO_XDEV */
 	const char *todo;
 	char text[PATH_MAX * 2];
 };
@@ -79,7 +79,7 @@ static int scope_enter_link(struct scope_walk *walk, const struct place *place, 
 	    proc_classify_path(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
 		if (walk->resolve & RESOLVE_NO_MAGICLINKS)
 			return -ELOOP;
-		return -EXDEV; /* every other flag forbids leaving the tree */
+		return -EXDEV; /* all other RESOLVE_ flags forbid leaving the tree */
 	}
 	len = file_link_text(walk->call, place, fd, target);
 	if (len < 0)
@@ -88,10 +88,10 @@ static int scope_enter_link(struct scope_walk *walk, const struct place *place, 
 	return scope_enter_text(walk, target);
 }
 
-/* NO_XDEV. The skeleton does not count: its directories stand for the host's. */
+/* Checks RESOLVE_NO_XDEV. The skeleton does not count: its directories stand for the host's. */
 static int scope_check_device(struct scope_walk *walk, const struct place *place, const struct stat *object)
 {
-	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* file systems of their own on any host */
+	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* on any host a file system of their own */
 	bool crossed = own || (walk->has_device && walk->device != object->st_dev);
 
 	if (place->mount->flags & MOUNT_SKELETON)
@@ -101,7 +101,7 @@ static int scope_check_device(struct scope_walk *walk, const struct place *place
 	return crossed && walk->resolve & RESOLVE_NO_XDEV ? -EXDEV : 0;
 }
 
-/* One component that is not "." or "..". */
+/* Walks one component that is not "." or "..". */
 static int scope_walk_component(struct scope_walk *walk, const char *name, bool last, bool slash)
 {
 	const struct sandbox *sandbox = walk->call->sandbox;

@@ -22,7 +22,7 @@
 #include "syscalls/table/handlers.h"
 
 #define SENDFILE_CHUNK_BYTES 65536
-#define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* in one call, because other calls wait meanwhile */
+#define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* most bytes in one call, because other calls wait meanwhile */
 
 /* A non-blocking TCP socket. Not a unix socket: its reader may ask for the sender's pid, which would be ours. */
 static bool sendfile_may_write(int fd)
@@ -111,7 +111,7 @@ static int64_t sendfile_end(const struct sending *sending, int error)
 	return error < 0 ? error : (int64_t)sending->sent;
 }
 
-/* In a worker thread. It is not interrupted: natively, too, only death ends the wait. */
+/* Runs in a worker thread, which is not interrupted: natively, too, only death ends the wait. */
 static int64_t sendfile_run(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
@@ -125,7 +125,7 @@ static int64_t sendfile_run(struct call_work *work, int fd, bool (*go_on)(void *
 	return sendfile_end(sending, error);
 }
 
-/* From the offset in memory or, without one, of the file. 0 or -errno. */
+/* Starts from the offset in memory or, without one, of the file. 0 or -errno. */
 static int sendfile_begin(const struct call *call, int from_fd, struct sending *sending)
 {
 	uint64_t count = call->arg[3] < SENDFILE_MOST_BYTES ? call->arg[3] : SENDFILE_MOST_BYTES;
@@ -166,7 +166,7 @@ static void sendfile_block(struct call *call, const struct sending *sending, int
 	call->outcome.work = &job->work;
 }
 
-/* Notified only where memory is sampled (RUN_MEMORY). */
+/* sendfile(2) is notified only where memory is sampled (RUN_MEMORY). */
 void sys_sendfile(struct call *call)
 {
 	_cleanup_close_ int to_fd = -1, from_fd = -1;
@@ -176,7 +176,7 @@ void sys_sendfile(struct call *call)
 	int64_t result;
 	int error;
 
-	if (!descriptor_direct()) { /* only one can be fetched from the task */
+	if (!descriptor_direct()) { /* only one descriptor can be fetched from the task */
 		memfds_refuse_pages(call);
 		return;
 	}

@@ -111,7 +111,7 @@ void sys_statx(struct call *call)
 				       .nolinks_fd = view_nolinks_fd(call->sandbox->view)};
 	const struct file_question question = {.ask = ask_statx, .ctx = &statx};
 
-	/* Before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */
+	/* Checked before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */
 	if (statx.mask & 0x80000000u || (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE) {
 		call_fail(call, -EINVAL);
 		return;

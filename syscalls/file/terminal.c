@@ -15,7 +15,7 @@
 #define SLAVES_FIRST 136u
 #define SLAVES_LAST 143u
 
-/* Of the number in /proc/PID/stat: new_encode_dev() in include/linux/kdev_t.h. */
+/* Decodes the number in /proc/PID/stat: new_encode_dev() in include/linux/kdev_t.h. */
 static unsigned terminal_major(unsigned number)
 {
 	return number >> 8 & 0xfff;

@@ -6,7 +6,7 @@
 
 #include "syscalls/call/call.h"
 
-/* Opens the controlling terminal of the target process. A descriptor, or -errno; -ENXIO: it has none. */
+/* Opens the controlling terminal of the target process. A descriptor, or -errno; -ENXIO: the process has none. */
 int terminal_open_controlling(const struct call *call, int flags);
 
 /*
@@ -18,7 +18,7 @@ bool terminal_becomes_controlling(const struct call *call, unsigned flags);
 /* True for a terminal, pseudo or virtual, that is not the run's: place[0] is its name. */
 bool terminal_is_foreign(const struct call *call, const struct stat *status);
 
-/* The same for an open descriptor, which is asked only where it may be a device. True when the call was refused. */
+/* Refuses an open descriptor of a foreign terminal. Looks only where it may be a device. True: the call is refused. */
 bool terminal_refuse_foreign(struct call *call, int fd);
 
 /*

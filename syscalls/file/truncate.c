@@ -76,7 +76,7 @@ static uint64_t allocate_growth(const struct stat *status, int mode, int64_t off
 	return (uint64_t)(beyond < len ? beyond : len);
 }
 
-/* In the order of vfs_fallocate() in fs/open.c. False with the outcome set. */
+/* Checks in the order of vfs_fallocate() in fs/open.c. False with the outcome set. */
 static bool allocate_check(struct call *call, int pin, struct stat *status)
 {
 	int mode = call_int(call, 1);

@@ -26,7 +26,7 @@ static bool watch_may_name(const struct call *call, int object)
 	return !(place->mount->flags & (MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place));
 }
 
-/* In the kernel's order: no known bit, the descriptor, two exclusive bits. A descriptor, or -1 with the outcome set. */
+/* Checks as the kernel: no known bit, the descriptor, two exclusive bits. Descriptor, or -1 with the outcome set. */
 static int watch_copy_inotify(struct call *call, unsigned mask)
 {
 	_cleanup_close_ int watch = -1;
@@ -55,7 +55,7 @@ void sys_inotify_add_watch(struct call *call)
 		call_refuse(call, -EACCES, NULL, "names_not_granted");
 	} else if (call_commit(call) == 0) {
 		memfds_set_queues(call->sandbox->memfds);
-		/* Without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
+		/* Added without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
 		file_end(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
 	}
 }

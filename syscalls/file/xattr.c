@@ -18,7 +18,7 @@
  * them, the memory is not charged to a control group of the run.
  */
 #define XATTR_RUN_BYTES_MAX (UINT64_C(16) << 20)
-#define XATTR_BYTES 256 /* of an attribute, besides its value: the name and the kernel's own data */
+#define XATTR_BYTES 256 /* memory of an attribute besides its value: the name and the kernel's own data */
 
 /* path[0] with these AT_* flags; or the descriptor fd. */
 struct xattr_target {
@@ -63,7 +63,7 @@ static uint64_t xattr_bytes(const struct call *call, int fd)
 	return size < 0 ? 0 : (uint64_t)size + XATTR_BYTES;
 }
 
-/* After a success. Removing attributes from before the run counts too, but the sum stays at least 0. */
+/* To be called after a success. Removing attributes from before the run counts too, but the sum stays at least 0. */
 static void xattr_count_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t *sum = &call->sandbox->attribute_bytes;
@@ -73,7 +73,7 @@ static void xattr_count_bytes(struct call *call, uint64_t before, uint64_t now)
 	disk_set_attributes(call, *sum);
 }
 
-/* False with the outcome set. */
+/* Admits the bytes of an attribute. False with the outcome set. */
 static bool xattr_admit_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t sum = call->sandbox->attribute_bytes;
@@ -188,7 +188,7 @@ struct xattr_value {
 	uint32_t flags;
 };
 
-/* Copies it from arg[4]; its size is arg[5]. False with the outcome set. */
+/* Copies struct xattr_args from arg[4]; its size is arg[5]. False with the outcome set. */
 static bool xattr_copy_args(struct call *call, struct xattr_value *ret_args)
 {
 	int r = decode_extensible(call, 4, ret_args, sizeof(*ret_args), call->arg[5], sizeof(*ret_args));

@@ -30,7 +30,7 @@ static int bind_make_node(int parent, const char *name, int socket_fd)
 	return node < 0 ? -errno : node;
 }
 
-/* In the kernel's order: first the path, then whether the socket is bound already. */
+/* Checks in the kernel's order: first the path, then whether the socket is bound already. */
 static void bind_path(struct call *call)
 {
 	struct sockets *sockets = call->sandbox->sockets;

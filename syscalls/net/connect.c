@@ -36,7 +36,7 @@ static int find_peer(struct call *call, int node)
 	}
 	if (S_ISSOCK(st.st_mode) && sockets_is_open(node))
 		return call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
-	return call_fail(call, -ECONNREFUSED); /* as the kernel, for a stale socket file and for other files */
+	return call_fail(call, -ECONNREFUSED); /* the kernel's errno for a stale socket file and for other files */
 }
 
 static void connect_path(struct call *call)

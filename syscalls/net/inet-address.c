@@ -59,7 +59,7 @@ static int read_family(int family, const struct sockaddr_storage *address, int l
 	return address->ss_family == family && inet_read_told(address, ret) ? 0 : -EAFNOSUPPORT;
 }
 
-/* Addresses that cannot be connected to. */
+/* The errno for an address that cannot be connected to. */
 static int check_peer(const struct inet_kind *kind, const struct inet_address *peer)
 {
 	if (peer->family == AF_INET) {

@@ -104,7 +104,7 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 	(void)close(socket.fd);
 }
 
-/* Either "any port" is granted, or this port. A port that the program chose was judged at bind(2) already. */
+/* Judges listen(2): "any port" or this port must be granted. bind(2) has judged a port that the program chose. */
 static bool judge_listen(struct call *call, const struct inet_address *bound)
 {
 	struct net_verdict verdict = policy_net_judge_listen(call->sandbox->policy, 0);
@@ -126,9 +126,9 @@ static int listen_on_socket(struct call *call, const struct inet_socket *socket,
 	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address any = {.family = socket->kind.domain};
 	unsigned judged = bound->port;
-	int r = bind_socket(call, socket, &any); /* as the kernel, for a listening socket that is not bound */
+	int r = bind_socket(call, socket, &any); /* listen(2) of an unbound socket binds it, as in the kernel */
 
-	if (r == 0 || r == -EINVAL) /* -EINVAL: it was bound already */
+	if (r == 0 || r == -EINVAL) /* -EINVAL: the socket was bound already */
 		r = inet_read_bound(socket, bound);
 	if (r == 0 && bound->port != judged && !policy_net_judge_listen(inet->options.policy, 0).allow)
 		r = -EADDRINUSE; /* the judged port was stale: see inet_read_bound() */

@@ -94,7 +94,7 @@ static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index
 
 		pool_make_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
 		if (inet_read_told(&storage, &address))
-			(void)find_or_make_endpoint(inet, host, &address, &at); /* on failure sends get ECONNREFUSED */
+			(void)find_or_make_endpoint(inet, host, &address, &at); /* failed: ECONNREFUSED for sends */
 	}
 }
 
@@ -122,7 +122,7 @@ static int route_datagram(struct inet *inet, const struct inet_address *to, stru
 		*ret_at = inet_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
 	case INET_MEMBER:
-		if (!inet->options.own_netns) { /* if the member closes, a socket of the host might receive it */
+		if (!inet->options.own_netns) { /* should the run close its socket, one of the host might receive it */
 			route->verdict = (struct net_verdict){.reason = "needs_network_namespace"};
 			return -ENOENT;
 		}

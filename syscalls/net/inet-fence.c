@@ -81,7 +81,7 @@ int inet_fence_admit_endpoints(const struct inet *inet, int socket_fd)
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_GET_FILTER, fence.code, &len) < 0)
 		return -errno;
 	fence_build(inet, &fence);
-	/* 0: open. Endpoints are only ever added, so a filter of the same length is the same filter. */
+	/* 0: an open fence. Endpoints are only ever added, so a filter of the same length is the same filter. */
 	return len == 0 || len == fence.len ? 0 : fence_attach(socket_fd, &fence);
 }
 

@@ -10,7 +10,7 @@
 
 struct inet;
 
-/* Drops everything. 0 or -errno, as the next two. */
+/* Drops everything. 0 or -errno, as inet_fence_admit_endpoints and inet_fence_admit_all. */
 int inet_fence_drop_all(int socket_fd);
 /*
  * Admits the run's DNS and its UDP endpoints so far, by their addresses and ports. Called when the target sends to one.

@@ -71,7 +71,7 @@ void inet_names_store(const struct inet *inet, const struct inet_socket *socket,
 			       peer);
 }
 
-/* Without an entry: the run's loopback, and the source of datagrams to a synthetic address, which is that address. */
+/* Names without an entry: the run's loopback; as the source of datagrams to a synthetic address, that address. */
 static bool names_translate_default(const struct inet *inet, bool peer, struct inet_address *told)
 {
 	struct sockaddr_storage storage;

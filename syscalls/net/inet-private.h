@@ -32,7 +32,7 @@ struct inet_socket {
 	struct inet_kind kind;
 };
 
-/* False: not a TCP or UDP socket. */
+/* Reads a socket's kind. False: not a TCP or UDP socket. */
 bool inet_read_kind(int fd, struct inet_kind *ret_kind);
 /* Duplicates argument 0. False: the outcome is set; `other`: -errno for sockets that are not TCP or UDP. */
 bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int other);
@@ -151,8 +151,8 @@ int inet_listeners_hold(struct inet_listeners *listeners, const struct call *cal
 void inet_listeners_prune(struct inet_listeners *listeners, const struct call *call);
 
 /*
- * After a nonblocking connect: takes the held listener, and keeps it while the connect is in progress. False: too many
- * are, and the caller must undo the connect.
+ * To be called after a nonblocking connect: takes the held listener, and keeps it while the connect is in progress.
+ * False: too many are, and the caller must undo the connect.
  */
 bool inet_listeners_keep(struct inet_listeners *listeners, int socket_fd, int held_fd);
 

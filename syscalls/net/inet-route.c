@@ -22,7 +22,7 @@ struct inet_address inet_pool_address(const struct inet *inet, int family)
 	return own;
 }
 
-/* The name that a synthetic address was handed out for. catch_up: egress may just have handed it out. */
+/* The name that a synthetic address was handed out for. Reads what egress has sent if the name is not known yet. */
 static const char *find_name(const struct inet *inet, const struct sockaddr *address)
 {
 	const char *name = pool_find_name(inet->options.pool, address);
@@ -53,7 +53,7 @@ static bool run_may_listen(const struct inet *inet, uint16_t port)
 	       (port >= IPPORT_RESERVED && policy_net_judge_listen(inet->options.policy, 0).allow);
 }
 
-/* Loopback and the run's own address never lead out of the run. False: the address is neither. */
+/* Routes loopback and the run's own address, which stay within the run. False: another address. */
 static bool judge_own_address(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
 			 struct inet_route *route)
 {

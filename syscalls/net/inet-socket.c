@@ -93,6 +93,6 @@ int inet_forbid_reuse(const struct inet_socket *socket)
 	if (r < 0)
 		return r;
 	if (shared && bound.port)
-		return -EADDRNOTAVAIL; /* another socket may have the port already */
+		return -EADDRNOTAVAIL; /* another socket may share the port already */
 	return shared && setsockopt(socket->fd, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off)) < 0 ? -errno : 0;
 }

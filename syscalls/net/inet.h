@@ -32,7 +32,7 @@ struct inet_options {
 	void (*refused)(void *egress, const char *host, unsigned port, const char *rule, const char *reason);
 };
 
-/* 0 or -errno. The result is owned by the caller. */
+/* Returns 0 or -errno. The result is owned by the caller. */
 int inet_create(const struct inet_options *options, struct inet **ret_inet);
 void inet_free(struct inet *inet);
 

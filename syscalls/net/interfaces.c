@@ -35,7 +35,7 @@ static struct sockaddr address_of_host(uint32_t address)
 	return address_of((struct in_addr){.s_addr = htonl(address)});
 }
 
-/* SIOCGIFCONF: the interface once for each of its IPv4 addresses. */
+/* Answers SIOCGIFCONF: the interface once for each of its IPv4 addresses. */
 static int list_addresses(struct call *call)
 {
 	const struct netlink_facts *facts = netlink_facts(call->sandbox);
@@ -59,7 +59,7 @@ static int list_addresses(struct call *call)
 	return r < 0 ? r : decode_output(call, call->arg[2], &list, sizeof(list));
 }
 
-/* What is asked about "lo". 0 or -errno. */
+/* Answers what is asked about "lo". 0 or -errno. */
 static int answer_loopback(unsigned request, struct ifreq *about)
 {
 	switch (request) {

@@ -7,7 +7,7 @@
 
 #include "syscalls/call/call.h"
 
-/* False: it is another request, or the kernel answers. */
+/* False: another request, or one that the kernel answers. */
 bool interfaces_ioctl(struct call *call);
 
 #endif

@@ -10,7 +10,7 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-/* As move_addr_to_user() in net/socket.c. */
+/* Works as move_addr_to_user() in net/socket.c. */
 static void write_address(struct call *call, const struct sockaddr_storage *address, socklen_t len)
 {
 	int32_t room, told = (int32_t)len;

@@ -138,7 +138,7 @@ static void write_link(struct writer *writer)
 	end_message(writer);
 }
 
-/* The first attribute of this type, after `fixed` bytes of the body. NULL: none. */
+/* The first attribute of this type, after `fixed` bytes of the body. NULL: no such attribute. */
 static const void *find(const unsigned char *body, size_t len, size_t fixed, unsigned type, size_t *ret_len)
 {
 	size_t at = NLMSG_ALIGN(fixed);
@@ -299,7 +299,7 @@ static void write_routes_v4(struct writer *writer, const struct netlink_facts *f
 	write_route(writer, AF_INET, &route);
 }
 
-/* IPv6 has no scopes of routes. */
+/* Writes an IPv6 route, which has no scope. */
 static void write_route_v6(struct writer *writer, const void *to, unsigned bits, unsigned table, uint32_t metric)
 {
 	struct route route = local_route(to, bits, NULL);
@@ -394,7 +394,7 @@ static void answer_route(struct writer *writer, const struct netlink_facts *fact
 
 /* ---- requests ---- */
 
-/* As rtnetlink_rcv_msg() in net/core/rtnetlink.c. The two low bits of a type say what is wanted: 2 is to get. */
+/* Works as rtnetlink_rcv_msg() in net/core/rtnetlink.c. The two low bits of a type say what is wanted: 2 is to get. */
 static void answer_message(struct writer *writer, const struct netlink_facts *facts, const unsigned char *body,
 			   size_t len)
 {
@@ -424,7 +424,7 @@ static void answer_message(struct writer *writer, const struct netlink_facts *fa
 		write_error(writer, 0);
 }
 
-/* As netlink_rcv_skb() in net/netlink/af_netlink.c. */
+/* Works as netlink_rcv_skb() in net/netlink/af_netlink.c. */
 size_t netlink_answer(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
 		      unsigned char answer[static NETLINK_ANSWER_MAX], size_t *ret_used)
 {

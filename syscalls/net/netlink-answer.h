@@ -1,6 +1,6 @@
 /*
  * What a stand-in for a NETLINK_ROUTE socket answers: the loopback interface with the run's addresses, in the form of
- * Linux 6.x. Every request that is no query is refused as by a kernel that finds no CAP_NET_ADMIN. Pure functions.
+ * Linux 6.x. Other requests than queries are refused, as for lack of CAP_NET_ADMIN. Pure functions.
  */
 #ifndef CALLGATE_SYSCALLS_NET_NETLINK_ANSWER_H
 #define CALLGATE_SYSCALLS_NET_NETLINK_ANSWER_H

@@ -35,7 +35,7 @@ struct netlink {
 	int epoll_fd; /* of all stand-ins; data.u32 is the slot */
 	unsigned used;
 	uint32_t names; /* how many names were tried */
-	struct netlink_facts facts; /* network false: not known yet, or there is none */
+	struct netlink_facts facts; /* network false: not known yet, or no network */
 	struct standin standin[NETLINK_SOCKETS_MAX];
 };
 
@@ -87,7 +87,7 @@ int netlink_event_fd(const struct netlink *netlink)
 /*
  * Clients take an answer for the kernel's if its sender's name is as long as a struct sockaddr_nl and nl_pid is 0. So
  * the supervisor's end has an abstract name of this form; nl_pad and nl_groups, which they do not look at, make it
- * unique. The name leads nobody here: the socket is connected, and takes no other connection.
+ * unique. No process gets here by the name: the socket is connected, and takes no other connection.
  */
 static int standin_name(struct netlink *netlink, int fd)
 {
@@ -178,7 +178,7 @@ static ino_t socket_inode(pid_t tid, int fd)
 	return strtoul(text + strlen(kind), NULL, 10);
 }
 
-/* The stand-in that a descriptor of a thread is, or NULL: see standin_find. */
+/* The stand-in to which a descriptor of a thread refers, or NULL: see standin_find. */
 static struct standin *standin_of(struct netlink *netlink, pid_t tid, int fd)
 {
 	ino_t inode;
@@ -193,8 +193,8 @@ static struct standin *standin_of(struct netlink *netlink, pid_t tid, int fd)
 }
 
 /*
- * The stand-in that argument 0 is, or NULL. By its inode, without a duplicate: another thread may replace the
- * descriptor, so what is done with the result must be harmless on any socket.
+ * The stand-in to which argument 0 refers, or NULL. Found by its inode, without a duplicate: another thread may replace
+ * the descriptor, so what is done with the result must be harmless on any socket.
  */
 static struct standin *standin_find(const struct call *call)
 {
@@ -209,7 +209,7 @@ static bool port_is_free(const struct netlink *netlink, uint32_t port)
 	return true;
 }
 
-/* As netlink_autobind(): the process id, else a negative number. */
+/* Chooses a port as netlink_autobind(): the process id, else a negative number. */
 static void standin_choose_port(const struct netlink *netlink, struct standin *standin, uint32_t process)
 {
 	int32_t other = AUTO_PORT;
@@ -293,7 +293,7 @@ void netlink_bind(struct call *call, const struct sockaddr_storage *address, int
 	}
 }
 
-/* Also names the socket first, as connect(2) would, but not after the supervisor. */
+/* connect(2), which first names the socket, as natively, but by the program's process id. */
 static int connect_as(int fd, const struct sockaddr_nl *peer, pid_t process)
 {
 	struct sockaddr_nl name = {.nl_family = AF_NETLINK};
@@ -315,7 +315,7 @@ void netlink_connect(struct call *call, const struct sockaddr_storage *address, 
 		target_fail(call, -EINVAL);
 	} else if (standin) {
 		target_allow(call);
-		call_end(call, peer.nl_pid || peer.nl_groups ? -EPERM : 0); /* it is connected to the kernel already */
+		call_end(call, peer.nl_pid || peer.nl_groups ? -EPERM : 0); /* already connected to the kernel */
 	} else {
 		target_allow(call);
 		copy = copy_netlink(call);
@@ -411,7 +411,7 @@ static void answer_all(const struct netlink *netlink, const struct standin *stan
 	} while (used && ++count < MESSAGES_MAX);
 }
 
-/* process: that asks; 0: unknown. */
+/* Answers requests. process: the one that asks; 0: unknown. */
 static void answer_request(const struct netlink *netlink, struct standin *standin, uint32_t process,
 			   const unsigned char *request, size_t len)
 {
@@ -421,8 +421,8 @@ static void answer_request(const struct netlink *netlink, struct standin *standi
 }
 
 /*
- * One datagram. Descriptors in it are dropped: there is no room for control data. ended: the program has closed its end
- * or shut it down; else 0 bytes are an empty datagram.
+ * Receives one datagram. Descriptors in it are dropped: there is no room for control data. ended: the program closed
+ * its end or shut it down; else 0 bytes are an empty datagram.
  */
 static void serve_one(struct netlink *netlink, struct standin *standin, bool ended)
 {

@@ -30,7 +30,7 @@ void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox);
 /* What is told of the run's network; sandbox->netlink is not NULL. Borrowed. */
 const struct netlink_facts *netlink_facts(const struct sandbox *sandbox);
 
-/* socket(AF_NETLINK, SOCK_RAW or SOCK_DGRAM, NETLINK_ROUTE). False: it is another call, or the kernel makes it. */
+/* socket(AF_NETLINK, SOCK_RAW or SOCK_DGRAM, NETLINK_ROUTE). False: another call, or a socket that the kernel makes. */
 bool netlink_socket(struct call *call);
 /* bind(2) and connect(2) with an address of AF_NETLINK. */
 void netlink_bind(struct call *call, const struct sockaddr_storage *address, int len);
@@ -41,12 +41,12 @@ void netlink_connect(struct call *call, const struct sockaddr_storage *address, 
  * send to its peer, so it does not matter if another thread replaces the descriptor.
  */
 bool netlink_passes_send(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg);
-/* sendto(2) on a stand-in: the answer is there before the call returns. False: it is another socket. */
+/* sendto(2) on a stand-in: the answer is there before the call returns. False: another socket. */
 bool netlink_send(struct call *call);
 
-/* The name of a stand-in. peer: getpeername(2). False: argument 0 is none. */
+/* The name of a stand-in. peer: getpeername(2). False: argument 0 is no stand-in. */
 bool netlink_name(const struct call *call, bool peer, struct sockaddr_storage *ret_address, socklen_t *ret_len);
-/* Options that a stand-in accepts without effect, buffer sizes among them. False: others. */
+/* Options that a stand-in accepts without effect, buffer sizes among them. False: another option. */
 bool netlink_set_option(struct call *call);
 
 #endif

@@ -41,7 +41,7 @@ static bool copy_sender(struct call *call, unsigned flags, struct sender *ret_se
 	fd = net_copy_domain(call, &domain);
 	if (fd < 0)
 		return false;
-	if (domain == AF_NETLINK) { /* there are none but with RUN_ROUTES, which is a network namespace of the run's */
+	if (domain == AF_NETLINK) { /* netlink sockets exist only with RUN_ROUTES, in a network namespace of the run */
 		call_continue(call);
 		return false;
 	}

@@ -9,7 +9,7 @@
 #include "syscalls/call/work.h"
 #include "syscalls/net/address.h"
 
-#define CHUNK (64u * 1024) /* of a stream; each waiting thread has a buffer of this size */
+#define CHUNK (64u * 1024) /* bytes of a stream sent at once; each waiting thread has a buffer of this size */
 
 /* Everything that a thread needs: struct call is reused for the next notification by then. */
 struct sending {
@@ -63,12 +63,12 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 		header.msg_name = &sending->to;
 		header.msg_namelen = sending->to_len;
 	}
-	if (sending->sent == 0 && sending->message.control_len) { /* the kernel attaches it to the first byte */
+	if (sending->sent == 0 && sending->message.control_len) { /* control data is attached to the first byte */
 		header.msg_control = sending->message.control;
 		header.msg_controllen = sending->message.control_len;
 	}
 	if (!last)
-		flags &= ~(MSG_OOB | MSG_EOR); /* they apply to the last byte */
+		flags &= ~(MSG_OOB | MSG_EOR); /* these flags apply to the last byte */
 	r = sendmsg(fd, &header, flags);
 	if (r < 0)
 		return -errno;
@@ -124,7 +124,7 @@ static int64_t transfer_result(const struct sending *sending, int64_t r)
 {
 	if (sending->sent && sending->stream)
 		return (int64_t)sending->sent;
-	/* As the kernel does: the signal is pending before the call returns. */
+	/* Raises SIGPIPE as the kernel does: the signal is pending before the call returns. */
 	if (r == -EPIPE && sending->stream && !(sending->flags & MSG_NOSIGNAL))
 		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails if the thread is dead */
 	return r < 0 ? r : (int64_t)sending->sent;

@@ -85,7 +85,7 @@ HANDLER(sys_sched_setattr, judge_scheduling(call))
 HANDLER(sys_sched_setparam, judge_scheduling(call))
 HANDLER(sys_sched_setscheduler, judge_scheduling(call))
 
-/* Only single processes: a process group may, and a user's processes always do, include processes outside the run. */
+/* For single processes only: a process group may, and a user's processes always do, include others than the run's. */
 static void judge_priority(struct call *call, int process, int last)
 {
 	int which = call_int(call, 0);

@@ -90,7 +90,7 @@ static bool is_addressed(const struct call *call, const struct round *round, pid
 	return round->everyone ? pid != call->task->tgid : read_process_group(pid) == round->group;
 }
 
-/* True: members were found that had not been signalled. */
+/* Signals members that had not been signalled. True: such members were found. */
 static bool signal_new_members(struct call *call, struct round *round, int sig)
 {
 	bool fresh = false;
@@ -126,7 +126,7 @@ static void signal_members(struct call *call, struct round *round, int sig)
 		return;
 	}
 	target_allow(call);
-	/* In one step, and with the right sender. Not -1: its result would reveal processes outside the run. */
+	/* One step, with the right sender. Not for -1, whose result would reveal processes outside the run. */
 	if (r == 0 && call->sandbox->signals_bounded && !round->everyone) {
 		call_continue(call);
 		return;
@@ -169,7 +169,7 @@ static bool may_continue(const struct call *call, pid_t own, pid_t pid)
 	return pid == own || (pid > 0 && call->sandbox->signals_bounded && tree_holds_pid(call->sandbox->tree, pid));
 }
 
-/* False: the outcome is set. A queued signal must not claim to be from the kernel or kill(2): do_rt_sigqueueinfo(). */
+/* False: the outcome is set. The siginfo must not claim to be from the kernel or kill(2): do_rt_sigqueueinfo(). */
 static bool copy_info(struct call *call, unsigned arg, siginfo_t *info)
 {
 	int r = decode_struct(call, arg, info, sizeof(*info));
@@ -201,10 +201,10 @@ static void send_to_process(struct call *call, pid_t pid, int sig, const siginfo
 static void send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open(call, tid, true);
-	long r, owner = tree_read_status(tid, "Tgid", 10); /* after the pidfd: of that thread or a later member */
+	long r, owner = tree_read_status(tid, "Tgid", 10); /* read after the pidfd: that thread's or a later one's */
 	bool by_number = pidfd == -EINVAL; /* before Linux 6.9, where threads have no pidfds */
 
-	/* By its number the signal is sent right after the thread was found to be a member's. */
+	/* Sent by its number, the signal is sent right after the thread was found to be a member's. */
 	if (pidfd == -ESRCH || owner <= 0 || (tgid && owner != tgid) ||
 	    (by_number && !tree_holds_pid(call->sandbox->tree, tid))) {
 		target_refuse(call);
@@ -254,7 +254,7 @@ static void signal_thread(struct call *call, unsigned info_arg)
 
 	if (tgid <= 0 || tid <= 0) {
 		target_fail(call, -EINVAL);
-	} else if (may_continue(call, call->task->tgid, tgid)) { /* the kernel checks that tid belongs to it */
+	} else if (may_continue(call, call->task->tgid, tgid)) { /* the kernel checks that tid belongs to tgid */
 		target_allow_continue(call);
 	} else if (!info_arg) {
 		send_to_thread(call, tgid, tid, sig, NULL);
@@ -299,7 +299,7 @@ void sys_pidfd_open(struct call *call)
 	if (fd < 0)
 		fd = -errno;
 	if (!tree_holds_pid(call->sandbox->tree,
-			    pid)) { /* after the descriptor is open, so that the pid is not reused */
+			    pid)) { /* asked after the descriptor is open, so that the pid is not reused */
 		target_refuse(call);
 		return;
 	}

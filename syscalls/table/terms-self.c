@@ -22,7 +22,7 @@
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
 
-/* No executable mappings besides those made at the start of the process. */
+/* Allows no executable mappings besides those made at the start of the process. */
 static const struct row_term no_exec[] = {ONE(NONE(2, PROT_EXEC)), END};
 
 static const struct row_term ioctls[] = {
@@ -58,7 +58,7 @@ static const struct row_term no_exec_but_files[] = {
 	ONE(NONE(2, PROT_EXEC)), {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
 static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
 
-/* The type argument without its flags. */
+/* Compares the type argument of socket(2) without its flags. */
 #define KIND(kind) {1, 0xf, (kind)}
 #define INET_SOCKETS                                                                                \
 	BOTH(IS(0, AF_INET), KIND(SOCK_STREAM)), BOTH(IS(0, AF_INET), KIND(SOCK_DGRAM)),            \

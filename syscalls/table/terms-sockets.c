@@ -34,8 +34,8 @@ const struct row_term allow_socket_udp[] = {
 
 const struct row_term allow_sendto[] = {BOTH(WHOLE(4, 0), NONE(3, MSG_FASTOPEN)), END};
 /*
- * The same, but for what may be a request of musl's getifaddrs(3), which does not wait for its answer: 20 bytes without
- * flags. A term cannot say "not 20", so lengths whose five low bits are those of 20 are notified as well.
+ * Sends without an address, except what may be a request of musl's getifaddrs(3), which does not wait for its answer:
+ * 20 bytes without flags. A term cannot say "not 20", so lengths whose five low bits are those of 20 are notified, too.
  */
 #define LENGTH(mask, value) THREE(WHOLE(4, 0), NONE(3, MSG_FASTOPEN), MASKED(2, mask, value))
 #define FLAGGED(flag) BOTH(WHOLE(4, 0), MASKED(3, MSG_FASTOPEN | (flag), (flag)))
@@ -62,7 +62,7 @@ const struct row_term allow_getsockopt[] = {
 	OPTION(SO_PEEK_OFF), END,
 };
 
-/* Not where memory is sampled: no process's statistics contain a socket's buffers. */
+/* Not used where memory is sampled: no process's statistics contain a socket's buffers. */
 const struct row_term allow_setsockopt_buffers[] = {OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), END};
 
 const struct row_term allow_setsockopt[] = {
@@ -119,7 +119,7 @@ const struct row_term allow_socket_netlink[] = {
 	END,
 };
 
-/* Not NETLINK_LISTEN_ALL_NSID, which is about other namespaces and needs CAP_NET_BROADCAST. */
+/* Left out is NETLINK_LISTEN_ALL_NSID, which is about other namespaces and needs CAP_NET_BROADCAST. */
 const struct row_term allow_setsockopt_netlink[] = {
 	AT(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP),
 	AT(SOL_NETLINK, NETLINK_DROP_MEMBERSHIP),
@@ -143,7 +143,7 @@ const struct row_term allow_getsockopt_netlink[] = {
 	END,
 };
 
-/* Not SIOCETHTOOL, which drivers answer, and nothing that sets. */
+/* Left out are SIOCETHTOOL, which drivers answer, and requests that set something. */
 const struct row_term allow_ioctl_interfaces[] = {
 	ONE(IS(1, SIOCGIFCONF)),
 	ONE(IS(1, SIOCGIFNAME)),

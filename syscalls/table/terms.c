@@ -41,14 +41,14 @@ const struct row_term allow_fcntl[] = {
 	COMMAND(F_GET_RW_HINT), COMMAND(F_GET_FILE_RW_HINT), COMMAND(F_DUPFD_QUERY), COMMAND(F_CREATED_QUERY), END,
 };
 
-/* Not where memory is sampled: no process's statistics contain a pipe's buffers. */
+/* Not used where memory is sampled: no process's statistics contain a pipe's buffers. */
 const struct row_term allow_fcntl_pipes[] = {COMMAND(F_SETPIPE_SZ), END};
 
 /* Where memory is sampled, these are notified: the dispatcher counts and continues them (locks.h). */
 const struct row_term allow_fcntl_locks[] = {
 	COMMAND(F_SETLK), COMMAND(F_SETLKW), COMMAND(F_OFD_SETLK), COMMAND(F_OFD_SETLKW), END,
 };
-/* Those that wait, and that a signal may end. */
+/* Commands that wait, and that a signal may end. */
 const struct row_term waits_fcntl[] = {COMMAND(F_SETLKW), COMMAND(F_OFD_SETLKW), END};
 
 /* <asm/termbits.h> clashes with <termios.h>. */
@@ -198,14 +198,14 @@ const struct row_term allow_prctl[] = {
 	OPTION(PR_GET_KEEPCAPS), OPTION(PR_GET_SECUREBITS), OPTION(PR_GET_TID_ADDRESS), OPTION(PR_GET_SPECULATION_CTRL),
 	OPTION(PR_SET_SPECULATION_CTRL), OPTION(PR_GET_IO_FLUSHER), OPTION(PR_GET_TSC), OPTION(PR_GET_TIMING),
 	OPTION(PR_GET_AUXV), OPTION(PR_SET_MDWE), OPTION(PR_GET_MDWE), OPTION(PR_GET_MEMORY_MERGE),
-	/* The thread's own registers on aarch64. */
+	/* These concern the thread's own registers on aarch64. */
 	OPTION(PR_SVE_SET_VL), OPTION(PR_SVE_GET_VL), OPTION(PR_PAC_RESET_KEYS), OPTION(PR_SET_TAGGED_ADDR_CTRL),
 	OPTION(PR_GET_TAGGED_ADDR_CTRL), END,
 };
 
 /*
- * Not where memory is sampled. launch.c then disables huge pages, because samples do not count the unmapped part of a
- * huge page, which is not freed.
+ * Not used where memory is sampled. launch.c then disables huge pages, because samples do not count the unmapped part
+ * of a huge page, which is not freed.
  */
 const struct row_term allow_prctl_huge[] = {OPTION(PR_SET_THP_DISABLE), END};
 
