@@ -10,7 +10,8 @@
 static const enum rule_kind rule_kinds[KEY_ID_MAX] = {
 	[KEY_ID_READ] = RULE_READ,         [KEY_ID_WRITE] = RULE_WRITE,     [KEY_ID_EXEC] = RULE_EXEC,
 	[KEY_ID_DENY] = RULE_DENY,         [KEY_ID_DECOY] = RULE_DECOY,     [KEY_ID_EXEC_DENY] = RULE_EXEC_DENY,
-	[KEY_ID_REDIRECT] = RULE_REDIRECT, [KEY_ID_PROVIDE] = RULE_PROVIDE,
+	[KEY_ID_REDIRECT] = RULE_REDIRECT, [KEY_ID_PROVIDE] = RULE_PROVIDE, [KEY_ID_PUBLIC] = RULE_PUBLIC,
+	[KEY_ID_PRIVATE] = RULE_PRIVATE,
 };
 
 static struct source_rule *lists_add_rule(struct parser *parser, enum key_id id, const char *path)

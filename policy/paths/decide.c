@@ -7,12 +7,25 @@
 
 #include "base/banned.h"
 
+static void decide_publish(struct finding *finding, const struct rule *rule)
+{
+	finding->publish = rule;
+	finding->withhold = NULL;
+}
+
+static void decide_withhold(struct finding *finding, const struct rule *rule)
+{
+	finding->withhold = rule;
+	finding->publish = NULL;
+}
+
 /* Applies the rules of one node on the path. `rest` is the part of the path below it. */
 static void decide_visit(const struct tree_node *node, const char *rest, size_t rest_len, struct finding *finding)
 {
 	if (node->remapped) { /* grants from further up mean other content */
 		finding->rights = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
+		finding->publish = finding->withhold = NULL;
 		finding->remap = node;
 	}
 	finding->rights |= node->rights;
@@ -23,6 +36,10 @@ static void decide_visit(const struct tree_node *node, const char *rest, size_t 
 		finding->deny = node->deny;
 	if (node->exec_deny)
 		finding->exec_deny = node->exec_deny;
+	if (node->publish)
+		decide_publish(finding, node->publish);
+	if (node->withhold)
+		decide_withhold(finding, node->withhold);
 	for (size_t i = 0; i < node->globs; i++) {
 		const struct rule *rule = node->glob[i];
 
@@ -32,6 +49,8 @@ static void decide_visit(const struct tree_node *node, const char *rest, size_t 
 			finding->deny = rule;
 		} else if (rule->kind == RULE_EXEC_DENY) {
 			finding->exec_deny = rule;
+		} else if (rule->kind == RULE_PRIVATE) {
+			decide_withhold(finding, rule);
 		} else {
 			finding->rights |= POLICY_READ;
 			finding->grant[0] = rule;
@@ -58,6 +77,8 @@ static void decide_visit_name(const struct tree *tree, uint64_t hash, const char
 		finding->deny = tree->node[index].deny;
 	if (tree->node[index].exec_deny)
 		finding->exec_deny = tree->node[index].exec_deny;
+	if (tree->node[index].withhold)
+		decide_withhold(finding, tree->node[index].withhold);
 }
 
 /* Walks the path; *ret_remap_end is the length of the path of finding.remap. */
@@ -118,6 +139,8 @@ static void decide_visit_alias(const struct tree *tree, const char *alias, const
 		finding->deny = other.deny;
 	if (other.exec_deny)
 		finding->exec_deny = other.exec_deny;
+	if (other.withhold)
+		decide_withhold(finding, other.withhold);
 }
 
 struct finding policy_find(const struct policy *policy, const char *path, size_t len)
@@ -127,6 +150,10 @@ struct finding policy_find(const struct policy *policy, const char *path, size_t
 
 	for (unsigned i = 0; finding.remap && i < 2 && finding.remap->alias[i]; i++)
 		decide_visit_alias(&policy->tree, finding.remap->alias[i], path + end, len - end, &finding);
+	if (finding.publish && !(finding.rights & POLICY_READ)) {
+		finding.rights |= POLICY_READ | POLICY_PUBLIC;
+		finding.grant[0] = finding.publish;
+	}
 	if (finding.deny)
 		finding.rights = 0;
 	if (finding.exec_deny)
@@ -154,14 +181,15 @@ struct policy_decision policy_decide(const struct policy *policy, const char *pa
 	struct finding finding = policy_find(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
 	enum verdict verdict = finding.remap ? finding.remap->verdict : VERDICT_ALLOW;
-	const char *reason = verdict == VERDICT_ALLOW      ? "granted"
-			     : verdict == VERDICT_REDIRECT ? "redirected"
-							   : "provided";
+	const char *reason = finding.rights & POLICY_PUBLIC ? "public"
+			     : verdict == VERDICT_ALLOW     ? "granted"
+			     : verdict == VERDICT_REDIRECT  ? "redirected"
+							    : "provided";
 
 	if (finding.deny)
 		return decide_refuse(EACCES, finding.deny, "denied_by_rule");
 	if (!finding.rights)
-		return decide_refuse(ENOENT, NULL, "not_granted");
+		return decide_refuse(ENOENT, finding.withhold, finding.withhold ? "private" : "not_granted");
 	if (want & POLICY_WRITE && !(finding.rights & POLICY_WRITE))
 		return decide_refuse(EROFS, finding.grant[0], "read_only");
 	if (want & POLICY_EXEC && finding.exec_deny)
@@ -176,7 +204,7 @@ static bool decide_globs_grant_below(const struct tree_node *node, const char *r
 	for (size_t i = 0; i < node->globs; i++) {
 		const struct rule *rule = node->glob[i];
 
-		if (rule->kind != RULE_DENY && rule->kind != RULE_EXEC_DENY &&
+		if (!kind_is_deny(rule->kind) &&
 		    glob_may_match_below(&rule->glob, rest, rest_len))
 			return true;
 	}

@@ -241,6 +241,8 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		open_end_path(call, pin, flags);
 	} else if (S_ISLNK(status.st_mode)) {
 		call_fail(call, -ELOOP);
+	} else if (file_refuse_unpublic(call, &status, S_IROTH) < 0) {
+		return;
 	} else if (memfds_is_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
 	} else if (want & POLICY_WRITE &&

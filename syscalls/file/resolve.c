@@ -197,6 +197,23 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, in
 	return true;
 }
 
+static int refuse_unpublic(struct call *call, const struct place *place)
+{
+	struct policy_decision granted =
+		policy_decide(call->sandbox->policy, place->virt, place->virt_len, POLICY_READ);
+
+	return call_refuse(call, -EACCES, granted.rule, "not_public");
+}
+
+int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t needed)
+{
+	const struct place *place = &call->place[0];
+
+	if (!place->mount || S_ISLNK(status->st_mode) || (status->st_mode & needed) == needed || !view_is_public(place))
+		return 0;
+	return refuse_unpublic(call, place);
+}
+
 /*
  * Sets the outcome for a path that leads nowhere; returns -1. Outside of every grant that is a denial, unless the host
  * has nothing there either and the call fails natively, too (every process looks for /etc/ld.so.preload).
@@ -205,6 +222,8 @@ static int resolve_fail(struct call *call, const struct place *place, int error)
 {
 	if (resolve_fail_denied(call, place, error))
 		return -1;
+	if (error == -EACCES && view_is_withheld(place))
+		return refuse_unpublic(call, place);
 	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON))
 		return call_fail(call, error);
 	if (!view_is_absent_on_host(call->sandbox->view, place->virt, place->virt_len))
