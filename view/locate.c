@@ -336,6 +336,11 @@ bool view_is_public(const struct place *place)
 	return rights == 0 || rights & POLICY_PUBLIC; /* 0: an ancestor of a grant in a private directory */
 }
 
+bool view_may_read_public(const struct place *place)
+{
+	return policy_rights(place->mount->view->policy, place->virt, place->virt_len) != 0;
+}
+
 bool view_by_name(const struct place *place, int *ret_dirfd, const char **ret_path)
 {
 	if (place->magic || !(place->mount->flags & MOUNT_NOLINKS) || view_is_public(place))

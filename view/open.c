@@ -85,6 +85,8 @@ static int open_public(const struct place *place, int flags)
 	struct stat status;
 	const char *name = NULL;
 
+	if (!(flags & O_PATH) && !view_may_read_public(place))
+		return -EACCES;
 	dir = open_public_parent(place, &name);
 	if (dir < 0)
 		return dir;

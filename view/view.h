@@ -180,6 +180,9 @@ int view_open(const struct place *place, int flags, mode_t mode);
  */
 bool view_is_public(const struct place *place);
 
+/* Where view_is_public: false for a private directory with a grant below, of which the names are not shown. */
+bool view_may_read_public(const struct place *place);
+
 /* True when view_open refused the place (EACCES) because it is not public, and the kernel would not have. */
 bool view_is_withheld(const struct place *place);
 

@@ -209,7 +209,9 @@ int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t ne
 {
 	const struct place *place = &call->place[0];
 
-	if (!place->mount || S_ISLNK(status->st_mode) || (status->st_mode & needed) == needed || !view_is_public(place))
+	if (!place->mount || S_ISLNK(status->st_mode) || !view_is_public(place))
+		return 0;
+	if ((status->st_mode & needed) == needed && (!(needed & S_IROTH) || view_may_read_public(place)))
 		return 0;
 	return refuse_unpublic(call, place);
 }

@@ -12,6 +12,7 @@ LIVE_TESTS = \
 	tests/live/attacks/oom.sh \
 	tests/live/attacks/output.sh \
 	tests/live/attacks/procfs.sh \
+	tests/live/attacks/public.sh \
 	tests/live/attacks/reopen.sh \
 	tests/live/attacks/scratch.sh \
 	tests/live/attacks/script.sh \
