@@ -8,7 +8,7 @@
 #include "supervisor/answer.h"
 #include "supervisor/dispatch.h"
 #include "supervisor/outcome.h"
-#include "syscalls/account/denials.h"
+#include "syscalls/account/probes.h"
 #include "syscalls/arch/arch.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/table/handlers.h"
@@ -111,10 +111,8 @@ static void dispatch_count(struct dispatch *dispatch)
 
 	dispatch->judged++;
 	if (call->decision.verdict == VERDICT_DENY) {
-		const char *reason = call->decision.reason;
-
 		dispatch->denied++;
-		dispatch->expected += reason && strcmp(reason, DENIAL_EXPECTED) == 0;
+		dispatch->expected += probe_was_refused(call);
 	} else {
 		dispatch->allowed++;
 	}

@@ -25,7 +25,7 @@ struct dispatch {
 	uint64_t ended_ns;            /* io_now_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	uint64_t judged, allowed, denied;
-	uint64_t expected;              /* denied calls with the reason DENIAL_EXPECTED */
+	uint64_t expected;              /* denied calls that are probes: account/probes.h */
 	uint64_t *by_row;               /* judged calls, indexed as table_rows(). Owned */
 	struct interrupted interrupted; /* traits are set by the caller */
 	struct redirects redirects;

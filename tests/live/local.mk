@@ -93,6 +93,7 @@ LIVE_TESTS = \
 	tests/live/egress/secrets.sh \
 	tests/live/egress/tls.sh \
 	tests/live/cli/phases.sh \
+	tests/live/syscalls/probes.sh \
 	tests/live/syscalls/rename-random.sh \
 	tests/live/syscalls/rename-trees.sh \
 	tests/live/syscalls/rows.sh \
