@@ -28,6 +28,12 @@ static const struct probe {
 	{"/sys/fs/cgroup/", "read"},
 	{"/sys/kernel/mm/hugepages", "read"},          /* JVM, PostgreSQL */
 	{"/sys/kernel/mm/hugepages/", "read"},
+	{"/sys/dev/block/*/queue/rotational", "read"}, /* LibreOffice, databases */
+	{"/proc/xen", "read"},                         /* Mono: a virtual machine? */
+	{"/run/systemd/seats", "read"},                /* sd_booted(3), logind's clients */
+	{"/run/systemd/seats/", "read"},
+	{"/var/mail", "read"},                         /* Emacs: is there mail? The directory, no mailbox. */
+	{"/var/spool/mail", "read"},
 	{"/sys/bus/pci", "read"},                      /* Mesa, Chromium: which GPU? */
 	{"/sys/bus/pci/", "read"},
 };

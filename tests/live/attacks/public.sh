@@ -153,12 +153,12 @@ grep -q open "$T/out" || fail "never read: $(cat "$T/out")"
 # Every secret of `extended`, planted readable by everybody, in a copy of /etc and an empty /var/lib.
 cat >"$T/plant.sh" <<'END'
 set -eu
-etc=$1 lib=$2 words=$3
-mount --bind "$etc" /etc && mount --bind "$lib" /var/lib
+etc=$1 lib=$2 cache=$3 words=$4
+mount --bind "$etc" /etc && mount --bind "$lib" /var/lib && mount --bind "$cache" /var/cache
 plant() { mkdir -p "$(dirname "$1")" && chmod a+rx "$(dirname "$1")" && echo PLANTED >"$1" && chmod 644 "$1"; }
 jq -r '.filesystem.private[]' "$words" | while read -r path; do
 	case $path in
-	'**/'*) for dir in /etc /etc/nginx /var/lib /var/lib/app; do plant "$dir/${path#**/}"; done ;;
+	'**/'*) for dir in /etc /etc/nginx /var/cache/app /var/lib /var/lib/app; do plant "$dir/${path#**/}"; done ;;
 	*'**/*'*) for dir in "${path%%/\*\**}" "${path%%/\*\**}/app/tls"; do plant "$dir/x${path##*\*}"; done ;;
 	*'*'*) plant "${path//\*/rsa}" ;;
 	*) if [ -d "$path" ]; then plant "$path/x"; else plant "$path" && rm "$path" && plant "$path"; fi
@@ -166,25 +166,25 @@ jq -r '.filesystem.private[]' "$words" | while read -r path; do
 	esac
 done
 plant /etc/app/public && echo readable >/etc/app/public
-shift 3
+shift 4
 exec "$@"
 END
-mkdir -p "$T/lib" && cp -a /etc "$T/etc" 2>/dev/null
+mkdir -p "$T/lib" "$T/cache" && cp -a /etc "$T/etc" 2>/dev/null
 enter=(unshare -m)
 [ "$(id -u)" = 0 ] || enter=(unshare -rm)
-planted=("${enter[@]}" bash "$T/plant.sh" "$T/etc" "$T/lib" "$CALLGATE_PROFILES/extended.json")
+planted=("${enter[@]}" bash "$T/plant.sh" "$T/etc" "$T/lib" "$T/cache" "$CALLGATE_PROFILES/extended.json")
 "${enter[@]}" mount --bind "$T/lib" /var/lib 2>/dev/null || skip "cannot mount here: the secrets of extended were not planted"
-count=$("${planted[@]}" grep -rls PLANTED /etc /var/lib | wc -l)
+count=$("${planted[@]}" grep -rls PLANTED /etc /var/cache /var/lib | wc -l)
 [ "$count" -ge 100 ] || fail "$count secrets could be planted"
 "${planted[@]}" timeout -k 5 60 "$CALLGATE" run --profile extended -w "$T/w" -- \
-	sh -c 'grep -rs PLANTED /etc /var/lib; cat /etc/app/public' >"$T/out" 2>"$T/err" </dev/null
+	sh -c 'grep -rs PLANTED /etc /var/cache /var/lib; cat /etc/app/public' >"$T/out" 2>"$T/err" </dev/null
 grep -q readable "$T/out" || fail "the plain file was not read: $(cat "$T/out" "$T/err")"
 grep PLANTED "$T/out" && fail "secrets were read"
 # As files too, where the list names what may be either.
 "${planted[@]}" bash -c 'jq -r ".filesystem.private[]" "$0" | grep -v "[*]" | while read -r path; do
 		rm -rf "$path" && echo PLANTED >"$path"; done; exec "$@"' "$CALLGATE_PROFILES/extended.json" \
 	timeout -k 5 60 "$CALLGATE" run --profile extended -w "$T/w" -- \
-	sh -c 'grep -rs PLANTED /etc /var/lib; cat /etc/app/public' >"$T/out" 2>"$T/err" </dev/null
+	sh -c 'grep -rs PLANTED /etc /var/cache /var/lib; cat /etc/app/public' >"$T/out" 2>"$T/err" </dev/null
 grep -q readable "$T/out" || fail "the plain file was not read: $(cat "$T/out" "$T/err")"
 grep PLANTED "$T/out" && fail "secrets were read"
 exit $live_failed

@@ -55,8 +55,9 @@ static const struct scene scenes[] = {
 		{"/data", 'r', DENY(ENOENT), NULL}, {"/usr/bin/env", 'x', ALLOW, "exec[0]"},
 		{"/usr/bin/env", 'r', ALLOW, "exec[0]"}, {"/usr/bin/env", 'w', DENY(EROFS), "exec[0]"},
 		{"/usr/bin/env2", 'x', DENY(ENOENT), NULL}, {"/usr/bin", 'r', DENY(ENOENT), NULL}}},
-	{"public", "{\"filesystem\": {\"public\": [\"/etc\", \"/etc/a/b/c\"], \"private\": [\"/etc/a\", \"/etc/k_*_y\", \"**/.pw\","
-		   "\"/etc/p\"], \"read\": [\"/etc/p/named\", \"/etc/plain\"], \"write\": [\"/etc/w\"], \"deny\": [\"/etc/no\"]}}",
+	{"public", "{\"filesystem\": {\"public\": [\"/etc\", \"/etc/a/b/c\"],"
+		   "\"private\": [\"/etc/a\", \"/etc/k_*_y\", \"**/.pw\", \"/etc/p\"],"
+		   "\"read\": [\"/etc/p/named\", \"/etc/plain\"], \"write\": [\"/etc/w\"], \"deny\": [\"/etc/no\"]}}",
 	 NULL, NULL, {
 		{"/etc", 'r', ALLOW, "public[0]"}, {"/etc/x/y", 'r', ALLOW, "public[0] /etc"},
 		{"/etc/x", 'w', DENY(EROFS), "public[0]"}, {"/etc/x", 'x', DENY(EACCES), "public[0]"},
