@@ -15,7 +15,7 @@ enum policy_right {
 	POLICY_READ = 1 << 0,  /* see it, read it, list it */
 	POLICY_WRITE = 1 << 1, /* change content, names below it, metadata; implies READ */
 	POLICY_EXEC = 1 << 2,  /* execve it; implies READ */
-	POLICY_PUBLIC = 1 << 3, /* in policy_rights only, with READ: what everybody on the host may read, see view_open */
+	POLICY_PUBLIC = 1 << 3, /* from policy_rights, with READ: only what everybody on the host may read */
 };
 
 enum verdict {

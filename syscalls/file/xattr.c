@@ -154,7 +154,7 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 		return;
 	}
 	fd = xattr_pin(call, &target, false);
-	/* Natively only user attributes need a readable object; the names alone, and where the others lie, need less. */
+	/* Natively user attributes need a readable object, and a list of names does not. */
 	if (fd < 0 || (!list && (fstat(fd, &status) < 0 || file_refuse_unpublic(call, &status, S_IROTH) < 0)))
 		return;
 	if (list)

@@ -42,8 +42,8 @@ def enter(path):
     os.chdir(path)
     os.chdir(here)
     return "entered"
-for file in ("open", "link-open", "passed/file", "kept/named", "group", "owner", "hard", "link-private", "shut/deep/file",
-             "listed/file", "kept/secret", "kept/open/file"):
+for file in ("open", "link-open", "passed/file", "kept/named", "group", "owner", "hard", "link-private",
+             "shut/deep/file", "listed/file", "kept/secret", "kept/open/file"):
     path = f"{pub}/{file}"
     say(f"read {file}", read, path)
     say(f"nofollow {file}", read, path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -79,7 +79,8 @@ enter /kept entered
 list /shut/deep EACCES
 enter /shut/deep EACCES
 END
-cg run -p "$T/p.json" --audit "$T/audit" -w "$T/w" -- "$PYTHON" probe.py "$T/pub" >"$T/out" 2>"$T/err" || die "probe: $(cat "$T/out" "$T/err")"
+cg run -p "$T/p.json" --audit "$T/audit" -w "$T/w" -- "$PYTHON" probe.py "$T/pub" >"$T/out" 2>"$T/err" ||
+	die "probe: $(cat "$T/out" "$T/err")"
 for file in open link-open passed/file kept/named; do
 	for how in read nonblock again; do
 		grep -q "^$how $file SECRET" "$T/out" || fail "$how $file: $(grep "^$how $file " "$T/out")"
@@ -105,23 +106,25 @@ grep -E '^(list|enter) ' "$T/out" | diff "$T/expected" - || fail "directories"
 [ ! -e "$T/w/made" ] || fail "a hard link was made"
 
 # What is on record: the rule, and why. A denial by the mode is told from an errno of the kernel.
-jq -se --arg at "$T/pub/owner" 'any(.[]; .syscall == "openat" and .path == $at and .verdict == "deny" and .errno == "EACCES" and
-	.reason == "not_public" and (.rule | endswith("filesystem.public[0] \($at[:-6])")))' "$T/audit" >/dev/null ||
-	fail "no record of the refusal"
-jq -se --arg at "$T/pub/open" 'any(.[]; .path == $at and .verdict == "allow" and .reason == "public")' "$T/audit" >/dev/null ||
-	fail "no record of the grant"
+jq -se --arg at "$T/pub/owner" 'any(.[]; .syscall == "openat" and .path == $at and .verdict == "deny" and
+	.errno == "EACCES" and .reason == "not_public" and (.rule | endswith("filesystem.public[0] \($at[:-6])")))' \
+	"$T/audit" >/dev/null || fail "no record of the refusal"
+jq -se --arg at "$T/pub/open" 'any(.[]; .path == $at and .verdict == "allow" and .reason == "public")' \
+	"$T/audit" >/dev/null || fail "no record of the grant"
 jq -se 'any(.[]; .reason == "private")' "$T/audit" >/dev/null || fail "no record of what is private"
 "$CALLGATE" why -p "$T/p.json" --open "$T/pub/kept/secret" >"$T/why" && fail "why allows what is private"
 grep -q 'reason *private' "$T/why" || fail "why: $(cat "$T/why")"
 "$CALLGATE" why -p "$T/p.json" --open "$T/pub/owner" >"$T/why" && fail "why allows what is not public"
 grep -q 'reason *not_public' "$T/why" || fail "why: $(cat "$T/why")"
-"$CALLGATE" why -p "$T/p.json" --open "$T/pub/shut/deep/file" >"$T/why" && fail "why allows what is below a closed directory"
+"$CALLGATE" why -p "$T/p.json" --open "$T/pub/shut/deep/file" >"$T/why" &&
+	fail "why allows what is below a closed directory"
 "$CALLGATE" why -p "$T/p.json" --open "$T/pub/open" >"$T/why" || fail "why: $(cat "$T/why")"
-"$CALLGATE" show -p "$T/p.json" >"$T/shown.json" && "$CALLGATE" show -p "$T/shown.json" | diff "$T/shown.json" - ||
-	fail "show of what is shown"
+"$CALLGATE" show -p "$T/p.json" >"$T/shown.json" || fail "show"
+"$CALLGATE" show -p "$T/shown.json" | diff "$T/shown.json" - || fail "show of what is shown"
 
 # While modes and names change outside, nothing private is read. The public text is one word, the private another.
-mkdir "$T/pub/race" "$T/race" && echo open >"$T/pub/race/file" && echo HIDDEN >"$T/race/private" && echo open >"$T/race/public"
+mkdir "$T/pub/race" "$T/race" && echo open >"$T/pub/race/file" && echo open >"$T/race/public"
+echo HIDDEN >"$T/race/private"
 chmod 600 "$T/race/private"
 (
 	trap 'exit 0' TERM
@@ -173,7 +176,8 @@ mkdir -p "$T/lib" "$T/cache" && cp -a /etc "$T/etc" 2>/dev/null
 enter=(unshare -m)
 [ "$(id -u)" = 0 ] || enter=(unshare -rm)
 planted=("${enter[@]}" bash "$T/plant.sh" "$T/etc" "$T/lib" "$T/cache" "$CALLGATE_PROFILES/extended.json")
-"${enter[@]}" mount --bind "$T/lib" /var/lib 2>/dev/null || skip "cannot mount here: the secrets of extended were not planted"
+"${enter[@]}" mount --bind "$T/lib" /var/lib 2>/dev/null ||
+	skip "cannot mount here: the secrets of extended were not planted"
 count=$("${planted[@]}" grep -rls PLANTED /etc /var/cache /var/lib | wc -l)
 [ "$count" -ge 100 ] || fail "$count secrets could be planted"
 "${planted[@]}" timeout -k 5 60 "$CALLGATE" run --profile extended -w "$T/w" -- \
@@ -181,10 +185,10 @@ count=$("${planted[@]}" grep -rls PLANTED /etc /var/cache /var/lib | wc -l)
 grep -q readable "$T/out" || fail "the plain file was not read: $(cat "$T/out" "$T/err")"
 grep PLANTED "$T/out" && fail "secrets were read"
 # As files too, where the list names what may be either.
+# shellcheck disable=SC2016 # the inner shell expands it
 "${planted[@]}" bash -c 'jq -r ".filesystem.private[]" "$0" | grep -v "[*]" | while read -r path; do
 		rm -rf "$path" && echo PLANTED >"$path"; done; exec "$@"' "$CALLGATE_PROFILES/extended.json" \
 	timeout -k 5 60 "$CALLGATE" run --profile extended -w "$T/w" -- \
 	sh -c 'grep -rs PLANTED /etc /var/cache /var/lib; cat /etc/app/public' >"$T/out" 2>"$T/err" </dev/null
 grep -q readable "$T/out" || fail "the plain file was not read: $(cat "$T/out" "$T/err")"
 grep PLANTED "$T/out" && fail "secrets were read"
-exit $live_failed

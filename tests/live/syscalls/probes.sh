@@ -1,6 +1,6 @@
 #!/bin/bash
-# What tells a failed run from a denied one. Names that do not exist on the host were not refused, and what every program
-# does without (syscalls/account/probes.c) is not listed; all else is. The log has everything.
+# What tells a failed run from a denied one. Names that do not exist on the host were not refused. What every program
+# does without (syscalls/account/probes.c) is not listed. All else is. The log has everything.
 . "$(dirname "$0")/../lib.sh"
 need jq
 mkdir -p "$T/w/sub" "$T/host/bin" "$T/host/etc"
@@ -9,17 +9,19 @@ printf '#!/bin/sh\necho ran\n' >"$T/host/bin/tool" && chmod 755 "$T/host/bin/too
 
 # Nothing is redirected here: $T lies in /var/tmp, of which the profiles show an empty one.
 cat >"$T/p.json" <<'END'
-{"version": 1, "filesystem": {"read": ["/usr", "/bin", "/lib", "/lib64"], "public": ["/etc"], "exec": ["/usr/bin", "/usr/lib", "/usr/lib64", "/bin",
-"/lib", "/lib64"], "write": ["@workdir"], "deny": ["**/.env"]}}
+{"version": 1, "filesystem": {"read": ["/usr", "/bin", "/lib", "/lib64"], "public": ["/etc"], 
+"exec": ["/usr/bin", "/usr/lib", "/usr/lib64", "/bin", "/lib", "/lib64"], "write": ["@workdir"], "deny": ["**/.env"]}}
 END
 
 # ends STATUS NAME SCRIPT: a run of the script ends with that status; $T/result, $T/audit.
 ends()
 {
 	rm -f "$T/audit"
-	cg run -p "$T/p.json" --audit "$T/audit" -e "PATH=/usr/bin:/bin" --json -w "$T/w" -- sh -c "$3; exit 1" >"$T/result" 2>/dev/null
+	cg run -p "$T/p.json" --audit "$T/audit" -e "PATH=/usr/bin:/bin" --json -w "$T/w" -- \
+		sh -c "$3; exit 1" >"$T/result" 2>/dev/null
 	[ "$(jq -r .status "$T/result")" = "$1" ] || fail "$2: $(jq -c '.status, .denials' "$T/result"), not $1"
-	[ "$1" = denied ] || [ "$(jq '.denials | length' "$T/result")" = 0 ] || fail "$2: listed: $(jq -c .denials "$T/result")"
+	[ "$1" = denied ] || [ "$(jq '.denials | length' "$T/result")" = 0 ] ||
+		fail "$2: listed: $(jq -c .denials "$T/result")"
 }
 
 ends failed "nothing" ":"
@@ -48,8 +50,8 @@ jq -e '.calls.denied > .calls.expected' "$T/result" >/dev/null || fail "calls: $
 "$CALLGATE" audit show --denied --json "$T/audit" >"$T/shown" || fail "audit show"
 jq -se 'any(.[]; .path == "/proc/sys/crypto/fips_enabled" and .verdict == "deny")' "$T/shown" >/dev/null ||
 	[ -e /proc/sys/crypto/fips_enabled ] || fail "a probe is not in the log"
-cg run -p "$T/p.json" -e "PATH=/usr/bin:/bin" --events blocked -w "$T/w" -- sh -c "cat /proc/self/coredump_filter /proc/self/loginuid /proc/cgroups '$T/host/etc/there'" \
+cg run -p "$T/p.json" -e "PATH=/usr/bin:/bin" --events blocked -w "$T/w" -- \
+	sh -c "cat /proc/self/coredump_filter /proc/self/loginuid /proc/cgroups '$T/host/etc/there'" \
 	>"$T/out" 2>&1
 [ "$(grep -c 'not listed: [0-9]* refused probes' "$T/out")" = 1 ] || fail "summary: $(cat "$T/out")"
 grep '^callgate: denied [a-z]' "$T/out" | grep -v there && fail "a probe is listed"
-exit $live_failed
