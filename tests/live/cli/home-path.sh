@@ -55,3 +55,4 @@ home -- nonesuch 2>&1 | grep 'to allow' && fail "said for a program that is not 
 home -- ./tool-.local-bin 2>&1 | grep 'to allow' && fail "said for a path"
 PATH=/usr/bin:/bin HOME=$H cg run --events summary --profile extended -- sh -c nonesuch 2>&1 | grep 'to allow' &&
 	fail "said without such a PATH"
+exit 0
