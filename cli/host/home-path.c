@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "cli/cli.h"
 #include "cli/host/program.h"
+#include "policy/paths/explain.h"
 
 #include "base/banned.h"
 
@@ -57,6 +58,15 @@ static bool home_is_directory(const char *home, const char *below)
 	struct stat status;
 
 	return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* True when programs of this host directory may be executed by its own name: what is redirected is another one. */
+static bool home_is_granted(const struct policy *policy, const char *real)
+{
+	char host[PATH_MAX];
+
+	return policy_rights(policy, real, strlen(real)) & POLICY_EXEC && policy_host_path(policy, real, host) >= 0 &&
+	       strcmp(host, real) == 0;
 }
 
 static bool home_has_program(const char *dir, const char *program)
@@ -118,7 +128,7 @@ static bool home_take_directory(struct home_advice *advice, const char *dir, con
 
 	if (!real || !below || !*below || (program && !home_has_program(dir, program)))
 		return false;
-	if (!program && policy_rights(advice->policy, real, strlen(real)) & POLICY_EXEC)
+	if (!program && home_is_granted(advice->policy, real))
 		return false;
 	if (advice->dirs.len)
 		buf_puts(&advice->dirs, ", ");

@@ -176,6 +176,7 @@ mkdir -p "$T/lib" "$T/cache" && cp -a /etc "$T/etc" 2>/dev/null
 enter=(unshare -m)
 [ "$(id -u)" = 0 ] || enter=(unshare -rm)
 planted=("${enter[@]}" bash "$T/plant.sh" "$T/etc" "$T/lib" "$T/cache" "$CALLGATE_PROFILES/extended.json")
+[ "$live_failed" = 0 ] || exit 1
 "${enter[@]}" mount --bind "$T/lib" /var/lib 2>/dev/null ||
 	skip "cannot mount here: the secrets of extended were not planted"
 count=$("${planted[@]}" grep -rls PLANTED /etc /var/cache /var/lib | wc -l)

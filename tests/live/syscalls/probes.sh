@@ -26,7 +26,7 @@ ends()
 
 ends failed "nothing" ":"
 ends failed ".env where there is none" "cat .env sub/x/.env; test -e .env; . ./.env"
-ends failed "absent names" "cat /root/none /none/x '$T/host/etc/none' '$T/host/none/deep/x'; ls /usr/none"
+ends failed "absent names" "cat /none/x '$T/host/etc/none' '$T/host/none/deep/x'; ls /usr/none"
 ends failed "a program that is not there" "/usr/none/program; '$T/host/bin/none'; /none"
 ends failed "a search of PATH" "PATH='$T/host/bin:$T/host/none:$T/none:'\$PATH; nosuchprogram"
 ends failed "a list of probes" "cat /proc/sys/crypto/fips_enabled /proc/self/coredump_filter /sys/fs/cgroup/memory.max \
