@@ -72,8 +72,8 @@ static void summary_print_list(FILE *out, const json_t *list, const char *verb, 
 void summary_print(FILE *out, const json_t *result, enum summary_events events)
 {
 	const json_t *calls = json_object_get(result, "calls");
-	json_int_t denied = json_integer_value(json_object_get(calls, "denied")) -
-			    json_integer_value(json_object_get(calls, "expected"));
+	json_int_t probes = json_integer_value(json_object_get(calls, "expected"));
+	json_int_t denied = json_integer_value(json_object_get(calls, "denied")) - probes;
 
 	if (events == SUMMARY_NONE)
 		return;
@@ -83,6 +83,9 @@ void summary_print(FILE *out, const json_t *result, enum summary_events events)
 		summary_print_list(out, json_object_get(result, "redirects"), "redirected ", "from", " ", "to");
 		summary_print_list(out, json_object_get(result, "changes"), "changed ", "kind", " ", "path");
 	}
+	if (probes > 0 && (events == SUMMARY_ALL || denied > 0))
+		summary_print_line(out, "callgate: not listed: %" JSON_INTEGER_FORMAT
+				   " refused probes, which programs do without; the audit log has them", probes);
 	if (events == SUMMARY_ALL || denied > 0)
 		summary_print_line(out, "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT
 				   " denied", summary_get_text(result, "status", "?"),

@@ -77,6 +77,8 @@ struct finding {
 	const struct rule *grant[3];   /* the rules that grant READ, WRITE, EXEC */
 	const struct rule *deny;
 	const struct rule *exec_deny;
+	const struct rule *publish;    /* the innermost RULE_PUBLIC; NULL: none, or a RULE_PRIVATE is at it or below */
+	const struct rule *withhold;   /* the innermost RULE_PRIVATE, unless publish is below it */
 	const struct tree_node *remap; /* the innermost remapped mount at or above the path; NULL: none */
 };
 struct finding policy_find_rules(const struct policy *policy, const char *path, size_t len);

@@ -17,6 +17,7 @@ enum policy_right {
 	POLICY_READ = 1 << 0,  /* see it, read it, list it */
 	POLICY_WRITE = 1 << 1, /* change content, names below it, metadata; implies READ */
 	POLICY_EXEC = 1 << 2,  /* execve it; implies READ */
+	POLICY_PUBLIC = 1 << 3, /* from policy_rights_on, with READ: only what everybody on the host may read */
 };
 
 enum verdict {
@@ -35,7 +36,7 @@ struct policy_decision {
 	enum verdict verdict;
 	int error;          /* errno for the program when denied, else 0 */
 	const char *rule;   /* e.g. "python.json: filesystem.read[2] /usr"; NULL: the default. Owned by the policy */
-	const char *reason; /* not_granted, read_only, denied_by_rule, not_executable …; static */
+	const char *reason; /* not_granted, private, read_only, denied_by_rule, not_executable …; static */
 };
 
 struct policy;
@@ -184,7 +185,8 @@ unsigned policy_rights_on(const struct policy *policy, const char *path, size_t 
 
 /*
  * Judges access to a canonical virtual path; `want`: POLICY_READ|WRITE|EXEC. Errors: EACCES: a deny rule matches, or
- * there is no right to execute; EROFS: no right to write; ENOENT: no grant at all.
+ * there is no right to execute; EROFS: no right to write; ENOENT: no grant at all. The reason "public": the object is
+ * opened only if everybody on the host may read it.
  */
 struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want);
 

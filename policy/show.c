@@ -57,7 +57,7 @@ static bool show_has_no_effect(const struct policy *policy, const struct rule *r
 {
 	if (rule->overridden)
 		return true;
-	if (rule->kind != RULE_READ && rule->kind != RULE_WRITE && rule->kind != RULE_EXEC)
+	if (!kind_is_grant(rule->kind))
 		return false;
 	for (size_t i = 0; i < policy->rule_count; i++)
 		if (policy->rule[i].kind == RULE_DENY && strcmp(policy->rule[i].name.path, rule->name.path) == 0)
@@ -70,6 +70,7 @@ static int show_rule(json_t *root, const struct rule *rule)
 	static const char *const lists[RULE_MAX] = {
 		[RULE_READ] = "read", [RULE_WRITE] = "write", [RULE_EXEC] = "exec",
 		[RULE_DENY] = "deny", [RULE_DECOY] = "decoy", [RULE_EXEC_DENY] = "deny",
+		[RULE_PUBLIC] = "public", [RULE_PRIVATE] = "private",
 	};
 	json_t *section = show_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false), *item;
 

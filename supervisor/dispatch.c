@@ -11,6 +11,7 @@
 #include "supervisor/outcome.h"
 #include "syscalls/account/denial-text.h"
 #include "syscalls/account/denials.h"
+#include "syscalls/account/probes.h"
 #include "syscalls/arch/arch.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/net/netlink.h"
@@ -113,7 +114,6 @@ static void dispatch_count_redirect(struct call_counts *counts, const struct mou
 static void dispatch_count_call(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
-	const char *reason = call->decision.reason;
 	bool denied = call->decision.verdict == VERDICT_DENY;
 	size_t rows;
 	const struct syscall_row *first = table_rows(&rows);
@@ -121,7 +121,7 @@ static void dispatch_count_call(struct dispatch *dispatch)
 	dispatch->counts.judged++;
 	dispatch->counts.denied += denied;
 	dispatch->counts.allowed += !denied;
-	dispatch->counts.expected += denied && reason && strcmp(reason, DENIAL_EXPECTED) == 0;
+	dispatch->counts.expected += denied && probe_was_refused(call);
 	if (call->row >= first && call->row < first + rows)
 		dispatch->counts.by_row[call->row - first]++;
 	for (unsigned i = 0; !denied && i < call->paths; i++)

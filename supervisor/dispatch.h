@@ -27,7 +27,7 @@ struct redirect {
 /* Judged calls, for the result. */
 struct call_counts {
 	uint64_t judged, allowed, denied;
-	uint64_t expected; /* denied calls with the reason DENIAL_EXPECTED */
+	uint64_t expected; /* denied calls that are probes: account/probes.h */
 	uint64_t *by_row;  /* indexed as table_rows(). Owned */
 	struct redirect redirect[REDIRECTS_MAX];
 	size_t redirects;

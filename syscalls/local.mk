@@ -4,6 +4,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/changes.c \
 	syscalls/account/changes.h \
 	syscalls/account/denial-text.c \
+	syscalls/account/probes.c \
+	syscalls/account/probes.h \
 	syscalls/account/denial-text.h \
 	syscalls/account/denials.c \
 	syscalls/account/denials.h \

@@ -40,6 +40,8 @@ static unsigned build_get_flags(const struct build *build, const struct policy_m
 		flags |= MOUNT_FILTERED;
 	if (grant->redirect)
 		flags |= MOUNT_REDIRECT;
+	if (policy_rights_on(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)
+		flags |= MOUNT_PUBLIC;
 	if (path_is_below(grant->host, scratch) && !reported)
 		flags |= MOUNT_PRIVATE;
 	return flags;

@@ -348,9 +348,24 @@ bool view_has_standin(const struct place *place)
 	       policy_rights_on(mount->view->policy, place->virt, place->virt_len) == 0;
 }
 
+bool view_is_public(const struct place *place)
+{
+	unsigned rights;
+
+	if (place->magic || !(place->mount->flags & MOUNT_PUBLIC))
+		return false;
+	rights = policy_rights_on(place->mount->view->policy, place->virt, place->virt_len);
+	return rights == 0 || rights & POLICY_PUBLIC; /* 0: an ancestor of a grant in a private directory */
+}
+
+bool view_may_read_public(const struct place *place)
+{
+	return policy_rights_on(place->mount->view->policy, place->virt, place->virt_len) != 0;
+}
+
 bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path)
 {
-	if (place->magic || !(place->mount->flags & MOUNT_NOLINKS))
+	if (place->magic || !(place->mount->flags & MOUNT_NOLINKS) || view_is_public(place))
 		return false;
 	*ret_dirfd = place->mount->view->nolinks_fd;
 	*ret_path = place->virt_len > 1 ? place->virt + 1 : ".";

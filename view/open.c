@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -30,6 +31,69 @@ static int open_stand_in(const struct place *place, int flags)
 	if (r < 0)
 		return r;
 	return view_standin_open(place, flags);
+}
+
+/*
+ * Opens the directory of the place's last name, one directory after the other: each is the one whose mode was looked
+ * at. *ret_name: the last name. An O_PATH descriptor owned by the caller, or -errno.
+ */
+static int open_public_parent(const struct place *place, const char **ret_name)
+{
+	_cleanup_close_ int dir = fcntl(place->mount->fd, F_DUPFD_CLOEXEC, 3);
+	const char *at = place->rest, *slash;
+	char name[NAME_MAX + 1];
+	struct stat status;
+
+	for (; dir >= 0 && (slash = strchr(at, '/')); at = slash + 1) {
+		int next;
+
+		if ((size_t)snprintf(name, sizeof(name), "%.*s", (int)(slash - at), at) >= sizeof(name))
+			return -ENAMETOOLONG;
+		next = openat2_call(dir, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+		if (next < 0)
+			return next;
+		(void)close(dir);
+		dir = next;
+		if (fstat(dir, &status) < 0)
+			return -errno;
+		if (!(status.st_mode & S_IXOTH))
+			return -EACCES;
+	}
+	*ret_name = at;
+	return dir < 0 ? -errno : steal_fd(&dir);
+}
+
+/* The mode is looked at before, so that nothing private is ever opened, and again on what was opened. */
+static int open_public(const struct place *place, int flags)
+{
+	_cleanup_close_ int dir = -1, fd = -1;
+	struct stat status;
+	const char *name = NULL;
+
+	if (!(flags & O_PATH) && !view_may_read_public(place))
+		return -EACCES;
+	dir = open_public_parent(place, &name);
+	if (dir < 0)
+		return dir;
+	if (!(flags & O_PATH) && fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !(status.st_mode & S_IROTH))
+		return -EACCES;
+	fd = openat2_call(dir, name, flags, 0, RESOLVE_STRICT);
+	if (fd < 0 || flags & O_PATH)
+		return steal_fd(&fd);
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	return status.st_mode & S_IROTH ? steal_fd(&fd) : -EACCES;
+}
+
+bool view_is_withheld(const struct place *place)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!place->mount || !view_is_public(place))
+		return false;
+	fd = openat2_call(place->mount->fd, place->rest, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
+	return fd >= 0 && faccessat(fd, "", R_OK, AT_EMPTY_PATH) == 0;
 }
 
 int view_open_place(const struct place *place, int flags, mode_t mode)
@@ -59,6 +123,8 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 		/* The path is a file, which matches no glob; view_judge_place refuses its name. */
 		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
 	}
+	if (view_is_public(place))
+		return open_public(place, flags & ~O_CREAT); /* nothing may be made there */
 	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);
 }
 

@@ -35,6 +35,7 @@ enum mount_flag {
 	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
 	MOUNT_NOLINKS = 1 << 10,   /* view_get_nolinks_path works here */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
+	MOUNT_PUBLIC = 1 << 14,      /* something below is granted as far as everybody may read it: view_is_public */
 	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach_mounts will mount */
 	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: pseudoterminals of the run's own, see terminals.c */
 };
@@ -194,8 +195,24 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 
 /* ---- objects at a place ---- */
 
-/* openat2(2) that follows no link. A descriptor owned by the caller, or -errno: ELOOP, EXDEV, EAGAIN mean "walk". */
+/*
+ * openat2(2) that follows no link. A descriptor owned by the caller, or -errno: ELOOP, EXDEV, EAGAIN mean "walk". Where
+ * view_is_public, EACCES for what not everybody on the host may reach (S_IXOTH of each directory below the grant) or,
+ * without O_PATH, read (S_IROTH).
+ */
 int view_open_place(const struct place *place, int flags, mode_t mode);
+
+/*
+ * True where view_open_place gives only what everybody on the host may reach and read: POLICY_PUBLIC. Through an O_PATH
+ * descriptor of such a place the caller must not read before it has seen S_IROTH in the object's mode.
+ */
+bool view_is_public(const struct place *place);
+
+/* Where view_is_public: false for a private directory with a grant below, of which the names are not shown. */
+bool view_may_read_public(const struct place *place);
+
+/* True when view_open_place refused the place (EACCES) because it is not public, and the kernel would not have. */
+bool view_is_withheld(const struct place *place);
 
 /*
  * A way to use an object by name, without opening it: (*ret_dirfd, *ret_path) for fstatat(2) and similar calls. The

@@ -43,6 +43,7 @@ struct run {
 	int output_fd;
 	struct custodian custodian;
 	struct layers *layers;
+	char *user_path; /* PATH when callgate was started: the run wipes its environment; NULL: not set */
 	pid_t parent; /* when callgate was started */
 };
 

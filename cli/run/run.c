@@ -42,6 +42,7 @@ static void run_done(struct run *run)
 	cli_host_done(&run->host);
 	cleanup_close(&run->output_fd);
 	free(run->workdir);
+	free(run->user_path);
 	cleanup_close(&run->workdir_fd);
 	layers_free(run->layers);
 	run_options_done(&run->options);
@@ -121,7 +122,9 @@ int cli_run(int argc, char **argv)
 	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
 			  .program = RUN_PART_NONE, .setup = RUN_PART_NONE};
 	int exit_code = run_options_parse(argc, argv, &run.options);
+	const char *path = getenv("PATH");
 
+	run.user_path = path ? strdup(path) : NULL;
 	if (exit_code == CLI_ERROR && run.options.json) {
 		_cleanup_json_ json_t *result = result_make_error(NULL, CLI_ERROR, "usage",
 							      "bad usage: see the message on standard error");

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/host/account.h"
+#include "cli/host/home-path.h"
 #include "cli/run/private.h"
 #include "keeper/run.h"
 #include "keeper/output.h"
@@ -130,13 +131,36 @@ static void watch_report_limit(const json_t *result)
 			cli_error("run", "the run reached its limit: %s", name);
 }
 
+/*
+ * Why nothing was run or, after 127 ("command not found"), what the run may have lacked. A program that the user's PATH
+ * has in the home directory is named with the options that grant it.
+ */
+static void watch_report_error(const struct run *run, json_t *result, const struct keeper_outcome *outcome)
+{
+	const bool missing = json_integer_value(json_object_get(result, "exit_code")) == CLI_NOT_FOUND;
+	const char *program = run->options.argv[0];
+	_cleanup_free_ char *advice = NULL, *message = NULL;
+
+	if (missing && (!outcome->error_code || !strchr(program, '/')))
+		advice = home_path_advice(run->program.policy, run->user_path, run->host.policy.home,
+					  outcome->error_code ? program : NULL);
+	if (!outcome->error_code) {
+		if (advice && run->options.events != SUMMARY_NONE)
+			cli_note("callgate: %s", advice);
+		return;
+	}
+	message = advice ? cli_format("%s; %s", outcome->message, advice) : NULL;
+	cli_error("run", "%s", message ? message : outcome->message);
+	if (message)
+		(void)json_object_set_new(json_object_get(result, "error"), "message", json_string(message));
+}
+
 static int watch_report_end(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
 	_cleanup_json_ json_t *result = result_make_json(keeper, outcome);
 	int exit_code;
 
-	if (outcome->error_code)
-		cli_error("run", "%s", outcome->message);
+	watch_report_error(run, result, outcome);
 	if (!run->options.quiet)
 		watch_report_limit(result);
 	watch_check_stream(run, result, "stdout", &outcome->out);

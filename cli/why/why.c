@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -91,6 +92,30 @@ static void why_follow_host(const struct policy *policy, struct question *questi
 	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* outside the view: judged by its host path */
 }
 
+/* The modes that a run looks at when it opens what only a "public" rule grants: open_public() in view/open.c. */
+static void why_check_public(const struct policy *policy, struct question *question)
+{
+	char path[PATH_MAX];
+	size_t granted = strlen(question->mount && question->host[0] ? question->mount->host : question->host);
+	struct stat status;
+
+	if (!question->host[0] || question->decision.verdict == VERDICT_DENY ||
+	    !(policy_rights_on(policy, question->resolved, strlen(question->resolved)) & POLICY_PUBLIC))
+		return;
+	(void)snprintf(path, sizeof(path), "%s", question->host);
+	for (mode_t needed = S_IROTH; strlen(path) > granted || needed == S_IROTH; needed = S_IXOTH) {
+		if (lstat(path, &status) == 0 && !(status.st_mode & needed)) {
+			question->decision.verdict = VERDICT_DENY;
+			question->decision.error = EACCES;
+			question->decision.reason = "not_public";
+			return;
+		}
+		*strrchr(path, '/') = '\0';
+		if (!*path)
+			return;
+	}
+}
+
 static int why_answer_path(const struct policy *policy, struct question *question)
 {
 	bool lexical;
@@ -110,6 +135,7 @@ static int why_answer_path(const struct policy *policy, struct question *questio
 	question->mount = policy_find_mount(policy, question->resolved);
 	if (policy_map_to_host(policy, question->resolved, question->host) < 0)
 		question->host[0] = '\0';
+	why_check_public(policy, question);
 	question->suggest = policy_suggest_grant(&question->decision, question->asked, question->want);
 	return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-_Static_assert(KEY_ID_EXEC_DENY - KEY_ID_READ == RULE_EXEC_DENY, "the kinds of rules and their keys have one order");
+_Static_assert(KEY_ID_PRIVATE - KEY_ID_READ == RULE_PRIVATE, "the kinds of rules and their keys have one order");
 
 static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind kind, const char *path)
 {

@@ -122,7 +122,7 @@ static bool source_same_path(const char *a, const char *b)
 }
 
 #define BIT(kind) (1u << (kind))
-#define GRANTS (BIT(RULE_READ) | BIT(RULE_WRITE) | BIT(RULE_EXEC))
+#define GRANTS (BIT(RULE_READ) | BIT(RULE_WRITE) | BIT(RULE_EXEC) | BIT(RULE_PUBLIC))
 #define SUBSTITUTES (BIT(RULE_REDIRECT) | BIT(RULE_PROVIDE) | BIT(RULE_DECOY))
 
 /* Why one file may not have rules of both kinds for the same path; NULL when it may. */
@@ -132,6 +132,8 @@ static const char *source_contradiction(enum rule_kind a, enum rule_kind b)
 
 	if (both & BIT(RULE_DENY) && both & (GRANTS | SUBSTITUTES))
 		return "is denied as well, and a deny beats everything";
+	if (both == (BIT(RULE_PUBLIC) | BIT(RULE_PRIVATE)))
+		return "is private as well";
 	if (BIT(a) & SUBSTITUTES && BIT(b) & SUBSTITUTES)
 		return "is redirected or provided twice";
 	if (both & BIT(RULE_REDIRECT) && both & (BIT(RULE_READ) | BIT(RULE_WRITE)))

@@ -24,12 +24,15 @@ enum rule_kind {
 	RULE_PROVIDE,
 	RULE_DECOY,
 	RULE_EXEC_DENY,
+	RULE_PUBLIC,  /* a grant of what everybody on the host may read */
+	RULE_PRIVATE, /* excepted from RULE_PUBLIC; other grants apply */
 	RULE_MAX,
 };
 
+/* Takes rights away at and below every match, also where nothing exists yet. */
 static inline bool kind_is_deny(enum rule_kind kind)
 {
-	return kind == RULE_DENY || kind == RULE_EXEC_DENY;
+	return kind == RULE_DENY || kind == RULE_EXEC_DENY || kind == RULE_PRIVATE;
 }
 
 /* True when the policy itself decides what the name shows; false for grants and denies. */
@@ -40,7 +43,7 @@ static inline bool kind_is_made(enum rule_kind kind)
 
 static inline bool kind_is_grant(enum rule_kind kind)
 {
-	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC;
+	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC || kind == RULE_PUBLIC;
 }
 
 /* A text and its position for messages: "file:line: key". */

@@ -61,7 +61,8 @@ bool policy_grants_whole_trees(const struct policy *policy)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (!rule->overridden && (rule->kind == RULE_DENY || (rule->pattern && rule->kind != RULE_EXEC_DENY)))
+		if (!rule->overridden && (rule->kind == RULE_DENY || rule->kind == RULE_PUBLIC ||
+					  (rule->pattern && !kind_is_deny(rule->kind))))
 			return false;
 	}
 	return true;

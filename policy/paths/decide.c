@@ -14,12 +14,25 @@ static void decide_set_denies(struct finding *finding, const struct rule *deny, 
 	finding->exec_deny = exec_deny ? exec_deny : finding->exec_deny;
 }
 
+static void decide_publish(struct finding *finding, const struct rule *rule)
+{
+	finding->publish = rule;
+	finding->withhold = NULL;
+}
+
+static void decide_withhold(struct finding *finding, const struct rule *rule)
+{
+	finding->withhold = rule;
+	finding->publish = NULL;
+}
+
 /* Applies the rules of one node on the path. `rest` is the part of the path below it. */
 static void decide_apply_node(const struct tree_node *node, const char *rest, size_t rest_len, struct finding *finding)
 {
 	if (node->remapped) { /* grants from further up mean other content */
 		finding->rights = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
+		finding->publish = finding->withhold = NULL;
 		finding->remap = node;
 	}
 	finding->rights |= node->rights;
@@ -27,6 +40,10 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 		if (node->grant[i])
 			finding->grant[i] = node->grant[i];
 	decide_set_denies(finding, node->deny, node->exec_deny);
+	if (node->publish)
+		decide_publish(finding, node->publish);
+	if (node->withhold)
+		decide_withhold(finding, node->withhold);
 	for (size_t i = 0; i < node->globs; i++) {
 		const struct rule *rule = node->glob[i];
 
@@ -36,6 +53,8 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 			finding->deny = rule;
 		} else if (rule->kind == RULE_EXEC_DENY) {
 			finding->exec_deny = rule;
+		} else if (rule->kind == RULE_PRIVATE) {
+			decide_withhold(finding, rule);
 		} else {
 			unsigned more = rule->kind == RULE_WRITE ? 1 : rule->kind == RULE_EXEC ? 2 : 0;
 
@@ -51,8 +70,11 @@ static void decide_apply_name_denies(const struct tree *tree, uint64_t hash, con
 {
 	uint32_t index = tree_find_child(tree, TREE_NAMES, hash, name, len);
 
-	if (index != TREE_NONE)
-		decide_set_denies(finding, tree->node[index].deny, tree->node[index].exec_deny);
+	if (index == TREE_NONE)
+		return;
+	decide_set_denies(finding, tree->node[index].deny, tree->node[index].exec_deny);
+	if (tree->node[index].withhold)
+		decide_withhold(finding, tree->node[index].withhold);
 }
 
 /* Walks the path; *ret_remap_end is the length of the path of finding.remap. */
@@ -111,6 +133,8 @@ static void decide_apply_alias_denies(const struct tree *tree, const char *alias
 		name[alias_len++] = '/';
 	other = decide_walk_path(tree, name, alias_len + rest_len, &unused);
 	decide_set_denies(finding, other.deny, other.exec_deny);
+	if (other.withhold)
+		decide_withhold(finding, other.withhold);
 }
 
 struct finding policy_find_rules(const struct policy *policy, const char *path, size_t len)
@@ -120,6 +144,10 @@ struct finding policy_find_rules(const struct policy *policy, const char *path, 
 
 	for (unsigned i = 0; finding.remap && i < 2 && finding.remap->alias[i]; i++)
 		decide_apply_alias_denies(&policy->tree, finding.remap->alias[i], path + end, len - end, &finding);
+	if (finding.publish && !(finding.rights & POLICY_READ)) {
+		finding.rights |= POLICY_READ | POLICY_PUBLIC;
+		finding.grant[0] = finding.publish;
+	}
 	if (finding.deny)
 		finding.rights = 0;
 	if (finding.exec_deny)
@@ -142,14 +170,15 @@ struct policy_decision policy_decide_access(const struct policy *policy, const c
 	struct finding finding = policy_find_rules(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
 	enum verdict verdict = finding.remap ? finding.remap->verdict : VERDICT_ALLOW;
-	const char *reason = verdict == VERDICT_ALLOW      ? "granted"
-			     : verdict == VERDICT_REDIRECT ? "redirected"
-							   : "provided";
+	const char *reason = finding.rights & POLICY_PUBLIC ? "public"
+			     : verdict == VERDICT_ALLOW     ? "granted"
+			     : verdict == VERDICT_REDIRECT  ? "redirected"
+							    : "provided";
 
 	if (finding.deny)
 		return decide_make_refusal(EACCES, finding.deny, "denied_by_rule");
 	if (!finding.rights)
-		return decide_make_refusal(ENOENT, NULL, "not_granted");
+		return decide_make_refusal(ENOENT, finding.withhold, finding.withhold ? "private" : "not_granted");
 	if (want & POLICY_WRITE && !(finding.rights & POLICY_WRITE))
 		return decide_make_refusal(EROFS, finding.grant[0], "read_only");
 	if (want & POLICY_EXEC && finding.exec_deny)
@@ -164,7 +193,7 @@ static bool decide_globs_grant_below(const struct tree_node *node, const char *r
 	for (size_t i = 0; i < node->globs; i++) {
 		const struct rule *rule = node->glob[i];
 
-		if (rule->kind != RULE_DENY && rule->kind != RULE_EXEC_DENY &&
+		if (!kind_is_deny(rule->kind) &&
 		    glob_may_match_below(&rule->glob, rest, rest_len))
 			return true;
 	}

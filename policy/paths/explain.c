@@ -68,6 +68,8 @@ char *policy_suggest_grant(const struct policy_decision *decision, const char *p
 
 	if (decision->verdict != VERDICT_DENY)
 		return NULL;
+	if (strcmp(decision->reason, "private") == 0)
+		return NULL; /* a secret is not suggested; -r grants it all the same */
 	if (strcmp(decision->reason, "denied_by_rule") == 0 || strcmp(decision->reason, "exec_denied_by_rule") == 0)
 		len = asprintf(&text, "no grant can: a deny beats everything; remove %s", decision->rule);
 	else

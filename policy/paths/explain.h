@@ -23,7 +23,7 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 
 /*
  * A text that tells what would allow `want` on a path that was denied. Owned by the caller; NULL: it was allowed, or
- * memory ran out.
+ * is a secret ("private"), or memory ran out.
  */
 char *policy_suggest_grant(const struct policy_decision *decision, const char *path, unsigned want);
 

@@ -7,7 +7,9 @@
 
 static void index_set_deny(struct tree_node *node, const struct rule *rule)
 {
-	const struct rule **slot = rule->kind == RULE_DENY ? &node->deny : &node->exec_deny;
+	const struct rule **slot = rule->kind == RULE_DENY      ? &node->deny
+				   : rule->kind == RULE_PRIVATE ? &node->withhold
+								: &node->exec_deny;
 
 	if (!*slot)
 		*slot = rule;
@@ -21,6 +23,8 @@ static void index_add_grant(struct tree_node *node, const struct rule *rule)
 		[RULE_EXEC] = POLICY_READ | POLICY_EXEC,
 	};
 
+	if (rule->kind == RULE_PUBLIC && !node->publish)
+		node->publish = rule;
 	node->rights |= rights[rule->kind];
 	for (unsigned i = 0; i < 3; i++)
 		if (rights[rule->kind] & 1u << i && !node->grant[i])

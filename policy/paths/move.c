@@ -166,6 +166,7 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 		return true;
 	case RULE_READ:
 	case RULE_EXEC:
+	case RULE_PUBLIC:
 		return rule->literal && rule->host && !(rights & POLICY_READ);
 	case RULE_WRITE:
 		return rule->literal && rule->host && !(rights & POLICY_WRITE);
@@ -173,6 +174,7 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 	case RULE_REDIRECT:  /* mounts cannot be renamed */
 	case RULE_PROVIDE:
 	case RULE_DECOY:
+	case RULE_PRIVATE: /* what may be written is readable whatever is private */
 	case RULE_MAX:
 		break;
 	}

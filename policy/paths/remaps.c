@@ -12,6 +12,10 @@
 /* Replaces all grants of the node by those of one rule. */
 static void remap_set_rights(struct tree_node *node, const struct rule *rule, unsigned rights)
 {
+	if (rights & POLICY_PUBLIC) { /* of a redirect's target: what everybody may read there */
+		rights &= ~(unsigned)(POLICY_READ | POLICY_PUBLIC);
+		node->publish = rule;
+	}
 	node->rights = rights;
 	for (unsigned i = 0; i < 3; i++)
 		node->grant[i] = rights & 1u << i ? rule : NULL;
@@ -34,7 +38,7 @@ static void remap_grant_host_target(struct compiler *compiler, struct tree_node 
 {
 	struct finding target = policy_find_rules(compiler->policy, rule->host, strlen(rule->host));
 
-	if (node->rights || node->globs)
+	if (node->rights || node->globs || node->publish)
 		compiler_fail(compiler, rule->where, "%s is granted as well; grant the target %s instead",
 			      rule->literal, rule->host);
 	else if (target.deny)

@@ -36,6 +36,8 @@ struct tree_node {
 	const struct rule **glob;    /* rules with a pattern below this directory */
 	enum verdict verdict;        /* remapped: of what is allowed below */
 	uint32_t mount;              /* while compiling: index + 1 into the mounts; 0: none */
+	const struct rule *publish;  /* RULE_PUBLIC of this tree */
+	const struct rule *withhold; /* RULE_PRIVATE of this tree or, below TREE_NAMES, name */
 	const char *alias[2];        /* remapped: other names of the same object; denies on them apply here, too */
 };
 

@@ -156,7 +156,7 @@ char *denial_suggest(const struct call *call)
 		return buf_take_text(&buf);
 	}
 	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 &&
-	    strcmp(reason, "not_executable") != 0)
+	    strcmp(reason, "not_executable") != 0 && strcmp(reason, "not_public") != 0)
 		return NULL;
 	/*
 	 * A path below a redirect. A place of the run's own lacks no right but exec, which is granted for the redirect

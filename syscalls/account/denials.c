@@ -4,6 +4,7 @@
 #include "base/texthash.h"
 #include "syscalls/account/denial-text.h"
 #include "syscalls/account/denials.h"
+#include "syscalls/account/probes.h"
 #include "syscalls/call/call.h"
 
 #define SLOTS 4096 /* a power of two, well above DENIALS_MAX */
@@ -133,13 +134,12 @@ static struct denial *denials_find(struct denials *denials, const struct denial_
 
 void denials_add(struct denials *denials, const struct call *call)
 {
-	const char *reason = call->decision.reason;
 	char text[DENIAL_TARGET_MAX];
 	struct denial_key key;
 	struct denial *item;
 	size_t at;
 
-	if (reason && strcmp(reason, DENIAL_EXPECTED) == 0)
+	if (probe_was_refused(call))
 		return;
 	key = denial_key(call, text);
 	item = denials_find(denials, &key, NULL, &at);

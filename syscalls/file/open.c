@@ -247,6 +247,8 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 		call_fail(call, -ELOOP);
 	} else if (terminal_is_foreign(call, &status)) {
 		call_refuse(call, -EACCES, NULL, "foreign_terminal");
+	} else if (file_refuse_unpublic(call, &status, S_IROTH) < 0) {
+		return;
 	} else if (memfds_is_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
 	} else if (want & POLICY_WRITE && (disk_admit_bytes(call, 0) < 0 || disk_watch_file(call, *pin, false) < 0 ||

@@ -138,6 +138,8 @@ void sys_chdir(struct call *call)
 		return;
 	if (fstat(pin, &status) < 0) {
 		call_fail(call, -errno);
+	} else if (file_refuse_unpublic(call, &status, S_IXOTH) < 0) {
+		return;
 	} else if (chdir_may_continue(call, &status)) {
 		call_continue(call);
 	} else if (access(file_link(pin).path, X_OK) < 0) {

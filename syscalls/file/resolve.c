@@ -253,6 +253,32 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, in
 	return true;
 }
 
+static int refuse_unpublic(struct call *call, const struct place *place)
+{
+	struct policy_decision granted =
+		policy_decide_access(call->sandbox->policy, place->virt, place->virt_len, POLICY_READ);
+
+	return call_refuse(call, -EACCES, granted.rule, "not_public");
+}
+
+int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t needed)
+{
+	const struct place *place = &call->place[0];
+
+	if (!place->mount || S_ISLNK(status->st_mode) || !view_is_public(place))
+		return 0;
+	if ((status->st_mode & needed) == needed && (!(needed & S_IROTH) || view_may_read_public(place)))
+		return 0;
+	return refuse_unpublic(call, place);
+}
+
+/* Nothing exists there on the host either: the call fails as it does natively, and nothing was refused. */
+static int fail_absent(struct call *call)
+{
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
+	return call_fail(call, -ENOENT);
+}
+
 /*
  * Sets the outcome for a path that leads nowhere; returns -1. Outside of every grant that is a denial, unless the host
  * has nothing there either and the call fails natively, too (every process looks for /etc/ld.so.preload).
@@ -261,12 +287,17 @@ static int resolve_fail(struct call *call, const struct place *place, int error)
 {
 	if (resolve_fail_denied(call, place, error))
 		return -1;
+	if (error == -EACCES && view_is_withheld(place))
+		return refuse_unpublic(call, place);
+	/* In a granted tree: whatever a rule says of the name (all .env are denied), there is nothing of that name. */
+	if (error == -ENOENT && place->mount && !(place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC)) &&
+	    call->decision.verdict == VERDICT_DENY)
+		return fail_absent(call);
 	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON))
 		return call_fail(call, error);
 	if (!view_is_absent_on_host(call->sandbox->view, place->virt, place->virt_len))
 		return call_refuse(call, error, NULL, "not_granted");
-	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
-	return call_fail(call, error);
+	return fail_absent(call);
 }
 
 /* Judges, and keeps the decision. True when allowed. */
@@ -382,6 +413,26 @@ static int resolve_walk(struct call *call, unsigned i, const char *base, unsigne
 	return resolve_judge(call, place, want) ? 0 : call_fail(call, -call->decision.error);
 }
 
+/*
+ * After a lookup was refused at a directory on the way (/root/.cargo): the whole path may lead nowhere on the host
+ * either, as most do that a search of PATH tries. For lookups only: a name may be made where there is none. Returns -1.
+ */
+static int resolve_check_whole(struct call *call, unsigned i, const char *base)
+{
+	const struct policy_decision *decision = &call->decision;
+	char whole[PATH_MAX];
+	bool lexical;
+	int len;
+
+	if (decision->verdict != VERDICT_DENY || decision->rule || file_outcome_error(call) != -ENOENT ||
+	    !call->place[i].mount || !(call->place[i].mount->flags & MOUNT_SKELETON))
+		return -1;
+	len = path_join(base, call->path[i].text, whole, sizeof(whole), &lexical);
+	if (len > 0 && lexical && view_is_absent_on_host(call->sandbox->view, whole, (size_t)len))
+		return fail_absent(call);
+	return -1;
+}
+
 /* A path with links or "..": canonicalises it, judges the canonical path and opens exactly that. */
 static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow,
 			  int open_flags, const struct file_question *question)
@@ -391,7 +442,7 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 
 	for (int tries = 0; tries < FILE_TRIES && resolve_must_walk(fd); tries++) {
 		if (resolve_walk(call, i, base, follow, want) < 0)
-			return -1;
+			return resolve_check_whole(call, i, base);
 		fd = resolve_finish(call, place, open_flags, question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
 			break; /* the last name is a link, which may not be followed */

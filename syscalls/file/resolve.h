@@ -92,6 +92,12 @@ static inline struct file_link file_link(int fd)
  */
 int file_use_umask(struct call *call);
 
+/*
+ * To be called before a pinned object at call->place[0] is read or entered: where view_is_public, everybody must have
+ * this access (S_IROTH, S_IXOTH; 0: none is needed). 0, or -1 with the outcome set.
+ */
+int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t needed);
+
 /* True when the mode has set-id bits: the call is refused with EPERM. */
 bool file_refuse_setid(struct call *call, mode_t mode);
 

@@ -134,20 +134,16 @@ struct access_question {
 	int mode;
 	unsigned flags; /* AT_EACCESS */
 	int answer;     /* 0 or -errno */
-	mode_t type;    /* of the object; only with W_OK or X_OK */
+	struct stat status; /* of the object; not with F_OK alone */
 };
 
 /* fstatat first, so that an error of the path is not taken for the answer. */
 static int ask_access(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct access_question *question = ctx;
-	struct stat status;
 
-	if (question->mode & (W_OK | X_OK)) {
-		if (fstatat(dirfd, path, &status, at_flags) < 0)
-			return -errno;
-		question->type = status.st_mode & S_IFMT;
-	}
+	if (question->mode != F_OK && fstatat(dirfd, path, &question->status, at_flags) < 0)
+		return -errno;
 	if (syscall(SYS_faccessat2, dirfd, path, question->mode, at_flags | (int)question->flags) == 0)
 		return 0;
 	if (errno == ELOOP || errno == ENOENT)
@@ -163,19 +159,31 @@ static int ask_access(void *ctx, int dirfd, const char *path, int at_flags)
 static int access_by_policy(const struct call *call, const struct access_question *question)
 {
 	const struct place *place = &call->place[0];
+	const mode_t type = question->status.st_mode;
 	struct policy_decision decision;
 
 	if (!place->mount || place->magic || !(question->mode & (W_OK | X_OK)))
 		return 0;
-	if (question->mode & X_OK && S_ISREG(question->type) &&
+	if (question->mode & X_OK && S_ISREG(type) &&
 	    view_judge_place(call->sandbox->view, call->task, place, POLICY_EXEC).verdict == VERDICT_DENY)
 		return -EACCES;
-	if (question->mode & W_OK && (S_ISREG(question->type) || S_ISDIR(question->type) || S_ISLNK(question->type))) {
+	if (question->mode & W_OK && (S_ISREG(type) || S_ISDIR(type) || S_ISLNK(type))) {
 		decision = view_judge_place(call->sandbox->view, call->task, place, POLICY_WRITE);
 		if (decision.verdict == VERDICT_DENY)
 			return decision.error == EACCES ? -EACCES : -EROFS;
 	}
 	return 0;
+}
+
+/* What not everybody may read or enter is refused where only that is granted. 0, or -1 with the outcome set. */
+static int access_to_public(struct call *call, const struct access_question *question)
+{
+	const bool enters = question->mode & X_OK && S_ISDIR(question->status.st_mode);
+
+	if (question->answer < 0)
+		return 0;
+	return file_refuse_unpublic(call, &question->status,
+				    (question->mode & R_OK ? S_IROTH : 0) | (enters ? S_IXOTH : 0));
 }
 
 static void access_path(struct call *call, int mode, unsigned flags)
@@ -187,7 +195,7 @@ static void access_path(struct call *call, int mode, unsigned flags)
 		call_fail(call, -EINVAL);
 		return;
 	}
-	if (file_ask(call, 0, POLICY_READ, flags, &question) == 0)
+	if (file_ask(call, 0, POLICY_READ, flags, &question) == 0 && access_to_public(call, &access) == 0)
 		call_end(call, access.answer < 0 ? access.answer : access_by_policy(call, &access));
 }
 

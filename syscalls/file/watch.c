@@ -44,12 +44,13 @@ void sys_inotify_add_watch(struct call *call)
 {
 	unsigned mask = call_uint(call, 2);
 	_cleanup_close_ int object = -1, watch = watch_copy_inotify(call, mask);
+	struct stat status;
 
 	if (watch < 0)
 		return;
 	object = file_pin(call, 0, POLICY_READ, mask & IN_DONT_FOLLOW ? 0 : VIEW_FOLLOW,
 			  O_PATH | O_CLOEXEC | (mask & IN_ONLYDIR ? O_DIRECTORY : 0));
-	if (object < 0)
+	if (object < 0 || (fstat(object, &status) == 0 && file_refuse_unpublic(call, &status, S_IROTH) < 0))
 		return;
 	if (!watch_may_name(call, object)) {
 		call_refuse(call, -EACCES, NULL, "names_not_granted");

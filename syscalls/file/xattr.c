@@ -142,6 +142,7 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *value = NULL;
+	struct stat status;
 	ssize_t len;
 
 	if (xattr_check_arguments(call, &target, !list) < 0)
@@ -153,7 +154,8 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 		return;
 	}
 	fd = xattr_pin(call, &target, false);
-	if (fd < 0)
+	/* Natively user attributes need a readable object, and a list of names does not. */
+	if (fd < 0 || (!list && (fstat(fd, &status) < 0 || file_refuse_unpublic(call, &status, S_IROTH) < 0)))
 		return;
 	if (list)
 		len = listxattr(file_link(fd).path, value, size);

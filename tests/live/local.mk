@@ -13,6 +13,7 @@ LIVE_TESTS = \
 	tests/live/attacks/output.sh \
 	tests/live/attacks/proc-net.sh \
 	tests/live/attacks/procfs.sh \
+	tests/live/attacks/public.sh \
 	tests/live/attacks/reopen.sh \
 	tests/live/attacks/scratch.sh \
 	tests/live/attacks/script.sh \
@@ -55,6 +56,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/kill-supervisor.sh \
 	tests/live/confine/landlock-rules.sh \
 	tests/live/keeper/life.sh \
+	tests/live/cli/home-path.sh \
 	tests/live/cli/man.sh \
 	tests/live/limits/cgroup.sh \
 	tests/live/limits/cpu.sh \
@@ -95,6 +97,7 @@ LIVE_TESTS = \
 	tests/live/egress/secrets.sh \
 	tests/live/egress/tls.sh \
 	tests/live/cli/phases.sh \
+	tests/live/syscalls/probes.sh \
 	tests/live/syscalls/rename-random.sh \
 	tests/live/syscalls/rename-trees.sh \
 	tests/live/syscalls/rows.sh \

@@ -55,6 +55,26 @@ static const struct scene scenes[] = {
 		{"/data", 'r', DENY(ENOENT), NULL}, {"/usr/bin/env", 'x', ALLOW, "exec[0]"},
 		{"/usr/bin/env", 'r', ALLOW, "exec[0]"}, {"/usr/bin/env", 'w', DENY(EROFS), "exec[0]"},
 		{"/usr/bin/env2", 'x', DENY(ENOENT), NULL}, {"/usr/bin", 'r', DENY(ENOENT), NULL}}},
+	{"public", "{\"filesystem\": {\"public\": [\"/etc\", \"/etc/a/b/c\"],"
+		   "\"private\": [\"/etc/a\", \"/etc/k_*_y\", \"**/.pw\", \"/etc/p\"],"
+		   "\"read\": [\"/etc/p/named\", \"/etc/plain\"], \"write\": [\"/etc/w\"], \"deny\": [\"/etc/no\"]}}",
+	 NULL, NULL, {
+		{"/etc", 'r', ALLOW, "public[0]"}, {"/etc/x/y", 'r', ALLOW, "public[0] /etc"},
+		{"/etc/x", 'w', DENY(EROFS), "public[0]"}, {"/etc/x", 'x', DENY(EACCES), "public[0]"},
+		{"/etc/plain/x", 'r', ALLOW, "read[1]"}, {"/etc/w", 'w', ALLOW, "write[0]"},
+		{"/etc/w", 'r', ALLOW, "write[0]"}, {"/etc/no", 'r', DENY(EACCES), "deny[0]"},
+		{"/etc/a", 'r', DENY(ENOENT), "private[0]"}, {"/etc/a/x", 'w', DENY(ENOENT), "private[0]"},
+		{"/etc/a/b/c", 'r', ALLOW, "public[1]"}, {"/etc/a/b", 'r', DENY(ENOENT), "private[0]"},
+		{"/etc/k_1_y", 'r', DENY(ENOENT), "private[1]"}, {"/etc/k_1_y/z", 'r', DENY(ENOENT), "private[1]"},
+		{"/etc/k_1", 'r', ALLOW, "public[0]"},
+		{"/etc/x/.pw", 'r', DENY(ENOENT), "private[2]"}, {"/etc/plain/.pw", 'r', ALLOW, "read[1]"},
+		{"/etc/p", 'r', DENY(ENOENT), "private[3]"}, {"/etc/p/named", 'r', ALLOW, "read[0]"},
+		{"/etcx", 'r', DENY(ENOENT), NULL}}},
+	{"public, redirected", "{\"filesystem\": {\"public\": [\"/srv\"], \"private\": [\"/srv/key\"],"
+			       "\"redirect\": [{\"from\": \"/r\", \"to\": \"/srv\"}]}}",
+	 NULL, NULL, {
+		{"/r", 'r', REDIR, "redirect[0]"}, {"/r/x", 'r', REDIR, "redirect[0]"},
+		{"/r/x", 'w', DENY(EROFS), "redirect[0]"}, {"/r/key", 'r', DENY(ENOENT), "private[0]"}}},
 	{"unions",
 	 "{\"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"/usr/local/w\", \"/d\"], \"exec\": [\"/usr/bin\", "
 	 "\"/d/bin\"]}}",
@@ -230,10 +250,13 @@ static unsigned ask(const struct policy *policy, const struct scene *scene, bool
 			      scene->name, q->want, q->path, verdict_name(got.verdict), got.error,
 			      got.rule ? got.rule : "none");
 		ck_assert_ptr_nonnull(got.reason);
+		if (got.verdict != VERDICT_DENY)
+			ck_assert_int_eq(strcmp(got.reason, "public") == 0,
+					 !!(policy_rights_on(policy, q->path, strlen(q->path)) & POLICY_PUBLIC));
 		if (rules && q->rule)
 			ck_assert_msg(got.rule && strstr(got.rule, q->rule), "%s: %c %s: by %s, not %s", scene->name,
 				      q->want, q->path, got.rule ? got.rule : "none", q->rule);
-		if (q->error == ENOENT)
+		if (q->error == ENOENT && !q->rule)
 			ck_assert_ptr_null(got.rule);
 		/* only `len` bytes of the path are read */
 		char longer[256];
