@@ -23,15 +23,18 @@ static const char *const machine_leaf[] = {
 	"sys/fs/nr_open", "sys/fs/pipe-max-size", "sys/net", "sys/net/core", "sys/net/core/somaxconn",
 	"sys/vm", "sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/vm/overcommit_memory", NULL};
 
-/* Of each process and thread of the run. Not mem, map_files, ns, mounts, net, pagemap. */
+/*
+ * Of each process and thread of the run. Not mem, map_files, ns, mounts, net, pagemap. auxv, which debuggers need, tells
+ * no more than maps.
+ */
 static const char *const process_leaf[] = {
-	"cgroup",    "cmdline",       "comm",        "io",    "limits",    "maps",  "oom_adj",
-	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps", "smaps_rollup",
+	"auxv",      "cgroup",        "cmdline",     "comm",  "io",        "limits", "maps",         "oom_adj",
+	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps",  "smaps_rollup",
 	"stat",      "statm",         "status",      "wchan", NULL,
 };
 
 /* Of the calling process only: another one's may hold secrets that were given to it alone. */
-static const char *const own_leaf[] = {"auxv", "environ", "timerslack_ns", NULL};
+static const char *const own_leaf[] = {"environ", "timerslack_ns", NULL};
 
 static const char *const magic_leaf[] = {"cwd", "exe", "root", NULL};
 

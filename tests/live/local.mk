@@ -26,6 +26,8 @@ LIVE_TESTS = \
 	tests/live/limits/bombs.sh \
 	tests/live/limits/crowd-200.sh \
 	tests/live/syscalls/diff-deviate.sh \
+	tests/live/threats/44-ptrace.sh \
+	tests/live/workloads/debuggers.sh \
 	tests/live/syscalls/diff-dirfd.sh \
 	tests/live/syscalls/diff-meta.sh \
 	tests/live/syscalls/diff-open.sh \
