@@ -24,7 +24,7 @@ static const char *const machine_leaf[] = {
 	"sys/vm", "sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/vm/overcommit_memory", NULL};
 
 /*
- * Of each process and thread of the run. Not mem, map_files, ns, mounts, net, pagemap. auxv, which debuggers need, tells
+ * Of each process and thread of the run. Not mem, map_files, ns, mounts, net, pagemap. Debuggers need auxv, which tells
  * no more than maps.
  */
 static const char *const process_leaf[] = {

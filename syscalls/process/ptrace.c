@@ -78,8 +78,9 @@ static bool any_thread_is_traced(pid_t tgid)
 }
 
 /*
- * A process that called PTRACE_TRACEME is remembered for life. The last attach of each thread is remembered, because it may not have been performed yet. Earlier ones have: they
- * show in TracerPid. A target's pid is compared too, in case it is reused by a process.
+ * A process that called PTRACE_TRACEME is remembered for life. The last attach of each thread is remembered, because it
+ * may not have been performed yet. Earlier ones have: they show in TracerPid. A target's pid is compared too, because a
+ * process may have reused it.
  */
 static bool attach_is_under_way(const struct traces *traces, pid_t tgid)
 {

@@ -158,8 +158,8 @@ const struct row_term allow_seccomp[] = {
 #define OPTION(option) ONE(IS(0, option))
 
 /*
- * Left out: PR_SET_DUMPABLE except to 1 (the exec check could not read the process), PR_SET_PTRACER (judged), PR_SET_MM,
- * PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
+ * Left out: PR_SET_DUMPABLE except to 1 (the exec check could not read the process), PR_SET_PTRACER (judged),
+ * PR_SET_MM, PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
  * PR_SET_SYSCALL_USER_DISPATCH, PR_SET_IO_FLUSHER, PR_SET_KEEPCAPS. PR_SET_CHILD_SUBREAPER keeps orphans within the
  * run. PR_SET_SECCOMP takes no flags, so it cannot create a listener.
  */

@@ -309,8 +309,8 @@ static void *execute(void *program)
 }
 
 /*
- * traced-end PROGRAM [stay]: ends, or is ended, while tracees stand in their exit stops and a thread's exec waits for a tracee that its
- * tracer does not continue.
+ * traced-end PROGRAM [stay]: ends, or is ended, while tracees stand in their exit stops and a thread's exec waits for a
+ * tracee that its tracer does not continue.
  */
 int threat_traced_end(char **arg)
 {
