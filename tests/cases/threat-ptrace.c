@@ -347,3 +347,77 @@ int threat_traced_end(char **arg)
 			pause();
 	return threat_result(); /* all others are left to the supervisor */
 }
+
+#define STORM_CHILDREN 4
+
+/* Executes DENIED, then PROGRAM, again and again in new processes, whose pids the tracer finds in *pid. */
+static void execute_for_ever(volatile int *pid, volatile int *execs, char **arg)
+{
+	for (;;) {
+		int status = 0;
+		pid_t child = fork();
+
+		if (child == 0) {
+			*pid = getpid();
+			execl(arg[1], "marker", "marker", arg[2], NULL);
+			execl(arg[0], "x", NULL); /* ends at once: it is told to do nothing */
+			_exit(77);
+		}
+		if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) != 77)
+			++*execs;
+	}
+}
+
+/* ptrace-storm PROGRAM DENIED MARKER: attaches to processes while they execute. */
+int threat_ptrace_storm(char **arg)
+{
+	volatile int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t child[STORM_CHILDREN];
+	double end_at = threat_now() + 4;
+	int attached = 0, execs = 0;
+
+	for (int i = 0; i < STORM_CHILDREN; i++) {
+		child[i] = fork();
+		if (child[i] == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			execute_for_ever(&shared[i], &shared[STORM_CHILDREN + i], arg);
+		}
+	}
+	while (threat_now() < end_at)
+		for (int i = 0; i < STORM_CHILDREN; i++) {
+			pid_t pid = shared[i];
+			int status;
+
+			if (pid == 0 || ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXEC) < 0)
+				continue;
+			attached++;
+			if (ptrace(PTRACE_INTERRUPT, pid, 0, 0) < 0 || waitpid(pid, &status, __WALL) != pid ||
+			    !WIFSTOPPED(status))
+				continue;
+			if (status >> 16 == PTRACE_EVENT_EXEC)
+				threat_got("an exec under a tracer");
+			ptrace(PTRACE_DETACH, pid, 0, 0);
+		}
+	for (int i = 0; i < STORM_CHILDREN; i++) {
+		end(child[i]);
+		execs += shared[STORM_CHILDREN + i];
+	}
+	if (attached < 10 || execs < 10)
+		threat_missed("only %d were attached to, only %d execs succeeded", attached, execs);
+	return threat_result();
+}
+
+/* unbounded: no attach where only the supervisor's look at the pid would keep a tracer inside. */
+int threat_unbounded(char **arg)
+{
+	pid_t pid = start_idle();
+	char byte;
+	struct iovec here = {&byte, 1}, there = {&byte, 1};
+
+	(void)arg; /* takes none */
+	threat_refused("attach", ptrace(PTRACE_ATTACH, pid, 0, 0), EPERM);
+	threat_refused("seize", ptrace(PTRACE_SEIZE, pid, 0, 0), EPERM);
+	threat_refused("process_vm_readv", process_vm_readv(pid, &here, 1, &there, 1, 0), EPERM);
+	end(pid);
+	return threat_result();
+}

@@ -39,6 +39,8 @@ int threat_fds(char **arg);
 int threat_others(char **arg);
 int threat_ptrace(char **arg);
 int threat_traced_end(char **arg);
+int threat_ptrace_storm(char **arg);
+int threat_unbounded(char **arg);
 int threat_killall(char **arg);
 int threat_handles(char **arg);
 int threat_daemon(char **arg);

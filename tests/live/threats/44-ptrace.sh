@@ -15,3 +15,11 @@ HOSTILE_STATUS=124 hostile cases-threat traced-end "$CASES/cases-threat" stay
 took=$((($(date +%s%N) - start) / 1000000))
 [ $took -lt 15000 ] || fail "two runs took $took ms to end"
 [ -z "$(survivors "$T/w")" ] || fail "processes survive"
+
+mkdir "$T/no" && cp "$CASES/cases-threat" "$T/no/prog"
+CG_OPTIONS=(-r "$T/no")
+hostile cases-threat ptrace-storm "$CASES/cases-threat" "$T/no/prog" "$T/w/marker"
+[ ! -e "$T/w/marker" ] || fail "the denied program ran"
+CG_OPTIONS=(--without userns,mountns,pidns,ipcns,utsns,netns,cgroupns,landlock)
+hostile cases-threat unbounded
+audit_has '.syscall == "ptrace" and .reason == "trace_not_bounded"'
