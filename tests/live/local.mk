@@ -37,6 +37,7 @@ LIVE_TESTS = \
 	tests/live/syscalls/diff-inet.sh \
 	tests/live/syscalls/diff-last-close.sh \
 	tests/live/syscalls/diff-sock.sh \
+	tests/live/syscalls/options.sh \
 	tests/live/syscalls/diff-task.sh \
 	tests/live/doctor/doctor.sh \
 	tests/live/doctor/doctor-advice.sh \
