@@ -168,6 +168,7 @@ LIVE_TESTS = \
 	tests/live/workloads/git.sh \
 	tests/live/workloads/node.sh \
 	tests/live/workloads/pipes.sh \
+	tests/live/workloads/programs.sh \
 	tests/live/workloads/postgres.sh \
 	tests/live/workloads/python-data.sh \
 	tests/live/workloads/python-processes.sh \
@@ -185,6 +186,7 @@ ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/e
 	egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \
 	threats/01-clone.sh threats/02-exec.sh cli/user.sh workloads/shell.sh)
 dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
+EXTRA_DIST += tests/programs/run.py tests/programs/light.cases tests/programs/heavy.cases
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py
