@@ -22,6 +22,9 @@ struct keeper {
 	uint64_t start_ns;
 	uint64_t kill_tree_ns;       /* when the keeper kills the supervisor's descendants; 0: not told to end yet */
 	uint64_t kill_supervisor_ns; /* when it kills the supervisor; 0: the same */
+	unsigned asked;        /* why the program was asked to end: RUN_END_TIMEOUT or a signal number; 0: it was not */
+	uint64_t asked_ns;     /* when */
+	uint64_t ask_until_ns; /* when the run is ended all the same; 0: not asked, or that is done */
 	unsigned end;  /* why the run was told to end: RUN_END_* or a signal number */
 	bool reported; /* the supervisor has written its report, or never will */
 	json_t *early; /* that report, read before the supervisor exits; used only if its exit status is 0 */

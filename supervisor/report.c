@@ -149,6 +149,7 @@ json_t *report_json(const struct supervise_report *report, const struct view *vi
 	uint64_t unlisted = 0;
 
 	(void)json_object_set_new(object, "wait_status", json_integer(report->wait_status));
+	(void)json_object_set_new(object, "asked", json_integer(report->asked));
 	(void)json_object_set_new(object, "usage", report_usage(report));
 	(void)json_object_set_new(object, "limits", limits_json(report->limit));
 	if (report->ended_by != LIMIT_MAX)

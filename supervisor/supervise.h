@@ -42,8 +42,9 @@ struct supervise_options {
 	int host_proc_fd, host_pidns_fd;  /* see tree_set_host; -1: none */
 	/*
 	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
-	 * does not stop an orphaned group. SIGCONT continues it. Any other byte ends the run (run_ending),
-	 * and so does the hang-up when the keeper dies.
+	 * does not stop an orphaned group. SIGCONT continues it. RUN_ASK plus a signal's number sends that signal to
+	 * the group, so that the program can end by itself. Any other byte ends the run (run_ending), and so does the
+	 * hang-up when the keeper dies.
 	 */
 	int control_fd;
 };
@@ -53,6 +54,7 @@ struct supervise_report {
 	enum launch_step start_step;
 	int wait_status; /* of the program */
 	unsigned end;    /* the byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
+	unsigned asked;  /* why the program was asked to end: RUN_END_TIMEOUT or the signal sent; 0: neither */
 	uint64_t judged, allowed, denied, expected; /* as in struct dispatch */
 	uint64_t restarted, interrupted; /* struct interrupted: restarted, left */
 	uint64_t *by_row;                /* as in struct dispatch; owned */

@@ -108,6 +108,15 @@ static void watch_check_stream(struct run *run, json_t *result, const char *name
 	result_set_error(result, "output_failed", message);
 }
 
+/* Killed although it had been asked to end. */
+static bool watch_was_killed_late(const json_t *result)
+{
+	const json_t *termination = json_object_get(result, "termination");
+
+	return json_is_true(json_object_get(termination, "killed")) &&
+	       json_is_integer(json_object_get(termination, "sent"));
+}
+
 /* Without this line a reader of stderr would only see a program that stopped in the middle. */
 static void watch_report_limit(const json_t *result)
 {
@@ -118,10 +127,15 @@ static void watch_report_limit(const json_t *result)
 		return;
 	if (strcmp(status, "timeout") == 0) {
 		meter = json_object_get(json_object_get(limits, "wall"), "limit");
-		cli_error("run", "the run was ended by its time limit of %g s",
-			  (double)json_integer_value(meter) / 1000);
+		cli_error("run", "the run was ended by its time limit of %g s%s",
+			  (double)json_integer_value(meter) / 1000,
+			  watch_was_killed_late(result) ? "; the program had not ended after SIGTERM and was killed"
+							: "");
 		return;
 	}
+	if (strcmp(status, "killed") == 0 && watch_was_killed_late(result))
+		cli_error("run", "the program had not ended after signal %d and was killed (--kill-after)",
+			  (int)json_integer_value(json_object_get(result, "signal")));
 	if (strcmp(status, "limit") != 0)
 		return;
 	json_object_foreach(limits, name, meter)
@@ -206,6 +220,8 @@ int run_program_to_end(struct run *run)
 		.parent = options->die_with_parent ? run->parent : 0,
 		.status_line = watch_wants_status_line(options),
 		.wall_ns = limits->wall_ns,
+		.grace_ns = options->grace_ns,
+		.kill_after_ns = options->kill_after_ns,
 		.stdout_bytes = watch_capture_limit(run, limits->stdout_bytes),
 		.stderr_bytes = watch_capture_limit(run, limits->stderr_bytes),
 	};

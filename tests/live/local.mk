@@ -51,6 +51,7 @@ LIVE_TESTS = \
 	tests/live/syscalls/ipc-private.sh \
 	tests/live/supervisor/kill-supervisor.sh \
 	tests/live/confine/landlock-rules.sh \
+	tests/live/keeper/ending.sh \
 	tests/live/keeper/life.sh \
 	tests/live/cli/man.sh \
 	tests/live/limits/cgroup.sh \
