@@ -163,6 +163,8 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 	cli.exec = (const char *const *)exec.item;
 	cli.env = (const char *const *)options->env.item;
 	cli.allow_host = (const char *const *)options->allow_host.item;
+	cli.allow_private = (const char *const *)options->allow_private.item;
+	cli.listen = (const char *const *)options->listen.item;
 	cli.allow_request = (const char *const *)options->allow_request.item;
 	cli.secret = (const char *const *)options->secret.item;
 	if (ret == 0)

@@ -146,6 +146,8 @@ struct policy_cli {
 	const char *user;         /* --user, NULL: not given */
 	unsigned required;        /* --require: LAYER_BITs of policy/parse/layer-names.h */
 	const char *const *allow_host;    /* --allow-host HOST[:PORT] */
+	const char *const *allow_private; /* --allow-private HOST[:PORT] */
+	const char *const *listen;        /* --listen PORT|FIRST-LAST|* */
 	const char *const *allow_request; /* --allow 'METHOD,... HOST[:PORT]/PATH' */
 	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
 	bool no_net;              /* --no-net */

@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_URL };
+enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_LISTEN, WHY_URL };
 
 /* A question, and the answer to one about a path. */
 struct question {
@@ -39,7 +39,7 @@ static int why_set_question(const struct cli_given *given, void *all)
 	const char *wrong = NULL;
 
 	if (question->text)
-		wrong = "more than one question; ask with one --open, --exec, --connect or --url";
+		wrong = "more than one question; ask with one --open, --exec, --connect, --listen or --url";
 	else if (!*given->value && (given->which == WHY_OPEN || given->which == WHY_EXEC))
 		wrong = "an empty path names nothing; write a path";
 	if (wrong)
@@ -175,6 +175,8 @@ static int why_parse(int argc, char **argv, struct cli_policy_options *options, 
 		{"exec", 0, "PATH", "executing PATH", why_set_question, 0, WHY_EXEC},
 		{"connect", 0, "HOST:PORT", "connecting to it (HOST:PORT/udp: sending datagrams)", why_set_question, 0,
 		 WHY_CONNECT},
+		{"listen", 0, "PORT", "listening at PORT of the run's own loopback; 0: any that the kernel chooses",
+		 why_set_question, 0, WHY_LISTEN},
 		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_question, 0, WHY_URL},
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct question, json)),
 		{0},
@@ -190,7 +192,8 @@ static int why_parse(int argc, char **argv, struct cli_policy_options *options, 
 
 	if (status != CLI_PARSED || question->text)
 		return status;
-	cli_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT or --url 'METHOD URL'");
+	cli_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT, --listen PORT or "
+		  "--url 'METHOD URL'");
 	return cli_usage_error("why");
 }
 
@@ -206,6 +209,8 @@ int cli_why(int argc, char **argv)
 		return exit_code;
 	if (cli_policy_load_only(&options, "why", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
+	if (question.kind == WHY_LISTEN)
+		return why_listen(policy, question.text, question.json);
 	if (question.kind == WHY_CONNECT || question.kind == WHY_URL)
 		return why_net(policy, question.text, question.kind == WHY_URL, question.json);
 	if (why_answer_path(policy, &question) < 0)

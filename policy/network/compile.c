@@ -169,6 +169,40 @@ static void net_compile_sort(struct net_collected *collected)
 	}
 }
 
+static bool net_compile_share_port(const struct net_rule *a, const struct net_rule *b)
+{
+	for (size_t i = 0; i < a->ports; i++)
+		for (size_t j = 0; j < b->ports; j++)
+			if (a->port[i] == b->port[j])
+				return true;
+	return false;
+}
+
+/* --allow-private: the policy's own rules of that endpoint, which may be found first, are private as well. */
+static void net_compile_lift(struct compiler *compiler, struct net_collected *collected)
+{
+	for (size_t i = 0; i < collected->rules; i++) {
+		const struct net_written_rule *lifting = collected->rule[i];
+
+		for (size_t j = 0; lifting->lifts && j < collected->rules; j++) {
+			const struct net_written_rule *rule = collected->rule[j];
+			struct net_written_rule *lifted;
+
+			if (rule->rule.private_addresses || strcmp(rule->rule.host, lifting->rule.host) != 0 ||
+			    !net_compile_share_port(&rule->rule, &lifting->rule))
+				continue;
+			lifted = arena_alloc(&compiler->policy->arena, sizeof(*lifted));
+			if (!lifted) {
+				compiler->no_memory = true;
+				return;
+			}
+			*lifted = *rule;
+			lifted->rule.private_addresses = true;
+			collected->rule[j] = lifted;
+		}
+	}
+}
+
 static void net_compile_copy(struct compiler *compiler, const struct net_collected *collected)
 {
 	struct policy_network *network = &compiler->policy->network;
@@ -229,6 +263,7 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 		return;
 	net_compile_set_pool(network);
 	net_compile_sort(&collected);
+	net_compile_lift(compiler, &collected);
 	if (collected.rules > NET_RULES_MAX)
 		compiler_fail(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
 			      NET_RULES_MAX);

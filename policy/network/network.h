@@ -38,6 +38,7 @@ struct net_fixed {
 struct net_written_rule {
 	struct net_rule rule;
 	const char *where;
+	bool lifts; /* --allow-private: other rules of this endpoint become private, too */
 };
 
 struct net_written_secret {
@@ -115,6 +116,8 @@ bool net_patterns_meet(const char *a, const char *b);
 bool net_is_wildcard(const char *pattern);
 /* Parses a port from 1 to 65535. 0 or -EINVAL. */
 int net_port_parse(const char *text, uint16_t *ret_port);
+/* "8000", "9000-9010", "0" (a port that the kernel chooses), "*". -EINVAL; sets first and last only. */
+int net_range_parse(const char *text, struct net_range *ret_range);
 /* Parses "HOST[:PORT]"; the default port is 443. As net_pattern_parse. */
 int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why);
 

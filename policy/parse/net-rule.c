@@ -270,7 +270,7 @@ static void net_rule_allow(struct parser *parser, const json_t *object)
 		parser_fail(parser, "%s", why);
 	(void)snprintf(detail, sizeof(detail), strchr(rule.host, ':') ? "[%s]:%u" : "%s:%u", rule.host, rule.port[0]);
 	rule.label = parser_label(parser, detail);
-	written = (struct net_written_rule){rule, parser_keep_here(parser, "").where};
+	written = (struct net_written_rule){.rule = rule, .where = parser_keep_here(parser, "").where};
 	PARSER_APPEND(parser, network->rule, network->rules, written);
 }
 

@@ -159,9 +159,13 @@ static char *suggest_endpoint(const struct call *call)
 	const char *reason = call->decision.reason ? call->decision.reason : "";
 	_cleanup_buf_ struct buf buf = {0};
 
-	if (call->row->intent == INTENT_SERVE ||
-	    (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0))
+	if (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0)
 		return NULL;
+	if (call->row->intent == INTENT_SERVE) {
+		/* bind(2) judges a port that the program names, so that one of listen(2) is the kernel's choice. */
+		buf_printf(&buf, "--listen %u", strcmp(call->row->name, "listen") == 0 ? 0 : call->net.record.port);
+		return buf_take(&buf);
+	}
 	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
 		   call->net.record.port);
 	return buf_take(&buf);
