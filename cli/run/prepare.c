@@ -133,18 +133,40 @@ static int prepare_warn_workdir(struct run *run)
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
 {
 	struct cli_policy_options options = run->options.policy; /* borrows its lists */
+	json_t *mistakes = NULL;
 	int error;
 
 	options.cli.phase = phase;
 	options.cli.draft = run->draft; /* the first load empties it */
-	error = cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy);
-	return error < 0 ? run_report_refusal(run, "policy_invalid", "the policy cannot be used: nothing was run") : 0;
+	error = cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy, &mistakes);
+	if (error == 0)
+		return 0;
+	json_decref(run->mistakes);
+	run->mistakes = mistakes;
+	return run_report_refusal(run, "policy_invalid", "the policy cannot be used: nothing was run");
+}
+
+/* Without a network nothing would read the variable, and a misspelt name would never be noticed. */
+static int prepare_check_secrets(struct run *run)
+{
+	const struct cli_list *secrets = &run->options.policy.secret;
+
+	for (size_t i = 0; i < secrets->count; i++) {
+		_cleanup_free_ char *name = strndup(secrets->item[i], strcspn(secrets->item[i], "@"));
+
+		if (name && !getenv(name))
+			return run_report_refusal(run, "secret_missing",
+						  "--secret %s: that variable is not set; export it first", name);
+	}
+	return 0;
 }
 
 static int prepare_load_policies(struct run *run)
 {
 	const struct run_options *options = &run->options;
 
+	if (prepare_check_secrets(run) != 0)
+		return CLI_ERROR;
 	if (run_load_policy(run, options->policy.cli.phase, &run->program.policy) != 0)
 		return CLI_ERROR;
 	if (options->setup && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup.policy) != 0)
@@ -334,6 +356,9 @@ int run_prepare(struct run *run)
 	if (prepare_load_policies(run) != 0)
 		return CLI_ERROR;
 	prepare_print_warnings(run);
+	/* A setup may make them. */
+	if (!options->quiet && !options->setup)
+		cli_policy_warn_missing("run", &run->host, run->program.policy, !options->verbose);
 	if (prepare_confirm_user(run) != 0 || prepare_with_user_ids(run, prepare_warn_workdir) != 0 ||
 	    prepare_make_logs(run) != 0)
 		return CLI_ERROR;

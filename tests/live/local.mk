@@ -53,6 +53,7 @@ LIVE_TESTS = \
 	tests/live/confine/landlock-rules.sh \
 	tests/live/keeper/ending.sh \
 	tests/live/keeper/life.sh \
+	tests/live/cli/friendly.sh \
 	tests/live/cli/listen.sh \
 	tests/live/cli/man.sh \
 	tests/live/limits/cgroup.sh \
