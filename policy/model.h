@@ -57,6 +57,7 @@ struct policy {
 	const char *name;
 	const char *workdir;      /* virtual */
 	const char *workdir_host;
+	const char *home;
 	struct rule *rule;
 	size_t rule_count;
 	struct tree tree;

@@ -116,6 +116,11 @@ const char *policy_sha256(const struct policy *policy)
 	return policy->sha256;
 }
 
+const char *policy_home(const struct policy *policy)
+{
+	return policy->home;
+}
+
 const char *policy_user(const struct policy *policy)
 {
 	return policy->user;

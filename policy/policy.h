@@ -248,6 +248,7 @@ unsigned policy_required(const struct policy *policy);
 const char *policy_workdir(const struct policy *policy); /* virtual path */
 const char *policy_name(const struct policy *policy);    /* "name" of the last file, else its file name */
 const char *policy_sha256(const struct policy *policy);  /* hex digest of policy_show's text; "" before policy_seal() */
+const char *policy_home(const struct policy *policy);    /* what "~" stands for; NULL: nothing */
 const char *policy_user(const struct policy *policy);    /* "USER[:GROUP]"; NULL: not set */
 /* The rest of a message about the syntax of "USER[:GROUP]" (names are not looked up), static; NULL: it is correct. */
 const char *policy_user_error(const char *text);

@@ -54,6 +54,8 @@ static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlis
 				  report_text(denial->reason), "pid", (int)denial->pid, "exe", report_text(denial->exe),
 				  "count", (json_int_t)denial->count, "suggest", report_text(denial->suggest));
 
+		if (denial->suggest_why)
+			(void)json_object_set_new(item, "suggest_reason", json_string(denial->suggest_why));
 		if (denial->event)
 			(void)json_object_set_new(item, "event", json_string(denial->event));
 		if (denial->host_pid > 0)

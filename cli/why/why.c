@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -30,6 +31,7 @@ struct question {
 	struct policy_decision decision;
 	const struct policy_mount *mount;
 	char *suggest; /* owned */
+	char *suggest_why; /* why nothing is suggested; owned */
 };
 
 /* `which`: the kind. */
@@ -91,8 +93,17 @@ static void why_follow_host(const struct policy *policy, struct question *questi
 	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* leads out of the view: decided by its host path */
 }
 
+static mode_t why_host_type(void *ctx, const char *path)
+{
+	struct stat st;
+
+	(void)ctx;
+	return stat(path, &st) < 0 ? 0 : st.st_mode & S_IFMT;
+}
+
 static int why_answer_path(const struct policy *policy, struct question *question)
 {
+	const struct suggest_host host = {.home = policy_home(policy), .type = why_host_type};
 	bool lexical;
 	int len;
 
@@ -109,7 +120,8 @@ static int why_answer_path(const struct policy *policy, struct question *questio
 	question->mount = policy_mount_of(policy, question->resolved);
 	if (policy_host_path(policy, question->resolved, question->host) < 0)
 		question->host[0] = '\0';
-	question->suggest = policy_suggest(&question->decision, question->asked, question->want);
+	question->suggest =
+		policy_suggest(&question->decision, &host, question->asked, question->want, &question->suggest_why);
 	return 0;
 }
 
@@ -141,6 +153,8 @@ static int why_print_text(const struct question *question)
 	buf_printf(&text, "  host      %s\n", why_text_or_none(question->host));
 	if (question->suggest)
 		buf_printf(&text, "  to allow  %s\n", question->suggest);
+	if (question->suggest_why)
+		buf_printf(&text, "  to allow  nothing is suggested: %s\n", question->suggest_why);
 	return cli_print_buf("why", &text);
 }
 
@@ -155,14 +169,15 @@ static json_t *why_json_string(const char *text)
 static int why_print_json(const struct question *question)
 {
 	const struct policy_decision *decision = &question->decision;
-	json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "verdict",
+	json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "verdict",
 				   verdict_name(decision->verdict), "op", why_want_name(question->want), "path",
 				   why_json_string(question->asked), "resolved", why_json_string(question->resolved),
 				   "rule",
 				   why_json_string(decision->rule), "reason", decision->reason, "errno",
 				   why_json_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
 				   why_json_string(question->mount ? question->mount->virt : NULL), "host",
-				   why_json_string(question->host), "suggest", why_json_string(question->suggest));
+				   why_json_string(question->host), "suggest", why_json_string(question->suggest),
+				   "suggest_reason", why_json_string(question->suggest_why));
 
 	return cli_print_json("why", object);
 }
@@ -217,5 +232,6 @@ int cli_why(int argc, char **argv)
 		return CLI_ERROR;
 	exit_code = question.json ? why_print_json(&question) : why_print_text(&question);
 	free(question.suggest);
+	free(question.suggest_why);
 	return exit_code == CLI_OK && question.decision.verdict == VERDICT_DENY ? 1 : exit_code;
 }

@@ -207,6 +207,7 @@ static void load_set_workdir(struct loader *loader)
 		if (loader->source[i]->workdir.text)
 			named = &loader->source[i]->workdir;
 	compiler->policy->workdir_host = compiler_keep(compiler, host->workdir);
+	compiler->policy->home = host->home ? compiler_keep(compiler, host->home) : NULL;
 	if (!named)
 		named = &fixed;
 	vars_expand(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);

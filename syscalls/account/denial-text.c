@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/path.h"
+#include "policy/paths/suggest.h"
 #include "syscalls/account/denial-text.h"
 
 #include "base/banned.h"
@@ -114,25 +117,6 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	return key;
 }
 
-/* As a word of the shell, because it is meant to be pasted there. */
-static void put_word(struct buf *buf, const char *word, size_t len)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%,:";
-
-	if (strspn(word, plain) >= len) {
-		buf_add(buf, word, len);
-		return;
-	}
-	buf_puts(buf, "'");
-	for (size_t i = 0; i < len; i++) {
-		if (word[i] == '\'')
-			buf_puts(buf, "'\\''");
-		else
-			buf_add(buf, &word[i], 1);
-	}
-	buf_puts(buf, "'");
-}
-
 /*
  * What to name in place of a path below a redirect, or NULL for nothing. A place of the run's own lacks no right but
  * exec, which is granted for the redirect as a whole; a host place has what is granted to the host's name of its root,
@@ -171,8 +155,36 @@ static char *suggest_endpoint(const struct call *call)
 	return buf_take(&buf);
 }
 
-char *denial_suggest(const struct call *call)
+static mode_t host_type(void *ctx, const char *path)
 {
+	const struct view *view = ctx;
+	struct stat st = {.st_mode = S_IFREG};
+
+	return view && view_host_stat(view, path, 0, &st) < 0 ? 0 : st.st_mode & S_IFMT;
+}
+
+/*
+ * The path that the program named, where it leads further than the view does: there only the first name that is not
+ * shown is known. A path with ".." or relative to a directory is left as far as it was resolved.
+ */
+static void suggest_full_path(const struct call *call, const char *resolved, char path[PATH_MAX])
+{
+	const struct call_path *asked = &call->path[refused_path(call)];
+	char full[PATH_MAX];
+	bool lexical;
+
+	(void)snprintf(path, PATH_MAX, "%s", resolved);
+	if (asked->null || asked->len == 0 || asked->text[0] != '/' ||
+	    path_join("/", asked->text, full, sizeof(full), &lexical) < 0 || !lexical || !path_below(full, resolved))
+		return;
+	(void)snprintf(path, PATH_MAX, "%s", full);
+}
+
+char *denial_suggest(const struct call *call, const char **ret_why)
+{
+	const struct suggest_host host = {.home = call->sandbox->policy ? policy_home(call->sandbox->policy) : NULL,
+					  .type = host_type, .ctx = call->sandbox->view};
+	char full[PATH_MAX];
 	const struct mount *mount = call->place[refused_path(call)].mount;
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && wants_write(call);
 	const char *path = denial_resolved(call), *reason = call->decision.reason;
@@ -195,7 +207,16 @@ char *denial_suggest(const struct call *call)
 		path = redirect_grant(mount, exec);
 	if (!path)
 		return NULL;
+	if (mount->flags & MOUNT_REDIRECT)
+		(void)snprintf(full, sizeof(full), "%s", path);
+	else
+		suggest_full_path(call, path, full);
+	full[grant_len(call, full, write)] = '\0';
+	if (!(mount->flags & MOUNT_REDIRECT))
+		*ret_why = suggest_narrow(&host, full, exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ);
+	if (*ret_why)
+		return NULL;
 	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");
-	put_word(&buf, path, grant_len(call, path, write));
+	suggest_put_word(&buf, full);
 	return buf_take(&buf);
 }

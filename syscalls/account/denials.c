@@ -98,7 +98,7 @@ static bool fill_call(struct denial *item, const struct call *call, const struct
 	item->rule = copy_text(call->decision.rule, &lost);
 	item->reason = copy_text(call->decision.reason, &lost);
 	item->exe = copy_text(key->exe, &lost);
-	item->suggest = denial_suggest(call);
+	item->suggest = denial_suggest(call, &item->suggest_why);
 	if (lost)
 		item_done(item);
 	return !lost;

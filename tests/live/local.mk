@@ -55,6 +55,7 @@ LIVE_TESTS = \
 	tests/live/keeper/life.sh \
 	tests/live/cli/friendly.sh \
 	tests/live/cli/listen.sh \
+	tests/live/cli/suggest.sh \
 	tests/live/cli/man.sh \
 	tests/live/limits/cgroup.sh \
 	tests/live/limits/cpu.sh \
