@@ -256,14 +256,14 @@ static char *why_suggest_rule(const struct net_question *asked)
 		return cli_format("--allow '%s %s://%s%s'", asked->upgrade ? "WEBSOCKET" : asked->method,
 				  asked->tls ? "https" : "http", asked->endpoint, asked->path);
 	if (asked->udp)
-		return cli_format("in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u, "
-				  "\"proto\": \"udp\"}]}}",
+		return cli_format("in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", "
+				  "\"port\": %u, \"proto\": \"udp\"}]}}",
 				  asked->host, asked->port);
 	if (asked->known_count > 0 && asked->known[0].kind && strcmp(asked->known[0].kind, "loopback") == 0)
 		return cli_format("--listen %u for a server of the run's own, or --allow-host %s for one of the host",
 				  asked->port, asked->endpoint);
-	return cli_format("--allow-host %s, or in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", "
-			  "\"port\": %u}]}}",
+	return cli_format("--allow-host %s, or in a policy {\"version\": 1, \"network\": {\"allow\": "
+			  "[{\"host\": \"%s\", \"port\": %u}]}}",
 			  asked->endpoint, asked->host, asked->port);
 }
 
