@@ -52,6 +52,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/kill-supervisor.sh \
 	tests/live/confine/landlock-rules.sh \
 	tests/live/keeper/ending.sh \
+	tests/live/keeper/input.sh \
 	tests/live/keeper/life.sh \
 	tests/live/cli/friendly.sh \
 	tests/live/cli/listen.sh \
