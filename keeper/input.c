@@ -86,7 +86,10 @@ static int input_copy_regular(struct input *input, int from, const struct stat *
 	return input_finish(input, to, st);
 }
 
-/* Whether a link in a directory `depth` levels below the root of the tree leads to a name in the tree: relative, and not above its root. */
+/*
+ * Whether a link in a directory `depth` levels below the root of the tree leads to a name in the tree: it is relative
+ * and does not go above the root.
+ */
 static bool input_link_stays(const char *target, unsigned depth)
 {
 	unsigned at = depth;

@@ -18,6 +18,8 @@
 
 #include "base/banned.h"
 
+#define USER_PATH "/usr/local/bin:/usr/bin:/bin" /* as in the profile minimal */
+
 static int prepare_scratch_directory(struct run *run)
 {
 	struct policy_error error = {""};
@@ -86,6 +88,22 @@ static int prepare_look_up_user(struct run *run, const char *text, struct privs_
 	return 0;
 }
 
+/*
+ * The variables that tell of a user, where the policy passes them, and what "~" stands for become the run's user's.
+ * PATH becomes the system's, because the caller's may lead into a home directory. HOME without an account is "/".
+ */
+static int prepare_take_account(struct run *run)
+{
+	const struct account *account = account_find(NULL, run->user.uid);
+	const char *home = account && account->home && account->home[0] == '/' ? account->home : "/";
+	const char *name = account ? account->name : NULL;
+	int error = setenv("HOME", home, 1) | setenv("PATH", USER_PATH, 1);
+
+	error |= name ? setenv("USER", name, 1) | setenv("LOGNAME", name, 1)
+		      : unsetenv("USER") | unsetenv("LOGNAME");
+	return error || cli_host_set_home(&run->host, home) < 0 ? run_refuse_no_memory(run) : 0;
+}
+
 /* --user, else the policy's "user", which has to be known before the scratch directory is made. */
 static int prepare_find_user(struct run *run)
 {
@@ -100,6 +118,7 @@ static int prepare_find_user(struct run *run)
 	if (run->user.set) {
 		run->host.uid = run->user.uid;
 		run->host.gid = run->user.gid;
+		return prepare_take_account(run);
 	}
 	return 0;
 }

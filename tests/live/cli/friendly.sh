@@ -55,7 +55,7 @@ cg_says 'FRIENDLY_TOKEN: .*that variable is not set' 125 run --secret FRIENDLY_T
 (
 	ulimit -n 24
 	cg_says 'ulimit -n is 24, this policy may need [0-9]+' 125 run --profile python -- /usr/bin/true
-	exit $live_failed
+	exit "$live_failed"
 ) || live_failed=1
 
 # limits that end a run
@@ -68,4 +68,19 @@ cg_says 'reached its limit: memory 60M, used [0-9.]+M$' 137 run --profile python
 cg_says 'memory 2M, used [0-9.]+M; that is too small for most programs to start: use a larger -m' 137 \
 	run --profile python -m 2M -- "$PYTHON" -c 'x = b"1" * 200000000'
 TMPDIR=$T/gone cg_says "TMPDIR $T/gone: it does not exist; set TMPDIR" 125 run -- /bin/true
-exit $live_failed
+
+# shellcheck disable=SC2016 # the inner shell's
+# with --user the variables of a user, and "~", are that user's
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+	chmod 755 "$T"
+	chmod 1777 "$T/tmp"
+	home=$(getent passwd nobody | cut -d: -f6)
+	HOME=/root USER=root PATH=/root/bin:$PATH cg_says '' 0 run --user nobody --profile minimal -e HOME -e USER \
+		-e PATH -e LOGNAME -x /bin/sh -- /bin/sh -c 'echo $HOME $USER $LOGNAME $PATH'
+	[ "$(cat "$T/out")" = "$home nobody nobody /usr/local/bin:/usr/bin:/bin" ] ||
+		fail "--user nobody: $(cat "$T/out")"
+	HOME=/root USER=root cg_says '' 0 run --user 54321 --profile minimal -e HOME -e USER -x /bin/sh -- \
+		/bin/sh -c 'echo $HOME $USER'
+	[ "$(cat "$T/out")" = / ] || fail "--user 54321: $(cat "$T/out")"
+fi
+exit 0
