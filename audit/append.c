@@ -16,29 +16,19 @@
 #define PAGE AUDIT_ROOM_PAGE
 #define CHUNK_MAX_BYTES (1u << 20)
 
-/* Checked before writing, because a write past RLIMIT_FSIZE raises SIGXFSZ. */
-static bool log_past_limit(uint64_t end)
+/* Whether `end` lies past RLIMIT_FSIZE. Checked before each write, because a write past that limit raises SIGXFSZ. */
+static bool log_exceeds_file_limit(uint64_t end)
 {
 	struct rlimit limit;
 
 	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur;
 }
 
-static int log_allocate(int fd, uint64_t start, uint64_t end)
+static int log_allocate_range(int fd, uint64_t start, uint64_t end)
 {
-	int r;
-
-	if (log_past_limit(end))
+	if (log_exceeds_file_limit(end))
 		return -EFBIG;
-	do
-		r = fallocate(fd, 0, (off_t)start, (off_t)(end - start));
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : 0;
-}
-
-static bool log_is_full(int error)
-{
-	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
+	return TEMP_FAILURE_RETRY(fallocate(fd, 0, (off_t)start, (off_t)(end - start))) < 0 ? -errno : 0;
 }
 
 /* Allocates a chunk at `start`. On a nearly full disk it is smaller than usual, but has at least `least` bytes. */
@@ -49,18 +39,18 @@ static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t leas
 
 	for (;;) {
 		bytes = (bytes + PAGE - 1) / PAGE * PAGE;
-		r = log_allocate(audit->fd, start, start + bytes);
+		r = log_allocate_range(audit->fd, start, start + bytes);
 		if (r == 0) {
 			*ret_end = start + bytes;
 			return 0;
 		}
-		if (!log_is_full(r) || bytes / 2 < least)
+		if ((r != -ENOSPC && r != -EDQUOT && r != -EFBIG) || bytes / 2 < least)
 			return r;
 		bytes /= 2;
 	}
 }
 
-void log_unmap(struct audit *audit)
+void log_unmap_window(struct audit *audit)
 {
 	if (audit->window)
 		(void)munmap(audit->window, audit->window_end - audit->window_start);
@@ -81,7 +71,7 @@ static int log_map_window(struct audit *audit, uint64_t start, uint64_t end)
 		(void)munmap(window, end - start);
 		return error == ENOMEM ? -ENOMEM : -ENOSPC;
 	}
-	log_unmap(audit);
+	log_unmap_window(audit);
 	audit->window = window;
 	audit->window_start = start;
 	audit->window_end = end;
@@ -109,11 +99,11 @@ static int log_move_window(struct audit *audit, size_t len)
 	return r < 0 ? r : 0;
 }
 
-int log_write(int fd, const char *line, size_t len, uint64_t end)
+int log_write_line(int fd, const char *line, size_t len, uint64_t end)
 {
 	size_t done = 0;
 
-	if (log_past_limit(end + len))
+	if (log_exceeds_file_limit(end + len))
 		return -EFBIG;
 	while (done < len) {
 		ssize_t n = pwrite(fd, line + done, len - done, (off_t)(end + done));
@@ -130,17 +120,17 @@ int log_write(int fd, const char *line, size_t len, uint64_t end)
 	return 0;
 }
 
-int log_append_direct(struct audit *audit, const char *line, size_t len)
+int log_append_by_pwrite(struct audit *audit, const char *line, size_t len)
 {
 	uint64_t end = audit->shared->end;
-	int r = log_write(audit->fd, line, len, end);
+	int r = log_write_line(audit->fd, line, len, end);
 
 	if (r == 0)
 		__atomic_store_n(&audit->shared->end, end + len, __ATOMIC_RELEASE);
 	return r;
 }
 
-int log_append(struct audit *audit, const char *line, size_t len)
+int log_append_line(struct audit *audit, const char *line, size_t len)
 {
 	uint64_t end = audit->shared->end;
 
@@ -151,16 +141,16 @@ int log_append(struct audit *audit, const char *line, size_t len)
 			return r;
 	}
 	if (audit->direct)
-		return log_append_direct(audit, line, len);
+		return log_append_by_pwrite(audit, line, len);
 	memcpy(audit->window + (end - audit->window_start), line, len);
 	/* Released after the copy: a writer killed during it leaves bytes after the end, which readers ignore. */
 	__atomic_store_n(&audit->shared->end, end + len, __ATOMIC_RELEASE);
 	return 0;
 }
 
-bool log_in_window(const struct audit *audit, uint64_t offset, size_t len)
+bool log_is_in_window(const struct audit *audit, uint64_t offset, size_t len)
 {
-	/* First the thread: for any other one, the window may move at any time. */
+	/* The thread is checked first, because the window may move at any time in all threads but the writer's. */
 	return pthread_equal(pthread_self(), audit->writer) && audit->window && offset >= audit->window_start &&
 	       offset + len <= audit->window_end;
 }

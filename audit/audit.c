@@ -17,8 +17,8 @@
 
 /*
  * Creates the file, or opens an empty one, as mktemp(1) makes it: of the effective user, with one link, not through a
- * symbolic link. The lock tells audit_recover that the log is still being written. *ret_made, also set on failure: the
- * file was created here.
+ * symbolic link. The lock tells audit_recover_log that the log is still being written. *ret_made, also set on failure:
+ * the file was created here.
  */
 static int audit_open_file(const char *path, bool *ret_made)
 {
@@ -28,9 +28,7 @@ static int audit_open_file(const char *path, bool *ret_made)
 	*ret_made = fd >= 0;
 	if (fd < 0 && errno == EEXIST) {
 		fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		if (fd < 0)
-			return -errno;
-		if (fstat(fd, &file) < 0)
+		if (fd < 0 || fstat(fd, &file) < 0)
 			return -errno;
 		if (!S_ISREG(file.st_mode) || file.st_size != 0 || file.st_nlink != 1 || file.st_uid != geteuid())
 			return -EEXIST;
@@ -46,9 +44,8 @@ static void audit_free(struct audit *audit)
 {
 	if (!audit)
 		return;
-	log_unmap(audit);
-	if (audit->fd >= 0)
-		(void)close(audit->fd);
+	log_unmap_window(audit);
+	close_fd(&audit->fd);
 	if (audit->shared)
 		(void)munmap(audit->shared, sizeof(*audit->shared));
 	encode_done(&audit->encoder);
@@ -83,8 +80,8 @@ static int audit_write_header(struct audit *audit, const struct audit_header *he
 	_cleanup_free_ char *line = NULL;
 	size_t len;
 
-	line = lines_header(&audit->encoder, header, 0, &len);
-	return line ? log_append_direct(audit, line, len) : -ENOMEM;
+	line = lines_make_first(&audit->encoder, header, 0, &len);
+	return line ? log_append_by_pwrite(audit, line, len) : -ENOMEM;
 }
 
 int audit_make(const char *path)
@@ -129,34 +126,29 @@ int audit_open(const char *path, const struct audit_header *header, struct audit
 	return r;
 }
 
-static bool audit_is_logged(const struct audit *audit, enum verdict verdict)
-{
-	return audit->record_allowed || verdict == VERDICT_DENY || verdict == VERDICT_KILL;
-}
-
-int audit_begin(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot)
+int audit_begin_record(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot)
 {
 	struct audit_slot slot = {.seq = audit->shared->seq + 1};
 	size_t len, room;
 	int r;
 
-	if (!audit_is_logged(audit, record->verdict)) {
+	if (!audit->record_allowed && record->verdict != VERDICT_DENY && record->verdict != VERDICT_KILL) {
 		*ret_slot = (struct audit_slot){0};
 		return 0;
 	}
 	if (audit->fd >= 0) {
-		if (!pthread_equal(audit->writer, pthread_self())) /* stored once only: workers read it */
+		if (!pthread_equal(audit->writer, pthread_self())) /* stored once: workers read it */
 			audit->writer = pthread_self();
 		r = encode_record(&audit->encoder, record, slot.seq, audit->shared->end, &len, &room);
 		if (r < 0)
 			return r;
 		slot.offset = audit->shared->end + room;
-		r = log_append(audit, audit->encoder.line, len);
+		r = log_append_line(audit, audit->encoder.line, len);
 		if (r < 0) {
 			audit->error = audit->error ? audit->error : r;
 			return r;
 		}
-		compact_remember(&audit->encoder, record);
+		compact_remember_process(&audit->encoder, record);
 	}
 	audit->shared->seq = slot.seq;
 	audit->shared->records++;
@@ -164,19 +156,19 @@ int audit_begin(struct audit *audit, const struct audit_record *record, struct a
 	return 0;
 }
 
-void audit_end(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
+void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
 {
 	char room[AUDIT_ROOM_BYTES + 2];
 
 	if (slot.seq == 0 || audit->fd < 0)
 		return;
-	if (log_in_window(audit, slot.offset, sizeof(room))) {
-		outcome_put(&audit->encoder, audit->window + (slot.offset - audit->window_start), ret, ns);
+	if (log_is_in_window(audit, slot.offset, sizeof(room))) {
+		outcome_store(&audit->encoder, audit->window + (slot.offset - audit->window_start), ret, ns);
 		return;
 	}
-	outcome_put_empty(room);
-	outcome_put(&audit->encoder, room, ret, ns);
-	/* The blocks are allocated. If it fails, the record keeps "ret": null, which means an unknown outcome. */
+	outcome_write_unknown(room);
+	outcome_store(&audit->encoder, room, ret, ns);
+	/* The blocks exist already. If the write fails, the record keeps "ret": null: the outcome is unknown. */
 	(void)!pwrite(audit->fd, room, AUDIT_ROOM_BYTES, (off_t)slot.offset);
 }
 
@@ -189,13 +181,13 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 
 	if (audit->fd >= 0 && trailer && !shared->closed) {
 		shared->closed = true;
-		/* After the end there is unused space, or a record for which audit_begin did not return. */
+		/* Past the end lie unused space and perhaps a record for which audit_begin_record did not return. */
 		if (ftruncate(audit->fd, (off_t)shared->end) < 0)
 			r = -errno;
-		line = lines_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,
-				      shared->seq + 1, shared->records, &len);
+		line = lines_make_last(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,
+					   shared->seq + 1, shared->records, &len);
 		if (r == 0)
-			r = line ? log_append_direct(audit, line, len) : -ENOMEM;
+			r = line ? log_append_by_pwrite(audit, line, len) : -ENOMEM;
 	}
 	audit_free(audit);
 	return r;

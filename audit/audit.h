@@ -2,9 +2,10 @@
  * The audit log: one line for each judged system call and each network event. The keeper opens and closes it, the
  * supervisor, forked in between, writes the records.
  *
- * The file is mapped with MAP_SHARED: a record is on file, as a whole line, before audit_begin returns, and survives
- * SIGKILL of the writer without a write(2). Its outcome (ret or errno, ns) is stored later, in space of a fixed width.
- * Space is allocated ahead by fallocate(2), so that a full disk is an error of audit_begin and never SIGBUS.
+ * The file is mapped with MAP_SHARED: a record is on file, as a whole line, before audit_begin_record returns, and
+ * survives SIGKILL of the writer without a write(2). Its outcome (ret or errno, ns) is stored later, in space of a
+ * fixed width. Space is allocated ahead by fallocate(2), so that a full disk is an error of audit_begin_record and
+ * never SIGBUS.
  */
 #ifndef CALLGATE_AUDIT_AUDIT_H
 #define CALLGATE_AUDIT_AUDIT_H
@@ -19,7 +20,7 @@ struct audit;
 /* Where a record's outcome belongs. Valid until the log is closed. */
 struct audit_slot {
 	uint64_t offset; /* of the outcome in the file */
-	uint64_t seq;    /* 0: not recorded, because allowed calls are not; audit_end then does nothing */
+	uint64_t seq;    /* 0: not recorded, because allowed calls are not; audit_end_record then does nothing */
 };
 
 struct audit_header {
@@ -28,7 +29,7 @@ struct audit_header {
 	const char *policy_name;
 	const char *policy_sha256;
 	const char *workdir;
-	const char *layers_json; /* JSON object: which sandbox layers are active */
+	const char *layers_make_json; /* JSON object: which sandbox layers are active */
 	bool record_allowed;
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 };
@@ -49,16 +50,16 @@ int audit_open(const char *path, const struct audit_header *header, struct audit
 
 /*
  * audit_open in two steps, for a log that is created with other privileges than it is written with. audit_make returns
- * the empty, locked file, owned by the caller, or -errno as above. audit_start takes fd, also on failure.
+ * the empty, locked file, owned by the caller, or -errno as audit_open. audit_start takes fd, also on failure.
  */
 int audit_make(const char *path);
 int audit_start(int fd, const struct audit_header *header, struct audit **ret_audit);
 
 /* Records a judged call. 0 and a slot, or -errno (such as -ENOSPC): not recorded, so the call must be refused. */
-int audit_begin(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot);
+int audit_begin_record(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot);
 
 /* Stores the outcome: ret is the value or -errno, ns the time from SECCOMP_IOCTL_NOTIF_RECV to the response. */
-void audit_end(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns);
+void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns);
 
 /*
  * Frees the log. With a trailer, unless the log is closed already, also cuts unused space off the file and writes the
@@ -68,9 +69,9 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer);
 
 /*
  * Ends the log of a killed writer: cuts off unused space and an incomplete last line, and appends a trailer with
- * `status` unless there is one. 0 or -errno: -EBUSY when it is still being written, -EBADMSG when it is not a log.
+ * `status` unless the log has one. 0 or -errno: -EBUSY when it is still being written, -EBADMSG when it is not a log.
  */
-int audit_recover(const char *path, const char *status);
+int audit_recover_log(const char *path, const char *status);
 /* Borrows fd, which must be open for reading and writing. */
 int audit_recover_fd(int fd, const char *status);
 
@@ -79,7 +80,7 @@ uint64_t audit_records(const struct audit *audit);
 /* The size of the log. 0 when records are only counted. */
 uint64_t audit_bytes(const struct audit *audit);
 
-/* 0, or the first -errno of audit_begin. */
+/* Returns 0, or the first -errno of audit_begin_record. */
 int audit_error(const struct audit *audit);
 
 #endif

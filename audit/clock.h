@@ -2,7 +2,6 @@
 #ifndef CALLGATE_AUDIT_CLOCK_H
 #define CALLGATE_AUDIT_CLOCK_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define AUDIT_TIME_LEN 30 /* "2026-11-21T01:49:24.123456789Z" */

@@ -1,23 +1,25 @@
 /*
  * In a compact log, a system call's record leaves out what a reader can find in earlier lines or derive: the run, the
  * monotonic time, the process's parent and program when they are those of its last record, and the usual effect of the
- * verdict. expand.c puts all of them back but the monotonic time.
+ * verdict. The reader puts all of them back but the monotonic time.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "audit/encode.h"
+#include "audit/expand.h"
 
 #include "base/banned.h"
 
-static struct encoder_process *compact_slot(const struct encoder *encoder, const struct audit_record *record)
+static struct encoder_process *compact_process_slot(const struct encoder *encoder, const struct audit_record *record)
 {
 	return &encoder->processes[(unsigned)record->pid % ENCODER_PROCESSES];
 }
 
 /* Records of connections stay complete: they may lack a process. */
-static bool compact_applies(const struct encoder *encoder, const struct audit_record *record)
+static bool compact_applies_to(const struct encoder *encoder, const struct audit_record *record)
 {
 	return encoder->processes && record->syscall && record->pid > 0;
 }
@@ -26,9 +28,9 @@ bool compact_omits_process(const struct encoder *encoder, const struct audit_rec
 {
 	const struct encoder_process *known;
 
-	if (!compact_applies(encoder, record))
+	if (!compact_applies_to(encoder, record))
 		return false;
-	known = compact_slot(encoder, record);
+	known = compact_process_slot(encoder, record);
 	return known->pid == record->pid && known->ppid == record->ppid && known->host_pid == record->host_pid &&
 	       strcmp(known->exe, record->exe ? record->exe : "") == 0;
 }
@@ -37,18 +39,18 @@ bool compact_omits_effect(const struct encoder *encoder, const struct audit_reco
 {
 	bool refused = record->verdict == VERDICT_DENY || record->verdict == VERDICT_KILL;
 
-	return compact_applies(encoder, record) && record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
+	return compact_applies_to(encoder, record) && record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
 }
 
-void compact_remember(struct encoder *encoder, const struct audit_record *record)
+void compact_remember_process(struct encoder *encoder, const struct audit_record *record)
 {
 	const char *exe = record->exe ? record->exe : "";
 	struct encoder_process *known;
 	char *copy;
 
-	if (!compact_applies(encoder, record) || compact_omits_process(encoder, record))
+	if (!compact_applies_to(encoder, record) || compact_omits_process(encoder, record))
 		return;
-	known = compact_slot(encoder, record);
+	known = compact_process_slot(encoder, record);
 	known->pid = 0;
 	copy = strdup(exe);
 	if (!copy)
@@ -58,16 +60,86 @@ void compact_remember(struct encoder *encoder, const struct audit_record *record
 		.pid = record->pid, .ppid = record->ppid, .host_pid = record->host_pid, .exe = copy};
 }
 
-int compact_init(struct encoder *encoder)
+int compact_create_processes(struct encoder *encoder)
 {
 	encoder->processes = calloc(ENCODER_PROCESSES, sizeof(*encoder->processes));
 	return encoder->processes ? 0 : -ENOMEM;
 }
 
-void compact_done(struct encoder *encoder)
+void compact_free_processes(struct encoder *encoder)
 {
 	for (unsigned i = 0; encoder->processes && i < ENCODER_PROCESSES; i++)
 		free(encoder->processes[i].exe);
 	free(encoder->processes);
 	encoder->processes = NULL;
+}
+
+static const char *const expand_fields[] = {"ppid", "host_pid", "exe"};
+
+static void expand_header(struct expander *expander, const json_t *header)
+{
+	const json_t *run = json_object_get(header, "run");
+
+	expand_free_fields(expander);
+	if (!json_is_true(json_object_get(header, "compact")))
+		return;
+	expander->processes = json_object();
+	if (json_is_string(run))
+		expander->run = json_stringn(json_string_value(run), strnlen(json_string_value(run), AUDIT_RUN_MAX));
+}
+
+/* A record with ppid has all fields of its process. They hold until that pid's next record with ppid. */
+static void expand_process(struct expander *expander, json_t *record)
+{
+	const json_t *pid = json_object_get(record, "pid");
+	char key[32];
+	json_t *known;
+
+	if (!json_is_integer(pid))
+		return;
+	(void)snprintf(key, sizeof(key), "%lld", (long long)json_integer_value(pid));
+	if (!json_object_get(record, "ppid")) {
+		known = json_object_get(expander->processes, key);
+		if (known)
+			(void)json_object_update_missing(record, known);
+		return;
+	}
+	known = json_object();
+	for (size_t i = 0; i < sizeof(expand_fields) / sizeof(expand_fields[0]); i++)
+		if (json_object_get(record, expand_fields[i]))
+			(void)json_object_set(known, expand_fields[i], json_object_get(record, expand_fields[i]));
+	(void)json_object_set_new(expander->processes, key, known);
+}
+
+static void expand_effect(json_t *record)
+{
+	const char *verdict = json_string_value(json_object_get(record, "verdict"));
+	bool refused = verdict && (strcmp(verdict, "deny") == 0 || strcmp(verdict, "kill") == 0);
+
+	if (!json_object_get(record, "effect"))
+		(void)json_object_set_new(record, "effect", json_string(refused ? "refused" : "performed"));
+}
+
+bool expand_line(struct expander *expander, json_t *line)
+{
+	const char *type = json_string_value(json_object_get(line, "type"));
+
+	if (type && strcmp(type, "header") == 0)
+		expand_header(expander, line);
+	if (type || !expander->processes)
+		return false;
+	if (expander->run && !json_object_get(line, "run"))
+		(void)json_object_set(line, "run", expander->run);
+	if (!json_object_get(line, "syscall"))
+		return true;
+	expand_process(expander, line);
+	expand_effect(line);
+	return true;
+}
+
+void expand_free_fields(struct expander *expander)
+{
+	json_decref(expander->processes);
+	json_decref(expander->run);
+	*expander = (struct expander){NULL, NULL};
 }

@@ -18,8 +18,8 @@ static const struct encoder_name encode_effects[] = {
 };
 _Static_assert(sizeof(encode_effects) / sizeof(*encode_effects) == AUDIT_EFFECT_MAX, "an effect lacks its name");
 
-/* Octal for 3 bits a digit, hexadecimal for 4. */
-static char *encode_digits(char *out, uint64_t value, unsigned bits)
+/* Writes `bits` bits a digit: 3 for octal, 4 for hexadecimal. */
+static char *encode_put_digits(char *out, uint64_t value, unsigned bits)
 {
 	static const char digit[] = "0123456789abcdef";
 	char digits[24];
@@ -40,7 +40,7 @@ static char *encode_name(char *out, const char *key, const struct encoder_name *
 	return out;
 }
 
-/* Of the texts that a record has without their length. */
+/* The lengths of those texts that a record holds without a length. */
 struct encode_lengths {
 	size_t exe, syscall, host, rule, reason;
 };
@@ -57,7 +57,7 @@ static char *encode_arg(char *out, const struct audit_arg *arg)
 	case AUDIT_ARG_MODE:
 		*out++ = '0';
 		if (arg->value)
-			out = encode_digits(out, arg->value, 3);
+			out = encode_put_digits(out, arg->value, 3);
 		break;
 	case AUDIT_ARG_TEXT:
 		out = put_text(out, arg->text, arg->text ? arg->text_len : 0);
@@ -66,7 +66,7 @@ static char *encode_arg(char *out, const struct audit_arg *arg)
 	case AUDIT_ARG_HEX:
 	default:
 		out = PUT(out, "0x");
-		out = encode_digits(out, arg->value, 4);
+		out = encode_put_digits(out, arg->value, 4);
 		break;
 	}
 	*out++ = '"';
@@ -92,23 +92,18 @@ static char *encode_args(char *out, const struct audit_record *record)
  * resolved" after a relative one, which no canonical path can be equal to. An absolute path that was not resolved has
  * "resolved":null.
  */
-static char *encode_path(char *out, bool second, const struct audit_record *record)
+static char *encode_path(char *out, bool second, const char *path, size_t path_len, const char *resolved,
+			 size_t resolved_len)
 {
-	const char *path = second ? record->path2 : record->path,
-		   *resolved = second ? record->resolved2 : record->resolved;
-	size_t path_len = second ? record->path2_len : record->path_len;
-	size_t resolved_len = second ? record->resolved2_len : record->resolved_len;
-
-	out = second ? PUT_FIELD(out, ",\"path2\":\"", path, path_len) : PUT_FIELD(out, ",\"path\":\"", path, path_len);
+	out = put_field(out, second ? ",\"path2\":\"" : ",\"path\":\"", path, path_len);
 	if (path && resolved && path_len == resolved_len && memcmp(path, resolved, path_len) == 0)
 		return out;
 	if (path && path_len > 0 && path[0] == '/' && !resolved)
 		return second ? PUT(out, ",\"resolved2\":null") : PUT(out, ",\"resolved\":null");
-	return second ? PUT_FIELD(out, ",\"resolved2\":\"", resolved, resolved_len)
-		      : PUT_FIELD(out, ",\"resolved\":\"", resolved, resolved_len);
+	return put_field(out, second ? ",\"resolved2\":\"" : ",\"resolved\":\"", resolved, resolved_len);
 }
 
-/* The usual reason of a verdict is left out. */
+/* Leaves out the reason that is usual for the verdict. */
 static char *encode_reason(char *out, const struct audit_record *record, size_t len)
 {
 	static const char *const usual[VERDICT_MAX] = {
@@ -116,7 +111,7 @@ static char *encode_reason(char *out, const struct audit_record *record, size_t 
 
 	if (record->reason && usual[record->verdict] && strcmp(record->reason, usual[record->verdict]) == 0)
 		return out;
-	return PUT_FIELD(out, ",\"reason\":\"", record->reason, len);
+	return put_field(out, ",\"reason\":\"", record->reason, len);
 }
 
 static char *encode_process(char *out, const struct audit_record *record, size_t exe_len)
@@ -125,10 +120,10 @@ static char *encode_process(char *out, const struct audit_record *record, size_t
 		out = put_int(PUT(out, ",\"ppid\":"), record->ppid);
 	if (record->host_pid > 0)
 		out = put_int(PUT(out, ",\"host_pid\":"), record->host_pid);
-	return PUT_FIELD(out, ",\"exe\":\"", record->exe, exe_len);
+	return put_field(out, ",\"exe\":\"", record->exe, exe_len);
 }
 
-static char *encode_start(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq,
+static char *encode_first_fields(struct encoder *encoder, char *out, const struct audit_record *record, uint64_t seq,
 		     const struct encode_lengths *len)
 {
 	const char *time;
@@ -148,10 +143,85 @@ static char *encode_start(struct encoder *encoder, char *out, const struct audit
 		out = put_int(PUT(out, ",\"tid\":"), record->tid);
 	if (!compact_omits_process(encoder, record))
 		out = encode_process(out, record, len->exe);
-	return PUT_FIELD(out, ",\"syscall\":\"", record->syscall, len->syscall);
+	return put_field(out, ",\"syscall\":\"", record->syscall, len->syscall);
 }
 
-static size_t encode_bound(const struct audit_record *record, const struct encode_lengths *len)
+/* ---- what a record about a connection has in place of a system call's arguments ---- */
+
+/* key is `,"name":"`. An empty text is left out, too. */
+static char *net_put_text(char *out, const char *key, const char *text)
+{
+	return text && text[0] ? put_field(out, key, text, strlen(text)) : out;
+}
+
+/* key is `,"name":`. The values come from egress, which is not trusted; readers take at most 63 bits. */
+static char *net_put_number(char *out, const char *key, uint64_t value)
+{
+	return put_uint(put_bytes(out, key, strlen(key)), value <= INT64_MAX ? value : INT64_MAX);
+}
+
+/* Writes milliseconds with three decimal places. 0 is left out. */
+static char *net_put_ms(char *out, const char *key, uint64_t us)
+{
+	uint64_t rest = us % 1000;
+
+	if (!us)
+		return out;
+	out = net_put_number(out, key, us / 1000);
+	*out++ = '.';
+	*out++ = (char)('0' + rest / 100);
+	*out++ = (char)('0' + rest / 10 % 10);
+	*out++ = (char)('0' + rest % 10);
+	return out;
+}
+
+static char *encode_net(char *out, const struct audit_net *net)
+{
+	out = net_put_text(out, ",\"event\":\"", net->event);
+	if (net->conn)
+		out = net_put_number(out, ",\"conn\":", net->conn);
+	out = net_put_text(out, ",\"host\":\"", net->host);
+	if (net->port)
+		out = net_put_number(out, ",\"port\":", net->port);
+	out = net_put_text(out, ",\"proto\":\"", net->proto);
+	out = net_put_text(out, ",\"address\":\"", net->address);
+	out = net_put_text(out, ",\"real\":\"", net->real);
+	out = net_put_text(out, ",\"dropped\":\"", net->dropped);
+	out = net_put_text(out, ",\"sni\":\"", net->sni);
+	out = net_put_text(out, ",\"alpn\":\"", net->alpn);
+	out = net_put_text(out, ",\"method\":\"", net->method);
+	out = net_put_text(out, ",\"path\":\"", net->path);
+	if (net->truncated)
+		out = PUT(out, ",\"truncated\":true");
+	out = net_put_text(out, ",\"credential\":\"", net->credential);
+	if (net->status)
+		out = net_put_number(out, ",\"status\":", net->status);
+	out = net_put_text(out, ",\"cause\":\"", net->cause);
+	if (net->count > 1)
+		out = net_put_number(out, ",\"count\":", net->count);
+	if (net->has_bytes) {
+		out = net_put_number(out, ",\"bytes_up\":", net->bytes_up);
+		out = net_put_number(out, ",\"bytes_down\":", net->bytes_down);
+	}
+	out = net_put_ms(out, ",\"dns_ms\":", net->dns_us);
+	out = net_put_ms(out, ",\"connect_ms\":", net->connect_us);
+	return net_put_ms(out, ",\"duration_ms\":", net->duration_us);
+}
+
+static size_t encode_net_texts(const struct audit_net *net)
+{
+	const char *const texts[] = {net->event, net->host, net->address, net->proto,  net->real, net->dropped,
+				     net->sni,   net->alpn, net->method,  net->path, net->credential, net->cause};
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		bytes += put_strlen(texts[i]);
+	return bytes;
+}
+
+/* ---- the record ---- */
+
+static size_t encode_max_bytes(const struct audit_record *record, const struct encode_lengths *len)
 {
 	size_t text = record->path_len + record->resolved_len + record->path2_len + record->resolved2_len + len->exe +
 		      len->syscall + len->host + len->rule + len->reason;
@@ -163,7 +233,7 @@ static size_t encode_bound(const struct audit_record *record, const struct encod
 	return text * TEXT_ESCAPE_MAX + FIXED_BYTES;
 }
 
-static int encode_reserve(struct encoder *encoder, size_t bytes)
+static int encode_reserve_line(struct encoder *encoder, size_t bytes)
 {
 	char *line;
 
@@ -180,28 +250,26 @@ static int encode_reserve(struct encoder *encoder, size_t bytes)
 int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
 		  size_t *ret_len, size_t *ret_room)
 {
-	const struct encode_lengths len = {.exe = put_strlen(record->exe),
-				    .syscall = put_strlen(record->syscall),
-				    .host = put_strlen(record->host),
-				    .rule = put_strlen(record->rule),
-				    .reason = put_strlen(record->reason)};
-	int r = encode_reserve(encoder, encode_bound(record, &len));
+	const struct encode_lengths len = {put_strlen(record->exe), put_strlen(record->syscall),
+					   put_strlen(record->host), put_strlen(record->rule),
+					   put_strlen(record->reason)};
+	int r = encode_reserve_line(encoder, encode_max_bytes(record, &len));
 	size_t in_page;
 	char *out;
 
 	if (r < 0)
 		return r;
-	out = encode_start(encoder, encoder->line, record, seq, &len);
+	out = encode_first_fields(encoder, encoder->line, record, seq, &len);
 	if (record->net)
 		out = encode_net(out, record->net);
 	out = encode_args(out, record);
-	out = encode_path(out, false, record);
-	out = encode_path(out, true, record);
-	out = PUT_FIELD(out, ",\"host\":\"", record->host, len.host);
+	out = encode_path(out, false, record->path, record->path_len, record->resolved, record->resolved_len);
+	out = encode_path(out, true, record->path2, record->path2_len, record->resolved2, record->resolved2_len);
+	out = put_field(out, ",\"host\":\"", record->host, len.host);
 	out = encode_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
 	if (!compact_omits_effect(encoder, record))
 		out = encode_name(out, ",\"effect\":\"", &encode_effects[record->effect]);
-	out = PUT_FIELD(out, ",\"rule\":\"", record->rule, len.rule);
+	out = put_field(out, ",\"rule\":\"", record->rule, len.rule);
 	out = encode_reason(out, record, len.reason);
 	*out++ = ',';
 	in_page = (offset + (size_t)(out - encoder->line)) % AUDIT_ROOM_PAGE;
@@ -209,7 +277,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	while (in_page + AUDIT_ROOM_BYTES + 2 > AUDIT_ROOM_PAGE && in_page++ < AUDIT_ROOM_PAGE)
 		*out++ = ' ';
 	*ret_room = (size_t)(out - encoder->line);
-	outcome_put_empty(out);
+	outcome_write_unknown(out);
 	out = PUT(out + AUDIT_ROOM_BYTES, "}\n");
 	*ret_len = (size_t)(out - encoder->line);
 	return 0;
@@ -231,13 +299,13 @@ int encode_init(struct encoder *encoder, const char *run_id, bool compact)
 		encoder->error[i].text = strerrorname_np(i);
 		encoder->error[i].len = put_strlen(encoder->error[i].text);
 	}
-	r = compact ? compact_init(encoder) : 0;
-	return r < 0 ? r : encode_reserve(encoder, 16384);
+	r = compact ? compact_create_processes(encoder) : 0;
+	return r < 0 ? r : encode_reserve_line(encoder, 16384);
 }
 
 void encode_done(struct encoder *encoder)
 {
 	free(encoder->line);
 	encoder->line = NULL;
-	compact_done(encoder);
+	compact_free_processes(encoder);
 }

@@ -29,7 +29,7 @@
 #define AUDIT_ROOM_PAGE 4096u
 
 #define AUDIT_ERRNO_MAX 133 /* EHWPOISON, the kernel's highest */
-#define AUDIT_RUN_MAX 8     /* bytes of the run's id in each line; the header has all of it */
+#define AUDIT_RUN_MAX 8     /* bytes of the run's id in each line; the header has the whole id */
 
 #define ENCODER_PROCESSES 64u
 
@@ -53,7 +53,7 @@ struct encoder {
 	} verdict[VERDICT_MAX], error[AUDIT_ERRNO_MAX + 1];
 };
 
-/* 0 or -ENOMEM. compact: lines leave out what earlier lines say. */
+/* Initialises it. 0 or -ENOMEM. compact: lines leave out what earlier lines say. */
 int encode_init(struct encoder *encoder, const char *run_id, bool compact);
 void encode_done(struct encoder *encoder);
 
@@ -64,25 +64,21 @@ void encode_done(struct encoder *encoder);
 int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
 		  size_t *ret_len, size_t *ret_room);
 
-/* encode-net.c: the fields of a connection's record, and the bytes of its texts before they are escaped. */
-char *encode_net(char *out, const struct audit_net *net);
-size_t encode_net_texts(const struct audit_net *net);
-
 /* compact.c: what the line of a record in a compact log leaves out. */
-int compact_init(struct encoder *encoder); /* 0 or -ENOMEM */
-void compact_done(struct encoder *encoder);
+int compact_create_processes(struct encoder *encoder); /* 0 or -ENOMEM */
+void compact_free_processes(struct encoder *encoder);
 bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record);
 bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record);
-/* To be called when the record is on file: later records may leave out what it says of its process. */
-void compact_remember(struct encoder *encoder, const struct audit_record *record);
+/* To be called when the record is on file: later records may leave out what this one says of its process. */
+void compact_remember_process(struct encoder *encoder, const struct audit_record *record);
 
-/* outcome.c: fills in the outcome, also where another process maps the file; an outcome that is not known yet. */
-void outcome_put(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns);
-void outcome_put_empty(char room[AUDIT_ROOM_BYTES]);
+/* outcome.c: fills in the outcome, also where another process maps the file; writes an unknown outcome. */
+void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns);
+void outcome_write_unknown(char room[AUDIT_ROOM_BYTES]);
 
 /* lines.c: the first and the last line of a run, owned by the caller. NULL when memory ran out. */
-char *lines_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len);
-char *lines_trailer(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
-		    uint64_t seq, uint64_t records, size_t *ret_len);
+char *lines_make_first(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len);
+char *lines_make_last(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
+			 uint64_t seq, uint64_t records, size_t *ret_len);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fills in the fields that records of a compact log leave out. Used by read.c. */
+/* compact.c: fills in the fields that records of a compact log leave out, for read.c. */
 #ifndef CALLGATE_AUDIT_EXPAND_H
 #define CALLGATE_AUDIT_EXPAND_H
 
@@ -11,8 +11,8 @@ struct expander {
 	json_t *run;       /* owned */
 };
 
-/* For each line in order. True for a record of a compact log, whose missing fields it adds, if memory suffices. */
+/* For each line in order: adds what a compact log left out, if memory allows. True: a record of such a log. */
 bool expand_line(struct expander *expander, json_t *line);
-void expand_done(struct expander *expander);
+void expand_free_fields(struct expander *expander);
 
 #endif

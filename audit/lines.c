@@ -5,32 +5,27 @@
 
 #include "audit/encode.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "config.h"
 
 #include "base/banned.h"
 
-#define COMMAND_MAX_BYTES (64u << 10) /* of the argv that the header shows */
+#define COMMAND_MAX_BYTES (64u << 10) /* longest argv that the header shows, in bytes */
 
 static void lines_add_text(struct buf *buf, const char *key, const char *text)
 {
-	size_t len;
-	char *escaped;
+	size_t len = text ? strlen(text) : 0;
+	_cleanup_free_ char *escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
 
-	if (!text)
-		return;
-	len = strlen(text);
-	escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
-	if (!escaped) {
+	if (text && !escaped)
 		buf->failed = true;
+	if (!text || !escaped)
 		return;
-	}
 	len = text_escape(escaped, text, len);
-	buf_puts(buf, key);
-	buf_puts(buf, "\"");
+	buf_printf(buf, "%s\"", key);
 	buf_add(buf, escaped, len);
 	buf_puts(buf, "\"");
-	free(escaped);
 }
 
 static void lines_add_command(struct buf *buf, const char *const *argv)
@@ -64,26 +59,17 @@ static void lines_add_start(struct buf *buf, struct audit_clock *clock, uint64_t
 		   AUDIT_TIME_LEN, time, (unsigned long long)mono_ns, type);
 }
 
-static void lines_add_machine(struct buf *buf)
-{
-	struct utsname machine;
-
-	if (uname(&machine) < 0)
-		return;
-	lines_add_text(buf, ",\"kernel\":", machine.release);
-	lines_add_text(buf, ",\"machine\":", machine.machine);
-}
-
-static char *lines_finish(struct buf *buf, size_t *ret_len)
+static char *lines_end_object(struct buf *buf, size_t *ret_len)
 {
 	buf_puts(buf, "}\n");
 	*ret_len = buf->len;
-	return buf_take(buf);
+	return buf_take_text(buf);
 }
 
-char *lines_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
+char *lines_make_first(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
+	struct utsname machine;
 
 	lines_add_start(&buf, &encoder->clock, seq, "header");
 	lines_add_text(&buf, ",\"run\":", header->run_id ? header->run_id : "");
@@ -94,19 +80,22 @@ char *lines_header(struct encoder *encoder, const struct audit_header *header, u
 	lines_add_text(&buf, ",\"sha256\":", header->policy_sha256);
 	buf_puts(&buf, "}");
 	lines_add_text(&buf, ",\"workdir\":", header->workdir);
-	lines_add_machine(&buf);
-	if (header->layers_json && *header->layers_json) {
+	if (uname(&machine) == 0) {
+		lines_add_text(&buf, ",\"kernel\":", machine.release);
+		lines_add_text(&buf, ",\"machine\":", machine.machine);
+	}
+	if (header->layers_make_json && *header->layers_make_json) {
 		buf_puts(&buf, ",\"layers\":");
-		buf_puts(&buf, header->layers_json);
+		buf_puts(&buf, header->layers_make_json);
 	}
 	buf_printf(&buf, ",\"record_allowed\":%s", header->record_allowed ? "true" : "false");
 	if (header->compact)
 		buf_puts(&buf, ",\"compact\":true");
-	return lines_finish(&buf, ret_len);
+	return lines_end_object(&buf, ret_len);
 }
 
-char *lines_trailer(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
-		     uint64_t seq, uint64_t records, size_t *ret_len)
+char *lines_make_last(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
+			  uint64_t seq, uint64_t records, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 
@@ -122,5 +111,5 @@ char *lines_trailer(struct audit_clock *clock, const char *run, size_t run_len, 
 	buf_printf(&buf, ",\"records\":%llu,\"judged\":%llu,\"allowed\":%llu,\"denied\":%llu",
 		   (unsigned long long)records, (unsigned long long)trailer->judged,
 		   (unsigned long long)trailer->allowed, (unsigned long long)trailer->denied);
-	return lines_finish(&buf, ret_len);
+	return lines_end_object(&buf, ret_len);
 }

@@ -5,12 +5,9 @@ libcallgate_audit_a_SOURCES += \
 	audit/clock.c \
 	audit/clock.h \
 	audit/compact.c \
-	audit/encode-net.c \
 	audit/encode.c \
 	audit/encode.h \
-	audit/expand.c \
 	audit/expand.h \
-	audit/fields.c \
 	audit/lines.c \
 	audit/log.h \
 	audit/outcome.c \

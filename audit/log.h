@@ -37,13 +37,13 @@ struct audit {
 #define LOG_TRAILER_BYTES 1024u
 
 /* Stores a line at shared->end and advances that. 0, or -errno with nothing recorded. */
-int log_append(struct audit *audit, const char *line, size_t len);
-/* By pwrite(2), for header and trailer. */
-int log_append_direct(struct audit *audit, const char *line, size_t len);
+int log_append_line(struct audit *audit, const char *line, size_t len);
+/* Stores a line by pwrite(2): for header and trailer. */
+int log_append_by_pwrite(struct audit *audit, const char *line, size_t len);
 /* Writes all of the line at `end`, the file's length, to which it is cut on failure. 0 or -errno. */
-int log_write(int fd, const char *line, size_t len, uint64_t end);
+int log_write_line(int fd, const char *line, size_t len, uint64_t end);
 /* True when this thread may write [offset, offset + len) through the window. */
-bool log_in_window(const struct audit *audit, uint64_t offset, size_t len);
-void log_unmap(struct audit *audit);
+bool log_is_in_window(const struct audit *audit, uint64_t offset, size_t len);
+void log_unmap_window(struct audit *audit);
 
 #endif

@@ -40,62 +40,59 @@ static void outcome_store_16(char *to, const char *from)
 	*(volatile outcome_word16 *)to = word;
 }
 
-static void outcome_put_error(const struct encoder *encoder, char *room, uint64_t error)
+/* Stores VALUE_BYTES by two overlapping stores. Between them a name of the full length lacks its last letter. */
+static void outcome_store_value(char *room, const char *text)
 {
-	char text[VALUE_BYTES + 1];
+	char first[16];
+
+	memcpy(first, text, sizeof(first));
+	if (text[VALUE_BYTES - 1] == '"')
+		first[sizeof(first) - 1] = '"';
+	outcome_store_16(room + AUDIT_ROOM_VALUE, first);
+	outcome_store_16(room + AUDIT_ROOM_VALUE + VALUE_BYTES - 16, text + VALUE_BYTES - 16);
+}
+
+static void outcome_store_error(const struct encoder *encoder, char *room, uint64_t error)
+{
 	const struct encoder_name *name = error <= AUDIT_ERRNO_MAX ? &encoder->error[error] : NULL;
-	size_t len;
+	char text[VALUE_BYTES + 7];
 
 	outcome_store_8(room, "\"errno\":");
 	memset(text, ' ', sizeof(text));
 	if (!name || !name->text || name->len > VALUE_BYTES - 2) { /* this errno has no name */
 		(void)put_uint(text, error <= VALUE_MAX ? error : VALUE_MAX);
-		outcome_store_16(room + AUDIT_ROOM_VALUE, text);
-		return;
+	} else {
+		text[0] = '"';
+		memcpy(text + 1, name->text, name->len);
+		text[name->len + 1] = '"';
 	}
-	len = name->len;
-	text[0] = '"';
-	memcpy(text + 1, name->text, len);
-	text[len + 1] = '"';
-	if (len + 2 == VALUE_BYTES) { /* two overlapping stores; between them, the name lacks its last letter */
-		char cut[16];
-
-		memcpy(cut, text, 15);
-		cut[15] = '"';
-		outcome_store_16(room + AUDIT_ROOM_VALUE, cut);
-		outcome_store_16(room + AUDIT_ROOM_VALUE + 1, text + 1);
-		return;
-	}
-	outcome_store_16(room + AUDIT_ROOM_VALUE, text);
+	outcome_store_value(room, text);
 }
 
-static void outcome_put_value(char *room, uint64_t value)
+static void outcome_store_result(char *room, uint64_t value)
 {
-	char text[VALUE_BYTES + 4];
-	const char *end;
+	char text[VALUE_BYTES + 7];
 
 	memset(text, ' ', sizeof(text));
-	end = put_uint(text, value <= VALUE_MAX ? value : VALUE_MAX);
-	outcome_store_16(room + AUDIT_ROOM_VALUE, text);
-	if (end > text + 16)
-		outcome_store_16(room + AUDIT_ROOM_VALUE + 1, text + 1);
+	(void)put_uint(text, value <= VALUE_MAX ? value : VALUE_MAX);
+	outcome_store_value(room, text);
 }
 
-void outcome_put(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns)
+void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns)
 {
 	char text[24];
 
 	if (ret < 0)
-		outcome_put_error(encoder, room, -(uint64_t)ret);
+		outcome_store_error(encoder, room, -(uint64_t)ret);
 	else
-		outcome_put_value(room, (uint64_t)ret);
+		outcome_store_result(room, (uint64_t)ret);
 	memset(text, ' ', sizeof(text));
 	(void)put_uint(text, ns <= NS_MAX ? ns : NS_MAX); /* at most NS_BYTES digits */
 	memcpy(text + NS_BYTES, "}\n", 2);
 	outcome_store_16(room + AUDIT_ROOM_NS, text);
 }
 
-void outcome_put_empty(char room[AUDIT_ROOM_BYTES])
+void outcome_write_unknown(char room[AUDIT_ROOM_BYTES])
 {
 	memcpy(room, outcome_empty, AUDIT_ROOM_BYTES);
 }

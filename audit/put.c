@@ -9,8 +9,6 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first digit is the lowest byte");
 
-/* ---- numbers ---- */
-
 /*
  * The eight digits of a value below 10^8, one a byte, the first in the lowest byte. Each step splits all groups of
  * digits in two at once: 8 digits, 2 groups of 4, 4 groups of 2, 8 groups of 1. The factors are 2^20/100 and 2^10/10.
@@ -33,7 +31,7 @@ char *put_8_digits(char *out, uint32_t value)
 	return out + sizeof(word);
 }
 
-/* At most eight digits, without leading zeros; blanks follow up to the eighth byte. */
+/* Writes at most eight digits, without leading zeros; blanks follow up to the eighth byte. */
 static char *put_short_uint(char *out, uint32_t value)
 {
 	uint64_t word = put_split_digits(value);
@@ -63,8 +61,6 @@ char *put_int(char *out, int64_t value)
 	return put_uint(out, -(uint64_t)value);
 }
 
-/* ---- texts ---- */
-
 /* True when no byte needs an escape: all are in 0x20-0x7e and none is a quote or a backslash. */
 static inline bool put_is_plain(uint64_t word)
 {
@@ -76,7 +72,7 @@ static inline bool put_is_plain(uint64_t word)
 	return (odd & highs) == 0;
 }
 
-/* Copies 8 bytes, and 4 below. False when one of them needs an escape. */
+/* Copies 8 bytes, or 4 when there are fewer than 8. False when one of them needs an escape. */
 static inline bool put_plain_8(char *out, const char *text)
 {
 	uint64_t word;
@@ -95,8 +91,8 @@ static inline bool put_plain_4(char *out, const char *text)
 	return put_is_plain(half | UINT64_C(0x2020202000000000)); /* filled up with blanks */
 }
 
-/* False when a byte needs an escape, or below 4 bytes. The last word may overlap the one before it. */
-static inline bool put_plain(char *out, const char *text, size_t len)
+/* Copies a text as put_plain_8 does. False when a byte needs an escape or len < 4. The last word may overlap. */
+static inline bool put_plain_text(char *out, const char *text, size_t len)
 {
 	if (len >= 8) {
 		for (size_t at = 0; len - at > 8; at += 8)
@@ -109,7 +105,7 @@ static inline bool put_plain(char *out, const char *text, size_t len)
 
 char *put_text(char *out, const char *text, size_t len)
 {
-	return out + (put_plain(out, text, len) ? len : text_escape(out, text, len));
+	return out + (put_plain_text(out, text, len) ? len : text_escape(out, text, len));
 }
 
 char *put_quoted(char *out, const char *text, size_t len)

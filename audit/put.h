@@ -10,19 +10,16 @@
 #include <string.h>
 
 #define PUT(out, literal) put_bytes(out, "" literal, sizeof(literal) - 1)
-/* key is a literal such as `,"name":"`. A NULL text leaves the field out. */
-#define PUT_FIELD(out, key, text, len) ((text) ? put_quoted(PUT(out, key), text, len) : (out))
-
 static inline char *put_bytes(char *out, const char *bytes, size_t len)
 {
 	memcpy(out, bytes, len);
 	return out + len;
 }
 
-/* At most 20 decimal digits. May also overwrite up to 7 bytes after them, with blanks. */
+/* Writes at most 20 decimal digits. May also overwrite up to 7 bytes after them, with blanks. */
 char *put_uint(char *out, uint64_t value);
 char *put_int(char *out, int64_t value);
-/* Exactly eight decimal digits of a value below 10^8. */
+/* Writes exactly eight decimal digits of a value below 10^8. */
 char *put_8_digits(char *out, uint32_t value);
 
 /*
@@ -30,6 +27,12 @@ char *put_8_digits(char *out, uint32_t value);
  */
 char *put_text(char *out, const char *text, size_t len);
 char *put_quoted(char *out, const char *text, size_t len);
+
+/* key is such as `,"name":"`. A NULL text leaves the field out. */
+static inline char *put_field(char *out, const char *key, const char *text, size_t len)
+{
+	return text ? put_quoted(put_bytes(out, key, strlen(key)), text, len) : out;
+}
 
 /* strlen, and 0 for NULL. */
 static inline size_t put_strlen(const char *text)

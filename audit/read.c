@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +21,6 @@ struct audit_reader {
 	uint64_t offset; /* of buffer[0] in the file */
 	uint64_t number;
 	uint64_t torn;
-	uint64_t end;
 	json_t *json; /* of the last line returned */
 	struct expander expander;
 };
@@ -59,14 +57,14 @@ void audit_reader_free(struct audit_reader *reader)
 	if (!reader)
 		return;
 	json_decref(reader->json);
-	expand_done(&reader->expander);
+	expand_free_fields(&reader->expander);
 	free(reader->buffer);
 	(void)close(reader->fd);
 	free(reader);
 }
 
 /* Moves the unread bytes to the start of the buffer and reads more. Bytes read, 0 at the end, or -errno. */
-static ssize_t reader_fill(struct audit_reader *reader)
+static ssize_t reader_read_more(struct audit_reader *reader)
 {
 	ssize_t n;
 
@@ -88,10 +86,8 @@ static ssize_t reader_fill(struct audit_reader *reader)
 		reader->buffer = buffer;
 		reader->cap = cap;
 	}
-	do
-		n = pread(reader->fd, reader->buffer + reader->len, reader->cap - reader->len,
-			  (off_t)(reader->offset + reader->len));
-	while (n < 0 && errno == EINTR);
+	n = TEMP_FAILURE_RETRY(pread(reader->fd, reader->buffer + reader->len, reader->cap - reader->len,
+				     (off_t)(reader->offset + reader->len)));
 	if (n > 0)
 		reader->len += (size_t)n;
 	return n < 0 ? -errno : n;
@@ -116,13 +112,13 @@ static int reader_find_line(struct audit_reader *reader, size_t *ret_len)
 		if (have > seen && memchr(start + seen, '\0', have - seen))
 			return 0;
 		seen = have;
-		n = reader_fill(reader);
+		n = reader_read_more(reader);
 		if (n <= 0)
 			return (int)n;
 	}
 }
 
-static json_t *reader_parse(const char *text, size_t len)
+static json_t *reader_parse_line(const char *text, size_t len)
 {
 	json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 
@@ -133,26 +129,26 @@ static json_t *reader_parse(const char *text, size_t len)
 }
 
 /* Reads the line again: the writer may have been storing the outcome during the first read. */
-static json_t *reader_parse_again(struct audit_reader *reader, size_t len)
+static json_t *reader_reread_line(struct audit_reader *reader, size_t len)
 {
 	ssize_t n = pread(reader->fd, reader->buffer + reader->at, len, (off_t)(reader->offset + reader->at));
 
-	return n == (ssize_t)len ? reader_parse(reader->buffer + reader->at, len) : NULL;
+	return n == (ssize_t)len ? reader_parse_line(reader->buffer + reader->at, len) : NULL;
 }
 
-/* Sets reader->end to the present position and reader->torn to the bytes up to the last one that is not NUL. */
+/* Sets reader->torn to the number of bytes from here to the last one that is not NUL. */
 static int reader_measure_tail(struct audit_reader *reader)
 {
-	uint64_t last = 0, position = reader->offset + reader->at;
+	const uint64_t start = reader->offset + reader->at;
+	uint64_t last = 0, position = start;
 	ssize_t n;
 
-	reader->end = position;
 	for (;;) {
 		for (; reader->at < reader->len; reader->at++, position++) {
 			if (reader->buffer[reader->at] != '\0')
-				last = position + 1 - reader->end;
+				last = position + 1 - start;
 		}
-		n = reader_fill(reader);
+		n = reader_read_more(reader);
 		if (n <= 0)
 			break;
 	}
@@ -178,11 +174,10 @@ int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
 	if (memchr(ret_line->text, '\0', len)) /* incomplete: memcpy(3) may store the end of a line first */
 		return reader_measure_tail(reader);
 	reader->number++;
-	reader->json = reader_parse(ret_line->text, len);
+	reader->json = reader_parse_line(ret_line->text, len);
 	if (!reader->json)
-		reader->json = reader_parse_again(reader, len);
+		reader->json = reader_reread_line(reader, len);
 	reader->at += len + 1;
-	reader->end = reader->offset + reader->at;
 	if (!reader->json)
 		return -EBADMSG;
 	ret_line->filled = expand_line(&reader->expander, reader->json);
@@ -195,7 +190,49 @@ uint64_t audit_reader_torn(const struct audit_reader *reader)
 	return reader->torn;
 }
 
-uint64_t audit_reader_end(const struct audit_reader *reader)
+const char *audit_line_type(const json_t *line)
 {
-	return reader->end;
+	const char *type = json_string_value(json_object_get(line, "type"));
+
+	return type ? type : "record";
+}
+
+char *audit_line_bytes(const json_t *line, const char *key, size_t *ret_len)
+{
+	const json_t *field = json_object_get(line, key);
+	size_t len = json_string_length(field);
+	char *bytes;
+
+	if (!json_is_string(field))
+		return NULL;
+	bytes = malloc(len + 1);
+	if (!bytes)
+		return NULL;
+	memcpy(bytes, json_string_value(field), len);
+	len = text_unescape(bytes, len);
+	bytes[len] = '\0';
+	*ret_len = len;
+	return bytes;
+}
+
+char *audit_line_resolved(const json_t *line, int second, size_t *ret_len)
+{
+	const char *key = second ? "resolved2" : "resolved";
+	char *bytes;
+
+	if (json_object_get(line, key)) /* null: nothing was resolved */
+		return audit_line_bytes(line, key, ret_len);
+	bytes = audit_line_bytes(line, second ? "path2" : "path", ret_len);
+	if (bytes && bytes[0] != '/') { /* a canonical path is absolute */
+		free(bytes);
+		return NULL;
+	}
+	return bytes;
+}
+
+int64_t audit_line_tid(const json_t *line)
+{
+	const json_t *tid = json_object_get(line, "tid");
+
+	return json_integer_value(tid ? tid : json_object_get(line, "pid"));
 }

@@ -23,21 +23,20 @@ struct audit_line {
 	uint64_t offset; /* in the file */
 };
 
-/* 0 with an owned reader, or -errno. audit_reader_create takes fd, a regular file open for reading, also on failure. */
+/* Returns 0 with an owned reader, or -errno. audit_reader_create takes fd, a readable regular file, also on failure. */
 int audit_reader_open(const char *path, struct audit_reader **ret_reader);
 int audit_reader_create(int fd, struct audit_reader **ret_reader);
 void audit_reader_free(struct audit_reader *reader);
 
 /*
- * 1 with a line; 0 at the end or at an incomplete last line; -EBADMSG for a line that is not a JSON object with a seq,
- * with ret_line->number and offset set, after which the next call reads the next line; or another -errno.
+ * 1 with a line; 0 at the end or at an incomplete last line, with ret_line->offset the end of the last complete one;
+ * -EBADMSG for a line that is not a JSON object with a seq, with ret_line->number and offset set, after which the next
+ * call reads the next line; or another -errno.
  */
 int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line);
 
 /* Length of the incomplete last line that a killed writer left, without the zeros of unused space. */
 uint64_t audit_reader_torn(const struct audit_reader *reader);
-/* Where the last complete line ends. */
-uint64_t audit_reader_end(const struct audit_reader *reader);
 
 /* "header", "record" or "trailer". */
 const char *audit_line_type(const json_t *line);
@@ -49,7 +48,7 @@ const char *audit_line_type(const json_t *line);
 char *audit_line_bytes(const json_t *line, const char *key, size_t *ret_len);
 /* audit_line_bytes of resolved (second: resolved2), which is absent when it equals an absolute path (path2). */
 char *audit_line_resolved(const json_t *line, int second, size_t *ret_len);
-/* tid, which is absent when it equals pid. */
+/* The record's tid, also where the log leaves it out because it equals pid. */
 int64_t audit_line_tid(const json_t *line);
 
 #endif

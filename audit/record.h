@@ -48,7 +48,7 @@ struct audit_net {
 
 #define AUDIT_ARGS_MAX 8
 
-/* All pointers are borrowed until audit_begin returns. A NULL text leaves its field out. */
+/* All pointers are borrowed until audit_begin_record returns. A NULL text leaves its field out. */
 struct audit_record {
 	pid_t pid;   /* thread group */
 	pid_t tid;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/encode.h"
@@ -23,10 +22,9 @@ struct recover_log {
 
 static void recover_read_run(struct recover_log *log, const json_t *line)
 {
-	_cleanup_free_ char *run = NULL;
 	size_t len;
+	_cleanup_free_ char *run = audit_line_bytes(line, "run", &len);
 
-	run = audit_line_bytes(line, "run", &len);
 	if (run)
 		log->run_len = text_escape(log->run, run, len < AUDIT_RUN_MAX ? len : AUDIT_RUN_MAX);
 }
@@ -50,8 +48,8 @@ static void recover_read_line(struct recover_log *log, const struct audit_line *
 		log->denied++;
 }
 
-/* 0 with the end of the last complete line, or -errno: -EBADMSG when the file is not a log and must not be cut. */
-static int recover_read(int fd, struct recover_log *log, uint64_t *ret_end)
+/* Reads the log. 0 with the end of the last complete line, or -errno: -EBADMSG for a file that must not be cut. */
+static int recover_read_log(int fd, struct recover_log *log, uint64_t *ret_end)
 {
 	struct audit_reader *reader;
 	struct audit_line line;
@@ -68,7 +66,7 @@ static int recover_read(int fd, struct recover_log *log, uint64_t *ret_end)
 		if ((r < 0 && r != -EBADMSG) || !log->header)
 			break;
 	}
-	*ret_end = audit_reader_end(reader);
+	*ret_end = line.offset;
 	audit_reader_free(reader);
 	if (r == 0 || log->header)
 		return log->header ? r : -EBADMSG;
@@ -84,13 +82,11 @@ static int recover_append_trailer(int fd, const struct recover_log *log, uint64_
 	size_t len;
 
 	trailer.allowed = log->records - log->denied;
-	line = lines_trailer(&clock, log->run, log->run_len, &trailer, log->seq + 1, log->records, &len);
-	if (!line)
-		return -ENOMEM;
-	return log_write(fd, line, len, end);
+	line = lines_make_last(&clock, log->run, log->run_len, &trailer, log->seq + 1, log->records, &len);
+	return line ? log_write_line(fd, line, len, end) : -ENOMEM;
 }
 
-int audit_recover(const char *path, const char *status)
+int audit_recover_log(const char *path, const char *status)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
@@ -105,7 +101,7 @@ int audit_recover_fd(int fd, const char *status)
 
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return -EBUSY; /* still being written */
-	r = recover_read(fd, &log, &end);
+	r = recover_read_log(fd, &log, &end);
 	if (r < 0)
 		return r;
 	if (ftruncate(fd, (off_t)end) < 0)

@@ -1,4 +1,5 @@
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +11,14 @@
 /* Makes room for `more` bytes and a NUL. False, and buf->failed, when out of memory. */
 static bool buf_reserve(struct buf *buf, size_t more)
 {
-	size_t need, cap;
+	size_t need = buf->len + more + 1, cap = need < 64 ? 128 : need * 2;
 	char *data;
 
 	if (buf->failed)
 		return false;
-	if (__builtin_add_overflow(buf->len, more, &need) || __builtin_add_overflow(need, 1, &need)) {
-		buf->failed = true;
-		return false;
-	}
-	if (need <= buf->cap)
+	if (more < SIZE_MAX / 4 && need <= buf->cap)
 		return true;
-	cap = buf->cap ? buf->cap : 128;
-	while (cap < need)
-		if (__builtin_mul_overflow(cap, 2, &cap))
-			cap = need;
-	data = realloc(buf->data, cap);
+	data = more < SIZE_MAX / 4 ? realloc(buf->data, cap) : NULL;
 	if (!data) {
 		buf->failed = true;
 		return false;
@@ -52,23 +45,22 @@ void buf_puts(struct buf *buf, const char *text)
 
 void buf_printf(struct buf *buf, const char *format, ...)
 {
-	va_list args, again;
+	va_list args;
+	char *text;
 	int len;
 
 	va_start(args, format);
-	va_copy(again, args);
-	len = vsnprintf(NULL, 0, format, args);
-	if (len < 0)
-		buf->failed = true;
-	else if (buf_reserve(buf, (size_t)len)) {
-		(void)vsnprintf(buf->data + buf->len, (size_t)len + 1, format, again);
-		buf->len += (size_t)len;
-	}
-	va_end(again);
+	len = vasprintf(&text, format, args);
 	va_end(args);
+	if (len < 0) {
+		buf->failed = true;
+		return;
+	}
+	buf_add(buf, text, (size_t)len);
+	free(text);
 }
 
-char *buf_take(struct buf *buf)
+char *buf_take_text(struct buf *buf)
 {
 	char *data = NULL;
 

@@ -10,14 +10,14 @@ struct buf {
 	char *data;
 	size_t len;
 	size_t cap;
-	bool failed; /* out of memory: later calls do nothing and buf_take returns NULL */
+	bool failed; /* out of memory: later calls do nothing and buf_take_text returns NULL */
 };
 
 void buf_add(struct buf *buf, const void *bytes, size_t len);
 void buf_puts(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Returns the text, owned by the caller, and empties the buffer; NULL when out of memory. */
-char *buf_take(struct buf *buf);
+char *buf_take_text(struct buf *buf);
 void buf_done(struct buf *buf);
 
 #define _cleanup_buf_ __attribute__((cleanup(buf_done)))

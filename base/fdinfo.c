@@ -39,6 +39,8 @@ int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 		return -ESRCH;
 	at = strstr(text, "\nmnt_id:\t");
 	info.identified = at && sscanf(at, "\nmnt_id:\t%d\nino:\t%lu", &info.mount, &info.ino) == 2;
+	at = strstr(text, "\ntty-index:\t");
+	info.master = at && sscanf(at, "\ntty-index:\t%u", &info.terminal) == 1;
 	at = strstr(text, "\nPid:\t");
 	if (at && sscanf(at, "\nPid:\t%d", &info.pid) != 1)
 		return -ESRCH;
@@ -46,7 +48,7 @@ int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 	return 0;
 }
 
-bool fdinfo_same(const struct fdinfo *one, const struct fdinfo *other)
+bool fdinfo_same_file(const struct fdinfo *one, const struct fdinfo *other)
 {
 	return one->identified && other->identified && one->mount == other->mount && one->ino == other->ino;
 }

@@ -10,19 +10,21 @@ struct fdinfo {
 	bool identified;   /* mount and ino are known: since Linux 5.14 */
 	int mount;
 	unsigned long ino;
+	bool master;       /* of a pseudoterminal, whose number is `terminal` */
+	unsigned terminal;
 	pid_t pid;         /* of a pidfd: its process, -1 when it has been reaped; 0: not a pidfd */
 };
 
 /*
- * Reads it for descriptor fd of the thread or process `pid` (0: the calling thread). 0, or -ESRCH when there is no such
- * descriptor or it cannot be read. The descriptor may be replaced at any time: see fdinfo_same().
+ * Reads the file of descriptor fd of the thread or process `pid` (0: the calling thread). 0, or -ESRCH when there is no
+ * such descriptor or it cannot be read. The descriptor may be replaced at any time: see fdinfo_same_file().
  */
 int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info);
 
-/* The same, from the file at `path` below proc_fd, which may be another procfs mount than /proc. */
+/* As fdinfo_read, from the file at `path` below proc_fd, which may be another procfs mount than /proc. */
 int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info);
 
 /* True when both are known to refer to the same file. */
-bool fdinfo_same(const struct fdinfo *one, const struct fdinfo *other);
+bool fdinfo_same_file(const struct fdinfo *one, const struct fdinfo *other);
 
 #endif

@@ -24,7 +24,7 @@ static char helper_error[PATH_MAX + 256];
 
 _Static_assert(sizeof(PACKAGE_VERSION) <= HELPER_VERSION_SIZE, "a version fits");
 
-static int helper_fail(int error, const char **ret_why)
+static int helper_explain_failure(int error, const char **ret_why)
 {
 	(void)snprintf(helper_error, sizeof(helper_error), "needs %s, which cannot be started: %s", helper_path,
 		       strerror(-error));
@@ -78,27 +78,24 @@ int helper_start(const char *role, const char *const *variables, struct helper *
 		return -EPERM;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return helper_fail(-errno, ret_why);
+		return helper_explain_failure(-errno, ret_why);
 	error = helper_spawn(role, variables, pair[1], &helper.pid);
 	(void)close(pair[1]);
 	helper.fd = pair[0];
 	if (error < 0) {
 		helper.pid = 0;
-		helper_end(&helper);
-		return helper_fail(error, ret_why);
+		helper_stop(&helper);
+		return helper_explain_failure(error, ret_why);
 	}
 	*ret_helper = helper;
 	return 0;
 }
 
-int helper_greeted(const struct helper *helper, const char **ret_why)
+int helper_await_version(const struct helper *helper, const char **ret_why)
 {
 	char version[HELPER_VERSION_SIZE];
-	ssize_t got;
+	ssize_t got = TEMP_FAILURE_RETRY(recv(helper->fd, version, sizeof(version), MSG_TRUNC));
 
-	do
-		got = recv(helper->fd, version, sizeof(version), MSG_TRUNC);
-	while (got < 0 && errno == EINTR);
 	if (got != sizeof(version) || version[sizeof(version) - 1] != '\0')
 		(void)snprintf(helper_error, sizeof(helper_error),
 			       "needs %s, which ended at once: it is another program, or lacks a library", helper_path);
@@ -111,18 +108,18 @@ int helper_greeted(const struct helper *helper, const char **ret_why)
 	return -ELIBACC;
 }
 
-int helper_greet(void)
+int helper_send_version(void)
 {
 	static const char version[HELPER_VERSION_SIZE] = PACKAGE_VERSION;
 
 	return send(HELPER_FD, version, sizeof(version), MSG_NOSIGNAL) == sizeof(version) ? 0 : -errno;
 }
 
-void helper_end(struct helper *helper)
+void helper_stop(struct helper *helper)
 {
 	cleanup_close(&helper->fd);
 	if (helper->pid > 0)
-		(void)kill(helper->pid, SIGKILL); /* it may have been stopped; it has nothing to lose */
+		(void)kill(helper->pid, SIGKILL); /* SIGKILL also ends a stopped helper, which has nothing to save */
 	while (helper->pid > 0 && waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	*helper = (struct helper)HELPER_NONE;

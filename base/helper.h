@@ -26,20 +26,20 @@ struct helper {
  */
 int helper_start(const char *role, const char *const *variables, struct helper *ret_helper, const char **ret_why);
 
-/* Waits for helper_greet() of a role that calls it, and compares versions. Returns as helper_start. */
-int helper_greeted(const struct helper *helper, const char **ret_why);
+/* Waits for helper_send_version() of a role that calls it, and compares versions. Returns as helper_start. */
+int helper_await_version(const struct helper *helper, const char **ret_why);
 /* In the helper, first: sends its version. 0 or -errno. */
-int helper_greet(void);
+int helper_send_version(void);
 
 /* Closes the socket, kills the helper and waits until it has ended. */
-void helper_end(struct helper *helper);
+void helper_stop(struct helper *helper);
 
 /* ---- the role "accounts": one query, one reply ---- */
 
 enum account_kind {
-	ACCOUNT_UID,   /* id -> an account */
-	ACCOUNT_USER,  /* text: its name -> an account */
-	ACCOUNT_GROUP, /* text: its name -> id */
+	ACCOUNT_UID,   /* finds an account by its id */
+	ACCOUNT_USER,  /* finds an account by its name */
+	ACCOUNT_GROUP, /* finds a group's id by its name */
 	ACCOUNT_KIND_MAX,
 };
 

@@ -82,7 +82,7 @@ static bool installed_is_trusted(const struct trust *trust, const char *path, co
 }
 
 /* Checks the directory and all above it that exist. */
-static bool installed_are_trusted(const struct trust *trust, const char *dir)
+static bool installed_path_is_trusted(const struct trust *trust, const char *dir)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -100,14 +100,6 @@ static bool installed_are_trusted(const struct trust *trust, const char *dir)
 	return stat("/", &st) == 0 && installed_is_trusted(trust, "/", &st);
 }
 
-/* The directories above need no check: who may write them may replace the executable as well. */
-static bool installed_is_companion(const struct trust *trust, const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && installed_is_trusted(trust, path, &st);
-}
-
 int installed_find(const char *name, char ret_path[PATH_MAX])
 {
 	_cleanup_free_ char *real = NULL;
@@ -115,14 +107,16 @@ int installed_find(const char *name, char ret_path[PATH_MAX])
 	struct stat st;
 	bool known = installed_get_trust(&trust);
 
-	if (known && installed_sibling(name, ret_path) && installed_is_companion(&trust, ret_path))
+	/* Beside the executable, the directories above need no check: who may write them may replace it as well. */
+	if (known && installed_sibling(name, ret_path) && lstat(ret_path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    installed_is_trusted(&trust, ret_path, &st))
 		return 0;
 	(void)snprintf(ret_path, PATH_MAX, "%s/%s", PKGLIBDIR, name);
 	real = realpath(PKGLIBDIR, NULL);
 	if (!real || stat(ret_path, &st) < 0)
 		return 0; /* opening it will fail with the reason */
-	if (!known || !installed_is_trusted(&trust, ret_path, &st) || !installed_are_trusted(&trust, PKGLIBDIR) ||
-	    !installed_are_trusted(&trust, real))
+	if (!known || !installed_is_trusted(&trust, ret_path, &st) || !installed_path_is_trusted(&trust, PKGLIBDIR) ||
+	    !installed_path_is_trusted(&trust, real))
 		return -EPERM;
 	return 0;
 }

@@ -20,7 +20,7 @@ bool installed_sibling(const char *name, char ret_path[PATH_MAX]);
  *   - beside the executable it must be a regular file; otherwise it is ignored, since in /tmp others can put files
  *     beside an executable that they cannot replace;
  *   - in PKGLIBDIR the directories up to "/" are checked as well.
- * 0, and the path in PKGLIBDIR may not exist; -EPERM when that one is not trusted.
+ * 0: *ret_path may not exist, if it is in PKGLIBDIR; -EPERM when the file in PKGLIBDIR is not trusted.
  */
 int installed_find(const char *name, char ret_path[PATH_MAX]);
 

@@ -1,7 +1,8 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -20,28 +21,45 @@ int io_write_full(int fd, const void *bytes, size_t len)
 	ssize_t put;
 
 	while (len > 0) {
-		put = write(fd, at, len);
-		if (put < 0 && errno == EINTR)
-			continue;
+		put = TEMP_FAILURE_RETRY(write(fd, at, len));
 		if (put < 0)
 			return -errno;
 		if (put == 0)
-			return -EIO; /* never seen; do not loop on it */
+			return -EIO; /* write(2) of 0 bytes was never seen; do not loop on it */
 		at += put;
 		len -= (size_t)put;
 	}
 	return 0;
 }
 
+/*
+ * The kernel answers EAGAIN when something was renamed or mounted anywhere while it resolved ".." below a root
+ * (openat2(2)): a symbolic link of the host may contain "..".
+ */
+#define OPENAT2_TRIES 128
+
+int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
+{
+	/* openat2(2) refuses a mode without O_CREAT or O_TMPFILE. */
+	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+	struct open_how how = {
+		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = creates ? mode : 0, .resolve = resolve};
+	int fd, tries = 0;
+
+	do
+		fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && ++tries < OPENAT2_TRIES);
+	return fd < 0 ? -errno : fd;
+}
+
 int io_open_plain(const char *path, int flags)
 {
-	const struct open_how how = {.flags = (uint64_t)(unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
 	int fd;
 
 	do
-		fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-	while (fd < 0 && errno == EINTR);
-	return fd < 0 ? -errno : fd;
+		fd = openat2_call(AT_FDCWD, path, flags, 0, RESOLVE_NO_SYMLINKS);
+	while (fd == -EINTR);
+	return fd;
 }
 
 /* Buffer size of the first read: st_size and one byte more, to see the end of the file; at most cap + 1. */
@@ -76,9 +94,7 @@ int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len)
 				return -ENOMEM;
 			text = more;
 		}
-		got = read(fd, text + len, room - len);
-		if (got < 0 && errno == EINTR)
-			continue;
+		got = TEMP_FAILURE_RETRY(read(fd, text + len, room - len));
 		if (got < 0)
 			return -errno;
 		if (got == 0)
@@ -102,7 +118,28 @@ int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_
 	return io_read_fd(fd, cap, ret_text, ret_len);
 }
 
-/* With read(2) and write(2), where copy_file_range(2) fails: pipes, procfs, other file systems, O_APPEND. */
+ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (len < 0)
+		return -errno;
+	text[len] = '\0';
+	return len;
+}
+
+int io_write_once(int dirfd, const char *path, const char *text)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : write(fd, text, strlen(text));
+
+	if (len < 0)
+		return -errno;
+	return len == (ssize_t)strlen(text) ? 0 : -EIO;
+}
+
+/* Copies with read(2) and write(2), where copy_file_range(2) fails: pipes, procfs, other file systems, O_APPEND. */
 static int io_copy_buffered(int from_fd, int to_fd, uint64_t max, uint64_t *copied)
 {
 	char chunk[CHUNK_BYTES];
@@ -110,9 +147,7 @@ static int io_copy_buffered(int from_fd, int to_fd, uint64_t max, uint64_t *copi
 	int err;
 
 	while (max > 0) {
-		got = read(from_fd, chunk, max < sizeof(chunk) ? (size_t)max : sizeof(chunk));
-		if (got < 0 && errno == EINTR)
-			continue;
+		got = TEMP_FAILURE_RETRY(read(from_fd, chunk, max < sizeof(chunk) ? (size_t)max : sizeof(chunk)));
 		if (got < 0)
 			return -errno;
 		if (got == 0)
@@ -134,10 +169,9 @@ int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
 	int err;
 
 	while (copied < max) {
-		got = copy_file_range(from_fd, NULL, to_fd, NULL,
-				      max - copied < step_bytes ? (size_t)(max - copied) : step_bytes, 0);
-		if (got < 0 && errno == EINTR)
-			continue;
+		size_t step = max - copied < step_bytes ? (size_t)(max - copied) : step_bytes;
+
+		got = TEMP_FAILURE_RETRY(copy_file_range(from_fd, NULL, to_fd, NULL, step, 0));
 		if (got <= 0)
 			break; /* 0 is also returned for generated files with st_size 0: read(2) decides */
 		copied += (uint64_t)got;

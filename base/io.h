@@ -2,11 +2,19 @@
 #ifndef CALLGATE_BASE_IO_H
 #define CALLGATE_BASE_IO_H
 
+#include <linux/openat2.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-/* Writes all of it, resuming after EINTR and short writes. 0 or -errno. */
+/* Writes all `len` bytes, resuming after EINTR and short writes. 0 or -errno. */
 int io_write_full(int fd, const void *bytes, size_t len);
+
+/* openat2(2): follow no symbolic links and stay below the directory. */
+#define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+/* openat2(2) with O_CLOEXEC. A descriptor owned by the caller, or -errno. */
+int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 
 /*
  * Opens a canonical path (no symbolic link in any part of it). -ELOOP: one was put there since it was
@@ -17,6 +25,11 @@ int io_open_plain(const char *path, int flags);
 /* Reads a whole file (at most cap bytes, -EFBIG past it), NUL-terminated, owned by the caller. 0 or -errno. */
 int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);
 int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);
+
+/* One read(2) of a small file of procfs or a control group, NUL-terminated. Returns the length or -errno. */
+ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size);
+/* Writes a small file of procfs or a control group by one write(2). 0 or -errno. */
+int io_write_once(int dirfd, const char *path, const char *text);
 
 /* Copies up to `max` bytes from one descriptor to the other. 0 or -errno. */
 int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);

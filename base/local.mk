@@ -1,4 +1,5 @@
 libcallgate_base_a_SOURCES += \
+	base/array.h \
 	base/banned.h \
 	base/buf.c \
 	base/buf.h \
@@ -9,6 +10,8 @@ libcallgate_base_a_SOURCES += \
 	base/fdinfo.h \
 	base/helper.c \
 	base/helper.h \
+	base/hostname.c \
+	base/hostname.h \
 	base/installed.c \
 	base/installed.h \
 	base/io.c \

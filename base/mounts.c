@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,14 +45,15 @@ int mounts_clone_as(int fd, const char *path, unsigned flags)
 
 	if (mount_fd >= 0 || errno == ENOENT)
 		return mount_fd < 0 ? -ENOENT : steal_fd(&mount_fd);
-	/* An older kernel, or a container's filter. Any other error occurs again here. */
+	/* Linux before 6.15, or a container's filter. Any other error of open_tree_attr(2) occurs again here. */
 	mount_fd = mounts_clone(fd, path);
 	r = mount_fd < 0 ? mount_fd : mounts_restrict(mount_fd, flags);
 	return r < 0 ? r : steal_fd(&mount_fd);
 }
 
-int mounts_make(const char *type, const char *const *options, size_t count)
+int mounts_create_fs(const char *type, const char *const *options, size_t count)
 {
+	const unsigned devices = strcmp(type, "devpts") == 0 ? 0 : MOUNT_ATTR_NODEV;
 	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
 	int mount_fd;
 
@@ -62,8 +64,7 @@ int mounts_make(const char *type, const char *const *options, size_t count)
 			return -errno;
 	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
-	mount_fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC,
-				MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	mount_fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | devices | MOUNT_ATTR_NOEXEC);
 	return mount_fd < 0 ? -errno : mount_fd;
 }
 
@@ -83,4 +84,42 @@ int mounts_attach(int mount_fd, int dirfd, const char *path)
 	if (syscall(SYS_move_mount, mount_fd, "", dirfd, path, flags) < 0)
 		return -errno;
 	return 0;
+}
+
+/* Decodes in place: blanks, newlines and backslashes are written as \ and three octal digits. */
+static void mounts_unescape(char *text)
+{
+	char *out = text;
+
+	for (const char *at = text; *at; at++) {
+		if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' && at[3] >= '0' &&
+		    at[3] <= '7') {
+			*out++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+			at += 3;
+		} else {
+			*out++ = *at;
+		}
+	}
+	*out = '\0';
+}
+
+bool mounts_parse(char *line, struct mounts_line *ret_line)
+{
+	char *field[5], *rest = strstr(line, " - ");
+
+	if (!rest)
+		return false;
+	*rest = '\0';
+	rest += 3;
+	for (size_t i = 0; i < 5; i++) {
+		field[i] = strsep(&line, " ");
+		if (!field[i])
+			return false;
+	}
+	*ret_line = (struct mounts_line){.root = field[3], .point = field[4], .type = strsep(&rest, " ")};
+	(void)strsep(&rest, " "); /* the source, which may be empty */
+	ret_line->options = rest ? rest : "";
+	mounts_unescape(ret_line->root);
+	mounts_unescape(ret_line->point);
+	return true;
 }

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_BASE_MOUNTS_H
 #define CALLGATE_BASE_MOUNTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -12,9 +13,9 @@ int mounts_clone(int fd, const char *path);
 
 /*
  * A new instance of a file system ("tmpfs", "proc"), nosuid, nodev, noexec, detached as by mounts_clone. options:
- * `count` strings, names and values alternating.
+ * `count` strings, names and values alternating. Of "devpts" its devices can be opened.
  */
-int mounts_make(const char *type, const char *const *options, size_t count);
+int mounts_create_fs(const char *type, const char *const *options, size_t count);
 
 enum mounts_flag {
 	MOUNTS_READ_ONLY = 1 << 0,
@@ -23,7 +24,7 @@ enum mounts_flag {
 	MOUNTS_NO_LINKS = 1 << 3, /* symbolic links in it are not followed: ELOOP. Linux 5.14 */
 };
 
-/* mounts_clone and mounts_restrict; one system call with open_tree_attr(2), Linux 6.15. */
+/* mounts_clone and mounts_restrict in one: a single system call with open_tree_attr(2), Linux 6.15. */
 int mounts_clone_as(int fd, const char *path, unsigned flags);
 
 /* Sets MOUNTS_* on a copy, recursively. 0 or -errno. */
@@ -31,5 +32,15 @@ int mounts_restrict(int mount_fd, unsigned flags);
 
 /* Attaches a copy at (dirfd, path; path "" is dirfd itself); a final symbolic link is not followed. 0 or -errno. */
 int mounts_attach(int mount_fd, int dirfd, const char *path);
+
+/* A line of mountinfo: proc_pid_mountinfo(5). */
+struct mounts_line {
+	char *root;  /* the directory of the file system that is mounted */
+	char *point; /* where */
+	const char *type, *options; /* of the file system */
+};
+
+/* Splits a line in place. False: the line has another form. */
+bool mounts_parse(char *line, struct mounts_line *ret_line);
 
 #endif

@@ -6,14 +6,6 @@
 
 #include "base/banned.h"
 
-/* Drops the last component of out[0..len). Returns the new length. */
-static size_t path_parent(const char *out, size_t len)
-{
-	while (len > 0 && out[--len] != '/')
-		;
-	return len;
-}
-
 int path_join(const char *base, const char *path, char *out, size_t cap, bool *ret_lexical)
 {
 	size_t len = 0, size, names = 0; /* names: how many components at the end of out come from `path` */
@@ -40,11 +32,12 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 		if (size == 1 && path[0] == '.')
 			continue;
 		if (size == 2 && path[0] == '.' && path[1] == '.') {
-			if (names > 0) { /* that name may be a link; base is canonical */
+			if (names > 0) { /* the last name may be a link; only `base` is canonical */
 				lexical = false;
 				names--;
 			}
-			len = path_parent(out, len);
+			while (len > 0 && out[--len] != '/')
+				;
 			continue;
 		}
 		if (size + 2 > cap - len) /* the slash and the NUL */
@@ -63,7 +56,7 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 	return (int)len;
 }
 
-const char *path_rest(const char *path, const char *dir)
+const char *path_rest_below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
 
@@ -76,9 +69,9 @@ const char *path_rest(const char *path, const char *dir)
 	return path[len] == '/' ? path + len + 1 : NULL;
 }
 
-bool path_below(const char *path, const char *dir)
+bool path_is_below(const char *path, const char *dir)
 {
-	return path_rest(path, dir) != NULL;
+	return path_rest_below(path, dir) != NULL;
 }
 
 bool path_wants_dir(const char *path)

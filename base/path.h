@@ -14,10 +14,10 @@
 int path_join(const char *base, const char *path, char *out, size_t cap, bool *ret_lexical);
 
 /* True when `path` is `dir` or lies below it. Both canonical; everything is below "/". */
-bool path_below(const char *path, const char *dir);
+bool path_is_below(const char *path, const char *dir);
 
 /* The text of `path` below `dir` ("" when equal), or NULL when it is not below. Borrows from path. */
-const char *path_rest(const char *path, const char *dir);
+const char *path_rest_below(const char *path, const char *dir);
 
 /* True when the path must be a directory because of its end: "x/", "x/." or "x/..". */
 bool path_wants_dir(const char *path);

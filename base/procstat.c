@@ -13,18 +13,22 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 {
 	/* Field 2, the name, may contain parentheses and newlines. */
 	const char *end = strrchr(text, ')');
-	struct procstat stat = {.threads = 1}; /* if the text ends before that field */
+	struct procstat stat = {.threads = 1}; /* threads: kept if the text ends before that field */
+	unsigned long ticks[2] = {0, 0};
 
-	if (!end || sscanf(end, ") %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %lu",
-			   &stat.state, &stat.parent, &stat.group, &stat.threads) < 3)
+	if (!end || sscanf(end,
+			   ") %c %d %d %d %u %*d %*u %*u %*u %*u %*u %*u %*u %lu %lu %*d %*d %lu %*d %*u %lu %lu",
+			   &stat.state, &stat.parent, &stat.group, &stat.session, &stat.terminal, &ticks[0],
+			   &ticks[1], &stat.threads, &stat.vsize_bytes, &stat.rss_pages) < 3)
 		return -ESRCH;
+	stat.child_ticks = ticks[0] + ticks[1];
 	*ret_stat = stat;
 	return 0;
 }
 
 int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat)
 {
-	char path[32], text[768]; /* the first 20 fields fit */
+	char path[32], text[768]; /* the first 24 fields fit */
 	_cleanup_close_ int fd = -1;
 	ssize_t got;
 
@@ -42,9 +46,27 @@ int procstat_read(pid_t pid, struct procstat *ret_stat)
 	return procstat_read_at(-1, pid, ret_stat);
 }
 
-pid_t procstat_parent(pid_t pid)
+pid_t procstat_read_parent(pid_t pid)
 {
 	struct procstat stat;
 
 	return procstat_read(pid, &stat) < 0 ? -ESRCH : stat.parent;
+}
+
+int procstat_open(pid_t pid, const char *leaf)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* a longer path is cut: open fails */
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+ssize_t procstat_read_file(pid_t pid, const char *leaf, char *text, size_t size)
+{
+	_cleanup_close_ int fd = procstat_open(pid, leaf);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (len >= 0)
+		text[len] = '\0';
+	return len;
 }

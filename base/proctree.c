@@ -15,7 +15,7 @@
 static int proctree_add(struct proctree *tree, pid_t pid, pid_t parent)
 {
 	if (tree->count % STEP == 0) {
-		/* No doubling: three system calls an entry cost more than realloc. */
+		/* Not doubled: the three system calls for each entry cost more than realloc(3). */
 		struct proctree_entry *more = reallocarray(tree->entry, tree->count + STEP, sizeof(*more));
 
 		if (!more)
@@ -33,39 +33,26 @@ static int proctree_by_pid(const void *a, const void *b)
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-/* readdir(3) reports an error only by errno. */
-static int proctree_next_name(DIR *dir, const char **ret_name)
-{
-	struct dirent *entry;
-
-	errno = 0;
-	entry = readdir(dir);
-	*ret_name = entry ? entry->d_name : NULL;
-	return -errno;
-}
-
 int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 {
 	/* Opened anew: proc_fd is O_PATH. */
-	int fd = openat(proc_fd, proc_fd < 0 ? "/proc" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(proc_fd, proc_fd < 0 ? "/proc" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const char *name = NULL;
-	int r = dir ? 0 : -errno;
+	const struct dirent *entry;
 
-	if (!dir)
-		cleanup_close(&fd);
 	*ret_tree = (struct proctree){0};
-	if (dir)
-		r = proctree_next_name(dir, &name);
-	while (r == 0 && name) {
-		pid_t pid = (pid_t)strtol(name, NULL, 10);
+	if (!dir) {
+		cleanup_close(&fd);
+		return -errno;
+	}
+	while (r == 0 && (errno = 0, entry = readdir(dir))) { /* readdir(3) reports an error only by errno */
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct procstat stat;
 
-		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* else not a process, or it has ended */
+		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* else no process, or ended */
 			r = proctree_add(ret_tree, pid, stat.parent);
-		if (r == 0)
-			r = proctree_next_name(dir, &name);
 	}
+	r = r == 0 ? -errno : r;
 	if (ret_tree->count > 0)
 		qsort(ret_tree->entry, ret_tree->count, sizeof(*ret_tree->entry), proctree_by_pid);
 	return r;
@@ -97,7 +84,7 @@ static enum proctree_place proctree_place_of(const struct proctree *tree, const 
 	return PROCTREE_ELSEWHERE;
 }
 
-void proctree_mark(struct proctree *tree, pid_t root)
+void proctree_mark_descendants(struct proctree *tree, pid_t root)
 {
 	for (size_t i = 0; i < tree->count; i++)
 		tree->entry[i].place = tree->entry[i].pid == root ? PROCTREE_ELSEWHERE : PROCTREE_UNKNOWN;
@@ -105,7 +92,7 @@ void proctree_mark(struct proctree *tree, pid_t root)
 		struct proctree_entry *entry = &tree->entry[i];
 		enum proctree_place place = proctree_place_of(tree, entry, root);
 
-		/* It holds for all ancestors on the way as well; later walks stop there. */
+		/* What was found holds for all ancestors on the way as well; later walks stop there. */
 		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = proctree_find(tree, entry->parent))
 			entry->place = place;
 	}
@@ -117,13 +104,13 @@ void proctree_done(struct proctree *tree)
 	*tree = (struct proctree){0};
 }
 
-size_t proctree_list(pid_t root, pid_t *out, size_t cap)
+size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap)
 {
 	struct proctree all;
 	size_t found = 0;
 
-	(void)proctree_read(&all); /* on error the list is incomplete */
-	proctree_mark(&all, root);
+	(void)proctree_read(&all); /* on error the list of processes is incomplete */
+	proctree_mark_descendants(&all, root);
 	for (size_t i = 0; i < all.count; i++) {
 		if (all.entry[i].place != PROCTREE_BELOW)
 			continue;
@@ -135,13 +122,13 @@ size_t proctree_list(pid_t root, pid_t *out, size_t cap)
 	return found;
 }
 
-bool proctree_descends(pid_t pid, pid_t root)
+bool proctree_is_descendant(pid_t pid, pid_t root)
 {
 	if (pid == root)
 		return false;
 	/* The chain ends at process 1. The bound is for a chain that changes while it is read. */
 	for (int depth = 0; pid > 1 && depth < 100000; depth++) {
-		pid = procstat_parent(pid);
+		pid = procstat_read_parent(pid);
 		if (pid == root)
 			return true;
 	}

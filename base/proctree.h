@@ -15,7 +15,7 @@ enum proctree_place {
 struct proctree_entry {
 	pid_t pid;
 	pid_t parent; /* 0: not in this pid namespace */
-	enum proctree_place place; /* set by proctree_mark() */
+	enum proctree_place place; /* set by proctree_mark_descendants() */
 };
 
 struct proctree {
@@ -34,7 +34,7 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree);
  * Sets each entry's place by its chain of parents, in O(n log n), since a hostile program may make many processes. A
  * circular chain (possible, as /proc is not read atomically) is PROCTREE_ELSEWHERE.
  */
-void proctree_mark(struct proctree *tree, pid_t root);
+void proctree_mark_descendants(struct proctree *tree, pid_t root);
 
 /* The entry of a process, borrowed; NULL: none. */
 struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid);
@@ -42,9 +42,9 @@ struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid);
 void proctree_done(struct proctree *tree);
 
 /* Writes at most `cap` descendants of root in ascending order. Returns how many there are. */
-size_t proctree_list(pid_t root, pid_t *out, size_t cap);
+size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap);
 
 /* True for a descendant of root, by /proc/PID/stat of each ancestor. pid may be a thread id. */
-bool proctree_descends(pid_t pid, pid_t root);
+bool proctree_is_descendant(pid_t pid, pid_t root);
 
 #endif

@@ -26,7 +26,7 @@ struct removal {
 	int err;	 /* the first failure of this pass */
 };
 
-static void removal_note(struct removal *removal, int err)
+static void removal_count_result(struct removal *removal, int err)
 {
 	if (err == 0)
 		removal->steps++;
@@ -46,8 +46,20 @@ static int removal_open_dir(int dirfd, const char *name)
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
-		(void)fchmod(fd, 0700); /* if that fails, so do the removals in it */
+		(void)fchmod(fd, 0700); /* if chmod fails, so do the removals in the directory */
 	return steal_fd(&fd);
+}
+
+/* fdopendir(3) that takes fd, also on failure; fd may be -errno. */
+static DIR *removal_read_dir(int fd)
+{
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd < 0)
+		errno = -fd;
+	else if (!dir)
+		cleanup_close(&fd);
+	return dir;
 }
 
 /* Removes a non-directory or an empty directory. 0, -ENOTEMPTY for a directory with entries, or -errno. */
@@ -83,8 +95,6 @@ static bool removal_is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* ---- without renaming ---- */
-
 /* The directories from the one that is removed down to the current one, to check that ".." leads back. */
 struct way {
 	struct way_step {
@@ -94,7 +104,7 @@ struct way {
 	size_t depth, room;
 };
 
-static int way_push(struct way *way, int fd)
+static int way_add_directory(struct way *way, int fd)
 {
 	struct way_step *grown;
 	struct stat st;
@@ -113,7 +123,7 @@ static int way_push(struct way *way, int fd)
 }
 
 /* Opens the parent, if it is still the directory that we came from. fd or -errno. */
-static int way_back(struct way *way, int fd)
+static int way_open_parent(struct way *way, int fd)
 {
 	_cleanup_close_ int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct way_step *from = &way->step[way->depth - 2]; /* depth is at least 2 here */
@@ -129,19 +139,15 @@ static int way_back(struct way *way, int fd)
 }
 
 /* Removes all entries but non-empty directories; ret_child is one of these, or "". 0 or the first failure. */
-static int removal_clear(int fd, char ret_child[NAME_MAX + 1])
+static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 {
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), first = 0, err;
-	_cleanup_closedir_ DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	_cleanup_closedir_ DIR *dir = removal_read_dir(removal_open_dir(fd, "."));
 	const struct dirent *entry;
+	int first = 0, err;
 
 	ret_child[0] = '\0';
-	if (!dir) {
-		err = -errno;
-		if (copy >= 0)
-			(void)close(copy);
-		return err;
-	}
+	if (!dir)
+		return -errno;
 	while ((entry = readdir(dir))) {
 		err = removal_is_dots(entry->d_name) ? 0 : removal_remove_entry(fd, entry->d_name);
 		if (err == -ENOTEMPTY)
@@ -153,18 +159,18 @@ static int removal_clear(int fd, char ret_child[NAME_MAX + 1])
 }
 
 /* Removes a directory and all below it. 0 or -errno. */
-static int removal_walk(int dirfd, const char *name)
+static int removal_remove_nested(int dirfd, const char *name)
 {
 	_cleanup_close_ int fd = removal_open_dir(dirfd, name);
 	struct way way = {.step = NULL};
 	char child[NAME_MAX + 1];
-	int err = fd < 0 ? fd : way_push(&way, fd), next;
+	int err = fd < 0 ? fd : way_add_directory(&way, fd), next;
 
 	while (err == 0) {
-		err = removal_clear(fd, child);
+		err = removal_remove_entries(fd, child);
 		if (err < 0 || (!child[0] && way.depth == 1))
 			break;
-		next = child[0] ? removal_open_dir(fd, child) : way_back(&way, fd);
+		next = child[0] ? removal_open_dir(fd, child) : way_open_parent(&way, fd);
 		if (next < 0) {
 			err = next;
 			break;
@@ -172,37 +178,32 @@ static int removal_walk(int dirfd, const char *name)
 		(void)close(fd);
 		fd = next;
 		if (child[0])
-			err = way_push(&way, fd);
+			err = way_add_directory(&way, fd);
 	}
 	free(way.step);
 	return err == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : err;
 }
 
-/* ---- */
-
 /* Empties one subdirectory of the top directory and removes it. */
 static void removal_empty_subdir(struct removal *removal, const char *name)
 {
-	int fd = removal_open_dir(removal->top_fd, name);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = removal_read_dir(removal_open_dir(removal->top_fd, name));
 	const struct dirent *entry;
 	int err;
 
 	if (!dir) {
-		removal_note(removal, fd < 0 ? fd : -ENOMEM);
-		if (fd >= 0)
-			(void)close(fd);
+		removal_count_result(removal, -errno);
 		return;
 	}
 	while ((entry = readdir(dir))) {
 		if (removal_is_dots(entry->d_name))
 			continue;
-		err = removal_remove_entry(fd, entry->d_name);
+		err = removal_remove_entry(dirfd(dir), entry->d_name);
 		if (err == -ENOTEMPTY)
-			err = removal_move_up(removal, fd, entry->d_name);
+			err = removal_move_up(removal, dirfd(dir), entry->d_name);
 		if (err == -EXDEV)
-			err = removal_walk(fd, entry->d_name);
-		removal_note(removal, err);
+			err = removal_remove_nested(dirfd(dir), entry->d_name);
+		removal_count_result(removal, err);
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
 		removal->steps++;
@@ -210,7 +211,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 }
 
 /* One pass over the top directory. True when it is empty. */
-static bool removal_pass(struct removal *removal, DIR *top)
+static bool removal_empty_top(struct removal *removal, DIR *top)
 {
 	const struct dirent *entry;
 	bool empty = true;
@@ -225,7 +226,7 @@ static bool removal_pass(struct removal *removal, DIR *top)
 		if (err == -ENOTEMPTY)
 			removal_empty_subdir(removal, entry->d_name);
 		else
-			removal_note(removal, err);
+			removal_count_result(removal, err);
 	}
 	return empty;
 }
@@ -239,17 +240,13 @@ int io_remove_tree(int dirfd, const char *name)
 	if (err != -ENOTEMPTY && err != -EACCES)
 		return err;
 	removal.top_fd = removal_open_dir(dirfd, name);
-	if (removal.top_fd < 0)
-		return removal.top_fd;
-	top = fdopendir(removal.top_fd);
-	if (!top) {
-		(void)close(removal.top_fd);
-		return -ENOMEM;
-	}
+	top = removal_read_dir(removal.top_fd);
+	if (!top)
+		return -errno;
 	do {
 		removal.steps = 0;
 		removal.err = 0;
-		if (removal_pass(&removal, top))
+		if (removal_empty_top(&removal, top))
 			return unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 	} while (removal.steps > 0);
 	return removal.err ? removal.err : -ENOTEMPTY;

@@ -2,6 +2,7 @@
 #include "base/sha256.h"
 
 #include <errno.h>
+#include <nettle/base16.h>
 #include <nettle/sha2.h>
 #include <unistd.h>
 
@@ -11,15 +12,11 @@
 
 static void sha256_end(struct sha256_ctx *context, char ret_hex[SHA256_HEX_SIZE])
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char digest[SHA256_DIGEST_SIZE];
 
 	sha256_digest(context, sizeof(digest), digest);
-	for (size_t i = 0; i < sizeof(digest); i++) {
-		ret_hex[2 * i] = digits[digest[i] >> 4];
-		ret_hex[2 * i + 1] = digits[digest[i] & 15];
-	}
-	ret_hex[2 * sizeof(digest)] = '\0';
+	base16_encode_update(ret_hex, sizeof(digest), digest);
+	ret_hex[SHA256_HEX_SIZE - 1] = '\0';
 }
 
 void sha256_bytes(const void *bytes, size_t len, char ret_hex[SHA256_HEX_SIZE])
@@ -39,9 +36,7 @@ int sha256_fd(int fd, char ret_hex[SHA256_HEX_SIZE], uint64_t *ret_bytes)
 	ssize_t got;
 
 	sha256_init(&context);
-	while ((got = read(fd, chunk, sizeof(chunk))) != 0) {
-		if (got < 0 && errno == EINTR)
-			continue;
+	while ((got = TEMP_FAILURE_RETRY(read(fd, chunk, sizeof(chunk)))) != 0) {
 		if (got < 0)
 			return -errno;
 		sha256_update(&context, (size_t)got, chunk);

@@ -26,10 +26,10 @@ size_t text_show(char *out, const char *bytes, size_t len, bool lines)
 	static const char hex[] = "0123456789abcdef";
 	const char *start = out;
 	uint32_t point;
-	size_t size;
+	size_t size, bad;
 
 	for (size_t i = 0; i < len; i += size) {
-		size = text_sequence(bytes + i, len - i, &point);
+		size = text_sequence(bytes + i, len - i, &point, &bad);
 		if (size > 0) {
 			out += text_show_point(out, bytes + i, size, point, lines);
 			continue;

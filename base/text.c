@@ -8,28 +8,43 @@
 
 static const char text_hex[] = "0123456789abcdef";
 
-/* The length of the UTF-8 sequence at bytes (RFC 3629) with its code point; 0 when it is malformed. */
-static size_t text_utf8_sequence(const unsigned char *bytes, size_t len, uint32_t *ret_point)
+/* Unicode Standard, table 3-7: valid second bytes by the first. */
+static bool text_second_byte_fits(unsigned char first, unsigned char second)
 {
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	uint32_t point;
-	size_t size;
-
-	if (bytes[0] < 0xc2 || bytes[0] > 0xf4)
-		return 0;
-	size = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
-	if (size > len)
-		return 0;
-	point = bytes[0] & (0xffu >> (size + 1));
-	for (size_t i = 1; i < size; i++) {
-		if ((bytes[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | (bytes[i] & 0x3fu);
+	switch (first) {
+	case 0xe0:
+		return second >= 0xa0 && second <= 0xbf; /* no overlong forms */
+	case 0xed:
+		return second >= 0x80 && second <= 0x9f; /* no surrogates */
+	case 0xf0:
+		return second >= 0x90 && second <= 0xbf;
+	case 0xf4:
+		return second >= 0x80 && second <= 0x8f; /* up to U+10FFFF */
+	default:
+		return second >= 0x80 && second <= 0xbf;
 	}
-	if (point < least[size] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
+}
+
+size_t text_sequence(const char *bytes, size_t len, uint32_t *ret_point, size_t *ret_bad)
+{
+	const unsigned char *at = (const unsigned char *)bytes;
+	size_t size = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4, have = 1;
+	uint32_t point = at[0] & (0xffu >> (size + 1));
+
+	*ret_bad = 1;
+	*ret_point = at[0];
+	if (at[0] < 0x80)
+		return 1;
+	if (at[0] < 0xc2 || at[0] > 0xf4)
 		return 0;
+	for (; have < size && have < len && (at[have] & 0xc0) == 0x80; have++) {
+		if (have == 1 && !text_second_byte_fits(at[0], at[1]))
+			break;
+		point = point << 6 | (at[have] & 0x3fu);
+	}
+	*ret_bad = have;
 	*ret_point = point;
-	return size;
+	return have == size ? size : 0;
 }
 
 /*
@@ -64,16 +79,6 @@ bool text_is_invisible(uint32_t point)
 	return false;
 }
 
-size_t text_sequence(const char *bytes, size_t len, uint32_t *ret_point)
-{
-	const unsigned char *at = (const unsigned char *)bytes;
-
-	if (*at >= 0x80)
-		return text_utf8_sequence(at, len, ret_point);
-	*ret_point = *at;
-	return 1;
-}
-
 size_t text_put_unicode(char *out, uint32_t point)
 {
 	if (point > 0xffff) { /* a surrogate pair, as in JSON */
@@ -98,23 +103,15 @@ static size_t text_put_byte(char *out, unsigned char byte)
 
 static size_t text_put_ascii(char *out, unsigned char byte)
 {
-	switch (byte) {
-	case '\0':
-		return text_put_byte(out, byte); /* not \u0000: many JSON readers refuse it */
-	case '"':
-		memcpy(out, "\\\"", 2);
-		return 2;
-	case '\\':
-		memcpy(out, "\\\\\\\\", 4);
-		return 4;
-	case '\n':
-		memcpy(out, "\\n", 2);
-		return 2;
-	case '\t':
-		memcpy(out, "\\t", 2);
-		return 2;
-	default:
-		break;
+	/* Writes NUL as \x00, not as \u0000, which many JSON readers refuse. */
+	static const char *const escapes[128] = {
+		['\0'] = "\\\\x00", ['"'] = "\\\"", ['\\'] = "\\\\\\\\", ['\n'] = "\\n", ['\t'] = "\\t"};
+
+	if (escapes[byte]) {
+		size_t len = strlen(escapes[byte]);
+
+		memcpy(out, escapes[byte], len);
+		return len;
 	}
 	if (byte < 0x20 || byte == 0x7f)
 		return text_put_unicode(out, byte);
@@ -127,7 +124,7 @@ size_t text_escape(char *out, const char *bytes, size_t len)
 	const unsigned char *at = (const unsigned char *)bytes;
 	const char *start = out;
 	uint32_t point;
-	size_t size;
+	size_t size, bad;
 
 	for (size_t i = 0; i < len; i += size) {
 		size = 1;
@@ -135,7 +132,7 @@ size_t text_escape(char *out, const char *bytes, size_t len)
 			out += text_put_ascii(out, at[i]);
 			continue;
 		}
-		size = text_utf8_sequence(at + i, len - i, &point);
+		size = text_sequence(bytes + i, len - i, &point, &bad);
 		if (size == 0) {
 			size = 1;
 			out += text_put_byte(out, at[i]);
@@ -151,19 +148,15 @@ size_t text_escape(char *out, const char *bytes, size_t len)
 
 bool text_is_utf8(const char *text, size_t len)
 {
-	const unsigned char *at = (const unsigned char *)text;
+	size_t size = 1, bad;
 	uint32_t point;
-	size_t size;
 
-	for (size_t i = 0; i < len; i += size) {
-		size = at[i] < 0x80 ? 1 : text_utf8_sequence(at + i, len - i, &point);
-		if (size == 0)
-			return false;
-	}
-	return true;
+	for (; len > 0 && size > 0; text += size, len -= size)
+		size = text_sequence(text, len, &point, &bad);
+	return size > 0;
 }
 
-static int text_hex_value(char digit)
+int text_hex_value(char digit)
 {
 	if (digit >= '0' && digit <= '9')
 		return digit - '0';

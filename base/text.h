@@ -36,19 +36,25 @@ bool text_is_invisible(uint32_t point);
  */
 size_t text_show(char *out, const char *bytes, size_t len, bool lines);
 
-/* The same to a stream; all messages of callgate go through one of these. 0, -EIO, or -ENOMEM with a format. */
+/* As text_show, to a stream; all messages of callgate go through one of these. 0, -EIO, or -ENOMEM with a format. */
 int text_print(FILE *out, const char *text, bool lines);
 int text_vprintf(FILE *out, bool lines, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 /* With lines. */
 int text_printf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The length of the character at bytes (len > 0), with its code point; 0 when it is not valid UTF-8. */
-size_t text_sequence(const char *bytes, size_t len, uint32_t *ret_point);
+/*
+ * The length of the character at bytes (len > 0), with its code point; 0 when it is not valid UTF-8 (RFC 3629). Then
+ * *ret_bad is how many bytes one U+FFFD replaces: Unicode Standard, 3.9, "substitution of maximal subparts".
+ */
+size_t text_sequence(const char *bytes, size_t len, uint32_t *ret_point, size_t *ret_bad);
 
 /* Writes \uXXXX, or a surrogate pair of them. Returns 6 or 12. */
 size_t text_put_unicode(char *out, uint32_t point);
 
-/* True when all of it is UTF-8 (RFC 3629). */
+/* The value of a hexadecimal digit, or -1. */
+int text_hex_value(char digit);
+
+/* True when all `len` bytes are UTF-8. */
 bool text_is_utf8(const char *text, size_t len);
 
 /* "64K", "10M", "2G", "123" (units of 1024) to bytes. 0, or -EINVAL with *ret_bytes untouched. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/text.h"
 
@@ -14,7 +15,7 @@ struct unit {
 	uint64_t factor;
 };
 
-static const struct unit sizes[] = {
+static const struct unit sizes[5] = {
 	{"", 1},
 	{"K", UINT64_C(1) << 10},
 	{"M", UINT64_C(1) << 20},
@@ -22,15 +23,13 @@ static const struct unit sizes[] = {
 	{"T", UINT64_C(1) << 40},
 };
 
-static const struct unit durations[] = {
+static const struct unit durations[5] = {
 	{"", UINT64_C(1000000000)},
 	{"ms", UINT64_C(1000000)},
 	{"s", UINT64_C(1000000000)},
 	{"m", UINT64_C(60) * 1000000000},
 	{"h", UINT64_C(3600) * 1000000000},
 };
-
-#define UNITS(table) (table), sizeof(table) / sizeof((table)[0])
 
 /* Reads decimal digits and moves past them. False when there are none or they overflow. */
 static bool text_take_digits(const char **text, uint64_t *ret_value)
@@ -49,9 +48,9 @@ static bool text_take_digits(const char **text, uint64_t *ret_value)
 	return true;
 }
 
-static const struct unit *text_find_unit(const char *name, const struct unit *units, size_t count)
+static const struct unit *text_find_unit(const char *name, const struct unit units[5])
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < 5; i++)
 		if (strcmp(name, units[i].name) == 0)
 			return &units[i];
 	return NULL;
@@ -74,7 +73,7 @@ int text_size(const char *text, uint64_t *ret_bytes)
 
 	if (!text_take_digits(&text, &value))
 		return -EINVAL;
-	unit = text_find_unit(text, UNITS(sizes));
+	unit = text_find_unit(text, sizes);
 	if (!unit || __builtin_mul_overflow(value, unit->factor, &value))
 		return -EINVAL;
 	*ret_bytes = value;
@@ -96,18 +95,13 @@ int text_duration(const char *text, uint64_t *ret_ns)
 		for (; digits < text; digits++)
 			scale *= 10;
 	}
-	unit = text_find_unit(text, UNITS(durations));
+	unit = text_find_unit(text, durations);
 	/* Six digits at most, so that fraction * factor (below 1e6 * 3.6e12) cannot overflow. */
 	if (!unit || __builtin_mul_overflow(whole, unit->factor, &whole) ||
 	    __builtin_add_overflow(whole, fraction * unit->factor / scale, &whole))
 		return -EINVAL;
 	*ret_ns = whole;
 	return 0;
-}
-
-static size_t text_min(size_t a, size_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Levenshtein distance of a and b; both at most NEAREST_WORD_MAX long. */
@@ -122,7 +116,7 @@ static size_t text_distance(const char *a, size_t a_len, const char *b, size_t b
 		row[0] = i;
 		for (size_t j = 1; j <= b_len; j++) {
 			above = row[j];
-			row[j] = text_min(text_min(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
+			row[j] = MIN(MIN(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
 			diagonal = above;
 		}
 	}
@@ -141,7 +135,7 @@ const char *text_nearest(const char *word, const char *const *words)
 		if (other > NEAREST_WORD_MAX)
 			continue;
 		edits = text_distance(word, len, *words, other);
-		if (edits < best && edits < text_min(len, other)) { /* not if all letters differ */
+		if (edits < best && edits < MIN(len, other)) { /* not if all letters differ */
 			best = edits;
 			nearest = *words;
 		}

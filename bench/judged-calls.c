@@ -58,14 +58,15 @@ static struct run *start(const char *text, const char *name)
 	struct run *run = calloc(1, sizeof(*run));
 	char log[PATH_MAX + 8];
 	struct policy_error error;
-	struct view_options options = {.scratch_host = run->scratch, .scratch_base = run->scratch, .tmpfs_fd = -1};
+	struct view_options options = {.scratch_host = run->scratch, .scratch_base = run->scratch, .tmpfs_fd = -1,
+				       .pts_fd = -1};
 	const char *const argv[] = {"made-up", NULL};
 	const struct audit_header header = {.run_id = "0123456789abcdef",
 					    .argv = argv,
 					    .policy_name = name,
 					    .policy_sha256 = "",
 					    .workdir = judged_top,
-					    .layers_json = "{}",
+					    .layers_make_json = "{}",
 					    .record_allowed = true};
 	int r;
 
@@ -77,7 +78,7 @@ static struct run *start(const char *text, const char *name)
 	if (r < 0)
 		judged_die(error.text, -r);
 	stand_still(run->sandbox.view);
-	run->sandbox.view->bases = view_start_names_create();
+	run->sandbox.view->bases = calloc(1, sizeof(struct base_names));
 	r = audit_open(log, &header, &run->sandbox.audit);
 	if (r < 0)
 		judged_die(log, -r);
@@ -116,7 +117,7 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	if (call_commit(call) < 0)
 		judged_die("record", EIO);
 	result = call->outcome.kind == OUTCOME_FD ? 3 : call->outcome.value;
-	audit_end(run->sandbox.audit, call->slot, result, 12345);
+	audit_end_record(run->sandbox.audit, call->slot, result, 12345);
 	if (call->outcome.kind == OUTCOME_FD)
 		(void)close(call->outcome.fd);
 	return result;

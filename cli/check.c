@@ -25,7 +25,7 @@ static void check_print_warnings(struct policy *const policies[POLICY_PHASE_MAX]
 	}
 }
 
-/* One policy. Its messages have no prefix: editors jump to "file:line:". */
+/* Checks one policy. Its messages have no prefix: editors jump to "file:line:". */
 static int check_policy(const char *name)
 {
 	_cleanup_policy_errors_ struct policy_errors errors = {0};
@@ -36,7 +36,7 @@ static int check_policy(const char *name)
 
 	if (ret == 0)
 		ret = cli_host_set_places(&host, NULL, NULL);
-	/* Both phases: a rule may conflict with the others in one of them only. */
+	/* Checks both phases: a rule may conflict with the others in one of them only. */
 	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && ret == 0; phase++)
 		ret = policy_load(names, &(struct policy_cli){.phase = phase}, &host.policy, &policies[phase], &errors);
 	if (ret == 0)

@@ -75,7 +75,7 @@ int cli_print(const char *verb, const char *text);
 struct buf;
 int cli_print_buf(const char *verb, const struct buf *text);
 
-/* The same for an indented JSON value, which it takes; NULL stands for no memory. */
+/* Prints an indented JSON value, which it takes; NULL stands for no memory. */
 int cli_print_json(const char *verb, json_t *value);
 
 #endif

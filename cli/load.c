@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/host/interpreter.h"
-#include "policy/parse/errors.h"
 #include "policy/paths/ways.h"
 
 #include "base/banned.h"
@@ -24,8 +23,8 @@ static char *load_program_rule(struct cli_host *host)
 
 	if (!found || strchr(found, '*') || path_join("/", found, path, sizeof(path), &lexical) < 0 || !lexical)
 		return NULL;
-	if (strchr(program, '/') && program[0] != '/' && path_below(path, host->workdir))
-		return cli_format("@workdir/%s", path_rest(path, host->workdir));
+	if (strchr(program, '/') && program[0] != '/' && path_is_below(path, host->workdir))
+		return cli_format("@workdir/%s", path_rest_below(path, host->workdir));
 	return strdup(path);
 }
 
@@ -209,8 +208,8 @@ void cli_policy_warn_missing(const char *verb, const struct cli_host *host, cons
 
 		if (way[i].kind != POLICY_WAY_GRANT || way[i].optional ||
 		    (own && strncmp(way[i].where, command_line, strlen(command_line)) != 0) ||
-		    (host->policy.workdir && path_below(path, host->policy.workdir)) ||
-		    (host->policy.scratch && path_below(path, host->policy.scratch)))
+		    (host->policy.workdir && path_is_below(path, host->policy.workdir)) ||
+		    (host->policy.scratch && path_is_below(path, host->policy.scratch)))
 			continue;
 		if (access(path, F_OK) < 0 && errno == ENOENT)
 			cli_error(verb, "%s: warning: %s does not exist, so nothing is granted", way[i].where, path);

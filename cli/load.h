@@ -17,7 +17,7 @@
 int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
 		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes);
 
-/* The same without a run (show, why): initialises `host` too, and prints its notes. CLI_OK or CLI_ERROR. */
+/* As cli_policy_load, without a run (show, why): initialises `host` too, and prints its notes. CLI_OK or CLI_ERROR. */
 int cli_policy_load_only(const struct cli_policy_options *options, const char *verb, const char *program,
 			 struct cli_host *host, struct policy **ret_policy);
 

@@ -27,6 +27,8 @@ CALLGATE_SOURCES += \
 	cli/host/command.c \
 	cli/host/host.c \
 	cli/host/host.h \
+	cli/host/home-path.c \
+	cli/host/home-path.h \
 	cli/host/interpreter.c \
 	cli/host/interpreter.h \
 	cli/host/managers.c \

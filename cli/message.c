@@ -66,7 +66,7 @@ static json_t *message_text(const char *text, size_t len)
 {
 	_cleanup_free_ char *copy = strndup(text, len);
 
-	return copy ? report_text(copy) : NULL;
+	return copy ? report_text_json(copy) : NULL;
 }
 
 static json_t *message_split(const char *text)
@@ -91,7 +91,7 @@ static json_t *message_split(const char *text)
 	return json_pack("{s:o, s:o, s:o, s:o}", "file", end ? message_text(text, (size_t)(end - text)) : json_null(),
 			 "line", end ? json_integer(line) : json_null(), "key",
 			 key ? message_text(rest, key) : json_null(), "message",
-			 report_text(rest + (key ? key + 2 : 0)));
+			 report_text_json(rest + (key ? key + 2 : 0)));
 }
 
 json_t *cli_policy_errors_json(const struct policy_errors *errors)

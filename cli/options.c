@@ -13,28 +13,6 @@
 
 #include "base/banned.h"
 
-int cli_list_take(struct cli_list *list, char *text)
-{
-	char **grown = text ? realloc(list->item, (list->count + 2) * sizeof(*grown)) : NULL;
-
-	if (!grown) {
-		free(text);
-		return -ENOMEM;
-	}
-	grown[list->count++] = text;
-	grown[list->count] = NULL;
-	list->item = grown;
-	return 0;
-}
-
-void cli_list_done(struct cli_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		free(list->item[i]);
-	free(list->item);
-	*list = (struct cli_list){0};
-}
-
 void cli_policy_options_done(struct cli_policy_options *options)
 {
 	struct cli_list *const lists[] = {
@@ -112,7 +90,7 @@ static int options_set_workdir(const struct cli_given *given, void *all)
 	return 0;
 }
 
-/* `which` is a limit. That of the output is one option for two limits. */
+/* `which` is a limit. The option for the output sets two limits, of stdout and stderr. */
 static int options_set_limit(const struct cli_given *given, void *all)
 {
 	enum policy_limit last = given->which == POLICY_LIMIT_STDOUT ? POLICY_LIMIT_STDERR : given->which;

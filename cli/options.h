@@ -20,11 +20,11 @@ struct cli_given {
 struct cli_option {
 	const char *name;     /* the long option */
 	char letter;          /* 0: none */
-	const char *argument; /* what --help calls it; NULL: the option takes none */
+	const char *argument; /* the argument's name in --help; NULL: the option takes no argument */
 	const char *help;     /* one or more lines */
 	int (*set)(const struct cli_given *given, void *field); /* 0, -ENOMEM, or -EINVAL with a message printed */
-	size_t field;         /* its offset in the structure that the table fills */
-	unsigned which;       /* for a `set` of several options: which of them */
+	size_t field;         /* offset of the option's value in the structure that the table fills */
+	unsigned which;       /* tells options with the same `set` apart */
 };
 
 /* The setters of most options, and their rows. Each names the field's type. */

@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 #define OPTIONS_MAX 64
-#define LONG_OPTION 256   /* getopt_long(3) returns this plus the row's index, so that no letter is meant */
+#define LONG_OPTION 256   /* getopt_long(3) returns this plus the row's index, so that it is never an option's letter */
 #define HELP_COLUMN 28    /* where the explanations of --help begin */
 #define TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
 
@@ -129,7 +129,7 @@ static int parse_print_help(const struct cli_syntax *syntax)
 	return cli_print_buf(syntax->verb, &text);
 }
 
-/* CLI_PARSED, or the exit status after a message. */
+/* Sets one option. CLI_PARSED, or the exit status after a message. */
 static int parse_set_option(const struct parser *parser, const char *verb, size_t i)
 {
 	const struct cli_option *row = parser->row[i];
@@ -167,6 +167,28 @@ int cli_parse(int argc, char **argv, const struct cli_syntax *syntax)
 		status = parse_set_option(&parser, syntax->verb, i);
 	}
 	return status;
+}
+
+int cli_list_take(struct cli_list *list, char *text)
+{
+	char **grown = text ? realloc(list->item, (list->count + 2) * sizeof(*grown)) : NULL;
+
+	if (!grown) {
+		free(text);
+		return -ENOMEM;
+	}
+	grown[list->count++] = text;
+	grown[list->count] = NULL;
+	list->item = grown;
+	return 0;
+}
+
+void cli_list_done(struct cli_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->item[i]);
+	free(list->item);
+	*list = (struct cli_list){0};
 }
 
 int cli_set_flag(const struct cli_given *given, void *field)

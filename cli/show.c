@@ -25,6 +25,6 @@ int cli_show(int argc, char **argv)
 		return status;
 	if (cli_policy_load_only(&options, "show", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
-	text = policy_show(policy);
+	text = policy_show_json(policy);
 	return cli_print("show", text);
 }

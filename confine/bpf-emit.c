@@ -10,7 +10,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low word of an arg
 /* Maximum distance of a conditional jump, less one: resolving its other target may emit one more instruction. */
 #define REACH (UINT8_MAX - 1)
 
-static size_t bpf_emit(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_t no)
+static size_t bpf_emit_instruction(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_t no)
 {
 	if (bpf->len < BPF_MAXINSNS)
 		bpf->code[bpf->len] =
@@ -27,7 +27,7 @@ static size_t bpf_emit_return(struct bpf *bpf, uint32_t action)
 		i++;
 	if (i < bpf->returns && bpf->len - bpf->last[i].at - 1 <= REACH)
 		return bpf->last[i].at;
-	at = bpf_emit(bpf, BPF_RET | BPF_K, action, 0, 0);
+	at = bpf_emit_instruction(bpf, BPF_RET | BPF_K, action, 0, 0);
 	if (i == BPF_RETURNS)
 		return at;
 	bpf->last[i].action = action;
@@ -38,40 +38,40 @@ static size_t bpf_emit_return(struct bpf *bpf, uint32_t action)
 }
 
 /* The position that the next instruction can jump to for this target. Emits a trampoline jump where it is too far. */
-static size_t bpf_resolve(struct bpf *bpf, struct bpf_target target)
+static size_t bpf_resolve_target(struct bpf *bpf, struct bpf_target target)
 {
 	size_t over = bpf->len - target.at - 1;
 
 	if (target.returns)
 		return bpf_emit_return(bpf, target.action);
-	return over <= REACH ? target.at : bpf_emit(bpf, BPF_JMP | BPF_JA, (uint32_t)over, 0, 0);
+	return over <= REACH ? target.at : bpf_emit_instruction(bpf, BPF_JMP | BPF_JA, (uint32_t)over, 0, 0);
 }
 
-struct bpf_target bpf_jump(struct bpf *bpf, unsigned comparison, uint32_t value, struct bpf_target yes,
-			   struct bpf_target no)
+struct bpf_target bpf_emit_jump(struct bpf *bpf, unsigned comparison, uint32_t value, struct bpf_target yes,
+				struct bpf_target no)
 {
-	size_t to_yes = bpf_resolve(bpf, yes), to_no = bpf_resolve(bpf, no);
+	size_t to_yes = bpf_resolve_target(bpf, yes), to_no = bpf_resolve_target(bpf, no);
 
-	return (struct bpf_target){.at = bpf_emit(bpf, BPF_JMP | comparison | BPF_K, value, bpf->len - to_yes - 1,
-						  bpf->len - to_no - 1)};
+	return (struct bpf_target){.at = bpf_emit_instruction(bpf, BPF_JMP | comparison | BPF_K, value,
+							      bpf->len - to_yes - 1, bpf->len - to_no - 1)};
 }
 
-struct bpf_target bpf_load(struct bpf *bpf, size_t offset)
+struct bpf_target bpf_emit_load(struct bpf *bpf, size_t offset)
 {
-	return (struct bpf_target){.at = bpf_emit(bpf, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0)};
+	return (struct bpf_target){.at = bpf_emit_instruction(bpf, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0)};
 }
 
-struct bpf_target bpf_word(struct bpf *bpf, size_t offset, bool load, uint32_t mask, uint32_t value,
-			   struct bpf_target yes, struct bpf_target no)
+struct bpf_target bpf_emit_word_test(struct bpf *bpf, size_t offset, bool load, uint32_t mask, uint32_t value,
+				     struct bpf_target yes, struct bpf_target no)
 {
-	struct bpf_target first = bpf_jump(bpf, BPF_JEQ, value, yes, no);
+	struct bpf_target first = bpf_emit_jump(bpf, BPF_JEQ, value, yes, no);
 
 	if (mask != UINT32_MAX)
-		first.at = bpf_emit(bpf, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
-	return load ? bpf_load(bpf, offset) : first;
+		first.at = bpf_emit_instruction(bpf, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+	return load ? bpf_emit_load(bpf, offset) : first;
 }
 
-static size_t bpf_arg_offset(const struct row_compare *compare, bool high)
+static size_t bpf_get_arg_offset(const struct row_compare *compare, bool high)
 {
 	return offsetof(struct seccomp_data, args) + compare->arg * sizeof(uint64_t) + (high ? sizeof(uint32_t) : 0);
 }
@@ -82,11 +82,11 @@ static bool bpf_leaves_low_word(const struct row_term *term, unsigned arg)
 	return term && term->count == 1 && term->compare[0].arg == arg && term->compare[0].mask == UINT32_MAX;
 }
 
-/* before: the term that is tried before this one; NULL: none. */
+/* before: the preceding term; NULL: this is the first one. */
 static struct bpf_target bpf_emit_term(struct bpf *bpf, const struct row_term *term, const struct row_term *before,
 				       struct bpf_target no)
 {
-	struct bpf_target next = bpf_returning(SECCOMP_RET_ALLOW);
+	struct bpf_target next = bpf_target_of_return(SECCOMP_RET_ALLOW);
 
 	for (unsigned i = term->count; i-- > 0;) {
 		const struct row_compare *compare = &term->compare[i];
@@ -94,18 +94,18 @@ static struct bpf_target bpf_emit_term(struct bpf *bpf, const struct row_term *t
 		uint32_t low = (uint32_t)compare->mask, high = (uint32_t)(compare->mask >> 32);
 
 		if (high)
-			next = bpf_word(bpf, bpf_arg_offset(compare, true), true, high,
-					(uint32_t)(compare->value >> 32), next, no);
+			next = bpf_emit_word_test(bpf, bpf_get_arg_offset(compare, true), true, high,
+						  (uint32_t)(compare->value >> 32), next, no);
 		if (low)
-			next = bpf_word(bpf, bpf_arg_offset(compare, false), load, low, (uint32_t)compare->value,
-					next, no);
+			next = bpf_emit_word_test(bpf, bpf_get_arg_offset(compare, false), load, low,
+						  (uint32_t)compare->value, next, no);
 	}
 	return next;
 }
 
 struct bpf_target bpf_emit_leaf(struct bpf *bpf, const struct bpf_leaf *leaf)
 {
-	struct bpf_target next = bpf_returning(leaf->action);
+	struct bpf_target next = bpf_target_of_return(leaf->action);
 
 	for (size_t list = leaf->lists; list-- > 0;) {
 		const struct row_term *terms = leaf->terms[list];

@@ -32,19 +32,19 @@ struct bpf_target {
 	size_t at;
 };
 
-static inline struct bpf_target bpf_returning(uint32_t action)
+static inline struct bpf_target bpf_target_of_return(uint32_t action)
 {
 	return (struct bpf_target){.returns = true, .action = action};
 }
 
 /* Compares the accumulator. Like the functions below, it returns the target that is its first instruction. */
-struct bpf_target bpf_jump(struct bpf *bpf, unsigned comparison, uint32_t value, struct bpf_target yes,
-			   struct bpf_target no);
+struct bpf_target bpf_emit_jump(struct bpf *bpf, unsigned comparison, uint32_t value, struct bpf_target yes,
+				struct bpf_target no);
 /* Loads a word of struct seccomp_data, and continues with the instruction emitted before. */
-struct bpf_target bpf_load(struct bpf *bpf, size_t offset);
+struct bpf_target bpf_emit_load(struct bpf *bpf, size_t offset);
 /* Loads a word (unless the accumulator holds it already), masks it, and compares it with the value. */
-struct bpf_target bpf_word(struct bpf *bpf, size_t offset, bool load, uint32_t mask, uint32_t value,
-			   struct bpf_target yes, struct bpf_target no);
+struct bpf_target bpf_emit_word_test(struct bpf *bpf, size_t offset, bool load, uint32_t mask, uint32_t value,
+				     struct bpf_target yes, struct bpf_target no);
 /* The decision for one system call number. The accumulator may hold anything. */
 struct bpf_target bpf_emit_leaf(struct bpf *bpf, const struct bpf_leaf *leaf);
 

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-#define BY_TERMS UINT32_MAX /* not an action: the arguments decide */
+#define BY_TERMS UINT32_MAX /* in place of an action: the arguments decide */
 
 /*
  * System call numbers are divided into groups with one common action. The exceptions in a group are compared one by
@@ -26,7 +26,7 @@ struct plan {
 };
 
 /* The end of a group that begins at `first` and has this common action. */
-static int bpf_group_end(const struct plan *plan, int first, uint32_t common)
+static int bpf_find_group_end(const struct plan *plan, int first, uint32_t common)
 {
 	int end = first, exceptions = 0;
 
@@ -46,11 +46,11 @@ static void bpf_plan_groups(struct plan *plan)
 	for (int nr = 0; nr < BPF_NR_END; nr = end) {
 		uint32_t common = plan->action[nr];
 
-		end = bpf_group_end(plan, nr, common);
+		end = bpf_find_group_end(plan, nr, common);
 		/* The first number may be an exception itself. */
-		if (end < BPF_NR_END && bpf_group_end(plan, nr, plan->action[nr + 1]) > end) {
+		if (end < BPF_NR_END && bpf_find_group_end(plan, nr, plan->action[nr + 1]) > end) {
 			common = plan->action[nr + 1];
-			end = bpf_group_end(plan, nr, common);
+			end = bpf_find_group_end(plan, nr, common);
 		}
 		plan->first[plan->groups] = nr;
 		plan->common[plan->groups++] = common;
@@ -62,7 +62,7 @@ static struct bpf_target bpf_emit_number(struct bpf *bpf, const struct plan *pla
 	struct bpf_leaf leaf;
 
 	if (plan->action[nr] != BY_TERMS)
-		return bpf_returning(plan->action[nr]);
+		return bpf_target_of_return(plan->action[nr]);
 	leaf = plan->tree->leaf(plan->tree->ctx, nr);
 	return bpf_emit_leaf(bpf, &leaf);
 }
@@ -74,10 +74,10 @@ static struct bpf_target bpf_emit_group(struct bpf *bpf, const struct plan *plan
 
 	if (plan->common[group] == BY_TERMS)
 		return bpf_emit_number(bpf, plan, first);
-	next = bpf_returning(plan->common[group]);
+	next = bpf_target_of_return(plan->common[group]);
 	for (int nr = first; nr < end; nr++)
 		if (plan->action[nr] != plan->common[group])
-			next = bpf_jump(bpf, BPF_JEQ, (uint32_t)nr, bpf_emit_number(bpf, plan, nr), next);
+			next = bpf_emit_jump(bpf, BPF_JEQ, (uint32_t)nr, bpf_emit_number(bpf, plan, nr), next);
 	return next;
 }
 
@@ -91,20 +91,21 @@ static struct bpf_target bpf_emit_search(struct bpf *bpf, const struct plan *pla
 		return bpf_emit_group(bpf, plan, group);
 	above = bpf_emit_search(bpf, plan, group + low, count - low);
 	below = bpf_emit_search(bpf, plan, group, low);
-	return bpf_jump(bpf, BPF_JGE, (uint32_t)plan->first[group + low], above, below);
+	return bpf_emit_jump(bpf, BPF_JGE, (uint32_t)plan->first[group + low], above, below);
 }
 
 static void bpf_emit_program(struct bpf *bpf, const struct plan *plan)
 {
-	const struct bpf_target foreign = bpf_returning(plan->tree->foreign);
+	const struct bpf_target foreign = bpf_target_of_return(plan->tree->foreign);
 	struct bpf_target next = bpf_emit_search(bpf, plan, 0, plan->groups);
 
-	next = bpf_jump(bpf, BPF_JGE, BPF_NR_END, foreign, next);
-	next = bpf_load(bpf, offsetof(struct seccomp_data, nr));
-	(void)bpf_word(bpf, offsetof(struct seccomp_data, arch), true, UINT32_MAX, arch_audit(), next, foreign);
+	next = bpf_emit_jump(bpf, BPF_JGE, BPF_NR_END, foreign, next);
+	next = bpf_emit_load(bpf, offsetof(struct seccomp_data, nr));
+	(void)bpf_emit_word_test(bpf, offsetof(struct seccomp_data, arch), true, UINT32_MAX, arch_audit(), next,
+				 foreign);
 }
 
-static void bpf_reverse(struct bpf *bpf)
+static void bpf_reverse_program(struct bpf *bpf)
 {
 	for (size_t at = 0; at < bpf->len / 2; at++) {
 		struct sock_filter code = bpf->code[at];
@@ -114,7 +115,7 @@ static void bpf_reverse(struct bpf *bpf)
 	}
 }
 
-int bpf_build(const struct bpf_tree *tree, struct sock_fprog *ret_program)
+int bpf_build_program(const struct bpf_tree *tree, struct sock_fprog *ret_program)
 {
 	struct bpf bpf = {.code = malloc(BPF_MAXINSNS * sizeof(*bpf.code))}; /* most pages are never touched */
 	struct plan plan;
@@ -134,7 +135,7 @@ int bpf_build(const struct bpf_tree *tree, struct sock_fprog *ret_program)
 		free(bpf.code);
 		return -E2BIG;
 	}
-	bpf_reverse(&bpf);
+	bpf_reverse_program(&bpf);
 	ret_program->len = (unsigned short)bpf.len;
 	ret_program->filter = bpf.code;
 	return 0;

@@ -9,7 +9,7 @@
 #include "syscalls/table/table.h"
 
 #define BPF_NR_END 512 /* x32 system calls (0x40000000 and up) are above it: treated as a foreign ABI */
-#define BPF_LISTS_MAX 4
+#define BPF_LISTS_MAX (1 + ROW_MORE_MAX) /* row->allow, row->more */
 
 /* The decision for a number: allow when all comparisons of one term in one of the lists are true, else the action. */
 struct bpf_leaf {
@@ -25,6 +25,6 @@ struct bpf_tree {
 };
 
 /* 0 with ret_program->filter owned by the caller (free), -ENOMEM, or -E2BIG. */
-int bpf_build(const struct bpf_tree *tree, struct sock_fprog *ret_program);
+int bpf_build_program(const struct bpf_tree *tree, struct sock_fprog *ret_program);
 
 #endif

@@ -1,17 +1,34 @@
+/* Where the control groups of this process are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mounts.h"
 #include "confine/cgroup-private.h"
 
 #include "base/banned.h"
+
+uint64_t cgroup_parse_number(const char *text, const char *key)
+{
+	size_t len = key ? strlen(key) : 0;
+
+	if (!key)
+		return strtoull(text, NULL, 10);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		/* NOLINT(clang-analyzer-core*): text ends with a NUL */
+		if (strncmp(line, key, len) == 0 && line[len] == ' ')
+			return strtoull(line + len, NULL, 10);
+	}
+	return 0;
+}
 
 static const char *const v1_names[CGROUP_CONTROLLERS] = {
 	[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids", [CGROUP_CPU] = "cpuacct"};
 
 /* True when a comma-separated list has the word. */
-static bool cgroup_is_listed(const char *list, const char *word)
+static bool cgroup_list_has(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -23,51 +40,8 @@ static bool cgroup_is_listed(const char *list, const char *word)
 	return false;
 }
 
-/* Decodes in place: mountinfo has blanks, newlines and backslashes as \ and three octal digits. */
-static void cgroup_unescape(char *text)
-{
-	char *out = text;
-
-	for (const char *at = text; *at; at++) {
-		if (at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' && at[2] <= '7' && at[3] >= '0' &&
-		    at[3] <= '7') {
-			*out++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
-			at += 3;
-		} else {
-			*out++ = *at;
-		}
-	}
-	*out = '\0';
-}
-
-/* A line of mountinfo. root: the directory of the hierarchy that is mounted. */
-struct mount {
-	char *root, *point, *type, *options;
-};
-
-/* Splits the line in place. */
-static bool cgroup_parse_mount(char *line, struct mount *ret_mount)
-{
-	char *field[6] = {0}, *save = NULL, *rest = strstr(line, " - ");
-
-	if (!rest)
-		return false;
-	*rest = '\0';
-	for (size_t i = 0; i < 6; i++)
-		field[i] = strtok_r(i == 0 ? line : NULL, " ", &save);
-	if (!field[4])
-		return false;
-	*ret_mount = (struct mount){.root = field[3], .point = field[4]};
-	ret_mount->type = strtok_r(rest + 3, " ", &save);
-	(void)strtok_r(NULL, " ", &save); /* the source */
-	ret_mount->options = strtok_r(NULL, " ", &save);
-	cgroup_unescape(ret_mount->root);
-	cgroup_unescape(ret_mount->point);
-	return ret_mount->type && ret_mount->options;
-}
-
 /* The path of a group in a mount. False: it is not below the mount's root. */
-static bool cgroup_locate(const struct mount *mount, const char *group, char *out)
+static bool cgroup_locate_group(const struct mounts_line *mount, const char *group, char *out)
 {
 	size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
 	const char *rest = group + root;
@@ -83,7 +57,7 @@ static bool cgroup_locate(const struct mount *mount, const char *group, char *ou
 }
 
 /* This process's group in the hierarchy of that controller ("": version 2). Owned; NULL: none. */
-static char *cgroup_own_group(const char *self, const char *controller)
+static char *cgroup_find_own_group(const char *self, const char *controller)
 {
 	_cleanup_free_ char *copy = strdup(self);
 	char *save = NULL;
@@ -94,13 +68,13 @@ static char *cgroup_own_group(const char *self, const char *controller)
 		if (!group)
 			continue;
 		*group++ = '\0';
-		if (*controller ? cgroup_is_listed(list + 1, controller) : list[1] == '\0')
+		if (*controller ? cgroup_list_has(list + 1, controller) : list[1] == '\0')
 			return strdup(group);
 	}
 	return NULL;
 }
 
-static void cgroup_add_mount(const struct mount *mount, const char *self, struct cgroup_places *places)
+static void cgroup_add_mount(const struct mounts_line *mount, const char *self, struct cgroup_places *places)
 {
 	bool v2 = strcmp(mount->type, "cgroup2") == 0;
 
@@ -108,10 +82,10 @@ static void cgroup_add_mount(const struct mount *mount, const char *self, struct
 		char *place = v2 ? places->v2 : places->v1[c];
 		_cleanup_free_ char *group = NULL;
 
-		if (*place || (!v2 && !cgroup_is_listed(mount->options, v1_names[c])))
+		if (*place || (!v2 && !cgroup_list_has(mount->options, v1_names[c])))
 			continue;
-		group = cgroup_own_group(self, v2 ? "" : v1_names[c]);
-		if (!group || !cgroup_locate(mount, group, place))
+		group = cgroup_find_own_group(self, v2 ? "" : v1_names[c]);
+		if (!group || !cgroup_locate_group(mount, group, place))
 			*place = '\0';
 		else if (v2)
 			/* a part of v2, so it fits */
@@ -119,16 +93,16 @@ static void cgroup_add_mount(const struct mount *mount, const char *self, struct
 	}
 }
 
-void cgroup_find(const char *self, const char *mountinfo, struct cgroup_places *ret_places)
+void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_places *ret_places)
 {
 	_cleanup_free_ char *copy = strdup(mountinfo);
 	char *save = NULL;
 
 	memset(ret_places, 0, sizeof(*ret_places));
 	for (char *line = copy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
-		struct mount mount;
+		struct mounts_line mount;
 
-		if (cgroup_parse_mount(line, &mount) &&
+		if (mounts_parse(line, &mount) &&
 		    (strcmp(mount.type, "cgroup2") == 0 || strcmp(mount.type, "cgroup") == 0))
 			cgroup_add_mount(&mount, self, ret_places);
 	}

@@ -12,35 +12,37 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "confine/cgroup-private.h"
 
 #include "base/banned.h"
 
 #define MAKE_ROUNDS 50    /* another run may remove the directory between two steps */
-#define REMOVE_ROUNDS 200 /* of a millisecond: a process leaves its group shortly after it was reaped */
+#define REMOVE_ROUNDS 200 /* tries, one a millisecond: a process leaves its group shortly after it was reaped */
 #define LIST_BYTES (1u << 20)
 
 const struct cgroup_files cgroup_v1_files = {
+	.name = {[CGROUP_FD_PROCS] = "cgroup.procs",
+		 [CGROUP_FD_MEMORY_USED] = "memory.usage_in_bytes",
+		 [CGROUP_FD_MEMORY_PEAK] = "memory.max_usage_in_bytes",
+		 [CGROUP_FD_MEMORY_EVENTS] = "memory.oom_control",
+		 [CGROUP_FD_PIDS_LIMIT] = "pids.max",
+		 [CGROUP_FD_PIDS_USED] = "pids.current",
+		 [CGROUP_FD_PIDS_PEAK] = "pids.peak",
+		 [CGROUP_FD_PIDS_EVENTS] = "pids.events",
+		 [CGROUP_FD_CPU] = "cpuacct.usage"},
 	.memory_limit = "memory.limit_in_bytes",
 	.memory_swap = "memory.memsw.limit_in_bytes",
-	.memory_used = "memory.usage_in_bytes",
-	.memory_peak = "memory.max_usage_in_bytes",
-	.memory_events = "memory.oom_control",
-	.pids_limit = "pids.max",
-	.pids_used = "pids.current",
-	.pids_peak = "pids.peak",
-	.pids_events = "pids.events",
-	.cpu = "cpuacct.usage",
 	.cpu_unit_ns = 1,
 	.swap_is_sum = true,
 };
 
-static int cgroup_put_number(int dirfd, const char *name, uint64_t value)
+static int cgroup_write_number(int dirfd, const char *name, uint64_t value)
 {
 	char text[24];
 
 	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value); /* at most 20 digits */
-	return cgroup_put(dirfd, name, text);
+	return io_write_once(dirfd, name, text);
 }
 
 /* Kills processes that were left when keeper and supervisor died: every member of a leaf belongs to a run. */
@@ -49,9 +51,9 @@ static void cgroup_kill_members(int leaf_fd)
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
 	char *save = NULL;
 
-	if (cgroup_put(leaf_fd, "cgroup.kill", "1") == 0)
+	if (io_write_once(leaf_fd, "cgroup.kill", "1") == 0)
 		return;
-	if (!list || cgroup_get(leaf_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+	if (!list || io_read_once(leaf_fd, "cgroup.procs", list, LIST_BYTES) < 0)
 		return;
 	for (char *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		pid_t pid = (pid_t)strtol(line, NULL, 10);
@@ -62,7 +64,7 @@ static void cgroup_kill_members(int leaf_fd)
 }
 
 /* Removes leaves whose lock is free: their keepers are dead. */
-static void cgroup_sweep(int base_fd)
+static void cgroup_sweep_leaves(int base_fd)
 {
 	int list_fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
@@ -85,7 +87,7 @@ static void cgroup_sweep(int base_fd)
  * Removes the empty directories of all users. With --user, or below the root group, a keeper without capabilities
  * cannot remove its own, so the next run does it while it still has its capabilities.
  */
-static void cgroup_sweep_users(int parent_fd)
+static void cgroup_sweep_user_dirs(int parent_fd)
 {
 	int list_fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = list_fd < 0 ? NULL : fdopendir(list_fd);
@@ -96,10 +98,7 @@ static void cgroup_sweep_users(int parent_fd)
 			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR); /* EBUSY, ENOTEMPTY: in use */
 }
 
-/*
- * Makes the directory of the run's user, and in it the run's leaf. -ENOENT or -ENODEV: another run has removed one of
- * them meanwhile.
- */
+/* Makes the user's directory and in it the run's leaf. -ENOENT, -ENODEV: another run has removed one meanwhile. */
 static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const char *base, const char *name,
 			    const struct cgroup_options *options)
 {
@@ -108,7 +107,7 @@ static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const 
 	fd[CGROUP_FD_PARENT] = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd[CGROUP_FD_PARENT] < 0)
 		return -errno;
-	cgroup_sweep_users(fd[CGROUP_FD_PARENT]);
+	cgroup_sweep_user_dirs(fd[CGROUP_FD_PARENT]);
 	if (mkdirat(fd[CGROUP_FD_PARENT], base, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	fd[CGROUP_FD_BASE] = openat(fd[CGROUP_FD_PARENT], base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -116,9 +115,9 @@ static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const 
 		return -errno;
 	if (geteuid() != options->uid && fchown(fd[CGROUP_FD_BASE], options->uid, options->gid) < 0)
 		return -errno;
-	cgroup_sweep(fd[CGROUP_FD_BASE]);
+	cgroup_sweep_leaves(fd[CGROUP_FD_BASE]);
 	if (leaf->files == &cgroup_v2_files)
-		error = cgroup_v2_enable(fd[CGROUP_FD_BASE], leaf->controllers);
+		error = cgroup_v2_enable_controllers(fd[CGROUP_FD_BASE], leaf->controllers);
 	/* EEXIST: made in the previous round, when a sweep held its lock. Run IDs are random, so it is this run's. */
 	if (error == 0 && mkdirat(fd[CGROUP_FD_BASE], name, 0755) < 0 && errno != EEXIST)
 		error = -errno;
@@ -138,20 +137,17 @@ static void cgroup_close_leaf(struct cgroup_leaf *leaf)
 		close_fd(&leaf->fd[i]);
 }
 
-/*
- * Limits swap too: otherwise pages could be swapped out to stay below the memory limit. Errors are ignored, since the
- * file is missing without swap or swap accounting.
- */
+/* Limits swap too: else pages would be swapped out. Without swap or its accounting the file is missing, and ignored. */
 static int cgroup_limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 {
 	const struct cgroup_files *files = leaf->files;
-	int dirfd = leaf->fd[CGROUP_FD_LEAF], error = cgroup_put_number(dirfd, files->memory_limit, bytes);
+	int dirfd = leaf->fd[CGROUP_FD_LEAF], error = cgroup_write_number(dirfd, files->memory_limit, bytes);
 
 	if (error < 0)
 		return error;
-	(void)cgroup_put_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
+	(void)cgroup_write_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
 	if (files->memory_group)
-		(void)cgroup_put(dirfd, files->memory_group, "1"); /* the OOM killer kills the whole run */
+		(void)io_write_once(dirfd, files->memory_group, "1"); /* the OOM killer kills the whole run */
 	return 0;
 }
 
@@ -165,17 +161,12 @@ static int cgroup_set_limits(const struct cgroup_leaf *leaf, const struct policy
 	if (limits->memory_bytes && leaf->controllers & 1u << CGROUP_MEMORY)
 		error = cgroup_limit_memory(leaf, limits->memory_bytes);
 	if (error == 0 && pids && leaf->controllers & 1u << CGROUP_PIDS)
-		error = cgroup_put_number(leaf->fd[CGROUP_FD_LEAF], leaf->files->pids_limit, pids);
+		error = cgroup_write_number(leaf->fd[CGROUP_FD_LEAF], leaf->files->name[CGROUP_FD_PIDS_LIMIT], pids);
 	return error;
 }
 
-static int cgroup_open_file(const struct cgroup_leaf *leaf, const char *name, int flags)
-{
-	return name ? openat(leaf->fd[CGROUP_FD_LEAF], name, flags | O_CLOEXEC) : -1;
-}
-
 /* Version 1: an eventfd that becomes readable when the leaf runs out of memory; or -errno. */
-static int cgroup_v1_oom_event(int leaf_fd)
+static int cgroup_v1_open_oom_event(int leaf_fd)
 {
 	_cleanup_close_ int event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	_cleanup_close_ int control_fd = openat(leaf_fd, "memory.oom_control", O_RDONLY | O_CLOEXEC);
@@ -185,42 +176,38 @@ static int cgroup_v1_oom_event(int leaf_fd)
 	if (event_fd < 0 || control_fd < 0)
 		return -errno;
 	(void)snprintf(text, sizeof(text), "%d %d", event_fd, control_fd); /* two ints */
-	error = cgroup_put(leaf_fd, "cgroup.event_control", text);
+	error = io_write_once(leaf_fd, "cgroup.event_control", text);
 	return error < 0 ? error : steal_fd(&event_fd);
 }
 
-static void cgroup_open_memory(struct cgroup_leaf *leaf)
+/* True for a file that this version has and whose controller the leaf has. */
+static bool cgroup_wants_file(const struct cgroup_leaf *leaf, enum cgroup_fd which)
 {
-	const struct cgroup_files *files = leaf->files;
-	int *fd = leaf->fd, event;
-
-	fd[CGROUP_FD_MEMORY_USED] = cgroup_open_file(leaf, files->memory_used, O_RDONLY);
-	fd[CGROUP_FD_MEMORY_PEAK] = cgroup_open_file(leaf, files->memory_peak, O_RDONLY);
-	fd[CGROUP_FD_MEMORY_EVENTS] = cgroup_open_file(leaf, files->memory_events, O_RDONLY);
-	event = files == &cgroup_v2_files ? cgroup_v2_oom_event(fd[CGROUP_FD_MEMORY_EVENTS])
-					  : cgroup_v1_oom_event(fd[CGROUP_FD_LEAF]);
-	fd[CGROUP_FD_OOM] = event < 0 ? -1 : event;
-}
-
-static void cgroup_open_pids(struct cgroup_leaf *leaf)
-{
-	leaf->fd[CGROUP_FD_PIDS_LIMIT] = cgroup_open_file(leaf, leaf->files->pids_limit, O_WRONLY);
-	leaf->fd[CGROUP_FD_PIDS_USED] = cgroup_open_file(leaf, leaf->files->pids_used, O_RDONLY);
-	leaf->fd[CGROUP_FD_PIDS_PEAK] = cgroup_open_file(leaf, leaf->files->pids_peak, O_RDONLY);
-	leaf->fd[CGROUP_FD_PIDS_EVENTS] = cgroup_open_file(leaf, leaf->files->pids_events, O_RDONLY);
+	if (!leaf->files->name[which])
+		return false;
+	if (which < CGROUP_FD_MEMORY_USED)
+		return true; /* those of every group */
+	if (which < CGROUP_FD_PIDS_LIMIT)
+		return leaf->controllers & 1u << CGROUP_MEMORY;
+	return leaf->controllers & 1u << (which < CGROUP_FD_CPU ? CGROUP_PIDS : CGROUP_CPU);
 }
 
 static int cgroup_open_files(struct cgroup_leaf *leaf)
 {
-	leaf->fd[CGROUP_FD_PROCS] = cgroup_open_file(leaf, "cgroup.procs", O_WRONLY);
-	leaf->fd[CGROUP_FD_KILL] = cgroup_open_file(leaf, "cgroup.kill", O_WRONLY); /* version 2, Linux 5.14 */
+	int *fd = leaf->fd, event = -1;
+
+	for (enum cgroup_fd which = CGROUP_FD_PROCS; which < CGROUP_FD_MAX; which++) {
+		bool written = which == CGROUP_FD_PROCS || which == CGROUP_FD_KILL || which == CGROUP_FD_PIDS_LIMIT;
+
+		if (cgroup_wants_file(leaf, which))
+			fd[which] = openat(fd[CGROUP_FD_LEAF], leaf->files->name[which],
+					   (written ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+	}
 	if (leaf->controllers & 1u << CGROUP_MEMORY)
-		cgroup_open_memory(leaf);
-	if (leaf->controllers & 1u << CGROUP_PIDS)
-		cgroup_open_pids(leaf);
-	if (leaf->controllers & 1u << CGROUP_CPU)
-		leaf->fd[CGROUP_FD_CPU] = cgroup_open_file(leaf, leaf->files->cpu, O_RDONLY);
-	return leaf->fd[CGROUP_FD_PROCS] < 0 ? -EACCES : 0;
+		event = leaf->files == &cgroup_v2_files ? cgroup_v2_open_oom_event(fd[CGROUP_FD_MEMORY_EVENTS])
+							: cgroup_v1_open_oom_event(fd[CGROUP_FD_LEAF]);
+	fd[CGROUP_FD_OOM] = event < 0 ? -1 : event;
+	return fd[CGROUP_FD_PROCS] < 0 ? -EACCES : 0;
 }
 
 int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
@@ -256,7 +243,7 @@ void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *
 			cgroup_kill_members(fd[CGROUP_FD_LEAF]);
 		(void)nanosleep(&moment, NULL);
 	}
-	/* It stays if another run of this user is in it, or if removing it would take capabilities (root group). */
+	/* The base stays if another run of the user is in it, or if removing it takes capabilities (root group). */
 	if (fd[CGROUP_FD_BASE] >= 0)
 		(void)unlinkat(fd[CGROUP_FD_PARENT], base, AT_REMOVEDIR);
 	cgroup_close_leaf(leaf);

@@ -13,18 +13,8 @@ struct cgroup_places {
 	char v2_top[PATH_MAX]; /* the mount point of version 2 */
 };
 
-/* From the texts of /proc/self/cgroup and /proc/self/mountinfo. */
-void cgroup_find(const char *self, const char *mountinfo, struct cgroup_places *ret_places);
-
-/* Names of a leaf's files by version; NULL: it has none. */
-struct cgroup_files {
-	const char *memory_limit, *memory_swap, *memory_group, *memory_used, *memory_peak, *memory_events;
-	const char *pids_limit, *pids_used, *pids_peak, *pids_events;
-	const char *cpu, *cpu_key; /* cpu_key NULL: the file is a single number */
-	uint64_t cpu_unit_ns;
-	bool swap_is_sum; /* memory_swap limits memory + swap, so it is set to the memory limit; else swap alone: 0 */
-};
-extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;
+/* Finds the directories from the texts of /proc/self/cgroup and /proc/self/mountinfo. */
+void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_places *ret_places);
 
 /* The directory in which the leaf is made. */
 struct cgroup_parent {
@@ -34,13 +24,13 @@ struct cgroup_parent {
 };
 
 /* Version 2: finds the directory for the leaf and enables the controllers for its children. 0, or -errno with why. */
-int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size);
+int cgroup_v2_find_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size);
 
 /* Enables the controllers for the directory's children. 0 or -errno. */
-int cgroup_v2_enable(int dirfd, unsigned controllers);
+int cgroup_v2_enable_controllers(int dirfd, unsigned controllers);
 
 /* Version 2: a descriptor that becomes readable when memory.events (events_fd) changes; or -errno. */
-int cgroup_v2_oom_event(int events_fd);
+int cgroup_v2_open_oom_event(int events_fd);
 
 #define CGROUP_BASE "callgate-" /* followed by the run's uid: the directory of the leaves */
 
@@ -63,25 +53,28 @@ enum cgroup_fd {
 	CGROUP_FD_MAX,
 };
 
+/* The files of a leaf, by version. */
+struct cgroup_files {
+	const char *name[CGROUP_FD_MAX]; /* NULL: it has none */
+	const char *memory_limit, *memory_swap, *memory_group; /* opened only to set the limit; group may be NULL */
+	const char *cpu_key; /* NULL: the file is a single number */
+	uint64_t cpu_unit_ns;
+	bool swap_is_sum; /* memory_swap limits memory + swap, so it is set to the memory limit; else swap alone: 0 */
+};
+extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;
+
 struct cgroup_leaf {
 	const struct cgroup_files *files;
 	unsigned controllers;
 	int fd[CGROUP_FD_MAX]; /* -1: not there */
 };
 
-/*
- * Makes PARENT/base, owned by options->uid, and in it the leaf `name`; sets its limits and opens its files. 0, or
- * -errno with nothing left behind. cgroup_leaf_remove undoes it.
- */
+/* Makes PARENT/base (options->uid's), and in it the leaf, with limits and open files. 0; -errno: nothing is left. */
 int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
 		     const struct cgroup_options *options);
 void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *name);
 
-/* cgroup-file.c: writes a control file. 0 or -errno. */
-int cgroup_put(int dirfd, const char *name, const char *value);
-/* Reads a control file into text, NUL-terminated. 0 or -errno. */
-int cgroup_get(int dirfd, const char *name, char *text, size_t size);
-/* The number after "key " at the beginning of a line; key NULL: the first number. 0 when there is none. */
-uint64_t cgroup_number(const char *text, const char *key);
+/* The number after "key " at the beginning of a line; key NULL: the first number. 0 when there is no such line. */
+uint64_t cgroup_parse_number(const char *text, const char *key);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "confine/cgroup-private.h"
 
 #include "base/banned.h"
@@ -24,17 +25,19 @@
  */
 
 const struct cgroup_files cgroup_v2_files = {
+	.name = {[CGROUP_FD_PROCS] = "cgroup.procs",
+		 [CGROUP_FD_KILL] = "cgroup.kill", /* Linux 5.14 */
+		 [CGROUP_FD_MEMORY_USED] = "memory.current",
+		 [CGROUP_FD_MEMORY_PEAK] = "memory.peak",
+		 [CGROUP_FD_MEMORY_EVENTS] = "memory.events",
+		 [CGROUP_FD_PIDS_LIMIT] = "pids.max",
+		 [CGROUP_FD_PIDS_USED] = "pids.current",
+		 [CGROUP_FD_PIDS_PEAK] = "pids.peak",
+		 [CGROUP_FD_PIDS_EVENTS] = "pids.events",
+		 [CGROUP_FD_CPU] = "cpu.stat"},
 	.memory_limit = "memory.max",
 	.memory_swap = "memory.swap.max",
 	.memory_group = "memory.oom.group",
-	.memory_used = "memory.current",
-	.memory_peak = "memory.peak",
-	.memory_events = "memory.events",
-	.pids_limit = "pids.max",
-	.pids_used = "pids.current",
-	.pids_peak = "pids.peak",
-	.pids_events = "pids.events",
-	.cpu = "cpu.stat",
 	.cpu_key = "usage_usec",
 	.cpu_unit_ns = 1000,
 };
@@ -45,27 +48,22 @@ const struct cgroup_files cgroup_v2_files = {
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};
 
-/* Bits of the controllers in a list separated by blanks. CPU time is counted without a controller. */
-static unsigned cgroup_parse_controllers(char *list)
+/* Bits of the controllers in a file. CPU time is counted without a controller. */
+static unsigned cgroup_get_controllers(int dirfd, const char *file)
 {
 	unsigned bits = 1u << CGROUP_CPU;
-	char *save = NULL;
+	char text[512], *save = NULL;
 
-	for (char *word = strtok_r(list, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+	if (io_read_once(dirfd, file, text, sizeof(text)) < 0)
+		return 0;
+	for (char *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
 		for (enum cgroup_controller c = 0; c < CGROUP_CPU; c++)
 			if (strcmp(word, controller_names[c]) == 0)
 				bits |= 1u << c;
 	return bits;
 }
 
-static unsigned cgroup_get_controllers(int dirfd, const char *file)
-{
-	char text[512];
-
-	return cgroup_get(dirfd, file, text, sizeof(text)) < 0 ? 0 : cgroup_parse_controllers(text);
-}
-
-int cgroup_v2_enable(int dirfd, unsigned controllers)
+int cgroup_v2_enable_controllers(int dirfd, unsigned controllers)
 {
 	unsigned missing = controllers & ~cgroup_get_controllers(dirfd, "cgroup.subtree_control");
 
@@ -76,34 +74,34 @@ int cgroup_v2_enable(int dirfd, unsigned controllers)
 		if (!(missing & 1u << c))
 			continue;
 		(void)snprintf(word, sizeof(word), "+%s", controller_names[c]); /* short names */
-		error = cgroup_put(dirfd, "cgroup.subtree_control", word);
+		error = io_write_once(dirfd, "cgroup.subtree_control", word);
 		if (error < 0)
 			return error;
 	}
 	return 0;
 }
 
-static bool cgroup_is_max(int dirfd, const char *name)
+static bool cgroup_file_is_max(int dirfd, const char *name)
 {
 	char text[64];
 
-	/* No file: no such controller, no limit. */
-	return cgroup_get(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
+	/* Without the file the group lacks that controller, and so has no limit. */
+	return io_read_once(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
 }
 
 /* True when the own group has limits that do not apply to a sibling. pids.max is copied instead. */
-static bool cgroup_is_limited(int own_fd)
+static bool cgroup_has_limits(int own_fd)
 {
-	return !cgroup_is_max(own_fd, "memory.max") || !cgroup_is_max(own_fd, "memory.high") ||
-	       !cgroup_is_max(own_fd, "memory.swap.max") || !cgroup_is_max(own_fd, "cpu.max");
+	return !cgroup_file_is_max(own_fd, "memory.max") || !cgroup_file_is_max(own_fd, "memory.high") ||
+	       !cgroup_file_is_max(own_fd, "memory.swap.max") || !cgroup_file_is_max(own_fd, "cpu.max");
 }
 
-/* 0 when children of the directory can be made and have the controllers. */
+/* Returns 0 when children of the directory can be made and have the controllers. */
 static int cgroup_try_parent(int dirfd, unsigned controllers)
 {
 	if (faccessat(dirfd, ".", W_OK, AT_EACCESS) < 0)
 		return -errno;
-	return cgroup_v2_enable(dirfd, controllers);
+	return cgroup_v2_enable_controllers(dirfd, controllers);
 }
 
 static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, unsigned controllers,
@@ -113,7 +111,7 @@ static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, un
 	char text[64];
 	int error;
 
-	if (strcmp(places->v2, places->v2_top) == 0 || cgroup_is_limited(own_fd))
+	if (strcmp(places->v2, places->v2_top) == 0 || cgroup_has_limits(own_fd))
 		return -EBUSY;
 	up_fd = openat(own_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = up_fd < 0 ? -errno : cgroup_try_parent(up_fd, controllers);
@@ -121,21 +119,21 @@ static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, un
 		return error;
 	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2),
 		       places->v2);
-	if (cgroup_get(own_fd, "pids.max", text, sizeof(text)) == 0)
-		parent->pids_at_most = cgroup_number(text, NULL); /* 0 for "max" */
+	if (io_read_once(own_fd, "pids.max", text, sizeof(text)) > 0)
+		parent->pids_at_most = cgroup_parse_number(text, NULL); /* 0 for "max" */
 	return 0;
 }
 
 /* Moves each process of a group into a leaf below it. Fails for kernel threads and processes that have ended. */
-static void cgroup_move_all(int own_fd, int leaf_fd)
+static void cgroup_move_processes(int own_fd, int leaf_fd)
 {
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
 	char *save = NULL;
 
-	if (!list || cgroup_get(own_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+	if (!list || io_read_once(own_fd, "cgroup.procs", list, LIST_BYTES) < 0)
 		return;
 	for (char *pid = strtok_r(list, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
-		(void)cgroup_put(leaf_fd, "cgroup.procs", pid);
+		(void)io_write_once(leaf_fd, "cgroup.procs", pid);
 }
 
 static int cgroup_try_container(const struct cgroup_places *places, int own_fd, unsigned controllers)
@@ -151,13 +149,13 @@ static int cgroup_try_container(const struct cgroup_places *places, int own_fd, 
 	if (leaf_fd < 0)
 		return -errno;
 	for (int round = 0; error == -EBUSY && round < MOVE_ROUNDS; round++) {
-		cgroup_move_all(own_fd, leaf_fd);
+		cgroup_move_processes(own_fd, leaf_fd);
 		error = cgroup_try_parent(own_fd, controllers);
 	}
 	return error;
 }
 
-int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size)
+int cgroup_v2_find_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size)
 {
 	_cleanup_close_ int own_fd = open(places->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	unsigned controllers = own_fd < 0 ? 0 : cgroup_get_controllers(own_fd, "cgroup.controllers");
@@ -181,7 +179,7 @@ int cgroup_v2_parent(const struct cgroup_places *places, struct cgroup_parent *r
 	return error;
 }
 
-int cgroup_v2_oom_event(int events_fd)
+int cgroup_v2_open_oom_event(int events_fd)
 {
 	/* kernfs reports a change as EPOLLPRI; the epoll descriptor around it then becomes readable (POLLIN). */
 	struct epoll_event event = {.events = EPOLLPRI};

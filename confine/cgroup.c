@@ -36,7 +36,7 @@ struct cgroup {
  * not belong to this user or is threaded; the run then goes on without the leaf. The try is free: the first move waits
  * for an RCU grace period (cgroup_threadgroup_rwsem), the program's own move soon afterwards does not. 0 or -errno.
  */
-static int cgroup_try_join(int procs_fd)
+static int cgroup_try_join_leaf(int procs_fd)
 {
 	int status = 0;
 	pid_t pid;
@@ -54,8 +54,8 @@ static int cgroup_try_join(int procs_fd)
 }
 
 /* Makes a leaf. True when the run can use it; otherwise why is set. */
-static bool cgroup_add(struct cgroup *cgroup, const struct cgroup_files *files, const struct cgroup_parent *parent,
-		       const struct cgroup_options *options, char *why, size_t size)
+static bool cgroup_add_leaf(struct cgroup *cgroup, const struct cgroup_files *files, const struct cgroup_parent *parent,
+			    const struct cgroup_options *options, char *why, size_t size)
 {
 	struct cgroup_leaf *leaf = &cgroup->leaf[cgroup->leaves];
 	int error;
@@ -66,7 +66,7 @@ static bool cgroup_add(struct cgroup *cgroup, const struct cgroup_files *files, 
 		(void)snprintf(why, size, "no group can be made in %.100s: %s", parent->dir, strerror(-error));
 		return false;
 	}
-	error = cgroup_try_join(leaf->fd[CGROUP_FD_PROCS]);
+	error = cgroup_try_join_leaf(leaf->fd[CGROUP_FD_PROCS]);
 	if (error < 0) {
 		cgroup_leaf_remove(leaf, cgroup->base, cgroup->name);
 		(void)snprintf(why, size, "a group in %.100s cannot be joined: %s", parent->dir, strerror(-error));
@@ -78,8 +78,8 @@ static bool cgroup_add(struct cgroup *cgroup, const struct cgroup_files *files, 
 }
 
 /* Version 1: controllers that are mounted together (cpu,cpuacct) share a leaf. */
-static void cgroup_add_v1(struct cgroup *cgroup, const struct cgroup_places *places,
-			  const struct cgroup_options *options, char *why, size_t size)
+static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_places *places,
+				 const struct cgroup_options *options, char *why, size_t size)
 {
 	unsigned done = cgroup->controllers;
 
@@ -93,15 +93,12 @@ static void cgroup_add_v1(struct cgroup *cgroup, const struct cgroup_places *pla
 			if (strcmp(places->v1[same], places->v1[c]) == 0)
 				parent.controllers |= 1u << same;
 		done |= parent.controllers;
-		(void)cgroup_add(cgroup, &cgroup_v1_files, &parent, options, why, size);
+		(void)cgroup_add_leaf(cgroup, &cgroup_v1_files, &parent, options, why, size);
 	}
 }
 
-/*
- * Version 2 first: a controller is in one version only. On a hybrid system version 2 may have no controllers, but it
- * still counts CPU time and has cgroup.kill.
- */
-static void cgroup_add_all(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
+/* Version 2 first: a controller is in one version only. Without any, version 2 still has CPU time and cgroup.kill. */
+static void cgroup_add_leaves(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
 {
 	_cleanup_free_ char *self = NULL, *mounts = NULL;
 	_cleanup_free_ struct cgroup_places *places = malloc(sizeof(*places));
@@ -113,13 +110,13 @@ static void cgroup_add_all(struct cgroup *cgroup, const struct cgroup_options *o
 		(void)snprintf(why, size, "/proc/self/cgroup and mountinfo cannot be read");
 		return;
 	}
-	cgroup_find(self, mounts, places);
-	if (places->v2[0] && cgroup_v2_parent(places, &parent, why, size) == 0)
-		(void)cgroup_add(cgroup, &cgroup_v2_files, &parent, options, why, size);
-	cgroup_add_v1(cgroup, places, options, why, size);
+	cgroup_find_places(self, mounts, places);
+	if (places->v2[0] && cgroup_v2_find_parent(places, &parent, why, size) == 0)
+		(void)cgroup_add_leaf(cgroup, &cgroup_v2_files, &parent, options, why, size);
+	cgroup_add_v1_leaves(cgroup, places, options, why, size);
 }
 
-static void cgroup_report(const struct cgroup *cgroup, struct layers *layers, const char *why)
+static void cgroup_report_layer(const struct cgroup *cgroup, struct layers *layers, const char *why)
 {
 	static const char *const names[CGROUP_CONTROLLERS] = {"memory", "pids", "cpu"};
 	char there[32] = "", missing[32] = "";
@@ -147,8 +144,8 @@ static bool cgroup_tasks_limited_otherwise(const struct cgroup_options *options)
 {
 	const struct layers *layers = options->layers;
 
-	if (!layers_wanted(layers, LAYER_USERNS) || !layers_wanted(layers, LAYER_PIDNS) ||
-	    !layers_wanted(layers, LAYER_MOUNTNS))
+	if (!layers_is_wanted(layers, LAYER_USERNS) || !layers_is_wanted(layers, LAYER_PIDNS) ||
+	    !layers_is_wanted(layers, LAYER_MOUNTNS))
 		return false;
 	return options->uid != 0 || pidmax_possible(options->limits->pids);
 }
@@ -158,7 +155,7 @@ static bool cgroup_is_needed(const struct cgroup_options *options)
 {
 	const struct policy_limits *limits = options->limits;
 
-	if (!layers_wanted(options->layers, LAYER_CGROUPS))
+	if (!layers_is_wanted(options->layers, LAYER_CGROUPS))
 		return false;
 	if (limits->memory_bytes || limits->cpu_ns || options->layers->required & LAYER_BIT(LAYER_CGROUPS) ||
 	    (limits->pids && !cgroup_tasks_limited_otherwise(options)))
@@ -181,8 +178,8 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 	}
 	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* SCRATCH_ID_SIZE fits */
 	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_BASE "%u", (unsigned)options->uid);
-	cgroup_add_all(cgroup, options, why, sizeof(why));
-	cgroup_report(cgroup, options->layers, why);
+	cgroup_add_leaves(cgroup, options, why, sizeof(why));
+	cgroup_report_layer(cgroup, options->layers, why);
 	if (cgroup->leaves > 0)
 		return cgroup;
 	free(cgroup);
@@ -191,7 +188,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 
 _Static_assert(LEAVES_MAX <= CGROUP_BASES_MAX, "CGROUP_BASES_MAX is large enough");
 
-size_t cgroup_bases(const struct cgroup *cgroup, int parent_fds[CGROUP_BASES_MAX], const char **ret_name)
+size_t cgroup_get_bases(const struct cgroup *cgroup, int parent_fds[CGROUP_BASES_MAX], const char **ret_name)
 {
 	size_t count = 0;
 
@@ -213,18 +210,18 @@ void cgroup_destroy(struct cgroup *cgroup)
 	free(cgroup);
 }
 
-bool cgroup_has(const struct cgroup *cgroup, enum cgroup_controller controller)
+bool cgroup_has_controller(const struct cgroup *cgroup, enum cgroup_controller controller)
 {
 	return cgroup && cgroup->controllers & 1u << controller;
 }
 
-const int *cgroup_procs(const struct cgroup *cgroup, size_t *ret_count)
+const int *cgroup_get_procs_fds(const struct cgroup *cgroup, size_t *ret_count)
 {
 	*ret_count = cgroup ? cgroup->leaves : 0;
 	return cgroup ? cgroup->procs_fd : NULL;
 }
 
-size_t cgroup_fds(const struct cgroup *cgroup, int *fds)
+size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds)
 {
 	size_t count = 0;
 
@@ -250,7 +247,7 @@ static uint64_t cgroup_read_number(int fd, const char *key)
 	ssize_t len = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
 
 	text[len > 0 ? len : 0] = '\0';
-	return cgroup_number(text, key);
+	return cgroup_parse_number(text, key);
 }
 
 static void cgroup_read_leaf(const struct cgroup_leaf *leaf, struct cgroup_usage *usage)
@@ -271,7 +268,7 @@ static void cgroup_read_leaf(const struct cgroup_leaf *leaf, struct cgroup_usage
 		usage->cpu_ns = cgroup_read_number(fd[CGROUP_FD_CPU], leaf->files->cpu_key) * leaf->files->cpu_unit_ns;
 }
 
-void cgroup_read(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
+void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
 {
 	uint64_t event;
 
@@ -286,22 +283,19 @@ void cgroup_read(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
 	}
 }
 
-void cgroup_kill(const struct cgroup *cgroup)
+static void cgroup_write_leaves(const struct cgroup *cgroup, enum cgroup_fd which, const char *digit)
 {
-	for (size_t i = 0; cgroup && i < cgroup->leaves; i++) {
-		const int *fd = cgroup->leaf[i].fd;
-
-		if (fd[CGROUP_FD_KILL] >= 0)
-			(void)!write(fd[CGROUP_FD_KILL], "1", 1);
-	}
+	for (size_t i = 0; cgroup && i < cgroup->leaves; i++)
+		if (cgroup->leaf[i].fd[which] >= 0)
+			(void)!write(cgroup->leaf[i].fd[which], digit, 1);
 }
 
-void cgroup_close(const struct cgroup *cgroup)
+void cgroup_kill_all(const struct cgroup *cgroup)
 {
-	for (size_t i = 0; cgroup && i < cgroup->leaves; i++) {
-		const int *fd = cgroup->leaf[i].fd;
+	cgroup_write_leaves(cgroup, CGROUP_FD_KILL, "1");
+}
 
-		if (fd[CGROUP_FD_PIDS_LIMIT] >= 0)
-			(void)!write(fd[CGROUP_FD_PIDS_LIMIT], "0", 1);
-	}
+void cgroup_forbid_forks(const struct cgroup *cgroup)
+{
+	cgroup_write_leaves(cgroup, CGROUP_FD_PIDS_LIMIT, "0");
 }

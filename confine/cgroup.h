@@ -36,24 +36,24 @@ struct cgroup;
  */
 struct cgroup *cgroup_create(const struct cgroup_options *options);
 
-/* Removes the leaves, after their last processes have left (up to 0.2 s). Frees. */
+/* Removes the leaves, after their last processes have left (up to 0.2 s). Frees cgroup. */
 void cgroup_destroy(struct cgroup *cgroup);
 
 /* The callgate-UID directories: their parents' descriptors, their common name, and how many there are. Borrowed. */
 #define CGROUP_BASES_MAX 4
-size_t cgroup_bases(const struct cgroup *cgroup, int parent_fds[CGROUP_BASES_MAX], const char **ret_name);
+size_t cgroup_get_bases(const struct cgroup *cgroup, int parent_fds[CGROUP_BASES_MAX], const char **ret_name);
 
 /* True when the run has the controller. cgroup may be NULL. */
-bool cgroup_has(const struct cgroup *cgroup, enum cgroup_controller controller);
+bool cgroup_has_controller(const struct cgroup *cgroup, enum cgroup_controller controller);
 
 /* The cgroup.procs files to join, for launch_options. Borrowed. */
-const int *cgroup_procs(const struct cgroup *cgroup, size_t *ret_count);
+const int *cgroup_get_procs_fds(const struct cgroup *cgroup, size_t *ret_count);
 
 /* Writes all descriptors (at most CGROUP_FDS_MAX) to fds, for descriptors_keep_only(). Returns how many. */
 #define CGROUP_FDS_MAX 44
-size_t cgroup_fds(const struct cgroup *cgroup, int *fds);
+size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds);
 
-/* A descriptor, readable when memory ran out, until cgroup_read(); -1: none. */
+/* A descriptor, readable when memory ran out, until cgroup_read_usage(); -1: none. */
 int cgroup_event_fd(const struct cgroup *cgroup);
 
 struct cgroup_usage {
@@ -65,12 +65,12 @@ struct cgroup_usage {
 };
 
 /* Values of missing controllers are 0. */
-void cgroup_read(const struct cgroup *cgroup, struct cgroup_usage *ret_usage);
+void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage);
 
-/* Version 2: SIGKILL to all members at once. killtree() is needed in any case. */
-void cgroup_kill(const struct cgroup *cgroup);
+/* Version 2: sends SIGKILL to all members at once. killtree() is needed in any case. */
+void cgroup_kill_all(const struct cgroup *cgroup);
 
-/* Makes all further forks fail. They count in pids_refused, so call it after the last cgroup_read(). */
-void cgroup_close(const struct cgroup *cgroup);
+/* Makes all further forks fail. They count in pids_refused, so call it after the last cgroup_read_usage(). */
+void cgroup_forbid_forks(const struct cgroup *cgroup);
 
 #endif

@@ -1,13 +1,11 @@
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "confine/bpf.h"
 #include "confine/filter.h"
-#include "syscalls/table/table.h"
 
 #include "base/banned.h"
 
@@ -29,28 +27,23 @@ static const bool filter_open = true;
 static const bool filter_open = false;
 #endif
 
-static bool filter_has_traits(unsigned traits, const struct row_more *more)
-{
-	return (traits & more->in) == more->in && !(traits & more->not_in);
-}
-
-/* What is not allowed is notified, even if it is always denied, so that it is recorded. */
-static struct bpf_leaf filter_leaf_by_terms(unsigned traits, const struct syscall_row *row)
+/* A call that is not allowed is notified, even if it is always denied, so that it is recorded. */
+static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct syscall_row *row)
 {
 	struct bpf_leaf leaf = {.action = SECCOMP_RET_USER_NOTIF};
 
 	if (row->allow && !(row->judged_in & traits))
 		leaf.terms[leaf.lists++] = row->allow;
 	for (const struct row_more *more = row->more; more && more->terms; more++)
-		if (filter_has_traits(traits, more))
+		if ((traits & more->in) == more->in && !(traits & more->not_in))
 			leaf.terms[leaf.lists++] = more->terms;
-	/* Allowed with any arguments: no comparison, so that Linux caches it. */
+	/* A call allowed with any arguments takes no comparison, so that Linux caches it. */
 	if (leaf.lists > 0 && !leaf.terms[0]->compare[0].mask)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
 	return leaf;
 }
 
-static struct bpf_leaf filter_leaf(const void *ctx, int nr)
+static struct bpf_leaf filter_make_leaf(const void *ctx, int nr)
 {
 	const unsigned *traits = ctx;
 	const struct syscall_row *row = table_find(nr);
@@ -61,14 +54,14 @@ static struct bpf_leaf filter_leaf(const void *ctx, int nr)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
 	if (row->class == ROW_QUIET)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ERRNO | ((uint32_t)row->error & SECCOMP_RET_DATA)};
-	return filter_leaf_by_terms(*traits, row);
+	return filter_make_terms_leaf(*traits, row);
 }
 
 bool filter_may_notify(unsigned traits, int nr)
 {
 	if (filter_is_open())
 		return false;
-	return nr < 0 || nr >= BPF_NR_END || filter_leaf(&traits, nr).action == SECCOMP_RET_USER_NOTIF;
+	return nr < 0 || nr >= BPF_NR_END || filter_make_leaf(&traits, nr).action == SECCOMP_RET_USER_NOTIF;
 }
 
 bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6])
@@ -79,9 +72,9 @@ bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6])
 		return false;
 	if (nr < 0 || nr >= BPF_NR_END)
 		return true;
-	verdict = filter_leaf(&traits, nr);
+	verdict = filter_make_leaf(&traits, nr);
 	for (unsigned i = 0; i < verdict.lists; i++)
-		if (table_match(verdict.terms[i], arg))
+		if (table_terms_match(verdict.terms[i], arg))
 			return false;
 	return true;
 }
@@ -90,7 +83,7 @@ bool filter_can_wait(void)
 {
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
-	/* EINVAL for unknown flags, before the program (NULL) is read: EFAULT. */
+	/* The kernel checks the flags first (EINVAL), then reads the program, which is NULL (EFAULT). */
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
 }
 
@@ -113,9 +106,9 @@ static int filter_build_open(struct sock_fprog *ret_program)
 
 int filter_build(unsigned traits, struct sock_fprog *ret_program)
 {
-	const struct bpf_tree tree = {.ctx = &traits, .leaf = filter_leaf, .foreign = SECCOMP_RET_USER_NOTIF};
+	const struct bpf_tree tree = {.ctx = &traits, .leaf = filter_make_leaf, .foreign = SECCOMP_RET_USER_NOTIF};
 
-	return filter_is_open() ? filter_build_open(ret_program) : bpf_build(&tree, ret_program);
+	return filter_is_open() ? filter_build_open(ret_program) : bpf_build_program(&tree, ret_program);
 }
 
 int filter_install(const struct sock_fprog *program)
@@ -123,7 +116,7 @@ int filter_install(const struct sock_fprog *program)
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
 
-	/* Before 5.19: signals may interrupt a call while the supervisor performs it. */
+	/* Linux before 5.19: signals may interrupt a call while the supervisor performs it. */
 	if (fd < 0 && errno == EINVAL)
 		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, program);
 	return fd < 0 ? -errno : (int)fd;

@@ -8,16 +8,13 @@
 
 #include "syscalls/table/table.h"
 
-/*
- * True in a build for testing Landlock and the namespaces alone (configure --enable-open-filter): filter_build() allows
- * every call. Messages to the user must say so.
- */
+/* True in a test build (--enable-open-filter), whose filter allows every call. Messages to the user must say so. */
 bool filter_is_open(void);
 
-/* Builds it for a run with these traits (enum run_trait). 0 with ret_program->filter owned by the caller, or -errno. */
+/* Builds the filter for a run with these traits (enum run_trait). 0 with ret_program->filter owned, or -errno. */
 int filter_build(unsigned traits, struct sock_fprog *ret_program);
 
-/* True when the filter notifies a call of this architecture with these arguments; with any arguments. */
+/* True when the filter notifies a call of this architecture: with these arguments; at least with some arguments. */
 bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6]);
 bool filter_may_notify(unsigned traits, int nr);
 
@@ -28,8 +25,8 @@ bool filter_may_notify(unsigned traits, int nr);
 bool filter_can_wait(void);
 
 /*
- * Installs it on the calling thread with NEW_LISTENER and, if supported, WAIT_KILLABLE_RECV. no_new_privs must be set.
- * Async-signal-safe. Returns the listener or -errno; -EBUSY: the thread already has a filter with a listener.
+ * Installs the filter on the calling thread with NEW_LISTENER and, if supported, WAIT_KILLABLE_RECV. no_new_privs must
+ * be set. Async-signal-safe. Returns the listener or -errno; -EBUSY: the thread already has a filter with a listener.
  */
 int filter_install(const struct sock_fprog *program);
 

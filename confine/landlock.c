@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* Not in the headers of Linux 6.1, which may be used to build. include/uapi/linux/landlock.h, landlock(7). */
+/* Missing in the headers of Linux 6.1, which may be used to build: include/uapi/linux/landlock.h, landlock(7). */
 #define FS_TRUNCATE (1ULL << 14)     /* ABI 3, Linux 6.2 */
 #define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, 6.10 */
 #define FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9, 7.1 */
@@ -39,7 +39,7 @@ static const struct {
 	{10, {.net = NET_UDP}},
 };
 
-int landlock_abi(void)
+int landlock_get_abi(void)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0UL, LANDLOCK_CREATE_RULESET_VERSION);
 
@@ -64,7 +64,7 @@ struct ruleset {
 };
 
 /* Executing a file takes both rights, since do_open_execat() in the kernel opens it for reading. */
-static int landlock_add_place(void *ctx, int fd)
+static int landlock_allow_exec(void *ctx, int fd)
 {
 	struct ruleset *ruleset = ctx;
 	const struct landlock_path_beneath_attr rule = {
@@ -74,7 +74,7 @@ static int landlock_add_place(void *ctx, int fd)
 	return syscall(SYS_landlock_add_rule, ruleset->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0u) < 0 ? -errno : 0;
 }
 
-int landlock_build(const struct view *view, int abi, unsigned *ret_places)
+int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_places)
 {
 	/* An older kernel accepts a larger structure if the unknown part is 0. */
 	const struct landlock_rights handled = landlock_rights(abi);
@@ -84,14 +84,14 @@ int landlock_build(const struct view *view, int abi, unsigned *ret_places)
 
 	if (fd < 0)
 		return -errno;
-	r = view_each_exec(view, landlock_add_place, &ruleset);
+	r = view_each_exec(view, landlock_allow_exec, &ruleset);
 	if (r < 0)
 		return r;
 	*ret_places = ruleset.places;
 	return steal_fd(&fd);
 }
 
-int landlock_build_own(int abi, bool read_files)
+int landlock_build_own_ruleset(int abi, bool read_files)
 {
 	struct landlock_rights handled = landlock_rights(abi);
 	struct landlock_path_beneath_attr all = {
@@ -112,9 +112,9 @@ int landlock_build_own(int abi, bool read_files)
 	return steal_fd(&fd);
 }
 
-int landlock_enter(int ruleset_fd)
+int landlock_enter_domain(int ruleset_fd)
 {
-	unsigned quiet = landlock_abi() < ABI_LOG ? 0 : SELF_LOG_SAME_EXEC_OFF | SELF_LOG_SUBDOMAINS_OFF;
+	unsigned quiet = landlock_get_abi() < ABI_LOG ? 0 : SELF_LOG_SAME_EXEC_OFF | SELF_LOG_SUBDOMAINS_OFF;
 
 	return syscall(SYS_landlock_restrict_self, ruleset_fd, quiet) < 0 ? -errno : 0;
 }

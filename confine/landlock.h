@@ -14,7 +14,7 @@
 #define LANDLOCK_ABI_SIGNALS 6 /* first ABI that denies signals to processes outside: Linux 6.12 */
 
 /* The kernel's Landlock ABI, 1 or more; -ENOSYS: not built in; -EOPNOTSUPP: not enabled; or another -errno. */
-int landlock_abi(void);
+int landlock_get_abi(void);
 
 /* Access rights that an ABI can restrict: struct landlock_ruleset_attr as of Linux 6.12. */
 struct landlock_rights {
@@ -27,22 +27,21 @@ struct landlock_rights {
 struct landlock_rights landlock_rights(int abi);
 
 /*
- * Makes a ruleset that restricts all rights of the ABI, with exceptions for what the view lets the program execute. It
- * takes effect in landlock_enter(). A CLOEXEC descriptor owned by the caller, or -errno. *ret_places: the number of
- * exceptions.
+ * Makes a ruleset of all rights of the ABI, with *ret_places exceptions for what the view lets the program execute.
+ * landlock_enter_domain() puts it into effect. A CLOEXEC descriptor owned by the caller, or -errno.
  */
-int landlock_build(const struct view *view, int abi, unsigned *ret_places);
+int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_places);
 
 /*
- * The same for egress and resolver: no files (with read_files: no writing), no TCP port to listen on, no signals and no
- * abstract UNIX sockets to processes outside. Connecting by TCP is allowed.
+ * As landlock_build_ruleset, for egress and resolver: no files (with read_files: no writing), no TCP port to listen on,
+ * no signals and no abstract UNIX sockets to processes outside. Connecting by TCP is allowed.
  */
-int landlock_build_own(int abi, bool read_files);
+int landlock_build_own_ruleset(int abi, bool read_files);
 
 /*
  * Restricts the calling thread and its future children for good, without audit messages for denials. no_new_privs must
  * be set. Async-signal-safe. 0 or -errno; -E2BIG: too many nested domains.
  */
-int landlock_enter(int ruleset_fd);
+int landlock_enter_domain(int ruleset_fd);
 
 #endif

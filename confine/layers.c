@@ -27,7 +27,7 @@ void layers_free(struct layers *layers)
 		(void)munmap(layers, sizeof(*layers));
 }
 
-bool layers_wanted(const struct layers *layers, enum layer layer)
+bool layers_is_wanted(const struct layers *layers, enum layer layer)
 {
 	return !(layers->without & LAYER_BIT(layer));
 }
@@ -42,7 +42,7 @@ void layers_set(struct layers *layers, enum layer layer, bool active, const char
 	layers->layer[layer].active = active;
 }
 
-enum layer layers_missing(const struct layers *layers)
+enum layer layers_find_missing(const struct layers *layers)
 {
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if ((layers->required & LAYER_BIT(layer)) && !layers->layer[layer].active)
@@ -50,7 +50,7 @@ enum layer layers_missing(const struct layers *layers)
 	return LAYER_MAX;
 }
 
-json_t *layers_json(const struct layers *layers)
+json_t *layers_make_json(const struct layers *layers)
 {
 	json_t *object = json_object();
 

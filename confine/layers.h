@@ -1,13 +1,9 @@
-/*
- * The sandbox layers of a run: which are wanted, required and active, and why not. In memory shared by keeper and
- * supervisor, since each of them sets some.
- */
+/* The sandbox layers of a run, in memory shared by keeper and supervisor, since each of them sets some. */
 #ifndef CALLGATE_CONFINE_LAYERS_H
 #define CALLGATE_CONFINE_LAYERS_H
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "policy/parse/layer-names.h"
 
@@ -25,16 +21,16 @@ struct layers *layers_create(unsigned without, unsigned required);
 void layers_free(struct layers *layers);
 
 /* True unless the user switched it off. */
-bool layers_wanted(const struct layers *layers, enum layer layer);
+bool layers_is_wanted(const struct layers *layers, enum layer layer);
 
 /* Sets the state of a layer, and its reason. */
 __attribute__((format(printf, 4, 5))) void layers_set(struct layers *layers, enum layer layer, bool active,
 						      const char *format, ...);
 
 /* The first required layer that is not active, or LAYER_MAX. */
-enum layer layers_missing(const struct layers *layers);
+enum layer layers_find_missing(const struct layers *layers);
 
 /* The result's "enforcement": {NAME: {"active", "why"}}. Owned by the caller; NULL: out of memory. */
-json_t *layers_json(const struct layers *layers);
+json_t *layers_make_json(const struct layers *layers);
 
 #endif

@@ -3,7 +3,6 @@ libcallgate_confine_a_SOURCES += \
 	confine/bpf-emit.h \
 	confine/bpf.c \
 	confine/bpf.h \
-	confine/cgroup-file.c \
 	confine/cgroup-find.c \
 	confine/cgroup-leaf.c \
 	confine/cgroup-private.h \
@@ -19,8 +18,7 @@ libcallgate_confine_a_SOURCES += \
 	confine/layers.c \
 	confine/layers.h \
 	confine/namespaces-clone.c \
-	confine/namespaces-mount.c \
-	confine/namespaces-net.c \
+	confine/namespaces-inside.c \
 	confine/namespaces-note.c \
 	confine/namespaces-private.h \
 	confine/namespaces-unshare.c \

@@ -7,7 +7,6 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -45,24 +44,24 @@ static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
 	struct note note = {.kind = NOTE_MAP};
 
 	if (geteuid() != 0 && !note_await(namespaces, -1, namespaces->end_fd, -1, &note))
-		return; /* it is dead, or the run is to end: both are handled in the keeper's loop */
-	note = (struct note){.kind = NOTE_MAPPED, .value = namespaces_map(child)};
+		return; /* the child is dead, or the run is to end: both are handled in the keeper's loop */
+	note = (struct note){.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(child)};
 	(void)note_send(namespaces->peer_fd, &note);
 }
 
-/* In the child. False: it must exit; the keeper was told why. */
+/* In the child: waits for the id maps. False: the child must exit; the keeper was told why. */
 static bool namespaces_await_maps(struct namespaces *namespaces, const struct mapping *mapping)
 {
 	struct note note = {.kind = NOTE_MAP};
 
-	/* Otherwise root owns its files in /proc. The supervisor resets it at once. */
+	/* Undumpable, our files in /proc would belong to root. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (mapping->ours) {
-		note.value = namespaces_map_one("self", mapping->uid, mapping->gid);
+		note.value = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
 	} else {
 		if (mapping->uid != 0 && !note_send(namespaces->peer_fd, &note))
 			return false;
-		if (!note_receive(namespaces->peer_fd, &note))
+		if (!note_receive(namespaces->peer_fd, 0, &note))
 			return false;
 	}
 	if (note.value < 0)
@@ -74,20 +73,47 @@ static bool namespaces_await_maps(struct namespaces *namespaces, const struct ma
 static void namespaces_begin_supervisor(struct namespaces *namespaces, unsigned made, const struct mapping *mapping)
 {
 	if (made & USERNS && !mapping->ours)
-		privs_drop_bounding_set(); /* at the same time as the keeper writes the maps */
+		privs_drop_bounding_set(); /* done while the keeper writes the maps */
 	if (made & USERNS && !namespaces_await_maps(namespaces, mapping))
 		_exit(1);
 	namespaces_set_made(namespaces, made);
 	if (made & LAYER_BIT(LAYER_NETNS))
-		namespaces_raise_own(namespaces);
+		namespaces_raise_own_loopback(namespaces);
+}
+
+pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	/* Descriptors of the keeper's own namespaces, which the child inherits. */
+	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (namespaces_find_wanted(namespaces) & LAYER_BIT(LAYER_PIDNS))
+		namespaces->host_pidns_fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	pid = flags ? namespaces_clone_flags(flags) : fork();
+	if (pid == 0) {
+		(void)close(pair[0]);
+		namespaces->peer_fd = pair[1];
+		return 0;
+	}
+	if (pid < 0)
+		pid = -errno;
+	(void)close(pair[1]);
+	namespaces->peer_fd = pair[0];
+	close_fd(&namespaces->host_root_fd);
+	close_fd(&namespaces->host_pidns_fd);
+	return pid;
 }
 
 pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted)
 {
-	const struct mapping mapping = {
-		.ours = !privs_have(CAP_SETUID) || !privs_have(CAP_SETGID), .uid = geteuid(), .gid = getegid()};
+	const struct mapping mapping = {.ours = !privs_have_capability(CAP_SETUID) ||
+						!privs_have_capability(CAP_SETGID),
+					.uid = geteuid(),
+					.gid = getegid()};
 	unsigned before = USERNS | MOUNTNS, made = wanted;
-	int pair[2];
 	pid_t pid;
 
 	/* Making the network namespace takes as long as making all the others. */
@@ -95,24 +121,10 @@ pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted)
 		namespaces->net_may_wait && (wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
 	if (namespaces->net_later)
 		made &= ~LAYER_BIT(LAYER_NETNS);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC); /* of the keeper's mount namespace */
-	namespaces->host_pidns_fd = namespaces_own_pidns(wanted);
-	pid = namespaces_clone_flags(namespaces_flags(made));
-	if (pid == 0) {
-		(void)close(pair[0]);
-		namespaces->peer_fd = pair[1];
+	pid = namespaces_fork_peer(namespaces, namespaces_get_flags(made));
+	if (pid == 0)
 		namespaces_begin_supervisor(namespaces, made, &mapping);
-		return 0;
-	}
-	if (pid < 0)
-		pid = -errno;
-	(void)close(pair[1]);
-	close_fd(&namespaces->host_root_fd);
-	close_fd(&namespaces->host_pidns_fd);
-	namespaces->peer_fd = pair[0];
-	if (pid > 0 && made & USERNS && !mapping.ours)
+	else if (pid > 0 && made & USERNS && !mapping.ours)
 		namespaces_write_maps(namespaces, pid);
 	return pid;
 }

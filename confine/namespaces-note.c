@@ -22,7 +22,7 @@ bool note_send(int fd, const struct note *note)
 	return sent == (ssize_t)sizeof(*note);
 }
 
-static bool note_receive_flags(int fd, int flags, struct note *ret_note)
+bool note_receive(int fd, int flags, struct note *ret_note)
 {
 	ssize_t got;
 
@@ -33,11 +33,6 @@ static bool note_receive_flags(int fd, int flags, struct note *ret_note)
 		return false;
 	ret_note->why[sizeof(ret_note->why) - 1] = '\0';
 	return true;
-}
-
-bool note_receive(int fd, struct note *ret_note)
-{
-	return note_receive_flags(fd, 0, ret_note);
 }
 
 static int note_timeout_ms(const struct namespaces *namespaces, int most_ms)
@@ -65,7 +60,7 @@ bool note_await(const struct namespaces *namespaces, int pidfd, int stop_fd, int
 	(void)poll(wait_for, 3, note_timeout_ms(namespaces, most_ms)); /* no EINTR: no signal has a handler */
 	if (!wait_for[0].revents && !wait_for[1].revents && wait_for[2].revents)
 		(void)poll(wait_for, 2, STOP_TIMEOUT_MS);
-	return note_receive_flags(namespaces->peer_fd, MSG_DONTWAIT, ret_note);
+	return note_receive(namespaces->peer_fd, MSG_DONTWAIT, ret_note);
 }
 
 void note_send_failure(int fd, enum note_kind kind, unsigned layers, const char *format, ...)

@@ -10,8 +10,8 @@ enum note_kind {
 	NOTE_MAP,    /* to the keeper: the user namespace is made; write its id maps */
 	NOTE_MAPPED, /* from the keeper: value is 0 or -errno */
 	NOTE_CHILD,  /* from the intermediate: value is the supervisor's pid in the keeper's pid namespace */
-	NOTE_INTERMEDIATE_FAILED, /* it cannot make `layers`; it forked nothing and exits */
-	NOTE_SUPERVISOR_FAILED,   /* it cannot use `layers`, and exits */
+	NOTE_INTERMEDIATE_FAILED, /* the intermediate cannot make `layers`, forked nothing and exits */
+	NOTE_SUPERVISOR_FAILED,   /* the supervisor cannot use `layers`, and exits */
 	NOTE_SUPERVISOR_READY,
 };
 
@@ -22,9 +22,9 @@ struct note {
 	char why[160];
 };
 
-/* One whole note. False when the other end is closed. */
+/* Receives one whole note. flags: of recv(2). False when the other end is closed. */
 bool note_send(int fd, const struct note *note);
-bool note_receive(int fd, struct note *ret_note);
+bool note_receive(int fd, int flags, struct note *ret_note);
 /*
  * In the keeper: receives from namespaces->peer_fd. False without a note when the process of pidfd (-1: none) ended,
  * stop_fd is readable, most_ms (-1: no limit) or the run's time limit is over.
@@ -34,37 +34,33 @@ bool note_await(const struct namespaces *namespaces, int pidfd, int stop_fd, int
 __attribute__((format(printf, 4, 5))) void note_send_failure(int fd, enum note_kind kind, unsigned layers,
 							     const char *format, ...);
 
+/* As fork(2), or clone(2) with these flags, with namespaces->peer_fd between both. In the child the host_* are open. */
+pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags);
+
 /*
  * As fork(2), into all wanted namespaces with one clone(2); -errno when that fails. In the child the id maps are
- * written and namespaces->made and the layers are set. The network namespace is left to namespaces_begin_network()
+ * written and namespaces->made and the layers are set. The network namespace is left to namespaces_prepare_mounts()
  * where nothing needs it earlier.
  */
 pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted);
 
-/* In the supervisor: makes the network namespace in a thread, and enters it. A failure is noted in the layer. */
-void namespaces_begin_network(struct namespaces *namespaces);
-void namespaces_enter_network(struct namespaces *namespaces);
-
 /* In the intermediate: unshares what can be. Sets namespaces->made and the layers. False: the process must exit. */
-bool namespaces_unshare(struct namespaces *namespaces);
-
-/* A descriptor of this process's pid namespace, for host_pidns_fd; -1 when no new one is wanted, or on error. */
-int namespaces_own_pidns(unsigned wanted);
+bool namespaces_unshare_wanted(struct namespaces *namespaces);
 
 /* LAYER_BITs that may be tried; notes in the layers why the rest is not. */
-unsigned namespaces_wanted(struct namespaces *namespaces);
+unsigned namespaces_find_wanted(struct namespaces *namespaces);
 
-/* Maps these two ids only. `process` is its name in /proc. 0 or -errno, as namespaces_map. */
-int namespaces_map_one(const char *process, uid_t uid, gid_t gid);
+/* Maps these two ids only. `process` is its name in /proc. 0 or -errno, as namespaces_write_id_maps. */
+int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid);
 
 /* The CLONE_NEW* flags of LAYER_BITs. */
-unsigned long namespaces_flags(unsigned layers);
+unsigned long namespaces_get_flags(unsigned layers);
 
 /* Adds LAYER_BITs to namespaces->made and marks these layers as active. */
 void namespaces_set_made(struct namespaces *namespaces, unsigned made);
 
 /* Raises the loopback interface of this process's network namespace, which is then marked as made. */
-void namespaces_raise_own(struct namespaces *namespaces);
+void namespaces_raise_own_loopback(struct namespaces *namespaces);
 /* Marks the network namespace as made; loopback: 0, or -errno when the interface stays down. */
 void namespaces_set_network(struct namespaces *namespaces, int loopback);
 

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "confine/namespaces-private.h"
@@ -32,7 +33,7 @@ static const struct {
 	[LAYER_CGROUPNS] = {"cgroup", CLONE_NEWCGROUP, "names of control groups outside are not shown"},
 };
 
-static bool namespaces_in_kernel(enum layer layer)
+static bool namespaces_kernel_has(enum layer layer)
 {
 	char path[32];
 
@@ -47,50 +48,41 @@ static void namespaces_leave_out(struct namespaces *namespaces, unsigned *wanted
 	*wanted &= ~LAYER_BIT(layer);
 }
 
-unsigned namespaces_wanted(struct namespaces *namespaces)
+unsigned namespaces_find_wanted(struct namespaces *namespaces)
 {
 	unsigned wanted = 0;
 
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++) {
-		if (namespaces->refused & LAYER_BIT(layer) || !layers_wanted(namespaces->layers, layer))
+		if (namespaces->refused & LAYER_BIT(layer) || !layers_is_wanted(namespaces->layers, layer))
 			continue;
 		wanted |= LAYER_BIT(layer);
-		/* One clone(2) of all needs no check. The reason is given when they are tried one by one. */
-		if (namespaces->singly && !namespaces_in_kernel(layer))
+		/*
+		 * Not checked before one clone(2) of all. If that fails, each is tried singly, and the reason is given.
+		 */
+		if (namespaces->singly && !namespaces_kernel_has(layer))
 			namespaces_leave_out(namespaces, &wanted, layer, "not in this kernel");
 	}
-	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have(CAP_SYS_ADMIN))
+	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have_capability(CAP_SYS_ADMIN))
 		for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++)
 			namespaces_leave_out(namespaces, &wanted, layer, "takes a user namespace, or CAP_SYS_ADMIN");
 	if (!(wanted & LAYER_BIT(LAYER_MOUNTNS)))
 		namespaces_leave_out(namespaces, &wanted, LAYER_PIDNS,
 				     "takes a mount namespace, for a /proc of its own");
-	/* Alone it confines nothing, and it would show other users' files as owned by "nobody". */
+	/* Alone a user namespace confines nothing, and it would show other users' files as owned by "nobody". */
 	if (wanted == LAYER_BIT(LAYER_USERNS))
 		namespaces_leave_out(namespaces, &wanted, LAYER_USERNS, "of no use without the others");
 	return wanted;
 }
 
-int namespaces_own_pidns(unsigned wanted)
-{
-	return wanted & LAYER_BIT(LAYER_PIDNS) ? open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC) : -1;
-}
-
-/* ---- the keeper ---- */
-
 static int namespaces_write_proc(const char *process, const char *file, const char *text)
 {
-	_cleanup_close_ int fd = -1;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%s/%s", process, file); /* always fits */
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+	return io_write_once(AT_FDCWD, path, text);
 }
 
-int namespaces_map_one(const char *process, uid_t uid, gid_t gid)
+int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid)
 {
 	char text[64];
 	int r = namespaces_write_proc(process, "setgroups", "deny");
@@ -106,40 +98,36 @@ int namespaces_map_one(const char *process, uid_t uid, gid_t gid)
 }
 
 /* Maps each id that is mapped here to itself: in a container root has only a part of the ids. */
-static int namespaces_map_all(const char *process, const char *file)
+static int namespaces_copy_id_map(const char *process, const char *file)
 {
 	_cleanup_free_ char *ours = NULL, *text = NULL;
 	unsigned first, outside, count;
+	struct buf map = {.data = NULL};
 	char path[32];
-	size_t len, size = 0;
-	FILE *out;
+	size_t len;
 	int r, used;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/%s", file);
 	r = io_read_file(AT_FDCWD, path, 65536, &ours, &len);
 	if (r < 0)
 		return r;
-	out = open_memstream(&text, &size);
-	if (!out)
-		return -ENOMEM;
 	for (const char *at = ours; sscanf(at, " %u %u %u%n", &first, &outside, &count, &used) == 3; at += used)
-		(void)fprintf(out, "%u %u %u\n", first, first, count);
-	return fclose(out) == 0 ? namespaces_write_proc(process, file, text) : -ENOMEM;
+		buf_printf(&map, "%u %u %u\n", first, first, count);
+	text = buf_take_text(&map);
+	return text ? namespaces_write_proc(process, file, text) : -ENOMEM;
 }
 
-int namespaces_map(pid_t pid)
+int namespaces_write_id_maps(pid_t pid)
 {
 	char process[16];
 	int r;
 
 	(void)snprintf(process, sizeof(process), "%d", pid); /* always fits */
-	if (!privs_have(CAP_SETUID) || !privs_have(CAP_SETGID))
-		return namespaces_map_one(process, geteuid(), getegid());
-	r = namespaces_map_all(process, "uid_map");
-	return r < 0 ? r : namespaces_map_all(process, "gid_map");
+	if (!privs_have_capability(CAP_SETUID) || !privs_have_capability(CAP_SETGID))
+		return namespaces_write_own_id_map(process, geteuid(), getegid());
+	r = namespaces_copy_id_map(process, "uid_map");
+	return r < 0 ? r : namespaces_copy_id_map(process, "gid_map");
 }
-
-/* ---- the intermediate ---- */
 
 int namespaces_raise_loopback(int socket_fd)
 {
@@ -156,7 +144,7 @@ void namespaces_set_network(struct namespaces *namespaces, int loopback)
 			   "there is no interface at all: the loopback stays down (%s)", strerror(-loopback));
 }
 
-void namespaces_raise_own(struct namespaces *namespaces)
+void namespaces_raise_own_loopback(struct namespaces *namespaces)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -171,7 +159,7 @@ void namespaces_set_made(struct namespaces *namespaces, unsigned made)
 			layers_set(namespaces->layers, layer, true, "%s", namespace_kinds[layer].active);
 }
 
-unsigned long namespaces_flags(unsigned layers)
+unsigned long namespaces_get_flags(unsigned layers)
 {
 	unsigned long flags = 0;
 
@@ -191,7 +179,7 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 				  errno == ENOSPC ? " (see user.max_user_namespaces)" : "");
 		return false;
 	}
-	if (!note_send(namespaces->peer_fd, &note) || !note_receive(namespaces->peer_fd, &note))
+	if (!note_send(namespaces->peer_fd, &note) || !note_receive(namespaces->peer_fd, 0, &note))
 		return false; /* the keeper is dead */
 	if (note.value < 0) {
 		note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
@@ -202,42 +190,41 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 	return true;
 }
 
-/* One by one, after unsharing all at once failed. */
-static void namespaces_unshare_singly(struct namespaces *namespaces, unsigned wanted)
+/* Unshares one by one, because one clone(2) of all has failed. Returns the first errno. */
+static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wanted)
 {
+	int first = 0;
+
 	for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++) {
 		if (!(wanted & LAYER_BIT(layer)))
 			continue;
-		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS)))
+		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS))) {
 			layers_set(namespaces->layers, layer, false, "takes a mount namespace, for a /proc of its own");
-		else if (unshare(namespace_kinds[layer].flag) == 0)
+		} else if (unshare(namespace_kinds[layer].flag) == 0) {
 			namespaces_set_made(namespaces, LAYER_BIT(layer));
-		else
+		} else {
+			first = first ? first : errno;
 			layers_set(namespaces->layers, layer, false, "refused by the system: %s", strerror(errno));
+		}
 	}
+	return first;
 }
 
-bool namespaces_unshare(struct namespaces *namespaces)
+bool namespaces_unshare_wanted(struct namespaces *namespaces)
 {
-	unsigned wanted = namespaces_wanted(namespaces);
-	unsigned others = wanted & ~LAYER_BIT(LAYER_USERNS);
+	unsigned wanted = namespaces_find_wanted(namespaces);
 	int error;
 
 	namespaces->made = 0;
 	if (wanted & LAYER_BIT(LAYER_USERNS) && !namespaces_unshare_user(namespaces))
 		return false;
-	if (unshare((int)namespaces_flags(others)) < 0) {
-		error = errno;
-		namespaces_unshare_singly(namespaces, wanted);
-		if (!(namespaces->made & ~LAYER_BIT(LAYER_USERNS))) {
-			note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
-					  "refused by the system: %s", strerror(error));
-			return false;
-		}
-	} else {
-		namespaces_set_made(namespaces, others);
+	error = namespaces_unshare_singly(namespaces, wanted);
+	if (!(namespaces->made & ~LAYER_BIT(LAYER_USERNS))) {
+		note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
+				  "refused by the system: %s", strerror(error));
+		return false;
 	}
 	if (namespaces->made & LAYER_BIT(LAYER_NETNS))
-		namespaces_raise_own(namespaces);
+		namespaces_raise_own_loopback(namespaces);
 	return true;
 }

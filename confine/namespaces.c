@@ -5,12 +5,10 @@
 #include "confine/namespaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,13 +20,13 @@
 
 /* A supervisor that is not ready by then hangs on some file system: go on to the loop, which has clock and signals. */
 #define READY_TIMEOUT_MS 10000
-#define END_TIMEOUT_MS 1000 /* for a child that is about to exit */
+#define END_TIMEOUT_MS 1000 /* for a child that is about to exit; then it is killed */
 
 /* CAP_SETFCAP: since Linux 5.12 it is needed to map uid 0. */
 const int namespaces_caps[NAMESPACES_CAPS] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
 					      CAP_SETUID,    CAP_SETGID,     CAP_SETPCAP,   CAP_SETFCAP};
 
-static void namespaces_refuse(struct namespaces *namespaces, const struct note *note)
+static void namespaces_refuse_layers(struct namespaces *namespaces, const struct note *note)
 {
 	namespaces->refused |= note->layers;
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
@@ -36,21 +34,19 @@ static void namespaces_refuse(struct namespaces *namespaces, const struct note *
 			layers_set(namespaces->layers, layer, false, "%s", note->why);
 }
 
-/* In the keeper's child. Returns only in the supervisor. */
+/* Runs in the keeper's child. Returns only in the supervisor. */
 static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t keeper)
 {
 	struct note note = {.kind = NOTE_CHILD};
 	pid_t pid;
 
-	/* If it were stopped, it would keep the pipes' ends open after the keeper's death. */
+	/* If the intermediate were stopped, it would keep the pipes' ends open after the keeper's death. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != keeper)
 		_exit(1);
-	/* So that a keeper without privileges can open our uid_map. The supervisor resets it at once. */
+	/* So that a keeper without privileges can open our uid_map. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC); /* of the keeper's mount namespace */
-	namespaces->host_pidns_fd = namespaces_own_pidns(namespaces_wanted(namespaces));
-	if (!namespaces_unshare(namespaces))
+	if (!namespaces_unshare_wanted(namespaces))
 		_exit(1);
 	pid = fork();
 	if (pid == 0)
@@ -66,8 +62,8 @@ static int namespaces_open_pidfd(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* For a child that is about to exit. It is killed if it does not, for example because it is stopped. */
-static void namespaces_reap(pid_t pid)
+/* Reaps a child that is about to exit. Kills it if it does not exit, for example because it is stopped. */
+static void namespaces_reap_child(pid_t pid)
 {
 	_cleanup_close_ int pidfd = namespaces_open_pidfd(pid);
 	struct pollfd end = {.fd = pidfd, .events = POLLIN};
@@ -81,17 +77,16 @@ static void namespaces_reap(pid_t pid)
 static void namespaces_handle_supervisor_note(struct namespaces *namespaces, const struct note *note)
 {
 	if (note->kind == NOTE_SUPERVISOR_FAILED)
-		namespaces_refuse(namespaces, note);
+		namespaces_refuse_layers(namespaces, note);
 	namespaces->supervisor_failed = note->kind == NOTE_SUPERVISOR_FAILED;
 	namespaces->supervisor_ready = note->kind == NOTE_SUPERVISOR_READY;
 }
 
 /*
  * Handles the intermediate's notes until it has forked. Returns the supervisor's pid, 0 to try again with fewer layers,
- * or -errno. When the intermediate was killed, or the run is to end: namespaces->lost and the intermediate's pid, not
- * yet reaped.
+ * or -errno. namespaces->lost: it was killed, or the run is to end; returns its own pid, not yet reaped.
  */
-static pid_t namespaces_serve(struct namespaces *namespaces, pid_t between)
+static pid_t namespaces_serve_intermediate(struct namespaces *namespaces, pid_t between)
 {
 	_cleanup_close_ int pidfd = namespaces_open_pidfd(between);
 	struct note note = {.kind = NOTE_MAP};
@@ -100,11 +95,11 @@ static pid_t namespaces_serve(struct namespaces *namespaces, pid_t between)
 	while (note.kind != NOTE_CHILD && note.kind != NOTE_INTERMEDIATE_FAILED &&
 	       note_await(namespaces, pidfd, namespaces->end_fd, -1, &note)) {
 		if (note.kind == NOTE_MAP) {
-			struct note mapped = {.kind = NOTE_MAPPED, .value = namespaces_map(between)};
+			struct note mapped = {.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(between)};
 
 			(void)note_send(namespaces->peer_fd, &mapped); /* if it died, the next receive fails */
 		} else if (note.kind == NOTE_INTERMEDIATE_FAILED) {
-			namespaces_refuse(namespaces, &note);
+			namespaces_refuse_layers(namespaces, &note);
 			result = 0;
 		} else if (note.kind == NOTE_CHILD) {
 			result = note.value;
@@ -116,34 +111,16 @@ static pid_t namespaces_serve(struct namespaces *namespaces, pid_t between)
 	if (namespaces->lost)
 		(void)kill(between, SIGKILL);
 	else
-		namespaces_reap(between);
+		namespaces_reap_child(between);
 	return result;
 }
 
-static pid_t namespaces_fork_singly(struct namespaces *namespaces)
+pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 {
-	pid_t keeper = getpid(), pid;
-	int pair[2];
+	pid_t keeper = getpid(), pid = 0;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	pid = fork();
-	if (pid == 0) {
-		(void)close(pair[0]);
-		namespaces->peer_fd = pair[1];
-		namespaces_run_intermediate(namespaces, keeper);
-		return 0;
-	}
-	(void)close(pair[1]);
-	namespaces->peer_fd = pair[0];
-	return pid < 0 ? -errno : namespaces_serve(namespaces, pid);
-}
-
-pid_t namespaces_fork(struct namespaces *namespaces)
-{
-	for (;;) {
-		pid_t keeper = getpid(), pid;
-		unsigned wanted = namespaces_wanted(namespaces);
+	while (pid == 0) {
+		unsigned wanted = namespaces_find_wanted(namespaces);
 
 		close_fd(&namespaces->peer_fd);
 		namespaces->made = 0;
@@ -152,32 +129,37 @@ pid_t namespaces_fork(struct namespaces *namespaces)
 			pid = fork();
 			return pid < 0 ? -errno : pid;
 		}
-		pid = namespaces->singly ? -EPERM : namespaces_clone(namespaces, wanted);
-		if (pid >= 0)
-			return pid;
-		namespaces->singly = true;
-		pid = namespaces_fork_singly(namespaces);
-		if (pid != 0 || getpid() != keeper)
-			return pid;
+		if (!namespaces->singly) {
+			pid = namespaces_clone(namespaces, wanted);
+			if (pid >= 0)
+				return pid;
+			namespaces->singly = true;
+			pid = 0;
+			continue;
+		}
+		pid = namespaces_fork_peer(namespaces, 0);
+		if (pid == 0) {
+			namespaces_run_intermediate(namespaces, keeper);
+			return 0;
+		}
+		if (pid > 0)
+			pid = namespaces_serve_intermediate(namespaces, pid);
 	}
+	return pid;
 }
 
-bool namespaces_again(struct namespaces *namespaces, pid_t child, int stop_fd)
+bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int stop_fd)
 {
 	struct note note;
 
 	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->lost)
 		return false;
-	if (namespaces->supervisor_failed) {
-		namespaces_reap(child);
-		return true;
-	}
-	/* No pidfd: only the child has the other end. */
-	if (!note_await(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note) || note.kind != NOTE_SUPERVISOR_FAILED)
-		return false;
-	namespaces_refuse(namespaces, &note);
-	namespaces_reap(child);
-	return true;
+	/* Needs no pidfd: only the child has the other end. */
+	if (!namespaces->supervisor_failed && note_await(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
+		namespaces_handle_supervisor_note(namespaces, &note);
+	if (namespaces->supervisor_failed)
+		namespaces_reap_child(child);
+	return namespaces->supervisor_failed;
 }
 
 void namespaces_done(struct namespaces *namespaces)
@@ -186,6 +168,7 @@ void namespaces_done(struct namespaces *namespaces)
 	close_fd(&namespaces->tmpfs_fd);
 	close_fd(&namespaces->proc_fd);
 	close_fd(&namespaces->program_proc_fd);
+	close_fd(&namespaces->pts_fd);
 	close_fd(&namespaces->host_root_fd);
 	close_fd(&namespaces->host_proc_fd);
 	close_fd(&namespaces->host_pidns_fd);

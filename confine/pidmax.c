@@ -3,11 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/io.h"
 
 #include "base/banned.h"
 
@@ -28,15 +27,10 @@ bool pidmax_possible(uint64_t tasks)
 
 int pidmax_set(uint64_t tasks)
 {
-	_cleanup_close_ int fd = -1;
 	char text[24];
-	int len;
 
 	if (!pidmax_possible(tasks) || getpid() != 1)
 		return -EOPNOTSUPP;
-	fd = open("/proc/sys/kernel/pid_max", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	len = snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1); /* pids are below */
-	return write(fd, text, (size_t)len) == len ? 0 : -errno;
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1); /* pids are below */
+	return io_write_once(AT_FDCWD, "/proc/sys/kernel/pid_max", text);
 }

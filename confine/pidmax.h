@@ -1,7 +1,6 @@
 /*
- * Limits the number of tasks of a run by kernel.pid_max, which each pid namespace has of its own since Linux 6.14. It
- * costs nothing, and forks need not be judged. The effective limit may be up to 300 lower, since pids below 300 are not
- * reused.
+ * Limits a run's tasks by kernel.pid_max, which each pid namespace has of its own since Linux 6.14: forks need not be
+ * judged. The effective limit may be up to 300 lower, since pids below 300 are not reused.
  */
 #ifndef CALLGATE_CONFINE_PIDMAX_H
 #define CALLGATE_CONFINE_PIDMAX_H
@@ -12,7 +11,7 @@
 /* True when this works for this many tasks, by the kernel's version: an older kernel's pid_max is global. */
 bool pidmax_possible(uint64_t tasks);
 
-/* In the first process of a pid namespace, with CAP_SYS_ADMIN over it. 0 or -errno. */
+/* Sets the limit. To be called in the first process of a pid namespace, with CAP_SYS_ADMIN over it. 0 or -errno. */
 int pidmax_set(uint64_t tasks);
 
 #endif

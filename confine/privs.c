@@ -16,8 +16,6 @@
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED | \
 	 SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-/* ---- capabilities ---- */
-
 static int privs_read_capabilities(struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3])
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -25,7 +23,7 @@ static int privs_read_capabilities(struct __user_cap_data_struct data[_LINUX_CAP
 	return syscall(SYS_capget, &header, data) < 0 ? -errno : 0;
 }
 
-bool privs_have(int cap)
+bool privs_have_capability(int cap)
 {
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
@@ -37,7 +35,7 @@ void privs_drop_bounding_set(void)
 {
 	int held;
 
-	if (!privs_have(CAP_SETPCAP))
+	if (!privs_have_capability(CAP_SETPCAP))
 		return;
 	for (int cap = 0; (held = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) >= 0; cap++)
 		if (held)
@@ -61,26 +59,24 @@ static int privs_drop_capabilities(void)
 	return 0;
 }
 
-/* The parts of privs_drop() that take CAP_SETPCAP. A new user namespace resets them. */
-static void privs_lock(void)
+/* The parts of privs_drop_all() that take CAP_SETPCAP. A new user namespace resets them. */
+static void privs_lock_securebits(void)
 {
 	privs_drop_bounding_set();
-	/* Fails without CAP_SETPCAP: then there are no capabilities to lock. */
+	/* Locking the securebits fails without CAP_SETPCAP: then there are no capabilities to lock. */
 	(void)prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED, 0, 0, 0);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
-int privs_drop(void)
+int privs_drop_all(void)
 {
-	privs_lock();
+	privs_lock_securebits();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	return privs_drop_capabilities();
 }
 
-/* ---- another user ---- */
-
-/* System calls, because glibc's wrappers synchronise all threads. */
+/* Asks by system calls, because glibc's wrappers synchronise all threads. */
 static bool privs_is_user(const struct privs_user *user)
 {
 	uid_t uid[3];
@@ -92,7 +88,7 @@ static bool privs_is_user(const struct privs_user *user)
 	       syscall(SYS_getgroups, 0, NULL) == 0;
 }
 
-int privs_become(const struct privs_user *user)
+int privs_become_user(const struct privs_user *user)
 {
 	if (!user->set)
 		return 0;
@@ -105,24 +101,7 @@ int privs_become(const struct privs_user *user)
 	return privs_is_user(user) ? 0 : -EPERM; /* check the result */
 }
 
-static int privs_set_groups(int count, const gid_t *group)
-{
-	return setgroups((size_t)count, group) < 0 ? -errno : 0;
-}
-
-/* The uid last: with effective uid 0 the capabilities for the others are lost. */
-static int privs_set_effective(const struct privs_user *user)
-{
-	int error = privs_set_groups(0, NULL);
-
-	if (error == 0 && setegid(user->gid) < 0)
-		error = -errno;
-	if (error == 0 && seteuid(user->uid) < 0)
-		error = -errno;
-	return error;
-}
-
-int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
+int privs_borrow_user(const struct privs_user *user, struct privs_before *ret_before)
 {
 	struct privs_before before = {.borrowed = user->set, .uid = geteuid(), .gid = getegid()};
 	int error;
@@ -137,45 +116,45 @@ int privs_borrow(const struct privs_user *user, struct privs_before *ret_before)
 	if (!before.group)
 		return -ENOMEM;
 	before.groups = getgroups(before.groups, before.group);
-	error = before.groups < 0 ? -errno : privs_set_effective(user);
-	if (error < 0) {
-		(void)privs_return(&before); /* the first error is reported */
+	/* The uid is changed last: with effective uid 0 the capabilities for the others are lost. */
+	if (before.groups < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
+		error = -errno;
+		(void)privs_restore_own_user(&before); /* the first error is reported */
 		return error;
 	}
 	*ret_before = before;
 	return 0;
 }
 
-int privs_return(struct privs_before *before)
+int privs_restore_own_user(struct privs_before *before)
 {
 	int error = 0;
 
 	if (!before->borrowed)
 		return 0;
-	if (seteuid(before->uid) < 0 || setegid(before->gid) < 0)
+	if (seteuid(before->uid) < 0 || setegid(before->gid) < 0 ||
+	    (before->groups >= 0 && setgroups((size_t)before->groups, before->group) < 0))
 		error = -errno;
-	if (error == 0 && before->groups >= 0)
-		error = privs_set_groups(before->groups, before->group);
 	free(before->group);
 	*before = (struct privs_before){0};
 	return error;
 }
 
-int privs_keep(const struct privs_user *user, const int *caps, size_t count, bool lock)
+int privs_keep_capabilities(const struct privs_user *user, const int *caps, size_t count, bool lock)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3], keep[_LINUX_CAPABILITY_U32S_3];
 	int r;
 
 	(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0); /* fails if locked: then there is nothing to keep */
-	r = privs_become(user);
+	r = privs_become_user(user);
 	(void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	if (r == 0)
 		r = privs_read_capabilities(data);
 	if (r < 0)
 		return r;
 	if (lock)
-		privs_lock(); /* CAP_SETPCAP may not be among those kept */
+		privs_lock_securebits(); /* CAP_SETPCAP may not be among those kept */
 	memset(keep, 0, sizeof(keep));
 	for (size_t i = 0; i < count; i++) {
 		keep[CAP_TO_INDEX(caps[i])].permitted |= CAP_TO_MASK(caps[i]) & data[CAP_TO_INDEX(caps[i])].permitted;

@@ -14,7 +14,7 @@ static bool scheduling_get_others(cpu_set_t *ret_all, cpu_set_t *ret_others)
 	return CPU_COUNT(ret_others) > 0;
 }
 
-void scheduling_move_away(pid_t tid, struct scheduling_moved *ret_moved)
+void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved)
 {
 	cpu_set_t others;
 
@@ -23,7 +23,7 @@ void scheduling_move_away(pid_t tid, struct scheduling_moved *ret_moved)
 			   sched_setaffinity(tid, sizeof(others), &others) == 0;
 }
 
-void scheduling_restore(const struct scheduling_moved *moved)
+void scheduling_restore_task(const struct scheduling_moved *moved)
 {
 	if (moved->moved)
 		(void)sched_setaffinity(moved->tid, sizeof(moved->before), &moved->before); /* ESRCH: it has ended */
@@ -57,5 +57,5 @@ void scheduling_set_normal(void)
 {
 	const struct sched_param none = {.sched_priority = 0};
 
-	(void)sched_setscheduler(0, SCHED_OTHER, &none); /* from SCHED_BATCH always permitted */
+	(void)sched_setscheduler(0, SCHED_OTHER, &none); /* always permitted for a SCHED_BATCH thread */
 }

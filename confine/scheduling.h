@@ -22,18 +22,15 @@ struct scheduling_moved {
 };
 
 /* Excludes the CPU that the caller is on from the affinity of the task. */
-void scheduling_move_away(pid_t tid, struct scheduling_moved *ret_moved);
+void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved);
 /* Sets its affinity back. */
-void scheduling_restore(const struct scheduling_moved *moved);
+void scheduling_restore_task(const struct scheduling_moved *moved);
 
-/* The same for a thread of this process. */
+/* As scheduling_move_task_away, for a thread of this process. */
 void scheduling_move_thread_away(pthread_t thread);
 void scheduling_restore_thread(pthread_t thread);
 
-/*
- * SCHED_BATCH: when the caller wakes up it preempts no other task. True when the policy was changed;
- * scheduling_set_normal() then sets SCHED_OTHER again.
- */
+/* SCHED_BATCH: the caller preempts no other task when it wakes up. True: scheduling_set_normal() is to undo it. */
 bool scheduling_set_batch(void);
 void scheduling_set_normal(void);
 

@@ -26,7 +26,7 @@
 #define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* Linux 5.7 */
 #endif
 
-static struct bpf_leaf selffilter_leaf(const void *ctx, int nr)
+static struct bpf_leaf selffilter_make_leaf(const void *ctx, int nr)
 {
 	const unsigned *roles = ctx;
 	const struct syscall_row *row = table_find(nr);
@@ -48,9 +48,9 @@ static struct bpf_leaf selffilter_leaf(const void *ctx, int nr)
 
 int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
 {
-	const struct bpf_tree tree = {.ctx = &roles, .leaf = selffilter_leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
+	const struct bpf_tree tree = {.ctx = &roles, .leaf = selffilter_make_leaf, .foreign = SECCOMP_RET_KILL_PROCESS};
 
-	return bpf_build(&tree, ret_program);
+	return bpf_build_program(&tree, ret_program);
 }
 
 int selffilter_install(unsigned roles)
@@ -70,7 +70,7 @@ int selffilter_install(unsigned roles)
 	return error;
 }
 
-bool selffilter_possible(const char **ret_why)
+bool selffilter_is_possible(const char **ret_why)
 {
 	*ret_why = "this build has a sanitizer, which makes calls of its own";
 	return !SANITIZED;

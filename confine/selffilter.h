@@ -11,13 +11,13 @@
 
 #include "syscalls/table/table.h"
 
-/* Builds it for one or several roles (enum self_role). 0 with ret_program->filter owned by the caller, or -errno. */
+/* Builds the filter for one or several roles (enum self_role). 0 with ret_program->filter owned, or -errno. */
 int selffilter_build(unsigned roles, struct sock_fprog *ret_program);
 
-/* Installs it on all threads of the calling process. no_new_privs must be set. 0; on -errno the process must exit. */
+/* Installs the filter on all threads of the process. Needs no_new_privs. 0; on -errno the process must exit. */
 int selffilter_install(unsigned roles);
 
 /* False in builds with sanitizers, which make calls of their own; *ret_why (static) says so. */
-bool selffilter_possible(const char **ret_why);
+bool selffilter_is_possible(const char **ret_why);
 
 #endif

@@ -72,7 +72,7 @@ static _Noreturn void doctor_run_trial_child(struct doctor *doctor, const struct
 	(void)setpgid(0, 0); /* so that a hanging trial is killed with its children */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
 		_exit(1);
-	if (trial->plain && privs_drop() < 0)
+	if (trial->plain && privs_drop_all() < 0)
 		_exit(1);
 	trial->run(doctor);
 	_exit(0);
@@ -103,7 +103,7 @@ static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 		doctor_run_trial_child(doctor, trial, parent);
 	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_MS, &status);
 	doctor_report_missing(doctor, trial, ended, status);
-	(void)killtree(KILL_MS, __WALL); /* its descendants; what survives is in uninterruptible sleep */
+	(void)killtree(KILL_MS, __WALL); /* kills the trial's descendants; what survives is in uninterruptible sleep */
 }
 
 static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)
@@ -145,7 +145,7 @@ static void doctor_set_expected(struct doctor *doctor)
 		if (doctor_probe_works(doctor, doctor_probe_of(layer)))
 			doctor->expected |= LAYER_BIT(layer);
 	/* Not in this build. */
-	if (!selffilter_possible(&why))
+	if (!selffilter_is_possible(&why))
 		doctor->expected &= ~LAYER_BIT(LAYER_SELF_FILTER);
 	if (filter_is_open())
 		doctor->expected &= ~LAYER_BIT(LAYER_SECCOMP);

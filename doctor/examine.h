@@ -47,14 +47,14 @@ enum finding_state {
 struct finding {
 	enum finding_state state;
 	int error;      /* errno of what failed, or 0 */
-	char text[240]; /* what it means, without a full stop */
+	char text[240]; /* what the finding means, without a full stop */
 };
 
 /* What the advice depends on besides the findings. */
 enum trait {
 	TRAIT_FILTERED = 1 << 0, /* this process has a seccomp filter */
-	TRAIT_LISTENER = 1 << 1, /* one that has a listener */
-	TRAIT_CALLGATE = 1 << 2, /* which looks like callgate's */
+	TRAIT_LISTENER = 1 << 1, /* this process has a seccomp filter with a listener */
+	TRAIT_CALLGATE = 1 << 2, /* this process has a seccomp filter like callgate's */
 	TRAIT_DOCKER = 1 << 3,
 	TRAIT_PODMAN = 1 << 4,
 	TRAIT_KUBERNETES = 1 << 5,
@@ -74,7 +74,7 @@ struct doctor {
 	struct finding finding[PROBE_MAX];
 	unsigned traits;          /* enum trait */
 	unsigned expected;        /* LAYER_BITs a run should have */
-	bool refused_pidfd_getfd; /* by the filters on this process */
+	bool refused_pidfd_getfd; /* the filters on this process refuse pidfd_getfd(2) */
 };
 
 /*

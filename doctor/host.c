@@ -160,7 +160,7 @@ void probe_scratch(struct doctor *doctor)
 		finding_set(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
 		return;
 	}
-	(void)fstatfs(scratch.fd, &fs); /* on failure nothing is free */
+	(void)fstatfs(scratch.fd, &fs); /* on failure `fs` stays zero: no free space */
 	kind = probe_name_filesystem(fs.f_type);
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
 	little = bytes < LITTLE_BYTES;
@@ -168,7 +168,7 @@ void probe_scratch(struct doctor *doctor)
 		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, kind.name,
 		    (unsigned long long)(bytes >> 20), little ? ": little" : "",
 		    kind.slow ? ": slow, a local TMPDIR is better" : "");
-	ret = scratch_remove(&scratch);
+	ret = scratch_remove_run(&scratch);
 	if (ret < 0)
 		probe_set_lacking(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
 }
@@ -201,7 +201,7 @@ void probe_core(struct doctor *doctor)
 /* Makes, limits, reads and removes the control group that a run would. */
 void probe_cgroups(struct doctor *doctor)
 {
-	/* High limits: the question is whether they can be set. */
+	/* Sets high limits: the question is whether they can be set. */
 	const struct policy_limits limits = {
 		.memory_bytes = UINT64_C(1) << 30, .pids = 1000, .cpu_ns = UINT64_C(3600000000000)};
 	struct layers *layers = layers_create(0, 0);

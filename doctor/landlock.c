@@ -24,7 +24,7 @@ static int probe_enter_domain(int abi)
 
 	if (fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	return landlock_enter(fd);
+	return landlock_enter_domain(fd);
 }
 
 static const char *probe_explain_landlock_errno(int error)
@@ -41,7 +41,7 @@ static const char *probe_explain_landlock_errno(int error)
 
 void probe_landlock(struct doctor *doctor)
 {
-	int abi = landlock_abi();
+	int abi = landlock_get_abi();
 	_cleanup_close_ int fd = -1;
 	int error;
 

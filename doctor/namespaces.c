@@ -89,11 +89,11 @@ static int probe_raise_loopback(void)
 	return -namespaces_raise_loopback(fd);
 }
 
-/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs, or -errno as in the page. */
+/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs or -errno. */
 static int probe_make_tree(struct page *page)
 {
 	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
-	_cleanup_close_ int copy = -1, tmpfs = r < 0 ? r : mounts_make("tmpfs", NULL, 0);
+	_cleanup_close_ int copy = -1, tmpfs = r < 0 ? r : mounts_create_fs("tmpfs", NULL, 0);
 
 	page->error[STEP_TMPFS] = tmpfs < 0 ? -tmpfs : 0;
 	if (tmpfs < 0)
@@ -111,7 +111,7 @@ static int probe_make_tree(struct page *page)
 /* In the new pid namespace: the new procfs must show this process under its pid there, 1 or 2. */
 static _Noreturn void probe_mount_proc(struct page *page, int tmpfs)
 {
-	int proc = mounts_make("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach(proc, tmpfs, "proc");
+	int proc = mounts_create_fs("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach(proc, tmpfs, "proc");
 	char self[16] = "";
 
 	page->error[STEP_PROC] = -r;
@@ -145,13 +145,13 @@ static int probe_change_root(int tmpfs)
 	return umount2(".", MNT_DETACH) < 0 ? errno : 0;
 }
 
-/* False when no other namespace can be made either. */
+/* False when this failed, so that no other namespace can be made. */
 static bool probe_make_userns(struct page *page)
 {
 	page->error[STEP_USER] = probe_unshare(page, CLONE_NEWUSER);
 	page->unshared = page->error[STEP_USER] ? 2 : 1;
 	if (page->error[STEP_USER])
-		return privs_have(CAP_SYS_ADMIN);
+		return privs_have_capability(CAP_SYS_ADMIN);
 	return probe_await_change(&page->mapped, 0, STEP_MS) && page->error[STEP_MAP] == 0;
 }
 
@@ -259,7 +259,7 @@ void probe_namespaces(struct doctor *doctor)
 	if (pid < 0)
 		return;
 	if (probe_await_change(&page->unshared, 0, STEP_MS) && page->unshared == 1)
-		page->error[STEP_MAP] = -namespaces_map(pid);
+		page->error[STEP_MAP] = -namespaces_write_id_maps(pid);
 	page->mapped = 1;
 	if (probe_wait_for_child(pid, STEP_MS, &status) == 0 && page->unshared)
 		probe_report_namespaces(doctor, page);

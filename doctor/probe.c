@@ -34,7 +34,7 @@ void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const
 	finding_set(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
 }
 
-/* Polling, because pidfds may not be available here. */
+/* Polls, because pidfds may not be available here. */
 static void probe_sleep_briefly(void)
 {
 	const struct timespec moment = {.tv_nsec = 200000};
@@ -53,7 +53,7 @@ int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status)
 		return 0;
 	if (reaped < 0)
 		return -ECHILD;
-	(void)kill(-pid, SIGKILL); /* its process group, if it leads one */
+	(void)kill(-pid, SIGKILL); /* the child's process group, if the child leads one */
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, ret_status, __WALL);
 	return -ETIMEDOUT;

@@ -12,7 +12,7 @@ __attribute__((format(printf, 5, 6))) void finding_set(struct doctor *doctor, en
 						       enum finding_state state, int error, const char *format,
 						       ...);
 
-/* FINDING_LACKS, with the error's text after the message. `error` is positive. */
+/* Sets FINDING_LACKS, with the error's text after the message. `error` is positive. */
 void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const char *what);
 
 /* Waits for a child and reaps it; kills it after the timeout. 0 with its status, -ETIMEDOUT or -ECHILD. */
@@ -27,7 +27,7 @@ bool probe_await_change(const volatile int *word, int value, unsigned timeout_ms
 /* The first line of a file of /proc or /sys, truncated to size. False when it cannot be read. */
 bool probe_read_first_line(const char *path, char *out, size_t size);
 
-/* The number in such a file; -1 when it cannot be read. */
+/* The number in a file of /proc or /sys; -1 when it cannot be read. */
 long probe_read_number(const char *path);
 
 /* ---- the trials; comments in the .c files ---- */

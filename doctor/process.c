@@ -15,7 +15,7 @@
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 #define STEP_MS 1000
 
-/* Forks a child that sleeps until it is killed. It is dumpable, as the program is: privs_drop() reset that. */
+/* Forks a child that sleeps until it is killed. It is dumpable, as the program is: privs_drop_all() reset that. */
 static pid_t probe_fork_idle(void)
 {
 	pid_t pid = fork();
@@ -50,7 +50,7 @@ static void probe_lacks_ptrace(struct doctor *doctor, enum probe probe, int erro
 
 void probe_memory(struct doctor *doctor)
 {
-	static volatile char word = 'a'; /* at the same address in the child */
+	static volatile char word = 'a'; /* the child has it at the same address */
 	char here = 0;
 	const struct iovec local = {&here, 1}, remote = {(void *)(uintptr_t)&word, 1};
 	pid_t pid = probe_fork_idle();

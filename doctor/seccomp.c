@@ -134,14 +134,14 @@ static const char *probe_respond_to_child(struct listener_page *page, int fd, pi
 		page->extras |= SYNC;
 	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = answer_value(listener, notification.id, ANSWER);
+		*ret_error = answer_with_value(listener, notification.id, ANSWER);
 	if (*ret_error < 0)
 		return "a call could not be received and answered";
 	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = answer_add(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
+		*ret_error = answer_add_descriptor(listener, notification.id, fcntl(fd, F_DUPFD_CLOEXEC, 0), true);
 	if (*ret_error >= 0)
-		*ret_error = answer_value(listener, notification.id, *ret_error);
+		*ret_error = answer_with_value(listener, notification.id, *ret_error);
 	if (*ret_error >= 0)
 		*ret_error = probe_wait_for_child(pid, STEP_MS, &status);
 	if (*ret_error < 0)
@@ -223,13 +223,13 @@ static void probe_try_calls(char *refused, size_t size)
 	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
 	const char *unshared = unshare(CLONE_FILES) == 0 ? "" : ", unshare";
 	const char *read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? "" : ", process_vm_readv";
-	/* Last: afterwards signals stop this process. */
+	/* Installed last: afterwards signals stop this process. */
 	const char *traced = ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? "" : ", ptrace";
 
 	(void)snprintf(refused, size, "%s%s%s%s", copy >= 0 ? "" : ", pidfd_getfd", unshared, read, traced);
 }
 
-/* From /proc/self/status: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
+/* Counts this process's filters: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
 static int probe_count_filters(void)
 {
 	_cleanup_free_ char *status = NULL;

@@ -18,7 +18,7 @@ struct bucket {
 };
 
 struct rule_use {
-	uint64_t up, down, requests, connections;
+	uint64_t bytes_moved[2], requests, connections; /* bytes: down, up */
 	struct bucket bytes, minute;
 };
 
@@ -54,7 +54,7 @@ void budgets_free(struct budgets *budgets)
 	free(budgets);
 }
 
-static struct rule_use *rule_use_of(struct budgets *budgets, const struct net_rule *rule)
+static struct rule_use *find_rule_use(struct budgets *budgets, const struct net_rule *rule)
 {
 	return budgets && rule && rule->index < budgets->count ? &budgets->use[rule->index] : NULL;
 }
@@ -80,9 +80,9 @@ static void bucket_fill(struct bucket *bucket, uint64_t rate, uint64_t period_ns
 		bucket->tokens = (int64_t)cap;
 }
 
-int budget_join(struct budgets *budgets, const struct net_rule *rule, struct budget_use *ret_use)
+int budget_add_connection(struct budgets *budgets, const struct net_rule *rule, struct budget_use *ret_use)
 {
-	struct rule_use *use = rule_use_of(budgets, rule);
+	struct rule_use *use = find_rule_use(budgets, rule);
 
 	if (use) {
 		if (rule->budget.connections && use->connections >= rule->budget.connections)
@@ -93,18 +93,18 @@ int budget_join(struct budgets *budgets, const struct net_rule *rule, struct bud
 	return 0;
 }
 
-void budget_leave(struct budget_use *use)
+void budget_drop_connection(struct budget_use *use)
 {
-	struct rule_use *of = rule_use_of(use->budgets, use->rule);
+	struct rule_use *of = find_rule_use(use->budgets, use->rule);
 
 	if (of)
 		of->connections--;
 	*use = (struct budget_use){0};
 }
 
-const char *budget_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns)
+const char *budget_take_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns)
 {
-	struct rule_use *use = rule_use_of(budgets, rule);
+	struct rule_use *use = find_rule_use(budgets, rule);
 
 	if (!use)
 		return NULL;
@@ -126,7 +126,8 @@ static uint64_t at_least_1(uint64_t value)
 	return value ? value : 1;
 }
 
-static size_t rate_room(struct rule_use *use, uint64_t rate, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms)
+static size_t rate_bytes_allowed(struct rule_use *use, uint64_t rate, size_t want, uint64_t now_ns,
+				 uint64_t *ret_wait_ms)
 {
 	int64_t portion = (int64_t)at_least_1(rate / PORTIONS_PER_S);
 	uint64_t missing;
@@ -141,15 +142,15 @@ static size_t rate_room(struct rule_use *use, uint64_t rate, size_t want, uint64
 	return 0;
 }
 
-size_t budget_room(const struct budget_use *use, bool up, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms)
+size_t budget_bytes_allowed(const struct budget_use *use, bool up, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms)
 {
-	struct rule_use *of = rule_use_of(use->budgets, use->rule);
+	struct rule_use *of = find_rule_use(use->budgets, use->rule);
 	uint64_t cap, spent;
 
 	if (!of || !want)
 		return want;
 	cap = up ? use->rule->budget.bytes_up : use->rule->budget.bytes_down;
-	spent = up ? of->up : of->down;
+	spent = of->bytes_moved[up];
 	if (cap && spent >= cap) {
 		*ret_wait_ms = UINT64_MAX;
 		return 0;
@@ -158,19 +159,16 @@ size_t budget_room(const struct budget_use *use, bool up, size_t want, uint64_t 
 		want = (size_t)(cap - spent);
 	if (!use->rule->budget.bytes_per_second)
 		return want;
-	return rate_room(of, use->rule->budget.bytes_per_second, want, now_ns, ret_wait_ms);
+	return rate_bytes_allowed(of, use->rule->budget.bytes_per_second, want, now_ns, ret_wait_ms);
 }
 
-void budget_spend(const struct budget_use *use, bool up, size_t bytes)
+void budget_spend_bytes(const struct budget_use *use, bool up, size_t bytes)
 {
-	struct rule_use *of = rule_use_of(use->budgets, use->rule);
+	struct rule_use *of = find_rule_use(use->budgets, use->rule);
 
 	if (!of)
 		return;
-	if (up)
-		of->up += bytes;
-	else
-		of->down += bytes;
+	of->bytes_moved[up] += bytes;
 	if (use->rule->budget.bytes_per_second)
 		of->bytes.tokens -= (int64_t)bytes;
 }

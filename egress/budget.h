@@ -22,18 +22,18 @@ struct budget_use {
 int budgets_create(const struct policy *policy, struct budgets **ret_budgets);
 void budgets_free(struct budgets *budgets);
 
-/* Counts a connection until budget_leave. 0, or -EDQUOT (reason cap_connections). */
-int budget_join(struct budgets *budgets, const struct net_rule *rule, struct budget_use *ret_use);
-void budget_leave(struct budget_use *use);
+/* Counts a connection until budget_drop_connection. 0, or -EDQUOT (reason cap_connections). */
+int budget_add_connection(struct budgets *budgets, const struct net_rule *rule, struct budget_use *ret_use);
+void budget_drop_connection(struct budget_use *use);
 
 /* Counts a request. NULL, or the reason: cap_requests, cap_rate. */
-const char *budget_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns);
+const char *budget_take_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns);
 
 /*
  * How many bytes may be moved now, at most want. 0 with *ret_wait_ms: ask again later; 0 with UINT64_MAX: the cap is
  * spent (cap_bytes) and the connection is to be closed.
  */
-size_t budget_room(const struct budget_use *use, bool up, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms);
-void budget_spend(const struct budget_use *use, bool up, size_t bytes);
+size_t budget_bytes_allowed(const struct budget_use *use, bool up, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms);
+void budget_spend_bytes(const struct budget_use *use, bool up, size_t bytes);
 
 #endif

@@ -14,10 +14,10 @@
 /* Which message is legal in which phase of its receiver, as OpenSSH's monitor.c has it. */
 static const struct control_rule {
 	size_t body; /* bytes after the header */
-	size_t fds;  /* descriptors that come with it */
+	size_t fds;  /* descriptors that come with the message */
 	enum control_side receiver;
-	unsigned phases;         /* in which it may come */
-	enum control_phase next; /* the one that it begins; CONTROL_STARTING: none */
+	unsigned phases;         /* in which the message may come */
+	enum control_phase next; /* the phase that the message begins; CONTROL_STARTING: none */
 } rules[] = {
 	[CONTROL_GUEST] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN(STARTING), CONTROL_RUNNING},
 	[CONTROL_CONNECT] = {sizeof(struct control_connect), 0, CONTROL_EGRESS, IN(RUNNING), 0},
@@ -34,13 +34,13 @@ static const struct control_rule {
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == CONTROL_TYPE_MAX, "each message has its rule");
 
-size_t control_size(enum control_type type)
+size_t control_message_size(enum control_type type)
 {
 	return HEAD + rules[type].body;
 }
 
-bool control_admits(enum control_side receiver, enum control_phase *phase, const struct control_message *message,
-		    size_t fds_count)
+bool control_admits_message(enum control_side receiver, enum control_phase *phase,
+			    const struct control_message *message, size_t fds_count)
 {
 	const struct control_rule *rule = &rules[message->type];
 
@@ -56,10 +56,10 @@ union control_room {
 	char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FDS_MAX)];
 };
 
-int control_send(int fd, const struct control_message *message, const int *fds, size_t fds_count)
+int control_send_message(int fd, const struct control_message *message, const int *fds, size_t fds_count)
 {
 	struct iovec part = {.iov_base = (void *)(uintptr_t)message, /* only read */
-			     .iov_len = control_size((enum control_type)message->type)};
+			     .iov_len = control_message_size((enum control_type)message->type)};
 	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1};
 	union control_room room;
 	ssize_t sent;
@@ -76,20 +76,13 @@ int control_send(int fd, const struct control_message *message, const int *fds, 
 		rights->cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
 		memcpy(CMSG_DATA(rights), fds, sizeof(int) * fds_count);
 	}
-	do
-		sent = sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
+	sent = TEMP_FAILURE_RETRY(sendmsg(fd, &head, MSG_DONTWAIT | MSG_NOSIGNAL));
 	if (sent < 0)
 		return -errno;
 	return (size_t)sent == part.iov_len ? 0 : -EMSGSIZE;
 }
 
-static bool has_end(const char *text, size_t size)
-{
-	return memchr(text, '\0', size) != NULL;
-}
-
-#define ENDS(field) has_end(field, sizeof(field))
+#define ENDS(field) (memchr(field, '\0', sizeof(field)) != NULL)
 
 static bool record_is_sound(const struct control_record *record)
 {
@@ -99,10 +92,10 @@ static bool record_is_sound(const struct control_record *record)
 	       ENDS(record->cause);
 }
 
-static bool is_sound(const struct control_message *message, size_t len)
+static bool message_is_sound(const struct control_message *message, size_t len)
 {
 	if (len < HEAD || message->version != CONTROL_VERSION || message->type >= CONTROL_TYPE_MAX ||
-	    len != control_size((enum control_type)message->type))
+	    len != control_message_size((enum control_type)message->type))
 		return false;
 	if (message->type == CONTROL_CONNECT || message->type == CONTROL_UDP)
 		return ENDS(message->connect.host) && ENDS(message->connect.exe);
@@ -132,7 +125,8 @@ static size_t take_descriptors(struct msghdr *head, int ret_fds[CONTROL_FDS_MAX]
 	return count;
 }
 
-int control_receive(int fd, struct control_message *ret_message, int ret_fds[CONTROL_FDS_MAX], size_t *ret_fds_count)
+int control_receive_message(int fd, struct control_message *ret_message, int ret_fds[CONTROL_FDS_MAX],
+			    size_t *ret_fds_count)
 {
 	struct iovec part = {.iov_base = ret_message, .iov_len = sizeof(*ret_message)};
 	union control_room room;
@@ -140,16 +134,14 @@ int control_receive(int fd, struct control_message *ret_message, int ret_fds[CON
 			      .msg_controllen = sizeof(room.bytes)};
 	ssize_t got;
 
-	do
-		got = recvmsg(fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
+	got = TEMP_FAILURE_RETRY(recvmsg(fd, &head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 	*ret_fds_count = 0;
 	if (got < 0)
 		return -errno;
 	*ret_fds_count = take_descriptors(&head, ret_fds);
 	if (got == 0)
 		return -EPIPE;
-	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && is_sound(ret_message, (size_t)got))
+	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && message_is_sound(ret_message, (size_t)got))
 		return 0;
 	while (*ret_fds_count)
 		(void)close(ret_fds[--*ret_fds_count]);

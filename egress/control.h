@@ -1,8 +1,8 @@
 /*
  * What supervisor and egress say to each other over a SOCK_SEQPACKET pair: messages of one fixed size each kind,
- * versioned, checked on arrival (control_receive). Which of them each end may get, in which phase and with how many
- * descriptors, is a table in control.c (control_admits). The supervisor trusts nothing in them: texts are bounded and
- * escaped by the log, and whether a name may be connected to it asks the policy itself.
+ * versioned, checked on arrival (control_receive_message). Which of them each end may get, in which phase and with how
+ * many descriptors, is a table in control.c (control_admits_message). The supervisor trusts nothing in them: texts are
+ * bounded and escaped by the log, and whether a name may be connected to it asks the policy itself.
  *
  * A connection: the program's connect(2) is judged and recorded by the supervisor, which binds the socket and announces
  * its source port (CONNECT). Egress resolves, dials and asks for an "open" record (RECORD, wants_ack); told that it is
@@ -13,7 +13,6 @@
 #ifndef CALLGATE_EGRESS_CONTROL_H
 #define CALLGATE_EGRESS_CONTROL_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +38,7 @@ enum control_type {
 	CONTROL_NAME,      /* struct control_name: an address was given to a name. Sent before the DNS answer is */
 	CONTROL_CONNECTED, /* struct control_connected */
 	CONTROL_RECORD,    /* struct control_record */
-	CONTROL_DONE,      /* struct control_done: what came of a recorded request */
+	CONTROL_DONE,      /* struct control_done: the outcome of a recorded request */
 	CONTROL_TYPE_MAX,
 };
 
@@ -53,7 +52,7 @@ struct control_connect {
 	uint16_t port;       /* the destination's, host order */
 	uint16_t source_port; /* of the program's socket, host order; 0 for CONTROL_UDP */
 	uint8_t family;      /* AF_INET, AF_INET6: the program's view */
-	char host[NET_HOST_MAX]; /* what the address stands for; "" for the proxies: see CONTROL_PORT_* */
+	char host[NET_HOST_MAX]; /* name that the address stands for; "" for the proxies: see CONTROL_PORT_* */
 	char exe[256];
 };
 /* Destination ports at the run's own address (pool_own), when the policy offers proxies. */
@@ -90,9 +89,9 @@ struct control_record {
 	uint8_t truncated; /* the path was longer than shown */
 	uint16_t port;
 	int32_t pid;
-	uint32_t status;   /* close of HTTP, refused requests: what was answered */
+	uint32_t status;   /* close of HTTP, refused requests: status of the response */
 	int32_t error;     /* refused or failed open: -errno of the connection; 0: not known */
-	uint32_t count;    /* CONTROL_EVENT_DNS: how many since the last; else 1 */
+	uint32_t count;    /* CONTROL_EVENT_DNS: how many refusals since the last record; else 1 */
 	uint64_t bytes_up, bytes_down, dns_us, connect_us, duration_us;
 	char host[NET_HOST_MAX];
 	char real[64];      /* address dialled, with port */
@@ -104,7 +103,7 @@ struct control_record {
 	char path[NET_PATH_MAX]; /* "/a?…" when there was a query */
 	char rule[256];
 	char reason[32];    /* code: granted no_rule denied_addr sni_mismatch … */
-	char credential[64]; /* its header and secrets' names */
+	char credential[64]; /* names of the credential's header and secrets */
 	char cause[32];     /* close: client server idle_timeout cap_bytes cancelled … */
 };
 
@@ -136,7 +135,7 @@ struct control_message {
 
 enum control_side { CONTROL_SUPERVISOR, CONTROL_EGRESS };
 
-/* Of one end, by what it has received so far. It begins with the first and never goes back. */
+/* The phase of one end, by what that end has received so far. It begins with the first phase and never goes back. */
 enum control_phase {
 	CONTROL_STARTING,
 	CONTROL_RUNNING, /* egress: CONTROL_GUEST has come; the supervisor: CONTROL_READY */
@@ -148,22 +147,23 @@ enum control_phase {
  * Whether `receiver` may get this message, with so many descriptors, in its phase, which then changes with it. False:
  * the other side has broken the protocol and is to be given up.
  */
-bool control_admits(enum control_side receiver, enum control_phase *phase, const struct control_message *message,
-		    size_t fds_count);
+bool control_admits_message(enum control_side receiver, enum control_phase *phase,
+			    const struct control_message *message, size_t fds_count);
 
 /* The bytes of a message of this type, header included. */
-size_t control_size(enum control_type type);
+size_t control_message_size(enum control_type type);
 
 /*
  * Never waits (MSG_DONTWAIT). 0; -EAGAIN: no room, keep it and poll for POLLOUT; -EPIPE and others: the other side is
  * gone. fds (may be NULL) are duplicated.
  */
-int control_send(int fd, const struct control_message *message, const int *fds, size_t fds_count);
+int control_send_message(int fd, const struct control_message *message, const int *fds, size_t fds_count);
 
 /*
  * Never waits. 0 with a message whose version, type, size and texts are sound; -EAGAIN; -EPIPE: closed; -EBADMSG:
  * unsound, the other side is to be given up. Descriptors are owned by the caller; *ret_fds_count is how many came.
  */
-int control_receive(int fd, struct control_message *ret_message, int ret_fds[CONTROL_FDS_MAX], size_t *ret_fds_count);
+int control_receive_message(int fd, struct control_message *ret_message, int ret_fds[CONTROL_FDS_MAX],
+			    size_t *ret_fds_count);
 
 #endif

@@ -18,7 +18,7 @@ struct egress_options {
 	struct secrets *secrets;   /* Taken; NULL: none */
 	char *upstream_roots;      /* PEM text to verify servers with (system's and policy's); taken; NULL: none */
 	size_t upstream_roots_len;
-	/* called once everything is open: seccomp and Landlock (lockdown_lock). 0 or -errno */
+	/* called once everything is open: seccomp and Landlock (lockdown_enter_sandbox). 0 or -errno */
 	int (*lock_down)(void *ctx);
 	void *lock_ctx;
 };

@@ -3,14 +3,14 @@ libcallgate_egress_a_SOURCES += \
 	egress/budget.h \
 	egress/conn/address.c \
 	egress/conn/address.h \
+	egress/conn/bytes.c \
+	egress/conn/bytes.h \
 	egress/conn/channel.c \
 	egress/conn/channel.h \
 	egress/conn/conn.c \
 	egress/conn/conn.h \
 	egress/conn/dial.c \
 	egress/conn/dial.h \
-	egress/conn/guest.c \
-	egress/conn/guest.h \
 	egress/conn/line.c \
 	egress/conn/line.h \
 	egress/conn/loop.c \
@@ -22,8 +22,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/conn/socks-request.c \
 	egress/conn/socks.c \
 	egress/conn/socks.h \
-	egress/conn/table.c \
-	egress/conn/table.h \
 	egress/conn/udp.c \
 	egress/conn/udp.h \
 	egress/control.c \
@@ -35,7 +33,6 @@ libcallgate_egress_a_SOURCES += \
 	egress/dns/refusals.c \
 	egress/dns/refusals.h \
 	egress/dns/resolver-main.c \
-	egress/dns/resolver-wire.h \
 	egress/dns/resolver.c \
 	egress/dns/resolver.h \
 	egress/dns/server.c \
@@ -44,19 +41,15 @@ libcallgate_egress_a_SOURCES += \
 	egress/dns/stream.h \
 	egress/egress.h \
 	egress/http/http1-body.c \
+	egress/http/http1-exchange.c \
 	egress/http/http1-forward.c \
 	egress/http/http1-io.c \
 	egress/http/http1-mode.c \
 	egress/http/http1-mode.h \
-	egress/http/http1-refuse.c \
-	egress/http/http1-request.c \
-	egress/http/http1-response.c \
-	egress/http/http1-upstream.c \
 	egress/http/http1.c \
 	egress/http/http1.h \
 	egress/http/http2-mode.c \
 	egress/http/http2-request.c \
-	egress/http/http2-response.c \
 	egress/http/http2-stream.c \
 	egress/http/http2.h \
 	egress/http/request-text.c \

@@ -1,15 +1,20 @@
-/* The egress process: set-up, lock-down, what the supervisor says, and an orderly end. */
+/*
+ * The egress process: set-up, lock-down, what the supervisor says, and an orderly end. The program's side of TCP:
+ * announced connections, and the one listener at the run's loopback address, which serves announced source ports only.
+ */
+#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "egress/conn/guest.h"
 #include "egress/conn/line.h"
-#include "egress/conn/table.h"
 #include "egress/conn/udp.h"
 #include "egress/dns/resolver.h"
 #include "egress/dns/server.h"
@@ -19,131 +24,277 @@
 
 #include "base/banned.h"
 
-#define RESERVED_FDS 96  /* what is no connection's: line, listener, names, upstreams being dialled */
-#define END_MS 300       /* after the program: for what it had sent and others have yet to take */
-#define END_LINE_MS 1500 /* then for the supervisor to take the last records */
+#define RESERVED_FDS 96  /* for all but connections: control line, listener, names, dialling */
+#define END_MS 300       /* after the program's end: time to deliver what it sent */
+#define END_LINE_MS 1500 /* then: time for the supervisor to take the last records */
 #define END_STEP_MS 5
-#define NS_PER_MS 1000000u
+#define ACCEPTS_MAX 64 /* a round of the loop */
+#define PAUSE_MS 100   /* of accepting, while no file descriptor is free */
 
-static void take_guest(struct egress *egress, int *fds, size_t count)
+/* ---- connections of the program ---- */
+
+static const struct conn_mode *const modes[CONN_MODE_MAX] = {
+	[CONN_RELAY] = &mode_relay, [CONN_HELLO] = &mode_hello, [CONN_TLS] = &mode_tls,	    [CONN_HTTP1] = &mode_http1,
+	[CONN_HTTP2] = &mode_http2, [CONN_PROXY] = &mode_proxy, [CONN_SOCKS] = &mode_socks,
+};
+
+/* Answer of conn_open_upstream for a connection that was announced with its destination. */
+static void announce_answered(struct conn *conn, int error, const char *reason)
+{
+	conn_send_connected(conn, error);
+	if (error < 0)
+		conn_close(conn, "refused", reason, true);
+	else if (conn->arrived)
+		conn_start_first_mode(conn);
+	else
+		conn_set_limit(conn, CONN_ARRIVE_MS, "cancelled");
+}
+
+/* Evicts the longest idle connection: thousands of idle ones must not block a new one. False: there is no room. */
+static bool evict_idle_conn(struct egress *egress)
+{
+	uint64_t oldest_ns = loop_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS;
+	struct conn *oldest = NULL;
+
+	if (egress->conns_count < egress->conns_max)
+		return true;
+	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
+		if (!conn->arrived || conn->active_ns >= oldest_ns)
+			continue;
+		oldest = conn;
+		oldest_ns = conn->active_ns;
+	}
+	if (oldest)
+		conn_close(oldest, "evicted", NULL, true);
+	return oldest != NULL;
+}
+
+static void on_connect(struct egress *egress, const struct control_connect *connect)
+{
+	const char *reason = egress->ending ? "ending" : evict_idle_conn(egress) ? NULL : "too_many_connections";
+	struct conn *former = egress->expected[connect->source_port];
+	struct conn *conn;
+
+	if (former) /* the former socket is closed, else the port would not be free */
+		conn_close(former, "cancelled", NULL, true);
+	conn = conn_create(egress, connect, modes);
+	if (!conn) { /* the supervisor would wait for an answer for ever */
+		line_fail(egress->line);
+		return;
+	}
+	if (reason) {
+		conn_record_refusal(conn, reason);
+		announce_answered(conn, -ECONNREFUSED, reason);
+	} else if (conn->host[0]) {
+		conn_open_upstream(conn, connect->host, connect->port, announce_answered);
+	} else {
+		announce_answered(conn, 0, NULL);
+	}
+}
+
+/* The announced connection of a source port, which identifies it only at the run's own address. NULL: none. */
+static struct conn *conn_of_peer(struct egress *egress, const struct sockaddr_in *peer)
+{
+	if (peer->sin_family != AF_INET || peer->sin_addr.s_addr != egress->own.s_addr)
+		return NULL;
+	/* The announcement was sent before the socket was connected, but it may still be unread. */
+	if (!egress->ending)
+		line_read_messages(egress->line);
+	return egress->expected[ntohs(peer->sin_port)];
+}
+
+static void accept_connections(struct egress *egress, int most)
+{
+	static const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+	static const int on = 1;
+
+	for (int n = 0; n < most && egress->listener.fd >= 0; n++) {
+		struct sockaddr_in peer = {0};
+		socklen_t len = sizeof(peer);
+		int fd = accept4(egress->listener.fd, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct conn *conn;
+
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
+			loop_set_interest(egress->loop, &egress->listener, 0); /* else it is ready at once */
+			loop_set_timer(egress->loop, &egress->listener_pause, PAUSE_MS);
+		}
+		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
+			return;
+		if (fd < 0)
+			continue;
+		conn = conn_of_peer(egress, &peer);
+		if (!conn) {
+			(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+			(void)close(fd);
+			continue;
+		}
+		/* Nagle's algorithm would wait for the peer's delayed ACK, 40 ms. Best effort: affects latency only. */
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		conn_take_socket(conn, fd);
+	}
+}
+
+static void listener_ready(struct watch *watch)
+{
+	struct egress *egress = owner_of(watch, struct egress, listener);
+
+	accept_connections(egress, ACCEPTS_MAX);
+}
+
+static void listener_pause_due(struct timer *timer)
+{
+	struct egress *egress = owner_of(timer, struct egress, listener_pause);
+
+	loop_set_interest(egress->loop, &egress->listener, EPOLLIN);
+}
+
+static int listener_start(struct egress *egress, int fd)
+{
+	struct sockaddr_in own = {0};
+	socklen_t len = sizeof(own);
+	int error;
+
+	if (egress->listener.fd >= 0)
+		return -EALREADY;
+	if (getsockname(fd, (struct sockaddr *)&own, &len) < 0 || own.sin_family != AF_INET)
+		return -EINVAL;
+	egress->own = own.sin_addr;
+	egress->listener_pause.fire = listener_pause_due;
+	egress->listener = (struct watch){.fd = fd, .ready = listener_ready};
+	error = loop_add_watch(egress->loop, &egress->listener, EPOLLIN);
+	if (error < 0)
+		egress->listener.fd = -1;
+	return error;
+}
+
+static void listener_stop(struct egress *egress)
+{
+	loop_clear_timer(egress->loop, &egress->listener_pause);
+	if (egress->listener.fd < 0)
+		return;
+	/* the backlog may hold connections with data of a program that has ended */
+	accept_connections(egress, CONN_MAX);
+	loop_close_watch(egress->loop, &egress->listener);
+}
+
+/* ---- the end ---- */
+
+static void close_all(int *fds, size_t count)
+{
+	while (count)
+		(void)close(fds[--count]);
+}
+
+static void take_program_sockets(struct egress *egress, int *fds, size_t count)
 {
 	static const struct control_message ready = {.version = CONTROL_VERSION, .type = CONTROL_READY};
 
-	if (guest_listen(egress, fds[0]) < 0) {
+	if (listener_start(egress, fds[0]) < 0) {
 		line_fail(egress->line);
-		while (count)
-			(void)close(fds[--count]);
+		close_all(fds, count);
 		return;
 	}
 	if (dns_server_create(egress, fds[1], fds[2], &egress->dns) < 0)
 		line_fail(egress->line);
 	else
-		(void)line_send(egress->line, &ready); /* without a supervisor the process ends */
+		(void)line_send_message(egress->line, &ready); /* without a supervisor the process ends */
 }
 
-/* ---- the end ---- */
-
-static void close_conn(struct conn *conn, void *ctx)
+static void close_conns(struct egress *egress)
 {
-	(void)ctx;
-	conn_close(conn, "end", NULL, true);
+	for (struct conn *conn = egress->conns; conn; conn = conn->next)
+		conn_close(conn, "end", NULL, true);
 }
 
-/* Its sockets are closed by now: what it had sent is in ours, and goes on. */
-static void flush_conn(struct conn *conn, void *ctx)
+/* The program has ended, so nobody reads an answer: a connection whose request is out is over. */
+static void close_flushed_conns(struct egress *egress)
 {
-	(void)ctx;
-	if (conn->arrived)
-		conn_pump(conn);
-	else
-		conn_close(conn, "cancelled", NULL, true);
+	for (struct conn *conn = egress->conns; conn; conn = conn->next)
+		if (conn->client.ended && (conn->upstream.shut || conn->upstream.watch.fd < 0))
+			conn_close(conn, "end", NULL, false);
 }
 
-/* Nobody is left to read an answer, so one whose request is out is over. */
-static void close_flushed(struct conn *conn, void *ctx)
-{
-	(void)ctx;
-	if (conn->client.ended && (conn->upstream.shut || conn->upstream.watch.fd < 0))
-		conn_close(conn, "end", NULL, false);
-}
-
-static void end_step(struct egress *egress)
+static void end_check(struct egress *egress)
 {
 	uint64_t passed_ms = (loop_now_ns(egress->loop) - egress->end_ns) / NS_PER_MS;
 
-	conn_table_each(egress->conns, passed_ms < END_MS ? close_flushed : close_conn, NULL);
-	if ((!conn_table_count(egress->conns) && line_idle(egress->line)) || passed_ms >= END_LINE_MS ||
-	    loop_timer_set(egress->loop, &egress->end_timer, END_STEP_MS) < 0)
+	if (passed_ms < END_MS)
+		close_flushed_conns(egress);
+	else
+		close_conns(egress);
+	if ((!egress->conns && line_is_idle(egress->line)) || passed_ms >= END_LINE_MS)
 		loop_stop(egress->loop);
+	else
+		loop_set_timer(egress->loop, &egress->end_timer, END_STEP_MS);
 }
 
 static void end_due(struct timer *timer)
 {
-	end_step((struct egress *)((char *)timer - offsetof(struct egress, end_timer)));
+	end_check(owner_of(timer, struct egress, end_timer));
 }
 
-/* Refuses new connections and starts to forward what the program has sent. */
-static void begin_end(struct task_later *task)
+/*
+ * Refuses new connections and starts to forward what the program has sent. The program's sockets are closed by now; the
+ * bytes that they sent are in ours.
+ */
+static void end_begin_due(struct timer *timer)
 {
-	struct egress *egress = (struct egress *)((char *)task - offsetof(struct egress, end_task));
+	struct egress *egress = owner_of(timer, struct egress, end_timer);
 
 	egress->ending = true;
 	egress->end_ns = loop_now_ns(egress->loop);
 	egress->end_timer.fire = end_due;
-	guest_end(egress);
-	udp_end(egress);
-	conn_table_each(egress->conns, flush_conn, NULL);
-	end_step(egress);
+	listener_stop(egress);
+	udp_close_all(egress);
+	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
+		if (conn->arrived)
+			conn_pump(conn);
+		else
+			conn_close(conn, "cancelled", NULL, true);
+	}
+	end_check(egress);
 }
 
-/* ---- what the supervisor says ---- */
-
-static void on_connection(struct egress *egress, const struct control_message *message)
+static void on_cancel(struct egress *egress, uint64_t id)
 {
-	struct conn *conn;
+	struct conn *conn = egress->conns;
 
-	if (message->type == CONTROL_CONNECT) {
-		conn_announce(egress, &message->connect);
-	} else if (message->type == CONTROL_CANCEL) {
-		conn = conn_table_find(egress->conns, message->id.conn);
-		if (conn)
-			conn_cancel(conn);
-	}
+	while (conn && conn->id != id)
+		conn = conn->next;
+	if (conn && !conn->arrived)
+		conn_close(conn, "cancelled", NULL, true);
 }
 
 static void on_message(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count)
 {
-	if (!control_admits(CONTROL_EGRESS, &egress->phase, message, fds_count)) {
-		while (fds_count)
-			(void)close(fds[--fds_count]);
+	if (!control_admits_message(CONTROL_EGRESS, &egress->phase, message, fds_count)) {
+		close_all(fds, fds_count);
 		line_fail(egress->line);
 	} else if (message->type == CONTROL_GUEST) {
-		take_guest(egress, fds, fds_count);
+		take_program_sockets(egress, fds, fds_count);
 	} else if (message->type == CONTROL_UDP) {
-		udp_announce(egress, &message->connect, fds[0]);
+		udp_open_endpoint(egress, &message->connect, fds[0]);
 	} else if (message->type == CONTROL_ACK) {
-		line_acknowledge(egress->line, &message->ack);
+		line_acknowledge_record(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
-		/* Later: guest.c may be reading this message while it accepts a connection that is not stored yet. */
-		egress->end_task.run = begin_end;
-		loop_later(egress->loop, &egress->end_task);
-	} else {
-		on_connection(egress, message);
+		/* Sent later: guest.c may read this message while it accepts a connection that is not stored yet. */
+		egress->end_timer.fire = end_begin_due;
+		loop_set_timer(egress->loop, &egress->end_timer, 0);
+	} else if (message->type == CONTROL_CONNECT) {
+		on_connect(egress, &message->connect);
+	} else if (message->type == CONTROL_CANCEL) {
+		on_cancel(egress, message->id.conn);
 	}
-}
-
-static void resume(struct conn *conn, void *ctx)
-{
-	(void)ctx;
-	if (!conn->stalled)
-		return;
-	conn->stalled = false;
-	conn_pump(conn);
 }
 
 static void on_drained(struct egress *egress)
 {
-	conn_table_each(egress->conns, resume, NULL);
+	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
+		if (!conn->stalled)
+			continue;
+		conn->stalled = false;
+		conn_pump(conn);
+	}
 }
 
 /* Nothing could be recorded any more, so nothing may go on. */
@@ -154,8 +305,7 @@ static void on_gone(struct egress *egress)
 	loop_stop(egress->loop);
 }
 
-/* ---- set-up ---- */
-
+/* Asks for as many descriptors as may be had. Returns how many connections they suffice for. */
 static size_t raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -163,17 +313,15 @@ static size_t raise_descriptors(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return CONN_MAX / 16;
-	limit.rlim_cur = limit.rlim_max;
-	if (limit.rlim_max > 4 * CONN_MAX)
-		limit.rlim_cur = 4 * CONN_MAX;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* lowering or keeping what is allowed; what holds is asked for next */
+	limit.rlim_cur = limit.rlim_max < 4 * CONN_MAX ? limit.rlim_max : 4 * CONN_MAX;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* cannot fail: not above the hard limit */
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * RESERVED_FDS)
 		return CONN_MAX / 64;
 	conns = (size_t)(limit.rlim_cur - RESERVED_FDS) / 2;
 	return conns < CONN_MAX ? conns : CONN_MAX;
 }
 
-static int set_up(struct egress *egress)
+static int egress_set_up(struct egress *egress)
 {
 	static const struct line_events events = {.message = on_message, .drained = on_drained, .gone = on_gone};
 	const struct egress_options *options = egress->options;
@@ -181,9 +329,11 @@ static int set_up(struct egress *egress)
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	egress->conns_max = raise_descriptors();
+	egress->expected = calloc(UINT16_MAX + 1, sizeof(struct conn *));
+	if (!egress->expected)
+		return -ENOMEM;
 	if ((error = loop_create(&egress->loop)) < 0 || (error = pool_create(egress->policy, &egress->pool)) < 0 ||
 	    (error = budgets_create(egress->policy, &egress->budgets)) < 0 ||
-	    (error = conn_table_create(&egress->conns)) < 0 ||
 	    (error = line_create(egress, options->control_fd, &events, &egress->line)) < 0 ||
 	    (error = resolver_create(egress->loop, options->resolver_fd, &egress->resolver)) < 0)
 		return error;
@@ -196,19 +346,18 @@ static int set_up(struct egress *egress)
 }
 
 /* Ends with the process: what the kernel takes back anyway is not given back one by one. Secrets are wiped. */
-static void tear_down(struct egress *egress)
+static void egress_tear_down(struct egress *egress)
 {
 	egress->ending = true; /* no message is read any more */
-	if (egress->conns && egress->line)
-		conn_table_each(egress->conns, close_conn, NULL);
-	guest_end(egress);
+	close_conns(egress);
+	listener_stop(egress);
 	if (egress->line)
-		udp_end(egress);
+		udp_close_all(egress);
 	dns_server_free(egress->dns);
 	resolver_free(egress->resolver);
 	line_free(egress->line);
 	tls_free(egress->tls);
-	conn_table_free(egress->conns);
+	free(egress->expected);
 	budgets_free(egress->budgets);
 	pool_free(egress->pool);
 	ca_free(egress->options->ca);
@@ -219,11 +368,11 @@ static void tear_down(struct egress *egress)
 int egress_main(const struct egress_options *options)
 {
 	struct egress egress = {.options = options, .policy = options->policy, .listener = {.fd = -1}};
-	int error = set_up(&egress);
+	int error = egress_set_up(&egress);
 
 	if (error == 0)
 		error = loop_run(egress.loop);
-	tear_down(&egress);
+	egress_tear_down(&egress);
 	loop_free(egress.loop);
 	return error == 0 ? egress.status : EXIT_FAILURE;
 }

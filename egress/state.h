@@ -15,7 +15,6 @@
 #include "egress/egress.h"
 
 struct control_line; /* conn/line.h */
-struct conn_table;   /* conn/table.h */
 struct resolver;     /* dns/resolver.h */
 struct dns_server;   /* dns/server.h */
 struct tls;          /* tls/context.h */
@@ -28,7 +27,9 @@ struct egress {
 	struct pool *pool;
 	struct budgets *budgets;
 	struct control_line *line;
-	struct conn_table *conns;
+	struct conn *conns;      /* all; a list */
+	size_t conns_count, conns_max;
+	struct conn **expected;  /* by source port: the connections whose sockets have not arrived; owned */
 	struct resolver *resolver;
 	struct dns_server *dns;
 	struct tls *tls;         /* NULL: no rule intercepts TLS */
@@ -36,11 +37,9 @@ struct egress {
 	struct watch listener;   /* for TCP connections of the program */
 	struct in_addr own;      /* the run's own loopback address, where it listens and programs connect from */
 	struct timer listener_pause; /* while no file descriptor is free */
-	struct timer end_timer;
+	struct timer end_timer;  /* CONTROL_END starts it */
 	uint64_t end_ns;         /* when `ending` was set */
-	size_t conns_max;
 	enum control_phase phase; /* what the supervisor may say now */
-	struct task_later end_task; /* started by CONTROL_END */
 	bool ending;             /* no new connections */
 	int status;              /* exit status */
 };

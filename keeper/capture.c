@@ -16,10 +16,7 @@
 
 #define CAPTURE_SPLICE_BYTES ((size_t)1 << 20) /* more than a pipe holds */
 
-/*
- * poll(2) calls a pipe writable when PIPE_BUF bytes fit; terminals and sockets then take at least as much in practice.
- * Regular files never block.
- */
+/* poll(2) calls a pipe writable when PIPE_BUF bytes fit; so do terminals and sockets. Regular files never block. */
 static size_t capture_forward_step(int fd)
 {
 	struct stat st;
@@ -55,7 +52,7 @@ int capture_init(struct capture *capture, const struct capture_options *options,
 	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	/* Only our end: each end of a pipe is a file description with its own O_NONBLOCK. */
+	/* Set for our end only: each end of a pipe is a file description with its own O_NONBLOCK. */
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	error = capture_init_from(capture, options, fds[0]);
 	capture->splices = error == 0 && capture_can_splice(options);
@@ -75,9 +72,7 @@ void capture_done(struct capture *capture)
 	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 }
 
-/* ---- the spill file ---- */
-
-static void capture_spill(struct capture *capture, const char *bytes, size_t len)
+static void capture_spill_bytes(struct capture *capture, const char *bytes, size_t len)
 {
 	uint64_t room = CAPTURE_SPILL_MAX_BYTES - capture->spilled_bytes;
 	int error;
@@ -96,7 +91,7 @@ static void capture_spill(struct capture *capture, const char *bytes, size_t len
 }
 
 /* The file begins with what was kept so far, so that it holds the stream from its first byte. */
-static void capture_begin_spill(struct capture *capture)
+static void capture_open_spill_file(struct capture *capture)
 {
 	if (capture->spill_fd >= 0 || capture->spill_error)
 		return;
@@ -105,18 +100,16 @@ static void capture_begin_spill(struct capture *capture)
 	if (capture->spill_fd < 0)
 		capture->spill_error = errno;
 	else
-		capture_spill(capture, capture->kept, capture->kept_len);
+		capture_spill_bytes(capture, capture->kept, capture->kept_len);
 }
 
 int capture_spill_all(struct capture *capture)
 {
-	capture_begin_spill(capture);
+	capture_open_spill_file(capture);
 	return -capture->spill_error;
 }
 
-/* ---- reading ---- */
-
-static bool capture_keep(struct capture *capture, const char *bytes, size_t len)
+static bool capture_keep_bytes(struct capture *capture, const char *bytes, size_t len)
 {
 	size_t room = capture->kept_room ? capture->kept_room : 4096;
 	char *more;
@@ -136,20 +129,21 @@ static bool capture_keep(struct capture *capture, const char *bytes, size_t len)
 }
 
 /* Counts a chunk, and keeps and queues what is within the limit. Past the limit all goes to the spill file as well. */
-static void capture_take(struct capture *capture, size_t len)
+static void capture_take_chunk(struct capture *capture, size_t len)
 {
 	const struct capture_options *options = &capture->options;
-	bool fits = len <= capture->left_bytes && (!options->keep || capture_keep(capture, capture->pending, len));
+	bool fits = len <= capture->left_bytes && (!options->keep ||
+						   capture_keep_bytes(capture, capture->pending, len));
 	size_t shown = len;
 
 	capture->bytes += len;
 	if (!fits) {
 		if (!capture->truncated)
-			capture_begin_spill(capture);
+			capture_open_spill_file(capture);
 		capture->truncated = true;
-		capture_spill(capture, capture->pending, len);
+		capture_spill_bytes(capture, capture->pending, len);
 		shown = len <= capture->left_bytes ? 0 /* out of memory */ : (size_t)capture->left_bytes;
-		if (options->keep && shown > 0 && !capture_keep(capture, capture->pending, shown))
+		if (options->keep && shown > 0 && !capture_keep_bytes(capture, capture->pending, shown))
 			shown = 0;
 	}
 	/* After the first byte that is left out nothing is kept or forwarded, also when memory was the reason. */
@@ -158,18 +152,16 @@ static void capture_take(struct capture *capture, size_t len)
 	capture->pending_end = options->forward_fd >= 0 ? shown : 0;
 }
 
-static bool capture_move_in(struct capture *capture)
+static bool capture_read_pipe(struct capture *capture)
 {
 	ssize_t got = read(capture->pipe_fd, capture->pending, CAPTURE_CHUNK_BYTES);
 
 	if (got > 0)
-		capture_take(capture, (size_t)got);
+		capture_take_chunk(capture, (size_t)got);
 	else if (got == 0 || (errno != EAGAIN && errno != EINTR)) /* EIO: the terminal's slave side is closed */
 		(void)close(steal_fd(&capture->pipe_fd));
 	return got > 0;
 }
-
-/* ---- forwarding ---- */
 
 /* On EPIPE the program gets EPIPE too, as without callgate. After another error the pipe is drained. */
 static void capture_fail_forward(struct capture *capture, int error)
@@ -209,7 +201,7 @@ static bool capture_splice(struct capture *capture)
 	return moved > 0;
 }
 
-static bool capture_move_out(struct capture *capture)
+static bool capture_write_pending(struct capture *capture)
 {
 	size_t left = capture->pending_end - capture->pending_at;
 	ssize_t put = write(capture->options.forward_fd, capture->pending + capture->pending_at,
@@ -225,39 +217,39 @@ static bool capture_move_out(struct capture *capture)
 	return true;
 }
 
-static bool capture_is_pending(const struct capture *capture)
+static bool capture_has_pending(const struct capture *capture)
 {
 	return capture->pending_at < capture->pending_end;
 }
 
-void capture_poll(const struct capture *capture, struct pollfd *ret_poll)
+void capture_fill_poll(const struct capture *capture, struct pollfd *ret_poll)
 {
-	bool out = capture_is_pending(capture) || (capture->splices && capture->full && capture->pipe_fd >= 0);
+	bool out = capture_has_pending(capture) || (capture->splices && capture->full && capture->pipe_fd >= 0);
 
 	/* While bytes are pending the pipe is not read: a slow reader slows the program, as without callgate. */
 	*ret_poll = (struct pollfd){.fd = out ? capture->options.forward_fd : capture->pipe_fd,
 				    .events = out ? POLLOUT : POLLIN};
 }
 
-bool capture_move(struct capture *capture)
+bool capture_move_chunk(struct capture *capture)
 {
-	if (capture_is_pending(capture))
-		return capture_move_out(capture);
+	if (capture_has_pending(capture))
+		return capture_write_pending(capture);
 	if (capture->splices && capture->pipe_fd >= 0)
 		return capture_splice(capture);
-	return capture->pipe_fd >= 0 && capture_move_in(capture);
+	return capture->pipe_fd >= 0 && capture_read_pipe(capture);
 }
 
 bool capture_ended(const struct capture *capture)
 {
-	return capture->pipe_fd < 0 && !capture_is_pending(capture);
+	return capture->pipe_fd < 0 && !capture_has_pending(capture);
 }
 
-void capture_hurry(struct capture *capture)
+void capture_stop_forwarding(struct capture *capture)
 {
 	capture->options.forward_fd = -1;
 	capture->splices = capture->full = false;
 	capture->pending_at = capture->pending_end = 0;
-	while (capture->pipe_fd >= 0 && capture_move_in(capture))
+	while (capture->pipe_fd >= 0 && capture_read_pipe(capture))
 		;
 }

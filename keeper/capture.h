@@ -35,31 +35,31 @@ struct capture {
 	int spill_fd;
 	int spill_error; /* errno: the spill file is incomplete */
 	uint64_t spilled_bytes;
-	bool splices;      /* from pipe to pipe, without a copy: only where nothing is kept and there is no limit */
-	bool full;         /* splicing: forward_fd takes no more at the moment */
-	size_t forward_step; /* what write(2) takes without blocking once poll(2) says writable */
+	bool splices; /* from pipe to pipe, without a copy: only where nothing is kept and there is no limit */
+	bool full;    /* splicing: forward_fd takes no more at the moment */
+	size_t forward_step; /* bytes that write(2) takes without blocking once poll(2) says writable */
 	char *pending;       /* CAPTURE_CHUNK_BYTES, read and not yet forwarded */
 	size_t pending_at, pending_end;
 };
 
 /* Makes the pipe; *ret_write_fd (CLOEXEC, owned by the caller) is for the program. 0 or -errno. */
 int capture_init(struct capture *capture, const struct capture_options *options, int *ret_write_fd);
-/* The same from an open descriptor (O_NONBLOCK): takes it, also on failure. -1: a stream that has ended. */
+/* As capture_init, from an open descriptor (O_NONBLOCK), which is taken also on failure. -1: the stream has ended. */
 int capture_init_from(struct capture *capture, const struct capture_options *options, int fd);
 void capture_done(struct capture *capture);
 
 /* What to poll for: the pipe (-1 when ended), or forward_fd while bytes are pending. */
 struct pollfd;
-void capture_poll(const struct capture *capture, struct pollfd *ret_poll);
+void capture_fill_poll(const struct capture *capture, struct pollfd *ret_poll);
 
-/* To be called when that descriptor is ready. Moves at most one chunk. True: something was moved. */
-bool capture_move(struct capture *capture);
+/* To be called when the descriptor to poll is ready. Moves at most one chunk. True: something was moved. */
+bool capture_move_chunk(struct capture *capture);
 
 /* True when the program's end is closed and everything read has been forwarded. */
 bool capture_ended(const struct capture *capture);
 
 /* Stops forwarding, because its reader is too slow, and drains the pipe: the rest is counted, kept and spilled. */
-void capture_hurry(struct capture *capture);
+void capture_stop_forwarding(struct capture *capture);
 
 /* Makes sure that the spill file exists and holds all bytes. 0 or -errno. */
 int capture_spill_all(struct capture *capture);

@@ -4,12 +4,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,10 +33,8 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-/* ---- the custodian ---- */
-
 /* One request: text, and a descriptor or -1. False when the keeper has closed the socket. */
-static bool custodian_receive(int fd, char *name, size_t size, int *ret_from)
+static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_from)
 {
 	union control control = {.bytes = {0}};
 	struct iovec part = {.iov_base = name, .iov_len = size - 1};
@@ -84,13 +80,12 @@ struct removals {
 /* Takes parent_fd. Accepts the names of control groups only: the keeper runs as another user and is not trusted. */
 static int custodian_add_removal(struct removals *removals, int parent_fd, const char *name)
 {
-	if (parent_fd < 0 || removals->count == REMOVALS_MAX || strlen(name) >= NAME_SIZE || strchr(name, '/') ||
-	    strncmp(name, CGROUP_BASE, strlen(CGROUP_BASE)) != 0) {
-		if (parent_fd >= 0)
-			(void)close(parent_fd);
+	_cleanup_close_ int fd = parent_fd;
+
+	if (fd < 0 || removals->count == REMOVALS_MAX || strlen(name) >= NAME_SIZE || strchr(name, '/') ||
+	    strncmp(name, CGROUP_BASE, strlen(CGROUP_BASE)) != 0)
 		return -EINVAL;
-	}
-	removals->item[removals->count].parent_fd = parent_fd;
+	removals->item[removals->count].parent_fd = steal_fd(&fd);
 	memcpy(removals->item[removals->count++].name, name, strlen(name) + 1);
 	return 0;
 }
@@ -101,49 +96,45 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 	char text[1 + PATH_MAX];
 	int from;
 
-	while (custodian_receive(fd, text, sizeof(text), &from)) {
-		int32_t error;
+	while (custodian_receive_request(fd, text, sizeof(text), &from)) {
+		int32_t error = -EINVAL;
 
-		if (text[0] == REQUEST_REMOVE) {
-			error = custodian_add_removal(&removals, from, text + 1);
-		} else {
-			error = text[0] == REQUEST_STORE ? custodian_store_fd(output_fd, from, text + 1) : -EINVAL;
-			if (from >= 0)
-				(void)close(from);
-		}
+		if (text[0] == REQUEST_REMOVE)
+			error = custodian_add_removal(&removals, steal_fd(&from), text + 1);
+		else if (text[0] == REQUEST_STORE)
+			error = custodian_store_fd(output_fd, from, text + 1);
+		cleanup_close(&from);
 		if (send(fd, &error, sizeof(error), MSG_NOSIGNAL) < 0)
 			break; /* the keeper died */
 	}
 	for (size_t i = 0; i < removals.count; i++)
-		/* It stays when another run uses it. */
+		/* The directory stays when another run uses it. */
 		(void)unlinkat(removals.item[i].parent_fd, removals.item[i].name, AT_REMOVEDIR);
 	_exit(0);
 }
 
-/* Keeps only the two descriptors, as 3 and 4, drops privileges, and serves. */
-static _Noreturn void custodian_begin(int fd, int output_fd, bool self_filter)
+/* Keeps only fd and output_fd, as 3 and 4, drops privileges, and serves. */
+static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool self_filter)
 {
 	sigset_t all;
 
 	(void)sigfillset(&all); /* the keeper handles Ctrl-C */
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
-	/* Copies above both first: either may be 3 or 4 already. -2: there is no --output. */
+	/* First copies both above 4: either may be 3 or 4 already. -2: without --output. */
 	fd = fcntl(fd, F_DUPFD, 5);
 	output_fd = output_fd < 0 ? -2 : fcntl(output_fd, F_DUPFD, 5);
 	fd = fd < 0 ? -1 : dup2(fd, 3);
 	output_fd = output_fd < 0 ? output_fd : dup2(output_fd, 4);
 	if (fd < 0 || output_fd == -1 || syscall(SYS_close_range, 0U, 2U, 0U) < 0 ||
-	    syscall(SYS_close_range, output_fd < 0 ? 4U : 5U, ~0U, 0U) < 0 || privs_drop() < 0 ||
+	    syscall(SYS_close_range, output_fd < 0 ? 4U : 5U, ~0U, 0U) < 0 || privs_drop_all() < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		_exit(1);
-	environment_scrub();
+	environment_wipe_own();
 	if (self_filter && selffilter_install(SELF_CUSTODIAN) < 0)
 		_exit(1);
 	custodian_main(fd, output_fd);
 }
-
-/* ---- the keeper ---- */
 
 int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custodian)
 {
@@ -152,23 +143,20 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	/* Exit signal 0: waitpid(2) reports it with __WALL only. */
+	/* Forked with exit signal 0, so that waitpid(2) reports the custodian with __WALL only. */
 	pid = syscall(SYS_clone, 0UL, 0L, 0L, 0L, 0L);
 	if (pid == 0)
-		custodian_begin(pair[1], output_fd, self_filter);
+		custodian_isolate_and_serve(pair[1], output_fd, self_filter);
+	cleanup_close(&pair[1]);
 	if (pid < 0) {
-		int error = -errno;
-
-		(void)close(pair[0]);
-		(void)close(pair[1]);
-		return error;
+		cleanup_close(&pair[0]);
+		return -errno;
 	}
-	(void)close(pair[1]);
 	*ret_custodian = (struct custodian){.pid = (pid_t)pid, .fd = pair[0]};
 	return 0;
 }
 
-static int custodian_request(const struct custodian *custodian, enum request request, int fd, const char *text)
+static int custodian_send_request(const struct custodian *custodian, enum request request, int fd, const char *text)
 {
 	union control control = {.bytes = {0}};
 	char kind = (char)request;
@@ -194,14 +182,14 @@ static int custodian_request(const struct custodian *custodian, enum request req
 	return error > 0 ? -EIO : error;
 }
 
-int custodian_store(const struct custodian *custodian, int from_fd, const char *rest)
+int custodian_store_file(const struct custodian *custodian, int from_fd, const char *rest)
 {
-	return custodian_request(custodian, REQUEST_STORE, from_fd, rest);
+	return custodian_send_request(custodian, REQUEST_STORE, from_fd, rest);
 }
 
-int custodian_remove_at_end(const struct custodian *custodian, int parent_fd, const char *name)
+int custodian_remove_dir_at_end(const struct custodian *custodian, int parent_fd, const char *name)
 {
-	return custodian_request(custodian, REQUEST_REMOVE, parent_fd, name);
+	return custodian_send_request(custodian, REQUEST_REMOVE, parent_fd, name);
 }
 
 void custodian_stop(struct custodian *custodian)

@@ -15,18 +15,18 @@ struct custodian {
 };
 
 /*
- * Forks it from a process with one thread, before that changes its uid. output_fd: --output's directory, borrowed; -1:
- * none. self_filter: install the filter of selffilter.h. 0 or -errno.
+ * Forks the custodian from a process with one thread, before that changes its uid. output_fd: --output's directory,
+ * borrowed; -1: none. self_filter: install the filter of selffilter.h. 0 or -errno.
  */
 int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custodian);
 
 /* store_file() in the custodian. 0 or -errno; -EPIPE: it died. */
-int custodian_store(const struct custodian *custodian, int from_fd, const char *rest);
+int custodian_store_file(const struct custodian *custodian, int from_fd, const char *rest);
 
-/* Lets it remove an empty directory of control groups (name of at most 63 bytes) at the end. 0 or -errno. */
-int custodian_remove_at_end(const struct custodian *custodian, int parent_fd, const char *name);
+/* Lets the custodian remove an empty directory of control groups (name of at most 63 bytes) at the end. 0 or -errno. */
+int custodian_remove_dir_at_end(const struct custodian *custodian, int parent_fd, const char *name);
 
-/* Ends it and waits for it. Does nothing when there is none. */
+/* Ends the custodian and waits for it. Does nothing when there is none. */
 void custodian_stop(struct custodian *custodian);
 
 #endif

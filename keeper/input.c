@@ -23,15 +23,15 @@
 #define INPUT_DEPTH_MAX 64u
 #define NAME_TAKEN "the workdir has a file of this name already; rename one of them"
 
-static int input_fail(struct policy_error *ret_error, const char *path, int error, const char *what)
+static int input_set_error(struct policy_error *ret_error, const char *path, int error, const char *what)
 {
 	(void)snprintf(ret_error->text, sizeof(ret_error->text), "--input %s: %s", path,
 		       what ? what : strerror(-error));
 	return error;
 }
 
-/* O_NONBLOCK, so that opening a FIFO does not block; it is refused later. */
-static int input_open(const struct input_file *file)
+/* O_NONBLOCK, so that opening a FIFO does not block; the FIFO is refused later. */
+static int input_open_file(const struct input_file *file)
 {
 	struct stat st;
 
@@ -51,12 +51,12 @@ struct input {
 };
 
 /* `name`: below the directory that was named; NULL: that one itself. */
-static int input_fail_at(const struct input *input, const char *name, int error, const char *what)
+static int input_set_error_at(const struct input *input, const char *name, int error, const char *what)
 {
 	char path[512];
 
 	(void)snprintf(path, sizeof(path), "%s%s%s", input->named, name ? ": " : "", name ? name : "");
-	return input_fail(input->ret_error, path, error, what);
+	return input_set_error(input->ret_error, path, error, what);
 }
 
 /* Gives the copy the permissions, times and owner that it shall have. 0 or -errno. */
@@ -117,14 +117,15 @@ static int input_copy_link(struct input *input, int from_dirfd, int to_dirfd, co
 	ssize_t len = readlinkat(from_dirfd, name, target, sizeof(target) - 1);
 
 	if (len < 0)
-		return input_fail_at(input, name, -errno, NULL);
+		return input_set_error_at(input, name, -errno, NULL);
 	target[len] = '\0';
 	if (!input_link_stays(target, input->depth - 1))
-		return input_fail_at(input, name, -EXDEV, "is a link that leads out of the directory; remove it, or "
-							  "grant the directory with -r");
+		return input_set_error_at(input, name, -EXDEV,
+					  "is a link that leads out of the directory; remove it, or "
+					  "grant the directory with -r");
 	if (symlinkat(target, to_dirfd, name) < 0 ||
 	    (input->user->set && fchownat(to_dirfd, name, input->user->uid, input->user->gid, AT_SYMLINK_NOFOLLOW) < 0))
-		return input_fail_at(input, name, -errno, NULL);
+		return input_set_error_at(input, name, -errno, NULL);
 	return 0;
 }
 
@@ -137,24 +138,25 @@ static int input_copy_entry(struct input *input, int from_dirfd, int to_dirfd, c
 	int error;
 
 	if (++input->entries > INPUT_ENTRIES_MAX)
-		return input_fail_at(input, NULL, -E2BIG, "has more than " INPUT_ENTRIES_TEXT
+		return input_set_error_at(input, NULL, -E2BIG, "has more than " INPUT_ENTRIES_TEXT
 							  " files; grant it with -r instead");
 	if (fstatat(from_dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return input_fail_at(input, name, -errno, NULL);
+		return input_set_error_at(input, name, -errno, NULL);
 	if (S_ISLNK(st.st_mode))
 		return input_copy_link(input, from_dirfd, to_dirfd, name);
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		return input_fail_at(input, name, -EINVAL, "is neither a regular file nor a directory");
+		return input_set_error_at(input, name, -EINVAL, "is neither a regular file nor a directory");
 	/* It may have been replaced since. */
 	from = openat(from_dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (from < 0 || fstat(from, &st) < 0)
-		return input_fail_at(input, name, -errno, NULL);
+		return input_set_error_at(input, name, -errno, NULL);
 	if (S_ISDIR(st.st_mode))
 		return input_copy_tree(input, from, &st, to_dirfd, name);
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > input->left_bytes)
-		return input_fail_at(input, name, -EFBIG, "does not fit: --input copies at most " INPUT_BYTES_TEXT);
+		return input_set_error_at(input, name, -EFBIG,
+					  "does not fit: --input copies at most " INPUT_BYTES_TEXT);
 	error = input_copy_regular(input, from, &st, to_dirfd, name);
-	return error < 0 ? input_fail_at(input, name, error, NULL) : 0;
+	return error < 0 ? input_set_error_at(input, name, error, NULL) : 0;
 }
 
 static int input_copy_entries(struct input *input, int from, int to)
@@ -165,11 +167,11 @@ static int input_copy_entries(struct input *input, int from, int to)
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir)
-		return input_fail_at(input, NULL, -errno, NULL);
+		return input_set_error_at(input, NULL, -errno, NULL);
 	while (error == 0 && (errno = 0, entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			error = input_copy_entry(input, from, to, entry->d_name);
-	return error == 0 && errno ? input_fail_at(input, NULL, -errno, NULL) : error;
+	return error == 0 && errno ? input_set_error_at(input, NULL, -errno, NULL) : error;
 }
 
 static int input_copy_tree(struct input *input, int from, const struct stat *st, int to_dirfd, const char *name)
@@ -178,67 +180,67 @@ static int input_copy_tree(struct input *input, int from, const struct stat *st,
 	int error;
 
 	if (st->st_dev == input->workdir.st_dev && st->st_ino == input->workdir.st_ino)
-		return input_fail_at(input, NULL, -EINVAL, "contains the workdir that it would be copied into");
+		return input_set_error_at(input, NULL, -EINVAL, "contains the workdir that it would be copied into");
 	if (input->depth == INPUT_DEPTH_MAX)
-		return input_fail_at(input, name, -ELOOP, "lies too deep; grant the directory with -r instead");
+		return input_set_error_at(input, name, -ELOOP, "lies too deep; grant the directory with -r instead");
 	if (mkdirat(to_dirfd, name, 0700) < 0)
-		return input_fail_at(input, name, -errno, NULL);
+		return input_set_error_at(input, name, -errno, NULL);
 	to = openat(to_dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to < 0)
-		return input_fail_at(input, name, -errno, NULL);
+		return input_set_error_at(input, name, -errno, NULL);
 	input->depth++;
 	error = input_copy_entries(input, from, to);
 	input->depth--;
 	if (error == 0 && (error = input_finish(input, to, st)) < 0)
-		return input_fail_at(input, name, error, NULL);
+		return input_set_error_at(input, name, error, NULL);
 	return error;
 }
 
 /* A directory may be named as "." or with a "/" at its end. */
-static const char *input_name(const struct input_file *file)
+static const char *input_get_name(const struct input_file *file)
 {
 	const char *path = file->path ? file->path : file->named, *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static int input_copy_one(int workdir_fd, const struct input_file *file, const struct privs_user *user,
+static int input_copy_file(int workdir_fd, const struct input_file *file, const struct privs_user *user,
 			  struct policy_error *ret_error)
 {
 	struct input input = {.user = user, .named = file->named, .left_bytes = UINT64_MAX, .ret_error = ret_error};
 	const char *path = file->named;
 	const char *slash = strrchr(path, '/');
-	_cleanup_close_ int from = input_open(file);
+	_cleanup_close_ int from = input_open_file(file);
 	struct stat st;
 	int error;
 
 	if (from == -ELOOP)
-		return input_fail(ret_error, path, from,
+		return input_set_error(ret_error, path, from,
 				  "has become a symbolic link, or lies behind one, since it was resolved");
 	if (from == -EINVAL)
-		return input_fail(ret_error, path, from, "is not a regular file");
+		return input_set_error(ret_error, path, from, "is not a regular file");
 	if (from < 0 || fstat(from, &st) < 0 || fstat(workdir_fd, &input.workdir) < 0)
-		return input_fail(ret_error, path, from < 0 ? from : -errno, NULL);
+		return input_set_error(ret_error, path, from < 0 ? from : -errno, NULL);
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		return input_fail(ret_error, path, -EINVAL, "is not a regular file");
+		return input_set_error(ret_error, path, -EINVAL, "is not a regular file");
 	if (S_ISDIR(st.st_mode)) {
-		if (*input_name(file) == '\0')
-			return input_fail(ret_error, path, -EINVAL, "is the root; name a directory below it");
-		if (faccessat(workdir_fd, input_name(file), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			return input_fail(ret_error, path, -EEXIST, NAME_TAKEN);
+		if (*input_get_name(file) == '\0')
+			return input_set_error(ret_error, path, -EINVAL, "is the root; name a directory below it");
+		if (faccessat(workdir_fd, input_get_name(file), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return input_set_error(ret_error, path, -EEXIST, NAME_TAKEN);
 		input.left_bytes = INPUT_BYTES_MAX;
-		return input_copy_tree(&input, from, &st, workdir_fd, input_name(file));
+		return input_copy_tree(&input, from, &st, workdir_fd, input_get_name(file));
 	}
 	error = input_copy_regular(&input, from, &st, workdir_fd, slash ? slash + 1 : path);
-	return error < 0 ? input_fail(ret_error, path, error, error == -EEXIST ? NAME_TAKEN : NULL) : 0;
+	return error < 0 ? input_set_error(ret_error, path, error, error == -EEXIST ? NAME_TAKEN : NULL) : 0;
 }
 
-int input_copy(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
+int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
 	       struct policy_error *ret_error)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < count && error == 0; i++)
-		error = input_copy_one(workdir_fd, &files[i], user, ret_error);
+		error = input_copy_file(workdir_fd, &files[i], user, ret_error);
 	return error;
 }

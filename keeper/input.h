@@ -7,7 +7,7 @@
 #include "confine/privs.h"
 #include "policy/policy.h"
 
-/* A file as the user named it, and its canonical path; NULL: it has none. */
+/* A file as the user named it, and its canonical path; NULL: no such file. */
 struct input_file {
 	const char *named;
 	char *path;
@@ -19,7 +19,7 @@ struct input_file {
  * like any special file. An existing file of that name is an error. The copies belong to `user` when set. 0, or -errno
  * with a message.
  */
-int input_copy(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
+int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
 	       struct policy_error *ret_error);
 
 #endif

@@ -4,7 +4,6 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/custodian.c \
 	keeper/custodian.h \
 	keeper/fork.c \
-	keeper/fork.h \
 	keeper/input.c \
 	keeper/input.h \
 	keeper/loop.c \
@@ -21,8 +20,6 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/scratch-private.h \
 	keeper/scratch.c \
 	keeper/scratch.h \
-	keeper/statusline.c \
-	keeper/statusline.h \
 	keeper/stdin-relay.c \
 	keeper/stdin-relay.h \
 	keeper/store.c \

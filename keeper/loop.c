@@ -1,7 +1,9 @@
 /* The keeper's poll(2) loop during the run: output and input, time limits, signals, the supervisor's exit. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,11 +22,40 @@
 #define KILL_SUPERVISOR_NS UINT64_C(10000000000)
 #define KILL_SUPERVISOR_AGAIN_NS UINT64_C(1000000000) /* after a second signal */
 #define KILL_TREE_NS UINT64_C(500000000)
+#define STATUS_FIRST_NS UINT64_C(2000000000)
+#define STATUS_EVERY_NS UINT64_C(500000000)
+#define CLEAR_LINE "\r\033[K"
 
 /* timeout(1) sends its signal twice, to the command and to its process group. Within this time that is one signal. */
 #define SAME_SIGNAL_NS UINT64_C(250000000)
 
 enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
+
+/* Updates the status line of a long run when it is due, unless the last output on the terminal was half a line. */
+static void loop_show_status(struct keeper *keeper, uint64_t now)
+{
+	char text[128];
+	int len;
+
+	if (!keeper->options->status_line || now < keeper->status_next_ns)
+		return;
+	keeper->status_next_ns = now + STATUS_EVERY_NS;
+	if (keeper->last_shown != '\n')
+		return;
+	/* Kept short, so that the line does not wrap and can be cleared. */
+	len = snprintf(text, sizeof(text),
+		       CLEAR_LINE "callgate: %" PRIu64 " s, %" PRIu64 " calls judged, %" PRIu64 " denied",
+		       (now - keeper->start_ns) / 1000000000, keeper->counters->judged, keeper->counters->denied);
+	keeper->status_shown = write(STDERR_FILENO, text, (size_t)len) > 0;
+}
+
+/* To be called before anything else is written to the terminal, and at the end. */
+static void loop_clear_status(struct keeper *keeper)
+{
+	if (keeper->status_shown)
+		(void)!write(STDERR_FILENO, CLEAR_LINE, sizeof(CLEAR_LINE) - 1); /* EIO: hung up */
+	keeper->status_shown = false;
+}
 
 /* Tells the supervisor to end the run. The second time it is killed, and output that waits is dropped. */
 static void loop_end_run(struct keeper *keeper, unsigned end)
@@ -34,23 +65,23 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 	if (keeper->end != RUN_END_NONE || keeper->exited) {
 		if (end != RUN_END_TIMEOUT) {
 			if (!keeper->exited)
-				(void)kill(keeper->child.pid, SIGKILL);
-			capture_hurry(&keeper->outcome->out);
-			capture_hurry(&keeper->outcome->err);
+				(void)kill(keeper->supervisor_pid, SIGKILL);
+			capture_stop_forwarding(&keeper->outcome->out);
+			capture_stop_forwarding(&keeper->outcome->err);
 		}
 		return;
 	}
 	keeper->end = end;
 	keeper->kill_supervisor_ns = io_now_ns() + KILL_SUPERVISOR_NS;
 	keeper->kill_tree_ns = io_now_ns() + KILL_TREE_NS;
-	(void)!write(keeper->child.control_fd, &byte, 1); /* EPIPE: it has just exited */
+	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: it has just exited */
 }
 
-/* An order to the supervisor that does not end the run; see supervise.h. */
-static void loop_order(const struct keeper *keeper, unsigned char order)
+/* Sends the supervisor an order that does not end the run; see supervisor/process.h. */
+static void loop_send_order(const struct keeper *keeper, unsigned char order)
 {
 	if (!keeper->exited && keeper->end == RUN_END_NONE)
-		(void)!write(keeper->child.control_fd, &order, 1); /* EPIPE: it has just exited */
+		(void)!write(keeper->control_fd, &order, 1); /* EPIPE: it has just exited */
 }
 
 /*
@@ -70,7 +101,7 @@ static void loop_ask_to_end(struct keeper *keeper, unsigned why)
 	keeper->asked = why;
 	keeper->asked_ns = io_now_ns();
 	keeper->ask_until_ns = keeper->asked_ns + grace_ns;
-	loop_order(keeper, (unsigned char)(timeout ? RUN_ASK_TIMEOUT : RUN_ASK + why));
+	loop_send_order(keeper, (unsigned char)(timeout ? RUN_ASK_TIMEOUT : RUN_ASK + why));
 }
 
 static void loop_on_end_signal(struct keeper *keeper, unsigned number)
@@ -88,9 +119,9 @@ static void loop_on_end_signal(struct keeper *keeper, unsigned number)
 static void loop_on_continue(struct keeper *keeper)
 {
 	if (!keeper->exited)
-		terminal_raw(&keeper->streams.terminal);
-	terminal_resize(&keeper->streams.terminal);
-	loop_order(keeper, SIGCONT);
+		terminal_set_raw_mode(&keeper->terminal);
+	terminal_update_size(&keeper->terminal);
+	loop_send_order(keeper, SIGCONT);
 }
 
 /* Stops this process by SIGTSTP, not SIGSTOP: the kernel ignores it in an orphaned process group. */
@@ -98,9 +129,9 @@ static void loop_on_stop(struct keeper *keeper)
 {
 	sigset_t set;
 
-	statusline_clear(&keeper->line);
-	loop_order(keeper, SIGTSTP);
-	terminal_restore(&keeper->streams.terminal);
+	loop_clear_status(keeper);
+	loop_send_order(keeper, SIGTSTP);
+	terminal_leave_raw_mode(&keeper->terminal);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTSTP);
 	(void)raise(SIGTSTP);
@@ -116,7 +147,7 @@ static void loop_on_signal(struct keeper *keeper)
 	if (read(keeper->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
 	if (info.ssi_signo == SIGWINCH)
-		terminal_resize(&keeper->streams.terminal);
+		terminal_update_size(&keeper->terminal);
 	else if (info.ssi_signo == SIGTSTP)
 		loop_on_stop(keeper);
 	else if (info.ssi_signo == SIGCONT)
@@ -129,17 +160,17 @@ static void loop_on_signal(struct keeper *keeper)
 static void loop_on_report(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
-	/* Otherwise output may still be kept in a file of the scratch directory. */
+	/* Else output may still be kept in a file of the scratch directory. */
 	bool all = options->show && options->stdout_bytes == CAPTURE_NO_LIMIT &&
 		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->output;
 	unsigned char byte;
 
 	keeper->reported = true;
-	if (read(keeper->child.control_fd, &byte, 1) != 1)
+	if (read(keeper->control_fd, &byte, 1) != 1)
 		return;
 	options->scratch->ended_well = keeper->end == RUN_END_NONE;
 	if (!options->part)
-		scratch_remove_early(options->scratch, all);
+		scratch_remove_empty_dirs(options->scratch, all);
 	keeper->early = keeper_read_report(keeper);
 }
 
@@ -149,15 +180,15 @@ static void loop_drop_unread(struct keeper *keeper)
 	struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
 	if (poll(&reader, 1, 0) <= 0)
-		capture_hurry(&keeper->outcome->out);
+		capture_stop_forwarding(&keeper->outcome->out);
 }
 
 static void loop_on_supervisor_exit(struct keeper *keeper)
 {
-	if (waitpid(keeper->child.pid, &keeper->supervisor_status, 0) != keeper->child.pid)
+	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_status, 0) != keeper->supervisor_pid)
 		keeper->supervisor_status = SIGKILL; /* cannot happen; treated as its death */
-	keeper->egress_failed = !egress_side_end(&keeper->egress, &keeper->egress_status);
-	/* its children, now ours; what survives is in uninterruptible sleep */
+	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_status);
+	/* kills the supervisor's children, now ours; what survives is in uninterruptible sleep */
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	keeper->exited = true;
 	keeper->outcome->duration_ns = io_now_ns() - keeper->start_ns;
@@ -166,15 +197,15 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 }
 
 /* Ends the run when the spill files reach their own cap, or with all other files the disk limit. */
-static void loop_check_spill(struct keeper *keeper)
+static void loop_check_spill_size(struct keeper *keeper)
 {
 	const struct capture *out = &keeper->outcome->out, *err = &keeper->outcome->err;
 	uint64_t spilled = out->spilled_bytes + err->spilled_bytes;
-	uint64_t disk = policy_limits(keeper->options->policy)->disk_bytes;
+	uint64_t disk = policy_settings(keeper->options->policy)->limits.disk_bytes;
 	bool full = out->spill_error == EFBIG || err->spill_error == EFBIG;
 
-	keeper->child.counters->spilled_bytes = spilled;
-	if (disk && spilled + keeper->child.counters->disk_bytes > disk)
+	keeper->counters->spilled_bytes = spilled;
+	if (disk && spilled + keeper->counters->disk_bytes > disk)
 		full = true;
 	if (full && spilled > 0 && keeper->end == RUN_END_NONE && !keeper->exited)
 		loop_end_run(keeper, RUN_END_OUTPUT);
@@ -184,13 +215,13 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 {
 	size_t before = capture->pending_at;
 
-	statusline_clear(&keeper->line);
-	(void)capture_move(capture); /* if nothing moved, it is polled again */
-	loop_check_spill(keeper);
+	loop_clear_status(keeper);
+	(void)capture_move_chunk(capture); /* if nothing moved, the stream is polled again */
+	loop_check_spill_size(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
-		/* Hang up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
-		stdin_relay_done(&keeper->streams.input);
-		close_fd(&keeper->streams.terminal.master_fd);
+		/* Hangs up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
+		stdin_relay_done(&keeper->input);
+		close_fd(&keeper->terminal.master_fd);
 	}
 	if (capture == &keeper->outcome->err && capture->pending_at > before)
 		keeper->last_shown = capture->pending[capture->pending_at - 1];
@@ -198,9 +229,9 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 
 static void loop_on_input(struct keeper *keeper)
 {
-	struct stdin_relay *relay = &keeper->streams.input;
+	struct stdin_relay *relay = &keeper->input;
 
-	stdin_relay_move(relay);
+	stdin_relay_move_bytes(relay);
 	if (relay->escaped) {
 		relay->escaped = false;
 		loop_end_run(keeper, SIGTERM);
@@ -208,14 +239,11 @@ static void loop_on_input(struct keeper *keeper)
 }
 
 /* When the time limit ends the run; UINT64_MAX: it does not, or it has asked the program to end. */
-static uint64_t loop_wall_ns(const struct keeper *keeper)
+static uint64_t loop_get_wall_ns(const struct keeper *keeper)
 {
-	uint64_t wall = keeper->options->wall_ns;
-
-	if (!wall || wall >= UINT64_MAX - keeper->start_ns || keeper->end != RUN_END_NONE ||
-	    keeper->asked == RUN_END_TIMEOUT)
+	if (!keeper->until_ns || keeper->end != RUN_END_NONE || keeper->asked == RUN_END_TIMEOUT)
 		return UINT64_MAX;
-	return keeper->start_ns + wall;
+	return keeper->until_ns;
 }
 
 /* The program was asked to end, and its time for that is over. */
@@ -228,7 +256,7 @@ static void loop_end_grace(struct keeper *keeper)
 		loop_end_run(keeper, keeper->asked);
 }
 
-static void loop_check_clock(struct keeper *keeper)
+static void loop_check_deadlines(struct keeper *keeper)
 {
 	uint64_t now = io_now_ns();
 
@@ -236,31 +264,31 @@ static void loop_check_clock(struct keeper *keeper)
 		loop_end_grace(keeper);
 	if (keeper->exited)
 		return;
-	if (now >= loop_wall_ns(keeper))
+	if (now >= loop_get_wall_ns(keeper))
 		loop_ask_to_end(keeper, RUN_END_TIMEOUT);
 	if (keeper->kill_tree_ns && !keeper->reported && now >= keeper->kill_tree_ns) {
-		killtree_below(keeper->child.pid);
+		killtree_kill_below(keeper->supervisor_pid);
 		keeper->kill_tree_ns = io_now_ns() + KILL_TREE_NS;
 	}
 	if (keeper->kill_supervisor_ns && now >= keeper->kill_supervisor_ns)
-		(void)kill(keeper->child.pid, SIGKILL);
-	statusline_tick(&keeper->line, keeper->child.counters, keeper->last_shown == '\n');
+		(void)kill(keeper->supervisor_pid, SIGKILL);
+	loop_show_status(keeper, now);
 }
 
 /* Timeout of poll(2) until the next deadline; -1: none. */
-static int loop_timeout_ms(const struct keeper *keeper)
+static int loop_get_timeout_ms(const struct keeper *keeper)
 {
 	uint64_t now = io_now_ns(), until = keeper->ask_until_ns ? keeper->ask_until_ns : UINT64_MAX;
 
 	if (!keeper->exited) {
-		if (loop_wall_ns(keeper) < until)
-			until = loop_wall_ns(keeper);
+		if (loop_get_wall_ns(keeper) < until)
+			until = loop_get_wall_ns(keeper);
 		if (keeper->kill_supervisor_ns)
 			until = keeper->reported || keeper->kill_supervisor_ns < keeper->kill_tree_ns
 					? keeper->kill_supervisor_ns
 					: keeper->kill_tree_ns;
-		if (keeper->line.fd >= 0 && keeper->line.next_ns < until)
-			until = keeper->line.next_ns;
+		if (keeper->options->status_line && keeper->status_next_ns < until)
+			until = keeper->status_next_ns;
 	}
 	if (until == UINT64_MAX)
 		return -1;
@@ -270,25 +298,26 @@ static int loop_timeout_ms(const struct keeper *keeper)
 	return until > 3600000 ? 3600000 : (int)until;
 }
 
-void keeper_loop(struct keeper *keeper)
+void keeper_run_loop(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	struct pollfd poll_set[SOURCE_MAX];
 
+	keeper->status_next_ns = keeper->start_ns + STATUS_FIRST_NS;
 	while (!keeper->exited || !capture_ended(&outcome->out) || !capture_ended(&outcome->err)) {
 		poll_set[SOURCE_SIGNAL] = (struct pollfd){.fd = keeper->signal_fd, .events = POLLIN};
 		poll_set[SOURCE_SUPERVISOR] =
-			(struct pollfd){.fd = keeper->exited ? -1 : keeper->child.pidfd, .events = POLLIN};
+			(struct pollfd){.fd = keeper->exited ? -1 : keeper->supervisor_pidfd, .events = POLLIN};
 		poll_set[SOURCE_REPORT] = (struct pollfd){
-			.fd = keeper->exited || keeper->reported ? -1 : keeper->child.control_fd, .events = POLLIN};
-		capture_poll(&outcome->out, &poll_set[SOURCE_OUT]);
-		capture_poll(&outcome->err, &poll_set[SOURCE_ERR]);
-		stdin_relay_poll(&keeper->streams.input, &poll_set[SOURCE_INPUT]);
+			.fd = keeper->exited || keeper->reported ? -1 : keeper->control_fd, .events = POLLIN};
+		capture_fill_poll(&outcome->out, &poll_set[SOURCE_OUT]);
+		capture_fill_poll(&outcome->err, &poll_set[SOURCE_ERR]);
+		stdin_relay_fill_poll(&keeper->input, &poll_set[SOURCE_INPUT]);
 		if (keeper->exited)
 			poll_set[SOURCE_INPUT].fd = -1;
-		if (poll(poll_set, SOURCE_MAX, loop_timeout_ms(keeper)) < 0 && errno != EINTR)
+		if (poll(poll_set, SOURCE_MAX, loop_get_timeout_ms(keeper)) < 0 && errno != EINTR)
 			loop_end_run(keeper, SIGTERM); /* cannot happen with valid descriptors; do not spin */
-		loop_check_clock(keeper);
+		loop_check_deadlines(keeper);
 		if (poll_set[SOURCE_SIGNAL].revents)
 			loop_on_signal(keeper);
 		if (poll_set[SOURCE_INPUT].revents)
@@ -302,5 +331,5 @@ void keeper_loop(struct keeper *keeper)
 		if (poll_set[SOURCE_SUPERVISOR].revents)
 			loop_on_supervisor_exit(keeper);
 	}
-	statusline_clear(&keeper->line);
+	loop_clear_status(keeper);
 }

@@ -22,8 +22,8 @@ json_t *keeper_read_report(const struct keeper *keeper)
 	json_t *report;
 	size_t len;
 
-	if (lseek(keeper->child.report_fd, 0, SEEK_SET) < 0 ||
-	    io_read_fd(keeper->child.report_fd, REPORT_MAX_BYTES, &text, &len) < 0)
+	if (lseek(keeper->report_fd, 0, SEEK_SET) < 0 ||
+	    io_read_fd(keeper->report_fd, REPORT_MAX_BYTES, &text, &len) < 0)
 		return NULL;
 	report = json_loadb(text, len, 0, NULL);
 	if (!json_is_object(report)) {
@@ -34,7 +34,7 @@ json_t *keeper_read_report(const struct keeper *keeper)
 }
 
 /* The supervisor died. If the keeper killed it, the reason for that is the status; otherwise it is an error. */
-static void keeper_judge_death(struct keeper *keeper)
+static void keeper_judge_supervisor_death(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->supervisor_status, recovered = 0;
@@ -49,7 +49,7 @@ static void keeper_judge_death(struct keeper *keeper)
 		recovered = keeper->options->audit_fd >= 0
 				    ? audit_recover_fd(keeper->options->audit_fd,
 						       run_status_name(outcome->ending.status))
-				    : audit_recover(keeper->options->audit_path,
+				    : audit_recover_log(keeper->options->audit_path,
 						    run_status_name(outcome->ending.status));
 	if (outcome->error_code)
 		(void)snprintf(outcome->message, sizeof(outcome->message),
@@ -65,7 +65,7 @@ static void keeper_judge_death(struct keeper *keeper)
 }
 
 /* The limit that ended the run, or LIMIT_MAX. */
-static enum limit_kind keeper_limit_of(const json_t *report)
+static enum limit_kind keeper_find_limit(const json_t *report)
 {
 	const char *name = json_string_value(json_object_get(report, "ended_by"));
 	enum limit_kind kind = 0;
@@ -76,7 +76,7 @@ static enum limit_kind keeper_limit_of(const json_t *report)
 }
 
 /* When egress died and the program failed, the missing network may be the reason. */
-static void keeper_judge_egress(const struct keeper *keeper)
+static void keeper_judge_egress_death(const struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->egress_status;
@@ -101,36 +101,36 @@ static json_t *keeper_take_report(struct keeper *keeper)
 	return NULL;
 }
 
-void keeper_judge(struct keeper *keeper)
+void keeper_judge_outcome(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
-	json_t *exit_code, *error, *calls, *refused;
+	json_t *error, *calls;
 	int wait_status;
 
 	outcome->report = keeper_take_report(keeper);
 	if (!outcome->report) {
-		keeper_judge_death(keeper);
+		keeper_judge_supervisor_death(keeper);
 		return;
 	}
-	exit_code = json_object_get(outcome->report, "exit_code");
 	error = json_object_get(outcome->report, "error");
 	calls = json_object_get(outcome->report, "calls");
-	refused = json_object_get(outcome->report, "network_denied");
 	wait_status = (int)json_integer_value(json_object_get(outcome->report, "wait_status"));
 	outcome->asked = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
 	outcome->end = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end : RUN_END_NONE;
-	outcome->ending = run_ending(keeper->end, outcome->asked, keeper_limit_of(outcome->report), wait_status,
+	outcome->ending = run_ending(keeper->end, outcome->asked, keeper_find_limit(outcome->report), wait_status,
 				     json_integer_value(json_object_get(calls, "denied")) >
 						     json_integer_value(json_object_get(calls, "expected")) ||
-					     json_integer_value(refused) > 0);
+					     json_integer_value(json_object_get(outcome->report,
+										"network_denied")) > 0);
 	if (error) {
 		outcome->error_code = json_string_value(json_object_get(error, "code"));
 		(void)snprintf(outcome->message, sizeof(outcome->message), "%s",
 			       json_string_value(json_object_get(error, "message")));
-		outcome->ending = (struct run_ending){.exit_code = (int)json_integer_value(exit_code)};
+		outcome->ending = (struct run_ending){
+			.exit_code = (int)json_integer_value(json_object_get(outcome->report, "exit_code"))};
 		outcome->ending.status = outcome->ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
 	}
-	keeper_judge_egress(keeper);
+	keeper_judge_egress_death(keeper);
 }
 
 /* True under a seccomp filter of another callgate or of a container, which may deny what is needed here. */
@@ -143,7 +143,7 @@ static bool keeper_is_filtered(void)
 	       strstr(status, "\nSeccomp:\t2") != NULL;
 }
 
-void keeper_explain(struct keeper_outcome *outcome, const char *step, int error)
+void keeper_explain_failure(struct keeper_outcome *outcome, const char *step, int error)
 {
 	bool filtered = (error == -EPERM || error == -ENOSYS || error == -EACCES) && keeper_is_filtered();
 

@@ -5,9 +5,7 @@
 #include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -18,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* Without following links: one put there since the path was resolved could lead anywhere. 0 or -errno. */
+/* Makes it without following links: one put there since the path was resolved could lead anywhere. 0 or -errno. */
 static int output_make_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -32,7 +30,7 @@ static int output_make_directory(const char *path)
 	return mkdirat(fd, slash ? slash + 1 : path, 0777) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-int output_open(const char *directory, struct policy_error *ret_error)
+int output_open_directory(const char *directory, struct policy_error *ret_error)
 {
 	int fd, error = output_make_directory(directory);
 
@@ -47,7 +45,7 @@ int output_open(const char *directory, struct policy_error *ret_error)
 	return error;
 }
 
-static bool output_is_chosen(const struct output_options *options, const char *rest)
+static bool output_matches_globs(const struct output_options *options, const char *rest)
 {
 	bool match = options->glob_count == 0;
 
@@ -56,10 +54,11 @@ static bool output_is_chosen(const struct output_options *options, const char *r
 	return match;
 }
 
-/* 1: stored, 0: not a file to store, or -errno. */
-static int output_keep_one(const struct output_options *options, int workdir_fd, const char *rest)
+/* Stores one file. 1: stored, 0: not a file to store, or -errno. */
+static int output_keep_file(const struct output_options *options, int workdir_fd, const char *rest)
 {
-	_cleanup_close_ int from = store_open_beneath(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int from =
+		openat2_call(workdir_fd, rest, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, RESOLVE_STRICT);
 	struct stat st;
 	int error;
 
@@ -68,14 +67,14 @@ static int output_keep_one(const struct output_options *options, int workdir_fd,
 		return from;
 	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	if (options->custodian && options->custodian->pid > 0)
-		error = custodian_store(options->custodian, from, rest);
+	if (options->custodian->pid > 0)
+		error = custodian_store_file(options->custodian, from, rest);
 	else
 		error = store_file(options->directory_fd, from, &st, rest);
 	return error < 0 ? error : 1;
 }
 
-int output_keep(const struct output_options *options, const json_t *changes, size_t *ret_files,
+int output_keep_files(const struct output_options *options, const json_t *changes, size_t *ret_files,
 		struct policy_error *ret_error)
 {
 	_cleanup_close_ int workdir_fd = io_open_plain(options->workdir_host, O_RDONLY | O_DIRECTORY);
@@ -95,10 +94,10 @@ int output_keep(const struct output_options *options, const json_t *changes, siz
 			kept = -ENOMEM;
 		else
 			path[text_unescape(path, strlen(path))] = '\0';
-		rest = path ? path_rest(path, options->workdir_virt) : NULL;
-		if (!rest || !*rest || !output_is_chosen(options, rest))
+		rest = path ? path_rest_below(path, options->workdir_virt) : NULL;
+		if (!rest || !*rest || !output_matches_globs(options, rest))
 			continue;
-		kept = output_keep_one(options, workdir_fd, rest);
+		kept = output_keep_file(options, workdir_fd, rest);
 		files += kept > 0;
 		if (kept < 0)
 			(void)snprintf(ret_error->text, sizeof(ret_error->text), "--output %s: cannot keep %s: %s",

@@ -10,23 +10,22 @@
 
 struct output_options {
 	const char *directory; /* --output */
-	int directory_fd;      /* the same, open */
+	int directory_fd;      /* that directory, open */
 	const char *workdir_virt;
 	const char *workdir_host;
 	char *const *globs; /* --artifact: fnmatch(3) on the path below the workdir; none: everything */
 	size_t glob_count;
-	const struct custodian *custodian; /* writes there when this process may not; NULL: this process may */
+	const struct custodian *custodian; /* writes there, where it runs (--user) */
 };
 
 /* Opens --output's directory (canonical), made when missing, but not its parent. fd, or -errno with a message. */
-int output_open(const char *directory, struct policy_error *ret_error);
+int output_open_directory(const char *directory, struct policy_error *ret_error);
 
 /*
- * Stores regular files by the result's "changes", with the directories above them; existing files are replaced. Links
- * and special files are left out, since a link made by the program could point anywhere. 0 with the number of files, or
- * -errno with a message.
+ * Stores the regular files in the result's "changes", with the directories above them, over existing ones. Links
+ * and special files are left out: a link could point anywhere. 0 with the number of files, or -errno with a message.
  */
-int output_keep(const struct output_options *options, const json_t *changes, size_t *ret_files,
+int output_keep_files(const struct output_options *options, const json_t *changes, size_t *ret_files,
 		struct policy_error *ret_error);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -14,7 +13,7 @@
 
 #include "base/banned.h"
 
-static json_t *result_field(json_t *report, const char *name, json_t *(*otherwise)(void))
+static json_t *result_get_field(json_t *report, const char *name, json_t *(*otherwise)(void))
 {
 	json_t *value = json_object_get(report, name);
 
@@ -33,7 +32,7 @@ static json_t *result_no_usage(void)
 }
 
 /* A limit that the keeper measures; "peak" is the same as "used". */
-static json_t *result_limit(uint64_t limit, uint64_t unlimited, uint64_t used, bool hit)
+static json_t *result_make_limit(uint64_t limit, uint64_t unlimited, uint64_t used, bool hit)
 {
 	return json_pack("{s:o, s:I, s:I, s:b}", "limit",
 			 limit == unlimited ? json_null() : json_integer((json_int_t)limit), "used", (json_int_t)used,
@@ -41,32 +40,32 @@ static json_t *result_limit(uint64_t limit, uint64_t unlimited, uint64_t used, b
 }
 
 /* The limits that the supervisor measures; without its report only their values are known. */
-static json_t *result_supervisor_limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
+static json_t *result_get_supervisor_limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
 {
 	json_t *report = json_object_get(outcome->report, "limits");
 	struct limit_meter meters[LIMIT_MAX];
 
 	if (report)
 		return json_incref(report);
-	limits_meters_init(meters, policy_limits(options->policy));
+	limits_meters_init(meters, &policy_settings(options->policy)->limits);
 	return limits_json(meters);
 }
 
-static json_t *result_limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
+static json_t *result_make_limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
 {
-	json_t *all = json_object(), *others = result_supervisor_limits(options, outcome);
+	json_t *all = json_object(), *others = result_get_supervisor_limits(options, outcome);
 
 	(void)json_object_set_new(all, "wall",
-				  result_limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
-					       outcome->ending.status == RUN_TIMEOUT));
+				  result_make_limit(options->wall_ns / 1000000, 0, outcome->duration_ns / 1000000,
+						    outcome->ending.status == RUN_TIMEOUT));
 	(void)json_object_update(all, others);
 	json_decref(others);
 	(void)json_object_set_new(
 		all, "stdout",
-		result_limit(options->stdout_bytes, CAPTURE_NO_LIMIT, outcome->out.bytes, outcome->out.truncated));
+		result_make_limit(options->stdout_bytes, CAPTURE_NO_LIMIT, outcome->out.bytes, outcome->out.truncated));
 	(void)json_object_set_new(
 		all, "stderr",
-		result_limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
+		result_make_limit(options->stderr_bytes, CAPTURE_NO_LIMIT, outcome->err.bytes, outcome->err.truncated));
 	return all;
 }
 
@@ -83,7 +82,7 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	if (changed && !options->show)
 		(void)capture_spill_all(capture); /* on failure there is no spill_fd below */
 	if (capture->spill_fd >= 0)
-		path = scratch_keep(options->scratch, capture->options.spill_name);
+		path = scratch_keep_file(options->scratch, capture->options.spill_name);
 	if (!options->show)
 		(void)json_object_set_new(result, name, text ? json_stringn(text, len) : json_null());
 	(void)snprintf(key, sizeof(key), "%s_bytes", name);
@@ -91,7 +90,7 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	(void)snprintf(key, sizeof(key), "%s_truncated", name);
 	(void)json_object_set_new(result, key, json_boolean(capture->truncated));
 	(void)snprintf(key, sizeof(key), "%s_path", name);
-	(void)json_object_set_new(result, key, path ? report_text(path) : json_null());
+	(void)json_object_set_new(result, key, path ? report_text_json(path) : json_null());
 }
 
 static void result_set_ending(json_t *result, const struct run_ending *ending)
@@ -101,9 +100,9 @@ static void result_set_ending(json_t *result, const struct run_ending *ending)
 	(void)json_object_set_new(result, "signal", ending->signal ? json_integer(ending->signal) : json_null());
 }
 
-static json_t *result_error_object(const char *code, const char *message)
+static json_t *result_make_error_object(const char *code, const char *message)
 {
-	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text(message)) : json_null();
+	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text_json(message)) : json_null();
 }
 
 /* How callgate ended the run, or asked the program to end; null: neither. */
@@ -119,7 +118,7 @@ static json_t *result_termination(const struct keeper_outcome *outcome)
 			 (int)(outcome->end != RUN_END_NONE));
 }
 
-json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome)
+json_t *result_make_json(const struct keeper_options *options, struct keeper_outcome *outcome)
 {
 	json_t *result = json_object(), *report = outcome->report;
 	json_t *records = json_object_get(report, "records");
@@ -131,40 +130,41 @@ json_t *result_json(const struct keeper_options *options, struct keeper_outcome 
 	(void)json_object_set_new(result, "duration_ms", json_integer((json_int_t)(outcome->duration_ns / 1000000)));
 	result_set_stream(result, "stdout", &outcome->out, options);
 	result_set_stream(result, "stderr", &outcome->err, options);
-	(void)json_object_set_new(result, "denials", result_field(report, "denials", json_array));
+	(void)json_object_set_new(result, "denials", result_get_field(report, "denials", json_array));
 	(void)json_object_set_new(result, "denials_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
-	(void)json_object_set_new(result, "redirects", result_field(report, "redirects", json_array));
-	(void)json_object_set_new(result, "network", result_field(report, "network", json_array));
+	(void)json_object_set_new(result, "redirects", result_get_field(report, "redirects", json_array));
+	(void)json_object_set_new(result, "network", result_get_field(report, "network", json_array));
 	(void)json_object_set_new(result, "network_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "network_unlisted"))));
-	(void)json_object_set_new(result, "network_budgets", result_field(report, "network_budgets", json_array));
-	(void)json_object_set_new(result, "network_advice", result_field(report, "network_advice", json_array));
-	(void)json_object_set_new(result, "changes", result_field(report, "changes", json_array));
+	(void)json_object_set_new(result, "network_budgets", result_get_field(report, "network_budgets", json_array));
+	(void)json_object_set_new(result, "network_advice", result_get_field(report, "network_advice", json_array));
+	(void)json_object_set_new(result, "changes", result_get_field(report, "changes", json_array));
 	(void)json_object_set_new(result, "changes_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "changes_unlisted"))));
-	(void)json_object_set_new(result, "limits", result_limits(options, outcome));
-	(void)json_object_set_new(result, "usage", result_field(report, "usage", result_no_usage));
-	(void)json_object_set_new(result, "calls", result_field(report, "calls", result_no_calls));
-	if (policy_sha256(options->policy)[0] == '\0')
-		(void)policy_seal(options->policy); /* the run failed before that */
+	(void)json_object_set_new(result, "limits", result_make_limits(options, outcome));
+	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_no_usage));
+	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_no_calls));
+	if (policy_settings(options->policy)->sha256[0] == '\0')
+		(void)policy_set_sha256(options->policy); /* the run failed before that */
 	(void)json_object_set_new(result, "policy",
-				  json_pack("{s:o, s:s}", "name", report_text(policy_name(options->policy)), "sha256",
-					    policy_sha256(options->policy)));
-	(void)json_object_set_new(result, "enforcement", layers_json(options->layers));
+				  json_pack("{s:o, s:s}", "name",
+					    report_text_json(policy_settings(options->policy)->name), "sha256",
+					    policy_settings(options->policy)->sha256));
+	(void)json_object_set_new(result, "enforcement", layers_make_json(options->layers));
 	(void)json_object_set_new(result, "audit",
-				  json_pack("{s:o, s:O}", "file", report_text(options->audit_path), "records",
+				  json_pack("{s:o, s:O}", "file", report_text_json(options->audit_path), "records",
 					    records ? records : json_null()));
-	(void)json_object_set_new(result, "error", result_error_object(outcome->error_code, outcome->message));
+	(void)json_object_set_new(result, "error", result_make_error_object(outcome->error_code, outcome->message));
 	return result;
 }
 
-json_t *result_error(const char *run_id, int exit_code, const char *code, const char *message)
+json_t *result_make_error(const char *run_id, int exit_code, const char *code, const char *message)
 {
 	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:o, s:o}", "schema", RESULT_SCHEMA,
 			 "run_id", run_id, "status", run_status_name(RUN_ERROR), "exit_code", exit_code, "signal",
 			 "duration_ms", 0, "denials", "redirects", "network", "changes", "calls", result_no_calls(),
-			 "error", result_error_object(code, message));
+			 "error", result_make_error_object(code, message));
 }
 
 void result_set_error(json_t *result, const char *code, const char *message)
@@ -172,7 +172,7 @@ void result_set_error(json_t *result, const char *code, const char *message)
 	const struct run_ending ending = {.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
 
 	result_set_ending(result, &ending);
-	(void)json_object_set_new(result, "error", result_error_object(code, message));
+	(void)json_object_set_new(result, "error", result_make_error_object(code, message));
 }
 
 static int result_write_line(int fd, json_t *line)
@@ -188,13 +188,13 @@ static int result_write_line(int fd, json_t *line)
 	return io_write_full(fd, ended, strlen(ended));
 }
 
-int result_status_start(int fd, const char *run_id, pid_t keeper)
+int result_write_start_line(int fd, const char *run_id, pid_t keeper)
 {
 	return result_write_line(fd,
 				 json_pack("{s:s, s:s, s:i}", "event", "start", "run_id", run_id, "pid", (int)keeper));
 }
 
-int result_status_end(int fd, const json_t *result)
+int result_write_end_line(int fd, const json_t *result)
 {
 	json_t *line = json_pack("{s:s}", "event", "end");
 	static const char *const fields[] = {"run_id", "status", "exit_code", "signal", "duration_ms"};

@@ -8,20 +8,17 @@
 
 #define RESULT_SCHEMA "callgate-result/1"
 
-/*
- * The result of a run. Output that the result does not hold completely (past its limit, or not UTF-8) is kept in a file
- * that outlives the run (scratch_keep). Owned by the caller; NULL: out of memory.
- */
-json_t *result_json(const struct keeper_options *options, struct keeper_outcome *outcome);
+/* The result of a run; NULL: no memory. Output past its limit or not UTF-8 stays in a file (scratch_keep_file). */
+json_t *result_make_json(const struct keeper_options *options, struct keeper_outcome *outcome);
 
 /* The result of a run that never began. run_id may be NULL. Owned by the caller; NULL: no memory. */
-json_t *result_error(const char *run_id, int exit_code, const char *code, const char *message);
+json_t *result_make_error(const char *run_id, int exit_code, const char *code, const char *message);
 
 /* Sets the error of a result after the run, say when --output failed: exit_code 125, status "error". */
 void result_set_error(json_t *result, const char *code, const char *message);
 
 /* Lines for --status-fd. 0 or -errno. */
-int result_status_start(int fd, const char *run_id, pid_t keeper);
-int result_status_end(int fd, const json_t *result);
+int result_write_start_line(int fd, const char *run_id, pid_t keeper);
+int result_write_end_line(int fd, const json_t *result);
 
 #endif

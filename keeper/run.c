@@ -3,8 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -14,15 +13,12 @@
 #include "base/io.h"
 #include "confine/cgroup.h"
 #include "confine/namespaces.h"
-#include "confine/privs.h"
 #include "confine/scheduling.h"
 #include "confine/selffilter.h"
 #include "keeper/private.h"
-#include "keeper/statusline.h"
 #include "policy/network/net.h"
 #include "supervisor/cpu/cpu.h"
 #include "supervisor/environment.h"
-#include "supervisor/gateway/start.h"
 #include "supervisor/limits/killtree.h"
 
 #include "base/banned.h"
@@ -41,15 +37,15 @@ static int keeper_open_signals(void)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			(void)sigaddset(&set, wanted[i]);
 	(void)signal(SIGPIPE, SIG_IGN); /* a closed stdout is an errno to handle */
-	(void)signal(SIGXFSZ, SIG_IGN); /* and so is a file at the caller's RLIMIT_FSIZE */
-	(void)signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, the kernel would reap our children */
+	(void)signal(SIGXFSZ, SIG_IGN); /* a write past RLIMIT_FSIZE is an errno, too */
+	(void)signal(SIGCHLD, SIG_DFL); /* were it ignored, the kernel would reap our children */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* After the last change of credentials, which clears it. Then checks that the parent is still alive. */
-static int keeper_follow_parent(const struct keeper *keeper)
+/* Called after the last change of credentials, which would clear PDEATHSIG. Checks that the parent still lives. */
+static int keeper_die_with_parent(const struct keeper *keeper)
 {
 	if (!keeper->options->parent)
 		return 0;
@@ -69,12 +65,12 @@ static int keeper_prepare_process(struct keeper *keeper)
 		return -errno;
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
-	/* privs_drop() drops and locks the rest, after the supervisor was forked into its namespaces. */
-	error = privs_keep(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
+	/* privs_drop_all() drops and locks the rest, after the supervisor was forked into its namespaces. */
+	error = privs_keep_capabilities(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* after the change of uid, which resets it */
 		error = -errno;
 	if (error == 0)
-		error = keeper_follow_parent(keeper);
+		error = keeper_die_with_parent(keeper);
 	if (error < 0)
 		return error;
 	keeper->signal_fd = keeper_open_signals();
@@ -86,21 +82,21 @@ static struct cgroup *keeper_make_cgroup(const struct keeper_options *options)
 	const struct cgroup_options wanted = {.run_id = options->scratch->id,
 					      .uid = options->user.set ? options->user.uid : geteuid(),
 					      .gid = options->user.set ? options->user.gid : getegid(),
-					      .limits = policy_limits(options->policy),
+					      .limits = &policy_settings(options->policy)->limits,
 					      .layers = options->layers};
 
 	return cgroup_create(&wanted);
 }
 
 /* The run's user may not remove these directories. */
-static void keeper_hand_over(const struct cgroup *cgroup, const struct custodian *custodian)
+static void keeper_hand_over_cgroup(const struct cgroup *cgroup, const struct custodian *custodian)
 {
 	int parent_fds[CGROUP_BASES_MAX];
 	const char *name = "";
-	size_t count = custodian->pid > 0 ? cgroup_bases(cgroup, parent_fds, &name) : 0;
+	size_t count = custodian->pid > 0 ? cgroup_get_bases(cgroup, parent_fds, &name) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		(void)custodian_remove_at_end(custodian, parent_fds[i], name); /* on failure an empty directory stays */
+		(void)custodian_remove_dir_at_end(custodian, parent_fds[i], name); /* else it stays, empty */
 }
 
 /* Set before the filter is installed, since the supervisor reports the layers. If installing fails, the run ends. */
@@ -108,9 +104,9 @@ static void keeper_plan_self_filter(const struct policy *policy, struct layers *
 {
 	const char *why;
 
-	if (!layers_wanted(layers, LAYER_SELF_FILTER))
+	if (!layers_is_wanted(layers, LAYER_SELF_FILTER))
 		return;
-	if (selffilter_possible(&why))
+	if (selffilter_is_possible(&why))
 		layers_set(layers, LAYER_SELF_FILTER, true,
 			   "keeper%s supervisor can only make the calls that they need",
 			   policy_net_enabled(policy) ? ", egress, resolver and" : " and");
@@ -118,7 +114,7 @@ static void keeper_plan_self_filter(const struct policy *policy, struct layers *
 		layers_set(layers, LAYER_SELF_FILTER, false, "%s", why);
 }
 
-/* Before the change of uid: egress reads the secrets, which the run's user may not be able to read. */
+/* Called before the change of uid: egress reads the secrets, which the run's user may not be able to read. */
 static int keeper_start_egress(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
@@ -136,62 +132,76 @@ static int keeper_start_egress(struct keeper *keeper)
 }
 
 /* Ends what was started when a later step failed. */
-static void keeper_give_up(struct keeper *keeper, const char *step, int error)
+static void keeper_end_failed_start(struct keeper *keeper, const char *step, int error)
 {
-	if (keeper->child.pid > 0)
-		(void)kill(keeper->child.pid, SIGKILL);
-	(void)egress_side_end(&keeper->egress, &keeper->egress_status);
+	if (keeper->supervisor_pid > 0)
+		(void)kill(keeper->supervisor_pid, SIGKILL);
+	(void)egress_side_end_process(&keeper->egress, &keeper->egress_status);
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	if (!keeper->outcome->message[0])
-		keeper_explain(keeper->outcome, step, error);
+		keeper_explain_failure(keeper->outcome, step, error);
+}
+
+static void keeper_release(struct keeper *keeper)
+{
+	stdin_relay_done(&keeper->input);
+	terminal_done(&keeper->terminal);
+	cleanup_close(&keeper->supervisor_pidfd);
+	cleanup_close(&keeper->control_fd);
+	cleanup_close(&keeper->report_fd);
+	cgroup_destroy(keeper->cgroup);
+	if (keeper->counters)
+		(void)munmap(keeper->counters, sizeof(*keeper->counters));
+	egress_side_done(&keeper->egress);
+	cleanup_close(&keeper->signal_fd);
 }
 
 int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome)
 {
-	struct keeper keeper = {.options = options, .outcome = ret_outcome, .signal_fd = -1, .last_shown = '\n'};
+	struct keeper keeper = {.options = options,
+				.outcome = ret_outcome,
+				.input = {.from_fd = -1, .pipe_fd = -1},
+				.terminal = TERMINAL_NONE,
+				.egress = EGRESS_SIDE_NONE,
+				.supervisor_pid = -1,
+				.supervisor_pidfd = -1,
+				.control_fd = -1,
+				.report_fd = -1,
+				.signal_fd = -1,
+				.last_shown = '\n'};
 	const char *step = "give up privileges";
-	struct keeper_wait wait;
 	int error;
 
 	*ret_outcome =
 		(struct keeper_outcome){.out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
-	keeper.child = (struct keeper_child){.pid = -1, .pidfd = -1, .control_fd = -1, .report_fd = -1};
-	keeper.egress = (struct egress_side)EGRESS_SIDE_NONE;
-	keeper.streams = (struct keeper_streams){.input = {.from_fd = -1, .pipe_fd = -1}, .terminal = TERMINAL_NONE};
-	/* Before privileges are dropped. */
-	keeper.child.cgroup = keeper_make_cgroup(options);
-	keeper_hand_over(keeper.child.cgroup, options->custodian);
+	/* Made before privileges are dropped. */
+	keeper.cgroup = keeper_make_cgroup(options);
+	keeper_hand_over_cgroup(keeper.cgroup, options->custodian);
 	keeper_plan_self_filter(options->policy, options->layers);
 	error = keeper_start_egress(&keeper);
 	if (error == 0)
 		error = keeper_prepare_process(&keeper);
 	keeper.start_ns = io_now_ns();
-	statusline_init(&keeper.line, options->status_line ? STDERR_FILENO : -1);
-	wait = (struct keeper_wait){.signal_fd = keeper.signal_fd};
 	if (options->wall_ns && options->wall_ns < UINT64_MAX - keeper.start_ns)
-		wait.until_ns = keeper.start_ns + options->wall_ns;
+		keeper.until_ns = keeper.start_ns + options->wall_ns;
 	if (error == 0)
-		error = keeper_fork(options, ret_outcome, &keeper.streams, &wait, &keeper.egress, &keeper.child, &step);
-	egress_side_handed(&keeper.egress);
+		error = keeper_fork(&keeper, &step);
+	egress_side_close_handed(&keeper.egress);
 	if (error == 0)
-		error = privs_drop();
-	environment_scrub(); /* the supervisor scrubs its own copy */
-	if (keeper.child.batch)
+		error = privs_drop_all();
+	environment_wipe_own(); /* the supervisor scrubs its own copy */
+	if (keeper.batch)
 		scheduling_set_normal();
 	cpu_request_short_slice();
 	if (error == 0 && options->layers->layer[LAYER_SELF_FILTER].active)
 		error = selffilter_install(SELF_KEEPER);
 	if (error == 0) {
-		terminal_raw(&keeper.streams.terminal);
-		keeper_loop(&keeper);
-		keeper_judge(&keeper);
+		terminal_set_raw_mode(&keeper.terminal);
+		keeper_run_loop(&keeper);
+		keeper_judge_outcome(&keeper);
 	} else {
-		keeper_give_up(&keeper, step, error);
+		keeper_end_failed_start(&keeper, step, error);
 	}
-	stdin_relay_done(&keeper.streams.input);
-	terminal_done(&keeper.streams.terminal);
-	keeper_child_done(&keeper.child);
-	egress_side_done(&keeper.egress);
-	cleanup_close(&keeper.signal_fd);
+	keeper_release(&keeper);
 	return error;
 }

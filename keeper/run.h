@@ -20,20 +20,20 @@
 struct egress_read;
 
 struct keeper_options {
-	struct policy *policy; /* its digest (policy_seal) is computed while the supervisor starts */
+	struct policy *policy; /* the policy's digest (policy_set_sha256) is computed while the supervisor starts */
 	struct scratch *scratch;
 	bool scratch_dirs_pending;        /* scratch_make_dirs() is still to be called */
 	char *const *argv;        /* of the program, NULL-ended */
-	const char *preferred;    /* see struct lookup_options */
+	const char *preferred;    /* see struct process_options */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: no log */
 	int audit_fd;             /* see struct process_options */
-	const char *audit_earlier; /* likewise */
+	const char *audit_earlier; /* see struct process_options */
 	const char *part;         /* "setup", for the names of the spill files; NULL: the program's own phase */
 	struct layers *layers;    /* shared page */
 	struct egress_read *read; /* see struct egress_start_options */
 	struct privs_user user;   /* --user */
-	const struct custodian *custodian; /* its pid is 0 without --user */
+	const struct custodian *custodian; /* custodian->pid is 0 without --user */
 	bool show;                /* forward the output as it comes; otherwise keep it */
 	bool interactive;         /* relay stdin to the program */
 	bool output;              /* the workdir is read after the run */

@@ -25,7 +25,7 @@
 #define WHY_SIZE 128
 
 /* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with why, or -errno. */
-static int scratch_open_own(const char *path, char why[WHY_SIZE])
+static int scratch_open_own_dir(const char *path, char why[WHY_SIZE])
 {
 	_cleanup_close_ int fd = scratch_open_dir(AT_FDCWD, path);
 	struct stat st;
@@ -43,13 +43,13 @@ static int scratch_open_own(const char *path, char why[WHY_SIZE])
 }
 
 /* Opens the base under its usual name. 0; -EPERM with why: another user has that name; -ENOENT: try again; -errno. */
-static int scratch_open_usual(struct scratch *scratch, char why[WHY_SIZE])
+static int scratch_open_usual_base(struct scratch *scratch, char why[WHY_SIZE])
 {
 	int made = scratch_make_dir(AT_FDCWD, scratch->base, 0700);
 
 	if (made < 0 && made != -EEXIST)
 		return made;
-	scratch->base_fd = scratch_open_own(scratch->base, why);
+	scratch->base_fd = scratch_open_own_dir(scratch->base, why);
 	if (scratch->base_fd >= 0)
 		return 0;
 	return scratch->base_fd == -ENOENT || made == 0 ? scratch->base_fd : -EPERM;
@@ -64,20 +64,21 @@ static bool scratch_is_private_name(const char *name, const char *known)
 }
 
 /* The first by name that belongs to this user, so that all runs find the same one. Owned; NULL: none. */
-static char *scratch_find_private(const char *dir, const char *known)
+static char *scratch_find_private_base(const char *dir, const char *known, bool *ret_listed)
 {
 	_cleanup_closedir_ DIR *entries = opendir(dir);
 	char path[PATH_MAX], why[WHY_SIZE];
 	const struct dirent *entry;
 	char *found = NULL;
 
+	*ret_listed = entries != NULL;
 	for (unsigned i = 0; entries && i < ENTRIES_MAX && (entry = readdir(entries)); i++) {
 		int fd, len;
 
 		if (!scratch_is_private_name(entry->d_name, known))
 			continue;
 		len = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		fd = len < 0 || (size_t)len >= sizeof(path) ? -ENAMETOOLONG : scratch_open_own(path, why);
+		fd = len < 0 || (size_t)len >= sizeof(path) ? -ENAMETOOLONG : scratch_open_own_dir(path, why);
 		if (fd < 0)
 			continue;
 		(void)close(fd);
@@ -89,15 +90,8 @@ static char *scratch_find_private(const char *dir, const char *known)
 	return found;
 }
 
-static bool scratch_can_list(const char *dir)
-{
-	_cleanup_closedir_ DIR *entries = opendir(dir);
-
-	return entries != NULL;
-}
-
 /* The first number whose directory is this user's, or can be made. Owned; NULL: none. */
-static char *scratch_find_number(const char *dir, const char *known)
+static char *scratch_find_numbered_base(const char *dir, const char *known)
 {
 	char why[WHY_SIZE];
 
@@ -108,7 +102,7 @@ static char *scratch_find_number(const char *dir, const char *known)
 		if (asprintf(&path, "%s/%s-%06u", dir, known, i) < 0)
 			return NULL;
 		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* it may exist */
-		fd = scratch_open_own(path, why);
+		fd = scratch_open_own_dir(path, why);
 		if (fd >= 0)
 			return path;
 		free(path);
@@ -117,9 +111,10 @@ static char *scratch_find_number(const char *dir, const char *known)
 }
 
 /* If another run makes one at the same time, both use the first by name. Owned; NULL with errno. */
-static char *scratch_make_private(const char *dir, const char *known)
+static char *scratch_make_private_base(const char *dir, const char *known)
 {
 	_cleanup_free_ char *made = NULL;
+	bool listed;
 	char *found;
 
 	if (asprintf(&made, "%s/%s" SUFFIX, dir, known) < 0) {
@@ -129,7 +124,7 @@ static char *scratch_make_private(const char *dir, const char *known)
 	}
 	if (!mkdtemp(made))
 		return NULL;
-	found = scratch_find_private(dir, known);
+	found = scratch_find_private_base(dir, known, &listed);
 	if (!found || strcmp(found, made) == 0) {
 		free(found);
 		return steal_pointer(&made);
@@ -139,10 +134,11 @@ static char *scratch_make_private(const char *dir, const char *known)
 }
 
 /* Opens a base of another name, and sets scratch->notice. 0 or -errno. */
-static int scratch_open_private(struct scratch *scratch, const char *why)
+static int scratch_open_private_base(struct scratch *scratch, const char *why)
 {
 	_cleanup_free_ char *dir = strdup(scratch->base), *known = NULL, *name = NULL;
 	char unused[WHY_SIZE];
+	bool listed;
 	char *slash = dir ? strrchr(dir, '/') : NULL;
 
 	if (!slash)
@@ -151,9 +147,11 @@ static int scratch_open_private(struct scratch *scratch, const char *why)
 	*(slash == dir ? slash + 1 : slash) = '\0';
 	if (!known)
 		return -ENOMEM;
-	name = scratch_can_list(dir) ? scratch_find_private(dir, known) : scratch_find_number(dir, known);
+	name = scratch_find_private_base(dir, known, &listed);
+	if (!name && !listed)
+		name = scratch_find_numbered_base(dir, known);
 	if (!name)
-		name = scratch_make_private(dir, known);
+		name = scratch_make_private_base(dir, known);
 	if (!name)
 		return -errno;
 	if (asprintf(&scratch->notice, "%s cannot be used as scratch space: %s; this run has %s", scratch->base, why,
@@ -163,7 +161,7 @@ static int scratch_open_private(struct scratch *scratch, const char *why)
 	}
 	free(scratch->base);
 	scratch->base = steal_pointer(&name);
-	scratch->base_fd = scratch_open_own(scratch->base, unused);
+	scratch->base_fd = scratch_open_own_dir(scratch->base, unused);
 	return scratch->base_fd < 0 ? scratch->base_fd : 0;
 }
 
@@ -178,16 +176,16 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 		tmpdir = "/tmp";
 	real = realpath(tmpdir, NULL);
 	if (!real || asprintf(&scratch->base, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
-		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT would mean "again" */
+		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT would mean "try again" */
 		scratch->base = NULL;                        /* asprintf leaves it undefined */
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir,
 			       error == -ENOTDIR && access(tmpdir, F_OK) < 0 ? "it does not exist" : strerror(-error));
 		return error;
 	}
-	error = scratch_open_usual(scratch, why);
+	error = scratch_open_usual_base(scratch, why);
 	if (error == -EPERM && why[0])
-		error = scratch_open_private(scratch, why);
+		error = scratch_open_private_base(scratch, why);
 	if (error < 0)
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "cannot use %s as scratch space: %s; set TMPDIR to a directory that can be written",

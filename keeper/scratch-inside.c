@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/xattr.h>
@@ -42,13 +41,13 @@ int scratch_open_dir(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-const char *scratch_run_name(const struct scratch *scratch)
+const char *scratch_get_run_name(const struct scratch *scratch)
 {
 	assert(scratch->base);
 	return scratch->path + strlen(scratch->base) + 1;
 }
 
-static size_t scratch_find_inside(const char *name)
+static size_t scratch_find_dir_index(const char *name)
 {
 	size_t i = 0;
 
@@ -56,8 +55,6 @@ static size_t scratch_find_inside(const char *name)
 		i++;
 	return i;
 }
-
-/* ---- making them ---- */
 
 static void scratch_read_mark(int fd, struct scratch_mark *ret_mark)
 {
@@ -75,7 +72,7 @@ static int scratch_set_mark(struct scratch *scratch, size_t i)
 	return 0;
 }
 
-static int scratch_make_inside(struct scratch *scratch, size_t i)
+static int scratch_make_marked_dir(struct scratch *scratch, size_t i)
 {
 	int error = scratch_make_dir(scratch->fd, scratch_dirs[i].name, scratch_dirs[i].mode);
 
@@ -92,7 +89,7 @@ int scratch_make_dirs(struct scratch *scratch)
 
 	for (size_t i = 0; error == 0 && i < SCRATCH_INSIDE; i++)
 		if (scratch_dirs[i].always)
-			error = scratch_make_inside(scratch, i);
+			error = scratch_make_marked_dir(scratch, i);
 		else if (scratch->reusable)
 			(void)scratch_set_mark(scratch, i); /* left by a run whose policy wanted it */
 	return error;
@@ -100,25 +97,20 @@ int scratch_make_dirs(struct scratch *scratch)
 
 void scratch_add_dir(struct scratch *scratch, const char *name)
 {
-	size_t i = scratch_find_inside(name);
+	size_t i = scratch_find_dir_index(name);
 
 	if (i == SCRATCH_INSIDE)
 		(void)scratch_make_dir(scratch->fd, name, 01777);
 	else if (!scratch_dirs[i].always && !scratch->mark[i].set)
-		(void)scratch_make_inside(scratch, i);
+		(void)scratch_make_marked_dir(scratch, i);
 }
-
-/* ---- leaving them to the next run, and taking them ---- */
 
 static bool scratch_same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/*
- * Every change of a directory or its entries sets ctime. A change within the same clock tick shows in the other fields,
- * or has left nothing.
- */
+/* Every change sets ctime. A change within the same clock tick shows in the other fields, or has left nothing. */
 static bool scratch_same_mark(const struct scratch_mark *a, const struct scratch_mark *b)
 {
 	return a->set && b->set && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&
@@ -128,8 +120,8 @@ static bool scratch_same_mark(const struct scratch_mark *a, const struct scratch
 }
 
 /* True when `allowed` accepts every name in the directory; NULL: the directory must be empty. */
-static bool scratch_holds_only(int fd, const struct scratch *scratch,
-			       bool (*allowed)(const struct scratch *, const char *name))
+static bool scratch_dir_holds_only(int fd, const struct scratch *scratch,
+				   bool (*allowed)(const struct scratch *, const char *name))
 {
 	_Alignas(struct dirent64) char buffer[1024];
 	ssize_t got;
@@ -146,9 +138,9 @@ static bool scratch_holds_only(int fd, const struct scratch *scratch,
 	return got == 0;
 }
 
-static bool scratch_inside_is_unchanged(const struct scratch *scratch, const char *name)
+static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const char *name)
 {
-	size_t i = scratch_find_inside(name);
+	size_t i = scratch_find_dir_index(name);
 	_cleanup_close_ int fd = -1;
 	struct scratch_mark now;
 
@@ -158,7 +150,7 @@ static bool scratch_inside_is_unchanged(const struct scratch *scratch, const cha
 	if (fd < 0)
 		return false;
 	scratch_read_mark(fd, &now);
-	return scratch_same_mark(&scratch->mark[i], &now) && scratch_holds_only(fd, NULL, NULL);
+	return scratch_same_mark(&scratch->mark[i], &now) && scratch_dir_holds_only(fd, NULL, NULL);
 }
 
 bool scratch_is_unchanged(const struct scratch *scratch)
@@ -166,20 +158,20 @@ bool scratch_is_unchanged(const struct scratch *scratch)
 	_cleanup_close_ int fd =
 		scratch->reusable && scratch->ended_well ? scratch_open_dir(scratch->fd, ".") : -1;
 
-	return fd >= 0 && scratch_holds_only(fd, scratch, scratch_inside_is_unchanged);
+	return fd >= 0 && scratch_dir_holds_only(fd, scratch, scratch_subdir_is_unchanged);
 }
 
-bool scratch_leave_reusable(const struct scratch *scratch)
+bool scratch_leave_as_spare(const struct scratch *scratch)
 {
 	/* The exiting supervisor still shares the lock. A sweep after this call may remove the directory: harmless. */
 	(void)flock(scratch->fd, LOCK_UN);
-	return renameat(scratch->base_fd, scratch_run_name(scratch), scratch->base_fd, REUSABLE) == 0;
+	return renameat(scratch->base_fd, scratch_get_run_name(scratch), scratch->base_fd, REUSABLE) == 0;
 }
 
 /* Only this user can have changed it; this check is against other software and other versions. */
-static bool scratch_inside_is_valid(const struct scratch *scratch, const char *name)
+static bool scratch_subdir_is_valid(const struct scratch *scratch, const char *name)
 {
-	size_t i = scratch_find_inside(name);
+	size_t i = scratch_find_dir_index(name);
 	_cleanup_close_ int fd = i < SCRATCH_INSIDE ? scratch_open_dir(scratch->fd, name) : -1;
 	struct scratch_mark now;
 
@@ -187,12 +179,12 @@ static bool scratch_inside_is_valid(const struct scratch *scratch, const char *n
 		return false;
 	scratch_read_mark(fd, &now);
 	return now.set && now.st.st_uid == geteuid() && now.st.st_mode == (S_IFDIR | scratch_dirs[i].mode) &&
-	       now.st.st_nlink <= 2 && scratch_holds_only(fd, NULL, NULL);
+	       now.st.st_nlink <= 2 && scratch_dir_holds_only(fd, NULL, NULL);
 }
 
-bool scratch_reuse(struct scratch *scratch)
+bool scratch_take_spare(struct scratch *scratch)
 {
-	const char *name = scratch_run_name(scratch);
+	const char *name = scratch_get_run_name(scratch);
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
@@ -201,7 +193,7 @@ bool scratch_reuse(struct scratch *scratch)
 	scratch->fd = scratch_open_dir(scratch->base_fd, name);
 	fd = scratch->fd < 0 ? -1 : scratch_open_dir(scratch->fd, ".");
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_mode == (S_IFDIR | 0700) &&
-	    scratch_holds_only(fd, scratch, scratch_inside_is_valid))
+	    scratch_dir_holds_only(fd, scratch, scratch_subdir_is_valid))
 		return true;
 	close_fd(&scratch->fd);
 	(void)io_remove_tree(scratch->base_fd, name); /* on failure mkdirat(2) will fail */

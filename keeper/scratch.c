@@ -1,6 +1,5 @@
 #include "keeper/scratch.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +9,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +18,7 @@
 
 #include "base/banned.h"
 
-/* A prefix, because earlier versions used bare ids with another kind of lock. */
+/* Directory names have a prefix, because earlier versions used bare ids with another kind of lock. */
 #define RUN_PREFIX "run-"
 #define RESULTS "results"   /* in the base */
 #define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
@@ -28,10 +26,7 @@
 #define SWEEP_NS UINT64_C(500000000)
 #define RESULTS_AGE_S (7 * 24 * 3600)
 
-/*
- * Locks the base: shared while a run's directory is made, exclusively while looking for dead runs. A descriptor owned
- * by the caller (closing unlocks) or -errno.
- */
+/* Locks the base: shared to make a directory, exclusively to look for dead runs. Closing the descriptor unlocks. */
 static int scratch_lock_base(const struct scratch *scratch, int operation)
 {
 	/* A new file description: a lock on base_fd would be shared by all processes that inherit it. */
@@ -48,7 +43,7 @@ static int scratch_lock_base(const struct scratch *scratch, int operation)
 /* ---- the sweep ---- */
 
 /* True when the run's lock is free. The caller holds the base's lock, so no run is being made. */
-static bool scratch_is_dead(int base_fd, const char *name)
+static bool scratch_run_is_dead(int base_fd, const char *name)
 {
 	_cleanup_close_ int dir = scratch_open_dir(base_fd, name);
 
@@ -77,7 +72,7 @@ static void scratch_sweep_runs(const struct scratch *scratch)
 	if (lock < 0 || !dir)
 		return; /* another process sweeps */
 	while ((entry = readdir(dir))) {
-		if (!scratch_is_run_name(entry->d_name) || !scratch_is_dead(scratch->base_fd, entry->d_name))
+		if (!scratch_is_run_name(entry->d_name) || !scratch_run_is_dead(scratch->base_fd, entry->d_name))
 			continue;
 		(void)snprintf(dead, sizeof(dead), "%s%s", DEAD_PREFIX, entry->d_name);
 		(void)renameat(scratch->base_fd, entry->d_name, scratch->base_fd, dead);
@@ -117,10 +112,7 @@ static int scratch_make_id(char id[SCRATCH_ID_SIZE])
 	return 0;
 }
 
-/*
- * Inodes are expensive (scratch-inside.c); with many runs ext4 also skips all inodes freed in the last seconds. So
- * directories that only some runs need are not made here.
- */
+/* Makes no directory that only some runs need: inodes are expensive (scratch-inside.c). */
 static int scratch_make_run(struct scratch *scratch)
 {
 	_cleanup_close_ int base_lock = scratch_lock_base(scratch, LOCK_SH);
@@ -135,18 +127,18 @@ static int scratch_make_run(struct scratch *scratch)
 		scratch->path = NULL;
 		return -ENOMEM;
 	}
-	if (!scratch_reuse(scratch)) {
-		error = scratch_make_dir(scratch->base_fd, scratch_run_name(scratch), 0700);
+	if (!scratch_take_spare(scratch)) {
+		error = scratch_make_dir(scratch->base_fd, scratch_get_run_name(scratch), 0700);
 		if (error < 0)
 			return error;
-		scratch->fd = scratch_open_dir(scratch->base_fd, scratch_run_name(scratch));
+		scratch->fd = scratch_open_dir(scratch->base_fd, scratch_get_run_name(scratch));
 	}
 	if (scratch->fd < 0)
 		return scratch->fd;
 	return flock(scratch->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
 }
 
-void scratch_sweep(const struct scratch *scratch)
+void scratch_sweep_base(const struct scratch *scratch)
 {
 	scratch_sweep_runs(scratch);
 	scratch_sweep_results(scratch);
@@ -159,57 +151,50 @@ static void scratch_set_error(const struct scratch *scratch, int error, struct p
 		       scratch->base, strerror(-error));
 }
 
-/* -ENOENT: another run that ended has removed the empty base meanwhile. */
-static int scratch_try_create(struct scratch *scratch, struct policy_error *ret_error)
-{
-	int error = scratch_open_base(scratch, ret_error);
-
-	if (error < 0)
-		return error;
-	error = scratch_make_run(scratch);
-	if (error < 0)
-		scratch_set_error(scratch, error, ret_error);
-	return error;
-}
-
-static int scratch_begin_as(bool reusable, struct scratch *ret_scratch, struct policy_error *ret_error)
+static int scratch_create_run(bool reusable, struct scratch *ret_scratch, struct policy_error *ret_error)
 {
 	struct scratch scratch;
 	int error = -ENOENT;
 
+	/* Tried again at -ENOENT: another run that ended has removed the empty base meanwhile. */
 	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
 		scratch = (struct scratch){.base_fd = -1, .fd = -1, .reusable = reusable};
 		ret_error->text[0] = '\0';
-		error = scratch_try_create(&scratch, ret_error);
+		error = scratch_open_base(&scratch, ret_error);
+		if (error == 0) {
+			error = scratch_make_run(&scratch);
+			if (error < 0)
+				scratch_set_error(&scratch, error, ret_error);
+		}
 		if (error < 0)
-			(void)scratch_remove(&scratch); /* the first error is reported */
+			(void)scratch_remove_run(&scratch); /* the first error is reported */
 	}
 	if (error == 0)
 		*ret_scratch = scratch;
 	return error;
 }
 
-int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error)
+int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
-	return scratch_begin_as(true, ret_scratch, ret_error);
+	return scratch_create_run(true, ret_scratch, ret_error);
 }
 
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 {
-	int error = scratch_begin_as(false, ret_scratch, ret_error);
+	int error = scratch_create_run(false, ret_scratch, ret_error);
 
 	if (error < 0)
 		return error;
-	scratch_sweep(ret_scratch);
+	scratch_sweep_base(ret_scratch);
 	error = scratch_make_dirs(ret_scratch);
 	if (error < 0) {
 		scratch_set_error(ret_scratch, error, ret_error);
-		(void)scratch_remove(ret_scratch); /* the first error is reported */
+		(void)scratch_remove_run(ret_scratch); /* the first error is reported */
 	}
 	return error;
 }
 
-char *scratch_keep(const struct scratch *scratch, const char *name)
+char *scratch_keep_file(const struct scratch *scratch, const char *name)
 {
 	char *path = NULL;
 	int moved = -1;
@@ -239,33 +224,33 @@ int scratch_remove_view(const struct scratch *scratch)
 	return error;
 }
 
-void scratch_remove_early(const struct scratch *scratch, bool all)
+void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 {
 	static const char *const often_empty[] = {"tmp", "shm", "var-tmp"};
 
 	(void)io_remove_tree(scratch->fd, "provided");
 	(void)unlinkat(scratch->fd, "sockets", AT_REMOVEDIR);
-	if (scratch_is_unchanged(scratch) && (!all || scratch_leave_reusable(scratch)))
+	if (scratch_is_unchanged(scratch) && (!all || scratch_leave_as_spare(scratch)))
 		return;
 	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
-		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: scratch_remove() does it */
+		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: scratch_remove_run() does it */
 	if (!all)
 		return;
 	(void)unlinkat(scratch->fd, "work", AT_REMOVEDIR);
-	if (unlinkat(scratch->base_fd, scratch_run_name(scratch), AT_REMOVEDIR) == 0)
+	if (unlinkat(scratch->base_fd, scratch_get_run_name(scratch), AT_REMOVEDIR) == 0)
 		(void)rmdir(scratch->base);
 }
 
-int scratch_remove(struct scratch *scratch)
+int scratch_remove_run(struct scratch *scratch)
 {
 	int error = 0;
 
 	if (scratch->base_fd >= 0 && scratch->fd >= 0 &&
-	    !(scratch_is_unchanged(scratch) && scratch_leave_reusable(scratch)))
-		error = io_remove_tree(scratch->base_fd, scratch_run_name(scratch));
-	if (error == -ENOENT) /* scratch_remove_early() did it */
+	    !(scratch_is_unchanged(scratch) && scratch_leave_as_spare(scratch)))
+		error = io_remove_tree(scratch->base_fd, scratch_get_run_name(scratch));
+	if (error == -ENOENT) /* scratch_remove_empty_dirs() has removed it */
 		error = 0;
-	cleanup_close(&scratch->fd); /* after the removal, because it holds the lock */
+	cleanup_close(&scratch->fd); /* closed after the removal, because it holds the lock */
 	if (scratch->base_fd >= 0 && scratch->base) {
 		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both fail unless empty */
 		(void)rmdir(scratch->base);

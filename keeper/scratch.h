@@ -34,44 +34,37 @@ struct scratch {
 };
 
 /*
- * Makes the run's directory, or takes the one that an earlier run left unchanged. The base belongs to this user and no
- * other can enter it; if another user owns the usual name, it has another name (`notice`). 0, or -errno with a message.
- * Release with scratch_remove.
+ * Makes the run's directory, or takes an unchanged one of an earlier run. Only this user can enter the base; `notice`
+ * says if it has an unusual name. 0, or -errno with a message. Release with scratch_remove_run.
  */
-int scratch_begin(struct scratch *ret_scratch, struct policy_error *ret_error);
+int scratch_begin_run(struct scratch *ret_scratch, struct policy_error *ret_error);
 
-/* Makes work, tmp and shm in it, where missing. Separate because it takes time that the supervisor can use. */
+/* Makes work, tmp and shm in the run's directory, where missing. Separate, so that the supervisor starts meanwhile. */
 int scratch_make_dirs(struct scratch *scratch);
 
-/* Makes another one with the mode of /tmp. On failure, opening it will fail. */
+/* Makes another directory in the run's directory, with the mode of /tmp. On failure, opening it will fail. */
 void scratch_add_dir(struct scratch *scratch, const char *name);
 
 /* Removes dead runs' directories, for about half a second at most, and results older than a week. */
-void scratch_sweep(const struct scratch *scratch);
+void scratch_sweep_base(const struct scratch *scratch);
 
-/* scratch_begin, scratch_sweep and scratch_make_dirs, with a new directory that will not be reused. */
+/* scratch_begin_run, scratch_sweep_base and scratch_make_dirs, with a new directory that will not be reused. */
 int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error);
 
-/*
- * Moves a file of the run's directory to base/results, where it outlives the run. Returns its host path, owned by the
- * caller, or NULL with errno.
- */
-char *scratch_keep(const struct scratch *scratch, const char *name);
+/* Moves a file of the run's directory to base/results, where it stays. Its owned host path, or NULL with errno. */
+char *scratch_keep_file(const struct scratch *scratch, const char *name);
 
 /* Between the phases of a run: removes the directories that an earlier view made. 0 or -errno. */
 int scratch_remove_view(const struct scratch *scratch);
 
 /*
- * Does a quick part of scratch_remove() before the result is complete: removes callgate's own directories and those
+ * Does a quick part of scratch_remove_run() before the result is complete: removes callgate's own directories and those
  * that the program left empty. Not between the phases of a run. all: also the workdir and the run's directory if they
  * are empty; or leaves an unchanged one to the next run.
  */
-void scratch_remove_early(const struct scratch *scratch, bool all);
+void scratch_remove_empty_dirs(const struct scratch *scratch, bool all);
 
-/*
- * Removes the directory, or leaves it to the next run when it is unchanged; removes the base when that is empty. Frees.
- * 0 or -errno of the removal.
- */
-int scratch_remove(struct scratch *scratch);
+/* Removes the directory, or leaves an unchanged one to the next run; removes an empty base. Frees. 0 or -errno. */
+int scratch_remove_run(struct scratch *scratch);
 
 #endif

@@ -43,7 +43,7 @@ void stdin_relay_done(struct stdin_relay *relay)
 	relay->from_fd = -1;
 }
 
-void stdin_relay_poll(const struct stdin_relay *relay, struct pollfd *ret_poll)
+void stdin_relay_fill_poll(const struct stdin_relay *relay, struct pollfd *ret_poll)
 {
 	bool pending = relay->at < relay->end;
 
@@ -52,7 +52,7 @@ void stdin_relay_poll(const struct stdin_relay *relay, struct pollfd *ret_poll)
 }
 
 /* In raw mode the program gets every key, also Ctrl-C. These keys end a run whose program does not react. */
-static void stdin_relay_find_escape(struct stdin_relay *relay)
+static void stdin_relay_find_escape_keys(struct stdin_relay *relay)
 {
 	for (size_t i = 0; i < relay->end; i++) {
 		uint64_t now;
@@ -73,11 +73,8 @@ static void stdin_relay_find_escape(struct stdin_relay *relay)
 	}
 }
 
-/*
- * Sends VEOF (termios(3)); twice when a line was begun, since the first one only flushes it. Without ICANON a terminal
- * has no end of file.
- */
-static void stdin_relay_end_terminal(struct stdin_relay *relay)
+/* Sends VEOF: twice in the middle of a line, which the first only flushes. Without ICANON it means nothing. */
+static void stdin_relay_send_eof(struct stdin_relay *relay)
 {
 	struct termios modes;
 
@@ -90,7 +87,7 @@ static void stdin_relay_end_terminal(struct stdin_relay *relay)
 		relay->bytes[relay->end++] = (char)modes.c_cc[VEOF];
 }
 
-static ssize_t stdin_relay_read(struct stdin_relay *relay)
+static ssize_t stdin_relay_read_input(struct stdin_relay *relay)
 {
 	ssize_t got = read(relay->from_fd, relay->bytes, sizeof(relay->bytes));
 
@@ -99,11 +96,11 @@ static ssize_t stdin_relay_read(struct stdin_relay *relay)
 	if (got > 0)
 		relay->line_begun = relay->bytes[got - 1] != '\n';
 	if (relay->terminal)
-		stdin_relay_find_escape(relay);
+		stdin_relay_find_escape_keys(relay);
 	return got;
 }
 
-void stdin_relay_move(struct stdin_relay *relay)
+void stdin_relay_move_bytes(struct stdin_relay *relay)
 {
 	bool out = relay->at < relay->end;
 	ssize_t moved;
@@ -113,13 +110,13 @@ void stdin_relay_move(struct stdin_relay *relay)
 		if (moved > 0)
 			relay->at += (size_t)moved;
 	} else {
-		moved = stdin_relay_read(relay);
+		moved = stdin_relay_read_input(relay);
 	}
 	if (moved > 0 || (moved < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
 	/* End of input, or EPIPE: the program has closed its stdin. */
 	if (relay->terminal && !out) {
-		stdin_relay_end_terminal(relay);
+		stdin_relay_send_eof(relay);
 	} else {
 		relay->at = relay->end;
 		stdin_relay_done(relay);

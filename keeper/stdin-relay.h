@@ -30,8 +30,8 @@ void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int maste
 void stdin_relay_done(struct stdin_relay *relay);
 
 /* What to poll for: input, or room in the pipe while bytes are pending; fd -1 when done. */
-void stdin_relay_poll(const struct stdin_relay *relay, struct pollfd *ret_poll);
-/* To be called when that descriptor is ready. */
-void stdin_relay_move(struct stdin_relay *relay);
+void stdin_relay_fill_poll(const struct stdin_relay *relay, struct pollfd *ret_poll);
+/* To be called when the descriptor to poll is ready. */
+void stdin_relay_move_bytes(struct stdin_relay *relay);
 
 #endif

@@ -2,12 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,19 +12,7 @@
 
 #include "base/banned.h"
 
-int store_open_beneath(int dirfd, const char *path, int flags)
-{
-	const struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC,
-				     .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-	long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/*
- * Makes and opens the directory of the last component of `path`, which is cut in place, one component at a time and
- * without following links. A descriptor owned by the caller or -errno.
- */
+/* Makes and opens the directory of the last component, following no link. Cuts `path`. A descriptor or -errno. */
 static int store_make_parents(int dirfd, char *path)
 {
 	_cleanup_close_ int dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
@@ -39,7 +24,7 @@ static int store_make_parents(int dirfd, char *path)
 		*slash = '\0';
 		if (mkdirat(dir, name, 0777) < 0 && errno != EEXIST)
 			return -errno;
-		next = store_open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
+		next = openat2_call(dir, name, O_RDONLY | O_DIRECTORY, 0, RESOLVE_STRICT);
 		if (next < 0)
 			return next;
 		(void)close(dir);
@@ -60,7 +45,7 @@ static struct store_linked {
 } *store_linked;
 static size_t store_linked_count;
 
-static void store_remember(const struct stat *st, const struct stat *copy, const char *rest)
+static void store_remember_copy(const struct stat *st, const struct stat *copy, const char *rest)
 {
 	struct store_linked *more = reallocarray(store_linked, store_linked_count + 1, sizeof(*more));
 
@@ -72,7 +57,7 @@ static void store_remember(const struct stat *st, const struct stat *copy, const
 	store_linked_count += more->rest != NULL;
 }
 
-static const char *store_last_name(const char *rest)
+static const char *store_get_last_name(const char *rest)
 {
 	const char *slash = strrchr(rest, '/');
 
@@ -80,7 +65,7 @@ static const char *store_last_name(const char *rest)
 }
 
 /* Links `rest` in dir to the copy of the same file, by way of the name `partial`. False: a new copy is needed. */
-static bool store_link(int directory_fd, const struct stat *st, int dir, const char *partial, const char *rest)
+static bool store_link_to_copy(int directory_fd, const struct stat *st, int dir, const char *partial, const char *rest)
 {
 	const struct store_linked *linked = store_linked, *end = linked ? linked + store_linked_count : linked;
 	_cleanup_free_ char *path = NULL;
@@ -91,11 +76,11 @@ static bool store_link(int directory_fd, const struct stat *st, int dir, const c
 		linked++;
 	if (linked >= end || !(path = strdup(linked->rest)) || (from = store_make_parents(directory_fd, path)) < 0)
 		return false;
-	if (fstatat(from, store_last_name(linked->rest), &copy, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (fstatat(from, store_get_last_name(linked->rest), &copy, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    copy.st_dev != linked->copy_dev || copy.st_ino != linked->copy_ino ||
-	    linkat(from, store_last_name(linked->rest), dir, partial, 0) < 0)
+	    linkat(from, store_get_last_name(linked->rest), dir, partial, 0) < 0)
 		return false;
-	if (renameat(dir, partial, dir, store_last_name(rest)) == 0)
+	if (renameat(dir, partial, dir, store_get_last_name(rest)) == 0)
 		return true;
 	(void)unlinkat(dir, partial, 0);
 	return false;
@@ -104,7 +89,7 @@ static bool store_link(int directory_fd, const struct stat *st, int dir, const c
 int store_file(int directory_fd, int from_fd, const struct stat *st, const char *rest)
 {
 	_cleanup_free_ char *path = strdup(rest);
-	const char *name = store_last_name(rest);
+	const char *name = store_get_last_name(rest);
 	const struct timespec times[2] = {st->st_atim, st->st_mtim};
 	_cleanup_close_ int dir = -1, to = -1;
 	char partial[] = ".callgate-partial";
@@ -117,7 +102,7 @@ int store_file(int directory_fd, int from_fd, const struct stat *st, const char 
 	if (dir < 0)
 		return dir;
 	(void)unlinkat(dir, partial, 0); /* left by a run that was killed */
-	if (st->st_nlink > 1 && store_link(directory_fd, st, dir, partial, rest))
+	if (st->st_nlink > 1 && store_link_to_copy(directory_fd, st, dir, partial, rest))
 		return 0;
 	to = openat(dir, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
@@ -129,6 +114,6 @@ int store_file(int directory_fd, int from_fd, const struct stat *st, const char 
 	if (error < 0)
 		(void)unlinkat(dir, partial, 0);
 	else if (st->st_nlink > 1)
-		store_remember(st, &copy, rest);
+		store_remember_copy(st, &copy, rest);
 	return error;
 }

@@ -4,14 +4,10 @@
 
 #include <sys/stat.h>
 
-/* Opens a path below dirfd without following symbolic links (openat2(2)). A CLOEXEC descriptor or -errno. */
-int store_open_beneath(int dirfd, const char *path, int flags);
-
 /*
- * Copies an open file to the path `rest` below the directory, with its permissions and times, and makes the directories
- * above it. No symbolic link is followed. The copy is made under another name and renamed, so that a reader of the
- * directory never sees half a file. A further hard link to a file that was stored before becomes a hard link. 0 or
- * -errno.
+ * Copies an open file to the path `rest` below the directory, with permissions and times, making directories and
+ * following no symbolic link. A rename ends it, so that no reader sees half a file. A further hard link to a stored
+ * file becomes a hard link. 0 or -errno.
  */
 int store_file(int directory_fd, int from_fd, const struct stat *st, const char *rest);
 

@@ -10,96 +10,84 @@
 
 #define SUMMARY_FIRST 5
 
-/* Prints a part of a line with control characters escaped. */
-static void __attribute__((format(printf, 2, 3))) summary_put(FILE *out, const char *format, ...)
+/* Prints a line with control characters escaped, newlines among them. */
+static void __attribute__((format(printf, 2, 3))) summary_print_line(FILE *out, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
 	(void)text_vprintf(out, false, format, args); /* stderr failed: no way to report it */
 	va_end(args);
-}
-
-static void summary_end_line(FILE *out)
-{
 	(void)fputc('\n', out);
 }
 
-static const char *summary_text(const json_t *object, const char *key, const char *otherwise)
+static const char *summary_get_text(const json_t *object, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
 	return text ? text : otherwise;
 }
 
-static void summary_denial(FILE *out, const json_t *denial)
+static void summary_print_denial(FILE *out, const json_t *denial)
 {
 	json_int_t count = json_integer_value(json_object_get(denial, "count"));
-	const char *suggest = summary_text(denial, "suggest", NULL);
+	const char *event = summary_get_text(denial, "event", NULL), *rule = summary_get_text(denial, "rule", NULL);
+	const char *suggest = summary_get_text(denial, "suggest", NULL), *why = "";
+	char times[40] = "";
 
-	summary_put(out, "callgate: denied %s ", summary_text(denial, "syscall", summary_text(denial, "event", "?")));
-	summary_put(out, "%s", summary_text(denial, "target", ""));
-	summary_put(out, ": ");
-	if (!summary_text(denial, "event", NULL)) /* a network request has no errno */
-		summary_put(out, "%s, ", summary_text(denial, "errno", "refused"));
-	if (summary_text(denial, "event", NULL) && summary_text(denial, "rule", NULL))
-		summary_put(out, "%s, ", summary_text(denial, "reason", "refused"));
-	summary_put(out, "%s", summary_text(denial, "rule", summary_text(denial, "reason", "not granted")));
+	if (!event)
+		why = summary_get_text(denial, "errno", "refused");
+	else if (rule) /* a network request has no errno */
+		why = summary_get_text(denial, "reason", "refused");
 	if (count > 1)
-		summary_put(out, " (%" JSON_INTEGER_FORMAT " times)", count);
-	if (suggest) {
-		summary_put(out, "; to allow: ");
-		summary_put(out, "%s", suggest);
-	}
-	summary_end_line(out);
+		(void)snprintf(times, sizeof(times), " (%" JSON_INTEGER_FORMAT " times)", count);
+	summary_print_line(out, "callgate: denied %s %s: %s%s%s%s%s%s",
+			   summary_get_text(denial, "syscall", event ? event : "?"),
+			   summary_get_text(denial, "target", ""), why, *why ? ", " : "",
+			   rule ? rule : summary_get_text(denial, "reason", "not granted"), times,
+			   suggest ? "; to allow: " : "", suggest ? suggest : "");
 }
 
-static void summary_denials(FILE *out, const json_t *result, size_t most)
+static void summary_print_denials(FILE *out, const json_t *result, size_t most)
 {
 	json_t *denials = json_object_get(result, "denials"), *denial;
 	size_t count = json_array_size(denials), i;
 
-	json_array_foreach(denials, i, denial) if (i < most) summary_denial(out, denial);
-	if (count > most) {
-		summary_put(out, "callgate: … and %zu other denials; --events blocked shows all", count - most);
-		summary_end_line(out);
-	}
+	json_array_foreach(denials, i, denial) if (i < most) summary_print_denial(out, denial);
+	if (count > most)
+		summary_print_line(out, "callgate: … and %zu other denials; --events blocked shows all", count - most);
 }
 
-static void summary_list(FILE *out, const json_t *list, const char *verb, const char *first, const char *between,
-			 const char *second)
+static void summary_print_list(FILE *out, const json_t *list, const char *verb, const char *first, const char *between,
+			       const char *second)
 {
 	json_t *item;
 	size_t i;
 
 	json_array_foreach(list, i, item)
-	{
-		summary_put(out, "callgate: %s", verb);
-		summary_put(out, "%s", summary_text(item, first, ""));
-		summary_put(out, "%s", between);
-		summary_put(out, "%s", summary_text(item, second, ""));
-		summary_end_line(out);
-	}
+		summary_print_line(out, "callgate: %s%s%s%s", verb, summary_get_text(item, first, ""), between,
+				   summary_get_text(item, second, ""));
 }
 
 void summary_print(FILE *out, const json_t *result, enum summary_events events)
 {
 	const json_t *calls = json_object_get(result, "calls");
-	json_int_t denied = json_integer_value(json_object_get(calls, "denied")) -
-			    json_integer_value(json_object_get(calls, "expected"));
+	json_int_t probes = json_integer_value(json_object_get(calls, "expected"));
+	json_int_t denied = json_integer_value(json_object_get(calls, "denied")) - probes;
 
 	if (events == SUMMARY_NONE)
 		return;
-	summary_denials(out, result, events == SUMMARY_SUMMARY ? SUMMARY_FIRST : SIZE_MAX);
-	summary_list(out, json_object_get(result, "network_advice"), "", "host", ": ", "advice");
+	summary_print_denials(out, result, events == SUMMARY_SUMMARY ? SUMMARY_FIRST : SIZE_MAX);
+	summary_print_list(out, json_object_get(result, "network_advice"), "", "host", ": ", "advice");
 	if (events == SUMMARY_ALL) {
-		summary_list(out, json_object_get(result, "redirects"), "redirected ", "from", " ", "to");
-		summary_list(out, json_object_get(result, "changes"), "changed ", "kind", " ", "path");
+		summary_print_list(out, json_object_get(result, "redirects"), "redirected ", "from", " ", "to");
+		summary_print_list(out, json_object_get(result, "changes"), "changed ", "kind", " ", "path");
 	}
-	if (events == SUMMARY_ALL || denied > 0) {
-		summary_put(out, "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT " denied",
-			    summary_text(result, "status", "?"), json_integer_value(json_object_get(calls, "judged")),
-			    denied);
-		summary_end_line(out);
-	}
+	if (probes > 0 && (events == SUMMARY_ALL || denied > 0))
+		summary_print_line(out, "callgate: not listed: %" JSON_INTEGER_FORMAT
+				   " refused probes, which programs do without; the audit log has them", probes);
+	if (events == SUMMARY_ALL || denied > 0)
+		summary_print_line(out, "callgate: %s, %" JSON_INTEGER_FORMAT " calls judged, %" JSON_INTEGER_FORMAT
+				   " denied", summary_get_text(result, "status", "?"),
+				   json_integer_value(json_object_get(calls, "judged")), denied);
 }

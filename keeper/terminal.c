@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -15,7 +14,7 @@
 #define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
 #endif
 
-/* For the crash handler. owner 0: the modes are unchanged. */
+/* What the crash handler restores. owner 0: the modes are unchanged. */
 static struct {
 	volatile pid_t owner;
 	int fd;
@@ -23,7 +22,7 @@ static struct {
 } terminal_saved;
 
 /* False also for a terminal that is not the session's controlling terminal. */
-static bool terminal_in_background(int fd)
+static bool terminal_is_in_background(int fd)
 {
 	pid_t foreground = tcgetpgrp(fd);
 
@@ -36,7 +35,7 @@ static void terminal_restore_modes(void)
 	if (terminal_saved.owner != getpid()) /* a forked child must not */
 		return;
 	terminal_saved.owner = 0;
-	if (!terminal_in_background(terminal_saved.fd))
+	if (!terminal_is_in_background(terminal_saved.fd))
 		(void)tcsetattr(terminal_saved.fd, TCSANOW, &terminal_saved.modes); /* EIO: hung up */
 }
 
@@ -58,7 +57,7 @@ static void terminal_catch_crashes(void)
 }
 
 /* The size of callgate's terminal, or 80x24 as docker and others use. */
-static int terminal_set_size(const struct terminal *terminal)
+static int terminal_copy_size(const struct terminal *terminal)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = 80};
 
@@ -67,15 +66,15 @@ static int terminal_set_size(const struct terminal *terminal)
 	return ioctl(terminal->master_fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
 }
 
-static void terminal_find_outer(struct terminal *terminal, bool keys)
+static void terminal_find_own_terminal(struct terminal *terminal, bool keys)
 {
 	for (int fd = STDERR_FILENO; fd >= STDIN_FILENO; fd--)
 		if (isatty(fd))
 			terminal->size_fd = fd;
 	if (!keys || !isatty(STDIN_FILENO))
 		return;
-	if (terminal_in_background(STDIN_FILENO))
-		(void)raise(SIGTTOU); /* in the background its modes are those of the shell's line editor */
+	if (terminal_is_in_background(STDIN_FILENO))
+		(void)raise(SIGTTOU); /* in the background the terminal has the modes of the shell's line editor */
 	if (tcgetattr(STDIN_FILENO, &terminal->modes) == 0)
 		terminal->keys_fd = STDIN_FILENO;
 }
@@ -86,17 +85,17 @@ int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd)
 	int unlock = 0, error;
 
 	*terminal = (struct terminal)TERMINAL_NONE;
-	terminal_find_outer(terminal, keys);
+	terminal_find_own_terminal(terminal, keys);
 	terminal->master_fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	if (terminal->master_fd < 0 || ioctl(terminal->master_fd, TIOCSPTLCK, &unlock) < 0)
 		return -errno;
-	/* Not by path: in a container that may be another devpts instance's. */
+	/* Not opened by path: in a container the path may be another devpts instance's. */
 	slave = ioctl(terminal->master_fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return -errno;
 	if (terminal->keys_fd >= 0 && tcsetattr(slave, TCSANOW, &terminal->modes) < 0)
 		return -errno;
-	error = terminal_set_size(terminal);
+	error = terminal_copy_size(terminal);
 	if (error == 0)
 		*ret_slave_fd = steal_fd(&slave);
 	return error;
@@ -104,19 +103,19 @@ int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd)
 
 void terminal_done(struct terminal *terminal)
 {
-	terminal_restore(terminal);
+	terminal_leave_raw_mode(terminal);
 	cleanup_close(&terminal->master_fd);
 	*terminal = (struct terminal)TERMINAL_NONE;
 }
 
-int terminal_master(const struct terminal *terminal)
+int terminal_dup_master(const struct terminal *terminal)
 {
 	int fd = fcntl(terminal->master_fd, F_DUPFD_CLOEXEC, 3);
 
 	return fd < 0 ? -errno : fd;
 }
 
-void terminal_raw(struct terminal *terminal)
+void terminal_set_raw_mode(struct terminal *terminal)
 {
 	struct termios modes = terminal->modes;
 
@@ -130,7 +129,7 @@ void terminal_raw(struct terminal *terminal)
 	(void)tcsetattr(terminal->keys_fd, TCSANOW, &modes); /* EIO: hung up, which read(2) will report */
 }
 
-void terminal_restore(struct terminal *terminal)
+void terminal_leave_raw_mode(struct terminal *terminal)
 {
 	sigset_t background, before;
 
@@ -144,8 +143,8 @@ void terminal_restore(struct terminal *terminal)
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-void terminal_resize(const struct terminal *terminal)
+void terminal_update_size(const struct terminal *terminal)
 {
 	if (terminal->master_fd >= 0)
-		(void)terminal_set_size(terminal); /* on failure it keeps its size */
+		(void)terminal_copy_size(terminal); /* on failure the run's terminal keeps its size */
 }

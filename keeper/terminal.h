@@ -19,23 +19,22 @@ struct terminal {
 #define TERMINAL_NONE {.master_fd = -1, .keys_fd = -1, .size_fd = -1}
 
 /*
- * Makes the terminal, with the size of callgate's own. keys: callgate's own terminal is used interactively; its modes
- * are copied, and a caller in the background is stopped by SIGTTOU. *ret_slave_fd (CLOEXEC, owned by the caller) is for
- * the program. Neither side becomes the caller's controlling terminal. 0 or -errno. Release with terminal_done in both
- * cases.
+ * Makes the terminal, with the size of callgate's own; no process has it as controlling terminal. keys: callgate's own
+ * terminal is used interactively: its modes are copied, and SIGTTOU stops a caller in the background. *ret_slave_fd
+ * (CLOEXEC, owned by the caller) is for the program. 0 or -errno. Release with terminal_done in both cases.
  */
 int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd);
 void terminal_done(struct terminal *terminal);
 
 /* A CLOEXEC, O_NONBLOCK descriptor of the master side, owned by the caller, or -errno. */
-int terminal_master(const struct terminal *terminal);
+int terminal_dup_master(const struct terminal *terminal);
 
-/* Sets callgate's terminal to raw mode, until terminal_restore or a crash of this process. No-op without a terminal. */
-void terminal_raw(struct terminal *terminal);
+/* Sets callgate's terminal, if any, to raw mode, until terminal_leave_raw_mode or a crash of this process. */
+void terminal_set_raw_mode(struct terminal *terminal);
 /* Restores the modes, unless this process is in the background: then the shell has set its own. */
-void terminal_restore(struct terminal *terminal);
+void terminal_leave_raw_mode(struct terminal *terminal);
 
 /* Copies the size; if it differs, the kernel sends SIGWINCH to the program's foreground process group. */
-void terminal_resize(const struct terminal *terminal);
+void terminal_update_size(const struct terminal *terminal);
 
 #endif

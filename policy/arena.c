@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -23,20 +24,23 @@ struct arena_chunk {
 	alignas(max_align_t) unsigned char data[];
 };
 
-static struct arena_chunk *new_chunk(struct arena *arena, size_t size)
+void *arena_fail(const struct arena *arena)
 {
-	struct arena_chunk *chunk;
-	size_t bytes;
+	if (arena->no_memory)
+		longjmp(*arena->no_memory, 1);
+	return NULL;
+}
 
-	if (__builtin_add_overflow(size, sizeof(*chunk), &bytes))
-		return NULL;
-	if (bytes < CHUNK_BYTES)
-		bytes = CHUNK_BYTES;
-	chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/* Adds a chunk with room for at least `size` bytes. */
+static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
+{
+	size_t needed = size + sizeof(struct arena_chunk), bytes = needed < CHUNK_BYTES ? CHUNK_BYTES : needed;
+	struct arena_chunk *chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
 	if (chunk == MAP_FAILED)
-		return NULL;
+		return arena_fail(arena);
 	if (!arena->chunk)
-		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* on failure they are faulted in */
+		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* on failure the pages are faulted in */
 	chunk->cap = bytes - sizeof(*chunk);
 	chunk->next = arena->chunk;
 	arena->chunk = chunk;
@@ -48,11 +52,11 @@ void *arena_alloc(struct arena *arena, size_t size)
 	struct arena_chunk *chunk = arena->chunk;
 	void *memory;
 
-	if (size > SIZE_MAX - alignof(max_align_t))
-		return NULL;
+	if (size > SIZE_MAX / 2)
+		return arena_fail(arena);
 	size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 	if (!chunk || size > chunk->cap - chunk->used)
-		chunk = new_chunk(arena, size);
+		chunk = arena_add_chunk(arena, size);
 	if (!chunk)
 		return NULL;
 	memory = chunk->data + chunk->used;
@@ -62,7 +66,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 
 char *arena_dupn(struct arena *arena, const char *text, size_t len)
 {
-	char *copy = len < SIZE_MAX ? arena_alloc(arena, len + 1) : NULL;
+	char *copy = arena_alloc(arena, len < SIZE_MAX ? len + 1 : len);
 
 	if (copy && len)
 		memcpy(copy, text, len);
@@ -94,22 +98,18 @@ char *arena_cat(struct arena *arena, const char *first, ...)
 
 char *arena_printf(struct arena *arena, const char *format, ...)
 {
-	va_list args, again;
-	char *text = NULL, most[256]; /* most texts fit, and are formatted only once */
+	char *text, *copy;
+	va_list args;
 	int len;
 
 	va_start(args, format);
-	va_copy(again, args);
-	len = vsnprintf(most, sizeof(most), format, args);
-	if (len >= 0)
-		text = arena_alloc(arena, (size_t)len + 1);
-	if (text && (size_t)len < sizeof(most))
-		memcpy(text, most, (size_t)len + 1);
-	else if (text)
-		(void)vsnprintf(text, (size_t)len + 1, format, again); /* fits: len is of the same arguments */
-	va_end(again);
+	len = vasprintf(&text, format, args);
 	va_end(args);
-	return text;
+	if (len < 0)
+		return arena_fail(arena);
+	copy = arena_dupn(arena, text, (size_t)len);
+	free(text);
+	return copy;
 }
 
 #define GROW_ITEMS ((size_t)8) /* first capacity; a power of two */
@@ -119,10 +119,10 @@ void *arena_grow(struct arena *arena, void *items, size_t count, size_t size)
 	size_t bytes;
 	void *grown;
 
-	if (count % GROW_ITEMS || count & (count - 1)) /* not a capacity: there is room */
+	if (count % GROW_ITEMS || count & (count - 1)) /* `count` is not a capacity: the array has room */
 		return items;
 	if (__builtin_mul_overflow(count ? count * 2 : GROW_ITEMS, size, &bytes))
-		return NULL;
+		return arena_fail(arena);
 	grown = arena_alloc(arena, bytes);
 	if (grown && count)
 		memcpy(grown, items, count * size);

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_POLICY_ARENA_H
 #define CALLGATE_POLICY_ARENA_H
 
+#include <setjmp.h>
 #include <stddef.h>
 
 struct arena_chunk;
@@ -9,21 +10,29 @@ struct arena_chunk;
 /* Starts zero-initialised. */
 struct arena {
 	struct arena_chunk *chunk;
+	jmp_buf *no_memory; /* where to jump when memory runs out; NULL: the functions below return NULL then */
 };
 
-/* Zeroed memory, aligned for any object; NULL when memory ran out. */
+/* Returns zeroed memory, aligned for any object. */
 void *arena_alloc(struct arena *arena, size_t size);
 char *arena_dup(struct arena *arena, const char *text);
 char *arena_dupn(struct arena *arena, const char *text, size_t len);
-/* Concatenates; the last argument is NULL. */
+/* Concatenates texts; the last argument is NULL. */
 char *arena_cat(struct arena *arena, const char *first, ...) __attribute__((sentinel));
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Makes room for one more item in an array of `count` items of `size` bytes that only arena_grow allocated. Returns the
- * array while it has room (capacities are powers of two), else a copy twice as large; NULL when memory ran out.
+ * array while it has room (capacities are powers of two), else a copy twice as large.
  */
 void *arena_grow(struct arena *arena, void *items, size_t count, size_t size);
+
+/* Acts as if memory had run out: jumps to arena->no_memory, or returns NULL. */
+void *arena_fail(const struct arena *arena);
+
+/* Appends an item to an array of arena_grow. Only for an arena whose no_memory is set: the result is not checked. */
+#define ARENA_APPEND(arena, list, count, item) \
+	((void)((list) = arena_grow((arena), (list), (count), sizeof(*(list))), (list)[(count)++] = (item)))
 
 void arena_done(struct arena *arena);
 

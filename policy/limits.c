@@ -73,7 +73,7 @@ static const char *limit_expects(const struct limit_row *row)
 	return words[row->unit][row->none];
 }
 
-/* 0 with a value above 0, or -EINVAL. */
+/* Parses a limit's value. 0 with a value above 0, or -EINVAL. */
 static int limit_parse_value(const struct limit_row *row, const char *text, uint64_t *ret_value)
 {
 	int r;

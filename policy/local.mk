@@ -8,12 +8,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/check.c \
 	policy/network/cli.c \
 	policy/network/compile.c \
-	policy/network/compile.h \
 	policy/network/http.c \
-	policy/network/idna.c \
 	policy/network/judge.c \
-	policy/network/names.c \
-	policy/network/names.h \
 	policy/network/net.h \
 	policy/network/network.h \
 	policy/network/pack.c \
@@ -23,14 +19,11 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/show.c \
 	policy/network/text.c \
 	policy/network/warn.c \
-	policy/parse/compiler.c \
 	policy/parse/errors.c \
-	policy/parse/errors.h \
 	policy/parse/keys.c \
 	policy/parse/keys.h \
 	policy/parse/layer-names.c \
 	policy/parse/layer-names.h \
-	policy/parse/limits.c \
 	policy/parse/lists.c \
 	policy/parse/load.c \
 	policy/parse/locate.c \
@@ -51,7 +44,6 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/canon.c \
 	policy/paths/decide.c \
 	policy/paths/decoy.c \
-	policy/paths/decoy.h \
 	policy/paths/explain.c \
 	policy/paths/explain.h \
 	policy/paths/suggest.c \

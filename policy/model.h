@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/sha256.h"
 #include "policy/arena.h"
 #include "policy/network/network.h"
 #include "policy/parse/source.h"
@@ -28,7 +27,7 @@ enum rule_place {
 /* A rule's path with its variables expanded. */
 struct expanded {
 	const char *path;  /* absolute and normalised: in the view (SCRATCH: on the host); may have globs */
-	const char *shown; /* for `callgate show`: the same, but with @workdir and @scratch */
+	const char *shown; /* for `callgate show`: the path, but with @workdir and @scratch */
 	enum rule_place place;
 	bool interpreter;  /* from @interpreter */
 };
@@ -51,13 +50,10 @@ struct rule {
 	bool overridden;     /* a rule of a later file replaces this one */
 };
 
-
 struct policy {
 	struct arena arena;
-	const char *name;
-	const char *workdir;      /* virtual */
+	struct policy_settings settings;
 	const char *workdir_host;
-	const char *home;
 	struct rule *rule;
 	size_t rule_count;
 	struct tree tree;
@@ -67,18 +63,12 @@ struct policy {
 	size_t link_count;
 	struct policy_env *env;
 	size_t env_count;
-	struct policy_limits limits;
-	unsigned required; /* LAYER_BITs */
-	const char *audit_file;
-	const char *user; /* NULL: not set */
-	bool audit_allowed, audit_compact, audit_fstat;
 	struct policy_network network;
 	struct policy_way *way;
 	size_t ways;
 	unsigned phases; /* 1 << enum policy_phase: those that some file has rules for */
 	const char **warning;
 	size_t warnings;
-	char sha256[SHA256_HEX_SIZE];
 };
 
 /* What the rules say about one path; see decide.c. */
@@ -87,30 +77,28 @@ struct finding {
 	const struct rule *grant[3];   /* the rules that grant READ, WRITE, EXEC */
 	const struct rule *deny;
 	const struct rule *exec_deny;
+	const struct rule *publish;    /* the innermost RULE_PUBLIC; NULL: none, or a RULE_PRIVATE is at it or below */
+	const struct rule *withhold;   /* the innermost RULE_PRIVATE, unless publish is below it */
 	const struct tree_node *remap; /* the innermost remapped mount at or above the path; NULL: none */
 };
-struct finding policy_find(const struct policy *policy, const char *path, size_t len);
+struct finding policy_find_rules(const struct policy *policy, const char *path, size_t len);
 
 struct json_t;
-/* network/show.c: adds "network" and "secrets" to policy_show's JSON. 0; not 0: no memory. */
+/* network/show.c: adds "network" and "secrets" to policy_show_json's JSON. 0; not 0: no memory. */
 int policy_show_network(struct json_t *root, const struct policy_network *network);
 
-/* ---- compiling: one step each, in this order ---- */
+/* ---- compiling: one step each, in this order. When memory runs out, the arena jumps back to load.c ---- */
 
 struct compiler {
 	struct policy *policy;
 	const struct policy_host *host;
 	struct policy_errors *errors;
-	bool failed;    /* there was an error */
-	bool no_memory;
+	bool failed; /* there was an error */
 };
 
 __attribute__((format(printf, 3, 4))) void compiler_fail(struct compiler *compiler, const char *where,
 							  const char *format, ...);
-/* Copies the text to the policy's arena. NULL, and compiler->no_memory, when memory ran out. */
-const char *compiler_keep(struct compiler *compiler, const char *text);
-
-/* paths/ways.c: adds a host path of a rule or setting to policy->way. Borrows `where` and `text` (NULL: no memory). */
+/* paths/ways.c: adds a host path of a rule or setting to policy->way. Borrows `where` and `text`. */
 void compiler_add_way(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text);
 
 /* parse/vars.c: what is allowed in a path. */
@@ -124,23 +112,25 @@ enum vars_flag {
 
 typedef void vars_take(struct compiler *compiler, void *ctx, const struct expanded *expanded);
 /* Expands the variables of a path. Calls take for each resulting path: @interpreter may give several, or none. */
-void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
-		 void *ctx);
+void vars_expand_path(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
+		      void *ctx);
 /*
  * Expands the variables of an environment value: parts between ":" may begin with @workdir or @interpreter. NULL with
- * a message, or no memory.
+ * a message.
  */
-const char *vars_value(struct compiler *compiler, const struct source_text *text);
+const char *vars_expand_value(struct compiler *compiler, const struct source_text *text);
 
 /* parse/rules.c: policy->rule from all sources. */
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count);
+/* paths/decoy.c: plausible but false content for a path, chosen by its last component; deterministic. In the arena. */
+const char *decoy_text(struct arena *arena, const char *path);
 /* paths/canon.c: literal, alias, host and pattern of each rule. */
-void compile_names(struct compiler *compiler);
+void compile_rule_paths(struct compiler *compiler);
 /*
  * paths/index.c: the host path of what a deny rule below the workdir denies, when it differs from the path in the view:
  * another grant may show it there, too. Else NULL. Borrowed.
  */
-const char *rule_outside(const struct rule *rule);
+const char *rule_other_path(const struct rule *rule);
 /* paths/index.c: policy->tree, without mounts. */
 void compile_index(struct compiler *compiler);
 /* paths/mounts.c: mounts and links; marks the remapped mounts in the tree. */
@@ -149,6 +139,10 @@ void compile_mounts(struct compiler *compiler);
 void compile_remaps(struct compiler *compiler);
 /* network/compile.c: the network and its secrets. */
 void compile_network(struct compiler *compiler, struct source *const *sources, size_t count);
+/* network/agree.c: reports contradictions between rules, secrets and fixed addresses. */
+void net_check_agreement(struct compiler *compiler);
+/* network/warn.c: warns about what is valid and probably a mistake. */
+void net_warn_of_mistakes(struct compiler *compiler);
 /* parse/settings.c: environment, limits, audit log, user. */
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);
 

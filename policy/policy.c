@@ -91,63 +91,13 @@ bool policy_env_passes(const struct policy *policy, const char *name)
 	return passes;
 }
 
-const struct policy_limits *policy_limits(const struct policy *policy)
+const struct policy_settings *policy_settings(const struct policy *policy)
 {
-	return &policy->limits;
-}
-
-unsigned policy_required(const struct policy *policy)
-{
-	return policy->required;
-}
-
-const char *policy_workdir(const struct policy *policy)
-{
-	return policy->workdir;
-}
-
-const char *policy_name(const struct policy *policy)
-{
-	return policy->name;
-}
-
-const char *policy_sha256(const struct policy *policy)
-{
-	return policy->sha256;
-}
-
-const char *policy_home(const struct policy *policy)
-{
-	return policy->home;
-}
-
-const char *policy_user(const struct policy *policy)
-{
-	return policy->user;
-}
-
-const char *policy_audit_file(const struct policy *policy)
-{
-	return policy->audit_file;
+	return &policy->settings;
 }
 
 const char *const *policy_warnings(const struct policy *policy, size_t *ret_count)
 {
 	*ret_count = policy->warnings;
 	return policy->warning;
-}
-
-bool policy_audit_allowed(const struct policy *policy)
-{
-	return policy->audit_allowed;
-}
-
-bool policy_audit_compact(const struct policy *policy)
-{
-	return policy->audit_compact;
-}
-
-bool policy_audit_fstat(const struct policy *policy)
-{
-	return policy->audit_fstat;
 }

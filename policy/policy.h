@@ -11,10 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sha256.h"
+
 enum policy_right {
 	POLICY_READ = 1 << 0,  /* see it, read it, list it */
 	POLICY_WRITE = 1 << 1, /* change content, names below it, metadata; implies READ */
 	POLICY_EXEC = 1 << 2,  /* execve it; implies READ */
+	POLICY_PUBLIC = 1 << 3, /* from policy_rights_on, with READ: only what everybody on the host may read */
 };
 
 enum verdict {
@@ -33,7 +36,7 @@ struct policy_decision {
 	enum verdict verdict;
 	int error;          /* errno for the program when denied, else 0 */
 	const char *rule;   /* e.g. "python.json: filesystem.read[2] /usr"; NULL: the default. Owned by the policy */
-	const char *reason; /* not_granted, read_only, denied_by_rule, not_executable …; static */
+	const char *reason; /* not_granted, private, read_only, denied_by_rule, not_executable …; static */
 };
 
 struct policy;
@@ -46,6 +49,7 @@ struct policy_host {
 	 *   a file, when it has a "/" or ends in ".json": relative to the directory of the file `from`, or to the
 	 *     current directory when `from` is NULL; a policy, or the PATH of provide's "file:PATH"
 	 *   "account:passwd", "account:group": generated, with entries for root, nobody and the calling user
+	 *   "machine:hostname", "machine:hosts": generated, with the name that uname(2) tells
 	 *   any other: a profile
 	 * Returns 0 with the text and, for messages, the path, both owned by the caller. Errors: -EILSEQ: the text has
 	 * a NUL byte; -EFBIG: it is larger than a policy may be; else -errno.
@@ -76,6 +80,11 @@ struct policy_errors {
 	struct policy_error *item; /* owned */
 	size_t count;
 };
+/*
+ * Adds one message, cut to its buffer. Control bytes become '?', so that a message stays one line. Messages after the
+ * first hundred are dropped: mostly they follow from earlier ones.
+ */
+void policy_errors_add(struct policy_errors *errors, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void policy_errors_done(struct policy_errors *errors);
 
 /* ---- limits ---- */
@@ -152,7 +161,7 @@ struct policy_cli {
 	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
 	bool no_net;              /* --no-net */
 	enum policy_phase phase;  /* the phase that the policy is compiled for */
-	struct policy_draft *draft; /* of policy_peek with the same names and host; emptied. NULL: none */
+	struct policy_draft *draft; /* of policy_peek_user with the same names and host; emptied. NULL: none */
 };
 
 /*
@@ -168,22 +177,23 @@ void policy_free(struct policy *policy);
  * caller; NULL: not set, no memory, or an error that policy_load will report. Returns the parsed files for
  * policy_cli.draft, so that policy_load need not parse them again, or NULL. policy_draft_free frees them, used or not.
  */
-struct policy_draft *policy_peek(const char *const *names, const struct policy_host *host, char **ret_user);
+struct policy_draft *policy_peek_user(const char *const *names, const struct policy_host *host, char **ret_user);
 void policy_draft_free(struct policy_draft *draft);
 
 /* ---- judging ---- */
 
 /* The rights on a canonical virtual path: the union of all matching grants, 0 when a deny rule matches. */
-unsigned policy_rights(const struct policy *policy, const char *path, size_t len);
+unsigned policy_rights_on(const struct policy *policy, const char *path, size_t len);
 
 /*
  * Judges access to a canonical virtual path; `want`: POLICY_READ|WRITE|EXEC. Errors: EACCES: a deny rule matches, or
- * there is no right to execute; EROFS: no right to write; ENOENT: no grant at all.
+ * there is no right to execute; EROFS: no right to write; ENOENT: no grant at all. The reason "public": the object is
+ * opened only if everybody on the host may read it.
  */
-struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want);
+struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want);
 
 /* True when a glob may grant something at or below this directory, which must then be visible. */
-bool policy_may_contain(const struct policy *policy, const char *path, size_t len);
+bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len);
 
 /* ---- what the view is built from ---- */
 
@@ -199,8 +209,8 @@ struct policy_mount {
 	const char *host;    /* TREE: canonical host path */
 	const char *text;    /* PROVIDE: content */
 	size_t text_len;
-	bool filtered;       /* only globs grant here: names that match none must stay invisible */
-	bool redirect;       /* by a redirect rule: verdict REDIRECT */
+	bool filtered;       /* only globs grant at `virt`: names that match none must stay invisible */
+	bool redirect;       /* made by a redirect rule: verdict REDIRECT */
 	bool create;         /* create the host directory when it is missing (targets below @scratch and @workdir) */
 	const char *rule;    /* as in struct policy_decision */
 };
@@ -216,7 +226,7 @@ struct policy_exec {
 
 /*
  * Iterates over the rules that grant execution. Paths that deny rules or inner mounts exclude are not removed: ask
- * policy_rights. *at starts with 0. False at the end. Borrowed.
+ * policy_rights_on. *at starts with 0. False at the end. Borrowed.
  */
 bool policy_next_exec(const struct policy *policy, size_t *at, struct policy_exec *ret_exec);
 
@@ -240,30 +250,31 @@ const struct policy_env *policy_env(const struct policy *policy, size_t *ret_cou
 /* True when the program gets this variable of the user's environment. Never for the variable of a secret. */
 bool policy_env_passes(const struct policy *policy, const char *name);
 
-const struct policy_limits *policy_limits(const struct policy *policy);
+struct policy_settings {
+	const char *name;    /* "name" of the last file, else its file name */
+	const char *workdir; /* virtual path */
+	const char *home;    /* what "~" stands for; NULL: nothing */
+	const char *user;    /* "USER[:GROUP]"; NULL: not set */
+	struct policy_limits limits;
+	unsigned required;      /* LAYER_BITs of policy/parse/layer-names.h: "require" of all files, and --require */
+	const char *audit_file; /* NULL: not set */
+	bool audit_allowed;     /* record allowed calls, too (default) */
+	bool audit_compact;     /* leave out of a record what earlier ones have */
+	bool audit_fstat;       /* judge and record each newfstatat and statx used as fstat */
+	char sha256[SHA256_HEX_SIZE]; /* of policy_show_json's text; "" before policy_set_sha256() */
+};
+const struct policy_settings *policy_settings(const struct policy *policy);
 
-/* LAYER_BITs of policy/parse/layer-names.h: the union of "require" of all files and --require. */
-unsigned policy_required(const struct policy *policy);
-
-const char *policy_workdir(const struct policy *policy); /* virtual path */
-const char *policy_name(const struct policy *policy);    /* "name" of the last file, else its file name */
-const char *policy_sha256(const struct policy *policy);  /* hex digest of policy_show's text; "" before policy_seal() */
-const char *policy_home(const struct policy *policy);    /* what "~" stands for; NULL: nothing */
-const char *policy_user(const struct policy *policy);    /* "USER[:GROUP]"; NULL: not set */
 /* The rest of a message about the syntax of "USER[:GROUP]" (names are not looked up), static; NULL: it is correct. */
 const char *policy_user_error(const char *text);
-const char *policy_audit_file(const struct policy *policy); /* NULL: not set */
-bool policy_audit_allowed(const struct policy *policy);  /* record allowed calls, too (default) */
-bool policy_audit_compact(const struct policy *policy);  /* leave out of a record what earlier ones have */
-bool policy_audit_fstat(const struct policy *policy);    /* judge and record each newfstatat and statx used as fstat */
 
 /* Valid rules that are probably a mistake, one line each: "file:line: key: warning: ...". Borrowed. */
 const char *const *policy_warnings(const struct policy *policy, size_t *ret_count);
 
-/* Computes policy_sha256: a fifth of the time of loading, so done when it is needed. 0 or -ENOMEM. */
-int policy_seal(struct policy *policy);
+/* Computes the settings' sha256: a fifth of the time of loading, so done when it is needed. 0 or -ENOMEM. */
+int policy_set_sha256(struct policy *policy);
 
 /* The effective policy as JSON that -p accepts and that decides the same. Owned by the caller; NULL: no memory. */
-char *policy_show(const struct policy *policy);
+char *policy_show_json(const struct policy *policy);
 
 #endif

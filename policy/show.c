@@ -14,13 +14,6 @@
 
 #include "base/banned.h"
 
-static void show_release(json_t **json)
-{
-	json_decref(*json);
-}
-
-#define _cleanup_json_ __attribute__((cleanup(show_release)))
-
 /* A JSON string in which "${" is escaped: expanding its variables gives the text again. */
 static json_t *show_text(const char *text)
 {
@@ -60,11 +53,11 @@ static int show_append(json_t *array, json_t *item)
 }
 
 /* True for a rule without effect. A grant and a denial of the same path would be an error within the file shown. */
-static bool show_is_void(const struct policy *policy, const struct rule *rule)
+static bool show_has_no_effect(const struct policy *policy, const struct rule *rule)
 {
 	if (rule->overridden)
 		return true;
-	if (rule->kind != RULE_READ && rule->kind != RULE_WRITE && rule->kind != RULE_EXEC)
+	if (!kind_is_grant(rule->kind))
 		return false;
 	for (size_t i = 0; i < policy->rule_count; i++)
 		if (policy->rule[i].kind == RULE_DENY && strcmp(policy->rule[i].name.path, rule->name.path) == 0)
@@ -77,11 +70,12 @@ static int show_rule(json_t *root, const struct rule *rule)
 	static const char *const lists[RULE_MAX] = {
 		[RULE_READ] = "read", [RULE_WRITE] = "write", [RULE_EXEC] = "exec",
 		[RULE_DENY] = "deny", [RULE_DECOY] = "decoy", [RULE_EXEC_DENY] = "deny",
+		[RULE_PUBLIC] = "public", [RULE_PRIVATE] = "private",
 	};
 	json_t *section = show_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false), *item;
 
 	if (rule->kind == RULE_PROVIDE) {
-		_cleanup_json_ json_t *name = show_text(rule->name.shown);
+		json_auto_t *name = show_text(rule->name.shown);
 
 		return json_object_set_new(show_member(section, "provide", false), json_string_value(name),
 					   json_string(rule->content));
@@ -142,14 +136,14 @@ static int show_limits(json_t *root, struct policy_limits limits)
 static int show_audit(json_t *root, const struct policy *policy)
 {
 	json_t *object = show_member(root, "audit", false);
-	int ret = json_object_set_new(object, "allowed", json_boolean(policy->audit_allowed));
+	int ret = json_object_set_new(object, "allowed", json_boolean(policy->settings.audit_allowed));
 
-	if (policy->audit_compact)
+	if (policy->settings.audit_compact)
 		ret |= json_object_set_new(object, "compact", json_true());
-	if (policy->audit_fstat)
+	if (policy->settings.audit_fstat)
 		ret |= json_object_set_new(object, "fstat", json_true());
-	if (policy->audit_file)
-		ret |= json_object_set_new(object, "file", show_text(policy->audit_file));
+	if (policy->settings.audit_file)
+		ret |= json_object_set_new(object, "file", show_text(policy->settings.audit_file));
 	return ret;
 }
 
@@ -164,24 +158,24 @@ static int show_required(json_t *root, unsigned required)
 	return ret;
 }
 
-char *policy_show(const struct policy *policy)
+char *policy_show_json(const struct policy *policy)
 {
-	_cleanup_json_ json_t *root = json_object();
+	json_auto_t *root = json_object();
 	_cleanup_free_ char *text = NULL;
 	int ret = json_object_set_new(root, "version", json_integer(1));
 	char *line;
 
-	ret |= json_object_set_new(root, "name", json_string(policy->name));
-	ret |= json_object_set_new(root, "workdir", show_text(policy->workdir));
-	if (policy->user)
-		ret |= json_object_set_new(root, "user", json_string(policy->user));
+	ret |= json_object_set_new(root, "name", json_string(policy->settings.name));
+	ret |= json_object_set_new(root, "workdir", show_text(policy->settings.workdir));
+	if (policy->settings.user)
+		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
 	for (size_t i = 0; i < policy->rule_count; i++)
-		if (!show_is_void(policy, &policy->rule[i]))
+		if (!show_has_no_effect(policy, &policy->rule[i]))
 			ret |= show_rule(root, &policy->rule[i]);
 	ret |= show_env(root, policy);
-	ret |= show_limits(root, policy->limits);
+	ret |= show_limits(root, policy->settings.limits);
 	ret |= show_audit(root, policy);
-	ret |= show_required(root, policy->required);
+	ret |= show_required(root, policy->settings.required);
 	ret |= policy_show_network(root, &policy->network);
 	if (ret)
 		return NULL;
@@ -189,12 +183,12 @@ char *policy_show(const struct policy *policy)
 	return text && asprintf(&line, "%s\n", text) >= 0 ? line : NULL;
 }
 
-int policy_seal(struct policy *policy)
+int policy_set_sha256(struct policy *policy)
 {
-	_cleanup_free_ char *text = policy_show(policy);
+	_cleanup_free_ char *text = policy_show_json(policy);
 
 	if (!text)
 		return -ENOMEM;
-	sha256_bytes(text, strlen(text), policy->sha256);
+	sha256_bytes(text, strlen(text), policy->settings.sha256);
 	return 0;
 }

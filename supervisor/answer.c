@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 /* An interrupted ioctl (by the watchdog's signal or a cancelled worker's) has had no effect, so it is repeated. */
-static int answer_ioctl(int listener_fd, unsigned long request, const void *argument)
+static int answer_listener_ioctl(int listener_fd, unsigned long request, const void *argument)
 {
 	int r;
 
@@ -21,71 +21,57 @@ static int answer_ioctl(int listener_fd, unsigned long request, const void *argu
 	return r < 0 ? -errno : r;
 }
 
-static int answer_respond(int listener_fd, const struct seccomp_notif_resp *response)
+static int answer_send_response(int listener_fd, const struct seccomp_notif_resp *response)
 {
-	return answer_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, response);
+	return answer_listener_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, response);
 }
 
-int answer_value(int listener_fd, uint64_t id, int64_t value)
+int answer_with_value(int listener_fd, uint64_t id, int64_t value)
 {
-	return answer_respond(listener_fd, &(struct seccomp_notif_resp){.id = id, .val = value});
+	return answer_send_response(listener_fd, &(struct seccomp_notif_resp){.id = id, .val = value});
 }
 
-int answer_error(int listener_fd, uint64_t id, int error)
+int answer_with_error(int listener_fd, uint64_t id, int error)
 {
-	return answer_respond(listener_fd, &(struct seccomp_notif_resp){.id = id, .error = error});
+	return answer_send_response(listener_fd, &(struct seccomp_notif_resp){.id = id, .error = error});
 }
 
-int answer_add(int listener_fd, uint64_t id, int fd, bool cloexec)
+int answer_add_descriptor(int listener_fd, uint64_t id, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd addfd = {.id = id, .srcfd = (unsigned)fd, .newfd_flags = cloexec ? O_CLOEXEC : 0};
-	int number = answer_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	int number = answer_listener_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
 
 	(void)close(fd);
 	return number == -ENOENT ? -EINTR : number;
 }
 
-/* ---- continuing ---- */
-
 static int answer_send_continue(int listener_fd, uint64_t id, bool permitted)
 {
 	if (permitted)
-		return answer_respond(listener_fd,
+		return answer_send_response(listener_fd,
 			       &(struct seccomp_notif_resp){.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
-	(void)answer_error(listener_fd, id, -EPERM); /* fails when the call has ended already */
+	(void)answer_with_error(listener_fd, id, -EPERM); /* fails when the call has ended already */
 	return -EPERM;
 }
 
-static bool answer_may_continue(const struct syscall_row *row, enum continue_reason reason)
+static bool answer_may_continue(enum row_basis basis, enum continue_reason reason)
 {
-	switch (row->basis) {
-	case BASIS_REGS:
-		return true;
-	case BASIS_EXEC:
-		return reason == CONTINUE_VERIFIED;
-	case BASIS_NETNS:
-	case BASIS_MOUNTNS:
-		return reason == CONTINUE_BOUNDED;
-	case BASIS_MEMORY:
-	default:
-		return false;
-	}
+	return basis == BASIS_REGS || (basis == BASIS_EXEC && reason == CONTINUE_VERIFIED) ||
+	       ((basis == BASIS_NETNS || basis == BASIS_MOUNTNS) && reason == CONTINUE_BOUNDED);
 }
 
 int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason)
 {
-	return answer_send_continue(listener_fd, id, row && answer_may_continue(row, reason));
+	return answer_send_continue(listener_fd, id, row && answer_may_continue(row->basis, reason));
 }
 
-int answer_pass(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row)
+int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row)
 {
 	uint64_t arg[6];
 
 	memcpy(arg, notification->data.args, sizeof(arg));
-	return answer_send_continue(listener_fd, notification->id, row && table_allows(row, arg));
+	return answer_send_continue(listener_fd, notification->id, row && table_row_allows(row, arg));
 }
-
-/* ---- later ---- */
 
 struct answer answer_later(const struct call *call)
 {
@@ -98,15 +84,16 @@ bool answer_is_awaited(const struct answer *answer)
 	return ioctl(answer->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &answer->id) == 0;
 }
 
-void answer_end(const struct answer *answer, int64_t result)
+uint64_t answer_and_end_record(const struct answer *answer, int64_t result)
 {
 	int listener_fd = answer->sandbox->listener_fd;
-	/* Read before the response: the target thread may then run at once, in place of this one. */
-	uint64_t took_ns = io_now_ns() - answer->start_ns;
+	uint64_t ended_ns = io_now_ns();
 
 	if (result < 0)
-		(void)answer_error(listener_fd, answer->id, (int)result);
+		(void)answer_with_error(listener_fd, answer->id, (int)result);
 	else
-		(void)answer_value(listener_fd, answer->id, result);
-	audit_end(answer->sandbox->audit, answer->slot, result == ANSWER_RESTART ? -EINTR : result, took_ns);
+		(void)answer_with_value(listener_fd, answer->id, result);
+	audit_end_record(answer->sandbox->audit, answer->slot, result == ANSWER_RESTART ? -EINTR : result,
+		  ended_ns - answer->start_ns);
+	return ended_ns;
 }

@@ -20,8 +20,8 @@
 
 /* ---- at once: the caller ends the record. Each returns 0 or more, or -ENOENT: the call has ended already ---- */
 
-int answer_value(int listener_fd, uint64_t id, int64_t value);
-int answer_error(int listener_fd, uint64_t id, int error); /* -errno */
+int answer_with_value(int listener_fd, uint64_t id, int64_t value);
+int answer_with_error(int listener_fd, uint64_t id, int error); /* -errno */
 /*
  * Adds a descriptor of fd's file description to the target process, and closes fd. Does not respond. Returns the new
  * descriptor, or -errno: -EMFILE when the target's table is full, -EINTR when the call has ended already.
@@ -31,7 +31,7 @@ int answer_error(int listener_fd, uint64_t id, int error); /* -errno */
  * would still hold the file at that moment (seccomp_notify_addfd() in kernel/seccomp.c). Before Linux 5.19 (no
  * WAIT_KILLABLE_RECV) a signal between the steps ends the call with EINTR, and the descriptor stays open.
  */
-int answer_add(int listener_fd, uint64_t id, int fd, bool cloexec);
+int answer_add_descriptor(int listener_fd, uint64_t id, int fd, bool cloexec);
 
 /* Why a continue is safe although the program may have changed its memory since the verdict (TOCTOU). */
 enum continue_reason {
@@ -46,11 +46,11 @@ enum continue_reason {
  */
 int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason);
 /* Continues a call that was notified for a hook only (enum row_hook): its registers must match the row's `allow`. */
-int answer_pass(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row);
+int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row);
 
 /* ---- later ---- */
 
-/* What a later response, and the end of the call's record, need. */
+/* What is needed for a later response and for the end of the call's record. */
 struct answer {
 	struct sandbox *sandbox; /* borrowed */
 	uint64_t id;             /* of the notification */
@@ -58,11 +58,14 @@ struct answer {
 	struct audit_slot slot;
 };
 
-/* The call must be recorded already. */
+/* What to keep for a later response to the call, which must be recorded already. */
 struct answer answer_later(const struct call *call);
 /* False: the target thread is dead, or a signal has ended its call. */
 bool answer_is_awaited(const struct answer *answer);
-/* Responds with a value, -errno or ANSWER_RESTART (recorded as EINTR) and ends the record. Call it once. */
-void answer_end(const struct answer *answer, int64_t result);
+/*
+ * Responds with a value, -errno or ANSWER_RESTART (recorded as EINTR) and ends the record. Call it once. Returns the
+ * clock, read before the response: the target thread may then run at once, in place of this one.
+ */
+uint64_t answer_and_end_record(const struct answer *answer, int64_t result);
 
 #endif

@@ -1,16 +1,16 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/io.h"
+#include "base/procstat.h"
 #include "supervisor/answer.h"
 #include "supervisor/blocking.h"
 #include "syscalls/file/resolve.h"
@@ -20,13 +20,12 @@
 #include "base/banned.h"
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
-#define DESCRIPTORS_EACH 4u /* of the supervisor, for each call: two of its own, and two for everything else */
+#define DESCRIPTORS_EACH 4u /* per call: two that it takes, two left for everything else */
 #define LOOKS_MAX 64u       /* jobs checked at a tick: each delays the next notification by some microseconds */
 
 /* One call. */
 struct job {
 	struct job *next;
-	struct blocking *blocking;
 	pthread_t thread;
 	struct answer answer;
 	pid_t tid;
@@ -37,11 +36,10 @@ struct job {
 	bool cloexec;
 	bool no_wait; /* see struct call */
 	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted one */
-	bool done;               /* protected by the lock */
+	atomic_bool done;        /* the thread ends now */
 };
 
 struct blocking {
-	pthread_mutex_t lock;
 	struct job *jobs;
 	unsigned count;
 	unsigned most;    /* jobs at a time */
@@ -49,66 +47,59 @@ struct blocking {
 	uint64_t tick_ns; /* when */
 };
 
-static void job_on_wake(int number)
+static void job_on_wake_signal(int number)
 {
 	(void)number; /* the handler exists so that a blocked system call ends with EINTR */
 }
 
-/* As many jobs as there are descriptors for. */
-static unsigned blocking_most(void)
+unsigned blocking_share_descriptors(unsigned parts)
 {
 	struct rlimit limit;
-	uint64_t most = 0;
+	uint64_t share = getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur / parts;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-		most = limit.rlim_cur / DESCRIPTORS_EACH;
-	return most < BLOCKING_MAX ? (unsigned)most : BLOCKING_MAX;
+	return share < UINT_MAX ? (unsigned)share : UINT_MAX;
 }
 
 int blocking_create(struct blocking **ret_blocking)
 {
-	struct sigaction action = {.sa_handler = job_on_wake}; /* without SA_RESTART */
+	struct sigaction action = {.sa_handler = job_on_wake_signal}; /* without SA_RESTART */
 	struct blocking *blocking = calloc(1, sizeof(*blocking));
 
 	if (!blocking)
 		return -ENOMEM;
-	if (sigaction(SIGUSR1, &action, NULL) < 0 || pthread_mutex_init(&blocking->lock, NULL) != 0) {
+	if (sigaction(SIGUSR1, &action, NULL) < 0) {
 		free(blocking);
 		return -EAGAIN;
 	}
-	blocking->most = blocking_most();
+	blocking->most = blocking_share_descriptors(DESCRIPTORS_EACH);
+	if (blocking->most > BLOCKING_MAX)
+		blocking->most = BLOCKING_MAX;
 	*ret_blocking = blocking;
 	return 0;
 }
 
-static uint64_t blocking_status_field(const char *status, const char *name, int base)
+static uint64_t blocking_parse_status_field(const char *status, const char *name, int base)
 {
 	const char *at = strstr(status, name);
 
 	return at ? strtoull(at + strlen(name), NULL, base) : 0;
 }
 
-uint64_t blocking_signals_waiting(pid_t tid)
+uint64_t blocking_read_pending_signals(pid_t tid)
 {
-	char path[32], status[4096];
-	_cleanup_close_ int fd = -1;
+	char status[4096];
 	uint64_t waiting;
-	ssize_t len;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
-	if (len <= 0)
-		return 0; /* dead: see answer_is_awaited */
-	status[len] = '\0';
-	waiting = blocking_status_field(status, "\nSigPnd:", 16);
-	if (blocking_status_field(status, "\nTgid:", 10) == (uint64_t)tid)
-		waiting |= blocking_status_field(status, "\nShdPnd:", 16);
-	return waiting & ~blocking_status_field(status, "\nSigBlk:", 16);
+	if (procstat_read_file(tid, "status", status, sizeof(status)) <= 0)
+		return 0; /* the thread is dead: see answer_is_awaited */
+	waiting = blocking_parse_status_field(status, "\nSigPnd:", 16);
+	if (blocking_parse_status_field(status, "\nTgid:", 10) == (uint64_t)tid)
+		waiting |= blocking_parse_status_field(status, "\nShdPnd:", 16);
+	return waiting & ~blocking_parse_status_field(status, "\nSigBlk:", 16);
 }
 
 /* Whether to repeat an interrupted system call: the signal may have been a stray one. */
-static bool job_continues(void *ctx)
+static bool job_may_retry(void *ctx)
 {
 	struct job *job = ctx;
 
@@ -116,55 +107,49 @@ static bool job_continues(void *ctx)
 }
 
 /* Opens the file and adds it to the target process. The target's descriptor or -errno. */
-static int job_open(struct job *job)
+static int job_open_file(struct job *job)
 {
 	struct file_link link = file_link(job->fd);
 	int fd;
 
 	do
 		fd = open(link.path, job->open_flags | O_CLOEXEC | O_NOCTTY);
-	while (fd < 0 && errno == EINTR && job_continues(job));
-	return fd < 0 ? -errno : answer_add(job->answer.sandbox->listener_fd, job->answer.id, fd, job->cloexec);
+	while (fd < 0 && errno == EINTR && job_may_retry(job));
+	return fd < 0 ? -errno
+		      : answer_add_descriptor(job->answer.sandbox->listener_fd, job->answer.id, fd, job->cloexec);
 }
 
-static int job_connect(struct job *job)
+static int job_connect_socket(struct job *job)
 {
 	int result;
 
 	do
 		result = sockets_connect(job->fd, job->peer_fd);
-	while (result == -EINTR && job_continues(job));
+	while (result == -EINTR && job_may_retry(job));
 	return result;
 }
 
-/* A value or -errno. */
-static int64_t job_perform(struct job *job)
-{
-	if (job->work)
-		return job->work->run(job->work, job->fd, job_continues, job);
-	return job->peer_fd >= 0 ? job_connect(job) : job_open(job);
-}
-
-static void *job_run(void *argument)
+static void *job_run_thread(void *argument)
 {
 	struct job *job = argument;
-	struct blocking *blocking = job->blocking;
-	int64_t result = job_perform(job);
+	int64_t result; /* a value or -errno */
 
-	/* Before the response, for the reason that answer_add has. */
+	if (job->work)
+		result = job->work->run(job->work, job->fd, job_may_retry, job);
+	else
+		result = job->peer_fd >= 0 ? job_connect_socket(job) : job_open_file(job);
+	/* Closed before the response, so that the target's descriptor is the only one when its call returns. */
 	(void)close(job->fd);
 	if (job->peer_fd >= 0)
 		(void)close(job->peer_fd);
 	if (job->work)
 		job->work->free(job->work);
-	answer_end(&job->answer, result == -EINTR && !job->no_wait ? ANSWER_RESTART : result);
-	(void)pthread_mutex_lock(&blocking->lock);
-	job->done = true;
-	(void)pthread_mutex_unlock(&blocking->lock);
+	answer_and_end_record(&job->answer, result == -EINTR && !job->no_wait ? ANSWER_RESTART : result);
+	atomic_store(&job->done, true);
 	return NULL;
 }
 
-static int job_start(struct job *job)
+static int job_start_thread(struct job *job)
 {
 	pthread_attr_t attributes;
 	int r;
@@ -172,29 +157,19 @@ static int job_start(struct job *job)
 	if (pthread_attr_init(&attributes) != 0)
 		return -ENOMEM;
 	(void)pthread_attr_setstacksize(&attributes, BLOCKING_STACK_BYTES);
-	r = pthread_create(&job->thread, &attributes, job_run, job);
+	r = pthread_create(&job->thread, &attributes, job_run_thread, job);
 	(void)pthread_attr_destroy(&attributes);
 	return -r;
 }
 
-static bool job_done(struct blocking *blocking, const struct job *job)
-{
-	bool done;
-
-	(void)pthread_mutex_lock(&blocking->lock);
-	done = job->done;
-	(void)pthread_mutex_unlock(&blocking->lock);
-	return done;
-}
-
-static void blocking_reap(struct blocking *blocking)
+static void blocking_join_ended(struct blocking *blocking)
 {
 	struct job **at = &blocking->jobs;
 
 	while (*at) {
 		struct job *job = *at;
 
-		if (!job_done(blocking, job)) {
+		if (!atomic_load(&job->done)) {
 			at = &job->next;
 			continue;
 		}
@@ -205,31 +180,23 @@ static void blocking_reap(struct blocking *blocking)
 	}
 }
 
-int blocking_start(struct blocking *blocking, struct call *call)
+int blocking_start_call(struct blocking *blocking, struct call *call)
 {
-	bool connects = call->outcome.kind == OUTCOME_CONNECT;
-	bool works = call->outcome.kind == OUTCOME_WORK;
 	struct job *job;
 	int r;
 
 	if (blocking->count >= blocking->most)
-		blocking_reap(blocking);
+		blocking_join_ended(blocking);
 	if (blocking->count >= blocking->most)
-		return connects || works ? -EAGAIN : -EMFILE;
+		return call->outcome.kind == OUTCOME_BLOCKING ? -EMFILE : -EAGAIN;
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
-	*job = (struct job){.blocking = blocking,
-			    .answer = answer_later(call),
-			    .tid = call->tid,
-			    .fd = call->outcome.fd,
-			    .no_wait = call->no_wait,
-			    .interrupted = call->no_wait,
-			    .peer_fd = connects ? call->outcome.peer_fd : -1,
-			    .work = works ? call->outcome.work : NULL,
-			    .open_flags = call->outcome.open_flags,
-			    .cloexec = call->outcome.fd_cloexec};
-	r = job_start(job);
+	*job = (struct job){.answer = answer_later(call), .tid = call->tid, .fd = call->outcome.fd,
+			    .peer_fd = call->outcome.peer_fd, .work = call->outcome.work,
+			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
+			    .no_wait = call->no_wait, .interrupted = call->no_wait};
+	r = job_start_thread(job);
 	if (r < 0) {
 		free(job);
 		return r;
@@ -243,26 +210,26 @@ int blocking_start(struct blocking *blocking, struct call *call)
 }
 
 /* Interrupts the worker if need be, and again at each tick: the first signal may come before the worker blocks. */
-static void job_check(struct job *job)
+static void job_interrupt_if_needed(struct job *job)
 {
-	if (blocking_signals_waiting(job->tid) != 0)
+	if (blocking_read_pending_signals(job->tid) != 0)
 		atomic_store(&job->interrupted, true);
 	if (!answer_is_awaited(&job->answer) || atomic_load(&job->interrupted))
 		(void)pthread_kill(job->thread, SIGUSR1);
 }
 
 /* Checks the next `most` jobs. */
-static void blocking_check(struct blocking *blocking, unsigned most)
+static void blocking_check_jobs(struct blocking *blocking, unsigned most)
 {
 	unsigned first = blocking->next < blocking->count ? blocking->next : 0, at = 0;
 
 	for (struct job *job = blocking->jobs; job; job = job->next, at++)
 		if (at >= first && at - first < most)
-			job_check(job);
+			job_interrupt_if_needed(job);
 	blocking->next = first + most;
 }
 
-bool blocking_tick(struct blocking *blocking)
+bool blocking_check_due_jobs(struct blocking *blocking)
 {
 	uint64_t now;
 
@@ -272,8 +239,8 @@ bool blocking_tick(struct blocking *blocking)
 	if (now < blocking->tick_ns)
 		return true;
 	blocking->tick_ns = now + BLOCKING_TICK_MS * UINT64_C(1000000);
-	blocking_reap(blocking);
-	blocking_check(blocking, LOOKS_MAX);
+	blocking_join_ended(blocking);
+	blocking_check_jobs(blocking, LOOKS_MAX);
 	return blocking->jobs != NULL;
 }
 
@@ -282,10 +249,9 @@ void blocking_free(struct blocking *blocking)
 	if (!blocking)
 		return;
 	/* Every process of the run is dead, so no call is awaited and each worker ends when it is interrupted. */
-	while (blocking_reap(blocking), blocking->jobs) {
-		blocking_check(blocking, BLOCKING_MAX);
+	while (blocking_join_ended(blocking), blocking->jobs) {
+		blocking_check_jobs(blocking, BLOCKING_MAX);
 		(void)usleep(1000);
 	}
-	(void)pthread_mutex_destroy(&blocking->lock);
 	free(blocking);
 }

@@ -19,28 +19,31 @@
 
 struct blocking;
 
+/* One of `parts` equal parts of the descriptors that the supervisor may have. */
+unsigned blocking_share_descriptors(unsigned parts);
+
 int blocking_create(struct blocking **ret_blocking);
 /* Cancels the calls and waits for the threads. NULL is fine. */
 void blocking_free(struct blocking *blocking);
 
 /*
- * For OUTCOME_BLOCKING, OUTCOME_CONNECT and OUTCOME_WORK. 0: a thread has taken what the outcome owned, responds and
+ * Starts the call of OUTCOME_BLOCKING, _CONNECT or _WORK. 0: a thread has taken what the outcome owned, responds and
  * ends the record. -errno: the caller does.
  */
-int blocking_start(struct blocking *blocking, struct call *call);
+int blocking_start_call(struct blocking *blocking, struct call *call);
 
 /*
  * Interrupts threads whose target thread waits no longer, at most 64 at each tick. True while there are calls: then it
  * must be called again after BLOCKING_TICK_MS.
  */
 #define BLOCKING_TICK_MS 20
-bool blocking_tick(struct blocking *blocking);
+bool blocking_check_due_jobs(struct blocking *blocking);
 
 /*
  * The pending signals that a target thread does not block; bit 0 is signal 1. Only fatal signals wake a thread that
- * waits for its response (WAIT_KILLABLE_RECV), so the supervisor must end its call. A signal for the process counts for
- * the main thread only, which the kernel prefers.
+ * waits for its response (WAIT_KILLABLE_RECV), so the supervisor must end the thread's call. A signal for the process
+ * counts for the main thread only, which the kernel prefers.
  */
-uint64_t blocking_signals_waiting(pid_t tid);
+uint64_t blocking_read_pending_signals(pid_t tid);
 
 #endif

@@ -4,66 +4,61 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/answer.h"
 #include "supervisor/dispatch.h"
 #include "supervisor/outcome.h"
+#include "syscalls/account/denial-text.h"
 #include "syscalls/account/denials.h"
+#include "syscalls/account/probes.h"
 #include "syscalls/arch/arch.h"
 #include "syscalls/call/decode.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
-int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox, struct tracer *tracer, struct blocking *blocking)
+int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox)
 {
 	size_t rows;
 
 	(void)table_rows(&rows);
-	*dispatch = (struct dispatch){.sandbox = sandbox, .tracer = tracer, .blocking = blocking};
+	dispatch->sandbox = sandbox;
 	dispatch->call = calloc(1, sizeof(*dispatch->call));
-	dispatch->by_row = calloc(rows, sizeof(*dispatch->by_row));
-	if (dispatch->call && dispatch->by_row)
-		return 0;
-	dispatch_done(dispatch);
-	return -ENOMEM;
+	dispatch->counts.by_row = calloc(rows, sizeof(*dispatch->counts.by_row));
+	return dispatch->call && dispatch->counts.by_row ? 0 : -ENOMEM;
 }
 
 void dispatch_done(struct dispatch *dispatch)
 {
-	free(dispatch->call);
-	free(dispatch->by_row);
-	dispatch->call = NULL;
-	dispatch->by_row = NULL;
+	free(steal_pointer(&dispatch->call));
+	free(steal_pointer(&dispatch->counts.by_row));
 }
 
 /* Resets only what is read before it is written: the texts make the struct too large to clear for every call. */
-static void dispatch_begin(struct dispatch *dispatch, const struct seccomp_notif *notification,
-			   const struct syscall_row *row)
+static void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_notif *notification,
+				const struct syscall_row *row)
 {
 	struct call *call = dispatch->call;
 
+	memset(call, 0, offsetof(struct call, net));
 	call->sandbox = dispatch->sandbox;
 	call->id = notification->id;
 	call->tid = (pid_t)notification->pid;
 	call->row = row;
 	memcpy(call->arg, notification->data.args, sizeof(call->arg));
 	call->start_ns = io_now_ns();
-	call->paths = 0;
-	call->text_len = 0;
 	call->place[0].mount = NULL;
 	call->place[1].mount = NULL;
 	call->place[0].virt_len = call->place[1].virt_len = 0;
 	call->net.host[0] = '\0';
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1, .peer_fd = -1};
-	call->slot = (struct audit_slot){0};
-	call->committed = false;
-	call->again = false;
 }
 
 /* Unlisted numbers and calls of another architecture (int 0x80, x32): ENOSYS, as if the kernel did not have them. */
-static void dispatch_refuse_unlisted(struct dispatch *dispatch, const struct seccomp_notif *notification)
+static void dispatch_refuse_unlisted_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	static struct syscall_row row = {.class = ROW_REFUSE, .error = ENOSYS};
 	static char name[32];
@@ -71,11 +66,11 @@ static void dispatch_refuse_unlisted(struct dispatch *dispatch, const struct sec
 
 	(void)snprintf(name, sizeof(name), "%s_%d", native ? "syscall" : "foreign", notification->data.nr);
 	row.name = name;
-	dispatch_begin(dispatch, notification, &row);
+	dispatch_begin_call(dispatch, notification, &row);
 	call_refuse(dispatch->call, -ENOSYS, NULL, native ? "unlisted_syscall" : "foreign_architecture");
 }
 
-static void dispatch_judge(struct call *call)
+static void dispatch_judge_call(struct call *call)
 {
 	syscall_fn *handler = table_handler(call->row);
 	int r;
@@ -103,24 +98,35 @@ static void dispatch_judge(struct call *call)
 		call_refuse(call, -EPERM, NULL, "continue_forbidden");
 }
 
-static void dispatch_count(struct dispatch *dispatch)
+static void dispatch_count_redirect(struct call_counts *counts, const struct mount *mount, const char *op)
+{
+	size_t i = 0;
+
+	while (i < counts->redirects && (counts->redirect[i].mount != mount || strcmp(counts->redirect[i].op, op) != 0))
+		i++;
+	if (i == REDIRECTS_MAX)
+		return;
+	if (i == counts->redirects)
+		counts->redirect[counts->redirects++] = (struct redirect){.mount = mount, .op = op};
+	counts->redirect[i].count++;
+}
+
+static void dispatch_count_call(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
+	bool denied = call->decision.verdict == VERDICT_DENY;
 	size_t rows;
 	const struct syscall_row *first = table_rows(&rows);
 
-	dispatch->judged++;
-	if (call->decision.verdict == VERDICT_DENY) {
-		const char *reason = call->decision.reason;
-
-		dispatch->denied++;
-		dispatch->expected += reason && strcmp(reason, DENIAL_EXPECTED) == 0;
-	} else {
-		dispatch->allowed++;
-	}
+	dispatch->counts.judged++;
+	dispatch->counts.denied += denied;
+	dispatch->counts.allowed += !denied;
+	dispatch->counts.expected += denied && probe_was_refused(call);
 	if (call->row >= first && call->row < first + rows)
-		dispatch->by_row[call->row - first]++;
-	redirects_note(&dispatch->redirects, call);
+		dispatch->counts.by_row[call->row - first]++;
+	for (unsigned i = 0; !denied && i < call->paths; i++)
+		if (call->place[i].mount && call->place[i].mount->flags & MOUNT_REDIRECT)
+			dispatch_count_redirect(&dispatch->counts, call->place[i].mount, denial_op(call));
 }
 
 /*
@@ -132,7 +138,7 @@ static bool dispatch_find_task(struct call *call)
 	static char no_exe[] = "";
 	static struct task unknown = {.pidfd = -1, .exe = no_exe};
 
-	call->task = tree_task(call->sandbox->tree, call->tid);
+	call->task = tree_find_task(call->sandbox->tree, call->tid);
 	if (call->task)
 		return true;
 	if (!call_valid(call))
@@ -143,21 +149,8 @@ static bool dispatch_find_task(struct call *call)
 	return true;
 }
 
-/*
- * OUTCOME_FETCH: the target thread is to send us a descriptor, then its call is restarted and judged again. False: the
- * call fails instead.
- */
-static bool dispatch_fetch(struct dispatch *dispatch)
-{
-	int r = trace_start(dispatch->tracer, dispatch->call);
-
-	if (r < 0)
-		call_fail(dispatch->call, r);
-	return r == 0;
-}
-
 /* Closes the fetched descriptor, unless the handler has taken it. */
-static void dispatch_close_fetched(struct call *call)
+static void dispatch_close_fetched_fd(struct call *call)
 {
 	if (call->again && call->fetched >= 0)
 		(void)close(call->fetched);
@@ -169,14 +162,17 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 			      const struct seccomp_notif *notification)
 {
 	struct sandbox *sandbox = dispatch->sandbox;
+	pid_t tid = (pid_t)notification->pid;
 
 	switch (row->hook) {
 	case HOOK_SIGRETURN:
-		interrupted_return(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
+		interrupted_on_sigreturn(&dispatch->interrupted, sandbox->guest, sandbox->listener_fd, notification);
 		return true;
 	case HOOK_GET_AFFINITY:
 	case HOOK_SET_AFFINITY:
-		return cpu_received(dispatch->cpu, row, notification);
+		return cpu_on_notification(dispatch->cpu, row, notification);
+	case HOOK_SEND:
+		return netlink_passes_send(sandbox->netlink, tid, row, notification->data.args);
 	case HOOK_RECORD_LOCK: /* dispatch_admits_lock */
 	case HOOK_NONE:
 	default:
@@ -184,26 +180,18 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 	}
 }
 
-/* HOOK_RECORD_LOCK: true when there is room for the lock. Other commands, and locks beyond the limit, are judged. */
-static bool dispatch_admits_lock(struct sandbox *sandbox, const struct syscall_row *row, const __u64 *args)
-{
-	return row->hook == HOOK_RECORD_LOCK && locks_counts(args[1]) &&
-	       locks_admit(&sandbox->locks, args[1], io_now_ns());
-}
-
 /* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */
-static void dispatch_finish(struct dispatch *dispatch, const struct seccomp_notif *notification)
+static void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct call *call = dispatch->call;
-	struct outcome prepared = call->outcome;
 
-	dispatch_count(dispatch);
-	if (prepared.kind == OUTCOME_BLOCKING)
-		interrupted_waits(&dispatch->interrupted, notification);
-	if (prepared.kind != OUTCOME_GONE && call_commit(call) < 0)
-		outcome_release(&prepared); /* call->outcome is an error by now */
-	cpu_responding(dispatch->cpu, call);
-	(void)outcome_perform(dispatch); /* when it responds does not matter here */
+	dispatch_count_call(dispatch);
+	if (call->outcome.kind == OUTCOME_BLOCKING)
+		interrupted_note_waiting_open(&dispatch->interrupted, notification);
+	if (call->outcome.kind != OUTCOME_GONE)
+		(void)call_commit(call); /* on failure the outcome is an error */
+	cpu_before_response(dispatch->cpu, call);
+	outcome_perform(dispatch);
 }
 
 void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif *notification)
@@ -218,33 +206,41 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 
 	dispatch->ended_ns = 0;
 	if (row && dispatch_run_hook(dispatch, row, notification)) {
-		(void)answer_pass(sandbox->listener_fd, notification, row);
+		(void)answer_continue_hooked(sandbox->listener_fd, notification, row);
 		return;
 	}
-	again = trace_fetched(dispatch->tracer, tid, data->nr, data->args, &fetched);
-	if (!again && trace_restarted(dispatch->tracer, tid, data->nr, data->args)) {
+	again = trace_take_fetched_fd(dispatch->tracer, tid, data->nr, data->args, &fetched);
+	if (!again && trace_is_restarted_exec(dispatch->tracer, tid, data->nr, data->args)) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
 		return;
 	}
-	if (row && dispatch_admits_lock(sandbox, row, data->args)) {
+	/* Locks up to the limit are continued here; other commands, and locks beyond it, are judged below. */
+	if (row && row->hook == HOOK_RECORD_LOCK && locks_counts_command(data->args[1]) &&
+	    locks_admit_command(&sandbox->locks, data->args[1], io_now_ns())) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
 		return;
 	}
 	if (row)
-		dispatch_begin(dispatch, notification, row);
+		dispatch_begin_call(dispatch, notification, row);
 	else
-		dispatch_refuse_unlisted(dispatch, notification);
-	call->no_wait = interrupted_again(&dispatch->interrupted, notification);
+		dispatch_refuse_unlisted_call(dispatch, notification);
+	call->no_wait = interrupted_is_restarted_open(&dispatch->interrupted, notification);
 	call->again = again;
 	call->fetched = fetched;
 	if (!dispatch_find_task(call)) {
-		dispatch_close_fetched(call);
+		dispatch_close_fetched_fd(call);
 		return;
 	}
 	if (row && call->decision.verdict != VERDICT_DENY)
-		dispatch_judge(call);
-	dispatch_close_fetched(call);
-	if (call->outcome.kind == OUTCOME_FETCH && dispatch_fetch(dispatch))
-		return;
-	dispatch_finish(dispatch, notification);
+		dispatch_judge_call(call);
+	dispatch_close_fetched_fd(call);
+	if (call->outcome.kind == OUTCOME_FETCH) {
+		/* The target thread is to send us a descriptor, then its call is restarted and judged again. */
+		int r = trace_start_call(dispatch->tracer, call);
+
+		if (r == 0)
+			return;
+		call_fail(call, r);
+	}
+	dispatch_finish_call(dispatch, notification);
 }

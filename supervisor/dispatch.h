@@ -12,27 +12,41 @@
 #include "supervisor/cpu/cpu.h"
 #include "supervisor/gateway/client.h"
 #include "supervisor/interrupted.h"
-#include "supervisor/redirects.h"
 #include "supervisor/trace/trace.h"
 #include "syscalls/call/call.h"
 
-struct dispatch {
-	struct sandbox *sandbox;
-	struct tracer *tracer;
-	struct blocking *blocking;
-	struct egress_client *egress; /* set by the caller; NULL: no network */
-	struct cpu *cpu;              /* set by the caller; NULL: CPU placement is off */
-	uint64_t ended_ns;            /* io_now_ns() just before the last response; 0: unknown */
-	struct call *call;            /* owned; reused for every notification, because it is large */
-	uint64_t judged, allowed, denied;
-	uint64_t expected;              /* denied calls with the reason DENIAL_EXPECTED */
-	uint64_t *by_row;               /* judged calls, indexed as table_rows(). Owned */
-	struct interrupted interrupted; /* traits are set by the caller */
-	struct redirects redirects;
+#define REDIRECTS_MAX 64 /* further ones are not counted */
+
+/* The uses of a redirect of the policy by one kind of access. */
+struct redirect {
+	const struct mount *mount; /* borrowed from the view */
+	const char *op;            /* static; as in a denial */
+	uint64_t count;
 };
 
-/* Borrows its arguments. 0, or -ENOMEM with nothing to release. */
-int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox, struct tracer *tracer, struct blocking *blocking);
+/* Judged calls, for the result. */
+struct call_counts {
+	uint64_t judged, allowed, denied;
+	uint64_t expected; /* denied calls that are probes: account/probes.h */
+	uint64_t *by_row;  /* indexed as table_rows(). Owned */
+	struct redirect redirect[REDIRECTS_MAX];
+	size_t redirects;
+};
+
+struct dispatch {
+	struct sandbox *sandbox;
+	struct tracer *tracer;        /* set by the caller, as all members up to `cpu` */
+	struct blocking *blocking;
+	struct egress_client *egress; /* NULL: no network */
+	struct cpu *cpu;              /* NULL: CPU placement is off */
+	uint64_t ended_ns;            /* io_now_ns() just before the last response; 0: unknown */
+	struct call *call;            /* owned; reused for every notification, because it is large */
+	struct call_counts counts;
+	struct interrupted interrupted; /* traits are set by the caller */
+};
+
+/* Initialises a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_done releases in both cases. */
+int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox);
 void dispatch_done(struct dispatch *dispatch);
 
 /*

@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 /* Adds a variable unless it is there already. False when memory ran out. */
-static bool environment_add(char **envp, size_t *used, const char *name, size_t name_len, const char *value)
+static bool environment_add_variable(char **envp, size_t *used, const char *name, size_t name_len, const char *value)
 {
 	for (size_t i = 0; i < *used; i++)
 		if (strncmp(envp[i], name, name_len) == 0 && envp[i][name_len] == '=')
@@ -23,7 +23,7 @@ static bool environment_add(char **envp, size_t *used, const char *name, size_t 
 }
 
 /* The caller's variables that the policy passes, by name or by pattern ("LC_*"). */
-static bool environment_add_passed(const struct policy *policy, char **envp, size_t *used)
+static bool environment_add_passed_variables(const struct policy *policy, char **envp, size_t *used)
 {
 	for (char **variable = environ; variable && *variable; variable++) {
 		const char *equal = strchr(*variable, '=');
@@ -34,19 +34,19 @@ static bool environment_add_passed(const struct policy *policy, char **envp, siz
 			continue; /* not a variable, or longer than any name in a policy */
 		memcpy(name, *variable, len);
 		name[len] = '\0';
-		if (policy_env_passes(policy, name) && !environment_add(envp, used, name, len, equal + 1))
+		if (policy_env_passes(policy, name) && !environment_add_variable(envp, used, name, len, equal + 1))
 			return false;
 	}
 	return true;
 }
 
-static bool environment_add_network(const struct egress_side *egress, bool wins, char **envp, size_t *used)
+static bool environment_add_network_variables(const struct egress_side *egress, bool wins, char **envp, size_t *used)
 {
 	for (size_t i = 0; i < egress->variables; i++) {
 		const struct egress_variable *variable = &egress->variable[i];
 
 		if (variable->wins == wins &&
-		    !environment_add(envp, used, variable->name, strlen(variable->name), variable->value))
+		    !environment_add_variable(envp, used, variable->name, strlen(variable->name), variable->value))
 			return false;
 	}
 	return true;
@@ -63,11 +63,12 @@ char **environment_build(const struct policy *policy, const struct egress_side *
 	for (char **variable = environ; variable && *variable; variable++)
 		room++;
 	envp = calloc(room + count + egress->variables, sizeof(*envp));
-	good = envp && environment_add_network(egress, true, envp, &used);
+	good = envp && environment_add_network_variables(egress, true, envp, &used);
 	for (size_t i = 0; good && i < count; i++)
 		if (env[i].value)
-			good = environment_add(envp, &used, env[i].name, strlen(env[i].name), env[i].value);
-	if (good && environment_add_passed(policy, envp, &used) && environment_add_network(egress, false, envp, &used))
+			good = environment_add_variable(envp, &used, env[i].name, strlen(env[i].name), env[i].value);
+	if (good && environment_add_passed_variables(policy, envp, &used) &&
+	    environment_add_network_variables(egress, false, envp, &used))
 		return envp;
 	environment_free(envp);
 	return NULL;
@@ -80,7 +81,7 @@ void environment_free(char **envp)
 	free(envp);
 }
 
-const char *environment_get(char *const *envp, const char *name)
+const char *environment_get_value(char *const *envp, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -90,7 +91,7 @@ const char *environment_get(char *const *envp, const char *name)
 	return NULL;
 }
 
-void environment_scrub(void)
+void environment_wipe_own(void)
 {
 	for (char **variable = environ; variable && *variable; variable++)
 		explicit_bzero(*variable, strlen(*variable));

@@ -6,16 +6,16 @@
 #include "supervisor/gateway/start.h"
 
 /*
- * NULL-ended "NAME=VALUE" list, released with environment_free; NULL when memory ran out. The policy's values override
- * those of the network, except the placeholders of secrets.
+ * Returns a NULL-ended "NAME=VALUE" list, released with environment_free; NULL when memory ran out. The policy's values
+ * override those of the network, except the placeholders of secrets.
  */
 char **environment_build(const struct policy *policy, const struct egress_side *egress);
 void environment_free(char **envp);
 
 /* The value of a variable in such a list, borrowed, or NULL. */
-const char *environment_get(char *const *envp, const char *name);
+const char *environment_get_value(char *const *envp, const char *name);
 
 /* Overwrites and clears the calling process's own environment, which may hold secrets. */
-void environment_scrub(void);
+void environment_wipe_own(void);
 
 #endif

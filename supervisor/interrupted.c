@@ -1,12 +1,11 @@
 #include "supervisor/interrupted.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/procstat.h"
 #include "confine/filter.h"
 #include "syscalls/arch/frame.h"
 #include "syscalls/table/table.h"
@@ -15,10 +14,8 @@
 
 #define OTHERS_MAX 64u /* other calls after which a restarted open counts as abandoned (siglongjmp) */
 
-/* ---- the stack pointer ---- */
-
 /* /proc/TID/syscall has the number, six arguments, stack pointer and instruction pointer of a waiting thread. */
-static bool interrupted_parse_stack(const char *text, int nr, uint64_t *ret_stack)
+static bool interrupted_parse_stack_pointer(const char *text, int nr, uint64_t *ret_stack)
 {
 	char *end;
 
@@ -32,56 +29,52 @@ static bool interrupted_parse_stack(const char *text, int nr, uint64_t *ret_stac
 	return *end == ' ';
 }
 
-static void interrupted_close_source(struct interrupted_source *source)
+static void interrupted_close_syscall_file(struct interrupted_source *source)
 {
 	if (source->tid != 0)
 		(void)close(source->fd);
 	source->tid = 0;
 }
 
-/* Through a descriptor that is kept open, because opening takes as long as all the rest. */
-static ssize_t interrupted_read_source(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
+/* Reads /proc/TID/syscall by a descriptor that is kept open, because opening takes as long as all the rest. */
+static ssize_t interrupted_read_syscall_file(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
 {
 	struct interrupted_source *source = &interrupted->source[(unsigned)tid % INTERRUPTED_SOURCES];
-	char path[32];
 	ssize_t len = source->tid == tid ? pread(source->fd, text, size, 0) : -1;
 
 	if (len > 0)
 		return len;
-	interrupted_close_source(source);
-	(void)snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
-	source->fd = open(path, O_RDONLY | O_CLOEXEC);
+	interrupted_close_syscall_file(source);
+	source->fd = procstat_open(tid, "syscall");
 	if (source->fd < 0)
 		return -1;
 	source->tid = tid;
 	return pread(source->fd, text, size, 0);
 }
 
-static bool interrupted_read_stack(struct interrupted *interrupted, pid_t tid, int nr, uint64_t *ret_stack)
+static bool interrupted_read_stack_pointer(struct interrupted *interrupted, pid_t tid, int nr, uint64_t *ret_stack)
 {
 	char text[256];
-	ssize_t len = interrupted_read_source(interrupted, tid, text, sizeof(text) - 1);
+	ssize_t len = interrupted_read_syscall_file(interrupted, tid, text, sizeof(text) - 1);
 
 	if (len <= 0)
 		return false;
 	text[len] = '\0';
-	return interrupted_parse_stack(text, nr, ret_stack);
+	return interrupted_parse_stack_pointer(text, nr, ret_stack);
 }
 
 void interrupted_done(struct interrupted *interrupted)
 {
 	for (unsigned i = 0; i < INTERRUPTED_SOURCES; i++)
-		interrupted_close_source(&interrupted->source[i]);
+		interrupted_close_syscall_file(&interrupted->source[i]);
 }
-
-/* ---- which calls ---- */
 
 /*
  * True when the call was notified, so that its EINTR came from the wait for the supervisor or from its response. A call
  * that the filter allows gets EINTR as natively. With FRAME_UNKNOWN the arguments may be wrong: only the number counts.
  */
-static bool interrupted_was_notified(const struct interrupted *interrupted, const struct frame *frame,
-				     enum frame_kind kind)
+static bool interrupted_call_was_notified(const struct interrupted *interrupted, const struct frame *frame,
+					  enum frame_kind kind)
 {
 	if (frame->nr < 0)
 		return true;
@@ -97,15 +90,13 @@ static enum row_eintr interrupted_native_eintr(const struct frame *frame)
 
 	if (!row)
 		return EINTR_NEVER; /* unlisted calls are ENOSYS at once */
-	if (row->waits && !table_match(row->waits, frame->arg))
+	if (row->waits && !table_terms_match(row->waits, frame->arg))
 		return EINTR_NEVER; /* F_SETLK */
 	return row->eintr;
 }
 
-/* ---- calls that cannot be restarted ---- */
-
-static void interrupted_read_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack,
-				   uint64_t slot[INTERRUPTED_SLOTS])
+static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack,
+					 uint64_t slot[INTERRUPTED_SLOTS])
 {
 	memset(slot, 0, INTERRUPTED_SLOTS * sizeof(slot[0]));
 	(void)guest->read(tid, stack, slot, INTERRUPTED_SLOTS * sizeof(slot[0])); /* as much as the stack has */
@@ -116,8 +107,8 @@ static void interrupted_read_slots(const struct memory_ops *guest, pid_t tid, ui
  * than the supervisor responds runs handler after handler over the same call, and identifying it each time would starve
  * the program. Calls at the same place, such as syscall(2), are told apart by registers and by return addresses.
  */
-static bool interrupted_was_left(const struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
-		     const struct frame *frame)
+static bool interrupted_was_left_before(const struct interrupted *interrupted, const struct memory_ops *guest,
+					pid_t tid, const struct frame *frame)
 {
 	const struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
 	uint64_t slot[INTERRUPTED_SLOTS];
@@ -125,22 +116,20 @@ static bool interrupted_was_left(const struct interrupted *interrupted, const st
 	if (left->tid != tid || left->frame.addr != frame->addr ||
 	    memcmp(left->frame.word, frame->word, sizeof(frame->word)) != 0)
 		return false;
-	interrupted_read_slots(guest, tid, frame->stack, slot);
+	interrupted_read_stack_slots(guest, tid, frame->stack, slot);
 	return memcmp(left->slot, slot, sizeof(slot)) == 0;
 }
 
-static void interrupted_leave(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
-			      const struct frame *frame)
+static void interrupted_note_left_call(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
+				       const struct frame *frame)
 {
 	struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
 
 	interrupted->left++;
 	left->tid = tid;
 	left->frame = *frame;
-	interrupted_read_slots(guest, tid, frame->stack, left->slot);
+	interrupted_read_stack_slots(guest, tid, frame->stack, left->slot);
 }
-
-/* ---- opens ---- */
 
 static struct interrupted_open *interrupted_find_open(struct interrupted *interrupted, pid_t tid)
 {
@@ -150,15 +139,17 @@ static struct interrupted_open *interrupted_find_open(struct interrupted *interr
 	return NULL;
 }
 
-static void interrupted_remember_open(struct interrupted *interrupted, const struct interrupted_open *open)
+static void interrupted_remember_open(struct interrupted *interrupted, pid_t tid, bool waited, int nr, uint64_t pc,
+				      const void *args)
 {
-	struct interrupted_open *place = interrupted_find_open(interrupted, open->tid);
+	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
 
-	if (!place) {
-		place = &interrupted->open[interrupted->next++ % INTERRUPTED_OPENS];
-		interrupted->opens += place->tid == 0;
+	if (!open) {
+		open = &interrupted->open[interrupted->next++ % INTERRUPTED_OPENS];
+		interrupted->opens += open->tid == 0;
 	}
-	*place = *open;
+	*open = (struct interrupted_open){.tid = tid, .waited = waited, .nr = nr, .pc = pc};
+	memcpy(open->arg, args, sizeof(open->arg));
 }
 
 static void interrupted_forget_open(struct interrupted *interrupted, struct interrupted_open *open)
@@ -172,7 +163,7 @@ static bool interrupted_is_same_open(const struct interrupted_open *open, int nr
 	return nr == open->nr && pc == open->pc && memcmp(args, open->arg, sizeof(open->arg)) == 0;
 }
 
-bool interrupted_again(struct interrupted *interrupted, const struct seccomp_notif *notification)
+bool interrupted_is_restarted_open(struct interrupted *interrupted, const struct seccomp_notif *notification)
 {
 	const struct seccomp_data *data = &notification->data;
 	struct interrupted_open *open = interrupted_find_open(interrupted, (pid_t)notification->pid);
@@ -187,18 +178,16 @@ bool interrupted_again(struct interrupted *interrupted, const struct seccomp_not
 	return same && !waited;
 }
 
-void interrupted_waits(struct interrupted *interrupted, const struct seccomp_notif *notification)
+void interrupted_note_waiting_open(struct interrupted *interrupted, const struct seccomp_notif *notification)
 {
 	const struct seccomp_data *data = &notification->data;
-	struct interrupted_open open = {
-		.tid = (pid_t)notification->pid, .waited = true, .nr = data->nr, .pc = data->instruction_pointer};
 
-	memcpy(open.arg, data->args, sizeof(open.arg));
-	interrupted_remember_open(interrupted, &open);
+	interrupted_remember_open(interrupted, (pid_t)notification->pid, true, data->nr, data->instruction_pointer,
+				  data->args);
 }
 
 /* True when the frame's open has waited, so that its EINTR is the native one. Once. */
-static bool interrupted_has_waited(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
+static bool interrupted_open_has_waited(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
 {
 	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
 
@@ -208,16 +197,8 @@ static bool interrupted_has_waited(struct interrupted *interrupted, pid_t tid, c
 	return true;
 }
 
-static void interrupted_note_restart(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
-{
-	struct interrupted_open open = {.tid = tid, .nr = frame->nr, .pc = frame->pc};
-
-	memcpy(open.arg, frame->arg, sizeof(open.arg));
-	interrupted_remember_open(interrupted, &open);
-}
-
-void interrupted_return(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
-			const struct seccomp_notif *notification)
+void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
+			      const struct seccomp_notif *notification)
 {
 	pid_t tid = (pid_t)notification->pid;
 	struct frame frame = {0};
@@ -225,23 +206,23 @@ void interrupted_return(struct interrupted *interrupted, const struct memory_ops
 	enum row_eintr eintr;
 	uint64_t stack;
 
-	if (!interrupted_read_stack(interrupted, tid, notification->data.nr, &stack) ||
-	    !frame_read(guest, tid, stack, &frame) || interrupted_was_left(interrupted, guest, tid, &frame))
+	if (!interrupted_read_stack_pointer(interrupted, tid, notification->data.nr, &stack) ||
+	    !frame_read(guest, tid, stack, &frame) || interrupted_was_left_before(interrupted, guest, tid, &frame))
 		return;
 	kind = frame_identify(guest, tid, &frame);
 	eintr = interrupted_native_eintr(&frame);
-	if (kind == FRAME_OTHER || eintr == EINTR_MAY || !interrupted_was_notified(interrupted, &frame, kind))
+	if (kind == FRAME_OTHER || eintr == EINTR_MAY || !interrupted_call_was_notified(interrupted, &frame, kind))
 		return;
 	/* If the thread has died and its tid was reused, the memory is another process's. */
 	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification->id) < 0)
 		return;
-	if (kind == FRAME_CALL && eintr == EINTR_OPEN && interrupted_has_waited(interrupted, tid, &frame))
+	if (kind == FRAME_CALL && eintr == EINTR_OPEN && interrupted_open_has_waited(interrupted, tid, &frame))
 		return;
 	if (kind == FRAME_UNKNOWN || frame_restart(guest, tid, &frame) < 0) {
-		interrupted_leave(interrupted, guest, tid, &frame);
+		interrupted_note_left_call(interrupted, guest, tid, &frame);
 		return;
 	}
 	interrupted->restarted++;
 	if (eintr == EINTR_OPEN)
-		interrupted_note_restart(interrupted, tid, &frame);
+		interrupted_remember_open(interrupted, tid, false, frame.nr, frame.pc, frame.arg);
 }

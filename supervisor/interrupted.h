@@ -69,13 +69,13 @@ struct interrupted {
 void interrupted_done(struct interrupted *interrupted);
 
 /* At the notification of an rt_sigreturn: restarts the call that the signal handler interrupted, if need be. */
-void interrupted_return(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
-			const struct seccomp_notif *notification);
+void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
+			      const struct seccomp_notif *notification);
 
 /* True for a restarted open, which must not wait for the other end of a FIFO. */
-bool interrupted_again(struct interrupted *interrupted, const struct seccomp_notif *notification);
+bool interrupted_is_restarted_open(struct interrupted *interrupted, const struct seccomp_notif *notification);
 
 /* Notes that this open waits. */
-void interrupted_waits(struct interrupted *interrupted, const struct seccomp_notif *notification);
+void interrupted_note_waiting_open(struct interrupted *interrupted, const struct seccomp_notif *notification);
 
 #endif

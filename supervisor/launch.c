@@ -6,7 +6,6 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -29,35 +28,22 @@ struct launch_page {
 	volatile int error;
 	volatile int step;
 	volatile int listener_fd;
-	int state; /* enum launch_page_state, a futex */
+	_Atomic int state; /* enum page_state, a futex */
 };
 
-static void launch_page_post(struct launch_page *page, enum page_state state)
+static void launch_post_state(struct launch_page *page, enum page_state state)
 {
-	__atomic_store_n(&page->state, (int)state, __ATOMIC_SEQ_CST);
+	page->state = (int)state;
 	(void)syscall(SYS_futex, &page->state, FUTEX_WAKE, 1, NULL, NULL, 0); /* the parent may not be waiting yet */
-}
-
-static int launch_page_state(const struct launch_page *page)
-{
-	return __atomic_load_n(&page->state, __ATOMIC_SEQ_CST);
-}
-
-/* Returns when the state may have changed, or after 50 ms, so that the parent can check whether the child lives. */
-static void launch_page_wait(struct launch_page *page, int while_state)
-{
-	struct timespec timeout = {.tv_nsec = 50000000};
-
-	(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, while_state, &timeout, NULL, 0);
 }
 
 /* ---- the child: a raw clone(2) without CLONE_VM, so only async-signal-safe functions until its exec ---- */
 
-static _Noreturn void child_fail(struct launch_page *page, enum launch_step step, int error)
+static _Noreturn void child_report_failure(struct launch_page *page, enum launch_step step, int error)
 {
 	page->step = (int)step;
 	page->error = error;
-	launch_page_post(page, PAGE_FAILED);
+	launch_post_state(page, PAGE_FAILED);
 	_exit(127);
 }
 
@@ -80,16 +66,16 @@ static void child_raise_oom_score(void)
 
 	if (fd < 0)
 		return;
-	(void)!write(fd, OOM_SCORE_ADJ, sizeof(OOM_SCORE_ADJ) - 1); /* EACCES: it is higher already */
+	(void)!write(fd, OOM_SCORE_ADJ, sizeof(OOM_SCORE_ADJ) - 1); /* EACCES: the value is higher already */
 	(void)close(fd);
 }
 
-static int child_setup(const struct launch_options *options, pid_t parent)
+static int child_set_up_process(const struct launch_options *options, pid_t parent)
 {
 	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0};
 
 	child_reset_signals();
-	/* First, so that all further resource use is the run's. */
+	/* Joins the control groups first, so that all further resource use is the run's. */
 	for (size_t i = 0; i < options->cgroups; i++)
 		if (write(options->cgroup_fd[i], "0", 1) != 1)
 			return -errno;
@@ -112,11 +98,11 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 		return -errno;
 	if (chdir(options->cwd_host) < 0)
 		return -errno;
-	if (privs_drop() < 0)
+	if (privs_drop_all() < 0)
 		return -EPERM;
 	/*
-	 * The supervisor must be able to read our execve arguments with process_vm_readv. After privs_drop, because
-	 * capset(2) may reset it.
+	 * The supervisor must be able to read our execve arguments with process_vm_readv. Set after privs_drop_all,
+	 * because capset(2) may reset it.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
@@ -125,11 +111,11 @@ static int child_setup(const struct launch_options *options, pid_t parent)
 }
 
 /* Leaves the shared descriptor table with 0 to 2 only. Copies above 2 first, since a source may be one of 0 to 2. */
-static int child_descriptors(const struct launch_options *options)
+static int child_keep_only_stdio(const struct launch_options *options)
 {
 	int copy[3];
 
-	/* As unshare(CLONE_FILES), which Docker's default profile refuses. It closes nothing. */
+	/* Has the effect of unshare(CLONE_FILES), which Docker's default profile refuses. Closes nothing. */
 	if (syscall(SYS_close_range, ~0U - 1, ~0U, CLOSE_RANGE_UNSHARE) < 0)
 		return -errno;
 	for (int i = 0; i < 3; i++) {
@@ -143,27 +129,27 @@ static int child_descriptors(const struct launch_options *options)
 	return syscall(SYS_close_range, 3U, ~0U, 0U) < 0 ? -errno : 0;
 }
 
-static _Noreturn void child_run(const struct launch_options *options, struct launch_page *page, pid_t parent)
+static _Noreturn void child_exec_program(const struct launch_options *options, struct launch_page *page, pid_t parent)
 {
 	sigset_t none;
 	int listener, error;
 
-	error = child_setup(options, parent);
+	error = child_set_up_process(options, parent);
 	if (error < 0)
-		child_fail(page, LAUNCH_SETUP, -error);
-	/* After chdir(2) and no_new_privs, before the filter sees the call. */
-	error = options->landlock_fd < 0 ? 0 : landlock_enter(options->landlock_fd);
+		child_report_failure(page, LAUNCH_SETUP, -error);
+	/* Entered after chdir(2) and no_new_privs, but before the filter would see the call. */
+	error = options->landlock_fd < 0 ? 0 : landlock_enter_domain(options->landlock_fd);
 	if (error < 0)
-		child_fail(page, LAUNCH_LANDLOCK, -error);
+		child_report_failure(page, LAUNCH_LANDLOCK, -error);
 	listener = filter_install(options->filter);
 	if (listener < 0)
-		child_fail(page, LAUNCH_FILTER, -listener);
+		child_report_failure(page, LAUNCH_FILTER, -listener);
 	page->listener_fd = listener;
-	error = child_descriptors(options);
+	error = child_keep_only_stdio(options);
 	if (error < 0)
-		child_fail(page, LAUNCH_SETUP, -error);
+		child_report_failure(page, LAUNCH_SETUP, -error);
 	/* The execve waits for its verdict until the parent is ready. */
-	launch_page_post(page, PAGE_READY);
+	launch_post_state(page, PAGE_READY);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)execve(options->program, options->argv, options->envp);
@@ -175,7 +161,7 @@ static _Noreturn void child_run(const struct launch_options *options, struct lau
 /* ---- the parent ---- */
 
 /* Signals are blocked across the clone, so that no handler of the supervisor runs in the child. */
-static pid_t launch_clone(const struct launch_options *options, struct launch_page *page)
+static pid_t launch_clone_child(const struct launch_options *options, struct launch_page *page)
 {
 	sigset_t all, before;
 	pid_t parent = getpid();
@@ -185,14 +171,14 @@ static pid_t launch_clone(const struct launch_options *options, struct launch_pa
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid == 0)
-		child_run(options, page, parent);
+		child_exec_program(options, page, parent);
 	if (pid < 0)
 		pid = -errno;
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	return (pid_t)pid;
 }
 
-static bool launch_has_ended(pid_t pid)
+static bool launch_child_has_ended(pid_t pid)
 {
 	siginfo_t info = {.si_pid = 0};
 
@@ -200,19 +186,22 @@ static bool launch_has_ended(pid_t pid)
 }
 
 /* Waits until the child has its filter and its own descriptors. 0, or -errno with the child reaped. */
-static int launch_await_ready(pid_t pid, struct launch_page *page)
+static int launch_await_child(const struct launch *launch)
 {
-	while (launch_page_state(page) == PAGE_STARTED && !launch_has_ended(pid))
-		launch_page_wait(page, PAGE_STARTED);
-	if (launch_page_state(page) == PAGE_READY)
+	/* Now and then the parent checks whether the child lives. */
+	const struct timespec timeout = {.tv_nsec = 50000000};
+	struct launch_page *page = launch->page;
+
+	while (page->state == PAGE_STARTED && !launch_child_has_ended(launch->pid))
+		(void)syscall(SYS_futex, &page->state, FUTEX_WAIT, PAGE_STARTED, &timeout, NULL, 0);
+	if (page->state == PAGE_READY)
 		return 0;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	launch_kill_child(launch);
 	return page->error > 0 ? -page->error : -ECHILD; /* ECHILD: it was killed from outside */
 }
 
 /*
- * In the parent: in the child prlimit64 would be a judged call, and before the filter a limit on descriptors would
+ * Set by the parent: in the child prlimit64 would be a judged call, and before the filter a limit on descriptors would
  * apply to the shared table.
  */
 static int launch_set_rlimits(pid_t pid, const struct launch_options *options)
@@ -223,9 +212,9 @@ static int launch_set_rlimits(pid_t pid, const struct launch_options *options)
 	return 0;
 }
 
-int launch_begin(const struct launch_options *options, struct launch *ret_launch)
+int launch_fork_child(const struct launch_options *options, struct launch *ret_launch)
 {
-	/* For ret_error and ret_step when there is no memory for the page. */
+	/* ret_error and ret_step point here when there is no memory for the page. */
 	static volatile int no_page[2] = {ENOMEM, LAUNCH_SETUP};
 	struct launch_page *page;
 	pid_t pid;
@@ -238,31 +227,31 @@ int launch_begin(const struct launch_options *options, struct launch *ret_launch
 	ret_launch->page = page;
 	ret_launch->ret_error = &page->error;
 	ret_launch->ret_step = &page->step;
-	pid = launch_clone(options, page);
+	pid = launch_clone_child(options, page);
 	if (pid < 0)
 		return pid;
-	scheduling_move_away(pid, &ret_launch->aside);
+	scheduling_move_task_away(pid, &ret_launch->aside);
 	ret_launch->pid = pid;
 	return 0;
 }
 
-int launch_await(const struct launch_options *options, struct launch *launch)
+int launch_await_filter(const struct launch_options *options, struct launch *launch)
 {
 	struct launch_page *page = launch->page;
 	int error;
 
-	scheduling_restore(&launch->aside);
-	error = launch_await_ready(launch->pid, page);
-	launch->listener_fd = page->listener_fd; /* in our table even when the child failed afterwards */
+	scheduling_restore_task(&launch->aside);
+	error = launch_await_child(launch);
+	launch->listener_fd = page->listener_fd; /* set even if the child failed afterwards */
 	if (error < 0)
 		return error;
 	error = launch_set_rlimits(launch->pid, options);
 	if (error < 0)
-		launch_abandon(launch);
+		launch_kill_child(launch);
 	return error;
 }
 
-void launch_abandon(const struct launch *launch)
+void launch_kill_child(const struct launch *launch)
 {
 	(void)kill(launch->pid, SIGKILL);
 	while (waitpid(launch->pid, NULL, 0) < 0 && errno == EINTR)

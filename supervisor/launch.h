@@ -42,12 +42,12 @@ struct launch_page;
 
 struct launch {
 	pid_t pid;
-	struct scheduling_moved aside; /* the child's CPU affinity until launch_await */
+	struct scheduling_moved aside; /* the child's CPU affinity until launch_await_filter */
 	int listener_fd;
 	/* Shared with the child until its exec: 0, or the errno of what failed. */
 	volatile int *ret_error;
 	volatile int *ret_step;   /* enum launch_step */
-	struct launch_page *page; /* what the two point into. Released by launch_done */
+	struct launch_page *page; /* the page that both pointers lead into. Released by launch_done */
 };
 
 enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
@@ -57,17 +57,17 @@ enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
  * program (PR_SET_PDEATHSIG), and no other thread of the caller may hold a lock. 0 or -errno; launch_done releases
  * ret_launch in both cases.
  */
-int launch_begin(const struct launch_options *options, struct launch *ret_launch);
+int launch_fork_child(const struct launch_options *options, struct launch *ret_launch);
 
 /*
  * Waits until the child has its filter. 0: its next call is execve, the first judged one; should that fail, it writes
  * errno and LAUNCH_EXEC and exits with 127. -errno: *launch->ret_step is the step that failed, and the child is reaped.
  * LAUNCH_FILTER with -EBUSY: there is a listener already, as in a nested callgate.
  */
-int launch_await(const struct launch_options *options, struct launch *launch);
+int launch_await_filter(const struct launch_options *options, struct launch *launch);
 
-/* Kills and reaps the child, instead of launch_await. */
-void launch_abandon(const struct launch *launch);
+/* Kills and reaps the child, instead of launch_await_filter. */
+void launch_kill_child(const struct launch *launch);
 /* Closes the listener and unmaps the page; reaps nothing. */
 void launch_done(struct launch *launch);
 

@@ -8,13 +8,11 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/cpu/delay.c \
 	supervisor/cpu/placement.c \
 	supervisor/cpu/private.h \
-	supervisor/cpu/slice.c \
 	supervisor/dispatch.c \
 	supervisor/dispatch.h \
 	supervisor/environment.c \
 	supervisor/environment.h \
 	supervisor/gateway/address.c \
-	supervisor/gateway/address.h \
 	supervisor/gateway/client.c \
 	supervisor/gateway/client.h \
 	supervisor/gateway/connections.c \
@@ -25,20 +23,16 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/gateway/line.c \
 	supervisor/gateway/lockdown.c \
 	supervisor/gateway/lockdown.h \
-	supervisor/gateway/network.c \
-	supervisor/gateway/network.h \
 	supervisor/gateway/private.h \
 	supervisor/gateway/provide-java.c \
 	supervisor/gateway/provide.c \
 	supervisor/gateway/provide.h \
 	supervisor/gateway/routes.c \
-	supervisor/gateway/routes.h \
 	supervisor/gateway/side.c \
 	supervisor/gateway/start.c \
 	supervisor/gateway/start.h \
 	supervisor/gateway/summary.c \
 	supervisor/gateway/truststore.c \
-	supervisor/gateway/truststore.h \
 	supervisor/interrupted.c \
 	supervisor/interrupted.h \
 	supervisor/launch.c \
@@ -55,23 +49,22 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/limits/rlimits.h \
 	supervisor/limits/sample.c \
 	supervisor/limits/sample.h \
-	supervisor/lookup.c \
-	supervisor/lookup.h \
 	supervisor/loop.c \
 	supervisor/loop.h \
 	supervisor/notify.c \
 	supervisor/notify.h \
 	supervisor/outcome.c \
 	supervisor/outcome.h \
+	supervisor/proc-net.c \
+	supervisor/proc-net.h \
 	supervisor/process-audit.c \
 	supervisor/process-build.c \
+	supervisor/process-lookup.c \
 	supervisor/process-private.h \
 	supervisor/process-result.c \
 	supervisor/process-watch.c \
 	supervisor/process.c \
 	supervisor/process.h \
-	supervisor/redirects.c \
-	supervisor/redirects.h \
 	supervisor/report.c \
 	supervisor/report.h \
 	supervisor/status.c \
@@ -80,10 +73,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/supervise.h \
 	supervisor/trace/blob.c \
 	supervisor/trace/fetch.c \
-	supervisor/trace/image.c \
 	supervisor/trace/inject.c \
 	supervisor/trace/later.c \
-	supervisor/trace/map.c \
 	supervisor/trace/pathfd.c \
 	supervisor/trace/pending.c \
 	supervisor/trace/private.h \

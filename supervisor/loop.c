@@ -17,6 +17,7 @@
 #include "supervisor/watchdog.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 
 #include "base/banned.h"
 
@@ -26,9 +27,17 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NEVER UINT64_MAX
 
-int loop_open(struct supervisor *supervisor)
+int loop_watch(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
+{
+	struct epoll_event event = {.events = events, .data.ptr = mark};
+
+	return epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+int loop_open_descriptors(struct supervisor *supervisor)
 {
 	sigset_t signals;
+	int r;
 
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGCHLD);
@@ -38,27 +47,12 @@ int loop_open(struct supervisor *supervisor)
 	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	supervisor->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); /* the clock of io_now_ns */
-	return supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 || supervisor->timer_fd < 0 ? -errno : 0;
-}
-
-static int loop_add(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
-{
-	struct epoll_event event = {.events = events, .data.ptr = mark};
-
-	return epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
-int loop_watch(const struct supervisor *supervisor, int fd, void *mark)
-{
-	return loop_add(supervisor, fd, EPOLLIN, mark);
-}
-
-/* EPOLLET: an expiry is reported once, without reading the timerfd; re-arming it clears the event. */
-int loop_watch_own(struct supervisor *supervisor)
-{
-	int r = loop_watch(supervisor, supervisor->signal_fd, &supervisor->signal_mark);
-
-	return r < 0 ? r : loop_add(supervisor, supervisor->timer_fd, EPOLLIN | EPOLLET, &supervisor->timer_mark);
+	if (supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 || supervisor->timer_fd < 0)
+		return -errno;
+	r = loop_watch(supervisor, supervisor->signal_fd, EPOLLIN, &supervisor->signal_mark);
+	/* EPOLLET: an expiry is reported once, without reading the timerfd; re-arming it clears the event. */
+	return r < 0 ? r
+		     : loop_watch(supervisor, supervisor->timer_fd, EPOLLIN | EPOLLET, &supervisor->timer_mark);
 }
 
 unsigned supervise_read_control(int control_fd)
@@ -72,17 +66,17 @@ unsigned supervise_read_control(int control_fd)
 /* ---- events ---- */
 
 /* SIGCHLD stands for exits and for ptrace stops; waitpid reports both. */
-static void loop_reap(struct supervisor *supervisor)
+static void loop_reap_children(struct supervisor *supervisor)
 {
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
-		if (trace_event(supervisor->dispatch.tracer, pid, status))
+		if (trace_on_wait_status(supervisor->dispatch.tracer, pid, status))
 			continue;
 		if (!WIFEXITED(status) && !WIFSIGNALED(status))
 			continue;
-		trace_forget(supervisor->dispatch.tracer, pid);
+		trace_forget_thread(supervisor->dispatch.tracer, pid);
 		if (pid == supervisor->launch.pid && !supervisor->reaped) {
 			supervisor->report->wait_status = status;
 			supervisor->reaped = true;
@@ -93,13 +87,13 @@ static void loop_reap(struct supervisor *supervisor)
 
 static void loop_on_signal(struct supervisor *supervisor)
 {
-	struct signalfd_siginfo info[2]; /* two signals are watched; a standard signal is pending at most once */
+	struct signalfd_siginfo info[2]; /* two signals are watched; each standard signal is pending at most once */
 	ssize_t got = read(supervisor->signal_fd, info, sizeof(info));
 
 	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(*info); i++)
 		if (info[i].ssi_signo == SIGTERM)
 			supervisor->ended = true;
-	loop_reap(supervisor);
+	loop_reap_children(supervisor);
 }
 
 /*
@@ -110,7 +104,7 @@ static void loop_ask_to_end(struct supervisor *supervisor, unsigned order)
 {
 	int number = order == RUN_ASK_TIMEOUT ? SIGTERM : (int)order - RUN_ASK;
 
-	loop_reap(supervisor);
+	loop_reap_children(supervisor);
 	if (supervisor->reaped)
 		return;
 	supervisor->report->asked = order == RUN_ASK_TIMEOUT ? RUN_END_TIMEOUT : (unsigned)number;
@@ -120,14 +114,14 @@ static void loop_ask_to_end(struct supervisor *supervisor, unsigned order)
 
 static void loop_on_control(struct supervisor *supervisor)
 {
-	unsigned end = supervise_read_control(supervisor->options->control_fd);
+	unsigned end = supervise_read_control(supervisor->options->process->control_fd);
 
 	if (end >= RUN_ASK && end < RUN_END_OUTPUT) {
 		loop_ask_to_end(supervisor, end);
 		return;
 	}
 	if (end == SIGTSTP || end == SIGCONT) {
-		/* The program leads its process group, and while it is not reaped the number is not reused. */
+		/* The program leads its process group, whose number is not reused before the program is reaped. */
 		if (!supervisor->reaped)
 			(void)kill(-supervisor->launch.pid, end == SIGCONT ? SIGCONT : SIGSTOP);
 		return;
@@ -143,18 +137,20 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 	else if (event->data.ptr == &supervisor->control_mark)
 		loop_on_control(supervisor);
 	else if (event->data.ptr == &supervisor->limits_mark)
-		limits_event(supervisor->limits);
+		limits_read_oom_event(supervisor->limits);
 	else if (event->data.ptr == &supervisor->network_mark)
-		egress_client_exchange(supervisor->network.client);
+		egress_client_exchange_messages(supervisor->dispatch.egress);
+	else if (event->data.ptr == &supervisor->netlink_mark)
+		netlink_serve(supervisor->sandbox.netlink, &supervisor->sandbox);
 	else if (event->data.ptr == &supervisor->timer_mark)
 		supervisor->timer_ns = NEVER;
 }
 
-static bool loop_is_task(const struct supervisor *supervisor, const struct epoll_event *event)
+static bool loop_event_is_task(const struct supervisor *supervisor, const struct epoll_event *event)
 {
 	return event->data.ptr != &supervisor->signal_mark && event->data.ptr != &supervisor->control_mark &&
 	       event->data.ptr != &supervisor->limits_mark && event->data.ptr != &supervisor->network_mark &&
-	       event->data.ptr != &supervisor->timer_mark;
+	       event->data.ptr != &supervisor->netlink_mark && event->data.ptr != &supervisor->timer_mark;
 }
 
 static void loop_on_events(struct supervisor *supervisor)
@@ -162,12 +158,12 @@ static void loop_on_events(struct supervisor *supervisor)
 	struct epoll_event event[EVENTS_MAX];
 	int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, 0);
 
-	/* Exits first: a reused pid must not inherit the entry of the dead task. */
+	/* Handles exits first: a reused pid must not inherit the entry of the dead task. */
 	for (int i = 0; i < count; i++)
-		if (loop_is_task(supervisor, &event[i]))
-			tree_forget(supervisor->sandbox.tree, event[i].data.ptr);
+		if (loop_event_is_task(supervisor, &event[i]))
+			tree_forget_task(supervisor->sandbox.tree, event[i].data.ptr);
 	for (int i = 0; i < count; i++)
-		if (!loop_is_task(supervisor, &event[i]))
+		if (!loop_event_is_task(supervisor, &event[i]))
 			loop_on_event(supervisor, &event[i]);
 }
 
@@ -182,9 +178,9 @@ static void loop_on_listener(struct supervisor *supervisor, short events)
 	}
 	if (notify_receive(supervisor->listener_fd, &notification) < 0)
 		return;
-	watchdog_busy(supervisor->watchdog);
+	watchdog_begin_notification(supervisor->watchdog);
 	dispatch_notification(dispatch, &notification);
-	watchdog_idle(supervisor->watchdog);
+	watchdog_end_notification(supervisor->watchdog);
 	if (dispatch->ended_ns)
 		supervisor->now_ns = dispatch->ended_ns;
 }
@@ -193,12 +189,12 @@ static void loop_on_listener(struct supervisor *supervisor, short events)
 
 /*
  * Handles one turn's events; false: there were none. The listener is polled directly, because epoll's wake-up would
- * drop the flag that keeps the supervisor on the target thread's CPU (notify_prepare).
+ * drop the flag that keeps the supervisor on the target thread's CPU (notify_request_same_cpu).
  *
  * poll(2) checks the listener before the other events, and those are handled first. So when a notification carries a
  * reused pid, the exit of its former owner has been handled.
  */
-static bool loop_poll(struct supervisor *supervisor, int timeout_ms)
+static bool loop_poll_once(struct supervisor *supervisor, int timeout_ms)
 {
 	enum { LISTENER, REST };
 	struct pollfd ready[] = {[LISTENER] = {.fd = supervisor->listener_fd, .events = POLLIN},
@@ -236,19 +232,19 @@ static int loop_arm_timer(struct supervisor *supervisor, int timeout_ms)
  * Polls without waiting first: a program that makes call after call has mostly made the next one by now, and a poll
  * that prepares to wait costs half as much again. After each failure twice as many turns skip the attempt, up to 64.
  */
-static void loop_turn(struct supervisor *supervisor, int timeout_ms)
+static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 {
 	uint64_t before_ns = supervisor->now_ns;
 
 	if (supervisor->skip > 0) {
 		supervisor->skip--;
-		(void)loop_poll(supervisor, loop_arm_timer(supervisor, timeout_ms));
-	} else if (loop_poll(supervisor, 0)) {
+		(void)loop_poll_once(supervisor, loop_arm_timer(supervisor, timeout_ms));
+	} else if (loop_poll_once(supervisor, 0)) {
 		supervisor->misses = 0;
 	} else {
 		supervisor->skip = 1u << supervisor->misses;
 		supervisor->misses += supervisor->misses < MISSES_MAX;
-		(void)loop_poll(supervisor, loop_arm_timer(supervisor, timeout_ms));
+		(void)loop_poll_once(supervisor, loop_arm_timer(supervisor, timeout_ms));
 	}
 	if (supervisor->now_ns == before_ns)
 		supervisor->now_ns = io_now_ns();
@@ -256,38 +252,36 @@ static void loop_turn(struct supervisor *supervisor, int timeout_ms)
 
 /* ---- what is due by the clock ---- */
 
-/* The shorter of two waits in milliseconds; -1: none. */
-static int loop_shorter(int one, int other)
+/* The shorter of two waits in milliseconds; -1, the largest unsigned number: none. */
+static int loop_shorter_wait(int one, int other)
 {
-	if (one < 0 || other < 0)
-		return one < 0 ? other : one;
-	return one < other ? one : other;
+	return (unsigned)one < (unsigned)other ? one : other;
 }
 
 /* Handles what is due but for limits. Milliseconds until the next time; -1: nothing is waiting. */
-static int loop_tick(struct supervisor *supervisor)
+static int loop_handle_due(struct supervisor *supervisor)
 {
-	int wait_ms = supervisor->network.client ? egress_client_tick(supervisor->network.client) : -1;
+	struct egress_client *egress = supervisor->dispatch.egress;
+	int wait_ms = egress ? egress_client_check_waiting(egress) : -1;
 
 	/* Without an epoll watch, egress' socket is polled at each tick. */
-	if (network_watch(&supervisor->network, supervisor->epoll_fd, &supervisor->network_mark) < 0)
-		wait_ms = loop_shorter(wait_ms, BLOCKING_TICK_MS);
-	if (inet_tick(supervisor->sandbox.inet, supervisor->now_ns))
-		wait_ms = loop_shorter(wait_ms, INET_TICK_MS);
-	wait_ms = loop_shorter(wait_ms, cpu_waited(supervisor->dispatch.cpu, supervisor->now_ns));
-	return loop_shorter(wait_ms, blocking_tick(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
+	if (egress && egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
+		wait_ms = loop_shorter_wait(wait_ms, BLOCKING_TICK_MS);
+	if (inet_end_connects(supervisor->sandbox.inet, supervisor->now_ns))
+		wait_ms = loop_shorter_wait(wait_ms, INET_TICK_MS);
+	wait_ms = loop_shorter_wait(wait_ms, cpu_after_wait(supervisor->dispatch.cpu, supervisor->now_ns));
+	return loop_shorter_wait(wait_ms,
+				 blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }
 
 static void loop_share_counters(const struct supervisor *supervisor)
 {
-	struct run_counters *counters = supervisor->options->counters;
+	struct run_counters *counters = supervisor->options->process->counters;
 
-	if (!counters)
-		return;
-	counters->judged = supervisor->dispatch.judged;
-	counters->denied = supervisor->dispatch.denied;
+	counters->judged = supervisor->dispatch.counts.judged;
+	counters->denied = supervisor->dispatch.counts.denied;
 	if (supervisor->sandbox.disk)
-		counters->disk_bytes = disk_used_inside(supervisor->sandbox.disk);
+		counters->disk_bytes = disk_used_inside_bytes(supervisor->sandbox.disk);
 }
 
 void loop_run(struct supervisor *supervisor)
@@ -296,9 +290,10 @@ void loop_run(struct supervisor *supervisor)
 
 	supervisor->now_ns = io_now_ns();
 	while (!supervisor->ended) {
-		loop_turn(supervisor, loop_shorter(limits_wait_ms(supervisor->limits, supervisor->now_ns), wait_ms));
-		wait_ms = loop_tick(supervisor);
-		if (limits_tick(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)
+		loop_wait_and_handle(
+			supervisor, loop_shorter_wait(limits_wait_ms(supervisor->limits, supervisor->now_ns), wait_ms));
+		wait_ms = loop_handle_due(supervisor);
+		if (limits_measure_due(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)
 			supervisor->ended = true;
 		loop_share_counters(supervisor);
 	}

@@ -13,7 +13,6 @@ struct supervisor {
 	struct supervise_report *report;
 	struct sandbox sandbox;
 	struct dispatch dispatch;
-	struct network network;
 	struct watchdog *watchdog;
 	struct limits *limits;
 	struct launch launch;
@@ -21,22 +20,23 @@ struct supervisor {
 	int listener_fd;     /* borrowed; -1: no task is left under the filter */
 	int signal_fd;
 	int timer_fd;
-	uint64_t timer_ns;   /* when it expires; UINT64_MAX: it is not armed */
+	uint64_t timer_ns;   /* when the timer expires; UINT64_MAX: it is not armed */
 	uint64_t now_ns;     /* the clock when it was last read */
 	unsigned misses;     /* attempts in a row to find an event without waiting that failed */
 	unsigned skip;       /* turns that wait at once, before the next such attempt */
 	bool ended;          /* the program has ended, or the run is to end */
 	bool reaped;         /* the program: report->wait_status is known */
 	/* epoll data: the address of a mark, or a struct task of which the pidfd is watched. */
-	char signal_mark, control_mark, limits_mark, network_mark, timer_mark;
+	char signal_mark, control_mark, limits_mark, network_mark, netlink_mark, timer_mark;
 };
 
-/* Blocks SIGCHLD and SIGTERM and opens the descriptors above. 0 or -errno; the caller closes them in both cases. */
-int loop_open(struct supervisor *supervisor);
-/* Watches the signals and the timer. 0 or -errno. */
-int loop_watch_own(struct supervisor *supervisor);
-/* Watches fd for input; mark is one of the marks above. 0 or -errno. */
-int loop_watch(const struct supervisor *supervisor, int fd, void *mark);
+/*
+ * Blocks SIGCHLD and SIGTERM, opens the descriptors above and watches signals and timer. 0 or -errno; the caller closes
+ * them in both cases.
+ */
+int loop_open_descriptors(struct supervisor *supervisor);
+/* Watches fd for events of epoll_ctl(2); mark is one of the marks above. 0 or -errno. */
+int loop_watch(const struct supervisor *supervisor, int fd, unsigned events, void *mark);
 /* Handles events until the run has ended. */
 void loop_run(struct supervisor *supervisor);
 

@@ -5,9 +5,9 @@
 #include <linux/seccomp.h>
 
 /* Asks for wake-ups on the same CPU (Linux 6.6). Older kernels are only slower, so failure is ignored. */
-void notify_prepare(int listener_fd);
+void notify_request_same_cpu(int listener_fd);
 
-/* 0; -ENOENT: the target thread died or was interrupted meanwhile; other -errno: the listener is unusable. */
+/* Receives a notification. 0; -ENOENT: the thread died or was interrupted; other -errno: the listener is unusable. */
 int notify_receive(int listener_fd, struct seccomp_notif *ret_notification);
 
 #endif

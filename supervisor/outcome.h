@@ -7,11 +7,8 @@
 
 #include "supervisor/dispatch.h"
 
-/*
- * Performs the outcome of dispatch->call and releases what it owns. True: the response is sent and the record complete.
- * False: what was started has taken over both.
- */
-bool outcome_perform(struct dispatch *dispatch);
+/* Performs the outcome of dispatch->call, or has it performed, and releases what it still owns. */
+void outcome_perform(struct dispatch *dispatch);
 
 /* Whether the kernel may perform the call: by its row's basis, and where a namespace bounds what the call can reach. */
 bool outcome_may_continue(const struct call *call);

@@ -12,12 +12,16 @@
 #include "base/io.h"
 #include "policy/paths/below.h"
 #include "supervisor/process-private.h"
-#include "supervisor/status.h"
 
 #include "base/banned.h"
 
+static int process_fail_log_write(struct process *process, const char *path, int error)
+{
+	return process_fail(process, "audit_failed", "cannot write the log %s: %s", path, strerror(error));
+}
+
 /* Refuses a log that the program could write, by a grant of its directory or of its own name. */
-static int process_check_audit(struct process *process, const char *path)
+static int process_check_log_place(struct process *process, const char *path)
 {
 	_cleanup_free_ char *copy = strdup(path), *real = NULL;
 	char *slash = copy ? strrchr(copy, '/') : NULL, virt[PATH_MAX + NAME_MAX + 2];
@@ -26,51 +30,36 @@ static int process_check_audit(struct process *process, const char *path)
 	int len, whole;
 
 	if (!copy)
-		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the log's path");
+		return process_fail(process, "out_of_memory", "no memory for the log's path");
 	if (slash)
 		slash[slash == copy ? 1 : 0] = '\0';
 	/* The user of --user may be unable to resolve the path of a log that the keeper has made already. */
 	real = process->options->audit_fd >= 0 && slash ? strdup(copy) : realpath(slash ? copy : ".", NULL);
 	if (!real)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
-				    strerror(errno));
-	len = view_name(process->view, real, strlen(real), virt, PATH_MAX);
+		return process_fail_log_write(process, path, errno);
+	len = view_name_host_path(process->view, real, strlen(real), virt, PATH_MAX);
 	if (len < 0)
 		return 0;
 	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
 	if (whole >= (int)sizeof(virt))
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s", path,
-				    strerror(ENAMETOOLONG));
-	if ((policy_rights(policy, virt, (size_t)len) | policy_rights(policy, virt, (size_t)whole)) & POLICY_WRITE)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed",
+		return process_fail_log_write(process, path, ENAMETOOLONG);
+	if ((policy_rights_on(policy, virt, (size_t)len) | policy_rights_on(policy, virt, (size_t)whole)) &
+	    POLICY_WRITE)
+		return process_fail(process, "audit_failed",
 				    "the log %s could be written by the program, as %s; choose a place outside", path,
 				    virt);
 	return 0;
 }
 
-/* NULL: no memory, and the header has no "enforcement". */
-static char *process_layers_text(const struct layers *layers)
-{
-	json_t *enforcement = layers_json(layers);
-	char *text = json_dumps(enforcement, JSON_COMPACT);
-
-	json_decref(enforcement);
-	return text;
-}
-
-/*
- * Keeps a descriptor of the log's directory, because the log is made after the process has changed its root. /proc is
- * then the run's.
- */
-int process_find_audit(struct process *process)
+int process_open_log_dir(struct process *process)
 {
 	const struct process_options *options = process->options;
 	_cleanup_free_ char *copy = NULL;
 	const char *slash;
 
-	if (options->audit_earlier && process_check_audit(process, options->audit_earlier) < 0)
+	if (options->audit_earlier && process_check_log_place(process, options->audit_earlier) < 0)
 		return -1;
-	if (options->audit_path && process_check_audit(process, options->audit_path) < 0)
+	if (options->audit_path && process_check_log_place(process, options->audit_path) < 0)
 		return -1;
 	if (!options->audit_path || options->audit_fd >= 0)
 		return 0;
@@ -78,57 +67,56 @@ int process_find_audit(struct process *process)
 	copy = slash ? strndup(options->audit_path, (size_t)(slash - options->audit_path) + 1) : strdup("./");
 	process->audit_dirfd = copy ? io_open_plain(copy, O_PATH | O_DIRECTORY) : -ENOMEM;
 	if (process->audit_dirfd < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
-				    options->audit_path, strerror(-process->audit_dirfd));
+		return process_fail_log_write(process, options->audit_path, -process->audit_dirfd);
 	if (asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
 		     slash ? slash + 1 : options->audit_path) < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
-				    options->audit_path, strerror(errno));
+		return process_fail_log_write(process, options->audit_path, errno);
 	return 0;
 }
 
-static int process_make_audit(struct process *process)
+static int process_make_log(struct process *process)
 {
 	const struct process_options *options = process->options;
-	_cleanup_free_ char *layers = process_layers_text(options->layers);
+	json_t *enforcement = layers_make_json(options->layers);
+	_cleanup_free_ char *layers = json_dumps(enforcement, JSON_COMPACT); /* NULL, without memory: none in the log */
 	const struct audit_header header = {.run_id = options->scratch.run_id,
 					    .argv = (const char *const *)options->argv,
-					    .policy_name = policy_name(options->policy),
+					    .policy_name = policy_settings(options->policy)->name,
 					    .policy_sha256 = options->counters->policy_sha256,
-					    .workdir = policy_workdir(options->policy),
-					    .layers_json = layers,
-					    .record_allowed = policy_audit_allowed(options->policy),
-					    .compact = policy_audit_compact(options->policy)};
+					    .workdir = policy_settings(options->policy)->workdir,
+					    .layers_make_json = layers,
+					    .record_allowed = policy_settings(options->policy)->audit_allowed,
+					    .compact = policy_settings(options->policy)->audit_compact};
 	int error;
 
+	json_decref(enforcement);
 	error = options->audit_fd >= 0 ? fcntl(options->audit_fd, F_DUPFD_CLOEXEC, 3) : 0;
 	if (options->audit_fd >= 0)
 		error = error < 0 ? -errno : audit_start(error, &header, &process->audit);
 	else
 		error = audit_open(process->audit_name, &header, &process->audit);
 	if (error == -EEXIST)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed",
-				    "the log %s exists; remove it or name another file", options->audit_path);
+		return process_fail(process, "audit_failed", "the log %s exists; remove it or name another file",
+				    options->audit_path);
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "audit_failed", "cannot write the log %s: %s",
-				    options->audit_path ? options->audit_path : "in memory", strerror(-error));
+		return process_fail_log_write(process, options->audit_path ? options->audit_path : "in memory", -error);
 	return 0;
 }
 
-bool process_may_leave_fstat(const struct process_options *options)
+bool process_policy_allows_native_fstat(const struct process_options *options)
 {
-	return policy_sees_whole(options->policy) && !policy_audit_fstat(options->policy);
+	return policy_grants_whole_trees(options->policy) && !policy_settings(options->policy)->audit_fstat;
 }
 
 /*
  * Whether newfstatat and statx with a descriptor are left to the kernel: where a path that the program may pass instead
  * tells it no more than the view would. The network namespace must be the run's own, because /proc/PID/net shows it.
  */
-static bool process_leave_fstat(const struct process *process)
+static bool process_decide_native_fstat(const struct process *process)
 {
 	struct layers *layers = process->options->layers;
 	bool leave = layers->layer[LAYER_MOUNTNS].active && layers->layer[LAYER_PIDNS].active &&
-		     layers->layer[LAYER_NETNS].active && process_may_leave_fstat(process->options) &&
+		     layers->layer[LAYER_NETNS].active && process_policy_allows_native_fstat(process->options) &&
 		     view_matches_kernel(process->view);
 	char why[sizeof(layers->layer[0].why)];
 
@@ -139,14 +127,14 @@ static bool process_leave_fstat(const struct process *process)
 	return leave;
 }
 
-int process_open_audit(struct process *process)
+int process_open_log(struct process *process)
 {
-	process->fstat_native = process_leave_fstat(process);
-	return process_make_audit(process);
+	process->fstat_native = process_decide_native_fstat(process);
+	return process_make_log(process);
 }
 
 /* What ended the run: the report's `end`, or an order that the keeper has written since. */
-static unsigned process_read_end(const struct process *process)
+static unsigned process_read_run_end(const struct process *process)
 {
 	struct pollfd control = {.fd = process->options->control_fd, .events = POLLIN};
 	unsigned end = process->report.end;
@@ -159,19 +147,19 @@ static unsigned process_read_end(const struct process *process)
 	return end;
 }
 
-void process_close_audit(struct process *process)
+void process_close_log(struct process *process)
 {
 	const struct supervise_report *report = &process->report;
 	struct run_ending ending =
-		run_ending(process_read_end(process), report->asked, report->ended_by, report->wait_status,
-			   report->denied > report->expected || report->network.denied > 0);
+		run_ending(process_read_run_end(process), report->asked, report->ended_by, report->wait_status,
+			   report->calls.denied > report->calls.expected || report->network.denied > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_records(process->audit);
 	struct audit_trailer trailer;
 	int error;
 
 	if (audit_error(process->audit) < 0) {
-		(void)process_fail(process, RUN_EXIT_ERROR, "audit_failed",
+		(void)process_fail(process, "audit_failed",
 				   "the log could not be written (%s): calls that could not be recorded were refused",
 				   strerror(-audit_error(process->audit)));
 		exit_code = json_object_get(process->result, "exit_code");
@@ -180,16 +168,13 @@ void process_close_audit(struct process *process)
 		ending.exit_code = (int)json_integer_value(exit_code);
 		ending.status = ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
 	}
-	trailer = (struct audit_trailer){.status = run_status_name(ending.status),
-					 .exit_code = ending.exit_code,
-					 .signal = ending.signal,
-					 .judged = report->judged,
-					 .allowed = report->allowed,
-					 .denied = report->denied};
+	trailer = (struct audit_trailer){.status = run_status_name(ending.status), .exit_code = ending.exit_code,
+					 .signal = ending.signal, .judged = report->calls.judged,
+					 .allowed = report->calls.allowed, .denied = report->calls.denied};
 	error = audit_close(process->audit, &trailer);
 	process->audit = NULL;
 	if (error < 0)
-		(void)process_fail(process, RUN_EXIT_ERROR, "audit_failed", "the log could not be completed: %s",
+		(void)process_fail(process, "audit_failed", "the log could not be completed: %s",
 				   strerror(-error));
 	(void)json_object_set_new(process->result, "records", json_integer((json_int_t)records));
 }

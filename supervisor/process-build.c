@@ -9,15 +9,14 @@
 #include <unistd.h>
 
 #include "confine/landlock.h"
-#include "supervisor/environment.h"
-#include "supervisor/lookup.h"
-#include "supervisor/status.h"
+#include "egress/conn/pool.h"
+#include "supervisor/proc-net.h"
 #include "syscalls/call/descriptor.h"
 
 #include "base/banned.h"
 
 /* The keeper's next message: 0, or -errno of what it did. An earlier supervisor may have left messages unread. */
-static int process_hear_keeper(const struct process *process)
+static int process_read_keeper_message(const struct process *process)
 {
 	int error = 0;
 	ssize_t got;
@@ -30,11 +29,11 @@ static int process_hear_keeper(const struct process *process)
 
 int process_await_scratch(struct process *process)
 {
-	int error = process_hear_keeper(process);
+	int error = process_read_keeper_message(process);
 
 	if (error < 0)
 		return process_fail(
-			process, RUN_EXIT_ERROR, "scratch_failed",
+			process, "scratch_failed",
 			"cannot make a scratch directory in %s: %s; free some room or set TMPDIR to another directory",
 			process->options->scratch.base, strerror(-error));
 	return 0;
@@ -45,72 +44,32 @@ int process_await_digest(struct process *process)
 	int error = 0;
 
 	while (error == 0 && !__atomic_load_n(&process->options->counters->sealed, __ATOMIC_ACQUIRE))
-		error = process_hear_keeper(process);
+		error = process_read_keeper_message(process);
 	(void)close(process->options->keeper_ready_fd);
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the policy's digest");
+		return process_fail(process, "out_of_memory", "no memory for the policy's digest");
 	return 0;
 }
-
-/* ---- the view ---- */
 
 int process_build_view(struct process *process)
 {
 	const struct process_options *options = process->options;
-	const struct view_options view_options = {.scratch_fd = options->scratch.fd,
-						  .scratch_host = options->scratch.path,
-						  .scratch_base = options->scratch.base,
-						  .workdir_host = options->workdir_host,
-						  .provide = options->egress->provide,
-						  .provides = options->egress->provides,
-						  .tmpfs_fd = options->namespaces->tmpfs_fd};
+	const struct view_options view_options = {
+		.scratch_fd = options->scratch.fd, .scratch_host = options->scratch.path,
+		.scratch_base = options->scratch.base, .workdir_host = options->workdir_host,
+		.provide = options->egress->provide, .provides = options->egress->provides,
+		.tmpfs_fd = options->namespaces->tmpfs_fd, .pts_fd = options->namespaces->pts_fd};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);
 
 	if (ret < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "view_failed", "%s",
+		return process_fail(process, "view_failed", "%s",
 				    error.text[0] ? error.text : "cannot build the program's view of the file system");
 	ret = options->tty ? view_set_terminal(process->view, options->stdio_fd[0]) : 0;
 	if (ret < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "view_failed", "cannot show the program its terminal: %s",
+		return process_fail(process, "view_failed", "cannot show the program its terminal: %s",
 				    strerror(-ret));
 	return 0;
-}
-
-/* A program started in place of a shim gets its own path as argv[0], as the shim would do: python needs it. */
-static int process_copy_argv(struct process *process)
-{
-	const struct process_options *options = process->options;
-	size_t count = 0;
-
-	while (options->argv[count])
-		count++;
-	process->argv = calloc(count + 1, sizeof(*process->argv));
-	if (!process->argv)
-		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the arguments");
-	memcpy(process->argv, options->argv, count * sizeof(*process->argv));
-	if (options->preferred && strcmp(process->program, options->preferred) == 0)
-		process->argv[0] = process->program;
-	return 0;
-}
-
-int process_find_program(struct process *process)
-{
-	const struct process_options *options = process->options;
-	const struct lookup_options lookup = {.policy = options->policy,
-					      .view = process->view,
-					      .name = options->argv[0],
-					      .path_env = environment_get(process->envp, "PATH"),
-					      .preferred = options->preferred};
-
-	process->found = lookup_program(&lookup, process->program);
-	if (process->found == LOOKUP_MISSING)
-		return process_fail(process, RUN_EXIT_NOT_FOUND, "not_found", "%s: not found%s%s", options->argv[0],
-				    strchr(options->argv[0], '/') ? "" : " in PATH ",
-				    strchr(options->argv[0], '/') ? ""
-				    : lookup.path_env             ? lookup.path_env
-								  : "(unset)");
-	return process_copy_argv(process);
 }
 
 int process_build_landlock(struct process *process)
@@ -119,9 +78,9 @@ int process_build_landlock(struct process *process)
 	unsigned places = 0;
 	int abi;
 
-	if (!layers_wanted(layers, LAYER_LANDLOCK))
+	if (!layers_is_wanted(layers, LAYER_LANDLOCK))
 		return 0;
-	abi = landlock_abi();
+	abi = landlock_get_abi();
 	if (abi < 0) {
 		layers_set(layers, LAYER_LANDLOCK, false, "%s",
 			   abi == -EOPNOTSUPP ? "built into the kernel and not started: boot with landlock in lsm="
@@ -129,9 +88,9 @@ int process_build_landlock(struct process *process)
 					      : strerror(-abi));
 		return 0;
 	}
-	process->landlock_fd = landlock_build(process->view, abi, &places);
+	process->landlock_fd = landlock_build_ruleset(process->view, abi, &places);
 	if (process->landlock_fd < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "landlock_failed",
+		return process_fail(process, "landlock_failed",
 				    "cannot build the program's Landlock domain: %s", strerror(-process->landlock_fd));
 	layers_set(layers, LAYER_LANDLOCK, true,
 		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s", abi, places,
@@ -139,9 +98,7 @@ int process_build_landlock(struct process *process)
 	return 0;
 }
 
-/* ---- the network ---- */
-
-int process_build_guest(struct process *process)
+int process_open_guest_sockets(struct process *process)
 {
 	const struct process_options *options = process->options;
 	bool own = options->namespaces->made & LAYER_BIT(LAYER_NETNS);
@@ -150,13 +107,13 @@ int process_build_guest(struct process *process)
 
 	if (!options->egress->active)
 		return 0;
-	error = egress_guest_create(options->egress, options->policy, own, &process->guest, &step);
+	error = egress_guest_open_sockets(options->egress, options->policy, own, &process->guest, &step);
 	if (error == 0) {
 		step = "make the program's resolv.conf";
-		error = egress_guest_names(options->egress, &process->guest, own || descriptor_direct());
+		error = egress_guest_add_resolv_conf(options->egress, &process->guest, own || descriptor_direct());
 	}
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "network_failed", "cannot %s: %s", step, strerror(-error));
+		return process_fail(process, "network_failed", "cannot %s: %s", step, strerror(-error));
 	return 0;
 }
 
@@ -173,15 +130,34 @@ static void process_describe_network(const struct process *process)
 		   process->guest.own_netns ? "" : own);
 }
 
-int process_hand_guest(struct process *process)
+/*
+ * Called when it is known whether the run has its own network namespace. Without a pid namespace a process outside may
+ * get the pid of one that dies while its "net" is opened, and that would be the machine's.
+ */
+static void process_show_network(struct process *process)
+{
+	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
+	bool own = (process->options->namespaces->made & bounded) == bounded;
+	struct net_pool pool = policy_net_pool(process->options->policy);
+	const struct view_provide *file = NULL;
+	size_t count = 0;
+
+	pool_find_own((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
+	if (!own)
+		file = proc_net_files(process->options->egress->active ? &pool.v6 : NULL, &count);
+	view_set_network(process->view, file, count);
+}
+
+int process_send_guest_sockets(struct process *process)
 {
 	const struct egress_side *egress = process->options->egress;
-	int error = egress->active ? egress_guest_hand(egress, &process->guest) : 0;
+	int error;
 
+	process_show_network(process);
+	error = egress->active ? egress_guest_send_sockets(egress, &process->guest) : 0;
 	if (egress->active)
 		process_describe_network(process);
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "egress_failed", "the egress process does not run: %s",
-				    strerror(-error));
+		return process_fail(process, "egress_failed", "the egress process does not run: %s", strerror(-error));
 	return 0;
 }

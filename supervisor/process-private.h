@@ -1,13 +1,12 @@
-/* Shared by process.c, process-build.c, process-audit.c, process-watch.c and process-result.c only. */
+/* Shared by the process-*.c files and process.c only. */
 #ifndef CALLGATE_SUPERVISOR_PROCESS_PRIVATE_H
 #define CALLGATE_SUPERVISOR_PROCESS_PRIVATE_H
 
 #include <limits.h>
-#include <linux/filter.h>
-#include <sys/resource.h>
 
-#include "supervisor/lookup.h"
 #include "supervisor/process.h"
+#include "supervisor/status.h"
+#include "supervisor/supervise.h"
 
 /* Everything that the process builds. process.c releases it. */
 struct process {
@@ -16,7 +15,6 @@ struct process {
 	char **envp;
 	char **argv; /* the list is owned, its texts are borrowed */
 	char program[PATH_MAX];
-	enum lookup_result found;
 	struct sock_fprog filter;
 	struct view *view;
 	struct egress_guest guest;
@@ -31,11 +29,10 @@ struct process {
 
 /* ---- process-result.c ---- */
 
-/* Puts an error into the result. Returns -1. */
-__attribute__((format(printf, 4, 5))) int process_fail(struct process *process, int exit_code, const char *code,
-						       const char *format, ...);
-/* Puts an error into the result and keeps what else is in it. */
-void process_set_error(struct process *process, int exit_code, const char *code, const char *message);
+/* Puts an error into the result, which keeps its other members. Returns -1. */
+__attribute__((format(printf, 4, 5))) int process_set_error(struct process *process, enum run_exit exit_code,
+							    const char *code, const char *format, ...);
+#define process_fail(process, ...) process_set_error(process, RUN_EXIT_ERROR, __VA_ARGS__)
 /* Writes the result to report_fd and tells the keeper. Returns the exit status of the process. */
 int process_send_result(const struct process *process);
 
@@ -46,29 +43,33 @@ int process_await_scratch(struct process *process);
 /* Waits until the keeper has written the policy's digest to the shared page. */
 int process_await_digest(struct process *process);
 int process_build_view(struct process *process);
-/* From the view as it is now: Landlock's rules hold for inodes, whatever names they get later. */
+/* Made from the view as it is now: Landlock's rules hold for inodes, whatever names they get later. */
 int process_build_landlock(struct process *process);
-/* A bare name that is not found is an error. A refused path is tried, so that the refusal is judged and recorded. */
-int process_find_program(struct process *process);
 /* Opens the sockets that the program reaches egress by. Needs the process's first capabilities. */
-int process_build_guest(struct process *process);
-/* Hands those sockets to egress. */
-int process_hand_guest(struct process *process);
+int process_open_guest_sockets(struct process *process);
+/* Hands the sockets of the program's network to egress. */
+int process_send_guest_sockets(struct process *process);
+
+/*
+ * process-lookup.c: sets program and argv. What is not found is an error. A refused path is tried, so that the refusal
+ * is judged and recorded.
+ */
+int process_find_program(struct process *process);
 
 /* ---- process-audit.c: the log ---- */
 
-/* Whether the policy permits to leave fstat to the kernel; process_open_audit checks the sandbox layers as well. */
-bool process_may_leave_fstat(const struct process_options *options);
-/* Opens the log's directory while its name can still be resolved. 0, or -1 with the error in the result. */
-int process_find_audit(struct process *process);
+/* Whether the policy permits to leave fstat to the kernel; process_open_log checks the sandbox layers as well. */
+bool process_policy_allows_native_fstat(const struct process_options *options);
+/* Opens the log's directory before the process changes its root. 0, or -1 with the error in the result. */
+int process_open_log_dir(struct process *process);
 /* Makes the log, with a header that needs everything else to be known. 0, or -1 with the error in the result. */
-int process_open_audit(struct process *process);
+int process_open_log(struct process *process);
 /* Writes the trailer. A log that could not be written becomes the result's error. */
-void process_close_audit(struct process *process);
+void process_close_log(struct process *process);
 
 /* ---- process-watch.c ---- */
 
 /* Builds the filter, runs the program and makes the report. 0, or -1 with the error in the result. */
-int process_watch(struct process *process);
+int process_run_program(struct process *process);
 
 #endif

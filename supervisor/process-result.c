@@ -12,16 +12,7 @@
 
 #include "base/banned.h"
 
-void process_set_error(struct process *process, int exit_code, const char *code, const char *message)
-{
-	if (!process->result)
-		process->result = json_object();
-	(void)json_object_set_new(process->result, "exit_code", json_integer(exit_code));
-	(void)json_object_set_new(process->result, "error",
-				  json_pack("{s:s, s:o}", "code", code, "message", report_text(message)));
-}
-
-int process_fail(struct process *process, int exit_code, const char *code, const char *format, ...)
+int process_set_error(struct process *process, enum run_exit exit_code, const char *code, const char *format, ...)
 {
 	char message[1200];
 	va_list arguments;
@@ -29,7 +20,11 @@ int process_fail(struct process *process, int exit_code, const char *code, const
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
 	va_end(arguments);
-	process_set_error(process, exit_code, code, message);
+	if (!process->result)
+		process->result = json_object();
+	(void)json_object_set_new(process->result, "exit_code", json_integer(exit_code));
+	(void)json_object_set_new(process->result, "error",
+				  json_pack("{s:s, s:o}", "code", code, "message", report_text_json(message)));
 	return -1;
 }
 

@@ -14,12 +14,10 @@
 #include "confine/filter.h"
 #include "confine/privs.h"
 #include "supervisor/environment.h"
-#include "supervisor/status.h"
-#include "supervisor/supervise.h"
 
 #include "base/banned.h"
 
-static void process_done(struct process *process)
+static void process_release_all(struct process *process)
 {
 	supervise_report_done(&process->report);
 	cleanup_close(&process->landlock_fd);
@@ -49,23 +47,17 @@ static void process_leave_terminal(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* How many of namespaces_caps the process keeps. */
-static size_t process_count_caps(const struct process_options *options)
-{
-	if (options->namespaces->net_later)
-		return NAMESPACES_LOOPBACK_CAPS;
-	return options->egress->active && options->namespaces->made & LAYER_BIT(LAYER_NETNS) ? NAMESPACES_NETWORK_CAPS
-											   : NAMESPACES_SUPERVISOR_CAPS;
-}
-
 static int process_give_up_privileges(struct process *process)
 {
+	const struct namespaces *namespaces = process->options->namespaces;
+	bool routes = process->options->egress->active && namespaces->made & LAYER_BIT(LAYER_NETNS);
+	size_t caps = routes ? NAMESPACES_NETWORK_CAPS : NAMESPACES_SUPERVISOR_CAPS;
 	struct rlimit limit;
 	int error;
 
 	process_leave_terminal();
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "setup_failed", "cannot read the open files limit: %s",
+		return process_fail(process, "setup_failed", "cannot read the open files limit: %s",
 				    strerror(errno));
 	process->open_files = limit;
 	limit.rlim_cur = limit.rlim_max; /* each blocked open takes a descriptor of ours */
@@ -73,14 +65,14 @@ static int process_give_up_privileges(struct process *process)
 	descriptors_make_room();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
 	if (error == 0)
-		error = privs_keep(&process->options->user, namespaces_caps, process_count_caps(process->options),
-				   true);
-	if (error == 0 && !process->options->namespaces->made)
-		error = privs_drop();
+		error = privs_keep_capabilities(&process->options->user, namespaces_caps,
+				   namespaces->net_later ? NAMESPACES_LOOPBACK_CAPS : caps, true);
+	if (error == 0 && !namespaces->made)
+		error = privs_drop_all();
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		error = -errno;
 	if (error < 0)
-		return process_fail(process, RUN_EXIT_ERROR, "setup_failed",
+		return process_fail(process, "setup_failed",
 				    "the supervisor cannot give up its privileges: %s", strerror(-error));
 	layers_set(process->options->layers, LAYER_NO_NEW_PRIVS, true,
 		   "set-user-ID and file capabilities have no effect");
@@ -90,8 +82,8 @@ static int process_give_up_privileges(struct process *process)
 				    : "calls that name paths, processes or sockets are performed by the supervisor");
 	process->envp = environment_build(process->options->policy, process->options->egress);
 	if (!process->envp)
-		return process_fail(process, RUN_EXIT_ERROR, "out_of_memory", "no memory for the environment");
-	environment_scrub();
+		return process_fail(process, "out_of_memory", "no memory for the environment");
+	environment_wipe_own();
 	return 0;
 }
 
@@ -99,11 +91,11 @@ static int process_give_up_privileges(struct process *process)
 static int process_check_layers(struct process *process)
 {
 	const struct layers *layers = process->options->layers;
-	enum layer missing = layers_missing(layers);
+	enum layer missing = layers_find_missing(layers);
 
 	if (missing == LAYER_MAX)
 		return 0;
-	return process_fail(process, RUN_EXIT_ERROR, "layer_missing",
+	return process_fail(process, "layer_missing",
 			    "the layer %s is required and not active: %s; callgate doctor tells how to get it",
 			    layer_name(missing), layers->layer[missing].why);
 }
@@ -115,23 +107,23 @@ int process_main(const struct process_options *options)
 	int status = 1;
 	bool ready, retry; /* retry: a namespace failed, and the keeper forks another supervisor without it */
 
-	options->namespaces->narrow_proc = process_may_leave_fstat(options);
+	options->namespaces->narrow_proc = process_policy_allows_native_fstat(options);
 	ready = process_give_up_privileges(&process) == 0;
-	retry = ready && namespaces_prepare(options->namespaces) < 0;
-	ready = ready && !retry && process_build_guest(&process) == 0 && process_await_scratch(&process) == 0 &&
-		process_build_view(&process) == 0 && process_find_audit(&process) == 0;
+	retry = ready && namespaces_prepare_mounts(options->namespaces) < 0;
+	ready = ready && !retry && process_open_guest_sockets(&process) == 0 && process_await_scratch(&process) == 0 &&
+		process_build_view(&process) == 0 && process_open_log_dir(&process) == 0;
 	if (ready) /* afterwards no name leads to a file of the host any more */
-		retry = namespaces_enter(options->namespaces, process.view) < 0;
-	ready = ready && !retry && process_build_landlock(&process) == 0 && process_hand_guest(&process) == 0 &&
+		retry = namespaces_enter_view(options->namespaces, process.view) < 0;
+	ready = ready && !retry && process_build_landlock(&process) == 0 && process_send_guest_sockets(&process) == 0 &&
 		process_check_layers(&process) == 0 && process_find_program(&process) == 0 &&
-		process_await_digest(&process) == 0 && process_open_audit(&process) == 0;
+		process_await_digest(&process) == 0 && process_open_log(&process) == 0;
 	if (ready)
-		(void)process_watch(&process); /* the error is in the result */
+		(void)process_run_program(&process); /* the error is in the result */
 	if (process.audit)
-		process_close_audit(&process);
+		process_close_log(&process);
 	if (!retry)
 		status = process_send_result(&process);
-	if (retry || ending_is_tidy) /* else the exit releases everything, which is faster */
-		process_done(&process);
+	if (retry || ending_is_tidy) /* otherwise the exit releases everything, which is faster */
+		process_release_all(&process);
 	return status;
 }

@@ -5,12 +5,15 @@
 #ifndef CALLGATE_SUPERVISOR_PROCESS_H
 #define CALLGATE_SUPERVISOR_PROCESS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/sha256.h"
 #include "confine/layers.h"
 #include "confine/namespaces.h"
 #include "confine/privs.h"
 #include "policy/policy.h"
 #include "supervisor/gateway/start.h"
-#include "supervisor/supervise.h"
 
 /* The run's scratch directory (keeper/scratch.h). Borrowed. */
 struct process_scratch {
@@ -20,12 +23,21 @@ struct process_scratch {
 	int fd;
 };
 
+/* A page shared by keeper and supervisor: the policy's digest, counters for the status line, bytes on disk. */
+struct run_counters {
+	char policy_sha256[SHA256_HEX_SIZE]; /* for the log; written by the keeper before it sets `sealed` */
+	bool sealed;
+	volatile uint64_t judged, denied;
+	volatile uint64_t disk_bytes;    /* of the run, when there is a limit. Written by the supervisor */
+	volatile uint64_t spilled_bytes; /* of output beyond its limit. Written by the keeper */
+};
+
 struct process_options {
 	const struct policy *policy;
 	struct process_scratch scratch;
 	int keeper_ready_fd; /* the keeper writes an int, 0 or -errno, for the directories and the digest */
 	char *const *argv;        /* of the program, NULL-ended */
-	const char *preferred;    /* see struct lookup_options */
+	const char *preferred;    /* the program behind a version manager's shim of that name, or NULL */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: not kept */
 	int audit_fd;             /* of audit_make, borrowed, and audit_path is canonical; -1: not made yet */
@@ -35,7 +47,13 @@ struct process_options {
 	struct privs_user user;
 	int stdio_fd[3];          /* the program's; owned by the process */
 	bool tty;                 /* stdio_fd are a terminal of the run's own */
-	int control_fd;           /* see supervise_options; the process writes a byte when the report is complete */
+	/*
+	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
+	 * does not stop an orphaned group. SIGCONT continues it. RUN_ASK plus a signal's number sends that signal to
+	 * the group, so that the program can end by itself. Any other byte ends the run (run_ending), and so does the
+	 * hang-up when the keeper dies. The process writes a byte when the report is complete.
+	 */
+	int control_fd;
 	int report_fd;            /* a memfd shared with the keeper */
 	struct run_counters *counters;
 	struct cgroup *cgroup;    /* borrowed; NULL: none */

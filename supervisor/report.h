@@ -15,6 +15,6 @@
 json_t *report_json(const struct supervise_report *report, const struct view *view);
 
 /* Bytes as a JSON string, escaped losslessly as in the audit log (base/text.h); null for NULL. Owned. */
-json_t *report_text(const char *bytes);
+json_t *report_text_json(const char *bytes);
 
 #endif

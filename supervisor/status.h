@@ -3,7 +3,6 @@
 #define CALLGATE_SUPERVISOR_STATUS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "supervisor/supervise.h"
 
@@ -41,7 +40,7 @@ enum run_exit {
 struct run_ending {
 	enum run_status status;
 	int exit_code; /* of callgate; 128+n for a signal */
-	int signal;    /* that ended the program or callgate; 0: none */
+	int signal;    /* signal that ended the program or callgate; 0: none */
 };
 
 /*
@@ -49,15 +48,5 @@ struct run_ending {
  * program.
  */
 struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit, int wait_status, bool denials);
-
-/* Why the program never ran. `code` is static. */
-struct run_refusal {
-	int exit_code;
-	const char *code;
-	char message[1024];
-};
-
-/* Explains report->start_error; `program` is the virtual path that was tried. */
-void run_refusal(const struct supervise_report *report, const char *program, struct run_refusal *ret_refusal);
 
 #endif

@@ -42,7 +42,7 @@ static bool watchdog_sleep(struct watchdog *watchdog)
 }
 
 /* Sends the signal, unless the notification of `turn` has ended. */
-static void watchdog_interrupt(struct watchdog *watchdog, uint64_t turn)
+static void watchdog_interrupt_thread(struct watchdog *watchdog, uint64_t turn)
 {
 	if (!atomic_compare_exchange_strong(&watchdog->turn, &turn, turn | TURN_SENDING))
 		return;
@@ -51,7 +51,7 @@ static void watchdog_interrupt(struct watchdog *watchdog, uint64_t turn)
 	atomic_fetch_and(&watchdog->turn, ~(uint64_t)TURN_SENDING);
 }
 
-static void *watchdog_run(void *argument)
+static void *watchdog_run_thread(void *argument)
 {
 	struct watchdog *watchdog = argument;
 	uint64_t last = 0;
@@ -65,7 +65,7 @@ static void *watchdog_run(void *argument)
 		uint64_t turn = atomic_load(&watchdog->turn);
 
 		if (turn & TURN_BUSY && turn / TURN_NEXT == last)
-			watchdog_interrupt(watchdog, turn);
+			watchdog_interrupt_thread(watchdog, turn);
 		last = turn / TURN_NEXT;
 	}
 	return NULL;
@@ -78,7 +78,7 @@ int watchdog_create(struct watchdog **ret_watchdog)
 	if (!watchdog)
 		return -ENOMEM;
 	watchdog->watched = pthread_self();
-	if (pthread_create(&watchdog->thread, NULL, watchdog_run, watchdog) != 0) {
+	if (pthread_create(&watchdog->thread, NULL, watchdog_run_thread, watchdog) != 0) {
 		free(watchdog);
 		return -EAGAIN;
 	}
@@ -109,7 +109,7 @@ void watchdog_free(struct watchdog *watchdog)
  *   one that was sent (TURN_SENT)  is delivered when the next system call returns: sched_yield
  *   a new one                      cannot begin once the bits have changed
  */
-static void watchdog_change(struct watchdog *watchdog, uint64_t remove, uint64_t add)
+static void watchdog_change_turn(struct watchdog *watchdog, uint64_t remove, uint64_t add)
 {
 	uint64_t turn = atomic_load(&watchdog->turn);
 
@@ -123,12 +123,12 @@ static void watchdog_change(struct watchdog *watchdog, uint64_t remove, uint64_t
 	}
 }
 
-void watchdog_busy(struct watchdog *watchdog)
+void watchdog_begin_notification(struct watchdog *watchdog)
 {
-	watchdog_change(watchdog, 0, TURN_BUSY);
+	watchdog_change_turn(watchdog, 0, TURN_BUSY);
 }
 
-void watchdog_idle(struct watchdog *watchdog)
+void watchdog_end_notification(struct watchdog *watchdog)
 {
-	watchdog_change(watchdog, TURN_BUSY, TURN_NEXT);
+	watchdog_change_turn(watchdog, TURN_BUSY, TURN_NEXT);
 }

@@ -11,12 +11,12 @@ struct watchdog;
 
 /* Watches the calling thread. SIGUSR1 must have a handler without SA_RESTART; blocking_create installs it. */
 int watchdog_create(struct watchdog **ret_watchdog);
-/* No more notifications come: tells the thread to end. watchdog_free() waits for it. */
+/* To be called when no more notifications come: tells the watchdog's thread to end. watchdog_free() waits for it. */
 void watchdog_stop(struct watchdog *watchdog);
 void watchdog_free(struct watchdog *watchdog);
 
-/* Before and after each notification. They make no system call. */
-void watchdog_busy(struct watchdog *watchdog);
-void watchdog_idle(struct watchdog *watchdog);
+/* To be called before and after each notification. Neither makes a system call. */
+void watchdog_begin_notification(struct watchdog *watchdog);
+void watchdog_end_notification(struct watchdog *watchdog);
 
 #endif

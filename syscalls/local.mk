@@ -4,6 +4,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/changes.c \
 	syscalls/account/changes.h \
 	syscalls/account/denial-text.c \
+	syscalls/account/probes.c \
+	syscalls/account/probes.h \
 	syscalls/account/denial-text.h \
 	syscalls/account/denials.c \
 	syscalls/account/denials.h \
@@ -30,6 +32,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/arch/insn.h \
 	syscalls/arch/registers-aarch64.c \
 	syscalls/arch/registers-x86_64.c \
+	syscalls/arch/registers.h \
+	syscalls/arch/registers.h \
 	syscalls/call/call.c \
 	syscalls/call/call.h \
 	syscalls/call/decode.c \
@@ -41,7 +45,6 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/call/native.c \
 	syscalls/call/native.h \
 	syscalls/call/record.c \
-	syscalls/call/record.h \
 	syscalls/call/work.h \
 	syscalls/exec/cache.c \
 	syscalls/exec/cache.h \
@@ -53,10 +56,14 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/exec/shebang.c \
 	syscalls/exec/shebang.h \
 	syscalls/file/act.c \
+	syscalls/file/fcntl.c \
+	syscalls/file/ioctl.c \
 	syscalls/file/meta.c \
 	syscalls/file/mqueue.c \
 	syscalls/file/names.c \
 	syscalls/file/open.c \
+	syscalls/file/owner.c \
+	syscalls/file/owner.h \
 	syscalls/file/readlink.c \
 	syscalls/file/rename.c \
 	syscalls/file/resolve.c \
@@ -65,6 +72,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/file/scope.c \
 	syscalls/file/sendfile.c \
 	syscalls/file/stat.c \
+	syscalls/file/terminal.c \
+	syscalls/file/terminal.h \
 	syscalls/file/truncate.c \
 	syscalls/file/watch.c \
 	syscalls/file/xattr.c \
@@ -80,9 +89,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/inet-fence.c \
 	syscalls/net/inet-fence.h \
 	syscalls/net/inet-listeners.c \
-	syscalls/net/inet-listeners.h \
 	syscalls/net/inet-names.c \
-	syscalls/net/inet-names.h \
 	syscalls/net/inet-private.h \
 	syscalls/net/inet-route.c \
 	syscalls/net/inet-socket.c \
@@ -92,6 +99,12 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/message.h \
 	syscalls/net/names.c \
 	syscalls/net/send.c \
+	syscalls/net/interfaces.c \
+	syscalls/net/interfaces.h \
+	syscalls/net/netlink-answer.c \
+	syscalls/net/netlink-answer.h \
+	syscalls/net/netlink.c \
+	syscalls/net/netlink.h \
 	syscalls/net/setsockopt.c \
 	syscalls/net/socket.c \
 	syscalls/net/transfer.c \

@@ -32,7 +32,7 @@ for file in $(echo "$files" | grep '[.]c$') syscalls/table/table.c syscalls/tabl
 	[ -e "$tmp/$file" ] || cp "$top/$file" "$tmp/$file"
 	# shellcheck disable=SC2086 # a compiler and its flags
 	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -I"$tmp" -I"$top" \
-		-I"$build" "$tmp/$file" || {
+		-include base/banned.h -I"$build" "$tmp/$file" || {
 		echo "FAIL: $file does not compile with the diff applied"
 		exit 1
 	}

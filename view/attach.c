@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,7 +25,7 @@ struct piece {
 	int copy_fd;    /* what is attached; -1: nothing exists there, or another mount stands at its path */
 	bool kept;      /* copy_fd belongs to the mount */
 	bool own;       /* a file of the skeleton: there is nothing to attach */
-	bool elsewhere; /* attached below VIEW_MORE_*: its virtual path does not exist in the host tree around it */
+	bool elsewhere; /* attached below VIEW_MORE_*: the virtual path does not exist in the host tree around it */
 };
 
 struct attach {
@@ -34,15 +33,16 @@ struct attach {
 	int tmpfs_fd;
 	int own_proc_fd;     /* a second procfs, for the supervisor alone; -1: the program's serves both */
 	int root_fd;         /* the program's "/" */
-	int more_fd;         /* the directory of the pieces that are elsewhere; -1: there are none so far */
+	int more_fd;         /* the directory of the pieces that are elsewhere; -1: no such piece so far */
 	const char *more;    /* its path */
+	int empty_dir_fd, empty_file_fd; /* without any permission; -1: nothing was covered so far */
 	struct piece *piece; /* parents first */
 	size_t pieces;
 	const char *what; /* failed */
 };
 
-/* Notes what failed; returns error. */
-static int attach_failed(struct attach *attach, int error, const char *what)
+/* Stores the name of the step that failed; returns error. */
+static int attach_note_failure(struct attach *attach, int error, const char *what)
 {
 	attach->what = what;
 	return error;
@@ -51,13 +51,13 @@ static int attach_failed(struct attach *attach, int error, const char *what)
 /* ---- the mounts, copied and attached ---- */
 
 /* True when the mount is found at its virtual path: of two at one path the first one counts. */
-static bool attach_is_found(const struct view *view, const struct mount *mount)
+static bool attach_is_first_at_path(const struct view *view, const struct mount *mount)
 {
 	const struct node *node;
 
 	if (mount->virt_len == 1)
 		return mount == view->top;
-	node = view_node(view, mount->virt, mount->virt_len, view_hash(mount->virt, mount->virt_len));
+	node = view_find_node(view, mount->virt, mount->virt_len, view_hash(mount->virt, mount->virt_len));
 	return node && node->mount == mount;
 }
 
@@ -70,11 +70,11 @@ static int attach_copy_proc(int proc_fd)
 }
 
 /* Makes a detached copy of the mount, unless the view was built with one. What has vanished meanwhile stays absent. */
-static int attach_copy(struct attach *attach, struct piece *piece, int proc_fd)
+static int attach_copy_mount(struct attach *attach, struct piece *piece, int proc_fd)
 {
 	struct mount *mount = piece->mount;
 
-	if (!attach_is_found(attach->view, mount)) {
+	if (!attach_is_first_at_path(attach->view, mount)) {
 		close_fd(&mount->copy_fd);
 		return 0;
 	}
@@ -92,31 +92,32 @@ static int attach_copy(struct attach *attach, struct piece *piece, int proc_fd)
 		piece->copy_fd =
 			mounts_clone_as(mount->fd, mount->base,
 					view_restrictions(attach->view, mount->flags, mount->host, mount->virt));
-	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT ? attach_failed(attach, piece->copy_fd, "copy a mount")
-							       : 0;
+	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT
+		       ? attach_note_failure(attach, piece->copy_fd, "copy a mount")
+		       : 0;
 }
 
-static int attach_by_depth(const void *a, const void *b)
+static int attach_compare_depths(const void *a, const void *b)
 {
 	const struct mount *left = ((const struct piece *)a)->mount, *right = ((const struct piece *)b)->mount;
 
 	return (left->virt_len > right->virt_len) - (left->virt_len < right->virt_len);
 }
 
-static int attach_copy_all(struct attach *attach, int proc_fd)
+static int attach_copy_mounts(struct attach *attach, int proc_fd)
 {
 	const struct view *view = attach->view;
 	int r = 0;
 
 	attach->piece = calloc(view->mounts, sizeof(*attach->piece));
 	if (!attach->piece)
-		return attach_failed(attach, -ENOMEM, "list the mounts");
+		return attach_note_failure(attach, -ENOMEM, "list the mounts");
 	for (size_t i = 0; i < view->mounts; i++)
 		if (view->mount[i] != view->root)
 			attach->piece[attach->pieces++] = (struct piece){.mount = view->mount[i], .copy_fd = -1};
-	qsort(attach->piece, attach->pieces, sizeof(*attach->piece), attach_by_depth);
+	qsort(attach->piece, attach->pieces, sizeof(*attach->piece), attach_compare_depths);
 	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
-		r = attach_copy(attach, &attach->piece[i], proc_fd);
+		r = attach_copy_mount(attach, &attach->piece[i], proc_fd);
 	return r;
 }
 
@@ -124,31 +125,31 @@ static int attach_copy_all(struct attach *attach, int proc_fd)
  * Makes the directory for pieces whose virtual path does not exist. It lies in the view's own /dev, where the kernel
  * can reach it for exec and chdir, but is a covered name. When /dev is granted it lies outside of the root.
  */
-static int attach_make_more(struct attach *attach)
+static int attach_make_more_dir(struct attach *attach)
 {
 	struct view *view = attach->view;
 	struct place place;
-	bool inside = view_locate(view, NULL, "/", VIEW_MORE_PATH, 0, &place) == 0 && place.mount == view->root;
+	bool inside = view_locate_path(view, NULL, "/", VIEW_MORE_PATH, 0, &place) == 0 && place.mount == view->root;
 	int dirfd = inside ? view->root->fd : attach->tmpfs_fd;
 	const char *name = inside ? &VIEW_MORE_PATH[1] : VIEW_MORE_NAME;
 
 	if (mkdirat(dirfd, name, 0755) < 0)
-		return attach_failed(attach, -errno, "make a place for a mount");
+		return attach_note_failure(attach, -errno, "make a place for a mount");
 	attach->more = inside ? VIEW_MORE_PATH : "/" VIEW_MORE_NAME;
 	attach->more_fd =
 		openat2_call(inside ? attach->root_fd : dirfd, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	if (attach->more_fd < 0)
-		return attach_failed(attach, attach->more_fd, "open a place for a mount");
+		return attach_note_failure(attach, attach->more_fd, "open a place for a mount");
 	return inside && view_add_node(view, VIEW_MORE_PATH, NULL, NULL) < 0
-		       ? attach_failed(attach, -ENOMEM, "hide mounts")
+		       ? attach_note_failure(attach, -ENOMEM, "hide mounts")
 		       : 0;
 }
 
-static int attach_elsewhere(struct attach *attach, struct piece *piece, size_t index)
+static int attach_piece_elsewhere(struct attach *attach, struct piece *piece, size_t index)
 {
 	struct mount *mount = piece->mount;
 	char name[32], *host = NULL;
-	int r = attach->more_fd < 0 ? attach_make_more(attach) : 0;
+	int r = attach->more_fd < 0 ? attach_make_more_dir(attach) : 0;
 
 	if (r < 0)
 		return r;
@@ -158,24 +159,24 @@ static int attach_elsewhere(struct attach *attach, struct piece *piece, size_t i
 	else
 		r = mkdirat(attach->more_fd, name, 0755);
 	if (r < 0 || asprintf(&host, "%s/%s", attach->more, name) < 0)
-		return attach_failed(attach, -errno, "make a place for a mount");
+		return attach_note_failure(attach, -errno, "make a place for a mount");
 	free(mount->host);
 	mount->host = host;
 	mount->host_len = strlen(host);
 	piece->elsewhere = true;
 	r = mounts_attach(piece->copy_fd, attach->more_fd, name);
-	return r < 0 ? attach_failed(attach, r, "mount at another place") : 0;
+	return r < 0 ? attach_note_failure(attach, r, "mount at another place") : 0;
 }
 
 /* True when every ancestor is a directory of the skeleton, so that no link is on the way. */
-static bool attach_in_skeleton(const struct view *view, const struct mount *mount)
+static bool attach_parents_are_skeleton(const struct view *view, const struct mount *mount)
 {
 	struct view_prefix prefix = view_prefixes(mount->virt, mount->virt_len);
 
 	if (view->top != view->root)
 		return false;
-	while (view_longer(&prefix) && prefix.len < mount->virt_len)
-		if (view_node(view, mount->virt, prefix.len, view_prefix_hash(&prefix)) ||
+	while (view_extend_prefix(&prefix) && prefix.len < mount->virt_len)
+		if (view_find_node(view, mount->virt, prefix.len, view_prefix_hash(&prefix)) ||
 		    !view_skeleton_has_dir(view, mount->virt, prefix.len))
 			return false;
 	return true;
@@ -190,15 +191,15 @@ static int attach_piece(struct attach *attach, struct piece *piece, size_t index
 
 	if (piece->copy_fd < 0 || mount->virt_len == 1)
 		return 0;
-	if (attach_in_skeleton(attach->view, mount) &&
+	if (attach_parents_are_skeleton(attach->view, mount) &&
 	    mounts_attach(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
 	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode) ||
 	    S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
-		return attach_elsewhere(attach, piece, index);
+		return attach_piece_elsewhere(attach, piece, index);
 	r = mounts_attach(piece->copy_fd, point, "");
-	return r < 0 ? attach_failed(attach, r, "mount in the program's root") : 0;
+	return r < 0 ? attach_note_failure(attach, r, "mount in the program's root") : 0;
 }
 
 /* Below a grant of "/" the skeleton shows only where it has a node: at /dev. */
@@ -211,10 +212,10 @@ static int attach_skeleton_part(struct attach *attach, const struct node *node)
 
 	if (r >= 0)
 		r = mounts_attach(copy, point, "");
-	return r < 0 ? attach_failed(attach, r, "mount the view's own /dev") : 0;
+	return r < 0 ? attach_note_failure(attach, r, "mount the view's own /dev") : 0;
 }
 
-static int attach_top(struct attach *attach)
+static int attach_root_mount(struct attach *attach)
 {
 	const struct view *view = attach->view;
 	int r = 0;
@@ -222,10 +223,10 @@ static int attach_top(struct attach *attach)
 	if (view->top != view->root)
 		r = mounts_attach(attach->piece[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_NAME);
 	if (r < 0)
-		return attach_failed(attach, r, "mount the granted root");
+		return attach_note_failure(attach, r, "mount the granted root");
 	attach->root_fd = openat(attach->tmpfs_fd, VIEW_ROOT_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (attach->root_fd < 0)
-		return attach_failed(attach, -errno, "open the program's root");
+		return attach_note_failure(attach, -errno, "open the program's root");
 	for (unsigned i = 0; view->top != view->root && r == 0 && i < VIEW_BUCKETS; i++)
 		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
 			if (node->mount == view->root)
@@ -234,15 +235,15 @@ static int attach_top(struct attach *attach)
 }
 
 /* The tmpfs covers the old root, which attach_change_root leaves. */
-static int attach_all(struct attach *attach)
+static int attach_all_pieces(struct attach *attach)
 {
 	int r = mounts_attach(attach->tmpfs_fd, AT_FDCWD, "/");
 
 	if (r < 0)
-		return attach_failed(attach, r, "mount a tmpfs");
+		return attach_note_failure(attach, r, "mount a tmpfs");
 	if (mkdirat(attach->tmpfs_fd, VIEW_STANDIN_NAME, 0755) < 0)
-		return attach_failed(attach, -errno, "make the program's root");
-	r = attach_top(attach);
+		return attach_note_failure(attach, -errno, "make the program's root");
+	r = attach_root_mount(attach);
 	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
 		r = attach_piece(attach, &attach->piece[i], i);
 	return r;
@@ -252,11 +253,11 @@ static int attach_all(struct attach *attach)
 static int attach_change_root(struct attach *attach)
 {
 	if (fchdir(attach->tmpfs_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-		return attach_failed(attach, -errno, "pivot_root");
+		return attach_note_failure(attach, -errno, "pivot_root");
 	if (umount2(".", MNT_DETACH) < 0)
-		return attach_failed(attach, -errno, "detach the old root");
+		return attach_note_failure(attach, -errno, "detach the old root");
 	if (chroot(VIEW_ROOT_NAME) < 0 || chdir("/") < 0)
-		return attach_failed(attach, -errno, "enter the program's root");
+		return attach_note_failure(attach, -errno, "enter the program's root");
 	return 0;
 }
 
@@ -300,7 +301,7 @@ static int attach_hold_dir(struct attach *attach, const struct piece *piece, con
 	int len = (int)(strrchr(name, '/') - name), fd;
 
 	(void)snprintf(key, sizeof(key), "@%.*s", len, name); /* no path of the host begins with "@" */
-	*ret_held = view_held(attach->view, key);
+	*ret_held = view_find_held_dir(attach->view, key);
 	if (*ret_held)
 		return 0;
 	if (piece->elsewhere)
@@ -309,28 +310,28 @@ static int attach_hold_dir(struct attach *attach, const struct piece *piece, con
 		fd = openat2_call(attach->root_fd, len ? key + 2 : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	if (fd < 0)
 		return fd;
-	*ret_held = view_hold(attach->view, key, fd);
+	*ret_held = view_add_held_dir(attach->view, key, fd);
 	return *ret_held ? 0 : -ENOMEM;
 }
 
 /* From now on the mount is opened through what was attached. */
-static int attach_hold(struct attach *attach, struct piece *piece, const char *name)
+static int attach_hold_mount(struct attach *attach, struct piece *piece, const char *name)
 {
 	struct held *held = NULL;
 	int r = 0;
 
 	if (piece->own || piece->kept)
-		return 0; /* its descriptor is of the attached mount already */
+		return 0; /* the descriptor is of the attached mount already */
 	if (piece->mount->flags & MOUNT_FILE)
 		r = attach_hold_dir(attach, piece, name, &held);
 	if (r < 0)
 		return r;
-	view_hold_by(piece->mount, piece->copy_fd, held);
+	view_set_mount_fd(piece->mount, piece->copy_fd, held);
 	piece->kept = !held;
 	return 0;
 }
 
-static int attach_set_text(char **slot, size_t *ret_len, const char *text)
+static int attach_replace_text(char **slot, size_t *ret_len, const char *text)
 {
 	char *copy = strdup(text);
 
@@ -343,7 +344,7 @@ static int attach_set_text(char **slot, size_t *ret_len, const char *text)
 	return 0;
 }
 
-static int attach_reopen(struct attach *attach, struct piece *piece)
+static int attach_reopen_mount(struct attach *attach, struct piece *piece)
 {
 	struct mount *mount = piece->mount;
 	const char *name = piece->elsewhere ? mount->host : mount->virt;
@@ -353,87 +354,78 @@ static int attach_reopen(struct attach *attach, struct piece *piece)
 		attach->view->incomplete = true;
 	if (piece->copy_fd < 0 && !piece->own)
 		return 0; /* opening below its old descriptor still says ENOENT */
-	r = attach_hold(attach, piece, name);
+	r = attach_hold_mount(attach, piece, name);
 	if (r == 0 && mount->flags & MOUNT_FILE)
-		r = attach_set_text(&mount->base, NULL, strrchr(name, '/') + 1);
+		r = attach_replace_text(&mount->base, NULL, strrchr(name, '/') + 1);
 	if (r == 0)
-		r = attach_set_text(&mount->host, &mount->host_len, name);
-	return r < 0 ? attach_failed(attach, r, "open a mount again") : 0;
+		r = attach_replace_text(&mount->host, &mount->host_len, name);
+	return r < 0 ? attach_note_failure(attach, r, "open a mount again") : 0;
 }
 
 /* Opens the view's descriptors anew below the program's root and renames its mounts to their paths there. */
-static int attach_reopen_all(struct attach *attach)
+static int attach_reopen_mounts(struct attach *attach)
 {
 	struct view *view = attach->view;
 	const char *skeleton = view->top == view->root ? "/" : "/" VIEW_ROOT_NAME;
-	int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int proc = attach->own_proc_fd >= 0
-			   ? attach_own_proc(attach)
-			   : openat2_call(attach->root_fd, "proc", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	_cleanup_close_ int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int proc = attach->own_proc_fd >= 0 ? attach_own_proc(attach)
+							    : openat2_call(attach->root_fd, "proc",
+									   O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	int r = 0;
 
-	if (standin < 0 || proc < 0) {
-		cleanup_close(&standin);
-		cleanup_close(&proc);
-		return attach_failed(attach, -ENOENT, "open /proc again");
-	}
+	if (standin < 0 || proc < 0)
+		return attach_note_failure(attach, -ENOENT, "open /proc again");
 	(void)close(view->standin_fd);
-	view->standin_fd = standin;
+	view->standin_fd = steal_fd(&standin);
 	(void)close(view->proc_fd);
-	view->proc_fd = proc;
+	view->proc_fd = steal_fd(&proc);
 	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
-		r = attach_reopen(attach, &attach->piece[i]);
-	if (r == 0 && (attach_set_text(&view->skeleton_host, NULL, skeleton) < 0 ||
-		       attach_set_text(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
-		       attach_set_text(&view->root->host, &view->root->host_len, skeleton) < 0))
-		r = attach_failed(attach, -ENOMEM, "name the mounts again");
+		r = attach_reopen_mount(attach, &attach->piece[i]);
+	if (r == 0 && (attach_replace_text(&view->skeleton_host, NULL, skeleton) < 0 ||
+		       attach_replace_text(&view->standin_host, NULL, "/" VIEW_STANDIN_NAME) < 0 ||
+		       attach_replace_text(&view->root->host, &view->root->host_len, skeleton) < 0))
+		r = attach_note_failure(attach, -ENOMEM, "name the mounts again");
 	view->attached = r == 0;
 	return r;
 }
 
 /* ---- covered names ---- */
 
-struct cover {
-	int tmpfs_fd, root_fd;
-	int dir_fd, file_fd; /* empty, without any permission; -1: nothing was covered so far */
-};
-
-static int cover_make_empty(struct cover *cover)
+static int attach_make_empty(struct attach *attach)
 {
-	if (mkdirat(cover->tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 ||
-	    mknodat(cover->tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
+	if (mkdirat(attach->tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 ||
+	    mknodat(attach->tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
 		return -errno;
-	cover->dir_fd = openat(cover->tmpfs_fd, VIEW_EMPTY_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cover->file_fd = openat(cover->tmpfs_fd, VIEW_EMPTY_NAME "-file", O_PATH | O_CLOEXEC);
-	return cover->dir_fd < 0 || cover->file_fd < 0 ? -errno : 0;
+	attach->empty_dir_fd = openat(attach->tmpfs_fd, VIEW_EMPTY_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	attach->empty_file_fd = openat(attach->tmpfs_fd, VIEW_EMPTY_NAME "-file", O_PATH | O_CLOEXEC);
+	return attach->empty_dir_fd < 0 || attach->empty_file_fd < 0 ? -errno : 0;
 }
 
 /* Covers one path. One that does not exist, or is a symbolic link, needs no cover. */
-static int cover_one(void *ctx, const char *path)
+static int attach_cover_path(void *ctx, const char *path)
 {
-	struct cover *cover = ctx;
+	struct attach *attach = ctx;
 	_cleanup_close_ int point = -1, copy = -1;
 	struct stat st;
 	int r;
 
 	/* The supervisor itself reads /proc. */
-	if (path[1] == '\0' || path_below(path, "/proc"))
+	if (path[1] == '\0' || path_is_below(path, "/proc"))
 		return 0;
-	point = openat2_call(cover->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
+	point = openat2_call(attach->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode))
 		return 0;
-	r = cover->dir_fd < 0 ? cover_make_empty(cover) : 0;
+	r = attach->empty_dir_fd < 0 ? attach_make_empty(attach) : 0;
 	if (r < 0)
 		return r;
-	copy = mounts_clone_as(S_ISDIR(st.st_mode) ? cover->dir_fd : cover->file_fd, "",
+	copy = mounts_clone_as(S_ISDIR(st.st_mode) ? attach->empty_dir_fd : attach->empty_file_fd, "",
 			       MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
 	return copy < 0 ? copy : mounts_attach(copy, point, "");
 }
 
 /* Mounts something empty over each covered or denied name. Only the supervisor refuses globs and names made later. */
-static int attach_cover(struct attach *attach)
+static int attach_cover_names(struct attach *attach)
 {
-	struct cover cover = {.tmpfs_fd = attach->tmpfs_fd, .root_fd = attach->root_fd, .dir_fd = -1, .file_fd = -1};
 	const struct view *view = attach->view;
 	int r = 0;
 
@@ -441,19 +433,17 @@ static int attach_cover(struct attach *attach)
 		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
 			/* The kernel must reach the mounts below VIEW_MORE_PATH, for exec and chdir. */
 			if (node_is_covered(node) && strcmp(node->virt, VIEW_MORE_PATH) != 0)
-				r = cover_one(&cover, node->virt);
+				r = attach_cover_path(attach, node->virt);
 	if (r == 0)
-		r = policy_each_deny(view->policy, cover_one, &cover);
-	cleanup_close(&cover.dir_fd);
-	cleanup_close(&cover.file_fd);
-	return r < 0 ? attach_failed(attach, r, "cover what is denied") : 0;
+		r = policy_each_deny(view->policy, attach_cover_path, attach);
+	return r < 0 ? attach_note_failure(attach, r, "cover what is denied") : 0;
 }
 
 /*
  * Makes a second copy of the program's root, mounted with nosymfollow: fstatat(2) by a path below it finds the object
  * that openat2(2) would, in one system call instead of three. Without it every object is opened.
  */
-static void attach_copy_nolinks(struct attach *attach)
+static void attach_make_nolinks_copy(struct attach *attach)
 {
 	struct view *view = attach->view;
 	_cleanup_close_ int copy = mounts_clone_as(attach->root_fd, "", MOUNTS_NO_LINKS);
@@ -462,45 +452,52 @@ static void attach_copy_nolinks(struct attach *attach)
 		return;
 	/* Attached, because a detached mount would cost another RCU grace period at the end of the run. */
 	if (mkdirat(attach->tmpfs_fd, VIEW_NOLINKS_NAME, 0700) == 0)
-		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else closing it releases it */
+		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else close releases it */
 	view->nolinks_fd = steal_fd(&copy);
 	if (view->top == view->root)
 		view->root->flags |= MOUNT_NOLINKS;
 	for (size_t i = 0; i < attach->pieces; i++) {
 		const struct piece *piece = &attach->piece[i];
 
-		/* /proc/self depends on the reader. A piece that is elsewhere has no path below the root. */
-		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere && !(piece->mount->flags & MOUNT_PROC))
+		/*
+		 * /proc/self depends on the reader. A piece that is elsewhere has no path below the root, nor has the
+		 * terminal of --tty.
+		 */
+		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere &&
+		    !(piece->mount->flags & (MOUNT_PROC | MOUNT_PTS)))
 			piece->mount->flags |= MOUNT_NOLINKS;
 	}
 }
 
-int view_attach(struct view *view, const struct view_mounts *mounts, const char **ret_what)
+int view_attach_mounts(struct view *view, const struct view_mounts *mounts, const char **ret_what)
 {
 	struct attach attach = {
 		.view = view, .tmpfs_fd = mounts->tmpfs_fd, .root_fd = -1, .more_fd = -1, .more = "", .what = "",
+		.empty_dir_fd = -1, .empty_file_fd = -1,
 		.own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};
-	int r = attach_copy_all(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd : mounts->proc_fd);
+	int r = attach_copy_mounts(&attach, mounts->program_proc_fd >= 0 ? mounts->program_proc_fd : mounts->proc_fd);
 
 	view->host_root_fd = fcntl(mounts->host_root_fd, F_DUPFD_CLOEXEC, 3);
 	if (view->host_root_fd < 0)
 		r = -errno;
 	if (r == 0)
-		r = attach_all(&attach);
+		r = attach_all_pieces(&attach);
 	if (r == 0)
 		r = attach_change_root(&attach);
 	if (r == 0)
-		r = attach_reopen_all(&attach);
+		r = attach_reopen_mounts(&attach);
 	if (r == 0)
-		r = attach_cover(&attach);
+		r = attach_cover_names(&attach);
 	if (r == 0)
-		attach_copy_nolinks(&attach);
+		attach_make_nolinks_copy(&attach);
 	for (size_t i = 0; i < attach.pieces; i++)
 		if (!attach.piece[i].kept)
 			cleanup_close(&attach.piece[i].copy_fd);
 	free(attach.piece);
 	cleanup_close(&attach.root_fd);
 	cleanup_close(&attach.more_fd);
+	cleanup_close(&attach.empty_dir_fd);
+	cleanup_close(&attach.empty_file_fd);
 	*ret_what = attach.what;
 	return r;
 }
@@ -512,10 +509,8 @@ bool view_is_root(const struct view *view)
 
 /* ---- what the kernel shows, compared with the view ---- */
 
-/*
- * A process outside of the run can uncover a covered name, by replacing the object that something empty is mounted on.
- */
-static bool attach_has_covered(const struct view *view)
+/* A process outside of the run can uncover a covered name, by replacing the object that is the mount point. */
+static bool attach_has_covered_names(const struct view *view)
 {
 	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
 		for (const struct node *node = view->bucket[i]; node; node = node->next)
@@ -529,18 +524,15 @@ static bool attach_has_covered(const struct view *view)
  * run, or has the same object at that name. A mount point that is removed or replaced in another mount of its file
  * system loses its mount (detach_mounts() in fs/namespace.c).
  */
-static bool attach_is_fixed(const struct view *view, const struct mount *mount)
+static bool attach_mount_is_fixed(const struct view *view, const struct mount *mount)
 {
 	struct place place = {.virt_len = mount->virt_len};
 	const char *rest;
 	size_t origin_len;
 
-	memcpy(place.virt, mount->virt, mount->virt_len);
-	while (place.virt_len > 1 && place.virt[--place.virt_len] != '/')
-		;
-	place.virt_len += place.virt_len == 0;
-	place.virt[place.virt_len] = '\0';
-	if (view_place(view, &place) < 0)
+	memcpy(place.virt, mount->virt, mount->virt_len + 1);
+	view_drop_component(&place);
+	if (view_set_place(view, &place) < 0)
 		return false;
 	if (place.mount->flags & (MOUNT_SKELETON | MOUNT_PRIVATE))
 		return true;
@@ -556,11 +548,11 @@ bool view_matches_kernel(const struct view *view)
 {
 	if (!view->attached || !view->machine || view->incomplete || view->top != view->root)
 		return false;
-	if (!policy_sees_whole(view->policy) || attach_has_covered(view))
+	if (!policy_grants_whole_trees(view->policy) || attach_has_covered_names(view))
 		return false;
 	for (size_t i = 0; i < view->mounts; i++)
 		if (view->mount[i] != view->root && view->mount[i] != view->machine &&
-		    !attach_is_fixed(view, view->mount[i]))
+		    !attach_mount_is_fixed(view, view->mount[i]))
 			return false;
 	return true;
 }

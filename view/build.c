@@ -4,12 +4,10 @@
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
@@ -19,12 +17,12 @@
 
 struct build {
 	struct view *view;
-	const struct view_options *options; /* NULL when only the terminal is added */
+	const struct view_options *options;
 	struct policy_error *error;
 };
 
 /* Writes the message; returns the error. */
-static int build_fail(const struct build *build, int error, const char *what, const char *path)
+static int build_set_error(const struct build *build, int error, const char *what, const char *path)
 {
 	(void)snprintf(build->error->text, sizeof(build->error->text), "%s %s: %s", what, path, strerror(-error));
 	return error;
@@ -32,17 +30,19 @@ static int build_fail(const struct build *build, int error, const char *what, co
 
 /* ---- grants ---- */
 
-static unsigned build_flags(const struct build *build, const struct policy_mount *grant)
+static unsigned build_get_flags(const struct build *build, const struct policy_mount *grant)
 {
 	const char *workdir = build->options->workdir_host, *scratch = build->options->scratch_host;
-	bool reported = workdir && path_below(workdir, scratch) && path_below(grant->host, workdir);
+	bool reported = workdir && path_is_below(workdir, scratch) && path_is_below(grant->host, workdir);
 	unsigned flags = 0;
 
 	if (grant->filtered)
 		flags |= MOUNT_FILTERED;
 	if (grant->redirect)
 		flags |= MOUNT_REDIRECT;
-	if (path_below(grant->host, scratch) && !reported)
+	if (policy_rights_on(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)
+		flags |= MOUNT_PUBLIC;
+	if (path_is_below(grant->host, scratch) && !reported)
 		flags |= MOUNT_PRIVATE;
 	return flags;
 }
@@ -53,15 +53,15 @@ unsigned view_restrictions(const struct view *view, unsigned flags, const char *
 
 	if (flags & (MOUNT_DEVICE | MOUNT_PROC))
 		return restrictions;
-	if (!path_below(host, "/dev")) /* a grant below /dev is meant for devices */
+	if (!path_is_below(host, "/dev")) /* a grant below /dev is meant for devices */
 		restrictions |= MOUNTS_NO_DEVICES;
 	if (flags & MOUNT_PROVIDED || !policy_may_write(view->policy, virt))
 		restrictions |= MOUNTS_READ_ONLY;
 	return restrictions;
 }
 
-/* With the mode of /tmp, because programs check for it; the scratch space above it is 0700. */
-static int build_shared_dir(const char *path)
+/* Made with the mode of /tmp, because programs check for it; the scratch space above it is 0700. */
+static int build_make_shared_dir(const char *path)
 {
 	if (mkdir(path, 0700) < 0)
 		return errno == EEXIST ? 0 : -errno;
@@ -69,14 +69,14 @@ static int build_shared_dir(const char *path)
 }
 
 /* Makes a directory of the scratch space, with its ancestors. */
-static int build_private_dir(const char *host)
+static int build_make_private_dir(const char *host)
 {
 	char path[PATH_MAX];
 	int r;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s", host) >= sizeof(path))
 		return -ENAMETOOLONG;
-	r = build_shared_dir(path);
+	r = build_make_shared_dir(path);
 	if (r != -ENOENT)
 		return r;
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -85,7 +85,7 @@ static int build_private_dir(const char *host)
 			return -errno;
 		*slash = '/';
 	}
-	return build_shared_dir(path);
+	return build_make_shared_dir(path);
 }
 
 static int build_refuse_procfs(const struct build *build, int fd, const char *host)
@@ -115,17 +115,14 @@ static int build_open_dir(const struct build *build, const char *host)
 	return r < 0 ? r : steal_fd(&fd);
 }
 
-/*
- * Clones the mount of a host path (open_tree(2)): the clone serves for building the view and is what view_attach
- * mounts. A descriptor owned by the caller. -errno: open the path instead.
- */
-static int build_copy(const struct build *build, const char *virt, const char *host, unsigned flags,
-		      mode_t *ret_mode)
+/* Clones the mount of a host path: view_attach_mounts mounts the clone. -errno: open the path instead. */
+static int build_clone_mount(const struct build *build, const char *virt, const char *host, unsigned flags,
+			     mode_t *ret_mode)
 {
 	_cleanup_close_ int fd = -1, at = -1;
 	struct stat st;
 
-	if (!build->options || build->options->tmpfs_fd < 0)
+	if (build->options->tmpfs_fd < 0)
 		return -ENOSYS;
 	at = io_open_plain(host, O_PATH);
 	if (at < 0)
@@ -139,8 +136,8 @@ static int build_copy(const struct build *build, const char *virt, const char *h
 	return steal_fd(&fd);
 }
 
-/* All of a path before its last slash; "" for the root. */
-static void build_dir_of(const char *path, char dir[PATH_MAX])
+/* Returns all of a path before its last slash; "" for the root. */
+static void build_get_parent_path(const char *path, char dir[PATH_MAX])
 {
 	(void)snprintf(dir, PATH_MAX, "%.*s", (int)(strrchr(path, '/') - path), path);
 }
@@ -151,29 +148,25 @@ static int build_hold_dir(const struct build *build, const char *host, const cha
 	char name[PATH_MAX], dir[PATH_MAX];
 	int fd;
 
-	build_dir_of(host, name);
-	*ret_held = view_held(build->view, name);
+	build_get_parent_path(host, name);
+	*ret_held = view_find_held_dir(build->view, name);
 	if (*ret_held)
 		return 0;
 	if (virt) {
-		build_dir_of(virt, dir);
-		fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0,
-				  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+		build_get_parent_path(virt, dir);
+		fd = openat2_call(build->view->root->fd, *dir ? dir + 1 : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	} else {
 		fd = build_open_dir(build, *name ? name : "/");
 	}
 	if (fd < 0)
 		return fd;
-	*ret_held = view_hold(build->view, name, fd);
+	*ret_held = view_add_held_dir(build->view, name, fd);
 	return *ret_held ? 0 : -ENOMEM;
 }
 
-/*
- * Mounts a single file. It is opened through its directory, so that a file that the host puts in its place is seen.
- * Takes copy_fd (-1: none), also on failure. 0 or -errno.
- */
-static int build_file(struct build *build, const char *virt, const char *host, int copy_fd, unsigned flags,
-		      const char *rule)
+/* Mounts a file, opened through its directory: one that the host puts in its place is seen. Takes copy_fd (or -1). */
+static int build_mount_file(struct build *build, const char *virt, const char *host, int copy_fd, unsigned flags,
+			    const char *rule)
 {
 	_cleanup_close_ int copy = copy_fd;
 	struct held *held = NULL;
@@ -188,7 +181,7 @@ static int build_file(struct build *build, const char *virt, const char *host, i
 	return r;
 }
 
-static int build_dir(struct build *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
+static int build_mount_dir(struct build *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
 {
 	_cleanup_close_ int fd = dir_fd;
 	int r = view_show_name(build->view, grant->virt, S_IFDIR, NULL);
@@ -198,48 +191,48 @@ static int build_dir(struct build *build, const struct policy_mount *grant, int 
 }
 
 /* Mounts a clone of what is granted. -EAGAIN: it has to be opened instead. */
-static int build_cloned(struct build *build, const struct policy_mount *grant, unsigned flags)
+static int build_mount_clone(struct build *build, const struct policy_mount *grant, unsigned flags)
 {
 	mode_t mode = 0;
-	_cleanup_close_ int fd = build_copy(build, grant->virt, grant->host, flags, &mode);
+	_cleanup_close_ int fd = build_clone_mount(build, grant->virt, grant->host, flags, &mode);
 
 	if (fd < 0)
 		return -EAGAIN;
 	if (!S_ISDIR(mode))
-		return build_file(build, grant->virt, grant->host, steal_fd(&fd), flags, grant->rule);
+		return build_mount_file(build, grant->virt, grant->host, steal_fd(&fd), flags, grant->rule);
 	if (build_refuse_procfs(build, fd, grant->host) < 0)
 		return -EPERM;
-	return build_dir(build, grant, steal_fd(&fd), flags | MOUNT_DETACHED);
+	return build_mount_dir(build, grant, steal_fd(&fd), flags | MOUNT_DETACHED);
 }
 
-static int build_opened(struct build *build, const struct policy_mount *grant, unsigned flags)
+static int build_mount_opened(struct build *build, const struct policy_mount *grant, unsigned flags)
 {
 	int fd = build_open_dir(build, grant->host);
 
 	if (fd == -ENOTDIR)
-		return build_file(build, grant->virt, grant->host, -1, flags, grant->rule);
+		return build_mount_file(build, grant->virt, grant->host, -1, flags, grant->rule);
 	if (fd < 0)
 		return fd == -ENOENT || fd == -EACCES ? 0 : fd; /* it cannot be reached */
-	return build_dir(build, grant, fd, flags);
+	return build_mount_dir(build, grant, fd, flags);
 }
 
-/* 0 or -errno, with a message where there is more to say. */
-static int build_grant(struct build *build, const struct policy_mount *grant)
+/* Mounts a grant. 0 or -errno, with a message where there is more to say. */
+static int build_mount_grant(struct build *build, const struct policy_mount *grant)
 {
-	unsigned flags = build_flags(build, grant);
-	int r = build_cloned(build, grant, flags);
+	unsigned flags = build_get_flags(build, grant);
+	int r = build_mount_clone(build, grant, flags);
 
 	if (r != -EAGAIN)
 		return r;
-	r = grant->create ? build_private_dir(grant->host) : 0;
-	return r < 0 ? r : build_opened(build, grant, flags);
+	r = grant->create ? build_make_private_dir(grant->host) : 0;
+	return r < 0 ? r : build_mount_opened(build, grant, flags);
 }
 
 /* ---- provided files ---- */
 
-/* A file of the skeleton itself: nothing needs to be mounted for it. */
-static int build_own_file(struct build *build, const char *virt, const void *text, size_t len, unsigned flags,
-			  const char *rule)
+/* Adds a file of the skeleton itself: nothing needs to be mounted for it. */
+static int build_mount_skeleton_file(struct build *build, const char *virt, const void *text, size_t len,
+				     unsigned flags, const char *rule)
 {
 	_cleanup_free_ char *host = NULL;
 	struct held *held = NULL;
@@ -255,8 +248,8 @@ static int build_own_file(struct build *build, const char *virt, const void *tex
 }
 
 /* A file with given content. Below a granted tree it is a read-only file `name` of the scratch space. */
-static int build_text(struct build *build, const char *name, const char *virt, const void *text, size_t len,
-		      unsigned flags, const char *rule)
+static int build_mount_text(struct build *build, const char *name, const char *virt, const void *text, size_t len,
+			    unsigned flags, const char *rule)
 {
 	char host[PATH_MAX];
 	_cleanup_close_ int fd = -1;
@@ -264,7 +257,7 @@ static int build_text(struct build *build, const char *name, const char *virt, c
 
 	flags |= MOUNT_PROVIDED | MOUNT_PRIVATE;
 	if (!view_in_host_tree(build->view, virt))
-		return build_own_file(build, virt, text, len, flags, rule);
+		return build_mount_skeleton_file(build, virt, text, len, flags, rule);
 	if (mkdirat(build->options->scratch_fd, "provided", 0700) < 0 && errno != EEXIST)
 		return -errno;
 	fd = openat(build->options->scratch_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
@@ -274,7 +267,7 @@ static int build_text(struct build *build, const char *name, const char *virt, c
 	if (r < 0)
 		return r;
 	(void)snprintf(host, sizeof(host), "%s/%s", build->options->scratch_host, name);
-	return build_file(build, virt, host, -1, flags, rule);
+	return build_mount_file(build, virt, host, -1, flags, rule);
 }
 
 static bool build_is_run_file(const struct build *build, const char *virt)
@@ -286,7 +279,7 @@ static bool build_is_run_file(const struct build *build, const char *virt)
 }
 
 /* The run's own files, after the grants, below which they may lie. 0, or -errno with a message. */
-static int build_run_files(struct build *build)
+static int build_mount_run_files(struct build *build)
 {
 	char name[40];
 	int r = 0;
@@ -295,9 +288,9 @@ static int build_run_files(struct build *build)
 		const struct view_provide *file = &build->options->provide[i];
 
 		(void)snprintf(name, sizeof(name), "provided/run-%zu", i);
-		r = build_text(build, name, file->virt, file->text, file->text_len, MOUNT_RUN_FILE, NULL);
+		r = build_mount_text(build, name, file->virt, file->text, file->text_len, MOUNT_RUN_FILE, NULL);
 		if (r < 0)
-			(void)build_fail(build, r, "cannot provide", file->virt);
+			(void)build_set_error(build, r, "cannot provide", file->virt);
 	}
 	return r;
 }
@@ -305,10 +298,10 @@ static int build_run_files(struct build *build)
 /* ---- /dev, /proc and the root ---- */
 
 /* A grant of "/" does not include /dev, which holds the caller's terminal: devices are granted by their own names. */
-static int build_dev(const struct build *build)
+static int build_mount_dev(const struct build *build)
 {
 	struct place place;
-	int r = view_locate(build->view, NULL, "/", "/dev", 0, &place);
+	int r = view_locate_path(build->view, NULL, "/", "/dev", 0, &place);
 
 	if (r < 0 || place.mount->flags & MOUNT_SKELETON || place.mount->virt_len > 1)
 		return r;
@@ -316,7 +309,7 @@ static int build_dev(const struct build *build)
 	return r < 0 ? r : view_add_node(build->view, "/dev", build->view->root, NULL);
 }
 
-static int build_devices(struct build *build)
+static int build_mount_devices(struct build *build)
 {
 	static const char *const device[] = {"null", "zero", "full", "random", "urandom", "tty"};
 	static const char *const link[][2] = {{"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"},
@@ -329,9 +322,9 @@ static int build_devices(struct build *build)
 		int copy;
 
 		(void)snprintf(path, sizeof(path), "/dev/%s", device[i]);
-		copy = build_copy(build, path, path, MOUNT_DEVICE, &mode);
+		copy = build_clone_mount(build, path, path, MOUNT_DEVICE, &mode);
 		if (copy >= 0 || access(path, F_OK) == 0)
-			r = build_file(build, path, path, copy, MOUNT_DEVICE | (i == 5 ? MOUNT_TTY : 0), NULL);
+			r = build_mount_file(build, path, path, copy, MOUNT_DEVICE | (i == 5 ? MOUNT_TTY : 0), NULL);
 	}
 	for (size_t i = 0; r == 0 && i < sizeof(link) / sizeof(link[0]); i++) {
 		r = view_add_node(build->view, link[i][0], NULL, link[i][1]);
@@ -341,7 +334,7 @@ static int build_devices(struct build *build)
 	return r;
 }
 
-static int build_proc(struct build *build)
+static int build_mount_proc(struct build *build)
 {
 	_cleanup_close_ int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -353,7 +346,7 @@ static int build_proc(struct build *build)
 	return view_add_mount(build->view, "/proc", "/proc", steal_fd(&fd), ".", MOUNT_PROC, NULL);
 }
 
-static int build_root(struct build *build)
+static int build_mount_root(struct build *build)
 {
 	const struct view_options *options = build->options;
 	struct view *view = build->view;
@@ -381,7 +374,7 @@ static int build_root(struct build *build)
 }
 
 /* One grant of the policy. index: its place among them, which names a provided file in the scratch space. */
-static int build_mount(struct build *build, const struct policy_mount *grant, size_t index)
+static int build_mount_rule(struct build *build, const struct policy_mount *grant, size_t index)
 {
 	char name[32];
 	int r;
@@ -390,14 +383,15 @@ static int build_mount(struct build *build, const struct policy_mount *grant, si
 		return 0;
 	(void)snprintf(name, sizeof(name), "provided/%zu", index);
 	if (grant->kind == POLICY_MOUNT_PROVIDE)
-		r = build_text(build, name, grant->virt, grant->text, grant->text_len, 0, grant->rule);
+		r = build_mount_text(build, name, grant->virt, grant->text, grant->text_len, 0, grant->rule);
 	else
-		r = build_grant(build, grant);
-	return r < 0 && !build->error->text[0] ? build_fail(build, r, "cannot mount in the view", grant->virt) : r;
+		r = build_mount_grant(build, grant);
+	return r < 0 && !build->error->text[0] ? build_set_error(build, r, "cannot mount in the view", grant->virt) : r;
 }
 
-/* The links on the ways of the rules. */
-static int build_links(struct build *build, const struct policy *policy, const struct policy_mount *grant, size_t count)
+/* Adds the host's symbolic links on the ways of the rules. */
+static int build_add_links(struct build *build, const struct policy *policy, const struct policy_mount *grant,
+			   size_t count)
 {
 	size_t links;
 	const struct policy_link *link = policy_links(policy, &links);
@@ -407,7 +401,7 @@ static int build_links(struct build *build, const struct policy *policy, const s
 		/* Where the rule was written by the canonical name, no link is on its way. */
 		if (grant[i].written && strcmp(grant[i].written, grant[i].virt) != 0)
 			r = view_add_links(build->view, grant[i].written);
-	for (size_t i = 0; r == 0 && i < links; i++) /* of rules whose mount another one covers */
+	for (size_t i = 0; r == 0 && i < links; i++) /* adds the links of rules whose mount another one covers */
 		r = view_add_links(build->view, link[i].path);
 	if (r == 0)
 		r = view_add_merged_usr(build->view);
@@ -416,66 +410,37 @@ static int build_links(struct build *build, const struct policy *policy, const s
 	return r;
 }
 
-static int build_all(struct build *build, const struct policy *policy)
+static int build_whole_view(struct build *build, const struct policy *policy)
 {
 	size_t count;
 	const struct policy_mount *grant = policy_mounts(policy, &count);
-	int r = build_root(build);
+	int r = build_mount_root(build);
 
 	if (r != 0)
-		return build_fail(build, r, "cannot make the view in", build->options->scratch_host);
+		return build_set_error(build, r, "cannot make the view in", build->options->scratch_host);
+	/* Before the grants: one of /dev/pts is of the run's own terminals. */
+	r = terminals_build(build->view, build->options->pts_fd, build->options->tmpfs_fd >= 0);
+	if (r < 0)
+		return build_set_error(build, r, "cannot make in the view", "/dev/pts");
 	for (size_t i = 0; r == 0 && i < count; i++)
-		r = build_mount(build, &grant[i], i);
+		r = build_mount_rule(build, &grant[i], i);
 	if (r == 0)
-		r = build_run_files(build);
+		r = build_mount_run_files(build);
 	if (r < 0)
 		return r;
-	r = build_proc(build);
+	r = build_mount_proc(build);
 	if (r == 0)
-		r = build_dev(build);
+		r = build_mount_dev(build);
 	if (r == 0)
-		r = build_devices(build);
+		r = build_mount_devices(build);
 	if (r == 0)
-		r = build_links(build, policy, grant, count);
+		r = build_add_links(build, policy, grant, count);
 	if (r == 0)
 		r = view_add_covered(build->view, build->options->scratch_base);
-	return r < 0 ? build_fail(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
+	return r < 0 ? build_set_error(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
 }
 
 /* ---- the life of a view ---- */
-
-/* Directories are made under this umask. Returns the one to be set again. */
-static mode_t build_begin(struct view *view)
-{
-	view->building = true;
-	return umask(022);
-}
-
-static void build_end(struct view *view, mode_t old)
-{
-	view->building = false;
-	(void)umask(old);
-}
-
-int view_set_terminal(struct view *view, int terminal_fd)
-{
-	struct policy_error unused;
-	struct build build = {.view = view, .error = &unused};
-	char name[32] = "";
-	mode_t old;
-	int r = 0;
-
-	if (ttyname_r(terminal_fd, name, sizeof(name)) != 0)
-		name[0] = '\0';
-	view->terminal_fd = terminal_fd;
-	/* A terminal of another devpts instance has no name here: only ttyname(3) notices. */
-	if (strncmp(name, "/dev/pts/", 9) != 0)
-		return 0;
-	old = build_begin(view);
-	r = build_file(&build, name, name, -1, MOUNT_DEVICE, NULL);
-	build_end(view, old);
-	return r;
-}
 
 int view_create(const struct policy *policy, const struct view_options *options, struct view **ret_view,
 		struct policy_error *ret_error)
@@ -491,10 +456,12 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		return -ENOMEM;
 	}
 	view->policy = policy;
-	view->proc_fd = view->standin_fd = view->host_root_fd = view->terminal_fd = view->nolinks_fd = -1;
-	old = build_begin(view);
-	r = build_all(&build, policy);
-	build_end(view, old);
+	view->proc_fd = view->standin_fd = view->host_root_fd = view->nolinks_fd = -1;
+	old = umask(022);
+	r = facts_create(view, options->scratch_fd);
+	if (r == 0)
+		r = build_whole_view(&build, policy);
+	(void)umask(old);
 	if (r < 0) {
 		view_free(view);
 		return r;
@@ -518,7 +485,11 @@ void view_free(struct view *view)
 	}
 	view_mounts_free(view);
 	view_shown_free(view->shown);
-	view_start_names_free(view->bases);
+	terminals_free(view);
+	for (unsigned i = 0; view->bases && i < VIEW_BASE_NAMES; i++)
+		free(view->bases->name[i].virt);
+	free(view->bases);
+	facts_free(view->facts);
 	free(view->skeleton_host);
 	free(view->standin_host);
 	cleanup_close(&view->standin_fd);
@@ -528,9 +499,9 @@ void view_free(struct view *view)
 	free(view);
 }
 
-void view_set_run(struct view *view, pid_t root)
+void view_set_run_root(struct view *view, pid_t root)
 {
 	view->run_root = root;
 	if (root && !view->bases)
-		view->bases = view_start_names_create(); /* without memory every name is looked up anew */
+		view->bases = calloc(1, sizeof(*view->bases)); /* without memory every name is looked up anew */
 }

@@ -1,17 +1,13 @@
-/*
- * The files and directories that the policy lets be executed, as objects of the host. The Landlock domain, which knows
- * inodes and no policy, must allow executing these.
- */
+/* Finds the inodes that the policy lets be executed, for the Landlock domain, which knows nothing else of a policy. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/elf-machine.h"
+#include "base/path.h"
 #include "policy/paths/glob.h"
 #include "view/private.h"
 
@@ -27,13 +23,13 @@ struct execs {
 	void *ctx;
 };
 
-static bool execs_locate(const struct view *view, const char *virt, struct place *ret_place)
+static bool execs_locate_path(const struct view *view, const char *virt, struct place *ret_place)
 {
-	return view_locate(view, NULL, "/", virt, VIEW_FOLLOW, ret_place) == 0;
+	return view_locate_path(view, NULL, "/", virt, VIEW_FOLLOW, ret_place) == 0;
 }
 
 /* Opens the host's object (O_PATH), not a stand-in directory. */
-static int execs_open(const struct place *place)
+static int execs_open_object(const struct place *place)
 {
 	return openat2_call(place->mount->fd, place->rest, O_PATH, 0, RESOLVE_STRICT);
 }
@@ -42,32 +38,30 @@ static int execs_open(const struct place *place)
  * Moves the place up to an inode that the program cannot replace. In a directory that it may write it can remove a name
  * and make it again. The root of a mount cannot be replaced (EBUSY).
  */
-static void execs_anchor(const struct view *view, struct place *place)
+static void execs_move_to_fixed_inode(const struct view *view, struct place *place)
 {
 	while (place->virt_len > place->mount->virt_len && place->virt_len > 1) {
 		char *slash = strrchr(place->virt, '/');
 		size_t len = slash == place->virt ? 1 : (size_t)(slash - place->virt);
 
-		if (!(policy_rights(view->policy, place->virt, len) & POLICY_WRITE))
+		if (!(policy_rights_on(view->policy, place->virt, len) & POLICY_WRITE))
 			return;
 		place->virt[len] = '\0';
 		place->virt_len = len;
-		if (view_place(view, place) < 0)
+		if (view_set_place(view, place) < 0)
 			return; /* cannot happen: the ancestors of a place in a tree have places */
 	}
 }
 
-/* 0 also when nothing exists there. */
-static int execs_take(const struct execs *execs, const struct place *place)
+/* Takes one object. 0 also when nothing exists there. */
+static int execs_take_object(const struct execs *execs, const struct place *place)
 {
-	_cleanup_close_ int fd = execs_open(place);
+	_cleanup_close_ int fd = execs_open_object(place);
 
 	if (fd == -ENOENT || fd == -EACCES || fd == -ENOTDIR || fd == -ELOOP)
 		return 0; /* the kernel cannot execute it either */
 	return fd < 0 ? fd : execs->take(execs->ctx, fd);
 }
-
-/* ---- globs ---- */
 
 /* The matches of one glob, which are taken only when there are not too many. */
 struct matches {
@@ -78,27 +72,20 @@ struct matches {
 	int fd[GLOB_FILES_MAX]; /* owned */
 };
 
-static bool match_path(const struct matches *matches, const char *rest, char virt[PATH_MAX])
-{
-	const char *dir = matches->literal[1] ? matches->literal : "";
-
-	return (size_t)snprintf(virt, PATH_MAX, "%s/%s", dir, rest) < PATH_MAX;
-}
-
-/* -E2BIG: there are too many matches, or the program can make more of them. */
-static int match_add(struct matches *matches, const char *virt)
+/* Adds a match. -E2BIG: there are too many matches, or the program can make more of them. */
+static int match_add_file(struct matches *matches, const char *virt)
 {
 	const struct policy *policy = matches->execs->view->policy;
 	_cleanup_close_ int fd = -1;
 	struct place place;
 	struct stat st;
 
-	if (policy_rights(policy, virt, (size_t)(strrchr(virt, '/') - virt)) & POLICY_WRITE)
+	if (policy_rights_on(policy, virt, (size_t)(strrchr(virt, '/') - virt)) & POLICY_WRITE)
 		return -E2BIG;
-	if (!(policy_rights(policy, virt, strlen(virt)) & POLICY_EXEC) ||
-	    !execs_locate(matches->execs->view, virt, &place))
+	if (!(policy_rights_on(policy, virt, strlen(virt)) & POLICY_EXEC) ||
+	    !execs_locate_path(matches->execs->view, virt, &place))
 		return 0;
-	fd = execs_open(&place);
+	fd = execs_open_object(&place);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0; /* the target of a link must match by its own name */
 	if (matches->files == GLOB_FILES_MAX)
@@ -107,52 +94,50 @@ static int match_add(struct matches *matches, const char *virt)
 	return 0;
 }
 
-static int match_scan(struct matches *matches, const char *rest);
+static int match_scan_dir(struct matches *matches, const char *dir);
 
-static int match_entry(struct matches *matches, const char *dir, const struct dirent *entry)
+static int match_check_entry(struct matches *matches, const char *dir, const struct dirent *entry)
 {
-	char rest[PATH_MAX], virt[PATH_MAX];
+	char virt[PATH_MAX];
+	const char *rest;
 	int r = 0;
 
 	if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 		return 0;
 	if (++matches->entries > GLOB_ENTRIES_MAX)
 		return -E2BIG;
-	if ((size_t)snprintf(rest, sizeof(rest), "%s%s%s", dir, *dir ? "/" : "", entry->d_name) >= sizeof(rest) ||
-	    !match_path(matches, rest, virt))
+	if (view_join(dir, entry->d_name, virt, sizeof(virt)) < 0)
 		return 0; /* too long for a path */
-	if (glob_match(matches->glob, rest, strlen(rest)))
-		r = match_add(matches, virt);
+	rest = path_rest_below(virt, matches->literal);
+	if (glob_matches(matches->glob, rest, strlen(rest)))
+		r = match_add_file(matches, virt);
 	if (r == 0 && entry->d_type != DT_REG && entry->d_type != DT_LNK &&
 	    glob_may_match_below(matches->glob, rest, strlen(rest)))
-		r = match_scan(matches, rest);
+		r = match_scan_dir(matches, virt);
 	return r;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the pattern has parts */
-static int match_scan(struct matches *matches, const char *rest)
+static int match_scan_dir(struct matches *matches, const char *dir)
 {
-	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_closedir_ DIR *entries = NULL;
 	_cleanup_close_ int pin = -1, fd = -1;
 	const struct dirent *entry;
 	struct place place;
-	char virt[PATH_MAX];
 	int r = 0;
 
-	if (!(*rest ? match_path(matches, rest, virt)
-		    : (size_t)snprintf(virt, sizeof(virt), "%s", matches->literal) > 0) ||
-	    !execs_locate(matches->execs->view, virt, &place))
+	if (!execs_locate_path(matches->execs->view, dir, &place))
 		return 0;
-	pin = execs_open(&place);
+	pin = execs_open_object(&place);
 	fd = pin < 0 ? pin : openat(pin, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* names that cannot be listed are refused by Landlock */
-	dir = fdopendir(fd);
-	if (!dir)
+	entries = fdopendir(fd);
+	if (!entries)
 		return -errno;
 	fd = -1;
-	while (r == 0 && (entry = readdir(dir)))
-		r = match_entry(matches, rest, entry);
+	while (r == 0 && (entry = readdir(entries)))
+		r = match_check_entry(matches, dir, entry);
 	return r;
 }
 
@@ -171,9 +156,9 @@ static int execs_take_matches(const struct execs *execs, const struct policy_exe
 	int r;
 
 	if (glob_is_wide(exec->glob) ||
-	    policy_rights(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
+	    policy_rights_on(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
 		return -E2BIG;
-	r = match_scan(&matches, "");
+	r = match_scan_dir(&matches, matches.literal);
 	for (size_t i = 0; r == 0 && i < matches.files; i++)
 		r = execs->take(execs->ctx, matches.fd[i]);
 	for (size_t i = 0; i < matches.files; i++)
@@ -191,13 +176,13 @@ static int execs_take_rule(const struct execs *execs, const struct policy_exec *
 		if (r != -E2BIG)
 			return r;
 	}
-	if (!execs_locate(execs->view, exec->virt, &place))
+	if (!execs_locate_path(execs->view, exec->virt, &place))
 		return 0;
-	execs_anchor(execs->view, &place);
-	return execs_take(execs, &place);
+	execs_move_to_fixed_inode(execs->view, &place);
+	return execs_take_object(execs, &place);
 }
 
-/* A redirect may be executed when its target may. In a mount namespace it is not below the grant that says so. */
+/* A redirect may be executed when its target may. In a mount namespace the redirect is not below the target's grant. */
 static int execs_take_redirects(const struct execs *execs)
 {
 	const struct view *view = execs->view;
@@ -206,9 +191,9 @@ static int execs_take_redirects(const struct execs *execs)
 
 	for (size_t i = 0; r == 0 && i < view->mounts; i++)
 		if (view->mount[i]->flags & MOUNT_REDIRECT &&
-		    policy_rights(view->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
-		    execs_locate(view, view->mount[i]->virt, &place))
-			r = execs_take(execs, &place);
+		    policy_rights_on(view->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
+		    execs_locate_path(view, view->mount[i]->virt, &place))
+			r = execs_take_object(execs, &place);
 	return r;
 }
 
@@ -221,9 +206,9 @@ static int execs_take_loaders(const struct execs *execs)
 	for (size_t i = 0; r == 0 && i < sizeof(own) / sizeof(own[0]); i++) {
 		struct place place;
 
-		if (view_walk(execs->view, NULL, "/", own[i], VIEW_FOLLOW, &place) == 0 &&
-		    policy_rights(execs->view->policy, place.virt, place.virt_len) & POLICY_READ)
-			r = execs_take(execs, &place);
+		if (view_walk_path(execs->view, NULL, "/", own[i], VIEW_FOLLOW, &place) == 0 &&
+		    policy_rights_on(execs->view->policy, place.virt, place.virt_len) & POLICY_READ)
+			r = execs_take_object(execs, &place);
 	}
 	return r;
 }

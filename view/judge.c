@@ -5,72 +5,76 @@
 
 #include "base/banned.h"
 
-static struct policy_decision judge_deny(int error, const char *reason)
+static struct policy_decision judge_make_denial(int error, const char *reason)
 {
 	return (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason};
 }
 
-static struct policy_decision judge_provide(const char *reason)
+static struct policy_decision judge_make_provided(const char *reason)
 {
 	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = reason};
 }
 
-static struct policy_decision judge_proc(const struct view *view, const struct task *task, const struct place *place,
-					 unsigned want)
+static struct policy_decision judge_proc_path(const struct view *view, const struct task *task,
+					      const struct place *place, unsigned want)
 {
-	const char *rest = place->virt_len > place->mount->virt_len ? place->rest : "";
+	const char *rest = view_proc_rest(place);
 	enum proc_kind kind;
 
 	if (place->magic) /* file_pin checks the access its holder has */
-		return judge_provide("own_descriptor");
-	kind = proc_classify(view, task, rest);
+		return judge_make_provided("own_descriptor");
+	kind = proc_classify_path(view, task, rest);
 	if (kind == PROC_ABSENT)
-		return judge_deny(ENOENT, "proc_not_listed");
+		return judge_make_denial(ENOENT, "proc_not_listed");
 	if (want & POLICY_EXEC)
-		return judge_deny(EACCES, "not_executable");
-	if (want & POLICY_WRITE && !proc_writable(task, rest))
-		return judge_deny(EACCES, "proc_read_only");
-	return judge_provide("proc");
+		return judge_make_denial(EACCES, "not_executable");
+	if (want & POLICY_WRITE && !proc_file_is_writable(rest))
+		return judge_make_denial(EACCES, "proc_read_only");
+	return judge_make_provided("proc");
 }
 
 /* A device, or a file of the run (MOUNT_RUN_FILE): it may be read unless a rule denies it. */
-static struct policy_decision judge_unless_denied(const struct place *place, unsigned want, bool device)
+static struct policy_decision judge_run_file(const struct place *place, unsigned want, bool device)
 {
 	struct policy_decision rule =
-		policy_decide(place->mount->view->policy, place->virt, place->virt_len, POLICY_READ);
+		policy_decide_access(place->mount->view->policy, place->virt, place->virt_len, POLICY_READ);
 
 	if (rule.verdict == VERDICT_DENY && rule.error == EACCES)
 		return rule;
 	if (want & POLICY_EXEC)
-		return judge_deny(EACCES, "not_executable");
-	return want & POLICY_WRITE && !device ? judge_deny(EROFS, "read_only")
-					      : judge_provide(device ? "device" : "network");
+		return judge_make_denial(EACCES, "not_executable");
+	return want & POLICY_WRITE && !device ? judge_make_denial(EROFS, "read_only")
+					      : judge_make_provided(device ? "device" : "network");
 }
 
-struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
+struct policy_decision view_judge_place(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want)
 {
 	const struct mount *mount = place->mount;
 	struct policy_decision decision;
 
 	if (mount->flags & MOUNT_PROC)
-		return judge_proc(view, task, place, want);
+		return judge_proc_path(view, task, place, want);
+	if (mount->flags & MOUNT_PTS && terminals_hides(place, want & POLICY_WRITE))
+		return judge_make_denial(ENOENT, "not_granted");
+	if (mount->flags & MOUNT_PTS && want & POLICY_WRITE && terminals_is_directory(place))
+		return judge_make_denial(EROFS, "read_only");
 	if (mount->flags & (MOUNT_DEVICE | MOUNT_RUN_FILE))
-		return judge_unless_denied(place, want, mount->flags & MOUNT_DEVICE);
+		return judge_run_file(place, want, mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))
-		return judge_deny(ENOENT, "not_granted");
-	decision = policy_decide(view->policy, place->virt, place->virt_len, want);
+		return judge_make_denial(ENOENT, "not_granted");
+	decision = policy_decide_access(view->policy, place->virt, place->virt_len, want);
 	if (decision.verdict != VERDICT_DENY || decision.reason == NULL)
 		return decision;
 	/* A path that no rule mentions may still be an ancestor of one that is granted. */
-	if (policy_rights(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
+	if (policy_rights_on(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
 		return decision;
-	if (mount->flags & MOUNT_SKELETON || policy_may_contain(view->policy, place->virt, place->virt_len)) {
+	if (mount->flags & MOUNT_SKELETON || policy_may_grant_below(view->policy, place->virt, place->virt_len)) {
 		if (want & POLICY_EXEC)
-			return judge_deny(EACCES, "not_executable");
+			return judge_make_denial(EACCES, "not_executable");
 		if (want & POLICY_WRITE)
-			return judge_deny(EROFS, "read_only");
-		return judge_provide("ancestor");
+			return judge_make_denial(EROFS, "read_only");
+		return judge_make_provided("ancestor");
 	}
 	return decision;
 }

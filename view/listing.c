@@ -9,19 +9,17 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/proctree.h"
 #include "view/private.h"
 
 #include "base/banned.h"
 
-/* The target of a link here is never read: readlink(2) goes through the view. */
-static void listing_put(int dirfd, const char *name, mode_t type)
+/* The target of a link in a stand-in directory is never read: readlink(2) goes through the view. */
+static void listing_put_entry(int dirfd, const char *name, mode_t type)
 {
 	struct stat old;
 
@@ -43,15 +41,7 @@ struct listing {
 	size_t members;
 };
 
-static void listing_members(struct listing *listing)
-{
-	pid_t root = listing->view->run_root;
-	size_t count = root ? proctree_list(root, listing->member, MEMBERS_MAX) : 0;
-
-	listing->members = count < MEMBERS_MAX ? count : MEMBERS_MAX;
-}
-
-static int listing_by_pid(const void *a, const void *b)
+static int listing_compare_pids(const void *a, const void *b)
 {
 	pid_t left = *(const pid_t *)a, right = *(const pid_t *)b;
 
@@ -59,51 +49,68 @@ static int listing_by_pid(const void *a, const void *b)
 }
 
 /* True when the policy shows this entry of a directory in which only globs grant. */
-static bool listing_shows(const struct listing *listing, const char *name, mode_t type)
+static bool listing_shows_name(const struct listing *listing, const char *name, mode_t type)
 {
 	char path[PATH_MAX];
-	int len = snprintf(path, sizeof(path), "%s/%s", listing->place->virt_len > 1 ? listing->place->virt : "", name);
+	int len = view_join(listing->place->virt, name, path, sizeof(path));
 
-	if (len < 0 || (size_t)len >= sizeof(path))
+	if (len < 0)
 		return false;
-	if (policy_rights(listing->view->policy, path, (size_t)len) != 0)
+	if (policy_rights_on(listing->view->policy, path, (size_t)len) != 0)
 		return true;
-	return type == S_IFDIR && policy_may_contain(listing->view->policy, path, (size_t)len);
+	return type == S_IFDIR && policy_may_grant_below(listing->view->policy, path, (size_t)len);
 }
 
-static void listing_add_host(const struct listing *listing, int host_fd, const char *name)
+static void listing_add_host_entry(const struct listing *listing, int host_fd, const char *name)
 {
 	struct stat entry;
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 	    fstatat(host_fd, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	if (listing_shows(listing, name, entry.st_mode & S_IFMT))
-		listing_put(listing->fd, name,
+	if (listing_shows_name(listing, name, entry.st_mode & S_IFMT))
+		listing_put_entry(listing->fd, name,
 			  S_ISDIR(entry.st_mode) || S_ISLNK(entry.st_mode) ? entry.st_mode & S_IFMT : S_IFREG);
 }
 
-static void listing_add_proc(void *ctx, const char *name, mode_t type)
+static void listing_add(void *ctx, const char *name, mode_t type)
 {
 	const struct listing *listing = ctx;
 
-	listing_put(listing->fd, name, type);
+	listing_put_entry(listing->fd, name, type);
+}
+
+/* Adds the entries of /proc itself. */
+static void listing_add_processes(struct listing *listing)
+{
+	char name[16];
+
+	for (size_t i = 0; i < listing->members; i++) {
+		(void)snprintf(name, sizeof(name), "%d", listing->member[i]);
+		listing_put_entry(listing->fd, name, S_IFDIR);
+	}
+	proc_each_entry("", listing_add, listing);
+	proc_each_machine_link(listing_add, listing);
+	listing_put_entry(listing->fd, "self", S_IFLNK);
+	listing_put_entry(listing->fd, "thread-self", S_IFLNK);
 }
 
 /* In /proc only the entries of processes come and go. */
-static bool listing_is_stale(const struct listing *listing, int host_fd, const char *name)
+static bool listing_entry_is_stale(const struct listing *listing, int host_fd, const char *name)
 {
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	struct stat there;
 
 	if (listing->place->mount->flags & MOUNT_PROC)
 		return name[0] >= '1' && name[0] <= '9' &&
-		       !bsearch(&pid, listing->member, listing->members, sizeof(pid), listing_by_pid);
+		       !bsearch(&pid, listing->member, listing->members, sizeof(pid), listing_compare_pids);
+	if (listing->place->mount->flags & MOUNT_PTS)
+		return !terminals_shows(listing->view, name);
 	return fstatat(host_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
-	       !listing_shows(listing, name, there.st_mode & S_IFMT);
+	       !listing_shows_name(listing, name, there.st_mode & S_IFMT);
 }
 
-static void listing_drop_stale(const struct listing *listing, int host_fd)
+static void listing_drop_stale_entries(const struct listing *listing, int host_fd)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fcntl(listing->fd, F_DUPFD_CLOEXEC, 0));
 	struct dirent *entry;
@@ -111,52 +118,60 @@ static void listing_drop_stale(const struct listing *listing, int host_fd)
 	while (dir && (entry = readdir(dir))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (listing_is_stale(listing, host_fd, entry->d_name))
+		if (listing_entry_is_stale(listing, host_fd, entry->d_name))
 			(void)io_remove_tree(listing->fd, entry->d_name);
 	}
 }
 
-int view_refresh(const struct place *place)
+int view_standin_open(const struct place *place, int flags)
+{
+	return openat2_call(place->mount->view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", flags, 0,
+			    RESOLVE_STRICT);
+}
+
+int view_refresh_standin(const struct place *place)
 {
 	const struct view *view = place->mount->view;
 	struct listing listing;
 	_cleanup_closedir_ DIR *host = NULL;
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = -1, host_fd = -1;
 	struct dirent *entry;
 	mode_t old;
-	int host_fd, r = view_skeleton_mkdir(view, place->virt);
+	int r = view_skeleton_mkdir(view, place->virt);
 
 	if (r < 0)
 		return r;
-	fd = openat2_call(view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", O_RDONLY | O_DIRECTORY, 0,
-			  RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	fd = view_standin_open(place, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
-	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0,
-			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0, RESOLVE_STRICT);
 	if (host_fd < 0)
 		return host_fd;
 	host = fdopendir(host_fd);
-	if (!host) {
-		r = -errno;
-		(void)close(host_fd);
-		return r;
-	}
+	if (!host)
+		return -errno;
+	(void)steal_fd(&host_fd); /* closedir(3) closes it */
 	listing.view = view;
 	listing.place = place;
 	listing.fd = fd;
 	listing.members = 0; /* the array is not initialised: it is large */
-	if (place->mount->flags & MOUNT_PROC)
-		listing_members(&listing);
+	if (place->mount->flags & MOUNT_PROC && view->run_root)
+		listing.members = proctree_list_descendants(view->run_root, listing.member, MEMBERS_MAX);
+	if (listing.members > MEMBERS_MAX)
+		listing.members = MEMBERS_MAX;
 	old = umask(022); /* of the task for which this thread last created a file */
-	listing_drop_stale(&listing, host_fd);
+	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount == view->machine)
-		proc_each_below(place->rest, listing_add_proc, &listing);
+		proc_each_entry(place->rest, listing_add, &listing);
+	else if (place->mount->flags & MOUNT_PROC && proc_is_net(view_proc_rest(place)))
+		proc_each_net(listing_add, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
-		proc_each_name(listing.member, listing.members, listing_add_proc, &listing);
+		listing_add_processes(&listing);
+	else if (place->mount->flags & MOUNT_PTS)
+		terminals_each(view, listing_add, &listing);
 	else
 		while ((entry = readdir(host)))
-			listing_add_host(&listing, host_fd, entry->d_name);
+			listing_add_host_entry(&listing, dirfd(host), entry->d_name);
 	(void)umask(old);
 	return 0;
 }

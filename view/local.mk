@@ -2,6 +2,7 @@ libcallgate_view_a_SOURCES += \
 	view/attach.c \
 	view/build.c \
 	view/execs.c \
+	view/facts.c \
 	view/judge.c \
 	view/listing.c \
 	view/locate.c \
@@ -11,6 +12,7 @@ libcallgate_view_a_SOURCES += \
 	view/procfs.c \
 	view/skeleton.c \
 	view/start.c \
+	view/terminals.c \
 	view/tree.c \
 	view/tree.h \
 	view/view.h \

@@ -3,12 +3,8 @@
  * and the links of the view. Only openat2_call and closing make system calls; proc_is_* and policy_* are pure, too.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -19,27 +15,7 @@
 
 /* ---- mounts ---- */
 
-/*
- * The kernel answers EAGAIN when something was renamed or mounted anywhere while it resolved ".." below a root
- * (openat2(2)): a link of the host's may have one.
- */
-#define OPENAT2_TRIES 128
-
-int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
-{
-	/* openat2(2) refuses a mode without O_CREAT or O_TMPFILE. */
-	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
-	struct open_how how = {
-		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = creates ? mode : 0, .resolve = resolve};
-	int fd, tries = 0;
-
-	do
-		fd = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
-	while (fd < 0 && errno == EAGAIN && ++tries < OPENAT2_TRIES);
-	return fd < 0 ? -errno : fd;
-}
-
-struct held *view_held(const struct view *view, const char *name)
+struct held *view_find_held_dir(const struct view *view, const char *name)
 {
 	for (size_t i = 0; i < view->helds; i++)
 		if (view->held[i]->fd >= 0 && strcmp(view->held[i]->name, name) == 0)
@@ -47,34 +23,32 @@ struct held *view_held(const struct view *view, const char *name)
 	return NULL;
 }
 
-struct held *view_hold(struct view *view, const char *name, int fd)
+struct held *view_add_held_dir(struct view *view, const char *name, int fd)
 {
+	_cleanup_close_ int owned = fd;
 	struct held **list = reallocarray(view->held, view->helds + 1, sizeof(struct held *));
-	struct held *held = calloc(1, sizeof(*held));
-	char *copy = strdup(name);
+	struct held *held = calloc(1, sizeof(*held) + strlen(name) + 1);
 
 	if (list)
 		view->held = list;
-	if (!list || !held || !copy) {
+	if (!list || !held) {
 		free(held);
-		free(copy);
-		(void)close(fd);
 		return NULL;
 	}
-	*held = (struct held){.name = copy, .fd = fd};
+	memcpy(held->name, name, strlen(name) + 1);
+	held->fd = steal_fd(&owned);
 	view->held[view->helds++] = held;
 	return held;
 }
 
-void view_hold_by(struct mount *mount, int fd, struct held *held)
+void view_set_mount_fd(struct mount *mount, int fd, struct held *held)
 {
 	if (held)
 		held->users++;
-	if (!mount->held) {
+	if (!mount->held)
 		cleanup_close(&mount->fd);
-	} else if (--mount->held->users == 0) {
+	else if (--mount->held->users == 0)
 		close_fd(&mount->held->fd);
-	}
 	mount->held = held;
 	mount->fd = held ? held->fd : fd;
 }
@@ -98,7 +72,6 @@ void view_mounts_free(struct view *view)
 	free(view->mount);
 	for (size_t i = 0; i < view->helds; i++) {
 		cleanup_close(&view->held[i]->fd);
-		free(view->held[i]->name);
 		free(view->held[i]);
 	}
 	free(view->held);
@@ -107,22 +80,21 @@ void view_mounts_free(struct view *view)
 int view_add_mount(struct view *view, const char *virt, const char *host, int fd, const char *base, unsigned flags,
 		   const char *rule)
 {
-	struct mount **list = reallocarray(view->mount, view->mounts + 1, sizeof(*list));
-	struct mount *mount = calloc(1, sizeof(*mount));
+	_cleanup_close_ int owned = fd;
+	struct mount **list = reallocarray(view->mount, view->mounts + 1, sizeof(*list)), *mount;
 	int r = 0;
 
-	if (list)
-		view->mount = list;
-	if (!list || !mount) {
-		free(mount);
-		cleanup_close(&fd);
+	if (!list)
 		return -ENOMEM;
-	}
+	view->mount = list;
+	mount = calloc(1, sizeof(*mount));
+	if (!mount)
+		return -ENOMEM;
 	*mount = (struct mount){.view = view,
 				.virt = strdup(virt),
 				.host = strdup(host),
 				.base = strdup(base),
-				.fd = fd,
+				.fd = steal_fd(&owned),
 				.copy_fd = -1,
 				.origin = strdup(host),
 				.flags = flags,
@@ -146,13 +118,13 @@ int view_add_file(struct view *view, const char *virt, const char *host, struct 
 	int r = view_add_mount(view, virt, host, -1, strrchr(host, '/') + 1, flags | MOUNT_FILE, rule);
 
 	if (view->mounts > before)
-		view_hold_by(view->mount[before], -1, held);
+		view_set_mount_fd(view->mount[before], -1, held);
 	return r;
 }
 
 /* ---- nodes and places ---- */
 
-struct node *view_node(const struct view *view, const char *virt, size_t len, uint32_t hash)
+struct node *view_find_node(const struct view *view, const char *virt, size_t len, uint32_t hash)
 {
 	for (struct node *node = view->bucket[hash % VIEW_BUCKETS]; node; node = node->next)
 		if (node->hash == hash && node->virt_len == len && memcmp(node->virt, virt, len) == 0)
@@ -166,7 +138,7 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 	uint32_t hash = view_hash(virt, len);
 	struct node *node;
 
-	if (view_node(view, virt, len, hash))
+	if (view_find_node(view, virt, len, hash))
 		return -EEXIST;
 	node = calloc(1, sizeof(*node) + len + 1);
 	if (!node)
@@ -185,7 +157,7 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 	return 0;
 }
 
-const char *view_link(const struct task *task, const struct node *node, const char *virt, char buffer[64])
+const char *view_get_link_target(const struct task *task, const struct node *node, const char *virt, char buffer[64])
 {
 	if (node && node->link)
 		return node->link;
@@ -195,19 +167,21 @@ const char *view_link(const struct task *task, const struct node *node, const ch
 		(void)snprintf(buffer, 64, "%d", task->tgid);
 	else if (strcmp(virt + 6, "thread-self") == 0)
 		(void)snprintf(buffer, 64, "%d/task/%d", task->tgid, task->tid);
+	else if (strcmp(virt + 6, "mounts") == 0 || strcmp(virt + 6, "net") == 0)
+		(void)snprintf(buffer, 64, "%d/%s", task->tgid, virt + 6);
 	else
 		return NULL;
 	return buffer;
 }
 
 /* The deepest node on the way to the path, or NULL. */
-static const struct node *locate_deepest(const struct view *view, const struct place *place)
+static const struct node *locate_deepest_node(const struct view *view, const struct place *place)
 {
 	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
 	const struct node *best = NULL;
 
-	while (view_longer(&prefix)) {
-		const struct node *node = view_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
+	while (view_extend_prefix(&prefix)) {
+		const struct node *node = view_find_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
 
 		best = node ? node : best;
 	}
@@ -216,7 +190,7 @@ static const struct node *locate_deepest(const struct view *view, const struct p
 
 bool view_is_covered(const struct place *place)
 {
-	const struct node *node = locate_deepest(place->mount->view, place);
+	const struct node *node = locate_deepest_node(place->mount->view, place);
 
 	return node && node_is_covered(node);
 }
@@ -225,12 +199,27 @@ bool view_has_node_below(const struct view *view, const char *virt)
 {
 	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
 		for (const struct node *node = view->bucket[i]; node; node = node->next)
-			if (path_below(node->virt, virt))
+			if (path_is_below(node->virt, virt))
 				return true;
 	return false;
 }
 
-/* As view_place; node: the deepest one on the way. */
+/* Finds a file of /proc that callgate provides: its place is in the directory of such files. */
+static bool locate_fact(const struct view *view, struct place *place)
+{
+	const char *leaf = proc_leaf(place->rest);
+	bool of_process = leaf != NULL;
+
+	if (!of_process)
+		leaf = place->rest;
+	if (!facts_hold(view->facts, leaf, of_process))
+		return false;
+	place->mount = facts_mount(view->facts);
+	place->rest = leaf;
+	return true;
+}
+
+/* view_set_place with the deepest node on the way. */
 static int locate_set_mount(const struct view *view, struct place *place, const struct node *node)
 {
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);
@@ -246,26 +235,29 @@ static int locate_set_mount(const struct view *view, struct place *place, const 
 		place->rest = ".";
 	else
 		place->rest = place->virt + skip + (skip > 1);
-	if (mount->flags & MOUNT_PROC && view->machine && proc_is_machine(place->rest))
+	if (mount->flags & MOUNT_PROC && locate_fact(view, place))
+		return 0;
+	if (mount->flags & MOUNT_PROC && view->machine && proc_path_is_machine(place->rest))
 		place->mount = view->machine;
 	return 0;
 }
 
-int view_place(const struct view *view, struct place *place)
+int view_set_place(const struct view *view, struct place *place)
 {
-	return locate_set_mount(view, place, locate_deepest(view, place));
+	return locate_set_mount(view, place, locate_deepest_node(view, place));
 }
 
 /* The first link of the view on the way. Returns the length of its path; 0: none, and *ret_node is the deepest node. */
-static size_t locate_link(const struct view *view, const struct task *task, const struct place *place, bool follow_last,
-			  const char **ret_target, char buffer[64], const struct node **ret_node)
+static size_t locate_first_link(const struct view *view, const struct task *task, const struct place *place,
+				bool follow_last, const char **ret_target, char buffer[64],
+				const struct node **ret_node)
 {
 	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
 	bool proc = task && strncmp(place->virt, "/proc/", 6) == 0;
 
 	*ret_node = NULL;
-	while (view_longer(&prefix)) {
-		const struct node *node = view_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
+	while (view_extend_prefix(&prefix)) {
+		const struct node *node = view_find_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
 		char name[32];
 
 		*ret_node = node ? node : *ret_node;
@@ -278,7 +270,7 @@ static size_t locate_link(const struct view *view, const struct task *task, cons
 		if (proc && prefix.len < sizeof(name)) {
 			memcpy(name, place->virt, prefix.len);
 			name[prefix.len] = '\0';
-			*ret_target = view_link(task, NULL, name, buffer);
+			*ret_target = view_get_link_target(task, NULL, name, buffer);
 			if (*ret_target)
 				return prefix.len;
 		}
@@ -287,7 +279,7 @@ static size_t locate_link(const struct view *view, const struct task *task, cons
 }
 
 /* Replaces the link at virt[0, prefix) by its target. 0, -ENAMETOOLONG, or -EAGAIN for a ".." after a name. */
-static int locate_follow(struct place *place, size_t prefix, const char *target)
+static int locate_replace_link(struct place *place, size_t prefix, const char *target)
 {
 	char dir[PATH_MAX], path[PATH_MAX * 2];
 	size_t slash = prefix;
@@ -307,8 +299,8 @@ static int locate_follow(struct place *place, size_t prefix, const char *target)
 	return lexical ? 0 : -EAGAIN;
 }
 
-int view_locate(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
-		struct place *ret_place)
+int view_locate_path(const struct view *view, const struct task *task, const char *base, const char *path,
+		     unsigned flags, struct place *ret_place)
 {
 	bool follow = flags & VIEW_FOLLOW || path_wants_dir(path);
 	bool lexical;
@@ -324,19 +316,19 @@ int view_locate(const struct view *view, const struct task *task, const char *ba
 		const struct node *node;
 		const char *target;
 		char buffer[64];
-		size_t prefix = locate_link(view, task, ret_place, follow, &target, buffer, &node);
+		size_t prefix = locate_first_link(view, task, ret_place, follow, &target, buffer, &node);
 		int r;
 
 		if (prefix == 0)
 			return locate_set_mount(view, ret_place, node);
-		r = locate_follow(ret_place, prefix, target);
+		r = locate_replace_link(ret_place, prefix, target);
 		if (r < 0)
 			return r;
 	}
 	return -ELOOP;
 }
 
-void place_copied(struct place *copy, const struct place *from)
+void place_fix_copy(struct place *copy, const struct place *from)
 {
 	if (from->rest >= from->virt && from->rest < from->virt + sizeof(from->virt))
 		copy->rest = copy->virt + (from->rest - from->virt);
@@ -348,14 +340,32 @@ bool view_has_standin(const struct place *place)
 
 	if (mount->flags & MOUNT_PROC) /* ".." in the supervisor's procfs would leave the allowlist */
 		return place->virt_len == mount->virt_len ||
-		       (mount == mount->view->machine && proc_is_directory(place->rest));
+		       (mount == mount->view->machine && proc_path_is_directory(place->rest)) ||
+		       proc_is_net(view_proc_rest(place));
+	if (mount->flags & MOUNT_PTS)
+		return terminals_is_directory(place);
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
-	       policy_rights(mount->view->policy, place->virt, place->virt_len) == 0;
+	       policy_rights_on(mount->view->policy, place->virt, place->virt_len) == 0;
 }
 
-bool view_by_name(const struct place *place, int *ret_dirfd, const char **ret_path)
+bool view_is_public(const struct place *place)
 {
-	if (place->magic || !(place->mount->flags & MOUNT_NOLINKS))
+	unsigned rights;
+
+	if (place->magic || !(place->mount->flags & MOUNT_PUBLIC))
+		return false;
+	rights = policy_rights_on(place->mount->view->policy, place->virt, place->virt_len);
+	return rights == 0 || rights & POLICY_PUBLIC; /* 0: an ancestor of a grant in a private directory */
+}
+
+bool view_may_read_public(const struct place *place)
+{
+	return policy_rights_on(place->mount->view->policy, place->virt, place->virt_len) != 0;
+}
+
+bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path)
+{
+	if (place->magic || !(place->mount->flags & MOUNT_NOLINKS) || view_is_public(place))
 		return false;
 	*ret_dirfd = place->mount->view->nolinks_fd;
 	*ret_path = place->virt_len > 1 ? place->virt + 1 : ".";
@@ -366,33 +376,56 @@ bool view_in_host_tree(const struct view *view, const char *virt)
 {
 	struct place place;
 
-	return view_locate(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_SKELETON);
+	return view_locate_path(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_SKELETON);
 }
 
 bool view_is_nameless(const struct place *place)
 {
-	return !place->magic && place->mount == place->mount->view->machine;
+	const struct view *view = place->mount->view;
+
+	return !place->magic && (place->mount == view->machine || place->mount == facts_mount(view->facts));
+}
+
+int view_join(const char *virt, const char *rest, char *out, size_t cap)
+{
+	bool root = virt[0] == '/' && virt[1] == '\0';
+	int len;
+
+	if (*rest == '\0')
+		len = snprintf(out, cap, "%s", virt);
+	else
+		len = snprintf(out, cap, "%s/%s", root ? "" : virt, rest);
+	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
+}
+
+/* The path of a place below its mount, or with `whole` below "/"; "" for that itself. */
+static const char *locate_rest(const struct place *place, bool whole)
+{
+	const char *rest = place->virt + (whole ? 1 : place->mount->virt_len);
+
+	return *rest == '/' ? rest + 1 : rest;
 }
 
 int view_kernel_path(const struct place *place, char *out, size_t cap)
 {
 	const struct mount *mount = place->mount;
 	bool stand_in = view_has_standin(place) && !mount->view->attached;
-	const char *host = stand_in ? mount->view->standin_host : mount->host;
-	const char *rest = stand_in || mount->virt_len == 1 ? place->virt : place->virt + mount->virt_len;
-	int len;
 
-	if (rest[0] == '/' && rest[1] == '\0')
-		rest = "";
-	len = snprintf(out, cap, "%s%s", host[1] || !*rest ? host : "", rest);
-	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
+	return view_join(stand_in ? mount->view->standin_host : mount->host, locate_rest(place, stand_in), out, cap);
 }
 
 int view_host_path(const struct place *place, char out[PATH_MAX])
 {
-	const struct mount *mount = place->mount;
-	const char *rest = mount->virt_len == 1 ? place->virt : place->virt + mount->virt_len;
-	int len = snprintf(out, PATH_MAX, "%s%s", mount->origin[1] ? mount->origin : "", rest);
+	int len = view_join(place->mount->origin, locate_rest(place, false), out, PATH_MAX);
 
-	return len <= 0 || len >= PATH_MAX ? -ENAMETOOLONG : 0;
+	return len < 0 ? len : 0;
+}
+
+void view_drop_component(struct place *place)
+{
+	while (place->virt_len > 1 && place->virt[place->virt_len - 1] != '/')
+		place->virt_len--;
+	if (place->virt_len > 1)
+		place->virt_len--;
+	place->virt[place->virt_len] = '\0';
 }

@@ -4,8 +4,8 @@
  * Links are the host's links that lead into a grant, so that its other names work, too.
  *
  * Covered names: what does not exist in the view, whatever the policy grants. These are the scratch space of all runs
- * and every procfs but /proc: in a chroot's or a container's procfs "self" would be the supervisor. view_attach hides
- * them from the kernel's own path resolution as well.
+ * and every procfs but /proc: in a chroot's or a container's procfs "self" would be the supervisor. view_attach_mounts
+ * hides them from the kernel's own path resolution as well.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,23 +13,21 @@
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mounts.h"
 #include "base/path.h"
 #include "view/private.h"
 
 #include "base/banned.h"
 
-/* ---- links ---- */
-
 /* Adds a link of the host, at its canonical path, unless a mount shows it already. */
-static int links_add(struct view *view, const char *path, const char *target)
+static int links_add_link(struct view *view, const char *path, const char *target)
 {
-	const struct node *known = view_node(view, path, strlen(path), view_hash(path, strlen(path)));
+	const struct node *known = view_find_node(view, path, strlen(path), view_hash(path, strlen(path)));
 	struct place place;
 	int r;
 
@@ -38,8 +36,8 @@ static int links_add(struct view *view, const char *path, const char *target)
 	if (view_in_host_tree(view, path)) {
 		_cleanup_close_ int fd = -1;
 
-		r = view_locate(view, NULL, "/", path, 0, &place);
-		fd = r < 0 ? r : view_open(&place, O_PATH | O_NOFOLLOW, 0);
+		r = view_locate_path(view, NULL, "/", path, 0, &place);
+		fd = r < 0 ? r : view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 		if (fd >= 0)
 			return 0;
 	}
@@ -49,30 +47,24 @@ static int links_add(struct view *view, const char *path, const char *target)
 	return r == -EEXIST ? 0 : r;
 }
 
-static int links_compare(const void *a, const void *b)
+static int links_compare_paths(const void *a, const void *b)
 {
 	return strcmp(a, b);
 }
 
-/* Notes a path that is no link: most rules share their first directories. */
-static void links_note_plain(struct view *view, const char *path)
-{
-	char *copy = strdup(path);
-
-	if (copy && !tsearch(copy, &view->plain, links_compare))
-		free(copy); /* it is looked up again */
-}
-
 /* 1 with the target when the host has a link at the canonical path `at`, else 0. */
-static int links_read(struct view *view, const char *at, char target[PATH_MAX])
+static int links_read_target(struct view *view, const char *at, char target[PATH_MAX])
 {
+	char *copy;
 	ssize_t len;
 
-	if (tfind(at, &view->plain, links_compare))
+	if (tfind(at, &view->plain, links_compare_paths))
 		return 0;
 	len = readlink(at, target, PATH_MAX - 1);
-	if (len <= 0) {
-		links_note_plain(view, at);
+	if (len <= 0) { /* noted as no link: most rules share their first directories */
+		copy = strdup(at);
+		if (copy && !tsearch(copy, &view->plain, links_compare_paths))
+			free(copy); /* it is looked up again */
 		return 0;
 	}
 	target[len] = '\0';
@@ -101,10 +93,10 @@ int view_add_links(struct view *view, const char *written)
 		if (r < 0)
 			return r;
 		memcpy(todo, rest, strlen(rest) + 1);
-		if (!links_read(view, at, target))
+		if (!links_read_target(view, at, target))
 			continue;
 		links++;
-		r = links_add(view, at, target);
+		r = links_add_link(view, at, target);
 		if (r < 0)
 			return r;
 		at[target[0] == '/' || parent_len == 1 ? 1 : parent_len] = '\0';
@@ -121,11 +113,11 @@ int view_add_merged_usr(struct view *view)
 
 	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++) {
 		const struct node *known =
-			view_node(view, links[i], strlen(links[i]), view_hash(links[i], strlen(links[i])));
+			view_find_node(view, links[i], strlen(links[i]), view_hash(links[i], strlen(links[i])));
 		_cleanup_free_ char *real = NULL;
 		char target;
 
-		/* A rule has added it, or it is no link. */
+		/* A rule has added the link, or the path is no link. */
 		if ((known && known->link) || readlink(links[i], &target, 1) < 0)
 			continue;
 		real = realpath(links[i], NULL);
@@ -137,8 +129,6 @@ int view_add_merged_usr(struct view *view)
 	return r;
 }
 
-/* ---- covered names ---- */
-
 bool view_is_procfs(int fd)
 {
 	struct statfs fs;
@@ -147,21 +137,21 @@ bool view_is_procfs(int fd)
 }
 
 /* Covers each path at which the mounts show this host directory. */
-static int covered_add(struct view *view, const char *host)
+static int covered_add_dir(struct view *view, const char *host)
 {
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
-		const char *rest = path_rest(host, mount->host);
+		const char *rest = path_rest_below(host, mount->host);
 		struct place place;
 		int r;
 
 		if (!rest || !*rest || mount->flags & (MOUNT_SKELETON | MOUNT_FILE))
 			continue;
-		r = snprintf(place.virt, sizeof(place.virt), "%s/%s", mount->virt_len > 1 ? mount->virt : "", rest);
-		if (r < 0 || (size_t)r >= sizeof(place.virt))
-			return -ENAMETOOLONG;
+		r = view_join(mount->virt, rest, place.virt, sizeof(place.virt));
+		if (r < 0)
+			return r;
 		place.virt_len = (size_t)r;
-		if (view_place(view, &place) < 0 || place.mount != mount)
+		if (view_set_place(view, &place) < 0 || place.mount != mount)
 			continue; /* another mount covers it: a redirected /tmp below a grant of "/" */
 		r = view_add_node(view, place.virt, NULL, NULL);
 		if (r < 0 && r != -EEXIST)
@@ -170,51 +160,21 @@ static int covered_add(struct view *view, const char *host)
 	return 0;
 }
 
-/* Replaces the octal escapes of proc_pid_mountinfo(5). */
-static void covered_unescape(char *text)
-{
-	char *out = text;
-	unsigned byte;
-
-	for (; *text; text++) {
-		if (*text == '\\' && sscanf(text + 1, "%3o", &byte) == 1) {
-			*out++ = (char)byte;
-			text += 3;
-		} else {
-			*out++ = *text;
-		}
-	}
-	*out = '\0';
-}
-
-/* "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS": the mount point of a procfs, or NULL. */
-static char *covered_procfs(char *line)
-{
-	char *type = strstr(line, " - "), *save = NULL, *field = NULL;
-
-	if (!type || strncmp(type, " - proc ", 8) != 0)
-		return NULL;
-	for (unsigned i = 0; i < 5; i++)
-		field = strtok_r(i == 0 ? line : NULL, " ", &save);
-	if (field)
-		covered_unescape(field);
-	return field;
-}
-
 int view_add_covered(struct view *view, const char *scratch_base)
 {
 	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
 	_cleanup_free_ char *line = NULL;
-	int r = covered_add(view, scratch_base);
+	int r = covered_add_dir(view, scratch_base);
 	size_t cap = 0;
 
 	if (!mounts)
 		return -errno;
 	while (r == 0 && getline(&line, &cap, mounts) > 0) {
-		const char *point = covered_procfs(line);
+		struct mounts_line mount;
 
-		if (point && !path_below(point, "/proc"))
-			r = covered_add(view, point);
+		if (mounts_parse(line, &mount) && strcmp(mount.type, "proc") == 0 &&
+		    !path_is_below(mount.point, "/proc"))
+			r = covered_add_dir(view, mount.point);
 	}
 	return r == 0 && ferror(mounts) ? -EIO : r;
 }

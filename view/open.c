@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -17,7 +17,6 @@
 static int open_stand_in(const struct place *place, int flags)
 {
 	const struct view *view = place->mount->view;
-	const char *rest = place->virt_len > 1 ? place->virt + 1 : ".";
 	int r;
 
 	if (!(place->mount->flags & MOUNT_PROC)) {
@@ -28,44 +27,104 @@ static int open_stand_in(const struct place *place, int flags)
 		if (host < 0)
 			return host;
 	}
-	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh(place);
+	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh_standin(place);
 	if (r < 0)
 		return r;
-	return openat2_call(view->standin_fd, rest, flags, 0, RESOLVE_STRICT);
+	return view_standin_open(place, flags);
 }
 
-/* Opens the terminal again, because open(2) makes a file description of its own. */
-static int open_terminal(const struct view *view, int flags)
+/*
+ * Opens the directory of the place's last name, one directory after the other: each is the one whose mode was looked
+ * at. *ret_name: the last name. An O_PATH descriptor owned by the caller, or -errno.
+ */
+static int open_public_parent(const struct place *place, const char **ret_name)
 {
-	char path[32];
-	int fd;
+	_cleanup_close_ int dir = fcntl(place->mount->fd, F_DUPFD_CLOEXEC, 3);
+	const char *at = place->rest, *slash;
+	char name[NAME_MAX + 1];
+	struct stat status;
 
-	if (flags & O_DIRECTORY)
-		return -ENOTDIR; /* before the device is asked, as do_open() in fs/namei.c */
-	if (view->terminal_fd < 0)
-		return -ENXIO;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->terminal_fd);
-	fd = open(path, (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	for (; dir >= 0 && (slash = strchr(at, '/')); at = slash + 1) {
+		int next;
+
+		if ((size_t)snprintf(name, sizeof(name), "%.*s", (int)(slash - at), at) >= sizeof(name))
+			return -ENAMETOOLONG;
+		next = openat2_call(dir, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+		if (next < 0)
+			return next;
+		(void)close(dir);
+		dir = next;
+		if (fstat(dir, &status) < 0)
+			return -errno;
+		if (!(status.st_mode & S_IXOTH))
+			return -EACCES;
+	}
+	*ret_name = at;
+	return dir < 0 ? -errno : steal_fd(&dir);
 }
 
-int view_open(const struct place *place, int flags, mode_t mode)
+/* The mode is looked at before, so that nothing private is ever opened, and again on what was opened. */
+static int open_public(const struct place *place, int flags)
 {
+	_cleanup_close_ int dir = -1, fd = -1;
+	struct stat status;
+	const char *name = NULL;
+
+	if (!(flags & O_PATH) && !view_may_read_public(place))
+		return -EACCES;
+	dir = open_public_parent(place, &name);
+	if (dir < 0)
+		return dir;
+	if (!(flags & O_PATH) && fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !(status.st_mode & S_IROTH))
+		return -EACCES;
+	fd = openat2_call(dir, name, flags, 0, RESOLVE_STRICT);
+	if (fd < 0 || flags & O_PATH)
+		return steal_fd(&fd);
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	return status.st_mode & S_IROTH ? steal_fd(&fd) : -EACCES;
+}
+
+bool view_is_withheld(const struct place *place)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!place->mount || !view_is_public(place))
+		return false;
+	fd = openat2_call(place->mount->fd, place->rest, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
+	return fd >= 0 && faccessat(fd, "", R_OK, AT_EMPTY_PATH) == 0;
+}
+
+int view_open_place(const struct place *place, int flags, mode_t mode)
+{
+	const struct view *view = place->mount->view;
+
 	if (place->magic) /* an object without a name: by the link of a descriptor that holds it */
 		return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
+	if (place->mount->flags & MOUNT_PROC && place->mount == facts_mount(view->facts)) {
+		int r = facts_fill(view);
+
+		if (r < 0)
+			return r;
+	}
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
-		return open_terminal(place->mount->view, flags);
+		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* opening it takes a task: view_open_terminal */
+	if (place->mount->flags & MOUNT_PTS && !terminals_is_directory(place))
+		return terminals_open(place, flags);
 	/*
-	 * After view_attach an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that lets
-	 * the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
+	 * After view_attach_mounts an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that
+	 * lets the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
 	 */
-	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED) && view_has_standin(place) &&
-	    !(flags & O_PATH && place->mount->view->attached && place->mount != place->mount->view->machine)) {
+	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place) &&
+	    !(flags & O_PATH && view->attached && !view_is_nameless(place))) {
 		int fd = open_stand_in(place, flags);
 
-		/* A file here matches no glob; view_judge refuses its name. */
+		/* The path is a file, which matches no glob; view_judge_place refuses its name. */
 		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
 	}
+	if (view_is_public(place))
+		return open_public(place, flags & ~O_CREAT); /* nothing may be made there */
 	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);
 }
 
@@ -85,11 +144,12 @@ int view_open_parent(const struct place *place, const char **ret_name)
 	return openat2_call(place->mount->fd, len ? dir : ".", O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 }
 
-int view_stat(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path, int *ret_fd)
+int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_dirfd, const char **ret_path,
+		    int *ret_fd)
 {
-	if (view_by_name(place, ret_dirfd, ret_path))
+	if (view_get_nolinks_path(place, ret_dirfd, ret_path))
 		return fstatat(*ret_dirfd, *ret_path, ret_stat, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
-	*ret_fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
+	*ret_fd = view_open_place(place, O_PATH | O_NOFOLLOW, 0);
 	if (*ret_fd < 0)
 		return *ret_fd;
 	*ret_dirfd = *ret_fd;
@@ -116,48 +176,34 @@ void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id)
 		view->mount_id[view->mount_ids++] = (struct view_mount_id){.copy_id = copy_id, .id = id};
 }
 
-/* ---- names of the host ---- */
-
-static int names_join(const char *virt, const char *rest, char *out, size_t cap)
-{
-	bool root = virt[0] == '/' && virt[1] == '\0';
-	int len;
-
-	if (*rest == '\0')
-		len = snprintf(out, cap, "%s", virt);
-	else
-		len = snprintf(out, cap, "%s/%s", root ? "" : virt, rest);
-	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
-}
-
-int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
+int view_name_host_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap)
 {
 	const struct mount *best = NULL;
-	const char *rest = path_rest(host, view->standin_host);
+	const char *rest = path_rest_below(host, view->standin_host);
 
 	if (!rest && view->skeleton_host[1]) /* "/" would match every name */
-		rest = path_rest(host, view->skeleton_host);
+		rest = path_rest_below(host, view->skeleton_host);
 	if (rest)
-		return names_join("/", rest, out, cap);
+		return view_join("/", rest, out, cap);
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
 
 		if (mount->host_len > host_len || (best && mount->host_len < best->host_len))
 			continue;
-		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host) == 0 : path_below(host, mount->host))
+		if (mount->flags & MOUNT_FILE ? strcmp(host, mount->host) == 0 : path_is_below(host, mount->host))
 			best = mount;
 	}
 	if (!best || (best->flags & MOUNT_SKELETON && !view->attached))
 		return -ENOENT;
-	return names_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest(host, best->host), out, cap);
+	return view_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest_below(host, best->host), out, cap);
 }
 
-static bool names_same(const struct stat *one, const struct stat *other)
+static bool is_same_object(const struct stat *one, const struct stat *other)
 {
 	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-bool view_confirm(const struct view *view, const char *virt, const struct stat *expected)
+bool view_confirm_name(const struct view *view, const char *virt, const struct stat *expected)
 {
 	_cleanup_close_ int fd = -1, standin = -1;
 	struct place place;
@@ -166,15 +212,15 @@ bool view_confirm(const struct view *view, const char *virt, const struct stat *
 	int dirfd;
 
 	/* No task: the name comes from the kernel, which has no "self" in it. */
-	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || view_stat(&place, &found, &dirfd, &path, &fd) < 0)
+	if (view_locate_path(view, NULL, "/", virt, 0, &place) < 0 ||
+	    view_stat_place(&place, &found, &dirfd, &path, &fd) < 0)
 		return false;
-	if (names_same(&found, expected))
+	if (is_same_object(&found, expected))
 		return true;
 	if (!view->attached || !view_has_standin(&place))
 		return false;
-	standin = openat2_call(view->standin_fd, place.virt_len > 1 ? place.virt + 1 : ".", O_PATH, 0,
-			       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-	return standin >= 0 && fstat(standin, &found) == 0 && names_same(&found, expected);
+	standin = view_standin_open(&place, O_PATH);
+	return standin >= 0 && fstat(standin, &found) == 0 && is_same_object(&found, expected);
 }
 
 int view_host_object(const struct place *place, int fd, bool parent)
@@ -192,7 +238,7 @@ int view_host_object(const struct place *place, int fd, bool parent)
 		slash[slash == path] = '\0';
 	twin = openat2_call(place->mount->view->host_root_fd, path, O_PATH | O_NOFOLLOW, 0,
 			    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !names_same(&here, &there))
+	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !is_same_object(&here, &there))
 		return -EXDEV;
 	return steal_fd(&twin);
 }

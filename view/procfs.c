@@ -3,11 +3,10 @@
  * some facts about the machine. An allowlist, because an injected descriptor has the supervisor's rights.
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/proctree.h"
 #include "view/private.h"
 #include "view/tree.h"
@@ -16,57 +15,37 @@
 
 /* Facts about the machine, which runtimes need. Their directories are listed as well. */
 static const char *const machine_leaf[] = {
-	"cpuinfo",
-	"filesystems",
-	"loadavg",
-	"meminfo",
-	"stat",
-	"uptime",
-	"version",
-	"sys",
-	"sys/kernel",
-	"sys/kernel/cap_last_cap",
-	"sys/kernel/hostname",
-	"sys/kernel/ngroups_max",
-	"sys/kernel/osrelease",
-	"sys/kernel/ostype",
-	"sys/kernel/overflowgid",
-	"sys/kernel/overflowuid",
-	"sys/kernel/pid_max",
-	"sys/kernel/random",
-	"sys/kernel/random/boot_id",
-	"sys/kernel/random/uuid",
-	"sys/kernel/sem",
-	"sys/kernel/shmmax",
-	"sys/kernel/threads-max",
-	"sys/kernel/version",
-	"sys/fs",
-	"sys/fs/file-max",
-	"sys/fs/nr_open",
-	"sys/fs/pipe-max-size",
-	"sys/net",
-	"sys/net/core",
-	"sys/net/core/somaxconn",
-	"sys/vm",
-	"sys/vm/max_map_count",
-	"sys/vm/mmap_min_addr",
-	"sys/vm/overcommit_memory",
-	NULL,
-};
+	"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat", "sys", "sys/kernel",
+	"sys/kernel/cap_last_cap", "sys/kernel/hostname", "sys/kernel/ngroups_max", "sys/kernel/osrelease",
+	"sys/kernel/ostype", "sys/kernel/overflowgid", "sys/kernel/overflowuid", "sys/kernel/pid_max",
+	"sys/kernel/random", "sys/kernel/random/boot_id", "sys/kernel/random/uuid", "sys/kernel/sem",
+	"sys/kernel/shmmax", "sys/kernel/threads-max", "sys/kernel/version", "sys/fs", "sys/fs/file-max",
+	"sys/fs/nr_open", "sys/fs/pipe-max-size", "sys/net", "sys/net/core", "sys/net/core/somaxconn",
+	"sys/vm", "sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/vm/overcommit_memory", NULL};
 
-/* Of each process and thread of the run. Not mem, map_files, ns, mounts, net, pagemap. */
+/* Links to a directory or file of the calling process. */
+static const char *const machine_link[] = {"mounts", "net", NULL};
+
+/* Files of each process and thread of the run. Not mem, map_files, ns, pagemap. */
 static const char *const process_leaf[] = {
 	"cgroup",    "cmdline",       "comm",        "io",    "limits",    "maps",  "oom_adj",
 	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps", "smaps_rollup",
 	"stat",      "statm",         "status",      "wchan", NULL,
 };
 
-/* Of the calling process only: another one's may hold secrets that were given to it alone. */
+/* As process_leaf, but the kernel's files tell about the machine: facts.c has others. Those of "net" see net_leaf. */
+static const char *const fact_leaf[] = {"mountinfo", "mounts", "mountstats", NULL};
+
+/* Files below "net": of facts.c, or the kernel's for the run's own network namespace. */
+static const char *const net_leaf[] = {"net/dev",  "net/if_inet6", "net/route", "net/tcp", "net/tcp6",
+				       "net/udp",  "net/udp6",     "net/unix",  NULL};
+
+/* Files of the calling process only: another one's may hold secrets that were given to it alone. */
 static const char *const own_leaf[] = {"auxv", "environ", "timerslack_ns", NULL};
 
 static const char *const magic_leaf[] = {"cwd", "exe", "root", NULL};
 
-static bool proc_lists(const char *const *list, const char *name)
+static bool proc_list_has(const char *const *list, const char *name)
 {
 	for (; *list; list++)
 		if (strcmp(*list, name) == 0)
@@ -74,7 +53,7 @@ static bool proc_lists(const char *const *list, const char *name)
 	return false;
 }
 
-bool proc_is_directory(const char *leaf)
+bool proc_path_is_directory(const char *leaf)
 {
 	return strcmp(leaf, "sys") == 0 || strcmp(leaf, "sys/kernel") == 0 || strcmp(leaf, "sys/kernel/random") == 0 ||
 	       strcmp(leaf, "sys/fs") == 0 || strcmp(leaf, "sys/net") == 0 || strcmp(leaf, "sys/net/core") == 0 ||
@@ -96,94 +75,124 @@ static pid_t proc_parse_pid(const char *text, const char **ret_leaf)
 	return (pid_t)pid;
 }
 
-static bool is_number(const char *text)
+const char *proc_leaf(const char *rest)
+{
+	const char *leaf;
+
+	if (proc_parse_pid(rest, &leaf) == 0)
+		return NULL;
+	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
+		return NULL;
+	return leaf;
+}
+
+static bool proc_is_number(const char *text)
 {
 	return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-static bool proc_is_own(const struct task *task, pid_t pid)
+static bool proc_is_own_pid(const struct task *task, pid_t pid)
 {
 	return task && (pid == task->tgid || pid == task->tid);
 }
 
-static enum proc_kind proc_classify_leaf(const struct task *task, pid_t pid, const char *leaf)
+/* True for a file whose content facts.c has, or may be the kernel's because it is about the run alone. */
+static bool proc_is_shown(const struct view *view, const char *leaf)
+{
+	return proc_list_has(fact_leaf, leaf) ? facts_hold(view->facts, leaf, true)
+					   : proc_list_has(net_leaf, leaf) &&
+						     (view->own_network || facts_hold(view->facts, leaf, true));
+}
+
+static enum proc_kind proc_classify_leaf(const struct view *view, const struct task *task, pid_t pid, const char *leaf)
 {
 	if (*leaf == '\0' || strcmp(leaf, "fd") == 0 || strcmp(leaf, "fdinfo") == 0)
 		return PROC_DIR;
-	if (proc_lists(magic_leaf, leaf))
-		return PROC_MAGIC;
-	if (strncmp(leaf, "fd/", 3) == 0 && is_number(leaf + 3))
-		return PROC_MAGIC;
-	if (strncmp(leaf, "fdinfo/", 7) == 0 && is_number(leaf + 7))
+	if (strcmp(leaf, "net") == 0)
+		return view->own_network || facts_hold(view->facts, leaf, true) ? PROC_DIR : PROC_ABSENT;
+	if (proc_is_shown(view, leaf))
 		return PROC_FILE;
-	if (proc_lists(process_leaf, leaf) || (proc_is_own(task, pid) && proc_lists(own_leaf, leaf)))
+	if (proc_list_has(magic_leaf, leaf))
+		return PROC_MAGIC;
+	if (strncmp(leaf, "fd/", 3) == 0 && proc_is_number(leaf + 3))
+		return PROC_MAGIC;
+	if (strncmp(leaf, "fdinfo/", 7) == 0 && proc_is_number(leaf + 7))
+		return PROC_FILE;
+	if (proc_list_has(process_leaf, leaf) || (proc_is_own_pid(task, pid) && proc_list_has(own_leaf, leaf)))
 		return PROC_FILE;
 	return PROC_ABSENT;
 }
 
-enum proc_kind proc_classify(const struct view *view, const struct task *task, const char *rest)
+enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest)
 {
 	const char *leaf;
 	pid_t pid, tid;
 
-	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0)
-		return PROC_FILE; /* view_link gives the target */
-	if (*rest == '\0' || proc_lists(machine_leaf, rest))
-		return *rest && !proc_is_directory(rest) ? PROC_FILE : PROC_DIR;
+	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has(machine_link, rest))
+		return PROC_FILE; /* view_get_link_target gives the target */
+	if (strcmp(rest, "vmstat") == 0)
+		return facts_hold(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
+	if (*rest == '\0' || proc_list_has(machine_leaf, rest))
+		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);
-	if (pid == 0 || !(proc_is_own(task, pid) || (view->run_root && proctree_descends(pid, view->run_root))))
+	if (pid == 0 ||
+	    !(proc_is_own_pid(task, pid) || (view->run_root && proctree_is_descendant(pid, view->run_root))))
 		return PROC_ABSENT;
 	if (strcmp(leaf, "task") == 0)
 		return PROC_DIR;
 	if (strncmp(leaf, "task/", 5) == 0) {
 		/* The kernel checks that tid is a thread of pid. */
 		tid = proc_parse_pid(leaf + 5, &leaf);
-		return tid == 0 ? PROC_ABSENT : proc_classify_leaf(task, pid, leaf);
+		return tid == 0 ? PROC_ABSENT : proc_classify_leaf(view, task, pid, leaf);
 	}
-	return proc_classify_leaf(task, pid, leaf);
+	return proc_classify_leaf(view, task, pid, leaf);
 }
 
-bool proc_writable(const struct task *task, const char *rest)
+bool proc_file_is_writable(const char *rest)
 {
 	const char *leaf;
-	pid_t pid = proc_parse_pid(rest, &leaf);
 
-	if (pid == 0 || !proc_is_own(task, pid))
+	if (proc_parse_pid(rest, &leaf) == 0)
 		return false;
 	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
 		return false;
-	/* Not oom_score_adj: the kernel would let the program lower what launch.c has raised. */
+	/*
+	 * Of other processes the kernel refuses the write itself: EINVAL, comm_write() in fs/proc/base.c. Not
+	 * oom_score_adj: the kernel would let the program lower what launch.c has raised.
+	 */
 	return strcmp(leaf, "comm") == 0;
 }
 
-bool proc_is_machine(const char *rest)
+bool proc_path_is_machine(const char *rest)
 {
 	return *rest != '.' && !isdigit((unsigned char)*rest);
 }
 
-void proc_each_below(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
-	size_t len = strlen(rest);
-
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
-		const char *name = *leaf + len + 1;
+		const char *name = *rest ? path_rest_below(*leaf, rest) : *leaf;
 
-		if (strncmp(*leaf, rest, len) == 0 && (*leaf)[len] == '/' && !strchr(name, '/'))
-			each(ctx, name, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
+		if (name && *name && !strchr(name, '/'))
+			each(ctx, name, proc_path_is_directory(*leaf) ? S_IFDIR : S_IFREG);
 	}
 }
 
-void proc_each_name(const pid_t *pids, size_t count, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+bool proc_is_net(const char *rest)
 {
-	char name[16];
+	const char *leaf = proc_leaf(rest);
 
-	for (size_t i = 0; i < count; i++) {
-		(void)snprintf(name, sizeof(name), "%d", pids[i]);
-		each(ctx, name, S_IFDIR);
-	}
-	for (const char *const *leaf = machine_leaf; *leaf; leaf++)
-		if (!strchr(*leaf, '/'))
-			each(ctx, *leaf, proc_is_directory(*leaf) ? S_IFDIR : S_IFREG);
-	each(ctx, "self", S_IFLNK);
-	each(ctx, "thread-self", S_IFLNK);
+	return leaf && strcmp(leaf, "net") == 0;
+}
+
+void proc_each_net(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+{
+	for (const char *const *leaf = net_leaf; *leaf; leaf++)
+		each(ctx, *leaf + strlen("net/"), S_IFREG);
+}
+
+void proc_each_machine_link(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+{
+	for (const char *const *link = machine_link; *link; link++)
+		each(ctx, *link, S_IFLNK);
 }

@@ -10,18 +10,15 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "view/private.h"
 
 #include "base/banned.h"
 
 #define SHOWN_BUCKETS 256u
-#define HOST_FDS_MAX 16u
 #define HOST_ANSWERS 64u
 #define HOST_ANSWER_BYTES 232u /* answers about longer names are not kept */
 #define HOST_ANSWER_NS 10000000u
@@ -29,7 +26,6 @@
 struct shown_name {
 	struct shown_name *next;
 	bool directory;
-	int host_fd; /* the host's directory of this name, O_PATH; -1: not opened so far */
 	size_t len;
 	char virt[];
 };
@@ -44,12 +40,11 @@ struct host_answer {
 
 struct shown {
 	struct shown_name *bucket[SHOWN_BUCKETS];
-	struct host_answer *answer[HOST_ANSWERS]; /* allocated at first use: most runs need few */
-	unsigned host_fds;
+	struct host_answer answer[HOST_ANSWERS];
 	bool lost; /* memory ran out: the names are not complete */
 };
 
-static struct shown_name *shown_find(const struct shown *shown, const char *virt, size_t len, uint32_t hash)
+static struct shown_name *shown_find_name(const struct shown *shown, const char *virt, size_t len, uint32_t hash)
 {
 	for (struct shown_name *name = shown->bucket[hash % SHOWN_BUCKETS]; name; name = name->next)
 		if (name->len == len && memcmp(name->virt, virt, len) == 0)
@@ -57,9 +52,9 @@ static struct shown_name *shown_find(const struct shown *shown, const char *virt
 	return NULL;
 }
 
-static void shown_add(struct shown *shown, const char *virt, size_t len, uint32_t hash, bool directory)
+static void shown_add_name(struct shown *shown, const char *virt, size_t len, uint32_t hash, bool directory)
 {
-	struct shown_name *name = shown_find(shown, virt, len, hash);
+	struct shown_name *name = shown_find_name(shown, virt, len, hash);
 
 	if (!name) {
 		name = calloc(1, sizeof(*name) + len + 1);
@@ -67,7 +62,6 @@ static void shown_add(struct shown *shown, const char *virt, size_t len, uint32_
 			shown->lost = true;
 			return;
 		}
-		name->host_fd = -1;
 		name->len = len;
 		memcpy(name->virt, virt, len);
 		name->next = shown->bucket[hash % SHOWN_BUCKETS];
@@ -88,17 +82,14 @@ void view_shown_free(struct shown *shown)
 			struct shown_name *name = shown->bucket[i];
 
 			shown->bucket[i] = name->next;
-			cleanup_close(&name->host_fd);
 			free(name);
 		}
 	}
-	for (unsigned i = 0; shown && i < HOST_ANSWERS; i++)
-		free(shown->answer[i]);
 	free(shown);
 }
 
 /* Notes a name of the skeleton, with its ancestors. */
-static void skeleton_note(const struct view *view, const char *virt, bool directory)
+static void skeleton_note_name(const struct view *view, const char *virt, bool directory)
 {
 	size_t len = strlen(virt);
 	struct view_prefix prefix = view_prefixes(virt, len);
@@ -106,13 +97,13 @@ static void skeleton_note(const struct view *view, const char *virt, bool direct
 	/* While the program runs only stand-ins of the host's directories are made. */
 	if (view->run_root)
 		return;
-	while (view_longer(&prefix))
-		shown_add(view->shown, virt, prefix.len, view_prefix_hash(&prefix), prefix.len < len || directory);
+	while (view_extend_prefix(&prefix))
+		shown_add_name(view->shown, virt, prefix.len, view_prefix_hash(&prefix), prefix.len < len || directory);
 }
 
 bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len)
 {
-	const struct shown_name *name = shown_find(view->shown, virt, len, view_hash(virt, len));
+	const struct shown_name *name = shown_find_name(view->shown, virt, len, view_hash(virt, len));
 
 	return name && name->directory;
 }
@@ -123,7 +114,7 @@ bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len
  * Opens or makes the directory `name` of dirfd. A listing may have left a link here, which the host had at this name;
  * following it would make directories elsewhere. An O_PATH descriptor owned by the caller, or -errno.
  */
-static int skeleton_step(int dirfd, const char *name)
+static int skeleton_open_or_make_dir(int dirfd, const char *name)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = openat(dirfd, name, flags);
@@ -131,7 +122,7 @@ static int skeleton_step(int dirfd, const char *name)
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOTDIR || errno == ELOOP)
-		(void)io_remove_tree(dirfd, name); /* when it fails, so does mkdirat */
+		(void)io_remove_tree(dirfd, name); /* if removing fails, so does mkdirat */
 	if (mkdirat(dirfd, name, 0755) < 0)
 		return -errno;
 	fd = openat(dirfd, name, flags);
@@ -139,7 +130,7 @@ static int skeleton_step(int dirfd, const char *name)
 }
 
 /* Makes a directory with its ancestors. Changes path. */
-static int skeleton_make(const struct view *view, char *path)
+static int skeleton_make_dirs(const struct view *view, char *path)
 {
 	_cleanup_close_ int dir = fcntl(view->standin_fd, F_DUPFD_CLOEXEC, 3);
 	char *rest = NULL;
@@ -147,7 +138,7 @@ static int skeleton_make(const struct view *view, char *path)
 	if (dir < 0)
 		return -errno;
 	for (char *name = strtok_r(path, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
-		int next = skeleton_step(dir, name);
+		int next = skeleton_open_or_make_dir(dir, name);
 
 		if (next < 0)
 			return next;
@@ -157,11 +148,8 @@ static int skeleton_make(const struct view *view, char *path)
 	return 0;
 }
 
-/*
- * Makes the directories of a path while the view is built, when no symbolic link can be among them. 0 or -errno; then
- * the caller tries skeleton_make(), which is slower.
- */
-static int skeleton_make_new(const struct view *view, char *path)
+/* Makes directories while the view is built, when none can be a link. On -errno skeleton_make_dirs() is tried. */
+static int skeleton_make_new_dirs(const struct view *view, char *path)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
@@ -174,53 +162,40 @@ static int skeleton_make_new(const struct view *view, char *path)
 	}
 }
 
-/* While the program runs this thread has the umask of the task for which it last created a file. */
-static mode_t skeleton_umask(const struct view *view)
+/* Makes the directory, unless it is there. virt is not "/". */
+static int skeleton_make_missing_dirs(const struct view *view, const char *virt, char path[PATH_MAX])
 {
-	return view->building ? 022 : umask(022);
-}
+	_cleanup_close_ int fd = -1;
 
-static void skeleton_umask_back(const struct view *view, mode_t program)
-{
-	if (!view->building)
-		(void)umask(program);
+	memcpy(path, virt, strlen(virt) + 1);
+	if (!view->run_root && skeleton_make_new_dirs(view, path) == 0)
+		return 0;
+	fd = openat2_call(view->standin_fd, virt + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+	if (fd >= 0)
+		return 0;
+	memcpy(path, virt, strlen(virt) + 1);
+	return skeleton_make_dirs(view, path);
 }
 
 int view_skeleton_mkdir(const struct view *view, const char *virt)
 {
 	char path[PATH_MAX];
 	size_t len = strlen(virt);
-	mode_t program;
-	int fd, r;
+	mode_t old;
+	int r;
 
 	if (len >= sizeof(path))
 		return -ENAMETOOLONG;
-	if (len <= 1)
+	if (len <= 1 || (!view->run_root && view_skeleton_has_dir(view, virt, len)))
 		return 0;
-	if (!view->run_root && view_skeleton_has_dir(view, virt, len))
-		return 0;
-	memcpy(path, virt, len + 1);
-	program = skeleton_umask(view);
-	r = view->run_root ? -EEXIST : skeleton_make_new(view, path);
-	skeleton_umask_back(view, program);
-	if (r == 0) {
-		skeleton_note(view, virt, true);
-		return 0;
-	}
-	memcpy(path, virt, len + 1);
-	fd = openat2_call(view->standin_fd, path + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-	if (fd >= 0)
-		(void)close(fd);
-	skeleton_note(view, virt, true);
-	if (fd >= 0)
-		return 0;
-	program = skeleton_umask(view);
-	r = skeleton_make(view, path);
-	skeleton_umask_back(view, program);
+	old = umask(022); /* while the program runs: of the task for which this thread last created a file */
+	r = skeleton_make_missing_dirs(view, virt, path);
+	(void)umask(old);
+	skeleton_note_name(view, virt, true);
 	return r;
 }
 
-static int skeleton_parent(const struct view *view, const char *virt)
+static int skeleton_make_parents(const struct view *view, const char *virt)
 {
 	char path[PATH_MAX];
 	char *slash;
@@ -251,10 +226,10 @@ int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, 
 
 	if (type == S_IFDIR)
 		return view_skeleton_mkdir(view, virt);
-	r = skeleton_parent(view, virt);
+	r = skeleton_make_parents(view, virt);
 	if (r < 0)
 		return r;
-	skeleton_note(view, virt, false);
+	skeleton_note_name(view, virt, false);
 	r = view_make_entry(view->root->fd, virt + 1, type, target);
 	return r == -EEXIST ? 0 : r;
 }
@@ -263,7 +238,7 @@ int view_skeleton_file(const struct view *view, const char *virt, const void *te
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	_cleanup_close_ int fd = -1;
-	int r = skeleton_parent(view, virt);
+	int r = skeleton_make_parents(view, virt);
 
 	if (r < 0)
 		return r;
@@ -272,12 +247,12 @@ int view_skeleton_file(const struct view *view, const char *virt, const void *te
 		fd = openat(view->root->fd, virt + 1, flags, 0444);
 	if (fd < 0)
 		return -errno;
-	skeleton_note(view, virt, false);
+	skeleton_note_name(view, virt, false);
 	return io_write_full(fd, text, len);
 }
 
 /* A path below a redirected /tmp gets its ancestors and an entry, so that a walk reaches it and listings show it. */
-static int skeleton_show_private(const struct place *place, mode_t type, const char *target)
+static int skeleton_show_private_name(const struct place *place, mode_t type, const char *target)
 {
 	char host[PATH_MAX];
 	struct stat there;
@@ -300,53 +275,40 @@ int view_show_name(const struct view *view, const char *virt, mode_t type, const
 
 	if (!view_in_host_tree(view, virt))
 		return view_skeleton_entry(view, virt, type, target);
-	if (view_locate(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
+	if (view_locate_path(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
 	    place.mount->flags & MOUNT_FILE || place.virt_len == place.mount->virt_len)
 		return 0;
-	return skeleton_show_private(&place, type, target);
+	return skeleton_show_private_name(&place, type, target);
 }
 
 /* ---- names that do not exist ---- */
 
-/* The deepest directory of the skeleton on the way, or NULL. *ret_next: offset of the first component that it lacks. */
-static struct shown_name *shown_deepest(const struct shown *shown, const char *virt, size_t len, size_t *ret_next)
+/* The offset of the first component that the skeleton lacks. 0: it has all of them, or one is no directory. */
+static size_t shown_find_lacking(const struct shown *shown, const char *virt, size_t len)
 {
 	struct view_prefix prefix = view_prefixes(virt, len);
-	struct shown_name *last = NULL;
 
-	while (view_longer(&prefix)) {
-		struct shown_name *name = shown_find(shown, virt, prefix.len, view_prefix_hash(&prefix));
+	while (view_extend_prefix(&prefix)) {
+		const struct shown_name *name = shown_find_name(shown, virt, prefix.len, view_prefix_hash(&prefix));
 
-		if (!name) {
-			*ret_next = prefix.start;
-			return last;
-		}
+		if (!name)
+			return prefix.start;
 		if (!name->directory)
-			return NULL;
-		last = name;
+			return 0;
 	}
-	return NULL;
+	return 0;
 }
 
 bool view_is_absent(const struct place *place)
 {
 	const struct shown *shown = place->mount->view->shown;
-	size_t next = 0;
+	size_t lacking;
 
-	if (!(place->mount->flags & MOUNT_SKELETON) || !shown || shown->lost)
+	if (!(place->mount->flags & MOUNT_SKELETON) || shown->lost)
 		return false;
-	(void)shown_deepest(shown, place->virt, place->virt_len, &next);
+	lacking = shown_find_lacking(shown, place->virt, place->virt_len);
 	/* A longer component is ENAMETOOLONG. */
-	return next && strcspn(place->virt + next, "/") <= NAME_MAX;
-}
-
-static int host_open(const struct view *view, struct shown_name *name)
-{
-	if (name->host_fd < 0 && view->shown->host_fds < HOST_FDS_MAX) {
-		name->host_fd = openat2_call(view->host_root_fd, name->virt, O_PATH | O_DIRECTORY, 0, RESOLVE_IN_ROOT);
-		view->shown->host_fds += name->host_fd >= 0;
-	}
-	return name->host_fd;
+	return lacking && strcspn(place->virt + lacking, "/") <= NAME_MAX;
 }
 
 int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat)
@@ -362,49 +324,25 @@ int view_host_stat(const struct view *view, const char *path, int flags, struct 
 	return fstat(fd, ret_stat) < 0 ? -errno : 0;
 }
 
-/* Asks the host. */
-static bool host_lacks(const struct view *view, const char *virt, size_t len)
+static bool host_lacks_path(const struct view *view, const char *virt)
 {
-	struct shown_name *name = NULL;
-	char component[NAME_MAX + 1];
 	struct stat there;
-	size_t next = 0, end;
-	int fd = -1, r;
+	int r = view_host_stat(view, virt, AT_SYMLINK_NOFOLLOW, &there);
 
-	if (view->host_root_fd >= 0 && view->shown && !view->shown->lost) {
-		name = shown_deepest(view->shown, virt, len, &next);
-		fd = name ? host_open(view, name) : next == 1 ? view->host_root_fd : -1;
-	}
-	/* One component in an open directory, which the host may have replaced since, as those of grants. */
-	end = next + (fd >= 0 ? strcspn(virt + next, "/") : 0);
-	if (fd >= 0 && end - next < sizeof(component)) {
-		memcpy(component, virt + next, end - next);
-		component[end - next] = '\0';
-		r = fstatat(fd, component, &there, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
-		if (r < 0 && errno == ENOENT)
-			return true;
-		if (r == 0 && end == len)
-			return false;
-	}
-	r = view_host_stat(view, virt, AT_SYMLINK_NOFOLLOW, &there);
 	return r == -ENOENT || r == -ENOTDIR;
 }
 
 /* Programs look the same absent names up again and again: the loader its preload list in every process. */
 bool view_is_absent_on_host(const struct view *view, const char *virt, size_t len)
 {
-	struct host_answer **slot, *answer;
+	struct host_answer *answer = &view->shown->answer[view_hash(virt, len) % HOST_ANSWERS];
 	uint64_t now;
 
-	if (!view->shown || len >= HOST_ANSWER_BYTES)
-		return host_lacks(view, virt, len);
-	slot = &view->shown->answer[view_hash(virt, len) % HOST_ANSWERS];
-	if (!*slot && !(*slot = calloc(1, sizeof(**slot))))
-		return host_lacks(view, virt, len);
-	answer = *slot;
+	if (len >= HOST_ANSWER_BYTES)
+		return host_lacks_path(view, virt);
 	now = io_now_ns();
 	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
-		answer->absent = host_lacks(view, virt, len);
+		answer->absent = host_lacks_path(view, virt);
 		answer->until_ns = now + HOST_ANSWER_NS;
 		answer->len = len;
 		memcpy(answer->virt, virt, len);

@@ -3,52 +3,20 @@
  * one statx(2) a call finds which directory it is. Its name is kept by inode and mount.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "view/private.h"
 #include "view/tree.h"
 
 #include "base/banned.h"
 
-#define BASE_NAMES 64u
 #define CONFIRMED_NS 10000000u /* how long a name is taken for true after it was confirmed */
-
-/* The name of a directory, which has one name at a time in each mount. */
-struct base_name {
-	uint64_t mount, ino;
-	uint32_t major, minor;
-	uint64_t confirmed_ns;
-	unsigned changes;
-	size_t len;
-	char *virt; /* NULL: unused */
-};
-
-struct base_names {
-	unsigned changes; /* counts the calls that changed names */
-	bool refused;     /* pidfd_getfd(2) is not permitted: containers do that */
-	struct base_name name[BASE_NAMES];
-};
-
-struct base_names *view_start_names_create(void)
-{
-	return calloc(1, sizeof(struct base_names));
-}
-
-void view_start_names_free(struct base_names *bases)
-{
-	for (unsigned i = 0; bases && i < BASE_NAMES; i++)
-		free(bases->name[i].virt);
-	free(bases);
-}
 
 void view_names_change(const struct view *view)
 {
@@ -56,9 +24,9 @@ void view_names_change(const struct view *view)
 		view->bases->changes++;
 }
 
-static int base_statx(int dirfd, const char *path, int flags, struct statx *ret_object)
+static int base_get_identity(int dirfd, const char *path, int flags, struct statx *ret_object)
 {
-	const unsigned mask = STATX_TYPE | STATX_INO | STATX_MNT_ID;
+	const unsigned mask = STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MNT_ID;
 
 	if (statx(dirfd, path, flags | AT_NO_AUTOMOUNT, mask, ret_object) < 0)
 		return -errno;
@@ -66,7 +34,7 @@ static int base_statx(int dirfd, const char *path, int flags, struct statx *ret_
 }
 
 /* "PID" and a leaf. Not by snprintf: every relative path needs it. */
-static void base_put_link(char link[64], pid_t pid, const char *leaf)
+static void base_write_proc_link(char link[64], pid_t pid, const char *leaf)
 {
 	char digits[16];
 	size_t at = sizeof(digits), len = strlen(leaf) + 1;
@@ -82,15 +50,15 @@ static void base_put_link(char link[64], pid_t pid, const char *leaf)
  * Finds the directory. link: its link below /proc, or "" when *ret_copy serves. *ret_copy: a duplicate of the program's
  * descriptor, owned by the caller, or -1. When a pidfd gave one, the task is alive and its pid was not reused.
  */
-static int base_identify(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
-			 char link[64], int *ret_copy)
+static int base_identify_dir(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
+			     char link[64], int *ret_copy)
 {
 	struct base_names *bases = view->bases;
 	int r;
 
 	if (fd == AT_FDCWD) {
-		base_put_link(link, task->tid, "/cwd");
-		return base_statx(view->proc_fd, link, 0, ret_object);
+		base_write_proc_link(link, task->tid, "/cwd");
+		return base_get_identity(view->proc_fd, link, 0, ret_object);
 	}
 	if (fd < 0)
 		return -EBADF;
@@ -98,37 +66,38 @@ static int base_identify(const struct view *view, const struct task *task, int f
 		*ret_copy = (int)syscall(SYS_pidfd_getfd, task->pidfd, fd, 0);
 		link[0] = '\0';
 		if (*ret_copy >= 0)
-			return base_statx(*ret_copy, "", AT_EMPTY_PATH, ret_object);
+			return base_get_identity(*ret_copy, "", AT_EMPTY_PATH, ret_object);
 		if (errno == EBADF)
 			return -EBADF;
 		bases->refused = errno == EPERM || errno == ENOSYS;
 	}
 	(void)snprintf(link, 64, "%d/fd/%d", task->tid, fd);
-	r = base_statx(view->proc_fd, link, 0, ret_object);
+	r = base_get_identity(view->proc_fd, link, 0, ret_object);
 	return r < 0 ? -EBADF : r;
 }
 
-static struct base_name *base_slot(const struct view *view, const struct statx *object)
+static struct base_name *base_get_slot(const struct view *view, const struct statx *object)
 {
 	uint64_t mixed = (object->stx_ino ^ object->stx_mnt_id << 32) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return view->bases && object->stx_mask & STATX_MNT_ID ? &view->bases->name[mixed >> 58] : NULL;
 }
-_Static_assert(BASE_NAMES == 1u << (64 - 58), "the slot is the hash's highest bits");
+_Static_assert(VIEW_BASE_NAMES == 1u << (64 - 58), "the slot is the hash's highest bits");
 
-static bool base_confirm(const struct view *view, const char *virt, const struct statx *object)
+static bool base_confirm_name(const struct view *view, const char *virt, const struct statx *object)
 {
 	struct stat expected = {.st_dev = makedev(object->stx_dev_major, object->stx_dev_minor),
 				.st_ino = object->stx_ino};
 
-	return view_confirm(view, virt, &expected);
+	return view_confirm_name(view, virt, &expected);
 }
 
 /*
  * The name that was kept. It is confirmed again once the run has changed names, or after 10 ms: another process may
  * move it. Security does not rest on it: what is opened is what the name leads to then, and that is judged.
  */
-static int base_kept(const struct view *view, struct base_name *name, const struct statx *object, char *out, size_t cap)
+static int base_use_kept_name(const struct view *view, struct base_name *name, const struct statx *object, char *out,
+			      size_t cap)
 {
 	uint64_t now = io_now_ns();
 
@@ -136,7 +105,7 @@ static int base_kept(const struct view *view, struct base_name *name, const stru
 	    name->major != object->stx_dev_major || name->minor != object->stx_dev_minor)
 		return -ENOENT;
 	if (name->changes != view->bases->changes || now - name->confirmed_ns > CONFIRMED_NS) {
-		if (!base_confirm(view, name->virt, object))
+		if (!base_confirm_name(view, name->virt, object))
 			return -ENOENT;
 		name->changes = view->bases->changes;
 		name->confirmed_ns = now;
@@ -145,8 +114,8 @@ static int base_kept(const struct view *view, struct base_name *name, const stru
 	return (int)name->len;
 }
 
-static void base_keep(const struct view *view, struct base_name *name, const struct statx *object, const char *virt,
-		      size_t len)
+static void base_keep_name(const struct view *view, struct base_name *name, const struct statx *object,
+			   const char *virt, size_t len)
 {
 	char *copy = strdup(virt);
 
@@ -170,15 +139,15 @@ int view_start_dir(const struct view *view, const struct task *task, int fd, cha
 	struct base_name *name;
 	struct statx object;
 	ssize_t len;
-	int r = base_identify(view, task, fd, &object, link, &copy);
+	int r = base_identify_dir(view, task, fd, &object, link, &copy);
 
 	*ret_held = copy >= 0;
 	if (r < 0)
 		return r;
 	if (!S_ISDIR(object.stx_mode))
 		return -ENOTDIR;
-	name = base_slot(view, &object);
-	r = name ? base_kept(view, name, &object, out, cap) : -ENOENT;
+	name = base_get_slot(view, &object);
+	r = name ? base_use_kept_name(view, name, &object, out, cap) : -ENOENT;
 	if (r >= 0)
 		return r;
 	if (!link[0])
@@ -187,13 +156,41 @@ int view_start_dir(const struct view *view, const struct task *task, int fd, cha
 	if (len < 0)
 		return fd == AT_FDCWD ? -errno : -EBADF;
 	host[len] = '\0';
-	r = view_name(view, host, (size_t)len, out, cap);
+	r = view_name_host_path(view, host, (size_t)len, out, cap);
 	if (r < 0)
 		return r;
 	/* The link can mislead ("x (deleted)", a rename at the same time): the name must lead to this object. */
-	if (!base_confirm(view, out, &object))
-		return -ENOENT;
+	if (!base_confirm_name(view, out, &object))
+		return strncmp(out, "/proc/", 6) == 0 ? -ESRCH : -ENOENT; /* ESRCH: of a process that was reaped */
 	if (name)
-		base_keep(view, name, &object, out, (size_t)r);
+		base_keep_name(view, name, &object, out, (size_t)r);
 	return r;
+}
+
+int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held)
+{
+	static const char deleted[] = " (deleted)"; /* d_path() appends it */
+	_cleanup_close_ int copy = -1;
+	struct statx object, parent;
+	char link[64], above[72], host[PATH_MAX];
+	ssize_t len;
+	int r = base_identify_dir(view, task, fd, &object, link, &copy);
+
+	*ret_held = copy >= 0;
+	if (r < 0)
+		return r;
+	if (!link[0])
+		(void)snprintf(link, sizeof(link), "self/fd/%d", copy);
+	(void)snprintf(above, sizeof(above), "%s/..", link);
+	len = readlinkat(view->proc_fd, link, host, sizeof(host) - 1);
+	if (len < 0 || !S_ISDIR(object.stx_mode) || object.stx_nlink > 0 ||
+	    base_get_identity(view->proc_fd, above, 0, &parent) < 0)
+		return -ENOENT;
+	host[len] = '\0';
+	if ((size_t)len < sizeof(deleted) || strcmp(host + len - (sizeof(deleted) - 1), deleted) != 0)
+		return -ENOENT;
+	host[len - (ssize_t)(sizeof(deleted) - 1)] = '\0';
+	*strrchr(host, '/') = '\0';
+	r = view_name_host_path(view, *host ? host : "/", *host ? strlen(host) : 1, out, cap);
+	return r < 0 || base_confirm_name(view, out, &parent) ? r : -ENOENT;
 }

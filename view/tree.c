@@ -1,6 +1,4 @@
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdinfo.h"
+#include "base/io.h"
 #include "base/pidinfo.h"
 #include "base/proctree.h"
 #include "view/tree.h"
@@ -89,42 +88,34 @@ void tree_free(struct tree *tree)
 	free(tree);
 }
 
-/* Reads a small /proc file of a task. Returns the length or -errno. */
-static ssize_t task_read_proc(pid_t pid, const char *leaf, char *out, size_t cap)
+static ssize_t task_read_status(pid_t pid, char *out, size_t cap)
 {
-	char path[64];
-	_cleanup_close_ int fd = -1;
-	ssize_t len;
+	char path[32];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* pid and leaf are bounded */
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	len = read(fd, out, cap - 1);
-	if (len < 0)
-		return -errno;
-	out[len] = '\0';
-	return len;
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return io_read_once(AT_FDCWD, path, out, cap);
 }
 
-long tree_status(pid_t tid, const char *field, int base)
+/* A hostile comm cannot forge a field: the kernel escapes newlines in "Name:". */
+static long status_get_number(const char *text, const char *field, int base)
 {
-	char text[4096], key[32];
+	char key[32];
 	const char *at;
 
-	/* A hostile comm cannot forge a field: the kernel escapes newlines in "Name:". */
-	if (task_read_proc(tid, "status", text, sizeof(text)) <= 0)
-		return -ESRCH;
 	(void)snprintf(key, sizeof(key), "\n%s:\t", field);
 	at = strstr(text, key);
 	return at ? strtol(at + strlen(key), NULL, base) : -ESRCH;
 }
 
-/*
- * The path of the executable that the thread runs: in the view, or the host's if the view does not show it, or "" if it
- * cannot be read. Owned; NULL: no memory.
- */
-static char *task_image(const struct tree *tree, pid_t tid)
+long tree_read_status(pid_t tid, const char *field, int base)
+{
+	char text[4096];
+
+	return task_read_status(tid, text, sizeof(text)) <= 0 ? -ESRCH : status_get_number(text, field, base);
+}
+
+/* The executable's path in the view, or else on the host; "": it cannot be read. Owned; NULL: no memory. */
+static char *task_get_image_path(const struct tree *tree, pid_t tid)
 {
 	char link[64], host[PATH_MAX], virt[PATH_MAX];
 	ssize_t len;
@@ -134,7 +125,7 @@ static char *task_image(const struct tree *tree, pid_t tid)
 	if (len < 0)
 		return strdup("");
 	host[len] = '\0';
-	if (tree->view && view_name(tree->view, host, (size_t)len, virt, sizeof(virt)) >= 0)
+	if (tree->view && view_name_host_path(tree->view, host, (size_t)len, virt, sizeof(virt)) >= 0)
 		return strdup(virt);
 	return strdup(host);
 }
@@ -144,42 +135,31 @@ static struct task **tree_bucket(struct tree *tree, pid_t tid)
 	return &tree->bucket[(unsigned)tid % TREE_BUCKETS];
 }
 
-/* Its process and the parent, from /proc. */
-static int task_read_parents(struct task *task)
-{
-	char text[4096];
-	const char *tgid, *ppid;
-
-	if (task_read_proc(task->tid, "status", text, sizeof(text)) <= 0)
-		return -ESRCH;
-	tgid = strstr(text, "\nTgid:\t");
-	ppid = strstr(text, "\nPPid:\t");
-	if (!tgid || !ppid)
-		return -ESRCH;
-	task->tgid = (pid_t)strtol(tgid + 7, NULL, 10);
-	task->ppid = (pid_t)strtol(ppid + 7, NULL, 10);
-	return 0;
-}
-
-/* The same by PIDFD_GET_INFO (Linux 6.13). */
-static int task_ask_parents(struct task *task)
+/* Asks for the process and its parent: PIDFD_GET_INFO (Linux 6.13), or /proc. */
+static int task_ask_process_and_parent(struct task *task)
 {
 	struct pidinfo info = {.mask = PIDINFO_PID};
+	char text[4096];
 
-	if (task->pidfd < 0 || ioctl(task->pidfd, PIDFD_INFO_CALL, &info) < 0)
-		return task_read_parents(task);
-	task->tgid = (pid_t)info.tgid;
-	task->ppid = (pid_t)info.ppid;
-	return 0;
+	if (task->pidfd >= 0 && ioctl(task->pidfd, PIDFD_INFO_CALL, &info) >= 0) {
+		task->tgid = (pid_t)info.tgid;
+		task->ppid = (pid_t)info.ppid;
+		return 0;
+	}
+	if (task_read_status(task->tid, text, sizeof(text)) <= 0)
+		return -ESRCH;
+	task->tgid = (pid_t)status_get_number(text, "Tgid", 10);
+	task->ppid = (pid_t)status_get_number(text, "PPid", 10);
+	return task->tgid < 0 || task->ppid < 0 ? -ESRCH : 0;
 }
 
 /* Fills in all but the pidfd. 0, -ESRCH or -ENOMEM. */
-static int task_fill(const struct tree *tree, struct task *task)
+static int task_fill_fields(const struct tree *tree, struct task *task)
 {
-	if (task_ask_parents(task) < 0)
+	if (task_ask_process_and_parent(task) < 0)
 		return -ESRCH;
 	free(task->exe);
-	task->exe = task_image(tree, task->tid);
+	task->exe = task_get_image_path(tree, task->tid);
 	return task->exe ? 0 : -ENOMEM;
 }
 
@@ -194,7 +174,7 @@ static int task_open_pidfd(pid_t tid)
 }
 
 /* The pidfd becomes readable when the task dies, so that a reused pid does not inherit the entry. */
-static int task_hold(const struct tree *tree, struct task *task)
+static int task_watch_pidfd(const struct tree *tree, struct task *task)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
 	_cleanup_close_ int fd = task_open_pidfd(task->tid);
@@ -213,7 +193,7 @@ static int task_hold(const struct tree *tree, struct task *task)
  * The pid of a process in the pid namespace around this one, or 0. Kernels before 6.11 show it in the pidfd's fdinfo,
  * in a procfs of that namespace: proc_pid_fdinfo(5). When the process dies meanwhile, nobody waits for the response.
  */
-static pid_t tree_host_pid(const struct tree *tree, const struct task *task)
+static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
 {
 	char path[32];
 	struct fdinfo info;
@@ -230,13 +210,6 @@ static pid_t tree_host_pid(const struct tree *tree, const struct task *task)
 	return fdinfo_read_at(tree->host_proc_fd, path, &info) < 0 || info.pid < 0 ? 0 : info.pid;
 }
 
-/* Without a free descriptor, or for a thread before Linux 6.9: a task that is valid for this call only. */
-static struct task *tree_transient(struct tree *tree, pid_t tid)
-{
-	tree->transient.tid = tid;
-	return task_fill(tree, &tree->transient) < 0 ? NULL : &tree->transient;
-}
-
 /* A new task that is not in the table yet. NULL with *ret_error. */
 static struct task *task_new(const struct tree *tree, pid_t tid, int *ret_error)
 {
@@ -247,16 +220,16 @@ static struct task *task_new(const struct tree *tree, pid_t tid, int *ret_error)
 		return NULL;
 	task->tid = tid;
 	task->pidfd = -1;
-	*ret_error = task_hold(tree, task);
+	*ret_error = task_watch_pidfd(tree, task);
 	if (*ret_error == 0)
-		*ret_error = task_fill(tree, task);
+		*ret_error = task_fill_fields(tree, task);
 	if (*ret_error == 0)
 		return task;
 	task_free(task);
 	return NULL;
 }
 
-struct task *tree_task(struct tree *tree, pid_t tid)
+struct task *tree_find_task(struct tree *tree, pid_t tid)
 {
 	struct task **bucket = tree_bucket(tree, tid);
 	struct task *task;
@@ -266,13 +239,16 @@ struct task *tree_task(struct tree *tree, pid_t tid)
 		if (task->tid == tid)
 			return task;
 	task = task_new(tree, tid, &error);
-	if (!task)
-		return error == -ESRCH ? NULL : tree_transient(tree, tid);
+	if (!task) {
+		/* No free descriptor, or a thread before Linux 6.9: the task is valid for this call only. */
+		tree->transient.tid = tid;
+		return error == -ESRCH || task_fill_fields(tree, &tree->transient) < 0 ? NULL : &tree->transient;
+	}
 	if (task->tid == task->tgid) {
 		tree->seen++;
-		task->host_pid = tree_host_pid(tree, task);
+		task->host_pid = tree_get_host_pid(tree, task);
 	} else {
-		const struct task *leader = tree_task(tree, task->tgid); /* counts the process */
+		const struct task *leader = tree_find_task(tree, task->tgid); /* counts the process */
 
 		task->host_pid = leader ? leader->host_pid : 0;
 	}
@@ -281,7 +257,7 @@ struct task *tree_task(struct tree *tree, pid_t tid)
 	return task;
 }
 
-void tree_forget(struct tree *tree, struct task *task)
+void tree_forget_task(struct tree *tree, struct task *task)
 {
 	for (struct task **at = tree_bucket(tree, task->tid); *at; at = &(*at)->next) {
 		if (*at != task)
@@ -293,9 +269,9 @@ void tree_forget(struct tree *tree, struct task *task)
 	}
 }
 
-void tree_exec(struct tree *tree, pid_t tgid, const char *exe)
+void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe)
 {
-	struct task *task = tree_task(tree, tgid);
+	struct task *task = tree_find_task(tree, tgid);
 	char *copy;
 
 	if (!task)
@@ -328,17 +304,17 @@ unsigned tree_limit_generation(const struct tree *tree, const struct task *task)
 	return tree->limit.changing || tree->limit.lost || task->pidfd < 0 ? 0 : tree->limit.changes;
 }
 
-bool tree_holds(struct tree *tree, pid_t pid)
+bool tree_holds_pid(struct tree *tree, pid_t pid)
 {
-	return proctree_descends(pid, tree->root);
+	return proctree_is_descendant(pid, tree->root);
 }
 
-size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
+size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap)
 {
-	return proctree_list(tree->root, out, cap);
+	return proctree_list_descendants(tree->root, out, cap);
 }
 
-void tree_each(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)
+void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg)
 {
 	for (unsigned i = 0; i < TREE_BUCKETS; i++)
 		for (struct task *task = tree->bucket[i]; task; task = task->next)

@@ -19,7 +19,7 @@ struct tree;
 
 /* The state of a task's descriptor table, as syscalls/file/room.c knows it. */
 struct fd_table_state {
-	uint64_t until_ns; /* not full before then */
+	uint64_t until_ns; /* the table is not full before then */
 	uint64_t limit;    /* RLIMIT_NOFILE */
 	unsigned changes;  /* tree_limit_generation() when the limit was read */
 };
@@ -32,7 +32,7 @@ struct task {
 	int pidfd; /* of the thread (PIDFD_THREAD) or the leader; -1: valid for this call only */
 	char *exe; /* virtual path of the image; never NULL */
 	struct fd_table_state room;
-	unsigned *changing_limit; /* the counter in which it is counted by tree_note_limit_change; NULL: it is not */
+	unsigned *changing_limit; /* the counter in which tree_note_limit_change has counted the task; NULL: none */
 	struct task *next; /* tree.c */
 };
 
@@ -40,7 +40,7 @@ struct view;
 
 /*
  * root: the supervisor's pid. view: names images (NULL: by host path); borrowed. epoll_fd: pidfds are added to it with
- * data.ptr = the task, for tree_forget. 0 with an owned table, or -ENOMEM.
+ * data.ptr = the task, for tree_forget_task. 0 with an owned table, or -ENOMEM.
  */
 int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree **ret_tree);
 void tree_free(struct tree *tree);
@@ -49,11 +49,11 @@ void tree_free(struct tree *tree);
 void tree_set_host(struct tree *tree, int proc_fd, int pidns_fd);
 
 /* The task of a notification. NULL: it died. Valid until the next tree_* call. */
-struct task *tree_task(struct tree *tree, pid_t tid);
-void tree_forget(struct tree *tree, struct task *task);
+struct task *tree_find_task(struct tree *tree, pid_t tid);
+void tree_forget_task(struct tree *tree, struct task *task);
 
-/* After an exec: the image of process tgid is `exe`, a virtual path. */
-void tree_exec(struct tree *tree, pid_t tgid, const char *exe);
+/* Notes after an exec that the image of process tgid is `exe`, a virtual path. */
+void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe);
 
 /*
  * To be called before a call is continued by which the task changes an RLIMIT_NOFILE of the run. The kernel has changed
@@ -62,7 +62,7 @@ void tree_exec(struct tree *tree, pid_t tgid, const char *exe);
 unsigned tree_note_limit_change(struct tree *tree, struct task *task);
 /* A number that stays the same as long as no RLIMIT_NOFILE of the run changes. 0: one may be changing now. */
 unsigned tree_limit_generation(const struct tree *tree, const struct task *task);
-/* The task makes another call, or died: its change is done. */
+/* To be called when the task makes another call, or died: its change is done. */
 static inline void tree_limit_change_done(struct task *task)
 {
 	if (task->changing_limit)
@@ -71,18 +71,18 @@ static inline void tree_limit_change_done(struct task *task)
 }
 
 /* True when pid (or a tid) belongs to the run. Reads /proc/PID/stat of each ancestor. */
-bool tree_holds(struct tree *tree, pid_t pid);
+bool tree_holds_pid(struct tree *tree, pid_t pid);
 
 /* The processes of the run at this moment, ascending, at most `cap`. Returns how many there are. */
-size_t tree_list(struct tree *tree, pid_t *out, size_t cap);
+size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap);
 
 /* A numeric field of /proc/PID/status ("Tgid", "PPid"; "Umask" is octal). -ESRCH when the task or the field is gone. */
-long tree_status(pid_t tid, const char *field, int base);
+long tree_read_status(pid_t tid, const char *field, int base);
 
 /* Visits every task that has a pidfd, in no order. The visitor may call no function of this file. */
-void tree_each(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg);
+void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg);
 
-/* How many processes were ever seen. */
+/* The number of processes that were ever seen. */
 unsigned tree_processes_seen(const struct tree *tree);
 
 #endif

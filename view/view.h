@@ -30,12 +30,14 @@ enum mount_flag {
 	MOUNT_PROVIDED = 1 << 4,
 	MOUNT_DEVICE = 1 << 5,   /* /dev/null and its like: data may be read and written, metadata not changed */
 	MOUNT_PROC = 1 << 6,     /* /proc: processes of the run and allowlisted files */
-	MOUNT_TTY = 1 << 7,      /* /dev/tty: opening it opens the run's terminal, or fails with ENXIO */
+	MOUNT_TTY = 1 << 7,      /* /dev/tty: opened by view_open_terminal, with the number of the task's terminal */
 	MOUNT_PRIVATE = 1 << 8,  /* in the run's scratch directory: changes are not reported */
 	MOUNT_RUN_FILE = 1 << 9,      /* from view_options.provide: may be read unless a rule denies it */
-	MOUNT_NOLINKS = 1 << 10,   /* view_by_name works here */
+	MOUNT_NOLINKS = 1 << 10,   /* view_get_nolinks_path works here */
 	MOUNT_SKELETON_FILE = 1 << 11,     /* a file of the skeleton itself: nothing is mounted there */
-	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach will mount */
+	MOUNT_PUBLIC = 1 << 14,      /* something below is granted as far as everybody may read it: view_is_public */
+	MOUNT_DETACHED = 1 << 12,    /* fd is the detached copy that view_attach_mounts will mount */
+	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: pseudoterminals of the run's own, see terminals.c */
 };
 
 struct mount {
@@ -44,10 +46,10 @@ struct mount {
 	size_t virt_len;
 	char *host; /* canonical path of the object at virt, in this process's mount namespace */
 	size_t host_len;
-	char *origin; /* its path on the host, for the record */
+	char *origin; /* path of the object on the host, for the record */
 	char *base; /* the path below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
-	int copy_fd; /* for a single file, the detached copy that view_attach will mount; -1: none so far */
+	int copy_fd; /* for a single file, the detached copy that view_attach_mounts will mount; -1: none so far */
 	struct held *held; /* shares fd with other files of that directory; NULL: fd is owned */
 	unsigned flags;
 	const char *rule; /* borrowed from the policy; NULL for the skeleton */
@@ -62,10 +64,8 @@ struct place {
 	char virt[PATH_MAX];
 };
 
-/*
- * To be called for a copy of `from` made by assignment: a rest that points into from->virt then points into copy->virt.
- */
-void place_copied(struct place *copy, const struct place *from);
+/* To be called for a copy made by assignment: a rest that points into from->virt then points into copy->virt. */
+void place_fix_copy(struct place *copy, const struct place *from);
 
 enum view_flag {
 	VIEW_FOLLOW = 1 << 0, /* follow a symbolic link in the last component */
@@ -81,12 +81,13 @@ struct view_provide {
 
 struct view_options {
 	int scratch_fd;           /* the run's directory */
-	const char *scratch_host; /* its canonical host path */
+	const char *scratch_host; /* canonical host path of the scratch directory */
 	const char *scratch_base; /* host directory of all runs: a covered name */
-	const char *workdir_host; /* its changes are reported even in the scratch directory */
+	const char *workdir_host; /* changes are reported even if it lies in the scratch directory */
 	const struct view_provide *provide; /* borrowed for the call */
 	size_t provides;
-	int tmpfs_fd;             /* where the skeleton is made, for view_attach; borrowed. -1: in scratch_fd */
+	int tmpfs_fd;             /* where the skeleton is made, for view_attach_mounts; borrowed. -1: in scratch_fd */
+	int pts_fd;               /* a detached devpts of the run's own; borrowed. -1: without tmpfs_fd the host's */
 };
 
 /* ---- creation ---- */
@@ -96,13 +97,29 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		struct policy_error *ret_error);
 void view_free(struct view *view);
 
-/*
- * Gives the view a terminal: the slave of a pseudoterminal, borrowed, for /dev/tty and its name in /dev/pts. Without
- * it, opening /dev/tty fails with ENXIO. 0 or -errno.
- */
+/* Gives the view the terminal of --tty, a pseudoterminal's slave (borrowed for the call): /dev/tty, and in /dev/pts. */
 int view_set_terminal(struct view *view, int terminal_fd);
 
-/* For view_attach; borrowed. */
+/*
+ * What /proc/PID/net shows: `count` files, whose virt is the path below /proc/PID ("net/dev"), borrowed for as long as
+ * the view exists; with count 0 the kernel's, in the run's own network and pid namespace. Before this is called there
+ * is no such directory.
+ */
+void view_set_network(struct view *view, const struct view_provide *file, size_t count);
+
+/*
+ * Opens the run's terminal with this number (minor device number of the slave), as /dev/tty does. A descriptor owned by
+ * the caller, or -errno; -ENXIO: the run has no terminal of that number.
+ */
+int view_open_terminal(const struct view *view, unsigned number, int flags);
+
+/* True for a slave that the program has made. *ret_shared: processes outside can open it, by its name on the host. */
+bool view_made_terminal(const struct place *place, bool *ret_shared);
+
+/* True when the run can have a terminal: /dev/ptmx, or that of --tty. */
+bool view_has_terminals(const struct view *view);
+
+/* Descriptors for view_attach_mounts; borrowed. */
 struct view_mounts {
 	int tmpfs_fd;        /* detached; the skeleton is in it */
 	int proc_fd;         /* a detached procfs, or a clone of the mount of /proc */
@@ -116,9 +133,9 @@ struct view_mounts {
  * "/". From then on the kernel resolves virtual paths. Needs CAP_SYS_ADMIN and CAP_SYS_CHROOT. 0, or -errno with
  * *ret_what (static), after which only view_free may be called.
  */
-int view_attach(struct view *view, const struct view_mounts *mounts, const char **ret_what);
+int view_attach_mounts(struct view *view, const struct view_mounts *mounts, const char **ret_what);
 
-/* True after view_attach. */
+/* True after view_attach_mounts. */
 bool view_is_root(const struct view *view);
 
 /*
@@ -136,56 +153,75 @@ bool view_matches_kernel(const struct view *view);
 int view_each_exec(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
 
 /* root: the supervisor, whose descendants are the processes that /proc shows; 0: the program does not run. */
-void view_set_run(struct view *view, pid_t root);
+void view_set_run_root(struct view *view, pid_t root);
 
 /* ---- resolving paths ---- */
 
 /*
- * The canonical virtual path of the directory a relative path starts from: the cwd of the task (fd == AT_FDCWD) or its
- * descriptor. Returns the length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is
- * alive for certain. Otherwise its tid may have been reused, and the caller must check that the notification is still
- * valid.
+ * The canonical virtual path of the directory a relative path starts from: the cwd of the task (fd == AT_FDCWD), or its
+ * descriptor. The length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is alive.
+ * Otherwise its tid may have been reused, and the caller must check that the notification is still valid.
  */
 int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
+
+/*
+ * For a directory that view_start_dir says -ENOENT for: the path of the directory that it was in when it was removed,
+ * where its ".." leads. -ENOENT: the directory was not removed, or its parent has no name in the view.
+ */
+int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
 /* To be called before a name in the view changes: view_start_dir then checks the paths that it has cached. */
 void view_names_change(const struct view *view);
 
 /*
  * Resolves `path` against the canonical virtual directory `base` (ignored for an absolute path) without system calls,
- * through the links of the view (/lib, /proc/self, /dev/fd …). 0; -EAGAIN if view_walk is needed (".." after a name);
- * -ENAMETOOLONG. The place is right only if view_open succeeds on it. Without a task /proc/self is not a link.
+ * through the links of the view (/lib, /proc/self, /dev/fd …). 0; -EAGAIN if view_walk_path is needed (".." after a
+ * name); -ENAMETOOLONG. The place is right only if view_open_place succeeds on it. Without a task /proc/self is not a
+ * link.
  */
-int view_locate(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
-		struct place *ret_place);
+int view_locate_path(const struct view *view, const struct task *task, const char *base, const char *path,
+		     unsigned flags, struct place *ret_place);
 
 /*
  * Resolves the path one component after another, through at most 40 symbolic links. 0, or the -errno of native
- * resolution. The place is to be opened by view_open; -ELOOP means that it has changed meanwhile: walk again.
+ * resolution. The place is to be opened by view_open_place; -ELOOP means that it has changed meanwhile: walk again.
  */
-int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
+int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place);
 
-/*
- * Judges `want` (POLICY_* bits) on a place: by the policy; by fixed rules for the skeleton, /proc and /dev. Makes no
- * system call, except to find out whether a process of /proc is in the run.
- */
-struct policy_decision view_judge(const struct view *view, const struct task *task, const struct place *place,
+/* Judges `want` (POLICY_* bits) on a place. The only system call is to find out whether a process is in the run. */
+struct policy_decision view_judge_place(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want);
 
 /* ---- objects at a place ---- */
 
-/* openat2(2) that follows no link. A descriptor owned by the caller, or -errno: ELOOP, EXDEV, EAGAIN mean "walk". */
-int view_open(const struct place *place, int flags, mode_t mode);
+/*
+ * openat2(2) that follows no link. A descriptor owned by the caller, or -errno: ELOOP, EXDEV, EAGAIN mean "walk". Where
+ * view_is_public, EACCES for what not everybody on the host may reach (S_IXOTH of each directory below the grant) or,
+ * without O_PATH, read (S_IROTH).
+ */
+int view_open_place(const struct place *place, int flags, mode_t mode);
+
+/*
+ * True where view_open_place gives only what everybody on the host may reach and read: POLICY_PUBLIC. Through an O_PATH
+ * descriptor of such a place the caller must not read before it has seen S_IROTH in the object's mode.
+ */
+bool view_is_public(const struct place *place);
+
+/* Where view_is_public: false for a private directory with a grant below, of which the names are not shown. */
+bool view_may_read_public(const struct place *place);
+
+/* True when view_open_place refused the place (EACCES) because it is not public, and the kernel would not have. */
+bool view_is_withheld(const struct place *place);
 
 /*
  * A way to use an object by name, without opening it: (*ret_dirfd, *ret_path) for fstatat(2) and similar calls. The
  * path is in a copy of the program's root, mounted with nosymfollow: a symbolic link on the way is ELOOP ("walk"), so
  * the result is that of the judged path. Both are borrowed from the place. False: it must be opened.
  */
-bool view_by_name(const struct place *place, int *ret_dirfd, const char **ret_path);
+bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path);
 
-/* The dirfd that view_by_name returns; -1: it always returns false. */
+/* The dirfd that view_get_nolinks_path returns; -1: it always returns false. */
 int view_nolinks_fd(const struct view *view);
 
 /*
@@ -195,10 +231,7 @@ int view_nolinks_fd(const struct view *view);
 uint64_t view_mount_id(const struct view *view, uint64_t copy_id);
 void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id);
 
-/*
- * Opens the directory of a place (O_PATH) and points *ret_name at the last component. -EBUSY for the root of a mount,
- * which cannot be renamed, removed or replaced.
- */
+/* Opens a place's directory (O_PATH). *ret_name: the last component. -EBUSY for a mount's root, which cannot move. */
 int view_open_parent(const struct place *place, const char **ret_name);
 
 /*
@@ -220,12 +253,12 @@ bool view_is_nameless(const struct place *place);
 
 /*
  * The virtual path of a host path, by the mount with the longest path. Returns its length, or -ENOENT outside of the
- * view. A path from the kernel, such as a /proc link, may be outdated or ambiguous: see view_confirm.
+ * view. A path from the kernel, such as a /proc link, may be outdated or ambiguous: see view_confirm_name.
  */
-int view_name(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
+int view_name_host_path(const struct view *view, const char *host, size_t host_len, char *out, size_t cap);
 
 /* True when the object at the canonical virtual path has the device and inode number of `expected`. */
-bool view_confirm(const struct view *view, const char *virt, const struct stat *expected);
+bool view_confirm_name(const struct view *view, const char *virt, const struct stat *expected);
 
 /* The path by which the kernel reaches a place from this process's root. Returns its length or -ENAMETOOLONG. */
 int view_kernel_path(const struct place *place, char *out, size_t cap);

@@ -1,10 +1,8 @@
 /*
- * Canonicalises a path one component at a time. Anything may change between two steps: the result is only a name, which
- * view_open then opens without following a link.
+ * Canonicalises a path step by step. Anything may change meanwhile, so view_open_place then opens it following no link.
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -42,16 +40,7 @@ int view_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_la
 	return 1;
 }
 
-static void walk_up(struct place *place)
-{
-	while (place->virt_len > 1 && place->virt[place->virt_len - 1] != '/')
-		place->virt_len--;
-	if (place->virt_len > 1)
-		place->virt_len--;
-	place->virt[place->virt_len] = '\0';
-}
-
-static int walk_down(struct place *place, const char *name)
+static int walk_add_component(struct place *place, const char *name)
 {
 	size_t len = strlen(name);
 	size_t at = place->virt_len;
@@ -78,7 +67,7 @@ static int walk_enter_link(struct walk *walk, const char *target)
 		return -ENAMETOOLONG;
 	memcpy(walk->text, text, strlen(text) + 1);
 	walk->todo = walk->text;
-	walk_up(walk->place); /* from the link to its directory */
+	view_drop_component(walk->place); /* replaces the link by its directory */
 	if (*target == '/') {
 		walk->place->virt[1] = '\0';
 		walk->place->virt_len = 1;
@@ -87,7 +76,7 @@ static int walk_enter_link(struct walk *walk, const char *target)
 }
 
 /* /proc/PID/{cwd,exe,root,fd/N}: goes to the virtual name of the object. 1: it has none, and the walk ends here. */
-static int walk_enter_magic(struct walk *walk, bool last)
+static int walk_enter_magic_link(struct walk *walk, bool last)
 {
 	struct place *place = walk->place;
 	char host[PATH_MAX], virt[PATH_MAX];
@@ -102,8 +91,8 @@ static int walk_enter_magic(struct walk *walk, bool last)
 		return walk_enter_link(walk, "/");
 	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
 		return -errno;
-	r = host[0] == '/' ? view_name(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
-	if (r > 0 && view_confirm(walk->view, virt, &object)) {
+	r = host[0] == '/' ? view_name_host_path(walk->view, host, (size_t)len, virt, sizeof(virt)) : -ENOENT;
+	if (r > 0 && view_confirm_name(walk->view, virt, &object)) {
 		if (++walk->links > VIEW_LINKS_MAX)
 			return -ELOOP;
 		memcpy(place->virt, virt, (size_t)r + 1);
@@ -115,15 +104,15 @@ static int walk_enter_magic(struct walk *walk, bool last)
 	return 1;
 }
 
-static int walk_may_read(const struct walk *walk)
+static int walk_check_readable(const struct walk *walk)
 {
-	struct policy_decision decision = view_judge(walk->view, walk->task, walk->place, POLICY_READ);
+	struct policy_decision decision = view_judge_place(walk->view, walk->task, walk->place, POLICY_READ);
 
 	return decision.verdict == VERDICT_DENY ? -decision.error : 0;
 }
 
 /* Follows a symbolic link of the host, (fd, path), which stands at the place. */
-static int walk_follow(struct walk *walk, int fd, const char *path)
+static int walk_follow_link(struct walk *walk, int fd, const char *path)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(fd, path, target, sizeof(target) - 1);
@@ -133,47 +122,45 @@ static int walk_follow(struct walk *walk, int fd, const char *path)
 		return -errno;
 	target[len] = '\0';
 	/* Following a link reveals its target, so reading must be granted. */
-	r = walk_may_read(walk);
+	r = walk_check_readable(walk);
 	return r < 0 ? r : walk_enter_link(walk, target);
 }
 
-/*
- * Looks at the object at the last component of place. 0: go on; 1: the walk ends at an object without a name; -errno.
- */
-static int walk_look(struct walk *walk, bool last)
+/* Looks at the object at the end of the path so far. 0: go on; 1: it has no name, and the walk ends; -errno. */
+static int walk_check_object(struct walk *walk, bool last)
 {
 	struct place *place = walk->place;
 	bool follow = !last || walk->flags & VIEW_FOLLOW || *walk->todo == '/';
 	_cleanup_close_ int fd = -1;
 	const char *path;
 	struct stat object;
-	int dirfd, r = view_place(walk->view, place);
+	int dirfd, r = view_set_place(walk->view, place);
 
 	if (r < 0)
 		return r;
 	if (place->mount->flags & MOUNT_PROC) {
-		enum proc_kind kind = proc_classify(walk->view, walk->task, place->virt_len > 6 ? place->rest : "");
+		enum proc_kind kind = proc_classify_path(walk->view, walk->task, view_proc_rest(place));
 
 		if (kind == PROC_ABSENT)
 			return last ? 0 : -ENOENT; /* the caller judges the last component, for the record */
 		if (kind == PROC_MAGIC && follow)
-			return walk_enter_magic(walk, last);
+			return walk_enter_magic_link(walk, last);
 	}
-	r = view_stat(place, &object, &dirfd, &path, &fd);
+	r = view_stat_place(place, &object, &dirfd, &path, &fd);
 	if (r < 0)
 		return last && r == -ENOENT && walk->flags & VIEW_ABSENT ? 0 : r;
 	if (S_ISLNK(object.st_mode) && follow) {
-		r = walk_follow(walk, dirfd, path);
+		r = walk_follow_link(walk, dirfd, path);
 		/* EINVAL: the link was replaced meanwhile. A program that keeps doing that gets ELOOP. */
-		return r == -EINVAL && ++walk->links <= VIEW_LINKS_MAX ? walk_look(walk, last) : r;
+		return r == -EINVAL && ++walk->links <= VIEW_LINKS_MAX ? walk_check_object(walk, last) : r;
 	}
 	if (!S_ISLNK(object.st_mode) && !S_ISDIR(object.st_mode) && (!last || *walk->todo == '/'))
 		return -ENOTDIR;
 	return 0;
 }
 
-/* Takes one component. Returns as walk_look. */
-static int walk_step(struct walk *walk, const char *name, bool last)
+/* Takes one component. Returns as walk_check_object. */
+static int walk_take_component(struct walk *walk, const char *name, bool last)
 {
 	struct place *place = walk->place;
 	const struct node *node;
@@ -184,25 +171,25 @@ static int walk_step(struct walk *walk, const char *name, bool last)
 	if (strcmp(name, ".") == 0)
 		return 0;
 	if (strcmp(name, "..") == 0) {
-		r = view_place(walk->view, place);
+		r = view_set_place(walk->view, place);
 		/* "denied/name/.." would reveal whether `name` exists, so ".." needs a directory that may be read. */
 		if (r == 0 && !(place->mount->flags & MOUNT_PROC))
-			r = walk_may_read(walk);
+			r = walk_check_readable(walk);
 		if (r == 0)
-			walk_up(place);
+			view_drop_component(place);
 		return r;
 	}
-	r = walk_down(place, name);
+	r = walk_add_component(place, name);
 	if (r < 0)
 		return r;
-	node = view_node(walk->view, place->virt, place->virt_len, view_hash(place->virt, place->virt_len));
-	target = view_link(walk->task, node, place->virt, buffer);
+	node = view_find_node(walk->view, place->virt, place->virt_len, view_hash(place->virt, place->virt_len));
+	target = view_get_link_target(walk->task, node, place->virt, buffer);
 	if (target && (!last || walk->flags & VIEW_FOLLOW || *walk->todo == '/'))
 		return walk_enter_link(walk, target);
-	return walk_look(walk, last);
+	return walk_check_object(walk, last);
 }
 
-int view_walk(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
+int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place)
 {
 	struct walk walk = {.view = view, .task = task, .flags = flags, .place = ret_place};
@@ -218,12 +205,12 @@ int view_walk(const struct view *view, const struct task *task, const char *base
 		return -ENAMETOOLONG;
 	walk.todo = walk.text;
 	while (r == 0 && (next = view_next_component(&walk.todo, name, &last)) > 0)
-		r = walk_step(&walk, name, last);
+		r = walk_take_component(&walk, name, last);
 	if (r < 0 || next < 0)
 		return r < 0 ? r : next;
 	if (r == 1) {
 		ret_place->magic = true;
 		return 0;
 	}
-	return view_place(view, ret_place);
+	return view_set_place(view, ret_place);
 }

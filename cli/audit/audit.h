@@ -21,7 +21,7 @@ struct audit_filter {
 	struct arena arena;
 };
 
-/* False for header and trailer. */
+/* True for a record that the filter selects; false for header and trailer. */
 bool audit_filter_match(const struct audit_filter *filter, const json_t *line);
 /* True for a record whose verdict is deny or kill. */
 bool audit_record_is_denied(const json_t *line);
@@ -35,7 +35,7 @@ int audit_read_lines(const char *path, void (*each)(void *ctx, const struct audi
 /* A field's text, escaped as in the log, safe for a terminal. Owned; NULL: no such field, or no memory. */
 char *audit_field_for_display(const json_t *line, const char *key);
 
-/* The integer of a field; 0: there is none. */
+/* The integer of a field; 0: no such field. */
 long long audit_field_number(const json_t *line, const char *key);
 
 /* Flushes stdout and reports a failure. Returns `status`, or CLI_ERROR. */

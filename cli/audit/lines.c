@@ -29,10 +29,10 @@ static bool lines_match_glob(const struct glob *glob, const char *path, size_t l
 		path++;
 		len--;
 	}
-	return glob_match(glob, path, len);
+	return glob_matches(glob, path, len);
 }
 
-/* Either path of the call: resolved, else as the program wrote it. */
+/* Matches either path of the call: resolved, else as the program wrote it. */
 static bool lines_match_path(const struct glob *glob, const json_t *line)
 {
 	bool matches = false;

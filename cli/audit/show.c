@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-#define TIME_OF_DAY 11 /* its offset in RFC 3339 text */
+#define TIME_OF_DAY 11 /* offset of the time of day in RFC 3339 text */
 #define TIME_SHOWN 15  /* characters: to the microsecond */
 
 struct show {
@@ -61,7 +61,7 @@ static void show_call_arguments(const json_t *line)
 			show_named_field(args, key); /* other names callgate does not write: the log was edited */
 }
 
-/* A record about a connection: endpoint, request, then details. */
+/* Prints a record about a connection: endpoint, request, then details. */
 static void show_connection(const json_t *line)
 {
 	static const char *const keys[] = {"proto",      "address", "real", "dropped", "sni",   "alpn",
@@ -132,7 +132,7 @@ static bool show_line_has_controls(const struct audit_line *line)
 	return false;
 }
 
-/* The same JSON. Lines of a log that was edited are rewritten where their text could hide or reorder characters. */
+/* Prints the line's JSON. Lines of an edited log are rewritten where their text could hide or reorder characters. */
 static void show_line_as_json(const struct audit_line *line)
 {
 	bool rewrite = line->filled || show_line_has_controls(line);

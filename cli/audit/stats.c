@@ -58,7 +58,7 @@ static void stats_count_call(json_t *counters, const json_t *line, const char *k
 	stats_add_to_counter(entry, "ns_max", more > 0 ? more : 0);
 }
 
-/* Traffic is counted by events of egress. Denials also by system calls, of which egress has no record. */
+/* Traffic is counted by events of egress. Denials are counted by system calls, too, of which egress has no record. */
 static void stats_count_host(json_t *hosts, const json_t *line)
 {
 	const char *event = json_string_value(json_object_get(line, "event"));

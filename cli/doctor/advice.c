@@ -8,14 +8,14 @@
 
 #include "base/banned.h"
 
-#define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR) /* in a sandbox whose settings a container has no say in */
+#define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR) /* inside a sandbox that container settings cannot change */
 #define TRAITS_INSIDE (TRAITS_CONTAINER | TRAIT_FILTERED)
 
 /* One piece of advice. It is given when a finding that it is about is missing and its conditions hold. */
 struct advice {
 	const char *title;
 	enum probe about[5];    /* ended by PROBE_KERNEL, for which there is no advice */
-	unsigned with, without; /* traits: at least one of these (0: any machine), and none of those */
+	unsigned with, without; /* traits: at least one of `with` (0: any machine), none of `without` */
 	int error;              /* of the first finding; 0: any */
 	bool (*applies)(const struct doctor *doctor); /* NULL: always */
 	void (*write)(const struct doctor *doctor, struct buf *text); /* NULL: nothing before the texts */

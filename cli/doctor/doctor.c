@@ -167,7 +167,7 @@ static json_t *doctor_findings_json(const struct diagnosis *diagnosis)
 
 		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:o}", "name", probe_name(probe), "state",
 							    finding_state_name(finding->state), "errno", error, "text",
-							    report_text(finding->text)));
+							    report_text_json(finding->text)));
 	}
 	return list;
 }
@@ -181,7 +181,7 @@ static json_t *doctor_layers_json(const struct diagnosis *diagnosis)
 					  json_pack("{s:b, s:b, s:o}", "active",
 						    (int)(diagnosis->works && diagnosis->layers & LAYER_BIT(layer)),
 						    "expected", (int)!!(diagnosis->doctor->expected & LAYER_BIT(layer)),
-						    "why", report_text(doctor_layer_reason(diagnosis, layer))));
+						    "why", report_text_json(doctor_layer_reason(diagnosis, layer))));
 	return object;
 }
 
@@ -207,18 +207,18 @@ static int doctor_print_json(const struct diagnosis *diagnosis)
 		json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema", SCHEMA, "version",
 			  PACKAGE_VERSION, "uid", (int)geteuid(), "kernel", "release", kernel.release, "machine",
 			  kernel.machine, "works", (int)diagnosis->works, "reason",
-			  report_text(doctor_find_obstacle(diagnosis)), "checks", doctor_findings_json(diagnosis),
+			  report_text_json(doctor_find_obstacle(diagnosis)), "checks", doctor_findings_json(diagnosis),
 			  "layers",
 			  doctor_layers_json(diagnosis), "run", doctor_run_json(diagnosis), "advice",
 			  diagnosis->advice));
 }
 
-/* A closed one would be the number of the next file opened, which the run would then use as its standard stream. */
+/* Else the next file opened would get the number of a closed standard stream, and the run would use it as such. */
 static void doctor_fill_stdio(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fd != STDOUT_FILENO && fcntl(fd, F_GETFD) < 0)
-			(void)!open("/dev/null", O_RDWR); /* on failure the run reports it */
+			(void)!open("/dev/null", O_RDWR); /* on failure the run reports the closed stream */
 }
 
 int cli_doctor(int argc, char **argv)

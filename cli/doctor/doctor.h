@@ -6,7 +6,7 @@
 
 #include "doctor/examine.h"
 
-/* The outcome of one real run: of true, under the profile minimal. */
+/* The outcome of one real run of true(1) under the profile minimal. */
 struct doctor_run {
 	bool tried;        /* false: there was no run, and `message` says why */
 	bool works;        /* the program ended with 0 */
@@ -15,7 +15,7 @@ struct doctor_run {
 	char message[600]; /* the error, one line */
 };
 
-/* Makes the run. Takes a few seconds at most. */
+/* Makes the real run. Takes a few seconds at most. */
 void doctor_try_run(struct doctor_run *ret_run);
 
 /* The run's own reason for having or lacking a layer; NULL: it gives none. Borrows. */

@@ -39,7 +39,7 @@ static _Noreturn void doctor_exec_run(const char *program, int out_fd)
 
 	if (null_fd >= 0) {
 		(void)dup2(null_fd, 0);
-		(void)dup2(null_fd, 2); /* its messages are in the result as well */
+		(void)dup2(null_fd, 2); /* the run's messages are in its result as well */
 	}
 	(void)dup2(out_fd, 1);
 	(void)execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
@@ -119,8 +119,8 @@ void doctor_try_run(struct doctor_run *ret_run)
 	ret_run->tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
-		(void)probe_wait_for_child(pid, END_MS, &status); /* its output says how it ended */
-		(void)killtree(END_MS, __WALL);         /* if it was killed, its children are now ours */
+		(void)probe_wait_for_child(pid, END_MS, &status); /* the run's output says how it ended */
+		(void)killtree(END_MS, __WALL);         /* if the run was killed, its children are now ours */
 	}
 	doctor_judge_output(ret_run, &output);
 }

@@ -21,10 +21,10 @@ static struct helper account_helper = HELPER_NONE;
 static int account_start_helper(void)
 {
 	static const char *const no_variables[] = {NULL};
-	const char *why; /* where the name service cannot be asked, it is as if there were no such account */
+	const char *why; /* if the name service cannot be asked, the account does not exist */
 	int error = helper_start("accounts", no_variables, &account_helper, &why);
 
-	return error < 0 ? error : helper_greeted(&account_helper, &why);
+	return error < 0 ? error : helper_await_version(&account_helper, &why);
 }
 
 static int account_query(const struct account_query *query, struct account_reply *ret_reply)
@@ -42,7 +42,7 @@ static int account_query(const struct account_query *query, struct account_reply
 
 void account_end_helper(void)
 {
-	helper_end(&account_helper);
+	helper_stop(&account_helper);
 }
 
 /* Whether this line of nsswitch.conf(5) has "files" as the only source of `database`. */
@@ -71,7 +71,7 @@ static bool account_uses_files_only(const char *database)
 	return found;
 }
 
-/* NULL: there is none, the file is the only source, or the name service cannot be asked. */
+/* Asks the name service. NULL: no such account, the file is the only source, or the name service cannot be asked. */
 static const struct account_reply *account_ask_service(const char *database, enum account_kind kind, uint32_t id,
 						       const char *name)
 {

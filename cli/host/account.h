@@ -14,13 +14,13 @@ struct account {
 };
 
 /*
- * The account of this name, or with name NULL that of this uid. Valid until the next call. NULL: there is none, or the
- * name service cannot be asked.
+ * The account of this name, or with name NULL that of this uid. Valid until the next call. NULL: no such account, or
+ * the name service cannot be asked.
  */
 const struct account *account_find(const char *name, uid_t uid);
-/* 0 or -ENOENT. */
+/* The gid of the group of this name. 0 or -ENOENT. */
 int account_group_named(const char *name, gid_t *ret_gid);
-/* Ends the process that asked the name service, if there is one. Before a run begins. */
+/* Ends the process that asked the name service, if it was started. To be called before a run begins. */
 void account_end_helper(void);
 
 #endif

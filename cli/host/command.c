@@ -21,7 +21,7 @@
 
 #define BLANKS " \t\r\n"
 
-/* What ends a word that is not quoted. */
+/* The characters that end a word that is not quoted. */
 #define OPERATORS BLANKS ";|&()<>`=,"
 
 /* What ends a word of a command inside quotes. Variables have been expanded before. */
@@ -32,7 +32,7 @@
 struct command {
 	const struct places *places;
 	struct places_why *why; /* the answer */
-	unsigned scripts;       /* scripts on the way here, each run by the one before */
+	unsigned scripts;       /* the scripts that led here, each run by the previous one */
 };
 
 static int command_no_memory(const struct command *command)
@@ -145,7 +145,7 @@ static char *command_expand_variables(const char *command)
 			buf_printf(&text, "%c", *command++);
 		}
 	}
-	return buf_take(&text);
+	return buf_take_text(&text);
 }
 
 /* Removes the next word from the front of *rest, unquoted as by the shell. */

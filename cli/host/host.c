@@ -9,6 +9,7 @@
 #include "base/installed.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hostname.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "cli/host/account.h"
@@ -17,7 +18,6 @@
 #include "cli/host/interpreter.h"
 #include "cli/host/places.h"
 #include "cli/host/program.h"
-#include "policy/parse/errors.h"
 
 #include "base/banned.h"
 
@@ -28,10 +28,10 @@
 struct cli_host_note {
 	struct cli_host_note *next;
 	const char *path, *text;
-	bool told; /* of a void grant: it was reported */
+	bool told; /* the void grant was reported */
 };
 
-/* Borrowed; NULL: there is none for this path. */
+/* The note for this path, borrowed; NULL: none. */
 static const struct cli_host_note *host_find_note(const struct cli_host_note *note, const char *path)
 {
 	while (note && strcmp(note->path, path) != 0)
@@ -58,7 +58,7 @@ static void host_note_proc_link(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
-	*in_proc = path_below(link, "/proc"); /* of the last link on the way */
+	*in_proc = path_is_below(link, "/proc"); /* true if the last link on the way is in /proc */
 }
 
 /*
@@ -127,7 +127,7 @@ static int host_load_in(struct cli_host *host, const char *dir, const char *name
 	return host_read_file(host, path, ret_file);
 }
 
-/* In $CALLGATE_PROFILES, else among the installed ones, else in the build tree of a program that is not installed. */
+/* Looks in $CALLGATE_PROFILES, then among installed profiles, then in the build tree if callgate is not installed. */
 static int host_load_profile(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	char tree[PATH_MAX];
@@ -168,13 +168,35 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 	return ret;
 }
 
+/* ---- machine:hostname and machine:hosts ---- */
+
+static int host_make_machine(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
+{
+	_cleanup_buf_ struct buf text = {0};
+	char line[HOSTNAME_LINE_MAX];
+	int ret;
+
+	if (strcmp(name, "machine:hostname") == 0) {
+		hostname_get(line);
+		buf_printf(&text, "%s\n", line);
+	} else if (strcmp(name, "machine:hosts") == 0) {
+		hostname_hosts_line(line);
+		buf_printf(&text, "127.0.0.1\tlocalhost\n::1\tlocalhost\n%s", line);
+	} else {
+		return -ENOENT;
+	}
+	ret = text.failed ? -ENOMEM : host_add_note(host, &host->accounts, name, text.data);
+	*ret_file = host->accounts;
+	return ret;
+}
+
 /* ---- account:passwd and account:group ---- */
 
 /* The account's name: looked up once, as the name service may be slow. NULL: no memory. */
 static const char *host_find_login(struct cli_host *host)
 {
 	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
-	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* would not break the fields of passwd(5) */
+	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* breaks no field of passwd(5) */
 
 	if (!host->login)
 		host->login = arena_dup(&host->arena, plain ? user->name : "user");
@@ -218,6 +240,8 @@ static int host_load(void *ctx, const char *name, const char *from, char **ret_t
 
 	if (strncmp(name, "account:", strlen("account:")) == 0)
 		ret = host_make_account(ctx, name, &file);
+	else if (strncmp(name, "machine:", strlen("machine:")) == 0)
+		ret = host_make_machine(ctx, name, &file);
 	else if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
 		ret = host_load_file(ctx, name, from, &file);
 	else
@@ -299,7 +323,7 @@ void cli_host_report_void_grants(struct cli_host *host)
 	}
 }
 
-/* HOME, else the account's home directory, else "/". */
+/* The home directory: HOME, else the account's home directory, else "/". */
 static const char *host_find_home(void)
 {
 	const char *home = getenv("HOME");

@@ -27,7 +27,7 @@ struct cli_host {
 	gid_t gid;
 	const char *login;    /* the account name of uid; NULL: not looked up yet */
 	const char *program;  /* argv[0] of what is to run, in main's argv; NULL: none */
-	const char *found;    /* its path; NULL: not looked for yet, or not found */
+	const char *found;    /* path of that program; NULL: not looked for yet, or not found */
 	const char *workdir;
 	bool told;            /* the note on @interpreter was printed */
 	struct policy *other; /* the other phase of the policy loaded last; NULL: the policy has no phases; owned */

@@ -14,12 +14,12 @@
 
 #include "base/banned.h"
 
-#define BASES_MAX 4 /* a virtual environment on a virtual environment on ... */
+#define BASES_MAX 4 /* virtual environments that are based on one another */
 
 struct family {
-	const char *name;          /* of its programs: "python" is python, python3, python3.11 */
-	const char *command;       /* the one looked for in PATH */
-	const char *const *system; /* its parts in a shared prefix such as /usr; %s: version */
+	const char *name;          /* prefix of its programs' names: "python" is python, python3, python3.11 */
+	const char *command;       /* the program looked for in PATH */
+	const char *const *system; /* the family's parts in a shared prefix such as /usr; %s: version */
 };
 
 static const char *const python_parts[] = {"bin/python",     "bin/python3",   "bin/python%s",
@@ -199,7 +199,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 		char cwd[PATH_MAX], path[PATH_MAX];
 		bool unused;
 
-		/* as text: resolving the link bin/python3 of a virtual environment would lose the environment */
+		/* made absolute as text: resolving the link bin/python3 would lose the virtual environment */
 		if (getcwd(cwd, sizeof(cwd)) && path_join(cwd, named, path, sizeof(path), &unused) > 0)
 			interpreter_add_installation(found, path, 0);
 		return found;
@@ -216,7 +216,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 const char *interpreter_manager_of_root(const struct cli_interpreter *interpreter, const char *path)
 {
 	for (size_t i = 0; i < interpreter->count; i++)
-		if (interpreter->place[i] && path_below(path, interpreter->root[i]))
+		if (interpreter->place[i] && path_is_below(path, interpreter->root[i]))
 			return interpreter->place[i];
 	return NULL;
 }

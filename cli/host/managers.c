@@ -13,8 +13,8 @@
 struct manager_place {
 	const char *variable; /* the environment variable that names it; NULL: none */
 	const char *fallback; /* its default: absolute, or below the home directory; NULL: none */
-	const char *below;    /* the directory of the versions in it; "": itself */
-	bool itself;          /* it is also an installation */
+	const char *below;    /* the directory of the versions in it; "": it is the directory itself */
+	bool itself;          /* the directory itself is also an installation */
 };
 
 static const struct manager_place manager_places[] = {
@@ -80,7 +80,7 @@ static bool managers_path_holds_prefix(const char *root, const char *below, cons
 				       char **ret_place)
 {
 	_cleanup_free_ char *path = cli_format("%s/%s", root, below), *real = path ? realpath(path, NULL) : NULL;
-	const char *rest = real ? path_rest(prefix, real) : NULL;
+	const char *rest = real ? path_rest_below(prefix, real) : NULL;
 
 	if (!rest || itself == (*rest != '\0'))
 		return false;
@@ -119,10 +119,11 @@ bool managers_may_grant_prefix(const char *prefix, const char *named_home, const
 	_cleanup_free_ char *local = local_path ? realpath(local_path, NULL) : NULL;
 
 	*ret_place = NULL;
-	if (strcmp(prefix, "/") == 0 || (home && path_below(home, prefix)) || (local && path_below(local, prefix)) ||
-	    (workdir && path_below(workdir, prefix) && strcmp(workdir, prefix) != 0))
+	if (strcmp(prefix, "/") == 0 || (home && path_is_below(home, prefix)) ||
+	    (local && path_is_below(local, prefix)) ||
+	    (workdir && path_is_below(workdir, prefix) && strcmp(workdir, prefix) != 0))
 		return false;
-	if (workdir && path_below(prefix, workdir))
+	if (workdir && path_is_below(prefix, workdir))
 		return true;
 	for (size_t i = 0; i < sizeof(manager_places) / sizeof(manager_places[0]) &&
 	     !managers_prefix_is_shared(prefix); i++)

@@ -20,7 +20,7 @@ static bool places_path_is_writable(const struct places *places, const char *hos
 
 static bool places_path_is_in_workdir(const struct places *places, const char *host)
 {
-	const char *rest = places->workdir ? path_rest(host, places->workdir) : NULL;
+	const char *rest = places->workdir ? path_rest_below(host, places->workdir) : NULL;
 
 	return rest && *rest;
 }

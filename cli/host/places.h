@@ -24,7 +24,7 @@ struct places {
 };
 
 enum places_use {
-	PLACES_GRANT,   /* granted, copied from or written to: no link may lead out of what a program may write */
+	PLACES_GRANT,   /* granted, copied or written: where a program may write, no link may lead elsewhere */
 	PLACES_CONTENT, /* decides what is allowed, or is a secret: it must not lie where a program may write */
 };
 

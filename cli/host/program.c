@@ -99,7 +99,7 @@ static char *shim_read_chosen_versions(const struct shim_manager *manager, const
 	return shim_read_version_file(root, "version");
 }
 
-/* ROOT/versions/VERSION/bin/NAME, when it is there. */
+/* ROOT/versions/VERSION/bin/NAME, when it exists. */
 static char *shim_find_installed(const char *root, const char *version, const char *name)
 {
 	_cleanup_free_ char *path = cli_format("%s/versions/%s/bin/%s", root, version, name);

@@ -18,7 +18,7 @@ char *program_find(const char *name);
 char *program_script_interpreter(const char *path, bool *ret_unknown);
 
 /* The first line of a script that begins with "#!". False: the file has none, or cannot be read. */
-#define PROGRAM_SCRIPT_LINE 256 /* as much of it as the kernel reads (BINPRM_BUF_SIZE) */
+#define PROGRAM_SCRIPT_LINE 256 /* bytes of it that the kernel reads (BINPRM_BUF_SIZE) */
 bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE + 1]);
 
 /* The n-th directory of the caller's PATH; "": the current directory. Owned; NULL: no more, or no memory. */

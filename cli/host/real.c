@@ -11,13 +11,13 @@
 
 #include "base/banned.h"
 
-#define LINKS_MAX 40 /* as the kernel (MAXSYMLINKS) */
+#define LINKS_MAX 40 /* the kernel's limit (MAXSYMLINKS) */
 
 /* What was found at a path whose directory is canonical. */
 struct cli_real_name {
 	struct cli_real_name *next; /* in the same bucket */
 	bool exists;                /* and may be looked up */
-	const char *target;         /* of a symbolic link; NULL: it is none */
+	const char *target;         /* of a symbolic link; NULL: not a symbolic link */
 	char path[];
 };
 

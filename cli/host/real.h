@@ -17,9 +17,9 @@ struct cli_real {
 	struct cli_real_name *bucket[CLI_REAL_BUCKETS]; /* a hash table of canonical paths */
 };
 
-/* As realpath(path, NULL); NULL: nothing there. Owned. */
+/* As realpath(path, NULL); NULL: the path does not exist. Owned. */
 char *cli_real_path(struct cli_real *real, const char *path);
-/* The same. Calls `passed` with the canonical name of each symbolic link on the way, also of one that leads nowhere. */
+/* As cli_real_path. Calls `passed` with each symbolic link's canonical name, also of a link that leads nowhere. */
 char *cli_real_path_noting_links(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link),
 				 void *ctx);
 void cli_real_done(struct cli_real *real);

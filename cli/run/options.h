@@ -29,7 +29,7 @@ struct run_options {
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 
-/* CLI_PARSED, or the exit status: see cli_parse(). */
+/* Returns CLI_PARSED, or the exit status: see cli_parse(). */
 int run_options_parse(int argc, char **argv, struct run_options *ret_options);
 void run_options_done(struct run_options *options);
 

@@ -25,9 +25,10 @@ static int prepare_scratch_directory(struct run *run)
 	struct policy_error error = {""};
 	int made;
 
-	/* Without --user, --input and --setup nothing is put into it now: the keeper makes its directories later. */
+	/* Without --user, --input and --setup the scratch directory stays empty here: the keeper fills it later. */
 	run->scratch_dirs_pending = !run->user.set && !run->options.input.count && !run->options.setup;
-	made = run->scratch_dirs_pending ? scratch_begin(&run->scratch, &error) : scratch_create(&run->scratch, &error);
+	made = run->scratch_dirs_pending ? scratch_begin_run(&run->scratch, &error)
+					 : scratch_create(&run->scratch, &error);
 	if (made < 0)
 		return run_report_refusal(run, "scratch_failed", "%s", error.text);
 	run->workdir = run->options.policy.workdir ? strdup(run->options.policy.workdir)
@@ -60,17 +61,17 @@ static int prepare_user_directories(struct run *run)
 	return exit_code ? exit_code : prepare_check_workdir(run);
 }
 
-/* With the effective ids of the run's user, who owns what is made here and whose rights decide what can be used. */
+/* Calls `prepare` with the effective ids of the run's user, who owns the new files and whose rights are checked. */
 static int prepare_with_user_ids(struct run *run, int (*prepare)(struct run *run))
 {
 	struct privs_before before;
-	int exit_code, error = privs_borrow(&run->user, &before);
+	int exit_code, error = privs_borrow_user(&run->user, &before);
 
 	if (error < 0)
 		return run_report_refusal(run, "user_failed", "cannot become user %u: %s", run->user.uid,
 					  strerror(-error));
 	exit_code = prepare(run);
-	error = privs_return(&before);
+	error = privs_restore_own_user(&before);
 	if (error < 0 && exit_code == 0)
 		exit_code = run_report_refusal(run, "user_failed", "cannot return from user %u: %s", run->user.uid,
 					       strerror(-error));
@@ -110,9 +111,9 @@ static int prepare_find_user(struct run *run)
 	const struct cli_policy_options *options = &run->options.policy;
 	_cleanup_free_ char *named = NULL;
 
-	/* Only root can change its user. For all others prepare_confirm_user() refuses it later. */
+	/* Only root can change its user. For all other users prepare_confirm_user() refuses the change later. */
 	if (!options->cli.user && options->names.count > 0 && geteuid() == 0)
-		run->draft = policy_peek((const char *const *)options->names.item, &run->host.policy, &named);
+		run->draft = policy_peek_user((const char *const *)options->names.item, &run->host.policy, &named);
 	if (prepare_look_up_user(run, named ? named : options->cli.user, &run->user) != 0)
 		return CLI_ERROR;
 	if (run->user.set) {
@@ -128,7 +129,7 @@ static int prepare_confirm_user(struct run *run)
 {
 	struct privs_user user = {.set = false};
 
-	if (prepare_look_up_user(run, policy_user(run->program.policy), &user) != 0)
+	if (prepare_look_up_user(run, policy_settings(run->program.policy)->user, &user) != 0)
 		return CLI_ERROR;
 	if (user.set != run->user.set || user.uid != run->user.uid || user.gid != run->user.gid)
 		return run_report_refusal(run, "user_failed",
@@ -136,17 +137,26 @@ static int prepare_confirm_user(struct run *run)
 	return 0;
 }
 
-/* As the run's user. A policy that grants more than the user's own rights is usually a mistake, but not an error. */
+/* Runs as the run's user. A policy that grants more than that user's rights is usually a mistake, but no error. */
 static int prepare_warn_workdir(struct run *run)
 {
-	const char *virt = policy_workdir(run->program.policy);
+	const char *virt = policy_settings(run->program.policy)->workdir;
 
 	if (run->user.set && run->options.policy.workdir && !run->options.quiet &&
-	    policy_rights(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
+	    policy_rights_on(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
 	    faccessat(AT_FDCWD, run->workdir, W_OK, AT_EACCESS) < 0)
 		cli_note("callgate: -w %s: user %u may not write there (%s), whatever the policy grants", run->workdir,
 			 run->user.uid, strerror(errno));
 	return 0;
+}
+
+void run_part_done(struct run_part *part)
+{
+	egress_read_done(&part->read);
+	policy_free(part->policy);
+	cleanup_close(&part->audit_fd);
+	free(part->log);
+	*part = RUN_PART_NONE;
 }
 
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
@@ -241,7 +251,7 @@ static int prepare_open_output(struct run *run)
 		return run_report_refusal(run, "output_failed",
 					  "--output %s: %s; name a directory that can be written", named,
 					  strerror(ENOENT));
-	run->output_fd = output_open(path, &error);
+	run->output_fd = output_open_directory(path, &error);
 	return run->output_fd < 0 ? run_report_refusal(run, "output_failed", "%s", error.text) : 0;
 }
 
@@ -253,7 +263,7 @@ static void prepare_note_link(void *ctx, const char *link)
 	*linked = true;
 }
 
-/* For inputs behind a symbolic link: the policies tell which links a run may have made. */
+/* Judges inputs behind a symbolic link: the policies tell which links a run may have made. */
 static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t count)
 {
 	struct places_why why = {""};
@@ -289,7 +299,7 @@ static int prepare_copy_inputs(struct run *run)
 	}
 	if (linked)
 		exit_code = prepare_judge_inputs(run, file, named->count);
-	if (exit_code == 0 && input_copy(run->workdir_fd, file, named->count, &run->user, &error) < 0)
+	if (exit_code == 0 && input_copy_files(run->workdir_fd, file, named->count, &run->user, &error) < 0)
 		exit_code = run_report_refusal(run, "input_failed", "%s", error.text);
 	for (size_t i = 0; i < named->count; i++)
 		free(file[i].path);
@@ -322,7 +332,7 @@ static int prepare_make_log(struct run *run, const char *named, struct run_part 
 /* The setup has a log of its own, next to the program's. */
 static int prepare_make_logs(struct run *run)
 {
-	const char *named = run->options.audit ? run->options.audit : policy_audit_file(run->program.policy);
+	const char *named = run->options.audit ? run->options.audit : policy_settings(run->program.policy)->audit_file;
 	int exit_code;
 
 	if (!named)
@@ -353,7 +363,8 @@ static void prepare_print_warnings(struct run *run)
 int run_start_custodian(struct run *run)
 {
 	const char *why;
-	bool self_filter = !(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_possible(&why);
+	bool self_filter =
+		!(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_is_possible(&why);
 	int error = custodian_start(run->output_fd, self_filter, &run->custodian);
 
 	return error < 0 ? run_report_refusal(run, "user_failed", "cannot start the custodian: %s",
@@ -368,7 +379,7 @@ int run_prepare(struct run *run)
 		return run_refuse_no_memory(run);
 	if (prepare_find_user(run) != 0 || prepare_with_user_ids(run, prepare_user_directories) != 0)
 		return CLI_ERROR;
-	/* Before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
+	/* Inputs are copied before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
 	if (options->input.count && prepare_copy_inputs(run) != 0)
 		return CLI_ERROR;
 	close_fd(&run->workdir_fd);

@@ -36,7 +36,7 @@ struct run {
 	struct run_part program;
 	struct run_part setup;       /* of --setup; its secrets are in the program's part */
 	bool in_setup;               /* this process is the setup's, whose part has become `program`: run/setup.c */
-	int result_fd;               /* where the setup's process leaves its result; -1: it does not */
+	int result_fd;               /* where the setup's process writes its result; -1: in any other process */
 	json_t *setup_result;        /* that result */
 	json_t *mistakes;            /* of the policy, for the result; NULL: none */
 	char *workdir; /* host path */
@@ -44,6 +44,7 @@ struct run {
 	int output_fd;
 	struct custodian custodian;
 	struct layers *layers;
+	char *user_path; /* PATH when callgate was started: the run wipes its environment; NULL: not set */
 	pid_t parent; /* when callgate was started */
 };
 
@@ -77,9 +78,9 @@ bool run_setup(struct run *run, int *ret_exit);
 /* Prints a result, or leaves it to the process that started the setup. CLI_OK or CLI_ERROR. */
 int run_print_result(const struct run *run, json_t *result);
 
-/* Writes the first line to --status-fd, if there is one. 0, or an exit status after run_report_refusal. */
+/* Writes the first line to --status-fd, if it was given. 0, or an exit status after run_report_refusal. */
 int run_write_start_status(struct run *run);
-/* Writes the last line. Prints a failure. */
+/* Writes the last line to --status-fd. Prints a failure. */
 void run_write_end_status(const struct run *run, json_t *result);
 
 #endif

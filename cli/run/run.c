@@ -19,22 +19,13 @@ static void run_remove_scratch(struct run *run)
 	_cleanup_free_ char *path = strdup(run->scratch.path); /* removing frees it */
 	int error;
 
-	/* As its owner, also when the run never began, because the owner may still change what is in it. */
+	/* Removed as the run's user even if the run never began: that user may still change what is in it. */
 	if (geteuid() != run->user.uid)
-		(void)privs_become(&run->user); /* on failure it is removed as root */
-	error = scratch_remove(&run->scratch);
+		(void)privs_become_user(&run->user); /* on failure the directory is removed as root */
+	error = scratch_remove_run(&run->scratch);
 	if (error < 0)
 		cli_error("run", "could not remove the run's scratch directory %s: %s; the next run tries again",
 			  path ? path : "", strerror(-error));
-}
-
-void run_part_done(struct run_part *part)
-{
-	egress_read_done(&part->read);
-	policy_free(part->policy);
-	cleanup_close(&part->audit_fd);
-	free(part->log);
-	*part = RUN_PART_NONE;
 }
 
 static void run_done(struct run *run)
@@ -52,6 +43,7 @@ static void run_done(struct run *run)
 	cli_host_done(&run->host);
 	cleanup_close(&run->output_fd);
 	free(run->workdir);
+	free(run->user_path);
 	cleanup_close(&run->workdir_fd);
 	layers_free(run->layers);
 	run_options_done(&run->options);
@@ -119,7 +111,7 @@ static int run_prepare_and_watch(struct run *run)
 		exit_code = run_prepare(run);
 	if (run->scratch.notice && !options->quiet)
 		cli_note("callgate: %s", run->scratch.notice);
-	/* Only now: a policy or an input may have been one of them, as with "-p <(...)", which is /dev/fd/63. */
+	/* Closed only now: a policy or an input may have been one of them, as with "-p <(...)", which is /dev/fd/63. */
 	run_close_inherited(run);
 	if (exit_code == 0 && (!options->setup || run_setup(run, &exit_code)))
 		exit_code = run_program_to_end(run);
@@ -131,12 +123,14 @@ int cli_run(int argc, char **argv)
 	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
 			  .program = RUN_PART_NONE, .setup = RUN_PART_NONE};
 	int exit_code = run_options_parse(argc, argv, &run.options);
+	const char *path = getenv("PATH");
 
+	run.user_path = path ? strdup(path) : NULL;
 	if (exit_code == CLI_ERROR && run.options.json) {
-		_cleanup_json_ json_t *result = result_error(NULL, CLI_ERROR, "usage",
+		_cleanup_json_ json_t *result = result_make_error(NULL, CLI_ERROR, "usage",
 							      "bad usage: see the message on standard error");
 
-		(void)run_print_result(&run, result); /* the exit status is an error already */
+		(void)run_print_result(&run, result); /* a failure adds nothing: the exit status is an error already */
 	}
 	if (exit_code == CLI_PARSED)
 		exit_code = run_prepare_and_watch(&run);

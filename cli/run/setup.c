@@ -30,11 +30,11 @@ struct setup {
 	bool dumpable;    /* PR_GET_DUMPABLE before the setup */
 };
 
-/* Lets what was read ahead refer to this policy, so that the other can be freed. Frees it where there is no network. */
+/* Lets the secrets refer to this policy, so that the other policy can be freed. Without a network frees them. */
 static int setup_adopt_secrets(struct egress_read *read, const struct policy *policy)
 {
 	if (policy_net_enabled(policy))
-		return secrets_adopt(read->secrets, policy);
+		return secrets_adopt_policy(read->secrets, policy);
 	egress_read_done(read);
 	return 0;
 }
@@ -52,7 +52,7 @@ static int setup_become_setup(struct run *run, pid_t waiting)
 	run->setup.read.secrets = steal_pointer(&run->program.read.secrets);
 	if (setup_adopt_secrets(&run->setup.read, run->setup.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
-	run_part_done(&run->program); /* only now: adopting reads what the secrets referred to */
+	run_part_done(&run->program); /* freed only now: setup_adopt_secrets still read its policy */
 	run->program = run->setup;
 	run->setup = RUN_PART_NONE;
 	run->options.argv = argv;
@@ -98,7 +98,7 @@ static void setup_block_signals(struct setup *setup)
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD};
 	struct sigaction before;
 
-	(void)signal(SIGCHLD, SIG_DFL); /* if ignored, the kernel would reap the child */
+	(void)signal(SIGCHLD, SIG_DFL); /* were it ignored, the kernel would reap the child */
 	(void)sigemptyset(&setup->awaited);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
@@ -135,7 +135,7 @@ static void setup_wait_for_child(struct setup *setup)
 	const struct timespec at_once = {0};
 	int number;
 
-	setup->status = SIGKILL; /* if waitpid failed, which cannot happen: treated as its death */
+	setup->status = SIGKILL; /* should waitpid fail, which cannot happen, the setup counts as killed */
 	while (waitpid(setup->pid, &setup->status, WNOHANG) == 0)
 		if ((number = sigwaitinfo(&setup->awaited, NULL)) > 0)
 			setup_handle_signal(setup, number);
@@ -161,7 +161,7 @@ static json_t *setup_make_failed_result(const struct run *run, const struct setu
 					const char *message)
 {
 	static const char *const fields[] = {"status", "signal", "duration_ms"};
-	json_t *result = result_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
+	json_t *result = result_make_error(run->scratch.id, exit_code, "setup_unsuccessful", message);
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		if (json_object_get(run->setup_result, fields[i]))
@@ -175,12 +175,12 @@ static json_t *setup_make_failed_result(const struct run *run, const struct setu
 static int setup_report_failure(struct run *run, const struct setup *setup)
 {
 	const char *status = setup_result_status(run);
-	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* more than the exit status does */
+	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* tells more than the exit status */
 	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
 	char message[160];
 	_cleanup_json_ json_t *result = NULL;
 
-	if (exit_code == 0) /* it had ended when the signal came */
+	if (exit_code == 0) /* the setup had ended when the signal came */
 		exit_code = setup->signal ? 128 + setup->signal : CLI_ERROR;
 	(void)snprintf(message, sizeof(message), "the setup ended with %d%s%s%s: the program was not run", exit_code,
 		       telling ? " (" : "", telling ? status : "", telling ? ")" : "");

@@ -70,8 +70,8 @@ int run_user_find(const char *option, const char *text, struct privs_user *ret_u
 		return user_fail(ret_error, "%s %s: %s; write a number or a name of group(5)", option, text,
 			    error == -ERANGE ? "no group has that number" : "no such group");
 	user.set = user.uid != geteuid() || user.gid != getegid();
-	/* Tries it: root in a container may lack the capabilities. */
-	if (user.set && (privs_borrow(&user, &before) < 0 || privs_return(&before) < 0))
+	/* Tries the change of user: root in a container may lack the capabilities. */
+	if (user.set && (privs_borrow_user(&user, &before) < 0 || privs_restore_own_user(&before) < 0))
 		return user_fail(ret_error,
 			    "%s %s: only root (with CAP_SETUID and CAP_SETGID) can run a program as another user; "
 			    "leave it out to run as yourself",

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/host/account.h"
+#include "cli/host/home-path.h"
 #include "cli/run/private.h"
 #include "keeper/run.h"
 #include "keeper/output.h"
@@ -35,7 +36,7 @@ void run_write_end_status(const struct run *run, json_t *result)
 {
 	int fd = run->options.status_fd;
 
-	if (fd >= 0 && result_status_end(fd, result) < 0)
+	if (fd >= 0 && result_write_end_line(fd, result) < 0)
 		cli_error("run", "--status-fd %d: %s", fd, strerror(errno));
 }
 
@@ -43,7 +44,7 @@ int run_write_start_status(struct run *run)
 {
 	int fd = run->options.status_fd;
 
-	if (fd < 0 || result_status_start(fd, run->scratch.id, getpid()) == 0)
+	if (fd < 0 || result_write_start_line(fd, run->scratch.id, getpid()) == 0)
 		return 0;
 	return run_report_refusal(run, "status_fd_failed", "--status-fd %d: cannot write to it", fd);
 }
@@ -57,14 +58,14 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
 	va_end(arguments);
-	result = result_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
+	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
 	if (run->mistakes)
 		(void)json_object_set(json_object_get(result, "error"), "mistakes", run->mistakes);
 	cli_error("run", "%s", message);
 	if (run->options.json || run->in_setup)
-		(void)run_print_result(run, result); /* the exit status is an error already */
+		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
 	if (run->options.status_fd >= 0)
-		(void)result_status_end(run->options.status_fd, result); /* likewise */
+		(void)result_write_end_line(run->options.status_fd, result); /* as above */
 	return CLI_ERROR;
 }
 
@@ -78,7 +79,7 @@ static void watch_keep_artifacts(struct run *run, json_t *result)
 	const struct output_options options = {
 		.directory = run->options.output,
 		.directory_fd = run->output_fd,
-		.workdir_virt = policy_workdir(run->program.policy),
+		.workdir_virt = policy_settings(run->program.policy)->workdir,
 		.workdir_host = run->workdir,
 		.globs = run->options.artifact.item,
 		.glob_count = run->options.artifact.count,
@@ -87,7 +88,7 @@ static void watch_keep_artifacts(struct run *run, json_t *result)
 	struct policy_error error = {""};
 	size_t files = 0;
 
-	if (output_keep(&options, json_object_get(result, "changes"), &files, &error) < 0) {
+	if (output_keep_files(&options, json_object_get(result, "changes"), &files, &error) < 0) {
 		cli_error("run", "%s", error.text);
 		result_set_error(result, "output_failed", error.text);
 	} else if (run->options.verbose) {
@@ -159,7 +160,7 @@ static void watch_report_hit(const char *name, const json_t *meter)
 			  : "");
 }
 
-/* Without this line a reader of stderr would only see a program that stopped in the middle. */
+/* Prints which limit ended the run: without this line a reader of stderr only sees a program that stopped. */
 static void watch_report_limit(const json_t *result)
 {
 	const char *status = json_string_value(json_object_get(result, "status")), *name;
@@ -198,6 +199,30 @@ static void watch_name_descriptors(const struct run *run, char *message, size_t 
 			       (unsigned long long)limit.rlim_max, mounts + DESCRIPTORS);
 }
 
+/*
+ * Why nothing was run or, after 127 ("command not found"), what the run may have lacked. A program that the user's PATH
+ * has in the home directory is named with the options that grant it.
+ */
+static void watch_report_error(const struct run *run, json_t *result, const struct keeper_outcome *outcome)
+{
+	const bool missing = json_integer_value(json_object_get(result, "exit_code")) == CLI_NOT_FOUND;
+	const char *program = run->options.argv[0];
+	_cleanup_free_ char *advice = NULL, *message = NULL;
+
+	if (missing && (!outcome->error_code || !strchr(program, '/')))
+		advice = home_path_advice(run->program.policy, run->user_path, run->host.policy.home,
+					  outcome->error_code ? program : NULL);
+	if (!outcome->error_code) {
+		if (advice && run->options.events != SUMMARY_NONE)
+			cli_note("callgate: %s", advice);
+		return;
+	}
+	message = advice ? cli_format("%s; %s", outcome->message, advice) : NULL;
+	cli_error("run", "%s", message ? message : outcome->message);
+	if (message)
+		(void)json_object_set_new(json_object_get(result, "error"), "message", json_string(message));
+}
+
 static int watch_report_end(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
 	_cleanup_json_ json_t *result = NULL;
@@ -205,9 +230,8 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 
 	if (outcome->error_code && outcome->ending.exit_code == CLI_ERROR)
 		watch_name_descriptors(run, outcome->message, sizeof(outcome->message));
-	result = result_json(keeper, outcome);
-	if (outcome->error_code)
-		cli_error("run", "%s", outcome->message);
+	result = result_make_json(keeper, outcome);
+	watch_report_error(run, result, outcome);
 	if (!run->options.quiet)
 		watch_report_limit(result);
 	watch_check_stream(run, result, "stdout", &outcome->out);
@@ -234,7 +258,7 @@ static uint64_t watch_capture_limit(const struct run *run, uint64_t limit)
 	return limit ? limit : run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
 }
 
-/* Only where the line can be cleared before anything else appears: the program's stdout must be another terminal. */
+/* Whether to show a status line: not if the program's stdout, too, may appear on a terminal, mixed with the line. */
 static bool watch_wants_status_line(const struct run_options *options)
 {
 	const char *term = getenv("TERM");
@@ -245,14 +269,14 @@ static bool watch_wants_status_line(const struct run_options *options)
 
 int run_program_to_end(struct run *run)
 {
-	const struct policy_limits *limits = policy_limits(run->program.policy);
+	const struct policy_limits *limits = &policy_settings(run->program.policy)->limits;
 	const struct run_options *options = &run->options;
 	struct keeper_outcome outcome;
 	struct keeper_options keeper;
 	int exit_code;
 
 	account_end_helper(); /* after a setup the policy was loaded again */
-	run->layers = layers_create(options->policy.without, policy_required(run->program.policy));
+	run->layers = layers_create(options->policy.without, policy_settings(run->program.policy)->required);
 	if (!run->layers)
 		return run_refuse_no_memory(run);
 	keeper = (struct keeper_options){
@@ -282,7 +306,7 @@ int run_program_to_end(struct run *run)
 		.stdout_bytes = watch_capture_limit(run, limits->stdout_bytes),
 		.stderr_bytes = watch_capture_limit(run, limits->stderr_bytes),
 	};
-	if (!run->setup_result && run_write_start_status(run) != 0) /* a setup has written the line already */
+	if (!run->setup_result && run_write_start_status(run) != 0) /* the setup has written the line */
 		return CLI_ERROR;
 	if (keeper_run(&keeper, &outcome) < 0) {
 		watch_name_descriptors(run, outcome.message, sizeof(outcome.message));

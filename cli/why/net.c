@@ -17,7 +17,7 @@
 /* An address that the question names, or that the policy resolves its name to. */
 struct net_known {
 	char text[NET_ADDRESS_TEXT];
-	const char *kind; /* why it is special; NULL: it is public */
+	const char *kind; /* class of a non-public address; NULL: it is public */
 	bool refused;
 };
 
@@ -31,7 +31,7 @@ struct net_question {
 	char method[NET_METHOD_MAX];
 	char path[NET_PATH_MAX];
 	struct net_verdict verdict;
-	const struct net_rule *rule; /* that of the endpoint, also where the request is refused; NULL: none */
+	const struct net_rule *rule; /* the endpoint's rule, also where the request is refused; NULL: none */
 	bool opened; /* callgate sees the requests: TLS interception, or plain HTTP */
 	struct net_known known[NET_ADDRESSES_MAX];
 	size_t known_count;
@@ -46,7 +46,7 @@ static int why_refuse_question(const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* HOST[:PORT]. `default_port` is the default port; 0: the port must be given. */
+/* Parses HOST[:PORT]. `default_port` is the default port; 0: the port must be given. */
 static int why_parse_authority(struct net_question *asked, const char *text, const char *authority, size_t len,
 			       unsigned default_port)
 {
@@ -66,7 +66,7 @@ static int why_parse_authority(struct net_question *asked, const char *text, con
 	if (port == 0)
 		return why_refuse_question(text, "names no port; write HOST:PORT");
 	asked->port = (unsigned)port;
-	if (net_host_canonical(authority, host_len, asked->host) < 0)
+	if (net_host_canonicalise(authority, host_len, asked->host) < 0)
 		return why_refuse_question(text, "names no host that a program could ask for");
 	(void)snprintf(asked->endpoint, sizeof(asked->endpoint), strchr(asked->host, ':') ? "[%s]:%u" : "%s:%u",
 		       asked->host, asked->port);
@@ -102,7 +102,7 @@ static int why_parse_scheme(struct net_question *asked, const char *text, const 
 	return why_refuse_question(text, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
 }
 
-/* "GET https://host/path"; the method may be omitted. */
+/* Parses "GET https://host/path"; the method may be omitted. */
 static int why_parse_url(struct net_question *asked, const char *text)
 {
 	const char *space = strchr(text, ' '), *url = space ? space + 1 : text, *end;
@@ -135,18 +135,19 @@ static void why_judge_endpoint(struct net_question *asked)
 		*verdict = (struct net_verdict){.reason = "no_network"};
 		return;
 	}
-	*verdict = policy_net_connect(policy, asked->host, asked->port, asked->udp);
+	*verdict = policy_net_judge_connect(policy, asked->host, asked->port, asked->udp);
 	asked->rule = verdict->rule;
 	if (!verdict->allow)
 		return;
-	asked->opened = verdict->rule->proto == NET_HTTP ||
-			(verdict->rule->proto == NET_HTTPS && policy_net_intercepts(policy, asked->host, asked->port));
+	asked->opened =
+		verdict->rule->proto == NET_HTTP ||
+		(verdict->rule->proto == NET_HTTPS && policy_net_intercepts_tls(policy, asked->host, asked->port));
 	if (!asked->request)
 		return;
 	if (verdict->rule->proto != NET_TCP && (verdict->rule->proto == NET_HTTPS) != asked->tls)
 		*verdict = (struct net_verdict){.label = verdict->label, .reason = "proto_not_granted"};
 	else if (asked->opened)
-		*verdict = policy_net_request(policy, asked->host, asked->port, asked->method, asked->path,
+		*verdict = policy_net_judge_request(policy, asked->host, asked->port, asked->method, asked->path,
 					      asked->upgrade);
 }
 
@@ -184,7 +185,7 @@ static const char *why_interception_text(const struct net_question *asked)
 
 static size_t why_resolve_host(const struct net_question *asked, struct sockaddr_storage address[NET_ADDRESSES_MAX])
 {
-	size_t count = policy_net_resolve(asked->policy, asked->host, address, NET_ADDRESSES_MAX);
+	size_t count = policy_net_fixed_addresses(asked->policy, asked->host, address, NET_ADDRESSES_MAX);
 	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)address;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)address;
 
@@ -207,14 +208,14 @@ static void why_judge_addresses(struct net_question *asked)
 	asked->known_count = why_resolve_host(asked, address);
 	for (size_t i = 0; i < asked->known_count; i++) {
 		const struct sockaddr *at = (const struct sockaddr *)&address[i];
-		bool denied = !policy_net_address(asked->policy, at, asked->port).allow;
+		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).allow;
 		struct net_known *known = &asked->known[i];
 
 		net_address_text(at, known->text);
-		known->kind = denied ? "denied_by_rule" : net_address_denied(at);
-		known->refused = denied || (known->kind && net_address_refused(at, lift));
+		known->kind = denied ? "denied_by_rule" : net_address_class(at);
+		known->refused = denied || (known->kind && net_address_refusal(at, lift));
 		if (!asked->never)
-			asked->never = net_address_refused(at, NET_LIFT_NAMED);
+			asked->never = net_address_refusal(at, NET_LIFT_NAMED);
 	}
 }
 
@@ -241,7 +242,7 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 			   asked->endpoint);
 }
 
-/* Owned; NULL: it is allowed. */
+/* What would allow the access, owned; NULL: it is allowed. */
 static char *why_suggest_rule(const struct net_question *asked)
 {
 	if (asked->verdict.allow)
@@ -346,7 +347,7 @@ int why_listen(const struct policy *policy, const char *text, bool json)
 
 	if (text_number(text, 0, 65535, &port) < 0)
 		return (void)why_refuse_question(text, "is no port from 0 to 65535"), CLI_ERROR;
-	verdict = policy_net_enabled(policy) ? policy_net_listen(policy, (unsigned)port)
+	verdict = policy_net_enabled(policy) ? policy_net_judge_listen(policy, (unsigned)port)
 					     : (struct net_verdict){.reason = "no_network"};
 	name = verdict_name(verdict.allow ? VERDICT_ALLOW : VERDICT_DENY);
 	suggestion = verdict.allow ? NULL : cli_format("--listen %s", text);

@@ -21,7 +21,7 @@ enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_LISTEN, WHY_URL };
 
 /* A question, and the answer to one about a path. */
 struct question {
-	char *text; /* of the option; NULL: nothing asked */
+	char *text; /* argument of the option; NULL: nothing asked */
 	enum why_kind kind;
 	char asked[PATH_MAX];    /* the path made absolute */
 	char resolved[PATH_MAX]; /* canonical name in the view */
@@ -74,23 +74,47 @@ static void why_follow_host(const struct policy *policy, struct question *questi
 	char host[PATH_MAX];
 	size_t count;
 
-	if (policy_host_path(policy, question->resolved, host) < 0)
+	if (policy_map_to_host(policy, question->resolved, host) < 0)
 		return;
 	real = realpath(host, NULL);
 	if (!real || strcmp(real, host) == 0)
 		return;
 	mounts = policy_mounts(policy, &count);
 	for (size_t i = count; i-- > 0;) {
-		const char *rest = mounts[i].kind == POLICY_MOUNT_TREE ? path_rest(real, mounts[i].host) : NULL;
+		const char *rest = mounts[i].kind == POLICY_MOUNT_TREE ? path_rest_below(real, mounts[i].host) : NULL;
 
 		if (!rest)
 			continue;
 		(void)snprintf(question->resolved, PATH_MAX, "%s%s%s",
 			       strcmp(mounts[i].virt, "/") == 0 ? "" : mounts[i].virt, *rest ? "/" : "",
-			       rest); /* cut only where the mount is longer than its host path */
+			       rest); /* cut only if the mount's virtual path is longer than its host path */
 		return;
 	}
-	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* leads out of the view: decided by its host path */
+	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* outside the view: judged by its host path */
+}
+
+/* The modes that a run looks at when it opens what only a "public" rule grants: open_public() in view/open.c. */
+static void why_check_public(const struct policy *policy, struct question *question)
+{
+	char path[PATH_MAX];
+	size_t granted = strlen(question->mount && question->host[0] ? question->mount->host : question->host);
+	struct stat status;
+
+	if (!question->host[0] || question->decision.verdict == VERDICT_DENY ||
+	    !(policy_rights_on(policy, question->resolved, strlen(question->resolved)) & POLICY_PUBLIC))
+		return;
+	(void)snprintf(path, sizeof(path), "%s", question->host);
+	for (mode_t needed = S_IROTH; strlen(path) > granted || needed == S_IROTH; needed = S_IXOTH) {
+		if (lstat(path, &status) == 0 && !(status.st_mode & needed)) {
+			question->decision.verdict = VERDICT_DENY;
+			question->decision.error = EACCES;
+			question->decision.reason = "not_public";
+			return;
+		}
+		*strrchr(path, '/') = '\0';
+		if (!*path)
+			return;
+	}
 }
 
 static mode_t why_host_type(void *ctx, const char *path)
@@ -103,12 +127,12 @@ static mode_t why_host_type(void *ctx, const char *path)
 
 static int why_answer_path(const struct policy *policy, struct question *question)
 {
-	const struct suggest_host host = {.home = policy_home(policy), .type = why_host_type};
+	const struct suggest_host host = {.home = policy_settings(policy)->home, .type = why_host_type};
 	bool lexical;
 	int len;
 
 	why_split_path(question);
-	len = path_join(policy_workdir(policy), question->text, question->asked, PATH_MAX, &lexical);
+	len = path_join(policy_settings(policy)->workdir, question->text, question->asked, PATH_MAX, &lexical);
 	if (len > 0)
 		len = policy_follow_links(policy, question->asked, question->resolved);
 	if (len < 0) {
@@ -116,12 +140,14 @@ static int why_answer_path(const struct policy *policy, struct question *questio
 		return len;
 	}
 	why_follow_host(policy, question);
-	question->decision = policy_decide(policy, question->resolved, strlen(question->resolved), question->want);
-	question->mount = policy_mount_of(policy, question->resolved);
-	if (policy_host_path(policy, question->resolved, question->host) < 0)
+	question->decision =
+		policy_decide_access(policy, question->resolved, strlen(question->resolved), question->want);
+	question->mount = policy_find_mount(policy, question->resolved);
+	if (policy_map_to_host(policy, question->resolved, question->host) < 0)
 		question->host[0] = '\0';
-	question->suggest =
-		policy_suggest(&question->decision, &host, question->asked, question->want, &question->suggest_why);
+	why_check_public(policy, question);
+	question->suggest = policy_suggest_grant(&question->decision, &host, question->asked, question->want,
+						 &question->suggest_why);
 	return 0;
 }
 

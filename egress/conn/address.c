@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum net_lift address_lift(const struct net_rule *rule, bool named)
+enum net_lift address_lift_of_rule(const struct net_rule *rule, bool named)
 {
 	if (!rule || !rule->private_addresses)
 		return NET_LIFT_NONE;
@@ -18,7 +18,7 @@ enum net_lift address_lift(const struct net_rule *rule, bool named)
 }
 
 /* The address without port; an IPv4-mapped address becomes IPv4, since the kernel routes it by IPv4's tables. */
-static socklen_t address_plain(const struct sockaddr *from, struct sockaddr_storage *ret)
+static void address_unmap(const struct sockaddr *from, struct sockaddr_storage *ret)
 {
 	const uint8_t *bytes = sockaddr_bytes(from);
 	bool v4 = from->sa_family == AF_INET;
@@ -28,17 +28,16 @@ static socklen_t address_plain(const struct sockaddr *from, struct sockaddr_stor
 		bytes += 12;
 	}
 	sockaddr_set(ret, v4 ? AF_INET : AF_INET6, bytes);
-	return v4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
 /* bind(2) succeeds for addresses of this machine, on any interface. True also when that cannot be determined. */
-static bool address_binds(const struct sockaddr_storage *address, socklen_t len)
+static bool address_binds(const struct sockaddr_storage *address)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		return errno != EAFNOSUPPORT; /* then connect(2) cannot work either */
-	return bind(fd, (const struct sockaddr *)(const void *)address, len) == 0 || errno != EADDRNOTAVAIL;
+		return errno != EAFNOSUPPORT; /* without the family connect(2) cannot work either */
+	return !bind(fd, (const struct sockaddr *)(const void *)address, sizeof(*address)) || errno != EADDRNOTAVAIL;
 }
 
 /* With net.ipv4.ip_nonlocal_bind (or IPv6's) set bind(2) accepts any address. */
@@ -49,14 +48,14 @@ static bool family_binds_anything(int family)
 	struct sockaddr_storage foreign;
 
 	sockaddr_set(&foreign, family, family == AF_INET ? v4 : v6);
-	return address_binds(&foreign, family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+	return address_binds(&foreign);
 }
 
 /*
- * For such machines, by route: to itself the kernel uses the same source address, or the loopback device, whose MTU is
- * larger than any other's. Sends no packet.
+ * Asks the routing table instead of bind(2). To the machine itself the kernel uses the same source address, or the
+ * loopback device, whose MTU is larger than any other's. Sends no packet.
  */
-static bool address_routes_here(const struct sockaddr_storage *address, socklen_t len)
+static bool address_routes_here(const struct sockaddr_storage *address)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage to = *address, own = {0}, own_plain;
@@ -66,44 +65,41 @@ static bool address_routes_here(const struct sockaddr_storage *address, socklen_
 	sockaddr_set_port(&to, 9);
 	if (fd < 0)
 		return errno != EAFNOSUPPORT;
-	if (connect(fd, (const struct sockaddr *)(const void *)&to, len) < 0)
+	if (connect(fd, (const struct sockaddr *)(const void *)&to, sizeof(to)) < 0)
 		return false; /* no route: connect(2) cannot work */
 	if (getsockname(fd, (struct sockaddr *)(void *)&own, &own_len) < 0 ||
 	    getsockopt(fd, level, level == IPPROTO_IP ? IP_MTU : IPV6_MTU, &mtu, &mtu_len) < 0)
 		return true;
-	(void)address_plain((const struct sockaddr *)(const void *)&own, &own_plain);
+	address_unmap((const struct sockaddr *)(const void *)&own, &own_plain);
 	return mtu >= 65535 || memcmp(&own_plain, address, sizeof(own_plain)) == 0;
 }
 
 bool address_is_local(const struct sockaddr *address)
 {
 	struct sockaddr_storage bare;
-	socklen_t len;
 
 	if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
 		return true;
-	len = address_plain(address, &bare);
-	if (!address_binds(&bare, len))
-		return false;
-	return !family_binds_anything(bare.ss_family) || address_routes_here(&bare, len);
+	address_unmap(address, &bare);
+	return address_binds(&bare) && (!family_binds_anything(bare.ss_family) || address_routes_here(&bare));
 }
 
-const char *address_refusal(const struct policy *policy, const struct sockaddr *address, unsigned port,
-			    enum net_lift lift)
+const char *address_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
+				   enum net_lift lift)
 {
-	const char *reason = net_address_refused(address, lift);
+	const char *reason = net_address_refusal(address, lift);
 
 	if (!reason && lift == NET_LIFT_NONE && address_is_local(address))
 		reason = "local";
 	if (!reason) {
-		const struct net_verdict verdict = policy_net_address(policy, address, port);
+		const struct net_verdict verdict = policy_net_judge_address(policy, address, port);
 
 		reason = verdict.allow ? NULL : verdict.reason;
 	}
 	return reason;
 }
 
-static void add_dropped(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
+static void append_dropped_text(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
 {
 	char text[NET_ADDRESS_TEXT], one[NET_ADDRESS_TEXT + 64];
 	size_t len = strlen(dropped);
@@ -122,10 +118,10 @@ size_t address_filter(const struct policy *policy, struct sockaddr_storage *list
 
 	for (size_t i = 0; i < count; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)(const void *)&list[i];
-		const char *reason = address_refusal(policy, address, port, lift);
+		const char *reason = address_refusal_reason(policy, address, port, lift);
 
 		if (reason)
-			add_dropped(dropped, cap, address, reason);
+			append_dropped_text(dropped, cap, address, reason);
 		else
 			list[kept++] = list[i];
 	}

@@ -1,7 +1,7 @@
 /*
- * OpenSSL reads and writes through a BIO of our own. It reads returned bytes first and accepts every write: what the
- * socket has no room for is queued in channel->out. So no call has to be repeated with the same bytes, and callers need
- * not care about writes that a read causes (key updates, alerts).
+ * OpenSSL reads and writes through a BIO of our own. The BIO reads bytes that were put back first, and accepts every
+ * write: what the socket has no room for is queued in channel->out. So no call has to be repeated with the same bytes,
+ * and callers need not care about writes that a read causes (key updates, alerts).
  */
 #include "egress/conn/channel.h"
 
@@ -10,7 +10,6 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,98 +23,32 @@
 #define OUT_MAX (128 * 1024)
 
 /*
- * Reads that one call into OpenSSL may make. It goes on while records carry no data (tickets, key updates), which would
- * block other connections; the rest is left to the next round of the loop.
+ * Reads that one call into OpenSSL may make. OpenSSL goes on reading while records carry no data (tickets, key
+ * updates), which would block other connections; the rest is left to the next round of the loop.
  */
 #define READS_MAX 64
 
-/* ---- bytes in transit ---- */
-
-static void bytes_done(struct channel_bytes *bytes)
-{
-	if (bytes->data)
-		explicit_bzero(bytes->data, bytes->len);
-	free(bytes->data);
-	*bytes = (struct channel_bytes){0};
-}
-
-static void bytes_drop(struct channel_bytes *bytes, size_t count)
-{
-	bytes->at += count;
-	if (bytes->at == bytes->len)
-		bytes_done(bytes);
-}
-
-/* Replaces the buffer by one that holds both texts. Short and rare, so each call allocates. */
-static int bytes_replace(struct channel_bytes *bytes, const void *first, size_t first_len, const void *second,
-			 size_t second_len)
-{
-	struct channel_bytes made = {.len = first_len + second_len};
-
-	if (!made.len)
-		return 0;
-	made.data = malloc(made.len);
-	if (!made.data)
-		return -ENOMEM;
-	if (first)
-		memcpy(made.data, first, first_len);
-	if (second)
-		memcpy(made.data + first_len, second, second_len);
-	bytes_done(bytes);
-	*bytes = made;
-	return 0;
-}
-
-static int bytes_add(struct channel_bytes *bytes, const void *data, size_t len)
-{
-	return bytes_replace(bytes, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at, data, len);
-}
-
-static int bytes_put_back(struct channel_bytes *bytes, const void *data, size_t len)
-{
-	return bytes_replace(bytes, data, len, bytes->data ? bytes->data + bytes->at : NULL, bytes->len - bytes->at);
-}
-
-static size_t bytes_take(struct channel_bytes *bytes, void *data, size_t cap)
-{
-	size_t count = bytes->len - bytes->at < cap ? bytes->len - bytes->at : cap;
-
-	if (!count)
-		return 0;
-	memcpy(data, bytes->data + bytes->at, count);
-	bytes_drop(bytes, count);
-	return count;
-}
+/* ---- plain ---- */
 
 static ssize_t channel_receive(int fd, void *data, size_t cap)
 {
-	for (;;) {
-		ssize_t got = recv(fd, data, cap, MSG_DONTWAIT);
+	ssize_t got = TEMP_FAILURE_RETRY(recv(fd, data, cap, MSG_DONTWAIT));
 
-		if (got >= 0)
-			return got;
-		if (errno != EINTR)
-			return -errno;
-	}
+	return got < 0 ? -errno : got;
 }
 
 static ssize_t channel_send(int fd, const void *data, size_t len)
 {
-	for (;;) {
-		ssize_t sent = send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t sent = TEMP_FAILURE_RETRY(send(fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL));
 
-		if (sent >= 0)
-			return sent;
-		if (errno != EINTR)
-			return -errno;
-	}
+	return sent < 0 ? -errno : sent;
 }
 
-static int channel_flush(struct channel *channel)
+static int channel_flush_ciphertext(struct channel *channel)
 {
 	while (channel->out.data) {
-		struct channel_bytes *out = &channel->out;
-		ssize_t sent = channel_send(channel->watch.fd, out->data + out->at, out->len - out->at);
+		struct bytes *out = &channel->out;
+		ssize_t sent = channel_send(channel->watch.fd, out->data + out->at, bytes_left(out));
 
 		if (sent < 0)
 			return (int)sent;
@@ -151,7 +84,7 @@ static int bio_read(BIO *bio, char *data, size_t cap, size_t *ret_read)
 static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written)
 {
 	struct channel *channel = BIO_get_data(bio);
-	int error = channel_flush(channel);
+	int error = channel_flush_ciphertext(channel);
 	ssize_t sent = 0;
 
 	BIO_clear_retry_flags(bio);
@@ -169,7 +102,7 @@ static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written
 		channel->error = error;
 		return 0;
 	}
-	if (channel->out.len - channel->out.at + len > OUT_MAX) {
+	if (bytes_left(&channel->out) + len > OUT_MAX) {
 		BIO_set_retry_write(bio);
 		*ret_written = (size_t)sent;
 		return sent > 0;
@@ -191,7 +124,7 @@ static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
 	return command == BIO_CTRL_FLUSH || command == BIO_CTRL_DUP;
 }
 
-/* One for the process, which has one thread. */
+/* The BIO's methods: one for the process, which has one thread. */
 static const BIO_METHOD *bio_method(void)
 {
 	static BIO_METHOD *method;
@@ -207,7 +140,7 @@ static const BIO_METHOD *bio_method(void)
 	return method;
 }
 
-int channel_tls(struct channel *channel, SSL *ssl)
+int channel_start_tls(struct channel *channel, SSL *ssl)
 {
 	const BIO_METHOD *method = bio_method();
 	BIO *bio = ssl && method ? BIO_new(method) : NULL;
@@ -223,12 +156,12 @@ int channel_tls(struct channel *channel, SSL *ssl)
 			   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	channel->ssl = ssl;
 	channel->below = channel->early;
-	channel->early = (struct channel_bytes){0};
+	channel->early = (struct bytes){0};
 	return 0;
 }
 
 /* The error of a failed OpenSSL call. An end without close_notify is -ECONNRESET: it may be forged. */
-static int tls_failure(struct channel *channel, int result)
+static int tls_failure_errno(struct channel *channel, int result)
 {
 	switch (SSL_get_error(channel->ssl, result)) {
 	case SSL_ERROR_WANT_READ:
@@ -250,42 +183,42 @@ static int tls_failure(struct channel *channel, int result)
 }
 
 /* After a failure OpenSSL must not be called again, not even for an orderly end. */
-static int tls_call(struct channel *channel)
+static int tls_prepare_call(struct channel *channel)
 {
 	channel->reads_left = READS_MAX;
 	ERR_clear_error();
 	return channel->error;
 }
 
-int channel_handshake(struct channel *channel)
+int channel_shake_hands(struct channel *channel)
 {
-	int result, error = tls_call(channel);
+	int result, error = tls_prepare_call(channel);
 
 	if (error)
 		return error;
 	result = SSL_do_handshake(channel->ssl);
 	if (result == 1)
 		return 0;
-	error = tls_failure(channel, result);
-	return error ? error : -ECONNRESET; /* a close_notify instead of a handshake */
+	error = tls_failure_errno(channel, result);
+	return error ? error : -ECONNRESET; /* the peer sent close_notify instead of a handshake */
 }
 
 static ssize_t channel_tls_read(struct channel *channel, void *data, size_t cap)
 {
-	int result, error = tls_call(channel);
+	int result, error = tls_prepare_call(channel);
 	size_t got;
 
 	if (error)
 		return error;
 	result = SSL_read_ex(channel->ssl, data, cap, &got);
-	return result == 1 ? (ssize_t)got : tls_failure(channel, result);
+	return result == 1 ? (ssize_t)got : tls_failure_errno(channel, result);
 }
 
 static ssize_t channel_tls_write(struct channel *channel, const void *data, size_t len)
 {
 	const uint8_t *from = data;
 	size_t done = 0;
-	int error = channel_flush(channel);
+	int error = channel_flush_ciphertext(channel);
 
 	if (error)
 		return error;
@@ -295,12 +228,12 @@ static ssize_t channel_tls_write(struct channel *channel, const void *data, size
 		size_t written;
 		int result;
 
-		error = tls_call(channel);
+		error = tls_prepare_call(channel);
 		if (error)
 			return error;
 		result = SSL_write_ex(channel->ssl, from + done, len - done, &written);
 		if (result != 1) {
-			error = tls_failure(channel, result);
+			error = tls_failure_errno(channel, result);
 			return done ? (ssize_t)done : error ? error : -EPIPE;
 		}
 		done += written;
@@ -310,31 +243,24 @@ static ssize_t channel_tls_write(struct channel *channel, const void *data, size
 
 static int channel_tls_close(struct channel *channel)
 {
-	int result, error = tls_call(channel);
+	int result, error = tls_prepare_call(channel);
 
 	if (error)
 		return error;
 	if (!SSL_is_init_finished(channel->ssl))
 		return 0; /* before the handshake is done there is nothing to authenticate */
 	result = SSL_shutdown(channel->ssl);
-	return result < 0 ? tls_failure(channel, result) : 0;
+	return result < 0 ? tls_failure_errno(channel, result) : 0;
 }
 
 /* ---- both ---- */
 
-int channel_init(struct channel *channel, struct loop *loop, int fd,
-		 void (*ready)(struct watch *watch, unsigned events))
+void channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch))
 {
-	int error;
-
 	*channel = (struct channel){.loop = loop, .watch = {.fd = fd, .ready = ready}};
-	error = loop_add(loop, &channel->watch, 0);
-	if (error)
-		channel->watch.fd = -1;
-	return error;
 }
 
-void channel_done(struct channel *channel, bool abort)
+void channel_close(struct channel *channel, bool abort)
 {
 	static const struct linger reset = {.l_onoff = 1, .l_linger = 0};
 	int fd = channel->watch.fd;
@@ -348,9 +274,7 @@ void channel_done(struct channel *channel, bool abort)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset,
 				 /* without it the connection ends by FIN; the close record is right either way */
 				 sizeof(reset));
-	loop_remove(channel->loop, &channel->watch);
-	(void)close(fd);
-	channel->watch.fd = -1;
+	loop_close_watch(channel->loop, &channel->watch);
 	SSL_free(channel->ssl);
 	channel->ssl = NULL;
 	bytes_done(&channel->early);
@@ -390,13 +314,33 @@ ssize_t channel_write(struct channel *channel, const void *data, size_t len)
 	return sent;
 }
 
-int channel_unread(struct channel *channel, const void *data, size_t len)
+int channel_write_bytes(struct channel *channel, struct bytes *bytes)
 {
-	int error = bytes_put_back(&channel->early, data, len);
+	while (bytes->data) {
+		ssize_t sent = channel_write(channel, bytes->data + bytes->at, bytes_left(bytes));
 
-	if (!error)
-		channel->bytes_in -= len; /* they are counted again when they are read again */
-	return error;
+		if (sent < 0)
+			return (int)sent;
+		bytes_drop(bytes, (size_t)sent);
+	}
+	return 0;
+}
+
+int channel_put_back(struct channel *channel, const void *data, size_t len)
+{
+	struct bytes early = {0};
+	int error = bytes_add(&early, data, len);
+
+	if (!error && channel->early.data)
+		error = bytes_add(&early, channel->early.data + channel->early.at, bytes_left(&channel->early));
+	if (error) {
+		bytes_done(&early);
+		return error;
+	}
+	bytes_done(&channel->early);
+	channel->early = early;
+	channel->bytes_in -= len; /* the bytes are counted again when they are read again */
+	return 0;
 }
 
 int channel_shutdown(struct channel *channel)
@@ -411,7 +355,7 @@ int channel_shutdown(struct channel *channel)
 			return error;
 		channel->closing = true;
 	}
-	error = channel_flush(channel);
+	error = channel_flush_ciphertext(channel);
 	if (error)
 		return error;
 	if (shutdown(channel->watch.fd, SHUT_WR) < 0)
@@ -426,16 +370,16 @@ bool channel_has_bytes(const struct channel *channel)
 	return channel->early.data || channel->below.data || (channel->ssl && SSL_pending(channel->ssl) > 0);
 }
 
-void channel_wait(struct channel *channel, bool read, bool write)
+void channel_set_wait(struct channel *channel, bool read, bool write)
 {
 	unsigned interest;
 
 	if (channel->watch.fd < 0)
 		return;
-	(void)channel_flush(channel); /* the next read or write reports an error */
+	(void)channel_flush_ciphertext(channel); /* the next read or write reports an error */
 	if (channel->closing && !channel->out.data)
 		(void)channel_shutdown(channel); /* the FIN after a delayed close_notify */
 	interest = (read && !channel->ended ? (unsigned)EPOLLIN : 0) |
 		   (write || channel->out.data ? (unsigned)EPOLLOUT : 0);
-	loop_set(channel->loop, &channel->watch, interest);
+	loop_set_interest(channel->loop, &channel->watch, interest);
 }

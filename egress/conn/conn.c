@@ -2,30 +2,23 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "egress/conn/line.h"
-#include "egress/conn/table.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
-
-#define CONN_OF(pointer, member) ((struct conn *)((char *)(pointer)-offsetof(struct conn, member)))
-
-/* ---- events ---- */
 
 void conn_pump(struct conn *conn)
 {
 	if (conn->closed || !conn->mode)
 		return;
-	if (line_full(conn->egress->line)) { /* any further step may need a record */
+	if (line_is_full(conn->egress->line)) { /* any further step may need a record */
 		conn->stalled = true;
-		channel_wait(&conn->client, false, false);
-		channel_wait(&conn->upstream, false, false);
+		channel_set_wait(&conn->client, false, false);
+		channel_set_wait(&conn->upstream, false, false);
 		return;
 	}
 	conn->mode->pump(conn);
@@ -37,89 +30,103 @@ static void conn_ready(struct conn *conn)
 	conn_pump(conn);
 }
 
-static void client_ready(struct watch *watch, unsigned events)
+static void client_ready(struct watch *watch)
 {
-	(void)events; /* reading and writing report the reason */
-	conn_ready(CONN_OF(watch, client.watch));
+	conn_ready(owner_of(watch, struct conn, client.watch));
 }
 
-static void upstream_ready(struct watch *watch, unsigned events)
+static void upstream_ready(struct watch *watch)
 {
-	(void)events;
-	conn_ready(CONN_OF(watch, upstream.watch));
+	conn_ready(owner_of(watch, struct conn, upstream.watch));
 }
 
-static void timed_out(struct timer *timer)
+static void conn_limit_due(struct timer *timer)
 {
-	struct conn *conn = CONN_OF(timer, timer);
+	struct conn *conn = owner_of(timer, struct conn, timer);
 	uint64_t now_ns = loop_now_ns(conn->egress->loop);
 
 	if (now_ns < conn->deadline_ns)
-		(void)loop_timer_set(conn->egress->loop, timer, (conn->deadline_ns - now_ns) / NS_PER_MS + 1);
+		loop_set_timer(conn->egress->loop, timer, (conn->deadline_ns - now_ns) / NS_PER_MS + 1);
 	else
 		conn_close(conn, conn->timeout_cause, NULL, true);
 }
 
-/*
- * Called for every transfer, so a later deadline is only stored; timed_out re-arms the timer. Without memory for the
- * timer there is no time limit. No rule depends on one.
- */
-void conn_timer(struct conn *conn, uint64_t ms, const char *cause)
+/* Called for every transfer, so a later deadline is only stored: conn_limit_due re-arms the timer. */
+void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause)
 {
 	conn->deadline_ns = loop_now_ns(conn->egress->loop) + ms * NS_PER_MS;
 	conn->timeout_cause = cause;
 	if (!conn->timer.due_ns || conn->timer.due_ns > conn->deadline_ns)
-		(void)loop_timer_set(conn->egress->loop, &conn->timer, ms);
+		loop_set_timer(conn->egress->loop, &conn->timer, ms);
 }
 
-static void pump_due(struct timer *timer)
+static void conn_pump_due(struct timer *timer)
 {
-	conn_pump(CONN_OF(timer, pump_timer));
+	conn_pump(owner_of(timer, struct conn, pump_timer));
 }
 
 void conn_pump_after(struct conn *conn, uint64_t ms)
 {
-	(void)loop_timer_set(conn->egress->loop, &conn->pump_timer, ms);
+	loop_set_timer(conn->egress->loop, &conn->pump_timer, ms);
 }
 
-/* ---- modes ---- */
+ssize_t conn_read(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms)
+{
+	uint64_t wait_ms = 0;
+	size_t room = budget_bytes_allowed(&conn->use, up, cap, loop_now_ns(conn->egress->loop), &wait_ms);
+	bool spent = !room && wait_ms == UINT64_MAX;
+	ssize_t got;
+
+	if (!room && !spent) {
+		*ret_wait_ms = wait_ms;
+		return -EBUSY;
+	}
+	/* The connection ends when there is one byte more than the cap, not at exactly the cap. */
+	got = channel_read(up ? &conn->client : &conn->upstream, data, spent ? 1 : room);
+	if (got > 0 && spent)
+		return -EDQUOT;
+	if (got > 0)
+		budget_spend_bytes(&conn->use, up, (size_t)got);
+	return got;
+}
 
 static void conn_leave_mode(struct conn *conn)
 {
-	if (conn->mode && conn->mode->done)
+	if (conn->state && conn->mode->done)
 		conn->mode->done(conn);
+	free(conn->state);
 	conn->mode = NULL;
 	conn->state = NULL;
-	loop_timer_clear(conn->egress->loop, &conn->timer);
-	loop_timer_clear(conn->egress->loop, &conn->pump_timer);
+	loop_clear_timer(conn->egress->loop, &conn->timer);
+	loop_clear_timer(conn->egress->loop, &conn->pump_timer);
 }
 
-void conn_switch(struct conn *conn, enum conn_mode_id mode)
+void conn_switch_mode(struct conn *conn, enum conn_mode_id id)
 {
+	const struct conn_mode *mode = conn->modes[id];
+
 	conn_leave_mode(conn);
-	conn->mode = conn->modes[mode];
+	conn->mode = mode;
+	if (mode->state_size && !(conn->state = calloc(1, mode->state_size))) {
+		conn_close(conn, "no_memory", NULL, true);
+		return;
+	}
+	if (mode->limit_ms)
+		conn_set_limit(conn, mode->limit_ms, mode->limit_cause);
 	conn_pump(conn);
 }
 
-bool conn_new_state(struct conn *conn, size_t size)
+void conn_start_first_mode(struct conn *conn)
 {
-	conn->state = calloc(1, size);
-	if (!conn->state)
-		conn_close(conn, "no_memory", NULL, true);
-	return conn->state != NULL;
-}
+	const struct net_rule *rule = conn->rule;
 
-void conn_begin(struct conn *conn)
-{
-	if (!conn->rule)
-		conn_switch(conn, conn->port == CONTROL_PORT_SOCKS ? CONN_SOCKS : CONN_PROXY);
-	else if (conn->rule->proto == NET_HTTP)
-		conn_switch(conn, CONN_HTTP1);
+	if (!rule)
+		conn_switch_mode(conn, conn->port == CONTROL_PORT_SOCKS ? CONN_SOCKS : CONN_PROXY);
 	else
-		conn_switch(conn, conn->rule->proto == NET_HTTPS ? CONN_HELLO : CONN_RELAY);
+		conn_switch_mode(conn, rule->proto == NET_HTTP    ? CONN_HTTP1
+				 : rule->proto == NET_HTTPS ? CONN_HELLO
+							     : CONN_RELAY);
 }
-
-/* ---- begin and end ---- */
 
 struct conn *conn_create(struct egress *egress, const struct control_connect *connect,
 			 const struct conn_mode *const *modes)
@@ -138,33 +145,35 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 	LINE_COPY(conn->host, connect->host);
 	conn->client.watch.fd = conn->upstream.watch.fd = conn->dialled.fd = -1;
 	conn->client.loop = conn->upstream.loop = egress->loop;
-	conn->timer.fire = timed_out;
-	conn->pump_timer.fire = pump_due;
+	conn->timer.fire = conn_limit_due;
+	conn->pump_timer.fire = conn_pump_due;
 	conn->start_ns = conn->active_ns = loop_now_ns(egress->loop);
-	conn_table_add(egress->conns, conn);
-	conn_table_expect(egress->conns, conn);
+	conn->next = egress->conns;
+	if (conn->next)
+		conn->next->slot = &conn->next;
+	conn->slot = &egress->conns;
+	egress->conns = egress->expected[conn->source_port] = conn;
+	egress->conns_count++;
 	return conn;
 }
 
-void conn_arrive(struct conn *conn, int fd)
+/* From now on the connection's source port may be announced for another connection. */
+static void conn_unexpect_socket(struct conn *conn)
 {
-	conn_table_arrived(conn->egress->conns, conn);
-	conn->arrived = true;
-	conn->active_ns = loop_now_ns(conn->egress->loop);
-	if (channel_init(&conn->client, conn->egress->loop, fd, client_ready) < 0) {
-		(void)close(fd);
-		conn->client.watch.fd = -1;
-		conn_close(conn, "failed", NULL, true);
-		return;
-	}
-	if (conn->answered)
-		conn_begin(conn);
+	struct conn **expected = &conn->egress->expected[conn->source_port];
+
+	if (*expected == conn)
+		*expected = NULL;
 }
 
-void conn_cancel(struct conn *conn)
+void conn_take_socket(struct conn *conn, int fd)
 {
-	if (!conn->arrived)
-		conn_close(conn, "cancelled", NULL, true);
+	conn_unexpect_socket(conn);
+	conn->arrived = true;
+	conn->active_ns = loop_now_ns(conn->egress->loop);
+	channel_init(&conn->client, conn->egress->loop, fd, client_ready);
+	if (conn->answered)
+		conn_start_first_mode(conn);
 }
 
 void conn_send_connected(struct conn *conn, int error)
@@ -176,19 +185,19 @@ void conn_send_connected(struct conn *conn, int error)
 	if (conn->answered)
 		return;
 	conn->answered = true;
-	(void)line_send(conn->egress->line, &message); /* a failed line ends the process */
+	(void)line_send_message(conn->egress->line, &message); /* a failed control socket ends the process */
 }
 
-static void conn_release(struct task_later *task)
+static void conn_free_due(struct timer *timer)
 {
-	free(CONN_OF(task, later));
+	free(owner_of(timer, struct conn, later));
 }
 
 void conn_drop_upstream(struct conn *conn, bool abort)
 {
 	conn->bytes_up += conn->upstream.bytes_out;
 	conn->bytes_down += conn->upstream.bytes_in;
-	channel_done(&conn->upstream, abort);
+	channel_close(&conn->upstream, abort);
 	conn->upstream.bytes_out = conn->upstream.bytes_in = 0;
 }
 
@@ -203,8 +212,8 @@ static void conn_record_close(struct conn *conn, const char *cause, const char *
 	record.bytes_down = conn->bytes_down;
 	record.duration_us = (loop_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
-	LINE_COPY(record.reason, reason ? reason : "");
-	(void)line_record(conn->egress->line, &record, conn, NULL, NULL, NULL); /* a failed line ends the process */
+	LINE_COPY(record.reason, reason);
+	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed socket ends the process */
 }
 
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort)
@@ -213,26 +222,26 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 		return;
 	conn->closed = true;
 	conn_leave_mode(conn);
-	if (conn->dial)
-		dial_cancel(conn->dial);
-	line_forget(conn->egress->line, conn, NULL);
-	budget_leave(&conn->use);
+	dial_cancel(conn->dial);
+	line_forget_answers(conn->egress->line, conn);
+	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, abort);
-	channel_done(&conn->client, abort);
+	channel_close(&conn->client, abort);
 	conn_send_connected(conn, -ECONNABORTED);
 	conn_record_close(conn, cause, reason);
-	conn_table_remove(conn->egress->conns, conn);
-	conn->later.run = conn_release;
-	if (!conn->queued)
-		loop_later(conn->egress->loop, &conn->later);
+	conn_unexpect_socket(conn);
+	*conn->slot = conn->next;
+	if (conn->next)
+		conn->next->slot = conn->slot;
+	conn->egress->conns_count--;
+	conn->later.fire = conn_free_due;
+	loop_set_timer(conn->egress->loop, &conn->later, 0);
 }
-
-/* ---- the upstream end ---- */
 
 static void conn_record_open(const struct conn *conn, struct control_record *ret_record)
 {
 	conn_record_init(conn, CONTROL_EVENT_OPEN, ret_record);
-	dial_record(&conn->dialled, conn->port, ret_record);
+	dial_fill_record(&conn->dialled, conn->port, ret_record);
 }
 
 void conn_record_refusal(struct conn *conn, const char *reason)
@@ -241,10 +250,10 @@ void conn_record_refusal(struct conn *conn, const char *reason)
 
 	conn_record_open(conn, &record);
 	LINE_COPY(record.reason, reason);
-	(void)line_record(conn->egress->line, &record, conn, NULL, NULL, NULL); /* a failed line ends the process */
+	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed socket ends the process */
 }
 
-static void conn_answer(struct conn *conn, int error, const char *reason)
+static void conn_call_answer(struct conn *conn, int error, const char *reason)
 {
 	void (*answer)(struct conn *conn, int error, const char *reason) = conn->answer;
 
@@ -252,44 +261,43 @@ static void conn_answer(struct conn *conn, int error, const char *reason)
 	answer(conn, error, reason);
 }
 
-static void conn_refuse(struct conn *conn, int error, const char *reason)
+static void conn_refuse_open(struct conn *conn, int error, const char *reason)
 {
 	conn_record_refusal(conn, reason);
-	budget_leave(&conn->use);
+	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, true);
-	if (conn->mode) /* a proxy goes on, without a destination */
+	if (conn->mode) /* true for a proxy, which goes on without a destination */
 		conn->rule = NULL;
-	conn_answer(conn, error, reason);
+	conn_call_answer(conn, error, reason);
 }
 
-static void conn_refuse_now(struct task_later *task)
+static void conn_refuse_due(struct timer *timer)
 {
-	struct conn *conn = CONN_OF(task, later);
+	struct conn *conn = owner_of(timer, struct conn, later);
 
-	conn->queued = false;
-	conn_refuse(conn, conn->refusal, conn->refusal_reason);
+	conn_refuse_open(conn, conn->dialled.error, conn->dialled.reason);
 }
 
-static void conn_refuse_later(struct conn *conn, int error, const char *reason)
+static void conn_refuse_open_later(struct conn *conn, int error, const char *reason)
 {
-	conn->refusal = error;
-	conn->refusal_reason = reason;
-	conn->later.run = conn_refuse_now;
-	conn->queued = true;
-	loop_later(conn->egress->loop, &conn->later);
+	conn->dialled.error = error;
+	conn->dialled.reason = reason;
+	conn->later.fire = conn_refuse_due;
+	loop_set_timer(conn->egress->loop, &conn->later, 0);
 }
 
-static void conn_open_recorded(struct conn *conn, void *ctx, int error)
+static void conn_open_recorded(void *ctx, int error)
 {
-	(void)ctx;
+	struct conn *conn = ctx;
+
 	if (error < 0) {
-		budget_leave(&conn->use);
+		budget_drop_connection(&conn->use);
 		conn_drop_upstream(conn, true);
-		conn_answer(conn, -ENETDOWN, "not_recorded");
+		conn_call_answer(conn, -ENETDOWN, "not_recorded");
 		return;
 	}
 	conn->opened = true;
-	conn_answer(conn, 0, NULL);
+	conn_call_answer(conn, 0, NULL);
 }
 
 static void conn_dialled(void *ctx, const struct dial_result *result)
@@ -301,30 +309,25 @@ static void conn_dialled(void *ctx, const struct dial_result *result)
 	conn->dialled = *result;
 	conn->dialled.fd = -1;
 	if (result->error < 0) {
-		conn_refuse(conn, result->error, result->reason ? result->reason : "connect_failed");
+		conn_refuse_open(conn, result->error, result->reason ? result->reason : "connect_failed");
 		return;
 	}
-	if (channel_init(&conn->upstream, conn->egress->loop, result->fd, upstream_ready) < 0) {
-		(void)close(result->fd);
-		conn->upstream.watch.fd = -1;
-		conn_refuse(conn, -ENETDOWN, "failed");
-		return;
-	}
+	channel_init(&conn->upstream, conn->egress->loop, result->fd, upstream_ready);
 	conn_record_open(conn, &record);
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
-	if (line_record(conn->egress->line, &record, conn, conn_open_recorded, conn, NULL) < 0)
-		conn_refuse(conn, -ENETDOWN, "not_recorded");
+	if (line_send_record(conn->egress->line, &record, conn_open_recorded, conn, NULL) < 0)
+		conn_refuse_open(conn, -ENETDOWN, "not_recorded");
 }
 
-void conn_open(struct conn *conn, const char *host, uint16_t port,
-	       void (*answer)(struct conn *conn, int error, const char *reason))
+void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
+			void (*answer)(struct conn *conn, int error, const char *reason))
 {
-	struct net_verdict verdict = policy_net_connect(conn->egress->policy, host, port, false);
+	struct net_verdict verdict = policy_net_judge_connect(conn->egress->policy, host, port, false);
 
 	if (conn->upstream.watch.fd >= 0)
 		conn_drop_upstream(conn, false);
-	budget_leave(&conn->use);
+	budget_drop_connection(&conn->use);
 	memset(&conn->dialled, 0, sizeof(conn->dialled));
 	conn->dialled.fd = -1;
 	if (host != conn->host)
@@ -333,32 +336,24 @@ void conn_open(struct conn *conn, const char *host, uint16_t port,
 	conn->rule = verdict.allow ? verdict.rule : NULL;
 	conn->answer = answer;
 	if (!conn->rule) {
-		conn_refuse_later(conn, -ECONNREFUSED, verdict.reason);
+		conn_refuse_open_later(conn, -ECONNREFUSED, verdict.reason);
 		return;
 	}
-	if (budget_join(conn->egress->budgets, conn->rule, &conn->use) < 0) {
-		conn_refuse_later(conn, -ECONNREFUSED, "cap_connections");
+	if (budget_add_connection(conn->egress->budgets, conn->rule, &conn->use) < 0) {
+		conn_refuse_open_later(conn, -ECONNREFUSED, "cap_connections");
 		return;
 	}
 	conn->dial = dial_start(conn->egress, conn->host, port, conn->rule, conn_dialled, conn);
 	if (!conn->dial)
-		conn_refuse_later(conn, -ENETDOWN, "no_memory");
+		conn_refuse_open_later(conn, -ENETDOWN, "no_memory");
 }
-
-/* ---- records ---- */
 
 void conn_record_init(const struct conn *conn, enum control_event event, struct control_record *ret_record)
 {
-	const char *proto = conn->rule   ? net_proto_name(conn->rule->proto)
-			    : conn->mode ? conn->mode->name
-					 : "tcp";
+	const char *proto = conn->rule   ? net_proto_name(conn->rule->proto) : conn->mode ? conn->mode->name : "tcp";
 
-	memset(ret_record, 0, sizeof(*ret_record));
-	ret_record->conn = conn->id;
-	ret_record->pid = conn->pid;
-	ret_record->event = (uint8_t)event;
-	ret_record->port = conn->port;
-	ret_record->count = 1;
+	*ret_record = (struct control_record){
+		.conn = conn->id, .pid = conn->pid, .event = (uint8_t)event, .port = conn->port, .count = 1};
 	LINE_COPY(ret_record->host, conn->host);
 	LINE_COPY(ret_record->proto, proto);
 	LINE_COPY(ret_record->sni, conn->sni);
@@ -367,10 +362,10 @@ void conn_record_init(const struct conn *conn, enum control_event event, struct 
 		LINE_COPY(ret_record->rule, conn->rule->label);
 }
 
-void conn_record_done(struct conn *conn, uint64_t id, const struct control_done *done)
+void conn_record_done(struct conn *conn, uint64_t start_ns, struct control_done done)
 {
-	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = *done};
+	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = done};
 
-	message.done.id = id;
-	(void)line_send(conn->egress->line, &message); /* a failed line ends the process */
+	message.done.duration_us = (loop_now_ns(conn->egress->loop) - start_ns) / 1000;
+	(void)line_send_message(conn->egress->line, &message); /* a failed control socket ends the process */
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/io.h"
 #include "egress/conn/address.h"
@@ -18,7 +17,7 @@
 
 #include "base/banned.h"
 
-#define ATTEMPTS_MAX 8   /* of up to 16 addresses: connections rarely get past the third */
+#define ATTEMPTS_MAX 8   /* of up to 16 resolved addresses; rarely more than three are tried */
 #define NEXT_MS 250      /* RFC 8305, 5: Connection Attempt Delay */
 
 struct attempt {
@@ -37,40 +36,38 @@ struct dial {
 	enum net_lift lift;         /* for the addresses in attempt */
 	void (*answer)(void *ctx, const struct dial_result *result);
 	void *ctx;
-	struct task_later later;
-	bool started, cancelled;
 	uint64_t asked;             /* id at the resolver; 0: none pending */
 	uint64_t since_ns;          /* start of the lookup, then of connecting */
 	struct attempt attempt[ATTEMPTS_MAX];
 	size_t count, next, running;
-	struct timer timer;         /* until the next attempt starts */
+	struct timer timer;         /* due when dialling starts, then at each further attempt */
 	struct dial_result result;
 };
 
-static void attempt_end(struct attempt *attempt)
+static void attempt_close_socket(struct attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
 
-	loop_timer_clear(dial->egress->loop, &attempt->timer);
+	loop_clear_timer(dial->egress->loop, &attempt->timer);
 	if (attempt->watch.fd < 0)
 		return;
-	loop_remove(dial->egress->loop, &attempt->watch);
-	(void)close(attempt->watch.fd);
-	attempt->watch.fd = -1;
+	loop_close_watch(dial->egress->loop, &attempt->watch);
 	dial->running--;
 }
 
-static void dial_free(struct dial *dial)
+void dial_cancel(struct dial *dial)
 {
+	if (!dial)
+		return;
 	for (size_t i = 0; i < dial->count; i++)
-		attempt_end(&dial->attempt[i]);
-	loop_timer_clear(dial->egress->loop, &dial->timer);
+		attempt_close_socket(&dial->attempt[i]);
+	loop_clear_timer(dial->egress->loop, &dial->timer);
 	if (dial->asked)
-		resolver_cancel(dial->egress->resolver, dial->asked);
+		resolver_cancel_ask(dial->egress->resolver, dial->asked);
 	free(dial);
 }
 
-static void dial_finish(struct dial *dial, int error, const char *reason)
+static void dial_report_result(struct dial *dial, int error, const char *reason)
 {
 	void (*answer)(void *ctx, const struct dial_result *result) = dial->answer;
 	struct dial_result result = dial->result;
@@ -78,19 +75,17 @@ static void dial_finish(struct dial *dial, int error, const char *reason)
 
 	result.error = error;
 	result.reason = reason;
-	dial_free(dial);
+	dial_cancel(dial);
 	answer(ctx, &result);
 }
 
-/* ---- connecting ---- */
-
-static uint64_t since_us(const struct dial *dial)
+static uint64_t dial_elapsed_us(const struct dial *dial)
 {
 	return (io_now_ns() - dial->since_ns) / 1000;
 }
 
 /* The error that the program gets when no attempt succeeds. A server's answer tells more than a missing local route. */
-static void attempt_failed(struct dial *dial, int error)
+static void attempt_note_error(struct dial *dial, int error)
 {
 	bool here = error == -ENETUNREACH || error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT ||
 		    error == -EHOSTUNREACH;
@@ -108,120 +103,101 @@ static bool is_self_connect(int fd, const struct sockaddr_storage *peer)
 	return getsockname(fd, (struct sockaddr *)(void *)&own, &len) == 0 && memcmp(&own, peer, sizeof(own)) == 0;
 }
 
-static void attempt_won(struct attempt *attempt)
+static void attempt_hand_over_socket(struct attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
 	int on = 1;
 
 	if (dial->type == SOCK_STREAM) /* best effort, affects latency only */
 		(void)setsockopt(attempt->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	loop_remove(dial->egress->loop, &attempt->watch);
+	loop_remove_watch(dial->egress->loop, &attempt->watch);
 	dial->result.fd = attempt->watch.fd;
 	dial->result.address = attempt->address;
-	dial->result.connect_us = since_us(dial);
+	dial->result.connect_us = dial_elapsed_us(dial);
 	attempt->watch.fd = -1;
 	dial->running--;
-	dial_finish(dial, 0, NULL);
+	dial_report_result(dial, 0, NULL);
 }
 
-static void connect_next(struct dial *dial);
+static void dial_start_next_attempt(struct dial *dial);
 
-static void attempt_lost(struct attempt *attempt, int error)
+static void attempt_give_up(struct attempt *attempt, int error)
 {
-	attempt_failed(attempt->dial, error);
-	attempt_end(attempt);
-	connect_next(attempt->dial);
+	attempt_note_error(attempt->dial, error);
+	attempt_close_socket(attempt);
+	dial_start_next_attempt(attempt->dial);
 }
 
-static void attempt_ready(struct watch *watch, unsigned events)
+static void attempt_ready(struct watch *watch)
 {
-	struct attempt *attempt = (struct attempt *)(void *)((char *)watch - offsetof(struct attempt, watch));
+	struct attempt *attempt = owner_of(watch, struct attempt, watch);
 	int error = 0;
 	socklen_t len = sizeof(error);
 
-	(void)events;
 	if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
 	if (!error && attempt->dial->type == SOCK_STREAM && is_self_connect(watch->fd, &attempt->address))
 		error = ECONNREFUSED;
 	if (error)
-		attempt_lost(attempt, -error);
+		attempt_give_up(attempt, -error);
 	else
-		attempt_won(attempt);
+		attempt_hand_over_socket(attempt);
 }
 
 static void attempt_expired(struct timer *timer)
 {
-	attempt_lost((struct attempt *)(void *)((char *)timer - offsetof(struct attempt, timer)), -ETIMEDOUT);
+	attempt_give_up(owner_of(timer, struct attempt, timer), -ETIMEDOUT);
 }
 
-/* 0: connecting, or connected already (then it is writable at once). */
-static int attempt_begin(struct attempt *attempt)
+/* Starts a connect. 0: connecting, or connected already (then the socket is writable at once). */
+static int attempt_start_connect(struct attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
 	const struct sockaddr *address = (const struct sockaddr *)(const void *)&attempt->address;
-	socklen_t len = address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 	int fd, error;
 
-	/* judged and connected without a copy in between */
-	if (address_refusal(dial->egress->policy, address, dial->port, dial->lift))
+	/* the address is judged and connected without a copy in between */
+	if (address_refusal_reason(dial->egress->policy, address, dial->port, dial->lift))
 		return -EACCES;
 	fd = socket(address->sa_family, dial->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	error = connect(fd, address, len) < 0 && errno != EINPROGRESS ? -errno : 0;
-	if (error == 0)
-		error = loop_timer_set(dial->egress->loop, &attempt->timer, DIAL_CONNECT_MS);
 	attempt->watch.fd = fd;
+	error = connect(fd, address, sizeof(attempt->address)) < 0 && errno != EINPROGRESS ? -errno : 0;
 	if (error == 0)
-		error = loop_add(dial->egress->loop, &attempt->watch, EPOLLOUT);
+		error = loop_add_watch(dial->egress->loop, &attempt->watch, EPOLLOUT);
 	if (error < 0) {
-		loop_timer_clear(dial->egress->loop, &attempt->timer);
-		(void)close(fd);
-		attempt->watch.fd = -1;
+		loop_close_watch(dial->egress->loop, &attempt->watch);
 		return error;
 	}
+	loop_set_timer(dial->egress->loop, &attempt->timer, DIAL_CONNECT_MS);
 	dial->running++;
 	return 0;
 }
 
-static void next_due(struct timer *timer)
+static void dial_next_attempt_due(struct timer *timer)
 {
-	connect_next((struct dial *)(void *)((char *)timer - offsetof(struct dial, timer)));
+	dial_start_next_attempt(owner_of(timer, struct dial, timer));
 }
 
-static void connect_next(struct dial *dial)
+static void dial_start_next_attempt(struct dial *dial)
 {
-	loop_timer_clear(dial->egress->loop, &dial->timer);
+	loop_clear_timer(dial->egress->loop, &dial->timer);
 	while (dial->next < dial->count) {
-		int error = attempt_begin(&dial->attempt[dial->next++]);
+		int error = attempt_start_connect(&dial->attempt[dial->next++]);
 
 		if (error < 0) {
-			attempt_failed(dial, error);
+			attempt_note_error(dial, error);
 			continue;
 		}
-		/* Without memory for the timer the next attempt starts when this one fails. */
 		if (dial->next < dial->count)
-			(void)loop_timer_set(dial->egress->loop, &dial->timer, NEXT_MS);
+			loop_set_timer(dial->egress->loop, &dial->timer, NEXT_MS);
 		return;
 	}
 	if (dial->running)
 		return;
-	dial->result.connect_us = since_us(dial);
-	dial_finish(dial, dial->result.error ? dial->result.error : -ECONNREFUSED, "connect_failed");
-}
-
-/* ---- addresses ---- */
-
-static void dial_add_attempt(struct dial *dial, const struct sockaddr_storage *address)
-{
-	struct attempt *attempt = &dial->attempt[dial->count++];
-
-	attempt->dial = dial;
-	attempt->address = *address;
-	sockaddr_set_port(&attempt->address, dial->port);
-	attempt->watch = (struct watch){.fd = -1, .ready = attempt_ready};
-	attempt->timer.fire = attempt_expired;
+	dial->result.connect_us = dial_elapsed_us(dial);
+	dial_report_result(dial, dial->result.error ? dial->result.error : -ECONNREFUSED, "connect_failed");
 }
 
 /* Interleaves the address families (RFC 8305, 4), so that the second attempt works where one family is broken. */
@@ -236,25 +212,29 @@ static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, 
 			pick++;
 		if (pick == count)
 			pick = 0;
-		dial_add_attempt(dial, &list[pick]);
 		last = list[pick].ss_family;
+		sockaddr_set_port(&list[pick], dial->port);
+		dial->attempt[dial->count++] = (struct attempt){.dial = dial,
+								.watch = {.fd = -1, .ready = attempt_ready},
+								.timer.fire = attempt_expired,
+								.address = list[pick]};
 		memmove(&list[pick], &list[pick + 1], (--count - pick) * sizeof(*list));
 	}
 }
 
-static void dial_addresses(struct dial *dial, struct sockaddr_storage *list, size_t count, enum net_lift lift)
+static void dial_try_addresses(struct dial *dial, struct sockaddr_storage *list, size_t count, enum net_lift lift)
 {
-	dial->result.dns_us = since_us(dial);
+	dial->result.dns_us = dial_elapsed_us(dial);
 	dial->lift = lift;
 	count = address_filter(dial->egress->policy, list, count, dial->port, lift, dial->result.dropped,
 			       sizeof(dial->result.dropped));
 	if (count == 0) {
-		dial_finish(dial, -ECONNREFUSED, "denied_addr");
+		dial_report_result(dial, -ECONNREFUSED, "denied_addr");
 		return;
 	}
 	dial_add_attempts(dial, list, count);
 	dial->since_ns = io_now_ns();
-	connect_next(dial);
+	dial_start_next_attempt(dial);
 }
 
 static void dial_resolved(void *ctx, const struct resolver_answer *answer)
@@ -264,37 +244,33 @@ static void dial_resolved(void *ctx, const struct resolver_answer *answer)
 
 	dial->asked = 0;
 	if (answer->error < 0) {
-		dial->result.dns_us = since_us(dial);
-		dial_finish(dial, answer->error == -ETIMEDOUT ? -ETIMEDOUT : -EHOSTUNREACH, "dns_fail");
+		dial->result.dns_us = dial_elapsed_us(dial);
+		dial_report_result(dial, answer->error == -ETIMEDOUT ? -ETIMEDOUT : -EHOSTUNREACH, "dns_fail");
 		return;
 	}
 	memcpy(list, answer->address, answer->count * sizeof(*list));
-	dial_addresses(dial, list, answer->count, dial->other);
+	dial_try_addresses(dial, list, answer->count, dial->other);
 }
 
-static void dial_begin(struct task_later *task)
+static void dial_start_due(struct timer *timer)
 {
-	struct dial *dial = (struct dial *)(void *)((char *)task - offsetof(struct dial, later));
+	struct dial *dial = owner_of(timer, struct dial, timer);
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
 	size_t count;
 
-	dial->started = true;
-	if (dial->cancelled) {
-		dial_free(dial);
-		return;
-	}
+	dial->timer.fire = dial_next_attempt_due;
 	dial->since_ns = io_now_ns();
 	/* Host names are canonical, so text that parses as an address is one. */
 	count = sockaddr_parse(dial->host, &list[0]) ?
 			1 :
-			policy_net_resolve(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
+			policy_net_fixed_addresses(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
 	if (count) {
-		dial_addresses(dial, list, count, dial->named);
+		dial_try_addresses(dial, list, count, dial->named);
 		return;
 	}
-	dial->asked = resolver_ask(dial->egress->resolver, dial->host, DIAL_DNS_MS, dial_resolved, dial);
+	dial->asked = resolver_ask_name(dial->egress->resolver, dial->host, DIAL_DNS_MS, dial_resolved, dial);
 	if (!dial->asked)
-		dial_finish(dial, -EAGAIN, "dns_fail");
+		dial_report_result(dial, -EAGAIN, "dns_fail");
 }
 
 struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, const struct net_rule *rule,
@@ -308,28 +284,17 @@ struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, 
 	(void)snprintf(dial->host, sizeof(dial->host), "%s", host);
 	dial->port = port;
 	dial->type = rule && rule->proto == NET_UDP ? SOCK_DGRAM : SOCK_STREAM;
-	dial->named = address_lift(rule, true);
-	dial->other = address_lift(rule, false);
+	dial->named = address_lift_of_rule(rule, true);
+	dial->other = address_lift_of_rule(rule, false);
 	dial->answer = answer;
 	dial->ctx = ctx;
 	dial->result.fd = -1;
-	dial->timer.fire = next_due;
-	dial->later.run = dial_begin;
-	loop_later(egress->loop, &dial->later);
+	dial->timer.fire = dial_start_due;
+	loop_set_timer(egress->loop, &dial->timer, 0);
 	return dial;
 }
 
-void dial_cancel(struct dial *dial)
-{
-	if (!dial)
-		return;
-	if (dial->started)
-		dial_free(dial);
-	else
-		dial->cancelled = true; /* the loop's list still refers to it; dial_begin frees it */
-}
-
-void dial_record(const struct dial_result *result, uint16_t port, struct control_record *record)
+void dial_fill_record(const struct dial_result *result, uint16_t port, struct control_record *record)
 {
 	char text[NET_ADDRESS_TEXT];
 

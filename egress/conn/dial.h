@@ -5,7 +5,6 @@
 #ifndef CALLGATE_EGRESS_CONN_DIAL_H
 #define CALLGATE_EGRESS_CONN_DIAL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -34,9 +33,9 @@ struct dial;
  */
 struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, const struct net_rule *rule,
 			void (*answer)(void *ctx, const struct dial_result *result), void *ctx);
-void dial_cancel(struct dial *dial);
+void dial_cancel(struct dial *dial); /* NULL is fine */
 
 /* Puts a result into an "open" record: address, dropped addresses, durations. port: host order. */
-void dial_record(const struct dial_result *result, uint16_t port, struct control_record *record);
+void dial_fill_record(const struct dial_result *result, uint16_t port, struct control_record *record);
 
 #endif

@@ -1,28 +1,26 @@
 #include "egress/conn/line.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "egress/state.h"
 
 #include "base/banned.h"
 
-#define BUCKETS 1024u
 #define READ_AT_ONCE 64 /* messages a round of the loop */
 
 struct queued {
 	struct queued *next;
-	struct control_message message; /* only control_size of its type is allocated */
+	struct control_message message; /* only control_message_size() bytes are allocated */
 };
 
 struct waiting {
 	struct waiting *next;
 	uint64_t id;
-	struct conn *conn;
-	void (*answer)(struct conn *conn, void *ctx, int error);
+	void (*answer)(void *ctx, int error);
 	void *ctx;
 };
 
@@ -34,10 +32,10 @@ struct control_line {
 	size_t queued;
 	bool full, gone;
 	uint64_t last_id;
-	struct waiting *bucket[BUCKETS];
+	struct waiting *waiting, **waiting_end; /* by id: the supervisor acknowledges in this order */
 };
 
-static void line_ready(struct watch *watch, unsigned events);
+static void line_ready(struct watch *watch);
 
 int line_create(struct egress *egress, int fd, const struct line_events *events, struct control_line **ret_line)
 {
@@ -49,8 +47,9 @@ int line_create(struct egress *egress, int fd, const struct line_events *events,
 	line->egress = egress;
 	line->events = *events;
 	line->end = &line->first;
+	line->waiting_end = &line->waiting;
 	line->watch = (struct watch){.fd = fd, .ready = line_ready};
-	error = loop_add(egress->loop, &line->watch, EPOLLIN);
+	error = loop_add_watch(egress->loop, &line->watch, EPOLLIN);
 	if (error < 0)
 		free(line);
 	else
@@ -62,31 +61,28 @@ void line_free(struct control_line *line)
 {
 	if (!line)
 		return;
-	loop_remove(line->egress->loop, &line->watch);
-	(void)close(line->watch.fd);
+	loop_close_watch(line->egress->loop, &line->watch);
 	while (line->first) {
 		struct queued *next = line->first->next;
 
 		free(line->first);
 		line->first = next;
 	}
-	for (size_t i = 0; i < BUCKETS; i++) {
-		while (line->bucket[i]) {
-			struct waiting *next = line->bucket[i]->next;
+	while (line->waiting) {
+		struct waiting *next = line->waiting->next;
 
-			free(line->bucket[i]);
-			line->bucket[i] = next;
-		}
+		free(line->waiting);
+		line->waiting = next;
 	}
 	free(line);
 }
 
-bool line_full(const struct control_line *line)
+bool line_is_full(const struct control_line *line)
 {
 	return line->full;
 }
 
-bool line_idle(const struct control_line *line)
+bool line_is_idle(const struct control_line *line)
 {
 	return !line->first;
 }
@@ -96,21 +92,21 @@ void line_fail(struct control_line *line)
 	if (line->gone)
 		return;
 	line->gone = true;
-	loop_set(line->egress->loop, &line->watch, 0);
+	loop_set_interest(line->egress->loop, &line->watch, 0);
 	line->events.gone(line->egress);
 }
 
 /* A full queue is not read from: each message read may add messages to send. */
-static void line_watch(struct control_line *line)
+static void line_update_watch(struct control_line *line)
 {
 	if (!line->gone)
-		loop_set(line->egress->loop, &line->watch,
-			 (line->full ? 0 : (unsigned)EPOLLIN) | (line->first ? (unsigned)EPOLLOUT : 0));
+		loop_set_interest(line->egress->loop, &line->watch,
+				  (line->full ? 0 : (unsigned)EPOLLIN) | (line->first ? (unsigned)EPOLLOUT : 0));
 }
 
-static int line_queue(struct control_line *line, const struct control_message *message)
+static int line_queue_message(struct control_line *line, const struct control_message *message)
 {
-	size_t size = control_size((enum control_type)message->type);
+	size_t size = control_message_size((enum control_type)message->type);
 	struct queued *entry = malloc(offsetof(struct queued, message) + size);
 
 	if (!entry) {
@@ -123,32 +119,32 @@ static int line_queue(struct control_line *line, const struct control_message *m
 	line->end = &entry->next;
 	if (++line->queued >= LINE_FULL)
 		line->full = true;
-	line_watch(line);
+	line_update_watch(line);
 	return 1;
 }
 
-int line_send(struct control_line *line, const struct control_message *message)
+int line_send_message(struct control_line *line, const struct control_message *message)
 {
 	int error;
 
 	if (line->gone)
 		return -EPIPE;
 	if (line->first)
-		return line_queue(line, message);
-	error = control_send(line->watch.fd, message, NULL, 0);
+		return line_queue_message(line, message);
+	error = control_send_message(line->watch.fd, message, NULL, 0);
 	if (error == 0)
 		return 0;
 	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
-		return line_queue(line, message);
+		return line_queue_message(line, message);
 	line_fail(line);
 	return -EPIPE;
 }
 
-static void line_flush(struct control_line *line)
+static void line_flush_queue(struct control_line *line)
 {
 	while (line->first) {
 		struct queued *entry = line->first;
-		int error = control_send(line->watch.fd, &entry->message, NULL, 0);
+		int error = control_send_message(line->watch.fd, &entry->message, NULL, 0);
 
 		if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 			break;
@@ -166,17 +162,17 @@ static void line_flush(struct control_line *line)
 		line->full = false;
 		line->events.drained(line->egress);
 	}
-	line_watch(line);
+	line_update_watch(line);
 }
 
-void line_read(struct control_line *line)
+void line_read_messages(struct control_line *line)
 {
 	for (int n = 0; n < READ_AT_ONCE && !line->gone && !line->full; n++) {
 		struct control_message message;
 		int fds[CONTROL_FDS_MAX], error;
 		size_t count;
 
-		error = control_receive(line->watch.fd, &message, fds, &count);
+		error = control_receive_message(line->watch.fd, &message, fds, &count);
 		if (error == -EAGAIN)
 			return;
 		if (error < 0) {
@@ -187,83 +183,76 @@ void line_read(struct control_line *line)
 	}
 }
 
-static void line_ready(struct watch *watch, unsigned events)
+static void line_ready(struct watch *watch)
 {
-	struct control_line *line = (struct control_line *)((char *)watch - offsetof(struct control_line, watch));
+	struct control_line *line = owner_of(watch, struct control_line, watch);
 
-	if (events & ((unsigned)EPOLLOUT | (unsigned)EPOLLERR))
-		line_flush(line);
-	if (events & ((unsigned)EPOLLIN | (unsigned)EPOLLHUP))
-		line_read(line);
+	line_flush_queue(line);
+	line_read_messages(line);
 }
 
-/* ---- records ---- */
-
-static int line_add_waiting(struct control_line *line, uint64_t id, struct conn *conn,
-			    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx)
+void line_copy(char *field, size_t size, const char *text)
 {
-	struct waiting *waiting = malloc(sizeof(*waiting));
-	struct waiting **bucket = &line->bucket[id % BUCKETS];
-
-	if (!waiting)
-		return -ENOMEM;
-	*waiting = (struct waiting){.next = *bucket, .id = id, .conn = conn, .answer = answer, .ctx = ctx};
-	*bucket = waiting;
-	return 0;
+	(void)snprintf(field, size, "%s", text ? text : "");
 }
 
-int line_record(struct control_line *line, struct control_record *record, struct conn *conn,
-		void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id)
+int line_send_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
+		     void *ctx, uint64_t *ret_id)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_RECORD};
 	int error;
 
 	record->id = ++line->last_id;
 	record->wants_ack = answer != NULL;
-	if (answer && (error = line_add_waiting(line, record->id, conn, answer, ctx)) < 0) {
-		line_fail(line);
-		return error;
+	if (answer) {
+		struct waiting *waiting = malloc(sizeof(*waiting));
+
+		if (!waiting) {
+			line_fail(line);
+			return -ENOMEM;
+		}
+		*waiting = (struct waiting){.id = record->id, .answer = answer, .ctx = ctx};
+		*line->waiting_end = waiting;
+		line->waiting_end = &waiting->next;
 	}
 	message.record = *record;
-	error = line_send(line, &message);
-	if (error < 0) {
-		if (answer)
-			line_forget(line, conn, ctx);
+	error = line_send_message(line, &message);
+	if (error < 0)
 		return error;
-	}
 	if (ret_id)
 		*ret_id = record->id;
 	return 0;
 }
 
-void line_forget(struct control_line *line, const struct conn *conn, const void *ctx)
+static void line_drop_waiting(struct control_line *line, struct waiting **slot)
 {
-	for (size_t i = 0; i < BUCKETS; i++) {
-		struct waiting **slot = &line->bucket[i];
+	struct waiting *waiting = *slot;
 
-		while (*slot) {
-			struct waiting *waiting = *slot;
+	*slot = waiting->next;
+	if (!waiting->next)
+		line->waiting_end = slot;
+	free(waiting);
+}
 
-			if (waiting->conn != conn || (ctx && waiting->ctx != ctx)) {
-				slot = &waiting->next;
-				continue;
-			}
-			*slot = waiting->next;
-			free(waiting);
-		}
+void line_forget_answers(struct control_line *line, const void *ctx)
+{
+	for (struct waiting **slot = &line->waiting; *slot;) {
+		if ((*slot)->ctx == ctx)
+			line_drop_waiting(line, slot);
+		else
+			slot = &(*slot)->next;
 	}
 }
 
-void line_acknowledge(struct control_line *line, const struct control_ack *ack)
+void line_acknowledge_record(struct control_line *line, const struct control_ack *ack)
 {
-	for (struct waiting **slot = &line->bucket[ack->id % BUCKETS]; *slot; slot = &(*slot)->next) {
-		struct waiting waiting = **slot;
+	struct waiting **slot = &line->waiting, waiting;
 
-		if (waiting.id != ack->id)
-			continue;
-		free(*slot);
-		*slot = waiting.next;
-		waiting.answer(waiting.conn, waiting.ctx, ack->error);
+	while (*slot && (*slot)->id != ack->id)
+		slot = &(*slot)->next;
+	if (!*slot)
 		return;
-	}
+	waiting = **slot;
+	line_drop_waiting(line, slot);
+	waiting.answer(waiting.ctx, ack->error);
 }

@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "egress/conn/conn.h"
 #include "egress/control.h"
 
 struct control_line;
 
-/* Copies a text into an array of a record, cut where it does not fit. */
-#define LINE_COPY(field, text) ((void)snprintf(field, sizeof(field), "%s", text))
+/* Copies a text (NULL: "") into an array of a record, cut where it does not fit. */
+#define LINE_COPY(field, text) line_copy(field, sizeof(field), text)
+void line_copy(char *field, size_t size, const char *text);
 
 #define LINE_FULL 256  /* queue length at which reading stops */
 #define LINE_EMPTY 32  /* and at which it resumes */
@@ -35,28 +35,28 @@ int line_create(struct egress *egress, int fd, const struct line_events *events,
 void line_free(struct control_line *line);
 
 /*
- * 0: sent; 1: queued (an action that needs the supervisor to read it first has to wait); -EPIPE: no supervisor or no
- * memory. That ends the process: nothing may happen that cannot be recorded.
+ * Sends a message. 0: sent; 1: queued (an action that needs the supervisor to read it first has to wait); -EPIPE: no
+ * supervisor or no memory. That ends the process: nothing may happen that cannot be recorded.
  */
-int line_send(struct control_line *line, const struct control_message *message);
-bool line_full(const struct control_line *line);
-bool line_idle(const struct control_line *line); /* nothing is queued */
+int line_send_message(struct control_line *line, const struct control_message *message);
+bool line_is_full(const struct control_line *line);
+bool line_is_idle(const struct control_line *line); /* nothing is queued */
 
 /* Ends the process as if the supervisor had closed the line. */
 void line_fail(struct control_line *line);
 
 /* Reads pending messages at once: a connection can be accepted before its announcement is read. */
-void line_read(struct control_line *line);
+void line_read_messages(struct control_line *line);
 
 /*
  * Numbers and sends a record. With answer (which sets wants_ack) answer is called once from the loop with 0 or -errno,
- * unless line_forget is called before (for all records of conn when ctx is NULL). conn may be NULL. 0 or -errno; then
- * answer is not called.
+ * unless line_forget_answers is called with that ctx before. 0 or -errno; then the line has failed, which ends the
+ * process, and answer is not called.
  */
-int line_record(struct control_line *line, struct control_record *record, struct conn *conn,
-		void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id);
-void line_forget(struct control_line *line, const struct conn *conn, const void *ctx);
+int line_send_record(struct control_line *line, struct control_record *record, void (*answer)(void *ctx, int error),
+		     void *ctx, uint64_t *ret_id);
+void line_forget_answers(struct control_line *line, const void *ctx);
 /* CONTROL_ACK. */
-void line_acknowledge(struct control_line *line, const struct control_ack *ack);
+void line_acknowledge_record(struct control_line *line, const struct control_ack *ack);
 
 #endif

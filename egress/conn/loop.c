@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 
 #include "base/banned.h"
@@ -18,9 +20,8 @@ struct loop {
 	uint64_t now_ns;
 	struct epoll_event event[EVENTS];
 	int events, at; /* events of this round; those in [at, events) are not handled yet */
-	struct timer **heap; /* min-heap by due_ns; timer->slot is the position */
-	size_t timers, room;
-	struct task_later *later, **later_end;
+	struct timer *first; /* root of a pairing heap by due_ns: no child is due before its parent */
+	size_t timers;
 };
 
 int loop_create(struct loop **ret_loop)
@@ -37,7 +38,6 @@ int loop_create(struct loop **ret_loop)
 		return error;
 	}
 	loop->now_ns = io_now_ns();
-	loop->later_end = &loop->later;
 	*ret_loop = loop;
 	return 0;
 }
@@ -47,9 +47,7 @@ uint64_t loop_now_ns(const struct loop *loop)
 	return loop->now_ns;
 }
 
-/* ---- watches ---- */
-
-static int loop_control(const struct loop *loop, int what, struct watch *watch, unsigned interest)
+static int loop_epoll_ctl(const struct loop *loop, int what, struct watch *watch, unsigned interest)
 {
 	struct epoll_event event = {.events = interest, .data.ptr = watch};
 
@@ -57,13 +55,13 @@ static int loop_control(const struct loop *loop, int what, struct watch *watch, 
 }
 
 /* A watch without interest is not in the epoll set: EPOLLERR and EPOLLHUP cannot be masked and would repeat. */
-int loop_add(struct loop *loop, struct watch *watch, unsigned interest)
+int loop_add_watch(struct loop *loop, struct watch *watch, unsigned interest)
 {
 	watch->interest = interest;
-	return interest ? loop_control(loop, EPOLL_CTL_ADD, watch, interest) : 0;
+	return interest ? loop_epoll_ctl(loop, EPOLL_CTL_ADD, watch, interest) : 0;
 }
 
-void loop_set(struct loop *loop, struct watch *watch, unsigned interest)
+void loop_set_interest(struct loop *loop, struct watch *watch, unsigned interest)
 {
 	int what = EPOLL_CTL_MOD;
 
@@ -73,159 +71,127 @@ void loop_set(struct loop *loop, struct watch *watch, unsigned interest)
 		what = EPOLL_CTL_DEL;
 	else if (!watch->interest)
 		what = EPOLL_CTL_ADD;
-	/* Adding can fail without memory; then the owner's timer ends the wait. */
-	if (loop_control(loop, what, watch, interest) == 0)
+	/* Adding can fail without memory; then the timer of the watch's owner ends the wait. */
+	if (loop_epoll_ctl(loop, what, watch, interest) == 0)
 		watch->interest = interest;
 }
 
-void loop_remove(struct loop *loop, struct watch *watch)
+void loop_remove_watch(struct loop *loop, struct watch *watch)
 {
 	if (watch->fd >= 0 && watch->interest)
-		(void)loop_control(loop, EPOLL_CTL_DEL, watch, 0);
+		(void)loop_epoll_ctl(loop, EPOLL_CTL_DEL, watch, 0);
 	watch->interest = 0;
 	for (int i = loop->at; i < loop->events; i++)
 		if (loop->event[i].data.ptr == watch)
 			loop->event[i].data.ptr = NULL;
 }
 
-/* ---- timers ---- */
-
-static void heap_place(struct loop *loop, size_t slot, struct timer *timer)
+void loop_close_watch(struct loop *loop, struct watch *watch)
 {
-	loop->heap[slot] = timer;
-	timer->slot = slot;
+	loop_remove_watch(loop, watch);
+	close_fd(&watch->fd);
 }
 
-static void heap_sift_up(struct loop *loop, size_t slot)
+/* Joins two heaps, either of which may be NULL: the root that is due later becomes the first child of the other. */
+static struct timer *heap_join(struct timer *a, struct timer *b)
 {
-	struct timer *timer = loop->heap[slot];
+	struct timer *root, *child;
 
-	for (; slot > 0 && loop->heap[(slot - 1) / 2]->due_ns > timer->due_ns; slot = (slot - 1) / 2)
-		heap_place(loop, slot, loop->heap[(slot - 1) / 2]);
-	heap_place(loop, slot, timer);
+	if (!a || !b)
+		return a ? a : b;
+	root = b->due_ns < a->due_ns ? b : a;
+	child = root == a ? b : a;
+	child->prev = root;
+	child->next = root->child;
+	if (root->child)
+		root->child->prev = child;
+	root->child = child;
+	return root;
 }
 
-static void heap_sift_down(struct loop *loop, size_t slot)
+/* Joins the heaps of a list of siblings: first in pairs, then the pairs, so that a removal costs O(log n). */
+static struct timer *heap_join_siblings(struct timer *list)
 {
-	struct timer *timer = loop->heap[slot];
+	struct timer *pairs = NULL, *root = NULL;
 
-	for (;;) {
-		size_t child = 2 * slot + 1;
+	while (list) {
+		struct timer *a = list, *b = list->next, *pair;
 
-		if (child + 1 < loop->timers && loop->heap[child + 1]->due_ns < loop->heap[child]->due_ns)
-			child++;
-		if (child >= loop->timers || loop->heap[child]->due_ns >= timer->due_ns)
-			break;
-		heap_place(loop, slot, loop->heap[child]);
-		slot = child;
+		list = b ? b->next : NULL;
+		pair = heap_join(a, b);
+		pair->next = pairs;
+		pairs = pair;
 	}
-	heap_place(loop, slot, timer);
-}
+	while (pairs) {
+		struct timer *next = pairs->next;
 
-static int heap_grow(struct loop *loop)
-{
-	size_t room = loop->room ? loop->room * 2 : 256;
-	struct timer **heap;
-
-	if (loop->timers < loop->room)
-		return 0;
-	heap = reallocarray(loop->heap, room, sizeof(struct timer *));
-	if (!heap)
-		return -ENOMEM;
-	loop->heap = heap;
-	loop->room = room;
-	return 0;
-}
-
-int loop_timer_set(struct loop *loop, struct timer *timer, uint64_t ms)
-{
-	uint64_t due_ns = loop->now_ns + ms * NS_PER_MS;
-
-	if (!timer->due_ns) {
-		if (heap_grow(loop) < 0)
-			return -ENOMEM;
-		timer->due_ns = due_ns;
-		heap_place(loop, loop->timers++, timer);
-	} else {
-		timer->due_ns = due_ns;
+		root = heap_join(root, pairs);
+		pairs = next;
 	}
-	heap_sift_up(loop, timer->slot);
-	heap_sift_down(loop, timer->slot);
-	return 0;
+	return root;
 }
 
-void loop_timer_clear(struct loop *loop, struct timer *timer)
+void loop_clear_timer(struct loop *loop, struct timer *timer)
 {
-	size_t slot = timer->slot;
-	struct timer *last;
+	struct timer *below = heap_join_siblings(timer->child);
 
 	if (!timer->due_ns)
 		return;
+	if (timer->next)
+		timer->next->prev = timer->prev;
+	if (timer == loop->first)
+		loop->first = NULL;
+	else if (timer->prev->child == timer)
+		timer->prev->child = timer->next;
+	else
+		timer->prev->next = timer->next;
 	timer->due_ns = 0;
-	last = loop->heap[--loop->timers];
-	if (last == timer)
-		return;
-	heap_place(loop, slot, last);
-	heap_sift_up(loop, slot);
-	heap_sift_down(loop, last->slot);
+	timer->child = timer->next = timer->prev = NULL;
+	loop->first = heap_join(loop->first, below);
+	if (loop->first)
+		loop->first->next = loop->first->prev = NULL;
+	loop->timers--;
 }
 
-static int wait_ms(const struct loop *loop)
+void loop_set_timer(struct loop *loop, struct timer *timer, uint64_t ms)
+{
+	loop_clear_timer(loop, timer);
+	timer->due_ns = loop->now_ns + ms * NS_PER_MS;
+	loop->first = heap_join(loop->first, timer);
+	loop->timers++;
+}
+
+/* The time until the first timer is due, for epoll_wait(2). */
+static int loop_wait_ms(const struct loop *loop)
 {
 	uint64_t ms;
 
-	if (loop->later)
-		return 0;
-	if (!loop->timers)
+	if (!loop->first)
 		return -1;
-	if (loop->heap[0]->due_ns <= loop->now_ns)
+	if (loop->first->due_ns <= loop->now_ns)
 		return 0;
-	ms = (loop->heap[0]->due_ns - loop->now_ns + NS_PER_MS - 1) / NS_PER_MS;
+	ms = (loop->first->due_ns - loop->now_ns + NS_PER_MS - 1) / NS_PER_MS;
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-static void fire_timers(struct loop *loop)
+static void loop_fire_timers(struct loop *loop)
 {
 	/* At most as many as there are now: a timer that re-arms itself for "at once" must not starve the others. */
-	for (size_t n = loop->timers; n > 0 && loop->timers && loop->heap[0]->due_ns <= loop->now_ns; n--) {
-		struct timer *timer = loop->heap[0];
+	for (size_t n = loop->timers; n > 0 && loop->first && loop->first->due_ns <= loop->now_ns; n--) {
+		struct timer *timer = loop->first;
 
-		loop_timer_clear(loop, timer);
+		loop_clear_timer(loop, timer);
 		timer->fire(timer);
 	}
 }
 
-/* ---- the rest ---- */
-
-void loop_later(struct loop *loop, struct task_later *task)
+static void loop_dispatch_events(struct loop *loop)
 {
-	task->next = NULL;
-	*loop->later_end = task;
-	loop->later_end = &task->next;
-}
-
-static void run_later(struct loop *loop)
-{
-	struct task_later *task = loop->later;
-
-	loop->later = NULL;
-	loop->later_end = &loop->later;
-	while (task) {
-		struct task_later *next = task->next;
-
-		task->run(task);
-		task = next;
-	}
-}
-
-static void dispatch_events(struct loop *loop)
-{
-	for (loop->at = 0; loop->at < loop->events;) {
-		const struct epoll_event *event = &loop->event[loop->at++];
-		struct watch *watch = event->data.ptr;
+	while (loop->at < loop->events) {
+		struct watch *watch = loop->event[loop->at++].data.ptr;
 
 		if (watch)
-			watch->ready(watch, event->events);
+			watch->ready(watch);
 	}
 }
 
@@ -233,25 +199,23 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	while (loop->later)
-		run_later(loop);
+	loop_fire_timers(loop);
 	(void)close(loop->fd);
-	free(loop->heap);
 	free(loop);
 }
 
 int loop_run(struct loop *loop)
 {
 	while (!loop->stopped) {
-		int count = epoll_wait(loop->fd, loop->event, EVENTS, wait_ms(loop));
+		int count = epoll_wait(loop->fd, loop->event, EVENTS, loop_wait_ms(loop));
 
 		if (count < 0 && errno != EINTR)
 			return -errno;
 		loop->now_ns = io_now_ns();
 		loop->events = count > 0 ? count : 0;
-		dispatch_events(loop);
-		fire_timers(loop);
-		run_later(loop);
+		loop->at = 0;
+		loop_dispatch_events(loop);
+		loop_fire_timers(loop);
 	}
 	loop->stopped = false; /* loop_run may be called again */
 	return 0;

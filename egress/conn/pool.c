@@ -10,229 +10,162 @@
 #include "base/banned.h"
 
 #define REAL_MAX 4096u
-#define SLOTS 8192u /* load factor at most 1/2: short probes */
-_Static_assert(SLOTS >= 2 * POOL_NAMES_MAX && SLOTS >= 2 * REAL_MAX, "half of the slots stay empty");
 
-struct address { /* IPv4 as IPv4-mapped IPv6 */
-	uint8_t byte[16];
-};
+/* An address as a number: IPv6, or IPv4 mapped to IPv6. */
+typedef unsigned __int128 address_number;
 
 struct real {
-	struct address address;
+	address_number address;
 	char *host; /* owned */
 };
 
+/* Lists, not hash tables: a program that makes them long, by names of its choice, makes itself wait. */
 struct pool {
-	struct net_pool range;
+	address_number v4, v6;         /* the first address of each family's range */
+	unsigned v4_free, v6_free;     /* bits of an address within it */
 	uint32_t capacity;             /* indices POOL_FIRST … POOL_FIRST + capacity - 1 */
 	uint32_t next;                 /* first position to try for a new name */
 	uint32_t from_policy;          /* number of names from the policy */
 	char *name[POOL_NAMES_MAX];    /* owned; by index - POOL_FIRST; NULL: free */
-	uint16_t by_name[SLOTS];       /* position in name + 1; 0: empty. Entries are never removed */
 	struct real real[REAL_MAX];
 	uint32_t reals;
-	uint16_t by_address[SLOTS];
 };
 
-/* FNV-1a. A program that chooses names to collide has POOL_NAMES_MAX of them at most. */
-static uint32_t pool_hash(const void *bytes, size_t len)
+static address_number bytes_to_number(int family, const uint8_t *bytes)
 {
-	uint32_t value = 2166136261u;
+	address_number number = family == AF_INET ? 0xffff : 0;
 
-	for (size_t i = 0; i < len; i++)
-		value = (value ^ ((const uint8_t *)bytes)[i]) * 16777619u;
-	return value % SLOTS;
+	for (size_t i = 0; i < sockaddr_len(family); i++)
+		number = number << 8 | bytes[i];
+	return number;
 }
 
-/* The slot of a name, or the empty one to put it in. */
-static uint32_t name_slot(const struct pool *pool, const char *host)
+static bool address_to_number(const struct sockaddr *address, address_number *ret)
 {
-	uint32_t slot = pool_hash(host, strlen(host));
-
-	while (pool->by_name[slot] && strcmp(pool->name[pool->by_name[slot] - 1], host) != 0)
-		slot = (slot + 1) % SLOTS;
-	return slot;
-}
-
-static uint32_t address_slot(const struct pool *pool, const struct address *address)
-{
-	uint32_t slot = pool_hash(address, sizeof(*address));
-
-	while (pool->by_address[slot] &&
-	       memcmp(&pool->real[pool->by_address[slot] - 1].address, address, sizeof(*address)) != 0)
-		slot = (slot + 1) % SLOTS;
-	return slot;
-}
-
-static bool map_address(const struct sockaddr *from, struct address *ret)
-{
-	static const struct address mapped = {.byte = {[10] = 0xff, [11] = 0xff}};
-	size_t len = sockaddr_len(from->sa_family);
-
-	if (!len)
+	if (!sockaddr_len(address->sa_family))
 		return false;
-	*ret = mapped;
-	memcpy(ret->byte + sizeof(ret->byte) - len, sockaddr_bytes(from), len);
+	*ret = bytes_to_number(address->sa_family, sockaddr_bytes(address));
 	return true;
 }
 
-/* ---- arithmetic ---- */
-
-static uint32_t host_mask(unsigned prefix, unsigned width)
+/* Finds the index of an address. False: not in the pool. An address past all indices has the index UINT32_MAX. */
+static bool pool_find_index(const struct pool *pool, const struct sockaddr *address, uint32_t *ret_index)
 {
-	unsigned bits = prefix < width ? width - prefix : 0;
+	address_number number, first;
+	unsigned free_bits;
+	bool v4;
 
-	return bits >= 32 ? UINT32_MAX : (1u << bits) - 1;
-}
-
-static uint32_t v4_base(const struct pool *pool)
-{
-	return ntohl(pool->range.v4.s_addr) & ~host_mask(pool->range.v4_bits, 32);
-}
-
-static uint32_t v6_tail(const struct in6_addr *address)
-{
-	uint32_t tail;
-
-	memcpy(&tail, address->s6_addr + 12, sizeof(tail));
-	return ntohl(tail);
-}
-
-static bool same_prefix(const struct in6_addr *a, const struct in6_addr *b, unsigned bits)
-{
-	for (unsigned i = 0; i < 128 && i < bits; i++) {
-		unsigned bit = 0x80u >> (i % 8);
-
-		if ((a->s6_addr[i / 8] & bit) != (b->s6_addr[i / 8] & bit))
-			return false;
-	}
+	if (!address_to_number(address, &number))
+		return false;
+	v4 = number >> 32 == 0xffff;
+	first = v4 ? pool->v4 : pool->v6;
+	free_bits = v4 ? pool->v4_free : pool->v6_free;
+	if (free_bits < 128 && number >> free_bits != first >> free_bits)
+		return false;
+	*ret_index = number - first < UINT32_MAX ? (uint32_t)(number - first) : UINT32_MAX;
 	return true;
 }
 
-/* Host bits in the policy's base address are ignored. */
-static struct in6_addr v6_base(const struct pool *pool)
+void pool_make_address(const struct pool *pool, uint32_t index, int family, uint16_t port, struct sockaddr_storage *ret)
 {
-	struct in6_addr base = pool->range.v6;
+	address_number number = (family == AF_INET ? pool->v4 : pool->v6) + index;
+	uint8_t bytes[sizeof(number)];
 
-	for (unsigned i = pool->range.v6_bits; i < 128; i++)
-		base.s6_addr[i / 8] = (uint8_t)(base.s6_addr[i / 8] & ~(0x80u >> (i % 8)));
-	return base;
-}
-
-/* False: not in the pool. An address past all indices has the index UINT32_MAX. */
-static bool pool_index_of(const struct pool *pool, const struct sockaddr *address, uint32_t *ret_index)
-{
-	struct address at;
-	struct in6_addr v6, base;
-	uint32_t v4;
-
-	if (!map_address(address, &at))
-		return false;
-	memcpy(&v6, at.byte, sizeof(v6));
-	if (IN6_IS_ADDR_V4MAPPED(&v6)) {
-		v4 = v6_tail(&v6);
-		if ((v4 & ~host_mask(pool->range.v4_bits, 32)) != v4_base(pool))
-			return false;
-		*ret_index = v4 - v4_base(pool);
-		return true;
-	}
-	base = v6_base(pool);
-	if (!same_prefix(&v6, &base, pool->range.v6_bits))
-		return false;
-	*ret_index = same_prefix(&v6, &base, 96) ? v6_tail(&v6) - v6_tail(&base) : UINT32_MAX;
-	return true;
-}
-
-void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t port, struct sockaddr_storage *ret)
-{
-	struct in6_addr base = v6_base(pool);
-	uint32_t tail = htonl((family == AF_INET ? v4_base(pool) : v6_tail(&base)) + index);
-
-	memcpy(base.s6_addr + 12, &tail, sizeof(tail));
-	sockaddr_set(ret, family, family == AF_INET ? (const void *)&tail : &base);
+	for (size_t i = sockaddr_len(family); i-- > 0; number >>= 8)
+		bytes[i] = (uint8_t)number;
+	sockaddr_set(ret, family, bytes);
 	sockaddr_set_port(ret, port);
 }
 
-/* ---- names ---- */
-
-static int pool_put_name(struct pool *pool, uint32_t position, const char *host)
+void pool_find_own(unsigned char *address, size_t len, unsigned bits)
 {
-	char *copy = strdup(host);
+	for (size_t i = bits; i < len * 8; i++)
+		address[i / 8] = (unsigned char)(address[i / 8] & ~(0x80u >> (i % 8)));
+	address[len - 1] |= POOL_OWN;
+}
 
-	if (!copy)
-		return -ENOMEM;
-	pool->by_name[name_slot(pool, host)] = (uint16_t)(position + 1);
-	pool->name[position] = copy;
-	return 0;
+/* The position of a name; pool->capacity: the name has none. */
+static uint32_t find_name_position(const struct pool *pool, const char *host)
+{
+	uint32_t position = 0;
+
+	while (position < pool->capacity && (!pool->name[position] || strcmp(pool->name[position], host) != 0))
+		position++;
+	return position;
 }
 
 int pool_add(struct pool *pool, const char *host, uint32_t *ret_index)
 {
-	uint32_t slot = name_slot(pool, host);
-	int error;
+	uint32_t position = find_name_position(pool, host);
 
-	if (pool->by_name[slot]) {
-		*ret_index = POOL_FIRST + pool->by_name[slot] - 1u;
-		return 0;
+	if (position == pool->capacity) {
+		while (pool->next < pool->capacity && pool->name[pool->next])
+			pool->next++;
+		if (pool->next >= pool->capacity)
+			return -ENOSPC;
+		pool->name[pool->next] = strdup(host);
+		if (!pool->name[pool->next])
+			return -ENOMEM;
+		position = pool->next++;
 	}
-	while (pool->next < pool->capacity && pool->name[pool->next])
-		pool->next++;
-	if (pool->next >= pool->capacity)
-		return -ENOSPC;
-	error = pool_put_name(pool, pool->next, host);
-	if (error < 0)
-		return error;
-	*ret_index = POOL_FIRST + pool->next++;
+	*ret_index = POOL_FIRST + position;
 	return 0;
 }
 
-int pool_learn(struct pool *pool, uint32_t index, const char *host)
+int pool_learn_name(struct pool *pool, uint32_t index, const char *host)
 {
-	uint32_t position = index - POOL_FIRST;
+	uint32_t position = index - POOL_FIRST, known;
 	char canonical[NET_HOST_MAX];
-	uint32_t slot;
 
 	if (index < POOL_FIRST || position >= pool->capacity ||
-	    net_host_canonical(host, strlen(host), canonical) < 0 || strcmp(canonical, host) != 0)
+	    net_host_canonicalise(host, strlen(host), canonical) < 0 || strcmp(canonical, host) != 0)
 		return -EBADMSG;
-	slot = name_slot(pool, host);
-	if (pool->by_name[slot])
-		return pool->by_name[slot] == position + 1 ? 0 : -EBADMSG;
-	return pool->name[position] ? -EBADMSG : pool_put_name(pool, position, host);
+	known = find_name_position(pool, host);
+	if (known < pool->capacity || pool->name[position])
+		return known == position ? 0 : -EBADMSG;
+	pool->name[position] = strdup(host);
+	return pool->name[position] ? 0 : -ENOMEM;
 }
 
-int pool_learn_real(struct pool *pool, const struct sockaddr *address, const char *host)
+/* The name that a real address stands for, or NULL. */
+static const char *find_real_name(const struct pool *pool, address_number address)
 {
-	struct address at;
-	uint32_t slot;
+	for (uint32_t i = 0; i < pool->reals; i++)
+		if (pool->real[i].address == address)
+			return pool->real[i].host;
+	return NULL;
+}
 
-	if (pool_holds(pool, address) || !map_address(address, &at))
+int pool_learn_real_address(struct pool *pool, const struct sockaddr *address, const char *host)
+{
+	struct real *real = &pool->real[pool->reals];
+	address_number number;
+	const char *known;
+
+	if (pool_holds_address(pool, address) || !address_to_number(address, &number))
 		return -EEXIST;
-	slot = address_slot(pool, &at);
-	if (pool->by_address[slot])
-		return strcmp(pool->real[pool->by_address[slot] - 1].host, host) == 0 ? 0 : -EEXIST;
+	known = find_real_name(pool, number);
+	if (known)
+		return strcmp(known, host) == 0 ? 0 : -EEXIST;
 	if (pool->reals >= REAL_MAX)
 		return -ENOSPC;
-	pool->real[pool->reals].host = strdup(host);
-	if (!pool->real[pool->reals].host)
+	real->host = strdup(host);
+	if (!real->host)
 		return -ENOMEM;
-	pool->real[pool->reals++].address = at;
-	pool->by_address[slot] = (uint16_t)pool->reals;
+	real->address = number;
+	pool->reals++;
 	return 0;
 }
 
-const char *pool_find(const struct pool *pool, const struct sockaddr *address)
+const char *pool_find_name(const struct pool *pool, const struct sockaddr *address)
 {
-	struct address at;
+	address_number number;
 	uint32_t index;
 
-	if (pool_index_of(pool, address, &index))
+	if (pool_find_index(pool, address, &index))
 		return index >= POOL_FIRST && index - POOL_FIRST < pool->capacity ? pool->name[index - POOL_FIRST] :
 										    NULL;
-	if (!map_address(address, &at))
-		return NULL;
-	index = pool->by_address[address_slot(pool, &at)];
-	return index ? pool->real[index - 1].host : NULL;
+	return address_to_number(address, &number) ? find_real_name(pool, number) : NULL;
 }
 
 void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX])
@@ -241,54 +174,63 @@ void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX])
 	const char *name = NULL;
 
 	if (sockaddr_parse(host, &address))
-		name = pool_find(pool, (const struct sockaddr *)(const void *)&address);
+		name = pool_find_name(pool, (const struct sockaddr *)(const void *)&address);
 	if (name)
 		(void)snprintf(host, NET_HOST_MAX, "%s", name);
 }
 
-bool pool_holds(const struct pool *pool, const struct sockaddr *address)
+bool pool_holds_address(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 
-	return pool_index_of(pool, address, &index);
+	return pool_find_index(pool, address, &index);
 }
 
-bool pool_is_own(const struct pool *pool, const struct sockaddr *address)
+bool pool_is_own_address(const struct pool *pool, const struct sockaddr *address)
 {
 	uint32_t index;
 
-	return pool_index_of(pool, address, &index) && index == POOL_OWN;
+	return pool_find_index(pool, address, &index) && index == POOL_OWN;
 }
 
-const char *pool_name(const struct pool *pool, uint32_t index)
+const char *pool_policy_name(const struct pool *pool, uint32_t index)
 {
 	return index >= POOL_FIRST && index - POOL_FIRST < pool->from_policy ? pool->name[index - POOL_FIRST] : NULL;
 }
 
-/* ---- from the policy ---- */
-
-/* The last IPv4 address is the broadcast address; at most 32 bits of an IPv6 range are used. */
-static uint32_t capacity_of(const struct net_pool *range)
+/*
+ * The ranges, without host bits that the policy may have set. The last IPv4 address is the broadcast address; at most
+ * 32 bits of an IPv6 range are used.
+ */
+static void pool_set_ranges(struct pool *pool, const struct net_pool *range)
 {
-	uint32_t v4 = host_mask(range->v4_bits, 32), v6 = host_mask(range->v6_bits, 128);
-	uint32_t least = v4 < v6 ? v4 : v6;
+	unsigned bits;
 
-	if (least <= POOL_FIRST)
-		return 0;
-	return least - POOL_FIRST < POOL_NAMES_MAX ? least - POOL_FIRST : POOL_NAMES_MAX;
+	pool->v4_free = range->v4_bits < 32 ? 32 - range->v4_bits : 0;
+	pool->v6_free = range->v6_bits < 128 ? 128 - range->v6_bits : 0;
+	pool->v4 = bytes_to_number(AF_INET, (const uint8_t *)&range->v4);
+	pool->v4 = pool->v4 >> pool->v4_free << pool->v4_free;
+	pool->v6 = bytes_to_number(AF_INET6, range->v6.s6_addr);
+	pool->v6 = pool->v6_free < 128 ? pool->v6 >> pool->v6_free << pool->v6_free : 0;
+	bits = pool->v4_free < pool->v6_free ? pool->v4_free : pool->v6_free;
+	if (bits > 4) /* a smaller range has only the run's own addresses */
+		pool->capacity = bits < 13 ? (1u << bits) - 1 - POOL_FIRST : POOL_NAMES_MAX;
+	if (pool->capacity > POOL_NAMES_MAX)
+		pool->capacity = POOL_NAMES_MAX;
 }
 
 int pool_create(const struct policy *policy, struct pool **ret_pool)
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
 	const struct net_rule *rule;
+	struct net_pool range;
 	size_t count;
 	int error = 0;
 
 	if (!pool)
 		return -ENOMEM;
-	pool->range = policy_net_pool(policy);
-	pool->capacity = capacity_of(&pool->range);
+	range = policy_net_pool(policy);
+	pool_set_ranges(pool, &range);
 	rule = policy_net_rules(policy, &count);
 	for (size_t i = 0; error == 0 && i < count; i++) {
 		uint32_t index;

@@ -6,7 +6,6 @@
 #ifndef CALLGATE_EGRESS_CONN_POOL_H
 #define CALLGATE_EGRESS_CONN_POOL_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,7 +13,7 @@
 
 #define POOL_FIRST 16u        /* index n is address n of the pool; those below are the run's own */
 #define POOL_OWN 1u           /* the run's own address, where the proxies listen */
-#define POOL_NAMES_MAX 4096u  /* then pool_add fails with -ENOSPC */
+#define POOL_NAMES_MAX 4096u  /* names beyond that: pool_add fails with -ENOSPC */
 
 struct pool;
 
@@ -22,25 +21,29 @@ struct pool;
 int pool_create(const struct policy *policy, struct pool **ret_pool);
 void pool_free(struct pool *pool);
 
-/* The index of a canonical name, added when new; -ENOSPC: the pool is exhausted. The caller has judged the name. */
+/* The index of a canonical name, which is added when new; -ENOSPC: the pool is full. The caller has judged it. */
 int pool_add(struct pool *pool, const char *host, uint32_t *ret_index);
-/* Supervisor: a name that egress added. -EBADMSG: out of range, or the index belongs to another name. */
-int pool_learn(struct pool *pool, uint32_t index, const char *host);
-/* "dns": "real": a real address stands for a name. -EEXIST: for another name already; -ENOSPC; -ENOMEM. */
-int pool_learn_real(struct pool *pool, const struct sockaddr *address, const char *host);
+/* In the supervisor: adds a name of egress. -EBADMSG: out of range, or the index belongs to another name. */
+int pool_learn_name(struct pool *pool, uint32_t index, const char *host);
+/* "dns": "real": makes a real address stand for a name. -EEXIST: it stands for another one; -ENOSPC; -ENOMEM. */
+int pool_learn_real_address(struct pool *pool, const struct sockaddr *address, const char *host);
 
-/* The name an address stands for, synthetic or real; NULL: it was never given out. Borrowed. */
-const char *pool_find(const struct pool *pool, const struct sockaddr *address);
+/* The name an address stands for, synthetic or real; NULL: no name. Borrowed. */
+const char *pool_find_name(const struct pool *pool, const struct sockaddr *address);
 /* For proxies: replaces an address that stands for a name by that name. Other hosts stay. */
 void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX]);
 /* Whether an address lies in the pool, and whether it is the run's own (POOL_OWN). */
-bool pool_holds(const struct pool *pool, const struct sockaddr *address);
-bool pool_is_own(const struct pool *pool, const struct sockaddr *address);
+bool pool_holds_address(const struct pool *pool, const struct sockaddr *address);
+bool pool_is_own_address(const struct pool *pool, const struct sockaddr *address);
+
+/* Turns an address of a range of `bits` into the run's own in it, as pool_make_address(POOL_OWN) without a pool. */
+void pool_find_own(unsigned char *address, size_t len, unsigned bits);
 
 /* The address of an index. family: AF_INET or AF_INET6; port: host order. */
-void pool_address(const struct pool *pool, uint32_t index, int family, uint16_t port, struct sockaddr_storage *ret);
+void pool_make_address(const struct pool *pool, uint32_t index, int family, uint16_t port,
+		       struct sockaddr_storage *ret);
 
 /* Names from the policy, by index; NULL past the last one. For /etc/hosts. */
-const char *pool_name(const struct pool *pool, uint32_t index);
+const char *pool_policy_name(const struct pool *pool, uint32_t index);
 
 #endif

@@ -1,8 +1,6 @@
 /* mode_relay: copies bytes both ways. Data is written on at once; only what the peer has no room for is buffered. */
 #include <errno.h>
 #include <linux/sock_diag.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "egress/conn/conn.h"
@@ -14,9 +12,8 @@
 #define ROUND_BYTES (2 * BULK_BUFFER) /* bytes a direction and round of the loop */
 
 struct direction {
-	uint8_t *buffered; /* owned; NULL: empty */
-	size_t at, len;
-	bool bulk;     /* the last read returned a full buffer */
+	struct bytes buffered;
+	bool bulk; /* the last read returned a full buffer */
 };
 
 struct relay {
@@ -24,10 +21,10 @@ struct relay {
 	const char *first_end; /* end that closed first: cause of the close record */
 };
 
-/* Result of moving one direction. */
+/* The result of moving the bytes of one direction. */
 struct progress {
 	bool wants_read, wants_write;
-	uint64_t wait_ms;  /* until the budget allows bytes again; 0: no wait */
+	uint64_t wait_ms;  /* time until the budget allows bytes again; 0: no wait */
 	const char *cause; /* close the connection; NULL: go on */
 	const char *reason;
 };
@@ -35,21 +32,14 @@ struct progress {
 /* Shared by all relays: one thread, and no data stays in it between calls. */
 static uint8_t bulk[BULK_BUFFER];
 
-static void relay_drop_buffer(struct direction *direction)
-{
-	free(direction->buffered);
-	direction->buffered = NULL;
-	direction->at = direction->len = 0;
-}
-
-static void progress_end(struct progress *progress, const char *cause, const char *reason)
+static void progress_set_end(struct progress *progress, const char *cause, const char *reason)
 {
 	progress->cause = cause;
 	progress->reason = reason;
 }
 
 /* Returns the bytes written; the caller buffers the rest. */
-static size_t relay_write(struct channel *to, const uint8_t *data, size_t len, bool up, struct progress *progress)
+static size_t relay_write_bytes(struct channel *to, const uint8_t *data, size_t len, bool up, struct progress *progress)
 {
 	size_t done = 0;
 
@@ -61,7 +51,7 @@ static size_t relay_write(struct channel *to, const uint8_t *data, size_t len, b
 			break;
 		}
 		if (n < 0) {
-			progress_end(progress, up ? "server_reset" : "client_reset", NULL);
+			progress_set_end(progress, up ? "server_reset" : "client_reset", NULL);
 			break;
 		}
 		done += (size_t)n;
@@ -69,49 +59,20 @@ static size_t relay_write(struct channel *to, const uint8_t *data, size_t len, b
 	return done;
 }
 
-static bool relay_buffer(struct direction *direction, const uint8_t *data, size_t len)
+/* Writes what is buffered. False: bytes are still buffered. */
+static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool up, struct progress *progress)
 {
-	direction->buffered = malloc(len);
-	if (!direction->buffered)
-		return false;
-	memcpy(direction->buffered, data, len);
-	direction->at = 0;
-	direction->len = len;
-	return true;
-}
-
-/* False: bytes are still buffered. */
-static bool relay_flush(struct direction *direction, struct channel *to, bool up, struct progress *progress)
-{
-	if (!direction->buffered)
+	if (!buffered->data)
 		return true;
-	direction->at +=
-		relay_write(to, direction->buffered + direction->at, direction->len - direction->at, up, progress);
-	if (direction->at < direction->len)
-		return false;
-	relay_drop_buffer(direction);
-	return true;
-}
-
-/* The byte budget is spent. The connection ends when there is one more byte, not at exactly the cap. */
-static size_t relay_cap_spent(struct channel *from, bool up, struct progress *progress)
-{
-	ssize_t got = channel_read(from, bulk, 1);
-
-	if (got > 0)
-		progress_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
-	else if (got == -EAGAIN)
-		progress->wants_read = true;
-	else if (got < 0)
-		progress_end(progress, up ? "client_reset" : "server_reset", NULL);
-	return 0;
+	bytes_drop(buffered, relay_write_bytes(to, buffered->data + buffered->at, bytes_left(buffered), up, progress));
+	return !buffered->data;
 }
 
 /*
  * How much to read at once. More than CONN_BUFFER only as far as the peer's send buffer has room, minus an eighth for
  * the kernel's overhead: a bulk stream then costs half the CPU time.
  */
-static size_t relay_portion(const struct direction *direction, const struct channel *to)
+static size_t relay_bytes_at_once(const struct direction *direction, const struct channel *to)
 {
 	uint32_t memory[SK_MEMINFO_VARS];
 	socklen_t len = sizeof(memory);
@@ -125,45 +86,36 @@ static size_t relay_portion(const struct direction *direction, const struct chan
 }
 
 /* Bytes read into `bulk`, at most want. 0: the end, or progress says what to wait for. */
-static size_t relay_read(struct conn *conn, struct channel *from, size_t want, bool up, struct progress *progress)
+static size_t relay_read_bytes(struct conn *conn, size_t want, bool up, struct progress *progress)
 {
-	uint64_t wait_ms = 0;
-	size_t room = budget_room(&conn->use, up, want, loop_now_ns(conn->egress->loop), &wait_ms);
-	ssize_t got;
+	ssize_t got = conn_read(conn, up, bulk, want, &progress->wait_ms);
 
-	if (!room && wait_ms == UINT64_MAX)
-		return relay_cap_spent(from, up, progress);
-	if (!room) {
-		progress->wait_ms = wait_ms;
-		return 0;
-	}
-	got = channel_read(from, bulk, room);
 	if (got == -EAGAIN)
 		progress->wants_read = true;
-	else if (got < 0)
-		progress_end(progress, up ? "client_reset" : "server_reset", NULL);
-	if (got <= 0)
-		return 0;
-	budget_spend(&conn->use, up, (size_t)got);
-	return (size_t)got;
+	else if (got == -EDQUOT)
+		progress_set_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
+	else if (got < 0 && got != -EBUSY)
+		progress_set_end(progress, up ? "client_reset" : "server_reset", NULL);
+	return got > 0 ? (size_t)got : 0;
 }
 
-/* Moves one direction until it has to wait. Returns the bytes moved. */
-static size_t relay_move(struct conn *conn, struct direction *direction, bool up, struct progress *progress)
+/* Moves the bytes of one direction until it has to wait. Returns the bytes moved. */
+static size_t relay_move_bytes(struct conn *conn, struct direction *direction, bool up, struct progress *progress)
 {
 	struct channel *from = up ? &conn->client : &conn->upstream, *to = up ? &conn->upstream : &conn->client;
 	size_t moved = 0;
 
-	while (relay_flush(direction, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
-		size_t want = relay_portion(direction, to), got = relay_read(conn, from, want, up, progress), done;
+	while (relay_flush_buffer(&direction->buffered, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
+		size_t want = relay_bytes_at_once(direction, to), got = relay_read_bytes(conn, want, up, progress);
+		size_t done;
 
 		if (!got)
 			break;
 		direction->bulk = got >= CONN_BUFFER;
 		moved += got;
-		done = relay_write(to, bulk, got, up, progress);
-		if (done < got && !progress->cause && !relay_buffer(direction, bulk + done, got - done))
-			progress_end(progress, "no_memory", NULL);
+		done = relay_write_bytes(to, bulk, got, up, progress);
+		if (done < got && !progress->cause && bytes_add(&direction->buffered, bulk + done, got - done))
+			progress_set_end(progress, "no_memory", NULL);
 		if (progress->cause || progress->wants_write)
 			break;
 		if (got < want && !channel_has_bytes(from)) { /* the socket is empty */
@@ -173,15 +125,16 @@ static size_t relay_move(struct conn *conn, struct direction *direction, bool up
 	}
 	if (moved >= ROUND_BYTES)
 		progress->wants_read = true;
-	if (from->ended && !direction->buffered && !progress->cause && channel_shutdown(to) == -EAGAIN)
+	if (from->ended && !direction->buffered.data && !progress->cause && channel_shutdown(to) == -EAGAIN)
 		progress->wants_write = true;
 	return moved;
 }
 
-static void relay_finish(struct conn *conn, const struct progress *up, const struct progress *down)
+static void relay_set_waits(struct conn *conn, const struct progress *up, const struct progress *down)
 {
 	const struct progress *progress = up->cause ? up : down;
 	struct relay *relay = conn->state;
+	uint64_t wait_ms;
 
 	if (progress->cause) {
 		conn_close(conn, progress->cause, progress->reason, true);
@@ -193,43 +146,34 @@ static void relay_finish(struct conn *conn, const struct progress *up, const str
 		conn_close(conn, relay->first_end, NULL, false);
 		return;
 	}
-	if (up->wait_ms || down->wait_ms)
-		conn_pump_after(conn, down->wait_ms && (!up->wait_ms || down->wait_ms < up->wait_ms) ? down->wait_ms
-												  : up->wait_ms);
+	wait_ms = !up->wait_ms || (down->wait_ms && down->wait_ms < up->wait_ms) ? down->wait_ms : up->wait_ms;
 	if (channel_has_bytes(&conn->client) || channel_has_bytes(&conn->upstream))
-		conn_pump_after(conn, up->wait_ms || down->wait_ms ? 1 : 0);
-	channel_wait(&conn->client, up->wants_read, down->wants_write);
-	channel_wait(&conn->upstream, down->wants_read, up->wants_write);
+		conn_pump_after(conn, wait_ms ? 1 : 0);
+	else if (wait_ms)
+		conn_pump_after(conn, wait_ms);
+	channel_set_wait(&conn->client, up->wants_read, down->wants_write);
+	channel_set_wait(&conn->upstream, down->wants_read, up->wants_write);
 }
 
 static void relay_pump(struct conn *conn)
 {
 	struct progress up = {0}, down = {0};
-	size_t moved;
-	struct relay *relay;
+	struct relay *relay = conn->state;
+	size_t moved = relay_move_bytes(conn, &relay->up, true, &up);
 
-	if (!conn->state) {
-		if (!conn_new_state(conn, sizeof(*relay)))
-			return;
-		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-	}
-	relay = conn->state;
-	moved = relay_move(conn, &relay->up, true, &up);
-	moved += up.cause ? 0 : relay_move(conn, &relay->down, false, &down);
+	moved += up.cause ? 0 : relay_move_bytes(conn, &relay->down, false, &down);
 	if (moved)
-		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-	relay_finish(conn, &up, &down);
+		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+	relay_set_waits(conn, &up, &down);
 }
 
-static void relay_done(struct conn *conn)
+static void relay_free_buffers(struct conn *conn)
 {
 	struct relay *relay = conn->state;
 
-	if (!relay)
-		return;
-	relay_drop_buffer(&relay->up);
-	relay_drop_buffer(&relay->down);
-	free(relay);
+	bytes_done(&relay->up.buffered);
+	bytes_done(&relay->down.buffered);
 }
 
-const struct conn_mode mode_relay = {.name = "relay", .pump = relay_pump, .done = relay_done};
+const struct conn_mode mode_relay = {.name = "relay", .state_size = sizeof(struct relay), .limit_ms = CONN_IDLE_MS,
+				     .limit_cause = "idle_timeout", .pump = relay_pump, .done = relay_free_buffers};

@@ -38,7 +38,7 @@ static inline void sockaddr_set_port(struct sockaddr_storage *address, uint16_t 
 }
 _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port), "one offset");
 
-/* Parses the text of an address. False: it is none. */
+/* Parses the text of an address. False: not an address. */
 static inline bool sockaddr_parse(const char *text, struct sockaddr_storage *ret)
 {
 	memset(ret, 0, sizeof(*ret));

@@ -12,7 +12,7 @@
 #define NAME 3
 #define IPV6 4
 
-ssize_t socks_greeting(const uint8_t *data, size_t len, bool *ret_open)
+ssize_t socks_parse_greeting(const uint8_t *data, size_t len, bool *ret_open)
 {
 	size_t size;
 
@@ -30,7 +30,7 @@ ssize_t socks_greeting(const uint8_t *data, size_t len, bool *ret_open)
 }
 
 /* Length of the address from its ATYP byte on, without the port; 0: incomplete; -EAFNOSUPPORT. */
-static ssize_t address_size(const uint8_t *data, size_t len)
+static ssize_t address_field_size(const uint8_t *data, size_t len)
 {
 	switch (data[0]) {
 	case IPV4:
@@ -44,18 +44,18 @@ static ssize_t address_size(const uint8_t *data, size_t len)
 	}
 }
 
-static int read_address(const uint8_t *data, char ret_host[NET_HOST_MAX])
+static int read_address_field(const uint8_t *data, char ret_host[NET_HOST_MAX])
 {
 	char text[INET6_ADDRSTRLEN];
 
 	if (data[0] == NAME)
-		return net_host_canonical((const char *)data + 2, data[1], ret_host);
+		return net_host_canonicalise((const char *)data + 2, data[1], ret_host);
 	if (!inet_ntop(data[0] == IPV4 ? AF_INET : AF_INET6, data + 1, text, sizeof(text)))
 		return -EINVAL;
-	return net_host_canonical(text, strlen(text), ret_host);
+	return net_host_canonicalise(text, strlen(text), ret_host);
 }
 
-ssize_t socks_request(const uint8_t *data, size_t len, struct socks_request *ret_request)
+ssize_t socks_parse_request(const uint8_t *data, size_t len, struct socks_request *ret_request)
 {
 	struct socks_request request;
 	ssize_t size;
@@ -66,14 +66,14 @@ ssize_t socks_request(const uint8_t *data, size_t len, struct socks_request *ret
 		return 0;
 	if (data[1] != CONNECT)
 		return -EOPNOTSUPP;
-	size = address_size(data + 3, len - 3);
+	size = address_field_size(data + 3, len - 3);
 	if (size <= 0)
 		return size;
 	size += 3;
 	if (len < (size_t)size + 2)
 		return 0;
 	request.port = (uint16_t)(data[size] << 8 | data[size + 1]);
-	if (!request.port || read_address(data + 3, request.host) < 0)
+	if (!request.port || read_address_field(data + 3, request.host) < 0)
 		return -EINVAL;
 	*ret_request = request;
 	return size + 2;

@@ -5,7 +5,6 @@
 #include "egress/conn/socks.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "egress/conn/conn.h"
@@ -22,8 +21,8 @@ struct socks {
 	uint8_t data[SOCKS_BYTES];
 };
 
-/* A few bytes into an empty send buffer: only a client that does not read leaves no room. */
-static bool socks_write(struct conn *conn, const uint8_t *bytes, size_t len)
+/* Writes a few bytes into an empty send buffer: only a client that does not read leaves no room. */
+static bool socks_write_bytes(struct conn *conn, const uint8_t *bytes, size_t len)
 {
 	if (channel_write(&conn->client, bytes, len) == (ssize_t)len)
 		return true;
@@ -32,59 +31,51 @@ static bool socks_write(struct conn *conn, const uint8_t *bytes, size_t len)
 }
 
 /* BND.ADDR is not revealed. */
-static bool socks_reply(struct conn *conn, uint8_t code)
+static bool socks_send_reply(struct conn *conn, uint8_t code)
 {
 	const uint8_t bytes[] = {5, code, 0, 1, 0, 0, 0, 0, 0, 0};
 
-	return socks_write(conn, bytes, sizeof(bytes));
+	return socks_write_bytes(conn, bytes, sizeof(bytes));
 }
 
-static void socks_refuse(struct conn *conn, uint8_t code, const char *reason)
+static void socks_refuse_request(struct conn *conn, uint8_t code, const char *reason)
 {
-	if (socks_reply(conn, code))
+	if (socks_send_reply(conn, code))
 		conn_close(conn, "refused", reason, false);
 }
 
-static uint8_t socks_code(int error, const char *reason)
+static uint8_t socks_reply_code(int error, const char *reason)
 {
 	if (strcmp(reason, "dns_fail") == 0)
 		return SOCKS_REPLY_HOST;
 	if (strcmp(reason, "connect_failed") != 0)
 		return error == -ENETDOWN ? SOCKS_REPLY_FAILED : SOCKS_REPLY_REFUSED;
-	switch (error) {
-	case -ECONNREFUSED:
-		return SOCKS_REPLY_CONNECT;
-	case -ENETUNREACH:
-		return SOCKS_REPLY_NETWORK;
-	case -EHOSTUNREACH:
-	case -ETIMEDOUT:
-		return SOCKS_REPLY_HOST;
-	default:
-		return SOCKS_REPLY_FAILED;
-	}
+	return error == -ECONNREFUSED ? SOCKS_REPLY_CONNECT
+	       : error == -ENETUNREACH ? SOCKS_REPLY_NETWORK
+	       : error == -EHOSTUNREACH || error == -ETIMEDOUT ? SOCKS_REPLY_HOST : SOCKS_REPLY_FAILED;
 }
 
-static void socks_opened(struct conn *conn, int error, const char *reason)
+static void socks_upstream_opened(struct conn *conn, int error, const char *reason)
 {
 	struct socks *socks = conn->state;
 
 	if (error) {
-		socks_refuse(conn, socks_code(error, reason), reason);
+		socks_refuse_request(conn, socks_reply_code(error, reason), reason);
 	} else if (socks->at < socks->len &&
-		   channel_unread(&conn->client, socks->data + socks->at, socks->len - socks->at) < 0) {
+		   channel_put_back(&conn->client, socks->data + socks->at, socks->len - socks->at) < 0) {
 		conn_close(conn, "no_memory", NULL, true);
-	} else if (socks_reply(conn, 0)) {
-		conn_begin(conn);
+	} else if (socks_send_reply(conn, 0)) {
+		conn_start_first_mode(conn);
 	}
 }
 
-/* 0: a message was handled; 1: more bytes or conn_open's answer are needed; -1: closed. */
-static int socks_greet(struct conn *conn)
+/* Returns 0: a message was handled; 1: more bytes or conn_open_upstream's answer are needed; -1: closed. */
+static int socks_handle_greeting(struct conn *conn)
 {
 	static const uint8_t open_to_all[] = {5, 0}, none_acceptable[] = {5, 0xff};
 	struct socks *socks = conn->state;
 	bool open;
-	ssize_t size = socks_greeting(socks->data, socks->len, &open);
+	ssize_t size = socks_parse_greeting(socks->data, socks->len, &open);
 
 	if (size == 0)
 		return 1;
@@ -95,23 +86,23 @@ static int socks_greet(struct conn *conn)
 	socks->at = (size_t)size;
 	socks->greeted = true;
 	if (open)
-		return socks_write(conn, open_to_all, sizeof(open_to_all)) ? 0 : -1;
-	if (socks_write(conn, none_acceptable, sizeof(none_acceptable)))
+		return socks_write_bytes(conn, open_to_all, sizeof(open_to_all)) ? 0 : -1;
+	if (socks_write_bytes(conn, none_acceptable, sizeof(none_acceptable)))
 		conn_close(conn, "refused", "bad_request", false);
 	return -1;
 }
 
-static int socks_connect(struct conn *conn)
+static int socks_handle_request(struct conn *conn)
 {
 	struct socks *socks = conn->state;
 	struct socks_request request;
-	ssize_t size = socks_request(socks->data + socks->at, socks->len - socks->at, &request);
+	ssize_t size = socks_parse_request(socks->data + socks->at, socks->len - socks->at, &request);
 
 	if (size == 0)
 		return 1;
 	if (size < 0) {
-		socks_refuse(conn,
-			     size == -EOPNOTSUPP     ? SOCKS_REPLY_COMMAND
+		socks_refuse_request(conn,
+				     size == -EOPNOTSUPP     ? SOCKS_REPLY_COMMAND
 		       : size == -EAFNOSUPPORT ? SOCKS_REPLY_ADDRESS
 		       : size == -EINVAL       ? SOCKS_REPLY_REFUSED
 					       : SOCKS_REPLY_FAILED,
@@ -120,27 +111,21 @@ static int socks_connect(struct conn *conn)
 	}
 	socks->at += (size_t)size;
 	socks->asked = true;
-	conn_timer(conn, CONN_IDLE_MS, "idle_timeout"); /* dialling has its own limits */
+	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout"); /* dialling has its own limits */
 	pool_replace_address(conn->egress->pool, request.host);
-	conn_open(conn, request.host, request.port, socks_opened);
+	conn_open_upstream(conn, request.host, request.port, socks_upstream_opened);
 	return 1;
 }
 
 static void socks_pump(struct conn *conn)
 {
-	struct socks *socks;
+	struct socks *socks = conn->state;
 	int more = 0;
 
-	if (!conn->state) {
-		if (!conn_new_state(conn, sizeof(*socks)))
-			return;
-		conn_timer(conn, CONN_PEEK_MS, "header_timeout");
-	}
-	socks = conn->state;
 	while (!socks->asked) {
 		ssize_t got;
 
-		more = !socks->greeted ? socks_greet(conn) : socks_connect(conn);
+		more = !socks->greeted ? socks_handle_greeting(conn) : socks_handle_request(conn);
 		if (more < 0)
 			return;
 		if (more == 0 || socks->asked)
@@ -154,12 +139,8 @@ static void socks_pump(struct conn *conn)
 		}
 		socks->len += (size_t)got;
 	}
-	channel_wait(&conn->client, !socks->asked, false);
+	channel_set_wait(&conn->client, !socks->asked, false);
 }
 
-static void socks_done(struct conn *conn)
-{
-	free(conn->state);
-}
-
-const struct conn_mode mode_socks = {.name = "socks", .pump = socks_pump, .done = socks_done};
+const struct conn_mode mode_socks = {.name = "socks", .state_size = sizeof(struct socks), .limit_ms = CONN_PEEK_MS,
+				     .limit_cause = "header_timeout", .pump = socks_pump};

@@ -18,7 +18,7 @@
 #define SOCKS_REPLY_ADDRESS 8
 
 /* Length of the greeting; 0: incomplete; -EPROTO. *ret_open: it offers "no authentication". */
-ssize_t socks_greeting(const uint8_t *data, size_t len, bool *ret_open);
+ssize_t socks_parse_greeting(const uint8_t *data, size_t len, bool *ret_open);
 
 struct socks_request {
 	char host[NET_HOST_MAX]; /* canonical name or address */
@@ -28,6 +28,6 @@ struct socks_request {
  * Length of a CONNECT request; 0: incomplete; -EPROTO; -EOPNOTSUPP: another command; -EAFNOSUPPORT: unknown address
  * type; -EINVAL: malformed name or port 0.
  */
-ssize_t socks_request(const uint8_t *data, size_t len, struct socks_request *ret_request);
+ssize_t socks_parse_request(const uint8_t *data, size_t len, struct socks_request *ret_request);
 
 #endif

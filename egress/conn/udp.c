@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,12 +18,6 @@
 #define DATAGRAMS_PER_ROUND 64
 #define WAITING_MAX 8 /* datagrams a flow keeps while it is dialled; more are lost */
 
-struct udp_waiting {
-	struct udp_waiting *next;
-	size_t len;
-	uint8_t data[];
-};
-
 /* One address of the program at one endpoint: an upstream socket of its own. */
 struct udp_flow {
 	struct udp_flow *next;
@@ -34,11 +27,13 @@ struct udp_flow {
 	struct dial *dial;
 	struct watch upstream;
 	struct budget_use use;
-	struct timer idle;
+	struct timer idle; /* closes the flow; then frees it */
 	uint64_t active_ns;
-	struct udp_waiting *first, **end;
-	size_t waiting;
-	struct task_later later;
+	struct {
+		uint8_t *data; /* owned */
+		size_t len;
+	} waiting[WAITING_MAX]; /* datagrams for the upstream socket */
+	size_t waiting_count;
 };
 
 /* One endpoint. */
@@ -55,7 +50,7 @@ struct udp_relay {
 	size_t flow_count;
 	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* of its one "open" record */
 	uint64_t start_ns, bytes_up, bytes_down;
-	struct task_later later;
+	struct timer release; /* frees the relay after it was closed */
 	bool closed;
 };
 
@@ -65,12 +60,8 @@ static uint8_t datagram[DATAGRAM_MAX];
 
 static void udp_record_init(const struct udp_relay *relay, enum control_event event, struct control_record *ret_record)
 {
-	memset(ret_record, 0, sizeof(*ret_record));
-	ret_record->event = (uint8_t)event;
-	ret_record->conn = relay->conn;
-	ret_record->pid = relay->pid;
-	ret_record->port = relay->port;
-	ret_record->count = 1;
+	*ret_record = (struct control_record){
+		.conn = relay->conn, .pid = relay->pid, .event = (uint8_t)event, .port = relay->port, .count = 1};
 	LINE_COPY(ret_record->host, relay->host);
 	LINE_COPY(ret_record->proto, "udp");
 	if (relay->rule)
@@ -86,12 +77,18 @@ static void udp_record_refusal(struct udp_relay *relay, const char *reason, cons
 	LINE_COPY(record.dropped, dropped);
 	relay->state = UDP_REFUSED;
 	/* egress exits when this message to the supervisor fails */
-	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL, NULL);
+	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
 }
 
-static void flow_release(struct task_later *task)
+static void flow_free_due(struct timer *timer)
 {
-	free((char *)task - offsetof(struct udp_flow, later));
+	free(owner_of(timer, struct udp_flow, idle));
+}
+
+static void flow_drop_waiting(struct udp_flow *flow)
+{
+	while (flow->waiting_count)
+		free(flow->waiting[--flow->waiting_count].data);
 }
 
 static void flow_close(struct udp_flow *flow)
@@ -103,27 +100,17 @@ static void flow_close(struct udp_flow *flow)
 		slot = &(*slot)->next;
 	*slot = flow->next;
 	relay->flow_count--;
-	if (flow->dial)
-		dial_cancel(flow->dial);
-	loop_timer_clear(relay->egress->loop, &flow->idle);
-	if (flow->upstream.fd >= 0) {
-		loop_remove(relay->egress->loop, &flow->upstream);
-		(void)close(flow->upstream.fd);
-	}
-	budget_leave(&flow->use);
-	while (flow->first) {
-		struct udp_waiting *next = flow->first->next;
-
-		free(flow->first);
-		flow->first = next;
-	}
-	flow->later.run = flow_release;
-	loop_later(relay->egress->loop, &flow->later);
+	dial_cancel(flow->dial);
+	loop_close_watch(relay->egress->loop, &flow->upstream);
+	budget_drop_connection(&flow->use);
+	flow_drop_waiting(flow);
+	flow->idle.fire = flow_free_due;
+	loop_set_timer(relay->egress->loop, &flow->idle, 0);
 }
 
-static void relay_release(struct task_later *task)
+static void relay_free_due(struct timer *timer)
 {
-	free((char *)task - offsetof(struct udp_relay, later));
+	free(owner_of(timer, struct udp_relay, release));
 }
 
 static void relay_close(struct udp_relay *relay, const char *cause, const char *reason)
@@ -134,25 +121,23 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
 	if (relay->closed)
 		return;
 	relay->closed = true;
-	while (*slot && *slot != relay)
+	while (*slot != relay)
 		slot = &(*slot)->next;
-	if (*slot)
-		*slot = relay->next;
+	*slot = relay->next;
 	while (relay->flows)
 		flow_close(relay->flows);
-	line_forget(relay->egress->line, NULL, relay);
-	loop_remove(relay->egress->loop, &relay->program);
-	(void)close(relay->program.fd);
+	line_forget_answers(relay->egress->line, relay);
+	loop_close_watch(relay->egress->loop, &relay->program);
 	udp_record_init(relay, CONTROL_EVENT_CLOSE, &record);
 	record.allow = reason == NULL;
 	record.bytes_up = relay->bytes_up;
 	record.bytes_down = relay->bytes_down;
 	record.duration_us = (loop_now_ns(relay->egress->loop) - relay->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
-	LINE_COPY(record.reason, reason ? reason : "");
-	(void)line_record(relay->egress->line, &record, NULL, NULL, NULL, NULL);
-	relay->later.run = relay_release;
-	loop_later(relay->egress->loop, &relay->later);
+	LINE_COPY(record.reason, reason);
+	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
+	relay->release.fire = relay_free_due;
+	loop_set_timer(relay->egress->loop, &relay->release, 0);
 }
 
 /* ---- datagrams ---- */
@@ -161,38 +146,37 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
  * Charges a datagram to its rule's budget (egress/budget.h). *ret_pass: whether it is forwarded; otherwise it is
  * dropped. Returns false after closing the relay, because the rule's bytes for this direction are used up.
  */
-static bool flow_spend(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
+static bool flow_spend_budget(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
 {
 	uint64_t wait_ms = 0;
-	size_t room = budget_room(&flow->use, up, len, loop_now_ns(flow->relay->egress->loop), &wait_ms);
+	size_t room = budget_bytes_allowed(&flow->use, up, len, loop_now_ns(flow->relay->egress->loop), &wait_ms);
 	uint64_t cap = up ? flow->relay->rule->budget.bytes_up : flow->relay->rule->budget.bytes_down;
 
 	*ret_pass = room == len;
 	if (*ret_pass)
-		budget_spend(&flow->use, up, len);
+		budget_spend_bytes(&flow->use, up, len);
 	if (*ret_pass || !cap || (!room && wait_ms != UINT64_MAX))
 		return true;
 	relay_close(flow->relay, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
 	return false;
 }
 
-static void flow_idle(struct timer *timer)
+static void flow_idle_due(struct timer *timer)
 {
-	struct udp_flow *flow = (struct udp_flow *)((char *)timer - offsetof(struct udp_flow, idle));
+	struct udp_flow *flow = owner_of(timer, struct udp_flow, idle);
 	uint64_t idle_ms = (loop_now_ns(flow->relay->egress->loop) - flow->active_ns) / NS_PER_MS;
 
 	if (idle_ms >= UDP_IDLE_MS)
 		flow_close(flow);
 	else
-		(void)loop_timer_set(flow->relay->egress->loop, timer, UDP_IDLE_MS - idle_ms);
+		loop_set_timer(flow->relay->egress->loop, timer, UDP_IDLE_MS - idle_ms);
 }
 
-static void flow_upstream_ready(struct watch *watch, unsigned events)
+static void flow_upstream_ready(struct watch *watch)
 {
-	struct udp_flow *flow = (struct udp_flow *)((char *)watch - offsetof(struct udp_flow, upstream));
+	struct udp_flow *flow = owner_of(watch, struct udp_flow, upstream);
 	struct udp_relay *relay = flow->relay;
 
-	(void)events;
 	flow->active_ns = loop_now_ns(relay->egress->loop);
 	for (int n = 0; n < DATAGRAMS_PER_ROUND; n++) {
 		ssize_t got = recv(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
@@ -200,23 +184,23 @@ static void flow_upstream_ready(struct watch *watch, unsigned events)
 
 		if (got < 0 && errno == ECONNREFUSED) /* ICMP about an earlier datagram; the next may be accepted */
 			continue;
-		if (got < 0 || !flow_spend(flow, false, (size_t)got, &pass))
+		if (got < 0 || !flow_spend_budget(flow, false, (size_t)got, &pass))
 			return;
 		if (!pass)
 			continue;
 		relay->bytes_down += (size_t)got;
-		/* Lost when the program's receive buffer is full, as without us. */
+		/* The datagram is lost when the program's receive buffer is full, as without us. */
 		(void)sendto(relay->program.fd, datagram, (size_t)got, MSG_DONTWAIT | MSG_NOSIGNAL,
 			     (const struct sockaddr *)&flow->client, flow->client_len);
 	}
 }
 
-/* False: the relay is closed. */
+/* Sends a datagram upstream. False: the relay is closed. */
 static bool flow_send_now(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
 	bool pass;
 
-	if (!flow_spend(flow, true, len, &pass))
+	if (!flow_spend_budget(flow, true, len, &pass))
 		return false;
 	if (pass && send(flow->upstream.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		flow->relay->bytes_up += len;
@@ -232,49 +216,35 @@ static void flow_send_waiting(struct udp_flow *flow)
 {
 	if (!flow_is_open(flow))
 		return;
-	while (flow->first) {
-		struct udp_waiting *waiting = flow->first;
-		bool more;
-
-		flow->first = waiting->next;
-		flow->waiting--;
-		more = flow_send_now(flow, waiting->data, waiting->len);
-		free(waiting);
-		if (!more)
+	for (size_t i = 0; i < flow->waiting_count; i++)
+		if (!flow_send_now(flow, flow->waiting[i].data, flow->waiting[i].len))
 			return;
-	}
-	flow->end = &flow->first;
+	flow_drop_waiting(flow);
 }
 
-static void flow_send(struct udp_flow *flow, const uint8_t *data, size_t len)
+static void flow_send_or_keep(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
-	struct udp_waiting *waiting;
+	uint8_t *copy;
 
 	flow->active_ns = loop_now_ns(flow->relay->egress->loop);
 	if (flow_is_open(flow)) {
 		(void)flow_send_now(flow, data, len); /* the caller checks relay->closed */
 		return;
 	}
-	if (flow->waiting >= WAITING_MAX)
+	copy = flow->waiting_count < WAITING_MAX ? malloc(len + 1) : NULL;
+	if (!copy)
 		return;
-	waiting = malloc(sizeof(*waiting) + len);
-	if (!waiting)
-		return;
-	waiting->next = NULL;
-	waiting->len = len;
-	memcpy(waiting->data, data, len);
-	*flow->end = waiting;
-	flow->end = &waiting->next;
-	flow->waiting++;
+	memcpy(copy, data, len);
+	flow->waiting[flow->waiting_count].data = copy;
+	flow->waiting[flow->waiting_count++].len = len;
 }
 
 /* ---- dialling ---- */
 
-static void relay_recorded(struct conn *conn, void *ctx, int error)
+static void relay_record_acknowledged(void *ctx, int error)
 {
 	struct udp_relay *relay = ctx;
 
-	(void)conn;
 	if (error < 0) {
 		relay_close(relay, "refused", "not_recorded");
 		return;
@@ -299,11 +269,11 @@ static void relay_record_dialled(struct udp_relay *relay, const struct dial_resu
 	if (relay->state == UDP_ASKED || relay->state == UDP_OPEN)
 		return;
 	udp_record_init(relay, CONTROL_EVENT_OPEN, &record);
-	dial_record(result, relay->port, &record);
+	dial_fill_record(result, relay->port, &record);
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
 	relay->state = UDP_ASKED;
-	(void)line_record(relay->egress->line, &record, NULL, relay_recorded, relay, NULL);
+	(void)line_send_record(relay->egress->line, &record, relay_record_acknowledged, relay, NULL);
 }
 
 static void flow_dialled(void *ctx, const struct dial_result *result)
@@ -314,7 +284,7 @@ static void flow_dialled(void *ctx, const struct dial_result *result)
 	flow->dial = NULL;
 	if (result->error == 0) {
 		flow->upstream = (struct watch){.fd = result->fd, .ready = flow_upstream_ready};
-		if (loop_add(relay->egress->loop, &flow->upstream, EPOLLIN) < 0) {
+		if (loop_add_watch(relay->egress->loop, &flow->upstream, EPOLLIN) < 0) {
 			flow_close(flow);
 			return;
 		}
@@ -326,7 +296,7 @@ static void flow_dialled(void *ctx, const struct dial_result *result)
 		flow_send_waiting(flow);
 }
 
-static void flow_evict(struct udp_relay *relay)
+static void flow_evict_oldest(struct udp_relay *relay)
 {
 	struct udp_flow *oldest = relay->flows;
 
@@ -338,7 +308,7 @@ static void flow_evict(struct udp_relay *relay)
 }
 
 /* The flow of a client address, created on first use. NULL: no budget or no memory. */
-static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr *client, socklen_t len)
+static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struct sockaddr *client, socklen_t len)
 {
 	struct udp_flow *flow = relay->flows;
 	struct budget_use use;
@@ -348,12 +318,12 @@ static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr 
 	if (flow || len > sizeof(flow->client))
 		return flow;
 	if (relay->flow_count >= UDP_FLOWS_MAX)
-		flow_evict(relay);
-	if (budget_join(relay->egress->budgets, relay->rule, &use) < 0)
+		flow_evict_oldest(relay);
+	if (budget_add_connection(relay->egress->budgets, relay->rule, &use) < 0)
 		return NULL;
-	flow = calloc(1, sizeof(*flow));
+	flow = malloc(sizeof(*flow));
 	if (!flow) {
-		budget_leave(&use);
+		budget_drop_connection(&use);
 		return NULL;
 	}
 	*flow = (struct udp_flow){.next = relay->flows,
@@ -361,14 +331,14 @@ static struct udp_flow *flow_get(struct udp_relay *relay, const struct sockaddr 
 				  .client_len = len,
 				  .upstream = {.fd = -1},
 				  .use = use,
-				  .idle = {.fire = flow_idle},
+				  .idle = {.fire = flow_idle_due},
 				  .active_ns = loop_now_ns(relay->egress->loop)};
 	memcpy(&flow->client, client, len);
-	flow->end = &flow->first;
 	relay->flows = flow;
 	relay->flow_count++;
 	flow->dial = dial_start(relay->egress, relay->host, relay->port, relay->rule, flow_dialled, flow);
-	if (flow->dial && loop_timer_set(relay->egress->loop, &flow->idle, UDP_IDLE_MS) == 0)
+	loop_set_timer(relay->egress->loop, &flow->idle, UDP_IDLE_MS);
+	if (flow->dial)
 		return flow;
 	flow_close(flow);
 	return NULL;
@@ -388,11 +358,10 @@ static bool udp_is_program(const struct udp_relay *relay, const struct sockaddr_
 	       (client->ss_family == AF_INET && in->sin_addr.s_addr == own.s_addr);
 }
 
-static void program_ready(struct watch *watch, unsigned events)
+static void program_ready(struct watch *watch)
 {
-	struct udp_relay *relay = (struct udp_relay *)((char *)watch - offsetof(struct udp_relay, program));
+	struct udp_relay *relay = owner_of(watch, struct udp_relay, program);
 
-	(void)events;
 	for (int n = 0; n < DATAGRAMS_PER_ROUND && !relay->closed; n++) {
 		struct sockaddr_storage client = {0};
 		socklen_t len = sizeof(client);
@@ -404,37 +373,19 @@ static void program_ready(struct watch *watch, unsigned events)
 			return;
 		if (!udp_is_program(relay, &client))
 			continue;
-		flow = flow_get(relay, (const struct sockaddr *)&client, len);
+		flow = flow_find_or_create(relay, (const struct sockaddr *)&client, len);
 		if (flow)
-			flow_send(flow, datagram, (size_t)got);
+			flow_send_or_keep(flow, datagram, (size_t)got);
 		else if (relay->state == UDP_NEW)
 			udp_record_refusal(relay, "cap_connections", "");
 	}
 }
 
-static struct udp_relay *relay_create(struct egress *egress, const struct control_connect *endpoint, int fd)
+void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd)
 {
-	struct udp_relay *relay = calloc(1, sizeof(*relay));
-
-	if (!relay)
-		return NULL;
-	*relay = (struct udp_relay){.next = egress->udp,
-				    .egress = egress,
-				    .conn = endpoint->conn,
-				    .pid = endpoint->pid,
-				    .port = endpoint->port,
-				    .program = {.fd = fd, .ready = program_ready},
-				    .start_ns = loop_now_ns(egress->loop)};
-	LINE_COPY(relay->host, endpoint->host);
-	egress->udp = relay;
-	return relay;
-}
-
-void udp_announce(struct egress *egress, const struct control_connect *endpoint, int fd)
-{
-	struct net_verdict verdict = policy_net_connect(egress->policy, endpoint->host, endpoint->port, true);
-	struct udp_relay *relay = relay_create(egress, endpoint, fd);
-	const char *reason = verdict.reason;
+	struct net_verdict verdict = policy_net_judge_connect(egress->policy, endpoint->host, endpoint->port, true);
+	const char *reason = verdict.allow ? NULL : verdict.reason;
+	struct udp_relay *relay = malloc(sizeof(*relay));
 	size_t count = 0;
 
 	if (!relay) {
@@ -444,20 +395,27 @@ void udp_announce(struct egress *egress, const struct control_connect *endpoint,
 	}
 	for (const struct udp_relay *other = egress->udp; other; other = other->next)
 		count++;
-	relay->rule = verdict.allow ? verdict.rule : NULL;
-	if (relay->rule && (count > UDP_RELAYS_MAX || egress->ending)) {
-		relay->rule = NULL;
+	if (!reason && (count >= UDP_RELAYS_MAX || egress->ending))
 		reason = egress->ending ? "ending" : "too_many_connections";
-	}
-	if (!relay->rule) {
+	*relay = (struct udp_relay){.next = egress->udp,
+				    .egress = egress,
+				    .conn = endpoint->conn,
+				    .pid = endpoint->pid,
+				    .port = endpoint->port,
+				    .rule = reason ? NULL : verdict.rule,
+				    .program = {.fd = fd, .ready = program_ready},
+				    .start_ns = loop_now_ns(egress->loop)};
+	LINE_COPY(relay->host, endpoint->host);
+	egress->udp = relay;
+	if (reason) {
 		udp_record_refusal(relay, reason, "");
 		relay_close(relay, "refused", reason);
-	} else if (loop_add(egress->loop, &relay->program, EPOLLIN) < 0) {
+	} else if (loop_add_watch(egress->loop, &relay->program, EPOLLIN) < 0) {
 		relay_close(relay, "failed", "failed");
 	}
 }
 
-void udp_end(struct egress *egress)
+void udp_close_all(struct egress *egress)
 {
 	while (egress->udp)
 		relay_close(egress->udp, "end", NULL);

@@ -10,12 +10,12 @@
 struct egress;
 
 #define UDP_RELAYS_MAX 256  /* endpoints */
-#define UDP_FLOWS_MAX 256   /* of one endpoint; then the longest idle one is closed */
+#define UDP_FLOWS_MAX 256   /* client addresses of an endpoint; one more closes the longest idle flow */
 #define UDP_IDLE_MS 60000
 
-/* CONTROL_UDP: a new endpoint. Takes fd. */
-void udp_announce(struct egress *egress, const struct control_connect *endpoint, int fd);
+/* Handles CONTROL_UDP, a new endpoint. Takes fd. */
+void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd);
 /* Closes all endpoints, each with its close record. */
-void udp_end(struct egress *egress);
+void udp_close_all(struct egress *egress);
 
 #endif

@@ -1,6 +1,5 @@
 #include "egress/dns/judge.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,22 +7,22 @@
 
 #include "base/banned.h"
 
-static void judge_refuse(struct dns_verdict *verdict, enum dns_code code, const char *reason, const char *label)
+static void verdict_refuse_name(struct dns_verdict *verdict, enum dns_code code, const char *reason, const char *label)
 {
 	verdict->answer.code = code;
 	verdict->reason = reason;
 	verdict->label = label;
 }
 
-static bool query_wants(const struct dns_query *query, int family)
+static bool query_wants_family(const struct dns_query *query, int family)
 {
 	return query->type == DNS_ANY || query->type == (family == AF_INET ? DNS_A : DNS_AAAA);
 }
 
-static void answer_add(const struct dns_query *query, struct dns_answer *answer,
-		       const struct sockaddr_storage *address)
+static void answer_add_address(const struct dns_query *query, struct dns_answer *answer,
+			       const struct sockaddr_storage *address)
 {
-	if (query_wants(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
+	if (query_wants_family(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
 		answer->address[answer->count++] = *address;
 }
 
@@ -34,36 +33,38 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* PTR queries: only addresses given out here have a name. */
-static bool judge_reverse(const struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
+/* Judges PTR queries: only addresses given out here have a name. */
+static bool judge_reverse_name(const struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
 {
 	struct sockaddr_storage address;
 	const char *name;
 
 	if (!ends_with(query->name, ".in-addr.arpa") && !ends_with(query->name, ".ip6.arpa"))
 		return false;
-	name = dns_reverse(query->name, &address) ? pool_find(pool, (const struct sockaddr *)(void *)&address) : NULL;
+	name = dns_parse_reverse_name(query->name, &address) ? pool_find_name(pool,
+									 (const struct sockaddr *)(void *)&address)
+										 : NULL;
 	if (!name)
-		judge_refuse(verdict, DNS_NXDOMAIN, "no_rule", NULL);
+		verdict_refuse_name(verdict, DNS_NXDOMAIN, "no_rule", NULL);
 	else if (query->type == DNS_PTR || query->type == DNS_ANY)
 		(void)snprintf(verdict->answer.name, sizeof(verdict->answer.name), "%s", name);
 	return true;
 }
 
-/* Both families, whichever the real name has: egress chooses the family it dials. */
-static void judge_synthetic(struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
+/* Allows queries for both address families, whichever the real name has: egress chooses the family it dials. */
+static void judge_synthetic_name(struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
 {
 	struct sockaddr_storage address;
 
 	if (pool_add(pool, verdict->host, &verdict->index) < 0) {
-		judge_refuse(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
+		verdict_refuse_name(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
 		return;
 	}
 	verdict->named = true;
-	pool_address(pool, verdict->index, AF_INET, 0, &address);
-	answer_add(query, &verdict->answer, &address);
-	pool_address(pool, verdict->index, AF_INET6, 0, &address);
-	answer_add(query, &verdict->answer, &address);
+	pool_make_address(pool, verdict->index, AF_INET, 0, &address);
+	answer_add_address(query, &verdict->answer, &address);
+	pool_make_address(pool, verdict->index, AF_INET6, 0, &address);
+	answer_add_address(query, &verdict->answer, &address);
 }
 
 static void judge_name(const struct policy *policy, struct pool *pool, const struct dns_query *query,
@@ -72,26 +73,26 @@ static void judge_name(const struct policy *policy, struct pool *pool, const str
 	struct sockaddr_storage address;
 	struct net_verdict name;
 
-	if (!query->plain || net_host_canonical(query->name, strlen(query->name), verdict->host) < 0 ||
+	if (!query->plain || net_host_canonicalise(query->name, strlen(query->name), verdict->host) < 0 ||
 	    sockaddr_parse(verdict->host, &address)) {
 		verdict->host[0] = '\0';
-		judge_refuse(verdict, DNS_NXDOMAIN, "bad_name", NULL);
+		verdict_refuse_name(verdict, DNS_NXDOMAIN, "bad_name", NULL);
 		return;
 	}
-	name = policy_net_name(policy, verdict->host);
+	name = policy_net_judge_name(policy, verdict->host);
 	verdict->rule = name.rule;
 	if (!name.allow)
-		judge_refuse(verdict, DNS_NXDOMAIN, name.reason, name.label);
-	else if (!query_wants(query, AF_INET) && !query_wants(query, AF_INET6))
+		verdict_refuse_name(verdict, DNS_NXDOMAIN, name.reason, name.label);
+	else if (!query_wants_family(query, AF_INET) && !query_wants_family(query, AF_INET6))
 		return; /* NODATA, also for type HTTPS, whose answer could carry keys for Encrypted ClientHello */
 	else if (name.rule->dns_real)
 		verdict->real = true;
 	else
-		judge_synthetic(pool, query, verdict);
+		judge_synthetic_name(pool, query, verdict);
 }
 
-void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_query *query,
-	       struct dns_verdict *ret_verdict)
+void dns_judge_query(const struct policy *policy, struct pool *pool, const struct dns_query *query,
+		     struct dns_verdict *ret_verdict)
 {
 	struct sockaddr_storage address;
 
@@ -103,16 +104,16 @@ void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_
 		ret_verdict->answer.code = DNS_REFUSED;
 	} else if (strcmp(query->name, "localhost") == 0) { /* RFC 6761, 6.3 */
 		sockaddr_set(&address, AF_INET, &(struct in_addr){htonl(INADDR_LOOPBACK)});
-		answer_add(query, &ret_verdict->answer, &address);
+		answer_add_address(query, &ret_verdict->answer, &address);
 		sockaddr_set(&address, AF_INET6, &in6addr_loopback);
-		answer_add(query, &ret_verdict->answer, &address);
-	} else if (!judge_reverse(pool, query, ret_verdict)) {
+		answer_add_address(query, &ret_verdict->answer, &address);
+	} else if (!judge_reverse_name(pool, query, ret_verdict)) {
 		judge_name(policy, pool, query, ret_verdict);
 	}
 }
 
-void dns_judge_real(struct pool *pool, const struct dns_query *query, const struct sockaddr_storage *list, size_t count,
-		    struct dns_verdict *verdict)
+void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const struct sockaddr_storage *list,
+			 size_t count, struct dns_verdict *verdict)
 {
 	bool others = false;
 
@@ -120,14 +121,14 @@ void dns_judge_real(struct pool *pool, const struct dns_query *query, const stru
 	for (size_t i = 0; i < count; i++) {
 		int error;
 
-		if (!query_wants(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
+		if (!query_wants_family(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
 			continue;
-		error = pool_learn_real(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
+		error = pool_learn_real_address(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
 		if (error == 0)
-			answer_add(query, &verdict->answer, &list[i]);
+			answer_add_address(query, &verdict->answer, &list[i]);
 		else
 			others = true; /* taken by another name, or the table is full */
 	}
 	if (others && verdict->answer.count == 0)
-		judge_synthetic(pool, query, verdict);
+		judge_synthetic_name(pool, query, verdict);
 }

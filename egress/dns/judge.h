@@ -24,16 +24,16 @@ struct dns_verdict {
 	/* the answer has the addresses of index; the supervisor has to be told of them first */
 	bool named;
 	uint32_t index;
-	bool real;                   /* no answer yet: the rule asks for real addresses (dns_judge_real) */
+	bool real;                   /* no answer yet: the rule asks for real addresses (dns_judge_addresses) */
 };
 
-void dns_judge(const struct policy *policy, struct pool *pool, const struct dns_query *query,
-	       struct dns_verdict *ret_verdict);
+void dns_judge_query(const struct policy *policy, struct pool *pool, const struct dns_query *query,
+		     struct dns_verdict *ret_verdict);
 /*
  * Answers with real addresses, filtered by the caller, which from now on stand for verdict->host. Addresses of another
  * name are left out; if none is left the answer is synthetic.
  */
-void dns_judge_real(struct pool *pool, const struct dns_query *query, const struct sockaddr_storage *list, size_t count,
-		    struct dns_verdict *verdict);
+void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const struct sockaddr_storage *list,
+			 size_t count, struct dns_verdict *verdict);
 
 #endif

@@ -37,12 +37,12 @@ static bool read_16(struct reader *reader, uint16_t *ret)
 	return true;
 }
 
-static bool is_plain(uint8_t byte)
+static bool is_host_byte(uint8_t byte)
 {
 	return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
 }
 
-static uint8_t lower(uint8_t byte)
+static uint8_t lower_byte(uint8_t byte)
 {
 	return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte + ('a' - 'A')) : byte;
 }
@@ -69,10 +69,10 @@ static bool read_name(struct reader *reader, char text[NET_HOST_MAX], bool *plai
 		if (len)
 			text[len++] = '.';
 		for (size_t i = 0; i < label; i++) { /* wire <= 255 keeps len below 254 */
-			uint8_t byte = lower(reader->data[reader->at++]);
+			uint8_t byte = lower_byte(reader->data[reader->at++]);
 
-			*plain = *plain && is_plain(byte);
-			text[len++] = is_plain(byte) ? (char)byte : '?';
+			*plain = *plain && is_host_byte(byte);
+			text[len++] = is_host_byte(byte) ? (char)byte : '?';
 		}
 	}
 	text[len] = '\0';
@@ -93,7 +93,7 @@ static bool read_question(struct reader *reader, struct dns_query *query)
 }
 
 /* OPT is parsed; other records (TSIG, SIG(0)) are skipped, since no verdict depends on the sender. */
-static bool read_extra(struct reader *reader, struct dns_query *query)
+static bool read_additional_record(struct reader *reader, struct dns_query *query)
 {
 	char name[NET_HOST_MAX];
 	uint16_t type, klass, high, low, len;
@@ -123,12 +123,12 @@ static bool read_body(struct reader *reader, struct dns_query *query)
 	    !read_question(reader, query))
 		return false;
 	for (uint16_t i = 0; i < extras; i++)
-		if (!read_extra(reader, query))
+		if (!read_additional_record(reader, query))
 			return false;
 	return reader->at == reader->len;
 }
 
-int dns_parse(const uint8_t *data, size_t len, struct dns_query *ret_query)
+int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query)
 {
 	struct reader reader = {.data = data, .len = len};
 	struct dns_query query = {0};
@@ -144,8 +144,6 @@ int dns_parse(const uint8_t *data, size_t len, struct dns_query *ret_query)
 	*ret_query = query;
 	return 0;
 }
-
-/* ---- answers ---- */
 
 struct writer {
 	uint8_t *data;
@@ -178,14 +176,8 @@ static void write_record(struct writer *writer, uint16_t type, uint32_t ttl, con
 	write_bytes(writer, data, len);
 }
 
-static void write_address(struct writer *writer, uint32_t ttl, const struct sockaddr_storage *address)
-{
-	write_record(writer, address->ss_family == AF_INET ? DNS_A : DNS_AAAA, ttl, sockaddr_bytes(address),
-		     sockaddr_len(address->ss_family));
-}
-
 /* name is canonical, so its labels have 1 to 63 bytes. */
-static void write_pointer(struct writer *writer, uint32_t ttl, const char *name)
+static void write_ptr_record(struct writer *writer, uint32_t ttl, const char *name)
 {
 	uint8_t wire[NET_HOST_MAX + 1];
 	size_t len = 0;
@@ -202,7 +194,7 @@ static void write_pointer(struct writer *writer, uint32_t ttl, const char *name)
 	write_record(writer, DNS_PTR, ttl, wire, len);
 }
 
-static void write_edns(struct writer *writer, const struct dns_query *query, enum dns_code code)
+static void write_opt_record(struct writer *writer, const struct dns_query *query, enum dns_code code)
 {
 	write_bytes(writer, "", 1);
 	write_16(writer, TYPE_OPT);
@@ -212,7 +204,7 @@ static void write_edns(struct writer *writer, const struct dns_query *query, enu
 	write_16(writer, 0);
 }
 
-size_t dns_build(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap)
+size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap)
 {
 	struct writer writer = {.data = ret_data, .cap = cap};
 	unsigned kept = query->flags & (FLAG_OPCODE | FLAG_RECURSION_DESIRED | FLAG_CHECKING_DISABLED);
@@ -226,17 +218,16 @@ size_t dns_build(const struct dns_query *query, const struct dns_answer *answer,
 	write_16(&writer, query->edns);
 	write_bytes(&writer, query->question, query->question_len);
 	for (size_t i = 0; i < count; i++)
-		write_address(&writer, answer->ttl, &answer->address[i]);
+		write_record(&writer, answer->address[i].ss_family == AF_INET ? DNS_A : DNS_AAAA, answer->ttl,
+			     sockaddr_bytes(&answer->address[i]), sockaddr_len(answer->address[i].ss_family));
 	if (answer->name[0])
-		write_pointer(&writer, answer->ttl, answer->name);
+		write_ptr_record(&writer, answer->ttl, answer->name);
 	if (query->edns)
-		write_edns(&writer, query, answer->code);
+		write_opt_record(&writer, query, answer->code);
 	return writer.full ? 0 : writer.len;
 }
 
-/* ---- names of addresses ---- */
-
-static bool reverse_v6(const char *name, struct in6_addr *ret)
+static bool parse_reverse_v6(const char *name, struct in6_addr *ret)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -252,7 +243,7 @@ static bool reverse_v6(const char *name, struct in6_addr *ret)
 	return strcmp(name, "ip6.arpa") == 0;
 }
 
-static bool reverse_v4(const char *name, struct in_addr *ret)
+static bool parse_reverse_v4(const char *name, struct in_addr *ret)
 {
 	size_t len = strspn(name, "0123456789.");
 	char text[INET_ADDRSTRLEN] = "";
@@ -267,17 +258,15 @@ static bool reverse_v4(const char *name, struct in_addr *ret)
 	return true;
 }
 
-bool dns_reverse(const char *name, struct sockaddr_storage *ret_address)
+bool dns_parse_reverse_name(const char *name, struct sockaddr_storage *ret_address)
 {
 	struct in_addr v4;
 	struct in6_addr v6;
+	bool is_v4 = parse_reverse_v4(name, &v4);
 
-	if (reverse_v4(name, &v4))
-		sockaddr_set(ret_address, AF_INET, &v4);
-	else if (reverse_v6(name, &v6))
-		sockaddr_set(ret_address, AF_INET6, &v6);
-	else
+	if (!is_v4 && !parse_reverse_v6(name, &v6))
 		return false;
+	sockaddr_set(ret_address, is_v4 ? AF_INET : AF_INET6, is_v4 ? (const void *)&v4 : &v6);
 	return true;
 }
 

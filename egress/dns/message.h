@@ -49,16 +49,16 @@ struct dns_answer {
 };
 
 /*
- * 0; -EINVAL: drop it (too short, or itself an answer); -EBADMSG: answer FORMERR; -EOPNOTSUPP: answer NOTIMP. The
- * latter two set id and flags, so that dns_build can answer.
+ * Parses a query. 0; -EINVAL: drop it (too short, or itself an answer); -EBADMSG: answer FORMERR; -EOPNOTSUPP: answer
+ * NOTIMP. The latter two set id and flags, so that dns_build_answer can answer.
  */
-int dns_parse(const uint8_t *data, size_t len, struct dns_query *ret_query);
+int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query);
 
 /* Length of the answer; 0: it does not fit, which happens to PTR records of long names only. */
-size_t dns_build(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap);
+size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap);
 
 /* Parses "4.3.2.1.in-addr.arpa" and the IPv6 form under ip6.arpa. */
-bool dns_reverse(const char *name, struct sockaddr_storage *ret_address);
+bool dns_parse_reverse_name(const char *name, struct sockaddr_storage *ret_address);
 
 /* The type's mnemonic, or "TYPE4711". */
 void dns_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT]);

@@ -11,38 +11,33 @@
 #define SECOND_MS 1000u
 #define SECOND_NS 1000000000u
 
-/* A failed line ends the process. */
-static void refusal_write(struct dns_refusals *refusals, struct control_record *record)
-{
-	(void)line_record(refusals->egress->line, record, NULL, NULL, NULL, NULL);
-}
-
-static void refusals_flush(struct dns_refusals *refusals)
+/* When the record cannot be sent, the control socket has failed, which ends the process. */
+static void refusals_write_pending(struct dns_refusals *refusals)
 {
 	if (refusals->more.count)
-		refusal_write(refusals, &refusals->more);
+		(void)line_send_record(refusals->egress->line, &refusals->more, NULL, NULL, NULL);
 	refusals->more.count = 0;
 }
 
-static void refusals_due(struct timer *timer)
+static void refusals_flush_due(struct timer *timer)
 {
-	refusals_flush((struct dns_refusals *)(void *)((char *)timer - offsetof(struct dns_refusals, timer)));
+	refusals_write_pending(owner_of(timer, struct dns_refusals, timer));
 }
 
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress)
 {
 	refusals->egress = egress;
-	refusals->timer.fire = refusals_due;
+	refusals->timer.fire = refusals_flush_due;
 }
 
 void dns_refusals_done(struct dns_refusals *refusals)
 {
-	loop_timer_clear(refusals->egress->loop, &refusals->timer);
-	refusals_flush(refusals);
+	loop_clear_timer(refusals->egress->loop, &refusals->timer);
+	refusals_write_pending(refusals);
 }
 
-static void refusal_init(struct control_record *record, const struct dns_query *query, const char *reason,
-			 const char *label)
+static void refusal_fill_record(struct control_record *record, const struct dns_query *query, const char *reason,
+				const char *label)
 {
 	char type[DNS_TYPE_TEXT];
 
@@ -53,11 +48,11 @@ static void refusal_init(struct control_record *record, const struct dns_query *
 	LINE_COPY(record->host, query->name[0] ? query->name : ".");
 	LINE_COPY(record->proto, "dns");
 	LINE_COPY(record->method, type);
-	LINE_COPY(record->rule, label ? label : "");
+	LINE_COPY(record->rule, label);
 	LINE_COPY(record->reason, reason);
 }
 
-static void refusal_count(struct dns_refusals *refusals, const struct control_record *record)
+static void refusal_count_unwritten(struct dns_refusals *refusals, const struct control_record *record)
 {
 	uint32_t before = refusals->more.count;
 	bool same = before == 0 || (strcmp(refusals->more.host, record->host) == 0 &&
@@ -67,12 +62,12 @@ static void refusal_count(struct dns_refusals *refusals, const struct control_re
 	refusals->more.count = before < UINT32_MAX ? before + 1 : before;
 	if (!same)
 		LINE_COPY(refusals->more.reason, "rate_limited");
-	if (before == 0) /* without memory for the timer it is written with the next one or at the end */
-		(void)loop_timer_set(refusals->egress->loop, &refusals->timer, SECOND_MS);
+	if (before == 0)
+		loop_set_timer(refusals->egress->loop, &refusals->timer, SECOND_MS);
 }
 
-void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
-		      const char *label)
+void dns_refusals_record(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
+			 const char *label)
 {
 	uint64_t now = loop_now_ns(refusals->egress->loop);
 	struct control_record record;
@@ -81,11 +76,11 @@ void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *que
 		refusals->second_ns = now;
 		refusals->written = 0;
 	}
-	refusal_init(&record, query, reason, label);
+	refusal_fill_record(&record, query, reason, label);
 	if (refusals->written < DNS_REFUSALS_PER_SECOND) {
 		refusals->written++;
-		refusal_write(refusals, &record);
+		(void)line_send_record(refusals->egress->line, &record, NULL, NULL, NULL);
 	} else {
-		refusal_count(refusals, &record);
+		refusal_count_unwritten(refusals, &record);
 	}
 }

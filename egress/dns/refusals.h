@@ -5,7 +5,6 @@
 #ifndef CALLGATE_EGRESS_DNS_REFUSALS_H
 #define CALLGATE_EGRESS_DNS_REFUSALS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "egress/conn/loop.h"
@@ -32,7 +31,7 @@ void dns_refusals_done(struct dns_refusals *refusals);
  * Records or counts a refusal. After DNS_REFUSALS_PER_SECOND records in a second, one further record counts the rest of
  * it, with the last name and, if the names differ, the reason "rate_limited".
  */
-void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
-		      const char *label);
+void dns_refusals_record(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
+			 const char *label);
 
 #endif

@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "egress/conn/sockaddr.h"
-#include "egress/dns/resolver-wire.h"
+#include "egress/dns/resolver.h"
 
 #include "base/banned.h"
 
 #define THREADS 4
 
-static void reply_add(const struct sockaddr *from, struct resolver_reply *reply)
+static void reply_add_address(const struct sockaddr *from, struct resolver_reply *reply)
 {
 	size_t len = sockaddr_len(from->sa_family);
 
@@ -31,7 +31,7 @@ static void reply_add(const struct sockaddr *from, struct resolver_reply *reply)
  * getaddrinfo does the same when it finds the file changed, and forgets them, but for RES_NORELOAD
  * (resolv/resolv_context.c: maybe_init).
  */
-static bool set_search(const char *host)
+static bool set_search_options(const char *host)
 {
 	if (res_init() < 0)
 		return false;
@@ -41,39 +41,32 @@ static bool set_search(const char *host)
 	return true;
 }
 
-static void resolve(const struct resolver_query *query, struct resolver_reply *reply)
+static void resolve_name(const struct resolver_query *query, struct resolver_reply *reply)
 {
 	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
 	struct addrinfo *list = NULL;
 	int error;
 
-	error = set_search(query->host) ? getaddrinfo(query->host, NULL, &hints, &list) : EAI_AGAIN;
+	error = set_search_options(query->host) ? getaddrinfo(query->host, NULL, &hints, &list) : EAI_AGAIN;
 	if (error == EAI_NONAME || error == EAI_NODATA || error == EAI_ADDRFAMILY)
 		reply->error = -ENOENT;
 	else if (error)
 		reply->error = -EAGAIN;
 	for (const struct addrinfo *one = error ? NULL : list; one; one = one->ai_next)
-		reply_add(one->ai_addr, reply);
+		reply_add_address(one->ai_addr, reply);
 	if (!error) {
 		freeaddrinfo(list);
 		reply->error = reply->count ? 0 : -ENOENT;
 	}
 }
 
-/* When the egress process is gone the answer is lost. */
-static void send_reply(int fd, const struct resolver_reply *reply)
-{
-	while (send(fd, reply, sizeof(*reply), MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
-}
-
 /* Egress has judged the name. Checked again so that getaddrinfo and NSS modules only see syntactically valid names. */
-static bool is_valid(const struct resolver_query *query)
+static bool query_is_valid(const struct resolver_query *query)
 {
 	char canonical[NET_HOST_MAX];
 
 	return memchr(query->host, '\0', sizeof(query->host)) &&
-	       net_host_canonical(query->host, strlen(query->host), canonical) == 0;
+	       net_host_canonicalise(query->host, strlen(query->host), canonical) == 0;
 }
 
 /* Every thread reads the socket itself: SOCK_SEQPACKET delivers each query to one of them. */
@@ -84,18 +77,16 @@ static void *resolver_thread(void *ctx)
 	for (;;) {
 		struct resolver_query query;
 		struct resolver_reply reply = {.error = -ENOENT};
-		ssize_t got = recv(fd, &query, sizeof(query), MSG_TRUNC);
+		ssize_t got = TEMP_FAILURE_RETRY(recv(fd, &query, sizeof(query), MSG_TRUNC));
 
-		if (got < 0 && errno == EINTR)
-			continue;
 		if (got <= 0)
 			return NULL;
 		if ((size_t)got != sizeof(query))
 			continue;
 		reply.number = query.number;
-		if (is_valid(&query))
-			resolve(&query, &reply);
-		send_reply(fd, &reply);
+		if (query_is_valid(&query))
+			resolve_name(&query, &reply);
+		(void)TEMP_FAILURE_RETRY(send(fd, &reply, sizeof(reply), MSG_NOSIGNAL)); /* lost when egress is gone */
 	}
 }
 
@@ -103,7 +94,7 @@ int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 {
 	struct pollfd closed = {.fd = fd}; /* POLLHUP: the egress process has ended */
 
-	/* Before the threads are created: each inherits the filter. */
+	/* Locked down before the threads are created, which inherit the filter. */
 	if (lock_down && lock_down(lock_ctx) < 0)
 		return EXIT_FAILURE;
 	for (size_t i = 0; i < THREADS; i++) {
@@ -113,7 +104,6 @@ int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 			return EXIT_FAILURE;
 		(void)pthread_detach(thread);
 	}
-	while (poll(&closed, 1, -1) < 0 && errno == EINTR)
-		;
+	(void)TEMP_FAILURE_RETRY(poll(&closed, 1, -1));
 	return EXIT_SUCCESS; /* threads may be inside a lookup; they end with the process */
 }

@@ -8,17 +8,15 @@
 #include <unistd.h>
 
 #include "egress/conn/sockaddr.h"
-#include "egress/dns/resolver-wire.h"
 
 #include "base/banned.h"
 
-#define ASKS_MAX 8192 /* of all connections and the name server; at this rate a list is as good as a hash table */
+#define ASKS_MAX 8192 /* of all connections and the name server; few enough for a list */
 
-/* One pending resolver_ask. All asks for a name share a query: a thousand connects to a host are one lookup. */
+/* One pending resolver_ask_name. All asks for a name share a query: a thousand connects to a host are one lookup. */
 struct ask {
 	struct resolver *resolver;
 	struct ask *next; /* in its query's list */
-	struct query *query; /* NULL: the process is gone */
 	uint64_t number;
 	struct timer timer;
 	void (*answer)(void *ctx, const struct resolver_answer *answer);
@@ -37,7 +35,6 @@ struct resolver {
 	struct watch watch; /* fd -1: the process is gone */
 	struct query *queries;
 	size_t queries_count, asks_count;
-	struct ask *orphans; /* to be answered with -EPIPE */
 	uint64_t last_number;
 };
 
@@ -46,7 +43,7 @@ static void drop_ask(struct ask **slot)
 	struct ask *ask = *slot;
 
 	*slot = ask->next;
-	loop_timer_clear(ask->resolver->loop, &ask->timer);
+	loop_clear_timer(ask->resolver->loop, &ask->timer);
 	ask->resolver->asks_count--;
 	free(ask);
 }
@@ -63,7 +60,7 @@ static void drop_query(struct resolver *resolver, struct query **slot)
 }
 
 /* A callback may cancel other asks, so the list head is read anew each time. */
-static void answer_all(struct ask **list, const struct resolver_answer *answer)
+static void answer_asks(struct ask **list, const struct resolver_answer *answer)
 {
 	while (*list) {
 		const struct ask ask = **list;
@@ -73,21 +70,19 @@ static void answer_all(struct ask **list, const struct resolver_answer *answer)
 	}
 }
 
-/* ---- the process ---- */
-
 /* The process died or broke the protocol: fails all asks, and later ones at once. */
-static void resolver_lost(struct resolver *resolver)
+static void resolver_fail_asks(struct resolver *resolver)
 {
-	const struct resolver_answer gone = {.error = -EPIPE};
+	struct query **slot = &resolver->queries;
 
-	loop_remove(resolver->loop, &resolver->watch);
-	(void)close(resolver->watch.fd);
-	resolver->watch.fd = -1;
-	while (resolver->queries) {
-		struct query *query = resolver->queries;
-
-		answer_all(&query->asks, &gone);
-		drop_query(resolver, &resolver->queries);
+	loop_close_watch(resolver->loop, &resolver->watch);
+	while (*slot) {
+		for (struct ask *ask = (*slot)->asks; ask; ask = ask->next)
+			loop_set_timer(resolver->loop, &ask->timer, 0);
+		if ((*slot)->asks)
+			slot = &(*slot)->next;
+		else
+			drop_query(resolver, slot);
 	}
 }
 
@@ -103,7 +98,7 @@ static void send_queries(struct resolver *resolver)
 		else /* if the process is gone, reading reports it */
 			waits = true;
 	}
-	loop_set(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	loop_set_interest(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
 static bool reply_is_valid(const struct resolver_reply *reply, size_t len)
@@ -130,18 +125,17 @@ static void resolver_reply_received(struct resolver *resolver, const struct reso
 		sockaddr_set(&answer.address[i], reply->address[i].family, reply->address[i].byte);
 	query = *slot;
 	query->answered = true;
-	answer_all(&query->asks, &answer);
+	answer_asks(&query->asks, &answer);
 	/* callbacks may have inserted queries before it */
 	for (slot = &resolver->queries; *slot != query; slot = &(*slot)->next)
 		;
 	drop_query(resolver, slot);
 }
 
-static void resolver_ready(struct watch *watch, unsigned events)
+static void resolver_ready(struct watch *watch)
 {
-	struct resolver *resolver = (struct resolver *)(void *)((char *)watch - offsetof(struct resolver, watch));
+	struct resolver *resolver = owner_of(watch, struct resolver, watch);
 
-	(void)events;
 	while (resolver->watch.fd >= 0) {
 		struct resolver_reply reply;
 		ssize_t got = recv(resolver->watch.fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_TRUNC);
@@ -151,7 +145,7 @@ static void resolver_ready(struct watch *watch, unsigned events)
 		if (got < 0 && errno == EAGAIN)
 			break;
 		if (got <= 0 || !reply_is_valid(&reply, (size_t)got))
-			resolver_lost(resolver);
+			resolver_fail_asks(resolver);
 		else
 			resolver_reply_received(resolver, &reply);
 	}
@@ -159,23 +153,42 @@ static void resolver_ready(struct watch *watch, unsigned events)
 		send_queries(resolver);
 }
 
-/* ---- asking ---- */
+/* Finds an ask among those of a query. NULL: it is not there. */
+static struct ask **find_ask(struct query *query, uint64_t number)
+{
+	struct ask **slot = &query->asks;
 
+	while (*slot && (*slot)->number != number)
+		slot = &(*slot)->next;
+	return *slot ? slot : NULL;
+}
+
+void resolver_cancel_ask(struct resolver *resolver, uint64_t number)
+{
+	struct query **slot = &resolver->queries;
+	struct ask **ask = NULL;
+
+	while (*slot && !(ask = find_ask(*slot, number)))
+		slot = &(*slot)->next;
+	if (!ask)
+		return;
+	drop_ask(ask);
+	if (resolver->watch.fd < 0 && !(*slot)->asks) /* no reply will free it */
+		drop_query(resolver, slot);
+}
+
+/* Ends an ask, because its time is over or the process is gone. */
 static void ask_expired(struct timer *timer)
 {
-	struct ask *late = (struct ask *)(void *)((char *)timer - offsetof(struct ask, timer)), **slot;
-	const struct resolver_answer answer = {.error = late->query ? -ETIMEDOUT : -EPIPE};
-	const struct ask ask = *late;
+	const struct ask ask = *owner_of(timer, struct ask, timer);
+	const struct resolver_answer answer = {.error = ask.resolver->watch.fd < 0 ? -EPIPE : -ETIMEDOUT};
 
-	slot = late->query ? &late->query->asks : &late->resolver->orphans;
-	while (*slot != late)
-		slot = &(*slot)->next;
-	drop_ask(slot);
+	resolver_cancel_ask(ask.resolver, ask.number);
 	ask.answer(ask.ctx, &answer);
 }
 
 /* The query for a name, new or outstanding; NULL: no memory or too many. */
-static struct query *query_for(struct resolver *resolver, const char *host)
+static struct query *find_or_add_query(struct resolver *resolver, const char *host)
 {
 	struct query *query = resolver->queries;
 
@@ -194,56 +207,27 @@ static struct query *query_for(struct resolver *resolver, const char *host)
 	return query;
 }
 
-uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t timeout_ms,
-		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
+uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
+			   void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
 {
 	bool room = resolver->asks_count < ASKS_MAX && strlen(host) < NET_HOST_MAX;
-	struct ask *ask = room ? calloc(1, sizeof(*ask)) : NULL;
-	struct ask **list = &resolver->orphans;
+	struct query *query = room ? find_or_add_query(resolver, host) : NULL;
+	struct ask *ask = query ? calloc(1, sizeof(*ask)) : NULL;
 
 	if (!ask)
-		return 0;
-	if (resolver->watch.fd >= 0) {
-		ask->query = query_for(resolver, host);
-		list = ask->query ? &ask->query->asks : NULL;
-	} else {
-		timeout_ms = 0;
-	}
-	ask->timer.fire = ask_expired;
-	if (!list || loop_timer_set(resolver->loop, &ask->timer, timeout_ms) < 0) {
-		free(ask); /* a query without asks is freed when its reply arrives */
-		return 0;
-	}
-	ask->resolver = resolver;
-	ask->number = ++resolver->last_number;
-	ask->answer = answer;
-	ask->ctx = ctx;
-	ask->next = *list;
-	*list = ask;
+		return 0; /* a query without asks is freed when its reply arrives */
+	*ask = (struct ask){.resolver = resolver,
+			    .next = query->asks,
+			    .number = ++resolver->last_number,
+			    .timer.fire = ask_expired,
+			    .answer = answer,
+			    .ctx = ctx};
+	query->asks = ask;
 	resolver->asks_count++;
-	if (ask->query && !ask->query->sent)
+	loop_set_timer(resolver->loop, &ask->timer, resolver->watch.fd < 0 ? 0 : timeout_ms);
+	if (!query->sent && resolver->watch.fd >= 0)
 		send_queries(resolver);
 	return ask->number;
-}
-
-static bool cancel_in(struct ask **slot, uint64_t number)
-{
-	while (*slot && (*slot)->number != number)
-		slot = &(*slot)->next;
-	if (!*slot)
-		return false;
-	drop_ask(slot);
-	return true;
-}
-
-void resolver_cancel(struct resolver *resolver, uint64_t number)
-{
-	struct query *query = resolver->queries;
-
-	if (cancel_in(&resolver->orphans, number))
-		return;
-	while (query && !cancel_in(&query->asks, number))
-		query = query->next;
 }
 
 int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver)
@@ -257,27 +241,20 @@ int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver)
 	}
 	resolver->loop = loop;
 	resolver->watch = (struct watch){.fd = fd, .ready = resolver_ready};
-	error = loop_add(loop, &resolver->watch, EPOLLIN);
-	if (error < 0) {
-		(void)close(fd);
-		free(resolver);
-		return error;
-	}
-	*ret_resolver = resolver;
-	return 0;
+	error = loop_add_watch(loop, &resolver->watch, EPOLLIN);
+	if (error < 0)
+		resolver_free(resolver);
+	else
+		*ret_resolver = resolver;
+	return error;
 }
 
 void resolver_free(struct resolver *resolver)
 {
 	if (!resolver)
 		return;
-	if (resolver->watch.fd >= 0) {
-		loop_remove(resolver->loop, &resolver->watch);
-		(void)close(resolver->watch.fd);
-	}
+	loop_close_watch(resolver->loop, &resolver->watch);
 	while (resolver->queries)
 		drop_query(resolver, &resolver->queries);
-	while (resolver->orphans)
-		drop_ask(&resolver->orphans);
 	free(resolver);
 }

@@ -14,13 +14,31 @@
 
 #define RESOLVER_ADDRESSES_MAX 16
 
+/* Limit of outstanding queries. */
+#define RESOLVER_QUERIES_MAX 256
+
+/* Messages between egress and the resolver process on a SOCK_SEQPACKET pair: one query or one reply each. */
+struct resolver_query {
+	uint64_t number;
+	char host[NET_HOST_MAX];
+};
+
+struct resolver_reply {
+	uint64_t number;
+	int32_t error;
+	uint32_t count;
+	struct {
+		uint8_t family, byte[16];
+	} address[RESOLVER_ADDRESSES_MAX];
+};
+
 /*
  * Main function of the resolver process: answers on fd until it closes. lock_down as in egress.h. Returns the exit
  * status.
  */
 int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx);
 
-/* In the egress process: the connection to it. Takes fd, also on failure. 0 or -errno. */
+/* In the egress process: the connection to the resolver process. Takes fd, also on failure. 0 or -errno. */
 struct resolver;
 int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver);
 void resolver_free(struct resolver *resolver);
@@ -32,11 +50,11 @@ struct resolver_answer {
 };
 
 /*
- * Resolves a name. answer is called once from the loop, within timeout_ms, unless resolver_cancel is called before.
+ * Resolves a name. answer is called once from the loop, within timeout_ms, unless resolver_cancel_ask is called before.
  * Returns an id for that, or 0: no memory or too many asks.
  */
-uint64_t resolver_ask(struct resolver *resolver, const char *host, uint64_t timeout_ms,
-		      void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx);
-void resolver_cancel(struct resolver *resolver, uint64_t number);
+uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
+			   void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx);
+void resolver_cancel_ask(struct resolver *resolver, uint64_t number);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "egress/conn/address.h"
 #include "egress/conn/dial.h"
 #include "egress/conn/line.h"
@@ -22,12 +23,12 @@
 #include "base/banned.h"
 
 #define DATAGRAMS_PER_ROUND 64
-#define PAUSE_MS 5 /* while the control line is full or no file descriptor is free */
+#define PAUSE_MS 5 /* pause while the control line is full or no file descriptor is free */
 #define TASKS_MAX 128
 #define HOLD_STEP_MS 2
 #define HOLD_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
 
-/* A query and its sender. In the list when it waits for the resolver or for the supervisor to know its addresses. */
+/* A query and its sender. It may wait for the resolver, or for the supervisor to know the addresses of the answer. */
 struct dns_task {
 	struct dns_task *next;
 	struct dns_server *server;
@@ -43,10 +44,15 @@ struct dns_task {
 
 enum dns_announced { DNS_UNANNOUNCED, DNS_QUEUED, DNS_ANNOUNCED };
 
+struct dns_socket {
+	struct dns_server *server;
+	struct watch watch; /* fd -1: none */
+	struct timer pause; /* ends a pause */
+};
+
 struct dns_server {
 	struct egress *egress;
-	struct watch udp, tcp; /* fd -1: none */
-	struct timer udp_pause, tcp_pause;
+	struct dns_socket udp, tcp;
 	struct dns_refusals refusals;
 	struct dns_task *tasks;
 	size_t tasks_count;
@@ -55,21 +61,6 @@ struct dns_server {
 };
 
 /* ---- answers ---- */
-
-static void task_reply(const struct dns_task *task, const struct dns_answer *answer)
-{
-	static const struct dns_answer failed = {.code = DNS_SERVFAIL};
-	uint8_t data[DNS_REPLY_MAX];
-	size_t len = dns_build(&task->query, answer, data, sizeof(data));
-
-	if (len == 0)
-		len = dns_build(&task->query, &failed, data, sizeof(data));
-	if (task->stream)
-		dns_stream_reply(task->stream, data, len);
-	else /* lost when the receive buffer is full: the program repeats the query */
-		(void)sendto(task->server->udp.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
-			     (const struct sockaddr *)(const void *)&task->from, task->from_len);
-}
 
 static int announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address,
 			 const char *host)
@@ -81,14 +72,14 @@ static int announce_name(struct dns_server *server, uint32_t index, const struct
 		memcpy(message.name.address, sockaddr_bytes(address), sockaddr_len(address->ss_family));
 	message.name.address_family = address ? (uint8_t)address->ss_family : AF_UNSPEC;
 	memcpy(message.name.host, host, strlen(host) + 1);
-	return line_send(server->egress->line, &message);
+	return line_send_message(server->egress->line, &message);
 }
 
 /*
  * Tells the supervisor which name the addresses in an answer stand for. 0: it can read that; 1: it cannot yet; -EPIPE:
  * the line failed.
  */
-static int server_announce(struct dns_server *server, const struct dns_verdict *verdict)
+static int server_announce_answer(struct dns_server *server, const struct dns_verdict *verdict)
 {
 	uint8_t *announced;
 	int state = 0;
@@ -101,7 +92,7 @@ static int server_announce(struct dns_server *server, const struct dns_verdict *
 		}
 		return state;
 	}
-	if (pool_name(server->egress->pool, verdict->index))
+	if (pool_policy_name(server->egress->pool, verdict->index))
 		return 0;
 	announced = &server->announced[verdict->index - POOL_FIRST];
 	if (*announced == DNS_UNANNOUNCED) {
@@ -109,15 +100,27 @@ static int server_announce(struct dns_server *server, const struct dns_verdict *
 		if (state < 0)
 			return state;
 		*announced = state ? DNS_QUEUED : DNS_ANNOUNCED;
-	} else if (*announced == DNS_QUEUED && line_idle(server->egress->line)) {
+	} else if (*announced == DNS_QUEUED && line_is_idle(server->egress->line)) {
 		*announced = DNS_ANNOUNCED;
 	}
 	return *announced == DNS_ANNOUNCED ? 0 : 1;
 }
 
-/* ---- queries that wait ---- */
+static struct dns_task *task_create(struct dns_server *server, struct dns_stream *stream)
+{
+	struct dns_task *task = calloc(1, sizeof(*task));
 
-static void task_unlink(struct dns_task *task)
+	if (!task)
+		return NULL;
+	task->server = server;
+	task->stream = stream;
+	task->next = server->tasks;
+	server->tasks = task;
+	server->tasks_count++;
+	return task;
+}
+
+static void task_free(struct dns_task *task)
 {
 	struct dns_task **slot = &task->server->tasks;
 
@@ -125,93 +128,76 @@ static void task_unlink(struct dns_task *task)
 		slot = &(*slot)->next;
 	*slot = task->next;
 	task->server->tasks_count--;
-	loop_timer_clear(task->server->egress->loop, &task->timer);
+	loop_clear_timer(task->server->egress->loop, &task->timer);
 	if (task->asked)
-		resolver_cancel(task->server->egress->resolver, task->asked);
-}
-
-static void task_drop(struct dns_task *task)
-{
-	task_unlink(task);
+		resolver_cancel_ask(task->server->egress->resolver, task->asked);
 	free(task);
 }
 
-/* Drops the tasks of a stream; NULL: all. */
-static void tasks_drop(struct dns_server *server, const struct dns_stream *stream)
+/* Ends a task without an answer. */
+static void task_fail(struct dns_task *task)
 {
-	for (struct dns_task *task = server->tasks, *next; task; task = next) {
-		next = task->next;
-		if (!stream || task->stream == stream)
-			task_drop(task);
-	}
+	struct dns_stream *stream = task->stream;
+
+	task_free(task);
+	if (stream)
+		dns_stream_fail(stream);
 }
 
-/* A copy that is in the list. NULL: no memory or too many. */
-static struct dns_task *task_keep(const struct dns_task *task)
+/* Ends a task. First takes it from its stream, which may then serve the next query or be closed. */
+static void task_answer(struct dns_task *task, const struct dns_answer *answer)
 {
-	struct dns_server *server = task->server;
-	struct dns_task *kept = server->tasks_count < TASKS_MAX ? malloc(sizeof(*kept)) : NULL;
+	static const struct dns_answer failed = {.code = DNS_SERVFAIL};
+	struct dns_stream *stream = task->stream;
+	uint8_t data[DNS_REPLY_MAX];
+	size_t len = dns_build_answer(&task->query, answer, data, sizeof(data));
 
-	if (!kept)
-		return NULL;
-	*kept = *task;
-	kept->asked = 0;
-	kept->timer = (struct timer){0};
-	kept->next = server->tasks;
-	server->tasks = kept;
-	server->tasks_count++;
-	return kept;
+	if (len == 0)
+		len = dns_build_answer(&task->query, &failed, data, sizeof(data));
+	if (!stream) /* lost when the receive buffer is full: the program repeats the query */
+		(void)sendto(task->server->udp.watch.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
+			     (const struct sockaddr *)(const void *)&task->from, task->from_len);
+	task_free(task);
+	if (stream)
+		dns_stream_reply(stream, data, len);
 }
 
+/* Polls until the control line is idle: then the supervisor can read the announcements of the answer's addresses. */
 static void task_hold_due(struct timer *timer)
 {
-	struct dns_task *task = (struct dns_task *)(void *)((char *)timer - offsetof(struct dns_task, timer));
-	bool idle = line_idle(task->server->egress->line);
+	struct dns_task *task = owner_of(timer, struct dns_task, timer);
 
 	task->waited_ms += HOLD_STEP_MS;
-	if (!idle && task->waited_ms < HOLD_MAX_MS &&
-	    loop_timer_set(task->server->egress->loop, &task->timer, HOLD_STEP_MS) == 0)
-		return;
-	task_unlink(task);
-	if (idle)
-		task_reply(task, &task->verdict.answer);
-	else if (task->stream)
-		dns_stream_fail(task->stream);
-	free(task);
-}
-
-/* Answers once the supervisor can read the announcements of the answer's addresses. False: the query gets no answer. */
-static bool task_hold(const struct dns_task *task)
-{
-	struct dns_task *kept = task_keep(task);
-
-	if (!kept)
-		return false;
-	kept->timer.fire = task_hold_due;
-	if (loop_timer_set(task->server->egress->loop, &kept->timer, HOLD_STEP_MS) == 0)
-		return true;
-	task_drop(kept);
-	return false;
+	if (line_is_idle(task->server->egress->line))
+		task_answer(task, &task->verdict.answer);
+	else if (task->waited_ms < HOLD_MAX_MS)
+		loop_set_timer(task->server->egress->loop, &task->timer, HOLD_STEP_MS);
+	else
+		task_fail(task);
 }
 
 /* ---- verdicts ---- */
 
-/* Records a refusal, announces the answer's addresses, answers. False: the query gets no answer. */
-static bool task_conclude(const struct dns_task *task)
+/* Records a refusal, announces the answer's addresses, answers. */
+static void task_answer_verdict(struct dns_task *task)
 {
+	struct dns_server *server = task->server;
 	const struct dns_verdict *verdict = &task->verdict;
-	int state = server_announce(task->server, verdict);
+	int state = server_announce_answer(server, verdict);
 
 	if (verdict->reason)
-		dns_refusals_add(&task->server->refusals, &task->query, verdict->reason, verdict->label);
-	if (state > 0)
-		return task_hold(task);
-	if (state == 0)
-		task_reply(task, &verdict->answer);
-	return state == 0;
+		dns_refusals_record(&server->refusals, &task->query, verdict->reason, verdict->label);
+	if (state == 0) {
+		task_answer(task, &verdict->answer);
+	} else if (state < 0 || server->tasks_count > TASKS_MAX) {
+		task_fail(task);
+	} else {
+		task->timer.fire = task_hold_due;
+		loop_set_timer(server->egress->loop, &task->timer, HOLD_STEP_MS);
+	}
 }
 
-static void task_refuse(struct dns_task *task, enum dns_code code, const char *reason)
+static void task_set_refusal(struct dns_task *task, enum dns_code code, const char *reason)
 {
 	task->verdict.answer.code = code;
 	task->verdict.reason = reason;
@@ -219,18 +205,18 @@ static void task_refuse(struct dns_task *task, enum dns_code code, const char *r
 }
 
 /* named: the addresses are written in the policy. */
-static void task_judge(struct dns_task *task, struct sockaddr_storage *list, size_t count, bool named)
+static void task_judge_addresses(struct dns_task *task, struct sockaddr_storage *list, size_t count, bool named)
 {
 	const struct egress *egress = task->server->egress;
 	char dropped[2] = ""; /* unused: the "open" record of a connect has the text */
 
-	count = address_filter(egress->policy, list, count, 0, address_lift(task->verdict.rule, named), dropped,
+	count = address_filter(egress->policy, list, count, 0, address_lift_of_rule(task->verdict.rule, named), dropped,
 			       sizeof(dropped));
 	task->verdict.real = false;
 	if (count)
-		dns_judge_real(egress->pool, &task->query, list, count, &task->verdict);
+		dns_judge_addresses(egress->pool, &task->query, list, count, &task->verdict);
 	else
-		task_refuse(task, DNS_NOERROR, "denied_addr");
+		task_set_refusal(task, DNS_NOERROR, "denied_addr");
 }
 
 static void task_resolved(void *ctx, const struct resolver_answer *answer)
@@ -239,54 +225,52 @@ static void task_resolved(void *ctx, const struct resolver_answer *answer)
 	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
 
 	task->asked = 0;
-	task_unlink(task);
 	memcpy(list, answer->address, answer->count * sizeof(*list));
 	if (answer->error == 0)
-		task_judge(task, list, answer->count, false);
+		task_judge_addresses(task, list, answer->count, false);
 	else
-		task_refuse(task, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
-	if (!task_conclude(task) && task->stream)
-		dns_stream_fail(task->stream);
-	free(task);
+		task_set_refusal(task, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
+	task_answer_verdict(task);
 }
 
-static bool task_lookup(struct dns_task *task)
+static void task_look_up_name(struct dns_task *task)
 {
 	const struct egress *egress = task->server->egress;
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
-	size_t count = policy_net_resolve(egress->policy, task->verdict.host, list, NET_ADDRESSES_MAX);
-	struct dns_task *kept;
+	size_t count = policy_net_fixed_addresses(egress->policy, task->verdict.host, list, NET_ADDRESSES_MAX);
 
 	if (count) {
-		task_judge(task, list, count, true);
-		return task_conclude(task);
+		task_judge_addresses(task, list, count, true);
+		task_answer_verdict(task);
+		return;
 	}
-	kept = task_keep(task);
-	if (!kept)
-		return false;
-	kept->asked = resolver_ask(egress->resolver, kept->verdict.host, DIAL_DNS_MS, task_resolved, kept);
-	if (kept->asked)
-		return true;
-	task_drop(kept);
-	return false;
+	if (task->server->tasks_count <= TASKS_MAX)
+		task->asked = resolver_ask_name(egress->resolver, task->verdict.host, DIAL_DNS_MS, task_resolved, task);
+	if (!task->asked)
+		task_fail(task);
 }
 
-/* A query has arrived from task's sender. False: it gets no answer. */
-static bool task_serve(struct dns_task *task, const uint8_t *data, size_t len)
+/* A query has arrived. */
+static void task_handle_query(struct dns_task *task, const uint8_t *data, size_t len)
 {
-	const struct dns_server *server = task->server;
+	const struct egress *egress = task->server->egress;
 	struct dns_answer answer = {.code = DNS_FORMERR};
-	int error = dns_parse(data, len, &task->query);
+	int error = dns_parse_query(data, len, &task->query);
 
-	if (error == -EINVAL)
-		return false;
+	if (error == -EINVAL) {
+		task_fail(task);
+		return;
+	}
 	if (error < 0) {
 		answer.code = error == -EOPNOTSUPP ? DNS_NOTIMP : DNS_FORMERR;
-		task_reply(task, &answer);
-		return true;
+		task_answer(task, &answer);
+		return;
 	}
-	dns_judge(server->egress->policy, server->egress->pool, &task->query, &task->verdict);
-	return task->verdict.real ? task_lookup(task) : task_conclude(task);
+	dns_judge_query(egress->policy, egress->pool, &task->query, &task->verdict);
+	if (task->verdict.real)
+		task_look_up_name(task);
+	else
+		task_answer_verdict(task);
 }
 
 /* ---- sockets ---- */
@@ -295,158 +279,143 @@ static bool task_serve(struct dns_task *task, const uint8_t *data, size_t len)
  * Only processes of this machine send from a loopback address. In a network namespace that is the run. Without one
  * other users of the machine can ask too: they learn which names the policy approves, nothing else.
  */
-static bool is_local(const struct sockaddr_storage *from)
-{
-	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)from;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)from;
-
-	if (from->ss_family == AF_INET)
-		return ntohl(in->sin_addr.s_addr) >> 24 == 127;
-	return from->ss_family == AF_INET6 &&
-	       (IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr) ||
-		(IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) && in6->sin6_addr.s6_addr[12] == 127));
-}
-
 static bool server_is_program(const struct dns_server *server, const struct sockaddr_storage *from)
 {
-	return is_local(from) || pool_is_own(server->egress->pool, (const struct sockaddr *)(const void *)from);
+	const uint8_t *bytes = sockaddr_bytes(from);
+
+	if (pool_is_own_address(server->egress->pool, (const struct sockaddr *)(const void *)from))
+		return true;
+	if (from->ss_family == AF_INET)
+		return bytes[0] == 127;
+	return from->ss_family == AF_INET6 &&
+	       (IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)(const void *)bytes) ||
+		(IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)bytes) && bytes[12] == 127));
 }
 
-static struct dns_server *server_of(void *member, size_t offset)
+static void server_stream_serve(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len)
 {
-	return (struct dns_server *)(void *)((char *)member - offset);
-}
+	struct dns_task *task = task_create(owner_of(streams, struct dns_server, streams), stream);
 
-static bool server_stream_serve(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len)
-{
-	struct dns_task task = {.server = server_of(streams, offsetof(struct dns_server, streams)), .stream = stream};
-
-	return task_serve(&task, data, len);
+	if (task)
+		task_handle_query(task, data, len);
+	else
+		dns_stream_fail(stream);
 }
 
 static void server_stream_closed(struct dns_streams *streams, struct dns_stream *stream)
 {
-	tasks_drop(server_of(streams, offsetof(struct dns_server, streams)), stream);
-}
-
-static void udp_resume(struct timer *timer)
-{
-	struct dns_server *server = server_of(timer, offsetof(struct dns_server, udp_pause));
-
-	loop_set(server->egress->loop, &server->udp, EPOLLIN);
-}
-
-static void tcp_resume(struct timer *timer)
-{
-	struct dns_server *server = server_of(timer, offsetof(struct dns_server, tcp_pause));
-
-	loop_set(server->egress->loop, &server->tcp, EPOLLIN);
-}
-
-static void udp_ready(struct watch *watch, unsigned events)
-{
-	struct dns_server *server = server_of(watch, offsetof(struct dns_server, udp));
-
-	(void)events;
-	for (size_t i = 0; i < DATAGRAMS_PER_ROUND; i++) {
-		struct dns_task task = {.server = server, .from_len = sizeof(task.from)};
-		uint8_t data[DNS_QUERY_MAX + 1]; /* one more, to detect longer ones */
-		ssize_t got;
-
-		if (line_full(server->egress->line)) {
-			if (loop_timer_set(server->egress->loop, &server->udp_pause, PAUSE_MS) == 0)
-				loop_set(server->egress->loop, &server->udp, 0);
-			return;
-		}
-		got = recvfrom(watch->fd, data, sizeof(data), MSG_DONTWAIT, (struct sockaddr *)(void *)&task.from,
-			       &task.from_len);
-		if (got < 0 && errno == EAGAIN)
-			return;
-		if (got >= 0 && server_is_program(server, &task.from))
-			/* a datagram that gets no answer is dropped */
-			(void)task_serve(&task, data, (size_t)got);
+	for (struct dns_task *task = owner_of(streams, struct dns_server, streams)->tasks, *next; task; task = next) {
+		next = task->next;
+		if (task->stream == stream)
+			task_free(task);
 	}
 }
 
-static void tcp_ready(struct watch *watch, unsigned events)
+static void socket_pause(struct dns_socket *socket)
 {
-	struct dns_server *server = server_of(watch, offsetof(struct dns_server, tcp));
+	loop_set_timer(socket->server->egress->loop, &socket->pause, PAUSE_MS);
+	loop_set_interest(socket->server->egress->loop, &socket->watch, 0);
+}
+
+static void socket_resume(struct timer *timer)
+{
+	struct dns_socket *socket = owner_of(timer, struct dns_socket, pause);
+
+	loop_set_interest(socket->server->egress->loop, &socket->watch, EPOLLIN);
+}
+
+static void udp_ready(struct watch *watch)
+{
+	struct dns_socket *udp = owner_of(watch, struct dns_socket, watch);
+
+	for (size_t i = 0; i < DATAGRAMS_PER_ROUND; i++) {
+		uint8_t data[DNS_QUERY_MAX + 1]; /* one more, to detect longer ones */
+		struct sockaddr_storage from = {0};
+		socklen_t from_len = sizeof(from);
+		struct dns_task *task;
+		ssize_t got;
+
+		if (line_is_full(udp->server->egress->line)) {
+			socket_pause(udp);
+			return;
+		}
+		got = recvfrom(watch->fd, data, sizeof(data), MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
+		if (got < 0 && errno == EAGAIN)
+			return;
+		task = got >= 0 && server_is_program(udp->server, &from) ? task_create(udp->server, NULL) : NULL;
+		if (!task)
+			continue;
+		task->from = from;
+		task->from_len = from_len;
+		task_handle_query(task, data, (size_t)got);
+	}
+}
+
+static void tcp_ready(struct watch *watch)
+{
+	struct dns_socket *tcp = owner_of(watch, struct dns_socket, watch);
 	struct sockaddr_storage from = {0};
 	socklen_t len = sizeof(from);
 	int fd = accept4(watch->fd, (struct sockaddr *)(void *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	(void)events;
-	if (fd >= 0 && server_is_program(server, &from)) {
-		dns_stream_accept(&server->streams, fd);
-	} else if (fd >= 0) {
+	if (fd >= 0 && server_is_program(tcp->server, &from))
+		dns_stream_accept(&tcp->server->streams, fd);
+	else if (fd >= 0)
 		(void)close(fd);
-	} else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR &&
-		   loop_timer_set(server->egress->loop, &server->tcp_pause, PAUSE_MS) == 0) {
-		loop_set(server->egress->loop, &server->tcp, 0);
-	}
+	else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+		socket_pause(tcp);
 }
 
 /* A blocking accept would stop the process when a client aborts before it is accepted. */
-static int watch_socket(struct dns_server *server, struct watch *watch)
+static int socket_start_watch(struct dns_server *server, struct dns_socket *socket, int fd,
+			      void (*ready)(struct watch *))
 {
-	int flags;
+	int flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
 
-	if (watch->fd < 0)
+	*socket = (struct dns_socket){
+		.server = server, .watch = {.fd = fd, .ready = ready}, .pause.fire = socket_resume};
+	if (fd < 0)
 		return 0;
-	flags = fcntl(watch->fd, F_GETFL);
-	if (flags < 0 || fcntl(watch->fd, F_SETFL, flags | O_NONBLOCK) < 0)
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
-	return loop_add(server->egress->loop, watch, EPOLLIN);
+	return loop_add_watch(server->egress->loop, &socket->watch, EPOLLIN);
 }
 
 int dns_server_create(struct egress *egress, int udp_fd, int tcp_fd, struct dns_server **ret_server)
 {
 	struct dns_server *server = calloc(1, sizeof(*server));
-	int error;
+	int error, tcp_error;
 
 	if (!server) {
-		if (udp_fd >= 0)
-			(void)close(udp_fd);
-		if (tcp_fd >= 0)
-			(void)close(tcp_fd);
+		cleanup_close(&udp_fd);
+		cleanup_close(&tcp_fd);
 		return -ENOMEM;
 	}
 	server->egress = egress;
-	server->udp = (struct watch){.fd = udp_fd, .ready = udp_ready};
-	server->tcp = (struct watch){.fd = tcp_fd, .ready = tcp_ready};
 	server->streams = (struct dns_streams){
 		.egress = egress, .serve = server_stream_serve, .closed = server_stream_closed};
-	server->udp_pause.fire = udp_resume;
-	server->tcp_pause.fire = tcp_resume;
 	dns_refusals_init(&server->refusals, egress);
-	error = watch_socket(server, &server->udp);
+	error = socket_start_watch(server, &server->udp, udp_fd, udp_ready);
+	tcp_error = socket_start_watch(server, &server->tcp, tcp_fd, tcp_ready);
 	if (error == 0)
-		error = watch_socket(server, &server->tcp);
-	if (error < 0) {
+		error = tcp_error;
+	if (error < 0)
 		dns_server_free(server);
-		return error;
-	}
-	*ret_server = server;
-	return 0;
-}
-
-static void drop_socket(struct dns_server *server, struct watch *watch)
-{
-	if (watch->fd < 0)
-		return;
-	loop_remove(server->egress->loop, watch);
-	(void)close(watch->fd);
+	else
+		*ret_server = server;
+	return error;
 }
 
 void dns_server_free(struct dns_server *server)
 {
 	if (!server)
 		return;
-	drop_socket(server, &server->udp);
-	drop_socket(server, &server->tcp);
-	loop_timer_clear(server->egress->loop, &server->udp_pause);
-	loop_timer_clear(server->egress->loop, &server->tcp_pause);
-	tasks_drop(server, NULL);
+	loop_close_watch(server->egress->loop, &server->udp.watch);
+	loop_close_watch(server->egress->loop, &server->tcp.watch);
+	loop_clear_timer(server->egress->loop, &server->udp.pause);
+	loop_clear_timer(server->egress->loop, &server->tcp.pause);
+	while (server->tasks)
+		task_free(server->tasks);
 	dns_streams_close(&server->streams);
 	dns_refusals_done(&server->refusals);
 	free(server);

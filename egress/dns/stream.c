@@ -22,7 +22,7 @@ struct dns_stream {
 	struct timer timer;
 	bool busy;  /* a query awaits its answer */
 	bool ended; /* half-closed by the program */
-	bool dead;  /* stream_pump frees it */
+	bool dead;  /* stream_serve_queries frees it */
 	bool pumping;
 	size_t len;
 	uint8_t data[LENGTH + DNS_QUERY_MAX];
@@ -38,27 +38,17 @@ static void stream_free(struct dns_stream *stream)
 	*slot = stream->next;
 	streams->count--;
 	streams->closed(streams, stream);
-	loop_timer_clear(streams->egress->loop, &stream->timer);
-	loop_remove(streams->egress->loop, &stream->watch);
-	(void)close(stream->watch.fd);
+	loop_clear_timer(streams->egress->loop, &stream->timer);
+	loop_close_watch(streams->egress->loop, &stream->watch);
 	free(stream);
 }
 
 /* Length of the first query; 0: incomplete. */
-static size_t query_len(const struct dns_stream *stream)
+static size_t first_query_len(const struct dns_stream *stream)
 {
 	size_t len = stream->len < LENGTH ? 0 : (size_t)stream->data[0] << 8 | stream->data[1];
 
 	return len && stream->len - LENGTH >= len ? len : 0;
-}
-
-static void stream_serve(struct dns_stream *stream, size_t len)
-{
-	stream->busy = true;
-	if (!stream->streams->serve(stream->streams, stream, stream->data + LENGTH, len))
-		stream->dead = true;
-	stream->len -= LENGTH + len;
-	memmove(stream->data, stream->data + LENGTH + len, stream->len);
 }
 
 static void stream_read(struct dns_stream *stream)
@@ -75,15 +65,19 @@ static void stream_read(struct dns_stream *stream)
 }
 
 /* Serves queries one at a time, then sets what to wait for. Frees a stream that is dead or has ended. */
-static void stream_pump(struct dns_stream *stream)
+static void stream_serve_queries(struct dns_stream *stream)
 {
 	size_t len;
 
 	if (stream->pumping)
 		return;
 	stream->pumping = true;
-	while (!stream->dead && !stream->busy && (len = query_len(stream)))
-		stream_serve(stream, len);
+	while (!stream->dead && !stream->busy && (len = first_query_len(stream))) {
+		stream->busy = true;
+		stream->streams->serve(stream->streams, stream, stream->data + LENGTH, len);
+		stream->len -= LENGTH + len;
+		memmove(stream->data, stream->data + LENGTH + len, stream->len);
+	}
 	stream->pumping = false;
 	if (!stream->busy && (stream->ended || stream->len == sizeof(stream->data)))
 		stream->dead = true; /* half-closed inside a query, or a query longer than the buffer */
@@ -91,30 +85,28 @@ static void stream_pump(struct dns_stream *stream)
 		stream_free(stream);
 		return;
 	}
-	loop_set(stream->streams->egress->loop, &stream->watch, stream->busy ? 0 : EPOLLIN);
+	loop_set_interest(stream->streams->egress->loop, &stream->watch, stream->busy ? 0 : EPOLLIN);
 }
 
-static void stream_ready(struct watch *watch, unsigned events)
+static void stream_ready(struct watch *watch)
 {
-	struct dns_stream *stream = (struct dns_stream *)(void *)((char *)watch - offsetof(struct dns_stream, watch));
+	struct dns_stream *stream = owner_of(watch, struct dns_stream, watch);
 
-	(void)events;
-	/* The buffer has room: stream_pump closes full ones. Without the timer the stream would never end. */
-	stream_read(stream);
-	if (line_full(stream->streams->egress->line) ||
-	    loop_timer_set(stream->streams->egress->loop, &stream->timer, IDLE_MS) < 0)
+	stream_read(stream); /* the buffer has room: stream_serve_queries closes full ones */
+	loop_set_timer(stream->streams->egress->loop, &stream->timer, IDLE_MS);
+	if (line_is_full(stream->streams->egress->line))
 		stream->dead = true;
-	stream_pump(stream);
+	stream_serve_queries(stream);
 }
 
 static void stream_expired(struct timer *timer)
 {
-	stream_free((struct dns_stream *)(void *)((char *)timer - offsetof(struct dns_stream, timer)));
+	stream_free(owner_of(timer, struct dns_stream, timer));
 }
 
 /*
- * An answer is smaller than any send buffer: only a client that leaves many unread has no room, and loses the
- * connection.
+ * Writes an answer, which is smaller than any send buffer: only a client that leaves many unread has no room, and loses
+ * the connection.
  */
 void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len)
 {
@@ -124,17 +116,17 @@ void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len
 	if (send(stream->watch.fd, message, LENGTH + len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)(LENGTH + len))
 		stream->dead = true;
 	stream->busy = false;
-	stream_pump(stream); /* serves queries that arrived meanwhile; no effect when called inside stream_pump */
+	stream_serve_queries(stream); /* serves queries that arrived meanwhile; no effect when called by itself */
 }
 
 void dns_stream_fail(struct dns_stream *stream)
 {
 	stream->dead = true;
-	stream_pump(stream);
+	stream_serve_queries(stream);
 }
 
 /* Closes the stream whose idle timer would expire first. */
-static void stream_evict(struct dns_streams *streams)
+static void stream_close_oldest(struct dns_streams *streams)
 {
 	struct dns_stream *oldest = streams->first;
 
@@ -149,7 +141,7 @@ void dns_stream_accept(struct dns_streams *streams, int fd)
 	struct dns_stream *stream;
 
 	if (streams->count >= STREAMS_MAX)
-		stream_evict(streams);
+		stream_close_oldest(streams);
 	stream = calloc(1, sizeof(*stream));
 	if (!stream) {
 		(void)close(fd);
@@ -161,8 +153,8 @@ void dns_stream_accept(struct dns_streams *streams, int fd)
 	stream->next = streams->first;
 	streams->first = stream;
 	streams->count++;
-	if (loop_add(streams->egress->loop, &stream->watch, EPOLLIN) < 0 ||
-	    loop_timer_set(streams->egress->loop, &stream->timer, IDLE_MS) < 0)
+	loop_set_timer(streams->egress->loop, &stream->timer, IDLE_MS);
+	if (loop_add_watch(streams->egress->loop, &stream->watch, EPOLLIN) < 0)
 		stream_free(stream);
 }
 

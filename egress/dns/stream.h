@@ -5,7 +5,6 @@
 #ifndef CALLGATE_EGRESS_DNS_STREAM_H
 #define CALLGATE_EGRESS_DNS_STREAM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,8 +13,8 @@ struct egress;
 
 struct dns_streams {
 	struct egress *egress;
-	/* A query was read. False: it will not be answered, and the stream is closed. */
-	bool (*serve)(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len);
+	/* A query was read: dns_stream_reply or dns_stream_fail follows. */
+	void (*serve)(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len);
 	/* The stream is about to be freed. */
 	void (*closed)(struct dns_streams *streams, struct dns_stream *stream);
 	struct dns_stream *first;

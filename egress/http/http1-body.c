@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-#define DIGITS_MAX 15u      /* of a chunk size, which is below 2^60 */
+#define DIGITS_MAX 15u      /* most digits of a chunk size, which is below 2^60 */
 #define EXTENSION_MAX 256u  /* bytes of chunk extensions */
 #define TRAILERS_MAX 8192u  /* bytes of all trailers */
 
@@ -39,13 +39,12 @@ static int hex_value(char byte)
 	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
-static int body_state(struct http1_body *body, unsigned state)
+static bool is_text(char byte)
 {
-	body->state = state;
-	return 0;
+	return ((unsigned char)byte >= 0x20 && byte != 0x7f) || byte == '\t';
 }
 
-static int size_byte(struct http1_body *body, char byte)
+static int parse_size_byte(struct http1_body *body, char byte)
 {
 	int value = hex_value(byte);
 
@@ -53,85 +52,59 @@ static int size_byte(struct http1_body *body, char byte)
 		if (++body->count > DIGITS_MAX)
 			return -EBADMSG;
 		body->left = body->left << 4 | (unsigned)value;
-		return 0;
+		return SIZE;
 	}
 	if (!body->count)
 		return -EBADMSG;
 	body->count = 0;
 	if (byte == '\r')
-		return body_state(body, SIZE_LF);
+		return SIZE_LF;
 	/*
 	 * No program uses chunk extensions, and lenient parsers miss line ends in them. Old servers pad sizes with
 	 * spaces.
 	 */
-	if (body->strict || !memchr("; \t", byte, 3))
-		return -EBADMSG;
-	return body_state(body, EXTENSION);
+	return body->strict || !memchr("; \t", byte, 3) ? -EBADMSG : EXTENSION;
 }
 
-static bool is_text(char byte)
-{
-	return ((unsigned char)byte >= 0x20 && byte != 0x7f) || byte == '\t';
-}
-
-static int extension_byte(struct http1_body *body, char byte)
-{
-	if (byte == '\r')
-		return body_state(body, SIZE_LF);
-	return is_text(byte) && ++body->count <= EXTENSION_MAX ? 0 : -EBADMSG;
-}
-
-static int size_end(struct http1_body *body, char byte)
-{
-	if (byte != '\n')
-		return -EBADMSG;
-	body->count = 0;
-	return body_state(body, body->left ? DATA : TRAILER_START);
-}
-
-static int trailer_byte(struct http1_body *body, char byte)
+static int parse_trailer_byte(struct http1_body *body, char byte)
 {
 	bool start = body->state == TRAILER_START;
 
 	if (++body->count > TRAILERS_MAX)
 		return -EMSGSIZE;
 	if (byte == '\r')
-		return body_state(body, start ? END_LF : TRAILER_LF);
-	if (!is_text(byte) || (start && (byte == ' ' || byte == '\t')))
-		return -EBADMSG;
-	return body_state(body, TRAILER);
+		return start ? END_LF : TRAILER_LF;
+	return !is_text(byte) || (start && (byte == ' ' || byte == '\t')) ? -EBADMSG : TRAILER;
 }
 
-static int line_end(struct http1_body *body, char byte, char want, unsigned state)
-{
-	return byte == want ? body_state(body, state) : -EBADMSG;
-}
-
-/* A byte of the framing. */
-static int frame_byte(struct http1_body *body, char byte)
+/* The state after a byte of the framing, or an error. */
+static int parse_framing_byte(struct http1_body *body, char byte)
 {
 	switch (body->state) {
 	case SIZE:
-		return size_byte(body, byte);
+		return parse_size_byte(body, byte);
 	case EXTENSION:
-		return extension_byte(body, byte);
+		if (byte == '\r')
+			return SIZE_LF;
+		return is_text(byte) && ++body->count <= EXTENSION_MAX ? EXTENSION : -EBADMSG;
 	case SIZE_LF:
-		return size_end(body, byte);
+		body->count = 0;
+		return byte != '\n' ? -EBADMSG : body->left ? DATA : TRAILER_START;
 	case DATA_CR:
-		return line_end(body, byte, '\r', DATA_LF);
+		return byte == '\r' ? DATA_LF : -EBADMSG;
 	case DATA_LF:
-		return line_end(body, byte, '\n', SIZE);
+		return byte == '\n' ? SIZE : -EBADMSG;
 	case TRAILER_LF:
-		return line_end(body, byte, '\n', TRAILER_START);
+		return byte == '\n' ? TRAILER_START : -EBADMSG;
 	case END_LF:
 		body->ended = byte == '\n';
-		return body->ended ? 0 : -EBADMSG;
+		return body->ended ? END_LF : -EBADMSG;
 	default:
-		return trailer_byte(body, byte);
+		return parse_trailer_byte(body, byte);
 	}
 }
 
-static size_t take_content(struct http1_body *body, size_t len)
+static size_t take_content_bytes(struct http1_body *body, size_t len)
 {
 	if (body->framing == HTTP1_UNTIL_CLOSE)
 		return len;
@@ -147,18 +120,19 @@ static ssize_t read_chunks(struct http1_body *body, const char *data, size_t len
 	size_t at = 0;
 
 	while (at < len && !body->ended) {
-		int error;
+		int state;
 
 		if (body->state == DATA) {
 			*ret_part = data + at;
-			*ret_len = take_content(body, len - at);
+			*ret_len = take_content_bytes(body, len - at);
 			if (!body->left)
 				body->state = DATA_CR;
 			return (ssize_t)(at + *ret_len);
 		}
-		error = frame_byte(body, data[at++]);
-		if (error)
-			return error;
+		state = parse_framing_byte(body, data[at++]);
+		if (state < 0)
+			return state;
+		body->state = (unsigned)state;
 	}
 	return (ssize_t)at;
 }
@@ -171,7 +145,7 @@ ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, c
 		return 0;
 	if (body->framing == HTTP1_CHUNKED)
 		return read_chunks(body, data, len, ret_part, ret_len);
-	*ret_len = take_content(body, len);
+	*ret_len = take_content_bytes(body, len);
 	body->ended = body->framing == HTTP1_LENGTH && !body->left;
 	return (ssize_t)*ret_len;
 }

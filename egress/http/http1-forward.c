@@ -1,4 +1,7 @@
-/* The verdict on a request, its record, and the request that is forwarded: serialised anew, with its secrets. */
+/*
+ * The verdict on a request, its record, and the request that is forwarded: serialised anew, with its secrets. Upstream
+ * connections after the first: dialled again, or named by each request of a proxy's client.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +9,7 @@
 #include "egress/http/http1-mode.h"
 #include "egress/secrets/secret.h"
 #include "egress/state.h"
+#include "egress/tls/context.h"
 
 #include "base/banned.h"
 
@@ -23,7 +27,7 @@ static int forward_field(const struct conn *conn, const struct field *field, str
 {
 	struct field shown = *field;
 	char *value = NULL;
-	int found = request_reveal(conn, field, &value, &shown.value_len);
+	int found = request_fill_placeholders(conn, field, &value, &shown.value_len);
 
 	if (found < 0)
 		return found;
@@ -32,7 +36,7 @@ static int forward_field(const struct conn *conn, const struct field *field, str
 	else
 		shown.value_len = field->value_len;
 	http1_write_field(out, &shown);
-	request_wipe(value, found ? shown.value_len : 0);
+	request_wipe_text(value, found ? shown.value_len : 0);
 	return 0;
 }
 
@@ -42,7 +46,7 @@ static int forward_fields(struct conn *conn, struct buf *out)
 	const struct http1_head *head = &http1->head;
 	const char *name;
 	char *value;
-	int error = request_credential(conn, &http1->verdict, &name, &value);
+	int error = request_make_credential(conn, &http1->verdict, &name, &value);
 
 	if (error)
 		return error;
@@ -55,7 +59,7 @@ static int forward_fields(struct conn *conn, struct buf *out)
 	}
 	if (name)
 		buf_printf(out, "%s: %s\r\n", name, value);
-	request_wipe(value, value ? strlen(value) : 0);
+	request_wipe_text(value, value ? strlen(value) : 0);
 	return error;
 }
 
@@ -75,110 +79,87 @@ static int forward_head(struct conn *conn, struct buf *out)
 	error = forward_fields(conn, out);
 	if (http1->request.upgrade)
 		buf_puts(out, "Upgrade: websocket\r\n");
-	http1_write_end(out, head->framing, head,
+	http1_write_head_end(out, head->framing, head,
 			http1->request.upgrade ? "Upgrade" : http1->closes || !http1->client_keeps ? "close" : NULL);
 	return error ? error : out->failed ? -ENOMEM : 0;
-}
-
-/* The size is known in advance: growing would leave copies of secrets in freed memory. */
-static size_t head_room(const struct http1 *http1)
-{
-	return http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
 }
 
 static int http1_queue_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	struct buf head = {.data = malloc(head_room(http1)), .cap = head_room(http1)};
+	/* The size is known in advance: growing would leave copies of secrets in freed memory. */
+	size_t room = http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
+	struct buf head = {.data = malloc(room), .cap = room};
 	int error = head.data ? forward_head(conn, &head) : -ENOMEM;
 
 	if (!error)
-		error = http1_out_add(&http1->to_server, head.data, head.len);
-	request_wipe(head.data, head.data ? head.len : 0); /* not buf_done: it may contain a secret */
+		error = bytes_add(&http1->to_server, head.data, head.len);
+	request_wipe_text(head.data, head.data ? head.len : 0); /* wiped, because the head may contain a secret */
 	return error;
-}
-
-/* Whether the server has sent bytes before the request: they would be read as its response. */
-static bool server_has_sent(struct conn *conn)
-{
-	struct http1 *http1 = conn->state;
-
-	return http1->from_server.data || http1_fill(conn, false) == HTTP1_FILL_SOME;
 }
 
 /*
  * A server that does not read a body takes it for the next request and would execute that without a record. It does not
  * when the request is announced as the connection's last (RFC 9112, 9.6).
  */
-static void http1_forward(struct conn *conn)
+static void http1_forward_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	int error;
 
-	if (server_has_sent(conn)) {
+	/* bytes that the server sent before the request would be read as its response */
+	if (http1->from_server.data || http1_fill_input(conn, false) > 0) {
 		http1_refuse_bad_response(conn);
 		return;
 	}
 	http1->closes = http1->head.framing != HTTP1_NO_BODY;
 	error = http1_queue_request(conn);
 	if (error) {
-		http1_outcome(conn, error);
-		http1->verdict = (struct request_verdict){.status = error == -ENOMEM ? 503 : 403,
-							  .label = http1->verdict.label,
-							  .reason = error == -ENOMEM ? "no_memory" : "no_credential"};
-		http1_refuse(conn);
+		http1_record_outcome(conn, error);
+		if (error == -ENOMEM)
+			request_set_refusal(&http1->verdict, 503, "no_memory");
+		else
+			request_set_refusal(&http1->verdict, 403, "no_credential");
+		http1_refuse_request(conn);
 		return;
 	}
-	http1_in_drop(&http1->from_client, http1->head_len);
+	bytes_drop(&http1->from_client, http1->head_len);
 	http1->server_keeps = true;
 	http1->forwarded = true;
 	http1->phase = HTTP1_EXCHANGE;
 }
 
-/* ---- the verdict ---- */
-
-static void http1_recorded(struct conn *conn, void *ctx, int error)
+static void http1_record_acknowledged(void *ctx, int error)
 {
-	struct http1 *http1 = ctx;
+	struct conn *conn = ctx;
+	struct http1 *http1 = conn->state;
 
 	if (error < 0) {
-		http1->verdict = (struct request_verdict){.status = 503, .label = http1->verdict.label,
-							  .reason = "not_recorded"};
-		http1_refuse(conn);
+		request_set_refusal(&http1->verdict, 503, "not_recorded");
+		http1_refuse_request(conn);
 	} else {
 		http1->open_record = true;
-		http1_forward(conn);
+		http1_forward_request(conn);
 	}
 	conn_pump(conn);
 }
 
-static bool http1_has_refused_field(const struct http1 *http1)
-{
-	for (size_t i = 0; i < http1->head.fields; i++)
-		if (request_field_refused(&http1->verdict, http1->head.field[i].name, http1->head.field[i].name_len))
-			return true;
-	return false;
-}
-
-void http1_judge(struct conn *conn)
+void http1_judge_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	struct request_verdict *verdict = &http1->verdict;
 
-	request_judge(conn, &http1->request, verdict);
-	if (verdict->allow && http1_has_refused_field(http1))
-		*verdict = (struct request_verdict){.status = 403, .label = verdict->label,
-						    .reason = "override_not_granted"};
+	request_judge(conn, &http1->request, http1->head.field, http1->head.fields, verdict);
 	if (!verdict->allow) {
-		request_record(conn, &http1->request, verdict, NULL, NULL, NULL);
-		http1_refuse(conn);
+		request_write_record(conn, &http1->request, verdict, NULL, NULL, NULL);
+		http1_refuse_request(conn);
 		return;
 	}
 	http1->phase = HTTP1_ASKED;
-	request_record(conn, &http1->request, verdict, http1_recorded, http1, &http1->record_id);
+	request_write_record(conn, &http1->request, verdict, http1_record_acknowledged, conn, &http1->record_id);
 }
 
-int http1_describe(struct http1 *http1, const struct http1_absolute *absolute)
+int http1_fill_request(struct http1 *http1, const struct http1_absolute *absolute)
 {
 	const struct http1_head *head = &http1->head;
 	struct request *request = &http1->request;
@@ -198,4 +179,178 @@ int http1_describe(struct http1 *http1, const struct http1_absolute *absolute)
 	error = net_path_normalise(http1->target, http1->target_len, request->path, &query);
 	request->query = !error && query;
 	return error == -ENAMETOOLONG ? -EMSGSIZE : error ? -EPROTO : 0;
+}
+
+/* ---- upstream connections ---- */
+
+static void upstream_failed(struct conn *conn, int error, const char *reason)
+{
+	struct http1 *http1 = conn->state;
+
+	conn_drop_upstream(conn, true);
+	http1->client_keeps = false;
+	http1->reason = reason;
+	request_set_refusal(&http1->verdict, error == -ETIMEDOUT ? 504 : 502, reason);
+	request_write_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
+	http1_refuse_request(conn);
+}
+
+enum http1_step http1_shake_hands(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	char chosen[sizeof(conn->alpn)];
+	int error = channel_shake_hands(&conn->upstream);
+
+	if (error == -EAGAIN) {
+		http1->server_waits = true;
+		return HTTP1_STEP_NONE;
+	}
+	if (!error)
+		tls_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
+	if (!error && *chosen && strcmp(chosen, "http/1.1") != 0)
+		error = -EPROTO;
+	if (error) {
+		upstream_failed(conn, error, "tls_failed");
+		return HTTP1_STEP_DONE;
+	}
+	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+	http1_judge_request(conn);
+	return HTTP1_STEP_DONE;
+}
+
+static void upstream_reopened(struct conn *conn, int error, const char *reason)
+{
+	struct http1 *http1 = conn->state;
+
+	if (error) {
+		upstream_failed(conn, error, reason);
+	} else if (!conn->client.ssl) {
+		http1_judge_request(conn);
+	} else if (channel_start_tls(&conn->upstream, tls_create_client(conn->egress->tls, conn->host,
+									conn->alpn)) < 0) {
+		upstream_failed(conn, -ENOMEM, "tls_failed"); /* the protocol negotiated before is offered */
+	} else {
+		http1->phase = HTTP1_SHAKING;
+		conn_set_limit(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
+	}
+	conn_pump(conn);
+}
+
+void http1_reopen_upstream(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	http1->phase = HTTP1_OPENING;
+	conn_open_upstream(conn, conn->host, conn->port, upstream_reopened);
+}
+
+/* Answers the client with the reason why conn_open_upstream failed, which is recorded by then. */
+static void proxy_refuse_request(struct conn *conn, int error, const char *reason)
+{
+	struct http1 *http1 = conn->state;
+	bool failed = strcmp(reason, "dns_fail") == 0 || strcmp(reason, "connect_failed") == 0;
+
+	request_set_refusal(&http1->verdict, !failed ? 403 : error == -ETIMEDOUT ? 504 : 502, reason);
+	http1_refuse_request(conn);
+}
+
+static void proxy_opened(struct conn *conn, int error, const char *reason)
+{
+	if (error)
+		proxy_refuse_request(conn, error, reason);
+	else
+		http1_judge_request(conn);
+	conn_pump(conn);
+}
+
+/* RFC 9112, 3.2.2 ignores Host here; a Host that differs is refused, as it may mislead the server. */
+static void proxy_handle_absolute(struct conn *conn, const struct http1_absolute *target)
+{
+	struct http1 *http1 = conn->state;
+	char host[NET_HOST_MAX], said[NET_HOST_MAX];
+	unsigned port, said_port;
+
+	if (!request_parse_authority(target->authority, target->authority_len, 80, host, &port) ||
+	    !request_parse_authority(http1->head.host, http1->head.host_len, 80, said, &said_port) ||
+	    strcmp(host, said) != 0 || port != said_port) {
+		request_set_refusal(&http1->verdict, 421, "host_mismatch");
+		request_write_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
+		http1_refuse_request(conn);
+		return;
+	}
+	if (conn->upstream.watch.fd >= 0 && strcmp(host, conn->host) == 0 && port == conn->port) {
+		http1_judge_request(conn);
+		return;
+	}
+	http1->phase = HTTP1_OPENING;
+	conn_open_upstream(conn, host, (uint16_t)port, proxy_opened);
+}
+
+static void tunnel_opened(struct conn *conn, int error, const char *reason)
+{
+	static const char yes[] = "HTTP/1.1 200 Connection established\r\n\r\n";
+	struct http1 *http1 = conn->state;
+
+	if (error) {
+		proxy_refuse_request(conn, error, reason);
+	} else if (bytes_add(&http1->to_client, yes, strlen(yes)) < 0) {
+		conn_close(conn, "no_memory", NULL, true);
+		return;
+	} else {
+		bytes_drop(&http1->from_client, http1->head_len);
+		http1->phase = HTTP1_TUNNEL;
+	}
+	conn_pump(conn);
+}
+
+/* CONNECT has no other use for Host, and old clients send none: it is not checked. */
+static void proxy_handle_connect(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	const struct http1_head *head = &http1->head;
+	char host[NET_HOST_MAX];
+	unsigned port;
+
+	memcpy(http1->request.method, head->method, head->method_len);
+	if (head->framing != HTTP1_NO_BODY ||
+	    !request_parse_authority(head->target, head->target_len, 0, host, &port) || !port) {
+		http1_refuse_malformed(conn, -EPROTO);
+		return;
+	}
+	pool_replace_address(conn->egress->pool, host);
+	http1->phase = HTTP1_OPENING;
+	conn_open_upstream(conn, host, (uint16_t)port, tunnel_opened);
+}
+
+/* Sends the answer, then starts the mode of the rule, as if the program had connected there itself. */
+enum http1_step http1_start_tunnel(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct bytes *in = &http1->from_client;
+
+	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
+		return http1_close(conn, "client_reset", NULL, true);
+	if (http1->to_client.data)
+		return HTTP1_STEP_NONE;
+	if (in->data && channel_put_back(&conn->client, bytes_text(in), bytes_left(in)) < 0)
+		return http1_close(conn, "no_memory", NULL, true);
+	conn_start_first_mode(conn);
+	return HTTP1_STEP_OVER;
+}
+
+void http1_judge_proxied(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct http1_absolute absolute;
+	int error;
+
+	if (http1->head.method_len == 7 && memcmp(http1->head.method, "CONNECT", 7) == 0) {
+		proxy_handle_connect(conn);
+		return;
+	}
+	error = http1_parse_absolute(&http1->head, &absolute) ? http1_fill_request(http1, &absolute) : -EPROTO;
+	if (error)
+		http1_refuse_malformed(conn, error);
+	else
+		proxy_handle_absolute(conn, &absolute);
 }

@@ -1,150 +1,65 @@
-/* Buffered input and output of mode_http1 and mode_proxy. */
+/*
+ * Helpers of mode_http1 and mode_proxy: buffered input and output, responses of egress itself, the outcome of a
+ * request, the orderly end of a connection.
+ */
 #include <errno.h>
-#include <openssl/crypto.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
 
-void http1_in_done(struct http1_in *in)
-{
-	free(in->data);
-	*in = (struct http1_in){0};
-}
-
-void http1_in_drop(struct http1_in *in, size_t len)
-{
-	in->at += len;
-	if (in->at == in->len)
-		http1_in_done(in);
-}
-
-static bool in_make_room(struct http1_in *in)
-{
-	if (!in->data)
-		in->data = malloc(CONN_BUFFER);
-	if (in->at) {
-		memmove(in->data, in->data + in->at, in->len - in->at);
-		in->len -= in->at;
-		in->at = 0;
-	}
-	return in->data != NULL;
-}
-
-static enum http1_fill in_receive(struct conn *conn, struct channel *from, struct http1_in *in, bool up)
+int http1_fill_input(struct conn *conn, bool from_client)
 {
 	struct http1 *http1 = conn->state;
-	uint64_t wait_ms = 0;
-	size_t room = budget_room(&conn->use, up, CONN_BUFFER - in->len, loop_now_ns(conn->egress->loop), &wait_ms);
-	bool spent = !room && wait_ms == UINT64_MAX;
-	ssize_t got;
-
-	if (!room && !spent) {
-		if (!http1->wait_ms || wait_ms < http1->wait_ms)
-			http1->wait_ms = wait_ms;
-		return HTTP1_FILL_NONE;
-	}
-	/* At the cap the connection ends when there is one more byte, not at exactly the cap. */
-	got = channel_read(from, in->data + in->len, spent ? 1 : room);
-	if (got == -EAGAIN) {
-		*(up ? &http1->client_waits : &http1->server_waits) = true;
-		return HTTP1_FILL_NONE;
-	}
-	if (got <= 0)
-		return got == 0 ? HTTP1_FILL_END : HTTP1_FILL_ERROR;
-	if (spent)
-		return HTTP1_FILL_CAP;
-	budget_spend(&conn->use, up, (size_t)got);
-	in->len += (size_t)got;
-	return HTTP1_FILL_SOME;
-}
-
-enum http1_fill http1_fill(struct conn *conn, bool from_client)
-{
-	struct http1 *http1 = conn->state;
-	struct http1_in *in = from_client ? &http1->from_client : &http1->from_server;
+	struct bytes *in = from_client ? &http1->from_client : &http1->from_server;
 	struct channel *from = from_client ? &conn->client : &conn->upstream;
 	bool asked = from_client ? http1->client_waits : http1->server_waits;
-	enum http1_fill fill;
+	uint64_t wait_ms;
+	ssize_t got;
 
-	if (from->watch.fd < 0 || asked || (in->data && in->len - in->at == CONN_BUFFER))
-		return HTTP1_FILL_NONE;
-	if (from->ended)
-		return HTTP1_FILL_END;
-	if (!in_make_room(in))
-		return HTTP1_FILL_MEMORY;
-	fill = in_receive(conn, from, in, from_client);
-	if (!in->len) /* saves memory: thousands of connections may be idle */
-		http1_in_done(in);
-	return fill;
-}
-
-bool http1_out_empty(const struct http1_out *out)
-{
-	return out->at == out->len;
-}
-
-void http1_out_done(struct http1_out *out)
-{
-	if (out->data)
-		OPENSSL_cleanse(out->data, out->len);
-	free(out->data);
-	*out = (struct http1_out){0};
-}
-
-int http1_out_add(struct http1_out *out, const char *data, size_t len)
-{
-	if (!len)
+	if (from->watch.fd < 0 || asked || bytes_left(in) == CONN_BUFFER)
 		return 0;
-	if (!out->data || len > out->cap - out->len) {
-		size_t cap = out->len + len > 2 * out->cap ? out->len + len : 2 * out->cap;
-		char *grown = malloc(cap);
-
-		if (!grown)
-			return -ENOMEM;
-		memcpy(grown, out->data ? out->data : "", out->len);
-		if (out->data)
-			OPENSSL_cleanse(out->data, out->len);
-		free(out->data);
-		out->data = grown;
-		out->cap = cap;
-	}
-	memcpy(out->data + out->len, data, len);
-	out->len += len;
-	return 0;
+	if (from->ended)
+		return -ENODATA;
+	if (bytes_reserve(in, CONN_BUFFER - bytes_left(in)) < 0)
+		return -ENOMEM;
+	got = conn_read(conn, from_client, in->data + in->len, CONN_BUFFER - bytes_left(in), &wait_ms);
+	if (got > 0)
+		in->len += (size_t)got;
+	if (!bytes_left(in)) /* saves memory: thousands of connections may be idle */
+		bytes_done(in);
+	if (got == -EAGAIN)
+		*(from_client ? &http1->client_waits : &http1->server_waits) = true;
+	if (got == -EBUSY && (!http1->wait_ms || wait_ms < http1->wait_ms))
+		http1->wait_ms = wait_ms;
+	if (got == -EAGAIN || got == -EBUSY)
+		return 0;
+	return got > 0 ? 1 : got == 0 ? -ENODATA : (int)got;
 }
 
-int http1_out_flush(struct http1_out *out, struct channel *to)
+int http1_flush_output(struct bytes *out, struct channel *to)
 {
-	while (!http1_out_empty(out)) {
-		ssize_t sent = channel_write(to, out->data + out->at, out->len - out->at);
+	int error = channel_write_bytes(to, out);
 
-		if (sent == -EAGAIN)
-			return 0;
-		if (sent < 0)
-			return (int)sent;
-		out->at += (size_t)sent;
-	}
-	http1_out_done(out);
-	return 0;
+	return error == -EAGAIN ? 0 : error;
 }
 
-static int out_add_chunk(struct http1_out *out, const char *part, size_t len)
+static int out_add_chunk(struct bytes *out, const char *part, size_t len)
 {
 	char head[HTTP1_CHUNK_HEAD];
 	size_t head_len = http1_chunk_head(head, len);
-	int error = http1_out_add(out, head, head_len);
+	int error = bytes_add(out, head, head_len);
 
 	if (!error)
-		error = http1_out_add(out, part, len);
-	return error ? error : http1_out_add(out, HTTP1_CHUNK_END, strlen(HTTP1_CHUNK_END));
+		error = bytes_add(out, part, len);
+	return error ? error : bytes_add(out, HTTP1_CHUNK_END, strlen(HTTP1_CHUNK_END));
 }
 
 /* Written directly from the input buffer if nothing is queued; the rest is queued. */
-static int out_send(struct http1_out *out, struct channel *to, const char *part, size_t len)
+static int out_send_or_queue(struct bytes *out, struct channel *to, const char *part, size_t len)
 {
 	if (!out->data) {
 		ssize_t sent = channel_write(to, part, len);
@@ -154,10 +69,10 @@ static int out_send(struct http1_out *out, struct channel *to, const char *part,
 		part += sent > 0 ? sent : 0;
 		len -= sent > 0 ? (size_t)sent : 0;
 	}
-	return len ? http1_out_add(out, part, len) : 0;
+	return bytes_add(out, part, len);
 }
 
-int http1_pass_body(struct http1_body *body, enum http1_framing as, struct http1_in *in, struct http1_out *out,
+int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
 		    struct channel *to)
 {
 	int error = 0;
@@ -165,30 +80,152 @@ int http1_pass_body(struct http1_body *body, enum http1_framing as, struct http1
 	while (in->data && !body->ended && !error && out->len < CONN_BUFFER) {
 		const char *part;
 		size_t len;
-		ssize_t used = http1_body_read(body, in->data + in->at, in->len - in->at, &part, &len);
+		ssize_t used = http1_body_read(body, bytes_text(in), bytes_left(in), &part, &len);
 
 		if (used < 0)
 			return (int)used;
 		if (len)
-			error = as == HTTP1_CHUNKED ? out_add_chunk(out, part, len) : out_send(out, to, part, len);
-		http1_in_drop(in, (size_t)used);
+			error = as == HTTP1_CHUNKED ? out_add_chunk(out, part, len) : out_send_or_queue(out, to, part,
+													len);
+		bytes_drop(in, (size_t)used);
 	}
 	if (!error && body->ended && as == HTTP1_CHUNKED)
-		error = http1_out_add(out, HTTP1_CHUNK_LAST, strlen(HTTP1_CHUNK_LAST));
-	return error ? error : http1_out_flush(out, to);
+		error = bytes_add(out, HTTP1_CHUNK_LAST, strlen(HTTP1_CHUNK_LAST));
+	return error ? error : http1_flush_output(out, to);
 }
 
-enum http1_step http1_over(struct conn *conn, const char *cause, const char *reason, bool abort)
+enum http1_step http1_close(struct conn *conn, const char *cause, const char *reason, bool abort)
 {
 	conn_close(conn, cause, reason, abort);
 	return HTTP1_STEP_OVER;
 }
 
-enum http1_step http1_failed(struct conn *conn, enum http1_fill fill, bool from_client)
+enum http1_step http1_close_failed(struct conn *conn, int error, bool from_client)
 {
-	if (fill == HTTP1_FILL_CAP)
-		return http1_over(conn, from_client ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes", true);
-	if (fill == HTTP1_FILL_MEMORY)
-		return http1_over(conn, "no_memory", NULL, true);
-	return http1_over(conn, from_client ? "client_reset" : "server_reset", NULL, true);
+	if (error == -EDQUOT)
+		return http1_close(conn, from_client ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes", true);
+	if (error == -ENOMEM)
+		return http1_close(conn, "no_memory", NULL, true);
+	return http1_close(conn, from_client ? "client_reset" : "server_reset", NULL, true);
+}
+
+void http1_record_outcome(struct conn *conn, int64_t result)
+{
+	struct http1 *http1 = conn->state;
+
+	if (!http1->open_record)
+		return;
+	http1->open_record = false;
+	conn_record_done(conn, http1->start_ns, (struct control_done){
+		.id = http1->record_id, .result = result,
+		.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up,
+		.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down});
+}
+
+static const char *reason_phrase(unsigned status)
+{
+	static const struct {
+		unsigned status;
+		const char *phrase;
+	} known[] = {{400, "Bad Request"}, {403, "Forbidden"}, {421, "Misdirected Request"}, {429, "Too Many Requests"},
+		     {431, "Request Header Fields Too Large"}, {502, "Bad Gateway"}, {504, "Gateway Timeout"}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].status == status)
+			return known[i].phrase;
+	return "Service Unavailable";
+}
+
+static int write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
+			 const struct request_verdict *verdict, bool keep_alive)
+{
+	_cleanup_free_ char *body = request_refusal_body(conn, request, verdict);
+
+	if (!body)
+		return -ENOMEM;
+	buf_printf(out,
+		   "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+		   "Cache-Control: no-store\r\nConnection: %s\r\n\r\n",
+		   verdict->status, reason_phrase(verdict->status), strlen(body), keep_alive ? "keep-alive" : "close");
+	if (strcmp(request->method, "HEAD") != 0)
+		buf_puts(out, body);
+	return out->failed ? -ENOMEM : 0;
+}
+
+void http1_refuse_request(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	_cleanup_buf_ struct buf out = {0};
+
+	http1->client_keeps &= http1->up.ended; /* the rest of a refused request is not read */
+	conn->status = http1->verdict.status;
+	http1->phase = HTTP1_REFUSED;
+	if (http1->client_keeps && http1->head_len)
+		bytes_drop(&http1->from_client, http1->head_len);
+	if (write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
+	    bytes_add(&http1->to_client, out.data, out.len) < 0)
+		http1->client_keeps = false; /* without memory only the connection's end is sent */
+	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+}
+
+void http1_refuse_malformed(struct conn *conn, int error)
+{
+	struct http1 *http1 = conn->state;
+	bool begun = http1->phase == HTTP1_EXCHANGE;
+
+	http1->client_keeps = false;
+	http1->reason = http1_error_reason(error);
+	http1->verdict = (struct request_verdict){.status = error == -EMSGSIZE ? 431 : 400, .reason = http1->reason};
+	request_write_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
+	if (begun) { /* the server must not take the cut-off request for a complete one */
+		http1_record_outcome(conn, error);
+		conn_drop_upstream(conn, true);
+		bytes_done(&http1->to_server);
+	}
+	if (!http1->answered) {
+		http1_refuse_request(conn);
+		return;
+	}
+	http1->phase = HTTP1_REFUSED;
+}
+
+void http1_refuse_bad_response(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	http1_record_outcome(conn, -EPROTO);
+	conn_drop_upstream(conn, true);
+	http1->client_keeps = false;
+	http1->reason = "bad_response";
+	request_set_refusal(&http1->verdict, 502, http1->reason);
+	bytes_done(&http1->to_server);
+	http1_refuse_request(conn);
+}
+
+enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason)
+{
+	struct http1 *http1 = conn->state;
+
+	conn_drop_upstream(conn, http1->forwarded && !http1->up.ended);
+	http1->phase = HTTP1_LINGER;
+	http1->cause = cause;
+	http1->reason = reason;
+	conn_set_limit(conn, HTTP1_LINGER_MS, cause);
+	return HTTP1_STEP_DONE;
+}
+
+enum http1_step http1_continue_linger(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	char dropped[4096];
+	ssize_t got;
+	int error = channel_shutdown(&conn->client);
+
+	if (error && error != -EAGAIN)
+		return http1_close(conn, http1->cause, http1->reason, true);
+	got = channel_read(&conn->client, dropped, sizeof(dropped));
+	http1->client_waits = got == -EAGAIN;
+	if (got > 0)
+		return HTTP1_STEP_DONE;
+	return got == -EAGAIN ? HTTP1_STEP_NONE : http1_close(conn, http1->cause, http1->reason, got < 0);
 }

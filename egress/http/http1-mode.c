@@ -1,10 +1,8 @@
 #include "egress/http/http1-mode.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "egress/conn/line.h"
 #include "egress/state.h"
 
 #include "base/banned.h"
@@ -19,24 +17,23 @@ static void await_next_request(struct conn *conn)
 	http1->client_scan = http1->server_scan = (struct http1_scan){0};
 	http1->answered = http1->up_lost = http1->forwarded = http1->closes = false;
 	http1->head_len = 0;
-	http1->status = 0;
 	memset(&http1->request, 0, sizeof(http1->request));
 	memset(&http1->verdict, 0, sizeof(http1->verdict));
 	http1->client_keeps = false; /* until a head says so */
-	conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
 }
 
 /* After 101 the connection is no longer HTTP: relays bytes, first those that were read already. */
 static enum http1_step switch_to_relay(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	struct http1_in *up = &http1->from_client, *down = &http1->from_server;
+	struct bytes *up = &http1->from_client, *down = &http1->from_server;
 
-	http1_outcome(conn, 101);
-	if ((up->data && channel_unread(&conn->client, up->data + up->at, up->len - up->at) < 0) ||
-	    (down->data && channel_unread(&conn->upstream, down->data + down->at, down->len - down->at) < 0))
-		return http1_over(conn, "no_memory", NULL, true);
-	conn_switch(conn, CONN_RELAY);
+	http1_record_outcome(conn, 101);
+	if ((up->data && channel_put_back(&conn->client, bytes_text(up), bytes_left(up)) < 0) ||
+	    (down->data && channel_put_back(&conn->upstream, bytes_text(down), bytes_left(down)) < 0))
+		return http1_close(conn, "no_memory", NULL, true);
+	conn_switch_mode(conn, CONN_RELAY);
 	return HTTP1_STEP_OVER;
 }
 
@@ -44,79 +41,72 @@ static enum http1_step switch_to_relay(struct conn *conn)
 static enum http1_step await_request_end(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
+	int fill = http1_fill_input(conn, false);
 
-	switch (http1_fill(conn, false)) {
-	case HTTP1_FILL_NONE:
+	if (!fill)
 		return HTTP1_STEP_NONE;
-	case HTTP1_FILL_SOME: /* no request is outstanding that these bytes could answer */
-		http1->server_keeps = false;
-		return HTTP1_STEP_DONE;
-	case HTTP1_FILL_END:
-	case HTTP1_FILL_ERROR:
-	case HTTP1_FILL_CAP:
-	case HTTP1_FILL_MEMORY:
-	default:
+	if (fill > 0)
+		http1->server_keeps = false; /* no request is outstanding that these bytes could answer */
+	else
 		http1->up_lost = true;
-		return HTTP1_STEP_DONE;
-	}
+	return HTTP1_STEP_DONE;
 }
 
-static enum http1_step exchange_end(struct conn *conn)
+static enum http1_step end_exchange(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
-	bool sent = http1->up.ended && http1_out_empty(&http1->to_server);
+	bool sent = http1->up.ended && !http1->to_server.data;
 
-	if (!http1->answered || !http1->down.ended || !http1_out_empty(&http1->to_client))
+	if (!http1->answered || !http1->down.ended || http1->to_client.data)
 		return HTTP1_STEP_NONE;
-	if (http1->status == 101)
+	if (conn->status == 101)
 		return switch_to_relay(conn);
 	if (!sent && !http1->up_lost)
 		return await_request_end(conn);
-	http1_outcome(conn, http1->status);
+	http1_record_outcome(conn, conn->status);
 	if (http1->from_server.data)
-		return http1_linger(conn, "server", "bad_response");
+		return http1_start_linger(conn, "server", "bad_response");
 	if (!sent || (!http1->server_keeps && !http1->closes))
-		return http1_linger(conn, "server", NULL);
+		return http1_start_linger(conn, "server", NULL);
 	if (!http1->client_keeps)
-		return http1_linger(conn, "client", NULL);
+		return http1_start_linger(conn, "client", NULL);
 	if (http1->closes)
 		conn_drop_upstream(conn, false);
 	await_next_request(conn);
 	return HTTP1_STEP_DONE;
 }
 
-static enum http1_step http1_exchange(struct conn *conn)
+static enum http1_step http1_step_exchange(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	enum http1_step up, down;
 
 	/* The exchange is complete, so a client that closes now is no error. */
-	if (http1->answered && http1->down.ended && http1->up.ended && http1_out_empty(&http1->to_client) &&
-	    http1_out_empty(&http1->to_server))
-		return exchange_end(conn);
-	up = http1_move_up(conn);
+	if (http1->answered && http1->down.ended && http1->up.ended && !http1->to_client.data && !http1->to_server.data)
+		return end_exchange(conn);
+	up = http1_move_request(conn);
 	if (up == HTTP1_STEP_OVER || http1->phase != HTTP1_EXCHANGE)
 		return up;
-	down = http1_move_down(conn);
+	down = http1_move_response(conn);
 	if (down == HTTP1_STEP_OVER || http1->phase != HTTP1_EXCHANGE)
 		return down;
 	if (up == HTTP1_STEP_DONE || down == HTTP1_STEP_DONE) {
-		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
+		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
 		return HTTP1_STEP_DONE;
 	}
-	return exchange_end(conn);
+	return end_exchange(conn);
 }
 
 static enum http1_step send_refusal(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	if (http1_out_flush(&http1->to_client, &conn->client) < 0)
-		return http1_over(conn, "client_reset", NULL, true);
-	if (!http1_out_empty(&http1->to_client))
+	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
+		return http1_close(conn, "client_reset", NULL, true);
+	if (http1->to_client.data)
 		return HTTP1_STEP_NONE;
 	if (!http1->client_keeps)
-		return http1_linger(conn, "refused", http1->reason);
+		return http1_start_linger(conn, "refused", http1->reason);
 	await_next_request(conn);
 	return HTTP1_STEP_DONE;
 }
@@ -129,15 +119,15 @@ static enum http1_step http1_step_once(struct conn *conn)
 	case HTTP1_IDLE:
 		return http1_read_request(conn);
 	case HTTP1_EXCHANGE:
-		return http1_exchange(conn);
+		return http1_step_exchange(conn);
 	case HTTP1_REFUSED:
 		return send_refusal(conn);
 	case HTTP1_LINGER:
-		return http1_lingering(conn);
+		return http1_continue_linger(conn);
 	case HTTP1_TUNNEL:
-		return http1_tunnel(conn);
+		return http1_start_tunnel(conn);
 	case HTTP1_SHAKING:
-		return http1_shake(conn);
+		return http1_shake_hands(conn);
 	case HTTP1_OPENING:
 	case HTTP1_ASKED:
 	default:
@@ -148,16 +138,9 @@ static enum http1_step http1_step_once(struct conn *conn)
 static void http1_pump(struct conn *conn)
 {
 	enum http1_step did = HTTP1_STEP_DONE;
-	struct http1 *http1;
+	struct http1 *http1 = conn->state;
 
-	if (!conn->state) {
-		if (!conn_new_state(conn, sizeof(*http1)))
-			return;
-		http1 = conn->state;
-		http1->proxied = conn->mode == &mode_proxy;
-		await_next_request(conn);
-	}
-	http1 = conn->state;
+	http1->proxied = conn->mode == &mode_proxy;
 	http1->wait_ms = 0;
 	http1->client_waits = http1->server_waits = false;
 	for (unsigned steps = 0; did == HTTP1_STEP_DONE && steps < STEPS_MAX; steps++)
@@ -166,24 +149,22 @@ static void http1_pump(struct conn *conn)
 		return;
 	if (did == HTTP1_STEP_DONE || http1->wait_ms)
 		conn_pump_after(conn, did == HTTP1_STEP_DONE ? 0 : http1->wait_ms);
-	channel_wait(&conn->client, http1->client_waits, !http1_out_empty(&http1->to_client));
-	channel_wait(&conn->upstream, http1->server_waits, !http1_out_empty(&http1->to_server));
+	channel_set_wait(&conn->client, http1->client_waits, http1->to_client.data != NULL);
+	channel_set_wait(&conn->upstream, http1->server_waits, http1->to_server.data != NULL);
 }
 
-static void http1_done(struct conn *conn)
+static void http1_free_buffers(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
-	if (!http1)
-		return;
-	http1_outcome(conn, -ECONNABORTED); /* no effect if the outcome is recorded */
-	line_forget(conn->egress->line, conn, http1);
-	http1_in_done(&http1->from_client);
-	http1_in_done(&http1->from_server);
-	http1_out_done(&http1->to_client);
-	http1_out_done(&http1->to_server);
-	free(http1);
+	http1_record_outcome(conn, -ECONNABORTED); /* no effect if the outcome is recorded */
+	bytes_done(&http1->from_client);
+	bytes_done(&http1->from_server);
+	bytes_done(&http1->to_client);
+	bytes_done(&http1->to_server);
 }
 
-const struct conn_mode mode_http1 = {.name = "http1", .pump = http1_pump, .done = http1_done};
-const struct conn_mode mode_proxy = {.name = "proxy", .pump = http1_pump, .done = http1_done};
+#define HTTP1_MODE .state_size = sizeof(struct http1), .limit_ms = CONN_IDLE_MS, .limit_cause = "idle_timeout", \
+		   .pump = http1_pump, .done = http1_free_buffers
+const struct conn_mode mode_http1 = {.name = "http1", HTTP1_MODE};
+const struct conn_mode mode_proxy = {.name = "proxy", HTTP1_MODE};

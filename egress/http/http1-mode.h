@@ -1,6 +1,6 @@
 /*
- * One HTTP/1 connection: each request is judged and recorded before a byte of it is forwarded. mode_proxy is the same
- * with targets that name the destination. Runs in the egress process; private to http1-*.c.
+ * One HTTP/1 connection: each request is judged and recorded before a byte of it is forwarded. mode_proxy does this,
+ * too, with targets that name the destination. Runs in the egress process; private to http1-*.c.
  */
 #ifndef CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
 #define CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
@@ -12,18 +12,6 @@
 #include "egress/conn/conn.h"
 #include "egress/http/http1.h"
 #include "egress/http/request.h"
-
-/* Bytes that are read and not parsed yet. */
-struct http1_in {
-	char *data; /* owned, CONN_BUFFER bytes; NULL: empty */
-	size_t at, len;
-};
-
-/* Bytes that are to be sent. */
-struct http1_out {
-	char *data; /* owned; wiped, as it may contain secrets */
-	size_t at, len, cap;
-};
 
 enum http1_phase {
 	HTTP1_IDLE,     /* reads a request's head */
@@ -41,8 +29,8 @@ enum http1_phase {
 struct http1 {
 	enum http1_phase phase;
 	bool proxied;
-	struct http1_in from_client, from_server;
-	struct http1_out to_client, to_server;
+	struct bytes from_client, from_server; /* read and not parsed yet; at most CONN_BUFFER bytes */
+	struct bytes to_client, to_server;     /* to be sent */
 	struct http1_scan client_scan, server_scan;
 	struct http1_head head;      /* of the request; borrows from from_client until it is forwarded */
 	size_t head_len;
@@ -59,10 +47,9 @@ struct http1 {
 	bool answered;               /* the response's head was queued for the client */
 	bool open_record;            /* the request's record awaits its outcome */
 	uint64_t record_id, start_ns, base_up, base_down;
-	unsigned status;
 	/* of this round of the loop */
 	bool client_waits, server_waits; /* reading found nothing more */
-	uint64_t wait_ms;            /* until the budget allows bytes again; 0: no wait */
+	uint64_t wait_ms;            /* time until the budget allows bytes again; 0: no wait */
 	const char *cause, *reason;  /* for the close record after HTTP1_LINGER */
 };
 
@@ -75,80 +62,62 @@ enum http1_step {
 
 /* ---- http1-io.c ---- */
 
-enum http1_fill {
-	HTTP1_FILL_NONE,  /* no bytes, no room or no budget now */
-	HTTP1_FILL_SOME,
-	HTTP1_FILL_END,
-	HTTP1_FILL_ERROR,
-	HTTP1_FILL_CAP,   /* the byte budget is spent */
-	HTTP1_FILL_MEMORY,
-};
-/* Reads as much as there is room for, from the client or the server. */
-enum http1_fill http1_fill(struct conn *conn, bool from_client);
-void http1_in_drop(struct http1_in *in, size_t len);
-void http1_in_done(struct http1_in *in);
-/* 0 or -ENOMEM. */
-int http1_out_add(struct http1_out *out, const char *data, size_t len);
-bool http1_out_empty(const struct http1_out *out);
-/* Sends as much as possible. 0 (see http1_out_empty) or -errno. */
-int http1_out_flush(struct http1_out *out, struct channel *to);
-void http1_out_done(struct http1_out *out);
+/*
+ * Reads as much as there is room for, from the client or the server. 1: some bytes; 0: no bytes, no room or no budget
+ * now; -ENODATA: the end; -EDQUOT: the byte budget is spent; -ENOMEM; other -errno of reading.
+ */
+int http1_fill_input(struct conn *conn, bool from_client);
+/* Sends as much as possible; what is left is in `out`. 0 or -errno. */
+int http1_flush_output(struct bytes *out, struct channel *to);
 /*
  * Forwards the bytes of a body in `in`, with the framing `as`. 0; -EBADMSG or -EMSGSIZE: malformed (bytes before that
  * are sent); -ENOMEM; -errno of writing.
  */
-int http1_pass_body(struct http1_body *body, enum http1_framing as, struct http1_in *in, struct http1_out *out,
+int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
 		    struct channel *to);
-/* Closes the connection; http1_failed for a failed fill. HTTP1_STEP_OVER. */
-enum http1_step http1_over(struct conn *conn, const char *cause, const char *reason, bool abort);
-enum http1_step http1_failed(struct conn *conn, enum http1_fill fill, bool from_client);
-
-/* ---- http1-refuse.c ---- */
+/* Closes the connection; http1_close_failed for an error of http1_fill_input. HTTP1_STEP_OVER. */
+enum http1_step http1_close(struct conn *conn, const char *cause, const char *reason, bool abort);
+enum http1_step http1_close_failed(struct conn *conn, int error, bool from_client);
 
 /* Answers with http1->verdict; then reads the next request if nothing of this one is unread. */
-void http1_refuse(struct conn *conn);
-/* The request is malformed: records it, answers 400 or 431. error: of http1.h. */
+void http1_refuse_request(struct conn *conn);
+/* To be called when the request is malformed: records it, answers 400 or 431. error: of http1.h. */
 void http1_refuse_malformed(struct conn *conn, int error);
-/* The response is malformed: records the outcome, answers 502. */
+/* To be called when the response is malformed: records the outcome, answers 502. */
 void http1_refuse_bad_response(struct conn *conn);
 /* Everything is sent: half-closes, lets the client close, then closes with cause and reason. */
-enum http1_step http1_linger(struct conn *conn, const char *cause, const char *reason);
-enum http1_step http1_lingering(struct conn *conn);
+enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason);
+enum http1_step http1_continue_linger(struct conn *conn);
 /* Completes the request's record, once. result: a status or -errno. */
-void http1_outcome(struct conn *conn, int64_t result);
+void http1_record_outcome(struct conn *conn, int64_t result);
 
 /* ---- http1-forward.c ---- */
 
 /* Fills http1->request from the head. absolute: the target of a proxied request, or NULL. 0, -EPROTO or -EMSGSIZE. */
-int http1_describe(struct http1 *http1, const struct http1_absolute *absolute);
+int http1_fill_request(struct http1 *http1, const struct http1_absolute *absolute);
 /* Judges and records http1->request; then refuses or forwards it. */
-void http1_judge(struct conn *conn);
-
-/* ---- http1-upstream.c ---- */
+void http1_judge_request(struct conn *conn);
 
 /*
  * A request was read after the upstream connection ended, as it does after every request with a body: dials the same
- * endpoint again, with TLS if there was TLS, and judges the request; 502 or 504 if that fails.
+ * endpoint again, with TLS if the former connection had it, and judges the request; 502 or 504 if that fails.
  */
-void http1_reopen(struct conn *conn);
+void http1_reopen_upstream(struct conn *conn);
 /* HTTP1_SHAKING: continues the handshake. */
-enum http1_step http1_shake(struct conn *conn);
+enum http1_step http1_shake_hands(struct conn *conn);
 
 /* Judges a head with CONNECT or an absolute-form target. */
-void http1_proxy(struct conn *conn);
+void http1_judge_proxied(struct conn *conn);
 /* HTTP1_TUNNEL: sends the answer to CONNECT. */
-enum http1_step http1_tunnel(struct conn *conn);
+enum http1_step http1_start_tunnel(struct conn *conn);
 
-/* ---- http1-request.c ---- */
+/* ---- http1-exchange.c ---- */
 
 /* HTTP1_IDLE: reads a head and has it judged. */
 enum http1_step http1_read_request(struct conn *conn);
 /* HTTP1_EXCHANGE: forwards the body; reads what the client sends ahead. */
-enum http1_step http1_move_up(struct conn *conn);
-
-/* ---- http1-response.c ---- */
-
+enum http1_step http1_move_request(struct conn *conn);
 /* HTTP1_EXCHANGE: returns the response. */
-enum http1_step http1_move_down(struct conn *conn);
+enum http1_step http1_move_response(struct conn *conn);
 
 #endif

@@ -20,7 +20,7 @@ enum {
 };
 
 /* The state after a byte of a line, or an error. A tab is allowed in field values only (read_field). */
-static int line_byte(unsigned state, unsigned char byte, bool at_start)
+static int scan_line_byte(unsigned state, unsigned char byte, bool at_start)
 {
 	bool first = state == FIRST;
 
@@ -35,12 +35,7 @@ static int line_byte(unsigned state, unsigned char byte, bool at_start)
 	return (int)(first ? FIRST : LINE);
 }
 
-static int after_cr(unsigned char byte)
-{
-	return byte == '\n' ? START : -EBADMSG;
-}
-
-ssize_t http1_scan(struct http1_scan *scan, const char *data, size_t len)
+ssize_t http1_find_head_end(struct http1_scan *scan, const char *data, size_t len)
 {
 	while (scan->at < len) {
 		unsigned char byte = (unsigned char)data[scan->at];
@@ -49,11 +44,11 @@ ssize_t http1_scan(struct http1_scan *scan, const char *data, size_t len)
 		if (scan->at >= HTTP_HEAD_MAX)
 			return -EMSGSIZE;
 		if (scan->state == FIRST_CR || scan->state == LINE_CR)
-			state = after_cr(byte);
+			state = byte == '\n' ? START : -EBADMSG;
 		else if (scan->state == END_CR)
 			return byte == '\n' ? (ssize_t)++scan->at : -EBADMSG;
 		else
-			state = line_byte(scan->state, byte, scan->at == 0 || scan->state == START);
+			state = scan_line_byte(scan->state, byte, scan->at == 0 || scan->state == START);
 		if (state < 0)
 			return state;
 		scan->state = (unsigned)state;
@@ -62,24 +57,22 @@ ssize_t http1_scan(struct http1_scan *scan, const char *data, size_t len)
 	return scan->at >= HTTP_HEAD_MAX ? -EMSGSIZE : 0;
 }
 
-const char *http1_reason(int error)
+const char *http1_error_reason(int error)
 {
 	return error == -EBADMSG ? "smuggling" : error == -EMSGSIZE ? "too_large" : "bad_request";
-}
-
-/* RFC 9110, 5.6.2. */
-static bool is_token_byte(unsigned char byte)
-{
-	return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-	       (byte && strchr("!#$%&'*+-.^_`|~", byte));
 }
 
 static bool is_token(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (!is_token_byte((unsigned char)text[i]))
+		if (!text[i] || !strchr(REQUEST_TOKEN, text[i]))
 			return false;
 	return len > 0;
+}
+
+static bool is_digit(char byte)
+{
+	return byte >= '0' && byte <= '9';
 }
 
 /* The next member of a comma-separated list of words; moves past it. False: none is left. */
@@ -100,7 +93,7 @@ static bool next_word(const char **list, size_t *len, const char **ret_word, siz
 
 /* ---- fields ---- */
 
-/* One line without its CR LF: name, colon, value between optional white space. */
+/* Reads one line without its CR LF: name, colon, value between optional white space. */
 static int read_field(const char *line, size_t len, struct field *ret_field)
 {
 	const char *colon = memchr(line, ':', len);
@@ -130,7 +123,7 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 		const char *stop = memchr(line, '\r', (size_t)(end - line));
 		int error;
 
-		if (!stop) /* http1_scan has found a complete head */
+		if (!stop) /* http1_find_head_end has found a complete head */
 			return -EPROTO;
 		if (head->fields == HTTP_FIELDS_MAX)
 			return -EMSGSIZE;
@@ -156,7 +149,7 @@ static int read_length(struct http1_head *head, const struct field *field, const
 	if (field->value_len == 0 || field->value_len > 18) /* below 2^63 */
 		return -EBADMSG;
 	for (size_t i = 0; i < field->value_len; i++) {
-		if (field->value[i] < '0' || field->value[i] > '9')
+		if (!is_digit(field->value[i]))
 			return -EBADMSG;
 		length = length * 10 + (uint64_t)(field->value[i] - '0');
 	}
@@ -171,7 +164,7 @@ static int read_length(struct http1_head *head, const struct field *field, const
 /* Only "chunked": parsers differ about other codings and about "chunked" repeated or not last. */
 static int read_coding(const struct http1_head *head, const struct field *field, struct seen *seen)
 {
-	if (seen->chunked || head->minor == 0 || !http1_is(field->value, field->value_len, "chunked"))
+	if (seen->chunked || head->minor == 0 || !http1_name_is(field->value, field->value_len, "chunked"))
 		return -EBADMSG;
 	seen->chunked = true;
 	return 0;
@@ -183,53 +176,47 @@ static void read_connection(const struct field *field, struct seen *seen)
 	size_t left = field->value_len, len;
 
 	while (next_word(&list, &left, &word, &len)) {
-		seen->close |= http1_is(word, len, "close");
-		seen->keep_alive |= http1_is(word, len, "keep-alive");
-		seen->wants_upgrade |= http1_is(word, len, "upgrade");
+		seen->close |= http1_name_is(word, len, "close");
+		seen->keep_alive |= http1_name_is(word, len, "keep-alive");
+		seen->wants_upgrade |= http1_name_is(word, len, "upgrade");
 	}
-}
-
-static int read_host(struct http1_head *head, const struct field *field)
-{
-	if (head->host)
-		return -EBADMSG;
-	if (field->value_len == 0)
-		return -EPROTO;
-	head->host = field->value;
-	head->host_len = field->value_len;
-	return 0;
 }
 
 static int read_request_only(struct http1_head *head, const struct field *field)
 {
-	if (http1_is(field->name, field->name_len, "host"))
-		return read_host(head, field);
-	if (!http1_is(field->name, field->name_len, "expect"))
+	if (http1_name_is(field->name, field->name_len, "host")) {
+		if (head->host)
+			return -EBADMSG;
+		head->host = field->value;
+		head->host_len = field->value_len;
+		return field->value_len ? 0 : -EPROTO;
+	}
+	if (!http1_name_is(field->name, field->name_len, "expect"))
 		return 0;
-	if (!http1_is(field->value, field->value_len, "100-continue"))
+	if (!http1_name_is(field->value, field->value_len, "100-continue"))
 		return -EPROTO;
 	head->expects = head->minor > 0;
 	return 0;
 }
 
-static int read_one(struct http1_head *head, const struct field *field, struct seen *seen)
+static int read_known_field(struct http1_head *head, const struct field *field, struct seen *seen)
 {
-	if (request_field_disguised(field->name, field->name_len))
+	if (request_field_is_disguised(field->name, field->name_len))
 		return -EBADMSG;
-	if (http1_is(field->name, field->name_len, "content-length"))
+	if (http1_name_is(field->name, field->name_len, "content-length"))
 		return read_length(head, field, seen);
-	if (http1_is(field->name, field->name_len, "transfer-encoding"))
+	if (http1_name_is(field->name, field->name_len, "transfer-encoding"))
 		return read_coding(head, field, seen);
-	if (http1_is(field->name, field->name_len, "connection"))
+	if (http1_name_is(field->name, field->name_len, "connection"))
 		read_connection(field, seen);
-	if (http1_is(field->name, field->name_len, "upgrade")) {
-		seen->websocket = !seen->upgrades && http1_is(field->value, field->value_len, "websocket");
+	if (http1_name_is(field->name, field->name_len, "upgrade")) {
+		seen->websocket = !seen->upgrades && http1_name_is(field->value, field->value_len, "websocket");
 		seen->upgrades = true;
 	}
 	return seen->response ? 0 : read_request_only(head, field);
 }
 
-static enum http1_framing framing_of(const struct http1_head *head, const struct seen *seen)
+static enum http1_framing head_framing(const struct http1_head *head, const struct seen *seen)
 {
 	if (seen->chunked)
 		return HTTP1_CHUNKED;
@@ -243,7 +230,7 @@ static int apply_fields(struct http1_head *head, bool response)
 	struct seen seen = {.response = response};
 
 	for (size_t i = 0; i < head->fields; i++) {
-		int error = read_one(head, &head->field[i], &seen);
+		int error = read_known_field(head, &head->field[i], &seen);
 
 		if (error)
 			return error;
@@ -251,13 +238,13 @@ static int apply_fields(struct http1_head *head, bool response)
 	if (seen.chunked && head->has_length) /* CL.TE and TE.CL smuggling */
 		return -EBADMSG;
 	/* clients of proxies often omit it */
-	if (!response && !head->host && !http1_is(head->method, head->method_len, "connect"))
+	if (!response && !head->host && !http1_name_is(head->method, head->method_len, "connect"))
 		return -EPROTO;
-	head->framing = framing_of(head, &seen);
+	head->framing = head_framing(head, &seen);
 	head->expects &= head->framing != HTTP1_NO_BODY; /* RFC 9110, 10.1.1: only before content */
 	head->keep_alive = !seen.close && (head->minor > 0 || seen.keep_alive);
 	head->upgrade = head->minor > 0 && seen.wants_upgrade && seen.websocket;
-	if (!response && (head->framing != HTTP1_NO_BODY || !http1_is(head->method, head->method_len, "get")))
+	if (!response && (head->framing != HTTP1_NO_BODY || !http1_name_is(head->method, head->method_len, "get")))
 		head->upgrade = false;
 	return 0;
 }
@@ -285,7 +272,7 @@ static bool is_target(const char *text, size_t len)
 	return len > 0;
 }
 
-/* Exactly three parts with single spaces between them: HTTP/0.9 has two. */
+/* Reads exactly three parts with single spaces between them: HTTP/0.9 has two. */
 static int read_request_line(const char *line, size_t len, struct http1_head *head)
 {
 	const char *end = line + len;
@@ -305,11 +292,6 @@ static int read_request_line(const char *line, size_t len, struct http1_head *he
 	return 0;
 }
 
-static bool is_digit(char byte)
-{
-	return byte >= '0' && byte <= '9';
-}
-
 /* Some servers omit the reason phrase and the space before it. */
 static int read_status_line(const char *line, size_t len, struct http1_head *head)
 {
@@ -322,50 +304,39 @@ static int read_status_line(const char *line, size_t len, struct http1_head *hea
 	return 0;
 }
 
-/* Length of the first line without CR LF; 0: none. */
-static size_t first_line(const char *data, size_t len)
+static int read_head(const char *data, size_t len, bool response, struct http1_head *head)
 {
 	const char *end = len >= 4 ? memchr(data, '\r', len) : NULL;
-
-	return end ? (size_t)(end - data) : 0;
-}
-
-int http1_request(const char *data, size_t len, struct http1_head *ret_head)
-{
-	struct http1_head head = {0};
-	size_t line = first_line(data, len);
+	size_t line = end ? (size_t)(end - data) : 0;
 	int error;
 
-	error = line ? read_request_line(data, line, &head) : -EPROTO;
+	if (!line)
+		return -EPROTO;
+	error = response ? read_status_line(data, line, head) : read_request_line(data, line, head);
 	if (!error)
-		error = read_fields(data + line + 2, len - line - 2, &head);
-	if (!error)
-		error = apply_fields(&head, false);
+		error = read_fields(data + line + 2, len - line - 2, head);
+	return error ? error : apply_fields(head, response);
+}
+
+int http1_parse_request(const char *data, size_t len, struct http1_head *ret_head)
+{
+	struct http1_head head = {0};
+	int error = read_head(data, len, false, &head);
+
 	if (!error)
 		*ret_head = head;
 	return error;
 }
 
-/* RFC 9112, 6.3: responses that never have a body, whatever their fields say. */
-static bool has_no_body(unsigned status, const char *method)
-{
-	return status < 200 || status == 204 || status == 304 || strcmp(method, "HEAD") == 0;
-}
-
-int http1_response(const char *data, size_t len, const char *method, struct http1_head *ret_head)
+int http1_parse_response(const char *data, size_t len, const char *method, struct http1_head *ret_head)
 {
 	struct http1_head head = {0};
-	size_t line = first_line(data, len);
-	int error;
+	int error = read_head(data, len, true, &head);
 
-	error = line ? read_status_line(data, line, &head) : -EPROTO;
-	if (!error)
-		error = read_fields(data + line + 2, len - line - 2, &head);
-	if (!error)
-		error = apply_fields(&head, true);
 	if (error)
 		return error;
-	if (has_no_body(head.status, method))
+	/* RFC 9112, 6.3: responses that never have a body, whatever their fields say */
+	if (head.status < 200 || head.status == 204 || head.status == 304 || strcmp(method, "HEAD") == 0)
 		head.framing = HTTP1_NO_BODY;
 	if (head.status < 200 || head.status == 204) { /* RFC 9110, 8.6: not permitted here; with HEAD and 304 it is */
 		head.has_length = false;
@@ -378,12 +349,12 @@ int http1_response(const char *data, size_t len, const char *method, struct http
 	return 0;
 }
 
-bool http1_absolute(const struct http1_head *head, struct http1_absolute *ret_parts)
+bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute *ret_parts)
 {
 	const char *end = head->target + head->target_len;
 	const char *authority = head->target + 7, *path;
 
-	if (head->target_len <= 7 || !http1_is(head->target, 7, "http://"))
+	if (head->target_len <= 7 || !http1_name_is(head->target, 7, "http://"))
 		return false;
 	for (path = authority; path < end && *path != '/'; path++)
 		if (*path == '?')
@@ -429,7 +400,7 @@ static bool is_named_by_connection(const struct http1_head *head, const struct f
 		const char *list = head->field[i].value, *word;
 		size_t left = head->field[i].value_len, len;
 
-		if (!http1_is(head->field[i].name, head->field[i].name_len, "connection"))
+		if (!http1_name_is(head->field[i].name, head->field[i].name_len, "connection"))
 			continue;
 		while (next_word(&list, &left, &word, &len))
 			if (len == field->name_len && strncasecmp(word, field->name, len) == 0)
@@ -440,16 +411,16 @@ static bool is_named_by_connection(const struct http1_head *head, const struct f
 
 bool http1_field_passes(const struct http1_head *head, const struct field *field, bool response)
 {
-	if (http1_is(field->name, field->name_len, "content-length") ||
-	    http1_is(field->name, field->name_len, "transfer-encoding") ||
-	    (!response && http1_is(field->name, field->name_len, "host")) ||
-	    (!response && !head->expects && http1_is(field->name, field->name_len, "expect")))
+	if (http1_name_is(field->name, field->name_len, "content-length") ||
+	    http1_name_is(field->name, field->name_len, "transfer-encoding") ||
+	    (!response && http1_name_is(field->name, field->name_len, "host")) ||
+	    (!response && !head->expects && http1_name_is(field->name, field->name_len, "expect")))
 		return false;
-	return !request_field_dropped(field->name, field->name_len) && !is_named_by_connection(head, field);
+	return !request_field_is_dropped(field->name, field->name_len) && !is_named_by_connection(head, field);
 }
 
-void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
-		     const char *connection)
+void http1_write_head_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
+			  const char *connection)
 {
 	if (framing == HTTP1_CHUNKED)
 		buf_puts(out, "Transfer-Encoding: chunked\r\n");

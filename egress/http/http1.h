@@ -17,8 +17,6 @@
 #include "base/buf.h"
 #include "egress/http/request.h"
 
-/* ---- heads ---- */
-
 /* State of the search for the end of a head; zeroed at its first byte. */
 struct http1_scan {
 	size_t at;
@@ -29,7 +27,7 @@ struct http1_scan {
  * Finds the end of the head at data, of which len bytes have arrived. Returns the head's length with its empty line; 0:
  * incomplete; or an error. Checks each byte once: refuses control characters, bare LF and obs-fold as they arrive.
  */
-ssize_t http1_scan(struct http1_scan *scan, const char *data, size_t len);
+ssize_t http1_find_head_end(struct http1_scan *scan, const char *data, size_t len);
 
 enum http1_framing {
 	HTTP1_NO_BODY,
@@ -57,24 +55,22 @@ struct http1_head {
 	size_t phrase_len;
 };
 
-/* Parses a complete head, as http1_scan found it. 0 or an error. ret_head borrows from data. */
-int http1_request(const char *data, size_t len, struct http1_head *ret_head);
-/* The same for the response to a request with that method. */
-int http1_response(const char *data, size_t len, const char *method, struct http1_head *ret_head);
+/* Parses a complete head, as http1_find_head_end found it. 0 or an error. ret_head borrows from data. */
+int http1_parse_request(const char *data, size_t len, struct http1_head *ret_head);
+/* Parses the head of a response to a request with this method. As http1_parse_request. */
+int http1_parse_response(const char *data, size_t len, const char *method, struct http1_head *ret_head);
 
-/* The reason code for records. */
-const char *http1_reason(int error);
+/* The reason code of an error, for records. */
+const char *http1_error_reason(int error);
 
 /*
  * The parts of an absolute-form target "http://host:port/path?query" (RFC 9112, 3.2.2). Borrowed. False: another form.
  */
 struct http1_absolute {
-	const char *authority, *path; /* path and query: "/…"; "/" if there is none */
+	const char *authority, *path; /* path and query: "/…"; "/" if the target has no path */
 	size_t authority_len, path_len;
 };
-bool http1_absolute(const struct http1_head *head, struct http1_absolute *ret_parts);
-
-/* ---- bodies ---- */
+bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute *ret_parts);
 
 struct http1_body {
 	enum http1_framing framing;
@@ -92,8 +88,6 @@ void http1_body_init(struct http1_body *body, const struct http1_head *head, boo
  */
 ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, const char **ret_part, size_t *ret_len);
 
-/* ---- what is sent ---- */
-
 /* "GET /path?query HTTP/1.1" with Host; "HTTP/1.1 200 OK". The texts must be free of control characters. */
 void http1_write_request(struct buf *out, const char *method, const char *path, const char *query, size_t query_len,
 			 const char *host);
@@ -102,8 +96,8 @@ void http1_write_field(struct buf *out, const struct field *field);
 /* Whether a field is forwarded: neither framing nor hop-by-hop, by its name or by Connection. */
 bool http1_field_passes(const struct http1_head *head, const struct field *field, bool response);
 /* Framing fields, Connection ("close", "keep-alive", "Upgrade"; NULL: none) and the empty line. */
-void http1_write_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
-		     const char *connection);
+void http1_write_head_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
+			  const char *connection);
 /* The size line of a chunk of len bytes (> 0). HTTP1_CHUNK_END follows the chunk; HTTP1_CHUNK_LAST ends the body. */
 #define HTTP1_CHUNK_HEAD 20
 size_t http1_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len);

@@ -3,7 +3,6 @@
  * of nghttp2.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "egress/conn/line.h"
 #include "egress/http/http2.h"
@@ -12,34 +11,34 @@
 #include "base/banned.h"
 
 #define READ_BYTES 16384
-#define READS_MAX 16 /* of each end, a round of the loop */
+#define READS_MAX 16 /* reads of each end in a round of the loop */
 #define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
 
-/* Streams that waited for the budget try again. */
-static void budget_resume(struct http2 *http2)
+/* Lets streams that waited for the budget try again. */
+static void resume_waiting_streams(struct http2 *http2)
 {
 	http2->wait_ms = 0;
 	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next) {
-		http2_more(stream);
-		http2_respond_more(stream);
+		http2_resume_body(stream, true);
+		http2_resume_body(stream, false);
 	}
 }
 
 /* Flow control does not bound interim responses and refusals: a peer that does not read them is not read from. */
-static bool has_room(nghttp2_session *to)
+static bool session_has_room(nghttp2_session *to)
 {
 	return nghttp2_session_get_outbound_queue_size(to) < FRAMES_MAX;
 }
 
-/* Bytes read; 0: none now; -EPIPE: the end; -errno. */
+/* Reads. Returns the bytes read; 0: none now; -EPIPE: the end; -errno. */
 static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp2_session *session)
 {
 	uint8_t data[READ_BYTES];
 	ssize_t total = 0, got = -EAGAIN;
 
 	/* A few bytes can be a request and its cancellation, with a record each: stop when the control line is full. */
-	for (unsigned reads = 0; reads < READS_MAX && has_room(http2->client) && has_room(http2->upstream) &&
-	     !line_full(http2->conn->egress->line);
+	for (unsigned reads = 0; reads < READS_MAX && session_has_room(http2->client) &&
+	     session_has_room(http2->upstream) && !line_is_full(http2->conn->egress->line);
 	     reads++) {
 		got = channel_read(channel, data, sizeof(data));
 		if (got <= 0)
@@ -53,24 +52,24 @@ static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp
 	return got > 0 || got == -EAGAIN ? total : got;
 }
 
-/* Bytes sent; 0: none now; -errno. */
-static ssize_t session_write(struct channel *channel, nghttp2_session *session, const uint8_t **out, size_t *len)
+/* Sends. Returns the bytes sent; 0: none now; -errno. */
+static ssize_t session_write(struct channel *channel, nghttp2_session *session, struct http2_output *out)
 {
 	ssize_t total = 0, sent;
 
 	for (;;) {
-		if (*len == 0) {
-			ssize_t made = nghttp2_session_mem_send(session, out);
+		if (out->len == 0) {
+			ssize_t made = nghttp2_session_mem_send(session, &out->at);
 
 			if (made <= 0)
 				return made < 0 ? -EPROTO : total;
-			*len = (size_t)made;
+			out->len = (size_t)made;
 		}
-		sent = channel_write(channel, *out, *len);
+		sent = channel_write(channel, out->at, out->len);
 		if (sent < 0)
 			return sent == -EAGAIN ? total : sent;
-		*out += sent;
-		*len -= (size_t)sent;
+		out->at += sent;
+		out->len -= (size_t)sent;
 		total += sent;
 	}
 }
@@ -80,15 +79,14 @@ static bool session_is_over(nghttp2_session *session)
 	return !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
 }
 
-/* False: the connection is closed. */
+/* Makes one step. False: the connection is closed. */
 static bool http2_step_once(struct http2 *http2, bool *ret_moved)
 {
 	struct conn *conn = http2->conn;
 	ssize_t client = session_read(http2, &conn->client, http2->client);
 	ssize_t upstream = session_read(http2, &conn->upstream, http2->upstream);
-	ssize_t client_sent = session_write(&conn->client, http2->client, &http2->client_out, &http2->client_out_len);
-	ssize_t upstream_sent =
-		session_write(&conn->upstream, http2->upstream, &http2->upstream_out, &http2->upstream_out_len);
+	ssize_t client_sent = session_write(&conn->client, http2->client, &http2->client_out);
+	ssize_t upstream_sent = session_write(&conn->upstream, http2->upstream, &http2->upstream_out);
 
 	*ret_moved = client > 0 || upstream > 0 || client_sent > 0 || upstream_sent > 0;
 	if (http2->reason)
@@ -111,10 +109,7 @@ static void http2_pump(struct conn *conn)
 	struct http2 *http2 = conn->state;
 	bool moved, room;
 
-	if (!http2) {
-		if (!conn_new_state(conn, sizeof(*http2)))
-			return;
-		http2 = conn->state;
+	if (!http2->conn) {
 		http2->conn = conn;
 		if (http2_client_create(http2) < 0 || http2_upstream_create(http2) < 0) {
 			conn_close(conn, "no_memory", NULL, true);
@@ -122,7 +117,7 @@ static void http2_pump(struct conn *conn)
 		}
 	}
 	if (http2->wait_ms)
-		budget_resume(http2);
+		resume_waiting_streams(http2);
 	if (!http2_step_once(http2, &moved))
 		return;
 	if (session_is_over(http2->client) || session_is_over(http2->upstream)) {
@@ -130,28 +125,26 @@ static void http2_pump(struct conn *conn)
 		return;
 	}
 	if (moved)
-		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-	room = has_room(http2->client) && has_room(http2->upstream);
-	channel_wait(&conn->client, room, http2->client_out_len > 0);
-	channel_wait(&conn->upstream, room, http2->upstream_out_len > 0);
+		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+	room = session_has_room(http2->client) && session_has_room(http2->upstream);
+	channel_set_wait(&conn->client, room, http2->client_out.len > 0);
+	channel_set_wait(&conn->upstream, room, http2->upstream_out.len > 0);
 	if (moved || http2->wait_ms)
 		conn_pump_after(conn, moved ? 0 : http2->wait_ms);
 }
 
-static void http2_done(struct conn *conn)
+static void http2_free_state(struct conn *conn)
 {
 	struct http2 *http2 = conn->state;
 
-	if (!http2)
-		return;
 	while (http2->streams) {
-		http2_settle(http2->streams, http2->streams->status && http2->streams->down.ended ?
-						     (int64_t)http2->streams->status : -ECONNRESET);
+		http2_record_outcome(http2->streams, http2->streams->status && http2->streams->down.ended ?
+				     (int64_t)http2->streams->status : -ECONNRESET);
 		http2_stream_free(http2->streams);
 	}
 	nghttp2_session_del(http2->client);
 	nghttp2_session_del(http2->upstream);
-	free(http2);
 }
 
-const struct conn_mode mode_http2 = {.name = "h2", .pump = http2_pump, .done = http2_done};
+const struct conn_mode mode_http2 = {
+	.name = "h2", .state_size = sizeof(struct http2), .pump = http2_pump, .done = http2_free_state};

@@ -8,69 +8,31 @@
 
 #include "base/banned.h"
 
-/* ---- forwarding ---- */
-
-static ssize_t read_up(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
-		       nghttp2_data_source *source, void *user_data)
-{
-	struct http2 *http2 = user_data;
-	struct http2_stream *stream = http2_find(session, id);
-	ssize_t len;
-
-	(void)source;
-	if (!stream)
-		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	len = http2_queue_take(http2, true, &stream->up, out, cap, &stream->up_deferred);
-	if (len < 0)
-		return len;
-	stream->bytes_up += (size_t)len;
-	/* fails only for a closed stream */
-	(void)nghttp2_session_consume(http2->client, stream->client_id, (size_t)len);
-	if (http2_queue_over(&stream->up))
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
-	return len;
-}
-
-/* The header fields to http2_forward instead of the program's. Values are wiped. */
+/* The header fields that are sent to the endpoint. The values of secret fields are owned, and wiped. */
 struct outgoing {
 	nghttp2_nv field[HTTP_FIELDS_MAX + 6];
 	size_t count;
-	char *owned[HTTP_FIELDS_MAX + 1];
-	size_t owned_len[HTTP_FIELDS_MAX + 1];
-	size_t owned_count;
 	char path[HTTP_HEAD_MAX + NET_PATH_MAX];
 	char authority[NET_HOST_MAX + 8];
 };
 
-static void outgoing_done(struct outgoing *outgoing)
+static void outgoing_free(struct outgoing *outgoing)
 {
-	for (size_t i = 0; i < outgoing->owned_count; i++) {
-		explicit_bzero(outgoing->owned[i], outgoing->owned_len[i]);
-		free(outgoing->owned[i]);
-	}
+	for (size_t i = 0; i < outgoing->count; i++)
+		if (outgoing->field[i].flags & NGHTTP2_NV_FLAG_NO_INDEX)
+			request_wipe_text((char *)outgoing->field[i].value, outgoing->field[i].valuelen);
 	free(outgoing);
-}
-
-static void outgoing_add(struct outgoing *outgoing, const struct field *field, bool secret)
-{
-	outgoing->field[outgoing->count++] = http2_nv(field, secret);
 }
 
 static void outgoing_add_text(struct outgoing *outgoing, const char *name, const char *value, bool secret)
 {
 	const struct field field = {name, strlen(name), value, strlen(value)};
 
-	outgoing_add(outgoing, &field, secret);
-}
-
-static void outgoing_own(struct outgoing *outgoing, char *value, size_t len)
-{
-	outgoing->owned[outgoing->owned_count] = value;
-	outgoing->owned_len[outgoing->owned_count++] = len;
+	outgoing->field[outgoing->count++] = http2_make_nv(&field, secret);
 }
 
 /* The path that was judged, and the query as received. */
-static void outgoing_target(struct outgoing *outgoing, const struct http2_stream *stream)
+static void outgoing_add_target(struct outgoing *outgoing, const struct http2_stream *stream)
 {
 	const struct conn *conn = stream->http2->conn;
 	const char *path = http2_head_find(&stream->request, ":path"), *query = path ? strchr(path, '?') : NULL;
@@ -87,96 +49,83 @@ static void outgoing_target(struct outgoing *outgoing, const struct http2_stream
 }
 
 /* "te: trailers" is the one hop-by-hop field that HTTP/2 keeps; gRPC requires it. */
-static bool is_forwarded(const char *name, size_t len, const char *value)
+static bool field_is_forwarded(const char *name, size_t len, const char *value)
 {
 	if (name[0] == ':' || strcmp(name, "host") == 0)
 		return false;
 	if (strcmp(name, "te") == 0)
 		return strcmp(value, "trailers") == 0;
-	return !request_field_dropped(name, len);
+	return !request_field_is_dropped(name, len);
 }
 
-static int outgoing_fields(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
+static int outgoing_add_received(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
 {
 	for (size_t i = 0; i < stream->request.count; i++) {
-		struct field field = http2_head_field(&stream->request, i);
+		struct field field = stream->request.field[i];
 		char *value;
 		size_t len;
 		int r;
 
-		if (!is_forwarded(field.name, field.name_len, field.value) ||
+		if (!field_is_forwarded(field.name, field.name_len, field.value) ||
 		    (replaced && request_field_is(field.name, field.name_len, replaced)))
 			continue;
-		r = request_reveal(stream->http2->conn, &field, &value, &len);
+		r = request_fill_placeholders(stream->http2->conn, &field, &value, &len);
 		if (r < 0)
 			return r;
 		if (r) {
-			outgoing_own(outgoing, value, len);
 			field.value = value;
 			field.value_len = len;
 		}
-		outgoing_add(outgoing, &field, r != 0);
+		outgoing->field[outgoing->count++] = http2_make_nv(&field, r != 0);
 	}
 	return 0;
 }
 
-static int outgoing_build(struct outgoing *outgoing, const struct http2_stream *stream)
+static int outgoing_build_fields(struct outgoing *outgoing, const struct http2_stream *stream)
 {
 	const char *name = NULL;
 	char *value = NULL;
-	int r = request_credential(stream->http2->conn, &stream->verdict, &name, &value);
+	int r = request_make_credential(stream->http2->conn, &stream->verdict, &name, &value);
 
 	if (r < 0)
 		return r;
-	outgoing_target(outgoing, stream);
-	if (name) {
-		outgoing_own(outgoing, value, strlen(value));
+	outgoing_add_target(outgoing, stream);
+	if (name)
 		outgoing_add_text(outgoing, name, value, true);
-	}
-	return outgoing_fields(outgoing, stream, name);
+	return outgoing_add_received(outgoing, stream, name);
 }
 
-static void http2_forward(struct http2_stream *stream)
+static void http2_forward_request(struct http2_stream *stream)
 {
 	struct http2 *http2 = stream->http2;
-	nghttp2_data_provider body = {.read_callback = read_up};
 	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
-	bool empty = http2_queue_over(&stream->up);
-	int r = outgoing ? outgoing_build(outgoing, stream) : -ENOMEM;
+	bool empty = stream->up.ended && !stream->up.bytes.data;
+	int r = outgoing ? outgoing_build_fields(outgoing, stream) : -ENOMEM;
 	int32_t id = NGHTTP2_ERR_NOMEM;
 
 	if (r == 0)
 		id = nghttp2_submit_request(http2->upstream, NULL, outgoing->field, outgoing->count,
-					    empty ? NULL : &body, stream);
+					    empty ? NULL : &http2_body_provider, stream);
 	if (outgoing)
-		outgoing_done(outgoing);
+		outgoing_free(outgoing);
 	stream->phase = HTTP2_FORWARDED;
 	if (id >= 0) {
 		stream->upstream_id = id;
 		return;
 	}
-	http2_settle(stream, r < 0 ? r : -EIO);
-	stream->verdict.allow = false;
-	stream->verdict.status = r < 0 && r != -ENOMEM ? 403 : 503;
-	stream->verdict.reason = r < 0 && r != -ENOMEM ? "no_credential" : "failed";
-	http2_refuse(stream);
-}
-
-void http2_more(struct http2_stream *stream)
-{
-	if (!stream->up_deferred || stream->upstream_id < 0)
-		return;
-	stream->up_deferred = false;
-	/* Fails only for a closed stream. */
-	(void)nghttp2_session_resume_data(stream->http2->upstream, stream->upstream_id);
+	http2_record_outcome(stream, r < 0 ? r : -EIO);
+	if (r < 0 && r != -ENOMEM)
+		request_set_refusal(&stream->verdict, 403, "no_credential");
+	else
+		request_set_refusal(&stream->verdict, 503, "failed");
+	http2_send_refusal(stream);
 }
 
 static void http2_upstream_cancel(struct http2_stream *stream)
 {
 	nghttp2_session *session = stream->http2->upstream;
 
-	if (stream->down.len > stream->down.at)
-		(void)nghttp2_session_consume_connection(session, stream->down.len - stream->down.at);
+	http2_drop_body(&stream->down, session, -1);
 	if (stream->upstream_id < 0)
 		return;
 	(void)nghttp2_session_set_stream_user_data(session, stream->upstream_id, NULL);
@@ -184,48 +133,36 @@ static void http2_upstream_cancel(struct http2_stream *stream)
 	stream->upstream_id = -1;
 }
 
-/* ---- a request ---- */
-
 static void http2_refuse_request(struct http2_stream *stream, unsigned status, const char *reason)
 {
-	uint64_t id;
-
-	stream->verdict = (struct request_verdict){.status = status, .reason = reason};
-	request_record(stream->http2->conn, &stream->asked, &stream->verdict, NULL, NULL, &id);
-	http2_refuse(stream);
+	request_set_refusal(&stream->verdict, status, reason);
+	request_write_record(stream->http2->conn, &stream->asked, &stream->verdict, NULL, NULL, NULL);
+	http2_send_refusal(stream);
 }
 
-static void http2_recorded(struct conn *conn, void *ctx, int error)
+static void http2_record_acknowledged(void *ctx, int error)
 {
 	struct http2_stream *stream = ctx;
+	struct conn *conn = stream->http2->conn;
 
 	if (stream->gone) {
-		const struct control_done done = {.id = stream->record_id, .result = -ECANCELED};
-
-		if (error == 0) /* recorded, so the record needs an outcome */
-			conn_record_done(conn, stream->record_id, &done);
+		stream->phase = error == 0 ? HTTP2_FORWARDED : stream->phase;
+		http2_record_outcome(stream, -ECANCELED); /* what is on record needs an outcome */
 		http2_stream_free(stream);
 		return;
 	}
-	if (error == 0)
-		http2_forward(stream);
-	else {
-		stream->verdict.allow = false;
-		stream->verdict.status = 503;
-		stream->verdict.reason = "record_failed";
-		http2_refuse(stream);
+	if (error == 0) {
+		http2_forward_request(stream);
+	} else {
+		request_set_refusal(&stream->verdict, 503, "record_failed");
+		http2_send_refusal(stream);
 	}
 	conn_pump(conn);
 }
 
 static bool copy_text(char *to, size_t cap, const char *from)
 {
-	size_t len = strlen(from);
-
-	if (len >= cap)
-		return false;
-	memcpy(to, from, len + 1);
-	return true;
+	return (size_t)snprintf(to, cap, "%s", from) < cap;
 }
 
 /*
@@ -253,22 +190,12 @@ static const char *read_request(struct http2_stream *stream)
 		return "bad_path";
 	asked->query = query != NULL;
 	for (size_t i = 0; i < head->count; i++)
-		if (request_field_disguised(head->text + head->field[i].name, head->field[i].name_len))
+		if (request_field_is_disguised(head->field[i].name, head->field[i].name_len))
 			return "smuggling";
 	return NULL;
 }
 
-static bool http2_has_refused_field(const struct http2_stream *stream)
-{
-	const struct http2_head *head = &stream->request;
-
-	for (size_t i = 0; i < head->count; i++)
-		if (request_field_refused(&stream->verdict, head->text + head->field[i].name, head->field[i].name_len))
-			return true;
-	return false;
-}
-
-static void http2_judge(struct http2_stream *stream)
+static void http2_judge_request(struct http2_stream *stream)
 {
 	struct conn *conn = stream->http2->conn;
 	const char *wrong = read_request(stream);
@@ -277,17 +204,15 @@ static void http2_judge(struct http2_stream *stream)
 		http2_refuse_request(stream, 400, wrong);
 		return;
 	}
-	request_judge(conn, &stream->asked, &stream->verdict);
-	if (stream->verdict.allow && http2_has_refused_field(stream))
-		stream->verdict = (struct request_verdict){.status = 403, .label = stream->verdict.label,
-							   .reason = "override_not_granted"};
+	request_judge(conn, &stream->asked, stream->request.field, stream->request.count, &stream->verdict);
 	stream->phase = HTTP2_JUDGED;
 	if (!stream->verdict.allow) {
-		request_record(conn, &stream->asked, &stream->verdict, NULL, NULL, &stream->record_id);
-		http2_refuse(stream);
+		request_write_record(conn, &stream->asked, &stream->verdict, NULL, NULL, &stream->record_id);
+		http2_send_refusal(stream);
 		return;
 	}
-	request_record(conn, &stream->asked, &stream->verdict, http2_recorded, stream, &stream->record_id);
+	request_write_record(conn, &stream->asked, &stream->verdict, http2_record_acknowledged, stream,
+			     &stream->record_id);
 }
 
 /*
@@ -298,10 +223,10 @@ static void http2_judge_when_body_known(struct http2_stream *stream)
 {
 	const char *method = http2_head_find(&stream->request, ":method");
 
-	if (method && request_lacks_body(method) && !stream->up.ended && !stream->up.len)
+	if (method && request_lacks_body(method) && !stream->up.ended && !stream->up.bytes.data)
 		return;
-	stream->asked.body = stream->up.len > 0 || !stream->up.ended;
-	http2_judge(stream);
+	stream->asked.body = stream->up.bytes.data || !stream->up.ended;
+	http2_judge_request(stream);
 }
 
 static int client_on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
@@ -323,7 +248,7 @@ static int client_on_begin_headers(nghttp2_session *session, const nghttp2_frame
 static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
 			    const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+	struct http2_stream *stream = http2_find_stream(session, frame->hd.stream_id);
 
 	(void)flags;
 	(void)user_data;
@@ -337,50 +262,30 @@ static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream: no more of it is read */
 }
 
-static int client_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
-			  void *user_data)
-{
-	struct http2_stream *stream = http2_find(session, id);
-
-	(void)flags;
-	(void)user_data;
-	if (!stream || stream->phase == HTTP2_ANSWERED || stream->phase == HTTP2_ENDED) {
-		(void)nghttp2_session_consume(session, id, len); /* dropped: reopens the connection's window */
-		return 0;
-	}
-	return http2_queue_add(&stream->up, data, len) < 0 ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
-}
-
 static int client_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, frame->hd.stream_id);
+	struct http2_stream *stream = http2_frame_stream(user_data, session, frame);
 
-	(void)user_data;
-	if (!stream || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
-		return 0;
-	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
-		stream->up.ended = true;
-	if (stream->phase == HTTP2_HEAD)
+	if (stream && stream->phase == HTTP2_HEAD)
 		http2_judge_when_body_known(stream);
-	else
-		http2_more(stream);
+	else if (stream)
+		http2_resume_body(stream, true);
 	return 0;
 }
 
 static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
-	struct http2_stream *stream = http2_find(session, id);
+	struct http2_stream *stream = http2_find_stream(session, id);
 
 	(void)user_data;
 	if (!stream)
 		return 0;
-	if (stream->up.len > stream->up.at)
-		(void)nghttp2_session_consume_connection(session, stream->up.len - stream->up.at);
+	http2_drop_body(&stream->up, session, -1);
 	if (stream->phase == HTTP2_JUDGED && stream->verdict.allow) {
 		stream->gone = true;
 		return 0;
 	}
-	http2_settle(stream, code == NGHTTP2_NO_ERROR && stream->status ? (int64_t)stream->status : -ECANCELED);
+	http2_record_outcome(stream, code == NGHTTP2_NO_ERROR && stream->status ? (int64_t)stream->status : -ECANCELED);
 	http2_upstream_cancel(stream);
 	http2_stream_free(stream);
 	return 0;
@@ -390,7 +295,6 @@ int http2_client_create(struct http2 *http2)
 {
 	static const struct http2_callbacks callbacks = {.begin_headers = client_on_begin_headers,
 							 .header = client_on_header,
-							 .data = client_on_data,
 							 .frame = client_on_frame,
 							 .close = client_on_close};
 

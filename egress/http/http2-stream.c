@@ -1,9 +1,11 @@
 #include "egress/http/http2.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "egress/conn/line.h"
 #include "egress/state.h"
 
@@ -23,12 +25,7 @@ struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id)
 	return stream;
 }
 
-static void queue_done(struct http2_queue *queue)
-{
-	free(queue->data);
-}
-
-void http2_head_done(struct http2_head *head)
+static void http2_head_done(struct http2_head *head)
 {
 	free(head->text);
 	*head = (struct http2_head){0};
@@ -38,142 +35,163 @@ void http2_stream_free(struct http2_stream *stream)
 {
 	struct http2_stream **at = &stream->http2->streams;
 
-	while (*at && *at != stream)
+	while (*at != stream)
 		at = &(*at)->next;
-	if (*at)
-		*at = stream->next;
-	line_forget(stream->http2->conn->egress->line, stream->http2->conn, stream);
+	*at = stream->next;
+	line_forget_answers(stream->http2->conn->egress->line, stream);
 	http2_head_done(&stream->request);
 	http2_head_done(&stream->response);
 	http2_head_done(&stream->trailers);
-	queue_done(&stream->up);
-	queue_done(&stream->down);
-	free(stream->refusal);
+	bytes_done(&stream->up.bytes);
+	bytes_done(&stream->down.bytes);
+	bytes_done(&stream->refusal);
 	free(stream);
-}
-
-/* The offset of a NUL-terminated copy, or -ENOMEM. */
-static ssize_t head_store(struct http2_head *head, const uint8_t *text, size_t len)
-{
-	size_t at = head->text_len;
-
-	if (at + len + 1 > head->text_cap) {
-		size_t cap = (at + len + 1) * 2;
-		char *larger = realloc(head->text, cap);
-
-		if (!larger)
-			return -ENOMEM;
-		head->text = larger;
-		head->text_cap = cap;
-	}
-	memcpy(head->text + at, text, len);
-	head->text[at + len] = '\0';
-	head->text_len = at + len + 1;
-	return (ssize_t)at;
 }
 
 int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
 		   size_t value_len)
 {
-	ssize_t name_at, value_at;
+	struct field field = {.name_len = name_len, .value_len = value_len};
+	size_t size = name_len + value_len + 2;
+	char *at;
 
-	if (head->too_large || head->count == HTTP_FIELDS_MAX ||
-	    head->text_len + name_len + value_len + 2 > HTTP_HEAD_MAX) {
+	if (head->count == HTTP_FIELDS_MAX || size > HTTP_HEAD_MAX - head->text_len)
 		head->too_large = true;
+	if (head->too_large)
 		return 0;
-	}
-	name_at = head_store(head, name, name_len);
-	value_at = name_at < 0 ? name_at : head_store(head, value, value_len);
-	if (value_at < 0)
+	if (!head->text && !(head->text = malloc(HTTP_HEAD_MAX)))
 		return -ENOMEM;
-	head->field[head->count].name = (uint32_t)name_at;
-	head->field[head->count].name_len = (uint32_t)name_len;
-	head->field[head->count].value = (uint32_t)value_at;
-	head->field[head->count++].value_len = (uint32_t)value_len;
+	field.name = at = head->text + head->text_len;
+	*(char *)mempcpy(at, name, name_len) = '\0';
+	field.value = at += name_len + 1;
+	*(char *)mempcpy(at, value, value_len) = '\0';
+	head->field[head->count++] = field;
+	head->text_len += size;
 	return 0;
 }
 
 const char *http2_head_find(const struct http2_head *head, const char *name)
 {
 	for (size_t i = 0; i < head->count; i++)
-		if (strcmp(head->text + head->field[i].name, name) == 0)
-			return head->text + head->field[i].value;
+		if (strcmp(head->field[i].name, name) == 0)
+			return head->field[i].value;
 	return NULL;
 }
 
-struct field http2_head_field(const struct http2_head *head, size_t index)
+/* Reopens the flow-control window of a session by bytes that are handled. id -1: the stream is closed. */
+static void http2_consume(nghttp2_session *session, int32_t id, size_t len)
 {
-	return (struct field){.name = head->text + head->field[index].name,
-			      .name_len = head->field[index].name_len,
-			      .value = head->text + head->field[index].value,
-			      .value_len = head->field[index].value_len};
+	/* both fail only for a closed stream */
+	if (id >= 0)
+		(void)nghttp2_session_consume(session, id, len);
+	else
+		(void)nghttp2_session_consume_connection(session, len);
 }
 
-bool http2_queue_over(const struct http2_queue *queue)
+void http2_drop_body(struct http2_body *body, nghttp2_session *session, int32_t id)
 {
-	return queue->ended && queue->len == queue->at;
+	if (body->bytes.data)
+		http2_consume(session, id, bytes_left(&body->bytes));
+	bytes_done(&body->bytes);
 }
 
-static size_t http2_room(struct http2 *http2, bool up, size_t want)
+void http2_resume_body(struct http2_stream *stream, bool up)
+{
+	struct http2_body *body = up ? &stream->up : &stream->down;
+	int32_t id = up ? stream->upstream_id : stream->client_id;
+
+	if (!body->deferred || id < 0)
+		return;
+	body->deferred = false;
+	/* fails only for a closed stream */
+	(void)nghttp2_session_resume_data(up ? stream->http2->upstream : stream->http2->client, id);
+}
+
+/* How many of the bytes may be sent now. */
+static size_t http2_bytes_allowed(struct http2 *http2, bool up, size_t want)
 {
 	uint64_t wait_ms = 0;
-	size_t room = budget_room(&http2->conn->use, up, want, loop_now_ns(http2->conn->egress->loop), &wait_ms);
+	size_t room = budget_bytes_allowed(&http2->conn->use, up, want, loop_now_ns(http2->conn->egress->loop),
+					   &wait_ms);
 
-	if (room == 0 && wait_ms == UINT64_MAX)
+	if (want && !room && wait_ms == UINT64_MAX)
 		http2->reason = "cap_bytes";
-	else if (room == 0)
+	else if (want && !room)
 		http2->wait_ms = wait_ms ? wait_ms : 1;
 	return room;
 }
 
-ssize_t http2_queue_take(struct http2 *http2, bool up, struct http2_queue *queue, uint8_t *out, size_t cap,
-			 bool *ret_deferred)
+/* Sends the trailers of the response, if it has any. */
+static bool submit_trailers(const struct http2_stream *stream)
 {
-	size_t len = queue->len - queue->at;
+	const struct http2_head *head = &stream->trailers;
+	nghttp2_nv field[HTTP_FIELDS_MAX];
 
-	if (len > cap)
-		len = cap;
-	if (len)
-		len = http2_room(http2, up, len);
-	if (len == 0 && !http2_queue_over(queue)) {
-		*ret_deferred = true;
+	for (size_t i = 0; i < head->count; i++)
+		field[i] = http2_make_nv(&head->field[i], false);
+	return head->count && nghttp2_submit_trailer(stream->http2->client, stream->client_id, field, head->count) == 0;
+}
+
+static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
+			 nghttp2_data_source *source, void *user_data)
+{
+	struct http2 *http2 = user_data;
+	struct http2_stream *stream = http2_find_stream(session, id);
+	bool up = session == http2->upstream;
+	struct http2_body *body;
+	size_t len;
+
+	(void)source;
+	if (!stream)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	body = up ? &stream->up : &stream->down;
+	len = bytes_left(&body->bytes);
+	len = http2_bytes_allowed(http2, up, len < cap ? len : cap);
+	if (!len && !(body->ended && !body->bytes.data)) {
+		body->deferred = true;
 		return NGHTTP2_ERR_DEFERRED;
 	}
-	if (len)
-		memcpy(out, queue->data + queue->at, len);
-	queue->at += len;
-	budget_spend(&http2->conn->use, up, len);
+	(void)bytes_take(&body->bytes, out, len);
+	budget_spend_bytes(&http2->conn->use, up, len);
+	body->moved += len;
+	http2_consume(up ? http2->client : http2->upstream, up ? stream->client_id : stream->upstream_id, len);
+	if (body->ended && !body->bytes.data)
+		*flags |= NGHTTP2_DATA_FLAG_EOF;
+	if (body->ended && !body->bytes.data && !up && submit_trailers(stream))
+		*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 	return (ssize_t)len;
 }
 
-int http2_queue_add(struct http2_queue *queue, const uint8_t *data, size_t len)
-{
-	if (queue->at == queue->len)
-		queue->at = queue->len = 0;
-	if (queue->len + len > queue->cap) {
-		size_t cap;
-		uint8_t *larger;
+const nghttp2_data_provider http2_body_provider = {.read_callback = read_body};
 
-		if (queue->at) {
-			memmove(queue->data, queue->data + queue->at, queue->len - queue->at);
-			queue->len -= queue->at;
-			queue->at = 0;
-		}
-		cap = queue->len + len;
-		if (cap > queue->cap) {
-			larger = realloc(queue->data, cap);
-			if (!larger)
-				return -ENOMEM;
-			queue->data = larger;
-			queue->cap = cap;
-		}
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
+		   void *user_data)
+{
+	struct http2 *http2 = user_data;
+	struct http2_stream *stream = http2_find_stream(session, id);
+	bool up = session == http2->client;
+
+	(void)flags;
+	if (!stream || (up && (stream->phase == HTTP2_ANSWERED || stream->phase == HTTP2_ENDED))) {
+		http2_consume(session, id, len); /* dropped */
+		return 0;
 	}
-	memcpy(queue->data + queue->len, data, len);
-	queue->len += len;
+	if (bytes_add(up ? &stream->up.bytes : &stream->down.bytes, data, len) < 0)
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	http2_resume_body(stream, up);
 	return 0;
 }
 
-/* ---- sessions ---- */
+struct http2_stream *http2_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame)
+{
+	struct http2_stream *stream = http2_find_stream(session, frame->hd.stream_id);
+
+	if (!stream || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
+		return NULL;
+	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
+		*(session == http2->client ? &stream->up.ended : &stream->down.ended) = true;
+	return stream;
+}
 
 int http2_session_create(struct http2 *http2, bool server, const struct http2_callbacks *on,
 			 nghttp2_session **ret_session)
@@ -190,7 +208,7 @@ int http2_session_create(struct http2 *http2, bool server, const struct http2_ca
 		return -ENOMEM;
 	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on->begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on->header);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on->data);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on->frame);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on->close);
 	nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on->not_sent);
@@ -207,12 +225,12 @@ int http2_session_create(struct http2 *http2, bool server, const struct http2_ca
 	return r;
 }
 
-struct http2_stream *http2_find(nghttp2_session *session, int32_t id)
+struct http2_stream *http2_find_stream(nghttp2_session *session, int32_t id)
 {
 	return nghttp2_session_get_stream_user_data(session, id);
 }
 
-nghttp2_nv http2_nv(const struct field *field, bool secret)
+nghttp2_nv http2_make_nv(const struct field *field, bool secret)
 {
 	return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)field->name, /* copied, not written to */
 			    .value = (uint8_t *)(uintptr_t)field->value,
@@ -221,20 +239,169 @@ nghttp2_nv http2_nv(const struct field *field, bool secret)
 			    .flags = secret ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE};
 }
 
-void http2_abort(struct http2_stream *stream, uint32_t code)
+/* Resets the program's stream with an HTTP/2 error code. */
+static void http2_reset_stream(struct http2_stream *stream, uint32_t code)
 {
 	(void)nghttp2_submit_rst_stream(stream->http2->client, NGHTTP2_FLAG_NONE, stream->client_id, code);
 }
 
-void http2_settle(struct http2_stream *stream, int64_t result)
+void http2_record_outcome(struct http2_stream *stream, int64_t result)
 {
-	struct conn *conn = stream->http2->conn;
-	struct control_done done = {.id = stream->record_id, .result = result, .bytes_up = stream->bytes_up,
-				    .bytes_down = stream->bytes_down};
-
 	if (stream->phase != HTTP2_FORWARDED)
 		return;
 	stream->phase = HTTP2_ENDED;
-	done.duration_us = (loop_now_ns(conn->egress->loop) - stream->start_ns) / 1000;
-	conn_record_done(conn, stream->record_id, &done);
+	conn_record_done(stream->http2->conn, stream->start_ns, (struct control_done){
+		.id = stream->record_id, .result = result,
+		.bytes_up = stream->up.moved, .bytes_down = stream->down.moved});
+}
+
+/* ---- the session towards the endpoint, whose responses are returned ---- */
+
+static void http2_submit_response(struct http2_stream *stream, bool final)
+{
+	struct http2 *http2 = stream->http2;
+	const struct http2_head *head = &stream->response;
+	nghttp2_nv field[HTTP_FIELDS_MAX];
+	bool empty = stream->down.ended && !stream->trailers.count && !stream->down.bytes.data;
+	size_t count = 0;
+	int r;
+
+	for (size_t i = 0; i < head->count; i++) {
+		const struct field *one = &head->field[i];
+
+		if (one->name[0] == ':' ? strcmp(one->name, ":status") == 0
+					: !request_field_is_dropped(one->name, one->name_len))
+			field[count++] = http2_make_nv(one, false);
+	}
+	if (!final)
+		r = nghttp2_submit_headers(http2->client, NGHTTP2_FLAG_NONE, stream->client_id, NULL, field, count,
+					   NULL);
+	else
+		r = nghttp2_submit_response(http2->client, stream->client_id, field, count,
+					    empty ? NULL : &http2_body_provider);
+	if (r != 0)
+		http2_reset_stream(stream, NGHTTP2_INTERNAL_ERROR);
+}
+
+static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
+			    nghttp2_data_source *source, void *user_data)
+{
+	struct http2_stream *stream = http2_find_stream(session, id);
+	size_t len;
+
+	(void)source;
+	(void)user_data;
+	if (!stream)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	len = bytes_take(&stream->refusal, out, cap);
+	if (!stream->refusal.data) {
+		*flags |= NGHTTP2_DATA_FLAG_EOF;
+		if (!stream->up.ended) /* RFC 9113, 8.1: the rest of the request is not wanted */
+			(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
+	}
+	return (ssize_t)len;
+}
+
+void http2_send_refusal(struct http2_stream *stream)
+{
+	nghttp2_data_provider body = {.read_callback = read_refusal};
+	_cleanup_free_ char *text = request_refusal_body(stream->http2->conn, &stream->asked, &stream->verdict);
+	char status[8] = "";
+	const struct field first = {":status", 7, status, 3}, type = {"content-type", 12, "application/json", 16};
+	nghttp2_nv field[] = {http2_make_nv(&first, false), http2_make_nv(&type, false)};
+
+	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.status % 1000);
+	stream->phase = HTTP2_ANSWERED;
+	http2_drop_body(&stream->up, stream->http2->client, stream->client_id);
+	if (!text || bytes_add(&stream->refusal, text, strlen(text)) < 0 ||
+	    nghttp2_submit_response(stream->http2->client, stream->client_id, field, 2, &body) != 0)
+		http2_reset_stream(stream, NGHTTP2_REFUSED_STREAM);
+	stream->http2->conn->status = stream->verdict.status;
+}
+
+static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
+			      size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
+{
+	struct http2_stream *stream = http2_find_stream(session, frame->hd.stream_id);
+	struct http2_head *head;
+
+	(void)flags;
+	(void)user_data;
+	if (!stream || frame->hd.type != NGHTTP2_HEADERS)
+		return 0;
+	head = stream->status ? &stream->trailers : &stream->response;
+	if (http2_head_add(head, name, name_len, value, value_len) < 0 || head->too_large)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	return 0;
+}
+
+static void http2_handle_response_head(struct http2_stream *stream)
+{
+	const char *text = http2_head_find(&stream->response, ":status");
+	unsigned status = 0;
+
+	for (size_t i = 0; text && i < 3 && text[i] >= '0' && text[i] <= '9'; i++)
+		status = status * 10 + (unsigned)(text[i] - '0');
+	if (status >= 200) {
+		stream->status = status;
+		http2_submit_response(stream, true);
+		return;
+	}
+	http2_submit_response(stream, false);
+	http2_head_done(&stream->response); /* for the next one */
+}
+
+static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
+{
+	struct http2_stream *stream = http2_frame_stream(user_data, session, frame);
+
+	if (stream && frame->hd.type == NGHTTP2_HEADERS && !stream->status)
+		http2_handle_response_head(stream);
+	else if (stream)
+		http2_resume_body(stream, false);
+	return 0;
+}
+
+/* The program's stream gets what has arrived; the record is settled when that stream closes. */
+static int upstream_on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
+{
+	struct http2_stream *stream = http2_find_stream(session, id);
+
+	(void)user_data;
+	if (!stream)
+		return 0;
+	stream->upstream_id = -1;
+	if (!stream->down.ended || !stream->status || code != NGHTTP2_NO_ERROR)
+		http2_reset_stream(stream, code ? code : NGHTTP2_INTERNAL_ERROR);
+	return 0;
+}
+
+/*
+ * A request that the endpoint no longer accepts (GOAWAY, or no stream ids left) never becomes a stream, so nothing
+ * closes it.
+ */
+static int upstream_on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error, void *user_data)
+{
+	struct http2 *http2 = user_data;
+
+	(void)session;
+	(void)error;
+	if (frame->hd.type != NGHTTP2_HEADERS)
+		return 0;
+	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next)
+		if (stream->upstream_id == frame->hd.stream_id) {
+			stream->upstream_id = -1;
+			http2_reset_stream(stream, NGHTTP2_REFUSED_STREAM);
+		}
+	return 0;
+}
+
+int http2_upstream_create(struct http2 *http2)
+{
+	static const struct http2_callbacks callbacks = {.header = upstream_on_header,
+							 .frame = upstream_on_frame,
+							 .close = upstream_on_close,
+							 .not_sent = upstream_on_not_sent};
+
+	return http2_session_create(http2, false, &callbacks, &http2->upstream);
 }

@@ -6,12 +6,12 @@
 
 #include "base/banned.h"
 
-bool http1_is(const char *text, size_t len, const char *name)
+bool http1_name_is(const char *text, size_t len, const char *name)
 {
 	return len == strlen(name) && strncasecmp(text, name, len) == 0;
 }
 
-/* Decimal, 1 to 65535, no leading zero. */
+/* Parses a port: decimal, 1 to 65535, no leading zero. */
 static bool read_port(const char *text, size_t len, unsigned *ret_port)
 {
 	unsigned port = 0;
@@ -27,8 +27,8 @@ static bool read_port(const char *text, size_t len, unsigned *ret_port)
 	return port <= UINT16_MAX;
 }
 
-bool request_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
-		       unsigned *ret_port)
+bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
+			     unsigned *ret_port)
 {
 	const char *end = text + len, *host = text, *stop, *rest;
 	bool bracket = len && *text == '[';
@@ -39,7 +39,7 @@ bool request_authority(const char *text, size_t len, unsigned default_port, char
 	if (bracket && !stop)
 		return false;
 	rest = !stop ? end : bracket ? stop + 1 : stop;
-	if (net_host_canonical(host, (size_t)((stop ? stop : end) - host), ret_host) != 0)
+	if (net_host_canonicalise(host, (size_t)((stop ? stop : end) - host), ret_host) != 0)
 		return false;
 	if (bracket != (strchr(ret_host, ':') != NULL)) /* "[name]", or an address without brackets */
 		return false;
@@ -58,10 +58,8 @@ bool request_lacks_body(const char *method)
 	return false;
 }
 
-/* ---- names of fields ---- */
-
-/* As lighttpd does; other servers map "-" only. */
-static char fold(char byte)
+/* Folds as lighttpd does; other servers map "-" only. */
+static char fold_name_byte(char byte)
 {
 	if (byte >= 'A' && byte <= 'Z')
 		return (char)(byte | 0x20);
@@ -73,7 +71,7 @@ bool request_field_is(const char *name, size_t len, const char *known)
 	if (len != strlen(known))
 		return false;
 	for (size_t i = 0; i < len; i++)
-		if (fold(name[i]) != fold(known[i]))
+		if (fold_name_byte(name[i]) != fold_name_byte(known[i]))
 			return false;
 	return true;
 }
@@ -88,14 +86,15 @@ static bool is_one_of(const char *name, size_t len, const char *const *known, si
 
 #define IS_ONE_OF(name, len, known) is_one_of(name, len, known, sizeof(known) / sizeof((known)[0]))
 
-bool request_field_disguised(const char *name, size_t len)
+bool request_field_is_disguised(const char *name, size_t len)
 {
 	static const char *const framing[] = {"content-length", "transfer-encoding"};
 
-	return IS_ONE_OF(name, len, framing) && !http1_is(name, len, framing[0]) && !http1_is(name, len, framing[1]);
+	return IS_ONE_OF(name, len, framing) && !http1_name_is(name, len, framing[0]) && !http1_name_is(name, len,
+													framing[1]);
 }
 
-bool request_field_dropped(const char *name, size_t len)
+bool request_field_is_dropped(const char *name, size_t len)
 {
 	/*
 	 * Hop-by-hop fields and those of proxies. Alt-Svc and the upgrade to HTTP/2 would lead the program to another
@@ -127,15 +126,18 @@ static const char *const overriding[] = {
 	"x-copy-from",
 };
 
-/* The same for the host: refused even by a rule for all requests, as a rule grants one host. */
+/* Fields from which servers take another host: refused even by a rule for all requests, as a rule grants one host. */
 static const char *const overriding_host[] = {
 	"forwarded", "x-forwarded-host", "x-forwarded-server", "x-host", "x-original-host", "x-real-host",
 	"x-http-host-override", "x-backend-host", "x-envoy-original-host", "proxy-host", "x-backend-server",
 	"proxy", /* CGI's HTTP_PROXY: the proxy of the server's own requests ("httpoxy") */
 };
 
-bool request_field_refused(const struct request_verdict *verdict, const char *name, size_t len)
+bool request_has_override(const struct net_rule *rule, const struct field *fields, size_t count)
 {
-	return verdict->rule && (IS_ONE_OF(name, len, overriding_host) ||
-				 (verdict->rule->http_count > 0 && IS_ONE_OF(name, len, overriding)));
+	for (size_t i = 0; i < count; i++)
+		if (IS_ONE_OF(fields[i].name, fields[i].name_len, overriding_host) ||
+		    (rule->http_count > 0 && IS_ONE_OF(fields[i].name, fields[i].name_len, overriding)))
+			return true;
+	return false;
 }

@@ -1,6 +1,5 @@
 #include "egress/http/request.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,29 +14,23 @@
 
 #include "base/banned.h"
 
-/* ---- the verdict ---- */
-
-static bool is_tls(const struct conn *conn)
-{
-	return conn->client.ssl != NULL;
-}
-
 /* The authority must be the approved host and port of the connection. */
 static bool is_for_connection(const struct conn *conn, const struct request *request)
 {
 	char host[NET_HOST_MAX];
 	unsigned port;
 
-	if (*request->scheme && strcmp(request->scheme, is_tls(conn) ? "https" : "http") != 0)
+	if (*request->scheme && strcmp(request->scheme, conn->client.ssl ? "https" : "http") != 0)
 		return false;
-	return request_authority(request->authority, strlen(request->authority), is_tls(conn) ? 443 : 80, host,
-				 &port) &&
+	return request_parse_authority(request->authority, strlen(request->authority), conn->client.ssl ? 443 : 80,
+				       host, &port) &&
 	       strcmp(host, conn->host) == 0 && port == conn->port;
 }
 
-static void verdict_refuse(struct request_verdict *verdict, unsigned status, const char *reason)
+void request_set_refusal(struct request_verdict *verdict, unsigned status, const char *reason)
 {
 	verdict->allow = false;
+	verdict->rule = NULL;
 	verdict->status = status;
 	verdict->reason = reason;
 }
@@ -51,7 +44,8 @@ static bool is_method(const char *method)
 	       strcasecmp(method, "TRACE") != 0;
 }
 
-void request_judge(struct conn *conn, const struct request *request, struct request_verdict *ret_verdict)
+void request_judge(struct conn *conn, const struct request *request, const struct field *fields, size_t count,
+		   struct request_verdict *ret_verdict)
 {
 	struct egress *egress = conn->egress;
 	struct net_verdict verdict;
@@ -59,46 +53,41 @@ void request_judge(struct conn *conn, const struct request *request, struct requ
 
 	*ret_verdict = (struct request_verdict){0};
 	if (!is_for_connection(conn, request)) {
-		verdict_refuse(ret_verdict, 421, "host_mismatch");
+		request_set_refusal(ret_verdict, 421, "host_mismatch");
 		return;
 	}
 	if (!is_method(request->method)) {
-		verdict_refuse(ret_verdict, 403, "method_not_granted");
+		request_set_refusal(ret_verdict, 403, "method_not_granted");
 		return;
 	}
-	if (conn->rule && conn->rule->proto == NET_HTTPS && !is_tls(conn)) { /* by a proxy: "http://host:443/" */
-		verdict_refuse(ret_verdict, 403, "proto_not_granted");
+	if (conn->rule && conn->rule->proto == NET_HTTPS && !conn->client.ssl) { /* by a proxy: "http://host:443/" */
+		request_set_refusal(ret_verdict, 403, "proto_not_granted");
 		return;
 	}
-	verdict = policy_net_request(egress->policy, conn->host, conn->port, request->method, request->path,
+	verdict = policy_net_judge_request(egress->policy, conn->host, conn->port, request->method, request->path,
 				     request->upgrade);
 	ret_verdict->label = verdict.label;
 	if (!verdict.allow) {
-		verdict_refuse(ret_verdict, 403, verdict.reason);
+		request_set_refusal(ret_verdict, 403, verdict.reason);
 		return;
 	}
 	if (request->body && request_lacks_body(request->method) && !verdict.rule->any_body) {
-		verdict_refuse(ret_verdict, 403, "body_not_granted");
+		request_set_refusal(ret_verdict, 403, "body_not_granted");
 		return;
 	}
-	reason = budget_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
+	if (request_has_override(verdict.rule, fields, count)) {
+		request_set_refusal(ret_verdict, 403, "override_not_granted");
+		return;
+	}
+	reason = budget_take_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
 	if (reason) {
-		verdict_refuse(ret_verdict, 429, reason);
+		request_set_refusal(ret_verdict, 429, reason);
 		return;
 	}
 	ret_verdict->allow = true;
 	ret_verdict->rule = verdict.rule;
 	ret_verdict->reason = verdict.reason;
 }
-
-/* ---- the record ---- */
-
-static void copy(char *out, size_t cap, const char *text)
-{
-	(void)snprintf(out, cap, "%s", text ? text : ""); /* cut to the record's field */
-}
-
-#define COPY(field, text) copy(field, sizeof(field), text)
 
 /* "authorization GH_TOKEN": the header and the names of the secrets. */
 static void describe_credential(const struct net_rule *rule, char *out, size_t cap)
@@ -113,10 +102,10 @@ static void describe_credential(const struct net_rule *rule, char *out, size_t c
 		buf_puts(&names, " ");
 		buf_add(&names, open, len);
 	}
-	copy(out, cap, names.failed ? rule->header : names.data);
+	line_copy(out, cap, names.failed ? rule->header : names.data);
 }
 
-/* The query may contain tokens and data: the record tells only that there was one. */
+/* The query may contain tokens and data: the record tells only that a query was present. */
 static void describe_path(const struct request *request, struct control_record *record)
 {
 	static const char hidden[] = "?…";
@@ -128,27 +117,25 @@ static void describe_path(const struct request *request, struct control_record *
 		       request->query ? hidden : "");
 }
 
-void request_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
-		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id)
+void request_write_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
+			  void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id)
 {
 	struct control_record record;
 
 	conn_record_init(conn, CONTROL_EVENT_REQUEST, &record);
 	record.allow = verdict->allow;
 	record.status = verdict->allow ? 0 : verdict->status;
-	(void)snprintf(record.method, sizeof(record.method), "%s", request->method);
+	LINE_COPY(record.method, request->method);
 	describe_path(request, &record);
-	COPY(record.rule, verdict->label);
-	COPY(record.reason, verdict->reason);
+	LINE_COPY(record.rule, verdict->label);
+	LINE_COPY(record.reason, verdict->reason);
 	if (request->upgrade)
-		COPY(record.proto, "websocket");
+		LINE_COPY(record.proto, "websocket");
 	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
 		describe_credential(verdict->rule, record.credential, sizeof(record.credential));
-	if (line_record(conn->egress->line, &record, conn, answer, ctx, ret_id) < 0 && ret_id)
-		*ret_id = 0; /* a failed line ends the process */
+	if (line_send_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
+		*ret_id = 0; /* a failed control socket ends the process */
 }
-
-/* ---- the refusal ---- */
 
 void request_put_text(struct buf *out, const char *key, const char *text)
 {
@@ -164,27 +151,21 @@ void request_put_text(struct buf *out, const char *key, const char *text)
 	buf_puts(out, "\"");
 }
 
-static const char *error_of(unsigned status)
+static const char *error_name(unsigned status)
 {
-	switch (status) {
-	case 400:
-	case 431:
+	if (status == 400 || status == 431)
 		return "bad_request";
-	case 502:
-	case 504:
+	if (status == 502 || status == 504)
 		return "upstream_failed";
-	case 503:
-		return "unavailable";
-	default:
-		return "refused_by_policy";
-	}
+	return status == 503 ? "unavailable" : "refused_by_policy";
 }
 
-char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict)
+char *request_refusal_body(const struct conn *conn, const struct request *request,
+			   const struct request_verdict *verdict)
 {
 	_cleanup_buf_ struct buf out = {0};
 
-	buf_printf(&out, "{\"error\": \"%s\"", error_of(verdict->status));
+	buf_printf(&out, "{\"error\": \"%s\"", error_name(verdict->status));
 	request_put_text(&out, "host", conn->host);
 	buf_printf(&out, ", \"port\": %u", conn->port);
 	request_put_text(&out, "method", request->method);
@@ -192,5 +173,5 @@ char *request_refusal(const struct conn *conn, const struct request *request, co
 	request_put_text(&out, "rule", verdict->label);
 	request_put_text(&out, "reason", verdict->reason);
 	buf_puts(&out, "}\n");
-	return buf_take(&out);
+	return buf_take_text(&out);
 }

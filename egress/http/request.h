@@ -24,11 +24,19 @@ struct request {
 	bool body;                        /* has content, or may have */
 };
 
+/* A header field. Texts borrow. */
+struct field {
+	const char *name; /* in any case */
+	size_t name_len;
+	const char *value;
+	size_t value_len;
+};
+
 struct request_verdict {
 	bool allow;
 	/* HTTP status of a refusal: 403; 421 (another host); 429 (budget); 400, 431 (malformed); 502, 503, 504 */
 	unsigned status;
-	const struct net_rule *rule; /* that allows it, with the credential to insert; NULL: none */
+	const struct net_rule *rule; /* the rule that allows the request, with the credential to insert; NULL: none */
 	const char *label, *reason;
 };
 
@@ -38,37 +46,33 @@ struct request_verdict {
 /*
  * Parses "host", "host:port", "[address]:port" to a canonical host and a port. False: anything else (userinfo, port 0).
  */
-bool request_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
-		       unsigned *ret_port);
+bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
+			     unsigned *ret_port);
 
 /*
- * Judges authority (421 host_mismatch), method, policy, content (body_not_granted) and budget, from which it takes when
- * it allows.
+ * Judges authority (421 host_mismatch), method, policy, content (body_not_granted), fields (override_not_granted) and
+ * budget, from which it takes when it allows.
  */
-void request_judge(struct conn *conn, const struct request *request, struct request_verdict *ret_verdict);
+void request_judge(struct conn *conn, const struct request *request, const struct field *fields, size_t count,
+		   struct request_verdict *ret_verdict);
+/* Changes a verdict to a refusal; the rule's label stays. reason: static. */
+void request_set_refusal(struct request_verdict *verdict, unsigned status, const char *reason);
 
-/* Records the request. answer as of line_record; NULL for refused requests, which do not wait. *ret_id may be NULL. */
-void request_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
-		    void (*answer)(struct conn *conn, void *ctx, int error), void *ctx, uint64_t *ret_id);
+/* Records the request. answer as of line_send_record; NULL for refused requests, which do not wait. ret_id: or NULL. */
+void request_write_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
+			  void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id);
 
 /*
  * The JSON body of a refusal: {"error": "refused_by_policy" (or by status), "host", "port", "method", "path", "rule",
  * "reason"}. Owned; NULL: no memory.
  */
-char *request_refusal(const struct conn *conn, const struct request *request, const struct request_verdict *verdict);
+char *request_refusal_body(const struct conn *conn, const struct request *request,
+			   const struct request_verdict *verdict);
 /* Appends a JSON member with a text value and the comma before it: `, "key": "text"`. text may be NULL. */
 void request_put_text(struct buf *out, const char *key, const char *text);
 
-/* A header field. Texts borrow. */
-struct field {
-	const char *name; /* in any case */
-	size_t name_len;
-	const char *value;
-	size_t value_len;
-};
-
 /* Whether a text is name, in any case. */
-bool http1_is(const char *text, size_t len, const char *name);
+bool http1_name_is(const char *text, size_t len, const char *name);
 
 /* Limits of a message's head, for both versions of HTTP. */
 #define HTTP_FIELDS_MAX 100
@@ -78,7 +82,7 @@ bool http1_is(const char *text, size_t len, const char *name);
  * Whether a field is hop-by-hop (RFC 9110, 7.6.1) or otherwise never forwarded: Connection, Keep-Alive, TE, Upgrade,
  * Alt-Svc …
  */
-bool request_field_dropped(const char *name, size_t len);
+bool request_field_is_dropped(const char *name, size_t len);
 
 /* Methods whose requests have no content (RFC 9110, 9.3): servers that do not read it take it for the next request. */
 bool request_lacks_body(const char *method);
@@ -90,26 +94,26 @@ bool request_lacks_body(const char *method);
 bool request_field_is(const char *name, size_t len, const char *known);
 
 /* Whether only such a server reads name as a field of a message's framing ("Content_Length"). */
-bool request_field_disguised(const char *name, size_t len);
+bool request_field_is_disguised(const char *name, size_t len);
 
 /*
- * Whether a request with this field is refused (403 override_not_granted): some servers take method, path or host from
- * it. The one list of those fields.
+ * Whether a request that the rule allows is refused for one of its fields (403 override_not_granted): some servers take
+ * method, path or host from it. The one list of those fields.
  */
-bool request_field_refused(const struct request_verdict *verdict, const char *name, size_t len);
+bool request_has_override(const struct net_rule *rule, const struct field *fields, size_t count);
 
 /*
  * The rule's credential header, inside TLS only, to its host only, after the request is recorded. *ret_name: its name,
  * NULL: none; *ret_value: owned, to be wiped. 0; -EACCES, -ENOENT, -ENOMEM: the request must not be sent.
  */
-int request_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
-		       char **ret_value);
+int request_make_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
+			    char **ret_value);
 /*
  * Replaces placeholders of secrets that may be sent to this host in a field's value, also inside Basic credentials. 1
  * with an owned value, to be wiped; 0: nothing to replace; -ENOMEM.
  */
-int request_reveal(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len);
-/* Wipes and frees a value of the two above. NULL is fine. */
-void request_wipe(char *text, size_t len);
+int request_fill_placeholders(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len);
+/* Wipes and frees a value of request_make_credential or request_fill_placeholders. NULL is fine. */
+void request_wipe_text(char *text, size_t len);
 
 #endif

@@ -21,8 +21,8 @@ static const struct secrets *secrets_of(const struct conn *conn)
 	return conn->upstream.ssl ? conn->egress->options->secrets : NULL;
 }
 
-int request_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
-		       char **ret_value)
+int request_make_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
+			    char **ret_value)
 {
 	const struct secrets *secrets = secrets_of(conn);
 	int error;
@@ -33,20 +33,20 @@ int request_credential(const struct conn *conn, const struct request_verdict *ve
 		return 0;
 	if (!secrets) /* without its credential the server would take the request for another one */
 		return -EACCES;
-	error = secrets_fill(secrets, verdict->rule->header_value, conn->host, ret_value);
+	error = secrets_fill_template(secrets, verdict->rule->header_value, conn->host, ret_value);
 	if (!error)
 		*ret_name = verdict->rule->header;
 	return error;
 }
 
-void request_wipe(char *text, size_t len)
+void request_wipe_text(char *text, size_t len)
 {
 	if (text)
 		OPENSSL_cleanse(text, len);
 	free(text);
 }
 
-/* Base64. Returns the length, -EINVAL or -ENOMEM. */
+/* Encodes in base64. Returns the length, -EINVAL or -ENOMEM. */
 static ssize_t basic_decode(const char *text, size_t len, char **ret_plain)
 {
 	char *plain = len % 4 == 0 && len <= HTTP_HEAD_MAX ? malloc(len / 4 * 3 + 1) : NULL;
@@ -67,23 +67,22 @@ static ssize_t basic_decode(const char *text, size_t len, char **ret_plain)
 	return got;
 }
 
-static int basic_encode(const char *plain, size_t len, char **ret_value, size_t *ret_len)
+static char *basic_encode(const char *plain, size_t len, size_t *ret_len)
 {
 	size_t size = 6 + (len + 2) / 3 * 4;
 	char *value = malloc(size + 1);
 
 	if (!value)
-		return -ENOMEM;
+		return NULL;
 	memcpy(value, "Basic ", 6);
 	(void)EVP_EncodeBlock((unsigned char *)value + 6, (const unsigned char *)plain, (int)len);
-	*ret_value = value;
 	*ret_len = size;
-	return 1;
+	return value;
 }
 
 /* git, pip and curl send user and password of a URL as Basic credentials. */
-static int reveal_basic(const struct secrets *secrets, const char *host, const struct field *field, char **ret_value,
-			size_t *ret_len)
+static int fill_basic_credentials(const struct secrets *secrets, const char *host, const struct field *field,
+				  char **ret_value, size_t *ret_len)
 {
 	char *plain, *filled;
 	size_t filled_len;
@@ -93,23 +92,23 @@ static int reveal_basic(const struct secrets *secrets, const char *host, const s
 	len = basic_decode(field->value + 6, field->value_len - 6, &plain);
 	if (len < 0)
 		return len == -ENOMEM ? -ENOMEM : 0;
-	found = secrets_replace(secrets, host, plain, (size_t)len, &filled, &filled_len);
+	found = secrets_replace_placeholders(secrets, host, plain, (size_t)len, &filled, &filled_len);
 	free(plain);
 	if (found <= 0)
 		return found;
-	found = basic_encode(filled, filled_len, ret_value, ret_len);
-	request_wipe(filled, filled_len);
-	return found;
+	*ret_value = basic_encode(filled, filled_len, ret_len);
+	request_wipe_text(filled, filled_len);
+	return *ret_value ? 1 : -ENOMEM;
 }
 
-int request_reveal(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len)
+int request_fill_placeholders(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len)
 {
 	const struct secrets *secrets = secrets_of(conn);
 
 	if (!secrets)
 		return 0;
-	if (http1_is(field->name, field->name_len, "authorization") && field->value_len > 6 &&
+	if (http1_name_is(field->name, field->name_len, "authorization") && field->value_len > 6 &&
 	    strncasecmp(field->value, "basic ", 6) == 0)
-		return reveal_basic(secrets, conn->host, field, ret_value, ret_len);
-	return secrets_replace(secrets, conn->host, field->value, field->value_len, ret_value, ret_len);
+		return fill_basic_credentials(secrets, conn->host, field, ret_value, ret_len);
+	return secrets_replace_placeholders(secrets, conn->host, field->value, field->value_len, ret_value, ret_len);
 }

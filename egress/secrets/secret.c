@@ -26,7 +26,7 @@
 
 struct secret {
 	const struct net_secret *of; /* the policy's definition */
-	char *value;                 /* a mapping of value_room bytes; NULL: forgotten */
+	char *value;                 /* a mapping of SECRET_VALUE_MAX bytes; NULL: forgotten */
 	size_t len;
 	char placeholder[SECRET_PLACEHOLDER_SIZE];
 	size_t placeholder_len;
@@ -37,105 +37,90 @@ struct secrets {
 	struct secret item[];
 };
 
-/* ---- sources ---- */
+/* ---- sources: each sets value and len. NULL, or with errno why the value cannot be had ---- */
 
-struct sink {
-	char *value;
-	size_t cap, len;
-	const char *why;
-};
-
-static int sink_fail(struct sink *sink, int error, const char *why)
+static const char *fail_load(int error, const char *why)
 {
-	sink->why = why;
-	return error;
+	errno = error;
+	return why;
 }
 
-static int sink_too_long(struct sink *sink)
+static const char *fail_too_long(void)
 {
-	return sink_fail(sink, -EFBIG, "its value is longer than 16384 bytes");
+	return fail_load(EFBIG, "its value is longer than 16384 bytes");
 }
 
+/* Waits until fd is readable. 0; -ETIMEDOUT; -EINTR and others of poll(2). */
 static int wait_readable(int fd, uint64_t until_ns)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	uint64_t now = io_now_ns();
+	int count = now < until_ns ? poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1) : 0;
 
-	for (;;) {
-		uint64_t now = io_now_ns();
-		int count = now < until_ns ? poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1) : 0;
-
-		if (count > 0)
-			return 0;
-		if (count == 0)
-			return -ETIMEDOUT;
-		if (errno != EINTR)
-			return -errno;
-	}
+	return count > 0 ? 0 : count < 0 ? -errno : -ETIMEDOUT;
 }
 
 /* Reads to the end, directly into the protected memory. */
-static int read_all(struct sink *sink, int fd, const char *what)
+static const char *read_all(struct secret *secret, int fd, const char *why)
 {
 	uint64_t until = io_now_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
 
 	for (;;) {
 		char more;
-		ssize_t got;
+		bool full = secret->len == SECRET_VALUE_MAX;
 		int error = wait_readable(fd, until);
+		ssize_t got;
 
-		if (error == -ETIMEDOUT)
-			return sink_fail(sink, error, "it did not come within 10 seconds");
+		if (error == -EINTR)
+			continue;
 		if (error)
-			return sink_fail(sink, error, what);
-		got = sink->len < sink->cap ? read(fd, sink->value + sink->len, sink->cap - sink->len)
-					    : read(fd, &more, 1);
+			return fail_load(-error, error == -ETIMEDOUT ? "it did not come within 10 seconds" : why);
+		got = read(fd, full ? &more : secret->value + secret->len, full ? 1 : SECRET_VALUE_MAX - secret->len);
 		if (got == 0)
-			return 0;
+			return NULL;
 		if (got < 0 && errno != EINTR && errno != EAGAIN)
-			return sink_fail(sink, -errno, what);
-		if (got > 0 && sink->len == sink->cap)
-			return sink_too_long(sink);
+			return why;
+		if (got > 0 && full)
+			return fail_too_long();
 		if (got > 0)
-			sink->len += (size_t)got;
+			secret->len += (size_t)got;
 	}
 }
 
-static int source_env(struct sink *sink, const char *name)
+static const char *read_env(struct secret *secret, const char *name)
 {
 	const char *value = getenv(name);
+	size_t len = value ? strlen(value) : 0;
 
 	if (!value)
-		return sink_fail(sink, -ENOENT, "that variable is not set");
-	sink->len = strlen(value);
-	if (sink->len > sink->cap) {
-		sink->len = 0;
-		return sink_too_long(sink);
-	}
-	memcpy(sink->value, value, sink->len);
-	return 0;
+		return fail_load(ENOENT, "that variable is not set");
+	if (len > SECRET_VALUE_MAX)
+		return fail_too_long();
+	memcpy(secret->value, value, len);
+	secret->len = len;
+	return NULL;
 }
 
-static int source_file(struct sink *sink, const char *path)
+static const char *read_file(struct secret *secret, const char *path)
 {
 	/* the policy has the canonical name; O_NONBLOCK so that a FIFO has the time limit too */
 	_cleanup_close_ int fd = io_open_plain(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 
 	if (fd < 0)
-		return sink_fail(sink, fd, "that file cannot be opened");
-	return read_all(sink, fd, "that file cannot be read");
+		return fail_load(-fd, "that file cannot be opened");
+	return read_all(secret, fd, "that file cannot be read");
 }
 
-static int source_fd(struct sink *sink, const char *number)
+static const char *read_fd(struct secret *secret, const char *number)
 {
+	_cleanup_close_ int taken = -1;
 	uint64_t fd;
-	int error;
 
 	if (text_number(number, 0, 1 << 20, &fd))
-		return sink_fail(sink, -EINVAL, "that is no descriptor");
-	error = read_all(sink, (int)fd, "that descriptor cannot be read");
+		return fail_load(EINVAL, "that is no descriptor");
 	if (fd > STDERR_FILENO)
-		(void)close((int)fd); /* the program must not inherit it */
-	return error;
+		taken = (int)fd; /* the program must not inherit it */
+	return read_all(secret, (int)fd, "that descriptor cannot be read");
 }
 
 /*
@@ -160,7 +145,7 @@ static _Noreturn void run_command(const char *command, int output_fd)
  * Waits for the rest of the time limit, as a command may close its output early. WNOWAIT: unreaped, it keeps its
  * process group id.
  */
-static int wait_command(struct sink *sink, pid_t pid, uint64_t until_ns)
+static const char *wait_command(pid_t pid, uint64_t until_ns)
 {
 	static const struct timespec pause = {.tv_nsec = 5 * NS_PER_MS};
 
@@ -168,93 +153,90 @@ static int wait_command(struct sink *sink, pid_t pid, uint64_t until_ns)
 		siginfo_t end = {0};
 
 		if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) < 0 && errno != EINTR)
-			return sink_fail(sink, -errno, "its command cannot be waited for");
+			return "its command cannot be waited for";
 		if (end.si_pid == pid)
-			return end.si_code == CLD_EXITED && !end.si_status
-				       ? 0
-				       : sink_fail(sink, -EIO, "its command failed");
+			return end.si_code == CLD_EXITED && !end.si_status ? NULL
+									    : fail_load(EIO, "its command failed");
 		if (io_now_ns() >= until_ns)
-			return sink_fail(sink, -ETIMEDOUT, "its command did not end within 10 seconds");
+			return fail_load(ETIMEDOUT, "its command did not end within 10 seconds");
 		(void)nanosleep(&pause, NULL);
 	}
 }
 
-static int source_command(struct sink *sink, const char *command)
+static const char *read_command(struct secret *secret, const char *command)
 {
 	uint64_t until = io_now_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
+	const char *why;
 	int pipe_fd[2], error;
 	pid_t pid;
 
 	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
-		return sink_fail(sink, -errno, "no pipe can be made");
+		return "no pipe can be made";
 	pid = fork();
 	if (pid == 0)
 		run_command(command, pipe_fd[1]);
 	(void)close(pipe_fd[1]);
 	if (pid < 0) {
 		(void)close(pipe_fd[0]);
-		return sink_fail(sink, -EAGAIN, "its command cannot be started");
+		return fail_load(EAGAIN, "its command cannot be started");
 	}
 	(void)setpgid(pid, pid); /* parent and child both do it, whichever runs first */
-	error = read_all(sink, pipe_fd[0], "its command's output cannot be read");
-	(void)close(pipe_fd[0]);
-	if (!error)
-		error = wait_command(sink, pid, until);
+	why = read_all(secret, pipe_fd[0], "its command's output cannot be read");
+	cleanup_close(&pipe_fd[0]);
+	if (!why)
+		why = wait_command(pid, until);
+	error = errno;
 	(void)kill(-pid, SIGKILL); /* its remaining processes */
 	(void)waitpid(pid, NULL, 0);
-	return error;
+	errno = error;
+	return why;
 }
 
 static const struct {
 	const char *prefix;
-	int (*read)(struct sink *sink, const char *rest);
+	const char *(*read)(struct secret *secret, const char *rest);
 } sources[] = {
-	{"env:", source_env},
-	{"file:", source_file},
-	{"fd:", source_fd},
-	{"command:", source_command},
+	{"env:", read_env},
+	{"file:", read_file},
+	{"fd:", read_fd},
+	{"command:", read_command},
 };
 
-static int sink_check(struct sink *sink)
+/* Drops the final line end. */
+static const char *check_value(struct secret *secret)
 {
-	if (sink->len && sink->value[sink->len - 1] == '\n')
-		sink->len--;
-	if (sink->len && sink->value[sink->len - 1] == '\r')
-		sink->len--;
-	if (!sink->len)
-		return sink_fail(sink, -EINVAL, "its value is empty");
-	for (size_t i = 0; i < sink->len; i++) {
-		unsigned char byte = (unsigned char)sink->value[i];
+	char *end = secret->value + secret->len;
 
-		if ((byte < ' ' && byte != '\t') || byte == 0x7f)
-			return sink_fail(sink, -EINVAL, "its value has a line end or another control character in it");
-	}
-	return 0;
+	if (secret->len && end[-1] == '\n')
+		*--end = '\0';
+	if (end > secret->value && end[-1] == '\r')
+		*--end = '\0';
+	secret->len = (size_t)(end - secret->value);
+	if (!secret->len)
+		return fail_load(EINVAL, "its value is empty");
+	for (const char *at = secret->value; at < end; at++)
+		if (((unsigned char)*at < ' ' && *at != '\t') || *at == 0x7f)
+			return fail_load(EINVAL, "its value has a line end or another control character in it");
+	return NULL;
 }
 
-static int source_read(const struct net_secret *secret, char *value, size_t cap, size_t *ret_len, const char **ret_why)
+static const char *read_value(struct secret *secret)
 {
-	struct sink sink = {.value = value, .cap = cap, .why = "its source is not known"};
-	int error = -EINVAL;
+	const char *from = secret->of->from, *why;
 
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		if (!strncmp(secret->from, sources[i].prefix, strlen(sources[i].prefix)))
-			error = sources[i].read(&sink, secret->from + strlen(sources[i].prefix));
-	if (!error)
-		error = sink_check(&sink);
-	if (error) {
-		explicit_bzero(value, cap);
-		*ret_why = sink.why;
-		return error;
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		size_t len = strlen(sources[i].prefix);
+
+		if (strncmp(from, sources[i].prefix, len) != 0)
+			continue;
+		why = sources[i].read(secret, from + len);
+		return why ? why : check_value(secret);
 	}
-	if (sink.len < cap)
-		explicit_bzero(value + sink.len, cap - sink.len); /* the dropped line end */
-	*ret_len = sink.len;
-	return 0;
+	return fail_load(EINVAL, "its source is not known");
 }
 
 /* Wipes the environment variable of a value, after all were read: two secrets may use one variable. */
-static void source_wipe(const struct net_secret *secret)
+static void wipe_env(const struct net_secret *secret)
 {
 	char *value;
 
@@ -269,22 +251,15 @@ static void source_wipe(const struct net_secret *secret)
 
 /* ---- values ---- */
 
-static size_t value_room(void)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (SECRET_VALUE_MAX + page - 1) / page * page;
-}
-
 /* A mapping of its own: malloc(3) never holds its bytes. */
 static char *value_new(void)
 {
-	void *value = mmap(NULL, value_room(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *value = mmap(NULL, SECRET_VALUE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (value == MAP_FAILED)
 		return NULL;
-	(void)madvise(value, value_room(), MADV_DONTDUMP); /* inherited by fork(2), unlike the lock */
-	(void)mlock(value, value_room());
+	(void)madvise(value, SECRET_VALUE_MAX, MADV_DONTDUMP); /* inherited by fork(2), unlike the lock */
+	(void)mlock(value, SECRET_VALUE_MAX);
 	return value;
 }
 
@@ -292,8 +267,8 @@ static void value_free(struct secret *secret)
 {
 	if (!secret->value)
 		return;
-	explicit_bzero(secret->value, value_room());
-	(void)munmap(secret->value, value_room());
+	explicit_bzero(secret->value, SECRET_VALUE_MAX);
+	(void)munmap(secret->value, SECRET_VALUE_MAX);
 	secret->value = NULL;
 	secret->len = 0;
 }
@@ -314,31 +289,34 @@ static int make_placeholder(struct secret *secret)
 }
 _Static_assert(sizeof(PREFIX) + 40 + 1 + 2 * RANDOM_BYTES <= SECRET_PLACEHOLDER_SIZE, "a placeholder fits");
 
-/* Whether a reason needs strerror(3): "its value is empty" does not. */
-static bool needs_strerror(const char *why)
-{
-	return strstr(why, "cannot") != NULL;
-}
-
 static int secret_load(struct secret *secret, const struct net_secret *of, struct policy_error *ret_error)
 {
-	const char *why = "no memory";
-	int error = -ENOMEM;
+	const char *why = "no memory", *system = "";
+	int error = ENOMEM;
 
 	secret->of = of;
 	secret->value = value_new();
-	if (secret->value)
-		error = source_read(of, secret->value, SECRET_VALUE_MAX, &secret->len, &why);
-	if (!error && make_placeholder(secret)) {
-		error = -EIO;
+	if (secret->value && (why = read_value(secret)))
+		error = errno;
+	if (!why && make_placeholder(secret)) {
+		error = EIO;
 		why = "no random bytes";
 	}
-	if (error) /* a command's text may contain a secret */
-		(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s%s%s%s",
-			       of->name, strncmp(of->from, "command:", 8) ? of->from : "command:", why,
-			       needs_strerror(why) ? " (" : "", needs_strerror(why) ? strerror(-error) : "",
-			       needs_strerror(why) ? ")" : "");
-	return error;
+	if (!why)
+		return 0;
+	if (strstr(why, "cannot")) /* "its value is empty" is complete without an errno's text */
+		system = strerror(error);
+	/* a command's text may contain a secret */
+	(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s%s%s%s", of->name,
+		       strncmp(of->from, "command:", 8) ? of->from : "command:", why, *system ? " (" : "", system,
+		       *system ? ")" : "");
+	return -error;
+}
+
+/* Allocates room for `count` secrets, which are added later. NULL: no memory. */
+static struct secrets *secrets_new(size_t count)
+{
+	return calloc(1, sizeof(struct secrets) + count * sizeof(struct secret));
 }
 
 int secrets_load(const struct policy *policy, struct secrets **ret_secrets, struct policy_error *ret_error)
@@ -352,16 +330,17 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
 		*ret_secrets = NULL;
 		return 0;
 	}
-	secrets = calloc(1, sizeof(*secrets) + count * sizeof(secrets->item[0]));
+	secrets = secrets_new(count);
 	if (!secrets) {
 		(void)snprintf(ret_error->text, sizeof(ret_error->text), "secrets: no memory");
 		return -ENOMEM;
 	}
-	secrets->count = count;
-	for (size_t i = 0; i < count && !error; i++)
+	for (size_t i = 0; i < count && !error; i++) {
+		secrets->count = i + 1;
 		error = secret_load(&secrets->item[i], &list[i], ret_error);
+	}
 	for (size_t i = 0; i < count; i++)
-		source_wipe(&list[i]);
+		wipe_env(&list[i]);
 	if (error) {
 		secrets_free(secrets);
 		return error;
@@ -370,7 +349,7 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
 	return 0;
 }
 
-int secrets_adopt(struct secrets *secrets, const struct policy *policy)
+int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy)
 {
 	size_t count;
 	const struct net_secret *list = policy_net_secrets(policy, &count);
@@ -393,8 +372,8 @@ int secrets_adopt(struct secrets *secrets, const struct policy *policy)
 
 /* ---- to the process that uses them ---- */
 
-/* One message for each: nothing of a value is ever in a buffer of ours. */
-static struct msghdr message_of(struct secret *secret, struct iovec part[2])
+/* One message for each secret, sent from its own memory: no buffer ever holds a value. */
+static struct msghdr secret_message(struct secret *secret, struct iovec part[2])
 {
 	part[0] = (struct iovec){secret->placeholder, sizeof(secret->placeholder)};
 	part[1] = (struct iovec){secret->value, secret->len};
@@ -405,19 +384,15 @@ int secrets_send(struct secrets *secrets, int fd)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++) {
 		struct iovec part[2];
-		const struct msghdr message = message_of(&secrets->item[i], part);
-		ssize_t sent;
+		const struct msghdr message = secret_message(&secrets->item[i], part);
 
-		do
-			sent = sendmsg(fd, &message, MSG_NOSIGNAL);
-		while (sent < 0 && errno == EINTR);
-		if (sent < 0)
+		if (TEMP_FAILURE_RETRY(sendmsg(fd, &message, MSG_NOSIGNAL)) < 0)
 			return -errno;
 	}
 	return 0;
 }
 
-static int receive(struct secret *secret, const struct net_secret *of, int fd)
+static int secret_receive(struct secret *secret, const struct net_secret *of, int fd)
 {
 	struct iovec part[2];
 	struct msghdr message;
@@ -428,10 +403,8 @@ static int receive(struct secret *secret, const struct net_secret *of, int fd)
 	if (!secret->value)
 		return -ENOMEM;
 	secret->len = SECRET_VALUE_MAX;
-	message = message_of(secret, part);
-	do
-		got = recvmsg(fd, &message, 0);
-	while (got < 0 && errno == EINTR);
+	message = secret_message(secret, part);
+	got = TEMP_FAILURE_RETRY(recvmsg(fd, &message, 0));
 	if (got < (ssize_t)sizeof(secret->placeholder) || message.msg_flags & MSG_TRUNC)
 		return got < 0 ? -errno : -EPIPE;
 	secret->len = (size_t)got - sizeof(secret->placeholder);
@@ -443,12 +416,12 @@ int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_se
 {
 	size_t count;
 	const struct net_secret *list = policy_net_secrets(policy, &count);
-	struct secrets *secrets = count ? calloc(1, sizeof(*secrets) + count * sizeof(secrets->item[0])) : NULL;
+	struct secrets *secrets = count ? secrets_new(count) : NULL;
 	int error = count && !secrets ? -ENOMEM : 0;
 
 	for (size_t i = 0; i < count && !error; i++) {
-		error = receive(&secrets->item[i], &list[i], fd);
 		secrets->count = i + 1;
+		error = secret_receive(&secrets->item[i], &list[i], fd);
 	}
 	if (error) {
 		secrets_free(secrets);
@@ -458,7 +431,7 @@ int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_se
 	return 0;
 }
 
-void secrets_forget(struct secrets *secrets)
+void secrets_forget_values(struct secrets *secrets)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		value_free(&secrets->item[i]);
@@ -466,7 +439,7 @@ void secrets_forget(struct secrets *secrets)
 
 void secrets_free(struct secrets *secrets)
 {
-	secrets_forget(secrets);
+	secrets_forget_values(secrets);
 	free(secrets);
 }
 
@@ -474,8 +447,8 @@ void secrets_lock(const struct secrets *secrets)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (secrets->item[i].value)
-			(void)mlock(secrets->item[i].value,
-				    value_room()); /* fails above RLIMIT_MEMLOCK; then it may be swapped */
+			/* fails above RLIMIT_MEMLOCK; then it may be swapped */
+			(void)mlock(secrets->item[i].value, SECRET_VALUE_MAX);
 }
 
 size_t secrets_count(const struct secrets *secrets)
@@ -508,7 +481,7 @@ static void writer_put(struct writer *writer, const char *text, size_t len)
 	writer->len += len;
 }
 
-static int writer_room(struct writer *writer)
+static int writer_allocate(struct writer *writer)
 {
 	if (writer->len > SECRET_TEXT_MAX)
 		return -EMSGSIZE;
@@ -520,7 +493,7 @@ static int writer_room(struct writer *writer)
 	return 0;
 }
 
-static const struct secret *by_name(const struct secrets *secrets, const char *name, size_t len)
+static const struct secret *find_secret_by_name(const struct secrets *secrets, const char *name, size_t len)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (strlen(secrets->item[i].of->name) == len && !memcmp(secrets->item[i].of->name, name, len))
@@ -528,7 +501,7 @@ static const struct secret *by_name(const struct secrets *secrets, const char *n
 	return NULL;
 }
 
-static int template_fill(const struct secrets *secrets, const char *template, const char *host, struct writer *writer)
+static int write_template(const struct secrets *secrets, const char *template, const char *host, struct writer *writer)
 {
 	while (*template) {
 		size_t plain = strcspn(template, "{"), name;
@@ -539,10 +512,10 @@ static int template_fill(const struct secrets *secrets, const char *template, co
 		if (!*template)
 			break;
 		name = strcspn(template + 1, "}");
-		secret = template[1 + name] ? by_name(secrets, template + 1, name) : NULL;
+		secret = template[1 + name] ? find_secret_by_name(secrets, template + 1, name) : NULL;
 		if (!secret)
 			return -ENOENT;
-		if (!secret->value || !net_secret_host(secret->of, host))
+		if (!secret->value || !net_secret_allows_host(secret->of, host))
 			return -EACCES;
 		writer_put(writer, secret->value, secret->len);
 		template += name + 2;
@@ -550,28 +523,29 @@ static int template_fill(const struct secrets *secrets, const char *template, co
 	return 0;
 }
 
-int secrets_fill(const struct secrets *secrets, const char *template, const char *host, char **ret_text)
+int secrets_fill_template(const struct secrets *secrets, const char *template, const char *host, char **ret_text)
 {
 	struct writer writer = {0};
-	int error = template_fill(secrets, template, host, &writer);
+	int error = write_template(secrets, template, host, &writer);
 
 	if (!error)
-		error = writer_room(&writer);
+		error = writer_allocate(&writer);
 	if (error)
 		return error;
-	(void)template_fill(secrets, template, host, &writer); /* succeeded in the first pass */
+	(void)write_template(secrets, template, host, &writer); /* cannot fail: succeeded in the first pass */
 	*ret_text = writer.out;
 	return 0;
 }
 
-static const struct secret *by_placeholder(const struct secrets *secrets, const char *host, const char *text,
-					   size_t len)
+static const struct secret *find_secret_by_placeholder(const struct secrets *secrets, const char *host,
+						       const char *text, size_t len)
 {
 	for (size_t i = 0; i < secrets->count; i++) {
 		const struct secret *secret = &secrets->item[i];
 
 		if (secret->value && secret->placeholder_len <= len &&
-		    !memcmp(secret->placeholder, text, secret->placeholder_len) && net_secret_host(secret->of, host))
+		    !memcmp(secret->placeholder, text, secret->placeholder_len) &&
+		    net_secret_allows_host(secret->of, host))
 			return secret;
 	}
 	return NULL;
@@ -593,7 +567,7 @@ static size_t replace_placeholders(const struct secrets *secrets, const char *ho
 		len -= plain;
 		if (!found)
 			break;
-		secret = by_placeholder(secrets, host, text, len);
+		secret = find_secret_by_placeholder(secrets, host, text, len);
 		plain = secret ? secret->placeholder_len : sizeof(PREFIX) - 1;
 		if (secret)
 			writer_put(writer, secret->value, secret->len);
@@ -606,15 +580,15 @@ static size_t replace_placeholders(const struct secrets *secrets, const char *ho
 	return replaced;
 }
 
-int secrets_replace(const struct secrets *secrets, const char *host, const char *text, size_t len, char **ret_text,
-		    size_t *ret_len)
+int secrets_replace_placeholders(const struct secrets *secrets, const char *host, const char *text, size_t len,
+				 char **ret_text, size_t *ret_len)
 {
 	struct writer writer = {0};
 	int error;
 
 	if (!secrets || !replace_placeholders(secrets, host, text, len, &writer))
 		return 0;
-	error = writer_room(&writer);
+	error = writer_allocate(&writer);
 	if (error)
 		return error;
 	(void)replace_placeholders(secrets, host, text, len, &writer);

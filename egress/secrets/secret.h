@@ -1,12 +1,12 @@
 /*
  * Secrets of the policy, each with the placeholder that the program sees instead of the value. Loaded by the keeper;
  * used in the egress process. Values are not dumped and, where the kernel allows, not swapped; other processes wipe
- * theirs by secrets_forget.
+ * theirs by secrets_forget_values.
  */
 #ifndef CALLGATE_EGRESS_SECRETS_SECRET_H
 #define CALLGATE_EGRESS_SECRETS_SECRET_H
 
-#include <stdbool.h>
+
 #include <stddef.h>
 
 #include "policy/network/net.h"
@@ -16,7 +16,7 @@ struct secrets;
 #define SECRET_VALUE_MAX 16384
 #define SECRET_TEXT_MAX 65536 /* bytes of a text with values inserted */
 #define SECRET_PLACEHOLDER_SIZE 96
-#define SECRET_WAIT_MS 10000 /* for a command, file or descriptor to deliver its value */
+#define SECRET_WAIT_MS 10000 /* time for a command, file or descriptor to deliver its value */
 
 /*
  * Reads the values from their sources (env:, file:, fd:, command: by sh -c with a time limit), before privileges are
@@ -29,10 +29,10 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
  * Lets secrets borrow from another policy with the same secrets, and makes new placeholders; call it before the first
  * policy is freed. 0; -ESTALE: other secrets; -EIO: no random bytes. NULL: no secrets.
  */
-int secrets_adopt(struct secrets *secrets, const struct policy *policy);
+int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy);
 /*
- * To the egress process, over a SOCK_SEQPACKET socket; it waits for room. And there, with the same policy: *ret_secrets
- * is owned, NULL when there are none, and borrows from the policy. 0 or -errno.
+ * Sends the secrets to egress, over a SOCK_SEQPACKET socket; waits for room. Receives them there; policy: the same.
+ * *ret_secrets is owned, NULL when there are none, and borrows from the policy. 0 or -errno.
  */
 int secrets_send(struct secrets *secrets, int fd);
 int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_secrets);
@@ -53,15 +53,15 @@ const char *secrets_placeholder(const struct secrets *secrets, size_t index);
  * Fills a credential's template ("Bearer {GH_TOKEN}") if each secret may be sent to host. 0 with owned text, to be
  * wiped; -EACCES: a secret is not for this host; -ENOENT: no such secret; -EMSGSIZE; -ENOMEM.
  */
-int secrets_fill(const struct secrets *secrets, const char *template, const char *host, char **ret_text);
+int secrets_fill_template(const struct secrets *secrets, const char *template, const char *host, char **ret_text);
 /*
  * Replaces the placeholders in text whose secrets may be sent to host. 1 with an owned copy, NUL-terminated, to be
  * wiped; 0: none; -EMSGSIZE; -ENOMEM.
  */
-int secrets_replace(const struct secrets *secrets, const char *host, const char *text, size_t len, char **ret_text,
-		    size_t *ret_len);
+int secrets_replace_placeholders(const struct secrets *secrets, const char *host, const char *text, size_t len,
+				 char **ret_text, size_t *ret_len);
 
 /* Drops the values, keeps names and placeholders: for the keeper and the supervisor, once egress has them. */
-void secrets_forget(struct secrets *secrets);
+void secrets_forget_values(struct secrets *secrets);
 
 #endif

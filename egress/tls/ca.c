@@ -26,7 +26,7 @@
 
 struct leaf {
 	char host[NET_HOST_MAX];
-	X509 *certificate;
+	X509 *certificate; /* NULL: free */
 	uint64_t used; /* by ca->clock; the smallest is replaced first */
 };
 
@@ -36,7 +36,7 @@ struct ca {
 	X509 *certificate;
 	char *pem;
 	uint64_t clock;
-	struct leaf *leaf[LEAVES_MAX]; /* filled from the front */
+	struct leaf leaf[LEAVES_MAX]; /* filled from the front */
 };
 
 static bool set_serial(X509 *certificate)
@@ -47,12 +47,6 @@ static bool set_serial(X509 *certificate)
 
 	BN_free(number);
 	return done;
-}
-
-static bool set_dates(X509 *certificate)
-{
-	return X509_gmtime_adj(X509_getm_notBefore(certificate), -VALID_BEFORE_SECONDS) &&
-	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS);
 }
 
 /* `value` must be trusted: OpenSSL parses it as configuration syntax. */
@@ -70,22 +64,21 @@ static bool add_extension(X509 *certificate, X509 *issuer, int nid, const char *
 	return done;
 }
 
-static bool add_common_name(X509_NAME *name, const char *text)
-{
-	return X509_NAME_add_entry_by_NID(name, NID_commonName, MBSTRING_UTF8, (const unsigned char *)text, -1, -1, 0);
-}
-
 /* The fields that the authority's certificate and leaves share. */
 static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *common_name)
 {
-	return X509_set_version(certificate, X509_VERSION_3) && set_serial(certificate) && set_dates(certificate) &&
-	       X509_set_pubkey(certificate, key) && add_common_name(X509_get_subject_name(certificate), common_name) &&
+	X509_NAME *subject = X509_get_subject_name(certificate);
+
+	return X509_set_version(certificate, X509_VERSION_3) && set_serial(certificate) &&
+	       X509_gmtime_adj(X509_getm_notBefore(certificate), -VALID_BEFORE_SECONDS) &&
+	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS) &&
+	       X509_set_pubkey(certificate, key) &&
+	       X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8, (const unsigned char *)common_name,
+					  -1, -1, 0) &&
 	       add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
 }
 
-/* ---- the authority ---- */
-
-static char *to_pem(X509 *certificate)
+static char *certificate_to_pem(X509 *certificate)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
 	char *data, *pem = NULL;
@@ -110,11 +103,10 @@ static bool make_authority(struct ca *ca, const char *run_id)
 	    !X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) ||
 	    !add_extension(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
 	    !add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign") ||
-	    !add_extension(certificate, certificate, NID_authority_key_identifier, "keyid:always"))
+	    !add_extension(certificate, certificate, NID_authority_key_identifier, "keyid:always") ||
+	    !X509_sign(certificate, ca->key, EVP_sha256()))
 		return false;
-	if (!X509_sign(certificate, ca->key, EVP_sha256()))
-		return false;
-	ca->pem = to_pem(certificate);
+	ca->pem = certificate_to_pem(certificate);
 	return ca->pem != NULL;
 }
 
@@ -125,25 +117,13 @@ int ca_create(const char *run_id, struct ca **ret_ca)
 	if (!ca)
 		return -ENOMEM;
 	/* No configuration file: it may load modules, and after lock-down nothing can be opened. */
-	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL))
-		goto failed;
-	ca->key = EVP_EC_gen("P-256");
-	ca->leaf_key = EVP_EC_gen("P-256");
-	if (!ca->key || !ca->leaf_key || !make_authority(ca, run_id))
-		goto failed;
+	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) || !(ca->key = EVP_EC_gen("P-256")) ||
+	    !(ca->leaf_key = EVP_EC_gen("P-256")) || !make_authority(ca, run_id)) {
+		ca_free(ca);
+		return -EIO;
+	}
 	*ret_ca = ca;
 	return 0;
-failed:
-	ca_free(ca);
-	return -EIO;
-}
-
-static void leaf_free(struct leaf *leaf)
-{
-	if (!leaf)
-		return;
-	X509_free(leaf->certificate);
-	free(leaf);
 }
 
 /* Private numbers are wiped as they are freed (BN_clear_free), and nothing else holds a reference to the keys. */
@@ -152,7 +132,7 @@ void ca_free(struct ca *ca)
 	if (!ca)
 		return;
 	for (size_t i = 0; i < LEAVES_MAX; i++)
-		leaf_free(ca->leaf[i]);
+		X509_free(ca->leaf[i].certificate);
 	EVP_PKEY_free(ca->key);
 	EVP_PKEY_free(ca->leaf_key);
 	X509_free(ca->certificate);
@@ -165,9 +145,7 @@ const char *ca_pem(const struct ca *ca)
 	return ca->pem;
 }
 
-/* ---- leaves ---- */
-
-/* Not by configuration syntax: a comma in a name would add another name. */
+/* Adds the name without configuration syntax, in which a comma in a name would add another name. */
 static bool add_alternative_name(X509 *certificate, const char *host)
 {
 	struct sockaddr_storage address;
@@ -209,52 +187,35 @@ static X509 *leaf_make(const struct ca *ca, const char *host)
 	return NULL;
 }
 
-/* The slot of a host's leaf, else a free one, else the least recently used. */
-static size_t leaf_slot(const struct ca *ca, const char *host)
+/* Finds a host's leaf, else a free one, else the least recently used. */
+static struct leaf *leaf_find(struct ca *ca, const char *host)
 {
-	size_t oldest = 0;
+	struct leaf *oldest = ca->leaf;
 
-	for (size_t i = 0; i < LEAVES_MAX; i++) {
-		if (!ca->leaf[i] || !strcmp(ca->leaf[i]->host, host))
-			return i;
-		if (ca->leaf[i]->used < ca->leaf[oldest]->used)
-			oldest = i;
+	for (struct leaf *leaf = ca->leaf; leaf < ca->leaf + LEAVES_MAX; leaf++) {
+		if (!leaf->certificate || !strcmp(leaf->host, host))
+			return leaf;
+		if (leaf->used < oldest->used)
+			oldest = leaf;
 	}
 	return oldest;
 }
 
-static struct leaf *leaf_get(struct ca *ca, const char *host)
-{
-	size_t place = leaf_slot(ca, host);
-	struct leaf *leaf = ca->leaf[place];
-
-	if (leaf && !strcmp(leaf->host, host))
-		return leaf;
-	leaf = calloc(1, sizeof(*leaf));
-	if (!leaf)
-		return NULL;
-	leaf->certificate = leaf_make(ca, host);
-	if (!leaf->certificate) {
-		leaf_free(leaf);
-		return NULL;
-	}
-	(void)snprintf(leaf->host, sizeof(leaf->host), "%s", host);
-	leaf_free(ca->leaf[place]);
-	ca->leaf[place] = leaf;
-	return leaf;
-}
-
 int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl)
 {
-	struct leaf *leaf;
+	struct leaf *leaf = leaf_find(ca, host);
 
 	if (strlen(host) >= NET_HOST_MAX)
 		return -EIO;
-	leaf = leaf_get(ca, host);
-	if (!leaf)
-		return -EIO;
+	if (!leaf->certificate || strcmp(leaf->host, host) != 0) {
+		X509 *certificate = leaf_make(ca, host);
+
+		if (!certificate)
+			return -EIO;
+		X509_free(leaf->certificate);
+		leaf->certificate = certificate;
+		(void)snprintf(leaf->host, sizeof(leaf->host), "%s", host);
+	}
 	leaf->used = ++ca->clock;
-	if (SSL_use_certificate(ssl, leaf->certificate) != 1 || SSL_use_PrivateKey(ssl, ca->leaf_key) != 1)
-		return -EIO;
-	return 0;
+	return SSL_use_certificate(ssl, leaf->certificate) && SSL_use_PrivateKey(ssl, ca->leaf_key) ? 0 : -EIO;
 }

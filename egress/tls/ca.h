@@ -1,7 +1,6 @@
 /*
- * The run's certificate authority (P-256) for TLS interception. Created by the keeper before it forks; its key is
- * used in the egress process only. Leaves are created on demand, share one key and are kept in a least-recently-used
- * cache.
+ * The run's certificate authority (P-256) for TLS interception. Created by the keeper before it forks; its key is used
+ * in the egress process only. Leaves are created on demand, share one key and are kept in a least-recently-used cache.
  */
 #ifndef CALLGATE_EGRESS_TLS_CA_H
 #define CALLGATE_EGRESS_TLS_CA_H
@@ -10,7 +9,7 @@
 
 struct ca;
 
-/* 0, -ENOMEM or -EIO (OpenSSL). */
+/* Makes keys and the authority's certificate. 0, -ENOMEM or -EIO (OpenSSL). */
 int ca_create(const char *run_id, struct ca **ret_ca);
 /* Wipes the keys. */
 void ca_free(struct ca *ca);

@@ -16,28 +16,22 @@
 #define WARM_HOST "warm.invalid"
 #define WARM_ROUNDS 10
 
-enum choice { CHOICE_NONE, CHOICE_HTTP1, CHOICE_H2, CHOICE_MAX };
-static const char *const choices[CHOICE_MAX] = {"", "http/1.1", "h2"};
-
 struct tls {
 	struct ca *ca;
 	const char *roots;
 	size_t roots_len;
-	SSL_CTX *server[CHOICE_MAX];
-	SSL_CTX *client;
+	SSL_CTX *server, *client;
 	bool have_roots;
 };
-
-/* ---- contexts ---- */
 
 /* Selects the protocol that the real server selected. A client that did not offer it gets none (RFC 7301, 3.2). */
 static int select_alpn(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret_len, const unsigned char *offered,
 		       unsigned offered_len, void *ctx)
 {
-	const char *name = ctx;
+	const char *name = SSL_get_app_data(ssl);
 	size_t len = strlen(name);
 
-	(void)ssl;
+	(void)ctx;
 	for (unsigned at = 0; at < offered_len; at += 1u + offered[at]) {
 		if (offered[at] != len || memcmp(offered + at + 1, name, len) != 0)
 			continue;
@@ -66,48 +60,27 @@ static SSL_CTX *context_new(const SSL_METHOD *method)
 
 static bool make_contexts(struct tls *tls)
 {
-	union {
-		const char *name;
-		void *ctx;
-	} choice; /* the callback's argument is not const */
-
-	for (size_t i = 0; i < CHOICE_MAX; i++) {
-		tls->server[i] = context_new(TLS_server_method());
-		if (!tls->server[i])
-			return false;
-		choice.name = choices[i];
-		if (*choices[i])
-			SSL_CTX_set_alpn_select_cb(tls->server[i], select_alpn, choice.ctx);
-	}
+	tls->server = context_new(TLS_server_method());
 	tls->client = context_new(TLS_client_method());
-	if (!tls->client)
+	if (!tls->server || !tls->client)
 		return false;
+	SSL_CTX_set_alpn_select_cb(tls->server, select_alpn, NULL);
 	SSL_CTX_set_verify(tls->client, SSL_VERIFY_PEER, NULL);
-	/* A certificate in upstream_ca is trusted itself, even if it is no authority's. */
+	/* A certificate in upstream_ca is trusted itself, even if it belongs to no authority. */
 	return X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->client), X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }
 
-/* ---- one side of a connection ---- */
-
-SSL *tls_server(struct tls *tls, const char *host, const char *alpn)
+SSL *tls_create_server(struct tls *tls, const char *host, const char *alpn)
 {
-	size_t choice = CHOICE_MAX - 1;
-	SSL *ssl;
-	int error;
+	SSL *ssl = SSL_new(tls->server);
 
-	while (choice && strcmp(choices[choice], alpn) != 0)
-		choice--;
-	ssl = SSL_new(tls->server[choice]);
-	if (!ssl) {
-		errno = ENOMEM;
+	if (!ssl)
 		return NULL;
-	}
 	SSL_set_accept_state(ssl);
-	error = ca_use_leaf(tls->ca, host, ssl);
-	if (!error)
+	/* the macro casts const away; select_alpn only reads */
+	if (SSL_set_app_data(ssl, (char *)(uintptr_t)alpn) && !ca_use_leaf(tls->ca, host, ssl))
 		return ssl;
 	SSL_free(ssl);
-	errno = -error;
 	return NULL;
 }
 
@@ -158,7 +131,7 @@ static bool client_set_peer(SSL *ssl, const char *host)
 	       SSL_set_tlsext_host_name(ssl, (char *)(uintptr_t)host) == 1;
 }
 
-SSL *tls_client(struct tls *tls, const char *host, const char *alpn)
+SSL *tls_create_client(struct tls *tls, const char *host, const char *alpn)
 {
 	unsigned char wire[64];
 	size_t len = alpn_wire(alpn, wire, sizeof(wire));
@@ -167,17 +140,16 @@ SSL *tls_client(struct tls *tls, const char *host, const char *alpn)
 	if (!tls->have_roots && tls->roots)
 		client_add_roots(tls);
 	ssl = SSL_new(tls->client);
-	if (ssl) {
-		SSL_set_connect_state(ssl);
-		if (*host && client_set_peer(ssl, host) && (!len || !SSL_set_alpn_protos(ssl, wire, (unsigned)len)))
-			return ssl;
-	}
+	if (!ssl)
+		return NULL;
+	SSL_set_connect_state(ssl);
+	if (*host && client_set_peer(ssl, host) && (!len || !SSL_set_alpn_protos(ssl, wire, (unsigned)len)))
+		return ssl;
 	SSL_free(ssl);
-	errno = ssl ? EIO : ENOMEM;
 	return NULL;
 }
 
-void tls_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
+void tls_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
 {
 	const unsigned char *chosen;
 	unsigned len;
@@ -185,8 +157,6 @@ void tls_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
 	SSL_get0_alpn_selected(ssl, &chosen, &len);
 	(void)snprintf(ret_alpn, cap, "%.*s", (int)len, chosen ? (const char *)chosen : "");
 }
-
-/* ---- errors ---- */
 
 /* The alerts that clients send when they reject a certificate (RFC 8446, 6.2). */
 static bool rejects_certificate(unsigned long error)
@@ -208,7 +178,7 @@ static bool rejects_certificate(unsigned long error)
 	}
 }
 
-static const char *server_error(SSL *ssl, int error, unsigned long queued, char text[TLS_ERROR_SIZE])
+static const char *describe_server_error(SSL *ssl, int error, unsigned long queued, char text[TLS_ERROR_SIZE])
 {
 	if (rejects_certificate(queued)) {
 		(void)snprintf(text, TLS_ERROR_SIZE, "the program does not accept the run's certificate: %s",
@@ -225,25 +195,22 @@ static const char *server_error(SSL *ssl, int error, unsigned long queued, char 
 	return "client_tls";
 }
 
-const char *tls_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE])
+const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_ERROR_SIZE])
 {
 	unsigned long queued = ERR_peek_last_error();
-	long verified;
+	long verified = SSL_get_verify_result(ssl);
+	const char *detail = queued ? ERR_reason_error_string(queued) : NULL;
 
 	if (server)
-		return server_error(ssl, error, queued, text);
-	verified = SSL_get_verify_result(ssl);
+		return describe_server_error(ssl, error, queued, text);
 	if (verified != X509_V_OK)
 		(void)snprintf(text, TLS_ERROR_SIZE, "the server's certificate: %s",
 			       X509_verify_cert_error_string(verified));
-	else if (queued && ERR_reason_error_string(queued))
-		(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the server: %s", ERR_reason_error_string(queued));
 	else
-		(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the server: %s", strerror(-error));
+		(void)snprintf(text, TLS_ERROR_SIZE, "handshake with the server: %s",
+			       detail ? detail : strerror(-error));
 	return "upstream_tls";
 }
-
-/* ---- life ---- */
 
 static int warm_add_root(SSL *ssl, struct ca *ca)
 {
@@ -259,7 +226,7 @@ static int warm_add_root(SSL *ssl, struct ca *ca)
 }
 
 /* Runs both ends in turn until both handshakes are done. */
-static int warm_shake(SSL *client, SSL *server)
+static int warm_shake_hands(SSL *client, SSL *server)
 {
 	char byte = 'x';
 
@@ -272,34 +239,20 @@ static int warm_shake(SSL *client, SSL *server)
 	return -EIO;
 }
 
-static int warm_handshake(struct tls *tls, struct ca *ca, int version)
+static int warm_handshake(struct tls *tls, int version)
 {
-	SSL *client = tls_client(tls, WARM_HOST, "h2"), *server = tls_server(tls, WARM_HOST, "h2");
+	SSL *client = tls_create_client(tls, WARM_HOST, "h2"), *server = tls_create_server(tls, WARM_HOST, "h2");
 	BIO *here = NULL, *there = NULL;
 	int error = -EIO;
 
-	if (client && server && !warm_add_root(client, ca) && SSL_set_max_proto_version(client, version) &&
+	if (client && server && !warm_add_root(client, tls->ca) && SSL_set_max_proto_version(client, version) &&
 	    BIO_new_bio_pair(&here, 0, &there, 0)) {
 		SSL_set_bio(client, here, here);
 		SSL_set_bio(server, there, there);
-		error = warm_shake(client, server);
+		error = warm_shake_hands(client, server);
 	}
 	SSL_free(client);
 	SSL_free(server);
-	return error;
-}
-
-/*
- * Two handshakes in memory, TLS 1.3 and 1.2, with a certificate of the run: afterwards everything is loaded, registered
- * and seeded that OpenSSL initialises on first use. 0 or -EIO.
- */
-static int warm_up(struct tls *tls, struct ca *ca)
-{
-	int error = warm_handshake(tls, ca, TLS1_3_VERSION);
-
-	if (!error)
-		error = warm_handshake(tls, ca, TLS1_2_VERSION);
-	ERR_clear_error();
 	return error;
 }
 
@@ -313,10 +266,12 @@ int tls_create(struct ca *ca, const char *roots, size_t roots_len, struct tls **
 	if (!tls)
 		return -ENOMEM;
 	tls->ca = ca;
-	if (!make_contexts(tls) || warm_up(tls, ca)) {
+	/* Handshakes in memory: afterwards everything is loaded and seeded that OpenSSL initialises on first use. */
+	if (!make_contexts(tls) || warm_handshake(tls, TLS1_3_VERSION) || warm_handshake(tls, TLS1_2_VERSION)) {
 		tls_free(tls);
 		return -EIO;
 	}
+	ERR_clear_error();
 	tls->roots = roots;
 	tls->roots_len = roots_len;
 	*ret_tls = tls;
@@ -327,8 +282,7 @@ void tls_free(struct tls *tls)
 {
 	if (!tls)
 		return;
-	for (size_t i = 0; i < CHOICE_MAX; i++)
-		SSL_CTX_free(tls->server[i]);
+	SSL_CTX_free(tls->server);
 	SSL_CTX_free(tls->client);
 	free(tls);
 }

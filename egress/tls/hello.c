@@ -48,7 +48,7 @@ static unsigned take_number(struct span *span, size_t size)
 	return number;
 }
 
-/* A vector (RFC 8446, 3.4) whose length field has `size` bytes. */
+/* Takes a vector (RFC 8446, 3.4) whose length field has `size` bytes. */
 static struct span take_vector(struct span *span, size_t size)
 {
 	struct span vector = {.left = take_number(span, size)};
@@ -68,13 +68,13 @@ static void read_server_name(struct span body, struct hello *hello)
 	struct span name = take_vector(&list, 2);
 
 	if (hello->sni[0] || hello->bad_sni || type != 0 || name.failed || list.failed || body.failed || list.left ||
-	    body.left || net_host_canonical((const char *)name.at, name.left, hello->sni) < 0) {
+	    body.left || net_host_canonicalise((const char *)name.at, name.left, hello->sni) < 0) {
 		hello->sni[0] = '\0';
 		hello->bad_sni = true;
 	}
 }
 
-/* False: malformed. A name that does not fit is left out. Unprintable bytes (GREASE) become "?". */
+/* Lists the ALPN protocols that fit. False: malformed. Unprintable bytes (GREASE) become "?". */
 static bool read_alpn(struct span body, struct hello *hello)
 {
 	struct span list = take_vector(&body, 2);

@@ -15,12 +15,12 @@
 
 struct hello {
 	char sni[NET_HOST_MAX]; /* canonical; "": none */
-	bool bad_sni;           /* it is malformed, or there are several */
+	bool bad_sni;           /* the SNI is malformed, or has several names */
 	char alpn[256];         /* "h2,http/1.1", as far as it fits */
 	bool ech;               /* has Encrypted ClientHello: sni is the outer name */
 };
 
-/* 1: complete; 0: more bytes are needed; -EPROTO: not TLS, or no ClientHello; -EMSGSIZE. */
+/* Returns 1: complete; 0: more bytes are needed; -EPROTO: not TLS, or no ClientHello; -EMSGSIZE. */
 int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "egress/conn/conn.h"
+#include "egress/conn/sockaddr.h"
 #include "egress/http/request.h"
 #include "egress/state.h"
 #include "egress/tls/context.h"
@@ -21,102 +22,85 @@
 
 #include "base/banned.h"
 
-#define OFFER_SIZE 16 /* "h2,http/1.1" at most */
-#define DRAIN_MS 2000 /* for the program to read the answer: closing with unread data is a reset */
+#define DRAIN_MS 2000 /* time for the program to read the answer: closing with unread data is a reset */
 #define STATUS 502
 #define DISCARDS_MAX 64
 
 struct refusal {
-	char *text;
-	size_t len, at;
-	char alpn[16];
+	struct bytes response;
+	const char *alpn;
 	bool requested; /* the program has sent something, so a response is expected */
 };
 
-/* ---- ALPN ---- */
+/* Waits for bytes of one end; the other is not read meanwhile. */
+static void await_bytes(struct channel *from, struct channel *other)
+{
+	channel_set_wait(from, true, false);
+	channel_set_wait(other, false, false);
+}
 
-static bool alpn_offers(const char *list, const char *name, size_t name_len)
+/* Where a protocol stands in a list such as "h2,http/1.1"; NULL: it is not there. */
+static const char *alpn_find(const char *list, const char *name)
 {
 	for (size_t len; *list; list += len + (list[len] == ',')) {
 		len = strcspn(list, ",");
-		if (len == name_len && !memcmp(list, name, len))
-			return true;
+		if (len == strlen(name) && !memcmp(list, name, len))
+			return list;
 	}
-	return false;
+	return NULL;
 }
 
-/* The protocols that the program offers and that can be judged, in its order: "h2,http/1.1". */
-static void alpn_offered(const struct conn *conn, char ret_list[OFFER_SIZE])
+/* The protocols that the program offers and that can be judged, in the program's order. */
+static const char *alpn_offered(const struct conn *conn)
 {
-	const struct channel_bytes *early = &conn->client.early;
+	const struct bytes *early = &conn->client.early;
+	const char *h2, *http1;
 	struct hello hello;
-	const char *list = "";
-	size_t len;
 
-	ret_list[0] = '\0';
-	if (early->data && hello_parse(early->data + early->at, early->len - early->at, &hello) == 1)
-		list = hello.alpn;
-	for (; *list; list += len + (list[len] == ',')) {
-		size_t at = strlen(ret_list);
-
-		len = strcspn(list, ",");
-		if (((len == 2 && !memcmp(list, "h2", 2)) || (len == 8 && !memcmp(list, "http/1.1", 8))) &&
-		    !alpn_offers(ret_list, list, len) && at + 1 + len < OFFER_SIZE)
-			(void)snprintf(ret_list + at, OFFER_SIZE - at, "%s%.*s", at ? "," : "", (int)len, list);
-	}
+	if (!early->data || hello_parse(early->data + early->at, bytes_left(early), &hello) != 1)
+		return "";
+	h2 = alpn_find(hello.alpn, "h2");
+	http1 = alpn_find(hello.alpn, "http/1.1");
+	if (h2 && http1)
+		return h2 < http1 ? "h2,http/1.1" : "http/1.1,h2";
+	return h2 ? "h2" : http1 ? "http/1.1" : "";
 }
 
-/* ---- towards the program ---- */
-
-static void tls_fail(struct conn *conn, const char *reason)
+static bool client_start_tls(struct conn *conn, const char *alpn)
 {
-	conn_close(conn, "internal", reason, true);
-}
-
-static bool client_begin(struct conn *conn, const char *alpn)
-{
-	if (channel_tls(&conn->client, tls_server(conn->egress->tls, conn->host, alpn)) < 0) {
-		tls_fail(conn, "tls_failed");
+	if (channel_start_tls(&conn->client, tls_create_server(conn->egress->tls, conn->host, alpn)) < 0) {
+		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
-	conn_timer(conn, CONN_HANDSHAKE_MS, "handshake_timeout");
+	conn_set_limit(conn, CONN_HANDSHAKE_MS, "handshake_timeout");
 	return true;
 }
 
-/*
- * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by 40 ms, and
- * Nagle's algorithm in its kernel would hold the request back.
- */
-static void acknowledge_now(int fd)
+static bool client_shake_hands(struct conn *conn)
 {
 	static const int now = 1;
-
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof(now)); /* only slower without it */
-}
-
-static bool client_handshake(struct conn *conn)
-{
 	char text[TLS_ERROR_SIZE];
 	int error;
 
 	if (SSL_is_init_finished(conn->client.ssl))
 		return true;
-	error = channel_handshake(&conn->client);
+	error = channel_shake_hands(&conn->client);
 	if (error == -EAGAIN) {
-		channel_wait(&conn->client, true, false);
-		channel_wait(&conn->upstream, false, false);
+		await_bytes(&conn->client, &conn->upstream);
 	} else if (error) {
-		conn_close(conn, "client", tls_error(conn->client.ssl, true, error, text), false);
+		conn_close(conn, "client", tls_describe_error(conn->client.ssl, true, error, text), false);
 	} else {
-		conn_timer(conn, CONN_IDLE_MS, "idle_timeout");
-		acknowledge_now(conn->client.watch.fd);
+		conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+		/*
+		 * Without session tickets nothing is sent now, so the ACK of the program's Finished would be delayed by
+		 * 40 ms, and Nagle's algorithm in its kernel would hold the request back. Best effort.
+		 */
+		(void)setsockopt(conn->client.watch.fd, IPPROTO_TCP, TCP_QUICKACK, &now, sizeof(now));
 	}
 	return error == 0;
 }
 
-/* ---- the response when the server's handshake failed ---- */
-
-static bool http1_refusal(const struct conn *conn, const char *text, struct buf *ret_bytes)
+static void write_http1_refusal(const struct conn *conn, const char *text, struct buf *ret_bytes)
 {
 	_cleanup_buf_ struct buf body = {0};
 
@@ -130,11 +114,11 @@ static bool http1_refusal(const struct conn *conn, const char *text, struct buf 
 		   "Connection: close\r\n\r\n",
 		   STATUS, body.len);
 	buf_add(ret_bytes, body.data, body.len);
-	return !body.failed;
+	ret_bytes->failed |= body.failed;
 }
 
 /* Empty SETTINGS, then GOAWAY with INTERNAL_ERROR and the text as debug data (RFC 9113, 6.5 and 6.8). */
-static bool http2_refusal(const char *text, struct buf *ret_bytes)
+static void write_http2_refusal(const char *text, struct buf *ret_bytes)
 {
 	static const char settings[9] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
 	char goaway[17] = {0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
@@ -144,7 +128,6 @@ static bool http2_refusal(const char *text, struct buf *ret_bytes)
 	buf_add(ret_bytes, settings, sizeof(settings));
 	buf_add(ret_bytes, goaway, sizeof(goaway));
 	buf_add(ret_bytes, text, len);
-	return true;
 }
 _Static_assert(8 + TLS_ERROR_SIZE < 256, "the length is in one byte");
 
@@ -152,14 +135,11 @@ static void refusal_done(struct conn *conn)
 {
 	struct refusal *refusal = conn->state;
 
-	if (refusal)
-		free(refusal->text);
-	free(refusal);
-	conn->state = NULL;
+	bytes_done(&refusal->response);
 }
 
 /* Reads and drops what the program sends, a bounded amount a round. False: the end. */
-static bool refusal_discard(struct conn *conn, struct refusal *refusal)
+static bool refusal_discard_input(struct conn *conn, struct refusal *refusal)
 {
 	char data[4096];
 	ssize_t got = 1;
@@ -174,98 +154,84 @@ static bool refusal_discard(struct conn *conn, struct refusal *refusal)
 	return got > 0 || got == -EAGAIN;
 }
 
-/* 0: everything is sent and the FIN is queued; -EAGAIN; -errno. */
-static int refusal_send(struct conn *conn, struct refusal *refusal)
-{
-	while (refusal->at < refusal->len) {
-		ssize_t sent = channel_write(&conn->client, refusal->text + refusal->at, refusal->len - refusal->at);
-
-		if (sent < 0)
-			return (int)sent;
-		refusal->at += (size_t)sent;
-	}
-	return channel_shutdown(&conn->client);
-}
-
 static void refusal_pump(struct conn *conn)
 {
 	struct refusal *refusal = conn->state;
 	bool more;
 	int error = -EAGAIN;
 
-	channel_wait(&conn->upstream, false, false);
-	if ((!conn->client.ssl && !client_begin(conn, refusal->alpn)) || !client_handshake(conn))
+	channel_set_wait(&conn->upstream, false, false);
+	if ((!conn->client.ssl && !client_start_tls(conn, refusal->alpn)) || !client_shake_hands(conn))
 		return;
-	more = refusal_discard(conn, refusal);
+	more = refusal_discard_input(conn, refusal);
 	if (refusal->requested && !conn->client.shut) {
-		error = refusal_send(conn, refusal);
+		error = channel_write_bytes(&conn->client, &refusal->response);
 		if (!error)
-			conn_timer(conn, DRAIN_MS, "refused");
+			error = channel_shutdown(&conn->client);
+		if (!error)
+			conn_set_limit(conn, DRAIN_MS, "refused");
 	}
 	if (!more || (error && error != -EAGAIN))
-		conn_close(conn, "refused", "upstream_tls", refusal->at < refusal->len);
+		conn_close(conn, "refused", "upstream_tls", refusal->response.data != NULL);
 	else
-		channel_wait(&conn->client, true, refusal->requested && !conn->client.shut);
+		channel_set_wait(&conn->client, true, refusal->requested && !conn->client.shut);
 }
 
-static void refusal_begin(struct conn *conn, const char *list, const char *text)
+static void refusal_start(struct conn *conn, const char *list, const char *text)
 {
-	bool http1 = !*list || alpn_offers(list, "http/1.1", strlen("http/1.1"));
+	bool http1 = !*list || alpn_find(list, "http/1.1");
 	struct refusal *refusal = calloc(1, sizeof(*refusal));
 	_cleanup_buf_ struct buf buf = {0};
-	bool made = http1 ? http1_refusal(conn, text, &buf) : http2_refusal(text, &buf);
 
 	conn->status = STATUS;
-	if (refusal) {
-		refusal->len = buf.len;
-		refusal->text = buf_take(&buf);
-		(void)snprintf(refusal->alpn, sizeof(refusal->alpn), "%s", !*list ? "" : http1 ? "http/1.1" : "h2");
-	}
 	conn->state = refusal;
-	if (!refusal || !refusal->text || !made)
-		conn_close(conn, "refused", "upstream_tls", true);
+	if (http1)
+		write_http1_refusal(conn, text, &buf);
 	else
-		refusal_pump(conn);
+		write_http2_refusal(text, &buf);
+	if (!refusal || buf.failed || bytes_add(&refusal->response, buf.data, buf.len) < 0) {
+		conn_close(conn, "refused", "upstream_tls", true);
+		return;
+	}
+	refusal->alpn = !*list ? "" : http1 ? "http/1.1" : "h2";
+	refusal_pump(conn);
 }
 
-/* ---- towards the server ---- */
-
-static bool upstream_begin(struct conn *conn)
+static bool upstream_start_tls(struct conn *conn)
 {
-	char list[OFFER_SIZE];
+	struct tls *tls = conn->egress->tls;
 
-	alpn_offered(conn, list);
-	if (!conn->egress->tls || channel_tls(&conn->upstream, tls_client(conn->egress->tls, conn->host, list)) < 0) {
-		tls_fail(conn, "tls_failed");
+	if (!tls || channel_start_tls(&conn->upstream, tls_create_client(tls, conn->host, alpn_offered(conn))) < 0) {
+		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
-	conn_timer(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
+	conn_set_limit(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
 	return true;
 }
 
-/* False: it waits, or has failed and refusal_begin took over. */
-static bool upstream_handshake(struct conn *conn)
+/* One step of the server's handshake. False: it waits, or has failed and refusal_start took over. */
+static bool upstream_shake_hands(struct conn *conn)
 {
-	char text[TLS_ERROR_SIZE], list[OFFER_SIZE], chosen[sizeof(conn->alpn)];
+	char text[TLS_ERROR_SIZE], chosen[sizeof(conn->alpn)];
+	const char *list;
 	int error;
 
 	if (SSL_is_init_finished(conn->upstream.ssl))
 		return true;
-	error = channel_handshake(&conn->upstream);
+	error = channel_shake_hands(&conn->upstream);
 	if (error == -EAGAIN) {
-		channel_wait(&conn->upstream, true, false);
-		channel_wait(&conn->client, false, false);
+		await_bytes(&conn->upstream, &conn->client);
 		return false;
 	}
-	alpn_offered(conn, list);
+	list = alpn_offered(conn);
 	if (error) {
-		(void)tls_error(conn->upstream.ssl, false, error, text);
-		refusal_begin(conn, list, text);
+		(void)tls_describe_error(conn->upstream.ssl, false, error, text);
+		refusal_start(conn, list, text);
 		return false;
 	}
-	tls_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
-	if (*chosen && !alpn_offers(list, chosen, strlen(chosen))) { /* OpenSSL does not check */
-		refusal_begin(conn, list, "the server chose a protocol that was not offered");
+	tls_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
+	if (*chosen && !alpn_find(list, chosen)) { /* OpenSSL does not check */
+		refusal_start(conn, list, "the server chose a protocol that was not offered");
 		return false;
 	}
 	memcpy(conn->alpn, chosen, sizeof(conn->alpn));
@@ -283,19 +249,18 @@ static bool await_first_byte(struct conn *conn)
 	ssize_t got = channel_read(&conn->client, &byte, sizeof(byte));
 	const char *reason = NULL;
 
-	if (got > 0 && channel_unread(&conn->client, &byte, sizeof(byte)) < 0) {
-		tls_fail(conn, "no_memory");
+	if (got > 0 && channel_put_back(&conn->client, &byte, sizeof(byte)) < 0) {
+		conn_close(conn, "internal", "no_memory", true);
 		return false;
 	}
 	if (got > 0)
 		return true;
 	if (got == -EAGAIN) {
-		channel_wait(&conn->client, true, false);
-		channel_wait(&conn->upstream, false, false);
+		await_bytes(&conn->client, &conn->upstream);
 		return false;
 	}
 	if (got == -EPROTO)
-		reason = tls_error(conn->client.ssl, true, (int)got, text);
+		reason = tls_describe_error(conn->client.ssl, true, (int)got, text);
 	conn_close(conn, reason ? "client" : "client_rejected_ca", reason, got < 0);
 	return false;
 }
@@ -306,16 +271,14 @@ static void tls_pump(struct conn *conn)
 		refusal_pump(conn);
 		return;
 	}
-	if ((!conn->upstream.ssl && !upstream_begin(conn)) || !upstream_handshake(conn) ||
-	    (!conn->client.ssl && !client_begin(conn, conn->alpn)) || !client_handshake(conn) ||
+	if ((!conn->upstream.ssl && !upstream_start_tls(conn)) || !upstream_shake_hands(conn) ||
+	    (!conn->client.ssl && !client_start_tls(conn, conn->alpn)) || !client_shake_hands(conn) ||
 	    !await_first_byte(conn))
 		return;
-	conn_switch(conn, strcmp(conn->alpn, "h2") == 0 ? CONN_HTTP2 : CONN_HTTP1);
+	conn_switch_mode(conn, strcmp(conn->alpn, "h2") == 0 ? CONN_HTTP2 : CONN_HTTP1);
 }
 
 const struct conn_mode mode_tls = {.name = "tls", .pump = tls_pump, .done = refusal_done};
-
-/* ---- the ClientHello ---- */
 
 struct hello_state {
 	size_t len;
@@ -331,21 +294,18 @@ static void hello_refuse(struct conn *conn, const char *reason)
 	conn_close(conn, "refused", reason, false);
 }
 
-static bool hello_host_is_address(const char *host)
-{
-	return strchr(host, ':') || strspn(host, "0123456789.") == strlen(host);
-}
-
 /*
- * NULL: the ClientHello is for the connection's host. The name comes from the address that the program connected to,
- * never from the payload.
+ * Returns a reason code, or NULL: the ClientHello is for the connection's host. The name comes from the address that
+ * the program connected to, never from the payload.
  */
 static const char *hello_mismatch(const struct conn *conn, const struct hello *hello)
 {
+	struct sockaddr_storage address;
+
 	if (hello->bad_sni)
 		return "sni_mismatch";
 	if (!hello->sni[0])
-		return hello_host_is_address(conn->host) ? NULL : "no_sni";
+		return sockaddr_parse(conn->host, &address) ? NULL : "no_sni";
 	return strcmp(hello->sni, conn->host) == 0 ? NULL : "sni_mismatch";
 }
 
@@ -354,37 +314,31 @@ static void hello_judge(struct conn *conn, struct hello_state *state, const stru
 	const char *reason = hello_mismatch(conn, hello);
 
 	memcpy(conn->sni, hello->sni, sizeof(conn->sni));
-	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* as much as fits, for the record */
+	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* as much of it as fits, for the record */
 	if (reason) {
 		hello_refuse(conn, reason);
 		return;
 	}
-	if (channel_unread(&conn->client, state->data, state->len) < 0) {
+	if (channel_put_back(&conn->client, state->data, state->len) < 0) {
 		conn_close(conn, "internal", "no_memory", true);
 		return;
 	}
 	/* With Encrypted ClientHello the server decides by the inner name; the outer one is the approved name. */
-	conn_switch(conn, policy_net_intercepts(conn->egress->policy, conn->host, conn->port) ? CONN_TLS : CONN_RELAY);
+	conn_switch_mode(conn, policy_net_intercepts_tls(conn->egress->policy, conn->host, conn->port) ? CONN_TLS
+			 : CONN_RELAY);
 }
 
 static void hello_pump(struct conn *conn)
 {
-	struct hello_state *state;
+	struct hello_state *state = conn->state;
 	struct hello hello;
 	int whole = 0;
 
-	if (!conn->state) {
-		if (!conn_new_state(conn, sizeof(*state)))
-			return;
-		conn_timer(conn, CONN_PEEK_MS, "hello_timeout");
-	}
-	state = conn->state;
 	while (whole == 0) {
 		ssize_t got = channel_read(&conn->client, state->data + state->len, sizeof(state->data) - state->len);
 
 		if (got == -EAGAIN) {
-			channel_wait(&conn->client, true, false);
-			channel_wait(&conn->upstream, false, false);
+			await_bytes(&conn->client, &conn->upstream);
 			return;
 		}
 		if (got <= 0) { /* a close before the first byte is no error */
@@ -400,9 +354,5 @@ static void hello_pump(struct conn *conn)
 		hello_judge(conn, state, &hello);
 }
 
-static void hello_done(struct conn *conn)
-{
-	free(conn->state);
-}
-
-const struct conn_mode mode_hello = {.name = "tls", .pump = hello_pump, .done = hello_done};
+const struct conn_mode mode_hello = {.name = "tls", .state_size = sizeof(struct hello_state), .limit_ms = CONN_PEEK_MS,
+				     .limit_cause = "hello_timeout", .pump = hello_pump};

@@ -110,7 +110,8 @@ def _():
     def opens(kind):
         socket.socket(*kind).close()
         return "a socket"
-    return first(opens, [(2, 3, 1), (2, 3, 255), (17, 3, 768), (16, 3, 0), (40, 1, 0), (38, 5, 0), (44, 3, 0)])
+    return first(opens, [(2, 3, 1), (2, 3, 255), (17, 3, 768), (16, 3, 4), (16, 3, 15), (40, 1, 0), (38, 5, 0),
+                         (44, 3, 0)])
 
 
 @attempt("unix sockets of the host")

@@ -1,5 +1,6 @@
 /* Classes of addresses that are not public, and which of them a rule may permit. */
 #include <arpa/inet.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "policy/network/net.h"
@@ -66,7 +67,7 @@ struct embedding {
 	unsigned char prefix[16];
 	unsigned bits;
 	unsigned offset;
-	unsigned char mask; /* each byte of the IPv4 address is XORed with it */
+	unsigned char mask; /* each byte of the IPv4 address is XORed with the mask */
 };
 
 static const struct embedding embeddings[] = {
@@ -135,29 +136,31 @@ static const struct block *address_find_v6(const unsigned char *address)
 	return found || (address[0] & 0xe0) == 0x20 ? found : &elsewhere; /* all that is given out is in 2000::/3 */
 }
 
+const unsigned char *net_address_bytes(const struct sockaddr *address)
+{
+	bool v4 = address->sa_family == AF_INET;
+
+	return (const unsigned char *)address +
+	       (v4 ? offsetof(struct sockaddr_in, sin_addr) : offsetof(struct sockaddr_in6, sin6_addr));
+}
+
 static const struct block *address_find_block(const struct sockaddr *address)
 {
 	static const struct block unknown = {.lift = BY_NOTHING, .reason = "unknown_family"};
-	unsigned char bytes[16];
 
-	if (address->sa_family == AF_INET) {
-		memcpy(bytes, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
-		return FIND(blocks_v4, bytes);
-	}
-	if (address->sa_family != AF_INET6)
-		return &unknown;
-	memcpy(bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
-	return address_find_v6(bytes);
+	if (address->sa_family == AF_INET)
+		return FIND(blocks_v4, net_address_bytes(address));
+	return address->sa_family == AF_INET6 ? address_find_v6(net_address_bytes(address)) : &unknown;
 }
 
-const char *net_address_denied(const struct sockaddr *address)
+const char *net_address_class(const struct sockaddr *address)
 {
 	const struct block *block = address_find_block(address);
 
 	return block ? block->reason : NULL;
 }
 
-const char *net_address_refused(const struct sockaddr *address, enum net_lift lift)
+const char *net_address_refusal(const struct sockaddr *address, enum net_lift lift)
 {
 	const struct block *block = address_find_block(address);
 	bool lifted = block && ((lift == NET_LIFT_PRIVATE && block->lift == BY_PRIVATE) ||
@@ -168,17 +171,26 @@ const char *net_address_refused(const struct sockaddr *address, enum net_lift li
 
 void net_address_text(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT])
 {
-	const unsigned char *bytes;
+	const unsigned char *bytes = net_address_bytes(address);
+	bool v6 = address->sa_family == AF_INET6, mapped = v6 && address_has_prefix(bytes, embeddings[0].prefix, 96);
 
 	ret_text[0] = '\0';
-	if (address->sa_family == AF_INET) {
-		bytes = (const unsigned char *)&((const struct sockaddr_in *)(const void *)address)->sin_addr;
-		(void)inet_ntop(AF_INET, bytes, ret_text, NET_ADDRESS_TEXT); /* fits */
-	} else if (address->sa_family == AF_INET6) {
-		bytes = (const unsigned char *)&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-		if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)bytes))
-			(void)inet_ntop(AF_INET, bytes + 12, ret_text, NET_ADDRESS_TEXT);
-		else
-			(void)inet_ntop(AF_INET6, bytes, ret_text, NET_ADDRESS_TEXT);
+	if (v6 || address->sa_family == AF_INET)
+		(void)inet_ntop(v6 && !mapped ? AF_INET6 : AF_INET, mapped ? bytes + 12 : bytes, ret_text,
+				NET_ADDRESS_TEXT); /* fits */
+}
+
+bool net_address_parse(const char *text, struct sockaddr_storage *ret_address)
+{
+	static const sa_family_t families[] = {AF_INET, AF_INET6};
+
+	for (size_t i = 0; i < 2; i++) {
+		const unsigned char *bytes;
+
+		*ret_address = (struct sockaddr_storage){.ss_family = families[i]};
+		bytes = net_address_bytes((struct sockaddr *)ret_address);
+		if (inet_pton(families[i], text, (void *)(uintptr_t)bytes) == 1)
+			return true;
 	}
+	return false;
 }

@@ -2,11 +2,8 @@
 #include <string.h>
 
 #include "policy/model.h"
-#include "policy/network/compile.h"
 
 #include "base/banned.h"
-
-/* ---- two rules of one endpoint ---- */
 
 static uint16_t agree_shared_port(const struct net_rule *a, const struct net_rule *b)
 {
@@ -18,32 +15,23 @@ static uint16_t agree_shared_port(const struct net_rule *a, const struct net_rul
 }
 
 /* Two rules that match one endpoint must name one protocol: else the order of rules would choose it. */
-static void agree_protocols(struct compiler *compiler, const struct net_written_rule *a,
-			    const struct net_written_rule *b)
+static void agree_on_protocol(struct compiler *compiler, const struct net_rule *a, const struct net_rule *b)
 {
 	uint16_t port;
 
-	if (a->rule.proto == b->rule.proto || a->rule.proto == NET_UDP || b->rule.proto == NET_UDP ||
-	    !net_patterns_meet(a->rule.host, b->rule.host))
+	if (a->proto == b->proto || a->proto == NET_UDP || b->proto == NET_UDP || !net_patterns_meet(a->host, b->host))
 		return;
-	port = agree_shared_port(&a->rule, &b->rule);
+	port = agree_shared_port(a, b);
 	if (port)
 		compiler_fail(compiler, b->where, "port %u of %s is %s here and %s in %s; make it one protocol", port,
-			      b->rule.host, net_proto_name(b->rule.proto), net_proto_name(a->rule.proto),
-			      a->rule.label);
+			      b->host, net_proto_name(b->proto), net_proto_name(a->proto), a->label);
 }
 
-/* ---- credentials and secrets ---- */
-
-static const struct net_written_secret *agree_find_secret(const struct net_collected *collected, const char *name,
-							  size_t len)
+static const struct net_secret *agree_find_secret(const struct policy_network *network, const char *name, size_t len)
 {
-	for (size_t i = 0; i < collected->secrets; i++) {
-		const char *known = collected->secret[i].secret.name;
-
-		if (strlen(known) == len && memcmp(known, name, len) == 0)
-			return &collected->secret[i];
-	}
+	for (size_t i = 0; i < network->secrets; i++)
+		if (strlen(network->secret[i].name) == len && memcmp(network->secret[i].name, name, len) == 0)
+			return &network->secret[i];
 	return NULL;
 }
 
@@ -55,53 +43,47 @@ static bool agree_secret_covers(const struct net_secret *secret, const char *hos
 	return false;
 }
 
-static void agree_credential(struct compiler *compiler, const struct net_collected *collected,
-			     const struct net_written_rule *rule)
+/* Every secret in the rule's credential must exist and be allowed for the rule's host. */
+static void agree_on_credential(struct compiler *compiler, const struct net_rule *rule)
 {
-	const char *open = rule->rule.header_value;
+	const char *open = rule->header_value;
 
 	while (open && (open = strchr(open, '{'))) {
 		size_t len = strcspn(++open, "}");
-		const struct net_written_secret *secret = agree_find_secret(collected, open, len);
+		const struct net_secret *secret = agree_find_secret(&compiler->policy->network, open, len);
 
 		if (!secret)
 			compiler_fail(
 				compiler, rule->where,
 				"the credential needs the secret %.*s, which \"secrets\" does not have; add it there",
 				(int)len, open);
-		else if (!agree_secret_covers(&secret->secret, rule->rule.host))
+		else if (!agree_secret_covers(secret, rule->host))
 			compiler_fail(compiler, rule->where,
 				      "the secret %.*s may not be sent to %s; add it to secrets.%.*s.hosts", (int)len,
-				      open, rule->rule.host, (int)len, open);
+				      open, rule->host, (int)len, open);
 	}
 }
 
 /* A secret is never sent without TLS: a host that only rules without TLS match would never get it. */
-static void agree_secret(struct compiler *compiler, const struct net_collected *collected,
-			 const struct net_written_secret *secret)
+static void agree_on_secret(struct compiler *compiler, const struct net_secret *secret)
 {
-	for (const char *const *pattern = secret->secret.hosts; *pattern; pattern++) {
-		const struct net_written_rule *plain = NULL, *safe = NULL;
+	const struct policy_network *network = &compiler->policy->network;
 
-		for (size_t i = 0; i < collected->rules; i++) {
-			const struct net_written_rule *rule = collected->rule[i];
+	for (const char *const *pattern = secret->hosts; *pattern; pattern++) {
+		const struct net_rule *plain = NULL, *safe = NULL;
 
-			if (net_patterns_meet(*pattern, rule->rule.host))
-				*(rule->rule.proto == NET_HTTPS ? &safe : &plain) = rule;
-		}
+		for (size_t i = 0; i < network->rules; i++)
+			if (net_patterns_meet(*pattern, network->rule[i].host))
+				*(network->rule[i].proto == NET_HTTPS ? &safe : &plain) = &network->rule[i];
 		if (plain && !safe)
 			compiler_fail(compiler, secret->where,
 				      "%s is reached by %s only, without TLS to protect the secret; see %s", *pattern,
-				      net_proto_name(plain->rule.proto), plain->rule.label);
+				      net_proto_name(plain->proto), plain->label);
 	}
 }
 
-/* ---- fixed addresses ---- */
-
-static void agree_fixed(struct compiler *compiler, const struct net_fixed *fixed,
-			const struct net_written_rule *written)
+static void agree_on_addresses(struct compiler *compiler, const struct net_fixed *fixed, const struct net_rule *rule)
 {
-	const struct net_rule *rule = &written->rule;
 	bool lifts = false;
 
 	if (!net_host_matches(rule->host, fixed->host))
@@ -109,12 +91,12 @@ static void agree_fixed(struct compiler *compiler, const struct net_fixed *fixed
 	for (size_t i = 0; i < fixed->addresses; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)&fixed->address[i];
 		const char *refused =
-			net_address_refused(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
+			net_address_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
 		char text[NET_ADDRESS_TEXT];
 
-		lifts = lifts || net_address_denied(address);
+		lifts = lifts || net_address_class(address);
 		net_address_text(address, text);
-		if (refused && net_address_refused(address, NET_LIFT_NAMED))
+		if (refused && net_address_refusal(address, NET_LIFT_NAMED))
 			compiler_fail(compiler, fixed->where, "%s is never connected to (%s); remove it", text,
 				      refused);
 		else if (refused)
@@ -123,22 +105,22 @@ static void agree_fixed(struct compiler *compiler, const struct net_fixed *fixed
 				      refused, rule->label);
 	}
 	if (rule->private_addresses && !lifts && !net_is_wildcard(rule->host))
-		compiler_fail(compiler, written->where,
+		compiler_fail(compiler, rule->where,
 			      "has \"private\" without effect: all addresses that \"resolve\" gives it are public; "
 			      "remove it");
 }
 
-void net_check(struct compiler *compiler, const struct net_collected *collected)
+void net_check_agreement(struct compiler *compiler)
 {
 	const struct policy_network *network = &compiler->policy->network;
 
-	for (size_t i = 0; i < collected->rules; i++) {
+	for (size_t i = 0; i < network->rules; i++) {
 		for (size_t j = 0; j < i; j++)
-			agree_protocols(compiler, collected->rule[j], collected->rule[i]);
-		agree_credential(compiler, collected, collected->rule[i]);
+			agree_on_protocol(compiler, &network->rule[j], &network->rule[i]);
+		agree_on_credential(compiler, &network->rule[i]);
 		for (size_t j = 0; j < network->fixeds; j++)
-			agree_fixed(compiler, &network->fixed[j], collected->rule[i]);
+			agree_on_addresses(compiler, &network->fixed[j], &network->rule[i]);
 	}
-	for (size_t i = 0; i < collected->secrets; i++)
-		agree_secret(compiler, collected, &collected->secret[i]);
+	for (size_t i = 0; i < network->secrets; i++)
+		agree_on_secret(compiler, &network->secret[i]);
 }

@@ -1,5 +1,4 @@
 /* Checks one network rule or secret, from a policy file or from the command line. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,40 +17,33 @@ bool net_is_secret_name(const char *name, size_t len)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
-	if (len == 0 || len > 128 || (name[0] >= '0' && name[0] <= '9'))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (!name[i] || !strchr(letters, name[i]))
-			return false;
-	return true;
+	return len > 0 && len <= 128 && !(name[0] >= '0' && name[0] <= '9') && strspn(name, letters) >= len;
 }
 
 int net_secret_from_check(const char *from, const char **ret_why)
 {
-	const char *colon = strchr(from, ':'), *rest = colon ? colon + 1 : "";
-	size_t len = colon ? (size_t)(colon - from) : 0;
+	static const struct {
+		const char *scheme, *wrong;
+	} places[] = {{"env:", "names no variable; write \"env:NAME\""},
+		      {"fd:", "names no descriptor; write \"fd:3\""},
+		      {"file:", "names no file; write \"file:./NAME\""},
+		      {"command:", "names no command; write \"command:pass show NAME\""}};
 
-	*ret_why = NULL;
-	if (len == 3 && memcmp(from, "env", 3) == 0) {
-		if (!net_is_secret_name(rest, strlen(rest)))
-			*ret_why = "names no variable; write \"env:NAME\"";
-	} else if (len == 2 && memcmp(from, "fd", 2) == 0) {
-		if (!*rest || strlen(rest) > 9 || rest[strspn(rest, "0123456789")])
-			*ret_why = "names no descriptor; write \"fd:3\"";
-	} else if (len == 4 && memcmp(from, "file", 4) == 0) {
-		if (!*rest)
-			*ret_why = "names no file; write \"file:./NAME\"";
-	} else if (len == 7 && memcmp(from, "command", 7) == 0) {
-		if (!*rest)
-			*ret_why = "names no command; write \"command:pass show NAME\"";
-	} else {
-		*ret_why = "is no place to take a secret from; write \"env:NAME\", \"file:PATH\", \"fd:N\" or "
-			   "\"command:...\"";
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *rest = from + strlen(places[i].scheme);
+
+		if (strncmp(from, places[i].scheme, (size_t)(rest - from)) != 0)
+			continue;
+		*ret_why = places[i].wrong;
+		if (i == 0)
+			return net_is_secret_name(rest, strlen(rest)) ? 0 : -EINVAL;
+		if (i == 1 && (strlen(rest) > 9 || rest[strspn(rest, "0123456789")]))
+			return -EINVAL;
+		return *rest ? 0 : -EINVAL;
 	}
-	return *ret_why ? -EINVAL : 0;
+	*ret_why = "is no place to take a secret from; write \"env:NAME\", \"file:PATH\", \"fd:N\" or \"command:...\"";
+	return -EINVAL;
 }
-
-/* ---- rules ---- */
 
 /* Headers that frame or route a message: a credential there would change how the request is transmitted. */
 static bool check_is_reserved_header(const char *name)
@@ -66,7 +58,7 @@ static bool check_is_reserved_header(const char *name)
 	return false;
 }
 
-static const char *check_header(const struct net_rule *rule)
+static const char *check_credential_header(const struct net_rule *rule)
 {
 	static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
 	bool placed = false;
@@ -94,30 +86,15 @@ static const char *check_header(const struct net_rule *rule)
 		      : "has a credential without a secret in it; write \"Bearer {NAME}\" and name it in \"secrets\"";
 }
 
-static bool check_parse_address(const char *host, struct sockaddr_storage *ret)
-{
-	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)ret;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)ret;
-
-	memset(ret, 0, sizeof(*ret));
-	if (inet_pton(AF_INET, host, &v4->sin_addr) == 1)
-		ret->ss_family = AF_INET;
-	else if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1)
-		ret->ss_family = AF_INET6;
-	else
-		return false;
-	return true;
-}
-
-static int check_address(const struct net_rule *rule, char *why, size_t cap)
+static int check_literal_address(const struct net_rule *rule, char *why, size_t cap)
 {
 	struct sockaddr_storage address;
 	const char *denied, *never;
 
-	if (!check_parse_address(rule->host, &address))
+	if (!net_address_parse(rule->host, &address))
 		return 0;
-	denied = net_address_denied((const struct sockaddr *)&address);
-	never = net_address_refused((const struct sockaddr *)&address, NET_LIFT_NAMED);
+	denied = net_address_class((const struct sockaddr *)&address);
+	never = net_address_refusal((const struct sockaddr *)&address, NET_LIFT_NAMED);
 	if (never)
 		(void)snprintf(why, cap, "names an address that is never connected to (%s); remove the rule", never);
 	else if (denied && !rule->private_addresses)
@@ -131,7 +108,7 @@ static int check_address(const struct net_rule *rule, char *why, size_t cap)
 	return -EINVAL;
 }
 
-static const char *check_fields(const struct net_rule *rule)
+static const char *check_field_combinations(const struct net_rule *rule)
 {
 	bool requests = rule->proto == NET_HTTPS || rule->proto == NET_HTTP;
 
@@ -145,15 +122,15 @@ static const char *check_fields(const struct net_rule *rule)
 		return "counts requests where none can be seen; remove the limit, or write \"proto\": \"https\"";
 	if (rule->is_address && rule->dns_real)
 		return "has \"dns\" for an address, which is not looked up; remove it";
-	return rule->header ? check_header(rule) : NULL;
+	return rule->header ? check_credential_header(rule) : NULL;
 }
 
 int net_rule_check(const struct net_rule *rule, char *why, size_t cap)
 {
-	const char *text = check_fields(rule);
+	const char *text = check_field_combinations(rule);
 
 	if (!text)
-		return check_address(rule, why, cap);
+		return check_literal_address(rule, why, cap);
 	(void)snprintf(why, cap, "%s", text);
 	return -EINVAL;
 }

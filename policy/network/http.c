@@ -10,49 +10,41 @@
 
 #define METHODS_MAX 256
 
-static int http_rule_fail(char *why, size_t cap, const char *text)
-{
-	(void)snprintf(why, cap, "%s", text);
-	return -EINVAL;
-}
-
-static int http_rule_check_method(const char *method, size_t len, char *why, size_t cap)
+/* The checks return what is wrong, as the end of a message, or NULL. */
+static const char *http_rule_check_method(const char *method, size_t len)
 {
 	if (len == 0)
-		return http_rule_fail(why, cap, "names no method before a comma or the path; write \"GET /path/**\"");
+		return "names no method before a comma or the path; write \"GET /path/**\"";
 	if (len >= NET_METHOD_MAX)
-		return http_rule_fail(why, cap, "has a method that is too long to be one");
+		return "has a method that is too long to be one";
 	for (size_t i = 0; i < len; i++)
 		if (method[i] >= 'a' && method[i] <= 'z')
-			return http_rule_fail(why, cap,
-					      "has a method in lower case; methods are upper case, as in \"GET\"");
+			return "has a method in lower case; methods are upper case, as in \"GET\"";
 	for (size_t i = 0; i < len; i++)
 		if ((method[i] < 'A' || method[i] > 'Z') && (method[i] != '-' || i == 0))
-			return http_rule_fail(why, cap,
-					      "has a method that is none; write \"GET,POST /path/**\" or \"* /**\"");
+			return "has a method that is none; write \"GET,POST /path/**\" or \"* /**\"";
 	if (len == 5 && memcmp(method, "TRACE", 5) == 0)
-		return http_rule_fail(why, cap,
-				      "grants TRACE, which would show the program its own credentials; remove it");
+		return "grants TRACE, which would show the program its own credentials; remove it";
 	if (len == 7 && memcmp(method, "CONNECT", 7) == 0)
-		return http_rule_fail(why, cap, "grants CONNECT, which is no request to a host; remove it");
+		return "grants CONNECT, which is no request to a host; remove it";
 	if (len == 9 && memcmp(method, "WEBSOCKET", 9) == 0)
-		return http_rule_fail(why, cap, "has WEBSOCKET beside other methods; write it as a rule of its own");
-	return 0;
+		return "has WEBSOCKET beside other methods; write it as a rule of its own";
+	return NULL;
 }
 
-static int http_rule_check_methods(const char *methods, size_t len, char *why, size_t cap)
+static const char *http_rule_check_methods(const char *methods, size_t len)
 {
 	if (len == 1 && methods[0] == '*')
-		return 0;
+		return NULL;
 	if (len > METHODS_MAX)
-		return http_rule_fail(why, cap, "has more methods than there are");
+		return "has more methods than there are";
 	for (size_t at = 0;; at++) {
 		const char *comma = memchr(methods + at, ',', len - at);
 		size_t one = comma ? (size_t)(comma - methods) - at : len - at;
-		int ret = http_rule_check_method(methods + at, one, why, cap);
+		const char *wrong = http_rule_check_method(methods + at, one);
 
-		if (ret < 0 || !comma)
-			return ret;
+		if (wrong || !comma)
+			return wrong;
 		at += one;
 	}
 }
@@ -70,55 +62,52 @@ static bool http_rule_has_bad_stars(const char *path)
 	return false;
 }
 
-static int http_rule_check_path(const char *path, char *why, size_t cap)
+/* A message that is not constant is written to `text`. */
+static const char *http_rule_check_path(const char *path, char *text, size_t cap)
 {
 	char normal[NET_PATH_MAX];
 	int ret;
 
 	if (path[0] != '/')
-		return http_rule_fail(why, cap,
-				      "has no path that begins with \"/\"; write \"GET /path/**\", or \"GET /**\" for "
-				      "all");
+		return "has no path that begins with \"/\"; write \"GET /path/**\", or \"GET /**\" for all";
 	if (strchr(path, '?'))
-		return http_rule_fail(why, cap, "has a \"?\" in it; queries are not judged, leave it out");
+		return "has a \"?\" in it; queries are not judged, leave it out";
 	if (http_rule_has_bad_stars(path))
-		return http_rule_fail(why, cap, "has \"**\" inside a segment; it stands alone between slashes");
+		return "has \"**\" inside a segment; it stands alone between slashes";
 	ret = net_path_normalise(path, strlen(path), normal, NULL);
 	if (ret == -ENAMETOOLONG || strlen(path) > NET_PATH_MAX / 4)
-		return http_rule_fail(why, cap, "has a path longer than a rule may have");
+		return "has a path longer than a rule may have";
 	if (ret < 0)
-		return http_rule_fail(why, cap,
-				      "has a path that no request may have (\"..\" above the root, \"\\\", control "
-				      "characters or bad escapes)");
+		return "has a path that no request may have (\"..\" above the root, \"\\\", control characters or bad "
+		       "escapes)";
 	if (strcmp(normal, path) == 0)
-		return 0;
-	(void)snprintf(why, cap, "would never match: requests are judged in normal form; write the path as %s", normal);
-	return -EINVAL;
+		return NULL;
+	(void)snprintf(text, cap, "would never match: requests are judged in normal form; write the path as %s",
+		       normal);
+	return text;
 }
 
 int net_http_parse(struct arena *arena, const char *text, struct net_http_rule *ret_rule, char *why, size_t cap)
 {
 	size_t len = strcspn(text, " ");
-	const char *path = text + len + strspn(text + len, " ");
+	const char *path = text + len + strspn(text + len, " "), *wrong = NULL;
 	bool websocket = len == 9 && memcmp(text, "WEBSOCKET", 9) == 0;
-	struct net_http_rule rule;
-	int ret;
+	char never[NET_PATH_MAX + 128];
 
 	if (text[0] == '/')
-		return http_rule_fail(why, cap,
-				      "names no method; write \"GET /path/**\", or \"* /path/**\" for any method");
-	ret = websocket ? 0 : http_rule_check_methods(text, len, why, cap);
-	if (ret == 0)
-		ret = http_rule_check_path(path, why, cap);
-	if (ret < 0)
-		return ret;
-	rule = (struct net_http_rule){
+		wrong = "names no method; write \"GET /path/**\", or \"* /path/**\" for any method";
+	else if (!websocket)
+		wrong = http_rule_check_methods(text, len);
+	if (!wrong)
+		wrong = http_rule_check_path(path, never, sizeof(never));
+	if (wrong) {
+		(void)snprintf(why, cap, "%s", wrong);
+		return -EINVAL;
+	}
+	*ret_rule = (struct net_http_rule){
 		.methods = websocket ? "GET" : arena_dupn(arena, text, len),
 		.path = arena_dup(arena, path),
 		.websocket = websocket,
 	};
-	if (!rule.methods || !rule.path)
-		return -ENOMEM;
-	*ret_rule = rule;
 	return 0;
 }

@@ -6,8 +6,6 @@
 
 #include "base/banned.h"
 
-/* ---- accessors ---- */
-
 bool policy_net_enabled(const struct policy *policy)
 {
 	return policy->network.said == NET_SAID;
@@ -19,7 +17,8 @@ const struct net_rule *policy_net_rules(const struct policy *policy, size_t *ret
 	return policy->network.rule;
 }
 
-size_t policy_net_resolve(const struct policy *policy, const char *host, struct sockaddr_storage *ret, size_t cap)
+size_t policy_net_fixed_addresses(const struct policy *policy, const char *host, struct sockaddr_storage *ret,
+				  size_t cap)
 {
 	const struct policy_network *network = &policy->network;
 
@@ -40,19 +39,29 @@ const char *policy_net_upstream_ca(const struct policy *policy)
 	return policy->network.upstream_ca;
 }
 
-bool policy_net_proxy(const struct policy *policy)
+bool policy_net_offers_proxy(const struct policy *policy)
 {
 	return policy->network.proxy == NET_PROXY_ON || policy->network.proxy == NET_PROXY_ENV;
 }
 
-bool policy_net_proxy_env(const struct policy *policy)
+bool policy_net_names_proxy(const struct policy *policy)
 {
 	return policy->network.proxy == NET_PROXY_ENV;
 }
 
 struct net_pool policy_net_pool(const struct policy *policy)
 {
-	return policy->network.pool;
+	struct net_pool pool = policy->network.pool;
+
+	if (!pool.v4_bits) { /* 198.18.0.0/15 */
+		pool.v4.s_addr = htonl(0xc6120000);
+		pool.v4_bits = 15;
+	}
+	if (!pool.v6_bits) { /* fd00:5a::/32 */
+		pool.v6 = (struct in6_addr){.s6_addr = {0xfd, 0x00, 0x00, 0x5a}};
+		pool.v6_bits = 32;
+	}
+	return pool;
 }
 
 const struct net_secret *policy_net_secrets(const struct policy *policy, size_t *ret_count)
@@ -61,7 +70,7 @@ const struct net_secret *policy_net_secrets(const struct policy *policy, size_t 
 	return policy->network.secret;
 }
 
-bool net_secret_host(const struct net_secret *secret, const char *host)
+bool net_secret_allows_host(const struct net_secret *secret, const char *host)
 {
 	for (const char *const *pattern = secret->hosts; *pattern; pattern++)
 		if (net_host_matches(*pattern, host))
@@ -69,14 +78,12 @@ bool net_secret_host(const struct net_secret *secret, const char *host)
 	return false;
 }
 
-/* ---- verdicts ---- */
-
-static struct net_verdict judge_refuse(const char *reason)
+static struct net_verdict judge_make_refusal(const char *reason)
 {
 	return (struct net_verdict){.reason = reason};
 }
 
-static struct net_verdict judge_grant(const struct net_rule *rule)
+static struct net_verdict judge_make_grant(const struct net_rule *rule)
 {
 	return (struct net_verdict){true, rule, rule->label, "granted"};
 }
@@ -103,26 +110,26 @@ static const struct net_deny *judge_find_deny(const struct policy *policy, const
 	return NULL;
 }
 
-static struct net_verdict judge_deny(const struct net_deny *deny)
+static struct net_verdict judge_make_denial(const struct net_deny *deny)
 {
 	return (struct net_verdict){.label = deny->label, .reason = "denied_by_rule"};
 }
 
-struct net_verdict policy_net_name(const struct policy *policy, const char *host)
+struct net_verdict policy_net_judge_name(const struct policy *policy, const char *host)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, 0, true);
 
 	if (deny)
-		return judge_deny(deny);
+		return judge_make_denial(deny);
 	for (size_t i = 0; i < policy->network.rules; i++)
 		if (net_host_matches(policy->network.rule[i].host, host))
-			return judge_grant(&policy->network.rule[i]);
-	return judge_refuse("no_rule");
+			return judge_make_grant(&policy->network.rule[i]);
+	return judge_make_refusal("no_rule");
 }
 
 /* The next rule from *at on for host, port and transport; NULL: no more. *reason: what the closest rule lacks. */
-static const struct net_rule *judge_next_rule(const struct policy *policy, size_t *at, const char *host, unsigned port,
-					      bool udp, const char **reason)
+static const struct net_rule *judge_next_match(const struct policy *policy, size_t *at, const char *host, unsigned port,
+						   bool udp, const char **reason)
 {
 	while (*at < policy->network.rules) {
 		const struct net_rule *rule = &policy->network.rule[(*at)++];
@@ -141,7 +148,7 @@ static const struct net_rule *judge_next_rule(const struct policy *policy, size_
 	return NULL;
 }
 
-struct net_verdict policy_net_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
+struct net_verdict policy_net_judge_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
 	const char *reason = "no_rule";
@@ -149,49 +156,41 @@ struct net_verdict policy_net_connect(const struct policy *policy, const char *h
 	size_t at = 0;
 
 	if (deny)
-		return judge_deny(deny);
-	rule = judge_next_rule(policy, &at, host, port, udp, &reason);
-	return rule ? judge_grant(rule) : judge_refuse(reason);
+		return judge_make_denial(deny);
+	rule = judge_next_match(policy, &at, host, port, udp, &reason);
+	return rule ? judge_make_grant(rule) : judge_make_refusal(reason);
 }
 
-struct net_verdict policy_net_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
+struct net_verdict policy_net_judge_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
 {
 	char text[NET_ADDRESS_TEXT];
 	const struct net_deny *deny;
 
 	net_address_text(address, text);
 	deny = judge_find_deny(policy, text, port, false);
-	return deny ? judge_deny(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
+	return deny ? judge_make_denial(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
 }
 
-/* True for a credential or a limit of requests: both need TLS interception. */
-static bool judge_needs_requests(const struct net_rule *rule)
-{
-	return rule->header || rule->budget.requests || rule->budget.requests_per_minute;
-}
-
-bool policy_net_intercepts(const struct policy *policy, const char *host, unsigned port)
+bool policy_net_intercepts_tls(const struct policy *policy, const char *host, unsigned port)
 {
 	const char *reason = "no_rule";
 	const struct net_rule *rule;
 	bool some = false, all = true;
 	size_t at = 0;
 
-	while ((rule = judge_next_rule(policy, &at, host, port, false, &reason))) {
+	while ((rule = judge_next_match(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS)
 			continue;
 		some = true;
 		all = all && rule->http_count > 0;
-		if (judge_needs_requests(rule))
-			return true;
+		if (rule->header || rule->budget.requests || rule->budget.requests_per_minute)
+			return true; /* credentials and limits of requests need TLS interception */
 	}
 	for (size_t i = 0; some && i < policy->network.secrets; i++)
-		if (net_secret_host(&policy->network.secret[i], host))
+		if (net_secret_allows_host(&policy->network.secret[i], host))
 			return true;
 	return some && all;
 }
-
-/* ---- requests ---- */
 
 static bool judge_has_method(const char *methods, const char *method)
 {
@@ -230,8 +229,8 @@ static bool judge_http_allows(const struct net_rule *rule, const char *method, c
 	return false;
 }
 
-struct net_verdict policy_net_request(const struct policy *policy, const char *host, unsigned port, const char *method,
-				      const char *path, bool upgrade)
+struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,
+					    const char *method, const char *path, bool upgrade)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
 	const struct net_rule *rule, *any = NULL;
@@ -241,26 +240,26 @@ struct net_verdict policy_net_request(const struct policy *policy, const char *h
 	size_t at = 0;
 
 	if (deny)
-		return judge_deny(deny);
+		return judge_make_denial(deny);
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
-		return judge_refuse("method_not_granted");
-	while ((rule = judge_next_rule(policy, &at, host, port, false, &reason))) {
+		return judge_make_refusal("method_not_granted");
+	while ((rule = judge_next_match(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP) {
 			reason = "proto_not_granted";
 			continue;
 		}
 		some = true;
 		if (judge_http_allows(rule, method, path, upgrade, &closest))
-			return judge_grant(rule); /* more specific than a rule without "http" */
+			return judge_make_grant(rule); /* more specific than a rule without "http" */
 		if (rule->http_count == 0 && !any)
 			any = rule;
 	}
 	if (any)
-		return judge_grant(any);
-	return judge_refuse(some ? closest : reason);
+		return judge_make_grant(any);
+	return judge_make_refusal(some ? closest : reason);
 }
 
-struct net_verdict policy_net_listen(const struct policy *policy, unsigned port)
+struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned port)
 {
 	for (size_t i = 0; i < policy->network.listens; i++) {
 		const struct net_range *range = &policy->network.listen[i];
@@ -268,5 +267,5 @@ struct net_verdict policy_net_listen(const struct policy *policy, unsigned port)
 		if (port >= range->first && port <= range->last)
 			return (struct net_verdict){.allow = true, .label = range->label, .reason = "granted"};
 	}
-	return judge_refuse("port_not_granted");
+	return judge_make_refusal("port_not_granted");
 }

@@ -34,18 +34,6 @@ struct net_fixed {
 	size_t addresses;
 };
 
-/* A rule and a secret with "file:line: key" for messages. */
-struct net_written_rule {
-	struct net_rule rule;
-	const char *where;
-	bool lifts; /* --allow-private: other rules of this endpoint become private, too */
-};
-
-struct net_written_secret {
-	struct net_secret secret;
-	const char *where;
-};
-
 enum net_said {
 	NET_UNSAID,  /* no "network" */
 	NET_NOTHING, /* "none": discards what earlier files said */
@@ -59,29 +47,10 @@ enum net_proxy {
 	NET_PROXY_ENV, /* on, and named in the program's environment */
 };
 
-/* The network sections of one file. */
-struct source_network {
-	enum net_said said;
-	struct net_written_rule *rule;
-	size_t rules;
-	struct net_deny *deny;
-	size_t denies;
-	struct net_range *listen;
-	size_t listens;
-	struct net_fixed *fixed;
-	size_t fixeds;
-	struct net_written_secret *secret;
-	size_t secrets;
-	const char *upstream_ca, *upstream_ca_where; /* NULL: not said */
-	enum net_proxy proxy;
-	struct net_pool pool;
-	bool has_pool_v4, has_pool_v6;
-};
-
-/* The network sections of all files, merged. */
+/* The network sections of one file, or those of all files merged. */
 struct policy_network {
 	enum net_said said;
-	struct net_rule *rule; /* exact names and addresses, then "*.", then "**."; longer ones first */
+	struct net_rule *rule; /* merged: exact names and addresses, then "*.", then "**."; longer ones first */
 	size_t rules;
 	struct net_deny *deny;
 	size_t denies;
@@ -91,10 +60,9 @@ struct policy_network {
 	size_t fixeds;
 	struct net_secret *secret;
 	size_t secrets;
-	const char *upstream_ca;
+	const char *upstream_ca, *upstream_ca_where; /* NULL: not set */
 	enum net_proxy proxy;
-	struct net_pool pool;
-	bool has_pool_v4, has_pool_v6; /* set by some file; else the default */
+	struct net_pool pool; /* 0 bits: not set, hence the default */
 };
 
 #define NET_RULES_MAX 1024 /* every pair of rules is compared */
@@ -122,7 +90,7 @@ int net_range_parse(const char *text, struct net_range *ret_range);
 int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why);
 
 struct arena;
-/* Parses "GET,POST /path", "* /path", "WEBSOCKET /path". 0, -EINVAL with a message in why, or -ENOMEM. */
+/* Parses "GET,POST /path", "* /path", "WEBSOCKET /path". 0, or -EINVAL with a message in why. */
 int net_http_parse(struct arena *arena, const char *text, struct net_http_rule *ret_rule, char *why, size_t cap);
 /* The protocol of a rule without "proto". */
 enum net_proto net_port_proto(uint16_t port);
@@ -132,7 +100,7 @@ int net_rule_check(const struct net_rule *rule, char *why, size_t cap);
 bool net_is_secret_name(const char *name, size_t len);
 /* Checks the "from" of a secret. 0, or -EINVAL with a static message in *ret_why. */
 int net_secret_from_check(const char *from, const char **ret_why);
-/* True for an address as net_host_canonical writes it. */
+/* True for an address as net_host_canonicalise writes it. */
 bool net_is_address(const char *host);
 
 #endif

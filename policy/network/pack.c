@@ -77,6 +77,13 @@ static void *pack_list(struct packer *packer, const void *items, size_t *count, 
 	return list;
 }
 
+#define PACK_ITEMS(packer, items, count, pack_item)                          \
+	do {                                                                 \
+		(items) = pack_list((packer), (items), (count), sizeof(*(items))); \
+		for (size_t i = 0; i < *(count); i++)                        \
+			pack_item((packer), &(items)[i]);                    \
+	} while (false)
+
 static const uint16_t *pack_ports(struct packer *packer, const uint16_t *ports, size_t *count)
 {
 	uint16_t *list = pack_list(packer, ports, count, sizeof(*list));
@@ -86,23 +93,28 @@ static const uint16_t *pack_ports(struct packer *packer, const uint16_t *ports, 
 	return *count > 0 ? list : NULL; /* NULL in a deny rule: all ports */
 }
 
+static void pack_http_rule(struct packer *packer, struct net_http_rule *http)
+{
+	_Static_assert(sizeof(*http) == 24, "every field of a rule of requests is packed");
+	pack_text(packer, &http->methods);
+	pack_text(packer, &http->path);
+	PACK(packer, http->websocket);
+}
+
 static void pack_rule(struct packer *packer, struct net_rule *rule)
 {
-	struct net_http_rule *http;
+	struct net_http_rule *http = (struct net_http_rule *)(uintptr_t)rule->http; /* changed only when unpacking */
 
-	_Static_assert(sizeof(*rule) == 152 && sizeof(*http) == 24, "every field of a rule is packed");
+	_Static_assert(sizeof(*rule) == 160, "every field of a rule is packed");
 	PACK(packer, rule->index);
 	pack_text(packer, &rule->label);
+	pack_text(packer, &rule->where);
 	pack_text(packer, &rule->host);
 	PACK(packer, rule->is_address);
 	rule->port = pack_ports(packer, rule->port, &rule->ports);
 	PACK(packer, rule->proto);
-	rule->http = http = pack_list(packer, rule->http, &rule->http_count, sizeof(*http));
-	for (size_t i = 0; i < rule->http_count; i++) {
-		pack_text(packer, &http[i].methods);
-		pack_text(packer, &http[i].path);
-		PACK(packer, http[i].websocket);
-	}
+	PACK_ITEMS(packer, http, &rule->http_count, pack_http_rule);
+	rule->http = http;
 	pack_text(packer, &rule->header);
 	pack_text(packer, &rule->header_value);
 	PACK(packer, rule->private_addresses);
@@ -119,6 +131,14 @@ static void pack_deny(struct packer *packer, struct net_deny *deny)
 	deny->port = pack_ports(packer, deny->port, &deny->ports);
 	pack_text(packer, &deny->reason);
 	pack_text(packer, &deny->label);
+}
+
+static void pack_range(struct packer *packer, struct net_range *range)
+{
+	_Static_assert(sizeof(*range) == 16, "every field of a range is packed");
+	PACK(packer, range->first);
+	PACK(packer, range->last);
+	pack_text(packer, &range->label);
 }
 
 static void pack_fixed(struct packer *packer, struct net_fixed *fixed)
@@ -138,11 +158,12 @@ static void pack_secret(struct packer *packer, struct net_secret *secret)
 	const char **hosts;
 	size_t count = 0;
 
-	_Static_assert(sizeof(*secret) == 24, "every field of a secret is packed");
+	_Static_assert(sizeof(*secret) == 32, "every field of a secret is packed");
 	while (packer->out && secret->hosts[count])
 		count++;
 	pack_text(packer, &secret->name);
 	pack_text(packer, &secret->from);
+	pack_text(packer, &secret->where);
 	hosts = pack_list(packer, secret->hosts, &count, sizeof(*hosts));
 	for (size_t i = 0; i < count; i++)
 		pack_text(packer, &hosts[i]);
@@ -151,37 +172,20 @@ static void pack_secret(struct packer *packer, struct net_secret *secret)
 
 static void pack_network(struct packer *packer, struct policy_network *network)
 {
-	struct net_range *listen;
-
 	_Static_assert(sizeof(*network) == 136, "every field of a network is packed");
 	PACK(packer, network->said);
-	network->rule = pack_list(packer, network->rule, &network->rules, sizeof(*network->rule));
-	for (size_t i = 0; i < network->rules; i++)
-		pack_rule(packer, &network->rule[i]);
-	network->deny = pack_list(packer, network->deny, &network->denies, sizeof(*network->deny));
-	for (size_t i = 0; i < network->denies; i++)
-		pack_deny(packer, &network->deny[i]);
-	network->listen = listen = pack_list(packer, network->listen, &network->listens, sizeof(*listen));
-	for (size_t i = 0; i < network->listens; i++) {
-		_Static_assert(sizeof(*listen) == 16, "every field of a range is packed");
-		PACK(packer, listen[i].first);
-		PACK(packer, listen[i].last);
-		pack_text(packer, &listen[i].label);
-	}
-	network->fixed = pack_list(packer, network->fixed, &network->fixeds, sizeof(*network->fixed));
-	for (size_t i = 0; i < network->fixeds; i++)
-		pack_fixed(packer, &network->fixed[i]);
-	network->secret = pack_list(packer, network->secret, &network->secrets, sizeof(*network->secret));
-	for (size_t i = 0; i < network->secrets; i++)
-		pack_secret(packer, &network->secret[i]);
+	PACK_ITEMS(packer, network->rule, &network->rules, pack_rule);
+	PACK_ITEMS(packer, network->deny, &network->denies, pack_deny);
+	PACK_ITEMS(packer, network->listen, &network->listens, pack_range);
+	PACK_ITEMS(packer, network->fixed, &network->fixeds, pack_fixed);
+	PACK_ITEMS(packer, network->secret, &network->secrets, pack_secret);
 	pack_text(packer, &network->upstream_ca);
+	pack_text(packer, &network->upstream_ca_where);
 	PACK(packer, network->proxy);
 	PACK(packer, network->pool);
-	PACK(packer, network->has_pool_v4);
-	PACK(packer, network->has_pool_v6);
 }
 
-int net_pack(const struct policy *policy, struct buf *buf)
+int net_pack_policy(const struct policy *policy, struct buf *buf)
 {
 	struct packer packer = {.out = buf};
 
@@ -189,7 +193,7 @@ int net_pack(const struct policy *policy, struct buf *buf)
 	return buf->failed ? -ENOMEM : 0;
 }
 
-int net_unpack(const void *bytes, size_t len, struct policy **ret_policy)
+int net_unpack_policy(const void *bytes, size_t len, struct policy **ret_policy)
 {
 	struct policy *policy = calloc(1, sizeof(*policy));
 	struct packer packer = {.in = bytes, .left = len, .arena = policy ? &policy->arena : NULL};

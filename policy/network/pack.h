@@ -11,9 +11,9 @@
 #include "policy/policy.h"
 
 /* Appends the policy's network to a buffer. 0 or -ENOMEM. */
-int net_pack(const struct policy *policy, struct buf *buf);
+int net_pack_policy(const struct policy *policy, struct buf *buf);
 
 /* Makes a policy that has only a network, for policy_free(). 0, -EINVAL: the bytes are malformed; -ENOMEM. */
-int net_unpack(const void *bytes, size_t len, struct policy **ret_policy);
+int net_unpack_policy(const void *bytes, size_t len, struct policy **ret_policy);
 
 #endif

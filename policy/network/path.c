@@ -2,21 +2,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/network/net.h"
+#include "base/text.h"
 #include "policy/network/network.h"
 
 #include "base/banned.h"
 
 #define DECODE_ROUNDS_MAX 8 /* a path that is encoded more often is refused */
-
-static int net_path_hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 /* RFC 3986, 2.3. */
 static bool net_path_is_unreserved(unsigned char c)
@@ -62,7 +53,7 @@ static int net_path_put(struct writer *writer, unsigned char c)
 /* Decodes an escape of an unreserved character and keeps any other: servers differ on whether "%2A" equals "*". */
 static int net_path_normalise_escape(struct writer *writer, const char *escape, size_t left)
 {
-	int high = left > 2 ? net_path_hex_value(escape[1]) : -1, low = left > 2 ? net_path_hex_value(escape[2]) : -1;
+	int high = left > 2 ? text_hex_value(escape[1]) : -1, low = left > 2 ? text_hex_value(escape[2]) : -1;
 	unsigned char c = (unsigned char)(high < 0 || low < 0 ? 0 : high << 4 | low);
 
 	if (c < 0x20 || c == 0x7f || c == '\\')
@@ -99,8 +90,8 @@ static bool net_path_decode(char *text, size_t *len)
 	bool some = false;
 
 	for (size_t at = 0; at < *len; to++) {
-		int high = *len - at > 2 && text[at] == '%' ? net_path_hex_value(text[at + 1]) : -1;
-		int low = high < 0 ? -1 : net_path_hex_value(text[at + 2]);
+		int high = *len - at > 2 && text[at] == '%' ? text_hex_value(text[at + 1]) : -1;
+		int low = high < 0 ? -1 : text_hex_value(text[at + 2]);
 		size_t before;
 
 		if (low < 0) {

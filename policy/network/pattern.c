@@ -1,8 +1,9 @@
 /* Parses and compares patterns of host names: "api.test", "*.test.example", "**.test.example". */
 #include <errno.h>
+#include <libpsl.h>
 #include <string.h>
 
-#include "policy/network/names.h"
+#include "base/text.h"
 #include "policy/network/network.h"
 
 #include "base/banned.h"
@@ -19,19 +20,15 @@ bool net_is_address(const char *host)
 	return strchr(host, ':') || (*last >= '0' && *last <= '9' && last[strspn(last, "0123456789")] == '\0');
 }
 
-/* Top-level domains that nobody can register in: RFC 6761 and ICANN's reservation of "internal". */
-static bool pattern_is_reserved(const char *name)
+/* True when a wildcard below the name would match hosts that anybody can register. */
+static bool pattern_is_public(const char *name)
 {
-	return strcmp(name, "test") == 0 || strcmp(name, "internal") == 0;
-}
+	const psl_ctx_t *list = psl_builtin();
 
-/* True when a wildcard below the name would match hosts that anybody can register, or when that is not known. */
-static bool pattern_is_public(const char *name, const char **ret_why)
-{
-	if (pattern_is_reserved(name))
+	/* Nobody can register in these top-level domains: RFC 6761 and ICANN's reservation of "internal". */
+	if (strcmp(name, "test") == 0 || strcmp(name, "internal") == 0)
 		return false;
-	*ret_why = "would be the hosts of anybody who registers a name there; name the domains";
-	return net_names_public(name, ret_why);
+	return list ? psl_is_public_suffix(list, name) : !strchr(name, '.');
 }
 
 static bool pattern_is_below(const char *name, const char *domain)
@@ -57,8 +54,8 @@ int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const ch
 		*ret_why = "is the run's own loopback; see \"listen\", or name the address \"127.0.0.1\"";
 	else if (stars && net_is_address(host))
 		*ret_why = "is a wildcard before an address; write the address alone";
-	else if (stars && pattern_is_public(host, ret_why))
-		return -EINVAL;
+	else if (stars && pattern_is_public(host))
+		*ret_why = "would be the hosts of anybody who registers a name there; name the domains";
 	else if (stars + strlen(host) >= NET_HOST_MAX)
 		*ret_why = "is longer than a host name can be";
 	else {
@@ -86,17 +83,11 @@ bool net_patterns_meet(const char *a, const char *b)
 	return net_pattern_covers(a, b) || net_pattern_covers(b, a);
 }
 
-/* ---- endpoints on the command line ---- */
-
 int net_port_parse(const char *text, uint16_t *ret_port)
 {
-	unsigned port = 0;
+	uint64_t port;
 
-	if (!*text || strlen(text) > 5 || text[strspn(text, "0123456789")])
-		return -EINVAL;
-	for (; *text; text++)
-		port = port * 10 + (unsigned)(*text - '0');
-	if (port == 0 || port > 65535)
+	if (text_number(text, 1, 65535, &port) < 0)
 		return -EINVAL;
 	*ret_port = (uint16_t)port;
 	return 0;

@@ -1,7 +1,6 @@
 /* Prints the network of the effective policy as JSON. */
 #include <arpa/inet.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "policy/model.h"
@@ -117,11 +116,11 @@ static int net_show_pool(json_t *object, const struct policy_network *network)
 	json_t *pool = json_object();
 	char text[NET_ADDRESS_TEXT];
 
-	if (network->has_pool_v4) {
+	if (network->pool.v4_bits) {
 		(void)inet_ntop(AF_INET, &network->pool.v4, text, sizeof(text));
 		(void)json_object_set_new(pool, "v4", json_sprintf("%s/%u", text, network->pool.v4_bits));
 	}
-	if (network->has_pool_v6) {
+	if (network->pool.v6_bits) {
 		(void)inet_ntop(AF_INET6, &network->pool.v6, text, sizeof(text));
 		(void)json_object_set_new(pool, "v6", json_sprintf("%s/%u", text, network->pool.v6_bits));
 	}
@@ -182,7 +181,7 @@ int policy_show_network(struct json_t *root, const struct policy_network *networ
 		ret |= json_object_set_new(object, "proxy", json_string("env"));
 	else if (network->proxy == NET_PROXY_ON)
 		ret |= json_object_set_new(object, "proxy", json_true());
-	if (network->has_pool_v4 || network->has_pool_v6)
+	if (network->pool.v4_bits || network->pool.v6_bits)
 		ret |= net_show_pool(object, network);
 	return ret | json_object_set_new(root, "network", object);
 }

@@ -1,8 +1,10 @@
-/* Canonical form of host names, and matching them. */
+/* Canonical form of host names, also internationalised ones (IDNA 2008 by UTS #46), and matching them. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <idn2.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "policy/network/net.h"
 
 #include "base/banned.h"
@@ -18,15 +20,10 @@ const char *net_proto_name(enum net_proto proto)
 	return names[proto];
 }
 
-static bool net_text_is_label_char(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-';
-}
-
 /* An IPv6 address, with or without brackets. inet_pton() refuses zone ids. */
 static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 {
-	struct sockaddr_in6 address = {.sin6_family = AF_INET6};
+	struct sockaddr_storage address;
 	char copy[NET_ADDRESS_TEXT + 2], *from = copy;
 	size_t len = strlen(text);
 
@@ -39,7 +36,7 @@ static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 		copy[len - 1] = '\0';
 		from++;
 	}
-	if (inet_pton(AF_INET6, from, &address.sin6_addr) != 1)
+	if (!net_address_parse(from, &address) || address.ss_family != AF_INET6)
 		return -EINVAL;
 	net_address_text((const struct sockaddr *)&address, ret_host);
 	return 0;
@@ -69,7 +66,7 @@ static bool net_text_is_name(const char *host)
 			if (!*at)
 				return true;
 			label = 0;
-		} else if (!net_text_is_label_char(*at) || (*at == '-' && label == 0)) {
+		} else if (!strchr("0123456789abcdefghijklmnopqrstuvwxyz-", *at) || (*at == '-' && label == 0)) {
 			return false;
 		} else {
 			label++;
@@ -77,7 +74,7 @@ static bool net_text_is_name(const char *host)
 	}
 }
 
-int net_host_canonical(const char *text, size_t len, char ret_host[NET_HOST_MAX])
+int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_MAX])
 {
 	char host[NET_HOST_MAX];
 	struct in_addr v4;
@@ -113,4 +110,54 @@ bool net_host_matches(const char *pattern, const char *host)
 	if (host_len <= len || strcmp(host + host_len - len, pattern) != 0)
 		return false;
 	return deep || !memchr(host, '.', host_len - len);
+}
+
+/* Why the text is no host, as the end of a message. */
+static const char *net_text_explain(const char *text)
+{
+	const char *slash = strchr(text, '/'), *colon = strchr(text, ':');
+
+	if (slash && slash[1] && !slash[1 + strspn(slash + 1, "0123456789")])
+		return "is a network or a path; addresses are named one by one, hosts without a path";
+	if (colon && colon > text && colon[1] && text[0] != '[' && !colon[1 + strspn(colon + 1, "0123456789")])
+		return "is no host name: a port does not belong to it";
+	if (strpbrk(text, "/?#"))
+		return "is no host name: write it without a scheme or a path";
+	if (strchr(text, '@'))
+		return "has an \"@\" in it; write the host alone";
+	if (strchr(text, '%'))
+		return "has a \"%\" in it; zone ids and escapes cannot be in a host name";
+	if (strchr(text, '*'))
+		return "has a \"*\" in it; wildcards are \"*.NAME\" (one label) and \"**.NAME\" (any number)";
+	if (strchr(text, '_'))
+		return "has a \"_\" in it, which no host name has";
+	if (strlen(text) >= NET_HOST_MAX)
+		return "is longer than a host name can be";
+	if (text[strspn(text, "0123456789abcdefxABCDEFX.:[]")] == '\0' && strpbrk(text, "0123456789"))
+		return "is no address; write \"192.0.2.1\" or \"2001:db8::1\"";
+	return "is no host name";
+}
+
+int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why)
+{
+	_cleanup_free_ char *ascii = NULL; /* idn2_free() is free() */
+	int ret;
+
+	if (net_host_canonicalise(text, strlen(text), ret_host) == 0)
+		return 0;
+	*ret_why = net_text_explain(text);
+	/* all-ASCII text is invalid for good: IDNA would only map it to another name */
+	for (ret = 0; text[ret] && !(text[ret] & 0x80); ret++)
+		if (ret >= 4 * NET_HOST_MAX)
+			return -EINVAL;
+	if (!text[ret])
+		return -EINVAL;
+	ret = idn2_to_ascii_8z(text, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+	*ret_why = idn2_strerror(ret);
+	if (ret != IDN2_OK)
+		return -EINVAL;
+	ret = net_host_canonicalise(ascii, strlen(ascii), ret_host);
+	if (ret < 0)
+		*ret_why = net_text_explain(ascii);
+	return ret;
 }

@@ -4,28 +4,19 @@
 #include <string.h>
 
 #include "policy/model.h"
-#include "policy/network/compile.h"
 
 #include "base/banned.h"
 
-__attribute__((format(printf, 2, 3))) static void net_warn_add(struct compiler *compiler, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void net_warn_print(struct compiler *compiler, const char *format, ...)
 {
 	struct policy *policy = compiler->policy;
 	char text[sizeof(((struct policy_error *)NULL)->text)];
-	const char **grown;
 	va_list args;
 
-	grown = arena_grow(&policy->arena, policy->warning, policy->warnings, sizeof(*grown));
-	if (!grown) {
-		compiler->no_memory = true;
-		return;
-	}
-	policy->warning = grown;
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args); /* may be truncated */
 	va_end(args);
-	policy->warning[policy->warnings] = compiler_keep(compiler, text);
-	policy->warnings += policy->warning[policy->warnings] != NULL;
+	ARENA_APPEND(&policy->arena, policy->warning, policy->warnings, arena_dup(&policy->arena, text));
 }
 
 /*
@@ -35,40 +26,13 @@ __attribute__((format(printf, 2, 3))) static void net_warn_add(struct compiler *
 static bool net_warn_is_shared(const char *host)
 {
 	static const char *const shared[] = {
-		"**.akamai.net",
-		"**.akamaiedge.net",
-		"**.akamaihd.net",
-		"**.akamaized.net",
-		"**.amplifyapp.com",
-		"**.appspot.com",
-		"**.azureedge.net",
-		"**.azurefd.net",
-		"**.azurewebsites.net",
-		"**.b-cdn.net",
-		"**.cdn.cloudflare.net",
-		"**.cdn77.org",
-		"**.cloudfront.net",
-		"**.edgekey.net",
-		"**.edgesuite.net",
-		"**.fastly.net",
-		"**.fastlylb.net",
-		"**.firebaseapp.com",
-		"**.github.io",
-		"**.gitlab.io",
-		"**.herokuapp.com",
-		"**.jsdelivr.net",
-		"**.netlify.app",
-		"**.onrender.com",
-		"**.pages.dev",
-		"**.r2.dev",
-		"**.run.app",
-		"**.s3.amazonaws.com",
-		"**.storage.googleapis.com",
-		"**.trafficmanager.net",
-		"**.vercel.app",
-		"**.web.app",
-		"**.workers.dev",
-	};
+		"**.akamai.net", "**.akamaiedge.net", "**.akamaihd.net", "**.akamaized.net", "**.amplifyapp.com",
+		"**.appspot.com", "**.azureedge.net", "**.azurefd.net", "**.azurewebsites.net", "**.b-cdn.net",
+		"**.cdn.cloudflare.net", "**.cdn77.org", "**.cloudfront.net", "**.edgekey.net", "**.edgesuite.net",
+		"**.fastly.net", "**.fastlylb.net", "**.firebaseapp.com", "**.github.io", "**.gitlab.io",
+		"**.herokuapp.com", "**.jsdelivr.net", "**.netlify.app", "**.onrender.com", "**.pages.dev",
+		"**.r2.dev", "**.run.app", "**.s3.amazonaws.com", "**.storage.googleapis.com",
+		"**.trafficmanager.net", "**.vercel.app", "**.web.app", "**.workers.dev"};
 
 	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
 		if (net_patterns_meet(shared[i], host))
@@ -92,33 +56,32 @@ static bool net_warn_has_rule(const struct policy_network *network, const char *
 	return false;
 }
 
-void net_warn(struct compiler *compiler, const struct net_collected *collected)
+void net_warn_of_mistakes(struct compiler *compiler)
 {
 	const struct policy_network *network = &compiler->policy->network;
 
-	for (size_t i = 0; i < collected->rules && network->said == NET_SAID; i++) {
-		const struct net_written_rule *written = collected->rule[i];
-		const struct net_rule *rule = &written->rule;
+	for (size_t i = 0; i < network->rules && network->said == NET_SAID; i++) {
+		const struct net_rule *rule = &network->rule[i];
 
 		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_is_shared(rule->host))
-			net_warn_add(compiler,
-				     "%s: warning: %s is served together with other customers' sites, which TLS "
-				     "pass-through can reach; add \"http\" rules, so that the requests are judged",
-				     written->where, rule->host);
+			net_warn_print(compiler,
+				       "%s: warning: %s is served together with other customers' sites, which TLS "
+				       "pass-through can reach; add \"http\" rules, so that the requests are judged",
+				       rule->where, rule->host);
 		if (net_warn_is_denied(network, rule))
-			net_warn_add(compiler, "%s: warning: allows nothing: a deny rule beats it", written->where);
+			net_warn_print(compiler, "%s: warning: allows nothing: a deny rule beats it", rule->where);
 	}
 	for (size_t i = 0; i < network->fixeds && network->said == NET_SAID; i++)
 		if (!net_warn_has_rule(network, network->fixed[i].host))
-			net_warn_add(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
-				     network->fixed[i].host);
-	for (size_t i = 0; i < collected->secrets && network->said == NET_UNSAID; i++)
-		net_warn_add(compiler, "%s: warning: nothing allows a connection, so the program gets no placeholder",
-			     collected->secret[i].where);
-	for (size_t i = 0; i < collected->secrets && network->said == NET_SAID; i++)
-		for (const char *const *host = collected->secret[i].secret.hosts; *host; host++)
+			net_warn_print(compiler, "%s: warning: no rule allows %s", network->fixed[i].where,
+				       network->fixed[i].host);
+	for (size_t i = 0; i < network->secrets && network->said == NET_UNSAID; i++)
+		net_warn_print(compiler, "%s: warning: nothing allows a connection, so the program gets no placeholder",
+			       network->secret[i].where);
+	for (size_t i = 0; i < network->secrets && network->said == NET_SAID; i++)
+		for (const char *const *host = network->secret[i].hosts; *host; host++)
 			if (!net_warn_has_rule(network, *host))
-				net_warn_add(compiler,
-					     "%s: warning: no rule allows %s, to which the secret might be sent",
-					     collected->secret[i].where, *host);
+				net_warn_print(compiler,
+					       "%s: warning: no rule allows %s, to which the secret might be sent",
+					       network->secret[i].where, *host);
 }

@@ -1,11 +1,13 @@
-/* The list of messages about one load. */
+/* The list of messages about one load. The caller of policy_load owns the list. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "policy/parse/errors.h"
+#include "policy/model.h"
 
 #include "base/banned.h"
+
+#define POLICY_ERRORS_MAX 100
 
 void policy_errors_add(struct policy_errors *errors, const char *format, ...)
 {
@@ -32,4 +34,16 @@ void policy_errors_done(struct policy_errors *errors)
 {
 	free(errors->item);
 	*errors = (struct policy_errors){0};
+}
+
+void compiler_fail(struct compiler *compiler, const char *where, const char *format, ...)
+{
+	char message[sizeof(((struct policy_error *)NULL)->text)];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	policy_errors_add(compiler->errors, "%s: %s", where, message);
+	compiler->failed = true;
 }

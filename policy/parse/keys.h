@@ -13,7 +13,7 @@ enum key_type {
 	KEY_BOOL,
 	KEY_DURATION, /* "10s", a whole number of seconds, or "none" */
 	KEY_SIZE,     /* "1M" or a whole number of bytes */
-	KEY_AMOUNT,   /* the same, or "none" */
+	KEY_AMOUNT,   /* KEY_SIZE, or "none" */
 	KEY_COUNT,    /* a whole number, or "none" */
 	KEY_STRINGS,  /* a list of strings */
 	KEY_PATHS,    /* a list of strings: paths and globs */
@@ -28,57 +28,30 @@ enum key_type {
 	KEY_PROXY,    /* true, false or "env" */
 	KEY_SECRETS,  /* an object with variables as names; values are objects with the rows of section NAME{} */
 	KEY_PHASE,    /* an object; its members are the top rows of which policy_key_in_phase is true */
-	KEY_DEFAULT,  /* this and the next two: one of policy_key_words */
+	KEY_DEFAULT,  /* this, KEY_PROTO and KEY_DNS: one of policy_key_words */
 	KEY_PROTO,
 	KEY_DNS,
 	KEY_LATER,    /* not supported yet */
 	KEY_TYPE_MAX,
 };
 
+/* clang-format off */
 enum key_id {
-	KEY_ID_NONE, /* the type is checked; the value is not used, or read with its object */
-	KEY_ID_NAME,
-	KEY_ID_EXTENDS,
-	KEY_ID_WORKDIR,
-	KEY_ID_READ,
-	KEY_ID_WRITE,
-	KEY_ID_EXEC,
-	KEY_ID_DENY,
-	KEY_ID_REDIRECT,
-	KEY_ID_PROVIDE,
-	KEY_ID_DECOY,
-	KEY_ID_EXEC_DENY,
-	KEY_ID_ENV_PASS,
-	KEY_ID_ENV_SET,
-	/* in the order of enum policy_limit */
-	KEY_ID_WALL,
-	KEY_ID_CPU,
-	KEY_ID_MEMORY,
-	KEY_ID_PIDS,
-	KEY_ID_OPEN_FILES,
-	KEY_ID_FILE_SIZE,
-	KEY_ID_DISK,
-	KEY_ID_STDOUT,
-	KEY_ID_STDERR,
-	KEY_ID_AUDIT_SIZE,
+	KEY_ID_NONE, /* the type is checked; the value is not used, read by its type alone, or read with its object */
+	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
+	/* rules of the file system, in the order of enum rule_kind */
+	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY,
+	KEY_ID_EXEC_DENY, KEY_ID_PUBLIC, KEY_ID_PRIVATE,
+	KEY_ID_ENV_PASS, KEY_ID_ENV_SET,
+	KEY_ID_LIMIT, /* the one of the key's name */
 	KEY_ID_PROCESS_MAX,
-	KEY_ID_AUDIT_FILE,
-	KEY_ID_AUDIT_ALLOWED,
-	KEY_ID_AUDIT_COMPACT,
-	KEY_ID_AUDIT_FSTAT,
-	KEY_ID_REQUIRE,
-	KEY_ID_USER,
-	KEY_ID_NETWORK, /* read by its type, or with the rule or secret that it belongs to */
-	KEY_ID_PHASE_SETUP,
-	KEY_ID_PHASE_RUN,
-	KEY_ID_NET_EXTENDS,
-	KEY_ID_NET_ALLOW,
-	KEY_ID_NET_DENY,
-	KEY_ID_NET_UPSTREAM_CA,
-	KEY_ID_NET_POOL_V4,
+	KEY_ID_AUDIT_FILE, KEY_ID_AUDIT_ALLOWED, KEY_ID_AUDIT_COMPACT, KEY_ID_AUDIT_FSTAT,
+	KEY_ID_PHASE_SETUP, KEY_ID_PHASE_RUN,
+	KEY_ID_NET_EXTENDS, KEY_ID_NET_ALLOW, KEY_ID_NET_DENY, KEY_ID_NET_UPSTREAM_CA, KEY_ID_NET_POOL_V4,
 	KEY_ID_NET_POOL_V6,
 	KEY_ID_MAX,
 };
+/* clang-format on */
 
 struct policy_key {
 	const char *section; /* "" at the top */

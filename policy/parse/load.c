@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/model.h"
-#include "policy/parse/errors.h"
 
 #include "base/banned.h"
 
@@ -28,11 +27,6 @@ struct policy_draft {
 	struct loader loader;
 };
 
-static bool load_succeeded(const struct compiler *compiler)
-{
-	return !compiler->failed && !compiler->no_memory;
-}
-
 static void load_fail(struct loader *loader, const char *where, const char *name, int error)
 {
 	struct compiler *compiler = &loader->compiler;
@@ -45,24 +39,18 @@ static void load_fail(struct loader *loader, const char *where, const char *name
 	else if (error == -EFBIG)
 		compiler_fail(compiler, where, "%s is too large for a policy", name);
 	else if (error == -ENOMEM)
-		compiler->no_memory = true;
+		(void)arena_fail(&compiler->policy->arena);
 	else
 		compiler_fail(compiler, where, "cannot read %s: %s", name, strerror(-error));
 }
 
 static void load_add_source(struct loader *loader, struct source *source)
 {
-	struct arena *arena = &loader->compiler.policy->arena;
-
-	loader->source = arena_grow(arena, loader->source, loader->count, sizeof(struct source *));
-	if (loader->source)
-		loader->source[loader->count++] = source;
-	else
-		loader->compiler.no_memory = true;
+	ARENA_APPEND(&loader->compiler.policy->arena, loader->source, loader->count, source);
 }
 
 /* When only the network is wanted, sources before the last network "none" do not count: it removed theirs. */
-static bool load_has(const struct loader *loader, const char *path)
+static bool load_has_source(const struct loader *loader, const char *path)
 {
 	for (size_t i = loader->count; i > 0; i--) {
 		const struct source *source = loader->source[i - 1];
@@ -78,30 +66,28 @@ static bool load_has(const struct loader *loader, const char *path)
 /* network.extends takes only the network, without secrets. */
 static void load_keep_network(struct source *source)
 {
-	struct source_network network = source->network;
+	struct policy_network network = source->network;
 
 	network.secret = NULL;
 	network.secrets = 0;
 	*source = (struct source){.path = source->path, .label = source->label, .network = network, .partial = true};
 }
 
-/* Replaces "file:PATH" and "account:…" of provide rules by the content. */
+/* Replaces "file:PATH", "account:…" and "machine:…" of provide rules by the content. */
 static void load_provided(struct loader *loader, struct source *source)
 {
 	const struct policy_host *host = loader->compiler.host;
+	struct arena *arena = &loader->compiler.policy->arena;
 
 	for (size_t i = 0; i < source->rule_count; i++) {
 		struct source_rule *rule = &source->rule[i];
-		_cleanup_free_ char *text = NULL, *path = NULL, *name = NULL;
+		_cleanup_free_ char *text = NULL, *path = NULL;
+		const char *name;
 		int ret;
 
 		if (!rule->to_file)
 			continue;
-		if (asprintf(&name, "%s%s", strpbrk(rule->to.text, "/:") ? "" : "./", rule->to.text) < 0) {
-			name = NULL; /* undefined after a failure */
-			loader->compiler.no_memory = true;
-			return;
-		}
+		name = arena_cat(arena, strpbrk(rule->to.text, "/:") ? "" : "./", rule->to.text, (char *)NULL);
 		ret = host->load(host->ctx, name, source->path, &text, &path);
 		if (ret < 0)
 			load_fail(loader, rule->to.where, name, ret);
@@ -109,21 +95,21 @@ static void load_provided(struct loader *loader, struct source *source)
 			compiler_fail(&loader->compiler, rule->to.where,
 				      "%s is not UTF-8 text, which a policy cannot hold; use redirect", name);
 		else
-			rule->to.text = compiler_keep(&loader->compiler, text);
+			rule->to.text = arena_dup(arena, text);
 	}
 }
 
-static void load_name(struct loader *loader, const char *where, const char *name, const char *from);
+static void load_named_file(struct loader *loader, const char *where, const char *name, const char *from);
 
 /* Loads the files of a list in `source`: "extends", or "network.extends" with network_only. */
-static void load_list(struct loader *loader, const struct source *source, const struct source_text *list, size_t count,
-		      bool network_only)
+static void load_extended(struct loader *loader, const struct source *source, const struct source_text *list,
+			  size_t count, bool network_only)
 {
 	bool before = loader->network_only;
 
 	loader->network_only = before || network_only;
-	for (size_t i = 0; i < count && !loader->compiler.no_memory; i++)
-		load_name(loader, list[i].where, list[i].text, source->path);
+	for (size_t i = 0; i < count; i++)
+		load_named_file(loader, list[i].where, list[i].text, source->path);
 	loader->network_only = before;
 }
 
@@ -135,22 +121,19 @@ static bool load_is_profile(const char *name)
 	return !strchr(name, '/') && !(len > 5 && strcmp(name + len - 5, ".json") == 0);
 }
 
-static void load_text(struct loader *loader, const char *name, const char *path, const char *text)
+static void load_parsed_file(struct loader *loader, const char *name, const char *path, const char *text)
 {
 	struct compiler *compiler = &loader->compiler;
 	struct source *source;
-	int ret = source_parse(&compiler->policy->arena, path, text, compiler->errors, &source);
 
-	if (ret == -ENOMEM)
-		compiler->no_memory = true;
-	if (ret < 0) {
+	if (source_parse(&compiler->policy->arena, path, text, compiler->errors, &source) < 0) {
 		compiler->failed = true;
 		return;
 	}
 	source->profile = load_is_profile(name);
 	loader->path[loader->depth++] = source->path;
-	load_list(loader, source, source->extends, source->extends_count, false);
-	load_list(loader, source, source->net_extends, source->net_extends_count, true);
+	load_extended(loader, source, source->extends, source->extends_count, false);
+	load_extended(loader, source, source->net_extends, source->net_extends_count, true);
 	loader->depth--;
 	if (loader->network_only)
 		load_keep_network(source);
@@ -159,7 +142,7 @@ static void load_text(struct loader *loader, const char *name, const char *path,
 	load_add_source(loader, source);
 }
 
-static void load_name(struct loader *loader, const char *where, const char *name, const char *from)
+static void load_named_file(struct loader *loader, const char *where, const char *name, const char *from)
 {
 	const struct policy_host *host = loader->compiler.host;
 	_cleanup_free_ char *text = NULL, *path = NULL;
@@ -179,8 +162,8 @@ static void load_name(struct loader *loader, const char *where, const char *name
 	if (loader->depth == EXTENDS_DEPTH_MAX)
 		compiler_fail(&loader->compiler, where, "more than %d files extend each other; shorten the chain",
 			      EXTENDS_DEPTH_MAX);
-	else if (!load_has(loader, path))
-		load_text(loader, name, path, text);
+	else if (!load_has_source(loader, path))
+		load_parsed_file(loader, name, path, text);
 }
 
 /* ---- workdir ---- */
@@ -189,11 +172,11 @@ static void load_take_workdir(struct compiler *compiler, void *ctx, const struct
 {
 	const struct source_text *from = ctx;
 
-	if (strcmp(expanded->path, "/") == 0 || path_below(expanded->path, "/proc") ||
-	    path_below(expanded->path, "/dev"))
+	if (strcmp(expanded->path, "/") == 0 || path_is_below(expanded->path, "/proc") ||
+	    path_is_below(expanded->path, "/dev"))
 		compiler_fail(compiler, from->where, "%s cannot be the workdir; write another path, such as \"/work\"",
 			      expanded->path);
-	compiler->policy->workdir = expanded->path;
+	compiler->policy->settings.workdir = expanded->path;
 }
 
 static void load_set_workdir(struct loader *loader)
@@ -206,38 +189,37 @@ static void load_set_workdir(struct loader *loader)
 	for (size_t i = 0; i < loader->count && !host->workdir_virt; i++)
 		if (loader->source[i]->workdir.text)
 			named = &loader->source[i]->workdir;
-	compiler->policy->workdir_host = compiler_keep(compiler, host->workdir);
-	compiler->policy->home = host->home ? compiler_keep(compiler, host->home) : NULL;
+	compiler->policy->workdir_host = arena_dup(&compiler->policy->arena, host->workdir);
+	compiler->policy->settings.home = host->home ? arena_dup(&compiler->policy->arena, host->home) : NULL;
 	if (!named)
 		named = &fixed;
-	vars_expand(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);
+	vars_expand_path(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);
 }
 
 /* ---- phases, loading ---- */
 
 static void load_compile(struct loader *loader)
 {
-	void (*const steps[])(struct compiler * compiler) = {compile_names, compile_index, compile_mounts,
+	void (*const steps[])(struct compiler * compiler) = {compile_rule_paths, compile_index, compile_mounts,
 							     compile_remaps};
 	struct compiler *compiler = &loader->compiler;
 
 	load_set_workdir(loader);
-	if (!load_succeeded(compiler))
+	if (compiler->failed)
 		return;
 	compile_rules(compiler, loader->source, loader->count);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && load_succeeded(compiler); i++)
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !compiler->failed; i++)
 		steps[i](compiler);
-	if (load_succeeded(compiler))
+	if (!compiler->failed)
 		compile_settings(compiler, loader->source, loader->count);
-	if (!compiler->no_memory)
-		compile_network(compiler, loader->source, loader->count);
+	compile_network(compiler, loader->source, loader->count);
 }
 
 /*
  * Adds the sources of a phase after all files. True: its network is "none". The command line's rules then count for the
  * other phase only: otherwise --allow-host, given for the setup, would open the network for the program, too.
  */
-static bool load_phase(struct loader *loader, enum policy_phase phase)
+static bool load_add_phase(struct loader *loader, enum policy_phase phase)
 {
 	size_t files = loader->count;
 	bool closed = false;
@@ -246,12 +228,12 @@ static bool load_phase(struct loader *loader, enum policy_phase phase)
 		for (unsigned which = 0; which < POLICY_PHASE_MAX; which++)
 			if (loader->source[i]->phase[which])
 				loader->compiler.policy->phases |= 1u << which;
-	for (size_t i = 0; i < files && !loader->compiler.no_memory; i++) {
+	for (size_t i = 0; i < files; i++) {
 		struct source *source = loader->source[i]->phase[phase];
 
 		if (!source)
 			continue;
-		load_list(loader, source, source->net_extends, source->net_extends_count, true);
+		load_extended(loader, source, source->net_extends, source->net_extends_count, true);
 		load_provided(loader, source);
 		if (source->network.said != NET_UNSAID)
 			closed = source->network.said == NET_NOTHING;
@@ -260,86 +242,80 @@ static bool load_phase(struct loader *loader, enum policy_phase phase)
 	return closed;
 }
 
-static void load_drop_network(struct source *source)
+static void load_named_files(struct loader *loader, const char *const *names)
 {
-	const struct source_network said = source->network;
-
-	source->network = (struct source_network){.secret = said.secret, .secrets = said.secrets};
-}
-
-/* policy_name() */
-static const char *load_policy_name(const struct loader *loader)
-{
-	const struct source *last = loader->count ? loader->source[loader->count - 1] : NULL;
-
-	return !last ? "command line" : last->name ? last->name : last->label;
-}
-
-/* The sources' order is the same whether policy_peek parsed the files or not. */
-static void load_names(struct loader *loader, const char *const *names)
-{
-	if (loader->peeking) { /* parsed by policy_peek: only provided files are missing */
-		loader->peeking = false;
-		for (size_t i = 0; i < loader->count; i++)
-			load_provided(loader, loader->source[i]);
-		return;
-	}
 	for (; names && *names; names++)
-		load_name(loader, "command line", *names, NULL);
+		load_named_file(loader, "command line", *names, NULL);
 }
 
-static void load_all(struct loader *loader, const char *const *names, const struct policy_cli *cli)
+static void load_all_sources(struct loader *loader, const char *const *names, const struct policy_cli *cli)
 {
 	struct compiler *compiler = &loader->compiler;
+	const struct source *last;
 	struct source *source;
 	bool closed;
-	int ret;
 
-	load_names(loader, names);
-	compiler->policy->name = load_policy_name(loader);
-	closed = load_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
-	if (!cli || compiler->no_memory)
+	if (!loader->peeking)
+		load_named_files(loader, names);
+	for (size_t i = 0; loader->peeking && i < loader->count; i++)
+		load_provided(loader, loader->source[i]); /* what policy_peek_user left out */
+	loader->peeking = false;
+	last = loader->count ? loader->source[loader->count - 1] : NULL;
+	compiler->policy->settings.name = !last ? "command line" : last->name ? last->name : last->label;
+	closed = load_add_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
+	if (!cli)
 		return;
-	ret = source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source);
-	if (ret == -ENOMEM)
-		compiler->no_memory = true;
-	else if (ret < 0)
+	if (source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source) < 0)
 		compiler->failed = true;
 	else if (closed)
-		load_drop_network(source);
-	if (ret == 0)
-		load_add_source(loader, source);
+		source->network = (struct policy_network){.secret = source->network.secret,
+							  .secrets = source->network.secrets};
+	load_add_source(loader, source);
 }
 
-/* NULL when there were errors: policy_load parses again and reports them. */
-static struct policy_draft *load_keep_draft(const struct loader *loader)
+/* Loads and compiles. 0, -EINVAL with messages, or -ENOMEM. peek: only parses the files. */
+static int load_and_compile(struct loader *loader, const char *const *names, const struct policy_cli *cli, bool peek)
 {
-	struct policy_draft *draft = load_succeeded(&loader->compiler) ? malloc(sizeof(*draft)) : NULL;
+	struct compiler *compiler = &loader->compiler;
+	jmp_buf no_memory;
 
-	if (draft)
-		*draft = (struct policy_draft){*loader};
+	if (!compiler->policy)
+		return -ENOMEM;
+	if (setjmp(no_memory) != 0) { /* leaks a few texts that the steps below had on the heap */
+		compiler->policy->arena.no_memory = NULL;
+		return -ENOMEM;
+	}
+	compiler->policy->arena.no_memory = &no_memory;
+	if (peek)
+		load_named_files(loader, names);
 	else
-		policy_free(loader->compiler.policy);
-	return draft;
+		load_all_sources(loader, names, cli);
+	if (!peek && !compiler->failed)
+		load_compile(loader);
+	compiler->policy->arena.no_memory = NULL;
+	return compiler->failed ? -EINVAL : 0;
 }
 
-struct policy_draft *policy_peek(const char *const *names, const struct policy_host *host, char **ret_user)
+struct policy_draft *policy_peek_user(const char *const *names, const struct policy_host *host, char **ret_user)
 {
-	struct policy *policy = calloc(1, sizeof(*policy));
+	struct policy_draft *draft = calloc(1, sizeof(*draft));
+	struct loader *loader = draft ? &draft->loader : NULL;
 	struct policy_errors errors = {0};
-	struct loader loader = {.compiler = {.policy = policy, .host = host, .errors = &errors}, .peeking = true};
-	char *user = NULL;
+	int ret;
 
 	*ret_user = NULL;
-	if (!policy)
+	if (!loader)
 		return NULL;
-	for (const char *const *name = names; name && *name; name++)
-		load_name(&loader, "command line", *name, NULL);
-	for (size_t i = loader.count; i > 0 && !user && !loader.compiler.no_memory; i--)
-		user = loader.source[i - 1]->user ? strdup(loader.source[i - 1]->user) : NULL;
+	loader->compiler = (struct compiler){calloc(1, sizeof(struct policy)), host, &errors, false};
+	loader->peeking = true;
+	ret = load_and_compile(loader, names, NULL, true);
+	for (size_t i = ret == -ENOMEM ? 0 : loader->count; i > 0 && !*ret_user; i--)
+		*ret_user = loader->source[i - 1]->user ? strdup(loader->source[i - 1]->user) : NULL;
 	policy_errors_done(&errors);
-	*ret_user = user;
-	return load_keep_draft(&loader);
+	if (ret == 0)
+		return draft;
+	policy_draft_free(draft); /* policy_load parses again and reports the errors */
+	return NULL;
 }
 
 void policy_draft_free(struct policy_draft *draft)
@@ -350,34 +326,25 @@ void policy_draft_free(struct policy_draft *draft)
 	free(draft);
 }
 
-/* Takes the loader out of the draft, or starts an empty one. False: no memory. */
-static bool load_begin(struct loader *loader, struct policy_draft *draft)
-{
-	if (draft && draft->loader.compiler.policy) {
-		*loader = draft->loader;
-		draft->loader.compiler.policy = NULL;
-	} else {
-		loader->compiler.policy = calloc(1, sizeof(struct policy));
-	}
-	return loader->compiler.policy != NULL;
-}
-
 int policy_load(const char *const *names, const struct policy_cli *cli, const struct policy_host *host,
 		struct policy **ret_policy, struct policy_errors *errors)
 {
-	struct loader loader = {0};
+	struct policy_draft *draft = cli ? cli->draft : NULL;
+	struct loader loader = {.peeking = false};
+	int ret;
 
-	if (!load_begin(&loader, cli ? cli->draft : NULL))
-		return -ENOMEM;
+	if (draft && draft->loader.compiler.policy) {
+		loader = draft->loader;
+		draft->loader.compiler.policy = NULL;
+	} else {
+		loader.compiler.policy = calloc(1, sizeof(struct policy));
+	}
 	loader.compiler.host = host;
 	loader.compiler.errors = errors;
-	load_all(&loader, names, cli);
-	if (load_succeeded(&loader.compiler))
-		load_compile(&loader);
-	if (!load_succeeded(&loader.compiler)) {
+	ret = load_and_compile(&loader, names, cli, false);
+	if (ret < 0)
 		policy_free(loader.compiler.policy);
-		return loader.compiler.no_memory ? -ENOMEM : -EINVAL;
-	}
-	*ret_policy = loader.compiler.policy;
-	return 0;
+	else
+		*ret_policy = loader.compiler.policy;
+	return ret;
 }

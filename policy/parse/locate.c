@@ -1,6 +1,6 @@
 /* A scanner for JSON that jansson has accepted: it only finds positions and checks nothing. */
 #include <stdbool.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "policy/parse/locate.h"
@@ -19,81 +19,6 @@ static void locate_skip_space(struct cursor *cursor)
 			cursor->line++;
 }
 
-static unsigned locate_hex4(const char *text)
-{
-	unsigned value = 0;
-
-	for (int i = 0; i < 4 && text[i]; i++) {
-		char c = text[i];
-
-		value = value << 4 | (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-	}
-	return value;
-}
-
-/* Appends a code point as UTF-8 while it fits. */
-static size_t locate_put_utf8(char *out, size_t len, size_t cap, uint32_t point)
-{
-	unsigned char byte[4];
-	size_t size = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-	static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-
-	for (size_t i = size - 1; i > 0; i--, point >>= 6)
-		byte[i] = (unsigned char)(0x80 | (point & 0x3f));
-	byte[0] = (unsigned char)(lead[size] | point);
-	if (len + size < cap) {
-		memcpy(out + len, byte, size);
-		return len + size;
-	}
-	return len;
-}
-
-/* Moves past an escape sequence (the cursor is on the backslash) and appends the character. */
-static size_t locate_take_escape(struct cursor *cursor, char *out, size_t len, size_t cap)
-{
-	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-	char c = *++cursor->at;
-	const char *known;
-	uint32_t point;
-
-	if (!c)
-		return len;
-	cursor->at++;
-	if (c != 'u') {
-		known = strchr(from, c);
-		return locate_put_utf8(out, len, cap, known ? (unsigned char)to[known - from] : (unsigned char)c);
-	}
-	if (strlen(cursor->at) < 4)
-		return len;
-	point = locate_hex4(cursor->at);
-	cursor->at += 4;
-	if (point >= 0xd800 && point < 0xdc00 && cursor->at[0] == '\\' && cursor->at[1] == 'u' &&
-	    strlen(cursor->at) >= 6) {
-		point = 0x10000 + ((point - 0xd800) << 10) + (locate_hex4(cursor->at + 2) - 0xdc00);
-		cursor->at += 6;
-	}
-	return locate_put_utf8(out, len, cap, point & 0x1fffff);
-}
-
-/* Moves past a string (the cursor is on its quote) and copies it, cut to `cap` bytes. */
-static void locate_take_string(struct cursor *cursor, char *out, size_t cap)
-{
-	size_t len = 0;
-
-	for (cursor->at++; *cursor->at && *cursor->at != '"';) {
-		if (*cursor->at == '\\') {
-			len = locate_take_escape(cursor, out, len, cap);
-			continue;
-		}
-		if (len + 1 < cap)
-			out[len++] = *cursor->at;
-		cursor->at++;
-	}
-	if (*cursor->at)
-		cursor->at++;
-	out[len] = '\0';
-}
-
 /* Moves past a string. The closing quote is the one after an even number of backslashes. */
 static void locate_skip_string(struct cursor *cursor)
 {
@@ -107,47 +32,22 @@ static void locate_skip_string(struct cursor *cursor)
 	cursor->at = *end ? end + 1 : end;
 }
 
-/* Moves past one value of any depth, without recursion. */
-static void locate_skip_value(struct cursor *cursor)
+/* Moves from an item of a container to the comma or bracket that ends it. */
+static void locate_skip_item(struct cursor *cursor)
 {
-	size_t depth = 0;
-
-	locate_skip_space(cursor);
-	do {
-		switch (*cursor->at) {
-		case '\0':
-			return;
-		case '"':
+	for (size_t depth = 0; *cursor->at && (depth > 0 || !strchr(",]}", *cursor->at)); locate_skip_space(cursor)) {
+		depth += *cursor->at == '{' || *cursor->at == '[';
+		depth -= *cursor->at == '}' || *cursor->at == ']';
+		if (*cursor->at == '"')
 			locate_skip_string(cursor);
-			break;
-		case '{':
-		case '[':
-			depth++;
+		else
 			cursor->at++;
-			break;
-		case '}':
-		case ']':
-			depth--;
-			cursor->at++;
-			break;
-		default:
-			cursor->at++;
-			break;
-		}
-		/* numbers, true, false and null end before a delimiter */
-		if (depth == 0 && (!*cursor->at || strchr(",]} \t\r\n", *cursor->at) || cursor->at[-1] == '"' ||
-				   cursor->at[-1] == '}' || cursor->at[-1] == ']'))
-			return;
-		locate_skip_space(cursor);
-	} while (true);
+	}
 }
 
-/* Moves from the item at `index` of a container to the value of the wanted one, and remembers that in memo. */
-static bool locate_find_item(struct cursor *cursor, const struct locate_step *step, size_t index,
-			     struct locate_memo *memo)
+/* Moves from item number `index` of a container to the wanted one, which it remembers in memo. False: no such item. */
+static bool locate_find_item(struct cursor *cursor, size_t wanted, size_t index, struct locate_memo *memo)
 {
-	char name[512];
-
 	for (;; index++) {
 		locate_skip_space(cursor);
 		if (!*cursor->at || *cursor->at == '}' || *cursor->at == ']')
@@ -155,31 +55,26 @@ static bool locate_find_item(struct cursor *cursor, const struct locate_step *st
 		memo->at = cursor->at;
 		memo->line = cursor->line;
 		memo->index = index;
-		if (step->name) {
-			if (*cursor->at != '"')
-				return false;
-			locate_take_string(cursor, name, sizeof(name));
-			locate_skip_space(cursor);
-			if (*cursor->at == ':')
-				cursor->at++;
-			locate_skip_space(cursor);
-		}
-		if (step->name ? strncmp(step->name, name, sizeof(name) - 1) == 0 : index == step->index)
+		if (index == wanted)
 			return true;
-		locate_skip_value(cursor);
-		locate_skip_space(cursor);
-		if (*cursor->at == ',')
-			cursor->at++;
+		locate_skip_item(cursor);
+		cursor->at += *cursor->at == ',';
 	}
 }
 
-/* Moves into a container (the cursor is on its bracket), to the value of the wanted member or item. */
-static bool locate_enter(struct cursor *cursor, const struct locate_step *step, struct locate_memo *memo)
+/* Moves from the start of an item to the first item of its value. False when that is no container. */
+static bool locate_enter_item(struct cursor *cursor, bool member)
 {
-	if (*cursor->at != (step->name ? '{' : '['))
+	if (member) {
+		locate_skip_string(cursor);
+		locate_skip_space(cursor);
+		cursor->at += *cursor->at == ':';
+		locate_skip_space(cursor);
+	}
+	if (*cursor->at != '{' && *cursor->at != '[')
 		return false;
 	cursor->at++;
-	return locate_find_item(cursor, step, 0, memo);
+	return true;
 }
 
 static bool locate_same_parent(const struct locate_path *path, const struct locate_path *parent)
@@ -187,7 +82,7 @@ static bool locate_same_parent(const struct locate_path *path, const struct loca
 	if (path->depth != parent->depth + 1)
 		return false;
 	for (size_t i = 0; i < parent->depth; i++)
-		if (path->step[i].name != parent->step[i].name || path->step[i].index != parent->step[i].index)
+		if (path->step[i].index != parent->step[i].index)
 			return false;
 	return true;
 }
@@ -195,11 +90,11 @@ static bool locate_same_parent(const struct locate_path *path, const struct loca
 /* Continues the last search when that was in the same container and did not pass the wanted item. */
 static bool locate_find_next(const struct locate_path *path, struct locate_memo *memo)
 {
-	const struct locate_step *step = &path->step[path->depth - 1];
+	size_t wanted = path->step[path->depth - 1].index;
 	struct cursor cursor = {memo->at, memo->line};
 
-	return memo->at && locate_same_parent(path, &memo->parent) && (step->name || step->index >= memo->index) &&
-	       locate_find_item(&cursor, step, memo->index, memo);
+	return memo->at && locate_same_parent(path, &memo->parent) && wanted >= memo->index &&
+	       locate_find_item(&cursor, wanted, memo->index, memo);
 }
 
 unsigned locate_line(const char *text, const struct locate_path *path, struct locate_memo *memo)
@@ -211,9 +106,9 @@ unsigned locate_line(const char *text, const struct locate_path *path, struct lo
 		return memo->line;
 	locate_skip_space(&cursor);
 	found = cursor.line;
-	memo->at = NULL;
 	for (size_t i = 0; i < path->depth; i++) {
-		if (!locate_enter(&cursor, &path->step[i], memo)) {
+		if (!locate_enter_item(&cursor, i > 0 && path->step[i - 1].name) ||
+		    !locate_find_item(&cursor, path->step[i].index, 0, memo)) {
 			memo->at = NULL;
 			return found;
 		}
@@ -222,39 +117,23 @@ unsigned locate_line(const char *text, const struct locate_path *path, struct lo
 	memo->parent = *path;
 	if (path->depth > 0)
 		memo->parent.depth--;
+	else
+		memo->at = NULL;
 	return found;
 }
 
 static bool locate_is_plain(const char *name)
 {
-	if (!*name)
-		return false;
-	for (; *name; name++)
-		if (!(*name >= 'a' && *name <= 'z') && !(*name >= 'A' && *name <= 'Z') &&
-		    !(*name >= '0' && *name <= '9') && *name != '_' && *name != '$' && *name != '-')
-			return false;
-	return true;
+	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-")];
 }
 
-size_t locate_put(char *out, size_t used, size_t cap, const char *text)
+/* Appends to the `used` bytes of out what fits in cap - 1 bytes. Returns the new length. */
+static size_t locate_put(char *out, size_t used, size_t cap, const char *text)
 {
-	size_t len = strlen(text), room = cap - 1 - used;
+	size_t len = strnlen(text, cap - 1 - used);
 
-	if (len > room)
-		len = room;
 	memcpy(out + used, text, len);
 	return used + len;
-}
-
-size_t locate_put_number(char *out, size_t used, size_t cap, size_t number)
-{
-	char digits[24], *at = digits + sizeof(digits) - 1;
-
-	*at = '\0';
-	do
-		*--at = (char)('0' + number % 10);
-	while (number /= 10);
-	return locate_put(out, used, cap, at);
 }
 
 size_t locate_print(const struct locate_path *path, char *out, size_t cap)
@@ -264,18 +143,13 @@ size_t locate_print(const struct locate_path *path, char *out, size_t cap)
 	for (size_t i = 0; i < path->depth; i++) {
 		const struct locate_step *step = &path->step[i];
 
-		if (!step->name) {
-			used = locate_put(out, used, cap, "[");
-			used = locate_put_number(out, used, cap, step->index);
-			used = locate_put(out, used, cap, "]");
-		} else if (locate_is_plain(step->name)) {
-			used = locate_put(out, used, cap, i ? "." : "");
-			used = locate_put(out, used, cap, step->name);
-		} else {
-			used = locate_put(out, used, cap, "[\"");
-			used = locate_put(out, used, cap, step->name);
-			used = locate_put(out, used, cap, "\"]");
-		}
+		bool plain = step->name && locate_is_plain(step->name);
+		char index[24];
+
+		(void)snprintf(index, sizeof(index), "%zu", step->index); /* fits */
+		used = locate_put(out, used, cap, !step->name ? "[" : !plain ? "[\"" : i > 0 ? "." : "");
+		used = locate_put(out, used, cap, step->name ? step->name : index);
+		used = locate_put(out, used, cap, !step->name ? "]" : !plain ? "\"]" : "");
 	}
 	out[used] = '\0';
 	return used;

@@ -4,12 +4,12 @@
 
 #include <stddef.h>
 
-/* No key of a policy is nested deeper. */
+/* Limit of depth: no key of a policy is nested deeper. */
 #define LOCATE_DEPTH_MAX 8
 
 struct locate_step {
 	const char *name; /* of a member of an object; NULL: an item of an array */
-	size_t index;     /* of the item */
+	size_t index;     /* of the member or item; jansson keeps the members of an object in the text's order */
 };
 
 struct locate_path {
@@ -30,7 +30,7 @@ struct locate_memo {
 
 /*
  * The line, from 1, of a member or item; when that does not exist, of the deepest step that does. The text must be
- * valid JSON. One memo is for one text; the names of earlier paths must still be allocated.
+ * valid JSON. One memo is for one text.
  */
 unsigned locate_line(const char *text, const struct locate_path *path, struct locate_memo *memo);
 
@@ -39,9 +39,5 @@ unsigned locate_line(const char *text, const struct locate_path *path, struct lo
  * Returns its length.
  */
 size_t locate_print(const struct locate_path *path, char *out, size_t cap);
-
-/* Append to the `used` bytes of out what fits in cap - 1 bytes; write no NUL. Return the new length. */
-size_t locate_put(char *out, size_t used, size_t cap, const char *text);
-size_t locate_put_number(char *out, size_t used, size_t cap, size_t number);
 
 #endif

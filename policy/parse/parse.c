@@ -2,12 +2,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/parse/errors.h"
 #include "policy/parse/parser.h"
 
 #include "base/banned.h"
-
-/* ---- values by type ---- */
 
 static void parse_user(struct parser *parser, const char *text)
 {
@@ -16,17 +13,17 @@ static void parse_user(struct parser *parser, const char *text)
 	if (wrong)
 		parser_fail(parser, "\"%s\" %s; write \"UID\", \"UID:GID\" or names", text, wrong);
 	else
-		parser->source->user = parser_keep(parser, text);
+		parser->source->user = arena_dup(parser->arena, text);
 }
 
 static void parse_string(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
-	const char *text = parser_text(parser, key->type, value);
+	const char *text = parser_get_text(parser, key->type, value);
 
 	if (!text)
 		return;
 	if (key->id == KEY_ID_NAME)
-		parser->source->name = parser_keep(parser, text);
+		parser->source->name = arena_dup(parser->arena, text);
 	else if (key->id == KEY_ID_USER)
 		parse_user(parser, text);
 	else if (key->id == KEY_ID_WORKDIR)
@@ -34,26 +31,16 @@ static void parse_string(struct parser *parser, const struct policy_key *key, co
 	else if (key->id == KEY_ID_AUDIT_FILE)
 		parser->source->audit_file = parser_keep_here(parser, text);
 	else if (key->id != KEY_ID_NONE)
-		parser_net_text(parser, key, text);
+		parser_read_net_text(parser, key, text);
 }
 
 static void parse_bool(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
-	if (!json_is_boolean(value))
-		parser_fail_type(parser, KEY_BOOL, value);
-	if (key->id == KEY_ID_AUDIT_ALLOWED) {
-		parser->source->has_audit_allowed = true;
-		parser->source->audit_allowed = json_is_true(value);
-	} else if (key->id == KEY_ID_AUDIT_COMPACT) {
-		parser->source->has_audit_compact = true;
-		parser->source->audit_compact = json_is_true(value);
-	} else if (key->id == KEY_ID_AUDIT_FSTAT) {
-		parser->source->has_audit_fstat = true;
-		parser->source->audit_fstat = json_is_true(value);
-	}
+	if (key->id >= KEY_ID_AUDIT_ALLOWED && key->id <= KEY_ID_AUDIT_FSTAT)
+		parser->source->audit[key->id - KEY_ID_AUDIT_ALLOWED] = json_is_true(value) ? FLAG_ON : FLAG_OFF;
 }
 
-static void parse_word(struct parser *parser, const struct policy_key *key, const json_t *value)
+static void parse_choice(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	const char *text = json_string_value(value);
 
@@ -66,12 +53,56 @@ static void parse_word(struct parser *parser, const struct policy_key *key, cons
 		parser_fail_type(parser, key->type, value);
 }
 
+/* The limit of a key in "limits", or of process.max, another name of limits.pids. */
+static enum policy_limit parse_find_limit(const struct policy_key *key)
+{
+	enum policy_limit which = 0;
+
+	if (key->id != KEY_ID_LIMIT)
+		return POLICY_LIMIT_PIDS;
+	while (strcmp(policy_limit_name(which), key->name) != 0)
+		which++;
+	return which;
+}
+
 static void parse_amount(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
-	if (key->id == KEY_ID_PROCESS_MAX)
-		parser_process_max(parser, key, value);
-	else if (key->id != KEY_ID_NETWORK)
-		parser_limit(parser, key, value);
+	enum policy_limit which = parse_find_limit(key);
+	struct source *source = parser->source;
+	uint64_t *field = policy_limit_field(&source->limits, which), limit;
+	char number[32], why[160];
+	const char *text = parser_amount_text(value, number);
+
+	if (key->id == KEY_ID_NONE)
+		return; /* read with its rule of the network */
+	if (!text)
+		parser_fail_type(parser, key->type, value);
+	else if (policy_limit_parse(which, text, &limit, why, sizeof(why)) < 0)
+		parser_fail(parser, "\"%s\" %s", text, why);
+	else if (source->limits_given & POLICY_LIMIT_BIT(which) && *field != limit)
+		parser_fail(parser, "is the same limit as %s, which says something else; keep one of them",
+			    key->id == KEY_ID_LIMIT ? "process.max" : "limits.pids");
+	else
+		*field = limit;
+	source->limits_given |= POLICY_LIMIT_BIT(which);
+}
+
+static void parse_version(struct parser *parser, const struct policy_key *key, const json_t *value)
+{
+	(void)key;
+	if (!json_is_integer(value) || json_integer_value(value) != 1)
+		parser_fail(parser, "must be 1, the only version of the format");
+}
+
+static void parse_later(struct parser *parser, const struct policy_key *key, const json_t *value)
+{
+	(void)value;
+	parser_fail(parser, "this version of callgate does not support %s; remove the key", key->help);
+}
+
+static void parse_section(struct parser *parser, const struct policy_key *key, const json_t *object)
+{
+	parser_read_section(parser, key, "", object);
 }
 
 /* A phase is read into a source of its own. */
@@ -80,80 +111,63 @@ static void parse_phase(struct parser *parser, const struct policy_key *key, con
 	enum policy_phase phase = key->id == KEY_ID_PHASE_SETUP ? POLICY_PHASE_SETUP : POLICY_PHASE_RUN;
 	struct source *whole = parser->source, *source = arena_alloc(parser->arena, sizeof(*source));
 
-	if (!json_is_object(object)) {
-		parser_fail_type(parser, KEY_PHASE, object);
-		return;
-	}
-	if (!source) {
-		parser->no_memory = true;
-		return;
-	}
 	source->path = whole->path;
 	source->label = whole->label;
 	whole->phase[phase] = parser->source = source;
 	parser->in_phase = true;
-	parser_members(parser, "", object);
-	parser_settle_pids(parser);
+	parser_read_members(parser, "", object);
 	parser->in_phase = false;
 	parser->source = whole;
 }
 
+enum parse_form {
+	FORM_ANY, /* the reader checks it */
+	FORM_OBJECT,
+	FORM_LIST,
+	FORM_BOOL,
+};
+
 static void parse_value(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
-	switch (key->type) {
-	case KEY_STRING:
-	case KEY_PATH:
-		parse_string(parser, key, value);
-		return;
-	case KEY_VERSION:
-		if (!json_is_integer(value) || json_integer_value(value) != 1)
-			parser_fail(parser, "must be 1, the only version of the format");
-		return;
-	case KEY_BOOL:
-		parse_bool(parser, key, value);
-		return;
-	case KEY_DEFAULT:
-	case KEY_PROTO:
-	case KEY_DNS:
-		parse_word(parser, key, value);
-		return;
-	case KEY_DURATION:
-	case KEY_SIZE:
-	case KEY_AMOUNT:
-	case KEY_COUNT:
-		parse_amount(parser, key, value);
-		return;
-	case KEY_NETWORK:
-	case KEY_LISTEN:
-	case KEY_ADDRESSES:
-	case KEY_PROXY:
-		parser_network(parser, key, value);
-		return;
-	case KEY_SECRETS:
-		parser_secrets(parser, value);
-		return;
-	case KEY_PHASE:
-		parse_phase(parser, key, value);
-		return;
-	case KEY_PORTS: /* read with their rule */
-		return;
-	case KEY_LATER:
-		parser_fail(parser, "this version of callgate does not support %s; remove the key", key->help);
-		return;
-	case KEY_OBJECT:
-	case KEY_STRINGS:
-	case KEY_PATHS:
-	case KEY_OBJECTS:
-	case KEY_TEXTS:
-	case KEY_PROVIDES:
-	case KEY_LAYERS:
-	case KEY_TYPE_MAX:
-		break;
-	}
-	parser_container(parser, key, value);
-}
+	static const struct {
+		enum parse_form form;
+		parser_reader *read; /* NULL: read with its object */
+	} types[KEY_TYPE_MAX] = {
+		[KEY_OBJECT] = {FORM_OBJECT, parse_section},
+		[KEY_STRING] = {FORM_ANY, parse_string},
+		[KEY_PATH] = {FORM_ANY, parse_string},
+		[KEY_VERSION] = {FORM_ANY, parse_version},
+		[KEY_BOOL] = {FORM_BOOL, parse_bool},
+		[KEY_DURATION] = {FORM_ANY, parse_amount},
+		[KEY_SIZE] = {FORM_ANY, parse_amount},
+		[KEY_AMOUNT] = {FORM_ANY, parse_amount},
+		[KEY_COUNT] = {FORM_ANY, parse_amount},
+		[KEY_STRINGS] = {FORM_LIST, parser_read_strings},
+		[KEY_PATHS] = {FORM_LIST, parser_read_paths},
+		[KEY_OBJECTS] = {FORM_LIST, parser_read_objects},
+		[KEY_TEXTS] = {FORM_OBJECT, parser_read_env},
+		[KEY_PROVIDES] = {FORM_OBJECT, parser_read_provides},
+		[KEY_LAYERS] = {FORM_LIST, parser_read_layers},
+		[KEY_NETWORK] = {FORM_ANY, parser_read_network},
+		[KEY_PORTS] = {FORM_ANY, NULL},
+		[KEY_LISTEN] = {FORM_LIST, parser_read_listen},
+		[KEY_ADDRESSES] = {FORM_OBJECT, parser_read_addresses},
+		[KEY_PROXY] = {FORM_ANY, parser_read_proxy},
+		[KEY_SECRETS] = {FORM_OBJECT, parser_read_secrets},
+		[KEY_PHASE] = {FORM_OBJECT, parse_phase},
+		[KEY_DEFAULT] = {FORM_ANY, parse_choice},
+		[KEY_PROTO] = {FORM_ANY, parse_choice},
+		[KEY_DNS] = {FORM_ANY, parse_choice},
+		[KEY_LATER] = {FORM_ANY, parse_later},
+	};
+	enum parse_form wanted = types[key->type].form;
 
-/* ---- the file ---- */
+	if ((wanted == FORM_OBJECT && !json_is_object(value)) || (wanted == FORM_LIST && !json_is_array(value)) ||
+	    (wanted == FORM_BOOL && !json_is_boolean(value)))
+		parser_fail_type(parser, key->type, value);
+	else if (types[key->type].read)
+		types[key->type].read(parser, key, value);
+}
 
 static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
 {
@@ -186,28 +200,36 @@ static void parse_free(void *memory)
 	(void)memory;
 }
 
-/* The values are in the arena and must not be passed to json_decref. NULL with *ret_error. */
+/*
+ * The values are in the arena and must not be passed to json_decref. NULL with *ret_error. Without memory, jansson
+ * must get NULL; the jump comes when its own allocator is back.
+ */
 static json_t *parse_json(struct arena *arena, const char *text, json_error_t *ret_error)
 {
+	jmp_buf *no_memory = arena->no_memory;
 	json_malloc_t before_malloc;
 	json_free_t before_free;
 	json_t *root;
 
 	json_get_alloc_funcs(&before_malloc, &before_free);
 	parse_arena = arena;
+	arena->no_memory = NULL;
 	json_set_alloc_funcs(parse_malloc, parse_free);
 	root = json_loadb(text, strlen(text), JSON_REJECT_DUPLICATES, ret_error);
 	json_set_alloc_funcs(before_malloc, before_free);
 	parse_arena = NULL;
+	arena->no_memory = no_memory;
+	if (!root && json_error_code(ret_error) == json_error_out_of_memory)
+		(void)arena_fail(arena);
 	return root;
 }
 
-static bool parse_check(const struct source *source, struct policy_errors *errors)
+static bool parse_check_sources(const struct source *source, struct policy_errors *errors)
 {
-	bool good = source_check(source, errors);
+	bool good = source_check_contradictions(source, errors);
 
 	for (size_t i = 0; i < POLICY_PHASE_MAX; i++)
-		if (source->phase[i] && !source_check(source->phase[i], errors))
+		if (source->phase[i] && !source_check_contradictions(source->phase[i], errors))
 			good = false;
 	return good;
 }
@@ -217,16 +239,12 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 {
 	struct source *source = arena_alloc(arena, sizeof(*source));
 	struct parser parser = {.arena = arena, .text = text, .errors = errors, .source = source,
-				 .take_value = parse_value};
+				 .read_value = parse_value};
 	json_error_t error;
 	const char *slash;
 	json_t *root;
 
-	if (!source)
-		return -ENOMEM;
-	source->path = parser_keep(&parser, path);
-	if (!source->path)
-		return -ENOMEM;
+	source->path = arena_dup(arena, path);
 	slash = strrchr(source->path, '/');
 	source->label = slash ? slash + 1 : source->path;
 	root = parse_json(arena, text, &error);
@@ -235,13 +253,10 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 		return -EINVAL;
 	}
 	if (json_is_object(root))
-		parser_members(&parser, "", root);
+		parser_read_members(&parser, "", root);
 	else
 		parser_fail(&parser, "a policy must be an object { ... }");
-	parser_settle_pids(&parser);
-	if (parser.no_memory)
-		return -ENOMEM;
-	if (parser.failed || !parse_check(source, errors))
+	if (parser.failed || !parse_check_sources(source, errors))
 		return -EINVAL;
 	*ret_source = source;
 	return 0;

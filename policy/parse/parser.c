@@ -4,24 +4,44 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/parse/errors.h"
 #include "policy/parse/parser.h"
 
 #include "base/banned.h"
 
 #define NAMES_MAX 64
 
-void parser_push_name(struct parser *parser, const char *name)
+bool parser_next_item(struct parser *parser, const json_t *container, struct parser_item *item)
 {
-	parser->at.step[parser->at.depth++] = (struct locate_step){.name = name};
+	json_t *object = (json_t *)(uintptr_t)container; /* jansson's iterators cannot be const */
+
+	if (item->value) {
+		parser_leave_member(parser);
+		item->index++;
+	}
+	if (json_is_object(object)) {
+		item->iter = item->value ? json_object_iter_next(object, item->iter) : json_object_iter(object);
+		item->name = json_object_iter_key(item->iter);
+		item->value = json_object_iter_value(item->iter);
+	} else {
+		item->value = json_array_get(object, item->index);
+	}
+	if (item->value)
+		parser->at.step[parser->at.depth++] = (struct locate_step){item->name, item->index};
+	return item->value;
 }
 
-void parser_push_index(struct parser *parser, size_t index)
+const json_t *parser_enter_member(struct parser *parser, const json_t *object, const char *name)
 {
-	parser->at.step[parser->at.depth++] = (struct locate_step){.index = index};
+	struct parser_item item = {0};
+
+	while (parser_next_item(parser, object, &item) && strcmp(item.name, name) != 0)
+		;
+	if (!item.value)
+		parser->at.step[parser->at.depth++] = (struct locate_step){name, item.index};
+	return item.value;
 }
 
-void parser_pop(struct parser *parser)
+void parser_leave_member(struct parser *parser)
 {
 	parser->at.depth--;
 }
@@ -29,19 +49,13 @@ void parser_pop(struct parser *parser)
 /* Writes "file:line: key", or "file:line" at the top. Returns the length. */
 static size_t parser_print_where(struct parser *parser, char *out, size_t cap)
 {
-	size_t used = locate_put(out, 0, cap, parser->source->path);
+	unsigned line = locate_line(parser->text, &parser->at, &parser->memo);
+	char key[PARSER_WHERE_MAX];
+	size_t len;
 
-	used = locate_put(out, used, cap, ":");
-	used = locate_put_number(out, used, cap, locate_line(parser->text, &parser->at, &parser->memo));
-	if (parser->at.depth) {
-		char key[PARSER_WHERE_MAX];
-
-		used = locate_put(out, used, cap, ": ");
-		(void)locate_print(&parser->at, key, sizeof(key));
-		used = locate_put(out, used, cap, key);
-	}
-	out[used] = '\0';
-	return used;
+	(void)locate_print(&parser->at, key, sizeof(key));
+	len = (size_t)snprintf(out, cap, "%s:%u%s%s", parser->source->path, line, *key ? ": " : "", key);
+	return len < cap ? len : cap - 1;
 }
 
 void parser_fail(struct parser *parser, const char *format, ...)
@@ -68,40 +82,22 @@ void parser_fail_type(struct parser *parser, enum key_type type, const json_t *v
 	parser_fail(parser, "must be %s, not %s", policy_key_expects(type), words[json_typeof(value)]);
 }
 
-const char *parser_keep(struct parser *parser, const char *text)
-{
-	const char *copy = arena_dup(parser->arena, text);
-
-	if (!copy)
-		parser->no_memory = true;
-	return copy;
-}
-
 struct source_text parser_keep_here(struct parser *parser, const char *text)
 {
 	char where[2 * PARSER_WHERE_MAX];
 	size_t len = parser_print_where(parser, where, sizeof(where));
-	struct source_text here = {parser_keep(parser, text), arena_dupn(parser->arena, where, len)};
 
-	if (!here.where)
-		parser->no_memory = true;
-	return here;
+	return (struct source_text){arena_dup(parser->arena, text), arena_dupn(parser->arena, where, len)};
 }
 
-const char *parser_key_of(struct parser *parser, const char *where)
+const char *parser_keep_key(struct parser *parser)
 {
-	size_t file = strlen(parser->source->path), len = where ? strlen(where) : 0;
 	char key[PARSER_WHERE_MAX];
-	const char *mark;
 
-	mark = len > file && len < 2 * PARSER_WHERE_MAX - 1 ? strstr(where + file, ": ") : NULL;
-	if (mark)
-		return mark + 2;
-	(void)locate_print(&parser->at, key, sizeof(key)); /* `where` was cut */
-	return parser_keep(parser, key);
+	return arena_dupn(parser->arena, key, locate_print(&parser->at, key, sizeof(key)));
 }
 
-const char *parser_amount(const json_t *value, char number[32])
+const char *parser_amount_text(const json_t *value, char number[32])
 {
 	if (!json_is_integer(value))
 		return json_string_value(value);
@@ -109,7 +105,7 @@ const char *parser_amount(const json_t *value, char number[32])
 	return number;
 }
 
-const char *parser_text(struct parser *parser, enum key_type type, const json_t *value)
+const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value)
 {
 	if (!json_is_string(value)) {
 		parser_fail_type(parser, type, value);
@@ -122,17 +118,13 @@ const char *parser_text(struct parser *parser, enum key_type type, const json_t 
 	return json_string_value(value);
 }
 
-const char *parser_label(struct parser *parser, const char *detail)
+const char *parser_make_label(struct parser *parser, const char *detail)
 {
 	char key[PARSER_WHERE_MAX];
-	const char *label;
 
 	(void)locate_print(&parser->at, key, sizeof(key));
-	label = arena_printf(parser->arena, "%s: %s%s%s", parser->source->label, key, detail ? " " : "",
-			     detail ? detail : "");
-	if (!label)
-		parser->no_memory = true;
-	return label;
+	return arena_printf(parser->arena, "%s: %s%s%s", parser->source->label, key, detail ? " " : "",
+			    detail ? detail : "");
 }
 
 static void parser_fail_unknown(struct parser *parser, const char *section, const char *name)
@@ -151,20 +143,25 @@ static void parser_fail_unknown(struct parser *parser, const char *section, cons
 		parser_fail(parser, "unknown key; see callgate-policy(5) for the keys known here");
 }
 
-void parser_members(struct parser *parser, const char *section, const json_t *object)
+void parser_read_members(struct parser *parser, const char *section, const json_t *object)
 {
-	PARSER_EACH (parser, object, at) {
-		const char *name = json_object_iter_key(at);
-		const struct policy_key *key = policy_key_find(section, name);
+	PARSER_EACH (parser, object, item) {
+		const struct policy_key *key = policy_key_find(section, item.name);
 
-		parser_push_name(parser, name);
 		if (!key)
-			parser_fail_unknown(parser, section, name);
+			parser_fail_unknown(parser, section, item.name);
 		else if (parser->in_phase && !*section && !policy_key_in_phase(key))
 			parser_fail(parser, "is for the whole policy; a phase has filesystem, exec, env, limits, "
 					    "process, network and require");
 		else
-			parser->take_value(parser, key, json_object_iter_value(at));
-		parser_pop(parser);
+			parser->read_value(parser, key, item.value);
 	}
+}
+
+void parser_read_section(struct parser *parser, const struct policy_key *key, const char *suffix, const json_t *object)
+{
+	char section[64];
+
+	(void)snprintf(section, sizeof(section), "%s%s%s%s", key->section, *key->section ? "." : "", key->name, suffix);
+	parser_read_members(parser, section, object);
 }

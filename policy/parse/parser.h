@@ -1,8 +1,8 @@
 /*
  * The state of parsing one policy file and what its readers share: the position in the text, messages with that
- * position, and copies in the policy's arena. parse.c reads every value by its row in keys.c; lists.c, limits.c,
- * network.c, net-rule.c and secrets.c each read some types of values.
- * `no_memory` and `failed` are remembered here, so most functions return nothing.
+ * position, and copies in the policy's arena. parse.c reads every value by its row in keys.c; lists.c, network.c,
+ * net-rule.c and secrets.c each read some types of values.
+ * `failed` is remembered here, so most functions return nothing. When memory runs out, the arena jumps back to load.c.
  */
 #ifndef CALLGATE_POLICY_PARSE_PARSER_H
 #define CALLGATE_POLICY_PARSE_PARSER_H
@@ -17,6 +17,10 @@
 /* Longest key path in a message, in bytes with the NUL. */
 #define PARSER_WHERE_MAX 512
 
+struct parser;
+/* Reads a value of one type. parse.c has checked whether it is an object, an array or a boolean, as the type wants. */
+typedef void parser_reader(struct parser *parser, const struct policy_key *key, const json_t *value);
+
 struct parser {
 	struct arena *arena;
 	const char *text; /* the whole file */
@@ -24,62 +28,59 @@ struct parser {
 	struct source *source; /* that is being filled */
 	struct locate_path at; /* of the current value */
 	struct locate_memo memo;
-	/* Reads the current value. A pointer, because values contain others: readers call parser_members. */
-	void (*take_value)(struct parser *parser, const struct policy_key *key, const json_t *value);
-	bool no_memory;
+	parser_reader *read_value; /* a pointer, because values contain others: readers call parser_read_members */
 	bool in_phase; /* source is a member of "phases" */
 	bool failed;   /* there was an error; `errors` is capped and may not have it */
 };
 
-/* Iterates over the members of an object; `at` is a jansson iterator, which cannot be const: hence the casts. */
-#define PARSER_EACH(parser, object, at)                                                                  \
-	for (void *at = json_object_iter((json_t *)(uintptr_t)(object)); at && !(parser)->no_memory;     \
-	     at = json_object_iter_next((json_t *)(uintptr_t)(object), at))
+/* A member of an object, or an item of an array. */
+struct parser_item {
+	const char *name; /* of the member */
+	size_t index;     /* in the object or array */
+	const json_t *value;
+	void *iter;       /* jansson's */
+};
 
-/* Appends an item to an array in the arena. */
-#define PARSER_APPEND(parser, list, count, item)                                               \
-	((list) = arena_grow((parser)->arena, (list), (count), sizeof(*(list))),               \
-	 (list) ? (void)((list)[(count)++] = (item)) : (void)((parser)->no_memory = true))
+/* Iterates over an object or array with the position on each value in turn. Must not be left by break or return. */
+#define PARSER_EACH(parser, container, item) \
+	for (struct parser_item item = {0}; parser_next_item((parser), (container), &(item));)
+bool parser_next_item(struct parser *parser, const json_t *container, struct parser_item *item);
 
-/* Move the position to a member or an item of the current value, and back. */
-void parser_push_name(struct parser *parser, const char *name);
-void parser_push_index(struct parser *parser, size_t index);
-void parser_pop(struct parser *parser);
+/* Moves the position to a member of the current object, and back. Returns the member; NULL: no such member. */
+const json_t *parser_enter_member(struct parser *parser, const json_t *object, const char *name);
+void parser_leave_member(struct parser *parser);
 
-/* Add a message about the current value. */
+/* Both add a message about the current value. */
 __attribute__((format(printf, 2, 3))) void parser_fail(struct parser *parser, const char *format, ...);
 void parser_fail_type(struct parser *parser, enum key_type type, const json_t *value);
 
-/* Copy the text to the arena; the second one with its position. NULL when memory ran out. */
-const char *parser_keep(struct parser *parser, const char *text);
+/* Copies the text to the arena, with its position. */
 struct source_text parser_keep_here(struct parser *parser, const char *text);
-/* The key in `where`, which is from parser_keep_here at the current position. Borrowed; NULL when memory ran out. */
-const char *parser_key_of(struct parser *parser, const char *where);
+/* The key of the current value, as in messages, in the arena. */
+const char *parser_keep_key(struct parser *parser);
 /* "data.json: network.allow[0] api.github.com:443"; `detail`: what follows the key, or NULL. In the arena. */
-const char *parser_label(struct parser *parser, const char *detail);
+const char *parser_make_label(struct parser *parser, const char *detail);
 
 /* The text of a string, or an integer printed into `number`; NULL, without a message, for other types. */
-const char *parser_amount(const json_t *value, char number[32]);
-/* A string that must not be empty, or NULL with a message. Borrowed from value. */
-const char *parser_text(struct parser *parser, enum key_type type, const json_t *value);
+const char *parser_amount_text(const json_t *value, char number[32]);
+/* Returns a string that must not be empty, or NULL with a message. Borrowed from value. */
+const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value);
 
 /* Reads each member of an object by its row in keys.c. `section`: the object's own rows, such as "network.allow[]". */
-void parser_members(struct parser *parser, const char *section, const json_t *object);
+void parser_read_members(struct parser *parser, const char *section, const json_t *object);
 
-/* limits.c: a limit; process.max; and, when all keys are read, limits.pids from these two. */
-void parser_limit(struct parser *parser, const struct policy_key *key, const json_t *value);
-void parser_process_max(struct parser *parser, const struct policy_key *key, const json_t *value);
-void parser_settle_pids(struct parser *parser);
+/* parser_read_members for an object that is the value of `key` or, with suffix "[]" or "{}", one in that value. */
+void parser_read_section(struct parser *parser, const struct policy_key *key, const char *suffix, const json_t *object);
 
-/* network.c: "network" and its members, by the key's type; its strings. */
-void parser_network(struct parser *parser, const struct policy_key *key, const json_t *value);
-void parser_net_text(struct parser *parser, const struct policy_key *key, const char *text);
-/* net-rule.c: the list network.allow or network.deny. */
-void parser_net_rules(struct parser *parser, const struct policy_key *key, const json_t *list);
-/* secrets.c: "secrets". */
-void parser_secrets(struct parser *parser, const json_t *object);
-
-/* lists.c: a section, or a list or object of rules, files, variables or names. */
-void parser_container(struct parser *parser, const struct policy_key *key, const json_t *value);
+/* lists.c */
+parser_reader parser_read_paths, parser_read_objects, parser_read_provides, parser_read_env, parser_read_strings,
+	parser_read_layers;
+/* network.c. parser_read_net_text reads a string of the section "network". */
+parser_reader parser_read_network, parser_read_listen, parser_read_addresses, parser_read_proxy;
+void parser_read_net_text(struct parser *parser, const struct policy_key *key, const char *text);
+/* net-rule.c: an object of network.allow or network.deny. */
+parser_reader parser_read_net_rule;
+/* secrets.c */
+parser_reader parser_read_secrets;
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "base/path.h"
 #include "policy/model.h"
-#include "policy/paths/decoy.h"
 
 #include "base/banned.h"
 
@@ -13,6 +12,8 @@ static const unsigned rules_vars_flags[RULE_MAX] = {
 	[RULE_EXEC] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,
 	[RULE_DENY] = VARS_GLOB | VARS_WORKDIR | VARS_MANY | VARS_DEEP,
 	[RULE_EXEC_DENY] = VARS_GLOB | VARS_WORKDIR | VARS_MANY | VARS_DEEP,
+	[RULE_PUBLIC] = 0,
+	[RULE_PRIVATE] = VARS_GLOB | VARS_WORKDIR | VARS_MANY | VARS_DEEP,
 	[RULE_REDIRECT] = VARS_WORKDIR,
 	[RULE_PROVIDE] = VARS_WORKDIR,
 	[RULE_DECOY] = VARS_WORKDIR,
@@ -30,14 +31,14 @@ static bool rules_check_path(struct compiler *compiler, const struct source_rule
 {
 	bool deny = kind_is_deny(from->kind);
 
-	if (!deny && path_below(path, "/proc"))
+	if (!deny && path_is_below(path, "/proc"))
 		compiler_fail(compiler, from->path.where, "%s: the program has its own /proc; remove the rule", path);
 	else if (!deny && strcmp(path, "/dev") == 0)
 		compiler_fail(compiler, from->path.where, "the program has its own /dev; name the device you mean");
 	else if (kind_is_made(from->kind) && strcmp(path, "/") == 0)
 		compiler_fail(compiler, from->path.where,
 			      "\"/\" cannot be redirected or provided; name a path below it");
-	else if (kind_is_made(from->kind) && strcmp(path, compiler->policy->workdir) == 0)
+	else if (kind_is_made(from->kind) && strcmp(path, compiler->policy->settings.workdir) == 0)
 		compiler_fail(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided",
 			      path);
 	else
@@ -62,27 +63,18 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 
 	if (!rules_check_path(compiler, from, expanded->path))
 		return;
-	rule = arena_grow(&policy->arena, policy->rule, policy->rule_count, sizeof(*rule));
-	if (!rule) {
-		compiler->no_memory = true;
-		return;
-	}
-	policy->rule = rule;
-	rule += policy->rule_count++;
-	*rule = (struct rule){.kind = from->kind,
-			      .source = pending->index,
-			      .profile = pending->source->profile,
-			      .where = from->path.where,
-			      .name = *expanded,
-			      .node = TREE_NONE,
-			      .content = from->kind == RULE_DECOY ? decoy_text(&policy->arena, expanded->path)
-								  : from->to.text};
+	ARENA_APPEND(&policy->arena, policy->rule, policy->rule_count, (struct rule){.kind = from->kind});
+	rule = &policy->rule[policy->rule_count - 1];
+	rule->source = pending->index;
+	rule->profile = pending->source->profile;
+	rule->where = from->path.where;
+	rule->name = *expanded;
+	rule->node = TREE_NONE;
+	rule->content = from->kind == RULE_DECOY ? decoy_text(&policy->arena, expanded->path) : from->to.text;
 	rule->label =
 		arena_cat(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text, (char *)NULL);
-	if (!rule->label || (from->kind == RULE_DECOY && !rule->content))
-		compiler->no_memory = true;
 	if (from->kind == RULE_REDIRECT)
-		vars_expand(compiler, &from->to, VARS_WORKDIR | VARS_SCRATCH, rules_take_target, rule);
+		vars_expand_path(compiler, &from->to, VARS_WORKDIR | VARS_SCRATCH, rules_take_target, rule);
 }
 
 /*
@@ -120,11 +112,12 @@ static void rules_override_earlier(struct policy *policy)
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		for (size_t j = 0; j < sources[i]->rule_count && !compiler->no_memory; j++) {
+		for (size_t j = 0; j < sources[i]->rule_count; j++) {
 			const struct source_rule *from = &sources[i]->rule[j];
 			struct rules_pending pending = {sources[i], from, i};
 
-			vars_expand(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path, &pending);
+			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path,
+					 &pending);
 		}
 	}
 	rules_override_earlier(compiler->policy);

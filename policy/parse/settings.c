@@ -1,5 +1,4 @@
 /* Compiles environment, limits, required layers, user and audit log. Settings of later files replace earlier ones. */
-#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -7,49 +6,31 @@
 
 #include "base/banned.h"
 
-static struct policy_env *settings_find_env(struct policy *policy, const char *name)
-{
-	for (size_t i = 0; i < policy->env_count; i++)
-		if (strcmp(policy->env[i].name, name) == 0)
-			return &policy->env[i];
-	return NULL;
-}
-
-static void settings_env(struct compiler *compiler, const struct source_env *from)
+static void settings_set_env(struct compiler *compiler, const struct source_env *from)
 {
 	struct policy *policy = compiler->policy;
-	struct policy_env *env = settings_find_env(policy, from->name.text);
 	const char *value = from->value.text;
+	size_t at = 0;
 
 	if (value && !from->literal) {
-		value = vars_value(compiler, &from->value);
+		value = vars_expand_value(compiler, &from->value);
 		if (!value)
 			return;
 	}
-	if (!env) {
-		policy->env = arena_grow(&policy->arena, policy->env, policy->env_count, sizeof(*policy->env));
-		if (!policy->env) {
-			policy->env_count = 0;
-			compiler->no_memory = true;
-			return;
-		}
-		env = &policy->env[policy->env_count++];
-	}
-	*env = (struct policy_env){from->name.text, value};
+	while (at < policy->env_count && strcmp(policy->env[at].name, from->name.text) != 0)
+		at++;
+	if (at < policy->env_count)
+		policy->env[at].value = value;
+	else
+		ARENA_APPEND(&policy->arena, policy->env, policy->env_count,
+			     ((struct policy_env){from->name.text, value}));
 }
 
-static void settings_limits(struct policy_limits *limits, struct source *source)
-{
-	for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++)
-		if (source->limits_given & POLICY_LIMIT_BIT(which))
-			*policy_limit_field(limits, which) = *policy_limit_field(&source->limits, which);
-}
-
-static void settings_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+static void settings_set_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
 {
 	const struct source_text *from = ctx;
 
-	compiler->policy->audit_file = expanded->path;
+	compiler->policy->settings.audit_file = expanded->path;
 	if (policy_host_writable(compiler->policy, expanded->path))
 		compiler_fail(compiler, from->where,
 			      "%s is where the program may write, so it could change its own record; "
@@ -60,25 +41,27 @@ static void settings_audit_file(struct compiler *compiler, void *ctx, const stru
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count)
 {
 	struct policy *policy = compiler->policy;
+	struct policy_settings *settings = &policy->settings;
+	bool *const audit[] = {&settings->audit_allowed, &settings->audit_compact, &settings->audit_fstat};
 	const struct source_text *file = NULL;
 
-	policy->audit_allowed = true;
+	settings->audit_allowed = true;
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->env_count; j++)
-			settings_env(compiler, &sources[i]->env[j]);
-		settings_limits(&policy->limits, sources[i]);
-		policy->required |= sources[i]->required;
-		if (sources[i]->has_audit_allowed)
-			policy->audit_allowed = sources[i]->audit_allowed;
-		if (sources[i]->has_audit_compact)
-			policy->audit_compact = sources[i]->audit_compact;
-		if (sources[i]->has_audit_fstat)
-			policy->audit_fstat = sources[i]->audit_fstat;
+			settings_set_env(compiler, &sources[i]->env[j]);
+		for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++)
+			if (sources[i]->limits_given & POLICY_LIMIT_BIT(which))
+				*policy_limit_field(&settings->limits, which) =
+					*policy_limit_field(&sources[i]->limits, which);
+		settings->required |= sources[i]->required;
+		for (size_t j = 0; j < 3; j++)
+			if (sources[i]->audit[j] != FLAG_UNSAID)
+				*audit[j] = sources[i]->audit[j] == FLAG_ON;
 		if (sources[i]->user)
-			policy->user = sources[i]->user;
+			settings->user = sources[i]->user;
 		if (sources[i]->audit_file.text)
 			file = &sources[i]->audit_file;
 	}
 	if (file)
-		vars_expand(compiler, file, 0, settings_audit_file, (void *)(uintptr_t)file);
+		vars_expand_path(compiler, file, 0, settings_set_audit_file, (void *)(uintptr_t)file);
 }

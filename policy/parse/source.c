@@ -2,27 +2,20 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/parse/errors.h"
 #include "policy/parse/source.h"
 
 #include "base/banned.h"
 
 struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind)
 {
-	source->rule = arena_grow(arena, source->rule, source->rule_count, sizeof(*source->rule));
-	if (!source->rule)
-		return NULL;
-	source->rule[source->rule_count] = (struct source_rule){.kind = kind};
-	return &source->rule[source->rule_count++];
+	ARENA_APPEND(arena, source->rule, source->rule_count, (struct source_rule){.kind = kind});
+	return &source->rule[source->rule_count - 1];
 }
 
 struct source_env *source_add_env(struct arena *arena, struct source *source)
 {
-	source->env = arena_grow(arena, source->env, source->env_count, sizeof(*source->env));
-	if (!source->env)
-		return NULL;
-	source->env[source->env_count] = (struct source_env){0};
-	return &source->env[source->env_count++];
+	ARENA_APPEND(arena, source->env, source->env_count, (struct source_env){.literal = false});
+	return &source->env[source->env_count - 1];
 }
 
 const char *source_env_name_error(const char *name, bool pass)
@@ -40,84 +33,62 @@ const char *source_env_name_error(const char *name, bool pass)
 	return NULL;
 }
 
-/* ---- the command line ---- */
-
-/* The two for options: -ENOMEM, or 0; *bad becomes true with a message. */
-static int source_add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
-			     const char *const *paths, struct policy_errors *errors, bool *bad)
+/* Adds the paths of -r, -W or -x. False with a message. */
+static bool source_add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
+			      const char *const *paths, struct policy_errors *errors)
 {
-	for (; paths && *paths; paths++) {
-		struct source_rule *rule;
+	bool good = true;
 
-		if (!**paths) {
-			policy_errors_add(errors, "command line: %s: must not be empty; write a path", option);
-			*bad = true;
-			continue;
-		}
-		rule = source_add_rule(arena, source, kind);
-		if (!rule)
-			return -ENOMEM;
+	for (; paths && *paths; paths++) {
+		struct source_rule *rule = source_add_rule(arena, source, kind);
+
 		rule->key = option;
 		rule->path.text = arena_dup(arena, *paths);
-		rule->path.where = arena_printf(arena, "command line: %s", option);
-		if (!rule->path.text || !rule->path.where)
-			return -ENOMEM;
+		rule->path.where = arena_cat(arena, "command line: ", option, (char *)NULL);
+		if (!**paths) {
+			policy_errors_add(errors, "%s: must not be empty; write a path", rule->path.where);
+			good = false;
+		}
 	}
-	return 0;
+	return good;
 }
 
-/* NAME or NAME=VALUE; the last one of a name is used. */
-static int source_add_cli_env(struct arena *arena, struct source *source, const char *text,
-			      struct policy_errors *errors, bool *bad)
+/* Adds NAME or NAME=VALUE; the last one of a name is used. False with a message. */
+static bool source_add_cli_env(struct arena *arena, struct source *source, const char *text,
+			       struct policy_errors *errors)
 {
 	const char *equals = strchr(text, '=');
 	char *name = arena_dupn(arena, text, equals ? (size_t)(equals - text) : strlen(text));
 	struct source_env *env = source_add_env(arena, source);
-	const char *wrong;
+	const char *wrong = source_env_name_error(name, !equals);
 
-	if (!name || !env)
-		return -ENOMEM;
-	wrong = source_env_name_error(name, !equals);
-	if (wrong) {
+	if (wrong)
 		policy_errors_add(errors, "command line: -e %s: %s", text, wrong);
-		*bad = true;
-		return 0;
-	}
 	env->name = (struct source_text){name, "command line: -e"};
 	env->literal = true;
 	if (equals)
 		env->value = (struct source_text){arena_dup(arena, equals + 1), "command line: -e"};
-	return equals && !env->value.text ? -ENOMEM : 0;
+	return !wrong;
 }
 
 int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		    struct source **ret_source)
 {
 	struct source *source = arena_alloc(arena, sizeof(*source));
-	bool bad = false;
-	int ret;
+	bool good = source_add_grants(arena, source, RULE_READ, "-r", cli->read, errors);
 
-	if (!source)
-		return -ENOMEM;
 	source->path = source->label = "command line";
-	if (source_add_grants(arena, source, RULE_READ, "-r", cli->read, errors, &bad) < 0 ||
-	    source_add_grants(arena, source, RULE_WRITE, "-W", cli->write, errors, &bad) < 0 ||
-	    source_add_grants(arena, source, RULE_EXEC, "-x", cli->exec, errors, &bad) < 0)
-		return -ENOMEM;
+	good = source_add_grants(arena, source, RULE_WRITE, "-W", cli->write, errors) && good;
+	good = source_add_grants(arena, source, RULE_EXEC, "-x", cli->exec, errors) && good;
 	for (const char *const *env = cli->env; env && *env; env++)
-		if (source_add_cli_env(arena, source, *env, errors, &bad) < 0)
-			return -ENOMEM;
-	ret = source_network_from_cli(arena, cli, errors, source);
-	if (ret == -ENOMEM)
-		return ret;
+		good = source_add_cli_env(arena, source, *env, errors) && good;
+	good = source_network_from_cli(arena, cli, errors, source) == 0 && good;
 	source->limits = cli->limits;
 	source->limits_given = cli->limits_given;
 	source->required = cli->required;
 	source->user = cli->user;
-	if (bad || ret < 0)
-		return -EINVAL;
 	*ret_source = source;
-	return 0;
+	return good ? 0 : -EINVAL;
 }
 
 const char *policy_user_error(const char *text)
@@ -135,8 +106,6 @@ const char *policy_user_error(const char *text)
 	return colon[1] ? NULL : "names no group behind the colon";
 }
 
-/* ---- contradictions ---- */
-
 /* Equal, apart from redundant slashes. */
 static bool source_same_path(const char *a, const char *b)
 {
@@ -153,7 +122,7 @@ static bool source_same_path(const char *a, const char *b)
 }
 
 #define BIT(kind) (1u << (kind))
-#define GRANTS (BIT(RULE_READ) | BIT(RULE_WRITE) | BIT(RULE_EXEC))
+#define GRANTS (BIT(RULE_READ) | BIT(RULE_WRITE) | BIT(RULE_EXEC) | BIT(RULE_PUBLIC))
 #define SUBSTITUTES (BIT(RULE_REDIRECT) | BIT(RULE_PROVIDE) | BIT(RULE_DECOY))
 
 /* Why one file may not have rules of both kinds for the same path; NULL when it may. */
@@ -163,6 +132,8 @@ static const char *source_contradiction(enum rule_kind a, enum rule_kind b)
 
 	if (both & BIT(RULE_DENY) && both & (GRANTS | SUBSTITUTES))
 		return "is denied as well, and a deny beats everything";
+	if (both == (BIT(RULE_PUBLIC) | BIT(RULE_PRIVATE)))
+		return "is private as well";
 	if (BIT(a) & SUBSTITUTES && BIT(b) & SUBSTITUTES)
 		return "is redirected or provided twice";
 	if (both & BIT(RULE_REDIRECT) && both & (BIT(RULE_READ) | BIT(RULE_WRITE)))
@@ -172,36 +143,17 @@ static const char *source_contradiction(enum rule_kind a, enum rule_kind b)
 	return NULL;
 }
 
-/* The kinds that contradict `kind`: with them most pairs of rules need no comparing of paths. */
-static unsigned source_contradicted_by(enum rule_kind kind)
-{
-	unsigned kinds = 0;
-
-	for (enum rule_kind other = 0; other < RULE_MAX; other++)
-		if (source_contradiction(other, kind))
-			kinds |= BIT(other);
-	return kinds;
-}
-
 static bool source_check_rules(const struct source *source, struct policy_errors *errors)
 {
-	unsigned against[RULE_MAX], before = 0; /* bits of the kinds of earlier rules */
 	bool good = true;
 
-	for (enum rule_kind kind = 0; kind < RULE_MAX; kind++)
-		against[kind] = source_contradicted_by(kind);
 	for (size_t i = 0; i < source->rule_count; i++) {
-		const struct source_rule *b = &source->rule[i];
-		bool some = against[b->kind] & before;
+		for (size_t j = 0; j < i; j++) {
+			const struct source_rule *a = &source->rule[j], *b = &source->rule[i];
+			const char *what = source_contradiction(a->kind, b->kind);
 
-		before |= BIT(b->kind);
-		for (size_t j = 0; some && j < i; j++) {
-			const struct source_rule *a = &source->rule[j];
-			const char *what;
-
-			if (!(against[b->kind] & BIT(a->kind)) || !source_same_path(a->path.text, b->path.text))
+			if (!what || !source_same_path(a->path.text, b->path.text))
 				continue;
-			what = source_contradiction(a->kind, b->kind);
 			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.where,
 					  b->path.text, what, a->key);
 			good = false;
@@ -228,7 +180,7 @@ static bool source_check_env(const struct source *source, struct policy_errors *
 	return good;
 }
 
-bool source_check(const struct source *source, struct policy_errors *errors)
+bool source_check_contradictions(const struct source *source, struct policy_errors *errors)
 {
 	bool rules = source_check_rules(source, errors);
 

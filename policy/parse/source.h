@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "policy/arena.h"
 #include "policy/network/network.h"
@@ -25,12 +24,15 @@ enum rule_kind {
 	RULE_PROVIDE,
 	RULE_DECOY,
 	RULE_EXEC_DENY,
+	RULE_PUBLIC,  /* a grant of what everybody on the host may read */
+	RULE_PRIVATE, /* excepted from RULE_PUBLIC; other grants apply */
 	RULE_MAX,
 };
 
+/* Takes rights away at and below every match, also where nothing exists yet. */
 static inline bool kind_is_deny(enum rule_kind kind)
 {
-	return kind == RULE_DENY || kind == RULE_EXEC_DENY;
+	return kind == RULE_DENY || kind == RULE_EXEC_DENY || kind == RULE_PRIVATE;
 }
 
 /* True when the policy itself decides what the name shows; false for grants and denies. */
@@ -41,7 +43,7 @@ static inline bool kind_is_made(enum rule_kind kind)
 
 static inline bool kind_is_grant(enum rule_kind kind)
 {
-	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC;
+	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC || kind == RULE_PUBLIC;
 }
 
 /* A text and its position for messages: "file:line: key". */
@@ -64,6 +66,8 @@ struct source_env {
 	bool literal;             /* of the command line: the shell has expanded variables */
 };
 
+enum source_flag { FLAG_UNSAID, FLAG_OFF, FLAG_ON };
+
 struct source {
 	const char *path;  /* for messages */
 	const char *label; /* of its rules in records: the last component of path */
@@ -82,32 +86,29 @@ struct source {
 	size_t rule_count;
 	struct source_env *env;
 	size_t env_count;
-	bool has_audit_allowed, has_audit_compact, has_audit_fstat;
 	struct policy_limits limits;
 	unsigned limits_given; /* POLICY_LIMIT_BITs */
-	uint64_t process_max;
-	struct source_text process_max_given; /* where NULL: it was not given */
-	bool audit_allowed, audit_compact, audit_fstat;
+	enum source_flag audit[3]; /* audit.allowed, compact, fstat */
 	unsigned required; /* LAYER_BITs */
-	struct source_network network;
+	struct policy_network network;
 };
 
 /*
  * Parses a policy's text, which is not needed afterwards. 0 with a source in the arena, -EINVAL with a message for each
- * error, -ENOMEM. Not thread-safe: see parse_malloc.
+ * error. Not thread-safe: see parse_malloc.
  */
 int source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
 		 struct source **ret_source);
 
-/* The same for the command line, as a source named "command line". */
+/* As source_parse, for the command line, as a source named "command line". */
 int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		    struct source **ret_source);
 
-/* network/cli.c: adds the command line's network rules and secrets. 0, -EINVAL with messages, -ENOMEM. */
+/* network/cli.c: adds the command line's network rules and secrets. 0, or -EINVAL with messages. */
 int source_network_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 			    struct source *source);
 
-/* Append to the source's lists. NULL when memory ran out. */
+/* Append to the source's lists. */
 struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind);
 struct source_env *source_add_env(struct arena *arena, struct source *source);
 
@@ -115,6 +116,6 @@ struct source_env *source_add_env(struct arena *arena, struct source *source);
 const char *source_env_name_error(const char *name, bool pass);
 
 /* False, with messages, when rules or variables of one source contradict each other. */
-bool source_check(const struct source *source, struct policy_errors *errors);
+bool source_check_contradictions(const struct source *source, struct policy_errors *errors);
 
 #endif

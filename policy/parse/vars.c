@@ -1,6 +1,8 @@
-/* Expands @workdir @scratch @interpreter ~ ${NAME} in paths and environment values, and checks the results. */
+/*
+ * Expands @workdir @scratch @interpreter ~ ${NAME} in paths and environment values, and checks the results. They must
+ * be UTF-8, because JSON and so `callgate show` can hold nothing else.
+ */
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,15 +15,9 @@
 
 #define NAME_BYTES_MAX 255 /* NAME_MAX of all file systems */
 
-/* JSON, and so `callgate show`, can only hold UTF-8. */
-static bool vars_is_utf8(const char *text)
-{
-	return text_is_utf8(text, strlen(text));
-}
-
 /* ---- ${NAME} ---- */
 
-static const char *vars_lookup(struct compiler *compiler, const struct source_text *text, const char *name, bool path)
+static const char *vars_find_env(struct compiler *compiler, const struct source_text *text, const char *name, bool path)
 {
 	const char *value = compiler->host->env ? compiler->host->env(compiler->host->ctx, name) : NULL;
 
@@ -30,7 +26,7 @@ static const char *vars_lookup(struct compiler *compiler, const struct source_te
 	else if (path && strchr(value, '*'))
 		compiler_fail(compiler, text->where, "the value of ${%s} has a \"*\", which would act as a glob",
 			      name);
-	else if (!vars_is_utf8(value))
+	else if (!text_is_utf8(value, strlen(value)))
 		compiler_fail(compiler, text->where, "the value of ${%s} is not UTF-8", name);
 	else
 		return value;
@@ -60,7 +56,7 @@ static char *vars_replace_env(struct compiler *compiler, const struct source_tex
 			return NULL;
 		}
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(close - open - 2), open + 2);
-		value = vars_lookup(compiler, text, name, path);
+		value = vars_find_env(compiler, text, name, path);
 		if (!value)
 			return NULL;
 		buf_add(&out, from, (size_t)(open - from));
@@ -68,10 +64,8 @@ static char *vars_replace_env(struct compiler *compiler, const struct source_tex
 		from = close + 1;
 	}
 	buf_puts(&out, from);
-	done = buf_take(&out);
-	if (!done)
-		compiler->no_memory = true;
-	return done;
+	done = buf_take_text(&out);
+	return done ? done : arena_fail(&compiler->policy->arena);
 }
 
 /* ---- paths ---- */
@@ -169,7 +163,7 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 			      unsigned flags, struct vars_prefix *prefix)
 {
 	const struct policy_host *host = compiler->host;
-	const char *workdir = compiler->policy->workdir;
+	const char *workdir = compiler->policy->settings.workdir;
 
 	*prefix = (struct vars_prefix){.place = PLACE_HOST, .rest = path};
 	if (flags & VARS_WORKDIR && vars_has_prefix(path, "@workdir", &prefix->rest)) {
@@ -188,7 +182,7 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 		return vars_fail_prefix(compiler, text, path);
 	if (vars_has_prefix(path, "~", &prefix->rest)) {
 		prefix->base = host->home;
-		if (host->home && !strchr(host->home, '*') && vars_is_utf8(host->home))
+		if (host->home && !strchr(host->home, '*') && text_is_utf8(host->home, strlen(host->home)))
 			return true;
 		compiler_fail(compiler, text->where, "\"~\" has no home directory to expand to; set HOME");
 		return false;
@@ -203,8 +197,8 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 }
 
 /* Joins base and rest, checks the path, and calls take with it. */
-static void vars_finish(struct compiler *compiler, const struct source_text *text, const struct vars_prefix *prefix,
-			unsigned flags, vars_take *take, void *ctx)
+static void vars_make_path(struct compiler *compiler, const struct source_text *text, const struct vars_prefix *prefix,
+			   unsigned flags, vars_take *take, void *ctx)
 {
 	struct arena *arena = &compiler->policy->arena;
 	const char *base = prefix->base ? prefix->base : "";
@@ -212,7 +206,7 @@ static void vars_finish(struct compiler *compiler, const struct source_text *tex
 	size_t base_len, len = 0;
 	char path[PATH_MAX];
 
-	if (!vars_is_utf8(base) || !vars_is_utf8(prefix->rest)) {
+	if (!text_is_utf8(base, strlen(base)) || !text_is_utf8(prefix->rest, strlen(prefix->rest))) {
 		compiler_fail(compiler, text->where, "is not UTF-8; name its directory, or use a glob");
 		return;
 	}
@@ -230,14 +224,11 @@ static void vars_finish(struct compiler *compiler, const struct source_text *tex
 	done.shown = done.path;
 	if (prefix->shown)
 		done.shown = arena_cat(arena, prefix->shown, path + base_len, (char *)NULL);
-	if (!done.path || !done.shown)
-		compiler->no_memory = true;
-	else
-		take(compiler, ctx, &done);
+	take(compiler, ctx, &done);
 }
 
-void vars_expand(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
-		 void *ctx)
+void vars_expand_path(struct compiler *compiler, const struct source_text *text, unsigned flags, vars_take *take,
+		      void *ctx)
 {
 	bool plain = !strchr(text->text, '$');
 	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env(compiler, text, text->text, true);
@@ -248,13 +239,13 @@ void vars_expand(struct compiler *compiler, const struct source_text *text, unsi
 	if (!path || !vars_parse_prefix(compiler, text, path, flags, &prefix))
 		return;
 	if (!prefix.many) {
-		vars_finish(compiler, text, &prefix, flags, take, ctx);
+		vars_make_path(compiler, text, &prefix, flags, take, ctx);
 		return;
 	}
 	roots = compiler->host->interpreter ? compiler->host->interpreter(compiler->host->ctx) : NULL;
 	for (; roots && *roots; roots++) {
 		prefix.base = *roots;
-		vars_finish(compiler, text, &prefix, flags, take, ctx);
+		vars_make_path(compiler, text, &prefix, flags, take, ctx);
 	}
 }
 
@@ -286,7 +277,7 @@ static void vars_add_interpreters(struct compiler *compiler, struct buf *out, co
 	}
 }
 
-const char *vars_value(struct compiler *compiler, const struct source_text *text)
+const char *vars_expand_value(struct compiler *compiler, const struct source_text *text)
 {
 	bool plain = !strchr(text->text, '$');
 	_cleanup_free_ char *replaced = plain ? NULL : vars_replace_env(compiler, text, text->text, false);
@@ -297,12 +288,12 @@ const char *vars_value(struct compiler *compiler, const struct source_text *text
 	if (!value)
 		return NULL;
 	if (value[0] != '@' && !strstr(value, ":@"))
-		return compiler_keep(compiler, value);
+		return arena_dup(&compiler->policy->arena, value);
 	for (part = value;; part = end + 1) {
 		end = strchrnul(part, ':');
 		rest = part + strcspn(part, "/:");
 		if ((size_t)(rest - part) == strlen("@workdir") && strncmp(part, "@workdir", strlen("@workdir")) == 0)
-			vars_add_part(&out, compiler->policy->workdir, rest, (size_t)(end - rest));
+			vars_add_part(&out, compiler->policy->settings.workdir, rest, (size_t)(end - rest));
 		else if ((size_t)(rest - part) == strlen("@interpreter") &&
 			 strncmp(part, "@interpreter", strlen("@interpreter")) == 0)
 			vars_add_interpreters(compiler, &out, rest, (size_t)(end - rest));
@@ -311,9 +302,7 @@ const char *vars_value(struct compiler *compiler, const struct source_text *text
 		if (!*end)
 			break;
 	}
-	if (out.failed) {
-		compiler->no_memory = true;
-		return NULL;
-	}
-	return compiler_keep(compiler, out.data ? out.data : "");
+	if (out.failed)
+		return arena_fail(&compiler->policy->arena);
+	return arena_dup(&compiler->policy->arena, out.data ? out.data : "");
 }

@@ -20,7 +20,7 @@ static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 	return false;
 }
 
-/* Writes the node's path. False for a node below TREE_NAMES and for a path longer than PATH_MAX. */
+/* Writes the node's path. False for a name that is denied in every directory, and for a path longer than PATH_MAX. */
 static bool below_node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
 {
 	size_t at = PATH_MAX - 1;
@@ -47,21 +47,22 @@ bool policy_may_write(const struct policy *policy, const char *path)
 	char name[PATH_MAX];
 	bool glob;
 
-	if (policy_rights(policy, path, strlen(path)) & POLICY_WRITE)
+	if (policy_rights_on(policy, path, strlen(path)) & POLICY_WRITE)
 		return true;
 	for (uint32_t i = 0; i < tree->count; i++)
 		if (below_grants_writing(&tree->node[i], &glob) && below_node_path(tree, i, name) &&
-		    (path_below(name, path) || (glob && path_below(path, name))))
+		    (path_is_below(name, path) || (glob && path_is_below(path, name))))
 			return true;
 	return false;
 }
 
-bool policy_sees_whole(const struct policy *policy)
+bool policy_grants_whole_trees(const struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 
-		if (!rule->overridden && (rule->kind == RULE_DENY || (rule->pattern && rule->kind != RULE_EXEC_DENY)))
+		if (!rule->overridden && (rule->kind == RULE_DENY || rule->kind == RULE_PUBLIC ||
+					  (rule->pattern && !kind_is_deny(rule->kind))))
 			return false;
 	}
 	return true;
@@ -71,12 +72,11 @@ int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const c
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
-		int r = 0;
+		bool applies = rule->kind == RULE_DENY && !rule->overridden && !rule->pattern;
+		int r = applies && rule->literal ? take(ctx, rule->literal) : 0;
 
-		if (rule->kind == RULE_DENY && !rule->overridden && !rule->pattern && rule->literal)
-			r = take(ctx, rule->literal);
-		if (r == 0 && rule->kind == RULE_DENY && !rule->overridden && !rule->pattern && rule_outside(rule))
-			r = take(ctx, rule_outside(rule));
+		if (r >= 0 && applies && rule_other_path(rule))
+			r = take(ctx, rule_other_path(rule));
 		if (r < 0)
 			return r;
 	}

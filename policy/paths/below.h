@@ -16,7 +16,7 @@ bool policy_may_write(const struct policy *policy, const char *path);
  */
 int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx);
 
-/* True when only whole trees are granted: no rule denies reading, and no grant has a glob. */
-bool policy_sees_whole(const struct policy *policy);
+/* True when only whole trees are granted: no rule denies reading, no grant has a glob or is of public objects. */
+bool policy_grants_whole_trees(const struct policy *policy);
 
 #endif

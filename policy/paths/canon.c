@@ -1,5 +1,4 @@
 /* Resolves symbolic links in the literal parts of rules, once: judging then compares canonical names only. */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,43 +10,38 @@
 #include "base/banned.h"
 
 /* a + "/" + b with one slash; b may be empty. In the arena. */
-static const char *canon_join(struct compiler *compiler, const char *a, const char *b)
+static const char *canon_join_paths(struct compiler *compiler, const char *a, const char *b)
 {
-	const char *text;
-
 	while (*b == '/')
 		b++;
-	text = arena_cat(&compiler->policy->arena, strcmp(a, "/") == 0 && *b ? "" : a, *b ? "/" : "", b, (char *)NULL);
-	if (!text)
-		compiler->no_memory = true;
-	return text;
+	return arena_cat(&compiler->policy->arena, strcmp(a, "/") == 0 && *b ? "" : a, *b ? "/" : "", b, (char *)NULL);
 }
 
 static const char *canon_realpath(struct compiler *compiler, const char *path)
 {
 	_cleanup_free_ char *found = compiler->host->realpath(compiler->host->ctx, path);
 
-	return found ? compiler_keep(compiler, found) : NULL;
+	return found ? arena_dup(&compiler->policy->arena, found) : NULL;
 }
 
-/* Canonicalises the part of the path that exists and appends the rest. NULL when memory ran out. */
+/* Canonicalises the part of the path that exists and appends the rest. */
 static const char *canon_realpath_prefix(struct compiler *compiler, const char *path)
 {
 	char head[PATH_MAX];
 	size_t len = strlen(path);
 
 	if (len >= sizeof(head))
-		return compiler_keep(compiler, path);
+		return path;
 	memcpy(head, path, len + 1);
 	for (;;) {
 		const char *found = canon_realpath(compiler, head);
 		char *slash;
 
 		if (found)
-			return canon_join(compiler, found, path + strlen(head));
+			return canon_join_paths(compiler, found, path + strlen(head));
 		slash = strrchr(head, '/');
-		if (compiler->no_memory || !slash || !head[1])
-			return compiler_keep(compiler, path);
+		if (!slash || !head[1])
+			return path;
 		slash[slash == head] = '\0'; /* the root keeps its slash */
 	}
 }
@@ -60,16 +54,11 @@ static const char *canon_realpath_parent(struct compiler *compiler, const char *
 	if (!slash[1])
 		return path;
 	dir = arena_dupn(&compiler->policy->arena, path, slash == path ? 1 : (size_t)(slash - path));
-	if (!dir) {
-		compiler->no_memory = true;
-		return NULL;
-	}
-	dir = canon_realpath_prefix(compiler, dir);
-	return dir ? canon_join(compiler, dir, slash + 1) : NULL;
+	return canon_join_paths(compiler, canon_realpath_prefix(compiler, dir), slash + 1);
 }
 
 /* Splits the name at its first component with a glob: "/usr/bin/py*" gives "/usr/bin" and "py*". */
-static bool canon_split(struct compiler *compiler, struct rule *rule)
+static void canon_split_name(struct compiler *compiler, struct rule *rule)
 {
 	const char *at = rule->name.path, *literal_end = at, *end;
 
@@ -77,7 +66,7 @@ static bool canon_split(struct compiler *compiler, struct rule *rule)
 	if (at[0] != '/') {
 		rule->literal = NULL;
 		rule->pattern = at;
-		return true;
+		return;
 	}
 	for (at++; *at; at = *end ? end + 1 : end) {
 		end = strchrnul(at, '/');
@@ -86,35 +75,19 @@ static bool canon_split(struct compiler *compiler, struct rule *rule)
 		literal_end = end;
 	}
 	if (!*at)
-		return true;
+		return;
 	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* a plain path means all below it as well */
 	rule->literal = literal_end == rule->name.path ? "/"
 						       : arena_dupn(&compiler->policy->arena, rule->name.path,
 								    (size_t)(literal_end - rule->name.path));
-	if (!rule->literal)
-		compiler->no_memory = true;
-	return rule->literal != NULL;
-}
-
-static void canon_compile_pattern(struct compiler *compiler, struct rule *rule)
-{
-	int ret;
-
-	if (!rule->pattern)
-		return;
-	ret = glob_compile(&compiler->policy->arena, rule->pattern, kind_is_deny(rule->kind), &rule->glob);
-	if (ret == -ENOMEM)
-		compiler->no_memory = true;
-	else if (ret < 0)
-		compiler_fail(compiler, rule->where, "more than %d names in a glob; shorten it", GLOB_PARTS_MAX);
 }
 
 /* Maps a virtual path in the workdir to its host path. */
 static const char *canon_workdir_host(struct compiler *compiler, const char *name)
 {
-	const char *rest = path_rest(name, compiler->policy->workdir);
+	const char *rest = path_rest_below(name, compiler->policy->settings.workdir);
 
-	return canon_join(compiler, compiler->policy->workdir_host, rest ? rest : "");
+	return canon_join_paths(compiler, compiler->policy->workdir_host, rest ? rest : "");
 }
 
 /*
@@ -123,10 +96,10 @@ static const char *canon_workdir_host(struct compiler *compiler, const char *nam
  */
 static const char *canon_workdir_virt(struct compiler *compiler, const struct rule *rule, const char *host)
 {
-	const char *rest = path_rest(host, compiler->policy->workdir_host);
+	const char *rest = path_rest_below(host, compiler->policy->workdir_host);
 
 	if (rest)
-		return canon_join(compiler, compiler->policy->workdir, rest);
+		return canon_join_paths(compiler, compiler->policy->settings.workdir, rest);
 	compiler_fail(compiler, rule->where,
 		      "%s leads out of the workdir to %s by a symbolic link; name that path instead", rule->name.shown,
 		      host);
@@ -147,11 +120,11 @@ static const char *canon_way_path(struct compiler *compiler, const struct rule *
 static void canon_add_way(struct compiler *compiler, const struct rule *rule, const char *path)
 {
 	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, canon_way_path(compiler, rule, path));
-	if ((rule->name.interpreter || rule->profile) && kind_is_grant(rule->kind) && compiler->policy->ways)
+	if ((rule->name.interpreter || rule->profile) && kind_is_grant(rule->kind))
 		compiler->policy->way[compiler->policy->ways - 1].optional = true;
 }
 
-static bool canon_is_refused(const struct policy_host *host, const char *path)
+static bool canon_host_refuses(const struct policy_host *host, const char *path)
 {
 	return host->refused && host->refused(host->ctx, path);
 }
@@ -161,18 +134,14 @@ static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 	bool deny = kind_is_deny(rule->kind);
 	const char *written = rule->literal, *host = canon_workdir_host(compiler, written);
 
-	if (host && !deny)
+	if (!deny)
 		canon_add_way(compiler, rule, host);
-	if (host && kind_is_grant(rule->kind) && canon_is_refused(compiler->host, host)) {
+	if (kind_is_grant(rule->kind) && canon_host_refuses(compiler->host, host)) {
 		rule->overridden = true;
 		return;
 	}
-	if (host)
-		host = kind_is_grant(rule->kind) || deny ? canon_realpath_prefix(compiler, host)
-						   : canon_realpath_parent(compiler, host);
-	if (!host)
-		return;
-	if (deny && !path_below(host, compiler->policy->workdir_host)) {
+	host = kind_is_made(rule->kind) ? canon_realpath_parent(compiler, host) : canon_realpath_prefix(compiler, host);
+	if (deny && !path_is_below(host, compiler->policy->workdir_host)) {
 		rule->alias = host; /* the link's target is denied as well */
 		return;
 	}
@@ -189,12 +158,12 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 	if (!kind_is_deny(rule->kind))
 		canon_add_way(compiler, rule, written);
 	if (kind_is_grant(rule->kind)) {
-		rule->host = canon_is_refused(compiler->host, written) ? NULL : canon_realpath(compiler, written);
+		rule->host = canon_host_refuses(compiler->host, written) ? NULL : canon_realpath(compiler, written);
 		if (rule->host)
 			rule->literal = rule->host;
 	} else if (kind_is_deny(rule->kind)) {
 		rule->literal = canon_realpath_prefix(compiler, written);
-		if (rule->literal && strcmp(rule->literal, written) != 0)
+		if (strcmp(rule->literal, written) != 0)
 			rule->alias = written;
 	} else {
 		rule->literal = canon_realpath_parent(compiler, written);
@@ -212,12 +181,9 @@ static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 		return;
 	case PLACE_WORKDIR:
 		rule->host = canon_workdir_host(compiler, rule->to.path);
-		if (rule->host)
-			compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, rule->host);
-		if (rule->host)
-			rule->host = canon_realpath_prefix(compiler, rule->host);
-		if (rule->host)
-			rule->alias = canon_workdir_virt(compiler, rule, rule->host);
+		compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, rule->host);
+		rule->host = canon_realpath_prefix(compiler, rule->host);
+		rule->alias = canon_workdir_virt(compiler, rule, rule->host);
 		return;
 	case PLACE_HOST:
 		break;
@@ -225,7 +191,7 @@ static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, rule->to.path);
 	rule->host = canon_realpath(compiler, rule->to.path);
 	rule->alias = rule->host;
-	if (!rule->host && !compiler->no_memory)
+	if (!rule->host)
 		compiler_fail(compiler, rule->where,
 			      "leads to %s, which does not exist; create it or name another target", rule->to.path);
 }
@@ -237,7 +203,7 @@ static bool canon_is_shown(const struct policy *policy, const char *host)
 		const struct rule *rule = &policy->rule[i];
 
 		if (kind_is_grant(rule->kind) && !rule->overridden && !rule->name.interpreter && !rule->pattern &&
-		    rule->host && path_below(host, rule->host))
+		    rule->host && path_is_below(host, rule->host))
 			return true;
 	}
 	return false;
@@ -250,19 +216,23 @@ static void canon_limit_interpreters(struct policy *policy)
 		struct rule *rule = &policy->rule[i];
 
 		if (rule->name.interpreter && kind_is_grant(rule->kind) && rule->host &&
-		    path_below(rule->host, policy->workdir_host) && !canon_is_shown(policy, rule->host))
+		    path_is_below(rule->host, policy->workdir_host) && !canon_is_shown(policy, rule->host))
 			rule->overridden = true;
 	}
 }
 
-void compile_names(struct compiler *compiler)
+void compile_rule_paths(struct compiler *compiler)
 {
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		struct rule *rule = &compiler->policy->rule[i];
 
-		if (rule->overridden || !canon_split(compiler, rule))
+		if (rule->overridden)
 			continue;
-		canon_compile_pattern(compiler, rule);
+		canon_split_name(compiler, rule);
+		if (rule->pattern && glob_compile(&compiler->policy->arena, rule->pattern, kind_is_deny(rule->kind),
+						  &rule->glob) < 0)
+			compiler_fail(compiler, rule->where, "more than %d names in a glob; shorten it",
+				      GLOB_PARTS_MAX);
 		if (rule->literal && rule->name.place == PLACE_WORKDIR)
 			canon_resolve_workdir(compiler, rule);
 		else if (rule->literal)

@@ -7,61 +7,78 @@
 
 #include "base/banned.h"
 
+/* NULL: no such rule. */
+static void decide_set_denies(struct finding *finding, const struct rule *deny, const struct rule *exec_deny)
+{
+	finding->deny = deny ? deny : finding->deny;
+	finding->exec_deny = exec_deny ? exec_deny : finding->exec_deny;
+}
+
+static void decide_publish(struct finding *finding, const struct rule *rule)
+{
+	finding->publish = rule;
+	finding->withhold = NULL;
+}
+
+static void decide_withhold(struct finding *finding, const struct rule *rule)
+{
+	finding->withhold = rule;
+	finding->publish = NULL;
+}
+
 /* Applies the rules of one node on the path. `rest` is the part of the path below it. */
-static void decide_visit(const struct tree_node *node, const char *rest, size_t rest_len, struct finding *finding)
+static void decide_apply_node(const struct tree_node *node, const char *rest, size_t rest_len, struct finding *finding)
 {
 	if (node->remapped) { /* grants from further up mean other content */
 		finding->rights = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
+		finding->publish = finding->withhold = NULL;
 		finding->remap = node;
 	}
 	finding->rights |= node->rights;
 	for (unsigned i = 0; i < 3; i++)
 		if (node->grant[i])
 			finding->grant[i] = node->grant[i];
-	if (node->deny)
-		finding->deny = node->deny;
-	if (node->exec_deny)
-		finding->exec_deny = node->exec_deny;
+	decide_set_denies(finding, node->deny, node->exec_deny);
+	if (node->publish)
+		decide_publish(finding, node->publish);
+	if (node->withhold)
+		decide_withhold(finding, node->withhold);
 	for (size_t i = 0; i < node->globs; i++) {
 		const struct rule *rule = node->glob[i];
 
-		if (!glob_match(&rule->glob, rest, rest_len))
+		if (!glob_matches(&rule->glob, rest, rest_len))
 			continue;
 		if (rule->kind == RULE_DENY) {
 			finding->deny = rule;
 		} else if (rule->kind == RULE_EXEC_DENY) {
 			finding->exec_deny = rule;
+		} else if (rule->kind == RULE_PRIVATE) {
+			decide_withhold(finding, rule);
 		} else {
-			finding->rights |= POLICY_READ;
-			finding->grant[0] = rule;
-			if (rule->kind == RULE_WRITE) {
-				finding->rights |= POLICY_WRITE;
-				finding->grant[1] = rule;
-			} else if (rule->kind == RULE_EXEC) {
-				finding->rights |= POLICY_EXEC;
-				finding->grant[2] = rule;
-			}
+			unsigned more = rule->kind == RULE_WRITE ? 1 : rule->kind == RULE_EXEC ? 2 : 0;
+
+			finding->rights |= POLICY_READ | 1u << more;
+			finding->grant[0] = finding->grant[more] = rule;
 		}
 	}
 }
 
 /* Applies the denies of a name in any directory. */
-static void decide_visit_name(const struct tree *tree, uint64_t hash, const char *name, size_t len,
-			      struct finding *finding)
+static void decide_apply_name_denies(const struct tree *tree, uint64_t hash, const char *name, size_t len,
+				     struct finding *finding)
 {
-	uint32_t index = tree_child(tree, TREE_NAMES, hash, name, len);
+	uint32_t index = tree_find_child(tree, TREE_NAMES, hash, name, len);
 
 	if (index == TREE_NONE)
 		return;
-	if (tree->node[index].deny)
-		finding->deny = tree->node[index].deny;
-	if (tree->node[index].exec_deny)
-		finding->exec_deny = tree->node[index].exec_deny;
+	decide_set_denies(finding, tree->node[index].deny, tree->node[index].exec_deny);
+	if (tree->node[index].withhold)
+		decide_withhold(finding, tree->node[index].withhold);
 }
 
 /* Walks the path; *ret_remap_end is the length of the path of finding.remap. */
-static struct finding decide_walk(const struct tree *tree, const char *path, size_t len, size_t *ret_remap_end)
+static struct finding decide_walk_path(const struct tree *tree, const char *path, size_t len, size_t *ret_remap_end)
 {
 	struct finding finding = {0};
 	uint32_t index = TREE_ROOT;
@@ -70,7 +87,7 @@ static struct finding decide_walk(const struct tree *tree, const char *path, siz
 	*ret_remap_end = 0;
 	if (tree->count == 0 || len == 0 || path[0] != '/')
 		return finding;
-	decide_visit(&tree->node[TREE_ROOT], path + 1, len - 1, &finding);
+	decide_apply_node(&tree->node[TREE_ROOT], path + 1, len - 1, &finding);
 	for (size_t at = 1; at < len; at = next) {
 		const char *slash = memchr(path + at, '/', len - at);
 		size_t end = slash ? (size_t)(slash - path) : len;
@@ -78,13 +95,14 @@ static struct finding decide_walk(const struct tree *tree, const char *path, siz
 
 		next = end + 1;
 		if (tree->names >> (hash >> 58) & 1)
-			decide_visit_name(tree, hash, path + at, end - at, &finding);
+			decide_apply_name_denies(tree, hash, path + at, end - at, &finding);
 		if (index != TREE_NONE) {
-			index = tree_child(tree, index, hash, path + at, end - at);
+			index = tree_find_child(tree, index, hash, path + at, end - at);
 			if (index != TREE_NONE) {
 				const struct tree_node *node = &tree->node[index];
 
-				decide_visit(node, end < len ? path + next : "", end < len ? len - next : 0, &finding);
+				decide_apply_node(node, end < len ? path + next : "", end < len ? len - next : 0,
+						  &finding);
 				if (finding.remap == node)
 					*ret_remap_end = end;
 			}
@@ -96,8 +114,8 @@ static struct finding decide_walk(const struct tree *tree, const char *path, siz
 }
 
 /* Applies denies on another name of the same object: alias + rest. A name too long to be checked is denied. */
-static void decide_visit_alias(const struct tree *tree, const char *alias, const char *rest, size_t rest_len,
-			       struct finding *finding)
+static void decide_apply_alias_denies(const struct tree *tree, const char *alias, const char *rest, size_t rest_len,
+				      struct finding *finding)
 {
 	size_t alias_len = strlen(alias), unused;
 	struct finding other;
@@ -113,20 +131,23 @@ static void decide_visit_alias(const struct tree *tree, const char *alias, const
 	memcpy(name + alias_len, rest, rest_len);
 	if (alias_len + rest_len == 0)
 		name[alias_len++] = '/';
-	other = decide_walk(tree, name, alias_len + rest_len, &unused);
-	if (other.deny)
-		finding->deny = other.deny;
-	if (other.exec_deny)
-		finding->exec_deny = other.exec_deny;
+	other = decide_walk_path(tree, name, alias_len + rest_len, &unused);
+	decide_set_denies(finding, other.deny, other.exec_deny);
+	if (other.withhold)
+		decide_withhold(finding, other.withhold);
 }
 
-struct finding policy_find(const struct policy *policy, const char *path, size_t len)
+struct finding policy_find_rules(const struct policy *policy, const char *path, size_t len)
 {
 	size_t end;
-	struct finding finding = decide_walk(&policy->tree, path, len, &end);
+	struct finding finding = decide_walk_path(&policy->tree, path, len, &end);
 
 	for (unsigned i = 0; finding.remap && i < 2 && finding.remap->alias[i]; i++)
-		decide_visit_alias(&policy->tree, finding.remap->alias[i], path + end, len - end, &finding);
+		decide_apply_alias_denies(&policy->tree, finding.remap->alias[i], path + end, len - end, &finding);
+	if (finding.publish && !(finding.rights & POLICY_READ)) {
+		finding.rights |= POLICY_READ | POLICY_PUBLIC;
+		finding.grant[0] = finding.publish;
+	}
 	if (finding.deny)
 		finding.rights = 0;
 	if (finding.exec_deny)
@@ -134,41 +155,37 @@ struct finding policy_find(const struct policy *policy, const char *path, size_t
 	return finding;
 }
 
-unsigned policy_rights(const struct policy *policy, const char *path, size_t len)
+unsigned policy_rights_on(const struct policy *policy, const char *path, size_t len)
 {
-	return policy_find(policy, path, len).rights;
+	return policy_find_rules(policy, path, len).rights;
 }
 
-static const char *decide_label(const struct rule *rule)
+static struct policy_decision decide_make_refusal(int error, const struct rule *rule, const char *reason)
 {
-	return rule ? rule->label : NULL;
+	return (struct policy_decision){VERDICT_DENY, error, rule ? rule->label : NULL, reason};
 }
 
-static struct policy_decision decide_refuse(int error, const struct rule *rule, const char *reason)
+struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
-	return (struct policy_decision){VERDICT_DENY, error, decide_label(rule), reason};
-}
-
-struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want)
-{
-	struct finding finding = policy_find(policy, path, len);
+	struct finding finding = policy_find_rules(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
 	enum verdict verdict = finding.remap ? finding.remap->verdict : VERDICT_ALLOW;
-	const char *reason = verdict == VERDICT_ALLOW      ? "granted"
-			     : verdict == VERDICT_REDIRECT ? "redirected"
-							   : "provided";
+	const char *reason = finding.rights & POLICY_PUBLIC ? "public"
+			     : verdict == VERDICT_ALLOW     ? "granted"
+			     : verdict == VERDICT_REDIRECT  ? "redirected"
+							    : "provided";
 
 	if (finding.deny)
-		return decide_refuse(EACCES, finding.deny, "denied_by_rule");
+		return decide_make_refusal(EACCES, finding.deny, "denied_by_rule");
 	if (!finding.rights)
-		return decide_refuse(ENOENT, NULL, "not_granted");
+		return decide_make_refusal(ENOENT, finding.withhold, finding.withhold ? "private" : "not_granted");
 	if (want & POLICY_WRITE && !(finding.rights & POLICY_WRITE))
-		return decide_refuse(EROFS, finding.grant[0], "read_only");
+		return decide_make_refusal(EROFS, finding.grant[0], "read_only");
 	if (want & POLICY_EXEC && finding.exec_deny)
-		return decide_refuse(EACCES, finding.exec_deny, "exec_denied_by_rule");
+		return decide_make_refusal(EACCES, finding.exec_deny, "exec_denied_by_rule");
 	if (want & POLICY_EXEC && !(finding.rights & POLICY_EXEC))
-		return decide_refuse(EACCES, finding.grant[0], "not_executable");
-	return (struct policy_decision){verdict, 0, decide_label(finding.grant[bit]), reason};
+		return decide_make_refusal(EACCES, finding.grant[0], "not_executable");
+	return (struct policy_decision){verdict, 0, finding.grant[bit] ? finding.grant[bit]->label : NULL, reason};
 }
 
 static bool decide_globs_grant_below(const struct tree_node *node, const char *rest, size_t rest_len)
@@ -176,17 +193,17 @@ static bool decide_globs_grant_below(const struct tree_node *node, const char *r
 	for (size_t i = 0; i < node->globs; i++) {
 		const struct rule *rule = node->glob[i];
 
-		if (rule->kind != RULE_DENY && rule->kind != RULE_EXEC_DENY &&
+		if (!kind_is_deny(rule->kind) &&
 		    glob_may_match_below(&rule->glob, rest, rest_len))
 			return true;
 	}
 	return false;
 }
 
-bool policy_may_contain(const struct policy *policy, const char *path, size_t len)
+bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len)
 {
 	const struct tree *tree = &policy->tree;
-	struct finding finding = policy_find(policy, path, len);
+	struct finding finding = policy_find_rules(policy, path, len);
 	uint32_t index = TREE_ROOT;
 	size_t at = 1;
 
@@ -204,7 +221,7 @@ bool policy_may_contain(const struct policy *policy, const char *path, size_t le
 			return tree->node[index].has_grant;
 		slash = memchr(path + at, '/', len - at);
 		end = slash ? (size_t)(slash - path) : len;
-		index = tree_child(tree, index, tree_hash(path + at, end - at), path + at, end - at);
+		index = tree_find_child(tree, index, tree_hash(path + at, end - at), path + at, end - at);
 		if (index == TREE_NONE)
 			return false;
 		at = end < len ? end + 1 : len;

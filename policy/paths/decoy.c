@@ -1,65 +1,32 @@
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "policy/paths/decoy.h"
+#include "policy/model.h"
 
 #include "base/banned.h"
 
-enum decoy_piece {
-	PIECE_TEXT,
-	PIECE_UPPER, /* base32: letters A-Z and digits 2-7, as in key ids */
-	PIECE_BASE64,
-	PIECE_LINES, /* base64 in lines of 70 */
-};
-
-struct piece {
-	enum decoy_piece kind;
-	const char *text;
-	size_t len; /* characters to generate */
-};
-
-#define PIECES_MAX 6
-
-struct decoy {
+/*
+ * In a text, "<U16>" stands for 16 random characters of base32 (A-Z, 2-7, as in key ids), "<B16>" for 16 of base64, and
+ * "<L16>" for the same in lines of 70.
+ */
+static const struct decoy {
 	const char *name; /* of the file; "*x" matches a suffix, "x*" a prefix */
-	struct piece piece[PIECES_MAX];
-};
-
-static const struct decoy decoys[] = {
-	{"credentials",
-	 {{PIECE_TEXT, "[default]\naws_access_key_id = AKIA", 0},
-	  {PIECE_UPPER, NULL, 16},
-	  {PIECE_TEXT, "\naws_secret_access_key = ", 0},
-	  {PIECE_BASE64, NULL, 40},
-	  {PIECE_TEXT, "\n", 0}}},
-	{"id_*",
-	 {{PIECE_TEXT, "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA", 0},
-	  {PIECE_LINES, NULL, 352},
-	  {PIECE_TEXT, "\n-----END OPENSSH PRIVATE KEY-----\n", 0}}},
-	{"*.pem",
-	 {{PIECE_TEXT, "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B", 0},
-	  {PIECE_LINES, NULL, 1600},
-	  {PIECE_TEXT, "\n-----END PRIVATE KEY-----\n", 0}}},
-	{".env*",
-	 {{PIECE_TEXT, "DATABASE_URL=postgres://app:", 0},
-	  {PIECE_BASE64, NULL, 20},
-	  {PIECE_TEXT, "@db.internal:5432/app\nAPI_TOKEN=", 0},
-	  {PIECE_BASE64, NULL, 40},
-	  {PIECE_TEXT, "\n", 0}}},
-	{".netrc",
-	 {{PIECE_TEXT, "machine git.internal login ci password ", 0}, {PIECE_BASE64, NULL, 32}, {PIECE_TEXT, "\n", 0}}},
-	{".git-credentials",
-	 {{PIECE_TEXT, "https://ci:ghp_", 0}, {PIECE_UPPER, NULL, 36}, {PIECE_TEXT, "@github.com\n", 0}}},
-	{".npmrc",
-	 {{PIECE_TEXT, "//registry.npmjs.org/:_authToken=npm_", 0}, {PIECE_UPPER, NULL, 36}, {PIECE_TEXT, "\n", 0}}},
-	{".pypirc",
-	 {{PIECE_TEXT, "[pypi]\nusername = __token__\npassword = pypi-AgEI", 0},
-	  {PIECE_UPPER, NULL, 120},
-	  {PIECE_TEXT, "\n", 0}}},
-	{"*.json", {{PIECE_TEXT, "{\"token\": \"", 0}, {PIECE_UPPER, NULL, 48}, {PIECE_TEXT, "\"}\n", 0}}},
-	{"*", {{PIECE_TEXT, "token = ", 0}, {PIECE_BASE64, NULL, 43}, {PIECE_TEXT, "\n", 0}}},
+	const char *text;
+} decoys[] = {
+	{"credentials", "[default]\naws_access_key_id = AKIA<U16>\naws_secret_access_key = <B40>\n"},
+	{"id_*", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA<L352>\n"
+		 "-----END OPENSSH PRIVATE KEY-----\n"},
+	{"*.pem", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B<L1600>\n-----END PRIVATE KEY-----\n"},
+	{".env*", "DATABASE_URL=postgres://app:<B20>@db.internal:5432/app\nAPI_TOKEN=<B40>\n"},
+	{".netrc", "machine git.internal login ci password <B32>\n"},
+	{".git-credentials", "https://ci:ghp_<U36>@github.com\n"},
+	{".npmrc", "//registry.npmjs.org/:_authToken=npm_<U36>\n"},
+	{".pypirc", "[pypi]\nusername = __token__\npassword = pypi-AgEI<U120>\n"},
+	{"*.json", "{\"token\": \"<U48>\"}\n"},
+	{"*", "token = <B43>\n"},
 };
 
 static bool decoy_matches(const char *pattern, const char *name)
@@ -82,40 +49,41 @@ static uint64_t decoy_random(uint64_t *state)
 	return *state * UINT64_C(0x2545f4914f6cdd1d) >> 33;
 }
 
-static void decoy_generate(struct buf *out, const struct piece *piece, uint64_t *state)
+static void decoy_generate(struct buf *out, char kind, unsigned long count, uint64_t *state)
 {
 	static const char upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-	for (size_t i = 0; i < piece->len; i++) {
+	for (unsigned long i = 0; i < count; i++) {
 		uint64_t random = decoy_random(state);
 
-		if (piece->kind == PIECE_LINES && i % 70 == 46)
+		if (kind == 'L' && i % 70 == 46)
 			buf_puts(out, "\n");
-		buf_add(out, piece->kind == PIECE_UPPER ? &upper[random % 32] : &base64[random % 64], 1);
+		buf_add(out, kind == 'U' ? &upper[random % 32] : &base64[random % 64], 1);
 	}
 }
 
 const char *decoy_text(struct arena *arena, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *copy;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
 	const struct decoy *decoy = decoys;
-	_Static_assert(sizeof(decoys) / sizeof(decoys[0]) == 10,
-		       "the last pattern matches every name and ends the search");
-	struct buf out = {0};
+	_cleanup_buf_ struct buf out = {0};
+	const char *text;
+	char *end;
 
 	for (const char *c = path; *c; c++)
 		state = (state ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
 	state |= 1; /* from state 0 the generator yields only 0 */
-	while (!decoy_matches(decoy->name, name))
+	while (!decoy_matches(decoy->name, name)) /* the last pattern matches every name */
 		decoy++;
-	for (size_t i = 0; i < PIECES_MAX; i++) {
-		if (decoy->piece[i].text)
-			buf_puts(&out, decoy->piece[i].text);
-		decoy_generate(&out, &decoy->piece[i], &state);
+	for (text = decoy->text; *text; text = *end ? end + 1 : end) {
+		size_t len = strcspn(text, "<");
+
+		buf_add(&out, text, len);
+		end = (char *)(uintptr_t)text + len;
+		if (*end)
+			decoy_generate(&out, end[1], strtoul(end + 2, &end, 10), &state);
 	}
-	copy = out.failed || !out.data ? NULL : arena_dupn(arena, out.data, out.len);
-	buf_done(&out);
-	return copy;
+	return out.failed ? arena_fail(arena) : arena_dupn(arena, out.data, out.len);
 }

@@ -14,10 +14,10 @@
 
 #define LINKS_MAX 40 /* as path_resolution(7) */
 
-const struct policy_mount *policy_mount_of(const struct policy *policy, const char *path)
+const struct policy_mount *policy_find_mount(const struct policy *policy, const char *path)
 {
 	for (size_t i = policy->mount_count; i-- > 0;)
-		if (path_below(path, policy->mount[i].virt))
+		if (path_is_below(path, policy->mount[i].virt))
 			return &policy->mount[i]; /* sorted: the last match is the innermost */
 	return NULL;
 }
@@ -30,19 +30,19 @@ int policy_path_cat(const char *base, const char *rest, char out[PATH_MAX])
 	return len < 0 || len >= PATH_MAX ? -ENAMETOOLONG : len;
 }
 
-int policy_host_path(const struct policy *policy, const char *path, char out[PATH_MAX])
+int policy_map_to_host(const struct policy *policy, const char *path, char out[PATH_MAX])
 {
-	const struct policy_mount *mount = policy_mount_of(policy, path);
+	const struct policy_mount *mount = policy_find_mount(policy, path);
 
 	if (!mount || mount->kind != POLICY_MOUNT_TREE)
 		return -ENOENT;
-	return policy_path_cat(mount->host, path_rest(path, mount->virt), out);
+	return policy_path_cat(mount->host, path_rest_below(path, mount->virt), out);
 }
 
 static const struct policy_link *explain_find_link(const struct policy *policy, const char *path)
 {
 	for (size_t i = 0; i < policy->link_count; i++)
-		if (path_below(path, policy->link[i].path))
+		if (path_is_below(path, policy->link[i].path))
 			return &policy->link[i];
 	return NULL;
 }
@@ -56,7 +56,7 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 	for (unsigned i = 0; len >= 0 && (link = explain_find_link(policy, out)); i++) {
 		if (i == LINKS_MAX)
 			return -ELOOP;
-		len = policy_path_cat(link->target, path_rest(out, link->path), next);
+		len = policy_path_cat(link->target, path_rest_below(out, link->path), next);
 		if (len >= 0)
 			memcpy(out, next, (size_t)len + 1);
 	}
@@ -74,8 +74,8 @@ static char *explain_escape(const char *path)
 	return text;
 }
 
-char *policy_suggest(const struct policy_decision *decision, const struct suggest_host *host, const char *path,
-		     unsigned want, char **ret_why)
+char *policy_suggest_grant(const struct policy_decision *decision, const struct suggest_host *host, const char *path,
+			   unsigned want, char **ret_why)
 {
 	const char *list = want & POLICY_EXEC ? "exec" : want & POLICY_WRITE ? "write" : "read";
 	const char *option = want & POLICY_EXEC ? "-x" : want & POLICY_WRITE ? "-W" : "-r";
@@ -86,6 +86,10 @@ char *policy_suggest(const struct policy_decision *decision, const struct sugges
 
 	if (decision->verdict != VERDICT_DENY)
 		return NULL;
+	if (strcmp(decision->reason, "private") == 0) { /* -r grants it all the same */
+		*ret_why = strdup("it is where secrets are kept; if the program must have it, grant it by hand");
+		return NULL;
+	}
 	if (strcmp(decision->reason, "denied_by_rule") == 0 || strcmp(decision->reason, "exec_denied_by_rule") == 0) {
 		if (asprintf(ret_why, "a deny beats everything; remove %s", decision->rule) < 0)
 			*ret_why = NULL;
@@ -102,5 +106,5 @@ char *policy_suggest(const struct policy_decision *decision, const struct sugges
 	suggest_put_word(&buf, grant);
 	buf_printf(&buf, ", or in a policy {\"version\": 1, \"filesystem\": {\"%s\": [\"%s\"]}}", list,
 		   escaped ? escaped : "");
-	return escaped ? buf_take(&buf) : NULL;
+	return escaped ? buf_take_text(&buf) : NULL;
 }

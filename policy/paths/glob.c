@@ -12,29 +12,12 @@ bool glob_is_wild(const char *name, size_t len)
 
 static int glob_compile_part(const char *name, size_t len, struct glob_part *part)
 {
-	const char *star = memchr(name, '*', len), *second;
+	bool deep = memmem(name, len, "**", 2);
 
-	*part = (struct glob_part){GLOB_LITERAL, name, len};
-	if (len == 0)
-		return -EINVAL;
-	if (!star)
-		return 0;
-	if (memmem(name, len, "**", 2)) {
-		part->kind = GLOB_DEEP;
-		return len == 2 ? 0 : -EINVAL;
-	}
-	second = memchr(star + 1, '*', len - (size_t)(star + 1 - name));
-	if (len == 1)
+	*part = (struct glob_part){deep ? GLOB_DEEP : glob_is_wild(name, len) ? GLOB_WILD : GLOB_LITERAL, name, len};
+	if (len == 1 && part->kind == GLOB_WILD)
 		part->kind = GLOB_ANY;
-	else if (second)
-		part->kind = GLOB_WILD;
-	else if (star == name)
-		*part = (struct glob_part){GLOB_SUFFIX, name + 1, len - 1};
-	else if (star == name + len - 1)
-		*part = (struct glob_part){GLOB_PREFIX, name, len - 1};
-	else
-		part->kind = GLOB_WILD;
-	return 0;
+	return len == 0 || (deep && len != 2) ? -EINVAL : 0;
 }
 
 int glob_compile(struct arena *arena, const char *pattern, bool below, struct glob *ret_glob)
@@ -99,10 +82,6 @@ bool glob_part_match(const struct glob_part *part, const char *name, size_t len)
 	switch (part->kind) {
 	case GLOB_LITERAL:
 		return len == part->len && memcmp(name, part->text, len) == 0;
-	case GLOB_PREFIX:
-		return len >= part->len && memcmp(name, part->text, part->len) == 0;
-	case GLOB_SUFFIX:
-		return len >= part->len && memcmp(name + len - part->len, part->text, part->len) == 0;
 	case GLOB_WILD:
 		return glob_match_wild(part->text, part->len, name, len);
 	case GLOB_ANY:
@@ -122,7 +101,7 @@ static size_t glob_component_len(const char *path, size_t len, size_t at, size_t
 	return size;
 }
 
-bool glob_match(const struct glob *glob, const char *path, size_t len)
+bool glob_matches(const struct glob *glob, const char *path, size_t len)
 {
 	size_t at = 0, in = 0, next, size, deep = (size_t)-1, retry = 0;
 

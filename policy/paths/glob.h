@@ -15,16 +15,14 @@
 
 enum glob_kind {
 	GLOB_LITERAL,
-	GLOB_PREFIX, /* "name*" */
-	GLOB_SUFFIX, /* "*name" */
-	GLOB_WILD,   /* any other text with "*" */
-	GLOB_ANY,    /* "*" */
-	GLOB_DEEP,   /* "**" */
+	GLOB_ANY,  /* "*" */
+	GLOB_WILD, /* any other text with "*" */
+	GLOB_DEEP, /* "**" */
 };
 
 struct glob_part {
 	enum glob_kind kind;
-	const char *text; /* PREFIX and SUFFIX: without the star; not NUL-terminated */
+	const char *text; /* not NUL-terminated */
 	size_t len;
 };
 
@@ -43,7 +41,7 @@ bool glob_is_wild(const char *name, size_t len);
 int glob_compile(struct arena *arena, const char *pattern, bool below, struct glob *ret_glob);
 
 /* True when the pattern matches the whole path. The path has no leading slash; "" has no component. No allocation. */
-bool glob_match(const struct glob *glob, const char *path, size_t len);
+bool glob_matches(const struct glob *glob, const char *path, size_t len);
 
 /* True when the path or any path below it can match. */
 bool glob_may_match_below(const struct glob *glob, const char *path, size_t len);

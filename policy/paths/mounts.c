@@ -12,8 +12,6 @@
 static const char *mounts_written_name(struct compiler *compiler, const struct rule *rule)
 {
 	size_t len = rule->pattern ? (size_t)(rule->pattern - rule->name.path) : strlen(rule->name.path);
-	const char *text;
-
 	if (rule->name.place == PLACE_WORKDIR)
 		return rule->literal; /* the view shows links within the workdir anyway */
 	if (!rule->pattern && len > 3 && strcmp(rule->name.path + len - 3, "/**") == 0)
@@ -22,10 +20,7 @@ static const char *mounts_written_name(struct compiler *compiler, const struct r
 		len--;
 	if (!rule->name.path[len])
 		return rule->name.path;
-	text = arena_dupn(&compiler->policy->arena, rule->name.path, len);
-	if (!text)
-		compiler->no_memory = true;
-	return text;
+	return arena_dupn(&compiler->policy->arena, rule->name.path, len);
 }
 
 static struct policy_mount mounts_from_rule(const struct rule *rule, const char *from)
@@ -48,8 +43,8 @@ static struct policy_mount mounts_from_rule(const struct rule *rule, const char 
 }
 
 /* Merges a second rule for the same name into its mount. */
-static void mounts_merge(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule,
-			 const char *from)
+static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule,
+			      const char *from)
 {
 	struct policy_mount other = mounts_from_rule(rule, from);
 
@@ -74,13 +69,13 @@ static void mounts_merge(struct compiler *compiler, struct policy_mount *mount, 
 	}
 }
 
-static void mounts_add(struct compiler *compiler, const struct rule *rule, const char *from)
+static void mounts_add_mount(struct compiler *compiler, const struct rule *rule, const char *from)
 {
 	struct policy *policy = compiler->policy;
 	struct tree_node *node = &policy->tree.node[rule->node];
 
 	if (node->mount) {
-		mounts_merge(compiler, &policy->mount[node->mount - 1], rule, from);
+		mounts_merge_rule(compiler, &policy->mount[node->mount - 1], rule, from);
 		return;
 	}
 	policy->mount[policy->mount_count++] = mounts_from_rule(rule, from);
@@ -102,11 +97,11 @@ static int mounts_compare(const void *left, const void *right)
 /* True when the inner mount shows the same host path that the outer one shows at its name. */
 static bool mounts_same_content(const struct policy_mount *outer, const struct policy_mount *inner)
 {
-	const char *virt = path_rest(inner->virt, outer->virt), *host;
+	const char *virt = path_rest_below(inner->virt, outer->virt), *host;
 
 	if (outer->kind != POLICY_MOUNT_TREE || inner->kind != POLICY_MOUNT_TREE || !virt)
 		return false;
-	host = path_rest(inner->host, outer->host);
+	host = path_rest_below(inner->host, outer->host);
 	return host && strcmp(virt, host) == 0;
 }
 
@@ -114,10 +109,10 @@ static bool mounts_same_content(const struct policy_mount *outer, const struct p
  * Index + 1 of the innermost of the first `count` mounts that contains `virt`; 0: none. `virt` sorts after them, so it
  * is the last of them or one that encloses the last: outer[i] is index + 1 of the mount that encloses mount i.
  */
-static size_t mounts_enclosing(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
+static size_t mounts_find_outer(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {
 	while (count > 0) {
-		const char *rest = path_rest(virt, mounts[count - 1].virt);
+		const char *rest = path_rest_below(virt, mounts[count - 1].virt);
 
 		if (rest && *rest)
 			break;
@@ -133,7 +128,7 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		size_t in = mounts_enclosing(policy->mount, outer, kept, mount->virt);
+		size_t in = mounts_find_outer(policy->mount, outer, kept, mount->virt);
 		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
 		/* a mount whose name was written through a link is kept for that link */
@@ -146,41 +141,21 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 	policy->mount_count = kept;
 }
 
-/* ---- links ---- */
-
-/* Removes the last component; false when only the root would be left. */
-static bool mounts_cut_last(char *path)
-{
-	char *slash = strrchr(path, '/');
-
-	if (!slash || slash == path)
-		return false;
-	*slash = '\0';
-	return true;
-}
-
-static const char *mounts_last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash : path;
-}
-
 /* Shortens "/lib/x" -> "/usr/lib/x" to "/lib" -> "/usr/lib", as far as the host's own links lead the same way. */
 static void mounts_shorten_link(struct compiler *compiler, char *path, char *target)
 {
-	_cleanup_free_ char *shorter = strdup(path), *shorter_target = strdup(target);
-
-	while (shorter && shorter_target && strcmp(mounts_last_name(shorter), mounts_last_name(shorter_target)) == 0) {
+	for (;;) {
+		char *slash = strrchr(path, '/'), *target_slash = strrchr(target, '/');
 		_cleanup_free_ char *found = NULL;
 
-		if (!mounts_cut_last(shorter) || !mounts_cut_last(shorter_target))
+		if (slash == path || target_slash == target || strcmp(slash, target_slash) != 0)
 			return;
-		found = compiler->host->realpath(compiler->host->ctx, shorter);
-		if (!found || strcmp(found, shorter_target) != 0)
-			return;
-		path[strlen(shorter)] = '\0';
-		target[strlen(shorter_target)] = '\0';
+		*slash = *target_slash = '\0';
+		found = compiler->host->realpath(compiler->host->ctx, path);
+		if (found && strcmp(found, target) == 0)
+			continue;
+		*slash = *target_slash = '/';
+		return;
 	}
 }
 
@@ -193,24 +168,17 @@ static void mounts_add_link(struct compiler *compiler, const struct rule *rule, 
 		return;
 	path = arena_dup(&policy->arena, from);
 	target = arena_dup(&policy->arena, rule->literal);
-	if (path && target)
-		mounts_shorten_link(compiler, path, target);
-	for (size_t i = 0; path && i < policy->link_count; i++)
+	mounts_shorten_link(compiler, path, target);
+	for (size_t i = 0; i < policy->link_count; i++)
 		if (strcmp(policy->link[i].path, path) == 0)
 			return;
-	policy->link = arena_grow(&policy->arena, policy->link, policy->link_count, sizeof(*policy->link));
-	if (!path || !target || !policy->link) {
-		policy->link_count = 0;
-		compiler->no_memory = true;
-		return;
-	}
-	policy->link[policy->link_count++] = (struct policy_link){path, target};
+	ARENA_APPEND(&policy->arena, policy->link, policy->link_count, ((struct policy_link){path, target}));
 }
 
 /* Adds the mounts of redirects, provided files and decoys (`made`), or those of grants. */
 static void mounts_add_all(struct compiler *compiler, bool made)
 {
-	for (size_t i = 0; i < compiler->policy->rule_count && !compiler->no_memory && !compiler->failed; i++) {
+	for (size_t i = 0; i < compiler->policy->rule_count && !compiler->failed; i++) {
 		const struct rule *rule = &compiler->policy->rule[i];
 		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 		const char *from;
@@ -219,9 +187,7 @@ static void mounts_add_all(struct compiler *compiler, bool made)
 		    kind_is_made(rule->kind) != made)
 			continue;
 		from = mounts_written_name(compiler, rule);
-		if (!from)
-			return;
-		mounts_add(compiler, rule, from);
+		mounts_add_mount(compiler, rule, from);
 		mounts_add_link(compiler, rule, from);
 	}
 }
@@ -249,13 +215,9 @@ void compile_mounts(struct compiler *compiler)
 	size_t *outer = arena_alloc(&policy->arena, policy->rule_count * sizeof(*outer));
 
 	policy->mount = arena_alloc(&policy->arena, policy->rule_count * sizeof(*policy->mount));
-	if (!outer || !policy->mount) {
-		compiler->no_memory = true;
-		return;
-	}
 	mounts_add_all(compiler, true);
 	mounts_add_all(compiler, false);
-	if (compiler->failed || compiler->no_memory)
+	if (compiler->failed)
 		return;
 	if (policy->mount_count)
 		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), mounts_compare);

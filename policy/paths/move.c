@@ -2,8 +2,8 @@
  * A rule can apply to names below a directory in two ways:
  *   - The rule's literal part lies below the directory. Then only names on the path to it matter (`pending`).
  *   - The directory is at or below the literal part. Then the directory's path has brought the glob, run as an
- *     automaton, to a set of positions (`states`).
- * Two directories with the same pending parts and the same states are equal for that rule. Rights below them can
+ *     automaton, to a set of `positions`.
+ * Two directories with the same pending parts and the same positions are equal for that rule. Rights below them can
  * differ only through rules for which they are not equal.
  */
 #include <limits.h>
@@ -19,17 +19,15 @@
 
 #include "base/banned.h"
 
-#define STATE_WORDS 2
 #define NAMES_MAX 3                 /* of one directory: its own and the aliases of its remapped mount */
-#define PENDING_MAX (NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_outside() */
+#define PENDING_MAX (NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_other_path() */
 #define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
 
-_Static_assert(GLOB_PARTS_MAX + 2 <= STATE_WORDS * 64, "a bit for each part, one added by glob_compile, and the end");
+_Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
 
 /* Set of positions in a glob: bit i when part i has to match next, bit `parts` when the whole glob has matched. */
-struct states {
-	uint64_t word[STATE_WORDS];
-};
+typedef unsigned __int128 move_positions;
+#define POSITION(at) ((move_positions)1 << (at))
 
 /* One directory of the comparison, with all names by which rules can mean it. */
 struct side {
@@ -42,71 +40,44 @@ struct side {
 
 /* The state of one rule at a directory. */
 struct progress {
-	struct states states;
+	move_positions positions;
 	const char *pending[PENDING_MAX]; /* the parts of its literal parts that lie below the directory */
 	size_t pendings;
 };
 
-static bool move_states_has(const struct states *states, size_t at)
-{
-	return states->word[at / 64] >> (at % 64) & 1;
-}
-
-static void move_states_add(struct states *states, size_t at)
-{
-	states->word[at / 64] |= UINT64_C(1) << (at % 64);
-}
-
 /* Epsilon closure: "**" matches no component as well, so the part after it may come next. */
-static void move_states_close(const struct glob *glob, struct states *states)
+static move_positions move_positions_close(const struct glob *glob, move_positions positions)
 {
 	for (size_t i = 0; i < glob->parts; i++)
-		if (move_states_has(states, i) && glob->part[i].kind == GLOB_DEEP)
-			move_states_add(states, i + 1);
+		if (positions & POSITION(i) && glob->part[i].kind == GLOB_DEEP)
+			positions |= POSITION(i + 1);
+	return positions;
 }
 
-static struct states move_states_first(const struct glob *glob)
+/* The positions after a path without leading slash. */
+static move_positions move_positions_after_path(const struct glob *glob, const char *path)
 {
-	struct states states = {0};
+	move_positions now = move_positions_close(glob, POSITION(0));
 
-	move_states_add(&states, 0);
-	move_states_close(glob, &states);
-	return states;
-}
+	while (*path) {
+		size_t len = strcspn(path, "/");
+		move_positions next = 0;
 
-static struct states move_states_step(const struct glob *glob, const struct states *from, const char *name, size_t len)
-{
-	struct states states = {0};
-
-	for (size_t i = 0; i < glob->parts; i++) {
-		if (!move_states_has(from, i))
-			continue;
-		if (glob->part[i].kind == GLOB_DEEP)
-			move_states_add(&states, i);
-		else if (glob_part_match(&glob->part[i], name, len))
-			move_states_add(&states, i + 1);
+		for (size_t i = 0; i < glob->parts; i++) {
+			if (now & POSITION(i) && glob->part[i].kind == GLOB_DEEP)
+				next |= POSITION(i);
+			else if (now & POSITION(i) && glob_part_match(&glob->part[i], path, len))
+				next |= POSITION(i + 1);
+		}
+		now = move_positions_close(glob, next);
+		path += len + (path[len] == '/');
 	}
-	move_states_close(glob, &states);
-	return states;
-}
-
-/* The positions after `rest`, a path without leading slash. */
-static struct states move_states_after(const struct glob *glob, const char *rest)
-{
-	struct states states = move_states_first(glob);
-
-	while (*rest) {
-		size_t len = strcspn(rest, "/");
-
-		states = move_states_step(glob, &states, rest, len);
-		rest += len + (rest[len] == '/');
-	}
-	return states;
+	return now;
 }
 
 /* ---- the directory ---- */
 
-/* Adds alias + rest as another name. One that is too long is left out: decide_visit_alias() denies everything there. */
+/* Adds alias + rest as another name. One that is too long is left out: decide.c denies everything there. */
 static void move_add_alias(struct side *side, const char *alias, const char *rest)
 {
 	char *out = side->alias[side->names - 1];
@@ -116,8 +87,8 @@ static void move_add_alias(struct side *side, const char *alias, const char *res
 		side->name[side->names++] = out;
 }
 
-/* As decide_walk() in decide.c, but only for what applies to everything below the directory. */
-static void move_side_init(const struct policy *policy, const char *path, struct side *side)
+/* As decide_walk_path() in decide.c, but only for what applies to everything below the directory. */
+static void move_describe_directory(const struct policy *policy, const char *path, struct side *side)
 {
 	const struct tree *tree = &policy->tree;
 	const struct tree_node *remap = NULL;
@@ -140,7 +111,7 @@ static void move_side_init(const struct policy *policy, const char *path, struct
 		if (!path[end] || !path[end + 1])
 			break;
 		len = strcspn(path + end + 1, "/");
-		index = tree_child(tree, index, tree_hash(path + end + 1, len), path + end + 1, len);
+		index = tree_find_child(tree, index, tree_hash(path + end + 1, len), path + end + 1, len);
 		end += len + 1;
 	}
 	for (size_t i = 0; remap && i < NAMES_MAX - 1 && remap->alias[i]; i++)
@@ -149,20 +120,16 @@ static void move_side_init(const struct policy *policy, const char *path, struct
 
 /* ---- rules ---- */
 
-/* Adds the states or the pending part of a rule whose literal part is `anchor` at the directory `name`. */
-static void move_progress_add(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
+/* Adds the positions or the pending part of a rule whose literal part is `anchor` at the directory `name`. */
+static void move_add_literal(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
 {
-	const char *rest = path_rest(name, anchor);
+	const char *rest = path_rest_below(name, anchor);
 
-	if (rest) {
-		/* a rule without a glob applies to all names below alike */
-		const struct states states = rule->pattern ? move_states_after(&rule->glob, rest) : (struct states){0};
-
-		for (size_t i = 0; i < STATE_WORDS; i++)
-			progress->states.word[i] |= states.word[i];
+	if (rest) { /* a rule without a glob applies to all names below alike */
+		progress->positions |= rule->pattern ? move_positions_after_path(&rule->glob, rest) : 0;
 		return;
 	}
-	rest = path_rest(anchor, name);
+	rest = path_rest_below(anchor, name);
 	for (size_t i = 0; rest && i < progress->pendings; i++)
 		if (strcmp(progress->pending[i], rest) == 0)
 			return;
@@ -170,7 +137,7 @@ static void move_progress_add(struct progress *progress, const struct rule *rule
 		progress->pending[progress->pendings++] = rest;
 }
 
-static struct progress move_progress_init(const struct rule *rule, const struct side *side)
+static struct progress move_follow_rule(const struct rule *rule, const struct side *side)
 {
 	struct progress progress = {.pendings = 0};
 	bool deny = rule->kind == RULE_DENY;
@@ -180,11 +147,11 @@ static struct progress move_progress_init(const struct rule *rule, const struct 
 		      (side->remap_len && strncmp(rule->literal, side->name[0], side->remap_len) != 0)))
 		return progress;
 	for (size_t i = 0; i < (deny ? side->names : 1); i++) {
-		move_progress_add(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
+		move_add_literal(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
 		if (deny && rule->alias)
-			move_progress_add(&progress, rule, rule->alias, side->name[i]);
-		if (rule_outside(rule))
-			move_progress_add(&progress, rule, rule_outside(rule), side->name[i]);
+			move_add_literal(&progress, rule, rule->alias, side->name[i]);
+		if (rule_other_path(rule))
+			move_add_literal(&progress, rule, rule_other_path(rule), side->name[i]);
 	}
 	return progress;
 }
@@ -199,6 +166,7 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 		return true;
 	case RULE_READ:
 	case RULE_EXEC:
+	case RULE_PUBLIC:
 		return rule->literal && rule->host && !(rights & POLICY_READ);
 	case RULE_WRITE:
 		return rule->literal && rule->host && !(rights & POLICY_WRITE);
@@ -206,6 +174,7 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 	case RULE_REDIRECT:  /* mounts cannot be renamed */
 	case RULE_PROVIDE:
 	case RULE_DECOY:
+	case RULE_PRIVATE: /* what may be written is readable whatever is private */
 	case RULE_MAX:
 		break;
 	}
@@ -227,7 +196,7 @@ static void move_add_name(struct policy_move *move, const char *name, size_t len
 }
 
 /* Adds the first components of the pending parts that `one` has and `other` has not. */
-static void move_add_pending(struct policy_move *move, const struct progress *one, const struct progress *other)
+static void move_add_pending_names(struct policy_move *move, const struct progress *one, const struct progress *other)
 {
 	for (size_t i = 0; i < one->pendings; i++) {
 		bool both = false;
@@ -239,31 +208,31 @@ static void move_add_pending(struct policy_move *move, const struct progress *on
 	}
 }
 
-static void move_add_rule(struct policy_move *move, const struct rule *rule, const struct progress *from,
-			  const struct progress *to)
+static void move_add_rule_differences(struct policy_move *move, const struct rule *rule, const struct progress *from,
+				      const struct progress *to)
 {
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		const struct glob_part *part = &rule->glob.part[i];
 
-		if (move_states_has(&from->states, i) == move_states_has(&to->states, i))
+		if (!((from->positions ^ to->positions) & POSITION(i)))
 			continue;
 		if (part->kind == GLOB_LITERAL)
 			move_add_name(move, part->text, part->len);
 		else
 			move->kind = POLICY_MOVE_ANY;
 	}
-	move_add_pending(move, from, to);
-	move_add_pending(move, to, from);
+	move_add_pending_names(move, from, to);
+	move_add_pending_names(move, to, from);
 }
 
-void policy_move_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
+void policy_compare_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
 {
 	struct side old, new;
 
 	ret_move->kind = POLICY_MOVE_SAME;
 	ret_move->count = 0;
-	move_side_init(policy, from, &old);
-	move_side_init(policy, to, &new);
+	move_describe_directory(policy, from, &old);
+	move_describe_directory(policy, to, &new);
 	if ((old.rights ^ new.rights) & MOVE_RIGHTS) {
 		ret_move->kind = POLICY_MOVE_ANY;
 		return;
@@ -272,17 +241,17 @@ void policy_move_below(const struct policy *policy, const char *from, const char
 		const struct rule *rule = &policy->rule[i];
 
 		if (move_rule_matters(rule, old.rights)) {
-			const struct progress was = move_progress_init(rule, &old);
-			const struct progress will = move_progress_init(rule, &new);
+			const struct progress was = move_follow_rule(rule, &old);
+			const struct progress will = move_follow_rule(rule, &new);
 
-			move_add_rule(ret_move, rule, &was, &will);
+			move_add_rule_differences(ret_move, rule, &was, &will);
 		}
 	}
 }
 
-bool policy_move_differs(const struct policy *policy, const char *from, const char *to)
+bool policy_rights_differ(const struct policy *policy, const char *from, const char *to)
 {
-	return (policy_rights(policy, from, strlen(from)) ^ policy_rights(policy, to, strlen(to))) & MOVE_RIGHTS;
+	return (policy_rights_on(policy, from, strlen(from)) ^ policy_rights_on(policy, to, strlen(to))) & MOVE_RIGHTS;
 }
 
 /* ---- symbolic links ---- */
@@ -296,18 +265,17 @@ enum leading {
 
 static enum leading move_leads_to_denied(const struct rule *rule, const struct side *side)
 {
-	const struct progress progress = move_progress_init(rule, side);
+	const struct progress progress = move_follow_rule(rule, side);
 	enum leading leading = LEADS_NOWHERE;
-	struct states anywhere = {0};
+	move_positions anywhere;
 
 	if (progress.pendings)
 		return LEADS_BY_NAME;
 	if (!rule->pattern)
 		return LEADS_NOWHERE;
-	if (!rule->literal)
-		anywhere = move_states_first(&rule->glob);
+	anywhere = rule->literal ? 0 : move_positions_after_path(&rule->glob, "");
 	for (size_t i = 0; i < rule->glob.parts; i++) {
-		if (!move_states_has(&progress.states, i) || move_states_has(&anywhere, i))
+		if (!(progress.positions & ~anywhere & POSITION(i)))
 			continue;
 		if (i > 0 && rule->glob.part[i - 1].kind == GLOB_LITERAL)
 			return LEADS_BY_NAME;
@@ -321,10 +289,10 @@ static bool move_is_writable_outside(const struct policy *policy, const char *pa
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->host ? path_rest(path, mount->host) : NULL;
+		const char *rest = mount->host ? path_rest_below(path, mount->host) : NULL;
 		char virt[PATH_MAX];
 
-		if (mount->host && path_below(mount->host, path) && policy_may_write(policy, mount->virt))
+		if (mount->host && path_is_below(mount->host, path) && policy_may_write(policy, mount->virt))
 			return true;
 		if (rest && (policy_path_cat(mount->virt, rest, virt) < 0 || policy_may_write(policy, virt)))
 			return true;
@@ -351,7 +319,7 @@ static bool move_target_denies_same(const struct policy *policy, const struct si
 
 	if (!move_link_target(side->name[0], text, target))
 		return false;
-	policy_move_below(policy, side->name[0], target, &move);
+	policy_compare_below(policy, side->name[0], target, &move);
 	return move.kind == POLICY_MOVE_SAME;
 }
 
@@ -375,7 +343,7 @@ static bool move_text_stays_within(const struct side *side, const char *text)
 
 	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remap_len, side->name[0]);
 	return side->names == 1 || *text == '/' ||
-	       (move_link_target(side->name[0], text, target) && path_below(target, side->remap_len ? remap : "/"));
+	       (move_link_target(side->name[0], text, target) && path_is_below(target, side->remap_len ? remap : "/"));
 }
 
 bool policy_link_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule)
@@ -383,7 +351,7 @@ bool policy_link_allowed(const struct policy *policy, const char *path, const ch
 	enum leading most = LEADS_NOWHERE;
 	struct side side;
 
-	move_side_init(policy, path, &side);
+	move_describe_directory(policy, path, &side);
 	for (size_t i = 0; i < policy->rule_count && most != LEADS_BY_NAME; i++) {
 		const struct rule *rule = &policy->rule[i];
 		enum leading leading;

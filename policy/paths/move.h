@@ -33,10 +33,10 @@ struct policy_move {
  * about direct entries only: call again for each entry that is a directory. No I/O; costs about as much as judging one
  * name for each rule.
  */
-void policy_move_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move);
+void policy_compare_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move);
 
 /* True when the rights to read and write differ between these two names: an object must not be moved between them. */
-bool policy_move_differs(const struct policy *policy, const char *from, const char *to);
+bool policy_rights_differ(const struct policy *policy, const char *from, const char *to);
 
 /*
  * True when a symbolic link with this text may stand at a canonical virtual path. A link must not replace a directory

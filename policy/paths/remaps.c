@@ -12,13 +12,17 @@
 /* Replaces all grants of the node by those of one rule. */
 static void remap_set_rights(struct tree_node *node, const struct rule *rule, unsigned rights)
 {
+	if (rights & POLICY_PUBLIC) { /* of a redirect's target: what everybody may read there */
+		rights &= ~(unsigned)(POLICY_READ | POLICY_PUBLIC);
+		node->publish = rule;
+	}
 	node->rights = rights;
 	for (unsigned i = 0; i < 3; i++)
 		node->grant[i] = rights & 1u << i ? rule : NULL;
 }
 
 /* A redirect to @scratch or @workdir: readable and writable; executable when a rule grants exec on this name. */
-static void remap_to_own(struct tree_node *node, const struct rule *rule)
+static void remap_grant_own_place(struct tree_node *node, const struct rule *rule)
 {
 	const struct rule *exec = node->grant[2];
 
@@ -30,11 +34,11 @@ static void remap_to_own(struct tree_node *node, const struct rule *rule)
 }
 
 /* A redirect to a host path: the rights that are granted on the target. */
-static void remap_to_host(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
+static void remap_grant_host_target(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
 {
-	struct finding target = policy_find(compiler->policy, rule->host, strlen(rule->host));
+	struct finding target = policy_find_rules(compiler->policy, rule->host, strlen(rule->host));
 
-	if (node->rights || node->globs)
+	if (node->rights || node->globs || node->publish)
 		compiler_fail(compiler, rule->where, "%s is granted as well; grant the target %s instead",
 			      rule->literal, rule->host);
 	else if (target.deny)
@@ -58,14 +62,14 @@ static void remap_set_aliases(struct compiler *compiler, struct tree_node *node,
 
 	if (name && strcmp(name, mount->virt) != 0)
 		node->alias[count++] = name;
-	if (mount->host && strcmp(mount->host, mount->virt) != 0 && !path_below(mount->host, compiler->host->scratch) &&
-	    !(name && strcmp(name, mount->host) == 0))
+	if (mount->host && strcmp(mount->host, mount->virt) != 0 &&
+	    !path_is_below(mount->host, compiler->host->scratch) && !(name && strcmp(name, mount->host) == 0))
 		node->alias[count] = mount->host;
 }
 
 static void remap_check_denied(struct compiler *compiler, const struct rule *rule)
 {
-	struct finding finding = policy_find(compiler->policy, rule->literal, strlen(rule->literal));
+	struct finding finding = policy_find_rules(compiler->policy, rule->literal, strlen(rule->literal));
 
 	if (finding.deny && !compiler->failed)
 		compiler_fail(compiler, rule->where,
@@ -92,9 +96,9 @@ void compile_remaps(struct compiler *compiler)
 		if (rule->kind == RULE_REDIRECT) {
 			node = tree_find_path(&policy->tree, rule->literal);
 			if (rule->to.place == PLACE_HOST)
-				remap_to_host(compiler, node, rule);
+				remap_grant_host_target(compiler, node, rule);
 			else
-				remap_to_own(node, rule);
+				remap_grant_own_place(node, rule);
 			remap_set_aliases(compiler, node, &policy->mount[node->mount - 1], rule->alias);
 		} else if (rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY) {
 			remap_set_rights(tree_find_path(&policy->tree, rule->literal), rule, POLICY_READ);

@@ -4,18 +4,18 @@
 
 #include "base/banned.h"
 
-static size_t tree_slot(const struct tree *tree, uint32_t parent, uint64_t hash)
+static size_t tree_first_slot(const struct tree *tree, uint32_t parent, uint64_t hash)
 {
 	uint64_t mixed = hash ^ (((uint64_t)parent + 1) * UINT64_C(0xff51afd7ed558ccd));
 
 	return (size_t)(mixed ^ (mixed >> 29)) & (tree->slots - 1);
 }
 
-uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len)
+uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len)
 {
 	if (!tree->slots)
 		return TREE_NONE;
-	for (size_t slot = tree_slot(tree, parent, hash);; slot = (slot + 1) & (tree->slots - 1)) {
+	for (size_t slot = tree_first_slot(tree, parent, hash);; slot = (slot + 1) & (tree->slots - 1)) {
 		uint32_t index = tree->slot[slot];
 		const struct tree_node *node;
 
@@ -31,7 +31,7 @@ uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, con
 static void tree_put_slot(struct tree *tree, uint32_t index)
 {
 	const struct tree_node *node = &tree->node[index];
-	size_t slot = tree_slot(tree, node->parent, node->hash);
+	size_t slot = tree_first_slot(tree, node->parent, node->hash);
 
 	while (tree->slot[slot] != TREE_NONE)
 		slot = (slot + 1) & (tree->slots - 1);
@@ -39,54 +39,31 @@ static void tree_put_slot(struct tree *tree, uint32_t index)
 }
 
 /* Keeps the table at most a quarter full: most look-ups miss, and a miss should end at the first slot. */
-static bool tree_grow_slots(struct tree *tree, struct arena *arena)
+static void tree_grow_slots(struct tree *tree, struct arena *arena)
 {
 	size_t slots = tree->slots ? tree->slots * 2 : 64;
 
 	if (tree->slots >= (tree->count + 1) * 4)
-		return true;
+		return;
 	tree->slot = arena_alloc(arena, slots * sizeof(*tree->slot));
-	if (!tree->slot)
-		return false;
 	tree->slots = slots;
 	memset(tree->slot, 0xff, slots * sizeof(*tree->slot)); /* TREE_NONE */
 	for (size_t i = 0; i < tree->count; i++)
 		tree_put_slot(tree, (uint32_t)i);
-	return true;
 }
 
-bool tree_reserve(struct tree *tree, struct arena *arena, size_t nodes)
-{
-	struct tree_node *node;
-
-	if (nodes <= tree->room)
-		return true;
-	if (nodes > TREE_NAMES)
-		return false;
-	node = arena_alloc(arena, nodes * sizeof(*node));
-	if (!node)
-		return false;
-	if (tree->count)
-		memcpy(node, tree->node, tree->count * sizeof(*node));
-	tree->node = node;
-	tree->room = nodes;
-	return true;
-}
-
-uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len)
+uint32_t tree_add_child(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len)
 {
 	uint64_t hash = tree_hash(name, len);
-	uint32_t index = tree_child(tree, parent, hash, name, len);
+	uint32_t index = tree_find_child(tree, parent, hash, name, len);
 
 	if (index != TREE_NONE)
 		return index;
-	if (tree->count >= TREE_NAMES || !tree_grow_slots(tree, arena))
-		return TREE_NONE;
-	if (tree->count == tree->room && !tree_reserve(tree, arena, tree->room ? tree->room * 2 : 64))
-		return TREE_NONE;
-	index = (uint32_t)tree->count++;
-	tree->node[index] = (struct tree_node){
-		.parent = parent, .hash = hash, .name = name, .name_len = len, .verdict = VERDICT_ALLOW};
+	tree_grow_slots(tree, arena);
+	index = (uint32_t)tree->count;
+	ARENA_APPEND(arena, tree->node, tree->count,
+		     ((struct tree_node){.parent = parent, .hash = hash, .name = name, .name_len = len,
+					 .verdict = VERDICT_ALLOW}));
 	tree_put_slot(tree, index);
 	if (parent == TREE_NAMES)
 		tree->names |= UINT64_C(1) << (hash >> 58);
@@ -95,12 +72,12 @@ uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const
 
 uint32_t tree_add_path(struct tree *tree, struct arena *arena, const char *path)
 {
-	uint32_t index = tree_add(tree, arena, TREE_NONE, "", 0); /* the root: always the first node */
+	uint32_t index = tree_add_child(tree, arena, TREE_NONE, "", 0); /* the root: always the first node */
 	const char *end;
 
-	for (path++; *path && index != TREE_NONE; path = *end ? end + 1 : end) {
+	for (path++; *path; path = *end ? end + 1 : end) {
 		end = strchrnul(path, '/');
-		index = tree_add(tree, arena, index, path, (size_t)(end - path));
+		index = tree_add_child(tree, arena, index, path, (size_t)(end - path));
 	}
 	return index;
 }
@@ -117,7 +94,7 @@ struct tree_node *tree_find_path(const struct tree *tree, const char *path)
 
 		end = strchrnul(path, '/');
 		len = (size_t)(end - path);
-		index = tree_child(tree, index, tree_hash(path, len), path, len);
+		index = tree_find_child(tree, index, tree_hash(path, len), path, len);
 		if (index == TREE_NONE)
 			return NULL;
 	}

@@ -36,19 +36,20 @@ struct tree_node {
 	const struct rule **glob;    /* rules with a pattern below this directory */
 	enum verdict verdict;        /* remapped: of what is allowed below */
 	uint32_t mount;              /* while compiling: index + 1 into the mounts; 0: none */
+	const struct rule *publish;  /* RULE_PUBLIC of this tree */
+	const struct rule *withhold; /* RULE_PRIVATE of this tree or, below TREE_NAMES, name */
 	const char *alias[2];        /* remapped: other names of the same object; denies on them apply here, too */
 };
 
 struct tree {
 	struct tree_node *node;
 	size_t count;
-	size_t room;    /* capacity of node[] */
 	uint32_t *slot; /* hash table of indices into node[] */
 	size_t slots;   /* a power of two */
 	uint64_t names; /* Bloom filter of the TREE_NAMES nodes: bit hash >> 58 */
 };
 
-/* A weak but fast hash: tree_child() compares the names as well. */
+/* A weak but fast hash: tree_find_child() compares the names as well. */
 static inline uint64_t tree_hash(const char *name, size_t len)
 {
 	uint64_t head = 0, tail = 0;
@@ -65,15 +66,12 @@ static inline uint64_t tree_hash(const char *name, size_t len)
 }
 
 /* The child's index, or TREE_NONE. `hash` is tree_hash() of the name. */
-uint32_t tree_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len);
+uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len);
 
-/* Allocates room for this many nodes at once: arena memory is not reused when node[] grows. False: out of memory. */
-bool tree_reserve(struct tree *tree, struct arena *arena, size_t nodes);
+/* Finds or adds a child. Borrows the name. May move node[]. */
+uint32_t tree_add_child(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len);
 
-/* Finds or adds a child; TREE_NONE when memory ran out. Borrows the name. May move node[]. */
-uint32_t tree_add(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len);
-
-/* Finds or adds every component of an absolute path ("/" is TREE_ROOT). TREE_NONE when memory ran out. */
+/* Finds or adds every component of an absolute path ("/" is TREE_ROOT). */
 uint32_t tree_add_path(struct tree *tree, struct arena *arena, const char *path);
 
 /* The node of exactly this absolute path, or NULL. */

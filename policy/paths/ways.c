@@ -12,13 +12,7 @@ void compiler_add_way(struct compiler *compiler, enum policy_way_kind kind, cons
 {
 	struct policy *policy = compiler->policy;
 
-	policy->way = arena_grow(&policy->arena, policy->way, policy->ways, sizeof(*policy->way));
-	if (!policy->way || !text) {
-		policy->ways = 0;
-		compiler->no_memory = true;
-		return;
-	}
-	policy->way[policy->ways++] = (struct policy_way){.kind = kind, .where = where, .text = text};
+	ARENA_APPEND(&policy->arena, policy->way, policy->ways, ((struct policy_way){kind, where, false, text}));
 }
 
 const struct policy_way *policy_ways(const struct policy *policy, size_t *ret_count)
@@ -36,7 +30,7 @@ bool policy_host_writable(const struct policy *policy, const char *host)
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
-		const char *rest = mount->kind == POLICY_MOUNT_TREE ? path_rest(host, mount->host) : NULL;
+		const char *rest = mount->kind == POLICY_MOUNT_TREE ? path_rest_below(host, mount->host) : NULL;
 		char name[PATH_MAX];
 		int len = rest ? policy_path_cat(mount->virt, rest, name) : 0;
 
@@ -44,8 +38,9 @@ bool policy_host_writable(const struct policy *policy, const char *host)
 			continue;
 		if (len < 0)
 			return true; /* too long to be judged */
-		/* Below another mount that name is another file: the host's /work/x is not the workdir's /work/x. */
-		if (policy_mount_of(policy, name) == mount && policy_rights(policy, name, (size_t)len) & POLICY_WRITE)
+		/* Below another mount the name is another file: the host's /work/x is not the workdir's /work/x. */
+		if (policy_find_mount(policy, name) == mount &&
+		    policy_rights_on(policy, name, (size_t)len) & POLICY_WRITE)
 			return true;
 	}
 	return false;
@@ -54,9 +49,9 @@ bool policy_host_writable(const struct policy *policy, const char *host)
 /* True when the rule matches this host path. */
 static bool ways_rule_reaches(const struct rule *rule, const char *host)
 {
-	const char *rest = path_rest(host, rule->host);
+	const char *rest = path_rest_below(host, rule->host);
 
-	return rest && (!rule->pattern || (*rest && glob_match(&rule->glob, rest, strlen(rest))));
+	return rest && (!rule->pattern || (*rest && glob_matches(&rule->glob, rest, strlen(rest))));
 }
 
 bool policy_hosts_writable(const struct policy *policy, const char *host, const char *other)

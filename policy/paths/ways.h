@@ -8,8 +8,8 @@
 #include "policy/policy.h"
 
 enum policy_way_kind {
-	POLICY_WAY_GRANT,   /* its object becomes part of the view */
-	POLICY_WAY_CONTENT, /* callgate itself reads it: a secret's file, upstream_ca */
+	POLICY_WAY_GRANT,   /* a granted path: its object becomes part of the view */
+	POLICY_WAY_CONTENT, /* a file that callgate itself reads: a secret's, upstream_ca */
 	POLICY_WAY_COMMAND, /* a secret's command, run outside the sandbox */
 };
 

@@ -19,39 +19,40 @@
 #define LATE_LOOKS 3u
 #define LATE_FIRST_NS (5 * MS)
 #define PID_MAX_SMALL 8192
-#define WRAPPED_MOST 4096 /* pids scanned above `from` when the kernel has begun again with low pids */
+#define SHORTEST_SLICE_NS 100000u /* the kernel's minimum */
+#define WRAPPED_MOST 4096 /* pids scanned above `from` after the kernel began again with low pids */
 
-static int affinity_get(pid_t tid, cpu_set_t *ret_mask)
+static int affinity_get_mask(pid_t tid, cpu_set_t *ret_mask)
 {
 	CPU_ZERO(ret_mask);
 	return sched_getaffinity(tid, sizeof(*ret_mask), ret_mask) < 0 ? -errno : 0;
 }
 
-static int affinity_set(pid_t tid, const cpu_set_t *mask)
+static int affinity_set_mask(pid_t tid, const cpu_set_t *mask)
 {
 	return sched_setaffinity(tid, sizeof(*mask), mask) < 0 ? -errno : 0;
 }
 
 /* The widest mask is restored as "all CPUs": then it follows changes of the cpuset, like a mask that was never set. */
-static void affinity_put_back(const struct affinity *affinity, pid_t tid, const cpu_set_t *mask)
+static void affinity_restore_mask(const struct affinity *affinity, pid_t tid, const cpu_set_t *mask)
 {
 	cpu_set_t all, now;
 
 	if (CPU_EQUAL(mask, &affinity->whole)) {
 		memset(&all, 0xff, sizeof(all));
-		if (affinity_set(tid, &all) == 0 && affinity_get(tid, &now) == 0 && CPU_EQUAL(&now, mask))
+		if (affinity_set_mask(tid, &all) == 0 && affinity_get_mask(tid, &now) == 0 && CPU_EQUAL(&now, mask))
 			return;
 	}
-	(void)affinity_set(tid, mask);
+	(void)affinity_set_mask(tid, mask);
 }
 
 /* True while the pid is still this task's, also as a zombie. */
-static bool affinity_has_pid(const struct task *task)
+static bool affinity_task_keeps_pid(const struct task *task)
 {
 	return syscall(SYS_pidfd_send_signal, task->pidfd, 0, NULL, 0) == 0 || errno != ESRCH;
 }
 
-bool affinity_is_running(pid_t tid)
+bool affinity_task_is_running(pid_t tid)
 {
 	struct procstat stat;
 
@@ -59,7 +60,7 @@ bool affinity_is_running(pid_t tid)
 }
 
 /* proc_loadavg(5): "0.20 0.18 0.12 1/80 11206". */
-struct load affinity_load(const struct affinity *affinity)
+struct load affinity_read_load(const struct affinity *affinity)
 {
 	struct load load = {.last = -1};
 	char text[128];
@@ -80,7 +81,7 @@ struct load affinity_load(const struct affinity *affinity)
 
 /* ---- pinning ---- */
 
-void affinity_new_from(struct affinity *affinity, pid_t last)
+void affinity_note_newest_pid(struct affinity *affinity, pid_t last)
 {
 	affinity->from = affinity->from_before = last;
 }
@@ -88,7 +89,7 @@ void affinity_new_from(struct affinity *affinity, pid_t last)
 int affinity_pin_self(struct affinity *affinity)
 {
 	int here = sched_getcpu();
-	int r = here < 0 || here >= CPU_SETSIZE ? -ENODEV : affinity_get(0, &affinity->own);
+	int r = here < 0 || here >= CPU_SETSIZE ? -ENODEV : affinity_get_mask(0, &affinity->own);
 
 	if (r < 0)
 		return r;
@@ -97,32 +98,32 @@ int affinity_pin_self(struct affinity *affinity)
 	CPU_ZERO(&affinity->cpu);
 	CPU_SET((size_t)here, &affinity->cpu);
 	CPU_OR(&affinity->used, &affinity->used, &affinity->cpu);
-	return affinity_set(0, &affinity->cpu);
+	return affinity_set_mask(0, &affinity->cpu);
 }
 
 void affinity_unpin_self(const struct affinity *affinity)
 {
-	affinity_put_back(affinity, 0, &affinity->own);
+	affinity_restore_mask(affinity, 0, &affinity->own);
 }
 
 int affinity_pin_pid(const struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t mask;
-	int r = affinity_get(tid, &mask);
+	int r = affinity_get_mask(tid, &mask);
 
 	if (r < 0)
 		return r;
-	/* Only tasks with the run's mask are pinned: it is the one to restore where the pinned mask was inherited. */
-	return CPU_EQUAL(&mask, &affinity->theirs) ? affinity_set(tid, &affinity->cpu) : -ENODEV;
+	/* Only tasks with the run's mask are pinned: that mask is restored where the pinned mask was inherited. */
+	return CPU_EQUAL(&mask, &affinity->theirs) ? affinity_set_mask(tid, &affinity->cpu) : -ENODEV;
 }
 
 int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 {
 	int r = task->pidfd < 0 ? -ENODEV : affinity_pin_pid(affinity, task->tid);
 
-	/* Checked afterwards: if the pid was reused meanwhile, its new task must not stay pinned. */
-	if (r == 0 && !affinity_has_pid(task)) {
-		affinity_put_back(affinity, task->tid, &affinity->theirs);
+	/* The pid is checked afterwards: if it was reused meanwhile, its new task must not stay pinned. */
+	if (r == 0 && !affinity_task_keeps_pid(task)) {
+		affinity_restore_mask(affinity, task->tid, &affinity->theirs);
 		return -ESRCH;
 	}
 	return r;
@@ -131,30 +132,30 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 /* ---- unpinning ---- */
 
 /* A wider mask alone moves no task: it would wait for its CPU until the scheduler balances the load. */
-static void affinity_spread(struct affinity *affinity, pid_t tid)
+static void affinity_move_off_cpu(struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t others;
 
-	if (!affinity->spread || !affinity_is_running(tid))
+	if (!affinity->spread || !affinity_task_is_running(tid))
 		return;
 	CPU_XOR(&others, &affinity->theirs, &affinity->cpu);
 	if (affinity->first_stays)
 		affinity->first_stays = false;
 	else if (CPU_COUNT(&others) > 0)
-		(void)affinity_set(tid, &others);
+		(void)affinity_set_mask(tid, &others);
 }
 
-/* Only if the task still has the pinned mask. */
+/* Restores the task's mask, unless the task no longer has the pinned mask. */
 static void affinity_unpin_task(struct task *task, void *ctx)
 {
 	struct affinity *affinity = ctx;
 	cpu_set_t now;
 
-	if (task->pidfd < 0 || !affinity_has_pid(task) || affinity_get(task->tid, &now) < 0 ||
+	if (task->pidfd < 0 || !affinity_task_keeps_pid(task) || affinity_get_mask(task->tid, &now) < 0 ||
 	    !CPU_EQUAL(&now, &affinity->cpu))
 		return;
-	affinity_spread(affinity, task->tid);
-	affinity_put_back(affinity, task->tid, &affinity->theirs);
+	affinity_move_off_cpu(affinity, task->tid);
+	affinity_restore_mask(affinity, task->tid, &affinity->theirs);
 }
 
 /* A run that sets no masks has inherited any mask of one CPU to which it was once pinned. */
@@ -162,19 +163,19 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t now, known;
 
-	if (affinity_get(tid, &now) < 0 || CPU_COUNT(&now) != 1)
+	if (affinity_get_mask(tid, &now) < 0 || CPU_COUNT(&now) != 1)
 		return;
 	CPU_AND(&known, &now, &affinity->used);
-	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) || !tree_holds(affinity->tree, tid))
+	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) || !tree_holds_pid(affinity->tree, tid))
 		return;
-	affinity_spread(affinity, tid);
-	affinity_put_back(affinity, tid, &affinity->theirs);
+	affinity_move_off_cpu(affinity, tid);
+	affinity_restore_mask(affinity, tid, &affinity->theirs);
 }
 
 /* The kernel assigns pids in ascending order, and begins again with low ones after pid_max. */
-void affinity_unpin_new(struct affinity *affinity)
+void affinity_unpin_new_tasks(struct affinity *affinity)
 {
-	pid_t last = affinity_load(affinity).last, top = last;
+	pid_t last = affinity_read_load(affinity).last, top = last;
 	pid_t first = affinity->from_before < affinity->from ? affinity->from_before : affinity->from;
 
 	if (affinity->scan_all && affinity->pid_max > 0) {
@@ -200,22 +201,22 @@ void affinity_unpin_new(struct affinity *affinity)
  * A task that is being created inherits the pinned mask some time before it gets its pid, the longer the larger its
  * parent is. So scans must follow.
  */
-void affinity_unpin(struct affinity *affinity, bool spread)
+void affinity_unpin_run(struct affinity *affinity, bool spread)
 {
 	affinity->spread = affinity->first_stays = spread;
-	tree_each(affinity->tree, affinity_unpin_task, affinity);
+	tree_visit_tasks(affinity->tree, affinity_unpin_task, affinity);
 	affinity_unpin_self(affinity);
-	affinity_unpin_new(affinity);
+	affinity_unpin_new_tasks(affinity);
 	affinity->spread = false;
 	affinity->late = LATE_LOOKS;
 	affinity->late_step_ns = LATE_FIRST_NS;
 	affinity->late_ns = io_now_ns() + LATE_FIRST_NS;
 }
 
-int affinity_look_late(struct affinity *affinity, uint64_t now_ns)
+int affinity_rescan_late(struct affinity *affinity, uint64_t now_ns)
 {
 	if (affinity->late > 0 && now_ns >= affinity->late_ns) {
-		affinity_unpin_new(affinity);
+		affinity_unpin_new_tasks(affinity);
 		affinity->late--;
 		affinity->late_step_ns *= 10;
 		affinity->late_ns = now_ns + affinity->late_step_ns;
@@ -226,7 +227,7 @@ int affinity_look_late(struct affinity *affinity, uint64_t now_ns)
 /* ---- creation ---- */
 
 /* pid_max, or 0 if it is large. */
-static pid_t affinity_small_pid_max(void)
+static pid_t affinity_read_small_pid_max(void)
 {
 	_cleanup_close_ int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
 	char text[24];
@@ -240,27 +241,27 @@ static pid_t affinity_small_pid_max(void)
 	return most > 0 && most <= PID_MAX_SMALL ? (pid_t)most : 0;
 }
 
-static int affinity_find_whole(cpu_set_t *ret_whole)
+static int affinity_find_widest_mask(cpu_set_t *ret_whole)
 {
 	cpu_set_t own, all;
-	int r = affinity_get(0, &own);
+	int r = affinity_get_mask(0, &own);
 
 	memset(&all, 0xff, sizeof(all));
 	if (r == 0)
-		r = affinity_set(0, &all);
+		r = affinity_set_mask(0, &all);
 	if (r < 0)
 		return r;
-	r = affinity_get(0, ret_whole);
+	r = affinity_get_mask(0, ret_whole);
 	if (r < 0 || !CPU_EQUAL(&own, ret_whole))
-		(void)affinity_set(0, &own);
+		(void)affinity_set_mask(0, &own);
 	return r;
 }
 
-bool cpu_possible(void)
+bool cpu_can_pin(void)
 {
 	cpu_set_t mask;
 
-	return affinity_get(0, &mask) == 0 && CPU_COUNT(&mask) > 1;
+	return affinity_get_mask(0, &mask) == 0 && CPU_COUNT(&mask) > 1;
 }
 
 int cpu_open_loadavg(int proc_fd)
@@ -271,7 +272,7 @@ int cpu_open_loadavg(int proc_fd)
 
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;
-	/* lxcfs replaces a container's. */
+	/* In a container lxcfs may have replaced the file. */
 	return fs.f_type == PROC_SUPER_MAGIC ? steal_fd(&fd) : -ENODEV;
 }
 
@@ -279,11 +280,26 @@ int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd)
 {
 	affinity->tree = tree;
 	affinity->loadavg_fd = loadavg_fd;
-	affinity->pid_max = affinity_small_pid_max();
-	return loadavg_fd < 0 ? loadavg_fd : affinity_find_whole(&affinity->whole);
+	affinity->pid_max = affinity_read_small_pid_max();
+	return loadavg_fd < 0 ? loadavg_fd : affinity_find_widest_mask(&affinity->whole);
 }
 
-void affinity_done(struct affinity *affinity)
+/* struct sched_attr in its first version: <linux/sched/types.h> and <sched.h> cannot both be included. */
+struct slice_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+void cpu_request_short_slice(void)
 {
-	cleanup_close(&affinity->loadavg_fd);
+	struct slice_attr attr = {.size = sizeof(attr)};
+
+	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0 || attr.policy != SCHED_OTHER)
+		return;
+	attr.size = sizeof(attr);
+	attr.runtime_ns = SHORTEST_SLICE_NS;
+	(void)syscall(SYS_sched_setattr, 0, &attr, 0);
 }

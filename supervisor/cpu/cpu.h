@@ -19,31 +19,8 @@ struct seccomp_notif;
 struct syscall_row;
 struct tree;
 
-struct cpu_ops {
-	/* Pins the supervisor thread and the program. Called before the program's execve(2) gets its response. */
-	void (*begin)(struct cpu *cpu, pid_t program);
-	/*
-	 * A notification has arrived; row may be NULL. Unpins the run if the call reads or sets an affinity mask. True
-	 * if the call is then to be continued without a record, because the filter would have allowed it.
-	 */
-	bool (*received)(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification);
-	/* Called before the response is sent, while the call's task still waits. May pin or unpin the run. */
-	void (*responding)(struct cpu *cpu, const struct call *call);
-	/* Called after each wait of the loop. Returns the timeout of the next wait in milliseconds, or -1: none. */
-	int (*waited)(struct cpu *cpu, uint64_t now_ns);
-	/* Restores all masks. */
-	void (*unpin)(struct cpu *cpu);
-	/* Restores all masks and frees the object. */
-	void (*free)(struct cpu *cpu);
-};
-
-/* The first member of the implementation. A NULL pointer means that placement is off. */
-struct cpu {
-	const struct cpu_ops *ops;
-};
-
 /* False if only one CPU is usable: then calls that read or set masks need not be notified. */
-bool cpu_possible(void);
+bool cpu_can_pin(void);
 
 /*
  * Opens loadavg, whose last field is the newest pid of our PID namespace, in the procfs proc_fd, or in /proc for -1.
@@ -57,45 +34,28 @@ int cpu_open_loadavg(int proc_fd);
  */
 int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu);
 
+/* ---- cpu may be NULL in all of these: CPU placement is off ---- */
+
+/* Pins the supervisor thread and the program. Called before the program's execve(2) gets its response. */
+void cpu_pin_program(struct cpu *cpu, pid_t program);
+/*
+ * A notification has arrived; row may be NULL. Unpins the run if the call reads or sets an affinity mask. True if the
+ * call is then to be continued without a record, because the filter would have allowed it.
+ */
+bool cpu_on_notification(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification);
+/* Called before the response is sent, while the call's task still waits. May pin or unpin the run. */
+void cpu_before_response(struct cpu *cpu, const struct call *call);
+/* Called after each wait of the loop. Returns the timeout of the next wait in milliseconds, or -1: none. */
+int cpu_after_wait(struct cpu *cpu, uint64_t now_ns);
+/* Restores all masks. */
+void cpu_unpin_run(struct cpu *cpu);
+/* Restores all masks and frees the object. */
+void cpu_free(struct cpu *cpu);
+
 /*
  * Sets the shortest time slice for the calling thread and the threads that it creates later. The scheduler then runs
  * them before computing tasks when they wake, without giving them more CPU time (Linux 6.12). Best effort.
  */
 void cpu_request_short_slice(void);
-
-static inline void cpu_begin(struct cpu *cpu, pid_t program)
-{
-	if (cpu)
-		cpu->ops->begin(cpu, program);
-}
-
-static inline bool cpu_received(struct cpu *cpu, const struct syscall_row *row,
-				const struct seccomp_notif *notification)
-{
-	return cpu && cpu->ops->received(cpu, row, notification);
-}
-
-static inline void cpu_responding(struct cpu *cpu, const struct call *call)
-{
-	if (cpu)
-		cpu->ops->responding(cpu, call);
-}
-
-static inline int cpu_waited(struct cpu *cpu, uint64_t now_ns)
-{
-	return cpu ? cpu->ops->waited(cpu, now_ns) : -1;
-}
-
-static inline void cpu_unpin(struct cpu *cpu)
-{
-	if (cpu)
-		cpu->ops->unpin(cpu);
-}
-
-static inline void cpu_free(struct cpu *cpu)
-{
-	if (cpu)
-		cpu->ops->free(cpu);
-}
 
 #endif

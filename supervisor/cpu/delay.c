@@ -1,25 +1,16 @@
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/procstat.h"
 #include "supervisor/cpu/private.h"
 
 #include "base/banned.h"
 
 #define CALL_NS (5 * US) /* run-queue delay that a call causes */
 
-static int delays_open(pid_t tid)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", tid);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 /* The second number is the run-queue delay. The third, how often the task ran, is 0 if the kernel does not count. */
-static bool delays_read(int fd, uint64_t *ret_ns)
+static bool delays_read_file(int fd, uint64_t *ret_ns)
 {
 	char text[96], *end;
 	ssize_t len = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
@@ -35,14 +26,14 @@ static bool delays_read(int fd, uint64_t *ret_ns)
 /* The file stays open, since opening is slow. It is empty after the task's death, even if the pid is reused. */
 static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
 {
-	if (caller->fd >= 0 && delays_read(caller->fd, ret_ns))
+	if (caller->fd >= 0 && delays_read_file(caller->fd, ret_ns))
 		return true;
 	cleanup_close(&caller->fd);
-	caller->fd = delays_open(caller->tid);
-	return delays_read(caller->fd, ret_ns);
+	caller->fd = procstat_open(caller->tid, "schedstat");
+	return delays_read_file(caller->fd, ret_ns);
 }
 
-static void delays_set(struct caller *caller, pid_t tid)
+static void delays_replace_caller(struct caller *caller, pid_t tid)
 {
 	cleanup_close(&caller->fd);
 	*caller = (struct caller){.tid = tid, .called = tid > 0, .fd = -1};
@@ -50,15 +41,15 @@ static void delays_set(struct caller *caller, pid_t tid)
 
 bool delays_init(struct delays *delays)
 {
-	_cleanup_close_ int fd = delays_open(getpid());
+	_cleanup_close_ int fd = procstat_open(getpid(), "schedstat");
 	uint64_t ns;
 
 	for (unsigned i = 0; i < CALLERS_MAX; i++)
 		delays->caller[i].fd = -1;
-	return delays_read(fd, &ns);
+	return delays_read_file(fd, &ns);
 }
 
-bool delays_note(struct delays *delays, pid_t tid)
+bool delays_note_caller(struct delays *delays, pid_t tid)
 {
 	struct caller *caller = NULL;
 
@@ -72,14 +63,14 @@ bool delays_note(struct delays *delays, pid_t tid)
 	}
 	if (!caller)
 		return false;
-	delays_set(caller, tid);
+	delays_replace_caller(caller, tid);
 	if (tid > delays->since)
 		return false;
 	(void)delays_read_caller(caller, &caller->delay_ns); /* the delay before pinning does not count */
 	return true;
 }
 
-uint64_t delays_sample(struct delays *delays, unsigned calls)
+uint64_t delays_sample_callers(struct delays *delays, unsigned calls)
 {
 	uint64_t total_ns = 0, explained_ns = calls * CALL_NS, now;
 
@@ -97,8 +88,8 @@ uint64_t delays_sample(struct delays *delays, unsigned calls)
 	return total_ns > explained_ns ? total_ns - explained_ns : 0;
 }
 
-void delays_forget(struct delays *delays)
+void delays_forget_callers(struct delays *delays)
 {
 	for (unsigned i = 0; i < CALLERS_MAX; i++)
-		delays_set(&delays->caller[i], 0);
+		delays_replace_caller(&delays->caller[i], 0);
 }

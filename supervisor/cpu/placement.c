@@ -3,19 +3,18 @@
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/io.h"
 #include "supervisor/cpu/private.h"
 #include "syscalls/call/call.h"
-#include "syscalls/table/handlers.h"
 
 #include "base/banned.h"
 
 #define SAMPLE_MS 4
-#define SAMPLE_FIRST_MS 2 /* until FIRST_NS after pinning */
+#define SAMPLE_FIRST_MS 2 /* sampling interval until FIRST_NS after pinning */
 #define FIRST_NS (20 * MS)
-#define SAMPLE_LATE_NS (20 * MS)  /* sampled so late that pids may have been reused */
+#define SAMPLE_LATE_NS (20 * MS)  /* a sample so late that pids may have been reused */
 #define IDLE_NS (32 * MS)         /* without a call: unpin */
 #define DELAY_MOST_NS (800 * US)  /* run-queue delay above which the run is unpinned */
 #define GOOD_NS (200 * MS)        /* after being pinned for so long, the next pause is PAUSE_FIRST_NS again */
@@ -28,8 +27,7 @@
 #define NEW_MOST 64               /* new tasks whose state is read at a sample */
 #define READERS_MAX 8u
 
-struct placement {
-	struct cpu cpu;
+struct cpu {
 	struct affinity affinity;
 	bool off; /* for good: the run sets masks itself, or the kernel does not report run-queue delays */
 	bool pinned;
@@ -46,36 +44,36 @@ struct placement {
 
 /* ---- pinning ---- */
 
-static void placement_pause(struct placement *placement, uint64_t until_ns)
+static void placement_pause_until(struct cpu *placement, uint64_t until_ns)
 {
 	if (until_ns > placement->paused_until_ns)
 		placement->paused_until_ns = until_ns;
 }
 
-static void placement_pause_longer(struct placement *placement, uint64_t now_ns)
+static void placement_pause_longer(struct cpu *placement, uint64_t now_ns)
 {
 	uint64_t longer_ns = placement->pause_ns * 4;
 
-	placement_pause(placement, now_ns + placement->pause_ns);
+	placement_pause_until(placement, now_ns + placement->pause_ns);
 	placement->pause_ns = longer_ns < PAUSE_MOST_NS ? longer_ns : PAUSE_MOST_NS;
 }
 
 /*
- * False if other programs need all CPUs. One runnable task more than CPUs is accepted: a parent that is about to wait
- * for its child.
+ * Pins the supervisor thread. False if other programs need all CPUs. One runnable task more than CPUs is accepted: a
+ * parent that is about to wait for its child.
  */
-static bool placement_pin_self(struct placement *placement, const struct load *load, uint64_t now_ns)
+static bool placement_pin_self(struct cpu *placement, const struct load *load, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
 
 	if (load->last >= 0 && load->runnable <= (unsigned long)CPU_COUNT(&affinity->whole) + 1 &&
 	    affinity_pin_self(affinity) == 0)
 		return true;
-	placement_pause(placement, now_ns + CROWDED_NS);
+	placement_pause_until(placement, now_ns + CROWDED_NS);
 	return false;
 }
 
-static void placement_start(struct placement *placement, pid_t since, uint64_t now_ns)
+static void placement_start_sampling(struct cpu *placement, pid_t since, uint64_t now_ns)
 {
 	placement->pinned = true;
 	placement->delays.since = since;
@@ -86,23 +84,22 @@ static void placement_start(struct placement *placement, pid_t since, uint64_t n
 }
 
 /* The program's children inherit its mask, so forks and execs need no action. */
-static void placement_begin(struct cpu *cpu, pid_t program)
+void cpu_pin_program(struct cpu *placement, pid_t program)
 {
-	struct placement *placement = (struct placement *)cpu;
-	struct affinity *affinity = &placement->affinity;
+	struct affinity *affinity = placement ? &placement->affinity : NULL;
 	uint64_t now_ns = io_now_ns();
 	struct load load;
 
-	if (placement->off)
+	if (!placement || placement->off)
 		return;
-	load = affinity_load(affinity);
+	load = affinity_read_load(affinity);
 	if (!placement_pin_self(placement, &load, now_ns))
 		return;
-	affinity_new_from(affinity, program - 1);
+	affinity_note_newest_pid(affinity, program - 1);
 	if (affinity_pin_pid(affinity, program) < 0)
 		affinity_unpin_self(affinity);
 	else
-		placement_start(placement, program - 1, now_ns);
+		placement_start_sampling(placement, program - 1, now_ns);
 }
 
 struct survey {
@@ -116,12 +113,12 @@ static void placement_survey_task(struct task *task, void *ctx)
 	struct survey *survey = ctx;
 
 	if (task->tid <= survey->last && ++survey->tasks <= TASKS_MOST && survey->running < 2 && task != survey->caller)
-		survey->running += affinity_is_running(task->tid);
+		survey->running += affinity_task_is_running(task->tid);
 }
 
 static void placement_pin_task(struct task *task, void *ctx)
 {
-	const struct placement *placement = ctx;
+	const struct cpu *placement = ctx;
 
 	for (unsigned i = 0; i < READERS_MAX; i++)
 		if (placement->reader[i] == task->tid)
@@ -130,13 +127,13 @@ static void placement_pin_task(struct task *task, void *ctx)
 }
 
 /* Pins all known tasks if none but the caller is runnable. Tasks become known by their first notified call. */
-static void placement_pin(struct placement *placement, const struct task *caller, uint64_t now_ns)
+static void placement_pin_run(struct cpu *placement, const struct task *caller, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
-	struct load load = affinity_load(affinity);
+	struct load load = affinity_read_load(affinity);
 	struct survey survey = {.caller = caller, .last = INT_MAX};
 
-	tree_each(affinity->tree, placement_survey_task, &survey);
+	tree_visit_tasks(affinity->tree, placement_survey_task, &survey);
 	if (survey.tasks > TASKS_MOST || survey.running > 0) {
 		placement_pause_longer(placement, now_ns);
 		return;
@@ -144,57 +141,58 @@ static void placement_pin(struct placement *placement, const struct task *caller
 	if (!placement_pin_self(placement, &load, now_ns))
 		return;
 	if (affinity->late == 0)
-		affinity_new_from(affinity, load.last);
-	tree_each(affinity->tree, placement_pin_task, placement);
-	placement_start(placement, load.last, now_ns);
+		affinity_note_newest_pid(affinity, load.last);
+	tree_visit_tasks(affinity->tree, placement_pin_task, placement);
+	placement_start_sampling(placement, load.last, now_ns);
 }
 
 /* ---- unpinning ---- */
 
-static void placement_release(struct placement *placement, bool spread)
+static void placement_unpin_run(struct cpu *placement, bool spread)
 {
 	struct affinity *affinity = &placement->affinity;
 
 	if (!placement->pinned)
 		return;
 	placement->pinned = false;
-	delays_forget(&placement->delays);
+	delays_forget_callers(&placement->delays);
 	affinity->scan_all |= io_now_ns() - placement->sampled_ns > SAMPLE_LATE_NS;
-	affinity_unpin(affinity, spread);
+	affinity_unpin_run(affinity, spread);
 }
 
-static void placement_unpin(struct cpu *cpu)
+void cpu_unpin_run(struct cpu *placement)
 {
-	placement_release((struct placement *)cpu, false);
+	if (placement)
+		placement_unpin_run(placement, false);
 }
 
 /* More than one task is runnable. */
-static void placement_spread(struct placement *placement, uint64_t now_ns)
+static void placement_unpin_and_pause(struct cpu *placement, uint64_t now_ns)
 {
 	if (now_ns - placement->pinned_ns >= GOOD_NS)
 		placement->pause_ns = PAUSE_FIRST_NS;
-	placement_release(placement, true);
+	placement_unpin_run(placement, true);
 	placement_pause_longer(placement, now_ns);
 }
 
-/* Before a mask is read: unpins the run, also tasks that have inherited the pinned mask. */
-static void placement_hide(struct placement *placement)
+/* Called before a mask is read: unpins the run, also tasks that have inherited the pinned mask. */
+static void placement_hide_masks(struct cpu *placement)
 {
-	placement_release(placement, false);
+	placement_unpin_run(placement, false);
 	if (placement->affinity.late > 0)
-		affinity_unpin_new(&placement->affinity);
+		affinity_unpin_new_tasks(&placement->affinity);
 }
 
 /* ---- calls ---- */
 
-static void placement_forget_reader(struct placement *placement, pid_t tid)
+static void placement_forget_reader(struct cpu *placement, pid_t tid)
 {
 	for (unsigned i = 0; i < READERS_MAX; i++)
 		if (placement->reader[i] == tid)
 			placement->reader[i] = 0;
 }
 
-/* Only for the caller's own mask. Another thread may be pinned again before the continued call runs. */
+/* True for a call about the caller's own mask. Another thread may be pinned again before the continued call runs. */
 static bool placement_may_continue(const struct syscall_row *row, const struct seccomp_notif *notification)
 {
 	uint64_t arg[6];
@@ -202,20 +200,19 @@ static bool placement_may_continue(const struct syscall_row *row, const struct s
 	memcpy(arg, notification->data.args, sizeof(arg));
 	if ((pid_t)arg[0] != 0 && (pid_t)arg[0] != (pid_t)notification->pid)
 		return false;
-	return table_allows(row, arg);
+	return table_row_allows(row, arg);
 }
 
-static bool placement_received(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification)
+bool cpu_on_notification(struct cpu *placement, const struct syscall_row *row, const struct seccomp_notif *notification)
 {
-	struct placement *placement = (struct placement *)cpu;
 	pid_t tid = (pid_t)notification->pid;
 
-	if (!row || (row->hook != HOOK_GET_AFFINITY && row->hook != HOOK_SET_AFFINITY))
+	if (!placement || !row || (row->hook != HOOK_GET_AFFINITY && row->hook != HOOK_SET_AFFINITY))
 		return false;
-	placement_hide(placement);
+	placement_hide_masks(placement);
 	placement_forget_reader(placement, tid);
 	placement->reader[placement->next_reader++ % READERS_MAX] = tid;
-	placement_pause(placement, io_now_ns() + READ_MASK_NS);
+	placement_pause_until(placement, io_now_ns() + READ_MASK_NS);
 	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
 		placement->affinity.late = 0; /* a mask of one CPU may now be the run's own */
@@ -226,115 +223,107 @@ static bool placement_received(struct cpu *cpu, const struct syscall_row *row, c
 /* /proc/PID/status and /proc/PID/task/TID/status show the mask. */
 static bool placement_opens_status(const struct call *call)
 {
-	static const char proc[] = "/proc/", leaf[] = "/status";
-	const struct place *place = &call->place[0];
-	const size_t proc_len = sizeof(proc) - 1, leaf_len = sizeof(leaf) - 1;
+	const char *virt = call->place[0].virt;
+	size_t len = call->place[0].virt_len;
 
-	return call->outcome.kind == OUTCOME_FD && place->virt_len > proc_len + leaf_len &&
-	       memcmp(place->virt, proc, proc_len) == 0 &&
-	       memcmp(place->virt + place->virt_len - leaf_len, leaf, leaf_len) == 0;
+	return call->outcome.kind == OUTCOME_FD && len > strlen("/proc//status") &&
+	       memcmp(virt, "/proc/", 6) == 0 && memcmp(virt + len - 7, "/status", 7) == 0;
 }
 
-static void placement_responding(struct cpu *cpu, const struct call *call)
+void cpu_before_response(struct cpu *placement, const struct call *call)
 {
-	struct placement *placement = (struct placement *)cpu;
-	struct affinity *affinity = &placement->affinity;
-	bool is_new = affinity->late > 0 && call->tid > affinity->from;
+	struct affinity *affinity;
 
+	if (!placement)
+		return;
+	affinity = &placement->affinity;
 	placement_forget_reader(placement, call->tid);
-	if (!placement->pinned && is_new)
-		affinity_unpin_new(affinity);
+	if (!placement->pinned && affinity->late > 0 && call->tid > affinity->from)
+		affinity_unpin_new_tasks(affinity);
 	if (placement_opens_status(call)) {
-		placement_hide(placement);
-		placement_pause(placement, call->start_ns + READ_STATUS_NS);
+		placement_hide_masks(placement);
+		placement_pause_until(placement, call->start_ns + READ_STATUS_NS);
 	} else if (call->outcome.kind == OUTCOME_EXEC && call->tid != call->task->tgid) {
-		placement_release(placement, false); /* gets its leader's pid, but not its mask */
+		placement_unpin_run(placement, false); /* the thread gets its leader's pid, but not the leader's mask */
 	} else if (placement->pinned) {
 		placement->calls++;
-		if (delays_note(&placement->delays, call->tid))
+		if (delays_note_caller(&placement->delays, call->tid))
 			(void)affinity_pin_task(affinity, call->task);
 	} else if (!placement->off && call->start_ns >= placement->paused_until_ns) {
-		placement_pin(placement, call->task, call->start_ns);
+		placement_pin_run(placement, call->task, call->start_ns);
 	}
 }
 
 /* ---- sampling ---- */
 
 /* True if two or more tasks of the run compute. */
-static bool placement_several_run(const struct placement *placement, pid_t last)
+static bool placement_several_tasks_run(const struct cpu *placement, pid_t last)
 {
 	const struct affinity *affinity = &placement->affinity;
 	struct survey survey = {.last = affinity->from};
 
-	tree_each(affinity->tree, placement_survey_task, &survey);
+	tree_visit_tasks(affinity->tree, placement_survey_task, &survey);
 	for (pid_t tid = affinity->from + 1; tid <= last && survey.running < 2; tid++)
-		survey.running += affinity_is_running(tid);
+		survey.running += affinity_task_is_running(tid);
 	return survey.running > 1;
 }
 
-static void placement_sample(struct placement *placement, uint64_t now_ns)
+static void placement_sample_delay(struct cpu *placement, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
-	struct load load = affinity_load(affinity);
+	struct load load = affinity_read_load(affinity);
 	uint64_t window_ns = now_ns - placement->sampled_ns;
 	bool late = window_ns > SAMPLE_LATE_NS || load.last < affinity->from;
 	bool quiet = placement->calls == 0, crowded = quiet && load.runnable > 2;
 	bool many = load.last - affinity->from > NEW_MOST;
 
 	affinity->scan_all |= late;
-	placement->delay_ns = placement->delay_ns / 2 + delays_sample(&placement->delays, placement->calls);
+	placement->delay_ns = placement->delay_ns / 2 + delays_sample_callers(&placement->delays, placement->calls);
 	placement->sampled_ns = now_ns;
 	placement->calls = 0;
 	placement->idle_ns = quiet ? placement->idle_ns + window_ns : 0;
-	if (placement->delay_ns > DELAY_MOST_NS || (crowded && !many && placement_several_run(placement, load.last)))
-		placement_spread(placement, now_ns);
+	if (placement->delay_ns > DELAY_MOST_NS ||
+	    (crowded && !many && placement_several_tasks_run(placement, load.last)))
+		placement_unpin_and_pause(placement, now_ns);
 	else if (placement->idle_ns > IDLE_NS || late || (crowded && many))
-		placement_release(placement, false);
+		placement_unpin_run(placement, false);
 }
 
-static int placement_waited(struct cpu *cpu, uint64_t now_ns)
+int cpu_after_wait(struct cpu *placement, uint64_t now_ns)
 {
-	struct placement *placement = (struct placement *)cpu;
-	int sample_ms = now_ns - placement->pinned_ns < FIRST_NS ? SAMPLE_FIRST_MS : SAMPLE_MS;
+	int sample_ms;
 
+	if (!placement)
+		return -1;
+	sample_ms = now_ns - placement->pinned_ns < FIRST_NS ? SAMPLE_FIRST_MS : SAMPLE_MS;
 	if (placement->pinned && now_ns - placement->sampled_ns >= (uint64_t)sample_ms * MS)
-		placement_sample(placement, now_ns);
-	return placement->pinned ? sample_ms : affinity_look_late(&placement->affinity, now_ns);
+		placement_sample_delay(placement, now_ns);
+	return placement->pinned ? sample_ms : affinity_rescan_late(&placement->affinity, now_ns);
 }
 
 /* ---- creation ---- */
 
-static void placement_free(struct cpu *cpu)
+void cpu_free(struct cpu *placement)
 {
-	struct placement *placement = (struct placement *)cpu;
-
-	placement_release(placement, false);
-	affinity_done(&placement->affinity);
+	if (!placement)
+		return;
+	placement_unpin_run(placement, false);
+	cleanup_close(&placement->affinity.loadavg_fd);
 	free(placement);
 }
 
 int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu)
 {
-	static const struct cpu_ops ops = {
-		.begin = placement_begin,
-		.received = placement_received,
-		.responding = placement_responding,
-		.waited = placement_waited,
-		.unpin = placement_unpin,
-		.free = placement_free,
-	};
-	struct placement *placement = calloc(1, sizeof(*placement));
+	struct cpu *placement = calloc(1, sizeof(*placement));
 	bool told;
 
 	if (!placement) {
-		if (loadavg_fd >= 0)
-			(void)close(loadavg_fd);
+		cleanup_close(&loadavg_fd);
 		return -ENOMEM;
 	}
-	placement->cpu.ops = &ops;
 	placement->pause_ns = PAUSE_FIRST_NS;
 	told = delays_init(&placement->delays);
 	placement->off = affinity_init(&placement->affinity, tree, loadavg_fd) < 0 || !told;
-	*ret_cpu = &placement->cpu;
+	*ret_cpu = placement;
 	return 0;
 }

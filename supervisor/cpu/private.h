@@ -20,10 +20,10 @@ struct affinity {
 	cpu_set_t own;    /* the supervisor thread's original mask */
 	cpu_set_t theirs; /* the original mask of all tasks of the run */
 	cpu_set_t used;   /* CPUs to which the run has ever been pinned */
-	pid_t pid_max;    /* if so small that pids are soon reused; else 0 */
+	pid_t pid_max;    /* kernel.pid_max if so small that pids are soon reused; else 0 */
 	bool scan_all;    /* pids may have been reused: unpinning checks every pid */
 	pid_t from;       /* tasks with higher pids may have inherited the pinned mask */
-	pid_t from_before; /* its value before the last scan: a task is visible only some time after it got its pid */
+	pid_t from_before; /* `from` before the last scan: a task becomes visible some time after it got its pid */
 	bool spread;       /* unpinning moves all running tasks but the first to other CPUs */
 	bool first_stays;
 	unsigned late; /* number of scans for inherited masks still to be made after unpinning */
@@ -35,28 +35,27 @@ struct load {
 	unsigned long runnable; /* tasks on the whole machine */
 };
 
-/* Takes loadavg_fd. 0 or -errno. */
+/* Takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
 int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd);
-void affinity_done(struct affinity *affinity);
-struct load affinity_load(const struct affinity *affinity);
-bool affinity_is_running(pid_t tid);
+struct load affinity_read_load(const struct affinity *affinity);
+bool affinity_task_is_running(pid_t tid);
 
 /* Pins the supervisor thread to the CPU where it runs. 0 or -errno. */
 int affinity_pin_self(struct affinity *affinity);
 void affinity_unpin_self(const struct affinity *affinity);
 /* Pins a task of the run that still has the run's mask. 0 or -errno. */
 int affinity_pin_task(const struct affinity *affinity, const struct task *task);
-/* By pid, for a task that cannot have been reaped. */
+/* affinity_pin_task by pid, for a task that cannot have been reaped. */
 int affinity_pin_pid(const struct affinity *affinity, pid_t tid);
 /* Tasks with pids above `last` may inherit the pinned mask from now on. */
-void affinity_new_from(struct affinity *affinity, pid_t last);
+void affinity_note_newest_pid(struct affinity *affinity, pid_t last);
 
-/* Restores all masks. affinity_look_late must follow. spread: see struct affinity. */
-void affinity_unpin(struct affinity *affinity, bool spread);
-/* Restores the masks of tasks that were created since the scan before the last one and inherited a pinned mask. */
-void affinity_unpin_new(struct affinity *affinity);
-/* Repeats that when it is due. Returns the milliseconds until it is due again, or -1. */
-int affinity_look_late(struct affinity *affinity, uint64_t now_ns);
+/* Restores all masks. affinity_rescan_late must follow. spread: see struct affinity. */
+void affinity_unpin_run(struct affinity *affinity, bool spread);
+/* Restores the masks of tasks that were created since the last scan but one and inherited a pinned mask. */
+void affinity_unpin_new_tasks(struct affinity *affinity);
+/* Repeats affinity_unpin_new_tasks when it is due. Returns the milliseconds until it is due again, or -1. */
+int affinity_rescan_late(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
 
@@ -65,7 +64,7 @@ int affinity_look_late(struct affinity *affinity, uint64_t now_ns);
 struct caller {
 	pid_t tid;
 	bool called;       /* since the last sample */
-	uint64_t delay_ns; /* at the last sample: its run-queue delay since it was created */
+	uint64_t delay_ns; /* the thread's run-queue delay from its creation to the last sample */
 	int fd;            /* /proc/TID/schedstat; -1: not opened yet */
 };
 
@@ -75,16 +74,16 @@ struct delays {
 	struct caller caller[CALLERS_MAX];
 };
 
-/* False if the kernel does not report run-queue delays. */
+/* Initialises. False if the kernel does not report run-queue delays. */
 bool delays_init(struct delays *delays);
 /* Notes that the thread made a call. True if it was unknown and was created before pinning. */
-bool delays_note(struct delays *delays, pid_t tid);
+bool delays_note_caller(struct delays *delays, pid_t tid);
 /*
  * Run-queue delay of the calling threads since the last sample, minus 5 µs a call: after each call, its thread waits
  * until the supervisor thread has left the CPU.
  */
-uint64_t delays_sample(struct delays *delays, unsigned calls);
+uint64_t delays_sample_callers(struct delays *delays, unsigned calls);
 /* Forgets all threads and closes their descriptors. */
-void delays_forget(struct delays *delays);
+void delays_forget_callers(struct delays *delays);
 
 #endif

@@ -1,4 +1,4 @@
-#include "supervisor/gateway/address.h"
+#include "supervisor/gateway/provide.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -7,7 +7,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -20,7 +19,7 @@
  * A random 127.x.y.z. x and y are neither 0 nor 255, which excludes the addresses that programs and distributions use
  * (127.0.0.1, 127.0.0.53, 127.0.1.1).
  */
-static int address_draw(struct in_addr *ret_address)
+static int address_draw_random(struct in_addr *ret_address)
 {
 	unsigned char byte[3];
 
@@ -32,7 +31,7 @@ static int address_draw(struct in_addr *ret_address)
 }
 
 /* Reserves it by an abstract socket name, which is unique in the network namespace and freed at the close. */
-static int address_reserve(struct in_addr address)
+static int address_reserve_pair(struct in_addr address)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	char text[INET_ADDRSTRLEN];
@@ -49,16 +48,16 @@ static int address_reserve(struct in_addr address)
 	return steal_fd(&fd);
 }
 
-int egress_address_take(struct in_addr *ret_address, int *ret_fd)
+int egress_address_reserve(struct in_addr *ret_address, int *ret_fd)
 {
 	int fd = -EADDRINUSE;
 
 	for (int i = 0; i < TRIES && fd == -EADDRINUSE; i++) {
-		int error = address_draw(ret_address);
+		int error = address_draw_random(ret_address);
 
 		if (error < 0)
 			return error;
-		fd = address_reserve(*ret_address);
+		fd = address_reserve_pair(*ret_address);
 	}
 	if (fd < 0)
 		return fd;
@@ -66,7 +65,7 @@ int egress_address_take(struct in_addr *ret_address, int *ret_fd)
 	return 0;
 }
 
-int egress_address_bind_one(struct in_addr address, uint16_t port, int type, uint16_t *ret_port)
+int egress_address_bind_socket(struct in_addr address, uint16_t port, int type, uint16_t *ret_port)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address};
 	_cleanup_close_ int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -79,17 +78,17 @@ int egress_address_bind_one(struct in_addr address, uint16_t port, int type, uin
 	return steal_fd(&fd);
 }
 
-int egress_address_bind(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port)
+int egress_address_bind_pair(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port)
 {
 	int error = -EADDRINUSE;
 
 	for (int i = 0; i < (port ? 1 : TRIES) && error == -EADDRINUSE; i++) {
 		uint16_t chosen = 0, same;
-		_cleanup_close_ int udp = egress_address_bind_one(address, port, SOCK_DGRAM, &chosen), tcp = -1;
+		_cleanup_close_ int udp = egress_address_bind_socket(address, port, SOCK_DGRAM, &chosen), tcp = -1;
 
 		if (udp < 0)
 			return udp;
-		tcp = egress_address_bind_one(address, chosen, SOCK_STREAM, &same);
+		tcp = egress_address_bind_socket(address, chosen, SOCK_STREAM, &same);
 		error = tcp;
 		if (tcp < 0)
 			continue;

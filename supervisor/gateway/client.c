@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -19,86 +18,109 @@
 
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client)
 {
-	_cleanup_close_ int owned = control_fd;
 	struct egress_client *client = calloc(1, sizeof(*client));
+	struct usage *usage = usage_create(sandbox->policy);
 
-	if (!client)
-		return -ENOMEM;
-	client->summary = summary_create();
-	client->usage = usage_create(sandbox->policy);
-	if (!client->summary || !client->usage) {
-		summary_free(client->summary);
-		usage_free(client->usage);
+	if (!client || !usage) {
+		cleanup_close(&control_fd);
+		pool_free(pool);
 		free(client);
+		free(usage);
 		return -ENOMEM;
 	}
-	client->sandbox = sandbox;
-	client->pool = pool;
-	egress_line_init(&client->line, steal_fd(&owned));
+	*client = (struct egress_client){.sandbox = sandbox, .pool = pool, .usage = usage};
+	summary_init(&client->summary);
+	egress_line_init(&client->line, control_fd);
 	*ret_client = client;
 	return 0;
 }
 
-/* Writes the close records that egress has not sent. */
-static void client_close_all(struct egress_client *client, const char *cause)
+int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_guest *guest,
+			struct egress_client **ret_client)
 {
-	struct connection *conn;
+	struct inet_options options = {.policy = sandbox->policy,
+				       .own_netns = guest->own_netns,
+				       .loopback = guest->loopback,
+				       .listener_port = guest->listener_port,
+				       .dns_port = guest->dns_port,
+				       .sink_port = guest->sink_port,
+				       .catch_up = egress_client_exchange_messages,
+				       .udp = egress_client_send_udp_socket,
+				       .alive = egress_client_is_alive,
+				       .refused = egress_client_list_refusal};
+	struct pool *pool = NULL;
+	int r = pool_create(sandbox->policy, &pool);
 
-	while ((conn = connections_any(&client->connections)))
-		connection_close(client, conn, cause);
+	if (r == 0)
+		r = egress_client_create(sandbox, pool, steal_fd(&side->control_fd), ret_client);
+	if (r < 0)
+		return r;
+	options.pool = pool;
+	options.egress = *ret_client;
+	return inet_create(&options, &sandbox->inet);
 }
 
-static void client_give_up(struct egress_client *client, const char *cause)
+static void client_end_network(struct egress_client *client, const char *cause)
 {
 	if (client->line.fd < 0)
 		return;
-	egress_line_done(&client->line);
-	connects_fail(client, -ENETDOWN);
-	client_close_all(client, cause);
+	egress_line_close(&client->line);
+	connects_fail_all(client, -ENETDOWN);
+	connections_close_all(client, cause);
 }
 
 void egress_client_free(struct egress_client *client)
 {
 	if (!client)
 		return;
-	connects_fail(client, -ECONNABORTED);
-	client_give_up(client, "run_ended");
-	summary_free(client->summary);
-	usage_free(client->usage);
+	connects_fail_all(client, -ECONNABORTED);
+	client_end_network(client, "run_ended");
+	summary_done(&client->summary);
+	pool_free(client->pool);
+	free(client->usage);
 	free(client);
 }
 
-int egress_client_fd(const struct egress_client *client)
-{
-	return client->line.fd;
-}
-
-bool egress_client_alive(const void *client)
+bool egress_client_is_alive(const void *client)
 {
 	return ((const struct egress_client *)client)->line.fd >= 0;
 }
 
-unsigned egress_client_interest(const struct egress_client *client)
+unsigned egress_client_poll_events(const struct egress_client *client)
 {
 	return (client->line.count < LINE_QUEUE_MAX ? EPOLLIN : 0u) | (client->line.count > 0 ? EPOLLOUT : 0u);
+}
+
+int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void *mark)
+{
+	struct epoll_event event = {.events = egress_client_poll_events(client), .data.ptr = mark};
+	int r;
+
+	/* A closed socket has left the epoll. */
+	if (client->line.fd < 0 || event.events == client->interest)
+		return 0;
+	r = epoll_ctl(epoll_fd, client->interest ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, client->line.fd, &event);
+	client->interest = event.events;
+	return r < 0 ? -errno : 0;
 }
 
 /* ---- messages of egress ---- */
 
 /* One of the name's rules has "dns": "real" and permits to dial the address. */
-static bool client_permits_real(const struct egress_client *client, const char *host, const struct sockaddr *address)
+static bool client_permits_real_address(const struct egress_client *client, const char *host,
+					const struct sockaddr *address)
 {
 	size_t count;
 	const struct net_rule *rule = policy_net_rules(client->sandbox->policy, &count);
 
 	for (size_t i = 0; i < count; i++, rule++)
 		if (rule->dns_real && net_host_matches(rule->host, host) &&
-		    !net_address_refused(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE))
+		    !net_address_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE))
 			return true;
 	return false;
 }
 
-static int client_learn_real(struct egress_client *client, const struct control_name *name)
+static int client_learn_real_address(struct egress_client *client, const struct control_name *name)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
@@ -110,57 +132,57 @@ static int client_learn_real(struct egress_client *client, const struct control_
 	memcpy(&v6.sin6_addr, name->address, sizeof(v6.sin6_addr));
 	if (name->address_family == AF_INET6)
 		address = (const struct sockaddr *)&v6;
-	if (!client_permits_real(client, name->host, address))
+	if (!client_permits_real_address(client, name->host, address))
 		return -EBADMSG;
 	/* An address of another name stays that name's. An address that cannot be stored is refused as unknown. */
-	(void)pool_learn_real(client->pool, address, name->host);
+	(void)pool_learn_real_address(client->pool, address, name->host);
 	return 0;
 }
 
-static int client_on_name(struct egress_client *client, const struct control_name *name)
+static int client_on_name_message(struct egress_client *client, const struct control_name *name)
 {
 	char host[NET_HOST_MAX];
 
-	if (net_host_canonical(name->host, strlen(name->host), host) < 0 || strcmp(host, name->host) != 0 ||
-	    !policy_net_name(client->sandbox->policy, host).allow)
+	if (net_host_canonicalise(name->host, strlen(name->host), host) < 0 || strcmp(host, name->host) != 0 ||
+	    !policy_net_judge_name(client->sandbox->policy, host).allow)
 		return -EBADMSG;
 	if (name->index == UINT32_MAX)
-		return client_learn_real(client, name);
-	return pool_learn(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
+		return client_learn_real_address(client, name);
+	return pool_learn_name(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
 }
 
-/* A connection that was announced may have been closed meanwhile. */
+/* Handles CONTROL_CONNECTED. The connection may have been closed meanwhile. */
 static int client_on_connected(struct egress_client *client, const struct control_connected *connected)
 {
 	struct connection *conn = connections_find(&client->connections, connected->conn);
 	enum connection_step step = connected->error == 0 ? STEP_CONNECTED : STEP_FAILED;
 
 	if (connected->error > 0 || connected->error < -ERRNO_MAX || connected->conn == 0 ||
-	    connected->conn > client->connections.next || !connection_permits(conn, step))
+	    connected->conn > client->connections.next || !connection_permits_step(conn, step))
 		return -EBADMSG;
 	if (!conn)
 		return 0;
 	conn->answered = true;
-	connects_answer(client, conn->id, connected->error);
+	connects_on_connected(client, conn->id, connected->error);
 	return 0;
 }
 
-/* A message that control_admits has accepted. */
+/* A message that control_admits_message has accepted. */
 static int client_on_message(struct egress_client *client, const struct control_message *message)
 {
 	if (message->type == CONTROL_NAME)
-		return client_on_name(client, &message->name);
+		return client_on_name_message(client, &message->name);
 	if (message->type == CONTROL_CONNECTED)
 		return client_on_connected(client, &message->connected);
 	if (message->type == CONTROL_RECORD)
-		return connections_record(client, &message->record);
+		return connections_handle_record(client, &message->record);
 	if (message->type == CONTROL_DONE)
-		return connections_done(client, &message->done);
+		return connections_end_request(client, &message->done);
 	return message->type == CONTROL_READY ? 0 : -EBADMSG;
 }
 
-/* 0, or -errno: the line must be closed. */
-static int client_receive(struct egress_client *client)
+/* Handles received messages. 0, or -errno: the control socket must be closed. */
+static int client_receive_messages(struct egress_client *client)
 {
 	struct control_message message;
 	int r = 0;
@@ -175,32 +197,32 @@ static int client_receive(struct egress_client *client)
 	return r;
 }
 
-void egress_client_exchange(void *context)
+void egress_client_exchange_messages(void *context)
 {
 	struct egress_client *client = context;
-	int r = egress_line_flush(&client->line);
+	int r = egress_line_send_queued(&client->line);
 
 	if (r == 0 && client->line.fd >= 0)
-		r = client_receive(client);
+		r = client_receive_messages(client);
 	if (r < 0)
-		client_give_up(client, client->ending ? "run_ended" : "egress_failed");
+		client_end_network(client, client->ending ? "run_ended" : "egress_failed");
 }
 
-int egress_client_tick(struct egress_client *client)
+int egress_client_check_waiting(struct egress_client *client)
 {
-	int wait = connects_tick(client);
+	int wait = connects_check_all(client);
 
 	if (client->line.count == 0)
 		return wait;
-	if (egress_line_flush(&client->line) < 0)
-		client_give_up(client, "egress_failed");
+	if (egress_line_send_queued(&client->line) < 0)
+		client_end_network(client, "egress_failed");
 	return wait >= 0 && wait < 100 ? wait : 100;
 }
 
 /* ---- messages to egress ---- */
 
-static int client_announce(struct egress_client *client, enum control_type type, const struct control_connect *what,
-		    const struct connection *conn, int fd)
+static int client_announce_connection(struct egress_client *client, enum control_type type,
+				      const struct control_connect *what, const struct connection *conn, int fd)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = type, .connect = *what};
 
@@ -210,7 +232,7 @@ static int client_announce(struct egress_client *client, enum control_type type,
 	return egress_line_send(&client->line, &message, fd);
 }
 
-static int client_check_room(const struct egress_client *client)
+static int client_check_queue_room(const struct egress_client *client)
 {
 	if (!client || client->line.fd < 0)
 		return -ENETDOWN;
@@ -222,7 +244,7 @@ int egress_client_connect(struct egress_client *client, struct call *call)
 	_cleanup_free_ struct inet_dial *what = steal_pointer(&call->outcome.egress);
 	_cleanup_close_ int fd = steal_fd(&call->outcome.fd);
 	struct connection *conn;
-	int r = client_check_room(client);
+	int r = client_check_queue_room(client);
 
 	if (r == 0)
 		r = connections_add(&client->connections, call->task, &what->request, &conn);
@@ -230,79 +252,76 @@ int egress_client_connect(struct egress_client *client, struct call *call)
 		return r;
 	memcpy(conn->address, what->address, sizeof(conn->address));
 	conn->address[sizeof(conn->address) - 1] = '\0';
-	r = connects_add(client, call, steal_fd(&fd), what, conn);
+	r = connects_add_waiting(client, call, steal_fd(&fd), what, conn);
 	if (r < 0) {
 		connections_remove(&client->connections, conn); /* not announced yet */
 		return r;
 	}
-	if (client_announce(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
-		client_give_up(client, "egress_failed"); /* which has responded to the call */
+	if (client_announce_connection(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
+		client_end_network(client, "egress_failed"); /* client_end_network has responded to the call */
 	return 0;
 }
 
-int egress_client_udp(void *context, const struct control_connect *endpoint, int fd)
+int egress_client_send_udp_socket(void *context, const struct control_connect *endpoint, int fd)
 {
 	struct egress_client *client = context;
 	struct connection *conn;
-	int r = client_check_room(client);
+	int r = client_check_queue_room(client);
 
 	if (r == 0)
 		r = connections_add(&client->connections, NULL, endpoint, &conn);
 	if (r < 0)
 		return r;
 	conn->answered = true; /* no connect(2) waits */
-	r = client_announce(client, CONTROL_UDP, endpoint, conn, fd);
+	r = client_announce_connection(client, CONTROL_UDP, endpoint, conn, fd);
 	if (r < 0) {
 		connections_remove(&client->connections, conn);
-		client_give_up(client, "egress_failed");
+		client_end_network(client, "egress_failed");
 	}
 	return r;
 }
 
-void egress_client_finish(struct egress_client *client)
+void egress_client_end_run(struct egress_client *client)
 {
 	const struct control_message end = {.version = CONTROL_VERSION, .type = CONTROL_END};
 	uint64_t until = io_now_ns() + FINISH_MS * UINT64_C(1000000), now;
 
-	connects_fail(client, -ECONNABORTED); /* their threads are dead */
+	connects_fail_all(client, -ECONNABORTED); /* their threads are dead */
 	client->ending = true;
 	if (egress_line_send(&client->line, &end, -1) < 0)
-		client_give_up(client, "egress_failed");
+		client_end_network(client, "egress_failed");
 	while (client->line.fd >= 0 && (now = io_now_ns()) < until) {
-		struct pollfd line = {.fd = client->line.fd, .events = (short)egress_client_interest(client)};
+		struct pollfd line = {.fd = client->line.fd, .events = (short)egress_client_poll_events(client)};
 
 		(void)poll(&line, 1, (int)((until - now) / 1000000) + 1);
-		egress_client_exchange(client);
+		egress_client_exchange_messages(client);
 	}
-	client_give_up(client, "run_ended");
+	client_end_network(client, "run_ended");
 }
 
 /* ---- for the result ---- */
 
-void egress_client_refused(void *context, const char *host, unsigned port, const char *rule, const char *reason)
+void egress_client_list_refusal(void *context, const char *host, unsigned port, const char *rule, const char *reason)
 {
 	struct egress_client *client = context;
 	const struct summary_item item = {.host = host, .port = port, .rule = rule, .reason = reason, .count = 1};
 
-	summary_add(client->summary, &item);
+	summary_add_entry(&client->summary, &item);
 }
 
-uint64_t egress_client_denied(const struct egress_client *client)
+void egress_client_make_report(const struct egress_client *client, struct network_report *ret_report)
 {
-	return client->denied;
+	*ret_report = (struct network_report){.list = json_incref(client->summary.list),
+					      .advice = json_incref(client->summary.advice),
+					      .budgets = usage_json(client->usage),
+					      .unlisted = client->summary.unlisted,
+					      .denied = client->denied};
 }
 
-json_t *egress_client_network(const struct egress_client *client, uint64_t *ret_unlisted)
+void network_report_done(struct network_report *report)
 {
-	return summary_json(client->summary, ret_unlisted);
-}
-
-json_t *egress_client_budgets(const struct egress_client *client)
-{
-	return usage_json(client->usage);
-}
-
-json_t *egress_client_advice(const struct egress_client *client)
-{
-	return summary_advice(client->summary);
+	json_decref(report->list);
+	json_decref(report->advice);
+	json_decref(report->budgets);
+	*report = (struct network_report){0};
 }

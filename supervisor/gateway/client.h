@@ -21,42 +21,51 @@ struct pool;
 /* Waiting connects at a time; more get EAGAIN. */
 #define EGRESS_PENDING_MAX 1024
 
-/* Takes control_fd, also on failure, and borrows the rest. 0 or -errno. */
+/*
+ * Makes the client and sandbox->inet. Takes side's control_fd. 0, or -errno, perhaps with a client. Release with
+ * inet_free and then egress_client_free.
+ */
+int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_guest *guest,
+			struct egress_client **ret_client);
+/* Makes only the client, without sandbox->inet. Takes pool and control_fd, also on failure. 0 or -ENOMEM. */
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client);
 /* Connects that still wait get ECONNABORTED. */
 void egress_client_free(struct egress_client *client);
 
-/* The control socket; -1: it was closed after an error. */
-int egress_client_fd(const struct egress_client *client);
 /* EPOLLIN and, while messages are queued, EPOLLOUT. May change at each event or tick. */
-unsigned egress_client_interest(const struct egress_client *client);
+unsigned egress_client_poll_events(const struct egress_client *client);
+/* Watches the control socket for its present interest, with data.ptr = mark. 0 or -errno. */
+int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void *mark);
 /* Sends and reads messages without waiting. inet.h calls it too, to learn names that egress has just given out. */
-void egress_client_exchange(void *client);
+void egress_client_exchange_messages(void *client);
 /* Ends connects that timed out or were interrupted. Milliseconds until the next call is due; -1: none. */
-int egress_client_tick(struct egress_client *client);
+int egress_client_check_waiting(struct egress_client *client);
 
 /* OUTCOME_EGRESS. 0: takes the outcome's descriptor, responds and ends the record later. -errno: the caller does. */
 int egress_client_connect(struct egress_client *client, struct call *call);
 /* For inet.h: sends egress a socket for the datagrams to an endpoint. Borrows fd. 0 or -errno. */
-int egress_client_udp(void *client, const struct control_connect *endpoint, int fd);
+int egress_client_send_udp_socket(void *client, const struct control_connect *endpoint, int fd);
 
 /* After the program's end: has egress close everything and takes its last records. Waits up to two seconds. */
-void egress_client_finish(struct egress_client *client);
+void egress_client_end_run(struct egress_client *client);
 /* For inet.h. False: egress has died or broken the protocol; every connect is refused (ENETDOWN, "egress_failed"). */
-bool egress_client_alive(const void *client);
+bool egress_client_is_alive(const void *client);
 /* For inet.h: lists a refusal that egress knows nothing of. */
-void egress_client_refused(void *client, const char *host, unsigned port, const char *rule, const char *reason);
+void egress_client_list_refusal(void *client, const char *host, unsigned port, const char *rule, const char *reason);
 
-/* Requests, connections and names that egress refused. Refused connect(2) calls count as calls instead. */
-uint64_t egress_client_denied(const struct egress_client *client);
-
-/*
- * The result's "network": [{host, port, method, path, status, bytes_up, bytes_down, decision, rule, reason, count}],
- * at most 1,000; equal entries are one with a count, and *ret_unlisted counts the rest. "network_budgets": the use of
- * each rule's budget. "network_advice": [{host, reason, advice}]. Owned by the caller; NULL: no memory.
- */
-json_t *egress_client_network(const struct egress_client *client, uint64_t *ret_unlisted);
-json_t *egress_client_budgets(const struct egress_client *client);
-json_t *egress_client_advice(const struct egress_client *client);
+/* The network in the result and in the report. Zeroed: no network. */
+struct network_report {
+	/*
+	 * [{host, port, method, path, status, bytes_up, bytes_down, decision, rule, reason, count}], at most 1,000;
+	 * equal entries are one with a count. Owned, as the next two.
+	 */
+	json_t *list;
+	json_t *advice;    /* [{host, reason, advice}] */
+	json_t *budgets;   /* the use of each rule's budget */
+	uint64_t unlisted; /* how many are not in the list */
+	uint64_t denied; /* requests, connections and names that egress refused; refused connect(2) calls are calls */
+};
+void egress_client_make_report(const struct egress_client *client, struct network_report *ret_report);
+void network_report_done(struct network_report *report);
 
 #endif

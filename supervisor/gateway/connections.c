@@ -4,6 +4,7 @@
  * they may lead, and the order of events. A wrong record ends the run's network.
  */
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,12 @@
 
 /* ---- the table ---- */
 
-/* Ids ascend, ours and those of egress. */
-static size_t bucket_of(uint64_t id)
+/* The items of both trees begin with their id. */
+static int connections_compare_ids(const void *a, const void *b)
 {
-	return (size_t)(id % BUCKETS);
+	const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
 }
 
 int connections_add(struct connections *connections, const struct task *task, const struct control_connect *what,
@@ -33,12 +36,13 @@ int connections_add(struct connections *connections, const struct task *task, co
 	conn = calloc(1, sizeof(*conn));
 	if (!conn)
 		return -ENOMEM;
+	conn->id = connections->next + 1;
 	conn->exe = task ? strdup(task->exe) : strdup("");
-	if (!conn->exe) {
+	if (!conn->exe || !tsearch(conn, &connections->tree, connections_compare_ids)) {
+		free(conn->exe);
 		free(conn);
 		return -ENOMEM;
 	}
-	conn->id = ++connections->next;
 	if (task) {
 		conn->pid = task->tgid;
 		conn->ppid = task->ppid;
@@ -46,8 +50,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 	}
 	conn->port = what->port;
 	(void)snprintf(conn->host, sizeof(conn->host), "%s", what->host);
-	conn->next = connections->bucket[bucket_of(conn->id)];
-	connections->bucket[bucket_of(conn->id)] = conn;
+	connections->next++;
 	connections->count++;
 	*ret_conn = conn;
 	return 0;
@@ -55,66 +58,46 @@ int connections_add(struct connections *connections, const struct task *task, co
 
 struct connection *connections_find(const struct connections *connections, uint64_t id)
 {
-	struct connection *conn = connections->bucket[bucket_of(id)];
+	struct connection *const *found = tfind(&id, &connections->tree, connections_compare_ids);
 
-	while (conn && conn->id != id)
-		conn = conn->next;
-	return conn;
-}
-
-struct connection *connections_any(const struct connections *connections)
-{
-	for (size_t i = 0; connections->count > 0 && i < BUCKETS; i++)
-		if (connections->bucket[i])
-			return connections->bucket[i];
-	return NULL;
+	return found ? *found : NULL;
 }
 
 void connections_remove(struct connections *connections, struct connection *conn)
 {
-	struct connection **at = &connections->bucket[bucket_of(conn->id)];
-
-	while (*at != conn)
-		at = &(*at)->next;
-	*at = conn->next;
+	(void)tdelete(conn, &connections->tree, connections_compare_ids);
 	connections->count--;
 	free(conn->exe);
 	free(conn->rule);
 	free(conn);
 }
 
-static void request_free(struct request *request)
-{
-	free(request->host);
-	free(request->method);
-	free(request->path);
-	free(request->rule);
-	free(request);
-}
-
 static int request_add(struct connections *connections, struct connection *conn, const struct control_record *record,
 		       struct request **ret_request)
 {
 	struct request *request;
+	struct summary_item *item;
 
 	if (connections->requests >= REQUESTS_MAX)
 		return -EAGAIN;
 	request = calloc(1, sizeof(*request));
 	if (!request)
 		return -ENOMEM;
-	request->host = strdup(record->host);
-	request->method = strdup(record->method);
-	request->path = strdup(record->path);
-	request->rule = strdup(record->rule);
-	if (!request->host || !request->method || !request->path || !request->rule) {
-		request_free(request);
+	request->id = record->id;
+	if (asprintf(&request->texts, "%s%c%s%c%s%c%s", record->host, '\0', record->method, '\0', record->path, '\0',
+		     record->rule) < 0)
+		request->texts = NULL; /* undefined after a failure */
+	if (!request->texts || !tsearch(request, &connections->request_tree, connections_compare_ids)) {
+		free(request->texts);
+		free(request);
 		return -ENOMEM;
 	}
-	request->id = record->id;
-	request->port = record->port;
+	item = &request->item;
+	*item = (struct summary_item){.host = request->texts, .port = record->port, .allow = true, .count = 1};
+	item->method = item->host + strlen(item->host) + 1;
+	item->path = item->method + strlen(item->method) + 1;
+	item->rule = item->path + strlen(item->path) + 1;
 	request->conn = conn;
-	request->next = connections->request_bucket[bucket_of(request->id)];
-	connections->request_bucket[bucket_of(request->id)] = request;
 	request->next_of_conn = conn->requests;
 	conn->requests = request;
 	connections->requests++;
@@ -122,27 +105,17 @@ static int request_add(struct connections *connections, struct connection *conn,
 	return 0;
 }
 
-static struct request *request_find(const struct connections *connections, uint64_t id)
-{
-	struct request *request = connections->request_bucket[bucket_of(id)];
-
-	while (request && request->id != id)
-		request = request->next;
-	return request;
-}
-
 static void request_remove(struct connections *connections, struct request *request)
 {
-	struct request **at = &connections->request_bucket[bucket_of(request->id)];
+	struct request **at = &request->conn->requests;
 
 	while (*at != request)
-		at = &(*at)->next;
-	*at = request->next;
-	for (at = &request->conn->requests; *at != request;)
 		at = &(*at)->next_of_conn;
 	*at = request->next_of_conn;
+	(void)tdelete(request, &connections->request_tree, connections_compare_ids);
 	connections->requests--;
-	request_free(request);
+	free(request->texts);
+	free(request);
 }
 
 /* ---- what may happen to a connection, and when ---- */
@@ -178,8 +151,8 @@ static enum connection_state connection_state(const struct connection *conn)
 #define IN_CONNECTION (IN(ANNOUNCED) | IN(OPENED) | IN(USED) | IN(PROXY_ANNOUNCED) | IN(PROXY_OPENED))
 
 static const struct connection_rule {
-	unsigned states;  /* in which egress may report the step */
-	bool once;        /* not after the connect(2) got its response */
+	unsigned states;  /* connection_states in which egress may report the step */
+	bool once;        /* not possible after the connect(2) got its response */
 	bool destination; /* the record names the connection's destination */
 } rules[] = {
 	[STEP_NAME] = {.states = IN(NO_CONNECTION)},
@@ -194,7 +167,7 @@ static const struct connection_rule {
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
 
-bool connection_permits(const struct connection *conn, enum connection_step step)
+bool connection_permits_step(const struct connection *conn, enum connection_step step)
 {
 	return rules[step].states & IN(connection_state(conn)) && !(rules[step].once && conn && conn->answered);
 }
@@ -205,13 +178,13 @@ static const char *const event_name[CONTROL_EVENT_MAX] = {
 	[CONTROL_EVENT_OPEN] = "open", [CONTROL_EVENT_REQUEST] = "request", [CONTROL_EVENT_CLOSE] = "close",
 	[CONTROL_EVENT_DNS] = "dns"};
 
-/* A code of egress, never bytes from the program or a server. */
-static bool record_is_code(const char *text)
+/* True for text in the form of egress' codes, not for any bytes of the program or a server. */
+static bool record_text_is_code(const char *text)
 {
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
 }
 
-/* Granted, but failed outside: no denial. Egress sends allow = 0 for both. */
+/* A connect that was granted but failed outside is no denial. Egress sends allow = 0 for both. */
 static bool record_has_failed(const struct control_record *record)
 {
 	static const char *const codes[] = {"connect_failed", "dns_fail", "failed", "not_recorded"};
@@ -227,15 +200,15 @@ static bool record_is_denied(const struct control_record *record)
 	return !record->allow && !record_has_failed(record);
 }
 
-static bool record_is_destination(const struct egress_client *client, const struct connection *conn,
+static bool record_names_destination(const struct egress_client *client, const struct connection *conn,
 			   const struct control_record *record)
 {
 	if (connection_is_proxy(conn))
-		return policy_net_connect(client->sandbox->policy, record->host, record->port, false).allow;
+		return policy_net_judge_connect(client->sandbox->policy, record->host, record->port, false).allow;
 	return strcmp(record->host, conn->host) == 0 && record->port == conn->port;
 }
 
-static enum connection_step record_step(const struct control_record *record)
+static enum connection_step record_find_step(const struct control_record *record)
 {
 	if (record->event == CONTROL_EVENT_DNS)
 		return STEP_NAME;
@@ -247,55 +220,43 @@ static enum connection_step record_step(const struct control_record *record)
 }
 
 /* conn: NULL when it is not known. */
-static bool record_is_legal(const struct egress_client *client, const struct connection *conn,
-			    const struct control_record *record)
+static bool record_may_come_now(const struct egress_client *client, const struct connection *conn,
+				const struct control_record *record)
 {
-	enum connection_step step = record_step(record);
+	enum connection_step step = record_find_step(record);
 
 	if (record->id <= client->last_record)
 		return false;
-	if (!record_is_code(record->reason) || !record_is_code(record->cause) || !record_is_code(record->proto))
+	if (!record_text_is_code(record->reason) || !record_text_is_code(record->cause) ||
+	    !record_text_is_code(record->proto))
 		return false;
 	if (step == STEP_NAME && record->conn != 0)
 		return false;
-	return connection_permits(conn, step) &&
-	       (!rules[step].destination || (conn && record_is_destination(client, conn, record)));
+	return connection_permits_step(conn, step) &&
+	       (!rules[step].destination || (conn && record_names_destination(client, conn, record)));
 }
 
-static struct audit_net record_net(const struct connection *conn, const struct control_record *record)
+static struct audit_net record_make_audit_net(const struct connection *conn, const struct control_record *record)
 {
-	struct audit_net net = {.event = event_name[record->event],
-				.conn = record->conn,
-				.port = record->port,
-				.status = record->status,
-				.count = record->count,
-				.host = record->host,
-				.proto = record->proto,
-				.real = record->real,
-				.dropped = record->dropped,
-				.sni = record->sni,
-				.alpn = record->alpn,
-				.method = record->method,
-				.path = record->path,
-				.credential = record->credential,
-				.cause = record->cause,
-				.truncated = record->truncated != 0,
-				.has_bytes = record->event == CONTROL_EVENT_CLOSE,
-				.bytes_up = record->bytes_up,
-				.bytes_down = record->bytes_down,
-				.dns_us = record->dns_us,
-				.connect_us = record->connect_us,
-				.duration_us = record->duration_us};
+	struct audit_net net = {
+		.event = event_name[record->event], .conn = record->conn, .port = record->port,
+		.status = record->status, .count = record->count, .host = record->host, .proto = record->proto,
+		.real = record->real, .dropped = record->dropped, .sni = record->sni, .alpn = record->alpn,
+		.method = record->method, .path = record->path, .credential = record->credential,
+		.cause = record->cause, .truncated = record->truncated != 0,
+		.has_bytes = record->event == CONTROL_EVENT_CLOSE, .bytes_up = record->bytes_up,
+		.bytes_down = record->bytes_down, .dns_us = record->dns_us, .connect_us = record->connect_us,
+		.duration_us = record->duration_us};
 
 	if (conn && record->event == CONTROL_EVENT_OPEN)
 		net.address = conn->address;
 	return net;
 }
 
-static int record_write(const struct egress_client *client, const struct connection *conn,
-			const struct control_record *record, struct audit_slot *ret_slot)
+static int record_write_to_log(const struct egress_client *client, const struct connection *conn,
+			       const struct control_record *record, struct audit_slot *ret_slot)
 {
-	const struct audit_net net = record_net(conn, record);
+	const struct audit_net net = record_make_audit_net(conn, record);
 	const struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
 					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
 					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
@@ -304,7 +265,7 @@ static int record_write(const struct egress_client *client, const struct connect
 					  .rule = record->rule[0] ? record->rule : NULL,
 					  .reason = record->reason[0] ? record->reason : NULL, .net = &net};
 
-	return audit_begin(client->sandbox->audit, &line, ret_slot);
+	return audit_begin_record(client->sandbox->audit, &line, ret_slot);
 }
 
 /* ---- the result ---- */
@@ -315,7 +276,7 @@ static bool record_stands_for_others(const struct control_record *record)
 	return record->event == CONTROL_EVENT_DNS && strcmp(record->reason, "rate_limited") == 0;
 }
 
-static void record_list(struct egress_client *client, const struct control_record *record)
+static void record_add_to_summary(struct egress_client *client, const struct control_record *record)
 {
 	/* For a DNS query `method` is the query type. */
 	const char *method = record->event == CONTROL_EVENT_DNS ? "" : record->method;
@@ -325,7 +286,7 @@ static void record_list(struct egress_client *client, const struct control_recor
 		.allow = !record_is_denied(record), .bytes_up = record->bytes_up, .bytes_down = record->bytes_down,
 		.count = record->count ? record->count : 1};
 
-	summary_add(client->summary, &item);
+	summary_add_entry(&client->summary, &item);
 }
 
 /* "GET https://api.test:443/x", "api.test:443", "api.test". */
@@ -357,7 +318,7 @@ static bool record_dropped_private(const char *dropped)
 	return false;
 }
 
-/* The option that would grant it. False: there is none. */
+/* The option that would grant it. False: no such option. */
 static bool record_put_suggestion(char *text, size_t size, const struct control_record *record, const char *target)
 {
 	static const char *const codes[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted"};
@@ -379,8 +340,8 @@ static bool record_put_suggestion(char *text, size_t size, const struct control_
 	return true;
 }
 
-static void record_denial(struct egress_client *client, const struct connection *conn,
-			  const struct control_record *record, struct audit_slot slot)
+static void record_add_denial(struct egress_client *client, const struct connection *conn,
+			      const struct control_record *record, struct audit_slot slot)
 {
 	char target[NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 16], suggestion[sizeof(target) + 32];
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
@@ -402,7 +363,7 @@ static void record_denial(struct egress_client *client, const struct connection 
 /* ---- steps ---- */
 
 /* What the program got, as egress reports it: a response's status, or a refusal. */
-static int64_t record_outcome(const struct control_record *record)
+static int64_t record_result_value(const struct control_record *record)
 {
 	if (record->status)
 		return record->status;
@@ -413,63 +374,52 @@ static int64_t record_outcome(const struct control_record *record)
 	return record->event == CONTROL_EVENT_DNS ? -ENOENT : -ECONNREFUSED;
 }
 
-static uint64_t record_took_ns(const struct control_record *record)
+static void request_end_with_outcome(struct egress_client *client, struct request *request,
+				     const struct control_done *done)
 {
-	return (record->event == CONTROL_EVENT_OPEN ? record->dns_us + record->connect_us : record->duration_us) *
-	       NS_PER_US;
-}
+	struct summary_item item = request->item;
 
-static void request_end(struct egress_client *client, struct request *request, const struct control_done *done)
-{
-	const struct summary_item item = {
-		.host = request->host, .method = request->method, .path = request->path, .rule = request->rule,
-		.reason = done->result < 0 ? "no_response" : "granted", .port = request->port,
-		.status = done->result > 0 ? (unsigned)done->result : 0, .allow = true,
-		.bytes_up = done->bytes_up, .bytes_down = done->bytes_down, .count = 1};
-
-	audit_end(client->sandbox->audit, request->slot, done->result, done->duration_us * NS_PER_US);
-	summary_add(client->summary, &item);
+	item.reason = done->result < 0 ? "no_response" : "granted";
+	item.status = done->result > 0 ? (unsigned)done->result : 0;
+	item.bytes_up = done->bytes_up;
+	item.bytes_down = done->bytes_down;
+	audit_end_record(client->sandbox->audit, request->slot, done->result, done->duration_us * NS_PER_US);
+	summary_add_entry(&client->summary, &item);
 	request_remove(&client->connections, request);
 }
 
-int connections_done(struct egress_client *client, const struct control_done *done)
+int connections_end_request(struct egress_client *client, const struct control_done *done)
 {
-	struct request *request = request_find(&client->connections, done->id);
+	struct request *const *found = tfind(&done->id, &client->connections.request_tree, connections_compare_ids);
 
-	if (!request || done->result < -ERRNO_MAX || done->result > 999)
+	if (!found || done->result < -ERRNO_MAX || done->result > 999)
 		return -EBADMSG;
-	request_end(client, request, done);
+	request_end_with_outcome(client, *found, done);
 	return 0;
 }
 
-static void connection_end_requests(struct egress_client *client, struct connection *conn)
-{
-	struct control_done done = {.result = -ECONNABORTED};
-
-	while (conn->requests)
-		request_end(client, conn->requests, &done);
-}
-
 /* A connection without requests is listed itself, with its bytes. */
-static void connection_remove(struct egress_client *client, struct connection *conn,
-			      const struct control_record *record)
+static void connection_list_and_remove(struct egress_client *client, struct connection *conn,
+				       const struct control_record *record)
 {
+	const struct control_done aborted = {.result = -ECONNABORTED};
 	struct control_record whole = *record;
 
-	connection_end_requests(client, conn);
+	while (conn->requests)
+		request_end_with_outcome(client, conn->requests, &aborted);
 	if (conn->rule)
-		usage_close(client->usage, conn->rule, record->bytes_up, record->bytes_down);
+		usage_end_connection(client->usage, conn->rule, record->bytes_up, record->bytes_down);
 	if (!conn->listed) {
 		if (!whole.rule[0] && conn->rule)
 			(void)snprintf(whole.rule, sizeof(whole.rule), "%s", conn->rule);
 		if (!whole.reason[0] && conn->opened)
 			(void)snprintf(whole.reason, sizeof(whole.reason), "granted");
-		record_list(client, &whole);
+		record_add_to_summary(client, &whole);
 	}
 	connections_remove(&client->connections, conn);
 }
 
-static int record_acknowledge(struct egress_client *client, const struct control_record *record, int error)
+static int record_send_acknowledgement(struct egress_client *client, const struct control_record *record, int error)
 {
 	const struct control_message ack = {.version = CONTROL_VERSION, .type = CONTROL_ACK,
 					    .ack = {.id = record->id, .error = error}};
@@ -477,31 +427,29 @@ static int record_acknowledge(struct egress_client *client, const struct control
 	return record->wants_ack ? egress_line_send(&client->line, &ack, -1) : 0;
 }
 
-static int record_take_open(struct egress_client *client, struct connection *conn, const struct control_record *record)
+static int record_apply_open(struct egress_client *client, struct connection *conn, const struct control_record *record)
 {
 	char *rule = strdup(record->rule);
 
 	if (!rule)
 		return -ENOMEM;
 	if (conn->rule) /* a previous upstream connection */
-		usage_close(client->usage, conn->rule, 0, 0);
-	usage_open(client->usage, rule);
+		usage_end_connection(client->usage, conn->rule, 0, 0);
+	usage_count_connection(client->usage, rule);
 	free(conn->rule);
 	conn->rule = rule;
 	conn->opened = true;
 	return 0;
 }
 
-/* The close record repeats the reason of a denial. */
-static bool record_is_repeated(const struct connection *conn, const struct control_record *record)
-{
-	return conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
-}
-
 /* Handles a record that was written. -errno: egress must not do what it asked for. */
-static int record_take(struct egress_client *client, struct connection *conn, const struct control_record *record,
-		       struct audit_slot slot)
+static int record_apply(struct egress_client *client, struct connection *conn, const struct control_record *record,
+			struct audit_slot slot)
 {
+	bool opens = record->event == CONTROL_EVENT_OPEN;
+	uint64_t took_us = opens ? record->dns_us + record->connect_us : record->duration_us;
+	/* The close record repeats the reason of a denial. */
+	bool repeats = conn && record->event == CONTROL_EVENT_CLOSE && strcmp(conn->denied, record->reason) == 0;
 	struct request *request;
 	int r = 0;
 
@@ -510,54 +458,51 @@ static int record_take(struct egress_client *client, struct connection *conn, co
 		r = request_add(&client->connections, conn, record, &request);
 		if (r == 0) {
 			request->slot = slot;
-			usage_request(client->usage, record->rule);
+			usage_count_request(client->usage, record->rule);
 			return 0; /* CONTROL_DONE ends it */
 		}
-	} else if (conn && record->event == CONTROL_EVENT_OPEN && record->allow) {
-		r = record_take_open(client, conn, record);
-	} else if (!record->allow && !record_is_repeated(conn, record)) {
+	} else if (conn && opens && record->allow) {
+		r = record_apply_open(client, conn, record);
+	} else if (!record->allow && !repeats) {
 		if (record_is_denied(record)) {
-			record_denial(client, conn, record, slot);
-			usage_hit(client->usage, record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
-				  record);
+			record_add_denial(client, conn, record, slot);
+			usage_mark_hit_budget(client->usage,
+					      record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
+					      record);
 		}
-		record_list(client, record);
+		record_add_to_summary(client, record);
 		if (conn) {
 			conn->listed = true;
 			memcpy(conn->denied, record->reason, sizeof(conn->denied));
 		}
 	}
-	audit_end(client->sandbox->audit, slot, r < 0 ? r : record_outcome(record), record_took_ns(record));
+	audit_end_record(client->sandbox->audit, slot, r < 0 ? r : record_result_value(record), took_us * NS_PER_US);
 	return r;
 }
 
-static void record_advise(struct egress_client *client, const struct control_record *record)
-{
-	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
-		summary_advise(client->summary, record->host, "client_rejected_ca");
-}
-
-int connections_record(struct egress_client *client, const struct control_record *record)
+int connections_handle_record(struct egress_client *client, const struct control_record *record)
 {
 	struct connection *conn = record->conn ? connections_find(&client->connections, record->conn) : NULL;
 	struct audit_slot slot = {0};
 	int r;
 
-	if (!record_is_legal(client, conn, record))
+	if (!record_may_come_now(client, conn, record))
 		return -EBADMSG;
 	client->last_record = record->id;
 	if (client->ending && record->wants_ack)
-		return record_acknowledge(client, record, -ESHUTDOWN);
-	r = record_write(client, conn, record, &slot);
+		return record_send_acknowledgement(client, record, -ESHUTDOWN);
+	r = record_write_to_log(client, conn, record, &slot);
 	if (r == 0)
-		r = record_take(client, conn, record, slot);
-	record_advise(client, record);
+		r = record_apply(client, conn, record, slot);
+	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
+		summary_add_advice(&client->summary, record->host, "client_rejected_ca");
 	if (conn && record->event == CONTROL_EVENT_CLOSE)
-		connection_remove(client, conn, record);
-	return record_acknowledge(client, record, r);
+		connection_list_and_remove(client, conn, record);
+	return record_send_acknowledgement(client, record, r);
 }
 
-void connection_close(struct egress_client *client, struct connection *conn, const char *cause)
+/* Writes the close record that egress has not sent. */
+static void connection_write_close(struct egress_client *client, struct connection *conn, const char *cause)
 {
 	struct control_record record = {
 		.conn = conn->id, .event = CONTROL_EVENT_CLOSE, .allow = 1, .port = conn->port, .count = 1};
@@ -565,7 +510,14 @@ void connection_close(struct egress_client *client, struct connection *conn, con
 
 	memcpy(record.host, conn->host, sizeof(record.host));
 	(void)snprintf(record.cause, sizeof(record.cause), "%s", cause);
-	if (record_write(client, conn, &record, &slot) == 0)
-		audit_end(client->sandbox->audit, slot, 0, 0);
-	connection_remove(client, conn, &record);
+	if (record_write_to_log(client, conn, &record, &slot) == 0)
+		audit_end_record(client->sandbox->audit, slot, 0, 0);
+	connection_list_and_remove(client, conn, &record);
+}
+
+void connections_close_all(struct egress_client *client, const char *cause)
+{
+	/* The root is a node, which begins with the pointer to its item: tsearch(3). */
+	while (client->connections.tree)
+		connection_write_close(client, *(struct connection **)client->connections.tree, cause);
 }

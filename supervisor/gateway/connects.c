@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -61,7 +60,7 @@ static uint64_t connect_timeout_ns(int fd)
 }
 
 /* Whether it is connected to egress' listener from the announced port. */
-static bool connect_is_ours(const struct pending_connect *pending)
+static bool connect_leads_to_listener(const struct pending_connect *pending)
 {
 	struct sockaddr_storage own = {0}, peer = {0};
 	socklen_t own_len = sizeof(own), peer_len = sizeof(peer);
@@ -77,13 +76,13 @@ static bool connect_is_ours(const struct pending_connect *pending)
  * connect(2) also succeeds, once, when it finds that a connect which another thread began has ended, and is -EALREADY
  * while that is under way (net/ipv4/af_inet.c: SS_CONNECTING). Then the socket goes elsewhere: -EISCONN.
  */
-static int connect_socket(struct pending_connect *pending)
+static int connect_socket_to_listener(struct pending_connect *pending)
 {
 	struct sockaddr_storage address;
 	socklen_t len = inet_write(pending->domain, &pending->listener, &address);
 
 	if (connect(pending->fd, (const struct sockaddr *)&address, len) == 0)
-		return connect_is_ours(pending) ? 0 : -EISCONN;
+		return connect_leads_to_listener(pending) ? 0 : -EISCONN;
 	if (errno == EINPROGRESS)
 		pending->started = true;
 	return errno == EALREADY && !pending->started ? -EISCONN : -errno;
@@ -94,7 +93,7 @@ static int connect_socket(struct pending_connect *pending)
  * the program shares, so it is reset right after. `times`: the first call starts the handshake and cannot see its end;
  * a second call, like the program's own later one, finds a handshake on loopback complete.
  */
-static int connect_socket_at_once(struct pending_connect *pending, int times)
+static int connect_socket_without_blocking(struct pending_connect *pending, int times)
 {
 	int flags = fcntl(pending->fd, F_GETFL), r = 0;
 
@@ -103,14 +102,14 @@ static int connect_socket_at_once(struct pending_connect *pending, int times)
 	if (!(flags & O_NONBLOCK) && fcntl(pending->fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	for (int i = 0; i < times && (i == 0 || r == -EINPROGRESS); i++)
-		r = connect_socket(pending);
+		r = connect_socket_to_listener(pending);
 	if (!(flags & O_NONBLOCK))
 		(void)fcntl(pending->fd, F_SETFL, flags);
 	return r == -EALREADY ? -EINPROGRESS : r;
 }
 
-/* Closes the socket before the response, for the reason that answer_add has. */
-static void connect_finish(struct egress_client *client, struct pending_connect **at, int result)
+/* Closes the socket before the response, for the reason that answer_add_descriptor has. */
+static void connect_end_call(struct egress_client *client, struct pending_connect **at, int result)
 {
 	struct pending_connect *pending = *at;
 	struct answer answer = pending->answer;
@@ -119,49 +118,49 @@ static void connect_finish(struct egress_client *client, struct pending_connect 
 	client->connects.count--;
 	(void)close(pending->fd);
 	free(pending);
-	answer_end(&answer, result);
+	answer_and_end_record(&answer, result);
 }
 
-/* For a socket that will not be connected to egress. */
-static void connect_cancel(struct egress_client *client, struct pending_connect **at, int result)
+/* Cancels a connect whose socket will not be connected to egress. */
+static void connect_cancel_at_egress(struct egress_client *client, struct pending_connect **at, int result)
 {
 	const struct control_message message = {
 		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn = (*at)->conn}};
 
-	/* First: after the close another process may get the port, and egress must not take it for the program. */
-	(void)egress_line_send(&client->line, &message, -1); /* a broken line is noticed at the next tick */
-	connect_finish(client, at, result);
+	/* Egress is told first: after the close another process may get the port and be taken for the program. */
+	(void)egress_line_send(&client->line, &message, -1); /* a failure is noticed at the next tick */
+	connect_end_call(client, at, result);
 }
 
 /* If another thread has connected the socket elsewhere, egress must not wait for it any longer. */
-static void connect_end(struct egress_client *client, struct pending_connect **at, int connected, int result)
+static void connect_end_or_cancel(struct egress_client *client, struct pending_connect **at, int connected, int result)
 {
 	if (connected < 0 && connected != -EINPROGRESS)
-		connect_cancel(client, at, connected);
+		connect_cancel_at_egress(client, at, connected);
 	else
-		connect_finish(client, at, result);
+		connect_end_call(client, at, result);
 }
 
 /* Ends the call, as after a timeout; from now on the socket itself waits for the upstream connection. */
 static void connect_stop_waiting(struct egress_client *client, struct pending_connect **at, int result)
 {
-	int r = connect_socket_at_once(*at, 1);
+	int r = connect_socket_without_blocking(*at, 1);
 
-	connect_end(client, at, r, result);
+	connect_end_or_cancel(client, at, r, result);
 }
 
-static void connect_arrive(struct egress_client *client, struct pending_connect **at)
+static void connect_to_listener(struct egress_client *client, struct pending_connect **at)
 {
-	int r = connect_socket_at_once(*at, 2);
+	int r = connect_socket_without_blocking(*at, 2);
 
 	(*at)->answered = true;
 	if (r != -EINPROGRESS)
-		connect_end(client, at, r, r);
+		connect_end_or_cancel(client, at, r, r);
 	else if ((*at)->nonblocking)
-		connect_finish(client, at, -EINPROGRESS);
+		connect_end_call(client, at, -EINPROGRESS);
 }
 
-int connects_add(struct egress_client *client, const struct call *call, int fd, const struct inet_dial *what,
+int connects_add_waiting(struct egress_client *client, const struct call *call, int fd, const struct inet_dial *what,
 	      const struct connection *conn)
 {
 	_cleanup_close_ int owned = fd;
@@ -177,77 +176,66 @@ int connects_add(struct egress_client *client, const struct call *call, int fd, 
 	pending = calloc(1, sizeof(*pending));
 	if (!pending)
 		return -ENOMEM;
-	*pending = (struct pending_connect){.next = client->connects.first,
-					    .answer = answer_later(call),
-					    .conn = conn->id,
-					    .deadline_ns = wait_ns ? call->start_ns + wait_ns : 0,
-					    .cookie = cookie,
-					    .tid = call->tid,
-					    .fd = steal_fd(&owned),
-					    .nonblocking = what->nonblocking,
-					    .domain = what->domain,
-					    .source_port = what->request.source_port,
-					    .listener = what->listener};
+	*pending = (struct pending_connect){
+		.next = client->connects.first, .answer = answer_later(call), .conn = conn->id,
+		.deadline_ns = wait_ns ? call->start_ns + wait_ns : 0, .cookie = cookie, .tid = call->tid,
+		.fd = steal_fd(&owned), .nonblocking = what->nonblocking, .domain = what->domain,
+		.source_port = what->request.source_port, .listener = what->listener};
 	client->connects.first = pending;
 	client->connects.count++;
 	return 0;
 }
 
-void connects_answer(struct egress_client *client, uint64_t conn, int error)
+void connects_on_connected(struct egress_client *client, uint64_t conn, int error)
 {
 	for (struct pending_connect **at = &client->connects.first; *at; at = &(*at)->next) {
 		if ((*at)->conn != conn)
 			continue;
 		if (error < 0)
-			connect_finish(client, at, error);
+			connect_end_call(client, at, error);
 		else
-			connect_arrive(client, at);
+			connect_to_listener(client, at);
 		return;
 	}
 }
 
-void connects_fail(struct egress_client *client, int error)
+void connects_fail_all(struct egress_client *client, int error)
 {
 	while (client->connects.first)
-		connect_finish(client, &client->connects.first, error);
-}
-
-/* False while the announcement may still be queued. */
-static bool connects_are_announced(const struct egress_client *client)
-{
-	return client->line.count == 0;
+		connect_end_call(client, &client->connects.first, error);
 }
 
 /* A signal other than SIGKILL is pending. */
 static bool connect_is_interrupted(const struct pending_connect *pending)
 {
-	uint64_t signals = pending->nonblocking ? 0 : blocking_signals_waiting(pending->tid);
+	uint64_t signals = pending->nonblocking ? 0 : blocking_read_pending_signals(pending->tid);
 
 	return signals != 0 && !(signals & UINT64_C(1) << (SIGKILL - 1));
 }
 
 /* True when *at has been taken off the list. */
-static bool connect_act(struct egress_client *client, struct pending_connect **at, uint64_t now, bool look)
+static bool connect_check_one(struct egress_client *client, struct pending_connect **at, uint64_t now, bool look)
 {
 	struct pending_connect *pending = *at;
 	size_t before = client->connects.count;
+	bool announced = client->line.count == 0; /* false: the announcement may still be queued */
 
 	if (look && !answer_is_awaited(&pending->answer)) {
-		connect_cancel(client, at, -EINTR);
+		connect_cancel_at_egress(client, at, -EINTR);
 	} else if (pending->answered) {
 		struct pollfd ready = {.fd = pending->fd, .events = POLLOUT};
 
 		if (poll(&ready, 1, 0) > 0)
-			connect_arrive(client, at);
-	} else if (pending->deadline_ns && now >= pending->deadline_ns && connects_are_announced(client)) {
+			connect_to_listener(client, at);
+	} else if (pending->deadline_ns && now >= pending->deadline_ns && announced) {
 		connect_stop_waiting(client, at, -EINPROGRESS);
-	} else if (look && connects_are_announced(client) && connect_is_interrupted(pending)) {
+	} else if (look && announced && connect_is_interrupted(pending)) {
 		connect_stop_waiting(client, at, ANSWER_RESTART);
 	}
 	return client->connects.count < before;
 }
 
-static uint64_t connect_next_ns(const struct pending_connect *pending, uint64_t now)
+static uint64_t connect_next_check_ns(const struct pending_connect *pending, uint64_t now)
 {
 	uint64_t next = LOOK_MS * NS_PER_MS;
 
@@ -258,7 +246,7 @@ static uint64_t connect_next_ns(const struct pending_connect *pending, uint64_t 
 	return next;
 }
 
-int connects_tick(struct egress_client *client)
+int connects_check_all(struct egress_client *client)
 {
 	struct connects *connects = &client->connects;
 	uint64_t now = io_now_ns(), wait = UINT64_MAX;
@@ -275,9 +263,9 @@ int connects_tick(struct egress_client *client)
 	for (; *at; at_index++) {
 		bool look = looking && at_index >= first && at_index - first < LOOKS_MAX;
 
-		if (connect_act(client, at, now, look))
+		if (connect_check_one(client, at, now, look))
 			continue;
-		wait = connect_next_ns(*at, now) < wait ? connect_next_ns(*at, now) : wait;
+		wait = connect_next_check_ns(*at, now) < wait ? connect_next_check_ns(*at, now) : wait;
 		at = &(*at)->next;
 	}
 	return wait == UINT64_MAX ? -1 : (int)((wait + NS_PER_MS - 1) / NS_PER_MS);

@@ -7,31 +7,27 @@
 
 #include "base/cleanup.h"
 #include "egress/control.h"
-#include "supervisor/gateway/address.h"
 #include "supervisor/gateway/provide.h"
-#include "supervisor/gateway/routes.h"
 #include "supervisor/gateway/start.h"
 #include "syscalls/net/inet-fence.h"
 
 #include "base/banned.h"
 
-#define DNS_PORT 53
 #define GUARD_TRIES 32 /* ports that are in use at another address */
 
 /* An unprivileged port. Without a network namespace the guard keeps other processes from binding it. */
-static int guest_bind_any_dns(struct egress_guest *guest)
+static int guest_bind_dns_any_port(struct egress_guest *guest)
 {
 	int r = -EADDRINUSE;
 
 	for (int i = 0; i < GUARD_TRIES && r == -EADDRINUSE; i++) {
-		r = egress_address_bind(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
+		r = egress_address_bind_pair(guest->loopback, 0, guest->dns_fd, &guest->dns_port);
 		if (r < 0 || guest->own_netns)
 			return r;
-		r = guest->guard_fd = inet_fence_guard(guest->dns_fd[0]);
+		r = guest->guard_fd = inet_fence_reserve_port(guest->dns_fd[0]);
 		if (r < 0) {
-			cleanup_close(&guest->dns_fd[0]);
-			cleanup_close(&guest->dns_fd[1]);
-			guest->dns_fd[0] = guest->dns_fd[1] = -1;
+			close_fd(&guest->dns_fd[0]);
+			close_fd(&guest->dns_fd[1]);
 		}
 	}
 	return r < 0 ? r : 0;
@@ -48,28 +44,28 @@ static int guest_bind_dns(struct egress_side *side, struct egress_guest *guest)
 		guest->dns_port = DNS_PORT;
 		return 0;
 	}
-	error = egress_address_bind(guest->loopback, DNS_PORT, guest->dns_fd, &guest->dns_port);
+	error = egress_address_bind_pair(guest->loopback, DNS_PORT, guest->dns_fd, &guest->dns_port);
 	if (error == -EACCES || error == -EADDRINUSE)
-		error = guest_bind_any_dns(guest);
+		error = guest_bind_dns_any_port(guest);
 	return error;
 }
 
 /*
  * A UDP socket connected to itself: datagrams of all others get ECONNREFUSED, and no other process can bind its port.
  */
-static int guest_bind_sink(struct egress_guest *guest)
+static int guest_bind_udp_sink(struct egress_guest *guest)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = guest->loopback};
 
-	guest->sink_fd = egress_address_bind_one(guest->loopback, 0, SOCK_DGRAM, &guest->sink_port);
+	guest->sink_fd = egress_address_bind_socket(guest->loopback, 0, SOCK_DGRAM, &guest->sink_port);
 	if (guest->sink_fd < 0)
 		return guest->sink_fd;
 	name.sin_port = htons(guest->sink_port);
 	return connect(guest->sink_fd, (const struct sockaddr *)&name, sizeof(name)) < 0 ? -errno : 0;
 }
 
-int egress_guest_create(struct egress_side *side, const struct policy *policy, bool own_netns,
-			struct egress_guest *ret_guest, const char **ret_step)
+int egress_guest_open_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
+			      struct egress_guest *ret_guest, const char **ret_step)
 {
 	struct egress_guest guest = EGRESS_GUEST_NONE;
 	int error = 0;
@@ -83,7 +79,7 @@ int egress_guest_create(struct egress_side *side, const struct policy *policy, b
 	}
 	if (error == 0) {
 		*ret_step = "listen for the program's connections";
-		guest.listener_fd = egress_address_bind_one(guest.loopback, 0, SOCK_STREAM, &guest.listener_port);
+		guest.listener_fd = egress_address_bind_socket(guest.loopback, 0, SOCK_STREAM, &guest.listener_port);
 		error = guest.listener_fd < 0 ? guest.listener_fd : 0;
 	}
 	if (error == 0) {
@@ -92,13 +88,13 @@ int egress_guest_create(struct egress_side *side, const struct policy *policy, b
 	}
 	if (error == 0) {
 		*ret_step = "reserve a UDP port that refuses datagrams";
-		error = guest_bind_sink(&guest);
+		error = guest_bind_udp_sink(&guest);
 	}
 	*ret_guest = guest;
 	return error;
 }
 
-int egress_guest_names(struct egress_side *side, const struct egress_guest *guest, bool datagrams)
+int egress_guest_add_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams)
 {
 	const struct in_addr any = {.s_addr = htonl(INADDR_LOOPBACK)};
 	char address[INET_ADDRSTRLEN], text[128];
@@ -108,12 +104,12 @@ int egress_guest_names(struct egress_side *side, const struct egress_guest *gues
 	return egress_side_add_file(side, "/etc/resolv.conf", text, strlen(text));
 }
 
-int egress_guest_hand(const struct egress_side *side, const struct egress_guest *guest)
+int egress_guest_send_sockets(const struct egress_side *side, const struct egress_guest *guest)
 {
 	const struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_GUEST};
 	const int fds[CONTROL_FDS_MAX] = {guest->listener_fd, guest->dns_fd[0], guest->dns_fd[1]};
 
-	return control_send(side->control_fd, &message, fds, CONTROL_FDS_MAX);
+	return control_send_message(side->control_fd, &message, fds, CONTROL_FDS_MAX);
 }
 
 void egress_guest_done(struct egress_guest *guest)

@@ -31,10 +31,11 @@ struct handover_reply {
 	char pem[HANDOVER_PEM_SIZE]; /* the run's certificate authority; "": none */
 };
 
-/* They block. 0 or -errno; -EPIPE: the other process is dead. */
-int handover_send(int fd, const struct handover *handover, int bytes_fd);
-int handover_receive(int fd, struct handover *ret_handover, int *ret_bytes_fd);
-int handover_reply(int fd, const struct handover_reply *reply);
-int handover_await(int fd, struct handover_reply *ret_reply);
+/*
+ * Send and receive one of these structures, with a descriptor unless passed_fd is -1 or ret_fd NULL. They block. 0 or
+ * -errno; -EPIPE: the other process is dead.
+ */
+int handover_send(int fd, const void *bytes, size_t len, int passed_fd);
+int handover_receive(int fd, void *bytes, size_t len, int *ret_fd);
 
 #endif

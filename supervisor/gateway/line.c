@@ -11,12 +11,12 @@
 
 #include "base/banned.h"
 
-#define STUCK_MS 10000 /* the line is broken when egress reads nothing for this long */
+#define STUCK_MS 10000 /* egress counts as dead when it reads nothing for this long */
 
 struct queued {
 	struct queued *next;
 	int fd; /* owned; -1: none */
-	struct control_message message; /* only its first control_size() bytes are allocated */
+	struct control_message message; /* only its first control_message_size() bytes are allocated */
 };
 
 void egress_line_init(struct egress_line *line, int fd)
@@ -24,7 +24,7 @@ void egress_line_init(struct egress_line *line, int fd)
 	*line = (struct egress_line){.fd = fd, .last = &line->first};
 }
 
-static void line_drop_first(struct egress_line *line)
+static void line_drop_first_message(struct egress_line *line)
 {
 	struct queued *first = line->first;
 
@@ -36,16 +36,16 @@ static void line_drop_first(struct egress_line *line)
 	free(first);
 }
 
-void egress_line_done(struct egress_line *line)
+void egress_line_close(struct egress_line *line)
 {
 	close_fd(&line->fd); /* at which egress ends */
 	while (line->first)
-		line_drop_first(line);
+		line_drop_first_message(line);
 }
 
-static int line_queue(struct egress_line *line, const struct control_message *message, int fd)
+static int line_queue_message(struct egress_line *line, const struct control_message *message, int fd)
 {
-	size_t bytes = control_size((enum control_type)message->type);
+	size_t bytes = control_message_size((enum control_type)message->type);
 	struct queued *item = malloc(offsetof(struct queued, message) + bytes);
 
 	if (!item)
@@ -67,8 +67,8 @@ static int line_queue(struct egress_line *line, const struct control_message *me
 	return 0;
 }
 
-/* ENOBUFS: a temporary lack of kernel memory. */
-static bool line_is_full(int r)
+/* ENOBUFS is a temporary lack of kernel memory: tried again. */
+static bool line_would_block(int r)
 {
 	return r == -EAGAIN || r == -ENOBUFS;
 }
@@ -79,21 +79,21 @@ int egress_line_send(struct egress_line *line, const struct control_message *mes
 
 	if (line->fd < 0)
 		return -ENETDOWN;
-	r = line->first ? -EAGAIN : control_send(line->fd, message, &fd, fd >= 0 ? 1 : 0);
-	return line_is_full(r) ? line_queue(line, message, fd) : r;
+	r = line->first ? -EAGAIN : control_send_message(line->fd, message, &fd, fd >= 0 ? 1 : 0);
+	return line_would_block(r) ? line_queue_message(line, message, fd) : r;
 }
 
-int egress_line_flush(struct egress_line *line)
+int egress_line_send_queued(struct egress_line *line)
 {
 	while (line->first) {
 		struct queued *first = line->first;
-		int r = control_send(line->fd, &first->message, &first->fd, first->fd >= 0 ? 1 : 0);
+		int r = control_send_message(line->fd, &first->message, &first->fd, first->fd >= 0 ? 1 : 0);
 
-		if (line_is_full(r))
+		if (line_would_block(r))
 			return io_now_ns() - line->stuck_ns > STUCK_MS * UINT64_C(1000000) ? -ETIMEDOUT : 0;
 		if (r < 0)
 			return r;
-		line_drop_first(line);
+		line_drop_first_message(line);
 		line->stuck_ns = io_now_ns();
 	}
 	return 0;
@@ -106,10 +106,10 @@ int egress_line_receive(struct egress_line *line, struct control_message *ret_me
 
 	if (line->count >= LINE_QUEUE_MAX)
 		return -EAGAIN;
-	r = control_receive(line->fd, ret_message, fds, &count);
+	r = control_receive_message(line->fd, ret_message, fds, &count);
 	if (r < 0)
 		return r;
-	if (control_admits(CONTROL_SUPERVISOR, &line->phase, ret_message, count))
+	if (control_admits_message(CONTROL_SUPERVISOR, &line->phase, ret_message, count))
 		return 0;
 	while (count > 0)
 		(void)close(fds[--count]);

@@ -18,16 +18,16 @@
 
 #define VARIABLES_MAX 4
 
-int lockdown_prepare(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown)
+int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown)
 {
 	const char *why;
-	/* With a sanitizer there is no domain, because it reads /proc to look for leaks. */
-	int abi = landlock && selffilter_possible(&why) ? landlock_abi() : -EOPNOTSUPP;
+	/* With a sanitizer there is no domain, because the sanitizer reads /proc to look for leaks. */
+	int abi = landlock && selffilter_is_possible(&why) ? landlock_get_abi() : -EOPNOTSUPP;
 
 	*ret_lockdown = (struct lockdown){.role = role, .self_filter = self_filter, .landlock_fd = -1};
 	if (abi < 0)
 		return 0;
-	ret_lockdown->landlock_fd = landlock_build_own(abi, role == SELF_RESOLVER);
+	ret_lockdown->landlock_fd = landlock_build_own_ruleset(abi, role == SELF_RESOLVER);
 	return ret_lockdown->landlock_fd < 0 ? ret_lockdown->landlock_fd : 0;
 }
 
@@ -37,7 +37,7 @@ void lockdown_done(struct lockdown *lockdown)
 }
 
 /* The terminal's signals go to the keeper only. A signal from outside ends the process, and so the run's network. */
-static void settle_signals(void)
+static void lockdown_reset_signals(void)
 {
 	sigset_t none;
 
@@ -49,7 +49,7 @@ static void settle_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int settle_limits(void)
+static int lockdown_set_limits(void)
 {
 	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* as in launch.c */
 	struct rlimit files;
@@ -62,7 +62,7 @@ static int settle_limits(void)
 	return setrlimit(RLIMIT_NOFILE, &files) < 0 ? -errno : 0;
 }
 
-static int settle_environment(const char *const *variables)
+static int lockdown_keep_variables(const char *const *variables)
 {
 	char *value[VARIABLES_MAX] = {NULL};
 	int error = 0;
@@ -72,7 +72,7 @@ static int settle_environment(const char *const *variables)
 
 		value[i] = there ? strdup(there) : NULL;
 	}
-	environment_scrub();
+	environment_wipe_own();
 	for (size_t i = 0; i < VARIABLES_MAX && variables[i]; i++) {
 		if (value[i] && setenv(variables[i], value[i], 1) < 0)
 			error = -ENOMEM;
@@ -81,34 +81,34 @@ static int settle_environment(const char *const *variables)
 	return error;
 }
 
-int lockdown_settle(const struct lockdown *lockdown, const struct privs_user *user, pid_t parent,
+int lockdown_drop_privileges(const struct lockdown *lockdown, const struct privs_user *user, pid_t parent,
 		   const char *const *variables, int *keep, size_t count)
 {
 	int error;
 
-	settle_signals();
-	error = settle_limits();
+	lockdown_reset_signals();
+	error = lockdown_set_limits();
 	if (error == 0)
-		error = privs_become(user);
+		error = privs_become_user(user);
 	if (error == 0)
-		error = privs_drop();
-	/* After the last change of credentials, which would reset both. */
+		error = privs_drop_all();
+	/* Set after the last change of credentials, which would reset both. */
 	if (error == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
 		error = -errno;
 	if (error == 0 && getppid() != parent)
 		error = -ESRCH;
 	if (error == 0)
-		error = settle_environment(variables);
-	/* Without the filter, as in a build with a sanitizer, standard error is kept for it. */
+		error = lockdown_keep_variables(variables);
+	/* Without the filter, as in a build with a sanitizer, standard error is kept for the sanitizer. */
 	descriptors_detach_stdio(!lockdown->self_filter);
 	descriptors_keep_only(keep, count);
 	return error;
 }
 
-int lockdown_lock(void *ctx)
+int lockdown_enter_sandbox(void *ctx)
 {
 	struct lockdown *lockdown = ctx;
-	int error = lockdown->landlock_fd < 0 ? 0 : landlock_enter(lockdown->landlock_fd);
+	int error = lockdown->landlock_fd < 0 ? 0 : landlock_enter_domain(lockdown->landlock_fd);
 
 	lockdown_done(lockdown);
 	if (error == 0 && lockdown->self_filter)

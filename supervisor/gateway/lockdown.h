@@ -18,7 +18,7 @@ struct lockdown {
 };
 
 /* Prepares while files can still be opened. 0, also without Landlock, or -errno. lockdown_done releases. */
-int lockdown_prepare(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown);
+int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown);
 void lockdown_done(struct lockdown *lockdown);
 
 /*
@@ -26,10 +26,10 @@ void lockdown_done(struct lockdown *lockdown);
  * becomes undumpable and dies with its parent. It keeps the environment variables named in `variables` (NULL-ended) and
  * the `count` descriptors of `keep`. 0 or -errno.
  */
-int lockdown_settle(const struct lockdown *lockdown, const struct privs_user *user, pid_t parent,
+int lockdown_drop_privileges(const struct lockdown *lockdown, const struct privs_user *user, pid_t parent,
 		   const char *const *variables, int *keep, size_t count);
 
 /* Enters the Landlock domain and the filter. ctx: struct lockdown. 0; -errno: the process must exit. */
-int lockdown_lock(void *ctx);
+int lockdown_enter_sandbox(void *ctx);
 
 #endif

@@ -30,16 +30,16 @@ static _Noreturn void program_run_resolver(const struct handover *handover, int 
 	struct lockdown lockdown;
 	int keep[] = {fd, -1};
 
-	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* its command line is that of egress */
-	if (lockdown_prepare(SELF_RESOLVER, handover->self_filter, handover->landlock, &lockdown) < 0)
+	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* the resolver's command line is that of egress */
+	if (lockdown_build_domain(SELF_RESOLVER, handover->self_filter, handover->landlock, &lockdown) < 0)
 		_exit(EXIT_FAILURE);
 	keep[1] = lockdown.landlock_fd;
-	if (lockdown_settle(&lockdown, &handover->user, egress, variables, keep, 2) < 0)
+	if (lockdown_drop_privileges(&lockdown, &handover->user, egress, variables, keep, 2) < 0)
 		_exit(EXIT_FAILURE);
-	exit(resolver_main(fd, lockdown_lock, &lockdown)); /* not _exit: coverage and sanitizers report at exit */
+	exit(resolver_main(fd, lockdown_enter_sandbox, &lockdown)); /* not _exit: sanitizers report at exit */
 }
 
-/* Before egress has received any secret. The resolver dies with egress (PR_SET_PDEATHSIG). */
+/* Forks the resolver before egress has received any secret. The resolver dies with egress (PR_SET_PDEATHSIG). */
 static int program_fork_resolver(const struct handover *handover, int *ret_fd)
 {
 	pid_t egress = getpid(), pid;
@@ -58,7 +58,8 @@ static int program_fork_resolver(const struct handover *handover, int *ret_fd)
 /* ---- egress ---- */
 
 /* Reads the policy and the root certificates from the keeper's memfd. */
-static int program_unpack(const struct handover *handover, int bytes_fd, struct policy **ret_policy, char **ret_roots)
+static int program_unpack_policy(const struct handover *handover, int bytes_fd, struct policy **ret_policy,
+				 char **ret_roots)
 {
 	size_t policy_len = handover->policy_len, roots_len = handover->roots_len;
 	char *bytes = mmap(NULL, policy_len + roots_len, PROT_READ, MAP_PRIVATE, bytes_fd, 0);
@@ -67,27 +68,23 @@ static int program_unpack(const struct handover *handover, int bytes_fd, struct 
 	(void)close(bytes_fd);
 	if (bytes == MAP_FAILED)
 		return -errno;
-	error = net_unpack(bytes, policy_len, ret_policy);
-	*ret_roots = roots_len ? malloc(roots_len + 1) : NULL;
-	if (*ret_roots) {
-		memcpy(*ret_roots, bytes + policy_len, roots_len);
-		(*ret_roots)[roots_len] = '\0';
-	} else if (roots_len && error == 0) {
+	error = net_unpack_policy(bytes, policy_len, ret_policy);
+	*ret_roots = roots_len ? strndup(bytes + policy_len, roots_len) : NULL;
+	if (roots_len && !*ret_roots)
 		error = -ENOMEM;
-	}
 	(void)munmap(bytes, policy_len + roots_len); /* whole, as it was mapped: cannot fail */
 	return error;
 }
 
 /* Fills egress_main's options and the reply. 0, or -errno with what failed in reply->step. */
-static int program_receive(const struct handover *handover, int bytes_fd, struct policy **ret_policy,
+static int program_receive_secrets(const struct handover *handover, int bytes_fd, struct policy **ret_policy,
 		       struct egress_options *options, struct handover_reply *reply)
 {
 	const char *step = "read the policy's network";
-	int error = program_unpack(handover, bytes_fd, ret_policy, &options->upstream_roots);
+	int error = program_unpack_policy(handover, bytes_fd, ret_policy, &options->upstream_roots);
 
 	options->policy = *ret_policy;
-	options->upstream_roots_len = handover->roots_len;
+	options->upstream_roots_len = options->upstream_roots ? strlen(options->upstream_roots) : 0;
 	if (error == 0) {
 		step = "receive the secrets";
 		error = secrets_receive(*ret_policy, HELPER_FD, &options->secrets);
@@ -104,20 +101,20 @@ static int program_receive(const struct handover *handover, int bytes_fd, struct
 	return error;
 }
 
-/* Forks the resolver and gives up privileges. lockdown_lock follows when everything is open. */
-static int program_settle(const struct handover *handover, int bytes_fd, int *ret_resolver_fd,
-			  struct lockdown *ret_lockdown)
+/* Forks the resolver and gives up privileges. lockdown_enter_sandbox follows when everything is open. */
+static int program_fork_and_drop(const struct handover *handover, int bytes_fd, int *ret_resolver_fd,
+				 struct lockdown *ret_lockdown)
 {
 	static const char *const variables[] = {NULL};
 	int keep[] = {HELPER_FD, bytes_fd, -1, -1}, error = program_fork_resolver(handover, ret_resolver_fd);
 
 	if (error == 0)
-		error = lockdown_prepare(SELF_EGRESS, handover->self_filter, handover->landlock, ret_lockdown);
+		error = lockdown_build_domain(SELF_EGRESS, handover->self_filter, handover->landlock, ret_lockdown);
 	if (error != 0)
 		return error;
 	keep[2] = *ret_resolver_fd;
 	keep[3] = ret_lockdown->landlock_fd;
-	return lockdown_settle(ret_lockdown, &handover->user, handover->keeper, variables, keep, 4);
+	return lockdown_drop_privileges(ret_lockdown, &handover->user, handover->keeper, variables, keep, 4);
 }
 
 static int program_run_egress(void)
@@ -126,17 +123,18 @@ static int program_run_egress(void)
 	struct policy *policy = NULL;
 	struct handover handover;
 	struct lockdown lockdown;
-	struct egress_options options = {.control_fd = HELPER_FD, .lock_down = lockdown_lock, .lock_ctx = &lockdown};
+	struct egress_options options = {
+		.control_fd = HELPER_FD, .lock_down = lockdown_enter_sandbox, .lock_ctx = &lockdown};
 	int bytes_fd, error, status;
 
-	if (helper_greet() < 0 || handover_receive(HELPER_FD, &handover, &bytes_fd) < 0)
+	if (helper_send_version() < 0 || handover_receive(HELPER_FD, &handover, sizeof(handover), &bytes_fd) < 0)
 		return EXIT_FAILURE;
-	error = program_settle(&handover, bytes_fd, &options.resolver_fd, &lockdown);
+	error = program_fork_and_drop(&handover, bytes_fd, &options.resolver_fd, &lockdown);
 	if (error < 0)
 		reply = (struct handover_reply){.error = error, .step = "lock the network's processes"};
 	else
-		error = program_receive(&handover, bytes_fd, &policy, &options, &reply);
-	if (handover_reply(HELPER_FD, &reply) < 0 || error < 0)
+		error = program_receive_secrets(&handover, bytes_fd, &policy, &options, &reply);
+	if (handover_send(HELPER_FD, &reply, sizeof(reply), -1) < 0 || error < 0)
 		return EXIT_FAILURE;
 	status = egress_main(&options);
 	policy_free(policy);
@@ -157,32 +155,21 @@ static void program_put_account(const struct passwd *account, struct account_rep
 	memcpy(reply->home, account->pw_dir, strlen(account->pw_dir) + 1);
 }
 
-static void program_find_group(const char *name, struct account_reply *reply)
+static void program_find_account(const struct account_query *query, struct account_reply *reply)
 {
-	const struct group *group = getgrnam(name);
+	const struct group *group = query->kind == ACCOUNT_GROUP ? getgrnam(query->text) : NULL;
 
-	reply->found = group != NULL;
-	reply->gid = group ? group->gr_gid : 0;
-}
-
-static void program_find(const struct account_query *query, struct account_reply *reply)
-{
-	switch (query->kind) {
-	case ACCOUNT_UID:
+	if (query->kind == ACCOUNT_UID)
 		program_put_account(getpwuid(query->id), reply);
-		break;
-	case ACCOUNT_USER:
+	else if (query->kind == ACCOUNT_USER)
 		program_put_account(getpwnam(query->text), reply);
-		break;
-	case ACCOUNT_GROUP:
-		program_find_group(query->text, reply);
-		break;
-	default:
-		break;
-	}
+	else
+		reply->found = group != NULL;
+	if (group)
+		reply->gid = group->gr_gid;
 }
 
-/* With the resolver's filter, because both use the C library's name service. */
+/* The name service runs with the resolver's filter, because both use the C library's name service. */
 static int program_run_accounts(void)
 {
 	static const char *const variables[] = {NULL};
@@ -192,17 +179,18 @@ static int program_run_accounts(void)
 	int keep[] = {HELPER_FD, -1};
 	const char *why;
 
-	if (lockdown_prepare(SELF_RESOLVER, selffilter_possible(&why), selffilter_possible(&why), &lockdown) < 0)
+	if (lockdown_build_domain(SELF_RESOLVER, selffilter_is_possible(&why), selffilter_is_possible(&why),
+				  &lockdown) < 0)
 		return EXIT_FAILURE;
 	keep[1] = lockdown.landlock_fd;
-	if (lockdown_settle(&lockdown, &same, getppid(), variables, keep, 2) < 0 || lockdown_lock(&lockdown) < 0 ||
-	    helper_greet() < 0)
+	if (lockdown_drop_privileges(&lockdown, &same, getppid(), variables, keep, 2) < 0 ||
+	    lockdown_enter_sandbox(&lockdown) < 0 || helper_send_version() < 0)
 		return EXIT_FAILURE;
 	while (recv(HELPER_FD, &query, sizeof(query), 0) == sizeof(query)) {
 		struct account_reply reply = {0};
 
 		query.text[sizeof(query.text) - 1] = '\0';
-		program_find(&query, &reply);
+		program_find_account(&query, &reply);
 		if (send(HELPER_FD, &reply, sizeof(reply), MSG_NOSIGNAL) != sizeof(reply))
 			return EXIT_FAILURE;
 	}
@@ -219,7 +207,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	/* Before any secret is received. */
+	/* Set before any secret is received. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return EXIT_FAILURE;
 	for (size_t i = 0; argc == 2 && i < sizeof(roles) / sizeof(roles[0]); i++) {

@@ -1,5 +1,4 @@
 /* Java ignores the system's certificates: each Java that may be executed gets a cacerts file in its place. */
-#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,44 +7,42 @@
 
 #include "base/cleanup.h"
 #include "supervisor/gateway/provide.h"
-#include "supervisor/gateway/truststore.h"
 
 #include "base/banned.h"
 
-#define HOMES_MAX 64
-
 struct search {
-	const struct policy *policy;
-	char *store[HOMES_MAX]; /* owned, canonical */
-	size_t stores;
+	const struct egress_provide *provide;
+	struct egress_side *side; /* gets a file for each store */
+	char *bytes;              /* the new store, owned; NULL: not made yet */
+	size_t len;
+	int error;
 };
 
 static void java_add_store(struct search *search, const char *home, const char *below)
 {
+	_cleanup_free_ char *real = NULL;
 	char path[PATH_MAX];
-	char *real;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", home, below) >= sizeof(path) || search->stores == HOMES_MAX)
-		return;
-	real = realpath(path, NULL);
-	for (size_t i = 0; real && i < search->stores; i++)
-		if (strcmp(search->store[i], real) == 0) {
-			free(real);
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", home, below) < sizeof(path))
+		real = realpath(path, NULL);
+	for (size_t i = 0; real && i < search->side->provides; i++)
+		if (strcmp(search->side->provide[i].virt, real) == 0)
 			return;
-		}
-	if (real)
-		search->store[search->stores++] = real;
+	if (real && !search->bytes && search->error == 0)
+		search->error = truststore_make_jks(search->provide->trusted, &search->bytes, &search->len);
+	if (real && search->error == 0)
+		search->error = egress_side_add_file(search->side, real, search->bytes, search->len);
 }
 
 /* The installation that a path of java leads to. */
-static void java_try(struct search *search, const char *java)
+static void java_try_executable(struct search *search, const char *java)
 {
 	static const char bin[] = "/bin/java";
 	_cleanup_free_ char *real = realpath(java, NULL);
 	size_t len = real ? strlen(real) : 0;
 
 	if (len <= sizeof(bin) - 1 || strcmp(real + len - (sizeof(bin) - 1), bin) != 0 ||
-	    !(policy_rights(search->policy, real, len) & POLICY_EXEC))
+	    !(policy_rights_on(search->provide->policy, real, len) & POLICY_EXEC))
 		return;
 	real[len - (sizeof(bin) - 1)] = '\0';
 	java_add_store(search, real, "lib/security/cacerts");
@@ -60,7 +57,7 @@ static void java_search_path(struct search *search, const char *path)
 		size_t len = strcspn(path, ":");
 
 		if ((size_t)snprintf(java, sizeof(java), "%.*s/java", (int)len, path) < sizeof(java))
-			java_try(search, java);
+			java_try_executable(search, java);
 		path += len + (path[len] == ':');
 	}
 }
@@ -68,7 +65,7 @@ static void java_search_path(struct search *search, const char *path)
 static void java_search_environment(struct search *search)
 {
 	size_t count;
-	const struct policy_env *env = policy_env(search->policy, &count);
+	const struct policy_env *env = policy_env(search->provide->policy, &count);
 	char java[PATH_MAX];
 
 	for (size_t i = 0; i < count; i++) {
@@ -78,7 +75,7 @@ static void java_search_environment(struct search *search)
 			java_search_path(search, value);
 		if (value && strcmp(env[i].name, "JAVA_HOME") == 0 &&
 		    (size_t)snprintf(java, sizeof(java), "%s/bin/java", value) < sizeof(java))
-			java_try(search, java);
+			java_try_executable(search, java);
 	}
 }
 
@@ -92,26 +89,17 @@ static void java_search_usual_places(struct search *search)
 		if (glob(patterns[i], 0, NULL, &found) != 0)
 			continue;
 		for (size_t j = 0; j < found.gl_pathc; j++)
-			java_try(search, found.gl_pathv[j]);
+			java_try_executable(search, found.gl_pathv[j]);
 		globfree(&found);
 	}
 }
 
-int egress_provide_java(const struct egress_provide *provide, struct egress_side *side)
+int egress_provide_java_stores(const struct egress_provide *provide, struct egress_side *side)
 {
-	struct search search = {.policy = provide->policy};
-	_cleanup_free_ char *bytes = NULL;
-	size_t len = 0;
-	int error = 0;
+	struct search search = {.provide = provide, .side = side};
 
 	java_search_usual_places(&search);
 	java_search_environment(&search);
-	if (search.stores > 0)
-		error = truststore_jks(provide->trusted, &bytes, &len);
-	for (size_t i = 0; i < search.stores; i++) {
-		if (error == 0)
-			error = egress_side_add_file(side, search.store[i], bytes, len);
-		free(search.store[i]);
-	}
-	return error;
+	free(search.bytes);
+	return search.error;
 }

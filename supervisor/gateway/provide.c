@@ -1,6 +1,5 @@
 #include "supervisor/gateway/provide.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,13 +10,13 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hostname.h"
 #include "base/io.h"
 #include "egress/conn/pool.h"
 #include "egress/control.h"
 
 #include "base/banned.h"
 
-#define ROOTS_MAX (8u << 20)
 #define RUN_CA "/etc/ssl/certs/callgate-run.pem" /* the run's authority, for clients that add it to their own list */
 
 /* Debian, Alpine and Arch; Fedora; newer Fedora; openSUSE; a default of OpenSSL and LibreSSL. */
@@ -30,7 +29,7 @@ static const char *const bundles[] = {
 };
 #define BUNDLES (sizeof(bundles) / sizeof(bundles[0]))
 
-char *egress_system_roots(size_t *ret_len)
+char *egress_read_system_roots(size_t *ret_len)
 {
 	char *text = NULL;
 
@@ -40,19 +39,17 @@ char *egress_system_roots(size_t *ret_len)
 	return NULL;
 }
 
-/* ---- names ---- */
-
 static void provide_put_address(struct buf *buf, const struct pool *pool, uint32_t index, int family, const char *host)
 {
 	struct sockaddr_storage address;
 	char text[NET_ADDRESS_TEXT];
 
-	pool_address(pool, index, family, 0, &address);
+	pool_make_address(pool, index, family, 0, &address);
 	net_address_text((const struct sockaddr *)&address, text);
 	buf_printf(buf, "%s %s\n", text, host);
 }
 
-static bool provide_is_real(const struct policy *policy, const char *host)
+static bool provide_name_is_real(const struct policy *policy, const char *host)
 {
 	size_t count;
 	const struct net_rule *rule = policy_net_rules(policy, &count);
@@ -64,18 +61,17 @@ static bool provide_is_real(const struct policy *policy, const char *host)
 }
 
 /* Every exact name that may resolve, so that it needs no query. Egress resolves those with real addresses. */
-static int provide_hosts(const struct policy *policy, const struct pool *pool, struct egress_side *side)
+static int provide_hosts_file(const struct policy *policy, const struct pool *pool, struct egress_side *side)
 {
 	_cleanup_buf_ struct buf buf = {0};
-	char own[HOST_NAME_MAX + 1] = "";
+	char own[HOSTNAME_LINE_MAX];
 	const char *host;
 
 	buf_puts(&buf, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
-	if (gethostname(own, sizeof(own) - 1) == 0 &&
-	    net_host_canonical(own, strlen(own), (char[NET_HOST_MAX]){""}) == 0)
-		buf_printf(&buf, "127.0.0.1 %s\n", own);
-	for (uint32_t index = POOL_FIRST; (host = pool_name(pool, index)); index++) {
-		if (provide_is_real(policy, host) || !policy_net_name(policy, host).allow)
+	hostname_hosts_line(own);
+	buf_puts(&buf, own);
+	for (uint32_t index = POOL_FIRST; (host = pool_policy_name(pool, index)); index++) {
+		if (provide_name_is_real(policy, host) || !policy_net_judge_name(policy, host).allow)
 			continue;
 		provide_put_address(&buf, pool, index, AF_INET, host);
 		provide_put_address(&buf, pool, index, AF_INET6, host);
@@ -83,20 +79,8 @@ static int provide_hosts(const struct policy *policy, const struct pool *pool, s
 	return buf.failed ? -ENOMEM : egress_side_add_file(side, "/etc/hosts", buf.data, buf.len);
 }
 
-static int provide_names(const struct policy *policy, const struct pool *pool, struct egress_side *side)
-{
-	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
-				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
-				       "netgroup: files\n";
-	int error = egress_side_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
-
-	return error < 0 ? error : provide_hosts(policy, pool, side);
-}
-
-/* ---- trust ---- */
-
 /* Resolves symlinks of the directory, as /etc/ssl/certs on Fedora, but not of the file, which is covered as such. */
-static bool provide_canonical(const char *path, char ret_path[PATH_MAX])
+static bool provide_canonical_path(const char *path, char ret_path[PATH_MAX])
 {
 	const char *name = strrchr(path, '/');
 	_cleanup_free_ char *dir = strndup(path, (size_t)(name - path)), *real = dir ? realpath(dir, NULL) : NULL;
@@ -104,18 +88,18 @@ static bool provide_canonical(const char *path, char ret_path[PATH_MAX])
 	return (size_t)snprintf(ret_path, PATH_MAX, "%s%s", real ? real : "", real ? name : path) < PATH_MAX;
 }
 
-static int provide_bundles(const struct egress_provide *provide, struct egress_side *side)
+static int provide_ca_bundles(const struct egress_provide *provide, struct egress_side *side)
 {
 	char path[PATH_MAX];
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < BUNDLES; i++)
-		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_canonical(bundles[i], path))
+		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_canonical_path(bundles[i], path))
 			error = egress_side_add_file(side, path, provide->trusted, strlen(provide->trusted));
 	return error;
 }
 
-/* Only with an authority of the run; else programs use their defaults. */
+/* Provides the run's CA certificates, but only with an authority of the run; else programs use their defaults. */
 static int provide_run_ca(const struct egress_provide *provide, struct egress_side *side)
 {
 	static const char *const whole[] = {"SSL_CERT_FILE",      "CURL_CA_BUNDLE",
@@ -126,17 +110,17 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_si
 	char bundle[PATH_MAX], own[PATH_MAX];
 	int error;
 
-	if (!provide_canonical(bundles[0], bundle) || !provide_canonical(RUN_CA, own))
+	if (!provide_canonical_path(bundles[0], bundle) || !provide_canonical_path(RUN_CA, own))
 		return -ENOMEM;
 	error = egress_side_add_file(side, own, provide->ca, strlen(provide->ca));
 	for (size_t i = 0; error == 0 && i < sizeof(whole) / sizeof(whole[0]); i++)
 		error = egress_side_add_variable(side, whole[i], bundle, false);
 	for (size_t i = 0; error == 0 && i < sizeof(further) / sizeof(further[0]); i++)
 		error = egress_side_add_variable(side, further[i], own, false);
-	return error < 0 ? error : egress_provide_java(provide, side);
+	return error < 0 ? error : egress_provide_java_stores(provide, side);
 }
 
-static int provide_trust(struct egress_provide *provide, struct egress_side *side)
+static int provide_trusted_cas(struct egress_provide *provide, struct egress_side *side)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	int error;
@@ -145,16 +129,14 @@ static int provide_trust(struct egress_provide *provide, struct egress_side *sid
 		return 0;
 	buf_printf(&buf, "%s%s%s", provide->roots ? provide->roots : "", provide->roots ? "\n" : "",
 		   provide->ca ? provide->ca : "");
-	provide->trusted = buf_take(&buf);
+	provide->trusted = buf_take_text(&buf);
 	if (!provide->trusted)
 		return -ENOMEM;
-	error = provide_bundles(provide, side);
+	error = provide_ca_bundles(provide, side);
 	return error < 0 || !provide->ca ? error : provide_run_ca(provide, side);
 }
 
-/* ---- variables ---- */
-
-static int provide_placeholders(const struct secrets *secrets, struct egress_side *side)
+static int provide_secret_placeholders(const struct secrets *secrets, struct egress_side *side)
 {
 	int error = 0;
 
@@ -163,7 +145,7 @@ static int provide_placeholders(const struct secrets *secrets, struct egress_sid
 	return error;
 }
 
-static int provide_proxies(const struct pool *pool, struct egress_side *side)
+static int provide_proxy_variables(const struct pool *pool, struct egress_side *side)
 {
 	static const char *const http[] = {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"};
 	static const char *const any[] = {"ALL_PROXY", "all_proxy"};
@@ -172,7 +154,7 @@ static int provide_proxies(const struct pool *pool, struct egress_side *side)
 	struct sockaddr_storage own;
 	int error = 0;
 
-	pool_address(pool, POOL_OWN, AF_INET, 0, &own);
+	pool_make_address(pool, POOL_OWN, AF_INET, 0, &own);
 	net_address_text((const struct sockaddr *)&own, text);
 	(void)snprintf(http_url, sizeof(http_url), "http://%s:%d", text, CONTROL_PORT_HTTP_PROXY);
 	(void)snprintf(any_url, sizeof(any_url), "socks5h://%s:%d", text, CONTROL_PORT_SOCKS);
@@ -187,17 +169,22 @@ static int provide_proxies(const struct pool *pool, struct egress_side *side)
 
 int egress_provide(struct egress_provide *provide, struct egress_side *side)
 {
+	static const char nsswitch[] = "passwd: files\ngroup: files\nshadow: files\ngshadow: files\nhosts: files dns\n"
+				       "networks: files\nprotocols: files\nservices: files\nethers: files\nrpc: files\n"
+				       "netgroup: files\n";
 	struct pool *pool = NULL;
 	int error = pool_create(provide->policy, &pool);
 
 	if (error == 0)
-		error = provide_names(provide->policy, pool, side);
+		error = egress_side_add_file(side, "/etc/nsswitch.conf", nsswitch, sizeof(nsswitch) - 1);
 	if (error == 0)
-		error = provide_trust(provide, side);
+		error = provide_hosts_file(provide->policy, pool, side);
 	if (error == 0)
-		error = provide_placeholders(provide->secrets, side);
-	if (error == 0 && policy_net_proxy_env(provide->policy))
-		error = provide_proxies(pool, side);
+		error = provide_trusted_cas(provide, side);
+	if (error == 0)
+		error = provide_secret_placeholders(provide->secrets, side);
+	if (error == 0 && policy_net_names_proxy(provide->policy))
+		error = provide_proxy_variables(pool, side);
 	free(provide->trusted);
 	provide->trusted = NULL;
 	pool_free(pool);

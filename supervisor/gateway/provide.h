@@ -1,9 +1,15 @@
-/* What the program gets because of the network: files in its view and variables in its environment. */
+/*
+ * Shared by the files that prepare the program's network before it starts: files in its view, variables in its
+ * environment, addresses and routes.
+ */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_PROVIDE_H
 #define CALLGATE_SUPERVISOR_GATEWAY_PROVIDE_H
 
 #include "egress/secrets/secret.h"
 #include "supervisor/gateway/start.h"
+
+#define ROOTS_MAX (8u << 20) /* bytes of a file of certificates */
+#define DNS_PORT 53
 
 struct egress_provide {
 	const struct policy *policy;
@@ -14,7 +20,7 @@ struct egress_provide {
 };
 
 /* The system's certificates in PEM, owned; NULL: none. */
-char *egress_system_roots(size_t *ret_len);
+char *egress_read_system_roots(size_t *ret_len);
 
 /* Fills side->provide and side->variable. 0 or -ENOMEM. */
 int egress_provide(struct egress_provide *provide, struct egress_side *side);
@@ -24,6 +30,31 @@ int egress_side_add_file(struct egress_side *side, const char *virt, const char 
 int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins);
 
 /* provide-java.c: a cacerts file for each Java that the policy lets be executed. 0 or -ENOMEM. */
-int egress_provide_java(const struct egress_provide *provide, struct egress_side *side);
+int egress_provide_java_stores(const struct egress_provide *provide, struct egress_side *side);
+
+/*
+ * truststore.c: a keystore (JKS, password "changeit") that trusts each certificate of the PEM text; for
+ * $JAVA_HOME/lib/security/cacerts. 0 with owned bytes; -ENOMEM; -EINVAL: the text has no certificate.
+ */
+int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len);
+
+/* ---- address.c: loopback addresses for a run without a network namespace of its own ---- */
+
+/*
+ * Reserves a free pair of addresses, 127.x.y.z with an even z and the next one, as long as *ret_fd is open. 0 or
+ * -errno.
+ */
+int egress_address_reserve(struct in_addr *ret_address, int *ret_fd);
+/* Binds a UDP and a listening TCP socket to the same port; port 0: any free one. 0 or -errno. */
+int egress_address_bind_pair(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port);
+/* Binds one socket of the type. The descriptor or -errno. */
+int egress_address_bind_socket(struct in_addr address, uint16_t port, int type, uint16_t *ret_port);
+
+/*
+ * routes.c: makes foreign addresses local in the run's own network namespace, by "ip route add local RANGE dev lo" for
+ * the policy's pool and for the addresses in its UDP rules, and "ip address add OWN dev lo" for the run's own address
+ * in the pool. Needs CAP_NET_ADMIN over the network namespace. IPv6 is skipped where the kernel has none. 0 or -errno.
+ */
+int egress_routes_add(const struct policy *policy);
 
 #endif

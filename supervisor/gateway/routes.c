@@ -1,15 +1,16 @@
 /* rtnetlink(7): local routes, one request and one answer each. */
-#include "supervisor/gateway/routes.h"
+#include "supervisor/gateway/provide.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "egress/conn/pool.h"
 
 #include "base/banned.h"
 
@@ -18,21 +19,15 @@
 struct request {
 	struct nlmsghdr head;
 	struct rtmsg route;
-	char attributes[2 * RTA_SPACE(sizeof(struct in6_addr))];
+	struct rtattr device;
+	uint32_t index;
+	struct rtattr to;
+	unsigned char address[sizeof(struct in6_addr)]; /* or shorter */
 };
-
-static void routes_add_attribute(struct request *request, unsigned short type, const void *value, size_t len)
-{
-	struct rtattr *attribute = (void *)((char *)request + NLMSG_ALIGN(request->head.nlmsg_len));
-
-	attribute->rta_type = type;
-	attribute->rta_len = (unsigned short)RTA_LENGTH(len);
-	memcpy(RTA_DATA(attribute), value, len);
-	request->head.nlmsg_len = (uint32_t)(NLMSG_ALIGN(request->head.nlmsg_len) + RTA_LENGTH(len));
-}
+_Static_assert(offsetof(struct request, device) == NLMSG_LENGTH(sizeof(struct rtmsg)), "attributes follow at once");
 
 /* NLM_F_ACK: the reply is an error message, with 0 for success. */
-static int routes_request(int fd, const struct request *request)
+static int routes_send_request(int fd, const struct nlmsghdr *request)
 {
 	union {
 		struct nlmsghdr head; /* for its alignment */
@@ -41,7 +36,7 @@ static int routes_request(int fd, const struct request *request)
 	struct nlmsgerr *error = NLMSG_DATA(&answer.head);
 	ssize_t got;
 
-	if (send(fd, request, request->head.nlmsg_len, 0) < 0)
+	if (send(fd, request, request->nlmsg_len, 0) < 0)
 		return -errno;
 	got = recv(fd, &answer, sizeof(answer), 0);
 	if (got < 0)
@@ -53,33 +48,70 @@ static int routes_request(int fd, const struct request *request)
 
 static int routes_add_local(int fd, int family, const void *address, unsigned bits)
 {
-	const uint32_t index = LOOPBACK_INDEX;
+	const unsigned short len = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 	struct request request = {
-		.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+		.head = {.nlmsg_len = (uint32_t)offsetof(struct request, address) + len,
 			 .nlmsg_type = RTM_NEWROUTE,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL},
-		.route = {.rtm_family = (unsigned char)family,
-			  .rtm_dst_len = (unsigned char)bits,
-			  .rtm_table = RT_TABLE_LOCAL,
-			  .rtm_protocol = RTPROT_STATIC,
-			  .rtm_scope = RT_SCOPE_HOST,
+		.route = {.rtm_family = (unsigned char)family, .rtm_dst_len = (unsigned char)bits,
+			  .rtm_table = RT_TABLE_LOCAL, .rtm_protocol = RTPROT_STATIC, .rtm_scope = RT_SCOPE_HOST,
 			  .rtm_type = RTN_LOCAL},
+		.device = {.rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = RTA_OIF},
+		.index = LOOPBACK_INDEX,
+		.to = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = RTA_DST},
 	};
 
-	routes_add_attribute(&request, RTA_DST, address,
-			     family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr));
-	routes_add_attribute(&request, RTA_OIF, &index, sizeof(index));
-	return routes_request(fd, &request);
+	memcpy(request.address, address, len);
+	return routes_send_request(fd, &request.head);
 }
 
-/* Ignores a kernel without IPv6, or with IPv6 disabled for lo: then the program cannot use it either. */
-static int routes_add_local_v6(int fd, const struct in6_addr *address, unsigned bits)
+/* A kernel without IPv6, or with IPv6 disabled for lo: then the program cannot use it either. */
+static int routes_ignore_missing_v6(int error)
 {
-	int error = routes_add_local(fd, AF_INET6, address, bits);
-
 	return error == -EOPNOTSUPP || error == -EAFNOSUPPORT || error == -EACCES || error == -EPERM || error == -ENODEV
 		       ? 0
 		       : error;
+}
+
+static int routes_add_local_v6(int fd, const struct in6_addr *address, unsigned bits)
+{
+	return routes_ignore_missing_v6(routes_add_local(fd, AF_INET6, address, bits));
+}
+
+static int routes_add_address(int fd, int family, const void *address, unsigned bits)
+{
+	struct {
+		struct nlmsghdr head;
+		struct ifaddrmsg name;
+		struct rtattr attribute;
+		struct in6_addr address;
+	} request = {
+		.head = {.nlmsg_type = RTM_NEWADDR,
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL},
+		.name = {.ifa_family = (unsigned char)family,
+			 .ifa_prefixlen = (unsigned char)bits,
+			 .ifa_scope = RT_SCOPE_UNIVERSE,
+			 .ifa_index = LOOPBACK_INDEX},
+		.attribute = {.rta_type = IFA_LOCAL, .rta_len = (unsigned short)RTA_LENGTH(bits / 8)},
+	};
+
+	memcpy(&request.address, address, bits / 8);
+	request.head.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(request.name)) + RTA_LENGTH(bits / 8));
+	return routes_send_request(fd, &request.head);
+}
+
+/*
+ * The run's own address is also an address of lo. getaddrinfo(3) with AI_ADDRCONFIG gives only addresses of a family in
+ * which the machine has one besides the loopback's.
+ */
+static int routes_add_own(int fd, struct net_pool pool)
+{
+	int error;
+
+	pool_find_own((unsigned char *)&pool.v4, sizeof(pool.v4), pool.v4_bits);
+	pool_find_own((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
+	error = routes_add_address(fd, AF_INET, &pool.v4, 32);
+	return error < 0 ? error : routes_ignore_missing_v6(routes_add_address(fd, AF_INET6, &pool.v6, 128));
 }
 
 static int routes_add_rule(int fd, const struct net_rule *rule)
@@ -107,6 +139,8 @@ int egress_routes_add(const struct policy *policy)
 	error = routes_add_local(fd, AF_INET, &pool.v4, pool.v4_bits);
 	if (error == 0)
 		error = routes_add_local_v6(fd, &pool.v6, pool.v6_bits);
+	if (error == 0)
+		error = routes_add_own(fd, pool);
 	for (size_t i = 0; i < count && error == 0; i++)
 		error = routes_add_rule(fd, &rule[i]);
 	return error;

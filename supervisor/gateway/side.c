@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-#define END_TIMEOUT_MS 1000 /* for egress to end by itself after the supervisor's end */
+#define END_TIMEOUT_MS 1000 /* time for egress to end by itself after the supervisor's end */
 
 int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
 {
@@ -48,36 +48,26 @@ int egress_side_add_variable(struct egress_side *side, const char *name, const c
 	return 0;
 }
 
-void egress_side_handed(struct egress_side *side)
+void egress_side_close_handed(struct egress_side *side)
 {
-	cleanup_close(&side->control_fd);
-	cleanup_close(&side->dns_fd[0]);
-	cleanup_close(&side->dns_fd[1]);
-	side->control_fd = side->dns_fd[0] = side->dns_fd[1] = -1;
+	close_fd(&side->control_fd);
+	close_fd(&side->dns_fd[0]);
+	close_fd(&side->dns_fd[1]);
 }
 
-static int side_reap(pid_t pid)
-{
-	int status = 0;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return 0;
-	return status;
-}
-
-bool egress_side_end(struct egress_side *side, int *ret_status)
+bool egress_side_end_process(struct egress_side *side, int *ret_status)
 {
 	struct pollfd end = {.fd = side->pidfd, .events = POLLIN};
 	bool in_time = true;
 
-	egress_side_handed(side);
+	egress_side_close_handed(side);
 	*ret_status = 0;
 	if (side->pid > 0) {
 		in_time = side->pidfd >= 0 && poll(&end, 1, END_TIMEOUT_MS) > 0;
 		if (!in_time)
 			(void)kill(side->pid, SIGKILL);
-		*ret_status = side_reap(side->pid);
+		while (waitpid(side->pid, ret_status, 0) < 0 && errno == EINTR)
+			;
 	}
 	side->pid = 0;
 	return !in_time || *ret_status == 0;
@@ -85,7 +75,7 @@ bool egress_side_end(struct egress_side *side, int *ret_status)
 
 void egress_side_done(struct egress_side *side)
 {
-	egress_side_handed(side);
+	egress_side_close_handed(side);
 	cleanup_close(&side->pidfd);
 	cleanup_close(&side->own_fd);
 	for (size_t i = 0; i < side->provides; i++) {

@@ -14,25 +14,21 @@
 #include "base/helper.h"
 #include "base/io.h"
 #include "policy/network/pack.h"
-#include "supervisor/gateway/address.h"
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/provide.h"
 
 #include "base/banned.h"
-
-#define ROOTS_MAX (8u << 20)
-#define DNS_PORT 53
 
 /* What is sent to egress and then forgotten. */
 struct baggage {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *roots;    /* the system's certificates; owned */
-	char *upstream; /* those and network.upstream_ca; NULL: none. Owned */
+	char *upstream; /* `roots` and network.upstream_ca; NULL: none. Owned */
 	struct handover_reply reply;
 };
 
-static int start_fail(struct policy_error *error, int code, const char *what)
+static int start_set_error(struct policy_error *error, int code, const char *what)
 {
 	if (!error->text[0])
 		(void)snprintf(error->text, sizeof(error->text), "cannot %s: %s", what, strerror(-code));
@@ -41,7 +37,7 @@ static int start_fail(struct policy_error *error, int code, const char *what)
 
 /* ---- what is read from the host ---- */
 
-/* Whether TLS of any connection may be intercepted: policy_net_intercepts for all names that rules can match. */
+/* Whether TLS of any connection may be intercepted: policy_net_intercepts_tls for all names that rules can match. */
 static bool start_may_intercept(const struct policy *policy)
 {
 	size_t count, secrets;
@@ -86,7 +82,7 @@ int egress_read(const struct policy *policy, bool secrets, struct egress_read *r
 	if (secrets)
 		r = secrets_load(policy, &ret_read->secrets, ret_error);
 	if (r < 0)
-		return start_fail(ret_error, r, "read the policy's secrets");
+		return start_set_error(ret_error, r, "read the policy's secrets");
 	return path ? start_read_upstream_ca(path, &ret_read->upstream_ca, ret_error) : 0;
 }
 
@@ -101,7 +97,7 @@ static int baggage_join_roots(struct baggage *baggage, const char *more)
 {
 	size_t len;
 
-	baggage->roots = egress_system_roots(&len);
+	baggage->roots = egress_read_system_roots(&len);
 	if (!baggage->roots && !more)
 		return 0;
 	if (asprintf(&baggage->upstream, "%s\n%s", baggage->roots ? baggage->roots : "", more ? more : "") < 0) {
@@ -111,7 +107,7 @@ static int baggage_join_roots(struct baggage *baggage, const char *more)
 	return 0;
 }
 
-static int baggage_fill(struct baggage *baggage, struct policy_error *error)
+static int baggage_read_host(struct baggage *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct egress_read now = {NULL, NULL}, *read = options->read ? options->read : &now;
@@ -123,24 +119,17 @@ static int baggage_fill(struct baggage *baggage, struct policy_error *error)
 	if (r == 0)
 		r = baggage_join_roots(baggage, read->upstream_ca);
 	egress_read_done(read);
-	return r < 0 ? start_fail(error, r, "read the system's certificates") : 0;
-}
-
-static void baggage_done(struct baggage *baggage)
-{
-	secrets_free(baggage->secrets);
-	free(baggage->roots);
-	free(baggage->upstream);
+	return r < 0 ? start_set_error(error, r, "read the system's certificates") : 0;
 }
 
 /* ---- the processes ---- */
 
-/* A memfd with the packed network and the root certificates. */
-static int start_pack(const struct baggage *baggage, struct handover *handover, int *ret_fd)
+/* Makes a memfd with the packed network and the root certificates. */
+static int start_pack_policy(const struct baggage *baggage, struct handover *handover, int *ret_fd)
 {
 	_cleanup_close_ int fd = memfd_create("callgate-network", MFD_CLOEXEC);
 	_cleanup_buf_ struct buf buf = {0};
-	int error = fd < 0 ? -errno : net_pack(baggage->options->policy, &buf);
+	int error = fd < 0 ? -errno : net_pack_policy(baggage->options->policy, &buf);
 
 	if (error == 0)
 		error = io_write_full(fd, buf.data, buf.len);
@@ -154,98 +143,84 @@ static int start_pack(const struct baggage *baggage, struct handover *handover, 
 	return 0;
 }
 
-static int start_hand_over(struct baggage *baggage, const struct egress_side *side)
+static int start_send_handover(struct baggage *baggage, const struct egress_side *side)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct handover handover = {
-		.keeper = getpid(),
-		.user = options->user,
+		.keeper = getpid(), .user = options->user,
 		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
-		.landlock = layers_wanted(options->layers, LAYER_LANDLOCK),
-		.makes_ca = start_may_intercept(options->policy),
-	};
+		.landlock = layers_is_wanted(options->layers, LAYER_LANDLOCK),
+		.makes_ca = start_may_intercept(options->policy)};
 	_cleanup_close_ int bytes_fd = -1;
-	int error = start_pack(baggage, &handover, &bytes_fd);
+	int error = start_pack_policy(baggage, &handover, &bytes_fd);
 
 	(void)snprintf(handover.run_id, sizeof(handover.run_id), "%s", options->run_id);
 	if (error == 0)
-		error = handover_send(side->control_fd, &handover, bytes_fd);
+		error = handover_send(side->control_fd, &handover, sizeof(handover), bytes_fd);
 	if (error == 0)
 		error = secrets_send(baggage->secrets, side->control_fd);
-	secrets_forget(baggage->secrets);
+	secrets_forget_values(baggage->secrets);
 	return error;
 }
 
-static int start_process(struct egress_side *side, struct policy_error *error)
+static int start_watch_egress(struct egress_side *side, const struct helper *egress, struct policy_error *error)
+{
+	side->pid = egress->pid;
+	side->control_fd = egress->fd;
+	side->pidfd = (int)syscall(SYS_pidfd_open, side->pid, 0);
+	return side->pidfd < 0 ? start_set_error(error, -errno, "watch the egress process") : 0;
+}
+
+/* Egress loads its libraries while the host is read. It must be of this callgate before it is sent anything. */
+static int start_and_await_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
+	struct handover_reply *reply = &baggage->reply;
+	const char *why = NULL; /* what helper.h says of a failure */
 	struct helper egress;
-	const char *why;
 	int r = helper_start("egress", variables, &egress, &why);
 
-	if (r < 0) {
+	if (r == 0)
+		r = start_watch_egress(side, &egress, error);
+	if (r == 0)
+		r = baggage_read_host(baggage, error);
+	if (r == 0)
+		r = helper_await_version(&egress, &why);
+	if (r < 0 && why)
 		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
-		return r;
-	}
-	side->pid = egress.pid;
-	side->control_fd = egress.fd;
-	side->pidfd = (int)syscall(SYS_pidfd_open, side->pid, 0);
-	return side->pidfd < 0 ? start_fail(error, -errno, "watch the egress process") : 0;
-}
-
-/* Egress must run, and be of this callgate, before it is sent anything. */
-static int start_await_greeting(const struct egress_side *side, struct policy_error *error)
-{
-	const struct helper egress = {.pid = side->pid, .fd = side->control_fd};
-	const char *why;
-	int r = helper_greeted(&egress, &why);
-
 	if (r < 0)
-		(void)snprintf(error->text, sizeof(error->text), "the policy's network %s", why);
-	return r;
-}
-
-/* Egress loads its libraries while the host is read. */
-static int start_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
-{
-	int r = start_process(side, error);
-
+		return r;
+	r = start_send_handover(baggage, side);
 	if (r == 0)
-		r = baggage_fill(baggage, error);
-	if (r == 0)
-		r = start_await_greeting(side, error);
-	if (r == 0) {
-		r = start_hand_over(baggage, side);
-		if (r == 0)
-			r = handover_await(side->control_fd, &baggage->reply);
-		r = r < 0 ? start_fail(error, r, "start the egress process") : 0;
-	}
-	if (r == 0 && baggage->reply.error < 0)
-		r = start_fail(error, baggage->reply.error, baggage->reply.step);
-	return r;
+		r = handover_receive(side->control_fd, reply, sizeof(*reply), NULL);
+	if (r < 0)
+		return start_set_error(error, r, "start the egress process");
+	reply->step[sizeof(reply->step) - 1] = '\0';
+	reply->pem[sizeof(reply->pem) - 1] = '\0';
+	return reply->error < 0 ? start_set_error(error, reply->error, reply->step) : 0;
 }
 
 /* Loopback addresses for a run without a network namespace, with their DNS port while callgate may be root. */
-static int start_take_address(struct egress_side *side)
+static int start_reserve_address(struct egress_side *side)
 {
 	uint16_t port;
-	int error = egress_address_take(&side->own, &side->own_fd);
+	int error = egress_address_reserve(&side->own, &side->own_fd);
 
 	if (error == 0)
-		(void)egress_address_bind(side->own, DNS_PORT, side->dns_fd,
-					  &port); /* on failure another port is used: guest.c */
+		(void)egress_address_bind_pair(side->own, DNS_PORT, side->dns_fd,
+					       &port); /* on failure another port is used: guest.c */
 	return error;
 }
 
-static int start_all(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
+static int start_network(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
 {
 	struct egress_provide provide = {.policy = baggage->options->policy};
 	int r;
 
-	/* Before any secret is read. keeper.c does it again. */
+	/* Set before any secret is read. keeper.c does it again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return start_fail(error, -errno, "make callgate undumpable");
-	r = start_egress(baggage, side, error);
+		return start_set_error(error, -errno, "make callgate undumpable");
+	r = start_and_await_egress(baggage, side, error);
 	if (r == 0) {
 		provide.secrets = baggage->secrets;
 		provide.roots = baggage->roots;
@@ -253,8 +228,8 @@ static int start_all(struct baggage *baggage, struct egress_side *side, struct p
 		r = egress_provide(&provide, side);
 	}
 	if (r == 0)
-		r = start_take_address(side);
-	return r < 0 ? start_fail(error, r, "make the program's files and variables for the network") : 0;
+		r = start_reserve_address(side);
+	return r < 0 ? start_set_error(error, r, "make the program's files and variables for the network") : 0;
 }
 
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
@@ -271,10 +246,12 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 		return 0;
 	}
 	ret_side->active = true;
-	r = start_all(&baggage, ret_side, ret_error);
-	baggage_done(&baggage);
+	r = start_network(&baggage, ret_side, ret_error);
+	secrets_free(baggage.secrets);
+	free(baggage.roots);
+	free(baggage.upstream);
 	if (r < 0) {
-		(void)egress_side_end(ret_side, &status);
+		(void)egress_side_end_process(ret_side, &status);
 		egress_side_done(ret_side);
 	}
 	return r;

@@ -14,7 +14,6 @@
 #include "confine/layers.h"
 #include "confine/privs.h"
 #include "egress/secrets/secret.h"
-#include "policy/network/net.h"
 #include "view/view.h"
 
 /* A variable of the program's environment. */
@@ -30,8 +29,8 @@ struct egress_read {
 };
 
 /*
- * Reads it; nothing for a policy without a network. secrets false: the run's other phase has read them. 0, or -errno
- * with a message. egress_read_done releases.
+ * Reads from the host; nothing for a policy without a network. secrets false: the run's other phase has read them. 0,
+ * or -errno with a message. egress_read_done releases.
  */
 int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read,
 		struct policy_error *ret_error);
@@ -41,8 +40,8 @@ struct egress_start_options {
 	const struct policy *policy;
 	struct layers *layers;
 	const char *run_id;
-	struct egress_read *read; /* its contents are taken; NULL: egress_start reads */
-	struct privs_user user; /* that egress and resolver become */
+	struct egress_read *read; /* the contents are taken; NULL: egress_start calls egress_read */
+	struct privs_user user; /* the user that egress and resolver become */
 };
 
 /* What keeper and supervisor hold of egress. The supervisor inherits it. EGRESS_SIDE_NONE: no network. */
@@ -53,7 +52,7 @@ struct egress_side {
 	int control_fd;            /* the supervisor's end */
 	int dns_fd[2];             /* UDP and TCP at own:53, for runs without a network namespace; -1: refused */
 	struct in_addr own;        /* first loopback address of a run without a network namespace: address.h */
-	int own_fd;                /* the keeper's, which reserves it */
+	int own_fd;                /* the keeper's socket, which reserves `own` */
 	struct view_provide *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, Java's store … */
 	size_t provides;
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
@@ -61,16 +60,16 @@ struct egress_side {
 };
 #define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .own_fd = -1}
 
-/* 0, also without a network (ret_side->active is false), or -errno with a message. egress_side_done releases. */
+/* Returns 0, also without a network (ret_side->active false), or -errno with a message. egress_side_done releases. */
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error);
 /* In the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */
-void egress_side_handed(struct egress_side *side);
+void egress_side_close_handed(struct egress_side *side);
 /*
  * In the keeper after the supervisor's end, before it waits for arbitrary children: waits for egress, and kills it
  * after a second. False: egress had failed before, with *ret_status of waitpid(2).
  */
-bool egress_side_end(struct egress_side *side, int *ret_status);
+bool egress_side_end_process(struct egress_side *side, int *ret_status);
 /* Releases what this process holds. */
 void egress_side_done(struct egress_side *side);
 
@@ -86,22 +85,22 @@ struct egress_guest {
 	uint16_t dns_port;       /* at loopback: 53, or another one where 53 was refused */
 	uint16_t sink_port;      /* UDP at loopback, where datagrams get ECONNREFUSED */
 	int listener_fd, dns_fd[2], sink_fd;
-	int guard_fd; /* protects an unprivileged dns_port: inet_fence_guard */
+	int guard_fd; /* protects an unprivileged dns_port: inet_fence_reserve_port */
 };
 #define EGRESS_GUEST_NONE {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
 /*
  * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static).
  * egress_guest_done releases in both cases.
  */
-int egress_guest_create(struct egress_side *side, const struct policy *policy, bool own_netns,
-			struct egress_guest *ret_guest, const char **ret_step);
+int egress_guest_open_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
+			      struct egress_guest *ret_guest, const char **ret_step);
 /*
  * Provides resolv.conf(5). The server is guest->loopback with port 53, because musl compares the address of replies,
  * else 127.0.0.1, whose queries are led to dns_port. datagrams: false where the program has no UDP. 0 or -ENOMEM.
  */
-int egress_guest_names(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
+int egress_guest_add_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
 /* Sends duplicates of the sockets to egress (CONTROL_GUEST). 0 or -errno. */
-int egress_guest_hand(const struct egress_side *side, const struct egress_guest *guest);
+int egress_guest_send_sockets(const struct egress_side *side, const struct egress_guest *guest);
 void egress_guest_done(struct egress_guest *guest);
 
 #endif

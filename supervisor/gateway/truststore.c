@@ -3,7 +3,7 @@
  * tag, an alias, a date, the certificate's type and its DER; then SHA-1 over the password in UTF-16, a fixed text and
  * all of the above.
  */
-#include "supervisor/gateway/truststore.h"
+#include "supervisor/gateway/provide.h"
 
 #include <errno.h>
 #include <nettle/base64.h>
@@ -55,8 +55,8 @@ static void truststore_put_certificate(struct buf *buf, unsigned number, const u
 	buf_add(buf, der, len);
 }
 
-/* The number of certificates, or -ENOMEM. Skips what is not base64. */
-static int truststore_put_all(struct buf *buf, const char *pem)
+/* Reads the certificates. Returns their number, or -ENOMEM. Skips what is not base64. */
+static int truststore_put_certificates(struct buf *buf, const char *pem)
 {
 	const char *end;
 	int count = 0;
@@ -95,17 +95,15 @@ static void truststore_put_digest(struct buf *buf)
 	buf_add(buf, digest, sizeof(digest));
 }
 
-int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len)
+int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	int count;
-	size_t len;
-	char *bytes;
 
 	truststore_put_number(&buf, MAGIC, 4);
 	truststore_put_number(&buf, VERSION, 4);
 	truststore_put_number(&buf, 0, 4);
-	count = truststore_put_all(&buf, pem);
+	count = truststore_put_certificates(&buf, pem);
 	if (buf.failed || count < 0)
 		return -ENOMEM;
 	if (count == 0)
@@ -113,11 +111,9 @@ int truststore_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 	for (unsigned i = 0; i < 4; i++)
 		buf.data[COUNT_AT + i] = (char)((unsigned)count >> (8 * (3 - i)));
 	truststore_put_digest(&buf);
-	len = buf.len;
-	bytes = buf_take(&buf);
-	if (!bytes)
+	if (buf.failed)
 		return -ENOMEM;
-	*ret_bytes = bytes;
-	*ret_len = len;
+	*ret_len = buf.len;
+	*ret_bytes = buf_take_text(&buf);
 	return 0;
 }

@@ -2,9 +2,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/sockios.h>
 #include <poll.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +30,10 @@ enum { MEMINFO_RMEM, MEMINFO_RCVBUF, MEMINFO_WMEM, MEMINFO_SNDBUF, MEMINFO_FWD, 
 #define UNIX_QUEUE_BYTES 425984 /* the most in a unix socket with the default net.core.wmem_default */
 #define PIPE_BYTES 65536
 #define EVENT_FACTOR 4    /* an event of 16 bytes and a name takes 64 and more in the kernel */
-#define WATCH_BYTES 1536  /* with the inode that it pins */
+#define WATCH_BYTES 1536  /* a watch, with the inode that it pins */
 #define EPOLL_ITEM_BYTES 256
 
-static int held_by_inode(const void *a, const void *b)
+static int held_compare_inodes(const void *a, const void *b)
 {
 	const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
 
@@ -50,27 +50,19 @@ static uint64_t held_pipe_bytes(int fd)
 	return size > 0 ? (uint64_t)size : PIPE_BYTES;
 }
 
-/* A unix listener with connections that were not accepted: each may be full, though its other end may be closed. */
-static bool held_has_backlog(int fd)
+static int held_read_option(int fd, int option)
 {
-	struct pollfd ready = {.fd = fd, .events = POLLIN};
-	int listens = 0, domain = 0;
-	socklen_t len = sizeof(int);
+	int value = 0;
+	socklen_t len = sizeof(value);
 
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens &&
-	       getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX &&
-	       poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : 0;
 }
 
-/* SIOCINQ shows the first packet only, which may be empty. */
-static bool held_has_packets(int fd)
+static bool held_has_input(int fd)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
-	int type = 0;
-	socklen_t len = sizeof(type);
 
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET &&
-	       poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
+	return poll(&ready, 1, 0) > 0 && ready.revents & POLLIN;
 }
 
 /*
@@ -82,12 +74,17 @@ static uint64_t held_socket_bytes(int fd)
 	uint32_t info[MEMINFO_VARS] = {0};
 	socklen_t len = sizeof(info);
 	int inside = 0;
+	bool input;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &len) < 0)
 		return UNIX_QUEUE_BYTES;
-	if (held_has_backlog(fd))
+	input = held_has_input(fd);
+	/* Each connection that was not accepted may be full, though its other end may be closed. */
+	if (input && held_read_option(fd, SO_ACCEPTCONN) && held_read_option(fd, SO_DOMAIN) == AF_UNIX)
 		return (uint64_t)(MEMFDS_BACKLOG_MAX + 1) * (UNIX_QUEUE_BYTES / 2);
-	if (info[MEMINFO_RMEM] == 0 && ((ioctl(fd, SIOCINQ, &inside) == 0 && inside > 0) || held_has_packets(fd)))
+	/* SIOCINQ shows the first packet only, which may be empty. */
+	if (info[MEMINFO_RMEM] == 0 && ((ioctl(fd, SIOCINQ, &inside) == 0 && inside > 0) ||
+					(input && held_read_option(fd, SO_TYPE) == SOCK_SEQPACKET)))
 		return UNIX_QUEUE_BYTES / 2;
 	return (uint64_t)info[MEMINFO_RMEM] + info[MEMINFO_WMEM] + info[MEMINFO_QUEUED] + info[MEMINFO_FWD] +
 	       info[MEMINFO_BACKLOG];
@@ -96,7 +93,7 @@ static uint64_t held_socket_bytes(int fd)
 enum kind { OTHER, PIPE, SOCKET, INOTIFY, EPOLL };
 
 /* "pipe:[123]", "socket:[123]", "anon_inode:inotify" or "anon_inode:[eventpoll]". The last two share one inode. */
-static enum kind held_read_kind(int dirfd, const char *name, uint64_t *ret_inode)
+static enum kind held_read_descriptor_kind(int dirfd, const char *name, uint64_t *ret_inode)
 {
 	char text[48];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
@@ -114,49 +111,32 @@ static enum kind held_read_kind(int dirfd, const char *name, uint64_t *ret_inode
 	return text[0] == 'p' ? PIPE : SOCKET;
 }
 
-/* Lines of /proc/PID/fdinfo/N: one for each watch, and a few more. */
-static uint64_t held_count_watches(pid_t pid, const char *name)
-{
-	char path[32 + NAME_MAX];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", pid, name); /* bounded by an int and a name */
-	return held_lines(path);
-}
-
-/* Unread events and watches. Where pidfd_getfd(2) is refused there are none, because adding a watch needs it too. */
+/* Unread events and watches. Where pidfd_getfd(2) is refused the run has none, because adding a watch needs it too. */
 static uint64_t held_inotify_bytes(int pidfd, pid_t pid, const char *name)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, (int)strtol(name, NULL, 10), 0);
+	char leaf[32];
 	int inside = 0;
 
 	if (fd < 0 || ioctl(fd, FIONREAD, &inside) < 0)
 		return 0;
-	return (uint64_t)inside * EVENT_FACTOR + held_count_watches(pid, name) * WATCH_BYTES;
+	(void)snprintf(leaf, sizeof(leaf), "fdinfo/%.11s", name); /* a line for each watch, and a few more */
+	return (uint64_t)inside * EVENT_FACTOR + held_count_lines(pid, leaf) * WATCH_BYTES;
 }
 
 /* Whether the inode was counted before; remembers it. Without memory for that it counts again, on the safe side. */
-static bool held_is_known(struct held_buffers *buffers, uint64_t inode)
+static bool held_inode_is_known(struct held_buffers *buffers, uint64_t inode)
 {
-	if (bsearch(&inode, buffers->inode, buffers->sorted, sizeof(inode), held_by_inode))
-		return true;
-	for (size_t i = buffers->sorted; i < buffers->count; i++)
-		if (buffers->inode[i] == inode)
-			return true;
-	if (buffers->count == buffers->room) {
-		size_t room = buffers->room ? buffers->room * 2 : 256;
-		uint64_t *more = reallocarray(buffers->inode, room, sizeof(*more));
+	uint64_t *item = malloc(sizeof(*item)), **found;
 
-		if (!more)
-			return false;
-		buffers->inode = more;
-		buffers->room = room;
-	}
-	buffers->inode[buffers->count++] = inode;
-	if (buffers->count - buffers->sorted > 64) {
-		qsort(buffers->inode, buffers->count, sizeof(*buffers->inode), held_by_inode);
-		buffers->sorted = buffers->count;
-	}
-	return false;
+	if (!item)
+		return false;
+	*item = inode;
+	found = tsearch(item, &buffers->inodes, held_compare_inodes);
+	if (found && *found == item)
+		return false;
+	free(item);
+	return found != NULL;
 }
 
 static void held_add_descriptor(struct held_buffers *buffers, int pidfd, int number, bool is_pipe)
@@ -170,37 +150,32 @@ static void held_add_descriptor(struct held_buffers *buffers, int pidfd, int num
 }
 
 /* pid may be a thread that is not its process's main thread (PIDFD_THREAD, Linux 6.9). */
-static int held_open_task(pid_t pid)
+static int held_open_pidfd(pid_t pid)
 {
 	int pidfd = pidfd_open(pid, 0);
 
 	return pidfd < 0 ? pidfd_open(pid, O_EXCL) : pidfd;
 }
 
-static void held_add_table(struct held_buffers *buffers, pid_t pid)
+static void held_add_descriptor_table(struct held_buffers *buffers, pid_t pid)
 {
-	_cleanup_close_ int pidfd = held_open_task(pid);
-	char path[48];
+	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "fd");
+	_cleanup_close_ int pidfd = held_open_pidfd(pid);
 	struct dirent *entry;
-	DIR *dir;
 	uint64_t epolls = 0, entries = 0;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid); /* bounded by an int */
-	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		uint64_t inode = 0;
-		const enum kind kind = held_read_kind(dirfd(dir), entry->d_name, &inode);
+		const enum kind kind = held_read_descriptor_kind(dirfd(dir), entry->d_name, &inode);
 
 		entries++;
 		if (kind == INOTIFY)
 			buffers->bytes += held_inotify_bytes(pidfd, pid, entry->d_name);
 		else if (kind == EPOLL)
 			epolls++;
-		else if (kind != OTHER && !held_is_known(buffers, inode))
+		else if (kind != OTHER && !held_inode_is_known(buffers, inode))
 			held_add_descriptor(buffers, pidfd, (int)strtol(entry->d_name, NULL, 10), kind == PIPE);
 	}
-	if (dir)
-		(void)closedir(dir);
 	/* Each epoll descriptor may watch all others. Counting them in fdinfo would take too long. */
 	buffers->bytes += epolls * entries * EPOLL_ITEM_BYTES;
 }
@@ -208,25 +183,17 @@ static void held_add_table(struct held_buffers *buffers, pid_t pid)
 /* A table of which it is unknown whether it is shared is read as well: an inode counts once. */
 void held_buffers_add(struct held_buffers *buffers, pid_t pid)
 {
-	struct dirent *entry;
-	char path[48];
-	DIR *dir;
+	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");
+	pid_t tid;
 
-	held_add_table(buffers, pid);
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-		if (tid > 0 && tid != pid && held_table(pid, tid) != HELD_TABLE_SHARED)
-			held_add_table(buffers, tid);
-	}
-	if (dir)
-		(void)closedir(dir);
+	held_add_descriptor_table(buffers, pid);
+	while ((tid = held_next_thread(dir)))
+		if (tid != pid && held_compare_tables(pid, tid) != HELD_TABLE_SHARED)
+			held_add_descriptor_table(buffers, tid);
 }
 
 void held_buffers_done(struct held_buffers *buffers)
 {
-	free(buffers->inode);
+	tdestroy(buffers->inodes, free);
 	*buffers = (struct held_buffers){0};
 }

@@ -1,7 +1,5 @@
 #include "supervisor/limits/held.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,70 +10,76 @@
 
 #include "base/cleanup.h"
 #include "base/procstat.h"
-#include "base/proctree.h"
 
 #include "base/banned.h"
 
 #define CHUNK_BYTES 65536
 
-static uint64_t held_count_entries(const char *path)
-{
-	DIR *dir = opendir(path);
-	uint64_t count = 0;
-
-	while (dir && readdir(dir))
-		count++;
-	if (dir)
-		(void)closedir(dir);
-	return count > 2 ? count - 2 : 0; /* "." and ".." */
-}
-
-static uint64_t held_count_descriptors(pid_t pid)
+DIR *held_open_dir(pid_t pid, const char *leaf)
 {
 	char path[48];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* never cut: an int and a short name */
+	return opendir(path);
+}
+
+pid_t held_next_thread(DIR *dir)
+{
+	struct dirent *entry;
+	pid_t tid = 0;
+
+	while (tid == 0 && dir && (entry = readdir(dir)))
+		tid = (pid_t)strtol(entry->d_name, NULL, 10); /* 0 for "." and ".." */
+	return tid;
+}
+
+static uint64_t held_count_table(pid_t pid)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
 	struct stat status;
+	uint64_t count = 0;
+	char path[48];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid); /* bounded by an int */
 	if (stat(path, &status) < 0)
 		return 0;
-	/* Since Linux 6.2 the directory's size is their number. */
-	return status.st_size > 0 ? (uint64_t)status.st_size : held_count_entries(path);
+	/* Since Linux 6.2 the size of /proc/PID/fd is the number of descriptors, even where it cannot be opened. */
+	if (status.st_size > 0)
+		return (uint64_t)status.st_size;
+	dir = opendir(path);
+	while (dir && readdir(dir))
+		count++;
+	return count > 2 ? count - 2 : 0; /* "." and ".." */
 }
 
-enum held_table held_table(pid_t pid, pid_t tid)
+enum held_table held_compare_tables(pid_t pid, pid_t tid)
 {
 	long r = syscall(SYS_kcmp, (long)pid, (long)tid, (long)KCMP_FILES, 0L, 0L);
 
 	return r == 0 ? HELD_TABLE_SHARED : r > 0 ? HELD_TABLE_OWN : HELD_TABLE_UNKNOWN;
 }
 
-uint64_t held_descriptors(pid_t pid, uint64_t *ret_most)
+uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most)
 {
-	uint64_t sum = held_count_descriptors(pid), unknown = 0;
-	struct dirent *entry;
-	char path[48];
-	DIR *dir;
+	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");
+	uint64_t sum = held_count_table(pid), unknown = 0;
+	pid_t tid;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-		enum held_table table = tid > 0 && tid != pid ? held_table(pid, tid) : HELD_TABLE_SHARED;
+	while ((tid = held_next_thread(dir))) {
+		enum held_table table = tid != pid ? held_compare_tables(pid, tid) : HELD_TABLE_SHARED;
 
 		if (table == HELD_TABLE_OWN)
-			sum += held_count_descriptors(tid);
+			sum += held_count_table(tid);
 		else if (table == HELD_TABLE_UNKNOWN)
-			unknown += held_count_descriptors(tid);
+			unknown += held_count_table(tid);
 	}
-	if (dir)
-		(void)closedir(dir);
 	*ret_most = sum + unknown;
 	return sum;
 }
 
-uint64_t held_lines(const char *path)
+uint64_t held_count_lines(pid_t pid, const char *leaf)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = procstat_open(pid, leaf);
 	char text[CHUNK_BYTES];
 	uint64_t lines = 0;
 	ssize_t len;
@@ -86,61 +90,14 @@ uint64_t held_lines(const char *path)
 	return lines;
 }
 
-uint64_t held_areas(pid_t pid)
+pid_t held_find_shown_thread(pid_t pid, char state, uint64_t threads)
 {
-	char path[48];
+	_cleanup_closedir_ DIR *dir = state == 'Z' && threads > 1 ? held_open_dir(pid, "task") : NULL;
+	struct procstat stat;
+	pid_t tid;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid); /* bounded by an int */
-	return held_lines(path);
-}
-
-/* A thread of the process that has not ended; pid when there is none. */
-static pid_t held_living_thread(pid_t pid)
-{
-	char path[48];
-	pid_t found = pid;
-	struct dirent *entry;
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && found == pid && (entry = readdir(dir))) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-		struct procstat stat;
-
-		if (tid > 0 && procstat_read(tid, &stat) == 0 && stat.state != 'Z' && stat.state != 'X')
-			found = tid;
-	}
-	if (dir)
-		(void)closedir(dir);
-	return found;
-}
-
-pid_t held_by(pid_t pid, char state, uint64_t threads)
-{
-	return state == 'Z' && threads > 1 ? held_living_thread(pid) : pid;
-}
-
-int held_files(pid_t root, uint64_t *ret_files)
-{
-	struct proctree tree = {.count = 0};
-	uint64_t sum = 0;
-	int error = proctree_read(&tree);
-
-	proctree_mark(&tree, root);
-	for (size_t i = 0; error == 0 && i < tree.count; i++) {
-		pid_t pid = tree.entry[i].pid;
-		struct procstat stat;
-		uint64_t most;
-
-		if (tree.entry[i].place != PROCTREE_BELOW || procstat_read(pid, &stat) < 0)
-			continue;
-		pid = held_by(pid, stat.state, stat.threads);
-		sum += held_descriptors(pid, &most) + held_areas(pid);
-	}
-	proctree_done(&tree);
-	if (error < 0)
-		return error;
-	*ret_files = sum;
-	return 0;
+	while ((tid = held_next_thread(dir)))
+		if (procstat_read(tid, &stat) == 0 && stat.state != 'Z' && stat.state != 'X')
+			return tid;
+	return pid;
 }

@@ -6,6 +6,7 @@
 #ifndef CALLGATE_SUPERVISOR_LIMITS_HELD_H
 #define CALLGATE_SUPERVISOR_LIMITS_HELD_H
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,35 +16,36 @@
 #define HELD_AREA_BYTES 192        /* a mapping */
 #define HELD_TASK_BYTES 24576      /* a thread with its kernel stack */
 
+/* Opens a directory of /proc/PID. NULL: it cannot be read. */
+DIR *held_open_dir(pid_t pid, const char *leaf);
+/* The next thread in the "task" directory of a process; 0: no further thread, or dir is NULL. */
+pid_t held_next_thread(DIR *dir);
+
 /* Whether thread tid shares the descriptor table of its process's main thread. Unknown where kcmp(2) is refused. */
 enum held_table { HELD_TABLE_SHARED, HELD_TABLE_OWN, HELD_TABLE_UNKNOWN };
-enum held_table held_table(pid_t pid, pid_t tid);
+enum held_table held_compare_tables(pid_t pid, pid_t tid);
 
 /*
  * The number of descriptors in all tables of a process; 0 when they cannot be read. *ret_most also counts threads whose
  * table is unknown as if each had its own.
  */
-uint64_t held_descriptors(pid_t pid, uint64_t *ret_most);
+uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most);
 
-/* The number of lines of a file below /proc; 0 when it cannot be read. */
-uint64_t held_lines(const char *path);
-
-/* The number of memory areas of a process; 0 when they cannot be read. Takes 0.3 µs for each. */
-uint64_t held_areas(pid_t pid);
+/*
+ * The number of lines of a file of /proc/PID; 0 when it cannot be read. Those of "maps" are the process's memory areas,
+ * and take 0.3 µs each.
+ */
+uint64_t held_count_lines(pid_t pid, const char *leaf);
 
 /*
  * The thread whose /proc/TID shows the memory of a process: pid itself, or another one if the main thread is a zombie.
  */
-pid_t held_by(pid_t pid, char state, uint64_t threads);
-
-/* Descriptors and memory areas of all descendants of root: an upper bound of their open files. 0 or -errno. */
-int held_files(pid_t root, uint64_t *ret_files);
+pid_t held_find_shown_thread(pid_t pid, char state, uint64_t threads);
 
 /* held-buffers.c: the bytes in pipes and sockets. Each counts once. Zero-initialise. */
 struct held_buffers {
 	uint64_t bytes;
-	uint64_t *inode; /* of those counted; the first `sorted` are in order. Owned */
-	size_t count, sorted, room;
+	void *inodes; /* inodes that were counted: a tree of tsearch(3). Owned */
 };
 
 /*

@@ -21,12 +21,12 @@
 
 #define CHILDREN_BYTES (8u << 20) /* a million children */
 
-/* Through a pidfd, and reads the parent again: the pid may have been reused since it was listed. */
-static void killtree_kill(pid_t pid, pid_t parent)
+/* Kills through a pidfd and reads the parent again, because the pid may have been reused since it was listed. */
+static void killtree_kill_process(pid_t pid, pid_t parent)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-	if (pidfd >= 0 && procstat_parent(pid) == parent)
+	if (pidfd >= 0 && procstat_read_parent(pid) == parent)
 		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0); /* ESRCH: gone by itself */
 }
 
@@ -54,20 +54,20 @@ static void killtree_kill_children(void)
 }
 
 /* Processes that cannot be listed, for lack of memory, are left to the next round. */
-void killtree_below(pid_t root)
+void killtree_kill_below(pid_t root)
 {
 	struct proctree all;
 
 	(void)proctree_read(&all);
-	proctree_mark(&all, root);
+	proctree_mark_descendants(&all, root);
 	for (size_t i = 0; i < all.count; i++)
 		if (all.entry[i].place == PROCTREE_BELOW)
-			killtree_kill(all.entry[i].pid, all.entry[i].parent);
+			killtree_kill_process(all.entry[i].pid, all.entry[i].parent);
 	proctree_done(&all);
 }
 
 /* Reaps what has ended. True when no child is left. */
-static bool killtree_reap(int wait_flags)
+static bool killtree_reap_ended(int wait_flags)
 {
 	pid_t pid;
 
@@ -83,14 +83,14 @@ int killtree(unsigned timeout_ms, int wait_flags)
 	const struct timespec pause = {.tv_nsec = 1000000};
 	bool first = true;
 
-	while (!killtree_reap(wait_flags)) {
+	while (!killtree_reap_ended(wait_flags)) {
 		if (io_now_ns() > end)
 			return -ETIMEDOUT;
 		killtree_kill_children();
 		if (!first)
-			killtree_below(getpid());
+			killtree_kill_below(getpid());
 		first = false;
-		if (!killtree_reap(wait_flags))
+		if (!killtree_reap_ended(wait_flags))
 			(void)nanosleep(&pause, NULL); /* dying takes a moment; an early wake-up is fine */
 	}
 	return 0;

@@ -12,7 +12,7 @@
  */
 int killtree(unsigned timeout_ms, int wait_flags);
 
-/* One round over the descendants of root, which reaps them. */
-void killtree_below(pid_t root);
+/* Kills the descendants of root once. Only root reaps them. */
+void killtree_kill_below(pid_t root);
 
 #endif

@@ -30,7 +30,7 @@
 #define SAMPLE_SHORTEST_NS (2 * NS_PER_MS)
 #define SAMPLE_LONGEST_NS (100 * NS_PER_MS)
 #define TASKS_NS (500 * NS_PER_MS)
-#define TASKS_FIRST_NS (20 * NS_PER_MS) /* so that a short run takes no sample */
+#define TASKS_FIRST_NS (20 * NS_PER_MS) /* late, so that a short run takes no sample */
 /* Sampling takes at most 1/20 of a CPU, but a program that makes samples costly cannot delay them beyond this. */
 #define SAMPLE_COST_FACTOR 20
 #define SAMPLE_COSTLY_NS (200 * NS_PER_MS)
@@ -38,7 +38,8 @@
 #define FILES_LEAST 256 /* files opened before they are counted again */
 
 struct limits {
-	struct limits_options options;
+	const struct sandbox *sandbox;
+	struct cgroup *cgroup;
 	pid_t root_pid;
 	struct limit_meter meter[LIMIT_MAX];
 	enum limit_kind ended; /* the limit that ended the run, or LIMIT_MAX */
@@ -56,7 +57,7 @@ struct limits {
 	bool sample_tasks; /* RLIMIT_NPROC limits them, but the kernel does not show its count */
 };
 
-static void limits_set(struct limit_meter *meter, uint64_t used, uint64_t peak)
+static void limits_set_usage(struct limit_meter *meter, uint64_t used, uint64_t peak)
 {
 	meter->known = true;
 	meter->used = used;
@@ -64,28 +65,29 @@ static void limits_set(struct limit_meter *meter, uint64_t used, uint64_t peak)
 		meter->peak = peak;
 }
 
-int limits_create(const struct limits_options *options, pid_t root_pid, struct limits **ret_limits)
+int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct limits **ret_limits)
 {
 	struct limits *limits = calloc(1, sizeof(*limits));
-	const struct policy_limits *policy = options->policy;
+	const struct policy_limits *policy = &policy_settings(sandbox->policy)->limits;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (!limits)
 		return -ENOMEM;
-	limits->options = *options;
-	limits->root_pid = root_pid;
+	limits->sandbox = sandbox;
+	limits->cgroup = cgroup;
+	limits->root_pid = getpid();
 	limits->ended = LIMIT_MAX;
 	limits->files_at = FILES_LEAST;
 	limits->cpus = cpus > 0 ? (uint64_t)cpus : 1;
 	limits_meters_init(limits->meter, policy);
-	limits->sample_memory = policy->memory_bytes && !cgroup_has(options->cgroup, CGROUP_MEMORY);
-	limits->sample_cpu = policy->cpu_ns && !cgroup_has(options->cgroup, CGROUP_CPU);
-	limits->sample_tasks = policy->pids && !cgroup_has(options->cgroup, CGROUP_PIDS) && !options->forks;
+	limits->sample_memory = policy->memory_bytes && !cgroup_has_controller(cgroup, CGROUP_MEMORY);
+	limits->sample_cpu = policy->cpu_ns && !cgroup_has_controller(cgroup, CGROUP_CPU);
+	limits->sample_tasks = policy->pids && !cgroup_has_controller(cgroup, CGROUP_PIDS) && !sandbox->forks;
 	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : NEVER;
 	if (limits->next_ns && limits->sample_tasks)
 		limits->next_ns = io_now_ns() + TASKS_FIRST_NS;
 	if (limits->sample_tasks)
-		limits_set(&limits->meter[LIMIT_PIDS], 1, 1); /* the program */
+		limits_set_usage(&limits->meter[LIMIT_PIDS], 1, 1); /* the program */
 	*ret_limits = limits;
 	return 0;
 }
@@ -107,7 +109,7 @@ static uint64_t limits_clamp(uint64_t value, uint64_t least, uint64_t most)
 	return value < least ? least : value > most ? most : value;
 }
 
-static void limits_set_over(struct limit_meter *meter)
+static void limits_mark_exceeded(struct limit_meter *meter)
 {
 	meter->hit = true;
 	meter->ends = true;
@@ -117,32 +119,32 @@ static void limits_set_over(struct limit_meter *meter)
 
 static void limits_read_cgroup(struct limits *limits)
 {
-	const struct cgroup *cgroup = limits->options.cgroup;
+	const struct cgroup *cgroup = limits->cgroup;
 	struct limit_meter *meter = limits->meter;
 	struct cgroup_usage usage;
 
 	if (!cgroup)
 		return;
-	cgroup_read(cgroup, &usage);
-	if (cgroup_has(cgroup, CGROUP_MEMORY)) {
-		limits_set(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->files_bytes,
+	cgroup_read_usage(cgroup, &usage);
+	if (cgroup_has_controller(cgroup, CGROUP_MEMORY)) {
+		limits_set_usage(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->files_bytes,
 		    (usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes) + limits->files_bytes);
-		/* The kernel's own count, which no other kill increases. */
+		/* The kernel counts OOM kills itself: no other kill increases the count. */
 		if (usage.oom_kills > 0 && meter[LIMIT_MEMORY].limit)
-			limits_set_over(&meter[LIMIT_MEMORY]);
+			limits_mark_exceeded(&meter[LIMIT_MEMORY]);
 	}
-	if (cgroup_has(cgroup, CGROUP_CPU)) {
-		limits_set(&meter[LIMIT_CPU], usage.cpu_ns, usage.cpu_ns);
+	if (cgroup_has_controller(cgroup, CGROUP_CPU)) {
+		limits_set_usage(&meter[LIMIT_CPU], usage.cpu_ns, usage.cpu_ns);
 		if (meter[LIMIT_CPU].limit && usage.cpu_ns >= meter[LIMIT_CPU].limit)
-			limits_set_over(&meter[LIMIT_CPU]);
+			limits_mark_exceeded(&meter[LIMIT_CPU]);
 	}
-	if (cgroup_has(cgroup, CGROUP_PIDS)) {
-		limits_set(&meter[LIMIT_PIDS], usage.pids, usage.pids_peak ? usage.pids_peak : usage.pids);
+	if (cgroup_has_controller(cgroup, CGROUP_PIDS)) {
+		limits_set_usage(&meter[LIMIT_PIDS], usage.pids, usage.pids_peak ? usage.pids_peak : usage.pids);
 		meter[LIMIT_PIDS].hit |= usage.pids_refused > 0;
 	}
 }
 
-uint64_t limits_memory_bytes(void *opaque)
+uint64_t limits_read_memory_bytes(void *opaque)
 {
 	struct limits *limits = opaque;
 
@@ -152,31 +154,31 @@ uint64_t limits_memory_bytes(void *opaque)
 
 /* ---- samples ---- */
 
-static uint64_t limits_buffer_bytes(const struct limits *limits)
+static uint64_t limits_most_buffer_bytes(const struct limits *limits)
 {
-	const struct memfds *memfds = limits->options.memfds;
+	const struct memfds *memfds = limits->sandbox->memfds;
 
-	if (memfds && memfds_queues(memfds))
+	if (memfds && memfds_have_queues(memfds))
 		return HELD_BUFFER_QUEUE_BYTES;
-	return limits->options.inet ? HELD_BUFFER_INET_BYTES : HELD_BUFFER_BYTES;
+	return limits->sandbox->inet ? HELD_BUFFER_INET_BYTES : HELD_BUFFER_BYTES;
 }
 
-static int limits_sample(struct limits *limits, struct sample *ret_sample)
+static int limits_take_sample(struct limits *limits, struct sample *ret_sample)
 {
-	const struct memfds *memfds = limits->options.memfds;
-	struct disk *disk = limits->options.disk;
+	const struct memfds *memfds = limits->sandbox->memfds;
+	struct disk *disk = limits->sandbox->disk;
 	const struct sample_wanted wanted = {
 		.root = limits->root_pid,
 		.alone = limits->alone,
 		.near_bytes = limits->sample_memory ? limits->meter[LIMIT_MEMORY].limit / 2 : UINT64_MAX,
-		.buffer_bytes = limits_buffer_bytes(limits),
+		.buffer_bytes = limits_most_buffer_bytes(limits),
 		.enough_bytes = limits->meter[LIMIT_MEMORY].limit,
-		.shared_bytes = (memfds ? memfds_bytes(memfds) : 0) + (disk ? disk_memory(disk) : 0)};
+		.shared_bytes = (memfds ? memfds_bytes(memfds) : 0) + (disk ? disk_memory_bytes(disk) : 0)};
 
-	return sample_take(&limits->sampler, &wanted, ret_sample);
+	return sample_process_tree(&limits->sampler, &wanted, ret_sample);
 }
 
-static bool limits_is_over(const struct limits *limits, const struct sample *sample)
+static bool limits_sample_exceeds(const struct limits *limits, const struct sample *sample)
 {
 	return (limits->sample_memory && sample->memory_bytes > limits->meter[LIMIT_MEMORY].limit) ||
 	       (limits->sample_cpu && sample->cpu_ns + limits->lost_ns >= limits->meter[LIMIT_CPU].limit);
@@ -186,7 +188,7 @@ static bool limits_is_over(const struct limits *limits, const struct sample *sam
  * The time of children whose parent ignores SIGCHLD is added to no process. When much time is lost like this, samples
  * are taken as often as possible, and every running process is assumed to have run since the last sample.
  */
-static uint64_t limits_guess_lost(struct limits *limits, const struct sample *sample, uint64_t since_ns)
+static uint64_t limits_guess_lost_time(struct limits *limits, const struct sample *sample, uint64_t since_ns)
 {
 	uint64_t running = sample->running < limits->cpus ? sample->running : limits->cpus;
 	uint64_t seen = sample->cpu_ns + limits->lost_ns - limits->meter[LIMIT_CPU].used;
@@ -201,7 +203,7 @@ static void limits_read_cpu(struct limits *limits, const struct sample *sample, 
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_CPU];
 	uint64_t since_ns = now_ns - limits->sampled_ns;
-	uint64_t used = sample->cpu_ns + limits_guess_lost(limits, sample, since_ns);
+	uint64_t used = sample->cpu_ns + limits_guess_lost_time(limits, sample, since_ns);
 
 	if (used < meter->used)
 		used = meter->used;
@@ -211,9 +213,9 @@ static void limits_read_cpu(struct limits *limits, const struct sample *sample, 
 		limits->cpu_step_ns = CPU_BUSY_NS;
 	else
 		limits->cpu_step_ns = limits_clamp(limits->cpu_step_ns * 2, CPU_BUSY_NS, CPU_IDLE_NS);
-	limits_set(meter, used, used);
+	limits_set_usage(meter, used, used);
 	if (used >= meter->limit)
-		limits_set_over(meter);
+		limits_mark_exceeded(meter);
 }
 
 /* A sample is not taken at one instant. So one that would end the run is taken twice. */
@@ -223,23 +225,23 @@ static void limits_read_sample(struct limits *limits)
 	struct limit_meter *meter = limits->meter;
 	struct sample sample;
 
-	if (limits_sample(limits, &sample) < 0)
+	if (limits_take_sample(limits, &sample) < 0)
 		return;
-	if (limits_is_over(limits, &sample)) {
-		if (limits->options.memfds)
-			memfds_sweep(limits->options.memfds);
-		if (limits_sample(limits, &sample) < 0)
+	if (limits_sample_exceeds(limits, &sample)) {
+		if (limits->sandbox->memfds)
+			memfds_sweep(limits->sandbox->memfds);
+		if (limits_take_sample(limits, &sample) < 0)
 			return;
 	}
 	if (limits->sample_memory) {
-		limits_set(&meter[LIMIT_MEMORY], sample.memory_bytes, sample.memory_bytes);
+		limits_set_usage(&meter[LIMIT_MEMORY], sample.memory_bytes, sample.memory_bytes);
 		if (sample.memory_bytes > meter[LIMIT_MEMORY].limit)
-			limits_set_over(&meter[LIMIT_MEMORY]);
+			limits_mark_exceeded(&meter[LIMIT_MEMORY]);
 	}
 	if (limits->sample_cpu)
 		limits_read_cpu(limits, &sample, begin_ns);
-	if (!cgroup_has(limits->options.cgroup, CGROUP_PIDS))
-		limits_set(&meter[LIMIT_PIDS], sample.tasks, sample.tasks);
+	if (!cgroup_has_controller(limits->cgroup, CGROUP_PIDS))
+		limits_set_usage(&meter[LIMIT_PIDS], sample.tasks, sample.tasks);
 	if (limits->sample_tasks && sample.tasks >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
 	limits->sampled_ns = begin_ns;
@@ -248,12 +250,12 @@ static void limits_read_sample(struct limits *limits)
 
 static void limits_read_forks(struct limits *limits)
 {
-	const struct forks *forks = limits->options.forks;
+	const struct forks *forks = limits->sandbox->forks;
 	struct limit_meter *meter = &limits->meter[LIMIT_PIDS];
 
 	if (!forks)
 		return;
-	limits_set(meter, forks_members(forks), forks_peak(forks));
+	limits_set_usage(meter, forks_count_members(forks), forks_peak(forks));
 	meter->hit |= forks_refused(forks) > 0;
 }
 
@@ -280,7 +282,7 @@ static uint64_t limits_memory_wait_ns(const struct limits *limits)
 	return wait < rest ? rest : wait;
 }
 
-static void limits_plan(struct limits *limits, uint64_t now_ns)
+static void limits_plan_next(struct limits *limits, uint64_t now_ns)
 {
 	uint64_t wait = NEVER;
 
@@ -293,7 +295,7 @@ static void limits_plan(struct limits *limits, uint64_t now_ns)
 	limits->next_ns = wait >= NEVER - now_ns ? NEVER : now_ns + wait;
 }
 
-static void limits_measure(struct limits *limits)
+static void limits_measure_all(struct limits *limits)
 {
 	limits_read_cgroup(limits);
 	/* Once a limit has ended the run, another sample would only delay the kill. */
@@ -308,19 +310,19 @@ static void limits_measure(struct limits *limits)
  * enough were opened since to take a quarter of what is left. They may take as much as the limit once more, because the
  * group's own use includes the page cache and may fill the limit at any time.
  */
-static void limits_read_files(struct limits *limits)
+static void limits_count_open_files(struct limits *limits)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
-	uint64_t opened = limits->options.notes ? limits->options.notes->files_opened : 0, held = 0, left;
+	uint64_t opened = limits->sandbox->notes.files_opened, held = 0, left;
 
 	if (!meter->limit || limits->sample_memory || opened < limits->files_at)
 		return;
-	if (opened > 0 && held_files(limits->root_pid, &held) < 0)
+	if (opened > 0 && sample_count_open_files(limits->root_pid, &held) < 0)
 		held = opened;
 	limits->files_bytes = (held < opened ? held : opened) * HELD_DESCRIPTOR_BYTES;
 	limits_read_cgroup(limits);
 	if (limits->files_bytes > meter->limit)
-		limits_set_over(meter);
+		limits_mark_exceeded(meter);
 	left = limits->files_bytes < meter->limit ? meter->limit - limits->files_bytes : 0;
 	limits->files_at = opened + FILES_LEAST + left / 4 / HELD_DESCRIPTOR_BYTES;
 }
@@ -328,46 +330,46 @@ static void limits_read_files(struct limits *limits)
 static void limits_read_disk(struct limits *limits, uint64_t now_ns)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_DISK];
-	struct disk *disk = limits->options.disk;
+	struct disk *disk = limits->sandbox->disk;
 	bool ends;
 
 	if (!disk)
 		return;
-	ends = disk_tick(disk, now_ns);
+	ends = disk_measure_due(disk, now_ns);
 	if (meter->limit)
-		limits_set(meter, disk_used(disk), disk_peak(disk));
+		limits_set_usage(meter, disk_used_bytes(disk), disk_peak_bytes(disk));
 	if (ends)
-		limits_set_over(meter);
+		limits_mark_exceeded(meter);
 }
 
 static void limits_read_audit(struct limits *limits)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_AUDIT];
-	uint64_t bytes = limits->options.audit ? audit_bytes(limits->options.audit) : 0;
+	uint64_t bytes = limits->sandbox->audit ? audit_bytes(limits->sandbox->audit) : 0;
 
 	if (bytes == 0)
 		return; /* no log is kept */
-	limits_set(meter, bytes, bytes);
+	limits_set_usage(meter, bytes, bytes);
 	if (meter->limit && bytes > meter->limit)
-		limits_set_over(meter);
+		limits_mark_exceeded(meter);
 }
 
 /* Limits that the kernel keeps for each process, as handlers saw them hit. */
-static void limits_read_notes(struct limits *limits, int wait_status)
+static void limits_read_handler_notes(struct limits *limits, int wait_status)
 {
-	const struct limit_events *notes = limits->options.notes;
+	const struct limit_events *notes = &limits->sandbox->notes;
 	struct limit_meter *files = &limits->meter[LIMIT_OPEN_FILES], *size = &limits->meter[LIMIT_FILE_SIZE];
 
-	if (notes && notes->open_files > 0)
-		limits_set(files, notes->open_files, notes->open_files);
-	files->hit |= notes && notes->open_files_full && files->limit;
-	size->hit |= notes && notes->file_size_passed && size->limit;
+	if (notes->open_files > 0)
+		limits_set_usage(files, notes->open_files, notes->open_files);
+	files->hit |= notes->open_files_full && files->limit;
+	size->hit |= notes->file_size_passed && size->limit;
 	/* A SIGXFSZ sent by another process of the run looks the same. */
 	if (size->limit && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGXFSZ)
-		limits_set_over(size);
+		limits_mark_exceeded(size);
 }
 
-static enum limit_kind limits_judge(struct limits *limits)
+static enum limit_kind limits_find_exceeded(struct limits *limits)
 {
 	for (enum limit_kind kind = 0; kind < LIMIT_MAX && limits->ended == LIMIT_MAX; kind++)
 		if (limits->meter[kind].ends)
@@ -375,61 +377,56 @@ static enum limit_kind limits_judge(struct limits *limits)
 	return limits->ended;
 }
 
-enum limit_kind limits_tick(struct limits *limits, uint64_t now_ns)
+enum limit_kind limits_measure_due(struct limits *limits, uint64_t now_ns)
 {
 	if (limits->ended != LIMIT_MAX)
 		return limits->ended;
 	limits_read_disk(limits, now_ns);
 	limits_read_audit(limits);
-	limits_read_files(limits);
+	limits_count_open_files(limits);
 	if (now_ns >= limits->next_ns) {
-		limits_measure(limits);
-		limits_plan(limits, now_ns);
+		limits_measure_all(limits);
+		limits_plan_next(limits, now_ns);
 	}
-	return limits_judge(limits);
+	return limits_find_exceeded(limits);
 }
 
-bool limits_over(void *opaque)
+bool limits_have_ended_run(void *opaque)
 {
-	return limits_tick(opaque, io_now_ns()) != LIMIT_MAX;
+	return limits_measure_due(opaque, io_now_ns()) != LIMIT_MAX;
 }
 
 int limits_wait_ms(const struct limits *limits, uint64_t now_ns)
 {
-	int disk_ms = limits->options.disk ? disk_wait_ms(limits->options.disk, now_ns) : -1, own_ms = -1;
+	int disk_ms = limits->sandbox->disk ? disk_next_measure_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
+	uint64_t left_ns = limits->next_ns > now_ns ? limits->next_ns - now_ns : 0;
 
 	if (limits->next_ns != NEVER)
-		own_ms = limits->next_ns <= now_ns
-				 ? 0
-				 : (int)limits_clamp((limits->next_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS, 1,
-						     3600000);
-	if (disk_ms < 0 || (own_ms >= 0 && own_ms < disk_ms))
-		return own_ms;
-	return disk_ms;
+		own_ms = (int)limits_clamp((left_ns + NS_PER_MS - 1) / NS_PER_MS, 0, 3600000);
+	return (unsigned)own_ms < (unsigned)disk_ms ? own_ms : disk_ms; /* -1 is the largest */
 }
 
-int limits_event_fd(const struct limits *limits)
+int limits_oom_event_fd(const struct limits *limits)
 {
-	return cgroup_event_fd(limits->options.cgroup);
+	return cgroup_event_fd(limits->cgroup);
 }
 
-void limits_event(struct limits *limits)
+void limits_read_oom_event(struct limits *limits)
 {
 	limits_read_cgroup(limits); /* reads the event, too */
 }
 
-enum limit_kind limits_end(struct limits *limits, int wait_status, bool alone)
+void limits_measure_final(struct limits *limits)
 {
-	limits->alone = alone;
-	limits_measure(limits);
 	limits_read_disk(limits, NEVER);
 	limits_read_audit(limits);
-	limits_read_notes(limits, wait_status);
-	return limits_judge(limits);
 }
 
-void limits_settle(struct limits *limits)
+enum limit_kind limits_measure_at_end(struct limits *limits, int wait_status, bool alone)
 {
-	limits_read_disk(limits, NEVER);
-	limits_read_audit(limits);
+	limits->alone = alone;
+	limits_measure_all(limits);
+	limits_measure_final(limits);
+	limits_read_handler_notes(limits, wait_status);
+	return limits_find_exceeded(limits);
 }

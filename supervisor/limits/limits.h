@@ -30,65 +30,53 @@ struct limit_meter {
 	uint64_t peak;
 	bool known;     /* false: used and peak are not measured */
 	bool hit;
-	bool ends;      /* it was hit and ends the run */
+	bool ends;      /* the limit was hit and ends the run */
 };
 
-struct audit;
 struct cgroup;
-struct disk;
-struct forks;
-struct memfds;
-
-struct limits_options {
-	const struct policy_limits *policy;
-	struct cgroup *cgroup; /* borrowed; NULL: memory and cpu are sampled */
-	struct disk *disk;     /* borrowed; NULL: disk use is not metered */
-	const struct forks *forks;   /* borrowed; NULL: forks are not judged */
-	struct memfds *memfds; /* borrowed; NULL: memfds are not counted */
-	const struct audit *audit;             /* borrowed; NULL: no log is kept */
-	bool inet;             /* there are internet sockets */
-	const struct limit_events *notes;       /* borrowed: limits that handlers saw hit */
-};
-
+struct sandbox;
 struct limits;
 
-/* root_pid: the supervisor, whose descendants the run's processes are. 0 or -errno. */
-int limits_create(const struct limits_options *options, pid_t root_pid, struct limits **ret_limits);
+/*
+ * Borrows the sandbox, which has what meters forks, memfds and disk use, and the cgroup. cgroup NULL: memory and cpu
+ * are sampled. To be called by the supervisor, whose descendants the run's processes are. 0 or -ENOMEM.
+ */
+int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct limits **ret_limits);
 void limits_free(struct limits *limits);
 
 /*
  * Measures what is due. Returns the limit that ended the run, then and ever after, or LIMIT_MAX. Cheap when nothing is
  * due.
  */
-enum limit_kind limits_tick(struct limits *limits, uint64_t now_ns);
+enum limit_kind limits_measure_due(struct limits *limits, uint64_t now_ns);
 
 /* Milliseconds until the next tick is due; -1: never, because nothing is sampled. */
 int limits_wait_ms(const struct limits *limits, uint64_t now_ns);
 
 /* A descriptor that becomes readable at an OOM kill; -1: none. */
-int limits_event_fd(const struct limits *limits);
-/* Reads that event and the control group. */
-void limits_event(struct limits *limits);
+int limits_oom_event_fd(const struct limits *limits);
+/* Reads the event of an OOM kill, and the control group. */
+void limits_read_oom_event(struct limits *limits);
 
 /*
- * The last measurement before the rest of the process tree is killed. wait_status: of the program; 0: not reaped.
- * alone: no process is left. Returns as limits_tick does.
+ * Makes the last measurement before the rest of the process tree is killed. wait_status: of the program; 0: not reaped.
+ * alone: no process is left. Returns as limits_measure_due does.
  */
-enum limit_kind limits_end(struct limits *limits, int wait_status, bool alone);
+enum limit_kind limits_measure_at_end(struct limits *limits, int wait_status, bool alone);
 
-/* Final sample of disk use and log size, taken after the process tree was killed. */
-void limits_settle(struct limits *limits);
+/* Takes the final sample of disk use and log size, after the process tree was killed. */
+void limits_measure_final(struct limits *limits);
 
 /* Initialises LIMIT_MAX meters with the limits only. */
 void limits_meters_init(struct limit_meter *meters, const struct policy_limits *policy);
 
 /* The memory that the run uses now; where memory is sampled, at the last sample. */
-uint64_t limits_memory_bytes(void *limits);
+uint64_t limits_read_memory_bytes(void *limits);
 
-/* limits_tick for struct sandbox. True: a limit has ended the run. */
-bool limits_over(void *limits);
+/* limits_measure_due for struct sandbox. True: a limit has ended the run. */
+bool limits_have_ended_run(void *limits);
 
-/* The LIMIT_MAX meters. Borrowed. */
+/* The array of LIMIT_MAX meters. Borrowed. */
 struct limit_meter *limits_meters(struct limits *limits);
 
 /* The name in the policy and the result: "cpu", "memory", … Static. */

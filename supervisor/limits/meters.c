@@ -1,41 +1,40 @@
 #include "supervisor/limits/limits.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/banned.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 
+static const struct {
+	const char *name;
+	size_t offset; /* of the limit in struct policy_limits */
+} kinds[] = {
+	[LIMIT_CPU] = {"cpu", offsetof(struct policy_limits, cpu_ns)},
+	[LIMIT_MEMORY] = {"memory", offsetof(struct policy_limits, memory_bytes)},
+	[LIMIT_PIDS] = {"pids", offsetof(struct policy_limits, pids)},
+	[LIMIT_OPEN_FILES] = {"open_files", offsetof(struct policy_limits, open_files)},
+	[LIMIT_FILE_SIZE] = {"file_size", offsetof(struct policy_limits, file_size_bytes)},
+	[LIMIT_DISK] = {"disk", offsetof(struct policy_limits, disk_bytes)},
+	[LIMIT_AUDIT] = {"audit", offsetof(struct policy_limits, audit_bytes)},
+};
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == LIMIT_MAX, "each kind has a name and a limit");
+
 const char *limit_name(enum limit_kind kind)
 {
-	static const char *const names[LIMIT_MAX] = {
-		[LIMIT_CPU] = "cpu",
-		[LIMIT_MEMORY] = "memory",
-		[LIMIT_PIDS] = "pids",
-		[LIMIT_OPEN_FILES] = "open_files",
-		[LIMIT_FILE_SIZE] = "file_size",
-		[LIMIT_DISK] = "disk",
-		[LIMIT_AUDIT] = "audit",
-	};
-
-	return names[kind];
+	return kinds[kind].name;
 }
 
 void limits_meters_init(struct limit_meter *meters, const struct policy_limits *policy)
 {
-	const uint64_t limit[LIMIT_MAX] = {
-		[LIMIT_CPU] = policy->cpu_ns,
-		[LIMIT_MEMORY] = policy->memory_bytes,
-		[LIMIT_PIDS] = policy->pids,
-		[LIMIT_OPEN_FILES] = policy->open_files,
-		[LIMIT_FILE_SIZE] = policy->file_size_bytes,
-		[LIMIT_DISK] = policy->disk_bytes,
-		[LIMIT_AUDIT] = policy->audit_bytes,
-	};
-
-	for (enum limit_kind kind = 0; kind < LIMIT_MAX; kind++)
-		meters[kind] = (struct limit_meter){.limit = limit[kind]};
+	for (enum limit_kind kind = 0; kind < LIMIT_MAX; kind++) {
+		meters[kind] = (struct limit_meter){0};
+		memcpy(&meters[kind].limit, (const char *)policy + kinds[kind].offset, sizeof(meters[kind].limit));
+	}
 }
 
-static json_t *limits_number(bool known, uint64_t value)
+static json_t *limits_number_json(bool known, uint64_t value)
 {
 	return known ? json_integer((json_int_t)value) : json_null();
 }
@@ -50,9 +49,9 @@ json_t *limits_json(const struct limit_meter *meters)
 
 		(void)json_object_set_new(object, limit_name(kind),
 					  json_pack("{s:o, s:o, s:o, s:b}", "limit",
-						    limits_number(meter->limit > 0, meter->limit / unit), "used",
-						    limits_number(meter->known, meter->used / unit), "peak",
-						    limits_number(meter->known, meter->peak / unit), "hit",
+						    limits_number_json(meter->limit > 0, meter->limit / unit), "used",
+						    limits_number_json(meter->known, meter->used / unit), "peak",
+						    limits_number_json(meter->known, meter->peak / unit), "hit",
 						    (int)meter->hit));
 	}
 	return object;

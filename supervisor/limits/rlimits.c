@@ -26,7 +26,7 @@
 #define OWN_TASKS 2 /* the supervisor and its watchdog are the same user's */
 
 /* Soft and hard limit, because a program may raise its soft limit up to the hard one. */
-static struct rlimit rlimits_cap(uint64_t limit, rlim_t most)
+static struct rlimit rlimits_cap_both(uint64_t limit, rlim_t most)
 {
 	rlim_t value = limit < most ? limit : most;
 
@@ -52,41 +52,37 @@ static uint64_t rlimits_space_bytes(uint64_t memory)
 	return tables < UINT64_MAX / SPACE_PER_TABLE ? tables * SPACE_PER_TABLE : UINT64_MAX;
 }
 
-static struct launch_rlimit rlimits_within_own(int resource, uint64_t limit)
+static struct launch_rlimit rlimits_cap_at_own(int resource, uint64_t limit)
 {
 	struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
 
 	(void)getrlimit((__rlimit_resource_t)resource, &own); /* cannot fail */
-	return (struct launch_rlimit){.resource = resource, .limit = rlimits_cap(limit, own.rlim_max)};
+	return (struct launch_rlimit){.resource = resource, .limit = rlimits_cap_both(limit, own.rlim_max)};
 }
 
 /* The policy's limit, else callgate's own; lower where memory is sampled. */
-static struct rlimit rlimits_descriptors(const struct policy_limits *limits, const struct rlimit *own, bool sampled)
+static struct rlimit rlimits_open_files(const struct policy_limits *limits, const struct rlimit *own, bool sampled)
 {
 	uint64_t most = limits->memory_bytes / MEMORY_PER_DESCRIPTOR;
-	struct rlimit capped_own = *own;
 
 	if (limits->open_files)
-		return rlimits_cap(limits->open_files, own->rlim_max);
+		return rlimits_cap_both(limits->open_files, own->rlim_max);
 	if (!sampled || !limits->memory_bytes)
 		return *own;
 	if (most < DESCRIPTORS_LEAST)
 		most = DESCRIPTORS_LEAST;
-	if (capped_own.rlim_cur > most)
-		capped_own.rlim_cur = most;
-	if (capped_own.rlim_max > most)
-		capped_own.rlim_max = most;
-	return capped_own;
+	return (struct rlimit){.rlim_cur = own->rlim_cur < most ? own->rlim_cur : most,
+			       .rlim_max = own->rlim_max < most ? own->rlim_max : most};
 }
 
-/* Half of the caller's limit, so that one run does not take all. */
-static struct launch_rlimit rlimits_signals(void)
+/* Returns half of the caller's limit, so that one run does not take all. */
+static struct launch_rlimit rlimits_pending_signals(void)
 {
 	struct launch_rlimit result = {.resource = RLIMIT_SIGPENDING, .limit = {0, 0}};
 	struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
 
 	(void)getrlimit(RLIMIT_SIGPENDING, &own); /* cannot fail */
-	result.limit = rlimits_cap(own.rlim_max / 2, SIGNALS_MOST);
+	result.limit = rlimits_cap_both(own.rlim_max / 2, SIGNALS_MOST);
 	if (own.rlim_cur < result.limit.rlim_cur)
 		result.limit.rlim_cur = own.rlim_cur;
 	return result;
@@ -98,17 +94,17 @@ size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *op
 	struct launch_rlimit *at = ret_rlimit;
 
 	*at++ = (struct launch_rlimit){.resource = RLIMIT_NOFILE,
-				       .limit = rlimits_descriptors(limits, open_files, fallback->memory)};
-	*at++ = rlimits_signals();
+				       .limit = rlimits_open_files(limits, open_files, fallback->memory)};
+	*at++ = rlimits_pending_signals();
 	if (limits->file_size_bytes)
-		*at++ = rlimits_within_own(RLIMIT_FSIZE, limits->file_size_bytes);
+		*at++ = rlimits_cap_at_own(RLIMIT_FSIZE, limits->file_size_bytes);
 	if (fallback->cpu && limits->cpu_ns)
-		*at++ = rlimits_within_own(RLIMIT_CPU, limits->cpu_ns / NS_PER_S + 2);
+		*at++ = rlimits_cap_at_own(RLIMIT_CPU, limits->cpu_ns / NS_PER_S + 2);
 	if (fallback->memory && limits->memory_bytes) {
-		*at++ = rlimits_within_own(RLIMIT_DATA, rlimits_data_bytes(limits->memory_bytes));
-		*at++ = rlimits_within_own(RLIMIT_AS, rlimits_space_bytes(limits->memory_bytes));
+		*at++ = rlimits_cap_at_own(RLIMIT_DATA, rlimits_data_bytes(limits->memory_bytes));
+		*at++ = rlimits_cap_at_own(RLIMIT_AS, rlimits_space_bytes(limits->memory_bytes));
 	}
 	if (fallback->tasks && limits->pids && limits->pids < UINT64_MAX - OWN_TASKS)
-		*at++ = rlimits_within_own(RLIMIT_NPROC, limits->pids + OWN_TASKS);
+		*at++ = rlimits_cap_at_own(RLIMIT_NPROC, limits->pids + OWN_TASKS);
 	return (size_t)(at - ret_rlimit);
 }

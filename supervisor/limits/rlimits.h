@@ -9,11 +9,12 @@
 #include "policy/policy.h"
 #include "supervisor/launch.h"
 
-/* What no control group bounds: each process gets a resource limit of its own. */
+/* What has to be bounded without a control group. */
 struct rlimits_fallback {
-	bool cpu;
-	bool memory;
-	bool tasks; /* RLIMIT_NPROC, which counts by user: only with a user namespace of the run's own */
+	bool cpu;    /* each process gets a resource limit of its own, as for `memory` and `tasks` */
+	bool memory; /* calls that make memory that no process shows are judged as well */
+	bool tasks;  /* RLIMIT_NPROC, which counts by user: only with a user namespace of the run's own */
+	bool forks;  /* without RLIMIT_NPROC: calls that make processes are judged */
 };
 
 /*

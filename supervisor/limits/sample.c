@@ -1,8 +1,6 @@
 #include "supervisor/limits/sample.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/procstat.h"
 #include "base/proctree.h"
 #include "supervisor/limits/held.h"
 
@@ -18,13 +16,13 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* From /proc/PID/stat. */
-struct stat_line {
-	char state;
-	pid_t shown_by; /* the thread whose files in /proc show the memory: held_by */
-	pid_t parent;
-	uint64_t child_ticks; /* cpu time of reaped children */
-	uint64_t threads, vsize_bytes, rss_pages;
+struct sample_process {
+	pid_t pid;
+	pid_t shown_by; /* the thread whose files in /proc show the memory: held_find_shown_thread */
+	struct procstat stat;
+	uint64_t own_ns; /* cpu time of the process's threads */
+	bool lends;      /* a vfork child runs in the process's memory */
+	bool borrows;    /* the process is a vfork child in its parent's memory */
 };
 
 /* The memory of one process. */
@@ -33,54 +31,53 @@ struct memory {
 	uint64_t shared_bytes;  /* shmem pages */
 };
 
-static ssize_t sample_read(pid_t pid, const char *leaf, char *text, size_t size)
+/* The clock id is that of clock_getcpuclockid(3), without its system call. */
+static uint64_t sample_process_cpu_ns(pid_t pid)
 {
-	char path[48];
-	_cleanup_close_ int fd = -1;
-	ssize_t len;
+	clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2);
+	struct timespec time;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* bounded by an int */
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, text, size - 1);
-	if (len >= 0)
-		text[len] = '\0';
-	return len;
+	return clock_gettime(clock, &time) < 0 ? 0 : (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-static bool sample_read_stat_of(pid_t pid, struct stat_line *ret_line)
+static bool sample_read_process(pid_t pid, struct sample_process *ret_process)
 {
-	char text[1024];
-	const char *fields;
-	unsigned long long ticks[2], threads, vsize, rss;
-	char state;
-	int parent;
+	struct procstat *stat = &ret_process->stat;
 
-	if (sample_read(pid, "stat", text, sizeof(text)) <= 0)
+	*ret_process = (struct sample_process){.pid = pid, .own_ns = sample_process_cpu_ns(pid)};
+	if (procstat_read(pid, stat) < 0)
 		return false;
-	fields = strrchr(text, ')'); /* the name before it may contain anything */
-	if (!fields || sscanf(fields,
-			      ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu %llu %*d %*d %llu %*d %*u %llu "
-			      "%llu",
-			      &state, &parent, &ticks[0], &ticks[1], &threads, &vsize, &rss) != 7)
-		return false;
-	*ret_line = (struct stat_line){.state = state, .shown_by = pid, .parent = parent,
-				       .child_ticks = ticks[0] + ticks[1], .threads = threads,
-				       .vsize_bytes = vsize, .rss_pages = rss};
-	return true;
+	ret_process->shown_by = held_find_shown_thread(pid, stat->state, stat->threads);
+	return ret_process->shown_by == pid || procstat_read(ret_process->shown_by, stat) == 0;
 }
 
-static bool sample_read_stat(pid_t pid, struct stat_line *ret_line)
+/* Lists the descendants of root by ascending pid. 0 or -errno; sample_list_done releases. */
+static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 {
-	pid_t shown_by;
+	struct sample_list list = {0};
+	struct proctree tree;
+	int error = proctree_read(&tree);
 
-	if (!sample_read_stat_of(pid, ret_line))
-		return false;
-	shown_by = held_by(pid, ret_line->state, ret_line->threads);
-	return shown_by == pid || sample_read_stat_of(shown_by, ret_line);
+	proctree_mark_descendants(&tree, root);
+	list.process = calloc(tree.count + 1, sizeof(*list.process));
+	if (!list.process)
+		error = -ENOMEM;
+	for (size_t i = 0; error == 0 && i < tree.count; i++)
+		list.count += tree.entry[i].place == PROCTREE_BELOW &&
+			      sample_read_process(tree.entry[i].pid, &list.process[list.count]);
+	proctree_done(&tree);
+	*ret_list = list;
+	return error;
+}
+
+static void sample_list_done(struct sample_list *list)
+{
+	free(list->process);
+	*list = (struct sample_list){0};
 }
 
 /* "Key:   123 kB" in bytes. */
-static uint64_t sample_kilobytes(const char *text, const char *key)
+static uint64_t sample_parse_kilobytes(const char *text, const char *key)
 {
 	char line[32];
 	const char *at;
@@ -91,123 +88,115 @@ static uint64_t sample_kilobytes(const char *text, const char *key)
 }
 
 /* Pages that processes share, as after fork, count once in total. Those of an undumpable process count in full. */
-static struct memory sample_memory(pid_t pid)
+static struct memory sample_process_memory(pid_t pid)
 {
 	char text[4096];
 
-	if (sample_read(pid, "smaps_rollup", text, sizeof(text)) > 0)
-		return (struct memory){sample_kilobytes(text, "Pss_Anon") + sample_kilobytes(text, "SwapPss"),
-				       sample_kilobytes(text, "Pss_Shmem")};
-	if (sample_read(pid, "status", text, sizeof(text)) > 0)
-		return (struct memory){sample_kilobytes(text, "RssAnon") + sample_kilobytes(text, "VmSwap"),
-				       sample_kilobytes(text, "RssShmem")};
+	if (procstat_read_file(pid, "smaps_rollup", text, sizeof(text)) > 0)
+		return (struct memory){sample_parse_kilobytes(text, "Pss_Anon") +
+					       sample_parse_kilobytes(text, "SwapPss"),
+				       sample_parse_kilobytes(text, "Pss_Shmem")};
+	if (procstat_read_file(pid, "status", text, sizeof(text)) > 0)
+		return (struct memory){sample_parse_kilobytes(text, "RssAnon") + sample_parse_kilobytes(text, "VmSwap"),
+				       sample_parse_kilobytes(text, "RssShmem")};
 	return (struct memory){0};
+}
+
+static int sample_compare_pids(const void *a, const void *b)
+{
+	const struct sample_process *one = a, *other = b;
+
+	return one->pid < other->pid ? -1 : one->pid > other->pid;
 }
 
 /*
  * True for a vfork child, which runs in its parent's memory while the parent waits. The pages count as the parent's. A
- * parent waits for one such child at a time (*lender), so that another child of the same size has its own memory.
+ * parent waits for one such child at a time, so that another child of the same size has its own memory.
  */
-static bool sample_borrows(const struct stat_line *line, pid_t *lender)
+static bool sample_borrows_memory(const struct sample_list *list, const struct sample_process *process)
 {
-	struct stat_line parent;
+	const struct sample_process key = {.pid = process->stat.parent};
+	struct sample_process *parent = bsearch(&key, list->process, list->count, sizeof(key), sample_compare_pids);
 
-	if (line->parent == *lender || !sample_read_stat(line->parent, &parent) || parent.state != 'D' ||
-	    parent.vsize_bytes != line->vsize_bytes || parent.rss_pages != line->rss_pages)
+	if (!parent || parent->lends || parent->stat.state != 'D' ||
+	    parent->stat.vsize_bytes != process->stat.vsize_bytes ||
+	    parent->stat.rss_pages != process->stat.rss_pages)
 		return false;
-	*lender = line->parent;
+	parent->lends = true;
 	return true;
-}
-
-/* The processes whose memory is measured exactly: one for each address space. */
-struct closely {
-	pid_t *pid; /* as stat_line's shown_by. Owned */
-	size_t count;
-};
-
-static int sample_by_parent(const void *a, const void *b)
-{
-	const struct stat_line *one = a, *other = b;
-
-	return one->parent < other->parent ? -1 : one->parent > other->parent;
-}
-
-static int sample_choose(const struct proctree *tree, struct closely *ret_chosen)
-{
-	struct stat_line *line = calloc(tree->count + 1, sizeof(*line));
-	struct closely chosen = {.pid = calloc(tree->count + 1, sizeof(pid_t))};
-	pid_t lender = 0;
-	size_t lines = 0;
-
-	if (!line || !chosen.pid) {
-		free(line);
-		free(chosen.pid);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < tree->count; i++)
-		if (tree->entry[i].place == PROCTREE_BELOW && sample_read_stat(tree->entry[i].pid, &line[lines]))
-			lines++;
-	qsort(line, lines, sizeof(*line), sample_by_parent);
-	for (size_t i = 0; i < lines; i++)
-		if (!sample_borrows(&line[i], &lender))
-			chosen.pid[chosen.count++] = line[i].shown_by;
-	free(line);
-	*ret_chosen = chosen;
-	return 0;
 }
 
 /*
  * A process may fill memory with page tables alone: reading one byte in each 2 MiB of zero pages makes one. Measuring
  * exactly walks them, so it takes longer the more there are.
  */
-static uint64_t sample_page_tables(const struct closely *chosen)
+static uint64_t sample_page_table_bytes(const struct sample_list *list)
 {
 	uint64_t sum = 0;
 	char text[4096];
 
-	for (size_t i = 0; i < chosen->count; i++)
-		if (sample_read(chosen->pid[i], "status", text, sizeof(text)) > 0)
-			sum += sample_kilobytes(text, "VmPTE");
+	for (size_t i = 0; i < list->count; i++)
+		if (!list->process[i].borrows &&
+		    procstat_read_file(list->process[i].shown_by, "status", text, sizeof(text)) > 0)
+			sum += sample_parse_kilobytes(text, "VmPTE");
 	return sum;
 }
 
-static uint64_t sample_exactly(const struct closely *chosen, const struct sample_wanted *wanted)
+/* Each address space counts once. */
+static uint64_t sample_exact_memory(const struct sample_list *list, const struct sample_wanted *wanted)
 {
-	uint64_t tables = sample_page_tables(chosen), areas = 0;
+	uint64_t tables, areas = 0;
 	struct memory sum = {0};
 
+	for (size_t i = 0; i < list->count; i++)
+		list->process[i].borrows = sample_borrows_memory(list, &list->process[i]);
+	tables = sample_page_table_bytes(list);
 	if (tables > wanted->enough_bytes)
 		return tables;
-	for (size_t i = 0; i < chosen->count; i++) {
-		struct memory one = sample_memory(chosen->pid[i]);
+	for (size_t i = 0; i < list->count; i++) {
+		struct memory one;
 
+		if (list->process[i].borrows)
+			continue;
+		one = sample_process_memory(list->process[i].shown_by);
 		sum.private_bytes += one.private_bytes;
 		sum.shared_bytes += one.shared_bytes;
-		areas += held_areas(chosen->pid[i]);
+		areas += held_count_lines(list->process[i].shown_by, "maps");
 	}
 	/* Mapped shared pages may be part of wanted->shared_bytes: the larger of the two counts, not their sum. */
 	return tables + areas * HELD_AREA_BYTES + sum.private_bytes +
 	       (sum.shared_bytes > wanted->shared_bytes ? sum.shared_bytes : wanted->shared_bytes);
 }
 
-/* The bytes in pipes and sockets. */
-static uint64_t sample_buffers(const struct proctree *tree)
+/* Adds the bytes in pipes and sockets. */
+static uint64_t sample_buffer_bytes(const struct sample_list *list)
 {
 	struct held_buffers buffers = {0};
 	uint64_t bytes;
 
-	for (size_t i = 0; i < tree->count; i++) {
-		struct stat_line line;
-
-		if (tree->entry[i].place == PROCTREE_BELOW && sample_read_stat(tree->entry[i].pid, &line))
-			held_buffers_add(&buffers, line.shown_by);
-	}
+	for (size_t i = 0; i < list->count; i++)
+		held_buffers_add(&buffers, list->process[i].shown_by);
 	bytes = buffers.bytes;
 	held_buffers_done(&buffers);
 	return bytes;
 }
 
-static uint64_t sample_reaped_ns(void)
+int sample_count_open_files(pid_t root, uint64_t *ret_files)
+{
+	struct sample_list list;
+	int error = sample_list_processes(root, &list);
+	uint64_t sum = 0, most;
+
+	for (size_t i = 0; error == 0 && i < list.count; i++)
+		sum += held_count_descriptors(list.process[i].shown_by, &most) +
+		       held_count_lines(list.process[i].shown_by, "maps");
+	sample_list_done(&list);
+	if (error == 0)
+		*ret_files = sum;
+	return error;
+}
+
+static uint64_t sample_reaped_cpu_ns(void)
 {
 	struct rusage usage;
 
@@ -217,95 +206,69 @@ static uint64_t sample_reaped_ns(void)
 	       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000;
 }
 
-struct sampler_seen {
-	pid_t pid;
-	uint64_t ns;
-};
-
 void sampler_done(struct sampler *sampler)
 {
-	free(sampler->seen);
+	sample_list_done(&sampler->last);
 	*sampler = (struct sampler){0};
 }
 
-/* The cpu time of a process's threads. The clock id is that of clock_getcpuclockid(3), without its system call. */
-static uint64_t sample_own_ns(pid_t pid)
+/* Adds what each process has used since the last sample. Takes `now`. */
+static void sampler_remember(struct sampler *sampler, const struct sample_list *now)
 {
-	clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2);
-	struct timespec time;
+	for (size_t i = 0; i < now->count; i++) {
+		const struct sample_process *process = &now->process[i];
+		const struct sample_process *before =
+			sampler->last.count == 0 ? NULL
+						 : bsearch(process, sampler->last.process, sampler->last.count,
+							   sizeof(*process), sample_compare_pids);
 
-	return clock_gettime(clock, &time) < 0 ? 0 : (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
-
-/* Adds what each process has used since the last sample. Takes `now`. Both lists are sorted by pid. */
-static void sampler_remember(struct sampler *sampler, struct sampler_seen *now, size_t count)
-{
-	for (size_t i = 0, old = 0; i < count; i++) {
-		uint64_t before = 0;
-
-		while (old < sampler->count && sampler->seen[old].pid < now[i].pid)
-			old++;
-		if (old < sampler->count && sampler->seen[old].pid == now[i].pid && sampler->seen[old].ns <= now[i].ns)
-			before = sampler->seen[old].ns;
-		sampler->cpu_ns += now[i].ns - before;
+		sampler->cpu_ns += process->own_ns;
+		if (before && before->own_ns <= process->own_ns)
+			sampler->cpu_ns -= before->own_ns;
 	}
-	free(sampler->seen);
-	sampler->seen = now;
-	sampler->count = count;
+	sample_list_done(&sampler->last);
+	sampler->last = *now;
 }
 
 /*
  * Reads the root's reaped children first, then processes by ascending pid: a process that is reaped meanwhile is missed
  * rather than counted twice.
  */
-int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
+int sample_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
 {
-	struct sample sample = {.cpu_ns = sample_reaped_ns(), .memory_bytes = wanted->shared_bytes};
+	struct sample sample = {.cpu_ns = sample_reaped_cpu_ns(), .memory_bytes = wanted->shared_bytes};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t size = 0, descriptors = 0, most = 0, kernel;
-	struct sampler_seen *seen = NULL;
-	struct proctree tree = {.count = 0};
-	struct closely chosen = {0};
-	size_t count = 0;
-	int error = wanted->alone ? 0 : proctree_read(&tree);
+	struct sample_list now = {0};
+	int error = wanted->alone ? 0 : sample_list_processes(wanted->root, &now);
 
-	proctree_mark(&tree, wanted->root);
-	if (error == 0) {
-		seen = calloc(tree.count + 1, sizeof(*seen));
-		error = seen ? 0 : -ENOMEM;
+	if (error < 0) {
+		sample_list_done(&now);
+		return error;
 	}
-	for (size_t i = 0; error == 0 && i < tree.count; i++) {
+	for (size_t i = 0; i < now.count; i++) {
+		const struct procstat *stat = &now.process[i].stat;
 		uint64_t process_most = 0;
-		struct stat_line line;
 
-		if (tree.entry[i].place != PROCTREE_BELOW || !sample_read_stat(tree.entry[i].pid, &line))
-			continue;
-		seen[count] = (struct sampler_seen){.pid = tree.entry[i].pid, .ns = sample_own_ns(tree.entry[i].pid)};
-		sample.cpu_ns += line.child_ticks * tick_ns + seen[count++].ns;
-		sample.tasks += line.threads;
+		sample.cpu_ns += stat->child_ticks * tick_ns + now.process[i].own_ns;
+		sample.tasks += stat->threads;
 		if (wanted->near_bytes != UINT64_MAX)
-			descriptors += held_descriptors(line.shown_by, &process_most);
+			descriptors += held_count_descriptors(now.process[i].shown_by, &process_most);
 		most += process_most;
-		sample.memory_bytes += line.rss_pages * page;
-		sample.running += line.state == 'R';
-		size += line.vsize_bytes;
+		sample.memory_bytes += stat->rss_pages * page;
+		sample.running += stat->state == 'R';
+		size += stat->vsize_bytes;
 	}
 	/* Buffers, shared mappings and swap are measured only if they could reach near_bytes at all. */
 	kernel = sample.tasks * HELD_TASK_BYTES + descriptors * HELD_DESCRIPTOR_BYTES;
-	if (error == 0 && sample.memory_bytes + most * wanted->buffer_bytes > wanted->near_bytes)
-		kernel += sample_buffers(&tree);
+	if (sample.memory_bytes + most * wanted->buffer_bytes > wanted->near_bytes)
+		kernel += sample_buffer_bytes(&now);
 	sample.memory_bytes += kernel;
-	if (error == 0 && (sample.memory_bytes > wanted->near_bytes || size > wanted->near_bytes))
-		error = sample_choose(&tree, &chosen);
-	if (error == 0 && chosen.pid)
-		sample.memory_bytes = kernel + sample_exactly(&chosen, wanted);
-	free(chosen.pid);
-	proctree_done(&tree);
-	if (error < 0)
-		return error;
-	sampler_remember(sampler, seen, count);
+	if (sample.memory_bytes > wanted->near_bytes || size > wanted->near_bytes)
+		sample.memory_bytes = kernel + sample_exact_memory(&now, wanted);
+	sampler_remember(sampler, &now);
 	/* /proc/PID/stat rounds the children's two times down by up to a tick each. */
-	sample.loses_time = sampler->cpu_ns > sample.cpu_ns + count * 2 * tick_ns;
+	sample.loses_time = sampler->cpu_ns > sample.cpu_ns + now.count * 2 * tick_ns;
 	if (sampler->cpu_ns > sample.cpu_ns)
 		sample.cpu_ns = sampler->cpu_ns;
 	*ret_sample = sample;

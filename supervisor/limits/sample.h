@@ -12,18 +12,22 @@
 
 struct sample_wanted {
 	pid_t root;             /* the caller: its descendants are sampled, and its reaped children's cpu time counts */
-	bool alone;             /* it has no descendants: only the reaped children count */
+	bool alone;             /* `root` has no descendants: only the reaped children count */
 	uint64_t near_bytes;    /* above this memory is measured exactly: pages that processes share count once */
-	uint64_t enough_bytes;  /* if page tables exceed this, what they map is not measured */
+	uint64_t enough_bytes;  /* if page tables exceed this, mapped memory is not measured */
 	uint64_t buffer_bytes;  /* the most that one descriptor can hold: decides whether buffers are measured */
 	uint64_t shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
 };
 
+struct sample_list {
+	struct sample_process *process; /* owned */
+	size_t count;
+};
+
 /* What is kept from one sample to the next. Zero-initialise; sampler_done releases it. */
 struct sampler {
-	struct sampler_seen *seen;
-	size_t count;
-	uint64_t cpu_ns; /* sum of what processes were seen to use themselves */
+	struct sample_list last; /* the processes of the last sample */
+	uint64_t cpu_ns;         /* sum of what processes were seen to use themselves */
 };
 
 void sampler_done(struct sampler *sampler);
@@ -31,8 +35,8 @@ void sampler_done(struct sampler *sampler);
 struct sample {
 	uint64_t memory_bytes; /* anonymous pages, shared memory and swap; not the page cache, which can be reclaimed */
 	/*
-	 * Of living processes and of all that were reaped; or the sampler's cpu_ns if that is more, because the time of
-	 * children whose parent ignores SIGCHLD is added to no process.
+	 * cpu time of living processes and of all that were reaped; or the sampler's cpu_ns if that is more, because
+	 * the time of children whose parent ignores SIGCHLD is added to no process.
 	 */
 	uint64_t cpu_ns;
 	uint64_t tasks;        /* threads */
@@ -40,7 +44,10 @@ struct sample {
 	bool loses_time;       /* the sampler's cpu_ns is much more: many children are lost between samples */
 };
 
-/* 0, or -errno when /proc cannot be listed. */
-int sample_take(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample);
+/* Takes a sample. 0, or -errno when /proc cannot be listed. */
+int sample_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample);
+
+/* Descriptors and memory areas of all descendants of root: an upper bound of their open files. 0 or -errno. */
+int sample_count_open_files(pid_t root, uint64_t *ret_files);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/buf.h"
 #include "supervisor/trace/private.h"
 
 #include "base/banned.h"
@@ -11,72 +11,38 @@
 #define ARGV_STEP 64u
 #define KEPT_MAX (64u << 20) /* bytes of all blobs: a thread that leaves execs by longjmp keeps eight */
 
-struct pointers {
-	uint64_t *item; /* owned */
-	size_t count;
-};
-
-/* Reads the program's argv without argv[0] and the final NULL. */
-static int blob_read_argv(const struct call *call, uint64_t addr, struct pointers *ret_rest)
+/* Reads the program's argv without the final NULL. addr 0: an empty one. */
+static int blob_read_argv(const struct call *call, uint64_t addr, struct buf *argv)
 {
-	_cleanup_free_ uint64_t *item = NULL;
 	uint64_t step[ARGV_STEP];
-	size_t count = 0, room = 0;
 
-	while (addr && count < ARGV_MAX) {
-		ssize_t got = call->sandbox->guest->read(call->tid, addr + count * sizeof(*item), step, sizeof(step));
-		size_t have = got < 0 ? 0 : (size_t)got / sizeof(*step);
-		uint64_t *grown;
+	while (addr && argv->len / sizeof(*step) < ARGV_MAX) {
+		ssize_t got = call->sandbox->guest->read(call->tid, addr + argv->len, step, sizeof(step));
+		size_t have = got < 0 ? 0 : (size_t)got / sizeof(*step), used = 0;
 
 		if (have == 0)
 			return got < 0 && got != -EFAULT ? (int)got : -EFAULT;
-		if (count + have > room) {
-			room = 2 * room + ARGV_STEP;
-			grown = realloc(item, room * sizeof(*item));
-			if (!grown)
-				return -ENOMEM;
-			item = grown;
-		}
-		for (size_t i = 0; i < have; i++) {
-			if (!step[i])
-				addr = 0;
-			if (!addr)
-				break;
-			item[count++] = step[i];
-		}
+		while (used < have && step[used])
+			used++;
+		buf_add(argv, step, used * sizeof(*step));
+		if (argv->failed)
+			return -ENOMEM;
+		if (used < have)
+			return 0;
 	}
-	if (addr)
-		return -E2BIG;
-	if (count > 0)
-		memmove(item, item + 1, --count * sizeof(*item));
-	ret_rest->item = steal_pointer(&item);
-	ret_rest->count = count;
-	return 0;
+	return addr ? -E2BIG : 0;
 }
 
-/* Adds a text at *at and advances it. */
-static void blob_put_text(struct trace_blob *blob, size_t *at, const char *text)
+/* Puts the array: offsets of our texts from `at` on; the program's own pointers without argv[0]; NULL. */
+static void blob_put_argv(struct buf *bytes, char *const *head, const struct buf *argv, uint64_t at)
 {
-	size_t size = strlen(text) + 1;
+	const uint64_t end = 0;
 
-	memcpy(blob->bytes + *at, text, size);
-	*at += size;
-}
-
-/* Writes the array: offsets of our texts, the program's own pointers, NULL. */
-static void blob_put_argv(struct trace_blob *blob, char *const *head, const struct pointers *rest, size_t *at)
-{
-	uint64_t word;
-
-	for (size_t i = 0; i < blob->pointers; i++) {
-		word = *at;
-		memcpy(blob->bytes + i * sizeof(word), &word, sizeof(word));
-		blob_put_text(blob, at, head[i]);
-	}
-	for (size_t i = 0; i <= rest->count; i++) {
-		word = i < rest->count ? rest->item[i] : 0;
-		memcpy(blob->bytes + (blob->pointers + i) * sizeof(word), &word, sizeof(word));
-	}
+	for (; *head; at += strlen(*head++) + 1)
+		buf_add(bytes, &at, sizeof(at));
+	if (argv->len > 0)
+		buf_add(bytes, argv->data + sizeof(at), argv->len - sizeof(at));
+	buf_add(bytes, &end, sizeof(end));
 }
 
 /* Pads the host path with leading slashes, so that AT_EXECFN has room for the name that the program gave. */
@@ -92,63 +58,46 @@ static int blob_pad_host(const struct exec_plan *plan, char out[PATH_MAX])
 	return 0;
 }
 
-/* Allocates blob->len bytes within the budget. 0, -E2BIG or -ENOMEM. */
-static int blob_allocate(struct trace_blob *blob, size_t *budget)
-{
-	if (blob->len > KEPT_MAX || *budget > KEPT_MAX - blob->len)
-		return -E2BIG;
-	blob->bytes = malloc(blob->len);
-	if (!blob->bytes)
-		return -ENOMEM;
-	blob->budget = budget;
-	*budget += blob->len;
-	return 0;
-}
-
-int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget, struct trace_blob *ret_blob)
+int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget,
+			struct trace_blob *ret_blob)
 {
 	bool at = call->row->arg[0].kind == ARG_DIRFD; /* execveat */
-	struct trace_blob blob = {0};
-	struct pointers rest = {0};
+	struct trace_blob blob = {.budget = budget, .has_argv = plan->argv_head != NULL};
+	_cleanup_buf_ struct buf argv = {0}, bytes = {0};
 	char host[PATH_MAX];
-	size_t end, head;
 	int r = blob_pad_host(plan, host);
 
-	if (r == 0 && plan->argv_head)
-		r = blob_read_argv(call, call->arg[at ? 2 : 1], &rest);
+	if (r == 0 && blob.has_argv)
+		r = blob_read_argv(call, call->arg[at ? 2 : 1], &argv);
 	if (r < 0)
 		return r;
-	blob.has_argv = plan->argv_head != NULL;
-	while (plan->argv_head && plan->argv_head[blob.pointers])
+	while (blob.has_argv && plan->argv_head[blob.pointers])
 		blob.pointers++;
-	head = blob.has_argv ? (blob.pointers + rest.count + 1) * sizeof(uint64_t) : 0;
-	blob.host_at = head;
-	blob.len = head + strlen(host) + 1;
-	for (size_t i = 0; i < blob.pointers; i++)
-		blob.len += strlen(plan->argv_head[i]) + 1;
-	r = blob_allocate(&blob, budget);
-	if (r < 0) {
-		free(rest.item);
-		return r;
+	if (blob.has_argv) { /* argv[0] is replaced, and NULL is added */
+		blob.host_at = (blob.pointers + 1) * sizeof(uint64_t) + argv.len - (argv.len ? sizeof(uint64_t) : 0);
+		blob_put_argv(&bytes, plan->argv_head, &argv, blob.host_at + strlen(host) + 1);
 	}
-	end = head;
-	blob_put_text(&blob, &end, host);
-	if (blob.has_argv)
-		blob_put_argv(&blob, plan->argv_head, &rest, &end);
-	free(rest.item);
+	buf_add(&bytes, host, strlen(host) + 1);
+	for (size_t i = 0; i < blob.pointers; i++)
+		buf_add(&bytes, plan->argv_head[i], strlen(plan->argv_head[i]) + 1);
+	blob.len = bytes.len;
+	if (blob.len > KEPT_MAX || *budget > KEPT_MAX - blob.len)
+		return -E2BIG;
+	blob.bytes = bytes.failed ? NULL : malloc(blob.len); /* a copy without the buffer's spare room */
+	if (!blob.bytes)
+		return -ENOMEM;
+	memcpy(blob.bytes, bytes.data, blob.len);
+	*budget += blob.len;
 	*ret_blob = blob;
 	return 0;
 }
 
-void blob_relocate(struct trace_blob *blob, uint64_t addr)
+void blob_add_address(struct trace_blob *blob, uint64_t addr)
 {
-	for (size_t i = 0; i < blob->pointers; i++) {
-		uint64_t word;
+	uint64_t *pointer = (void *)blob->bytes; /* aligned, as malloc(3)'s */
 
-		memcpy(&word, blob->bytes + i * sizeof(word), sizeof(word));
-		word += addr;
-		memcpy(blob->bytes + i * sizeof(word), &word, sizeof(word));
-	}
+	for (size_t i = 0; i < blob->pointers; i++)
+		pointer[i] += addr;
 }
 
 void blob_done(struct trace_blob *blob)

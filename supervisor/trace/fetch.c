@@ -4,10 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,28 +15,17 @@
 
 #include "base/banned.h"
 
-#define FETCH_SHARE 8u /* 1/8 of our descriptors: a fetch keeps one, and its call needs others */
-
-unsigned fetch_most(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return 0;
-	return limit.rlim_cur / FETCH_SHARE < UINT_MAX ? (unsigned)(limit.rlim_cur / FETCH_SHARE) : UINT_MAX;
-}
-
 /*
  * The descriptor that the thread has sent, or -errno. Another thread of the process may have sent it: whatever comes
  * is a descriptor of the target process.
  */
-static int fetch_receive(int near)
+static int fetch_receive_descriptor(int near)
 {
-	struct fd_message message = {0};
+	struct fd_message message;
 	int fd;
 
-	fd_message_init(&message, (uint64_t)(uintptr_t)&message);
-	message.header.msg_controllen = CMSG_LEN(sizeof(fd)); /* not the padding too: two descriptors would fit */
+	fd_message_init(&message, (uint64_t)(uintptr_t)&message, -1);
+	message.header.msg_controllen = CMSG_LEN(sizeof(fd)); /* no padding: two would fit */
 	if (recvmsg(near, &message.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
 		return -errno;
 	if (message.header.msg_controllen < CMSG_LEN(sizeof(int)) || message.control.align.cmsg_type != SCM_RIGHTS)
@@ -51,35 +38,34 @@ static int fetch_receive(int near)
 static int fetch_send_message(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
-	uint64_t addr = inject_room(injection, sizeof(struct fd_message));
-	struct fd_message message = {0};
+	uint64_t addr = inject_find_stack_room(injection, sizeof(struct fd_message));
+	struct fd_message message;
 	int64_t r;
 
-	fd_message_init(&message, addr);
-	fd_message_put(&message, pending->wanted);
-	r = inject_write(injection->tracer, pending->tid, addr, &message, sizeof(message));
+	fd_message_init(&message, addr, pending->wanted);
+	r = inject_write_memory(injection->tracer, pending->tid, addr, &message, sizeof(message));
 	if (r == 0)
 		r = inject_call(injection, __NR_sendmsg, (uint64_t)pending->carrier, addr, MSG_DONTWAIT | MSG_NOSIGNAL);
 	(void)inject_call(injection, __NR_close, (uint64_t)pending->carrier, 0, 0); /* fails only for a dead thread */
 	return r < 0 ? (int)r : 0;
 }
 
-int fetch_send(struct tracer *tracer, struct pending *pending)
+int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 {
 	struct injection injection;
-	int r = inject_begin(tracer, pending, &injection);
+	int r = inject_prepare_thread(tracer, pending, &injection);
 
 	if (r < 0)
 		return r;
-	/* After a failure the call is restarted as well, gets the error and is recorded with it. */
+	/* After a failure the call is restarted as well: it then gets the error, and is recorded with the error. */
 	r = fetch_send_message(&injection);
-	pending->fetched_fd = r < 0 ? r : fetch_receive(pending->near_fd);
+	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->near_fd);
 	(void)close(steal_fd(&pending->near_fd));
 	arch_rewind(&injection.behind, pending->row->nr, pending->arg);
-	return inject_end(&injection);
+	return inject_restore_thread(&injection);
 }
 
-int fetch_start(struct tracer *tracer, const struct call *call)
+int fetch_start_call(struct tracer *tracer, const struct call *call)
 {
 	_cleanup_close_ int near = -1;
 	_cleanup_close_ int far = -1;
@@ -92,7 +78,7 @@ int fetch_start(struct tracer *tracer, const struct call *call)
 		return -errno;
 	near = pair[0];
 	far = pair[1];
-	r = pending_begin_carried(tracer, call, steal_fd(&far), &pending);
+	r = pending_seize_with_carrier(tracer, call, steal_fd(&far), &pending);
 	if (r < 0)
 		return r;
 	pending->kind = PENDING_FETCH; /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
@@ -103,13 +89,13 @@ int fetch_start(struct tracer *tracer, const struct call *call)
 	return 0;
 }
 
-bool trace_fetched(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd)
+bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd)
 {
-	struct pending *pending = tracer->pending ? pending_restarted(tracer, tid, nr, args) : NULL;
+	struct pending *pending = tracer->pending ? pending_find_restarted(tracer, tid, nr, args) : NULL;
 
 	if (!pending || pending->kind != PENDING_FETCH)
 		return false;
-	/* A duplicate, because an older kernel may restart the call once more (skip_interrupt). */
+	/* Gives a duplicate, because an older kernel may restart the call once more (skip_interrupt). */
 	*ret_fd = pending->fetched_fd < 0 ? pending->fetched_fd : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);
 	if (*ret_fd < 0 && pending->fetched_fd >= 0)
 		*ret_fd = -errno;

@@ -28,8 +28,8 @@
 #define FAULTS                                                                                                       \
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSYS))
 
-/* Whether a step may take longer. Not when a limit has ended the run meanwhile. */
-static bool inject_may_wait(const struct injection *injection, uint64_t begin_ns)
+/* Whether a step may take longer. False also when a limit has ended the run meanwhile. */
+static bool inject_step_may_wait(const struct injection *injection, uint64_t begin_ns)
 {
 	const struct sandbox *sandbox = injection->tracer->sandbox;
 	uint64_t waited_ns = io_now_ns() - begin_ns;
@@ -58,12 +58,12 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 			break;
 		if (tries < YIELDS_MAX)
 			(void)sched_yield();
-		else if (inject_may_wait(injection, begin_ns))
+		else if (inject_step_may_wait(injection, begin_ns))
 			(void)nanosleep(&(const struct timespec){.tv_nsec = 50000}, NULL);
 		else
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 	}
-	/* Not waitpid(2): SIGKILL may turn the stop into an exit meanwhile, which is left to the loop. */
+	/* Not reaped by waitpid(2): SIGKILL may turn the stop into an exit meanwhile, which is left to the loop. */
 	info.si_pid = 0;
 	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != tid)
 		return -ESRCH;
@@ -72,7 +72,7 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 }
 
 /* One single step over the system call instruction. Signals are kept: a timer can send them without end. */
-static int inject_step(struct injection *injection)
+static int inject_single_step(struct injection *injection)
 {
 	pid_t tid = injection->pending->tid;
 	struct arch_regs now;
@@ -96,7 +96,7 @@ static int inject_step(struct injection *injection)
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
 			continue; /* a group stop: reported again after the detach */
-		/* Not kept: it might then come after the SIGCONT that ends it. */
+		/* SIGSTOP is not kept: it might then come after the SIGCONT that ends the stop. */
 		if (WSTOPSIG(status) == SIGSTOP)
 			pass = SIGSTOP;
 		else
@@ -117,28 +117,15 @@ int64_t inject_call_six(struct injection *injection, long nr, const uint64_t arg
 	arch_rewind(&regs, (int)nr, arg);
 	r = arch_write_regs(injection->pending->tid, &regs);
 	if (r == 0)
-		r = inject_step(injection);
+		r = inject_single_step(injection);
 	if (r == 0)
 		r = arch_read_regs(injection->pending->tid, &regs);
 	return r < 0 ? r : arch_result(&regs);
 }
 
-/* Blocks all signals that can be. */
-static int inject_block_signals(pid_t tid, uint64_t *ret_before)
+int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
 {
-	uint64_t mask = ~(FAULTS | SIGNAL_BIT(SIGTRAP)), before;
-
-	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(before), &before) < 0)
-		return -errno;
-	mask |= before & FAULTS;
-	if (ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) < 0)
-		return -errno;
-	*ret_before = before;
-	return 0;
-}
-
-int inject_begin(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
-{
+	uint64_t mask = ~(FAULTS | SIGNAL_BIT(SIGTRAP));
 	int r;
 
 	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .end_ns = io_now_ns() + STRAYS_NS};
@@ -147,10 +134,13 @@ int inject_begin(const struct tracer *tracer, const struct pending *pending, str
 		return r;
 	if (!arch_was_call(&ret_injection->behind, pending->row->nr))
 		return -EINTR; /* killed: nothing else makes it leave its call */
-	return inject_block_signals(pending->tid, &ret_injection->mask);
+	if (ptrace(PTRACE_GETSIGMASK, pending->tid, sizeof(mask), &ret_injection->mask) < 0)
+		return -errno;
+	mask |= ret_injection->mask & FAULTS; /* all others are blocked */
+	return ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
-int inject_end(struct injection *injection)
+int inject_restore_thread(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
 	int r = arch_write_regs(pending->tid, &injection->behind);
@@ -163,8 +153,22 @@ int inject_end(struct injection *injection)
 	return r;
 }
 
-/* Since Linux 6.5 process_vm_writev does not grow a stack. A poke does. */
-int inject_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
+int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pending *pending,
+				  int64_t (*run)(struct injection *))
+{
+	struct injection injection;
+	int64_t result = inject_prepare_thread(tracer, pending, &injection);
+
+	if (result < 0)
+		return result;
+	result = run(&injection);
+	arch_set_result(&injection.behind, result);
+	(void)inject_restore_thread(&injection); /* fails only for a dead thread */
+	return result;
+}
+
+/* Since Linux 6.5 process_vm_writev does not grow a stack. PTRACE_POKEDATA does. */
+int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
 {
 	const struct memory_ops *guest = tracer->sandbox->guest;
 
@@ -175,27 +179,24 @@ int inject_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const vo
 	return 0;
 }
 
-uint64_t inject_room(const struct injection *injection, size_t size)
+uint64_t inject_find_stack_room(const struct injection *injection, size_t size)
 {
 	uint64_t addr = arch_stack(&injection->behind) - arch_red_zone_bytes() - size;
 
 	return addr - addr % STACK_ALIGN;
 }
 
-void fd_message_init(struct fd_message *message, uint64_t addr)
+void fd_message_init(struct fd_message *message, uint64_t addr, int fd)
 {
+	struct cmsghdr *header = &message->control.align;
+
+	memset(message, 0, sizeof(*message));
 	message->vector.iov_base = (void *)(uintptr_t)(addr + offsetof(struct fd_message, byte));
 	message->vector.iov_len = 1;
 	message->header.msg_iov = (struct iovec *)(uintptr_t)(addr + offsetof(struct fd_message, vector));
 	message->header.msg_iovlen = 1;
 	message->header.msg_control = (void *)(uintptr_t)(addr + offsetof(struct fd_message, control));
 	message->header.msg_controllen = sizeof(message->control.bytes);
-}
-
-void fd_message_put(struct fd_message *message, int fd)
-{
-	struct cmsghdr *header = &message->control.align;
-
 	header->cmsg_level = SOL_SOCKET;
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(int));

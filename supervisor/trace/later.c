@@ -13,19 +13,19 @@ static struct pending *later_find_exec(const struct tracer *tracer, pid_t tgid, 
 {
 	struct pending *pending = tracer->pending;
 
-	while (pending && !(pending->tgid == tgid && pending->tid != tid && pending_in_exec(pending)))
+	while (pending && !(pending->tgid == tgid && pending->tid != tid && pending_is_in_exec(pending)))
 		pending = pending->next;
 	return pending;
 }
 
 /* Interrupts an exec that was continued without an interrupt: if it has failed, its thread stops now. */
-static void later_interrupt(struct pending *busy)
+static void later_interrupt_exec(struct pending *busy)
 {
 	if (busy->skip_interrupt && ptrace(PTRACE_INTERRUPT, busy->tid, 0, 0) == 0)
 		busy->skip_interrupt = false;
 }
 
-bool later_needed(const struct tracer *tracer, const struct call *call)
+bool later_must_wait(const struct tracer *tracer, const struct call *call)
 {
 	return pending_is_stale(pending_find(tracer, call->tid)) ||
 	       later_find_exec(tracer, call->task->tgid, call->tid);
@@ -38,7 +38,7 @@ void later_free(struct later *later)
 	free(later);
 }
 
-int later_add(struct tracer *tracer, struct call *call)
+int later_queue_call(struct tracer *tracer, struct call *call)
 {
 	struct pending *busy = later_find_exec(tracer, call->task->tgid, call->tid);
 	struct later *later = calloc(1, sizeof(*later));
@@ -49,25 +49,25 @@ int later_add(struct tracer *tracer, struct call *call)
 	call->outcome.exec = NULL;
 	call->outcome.fd = -1;
 	for (size_t i = 0; i < sizeof(call->place) / sizeof(call->place[0]); i++)
-		place_copied(&later->call.place[i], &call->place[i]);
+		place_fix_copy(&later->call.place[i], &call->place[i]);
 	later->task = *call->task;
 	later->task.exe = NULL;
 	later->call.task = &later->task;
 	later->next = tracer->later;
 	tracer->later = later;
 	if (busy)
-		later_interrupt(busy);
+		later_interrupt_exec(busy);
 	return 0;
 }
 
-struct later *later_take(struct tracer *tracer, bool *ret_awaited)
+struct later *later_take_ready_call(struct tracer *tracer, bool *ret_awaited)
 {
 	for (struct later **link = &tracer->later; *link; link = &(*link)->next) {
 		struct later *later = *link;
 		struct answer answer = answer_later(&later->call);
 
 		*ret_awaited = answer_is_awaited(&answer);
-		if (*ret_awaited && later_needed(tracer, &later->call))
+		if (*ret_awaited && later_must_wait(tracer, &later->call))
 			continue;
 		*link = later->next;
 		return later;
@@ -82,7 +82,7 @@ bool later_hold_stop(const struct tracer *tracer, struct pending *pending, int s
 
 	if (!busy)
 		return false;
-	later_interrupt(busy);
+	later_interrupt_exec(busy);
 	pending->held_status = status;
 	return true;
 }

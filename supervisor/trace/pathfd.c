@@ -2,42 +2,42 @@
  * Gives O_PATH descriptors to target threads. SECCOMP_IOCTL_NOTIF_ADDFD refuses them, but a socket can carry them: the
  * thread gets a socket with the descriptor in its queue and runs recvmsg, dup3 and close as injected calls. The
  * descriptor is then the lowest free one, as after open(2). For a chdir the thread runs fchdir instead of dup3. A
- * directory that may be read is added by ADDFD itself, so that its chdir needs registers only.
+ * directory that may be read is added by ADDFD itself, so that its chdir needs registers only. A file that is to be
+ * mapped is added likewise.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "supervisor/trace/private.h"
 
 #include "base/banned.h"
 
-int pathfd_carrier(int fd)
+int pathfd_make_carrier(int fd)
 {
 	_cleanup_close_ int near = -1;
 	_cleanup_close_ int far = -1;
-	struct fd_message message = {0};
+	struct fd_message message;
 	int pair[2];
 
-	/* Not SOCK_DGRAM, which could send to the addresses of other sockets. */
+	/* A SOCK_DGRAM socket could send to the addresses of other sockets. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	near = pair[0];
 	far = pair[1];
-	fd_message_init(&message, (uint64_t)(uintptr_t)&message);
-	fd_message_put(&message, fd);
+	fd_message_init(&message, (uint64_t)(uintptr_t)&message, fd);
 	if (sendmsg(near, &message.header, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		return -errno;
 	return steal_fd(&far);
 }
 
-int pathfd_directory(const struct call *call, int fd)
+int pathfd_open_directory(const struct call *call, int fd)
 {
 	const struct place *place = &call->place[0];
 	char path[32];
@@ -65,14 +65,14 @@ static int64_t pathfd_read_message(const struct injection *injection, uint64_t a
 
 static int pathfd_write_message(const struct injection *injection, uint64_t addr)
 {
-	struct fd_message message = {0};
+	struct fd_message message;
 
-	fd_message_init(&message, addr);
-	return inject_write(injection->tracer, injection->pending->tid, addr, &message, sizeof(message));
+	fd_message_init(&message, addr, -1);
+	return inject_write_memory(injection->tracer, injection->pending->tid, addr, &message, sizeof(message));
 }
 
 /* Changes to the directory that was added to the target. */
-static int64_t pathfd_enter(struct injection *injection)
+static int64_t pathfd_change_directory(struct injection *injection)
 {
 	uint64_t directory = (uint64_t)injection->pending->carrier;
 	int64_t result = inject_call(injection, __NR_fchdir, directory, 0, 0);
@@ -81,11 +81,22 @@ static int64_t pathfd_enter(struct injection *injection)
 	return result;
 }
 
+/* Makes the terminal that was added to the target the controlling one. Where that fails, open(2) succeeds, too. */
+static int64_t pathfd_control_terminal(struct injection *injection)
+{
+	uint64_t terminal = (uint64_t)injection->pending->carrier;
+
+	(void)inject_call(injection, __NR_ioctl, terminal, TIOCSCTTY, 0);
+	if (!injection->pending->cloexec) /* the terminal was added close-on-exec */
+		(void)inject_call(injection, __NR_fcntl, terminal, F_SETFD, 0);
+	return (int64_t)terminal;
+}
+
 /* Takes the descriptor out of the carrier, and replaces the carrier by it or changes to it. */
-static int64_t pathfd_take(struct injection *injection)
+static int64_t pathfd_take_from_carrier(struct injection *injection)
 {
 	uint64_t carrier = (uint64_t)injection->pending->carrier;
-	uint64_t addr = inject_room(injection, sizeof(struct fd_message));
+	uint64_t addr = inject_find_stack_room(injection, sizeof(struct fd_message));
 	bool enters = injection->pending->row->nr == __NR_chdir;
 	int64_t number = pathfd_write_message(injection, addr);
 
@@ -108,16 +119,35 @@ static int64_t pathfd_take(struct injection *injection)
 	return number;
 }
 
-int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pending)
+int64_t pathfd_give_to_thread(const struct tracer *tracer, const struct pending *pending)
 {
-	struct injection injection;
-	int64_t result;
-	int r = inject_begin(tracer, pending, &injection);
+	if (pending->controlling)
+		return inject_run_and_set_result(tracer, pending, pathfd_control_terminal);
+	return inject_run_and_set_result(tracer, pending,
+					 pending->direct ? pathfd_change_directory : pathfd_take_from_carrier);
+}
 
-	if (r < 0)
-		return r;
-	result = pending->direct ? pathfd_enter(&injection) : pathfd_take(&injection);
-	arch_set_result(&injection.behind, result);
-	(void)inject_end(&injection); /* fails only for a dead thread */
+/*
+ * mmap(2) of a file in place of anonymous memory. Another thread may use the file's descriptor meanwhile, which does no
+ * harm: the file stays counted.
+ */
+static int64_t pathfd_map_carrier(struct injection *injection)
+{
+	const struct pending *pending = injection->pending;
+	uint64_t arg[6];
+	int64_t result;
+
+	memcpy(arg, pending->arg, sizeof(arg));
+	/* MAP_POPULATE is only a hint, and would take longer than a single step may. */
+	arg[3] &= ~(uint64_t)(MAP_ANONYMOUS | MAP_POPULATE);
+	arg[4] = (uint64_t)pending->carrier;
+	arg[5] = 0;
+	result = inject_call_six(injection, __NR_mmap, arg);
+	(void)inject_call(injection, __NR_close, (uint64_t)pending->carrier, 0, 0); /* fails only for a dead thread */
 	return result;
+}
+
+int64_t pathfd_map_for_thread(const struct tracer *tracer, const struct pending *pending)
+{
+	return inject_run_and_set_result(tracer, pending, pathfd_map_carrier);
 }

@@ -21,31 +21,31 @@ struct pending *pending_find(const struct tracer *tracer, pid_t tid)
 	return pending;
 }
 
-bool pending_in_exec(const struct pending *pending)
+bool pending_is_in_exec(const struct pending *pending)
 {
 	return pending->plan && pending->state == PENDING_RUNNING;
 }
 
 bool pending_is_stale(const struct pending *pending)
 {
-	return pending && pending_in_exec(pending) && !pending->skip_interrupt;
+	return pending && pending_is_in_exec(pending) && !pending->skip_interrupt;
 }
 
-void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret)
+void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret)
 {
-	audit_end(tracer->sandbox->audit, pending->slot, ret, io_now_ns() - pending->start_ns);
-	pending->slot.seq = 0; /* no record: later ends are no-ops */
+	audit_end_record(tracer->sandbox->audit, pending->slot, ret, io_now_ns() - pending->start_ns);
+	pending->slot.seq = 0; /* no record any more: ending it again has no effect */
 }
 
 /* Releases what belongs to the call. */
-static void pending_clear(struct tracer *tracer, struct pending *pending)
+static void pending_release_call(struct tracer *tracer, struct pending *pending)
 {
 	exec_plan_free(steal_pointer(&pending->plan));
 	free(steal_pointer(&pending->text));
 	blob_done(&pending->blob);
 	pending->blob_addr = 0;
 	pending->skip_interrupt = false;
-	pending->direct = false;
+	pending->direct = pending->controlling = false;
 	pending->other_calls = 0;
 	if (pending->kind == PENDING_FETCH) {
 		cleanup_close(&pending->near_fd);
@@ -55,29 +55,33 @@ static void pending_clear(struct tracer *tracer, struct pending *pending)
 	pending->kind = PENDING_EXEC;
 }
 
-void pending_remove(struct tracer *tracer, struct pending *pending)
+void pending_remove_entry(struct tracer *tracer, struct pending *pending)
 {
 	struct pending **link = &tracer->pending;
 
 	while (*link != pending)
 		link = &(*link)->next;
 	*link = pending->next;
-	pending_clear(tracer, pending);
+	pending_release_call(tracer, pending);
 	free(pending);
 }
 
-void pending_drop(struct tracer *tracer, struct pending *pending)
+void pending_end_and_remove(struct tracer *tracer, struct pending *pending, int64_t ret)
 {
-	pending_end(tracer, pending, -EINTR);
-	pending_clear(tracer, pending);
-	pending->state = PENDING_DROPPED;
-	if (ptrace(PTRACE_INTERRUPT, pending->tid, 0, 0) < 0)
-		pending_remove(tracer, pending); /* dead */
+	pending_end_record(tracer, pending, ret);
+	pending_remove_entry(tracer, pending);
 }
 
-/* ---- starting ---- */
+void pending_drop_call(struct tracer *tracer, struct pending *pending)
+{
+	pending_end_record(tracer, pending, -EINTR);
+	pending_release_call(tracer, pending);
+	pending->state = PENDING_DROPPED;
+	if (ptrace(PTRACE_INTERRUPT, pending->tid, 0, 0) < 0)
+		pending_remove_entry(tracer, pending); /* dead */
+}
 
-static struct pending *pending_add(struct tracer *tracer, const struct call *call)
+static struct pending *pending_add_entry(struct tracer *tracer, const struct call *call)
 {
 	struct pending *pending = calloc(1, sizeof(*pending));
 
@@ -90,17 +94,17 @@ static struct pending *pending_add(struct tracer *tracer, const struct call *cal
 	return pending;
 }
 
-/* An entry for a thread that is seized already: a new one if its newest call waits for a restart, else that one. */
-static struct pending *pending_reuse(struct tracer *tracer, const struct call *call, struct pending *newest)
+/* The entry for a new call of a seized thread: a new entry if its newest call waits for a restart, else that one. */
+static struct pending *pending_reuse_entry(struct tracer *tracer, const struct call *call, struct pending *newest)
 {
 	unsigned depth = 0;
 
 	for (const struct pending *pending = newest; pending; pending = pending->next)
 		depth += pending->tid == call->tid;
 	if (newest->state == PENDING_RESTARTED && depth < DEPTH_MAX)
-		return pending_add(tracer, call);
-	pending_end(tracer, newest, -EINTR);
-	pending_clear(tracer, newest);
+		return pending_add_entry(tracer, call);
+	pending_end_record(tracer, newest, -EINTR);
+	pending_release_call(tracer, newest);
 	return newest;
 }
 
@@ -108,33 +112,29 @@ static struct pending *pending_reuse(struct tracer *tracer, const struct call *c
  * A notified thread waits in the kernel, so it keeps its tid as long as the notification is valid. That is checked
  * after the seize: before, the thread could still die in between. 0 or -errno.
  */
-static int pending_seize(struct tracer *tracer, const struct call *call, struct pending **ret_pending)
+static int pending_seize_thread(struct tracer *tracer, const struct call *call, struct pending **ret_pending)
 {
-	struct pending *pending = pending_find(tracer, call->tid);
+	struct pending *newest = pending_find(tracer, call->tid);
+	struct pending *pending = newest ? pending_reuse_entry(tracer, call, newest) : pending_add_entry(tracer, call);
 
-	if (pending) {
-		*ret_pending = pending_reuse(tracer, call, pending);
-		return *ret_pending ? 0 : -ENOMEM;
-	}
-	pending = pending_add(tracer, call);
-	if (!pending)
-		return -ENOMEM;
+	*ret_pending = pending;
+	if (!pending || newest)
+		return pending ? 0 : -ENOMEM;
 	if (ptrace(PTRACE_SEIZE, call->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0) {
 		int error = errno;
 
-		pending_remove(tracer, pending);
+		pending_remove_entry(tracer, pending);
 		return error == EPERM ? -EACCES : -error;
 	}
 	if (!call_valid(call)) {
-		pending_drop(tracer, pending);
+		pending_drop_call(tracer, pending);
 		return -ESRCH;
 	}
-	*ret_pending = pending;
 	return 0;
 }
 
-int pending_begin(struct tracer *tracer, const struct call *call, enum pending_state state,
-		  struct pending **ret_pending)
+int pending_seize_and_interrupt(struct tracer *tracer, const struct call *call, enum pending_state state,
+				struct pending **ret_pending)
 {
 	struct pending *pending = NULL;
 	char *text = strndup(call->path[0].text, call->path[0].len);
@@ -142,7 +142,7 @@ int pending_begin(struct tracer *tracer, const struct call *call, enum pending_s
 
 	if (!text)
 		return -ENOMEM;
-	r = pending_seize(tracer, call, &pending);
+	r = pending_seize_thread(tracer, call, &pending);
 	if (r != 0) {
 		free(text);
 		return r;
@@ -156,7 +156,7 @@ int pending_begin(struct tracer *tracer, const struct call *call, enum pending_s
 	memcpy(pending->restart_arg, call->arg, sizeof(pending->restart_arg));
 	if (ptrace(PTRACE_INTERRUPT, call->tid, 0, 0) < 0) {
 		r = -errno;
-		pending_remove(tracer, pending);
+		pending_remove_entry(tracer, pending);
 		return r;
 	}
 	pending->slot = call->slot;
@@ -164,19 +164,20 @@ int pending_begin(struct tracer *tracer, const struct call *call, enum pending_s
 	return 0;
 }
 
-int pending_begin_carried(struct tracer *tracer, const struct call *call, int carrier, struct pending **ret_pending)
+int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, int carrier,
+			       struct pending **ret_pending)
 {
 	_cleanup_close_ int owned = carrier;
 	struct pending *pending = NULL;
 	int r;
 
-	r = pending_begin(tracer, call, PENDING_ANSWERED, &pending);
+	r = pending_seize_and_interrupt(tracer, call, PENDING_ANSWERED, &pending);
 	if (!pending) /* r != 0 */
 		return r;
-	r = answer_add(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
+	r = answer_add_descriptor(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {
 		pending->slot.seq = 0; /* the caller ends the record */
-		pending_drop(tracer, pending);
+		pending_drop_call(tracer, pending);
 		return r;
 	}
 	pending->carrier = r;
@@ -184,30 +185,21 @@ int pending_begin_carried(struct tracer *tracer, const struct call *call, int ca
 	return 0;
 }
 
-/* ---- restarted calls ---- */
-
-static bool pending_matches(const struct pending *pending, int nr, const __u64 *args)
+static bool pending_matches_restart(const struct pending *pending, int nr, const __u64 *args)
 {
-	if (pending->state != PENDING_RESTARTED || nr != pending->row->nr)
-		return false;
-	for (unsigned i = 0; i < 6; i++)
-		if (args[i] != pending->restart_arg[i])
-			return false;
-	return true;
+	return pending->state == PENDING_RESTARTED && nr == pending->row->nr &&
+	       memcmp(args, pending->restart_arg, sizeof(pending->restart_arg)) == 0;
 }
 
-struct pending *pending_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
+struct pending *pending_find_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
 	struct pending *match = tracer->pending, *newest = pending_find(tracer, tid);
 
 	if (pending_is_stale(newest))
 		return NULL;
-	while (match && !(match->tid == tid && pending_matches(match, nr, args)))
+	while (match && !(match->tid == tid && pending_matches_restart(match, nr, args)))
 		match = match->next;
-	while (match && (newest = pending_find(tracer, tid)) != match) {
-		pending_end(tracer, newest, -EINTR);
-		pending_remove(tracer, newest);
-	}
+	while (match && (newest = pending_find(tracer, tid)) != match)
+		pending_end_and_remove(tracer, newest, -EINTR);
 	return match;
 }
-

@@ -21,7 +21,7 @@ enum pending_state {
 
 /* What is done for the call. */
 enum pending_kind {
-	PENDING_EXEC,   /* with a plan; without one nothing is done */
+	PENDING_EXEC,   /* an exec with a plan; without a plan nothing is done */
 	PENDING_PATHFD, /* an open with O_PATH, or a chdir: the thread receives its descriptor */
 	PENDING_MAP,    /* the thread maps the carrier */
 	PENDING_FETCH,  /* the thread sends its descriptor `wanted` through the carrier */
@@ -33,7 +33,7 @@ struct trace_blob {
 	size_t *budget;  /* the tracer's sum that len is part of; NULL: none */
 	size_t len;
 	size_t host_at;  /* offset of the host path */
-	size_t pointers; /* entries of the array that point into the blob; offsets until blob_relocate */
+	size_t pointers; /* entries of the array that point into the blob; offsets until blob_add_address */
 	bool has_argv;
 };
 
@@ -52,16 +52,17 @@ struct pending {
 	int held_status;      /* of a stop that waits for another thread's exec to end; 0: none */
 	const struct syscall_row *row;
 	uint64_t arg[6];         /* as the program made the call */
-	uint64_t restart_arg[6]; /* as the restarted call will have them */
+	uint64_t restart_arg[6]; /* the arguments of the restarted call */
 	struct trace_blob blob;
 	uint64_t blob_addr;      /* in the target's memory; 0: not written */
 	struct exec_plan *plan;  /* NULL: not an exec. Owned */
 	int carrier;             /* descriptor in the target: a socket for another descriptor; PENDING_MAP: a file */
 	bool direct;             /* PENDING_PATHFD: the carrier is the directory of the chdir itself */
+	bool controlling;        /* PENDING_PATHFD: the carrier is a terminal, which becomes the controlling one */
 	bool cloexec;
-	int wanted;              /* PENDING_FETCH, like the next two */
-	int near_fd;             /* our end of the carrier, until the descriptor came. Owned */
-	int fetched_fd;          /* the descriptor, or -errno. Owned */
+	int wanted;              /* PENDING_FETCH: the target's descriptor to be fetched */
+	int near_fd;             /* PENDING_FETCH: our end of the carrier, until the descriptor came. Owned */
+	int fetched_fd;          /* PENDING_FETCH: the fetched descriptor, or -errno. Owned */
 	char *text;              /* the path as the program wrote it, for the record of a kill. Owned */
 	struct policy_decision decision;
 	struct audit_slot slot;
@@ -72,7 +73,7 @@ struct pending {
 struct later {
 	struct later *next;
 	struct call call; /* a copy, with what its outcome owns */
-	struct task task; /* what call.task points to; without exe */
+	struct task task; /* call.task points to this copy; without exe */
 };
 
 struct tracer {
@@ -81,15 +82,15 @@ struct tracer {
 	struct later *later;
 	size_t blob_bytes; /* of all pending entries */
 	unsigned fetches;  /* pending entries that fetch a descriptor, or hold one */
-	unsigned fetches_most;
+	unsigned fetches_most; /* limit of `fetches`: leaves descriptors for everything else */
 };
 
 /* ---- pending.c: the list of calls ---- */
 
 /* The newest entry of a thread, or NULL. */
 struct pending *pending_find(const struct tracer *tracer, pid_t tid);
-/* The kernel may be performing its exec. */
-bool pending_in_exec(const struct pending *pending);
+/* True when the kernel may be performing the entry's exec. */
+bool pending_is_in_exec(const struct pending *pending);
 /*
  * Whether a notification that has this entry's tid comes from another thread than the entry's. A thread whose exec
  * succeeds takes over its process's pid as tid, and the kernel reports that a little later; the former tid may be used
@@ -97,77 +98,82 @@ bool pending_in_exec(const struct pending *pending);
  */
 bool pending_is_stale(const struct pending *pending);
 /* Completes the call's record, once. */
-void pending_end(struct tracer *tracer, struct pending *pending, int64_t ret);
+void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret);
+/* pending_end_record, and then pending_remove_entry. */
+void pending_end_and_remove(struct tracer *tracer, struct pending *pending, int64_t ret);
 /* Seizes and interrupts the target thread, and adds an entry. 0 or -errno, with nothing under way. */
-int pending_begin(struct tracer *tracer, const struct call *call, enum pending_state state,
-		  struct pending **ret_pending);
+int pending_seize_and_interrupt(struct tracer *tracer, const struct call *call, enum pending_state state,
+				struct pending **ret_pending);
 /*
- * Likewise, and then adds the carrier to the target; added before the seize, it might stay there. Takes carrier. 0 or
- * -errno, with nothing under way.
+ * As pending_seize_and_interrupt, and then adds the carrier to the target; added before the seize, it might stay there.
+ * Takes carrier. 0 or -errno, with nothing under way.
  */
-int pending_begin_carried(struct tracer *tracer, const struct call *call, int carrier, struct pending **ret_pending);
+int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, int carrier,
+			       struct pending **ret_pending);
 /*
  * The entry of which this notification is the restarted call, or NULL. Removes newer entries of the thread: their
  * signal handlers were left by longjmp.
  */
-struct pending *pending_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
+struct pending *pending_find_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 /* Ends and clears the entry, whose thread is detached at its next stop. */
-void pending_drop(struct tracer *tracer, struct pending *pending);
-/* Unlinks and frees. The thread must be detached, dead or have another entry. */
-void pending_remove(struct tracer *tracer, struct pending *pending);
+void pending_drop_call(struct tracer *tracer, struct pending *pending);
+/* Unlinks and frees an entry, whose thread must be detached, dead or have another entry. */
+void pending_remove_entry(struct tracer *tracer, struct pending *pending);
 
 /* ---- blob.c ---- */
 
 /*
- * 0, or an errno for the program: -EFAULT, -E2BIG, -ENAMETOOLONG, -ENOMEM. *budget limits the bytes of all blobs, which
- * a program could make grow without end; it must outlive the blob.
+ * Builds a blob. Returns 0, or an errno for the program: -EFAULT, -E2BIG, -ENAMETOOLONG, -ENOMEM. *budget limits the
+ * bytes of all blobs, which a program could make grow without end; it must outlive the blob.
  */
-int blob_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget, struct trace_blob *ret_blob);
-/* Turns the array's offsets into addresses. Call it once. */
-void blob_relocate(struct trace_blob *blob, uint64_t addr);
+int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget,
+			struct trace_blob *ret_blob);
+/* Turns the array's offsets into addresses. To be called once. */
+void blob_add_address(struct trace_blob *blob, uint64_t addr);
 void blob_done(struct trace_blob *blob);
 
-/* ---- verify.c, image.c: what an exec has loaded ---- */
+/* ---- verify.c: what an exec has loaded ---- */
 
 /*
- * NULL when the new image of `pid`, which is in its exec stop, is the approved one; else the reason. Afterwards
- * AT_EXECFN of an exec with other arguments reads as the program named the file.
+ * Verifies an exec. NULL when the new image of `pid`, which is in its exec stop, is the approved one; else the reason.
+ * Afterwards AT_EXECFN of an exec with other arguments reads as the program named the file.
  */
-const char *verify_exec(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
-/* A cheaper check of the same. False: use verify_exec's. */
-bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
+const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan);
 
 /* ---- stop.c: handles the stop of a target thread ---- */
 
-void stop_exec(struct tracer *tracer, pid_t pid);
-void stop_other(struct tracer *tracer, pid_t pid, int status);
+void stop_on_exec(struct tracer *tracer, pid_t pid);
+void stop_on_other(struct tracer *tracer, pid_t pid, int status);
 
 /* ---- inject.c: injected system calls ---- */
 
 #define INJECT_SIGNALS 65u
 
-/* While a target thread stands behind the system call instruction, it can be made to run others by single steps. */
+/* While a target thread stands behind the system call instruction, single steps can make it run other system calls. */
 struct injection {
 	const struct tracer *tracer;
 	const struct pending *pending;
 	struct arch_regs behind;   /* registers behind the thread's own call */
 	uint64_t mask;             /* the thread's signal mask */
 	bool held[INJECT_SIGNALS]; /* signals that came meanwhile and are sent again at the end */
-	uint64_t end_ns;           /* until when more than STRAYS_MAX strays are tolerated */
+	uint64_t end_ns;           /* until then more than STRAYS_MAX strays are tolerated */
 	unsigned strays;           /* stops other than those of the single steps */
 };
 
-/* 0 or -errno, with nothing changed. */
-int inject_begin(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
+/* Prepares the thread. 0 or -errno, with nothing changed. */
+int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
 /* Makes the thread run one system call. Its result, or -ESRCH. */
 int64_t inject_call(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c);
 int64_t inject_call_six(struct injection *injection, long nr, const uint64_t arg[6]);
+/* Makes a whole injection: `run` makes the calls, and its result becomes that of the thread's own call, or -errno. */
+int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pending *pending,
+				  int64_t (*run)(struct injection *));
 /* Sets the thread's registers to injection->behind. 0, or -errno: it is dead. */
-int inject_end(struct injection *injection);
+int inject_restore_thread(struct injection *injection);
 /* An address in the thread's stack with room for `size` bytes. */
-uint64_t inject_room(const struct injection *injection, size_t size);
+uint64_t inject_find_stack_room(const struct injection *injection, size_t size);
 /* Writes into the stopped thread's memory, growing its stack if need be. 0 or -ENOMEM. */
-int inject_write(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len);
+int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len);
 
 /* All that sendmsg or recvmsg needs in memory for one descriptor. */
 struct fd_message {
@@ -180,36 +186,31 @@ struct fd_message {
 	} control;
 };
 
-/* Sets the pointers, for a message that will lie at addr. */
-void fd_message_init(struct fd_message *message, uint64_t addr);
-void fd_message_put(struct fd_message *message, int fd);
+/* Prepares a message that will lie at addr, to send fd or receive one. Sending -1 fails: no descriptor has it. */
+void fd_message_init(struct fd_message *message, uint64_t addr, int fd);
 
 /* ---- fetch.c: OUTCOME_FETCH ---- */
 
-/* The most fetches at a time that leave descriptors for everything else. */
-unsigned fetch_most(void);
 /* Seizes the thread and adds a carrier for its descriptor. 0 or -errno, with nothing under way. */
-int fetch_start(struct tracer *tracer, const struct call *call);
+int fetch_start_call(struct tracer *tracer, const struct call *call);
 /* Makes the stopped thread send its descriptor, and restarts its call. 0 or -errno for the program. */
-int fetch_send(struct tracer *tracer, struct pending *pending);
+int fetch_make_thread_send(struct tracer *tracer, struct pending *pending);
 
 /* ---- pathfd.c: O_PATH descriptors and chdir ---- */
 
-/* A socket with fd in its queue, for answer_add: a descriptor owned by the caller, or -errno. */
-int pathfd_carrier(int fd);
+/* A socket with fd in its queue, for answer_add_descriptor: a descriptor owned by the caller, or -errno. */
+int pathfd_make_carrier(int fd);
 /*
  * For a chdir(2) to the directory of the O_PATH descriptor fd: a descriptor of it that can be added to the target; -1:
- * none, or no chdir. Other threads could list that directory meanwhile. So there is none where open(2) would give
+ * none, or no chdir. Other threads could list that directory meanwhile. So the result is -1 where open(2) would give
  * another listing: for stand-in directories and for directories without a name in the view.
  */
-int pathfd_directory(const struct call *call, int fd);
+int pathfd_open_directory(const struct call *call, int fd);
 /* Makes the stopped thread take the descriptor out of the carrier. Its number, or -errno for the program. */
-int64_t pathfd_receive(const struct tracer *tracer, const struct pending *pending);
-
-/* ---- map.c ---- */
+int64_t pathfd_give_to_thread(const struct tracer *tracer, const struct pending *pending);
 
 /* Makes the stopped thread map its carrier. The address, or -errno for the program. */
-int64_t map_carried(const struct tracer *tracer, const struct pending *pending);
+int64_t pathfd_map_for_thread(const struct tracer *tracer, const struct pending *pending);
 
 /*
  * ---- later.c: calls and stops that wait for another thread's exec ----
@@ -220,14 +221,14 @@ int64_t map_carried(const struct tracer *tracer, const struct pending *pending);
  */
 
 /* Whether the call must wait. */
-bool later_needed(const struct tracer *tracer, const struct call *call);
+bool later_must_wait(const struct tracer *tracer, const struct call *call);
 /* Queues a copy of the call and takes what its outcome owns. 0, or -ENOMEM with nothing taken. */
-int later_add(struct tracer *tracer, struct call *call);
+int later_queue_call(struct tracer *tracer, struct call *call);
 /*
  * Removes a call from the queue that need not wait any longer, or that has ended meanwhile (*ret_awaited is false).
- * NULL: there is none. Released with later_free.
+ * NULL: no such call. Released with later_free.
  */
-struct later *later_take(struct tracer *tracer, bool *ret_awaited);
+struct later *later_take_ready_call(struct tracer *tracer, bool *ret_awaited);
 void later_free(struct later *later);
 void later_free_all(struct tracer *tracer);
 /*

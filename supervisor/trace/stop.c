@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "supervisor/trace/private.h"
@@ -21,13 +20,13 @@
 
 /* ---- ptrace(2) on a stopped thread. If it was killed meanwhile: ESRCH, and its exit is reported later ---- */
 
-static void stop_detach(pid_t tid, int signal)
+static void stop_detach_thread(pid_t tid, int signal)
 {
 	(void)ptrace(PTRACE_DETACH, tid, 0, (long)signal);
 }
 
 /* A group stop is kept: after PTRACE_LISTEN the thread stops again, by SIGTRAP, at SIGCONT. */
-static void stop_resume(pid_t tid, int signal, bool group_stop)
+static void stop_resume_thread(pid_t tid, int signal, bool group_stop)
 {
 	if (group_stop)
 		(void)ptrace(PTRACE_LISTEN, tid, 0, 0);
@@ -35,26 +34,24 @@ static void stop_resume(pid_t tid, int signal, bool group_stop)
 		(void)ptrace(PTRACE_CONT, tid, 0, (long)signal);
 }
 
-/* Removes the entry of a call that has ended. The thread stays seized while another call waits for its restart. */
-static void stop_release(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
+/* Ends a call and removes its entry. The thread stays seized while another call waits for its restart. */
+static void stop_end_call(struct tracer *tracer, struct pending *pending, int64_t ret, int signal, bool group_stop)
 {
 	pid_t tid = pending->tid;
 
-	pending_remove(tracer, pending);
+	pending_end_and_remove(tracer, pending, ret);
 	if (pending_find(tracer, tid))
-		stop_resume(tid, signal, group_stop);
+		stop_resume_thread(tid, signal, group_stop);
 	else
-		stop_detach(tid, signal);
+		stop_detach_thread(tid, signal);
 }
 
 static void stop_forget_thread(struct tracer *tracer, pid_t tid)
 {
 	struct pending *pending;
 
-	while ((pending = pending_find(tracer, tid))) {
-		pending_end(tracer, pending, -EINTR);
-		pending_remove(tracer, pending);
-	}
+	while ((pending = pending_find(tracer, tid)))
+		pending_end_and_remove(tracer, pending, -EINTR);
 }
 
 /* ---- exec ---- */
@@ -68,7 +65,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 		return; /* the call's own record gets an errno in any case */
 	call->sandbox = tracer->sandbox;
 	call->tid = pid;
-	call->task = tree_task(tracer->sandbox->tree, pid);
+	call->task = tree_find_task(tracer->sandbox->tree, pid);
 	call->row = pending->row;
 	memcpy(call->arg, pending->arg, sizeof(call->arg));
 	if (!call->task)
@@ -81,7 +78,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	if (call_commit(call) < 0)
 		return;
 	denials_add(tracer->sandbox->denials, call);
-	audit_end(tracer->sandbox->audit, call->slot, -EACCES, 0);
+	audit_end_record(tracer->sandbox->audit, call->slot, -EACCES, 0);
 }
 
 /* The leader's entry if no other thread of its process has one: then the leader made the exec. Else NULL. */
@@ -123,35 +120,27 @@ static struct pending *stop_find_exec(struct tracer *tracer, pid_t pid)
 	return pending;
 }
 
-static bool stop_is_stopped(pid_t pid)
-{
-	unsigned long message;
-
-	return ptrace(PTRACE_GETEVENTMSG, pid, 0, &message) == 0;
-}
-
-void stop_exec(struct tracer *tracer, pid_t pid)
+void stop_on_exec(struct tracer *tracer, pid_t pid)
 {
 	struct pending *pending = stop_find_exec(tracer, pid);
 	const char *reason = "exec_not_approved";
+	unsigned long message;
 
-	if (pending && pending_in_exec(pending))
-		reason = verify_exec(tracer->sandbox->guest, pid, pending->plan);
+	if (pending && pending_is_in_exec(pending))
+		reason = verify_exec_image(tracer->sandbox->guest, pid, pending->plan);
 	if (!reason) {
-		tree_exec(tracer->sandbox->tree, pid, pending->plan->virt);
-		pending_end(tracer, pending, 0);
-		stop_detach(pid, 0);
-		pending_remove(tracer, pending);
+		tree_note_exec(tracer->sandbox->tree, pid, pending->plan->virt);
+		pending_end_record(tracer, pending, 0);
+		stop_detach_thread(pid, 0);
+		pending_remove_entry(tracer, pending);
 		return;
 	}
 	/* A process that is being killed cannot be read either, which is no mismatch. */
-	if (pending && stop_is_stopped(pid))
+	if (pending && ptrace(PTRACE_GETEVENTMSG, pid, 0, &message) == 0)
 		stop_record_kill(tracer, pending, pid, reason);
 	(void)kill(pid, SIGKILL); /* a traced process keeps its pid */
-	if (pending) {
-		pending_end(tracer, pending, -EACCES);
-		pending_remove(tracer, pending);
-	}
+	if (pending)
+		pending_end_and_remove(tracer, pending, -EACCES);
 }
 
 /* ---- a restarted call ---- */
@@ -184,8 +173,8 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 		return -EINTR;
 	addr = arch_stack(&regs) - arch_red_zone_bytes() - pending->blob.len;
 	addr -= addr % STACK_ALIGN;
-	blob_relocate(&pending->blob, addr);
-	r = inject_write(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
+	blob_add_address(&pending->blob, addr);
+	r = inject_write_memory(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
 	if (r < 0) {
 		arch_set_result(&regs, r);
 		(void)arch_write_regs(pending->tid, &regs); /* failing, it keeps EINTR or is dead */
@@ -197,30 +186,29 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 	return arch_write_regs(pending->tid, &regs);
 }
 
-static void stop_answered(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
+static void stop_after_response(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
 	int64_t result;
 
 	if (pending->kind == PENDING_PATHFD) {
-		result = pathfd_receive(tracer, pending);
+		result = pathfd_give_to_thread(tracer, pending);
 	} else if (pending->kind == PENDING_MAP) {
-		result = map_carried(tracer, pending);
+		result = pathfd_map_for_thread(tracer, pending);
 	} else {
-		result = pending->kind == PENDING_FETCH ? fetch_send(tracer, pending)
+		result = pending->kind == PENDING_FETCH ? fetch_make_thread_send(tracer, pending)
 							: stop_restart_call(tracer, pending);
 		if (result == 0) {
 			pending->state = PENDING_RESTARTED;
-			stop_resume(pending->tid, signal, group_stop);
+			stop_resume_thread(pending->tid, signal, group_stop);
 			return;
 		}
 	}
-	pending_end(tracer, pending, result);
-	stop_release(tracer, pending, signal, group_stop);
+	stop_end_call(tracer, pending, result, signal, group_stop);
 }
 
 /* ---- the end of a continued call, as of an exec that failed ---- */
 
-static void stop_running(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
+static void stop_after_continued_call(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
 	struct arch_regs regs;
 	int64_t result = -EINTR;
@@ -234,7 +222,7 @@ static void stop_running(struct tracer *tracer, struct pending *pending, int sig
 			 */
 			pending->skip_interrupt = result == -KERNEL_RESTARTSYS;
 			pending->state = PENDING_RESTARTED;
-			stop_resume(pending->tid, signal, group_stop);
+			stop_resume_thread(pending->tid, signal, group_stop);
 			return;
 		}
 		if (pending->blob_addr) {
@@ -242,36 +230,26 @@ static void stop_running(struct tracer *tracer, struct pending *pending, int sig
 			(void)arch_write_regs(pending->tid, &regs); /* fails only for a dead thread */
 		}
 	}
-	pending_end(tracer, pending, result);
-	stop_release(tracer, pending, signal, group_stop);
+	stop_end_call(tracer, pending, result, signal, group_stop);
 }
 
-void stop_other(struct tracer *tracer, pid_t pid, int status)
+void stop_on_other(struct tracer *tracer, pid_t pid, int status)
 {
 	bool event = status >> 16 != 0;
 	bool group_stop = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP;
 	int signal = event ? 0 : WSTOPSIG(status); /* a signal about to be delivered is passed on */
 	struct pending *pending = pending_find(tracer, pid);
 
-	if (pending && later_hold_stop(tracer, pending, status))
+	if (!pending)
+		stop_detach_thread(pid, signal);
+	else if (later_hold_stop(tracer, pending, status))
 		return;
-	if (!pending) {
-		stop_detach(pid, signal);
-		return;
-	}
-	switch (pending->state) {
-	case PENDING_ANSWERED:
-		stop_answered(tracer, pending, signal, group_stop);
-		break;
-	case PENDING_RESTARTED:
-		stop_resume(pid, signal, group_stop);
-		break;
-	case PENDING_RUNNING:
-		stop_running(tracer, pending, signal, group_stop);
-		break;
-	case PENDING_DROPPED:
-	default:
-		stop_release(tracer, pending, signal, group_stop);
-		break;
-	}
+	else if (pending->state == PENDING_ANSWERED)
+		stop_after_response(tracer, pending, signal, group_stop);
+	else if (pending->state == PENDING_RESTARTED)
+		stop_resume_thread(pid, signal, group_stop);
+	else if (pending->state == PENDING_RUNNING)
+		stop_after_continued_call(tracer, pending, signal, group_stop);
+	else
+		stop_end_call(tracer, pending, -EINTR, signal, group_stop); /* the call's record is complete already */
 }

@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "supervisor/answer.h"
+#include "supervisor/blocking.h"
 #include "supervisor/trace/private.h"
 
 #include "base/banned.h"
 
+#define FETCH_SHARE 8u /* 1/8 of our descriptors: a fetch keeps one, and its call needs others */
 #define OTHERS_MAX 4096 /* calls of a signal handler after which a restarted call counts as abandoned (longjmp) */
 
 int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
@@ -21,7 +22,7 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 	if (!tracer)
 		return -ENOMEM;
 	tracer->sandbox = sandbox;
-	tracer->fetches_most = fetch_most();
+	tracer->fetches_most = blocking_share_descriptors(FETCH_SHARE);
 	*ret_tracer = tracer;
 	return 0;
 }
@@ -32,11 +33,11 @@ void tracer_free(struct tracer *tracer)
 		return;
 	later_free_all(tracer);
 	while (tracer->pending)
-		pending_remove(tracer, tracer->pending);
+		pending_remove_entry(tracer, tracer->pending);
 	free(tracer);
 }
 
-size_t tracer_pending(const struct tracer *tracer)
+size_t tracer_count_pending(const struct tracer *tracer)
 {
 	size_t count = 0;
 
@@ -51,10 +52,10 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 	enum pending_state state = plan->detour ? PENDING_ANSWERED : PENDING_RUNNING;
 	struct trace_blob blob = {0};
 	struct pending *pending;
-	int r = plan->detour ? blob_for_exec(call, plan, &tracer->blob_bytes, &blob) : 0;
+	int r = plan->detour ? blob_build_for_exec(call, plan, &tracer->blob_bytes, &blob) : 0;
 
 	if (r == 0)
-		r = pending_begin(tracer, call, state, &pending);
+		r = pending_seize_and_interrupt(tracer, call, state, &pending);
 	if (r != 0) {
 		blob_done(&blob);
 		return r;
@@ -62,27 +63,32 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 	pending->plan = steal_pointer(&call->outcome.exec); /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
 	pending->blob = blob;
 	if (plan->detour)
-		(void)answer_error(call->sandbox->listener_fd, call->id, -EINTR); /* restarted at its stop */
+		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR); /* restarted at its stop */
 	else
 		(void)answer_continue(tracer->sandbox->listener_fd, call->id, call->row, CONTINUE_VERIFIED);
 	return 0;
 }
 
-/* An open with O_PATH or a chdir(2): the thread receives the descriptor and keeps it or changes to it. */
+/*
+ * An open with O_PATH or a chdir(2): the thread receives the descriptor and keeps it or changes to it. An open of a
+ * terminal: the thread receives the terminal and makes it the controlling one.
+ */
 static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 {
 	_cleanup_close_ int owned = steal_fd(&call->outcome.fd);
 	struct pending *pending;
-	int carrier = pathfd_directory(call, owned), r;
+	const bool controlling = call->outcome.controlling;
+	int carrier = controlling ? steal_fd(&owned) : pathfd_open_directory(call, owned), r;
 	bool direct = carrier >= 0;
 
 	if (!direct)
-		carrier = pathfd_carrier(owned);
-	r = carrier < 0 ? carrier : pending_begin_carried(tracer, call, carrier, &pending);
+		carrier = pathfd_make_carrier(owned);
+	r = carrier < 0 ? carrier : pending_seize_with_carrier(tracer, call, carrier, &pending);
 	if (r < 0)
 		return r;
 	pending->kind = PENDING_PATHFD; /* NOLINT(clang-analyzer-core*): as above */
 	pending->direct = direct;
+	pending->controlling = controlling;
 	pending->cloexec = call->outcome.fd_cloexec;
 	return 0;
 }
@@ -91,7 +97,7 @@ static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 static int trace_start_map(struct tracer *tracer, struct call *call)
 {
 	struct pending *pending;
-	int r = pending_begin_carried(tracer, call, steal_fd(&call->outcome.fd), &pending);
+	int r = pending_seize_with_carrier(tracer, call, steal_fd(&call->outcome.fd), &pending);
 
 	if (r < 0)
 		return r == -EMFILE ? -ENOMEM : r; /* mmap needs no descriptor */
@@ -99,28 +105,26 @@ static int trace_start_map(struct tracer *tracer, struct call *call)
 	return 0;
 }
 
-int trace_start(struct tracer *tracer, struct call *call)
+int trace_start_call(struct tracer *tracer, struct call *call)
 {
 	int r;
 
-	if (later_needed(tracer, call))
-		return later_add(tracer, call);
+	if (later_must_wait(tracer, call))
+		return later_queue_call(tracer, call);
 	if (call->outcome.kind == OUTCOME_EXEC)
 		return trace_start_exec(tracer, call);
 	if (call->outcome.kind == OUTCOME_FETCH)
-		r = fetch_start(tracer, call);
+		r = fetch_start_call(tracer, call);
 	else
 		r = call->outcome.kind == OUTCOME_MAP ? trace_start_map(tracer, call)
 						      : trace_start_pathfd(tracer, call);
 	if (r == 0)
-		(void)answer_error(call->sandbox->listener_fd, call->id, -EINTR); /* continued at its stop */
+		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR); /* continued at its stop */
 	return r;
 }
 
-/* ---- calls and stops that waited for another thread's exec ---- */
-
 /* Handling a stop may begin an exec that other stops have to wait for. */
-static void trace_run_held_stops(struct tracer *tracer)
+static void trace_handle_held_stops(struct tracer *tracer)
 {
 	struct pending *pending = tracer->pending;
 
@@ -132,59 +136,57 @@ static void trace_run_held_stops(struct tracer *tracer)
 			pending = pending->next;
 			continue;
 		}
-		stop_other(tracer, pending->tid, status);
+		stop_on_other(tracer, pending->tid, status);
 		pending = tracer->pending; /* the entry may be gone */
 	}
 }
 
-static void trace_run_later(struct tracer *tracer)
+static void trace_start_waiting_calls(struct tracer *tracer)
 {
 	struct later *later;
 	bool awaited;
 
-	trace_run_held_stops(tracer);
-	while ((later = later_take(tracer, &awaited))) {
+	trace_handle_held_stops(tracer);
+	while ((later = later_take_ready_call(tracer, &awaited))) {
 		struct answer answer = answer_later(&later->call);
-		int r = awaited ? trace_start(tracer, &later->call) : -EINTR;
+		int r = awaited ? trace_start_call(tracer, &later->call) : -EINTR;
 
 		if (r < 0 && awaited && later->call.outcome.kind == OUTCOME_FETCH) { /* not recorded yet */
 			call_fail(&later->call, r);
-			(void)call_commit(&later->call); /* on failure the call is an error nevertheless */
+			(void)call_commit(&later->call); /* on failure the outcome is an error all the same */
 			answer.slot = later->call.slot;
 		}
 		if (r < 0)
-			answer_end(&answer, r);
+			answer_and_end_record(&answer, r);
 		later_free(later);
 	}
 }
 
-/* ---- restarted calls ---- */
-
-/* A call of a seized thread that is not the restarted one. */
-static void trace_other_call(struct tracer *tracer, struct pending *pending)
+/* Handles a call of a seized thread that is not the restarted call. */
+static void trace_on_other_call(struct tracer *tracer, struct pending *pending)
 {
 	if (pending->state == PENDING_DROPPED || pending_is_stale(pending))
 		return;
-	/* Made by a signal handler that runs before the restarted call. */
+	/* The call is made by a signal handler that runs before the restarted call. */
 	if (pending->state == PENDING_RESTARTED && ++pending->other_calls <= OTHERS_MAX)
 		return;
-	pending_drop(tracer, pending);
-	trace_run_later(tracer);
+	pending_drop_call(tracer, pending);
+	trace_start_waiting_calls(tracer);
 }
 
-bool trace_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
+bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
 	struct pending *newest = tracer->pending ? pending_find(tracer, tid) : NULL;
-	struct pending *pending = newest ? pending_restarted(tracer, tid, nr, args) : NULL;
+	struct pending *pending = newest ? pending_find_restarted(tracer, tid, nr, args) : NULL;
 
 	/* Only an exec is continued, because it is verified afterwards. Everything else is judged again. */
 	if (pending && !(pending->plan && pending->row->basis == BASIS_EXEC)) {
-		pending_drop(tracer, pending);
+		pending_drop_call(tracer, pending);
 		return false;
 	}
 	if (!pending) {
 		if (newest)
-			trace_other_call(tracer, newest);
+			trace_on_other_call(tracer, newest);
 		return false;
 	}
 	/* A signal frame may have overwritten the blob. If this fails, the kernel reads no more and returns EFAULT. */
@@ -192,19 +194,9 @@ bool trace_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args
 		(void)memory_copy_out(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes,
 				      pending->blob.len);
 	if (!pending->skip_interrupt && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
-		return false; /* dead: no response reaches it */
+		return false; /* the thread is dead: no response reaches it */
 	pending->state = PENDING_RUNNING;
 	return true;
-}
-
-/* ---- wait statuses ---- */
-
-static void trace_drop_held_stop(const struct tracer *tracer, pid_t pid)
-{
-	struct pending *leader = pending_find(tracer, pid);
-
-	if (leader)
-		leader->held_status = 0;
 }
 
 /*
@@ -214,40 +206,38 @@ static void trace_drop_held_stop(const struct tracer *tracer, pid_t pid)
  */
 static void trace_forget_group(struct tracer *tracer, pid_t pid)
 {
-	struct pending *next;
+	struct pending *next, *leader;
 
 	for (struct pending *pending = tracer->pending; pending; pending = next) {
 		next = pending->next;
 		if (pending->tid != pid && pending->tgid != pid)
 			continue;
-		if (pending_in_exec(pending))
-			trace_drop_held_stop(tracer, pending->tgid);
-		pending_end(tracer, pending, -ESRCH);
-		pending_remove(tracer, pending);
+		leader = pending_is_in_exec(pending) ? pending_find(tracer, pending->tgid) : NULL;
+		if (leader)
+			leader->held_status = 0;
+		pending_end_and_remove(tracer, pending, -ESRCH);
 	}
 }
 
-bool trace_event(struct tracer *tracer, pid_t pid, int status)
+bool trace_on_wait_status(struct tracer *tracer, pid_t pid, int status)
 {
-	if (!WIFSTOPPED(status)) {
+	if (!WIFSTOPPED(status))
 		trace_forget_group(tracer, pid);
-	} else if (status >> 16 == PTRACE_EVENT_EXEC) {
-		stop_exec(tracer, pid);
-	} else {
-		stop_other(tracer, pid, status);
-	}
-	trace_run_later(tracer);
+	else if (status >> 16 == PTRACE_EVENT_EXEC)
+		stop_on_exec(tracer, pid);
+	else
+		stop_on_other(tracer, pid, status);
+	trace_start_waiting_calls(tracer);
 	return WIFSTOPPED(status);
 }
 
-void trace_forget(struct tracer *tracer, pid_t tid)
+void trace_forget_thread(struct tracer *tracer, pid_t tid)
 {
 	struct pending *pending = pending_find(tracer, tid);
 
 	/* A thread loses its tid without an exit when its exec succeeds. The entry is needed until the exec's stop. */
-	if (!pending || pending_in_exec(pending))
+	if (!pending || pending_is_in_exec(pending))
 		return;
-	pending_end(tracer, pending, -ESRCH);
-	pending_remove(tracer, pending);
-	trace_run_later(tracer);
+	pending_end_and_remove(tracer, pending, -ESRCH);
+	trace_start_waiting_calls(tracer);
 }

@@ -19,38 +19,38 @@ void tracer_free(struct tracer *tracer);
 /*
  * Seizes the target thread for what it has to do itself:
  *
- *   OUTCOME_EXEC           the exec is continued, and the new image verified at its stop (trace_event)
+ *   OUTCOME_EXEC           the exec is continued, and the new image verified at its stop (trace_on_wait_status)
  *   OUTCOME_PATHFD, _MAP   injected calls make the thread receive or map a descriptor
  *   OUTCOME_FETCH          injected calls make the thread send its descriptor, then the call is restarted
- *                          (trace_fetched). The call is not recorded before that
+ *                          (trace_take_fetched_fd). The call is not recorded before that
  *
  * 0: the tracer responds, perhaps after another thread's exec, ends the record and has taken what the outcome owned.
  * -errno: the caller responds and ends the record.
  */
-int trace_start(struct tracer *tracer, struct call *call);
+int trace_start_call(struct tracer *tracer, struct call *call);
 
 /*
- * To be asked for every notification, before trace_restarted. True: it is the restarted call of an OUTCOME_FETCH, and
- * *ret_fd is the fetched descriptor, owned by the caller, or -errno.
+ * To be asked for every notification, before trace_is_restarted_exec. True: it is the restarted call of an
+ * OUTCOME_FETCH, and *ret_fd is the fetched descriptor, owned by the caller, or -errno.
  */
-bool trace_fetched(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);
+bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);
 
 /*
  * To be asked for every other notification, before decoding. True: it is a restarted exec that was approved, to be
  * continued with CONTINUE_VERIFIED. False: the call is to be judged.
  */
-bool trace_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
+bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 
 /*
  * Handles a wait status. True: it was a stop. False: an exit; the thread's calls are forgotten, and the caller does the
  * rest. Must get every status that waitpid(2) with __WALL returns, because exits of seized threads are reported too.
  */
-bool trace_event(struct tracer *tracer, pid_t pid, int status);
+bool trace_on_wait_status(struct tracer *tracer, pid_t pid, int status);
 
 /* The number of calls that are under way or wait for their restart. For tests. */
-size_t tracer_pending(const struct tracer *tracer);
+size_t tracer_count_pending(const struct tracer *tracer);
 
 /* Forgets the newest call of a thread that has exited. */
-void trace_forget(struct tracer *tracer, pid_t tid);
+void trace_forget_thread(struct tracer *tracer, pid_t tid);
 
 #endif

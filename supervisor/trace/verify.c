@@ -1,13 +1,19 @@
+/* Checks at the stop of an exec that the kernel has loaded what was approved. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/procmap.h"
+#include "base/procstat.h"
 #include "supervisor/trace/private.h"
 #include "syscalls/call/memory.h"
 
@@ -15,27 +21,21 @@
 
 #define AUXV_MAX 64
 
-/* From the auxiliary vector of the new image; 0: not there. */
+/* From the auxiliary vector of the new image; 0: no such entry. */
 struct vector {
-	uint64_t base;   /* AT_BASE: address of the loader; 0: there is none */
+	uint64_t base;   /* AT_BASE: address of the loader; 0: no loader */
 	uint64_t execfn; /* AT_EXECFN: an address */
 };
 
-static int verify_read_vector(pid_t pid, struct vector *ret_vector)
+static int verify_read_auxv(pid_t pid, struct vector *ret_vector)
 {
 	struct vector vector = {0};
 	Elf64_auxv_t auxv[AUXV_MAX];
-	_cleanup_close_ int fd = -1;
-	char path[32];
-	ssize_t got;
+	_cleanup_close_ int fd = procstat_open(pid, "auxv");
+	ssize_t got = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid); /* always fits */
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	got = read(fd, auxv, sizeof(auxv));
 	if (got <= 0)
-		return got < 0 ? -errno : -ESRCH;
+		return -ESRCH;
 	for (size_t i = 0; i < (size_t)got / sizeof(*auxv) && auxv[i].a_type != AT_NULL; i++) {
 		if (auxv[i].a_type == AT_BASE)
 			vector.base = auxv[i].a_un.a_val;
@@ -46,7 +46,7 @@ static int verify_read_vector(pid_t pid, struct vector *ret_vector)
 	return 0;
 }
 
-static const char *verify_program(pid_t pid, const struct exec_image *image)
+static const char *verify_program_file(pid_t pid, const struct exec_image *image)
 {
 	char path[32];
 	struct stat st;
@@ -58,7 +58,7 @@ static const char *verify_program(pid_t pid, const struct exec_image *image)
 }
 
 /* The loader runs before the program, so the program alone proves nothing (threat 2 of doc/security.md). */
-static const char *verify_loader(pid_t pid, const struct exec_plan *plan, uint64_t base)
+static const char *verify_loader_file(pid_t pid, const struct exec_plan *plan, uint64_t base)
 {
 	struct exec_image found = {0};
 
@@ -78,38 +78,122 @@ static const char *verify_loader(pid_t pid, const struct exec_plan *plan, uint64
  * The name that the kernel used. The image of a script shows its interpreter only. The name tells the approved script
  * from another one with the same interpreter, which a thread could have put there by rewriting the path (TOCTOU).
  */
-static const char *verify_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
+static const char *verify_exec_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {
 	char name[PATH_MAX + 32];
 
 	if (plan->detour)
-		return NULL; /* the interpreter itself was run: see verify_rename */
+		return NULL; /* the interpreter itself was run: see verify_set_exec_name */
 	if (memory_copy_string(&memory_of_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
 		return "exec_unreadable";
 	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
 }
 
 /* Makes AT_EXECFN what the program named. The host path was padded, so there is room. */
-static const char *verify_rename(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan, uint64_t addr)
+static const char *verify_set_exec_name(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan,
+					uint64_t addr)
 {
 	if (!plan->detour || memory_copy_out(guest, pid, addr, plan->execfn, strlen(plan->execfn) + 1) == 0)
 		return NULL;
 	return "exec_unreadable";
 }
 
-const char *verify_exec(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
+/* A new stack ends in a null pointer, with the name that the kernel used before it: bprm_mm_init() in fs/exec.c. */
+#define STACK_TAIL 8u
+
+static bool image_query_map(int maps_fd, uint64_t addr, uint64_t flags, struct procmap *ret_map)
+{
+	*ret_map = (struct procmap){.size = sizeof(*ret_map), .addr = addr, .flags = flags};
+	return ioctl(maps_fd, PROCMAP_QUERY_CALL, ret_map) == 0;
+}
+
+/* The kernel has set the program counter to the loader's first instruction. */
+static bool image_is_loader(int maps_fd, uint64_t pc, const struct exec_image *loader)
+{
+	struct procmap map;
+
+	return image_query_map(maps_fd, pc, 0, &map) && map.ino != 0 && map.ino == loader->maps_ino &&
+	       map.major == loader->maps_major && map.minor == loader->maps_minor;
+}
+
+/*
+ * A new image maps two files, the program and its loader. The lower one must be the approved program, and must not be
+ * the loader. On btrfs and overlayfs, whose mappings show other numbers than stat(2), this is always false.
+ */
+static bool image_is_program(int maps_fd, const struct exec_plan *plan)
+{
+	const struct exec_image *image = &plan->image;
+	struct procmap map;
+
+	return image_query_map(maps_fd, 0, PROCMAP_OR_NEXT | PROCMAP_OF_FILE, &map) && map.ino == image->ino &&
+	       map.major == major(image->dev) && map.minor == minor(image->dev) &&
+	       !(map.ino == plan->interp.maps_ino && map.major == plan->interp.maps_major &&
+		 map.minor == plan->interp.maps_minor);
+}
+
+/* Whether this kernel puts the name at the end of the stack: checked on our own. */
+static bool image_knows_layout(void)
+{
+	static _Thread_local enum { UNKNOWN, KNOWN, OTHER } layout;
+	uint64_t name = getauxval(AT_EXECFN);
+
+	if (layout == UNKNOWN && name) {
+		_cleanup_close_ int maps_fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+		struct procmap map;
+
+		layout = OTHER;
+		if (maps_fd >= 0 && image_query_map(maps_fd, name, 0, &map) &&
+		    name + strlen((const char *)(uintptr_t)name) + 1 + STACK_TAIL == map.end)
+			layout = KNOWN;
+	}
+	return layout == KNOWN;
+}
+
+/* The byte before the name must be 0: else a longer name with the same end would pass. */
+static bool image_has_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack, const char *name)
+{
+	char found[1 + PATH_MAX + 32];
+	size_t len = 1 + strlen(name) + 1;
+	struct procmap map;
+
+	if (len > sizeof(found) || !image_knows_layout() || !image_query_map(maps_fd, stack, 0, &map) ||
+	    map.end < len + STACK_TAIL ||
+	    guest->read(pid, map.end - STACK_TAIL - len, found, len) != (ssize_t)len)
+		return false;
+	return found[0] == '\0' && memcmp(found + 1, name, len - 1) == 0;
+}
+
+/*
+ * The cheap check, for a program with an ELF loader that was run by its own name, as most are. It looks up three
+ * mappings in one file of /proc (Linux 6.11), where the other checks open two files and read a link. False: they
+ * decide.
+ */
+static bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
+{
+	_cleanup_close_ int maps_fd = -1;
+	struct arch_regs regs;
+
+	if (plan->detour || !plan->has_interp || arch_read_regs(pid, &regs) < 0)
+		return false;
+	maps_fd = procstat_open(pid, "maps");
+	return maps_fd >= 0 && image_is_loader(maps_fd, arch_pc(&regs), &plan->interp) &&
+	       image_is_program(maps_fd, plan) &&
+	       image_has_name(guest, pid, maps_fd, arch_stack(&regs), plan->execfn);
+}
+
+const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
 	struct vector vector = {0};
 	const char *reason;
 
 	if (image_is_approved(guest, pid, plan))
 		return NULL;
-	reason = verify_program(pid, &plan->image);
-	if (!reason && verify_read_vector(pid, &vector) < 0)
+	reason = verify_program_file(pid, &plan->image);
+	if (!reason && verify_read_auxv(pid, &vector) < 0)
 		reason = "exec_unreadable";
 	if (!reason)
-		reason = verify_loader(pid, plan, vector.base);
+		reason = verify_loader_file(pid, plan, vector.base);
 	if (!reason)
-		reason = verify_name(pid, plan, vector.execfn);
-	return reason ? reason : verify_rename(guest, pid, plan, vector.execfn);
+		reason = verify_exec_name(pid, plan, vector.execfn);
+	return reason ? reason : verify_set_exec_name(guest, pid, plan, vector.execfn);
 }

@@ -2,19 +2,12 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/stat.h>
-
-#include "base/texthash.h"
 #include "syscalls/account/changes.h"
 
 enum touched_state { TOUCHED_ABSENT, TOUCHED_PRESENT, TOUCHED_UNKNOWN };
 
 /* A touched path, and its state before the first touch. */
 struct touched {
-	uint64_t hash;
 	const struct mount *mount;
 	size_t rest; /* offset of place.rest in path; SIZE_MAX: place.rest is the mount's base */
 	enum touched_state state;
@@ -39,14 +32,12 @@ struct spot {
 
 /* A renamed directory. */
 struct move {
-	struct spot *from; /* its name when the run began; NULL: made by the run */
-	struct spot *to;   /* its name now; NULL: removed, and another directory has the name */
+	struct spot *from; /* the directory's name when the run began; NULL: made by the run */
+	struct spot *to;   /* its present name; NULL: removed, and another directory has that name */
 };
 
 struct changes {
-	struct texthash hash;
-	struct touched **slot; /* open addressing; owned entries */
-	size_t slots;          /* a power of two, or 0 */
+	void *tree; /* of struct touched, owned, by path: tsearch(3) */
 	size_t count;
 	size_t bytes; /* of all paths */
 	uint64_t unlisted;

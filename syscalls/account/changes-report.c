@@ -1,25 +1,13 @@
 /* The report: compares each touched path with its state before the first touch. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <search.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/sha256.h"
 #include "syscalls/account/changes-private.h"
 
-#include "base/banned.h"
-
 _Static_assert(sizeof(((struct change *)0)->sha256) == SHA256_HEX_SIZE, "a hash must fit");
-
-static int by_path(const void *a, const void *b)
-{
-	const struct touched *const *one = a, *const *other = b;
-
-	return strcmp((*one)->path, (*other)->path);
-}
 
 static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
@@ -40,32 +28,32 @@ static bool is_modified(const struct touched *before, const struct stat *now)
 	       !is_same_time(&before->ctime, &now->st_ctim);
 }
 
-/* What hashing may still take. */
-struct budget {
-	uint64_t bytes;
-	uint64_t end_ns;
+struct report {
+	uint64_t hash_bytes, hash_end_ns; /* what hashing may still take */
+	void (*each)(void *ctx, const struct change *change);
+	void *ctx;
 };
 
-/* Hashes a regular file; "" if it cannot be read or exceeds the budget. */
-static void add_hash(const struct place *place, struct change *change, struct budget *left)
+/* Hashes a regular file; "" if it cannot be read or exceeds what hashing may take. */
+static void add_hash(const struct place *place, struct change *change, struct report *report)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat file;
 	uint64_t bytes;
 
-	fd = view_open(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	fd = view_open_place(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
 		return;
 	bytes = (uint64_t)file.st_size;
-	if (bytes > CHANGES_HASH_FILE_BYTES || bytes > left->bytes || io_now_ns() > left->end_ns)
+	if (bytes > CHANGES_HASH_FILE_BYTES || bytes > report->hash_bytes || io_now_ns() > report->hash_end_ns)
 		return;
-	left->bytes -= bytes;
+	report->hash_bytes -= bytes;
 	if (sha256_fd(fd, change->sha256, &bytes) < 0)
 		change->sha256[0] = '\0';
 }
 
 /* True, with the change, when the path has changed. */
-static bool compare_touched(const struct touched *entry, struct change *ret_change, struct budget *left)
+static bool compare_touched(const struct touched *entry, struct change *ret_change, struct report *report)
 {
 	_cleanup_close_ int fd = -1;
 	struct place place;
@@ -73,7 +61,7 @@ static bool compare_touched(const struct touched *entry, struct change *ret_chan
 	bool present;
 
 	changes_place(entry, &place);
-	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	present = fd >= 0 && fstat(fd, &now) == 0;
 	memset(ret_change, 0, sizeof(*ret_change));
 	ret_change->path = entry->path;
@@ -87,36 +75,33 @@ static bool compare_touched(const struct touched *entry, struct change *ret_chan
 	ret_change->kind = entry->state == TOUCHED_ABSENT ? CHANGE_ADDED : CHANGE_MODIFIED;
 	if (S_ISREG(now.st_mode)) {
 		ret_change->size_bytes = (uint64_t)now.st_size;
-		add_hash(&place, ret_change, left);
+		add_hash(&place, ret_change, report);
 	}
 	return true;
+}
+
+/* Callback of twalk_r(3), which visits the paths in order. */
+static void report_touched(const void *node, VISIT visit, void *closure)
+{
+	const struct touched *entry = *(const struct touched *const *)node;
+	struct report *report = closure;
+	struct change change;
+
+	if ((visit == postorder || visit == leaf) && changes_reported(entry->mount) &&
+	    compare_touched(entry, &change, report))
+		report->each(report->ctx, &change);
 }
 
 int changes_report(struct changes *changes, const struct view *view,
 		   void (*each)(void *ctx, const struct change *change), void *ctx)
 {
-	_cleanup_free_ struct touched **sorted = NULL;
-	struct budget left = {.bytes = CHANGES_HASH_TOTAL_BYTES};
-	size_t count = 0;
+	struct report report = {.hash_bytes = CHANGES_HASH_TOTAL_BYTES, .each = each, .ctx = ctx};
 	int r = changes_list_moved(changes);
 
 	(void)view; /* entries point to mounts of the view, which has to live until now */
 	if (r < 0)
 		return r;
-	sorted = calloc(changes->count + 1, sizeof(struct touched *));
-	if (!sorted)
-		return -ENOMEM;
-	left.end_ns = io_now_ns() + CHANGES_HASH_NS;
-	for (size_t i = 0; i < changes->slots; i++) {
-		if (changes->slot[i] && changes_reported(changes->slot[i]->mount))
-			sorted[count++] = changes->slot[i];
-	}
-	qsort(sorted, count, sizeof(*sorted), by_path);
-	for (size_t i = 0; i < count; i++) {
-		struct change change;
-
-		if (compare_touched(sorted[i], &change, &left))
-			each(ctx, &change);
-	}
+	report.hash_end_ns = io_now_ns() + CHANGES_HASH_NS;
+	twalk_r(changes->tree, report_touched, &report);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Touched paths in a hash set. It is asked before every effect, so a path that was seen already must be cheap.
+ * Touched paths in a tree. It is asked before every effect, so a path that was seen already must be cheap.
  *
  * A renamed directory moves everything below it. Its content is not listed while the program runs: the move is
  * remembered, so that the first state of a name is looked up where its object is now. The content is listed once, when
@@ -8,55 +8,29 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <search.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/account/changes-private.h"
 
-#include "base/banned.h"
-
-#define SLOTS_FIRST 256
 #define MOVES_MAX 1024 /* every touch searches the moves; with more, the directories are listed at once */
 
-/* ---- the set ---- */
-
-/* The slot of this path, or the empty slot where it belongs. */
-static struct touched **find_slot(struct touched **slot, size_t slots, uint64_t hash, const char *path, size_t len)
+/* Compares for tsearch(3) and tfind(3). */
+static int compare_path(const void *path, const void *entry)
 {
-	size_t at = hash & (slots - 1);
-
-	while (slot[at] &&
-	       !(slot[at]->hash == hash && slot[at]->path_len == len && memcmp(slot[at]->path, path, len) == 0))
-		at = (at + 1) & (slots - 1);
-	return &slot[at];
+	return strcmp(path, ((const struct touched *)entry)->path);
 }
 
-static int changes_grow(struct changes *changes)
+static int compare_entries(const void *a, const void *b)
 {
-	size_t slots = changes->slots ? changes->slots * 2 : SLOTS_FIRST;
-	struct touched **slot = calloc(slots, sizeof(struct touched *));
-
-	if (!slot)
-		return -ENOMEM;
-	for (size_t i = 0; i < changes->slots; i++) {
-		struct touched *entry = changes->slot[i];
-
-		if (entry)
-			*find_slot(slot, slots, entry->hash, entry->path, entry->path_len) = entry;
-	}
-	free(changes->slot);
-	changes->slot = slot;
-	changes->slots = slots;
-	return 0;
+	return compare_path(((const struct touched *)a)->path, b);
 }
 
-static void take_state(struct touched *entry, const struct place *place)
+static void fill_first_state(struct touched *entry, const struct place *place)
 {
-	_cleanup_close_ int fd = view_open(place, O_PATH | O_NOFOLLOW, 0);
+	_cleanup_close_ int fd = view_open_place(place, O_PATH | O_NOFOLLOW, 0);
 	struct stat now;
 
 	if (fd < 0 || fstat(fd, &now) < 0) {
@@ -75,14 +49,13 @@ static void take_state(struct touched *entry, const struct place *place)
 	entry->ctime = now.st_ctim;
 }
 
-static struct touched *new_entry(const struct place *place, uint64_t hash)
+static struct touched *make_touched(const struct place *place)
 {
 	struct touched *entry = calloc(1, sizeof(*entry) + place->virt_len + 1);
 	const char *rest = place->rest;
 
 	if (!entry)
 		return NULL;
-	entry->hash = hash;
 	entry->mount = place->mount;
 	entry->rest = SIZE_MAX;
 	if (rest >= place->virt && rest <= place->virt + place->virt_len)
@@ -111,23 +84,23 @@ bool changes_reported(const struct mount *mount)
 /* Finds or adds a place, with the state of `source`; NULL: absent. 0, also without room, or -ENOMEM. */
 static int changes_add(struct changes *changes, const struct place *place, const struct place *source)
 {
-	uint64_t hash = texthash(&changes->hash, 0, place->virt, place->virt_len);
 	struct touched *entry;
 
-	if (changes->slots > 0 && *find_slot(changes->slot, changes->slots, hash, place->virt, place->virt_len))
+	if (tfind(place->virt, &changes->tree, compare_path))
 		return 0;
 	if (changes->count >= CHANGES_MAX || place->virt_len > CHANGES_BYTES_MAX - changes->bytes) {
 		changes->unlisted++;
 		return 0;
 	}
-	if (changes->count * 2 >= changes->slots && changes_grow(changes) < 0)
-		return -ENOMEM;
-	entry = new_entry(place, hash);
+	entry = make_touched(place);
 	if (!entry)
 		return -ENOMEM;
 	if (source)
-		take_state(entry, source);
-	*find_slot(changes->slot, changes->slots, hash, entry->path, entry->path_len) = entry;
+		fill_first_state(entry, source);
+	if (!tsearch(entry, &changes->tree, compare_entries)) {
+		free(entry);
+		return -ENOMEM;
+	}
 	changes->count++;
 	changes->bytes += entry->path_len;
 	return 0;
@@ -135,7 +108,7 @@ static int changes_add(struct changes *changes, const struct place *place, const
 
 /* ---- names of renamed directories ---- */
 
-static struct spot *spot_new(const struct mount *mount, size_t rest, const char *head, size_t head_len,
+static struct spot *make_spot(const struct mount *mount, size_t rest, const char *head, size_t head_len,
 			     const char *tail)
 {
 	size_t tail_len = strlen(tail);
@@ -151,9 +124,9 @@ static struct spot *spot_new(const struct mount *mount, size_t rest, const char 
 	return spot;
 }
 
-static struct spot *spot_of(const struct place *place)
+static struct spot *make_spot_of_place(const struct place *place)
 {
-	return spot_new(place->mount, (size_t)(place->rest - place->virt), place->virt, place->virt_len, "");
+	return make_spot(place->mount, (size_t)(place->rest - place->virt), place->virt, place->virt_len, "");
 }
 
 /* The part of `path` after the spot's path ("" or "/…"); NULL: `path` is not at or below the spot. */
@@ -165,14 +138,14 @@ static const char *spot_tail(const struct spot *spot, const char *path)
 }
 
 /* True when the spot is at or below the place. */
-static bool spot_below(const struct spot *spot, const struct place *place)
+static bool spot_is_below(const struct spot *spot, const struct place *place)
 {
 	return spot && spot->len >= place->virt_len && memcmp(spot->path, place->virt, place->virt_len) == 0 &&
 	       (spot->path[place->virt_len] == '/' || !spot->path[place->virt_len]);
 }
 
 /* The place `tail` ("" or "/…") below a spot. False: the name would be too long. */
-static bool spot_place(const struct spot *spot, const char *tail, struct place *ret_place)
+static bool fill_place_below_spot(const struct spot *spot, const char *tail, struct place *ret_place)
 {
 	size_t tail_len = strlen(tail);
 
@@ -205,44 +178,31 @@ static struct move *find_move(const struct changes *changes, const char *path, b
 }
 
 /* The name that the object at `path` had when the run began. False: the same name, or there was no object. */
-static bool first_place(const struct changes *changes, const char *path, struct place *ret_place)
+static bool find_first_place(const struct changes *changes, const char *path, struct place *ret_place)
 {
 	const struct move *move = find_move(changes, path, true);
 
-	return move && move->from && spot_place(move->from, path + move->to->len, ret_place) &&
+	return move && move->from && fill_place_below_spot(move->from, path + move->to->len, ret_place) &&
 	       find_move(changes, ret_place->virt, false) == move;
 }
 
-enum whereabouts { HERE, ELSEWHERE, NOWHERE };
-
-/* Where the object is now that was at the path when the run began. */
-static enum whereabouts present_place(const struct changes *changes, const char *path, struct place *ret_place)
+/* Where the object is now that was at the place when the run began: there, in *other, or NULL: nowhere. */
+static const struct place *find_place_now(const struct changes *changes, const struct place *place, struct place *other)
 {
-	const struct move *move = find_move(changes, path, false);
+	const struct move *move = find_move(changes, place->virt, false);
 
-	if (!move)
-		return find_move(changes, path, true) ? NOWHERE : HERE; /* below a directory that was renamed to here */
-	if (!move->to || !spot_place(move->to, path + move->from->len, ret_place) ||
-	    find_move(changes, ret_place->virt, true) != move)
-		return NOWHERE;
-	return ELSEWHERE;
+	if (!move) /* NULL: below a directory that was renamed to here */
+		return find_move(changes, place->virt, true) ? NULL : place;
+	if (!move->to || !fill_place_below_spot(move->to, place->virt + move->from->len, other))
+		return NULL;
+	return find_move(changes, other->virt, true) == move ? other : NULL;
 }
 
 static int touch_name(struct changes *changes, const struct place *place)
 {
 	struct place other;
 
-	if (!changes_reported(place->mount))
-		return 0;
-	switch (present_place(changes, place->virt, &other)) {
-	case HERE:
-		return changes_add(changes, place, place);
-	case ELSEWHERE:
-		return changes_add(changes, place, &other);
-	case NOWHERE:
-		break;
-	}
-	return changes_add(changes, place, NULL);
+	return changes_reported(place->mount) ? changes_add(changes, place, find_place_now(changes, place, &other)) : 0;
 }
 
 /* Where directories were renamed, the object may have had another name, and another object this name: touches both. */
@@ -251,7 +211,7 @@ static int touch_moved(struct changes *changes, const struct place *place)
 	struct place first;
 	int r = touch_name(changes, place);
 
-	return r == 0 && first_place(changes, place->virt, &first) ? touch_name(changes, &first) : r;
+	return r == 0 && find_first_place(changes, place->virt, &first) ? touch_name(changes, &first) : r;
 }
 
 int changes_touch(struct changes *changes, const struct place *place)
@@ -263,7 +223,7 @@ int changes_touch(struct changes *changes, const struct place *place)
 
 /* ---- after a rename ---- */
 
-static void move_done(struct move *move)
+static void free_move_spots(struct move *move)
 {
 	free(move->from);
 	free(move->to);
@@ -272,35 +232,35 @@ static void move_done(struct move *move)
 static void forget_moves(struct changes *changes)
 {
 	for (size_t i = 0; i < changes->moves; i++)
-		move_done(&changes->move[i]);
+		free_move_spots(&changes->move[i]);
 	free(changes->move);
 	changes->move = NULL;
 	changes->moves = changes->move_room = 0;
 }
 
 /* The name that the directory at `place` had when the run began; *ret_spot NULL: the run made it. 0 or -ENOMEM. */
-static int first_spot(const struct changes *changes, const struct place *place, struct spot **ret_spot)
+static int make_first_spot(const struct changes *changes, const struct place *place, struct spot **ret_spot)
 {
 	struct place first;
 
 	*ret_spot = NULL;
-	if (first_place(changes, place->virt, &first))
-		*ret_spot = spot_of(&first);
+	if (find_first_place(changes, place->virt, &first))
+		*ret_spot = make_spot_of_place(&first);
 	else if (!find_move(changes, place->virt, true) && !find_move(changes, place->virt, false))
-		*ret_spot = spot_of(place);
+		*ret_spot = make_spot_of_place(place);
 	else
 		return 0;
 	return *ret_spot ? 0 : -ENOMEM;
 }
 
 /* Updates a move whose present name is at or below `from`, which was renamed to `to`. 1: updated; 0 or -ENOMEM. */
-static int relocate(struct move *move, const struct place *from, const struct place *to)
+static int update_move_target(struct move *move, const struct place *from, const struct place *to)
 {
 	struct spot *now;
 
-	if (!spot_below(move->to, from))
+	if (!spot_is_below(move->to, from))
 		return 0;
-	now = spot_new(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len,
+	now = make_spot(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len,
 		       move->to->path + from->virt_len);
 	if (!now)
 		return -ENOMEM;
@@ -309,28 +269,19 @@ static int relocate(struct move *move, const struct place *from, const struct pl
 	return 1;
 }
 
-/* Prepares a move of the directory that was at `from`, without a `to` yet; *ret_add false: there is one already. */
+/* Prepares a move of the directory that was at `from`, without a `to` yet; *ret_add false: the move exists already. */
 static int prepare_move(struct changes *changes, const struct place *from, struct move *ret_move, bool *ret_add)
 {
 	const struct move *known = find_move(changes, from->virt, true);
 
 	*ret_add = !known || known->to->len != from->virt_len;
-	return *ret_add ? first_spot(changes, from, &ret_move->from) : 0;
+	return *ret_add ? make_first_spot(changes, from, &ret_move->from) : 0;
 }
 
 static int add_move(struct changes *changes, struct move *move, const struct place *to)
 {
-	if (changes->moves == changes->move_room) {
-		size_t room = changes->move_room ? changes->move_room * 2 : 16;
-		struct move *grown = realloc(changes->move, room * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		changes->move = grown;
-		changes->move_room = room;
-	}
-	move->to = spot_of(to);
-	if (!move->to)
+	move->to = make_spot_of_place(to);
+	if (!move->to || !array_reserve(&changes->move, changes->moves, &changes->move_room))
 		return -ENOMEM;
 	changes->move[changes->moves++] = *move;
 	*move = (struct move){0};
@@ -343,7 +294,7 @@ static void forget_replaced(struct changes *changes, const struct place *place)
 	for (size_t i = 0; i < changes->moves; i++) {
 		struct move *move = &changes->move[i];
 
-		if (spot_below(move->to, place)) {
+		if (spot_is_below(move->to, place)) {
 			free(move->to);
 			move->to = NULL;
 		}
@@ -364,16 +315,16 @@ static int record_move(struct changes *changes, const struct place *from, const 
 	if (!from_dir)
 		forget_replaced(changes, from);
 	for (size_t i = 0; r >= 0 && i < changes->moves; i++) {
-		r = from_dir ? relocate(&changes->move[i], from, to) : 0;
+		r = from_dir ? update_move_target(&changes->move[i], from, to) : 0;
 		if (r == 0 && to_dir)
-			r = relocate(&changes->move[i], to, from);
+			r = update_move_target(&changes->move[i], to, from);
 	}
 	if (r >= 0 && add_there)
 		r = add_move(changes, &there, to);
 	if (r >= 0 && add_back)
 		r = add_move(changes, &back, from);
-	move_done(&there);
-	move_done(&back);
+	free_move_spots(&there);
+	free_move_spots(&back);
 	return r < 0 ? r : 0;
 }
 
@@ -392,7 +343,7 @@ void changes_moved(struct changes *changes, const struct place *from, const stru
 
 /* ---- listing renamed directories ---- */
 
-/* Breadth first: one descriptor at a time, however deep the tree is. */
+/* A walk breadth first: one descriptor at a time, however deep the tree is. */
 struct walk {
 	struct changes *changes;
 	const struct move *move;
@@ -402,22 +353,15 @@ struct walk {
 	struct place place; /* the present name; here because it is large */
 };
 
-static int enqueue(struct walk *walk, const char *tail)
+static int queue_directory(struct walk *walk, const char *tail)
 {
-	if (walk->queued == walk->cap) {
-		size_t cap = walk->cap ? walk->cap * 2 : 64;
-		char **queue = realloc(walk->queue, cap * sizeof(*queue));
-
-		if (!queue)
-			return -ENOMEM;
-		walk->queue = queue;
-		walk->cap = cap;
-	}
+	if (!array_reserve(&walk->queue, walk->queued, &walk->cap))
+		return -ENOMEM;
 	walk->queue[walk->queued] = strdup(tail);
 	return walk->queue[walk->queued] && ++walk->queued ? 0 : -ENOMEM;
 }
 
-static bool is_dir(int dirfd, const struct dirent *entry)
+static bool is_dir_entry(int dirfd, const struct dirent *entry)
 {
 	struct stat status;
 
@@ -427,7 +371,7 @@ static bool is_dir(int dirfd, const struct dirent *entry)
 }
 
 /* Touches one name by its first and its present path. A directory with a move of its own is listed by that move. */
-static int walk_name(struct walk *walk, int dirfd, const char *dir, const struct dirent *entry)
+static int list_name(struct walk *walk, int dirfd, const char *dir, const struct dirent *entry)
 {
 	_cleanup_free_ char *tail = NULL;
 	int r;
@@ -436,31 +380,31 @@ static int walk_name(struct walk *walk, int dirfd, const char *dir, const struct
 		tail = NULL;
 		return -ENOMEM;
 	}
-	if (!spot_place(walk->move->to, tail, &walk->place)) {
+	if (!fill_place_below_spot(walk->move->to, tail, &walk->place)) {
 		walk->changes->unlisted++;
 		return 0;
 	}
 	r = touch_moved(walk->changes, &walk->place);
-	if (r < 0 || !is_dir(dirfd, entry) || find_move(walk->changes, walk->place.virt, true) != walk->move)
+	if (r < 0 || !is_dir_entry(dirfd, entry) || find_move(walk->changes, walk->place.virt, true) != walk->move)
 		return r;
-	return enqueue(walk, tail);
+	return queue_directory(walk, tail);
 }
 
-static int walk_dir(struct walk *walk, const char *tail)
+static int list_directory(struct walk *walk, const char *tail)
 {
 	_cleanup_closedir_ DIR *stream = NULL;
 	const struct dirent *name;
 	int fd = -1, r = 0;
 
-	if (spot_place(walk->move->to, tail, &walk->place))
-		fd = view_open(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fill_place_below_spot(walk->move->to, tail, &walk->place))
+		fd = view_open_place(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd == -ENOENT || fd == -ENOTDIR)
-		return 0; /* removed since then, which touched each name */
+		return 0; /* the directory was removed since, which touched each name */
 	stream = fd < 0 ? NULL : fdopendir(fd);
 	if (!stream) {
 		if (fd >= 0)
 			(void)close(fd);
-		walk->changes->unlisted++; /* not readable, yet it could be renamed */
+		walk->changes->unlisted++; /* the directory is not readable, yet could be renamed */
 		return 0;
 	}
 	while (r == 0 && (name = readdir(stream))) {
@@ -470,18 +414,18 @@ static int walk_dir(struct walk *walk, const char *tail)
 			walk->changes->unlisted++;
 			return 0;
 		}
-		r = walk_name(walk, fd, tail, name);
+		r = list_name(walk, fd, tail, name);
 	}
 	return r;
 }
 
-static int walk_move(struct walk *walk)
+static int list_move(struct walk *walk)
 {
-	int r = enqueue(walk, "");
+	int r = queue_directory(walk, "");
 
 	for (; walk->done < walk->queued; walk->done++) {
 		if (r == 0)
-			r = walk_dir(walk, walk->queue[walk->done]);
+			r = list_directory(walk, walk->queue[walk->done]);
 		free(walk->queue[walk->done]);
 	}
 	walk->queued = walk->done = 0;
@@ -497,7 +441,7 @@ int changes_list_moved(struct changes *changes)
 	for (size_t i = 0; r == 0 && i < changes->moves; i++) {
 		walk.move = &changes->move[i];
 		if (walk.move->to && find_move(changes, walk.move->to->path, true) == walk.move)
-			r = walk_move(&walk);
+			r = list_move(&walk);
 	}
 	free(walk.queue);
 	forget_moves(changes);
@@ -507,24 +451,16 @@ int changes_list_moved(struct changes *changes)
 	return r;
 }
 
-/* ---- */
-
 struct changes *changes_create(void)
 {
-	struct changes *changes = calloc(1, sizeof(*changes));
-
-	if (changes)
-		texthash_init(&changes->hash);
-	return changes;
+	return calloc(1, sizeof(struct changes));
 }
 
 void changes_free(struct changes *changes)
 {
 	if (!changes)
 		return;
-	for (size_t i = 0; i < changes->slots; i++)
-		free(changes->slot[i]);
-	free(changes->slot);
+	tdestroy(changes->tree, free);
 	forget_moves(changes);
 	free(changes);
 }

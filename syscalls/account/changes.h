@@ -5,10 +5,6 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "view/view.h"
 
 struct changes;
@@ -23,7 +19,7 @@ struct change {
 };
 
 #define CHANGES_MAX 500000       /* paths that are kept; more are only counted */
-#define CHANGES_BYTES_MAX (24u << 20) /* of all paths: the keeper holds the report, where they are escaped */
+#define CHANGES_BYTES_MAX (24u << 20) /* of all paths: the keeper holds the report, which has them escaped */
 #define CHANGES_TREE_MAX 200000  /* entries of renamed directories that are listed */
 #define CHANGES_TREE_NS 3000000000u /* time for all listings of a run: notifications wait meanwhile */
 #define CHANGES_HASH_FILE_BYTES (1ull << 30)  /* larger files are reported without a hash: they may be sparse */

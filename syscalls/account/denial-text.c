@@ -1,8 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
@@ -10,46 +7,37 @@
 #include "policy/paths/suggest.h"
 #include "syscalls/account/denial-text.h"
 
-#include "base/banned.h"
-
 /* Which of a call's paths was refused: the last one that was resolved; they are judged in order. */
-static unsigned refused_path(const struct call *call)
+static unsigned find_refused_path(const struct call *call)
 {
 	return call->paths > 1 && call->place[1].mount ? 1 : 0;
 }
 
-static bool has_arg(const struct call *call, enum arg_kind kind)
+/* The index of the call's first argument of this kind; -1: none. */
+static int find_arg(const struct call *call, enum arg_kind kind)
 {
-	for (unsigned i = 0; i < 6; i++) {
+	for (int i = 0; i < 6; i++)
 		if (call->row->arg[i].kind == kind)
-			return true;
-	}
-	return false;
+			return i;
+	return -1;
 }
 
-static int open_flags(const struct call *call)
+static int read_open_flags(const struct call *call)
 {
-	for (unsigned i = 0; i < 6; i++) {
-		if (call->row->arg[i].kind == ARG_OPENFLAGS)
-			return call_int(call, i);
-	}
-	return 0;
+	int arg = find_arg(call, ARG_OPENFLAGS);
+
+	return arg < 0 ? 0 : call_int(call, (unsigned)arg);
 }
 
 static bool wants_write(const struct call *call)
 {
-	int flags = open_flags(call);
+	int flags = read_open_flags(call);
 
 	if (call->decision.error == EROFS)
 		return true;
-	if (has_arg(call, ARG_OPENFLAGS))
+	if (find_arg(call, ARG_OPENFLAGS) >= 0)
 		return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
 	return call->row->intent != INTENT_LOOK;
-}
-
-static bool is_about_path(const struct call *call)
-{
-	return call->paths > 0 || call->place[0].mount;
 }
 
 const char *denial_op(const struct call *call)
@@ -58,24 +46,24 @@ const char *denial_op(const struct call *call)
 
 	if (call->row->basis == BASIS_EXEC)
 		return "exec";
-	if (is_about_path(call))
+	if (call->paths > 0 || call->place[0].mount)
 		return wants_write(call) ? "write" : "read";
 	if (intent == INTENT_NET || intent == INTENT_SERVE)
 		return "net";
-	if (has_arg(call, ARG_SIGNAL))
+	if (find_arg(call, ARG_SIGNAL) >= 0)
 		return "signal";
-	return has_arg(call, ARG_PID) || intent == INTENT_PROCESS ? "process" : "other";
+	return find_arg(call, ARG_PID) >= 0 || intent == INTENT_PROCESS ? "process" : "other";
 }
 
 const char *denial_resolved(const struct call *call)
 {
-	const struct place *place = &call->place[refused_path(call)];
+	const struct place *place = &call->place[find_refused_path(call)];
 
 	return place->mount && place->virt_len > 0 ? place->virt : NULL;
 }
 
 /* "tgid=1 sig=9": the registers of a call without a path, as the log names them. */
-static void put_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
+static void write_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
 {
 	size_t len = 0;
 
@@ -101,38 +89,27 @@ static void put_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
 
 struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MAX])
 {
-	const struct call_path *path = &call->path[refused_path(call)];
+	const struct call_path *path = &call->path[find_refused_path(call)];
 	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
 
 	key.error = call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
-	if (call->net.host[0]) {
+	if (call->net.host[0])
 		(void)snprintf(text, DENIAL_TARGET_MAX, "%s:%u", call->net.host, call->net.record.port);
-	} else if (call->paths > 0 && !path->null && path->len > 0) {
+	else if (call->paths > 0 && !path->null && path->len > 0)
 		key.target = path->text;
-	} else if (denial_resolved(call)) {
+	else if (denial_resolved(call))
 		key.target = denial_resolved(call);
-	} else {
-		put_registers(call, text);
-	}
+	else
+		write_registers(call, text);
 	return key;
 }
 
-/*
- * What to name in place of a path below a redirect, or NULL for nothing. A place of the run's own lacks no right but
- * exec, which is granted for the redirect as a whole; a host place has what is granted to the host's name of its root,
- * and its name here cannot be granted at all.
- */
-static const char *redirect_grant(const struct mount *mount, bool exec)
-{
-	return exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
-}
-
 /* What to grant: the path itself, or for a name that is made or removed the directory it is in. */
-static size_t grant_len(const struct call *call, const char *path, bool write)
+static size_t grant_path_len(const struct call *call, const char *path, bool write)
 {
 	const char *slash = strrchr(path, '/');
 
-	if (!write || !slash || !(call->row->intent == INTENT_NAME || open_flags(call) & O_CREAT))
+	if (!write || !slash || !(call->row->intent == INTENT_NAME || read_open_flags(call) & O_CREAT))
 		return strlen(path);
 	return slash == path ? 1 : (size_t)(slash - path);
 }
@@ -148,11 +125,11 @@ static char *suggest_endpoint(const struct call *call)
 	if (call->row->intent == INTENT_SERVE) {
 		/* bind(2) judges a port that the program names, so that one of listen(2) is the kernel's choice. */
 		buf_printf(&buf, "--listen %u", strcmp(call->row->name, "listen") == 0 ? 0 : call->net.record.port);
-		return buf_take(&buf);
+		return buf_take_text(&buf);
 	}
 	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
 		   call->net.record.port);
-	return buf_take(&buf);
+	return buf_take_text(&buf);
 }
 
 static mode_t host_type(void *ctx, const char *path)
@@ -169,23 +146,25 @@ static mode_t host_type(void *ctx, const char *path)
  */
 static void suggest_full_path(const struct call *call, const char *resolved, char path[PATH_MAX])
 {
-	const struct call_path *asked = &call->path[refused_path(call)];
+	const struct call_path *asked = &call->path[find_refused_path(call)];
 	char full[PATH_MAX];
 	bool lexical;
 
 	(void)snprintf(path, PATH_MAX, "%s", resolved);
 	if (asked->null || asked->len == 0 || asked->text[0] != '/' ||
-	    path_join("/", asked->text, full, sizeof(full), &lexical) < 0 || !lexical || !path_below(full, resolved))
+	    path_join("/", asked->text, full, sizeof(full), &lexical) < 0 || !lexical || !path_is_below(full, resolved))
 		return;
 	(void)snprintf(path, PATH_MAX, "%s", full);
 }
 
 char *denial_suggest(const struct call *call, const char **ret_why)
 {
-	const struct suggest_host host = {.home = call->sandbox->policy ? policy_home(call->sandbox->policy) : NULL,
-					  .type = host_type, .ctx = call->sandbox->view};
+	const struct suggest_host host = {.home = call->sandbox->policy ? policy_settings(call->sandbox->policy)->home
+									: NULL,
+					  .type = host_type,
+					  .ctx = call->sandbox->view};
 	char full[PATH_MAX];
-	const struct mount *mount = call->place[refused_path(call)].mount;
+	const struct mount *mount = call->place[find_refused_path(call)].mount;
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && wants_write(call);
 	const char *path = denial_resolved(call), *reason = call->decision.reason;
 	_cleanup_buf_ struct buf buf = {0};
@@ -194,29 +173,31 @@ char *denial_suggest(const struct call *call, const char **ret_why)
 		return suggest_endpoint(call);
 	if (!path || !mount || !reason || mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED))
 		return NULL;
-	if (strcmp(reason, "denied_by_rule") == 0) {
-		if (!call->decision.rule)
-			return NULL;
+	if (strcmp(reason, "denied_by_rule") == 0 && call->decision.rule) {
 		buf_printf(&buf, "drop or narrow the rule \"%s\"", call->decision.rule);
-		return buf_take(&buf);
+		return buf_take_text(&buf);
 	}
 	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 &&
-	    strcmp(reason, "not_executable") != 0)
+	    strcmp(reason, "not_executable") != 0 && strcmp(reason, "not_public") != 0)
 		return NULL;
+	/*
+	 * A path below a redirect. A place of the run's own lacks no right but exec, which is granted for the redirect
+	 * as a whole. A host place has what is granted to the host's name, and its name here cannot be granted.
+	 */
 	if (mount->flags & MOUNT_REDIRECT)
-		path = redirect_grant(mount, exec);
+		path = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
 	if (!path)
 		return NULL;
 	if (mount->flags & MOUNT_REDIRECT)
 		(void)snprintf(full, sizeof(full), "%s", path);
 	else
 		suggest_full_path(call, path, full);
-	full[grant_len(call, full, write)] = '\0';
+	full[grant_path_len(call, full, write)] = '\0';
 	if (!(mount->flags & MOUNT_REDIRECT))
 		*ret_why = suggest_narrow(&host, full, exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ);
 	if (*ret_why)
 		return NULL;
 	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");
 	suggest_put_word(&buf, full);
-	return buf_take(&buf);
+	return buf_take_text(&buf);
 }

@@ -4,7 +4,7 @@
 
 #include "syscalls/call/call.h"
 
-#define DENIAL_TARGET_MAX 512 /* for calls without a path; a path is borrowed from the call */
+#define DENIAL_TARGET_MAX 512 /* of a call without a path; with one it is borrowed */
 
 /* Two attempts with equal keys are one denial with a count. Borrows from the call and from the caller's text. */
 struct denial_key {

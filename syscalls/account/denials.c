@@ -1,16 +1,11 @@
 /* A hash index over at most DENIALS_MAX entries, so that a flood of denials costs one lookup each. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "base/texthash.h"
 #include "syscalls/account/denial-text.h"
 #include "syscalls/account/denials.h"
+#include "syscalls/account/probes.h"
 #include "syscalls/call/call.h"
-
-#include "base/banned.h"
 
 #define SLOTS 4096 /* a power of two, well above DENIALS_MAX */
 _Static_assert(SLOTS > 2 * DENIALS_MAX, "the index would fill up");
@@ -35,7 +30,7 @@ struct denials *denials_create(void)
 	return denials;
 }
 
-static void item_done(struct denial *item)
+static void free_item_texts(struct denial *item)
 {
 	free(item->target);
 	free(item->resolved);
@@ -50,11 +45,11 @@ void denials_free(struct denials *denials)
 	if (!denials)
 		return;
 	for (size_t i = 0; i < denials->count; i++)
-		item_done(&denials->item[i]);
+		free_item_texts(&denials->item[i]);
 	(void)munmap(denials, sizeof(*denials));
 }
 
-static uint64_t hash_of(const struct denials *denials, const struct denial_key *key)
+static uint64_t hash_key(const struct denials *denials, const struct denial_key *key)
 {
 	uint64_t hash = texthash(&denials->hash, (uint64_t)key->error, key->syscall, strlen(key->syscall));
 
@@ -72,7 +67,7 @@ static bool is_same_attempt(const struct denial *item, const struct denial_key *
 	       (!event || strcmp(item->reason, event->reason) == 0);
 }
 
-/* A copy; NULL for NULL, and without memory, which sets *lost. */
+/* Returns a copy; NULL for NULL, and without memory, which sets *lost. */
 static char *copy_text(const char *text, bool *lost)
 {
 	char *copied = text ? strdup(text) : NULL;
@@ -82,9 +77,26 @@ static char *copy_text(const char *text, bool *lost)
 	return copied;
 }
 
-static bool fill_call(struct denial *item, const struct call *call, const struct denial_key *key)
+/* Fills the item with copies. False: no memory, and the item has none. */
+static bool fill_texts(struct denial *item, const char *target, const char *resolved, const char *exe,
+		       const char *rule, const char *reason)
 {
 	bool lost = false;
+
+	item->target = copy_text(target, &lost);
+	item->resolved = copy_text(resolved, &lost);
+	item->exe = copy_text(exe, &lost);
+	item->rule = copy_text(rule, &lost);
+	item->reason = copy_text(reason, &lost);
+	if (lost)
+		free_item_texts(item);
+	return !lost;
+}
+
+static bool fill_call(struct denial *item, const struct call *call, const struct denial_key *key)
+{
+	const char *suggest_why = NULL;
+	char *suggest = denial_suggest(call, &suggest_why);
 
 	*item = (struct denial){.seq = call->slot.seq,
 				.syscall = key->syscall,
@@ -92,39 +104,27 @@ static bool fill_call(struct denial *item, const struct call *call, const struct
 				.error = key->error,
 				.pid = call->task->tgid,
 				.host_pid = call->task->host_pid,
+				.suggest = suggest,
+				.suggest_why = suggest_why,
 				.count = 1};
-	item->target = copy_text(key->target, &lost);
-	item->resolved = copy_text(denial_resolved(call), &lost);
-	item->rule = copy_text(call->decision.rule, &lost);
-	item->reason = copy_text(call->decision.reason, &lost);
-	item->exe = copy_text(key->exe, &lost);
-	item->suggest = denial_suggest(call, &item->suggest_why);
-	if (lost)
-		item_done(item);
-	return !lost;
+	return fill_texts(item, key->target, denial_resolved(call), key->exe, call->decision.rule,
+			  call->decision.reason);
 }
 
 static bool fill_event(struct denial *item, const struct denial *event)
 {
-	bool lost = false;
+	bool unsuggested = false; /* a denial without its suggestion is worth keeping */
 
 	*item = *event;
-	item->target = copy_text(event->target, &lost);
-	item->resolved = copy_text(event->resolved, &lost);
-	item->rule = copy_text(event->rule, &lost);
-	item->reason = copy_text(event->reason, &lost);
-	item->exe = copy_text(event->exe, &lost);
-	item->suggest = copy_text(event->suggest, &lost);
-	if (lost)
-		item_done(item);
-	return !lost;
+	item->suggest = copy_text(event->suggest, &unsuggested);
+	return fill_texts(item, event->target, event->resolved, event->exe, event->rule, event->reason);
 }
 
 /* The item of an attempt that is listed already; else NULL, with the slot where it belongs. */
 static struct denial *denials_find(struct denials *denials, const struct denial_key *key, const struct denial *event,
 				   size_t *ret_at)
 {
-	size_t at = hash_of(denials, key) & (SLOTS - 1);
+	size_t at = hash_key(denials, key) & (SLOTS - 1);
 
 	for (; denials->slot[at]; at = (at + 1) & (SLOTS - 1)) {
 		struct denial *item = &denials->item[denials->slot[at] - 1];
@@ -138,13 +138,12 @@ static struct denial *denials_find(struct denials *denials, const struct denial_
 
 void denials_add(struct denials *denials, const struct call *call)
 {
-	const char *reason = call->decision.reason;
 	char text[DENIAL_TARGET_MAX];
 	struct denial_key key;
 	struct denial *item;
 	size_t at;
 
-	if (reason && strcmp(reason, DENIAL_EXPECTED) == 0)
+	if (probe_was_refused(call))
 		return;
 	key = denial_key(call, text);
 	item = denials_find(denials, &key, NULL, &at);

@@ -11,7 +11,7 @@ struct denials;
 
 /*
  * The reason of refusals that are expected: the C library makes such calls in every program, and works without them.
- * They are in the audit log, but not in the result, and do not affect the run's status.
+ * They are in the audit log, but not in the result, and do not affect the run's status. See also account/probes.h.
  */
 #define DENIAL_EXPECTED "expected_probe"
 

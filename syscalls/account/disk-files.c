@@ -1,18 +1,16 @@
-/* A hash set of files by (dev, inode), and a list of those that can still files_grow. */
+/* The files by (dev, inode), and a list of those that can still grow. */
 #include "syscalls/account/disk-private.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <search.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/file/resolve.h"
 
-#include "base/banned.h"
-
-#define BUCKETS_FIRST 256
 #define BLOCK_BYTES 512 /* of st_blocks, for every file system: inode(7) */
 
 /* Pause after a lease was refused, because the file is open; doubled each time. */
@@ -23,87 +21,59 @@
 #define SEARCH_PAUSE_NS UINT64_C(10000000)
 #define SEARCH_SHARE 20 /* a search takes at most 1/20 of the time */
 
-static uint64_t blocks_of(const struct stat *status)
+static uint64_t allocated_bytes(const struct stat *status)
 {
 	return (uint64_t)status->st_blocks * BLOCK_BYTES;
 }
 
-static uint64_t file_growth(const struct disk_file *file)
+static uint64_t file_growth_bytes(const struct disk_file *file)
 {
 	return file->bytes > file->base_bytes ? file->bytes - file->base_bytes : 0;
 }
 
-static void set_bytes(struct disk_files *files, struct disk_file *file, uint64_t bytes)
+static void set_file_bytes(struct disk_files *files, struct disk_file *file, uint64_t bytes)
 {
-	uint64_t before = file_growth(file);
+	uint64_t before = file_growth_bytes(file);
 
 	file->bytes = bytes;
-	files->bytes += file_growth(file) - before; /* unsigned arithmetic: also right if it shrinks */
+	files->bytes += file_growth_bytes(file) - before; /* unsigned arithmetic: also right if it shrinks */
 	if (file->in_memory)
-		files->memory_bytes += file_growth(file) - before;
+		files->memory_bytes += file_growth_bytes(file) - before;
 }
 
-/* Inode numbers are mostly consecutive: Fibonacci hashing spreads them. */
-static struct disk_file **bucket_of(struct disk_file **bucket, size_t buckets, dev_t dev, ino_t ino)
+/* Compares for tsearch(3). */
+static int compare_files(const void *a, const void *b)
 {
-	uint64_t hash = ((uint64_t)ino ^ (uint64_t)dev << 40) * UINT64_C(0x9e3779b97f4a7c15);
+	const struct disk_file *one = a, *other = b;
 
-	return &bucket[(hash >> 32) & (buckets - 1)];
+	if (one->dev != other->dev)
+		return one->dev < other->dev ? -1 : 1;
+	return one->ino < other->ino ? -1 : one->ino > other->ino;
 }
 
 struct disk_file *disk_files_find(const struct disk_files *files, const struct stat *status)
 {
-	struct disk_file *file = NULL;
+	const struct disk_file key = {.dev = status->st_dev, .ino = status->st_ino};
+	struct disk_file *const *found = tfind(&key, &files->tree, compare_files);
 
-	if (files->buckets)
-		file = *bucket_of(files->bucket, files->buckets, status->st_dev, status->st_ino);
-	while (file && !(file->dev == status->st_dev && file->ino == status->st_ino))
-		file = file->next;
-	return file;
-}
-
-static int files_grow(struct disk_files *files)
-{
-	size_t buckets = files->buckets ? files->buckets * 2 : BUCKETS_FIRST;
-	struct disk_file **bucket = calloc(buckets, sizeof(struct disk_file *));
-
-	if (!bucket)
-		return -ENOMEM;
-	for (size_t i = 0; i < files->buckets; i++) {
-		struct disk_file *next;
-
-		for (struct disk_file *file = files->bucket[i]; file; file = next) {
-			struct disk_file **into = bucket_of(bucket, buckets, file->dev, file->ino);
-
-			next = file->next;
-			file->next = *into;
-			*into = file;
-		}
-	}
-	free(files->bucket);
-	files->bucket = bucket;
-	files->buckets = buckets;
-	return 0;
+	return found ? *found : NULL;
 }
 
 int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t base_bytes, bool in_memory,
 		   struct disk_file **ret_file)
 {
-	struct disk_file *file, **into;
-	int r = files->count >= files->buckets ? files_grow(files) : 0;
+	struct disk_file *file = malloc(sizeof(*file));
 
-	if (r < 0)
-		return r;
-	file = malloc(sizeof(*file));
 	if (!file)
 		return -ENOMEM;
-	into = bucket_of(files->bucket, files->buckets, status->st_dev, status->st_ino);
-	*file = (struct disk_file){
-		.next = *into, .dev = status->st_dev, .ino = status->st_ino, .base_bytes = base_bytes,
-		.in_memory = in_memory, .fd = -1};
-	*into = file;
+	*file = (struct disk_file){.dev = status->st_dev, .ino = status->st_ino, .base_bytes = base_bytes,
+				   .in_memory = in_memory, .fd = -1};
+	if (!tsearch(file, &files->tree, compare_files)) {
+		free(file);
+		return -ENOMEM;
+	}
 	files->count++;
-	set_bytes(files, file, blocks_of(status));
+	set_file_bytes(files, file, allocated_bytes(status));
 	*ret_file = file;
 	return 0;
 }
@@ -113,10 +83,10 @@ void disk_files_changed(struct disk_files *files, const struct stat *status)
 	struct disk_file *file = disk_files_find(files, status);
 
 	if (file)
-		set_bytes(files, file, blocks_of(status));
+		set_file_bytes(files, file, allocated_bytes(status));
 }
 
-static void files_release(struct disk_files *files, struct disk_file *file)
+static void release_file(struct disk_files *files, struct disk_file *file)
 {
 	struct disk_file *last = files->held[--files->held_count];
 
@@ -127,15 +97,11 @@ static void files_release(struct disk_files *files, struct disk_file *file)
 }
 
 /* Removes a file whose blocks are freed at the latest when our descriptor is closed. */
-static void files_forget(struct disk_files *files, struct disk_file *file)
+static void forget_file(struct disk_files *files, struct disk_file *file)
 {
-	struct disk_file **at = bucket_of(files->bucket, files->buckets, file->dev, file->ino);
-
-	set_bytes(files, file, 0);
-	files_release(files, file);
-	while (*at != file)
-		at = &(*at)->next;
-	*at = file->next;
+	set_file_bytes(files, file, 0);
+	release_file(files, file);
+	(void)tdelete(file, &files->tree, compare_files);
 	files->count--;
 	free(file);
 }
@@ -154,7 +120,7 @@ static int open_to_ask(int fd)
 	    (status.st_mode & (S_ISUID | S_ISGID)) || chmod(link.path, S_IRUSR) < 0)
 		return probe;
 	probe = open(link.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	(void)chmod(link.path, status.st_mode & 07777); /* restores the mode; may fail only as the chmod before */
+	(void)chmod(link.path, status.st_mode & 07777); /* fails only if the chmod above would */
 	return probe;
 }
 
@@ -165,7 +131,7 @@ static int open_to_ask(int fd)
  * sends us a SIGIO. If the lease fails for another reason (not our file, unreadable, a file system without leases), the
  * file counts as open: its growth is then never subtracted.
  */
-static bool is_open(int fd, int lease)
+static bool is_open_elsewhere(int fd, int lease)
 {
 	_cleanup_close_ int probe = open_to_ask(fd);
 
@@ -179,27 +145,27 @@ static bool is_open(int fd, int lease)
  * Releases a file that no process can write any more; removes an unlinked one that no process has open. A file with
  * undetected mappings (hides) can exist unlinked, and can still fill its holes: no mapping makes a file longer.
  */
-static void files_settle(struct disk_files *files, struct disk_file *file, nlink_t names)
+static void settle_file(struct disk_files *files, struct disk_file *file, nlink_t names)
 {
 	struct stat status;
 
 	file->unused = false;
 	if (names == 0 && !file->pinned) {
-		file->unused = !is_open(file->fd, F_WRLCK);
+		file->unused = !is_open_elsewhere(file->fd, F_WRLCK);
 		if (file->unused && !file->hides)
-			files_forget(files, file);
-	} else if (!is_open(file->fd, F_RDLCK)) {
-		/* It may have been written and closed since it was measured. */
+			forget_file(files, file);
+	} else if (!is_open_elsewhere(file->fd, F_RDLCK)) {
+		/* The file may have been written and closed since it was measured. */
 		if (fstat(file->fd, &status) < 0)
 			return;
-		set_bytes(files, file, blocks_of(&status));
+		set_file_bytes(files, file, allocated_bytes(&status));
 		if (!file->hides || file->bytes >= (uint64_t)status.st_size)
-			files_release(files, file);
+			release_file(files, file);
 	}
 }
 
 /* Checks the unused files again: one may have been opened by an O_PATH descriptor meanwhile. */
-static bool any_unused(struct disk_files *files)
+static bool recheck_unused(struct disk_files *files)
 {
 	bool any = false;
 
@@ -207,29 +173,29 @@ static bool any_unused(struct disk_files *files)
 		struct disk_file *file = files->held[i];
 
 		if (file->unused)
-			file->unused = !file->pinned && !is_open(file->fd, F_WRLCK);
+			file->unused = !file->pinned && !is_open_elsewhere(file->fd, F_WRLCK);
 		any = any || file->unused;
 	}
 	return any;
 }
 
-static void forget_unused(struct disk_files *files)
+static void forget_unused_files(struct disk_files *files)
 {
 	uint64_t start_ns = io_now_ns();
 
-	if (!any_unused(files))
+	if (!recheck_unused(files))
 		return;
 	if (!disk_deleted_is_mapped())
 		for (size_t i = files->held_count; i > 0; i--)
 			if (files->held[i - 1]->unused)
-				files_forget(files, files->held[i - 1]);
+				forget_file(files, files->held[i - 1]);
 	files->search_ns = start_ns + SEARCH_PAUSE_NS + (io_now_ns() - start_ns) * SEARCH_SHARE;
 }
 
 void disk_files_sweep(struct disk_files *files, uint64_t now_ns)
 {
 	if (now_ns >= files->search_ns)
-		forget_unused(files);
+		forget_unused_files(files);
 }
 
 bool disk_files_look(struct disk_files *files, struct disk_file *file, uint64_t now_ns)
@@ -240,14 +206,14 @@ bool disk_files_look(struct disk_files *files, struct disk_file *file, uint64_t 
 
 	if (fstat(file->fd, &status) < 0)
 		return false; /* a network file system may fail for a moment: measured again next time */
-	set_bytes(files, file, blocks_of(&status));
+	set_file_bytes(files, file, allocated_bytes(&status));
 	grown = file->bytes > before;
 	if ((status.st_nlink > 0 && grown) || now_ns < file->ask_ns)
 		return grown;
 	file->ask_ns = now_ns + file->patience_ns;
 	if (file->patience_ns < PATIENCE_MOST_NS)
 		file->patience_ns *= 2;
-	files_settle(files, file, status.st_nlink);
+	settle_file(files, file, status.st_nlink);
 	return grown;
 }
 
@@ -257,32 +223,22 @@ void disk_files_settle(struct disk_files *files)
 
 	for (size_t i = files->held_count; i > 0; i--)
 		if (fstat(files->held[i - 1]->fd, &status) == 0)
-			files_settle(files, files->held[i - 1], status.st_nlink);
-	forget_unused(files);
+			settle_file(files, files->held[i - 1], status.st_nlink);
+	forget_unused_files(files);
 }
 
-static int files_make_room(struct disk_files *files)
+static int make_room_to_hold(struct disk_files *files)
 {
-	size_t room = files->held_room ? files->held_room * 2 : 64;
-	struct disk_file **held;
-
 	if (files->held_count >= files->held_max)
 		disk_files_settle(files);
 	if (files->held_count >= files->held_max)
 		return -ENFILE;
-	if (files->held_count < files->held_room)
-		return 0;
-	held = reallocarray(files->held, room, sizeof(struct disk_file *));
-	if (!held)
-		return -ENOMEM;
-	files->held = held;
-	files->held_room = room;
-	return 0;
+	return array_reserve(&files->held, files->held_count, &files->held_room) ? 0 : -ENOMEM;
 }
 
 int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns)
 {
-	int r = file->fd < 0 ? files_make_room(files) : 0;
+	int r = file->fd < 0 ? make_room_to_hold(files) : 0;
 
 	file->patience_ns = PATIENCE_FIRST_NS;
 	file->ask_ns = now_ns;
@@ -302,15 +258,7 @@ void disk_files_done(struct disk_files *files)
 {
 	for (size_t i = 0; i < files->held_count; i++)
 		(void)close(files->held[i]->fd);
-	for (size_t i = 0; i < files->buckets; i++) {
-		struct disk_file *next;
-
-		for (struct disk_file *file = files->bucket[i]; file; file = next) {
-			next = file->next;
-			free(file);
-		}
-	}
-	free(files->bucket);
+	tdestroy(files->tree, free);
 	free(files->held);
 	*files = (struct disk_files){0};
 }

@@ -4,9 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -14,8 +11,6 @@
 #include "base/io.h"
 #include "base/proctree.h"
 #include "syscalls/account/disk-private.h"
-
-#include "base/banned.h"
 
 #define MAPS_MAX (4u << 20)               /* bytes of /proc/PID/maps; a longer one counts as mapping an unlinked file */
 #define SEARCH_MOST_NS UINT64_C(20000000) /* limits are not checked meanwhile */
@@ -47,7 +42,7 @@ bool disk_is_memory(int fd)
 }
 
 /* A process whose first thread has ended shows no mappings, although other threads still have them. */
-static bool has_threads(pid_t pid)
+static bool has_other_threads(pid_t pid)
 {
 	char path[48];
 	struct stat status;
@@ -56,8 +51,8 @@ static bool has_threads(pid_t pid)
 	return stat(path, &status) == 0 && status.st_nlink > 3; /* ".", its name in the parent, the first thread */
 }
 
-/* True also when that is unknown: no permission, process gone, MAPS_MAX exceeded. */
-static bool maps_deleted(pid_t pid)
+/* True if the process maps an unlinked file, or that is unknown: no permission, process gone, MAPS_MAX exceeded. */
+static bool maps_unlinked_file(pid_t pid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[48];
@@ -66,31 +61,24 @@ static bool maps_deleted(pid_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	if (io_read_file(AT_FDCWD, path, MAPS_MAX, &text, &len) < 0)
 		return true;
-	return len == 0 ? has_threads(pid) : strstr(text, " (deleted)\n") != NULL;
+	return len == 0 ? has_other_threads(pid) : strstr(text, " (deleted)\n") != NULL;
 }
 
-static bool mapped_was_there(const struct proctree *known, pid_t pid)
-{
-	const struct proctree_entry *entry = proctree_find(known, pid);
-
-	return entry && entry->place == PROCTREE_BELOW;
-}
-
-/* 0: no process; 1: one, or unknown; -EAGAIN: none so far, but there were processes that `known` does not have. */
-static int mapped_search(struct proctree *known, uint64_t end_ns)
+/* Returns 1 when a new process maps an unlinked file, or that is unknown; 0: none; -EAGAIN: `known` lacked some. */
+static int search_new_processes(struct proctree *known, uint64_t end_ns)
 {
 	struct proctree tree;
 	bool fresh = false;
 	int found = proctree_read(&tree) < 0 ? 1 : 0;
 
-	proctree_mark(&tree, getpid());
+	proctree_mark_descendants(&tree, getpid());
 	for (size_t i = 0; found == 0 && i < tree.count; i++) {
-		const struct proctree_entry *entry = &tree.entry[i];
+		const struct proctree_entry *entry = &tree.entry[i], *before = proctree_find(known, entry->pid);
 
-		if (entry->place != PROCTREE_BELOW || mapped_was_there(known, entry->pid))
+		if (entry->place != PROCTREE_BELOW || (before && before->place == PROCTREE_BELOW))
 			continue;
 		fresh = true;
-		found = io_now_ns() > end_ns || maps_deleted(entry->pid);
+		found = io_now_ns() > end_ns || maps_unlinked_file(entry->pid);
 	}
 	proctree_done(known);
 	*known = tree;
@@ -105,7 +93,7 @@ bool disk_deleted_is_mapped(void)
 	int found = -EAGAIN;
 
 	for (int i = 0; found == -EAGAIN && i < ROUNDS; i++)
-		found = mapped_search(&known, end_ns);
+		found = search_new_processes(&known, end_ns);
 	proctree_done(&known);
 	return found != 0;
 }

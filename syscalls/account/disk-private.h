@@ -8,29 +8,27 @@
 #include <sys/stat.h>
 
 struct disk_file {
-	struct disk_file *next; /* in its bucket */
 	dev_t dev;
 	ino_t ino;
 	uint64_t base_bytes; /* before the run opened it: not counted */
 	uint64_t bytes;      /* when last measured */
 	int fd;              /* O_PATH, while the file can grow or is unlinked but open; -1: released */
-	size_t held_at;      /* its index in `held`, if fd is not -1 */
+	size_t held_at;      /* index of the file in `held`, if fd is not -1 */
 	uint64_t ask_ns;     /* no lease is tried before this time */
 	uint64_t patience_ns;
 	bool in_memory; /* on tmpfs: disk_is_memory() */
-	bool hides;  /* leases do not detect its mappings: disk_hides_mappings() */
+	bool hides;  /* leases do not detect the file's mappings: disk_hides_mappings() */
 	bool pinned; /* the target has had an O_PATH descriptor: if unlinked, it may exist as long as the run */
 	bool unused; /* unlinked and not open, but maybe mapped */
 };
 
 struct disk_files {
-	struct disk_file **bucket;
-	size_t buckets; /* a power of two, or 0 */
+	void *tree; /* of struct disk_file, owned: tsearch(3) */
 	size_t count;
 	struct disk_file **held; /* files with a descriptor */
 	size_t held_count, held_room, held_max;
 	uint64_t bytes; /* sum of the growth of all files */
-	uint64_t memory_bytes; /* of the files on tmpfs among them */
+	uint64_t memory_bytes; /* growth of the files on tmpfs */
 	uint64_t search_ns; /* mappings are not searched before this time */
 };
 
@@ -66,7 +64,7 @@ bool disk_is_memory(int fd);
  */
 bool disk_deleted_is_mapped(void);
 
-/* Stores the present blocks of the file with this status, if there is one. */
+/* Stores the present blocks of the file with this status, if it is kept. */
 void disk_files_changed(struct disk_files *files, const struct stat *status);
 
 #endif

@@ -2,15 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "syscalls/account/disk-private.h"
-
-#include "base/banned.h"
 
 /* Upper bound of the speed of writing to the page cache (9 GB/s were measured). */
 #define BYTES_PER_MS (UINT64_C(16) << 20)
@@ -63,12 +60,12 @@ void disk_free(struct disk *disk)
 
 /* ---- the sum ---- */
 
-uint64_t disk_used_inside(const struct disk *disk)
+uint64_t disk_used_inside_bytes(const struct disk *disk)
 {
 	return disk->files.bytes + disk->names_bytes + disk->attributes_bytes;
 }
 
-uint64_t disk_memory(struct disk *disk)
+uint64_t disk_memory_bytes(struct disk *disk)
 {
 	struct stat status;
 
@@ -78,12 +75,12 @@ uint64_t disk_memory(struct disk *disk)
 	return disk->files.memory_bytes;
 }
 
-uint64_t disk_used(const struct disk *disk)
+uint64_t disk_used_bytes(const struct disk *disk)
 {
-	return disk_used_inside(disk) + (disk->outside ? *disk->outside : 0);
+	return disk_used_inside_bytes(disk) + (disk->outside ? *disk->outside : 0);
 }
 
-uint64_t disk_peak(const struct disk *disk)
+uint64_t disk_peak_bytes(const struct disk *disk)
 {
 	return disk->peak_bytes;
 }
@@ -94,13 +91,13 @@ const char *disk_reason(const struct disk *disk)
 }
 
 /* Compares the sum with the limit. Before that is exceeded, files that were just closed are settled. */
-static void disk_compare(struct disk *disk)
+static void compare_with_limit(struct disk *disk)
 {
-	uint64_t used = disk_used(disk);
+	uint64_t used = disk_used_bytes(disk);
 
 	if (used > disk->limit_bytes && !disk->over) {
 		disk_files_settle(&disk->files);
-		used = disk_used(disk);
+		used = disk_used_bytes(disk);
 	}
 	if (used > disk->peak_bytes)
 		disk->peak_bytes = used;
@@ -109,9 +106,9 @@ static void disk_compare(struct disk *disk)
 }
 
 /* The pause until files are measured again: as long as the limit cannot be reached meanwhile. */
-static uint64_t interval_ns(const struct disk *disk, uint64_t now_ns, uint64_t took_ns)
+static uint64_t next_measure_pause_ns(const struct disk *disk, uint64_t now_ns, uint64_t took_ns)
 {
-	uint64_t used = disk_used(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
+	uint64_t used = disk_used_bytes(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
 	bool quiet = now_ns - disk->grown_ns > QUIET_AFTER_NS;
 	uint64_t wait = left / BYTES_PER_MS * 1000000, least = quiet ? LOOK_QUIET_NS : LOOK_LEAST_NS;
 
@@ -122,28 +119,28 @@ static uint64_t interval_ns(const struct disk *disk, uint64_t now_ns, uint64_t t
 	return wait > least ? wait : least;
 }
 
-static void disk_look(struct disk *disk, uint64_t now_ns)
+static void measure_held_files(struct disk *disk, uint64_t now_ns)
 {
 	struct disk_files *files = &disk->files;
 	uint64_t start_ns = io_now_ns();
 
-	/* From the end: the last file replaces a released one, and was measured already. */
+	/* Goes through the files from the end: the last file replaces a released one, and was measured already. */
 	for (size_t i = files->held_count; i > 0; i--)
 		if (disk_files_look(files, files->held[i - 1], now_ns))
 			disk->grown_ns = start_ns;
-	disk->next_ns = start_ns + interval_ns(disk, start_ns, io_now_ns() - start_ns);
+	disk->next_ns = start_ns + next_measure_pause_ns(disk, start_ns, io_now_ns() - start_ns);
 	disk_files_sweep(files, now_ns);
 }
 
-bool disk_tick(struct disk *disk, uint64_t now_ns)
+bool disk_measure_due(struct disk *disk, uint64_t now_ns)
 {
 	if (disk->files.held_count > 0 && now_ns >= disk->next_ns)
-		disk_look(disk, now_ns);
-	disk_compare(disk);
+		measure_held_files(disk, now_ns);
+	compare_with_limit(disk);
 	return disk->over || disk->full;
 }
 
-int disk_wait_ms(const struct disk *disk, uint64_t now_ns)
+int disk_next_measure_ms(const struct disk *disk, uint64_t now_ns)
 {
 	if (disk->files.held_count == 0)
 		return -1;
@@ -152,30 +149,22 @@ int disk_wait_ms(const struct disk *disk, uint64_t now_ns)
 
 /* ---- for handlers ---- */
 
-int disk_admit(struct call *call, uint64_t bytes)
+int disk_admit_bytes(struct call *call, uint64_t bytes)
 {
 	struct disk *disk = call->sandbox->disk;
 	uint64_t used;
 
 	if (!disk)
 		return 0;
-	used = disk_used(disk);
+	used = disk_used_bytes(disk);
 	if (used <= disk->limit_bytes && bytes <= disk->limit_bytes - used)
 		return 0;
 	disk->over = true;
 	return call_refuse(call, -EDQUOT, NULL, "disk_limit");
 }
 
-static void look_soon(struct disk *disk)
-{
-	uint64_t soon = io_now_ns() + LOOK_LEAST_NS;
-
-	if (disk->next_ns > soon)
-		disk->next_ns = soon;
-}
-
 /* Finds or adds a file; base_bytes: its blocks that are not the run's. NULL: the outcome is set. */
-static struct disk_file *count_file(struct call *call, const struct stat *status, uint64_t base_bytes, bool in_memory)
+static struct disk_file *obtain_file(struct call *call, const struct stat *status, uint64_t base_bytes, bool in_memory)
 {
 	struct disk *disk = call->sandbox->disk;
 	struct disk_file *file = disk_files_find(&disk->files, status);
@@ -194,8 +183,8 @@ static struct disk_file *count_file(struct call *call, const struct stat *status
 	return r < 0 ? NULL : file;
 }
 
-/* Whether the file of fd counts; with its status, and whether it is on tmpfs. */
-static bool disk_is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
+/* Whether the file of fd counts. Returns its status, too, and whether it is on tmpfs. */
+static bool file_is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
 {
 	if (!disk || fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode))
 		return false;
@@ -203,44 +192,47 @@ static bool disk_is_counted(const struct disk *disk, int fd, struct stat *ret_st
 	return *ret_in_memory || !disk->only_memory;
 }
 
-int disk_watch(struct call *call, int fd, bool made)
+int disk_watch_file(struct call *call, int fd, bool made)
 {
 	struct disk *disk = call->sandbox->disk;
 	struct disk_file *file;
 	struct stat status;
+	uint64_t now_ns;
 	bool in_memory;
 	int r;
 
-	if (!disk_is_counted(disk, fd, &status, &in_memory))
+	if (!file_is_counted(disk, fd, &status, &in_memory))
 		return 0;
-	file = count_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512, in_memory);
+	file = obtain_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
 		return -1;
 	if (made)
 		file->base_bytes = 0; /* an old entry whose inode number was reused */
-	r = disk_files_hold(&disk->files, file, fd, io_now_ns());
+	now_ns = io_now_ns();
+	r = disk_files_hold(&disk->files, file, fd, now_ns);
 	if (r < 0)
 		return call_fail(call, r);
-	look_soon(disk);
+	if (disk->next_ns > now_ns + LOOK_LEAST_NS)
+		disk->next_ns = now_ns + LOOK_LEAST_NS;
 	return 0;
 }
 
-int disk_pin(struct call *call, int fd)
+int disk_note_pin(struct call *call, int fd)
 {
 	struct disk_file *file;
 	struct stat status;
 	bool in_memory;
 
-	if (!disk_is_counted(call->sandbox->disk, fd, &status, &in_memory))
+	if (!file_is_counted(call->sandbox->disk, fd, &status, &in_memory))
 		return 0;
-	file = count_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
+	file = obtain_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
 		return -1;
 	file->pinned = true;
 	return 0;
 }
 
-bool disk_counts(const struct call *call, const struct stat *status)
+bool disk_is_watched(const struct call *call, const struct stat *status)
 {
 	const struct disk *disk = call->sandbox->disk;
 
@@ -255,38 +247,38 @@ void disk_changed(struct call *call, int fd)
 	if (!disk || fstat(fd, &status) < 0)
 		return;
 	disk_files_changed(&disk->files, &status);
-	disk_compare(disk);
+	compare_with_limit(disk);
 }
 
-void disk_attributes(struct call *call, uint64_t bytes)
+void disk_set_attributes(struct call *call, uint64_t bytes)
 {
 	struct disk *disk = call->sandbox->disk;
 
 	if (!disk)
 		return;
 	disk->attributes_bytes = bytes;
-	disk_compare(disk);
+	compare_with_limit(disk);
 }
 
-static uint64_t name_bytes(bool directory)
+static uint64_t bytes_of_name(bool directory)
 {
 	return DISK_NAME_BYTES + (directory ? DISK_DIRECTORY_BYTES : 0);
 }
 
-static bool succeeded(const struct call *call)
+static bool call_succeeded(const struct call *call)
 {
 	const struct outcome *outcome = &call->outcome;
 
 	return outcome->kind == OUTCOME_FD || (outcome->kind == OUTCOME_VALUE && outcome->value >= 0);
 }
 
-void disk_made(struct call *call, mode_t type)
+void disk_count_name(struct call *call, mode_t type)
 {
-	if (call->sandbox->disk && succeeded(call))
-		call->sandbox->disk->names_bytes += name_bytes(S_ISDIR(type)) + (S_ISLNK(type) ? call->text_len : 0);
+	if (call->sandbox->disk && call_succeeded(call))
+		call->sandbox->disk->names_bytes += bytes_of_name(S_ISDIR(type)) + (S_ISLNK(type) ? call->text_len : 0);
 }
 
-struct disk_removal disk_removing(const struct call *call, int dirfd, const char *name)
+struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const char *name)
 {
 	struct disk_removal removal = {.fd = -1};
 	struct stat status;
@@ -302,28 +294,28 @@ struct disk_removal disk_removing(const struct call *call, int dirfd, const char
 }
 
 /* An unlinked file keeps its blocks until it is closed. */
-static void disk_unlinked(struct disk *disk, int fd, const struct stat *status)
+static void hold_unlinked_file(struct disk *disk, int fd, const struct stat *status)
 {
 	struct disk_file *file = status->st_nlink == 0 ? disk_files_find(&disk->files, status) : NULL;
 
-	/* If it cannot be held, it counts until the run ends, as if it were open. */
+	/* A file that cannot be held counts until the run ends, as if it were open. */
 	if (file && disk_files_hold(&disk->files, file, fd, 0) == 0)
 		(void)disk_files_look(&disk->files, file, io_now_ns());
 }
 
-void disk_removed(struct call *call, struct disk_removal *removal)
+void disk_end_removal(struct call *call, struct disk_removal *removal)
 {
 	struct disk *disk = call->sandbox->disk;
 	_cleanup_close_ int fd = removal->fd;
-	uint64_t bytes = name_bytes(removal->directory) + removal->link_bytes;
+	uint64_t bytes = bytes_of_name(removal->directory) + removal->link_bytes;
 	struct stat status;
 
 	removal->fd = -1;
-	if (fd < 0 || !succeeded(call) || fstat(fd, &status) < 0)
+	if (fd < 0 || !call_succeeded(call) || fstat(fd, &status) < 0)
 		return;
 	/* rename(2) between names of one file removes nothing. Some file systems keep a directory's st_nlink at 1. */
 	if (!removal->directory && status.st_nlink >= removal->names)
 		return;
 	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;
-	disk_unlinked(disk, fd, &status);
+	hold_unlinked_file(disk, fd, &status);
 }

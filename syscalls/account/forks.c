@@ -3,10 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/procstat.h"
 #include "base/proctree.h"
@@ -14,14 +13,12 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /*
  * Counting lists /proc. So tasks are counted only when the last count and the forks admitted since exceed the limit;
  * until then it does not matter that the ends of tasks are not notified.
  *
  * An admitted fork is pending until the thread is known to have made it: the thread may be starved between our response
- * and its fork. It is over when the thread asks again, or when forks_is_done() says so.
+ * and its fork. It is over when the thread asks again, or when fork_is_over() says so.
  */
 #define FORK_RUN_NS UINT64_C(2000000)
 #define FORK_WAIT_NS UINT64_C(20000000)
@@ -64,7 +61,7 @@ void forks_free(struct forks *forks)
 	free(forks);
 }
 
-uint64_t forks_members(const struct forks *forks)
+uint64_t forks_count_members(const struct forks *forks)
 {
 	return forks->counted;
 }
@@ -101,7 +98,7 @@ static bool read_cpu_ns(pid_t tid, uint64_t *ret_ns)
  * again, because the kernel restarts a fork that a signal interrupts (copy_process: ERESTARTNOINTR). In uninterruptible
  * sleep it may wait for a lock or its vfork. If runnable, it must have run for longer than a fork takes.
  */
-static bool forks_is_done(struct pending *pending, uint64_t now_ns)
+static bool fork_is_over(struct pending *pending, uint64_t now_ns)
 {
 	bool waited = now_ns - pending->ns > FORK_WAIT_NS;
 	struct procstat stat;
@@ -118,42 +115,33 @@ static bool forks_is_done(struct pending *pending, uint64_t now_ns)
 	return run_ns > pending->run_ns + FORK_RUN_NS;
 }
 
-/* Removes pending forks that are done: that of `tid`, which asks again; with `all` every one of which that is known. */
-static void forks_forget_done(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
+/* Removes pending forks that are done: that of `tid`, which asks again; with `all` each one that fork_is_over(). */
+static void forget_finished_forks(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < forks->pendings; i++)
-		if (forks->pending[i].tid != tid && !(all && forks_is_done(&forks->pending[i], now_ns)))
+		if (forks->pending[i].tid != tid && !(all && fork_is_over(&forks->pending[i], now_ns)))
 			forks->pending[kept++] = forks->pending[i];
 	forks->pendings = kept;
 }
 
-static bool forks_add_pending(struct forks *forks, pid_t tid, uint64_t now_ns)
+static bool add_pending_fork(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
-	struct pending pending = {.tid = tid, .ns = now_ns};
-
-	if (forks->pendings == forks->cap) {
-		size_t cap = forks->cap ? forks->cap * 2 : 16;
-		struct pending *more = reallocarray(forks->pending, cap, sizeof(*more));
-
-		if (!more)
-			return false;
-		forks->pending = more;
-		forks->cap = cap;
-	}
-	forks->pending[forks->pendings++] = pending;
+	if (!array_reserve(&forks->pending, forks->pendings, &forks->cap))
+		return false;
+	forks->pending[forks->pendings++] = (struct pending){.tid = tid, .ns = now_ns};
 	return true;
 }
 
-/* False: /proc cannot be listed. */
-static bool forks_count(struct forks *forks, uint64_t now_ns)
+/* Counts the tasks of the run. False: /proc cannot be listed. */
+static bool count_tasks(struct forks *forks, uint64_t now_ns)
 {
 	struct proctree tree;
 	bool listed = proctree_read(&tree) == 0;
 	uint64_t tasks = 0;
 
-	proctree_mark(&tree, forks->root);
+	proctree_mark_descendants(&tree, forks->root);
 	for (size_t i = 0; i < tree.count; i++) {
 		struct procstat stat;
 
@@ -165,7 +153,7 @@ static bool forks_count(struct forks *forks, uint64_t now_ns)
 		return false;
 	forks->counted = tasks;
 	forks->counted_ns = now_ns;
-	forks->admitted = forks->pendings; /* some may be counted twice: errs on the safe side */
+	forks->admitted = forks->pendings; /* some may be counted twice, which is on the safe side */
 	if (tasks > forks->peak)
 		forks->peak = tasks;
 	return true;
@@ -176,13 +164,13 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 	uint64_t members = forks->counted + forks->admitted;
 	bool room = members < forks->max;
 
-	forks_forget_done(forks, tid, now_ns, forks->pendings == forks->cap);
+	forget_finished_forks(forks, tid, now_ns, forks->pendings == forks->cap);
 	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_NS)) {
-		forks_forget_done(forks, tid, now_ns, true); /* before counting, which counts them */
-		room = forks_count(forks, now_ns);
+		forget_finished_forks(forks, tid, now_ns, true); /* first: counting counts their tasks */
+		room = count_tasks(forks, now_ns);
 		room = room && forks->counted + forks->admitted < forks->max;
 	}
-	if (!room || !forks_add_pending(forks, tid, now_ns)) {
+	if (!room || !add_pending_fork(forks, tid, now_ns)) {
 		forks->refused++;
 		return false;
 	}
@@ -192,45 +180,28 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 	return true;
 }
 
-/* ---- handlers: notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY) ---- */
-
-static void forks_judge(struct call *call)
+/* A fork is notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY). */
+static void judge_fork(struct call *call)
 {
-	if (!table_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds)) {
+	if (!table_row_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
-		return;
-	}
-	if (call->sandbox->forks && !forks_admit(call->sandbox->forks, call->tid, call->start_ns)) {
+	else if (call->sandbox->forks && !forks_admit(call->sandbox->forks, call->tid, call->start_ns))
 		call_refuse(call, -EAGAIN, NULL, "pids_limit");
-		return;
-	}
-	target_allow(call);
-	call_continue(call);
-}
-
-/* Refused where memory is sampled: a vfork without shared memory, a process that shares descriptors. */
-static bool evades_samples(const struct call *call)
-{
-	unsigned flags = call_uint(call, 0);
-
-	return call->sandbox->memfds &&
-	       ((flags & CLONE_VFORK && !(flags & CLONE_VM)) || (flags & CLONE_FILES && !(flags & CLONE_THREAD)));
+	else
+		target_allow_continue(call);
 }
 
 void sys_clone(struct call *call)
 {
-	if (evades_samples(call))
+	unsigned flags = call_uint(call, 0);
+
+	/* Refused where memory is sampled: a vfork without shared memory, a process that shares descriptors. */
+	if (call->sandbox->memfds &&
+	    ((flags & CLONE_VFORK && !(flags & CLONE_VM)) || (flags & CLONE_FILES && !(flags & CLONE_THREAD))))
 		call_refuse(call, -EINVAL, NULL, "refused_syscall");
 	else
-		forks_judge(call);
+		judge_fork(call);
 }
 
-void sys_fork(struct call *call)
-{
-	forks_judge(call);
-}
-
-void sys_vfork(struct call *call)
-{
-	forks_judge(call);
-}
+HANDLER(sys_fork, judge_fork(call))
+HANDLER(sys_vfork, judge_fork(call))

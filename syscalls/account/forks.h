@@ -19,7 +19,7 @@ void forks_free(struct forks *forks);
 bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns);
 
 /* Tasks at the last count; their maximum so far; refused forks. */
-uint64_t forks_members(const struct forks *forks);
+uint64_t forks_count_members(const struct forks *forks);
 uint64_t forks_peak(const struct forks *forks);
 uint64_t forks_refused(const struct forks *forks);
 

@@ -2,9 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -13,28 +10,21 @@
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
 
-#include "base/banned.h"
-
 #define ADDED_MOST 2u
 /* From this count on, counts are made at most once in RECOUNT_NS: another one would free little. */
 #define CROWDED (LOCKS_MAX / 4 * 3)
 #define RECOUNT_NS UINT64_C(100000000)
 
-static bool is_of_file(uint64_t command)
+bool locks_counts_command(uint64_t command)
 {
-	return (uint32_t)command == F_OFD_SETLK || (uint32_t)command == F_OFD_SETLKW;
-}
-
-bool locks_counts(uint64_t command)
-{
-	return table_match(allow_fcntl_locks, (const uint64_t[6]){0, command});
+	return table_terms_match(allow_fcntl_locks, (const uint64_t[6]){0, command});
 }
 
 /*
- * "1: POSIX  ADVISORY  WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY  READ -1 …"; "1: -> POSIX …" waits for the one
- * before. The process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
+ * "1: POSIX ADVISORY WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY READ -1 …"; "1: -> POSIX …" waits for the lock on the
+ * line before. The process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
  */
-static void count_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
+static void count_lock_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
 {
 	const struct proctree_entry *owner;
 	char kind[16];
@@ -53,19 +43,12 @@ static void count_line(const char *line, const struct proctree *tree, uint64_t *
 		++*of_processes;
 }
 
-/* The supervisor's own pid in a procfs: proc_self_get_link() of fs/proc/self.c. 0: it is not there. */
-static pid_t locks_pid_at(int proc_fd)
-{
-	char text[16];
-	ssize_t len = readlinkat(proc_fd, "self", text, sizeof(text) - 1);
-
-	text[len > 0 ? len : 0] = '\0';
-	return (pid_t)strtol(text, NULL, 10);
-}
-
 void locks_init(struct locks *locks, int proc_fd)
 {
-	pid_t outside = proc_fd >= 0 ? locks_pid_at(proc_fd) : 0;
+	/* The supervisor's own pid in that procfs: proc_self_get_link() of fs/proc/self.c. 0: it is not there. */
+	char text[16] = "";
+	ssize_t len = proc_fd < 0 ? 0 : readlinkat(proc_fd, "self", text, sizeof(text) - 1);
+	pid_t outside = len > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
 
 	*locks = (struct locks){.proc_fd = outside > 0 ? proc_fd : -1, .root = outside > 0 ? outside : getpid()};
 }
@@ -83,9 +66,9 @@ bool locks_count(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, ui
 		return false;
 	}
 	if (proctree_read_at(proc_fd, &tree) == 0)
-		proctree_mark(&tree, root);
+		proctree_mark_descendants(&tree, root);
 	while (lines < LOCKS_READ_MAX && fgets(line, sizeof(line), file)) {
-		count_line(line, &tree, &of_processes, &of_files);
+		count_lock_line(line, &tree, &of_processes, &of_files);
 		lines++;
 	}
 	whole = lines < LOCKS_READ_MAX && !ferror(file);
@@ -114,23 +97,14 @@ static bool locks_have_room(const struct locks *locks)
 	return locks->held + locks->added + ADDED_MOST <= LOCKS_MAX;
 }
 
-bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns)
+bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
 {
 	if (!locks_have_room(locks) && (locks->held < CROWDED || now_ns - locks->counted_ns >= RECOUNT_NS))
 		locks_recount(locks, now_ns);
 	if (!locks_have_room(locks))
 		return false;
 	locks->added += ADDED_MOST;
-	if (is_of_file(command))
+	if ((uint32_t)command == F_OFD_SETLK || (uint32_t)command == F_OFD_SETLKW)
 		locks->of_files += ADDED_MOST;
 	return true;
-}
-
-/* Only for calls that neither the filter nor the dispatcher has continued. */
-void sys_fcntl(struct call *call)
-{
-	if (locks_counts(call->arg[1]))
-		call_refuse(call, -ENOLCK, NULL, "locks_limit");
-	else
-		call_refuse(call, -EPERM, NULL, "refused_syscall");
 }

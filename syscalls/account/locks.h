@@ -23,16 +23,16 @@ struct locks {
 };
 
 /*
- * Starts with no lock. proc_fd, borrowed: the procfs of another pid namespace, where there is one; -1: /proc. The run's
+ * Starts with no lock. proc_fd, borrowed: the procfs of another pid namespace, if one exists; -1: /proc. The run's
  * own procfs has no "locks" where it is mounted with subset=pid.
  */
 void locks_init(struct locks *locks, int proc_fd);
 
 /* True for commands (argument 1 of fcntl) that must be admitted. */
-bool locks_counts(uint64_t command);
+bool locks_counts_command(uint64_t command);
 
 /* True: the call may be made; its locks are counted as added. */
-bool locks_admit(struct locks *locks, uint64_t command, uint64_t now_ns);
+bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns);
 
 /*
  * Counts the locks in a file like /proc/locks, whose pids are those of the procfs: in *ret_of_processes those of root's

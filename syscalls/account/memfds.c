@@ -2,21 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/account/denials.h"
-#include "syscalls/call/call.h"
+#include "syscalls/file/resolve.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
-
-#include "base/banned.h"
 
 #define SWEEP_FIRST 32
 #define SWEEP_BYTES (UINT64_C(4) << 20)
@@ -27,7 +21,7 @@ struct memfds {
 	/* Thresholds of count and bytes for a sweep: our descriptors keep closed memfds alive until then. */
 	size_t sweep_at;
 	uint64_t sweep_bytes;
-	bool queues; /* memfds_queues */
+	bool queues; /* memfds_have_queues */
 };
 
 int memfds_create(struct memfds **ret_memfds)
@@ -57,7 +51,7 @@ void memfds_set_queues(struct memfds *memfds)
 		memfds->queues = true;
 }
 
-bool memfds_queues(const struct memfds *memfds)
+bool memfds_have_queues(const struct memfds *memfds)
 {
 	return memfds->queues;
 }
@@ -74,13 +68,10 @@ uint64_t memfds_bytes(const struct memfds *memfds)
 }
 
 /* Opens the file of a descriptor again. */
-static int memfds_reopen(int fd, int flags)
+static int reopen_descriptor(int fd, int flags)
 {
-	char path[32];
-	int again;
+	int again = open(file_link(fd).path, flags | O_CLOEXEC);
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* bounded by an int */
-	again = open(path, flags | O_CLOEXEC);
 	return again < 0 ? -errno : again;
 }
 
@@ -89,7 +80,7 @@ static int memfds_reopen(int fd, int flags)
  * the file (fcntl(2)). O_PATH descriptors do not count there, and could open it again: so it is truncated, or, if seals
  * forbid that, kept.
  */
-static bool is_orphan(int fd)
+static bool is_unused_memfd(int fd)
 {
 	_cleanup_close_ int write_fd = -1;
 	struct stat st;
@@ -99,7 +90,7 @@ static bool is_orphan(int fd)
 	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
 	if (fstat(fd, &st) == 0 && st.st_blocks == 0 && st.st_size == 0)
 		return true;
-	write_fd = memfds_reopen(fd, O_RDWR);
+	write_fd = reopen_descriptor(fd, O_RDWR);
 	return write_fd >= 0 && ftruncate(write_fd, 0) == 0;
 }
 
@@ -108,7 +99,7 @@ void memfds_sweep(struct memfds *memfds)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < memfds->count; i++) {
-		if (is_orphan(memfds->fd[i]))
+		if (is_unused_memfd(memfds->fd[i]))
 			(void)close(memfds->fd[i]);
 		else
 			memfds->fd[kept++] = memfds->fd[i];
@@ -123,10 +114,10 @@ void memfds_sweep(struct memfds *memfds)
 }
 
 /*
- * Makes a memfd; 0 with both descriptors, or -errno. Each is opened: leases count the writers of file descriptions from
- * open(2), but not the one from memfd_create.
+ * Makes a memfd, of which there must be room for one more. The target's descriptor, or -errno. Ours and the target's
+ * are opened: leases count the writers of file descriptions from open(2), but not the writer of memfd_create.
  */
-static int memfds_make(const char *name, unsigned flags, int *ret_ours, int *ret_theirs)
+static int make_memfd(struct memfds *memfds, const char *name, unsigned flags)
 {
 	_cleanup_close_ int fd = memfd_create(name, flags | MFD_CLOEXEC);
 	_cleanup_close_ int ours = -1;
@@ -134,15 +125,13 @@ static int memfds_make(const char *name, unsigned flags, int *ret_ours, int *ret
 
 	if (fd < 0)
 		return -errno;
-	ours = memfds_reopen(fd, O_RDONLY);
+	ours = reopen_descriptor(fd, O_RDONLY);
 	if (ours < 0)
 		return ours;
-	theirs = memfds_reopen(fd, O_RDWR | O_LARGEFILE);
-	if (theirs < 0)
-		return theirs;
-	*ret_theirs = theirs;
-	*ret_ours = steal_fd(&ours);
-	return 0;
+	theirs = reopen_descriptor(fd, O_RDWR | O_LARGEFILE);
+	if (theirs >= 0)
+		memfds->fd[memfds->count++] = steal_fd(&ours);
+	return theirs;
 }
 
 /* Whether there is room for one more, after a sweep if a threshold is reached. */
@@ -153,59 +142,44 @@ static bool memfds_have_room(struct memfds *memfds)
 	return memfds->count < MEMFDS_MAX;
 }
 
-/* Notified only where memory is sampled (RUN_MEMORY). */
+/* memfd_create(2) is notified only where memory is sampled (RUN_MEMORY). */
 void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
 	unsigned flags = call_uint(call, 1);
-	int ours = -1, theirs = -1, error = call->text_error;
+	int fd = call->text_error;
 
 	if (!memfds) {
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
-		return;
-	}
-	if (!memfds_have_room(memfds)) {
+	} else if (!memfds_have_room(memfds)) {
 		call_refuse(call, -ENFILE, NULL, "memfds_limit");
-		return;
+	} else {
+		target_allow(call);
+		if (call_commit(call) < 0)
+			return;
+		if (fd == 0)
+			fd = make_memfd(memfds, call->text, flags);
+		call_give_fd(call, fd == -ENAMETOOLONG ? -EINVAL : fd, flags & MFD_CLOEXEC);
 	}
-	target_allow(call);
-	if (call_commit(call) < 0)
-		return;
-	if (error == 0)
-		error = memfds_make(call->text, flags, &ours, &theirs);
-	if (error < 0) {
-		call_fail(call, error == -ENAMETOOLONG ? -EINVAL : error);
-		return;
-	}
-	memfds->fd[memfds->count++] = ours;
-	call_give_fd(call, theirs, flags & MFD_CLOEXEC);
 }
 
-/* ---- mmap ---- */
-
 /* A memfd of `len` bytes, rounded up to pages. The target's descriptor, or -errno of mmap(2). */
-static int memfds_make_shared(struct memfds *memfds, uint64_t len)
+static int make_shared_memory(struct memfds *memfds, uint64_t len)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	int ours = -1, theirs = -1, error;
+	_cleanup_close_ int fd = -1;
 
 	if (len == 0)
 		return -EINVAL;
 	if (len > INT64_MAX - page)
 		return -ENOMEM;
-	error = memfds_make("shared", 0, &ours, &theirs);
-	if (error < 0)
-		return error;
-	if (ftruncate(theirs, (off_t)((len + page - 1) / page * page)) < 0) {
-		(void)close(ours);
-		(void)close(theirs);
-		return -ENOMEM;
-	}
-	memfds->fd[memfds->count++] = ours;
-	return theirs;
+	fd = make_memfd(memfds, "shared", 0);
+	if (fd >= 0 && ftruncate(fd, (off_t)((len + page - 1) / page * page)) < 0)
+		return -ENOMEM; /* the next sweep closes our descriptor */
+	return steal_fd(&fd);
 }
 
-static void map_shared(struct call *call)
+static void map_shared_memory(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
 	int fd;
@@ -218,13 +192,10 @@ static void map_shared(struct call *call)
 	if (call_commit(call) < 0)
 		return;
 	/* mmap(2) checks the offset first, also of anonymous memory. */
-	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : memfds_make_shared(memfds, call->arg[1]);
-	if (fd < 0) {
-		call_fail(call, fd);
-		return;
-	}
-	call->outcome.kind = OUTCOME_MAP;
-	call->outcome.fd = fd;
+	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : make_shared_memory(memfds, call->arg[1]);
+	call_give_fd(call, fd, false);
+	if (fd >= 0)
+		call->outcome.kind = OUTCOME_MAP;
 }
 
 /*
@@ -241,14 +212,11 @@ void sys_mmap(struct call *call)
 	} else if (flags & MAP_ANONYMOUS && flags & MAP_HUGETLB) {
 		call_refuse(call, -ENOMEM, NULL, "huge_pages"); /* not in samples; fails as if the machine had none */
 	} else if (flags & MAP_ANONYMOUS && (flags & MAP_TYPE) == MAP_SHARED) {
-		map_shared(call);
+		map_shared_memory(call);
 	} else {
-		target_allow(call);
-		call_continue(call);
+		target_allow_continue(call);
 	}
 }
-
-/* ---- other memory that no process shows ---- */
 
 bool memfds_is_zero_device(const struct call *call, const struct stat *status, int flags)
 {
@@ -261,12 +229,5 @@ void memfds_refuse_pages(struct call *call)
 	call_refuse(call, -EINVAL, NULL, DENIAL_EXPECTED);
 }
 
-void sys_splice(struct call *call)
-{
-	memfds_refuse_pages(call);
-}
-
-void sys_vmsplice(struct call *call)
-{
-	memfds_refuse_pages(call);
-}
+HANDLER(sys_splice, memfds_refuse_pages(call))
+HANDLER(sys_vmsplice, memfds_refuse_pages(call))

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define MEMFDS_MAX 1024 /* at a time; then memfd_create is ENFILE, mmap ENOMEM */
+#define MEMFDS_MAX 1024 /* at a time; beyond that memfd_create is ENFILE, mmap ENOMEM */
 
 /* Backlog of unix listeners where memory is sampled: each pending connection can hold 0.2 MB. */
 #define MEMFDS_BACKLOG_MAX 64
@@ -32,7 +32,7 @@ void memfds_sweep(struct memfds *memfds);
 
 /* Notes that the run has a unix listener or an inotify watch, whose queues take kernel memory. Never taken back. */
 void memfds_set_queues(struct memfds *memfds); /* may be NULL */
-bool memfds_queues(const struct memfds *memfds);
+bool memfds_have_queues(const struct memfds *memfds);
 
 /*
  * True for /dev/zero, opened with flags (O_*) that allow shared mappings: each of those is memory that is not measured.

@@ -2,16 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
-
-#include "base/banned.h"
+#include "syscalls/file/resolve.h"
 
 #define TEXT_BYTES 16384 /* the kernel's text has 1.5 kB */
 
@@ -20,21 +16,19 @@ struct memory {
 };
 
 /* The new value of a line; false: it is copied. Swap is 0: the run may not use any. */
-static bool limited_value(const char *key, size_t len, const struct memory *memory, uint64_t *ret_kb)
+static bool find_limited_value(const char *key, size_t len, const struct memory *memory, uint64_t *ret_kb)
 {
-	static const char *const none[] = {"Buffers", "Cached", "SwapCached", "SwapTotal", "SwapFree"};
+	const struct {
+		const char *key;
+		uint64_t kb;
+	} changed[] = {
+		{"MemTotal", memory->total}, {"MemFree", memory->free}, {"MemAvailable", memory->free}, {"Buffers", 0},
+		{"Cached", 0}, {"SwapCached", 0}, {"SwapTotal", 0}, {"SwapFree", 0},
+	};
 
-	if (len == 8 && memcmp(key, "MemTotal", len) == 0) {
-		*ret_kb = memory->total;
-		return true;
-	}
-	if ((len == 7 && memcmp(key, "MemFree", len) == 0) || (len == 12 && memcmp(key, "MemAvailable", len) == 0)) {
-		*ret_kb = memory->free;
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
-		if (strlen(none[i]) == len && memcmp(none[i], key, len) == 0) {
-			*ret_kb = 0;
+	for (size_t i = 0; i < sizeof(changed) / sizeof(changed[0]); i++)
+		if (strlen(changed[i].key) == len && memcmp(changed[i].key, key, len) == 0) {
+			*ret_kb = changed[i].kb;
 			return true;
 		}
 	return false;
@@ -54,7 +48,7 @@ int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, ch
 
 		if (text[line] == '\n')
 			line++;
-		if (key < line && limited_value(text, key, &memory, &kb))
+		if (key < line && find_limited_value(text, key, &memory, &kb))
 			len = snprintf(out, size, "%.*s:%*s%11llu kB\n", (int)key, text, key < 12 ? (int)(12 - key) : 0,
 				       "", (unsigned long long)kb);
 		else
@@ -68,24 +62,10 @@ int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, ch
 	return 0;
 }
 
-static bool is_meminfo(const struct place *place)
-{
-	return place->mount && place->mount->flags & MOUNT_PROC && strcmp(place->virt, "/proc/meminfo") == 0;
-}
-
-/* MemTotal in bytes; UINT64_MAX: there is no such line. */
-static uint64_t machine_bytes(const char *text)
-{
-	const char *line = strstr(text, "MemTotal:");
-
-	return line ? strtoull(line + strlen("MemTotal:"), NULL, 10) * 1024 : UINT64_MAX;
-}
-
-/* A read-only descriptor, as of the real file. */
-static int make_file(const char *text)
+/* Makes a file with the text, which is read-only as the real file. */
+static int make_meminfo_file(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("meminfo", MFD_CLOEXEC);
-	char path[32];
 	int error, again;
 
 	if (fd < 0)
@@ -93,27 +73,31 @@ static int make_file(const char *text)
 	error = io_write_full(fd, text, strlen(text));
 	if (error < 0)
 		return error;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* bounded by an int */
-	again = open(path, O_RDONLY | O_CLOEXEC);
+	again = open(file_link(fd).path, O_RDONLY | O_CLOEXEC);
 	return again < 0 ? -errno : again;
 }
 
 int meminfo_limited(const struct call *call, int fd)
 {
+	static const char total[] = "MemTotal:";
 	const struct sandbox *sandbox = call->sandbox;
+	const struct place *place = &call->place[0];
 	uint64_t limit = sandbox->memory.limit_bytes;
 	_cleanup_close_ int opened = fd;
 	char text[TEXT_BYTES], limited[TEXT_BYTES];
+	const char *line;
 	ssize_t len;
 
-	if (fd < 0 || !limit || !is_meminfo(&call->place[0]))
+	if (fd < 0 || !limit || !place->mount || !(place->mount->flags & MOUNT_PROC) ||
+	    strcmp(place->virt, "/proc/meminfo") != 0)
 		return steal_fd(&opened);
 	len = pread(fd, text, sizeof(text) - 1, 0);
 	if (len < 0)
 		return steal_fd(&opened); /* O_PATH */
 	text[len] = '\0';
-	if (limit >= machine_bytes(text))
+	line = strstr(text, total);
+	if (!line || limit >= strtoull(line + strlen(total), NULL, 10) * 1024)
 		return steal_fd(&opened);
 	len = meminfo_text(text, limit, sandbox->memory.used_bytes(sandbox->memory.meter), limited, sizeof(limited));
-	return len < 0 ? (int)len : make_file(limited);
+	return len < 0 ? (int)len : make_meminfo_file(limited);
 }

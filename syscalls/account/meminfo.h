@@ -5,8 +5,6 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_MEMINFO_H
 #define CALLGATE_SYSCALLS_ACCOUNT_MEMINFO_H
 
-#include <stdint.h>
-
 #include "syscalls/call/call.h"
 
 /*

@@ -3,9 +3,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-#include "syscalls/arch/arch.h"
-
-#include "base/banned.h"
+#include "syscalls/arch/registers.h"
 
 int arch_read_regs(pid_t tid, struct arch_regs *ret_regs)
 {
@@ -25,4 +23,56 @@ int arch_write_regs(pid_t tid, const struct arch_regs *regs)
 	struct iovec io = {.iov_base = copy.word, .iov_len = copy.len_bytes};
 
 	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &io) < 0 ? -errno : 0;
+}
+
+uint32_t arch_audit(void)
+{
+	return arch_layout.audit;
+}
+
+uint64_t arch_pc(const struct arch_regs *regs)
+{
+	return regs->word[arch_layout.pc];
+}
+
+uint64_t arch_stack(const struct arch_regs *regs)
+{
+	return regs->word[arch_layout.stack];
+}
+
+size_t arch_red_zone_bytes(void)
+{
+	return arch_layout.red_zone_bytes;
+}
+
+void arch_rewind(struct arch_regs *regs, int nr, const uint64_t arg[6])
+{
+	regs->word[arch_layout.pc] -= arch_layout.call_bytes;
+	/* x86-64: no call is under way, so the kernel must not restart one on top of ours. */
+	regs->word[arch_layout.last_number] = UINT64_MAX;
+	regs->word[arch_layout.number] = (uint64_t)nr;
+	for (unsigned i = 0; i < 6; i++)
+		regs->word[arch_layout.arg[i]] = arg[i];
+}
+
+bool arch_was_call(const struct arch_regs *regs, int nr)
+{
+	return regs->word[arch_layout.last_number] == (uint64_t)nr;
+}
+
+void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6])
+{
+	for (unsigned i = 0; i < 6; i++)
+		if (arch_layout.arg[i] != arch_layout.result)
+			regs->word[arch_layout.arg[i]] = arg[i];
+}
+
+int64_t arch_result(const struct arch_regs *regs)
+{
+	return (int64_t)regs->word[arch_layout.result];
+}
+
+void arch_set_result(struct arch_regs *regs, int64_t value)
+{
+	regs->word[arch_layout.result] = (uint64_t)value;
 }

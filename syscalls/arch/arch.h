@@ -16,19 +16,19 @@ struct arch_regs {
 	size_t len_bytes;
 };
 
-/* The thread must be traced by this one, and stopped. 0 or -errno (-ESRCH: not stopped, or dead). */
+/* The thread must be stopped, and traced by the calling thread. 0 or -errno (-ESRCH: not stopped, or dead). */
 int arch_read_regs(pid_t tid, struct arch_regs *ret_regs);
 int arch_write_regs(pid_t tid, const struct arch_regs *regs);
 
-/* Instruction and stack pointer. At a system-call stop the former is right behind the instruction. */
+/* Instruction and stack pointer. At a system-call stop arch_pc is right behind the instruction. */
 uint64_t arch_pc(const struct arch_regs *regs);
 uint64_t arch_stack(const struct arch_regs *regs);
 /* Size of the red zone below the stack pointer, which must not be overwritten. */
 size_t arch_red_zone_bytes(void);
 
 /*
- * For a thread that stopped right behind its system call: restarts the call with this number and these arguments, all
- * of which are set because the result has replaced one of them on some architectures.
+ * To be called for a thread that stopped right behind its system call. Restarts the call with this number and these
+ * arguments, all of which are set because the result has replaced one of them on some architectures.
  */
 void arch_rewind(struct arch_regs *regs, int nr, const uint64_t arg[6]);
 

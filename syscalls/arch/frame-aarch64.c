@@ -9,15 +9,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/ucontext.h>
 
 #include "syscalls/arch/frame.h"
 #include "syscalls/arch/insn.h"
 #include "syscalls/table/numbers.h"
-
-#include "base/banned.h"
 
 #define CALL_BYTES 4u
 #define CALL_WORD UINT32_C(0xd4000001) /* svc #0 */
@@ -33,7 +29,7 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 {
 	ssize_t got;
 
-	/* Retries with less before the call, which may be at the start of a page. */
+	/* Retries with fewer bytes before the call, which may be at the start of a page. */
 	for (ret_code->begin = 0; ret_code->begin <= INSN_BEFORE; ret_code->begin += INSN_BEFORE / 2) {
 		got = guest->read(tid, call - INSN_BEFORE + ret_code->begin, ret_code->byte + ret_code->begin,
 				  sizeof(ret_code->byte) - ret_code->begin);
@@ -68,7 +64,7 @@ enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct
 		return FRAME_OTHER;
 	frame->nr = (int)(uint32_t)frame->word[WORD_X8];
 	memcpy(frame->arg, &frame->word[WORD_X0], sizeof(frame->arg));
-	/* It has no arguments that could be lost. */
+	/* The call has no arguments that could be lost. */
 	if (frame->nr == __SNR_rt_sigreturn)
 		return FRAME_CALL;
 	memcpy(held.reg, frame->word, sizeof(held.reg));

@@ -5,15 +5,11 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/ucontext.h>
 
 #include "syscalls/arch/frame.h"
 #include "syscalls/arch/insn.h"
 #include "syscalls/table/numbers.h"
-
-#include "base/banned.h"
 
 #define CALL_BYTES 2u /* syscall: 0f 05 */
 #define RESTORER_BYTES 32u
@@ -22,7 +18,7 @@
 
 enum { RAX = 0, RCX = 1, RBX = 3, RBP = 5, R11 = 11, R12 = 12, R15 = 15 };
 
-/* From the instruction set's numbers to the indices in the frame. */
+/* Maps the instruction set's register numbers to indices in the frame. */
 static const unsigned char order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 					REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
@@ -68,7 +64,7 @@ static bool is_restorer(const struct memory_ops *guest, pid_t tid, const struct 
 
 static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
-static uint64_t relative(uint64_t behind, const uint8_t *offset)
+static uint64_t relative_target(uint64_t behind, const uint8_t *offset)
 {
 	int32_t value;
 
@@ -77,7 +73,7 @@ static uint64_t relative(uint64_t behind, const uint8_t *offset)
 }
 
 /* The target of a jump at `addr`, also through a procedure linkage table; else addr. */
-static uint64_t follow(const struct memory_ops *guest, pid_t tid, uint64_t addr)
+static uint64_t follow_jump(const struct memory_ops *guest, pid_t tid, uint64_t addr)
 {
 	uint8_t stub[11];
 	uint64_t target;
@@ -89,30 +85,32 @@ static uint64_t follow(const struct memory_ops *guest, pid_t tid, uint64_t addr)
 		at = sizeof(endbr);
 	at += stub[at] == 0xf2; /* bnd */
 	if (stub[at] == 0xe9)
-		return relative(addr + at + 5, &stub[at + 1]);
+		return relative_target(addr + at + 5, &stub[at + 1]);
 	if (stub[at] != 0xff || stub[at + 1] != 0x25 || at + 6 > sizeof(stub))
 		return addr;
-	return memory_copy_in(guest, tid, relative(addr + at + 6, &stub[at + 2]), &target, sizeof(target)) < 0 ? addr
-													       : target;
+	if (memory_copy_in(guest, tid, relative_target(addr + at + 6, &stub[at + 2]), &target, sizeof(target)) < 0)
+		return addr;
+	return target;
 }
 
 /* The function that is called by the instruction before `back`, and the instruction's length; 0: unknown. */
-static size_t called_function(const struct memory_ops *guest, pid_t tid, uint64_t back, uint64_t *ret_entry)
+static size_t find_called_function(const struct memory_ops *guest, pid_t tid, uint64_t back, uint64_t *ret_entry)
 {
 	uint8_t byte[6];
 
 	if (memory_copy_in(guest, tid, back - sizeof(byte), byte, sizeof(byte)) < 0)
 		return 0;
-	if (byte[0] == 0xff && byte[1] == 0x15)
-		return memory_copy_in(guest, tid, relative(back, &byte[2]), ret_entry, sizeof(*ret_entry)) < 0 ? 0 : 6;
+	if (byte[0] == 0xff && byte[1] == 0x15 &&
+	    memory_copy_in(guest, tid, relative_target(back, &byte[2]), ret_entry, sizeof(*ret_entry)) == 0)
+		return 6;
 	if (byte[1] != 0xe8)
 		return 0;
-	*ret_entry = follow(guest, tid, relative(back, &byte[2]));
+	*ret_entry = follow_jump(guest, tid, relative_target(back, &byte[2]));
 	return 5;
 }
 
 /* The system call number, if the function was called from `back`, which is `depth` bytes up the stack; else -1. */
-static int number_from(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
+static int number_from_return_address(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_held held)
 {
 	uint64_t entry, call = frame->pc - CALL_BYTES;
@@ -121,7 +119,7 @@ static int number_from(const struct memory_ops *guest, pid_t tid, const struct f
 	unsigned from;
 	uint32_t nr;
 
-	len = called_function(guest, tid, back, &entry);
+	len = find_called_function(guest, tid, back, &entry);
 	if (len == 0 || entry >= call || call - entry > INSN_BEFORE - code->begin)
 		return -1;
 	before = (size_t)(call - entry);
@@ -140,7 +138,7 @@ static int number_from_caller(const struct memory_ops *guest, pid_t tid, const s
 	int nr = -1;
 
 	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(slot[0]) && nr < 0; i++)
-		nr = number_from(guest, tid, frame, code, slot[i], i * sizeof(slot[0]), *held);
+		nr = number_from_return_address(guest, tid, frame, code, slot[i], i * sizeof(slot[0]), *held);
 	return nr;
 }
 
@@ -149,7 +147,7 @@ static int number_from_caller(const struct memory_ops *guest, pid_t tid, const s
 static int frame_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			const struct insn_code *code)
 {
-	/* All but the result, and the registers that syscall clobbers. */
+	/* A bit for each register but the result, and the registers that syscall clobbers. */
 	struct insn_held held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
 	uint32_t nr;
 	int called_with;

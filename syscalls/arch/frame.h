@@ -28,7 +28,7 @@ bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struc
 enum frame_kind {
 	FRAME_OTHER,   /* not a system call */
 	FRAME_CALL,    /* the call `nr` can be restarted */
-	FRAME_UNKNOWN, /* its number (x86-64) or first argument (aarch64) is lost; on aarch64 nr is set */
+	FRAME_UNKNOWN, /* the call's number (x86-64) or first argument (aarch64) is lost; on aarch64 nr is set */
 };
 
 /* Determines the call that ended with EINTR, from the code before the instruction pointer. */

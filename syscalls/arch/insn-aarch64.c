@@ -4,22 +4,20 @@
  */
 #include "syscalls/arch/insn.h"
 
-#include "base/banned.h"
-
 #define REACH 16u /* instructions before the call */
 #define BIT(reg) (UINT32_C(1) << (reg))
 #define ALL UINT32_MAX
 
 enum { REGISTER_ZERO = 31 };
 
-static uint32_t word_at(const struct insn_code *code, size_t at)
+static uint32_t read_word(const struct insn_code *code, size_t at)
 {
 	const uint8_t *byte = &code->byte[at];
 
 	return (uint32_t)byte[0] | (uint32_t)byte[1] << 8 | (uint32_t)byte[2] << 16 | (uint32_t)byte[3] << 24;
 }
 
-static int64_t extend(uint32_t value, unsigned bits)
+static int64_t sign_extend(uint32_t value, unsigned bits)
 {
 	uint32_t sign = UINT32_C(1) << (bits - 1);
 
@@ -33,11 +31,11 @@ static bool branch_target(uint32_t word, size_t at, int64_t *ret_target)
 	int64_t offset;
 
 	if ((word & 0x7c000000) == 0x14000000) /* b, bl */
-		offset = extend(word, 26);
+		offset = sign_extend(word, 26);
 	else if ((word & 0xfe000000) == 0x54000000 || (word & 0x7e000000) == 0x34000000) /* b.cond; cbz, cbnz */
-		offset = extend(word >> 5, 19);
+		offset = sign_extend(word >> 5, 19);
 	else if ((word & 0x7e000000) == 0x36000000) /* tbz, tbnz */
-		offset = extend(word >> 5, 14);
+		offset = sign_extend(word >> 5, 14);
 	else
 		return false;
 	*ret_target = (int64_t)at + offset * 4;
@@ -45,7 +43,7 @@ static bool branch_target(uint32_t word, size_t at, int64_t *ret_target)
 }
 
 /* A bit for each register that the instruction may write; all bits for unconditional branches. */
-static uint32_t writes(uint32_t word)
+static uint32_t written_registers(uint32_t word)
 {
 	uint32_t first = BIT(word & 31), base = BIT(word >> 5 & 31), second = BIT(word >> 10 & 31);
 
@@ -89,7 +87,7 @@ static bool entered_from_elsewhere(const struct insn_code *code, size_t from)
 	for (size_t at = code->begin + (0 - code->begin) % 4; at + 4 <= code->end; at += 4) {
 		int64_t target;
 
-		if (branch_target(word_at(code, at), at, &target) && target > (int64_t)from &&
+		if (branch_target(read_word(code, at), at, &target) && target > (int64_t)from &&
 		    target <= (int64_t)INSN_BEFORE && (at < from || at > INSN_BEFORE))
 			return true;
 	}
@@ -102,7 +100,7 @@ bool insn_aarch64_value(const struct insn_code *code, unsigned reg, const struct
 	unsigned from;
 
 	for (size_t at = INSN_BEFORE; at >= code->begin + 4 && at > INSN_BEFORE - 4 * REACH;) {
-		uint32_t word = word_at(code, at -= 4), now = writes(word);
+		uint32_t word = read_word(code, at -= 4), now = written_registers(word);
 		bool is_wide = word >> 31;
 
 		if (!(now & BIT(reg))) {

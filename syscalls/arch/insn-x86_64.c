@@ -2,11 +2,7 @@
  * AMD64 Architecture Programmer's Manual, volume 3: only the instructions that compilers put between the setting of a
  * register and `syscall`. Others are not decoded.
  */
-#include <string.h>
-
 #include "syscalls/arch/insn.h"
-
-#include "base/banned.h"
 
 enum { RAX = 0, RDX = 2, RSP = 4, NOTHING = 16 };
 
@@ -17,7 +13,7 @@ enum { RAX = 0, RDX = 2, RSP = 4, NOTHING = 16 };
 struct instruction {
 	size_t len;
 	uint32_t writes; /* a bit a register */
-	bool sets_value; /* its only effect: register `to` becomes `value` */
+	bool sets_value; /* the instruction's only effect: register `to` becomes `value` */
 	bool copies;	 /* … or what register `from` holds */
 	unsigned to, from;
 	uint32_t value;
@@ -32,36 +28,36 @@ struct decoder {
 	unsigned mod, reg, rm; /* of ModRM */
 };
 
-static bool skip(struct decoder *decoder, size_t count)
+static bool skip_bytes(struct decoder *decoder, size_t count)
 {
 	decoder->at += count;
 	return decoder->at <= decoder->len;
 }
 
-/* The next byte; 0 past the end, which skip() reports afterwards. */
-static uint8_t next(struct decoder *decoder)
+/* The next byte; 0 past the end, which skip_bytes() reports afterwards. */
+static uint8_t next_byte(struct decoder *decoder)
 {
 	size_t at = decoder->at++;
 
 	return at < decoder->len ? decoder->byte[at] : 0;
 }
 
-/* ModRM, SIB and displacement. */
-static bool modrm(struct decoder *decoder)
+/* Decodes ModRM, SIB and displacement. */
+static bool decode_modrm(struct decoder *decoder)
 {
-	uint8_t byte = next(decoder), base;
+	uint8_t byte = next_byte(decoder), base;
 
 	decoder->mod = byte >> 6;
 	decoder->reg = ((byte >> 3) & 7) | decoder->r;
 	decoder->rm = (byte & 7) | decoder->b;
 	if (decoder->mod == 3)
-		return skip(decoder, 0);
+		return skip_bytes(decoder, 0);
 	base = byte & 7;
 	if (base == 4)
-		base = next(decoder) & 7;
+		base = next_byte(decoder) & 7;
 	if (decoder->mod == 1)
-		return skip(decoder, 1);
-	return skip(decoder, decoder->mod == 2 || (decoder->mod == 0 && base == 5) ? 4 : 0);
+		return skip_bytes(decoder, 1);
+	return skip_bytes(decoder, decoder->mod == 2 || (decoder->mod == 0 && base == 5) ? 4 : 0);
 }
 
 static bool is_register(const struct decoder *decoder)
@@ -69,12 +65,12 @@ static bool is_register(const struct decoder *decoder)
 	return decoder->mod == 3;
 }
 
-static uint32_t immediate(struct decoder *decoder)
+static uint32_t read_immediate(struct decoder *decoder)
 {
 	uint32_t value = 0;
 
 	for (unsigned i = 0; i < 4; i++)
-		value |= (uint32_t)next(decoder) << (8 * i);
+		value |= (uint32_t)next_byte(decoder) << (8 * i);
 	return value;
 }
 
@@ -84,7 +80,7 @@ static bool set_value(struct decoder *decoder, struct instruction *ret, unsigned
 	ret->to = to;
 	ret->value = value;
 	ret->writes = BIT(to);
-	return skip(decoder, 0);
+	return skip_bytes(decoder, 0);
 }
 
 static bool set_copy(struct instruction *ret, unsigned to, unsigned from)
@@ -112,11 +108,11 @@ static bool writes_reg(const struct decoder *decoder, struct instruction *ret)
 /* Opcodes 0f xx. */
 static bool decode_two(struct decoder *decoder, struct instruction *ret)
 {
-	uint8_t op = next(decoder);
+	uint8_t op = next_byte(decoder);
 
 	if ((op & 0xf0) == 0x80) /* jcc rel32: here it was not taken */
-		return skip(decoder, 4);
-	if (!modrm(decoder))
+		return skip_bytes(decoder, 4);
+	if (!decode_modrm(decoder))
 		return false;
 	switch (op) {
 	case 0x1e: case 0x1f: /* endbr64, nop */
@@ -124,7 +120,7 @@ static bool decode_two(struct decoder *decoder, struct instruction *ret)
 	case 0x6c: case 0x6e: case 0x6f: case 0x7f: case 0xd6: case 0xef:
 		return true;
 	case 0x70: case 0xc6: /* shuffles */
-		return skip(decoder, 1);
+		return skip_bytes(decoder, 1);
 	case 0xaf: case 0xb6: case 0xb7: case 0xbe: case 0xbf: /* imul, movzx, movsx */
 		return writes_reg(decoder, ret);
 	default:
@@ -144,8 +140,8 @@ static bool decode_arithmetic(struct decoder *decoder, uint8_t op, struct instru
 	bool is_cmp = (op & 0xf8) == 0x38, to_reg = op & 2;
 	unsigned to;
 
-	/* Of bytes only cmp: 00 is what most operands end with. */
-	if (!modrm(decoder) || (!(op & 1) && !is_cmp))
+	/* Of byte-sized forms only cmp is decoded: 00, a byte-sized add, is more often the end of an operand. */
+	if (!decode_modrm(decoder) || (!(op & 1) && !is_cmp))
 		return false;
 	if (is_cmp || (!to_reg && !is_register(decoder)))
 		return true;
@@ -156,25 +152,25 @@ static bool decode_arithmetic(struct decoder *decoder, uint8_t op, struct instru
 	return true;
 }
 
-/* The same operations and shifts with an immediate: 80, 81, 83, c0, c1; mov with one: c6, c7. */
+/* Arithmetic and shifts with an immediate: 80, 81, 83, c0, c1; mov with one: c6, c7. */
 static bool decode_immediate(struct decoder *decoder, uint8_t op, struct instruction *ret)
 {
 	bool is_long = op == 0x81 || op == 0xc7, is_byte = op == 0x80 || op == 0xc0 || op == 0xc6;
 
-	if (!modrm(decoder))
+	if (!decode_modrm(decoder))
 		return false;
 	if (op == 0xc7 && (decoder->reg & 7) != 0)
 		return false;
 	if (op == 0xc7 && is_register(decoder))
-		return set_value(decoder, ret, decoder->rm, immediate(decoder));
+		return set_value(decoder, ret, decoder->rm, read_immediate(decoder));
 	if (is_register(decoder) && !(op < 0x90 && (decoder->reg & 7) == 7)) /* cmp */
 		ret->writes = is_byte ? BYTE_BITS(decoder->rm) : BIT(decoder->rm);
-	return skip(decoder, is_long ? 4 : 1);
+	return skip_bytes(decoder, is_long ? 4 : 1);
 }
 
 static bool decode_mov(struct decoder *decoder, uint8_t op, struct instruction *ret)
 {
-	if (!modrm(decoder))
+	if (!decode_modrm(decoder))
 		return false;
 	switch (op) {
 	case 0x88:
@@ -194,15 +190,15 @@ static bool decode_one(struct decoder *decoder, uint8_t op, struct instruction *
 {
 	switch (op) {
 	case 0x63: /* movsxd */
-		return modrm(decoder) && writes_reg(decoder, ret);
+		return decode_modrm(decoder) && writes_reg(decoder, ret);
 	case 0x8d: /* lea */
-		return modrm(decoder) && !is_register(decoder) && writes_reg(decoder, ret);
+		return decode_modrm(decoder) && !is_register(decoder) && writes_reg(decoder, ret);
 	case 0x68: case 0x6a: /* push $imm */
-		return skip(decoder, op == 0x68 ? 4 : 1);
+		return skip_bytes(decoder, op == 0x68 ? 4 : 1);
 	case 0x80: case 0x81: case 0x83: case 0xc0: case 0xc1: case 0xc6: case 0xc7:
 		return decode_immediate(decoder, op, ret);
 	case 0x84: case 0x85: /* test */
-		return modrm(decoder);
+		return decode_modrm(decoder);
 	case 0x88: case 0x89: case 0x8a: case 0x8b:
 		return decode_mov(decoder, op, ret);
 	case 0x90: /* nop */
@@ -212,14 +208,14 @@ static bool decode_one(struct decoder *decoder, uint8_t op, struct instruction *
 		return true;
 	case 0xa8: /* test $imm8,%al; 3c: cmp */
 	case 0x3c:
-		return skip(decoder, 1);
+		return skip_bytes(decoder, 1);
 	case 0xa9:
 	case 0x3d:
-		return skip(decoder, 4);
+		return skip_bytes(decoder, 4);
 	case 0xd1: case 0xd3: /* shifts */
-		return modrm(decoder) && writes_rm(decoder, ret);
+		return decode_modrm(decoder) && writes_rm(decoder, ret);
 	case 0xf7: /* not, neg */
-		return modrm(decoder) && ((decoder->reg & 7) == 2 || (decoder->reg & 7) == 3) &&
+		return decode_modrm(decoder) && ((decoder->reg & 7) == 2 || (decoder->reg & 7) == 3) &&
 		       writes_rm(decoder, ret);
 	default:
 		break;
@@ -233,11 +229,11 @@ static bool decode_one(struct decoder *decoder, uint8_t op, struct instruction *
 		return true;
 	}
 	if ((op & 0xf0) == 0x70) /* jcc rel8: here it was not taken */
-		return skip(decoder, 1);
+		return skip_bytes(decoder, 1);
 	if ((op & 0xf8) != 0xb8) /* mov $imm,%reg */
 		return false;
-	(void)set_value(decoder, ret, (op & 7u) | decoder->b, immediate(decoder));
-	return skip(decoder, decoder->wide ? 4 : 0);
+	(void)set_value(decoder, ret, (op & 7u) | decoder->b, read_immediate(decoder));
+	return skip_bytes(decoder, decoder->wide ? 4 : 0);
 }
 
 /* Decodes the first instruction. False: unknown. */
@@ -245,29 +241,29 @@ static bool insn_decode(const uint8_t *byte, size_t len, struct instruction *ret
 {
 	struct decoder decoder = {.byte = byte, .len = len};
 	bool short_operand = false;
-	uint8_t op = next(&decoder);
+	uint8_t op = next_byte(&decoder);
 	bool understood;
 
 	*ret = (struct instruction){.len = 0};
 	while (op == 0x66 || op == 0xf2 || op == 0xf3 || op == 0x64 || op == 0x65) {
 		short_operand |= op == 0x66;
-		op = next(&decoder);
+		op = next_byte(&decoder);
 	}
 	if ((op & 0xf0) == 0x40) { /* REX */
 		decoder.wide = op & 8;
 		decoder.r = (op & 4u) << 1;
 		decoder.x = (op & 2u) << 2;
 		decoder.b = (op & 1u) << 3;
-		op = next(&decoder);
+		op = next_byte(&decoder);
 	}
 	understood = op == 0x0f ? decode_two(&decoder, ret) : !short_operand && decode_one(&decoder, op, ret);
-	/* With prefix 66 only instructions without a shorter operand: the SSE moves and nops above. */
+	/* Decodes with prefix 66 only instructions without a shorter operand: the SSE moves and nops above. */
 	ret->len = decoder.at;
 	return understood && decoder.at <= len;
 }
 
 /* mov and lea: their operands often look like other instructions. */
-static bool takes_modrm(uint8_t op)
+static bool opcode_takes_modrm(uint8_t op)
 {
 	return op == 0x89 || op == 0x8b || op == 0x8d;
 }
@@ -276,7 +272,7 @@ static bool takes_modrm(uint8_t op)
  * True for a byte that is more likely an operand of an instruction that begins one to three bytes before. 8b b8 with
  * REX.B is `mov disp(%r8),%rdi`: without its first two bytes it would set eax.
  */
-static bool is_operand(const struct insn_code *code, size_t at, bool jump)
+static bool is_likely_operand(const struct insn_code *code, size_t at, bool jump)
 {
 	uint8_t before = at > code->begin ? code->byte[at - 1] : 0,
 		earlier = at > code->begin + 1 ? code->byte[at - 2] : 0;
@@ -287,13 +283,13 @@ static bool is_operand(const struct insn_code *code, size_t at, bool jump)
 	    before == 0x4d || before == 0x66 || before == 0x0f) /* prefixes */
 		return true;
 	if (!jump)
-		return takes_modrm(before) && (earlier & 0xf1) == 0x41;
-	return takes_modrm(before) || ((before & 0xc7) == 0x05 && takes_modrm(earlier));
+		return opcode_takes_modrm(before) && (earlier & 0xf1) == 0x41;
+	return opcode_takes_modrm(before) || ((before & 0xc7) == 0x05 && opcode_takes_modrm(earlier));
 }
 
 /* The value of reg at `end`, if the instruction at `at` sets it and those up to `end` do not write it. */
-static bool set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg, const struct insn_held *held,
-		   uint32_t *ret_value)
+static bool value_set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg,
+			 const struct insn_held *held, uint32_t *ret_value)
 {
 	struct instruction setting, later;
 	uint32_t writes = 0;
@@ -327,7 +323,7 @@ static bool find_setting(const struct insn_code *code, size_t end, unsigned reg,
 	bool found = false;
 
 	for (size_t at = end; at-- > least;) {
-		if (is_operand(code, at, false) || !set_at(code, at, end, reg, held, &value))
+		if (is_likely_operand(code, at, false) || !value_set_at(code, at, end, reg, held, &value))
 			continue;
 		if (found && value != found_value)
 			return false;
@@ -363,7 +359,7 @@ bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct 
 	for (at = code->begin; at < code->end; at++) {
 		size_t target = jump_target(code, at), unused;
 
-		if (target != INSN_BEFORE || (at >= from && at <= INSN_BEFORE) || is_operand(code, at, true))
+		if (target != INSN_BEFORE || (at >= from && at <= INSN_BEFORE) || is_likely_operand(code, at, true))
 			continue;
 		if (!find_setting(code, at, reg, held, &unused, &other) || other != value)
 			return false;

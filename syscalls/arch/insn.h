@@ -34,12 +34,12 @@ struct insn_held {
 bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint32_t *ret_value);
 
 /*
- * For code from the start of a function to a call instruction: which register held at the start what `reg` holds now,
- * and by how many bytes the stack has grown. False: unknown.
+ * Tells for code from the start of a function to a call instruction which register held at the start what `reg` holds
+ * now, and by how many bytes the stack has grown. False: unknown.
  */
 bool insn_x86_64_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack);
 
-/* The same for the whole register `reg` (0 to 30). */
+/* As insn_x86_64_value, for the whole register `reg` (0 to 30). */
 bool insn_aarch64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint64_t *ret_value);
 
 #endif

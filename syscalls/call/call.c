@@ -4,9 +4,6 @@
 
 #include "syscalls/account/denials.h"
 #include "syscalls/call/call.h"
-#include "syscalls/call/record.h"
-
-#include "base/banned.h"
 
 void call_return(struct call *call, int64_t value)
 {
@@ -24,6 +21,10 @@ int call_fail(struct call *call, int error)
 
 void call_give_fd(struct call *call, int fd, bool cloexec)
 {
+	if (fd < 0) {
+		call_fail(call, fd);
+		return;
+	}
 	call->outcome.kind = OUTCOME_FD;
 	call->outcome.fd = fd;
 	call->outcome.fd_cloexec = cloexec;
@@ -51,7 +52,7 @@ int call_commit(struct call *call)
 	if (call->committed)
 		return 0;
 	call_record(call, &record);
-	r = audit_begin(call->sandbox->audit, &record, &call->slot);
+	r = audit_begin_record(call->sandbox->audit, &record, &call->slot);
 	if (r < 0) {
 		/* A call that cannot be recorded is not performed. */
 		call->decision.verdict = VERDICT_DENY;

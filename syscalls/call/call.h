@@ -6,12 +6,6 @@
 #ifndef CALLGATE_SYSCALLS_CALL_CALL_H
 #define CALLGATE_SYSCALLS_CALL_CALL_H
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "audit/audit.h"
 #include "audit/record.h"
 #include "policy/network/net.h"
@@ -61,11 +55,11 @@ struct sandbox {
 	bool (*is_over)(void *meter); /* checks the limits, for handlers that wait; true: the run ends */
 	struct sockets *sockets;   /* unix-sockets.h */
 	struct inet *inet;         /* inet.h; NULL: there is no network */
+	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_ROUTES) */
 	const struct memory_ops *guest;
 	int listener_fd;
 	bool private_ipc;     /* the run has its own IPC namespace, whose memory is bounded */
 	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
-	pid_t program; /* the first process; leads the session of the run's terminal */
 	uid_t uid;
 	gid_t gid;
 };
@@ -110,9 +104,10 @@ struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
 	int fd;            /* owned; -1: none */
-	int peer_fd;       /* OUTCOME_CONNECT: owned */
+	int peer_fd;       /* OUTCOME_CONNECT: owned; -1: none */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
+	bool controlling;  /* OUTCOME_PATHFD: fd is a terminal, which becomes the controlling one of the session */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
 	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
 	struct call_work *work;   /* OUTCOME_WORK: owned */
@@ -147,13 +142,16 @@ struct call {
 /* ---- set the outcome; a handler calls one of these, once ---- */
 void call_return(struct call *call, int64_t value);
 int call_fail(struct call *call, int error); /* error is -errno. Returns -1, for callers that fail with it */
-void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd */
+void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd; or fails with it, a -errno */
 void call_continue(struct call *call);
 /* Denies the call: rule and reason go to the record. error is -errno. Returns -1. */
 int call_refuse(struct call *call, int error, const char *rule, const char *reason);
 
 /* Writes the audit record. 0, or -errno with the outcome set: the call must then have no effect. */
 int call_commit(struct call *call);
+
+/* Fills the audit record with texts borrowed from the call; for call_commit(). */
+void call_record(const struct call *call, struct audit_record *ret_record);
 
 /* True while the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
 bool call_valid(const struct call *call);

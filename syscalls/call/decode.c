@@ -1,10 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "syscalls/call/decode.h"
-
-#include "base/banned.h"
 
 /*
  * Copies a string. An errno that the target caused, such as EFAULT, goes to *ret_error, for the handler. Returns 0, or
@@ -13,7 +10,8 @@
  */
 static int decode_string(struct call *call, unsigned arg, char text[PATH_MAX], size_t *ret_len, int *ret_error)
 {
-	ssize_t len = decode_string_at(call, call->arg[arg], text, PATH_MAX, -ENAMETOOLONG);
+	ssize_t len = memory_copy_string(call->sandbox->guest, call->tid, call->arg[arg], text, PATH_MAX,
+					 -ENAMETOOLONG);
 
 	if (len < 0)
 		text[0] = '\0';
@@ -65,16 +63,6 @@ int decode_call(struct call *call)
 	return 0;
 }
 
-int decode_at(const struct call *call, uint64_t addr, void *out, size_t len)
-{
-	return memory_copy_in(call->sandbox->guest, call->tid, addr, out, len);
-}
-
-int decode_struct(const struct call *call, unsigned arg, void *out, size_t len)
-{
-	return decode_at(call, call->arg[arg], out, len);
-}
-
 /* As copy_struct_from_user() in include/linux/uaccess.h. */
 int decode_extensible(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min)
 {
@@ -96,14 +84,4 @@ int decode_extensible(const struct call *call, unsigned arg, void *out, size_t k
 				return -E2BIG;
 	}
 	return decode_at(call, call->arg[arg], out, known);
-}
-
-ssize_t decode_string_at(const struct call *call, uint64_t addr, char *out, size_t cap, int too_long)
-{
-	return memory_copy_string(call->sandbox->guest, call->tid, addr, out, cap, too_long);
-}
-
-int decode_output(const struct call *call, uint64_t addr, const void *from, size_t len)
-{
-	return memory_copy_out(call->sandbox->guest, call->tid, addr, from, len);
 }

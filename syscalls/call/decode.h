@@ -11,19 +11,27 @@
  */
 int decode_call(struct call *call);
 
+/* Copies exactly len bytes from an address in a decoded struct (execve's argv, iovecs). 0 or -EFAULT. */
+static inline int decode_at(const struct call *call, uint64_t addr, void *out, size_t len)
+{
+	return memory_copy_in(call->sandbox->guest, call->tid, addr, out, len);
+}
+
 /* Copies exactly len bytes of a struct or array argument. 0 or -EFAULT. */
-int decode_struct(const struct call *call, unsigned arg, void *out, size_t len);
+static inline int decode_struct(const struct call *call, unsigned arg, void *out, size_t len)
+{
+	return decode_at(call, call->arg[arg], out, len);
+}
 
 /* As copy_struct_from_user() (openat2 …): -EINVAL below min, -E2BIG for a non-zero tail, zero-padded. */
 int decode_extensible(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
 
-/* The same at an address from a decoded struct (execve's argv, iovecs). decode_string_at() as memory_copy_string(). */
-int decode_at(const struct call *call, uint64_t addr, void *out, size_t len);
-ssize_t decode_string_at(const struct call *call, uint64_t addr, char *out, size_t cap, int too_long);
-
 /*
  * Writes an output argument. 0 or -EFAULT. No call has both an output and a side effect, so no call checks beforehand.
  */
-int decode_output(const struct call *call, uint64_t addr, const void *from, size_t len);
+static inline int decode_output(const struct call *call, uint64_t addr, const void *from, size_t len)
+{
+	return memory_copy_out(call->sandbox->guest, call->tid, addr, from, len);
+}
 
 #endif

@@ -1,14 +1,10 @@
 #include "syscalls/call/descriptor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "view/tree.h"
-
-#include "base/banned.h"
 
 /* Needs ptrace permission, as an ancestor has it. Some containers deny it anyway (Docker without CAP_SYS_PTRACE). */
 static int descriptor_duplicate(const struct call *call, int fd)
@@ -16,7 +12,7 @@ static int descriptor_duplicate(const struct call *call, int fd)
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
 	int copy;
 
-	/* Before Linux 6.9: from the leader, which shares its table with threads created with CLONE_FILES. */
+	/* Before Linux 6.9: the leader's descriptor. Threads created with CLONE_FILES share the leader's table. */
 	if (pidfd < 0 && errno == EINVAL)
 		pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
 	if (pidfd < 0)
@@ -33,15 +29,12 @@ bool descriptor_direct(void)
 /* further: the second descriptor of the call, for which OUTCOME_FETCH cannot be used. */
 static int descriptor_get(struct call *call, int fd, bool further)
 {
-	int copy = descriptor_duplicate(call, fd);
+	_cleanup_close_ int copy = descriptor_duplicate(call, fd);
 
-	if (!call_valid(call)) {
-		if (copy >= 0)
-			(void)close(copy);
+	if (!call_valid(call))
 		return call_gone(call);
-	}
 	if (copy >= 0)
-		return copy;
+		return steal_fd(&copy);
 	if (copy == -EBADF)
 		return call_fail(call, copy);
 	if (further || (call->sandbox->inet && descriptor_direct()))
@@ -59,8 +52,7 @@ int descriptor_copy(struct call *call, int fd)
 	return call->fetched < 0 ? call_fail(call, call->fetched) : call->fetched;
 }
 
-int descriptor_copy_nth(struct call *call, int fd, unsigned n)
+int descriptor_copy_further(struct call *call, int fd)
 {
-	(void)n;
 	return descriptor_get(call, fd, true);
 }

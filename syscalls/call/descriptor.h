@@ -18,6 +18,6 @@ int descriptor_copy(struct call *call, int fd);
 bool descriptor_direct(void);
 
 /* A second duplicate for the same call. Fails with EPERM "descriptor_unreachable" instead of OUTCOME_FETCH. */
-int descriptor_copy_nth(struct call *call, int fd, unsigned n);
+int descriptor_copy_further(struct call *call, int fd);
 
 #endif

@@ -18,11 +18,11 @@ struct memory_ops {
 
 extern const struct memory_ops memory_of_process; /* process_vm_readv, process_vm_writev */
 
-/* Exactly len bytes. 0, -EFAULT, -ESRCH or -EPERM. */
+/* Copies exactly len bytes. 0, -EFAULT, -ESRCH or -EPERM. */
 int memory_copy_in(const struct memory_ops *ops, pid_t tid, uint64_t addr, void *out, size_t len);
 int memory_copy_out(const struct memory_ops *ops, pid_t tid, uint64_t addr, const void *from, size_t len);
 
-/* A string of at most cap - 1 bytes. Its length; -EFAULT; or `too_long`: no NUL within cap bytes. */
+/* Copies a string of at most cap - 1 bytes. Its length; -EFAULT; or `too_long`: no NUL within cap bytes. */
 ssize_t memory_copy_string(const struct memory_ops *ops, pid_t tid, uint64_t addr, char *out, size_t cap, int too_long);
 
 #endif

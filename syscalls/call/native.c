@@ -1,10 +1,6 @@
 #include "syscalls/call/native.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-
-#include "base/banned.h"
 
 bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected)
 {

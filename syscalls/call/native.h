@@ -2,10 +2,6 @@
 #ifndef CALLGATE_SYSCALLS_CALL_NATIVE_H
 #define CALLGATE_SYSCALLS_CALL_NATIVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/stat.h>
-
 #include "syscalls/call/call.h"
 
 /*

@@ -1,8 +1,5 @@
-#include <string.h>
-
-#include "syscalls/call/record.h"
-
-#include "base/banned.h"
+/* The audit record of a judged call, with the argument names of the syscall table. */
+#include "syscalls/call/call.h"
 
 /*
  * How a register is written to the log; paths and texts have fields of their own. The kernel ignores the high word of
@@ -33,19 +30,15 @@ static uint64_t record_value(enum arg_kind kind, uint64_t value)
 	return record_kinds[kind].width == WORD_UNSIGNED ? (uint32_t)value : value;
 }
 
-/* execve's argv is recorded as a text: exec/argv.h. */
-static bool is_argv(const struct call *call, unsigned i)
-{
-	return call->row->basis == BASIS_EXEC && call->text_len && !strcmp(call->row->arg[i].name, "argv");
-}
-
 static void record_args(const struct call *call, struct audit_record *record)
 {
 	for (unsigned i = 0; i < 6; i++) {
 		enum arg_kind kind = call->row->arg[i].kind;
 		struct audit_arg *arg = &record->arg[record->args];
 
-		if (kind == ARG_PTR && is_argv(call, i))
+		/* execve's argv is recorded as a text: argv_record() in exec/execve.c. */
+		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_len &&
+		    strcmp(call->row->arg[i].name, "argv") == 0)
 			kind = ARG_TEXT;
 		if (kind == ARG_NONE || kind == ARG_PATH || kind == ARG_PATH_NULL || kind == ARG_PTR)
 			continue;

@@ -1,12 +1,9 @@
 #include "syscalls/exec/cache.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/elf-machine.h"
-
-#include "base/banned.h"
 
 #define CACHE_PROGRAMS 64u
 /* A younger file could change again without a new ctime, which has the resolution of a tick. */
@@ -43,7 +40,7 @@ static bool stamp_same_time(const struct timespec *one, const struct timespec *o
 	return one->tv_sec == other->tv_sec && one->tv_nsec == other->tv_nsec;
 }
 
-static bool stamp_holds(const struct stamp *stamp, const struct stat *st)
+static bool stamp_matches(const struct stamp *stamp, const struct stat *st)
 {
 	return stamp->ino == st->st_ino && stamp->dev == st->st_dev && stamp->mode == st->st_mode &&
 	       stamp->size == st->st_size && stamp_same_time(&stamp->mtime, &st->st_mtim) &&
@@ -62,7 +59,7 @@ static bool cache_may_keep(const struct call *call, const struct place *place, c
 	struct timespec now;
 
 	if (place->magic || !place->mount || place->mount->flags & special ||
-	    policy_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE)
+	    policy_rights_on(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE)
 		return false;
 	return clock_gettime(CLOCK_REALTIME, &now) == 0 && st->st_ctim.tv_sec < now.tv_sec - CACHE_SETTLED_S;
 }
@@ -76,7 +73,7 @@ bool exec_cache_program(const struct place *place, const struct stat *st, struct
 {
 	const struct known_program *known = program_slot(st);
 
-	if (!stamp_holds(&known->stamp, st) || known->mount != place->mount)
+	if (!stamp_matches(&known->stamp, st) || known->mount != place->mount)
 		return false;
 	*ret_program = known->program;
 	return true;
@@ -105,13 +102,18 @@ static struct known_loader *loader_slot(const char *text)
 	return NULL;
 }
 
+bool exec_cache_is_own_loader(const char *text)
+{
+	return loader_slot(text);
+}
+
 bool exec_cache_loader(const char *text, struct exec_loader *ret_loader)
 {
 	const struct known_loader *known = loader_slot(text);
 	struct stat st;
 
 	/* An empty entry has the inode number 0, which no file has. */
-	if (!known || !known->stamp.ino || fstatat(AT_FDCWD, text, &st, 0) < 0 || !stamp_holds(&known->stamp, &st))
+	if (!known || !known->stamp.ino || fstatat(AT_FDCWD, text, &st, 0) < 0 || !stamp_matches(&known->stamp, &st))
 		return false;
 	*ret_loader = known->loader;
 	return true;

@@ -11,13 +11,13 @@
 
 #define EXEC_INTERP_MAX 64u /* longer names of loaders are not kept */
 
-/* An ELF file that may be read. */
+/* What is kept of an ELF file that may be read. */
 struct exec_program {
 	bool dynamic;
 	char interp[EXEC_INTERP_MAX];
 };
 
-/* One of the system's own loaders. */
+/* What is kept of one of the system's own loaders. */
 struct exec_loader {
 	struct exec_image image;
 	uint64_t page; /* see exec_plan.interp_page */
@@ -27,6 +27,9 @@ struct exec_loader {
 bool exec_cache_program(const struct place *place, const struct stat *st, struct exec_program *ret_program);
 void exec_cache_keep_program(const struct call *call, const struct place *place, const struct stat *st,
 			     const struct elf_facts *facts);
+
+/* True for the path of one of the system's own loaders. */
+bool exec_cache_is_own_loader(const char *text);
 
 /* True when `text` (a PT_INTERP) is kept and still leads the kernel to the same file, by one stat(2). */
 bool exec_cache_loader(const char *text, struct exec_loader *ret_loader);

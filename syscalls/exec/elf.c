@@ -1,14 +1,9 @@
 #include "syscalls/exec/elf.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/elf-machine.h"
-
-#include "base/banned.h"
 
 /* load_elf_phdrs() in fs/binfmt_elf.c refuses more than 64 KiB of program headers, so PN_XNUM never applies. */
 #define PHDR_BYTES_MAX 65536u
@@ -22,7 +17,7 @@ struct elf_source {
 	unsigned char head[1024];
 };
 
-/* 0, -ENOEXEC when the file is shorter, or -errno. */
+/* Reads `len` bytes. 0, -ENOEXEC when the file is shorter, or -errno. */
 static int elf_read(const struct elf_source *source, void *out, size_t len, uint64_t offset)
 {
 	ssize_t got;
@@ -61,15 +56,13 @@ static int elf_read_header(struct elf_source *source, Elf64_Ehdr *ehdr)
 		return r;
 	if (ehdr->e_machine != ELF_MACHINE)
 		return -ENOTSUP;
-	if (ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN)
-		return -ENOEXEC;
-	if (ehdr->e_phentsize != sizeof(Elf64_Phdr) || ehdr->e_phnum == 0 ||
-	    ehdr->e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
+	if ((ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN) || ehdr->e_phentsize != sizeof(Elf64_Phdr) ||
+	    ehdr->e_phnum == 0 || ehdr->e_phnum > PHDR_BYTES_MAX / sizeof(Elf64_Phdr))
 		return -ENOEXEC;
 	return 0;
 }
 
-/* As the kernel: 2..PATH_MAX bytes, the last one NUL; EIO when the file ends before. */
+/* Checked as in the kernel: 2..PATH_MAX bytes, the last one NUL; EIO when the file ends before. */
 static int elf_read_interp(const struct elf_source *source, const Elf64_Phdr *phdr, char text[PATH_MAX])
 {
 	size_t want = (size_t)phdr->p_filesz;

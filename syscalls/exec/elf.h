@@ -10,7 +10,7 @@
 
 struct elf_facts {
 	bool dynamic;             /* has PT_INTERP */
-	char interp[PATH_MAX];    /* its text, NUL-terminated within the file */
+	char interp[PATH_MAX];    /* path in PT_INTERP, NUL-terminated within the file */
 	uint64_t first_vaddr;     /* page of the first PT_LOAD, relative to AT_BASE for a loader */
 };
 

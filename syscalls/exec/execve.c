@@ -2,16 +2,13 @@
  * execve(2), execveat(2): from the program's path to the plan of an exec. Judges every file that the kernel will load:
  * the "#!" chain, the ELF file at its end, and its loader.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/elf-machine.h"
 #include "base/fdinfo.h"
 #include "syscalls/call/native.h"
 #include "syscalls/exec/cache.h"
@@ -21,14 +18,12 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #ifndef AT_EXECVE_CHECK
 #define AT_EXECVE_CHECK 0x10000 /* Linux 6.14: only checks whether the file may be executed */
 #endif
 
 #define EXEC_SCRIPTS_MAX 5 /* exec_binprm(): a sixth "#!" is ELOOP */
-#define EXEC_INTERP_SLOT 1u /* of call->path and call->place, for interpreters and loaders */
+#define EXEC_INTERP_SLOT 1u /* index in call->path and call->place for interpreters and loaders */
 
 /* A regular file whose mode lets it be executed. */
 struct exec_file {
@@ -71,7 +66,7 @@ static int exec_open_pinned(struct call *call, int pin)
 {
 	int fd;
 
-	/* Checks noexec as well. The system call itself, because faccessat(3) of glibc emulates flags by uid. */
+	/* Checks noexec as well. Uses the system call itself, because faccessat(3) of glibc emulates flags by uid. */
 	if (syscall(SYS_faccessat2, pin, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
 		return call_fail(call, -errno);
 	/* O_NONBLOCK: a lease on the file must not block the supervisor thread. */
@@ -85,7 +80,7 @@ static int exec_open_pinned(struct call *call, int pin)
 
 struct status_question {
 	struct stat *st;
-	int asked; /* the dirfd by which it was asked: see view_by_name */
+	int asked; /* the dirfd by which it was asked: see view_get_nolinks_path */
 };
 
 static int exec_ask_status(void *ctx, int dirfd, const char *path, int at_flags)
@@ -98,9 +93,9 @@ static int exec_ask_status(void *ctx, int dirfd, const char *path, int at_flags)
 
 /*
  * Finds the file of path i in the cache, without opening it. 1: *file is complete; 0: it is not in the cache, so pin it
- * and call exec_open; -1 with the outcome set.
+ * and call exec_open_file; -1 with the outcome set.
  */
-static int exec_ask(struct call *call, unsigned i, unsigned at_flags, struct exec_file *file)
+static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, struct exec_file *file)
 {
 	struct status_question status = {.st = &file->st, .asked = -1};
 	const struct file_question question = {.ask = exec_ask_status, .ctx = &status};
@@ -112,7 +107,7 @@ static int exec_ask(struct call *call, unsigned i, unsigned at_flags, struct exe
 	if (file_ask(call, i, POLICY_EXEC, at_flags, &question) < 0)
 		return -1;
 	file->known = exec_cache_program(place, &file->st, &file->program);
-	/* By name no link is on the way: if the program's path is that name, the kernel reaches the file. */
+	/* No link is on the way of the file's name: if the program's path is that name, the kernel reaches the file. */
 	file->reached =
 		file->known && still >= 0 && status.asked == still && strcmp(call->path[i].text, place->virt) == 0;
 	return file->known;
@@ -122,12 +117,14 @@ static int exec_ask(struct call *call, unsigned i, unsigned at_flags, struct exe
  * Checks what the kernel demands of an executable file, and that it can be read: a 0111 binary runs undumpable, so it
  * could not be compared with its plan. Takes pin, of place i. 0, or -1 with the outcome set.
  */
-static int exec_open(struct call *call, unsigned i, int pin, struct exec_file *file)
+static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_file *file)
 {
 	_cleanup_close_ int held = pin;
 
 	file->fd = -1;
 	file->reached = false;
+	if (i == 0 && call->place[0].magic) /* /proc/self/fd/N of a memfd */
+		return call_refuse(call, EACCES, NULL, "object_without_name");
 	if (exec_pin_stat(call, held, &file->st) < 0)
 		return -1;
 	file->known = exec_cache_program(&call->place[i], &file->st, &file->program);
@@ -136,7 +133,18 @@ static int exec_open(struct call *call, unsigned i, int pin, struct exec_file *f
 	return file->known || file->fd >= 0 ? 0 : -1;
 }
 
-/* Makes `text`, an interpreter, path2 of the call, for the record. 0, or -1 with the outcome set. */
+/* Resolves and judges path i: the program, or a script's interpreter. 0, or -1 with the outcome set. */
+static int exec_find_path(struct call *call, unsigned i, unsigned at_flags, struct exec_file *ret_file)
+{
+	int pin, r = at_flags & AT_EXECVE_CHECK ? 0 : exec_find_cached(call, i, at_flags, ret_file);
+
+	if (r != 0)
+		return r > 0 ? 0 : r;
+	pin = file_pin(call, i, POLICY_EXEC, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	return pin < 0 ? -1 : exec_open_file(call, i, pin, ret_file);
+}
+
+/* Makes `text`, the path of an interpreter, path2 of the call's record. 0, or -1 with the outcome set. */
 static int interp_set_path(struct call *call, const char *text)
 {
 	struct call_path *path = &call->path[EXEC_INTERP_SLOT];
@@ -151,23 +159,10 @@ static int interp_set_path(struct call *call, const char *text)
 	return 0;
 }
 
-/* Resolves and judges a script's interpreter. 0, or -1 with the outcome set. */
-static int interp_open(struct call *call, const char *text, struct exec_file *ret_file)
-{
-	int r = interp_set_path(call, text), pin;
-
-	if (r == 0)
-		r = exec_ask(call, EXEC_INTERP_SLOT, 0, ret_file);
-	if (r != 0)
-		return r > 0 ? 0 : r;
-	pin = file_pin(call, EXEC_INTERP_SLOT, POLICY_EXEC, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
-	return pin < 0 ? -1 : exec_open(call, EXEC_INTERP_SLOT, pin, ret_file);
-}
-
 /* ---- the chain of "#!" ---- */
 
 /* One step: 1 when the interpreter replaced attempt->file, 0 when that is no script, -1 with the outcome set. */
-static int shebang_follow(struct attempt *attempt, unsigned depth)
+static int follow_shebang(struct attempt *attempt, unsigned depth)
 {
 	struct call *call = attempt->call;
 	struct exec_file *file = &attempt->file;
@@ -178,16 +173,16 @@ static int shebang_follow(struct attempt *attempt, unsigned depth)
 	if (file->known)
 		return 0;
 	r = pread(file->fd, head, SHEBANG_HEAD, 0) < 0 ? -errno : 0;
-	if (r == 0 && !shebang_is(head))
+	if (r == 0 && !shebang_begins(head))
 		return 0;
 	if (r == 0)
 		r = shebang_parse(head, &line);
 	if (r == 0)
-		r = exec_args_script(&attempt->args, &line, attempt->name);
+		r = exec_args_add_script(&attempt->args, &line, attempt->name);
 	if (r != 0)
 		return call_fail(call, r);
 	cleanup_close(&file->fd);
-	if (interp_open(call, line.interp, file) < 0)
+	if (interp_set_path(call, line.interp) < 0 || exec_find_path(call, EXEC_INTERP_SLOT, 0, file) < 0)
 		return -1;
 	attempt->at = EXEC_INTERP_SLOT;
 	attempt->plan->detour |= !file->reached && !native_leads_to(call, AT_FDCWD, line.interp, 0, &file->st);
@@ -204,12 +199,7 @@ static int shebang_follow(struct attempt *attempt, unsigned depth)
  */
 static unsigned loader_right(const char *interp)
 {
-	static const char *const own[] = ELF_LOADERS;
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (!strcmp(interp, own[i]))
-			return POLICY_READ;
-	return POLICY_EXEC;
+	return exec_cache_is_own_loader(interp) ? POLICY_READ : POLICY_EXEC;
 }
 
 /* Resolves and judges a loader that is not in the cache. 0, or -1 with the outcome set. */
@@ -235,7 +225,7 @@ static int loader_find(struct call *call, const char *interp, struct exec_loader
 			r = st.st_size < (off_t)sizeof(Elf64_Ehdr) ? -EIO : -ELIBBAD;
 		return call_fail(call, r);
 	}
-	/* PT_INTERP cannot be replaced, so the kernel must reach the loader by it. */
+	/* PT_INTERP cannot be replaced, so the kernel must reach the loader by that path. */
 	if (!native_leads_to(call, AT_FDCWD, interp, 0, &st))
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
 	ret_loader->page = own.first_vaddr;
@@ -288,7 +278,7 @@ static int judge_elf(struct attempt *attempt)
 
 /* ---- the plan ---- */
 
-/* Before the loader is judged, which overwrites the slot of the call. */
+/* Called before the loader is judged, which overwrites the slot of the call. */
 static int plan_name(struct attempt *attempt)
 {
 	const struct place *place = &attempt->call->place[attempt->at];
@@ -320,16 +310,16 @@ static int plan_arguments(struct attempt *attempt)
 	    (fdinfo_read(call->tid, call->path[0].dirfd, &info) < 0 || info.flags & O_CLOEXEC))
 		r = call->path[0].dirfd >= 0 && call->path[0].text[0] != '/' ? -ENOENT : 0;
 	if (r == 0)
-		r = exec_args_take(&attempt->args, &attempt->plan->argv_head);
+		r = exec_args_take_texts(&attempt->args, &attempt->plan->argv_head);
 	return r < 0 ? call_fail(call, r) : 0;
 }
 
-static int judge_all(struct attempt *attempt)
+static int judge_chain(struct attempt *attempt)
 {
 	struct policy_decision first = attempt->call->decision;
 	int r;
 
-	for (unsigned depth = 0; (r = shebang_follow(attempt, depth)) > 0; depth++)
+	for (unsigned depth = 0; (r = follow_shebang(attempt, depth)) > 0; depth++)
 		;
 	if (r < 0 || plan_name(attempt) < 0 || judge_elf(attempt) < 0 || plan_arguments(attempt) < 0)
 		return -1;
@@ -355,7 +345,7 @@ static void exec_judge(struct call *call, const struct exec_file *file, unsigned
 	native_exec_path(call, attempt->name, sizeof(attempt->name));
 	attempt->plan->detour =
 		!file->reached && !native_leads_to(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
-	if (judge_all(attempt) == 0) {
+	if (judge_chain(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
 		call->outcome.exec = steal_pointer(&attempt->plan);
 	}
@@ -367,7 +357,7 @@ static void exec_judge(struct call *call, const struct exec_file *file, unsigned
 /* ---- the arguments, for the record ---- */
 
 #define ARGV_POINTERS_MAX 64u
-#define ARGV_TEXT_MAX 1024u /* of one argument, with its NUL */
+#define ARGV_TEXT_MAX 1024u /* bytes shown of one argument, with its NUL */
 #define ARGV_CUT " ..."
 
 /* A part of the task's memory. The arguments mostly lie together, so one read gets many of them. */
@@ -378,7 +368,7 @@ struct argv_window {
 };
 
 /* Adds a byte to call->text. False when only the mark would still fit. */
-static bool argv_put(struct call *call, char byte)
+static bool argv_put_byte(struct call *call, char byte)
 {
 	if (call->text_len + sizeof(ARGV_CUT) >= sizeof(call->text))
 		return false;
@@ -392,17 +382,17 @@ static bool argv_put(struct call *call, char byte)
 static bool argv_put_text(struct call *call, const char *text)
 {
 	bool plain = *text && !text[strspn(text, ARGV_PLAIN)];
-	bool fits = call->text_len == 0 || argv_put(call, ' ');
+	bool fits = call->text_len == 0 || argv_put_byte(call, ' ');
 
 	if (!plain)
-		fits = fits && argv_put(call, '\'');
+		fits = fits && argv_put_byte(call, '\'');
 	for (; fits && *text; text++) {
 		if (*text == '\'')
-			fits = argv_put(call, '\'') && argv_put(call, '\\') && argv_put(call, '\'');
-		fits = fits && argv_put(call, *text);
+			fits = argv_put_byte(call, '\'') && argv_put_byte(call, '\\') && argv_put_byte(call, '\'');
+		fits = fits && argv_put_byte(call, *text);
 	}
 	if (!plain)
-		fits = fits && argv_put(call, '\'');
+		fits = fits && argv_put_byte(call, '\'');
 	return fits;
 }
 
@@ -435,8 +425,8 @@ static char *argv_text(const struct call *call, struct argv_window *window, uint
 	return NULL;
 }
 
-/* False when the arguments do not all fit, or cannot be read. */
-static bool argv_put_all(struct call *call, uint64_t argv)
+/* Puts the arguments' texts. False when the arguments do not all fit, or cannot be read. */
+static bool argv_put_texts(struct call *call, uint64_t argv)
 {
 	uint64_t pointer[ARGV_POINTERS_MAX];
 	size_t count = argv_read(call, argv, pointer, sizeof(pointer)) / sizeof(*pointer);
@@ -460,10 +450,10 @@ static bool argv_put_all(struct call *call, uint64_t argv)
  * Puts the arguments at argv, an address in the task, into call->text for the record: separated by blanks, quoted as
  * for a shell, at most about 4 KiB. The kernel reads argv again, and the program may change it before.
  */
-static void argv_note(struct call *call, uint64_t argv)
+static void argv_record(struct call *call, uint64_t argv)
 {
 	call->text_len = 0;
-	if (argv && !argv_put_all(call, argv)) {
+	if (argv && !argv_put_texts(call, argv)) {
 		memcpy(call->text + call->text_len, ARGV_CUT, sizeof(ARGV_CUT));
 		call->text_len += sizeof(ARGV_CUT) - 1;
 	}
@@ -485,7 +475,7 @@ static int exec_pin_fd(struct call *call)
 	if (pin < 0)
 		return -1;
 	if (fstat(pin, &st) < 0 || !call->place[0].mount || call->place[0].magic ||
-	    !view_confirm(call->sandbox->view, call->place[0].virt, &st))
+	    !view_confirm_name(call->sandbox->view, call->place[0].virt, &st))
 		return call_refuse(call, EACCES, NULL, "object_without_name");
 	return steal_fd(&pin);
 }
@@ -493,25 +483,11 @@ static int exec_pin_fd(struct call *call)
 static void exec_resolve(struct call *call, unsigned flags)
 {
 	bool by_fd = flags & AT_EMPTY_PATH && call->path[0].len == 0 && !call->path[0].error;
-	unsigned follow = flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW;
+	int pin = by_fd ? exec_pin_fd(call) : -1;
 	struct exec_file file;
-	int pin, r = 0;
 
-	if (!by_fd && !(flags & AT_EXECVE_CHECK))
-		r = exec_ask(call, 0, flags & AT_SYMLINK_NOFOLLOW, &file);
-	if (r > 0)
-		exec_judge(call, &file, flags);
-	if (r != 0)
-		return;
-	pin = by_fd ? exec_pin_fd(call) : file_pin(call, 0, POLICY_EXEC, follow, O_PATH | O_CLOEXEC);
-	if (pin < 0)
-		return;
-	if (call->place[0].magic) { /* /proc/self/fd/N of a memfd */
-		cleanup_close(&pin);
-		call_refuse(call, EACCES, NULL, "object_without_name");
-		return;
-	}
-	if (exec_open(call, 0, pin, &file) < 0)
+	if (by_fd ? pin < 0 || exec_open_file(call, 0, pin, &file) < 0
+		  : exec_find_path(call, 0, flags & (AT_SYMLINK_NOFOLLOW | AT_EXECVE_CHECK), &file) < 0)
 		return;
 	if (!(flags & AT_EXECVE_CHECK)) {
 		exec_judge(call, &file, flags);
@@ -523,7 +499,7 @@ static void exec_resolve(struct call *call, unsigned flags)
 
 void sys_execve(struct call *call)
 {
-	argv_note(call, call->arg[1]);
+	argv_record(call, call->arg[1]);
 	exec_resolve(call, 0);
 }
 
@@ -535,6 +511,6 @@ void sys_execveat(struct call *call)
 		call_fail(call, -EINVAL);
 		return;
 	}
-	argv_note(call, call->arg[2]);
+	argv_record(call, call->arg[2]);
 	exec_resolve(call, flags);
 }

@@ -15,7 +15,9 @@
 struct exec_image {
 	dev_t dev;
 	ino_t ino;
-	/* Of its mappings in /proc/PID/maps, which on btrfs and overlayfs differ from st_dev: found by mapping it. */
+	/*
+	 * As /proc/PID/maps shows its mappings, which on btrfs and overlayfs differs from st_dev: found by mapping it.
+	 */
 	unsigned maps_major, maps_minor;
 	uint64_t maps_ino;
 };
@@ -25,7 +27,7 @@ struct exec_plan {
 	struct exec_image interp; /* its PT_INTERP */
 	bool has_interp;
 	uint64_t interp_page;     /* AT_BASE plus this is the address of interp's first page */
-	char *virt;               /* virtual path of image, for the record and tree_exec */
+	char *virt;               /* virtual path of image, for the record and tree_note_exec */
 	bool detour;              /* the kernel would not reach image by the program's path: restart with these */
 	char *host;               /* host path of the file to exec: the last interpreter for a script */
 	char *execfn;             /* AT_EXECFN for the new image: the path that the program gave, as natively */

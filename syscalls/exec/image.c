@@ -2,17 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/procmap.h"
 #include "syscalls/exec/execve.h"
-
-#include "base/banned.h"
 
 #define IMAGE_PAGE_BYTES 4096u
 #define IMAGE_CACHE_SLOTS 16u
@@ -38,14 +33,7 @@ struct cached_image {
 
 static _Thread_local struct cached_image image_cache[IMAGE_CACHE_SLOTS];
 
-/* One line of proc_pid_maps(5): "START-END PERMS OFFSET MAJOR:MINOR INODE  NAME". */
-static bool maps_parse(const char *line, uint64_t *ret_start, struct exec_image *image)
-{
-	return sscanf(line, "%" SCNx64 "-%*x %*s %*x %x:%x %" SCNu64, ret_start, &image->maps_major, &image->maps_minor,
-		      &image->maps_ino) == 4;
-}
-
-/* By PROCMAP_QUERY; -ENOTTY before Linux 6.11. */
+/* Finds the mapping by PROCMAP_QUERY; -ENOTTY before Linux 6.11. */
 static int maps_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	struct procmap query = {.size = sizeof(query), .addr = addr};
@@ -60,7 +48,7 @@ static int maps_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 	return 0;
 }
 
-/* By the text. Takes the descriptor. */
+/* Finds the mapping in the text of /proc/PID/maps. Takes the descriptor. */
 static int maps_search(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	_cleanup_fclose_ FILE *maps = fdopen(maps_fd, "r");
@@ -75,7 +63,9 @@ static int maps_search(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 		struct exec_image image = *ret_image;
 		uint64_t start;
 
-		if (!maps_parse(line, &start, &image) || start != addr)
+		/* proc_pid_maps(5): "START-END PERMS OFFSET MAJOR:MINOR INODE  NAME" */
+		if (sscanf(line, "%" SCNx64 "-%*x %*s %*x %x:%x %" SCNu64, &start, &image.maps_major, &image.maps_minor,
+			   &image.maps_ino) != 4 || start != addr)
 			continue;
 		if (image.maps_ino == 0)
 			return -ENOENT;

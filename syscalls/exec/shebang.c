@@ -1,10 +1,6 @@
 #include "syscalls/exec/shebang.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/banned.h"
 
 static bool is_blank(char byte)
 {
@@ -29,14 +25,6 @@ static const char *find_end(const char *first, const char *last)
 	return NULL;
 }
 
-/* The newline, unless a NUL comes first, where the kernel's strnchr() stops. */
-static const char *find_newline(const char head[SHEBANG_HEAD])
-{
-	size_t len = strnlen(head, SHEBANG_HEAD);
-
-	return memchr(head, '\n', len);
-}
-
 /* Copies [from, end) up to a NUL within it. */
 static void copy_text(char out[SHEBANG_HEAD], const char *from, const char *end)
 {
@@ -46,7 +34,7 @@ static void copy_text(char out[SHEBANG_HEAD], const char *from, const char *end)
 	out[len] = '\0';
 }
 
-bool shebang_is(const char head[SHEBANG_HEAD])
+bool shebang_begins(const char head[SHEBANG_HEAD])
 {
 	return head[0] == '#' && head[1] == '!';
 }
@@ -56,9 +44,9 @@ int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang)
 	const char *last = head + SHEBANG_HEAD - 1;
 	const char *end, *name, *blank, *arg = NULL;
 
-	if (!shebang_is(head))
+	if (!shebang_begins(head))
 		return -ENOEXEC;
-	end = find_newline(head);
+	end = memchr(head, '\n', strnlen(head, SHEBANG_HEAD)); /* a NUL ends it, as for the kernel's strnchr() */
 	if (!end) {
 		/* The line is longer than the head. The argument may be cut off, but not the name. */
 		name = skip_blanks(head + 2, last);
@@ -95,7 +83,7 @@ static int exec_args_push(struct exec_args *args, const char *text)
 	return 0;
 }
 
-int exec_args_script(struct exec_args *args, const struct shebang *line, const char *name)
+int exec_args_add_script(struct exec_args *args, const struct shebang *line, const char *name)
 {
 	int r = 0;
 
@@ -109,7 +97,7 @@ int exec_args_script(struct exec_args *args, const struct shebang *line, const c
 	return r;
 }
 
-int exec_args_take(struct exec_args *args, char ***ret_texts)
+int exec_args_take_texts(struct exec_args *args, char ***ret_texts)
 {
 	char **texts = calloc(args->count + 1, sizeof(*texts));
 

@@ -14,7 +14,7 @@ struct shebang {
 };
 
 /* True when the head begins with "#!". */
-bool shebang_is(const char head[SHEBANG_HEAD]);
+bool shebang_begins(const char head[SHEBANG_HEAD]);
 
 /* head: the start of the file, padded with NULs. -ENOEXEC: no script, or its interpreter is missing or cut off. */
 int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang);
@@ -31,10 +31,10 @@ struct exec_args {
  * Adds a script of the chain: "INTERP [ARG] SCRIPT rest". `name`, the first script's, is used by the first call only:
  * the line of a script names the next one. 0, -ENOMEM, -ELOOP.
  */
-int exec_args_script(struct exec_args *args, const struct shebang *line, const char *name);
+int exec_args_add_script(struct exec_args *args, const struct shebang *line, const char *name);
 
 /* Hands the texts over as an owned, NULL-ended array of owned texts. 0 or -ENOMEM. */
-int exec_args_take(struct exec_args *args, char ***ret_texts);
+int exec_args_take_texts(struct exec_args *args, char ***ret_texts);
 
 void exec_args_done(struct exec_args *args);
 

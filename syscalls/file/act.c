@@ -1,7 +1,6 @@
 /* What the file handlers share besides resolve.c: see resolve.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -11,10 +10,6 @@
 #include "syscalls/account/changes.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
-
-#include "base/banned.h"
-
-/* ---- *at flags, metadata, links ---- */
 
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 {
@@ -27,17 +22,22 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 	return file_pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 }
 
-/* A device is shared with the host; one without a virtual name is the terminal of the user who started callgate. */
+/*
+ * A device is shared with the host; one without a virtual name is the terminal of the user who started callgate. A
+ * slave that the program has made is nobody else's.
+ */
 int file_refuse_foreign(struct call *call, int fd)
 {
 	_cleanup_close_ int object = fd;
 	struct stat status;
+	bool shared;
 
 	if (object < 0)
 		return -1;
 	if (fstat(object, &status) < 0)
 		return call_fail(call, -errno);
-	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
+	if ((S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) &&
+	    !view_made_terminal(&call->place[0], &shared))
 		return call_refuse(call, -EPERM, NULL, "device_metadata");
 	if (call->place[0].magic && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		return call_refuse(call, -EACCES, NULL, "not_granted");
@@ -65,7 +65,7 @@ int file_pin_meta_fd(struct call *call, int fd)
 }
 
 /* True when a mount of the view shows the object, or one below it, at another path: a redirect's target. */
-static bool act_is_shown_elsewhere(const struct place *place, const struct policy_mount *mount, size_t count)
+static bool place_is_shown_elsewhere(const struct place *place, const struct policy_mount *mount, size_t count)
 {
 	char origin[PATH_MAX];
 
@@ -75,7 +75,7 @@ static bool act_is_shown_elsewhere(const struct place *place, const struct polic
 	if (view_host_path(place, origin) < 0)
 		return true;
 	for (size_t i = 0; i < count; i++)
-		if (mount[i].host && path_below(mount[i].host, origin))
+		if (mount[i].host && path_is_below(mount[i].host, origin))
 			return true;
 	return false;
 }
@@ -86,9 +86,9 @@ bool file_holds_mount(const struct call *call, const struct place *place)
 	const struct policy_mount *mount = policy_mounts(call->sandbox->policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (path_below(mount[i].virt, place->virt))
+		if (path_is_below(mount[i].virt, place->virt))
 			return true;
-	return view_has_node_below(call->sandbox->view, place->virt) || act_is_shown_elsewhere(place, mount, count);
+	return view_has_node_below(call->sandbox->view, place->virt) || place_is_shown_elsewhere(place, mount, count);
 }
 
 int file_check_link_text(struct call *call, const struct place *place, const char *text)
@@ -113,8 +113,6 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
 	return file_check_link_text(call, place, text);
 }
 
-/* ---- record, effect, end ---- */
-
 int file_commit(struct call *call, unsigned i)
 {
 	const struct place *place = &call->place[i];
@@ -130,29 +128,12 @@ int file_commit(struct call *call, unsigned i)
 
 void file_end(struct call *call, long result)
 {
-	if (result < 0)
-		call_fail(call, -errno);
-	else
-		call_return(call, result);
+	call_end(call, result < 0 ? -errno : result);
 }
 
 void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value)
 {
-	int r = decode_output(call, addr, from, len);
+	int r = value < 0 ? -errno : decode_output(call, addr, from, len);
 
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, value);
-}
-
-void file_reset_outcome(struct call *call)
-{
-	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1};
-	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
-}
-
-int file_outcome_error(const struct call *call)
-{
-	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
+	call_end(call, r < 0 ? r : value);
 }

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -13,19 +12,32 @@
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/file/terminal.h"
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/numbers.h"
 
-#include "base/banned.h"
-
 #define META_AT_FLAGS ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+
+/*
+ * Directories may have set-id bits. Of these only set-group-ID means something: new files in it get its group. The
+ * kernel gives it only to an owner who is in that group (setattr_copy() in fs/attr.c).
+ */
+static bool chmod_refuse_setid(struct call *call, int object, mode_t mode)
+{
+	struct stat status;
+
+	if (mode & (S_ISUID | S_ISGID) && fstat(object, &status) == 0 && S_ISDIR(status.st_mode))
+		return false;
+	return file_refuse_setid(call, mode);
+}
 
 /* Takes fd. By its link in /proc, because fchmod(2) takes no O_PATH descriptor; a symbolic link is EOPNOTSUPP. */
 static void chmod_end(struct call *call, int fd, mode_t mode)
 {
 	_cleanup_close_ int object = fd;
 
-	if (object >= 0 && file_commit(call, 0) == 0)
+	if (object >= 0 && !chmod_refuse_setid(call, object, mode & 07777) && !terminal_refuse_mode(call, mode) &&
+	    file_commit(call, 0) == 0)
 		file_end(call, chmod(file_link(object).path, mode & 07777));
 }
 
@@ -33,31 +45,17 @@ static void chmod_path(struct call *call, mode_t mode, unsigned flags)
 {
 	if (flags & ~META_AT_FLAGS)
 		call_fail(call, -EINVAL);
-	else if (!file_refuse_setid(call, mode & 07777))
+	else
 		chmod_end(call, file_pin_meta(call, flags), mode);
 }
 
-void sys_chmod(struct call *call)
-{
-	chmod_path(call, call_uint(call, 1), 0);
-}
-
-void sys_fchmodat(struct call *call)
-{
-	chmod_path(call, call_uint(call, 2), 0);
-}
-
-void sys_fchmodat2(struct call *call)
-{
-	chmod_path(call, call_uint(call, 2), call_uint(call, 3));
-}
+HANDLER(sys_chmod, chmod_path(call, call_uint(call, 1), 0))
+HANDLER(sys_fchmodat, chmod_path(call, call_uint(call, 2), 0))
+HANDLER(sys_fchmodat2, chmod_path(call, call_uint(call, 2), call_uint(call, 3)))
 
 void sys_fchmod(struct call *call)
 {
-	mode_t mode = call_uint(call, 1);
-
-	if (!file_refuse_setid(call, mode & 07777))
-		chmod_end(call, file_pin_meta_fd(call, call_int(call, 0)), mode);
+	chmod_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1));
 }
 
 /* Takes fd. */
@@ -77,27 +75,11 @@ static void chown_path(struct call *call, unsigned owner_arg, unsigned flags)
 		chown_end(call, file_pin_meta(call, flags), call_uint(call, owner_arg), call_uint(call, owner_arg + 1));
 }
 
-void sys_chown(struct call *call)
-{
-	chown_path(call, 1, 0);
-}
-
-void sys_lchown(struct call *call)
-{
-	chown_path(call, 1, AT_SYMLINK_NOFOLLOW);
-}
-
-void sys_fchownat(struct call *call)
-{
-	chown_path(call, 2, call_uint(call, 4));
-}
-
-void sys_fchown(struct call *call)
-{
-	chown_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1), call_uint(call, 2));
-}
-
-/* ---- times ---- */
+HANDLER(sys_chown, chown_path(call, 1, 0))
+HANDLER(sys_lchown, chown_path(call, 1, AT_SYMLINK_NOFOLLOW))
+HANDLER(sys_fchownat, chown_path(call, 2, call_uint(call, 4)))
+HANDLER(sys_fchown,
+	chown_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1), call_uint(call, 2)))
 
 /* times NULL: now. A NULL path means the descriptor: do_utimes() in fs/utimes.c. */
 static void times_set(struct call *call, const struct timespec *times, unsigned flags)
@@ -105,18 +87,12 @@ static void times_set(struct call *call, const struct timespec *times, unsigned 
 	const struct call_path *path = &call->path[0];
 	_cleanup_close_ int fd = -1;
 
-	if (path->null && path->dirfd != AT_FDCWD) {
-		if (flags)
-			call_fail(call, -EINVAL);
-		else
-			fd = file_pin_meta_fd(call, path->dirfd);
-	} else if (flags & ~META_AT_FLAGS) {
-		call_fail(call, -EINVAL);
-	} else if (path->null) {
-		call_fail(call, -EFAULT);
-	} else {
+	if (path->null && path->dirfd != AT_FDCWD)
+		fd = flags ? call_fail(call, -EINVAL) : file_pin_meta_fd(call, path->dirfd);
+	else if (flags & ~META_AT_FLAGS || path->null)
+		call_fail(call, flags & ~META_AT_FLAGS ? -EINVAL : -EFAULT);
+	else
 		fd = file_pin_meta(call, flags);
-	}
 	if (fd >= 0 && file_commit(call, 0) == 0)
 		file_end(call, utimensat(fd, "", times, AT_EMPTY_PATH));
 }
@@ -142,34 +118,22 @@ static void times_set_timevals(struct call *call, unsigned arg)
 {
 	struct timespec times[2];
 	struct timeval given[2];
+	int r = call->arg[arg] && decode_struct(call, arg, given, sizeof(given)) < 0 ? -EFAULT : 0;
 
-	if (call->arg[arg] == 0) {
-		times_set(call, NULL, 0);
-		return;
+	for (unsigned i = 0; r == 0 && call->arg[arg] && i < 2; i++) {
+		if (given[i].tv_usec < 0 || given[i].tv_usec >= 1000000)
+			r = -EINVAL;
+		else
+			times[i] = (struct timespec){given[i].tv_sec, given[i].tv_usec * 1000};
 	}
-	if (decode_struct(call, arg, given, sizeof(given)) < 0) {
-		call_fail(call, -EFAULT);
-		return;
-	}
-	for (unsigned i = 0; i < 2; i++) {
-		if (given[i].tv_usec < 0 || given[i].tv_usec >= 1000000) {
-			call_fail(call, -EINVAL);
-			return;
-		}
-		times[i] = (struct timespec){.tv_sec = given[i].tv_sec, .tv_nsec = given[i].tv_usec * 1000};
-	}
-	times_set(call, times, 0);
+	if (r < 0)
+		call_fail(call, r);
+	else
+		times_set(call, call->arg[arg] ? times : NULL, 0);
 }
 
-void sys_utimes(struct call *call)
-{
-	times_set_timevals(call, 1);
-}
-
-void sys_futimesat(struct call *call)
-{
-	times_set_timevals(call, 2);
-}
+HANDLER(sys_utimes, times_set_timevals(call, 1))
+HANDLER(sys_futimesat, times_set_timevals(call, 2))
 
 void sys_utimensat(struct call *call)
 {
@@ -187,9 +151,7 @@ void sys_utimensat(struct call *call)
 	}
 }
 
-/* ---- inode flags (Linux 6.17) ---- */
-
-/* struct file_attr of linux/fs.h, first version. */
+/* struct file_attr of linux/fs.h (Linux 6.17), first version. */
 struct file_attr_1 {
 	uint64_t xflags;
 	uint32_t extsize;
@@ -201,18 +163,16 @@ _Static_assert(sizeof(struct file_attr_1) == 24, "FILE_ATTR_SIZE_VER0");
 
 #define ATTR_BYTES_MAX 4096u /* a page, as in the kernel */
 
-/* False with the outcome set. */
+/* Checks flags and size. False with the outcome set. */
 static bool attr_check(struct call *call, unsigned flags, uint64_t size)
 {
-	int error = 0;
-
 	if (flags & ~META_AT_FLAGS || size < sizeof(struct file_attr_1))
-		error = -EINVAL;
-	if (error == 0 && size > ATTR_BYTES_MAX)
-		error = -E2BIG;
-	if (error < 0)
-		call_fail(call, error);
-	return error == 0;
+		call_fail(call, -EINVAL);
+	else if (size > ATTR_BYTES_MAX)
+		call_fail(call, -E2BIG);
+	else
+		return true;
+	return false;
 }
 
 void sys_file_getattr(struct call *call)
@@ -225,12 +185,10 @@ void sys_file_getattr(struct call *call)
 	if (!attr_check(call, flags, size))
 		return;
 	fd = file_pin_at(call, 0, POLICY_READ, flags);
-	if (fd < 0)
-		return;
-	if (syscall(__SNR_file_getattr, AT_FDCWD, file_link(fd).path, out, sizeof(struct file_attr_1), 0) < 0)
-		call_fail(call, -errno);
-	else
-		file_end_output(call, call->arg[2], out, size, 0); /* zeroes the rest of a newer, longer struct */
+	if (fd >= 0) /* zeroes the rest of a newer, longer struct */
+		file_end_output(call, call->arg[2], out, size,
+				syscall(__SNR_file_getattr, AT_FDCWD, file_link(fd).path, out,
+					sizeof(struct file_attr_1), 0));
 }
 
 void sys_file_setattr(struct call *call)

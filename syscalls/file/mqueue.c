@@ -14,9 +14,7 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
-/* 0, or -1 with the outcome set. */
+/* Checks whether the run may use queues. 0, or -1 with the outcome set. */
 static int mqueue_check(struct call *call)
 {
 	if (!call->sandbox->private_ipc)
@@ -53,7 +51,7 @@ void sys_mq_open(struct call *call)
 	const int known = O_ACCMODE | O_CREAT | O_EXCL | O_NONBLOCK;
 	int flags = call_int(call, 1);
 	struct mq_attr attr, *given = NULL;
-	int r = 0, fd;
+	int r = 0;
 
 	if (mqueue_check(call) < 0)
 		return;
@@ -70,11 +68,7 @@ void sys_mq_open(struct call *call)
 	}
 	if (file_refuse_setid(call, call_uint(call, 2)) || file_use_umask(call) < 0 || call_commit(call) < 0)
 		return;
-	fd = mqueue_open(call, flags & known, given);
-	if (fd < 0)
-		call_fail(call, fd);
-	else
-		call_give_fd(call, fd, true); /* always close-on-exec: ipc/mqueue.c */
+	call_give_fd(call, mqueue_open(call, flags & known, given), true); /* always close-on-exec: ipc/mqueue.c */
 }
 
 void sys_mq_unlink(struct call *call)

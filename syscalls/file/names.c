@@ -1,7 +1,7 @@
 /* mkdir(2), mknod(2), symlink(2), link(2), unlink(2), rmdir(2): the parent is pinned, the name judged for writing. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -9,63 +9,37 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 static void make_dir(struct call *call, mode_t mode)
 {
 	_cleanup_close_ int parent = -1;
 	const char *name;
 
-	if (file_refuse_setid(call, mode))
-		return;
 	parent = file_pin_new(call, 0, &name);
-	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 || file_use_umask(call) < 0 ||
-	    file_commit(call, 0) < 0)
+	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 ||
+	    file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return;
-	file_end(call, mkdirat(parent, name, mode));
-	disk_made(call, S_IFDIR);
+	/* vfs_mkdir() in fs/namei.c. A set-group-ID bit of the parent is inherited nevertheless. */
+	file_end(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
+	disk_count_name(call, S_IFDIR);
 }
 
-void sys_mkdir(struct call *call)
-{
-	make_dir(call, call_uint(call, 1));
-}
-
-void sys_mkdirat(struct call *call)
-{
-	make_dir(call, call_uint(call, 2));
-}
-
-/* may_mknod() in fs/namei.c, but for devices, which are refused later. */
-static int make_check_node(mode_t mode)
-{
-	switch (mode & S_IFMT) {
-	case 0:
-	case S_IFREG:
-	case S_IFIFO:
-	case S_IFSOCK:
-	case S_IFCHR:
-	case S_IFBLK:
-		return 0;
-	case S_IFDIR:
-		return -EPERM;
-	default:
-		return -EINVAL;
-	}
-}
+HANDLER(sys_mkdir, make_dir(call, call_uint(call, 1)))
+HANDLER(sys_mkdirat, make_dir(call, call_uint(call, 2)))
 
 /* Pins the directory for the node. -1 with the outcome set. */
 static int make_pin_node(struct call *call, mode_t mode, const char **ret_name)
 {
+	/* may_mknod() in fs/namei.c, but for devices, which are refused later. */
+	bool device = S_ISCHR(mode) || S_ISBLK(mode);
+	bool known = device || S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0;
 	_cleanup_close_ int parent = -1;
-	int r = make_check_node(mode);
 
-	if (r < 0)
-		return call_fail(call, r);
+	if (!known)
+		return call_fail(call, S_ISDIR(mode) ? -EPERM : -EINVAL);
 	if (file_refuse_setid(call, mode))
 		return -1;
 	parent = file_pin_new(call, 0, ret_name);
-	if (parent >= 0 && (S_ISCHR(mode) || S_ISBLK(mode)))
+	if (parent >= 0 && device)
 		return call_refuse(call, -EPERM, NULL, "device_node");
 	return steal_fd(&parent);
 }
@@ -76,21 +50,15 @@ static void make_node(struct call *call, unsigned given_mode, dev_t device)
 	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel takes a short */
 	_cleanup_close_ int parent = make_pin_node(call, mode, &name);
 
-	if (parent < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)
+	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
+	    file_commit(call, 0) < 0)
 		return;
 	file_end(call, mknodat(parent, name, mode, device));
-	disk_made(call, mode);
+	disk_count_name(call, mode);
 }
 
-void sys_mknod(struct call *call)
-{
-	make_node(call, call_uint(call, 1), call_uint(call, 2));
-}
-
-void sys_mknodat(struct call *call)
-{
-	make_node(call, call_uint(call, 2), call_uint(call, 3));
-}
+HANDLER(sys_mknod, make_node(call, call_uint(call, 1), call_uint(call, 2)))
+HANDLER(sys_mknodat, make_node(call, call_uint(call, 2), call_uint(call, 3)))
 
 /*
  * The target of a link grants nothing: it is resolved in the view. But programs outside of the run may follow the link.
@@ -104,19 +72,15 @@ void sys_symlink(struct call *call)
 		call_fail(call, call->text_error ? call->text_error : -ENOENT);
 	else
 		parent = file_pin_new(call, 0, &name);
-	if (parent < 0 || file_check_link_text(call, &call->place[0], call->text) < 0 ||
-	    disk_admit(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit(call, 0) < 0)
+	if (parent < 0 ||
+	    (!file_name_is_refused(name) && file_check_link_text(call, &call->place[0], call->text) < 0) ||
+	    disk_admit_bytes(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, symlinkat(call->text, parent, name));
-	disk_made(call, S_IFLNK);
+	disk_count_name(call, S_IFLNK);
 }
 
-void sys_symlinkat(struct call *call)
-{
-	sys_symlink(call);
-}
-
-/* ---- link ---- */
+HANDLER(sys_symlinkat, sys_symlink(call))
 
 /*
  * The new name may have more rights than the old one, so the old one must be writable as well. Between two mounts of
@@ -133,7 +97,7 @@ static int link_check_source(struct call *call, int object)
 		return call_fail(call, -errno);
 	if (!from->mount || from->magic)
 		return status.st_nlink == 0 ? 0 : call_refuse(call, -EXDEV, NULL, "not_granted");
-	decision = view_judge(call->sandbox->view, call->task, from, POLICY_WRITE);
+	decision = view_judge_place(call->sandbox->view, call->task, from, POLICY_WRITE);
 	if (decision.verdict == VERDICT_DENY)
 		return call_refuse(call, from->mount == to->mount ? -decision.error : -EXDEV, decision.rule,
 				   decision.reason);
@@ -143,7 +107,7 @@ static int link_check_source(struct call *call, int object)
 	return S_ISLNK(status.st_mode) ? file_check_link(call, to, object, "") : 0;
 }
 
-/* Between two mounts of the view that are one mount of the host. */
+/* Links between two mounts of the view that are one mount of the host. */
 static int link_on_host(const struct call *call, int object, int parent, const char *name)
 {
 	_cleanup_close_ int from = view_host_object(&call->place[0], object, false);
@@ -168,60 +132,42 @@ static void link_path(struct call *call, unsigned flags)
 	if (object < 0)
 		return;
 	parent = file_pin_new(call, 1, &name);
-	if (parent < 0 || link_check_source(call, object) < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 ||
+	if (parent < 0 || link_check_source(call, object) < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
 	    file_commit(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);
 	file_end(call, r < 0 && errno == EXDEV ? link_on_host(call, object, parent, name) : r);
-	disk_made(call, S_IFREG);
+	disk_count_name(call, S_IFREG);
 }
 
-void sys_link(struct call *call)
-{
-	link_path(call, 0);
-}
-
-void sys_linkat(struct call *call)
-{
-	link_path(call, call_uint(call, 4));
-}
-
-/* ---- unlink ---- */
+HANDLER(sys_link, link_path(call, 0))
+HANDLER(sys_linkat, link_path(call, call_uint(call, 4)))
 
 static void remove_name(struct call *call, unsigned flags)
 {
 	_cleanup_close_ int parent = -1;
 	struct disk_removal removal;
 	const char *name;
+	bool busy;
 
 	if (flags & ~(unsigned)AT_REMOVEDIR)
 		call_fail(call, -EINVAL);
 	else
 		parent = file_pin_parent(call, 0, &name);
-	if (parent < 0)
-		return;
-	if (flags & AT_REMOVEDIR && file_holds_mount(call, &call->place[0])) {
+	busy = parent >= 0 && flags & AT_REMOVEDIR && !file_name_is_refused(name) &&
+	       file_holds_mount(call, &call->place[0]);
+	if (busy)
 		call_fail(call, -EBUSY);
+	if (parent < 0 || busy || file_commit(call, 0) < 0)
 		return;
-	}
-	if (file_commit(call, 0) < 0)
-		return;
-	removal = disk_removing(call, parent, name);
-	file_end(call, unlinkat(parent, name, (int)flags));
-	disk_removed(call, &removal);
+	removal = disk_begin_removal(call, parent, name);
+	if (flags & AT_REMOVEDIR && call->path[0].text[strspn(call->path[0].text, "/")] == '\0')
+		call_fail(call, -EBUSY); /* the root, of which the name is "." here */
+	else
+		file_end(call, unlinkat(parent, name, (int)flags));
+	disk_end_removal(call, &removal);
 }
 
-void sys_unlink(struct call *call)
-{
-	remove_name(call, 0);
-}
-
-void sys_rmdir(struct call *call)
-{
-	remove_name(call, AT_REMOVEDIR);
-}
-
-void sys_unlinkat(struct call *call)
-{
-	remove_name(call, call_uint(call, 2));
-}
+HANDLER(sys_unlink, remove_name(call, 0))
+HANDLER(sys_rmdir, remove_name(call, AT_REMOVEDIR))
+HANDLER(sys_unlinkat, remove_name(call, call_uint(call, 2)))

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -16,9 +14,8 @@
 #include "syscalls/account/meminfo.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/file/terminal.h"
 #include "syscalls/table/handlers.h"
-
-#include "base/banned.h"
 
 #define OPEN_TRIES 16 /* a name that appears and vanishes faster than it can be opened or made is EEXIST */
 #define TMPFILE_BIT ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
@@ -39,7 +36,7 @@
 	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT | \
 	 RESOLVE_CACHED)
 
-static unsigned open_rights(unsigned flags)
+static unsigned wanted_rights(unsigned flags)
 {
 	static const unsigned rights[] = {
 		[O_RDONLY] = POLICY_READ,
@@ -53,7 +50,7 @@ static unsigned open_rights(unsigned flags)
 	return rights[flags & O_ACCMODE] | (flags & (O_TRUNC | TMPFILE_BIT) ? POLICY_WRITE : 0);
 }
 
-static unsigned open_follow(unsigned flags)
+static unsigned follow_flag(unsigned flags)
 {
 	return flags & O_NOFOLLOW || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? 0 : VIEW_FOLLOW;
 }
@@ -64,22 +61,24 @@ static int open_own_flags(unsigned flags)
 	return (int)((flags & ~OPEN_ONCE) | O_CLOEXEC | O_NOCTTY);
 }
 
+/* Ends the call with a descriptor of what existed, or with -errno. */
 static void open_end(struct call *call, int fd, unsigned flags)
 {
-	if (fd < 0)
-		call_fail(call, fd);
-	else
-		call_give_fd(call, fd, flags & O_CLOEXEC);
+	call_give_fd(call, fd, flags & O_CLOEXEC);
+	if (fd >= 0 && call->place[0].mount->flags & MOUNT_PTS && terminal_becomes_controlling(call, flags)) {
+		call->outcome.kind = OUTCOME_PATHFD;
+		call->outcome.controlling = true;
+	}
 }
 
-/* The same for a new file. */
-static void open_end_new(struct call *call, int fd, unsigned flags)
+/* Ends the call with the descriptor of a new file, or with -errno. */
+static void open_end_new_file(struct call *call, int fd, unsigned flags)
 {
 	_cleanup_close_ int made = fd;
 
-	if (fd >= 0 && disk_watch(call, fd, true) < 0)
+	if (fd >= 0 && disk_watch_file(call, fd, true) < 0)
 		return;
-	open_end(call, made < 0 ? made : steal_fd(&made), flags);
+	call_give_fd(call, made < 0 ? made : steal_fd(&made), flags & O_CLOEXEC);
 }
 
 /* A temporary file without a name. linkat(2) may name it later, so the directory is judged for writing. */
@@ -89,14 +88,14 @@ static void open_tmpfile(struct call *call, const struct open_request *request)
 	struct open_scope scope;
 	int fd;
 
-	if (file_refuse_setid(call, request->mode) || file_scope(call, request, &scope) < 0)
+	if (file_refuse_setid(call, request->mode) || file_enter_scope(call, request, &scope) < 0)
 		return;
-	dir = file_pin(call, 0, POLICY_WRITE, open_follow(request->flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	dir = file_unscope(call, &scope, dir);
-	if (dir < 0 || disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || call_commit(call) < 0)
+	dir = file_pin(call, 0, POLICY_WRITE, follow_flag(request->flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = file_leave_scope(call, &scope, dir);
+	if (dir < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || call_commit(call) < 0)
 		return;
 	fd = openat(dir, ".", open_own_flags(request->flags) | (int)(request->flags & O_EXCL), request->mode);
-	open_end_new(call, fd < 0 ? -errno : fd, request->flags);
+	open_end_new_file(call, fd < 0 ? -errno : fd, request->flags);
 }
 
 /* Pins the directory for a new file. The name is copied, because it may lie in the scope's text. */
@@ -106,13 +105,13 @@ static int open_pin_target(struct call *call, const struct open_request *request
 	const char *name = "";
 	int parent;
 
-	if (file_scope(call, request, &scope) < 0)
+	if (file_enter_scope(call, request, &scope) < 0)
 		return -1;
 	if (request->flags & O_EXCL)
 		parent = file_pin_new(call, 0, &name);
 	else
-		parent = file_pin_target(call, 0, open_follow(request->flags), &name);
-	parent = file_unscope(call, &scope, parent);
+		parent = file_pin_target(call, 0, follow_flag(request->flags), &name);
+	parent = file_leave_scope(call, &scope, parent);
 	if (parent >= 0 && snprintf(ret_name, NAME_MAX + 1, "%s", name) > NAME_MAX) {
 		close_fd(&parent);
 		call_fail(call, -ENAMETOOLONG);
@@ -130,14 +129,14 @@ static bool open_create(struct call *call, const struct open_request *request)
 
 	if (parent < 0)
 		return true;
-	if (file_refuse_setid(call, request->mode) || disk_admit(call, DISK_NAME_BYTES) < 0 ||
+	if (file_refuse_setid(call, request->mode) || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
 	    file_use_umask(call) < 0 || file_commit(call, 0) < 0)
 		return true;
 	fd = openat(parent, name, open_own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW), request->mode);
 	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL))
 		return false;
-	open_end_new(call, fd < 0 ? -errno : fd, flags);
-	disk_made(call, S_IFREG);
+	open_end_new_file(call, fd < 0 ? -errno : fd, flags);
+	disk_count_name(call, S_IFREG);
 	return true;
 }
 
@@ -158,8 +157,8 @@ static void open_refuse_slash(struct call *call, const struct open_request *requ
 	if (path->len == 0)
 		path->text[path->len++] = '.';
 	path->text[path->len] = '\0';
-	if (file_scope(call, request, &scope) == 0)
-		fd = file_unscope(call, &scope, file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC));
+	if (file_enter_scope(call, request, &scope) == 0)
+		fd = file_leave_scope(call, &scope, file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC));
 	*path = saved;
 	if (fd >= 0)
 		call_fail(call, -EISDIR);
@@ -178,43 +177,28 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
 	return S_ISCHR(status->st_mode) && !call->place[0].magic && !(mount && mount->flags & MOUNT_DEVICE);
 }
 
-static void open_end_blocking(struct call *call, int *pin, unsigned flags)
-{
-	call->outcome.kind = OUTCOME_BLOCKING;
-	call->outcome.fd = steal_fd(pin);
-	call->outcome.open_flags = open_own_flags(flags);
-	call->outcome.fd_cloexec = flags & O_CLOEXEC;
-}
-
-/* True for /dev/tty in any session but the program's first, which alone has the terminal of the run. */
-static bool open_lacks_terminal(const struct call *call)
-{
-	const struct mount *mount = call->place[0].mount;
-
-	return mount && mount->flags & MOUNT_TTY && !call->place[0].magic &&
-	       getsid(call->tid) != call->sandbox->program;
-}
-
 /*
  * Opens the pinned object again with the access that the program asked for. Stand-in directories are brought up to date
- * by view_open. O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it: the name is.
+ * by view_open_place. O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it: the name is.
  */
-static int open_again(const struct call *call, int pin, const struct stat *status, unsigned flags)
+static int reopen_pinned(const struct call *call, int pin, const struct stat *status, unsigned flags)
 {
 	const struct place *place = &call->place[0];
 	int fd;
 
 	if (place->mount->flags & MOUNT_TTY)
-		return open_lacks_terminal(call) ? -ENXIO : view_open(place, open_own_flags(flags), 0);
+		return terminal_open_controlling(call, open_own_flags(flags));
+	if (place->mount->flags & MOUNT_PTS) /* another open of ptmx would make a pair that nothing knows */
+		return view_open_place(place, open_own_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_has_standin(place))
-		return view_open(place, open_own_flags(flags & ~(unsigned)O_TRUNC), 0);
+		return view_open_place(place, open_own_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
-		return view_open(place, open_own_flags(flags) | O_NOFOLLOW, 0);
+		return view_open_place(place, open_own_flags(flags) | O_NOFOLLOW, 0);
 	fd = open(file_link(pin).path, open_own_flags(flags));
 	return fd < 0 ? -errno : fd;
 }
 
-/* An object without a name: file_pin checks the access and opens it. */
+/* Handles an object without a name: file_pin checks the access and opens it. */
 static void open_nameless(struct call *call, unsigned want, unsigned flags)
 {
 	_cleanup_close_ int fd = file_pin(call, 0, want, VIEW_FOLLOW, open_own_flags(flags & ~(unsigned)O_TRUNC));
@@ -237,24 +221,17 @@ static void open_end_path(struct call *call, int *pin, unsigned flags)
 	const int kept = (int)(flags & (O_DIRECTORY | O_NOFOLLOW)); /* allowed with O_PATH */
 	int fd;
 
-	if (disk_pin(call, *pin) < 0)
+	if (disk_note_pin(call, *pin) < 0)
 		return;
-	/* Not the pin itself: F_GETFL must show the flags, and stand-in directories are brought up to date. */
-	if (call->place[0].magic)
-		fd = steal_fd(pin);
-	else
-		fd = view_open(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
-	if (fd < 0) {
-		call_fail(call, fd);
-		return;
-	}
-	call->outcome.kind = OUTCOME_PATHFD;
-	call->outcome.fd = fd;
-	call->outcome.fd_cloexec = flags & O_CLOEXEC;
+	/* The pin is opened again: F_GETFL must show the flags, and stand-in directories are brought up to date. */
+	fd = call->place[0].magic ? steal_fd(pin) : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
+	call_give_fd(call, fd, flags & O_CLOEXEC);
+	if (fd >= 0)
+		call->outcome.kind = OUTCOME_PATHFD;
 }
 
-/* An existing object. Errors in the order of do_open() in fs/namei.c. */
-static void open_pinned(struct call *call, int *pin, unsigned want, unsigned flags)
+/* Opens an existing object. Errors in the order of do_open() in fs/namei.c. */
+static void open_pinned_object(struct call *call, int *pin, unsigned want, unsigned flags)
 {
 	struct stat status;
 
@@ -268,17 +245,23 @@ static void open_pinned(struct call *call, int *pin, unsigned want, unsigned fla
 		open_end_path(call, pin, flags);
 	} else if (S_ISLNK(status.st_mode)) {
 		call_fail(call, -ELOOP);
+	} else if (terminal_is_foreign(call, &status)) {
+		call_refuse(call, -EACCES, NULL, "foreign_terminal");
+	} else if (file_refuse_unpublic(call, &status, S_IROTH) < 0) {
+		return;
 	} else if (memfds_is_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
-	} else if (want & POLICY_WRITE &&
-		   (disk_admit(call, 0) < 0 || disk_watch(call, *pin, false) < 0 || file_commit(call, 0) < 0)) {
+	} else if (want & POLICY_WRITE && (disk_admit_bytes(call, 0) < 0 || disk_watch_file(call, *pin, false) < 0 ||
+					   file_commit(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {
-		open_end_blocking(call, pin, flags);
+		call_give_fd(call, steal_fd(pin), flags & O_CLOEXEC);
+		call->outcome.kind = OUTCOME_BLOCKING;
+		call->outcome.open_flags = open_own_flags(flags);
 	} else if (call->place[0].magic) {
 		open_nameless(call, want, flags);
 	} else {
-		open_end(call, meminfo_limited(call, open_again(call, *pin, &status, flags)), flags);
+		open_end(call, meminfo_limited(call, reopen_pinned(call, *pin, &status, flags)), flags);
 	}
 }
 
@@ -290,7 +273,7 @@ static void open_check_dir(struct call *call, unsigned flags)
 	_cleanup_close_ int fd = -1;
 
 	file_reset_outcome(call);
-	fd = file_pin(call, 0, POLICY_READ, open_follow(flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = file_pin(call, 0, POLICY_READ, follow_flag(flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	file_reset_outcome(call);
 	if (fd >= 0) {
 		call->decision.verdict = VERDICT_ALLOW;
@@ -302,18 +285,17 @@ static void open_check_dir(struct call *call, unsigned flags)
 }
 
 /* The usual case, an existing file for reading: one strict open. False when it may block or the flags need more. */
-static bool open_direct(struct call *call, const struct open_request *request)
+static bool open_to_read(struct call *call, const struct open_request *request)
 {
 	const unsigned special = O_CREAT | O_TRUNC | O_PATH | TMPFILE_BIT;
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
-	    path_wants_dir(call->path[0].text)) /* its O_DIRECTORY would show in F_GETFL */
+	    path_wants_dir(call->path[0].text)) /* the O_DIRECTORY that it needs would show in F_GETFL */
 		return false;
-	fd = file_pin(call, 0, POLICY_READ, open_follow(request->flags), open_own_flags(request->flags));
-	if (fd >= 0 && open_lacks_terminal(call)) {
+	fd = file_pin(call, 0, POLICY_READ, follow_flag(request->flags), open_own_flags(request->flags));
+	if (fd >= 0 && terminal_refuse_foreign(call, fd)) {
 		cleanup_close(&fd);
-		call_fail(call, -ENXIO);
 		return true;
 	}
 	if (fd >= 0) {
@@ -330,16 +312,16 @@ static bool open_direct(struct call *call, const struct open_request *request)
 static bool open_existing(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
-	unsigned want = open_rights(flags);
+	unsigned want = wanted_rights(flags);
 	_cleanup_close_ int pin = -1;
 	struct open_scope scope;
 
-	if (file_scope(call, request, &scope) < 0)
+	if (file_enter_scope(call, request, &scope) < 0)
 		return true;
-	pin = file_pin(call, 0, want, open_follow(flags), O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
-	pin = file_unscope(call, &scope, pin);
+	pin = file_pin(call, 0, want, follow_flag(flags), O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
+	pin = file_leave_scope(call, &scope, pin);
 	if (pin >= 0) {
-		open_pinned(call, &pin, want, flags);
+		open_pinned_object(call, &pin, want, flags);
 		return true;
 	}
 	if (file_outcome_error(call) == -EROFS && !(flags & O_CREAT))
@@ -378,7 +360,7 @@ static void file_open(struct call *call, const struct open_request *request)
 	/* The kernel takes a descriptor first (get_unused_fd_flags()): with a full table nothing is made or cut. */
 	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && fd_table_is_full(call))
 		return;
-	if (!open_direct(call, request))
+	if (!open_to_read(call, request))
 		open_or_create(call, request);
 	/* Any other error is EMFILE with a full table. Checked afterwards, so that a successful open costs nothing. */
 	if (file_outcome_error(call) && call->decision.verdict != VERDICT_DENY)
@@ -400,7 +382,7 @@ static int open_check_flags(const struct open_request *request)
 }
 
 /* Calls other than openat2 ignore unknown flags: build_open_how() in fs/open.c. */
-static void open_old(struct call *call, unsigned flags, unsigned mode)
+static void open_by_flags(struct call *call, unsigned flags, unsigned mode)
 {
 	struct open_request request = {.flags = flags & OPEN_FLAGS};
 	int r;
@@ -416,20 +398,9 @@ static void open_old(struct call *call, unsigned flags, unsigned mode)
 		file_open(call, &request);
 }
 
-void sys_open(struct call *call)
-{
-	open_old(call, call_uint(call, 1), call_uint(call, 2));
-}
-
-void sys_creat(struct call *call)
-{
-	open_old(call, O_CREAT | O_WRONLY | O_TRUNC, call_uint(call, 1));
-}
-
-void sys_openat(struct call *call)
-{
-	open_old(call, call_uint(call, 2), call_uint(call, 3));
-}
+HANDLER(sys_open, open_by_flags(call, call_uint(call, 1), call_uint(call, 2)))
+HANDLER(sys_creat, open_by_flags(call, O_CREAT | O_WRONLY | O_TRUNC, call_uint(call, 1)))
+HANDLER(sys_openat, open_by_flags(call, call_uint(call, 2), call_uint(call, 3)))
 
 /* openat2 refuses unknown flags. */
 static int open_check_how(const struct open_how *how)
@@ -449,17 +420,16 @@ static int open_check_how(const struct open_how *how)
 
 void sys_openat2(struct call *call)
 {
-	struct open_request request = {0};
-	struct open_how how;
+	struct open_request request;
+	struct open_how how = {0};
 	int r = decode_extensible(call, 2, &how, sizeof(how), call->arg[3], OPEN_HOW_MIN);
 
 	if (r == 0)
 		r = open_check_how(&how);
-	if (r == 0) {
-		request = (struct open_request){
-			.flags = (unsigned)how.flags, .mode = (mode_t)how.mode, .resolve = how.resolve};
+	request = (struct open_request){
+		.flags = (unsigned)how.flags, .mode = (mode_t)how.mode, .resolve = how.resolve};
+	if (r == 0)
 		r = open_check_flags(&request);
-	}
 	/* EAGAIN, "not cached", is always a correct answer; the program tries again without the flag: openat2(2). */
 	if (r == 0 && how.resolve & RESOLVE_CACHED)
 		r = -EAGAIN;

@@ -1,18 +1,12 @@
 /* readlink(2), getcwd(2): host names are turned into virtual ones. chdir(2). fchdir(2) is native. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/call/decode.h"
 #include "syscalls/call/native.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
-
-#include "base/banned.h"
 
 #define DELETED " (deleted)" /* d_path() appends it to the name of an unlinked file */
 
@@ -32,7 +26,7 @@ static bool link_cut_deleted(char *host, size_t *len)
  * "/memfd:x (deleted)") keep their text. An object without a virtual name is "(unreachable)", as the kernel writes for
  * one outside of a process's root.
  */
-static size_t link_virtual(const struct call *call, const struct stat *object, char *text, size_t len)
+static size_t link_to_virtual(const struct call *call, const struct stat *object, char *text, size_t len)
 {
 	char virt[PATH_MAX];
 	bool deleted;
@@ -41,8 +35,8 @@ static size_t link_virtual(const struct call *call, const struct stat *object, c
 	if (text[0] != '/' || strncmp(text, "/memfd:", 7) == 0)
 		return len;
 	deleted = object->st_nlink == 0 && link_cut_deleted(text, &len);
-	r = view_name(call->sandbox->view, text, len, virt, sizeof(virt));
-	if (r < 0 || (!deleted && !view_confirm(call->sandbox->view, virt, object)))
+	r = view_name_host_path(call->sandbox->view, text, len, virt, sizeof(virt));
+	if (r < 0 || (!deleted && !view_confirm_name(call->sandbox->view, virt, object)))
 		r = snprintf(virt, sizeof(virt), "(unreachable)");
 	r = snprintf(text, PATH_MAX, "%s%s", virt, deleted ? DELETED : "");
 	return r < PATH_MAX ? (size_t)r : PATH_MAX - 1;
@@ -53,8 +47,11 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
 	struct stat link, object;
 	ssize_t len = readlinkat(fd, "", text, PATH_MAX - 1);
 
-	if (len < 0) /* ENOENT: not a link, asked with an empty path: do_readlinkat() in fs/stat.c */
-		return errno == ENOENT ? -EINVAL : -errno;
+	/* ENOENT: not a link, asked with an empty path (do_readlinkat() in fs/stat.c); or the link of a zombie. */
+	if (len < 0 && errno == ENOENT)
+		return fstat(fd, &link) == 0 && S_ISLNK(link.st_mode) ? -ENOENT : -EINVAL;
+	if (len < 0)
+		return -errno;
 	text[len] = '\0';
 	if (!place->mount || !(place->mount->flags & MOUNT_PROC) || fstat(fd, &link) < 0 || !S_ISLNK(link.st_mode))
 		return len;
@@ -69,7 +66,7 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
 		return snprintf(text, PATH_MAX, "/");
 	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
 		return -errno;
-	return (ssize_t)link_virtual(call, &object, text, (size_t)len);
+	return (ssize_t)link_to_virtual(call, &object, text, (size_t)len);
 }
 
 struct link_question {
@@ -78,7 +75,7 @@ struct link_question {
 	char text[PATH_MAX];
 };
 
-static int link_ask(void *ctx, int dirfd, const char *path, int at_flags)
+static int ask_link(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct link_question *question = ctx;
 	ssize_t len;
@@ -97,7 +94,7 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 {
 	bool empty = call->path[0].len == 0 && !call->path[0].error && call->path[0].dirfd != AT_FDCWD;
 	struct link_question link;
-	const struct file_question question = {.ask = link_ask, .ctx = &link};
+	const struct file_question question = {.ask = ask_link, .ctx = &link};
 
 	if (size <= 0) {
 		call_fail(call, -EINVAL);
@@ -105,7 +102,7 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 	}
 	link.call = call;
 	if (file_ask(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
-		/* An object that is no link, with an empty path. */
+		/* Handles an object that is no link, with an empty path. */
 		if (empty && file_outcome_error(call) == -EINVAL)
 			call_fail(call, -ENOENT);
 		return;
@@ -115,17 +112,8 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 	file_end_output(call, buffer, link.text, link.len, (int64_t)link.len);
 }
 
-void sys_readlink(struct call *call)
-{
-	readlink_path(call, call->arg[1], call_int(call, 2));
-}
-
-void sys_readlinkat(struct call *call)
-{
-	readlink_path(call, call->arg[2], call_int(call, 3));
-}
-
-/* ---- the working directory ---- */
+HANDLER(sys_readlink, readlink_path(call, call->arg[1], call_int(call, 2)))
+HANDLER(sys_readlinkat, readlink_path(call, call->arg[2], call_int(call, 3)))
 
 /*
  * True when the call may be continued, so that the kernel reads the path again. In a mount namespace a task that swaps
@@ -133,7 +121,7 @@ void sys_readlinkat(struct call *call)
  * Without a mount namespace it could arrive anywhere on the host, so it gets the pinned directory and is made to call
  * fchdir(2).
  */
-static bool chdir_by_name(struct call *call, const struct stat *status)
+static bool chdir_may_continue(struct call *call, const struct stat *status)
 {
 	const struct place *place = &call->place[0];
 
@@ -150,7 +138,9 @@ void sys_chdir(struct call *call)
 		return;
 	if (fstat(pin, &status) < 0) {
 		call_fail(call, -errno);
-	} else if (chdir_by_name(call, &status)) {
+	} else if (file_refuse_unpublic(call, &status, S_IXOTH) < 0) {
+		return;
+	} else if (chdir_may_continue(call, &status)) {
 		call_continue(call);
 	} else if (access(file_link(pin).path, X_OK) < 0) {
 		call_fail(call, -errno); /* as fchdir(2) would fail */

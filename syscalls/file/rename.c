@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,8 +16,6 @@
 #include "syscalls/account/disk.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
-
-#include "base/banned.h"
 
 #define RENAME_DEPTH_MAX 128 /* directories open at once while a tree is listed */
 
@@ -41,7 +36,7 @@ struct pair {
 	const char *rule; /* the rule by which the rights differ; NULL: none or unknown */
 };
 
-static bool pair_append(char *path, size_t *len, const char *name, size_t name_len)
+static bool append_name(char *path, size_t *len, const char *name, size_t name_len)
 {
 	int added = snprintf(path + *len, PATH_MAX - *len, "/%.*s", (int)name_len, name);
 
@@ -54,11 +49,11 @@ static bool pair_append(char *path, size_t *len, const char *name, size_t name_l
 /* A denied object may not get a name that is not denied, nor any object a name that the program could not make. */
 static bool pair_may_move(struct pair *pair)
 {
-	if (!policy_move_differs(pair->policy, pair->from, pair->to))
+	if (!policy_rights_differ(pair->policy, pair->from, pair->to))
 		return true;
-	pair->rule = policy_decide(pair->policy, pair->from, pair->from_len, POLICY_READ).rule;
-	if (policy_rights(pair->policy, pair->from, pair->from_len))
-		pair->rule = policy_decide(pair->policy, pair->to, pair->to_len, POLICY_WRITE).rule;
+	pair->rule = policy_decide_access(pair->policy, pair->from, pair->from_len, POLICY_READ).rule;
+	if (policy_rights_on(pair->policy, pair->from, pair->from_len))
+		pair->rule = policy_decide_access(pair->policy, pair->to, pair->to_len, POLICY_WRITE).rule;
 	return false;
 }
 
@@ -75,7 +70,7 @@ static bool link_may_move(struct pair *pair, int dirfd, const char *name)
 
 static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth);
 
-/* One entry of dirfd, which need not exist, with everything below it. */
+/* Checks one entry of dirfd, which need not exist, with everything below it. */
 static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	struct stat status;
@@ -92,8 +87,8 @@ static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsig
 static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t len, unsigned depth)
 {
 	const size_t from_len = pair->from_len, to_len = pair->to_len;
-	bool may = pair_append(pair->from, &pair->from_len, name, len) &&
-		   pair_append(pair->to, &pair->to_len, name, len) &&
+	bool may = append_name(pair->from, &pair->from_len, name, len) &&
+		   append_name(pair->to, &pair->to_len, name, len) &&
 		   entry_may_move(pair, dirfd, pair->from + from_len + 1, depth);
 
 	pair->from[pair->from_len = from_len] = '\0';
@@ -101,7 +96,7 @@ static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t
 	return may;
 }
 
-/* Lists the whole directory. One that cannot be read may not move. */
+/* Lists the whole directory. A directory that cannot be read may not move. */
 static bool list_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -128,7 +123,7 @@ static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsign
 	struct policy_move below;
 	bool may = true;
 
-	policy_move_below(pair->policy, pair->from, pair->to, &below);
+	policy_compare_below(pair->policy, pair->from, pair->to, &below);
 	if (below.kind == POLICY_MOVE_SAME)
 		return true;
 	if (below.kind == POLICY_MOVE_ANY)
@@ -139,7 +134,7 @@ static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsign
 	return may;
 }
 
-/* 0, or -1: EBUSY for an ancestor of a mount; EXDEV, after which mv copies, when rights differ below. */
+/* Returns 0, or -1: EBUSY for an ancestor of a mount; EXDEV, after which mv copies, when rights differ below. */
 static int rename_check_dir(struct call *call, const struct end *end, const struct place *from, const struct place *to)
 {
 	struct pair pair = {.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
@@ -148,7 +143,7 @@ static int rename_check_dir(struct call *call, const struct end *end, const stru
 		return call_refuse(call, -EBUSY, NULL, "holds_mount");
 	/* The scratch space is removed after the run: nothing that a rule denies may be moved there. */
 	if (to->mount->flags & MOUNT_PRIVATE && !(from->mount->flags & MOUNT_PRIVATE) &&
-	    !policy_sees_whole(pair.policy))
+	    !policy_grants_whole_trees(pair.policy))
 		return call_refuse(call, -EXDEV, NULL, "ends_with_run");
 	memcpy(pair.from, from->virt, from->virt_len + 1);
 	memcpy(pair.to, to->virt, to->virt_len + 1);
@@ -157,7 +152,7 @@ static int rename_check_dir(struct call *call, const struct end *end, const stru
 	return call_refuse(call, -EXDEV, pair.rule, "rights_differ_below");
 }
 
-/* 0, or -1 with the outcome set. */
+/* Checks both names. 0, or -1 with the outcome set. */
 static int rename_check(struct call *call, const struct end *end, unsigned from, unsigned to)
 {
 	if (S_ISDIR(end->status.st_mode))
@@ -165,7 +160,7 @@ static int rename_check(struct call *call, const struct end *end, unsigned from,
 	return S_ISLNK(end->status.st_mode) ? file_check_link(call, &call->place[to], end->parent, end->plain) : 0;
 }
 
-static void end_stat(struct end *end)
+static void stat_end(struct end *end)
 {
 	size_t len = strcspn(end->name, "/");
 
@@ -178,35 +173,28 @@ static void end_stat(struct end *end)
 	end->exists = fstatat(end->parent, end->plain, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Two names of one file: the kernel does nothing, and says 0. */
-static bool rename_is_same(const struct end end[2])
-{
-	return end[0].exists && end[1].exists && end[0].status.st_dev == end[1].status.st_dev &&
-	       end[0].status.st_ino == end[1].status.st_ino;
-}
-
 /* Checks, notes for `changes`, records. 0, or -1 with the outcome set. */
-static int rename_prepare(struct call *call, struct end end[2], unsigned flags)
+static int rename_judge_and_record(struct call *call, struct end end[2], unsigned flags)
 {
 	bool exchange = flags & RENAME_EXCHANGE;
 	int r;
 
 	view_names_change(call->sandbox->view);
-	end_stat(&end[0]);
-	end_stat(&end[1]);
-	if (!end[0].exists || (exchange && !end[1].exists))
-		return call_commit(call) < 0 ? -1 : 0; /* renameat2 fails with the right errno */
+	stat_end(&end[0]);
+	stat_end(&end[1]);
+	if (!end[0].exists || (exchange && !end[1].exists) || file_name_is_refused(end[1].name))
+		return call_commit(call); /* renameat2 fails with the right errno */
 	if (rename_check(call, &end[0], 0, 1) < 0 || (exchange && rename_check(call, &end[1], 1, 0) < 0))
 		return -1;
-	r = changes_touch(call->sandbox->changes, &call->place[0]);
-	if (r == 0)
-		r = changes_touch(call->sandbox->changes, &call->place[1]);
-	if (r < 0)
-		return call_fail(call, r);
-	return call_commit(call) < 0 ? -1 : 0;
+	for (unsigned i = 0; i < 2; i++) {
+		r = changes_touch(call->sandbox->changes, &call->place[i]);
+		if (r < 0)
+			return call_fail(call, r);
+	}
+	return call_commit(call);
 }
 
-/* Between two mounts of the view that are one mount of the host. */
+/* Renames between two mounts of the view that are one mount of the host. */
 static long rename_on_host(const struct call *call, const struct end end[2], unsigned flags)
 {
 	_cleanup_close_ int from = view_host_object(&call->place[0], end[0].parent, true);
@@ -216,7 +204,16 @@ static long rename_on_host(const struct call *call, const struct end end[2], uns
 	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 }
 
-/* 0, or -1 with the outcome set. */
+/* Refuses "." and ".." before the mounts and the names below them are looked at. */
+static int rename_check_names(struct call *call, const struct end end[2], unsigned flags)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (file_name_is_refused(end[i].name) && strcspn(end[i].name, "/") <= 2)
+			return call_fail(call, i == 1 && flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY);
+	return 0;
+}
+
+/* Checks renameat2's flags. 0, or -1 with the outcome set. */
 static int rename_check_flags(struct call *call, unsigned flags)
 {
 	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT) ||
@@ -230,6 +227,7 @@ static void rename_path(struct call *call, unsigned flags)
 	struct end end[2] = {{.parent = -1}, {.parent = -1}};
 	struct disk_removal replaced = {.fd = -1};
 	_cleanup_close_ int from = -1, to = -1;
+	bool same;
 	long r;
 
 	if (rename_check_flags(call, flags) < 0)
@@ -238,31 +236,23 @@ static void rename_path(struct call *call, unsigned flags)
 	if (from < 0)
 		return;
 	end[1].parent = to = file_pin_parent(call, 1, &end[1].name);
-	if (to < 0 || rename_prepare(call, end, flags) < 0)
+	if (to < 0 || rename_check_names(call, end, flags) < 0 || rename_judge_and_record(call, end, flags) < 0)
 		return;
 	if (!(flags & RENAME_EXCHANGE) && end[1].exists)
-		replaced = disk_removing(call, to, end[1].plain);
+		replaced = disk_begin_removal(call, to, end[1].plain);
 	r = syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 	if (r < 0 && errno == EXDEV)
 		r = rename_on_host(call, end, flags);
-	if (r == 0 && !rename_is_same(end))
+	/* Two names of one file: the kernel does nothing, and returns 0. */
+	same = end[0].exists && end[1].exists && end[0].status.st_dev == end[1].status.st_dev &&
+	       end[0].status.st_ino == end[1].status.st_ino;
+	if (r == 0 && !same)
 		changes_moved(call->sandbox->changes, &call->place[0], &call->place[1], S_ISDIR(end[0].status.st_mode),
 			      flags & RENAME_EXCHANGE && S_ISDIR(end[1].status.st_mode));
 	file_end(call, r);
-	disk_removed(call, &replaced);
+	disk_end_removal(call, &replaced);
 }
 
-void sys_rename(struct call *call)
-{
-	rename_path(call, 0);
-}
-
-void sys_renameat(struct call *call)
-{
-	rename_path(call, 0);
-}
-
-void sys_renameat2(struct call *call)
-{
-	rename_path(call, call_uint(call, 4));
-}
+HANDLER(sys_rename, rename_path(call, 0))
+HANDLER(sys_renameat, rename_path(call, 0))
+HANDLER(sys_renameat2, rename_path(call, call_uint(call, 4)))

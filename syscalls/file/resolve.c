@@ -4,10 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -16,14 +12,12 @@
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 #define FILE_TRIES 16 /* a name that changes faster than it can be resolved is ELOOP */
 
 /* ---- the objects of the program's descriptors ---- */
 
 /* The link of a descriptor, below /proc. */
-static void fd_leaf(const struct call *call, int fd, char out[64])
+static void write_fd_link(const struct call *call, int fd, char out[64])
 {
 	if (fd == AT_FDCWD)
 		(void)snprintf(out, 64, "%d/cwd", call->tid);
@@ -38,7 +32,7 @@ int file_open_fd(struct call *call, int fd)
 
 	if (fd < 0 && fd != AT_FDCWD)
 		return call_fail(call, -EBADF);
-	fd_leaf(call, fd, leaf);
+	write_fd_link(call, fd, leaf);
 	object = openat2_call(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
 	if (!call_valid(call)) {
 		cleanup_close(&object);
@@ -55,7 +49,7 @@ int file_ask_fd(struct call *call, int fd, const struct file_question *question)
 	int r = -EBADF;
 
 	if (fd >= 0) {
-		fd_leaf(call, fd, leaf);
+		write_fd_link(call, fd, leaf);
 		r = question->ask(question->ctx, call->sandbox->view->proc_fd, leaf, 0);
 		if (!call_valid(call))
 			return call_gone(call);
@@ -70,7 +64,7 @@ bool file_held_for_writing(const struct call *call, int fd, int pin)
 	struct fdinfo held, own;
 
 	/* The descriptor may have been replaced since the object was pinned. */
-	if (fdinfo_read(call->tid, fd, &held) < 0 || fdinfo_read(0, pin, &own) < 0 || !fdinfo_same(&held, &own))
+	if (fdinfo_read(call->tid, fd, &held) < 0 || fdinfo_read(0, pin, &own) < 0 || !fdinfo_same_file(&held, &own))
 		return false;
 	return (held.flags & O_ACCMODE) != O_RDONLY && !(held.flags & O_PATH);
 }
@@ -78,7 +72,7 @@ bool file_held_for_writing(const struct call *call, int fd, int pin)
 /*
  * The virtual name of the object of our descriptor fd. Its length, or -ENOENT: unlinked, outside of the view, a pipe.
  */
-static int file_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX])
+static int find_virtual_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX])
 {
 	const struct view *view = call->sandbox->view;
 	char host[PATH_MAX];
@@ -88,25 +82,25 @@ static int file_name(const struct call *call, int fd, const struct stat *object,
 	if (len <= 0 || host[0] != '/')
 		return -ENOENT;
 	host[len] = '\0';
-	r = view_name(view, host, (size_t)len, virt, PATH_MAX);
-	return r < 0 || !view_confirm(view, virt, object) ? -ENOENT : r;
+	r = view_name_host_path(view, host, (size_t)len, virt, PATH_MAX);
+	return r < 0 || !view_confirm_name(view, virt, object) ? -ENOENT : r;
 }
 
 /* Judges an object by its virtual name. False: it is refused or (*ret_named false) has none. */
-static bool fd_judge(struct call *call, int object, const struct stat *status, unsigned want, bool *ret_named)
+static bool judge_fd_object(struct call *call, int object, const struct stat *status, unsigned want, bool *ret_named)
 {
 	struct place *place = &call->place[0];
 	char virt[PATH_MAX];
-	int len = file_name(call, object, status, virt);
+	int len = find_virtual_name(call, object, status, virt);
 
 	*ret_named = len >= 0;
 	if (len < 0)
 		return false;
 	memcpy(place->virt, virt, (size_t)len + 1);
 	place->virt_len = (size_t)len;
-	if (view_place(call->sandbox->view, place) < 0)
+	if (view_set_place(call->sandbox->view, place) < 0)
 		return false;
-	call->decision = view_judge(call->sandbox->view, call->task, place, want);
+	call->decision = view_judge_place(call->sandbox->view, call->task, place, want);
 	return call->decision.verdict != VERDICT_DENY;
 }
 
@@ -120,21 +114,32 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 		return -1;
 	if (fstat(object, &status) < 0)
 		return call_fail(call, -errno);
-	if (fd_judge(call, object, &status, want, &named))
+	if (judge_fd_object(call, object, &status, want, &named))
 		return steal_fd(&object);
 	if (named)
 		return call_fail(call, -call->decision.error);
 	/* A file that lost its name may be a file of the host: the program gets only the access that it has. */
-	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
+	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || (S_ISDIR(status.st_mode) && status.st_nlink > 0)) &&
 	    !file_held_for_writing(call, fd, object))
 		return call_refuse(call, -EACCES, NULL, "not_granted");
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
 	return steal_fd(&object);
 }
 
+void file_reset_outcome(struct call *call)
+{
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1, .peer_fd = -1};
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
+}
+
+int file_outcome_error(const struct call *call)
+{
+	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
+}
+
 int file_use_umask(struct call *call)
 {
-	long mask = tree_status(call->tid, "Umask", 8);
+	long mask = tree_read_status(call->tid, "Umask", 8);
 
 	if (mask < 0 || !call_valid(call))
 		return call_gone(call);
@@ -158,8 +163,51 @@ static bool resolve_must_walk(int error)
 	return error == -ELOOP || error == -EXDEV || error == -EAGAIN;
 }
 
+/* A descriptor of the directory of a process that was reaped: every name in it is ESRCH (proc_pid_permission()). */
+static bool resolve_is_reaped(const struct call *call, int dirfd)
+{
+	char path[64];
+
+	if (dirfd < 0)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d/.", call->tid, dirfd); /* bounded by two ints */
+	return access(path, F_OK) < 0 && errno == ESRCH;
+}
+
+/* The part of a path behind its first "." components. */
+static const char *start_skip_dots(const char *text)
+{
+	while (text[0] == '.' && (text[1] == '/' || text[1] == '\0'))
+		text += 1 + strspn(text + 1, "/");
+	return text;
+}
+
+/*
+ * A relative path from a directory that was removed: only ".." leads anywhere, to where the directory was. The path is
+ * cut accordingly. The directory itself, ".", is resolve_own_directory()'s.
+ */
+static int start_at_parent(const struct call *call, struct call_path *path, char base[PATH_MAX], bool *ret_held)
+{
+	const char *rest = start_skip_dots(path->text);
+	int r;
+
+	if (rest[0] != '.' || rest[1] != '.' || (rest[2] != '/' && rest[2] != '\0'))
+		return -ENOENT;
+	r = view_start_deleted(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, ret_held);
+	if (r < 0)
+		return r;
+	rest += 2 + strspn(rest + 2, "/");
+	path->len = strlen(rest);
+	memmove(path->text, rest, path->len + 1);
+	if (path->len == 0) {
+		path->text[path->len++] = '.';
+		path->text[path->len] = '\0';
+	}
+	return r;
+}
+
 /* The directory that a path starts from. 0, or -1 with the outcome set. */
-static int resolve_start(struct call *call, const struct call_path *path, char base[PATH_MAX])
+static int resolve_start_dir(struct call *call, struct call_path *path, char base[PATH_MAX])
 {
 	bool held;
 	int r;
@@ -172,11 +220,13 @@ static int resolve_start(struct call *call, const struct call_path *path, char b
 		return 0;
 	}
 	r = view_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
+	if (r == -ENOENT)
+		r = start_at_parent(call, path, base, &held);
 	if (!held && !call_valid(call))
 		/* The tid may have been reused: what /proc/TID said does not count. */
 		return call_gone(call);
 	if (r < 0)
-		return call_fail(call, r);
+		return call_fail(call, r == -ENOENT && resolve_is_reaped(call, path->dirfd) ? -ESRCH : r);
 	return 0;
 }
 
@@ -192,15 +242,41 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, in
 	if (!place->mount || place->magic || place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON))
 		return false;
 	if (error == -ENOENT)
-		decision = policy_decide(view->policy, place->virt, (size_t)(strrchr(place->virt, '/') - place->virt),
-					 POLICY_READ);
+		decision = policy_decide_access(view->policy, place->virt,
+						(size_t)(strrchr(place->virt, '/') - place->virt), POLICY_READ);
 	else
-		decision = view_judge(view, call->task, place, POLICY_READ);
+		decision = view_judge_place(view, call->task, place, POLICY_READ);
 	if (decision.verdict != VERDICT_DENY || (error == -ENOENT && decision.error != EACCES))
 		return false;
 	call->decision = decision;
 	call_fail(call, -decision.error);
 	return true;
+}
+
+static int refuse_unpublic(struct call *call, const struct place *place)
+{
+	struct policy_decision granted =
+		policy_decide_access(call->sandbox->policy, place->virt, place->virt_len, POLICY_READ);
+
+	return call_refuse(call, -EACCES, granted.rule, "not_public");
+}
+
+int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t needed)
+{
+	const struct place *place = &call->place[0];
+
+	if (!place->mount || S_ISLNK(status->st_mode) || !view_is_public(place))
+		return 0;
+	if ((status->st_mode & needed) == needed && (!(needed & S_IROTH) || view_may_read_public(place)))
+		return 0;
+	return refuse_unpublic(call, place);
+}
+
+/* Nothing exists there on the host either: the call fails as it does natively, and nothing was refused. */
+static int fail_absent(struct call *call)
+{
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
+	return call_fail(call, -ENOENT);
 }
 
 /*
@@ -211,18 +287,23 @@ static int resolve_fail(struct call *call, const struct place *place, int error)
 {
 	if (resolve_fail_denied(call, place, error))
 		return -1;
+	if (error == -EACCES && view_is_withheld(place))
+		return refuse_unpublic(call, place);
+	/* In a granted tree: whatever a rule says of the name (all .env are denied), there is nothing of that name. */
+	if (error == -ENOENT && place->mount && !(place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC)) &&
+	    call->decision.verdict == VERDICT_DENY)
+		return fail_absent(call);
 	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON))
 		return call_fail(call, error);
 	if (!view_is_absent_on_host(call->sandbox->view, place->virt, place->virt_len))
 		return call_refuse(call, error, NULL, "not_granted");
-	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
-	return call_fail(call, error);
+	return fail_absent(call);
 }
 
 /* Judges, and keeps the decision. True when allowed. */
 static bool resolve_judge(struct call *call, const struct place *place, unsigned want)
 {
-	call->decision = view_judge(call->sandbox->view, call->task, place, want);
+	call->decision = view_judge_place(call->sandbox->view, call->task, place, want);
 	return call->decision.verdict != VERDICT_DENY;
 }
 
@@ -239,7 +320,7 @@ static int magic_check_access(const struct place *place, int pin, int open_flags
 	    fdinfo_read(0, pin, &own) < 0)
 		return -EACCES;
 	/* dup2(2) can replace the descriptor: its flags count only if it is of the pinned object. */
-	if (!fdinfo_same(&held, &own))
+	if (!fdinfo_same_file(&held, &own))
 		return -EAGAIN;
 	if ((held.flags & O_ACCMODE) == O_RDWR || (held.flags & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
 		return open_flags & O_TRUNC && (held.flags & O_ACCMODE) == O_RDONLY ? -EACCES : 0;
@@ -249,7 +330,7 @@ static int magic_check_access(const struct place *place, int pin, int open_flags
 /* Opens an object without a name. It is pinned first, because another thread can replace the descriptor. */
 static int magic_open(const struct call *call, const struct place *place, int open_flags)
 {
-	_cleanup_close_ int pin = view_open(place, O_PATH, 0);
+	_cleanup_close_ int pin = view_open_place(place, O_PATH, 0);
 	char virt[PATH_MAX];
 	struct stat object;
 	int fd, r;
@@ -258,8 +339,8 @@ static int magic_open(const struct call *call, const struct place *place, int op
 		return pin;
 	if (fstat(pin, &object) < 0)
 		return -errno;
-	if (file_name(call, pin, &object, virt) >= 0)
-		return -EAGAIN; /* it has a name, which must be judged */
+	if (find_virtual_name(call, pin, &object, virt) >= 0)
+		return -EAGAIN; /* the object has a name, which must be judged */
 	if (open_flags & O_DIRECTORY && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
 	if (open_flags & O_PATH)
@@ -281,7 +362,7 @@ static bool resolve_may_block(const struct call *call, const struct place *place
 	struct stat there;
 
 	if (place->mount->flags & own ||
-	    !(policy_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
+	    !(policy_rights_on(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
 		return false;
 	/* A link on the way can make this answer wrong, but not the open that follows. */
 	return fstatat(place->mount->fd, place->rest, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -292,9 +373,12 @@ static int resolve_open(const struct call *call, const struct place *place, int 
 {
 	if (place->magic)
 		return magic_open(call, place, open_flags);
+	/* Which terminal /dev/tty is depends on the task: reopen_pinned() in open.c asks. */
+	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
+		return -EINTR;
 	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && resolve_may_block(call, place))
 		return -EINTR;
-	return view_open(place, open_flags, 0);
+	return view_open_place(place, open_flags, 0);
 }
 
 /*
@@ -312,25 +396,45 @@ static int resolve_finish(const struct call *call, const struct place *place, in
 		return -ENOENT;
 	if (!question)
 		return resolve_open(call, place, open_flags);
-	if (!(open_flags & O_DIRECTORY) && view_by_name(place, &dirfd, &path))
+	if (!(open_flags & O_DIRECTORY) && view_get_nolinks_path(place, &dirfd, &path))
 		return question->ask(question->ctx, dirfd, path, open_flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
 	fd = resolve_open(call, place, open_flags);
 	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
 }
 
-/* Walks path[i] to call->place[i] and judges that. follow: as for view_walk. 0, or -1 with the outcome set. */
+/* Walks path[i] to call->place[i] and judges that. follow: as for view_walk_path. 0, or -1 with the outcome set. */
 static int resolve_walk(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
 {
 	struct place *place = &call->place[i];
-	int r = view_walk(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
+	int r = view_walk_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 
 	if (r < 0)
 		return resolve_fail(call, place, r);
 	return resolve_judge(call, place, want) ? 0 : call_fail(call, -call->decision.error);
 }
 
+/*
+ * After a lookup was refused at a directory on the way (/root/.cargo): the whole path may lead nowhere on the host
+ * either, as most do that a search of PATH tries. For lookups only: a name may be made where there is none. Returns -1.
+ */
+static int resolve_check_whole(struct call *call, unsigned i, const char *base)
+{
+	const struct policy_decision *decision = &call->decision;
+	char whole[PATH_MAX];
+	bool lexical;
+	int len;
+
+	if (decision->verdict != VERDICT_DENY || decision->rule || file_outcome_error(call) != -ENOENT ||
+	    !call->place[i].mount || !(call->place[i].mount->flags & MOUNT_SKELETON))
+		return -1;
+	len = path_join(base, call->path[i].text, whole, sizeof(whole), &lexical);
+	if (len > 0 && lexical && view_is_absent_on_host(call->sandbox->view, whole, (size_t)len))
+		return fail_absent(call);
+	return -1;
+}
+
 /* A path with links or "..": canonicalises it, judges the canonical path and opens exactly that. */
-static int resolve_walked(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow,
+static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow,
 			  int open_flags, const struct file_question *question)
 {
 	struct place *place = &call->place[i];
@@ -338,7 +442,7 @@ static int resolve_walked(struct call *call, unsigned i, const char *base, unsig
 
 	for (int tries = 0; tries < FILE_TRIES && resolve_must_walk(fd); tries++) {
 		if (resolve_walk(call, i, base, follow, want) < 0)
-			return -1;
+			return resolve_check_whole(call, i, base);
 		fd = resolve_finish(call, place, open_flags, question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
 			break; /* the last name is a link, which may not be followed */
@@ -348,6 +452,52 @@ static int resolve_walked(struct call *call, unsigned i, const char *base, unsig
 	return fd;
 }
 
+/* The place of an object without a name: its link in /proc. */
+static void own_place(const struct call *call, int fd, struct place *place)
+{
+	char leaf[64];
+
+	write_fd_link(call, fd, leaf);
+	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/proc/%s", leaf);
+	(void)view_set_place(call->sandbox->view, place); /* a place below /proc is no single file */
+	place->magic = true;
+}
+
+/*
+ * "." in a directory that was removed: the object of the descriptor or the cwd. Nothing is in it, nor can be again.
+ * -1 with the outcome set when it is none such.
+ */
+static int resolve_own_directory(struct call *call, unsigned i, int open_flags, const struct file_question *question)
+{
+	const struct call_path *path = &call->path[i];
+	struct place *place = &call->place[i];
+	struct policy_decision before = call->decision;
+	struct outcome refused = call->outcome;
+	_cleanup_close_ int object = -1;
+	struct stat status;
+	int fd;
+
+	if (refused.kind != OUTCOME_ERROR || refused.value != -ENOENT || !path->len || *start_skip_dots(path->text))
+		return -1;
+	object = file_open_fd(call, path->dirfd);
+	if (object < 0)
+		return -1;
+	if (fstat(object, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_nlink > 0) {
+		call->decision = before;
+		return call_fail(call, -ENOENT);
+	}
+	file_reset_outcome(call);
+	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
+	own_place(call, path->dirfd, place);
+	if (question)
+		fd = question->ask(question->ctx, object, "", AT_EMPTY_PATH);
+	else if (open_flags & O_PATH)
+		return steal_fd(&object);
+	else
+		fd = open(file_link(object).path, (open_flags & ~O_NOFOLLOW) | O_CLOEXEC);
+	return fd < 0 ? call_fail(call, question ? fd : -errno) : fd;
+}
+
 static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags,
 			const struct file_question *question)
 {
@@ -355,14 +505,14 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	char base[PATH_MAX];
 	int r, fd;
 
-	if (resolve_start(call, &call->path[i], base) < 0)
-		return -1;
+	if (resolve_start_dir(call, &call->path[i], base) < 0)
+		return resolve_own_directory(call, i, open_flags, question);
 	if (path_wants_dir(call->path[i].text)) {
 		follow |= VIEW_FOLLOW;
 		open_flags |= O_DIRECTORY;
 	}
 	open_flags = follow & VIEW_FOLLOW ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
-	r = view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
+	r = view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 	if (r == 0 && resolve_judge(call, place, want)) {
 		fd = resolve_finish(call, place, open_flags, question);
 		if (fd >= 0)
@@ -373,7 +523,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 			return resolve_fail(call, place, fd);
 	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR && r != -ENAMETOOLONG)
 		return call_fail(call, r);
-	return resolve_walked(call, i, base, want, follow, open_flags, question);
+	return resolve_by_walk(call, i, base, want, follow, open_flags, question);
 }
 
 int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags)
@@ -421,8 +571,7 @@ static void name_split(const char *text, char parent[PATH_MAX], const char **ret
 	(void)snprintf(parent, PATH_MAX, "%.*s", start ? (int)start : 1, start ? text : ".");
 }
 
-/* True for ".", ".." and a name that is too long. The kernel refuses them in its own order, so the parent is judged. */
-static bool name_is_refused(const char *last)
+bool file_name_is_refused(const char *last)
 {
 	size_t len = strcspn(last, "/");
 
@@ -430,13 +579,13 @@ static bool name_is_refused(const char *last)
 }
 
 /* Extends the place of the parent by the last component. */
-static int name_place(struct place *place, const char *last)
+static int place_append_name(struct place *place, const char *last)
 {
 	size_t len = strcspn(last, "/");
 	size_t at = place->virt_len;
 
-	if (name_is_refused(last))
-		return view_place(place->mount->view, place);
+	if (file_name_is_refused(last))
+		return view_set_place(place->mount->view, place);
 	if (at + 1 + len >= sizeof(place->virt))
 		return -ENAMETOOLONG;
 	if (at > 1)
@@ -444,7 +593,7 @@ static int name_place(struct place *place, const char *last)
 	memcpy(place->virt + at, last, len);
 	place->virt[at + len] = '\0';
 	place->virt_len = at + len;
-	return view_place(place->mount->view, place);
+	return view_set_place(place->mount->view, place);
 }
 
 /* Opens a directory to make or remove names in: the host's own, not its stand-in. */
@@ -453,7 +602,7 @@ static int name_open_dir(const struct place *place)
 	const int flags = O_PATH | O_DIRECTORY;
 
 	if (place->magic || place->mount->flags & MOUNT_PROC || !view_has_standin(place))
-		return view_open(place, flags, 0);
+		return view_open_place(place, flags, 0);
 	return openat2_call(place->mount->fd, place->rest, flags, 0, RESOLVE_STRICT);
 }
 
@@ -461,7 +610,7 @@ static int name_open_dir(const struct place *place)
 static int name_open_parent(struct call *call, const char *base, const char *parent, struct place *place)
 {
 	const struct view *view = call->sandbox->view;
-	int r = view_locate(view, call->task, base, parent, VIEW_FOLLOW, place);
+	int r = view_locate_path(view, call->task, base, parent, VIEW_FOLLOW, place);
 	int fd = r < 0 ? r : name_open_dir(place);
 
 	/* ENOTDIR: the last component is a link, which O_DIRECTORY does not follow here. */
@@ -469,7 +618,7 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 		return fd;
 	fd = -ELOOP;
 	for (int tries = 0; tries < FILE_TRIES && resolve_must_walk(fd); tries++) {
-		r = view_walk(view, call->task, base, parent, VIEW_FOLLOW, place);
+		r = view_walk_path(view, call->task, base, parent, VIEW_FOLLOW, place);
 		fd = r < 0 ? r : name_open_dir(place);
 		if (r < 0)
 			return r;
@@ -477,7 +626,15 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 	return fd;
 }
 
-static int name_pin(struct call *call, unsigned i, const char **ret_name, bool make)
+/* mkdir(".") in a directory that was removed is EEXIST, as everywhere. Returns -1. */
+static int name_fail_removed(struct call *call, const struct call_path *path)
+{
+	if (file_outcome_error(call) == -ENOENT && path->len && !*start_skip_dots(path->text))
+		return call_fail(call, -EEXIST);
+	return -1;
+}
+
+static int pin_parent(struct call *call, unsigned i, const char **ret_name, bool make)
 {
 	struct place *place = &call->place[i];
 	char base[PATH_MAX], parent[PATH_MAX];
@@ -486,33 +643,39 @@ static int name_pin(struct call *call, unsigned i, const char **ret_name, bool m
 	bool allowed;
 	int r;
 
-	if (resolve_start(call, &call->path[i], base) < 0)
-		return -1;
+	if (resolve_start_dir(call, &call->path[i], base) < 0)
+		return make ? name_fail_removed(call, &call->path[i]) : -1;
 	name_split(call->path[i].text, parent, ret_name);
 	r = fd = name_open_parent(call, base, parent, place);
 	if (r >= 0)
-		r = name_place(place, *ret_name);
+		r = place_append_name(place, *ret_name);
 	if (r < 0)
 		return resolve_fail(call, place, r);
 	allowed = resolve_judge(call, place, POLICY_WRITE);
+	if (!allowed && file_name_is_refused(*ret_name) && resolve_judge(call, place, POLICY_READ)) {
+		/* The kernel refuses the name before it asks for permission. Longer names exist on FUSE. */
+		if (strcspn(*ret_name, "/") > NAME_MAX)
+			return call_fail(call, -ENAMETOOLONG);
+		allowed = true;
+	}
 	if (make && fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    (allowed || resolve_judge(call, place, POLICY_READ)))
 		return call_fail(call, -EEXIST);
 	if (!allowed)
 		return call_fail(call, -call->decision.error);
-	if (place->virt_len == place->mount->virt_len && !name_is_refused(*ret_name))
+	if (place->virt_len == place->mount->virt_len && !file_name_is_refused(*ret_name))
 		return call_fail(call, -EBUSY);
 	return steal_fd(&fd);
 }
 
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name)
 {
-	return name_pin(call, i, ret_name, false);
+	return pin_parent(call, i, ret_name, false);
 }
 
 int file_pin_new(struct call *call, unsigned i, const char **ret_name)
 {
-	return name_pin(call, i, ret_name, true);
+	return pin_parent(call, i, ret_name, true);
 }
 
 /* The usual new file: no link on the way, no such name. One strict openat2(2) opens the parent. -1: walk. */
@@ -523,7 +686,7 @@ static int name_pin_absent(struct call *call, unsigned i, const char *base, unsi
 	struct stat there;
 
 	if (path_wants_dir(call->path[i].text) ||
-	    view_locate(call->sandbox->view, call->task, base, call->path[i].text, follow, place) < 0 ||
+	    view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place) < 0 ||
 	    place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON) || !resolve_judge(call, place, POLICY_WRITE))
 		return -1;
 	fd = view_open_parent(place, ret_name);
@@ -539,7 +702,7 @@ int file_pin_target(struct call *call, unsigned i, unsigned follow, const char *
 	char base[PATH_MAX];
 	int fd;
 
-	if (resolve_start(call, &call->path[i], base) < 0)
+	if (resolve_start_dir(call, &call->path[i], base) < 0)
 		return -1;
 	fd = name_pin_absent(call, i, base, follow, ret_name);
 	if (fd >= 0)

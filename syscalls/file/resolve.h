@@ -2,12 +2,7 @@
 #ifndef CALLGATE_SYSCALLS_FILE_RESOLVE_H
 #define CALLGATE_SYSCALLS_FILE_RESOLVE_H
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <sys/types.h>
 
 #include "syscalls/call/call.h"
 
@@ -17,8 +12,8 @@
  */
 
 /*
- * Resolves call->path[i], judges `want` (POLICY_*) and opens the object by view_open with `open_flags`: O_PATH for a
- * pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. The place is kept in call->place[i], the decision in
+ * Resolves call->path[i], judges `want` (POLICY_*) and opens the object by view_open_place with `open_flags`: O_PATH
+ * for a pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. The place is kept in call->place[i], the decision in
  * call->decision. EINTR: open_flags ask for data and the open may block; pin it, for OUTCOME_BLOCKING.
  */
 int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
@@ -33,8 +28,8 @@ struct file_question {
 };
 
 /*
- * As file_pin_at, but asks instead of returning a descriptor, by name where view_by_name permits it. Asks only after
- * the decision. 0: answered, the outcome is the caller's to set; -1: it is set.
+ * As file_pin_at, but asks instead of returning a descriptor, by name where view_get_nolinks_path permits it. Asks only
+ * after the decision. 0: answered, the outcome is the caller's to set; -1: it is set.
  */
 int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question);
 
@@ -44,15 +39,19 @@ int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, co
  */
 int file_ask_fd(struct call *call, int fd, const struct file_question *question);
 
+/* True for ".", ".." and a name that is too long: the kernel refuses to make, remove or change these. */
+bool file_name_is_refused(const char *last);
+
 /*
  * For removing or changing a name: judges POLICY_WRITE on path[i] and opens its parent (O_PATH). *ret_name: the last
- * component as the program wrote it, with trailing slashes; borrowed from the call. "." and ".." the kernel refuses.
+ * component as the program wrote it, with trailing slashes; borrowed from the call. Of a name that
+ * the kernel refuses, the parent is judged for reading.
  */
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
 
 /*
- * The same for calls that make a name (mkdir, mknod, symlink, link): a name that exists is EEXIST, also in a read-only
- * tree and for the root of a mount, as natively (mkdir -p relies on it).
+ * As file_pin_parent, for calls that make a name (mkdir, mknod, symlink, link): a name that exists is EEXIST, also in a
+ * read-only tree and for the root of a mount, as natively (mkdir -p relies on it).
  */
 int file_pin_new(struct call *call, unsigned i, const char **ret_name);
 
@@ -93,6 +92,12 @@ static inline struct file_link file_link(int fd)
  */
 int file_use_umask(struct call *call);
 
+/*
+ * To be called before a pinned object at call->place[0] is read or entered: where view_is_public, everybody must have
+ * this access (S_IROTH, S_IXOTH; 0: none is needed). 0, or -1 with the outcome set.
+ */
+int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t needed);
+
 /* True when the mode has set-id bits: the call is refused with EPERM. */
 bool file_refuse_setid(struct call *call, mode_t mode);
 
@@ -104,10 +109,10 @@ bool file_refuse_setid(struct call *call, mode_t mode);
  */
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags);
 
-/* The same for a change of metadata: POLICY_WRITE, then file_refuse_foreign. */
+/* As file_pin_at, for a change of metadata: POLICY_WRITE, then file_refuse_foreign. */
 int file_pin_meta(struct call *call, unsigned at_flags);
 
-/* The same for a call on a descriptor (fchmod, fsetxattr, utimensat without a path). An O_PATH descriptor is EBADF. */
+/* As file_pin_meta, for a call on a descriptor (fchmod, fsetxattr, utimensat without a path). O_PATH is EBADF. */
 int file_pin_meta_fd(struct call *call, int fd);
 
 /*
@@ -126,9 +131,9 @@ bool file_fd_is_path(const struct call *call, int fd);
 bool file_holds_mount(const struct call *call, const struct place *place);
 
 /*
- * Before a symbolic link is made at the place or moved there: programs outside of the run would follow it. EACCES when
- * it leads from a denied name to elsewhere (policy_link_allowed); EBUSY for an ancestor of a mount of the view.
- * file_check_link reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with the outcome set.
+ * To be called before a symbolic link is made at the place or moved there: programs outside of the run would follow it.
+ * EACCES when it leads from a denied name to elsewhere (policy_link_allowed); EBUSY for an ancestor of a mount of the
+ * view. file_check_link reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with the outcome set.
  */
 int file_check_link_text(struct call *call, const struct place *place, const char *text);
 int file_check_link(struct call *call, const struct place *place, int dirfd, const char *name);
@@ -141,10 +146,13 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
  */
 int file_commit(struct call *call, unsigned i);
 
-/* Ends the call with the result of a system call of ours; -1: with errno. */
+/* Ends the call with the result of a system call of ours; -1: errno is the result. */
 void file_end(struct call *call, long result);
 
-/* Writes `len` bytes to the program's memory at addr and ends the call with `value`, or EFAULT. */
+/*
+ * Ends the call with `value`, the result of a system call of ours, after it wrote `len` bytes to the program's memory
+ * at addr, or with EFAULT; -1: with errno.
+ */
 void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value);
 
 /* Resets outcome and decision for another attempt; only before call_commit. */
@@ -163,9 +171,9 @@ struct open_request {
 };
 
 /*
- * openat2's resolve flags, relative to the view. file_scope resolves path[0] one component at a time and replaces it by
- * the canonical virtual path, which is then pinned. 0, or -1 with the outcome set. file_unscope restores path[0] and
- * returns the pinned fd (taken); -1 with EAGAIN, openat2(2)'s errno for a race, when it is not at the canonical path.
+ * openat2's resolve flags, relative to the view. file_enter_scope resolves path[0] one component at a time. It replaces
+ * path[0] by the canonical virtual path, to be pinned then. 0, or -1 with the outcome set. file_leave_scope restores it
+ * and returns the pinned fd (taken); -1 with EAGAIN, openat2(2)'s errno for a race: fd is not at the canonical path.
  */
 struct open_scope {
 	bool active;
@@ -173,8 +181,8 @@ struct open_scope {
 	size_t canonical_len;
 	char canonical[PATH_MAX];
 };
-int file_scope(struct call *call, const struct open_request *request, struct open_scope *ret_scope);
-int file_unscope(struct call *call, const struct open_scope *scope, int fd);
+int file_enter_scope(struct call *call, const struct open_request *request, struct open_scope *ret_scope);
+int file_leave_scope(struct call *call, const struct open_scope *scope, int fd);
 
 /* The target that the program reads in a link, pinned as fd, at the place. Its length, or -errno. */
 ssize_t file_link_text(const struct call *call, const struct place *place, int fd, char text[PATH_MAX]);

@@ -6,26 +6,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
 
-#include "base/banned.h"
-
 /* The fastest way, 253 by one recvmsg(2), takes 100 to 120 ns each. Threads that share a table wait for its lock. */
 #define ROOM_FD_NS 20u
-#define ROOM_MOST_NS 100000000u /* asked again after this at the latest */
+#define ROOM_MOST_NS 100000000u /* an answer of the kernel is used for at most this long */
 
 /*
  * The number of open descriptors: the size of /proc/TID/fd since Linux 6.2, 0 before. The directory is kept open, which
  * saves a walk and never leads to another task with the same tid.
  */
-static uint64_t room_size(const struct call *call)
+static uint64_t count_open_fds(const struct call *call)
 {
 	struct task_table *table = &call->sandbox->table[(unsigned)call->tid % CALL_TABLES_MAX];
 	char path[32];
@@ -45,7 +40,7 @@ static uint64_t room_size(const struct call *call)
 }
 
 /* True when all descriptor numbers below the limit are taken. After the limit was lowered others may lie above it. */
-static bool room_taken_below(pid_t tid, uint64_t limit)
+static bool table_is_taken_below(pid_t tid, uint64_t limit)
 {
 	const struct dirent *entry;
 	uint64_t taken = 0;
@@ -59,8 +54,8 @@ static bool room_taken_below(pid_t tid, uint64_t limit)
 	return taken >= limit;
 }
 
-/* True also when it is unknown. limit_known: room->limit is up to date. */
-static bool room_left(const struct call *call, bool limit_known, struct fd_table_state *room)
+/* Whether the table has a free entry, or that is unknown. limit_known: room->limit is up to date. */
+static bool table_has_room(const struct call *call, bool limit_known, struct fd_table_state *room)
 {
 	struct rlimit limit;
 	uint64_t size, spare;
@@ -70,11 +65,11 @@ static bool room_left(const struct call *call, bool limit_known, struct fd_table
 			return true;
 		room->limit = limit.rlim_cur;
 	}
-	size = room_size(call);
+	size = count_open_fds(call);
 	if (size >= room->limit)
 		return false;
 	spare = room->limit - size;
-	/* start_ns was read before the descriptors were counted. */
+	/* call->start_ns was read before the descriptors were counted. */
 	room->until_ns = call->start_ns + (spare < ROOM_MOST_NS / ROOM_FD_NS ? spare * ROOM_FD_NS : ROOM_MOST_NS);
 	return true;
 }
@@ -89,9 +84,9 @@ bool fd_table_is_full(struct call *call)
 		return false;
 	room->until_ns = 0;
 	room->changes = changes;
-	/* Before it counts as full the limit is read again: a process outside of the run can raise it. */
-	if (room_left(call, known, room) || (known && room_left(call, false, room)) ||
-	    !room_taken_below(call->tid, room->limit) || !call_valid(call))
+	/* Before the table counts as full the limit is read again: a process outside of the run can raise it. */
+	if (table_has_room(call, known, room) || (known && table_has_room(call, false, room)) ||
+	    !table_is_taken_below(call->tid, room->limit) || !call_valid(call))
 		return false;
 	call->sandbox->notes.open_files_full = true;
 	call_fail(call, -EMFILE);

@@ -1,18 +1,12 @@
 /* openat2(2)'s RESOLVE_* flags, relative to the view: a walk that checks at each step what may be crossed. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
-
-#include "base/banned.h"
 
 #define SCOPE_FLAGS (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV)
 
@@ -24,15 +18,15 @@ struct scope_walk {
 	char root[PATH_MAX]; /* canonical start directory */
 	char *at;            /* canonical path so far */
 	int links;
-	bool relative; /* the path is */
+	bool relative; /* path[0] is relative */
 	bool has_device;
-	dev_t device; /* of the last object outside of the skeleton, for NO_XDEV */
+	dev_t device; /* of the last object outside of the skeleton, for RESOLVE_NO_XDEV */
 	const char *todo;
 	char text[PATH_MAX * 2];
 };
 
 /* Makes `path` the directory that the walk is at. It is absolute and canonical, or a name in that directory. */
-static int scope_go(struct scope_walk *walk, const char *path)
+static int scope_enter_dir(struct scope_walk *walk, const char *path)
 {
 	char joined[PATH_MAX];
 	bool lexical;
@@ -44,11 +38,11 @@ static int scope_go(struct scope_walk *walk, const char *path)
 	return 0;
 }
 
-static int scope_up(struct scope_walk *walk)
+static int scope_enter_parent(struct scope_walk *walk)
 {
 	if (walk->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) && strcmp(walk->at, walk->root) == 0)
 		return walk->resolve & RESOLVE_BENEATH ? -EXDEV : 0;
-	return scope_go(walk, "..");
+	return scope_enter_dir(walk, "..");
 }
 
 static int scope_enter_text(struct scope_walk *walk, const char *target)
@@ -66,26 +60,26 @@ static int scope_enter_text(struct scope_walk *walk, const char *target)
 	if (walk->resolve & RESOLVE_BENEATH)
 		return -EXDEV;
 	if (walk->resolve & RESOLVE_IN_ROOT)
-		return scope_go(walk, walk->root);
+		return scope_enter_dir(walk, walk->root);
 	if (walk->resolve & RESOLVE_NO_XDEV && walk->relative)
 		return -EXDEV; /* as nd_jump_root() in fs/namei.c */
-	return scope_go(walk, "/");
+	return scope_enter_dir(walk, "/");
 }
 
 /* Follows the link at the place. */
 static int scope_enter_link(struct scope_walk *walk, const struct place *place, int fd)
 {
-	const char *rest = place->virt_len > place->mount->virt_len ? place->rest : "";
+	const char *rest = view_proc_rest(place);
 	char target[PATH_MAX];
 	ssize_t len;
 
 	if (walk->resolve & RESOLVE_NO_SYMLINKS)
 		return -ELOOP;
 	if (place->mount->flags & MOUNT_PROC &&
-	    proc_classify(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
+	    proc_classify_path(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
 		if (walk->resolve & RESOLVE_NO_MAGICLINKS)
 			return -ELOOP;
-		return -EXDEV; /* every other flag forbids leaving the tree */
+		return -EXDEV; /* all other RESOLVE_ flags forbid leaving the tree */
 	}
 	len = file_link_text(walk->call, place, fd, target);
 	if (len < 0)
@@ -94,10 +88,10 @@ static int scope_enter_link(struct scope_walk *walk, const struct place *place, 
 	return scope_enter_text(walk, target);
 }
 
-/* NO_XDEV. The skeleton does not count: its directories stand for the host's. */
+/* Checks RESOLVE_NO_XDEV. The skeleton does not count: its directories stand for the host's. */
 static int scope_check_device(struct scope_walk *walk, const struct place *place, const struct stat *object)
 {
-	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* file systems of their own on any host */
+	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* on any host a file system of their own */
 	bool crossed = own || (walk->has_device && walk->device != object->st_dev);
 
 	if (place->mount->flags & MOUNT_SKELETON)
@@ -107,24 +101,24 @@ static int scope_check_device(struct scope_walk *walk, const struct place *place
 	return crossed && walk->resolve & RESOLVE_NO_XDEV ? -EXDEV : 0;
 }
 
-/* One component that is not "." or "..". */
-static int scope_step(struct scope_walk *walk, const char *name, bool last, bool slash)
+/* Walks one component that is not "." or "..". */
+static int scope_walk_component(struct scope_walk *walk, const char *name, bool last, bool slash)
 {
 	const struct sandbox *sandbox = walk->call->sandbox;
 	_cleanup_close_ int fd = -1;
 	struct policy_decision decision;
 	struct place place;
 	struct stat object;
-	int r = view_locate(sandbox->view, walk->call->task, walk->at, name, 0, &place);
+	int r = view_locate_path(sandbox->view, walk->call->task, walk->at, name, 0, &place);
 
 	if (r < 0)
 		return r;
-	decision = view_judge(sandbox->view, walk->call->task, &place, POLICY_READ);
+	decision = view_judge_place(sandbox->view, walk->call->task, &place, POLICY_READ);
 	if (decision.verdict == VERDICT_DENY)
-		return last ? scope_go(walk, name) : -decision.error; /* the pin records the refusal of the last name */
-	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+		return last ? scope_enter_dir(walk, name) : -decision.error; /* the pin records the refusal */
+	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	if (fd == -ENOENT && last && walk->may_create)
-		return scope_go(walk, name);
+		return scope_enter_dir(walk, name);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &object) < 0)
@@ -134,10 +128,10 @@ static int scope_step(struct scope_walk *walk, const char *name, bool last, bool
 	if (!last && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
 	r = scope_check_device(walk, &place, &object);
-	return r < 0 ? r : scope_go(walk, name);
+	return r < 0 ? r : scope_enter_dir(walk, name);
 }
 
-static int scope_run(struct scope_walk *walk, bool *ret_slash)
+static int scope_walk_all(struct scope_walk *walk, bool *ret_slash)
 {
 	char name[NAME_MAX + 1];
 	bool last;
@@ -149,9 +143,9 @@ static int scope_run(struct scope_walk *walk, bool *ret_slash)
 			return next;
 		*ret_slash = *walk->todo == '/';
 		if (strcmp(name, "..") == 0)
-			r = scope_up(walk);
+			r = scope_enter_parent(walk);
 		else if (strcmp(name, ".") != 0)
-			r = scope_step(walk, name, last, *ret_slash);
+			r = scope_walk_component(walk, name, last, *ret_slash);
 	}
 	return r;
 }
@@ -177,8 +171,8 @@ static int scope_start(struct scope_walk *walk, const struct call_path *path)
 		return r;
 	memcpy(walk->at, walk->root, (size_t)r + 1);
 	if (walk->resolve & RESOLVE_NO_XDEV &&
-	    view_locate(walk->call->sandbox->view, NULL, "/", walk->at, 0, &place) == 0) {
-		_cleanup_close_ int fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+	    view_locate_path(walk->call->sandbox->view, NULL, "/", walk->at, 0, &place) == 0) {
+		_cleanup_close_ int fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 
 		if (fd >= 0 && fstat(fd, &object) == 0)
 			return scope_check_device(walk, &place, &object);
@@ -186,7 +180,7 @@ static int scope_start(struct scope_walk *walk, const struct call_path *path)
 	return 0;
 }
 
-int file_scope(struct call *call, const struct open_request *request, struct open_scope *ret_scope)
+int file_enter_scope(struct call *call, const struct open_request *request, struct open_scope *ret_scope)
 {
 	struct call_path *path = &call->path[0];
 	struct scope_walk walk = {
@@ -206,7 +200,7 @@ int file_scope(struct call *call, const struct open_request *request, struct ope
 	walk.todo = walk.text;
 	r = scope_start(&walk, path);
 	if (r == 0)
-		r = scope_run(&walk, &slash);
+		r = scope_walk_all(&walk, &slash);
 	if (!call_valid(call))
 		return call_gone(call);
 	if (r < 0)
@@ -223,7 +217,7 @@ int file_scope(struct call *call, const struct open_request *request, struct ope
 	return call_fail(call, -ENAMETOOLONG);
 }
 
-int file_unscope(struct call *call, const struct open_scope *scope, int fd)
+int file_leave_scope(struct call *call, const struct open_scope *scope, int fd)
 {
 	const struct place *place = &call->place[0];
 

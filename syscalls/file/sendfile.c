@@ -4,14 +4,9 @@
  * worker thread waits for a file that is not in memory.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -22,23 +17,19 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/call/work.h"
+#include "syscalls/net/address.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
-#include "view/tree.h"
-
-#include "base/banned.h"
 
 #define SENDFILE_CHUNK_BYTES 65536
-#define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* in one call, because other calls wait meanwhile */
+#define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* most bytes in one call, because other calls wait meanwhile */
 
 /* A non-blocking TCP socket. Not a unix socket: its reader may ask for the sender's pid, which would be ours. */
 static bool sendfile_may_write(int fd)
 {
-	int type = 0, domain = 0, flags = fcntl(fd, F_GETFL);
-	socklen_t len = sizeof(int);
+	int domain = net_option(fd, SOL_SOCKET, SO_DOMAIN);
 
-	return flags >= 0 && flags & O_NONBLOCK && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
-	       type == SOCK_STREAM && getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
+	return net_is_nonblocking(fd) && net_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM &&
 	       (domain == AF_INET || domain == AF_INET6);
 }
 
@@ -120,7 +111,7 @@ static int64_t sendfile_end(const struct sending *sending, int error)
 	return error < 0 ? error : (int64_t)sending->sent;
 }
 
-/* In a worker thread. It is not interrupted: natively, too, only death ends the wait. */
+/* Runs in a worker thread, which is not interrupted: natively, too, only death ends the wait. */
 static int64_t sendfile_run(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
@@ -134,7 +125,7 @@ static int64_t sendfile_run(struct call_work *work, int fd, bool (*go_on)(void *
 	return sendfile_end(sending, error);
 }
 
-/* From the offset in memory or, without one, of the file. 0 or -errno. */
+/* Starts from the offset in memory or, without one, of the file. 0 or -errno. */
 static int sendfile_begin(const struct call *call, int from_fd, struct sending *sending)
 {
 	uint64_t count = call->arg[3] < SENDFILE_MOST_BYTES ? call->arg[3] : SENDFILE_MOST_BYTES;
@@ -161,21 +152,21 @@ static int sendfile_begin(const struct call *call, int from_fd, struct sending *
 /* Takes both descriptors. */
 static void sendfile_block(struct call *call, const struct sending *sending, int to_fd)
 {
+	_cleanup_close_ int to = to_fd, from = sending->from_fd;
 	struct sending *job = malloc(sizeof(*job));
 
 	if (!job) {
-		(void)close(to_fd);
-		(void)close(sending->from_fd);
 		call_fail(call, -ENOMEM);
 		return;
 	}
 	*job = *sending;
+	job->from_fd = steal_fd(&from);
 	call->outcome.kind = OUTCOME_WORK;
-	call->outcome.fd = to_fd;
+	call->outcome.fd = steal_fd(&to);
 	call->outcome.work = &job->work;
 }
 
-/* Notified only where memory is sampled (RUN_MEMORY). */
+/* sendfile(2) is notified only where memory is sampled (RUN_MEMORY). */
 void sys_sendfile(struct call *call)
 {
 	_cleanup_close_ int to_fd = -1, from_fd = -1;
@@ -185,14 +176,12 @@ void sys_sendfile(struct call *call)
 	int64_t result;
 	int error;
 
-	if (!descriptor_direct()) { /* only one can be fetched from the task */
+	if (!descriptor_direct()) { /* only one descriptor can be fetched from the task */
 		memfds_refuse_pages(call);
 		return;
 	}
 	to_fd = descriptor_copy(call, call_int(call, 0));
-	if (to_fd < 0)
-		return;
-	from_fd = descriptor_copy_nth(call, call_int(call, 1), 1);
+	from_fd = to_fd < 0 ? -1 : descriptor_copy_further(call, call_int(call, 1));
 	if (from_fd < 0)
 		return;
 	if (!sendfile_may_write(to_fd) || fstat(from_fd, &status) < 0 || !S_ISREG(status.st_mode)) {
@@ -210,8 +199,5 @@ void sys_sendfile(struct call *call)
 	}
 	if (result == 0)
 		result = sendfile_end(&sending, error);
-	if (result < 0)
-		call_fail(call, (int)result);
-	else
-		call_return(call, result);
+	call_end(call, result);
 }

@@ -1,7 +1,6 @@
 /* stat(2), lstat(2), newfstatat(2), statx(2), statfs(2), access(2), faccessat2(2): questions about an object. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,15 +9,13 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define STATX_BYTES 256 /* struct statx, with its spare fields */
 #ifndef STATX_MNT_ID_UNIQUE /* Linux 6.8 */
 #define STATX_MNT_ID_UNIQUE 0x4000u
 #endif
 #define STAT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
 
-static int stat_ask(void *ctx, int dirfd, const char *path, int at_flags)
+static int ask_stat(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	return fstatat(dirfd, path, ctx, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 }
@@ -26,7 +23,7 @@ static int stat_ask(void *ctx, int dirfd, const char *path, int at_flags)
 struct statx_question {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
-	int nolinks_fd; /* see view_by_name */
+	int nolinks_fd; /* see view_get_nolinks_path */
 	bool by_name; /* asked by name below it */
 	union {
 		struct statx known;
@@ -34,7 +31,7 @@ struct statx_question {
 	} status;
 };
 
-static int statx_ask(void *ctx, int dirfd, const char *path, int at_flags)
+static int ask_statx(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct statx_question *question = ctx;
 
@@ -61,13 +58,11 @@ static int stat_ask_object(struct call *call, unsigned flags, bool pin, const st
 		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
 		return file_ask_fd(call, path->dirfd, question);
 	}
-	if (flags & ~(unsigned)STAT_FLAGS) {
-		call_fail(call, -EINVAL);
-	} else if (!pin) {
+	if (flags & ~(unsigned)STAT_FLAGS)
+		return call_fail(call, -EINVAL);
+	if (!pin)
 		return file_ask(call, 0, POLICY_READ, flags, question);
-	} else {
-		fd = file_pin_at(call, 0, POLICY_READ, flags);
-	}
+	fd = file_pin_at(call, 0, POLICY_READ, flags);
 	if (fd < 0)
 		return -1;
 	r = question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
@@ -79,32 +74,21 @@ static int stat_ask_object(struct call *call, unsigned flags, bool pin, const st
 static void stat_object(struct call *call, unsigned flags, uint64_t buffer)
 {
 	struct stat status;
-	const struct file_question question = {.ask = stat_ask, .ctx = &status};
+	const struct file_question question = {.ask = ask_stat, .ctx = &status};
 
 	if (stat_ask_object(call, flags, false, &question) == 0)
 		file_end_output(call, buffer, &status, sizeof(status), 0);
 }
 
-void sys_stat(struct call *call)
-{
-	stat_object(call, 0, call->arg[1]);
-}
-
-void sys_lstat(struct call *call)
-{
-	stat_object(call, AT_SYMLINK_NOFOLLOW, call->arg[1]);
-}
-
-void sys_newfstatat(struct call *call)
-{
-	stat_object(call, call_uint(call, 3), call->arg[2]);
-}
+HANDLER(sys_stat, stat_object(call, 0, call->arg[1]))
+HANDLER(sys_lstat, stat_object(call, AT_SYMLINK_NOFOLLOW, call->arg[1]))
+HANDLER(sys_newfstatat, stat_object(call, call_uint(call, 3), call->arg[2]))
 
 /*
  * statx always returns the mount id, which by name is of the view's second copy of the mount. The id of the first copy
  * is found out once, by a descriptor. False with the outcome set.
  */
-static bool statx_mount_id(struct call *call, unsigned flags, const struct file_question *question)
+static bool statx_set_mount_id(struct call *call, unsigned flags, const struct file_question *question)
 {
 	struct statx_question *statx = question->ctx;
 	uint64_t still = statx->status.known.stx_mnt_id;
@@ -125,15 +109,15 @@ void sys_statx(struct call *call)
 	unsigned flags = call_uint(call, 2);
 	struct statx_question statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_uint(call, 3),
 				       .nolinks_fd = view_nolinks_fd(call->sandbox->view)};
-	const struct file_question question = {.ask = statx_ask, .ctx = &statx};
+	const struct file_question question = {.ask = ask_statx, .ctx = &statx};
 
-	/* Before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */
+	/* Checked before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */
 	if (statx.mask & 0x80000000u || (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE) {
 		call_fail(call, -EINVAL);
 		return;
 	}
 	if (stat_ask_object(call, flags, statx.mask & STATX_MNT_ID_UNIQUE, &question) == 0 &&
-	    (!statx.by_name || statx_mount_id(call, flags, &question)))
+	    (!statx.by_name || statx_set_mount_id(call, flags, &question)))
 		file_end_output(call, call->arg[4], &statx.status, sizeof(statx.status), 0);
 }
 
@@ -142,34 +126,24 @@ void sys_statfs(struct call *call)
 	_cleanup_close_ int fd = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 	struct statfs status;
 
-	if (fd < 0)
-		return;
-	if (fstatfs(fd, &status) < 0)
-		call_fail(call, -errno);
-	else
-		file_end_output(call, call->arg[1], &status, sizeof(status), 0);
+	if (fd >= 0)
+		file_end_output(call, call->arg[1], &status, sizeof(status), fstatfs(fd, &status));
 }
-
-/* ---- access ---- */
 
 struct access_question {
 	int mode;
 	unsigned flags; /* AT_EACCESS */
 	int answer;     /* 0 or -errno */
-	mode_t type;    /* of the object; only with W_OK or X_OK */
+	struct stat status; /* of the object; not with F_OK alone */
 };
 
 /* fstatat first, so that an error of the path is not taken for the answer. */
-static int access_ask(void *ctx, int dirfd, const char *path, int at_flags)
+static int ask_access(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct access_question *question = ctx;
-	struct stat status;
 
-	if (question->mode & (W_OK | X_OK)) {
-		if (fstatat(dirfd, path, &status, at_flags) < 0)
-			return -errno;
-		question->type = status.st_mode & S_IFMT;
-	}
+	if (question->mode != F_OK && fstatat(dirfd, path, &question->status, at_flags) < 0)
+		return -errno;
 	if (syscall(SYS_faccessat2, dirfd, path, question->mode, at_flags | (int)question->flags) == 0)
 		return 0;
 	if (errno == ELOOP || errno == ENOENT)
@@ -182,54 +156,49 @@ static int access_ask(void *ctx, int dirfd, const char *path, int at_flags)
  * What the policy does not grant is answered as on a read-only mount (EROFS, not for pipes, sockets and devices) and on
  * a noexec mount (EACCES, regular files only).
  */
-static int access_granted(const struct call *call, const struct access_question *question)
+static int access_by_policy(const struct call *call, const struct access_question *question)
 {
 	const struct place *place = &call->place[0];
+	const mode_t type = question->status.st_mode;
 	struct policy_decision decision;
 
 	if (!place->mount || place->magic || !(question->mode & (W_OK | X_OK)))
 		return 0;
-	if (question->mode & X_OK && S_ISREG(question->type) &&
-	    view_judge(call->sandbox->view, call->task, place, POLICY_EXEC).verdict == VERDICT_DENY)
+	if (question->mode & X_OK && S_ISREG(type) &&
+	    view_judge_place(call->sandbox->view, call->task, place, POLICY_EXEC).verdict == VERDICT_DENY)
 		return -EACCES;
-	if (question->mode & W_OK && (S_ISREG(question->type) || S_ISDIR(question->type) || S_ISLNK(question->type))) {
-		decision = view_judge(call->sandbox->view, call->task, place, POLICY_WRITE);
+	if (question->mode & W_OK && (S_ISREG(type) || S_ISDIR(type) || S_ISLNK(type))) {
+		decision = view_judge_place(call->sandbox->view, call->task, place, POLICY_WRITE);
 		if (decision.verdict == VERDICT_DENY)
 			return decision.error == EACCES ? -EACCES : -EROFS;
 	}
 	return 0;
 }
 
+/* What not everybody may read or enter is refused where only that is granted. 0, or -1 with the outcome set. */
+static int access_to_public(struct call *call, const struct access_question *question)
+{
+	const bool enters = question->mode & X_OK && S_ISDIR(question->status.st_mode);
+
+	if (question->answer < 0)
+		return 0;
+	return file_refuse_unpublic(call, &question->status,
+				    (question->mode & R_OK ? S_IROTH : 0) | (enters ? S_IXOTH : 0));
+}
+
 static void access_path(struct call *call, int mode, unsigned flags)
 {
 	struct access_question access = {.mode = mode, .flags = flags & AT_EACCESS};
-	const struct file_question question = {.ask = access_ask, .ctx = &access};
-	int r;
+	const struct file_question question = {.ask = ask_access, .ctx = &access};
 
 	if (mode & ~(R_OK | W_OK | X_OK) || flags & ~(unsigned)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) {
 		call_fail(call, -EINVAL);
 		return;
 	}
-	if (file_ask(call, 0, POLICY_READ, flags, &question) < 0)
-		return;
-	r = access.answer < 0 ? access.answer : access_granted(call, &access);
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_return(call, 0);
+	if (file_ask(call, 0, POLICY_READ, flags, &question) == 0 && access_to_public(call, &access) == 0)
+		call_end(call, access.answer < 0 ? access.answer : access_by_policy(call, &access));
 }
 
-void sys_access(struct call *call)
-{
-	access_path(call, call_int(call, 1), 0);
-}
-
-void sys_faccessat(struct call *call)
-{
-	access_path(call, call_int(call, 2), 0);
-}
-
-void sys_faccessat2(struct call *call)
-{
-	access_path(call, call_int(call, 2), call_uint(call, 3));
-}
+HANDLER(sys_access, access_path(call, call_int(call, 1), 0))
+HANDLER(sys_faccessat, access_path(call, call_int(call, 2), 0))
+HANDLER(sys_faccessat2, access_path(call, call_int(call, 2), call_uint(call, 3)))

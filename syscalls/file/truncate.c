@@ -4,7 +4,6 @@
 #include <linux/falloc.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,10 +12,8 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /* inode_newsize_ok() in fs/attr.c: growing past RLIMIT_FSIZE is EFBIG and a signal. */
-static bool truncate_past_limit(struct call *call, const struct stat *status, int64_t length)
+static bool truncate_exceeds_limit(struct call *call, const struct stat *status, int64_t length)
 {
 	struct rlimit limit;
 
@@ -49,7 +46,7 @@ static int truncate_pin(struct call *call, int64_t length)
 	if (!S_ISREG(status.st_mode))
 		return call_fail(call, S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL);
 	fd = file_refuse_foreign(call, steal_fd(&fd));
-	return fd < 0 || truncate_past_limit(call, &status, length) ? -1 : steal_fd(&fd);
+	return fd < 0 || truncate_exceeds_limit(call, &status, length) ? -1 : steal_fd(&fd);
 }
 
 void sys_truncate(struct call *call)
@@ -57,7 +54,7 @@ void sys_truncate(struct call *call)
 	int64_t length = (int64_t)call->arg[1];
 	_cleanup_close_ int fd = truncate_pin(call, length);
 
-	if (fd < 0 || disk_watch(call, fd, false) < 0 || file_commit(call, 0) < 0)
+	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_commit(call, 0) < 0)
 		return;
 	file_end(call, truncate(file_link(fd).path, length));
 	disk_changed(call, fd);
@@ -79,7 +76,7 @@ static uint64_t allocate_growth(const struct stat *status, int mode, int64_t off
 	return (uint64_t)(beyond < len ? beyond : len);
 }
 
-/* In the order of vfs_fallocate() in fs/open.c. False with the outcome set. */
+/* Checks in the order of vfs_fallocate() in fs/open.c. False with the outcome set. */
 static bool allocate_check(struct call *call, int pin, struct stat *status)
 {
 	int mode = call_int(call, 1);
@@ -95,12 +92,12 @@ static bool allocate_check(struct call *call, int pin, struct stat *status)
 		call_fail(call, S_ISFIFO(status->st_mode) ? -ESPIPE : -ENODEV);
 	else if (__builtin_add_overflow(offset, len, &end))
 		call_fail(call, -EFBIG);
-	else if (!disk_counts(call, status))
+	else if (!disk_is_watched(call, status))
 		return true; /* a file in memory is counted elsewhere */
 	else
-		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_past_limit(call, status, end)) &&
-		       disk_admit(call, allocate_growth(status, mode, offset, len)) == 0 &&
-		       disk_watch(call, pin, false) == 0;
+		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_exceeds_limit(call, status, end)) &&
+		       disk_admit_bytes(call, allocate_growth(status, mode, offset, len)) == 0 &&
+		       disk_watch_file(call, pin, false) == 0;
 	return false;
 }
 
@@ -116,11 +113,9 @@ void sys_fallocate(struct call *call)
 	if (pin < 0 || !allocate_check(call, pin, &status))
 		return;
 	fd = open(file_link(pin).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) {
+	if (fd < 0)
 		call_fail(call, -EOPNOTSUPP);
-		return;
-	}
-	if (call_commit(call) < 0)
+	if (fd < 0 || call_commit(call) < 0)
 		return;
 	file_end(call, fallocate(fd, call_int(call, 1), (off_t)call->arg[2], (off_t)call->arg[3]));
 	disk_changed(call, fd);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "syscalls/account/memfds.h"
@@ -13,11 +12,9 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /*
- * False for a directory in which only globs grant: in a mount namespace the pin is of the host's directory, not of its
- * stand-in (view_open). EACCES makes programs poll instead. False also for a directory without a virtual name.
+ * False for a directory in which only globs grant, and for /dev/pts: the pin may be of the host's directory, not of its
+ * stand-in (view_open_place). EACCES makes programs poll instead. False also for a directory without a virtual name.
  */
 static bool watch_may_name(const struct call *call, int object)
 {
@@ -26,11 +23,11 @@ static bool watch_may_name(const struct call *call, int object)
 
 	if (place->magic)
 		return fstat(object, &status) == 0 && !S_ISDIR(status.st_mode);
-	return !(place->mount->flags & MOUNT_FILTERED && view_has_standin(place));
+	return !(place->mount->flags & (MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place));
 }
 
-/* In the kernel's order: no known bit, the descriptor, two exclusive bits. A descriptor, or -1 with the outcome set. */
-static int watch_descriptor(struct call *call, unsigned mask)
+/* Checks as the kernel: no known bit, the descriptor, two exclusive bits. Descriptor, or -1 with the outcome set. */
+static int watch_copy_inotify(struct call *call, unsigned mask)
 {
 	_cleanup_close_ int watch = -1;
 
@@ -46,21 +43,20 @@ static int watch_descriptor(struct call *call, unsigned mask)
 void sys_inotify_add_watch(struct call *call)
 {
 	unsigned mask = call_uint(call, 2);
-	_cleanup_close_ int object = -1, watch = watch_descriptor(call, mask);
+	_cleanup_close_ int object = -1, watch = watch_copy_inotify(call, mask);
+	struct stat status;
 
 	if (watch < 0)
 		return;
 	object = file_pin(call, 0, POLICY_READ, mask & IN_DONT_FOLLOW ? 0 : VIEW_FOLLOW,
 			  O_PATH | O_CLOEXEC | (mask & IN_ONLYDIR ? O_DIRECTORY : 0));
-	if (object < 0)
+	if (object < 0 || (fstat(object, &status) == 0 && file_refuse_unpublic(call, &status, S_IROTH) < 0))
 		return;
 	if (!watch_may_name(call, object)) {
 		call_refuse(call, -EACCES, NULL, "names_not_granted");
-		return;
+	} else if (call_commit(call) == 0) {
+		memfds_set_queues(call->sandbox->memfds);
+		/* Added without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
+		file_end(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
 	}
-	if (call_commit(call) < 0)
-		return;
-	memfds_set_queues(call->sandbox->memfds);
-	/* Without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
-	file_end(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
 }

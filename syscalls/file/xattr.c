@@ -1,7 +1,6 @@
 /* The calls on extended attributes: set, remove, get and list, each by path, by link, by descriptor and by *at. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -11,8 +10,6 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define XATTR_NAME_BYTES_MAX 255     /* XATTR_NAME_MAX */
 #define XATTR_VALUE_BYTES_MAX 65536u /* XATTR_SIZE_MAX and XATTR_LIST_MAX */
 
@@ -21,17 +18,17 @@
  * them, the memory is not charged to a control group of the run.
  */
 #define XATTR_RUN_BYTES_MAX (UINT64_C(16) << 20)
-#define XATTR_BYTES 256 /* of an attribute, besides its value: the name and the kernel's own data */
+#define XATTR_BYTES 256 /* memory of an attribute besides its value: the name and the kernel's own data */
 
-/* The descriptor fd, or path[0] with AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH of at_flags. */
+/* path[0] with these AT_* flags; or the descriptor fd. */
 struct xattr_target {
+	unsigned at_flags;
 	bool by_fd;
 	int fd;
-	unsigned at_flags;
 };
 
 /* *at flags and, unless all attributes are listed, the name. 0, or -1 with the outcome set. */
-static int xattr_check(struct call *call, const struct xattr_target *target, bool named)
+static int xattr_check_arguments(struct call *call, const struct xattr_target *target, bool named)
 {
 	if (target->at_flags & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return call_fail(call, -EINVAL);
@@ -66,25 +63,25 @@ static uint64_t xattr_bytes(const struct call *call, int fd)
 	return size < 0 ? 0 : (uint64_t)size + XATTR_BYTES;
 }
 
-/* After a success. Removing attributes from before the run counts too, but the sum stays at least 0. */
-static void xattr_count(struct call *call, uint64_t before, uint64_t now)
+/* To be called after a success. Removing attributes from before the run counts too, but the sum stays at least 0. */
+static void xattr_count_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t *sum = &call->sandbox->attribute_bytes;
 
 	*sum += now;
 	*sum -= before < *sum ? before : *sum;
-	disk_attributes(call, *sum);
+	disk_set_attributes(call, *sum);
 }
 
-/* False with the outcome set. */
-static bool xattr_admit(struct call *call, uint64_t before, uint64_t now)
+/* Admits the bytes of an attribute. False with the outcome set. */
+static bool xattr_admit_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t sum = call->sandbox->attribute_bytes;
 
 	if (now <= before)
 		return true;
 	if (sum + now - before <= XATTR_RUN_BYTES_MAX)
-		return disk_admit(call, now - before) == 0;
+		return disk_admit_bytes(call, now - before) == 0;
 	call_refuse(call, -ENOSPC, NULL, "attributes_limit");
 	return false;
 }
@@ -92,12 +89,12 @@ static bool xattr_admit(struct call *call, uint64_t before, uint64_t now)
 /*
  * Copies the new value from the program. In the order of setxattr_copy() in fs/xattr.c, before the path is looked at.
  */
-static int xattr_copy(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size,
+static int xattr_copy_value(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size,
 		      unsigned flags, void **ret_value)
 {
 	if (flags & ~(unsigned)(XATTR_CREATE | XATTR_REPLACE))
 		return call_fail(call, -EINVAL);
-	if (xattr_check(call, target, true) < 0)
+	if (xattr_check_arguments(call, target, true) < 0)
 		return -1;
 	if (size > XATTR_VALUE_BYTES_MAX)
 		return call_fail(call, -E2BIG);
@@ -113,15 +110,15 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	_cleanup_free_ void *value = NULL;
 	uint64_t before;
 
-	if (xattr_copy(call, &target, addr, size, flags, &value) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
+	if (xattr_copy_value(call, &target, addr, size, flags, &value) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
 	before = xattr_bytes(call, fd);
-	if (!xattr_admit(call, before, size + XATTR_BYTES) || disk_watch(call, fd, false) < 0 ||
+	if (!xattr_admit_bytes(call, before, size + XATTR_BYTES) || disk_watch_file(call, fd, false) < 0 ||
 	    file_commit(call, 0) < 0)
 		return;
 	file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
 	if (file_outcome_error(call) == 0)
-		xattr_count(call, before, size + XATTR_BYTES);
+		xattr_count_bytes(call, before, size + XATTR_BYTES);
 	disk_changed(call, fd);
 }
 
@@ -130,14 +127,14 @@ static void xattr_remove(struct call *call, struct xattr_target target)
 	_cleanup_close_ int fd = -1;
 	uint64_t before;
 
-	if (xattr_check(call, &target, true) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
+	if (xattr_check_arguments(call, &target, true) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
 		return;
 	before = xattr_bytes(call, fd);
 	if (file_commit(call, 0) < 0)
 		return;
 	file_end(call, removexattr(file_link(fd).path, call->text));
 	if (file_outcome_error(call) == 0)
-		xattr_count(call, before, 0);
+		xattr_count_bytes(call, before, 0);
 }
 
 /* getxattr, or listxattr, which has no name. */
@@ -145,9 +142,10 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *value = NULL;
+	struct stat status;
 	ssize_t len;
 
-	if (xattr_check(call, &target, !list) < 0)
+	if (xattr_check_arguments(call, &target, !list) < 0)
 		return;
 	size = size < XATTR_VALUE_BYTES_MAX ? size : XATTR_VALUE_BYTES_MAX;
 	value = malloc(size ? size : 1);
@@ -156,92 +154,34 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 		return;
 	}
 	fd = xattr_pin(call, &target, false);
-	if (fd < 0)
+	/* Natively user attributes need a readable object, and a list of names does not. */
+	if (fd < 0 || (!list && (fstat(fd, &status) < 0 || file_refuse_unpublic(call, &status, S_IROTH) < 0)))
 		return;
 	if (list)
 		len = listxattr(file_link(fd).path, value, size);
 	else
 		len = getxattr(file_link(fd).path, call->text, value, size);
-	if (len < 0)
-		call_fail(call, -errno);
-	else
-		file_end_output(call, addr, value, size ? (size_t)len : 0, len);
+	file_end_output(call, addr, value, size && len > 0 ? (size_t)len : 0, len);
 }
 
-/* ---- the calls ---- */
+/* What a call is about: the argument of xattr_set and its like. */
+#define xattr_by_path ((struct xattr_target){.at_flags = 0})
+#define xattr_by_link ((struct xattr_target){.at_flags = AT_SYMLINK_NOFOLLOW})
+#define xattr_by_fd(call) ((struct xattr_target){.by_fd = true, .fd = call_int(call, 0)})
+#define xattr_at(call) ((struct xattr_target){.at_flags = call_uint(call, 2)})
 
-static const struct xattr_target xattr_by_path = {.at_flags = 0};
-static const struct xattr_target xattr_by_link = {.at_flags = AT_SYMLINK_NOFOLLOW};
-
-static struct xattr_target xattr_by_fd(const struct call *call)
-{
-	return (struct xattr_target){.by_fd = true, .fd = call_int(call, 0)};
-}
-
-static struct xattr_target xattr_at(const struct call *call)
-{
-	return (struct xattr_target){.at_flags = call_uint(call, 2)};
-}
-
-void sys_setxattr(struct call *call)
-{
-	xattr_set(call, xattr_by_path, call->arg[2], call->arg[3], call_uint(call, 4));
-}
-
-void sys_lsetxattr(struct call *call)
-{
-	xattr_set(call, xattr_by_link, call->arg[2], call->arg[3], call_uint(call, 4));
-}
-
-void sys_fsetxattr(struct call *call)
-{
-	xattr_set(call, xattr_by_fd(call), call->arg[2], call->arg[3], call_uint(call, 4));
-}
-
-void sys_removexattr(struct call *call)
-{
-	xattr_remove(call, xattr_by_path);
-}
-
-void sys_lremovexattr(struct call *call)
-{
-	xattr_remove(call, xattr_by_link);
-}
-
-void sys_fremovexattr(struct call *call)
-{
-	xattr_remove(call, xattr_by_fd(call));
-}
-
-void sys_removexattrat(struct call *call)
-{
-	xattr_remove(call, xattr_at(call));
-}
-
-void sys_getxattr(struct call *call)
-{
-	xattr_read(call, xattr_by_path, false, call->arg[2], call->arg[3]);
-}
-
-void sys_lgetxattr(struct call *call)
-{
-	xattr_read(call, xattr_by_link, false, call->arg[2], call->arg[3]);
-}
-
-void sys_listxattr(struct call *call)
-{
-	xattr_read(call, xattr_by_path, true, call->arg[1], call->arg[2]);
-}
-
-void sys_llistxattr(struct call *call)
-{
-	xattr_read(call, xattr_by_link, true, call->arg[1], call->arg[2]);
-}
-
-void sys_listxattrat(struct call *call)
-{
-	xattr_read(call, xattr_at(call), true, call->arg[3], call->arg[4]);
-}
+HANDLER(sys_setxattr, xattr_set(call, xattr_by_path, call->arg[2], call->arg[3], call_uint(call, 4)))
+HANDLER(sys_lsetxattr, xattr_set(call, xattr_by_link, call->arg[2], call->arg[3], call_uint(call, 4)))
+HANDLER(sys_fsetxattr, xattr_set(call, xattr_by_fd(call), call->arg[2], call->arg[3], call_uint(call, 4)))
+HANDLER(sys_removexattr, xattr_remove(call, xattr_by_path))
+HANDLER(sys_lremovexattr, xattr_remove(call, xattr_by_link))
+HANDLER(sys_fremovexattr, xattr_remove(call, xattr_by_fd(call)))
+HANDLER(sys_removexattrat, xattr_remove(call, xattr_at(call)))
+HANDLER(sys_getxattr, xattr_read(call, xattr_by_path, false, call->arg[2], call->arg[3]))
+HANDLER(sys_lgetxattr, xattr_read(call, xattr_by_link, false, call->arg[2], call->arg[3]))
+HANDLER(sys_listxattr, xattr_read(call, xattr_by_path, true, call->arg[1], call->arg[2]))
+HANDLER(sys_llistxattr, xattr_read(call, xattr_by_link, true, call->arg[1], call->arg[2]))
+HANDLER(sys_listxattrat, xattr_read(call, xattr_at(call), true, call->arg[3], call->arg[4]))
 
 /* struct xattr_args of linux/xattr.h (Linux 6.13). */
 struct xattr_value {
@@ -250,8 +190,8 @@ struct xattr_value {
 	uint32_t flags;
 };
 
-/* Copies it from arg[4]; its size is arg[5]. False with the outcome set. */
-static bool xattr_args(struct call *call, struct xattr_value *ret_args)
+/* Copies struct xattr_args from arg[4]; its size is arg[5]. False with the outcome set. */
+static bool xattr_copy_args(struct call *call, struct xattr_value *ret_args)
 {
 	int r = decode_extensible(call, 4, ret_args, sizeof(*ret_args), call->arg[5], sizeof(*ret_args));
 
@@ -265,7 +205,7 @@ void sys_setxattrat(struct call *call)
 	struct xattr_target target = xattr_at(call);
 	struct xattr_value args;
 
-	if (xattr_args(call, &args) && xattr_check(call, &target, false) == 0)
+	if (xattr_copy_args(call, &args) && xattr_check_arguments(call, &target, false) == 0)
 		xattr_set(call, target, args.value, args.size, args.flags);
 }
 
@@ -273,7 +213,7 @@ void sys_getxattrat(struct call *call)
 {
 	struct xattr_value args;
 
-	if (!xattr_args(call, &args))
+	if (!xattr_copy_args(call, &args))
 		return;
 	if (args.flags)
 		call_fail(call, -EINVAL);

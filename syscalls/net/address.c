@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -13,8 +11,6 @@
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/process/target.h"
-
-#include "base/banned.h"
 
 int net_check_socket(const struct call *call)
 {
@@ -31,19 +27,6 @@ int net_check_socket(const struct call *call)
 	return fdinfo_read(call->tid, call_int(call, 0), &info) == 0 && info.flags & O_PATH ? -EBADF : -ENOTSOCK;
 }
 
-/* As move_addr_to_kernel() in net/socket.c. Returns the length or -errno. */
-static int net_copy_address(const struct call *call, struct sockaddr_storage *address)
-{
-	int len = call_int(call, 2);
-	int r;
-
-	memset(address, 0, sizeof(*address));
-	if (len < 0 || (size_t)len > sizeof(*address))
-		return -EINVAL;
-	r = len ? decode_struct(call, 1, address, (size_t)len) : 0;
-	return r < 0 ? r : len;
-}
-
 bool net_allow_socket(struct call *call)
 {
 	int r = net_check_socket(call);
@@ -54,18 +37,26 @@ bool net_allow_socket(struct call *call)
 	return r == 0;
 }
 
-bool net_read_address(struct call *call, struct sockaddr_storage *address, int *ret_len)
+void net_judge_address(struct call *call, net_address_fn *judge_unix, net_address_fn *judge_netlink,
+		       net_address_fn *judge_inet)
 {
-	int r = net_check_socket(call);
+	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+	int len = call_int(call, 2), r = net_check_socket(call);
 
+	if (r == 0 && (len < 0 || (size_t)len > sizeof(address))) /* see move_addr_to_kernel() in net/socket.c */
+		r = -EINVAL;
 	if (r == 0)
-		r = net_copy_address(call, address);
-	if (r < 0) {
+		r = decode_struct(call, 1, &address, (size_t)len);
+	if (r < 0)
 		target_fail(call, r);
-		return false;
-	}
-	*ret_len = r;
-	return true;
+	else if (address.ss_family == AF_UNIX)
+		judge_unix(call, &address, len);
+	else if (address.ss_family == AF_NETLINK)
+		judge_netlink(call, &address, len);
+	else if (call->sandbox->inet)
+		judge_inet(call, &address, len);
+	else
+		net_refuse_family(call, address.ss_family, -EINVAL);
 }
 
 enum net_unix_kind net_read_unix(struct call *call, const struct sockaddr_storage *address, int len)
@@ -106,31 +97,43 @@ void net_refuse_family(struct call *call, int family, int error)
 	call_refuse(call, error, NULL, network ? "network_not_granted" : "family_not_offered");
 }
 
-int net_copy_any(struct call *call, int *ret_domain)
+int net_copy_domain(struct call *call, int *ret_domain)
 {
 	_cleanup_close_ int copy = descriptor_copy(call, call_int(call, 0));
-	int domain = AF_UNSPEC;
-	socklen_t len = sizeof(domain);
+	int domain = copy < 0 ? -1 : net_option(copy, SOL_SOCKET, SO_DOMAIN);
+
+	*ret_domain = AF_UNSPEC;
+	if (copy < 0)
+		return -1;
+	if (domain < 0) /* another thread has replaced the descriptor */
+		return call_fail(call, -errno);
+	*ret_domain = domain;
+	return steal_fd(&copy);
+}
+
+int net_copy_any(struct call *call, int *ret_domain)
+{
+	_cleanup_close_ int copy = net_copy_domain(call, ret_domain);
+	int domain = *ret_domain;
 
 	if (copy < 0)
 		return -1;
-	if (getsockopt(copy, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0) {
-		call_fail(call, -errno); /* another thread has replaced the descriptor */
-		return -1;
-	}
-	*ret_domain = domain;
 	if (domain == AF_UNIX || (call->sandbox->inet && (domain == AF_INET || domain == AF_INET6)))
 		return steal_fd(&copy);
 	net_refuse_family(call, domain, -EACCES);
 	return -1;
 }
 
+int net_allow_copy(struct call *call, int *ret_domain)
+{
+	return net_allow_socket(call) ? net_copy_any(call, ret_domain) : -1;
+}
+
 int net_copy_socket(struct call *call)
 {
-	_cleanup_close_ int copy = -1;
 	int domain;
+	_cleanup_close_ int copy = net_copy_any(call, &domain);
 
-	copy = net_copy_any(call, &domain);
 	if (copy < 0 || domain == AF_UNIX)
 		return steal_fd(&copy);
 	target_fail(call, -EAFNOSUPPORT);

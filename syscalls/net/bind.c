@@ -2,12 +2,8 @@
  * bind(2): unix sockets here, internet sockets in inet-bind.c. Binding a unix socket is judged as making the socket
  * file, and performed on a duplicate of the target's socket.
  */
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,13 +11,10 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
-
-#include "base/banned.h"
-
-static_assert(sizeof(struct sockaddr_un) <= sizeof(struct sockaddr_storage), "fits any family");
 
 /* Makes the socket file in the view. An O_PATH descriptor or -errno. */
 static int bind_make_node(int parent, const char *name, int socket_fd)
@@ -37,24 +30,16 @@ static int bind_make_node(int parent, const char *name, int socket_fd)
 	return node < 0 ? -errno : node;
 }
 
-static bool has_name(int socket_fd)
-{
-	struct sockaddr_un address;
-	socklen_t len = sizeof(address);
-
-	return getsockname(socket_fd, (struct sockaddr *)&address, &len) == 0 &&
-	       len > offsetof(struct sockaddr_un, sun_path);
-}
-
-/* In the kernel's order: first the path, then whether the socket is bound already. */
+/* Checks in the kernel's order: first the path, then whether the socket is bound already. */
 static void bind_path(struct call *call)
 {
 	struct sockets *sockets = call->sandbox->sockets;
-	_cleanup_close_ int parent = -1, copy = -1;
+	struct sockaddr_un own;
+	socklen_t own_len = sizeof(own);
 	const char *name;
+	_cleanup_close_ int parent = file_pin_new(call, 0, &name), copy = -1;
 	int node, r;
 
-	parent = file_pin_new(call, 0, &name);
 	if (parent < 0) {
 		net_replace_error(call, -EEXIST, -EADDRINUSE);
 		return;
@@ -62,12 +47,13 @@ static void bind_path(struct call *call)
 	copy = net_copy_socket(call);
 	if (copy < 0)
 		return;
-	r = has_name(copy) ? -EINVAL : sockets_make_room(sockets);
-	if (r < 0) {
+	if (getsockname(copy, (struct sockaddr *)&own, &own_len) < 0)
+		own_len = 0;
+	r = own_len > offsetof(struct sockaddr_un, sun_path) ? -EINVAL : sockets_make_room(sockets);
+	if (r < 0)
 		call_fail(call, r);
-		return;
-	}
-	if (disk_admit(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || file_commit(call, 0) < 0)
+	if (r < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
+	    file_commit(call, 0) < 0)
 		return;
 	r = node = bind_make_node(parent, name, copy);
 	if (r >= 0) {
@@ -76,7 +62,7 @@ static void bind_path(struct call *call)
 			(void)unlinkat(parent, name, 0); /* fails only if the target has removed it */
 	}
 	call_end(call, r < 0 ? r : 0);
-	disk_made(call, S_IFSOCK);
+	disk_count_name(call, S_IFSOCK);
 }
 
 static void bind_unix(struct call *call, const struct sockaddr_storage *address, int len)
@@ -96,17 +82,4 @@ static void bind_unix(struct call *call, const struct sockaddr_storage *address,
 	}
 }
 
-void sys_bind(struct call *call)
-{
-	struct sockaddr_storage address;
-	int len;
-
-	if (!net_read_address(call, &address, &len))
-		return;
-	if (address.ss_family == AF_UNIX)
-		bind_unix(call, &address, len);
-	else if (call->sandbox->inet)
-		inet_bind(call, &address, len);
-	else
-		net_refuse_family(call, address.ss_family, -EINVAL);
-}
+HANDLER(sys_bind, net_judge_address(call, bind_unix, netlink_bind, inet_bind))

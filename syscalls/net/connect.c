@@ -6,9 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -16,11 +13,10 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
-
-#include "base/banned.h"
 
 /* The inode that the socket file's socket is bound to, owned by the caller; or -1 with the outcome set. */
 static int find_peer(struct call *call, int node)
@@ -28,51 +24,36 @@ static int find_peer(struct call *call, int node)
 	struct stat st;
 	int peer;
 
-	if (fstat(node, &st) < 0) {
-		call_fail(call, -errno);
-		return -1;
-	}
-	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0) {
-		call_fail(call, -EACCES);
-		return -1;
-	}
+	if (fstat(node, &st) < 0)
+		return call_fail(call, -errno);
+	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
+		return call_fail(call, -EACCES);
 	peer = S_ISSOCK(st.st_mode) ? sockets_find(call->sandbox->sockets, &st) : -ENOENT;
 	if (peer >= 0) {
 		/* a duplicate: the list may close its own while a thread waits */
 		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0);
-		if (peer < 0)
-			call_fail(call, -EAGAIN);
-	} else if (S_ISSOCK(st.st_mode) && sockets_alive(node))
-		call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
-	else
-		call_fail(call, -ECONNREFUSED); /* as the kernel, for a stale socket file and for other files */
-	return peer;
-}
-
-/* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
-static bool is_name_cache(const struct call_path *path)
-{
-	return strcmp(path->text, "/var/run/nscd/socket") == 0 || strcmp(path->text, "/run/nscd/socket") == 0;
+		return peer < 0 ? call_fail(call, -EAGAIN) : peer;
+	}
+	if (S_ISSOCK(st.st_mode) && sockets_is_open(node))
+		return call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
+	return call_fail(call, -ECONNREFUSED); /* the kernel's errno for a stale socket file and for other files */
 }
 
 static void connect_path(struct call *call)
 {
 	_cleanup_close_ int node = file_pin(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
 	_cleanup_close_ int peer = -1, copy = -1;
-	int flags, r;
+	int r;
 
 	if (node < 0) {
 		net_replace_error(call, -EROFS, -EACCES);
 		return;
 	}
 	peer = find_peer(call, node);
-	if (peer < 0)
-		return;
-	copy = net_copy_socket(call);
+	copy = peer < 0 ? -1 : net_copy_socket(call);
 	if (copy < 0 || call_commit(call) < 0)
 		return;
-	flags = fcntl(copy, F_GETFL);
-	r = flags >= 0 && flags & O_NONBLOCK ? sockets_connect(copy, peer) : -EINTR;
+	r = net_is_nonblocking(copy) ? sockets_connect(copy, peer) : -EINTR;
 	if (r == -EINTR) { /* a full backlog makes it wait, even if O_NONBLOCK is set again meanwhile */
 		call->outcome.kind = OUTCOME_CONNECT;
 		call->outcome.fd = steal_fd(&copy);
@@ -84,10 +65,14 @@ static void connect_path(struct call *call)
 
 static void connect_unix(struct call *call, const struct sockaddr_storage *address, int len)
 {
+	const char *path = call->path[0].text;
+
 	switch (net_read_unix(call, address, len)) {
 	case NET_UNIX_PATH:
 		connect_path(call);
-		if (call->decision.verdict == VERDICT_DENY && is_name_cache(&call->path[0]))
+		/* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
+		if (call->decision.verdict == VERDICT_DENY &&
+		    (strcmp(path, "/var/run/nscd/socket") == 0 || strcmp(path, "/run/nscd/socket") == 0))
 			call->decision.reason = DENIAL_EXPECTED;
 		break;
 	case NET_UNIX_ABSTRACT:
@@ -101,17 +86,4 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 	}
 }
 
-void sys_connect(struct call *call)
-{
-	struct sockaddr_storage address;
-	int len;
-
-	if (!net_read_address(call, &address, &len))
-		return;
-	if (address.ss_family == AF_UNIX)
-		connect_unix(call, &address, len);
-	else if (call->sandbox->inet)
-		inet_connect(call, &address, len);
-	else
-		net_refuse_family(call, address.ss_family, -EINVAL);
-}
+HANDLER(sys_connect, net_judge_address(call, connect_unix, netlink_connect, inet_connect))

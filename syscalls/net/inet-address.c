@@ -1,12 +1,8 @@
 #include "syscalls/net/inet-address.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
 
-#include "base/banned.h"
-
-#define V6_LEN_MIN 24 /* net/ipv6.h: SIN6_LEN_RFC2133, without sin6_scope_id */
+#define V6_LEN_MIN 24u /* net/ipv6.h: SIN6_LEN_RFC2133, without sin6_scope_id */
 
 static void address_from_v4(const struct sockaddr_storage *address, struct inet_address *ret)
 {
@@ -56,27 +52,14 @@ bool inet_same(const struct inet_address *a, const struct inet_address *b)
 }
 
 /* net/ipv4: tcp_v4_connect(), __ip4_datagram_connect(); net/ipv6: tcp_v6_connect(), __ip6_datagram_connect(). */
-static int read_v4(const struct sockaddr_storage *address, int len, struct inet_address *ret)
+static int read_family(int family, const struct sockaddr_storage *address, int len, struct inet_address *ret)
 {
-	if ((size_t)len < sizeof(struct sockaddr_in))
+	if ((size_t)len < (family == AF_INET ? sizeof(struct sockaddr_in) : V6_LEN_MIN))
 		return -EINVAL;
-	if (address->ss_family != AF_INET)
-		return -EAFNOSUPPORT;
-	address_from_v4(address, ret);
-	return 0;
+	return address->ss_family == family && inet_read_told(address, ret) ? 0 : -EAFNOSUPPORT;
 }
 
-static int read_v6(const struct sockaddr_storage *address, int len, struct inet_address *ret)
-{
-	if (len < V6_LEN_MIN)
-		return -EINVAL;
-	if (address->ss_family != AF_INET6)
-		return -EAFNOSUPPORT;
-	address_from_v6(address, ret);
-	return 0;
-}
-
-/* Addresses that cannot be connected to. */
+/* The errno for an address that cannot be connected to. */
 static int check_peer(const struct inet_kind *kind, const struct inet_address *peer)
 {
 	if (peer->family == AF_INET) {
@@ -112,12 +95,10 @@ int inet_read_peer(const struct inet_kind *kind, const struct sockaddr_storage *
 		*ret_address = peer;
 		return 0;
 	}
-	if (kind->domain == AF_INET)
-		r = read_v4(address, len, &peer);
-	else if (address->ss_family == AF_INET && !kind->stream) /* only UDP accepts both families */
-		r = kind->v6only ? -EAFNOSUPPORT : read_v4(address, len, &peer);
+	if (kind->domain == AF_INET6 && address->ss_family == AF_INET && !kind->stream) /* only UDP accepts both */
+		r = kind->v6only ? -EAFNOSUPPORT : read_family(AF_INET, address, len, &peer);
 	else
-		r = read_v6(address, len, &peer);
+		r = read_family(kind->domain, address, len, &peer);
 	if (r == 0)
 		r = check_peer(kind, &peer);
 	if (r < 0)
@@ -164,7 +145,7 @@ int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *a
 		address_from_v4(address, &own); /* the kernel accepts AF_UNSPEC with INADDR_ANY for old programs */
 		r = own.v4.s_addr == INADDR_ANY ? 0 : -EAFNOSUPPORT;
 	} else {
-		r = v4 ? read_v4(address, len, &own) : read_v6(address, len, &own);
+		r = read_family(kind->domain, address, len, &own);
 	}
 	if (r < 0)
 		return r;

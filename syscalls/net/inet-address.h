@@ -26,23 +26,23 @@ struct inet_address {
 };
 
 /*
- * As connect(2) reads it: "any" means the loopback address. 0, or the -errno of an address that no network can reach.
+ * How connect(2) reads it: "any" means the loopback address. 0, or the -errno of an address that no network can reach.
  */
 int inet_read_peer(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		   struct inet_address *ret_address);
 
-/* As sendto(2) of UDP reads it. AF_UNSPEC: no address is given. */
+/* Reads an address as sendto(2) of UDP does. AF_UNSPEC: no address is given. */
 int inet_read_target(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address);
 
-/* As bind(2) reads it. */
+/* Reads an address as bind(2) does. */
 int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		  struct inet_address *ret_address);
 
 /* The sockaddr for a socket of this domain, IPv4 as IPv4-mapped on AF_INET6. Returns its length. */
 socklen_t inet_write(int domain, const struct inet_address *address, struct sockaddr_storage *ret_address);
 
-/* From getsockname(2). False: another family. */
+/* Reads an address of getsockname(2). False: another family. */
 bool inet_read_told(const struct sockaddr_storage *told, struct inet_address *ret_address);
 
 bool inet_is_any(const struct inet_address *address);

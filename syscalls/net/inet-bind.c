@@ -4,15 +4,12 @@
  * of their own.
  */
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/inet-fence.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
-
-#include "base/banned.h"
 
 static bool is_pool_own(const struct inet *inet, const struct inet_address *address)
 {
@@ -22,7 +19,7 @@ static bool is_pool_own(const struct inet *inet, const struct inet_address *addr
 }
 
 /* The address to bind to, for an address that the target has asked for. */
-static struct inet_address real_address(const struct inet *inet, const struct inet_kind *kind,
+static struct inet_address choose_real_address(const struct inet *inet, const struct inet_kind *kind,
 					const struct inet_address *asked)
 {
 	struct inet_address real = *asked;
@@ -37,11 +34,11 @@ static struct inet_address real_address(const struct inet *inet, const struct in
 	return real;
 }
 
-static int perform_bind(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
+static int bind_socket(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
-	struct inet_address real = real_address(inet, &socket->kind, asked);
-	int r = !inet->options.own_netns && !asked->port ? inet_unshare(socket) : 0;
+	struct inet_address real = choose_real_address(inet, &socket->kind, asked);
+	int r = !inet->options.own_netns && !asked->port ? inet_forbid_reuse(socket) : 0;
 
 	if (r == -EADDRNOTAVAIL)
 		r = -EINVAL; /* the kernel's errno for a socket that is bound */
@@ -53,11 +50,21 @@ static int perform_bind(struct call *call, const struct inet_socket *socket, con
 	}
 	/* A bound UDP socket receives at once, so its port has to be granted. For TCP that is judged at listen(2). */
 	if (r == 0 && !inet->options.own_netns && !socket->kind.stream &&
-	    policy_net_listen(inet->options.policy, asked->port).allow)
-		r = inet_fence_open(socket->fd);
+	    policy_net_judge_listen(inet->options.policy, asked->port).allow)
+		r = inet_fence_admit_all(socket->fd);
 	if (r == 0 && !inet_same(&real, asked))
 		inet_names_store(inet, socket, asked, NULL);
 	return r;
+}
+
+/* Allows or refuses the call by the verdict on its port. True: allowed. */
+static bool apply_verdict(struct call *call, const struct net_verdict *verdict)
+{
+	if (verdict->allow)
+		inet_allow(call, verdict);
+	else
+		inet_refuse(call, -EACCES, verdict->label, verdict->reason);
+	return verdict->allow;
 }
 
 /* Port 0 is allowed: listen(2) judges it. */
@@ -66,25 +73,19 @@ static bool judge_port(struct call *call, unsigned port)
 	struct net_verdict verdict = {.allow = true};
 
 	if (port)
-		verdict = policy_net_listen(call->sandbox->policy, port);
-	if (verdict.allow)
-		inet_allow(call, port ? &verdict : NULL);
-	else
-		inet_refuse(call, -EACCES, verdict.label, verdict.reason);
-	return verdict.allow;
+		verdict = policy_net_judge_listen(call->sandbox->policy, port);
+	return apply_verdict(call, &verdict);
 }
 
-static void bind_judged(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
+static void judge_bind(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
 
 	inet_record_endpoint(call, asked, NULL, !socket->kind.stream);
-	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !is_pool_own(inet, asked)) {
+	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !is_pool_own(inet, asked))
 		target_fail(call, -EADDRNOTAVAIL);
-		return;
-	}
-	if (judge_port(call, asked->port) && call_commit(call) == 0)
-		call_end(call, perform_bind(call, socket, asked));
+	else if (judge_port(call, asked->port) && call_commit(call) == 0)
+		call_end(call, bind_socket(call, socket, asked));
 }
 
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len)
@@ -99,32 +100,18 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 	if (r < 0)
 		target_fail(call, r);
 	else
-		bind_judged(call, &socket, &asked);
+		judge_bind(call, &socket, &asked);
 	(void)close(socket.fd);
 }
 
-/* ---- listen ---- */
-
-/* Either "any port" is granted, or this port. A port that the program chose was judged at bind(2) already. */
+/* Judges listen(2): "any port" or this port must be granted. bind(2) has judged a port that the program chose. */
 static bool judge_listen(struct call *call, const struct inet_address *bound)
 {
-	struct net_verdict verdict = policy_net_listen(call->sandbox->policy, 0);
+	struct net_verdict verdict = policy_net_judge_listen(call->sandbox->policy, 0);
 
 	if (!verdict.allow && bound->port)
-		verdict = policy_net_listen(call->sandbox->policy, bound->port);
-	if (verdict.allow)
-		inet_allow(call, &verdict);
-	else
-		inet_refuse(call, -EACCES, verdict.label, verdict.reason);
-	return verdict.allow;
-}
-
-/* The kernel binds a listening socket that is not bound to any address and a port of its choice. */
-static int bind_any(struct call *call, const struct inet_socket *socket)
-{
-	struct inet_address any = {.family = socket->kind.domain};
-
-	return perform_bind(call, socket, &any);
+		verdict = policy_net_judge_listen(call->sandbox->policy, bound->port);
+	return apply_verdict(call, &verdict);
 }
 
 static bool bind_is_private(const struct inet *inet, const struct inet_address *bound)
@@ -134,16 +121,17 @@ static bool bind_is_private(const struct inet *inet, const struct inet_address *
 		(bound->v4.s_addr == inet->options.loopback.s_addr || bound->v4.s_addr == inet->loopback6.s_addr));
 }
 
-static int perform_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
+static int listen_on_socket(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
 {
 	const struct inet *inet = call->sandbox->inet;
+	const struct inet_address any = {.family = socket->kind.domain};
 	unsigned judged = bound->port;
-	int r = bind_any(call, socket);
+	int r = bind_socket(call, socket, &any); /* listen(2) of an unbound socket binds it, as in the kernel */
 
-	if (r == 0 || r == -EINVAL) /* -EINVAL: it was bound already */
-		r = inet_bound(socket, bound);
-	if (r == 0 && bound->port != judged && !policy_net_listen(inet->options.policy, 0).allow)
-		r = -EADDRINUSE; /* the judged port was stale: see inet_bound() */
+	if (r == 0 || r == -EINVAL) /* -EINVAL: the socket was bound already */
+		r = inet_read_bound(socket, bound);
+	if (r == 0 && bound->port != judged && !policy_net_judge_listen(inet->options.policy, 0).allow)
+		r = -EADDRINUSE; /* the judged port was stale: see inet_read_bound() */
 	if (r == 0 && !bind_is_private(inet, bound))
 		r = -EADDRNOTAVAIL;
 	if (r == 0 && listen(socket->fd, call_int(call, 1)) < 0)
@@ -151,14 +139,6 @@ static int perform_listen(struct call *call, const struct inet_socket *socket, s
 	if (r == 0 && !inet->options.own_netns)
 		r = inet_listeners_add(inet->listeners, call, socket->fd, bound);
 	return r;
-}
-
-void inet_shutdown(struct call *call, int copy)
-{
-	if (!inet_listeners_may_stop(call->sandbox->inet, copy))
-		call_fail(call, -EAGAIN);
-	else if (call_commit(call) == 0)
-		file_end(call, shutdown(copy, call_int(call, 1)));
 }
 
 void inet_listen(struct call *call, int copy)
@@ -171,12 +151,11 @@ void inet_listen(struct call *call, int copy)
 		target_fail(call, -EOPNOTSUPP);
 		return;
 	}
-	r = inet_bound(&socket, &bound);
-	if (r < 0) {
+	r = inet_read_bound(&socket, &bound);
+	if (r < 0)
 		call_fail(call, r);
-		return;
-	}
-	inet_record_endpoint(call, &bound, NULL, false);
-	if (judge_listen(call, &bound) && call_commit(call) == 0)
-		call_end(call, perform_listen(call, &socket, &bound));
+	else
+		inet_record_endpoint(call, &bound, NULL, false);
+	if (r == 0 && judge_listen(call, &bound) && call_commit(call) == 0)
+		call_end(call, listen_on_socket(call, &socket, &bound));
 }

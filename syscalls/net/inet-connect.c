@@ -3,28 +3,13 @@
  * loopback it is performed here, on the duplicate, to an address made from the copy. UDP: inet-datagram.c.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
-
-#include "base/banned.h"
-
-static bool is_nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags >= 0 && flags & O_NONBLOCK;
-}
-
-/* ---- to egress ---- */
 
 /*
  * Egress accepts connections from one address only, so a socket that is bound to another one cannot be connected to it.
@@ -36,11 +21,11 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 	int r = 0;
 
 	if (!inet->options.own_netns) /* egress would take another socket at that port for the target's */
-		r = inet_unshare(socket);
+		r = inet_forbid_reuse(socket);
 	if (r == 0)
 		r = inet_bind_any_port(socket, &own);
 	if (r == 0)
-		r = inet_bound(socket, &bound);
+		r = inet_read_bound(socket, &bound);
 	if (r < 0)
 		return r == -EADDRINUSE ? -EADDRNOTAVAIL : r;
 	if (!inet_same(&bound, &own) && !inet_is_any(&bound))
@@ -50,7 +35,8 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 }
 
 static struct inet_dial *make_dial(const struct inet *inet, const struct inet_socket *socket,
-				   const struct inet_address *to, const struct inet_route *route)
+				   const struct inet_address *to, const struct inet_route *route,
+				   uint16_t source_port)
 {
 	struct inet_dial *dial = calloc(1, sizeof(*dial));
 	struct sockaddr_storage storage;
@@ -59,11 +45,12 @@ static struct inet_dial *make_dial(const struct inet *inet, const struct inet_so
 		return NULL;
 	dial->request.family = (uint8_t)to->family;
 	dial->request.port = to->port;
+	dial->request.source_port = source_port;
 	if (route->place == INET_ENDPOINT)
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
 	dial->listener = inet_v4(inet->options.loopback, inet->options.listener_port);
 	dial->domain = socket->kind.domain;
-	dial->nonblocking = is_nonblocking(socket->fd);
+	dial->nonblocking = net_is_nonblocking(socket->fd);
 	(void)inet_write(to->family, to, &storage);
 	net_address_text((const struct sockaddr *)&storage, dial->address);
 	return dial;
@@ -74,7 +61,7 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 {
 	const struct inet *inet = call->sandbox->inet;
 	struct inet_address own = inet_pool_address(inet, to->family);
-	struct inet_dial *dial;
+	struct inet_dial *dial = NULL;
 	uint16_t port = 0;
 	int r;
 
@@ -84,16 +71,12 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 	}
 	inet_allow(call, &route->verdict);
 	r = bind_source(inet, socket, &port);
-	if (r < 0) {
-		call_fail(call, r);
-		return;
-	}
-	dial = make_dial(inet, socket, to, route);
+	if (r == 0)
+		dial = make_dial(inet, socket, to, route, port);
 	if (!dial) {
-		call_fail(call, -ENOMEM);
+		call_fail(call, r < 0 ? r : -ENOMEM);
 		return;
 	}
-	dial->request.source_port = port;
 	inet_names_store(inet, socket, &own, to);
 	call->outcome.kind = OUTCOME_EGRESS;
 	call->outcome.fd = steal_fd(&socket->fd);
@@ -103,7 +86,7 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 /* ---- on the run's own loopback ---- */
 
 /* Lets a thread connect. Takes held_fd. */
-static void wait_connect(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
+static void connect_in_thread(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
 {
 	struct sockaddr_storage storage;
 	socklen_t len = inet_write(socket->kind.domain, to, &storage);
@@ -119,7 +102,7 @@ static void wait_connect(struct call *call, struct inet_socket *socket, const st
 }
 
 /* Takes held_fd: the listener, or -1 where it need not be held. */
-static void connect_now(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
+static void connect_here(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
 	struct sockaddr_storage storage;
@@ -128,10 +111,10 @@ static void connect_now(struct call *call, struct inet_socket *socket, const str
 
 	if (call_commit(call) < 0)
 		return;
-	if (is_nonblocking(socket->fd))
+	if (net_is_nonblocking(socket->fd))
 		r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 	if (r == -EINTR) { /* connect may wait, even if O_NONBLOCK is set again meanwhile */
-		wait_connect(call, socket, to, steal_fd(&held));
+		connect_in_thread(call, socket, to, steal_fd(&held));
 		return;
 	}
 	if (held >= 0 && !inet_listeners_keep(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
@@ -153,21 +136,23 @@ static int hold_listener(struct call *call, const struct inet_address *to, struc
 	if (held < 0 && v6) { /* a dual-stack listener */
 		at = inet_loopback(inet, false, to->port);
 		held = inet_listeners_hold(inet->listeners, call, &at);
-		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6)) {
-			(void)close(held);
-			held = -ENOENT;
-		}
+		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6))
+			close_fd(&held);
 	}
 	*ret_at = at;
 	return held;
 }
 
-/* Egress' listener, which is hidden from the target. */
-static bool is_listener(const struct inet *inet, const struct inet_address *to)
+/* In a network namespace the run is alone on its loopback, but for egress' listener, which is hidden from it. */
+static void connect_alone(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
+	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address listener = inet_v4(inet->options.loopback, 0);
 
-	return inet_same(to, &listener) && to->port == inet->options.listener_port;
+	if (inet_same(to, &listener) && to->port == inet->options.listener_port)
+		call_fail(call, -ECONNREFUSED);
+	else
+		connect_here(call, socket, to, -1);
 }
 
 static void connect_member(struct call *call, struct inet_socket *socket, const struct inet_address *to)
@@ -179,18 +164,11 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 
 	inet_allow(call, NULL);
 	if (inet->options.own_netns) {
-		if (is_listener(inet, to))
-			call_fail(call, -ECONNREFUSED);
-		else
-			connect_now(call, socket, to, -1);
+		connect_alone(call, socket, to);
 		return;
 	}
 	held = hold_listener(call, to, &at);
-	if (held < 0) {
-		call_fail(call, -ECONNREFUSED);
-		return;
-	}
-	r = inet_bind_any_port(socket, &at);
+	r = held < 0 ? -ECONNREFUSED : inet_bind_any_port(socket, &at);
 	if (r < 0) {
 		call_fail(call, r == -EADDRINUSE ? -EADDRNOTAVAIL : r);
 		return;
@@ -198,7 +176,7 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 	loopback = *to; /* natively source and destination are the same loopback address */
 	loopback.port = 0;
 	inet_names_store(inet, socket, &loopback, to);
-	connect_now(call, socket, &at, steal_fd(&held));
+	connect_here(call, socket, &at, steal_fd(&held));
 }
 
 static void connect_dns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
@@ -214,23 +192,10 @@ static void connect_dns(struct call *call, struct inet_socket *socket, const str
 		return;
 	}
 	inet_names_store(inet, socket, NULL, to);
-	connect_now(call, socket, &at, -1);
+	connect_here(call, socket, &at, -1);
 }
 
-/*
- * connect on a socket that is connected or connecting: the kernel returns EISCONN, EALREADY, or 0 at the end of the
- * wait. If the state has changed and a connect is made after all, egress closes it: it was not announced.
- */
-static void connect_again(struct call *call, struct inet_socket *socket)
-{
-	const struct inet *inet = call->sandbox->inet;
-	struct inet_address listener = inet_v4(inet->options.loopback, inet->options.listener_port);
-
-	inet_allow(call, NULL);
-	connect_now(call, socket, &listener, -1);
-}
-
-static void disconnect(struct call *call, const struct inet_socket *socket)
+static void disconnect_socket(struct call *call, const struct inet_socket *socket)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
@@ -246,7 +211,7 @@ static void connect_stream(struct call *call, struct inet_socket *socket, const 
 	struct inet *inet = call->sandbox->inet;
 	struct inet_route route;
 
-	inet_judge(inet, to, false, &route);
+	inet_judge_address(inet, to, false, &route);
 	inet_record_endpoint(call, to, route.host, false);
 	switch (route.place) {
 	case INET_ENDPOINT:
@@ -268,6 +233,7 @@ static void connect_stream(struct call *call, struct inet_socket *socket, const 
 
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len)
 {
+	const struct inet *inet = call->sandbox->inet;
 	struct inet_socket socket = {.fd = -1};
 	struct inet_address to;
 	int r;
@@ -276,10 +242,16 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 		return;
 	r = inet_read_peer(&socket.kind, address, len, &to);
 	if (r == 0 && to.family == AF_UNSPEC) {
-		disconnect(call, &socket);
+		disconnect_socket(call, &socket);
 	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
 		   inet_tcp_state(socket.fd) != TCP_CLOSE) {
-		connect_again(call, &socket); /* the kernel checks the state before the address */
+		/*
+		 * The kernel checks the state before the address. It returns EISCONN, EALREADY, or 0 at the end of the
+		 * wait. If the state has changed and a connect is made after all, egress closes it, as not announced.
+		 */
+		to = inet_v4(inet->options.loopback, inet->options.listener_port);
+		inet_allow(call, NULL);
+		connect_here(call, &socket, &to, -1);
 	} else if (r < 0) {
 		target_fail(call, r);
 	} else if (socket.kind.stream) {
@@ -287,6 +259,5 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 	} else {
 		inet_connect_datagram(call, &socket, &to);
 	}
-	if (socket.fd >= 0)
-		(void)close(socket.fd);
+	cleanup_close(&socket.fd);
 }

@@ -1,27 +1,12 @@
 /* UDP: connect(2) and addressed sends, to the run's DNS, UDP endpoints, and within a run's namespace. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/net/inet-fence.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 #define GUARD_TRIES 32 /* a port may be taken at another address */
-
-/* ---- endpoints ---- */
-
-static int endpoint_announce(const struct inet *inet, const struct inet_endpoint *endpoint, int family)
-{
-	struct control_connect message = {.port = endpoint->port, .family = (uint8_t)family};
-
-	(void)snprintf(message.host, sizeof(message.host), "%s", endpoint->host);
-	return inet->options.udp ? inet->options.udp(inet->options.egress, &message, endpoint->fd) : -ENETDOWN;
-}
 
 /* In a namespace the socket is bound to the synthetic address, because replies come from the socket's address. */
 static int endpoint_bind(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
@@ -36,7 +21,7 @@ static int endpoint_bind(const struct inet *inet, const struct inet_address *add
 	made.fd = fd;
 	r = inet_bind_to(&made, &at);
 	if (r == 0)
-		r = inet_bound(&made, &at);
+		r = inet_read_bound(&made, &at);
 	if (r < 0)
 		return r;
 	*ret_at = at;
@@ -51,7 +36,7 @@ static int endpoint_make(const struct inet *inet, const struct inet_address *add
 		r = endpoint->fd = endpoint_bind(inet, address, &endpoint->at);
 		if (r < 0 || inet->options.own_netns)
 			break;
-		r = endpoint->guard_fd = inet_fence_guard(endpoint->fd);
+		r = endpoint->guard_fd = inet_fence_reserve_port(endpoint->fd);
 		if (r < 0)
 			inet_endpoint_done(endpoint);
 	}
@@ -66,9 +51,10 @@ void inet_endpoint_done(struct inet_endpoint *endpoint)
 }
 
 /* Finds or makes the endpoint's socket. 0 with the address to send to, or -errno. */
-static int endpoint_get(struct inet *inet, const char *host, const struct inet_address *address,
+static int find_or_make_endpoint(struct inet *inet, const char *host, const struct inet_address *address,
 			struct inet_address *ret_at)
 {
+	struct control_connect message = {.port = address->port, .family = (uint8_t)address->family};
 	struct inet_endpoint *endpoint;
 	int r;
 
@@ -89,7 +75,8 @@ static int endpoint_get(struct inet *inet, const char *host, const struct inet_a
 	r = endpoint_make(inet, address, endpoint);
 	if (r < 0)
 		return r;
-	r = endpoint_announce(inet, endpoint, address->family);
+	(void)snprintf(message.host, sizeof(message.host), "%s", host);
+	r = inet->options.udp ? inet->options.udp(inet->options.egress, &message, endpoint->fd) : -ENETDOWN;
 	if (r < 0) {
 		inet_endpoint_done(endpoint);
 		return r;
@@ -101,15 +88,13 @@ static int endpoint_get(struct inet *inet, const char *host, const struct inet_a
 
 static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index, uint16_t port)
 {
-	static const int families[] = {AF_INET, AF_INET6};
-
-	for (unsigned i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+	for (unsigned v6 = 0; v6 < 2; v6++) {
 		struct inet_address address, at;
 		struct sockaddr_storage storage;
 
-		pool_address(inet->options.pool, index, families[i], port, &storage);
+		pool_make_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
 		if (inet_read_told(&storage, &address))
-			(void)endpoint_get(inet, host, &address, &at); /* on failure sends get ECONNREFUSED */
+			(void)find_or_make_endpoint(inet, host, &address, &at); /* failed: ECONNREFUSED for sends */
 	}
 }
 
@@ -120,26 +105,24 @@ void inet_prepare_endpoints(struct inet *inet)
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; rule[i].proto == NET_UDP && j < rule[i].ports; j++)
-			for (uint32_t n = POOL_FIRST; pool_name(inet->options.pool, n); n++)
-				if (strcmp(pool_name(inet->options.pool, n), rule[i].host) == 0)
+			for (uint32_t n = POOL_FIRST; pool_policy_name(inet->options.pool, n); n++)
+				if (strcmp(pool_policy_name(inet->options.pool, n), rule[i].host) == 0)
 					endpoint_prepare(inet, rule[i].host, n, rule[i].port[j]);
 }
 
-/* ---- where they go ---- */
-
 /* Judges `to`. 0 with the real address; -ENOENT: denied, see *route; other -errno: no endpoint could be made. */
-static int datagram_route(struct inet *inet, const struct inet_address *to, struct inet_route *route,
+static int route_datagram(struct inet *inet, const struct inet_address *to, struct inet_route *route,
 			  struct inet_address *ret_at)
 {
-	inet_judge(inet, to, true, route);
+	inet_judge_address(inet, to, true, route);
 	switch (route->place) {
 	case INET_ENDPOINT:
-		return endpoint_get(inet, route->host, to, ret_at);
+		return find_or_make_endpoint(inet, route->host, to, ret_at);
 	case INET_DNS:
 		*ret_at = inet_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
 	case INET_MEMBER:
-		if (!inet->options.own_netns) { /* if the member closes, a socket of the host might receive it */
+		if (!inet->options.own_netns) { /* should the run close its socket, one of the host might receive it */
 			route->verdict = (struct net_verdict){.reason = "needs_network_namespace"};
 			return -ENOENT;
 		}
@@ -152,16 +135,11 @@ static int datagram_route(struct inet *inet, const struct inet_address *to, stru
 	}
 }
 
-static bool datagram_egress_failed(const struct inet *inet)
-{
-	return inet->options.alive && !inet->options.alive(inet->options.egress);
-}
-
 /* A failed send without a peer has bound the socket to every address: rebind it, to the same port if free. */
-static int leave_autobind(const struct inet_socket *socket, const struct inet_address *own)
+static int undo_autobind(const struct inet_socket *socket, const struct inet_address *own)
 {
 	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;
-	int r = inet_bound(socket, &bound);
+	int r = inet_read_bound(socket, &bound);
 
 	if (r < 0 || !bound.port || !inet_is_any(&bound))
 		return r;
@@ -172,21 +150,20 @@ static int leave_autobind(const struct inet_socket *socket, const struct inet_ad
 }
 
 /* Makes the socket able to send to `at`. IPV6_V6ONLY can be cleared only before the socket is bound. */
-static int datagram_prepare(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
+static int prepare_socket(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
 {
 	const int off = 0;
 	const struct inet_address own = inet_v4(inet->options.loopback, 0);
 	int r;
 
 	if (!inet->options.own_netns) {
-		r = leave_autobind(socket, &own);
+		r = undo_autobind(socket, &own);
 		if (r == 0)
 			r = inet_bind_any_port(socket, &own);
-		return r < 0 ? r : inet_fence_admit(inet, socket->fd);
+		return r < 0 ? r : inet_fence_admit_endpoints(inet, socket->fd);
 	}
 	if (socket->kind.v6only && at->family == AF_INET)
-		/* If this fails, the send fails. */
-		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* else the send fails */
 	return 0;
 }
 
@@ -207,18 +184,18 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		call_fail(call, r);
 		return r;
 	}
-	r = datagram_route(inet, &to, &route, &at);
+	r = route_datagram(inet, &to, &route, &at);
 	inet_record_endpoint(call, &to, route.host, true);
 	if (r == -ENOENT) {
 		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return -ECONNREFUSED;
 	}
-	if (r < 0 || datagram_egress_failed(inet)) {
+	if (r < 0 || (inet->options.alive && !inet->options.alive(inet->options.egress))) {
 		inet_refuse(call, -ENETDOWN, route.verdict.label, "egress_failed");
 		return -ENETDOWN;
 	}
 	inet_allow(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
-	r = datagram_prepare(inet, socket, &at);
+	r = prepare_socket(inet, socket, &at);
 	if (r < 0) {
 		call_fail(call, r);
 		return r;
@@ -227,16 +204,15 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 	return 0;
 }
 
-/* ---- connect ---- */
-
 /* Resolvers connect UDP sockets to sort addresses by reachability, and send nothing: not worth a denial. */
-static bool is_harmless(const struct inet *inet, const struct inet_address *to, const struct inet_route *route)
+static bool is_harmless_connect(const struct inet *inet, const struct inet_address *to, const struct inet_route *route)
 {
 	struct sockaddr_storage storage;
 
 	(void)inet_write(to->family, to, &storage);
-	return route->place == INET_MEMBER || pool_holds(inet->options.pool, (const struct sockaddr *)&storage) ||
-	       pool_find(inet->options.pool, (const struct sockaddr *)&storage);
+	return route->place == INET_MEMBER ||
+	       pool_holds_address(inet->options.pool, (const struct sockaddr *)&storage) ||
+	       pool_find_name(inet->options.pool, (const struct sockaddr *)&storage);
 }
 
 void inet_connect_datagram(struct call *call, const struct inet_socket *socket, const struct inet_address *to)
@@ -246,26 +222,24 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 	struct sockaddr_storage storage;
 	struct inet_route route;
 	socklen_t len;
-	int r = datagram_route(inet, to, &route, &at);
+	int r = route_datagram(inet, to, &route, &at);
 
 	inet_record_endpoint(call, to, route.host, true);
-	if (r == -ENOENT && !is_harmless(inet, to, &route)) {
+	if (r == -ENOENT && !is_harmless_connect(inet, to, &route)) {
 		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;
 	}
 	inet_allow(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
 	if (r < 0) /* sends fail with ECONNREFUSED */
 		at = inet_v4(inet->options.loopback, inet->options.sink_port);
-	r = datagram_prepare(inet, socket, &at);
+	r = prepare_socket(inet, socket, &at);
 	if (r < 0)
 		call_fail(call, r);
 	if (r < 0 || call_commit(call) < 0)
 		return;
 	len = inet_write(socket->kind.domain, &at, &storage);
-	if (connect(socket->fd, (const struct sockaddr *)&storage, len) < 0) {
-		call_fail(call, -errno);
-		return;
-	}
-	inet_names_store(inet, socket, inet_is_loopback(to) ? NULL : &own, to);
-	call_return(call, 0);
+	r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
+	if (r == 0)
+		inet_names_store(inet, socket, inet_is_loopback(to) ? NULL : &own, to);
+	call_end(call, r);
 }

@@ -2,13 +2,9 @@
 
 #include <errno.h>
 #include <linux/filter.h>
-#include <stdbool.h>
-#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"
-
-#include "base/banned.h"
 
 /* Instructions before the ports, and two for each port: the DNS' and those of the endpoints. */
 #define HEAD_MAX 9u
@@ -69,7 +65,7 @@ static int fence_attach(int socket_fd, struct fence *fence)
 	return setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno : 0;
 }
 
-int inet_fence_close(int socket_fd)
+int inet_fence_drop_all(int socket_fd)
 {
 	struct fence fence = {.len = 0};
 
@@ -77,7 +73,7 @@ int inet_fence_close(int socket_fd)
 	return fence_attach(socket_fd, &fence);
 }
 
-int inet_fence_admit(const struct inet *inet, int socket_fd)
+int inet_fence_admit_endpoints(const struct inet *inet, int socket_fd)
 {
 	struct fence fence;
 	socklen_t len = 0; /* in: read no instructions; out: their number */
@@ -85,11 +81,11 @@ int inet_fence_admit(const struct inet *inet, int socket_fd)
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_GET_FILTER, fence.code, &len) < 0)
 		return -errno;
 	fence_build(inet, &fence);
-	/* 0: open. Endpoints are only ever added, so a filter of the same length is the same filter. */
+	/* 0: an open fence. Endpoints are only ever added, so a filter of the same length is the same filter. */
 	return len == 0 || len == fence.len ? 0 : fence_attach(socket_fd, &fence);
 }
 
-int inet_fence_open(int socket_fd)
+int inet_fence_admit_all(int socket_fd)
 {
 	const int unused = 0;
 
@@ -97,8 +93,6 @@ int inet_fence_open(int socket_fd)
 		return 0; /* ENOENT: open already */
 	return -errno;
 }
-
-/* ---- reserving a port ---- */
 
 static int fence_share(int socket_fd, int on)
 {
@@ -123,7 +117,7 @@ static int fence_bind_guard(int guard_fd, int socket_fd, const struct sockaddr_i
 	return r < 0 ? r : end;
 }
 
-int inet_fence_guard(int socket_fd)
+int inet_fence_reserve_port(int socket_fd)
 {
 	struct sockaddr_in name = {.sin_family = AF_UNSPEC};
 	socklen_t len = sizeof(name);
@@ -136,7 +130,7 @@ int inet_fence_guard(int socket_fd)
 	if (guard < 0)
 		return -errno;
 	name.sin_addr.s_addr = INADDR_ANY;
-	r = inet_fence_close(guard);
+	r = inet_fence_drop_all(guard);
 	if (r == 0)
 		r = fence_bind_guard(guard, socket_fd, &name);
 	return r < 0 ? r : steal_fd(&guard);

@@ -10,20 +10,20 @@
 
 struct inet;
 
-/* Drops everything. 0 or -errno, as the next two. */
-int inet_fence_close(int socket_fd);
+/* Drops everything. 0 or -errno, as inet_fence_admit_endpoints and inet_fence_admit_all. */
+int inet_fence_drop_all(int socket_fd);
 /*
  * Admits the run's DNS and its UDP endpoints so far, by their addresses and ports. Called when the target sends to one.
  */
-int inet_fence_admit(const struct inet *inet, int socket_fd);
+int inet_fence_admit_endpoints(const struct inet *inet, int socket_fd);
 /* Admits everything: the socket is bound to a port that the policy grants. */
-int inet_fence_open(int socket_fd);
+int inet_fence_admit_all(int socket_fd);
 
 /*
  * Reserves the port of a bound IPv4 UDP socket at every other address: a socket at another address could send with this
  * one's source address (IP_PKTINFO). The socket must not have SO_REUSEADDR or SO_REUSEPORT. Returns a descriptor that
  * reserves the port and drops all datagrams, owned by the caller; or -errno. -EADDRINUSE: the port is taken already.
  */
-int inet_fence_guard(int socket_fd);
+int inet_fence_reserve_port(int socket_fd);
 
 #endif

@@ -1,21 +1,14 @@
-#include "syscalls/net/inet-listeners.h"
-
+/* The listening sockets of a run without a network namespace, and the connects to them: see inet-private.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"
-
-#include "base/banned.h"
 
 #define MEMBERS_MAX 4096 /* processes that are searched for a socket */
 
@@ -39,17 +32,12 @@ struct inet_listeners {
 	uint64_t tick_ns; /* when `lingering` is checked next */
 };
 
-int inet_listeners_create(struct inet_listeners **ret_listeners)
+struct inet_listeners *inet_listeners_create(void)
 {
-	struct inet_listeners *listeners = calloc(1, sizeof(*listeners));
-
-	if (!listeners)
-		return -ENOMEM;
-	*ret_listeners = listeners;
-	return 0;
+	return calloc(1, sizeof(struct inet_listeners));
 }
 
-static void listeners_forget(struct inet_listeners *listeners, size_t i)
+static void listeners_remove(struct inet_listeners *listeners, size_t i)
 {
 	if (listeners->item[i].held_fd >= 0)
 		(void)close(listeners->item[i].held_fd);
@@ -61,7 +49,7 @@ void inet_listeners_free(struct inet_listeners *listeners)
 	if (!listeners)
 		return;
 	while (listeners->count)
-		listeners_forget(listeners, listeners->count - 1);
+		listeners_remove(listeners, listeners->count - 1);
 	for (size_t i = 0; i < listeners->lingers; i++) {
 		(void)close(listeners->lingering[i].socket_fd);
 		(void)close(listeners->lingering[i].held_fd);
@@ -71,7 +59,7 @@ void inet_listeners_free(struct inet_listeners *listeners)
 
 /* ---- which process has a listener ---- */
 
-static ino_t inode_of(int fd)
+static ino_t socket_inode(int fd)
 {
 	struct stat st;
 
@@ -110,10 +98,10 @@ static int listeners_find_number(pid_t tgid, ino_t ino)
 }
 
 /* Finds a process of the run that has the socket, and stores it in the item. */
-static bool find_holder(const struct call *call, struct listener *item)
+static bool find_holding_process(const struct call *call, struct listener *item)
 {
 	_cleanup_free_ pid_t *member = calloc(MEMBERS_MAX, sizeof(*member));
-	size_t count = member ? tree_list(call->sandbox->tree, member, MEMBERS_MAX) : 0;
+	size_t count = member ? tree_list_processes(call->sandbox->tree, member, MEMBERS_MAX) : 0;
 
 	for (size_t i = 0; i < count && i < MEMBERS_MAX; i++) {
 		int number = listeners_find_number(member[i], item->ino);
@@ -127,30 +115,37 @@ static bool find_holder(const struct call *call, struct listener *item)
 	return false;
 }
 
-/* A duplicate of the listener, or -ENOENT. Without held_fd its inode number may have been reused. */
-static int listeners_take(const struct call *call, struct listener *item)
+/* A duplicate of the item's socket, or -ENOENT. Without held_fd its inode number may have been reused. */
+static int listeners_duplicate_item(const struct call *call, struct listener *item)
 {
 	_cleanup_close_ int fd = -1;
 
 	if (item->held_fd >= 0)
-		return find_holder(call, item) ? fcntl(item->held_fd, F_DUPFD_CLOEXEC, 0) : -ENOENT;
+		return find_holding_process(call, item) ? fcntl(item->held_fd, F_DUPFD_CLOEXEC, 0) : -ENOENT;
 	fd = listeners_duplicate(item->tgid, item->number);
-	if (fd < 0 || inode_of(fd) != item->ino) {
-		if (fd >= 0)
-			(void)close(steal_fd(&fd));
-		fd = find_holder(call, item) ? listeners_duplicate(item->tgid, item->number) : -1;
+	if (fd < 0 || socket_inode(fd) != item->ino) {
+		close_fd(&fd);
+		fd = find_holding_process(call, item) ? listeners_duplicate(item->tgid, item->number) : -1;
 	}
-	return fd >= 0 && inode_of(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
+	return fd >= 0 && socket_inode(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
 }
 
-/* Whether the socket still is that listener: a closed socket's inode number may have been reused. */
-static bool listens_at(int fd, const struct inet_address *at)
+static bool listeners_is_at(const struct listener *item, const struct inet_address *at)
 {
+	return inet_same(&item->at, at) && item->at.port == at->port;
+}
+
+/* As listeners_duplicate_item(), if the socket still is that listener. */
+static int listeners_duplicate_live(const struct call *call, struct listener *item)
+{
+	_cleanup_close_ int fd = listeners_duplicate_item(call, item);
 	struct inet_socket socket = {.fd = fd};
 	struct inet_address bound = {.family = AF_UNSPEC};
 
-	return inet_tcp_state(fd) == TCP_LISTEN && inet_bound(&socket, &bound) == 0 && inet_same(&bound, at) &&
-	       bound.port == at->port;
+	return fd >= 0 && inet_tcp_state(fd) == TCP_LISTEN && inet_read_bound(&socket, &bound) == 0 &&
+			       listeners_is_at(item, &bound)
+		       ? steal_fd(&fd)
+		       : -ENOENT;
 }
 
 /* ---- the list ---- */
@@ -160,8 +155,8 @@ void inet_listeners_prune(struct inet_listeners *listeners, const struct call *c
 	for (size_t i = listeners->count; i-- > 0;) {
 		struct listener *item = &listeners->item[i];
 
-		if (item->held_fd >= 0 && !find_holder(call, item))
-			listeners_forget(listeners, i);
+		if (item->held_fd >= 0 && !find_holding_process(call, item))
+			listeners_remove(listeners, i);
 	}
 }
 
@@ -169,10 +164,10 @@ void inet_listeners_prune(struct inet_listeners *listeners, const struct call *c
 static void listeners_make_room(struct inet_listeners *listeners, const struct call *call)
 {
 	for (size_t i = listeners->count; i-- > 0;) {
-		_cleanup_close_ int fd = listeners_take(call, &listeners->item[i]);
+		_cleanup_close_ int fd = listeners_duplicate_live(call, &listeners->item[i]);
 
-		if (fd < 0 || !listens_at(fd, &listeners->item[i].at))
-			listeners_forget(listeners, i);
+		if (fd < 0)
+			listeners_remove(listeners, i);
 	}
 }
 
@@ -180,15 +175,15 @@ int inet_listeners_add(struct inet_listeners *listeners, const struct call *call
 		       const struct inet_address *at)
 {
 	struct listener item = {.at = *at,
-				.ino = inode_of(socket_fd),
+				.ino = socket_inode(socket_fd),
 				.tgid = call->task->tgid,
 				.number = call_int(call, 0),
 				.held_fd = -1};
 	_cleanup_close_ int again = listeners_duplicate(item.tgid, item.number);
 
 	for (size_t i = listeners->count; i-- > 0;)
-		if (inet_same(&listeners->item[i].at, at) && listeners->item[i].at.port == at->port)
-			listeners_forget(listeners, i);
+		if (listeners_is_at(&listeners->item[i], at))
+			listeners_remove(listeners, i);
 	if (listeners->count == INET_LISTENERS_MAX)
 		listeners_make_room(listeners, call);
 	if (listeners->count == INET_LISTENERS_MAX)
@@ -203,23 +198,21 @@ int inet_listeners_hold(struct inet_listeners *listeners, const struct call *cal
 {
 	for (size_t i = listeners->count; i-- > 0;) {
 		struct listener *item = &listeners->item[i];
-		int fd;
+		_cleanup_close_ int fd = -1;
 
-		if (!inet_same(&item->at, at) || item->at.port != at->port)
+		if (!listeners_is_at(item, at))
 			continue;
-		fd = listeners_take(call, item);
-		if (fd >= 0 && listens_at(fd, at))
-			return fd;
+		fd = listeners_duplicate_live(call, item);
 		if (fd >= 0)
-			(void)close(fd);
-		listeners_forget(listeners, i);
+			return steal_fd(&fd);
+		listeners_remove(listeners, i);
 	}
 	return -ENOENT;
 }
 
 /* ---- nonblocking connects in progress ---- */
 
-static void end_lingering(struct inet_listeners *listeners)
+static void close_finished_connects(struct inet_listeners *listeners)
 {
 	for (size_t i = listeners->lingers; i-- > 0;) {
 		struct lingering *pending = &listeners->lingering[i];
@@ -237,7 +230,7 @@ bool inet_listeners_keep(struct inet_listeners *listeners, int socket_fd, int he
 	_cleanup_close_ int held = held_fd;
 	_cleanup_close_ int copy = -1;
 
-	end_lingering(listeners);
+	close_finished_connects(listeners);
 	if (inet_tcp_state(socket_fd) != TCP_SYN_SENT)
 		return true;
 	copy = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
@@ -252,7 +245,7 @@ bool inet_listeners_tick(struct inet_listeners *listeners, uint64_t now_ns)
 {
 	if (listeners->lingers > 0 && now_ns >= listeners->tick_ns) {
 		listeners->tick_ns = now_ns + INET_TICK_MS * UINT64_C(1000000);
-		end_lingering(listeners);
+		close_finished_connects(listeners);
 	}
 	return listeners->lingers > 0;
 }
@@ -268,7 +261,7 @@ struct connecting {
 
 static atomic_uint connecting_count; /* connects in threads that hold a listener */
 
-static int64_t run_connect(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+static int64_t run_connect_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	const struct connecting *connecting = (const struct connecting *)work;
 	int64_t r;
@@ -282,7 +275,7 @@ static int64_t run_connect(struct call_work *work, int fd, bool (*go_on)(void *c
 	return r;
 }
 
-static void free_connect(struct call_work *work)
+static void free_connect_work(struct call_work *work)
 {
 	struct connecting *connecting = (struct connecting *)work;
 
@@ -300,7 +293,7 @@ struct call_work *inet_listeners_work(const struct sockaddr_storage *address, so
 
 	if (!connecting)
 		return NULL;
-	connecting->work = (struct call_work){.run = run_connect, .free = free_connect};
+	connecting->work = (struct call_work){.run = run_connect_work, .free = free_connect_work};
 	connecting->address = *address;
 	connecting->len = len;
 	connecting->held_fd = steal_fd(&held);
@@ -322,6 +315,6 @@ bool inet_listeners_may_stop(const struct inet *inet, int socket_fd)
 	for (size_t i = 0; i < listeners->lingers; i++)
 		if (inet_tcp_state(listeners->lingering[i].socket_fd) == TCP_SYN_SENT)
 			inet_disconnect(listeners->lingering[i].socket_fd);
-	end_lingering(listeners);
+	close_finished_connects(listeners);
 	return atomic_load(&connecting_count) == 0;
 }

@@ -1,12 +1,5 @@
-#include "syscalls/net/inet-names.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
+/* The names of sockets as the target knows them: see inet-private.h. */
 #include "syscalls/net/inet-private.h"
-
-#include "base/banned.h"
 
 #define PORTS 65536u
 #define TABLES 4u
@@ -17,28 +10,12 @@ struct names_entry {
 };
 
 struct inet_names {
-	struct names_entry *entry; /* TABLES * PORTS; pages of unused ports are never touched */
+	struct names_entry entry[TABLES][PORTS]; /* pages of unused ports are never touched */
 };
 
-int inet_names_create(struct inet_names **ret_names)
+struct inet_names *inet_names_create(void)
 {
-	_cleanup_free_ struct inet_names *names = calloc(1, sizeof(*names));
-
-	if (!names)
-		return -ENOMEM;
-	names->entry = calloc((size_t)TABLES * PORTS, sizeof(*names->entry));
-	if (!names->entry)
-		return -ENOMEM;
-	*ret_names = steal_pointer(&names);
-	return 0;
-}
-
-void inet_names_free(struct inet_names *names)
-{
-	if (!names)
-		return;
-	free(names->entry);
-	free(names);
+	return calloc(1, sizeof(struct inet_names));
 }
 
 /* SO_COOKIE is never reused while the machine runs. 0: the kernel does not tell it. */
@@ -50,15 +27,10 @@ static uint64_t names_cookie(int socket_fd)
 	return getsockopt(socket_fd, SOL_SOCKET, SO_COOKIE, &cookie, &len) < 0 ? 0 : cookie;
 }
 
-static struct names_entry *names_entry_of(const struct inet_names *names, unsigned table, uint16_t local_port)
-{
-	return &names->entry[(size_t)(table % TABLES) * PORTS + local_port];
-}
-
 void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
 		    const struct inet_address *own, const struct inet_address *peer)
 {
-	struct names_entry *entry = names_entry_of(names, table, local_port);
+	struct names_entry *entry = &names->entry[table % TABLES][local_port];
 
 	*entry = (struct names_entry){.cookie = names_cookie(socket_fd)};
 	if (own)
@@ -72,15 +44,13 @@ void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_por
 const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port,
 					  int socket_fd, bool peer)
 {
-	const struct names_entry *entry = names_entry_of(names, table, local_port);
+	const struct names_entry *entry = &names->entry[table % TABLES][local_port];
 	const struct inet_address *name = peer ? &entry->peer : &entry->own;
 
 	if (!entry->cookie || name->family == AF_UNSPEC || entry->cookie != names_cookie(socket_fd))
 		return NULL;
 	return name;
 }
-
-/* ---- by socket ---- */
 
 /* TCP and UDP, and each of the run's two loopback addresses, have ports of their own. */
 static unsigned names_table_of(const struct inet *inet, const struct inet_kind *kind, const struct inet_address *bound)
@@ -96,12 +66,12 @@ void inet_names_store(const struct inet *inet, const struct inet_socket *socket,
 {
 	struct inet_address bound = {.family = AF_UNSPEC};
 
-	if (inet_bound(socket, &bound) == 0 && bound.port)
+	if (inet_read_bound(socket, &bound) == 0 && bound.port)
 		inet_names_set(inet->names, names_table_of(inet, &socket->kind, &bound), bound.port, socket->fd, own,
 			       peer);
 }
 
-/* Without an entry: the run's loopback, and the source of datagrams to a synthetic address, which is that address. */
+/* Names without an entry: the run's loopback; as the source of datagrams to a synthetic address, that address. */
 static bool names_translate_default(const struct inet *inet, bool peer, struct inet_address *told)
 {
 	struct sockaddr_storage storage;
@@ -109,7 +79,7 @@ static bool names_translate_default(const struct inet *inet, bool peer, struct i
 
 	(void)inet_write(told->family, told, &storage);
 	if (inet->options.own_netns) {
-		if (peer || !pool_holds(inet->options.pool, (const struct sockaddr *)&storage))
+		if (peer || !pool_holds_address(inet->options.pool, (const struct sockaddr *)&storage))
 			return false;
 		*told = inet_pool_address(inet, told->family);
 	} else if (told->family == AF_INET && told->v4.s_addr == inet->options.loopback.s_addr) {
@@ -123,13 +93,14 @@ static bool names_translate_default(const struct inet *inet, bool peer, struct i
 	return true;
 }
 
-bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address, socklen_t *len)
+bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
+			 socklen_t *len)
 {
 	struct inet_socket socket = {.fd = socket_fd};
 	struct inet_address told = {.family = AF_UNSPEC}, bound = told;
 	const struct inet_address *name;
 
-	if (!inet_read_kind(socket_fd, &socket.kind) || inet_bound(&socket, &bound) < 0 ||
+	if (!inet_read_kind(socket_fd, &socket.kind) || inet_read_bound(&socket, &bound) < 0 ||
 	    !inet_read_told(address, &told))
 		return false;
 	name = inet_names_get(inet->names, names_table_of(inet, &socket.kind, &bound), bound.port, socket_fd, peer);

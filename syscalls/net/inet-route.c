@@ -2,13 +2,8 @@
  * Judging: where an internet address leads by the policy, and how the decision is recorded. Synthetic addresses are
  * looked up in the pool of names that egress' DNS server has handed out.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
-
-#include "base/banned.h"
 
 struct inet_address inet_loopback(const struct inet *inet, bool v6, uint16_t port)
 {
@@ -22,26 +17,20 @@ struct inet_address inet_pool_address(const struct inet *inet, int family)
 	struct inet_address own = {.family = AF_UNSPEC};
 	struct sockaddr_storage storage;
 
-	pool_address(inet->options.pool, POOL_OWN, family, 0, &storage);
-	(void)inet_read_told(&storage, &own); /* cannot fail: pool_address() writes AF_INET or AF_INET6 */
+	pool_make_address(inet->options.pool, POOL_OWN, family, 0, &storage);
+	(void)inet_read_told(&storage, &own); /* cannot fail: pool_make_address() writes AF_INET or AF_INET6 */
 	return own;
 }
 
-static bool route_is_proxy(const struct inet *inet, const struct inet_address *address, bool udp)
-{
-	return !udp && policy_net_proxy(inet->options.policy) &&
-	       (address->port == CONTROL_PORT_HTTP_PROXY || address->port == CONTROL_PORT_SOCKS);
-}
-
-/* The name that a synthetic address was handed out for. catch_up: egress may just have handed it out. */
+/* The name that a synthetic address was handed out for. Reads what egress has sent if the name is not known yet. */
 static const char *find_name(const struct inet *inet, const struct sockaddr *address)
 {
-	const char *name = pool_find(inet->options.pool, address);
+	const char *name = pool_find_name(inet->options.pool, address);
 
 	if (name || !inet->options.catch_up)
 		return name;
 	inet->options.catch_up(inet->options.egress);
-	return pool_find(inet->options.pool, address);
+	return pool_find_name(inet->options.pool, address);
 }
 
 /* Judges an address that the policy lists literally. */
@@ -52,36 +41,37 @@ static void judge_literal(struct inet *inet, const struct inet_address *address,
 	(void)inet_write(address->family, address, &storage);
 	net_address_text((const struct sockaddr *)&storage, route->text);
 	route->host = route->text;
-	route->verdict = policy_net_connect(inet->options.policy, route->text, address->port, udp);
+	route->verdict = policy_net_judge_connect(inet->options.policy, route->text, address->port, udp);
 	if (route->verdict.allow)
 		route->place = INET_ENDPOINT;
 }
 
 /* Whether the policy lets the run listen at the port. If not, the host's loopback is meant, which is refused. */
-static bool may_listen(const struct inet *inet, uint16_t port)
+static bool run_may_listen(const struct inet *inet, uint16_t port)
 {
-	return policy_net_listen(inet->options.policy, port).allow ||
-	       (port >= IPPORT_RESERVED && policy_net_listen(inet->options.policy, 0).allow);
+	return policy_net_judge_listen(inet->options.policy, port).allow ||
+	       (port >= IPPORT_RESERVED && policy_net_judge_listen(inet->options.policy, 0).allow);
 }
 
-/* Loopback and the run's own address never lead out of the run. False: the address is neither. */
-static bool judge_member(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
+/* Routes loopback and the run's own address, which stay within the run. False: another address. */
+static bool judge_own_address(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
 			 struct inet_route *route)
 {
 	if (!own && !inet_is_loopback(address))
 		return false;
-	if (own && route_is_proxy(inet, address, udp))
+	if (own && !udp && policy_net_offers_proxy(inet->options.policy) &&
+	    (address->port == CONTROL_PORT_HTTP_PROXY || address->port == CONTROL_PORT_SOCKS))
 		route->place = INET_PROXY;
 	else if (address->port == 53)
 		route->place = INET_DNS;
 	else if (route->verdict.label && strcmp(route->verdict.reason, "denied_by_rule") == 0)
 		route->place = INET_NOWHERE;
-	else if (udp || may_listen(inet, address->port))
+	else if (udp || run_may_listen(inet, address->port))
 		route->place = INET_MEMBER;
 	return true;
 }
 
-void inet_judge(struct inet *inet, const struct inet_address *address, bool udp, struct inet_route *ret_route)
+void inet_judge_address(struct inet *inet, const struct inet_address *address, bool udp, struct inet_route *ret_route)
 {
 	const struct policy *policy = inet->options.policy;
 	const struct pool *pool = inet->options.pool;
@@ -91,17 +81,17 @@ void inet_judge(struct inet *inet, const struct inet_address *address, bool udp,
 
 	*ret_route = (struct inet_route){.place = INET_NOWHERE};
 	(void)inet_write(address->family, address, &storage);
-	own = pool_is_own(pool, at);
-	known = own || pool_holds(pool, at);
+	own = pool_is_own_address(pool, at);
+	known = own || pool_holds_address(pool, at);
 	judge_literal(inet, address, udp, ret_route);
 	if (ret_route->place == INET_ENDPOINT && !known)
 		return;
 	ret_route->place = INET_NOWHERE;
-	if (judge_member(inet, address, own, udp, ret_route))
+	if (judge_own_address(inet, address, own, udp, ret_route))
 		return;
 	ret_route->host = find_name(inet, at);
 	if (ret_route->host) {
-		ret_route->verdict = policy_net_connect(policy, ret_route->host, address->port, udp);
+		ret_route->verdict = policy_net_judge_connect(policy, ret_route->host, address->port, udp);
 		ret_route->place = ret_route->verdict.allow ? INET_ENDPOINT : INET_NOWHERE;
 	} else {
 		ret_route->host = ret_route->text;

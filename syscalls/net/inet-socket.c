@@ -4,31 +4,22 @@
 
 #include "base/cleanup.h"
 #include "syscalls/call/descriptor.h"
+#include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
-
-#include "base/banned.h"
-
-static int socket_option(int fd, int level, int name)
-{
-	int value = -1;
-	socklen_t len = sizeof(value);
-
-	return getsockopt(fd, level, name, &value, &len) < 0 ? -1 : value;
-}
 
 /* Domain and type are read from the socket: another thread may have replaced the descriptor. */
 bool inet_read_kind(int fd, struct inet_kind *ret_kind)
 {
-	int domain = socket_option(fd, SOL_SOCKET, SO_DOMAIN), type = socket_option(fd, SOL_SOCKET, SO_TYPE);
-	int protocol = socket_option(fd, SOL_SOCKET, SO_PROTOCOL);
+	int domain = net_option(fd, SOL_SOCKET, SO_DOMAIN), type = net_option(fd, SOL_SOCKET, SO_TYPE);
+	int protocol = net_option(fd, SOL_SOCKET, SO_PROTOCOL);
 
 	if (domain != AF_INET && domain != AF_INET6)
 		return false;
 	if (!(type == SOCK_STREAM && protocol == IPPROTO_TCP) && !(type == SOCK_DGRAM && protocol == IPPROTO_UDP))
 		return false;
 	*ret_kind = (struct inet_kind){.domain = domain, .stream = type == SOCK_STREAM};
-	ret_kind->v6only = domain == AF_INET6 && socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
+	ret_kind->v6only = domain == AF_INET6 && net_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
 	return true;
 }
 
@@ -39,7 +30,7 @@ bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int oth
 	if (fd < 0)
 		return false;
 	if (!inet_read_kind(fd, &ret_socket->kind)) {
-		target_fail(call, socket_option(fd, SOL_SOCKET, SO_DOMAIN) < 0 ? -ENOTSOCK : other);
+		target_fail(call, net_option(fd, SOL_SOCKET, SO_DOMAIN) < 0 ? -ENOTSOCK : other);
 		return false;
 	}
 	ret_socket->fd = steal_fd(&fd);
@@ -61,7 +52,7 @@ void inet_disconnect(int socket_fd)
 	(void)connect(socket_fd, &none, sizeof(none)); /* fails if no connect is in progress */
 }
 
-int inet_bound(const struct inet_socket *socket, struct inet_address *ret_address)
+int inet_read_bound(const struct inet_socket *socket, struct inet_address *ret_address)
 {
 	struct sockaddr_storage told = {0};
 	socklen_t len = sizeof(told);
@@ -79,8 +70,7 @@ int inet_bind_to(const struct inet_socket *socket, const struct inet_address *ad
 
 	/* The run's loopback is an IPv4 address, which an IPV6_V6ONLY socket cannot be bound to. */
 	if (socket->kind.domain == AF_INET6 && address->family == AF_INET && socket->kind.v6only)
-		/* If this fails, bind(2) fails. */
-		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* else bind(2) fails */
 	return bind(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 }
 
@@ -94,15 +84,15 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
 	return r == -EINVAL ? 0 : r;
 }
 
-int inet_unshare(const struct inet_socket *socket)
+int inet_forbid_reuse(const struct inet_socket *socket)
 {
 	const int off = 0;
 	struct inet_address bound = {.family = AF_UNSPEC};
-	int r = inet_bound(socket, &bound), shared = socket_option(socket->fd, SOL_SOCKET, SO_REUSEADDR);
+	int r = inet_read_bound(socket, &bound), shared = net_option(socket->fd, SOL_SOCKET, SO_REUSEADDR);
 
 	if (r < 0)
 		return r;
 	if (shared && bound.port)
-		return -EADDRNOTAVAIL; /* another socket may have the port already */
+		return -EADDRNOTAVAIL; /* another socket may share the port already */
 	return shared && setsockopt(socket->fd, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off)) < 0 ? -errno : 0;
 }

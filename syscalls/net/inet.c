@@ -1,28 +1,23 @@
 #include "syscalls/net/inet.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "syscalls/call/descriptor.h"
 #include "syscalls/net/inet-private.h"
 
-#include "base/banned.h"
-
 int inet_create(const struct inet_options *options, struct inet **ret_inet)
 {
 	struct inet *inet = calloc(1, sizeof(*inet));
-	int r;
 
 	if (!inet)
 		return -ENOMEM;
 	inet->options = *options;
 	inet->loopback6.s_addr = htonl(ntohl(options->loopback.s_addr) + 1);
-	r = inet_names_create(&inet->names);
-	if (r == 0)
-		r = inet_listeners_create(&inet->listeners);
-	if (r < 0) {
+	inet->names = inet_names_create();
+	inet->listeners = inet_listeners_create();
+	if (!inet->names || !inet->listeners) {
 		inet_free(inet);
-		return r;
+		return -ENOMEM;
 	}
 	if (inet->options.own_netns && !descriptor_direct())
 		inet_prepare_endpoints(inet);
@@ -36,17 +31,17 @@ void inet_free(struct inet *inet)
 		return;
 	for (size_t i = 0; i < inet->endpoints; i++)
 		inet_endpoint_done(&inet->endpoint[i]);
-	inet_names_free(inet->names);
+	free(inet->names);
 	inet_listeners_free(inet->listeners);
 	free(inet);
 }
 
-bool inet_tick(struct inet *inet, uint64_t now_ns)
+bool inet_end_connects(struct inet *inet, uint64_t now_ns)
 {
 	return inet && inet_listeners_tick(inet->listeners, now_ns);
 }
 
-bool inet_bounded(const struct inet *inet)
+bool inet_has_own_netns(const struct inet *inet)
 {
 	return inet && inet->options.own_netns;
 }

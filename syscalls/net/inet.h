@@ -7,10 +7,6 @@
 #ifndef CALLGATE_SYSCALLS_NET_INET_H
 #define CALLGATE_SYSCALLS_NET_INET_H
 
-#include <netinet/in.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "egress/conn/pool.h"
 #include "egress/control.h"
 #include "syscalls/call/call.h"
@@ -36,25 +32,24 @@ struct inet_options {
 	void (*refused)(void *egress, const char *host, unsigned port, const char *rule, const char *reason);
 };
 
-/* 0 or -errno. The result is owned by the caller. */
+/* Returns 0 or -errno. The result is owned by the caller. */
 int inet_create(const struct inet_options *options, struct inet **ret_inet);
 void inet_free(struct inet *inet);
 
 /*
- * The handlers of bind, connect, listen and shutdown for AF_INET and AF_INET6. `address` is the copy; `copy` the
+ * The handlers of bind, connect and listen for AF_INET and AF_INET6. `address` is the copy; `copy` the
  * duplicate of the socket, borrowed. A TCP connect to an approved endpoint ends as OUTCOME_EGRESS: outcome.fd is the
  * bound duplicate, outcome.egress (owned) the request for egress.
  */
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_listen(struct call *call, int copy);
-void inet_shutdown(struct call *call, int copy);
 /* True when the run has a network namespace, so that the kernel keeps its sends inside. inet may be NULL: false. */
-bool inet_bounded(const struct inet *inet);
+bool inet_has_own_netns(const struct inet *inet);
 /* To be called at each turn of the supervisor's loop. True: call again within INET_TICK_MS. inet may be NULL. */
-bool inet_tick(struct inet *inet, uint64_t now_ns);
+bool inet_end_connects(struct inet *inet, uint64_t now_ns);
 /* Replaces a socket's name by the one that the target knows. peer: getpeername(2). True: it was replaced. */
-bool inet_translate(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
+bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);
 
 /* OUTCOME_EGRESS. */

@@ -1,17 +1,11 @@
 #include "syscalls/net/message.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <netinet/in.h>
 #include <netinet/udp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
-
-#include "base/banned.h"
 
 #define TOTAL_MAX 0x7ffff000u /* MAX_RW_COUNT: more is not sent */
 
@@ -35,7 +29,7 @@ void message_done(struct message *message)
 }
 
 /* As import_iovec(). */
-static int message_measure(struct message *message)
+static int message_sum_parts(struct message *message)
 {
 	for (size_t i = 0; i < message->parts; i++) {
 		struct message_part *part = &message->part[i];
@@ -100,14 +94,12 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 	if (message->parts)
 		r = decode_at(call, header.parts, message->part, message->parts * sizeof(*message->part));
 	if (r == 0)
-		r = message_measure(message);
+		r = message_sum_parts(message);
 	*ret_control = (struct message_part){.addr = header.control, .len = header.control ? header.control_len : 0};
 	return r;
 }
 
-/* ---- control data ---- */
-
-static int message_duplicate(struct call *call, struct message *message, struct cmsghdr *item)
+static int message_duplicate_fds(struct call *call, struct message *message, struct cmsghdr *item)
 {
 	size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 	int *number = (int *)(void *)CMSG_DATA(item);
@@ -115,7 +107,7 @@ static int message_duplicate(struct call *call, struct message *message, struct 
 	for (size_t i = 0; i < count; i++) {
 		if (message->fds == MESSAGE_FDS_MAX)
 			return -EINVAL;
-		number[i] = descriptor_copy_nth(call, number[i], (unsigned)message->fds + 1);
+		number[i] = descriptor_copy_further(call, number[i]);
 		if (number[i] < 0)
 			return -ECHILD;
 		message->fd[message->fds++] = number[i];
@@ -146,7 +138,7 @@ static int message_judge_unix(struct call *call, struct message *message, struct
 	if (item->cmsg_level != SOL_SOCKET)
 		return DROP; /* the kernel ignores it */
 	if (item->cmsg_type == SCM_RIGHTS) {
-		r = message_duplicate(call, message, item);
+		r = message_duplicate_fds(call, message, item);
 		return r < 0 ? r : KEEP;
 	}
 	if (item->cmsg_type != SCM_CREDENTIALS)

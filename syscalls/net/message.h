@@ -2,10 +2,6 @@
 #ifndef CALLGATE_SYSCALLS_NET_MESSAGE_H
 #define CALLGATE_SYSCALLS_NET_MESSAGE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/socket.h>
-
 #include "syscalls/call/call.h"
 
 #define MESSAGE_PARTS_MAX 1024           /* UIO_MAXIOV */
@@ -28,9 +24,9 @@ struct message {
 	size_t fds;
 };
 
-/* From the arguments of sendto. 0 or -errno. The caller calls message_done() in either case. */
+/* Makes a message of the arguments of sendto. 0 or -errno. The caller calls message_done() in either case. */
 int message_from_registers(const struct call *call, struct message *ret_message);
-/* From a struct msghdr in target memory, without the control data, whose place goes to *ret_control. As above. */
+/* Makes one of a struct msghdr in target memory, without the control data, whose place is *ret_control. 0 or -errno. */
 int message_from_memory(const struct call *call, uint64_t addr, struct message *ret_message,
 			struct message_part *ret_control);
 /*

@@ -1,20 +1,17 @@
 /* getsockname(2) and getpeername(2): names that the supervisor has changed are translated back. */
 #include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
-/* As move_addr_to_user() in net/socket.c. */
-static void give_address(struct call *call, const struct sockaddr_storage *address, socklen_t len)
+/* Works as move_addr_to_user() in net/socket.c. */
+static void write_address(struct call *call, const struct sockaddr_storage *address, socklen_t len)
 {
 	int32_t room, told = (int32_t)len;
 	int r = decode_struct(call, 2, &room, sizeof(room));
@@ -37,16 +34,16 @@ static bool restore_name(const struct call *call, int socket_fd, bool peer, stru
 	struct sockaddr_un name;
 
 	if (address->ss_family != AF_UNIX)
-		return call->sandbox->inet && inet_translate(call->sandbox->inet, socket_fd, peer, address, len);
+		return call->sandbox->inet && inet_translate_name(call->sandbox->inet, socket_fd, peer, address, len);
 	memcpy(&name, address, sizeof(name));
-	if (!sockets_restore(&name, *len))
+	if (!sockets_restore_name(&name, *len))
 		return false;
 	memcpy(address, &name, sizeof(name));
 	return true;
 }
 
 /* peer: getpeername(2). Continuing is safe: a name grants nothing. */
-static void tell_name(struct call *call, bool peer)
+static void answer_name(struct call *call, bool peer)
 {
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	socklen_t len = sizeof(address);
@@ -54,26 +51,23 @@ static void tell_name(struct call *call, bool peer)
 	int domain, r;
 
 	target_allow(call);
-	if ((!call->sandbox->inet && !sockets_renamed(call->sandbox->sockets)) || net_check_socket(call) < 0) {
+	if (netlink_name(call, peer, &address, &len)) {
+		write_address(call, &address, len);
+		return;
+	}
+	if ((!call->sandbox->inet && !sockets_have_renamed(call->sandbox->sockets)) || net_check_socket(call) < 0) {
 		call_continue(call);
 		return;
 	}
-	copy = net_copy_any(call, &domain);
+	copy = net_copy_domain(call, &domain);
 	if (copy < 0)
 		return;
 	r = (peer ? getpeername : getsockname)(copy, (struct sockaddr *)&address, &len);
 	if (r == 0 && restore_name(call, copy, peer, &address, &len))
-		give_address(call, &address, len);
+		write_address(call, &address, len);
 	else
 		call_continue(call);
 }
 
-void sys_getsockname(struct call *call)
-{
-	tell_name(call, false);
-}
-
-void sys_getpeername(struct call *call)
-{
-	tell_name(call, true);
-}
+HANDLER(sys_getsockname, answer_name(call, false))
+HANDLER(sys_getpeername, answer_name(call, true))

@@ -3,18 +3,14 @@
  * of the socket. Without one, and for stream and unix sockets in a network namespace, they are continued.
  */
 #include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/net/transfer.h"
-#include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
-
-#include "base/banned.h"
 
 #define MESSAGES_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores the messages after it */
 
@@ -26,16 +22,8 @@ struct sender {
 	struct inet_socket inet; /* for AF_INET, AF_INET6 */
 };
 
-static int socket_type(int fd)
-{
-	int type = -1;
-	socklen_t len = sizeof(type);
-
-	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ? -1 : type;
-}
-
 /* flags: MSG_*. False: the outcome is set. */
-static bool take_sender(struct call *call, unsigned flags, struct sender *ret_sender)
+static bool copy_sender(struct call *call, unsigned flags, struct sender *ret_sender)
 {
 	_cleanup_close_ int fd = -1;
 	int domain;
@@ -50,15 +38,20 @@ static bool take_sender(struct call *call, unsigned flags, struct sender *ret_se
 		call_continue(call);
 		return false;
 	}
-	fd = net_copy_any(call, &domain);
+	fd = net_copy_domain(call, &domain);
 	if (fd < 0)
 		return false;
-	*ret_sender = (struct sender){.domain = domain, .stream = socket_type(fd) == SOCK_STREAM, .inet = {.fd = fd}};
+	if (domain == AF_NETLINK) { /* netlink sockets exist only with RUN_ROUTES, in a network namespace of the run */
+		call_continue(call);
+		return false;
+	}
+	*ret_sender = (struct sender){
+		.domain = domain, .stream = net_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM, .inet = {.fd = fd}};
 	if (domain != AF_UNIX && !inet_read_kind(fd, &ret_sender->inet.kind)) {
 		call_fail(call, -EOPNOTSUPP);
 		return false;
 	}
-	if (inet_bounded(call->sandbox->inet) && (ret_sender->stream || domain == AF_UNIX)) {
+	if (inet_has_own_netns(call->sandbox->inet) && (ret_sender->stream || domain == AF_UNIX)) {
 		call_continue(call);
 		return false;
 	}
@@ -67,7 +60,7 @@ static bool take_sender(struct call *call, unsigned flags, struct sender *ret_se
 }
 
 /* The destination; *ret_len 0: the peer. 0, or -errno with the outcome set. */
-static int send_route(struct call *call, const struct sender *sender, const struct message *message,
+static int route_message(struct call *call, const struct sender *sender, const struct message *message,
 		      struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
 	*ret_len = 0;
@@ -97,14 +90,14 @@ static int read_message(struct call *call, const struct sender *sender, uint64_t
 }
 
 /* Judges, commits and sends one message. As transfer_send(); -ECHILD: the outcome is set. */
-static int64_t send_one(struct call *call, struct sender *sender, struct message *message, int flags,
+static int64_t send_one_message(struct call *call, struct sender *sender, struct message *message, int flags,
 			uint64_t told_addr, bool wait)
 {
 	struct sockaddr_storage to;
 	struct transfer transfer = {
 		.message = message, .flags = flags, .stream = sender->stream, .told_addr = told_addr};
 
-	if (send_route(call, sender, message, &to, &transfer.to_len) < 0 || call_commit(call) < 0)
+	if (route_message(call, sender, message, &to, &transfer.to_len) < 0 || call_commit(call) < 0)
 		return -ECHILD;
 	transfer.to = transfer.to_len ? &to : NULL;
 	return transfer_send(call, &sender->fd, &transfer, wait);
@@ -118,52 +111,33 @@ static void send_finish(struct call *call, struct sender *sender, int64_t r)
 	cleanup_close(&sender->fd);
 }
 
-void sys_sendto(struct call *call)
+/* header: the address of sendmsg's struct msghdr, unless the message is in_registers. */
+static void send_only_message(struct call *call, int flags, uint64_t header, bool in_registers)
 {
 	struct sender sender = {.fd = -1};
 	struct message message = {0};
 	int64_t r;
 
-	if (!take_sender(call, call_uint(call, 3), &sender))
+	if ((in_registers && netlink_send(call)) || !copy_sender(call, (unsigned)flags, &sender))
 		return;
-	r = message_from_registers(call, &message);
+	r = in_registers ? message_from_registers(call, &message) : read_message(call, &sender, header, &message);
 	if (r == 0)
-		r = send_one(call, &sender, &message, call_int(call, 3), 0, true);
+		r = send_one_message(call, &sender, &message, flags, 0, true);
 	send_finish(call, &sender, r);
 	message_done(&message);
 }
 
-void sys_sendmsg(struct call *call)
-{
-	struct sender sender = {.fd = -1};
-	struct message message = {0};
-	int64_t r;
-
-	if (!take_sender(call, call_uint(call, 2), &sender))
-		return;
-	r = read_message(call, &sender, call->arg[1], &message);
-	if (r == 0)
-		r = send_one(call, &sender, &message, call_int(call, 2), 0, true);
-	send_finish(call, &sender, r);
-	message_done(&message);
-}
-
-/* ---- sendmmsg ---- */
+HANDLER(sys_sendto, send_only_message(call, call_int(call, 3), 0, true))
+HANDLER(sys_sendmsg, send_only_message(call, call_int(call, 2), call->arg[1], false))
 
 #define HEADER_BYTES 64u /* struct user_mmsghdr: a msghdr of 56 bytes, and the length */
 #define LENGTH_AT 56u
 
 /*
- * Only messages to the same address as the first, which is on record, are sent by one call. Another address ends the
- * call: programs have to expect that sendmmsg sends fewer than all.
+ * Sends message i. As send_one_message(). Only messages to the same address as the first, which is on record, are sent
+ * by one call. Another address ends the call: programs have to expect that sendmmsg sends fewer than all.
  */
-static bool has_same_address(const struct message *first, const struct message *other)
-{
-	return first->name_len == other->name_len && memcmp(&first->name, &other->name, (size_t)first->name_len) == 0;
-}
-
-/* Sends message i. As send_one(). */
-static int64_t send_nth(struct call *call, struct sender *sender, unsigned i, struct message *first)
+static int64_t send_nth_message(struct call *call, struct sender *sender, unsigned i, struct message *first)
 {
 	uint64_t addr = call->arg[1] + (uint64_t)i * HEADER_BYTES;
 	struct message message;
@@ -173,11 +147,12 @@ static int64_t send_nth(struct call *call, struct sender *sender, unsigned i, st
 	if (i == 0) {
 		first->name = message.name;
 		first->name_len = message.name_len;
-	} else if (r == 0 && !has_same_address(first, &message)) {
+	} else if (r == 0 && (first->name_len != message.name_len ||
+			      memcmp(&first->name, &message.name, (size_t)first->name_len) != 0)) {
 		r = -EAGAIN;
 	}
 	if (r == 0)
-		r = send_one(call, sender, &message, call_int(call, 3), addr + LENGTH_AT, i == 0);
+		r = send_one_message(call, sender, &message, call_int(call, 3), addr + LENGTH_AT, i == 0);
 	message_done(&message);
 	if (r < 0)
 		return r;
@@ -192,12 +167,12 @@ void sys_sendmmsg(struct call *call)
 	unsigned count = call_uint(call, 2), sent = 0;
 	int64_t r = 0;
 
-	if (!take_sender(call, call_uint(call, 3), &sender))
+	if (!copy_sender(call, call_uint(call, 3), &sender))
 		return;
 	if (count > MESSAGES_MAX)
 		count = MESSAGES_MAX;
 	while (r >= 0 && sent < count) {
-		r = send_nth(call, &sender, sent, &first);
+		r = send_nth_message(call, &sender, sent, &first);
 		if (r >= 0)
 			sent++;
 	}

@@ -3,16 +3,13 @@
  * namespace, where the run is alone, the filter lets these options pass.
  */
 #include <errno.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-private.h"
-#include "syscalls/process/target.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/table/handlers.h"
-
-#include "base/banned.h"
 
 /*
  * ICMP errors carry the datagram that caused them. Any process can send such errors, with the target's address as the
@@ -28,14 +25,14 @@ static bool is_receive_errors(int level, int name)
  * SO_REUSEADDR is meant for servers that bind a granted port again, so it is set before bind(2). Set later, it would
  * let other processes bind the source port of a connect; on UDP it only shares the port.
  */
-static bool may_share(int socket_fd, int domain)
+static bool may_set_reuse(int socket_fd, int domain)
 {
 	struct inet_socket socket = {.fd = socket_fd};
 	struct inet_address bound = {.family = AF_UNSPEC};
 
 	if (domain == AF_UNIX)
 		return true;
-	return inet_read_kind(socket_fd, &socket.kind) && socket.kind.stream && inet_bound(&socket, &bound) == 0 &&
+	return inet_read_kind(socket_fd, &socket.kind) && socket.kind.stream && inet_read_bound(&socket, &bound) == 0 &&
 	       !bound.port;
 }
 
@@ -43,7 +40,7 @@ static bool may_share(int socket_fd, int domain)
  * Accepted without effect: the option is off, and setting it to 0 lets the kernel judge family, level and length. Of
  * one to three bytes IP_RECVERR reads one byte; IPV6_RECVERR takes NULL for 0.
  */
-static void ignore_errors(struct call *call, int socket_fd)
+static void accept_without_effect(struct call *call, int socket_fd)
 {
 	int level = call_int(call, 1), len = call_int(call, 4), value = 0, r = 0;
 
@@ -61,17 +58,12 @@ static void set_reuse_address(struct call *call, int socket_fd, int domain)
 {
 	int value, r = call_int(call, 4) < (int)sizeof(value) ? -EINVAL : decode_struct(call, 3, &value, sizeof(value));
 
-	if (r < 0) {
-		call_fail(call, r);
+	if (r == 0 && call_commit(call) < 0)
 		return;
-	}
-	if (call_commit(call) < 0)
-		return;
-	if ((!value || may_share(socket_fd, domain)) &&
+	if (r == 0 && (!value || may_set_reuse(socket_fd, domain)) &&
 	    setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)) < 0)
-		call_fail(call, -errno);
-	else
-		call_return(call, 0);
+		r = -errno;
+	call_end(call, r);
 }
 
 void sys_setsockopt(struct call *call)
@@ -80,18 +72,16 @@ void sys_setsockopt(struct call *call)
 	bool errors = is_receive_errors(level, name);
 	_cleanup_close_ int copy = -1;
 
-	if (!call->sandbox->inet || inet_bounded(call->sandbox->inet) ||
+	if (netlink_set_option(call))
+		return;
+	if (!call->sandbox->inet || inet_has_own_netns(call->sandbox->inet) ||
 	    !(errors || (level == SOL_SOCKET && name == SO_REUSEADDR))) {
 		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");
 		return;
 	}
-	if (!net_allow_socket(call))
-		return;
-	copy = net_copy_any(call, &domain);
-	if (copy < 0)
-		return;
-	if (errors)
-		ignore_errors(call, copy);
-	else
+	copy = net_allow_copy(call, &domain);
+	if (copy >= 0 && errors)
+		accept_without_effect(call, copy);
+	else if (copy >= 0)
 		set_reuse_address(call, copy, domain);
 }

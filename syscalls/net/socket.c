@@ -1,34 +1,26 @@
 /*
  * socket, socketpair, listen and shutdown. The filter lets unix stream and seqpacket sockets pass, and TCP and UDP
  * sockets where the policy has a network; what comes here is refused, except UDP on a shared loopback: the supervisor
- * makes those sockets, with a filter (inet-fence.h).
+ * makes those sockets, with a filter (inet-fence.h), and stand-ins for NETLINK_ROUTE sockets (netlink.h).
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/netlink.h>
-#include <netinet/in.h>
-#include <stddef.h>
-#include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "syscalls/account/denials.h"
 #include "syscalls/account/memfds.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet-fence.h"
-#include "syscalls/net/inet.h"
+#include "syscalls/net/inet-private.h"
+#include "syscalls/net/netlink.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
-
-#include "base/banned.h"
 
 #define SOCK_TYPE_BITS 0xf /* include/linux/net.h: SOCK_TYPE_MASK */
 
 /* TCP or UDP families, although there is a network: the type or protocol is not offered. */
-static void refuse_inet(struct call *call)
+static void refuse_inet_type(struct call *call)
 {
 	int type = call_int(call, 1) & SOCK_TYPE_BITS;
 	bool known = type == SOCK_STREAM || type == SOCK_DGRAM;
@@ -39,20 +31,12 @@ static void refuse_inet(struct call *call)
 		call_refuse(call, known ? -EPROTONOSUPPORT : -EACCES, NULL, "protocol_not_offered");
 }
 
-/* getaddrinfo(3) and ssh list this machine's addresses so (glibc: check_pf.c, ifaddrs.c), and work without them. */
-static bool asks_addresses(const struct call *call)
-{
-	return call->sandbox->inet && call_int(call, 0) == AF_NETLINK && call_int(call, 2) == NETLINK_ROUTE;
-}
-
 static void refuse_socket(struct call *call)
 {
 	int family = call_int(call, 0);
 
-	if (asks_addresses(call))
-		call_refuse(call, -EAFNOSUPPORT, NULL, DENIAL_EXPECTED);
-	else if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
-		refuse_inet(call);
+	if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
+		refuse_inet_type(call);
 	else if (family == AF_UNIX) /* a datagram socket can send to any socket of the host */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
 	else
@@ -64,13 +48,13 @@ static bool is_shared_udp(const struct call *call)
 {
 	int domain = call_int(call, 0), protocol = call_int(call, 2);
 
-	return call->sandbox->inet && !inet_bounded(call->sandbox->inet) && descriptor_direct() &&
+	return call->sandbox->inet && !inet_has_own_netns(call->sandbox->inet) && descriptor_direct() &&
 	       (domain == AF_INET || domain == AF_INET6) &&
 	       (call_int(call, 1) & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) == SOCK_DGRAM &&
 	       (protocol == 0 || protocol == IPPROTO_UDP);
 }
 
-static void make_udp(struct call *call)
+static void make_udp_socket(struct call *call)
 {
 	_cleanup_close_ int fd = -1;
 	int type = call_int(call, 1), r;
@@ -79,44 +63,19 @@ static void make_udp(struct call *call)
 	if (call_commit(call) < 0)
 		return;
 	fd = socket(call_int(call, 0), type | SOCK_CLOEXEC, IPPROTO_UDP);
-	r = fd < 0 ? -errno : inet_fence_close(fd);
-	if (r < 0)
-		call_fail(call, r);
-	else
-		call_give_fd(call, steal_fd(&fd), type & SOCK_CLOEXEC);
+	r = fd < 0 ? -errno : inet_fence_drop_all(fd);
+	call_give_fd(call, r < 0 ? r : steal_fd(&fd), type & SOCK_CLOEXEC);
 }
 
 void sys_socket(struct call *call)
 {
 	if (is_shared_udp(call))
-		make_udp(call);
-	else
+		make_udp_socket(call);
+	else if (!netlink_socket(call))
 		refuse_socket(call);
 }
 
-void sys_socketpair(struct call *call)
-{
-	refuse_socket(call);
-}
-
-/* ---- listen, shutdown ---- */
-
-/* A unix socket stays connected for good, even when the peer has closed. */
-static bool socket_is_connected(int socket_fd)
-{
-	struct sockaddr_un name;
-	socklen_t len = sizeof(name);
-
-	return getpeername(socket_fd, (struct sockaddr *)&name, &len) == 0;
-}
-
-/* Each pending connection holds what its client has sent; where memory is sampled, only so many are counted. */
-static int backlog(const struct call *call)
-{
-	unsigned wanted = call_uint(call, 1); /* as the kernel compares it with somaxconn */
-
-	return (int)(call->sandbox->memfds && wanted > MEMFDS_BACKLOG_MAX ? MEMFDS_BACKLOG_MAX : wanted);
-}
+HANDLER(sys_socketpair, refuse_socket(call))
 
 /*
  * A unix socket listens at a path, which was judged at bind(2). With SO_PASSCRED the kernel binds it to an abstract
@@ -124,29 +83,32 @@ static int backlog(const struct call *call)
  */
 static void listen_unix(struct call *call, int copy)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNSPEC};
-	socklen_t len = sizeof(name);
+	struct sockaddr_un name = {.sun_family = AF_UNSPEC}, peer;
+	socklen_t len = sizeof(name), peer_len = sizeof(peer);
+	unsigned backlog = call_uint(call, 1); /* as the kernel compares it with somaxconn */
+
+	/* Each pending connection holds what its client has sent; where memory is sampled, only so many are counted. */
+	if (call->sandbox->memfds && backlog > MEMFDS_BACKLOG_MAX)
+		backlog = MEMFDS_BACKLOG_MAX;
 
 	if (getsockname(copy, (struct sockaddr *)&name, &len) < 0)
 		call_fail(call, -errno);
-	else if (len <= offsetof(struct sockaddr_un, sun_path) || socket_is_connected(copy))
-		call_fail(call, -EINVAL);
+	else if (len <= offsetof(struct sockaddr_un, sun_path) ||
+		 getpeername(copy, (struct sockaddr *)&peer, &peer_len) == 0)
+		call_fail(call, -EINVAL); /* connected: it stays so, even when the peer has closed */
 	else if (!name.sun_path[0])
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
 	else if (call_commit(call) == 0) {
 		memfds_set_queues(call->sandbox->memfds);
-		file_end(call, listen(copy, backlog(call)));
+		file_end(call, listen(copy, (int)backlog));
 	}
 }
 
 void sys_listen(struct call *call)
 {
-	_cleanup_close_ int copy = -1;
 	int domain;
+	_cleanup_close_ int copy = net_allow_copy(call, &domain);
 
-	if (!net_allow_socket(call))
-		return;
-	copy = net_copy_any(call, &domain);
 	if (copy >= 0 && domain != AF_UNIX)
 		inet_listen(call, copy);
 	else if (copy >= 0)
@@ -155,14 +117,11 @@ void sys_listen(struct call *call)
 
 void sys_shutdown(struct call *call)
 {
-	_cleanup_close_ int copy = -1;
 	int domain;
+	_cleanup_close_ int copy = net_allow_copy(call, &domain);
 
-	if (!net_allow_socket(call))
-		return;
-	copy = net_copy_any(call, &domain);
-	if (copy >= 0 && domain != AF_UNIX)
-		inet_shutdown(call, copy);
+	if (copy >= 0 && domain != AF_UNIX && !inet_listeners_may_stop(call->sandbox->inet, copy))
+		call_fail(call, -EAGAIN);
 	else if (copy >= 0 && call_commit(call) == 0)
 		file_end(call, shutdown(copy, call_int(call, 1)));
 }

@@ -1,19 +1,15 @@
 #include "syscalls/net/transfer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/call/work.h"
+#include "syscalls/net/address.h"
 
-#include "base/banned.h"
-
-#define CHUNK (64u * 1024) /* of a stream; each waiting thread has a buffer of this size */
+#define CHUNK (64u * 1024) /* bytes of a stream sent at once; each waiting thread has a buffer of this size */
 
 /* Everything that a thread needs: struct call is reused for the next notification by then. */
 struct sending {
@@ -67,12 +63,12 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 		header.msg_name = &sending->to;
 		header.msg_namelen = sending->to_len;
 	}
-	if (sending->sent == 0 && sending->message.control_len) { /* the kernel attaches it to the first byte */
+	if (sending->sent == 0 && sending->message.control_len) { /* control data is attached to the first byte */
 		header.msg_control = sending->message.control;
 		header.msg_controllen = sending->message.control_len;
 	}
 	if (!last)
-		flags &= ~(MSG_OOB | MSG_EOR); /* they apply to the last byte */
+		flags &= ~(MSG_OOB | MSG_EOR); /* these flags apply to the last byte */
 	r = sendmsg(fd, &header, flags);
 	if (r < 0)
 		return -errno;
@@ -105,7 +101,7 @@ static int transfer_fill(struct sending *sending)
  * Sends until all is sent, or `most` bytes of a stream, or an error. 0 or -errno. valid() is asked between reading
  * target memory and sending: the thread id may have been reused.
  */
-static int64_t transfer_run(struct sending *sending, int fd, int more_flags, uint64_t most,
+static int64_t transfer_until_done(struct sending *sending, int fd, int more_flags, uint64_t most,
 			    bool (*valid)(void *ctx), void *ctx)
 {
 	int64_t r = 0;
@@ -123,27 +119,21 @@ static int64_t transfer_run(struct sending *sending, int fd, int more_flags, uin
 	return r;
 }
 
-/* As the kernel does: the signal is pending before the call returns. */
-static void raise_sigpipe(const struct sending *sending)
-{
-	if (sending->stream && !(sending->flags & MSG_NOSIGNAL))
-		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails if the thread is dead */
-}
-
 /* The result: bytes that were sent take precedence over the error that followed. */
 static int64_t transfer_result(const struct sending *sending, int64_t r)
 {
 	if (sending->sent && sending->stream)
 		return (int64_t)sending->sent;
-	if (r == -EPIPE)
-		raise_sigpipe(sending);
+	/* Raises SIGPIPE as the kernel does: the signal is pending before the call returns. */
+	if (r == -EPIPE && sending->stream && !(sending->flags & MSG_NOSIGNAL))
+		(void)syscall(SYS_tgkill, sending->tgid, sending->tid, SIGPIPE); /* fails if the thread is dead */
 	return r < 0 ? r : (int64_t)sending->sent;
 }
 
 /* ---- in a thread ---- */
 
 /* sendmmsg(2): the length is written to target memory; the result is one message. */
-static int64_t transfer_tell(const struct sending *sending, int64_t r)
+static int64_t transfer_write_length(const struct sending *sending, int64_t r)
 {
 	uint32_t told = (uint32_t)r;
 
@@ -154,18 +144,18 @@ static int64_t transfer_tell(const struct sending *sending, int64_t r)
 	return 1;
 }
 
-static int64_t run_send(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+static int64_t run_send_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
 	int64_t r;
 
 	do
-		r = transfer_run(sending, fd, 0, UINT64_MAX, go_on, ctx);
+		r = transfer_until_done(sending, fd, 0, UINT64_MAX, go_on, ctx);
 	while (r == -EINTR && !sending->sent && go_on(ctx));
-	return transfer_tell(sending, transfer_result(sending, r));
+	return transfer_write_length(sending, transfer_result(sending, r));
 }
 
-static void free_send(struct call_work *work)
+static void free_send_work(struct call_work *work)
 {
 	struct sending *sending = (struct sending *)work;
 
@@ -182,7 +172,7 @@ static int64_t transfer_to_thread(struct call *call, int *fd, struct sending *se
 	if (!moved)
 		return sending->sent ? (int64_t)sending->sent : -ENOMEM;
 	*moved = *sending;
-	moved->work = (struct call_work){.run = run_send, .free = free_send};
+	moved->work = (struct call_work){.run = run_send_work, .free = free_send_work};
 	*sending = (struct sending){0};
 	call->outcome.kind = OUTCOME_WORK;
 	call->outcome.fd = steal_fd(fd);
@@ -195,13 +185,6 @@ static int64_t transfer_to_thread(struct call *call, int *fd, struct sending *se
 static bool transfer_is_valid(void *ctx)
 {
 	return call_valid(ctx);
-}
-
-static bool transfer_may_wait(int fd, int flags)
-{
-	int status = fcntl(fd, F_GETFL);
-
-	return !(flags & MSG_DONTWAIT) && status >= 0 && !(status & O_NONBLOCK);
 }
 
 int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfer, bool wait)
@@ -223,9 +206,9 @@ int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfe
 		sending.to = *transfer->to;
 	r = !sending.stream && sending.message.total > TRANSFER_DATAGRAM_MAX
 		    ? -EMSGSIZE
-		    : transfer_run(&sending, *fd, MSG_DONTWAIT, TRANSFER_NOW_MAX, transfer_is_valid, call);
+		    : transfer_until_done(&sending, *fd, MSG_DONTWAIT, TRANSFER_NOW_MAX, transfer_is_valid, call);
 	if ((r == -EAGAIN || (r == 0 && sending.stream && sending.sent < sending.message.total)) && wait &&
-	    transfer_may_wait(*fd, sending.flags))
+	    !(sending.flags & MSG_DONTWAIT) && !net_is_nonblocking(*fd))
 		r = transfer_to_thread(call, fd, &sending);
 	else
 		r = transfer_result(&sending, r);

@@ -2,14 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-#include "base/banned.h"
+#include "syscalls/file/resolve.h"
 
 #define DIRECTORY "sockets"
 #define PRUNE_MIN 16u
@@ -39,18 +35,18 @@ struct sockets {
 
 int sockets_create(int scratch_fd, struct sockets **ret_sockets)
 {
-	_cleanup_free_ struct sockets *sockets = calloc(1, sizeof(*sockets));
+	struct sockets *sockets = calloc(1, sizeof(*sockets));
 
 	if (!sockets)
 		return -ENOMEM;
 	sockets->scratch_fd = scratch_fd;
 	sockets->dir_fd = -1;
 	sockets->prune_at = PRUNE_MIN;
-	*ret_sockets = steal_pointer(&sockets);
+	*ret_sockets = sockets;
 	return 0;
 }
 
-static void sockets_bound_done(const struct bound *bound)
+static void close_bound(const struct bound *bound)
 {
 	(void)close(bound->node_fd);
 	(void)close(bound->pin_fd);
@@ -61,12 +57,10 @@ void sockets_free(struct sockets *sockets)
 	if (!sockets)
 		return;
 	for (size_t i = 0; i < sockets->count; i++)
-		sockets_bound_done(&sockets->bound[i]);
+		close_bound(&sockets->bound[i]);
 	cleanup_close(&sockets->dir_fd);
 	free(sockets);
 }
-
-/* ---- addresses ---- */
 
 /* Returns the length. text fits: it is from an address, or "/proc/self/fd/N". */
 static socklen_t make_address(struct sockaddr_un *address, const char *text)
@@ -78,23 +72,15 @@ static socklen_t make_address(struct sockaddr_un *address, const char *text)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
 }
 
-static socklen_t pin_address(struct sockaddr_un *address, int pin_fd)
-{
-	char text[sizeof(address->sun_path)];
-
-	(void)snprintf(text, sizeof(text), "/proc/self/fd/%d", pin_fd); /* bounded by an int */
-	return make_address(address, text);
-}
-
 int sockets_connect(int socket_fd, int pin_fd)
 {
 	struct sockaddr_un address;
-	socklen_t len = pin_address(&address, pin_fd);
+	socklen_t len = make_address(&address, file_link(pin_fd).path);
 
 	return connect(socket_fd, (const struct sockaddr *)&address, len) < 0 ? -errno : 0;
 }
 
-bool sockets_alive(int pin_fd)
+bool sockets_is_open(int pin_fd)
 {
 	/* A bound socket fails the probe with EPROTOTYPE (unix_find_bsd); without one it is ECONNREFUSED. */
 	_cleanup_close_ int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -102,12 +88,12 @@ bool sockets_alive(int pin_fd)
 	return probe < 0 || sockets_connect(probe, pin_fd) != -ECONNREFUSED;
 }
 
-bool sockets_renamed(const struct sockets *sockets)
+bool sockets_have_renamed(const struct sockets *sockets)
 {
 	return sockets->renamed;
 }
 
-bool sockets_restore(struct sockaddr_un *address, socklen_t len)
+bool sockets_restore_name(struct sockaddr_un *address, socklen_t len)
 {
 	bool changed = false;
 
@@ -121,8 +107,6 @@ bool sockets_restore(struct sockaddr_un *address, socklen_t len)
 	return changed;
 }
 
-/* ---- the list ---- */
-
 int sockets_make_room(struct sockets *sockets)
 {
 	size_t kept = 0;
@@ -133,8 +117,8 @@ int sockets_make_room(struct sockets *sockets)
 		struct bound *bound = &sockets->bound[i];
 		struct stat node;
 
-		if (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0 || !sockets_alive(bound->pin_fd))
-			sockets_bound_done(bound);
+		if (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0 || !sockets_is_open(bound->pin_fd))
+			close_bound(bound);
 		else
 			sockets->bound[kept++] = *bound;
 	}
@@ -145,7 +129,7 @@ int sockets_make_room(struct sockets *sockets)
 	return kept < SOCKETS_MAX ? 0 : -ENOSPC;
 }
 
-static int open_directory(struct sockets *sockets)
+static int open_own_directory(struct sockets *sockets)
 {
 	if (sockets->dir_fd >= 0)
 		return 0;
@@ -159,12 +143,13 @@ static int open_directory(struct sockets *sockets)
 }
 
 /* Binds in our directory. An O_PATH descriptor of the inode, owned by the caller, or -errno. */
-static int bind_own(struct sockets *sockets, int socket_fd, const char *text)
+static int bind_in_scratch(struct sockets *sockets, int socket_fd, const char *text)
 {
 	struct sockaddr_un address;
 	socklen_t len = make_address(&address, text);
 	char name[sizeof(address.sun_path) + 1] = "";
-	int pin, error = open_directory(sockets);
+	_cleanup_close_ int pin = -1;
+	int error = open_own_directory(sockets);
 
 	if (error < 0)
 		return error;
@@ -183,11 +168,7 @@ static int bind_own(struct sockets *sockets, int socket_fd, const char *text)
 		error = errno;
 	if (unlinkat(sockets->dir_fd, name, 0) < 0)
 		error = errno;
-	if (!error)
-		return pin;
-	if (pin >= 0)
-		(void)close(pin);
-	return -error;
+	return error ? -error : steal_fd(&pin);
 }
 
 int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text)
@@ -201,7 +182,7 @@ int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char
 		return -ENOSPC;
 	if (fstat(node, &st) < 0)
 		return -errno;
-	pin = bind_own(sockets, socket_fd, text);
+	pin = bind_in_scratch(sockets, socket_fd, text);
 	if (pin < 0)
 		return pin;
 	*bound = (struct bound){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino};

@@ -34,12 +34,12 @@ int sockets_find(const struct sockets *sockets, const struct stat *node);
 int sockets_connect(int socket_fd, int pin_fd);
 
 /* Whether an open socket is bound to the inode of pin_fd. Has no effect on that socket. */
-bool sockets_alive(int pin_fd);
+bool sockets_is_open(int pin_fd);
 
-/* Whether getsockname(2) of any socket needs sockets_restore(). */
-bool sockets_renamed(const struct sockets *sockets);
+/* Whether getsockname(2) of any socket needs sockets_restore_name(). */
+bool sockets_have_renamed(const struct sockets *sockets);
 
 /* Turns an address of getsockname(2) into the one that was bound. True: it was changed. */
-bool sockets_restore(struct sockaddr_un *address, socklen_t len);
+bool sockets_restore_name(struct sockaddr_un *address, socklen_t len);
 
 #endif

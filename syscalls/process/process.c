@@ -11,8 +11,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 #define AFFINITY_BYTES_MAX 8192u /* more than NR_CPUS needs */
 
 /*
@@ -20,7 +18,7 @@
  * in fs/coredump.c), which launch.c sets. So the limit never changes: lowering it is accepted without effect, and
  * raising it fails as the kernel would.
  */
-static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
+static void answer_core_limit(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
 	struct rlimit now = {0, 0}, wanted;
 	_cleanup_close_ int member = pid == 0 || target_is_self(call, pid) ? -1 : target_open(call, pid, false);
@@ -42,31 +40,22 @@ static void limit_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t 
 	call_end(call, r);
 }
 
-static void continue_limit(struct call *call, unsigned resource, pid_t pid, uint64_t new_address)
+/* Continuing is safe whatever the limits in memory are: without CAP_SYS_RESOURCE the hard limit is not raised. */
+static void set_limit(struct call *call, pid_t pid, unsigned resource, unsigned new_arg, uint64_t old_address)
 {
-	if (resource == RLIMIT_NOFILE && new_address)
+	if (resource == RLIMIT_CORE && call->arg[new_arg]) {
+		answer_core_limit(call, pid, new_arg, old_address);
+		return;
+	}
+	if (resource == RLIMIT_NOFILE && call->arg[new_arg])
 		fd_table_limit_changed(call);
 	target_continue(call, pid == 0 ? call->tid : pid);
 }
 
-/* Continuing is safe whatever the limits in memory are: without CAP_SYS_RESOURCE the hard limit is not raised. */
-void sys_prlimit64(struct call *call)
-{
-	if (call_uint(call, 1) == RLIMIT_CORE && call->arg[2])
-		limit_core(call, call_int(call, 0), 2, call->arg[3]);
-	else
-		continue_limit(call, call_uint(call, 1), call_int(call, 0), call->arg[2]);
-}
+HANDLER(sys_prlimit64, set_limit(call, call_int(call, 0), call_uint(call, 1), 2, call->arg[3]))
+HANDLER(sys_setrlimit, set_limit(call, 0, call_uint(call, 0), 1, 0))
 
-void sys_setrlimit(struct call *call)
-{
-	if (call_uint(call, 0) == RLIMIT_CORE)
-		limit_core(call, 0, 1, 0);
-	else
-		continue_limit(call, call_uint(call, 0), 0, call->arg[1]);
-}
-
-static void schedule(struct call *call)
+static void judge_scheduling(struct call *call)
 {
 	pid_t pid = call_int(call, 0);
 
@@ -91,28 +80,13 @@ void sys_sched_getaffinity(struct call *call)
 	call_end(call, r < 0 ? r : got);
 }
 
-void sys_sched_setaffinity(struct call *call)
-{
-	schedule(call);
-}
+HANDLER(sys_sched_setaffinity, judge_scheduling(call))
+HANDLER(sys_sched_setattr, judge_scheduling(call))
+HANDLER(sys_sched_setparam, judge_scheduling(call))
+HANDLER(sys_sched_setscheduler, judge_scheduling(call))
 
-void sys_sched_setattr(struct call *call)
-{
-	schedule(call);
-}
-
-void sys_sched_setparam(struct call *call)
-{
-	schedule(call);
-}
-
-void sys_sched_setscheduler(struct call *call)
-{
-	schedule(call);
-}
-
-/* Only single processes: a process group may, and a user's processes always do, include processes outside the run. */
-static void priority(struct call *call, int process, int last)
+/* For single processes only: a process group may, and a user's processes always do, include others than the run's. */
+static void judge_priority(struct call *call, int process, int last)
 {
 	int which = call_int(call, 0);
 
@@ -124,29 +98,38 @@ static void priority(struct call *call, int process, int last)
 		call_refuse(call, -EPERM, NULL, "outside_run");
 }
 
-void sys_setpriority(struct call *call)
-{
-	priority(call, PRIO_PROCESS, PRIO_USER);
-}
+HANDLER(sys_setpriority, judge_priority(call, PRIO_PROCESS, PRIO_USER))
 
 /* linux/ioprio.h: IOPRIO_WHO_PROCESS, _PGRP, _USER. */
-void sys_ioprio_set(struct call *call)
+HANDLER(sys_ioprio_set, judge_priority(call, 1, 3))
+
+HANDLER(sys_get_robust_list, target_continue(call, call_int(call, 0)))
+
+/*
+ * Not dumpable, a process could not be read by the supervisor. Accepted without effect, because programs complain
+ * otherwise (timeout(1)): there are no core files anyway, but other processes of the user can still trace it.
+ */
+static void prctl_dumpable(struct call *call)
 {
-	priority(call, 1, 3);
+	target_allow(call);
+	if (call->arg[1] != 0) {
+		call_fail(call, -EINVAL);
+		return;
+	}
+	call->decision.reason = "without_effect";
+	call_return(call, 0);
 }
 
 /* Options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)
 {
-	switch (call_int(call, 0)) {
-	case PR_SET_DUMPABLE: /* 0: the check after execve could not read the process */
-	case PR_SET_MM:       /* forges /proc/PID/exe and maps */
-	case PR_SET_PTRACER:
-	case PR_SCHED_CORE:
+	int option = call_int(call, 0);
+
+	/* PR_SET_MM forges /proc/PID/exe. */
+	if (option == PR_SET_DUMPABLE)
+		prctl_dumpable(call);
+	else if (option == PR_SET_MM || option == PR_SET_PTRACER || option == PR_SCHED_CORE)
 		call_refuse(call, -EPERM, NULL, "not_permitted");
-		break;
-	default:
+	else
 		call_refuse(call, -EINVAL, NULL, "not_offered");
-		break;
-	}
 }

@@ -1,12 +1,9 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/process/target.h"
-
-#include "base/banned.h"
 
 void target_allow(struct call *call)
 {
@@ -24,7 +21,7 @@ bool target_is_self(const struct call *call, pid_t pid)
 }
 
 /* For a thread that is not a group leader, kill(2) signals its process; pidfd_open(2) fails. */
-static int open_process(pid_t pid)
+static int open_process_of(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	long tgid;
@@ -33,17 +30,10 @@ static int open_process(pid_t pid)
 		return fd >= 0 ? fd : -ESRCH;
 	if (errno != EINVAL && errno != ENOENT)
 		return -errno;
-	tgid = tree_status(pid, "Tgid", 10);
+	tgid = tree_read_status(pid, "Tgid", 10);
 	if (tgid <= 0)
 		return -ESRCH;
 	fd = (int)syscall(SYS_pidfd_open, (pid_t)tgid, 0);
-	return fd >= 0 ? fd : -errno;
-}
-
-static int open_thread(pid_t tid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
-
 	return fd >= 0 ? fd : -errno;
 }
 
@@ -54,9 +44,10 @@ int target_open(const struct call *call, pid_t pid, bool thread)
 
 	if (pid <= 0)
 		return -ESRCH;
-	r = fd = thread ? open_thread(pid) : open_process(pid);
+	fd = thread ? (int)syscall(SYS_pidfd_open, pid, PIDFD_THREAD) : open_process_of(pid);
+	r = thread && fd < 0 ? -errno : fd;
 	/* Always ESRCH for processes outside the run, so that their existence is not revealed. */
-	if (!tree_holds(call->sandbox->tree, pid))
+	if (!tree_holds_pid(call->sandbox->tree, pid))
 		return -ESRCH;
 	return r < 0 ? r : steal_fd(&fd);
 }
@@ -67,10 +58,8 @@ void target_continue(struct call *call, pid_t pid)
 	 * The pid is in a register, so the kernel may act on it. A race remains: the member ends, is reaped, and its
 	 * pid is reused by a process outside within microseconds.
 	 */
-	if (!target_is_self(call, pid) && !tree_holds(call->sandbox->tree, pid)) {
+	if (target_is_self(call, pid) || tree_holds_pid(call->sandbox->tree, pid))
+		target_allow_continue(call);
+	else
 		target_refuse(call);
-		return;
-	}
-	target_allow(call);
-	call_continue(call);
 }

@@ -10,7 +10,14 @@
 /* Allows a call that no policy rule is about. */
 void target_allow(struct call *call);
 
-/* Allowed, but fails as the kernel would. error is -errno. */
+/* As target_allow, and the kernel performs the call. */
+static inline void target_allow_continue(struct call *call)
+{
+	target_allow(call);
+	call_continue(call);
+}
+
+/* Allows the call, but fails it as the kernel would. error is -errno. */
 static inline void target_fail(struct call *call, int error)
 {
 	target_allow(call);
@@ -30,7 +37,7 @@ bool target_is_self(const struct call *call, pid_t pid);
  */
 int target_open(const struct call *call, pid_t pid, bool thread);
 
-/* For calls that are judged by the pid in a register alone: continued for members of the run, else refused. */
+/* Judges a call by the pid in a register alone: continued for members of the run, else refused. */
 void target_continue(struct call *call, pid_t pid);
 
 #endif

@@ -1,13 +1,10 @@
 /* Not in table.c, so that programs that need only the rows, such as unit tests, do not link all handlers. */
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
-#define HANDLER(name, ...) sys_##name,
+#define ROW(name, ...) sys_##name,
 #define EACH(name) NULL,
-#define UNLESS HANDLER
-#define JUDGE HANDLER
-#define ROW HANDLER
+#define UNLESS ROW
+#define JUDGE ROW
 static syscall_fn *const handlers[] = {
 #include "syscalls/table/syscalls.def"
 };

@@ -9,6 +9,13 @@
 #define ROW(name, ...) syscall_fn sys_##name;
 #include "syscalls/table/syscalls.def"
 
+/* Defines the handler `name` of a call whose work is one step: a function that it shares with related calls. */
+#define HANDLER(name, step)             \
+	void name(struct call *call)    \
+	{                               \
+		step;                   \
+	}
+
 /* The function that judges and performs the row's call, or NULL when all such calls are native or refused. */
 syscall_fn *table_handler(const struct syscall_row *row);
 

@@ -5,8 +5,6 @@
 #include "syscalls/table/table.h"
 #include "syscalls/table/terms.h"
 
-#include "base/banned.h"
-
 #define NR_MAX 512 /* above all numbers of x86-64 and aarch64; those of x32 begin at 0x40000000 and are denied */
 
 #define EACH(name) PLACE_##name,

@@ -60,6 +60,7 @@ enum row_hook {
 	HOOK_SIGRETURN,    /* restarts the call that a signal interrupted (interrupted.h); always continues */
 	HOOK_GET_AFFINITY, /* unpins the run, so that the program reads its own mask (cpu.h) */
 	HOOK_SET_AFFINITY,
+	HOOK_SEND,         /* continues a send without an address, unless it is on a stand-in socket (netlink.h) */
 	HOOK_RECORD_LOCK,  /* continues while the number of locks is below its limit (locks.h) */
 };
 
@@ -69,7 +70,7 @@ enum run_trait {
 	RUN_OWN_IPC = 1 << 0,
 	/* newfstatat and statx with a descriptor and AT_EMPTY_PATH are native: see view_matches_kernel */
 	RUN_FSTAT = 1 << 1,
-	RUN_TERMINAL = 1 << 2,  /* --tty: the program may set modes, size and foreground group of the run's terminal */
+	RUN_TERMINAL = 1 << 2,  /* it can have terminals of its own, and no other: pairs of /dev/ptmx, --tty */
 	RUN_FORKS = 1 << 3,     /* the supervisor bounds the number of processes: calls that create one are judged */
 	/* the supervisor samples memory: calls that allocate any which the samples miss are judged (memfds.h) */
 	RUN_MEMORY = 1 << 4,
@@ -83,6 +84,13 @@ enum run_trait {
 	RUN_PINNED = 1 << 10,
 	/* rt_sigreturn is notified, to restart interrupted calls (interrupted.h) */
 	RUN_RESTART = 1 << 11,
+	/*
+	 * NETLINK_ROUTE and SIOCGIF* are native: the run has its own network namespace, its own pid namespace, since
+	 * RTM_GETNSID tells whether a pid exists, and no limit of memory, since no control group counts what is queued
+	 * in netlink sockets. Else netlink.h and interfaces.h answer them.
+	 */
+	RUN_ROUTES = 1 << 12,
+	RUN_STANDINS = 1 << 13, /* not RUN_ROUTES: sends that may be a request to a stand-in socket are notified */
 };
 
 /* callgate's own processes. Each role has its own seccomp filter (confine/selffilter.h). */
@@ -132,7 +140,7 @@ struct row_term {
 	struct row_compare compare[ROW_COMPARES_MAX];
 };
 
-#define ROW_MORE_MAX 3
+#define ROW_MORE_MAX 4
 
 /* Terms besides row->allow for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
 struct row_more {
@@ -178,9 +186,9 @@ const struct syscall_row *table_rows(size_t *ret_count);
 const struct syscall_row *table_find(int nr);
 
 /* True when the registers match one of the terms. */
-bool table_match(const struct row_term *terms, const uint64_t *arg);
+bool table_terms_match(const struct row_term *terms, const uint64_t *arg);
 
 /* True when they match row->allow of a ROW_FILTER row. Ignores the run's traits. */
-bool table_allows(const struct syscall_row *row, const uint64_t *arg);
+bool table_row_allows(const struct syscall_row *row, const uint64_t *arg);
 
 #endif

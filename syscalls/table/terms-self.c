@@ -7,8 +7,6 @@
 #include <linux/ptrace.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stdint.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <termios.h>
@@ -17,8 +15,6 @@
 #include "base/procmap.h"
 #include "syscalls/table/terms.h"
 
-#include "base/banned.h"
-
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS /* Linux 6.6 */
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
@@ -26,7 +22,7 @@
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
 
-/* No executable mappings besides those made at the start of the process. */
+/* Allows no executable mappings besides those made at the start of the process. */
 static const struct row_term no_exec[] = {ONE(NONE(2, PROT_EXEC)), END};
 
 static const struct row_term ioctls[] = {
@@ -34,9 +30,10 @@ static const struct row_term ioctls[] = {
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_RECV)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_SEND)),
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_ADDFD)), ONE(IS(1, SECCOMP_IOCTL_NOTIF_ID_VALID)),
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_SET_FLAGS)), ONE(IS(1, PIDFD_INFO_CALL)), ONE(IS(1, PROCMAP_QUERY_CALL)),
-	ONE(IS(1, PIDNS_NUMBER_CALL)),
-	ONE(IS(1, TCGETS)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)),
-	ONE(IS(1, TCSETSF)), ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)), END,
+	ONE(IS(1, PIDNS_NUMBER_CALL)), ONE(IS(1, TCGETS)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)),
+	ONE(IS(1, TCSETSF)), ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)),
+	/* pairs for the program: view/terminals.c */
+	ONE(IS(1, TIOCSPTLCK)), ONE(IS(1, TIOCGPTN)), ONE(IS(1, TIOCGPTPEER)), END,
 };
 
 /* Only threads, and no namespaces. glibc uses clone(2) when clone3(2) fails with ENOSYS, as it does here. */
@@ -50,18 +47,9 @@ static const struct row_term threads[] = {
 /* Used by trace.h on target processes. */
 #define REQUEST(request) ONE(WHOLE(0, request))
 static const struct row_term requests[] = {
-	REQUEST(PTRACE_SEIZE),
-	REQUEST(PTRACE_CONT),
-	REQUEST(PTRACE_DETACH),
-	REQUEST(PTRACE_INTERRUPT),
-	REQUEST(PTRACE_LISTEN),
-	REQUEST(PTRACE_GETREGSET),
-	REQUEST(PTRACE_SETREGSET),
-	REQUEST(PTRACE_GETEVENTMSG),
-	REQUEST(PTRACE_GETSIGMASK),
-	REQUEST(PTRACE_SETSIGMASK),
-	REQUEST(PTRACE_SINGLESTEP),
-	REQUEST(PTRACE_POKEDATA),
+	REQUEST(PTRACE_SEIZE), REQUEST(PTRACE_CONT), REQUEST(PTRACE_DETACH), REQUEST(PTRACE_INTERRUPT),
+	REQUEST(PTRACE_LISTEN), REQUEST(PTRACE_GETREGSET), REQUEST(PTRACE_SETREGSET), REQUEST(PTRACE_GETEVENTMSG),
+	REQUEST(PTRACE_GETSIGMASK), REQUEST(PTRACE_SETSIGMASK), REQUEST(PTRACE_SINGLESTEP), REQUEST(PTRACE_POKEDATA),
 	END,
 };
 
@@ -70,7 +58,7 @@ static const struct row_term no_exec_but_files[] = {
 	ONE(NONE(2, PROT_EXEC)), {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
 static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
 
-/* The type argument without its flags. */
+/* Compares the type argument of socket(2) without its flags. */
 #define KIND(kind) {1, 0xf, (kind)}
 #define INET_SOCKETS                                                                                \
 	BOTH(IS(0, AF_INET), KIND(SOCK_STREAM)), BOTH(IS(0, AF_INET), KIND(SOCK_DGRAM)),            \
@@ -81,8 +69,6 @@ static const struct row_term resolver_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UN
 
 static const struct row_term own_umask[] = {ONE(IS(0, CLONE_FS)), END};
 static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};
-
-/* ---- by row and role ---- */
 
 #define EVERYONE (SELF_KEEPER | SELF_SUPERVISOR | SELF_CUSTODIAN | SELF_EGRESS)
 

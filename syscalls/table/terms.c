@@ -3,16 +3,17 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/prctl.h>
+#include <linux/random.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 
+#include "base/procmap.h"
 #include "syscalls/table/terms.h"
-
-#include "base/banned.h"
 
 const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
 
@@ -25,95 +26,82 @@ const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
 #define F_CREATED_QUERY 1028 /* Linux 6.12 */
 #endif
 
+#define COMMAND(command) ONE(IS(1, command)) /* of fcntl and ioctl */
+
 /*
- * Left out: F_SETOWN, F_SETOWN_EX and F_SETSIG (signals to any process of the same uid), F_SETLEASE and F_NOTIFY (block
- * or observe processes outside the run through a read-only descriptor), F_SET_*RW_HINT (changes the inode), and
- * O_ASYNC, which makes the kernel send signals to a terminal's foreground process group (tty_io.c: __tty_fasync).
+ * Left out: F_SETLEASE and F_NOTIFY (block or observe processes outside the run through a read-only descriptor) and
+ * F_SET_*RW_HINT (changes the inode). O_ASYNC and F_SETSIG only say whether and which signal the owner of the
+ * description gets: one set by F_SETOWN, which is judged (owner.h), or, of a terminal, the process itself or the
+ * foreground group (__tty_fasync() in drivers/tty/tty_io.c), whose terminal is the run's.
  */
 const struct row_term allow_fcntl[] = {
-	ONE(IS(1, F_GETFL)),
-	ONE(IS(1, F_SETFD)),
-	BOTH(IS(1, F_SETFL), NONE(2, O_ASYNC)),
-	ONE(IS(1, F_GETFD)),
-	ONE(IS(1, F_DUPFD)),
-	ONE(IS(1, F_DUPFD_CLOEXEC)),
-	ONE(IS(1, F_GETLK)),
-	ONE(IS(1, F_OFD_GETLK)),
-	ONE(IS(1, F_GETPIPE_SZ)),
-	ONE(IS(1, F_ADD_SEALS)),
-	ONE(IS(1, F_GET_SEALS)),
-	ONE(IS(1, F_GETOWN)),
-	ONE(IS(1, F_GETOWN_EX)),
-	ONE(IS(1, F_GETSIG)),
-	ONE(IS(1, F_GETLEASE)),
-	ONE(IS(1, F_GET_RW_HINT)),
-	ONE(IS(1, F_GET_FILE_RW_HINT)),
-	ONE(IS(1, F_DUPFD_QUERY)),
-	ONE(IS(1, F_CREATED_QUERY)),
-	END,
+	COMMAND(F_GETFL), COMMAND(F_SETFD), COMMAND(F_SETFL), COMMAND(F_SETSIG), COMMAND(F_GETFD), COMMAND(F_DUPFD),
+	COMMAND(F_DUPFD_CLOEXEC), COMMAND(F_GETLK), COMMAND(F_OFD_GETLK), COMMAND(F_GETPIPE_SZ), COMMAND(F_ADD_SEALS),
+	COMMAND(F_GET_SEALS), COMMAND(F_GETOWN), COMMAND(F_GETOWN_EX), COMMAND(F_GETSIG), COMMAND(F_GETLEASE),
+	COMMAND(F_GET_RW_HINT), COMMAND(F_GET_FILE_RW_HINT), COMMAND(F_DUPFD_QUERY), COMMAND(F_CREATED_QUERY), END,
 };
 
-/* Not where memory is sampled: no process's statistics contain a pipe's buffers. */
-const struct row_term allow_fcntl_pipes[] = {ONE(IS(1, F_SETPIPE_SZ)), END};
+/* Not used where memory is sampled: no process's statistics contain a pipe's buffers. */
+const struct row_term allow_fcntl_pipes[] = {COMMAND(F_SETPIPE_SZ), END};
 
 /* Where memory is sampled, these are notified: the dispatcher counts and continues them (locks.h). */
 const struct row_term allow_fcntl_locks[] = {
-	ONE(IS(1, F_SETLK)), ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SETLK)), ONE(IS(1, F_OFD_SETLKW)), END,
+	COMMAND(F_SETLK), COMMAND(F_SETLKW), COMMAND(F_OFD_SETLK), COMMAND(F_OFD_SETLKW), END,
 };
-/* Those that wait, and that a signal may end. */
-const struct row_term waits_fcntl[] = {ONE(IS(1, F_SETLKW)), ONE(IS(1, F_OFD_SETLKW)), END};
+/* Commands that wait, and that a signal may end. */
+const struct row_term waits_fcntl[] = {COMMAND(F_SETLKW), COMMAND(F_OFD_SETLKW), END};
 
 /* <asm/termbits.h> clashes with <termios.h>. */
 #define TCGETS2_COMMON 0x802c542a
 #define TCSETS2_COMMON 0x402c542b
 
 /*
- * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), TIOCSPGRP and TIOCSCTTY (take over its
- * terminal), TCSETS* (modes of an inherited terminal), FIOSETOWN, SIOCSPGRP and FIOASYNC (signals), FS_IOC_SETFLAGS
- * and FS_IOC_FSSETXATTR (change metadata through a read-only descriptor), FIDEDUPERANGE (writes through one) and
- * PIDFD_GET_* (namespaces).
+ * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR
+ * (change metadata through a read-only descriptor), FIDEDUPERANGE (shares extents through one) and PIDFD_GET_*
+ * (namespaces). FIOSETOWN and SIOCSPGRP are judged. What BLK* and RNDGETENTCNT ask is no secret of a device that was
+ * granted, and ENOTTY of everything else.
  */
 const struct row_term allow_ioctl[] = {
-	ONE(IS(1, TCGETS)),
-	ONE(IS(1, TCGETS2_COMMON)), /* glibc 2.42's isatty */
-	ONE(IS(1, TIOCGWINSZ)),
-	ONE(IS(1, TIOCGPGRP)),
-	ONE(IS(1, TIOCGSID)),
-	ONE(IS(1, FIONREAD)),
-	ONE(IS(1, FIONBIO)),
-	ONE(IS(1, FIOCLEX)),
-	ONE(IS(1, FIONCLEX)),
-	ONE(IS(1, FIOQSIZE)),
-	ONE(IS(1, TIOCOUTQ)),
-	ONE(IS(1, FIGETBSZ)),
-	ONE(IS(1, FS_IOC_GETFLAGS)),
-	ONE(IS(1, FS_IOC_GETVERSION)),
-	ONE(IS(1, FS_IOC_FSGETXATTR)),
-	ONE(IS(1, FS_IOC_FIEMAP)),
+	COMMAND(TCGETS),
+	COMMAND(TCGETS2_COMMON), /* glibc 2.42's isatty */
+	COMMAND(TIOCGWINSZ), COMMAND(TIOCGPGRP), COMMAND(TIOCGSID), COMMAND(FIONREAD), COMMAND(FIONBIO),
+	COMMAND(FIOASYNC), /* as O_ASYNC */
+	COMMAND(FIOGETOWN), COMMAND(SIOCGPGRP), COMMAND(FIOCLEX), COMMAND(FIONCLEX), COMMAND(FIOQSIZE),
+	COMMAND(TIOCOUTQ), COMMAND(FIGETBSZ),
+	COMMAND(FS_IOC_GETFLAGS), COMMAND(FS_IOC_GETVERSION), COMMAND(FS_IOC_FSGETXATTR), COMMAND(FS_IOC_FIEMAP),
 	/* Copy from a descriptor that is open for reading to one that is open for writing. */
-	ONE(IS(1, FICLONE)),
-	ONE(IS(1, FICLONERANGE)),
+	COMMAND(FICLONE), COMMAND(FICLONERANGE), COMMAND(BLKGETSIZE), COMMAND(BLKGETSIZE64), COMMAND(BLKSSZGET),
+	COMMAND(BLKBSZGET), COMMAND(BLKPBSZGET), COMMAND(BLKROGET), COMMAND(BLKIOMIN), COMMAND(BLKIOOPT),
+	COMMAND(BLKALIGNOFF), COMMAND(BLKROTATIONAL), COMMAND(RNDGETENTCNT),
+	COMMAND(PROCMAP_QUERY_CALL), /* what reading that descriptor of /proc/PID/maps tells */
 	END,
 };
 
+#ifndef TIOCGPTLCK
+#define TIOCGPKT _IOR('T', 0x38, int) /* Linux 3.8 */
+#define TIOCGPTLCK _IOR('T', 0x39, int)
+#define TIOCGEXCL _IOR('T', 0x40, int)
+#endif
+
 /*
- * If the run has its own terminal, and no other: modes, size, foreground process group, tcflush(3), tcflow(3),
- * tcdrain(3) and tcsendbreak(3). Still left out: TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD (line disciplines), TIOCSCTTY
- * and TIOCNOTTY (not needed: it is the controlling terminal already).
+ * All terminals that a program can have are the run's own: pairs that it has made (view/terminals.c), and that of
+ * --tty, whose master is the keeper's. An attacker gains power over these alone: modes, size, packet mode, exclusive
+ * use, tcflush(3), tcflow(3), tcdrain(3), tcsendbreak(3), the lock of a slave. The kernel sends the signals of a
+ * terminal to its session, and a terminal becomes that of a session only when it has none (taking one away needs
+ * CAP_SYS_ADMIN); a foreground group must be of the caller's session. Every session with a terminal of the run is the
+ * run's.
+ *
+ * Still left out: TIOCSTI (types into a terminal), TIOCLINUX, TIOCCONS (the console's output), TIOCSETD (line
+ * disciplines: modules of the kernel), TIOCVHANGUP. TIOCGPTPEER is judged (sys_ioctl).
  */
 const struct row_term allow_ioctl_terminal[] = {
-	ONE(IS(1, TCSETS)),
-	ONE(IS(1, TCSETSW)),
-	ONE(IS(1, TCSETSF)),
-	ONE(IS(1, TCSETS2_COMMON)),
-	ONE(IS(1, TCSETS2_COMMON + 1)), /* TCSETSW2 */
-	ONE(IS(1, TCSETS2_COMMON + 2)), /* TCSETSF2 */
-	ONE(IS(1, TIOCSWINSZ)),
-	ONE(IS(1, TIOCSPGRP)),
-	ONE(IS(1, TCFLSH)),
-	ONE(IS(1, TCXONC)),
-	ONE(IS(1, TCSBRK)),
-	ONE(IS(1, TCSBRKP)),
+	COMMAND(TCSETS), COMMAND(TCSETSW), COMMAND(TCSETSF), COMMAND(TCSETS2_COMMON),
+	COMMAND(TCSETS2_COMMON + 1), /* TCSETSW2 */
+	COMMAND(TCSETS2_COMMON + 2), /* TCSETSF2 */
+	COMMAND(TIOCSWINSZ), COMMAND(TIOCSPGRP), COMMAND(TIOCSCTTY), COMMAND(TIOCNOTTY), COMMAND(TIOCSPTLCK),
+	COMMAND(TIOCGPTLCK), COMMAND(TIOCGPTN), COMMAND(TIOCPKT), COMMAND(TIOCGPKT), COMMAND(TIOCEXCL),
+	COMMAND(TIOCNXCL), COMMAND(TIOCGEXCL), COMMAND(TIOCSIG), COMMAND(TIOCGETD), COMMAND(TCGETA), COMMAND(TCSETA),
+	COMMAND(TCSETAW), COMMAND(TCSETAF), COMMAND(TCFLSH), COMMAND(TCXONC), COMMAND(TCSBRK), COMMAND(TCSBRKP),
 	END,
 };
 
@@ -135,17 +123,15 @@ const struct row_term allow_statx_fd[] = {BOTH(DESCRIPTOR(0), IS(2, AT_EMPTY_PAT
 #define CLONE_NAMESPACES \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-const struct row_term allow_clone[] = {
-	ONE(NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)),
-	END,
-};
+#define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
+
+const struct row_term allow_clone[] = {ONE(NONE(0, CLONE_HELD)), END};
 
 /*
  * Where memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits for a vforked child
  * shares its memory (limits/sample.c: borrows). CLONE_FILES only with CLONE_THREAD: record locks belong to a descriptor
  * table, and /proc/locks may not show those of a dead process (account/locks.c).
  */
-#define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
 const struct row_term allow_clone_sampled[] = {
 	ONE(NONE(0, CLONE_HELD | CLONE_VFORK | CLONE_FILES)),
 	ONE(MASKED(0, (uint32_t)(CLONE_HELD | CLONE_FILES | CLONE_VM), CLONE_VM)),
@@ -160,10 +146,7 @@ const struct row_term allow_mmap_sampled[] = {
 	END,
 };
 
-const struct row_term allow_unshare[] = {
-	ONE(MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)),
-	END,
-};
+const struct row_term allow_unshare[] = {ONE(MASKED(0, ~(uint64_t)(CLONE_FILES | CLONE_FS | CLONE_SYSVSEM), 0)), END};
 
 #define PERSONALITY_QUERY 0xffffffff
 
@@ -197,59 +180,34 @@ const struct row_term allow_seccomp[] = {
 #define PR_GET_MEMORY_MERGE 68 /* Linux 6.4 */
 #endif
 
+#define OPTION(option) ONE(IS(0, option))
+
 /*
- * Left out: PR_SET_DUMPABLE except to 1 (the exec check could not read the process), PR_SET_PTRACER, PR_SET_MM,
- * PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
+ * Left out: PR_SET_DUMPABLE except to 1 (the supervisor could not read the process: sys_prctl), PR_SET_PTRACER,
+ * PR_SET_MM, PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
  * PR_SET_SYSCALL_USER_DISPATCH, PR_SET_IO_FLUSHER, PR_SET_KEEPCAPS. PR_SET_CHILD_SUBREAPER keeps orphans within the
  * run. PR_SET_SECCOMP takes no flags, so it cannot create a listener.
  */
 const struct row_term allow_prctl[] = {
-	ONE(IS(0, PR_SET_NAME)),
-	ONE(IS(0, PR_GET_NAME)),
-	ONE(IS(0, PR_SET_VMA)),
-	ONE(IS(0, PR_SET_PDEATHSIG)),
-	ONE(IS(0, PR_GET_PDEATHSIG)),
-	ONE(IS(0, PR_GET_DUMPABLE)),
-	BOTH(IS(0, PR_SET_DUMPABLE), WHOLE(1, 1)),
-	ONE(IS(0, PR_SET_NO_NEW_PRIVS)),
-	ONE(IS(0, PR_GET_NO_NEW_PRIVS)),
-	ONE(IS(0, PR_SET_SECCOMP)),
-	ONE(IS(0, PR_GET_SECCOMP)),
-	ONE(IS(0, PR_SET_CHILD_SUBREAPER)),
-	ONE(IS(0, PR_GET_CHILD_SUBREAPER)),
-	ONE(IS(0, PR_SET_TIMERSLACK)),
-	ONE(IS(0, PR_GET_TIMERSLACK)),
-	THREE(IS(0, PR_SET_THP_DISABLE), WHOLE(1, 1), WHOLE(2, 0)),
-	ONE(IS(0, PR_GET_THP_DISABLE)),
-	ONE(IS(0, PR_CAPBSET_READ)),
-	ONE(IS(0, PR_CAPBSET_DROP)),
-	ONE(IS(0, PR_CAP_AMBIENT)),
-	ONE(IS(0, PR_GET_KEEPCAPS)),
-	ONE(IS(0, PR_GET_SECUREBITS)),
-	ONE(IS(0, PR_GET_TID_ADDRESS)),
-	ONE(IS(0, PR_GET_SPECULATION_CTRL)),
-	ONE(IS(0, PR_SET_SPECULATION_CTRL)),
-	ONE(IS(0, PR_GET_IO_FLUSHER)),
-	ONE(IS(0, PR_GET_TSC)),
-	ONE(IS(0, PR_GET_TIMING)),
-	ONE(IS(0, PR_GET_AUXV)),
-	ONE(IS(0, PR_SET_MDWE)),
-	ONE(IS(0, PR_GET_MDWE)),
-	ONE(IS(0, PR_GET_MEMORY_MERGE)),
-	/* The thread's own registers on aarch64. */
-	ONE(IS(0, PR_SVE_SET_VL)),
-	ONE(IS(0, PR_SVE_GET_VL)),
-	ONE(IS(0, PR_PAC_RESET_KEYS)),
-	ONE(IS(0, PR_SET_TAGGED_ADDR_CTRL)),
-	ONE(IS(0, PR_GET_TAGGED_ADDR_CTRL)),
-	END,
+	OPTION(PR_SET_NAME), OPTION(PR_GET_NAME), OPTION(PR_SET_VMA), OPTION(PR_SET_PDEATHSIG),
+	OPTION(PR_GET_PDEATHSIG), OPTION(PR_GET_DUMPABLE), BOTH(IS(0, PR_SET_DUMPABLE), WHOLE(1, 1)),
+	OPTION(PR_SET_NO_NEW_PRIVS), OPTION(PR_GET_NO_NEW_PRIVS), OPTION(PR_SET_SECCOMP), OPTION(PR_GET_SECCOMP),
+	OPTION(PR_SET_CHILD_SUBREAPER), OPTION(PR_GET_CHILD_SUBREAPER), OPTION(PR_SET_TIMERSLACK),
+	OPTION(PR_GET_TIMERSLACK), THREE(IS(0, PR_SET_THP_DISABLE), WHOLE(1, 1), WHOLE(2, 0)),
+	OPTION(PR_GET_THP_DISABLE), OPTION(PR_CAPBSET_READ), OPTION(PR_CAPBSET_DROP), OPTION(PR_CAP_AMBIENT),
+	OPTION(PR_GET_KEEPCAPS), OPTION(PR_GET_SECUREBITS), OPTION(PR_GET_TID_ADDRESS), OPTION(PR_GET_SPECULATION_CTRL),
+	OPTION(PR_SET_SPECULATION_CTRL), OPTION(PR_GET_IO_FLUSHER), OPTION(PR_GET_TSC), OPTION(PR_GET_TIMING),
+	OPTION(PR_GET_AUXV), OPTION(PR_SET_MDWE), OPTION(PR_GET_MDWE), OPTION(PR_GET_MEMORY_MERGE),
+	/* These concern the thread's own registers on aarch64. */
+	OPTION(PR_SVE_SET_VL), OPTION(PR_SVE_GET_VL), OPTION(PR_PAC_RESET_KEYS), OPTION(PR_SET_TAGGED_ADDR_CTRL),
+	OPTION(PR_GET_TAGGED_ADDR_CTRL), END,
 };
 
 /*
- * Not where memory is sampled. launch.c then disables huge pages, because samples do not count the unmapped part of a
- * huge page, which is not freed.
+ * Not used where memory is sampled. launch.c then disables huge pages, because samples do not count the unmapped part
+ * of a huge page, which is not freed.
  */
-const struct row_term allow_prctl_huge[] = {ONE(IS(0, PR_SET_THP_DISABLE)), END};
+const struct row_term allow_prctl_huge[] = {OPTION(PR_SET_THP_DISABLE), END};
 
 /* ---- on the calling process: pid 0 ---- */
 
@@ -278,8 +236,6 @@ const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setscheduler[] = {ONE(IS(0, 0)), END};
 
-/* ---- matching ---- */
-
 static bool table_term_holds(const struct row_term *term, const uint64_t *arg)
 {
 	for (unsigned i = 0; i < term->count; i++)
@@ -288,7 +244,7 @@ static bool table_term_holds(const struct row_term *term, const uint64_t *arg)
 	return true;
 }
 
-bool table_match(const struct row_term *terms, const uint64_t *arg)
+bool table_terms_match(const struct row_term *terms, const uint64_t *arg)
 {
 	for (const struct row_term *term = terms; term->count; term++)
 		if (table_term_holds(term, arg))
@@ -296,7 +252,7 @@ bool table_match(const struct row_term *terms, const uint64_t *arg)
 	return false;
 }
 
-bool table_allows(const struct syscall_row *row, const uint64_t *arg)
+bool table_row_allows(const struct syscall_row *row, const uint64_t *arg)
 {
-	return row->class == ROW_FILTER && table_match(row->allow, arg);
+	return row->class == ROW_FILTER && table_terms_match(row->allow, arg);
 }

@@ -6,8 +6,6 @@
 #ifndef CALLGATE_SYSCALLS_TABLE_TERMS_H
 #define CALLGATE_SYSCALLS_TABLE_TERMS_H
 
-#include <stdint.h>
-
 #include "syscalls/table/table.h"
 
 #define LOW 0xffffffffULL
@@ -23,13 +21,18 @@ extern const struct row_term allow_clone_sampled[];
 extern const struct row_term allow_fcntl_locks[];
 extern const struct row_term allow_fcntl_pipes[];
 extern const struct row_term allow_getsockopt_inet[];
+extern const struct row_term allow_getsockopt_netlink[];
+extern const struct row_term allow_ioctl_interfaces[];
 extern const struct row_term allow_ioctl_terminal[];
 extern const struct row_term allow_mmap_sampled[];
 extern const struct row_term allow_newfstatat_fd[];
 extern const struct row_term allow_prctl_huge[];
+extern const struct row_term allow_sendto_other[];
 extern const struct row_term allow_setsockopt_alone[];
 extern const struct row_term allow_setsockopt_buffers[];
 extern const struct row_term allow_setsockopt_inet[];
+extern const struct row_term allow_setsockopt_netlink[];
+extern const struct row_term allow_socket_netlink[];
 extern const struct row_term allow_socket_tcp[];
 extern const struct row_term allow_socket_udp[];
 extern const struct row_term allow_statx_fd[];

@@ -153,7 +153,7 @@ def shows_a_terminal():
     run = Run("sh", "-c", "tty; stty size; test -t 0 && test -t 1 && test -t 2 && echo all three; "
               "echo direct >/dev/tty; echo by-name >$(tty); echo by-fd >/proc/self/fd/0; ls /dev/pts; exit 3")
     out = run.end(3)
-    for text in (rb"^/dev/pts/(\d+)\r\n24 100\r\nall three\r\ndirect\r\nby-name\r\nby-fd\r\n\1\r\n$",):
+    for text in (rb"^/dev/pts/(\d+)\r\n24 100\r\nall three\r\ndirect\r\nby-name\r\nby-fd\r\n\1 +ptmx\r\n$",):
         if not re.search(text, out):
             fail("%r" % out)
 

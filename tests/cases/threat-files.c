@@ -270,11 +270,12 @@ static void leaves_of(const char *pid, bool own)
 		"status",        "stack",         "syscall",         "auxv",    "pagemap",
 		"clear_refs",    "oom_score_adj", "setgroups",       "uid_map", "attr/current",
 		"task",          "fdinfo/0",      "mountinfo",       "net/tcp", "coredump_filter",
+		"mounts",        "mountstats",    "net",             "net/unix",
 		"timerslack_ns",
 	};
 	/* of one's own, what neither shows the host nor changes anything about the process may be served */
 	static const char *const never[] = {"mem", "map_files/.", "ns/user", "ns/net", "stack", "pagemap", "clear_refs",
-					    "setgroups", "uid_map", "net/tcp", "syscall"};
+					    "setgroups", "uid_map", "net/arp", "net/netlink", "syscall"};
 	char path[256];
 	struct stat st;
 
@@ -294,8 +295,8 @@ static void leaves_of(const char *pid, bool own)
 int threat_procfs(char **arg)
 {
 	static const char *const global[] = {"/proc/kcore", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger",
-					     "/proc/kallsyms", "/proc/keys", "/proc/1/status", "/proc/net/tcp",
-					     "/proc/self/net/unix", "/proc/timer_list", "/proc/kmsg", "/sys/kernel"};
+					     "/proc/kallsyms", "/proc/keys", "/proc/1/status", "/proc/net/arp",
+					     "/proc/self/net/packet", "/proc/timer_list", "/proc/kmsg", "/sys/kernel"};
 	char id[32];
 
 	snprintf(id, sizeof(id), "%d", getppid());
@@ -366,7 +367,7 @@ int threat_metadata(char **arg)
 	return threat_result();
 }
 
-/* setid: nothing with set-id bits and no device is made, by whatever call. */
+/* setid: no file with set-id bits and no device is made, by whatever call. */
 int threat_setid(char **arg)
 {
 	int fd = open("file", O_RDWR | O_CREAT, 0700);
@@ -378,7 +379,16 @@ int threat_setid(char **arg)
 		threat_refused("openat2",
 			       syscall(SYS_openat2, AT_FDCWD, "new", ((uint64_t[]){O_CREAT | O_RDWR, bits, 0}), 24),
 			       EPERM);
-		threat_refused("mkdir", mkdir("dir", bits | 0755), EPERM);
+		threat_works("mkdir", mkdir("dir", bits | 0755)); /* which leaves these bits out */
+		threat_works("chmod of a directory", chmod("dir", 02775));
+		threat_refused("creation below it", open("dir/new", O_WRONLY | O_CREAT | O_EXCL, bits | 0755), EPERM);
+		threat_works("a file below it", mknod("dir/file", S_IFREG | 0755, 0));
+		threat_refused("chmod below it", chmod("dir/file", bits | 0755), EPERM);
+		threat_works("a link to it", symlink("dir/file", "link"));
+		threat_refused("chmod by a link", chmod("link", bits | 0755), EPERM);
+		(void)unlink("link");
+		(void)unlink("dir/file");
+		(void)rmdir("dir");
 		threat_refused("mknod", mknod("node", S_IFREG | bits | 0755, 0), EPERM);
 		threat_refused("chmod", chmod("file", bits | 0755), EPERM);
 		threat_refused("fchmod", fchmod(fd, bits | 0755), EPERM);

@@ -28,6 +28,8 @@ static bool is_offered(int family, int type, int protocol)
 {
 	if (family == AF_UNIX)
 		return (type == SOCK_STREAM || type == SOCK_SEQPACKET) && protocol <= 1;
+	if (family == AF_NETLINK)
+		return (type == SOCK_RAW || type == SOCK_DGRAM) && protocol == 0;
 	if (family != AF_INET && family != AF_INET6)
 		return false;
 	return (type == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP)) ||

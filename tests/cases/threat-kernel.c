@@ -83,7 +83,7 @@ int threat_highbits(char **arg)
 					       0x540e /* TIOCSCTTY */, 0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */,
 					       0x40086602 /* FS_IOC_SETFLAGS */, 0x5423 /* TIOCSETD */,
 					       0x541d /* TIOCCONS */};
-	static const long domains[] = {AF_NETLINK, AF_PACKET, 38 /* ALG */, 40 /* VSOCK */, AF_INET, 44 /* XDP */};
+	static const long domains[] = {AF_PACKET, 38 /* ALG */, 40 /* VSOCK */, AF_INET, 44 /* XDP */};
 
 	(void)arg; /* takes none */
 	for (size_t h = 0; h < sizeof(high) / sizeof(high[0]); h++) {
@@ -95,11 +95,14 @@ int threat_highbits(char **arg)
 		for (size_t i = 0; i < sizeof(domains) / sizeof(domains[0]); i++)
 			threat_refused("socket",
 				       syscall(SYS_socket, (unsigned long)domains[i] | high[h], SOCK_DGRAM, 0), 0);
-		threat_refused("prctl dumpable", syscall(SYS_prctl, 4 | high[h], 0, 0, 0, 0), 0);
+		threat_refused("SOCK_DIAG", syscall(SYS_socket, AF_NETLINK | high[h], SOCK_RAW, 4 | high[h]), 0);
+		threat_works("prctl dumpable", (int)syscall(SYS_prctl, 4 | high[h], 0, 0, 0, 0)); /* without effect */
+		if (syscall(SYS_prctl, 3, 0, 0, 0, 0) != 1)
+			threat_got("an undumpable process");
 		threat_refused("prctl mm", syscall(SYS_prctl, 35 | high[h], 1, 0, 0, 0), 0);
 		threat_refused("clone", syscall(SYS_clone, 0x10000000UL | 17 | high[h], 0, 0, 0, 0), EPERM);
 		threat_refused("unshare", syscall(SYS_unshare, 0x10000000UL | high[h]), EPERM);
-		threat_refused("fcntl", syscall(SYS_fcntl, 0, 8 | high[h], getppid()), EPERM);
+		threat_refused("fcntl", syscall(SYS_fcntl, 0, 8 | high[h], getppid()), ESRCH);
 		threat_refused("personality", syscall(SYS_personality, 0x0400000UL | high[h]), 0);
 		threat_refused("socketpair dgram", syscall(SYS_socketpair, AF_UNIX | high[h], SOCK_DGRAM, 0, &byte), 0);
 	}

@@ -35,7 +35,8 @@ static const struct {
 	{"linger", threat_linger},
 	{"network", threat_network},
 	{"fastopen", threat_fastopen},	 {"mptcp", threat_mptcp},	{"messages", threat_messages},
-	{"families", threat_families},	 {"addresses", threat_addresses}, {"unix", threat_unix},
+	{"families", threat_families},	 {"netlink", threat_netlink},	{"procnet", threat_procnet},
+		 {"addresses", threat_addresses}, {"unix", threat_unix},
 	{"crowd", threat_crowd},	 {"ioctls", threat_ioctls},	{"storm", threat_storm},
 };
 

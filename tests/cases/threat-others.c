@@ -1,6 +1,7 @@
 /* Threats 8 to 10 and 15, 30: other processes as targets, file handles, pids and ids that must not be reachable. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,10 +10,12 @@
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/cases/threat.h"
@@ -71,16 +74,35 @@ static void memory_of(pid_t pid)
 	threat_refused("process_madvise", syscall(SYS_process_madvise, 0, &here, 1, 0, 0), ENOSYS);
 }
 
+/* Signals by way of a socket's owner: without an owner outside, none of what follows reaches anybody there. */
 static void owner_is(pid_t pid)
 {
-	int pair[2], owner = pid;
+	static const struct timespec wait = {.tv_nsec = 1000000};
+	int pair[2], owners[2] = {pid, -pid};
+	sigset_t sigio;
 
-	if (pipe(pair) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
 		return;
-	threat_refused("F_SETOWN", fcntl(pair[0], F_SETOWN, pid), 0);
-	threat_refused("F_SETSIG", fcntl(pair[0], F_SETSIG, SIGKILL), 0);
-	threat_refused("FIOSETOWN", ioctl(pair[0], FIOSETOWN, &owner), 0);
-	threat_refused("F_SETOWN_EX", fcntl(pair[0], F_SETOWN_EX, &(struct f_owner_ex){F_OWNER_PID, pid}), 0);
+	for (int i = 0; i < 2; i++) {
+		threat_refused("F_SETOWN", fcntl(pair[0], F_SETOWN, owners[i]), 0);
+		threat_refused("F_SETOWN high", syscall(SYS_fcntl, pair[0], F_SETOWN | 1UL << 40, owners[i]), 0);
+		threat_refused("FIOSETOWN", ioctl(pair[0], FIOSETOWN, &owners[i]), 0);
+		threat_refused("SIOCSPGRP", ioctl(pair[0], SIOCSPGRP, &owners[i]), 0);
+	}
+	for (int type = F_OWNER_TID; type <= F_OWNER_PGRP; type++)
+		threat_refused("F_SETOWN_EX", fcntl(pair[0], F_SETOWN_EX, &(struct f_owner_ex){type, pid}), 0);
+	(void)sigemptyset(&sigio);
+	(void)sigaddset(&sigio, SIGIO);
+	(void)sigaddset(&sigio, SIGURG);
+	(void)sigprocmask(SIG_BLOCK, &sigio, NULL);
+	(void)fcntl(pair[0], F_SETSIG, SIGKILL); /* kills an outsider, the supervisor or, wrongly, this process */
+	(void)fcntl(pair[0], F_SETFL, O_ASYNC);
+	(void)ioctl(pair[0], FIOASYNC, &(int){1});
+	(void)!write(pair[1], "x", 1);
+	(void)send(pair[1], "x", 1, MSG_OOB);
+	(void)nanosleep(&wait, NULL);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
 }
 
 /* others PID…: outside processes of the same user, the supervisor (the parent) among them. */

@@ -209,7 +209,7 @@ int threat_exec_thread(char **arg)
 /* dumpable UNREADABLE MARKER: /proc of an undumpable process or of a 0111 binary cannot be read to verify it. */
 int threat_dumpable(char **arg)
 {
-	threat_refused("PR_SET_DUMPABLE 0", prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
+	threat_works("PR_SET_DUMPABLE 0", prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)); /* without effect */
 	threat_refused("PR_SET_DUMPABLE 2", prctl(PR_SET_DUMPABLE, 2, 0, 0, 0), 0);
 	if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1)
 		threat_got("an undumpable process");

@@ -171,7 +171,6 @@ static void not_offered(const char *path)
 {
 	threat_refused("chroot", chroot("."), EPERM);
 	threat_refused("pivot_root", syscall(SYS_pivot_root, ".", "."), EPERM);
-	threat_refused("dumpable", prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), EPERM);
 	threat_refused("securebits", prctl(PR_SET_SECUREBITS, 1, 0, 0, 0), 0);
 	threat_refused("flusher", prctl(57 /* PR_SET_IO_FLUSHER */, 1, 0, 0, 0), 0);
 	threat_refused("user dispatch", prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, 0, 0, 0), 0);

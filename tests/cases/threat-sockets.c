@@ -142,7 +142,7 @@ int threat_messages(char **arg)
 	return threat_result();
 }
 
-/* families: every family, type and a few protocols: unix stream and seqpacket are all there is. */
+/* families: every family, type and a few protocols: only unix stream and seqpacket, and NETLINK_ROUTE. */
 int threat_families(char **arg)
 {
 	static const int protocols[] = {0, 1, 3, 6, 17, 58, 255, 768, 262};
@@ -152,9 +152,11 @@ int threat_families(char **arg)
 		for (int type = 0; type <= 15; type++)
 			for (size_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++) {
 				bool offered = family == AF_UNIX && (type == SOCK_STREAM || type == SOCK_SEQPACKET);
+				bool route = family == AF_NETLINK && (type == SOCK_RAW || type == SOCK_DGRAM) &&
+					     protocols[i] == 0;
 				int fd = socket(family, type, protocols[i]), pair[2];
 
-				if (fd >= 0 && !offered)
+				if (fd >= 0 && !offered && !route)
 					threat_got("socket(%d, %d, %d)", family, type, protocols[i]);
 				if (fd >= 0)
 					close(fd);

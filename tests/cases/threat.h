@@ -76,6 +76,8 @@ int threat_fastopen(char **arg);
 int threat_mptcp(char **arg);
 int threat_messages(char **arg);
 int threat_families(char **arg);
+int threat_netlink(char **arg);
+int threat_procnet(char **arg);
 int threat_addresses(char **arg);
 int threat_unix(char **arg);
 int threat_crowd(char **arg);

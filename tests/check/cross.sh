@@ -35,7 +35,8 @@ find base policy audit egress view syscalls confine supervisor keeper doctor cli
 	for file; do
 		mkdir -p "$out/${file%/*}"
 		"$cc" -std=gnu17 -O1 -D_GNU_SOURCE -DPKGDATADIR="\"/usr/share/callgate\"" \
-			-DPKGLIBDIR="\"/usr/lib/callgate\"" -I. -I"$builddir" -idirafter "$out/include" \
+			-DPKGLIBDIR="\"/usr/lib/callgate\"" -include base/banned.h -I. -I"$builddir" \
+			-idirafter "$out/include" \
 			-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
 			-Wvla -Wcast-qual -Wundef -Wformat=2 -Wimplicit-fallthrough -Wswitch-enum \
 			-Werror -c "$file" -o "$out/${file%.c}.o" || failed=1

@@ -68,7 +68,8 @@ clang-tidy)
 	# functions for others, whose names were where its own are in memory ("va_list is leaked" where there is none).
 	# shellcheck disable=SC2011,SC2012,SC2016,SC2086 # names without blanks; the inner shell expands; word lists
 	ls -S $sources | xargs -P "$jobs" -n 1 sh -c 'defines=$1; shift
-		clang-tidy --quiet "$@" -- -std=gnu17 -Wall -Wextra $defines 2>/dev/null' sh "$defines $analyser"
+		clang-tidy --quiet "$@" -- -std=gnu17 -Wall -Wextra \
+			-include base/banned.h $defines 2>/dev/null' sh "$defines $analyser"
 	;;
 man)
 	need mandoc

@@ -54,7 +54,7 @@ static size_t read_all(int fd, char ret_last[16])
 		(void)snprintf(ret_last, 16, "%s", audit_line_type(line.json));
 		parsed++;
 	}
-	promise(audit_reader_end(reader) >= end);
+	promise(line.offset >= end);
 	audit_reader_free(reader);
 	return parsed;
 }
@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int r;
 
 	parsed = read_all(input_file(data, size), last);
-	r = audit_recover(path, "killed");
+	r = audit_recover_log(path, "killed");
 	promise(r == 0 || r == -EBADMSG || r == -E2BIG);
 	promise(stat(path, &file) == 0);
 	promise(r == 0 || (size_t)file.st_size == size);

@@ -85,7 +85,7 @@ static void check_structs(const struct call *call, size_t usize, size_t ksize, s
 	promise(out[ksize] == 'x');
 	(void)decode_struct(call, 2, out, ksize);
 	promise(out[ksize] == 'x');
-	(void)decode_string_at(call, call->arg[3], out, ksize, -ENAMETOOLONG);
+	(void)memory_copy_string(call->sandbox->guest, call->tid, call->arg[3], out, ksize, -ENAMETOOLONG);
 	promise(out[ksize] == 'x');
 	(void)decode_output(call, call->arg[4], out, ksize);
 	free(out);

@@ -1,4 +1,4 @@
-/* dns_parse and dns_build: queries are the program's, and what is answered must be an answer to them. */
+/* dns_parse_query and dns_build_answer: queries are the program's, and what is answered must be an answer to them. */
 #include <errno.h>
 #include <string.h>
 
@@ -18,15 +18,15 @@ static void answer_it(const struct dns_query *query, size_t addresses, const cha
 	for (size_t i = 0; i < addresses && i < DNS_ANSWERS_MAX; i++)
 		answer.address[i].ss_family = i % 2 ? AF_INET : AF_INET6;
 	memcpy(answer.name, name, strlen(name) + 1);
-	len = dns_build(query, &answer, data, sizeof(data));
+	len = dns_build_answer(query, &answer, data, sizeof(data));
 	promise(len <= sizeof(data) && (len > 0 || name[0]));
 	if (len == 0)
 		return;
-	promise(dns_parse(data, len, &again) == -EINVAL);
+	promise(dns_parse_query(data, len, &again) == -EINVAL);
 	promise(data[0] == query->id >> 8 && data[1] == (query->id & 0xff));
 	promise(memcmp(data + 12, query->question, query->question_len) == 0);
 	for (size_t cap = 0; cap < len; cap += 1 + len / 16)
-		promise(dns_build(query, &answer, without, cap) == 0);
+		promise(dns_build_answer(query, &answer, without, cap) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char type[DNS_TYPE_TEXT], host[NET_HOST_MAX];
 	struct dns_query query;
 
-	if (dns_parse(data, size, &query) < 0)
+	if (dns_parse_query(data, size, &query) < 0)
 		return 0;
 	promise(size <= DNS_QUERY_MAX && query.question_len <= sizeof(query.question));
 	promise(memchr(query.name, '\0', sizeof(query.name)) != NULL);
@@ -43,14 +43,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dns_type_text(query.type, type);
 	promise(memchr(type, '\0', sizeof(type)) != NULL);
 	/* What is taken for a host's name is what stands in the message, but for the case of its letters. */
-	if (query.plain && net_host_canonical(query.name, strlen(query.name), host) == 0)
+	if (query.plain && net_host_canonicalise(query.name, strlen(query.name), host) == 0)
 		promise(strcmp(query.name, host) == 0 && query.question_len == strlen(host) + 2 + 4);
-	if (dns_reverse(query.name, &address))
+	if (dns_parse_reverse_name(query.name, &address))
 		promise(address.ss_family == AF_INET || address.ss_family == AF_INET6);
 	answer_it(&query, 0, "");
 	answer_it(&query, DNS_ANSWERS_MAX, "");
 	answer_it(&query, SIZE_MAX, "");
 	answer_it(&query, 0,
-		  query.plain && net_host_canonical(query.name, strlen(query.name), host) == 0 ? host : "a.b");
+		  query.plain && net_host_canonicalise(query.name, strlen(query.name), host) == 0 ? host : "a.b");
 	return 0;
 }

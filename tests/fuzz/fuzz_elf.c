@@ -17,7 +17,7 @@ static void inspect_script(const uint8_t *data, size_t size)
 	struct shebang shebang;
 
 	memcpy(head, data, size < sizeof(head) ? size : sizeof(head));
-	if (!shebang_is(head) || shebang_parse(head, &shebang) < 0)
+	if (!shebang_begins(head) || shebang_parse(head, &shebang) < 0)
 		return;
 	promise(memchr(shebang.interp, '\0', sizeof(shebang.interp)) != NULL);
 	if (shebang.has_arg)

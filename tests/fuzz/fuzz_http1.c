@@ -107,7 +107,7 @@ static void check_name(const char *name, size_t len, bool response, unsigned see
 		promise(!is_named(name, len, never[i]));
 	for (size_t i = response; i < 4; i++) /* of a response "Host" is nothing */
 		if (is_named(name, len, once[i]))
-			promise(http1_is(name, len, once[i]) && ++seen[i] == 1);
+			promise(http1_name_is(name, len, once[i]) && ++seen[i] == 1);
 }
 
 static const char *check_line(const char *line, const char *stop, bool response, unsigned seen[4])
@@ -181,7 +181,7 @@ static void check_path(const char *path)
 
 static int parse(const char *data, size_t len, bool response, const char *method, struct http1_head *ret_head)
 {
-	return response ? http1_response(data, len, method, ret_head) : http1_request(data, len, ret_head);
+	return response ? http1_parse_response(data, len, method, ret_head) : http1_parse_request(data, len, ret_head);
 }
 
 /* As mode_http1 has it: a request with a body is its upstream connection's last. */
@@ -209,7 +209,7 @@ static void write_head(struct buf *out, const struct http1_head *head, bool resp
 	for (size_t i = 0; i < head->fields; i++)
 		if (http1_field_passes(head, &head->field[i], response))
 			http1_write_field(out, &head->field[i]);
-	http1_write_end(out, head->framing, head, is_last(head, response) ? "close" : NULL);
+	http1_write_head_end(out, head->framing, head, is_last(head, response) ? "close" : NULL);
 }
 
 static void check_anew(const struct http1_head *head, bool response, const char *method)
@@ -231,7 +231,7 @@ static void check_anew(const struct http1_head *head, bool response, const char 
 	promise(response || opinion.hosts == 1);
 	if (opinion.lengths)
 		promise(strtoull(opinion.length, NULL, 10) == head->length);
-	len = http1_scan(&scan, out.data, out.len);
+	len = http1_find_head_end(&scan, out.data, out.len);
 	if (len == -EMSGSIZE) /* a few bytes more than before are too many */
 		return;
 	promise(len == (ssize_t)out.len);
@@ -317,7 +317,7 @@ static ssize_t scan_bytewise(const char *data, size_t len)
 	ssize_t whole = 0;
 
 	for (size_t end = 0; end <= len && whole == 0; end++)
-		whole = http1_scan(&scan, data, end);
+		whole = http1_find_head_end(&scan, data, end);
 	return whole;
 }
 
@@ -334,7 +334,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 	size--;
 	response = input[0] & 1;
 	method = input[0] & 2 ? "HEAD" : "GET";
-	len = http1_scan(&scan, data, size);
+	len = http1_find_head_end(&scan, data, size);
 	promise(scan_bytewise(data, size) == len);
 	if (input[0] & 4) { /* as if its head were before */
 		head = (struct http1_head){.framing = HTTP1_CHUNKED};

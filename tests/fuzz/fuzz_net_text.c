@@ -14,10 +14,10 @@ static void try_host(const char *text, size_t len)
 {
 	char host[NET_HOST_MAX], again[NET_HOST_MAX];
 
-	if (net_host_canonical(text, len, host) < 0)
+	if (net_host_canonicalise(text, len, host) < 0)
 		return;
 	promise(strlen(host) < NET_HOST_MAX && !strpbrk(host, "_@%/\\ []*"));
-	promise(net_host_canonical(host, strlen(host), again) == 0 && strcmp(host, again) == 0);
+	promise(net_host_canonicalise(host, strlen(host), again) == 0 && strcmp(host, again) == 0);
 	promise(net_host_matches(host, host));
 }
 

@@ -21,7 +21,7 @@
 
 /* ---- a policy that grants everything ---- */
 
-unsigned policy_rights(const struct policy *policy, const char *path, size_t len)
+unsigned policy_rights_on(const struct policy *policy, const char *path, size_t len)
 {
 	(void)policy;
 	(void)path;
@@ -29,7 +29,7 @@ unsigned policy_rights(const struct policy *policy, const char *path, size_t len
 	return POLICY_READ | POLICY_WRITE | POLICY_EXEC;
 }
 
-bool policy_may_contain(const struct policy *policy, const char *path, size_t len)
+bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len)
 {
 	(void)policy;
 	(void)path;
@@ -44,7 +44,7 @@ bool policy_may_write(const struct policy *policy, const char *path)
 	return true;
 }
 
-struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want)
+struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
 	(void)policy;
 	(void)path;
@@ -110,9 +110,9 @@ static void check_canonical(const struct place *place)
 	promise(place->virt_len < sizeof(place->virt) && strlen(virt) == place->virt_len);
 	promise(virt[0] == '/' && !strstr(virt, "//") && !strstr(virt, "/./") && !strstr(virt, "/../"));
 	promise(place->virt_len == 1 || virt[place->virt_len - 1] != '/');
-	promise(place->mount && path_below(virt, place->mount->virt));
+	promise(place->mount && path_is_below(virt, place->mount->virt));
 	for (size_t i = 0; i < view.mounts; i++)
-		promise(view.mount[i]->virt_len <= place->mount->virt_len || !path_below(virt, view.mount[i]->virt));
+		promise(view.mount[i]->virt_len <= place->mount->virt_len || !path_is_below(virt, view.mount[i]->virt));
 }
 
 static void check_same(int fd, int oracle)
@@ -139,13 +139,13 @@ static int ask_kernel(const char *base, const char *path, int flags)
 static void check_locate(const char *base, const char *path, unsigned how, int flags, int oracle)
 {
 	static struct place place;
-	int r = view_locate(&view, NULL, base, path, how, &place), fd;
+	int r = view_locate_path(&view, NULL, base, path, how, &place), fd;
 
 	promise(r == 0 || r == -EAGAIN || r == -ELOOP || r == -ENAMETOOLONG);
 	if (r < 0)
 		return;
 	check_canonical(&place);
-	fd = view_open(&place, flags, 0);
+	fd = view_open_place(&place, flags, 0);
 	if (fd < 0)
 		return;
 	promise(oracle >= 0);
@@ -156,11 +156,11 @@ static void check_locate(const char *base, const char *path, unsigned how, int f
 static void check_walk(const char *base, const char *path, unsigned how, int flags, int oracle)
 {
 	static struct place place;
-	int r = view_walk(&view, NULL, base, path, how, &place);
+	int r = view_walk_path(&view, NULL, base, path, how, &place);
 
 	if (r == 0) {
 		check_canonical(&place);
-		r = view_open(&place, flags | O_NOFOLLOW, 0);
+		r = view_open_place(&place, flags | O_NOFOLLOW, 0);
 	}
 	if (r >= 0 && oracle >= 0)
 		check_same(r, oracle);

@@ -109,11 +109,11 @@ static void compare(const struct policy *a, const struct policy *b)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		size_t len = strlen(paths[i]);
 
-		promise(policy_rights(a, paths[i], len) == policy_rights(b, paths[i], len));
-		promise(policy_may_contain(a, paths[i], len) == policy_may_contain(b, paths[i], len));
+		promise(policy_rights_on(a, paths[i], len) == policy_rights_on(b, paths[i], len));
+		promise(policy_may_grant_below(a, paths[i], len) == policy_may_grant_below(b, paths[i], len));
 		for (unsigned want = 1; want < 8; want++) {
-			struct policy_decision one = policy_decide(a, paths[i], len, want);
-			struct policy_decision two = policy_decide(b, paths[i], len, want);
+			struct policy_decision one = policy_decide_access(a, paths[i], len, want);
+			struct policy_decision two = policy_decide_access(b, paths[i], len, want);
 
 			promise(one.verdict == two.verdict && one.error == two.error);
 			promise(one.verdict != VERDICT_DENY || (one.error > 0 && one.reason));
@@ -137,17 +137,17 @@ static void compare_network(const struct policy *a, const struct policy *b)
 
 	promise(policy_net_enabled(a) == policy_net_enabled(b));
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
-		same_verdict(policy_net_name(a, hosts[i]), policy_net_name(b, hosts[i]));
+		same_verdict(policy_net_judge_name(a, hosts[i]), policy_net_judge_name(b, hosts[i]));
 		for (size_t j = 0; j < sizeof(ports) / sizeof(ports[0]); j++) {
-			same_verdict(policy_net_listen(a, ports[j]), policy_net_listen(b, ports[j]));
-			promise(policy_net_intercepts(a, hosts[i], ports[j]) ==
-				policy_net_intercepts(b, hosts[i], ports[j]));
+			same_verdict(policy_net_judge_listen(a, ports[j]), policy_net_judge_listen(b, ports[j]));
+			promise(policy_net_intercepts_tls(a, hosts[i], ports[j]) ==
+				policy_net_intercepts_tls(b, hosts[i], ports[j]));
 			for (unsigned k = 0; k < 8; k++) {
-				same_verdict(policy_net_connect(a, hosts[i], ports[j], k % 2),
-					     policy_net_connect(b, hosts[i], ports[j], k % 2));
-				same_verdict(policy_net_request(a, hosts[i], ports[j], k % 2 ? "GET" : "POST",
+				same_verdict(policy_net_judge_connect(a, hosts[i], ports[j], k % 2),
+					     policy_net_judge_connect(b, hosts[i], ports[j], k % 2));
+				same_verdict(policy_net_judge_request(a, hosts[i], ports[j], k % 2 ? "GET" : "POST",
 								targets[k / 2], k % 3 == 0),
-					     policy_net_request(b, hosts[i], ports[j], k % 2 ? "GET" : "POST",
+					     policy_net_judge_request(b, hosts[i], ports[j], k % 2 ? "GET" : "POST",
 								targets[k / 2], k % 3 == 0));
 			}
 		}
@@ -169,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	policy = load(&input);
 	if (!policy)
 		return 0;
-	shown = policy_show(policy);
+	shown = policy_show_json(policy);
 	promise(shown != NULL);
 	input.shown = shown;
 	again = load(&input);

@@ -20,7 +20,7 @@ static void check_host(const char *host)
 	promise(*host && strlen(host) < NET_HOST_MAX);
 	for (const char *at = host; *at; at++)
 		promise((*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9') || strchr("-.:", *at));
-	promise(net_host_canonical(host, strlen(host), again) == 0);
+	promise(net_host_canonicalise(host, strlen(host), again) == 0);
 	promise(strcmp(again, host) == 0);
 }
 
@@ -29,13 +29,13 @@ static void check_authority(const char *text, size_t len)
 	char host[NET_HOST_MAX], again[NET_HOST_MAX], written[NET_HOST_MAX + 16];
 	unsigned port, again_port;
 
-	if (!request_authority(text, len, 80, host, &port))
+	if (!request_parse_authority(text, len, 80, host, &port))
 		return;
 	check_host(host);
 	promise(port >= 1 && port <= 65535);
 	promise(!memchr(text, '@', len) && !memchr(text, '/', len) && !memchr(text, '\0', len));
 	(void)snprintf(written, sizeof(written), strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
-	promise(request_authority(written, strlen(written), 0, again, &again_port));
+	promise(request_parse_authority(written, strlen(written), 0, again, &again_port));
 	promise(strcmp(host, again) == 0 && port == again_port);
 }
 
@@ -59,15 +59,15 @@ static void check_http(const char *data, size_t size)
 	struct http1_scan scan = {0};
 	struct http1_absolute absolute;
 	struct http1_head head;
-	ssize_t len = http1_scan(&scan, data, size);
+	ssize_t len = http1_find_head_end(&scan, data, size);
 
-	if (len <= 0 || http1_request(data, (size_t)len, &head) != 0)
+	if (len <= 0 || http1_parse_request(data, (size_t)len, &head) != 0)
 		return;
 	check_authority(head.target, head.target_len); /* CONNECT */
 	check_path(head.target, head.target_len);
 	if (head.host)
 		check_authority(head.host, head.host_len);
-	if (!http1_absolute(&head, &absolute))
+	if (!http1_parse_absolute(&head, &absolute))
 		return;
 	promise(absolute.authority_len && absolute.path_len && absolute.path[0] == '/');
 	check_authority(absolute.authority, absolute.authority_len);
@@ -79,10 +79,10 @@ static void check_socks(const uint8_t *data, size_t size)
 {
 	struct socks_request request = {0};
 	bool open = false;
-	ssize_t greeting = socks_greeting(data, size, &open), len;
+	ssize_t greeting = socks_parse_greeting(data, size, &open), len;
 
 	for (size_t cut = 0; cut < size && cut < 300; cut++) {
-		ssize_t part = socks_greeting(data, cut, &open);
+		ssize_t part = socks_parse_greeting(data, cut, &open);
 
 		promise(part == 0 || part == greeting);
 	}
@@ -91,14 +91,14 @@ static void check_socks(const uint8_t *data, size_t size)
 		data += greeting;
 		size -= (size_t)greeting;
 	}
-	len = socks_request(data, size, &request);
+	len = socks_parse_request(data, size, &request);
 	promise(len <= (ssize_t)size && len <= 262);
 	if (len > 0) {
 		check_host(request.host);
 		promise(request.port);
 	}
 	for (size_t cut = 0; cut < size && cut < 300; cut++) {
-		ssize_t part = socks_request(data, cut, &request);
+		ssize_t part = socks_parse_request(data, cut, &request);
 
 		promise(part == 0 || part == len);
 	}

@@ -71,6 +71,7 @@ export INTERRUPTED_CALLS=${INTERRUPTED_CALLS:-1000} INTERRUPTED_ROUNDS=${INTERRU
 chosen=()
 names="attacks/denied-names.sh
 attacks/host-names.sh
+attacks/proc-net.sh
 cli/bad-input.sh
 cli/examples.sh
 cli/user.sh
@@ -91,7 +92,9 @@ keeper/keeper.sh
 keeper/terminal.sh
 limits/*.sh
 supervisor/affinity.sh
+syscalls/async.sh
 syscalls/diff-*.sh
+syscalls/errnos.sh
 syscalls/exec-*.sh
 syscalls/fstat.sh
 syscalls/interrupted.sh

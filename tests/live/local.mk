@@ -11,7 +11,9 @@ LIVE_TESTS = \
 	tests/live/attacks/host-names.sh \
 	tests/live/attacks/oom.sh \
 	tests/live/attacks/output.sh \
+	tests/live/attacks/proc-net.sh \
 	tests/live/attacks/procfs.sh \
+	tests/live/attacks/public.sh \
 	tests/live/attacks/reopen.sh \
 	tests/live/attacks/scratch.sh \
 	tests/live/attacks/script.sh \
@@ -25,6 +27,7 @@ LIVE_TESTS = \
 	tests/live/cli/bad-input.sh \
 	tests/live/limits/bombs.sh \
 	tests/live/limits/crowd-200.sh \
+	tests/live/syscalls/async.sh \
 	tests/live/syscalls/diff-deviate.sh \
 	tests/live/syscalls/diff-dirfd.sh \
 	tests/live/syscalls/diff-meta.sh \
@@ -39,6 +42,7 @@ LIVE_TESTS = \
 	tests/live/doctor/doctor-advice.sh \
 	tests/live/egress/egress-life.sh \
 	tests/live/cli/examples.sh \
+	tests/live/syscalls/errnos.sh \
 	tests/live/syscalls/exec-again.sh \
 	tests/live/syscalls/exec-attacks.sh \
 	tests/live/syscalls/exec-forms.sh \
@@ -55,6 +59,7 @@ LIVE_TESTS = \
 	tests/live/keeper/input.sh \
 	tests/live/keeper/life.sh \
 	tests/live/cli/friendly.sh \
+	tests/live/cli/home-path.sh \
 	tests/live/cli/listen.sh \
 	tests/live/cli/suggest.sh \
 	tests/live/cli/man.sh \
@@ -97,6 +102,7 @@ LIVE_TESTS = \
 	tests/live/egress/secrets.sh \
 	tests/live/egress/tls.sh \
 	tests/live/cli/phases.sh \
+	tests/live/syscalls/probes.sh \
 	tests/live/syscalls/rename-random.sh \
 	tests/live/syscalls/rename-trees.sh \
 	tests/live/syscalls/rows.sh \
@@ -149,8 +155,10 @@ LIVE_TESTS = \
 	tests/live/threats/36-messages.sh \
 	tests/live/threats/36-outsiders.sh \
 	tests/live/threats/37-families.sh \
+	tests/live/threats/37-netlink.sh \
 	tests/live/threats/38-addresses.sh \
 	tests/live/threats/39-unix.sh \
+	tests/live/threats/41-pseudoterminals.sh \
 	tests/live/threats/41-terminal.sh \
 	tests/live/threats/42-log-injection.sh \
 	tests/live/threats/43-log.sh \
@@ -167,9 +175,13 @@ LIVE_TESTS = \
 	tests/live/workloads/python-processes.sh \
 	tests/live/workloads/python-sqlite.sh \
 	tests/live/workloads/python-venv.sh \
+	tests/live/workloads/setgid.sh \
 	tests/live/workloads/shell.sh \
+	tests/live/workloads/hostname.sh \
+	tests/live/workloads/interfaces.sh \
 	tests/live/workloads/sockets.sh \
-	tests/live/workloads/sqlite.sh
+	tests/live/workloads/sqlite.sh \
+	tests/live/workloads/terminals.sh
 TESTS += $(LIVE_TESTS)
 ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/examples.sh keeper/life.sh cli/man.sh \
 	egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \

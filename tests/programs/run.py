@@ -3,8 +3,8 @@
 
     run.py [--light] [--heavy] [--repeat N] [--table FILE] [--with OPTIONS] [--keep] [NAME...]
 
-light.cases and heavy.cases hold the cases: "=== NAME", a comment that says what the program does, and a shell script, run
-in an empty directory that is also its home. Lines "# KEY: VALUE" at its beginning say:
+light.cases and heavy.cases hold the cases: "=== NAME", a comment that says what the program does, and a shell script,
+run in an empty directory that is also its home. Lines "# KEY: VALUE" at its beginning say:
     needs:    commands; without one of them the case is skipped
     as:       the user and group id of both runs where this is run by root; libnss-wrapper gives it a name
     options:  further options of callgate run
@@ -159,7 +159,8 @@ def judged(audit):
 def show(name, side):
     for what, text in (("stdout", side.out), ("stderr", side.err)):
         if text.strip():
-            print(f"       {name} {what}: " + text[-1500:].decode("utf-8", "replace").strip().replace("\n", "\n         "))
+            lines = text[-1500:].decode("utf-8", "replace").strip().replace("\n", "\n         ")
+            print(f"       {name} {what}: {lines}")
 
 
 def run_case(case, base, repeat):

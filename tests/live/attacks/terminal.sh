@@ -6,7 +6,7 @@ cat >"$T/try.sh" <<'TRY'
 tty=$(tty)
 timeout 20 "$CALLGATE" run --profile extended -r / -- sh -c "
 	if (exec 5<$tty) 2>/dev/null; then echo 'GOT the terminal'; else echo refused; fi
-	[ -e /dev/pts ] && echo 'GOT /dev/pts';
+	for name in /dev/pts/[0-9]*; do [ -e \$name ] && echo GOT \$name; done;
 	[ -c /dev/null ] && echo x >/dev/null && echo null works; ls /etc >/dev/null && echo etc"
 TRY
 script -qec "bash $T/try.sh" /dev/null >"$T/out" 2>&1 </dev/null

@@ -56,7 +56,7 @@ no_wider()
 open_is=$(stat -c %i "$T/w/open"):100644
 absent=("$T/tree" "$T/tree/file.txt" /etc/shadow /root/.ssh /proc/1 /proc/1/exe /proc/1/root/etc /proc/1/fd/0 \
 	/proc/kcore
-	/proc/driver /proc/fs /proc/sys/net/ipv4 /proc/self/root/etc/shadow /proc/mounts /boot /sys /dev/mem \
+	/proc/driver /proc/fs /proc/sys/net/ipv4 /proc/self/root/etc/shadow /proc/swaps /boot /sys /dev/mem \
 		/dev/.callgate)
 pairs=("$T/w/open" "" "$T/w" open "$T/w" .env - "$T/w/open" "$T/w" ../other)
 for path in "${absent[@]}" /etc/* /*; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Threat 27: no set-id bits, no device nodes.
+# Threat 27: no set-id bits on files, no device nodes.
 . "$(dirname "$0")/../lib.sh"
 hostile cases-threat setid
-[ -z "$(find "$T/w" -perm /6000 -o -type c -o -type b)" ] ||
-	fail "made: $(find "$T/w" -perm /6000 -o -type c -o -type b)"
+made=$(find "$T/w" ! -type d -perm /6000 -o -type c -o -type b)
+[ -z "$made" ] || fail "made: $made"

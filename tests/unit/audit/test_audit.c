@@ -37,7 +37,7 @@ static struct audit_header header(void)
 				     .policy_name = "data",
 				     .policy_sha256 = "e3b0c44298fc1c149afbf4c8996fb924",
 				     .workdir = "/work",
-				     .layers_json = "{\"seccomp\":{\"active\":true}}",
+				     .layers_make_json = "{\"seccomp\":{\"active\":true}}",
 				     .record_allowed = true};
 }
 
@@ -171,11 +171,11 @@ START_TEST(test_hostile_text)
 		rec.arg[2] = (struct audit_arg){
 			.name = "target", .kind = AUDIT_ARG_TEXT, .text = texts[i], .text_len = lens[i]};
 		rec.args = 3;
-		ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+		ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 		/* An outcome within one page: a page fault never splits its stores. */
 		ck_assert_uint_eq(slot.offset / AUDIT_ROOM_PAGE,
 				  (slot.offset + AUDIT_ROOM_BYTES + 1) / AUDIT_ROOM_PAGE);
-		audit_end(audit, slot, -ENOENT, 4711);
+		audit_end_record(audit, slot, -ENOENT, 4711);
 	}
 	close_log(audit);
 	ck_assert_uint_eq(check_whole(), COUNT + 2);
@@ -244,14 +244,14 @@ START_TEST(test_outcomes)
 	rec.resolved = "/a";
 	rec.resolved_len = 2;
 	for (int error = 1; error <= AUDIT_ERRNO_MAX; error++) {
-		ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
-		audit_end(audit, slot, -error, 1);
+		ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
+		audit_end_record(audit, slot, -error, 1);
 	}
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
-		ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
-		audit_end(audit, slot, values[i], UINT64_MAX);
+		ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
+		audit_end_record(audit, slot, values[i], UINT64_MAX);
 	}
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0); /* killed here: no outcome */
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0); /* killed here: no outcome */
 	close_log(audit);
 	for (int error = 1; error <= AUDIT_ERRNO_MAX; error++) {
 		const json_t *name;
@@ -279,7 +279,7 @@ START_TEST(test_outcomes)
 }
 END_TEST
 
-/* Single-steps a child through audit_end: after each instruction, the line must parse. */
+/* Single-steps a child through audit_end_record: after each instruction, the line must parse. */
 static void step_through(int64_t ret, unsigned *ret_states)
 {
 	struct audit_record rec = record("/a", 2);
@@ -290,7 +290,7 @@ static void step_through(int64_t ret, unsigned *ret_states)
 	pid_t child;
 	int status;
 
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	len = (size_t)(audit->shared->end - slot.offset);
 	line = audit->window + (slot.offset - audit->window_start);
 	while (line[-1] != '\n') {
@@ -304,7 +304,7 @@ static void step_through(int64_t ret, unsigned *ret_states)
 		if (ptrace(PTRACE_TRACEME, 0, 0, 0) < 0)
 			_exit(77);
 		(void)raise(SIGSTOP);
-		audit_end(audit, slot, ret, 123456789);
+		audit_end_record(audit, slot, ret, 123456789);
 		(void)raise(SIGSTOP);
 		_exit(0);
 	}
@@ -349,13 +349,13 @@ START_TEST(test_denials_only)
 	(void)unlink(path);
 	head.record_allowed = false;
 	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_uint_eq(slot.seq, 0);
-	audit_end(audit, slot, 3, 1);
+	audit_end_record(audit, slot, 3, 1);
 	rec.verdict = VERDICT_DENY;
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_uint_eq(slot.seq, 1);
-	audit_end(audit, slot, -EACCES, 1);
+	audit_end_record(audit, slot, -EACCES, 1);
 	ck_assert_uint_eq(audit_records(audit), 1);
 	close_log(audit);
 	ck_assert_uint_eq(check_whole(), 3);
@@ -370,9 +370,9 @@ START_TEST(test_counted_only)
 	struct audit *audit;
 
 	ck_assert_int_eq(audit_open(NULL, &head, &audit), 0);
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_uint_eq(slot.seq, 1);
-	audit_end(audit, slot, 0, 1);
+	audit_end_record(audit, slot, 0, 1);
 	ck_assert_uint_eq(audit_records(audit), 1);
 	close_log(audit);
 }
@@ -419,9 +419,9 @@ START_TEST(test_closed_by_the_parent)
 			struct audit_record rec = record("/a", 2);
 			struct audit_slot slot;
 
-			if (audit_begin(audit, &rec, &slot) < 0)
+			if (audit_begin_record(audit, &rec, &slot) < 0)
 				_exit(1);
-			audit_end(audit, slot, i, 1);
+			audit_end_record(audit, slot, i, 1);
 		}
 		(void)raise(SIGKILL);
 	}
@@ -447,12 +447,12 @@ START_TEST(test_size_limit)
 	small = limit;
 	small.rlim_cur = 200000;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-	while ((r = audit_begin(audit, &rec, &slot)) == 0 && count < 10000) {
-		audit_end(audit, slot, 3, 1);
+	while ((r = audit_begin_record(audit, &rec, &slot)) == 0 && count < 10000) {
+		audit_end_record(audit, slot, 3, 1);
 		count++;
 	}
 	ck_assert_int_eq(r, -EFBIG); /* and no SIGXFSZ */
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), -EFBIG);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), -EFBIG);
 	if (_i == 0)
 		close_log(audit); /* the trailer's space was kept */
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -472,8 +472,8 @@ static void append_for(struct audit *audit, pid_t pid, pid_t ppid, pid_t host_pi
 	rec.ppid = ppid;
 	rec.host_pid = host_pid;
 	rec.exe = exe;
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
-	audit_end(audit, slot, 3, 17);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
+	audit_end_record(audit, slot, 3, 17);
 }
 
 /* Compares the next line of a compact log. Returns whether its text leaves out the process. */
@@ -545,14 +545,14 @@ START_TEST(test_compact_keeps_unusual_effects)
 	(void)unlink(path);
 	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
 	rec.effect = AUDIT_CONTINUED;
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	rec.effect = AUDIT_REFUSED;
 	rec.verdict = VERDICT_DENY;
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	rec.syscall = NULL;
 	rec.exe = NULL;
 	rec.net = &net;
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	close_log(audit);
 	json = read_line(1);
 	ck_assert_str_eq(json_string_value(json_object_get(json, "effect")), "continued");
@@ -587,7 +587,7 @@ START_TEST(test_compact_after_a_full_log)
 	small = limit;
 	small.rlim_cur = audit_bytes(audit) + 100;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), -EFBIG);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), -EFBIG);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	append_for(audit, rec.pid, rec.ppid, rec.host_pid, rec.exe);
 	close_log(audit);
@@ -620,8 +620,8 @@ START_TEST(test_full_disk)
 		return;
 	}
 	audit = open_log();
-	while ((r = audit_begin(audit, &rec, &slot)) == 0 && count < 10000) {
-		audit_end(audit, slot, 3, 1);
+	while ((r = audit_begin_record(audit, &rec, &slot)) == 0 && count < 10000) {
+		audit_end_record(audit, slot, 3, 1);
 		count++;
 	}
 	ck_assert_int_eq(r, -ENOSPC); /* and no SIGBUS */
@@ -630,7 +630,7 @@ START_TEST(test_full_disk)
 	fd = open(filler, O_WRONLY | O_CREAT, 0600);
 	while (write(fd, filler, sizeof(filler)) > 0) /* until not a byte is free */
 		;
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), -ENOSPC);
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), -ENOSPC);
 	close_log(audit); /* the trailer's space was kept */
 	ck_assert_uint_eq(check_whole(), count + 2);
 	(void)snprintf(filler, sizeof(filler), "%s/second", dir);
@@ -654,8 +654,8 @@ START_TEST(test_without_fallocate)
 	}
 	audit = open_log();
 	for (int i = 0; i < 1000; i++) {
-		ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
-		audit_end(audit, slot, -EPROTONOSUPPORT, 1);
+		ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
+		audit_end_record(audit, slot, -EPROTONOSUPPORT, 1);
 	}
 	ck_assert(audit->direct);
 	close_log(audit);
@@ -681,7 +681,7 @@ static void *end_records(void *argument)
 		while (__atomic_load_n(&work->ready, __ATOMIC_ACQUIRE) <= i)
 			;
 		if (i % 2 == 0)
-			audit_end(work->audit, work->slot[i], i, 5);
+			audit_end_record(work->audit, work->slot[i], i, 5);
 	}
 	return NULL;
 }
@@ -700,9 +700,9 @@ START_TEST(test_workers)
 	for (unsigned i = 0; i < WORK; i++) {
 		struct audit_record rec = record("/a", 2);
 
-		ck_assert_int_eq(audit_begin(work.audit, &rec, &work.slot[i]), 0);
+		ck_assert_int_eq(audit_begin_record(work.audit, &rec, &work.slot[i]), 0);
 		if (i % 2 == 1)
-			audit_end(work.audit, work.slot[i], i, 5);
+			audit_end_record(work.audit, work.slot[i], i, 5);
 		__atomic_store_n(&work.ready, i + 1, __ATOMIC_RELEASE);
 	}
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
@@ -743,12 +743,12 @@ START_TEST(test_recover)
 	struct stat before, after;
 	json_t *json;
 
-	ck_assert_int_eq(audit_begin(audit, &rec, &slot), 0);
-	ck_assert_int_eq(audit_recover(path, "error"), -EBUSY); /* still being written */
+	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
+	ck_assert_int_eq(audit_recover_log(path, "error"), -EBUSY); /* still being written */
 	ck_assert_int_eq(ftruncate(audit->fd, (off_t)audit->shared->end), 0);
 	ck_assert_int_eq(audit_close(audit, NULL), 0);
 	append_bytes(tails[_i].bytes, tails[_i].len);
-	ck_assert_int_eq(audit_recover(path, "killed"), 0);
+	ck_assert_int_eq(audit_recover_log(path, "killed"), 0);
 	ck_assert_uint_eq(check_whole(), 3);
 	json = read_line(2);
 	ck_assert_str_eq(audit_line_type(json), "trailer");
@@ -757,7 +757,7 @@ START_TEST(test_recover)
 	ck_assert_int_eq(json_integer_value(json_object_get(json, "records")), 1);
 	json_decref(json);
 	ck_assert_int_eq(stat(path, &before), 0);
-	ck_assert_int_eq(audit_recover(path, "killed"), 0); /* already recovered */
+	ck_assert_int_eq(audit_recover_log(path, "killed"), 0); /* already recovered */
 	ck_assert_int_eq(stat(path, &after), 0);
 	ck_assert_int_eq(before.st_size, after.st_size);
 }
@@ -774,7 +774,7 @@ START_TEST(test_recover_refuses_other_files)
 
 		ck_assert_int_ge(fputs(texts[i], out), 0);
 		ck_assert_int_eq(fclose(out), 0);
-		ck_assert_int_eq(audit_recover(path, "killed"), -EBADMSG);
+		ck_assert_int_eq(audit_recover_log(path, "killed"), -EBADMSG);
 		ck_assert_int_eq(stat(path, &file), 0);
 		ck_assert_int_eq(file.st_size, (off_t)strlen(texts[i]));
 	}

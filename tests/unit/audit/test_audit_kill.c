@@ -1,6 +1,6 @@
 /*
  * Kills a writer under load, many times. Every record that it had acknowledged must be in the log, complete and in
- * order, followed by at most one incomplete line. audit_recover must then end the log.
+ * order, followed by at most one incomplete line. audit_recover_log must then end the log.
  */
 #include <check.h>
 #include <errno.h>
@@ -41,11 +41,11 @@ static _Noreturn void write_until_killed(struct audit *audit, int ack_fd, unsign
 
 		seed = seed * 1664525u + 1013904223u;
 		record.path_len = 1 + (seed >> 8) % (seed >> 28 ? 150u : (unsigned)sizeof(text));
-		if (audit_begin(audit, &record, &slot) < 0)
+		if (audit_begin_record(audit, &record, &slot) < 0)
 			_exit(1);
 		if (write(ack_fd, &slot.seq, sizeof(slot.seq)) != sizeof(slot.seq))
 			_exit(2);
-		audit_end(audit, slot, seed & 1 ? -EPROTONOSUPPORT : 3, seed);
+		audit_end_record(audit, slot, seed & 1 ? -EPROTONOSUPPORT : 3, seed);
 	}
 }
 
@@ -126,7 +126,7 @@ static void kill_once(unsigned run, uint64_t *torn_runs)
 	/* One more may be on file: the writer died before it could acknowledge it. */
 	ck_assert_msg(found == acknowledged || found == acknowledged + 1, "run %u: %llu acknowledged, %llu on file",
 		      run, (unsigned long long)acknowledged, (unsigned long long)found);
-	ck_assert_int_eq(audit_recover(path, "killed"), 0);
+	ck_assert_int_eq(audit_recover_log(path, "killed"), 0);
 	ck_assert_uint_eq(check_log(type, &torn), found + 1);
 	ck_assert_str_eq(type, "trailer");
 	ck_assert_uint_eq(torn, 0);

@@ -20,7 +20,7 @@ static const char *const argv[] = {"curl", NULL};
 static struct audit *open_log(bool allowed)
 {
 	struct audit_header header = {.run_id = "7f3a9c21", .argv = argv, .policy_name = "p", .policy_sha256 = "0",
-				      .workdir = "/", .layers_json = "{}", .record_allowed = allowed};
+				      .workdir = "/", .layers_make_json = "{}", .record_allowed = allowed};
 	struct audit *audit;
 
 	(void)unlink(path);
@@ -37,8 +37,8 @@ static void add(struct audit *audit, const struct audit_net *net, enum verdict v
 
 	if (!net->conn)
 		record.pid = record.tid = record.ppid = 0;
-	ck_assert_int_eq(audit_begin(audit, &record, &slot), 0);
-	audit_end(audit, slot, ret, 12);
+	ck_assert_int_eq(audit_begin_record(audit, &record, &slot), 0);
+	audit_end_record(audit, slot, ret, 12);
 }
 
 /* The text of the only line between header and trailer. */

@@ -40,11 +40,11 @@ START_TEST(test_take)
 	_cleanup_buf_ struct buf buf = {0};
 	char *text;
 
-	text = buf_take(&buf);
+	text = buf_take_text(&buf);
 	ck_assert_str_eq(text, ""); /* an empty text, not a failure */
 	free(text);
 	buf_puts(&buf, "text");
-	text = buf_take(&buf);
+	text = buf_take_text(&buf);
 	ck_assert_str_eq(text, "text");
 	free(text);
 	ck_assert_ptr_null(buf.data);
@@ -62,7 +62,7 @@ START_TEST(test_failed)
 	buf_puts(&buf, "after");
 	buf_printf(&buf, "%d", 1);
 	ck_assert_str_eq(buf.data, "before");
-	ck_assert_ptr_null(buf_take(&buf));
+	ck_assert_ptr_null(buf_take_text(&buf));
 	ck_assert(!buf.failed);
 	buf_puts(&buf, "again");
 	ck_assert_str_eq(buf.data, "again");

@@ -92,13 +92,13 @@ END_TEST
 
 START_TEST(test_below)
 {
-	ck_assert(path_below("/a/b", "/a"));
-	ck_assert(path_below("/a", "/a"));
-	ck_assert(path_below("/a", "/"));
-	ck_assert(path_below("/", "/"));
-	ck_assert(!path_below("/ab", "/a"));
-	ck_assert(!path_below("/", "/a"));
-	ck_assert(!path_below("/a", "/a/b"));
+	ck_assert(path_is_below("/a/b", "/a"));
+	ck_assert(path_is_below("/a", "/a"));
+	ck_assert(path_is_below("/a", "/"));
+	ck_assert(path_is_below("/", "/"));
+	ck_assert(!path_is_below("/ab", "/a"));
+	ck_assert(!path_is_below("/", "/a"));
+	ck_assert(!path_is_below("/a", "/a/b"));
 }
 END_TEST
 
@@ -106,12 +106,12 @@ START_TEST(test_rest)
 {
 	const char *path = "/a/b/c";
 
-	ck_assert_ptr_eq(path_rest(path, "/a"), path + 3);
-	ck_assert_ptr_eq(path_rest(path, "/"), path + 1);
-	ck_assert_str_eq(path_rest(path, path), "");
-	ck_assert_str_eq(path_rest("/", "/"), "");
-	ck_assert_ptr_null(path_rest(path, "/a/b/cd"));
-	ck_assert_ptr_null(path_rest(path, "/a/b/c/d"));
+	ck_assert_ptr_eq(path_rest_below(path, "/a"), path + 3);
+	ck_assert_ptr_eq(path_rest_below(path, "/"), path + 1);
+	ck_assert_str_eq(path_rest_below(path, path), "");
+	ck_assert_str_eq(path_rest_below("/", "/"), "");
+	ck_assert_ptr_null(path_rest_below(path, "/a/b/cd"));
+	ck_assert_ptr_null(path_rest_below(path, "/a/b/c/d"));
 }
 END_TEST
 

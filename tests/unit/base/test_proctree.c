@@ -41,11 +41,11 @@ START_TEST(marks_descendants)
 	for (const struct case_entry *c = marks[_i].entry; tree.count < 8 && c->pid > 0; c++)
 		entry[tree.count++] = (struct proctree_entry){.pid = c->pid, .parent = c->parent};
 	for (int round = 0; round < 2; round++) { /* the second time with places already set */
-		proctree_mark(&tree, ROOT);
+		proctree_mark_descendants(&tree, ROOT);
 		for (size_t i = 0; i < tree.count; i++)
 			ck_assert_int_eq(entry[i].place, marks[_i].entry[i].place);
 	}
-	proctree_mark(&tree, 12345);
+	proctree_mark_descendants(&tree, 12345);
 	for (size_t i = 0; i < tree.count; i++)
 		ck_assert_int_eq(entry[i].place, PROCTREE_ELSEWHERE);
 }
@@ -64,7 +64,7 @@ START_TEST(marks_crowds)
 		tree.entry[i].pid = pid;
 		tree.entry[i].parent = _i == 0 ? pid - 1 : i + 1 == count ? 99 : pid + 1;
 	}
-	proctree_mark(&tree, 99);
+	proctree_mark_descendants(&tree, 99);
 	for (size_t i = 0; i < count; i++)
 		ck_assert_int_eq(tree.entry[i].place, PROCTREE_BELOW);
 	proctree_done(&tree);
@@ -113,7 +113,7 @@ START_TEST(reads_processes)
 	ck_assert_int_eq(proctree_read(&tree), 0);
 	for (size_t i = 1; i < tree.count; i++)
 		ck_assert_int_gt(tree.entry[i].pid, tree.entry[i - 1].pid);
-	proctree_mark(&tree, getpid());
+	proctree_mark_descendants(&tree, getpid());
 	entry = entry_of(&tree, outer);
 	ck_assert(entry && entry->parent == getpid() && entry->place == PROCTREE_BELOW);
 	entry = entry_of(&tree, inner);
@@ -122,7 +122,7 @@ START_TEST(reads_processes)
 	ck_assert(entry && entry->parent == getppid() && entry->place == PROCTREE_ELSEWHERE);
 	entry = entry_of(&tree, getppid());
 	ck_assert(!entry || entry->place == PROCTREE_ELSEWHERE);
-	proctree_mark(&tree, outer);
+	proctree_mark_descendants(&tree, outer);
 	ck_assert_int_eq(entry_of(&tree, outer)->place, PROCTREE_ELSEWHERE);
 	ck_assert_int_eq(entry_of(&tree, inner)->place, PROCTREE_BELOW);
 	proctree_done(&tree);

@@ -22,13 +22,13 @@ static struct cgroup_places places;
 
 START_TEST(finds_hybrid)
 {
-	cgroup_find("8:pids:/\n4:memory:/jobs/a\n2:cpuacct,cpu:/x\n1:name=systemd:/y\n0::/\n",
-		    "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
-		    "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:3 - cgroup cgroup rw,memory\n"
-		    "39 31 0:36 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n"
-		    "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n"
-		    "42 31 0:39 / /elsewhere rw - tmpfs memory rw,memory\n",
-		    &places);
+	cgroup_find_places("8:pids:/\n4:memory:/jobs/a\n2:cpuacct,cpu:/x\n1:name=systemd:/y\n0::/\n",
+			   "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
+			   "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:3 - cgroup cgroup rw,memory\n"
+			   "39 31 0:36 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids\n"
+			   "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n"
+			   "42 31 0:39 / /elsewhere rw - tmpfs memory rw,memory\n",
+			   &places);
 	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "/sys/fs/cgroup/memory/jobs/a");
 	ck_assert_str_eq(places.v1[CGROUP_PIDS], "/sys/fs/cgroup/pids");
 	ck_assert_str_eq(places.v1[CGROUP_CPU], "/sys/fs/cgroup/cpu,cpuacct/x");
@@ -38,8 +38,8 @@ END_TEST
 
 START_TEST(finds_slice)
 {
-	cgroup_find("0::/user.slice/user-1000.slice/user@1000.service/app.slice/term.scope\n",
-		    "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", &places);
+	cgroup_find_places("0::/user.slice/user-1000.slice/user@1000.service/app.slice/term.scope\n",
+			   "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", &places);
 	ck_assert_str_eq(places.v2,
 			 "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/term.scope");
 	ck_assert_str_eq(places.v2_top, "/sys/fs/cgroup");
@@ -50,26 +50,35 @@ END_TEST
 /* A container: the mount shows a part of the hierarchy, or the own group is outside the namespace. */
 START_TEST(finds_in_container)
 {
-	cgroup_find("4:memory:/docker/abc/job\n0::/docker/abc\n",
-		    "7 6 0:1 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
-		    "8 6 0:2 /docker/abc /sys/fs/my\\040group rw - cgroup2 cgroup rw\n",
-		    &places);
+	cgroup_find_places("4:memory:/docker/abc/job\n0::/docker/abc\n",
+			   "7 6 0:1 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
+			   "8 6 0:2 /docker/abc /sys/fs/my\\040group rw - cgroup2 cgroup rw\n",
+			   &places);
 	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "/sys/fs/cgroup/memory/job");
 	ck_assert_str_eq(places.v2, "/sys/fs/my group");
-	cgroup_find("4:memory:/docker/abcd\n0::/../x\n",
-		    "7 6 0:1 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
-		    "8 6 0:2 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
-		    &places);
+	cgroup_find_places("4:memory:/docker/abcd\n0::/../x\n",
+			   "7 6 0:1 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
+			   "8 6 0:2 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+			   &places);
 	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "");
 	ck_assert_str_eq(places.v2, "");
 }
 END_TEST
 
+/* mount(2) takes an empty source, which mountinfo shows as two blanks. */
+START_TEST(finds_mount_without_source)
+{
+	cgroup_find_places("4:memory:/job\n",
+			   "7 6 0:1 / /sys/fs/cgroup/memory rw shared:3 - cgroup  rw,memory\n", &places);
+	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "/sys/fs/cgroup/memory/job");
+}
+END_TEST
+
 START_TEST(survives_nonsense)
 {
-	cgroup_find("", "", &places);
+	cgroup_find_places("", "", &places);
 	ck_assert_str_eq(places.v2, "");
-	cgroup_find("::\n0:\n:\n4:memory\n", " - \n1 2 3 - cgroup\n1 2 3 4 5 6 - cgroup2\n\n- - -\n", &places);
+	cgroup_find_places("::\n0:\n:\n4:memory\n", " - \n1 2 3 - cgroup\n1 2 3 4 5 6 - cgroup2\n\n- - -\n", &places);
 	ck_assert_str_eq(places.v2, "");
 	ck_assert_str_eq(places.v1[CGROUP_MEMORY], "");
 }
@@ -77,12 +86,12 @@ END_TEST
 
 START_TEST(reads_numbers)
 {
-	ck_assert_uint_eq(cgroup_number("123\n", NULL), 123);
-	ck_assert_uint_eq(cgroup_number("max\n", NULL), 0);
-	ck_assert_uint_eq(cgroup_number("low 1\noom 7\noom_kill 3\noom_group_kill 1\n", "oom_kill"), 3);
-	ck_assert_uint_eq(cgroup_number("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", "oom_kill"), 2);
-	ck_assert_uint_eq(cgroup_number("usage_usec 4000000000\n", "usage_usec"), 4000000000);
-	ck_assert_uint_eq(cgroup_number("", "max"), 0);
+	ck_assert_uint_eq(cgroup_parse_number("123\n", NULL), 123);
+	ck_assert_uint_eq(cgroup_parse_number("max\n", NULL), 0);
+	ck_assert_uint_eq(cgroup_parse_number("low 1\noom 7\noom_kill 3\noom_group_kill 1\n", "oom_kill"), 3);
+	ck_assert_uint_eq(cgroup_parse_number("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", "oom_kill"), 2);
+	ck_assert_uint_eq(cgroup_parse_number("usage_usec 4000000000\n", "usage_usec"), 4000000000);
+	ck_assert_uint_eq(cgroup_parse_number("", "max"), 0);
 }
 END_TEST
 
@@ -103,7 +112,7 @@ static void expect(int dirfd, const char *name, const char *text)
 {
 	char is[128];
 
-	ck_assert_int_eq(cgroup_get(dirfd, name, is, sizeof(is)), 0);
+	ck_assert_int_ge(io_read_once(dirfd, name, is, sizeof(is)), 0);
 	ck_assert_str_eq(is, text);
 }
 
@@ -137,12 +146,12 @@ START_TEST(enables_what_is_missing)
 	char why[100] = "";
 
 	put(own_fd, "cgroup.subtree_control", "memory");
-	ck_assert_int_eq(cgroup_v2_parent(&places, &parent, why, sizeof(why)), 0);
+	ck_assert_int_eq(cgroup_v2_find_parent(&places, &parent, why, sizeof(why)), 0);
 	ck_assert_str_eq(parent.dir, places.v2);
 	ck_assert_uint_eq(parent.controllers, ALL);
 	expect(own_fd, "cgroup.subtree_control", "+pidsy"); /* one write of "+pids"; an ordinary file keeps the rest */
 	put(own_fd, "cgroup.subtree_control", "cpu memory pids");
-	ck_assert_int_eq(cgroup_v2_enable(own_fd, ALL), 0);
+	ck_assert_int_eq(cgroup_v2_enable_controllers(own_fd, ALL), 0);
 	expect(own_fd, "cgroup.subtree_control", "cpu memory pids");
 }
 END_TEST
@@ -154,7 +163,7 @@ START_TEST(takes_what_there_is)
 	char why[100] = "";
 
 	put(own_fd, "cgroup.controllers", "hugetlb\n");
-	ck_assert_int_eq(cgroup_v2_parent(&places, &parent, why, sizeof(why)), 0);
+	ck_assert_int_eq(cgroup_v2_find_parent(&places, &parent, why, sizeof(why)), 0);
 	ck_assert_uint_eq(parent.controllers, 1u << CGROUP_CPU);
 	expect(own_fd, "cgroup.subtree_control", "");
 }
@@ -170,17 +179,17 @@ START_TEST(takes_the_parent)
 	put(top_fd, "cgroup.subtree_control", "memory pids");
 	put(own_fd, "memory.max", "max\n");
 	put(own_fd, "pids.max", "77\n");
-	ck_assert_int_eq(cgroup_v2_parent(&places, &parent, why, sizeof(why)), 0);
+	ck_assert_int_eq(cgroup_v2_find_parent(&places, &parent, why, sizeof(why)), 0);
 	ck_assert_str_eq(parent.dir, top);
 	ck_assert_uint_eq(parent.pids_at_most, 77);
 	put(own_fd, "memory.max", "1000000\n");
-	ck_assert_int_lt(cgroup_v2_parent(&places, &parent, why, sizeof(why)), 0);
+	ck_assert_int_lt(cgroup_v2_find_parent(&places, &parent, why, sizeof(why)), 0);
 	ck_assert_uint_eq(parent.controllers, 0);
 	ck_assert_str_ne(why, "");
 	/* Not above the mount point. */
 	put(own_fd, "memory.max", "max\n");
 	(void)snprintf(places.v2_top, sizeof(places.v2_top), "%s/own", top);
-	ck_assert_int_lt(cgroup_v2_parent(&places, &parent, why, sizeof(why)), 0);
+	ck_assert_int_lt(cgroup_v2_find_parent(&places, &parent, why, sizeof(why)), 0);
 }
 END_TEST
 
@@ -193,6 +202,7 @@ int main(void)
 	tcase_add_test(texts, finds_hybrid);
 	tcase_add_test(texts, finds_slice);
 	tcase_add_test(texts, finds_in_container);
+	tcase_add_test(texts, finds_mount_without_source);
 	tcase_add_test(texts, survives_nonsense);
 	tcase_add_test(texts, reads_numbers);
 	suite_add_tcase(suite, made);

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/fs.h>
+#include <linux/netlink.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -76,6 +78,16 @@ static void build_inet(void)
 static void build_tcp(void)
 {
 	build_variant(RUN_INET | RUN_LISTENERS);
+}
+
+static void build_routes(void)
+{
+	build_variant(RUN_ROUTES | RUN_MEMORY | RUN_INET);
+}
+
+static void build_standins(void)
+{
+	build_variant(RUN_STANDINS);
 }
 
 static void build_pinned(void)
@@ -245,19 +257,18 @@ static const struct attempt attempts[] = {
 	{"ioctl", {0, TIOCSCTTY}, false},
 	{"ioctl", {0, TIOCSWINSZ}, false},
 	{"ioctl", {0, TCSETS}, false},
-	{"ioctl", {0, FIOASYNC}, false},
+	{"ioctl", {0, FIOASYNC}, true},
 	{"ioctl", {0, OLD_FIOSETOWN}, false},
 	{"ioctl", {0, FS_IOC_SETFLAGS}, false},
 	{"ioctl", {0, FS_IOC_FSSETXATTR}, false},
 	{"ioctl", {0, FIDEDUPERANGE}, false},
 	{"fcntl", {0, F_GETFL}, true},
 	{"fcntl", {0, F_SETFL, O_NONBLOCK | O_APPEND}, true},
-	{"fcntl", {0, F_SETFL, O_ASYNC}, false},
-	{"fcntl", {0, F_SETFL | HIGH, O_ASYNC | HIGH}, false},
+	{"fcntl", {0, F_SETFL, O_ASYNC}, true},
 	{"fcntl", {0, F_SETOWN, 1}, false},
 	{"fcntl", {0, F_SETOWN | HIGH, 1}, false},
 	{"fcntl", {0, F_SETOWN_EX}, false},
-	{"fcntl", {0, F_SETSIG}, false},
+	{"fcntl", {0, F_SETSIG}, true},
 	{"fcntl", {0, F_SETLEASE}, false},
 	{"fcntl", {0, F_NOTIFY}, false},
 	{"fcntl", {0, F_SET_RW_HINT}, false},
@@ -405,15 +416,18 @@ START_TEST(a_terminal_of_its_own_by_hand)
 		{"ioctl", {0, TIOCLINUX_}, false},
 		{"ioctl", {0, TIOCCONS}, false},
 		{"ioctl", {0, TIOCSETD}, false},
-		{"ioctl", {0, TIOCSCTTY}, false},
-		{"ioctl", {0, TIOCNOTTY}, false},
+		{"ioctl", {0, TIOCSCTTY}, true},
+		{"ioctl", {0, TIOCSCTTY | HIGH}, true},
+		{"ioctl", {0, TIOCNOTTY}, true},
+		{"ioctl", {0, TIOCSPTLCK}, true},
+		{"ioctl", {0, TIOCGPTN}, true},
+		{"ioctl", {0, TIOCPKT}, true},
+		{"ioctl", {0, TIOCSIG}, true},
+		{"ioctl", {0, TIOCEXCL}, true},
+		{"ioctl", {0, TIOCGPTPEER}, false}, /* judged */
 		{"ioctl", {0, TIOCVHANGUP}, false},
-		{"ioctl", {0, TIOCPKT}, false},
-		{"ioctl", {0, TIOCSIG}, false},
-		{"ioctl", {0, TIOCEXCL}, false},
-		{"ioctl", {0, FIOASYNC}, false},
+		{"ioctl", {0, FIOASYNC}, true},
 		{"ioctl", {0, OLD_FIOSETOWN}, false},
-		{"fcntl", {0, F_SETFL, O_ASYNC}, false},
 	};
 
 	try_attempts(terminal, sizeof(terminal) / sizeof(terminal[0]));
@@ -520,6 +534,57 @@ START_TEST(datagrams_by_hand)
 END_TEST
 
 /* On a shared loopback. Where sendmsg is native, no socket exists for which a destination address matters. */
+START_TEST(routes_by_hand)
+{
+	static const struct attempt queries[] = {
+		{"socket", {AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE}, true},
+		{"socket", {AF_NETLINK | HIGH, SOCK_DGRAM | HIGH, NETLINK_ROUTE | HIGH}, true},
+		{"socket", {AF_NETLINK, SOCK_RAW, NETLINK_USERSOCK}, false},
+		{"socket", {AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG}, false},
+		{"socket", {AF_NETLINK, SOCK_RAW, NETLINK_KOBJECT_UEVENT}, false},
+		{"socket", {AF_NETLINK, SOCK_STREAM, NETLINK_ROUTE}, false},
+		{"socket", {AF_NETLINK, SOCK_RAW | 0x100, NETLINK_ROUTE}, false},
+		{"socketpair", {AF_NETLINK, SOCK_RAW, NETLINK_ROUTE}, false},
+		{"setsockopt", {0, SOL_NETLINK, NETLINK_EXT_ACK}, true},
+		{"setsockopt", {0, SOL_NETLINK, NETLINK_LISTEN_ALL_NSID}, false},
+		{"setsockopt", {0, SOL_NETLINK, NETLINK_RX_RING}, false},
+		{"getsockopt", {0, SOL_NETLINK, NETLINK_LIST_MEMBERSHIPS}, true},
+		{"ioctl", {0, SIOCGIFCONF}, true},
+		{"ioctl", {0, SIOCSIFFLAGS}, false},
+		{"ioctl", {0, SIOCSIFADDR}, false},
+		{"ioctl", {0, SIOCETHTOOL}, false},
+		{"ioctl", {0, SIOCGSKNS}, false},
+		{"sendto", {3, 4096, 20, 0, 0, 0}, true},
+	};
+
+	try_attempts(queries, sizeof(queries) / sizeof(queries[0]));
+}
+END_TEST
+
+START_TEST(standins_by_hand)
+{
+	static const struct attempt sends[] = {
+		{"socket", {AF_NETLINK, SOCK_RAW, NETLINK_ROUTE}, false},
+		{"setsockopt", {0, SOL_NETLINK, NETLINK_EXT_ACK}, false},
+		{"ioctl", {0, SIOCGIFCONF}, false},
+		{"sendto", {3, 4096, 20, 0, 0, 0}, false},
+		{"sendto", {3, 4096, 20 + 32, 0, 0, 0}, false},
+		{"sendto", {3, 4096, 20, MSG_NOSIGNAL, 0, 0}, true},
+		{"sendto", {3, 4096, 20, MSG_DONTWAIT, 0, 0}, true},
+		{"sendto", {3, 4096, 20, MSG_NOSIGNAL | MSG_FASTOPEN, 0, 0}, false},
+		{"sendto", {3, 4096, 20, MSG_NOSIGNAL, 4096, 16}, false},
+		{"sendto", {3, 4096, 0, 0, 0, 0}, true},
+		{"sendto", {3, 4096, 19, 0, 0, 0}, true},
+		{"sendto", {3, 4096, 21, 0, 0, 0}, true},
+		{"sendto", {3, 4096, 4096, 0, 0, 0}, true},
+		{"sendto", {3, 4096, 4096, MSG_FASTOPEN, 0, 0}, false},
+		{"sendto", {3, 4096, 4096, 0, HIGH, 0}, false},
+	};
+
+	try_attempts(sends, sizeof(sends) / sizeof(sends[0]));
+}
+END_TEST
+
 START_TEST(no_datagrams_by_hand)
 {
 	static const struct attempt streams[] = {
@@ -631,6 +696,7 @@ int main(void)
 	TCase *ipc = tcase_create("ipc");
 	TCase *inet = tcase_create("inet"), *memory = tcase_create("memory is sampled");
 	TCase *tcp = tcase_create("tcp");
+	TCase *routes = tcase_create("routes"), *standins = tcase_create("stand-ins");
 	TCase *masks = tcase_create("masks"), *counted = tcase_create("forks and disk are counted");
 
 	tcase_set_timeout(tcase, 120); /* for a busy machine */
@@ -677,6 +743,16 @@ int main(void)
 	tcase_add_test(tcp, internet_sockets_by_hand);
 	tcase_add_test(tcp, no_datagrams_by_hand);
 	suite_add_tcase(suite, tcp);
+	tcase_set_timeout(routes, 120);
+	tcase_add_checked_fixture(routes, build_routes, drop);
+	tcase_add_test(routes, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(routes, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(routes, routes_by_hand);
+	suite_add_tcase(suite, routes);
+	tcase_add_checked_fixture(standins, build_standins, drop);
+	tcase_add_test(standins, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(standins, standins_by_hand);
+	suite_add_tcase(suite, standins);
 	tcase_add_checked_fixture(masks, build_pinned, drop);
 	tcase_add_test(masks, every_number_gets_the_verdict_of_its_row);
 	tcase_add_test(masks, masks_by_hand);

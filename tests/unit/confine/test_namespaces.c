@@ -53,7 +53,7 @@ static pid_t fork_there(struct namespaces *namespaces, int moment)
 	namespaces->end_fd = eventfd(moments[moment].told, EFD_CLOEXEC);
 	if (moments[moment].limit_ms)
 		namespaces->until_ns = io_now_ns() + moments[moment].limit_ms * NS_PER_MS;
-	pid = namespaces_fork(namespaces);
+	pid = namespaces_fork_supervisor(namespaces);
 	while (pid == 0)
 		(void)pause(); /* keeps the socket open */
 	ck_assert_int_gt(pid, 0);
@@ -76,7 +76,7 @@ START_TEST(an_intermediate_is_lost)
 
 	if (pid > 0 && signal_number) {
 		ck_assert(namespaces.lost);
-		ck_assert(!namespaces_again(&namespaces, pid, -1));
+		ck_assert(!namespaces_must_fork_again(&namespaces, pid, -1));
 		ck_assert_int_eq(waitpid(pid, &status, 0), pid); /* not reaped yet */
 		ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	} else if (pid > 0) {
@@ -95,7 +95,7 @@ START_TEST(the_time_limit_counts)
 	uint64_t begin = io_now_ns();
 
 	namespaces.until_ns = begin + 200 * NS_PER_MS;
-	ck_assert(!namespaces_again(&namespaces, pid, -1));
+	ck_assert(!namespaces_must_fork_again(&namespaces, pid, -1));
 	ck_assert_uint_lt(io_now_ns() - begin, 8000 * NS_PER_MS);
 	end(&namespaces);
 }

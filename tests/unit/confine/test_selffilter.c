@@ -229,7 +229,7 @@ START_TEST(what_is_nobodys_kills)
 	int (*const tries[])(void) = {try_execve, try_mount, try_bpf, try_setns, try_keyctl};
 	const char *why;
 
-	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]) && selffilter_possible(&why); i++) {
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]) && selffilter_is_possible(&why); i++) {
 		int status = in_child(tries[i]);
 
 		ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%zu: %#x", i, (unsigned)status);
@@ -282,7 +282,7 @@ START_TEST(threads_are_made_and_held)
 	pid_t pid;
 	int status;
 
-	if (!selffilter_possible(&why))
+	if (!selffilter_is_possible(&why))
 		return;
 	status = in_child(try_threads);
 	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%#x", (unsigned)status);

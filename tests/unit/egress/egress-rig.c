@@ -111,7 +111,7 @@ static void deliver(struct egress_rig *rig, const struct control_message *messag
 	(void)pthread_cond_broadcast(&rig->came);
 	(void)pthread_mutex_unlock(&rig->lock);
 	if (message->type == CONTROL_RECORD && message->record.wants_ack)
-		while (control_send(rig->control, &ack, NULL, 0) == -EAGAIN) {
+		while (control_send_message(rig->control, &ack, NULL, 0) == -EAGAIN) {
 			struct pollfd room = {.fd = rig->control, .events = POLLOUT};
 
 			(void)poll(&room, 1, 1000);
@@ -134,7 +134,7 @@ static void *listen_to_egress(void *ctx)
 		size_t count;
 
 		(void)poll(&ready, 1, -1);
-		error = control_receive(rig->control, &message, fds, &count);
+		error = control_receive_message(rig->control, &message, fds, &count);
 		if (error == 0)
 			deliver(rig, &message);
 	} while (error == 0 || error == -EAGAIN);
@@ -251,7 +251,7 @@ static void say(struct egress_rig *rig, const struct control_message *message, c
 {
 	int error;
 
-	while ((error = control_send(rig->control, message, fds, count)) == -EAGAIN) {
+	while ((error = control_send_message(rig->control, message, fds, count)) == -EAGAIN) {
 		struct pollfd room = {.fd = rig->control, .events = POLLOUT};
 
 		ck_assert_msg(poll(&room, 1, ERIG_WAIT_MS) == 1, "egress does not read what it is told");

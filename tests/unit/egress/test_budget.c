@@ -36,12 +36,12 @@ static void count(const char *limits)
 	ck_assert_int_eq(budgets_create(policy, &budgets), 0);
 	rule = policy_net_rules(policy, &rules);
 	ck_assert_uint_eq(rules, 1);
-	ck_assert_int_eq(budget_join(budgets, rule, &use), 0);
+	ck_assert_int_eq(budget_add_connection(budgets, rule, &use), 0);
 }
 
 static void forget(void)
 {
-	budget_leave(&use);
+	budget_drop_connection(&use);
 	budgets_free(budgets);
 	policy_free(policy);
 	rig_done(&policy_rig);
@@ -52,13 +52,13 @@ START_TEST(bytes_have_an_end)
 	uint64_t wait_ms = 0;
 
 	count("\"max_bytes_up\": 100");
-	ck_assert_uint_eq(budget_room(&use, true, 60, 0, &wait_ms), 60);
-	budget_spend(&use, true, 60);
-	ck_assert_uint_eq(budget_room(&use, true, 60, 0, &wait_ms), 40);
-	budget_spend(&use, true, 40);
-	ck_assert_uint_eq(budget_room(&use, true, 60, 0, &wait_ms), 0);
+	ck_assert_uint_eq(budget_bytes_allowed(&use, true, 60, 0, &wait_ms), 60);
+	budget_spend_bytes(&use, true, 60);
+	ck_assert_uint_eq(budget_bytes_allowed(&use, true, 60, 0, &wait_ms), 40);
+	budget_spend_bytes(&use, true, 40);
+	ck_assert_uint_eq(budget_bytes_allowed(&use, true, 60, 0, &wait_ms), 0);
 	ck_assert_uint_eq(wait_ms, UINT64_MAX);
-	ck_assert_uint_eq(budget_room(&use, false, 60, 0, &wait_ms), 60);
+	ck_assert_uint_eq(budget_bytes_allowed(&use, false, 60, 0, &wait_ms), 60);
 	forget();
 }
 END_TEST
@@ -70,10 +70,10 @@ START_TEST(bytes_a_second_are_kept_over_any_while)
 	count("\"max_bytes_per_second\": 1000000");
 	while (moved < 5000000) {
 		uint64_t wait_ms = 0;
-		size_t room = budget_room(&use, moved % 2, 65536, now_ns, &wait_ms);
+		size_t room = budget_bytes_allowed(&use, moved % 2, 65536, now_ns, &wait_ms);
 
 		ck_assert(room || (wait_ms > 0 && wait_ms < 1000));
-		budget_spend(&use, moved % 2, room);
+		budget_spend_bytes(&use, moved % 2, room);
 		moved += room;
 		now_ns += wait_ms * 1000000;
 	}
@@ -91,9 +91,9 @@ START_TEST(a_slow_rate_moves_single_bytes)
 	count("\"max_bytes_per_second\": 3");
 	while (moved < 9) {
 		uint64_t wait_ms = 0;
-		size_t room = budget_room(&use, true, 65536, now_ns, &wait_ms);
+		size_t room = budget_bytes_allowed(&use, true, 65536, now_ns, &wait_ms);
 
-		budget_spend(&use, true, room);
+		budget_spend_bytes(&use, true, room);
 		moved += room;
 		now_ns += wait_ms * 1000000;
 	}
@@ -109,12 +109,12 @@ START_TEST(requests_have_a_rate_and_an_end)
 
 	count("\"requests_per_minute\": 6, \"max_requests\": 9");
 	for (int i = 0; i < 6; i++)
-		ck_assert_ptr_null(budget_request(budgets, rule, now_ns));
-	ck_assert_str_eq(budget_request(budgets, rule, now_ns), "cap_rate");
-	ck_assert_str_eq(budget_request(budgets, rule, now_ns + 9 * SECOND), "cap_rate");
+		ck_assert_ptr_null(budget_take_request(budgets, rule, now_ns));
+	ck_assert_str_eq(budget_take_request(budgets, rule, now_ns), "cap_rate");
+	ck_assert_str_eq(budget_take_request(budgets, rule, now_ns + 9 * SECOND), "cap_rate");
 	for (int i = 1; i <= 3; i++)
-		ck_assert_ptr_null(budget_request(budgets, rule, now_ns + (uint64_t)i * 11 * SECOND));
-	ck_assert_str_eq(budget_request(budgets, rule, now_ns + 1000 * SECOND), "cap_requests");
+		ck_assert_ptr_null(budget_take_request(budgets, rule, now_ns + (uint64_t)i * 11 * SECOND));
+	ck_assert_str_eq(budget_take_request(budgets, rule, now_ns + 1000 * SECOND), "cap_requests");
 	forget();
 }
 END_TEST
@@ -124,13 +124,13 @@ START_TEST(connections_are_given_back)
 	struct budget_use second, third;
 
 	count("\"max_connections\": 2");
-	ck_assert_int_eq(budget_join(budgets, rule, &second), 0);
-	ck_assert_int_eq(budget_join(budgets, rule, &third), -EDQUOT);
-	budget_leave(&second);
-	budget_leave(&second); /* idempotent */
-	ck_assert_int_eq(budget_join(budgets, rule, &third), 0);
-	ck_assert_int_eq(budget_join(budgets, rule, &second), -EDQUOT);
-	budget_leave(&third);
+	ck_assert_int_eq(budget_add_connection(budgets, rule, &second), 0);
+	ck_assert_int_eq(budget_add_connection(budgets, rule, &third), -EDQUOT);
+	budget_drop_connection(&second);
+	budget_drop_connection(&second); /* idempotent */
+	ck_assert_int_eq(budget_add_connection(budgets, rule, &third), 0);
+	ck_assert_int_eq(budget_add_connection(budgets, rule, &second), -EDQUOT);
+	budget_drop_connection(&third);
 	forget();
 }
 END_TEST

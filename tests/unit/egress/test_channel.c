@@ -36,8 +36,8 @@ static void tear_down(void)
 
 static void put_tls(struct tls_rig *rig)
 {
-	ck_assert_int_eq(channel_tls(&rig->client, tls_client(tls, "a.test", "")), 0);
-	ck_assert_int_eq(channel_tls(&rig->server, tls_server(tls, "a.test", "")), 0);
+	ck_assert_int_eq(channel_start_tls(&rig->client, tls_create_client(tls, "a.test", "")), 0);
+	ck_assert_int_eq(channel_start_tls(&rig->server, tls_create_server(tls, "a.test", "")), 0);
 }
 
 static void joined(struct tls_rig *rig, size_t step)
@@ -75,8 +75,8 @@ START_TEST(test_plain)
 	ck_assert_int_eq(channel_read(&rig.client, data, sizeof(data)), 4);
 	ck_assert_uint_eq(rig.client.bytes_out, 5);
 	ck_assert_uint_eq(rig.server.bytes_in, 5);
-	channel_done(&rig.server, false);
-	channel_done(&rig.server, false);
+	channel_close(&rig.server, false);
+	channel_close(&rig.server, false);
 	ck_assert_int_eq(channel_read(&rig.client, data, sizeof(data)), 0);
 	tls_rig_done(&rig);
 }
@@ -91,18 +91,18 @@ START_TEST(test_unread)
 	tls_rig_init(&rig, 0);
 	ck_assert_int_eq(channel_write(&rig.client, "0123456789", 10), 10);
 	ck_assert_int_eq(channel_read(&rig.server, data, 6), 6);
-	ck_assert_int_eq(channel_unread(&rig.server, data, 6), 0);
+	ck_assert_int_eq(channel_put_back(&rig.server, data, 6), 0);
 	ck_assert(channel_has_bytes(&rig.server));
 	ck_assert_uint_eq(rig.server.bytes_in, 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, 2), 2);
-	ck_assert_int_eq(channel_unread(&rig.server, "ab", 2), 0);
+	ck_assert_int_eq(channel_put_back(&rig.server, "ab", 2), 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 6);
 	ck_assert_mem_eq(data, "ab2345", 6);
 	ck_assert(!channel_has_bytes(&rig.server));
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 4);
 	ck_assert_mem_eq(data, "6789", 4);
 	ck_assert_uint_eq(rig.server.bytes_in, 10);
-	ck_assert_int_eq(channel_unread(&rig.server, data, 0), 0);
+	ck_assert_int_eq(channel_put_back(&rig.server, data, 0), 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), -EAGAIN);
 	tls_rig_done(&rig);
 }
@@ -123,12 +123,10 @@ static int end_over_tcp(bool abort)
 		  !getsockname(listener, (struct sockaddr *)&address, &size) &&
 		  !connect(client, (struct sockaddr *)&address, size));
 	tls_rig_init(&rig, 0);
-	channel_done(&rig.server, false);
-	ck_assert_int_eq(channel_init(&rig.server, rig.loop,
-				      accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC),
-				      rig.client.watch.ready),
-			 0);
-	channel_done(&rig.server, abort);
+	channel_close(&rig.server, false);
+	channel_init(&rig.server, rig.loop, accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC),
+		     rig.client.watch.ready);
+	channel_close(&rig.server, abort);
 	got = recv(client, &byte, 1, 0);
 	got = got < 0 ? -errno : got;
 	(void)close(client);
@@ -173,19 +171,19 @@ START_TEST(test_tls_early)
 		int here, there;
 
 		tls_rig_init(&rig, 0);
-		ck_assert_int_eq(channel_tls(&rig.client, tls_client(tls, "a.test", "h2")), 0);
-		ck_assert_int_eq(channel_handshake(&rig.client), -EAGAIN);
+		ck_assert_int_eq(channel_start_tls(&rig.client, tls_create_client(tls, "a.test", "h2")), 0);
+		ck_assert_int_eq(channel_shake_hands(&rig.client), -EAGAIN);
 		got = channel_read(&rig.server, hello, part);
 		ck_assert_int_gt(got, 0);
-		ck_assert_int_eq(channel_unread(&rig.server, hello, (size_t)got), 0);
-		ck_assert_int_eq(channel_tls(&rig.server, tls_server(tls, "a.test", "h2")), 0);
+		ck_assert_int_eq(channel_put_back(&rig.server, hello, (size_t)got), 0);
+		ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, "a.test", "h2")), 0);
 		ck_assert(channel_has_bytes(&rig.server));
 		tls_rig_handshake(&rig, &here, &there);
 		ck_assert(!here && !there && !channel_has_bytes(&rig.server));
 		ck_assert_uint_eq(rig.server.bytes_in, 0);
 		tls_rig_exchange(&rig, &rig.client, &rig.server, 50);
 		/* and above TLS */
-		ck_assert_int_eq(channel_unread(&rig.server, "again", 5), 0);
+		ck_assert_int_eq(channel_put_back(&rig.server, "again", 5), 0);
 		ck_assert_int_eq(channel_read(&rig.server, hello, sizeof(hello)), 5);
 		tls_rig_done(&rig);
 	}
@@ -243,7 +241,7 @@ START_TEST(test_tls_end)
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 0);
 	ck_assert(rig.server.ended);
 	tls_rig_exchange(&rig, &rig.server, &rig.client, 300000); /* the other direction goes on */
-	channel_done(&rig.server, false);                         /* by itself it says good-bye */
+	channel_close(&rig.server, false);                         /* by itself it says good-bye */
 	ck_assert_int_eq(channel_read(&rig.client, data, sizeof(data)), 0);
 	tls_rig_done(&rig);
 }
@@ -310,12 +308,12 @@ START_TEST(test_tls_blocked)
 	ck_assert_uint_eq(rig.client.bytes_out, taken);
 	ck_assert_uint_lt(rig.client.out.len - rig.client.out.at, 20000);
 	ck_assert_int_eq(channel_shutdown(&rig.client), -EAGAIN);
-	channel_wait(&rig.client, false, false);
+	channel_set_wait(&rig.client, false, false);
 	ck_assert_uint_eq(rig.client.watch.interest, (unsigned)EPOLLOUT); /* there is still something to be sent */
 	while ((count = channel_read(&rig.server, data, 1 << 20)) != 0) {
 		ck_assert(count > 0 || count == -EAGAIN);
 		got += count > 0 ? (uint64_t)count : 0;
-		channel_wait(&rig.client, true, false); /* sends it, and the FIN after it */
+		channel_set_wait(&rig.client, true, false); /* sends it, and the FIN after it */
 	}
 	ck_assert_uint_eq(got, taken);
 	ck_assert(rig.client.shut && !rig.client.out.data);
@@ -334,9 +332,9 @@ START_TEST(test_tls_wait_ended)
 	joined(&rig, 0);
 	ck_assert_int_eq(channel_shutdown(&rig.client), 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 0);
-	channel_wait(&rig.server, true, false); /* would be readable for ever */
+	channel_set_wait(&rig.server, true, false); /* would be readable for ever */
 	ck_assert_uint_eq(rig.server.watch.interest, 0);
-	channel_wait(&rig.server, true, true);
+	channel_set_wait(&rig.server, true, true);
 	ck_assert_uint_eq(rig.server.watch.interest, (unsigned)EPOLLOUT);
 	tls_rig_done(&rig);
 }
@@ -351,7 +349,8 @@ START_TEST(test_tls_key_updates)
 
 	joined(&rig, 0);
 	for (int i = 0; i < 100000 && got == -EAGAIN; i++) {
-		if (SSL_key_update(rig.client.ssl, SSL_KEY_UPDATE_REQUESTED) != 1 || channel_handshake(&rig.client) < 0)
+		if (SSL_key_update(rig.client.ssl, SSL_KEY_UPDATE_REQUESTED) != 1 ||
+		    channel_shake_hands(&rig.client) < 0)
 			break;
 		got = channel_read(&rig.server, data, sizeof(data));
 		ck_assert_uint_lt(rig.server.out.len - rig.server.out.at, 256 * 1024);
@@ -373,7 +372,7 @@ START_TEST(test_tls_tickets)
 	SSL_clear_options(rig.server.ssl, SSL_OP_NO_TICKET);
 	for (int i = 0; i < 120; i++) {
 		ck_assert_int_eq(SSL_new_session_ticket(rig.server.ssl), 1);
-		ck_assert_int_eq(channel_handshake(&rig.server), 0);
+		ck_assert_int_eq(channel_shake_hands(&rig.server), 0);
 	}
 	ck_assert_int_eq(channel_write(&rig.server, "data", 4), 4);
 	while (got == -EAGAIN) {

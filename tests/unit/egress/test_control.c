@@ -45,7 +45,7 @@ static void check_one(const struct expected *row, enum control_side receiver, en
 
 	message.version = CONTROL_VERSION;
 	message.type = row->type;
-	ck_assert_int_eq(control_admits(receiver, &phase, &message, fds), legal);
+	ck_assert_int_eq(control_admits_message(receiver, &phase, &message, fds), legal);
 	ck_assert_int_eq(phase, legal ? phase_after(row->type, before) : before);
 }
 

@@ -16,7 +16,7 @@
 
 #include "egress/conn/dial.h"
 #include "egress/conn/address.h"
-#include "egress/dns/resolver-wire.h"
+#include "egress/dns/resolver.h"
 #include "egress/state.h"
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
@@ -160,9 +160,9 @@ static void run(uint64_t ms, void (*fire)(struct timer *timer))
 {
 	struct timer timer = {.fire = fire};
 
-	ck_assert_int_eq(loop_timer_set(egress.loop, &timer, ms), 0);
+	loop_set_timer(egress.loop, &timer, ms);
 	ck_assert_int_eq(loop_run(egress.loop), 0);
-	loop_timer_clear(egress.loop, &timer);
+	loop_clear_timer(egress.loop, &timer);
 }
 
 static struct dial *start(const char *host, uint16_t port, const char *rule)

@@ -45,7 +45,7 @@ static int parse(const uint8_t *data, size_t len, struct dns_query *ret_query)
 	int error;
 
 	memcpy(copy, data, len);
-	error = dns_parse(copy, len, ret_query);
+	error = dns_parse_query(copy, len, ret_query);
 	free(copy);
 	return error;
 }
@@ -59,8 +59,8 @@ static struct dns_told ask(const char *name, unsigned type, int edns, struct dns
 	size_t len;
 
 	ck_assert_int_eq(parse(bytes.at, bytes.len, &query), 0);
-	dns_judge(policy, pool, &query, ret_verdict);
-	len = dns_build(&query, &ret_verdict->answer, data, sizeof(data));
+	dns_judge_query(policy, pool, &query, ret_verdict);
+	len = dns_build_answer(&query, &ret_verdict->answer, data, sizeof(data));
 	ck_assert_uint_gt(len, 0);
 	ck_assert(dns_tell(data, len, &told));
 	ck_assert_uint_eq(told.id, 0xbeef);
@@ -201,15 +201,15 @@ START_TEST(real_addresses)
 	first->sin_addr.s_addr = htonl(0x08080808);
 	((struct sockaddr_in6 *)&list[1])->sin6_addr.s6_addr[0] = 0x2a;
 	third->sin_addr.s_addr = htonl(0x09090909);
-	ck_assert_int_eq(pool_learn_real(pool, (const struct sockaddr *)&list[2], "b.test"), 0);
+	ck_assert_int_eq(pool_learn_real_address(pool, (const struct sockaddr *)&list[2], "b.test"), 0);
 	ck_assert_int_eq(parse(bytes.at, bytes.len, &query), 0);
-	dns_judge_real(pool, &query, list, 3, &verdict);
+	dns_judge_addresses(pool, &query, list, 3, &verdict);
 	ck_assert(!verdict.real && !verdict.named);
 	ck_assert_uint_eq(verdict.answer.count, 2); /* not the one that is b.test's */
-	ck_assert_str_eq(pool_find(pool, (const struct sockaddr *)&list[0]), "real.test");
-	ck_assert_str_eq(pool_find(pool, (const struct sockaddr *)&list[2]), "b.test");
+	ck_assert_str_eq(pool_find_name(pool, (const struct sockaddr *)&list[0]), "real.test");
+	ck_assert_str_eq(pool_find_name(pool, (const struct sockaddr *)&list[2]), "b.test");
 	(void)ask("real.test", 255, 0, &verdict);
-	dns_judge_real(pool, &query, &list[2], 1, &verdict);
+	dns_judge_addresses(pool, &query, &list[2], 1, &verdict);
 	ck_assert(verdict.named);
 	ck_assert_uint_eq(verdict.answer.count, 2); /* the synthetic ones */
 }
@@ -260,7 +260,7 @@ START_TEST(codes)
 	size_t len;
 
 	ck_assert_int_eq(parse(bytes.at, bytes.len - 1, &query), -EBADMSG);
-	len = dns_build(&query, &refusal, data, sizeof(data));
+	len = dns_build_answer(&query, &refusal, data, sizeof(data));
 	ck_assert_uint_eq(len, 12);
 	ck_assert(dns_tell(data, len, &told));
 	ck_assert_uint_eq(told.id, 7);
@@ -268,7 +268,7 @@ START_TEST(codes)
 	ck_assert_uint_eq(ask("a.test", 1, 1, &verdict).code, 16);
 	bytes.at[bytes.len - 1] = 3; /* CHAOS */
 	ck_assert_int_eq(parse(bytes.at, bytes.len, &query), 0);
-	dns_judge(policy, pool, &query, &verdict);
+	dns_judge_query(policy, pool, &query, &verdict);
 	ck_assert_uint_eq(verdict.answer.code, 5);
 }
 END_TEST
@@ -289,16 +289,16 @@ START_TEST(fits)
 	ck_assert_int_eq(parse(bytes.at, bytes.len, &query), 0);
 	for (size_t i = 0; i < DNS_ANSWERS_MAX; i++)
 		answer.address[i].ss_family = AF_INET6;
-	len = dns_build(&query, &answer, data, sizeof(data));
+	len = dns_build_answer(&query, &answer, data, sizeof(data));
 	ck_assert(len && dns_tell(data, len, &told));
 	ck_assert_uint_eq(told.answers, DNS_ANSWERS_MAX);
 	answer.count = 0;
 	memcpy(answer.name, name, sizeof(answer.name) - 1);
-	ck_assert_uint_eq(dns_build(&query, &answer, data, sizeof(data)), 0);
+	ck_assert_uint_eq(dns_build_answer(&query, &answer, data, sizeof(data)), 0);
 	for (size_t cap = 0; cap < len; cap++) {
 		answer.count = DNS_ANSWERS_MAX;
 		answer.name[0] = '\0';
-		ck_assert_uint_eq(dns_build(&query, &answer, data, cap), 0);
+		ck_assert_uint_eq(dns_build_answer(&query, &answer, data, cap), 0);
 	}
 }
 END_TEST

@@ -33,9 +33,9 @@ static char *at_edge(const char *text, size_t len)
 static ssize_t scan_split(const char *data, size_t len, size_t cut)
 {
 	struct http1_scan scan = {0};
-	ssize_t first = http1_scan(&scan, data, cut);
+	ssize_t first = http1_find_head_end(&scan, data, cut);
 
-	return first ? first : http1_scan(&scan, data, len);
+	return first ? first : http1_find_head_end(&scan, data, len);
 }
 
 /* A request's head as a whole: its error, or 0. The same however the bytes come. */
@@ -43,13 +43,13 @@ static int request_n(const char *text, size_t len, struct http1_head *ret_head)
 {
 	const char *data = at_edge(text, len);
 	struct http1_scan scan = {0};
-	ssize_t whole = http1_scan(&scan, data, len);
+	ssize_t whole = http1_find_head_end(&scan, data, len);
 
 	for (size_t cut = 0; cut <= len; cut++)
 		ck_assert_int_eq(scan_split(data, len, cut), whole);
 	if (whole <= 0)
 		return whole ? (int)whole : -EAGAIN;
-	return http1_request(data, (size_t)whole, ret_head);
+	return http1_parse_request(data, (size_t)whole, ret_head);
 }
 
 static int request(const char *text, struct http1_head *ret_head)
@@ -286,10 +286,10 @@ START_TEST(heads_have_limits)
 	while (text.len < HTTP_HEAD_MAX - 4)
 		buf_puts(&text, "x");
 	buf_puts(&text, "\r\n\r\n");
-	ck_assert_int_eq(http1_scan(&scan, text.data, text.len), HTTP_HEAD_MAX);
+	ck_assert_int_eq(http1_find_head_end(&scan, text.data, text.len), HTTP_HEAD_MAX);
 	scan = (struct http1_scan){0};
 	memset(text.data + HTTP_HEAD_MAX - 4, 'x', 4);
-	ck_assert_int_eq(http1_scan(&scan, text.data, HTTP_HEAD_MAX), -EMSGSIZE);
+	ck_assert_int_eq(http1_find_head_end(&scan, text.data, HTTP_HEAD_MAX), -EMSGSIZE);
 }
 END_TEST
 
@@ -337,7 +337,7 @@ START_TEST(authorities_are_read_strictly)
 		size_t len = strlen(each[i].text);
 		char host[NET_HOST_MAX];
 		unsigned port;
-		bool is_one = request_authority(at_edge(each[i].text, len), len, 80, host, &port);
+		bool is_one = request_parse_authority(at_edge(each[i].text, len), len, 80, host, &port);
 
 		ck_assert_msg(is_one == (each[i].host != NULL), "%s", each[i].text);
 		if (!is_one)
@@ -356,7 +356,7 @@ START_TEST(absolute_targets_come_apart)
 		{"http://a.test/b?c", "a.test", "/b?c"},
 		{"HTTP://a.test:81", "a.test:81", "/"},
 		{"http://[::1]:81/", "[::1]:81", "/"},
-		{"http://u@a.test/", "u@a.test", "/"}, /* request_authority refuses it */
+		{"http://u@a.test/", "u@a.test", "/"}, /* request_parse_authority refuses it */
 		{"http:///b", NULL, NULL},
 		{"http://", NULL, NULL},
 		{"http://a?b", NULL, NULL},
@@ -369,7 +369,7 @@ START_TEST(absolute_targets_come_apart)
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		struct http1_head head = {.target = each[i].target, .target_len = strlen(each[i].target)};
 		struct http1_absolute parts;
-		bool absolute = http1_absolute(&head, &parts);
+		bool absolute = http1_parse_absolute(&head, &parts);
 
 		ck_assert_msg(absolute == (each[i].authority != NULL), "%s", each[i].target);
 		if (!absolute)
@@ -437,8 +437,8 @@ START_TEST(responses_are_understood_or_refused)
 	const char *data = at_edge(one->text, len);
 	struct http1_scan scan = {0};
 	struct http1_head head;
-	ssize_t whole = http1_scan(&scan, data, len);
-	int error = whole > 0 ? http1_response(data, (size_t)whole, one->method, &head) : (int)whole;
+	ssize_t whole = http1_find_head_end(&scan, data, len);
+	int error = whole > 0 ? http1_parse_response(data, (size_t)whole, one->method, &head) : (int)whole;
 
 	ck_assert_msg(error == one->error, "%d instead of %d for:\n%s", error, one->error, one->text);
 	if (error)
@@ -607,14 +607,14 @@ START_TEST(messages_are_written)
 
 	http1_write_request(&out, "GET", "/a", "?b#", 2, "h:1");
 	http1_write_field(&out, &field);
-	http1_write_end(&out, HTTP1_LENGTH, &head, NULL);
+	http1_write_head_end(&out, HTTP1_LENGTH, &head, NULL);
 	ck_assert_str_eq(out.data, "GET /a?b HTTP/1.1\r\nHost: h:1\r\nX-A: cd\r\nContent-Length: 12\r\n\r\n");
 	out.len = 0;
 	http1_write_response(&out, &head);
-	http1_write_end(&out, HTTP1_CHUNKED, &head, "close");
+	http1_write_head_end(&out, HTTP1_CHUNKED, &head, "close");
 	ck_assert_str_eq(out.data, "HTTP/1.1 404 Gone?\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
 	out.len = 0;
-	http1_write_end(&out, HTTP1_UNTIL_CLOSE, &head, NULL);
+	http1_write_head_end(&out, HTTP1_UNTIL_CLOSE, &head, NULL);
 	ck_assert_str_eq(out.data, "\r\n");
 	ck_assert_uint_eq(http1_chunk_head(size, 0xabc), 5);
 	ck_assert_mem_eq(size, "abc\r\n", 5);
@@ -634,19 +634,21 @@ START_TEST(socks_is_read_byte_by_byte)
 	bool open;
 
 	for (size_t len = 0; len < 4; len++)
-		ck_assert_int_eq(socks_greeting((const uint8_t *)at_edge((const char *)greeting, len), len, &open), 0);
-	ck_assert_int_eq(socks_greeting(greeting, sizeof(greeting), &open), 4);
+		ck_assert_int_eq(socks_parse_greeting((const uint8_t *)at_edge((const char *)greeting, len), len,
+						      &open), 0);
+	ck_assert_int_eq(socks_parse_greeting(greeting, sizeof(greeting), &open), 4);
 	ck_assert(open);
-	ck_assert_int_eq(socks_greeting(password, sizeof(password), &open), 3);
+	ck_assert_int_eq(socks_parse_greeting(password, sizeof(password), &open), 3);
 	ck_assert(!open);
 	for (size_t len = 0; len < sizeof(name) - 1; len++)
-		ck_assert_int_eq(socks_request((const uint8_t *)at_edge((const char *)name, len), len, &request), 0);
-	ck_assert_int_eq(socks_request(name, sizeof(name), &request), sizeof(name) - 1);
+		ck_assert_int_eq(socks_parse_request((const uint8_t *)at_edge((const char *)name, len), len, &request),
+				 0);
+	ck_assert_int_eq(socks_parse_request(name, sizeof(name), &request), sizeof(name) - 1);
 	ck_assert_str_eq(request.host, "a.test");
 	ck_assert_uint_eq(request.port, 443);
-	ck_assert_int_eq(socks_request(v4, sizeof(v4), &request), sizeof(v4));
+	ck_assert_int_eq(socks_parse_request(v4, sizeof(v4), &request), sizeof(v4));
 	ck_assert_str_eq(request.host, "192.0.2.1");
-	ck_assert_int_eq(socks_request(v6, sizeof(v6), &request), sizeof(v6));
+	ck_assert_int_eq(socks_parse_request(v6, sizeof(v6), &request), sizeof(v6));
 	ck_assert_str_eq(request.host, "2001:db8::1");
 }
 END_TEST
@@ -674,9 +676,9 @@ START_TEST(other_socks_is_refused)
 	bool open;
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
-		ck_assert_int_eq(socks_request(each[i].bytes, each[i].len, &request), each[i].error);
-	ck_assert_int_eq(socks_greeting(each[0].bytes, 1, &open), -EPROTO);
-	ck_assert_int_eq(socks_greeting((const uint8_t *)"\x05", 2, &open), -EPROTO);
+		ck_assert_int_eq(socks_parse_request(each[i].bytes, each[i].len, &request), each[i].error);
+	ck_assert_int_eq(socks_parse_greeting(each[0].bytes, 1, &open), -EPROTO);
+	ck_assert_int_eq(socks_parse_greeting((const uint8_t *)"\x05", 2, &open), -EPROTO);
 }
 END_TEST
 

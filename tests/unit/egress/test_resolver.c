@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "egress/dns/resolver-wire.h"
+#include "egress/dns/resolver.h"
 #include "tests/unit/unit.h"
 
 #include "base/banned.h"
@@ -94,9 +94,9 @@ static void run(void)
 {
 	struct timer patience = {.fire = out_of_patience};
 
-	ck_assert_int_eq(loop_timer_set(loop, &patience, PATIENCE_MS), 0);
+	loop_set_timer(loop, &patience, PATIENCE_MS);
 	ck_assert_int_eq(loop_run(loop), 0);
-	loop_timer_clear(loop, &patience);
+	loop_clear_timer(loop, &patience);
 }
 
 static void stop(struct timer *timer)
@@ -109,7 +109,7 @@ static void run_for(uint64_t ms)
 {
 	struct timer enough = {.fire = stop};
 
-	ck_assert_int_eq(loop_timer_set(loop, &enough, ms), 0);
+	loop_set_timer(loop, &enough, ms);
 	ck_assert_int_eq(loop_run(loop), 0);
 }
 
@@ -118,7 +118,7 @@ static struct asked look_up(const char *host)
 	unsigned left = 1;
 	struct asked asked = {.left = &left};
 
-	ck_assert_uint_ne(resolver_ask(resolver, host, PATIENCE_MS / 2, answered, &asked), 0);
+	ck_assert_uint_ne(resolver_ask_name(resolver, host, PATIENCE_MS / 2, answered, &asked), 0);
 	run();
 	ck_assert_uint_eq(asked.answers, 1);
 	return asked;
@@ -164,7 +164,7 @@ START_TEST(many_at_once)
 
 		asked[i].left = &left;
 		(void)snprintf(host, sizeof(host), i % 3 ? "localhost" : "no name %zu", i % 200);
-		ck_assert_uint_ne(resolver_ask(resolver, host, PATIENCE_MS, answered, &asked[i]), 0);
+		ck_assert_uint_ne(resolver_ask_name(resolver, host, PATIENCE_MS, answered, &asked[i]), 0);
 	}
 	run();
 	for (size_t i = 0; i < MANY; i++) {
@@ -200,8 +200,8 @@ START_TEST(dies)
 	(void)look_up("localhost");
 	ck_assert_int_eq(kill(child, SIGSTOP), 0);
 	ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child); /* all its threads have stopped */
-	ck_assert_uint_ne(resolver_ask(resolver, "localhost", PATIENCE_MS, answered, &asked[0]), 0);
-	ck_assert_uint_ne(resolver_ask(resolver, "a.test", PATIENCE_MS, answered, &asked[1]), 0);
+	ck_assert_uint_ne(resolver_ask_name(resolver, "localhost", PATIENCE_MS, answered, &asked[0]), 0);
+	ck_assert_uint_ne(resolver_ask_name(resolver, "a.test", PATIENCE_MS, answered, &asked[1]), 0);
 	ck_assert_int_eq(kill(child, SIGKILL), 0);
 	run();
 	ck_assert_int_eq(asked[0].answer.error, -EPIPE);
@@ -279,13 +279,13 @@ START_TEST(one_query_for_all)
 	struct resolver_query query;
 
 	for (size_t i = 0; i < 3; i++)
-		number[i] = resolver_ask(resolver, "a.test", PATIENCE_MS, answered, &asked[i]);
+		number[i] = resolver_ask_name(resolver, "a.test", PATIENCE_MS, answered, &asked[i]);
 	ck_assert(number[0] != number[1] && number[1] != number[2]);
 	query = take_query();
 	ck_assert_str_eq(query.host, "a.test");
 	ck_assert_int_eq(recv(other, &query, sizeof(query), MSG_DONTWAIT), -1);
-	resolver_cancel(resolver, number[1]);
-	resolver_cancel(resolver, number[1]);
+	resolver_cancel_ask(resolver, number[1]);
+	resolver_cancel_ask(resolver, number[1]);
 	give_answer(query.number);
 	run();
 	ck_assert_uint_eq(asked[0].answers, 1);
@@ -294,7 +294,7 @@ START_TEST(one_query_for_all)
 	ck_assert_uint_eq(((struct sockaddr_in *)&asked[2].answer.address[0])->sin_addr.s_addr, htonl(0xc0000209));
 	/* and again: nothing is kept */
 	left = 1;
-	ck_assert_uint_ne(resolver_ask(resolver, "a.test", PATIENCE_MS, answered, &asked[0]), 0);
+	ck_assert_uint_ne(resolver_ask_name(resolver, "a.test", PATIENCE_MS, answered, &asked[0]), 0);
 	give_answer(take_query().number);
 	run();
 	ck_assert_uint_eq(asked[0].answers, 2);
@@ -307,7 +307,7 @@ START_TEST(too_late)
 	struct asked asked = {.left = &left};
 	struct resolver_query query;
 
-	ck_assert_uint_ne(resolver_ask(resolver, "a.test", 20, answered, &asked), 0);
+	ck_assert_uint_ne(resolver_ask_name(resolver, "a.test", 20, answered, &asked), 0);
 	run();
 	ck_assert_int_eq(asked.answer.error, -ETIMEDOUT);
 	query = take_query();
@@ -325,8 +325,8 @@ static struct asked anew;
 static void answered_once(void *ctx, const struct resolver_answer *answer)
 {
 	answered(ctx, answer);
-	resolver_cancel(resolver, to_cancel);
-	ck_assert_uint_ne(resolver_ask(resolver, "a.test", PATIENCE_MS, answered, &anew), 0);
+	resolver_cancel_ask(resolver, to_cancel);
+	ck_assert_uint_ne(resolver_ask_name(resolver, "a.test", PATIENCE_MS, answered, &anew), 0);
 }
 
 START_TEST(answers_that_change_things)
@@ -337,9 +337,9 @@ START_TEST(answers_that_change_things)
 
 	anew.left = &left;
 	/* the one that asked last is told first */
-	number = resolver_ask(resolver, "a.test", PATIENCE_MS, answered, &second);
+	number = resolver_ask_name(resolver, "a.test", PATIENCE_MS, answered, &second);
 	to_cancel = number;
-	ck_assert_uint_ne(resolver_ask(resolver, "a.test", PATIENCE_MS, answered_once, &first), 0);
+	ck_assert_uint_ne(resolver_ask_name(resolver, "a.test", PATIENCE_MS, answered_once, &first), 0);
 	give_answer(take_query().number);
 	run_for(20);
 	ck_assert_uint_eq(first.answers, 1);
@@ -364,7 +364,7 @@ START_TEST(nonsense_from_it)
 	struct asked asked = {.left = &left};
 	size_t len = (size_t)_i < sizeof(row) / sizeof(row[0]) ? sizeof(row[0]) : 3;
 
-	ck_assert_uint_ne(resolver_ask(resolver, "a.test", PATIENCE_MS, answered, &asked), 0);
+	ck_assert_uint_ne(resolver_ask_name(resolver, "a.test", PATIENCE_MS, answered, &asked), 0);
 	ck_assert_int_eq(send(other, &row[len == 3 ? 0 : _i], len, 0), (ssize_t)len);
 	run();
 	ck_assert_int_eq(asked.answer.error, -EPIPE);
@@ -380,10 +380,10 @@ START_TEST(too_many)
 
 	for (size_t i = 0; i < RESOLVER_QUERIES_MAX; i++) {
 		(void)snprintf(host, sizeof(host), "n%zu.test", i);
-		ck_assert_uint_ne(resolver_ask(resolver, host, PATIENCE_MS, answered, &asked[i]), 0);
+		ck_assert_uint_ne(resolver_ask_name(resolver, host, PATIENCE_MS, answered, &asked[i]), 0);
 	}
-	ck_assert_uint_eq(resolver_ask(resolver, "more.test", PATIENCE_MS, answered, &asked[0]), 0);
-	ck_assert_uint_ne(resolver_ask(resolver, "n0.test", PATIENCE_MS, answered, &asked[0]), 0);
+	ck_assert_uint_eq(resolver_ask_name(resolver, "more.test", PATIENCE_MS, answered, &asked[0]), 0);
+	ck_assert_uint_ne(resolver_ask_name(resolver, "n0.test", PATIENCE_MS, answered, &asked[0]), 0);
 	for (size_t i = 0; i < RESOLVER_QUERIES_MAX; i++) {
 		run_for(0); /* what did not fit into the socket follows */
 		give_answer(take_query().number);

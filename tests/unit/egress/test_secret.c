@@ -29,7 +29,7 @@ const struct net_secret *policy_net_secrets(const struct policy *policy, size_t 
 	return list;
 }
 
-bool net_secret_host(const struct net_secret *secret, const char *host)
+bool net_secret_allows_host(const struct net_secret *secret, const char *host)
 {
 	for (const char *const *pattern = secret->hosts; *pattern; pattern++)
 		if (!strcmp(*pattern, host))
@@ -72,7 +72,7 @@ static void filled(const struct secrets *secrets, const char *template, const ch
 {
 	_cleanup_free_ char *text = NULL;
 
-	ck_assert_int_eq(secrets_fill(secrets, template, "api.test", &text), 0);
+	ck_assert_int_eq(secrets_fill_template(secrets, template, "api.test", &text), 0);
 	ck_assert_str_eq(text, expected);
 }
 
@@ -95,7 +95,7 @@ START_TEST(test_none)
 	ck_assert_ptr_null(secrets);
 	ck_assert_uint_eq(secrets_count(NULL), 0);
 	secrets_free(NULL);
-	secrets_forget(NULL);
+	secrets_forget_values(NULL);
 }
 END_TEST
 
@@ -174,7 +174,7 @@ START_TEST(test_long)
 	secrets = loaded();
 	ck_assert_uint_lt(strlen(secrets_placeholder(secrets, 0)), SECRET_PLACEHOLDER_SIZE);
 	ck_assert_int_eq(
-		secrets_fill(secrets,
+		secrets_fill_template(secrets,
 			     "{A_NAME_THAT_IS_MUCH_LONGER_THAN_ANYBODY_WOULD_EVER_THINK_OF_WRITING_INTO_A_POLICY}",
 			     "b.test", &text),
 		0);
@@ -244,15 +244,15 @@ START_TEST(test_fill)
 	filled(secrets, "Bearer {A}", "Bearer aaa");
 	filled(secrets, "no secret at all", "no secret at all");
 	filled(secrets, "{A}{A}}", "aaaaaa}");
-	ck_assert_int_eq(secrets_fill(secrets, "{A}{B}", "api.test", &text), -EACCES);
-	ck_assert_int_eq(secrets_fill(secrets, "{B}", "OTHER.test", &text), -EACCES);
-	ck_assert_int_eq(secrets_fill(secrets, "{C}", "api.test", &text), -ENOENT);
-	ck_assert_int_eq(secrets_fill(secrets, "{A", "api.test", &text), -ENOENT);
-	ck_assert_int_eq(secrets_fill(secrets, "{}", "api.test", &text), -ENOENT);
-	ck_assert_int_eq(secrets_fill(NULL, "{A}", "api.test", &text), -ENOENT);
+	ck_assert_int_eq(secrets_fill_template(secrets, "{A}{B}", "api.test", &text), -EACCES);
+	ck_assert_int_eq(secrets_fill_template(secrets, "{B}", "OTHER.test", &text), -EACCES);
+	ck_assert_int_eq(secrets_fill_template(secrets, "{C}", "api.test", &text), -ENOENT);
+	ck_assert_int_eq(secrets_fill_template(secrets, "{A", "api.test", &text), -ENOENT);
+	ck_assert_int_eq(secrets_fill_template(secrets, "{}", "api.test", &text), -ENOENT);
+	ck_assert_int_eq(secrets_fill_template(NULL, "{A}", "api.test", &text), -ENOENT);
 	ck_assert_ptr_null(text);
-	secrets_forget(secrets);
-	ck_assert_int_eq(secrets_fill(secrets, "{A}", "api.test", &text), -EACCES);
+	secrets_forget_values(secrets);
+	ck_assert_int_eq(secrets_fill_template(secrets, "{A}", "api.test", &text), -EACCES);
 	secrets_free(secrets);
 }
 END_TEST
@@ -278,18 +278,19 @@ START_TEST(test_replace)
 		      "%s %s", a, b);
 
 	(void)snprintf(text, sizeof(text), "x%s callgate-secret-%s,%s%s\xff", a, a, b, a);
-	ck_assert_int_eq(secrets_replace(secrets, "api.test", text, strlen(text), &out, &len), 1);
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", text, strlen(text), &out, &len), 1);
 	(void)snprintf(text, sizeof(text), "xaaa callgate-secret-aaa,%saaa\xff", b);
 	ck_assert_str_eq(out, text);
 	ck_assert_uint_eq(len, strlen(text));
 
-	ck_assert_int_eq(secrets_replace(secrets, "api.test", b, strlen(b), &out, &len), 0);
-	ck_assert_int_eq(secrets_replace(secrets, "third.test", a, strlen(a), &out, &len), 0);
-	ck_assert_int_eq(secrets_replace(secrets, "api.test", a, strlen(a) - 1, &out, &len), 0); /* cut off */
-	ck_assert_int_eq(secrets_replace(secrets, "api.test", "", 0, &out, &len), 0);
-	ck_assert_int_eq(secrets_replace(NULL, "api.test", a, strlen(a), &out, &len), 0);
-	secrets_forget(secrets);
-	ck_assert_int_eq(secrets_replace(secrets, "api.test", a, strlen(a), &out, &len), 0);
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", b, strlen(b), &out, &len), 0);
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "third.test", a, strlen(a), &out, &len), 0);
+	/* cut off */
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", a, strlen(a) - 1, &out, &len), 0);
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", "", 0, &out, &len), 0);
+	ck_assert_int_eq(secrets_replace_placeholders(NULL, "api.test", a, strlen(a), &out, &len), 0);
+	secrets_forget_values(secrets);
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", a, strlen(a), &out, &len), 0);
 	ck_assert_str_eq(secrets_placeholder(secrets, 0), a);
 	secrets_free(secrets);
 }
@@ -309,10 +310,10 @@ START_TEST(test_bounded)
 	text = malloc(5 * one);
 	for (size_t i = 0; i < 5; i++)
 		memcpy(text + i * one, secrets_placeholder(secrets, 0), one);
-	ck_assert_int_eq(secrets_replace(secrets, "api.test", text, 4 * one, &out, &len), 1);
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", text, 4 * one, &out, &len), 1);
 	ck_assert_uint_eq(len, 64000);
 	free(steal_pointer(&out));
-	ck_assert_int_eq(secrets_replace(secrets, "api.test", text, 5 * one, &out, &len), -EMSGSIZE);
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", text, 5 * one, &out, &len), -EMSGSIZE);
 	ck_assert_ptr_null(out);
 	secrets_free(secrets);
 }
@@ -356,17 +357,17 @@ START_TEST(test_wiped)
 	(void)unlink(path);
 	ck_assert_uint_eq(memory_search(value, VALUE_LEN), 3); /* one each, and none left of the environment */
 
-	ck_assert_int_eq(secrets_fill(secrets, "{E}{F}", "api.test", &text), 0);
+	ck_assert_int_eq(secrets_fill_template(secrets, "{E}{F}", "api.test", &text), 0);
 	ck_assert_uint_eq(memory_search(value, VALUE_LEN), 5);
 	explicit_bzero(text, strlen(text));
 	free(text);
-	ck_assert_int_eq(secrets_replace(secrets, "b.test", secrets_placeholder(secrets, 2),
-					 strlen(secrets_placeholder(secrets, 2)), &text, &len),
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "b.test", secrets_placeholder(secrets, 2),
+						      strlen(secrets_placeholder(secrets, 2)), &text, &len),
 			 1);
 	explicit_bzero(text, len);
 	free(text);
 	ck_assert_uint_eq(memory_search(value, VALUE_LEN), 3);
-	secrets_forget(secrets);
+	secrets_forget_values(secrets);
 	ck_assert_uint_eq(memory_search(value, VALUE_LEN), 0);
 	secrets_free(secrets);
 }

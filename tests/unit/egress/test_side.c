@@ -16,10 +16,7 @@
 
 #include "base/cleanup.h"
 #include "supervisor/environment.h"
-#include "supervisor/gateway/address.h"
 #include "supervisor/gateway/provide.h"
-#include "supervisor/gateway/routes.h"
-#include "supervisor/gateway/truststore.h"
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
@@ -47,7 +44,7 @@ START_TEST(addresses_are_taken_once)
 	for (size_t i = 0; i < 40; i++) {
 		uint32_t number;
 
-		ck_assert_int_eq(egress_address_take(&address[i], &fd[i]), 0);
+		ck_assert_int_eq(egress_address_reserve(&address[i], &fd[i]), 0);
 		number = ntohl(address[i].s_addr);
 		ck_assert_uint_eq(number >> 24, 127);
 		ck_assert_uint_ne(number >> 16 & 0xff, 0);
@@ -68,10 +65,10 @@ START_TEST(a_port_is_bound_for_both)
 	int own_fd, fd[2], other[2];
 	uint16_t port = 0, again = 0;
 
-	ck_assert_int_eq(egress_address_take(&own, &own_fd), 0);
-	ck_assert_int_eq(egress_address_bind(own, 0, fd, &port), 0);
+	ck_assert_int_eq(egress_address_reserve(&own, &own_fd), 0);
+	ck_assert_int_eq(egress_address_bind_pair(own, 0, fd, &port), 0);
 	ck_assert_uint_ne(port, 0);
-	ck_assert_int_eq(egress_address_bind(own, port, other, &again), -EADDRINUSE);
+	ck_assert_int_eq(egress_address_bind_pair(own, port, other, &again), -EADDRINUSE);
 	(void)close(fd[0]);
 	(void)close(fd[1]);
 	(void)close(own_fd);
@@ -101,7 +98,7 @@ static _Noreturn void try_guest(const struct policy *policy)
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
 		_exit(77);
 	raise_loopback();
-	if (egress_guest_create(&side, policy, true, &guest, &step) < 0)
+	if (egress_guest_open_sockets(&side, policy, true, &guest, &step) < 0)
 		_exit(2);
 	if (guest.dns_port != 53 || guest.loopback.s_addr != htonl(INADDR_LOOPBACK))
 		_exit(3);
@@ -150,8 +147,8 @@ START_TEST(nobody_is_at_the_sink)
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	char byte;
 
-	ck_assert_int_eq(egress_address_take(&side.own, &side.own_fd), 0);
-	ck_assert_msg(egress_guest_create(&side, policy, false, &guest, &step) == 0, "%s", step);
+	ck_assert_int_eq(egress_address_reserve(&side.own, &side.own_fd), 0);
+	ck_assert_msg(egress_guest_open_sockets(&side, policy, false, &guest, &step) == 0, "%s", step);
 	ck_assert_uint_eq(guest.loopback.s_addr, side.own.s_addr);
 	to.sin_addr = guest.loopback;
 	to.sin_port = htons(guest.sink_port);
@@ -166,7 +163,7 @@ START_TEST(nobody_is_at_the_sink)
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	ck_assert_int_lt(bind(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 	(void)close(fd);
-	ck_assert_int_eq(egress_guest_names(&side, &guest, false), 0);
+	ck_assert_int_eq(egress_guest_add_resolv_conf(&side, &guest, false), 0);
 	ck_assert_ptr_nonnull(strstr(side.provide[0].text, "\noptions use-vc\n"));
 	egress_guest_done(&guest);
 	egress_side_done(&side);
@@ -214,9 +211,9 @@ START_TEST(files_and_variables)
 	/* A secret's placeholder comes before what the policy sets, all else after it. */
 	envp = environment_build(policy, &side);
 	ck_assert_ptr_nonnull(envp);
-	ck_assert_str_eq(environment_get(envp, "TOKEN"), "placeholder");
-	ck_assert_str_eq(environment_get(envp, "SSL_CERT_FILE"), "/mine");
-	ck_assert_ptr_nonnull(environment_get(envp, "NODE_EXTRA_CA_CERTS"));
+	ck_assert_str_eq(environment_get_value(envp, "TOKEN"), "placeholder");
+	ck_assert_str_eq(environment_get_value(envp, "SSL_CERT_FILE"), "/mine");
+	ck_assert_ptr_nonnull(environment_get_value(envp, "NODE_EXTRA_CA_CERTS"));
 	environment_free(envp);
 	egress_side_done(&side);
 	policy_free(policy);
@@ -248,8 +245,8 @@ START_TEST(java_reads_a_store)
 	char *bytes = NULL;
 	size_t len = 0, body;
 
-	ck_assert_int_eq(truststore_jks("no certificate", &bytes, &len), -EINVAL);
-	ck_assert_int_eq(truststore_jks(CA "text between\n" CA, &bytes, &len), 0);
+	ck_assert_int_eq(truststore_make_jks("no certificate", &bytes, &len), -EINVAL);
+	ck_assert_int_eq(truststore_make_jks(CA "text between\n" CA, &bytes, &len), 0);
 	ck_assert_uint_gt(len, sizeof(head) + SHA_DIGEST_LENGTH);
 	ck_assert_mem_eq(bytes, head, sizeof(head));
 	body = len - SHA_DIGEST_LENGTH;

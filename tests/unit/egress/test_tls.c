@@ -68,19 +68,19 @@ static void attempt(const struct case_of *of)
 	int here, there;
 
 	tls_rig_init(&rig, 0);
-	server = tls_server(tls, "unused.test", "");
+	server = tls_create_server(tls, "unused.test", "");
 	if (of->certificate)
 		ck_assert(SSL_use_certificate(server, of->certificate) == 1 &&
 			  SSL_use_PrivateKey(server, of->key) == 1);
-	ck_assert_int_eq(channel_tls(&rig.server, server), 0);
-	ck_assert_int_eq(channel_tls(&rig.client, tls_client(tls, of->host, "h2,http/1.1")), 0);
+	ck_assert_int_eq(channel_start_tls(&rig.server, server), 0);
+	ck_assert_int_eq(channel_start_tls(&rig.client, tls_create_client(tls, of->host, "h2,http/1.1")), 0);
 	for (here = -EAGAIN, there = -EAGAIN; here == -EAGAIN;
-	     there = there == -EAGAIN ? channel_handshake(&rig.server) : there)
-		here = channel_handshake(&rig.client);
+	     there = there == -EAGAIN ? channel_shake_hands(&rig.server) : there)
+		here = channel_shake_hands(&rig.client);
 	if (of->text) {
 		ck_assert_int_eq(here, -EPROTO);
 		/* asked late, the queue of errors is another's; what the verification said is not */
-		ck_assert_str_eq(tls_error(rig.client.ssl, false, here, text), "upstream_tls");
+		ck_assert_str_eq(tls_describe_error(rig.client.ssl, false, here, text), "upstream_tls");
 		ck_assert_msg(strstr(text, of->text) != NULL, "%s: \"%s\" instead of \"%s\"", of->host, text, of->text);
 	} else {
 		ck_assert_msg(here == 0, "%s: %d", of->host, here);
@@ -140,13 +140,13 @@ static void negotiated(const char *client, const char *server, const char *expec
 	int here, there;
 
 	tls_rig_init(&rig, 0);
-	ck_assert_int_eq(channel_tls(&rig.client, tls_client(tls, "a.test", client)), 0);
-	ck_assert_int_eq(channel_tls(&rig.server, tls_server(tls, "a.test", server)), 0);
+	ck_assert_int_eq(channel_start_tls(&rig.client, tls_create_client(tls, "a.test", client)), 0);
+	ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, "a.test", server)), 0);
 	tls_rig_handshake(&rig, &here, &there);
 	ck_assert(!here && !there);
-	tls_alpn(rig.client.ssl, alpn, sizeof(alpn));
+	tls_chosen_alpn(rig.client.ssl, alpn, sizeof(alpn));
 	ck_assert_str_eq(alpn, expected);
-	tls_alpn(rig.server.ssl, alpn, sizeof(alpn));
+	tls_chosen_alpn(rig.server.ssl, alpn, sizeof(alpn));
 	ck_assert_str_eq(alpn, expected);
 	ck_assert_str_eq(SSL_get_servername(rig.server.ssl, TLSEXT_NAMETYPE_host_name), "a.test");
 	ck_assert(!SSL_session_reused(rig.client.ssl));
@@ -172,7 +172,7 @@ START_TEST(test_versions)
 	struct tls *tls = tls_with(ca_pem(ca));
 
 	for (size_t i = 0; i < 3; i++) {
-		SSL *ssl = tls_client(tls, "a.test", "");
+		SSL *ssl = tls_create_client(tls, "a.test", "");
 		struct tls_rig rig;
 		int here, there;
 
@@ -180,8 +180,8 @@ START_TEST(test_versions)
 		ck_assert(SSL_set_min_proto_version(ssl, versions[i]) && SSL_set_max_proto_version(ssl, versions[i]));
 		SSL_clear_options(ssl, SSL_OP_NO_TICKET);
 		tls_rig_init(&rig, 0);
-		ck_assert_int_eq(channel_tls(&rig.client, ssl), 0);
-		ck_assert_int_eq(channel_tls(&rig.server, tls_server(tls, "a.test", "")), 0);
+		ck_assert_int_eq(channel_start_tls(&rig.client, ssl), 0);
+		ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, "a.test", "")), 0);
 		tls_rig_handshake(&rig, &here, &there);
 		ck_assert_int_eq(here == 0, versions[i] != TLS1_1_VERSION);
 		if (here == 0) {
@@ -207,8 +207,8 @@ START_TEST(test_addresses)
 		int here, there;
 
 		tls_rig_init(&rig, 0);
-		ck_assert_int_eq(channel_tls(&rig.client, tls_client(tls, hosts[i], "")), 0);
-		ck_assert_int_eq(channel_tls(&rig.server, tls_server(tls, hosts[i], "")), 0);
+		ck_assert_int_eq(channel_start_tls(&rig.client, tls_create_client(tls, hosts[i], "")), 0);
+		ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, hosts[i], "")), 0);
 		tls_rig_handshake(&rig, &here, &there);
 		ck_assert(!here && !there);
 		ck_assert_ptr_null(SSL_get_servername(rig.server.ssl, TLSEXT_NAMETYPE_host_name));
@@ -230,17 +230,18 @@ START_TEST(test_rejected)
 		int there = -EAGAIN;
 
 		tls_rig_init(&rig, 0);
-		ck_assert_int_eq(channel_tls(&rig.client, tls_client(tls, "a.test", "")), 0);
-		ck_assert_int_eq(channel_tls(&rig.server, tls_server(tls, i == 1 ? "b.test" : "a.test", "")), 0);
-		ck_assert_int_eq(channel_handshake(&rig.client), -EAGAIN);
-		ck_assert_int_eq(channel_handshake(&rig.server), -EAGAIN);
+		ck_assert_int_eq(channel_start_tls(&rig.client, tls_create_client(tls, "a.test", "")), 0);
+		ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, i == 1 ? "b.test" : "a.test",
+										  "")), 0);
+		ck_assert_int_eq(channel_shake_hands(&rig.client), -EAGAIN);
+		ck_assert_int_eq(channel_shake_hands(&rig.server), -EAGAIN);
 		if (i < 2)
-			ck_assert_int_eq(channel_handshake(&rig.client), -EPROTO); /* it sends its alert */
+			ck_assert_int_eq(channel_shake_hands(&rig.client), -EPROTO); /* it sends its alert */
 		else
-			channel_done(&rig.client, false); /* it is gone without a word */
-		there = channel_handshake(&rig.server);
+			channel_close(&rig.client, false); /* it is gone without a word */
+		there = channel_shake_hands(&rig.server);
 		ck_assert_int_eq(there, i < 2 ? -EPROTO : -ECONNRESET);
-		ck_assert_str_eq(tls_error(rig.server.ssl, true, there, text), "client_rejected_ca");
+		ck_assert_str_eq(tls_describe_error(rig.server.ssl, true, there, text), "client_rejected_ca");
 		ck_assert_msg(strstr(text, "certificate") != NULL, "%s", text);
 		tls_rig_done(&rig);
 		tls_free(tls);
@@ -252,7 +253,7 @@ END_TEST
 START_TEST(test_not_rejected)
 {
 	struct tls *tls = tls_with(ca_pem(ca));
-	SSL *ssl = tls_client(tls, "a.test", "");
+	SSL *ssl = tls_create_client(tls, "a.test", "");
 	char text[TLS_ERROR_SIZE];
 	struct tls_rig rig;
 	int there;
@@ -261,11 +262,11 @@ START_TEST(test_not_rejected)
 	(void)SSL_set_min_proto_version(ssl, TLS1_VERSION);
 	(void)SSL_set_max_proto_version(ssl, TLS1_1_VERSION);
 	tls_rig_init(&rig, 0);
-	ck_assert_int_eq(channel_tls(&rig.client, ssl), 0);
-	ck_assert_int_eq(channel_tls(&rig.server, tls_server(tls, "a.test", "")), 0);
-	ck_assert_int_eq(channel_handshake(&rig.client), -EAGAIN);
-	there = channel_handshake(&rig.server);
-	ck_assert_str_eq(tls_error(rig.server.ssl, true, there, text), "client_tls");
+	ck_assert_int_eq(channel_start_tls(&rig.client, ssl), 0);
+	ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, "a.test", "")), 0);
+	ck_assert_int_eq(channel_shake_hands(&rig.client), -EAGAIN);
+	there = channel_shake_hands(&rig.server);
+	ck_assert_str_eq(tls_describe_error(rig.server.ssl, true, there, text), "client_tls");
 	ck_assert_msg(strstr(text, "protocol") != NULL, "%s", text);
 	tls_rig_done(&rig);
 	tls_free(tls);
@@ -277,7 +278,7 @@ END_TEST
 /* The serial number of host's leaf, to be freed. */
 static char *serial(struct tls *tls, const char *host)
 {
-	SSL *ssl = tls_server(tls, host, "");
+	SSL *ssl = tls_create_server(tls, host, "");
 	char *hex;
 	BIGNUM *number;
 
@@ -344,7 +345,7 @@ START_TEST(test_leaf_is_strict)
 	for (size_t i = 60; i < sizeof(host) - 10; i += 61)
 		host[i] = '.';
 	host[sizeof(host) - 1] = '\0';
-	ssl = tls_server(tls, host, "");
+	ssl = tls_create_server(tls, host, "");
 	ck_assert(ssl && X509_STORE_add_cert(store, root) &&
 		  X509_STORE_CTX_init(context, store, SSL_get_certificate(ssl), NULL));
 	X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(context),
@@ -374,7 +375,7 @@ END_TEST
 START_TEST(test_wiped)
 {
 	struct tls *tls = tls_with(NULL);
-	SSL *ssl = tls_server(tls, "a.test", "");
+	SSL *ssl = tls_create_server(tls, "a.test", "");
 	uint8_t number[32];
 	BIGNUM *private_number = NULL;
 
@@ -406,8 +407,8 @@ static void handshake_of(struct tls_rig *rig, struct tls *tls, int i)
 	int here, there;
 
 	(void)snprintf(host, sizeof(host), "host%d.test", i);
-	if (channel_tls(&rig->client, tls_client(tls, host, i % 2 ? "h2" : "")) ||
-	    channel_tls(&rig->server, tls_server(tls, host, "h2")))
+	if (channel_start_tls(&rig->client, tls_create_client(tls, host, i % 2 ? "h2" : "")) ||
+	    channel_start_tls(&rig->server, tls_create_server(tls, host, "h2")))
 		_exit(2);
 	(void)SSL_set_max_proto_version(rig->client.ssl, i % 3 ? TLS1_3_VERSION : TLS1_2_VERSION);
 	tls_rig_handshake(rig, &here, &there);
@@ -442,7 +443,7 @@ START_TEST(test_locked_down)
 	int status;
 	pid_t pid;
 
-	if (!selffilter_possible(&why))
+	if (!selffilter_is_possible(&why))
 		return;
 	pid = fork();
 	ck_assert_int_ge(pid, 0);

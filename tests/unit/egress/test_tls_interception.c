@@ -110,7 +110,7 @@ static int lock_down(void *ctx)
 	const char *why;
 
 	(void)ctx;
-	if (!selffilter_possible(&why))
+	if (!selffilter_is_possible(&why))
 		return 0;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : selffilter_install(SELF_EGRESS);
 }

@@ -15,10 +15,9 @@
 
 #define ROUNDS 2000000
 
-static void ready(struct watch *watch, unsigned events)
+static void ready(struct watch *watch)
 {
 	(void)watch;
-	(void)events;
 }
 
 static void pair(int fd[2])
@@ -41,14 +40,14 @@ void tls_rig_init(struct tls_rig *rig, size_t step)
 		rig->far = two[0];
 		one[1] = two[1];
 	}
-	ck_assert_int_eq(channel_init(&rig->client, rig->loop, one[0], ready), 0);
-	ck_assert_int_eq(channel_init(&rig->server, rig->loop, one[1], ready), 0);
+	channel_init(&rig->client, rig->loop, one[0], ready);
+	channel_init(&rig->server, rig->loop, one[1], ready);
 }
 
 void tls_rig_done(struct tls_rig *rig)
 {
-	channel_done(&rig->client, true);
-	channel_done(&rig->server, true);
+	channel_close(&rig->client, true);
+	channel_close(&rig->server, true);
 	if (rig->near >= 0)
 		(void)close(rig->near);
 	if (rig->far >= 0)
@@ -85,11 +84,11 @@ void tls_rig_handshake(struct tls_rig *rig, int *ret_client, int *ret_server)
 	*ret_client = *ret_server = -EAGAIN;
 	for (int i = 0; i < ROUNDS && (*ret_client == -EAGAIN || *ret_server == -EAGAIN); i++) {
 		if (*ret_client == -EAGAIN)
-			*ret_client = channel_handshake(&rig->client);
+			*ret_client = channel_shake_hands(&rig->client);
 		if (*ret_server == -EAGAIN)
-			*ret_server = channel_handshake(&rig->server);
+			*ret_server = channel_shake_hands(&rig->server);
 		if (*ret_client && *ret_client != -EAGAIN && *ret_server == -EAGAIN && !tls_rig_pass(rig))
-			channel_done(&rig->client, false); /* it gives up: the other side is to notice */
+			channel_close(&rig->client, false); /* it gives up: the other side is to notice */
 		(void)tls_rig_pass(rig);
 	}
 }
@@ -108,7 +107,7 @@ void tls_rig_exchange(struct tls_rig *rig, struct channel *from, struct channel 
 
 		ck_assert_msg(done >= 0 || done == -EAGAIN, "write: %zd", done);
 		out += done > 0 ? (size_t)done : 0;
-		channel_wait(from, false, false);
+		channel_set_wait(from, false, false);
 		(void)tls_rig_pass(rig);
 		done = channel_read(to, got + in, len - in);
 		ck_assert_msg(done > 0 || done == -EAGAIN, "read: %zd", done);

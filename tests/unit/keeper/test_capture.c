@@ -58,10 +58,10 @@ static void say(const char *text)
 	for (;;) {
 		struct pollfd ready;
 
-		capture_poll(&capture, &ready);
+		capture_fill_poll(&capture, &ready);
 		if (ready.fd < 0 || poll(&ready, 1, 0) <= 0)
 			return;
-		(void)capture_move(&capture);
+		(void)capture_move_chunk(&capture);
 	}
 }
 
@@ -85,7 +85,7 @@ START_TEST(test_keep)
 	ck_assert_int_lt(capture.spill_fd, 0);
 	(void)close(program_fd);
 	program_fd = -1;
-	(void)capture_move(&capture);
+	(void)capture_move_chunk(&capture);
 	ck_assert(capture_ended(&capture));
 	ck_assert_int_eq(capture_spill_all(&capture), 0);
 	check_spill("onetwo");
@@ -136,7 +136,7 @@ START_TEST(test_forward)
 }
 END_TEST
 
-/* A reader that does not read blocks the program, until capture_hurry(). */
+/* A reader that does not read blocks the program, until capture_stop_forwarding(). */
 START_TEST(test_slow_reader)
 {
 	static char block[60000]; /* of the 65536 that a pipe holds */
@@ -148,15 +148,15 @@ START_TEST(test_slow_reader)
 	begin(fds[1], false, CAPTURE_NO_LIMIT);
 	say(block);
 	say("more");
-	capture_poll(&capture, &ready);
+	capture_fill_poll(&capture, &ready);
 	ck_assert_int_eq(ready.fd, capture.pipe_fd);
 	say(block);
-	capture_poll(&capture, &ready);
+	capture_fill_poll(&capture, &ready);
 	ck_assert_int_eq(ready.fd, fds[1]);
 	ck_assert_int_eq(poll(&ready, 1, 0), 0);
 	(void)close(program_fd);
 	program_fd = -1;
-	capture_hurry(&capture);
+	capture_stop_forwarding(&capture);
 	ck_assert(capture_ended(&capture));
 	ck_assert_uint_eq(capture.bytes, 2 * (sizeof(block) - 1) + 4);
 	(void)close(fds[0]);
@@ -181,9 +181,9 @@ START_TEST(test_splice)
 		ssize_t put = write(program_fd, text, sizeof(text));
 
 		sent += put > 0 ? (size_t)put : 0;
-		capture_poll(&capture, &ready);
+		capture_fill_poll(&capture, &ready);
 		if (poll(&ready, 1, 0) > 0)
-			(void)capture_move(&capture);
+			(void)capture_move_chunk(&capture);
 		else if (put < 0)
 			break;
 	}
@@ -192,9 +192,9 @@ START_TEST(test_splice)
 	(void)close(program_fd);
 	program_fd = -1;
 	while (!capture_ended(&capture) && taken <= sent) {
-		capture_poll(&capture, &ready);
+		capture_fill_poll(&capture, &ready);
 		if (poll(&ready, 1, 0) > 0)
-			(void)capture_move(&capture);
+			(void)capture_move_chunk(&capture);
 		else
 			taken += (size_t)read(fds[0], got, sizeof(got));
 	}

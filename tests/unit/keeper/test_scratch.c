@@ -59,7 +59,7 @@ START_TEST(test_life)
 	ck_assert_uint_eq(st.st_mode & 07777, 0700);
 	ck_assert_int_eq(fstatat(scratch.fd, "tmp", &st, 0), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 01777);
-	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
 }
 END_TEST
@@ -82,8 +82,8 @@ START_TEST(test_sweep)
 	ck_assert_int_eq(entries(base), 1); /* the dead run's directory is gone */
 	ck_assert_int_eq(scratch_create(&next, &error), 0);
 	ck_assert_int_eq(entries(base), 2); /* the live run's is not */
-	ck_assert_int_eq(scratch_remove(&next), 0);
-	ck_assert_int_eq(scratch_remove(&living), 0);
+	ck_assert_int_eq(scratch_remove_run(&next), 0);
+	ck_assert_int_eq(scratch_remove_run(&living), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
 }
 END_TEST
@@ -108,7 +108,7 @@ START_TEST(test_sweep_unlisted)
 	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
 	ck_assert_str_eq(scratch.base, killed.base);
 	ck_assert_int_eq(entries(killed.base), 1);
-	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	ck_assert_int_eq(access(killed.base, F_OK), -1);
 	free(killed.path);
 	free(killed.base);
@@ -130,12 +130,12 @@ START_TEST(test_sweep_others)
 	ck_assert_int_eq(mkdir(other, 0700), 0);
 	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
 	ck_assert_int_eq(access(other, F_OK), 0);
-	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	ck_assert_int_eq(access(other, F_OK), 0);
 }
 END_TEST
 
-/* scratch_remove_early() removes empty directories, but nothing that the program left. */
+/* scratch_remove_empty_dirs() removes empty directories, but nothing that the program left. */
 START_TEST(test_remove_early)
 {
 	struct scratch scratch;
@@ -149,26 +149,26 @@ START_TEST(test_remove_early)
 	fd = openat(scratch.fd, "tmp/kept", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
-	scratch_remove_early(&scratch, false);
+	scratch_remove_empty_dirs(&scratch, false);
 	ck_assert_int_eq(faccessat(scratch.fd, "shm", F_OK, 0), -1);
 	ck_assert_int_eq(faccessat(scratch.fd, "provided", F_OK, 0), -1);
 	ck_assert_int_eq(faccessat(scratch.fd, "tmp/kept", F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(scratch.fd, "work", F_OK, 0), 0);
-	scratch_remove_early(&scratch, true);
+	scratch_remove_empty_dirs(&scratch, true);
 	ck_assert_int_eq(faccessat(scratch.fd, "work", F_OK, 0), -1);
 	ck_assert_int_eq(faccessat(scratch.fd, "tmp/kept", F_OK, 0), 0);
-	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
 	ck_assert_int_eq(scratch_create(&scratch, &error), 0);
-	scratch_remove_early(&scratch, true);
+	scratch_remove_empty_dirs(&scratch, true);
 	ck_assert_int_eq(access(base, F_OK), -1);
-	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 }
 END_TEST
 
 static void begin(struct scratch *ret_scratch)
 {
-	ck_assert_int_eq(scratch_begin(ret_scratch, &error), 0);
+	ck_assert_int_eq(scratch_begin_run(ret_scratch, &error), 0);
 	ck_assert_int_eq(scratch_make_dirs(ret_scratch), 0);
 	ret_scratch->ended_well = true;
 }
@@ -190,20 +190,20 @@ START_TEST(test_reuse)
 	begin(&first);
 	scratch_add_dir(&first, "var-tmp");
 	ck_assert_int_eq(fstatat(first.fd, "tmp", &before, 0), 0);
-	scratch_remove_early(&first, false);
+	scratch_remove_empty_dirs(&first, false);
 	ck_assert(!is_left());
-	scratch_remove_early(&first, true);
+	scratch_remove_empty_dirs(&first, true);
 	ck_assert(is_left());
 	begin(&second); /* while the first still has its descriptors */
 	ck_assert(!is_left());
-	ck_assert_int_eq(scratch_remove(&first), 0);
+	ck_assert_int_eq(scratch_remove_run(&first), 0);
 	ck_assert_int_eq(fstatat(second.fd, "tmp", &after, 0), 0);
 	ck_assert_uint_eq(before.st_ino, after.st_ino);
 	ck_assert_int_eq(faccessat(second.fd, "var-tmp", F_OK, 0), 0);
 	begin(&first);
-	ck_assert_int_eq(scratch_remove(&second), 0);
+	ck_assert_int_eq(scratch_remove_run(&second), 0);
 	ck_assert(is_left());
-	ck_assert_int_eq(scratch_remove(&first), 0); /* one exists already: removed */
+	ck_assert_int_eq(scratch_remove_run(&first), 0); /* one exists already: removed */
 	ck_assert_int_eq(entries(base), 1);
 }
 END_TEST
@@ -247,7 +247,7 @@ START_TEST(test_no_reuse_of_changed)
 	struct stat st;
 
 	begin(&scratch);
-	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	(void)snprintf(name, sizeof(name), "%s/spare%s", base, changed[_i]);
 	ck_assert_int_eq(_i < 2 ? chmod(name, 0755) : mkdir(name, 0700), 0);
 	begin(&scratch);
@@ -259,7 +259,7 @@ START_TEST(test_no_reuse_of_changed)
 	ck_assert_int_eq(fstatat(scratch.fd, "tmp", &st, 0), 0);
 	ck_assert_uint_eq(st.st_mode & 07777, 01777);
 	scratch.ended_well = false;
-	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
 }
 END_TEST
@@ -272,14 +272,14 @@ START_TEST(test_touched)
 
 	begin(&scratch);
 	if (_i & 1) { /* one that was reused */
-		ck_assert_int_eq(scratch_remove(&scratch), 0);
+		ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 		ck_assert(is_left());
 		begin(&scratch);
 	}
 	touches[_i / 4](&scratch);
 	if (_i & 2)
-		scratch_remove_early(&scratch, true);
-	ck_assert_int_eq(scratch_remove(&scratch), 0);
+		scratch_remove_empty_dirs(&scratch, true);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	ck_assert_int_eq(access(base, F_OK), -1);
 }
 END_TEST
@@ -294,9 +294,9 @@ START_TEST(test_keep)
 	fd = openat(scratch.fd, "raw", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	ck_assert_int_ge(fd, 0);
 	(void)close(fd);
-	path = scratch_keep(&scratch, "raw");
+	path = scratch_keep_file(&scratch, "raw");
 	ck_assert_ptr_nonnull(path);
-	ck_assert_int_eq(scratch_remove(&scratch), 0);
+	ck_assert_int_eq(scratch_remove_run(&scratch), 0);
 	ck_assert_int_eq(access(path, F_OK), 0);
 }
 END_TEST
@@ -345,9 +345,9 @@ START_TEST(test_foreign_base)
 	ck_assert_int_eq(scratch_create(&second, &error), 0);
 	ck_assert_str_eq(first.base, second.base);
 	(void)snprintf(kept, sizeof(kept), "%s", first.base);
-	ck_assert_int_eq(scratch_remove(&second), 0);
+	ck_assert_int_eq(scratch_remove_run(&second), 0);
 	ck_assert_int_eq(access(kept, F_OK), 0);
-	ck_assert_int_eq(scratch_remove(&first), 0);
+	ck_assert_int_eq(scratch_remove_run(&first), 0);
 	ck_assert_int_eq(entries(kept), 1); /* its directories are left to the next run */
 	pid = fork();
 	if (pid == 0)
@@ -357,10 +357,10 @@ START_TEST(test_foreign_base)
 	begin(&second);
 	ck_assert_str_eq(second.base, kept);
 	ck_assert_int_eq(entries(kept), 2); /* the reusable one is taken */
-	scratch_sweep(&second);
+	scratch_sweep_base(&second);
 	ck_assert_int_eq(entries(kept), 1); /* and the dead run's is gone */
 	second.ended_well = false;
-	ck_assert_int_eq(scratch_remove(&second), 0);
+	ck_assert_int_eq(scratch_remove_run(&second), 0);
 	ck_assert_int_eq(access(kept, F_OK), -1);
 }
 END_TEST

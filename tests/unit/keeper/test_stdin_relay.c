@@ -49,10 +49,10 @@ static void pump(void)
 	struct pollfd ready;
 
 	for (;;) {
-		stdin_relay_poll(&relay, &ready);
+		stdin_relay_fill_poll(&relay, &ready);
 		if (ready.fd < 0 || poll(&ready, 1, 0) <= 0)
 			return;
-		stdin_relay_move(&relay);
+		stdin_relay_move_bytes(&relay);
 	}
 }
 
@@ -101,7 +101,7 @@ START_TEST(without_an_input_it_is_empty)
 	int read_fd;
 
 	ck_assert_int_eq(stdin_relay_init(&relay, -1, &read_fd), 0);
-	stdin_relay_poll(&relay, &ready);
+	stdin_relay_fill_poll(&relay, &ready);
 	ck_assert_int_eq(ready.fd, -1);
 	expect(read_fd, "");
 	cleanup_close(&read_fd);

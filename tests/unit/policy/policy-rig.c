@@ -51,7 +51,7 @@ static char *rig_realpath(void *ctx, const char *path)
 	(void)ctx;
 	(void)snprintf(real, sizeof(real), "%s", path);
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		const char *rest = path_rest(real, links[i].path);
+		const char *rest = path_rest_below(real, links[i].path);
 
 		if (!rest)
 			continue;
@@ -100,7 +100,7 @@ struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **
 {
 	const struct policy_host host = host_of(rig);
 
-	return policy_peek(names, &host, ret_user);
+	return policy_peek_user(names, &host, ret_user);
 }
 
 int rig_load_names(struct rig *rig, const char *const *names, const struct policy_cli *cli, struct policy **ret_policy)

@@ -27,7 +27,7 @@ struct rig {
  */
 int rig_load(struct rig *rig, const char *text, const struct policy_cli *cli, struct policy **ret_policy);
 int rig_load_names(struct rig *rig, const char *const *names, const struct policy_cli *cli, struct policy **ret_policy);
-/* policy_peek of them. */
+/* policy_peek_user of them. */
 struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **ret_user);
 void rig_done(struct rig *rig);
 

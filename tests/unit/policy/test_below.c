@@ -92,7 +92,7 @@ START_TEST(test_sees_whole)
 		struct policy *policy;
 
 		ck_assert_int_eq(rig_load(&rig, question[i].text, NULL, &policy), 0);
-		ck_assert_msg(policy_sees_whole(policy) == question[i].whole, "%s", question[i].text);
+		ck_assert_msg(policy_grants_whole_trees(policy) == question[i].whole, "%s", question[i].text);
 		policy_free(policy);
 		rig_done(&rig);
 	}

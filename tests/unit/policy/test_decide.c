@@ -1,4 +1,4 @@
-/* Decisions of policies, one per table line. Each is also checked with the policy that policy_show() prints. */
+/* Decisions of policies, one per table line. Each is also checked with the policy that policy_show_json() prints. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -55,6 +55,26 @@ static const struct scene scenes[] = {
 		{"/data", 'r', DENY(ENOENT), NULL}, {"/usr/bin/env", 'x', ALLOW, "exec[0]"},
 		{"/usr/bin/env", 'r', ALLOW, "exec[0]"}, {"/usr/bin/env", 'w', DENY(EROFS), "exec[0]"},
 		{"/usr/bin/env2", 'x', DENY(ENOENT), NULL}, {"/usr/bin", 'r', DENY(ENOENT), NULL}}},
+	{"public", "{\"filesystem\": {\"public\": [\"/etc\", \"/etc/a/b/c\"],"
+		   "\"private\": [\"/etc/a\", \"/etc/k_*_y\", \"**/.pw\", \"/etc/p\"],"
+		   "\"read\": [\"/etc/p/named\", \"/etc/plain\"], \"write\": [\"/etc/w\"], \"deny\": [\"/etc/no\"]}}",
+	 NULL, NULL, {
+		{"/etc", 'r', ALLOW, "public[0]"}, {"/etc/x/y", 'r', ALLOW, "public[0] /etc"},
+		{"/etc/x", 'w', DENY(EROFS), "public[0]"}, {"/etc/x", 'x', DENY(EACCES), "public[0]"},
+		{"/etc/plain/x", 'r', ALLOW, "read[1]"}, {"/etc/w", 'w', ALLOW, "write[0]"},
+		{"/etc/w", 'r', ALLOW, "write[0]"}, {"/etc/no", 'r', DENY(EACCES), "deny[0]"},
+		{"/etc/a", 'r', DENY(ENOENT), "private[0]"}, {"/etc/a/x", 'w', DENY(ENOENT), "private[0]"},
+		{"/etc/a/b/c", 'r', ALLOW, "public[1]"}, {"/etc/a/b", 'r', DENY(ENOENT), "private[0]"},
+		{"/etc/k_1_y", 'r', DENY(ENOENT), "private[1]"}, {"/etc/k_1_y/z", 'r', DENY(ENOENT), "private[1]"},
+		{"/etc/k_1", 'r', ALLOW, "public[0]"},
+		{"/etc/x/.pw", 'r', DENY(ENOENT), "private[2]"}, {"/etc/plain/.pw", 'r', ALLOW, "read[1]"},
+		{"/etc/p", 'r', DENY(ENOENT), "private[3]"}, {"/etc/p/named", 'r', ALLOW, "read[0]"},
+		{"/etcx", 'r', DENY(ENOENT), NULL}}},
+	{"public, redirected", "{\"filesystem\": {\"public\": [\"/srv\"], \"private\": [\"/srv/key\"],"
+			       "\"redirect\": [{\"from\": \"/r\", \"to\": \"/srv\"}]}}",
+	 NULL, NULL, {
+		{"/r", 'r', REDIR, "redirect[0]"}, {"/r/x", 'r', REDIR, "redirect[0]"},
+		{"/r/x", 'w', DENY(EROFS), "redirect[0]"}, {"/r/key", 'r', DENY(ENOENT), "private[0]"}}},
 	{"unions",
 	 "{\"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"/usr/local/w\", \"/d\"], \"exec\": [\"/usr/bin\", "
 	 "\"/d/bin\"]}}",
@@ -224,22 +244,25 @@ static unsigned ask(const struct policy *policy, const struct scene *scene, bool
 	unsigned asked = 0;
 
 	for (const struct question *q = scene->question; q->path; q++, asked++) {
-		struct policy_decision got = policy_decide(policy, q->path, strlen(q->path), bit(q->want));
+		struct policy_decision got = policy_decide_access(policy, q->path, strlen(q->path), bit(q->want));
 
 		ck_assert_msg(got.verdict == q->verdict && got.error == q->error, "%s: %c %s: %s, errno %d, by %s",
 			      scene->name, q->want, q->path, verdict_name(got.verdict), got.error,
 			      got.rule ? got.rule : "none");
 		ck_assert_ptr_nonnull(got.reason);
+		if (got.verdict != VERDICT_DENY)
+			ck_assert_int_eq(strcmp(got.reason, "public") == 0,
+					 !!(policy_rights_on(policy, q->path, strlen(q->path)) & POLICY_PUBLIC));
 		if (rules && q->rule)
 			ck_assert_msg(got.rule && strstr(got.rule, q->rule), "%s: %c %s: by %s, not %s", scene->name,
 				      q->want, q->path, got.rule ? got.rule : "none", q->rule);
-		if (q->error == ENOENT)
+		if (q->error == ENOENT && !q->rule)
 			ck_assert_ptr_null(got.rule);
 		/* only `len` bytes of the path are read */
 		char longer[256];
 
 		(void)snprintf(longer, sizeof(longer), "%s/zz", q->path);
-		got = policy_decide(policy, longer, strlen(q->path), bit(q->want));
+		got = policy_decide_access(policy, longer, strlen(q->path), bit(q->want));
 		ck_assert_int_eq(got.error, q->error);
 	}
 	return asked;
@@ -255,13 +278,13 @@ START_TEST(test_decisions)
 
 	ck_assert_msg(ret == 0, "%s: %s", scene->name, rig.errors.count ? rig.errors.item[0].text : strerror(-ret));
 	(void)ask(policy, scene, true);
-	shown = policy_show(policy);
+	shown = policy_show_json(policy);
 	ck_assert_ptr_nonnull(shown);
 	ret = rig_load(&rig, shown, NULL, &again);
 	ck_assert_msg(ret == 0, "%s: shown: %s\n%s", scene->name, rig.errors.count ? rig.errors.item[0].text : "",
 		      shown);
 	(void)ask(again, scene, false);
-	ck_assert_str_eq(policy_workdir(policy), policy_workdir(again));
+	ck_assert_str_eq(policy_settings(policy)->workdir, policy_settings(again)->workdir);
 	free(shown);
 	policy_free(policy);
 	policy_free(again);
@@ -286,10 +309,10 @@ START_TEST(test_degenerate_paths)
 	struct policy *policy;
 
 	ck_assert_int_eq(rig_load(&rig, "{\"filesystem\": {\"read\": [\"/usr\"]}}", NULL, &policy), 0);
-	ck_assert_int_eq(policy_decide(policy, "", 0, POLICY_READ).error, ENOENT);
-	ck_assert_int_eq(policy_decide(policy, "usr", 3, POLICY_READ).error, ENOENT);
-	ck_assert_uint_eq(policy_rights(policy, "/usr/x", 6), POLICY_READ);
-	ck_assert_uint_eq(policy_rights(policy, "/us", 3), 0);
+	ck_assert_int_eq(policy_decide_access(policy, "", 0, POLICY_READ).error, ENOENT);
+	ck_assert_int_eq(policy_decide_access(policy, "usr", 3, POLICY_READ).error, ENOENT);
+	ck_assert_uint_eq(policy_rights_on(policy, "/usr/x", 6), POLICY_READ);
+	ck_assert_uint_eq(policy_rights_on(policy, "/us", 3), 0);
 	policy_free(policy);
 	policy_free(NULL);
 	rig_done(&rig);
@@ -309,8 +332,8 @@ START_TEST(test_long_alias_fails_closed)
 			 NULL, &policy),
 		0);
 	memset(end, 'a', 4090);
-	ck_assert_int_eq(policy_decide(policy, path, 4000, POLICY_READ).error, 0);
-	ck_assert_int_eq(policy_decide(policy, path, 4090, POLICY_READ).error, ENOENT);
+	ck_assert_int_eq(policy_decide_access(policy, path, 4000, POLICY_READ).error, 0);
+	ck_assert_int_eq(policy_decide_access(policy, path, 4090, POLICY_READ).error, ENOENT);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -338,8 +361,8 @@ START_TEST(test_may_hold)
 				  NULL, &policy),
 			 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		ck_assert_msg(policy_may_contain(policy, cases[i].path, strlen(cases[i].path)) == cases[i].hold, "%s",
-			      cases[i].path);
+		ck_assert_msg(policy_may_grant_below(policy, cases[i].path, strlen(cases[i].path)) == cases[i].hold,
+			      "%s", cases[i].path);
 	policy_free(policy);
 	rig_done(&rig);
 }

@@ -91,7 +91,7 @@ static const struct mistake mistakes[] = {
 	{"{\"limits\": {\"pids\": 9},\n\"process\": {\"max\": 8}}",
 	 "p.json:2: process.max: is the same limit as limits.pids"},
 	{"{\"process\": {\"max\": \"none\"}, \"limits\": {\"pids\": 9}}",
-	 "process.max: is the same limit as limits.pids"},
+	 "limits.pids: is the same limit as process.max"},
 	{"{\"limits\": {\"wall\": \"soon\"}}", "limits.wall: \"soon\" is no time"},
 	{"{\"limits\": {\"wall\": \"0s\"}}", "is no time"},
 	{"{\"limits\": {\"wall\": []}}", "limits.wall: must be a time"},

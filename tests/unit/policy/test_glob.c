@@ -34,7 +34,7 @@ static bool naive_name(const char *pattern, size_t pattern_len, const char *name
 /* A NULL path has no component left. */
 static bool naive(const char *pattern, const char *path)
 {
-	const char *pattern_rest, *path_rest;
+	const char *pattern_rest, *path_rest_below;
 	size_t pattern_len, len;
 
 	if (!pattern)
@@ -45,19 +45,19 @@ static bool naive(const char *pattern, const char *path)
 			return true;
 		if (!path)
 			return false;
-		(void)head(path, &path_rest);
-		return naive(pattern, path_rest);
+		(void)head(path, &path_rest_below);
+		return naive(pattern, path_rest_below);
 	}
 	if (!path)
 		return false;
-	len = head(path, &path_rest);
-	return naive_name(pattern, pattern_len, path, len) && naive(pattern_rest, path_rest);
+	len = head(path, &path_rest_below);
+	return naive_name(pattern, pattern_len, path, len) && naive(pattern_rest, path_rest_below);
 }
 
 /* Any path below (up to two more components of the alphabet, or what the pattern needs) that matches. */
 static bool naive_below(const char *pattern, const char *path)
 {
-	const char *pattern_rest, *path_rest;
+	const char *pattern_rest, *path_rest_below;
 	size_t pattern_len, len;
 
 	if (!path)
@@ -67,8 +67,8 @@ static bool naive_below(const char *pattern, const char *path)
 	pattern_len = head(pattern, &pattern_rest);
 	if (pattern_len == 2 && memcmp(pattern, "**", 2) == 0)
 		return true;
-	len = head(path, &path_rest);
-	return naive_name(pattern, pattern_len, path, len) && naive_below(pattern_rest, path_rest);
+	len = head(path, &path_rest_below);
+	return naive_name(pattern, pattern_len, path, len) && naive_below(pattern_rest, path_rest_below);
 }
 
 static uint64_t state = 88172645463325252u;
@@ -117,12 +117,12 @@ START_TEST(test_like_naive)
 		make(path, false);
 		ck_assert_int_eq(glob_compile(&arena, pattern, false, &glob), 0);
 		ck_assert_int_eq(glob_compile(&arena, pattern, true, &below), 0);
-		ck_assert_msg(glob_match(&glob, path, strlen(path)) == naive(pattern, path), "%s %s", pattern, path);
+		ck_assert_msg(glob_matches(&glob, path, strlen(path)) == naive(pattern, path), "%s %s", pattern, path);
 		ck_assert_msg(glob_may_match_below(&glob, path, strlen(path)) == naive_below(pattern, path),
 			      "below %s %s", pattern, path);
 		(void)snprintf(longer, sizeof(longer), "%s/**", pattern);
-		ck_assert_msg(glob_match(&below, path, strlen(path)) == naive(longer, path), "%s %s", longer, path);
-		ck_assert_msg(glob_match(&glob, "", 0) == naive(pattern, NULL), "%s and nothing", pattern);
+		ck_assert_msg(glob_matches(&below, path, strlen(path)) == naive(longer, path), "%s %s", longer, path);
+		ck_assert_msg(glob_matches(&glob, "", 0) == naive(pattern, NULL), "%s and nothing", pattern);
 		matched += naive(pattern, path);
 		arena_done(&arena);
 	}
@@ -166,14 +166,14 @@ START_TEST(test_no_blow_up)
 		path[i] = i % 2 ? '/' : 'a';
 	ck_assert_int_eq(glob_compile(&arena, pattern, false, &glob), 0);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	ck_assert(!glob_match(&glob, path, strlen(path)));
+	ck_assert(!glob_matches(&glob, path, strlen(path)));
 	memset(pattern, 0, sizeof(pattern));
 	for (unsigned i = 0; i < 120; i++)
 		memcpy(pattern + strlen(pattern), "*a", 3);
 	memcpy(pattern + strlen(pattern), "b", 2);
 	memset(path, 'a', sizeof(path) - 1);
 	ck_assert_int_eq(glob_compile(&arena, pattern, false, &glob), 0);
-	ck_assert(!glob_match(&glob, path, strlen(path)));
+	ck_assert(!glob_matches(&glob, path, strlen(path)));
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	ck_assert_int_lt((end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000, 1000);
 	arena_done(&arena);

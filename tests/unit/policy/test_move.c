@@ -1,4 +1,4 @@
-/* Rename of a directory: policy_move_below()'s result, checked against judging every name below. */
+/* Rename of a directory: policy_compare_below()'s result, checked against judging every name below. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ START_TEST(test_shapes)
 			"{\"filesystem\": {\"write\": [\"@workdir\", \"/data\", \"/home/u\"], \"deny\": [%s%s%s]}}",
 			*shapes[i].rule ? "\"" : "", shapes[i].rule, *shapes[i].rule ? "\"" : "");
 		policy = load(&rig, text);
-		policy_move_below(policy, shapes[i].from, shapes[i].to, &move);
+		policy_compare_below(policy, shapes[i].from, shapes[i].to, &move);
 		for (size_t j = 0; move.kind == POLICY_MOVE_NAMED && j < move.count; j++)
 			(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%.*s",
 				       (int)move.name[j].len, move.name[j].name);
@@ -240,9 +240,9 @@ static bool may_move(const struct policy *policy, const char *path)
 	const struct policy_mount *mount = policy_mounts(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (path_below(mount[i].virt, path))
+		if (path_is_below(mount[i].virt, path))
 			return false;
-	return policy_rights(policy, path, strlen(path)) & POLICY_WRITE;
+	return policy_rights_on(policy, path, strlen(path)) & POLICY_WRITE;
 }
 
 static bool is_told(const struct policy_move *move, const char *name)
@@ -255,24 +255,24 @@ static bool is_told(const struct policy_move *move, const char *name)
 
 /*
  * Judges every name below: counts the names with other rights, and those of them that a walk does not visit when it
- * descends only where policy_move_below() says (`reached`).
+ * descends only where policy_compare_below() says (`reached`).
  */
 static void compare(const struct policy *policy, char *from, char *to, unsigned depth, bool reached, unsigned found[2])
 {
 	size_t from_len = strlen(from), to_len = strlen(to);
 	struct policy_move move;
 
-	policy_move_below(policy, from, to, &move);
+	policy_compare_below(policy, from, to, &move);
 	for (size_t i = 0; depth < DEPTH && i < WORDS; i++) {
 		bool told = reached && is_told(&move, words[i]);
 
 		(void)snprintf(from + from_len, 64, "/%s", words[i]);
 		(void)snprintf(to + to_len, 64, "/%s", words[i]);
-		if (policy_move_differs(policy, from, to)) {
+		if (policy_rights_differ(policy, from, to)) {
 			found[0]++;
 			found[1] += !told;
 		}
-		if (!told || !policy_move_differs(policy, from, to)) /* else the rename is denied here */
+		if (!told || !policy_rights_differ(policy, from, to)) /* else the rename is denied here */
 			compare(policy, from, to, depth + 1, told, found);
 		from[from_len] = to[to_len] = '\0';
 	}
@@ -295,10 +295,10 @@ START_TEST(test_oracle)
 			random_dir(to, sizeof(to));
 			if (!may_move(policy, from) || !may_move(policy, to))
 				continue;
-			policy_move_below(policy, from, to, &move);
+			policy_compare_below(policy, from, to, &move);
 			compare(policy, from, to, 0, true, found);
 			ck_assert_msg(found[1] == 0, "policy %u: %s to %s: %u of %u differences are not come to: %s", i,
-				      from, to, found[1], found[0], policy_show(policy));
+				      from, to, found[1], found[0], policy_show_json(policy));
 			pairs++;
 			differ += found[0] > 0;
 			same += move.kind == POLICY_MOVE_SAME;

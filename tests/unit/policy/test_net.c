@@ -39,17 +39,17 @@ static struct policy *load_with(const char *text, const struct policy_cli *cli)
 	return policy;
 }
 
-/* Loads a policy, and what policy_show() prints for it: every case is checked with both. */
+/* Loads a policy, and what policy_show_json() prints for it: every case is checked with both. */
 static struct policy *reload(struct policy *policy)
 {
-	char *shown = policy_show(policy), *again;
+	char *shown = policy_show_json(policy), *again;
 	struct policy *second;
 	struct rig rig = {0};
 
 	ck_assert_ptr_nonnull(shown);
 	ck_assert_msg(rig_load(&rig, shown, NULL, &second) == 0, "%s\n%s",
 		      rig.errors.count ? rig.errors.item[0].text : "", shown);
-	again = policy_show(second);
+	again = policy_show_json(second);
 	ck_assert_str_eq(again, shown);
 	free(again);
 	free(shown);
@@ -173,18 +173,18 @@ static void check_world(const struct policy *policy)
 	for (int i = 0; i < COUNT(connects); i++) {
 		const struct connect_case *one = &connects[i];
 
-		check_verdict(policy_net_connect(policy, one->host, one->port, one->udp), one->reason, one->host);
-		ck_assert_msg(policy_net_intercepts(policy, one->host, one->port) == one->intercepted, "%s:%u",
+		check_verdict(policy_net_judge_connect(policy, one->host, one->port, one->udp), one->reason, one->host);
+		ck_assert_msg(policy_net_intercepts_tls(policy, one->host, one->port) == one->intercepted, "%s:%u",
 			      one->host, one->port);
 	}
 	for (int i = 0; i < COUNT(requests); i++)
-		check_verdict(policy_net_request(policy, requests[i].host, requests[i].port, requests[i].method,
+		check_verdict(policy_net_judge_request(policy, requests[i].host, requests[i].port, requests[i].method,
 						 requests[i].path, requests[i].upgrade),
 			      requests[i].reason, requests[i].path);
 	for (int i = 0; i < COUNT(lookups); i++)
-		check_verdict(policy_net_name(policy, lookups[i].host), lookups[i].reason, lookups[i].host);
+		check_verdict(policy_net_judge_name(policy, lookups[i].host), lookups[i].reason, lookups[i].host);
 	for (int i = 0; i < COUNT(listens); i++)
-		ck_assert_msg(policy_net_listen(policy, listens[i].port).allow == listens[i].allow, "%u",
+		ck_assert_msg(policy_net_judge_listen(policy, listens[i].port).allow == listens[i].allow, "%u",
 			      listens[i].port);
 }
 
@@ -204,17 +204,17 @@ START_TEST(test_rules)
 {
 	struct policy *policy = load_with(world, NULL);
 	const struct net_rule *rules;
-	struct net_verdict verdict = policy_net_connect(policy, "x.one.example", 443, false);
+	struct net_verdict verdict = policy_net_judge_connect(policy, "x.one.example", 443, false);
 	size_t count;
 
 	ck_assert_str_eq(verdict.rule->host, "x.one.example");
 	ck_assert(verdict.rule->private_addresses);
 	ck_assert_str_eq(verdict.label, "p.json: network.allow[3] x.one.example:443");
-	verdict = policy_net_connect(policy, "y.one.example", 443, false);
+	verdict = policy_net_judge_connect(policy, "y.one.example", 443, false);
 	ck_assert_uint_eq(verdict.rule->budget.requests, 5);
-	verdict = policy_net_request(policy, "a.deep.example", 443, "GET", "/", false);
+	verdict = policy_net_judge_request(policy, "a.deep.example", 443, "GET", "/", false);
 	ck_assert_str_eq(verdict.rule->host, "**.deep.example");
-	verdict = policy_net_request(policy, "api.test.example", 443, "GET", "/repos/acme/x", false);
+	verdict = policy_net_judge_request(policy, "api.test.example", 443, "GET", "/repos/acme/x", false);
 	ck_assert_str_eq(verdict.rule->header, "authorization");
 	ck_assert_str_eq(verdict.rule->header_value, "Bearer {TOKEN}");
 	rules = policy_net_rules(policy, &count);
@@ -234,10 +234,10 @@ START_TEST(test_secrets)
 	ck_assert_uint_eq(count, 2);
 	ck_assert_str_eq(secrets[0].name, "TOKEN");
 	ck_assert_str_eq(secrets[0].from, "env:T");
-	ck_assert(net_secret_host(&secrets[0], "api.test.example"));
-	ck_assert(net_secret_host(&secrets[0], "b.deep.example"));
-	ck_assert(!net_secret_host(&secrets[0], "c.b.deep.example"));
-	ck_assert(!net_secret_host(&secrets[0], "secret.example"));
+	ck_assert(net_secret_allows_host(&secrets[0], "api.test.example"));
+	ck_assert(net_secret_allows_host(&secrets[0], "b.deep.example"));
+	ck_assert(!net_secret_allows_host(&secrets[0], "c.b.deep.example"));
+	ck_assert(!net_secret_allows_host(&secrets[0], "secret.example"));
 	policy_free(policy);
 }
 END_TEST
@@ -249,11 +249,11 @@ START_TEST(test_denied_address)
 	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6};
 
 	ck_assert_int_eq(inet_pton(AF_INET, "198.51.100.7", &address.sin_addr), 1);
-	ck_assert(!policy_net_address(policy, (const struct sockaddr *)&address, 443).allow);
+	ck_assert(!policy_net_judge_address(policy, (const struct sockaddr *)&address, 443).allow);
 	ck_assert_int_eq(inet_pton(AF_INET6, "::ffff:198.51.100.7", &mapped.sin6_addr), 1);
-	ck_assert(!policy_net_address(policy, (const struct sockaddr *)&mapped, 443).allow);
+	ck_assert(!policy_net_judge_address(policy, (const struct sockaddr *)&mapped, 443).allow);
 	ck_assert_int_eq(inet_pton(AF_INET, "198.51.100.8", &address.sin_addr), 1);
-	ck_assert(policy_net_address(policy, (const struct sockaddr *)&address, 443).allow);
+	ck_assert(policy_net_judge_address(policy, (const struct sockaddr *)&address, 443).allow);
 	policy_free(policy);
 }
 END_TEST
@@ -291,14 +291,14 @@ START_TEST(test_values)
 	ck_assert_uint_eq(rules[1].budget.requests_per_minute, 60);
 	ck_assert_uint_eq(rules[1].budget.requests, 7);
 	ck_assert_uint_eq(rules[1].budget.bytes_up, 0);
-	ck_assert(policy_net_intercepts(policy, "h.test", 443)); /* counting requests needs TLS interception */
-	ck_assert_uint_eq(policy_net_resolve(policy, "db.test", addresses, NET_ADDRESSES_MAX), 2);
+	ck_assert(policy_net_intercepts_tls(policy, "h.test", 443)); /* counting requests needs TLS interception */
+	ck_assert_uint_eq(policy_net_fixed_addresses(policy, "db.test", addresses, NET_ADDRESSES_MAX), 2);
 	net_address_text((const struct sockaddr *)&addresses[1], text);
 	ck_assert_str_eq(text, "::1");
-	ck_assert_uint_eq(policy_net_resolve(policy, "db.test", addresses, 1), 1);
-	ck_assert_uint_eq(policy_net_resolve(policy, "x.test", addresses, 1), 0);
+	ck_assert_uint_eq(policy_net_fixed_addresses(policy, "db.test", addresses, 1), 1);
+	ck_assert_uint_eq(policy_net_fixed_addresses(policy, "x.test", addresses, 1), 0);
 	ck_assert_str_eq(policy_net_upstream_ca(policy), "./ca.pem");
-	ck_assert(policy_net_proxy(policy) && policy_net_proxy_env(policy));
+	ck_assert(policy_net_offers_proxy(policy) && policy_net_names_proxy(policy));
 	pool = policy_net_pool(policy);
 	ck_assert_uint_eq(ntohl(pool.v4.s_addr), 0x0a090000);
 	ck_assert_uint_eq(pool.v4_bits, 16);
@@ -318,8 +318,9 @@ START_TEST(test_usual_values)
 	ck_assert_uint_eq(ntohl(pool.v4.s_addr), 0xc6120000);
 	ck_assert_uint_eq(pool.v4_bits, 15);
 	ck_assert_uint_eq(pool.v6.s6_addr[0], 0xfd);
-	ck_assert(!policy_net_proxy(policy) && !policy_net_proxy_env(policy) && !policy_net_upstream_ca(policy));
-	ck_assert(!policy_net_listen(policy, 0).allow);
+	ck_assert(!policy_net_offers_proxy(policy) && !policy_net_names_proxy(policy) &&
+		  !policy_net_upstream_ca(policy));
+	ck_assert(!policy_net_judge_listen(policy, 0).allow);
 	policy = reload(policy);
 	ck_assert(policy_net_enabled(policy));
 	policy_free(policy);
@@ -349,7 +350,7 @@ static struct policy *load_files(const char *parent, const char *child, const st
 
 static bool reaches(const struct policy *policy, const char *host)
 {
-	return policy_net_enabled(policy) && policy_net_connect(policy, host, 443, false).allow;
+	return policy_net_enabled(policy) && policy_net_judge_connect(policy, host, 443, false).allow;
 }
 
 START_TEST(test_extends)
@@ -367,9 +368,9 @@ START_TEST(test_extends)
 	policy = reload(policy);
 	ck_assert(reaches(policy, "a.test") && reaches(policy, "b.test"));
 	ck_assert(!reaches(policy, "c.test") && !reaches(policy, "d.test"));
-	ck_assert_uint_eq(policy_net_resolve(policy, "a.test", &address, 1), 1);
+	ck_assert_uint_eq(policy_net_fixed_addresses(policy, "a.test", &address, 1), 1);
 	ck_assert_uint_eq(ntohl(((struct sockaddr_in *)(void *)&address)->sin_addr.s_addr), 0x08080404);
-	ck_assert(policy_net_listen(policy, 1).allow);
+	ck_assert(policy_net_judge_listen(policy, 1).allow);
 	policy_free(policy);
 
 	policy = reload(load_files(parent, "{'extends': ['parent'], 'network': 'none'}", NULL));
@@ -399,22 +400,22 @@ START_TEST(test_command_line)
 		const struct net_secret *found = policy_net_secrets(policy, &count);
 
 		ck_assert(reaches(policy, "a.test") && reaches(policy, "b.test") && !reaches(policy, "c.test"));
-		verdict = policy_net_connect(policy, "x.w.test", 8443, false);
+		verdict = policy_net_judge_connect(policy, "x.w.test", 8443, false);
 		ck_assert(verdict.allow && verdict.rule->proto == NET_TCP);
-		verdict = policy_net_connect(policy, "10.0.0.1", 5432, false);
+		verdict = policy_net_judge_connect(policy, "10.0.0.1", 5432, false);
 		ck_assert(verdict.allow && verdict.rule->private_addresses);
-		ck_assert(policy_net_connect(policy, "::1", 22, false).allow);
-		ck_assert_int_eq(policy_net_connect(policy, "p.test", 80, false).rule->proto, NET_HTTP);
-		ck_assert(policy_net_request(policy, "h.test", 443, "POST", "/x/y", false).allow);
-		ck_assert(!policy_net_request(policy, "h.test", 443, "PUT", "/x/y", false).allow);
-		ck_assert(policy_net_request(policy, "h.test", 443, "GET", "/chat", true).allow);
-		ck_assert(policy_net_request(policy, "i.test", 8080, "GET", "/any", false).allow);
-		ck_assert_int_eq(policy_net_connect(policy, "i.test", 8080, false).rule->proto, NET_HTTP);
+		ck_assert(policy_net_judge_connect(policy, "::1", 22, false).allow);
+		ck_assert_int_eq(policy_net_judge_connect(policy, "p.test", 80, false).rule->proto, NET_HTTP);
+		ck_assert(policy_net_judge_request(policy, "h.test", 443, "POST", "/x/y", false).allow);
+		ck_assert(!policy_net_judge_request(policy, "h.test", 443, "PUT", "/x/y", false).allow);
+		ck_assert(policy_net_judge_request(policy, "h.test", 443, "GET", "/chat", true).allow);
+		ck_assert(policy_net_judge_request(policy, "i.test", 8080, "GET", "/any", false).allow);
+		ck_assert_int_eq(policy_net_judge_connect(policy, "i.test", 8080, false).rule->proto, NET_HTTP);
 		ck_assert_uint_eq(count, 1);
 		ck_assert_str_eq(found->from, "env:TOKEN");
-		ck_assert(net_secret_host(found, "h.test") && net_secret_host(found, "x.v.test"));
+		ck_assert(net_secret_allows_host(found, "h.test") && net_secret_allows_host(found, "x.v.test"));
 		if (round == 0)
-			ck_assert_str_eq(policy_net_connect(policy, "b.test", 443, false).label,
+			ck_assert_str_eq(policy_net_judge_connect(policy, "b.test", 443, false).label,
 					 "command line: --allow-host b.test");
 		policy = reload(policy);
 	}
@@ -775,14 +776,14 @@ START_TEST(packed_and_unpacked)
 
 	ck_assert_msg(rig_load(&rig, everything, NULL, &policy) == 0, "%s",
 		      rig.errors.count ? rig.errors.item[0].text : "");
-	ck_assert_int_eq(net_pack(policy, &buf), 0);
-	ck_assert_int_eq(net_unpack(buf.data, buf.len, &other), 0);
-	ck_assert_int_eq(net_pack(other, &again), 0);
+	ck_assert_int_eq(net_pack_policy(policy, &buf), 0);
+	ck_assert_int_eq(net_unpack_policy(buf.data, buf.len, &other), 0);
+	ck_assert_int_eq(net_pack_policy(other, &again), 0);
 	ck_assert_uint_eq(buf.len, again.len);
 	ck_assert_mem_eq(buf.data, again.data, buf.len);
 	policy_free(policy);
 
-	ck_assert(policy_net_enabled(other) && policy_net_proxy_env(other));
+	ck_assert(policy_net_enabled(other) && policy_net_names_proxy(other));
 	rule = policy_net_rules(other, &count);
 	ck_assert_uint_eq(count, 3);
 	ck_assert_str_eq(rule[0].reason, "work");
@@ -790,29 +791,29 @@ START_TEST(packed_and_unpacked)
 	ck_assert_str_eq(rule[0].header_value, "Bearer {TOKEN}");
 	ck_assert(rule[1].private_addresses && rule[1].proto == NET_UDP && rule[1].is_address);
 	ck_assert(rule[2].dns_real && rule[2].index == 2 && !rule[2].header);
-	ck_assert(policy_net_request(other, "api.test", 443, "POST", "/a/b", false).allow);
-	ck_assert(!policy_net_request(other, "api.test", 443, "PUT", "/a/b", false).allow);
-	ck_assert_str_eq(policy_net_connect(other, "api.test", 8443, false).reason, "denied_by_rule");
-	ck_assert_str_eq(policy_net_name(other, "bad.wild.test").reason, "denied_by_rule");
-	ck_assert(policy_net_name(other, "a.b.wild.test").allow);
-	ck_assert(policy_net_listen(other, 8100).allow && !policy_net_listen(other, 8101).allow);
-	ck_assert_uint_eq(policy_net_resolve(other, "api.test", address, NET_ADDRESSES_MAX), 2);
+	ck_assert(policy_net_judge_request(other, "api.test", 443, "POST", "/a/b", false).allow);
+	ck_assert(!policy_net_judge_request(other, "api.test", 443, "PUT", "/a/b", false).allow);
+	ck_assert_str_eq(policy_net_judge_connect(other, "api.test", 8443, false).reason, "denied_by_rule");
+	ck_assert_str_eq(policy_net_judge_name(other, "bad.wild.test").reason, "denied_by_rule");
+	ck_assert(policy_net_judge_name(other, "a.b.wild.test").allow);
+	ck_assert(policy_net_judge_listen(other, 8100).allow && !policy_net_judge_listen(other, 8101).allow);
+	ck_assert_uint_eq(policy_net_fixed_addresses(other, "api.test", address, NET_ADDRESSES_MAX), 2);
 	ck_assert_int_eq(address[1].ss_family, AF_INET6);
 	ck_assert_uint_eq(policy_net_pool(other).v4_bits, 16);
 	secret = policy_net_secrets(other, &count);
 	ck_assert_uint_eq(count, 1);
-	ck_assert(net_secret_host(secret, "x.wild.test") && !net_secret_host(secret, "wild.test"));
+	ck_assert(net_secret_allows_host(secret, "x.wild.test") && !net_secret_allows_host(secret, "wild.test"));
 
 	/* Every truncation, and one with trailing bytes, is refused. */
 	for (size_t len = 0; len < buf.len; len++) {
 		char *cut = malloc(len + 1); /* exact size: sanitizers see reads past the end */
 
 		memcpy(cut, buf.data, len);
-		ck_assert_int_eq(net_unpack(cut, len, &none), -EINVAL);
+		ck_assert_int_eq(net_unpack_policy(cut, len, &none), -EINVAL);
 		free(cut);
 	}
 	buf_add(&buf, "x", 1);
-	ck_assert_int_eq(net_unpack(buf.data, buf.len, &none), -EINVAL);
+	ck_assert_int_eq(net_unpack_policy(buf.data, buf.len, &none), -EINVAL);
 	ck_assert_ptr_null(none);
 	policy_free(other);
 	buf_done(&buf);

@@ -148,7 +148,7 @@ static const struct {
 START_TEST(test_host)
 {
 	char host[NET_HOST_MAX] = "untouched";
-	int ret = net_host_canonical(hosts[_i].text, strlen(hosts[_i].text), host);
+	int ret = net_host_canonicalise(hosts[_i].text, strlen(hosts[_i].text), host);
 
 	ck_assert_msg(ret == (hosts[_i].result ? 0 : -EINVAL), "%s: %d %s", hosts[_i].text, ret, host);
 	ck_assert_str_eq(host, hosts[_i].result ? hosts[_i].result : "untouched");
@@ -160,16 +160,16 @@ START_TEST(test_host_bounds)
 	char text[400], host[NET_HOST_MAX];
 
 	memset(text, 'a', sizeof(text));
-	ck_assert_int_eq(net_host_canonical(text, 63, host), 0);
-	ck_assert_int_eq(net_host_canonical(text, 64, host), -EINVAL);
+	ck_assert_int_eq(net_host_canonicalise(text, 63, host), 0);
+	ck_assert_int_eq(net_host_canonicalise(text, 64, host), -EINVAL);
 	for (size_t i = 1; i < sizeof(text); i += 2)
 		text[i] = '.';
-	ck_assert_int_eq(net_host_canonical(text, 253, host), 0);
+	ck_assert_int_eq(net_host_canonicalise(text, 253, host), 0);
 	ck_assert_uint_eq(strlen(host), 253);
-	ck_assert_int_eq(net_host_canonical(text, 254, host), 0); /* the last byte is a dot */
-	ck_assert_int_eq(net_host_canonical(text, 255, host), -EINVAL);
-	ck_assert_int_eq(net_host_canonical("a\0b", 3, host), -EINVAL);
-	ck_assert_int_eq(net_host_canonical("a.testX", 6, host), 0);
+	ck_assert_int_eq(net_host_canonicalise(text, 254, host), 0); /* the last byte is a dot */
+	ck_assert_int_eq(net_host_canonicalise(text, 255, host), -EINVAL);
+	ck_assert_int_eq(net_host_canonicalise("a\0b", 3, host), -EINVAL);
+	ck_assert_int_eq(net_host_canonicalise("a.testX", 6, host), 0);
 	ck_assert_str_eq(host, "a.test");
 }
 END_TEST
@@ -272,10 +272,10 @@ START_TEST(test_address)
 	const char *kind = addresses[_i].kind, *text = addresses[_i].address;
 	char by = addresses[_i].lifted_by;
 
-	check_same(text, net_address_denied(address), kind);
-	check_same(text, net_address_refused(address, NET_LIFT_NONE), kind);
-	check_same(text, net_address_refused(address, NET_LIFT_PRIVATE), by == 'p' ? NULL : kind);
-	check_same(text, net_address_refused(address, NET_LIFT_NAMED), by == '-' ? kind : NULL);
+	check_same(text, net_address_class(address), kind);
+	check_same(text, net_address_refusal(address, NET_LIFT_NONE), kind);
+	check_same(text, net_address_refusal(address, NET_LIFT_PRIVATE), by == 'p' ? NULL : kind);
+	check_same(text, net_address_refusal(address, NET_LIFT_NAMED), by == '-' ? kind : NULL);
 }
 END_TEST
 
@@ -294,7 +294,7 @@ START_TEST(test_address_text)
 	ck_assert_str_eq(text, "2001:db8::1");
 	net_address_text(&other, text);
 	ck_assert_str_eq(text, "");
-	ck_assert_str_eq(net_address_refused(&other, NET_LIFT_NAMED), "unknown_family");
+	ck_assert_str_eq(net_address_refusal(&other, NET_LIFT_NAMED), "unknown_family");
 }
 END_TEST
 

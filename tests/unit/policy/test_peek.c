@@ -1,7 +1,9 @@
 /* A look into a policy for its user, and that the policy made of what was read then is the one made of the files. */
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "tests/unit/policy/policy-rig.h"
 #include "policy/policy.h"
@@ -30,7 +32,7 @@ static char *load(struct rig *rig, struct policy_draft *draft, enum policy_phase
 	char *shown;
 
 	ck_assert_int_eq(rig_load_names(rig, over, &cli, &policy), 0);
-	shown = policy_show(policy);
+	shown = policy_show_json(policy);
 	ck_assert_ptr_nonnull(shown);
 	policy_free(policy);
 	return shown;
@@ -94,6 +96,31 @@ START_TEST(test_unused)
 }
 END_TEST
 
+/* The arena's first chunk cannot be mapped. */
+START_TEST(test_no_memory)
+{
+	struct rlimit before, none;
+	struct rig rig = {.files = files};
+	struct policy *policy = NULL;
+	struct policy_draft *draft;
+	char *user;
+	int ret;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
+	none = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &none), 0);
+	draft = rig_peek(&rig, over, &user);
+	ret = rig_load_names(&rig, over, NULL, &policy);
+	ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
+	ck_assert_ptr_null(draft);
+	ck_assert_ptr_null(user);
+	ck_assert_int_eq(ret, -ENOMEM);
+	ck_assert_ptr_null(policy);
+	ck_assert_uint_eq(rig.errors.count, 0);
+	rig_done(&rig);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("policy peek");
@@ -102,6 +129,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_same_policy, 0, (int)(sizeof(phases) / sizeof(phases[0])));
 	tcase_add_test(tcase, test_mistake);
 	tcase_add_test(tcase, test_unused);
+	tcase_add_test(tcase, test_no_memory);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
 }

@@ -44,7 +44,7 @@ uint64_t client_rig_now_ms(void)
 
 static const char *const argv[] = {"rig", NULL};
 static const struct audit_header header = {.run_id = "rig", .argv = argv, .policy_name = "rig", .policy_sha256 = "",
-					   .workdir = "/", .layers_json = "{}", .record_allowed = true};
+					   .workdir = "/", .layers_make_json = "{}", .record_allowed = true};
 
 static void listen_on_loopback(struct client_rig *rig)
 {
@@ -75,7 +75,7 @@ void client_rig_setup(struct client_rig *rig)
 	rig->sandbox.listener_fd = -1;
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, line), 0);
 	rig->egress_fd = line[1];
-	ck_assert_int_eq(control_send(rig->egress_fd, &ready, NULL, 0), 0);
+	ck_assert_int_eq(control_send_message(rig->egress_fd, &ready, NULL, 0), 0);
 	ck_assert_int_eq(egress_client_create(&rig->sandbox, rig->pool, line[0], &rig->client), 0);
 	listen_on_loopback(rig);
 }
@@ -93,7 +93,6 @@ void client_rig_teardown(struct client_rig *rig)
 	cleanup_close(&rig->outcome_fd);
 	(void)audit_close(rig->sandbox.audit, NULL);
 	denials_free(rig->sandbox.denials);
-	pool_free(rig->pool);
 	policy_free(rig->policy);
 	rig_done(&rig->policy_rig);
 	(void)unlink(rig->log);
@@ -177,29 +176,29 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	call->task = &rig->task;
 	call->start_ns = io_now_ns();
 	call->outcome = (struct outcome){.kind = OUTCOME_EGRESS, .fd = fd, .egress = what};
-	ck_assert_int_eq(audit_begin(rig->sandbox.audit, &record, &call->slot), 0);
+	ck_assert_int_eq(audit_begin_record(rig->sandbox.audit, &record, &call->slot), 0);
 	rig->calls++;
 	r = egress_client_connect(rig->client, call);
 	if (r < 0) {
-		(void)answer_error(rig->sandbox.listener_fd, notif->id, r);
-		audit_end(rig->sandbox.audit, call->slot, r, 0);
+		(void)answer_with_error(rig->sandbox.listener_fd, notif->id, r);
+		audit_end_record(rig->sandbox.audit, call->slot, r, 0);
 	}
 }
 
 void client_rig_step(struct client_rig *rig)
 {
-	int wait = egress_client_tick(rig->client);
-	struct pollfd poller[] = {{.fd = egress_client_fd(rig->client), .events = POLLIN},
+	int wait = egress_client_check_waiting(rig->client);
+	struct pollfd poller[] = {{.fd = rig->client->line.fd, .events = POLLIN},
 				  {.fd = rig->sandbox.listener_fd, .events = POLLIN}};
 	struct seccomp_notif notif;
 
-	if (egress_client_interest(rig->client) & POLLOUT)
+	if (egress_client_poll_events(rig->client) & POLLOUT)
 		poller[0].events |= POLLOUT;
-	if (!(egress_client_interest(rig->client) & POLLIN))
+	if (!(egress_client_poll_events(rig->client) & POLLIN))
 		poller[0].events &= ~POLLIN;
 	(void)poll(poller, 2, wait >= 0 && wait < 10 ? wait : 10);
 	if (poller[0].revents)
-		egress_client_exchange(rig->client);
+		egress_client_exchange_messages(rig->client);
 	if (poller[1].revents & POLLIN && notify_receive(rig->sandbox.listener_fd, &notif) == 0)
 		judge(rig, &notif);
 }
@@ -226,7 +225,7 @@ void client_rig_expect(struct client_rig *rig, enum control_type type, struct co
 	int fds[CONTROL_FDS_MAX], r;
 	size_t count;
 
-	while ((r = control_receive(rig->egress_fd, ret_message, fds, &count)) == -EAGAIN) {
+	while ((r = control_receive_message(rig->egress_fd, ret_message, fds, &count)) == -EAGAIN) {
 		ck_assert_uint_lt(client_rig_now_ms(), until);
 		client_rig_step(rig);
 	}
@@ -240,7 +239,7 @@ void client_rig_send(struct client_rig *rig, struct control_message *message)
 {
 	uint64_t until = client_rig_now_ms() + PATIENCE_MS;
 
-	while (control_send(rig->egress_fd, message, NULL, 0) == -EAGAIN) {
+	while (control_send_message(rig->egress_fd, message, NULL, 0) == -EAGAIN) {
 		ck_assert_uint_lt(client_rig_now_ms(), until);
 		client_rig_step(rig);
 	}

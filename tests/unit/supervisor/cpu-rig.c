@@ -141,7 +141,7 @@ void ck_assert_free(void)
 
 void pin(cpu_set_t *ret_mask)
 {
-	cpu_begin(cpu, task.tid);
+	cpu_pin_program(cpu, task.tid);
 	ck_assert_int_eq(cpus(0), 1);
 	ck_assert_int_eq(cpus(task.tid), 1);
 	if (ret_mask)
@@ -158,31 +158,31 @@ static void respond(struct task *caller, enum outcome_kind kind, const char *vir
 	call.outcome.kind = kind;
 	call.place[0].virt_len = strlen(virt);
 	(void)snprintf(call.place[0].virt, sizeof(call.place[0].virt), "%s", virt);
-	cpu_responding(cpu, &call);
+	cpu_before_response(cpu, &call);
 }
 
 void call_of(struct task *caller, int nr)
 {
 	const struct seccomp_notif notification = {.pid = (uint32_t)caller->tid, .data.nr = nr};
 
-	if (!cpu_received(cpu, table_find(nr), &notification))
+	if (!cpu_on_notification(cpu, table_find(nr), &notification))
 		respond(caller, nr == SYS_execve ? OUTCOME_EXEC : OUTCOME_VALUE, "");
 }
 
 void call(pid_t tid, int nr)
 {
-	call_of(tree_task(tree, tid), nr);
+	call_of(tree_find_task(tree, tid), nr);
 }
 
 void call_opening(pid_t tid, const char *virt)
 {
-	respond(tree_task(tree, tid), OUTCOME_FD, virt);
+	respond(tree_find_task(tree, tid), OUTCOME_FD, virt);
 }
 
 void turn(void)
 {
 	now = io_now_ns();
-	(void)cpu_waited(cpu, now);
+	(void)cpu_after_wait(cpu, now);
 }
 
 void turns(unsigned ms)

@@ -31,7 +31,7 @@
 
 static const char *const argv[] = {"test", NULL};
 static const struct audit_header header = {.run_id = "test", .argv = argv, .policy_name = "test", .policy_sha256 = "",
-					   .workdir = "/", .layers_json = "{}", .record_allowed = true};
+					   .workdir = "/", .layers_make_json = "{}", .record_allowed = true};
 static struct syscall_row row = {.name = "getpriority", .class = ROW_NOTIFY, .basis = BASIS_REGS};
 
 /* Shared with the program. */
@@ -127,9 +127,9 @@ START_TEST(test_later)
 		receive();
 		answer = answer_later(&call);
 		ck_assert(answer_is_awaited(&answer));
-		answer_end(&answer, results[i]);
+		answer_and_end_record(&answer, results[i]);
 		ck_assert(!answer_is_awaited(&answer));
-		answer_end(&answer, 3); /* the call has ended: no effect */
+		answer_and_end_record(&answer, 3); /* the call has ended: no effect */
 	}
 	end();
 	for (size_t i = 0; i < 4; i++)
@@ -147,9 +147,10 @@ START_TEST(test_call_has_ended)
 	(void)kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert(!answer_is_awaited(&answer));
-	ck_assert_int_eq(answer_add(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC), true),
+	ck_assert_int_eq(answer_add_descriptor(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC),
+					       true),
 			 -EINTR);
-	answer_end(&answer, ANSWER_RESTART);
+	answer_and_end_record(&answer, ANSWER_RESTART);
 	(void)audit_close(sandbox.audit, NULL);
 	(void)close(sandbox.listener_fd);
 }
@@ -157,12 +158,12 @@ END_TEST
 
 /* ---- outcomes ---- */
 
-static bool perform(enum outcome_kind kind, int64_t value)
+static void perform(enum outcome_kind kind, int64_t value)
 {
 	receive();
 	call.outcome.kind = kind;
 	call.outcome.value = value;
-	return outcome_perform(&dispatch);
+	outcome_perform(&dispatch);
 }
 
 START_TEST(test_outcomes)
@@ -170,19 +171,19 @@ START_TEST(test_outcomes)
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	begin(7);
-	ck_assert(perform(OUTCOME_VALUE, 42));
-	ck_assert(perform(OUTCOME_ERROR, -EXDEV));
-	ck_assert(perform(OUTCOME_CONTINUE, 0));
-	ck_assert(perform(OUTCOME_FETCH, 0)); /* never performed: EPERM */
-	ck_assert(perform(OUTCOME_GONE, 0));
+	perform(OUTCOME_VALUE, 42);
+	perform(OUTCOME_ERROR, -EXDEV);
+	perform(OUTCOME_CONTINUE, 0);
+	perform(OUTCOME_FETCH, 0); /* never performed: EPERM */
+	perform(OUTCOME_GONE, 0);
 	row.basis = BASIS_MEMORY;
-	ck_assert(perform(OUTCOME_CONTINUE, 0));
+	perform(OUTCOME_CONTINUE, 0);
 	row.basis = BASIS_REGS;
 	receive();
 	call.outcome.kind = OUTCOME_FD;
 	call.outcome.fd = fd;
 	call.outcome.fd_cloexec = true;
-	ck_assert(outcome_perform(&dispatch));
+	outcome_perform(&dispatch);
 	ck_assert_int_eq(call.outcome.fd, -1);
 	end();
 	ck_assert_int_eq(program->result[0], 42);

@@ -249,7 +249,8 @@ static _Noreturn void try_all(struct lockdown *lockdown, int report_fd, int abi)
 	int keep[] = {report_fd, lockdown->landlock_fd};
 	const bool filter = lockdown->self_filter;
 
-	if (lockdown_settle(lockdown, &same, parent, variables, keep, 2) < 0 || lockdown_lock(lockdown) < 0)
+	if (lockdown_drop_privileges(lockdown, &same, parent, variables, keep, 2) < 0 ||
+	    lockdown_enter_sandbox(lockdown) < 0)
 		_exit(90);
 	for (size_t i = 0; i < ATTEMPTS; i++) {
 		char got = '-';
@@ -265,7 +266,7 @@ static _Noreturn void try_all(struct lockdown *lockdown, int report_fd, int abi)
 
 static void check_role(unsigned role, bool self_filter)
 {
-	int pipe_fd[2], listener = serve(), status, abi = landlock_abi();
+	int pipe_fd[2], listener = serve(), status, abi = landlock_get_abi();
 	struct lockdown lockdown;
 	char got;
 	pid_t pid;
@@ -273,7 +274,7 @@ static void check_role(unsigned role, bool self_filter)
 	parent = getpid();
 	(void)snprintf(own_mem, sizeof(own_mem), "/proc/%d/mem", parent);
 	ck_assert_int_eq(setenv("CALLGATE_TEST_SECRET", "x", 1), 0);
-	ck_assert_int_eq(lockdown_prepare(role, self_filter, true, &lockdown), 0);
+	ck_assert_int_eq(lockdown_build_domain(role, self_filter, true, &lockdown), 0);
 	ck_assert_int_eq(pipe(pipe_fd), 0);
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
@@ -298,7 +299,7 @@ START_TEST(egress_is_locked)
 {
 	const char *why;
 
-	if (selffilter_possible(&why))
+	if (selffilter_is_possible(&why))
 		check_role(SELF_EGRESS, true);
 }
 END_TEST
@@ -307,7 +308,7 @@ START_TEST(resolver_is_locked)
 {
 	const char *why;
 
-	if (selffilter_possible(&why))
+	if (selffilter_is_possible(&why))
 		check_role(SELF_RESOLVER, true);
 }
 END_TEST
@@ -316,7 +317,7 @@ START_TEST(landlock_holds_alone)
 {
 	const char *why;
 
-	if (selffilter_possible(&why)) {
+	if (selffilter_is_possible(&why)) {
 		check_role(SELF_EGRESS, false);
 		check_role(SELF_RESOLVER, false);
 	}
@@ -328,15 +329,15 @@ START_TEST(exec_kills)
 	static const unsigned roles[] = {SELF_EGRESS, SELF_RESOLVER};
 	const char *why;
 
-	for (size_t i = 0; i < 2 && selffilter_possible(&why); i++) {
+	for (size_t i = 0; i < 2 && selffilter_is_possible(&why); i++) {
 		struct lockdown lockdown;
 		int status;
 		pid_t pid;
 
-		ck_assert_int_eq(lockdown_prepare(roles[i], true, true, &lockdown), 0);
+		ck_assert_int_eq(lockdown_build_domain(roles[i], true, true, &lockdown), 0);
 		pid = fork();
 		if (pid == 0) {
-			if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || lockdown_lock(&lockdown) < 0)
+			if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || lockdown_enter_sandbox(&lockdown) < 0)
 				_exit(90);
 			(void)execl("/bin/true", "true", (char *)NULL);
 			_exit(91);
@@ -367,7 +368,7 @@ START_TEST(it_dies_with_its_keeper)
 			const struct privs_user same = {.set = false};
 			int keep[] = {pipe_fd[1], ready[1]};
 
-			if (lockdown_settle(&lockdown, &same, self, variables, keep, 2) < 0 ||
+			if (lockdown_drop_privileges(&lockdown, &same, self, variables, keep, 2) < 0 ||
 			    write(ready[1], "", 1) != 1)
 				_exit(1);
 			for (;;)

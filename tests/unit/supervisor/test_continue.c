@@ -36,7 +36,7 @@ static void play(volatile int *shared)
 	_exit(syscall(SYS_getpriority, 0, 0, 0) < 0 ? errno : 0);
 }
 
-/* The result of the child's call, and of answer_continue or, with terms, answer_pass. */
+/* The result of the child's call, and of answer_continue or, with terms, answer_continue_hooked. */
 static int result_of(const struct syscall_row *row, int reason, int *ret_answer)
 {
 	volatile int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -53,7 +53,7 @@ static int result_of(const struct syscall_row *row, int reason, int *ret_answer)
 	while (*shared < 0)
 		(void)usleep(1000);
 	ck_assert_int_eq(notify_receive(*shared, &notification), 0);
-	*ret_answer = row && row->allow ? answer_pass(*shared, &notification, row)
+	*ret_answer = row && row->allow ? answer_continue_hooked(*shared, &notification, row)
 					: answer_continue(*shared, notification.id, row, (enum continue_reason)reason);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(close(*shared), 0);

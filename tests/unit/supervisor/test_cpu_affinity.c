@@ -24,7 +24,7 @@ START_TEST(unpins_heirs)
 	ck_assert_int_eq(cpus(first), 1);
 	call(first, SYS_openat);
 	ck_assert_int_eq(cpus(first), 1);
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	ck_assert_free();
 	ck_assert(is_mask(first, &full));
 	ck_assert(is_mask(second_one, &full));
@@ -40,7 +40,7 @@ START_TEST(unpins_heirs_that_come_late)
 	pid_t late[3];
 
 	pin(&pinned);
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	now = io_now_ns();
 	for (int i = 0; i < 3; i++) {
 		late[i] = grandchild();
@@ -50,7 +50,7 @@ START_TEST(unpins_heirs_that_come_late)
 		if (i == 1)
 			call(late[i], SYS_openat);
 		else
-			(void)cpu_waited(cpu, now);
+			(void)cpu_after_wait(cpu, now);
 		ck_assert(is_mask(late[i], &full));
 	}
 	for (int i = 0; i < 3; i++)
@@ -67,10 +67,10 @@ START_TEST(looks_twice_at_each_number)
 	pin(&pinned);
 	made = grandchild();
 	ck_assert_int_eq(sched_setaffinity(made, sizeof(full), &full), 0);
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	ck_assert_int_eq(sched_setaffinity(made, sizeof(pinned), &pinned), 0);
 	now = io_now_ns() + 600 * MS;
-	(void)cpu_waited(cpu, now);
+	(void)cpu_after_wait(cpu, now);
 	ck_assert(is_mask(made, &full));
 	(void)kill(made, SIGKILL);
 }
@@ -95,7 +95,7 @@ START_TEST(leaves_processes_outside_the_run)
 	(void)waitpid(stranger, NULL, 0);
 	ck_assert_int_eq(read(told[0], &stranger, sizeof(stranger)), (ssize_t)sizeof(stranger));
 	set_runnable(1);
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	ck_assert_free();
 	ck_assert(is_mask(stranger, &pinned));
 	(void)kill(stranger, SIGKILL);
@@ -115,7 +115,7 @@ START_TEST(stops_when_the_run_sets_a_mask)
 	ck_assert_int_eq(sched_setaffinity(own, sizeof(pinned), &pinned), 0);
 	for (int i = 0; i < 5; i++) {
 		now += 600 * MS;
-		(void)cpu_waited(cpu, now);
+		(void)cpu_after_wait(cpu, now);
 		call(own, SYS_openat);
 	}
 	ck_assert(is_mask(own, &pinned));
@@ -140,7 +140,7 @@ START_TEST(leaves_alone_what_has_one_cpu)
 
 	first_of(&full, &one);
 	ck_assert_int_eq(sched_setaffinity(task.tid, sizeof(one), &one), 0);
-	cpu_begin(cpu, task.tid);
+	cpu_pin_program(cpu, task.tid);
 	ck_assert(is_mask(0, &full));
 	call(task.tid, SYS_openat);
 	ck_assert(is_mask(task.tid, &one));
@@ -155,7 +155,7 @@ START_TEST(leaves_a_mask_that_another_process_set)
 	CPU_XOR(&pinned, &pinned, &full);
 	first_of(&pinned, &other);
 	ck_assert_int_eq(sched_setaffinity(task.tid, sizeof(other), &other), 0);
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	ck_assert(is_mask(task.tid, &other));
 	ck_assert(is_mask(0, &full));
 }
@@ -164,7 +164,7 @@ END_TEST
 /* As if the number of a task of the run had been used again by a process outside it. */
 START_TEST(leaves_a_process_with_a_number_used_again)
 {
-	struct task *known = tree_task(tree, task.tid);
+	struct task *known = tree_find_task(tree, task.tid);
 	pid_t dead = task.tid, stranger = child();
 	cpu_set_t pinned;
 
@@ -176,7 +176,7 @@ START_TEST(leaves_a_process_with_a_number_used_again)
 	finish(dead);
 	known->tid = task.tid = stranger;
 	set_runnable(1);
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	ck_assert(is_mask(stranger, &pinned));
 	ck_assert(is_mask(0, &full));
 	ck_assert_int_eq(sched_setaffinity(stranger, sizeof(full), &full), 0);
@@ -205,7 +205,7 @@ int main(void)
 	Suite *suite = suite_create("cpu affinity");
 	TCase *tcase = tcase_create("affinity");
 
-	if (!cpu_possible()) {
+	if (!cpu_can_pin()) {
 		puts("SKIP: one CPU");
 		return 77;
 	}

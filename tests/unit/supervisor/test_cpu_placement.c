@@ -37,7 +37,7 @@ START_TEST(pins_from_the_program_on)
 	call(made[0], SYS_openat);
 	made[1] = grandchild();
 	ck_assert(all_have(1, made, 2));
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	ck_assert(all_have(CPU_COUNT(&full), made, 2));
 	ck_assert(is_mask(made[1], &full));
 }
@@ -144,7 +144,7 @@ START_TEST(pins_again_at_a_call)
 	ck_assert(all_have(CPU_COUNT(&full), &made, 1));
 	call(task.tid, SYS_openat);
 	ck_assert(all_have(1, &made, 1));
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	ck_assert(all_have(CPU_COUNT(&full), &made, 1));
 }
 END_TEST
@@ -155,7 +155,7 @@ START_TEST(pins_nothing_beside_a_task_that_computes)
 
 	set_runnable(2);
 	call(made, SYS_openat);
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	for (int i = 0; i < 100; i++) {
 		call(task.tid, SYS_openat);
 		ck_assert(is_mask(0, &full));
@@ -171,7 +171,7 @@ START_TEST(pins_where_a_cpu_is_free)
 	uint64_t crowded_ns = io_now_ns();
 
 	set_runnable(2 * (unsigned)CPU_COUNT(&full) + 1);
-	cpu_begin(cpu, task.tid);
+	cpu_pin_program(cpu, task.tid);
 	ck_assert_free();
 	call(task.tid, SYS_openat);
 	ck_assert_free();
@@ -221,7 +221,7 @@ START_TEST(outlives_a_dead_task)
 	call(task.tid, SYS_openat);
 	finish(task.tid);
 	task.tid = 0;
-	cpu_unpin(cpu);
+	cpu_unpin_run(cpu);
 	ck_assert(is_mask(0, &full));
 	(void)kill(made, SIGKILL);
 }
@@ -229,11 +229,11 @@ END_TEST
 
 START_TEST(is_off_without_one)
 {
-	cpu_begin(NULL, task.tid);
-	ck_assert(!cpu_received(NULL, NULL, NULL));
-	cpu_responding(NULL, NULL);
-	cpu_unpin(NULL);
-	ck_assert_int_eq(cpu_waited(NULL, now), -1);
+	cpu_pin_program(NULL, task.tid);
+	ck_assert(!cpu_on_notification(NULL, NULL, NULL));
+	cpu_before_response(NULL, NULL);
+	cpu_unpin_run(NULL);
+	ck_assert_int_eq(cpu_after_wait(NULL, now), -1);
 	cpu_free(NULL);
 	ck_assert_free();
 }
@@ -243,7 +243,7 @@ START_TEST(is_off_without_loadavg)
 {
 	cpu_free(cpu);
 	ck_assert_int_eq(cpu_create(tree, -ENODEV, &cpu), 0);
-	cpu_begin(cpu, task.tid);
+	cpu_pin_program(cpu, task.tid);
 	call(task.tid, SYS_openat);
 	call(task.tid, SYS_sched_getaffinity);
 	call(task.tid, SYS_openat);
@@ -257,7 +257,7 @@ int main(void)
 	Suite *suite = suite_create("cpu placement");
 	TCase *tcase = tcase_create("placement");
 
-	if (!cpu_possible()) {
+	if (!cpu_can_pin()) {
 		puts("SKIP: one CPU");
 		return 77;
 	}

@@ -182,7 +182,7 @@ START_TEST(test_connected)
 	ck_assert_int_eq(recv(upstream, bytes, sizeof(bytes), 0), 0);
 	ck_assert_int_eq(client_rig_outcome(&rig), 0);
 	client_rig_close(&rig, conn);
-	ck_assert(egress_client_alive(rig.client));
+	ck_assert(egress_client_is_alive(rig.client));
 	ck_assert_int_eq(json_integer_value(json_object_get(the_record(NULL), "ret")), 0);
 	ck_assert_str_eq(text_of("open", "address"), "198.18.0.16");
 	ck_assert_str_eq(text_of("open", "exe"), "/bin/program");
@@ -218,7 +218,7 @@ START_TEST(test_held)
 	upstream = client_rig_accept(&rig);
 	client_rig_open(&rig, conn); /* late, and no mistake */
 	client_rig_close(&rig, conn);
-	ck_assert(egress_client_alive(rig.client));
+	ck_assert(egress_client_is_alive(rig.client));
 	ck_assert_str_eq(text_of(NULL, "errno"), "EINPROGRESS");
 }
 END_TEST
@@ -247,7 +247,7 @@ START_TEST(test_killed_while_waiting)
 	ck_assert_uint_eq(message.id.conn, conn);
 	answer(conn, -ECONNABORTED); /* the program is dead */
 	client_rig_close(&rig, conn);
-	ck_assert(egress_client_alive(rig.client));
+	ck_assert(egress_client_is_alive(rig.client));
 	ck_assert_str_eq(text_of(NULL, "errno"), "EINTR");
 }
 END_TEST
@@ -313,9 +313,9 @@ END_TEST
 
 static void expect_given_up(void)
 {
-	for (int i = 0; i < 100 && egress_client_alive(rig.client); i++)
+	for (int i = 0; i < 100 && egress_client_is_alive(rig.client); i++)
 		client_rig_step(&rig);
-	ck_assert(!egress_client_alive(rig.client));
+	ck_assert(!egress_client_is_alive(rig.client));
 	ck_assert_int_eq(client_rig_outcome(&rig), ENETDOWN);
 	ck_assert_str_eq(text_of(NULL, "errno"), "ENETDOWN");
 	ck_assert_str_eq(text_of("close", "cause"), "egress_failed");
@@ -343,7 +343,7 @@ END_TEST
 START_TEST(test_garbage)
 {
 	struct control_message message = client_rig_record(&rig, CONTROL_EVENT_OPEN, 1);
-	size_t len = control_size(CONTROL_RECORD);
+	size_t len = control_message_size(CONTROL_RECORD);
 
 	client_rig_start(&rig, connects);
 	(void)announced();
@@ -459,7 +459,7 @@ START_TEST(test_said_twice)
 		answer(conn, 0);
 	} else if (_i == 2) {
 		client_rig_close(&rig, conn);
-		ck_assert(egress_client_alive(rig.client));
+		ck_assert(egress_client_is_alive(rig.client));
 		client_rig_close(&rig, conn);
 	} else {
 		message = client_rig_record(&rig, CONTROL_EVENT_REQUEST, conn);
@@ -468,12 +468,12 @@ START_TEST(test_said_twice)
 		message.done.id = rig.record_id;
 		message.done.result = 200;
 		client_rig_send(&rig, &message);
-		ck_assert(egress_client_alive(rig.client));
+		ck_assert(egress_client_is_alive(rig.client));
 		client_rig_send(&rig, &message);
 	}
-	for (int i = 0; i < 100 && egress_client_alive(rig.client); i++)
+	for (int i = 0; i < 100 && egress_client_is_alive(rig.client); i++)
 		client_rig_step(&rig);
-	ck_assert(!egress_client_alive(rig.client));
+	ck_assert(!egress_client_is_alive(rig.client));
 	(void)the_record("close"); /* one, whatever happened */
 }
 END_TEST
@@ -486,7 +486,7 @@ START_TEST(test_descriptor)
 
 	client_rig_start(&rig, connects);
 	(void)announced();
-	ck_assert_int_eq(control_send(rig.egress_fd, &message, &fd, 1), 0);
+	ck_assert_int_eq(control_send_message(rig.egress_fd, &message, &fd, 1), 0);
 	expect_given_up();
 }
 END_TEST
@@ -506,7 +506,7 @@ START_TEST(test_flood)
 		message.record.port = 0;
 		(void)snprintf(message.record.host, sizeof(message.record.host), "n%d.test", (int)sent);
 		(void)snprintf(message.record.reason, sizeof(message.record.reason), "no_rule");
-		if (control_send(rig.egress_fd, &message, NULL, 0) == 0) {
+		if (control_send_message(rig.egress_fd, &message, NULL, 0) == 0) {
 			sent++;
 			full = 0;
 			continue;
@@ -523,8 +523,8 @@ START_TEST(test_flood)
 		client_rig_expect(&rig, CONTROL_ACK, &ack);
 		ck_assert_uint_eq(ack.ack.id, first + i);
 	}
-	ck_assert(egress_client_alive(rig.client));
-	ck_assert_uint_eq(egress_client_denied(rig.client), sent);
+	ck_assert(egress_client_is_alive(rig.client));
+	ck_assert_uint_eq(rig.client->denied, sent);
 }
 END_TEST
 
@@ -584,14 +584,14 @@ START_TEST(test_result)
 	client_rig_start(&rig, connects);
 	make_requests((client_rig_open(&rig, announced()), 1));
 	ck_assert_int_eq(client_rig_outcome(&rig), 0);
-	list = egress_client_network(rig.client, &unlisted);
+	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), 3); /* and none for the connection itself */
 	ck_assert_int_eq(json_integer_value(json_object_get(entry(list, 0, "/a", "allow", 200, 3), "bytes_down")), 30);
 	(void)entry(list, 1, "/b", "deny", 403, 1);
 	(void)entry(list, 2, "/unanswered", "allow", 0, 1);
 	json_decref(list);
-	ck_assert_uint_eq(unlisted, 0);
-	ck_assert_uint_eq(egress_client_denied(rig.client), 1);
+	ck_assert_uint_eq(rig.client->summary.unlisted, 0);
+	ck_assert_uint_eq(rig.client->denied, 1);
 	denial = denials_list(rig.sandbox.denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 1);
 	ck_assert_str_eq(denial->target, "POST api.test:443/b");
@@ -610,7 +610,7 @@ END_TEST
 START_TEST(test_failure_is_no_denial)
 {
 	struct control_message message;
-	uint64_t unlisted, conn;
+	uint64_t conn;
 	json_t *list;
 
 	client_rig_start(&rig, connects);
@@ -623,8 +623,8 @@ START_TEST(test_failure_is_no_denial)
 	answer(conn, -ETIMEDOUT);
 	client_rig_close(&rig, conn);
 	ck_assert_int_eq(client_rig_outcome(&rig), ETIMEDOUT);
-	ck_assert_uint_eq(egress_client_denied(rig.client), 0);
-	list = egress_client_network(rig.client, &unlisted);
+	ck_assert_uint_eq(rig.client->denied, 0);
+	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	json_decref(list);
 	ck_assert_str_eq(text_of("open", "verdict"), "allow");
@@ -637,7 +637,7 @@ START_TEST(test_refused_open)
 {
 	struct control_message message;
 	json_t *list;
-	uint64_t unlisted, conn;
+	uint64_t conn;
 
 	client_rig_start(&rig, connects);
 	conn = announced();
@@ -647,11 +647,11 @@ START_TEST(test_refused_open)
 		(void)snprintf(message.record.reason, sizeof(message.record.reason), "client_rejected_ca");
 		client_rig_send(&rig, &message);
 	}
-	ck_assert_uint_eq(egress_client_denied(rig.client), 1);
-	list = egress_client_network(rig.client, &unlisted);
+	ck_assert_uint_eq(rig.client->denied, 1);
+	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	json_decref(list);
-	list = egress_client_advice(rig.client);
+	list = json_incref(rig.client->summary.advice);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	ck_assert_str_eq(json_string_value(json_object_get(json_array_get(list, 0), "host")), CLIENT_RIG_HOST);
 	json_decref(list);
@@ -679,8 +679,8 @@ START_TEST(test_budget)
 	(void)snprintf(message.record.cause, sizeof(message.record.cause), _i ? "cap_bytes_down" : "server");
 	(void)snprintf(message.record.reason, sizeof(message.record.reason), _i ? "cap_bytes" : "");
 	client_rig_send(&rig, &message);
-	ck_assert(egress_client_alive(rig.client));
-	list = egress_client_budgets(rig.client);
+	ck_assert(egress_client_is_alive(rig.client));
+	list = usage_json(rig.client->usage);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	meter = json_object_get(json_array_get(list, 0), "bytes_down");
 	ck_assert_int_eq(json_integer_value(json_object_get(meter, "limit")), 1024);
@@ -690,25 +690,24 @@ START_TEST(test_budget)
 	ck_assert_int_eq(json_integer_value(json_object_get(meter, "used")), 0);
 	ck_assert_ptr_null(json_object_get(json_array_get(list, 0), "bytes_up"));
 	json_decref(list);
-	ck_assert_uint_eq(egress_client_denied(rig.client), (unsigned)_i);
+	ck_assert_uint_eq(rig.client->denied, (unsigned)_i);
 }
 END_TEST
 
 /* As many different ones as there are names: the list is bounded, the rest is counted. */
 START_TEST(test_many)
 {
-	uint64_t unlisted;
 	json_t *list;
 
 	for (int i = 0; i < SUMMARY_MAX + 500; i++) {
 		char host[32];
 
 		(void)snprintf(host, sizeof(host), "n%d.test", i);
-		egress_client_refused(rig.client, host, 443, NULL, "no_rule");
+		egress_client_list_refusal(rig.client, host, 443, NULL, "no_rule");
 	}
-	list = egress_client_network(rig.client, &unlisted);
+	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), SUMMARY_MAX);
-	ck_assert_uint_eq(unlisted, 500);
+	ck_assert_uint_eq(rig.client->summary.unlisted, 500);
 	json_decref(list);
 }
 END_TEST
@@ -740,9 +739,9 @@ START_TEST(test_full_log)
 	client_rig_expect(&rig, CONTROL_ACK, &ack);
 	ck_assert_int_lt(ack.ack.error, 0);
 	answer(conn, 0); /* goes on nevertheless */
-	for (int i = 0; i < 100 && egress_client_alive(rig.client); i++)
+	for (int i = 0; i < 100 && egress_client_is_alive(rig.client); i++)
 		client_rig_step(&rig);
-	ck_assert(!egress_client_alive(rig.client));
+	ck_assert(!egress_client_is_alive(rig.client));
 	ck_assert_int_eq(client_rig_outcome(&rig), ENETDOWN);
 }
 END_TEST
@@ -764,7 +763,7 @@ static void play_end(uint64_t conn, bool closes)
 	if (closes) {
 		message = client_rig_record(&rig, CONTROL_EVENT_CLOSE, conn);
 		(void)snprintf(message.record.cause, sizeof(message.record.cause), "ended");
-		(void)control_send(rig.egress_fd, &message, NULL, 0);
+		(void)control_send_message(rig.egress_fd, &message, NULL, 0);
 	}
 }
 
@@ -780,17 +779,17 @@ START_TEST(test_finish)
 	player = fork();
 	ck_assert_int_ge(player, 0);
 	if (player == 0) {
-		(void)close(egress_client_fd(rig.client));
+		(void)close(rig.client->line.fd);
 		play_end(conn, _i != 0);
 		_exit(0);
 	}
 	cleanup_close(&rig.egress_fd);
 	rig.egress_fd = -1;
 	start = client_rig_now_ms();
-	egress_client_finish(rig.client);
+	egress_client_end_run(rig.client);
 	ck_assert_uint_lt(client_rig_now_ms() - start, 10000);
 	ck_assert_int_eq(waitpid(player, NULL, 0), player);
-	ck_assert(!egress_client_alive(rig.client));
+	ck_assert(!egress_client_is_alive(rig.client));
 	ck_assert_str_eq(text_of("close", "cause"), _i ? "ended" : "run_ended");
 }
 END_TEST
@@ -802,7 +801,7 @@ START_TEST(test_finish_deaf)
 
 	client_rig_start(&rig, connects);
 	(void)announced();
-	egress_client_finish(rig.client);
+	egress_client_end_run(rig.client);
 	ck_assert_uint_ge(client_rig_now_ms() - start, 1900);
 	ck_assert_uint_lt(client_rig_now_ms() - start, 20000);
 	ck_assert_str_eq(text_of("close", "cause"), "run_ended");

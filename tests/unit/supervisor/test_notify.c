@@ -84,9 +84,9 @@ static void answer(void)
 	while (notify_receive(listener, &notification) < 0)
 		continue; /* interrupted */
 	atomic_store(&reader, ends[0]);
-	number = answer_add(listener, notification.id, ends[1], true);
+	number = answer_add_descriptor(listener, notification.id, ends[1], true);
 	ck_assert_int_gt(number, STDERR_FILENO);
-	ck_assert_int_eq(answer_value(listener, notification.id, number), 0);
+	ck_assert_int_eq(answer_with_value(listener, notification.id, number), 0);
 }
 
 static void answer_all(const struct itimerval *timer)

@@ -556,7 +556,7 @@ static bool comes_again_as(const struct syscall_row *row, bool planned)
 	pending->near_fd = pending->fetched_fd = -1;
 	pending->plan = planned ? calloc(1, sizeof(*pending->plan)) : NULL;
 	tracer->pending = pending;
-	rerun = trace_restarted(tracer, INT_MAX, row->nr, (const __u64[6]){0});
+	rerun = trace_is_restarted_exec(tracer, INT_MAX, row->nr, (const __u64[6]){0});
 	tracer_free(tracer);
 	return rerun;
 }

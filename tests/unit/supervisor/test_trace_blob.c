@@ -40,7 +40,7 @@ START_TEST(exec_blobs_end)
 	call->arg[1] = (uint64_t)(uintptr_t)argv;
 	for (size_t i = 0; i < WORDS; i++)
 		argv[i] = 4711;
-	while ((r = blob_for_exec(call, &plan, &budget, &blob[kept])) == 0)
+	while ((r = blob_build_for_exec(call, &plan, &budget, &blob[kept])) == 0)
 		ck_assert_uint_lt(++kept, 256);
 	ck_assert_int_eq(r, -E2BIG);
 	ck_assert_ptr_null(blob[kept].bytes);
@@ -51,7 +51,7 @@ START_TEST(exec_blobs_end)
 	ck_assert_uint_gt(budget + each, LIMIT);
 	ck_assert_uint_le(budget, LIMIT);
 	blob_done(&blob[0]); /* makes room for another one */
-	ck_assert_int_eq(blob_for_exec(call, &plan, &budget, &blob[0]), 0);
+	ck_assert_int_eq(blob_build_for_exec(call, &plan, &budget, &blob[0]), 0);
 	for (size_t i = 0; i < kept; i++)
 		blob_done(&blob[i]);
 	ck_assert_uint_eq(budget, 0);

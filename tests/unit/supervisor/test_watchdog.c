@@ -45,27 +45,27 @@ static bool blocks(int ms)
 
 START_TEST(interrupts_what_blocks)
 {
-	watchdog_busy(watchdog);
+	watchdog_begin_notification(watchdog);
 	ck_assert(blocks(LONG_MS));
-	watchdog_idle(watchdog);
+	watchdog_end_notification(watchdog);
 	ck_assert_int_eq(signals, 1);
 }
 END_TEST
 
 START_TEST(goes_on_while_it_blocks)
 {
-	watchdog_busy(watchdog);
+	watchdog_begin_notification(watchdog);
 	ck_assert(blocks(LONG_MS));
 	ck_assert(blocks(LONG_MS));
-	watchdog_idle(watchdog);
+	watchdog_end_notification(watchdog);
 	ck_assert_int_eq(signals, 2);
 }
 END_TEST
 
 START_TEST(leaves_the_idle_alone)
 {
-	watchdog_busy(watchdog);
-	watchdog_idle(watchdog);
+	watchdog_begin_notification(watchdog);
+	watchdog_end_notification(watchdog);
 	ck_assert(!blocks(LONG_MS));
 	ck_assert_int_eq(signals, 0);
 }
@@ -77,9 +77,9 @@ START_TEST(sends_nothing_late)
 	for (int ms = WATCHDOG_PERIOD_MS - 2; ms < 2 * WATCHDOG_PERIOD_MS; ms += 9) {
 		int before;
 
-		watchdog_busy(watchdog);
+		watchdog_begin_notification(watchdog);
 		(void)blocks(ms);
-		watchdog_idle(watchdog);
+		watchdog_end_notification(watchdog);
 		before = signals;
 		for (int i = 0; i < 20000; i++)
 			ck_assert_int_eq(signals, before);

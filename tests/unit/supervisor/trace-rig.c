@@ -136,10 +136,10 @@ static int approve(const struct rig *rig, const char *text, struct exec_plan *pl
 		return -errno;
 	ck_assert_int_ge(pread(fd, head, sizeof(head), 0), 0);
 	if (shebang_parse(head, &line) == 0) {
-		ck_assert_int_eq(exec_args_script(&args, &line, text), 0);
+		ck_assert_int_eq(exec_args_add_script(&args, &line, text), 0);
 		plan->detour |= to_host(rig, line.interp, host);
 		if (plan->detour)
-			r = exec_args_take(&args, &plan->argv_head);
+			r = exec_args_take_texts(&args, &plan->argv_head);
 		exec_args_done(&args);
 		(void)close(fd);
 		fd = open(host, O_RDONLY | O_CLOEXEC);
@@ -217,7 +217,7 @@ static void fetch(struct loop *loop, __u64 id)
 	call->outcome =
 		(struct outcome){.kind = OUTCOME_FETCH, .value = (int64_t)call->arg[0], .fd = -1, .peer_fd = -1};
 	if (call->task)
-		r = trace_start(loop->tracer, call);
+		r = trace_start_call(loop->tracer, call);
 	if (r < 0)
 		reply(loop, id, r, false);
 }
@@ -229,7 +229,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 	ssize_t len;
 
 	loop->rig->calls++;
-	if (trace_fetched(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args, &fetched)) {
+	if (trace_take_fetched_fd(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args, &fetched)) {
 		loop->rig->fetched++;
 		reply(loop, notif->id,
 		      fetched < 0                                        ? fetched
@@ -240,7 +240,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 			(void)close(fetched);
 		return;
 	}
-	if (trace_restarted(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args)) {
+	if (trace_is_restarted_exec(loop->tracer, (pid_t)notif->pid, notif->data.nr, notif->data.args)) {
 		loop->rig->restarts++;
 		reply(loop, notif->id, 0, true);
 		return;
@@ -249,7 +249,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 	call->sandbox = &loop->sandbox;
 	call->id = notif->id;
 	call->tid = (pid_t)notif->pid;
-	call->task = tree_task(loop->sandbox.tree, call->tid);
+	call->task = tree_find_task(loop->sandbox.tree, call->tid);
 	if (notif->data.nr == SYS_fchmod) {
 		memcpy(call->arg, notif->data.args, sizeof(call->arg));
 		fetch(loop, notif->id);
@@ -274,7 +274,7 @@ static void dispatch(struct loop *loop, const struct seccomp_notif *notif)
 		return;
 	}
 	if (r == 0)
-		r = trace_start(loop->tracer, call);
+		r = trace_start_call(loop->tracer, call);
 	if (r < 0)
 		reply(loop, notif->id, r, false);
 	exec_plan_free(call->outcome.exec); /* unless the tracer has taken it */
@@ -287,7 +287,7 @@ static bool reap(struct loop *loop, pid_t guest)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
-		if (!trace_event(loop->tracer, pid, status) && pid == guest)
+		if (!trace_on_wait_status(loop->tracer, pid, status) && pid == guest)
 			loop->rig->status = status;
 	return pid == 0;
 }
@@ -331,8 +331,13 @@ static pid_t start(void (*guest)(void), int *ret_listener)
 void rig_run(struct rig *rig, void (*guest)(void))
 {
 	_cleanup_free_ struct loop *loop = calloc(1, sizeof(*loop));
-	struct audit_header header = {.run_id = "rig", .argv = (const char *const[]){"rig", NULL}, .policy_name = "rig",
-				      .policy_sha256 = "", .workdir = "/", .layers_json = "{}", .record_allowed = true};
+	struct audit_header header = {.run_id = "rig",
+				      .argv = (const char *const[]){"rig", NULL},
+				      .policy_name = "rig",
+				      .policy_sha256 = "",
+				      .workdir = "/",
+				      .layers_make_json = "{}",
+				      .record_allowed = true};
 	struct audit_trailer trailer = {.status = "ok", .exit_code = 0};
 	uint64_t end = io_now_ns() + RIG_TIMEOUT_NS;
 	uint64_t unlisted;
@@ -352,14 +357,14 @@ void rig_run(struct rig *rig, void (*guest)(void))
 		struct pollfd poller = {.fd = loop->sandbox.listener_fd, .events = POLLIN};
 		struct seccomp_notif notif = {0};
 
-		if (poll(&poller, 1, tracer_pending(loop->tracer) ? 0 : 1) == 1 && poller.revents & POLLIN &&
+		if (poll(&poller, 1, tracer_count_pending(loop->tracer) ? 0 : 1) == 1 && poller.revents & POLLIN &&
 		    ioctl(loop->sandbox.listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &notif) == 0)
 			dispatch(loop, &notif);
 		rig->timed_out = io_now_ns() > end;
 	}
 	if (rig->timed_out)
 		(void)kill(pid, SIGKILL);
-	rig->pending = tracer_pending(loop->tracer);
+	rig->pending = tracer_count_pending(loop->tracer);
 	(void)close(loop->sandbox.listener_fd);
 	tracer_free(loop->tracer);
 	tree_free(loop->sandbox.tree);

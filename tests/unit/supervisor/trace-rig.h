@@ -15,7 +15,7 @@ struct rig {
 	/* Falsifies a plan before its use; NULL: does not. */
 	void (*tamper)(struct exec_plan *plan);
 	size_t calls, restarts, fetched;
-	size_t pending; /* tracer_pending() after the end */
+	size_t pending; /* tracer_count_pending() after the end */
 	size_t denials; /* kills that were recorded */
 	int status;     /* of the target process */
 	bool timed_out;

@@ -19,7 +19,7 @@ static size_t member_count;
 static int commit_error;
 static unsigned commits;
 
-bool tree_holds(struct tree *tree, pid_t pid)
+bool tree_holds_pid(struct tree *tree, pid_t pid)
 {
 	(void)tree;
 	for (size_t i = 0; i < member_count; i++)
@@ -28,7 +28,7 @@ bool tree_holds(struct tree *tree, pid_t pid)
 	return false;
 }
 
-size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
+size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap)
 {
 	(void)tree;
 	for (size_t i = 0; i < member_count && i < cap; i++)
@@ -36,7 +36,7 @@ size_t tree_list(struct tree *tree, pid_t *out, size_t cap)
 	return member_count;
 }
 
-long tree_status(pid_t tid, const char *field, int base)
+long tree_read_status(pid_t tid, const char *field, int base)
 {
 	(void)base;
 	return strcmp(field, "Tgid") == 0 && kill(tid, 0) == 0 ? tid : -ESRCH;
@@ -71,6 +71,10 @@ int call_fail(struct call *call, int error)
 
 void call_give_fd(struct call *call, int fd, bool cloexec)
 {
+	if (fd < 0) {
+		call_fail(call, fd);
+		return;
+	}
 	call->outcome.kind = OUTCOME_FD;
 	call->outcome.fd = fd;
 	call->outcome.fd_cloexec = cloexec;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "syscalls/account/denials.h"
+#include "syscalls/account/probes.h"
 #include "syscalls/call/call.h"
 #include "tests/unit/row-named.h"
 #include "tests/unit/unit.h"
@@ -153,6 +154,53 @@ START_TEST(test_expected)
 	(void)denials_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 0);
 	ck_assert_uint_eq(unlisted, 0);
+}
+END_TEST
+
+struct probe_case {
+	const char *name, *path, *rule;
+	int flags;
+	bool probe;
+};
+
+static const struct probe_case probe_cases[] = {
+	{"openat", "/proc/self/coredump_filter", NULL, O_RDONLY, true},
+	{"openat", "/proc/7/coredump_filter", NULL, O_RDONLY, true},
+	{"openat", "/proc/7/task/coredump_filter", NULL, O_RDONLY, false},
+	{"openat", "/proc/7/coredump_filter", NULL, O_WRONLY, false},
+	{"openat", "/proc/7/oom_score_adj", NULL, O_WRONLY, true},
+	{"openat", "/proc/7/mem", NULL, O_RDONLY, false},
+	{"openat", "/proc/7/environ", NULL, O_RDONLY, false},
+	{"openat", "/sys/fs/cgroup/memory.max", NULL, O_RDONLY, true},
+	{"openat", "/sys/fs/cgroup/memory.max", NULL, O_WRONLY, false},
+	{"openat", "/sys/fs/cgroup/../../../etc/shadow", NULL, O_RDONLY, false},
+	{"openat", "/sys/fs/cgroup/a/b", "p.json: filesystem.deny[0] /sys", O_RDONLY, false},
+	{"openat", "/sys/fs/cgroupx", NULL, O_RDONLY, false},
+	{"mkdir", "/sys/fs/cgroup/a", NULL, 0, false},
+	{"execve", "/sys/fs/cgroup/a", NULL, 0, false},
+	{"openat", "/proc/sys/crypto/fips_enabled", NULL, O_RDONLY, true},
+	{"pkey_alloc", NULL, NULL, 0, true},
+	{"ptrace", NULL, NULL, 0, false},
+};
+
+/* A list of names, each for one kind of access, and never where a rule denies it. */
+START_TEST(test_probe)
+{
+	const struct probe_case *c = &probe_cases[_i];
+	struct call *call = refused(c->name, ENOENT, "not_granted");
+	uint64_t unlisted;
+	size_t count;
+
+	call->decision.rule = c->rule;
+	call->arg[2] = (uint64_t)c->flags;
+	if (c->path)
+		with_path(call, &tree, c->path);
+	ck_assert_msg(probe_was_refused(call) == c->probe, "%s %s", c->name, c->path ? c->path : "");
+	denials_add(denials, call);
+	(void)denials_list(denials, &count, &unlisted);
+	ck_assert_uint_eq(count, c->probe ? 0 : 1);
+	call->decision.verdict = VERDICT_ALLOW;
+	ck_assert(!probe_was_refused(call));
 }
 END_TEST
 
@@ -313,6 +361,7 @@ int main(void)
 	tcase_add_loop_test(tests, test_suggest, 0, sizeof(suggests) / sizeof(*suggests));
 	tcase_add_test(tests, test_deny_rule);
 	tcase_add_test(tests, test_expected);
+	tcase_add_loop_test(tests, test_probe, 0, sizeof(probe_cases) / sizeof(*probe_cases));
 	tcase_add_test(tests, test_second_path);
 	tcase_add_test(tests, test_nothing_to_grant);
 	tcase_add_loop_test(tests, test_redirects, 0, 2);

@@ -60,7 +60,7 @@ static int make(const char *name, bool watch)
 
 	ck_assert_int_ge(fd, 0);
 	if (watch)
-		ck_assert_int_eq(disk_watch(&call, fd, true), 0);
+		ck_assert_int_eq(disk_watch_file(&call, fd, true), 0);
 	return fd;
 }
 
@@ -75,17 +75,17 @@ static void fill(int fd, size_t bytes)
 
 static void expect_used(uint64_t least, uint64_t most)
 {
-	(void)disk_tick(disk, NEVER);
-	ck_assert_uint_ge(disk_used(disk), least);
-	ck_assert_uint_le(disk_used(disk), most);
+	(void)disk_measure_due(disk, NEVER);
+	ck_assert_uint_ge(disk_used_bytes(disk), least);
+	ck_assert_uint_le(disk_used_bytes(disk), most);
 }
 
 static void drop(const char *name)
 {
-	struct disk_removal removal = disk_removing(&call, dir_fd, name);
+	struct disk_removal removal = disk_begin_removal(&call, dir_fd, name);
 
 	ck_assert_int_eq(unlinkat(dir_fd, name, 0), 0);
-	disk_removed(&call, &removal);
+	disk_end_removal(&call, &removal);
 }
 
 START_TEST(test_growth)
@@ -97,13 +97,13 @@ START_TEST(test_growth)
 	expect_used(MIB, MIB + 64 * KIB);
 	ck_assert_int_eq(ftruncate(fd, 0), 0);
 	expect_used(0, 64 * KIB);
-	ck_assert_uint_ge(disk_peak(disk), MIB);
+	ck_assert_uint_ge(disk_peak_bytes(disk), MIB);
 	/* nobody can make it grow: nothing to look at */
 	fill(fd, MIB);
 	(void)close(fd);
 	expect_used(MIB, MIB + 64 * KIB);
 	expect_used(MIB, MIB + 64 * KIB); /* it had grown at the first look */
-	ck_assert_int_eq(disk_wait_ms(disk, 0), -1);
+	ck_assert_int_eq(disk_next_measure_ms(disk, 0), -1);
 }
 END_TEST
 
@@ -114,7 +114,7 @@ START_TEST(test_base)
 
 	fill(fd, 2 * MIB);
 	(void)fsync(fd);
-	ck_assert_int_eq(disk_watch(&call, fd, false), 0);
+	ck_assert_int_eq(disk_watch_file(&call, fd, false), 0);
 	expect_used(0, 0);
 	fill(fd, MIB);
 	expect_used(MIB, MIB + 64 * KIB);
@@ -133,7 +133,7 @@ START_TEST(test_holes_cost_nothing)
 
 	ck_assert_int_eq(ftruncate(fd, 1 << 30), 0);
 	expect_used(0, 64 * KIB);
-	ck_assert(!disk_tick(disk, NEVER));
+	ck_assert(!disk_measure_due(disk, NEVER));
 	(void)close(fd);
 }
 END_TEST
@@ -173,10 +173,10 @@ START_TEST(test_unlinked)
 	expect_used(MIB, MIB + 64 * KIB);
 	(void)close(pair[0]);
 	(void)close(pair[1]);
-	for (int tries = 0; tries < 100 && disk_used(disk) > 0;
+	for (int tries = 0; tries < 100 && disk_used_bytes(disk) > 0;
 	     tries++) { /* the last put of a socket's file is deferred */
 		(void)usleep(10000);
-		(void)disk_tick(disk, NEVER);
+		(void)disk_measure_due(disk, NEVER);
 	}
 	expect_used(0, 0);
 }
@@ -204,7 +204,7 @@ START_TEST(test_second_name_counts_once)
 	fill(fd, MIB);
 	(void)close(fd);
 	ck_assert_int_eq(linkat(dir_fd, "a", dir_fd, "b", 0), 0);
-	disk_made(&call, S_IFLNK);
+	disk_count_name(&call, S_IFLNK);
 	expect_used(MIB + DISK_NAME_BYTES, MIB + 64 * KIB);
 	drop("a");
 	expect_used(MIB, MIB + 64 * KIB);
@@ -218,24 +218,24 @@ START_TEST(test_names)
 	struct disk_removal removal;
 
 	for (int i = 0; i < 3; i++)
-		disk_made(&call, S_IFDIR);
-	ck_assert_uint_eq(disk_used(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+		disk_count_name(&call, S_IFDIR);
+	ck_assert_uint_eq(disk_used_bytes(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 	call.outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EEXIST};
-	disk_made(&call, S_IFDIR); /* it failed */
-	ck_assert_uint_eq(disk_used(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	disk_count_name(&call, S_IFDIR); /* it failed */
+	ck_assert_uint_eq(disk_used_bytes(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 	call.outcome = (struct outcome){.kind = OUTCOME_VALUE};
 	ck_assert_int_eq(mkdirat(dir_fd, "d", 0755), 0);
-	removal = disk_removing(&call, dir_fd, "d");
+	removal = disk_begin_removal(&call, dir_fd, "d");
 	ck_assert_int_eq(unlinkat(dir_fd, "d", AT_REMOVEDIR), 0);
-	disk_removed(&call, &removal);
-	ck_assert_uint_eq(disk_used(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	disk_end_removal(&call, &removal);
+	ck_assert_uint_eq(disk_used_bytes(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 	/* rename(2) over another name of the same file removes none */
 	(void)close(make("a", true));
 	ck_assert_int_eq(linkat(dir_fd, "a", dir_fd, "b", 0), 0);
-	removal = disk_removing(&call, dir_fd, "b");
+	removal = disk_begin_removal(&call, dir_fd, "b");
 	ck_assert_int_eq(renameat(dir_fd, "a", dir_fd, "b"), 0);
-	disk_removed(&call, &removal);
-	ck_assert_uint_eq(disk_used(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	disk_end_removal(&call, &removal);
+	ck_assert_uint_eq(disk_used_bytes(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 }
 END_TEST
 
@@ -243,14 +243,14 @@ START_TEST(test_limit)
 {
 	int fd = make("a", true);
 
-	ck_assert_int_eq(disk_admit(&call, LIMIT), 0);
+	ck_assert_int_eq(disk_admit_bytes(&call, LIMIT), 0);
 	ck_assert_ptr_null(disk_reason(disk));
 	fill(fd, LIMIT / 2);
-	ck_assert(!disk_tick(disk, NEVER));
+	ck_assert(!disk_measure_due(disk, NEVER));
 	fill(fd, LIMIT);
-	ck_assert(disk_tick(disk, NEVER));
+	ck_assert(disk_measure_due(disk, NEVER));
 	ck_assert_str_eq(disk_reason(disk), "disk_limit");
-	ck_assert_int_eq(disk_admit(&call, 0), -1);
+	ck_assert_int_eq(disk_admit_bytes(&call, 0), -1);
 	expect(OUTCOME_ERROR, -EDQUOT, VERDICT_DENY);
 	ck_assert_str_eq(call.decision.reason, "disk_limit");
 	(void)close(fd);
@@ -260,19 +260,19 @@ END_TEST
 /* A call that would take more than is left ends the run, too. */
 START_TEST(test_admission)
 {
-	ck_assert_int_eq(disk_admit(&call, LIMIT + 1), -1);
+	ck_assert_int_eq(disk_admit_bytes(&call, LIMIT + 1), -1);
 	expect(OUTCOME_ERROR, -EDQUOT, VERDICT_DENY);
-	ck_assert(disk_tick(disk, 0));
+	ck_assert(disk_measure_due(disk, 0));
 }
 END_TEST
 
 START_TEST(test_outside)
 {
 	outside = LIMIT;
-	ck_assert(!disk_tick(disk, 0));
+	ck_assert(!disk_measure_due(disk, 0));
 	outside = LIMIT + 1;
-	ck_assert(disk_tick(disk, 0));
-	ck_assert_uint_eq(disk_peak(disk), LIMIT + 1);
+	ck_assert(disk_measure_due(disk, 0));
+	ck_assert_uint_eq(disk_peak_bytes(disk), LIMIT + 1);
 }
 END_TEST
 
@@ -282,14 +282,14 @@ START_TEST(test_pace)
 	int fd = make("a", true);
 	uint64_t now;
 
-	(void)disk_tick(disk, NEVER);
+	(void)disk_measure_due(disk, NEVER);
 	now = io_now_ns();
-	ck_assert_int_ge(disk_wait_ms(disk, now), 0);
-	ck_assert_int_le(disk_wait_ms(disk, now), 5);
+	ck_assert_int_ge(disk_next_measure_ms(disk, now), 0);
+	ck_assert_int_le(disk_next_measure_ms(disk, now), 5);
 	(void)usleep(1100000);
-	(void)disk_tick(disk, NEVER);
+	(void)disk_measure_due(disk, NEVER);
 	now = io_now_ns();
-	ck_assert_int_ge(disk_wait_ms(disk, now), 4);
+	ck_assert_int_ge(disk_next_measure_ms(disk, now), 4);
 	(void)close(fd);
 }
 END_TEST

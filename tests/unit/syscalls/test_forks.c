@@ -69,7 +69,7 @@ START_TEST(counts_what_is_there)
 {
 	for (int i = 0; i < 100; i++)
 		ck_assert(forks_admit(forks, sleeper, io_now_ns()));
-	ck_assert_uint_eq(forks_members(forks), 2);
+	ck_assert_uint_eq(forks_count_members(forks), 2);
 	ck_assert_uint_eq(forks_refused(forks), 0);
 }
 END_TEST
@@ -124,7 +124,7 @@ START_TEST(gone_is_done)
 	later = io_now_ns() + 1000000000u;
 	for (int i = 0; i < 10; i++)
 		ck_assert(forks_admit(forks, sleeper, later));
-	ck_assert_uint_eq(forks_members(forks), 2);
+	ck_assert_uint_eq(forks_count_members(forks), 2);
 }
 END_TEST
 

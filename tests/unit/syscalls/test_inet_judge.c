@@ -38,7 +38,7 @@ static void catch_up(void *egress)
 {
 	(void)egress;
 	catches++;
-	ck_assert_int_eq(pool_learn(pool, POOL_FIRST + 3, "new.wild.test"), 0);
+	ck_assert_int_eq(pool_learn_name(pool, POOL_FIRST + 3, "new.wild.test"), 0);
 }
 
 static void set_up(bool own_netns)
@@ -81,11 +81,11 @@ static struct inet_address find(const char *what, int family, uint16_t port)
 	struct sockaddr_storage storage;
 	uint32_t index = strcmp(what, "own") == 0 ? POOL_OWN : strcmp(what, "unknown") == 0 ? 900 : 0;
 
-	for (uint32_t i = POOL_FIRST; !index && pool_name(pool, i); i++)
-		if (strcmp(pool_name(pool, i), what) == 0)
+	for (uint32_t i = POOL_FIRST; !index && pool_policy_name(pool, i); i++)
+		if (strcmp(pool_policy_name(pool, i), what) == 0)
 			index = i;
 	if (index) {
-		pool_address(pool, index, family, port, &storage);
+		pool_make_address(pool, index, family, port, &storage);
 		ck_assert(inet_read_told(&storage, &address));
 		return address;
 	}
@@ -139,7 +139,7 @@ static void check_route(size_t i, int family)
 	struct inet_address address = find(routes[i].what, family, routes[i].port);
 	struct inet_route route;
 
-	inet_judge(inet, &address, routes[i].udp, &route);
+	inet_judge_address(inet, &address, routes[i].udp, &route);
 	ck_assert_msg(route.place == routes[i].place, "%s %u: %d, %s", routes[i].what, routes[i].port, (int)route.place,
 		      route.verdict.reason ? route.verdict.reason : "no reason");
 	if (routes[i].host)
@@ -163,9 +163,9 @@ START_TEST(a_name_given_out_just_now_is_known)
 	struct inet_address address;
 	struct inet_route route;
 
-	pool_address(pool, POOL_FIRST + 3, AF_INET, 443, &late);
+	pool_make_address(pool, POOL_FIRST + 3, AF_INET, 443, &late);
 	ck_assert(inet_read_told(&late, &address));
-	inet_judge(inet, &address, false, &route);
+	inet_judge_address(inet, &address, false, &route);
 	ck_assert_uint_eq(catches, 1);
 	ck_assert_int_eq(route.place, INET_ENDPOINT);
 	ck_assert_str_eq(route.host, "new.wild.test");
@@ -221,7 +221,7 @@ START_TEST(loopback_is_called_loopback)
 			continue; /* a machine without IPv6 */
 		ck_assert_int_eq(inet_bind_to(&made, &address), 0);
 		ck_assert_int_eq(getsockname(made.fd, (struct sockaddr *)&storage, &len), 0);
-		ck_assert(inet_translate(inet, made.fd, false, &storage, &len));
+		ck_assert(inet_translate_name(inet, made.fd, false, &storage, &len));
 		ck_assert_int_eq(storage.ss_family, cases[i].domain);
 		if (cases[i].domain == AF_INET)
 			at = &((const struct sockaddr_in *)(const void *)&storage)->sin_addr;

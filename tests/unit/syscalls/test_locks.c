@@ -93,10 +93,11 @@ END_TEST
 
 START_TEST(which_commands_count)
 {
-	ck_assert(locks_counts(F_SETLK) && locks_counts(F_SETLKW) && locks_counts(F_OFD_SETLK) &&
-		  locks_counts(F_OFD_SETLKW));
-	ck_assert(locks_counts(F_SETLK | UINT64_C(1) << 40)); /* the kernel takes an unsigned */
-	ck_assert(!locks_counts(F_GETLK) && !locks_counts(F_OFD_GETLK) && !locks_counts(F_DUPFD));
+	ck_assert(locks_counts_command(F_SETLK) && locks_counts_command(F_SETLKW) &&
+		  locks_counts_command(F_OFD_SETLK) && locks_counts_command(F_OFD_SETLKW));
+	ck_assert(locks_counts_command(F_SETLK | UINT64_C(1) << 40)); /* the kernel takes an unsigned */
+	ck_assert(!locks_counts_command(F_GETLK) && !locks_counts_command(F_OFD_GETLK) &&
+		  !locks_counts_command(F_DUPFD));
 }
 END_TEST
 
@@ -107,13 +108,13 @@ START_TEST(room_is_found_again)
 
 	locks_init(&locks, -1);
 	for (unsigned i = 0; i < 4 * LOCKS_MAX; i++)
-		ck_assert(locks_admit(&locks, F_SETLK, i));
+		ck_assert(locks_admit_command(&locks, F_SETLK, i));
 	ck_assert_uint_eq(locks.of_files, 0);
 	/* Held when they were counted last, a moment ago: not counted again. */
 	locks = (struct locks){.proc_fd = -1, .root = getpid(), .held = LOCKS_MAX - 1};
-	ck_assert(!locks_admit(&locks, F_OFD_SETLK, 1000));
+	ck_assert(!locks_admit_command(&locks, F_OFD_SETLK, 1000));
 	ck_assert_uint_eq(locks.of_files, 0);
-	ck_assert(locks_admit(&locks, F_OFD_SETLK, UINT64_C(1000000000)));
+	ck_assert(locks_admit_command(&locks, F_OFD_SETLK, UINT64_C(1000000000)));
 	ck_assert_uint_gt(locks.of_files, 0);
 }
 END_TEST

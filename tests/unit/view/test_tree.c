@@ -59,14 +59,14 @@ START_TEST(knows_a_process)
 
 	if (_i)
 		be_old();
-	task = tree_task(tree, pid);
+	task = tree_find_task(tree, pid);
 	ck_assert_ptr_nonnull(task);
 	ck_assert_int_eq(task->tid, pid);
 	ck_assert_int_eq(task->tgid, pid);
 	ck_assert_int_eq(task->ppid, getpid());
 	ck_assert_int_ge(task->pidfd, 0);
 	ck_assert_str_ne(task->exe, "");
-	ck_assert_ptr_eq(tree_task(tree, pid), task);
+	ck_assert_ptr_eq(tree_find_task(tree, pid), task);
 	ck_assert_uint_eq(tree_processes_seen(tree), 1);
 	end(pid);
 }
@@ -84,7 +84,7 @@ START_TEST(knows_the_host_number)
 	if (_i == 1)
 		be_old();
 	tree_set_host(tree, _i == 2 ? -1 : proc_fd, pidns_fd);
-	task = tree_task(tree, pid);
+	task = tree_find_task(tree, pid);
 	ck_assert_ptr_nonnull(task);
 	ck_assert_int_eq(task->host_pid, _i == 2 ? 0 : pid);
 	end(pid);
@@ -115,12 +115,12 @@ START_TEST(knows_a_thread)
 	ck_assert_int_eq(read(ready[0], &tid, sizeof(tid)), (ssize_t)sizeof(tid));
 	if (_i)
 		be_old();
-	task = tree_task(tree, tid);
+	task = tree_find_task(tree, tid);
 	ck_assert_ptr_nonnull(task);
 	ck_assert_int_eq(task->tid, tid);
 	ck_assert_int_eq(task->tgid, getpid());
 	ck_assert_int_eq(task->ppid, getppid());
-	leader = tree_task(tree, getpid());
+	leader = tree_find_task(tree, getpid());
 	ck_assert_ptr_nonnull(leader);
 	ck_assert_int_eq(leader->tgid, getpid());
 	ck_assert_uint_eq(tree_processes_seen(tree), 1);
@@ -134,7 +134,7 @@ START_TEST(knows_no_dead)
 	end(pid);
 	if (_i)
 		be_old();
-	ck_assert_ptr_null(tree_task(tree, pid));
+	ck_assert_ptr_null(tree_find_task(tree, pid));
 	ck_assert_uint_eq(tree_processes_seen(tree), 0);
 }
 END_TEST
@@ -143,7 +143,7 @@ END_TEST
 START_TEST(is_told_of_an_end)
 {
 	pid_t pid = start_sleeper();
-	struct task *task = tree_task(tree, pid);
+	struct task *task = tree_find_task(tree, pid);
 	struct epoll_event event;
 
 	ck_assert_ptr_nonnull(task);
@@ -151,8 +151,8 @@ START_TEST(is_told_of_an_end)
 	end(pid);
 	ck_assert_int_eq(epoll_wait(epoll_fd, &event, 1, 5000), 1);
 	ck_assert_ptr_eq(event.data.ptr, task);
-	tree_forget(tree, task);
-	ck_assert_ptr_null(tree_task(tree, pid));
+	tree_forget_task(tree, task);
+	ck_assert_ptr_null(tree_find_task(tree, pid));
 }
 END_TEST
 

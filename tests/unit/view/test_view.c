@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -41,28 +42,28 @@ const struct policy_link *policy_links(const struct policy *policy, size_t *ret_
 	return NULL;
 }
 
-unsigned policy_rights(const struct policy *policy, const char *path, size_t len)
+unsigned policy_rights_on(const struct policy *policy, const char *path, size_t len)
 {
 	(void)policy;
-	if (path_below(path, "/data") || strcmp(path, "/etc/motd") == 0)
+	if (path_is_below(path, "/data") || strcmp(path, "/etc/motd") == 0)
 		return POLICY_READ | POLICY_WRITE;
-	return path_below(path, "/globs") && len > 4 && strcmp(path + len - 4, ".csv") == 0 ? POLICY_READ : 0;
+	return path_is_below(path, "/globs") && len > 4 && strcmp(path + len - 4, ".csv") == 0 ? POLICY_READ : 0;
 }
 
-bool policy_may_contain(const struct policy *policy, const char *path, size_t len)
+bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len)
 {
 	(void)policy;
-	return path_below(path, "/globs") && !memchr(path, '.', len);
+	return path_is_below(path, "/globs") && !memchr(path, '.', len);
 }
 
 bool policy_may_write(const struct policy *policy, const char *path)
 {
-	return policy_rights(policy, path, strlen(path)) & POLICY_WRITE;
+	return policy_rights_on(policy, path, strlen(path)) & POLICY_WRITE;
 }
 
-struct policy_decision policy_decide(const struct policy *policy, const char *path, size_t len, unsigned want)
+struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
-	unsigned rights = policy_rights(policy, path, len);
+	unsigned rights = policy_rights_on(policy, path, len);
 
 	if (strcmp(path, "/etc/denied") == 0)
 		return (struct policy_decision){
@@ -124,7 +125,8 @@ static const struct view_provide provides[] = {
 static void make_view(struct view **ret_view)
 {
 	struct view_options options = {.scratch_host = scratch, .scratch_base = runs, .scratch_fd = -1, .tmpfs_fd = -1,
-				       .provide = provides, .provides = sizeof(provides) / sizeof(provides[0])};
+				       .pts_fd = -1, .provide = provides,
+				       .provides = sizeof(provides) / sizeof(provides[0])};
 	struct policy_error error;
 
 	options.scratch_fd = open(scratch, O_PATH | O_DIRECTORY);
@@ -214,7 +216,7 @@ START_TEST(walk_resolves)
 	const struct walk_case *walk = &walks[_i];
 	static struct place place;
 
-	ck_assert_int_eq(view_walk(view, NULL, "/data", walk->path, walk->flags, &place), walk->want);
+	ck_assert_int_eq(view_walk_path(view, NULL, "/data", walk->path, walk->flags, &place), walk->want);
 	if (walk->want == 0)
 		ck_assert_str_eq(place.virt, walk->virt);
 }
@@ -227,9 +229,9 @@ START_TEST(locate_agrees_with_walk)
 	static struct place place;
 	_cleanup_close_ int fd = -1;
 
-	if (view_locate(view, NULL, "/data", walk->path, walk->flags, &place) < 0)
+	if (view_locate_path(view, NULL, "/data", walk->path, walk->flags, &place) < 0)
 		return;
-	fd = view_open(&place, O_PATH | O_NOFOLLOW, 0);
+	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	if (fd < 0 || path_wants_dir(walk->path) || (walk->flags & VIEW_FOLLOW && walk->want < 0))
 		return;
 	ck_assert_int_eq(walk->want, 0);
@@ -242,10 +244,10 @@ START_TEST(open_follows_nothing)
 {
 	static struct place place;
 
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/data/link/inner", VIEW_FOLLOW, &place), 0);
-	ck_assert_int_eq(view_open(&place, O_RDONLY, 0), -ELOOP);
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/data/outside", VIEW_FOLLOW, &place), 0);
-	ck_assert_int_eq(view_open(&place, O_RDONLY, 0), -ELOOP);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data/link/inner", VIEW_FOLLOW, &place), 0);
+	ck_assert_int_eq(view_open_place(&place, O_RDONLY, 0), -ELOOP);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data/outside", VIEW_FOLLOW, &place), 0);
+	ck_assert_int_eq(view_open_place(&place, O_RDONLY, 0), -ELOOP);
 }
 END_TEST
 
@@ -255,13 +257,13 @@ START_TEST(names_map_back)
 	struct stat status;
 
 	path_to(path, data, "sub/inner");
-	ck_assert_int_gt(view_name(view, path, strlen(path), virt, sizeof(virt)), 0);
+	ck_assert_int_gt(view_name_host_path(view, path, strlen(path), virt, sizeof(virt)), 0);
 	ck_assert_str_eq(virt, "/data/sub/inner");
 	ck_assert_int_eq(stat(path, &status), 0);
-	ck_assert(view_confirm(view, virt, &status));
-	ck_assert(!view_confirm(view, "/data/file", &status));
-	ck_assert(!view_confirm(view, "/data/sub/inner (deleted)", &status));
-	ck_assert_int_eq(view_name(view, "/etc/shadow", 11, virt, sizeof(virt)), -ENOENT);
+	ck_assert(view_confirm_name(view, virt, &status));
+	ck_assert(!view_confirm_name(view, "/data/file", &status));
+	ck_assert(!view_confirm_name(view, "/data/sub/inner (deleted)", &status));
+	ck_assert_int_eq(view_name_host_path(view, "/etc/shadow", 11, virt, sizeof(virt)), -ENOENT);
 }
 END_TEST
 
@@ -294,9 +296,9 @@ START_TEST(skeleton_lacks_what_is_absent)
 	static struct place place;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		ck_assert_int_eq(view_locate(view, NULL, "/", cases[i].path, 0, &place), 0);
+		ck_assert_int_eq(view_locate_path(view, NULL, "/", cases[i].path, 0, &place), 0);
 		ck_assert_msg(view_is_absent(&place) == cases[i].lacks, "%s", cases[i].path);
-		ck_assert_msg(!cases[i].lacks || view_open(&place, O_PATH | O_NOFOLLOW, 0) == -ENOENT, "%s",
+		ck_assert_msg(!cases[i].lacks || view_open_place(&place, O_PATH | O_NOFOLLOW, 0) == -ENOENT, "%s",
 			      cases[i].path);
 		if (cases[i].lacks)
 			ck_assert_msg(view_is_absent_on_host(view, place.virt, place.virt_len) == !cases[i].host, "%s",
@@ -343,7 +345,7 @@ START_TEST(bases_are_asked_anew)
 	bool held;
 
 	ck_assert_int_eq(tree_create(getpid(), view, -1, &tree), 0);
-	view_set_run(view, getpid());
+	view_set_run_root(view, getpid());
 	path_to(sub, data, "sub");
 	path_to(moved, data, "moved");
 	fd = open(sub, O_RDONLY | O_DIRECTORY);
@@ -382,7 +384,7 @@ START_TEST(bases_are_asked_anew)
 	ck_assert_int_eq(view_start_dir(view, &task, fd, name, sizeof(name), &held), -ENOTDIR);
 	(void)close(fd);
 	(void)close(other);
-	view_set_run(view, 0);
+	view_set_run_root(view, 0);
 	tree_free(tree);
 }
 END_TEST
@@ -392,9 +394,9 @@ START_TEST(roots_of_mounts_stay)
 	static struct place place;
 	const char *name;
 
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/data", 0, &place), 0);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data", 0, &place), 0);
 	ck_assert_int_eq(view_open_parent(&place, &name), -EBUSY);
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/etc/motd", 0, &place), 0);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/etc/motd", 0, &place), 0);
 	ck_assert_int_eq(view_open_parent(&place, &name), -EBUSY);
 }
 END_TEST
@@ -408,16 +410,16 @@ START_TEST(the_runs_files_are_shown)
 		_cleanup_close_ int fd = -1;
 		char text[8] = "";
 
-		ck_assert_int_eq(view_locate(view, NULL, "/", provides[i].virt, 0, &place), 0);
-		fd = view_open(&place, O_RDONLY, 0);
+		ck_assert_int_eq(view_locate_path(view, NULL, "/", provides[i].virt, 0, &place), 0);
+		fd = view_open_place(&place, O_RDONLY, 0);
 		ck_assert_int_ge(fd, 0);
 		ck_assert_int_eq(read(fd, text, sizeof(text) - 1), 3);
 		ck_assert_str_eq(text, "run");
-		decision = view_judge(view, NULL, &place, POLICY_WRITE);
+		decision = view_judge_place(view, NULL, &place, POLICY_WRITE);
 		ck_assert_msg(decision.verdict == VERDICT_DENY, "%s may be written", provides[i].virt);
-		decision = view_judge(view, NULL, &place, POLICY_EXEC);
+		decision = view_judge_place(view, NULL, &place, POLICY_EXEC);
 		ck_assert_msg(decision.verdict == VERDICT_DENY, "%s may be executed", provides[i].virt);
-		decision = view_judge(view, NULL, &place, POLICY_READ);
+		decision = view_judge_place(view, NULL, &place, POLICY_READ);
 		ck_assert_msg(decision.verdict ==
 				      (strcmp(provides[i].virt, "/etc/denied") == 0 ? VERDICT_DENY : VERDICT_PROVIDE),
 			      "%s: %d", provides[i].virt, decision.verdict);
@@ -439,8 +441,8 @@ START_TEST(another_attempt_follows_no_link)
 	make_link(outside, scratch, "view/etc");
 	make_view(&again);
 	ck_assert_int_eq(rmdir(outside), 0); /* empty */
-	ck_assert_int_eq(view_locate(again, NULL, "/", "/etc/resolv.conf", 0, &place), 0);
-	fd = view_open(&place, O_RDONLY, 0);
+	ck_assert_int_eq(view_locate_path(again, NULL, "/", "/etc/resolv.conf", 0, &place), 0);
+	fd = view_open_place(&place, O_RDONLY, 0);
 	ck_assert_int_eq(read(fd, text, sizeof(text) - 1), 3);
 	(void)close(fd);
 	view_free(again);
@@ -463,9 +465,9 @@ START_TEST(files_share_their_directory)
 	static struct place one, other, granted;
 	struct stat st;
 
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/etc/motd", 0, &one), 0);
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/etc/resolv.conf", 0, &other), 0);
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/data/sub/given", 0, &granted), 0);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/etc/motd", 0, &one), 0);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/etc/resolv.conf", 0, &other), 0);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data/sub/given", 0, &granted), 0);
 	ck_assert_int_eq(one.mount->fd, other.mount->fd);
 	ck_assert(one.mount->flags & MOUNT_SKELETON_FILE && !(granted.mount->flags & MOUNT_SKELETON_FILE));
 	ck_assert_ptr_nonnull(strstr(one.mount->host, "/view/etc/motd"));
@@ -478,8 +480,8 @@ START_TEST(scratch_is_nowhere)
 {
 	static struct place place;
 
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/data/runs/one", 0, &place), 0);
-	ck_assert_int_eq(view_open(&place, O_PATH, 0), -ENOENT);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/data/runs/one", 0, &place), 0);
+	ck_assert_int_eq(view_open_place(&place, O_PATH, 0), -ENOENT);
 }
 END_TEST
 
@@ -488,16 +490,16 @@ START_TEST(listings_show_what_is_granted)
 	static struct place place;
 	_cleanup_close_ int fd = -1;
 
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/globs", 0, &place), 0);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/globs", 0, &place), 0);
 	ck_assert(view_has_standin(&place));
-	fd = view_open(&place, O_RDONLY | O_DIRECTORY, 0);
+	fd = view_open_place(&place, O_RDONLY | O_DIRECTORY, 0);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(faccessat(fd, "a.csv", F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(fd, "deep", F_OK, 0), 0);
 	ck_assert_int_lt(faccessat(fd, "secret.txt", F_OK, 0), 0);
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/globs/secret.txt", 0, &place), 0);
-	ck_assert_int_eq(view_open(&place, O_RDONLY, 0), -ENOENT);
-	ck_assert_int_eq(view_judge(view, NULL, &place, POLICY_READ).error, ENOENT);
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/globs/secret.txt", 0, &place), 0);
+	ck_assert_int_eq(view_open_place(&place, O_RDONLY, 0), -ENOENT);
+	ck_assert_int_eq(view_judge_place(view, NULL, &place, POLICY_READ).error, ENOENT);
 }
 END_TEST
 
@@ -519,9 +521,9 @@ START_TEST(proc_lists_the_run)
 	(void)snprintf(mine, sizeof(mine), "%d", pid);
 	(void)snprintf(parent, sizeof(parent), "%d", getppid());
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &tree), 0);
-	view_set_run(view, getpid());
-	ck_assert_int_eq(view_locate(view, NULL, "/", "/proc", 0, &place), 0);
-	fd = view_open(&place, O_RDONLY | O_DIRECTORY, 0);
+	view_set_run_root(view, getpid());
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", "/proc", 0, &place), 0);
+	fd = view_open_place(&place, O_RDONLY | O_DIRECTORY, 0);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(faccessat(fd, mine, F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(fd, "meminfo", F_OK, 0), 0);
@@ -530,13 +532,72 @@ START_TEST(proc_lists_the_run)
 	(void)kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	(void)close(fd);
-	fd = view_open(&place, O_RDONLY | O_DIRECTORY, 0);
+	fd = view_open_place(&place, O_RDONLY | O_DIRECTORY, 0);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_lt(faccessat(fd, mine, F_OK, 0), 0);
 	ck_assert_int_lt(faccessat(fd, parent, F_OK, 0), 0);
 	ck_assert_int_eq(faccessat(fd, "meminfo", F_OK, 0), 0);
-	view_set_run(view, 0);
+	view_set_run_root(view, 0);
 	tree_free(tree);
+}
+END_TEST
+
+/* Opens a name of /dev/pts, or says what view_judge_place or view_open_place says. */
+static int open_terminal(const char *name, int flags)
+{
+	static struct place place;
+	struct policy_decision decision;
+
+	ck_assert_int_eq(view_locate_path(view, NULL, "/", name, VIEW_FOLLOW, &place), 0);
+	decision = view_judge_place(view, NULL, &place, POLICY_READ | POLICY_WRITE);
+	return decision.verdict == VERDICT_DENY ? -decision.error : view_open_place(&place, flags, 0);
+}
+
+static unsigned terminal_number(int master)
+{
+	unsigned number = 0;
+	int unlocked = 0;
+
+	ck_assert_int_eq(ioctl(master, TIOCGPTN, &number), 0);
+	ck_assert_int_eq(ioctl(master, TIOCSPTLCK, &unlocked), 0);
+	return number;
+}
+
+/* Where there is no devpts of the run's own: of the host's pairs those that the view has made, and no others. */
+START_TEST(terminals_are_the_runs)
+{
+	int foreign = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), own, slave;
+	char name[32], path[64];
+	struct stat first, second;
+
+	if (foreign < 0)
+		return; /* there is no devpts here */
+	(void)snprintf(name, sizeof(name), "/dev/pts/%u", terminal_number(foreign));
+	ck_assert_int_eq(open_terminal(name, O_RDWR), -ENOENT);
+	ck_assert_int_eq(open_terminal(name, O_PATH), -ENOENT);
+	ck_assert_int_eq(open_terminal("/dev/pts/99999", O_RDWR), -ENOENT);
+	ck_assert_int_eq(open_terminal("/dev/pts", O_RDONLY), -EROFS);
+	own = open_terminal("/dev/ptmx", O_RDWR);
+	ck_assert_int_ge(own, 0);
+	(void)snprintf(name, sizeof(name), "/dev/pts/%u", terminal_number(own));
+	slave = open_terminal(name, O_RDWR);
+	ck_assert_int_ge(slave, 0);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", slave);
+	ck_assert_int_eq(stat(path, &first), 0);
+	ck_assert_int_eq(stat(name, &second), 0);
+	ck_assert_uint_eq(first.st_rdev, second.st_rdev);
+	ck_assert_int_eq(write(slave, "x", 1), 1);
+	(void)close(slave);
+	(void)close(own);
+	ck_assert_int_eq(open_terminal(name, O_RDWR), -ENOENT);
+	(void)close(foreign);
+	/* The number goes to somebody else: its name still leads nowhere. */
+	for (int i = 0; i < 4; i++) {
+		foreign = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+		(void)terminal_number(foreign);
+		ck_assert_int_eq(open_terminal(name, O_RDWR), -ENOENT);
+	}
+	ck_assert_int_eq(view_open_terminal(view, 4000, O_RDWR), -ENXIO);
 }
 END_TEST
 
@@ -561,6 +622,7 @@ int main(void)
 	tcase_add_test(tests, scratch_is_nowhere);
 	tcase_add_test(tests, listings_show_what_is_granted);
 	tcase_add_test(tests, proc_lists_the_run);
+	tcase_add_test(tests, terminals_are_the_runs);
 	suite_add_tcase(suite, tests);
 	return unit_run(suite);
 }

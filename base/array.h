@@ -1,0 +1,27 @@
+/* Growing arrays: a pointer, a count of items, and room for as many. */
+#ifndef CALLGATE_BASE_ARRAY_H
+#define CALLGATE_BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes room for at least one more item. False: no memory, and the array is unchanged. */
+#define array_reserve(array, count, room) \
+	((count) < *(room) || array_reserve_((array), sizeof(**(array)), (room)))
+
+static inline bool array_reserve_(void *array, size_t item_bytes, size_t *room)
+{
+	size_t more = *room ? *room * 2 : 16;
+	void *items;
+
+	memcpy(&items, array, sizeof(items)); /* all object pointers have one representation */
+	items = reallocarray(items, more, item_bytes);
+	if (!items)
+		return false;
+	memcpy(array, &items, sizeof(items));
+	*room = more;
+	return true;
+}
+
+#endif

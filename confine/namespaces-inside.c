@@ -1,0 +1,177 @@
+/* The supervisor's side: in the new namespaces, still with the capabilities for mounting. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/mounts.h"
+#include "confine/namespaces-private.h"
+#include "confine/pidmax.h"
+#include "confine/scheduling.h"
+
+#include "base/banned.h"
+
+#define PIDNS LAYER_BIT(LAYER_PIDNS)
+#define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
+
+/* The tmpfs holds directories and empty files only. Stand-in directories with long listings need many inodes. */
+static const char *const tmpfs_options[] = {"mode", "0755", "size", "4m", "nr_inodes", "200k"};
+
+/* procfs options: no files about the machine; only processes that the reader may ptrace. */
+static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};
+
+/*
+ * Pseudoterminals. max: in the whole kernel there are 4096 by default (/proc/sys/kernel/pty/max). Group 5 is tty in
+ * every distribution; without it programs that set the group of a terminal, as sshd does, would have to fail.
+ */
+static const char *const pts_options[] = {"ptmxmode", "0666", "max", "256", "mode", "0620", "gid", "5"};
+
+/* SIOCGSKNS, not /proc/thread-self/ns/net: the other thread is changing the root directory. */
+static int namespaces_make_network(int *ret_loopback)
+{
+	_cleanup_close_ int fd = -1;
+	int ns_fd;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		return -errno;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ns_fd = fd < 0 ? -1 : ioctl(fd, SIOCGSKNS);
+	if (ns_fd < 0)
+		return -errno;
+	*ret_loopback = namespaces_raise_loopback(fd);
+	return ns_fd;
+}
+
+static void *namespaces_net_main(void *ctx)
+{
+	struct namespaces *namespaces = ctx;
+
+	namespaces->net_fd = namespaces_make_network(&namespaces->loopback);
+	return NULL;
+}
+
+/* A network namespace takes as long to make as all others. Where it is not needed at once, a thread makes it. */
+static void namespaces_start_network_thread(struct namespaces *namespaces)
+{
+	if (!namespaces->net_later)
+		return;
+	namespaces->net_later = pthread_create(&namespaces->net_thread, NULL, namespaces_net_main, namespaces) == 0;
+	if (namespaces->net_later)
+		scheduling_move_thread_away(namespaces->net_thread);
+	else
+		layers_set(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
+}
+
+/* The thread has its own copy of the capabilities, so it is joined before namespaces_enter_view() drops ours. */
+static void namespaces_enter_network(struct namespaces *namespaces)
+{
+	_cleanup_close_ int fd = -1;
+	int error;
+
+	if (!namespaces->net_later)
+		return;
+	namespaces->net_later = false;
+	scheduling_restore_thread(namespaces->net_thread); /* its CPU may be busy; ours becomes idle */
+	error = -pthread_join(namespaces->net_thread, NULL);
+	if (error == 0)
+		error = fd = namespaces->net_fd;
+	if (error >= 0 && setns(fd, CLONE_NEWNET) < 0)
+		error = -errno;
+	if (error >= 0)
+		namespaces_set_network(namespaces, namespaces->loopback);
+	else
+		layers_set(namespaces->layers, LAYER_NETNS, false, "refused by the system: %s", strerror(-error));
+}
+
+static int namespaces_report_failure(struct namespaces *namespaces, unsigned layers, const char *what, int error)
+{
+	note_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, layers, "cannot %s: %s", what, strerror(-error));
+	return error;
+}
+
+/* In a user namespace the kernel denies a new procfs if parts of the present one are covered, as in containers. */
+static int namespaces_prepare_proc(struct namespaces *namespaces)
+{
+	int fd;
+
+	if (!(namespaces->made & PIDNS)) {
+		fd = namespaces->proc_fd = mounts_clone(AT_FDCWD, "/proc");
+		return fd < 0 ? namespaces_report_failure(namespaces, MOUNTNS, "copy the mount of /proc", fd) : 0;
+	}
+	namespaces->host_proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (namespaces->host_proc_fd < 0)
+		return namespaces_report_failure(namespaces, PIDNS, "open /proc", -errno);
+	namespaces->proc_fd = mounts_create_fs("proc", NULL, 0);
+	if (namespaces->proc_fd < 0)
+		return namespaces_report_failure(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
+	/* Linux 5.8. Before that the program sees the supervisor's procfs, and opens in it are judged. */
+	if (namespaces->narrow_proc)
+		namespaces->program_proc_fd =
+			mounts_create_fs("proc", processes_only, sizeof(processes_only) / sizeof(processes_only[0]));
+	return 0;
+}
+
+/* Without one the program has no pseudoterminals. A user namespace may know no group 5. */
+static void namespaces_prepare_terminals(struct namespaces *namespaces)
+{
+	const size_t count = sizeof(pts_options) / sizeof(pts_options[0]);
+
+	namespaces->pts_fd = mounts_create_fs("devpts", pts_options, count);
+	if (namespaces->pts_fd < 0)
+		namespaces->pts_fd = mounts_create_fs("devpts", pts_options, count - 2);
+}
+
+int namespaces_prepare_mounts(struct namespaces *namespaces)
+{
+	namespaces_start_network_thread(namespaces);
+	namespaces->tasks_bound =
+		namespaces->made & PIDNS && namespaces->tasks_most && pidmax_set(namespaces->tasks_most) == 0;
+	if (!(namespaces->made & MOUNTNS))
+		return 0;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, "make the mounts private", -errno);
+	namespaces->tmpfs_fd =
+		mounts_create_fs("tmpfs", tmpfs_options, sizeof(tmpfs_options) / sizeof(tmpfs_options[0]));
+	if (namespaces->tmpfs_fd < 0)
+		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, "make a tmpfs", namespaces->tmpfs_fd);
+	namespaces_prepare_terminals(namespaces);
+	return namespaces_prepare_proc(namespaces);
+}
+
+int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
+{
+	const struct view_mounts mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
+					   .proc_fd = namespaces->proc_fd,
+					   .program_proc_fd = namespaces->program_proc_fd,
+					   .host_root_fd = namespaces->host_root_fd};
+	const char *what;
+	int r = 0;
+
+	if (namespaces->made & MOUNTNS)
+		r = view_attach_mounts(view, &mounts, &what);
+	namespaces_enter_network(namespaces);
+	if (r < 0)
+		return namespaces_report_failure(namespaces, MOUNTNS | PIDNS, what, r);
+	r = privs_drop_all();
+	if (r < 0)
+		return r;
+	close_fd(&namespaces->tmpfs_fd);
+	close_fd(&namespaces->proc_fd);
+	close_fd(&namespaces->program_proc_fd);
+	close_fd(&namespaces->pts_fd);
+	close_fd(&namespaces->host_root_fd);
+	return 0;
+}
+
+void namespaces_report_ready(struct namespaces *namespaces)
+{
+	const struct note ready = {.kind = NOTE_SUPERVISOR_READY};
+
+	if (namespaces->peer_fd >= 0)
+		(void)note_send(namespaces->peer_fd, &ready); /* the keeper may have stopped waiting */
+	close_fd(&namespaces->peer_fd);
+}

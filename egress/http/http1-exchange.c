@@ -1,0 +1,255 @@
+/*
+ * Both directions: a request's head, then its body, which is forwarded after the verdict; interim responses, the
+ * response's head, serialised anew, and its body.
+ */
+#include <errno.h>
+
+#include "egress/http/http1-mode.h"
+#include "egress/state.h"
+
+#include "base/banned.h"
+
+static void handle_request_head(struct conn *conn, size_t len)
+{
+	struct http1 *http1 = conn->state;
+	int error = http1_parse_request(bytes_text(&http1->from_client), len, &http1->head);
+
+	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
+	http1->head_len = len;
+	http1->start_ns = loop_now_ns(conn->egress->loop);
+	http1->base_up = conn->bytes_up + conn->upstream.bytes_out;
+	http1->base_down = conn->bytes_down + conn->upstream.bytes_in;
+	if (!error) {
+		http1_body_init(&http1->up, &http1->head, true);
+		http1->client_keeps = http1->head.keep_alive;
+	}
+	if (!error && http1->proxied) {
+		http1_judge_proxied(conn);
+		return;
+	}
+	if (!error)
+		error = http1_fill_request(http1, NULL);
+	if (error)
+		http1_refuse_malformed(conn, error);
+	else if (conn->upstream.watch.fd < 0)
+		http1_reopen_upstream(conn);
+	else
+		http1_judge_request(conn);
+}
+
+/* Handles input from the server between requests: it may only close. */
+static enum http1_step check_idle_server(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	int fill = http1_fill_input(conn, false);
+
+	if (!fill)
+		return HTTP1_STEP_NONE;
+	if (fill > 0)
+		return http1_close(conn, "server", "bad_response", true);
+	if (!http1->proxied) /* the client sees what it would see without us */
+		return http1_close(conn, "server", NULL, false);
+	conn_drop_upstream(conn, false);
+	return HTTP1_STEP_NONE;
+}
+
+enum http1_step http1_read_request(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct bytes *in = &http1->from_client;
+	int fill;
+	ssize_t len = in->data ? http1_find_head_end(&http1->client_scan, bytes_text(in), bytes_left(in)) : 0;
+
+	if (len > 0)
+		handle_request_head(conn, (size_t)len);
+	else if (len < 0)
+		http1_refuse_malformed(conn, (int)len);
+	if (len)
+		return HTTP1_STEP_DONE;
+	fill = http1_fill_input(conn, true);
+	if (fill > 0) {
+		if (!http1->head_len) /* the first bytes: the time limit covers the whole head */
+			conn_set_limit(conn, CONN_HEADERS_MS, "header_timeout");
+		http1->head_len = 1;
+		return HTTP1_STEP_DONE;
+	}
+	if (fill == -ENODATA)
+		return http1_close(conn, "client", NULL, false);
+	if (fill < 0)
+		return http1_close_failed(conn, fill, true);
+	return check_idle_server(conn);
+}
+
+/* Reads ahead while the response is awaited: the next request, or a reset. */
+static enum http1_step read_client_ahead(struct conn *conn)
+{
+	int fill = conn->client.ended ? 0 : http1_fill_input(conn, true);
+
+	if (!fill || fill == -ENODATA) /* a half-closed client still reads */
+		return HTTP1_STEP_NONE;
+	return fill > 0 ? HTTP1_STEP_DONE : http1_close_failed(conn, fill, true);
+}
+
+static enum http1_step forward_request_body(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	int fill = http1->from_client.data ? 1 : http1_fill_input(conn, true);
+	int error;
+
+	if (!fill)
+		return HTTP1_STEP_NONE;
+	if (fill == -ENODATA) /* cut off: the server must not take it for complete */
+		return http1_close(conn, "client", NULL, true);
+	if (fill < 0)
+		return http1_close_failed(conn, fill, true);
+	error = http1_pass_body(&http1->up, http1->up.framing, &http1->from_client, &http1->to_server, &conn->upstream);
+	if (error == -ENOMEM)
+		return http1_close(conn, "no_memory", NULL, true);
+	if (error == -EBADMSG || error == -EMSGSIZE)
+		http1_refuse_malformed(conn, error);
+	else if (error)
+		http1->up_lost = true;
+	return HTTP1_STEP_DONE;
+}
+
+enum http1_step http1_move_request(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	if (http1->up_lost) { /* the server may have responded before it closed */
+		bytes_done(&http1->to_server);
+		return HTTP1_STEP_NONE;
+	}
+	if (http1_flush_output(&http1->to_server, &conn->upstream) < 0) {
+		http1->up_lost = true;
+		return HTTP1_STEP_DONE;
+	}
+	if (http1->to_server.data)
+		return HTTP1_STEP_NONE;
+	return http1->up.ended ? read_client_ahead(conn) : forward_request_body(conn);
+}
+
+static int http1_queue_response(struct conn *conn, const struct http1_head *head, const char *connection)
+{
+	struct http1 *http1 = conn->state;
+	_cleanup_buf_ struct buf out = {0};
+
+	http1_write_response(&out, head);
+	for (size_t i = 0; i < head->fields; i++)
+		if (http1_field_passes(head, &head->field[i], true))
+			http1_write_field(&out, &head->field[i]);
+	if (head->upgrade)
+		buf_puts(&out, "Upgrade: websocket\r\n");
+	http1_write_head_end(&out, http1->down_as, head, connection);
+	return out.failed ? -ENOMEM : bytes_add(&http1->to_client, out.data, out.len);
+}
+
+/* 100, 103. HTTP/1.0 has no interim responses (RFC 9110, 15.2). */
+static int pass_interim_response(struct conn *conn, const struct http1_head *head)
+{
+	struct http1 *http1 = conn->state;
+
+	http1->down_as = HTTP1_NO_BODY;
+	return http1->head.minor ? http1_queue_response(conn, head, NULL) : 0;
+}
+
+static int pass_final_response(struct conn *conn, const struct http1_head *head)
+{
+	struct http1 *http1 = conn->state;
+	bool old = http1->head.minor == 0;
+	const char *connection = NULL;
+
+	http1->answered = true;
+	conn->status = head->status;
+	http1_body_init(&http1->down, head, false);
+	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;
+	http1->server_keeps = head->keep_alive;
+	/* Servers echo "Connection: close". One that has not read the whole body yet means its own wish to close. */
+	http1->client_keeps &= (head->keep_alive || (http1->closes && http1->up.ended)) &&
+			       http1->down_as != HTTP1_UNTIL_CLOSE;
+	if (head->upgrade)
+		connection = "Upgrade";
+	else if (!http1->client_keeps)
+		connection = "close";
+	else if (old)
+		connection = "keep-alive";
+	return http1_queue_response(conn, head, connection);
+}
+
+static enum http1_step http1_take_response(struct conn *conn, size_t len)
+{
+	struct http1 *http1 = conn->state;
+	struct bytes *in = &http1->from_server;
+	struct http1_head head;
+	int error = http1_parse_response(bytes_text(in), len, http1->request.method, &head);
+
+	if (!error && (head.status == 101) != (head.upgrade && http1->request.upgrade))
+		error = -EPROTO;
+	if (error) {
+		http1_refuse_bad_response(conn);
+		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;
+	}
+	if (head.status < 200 && head.status != 101)
+		error = pass_interim_response(conn, &head);
+	else
+		error = pass_final_response(conn, &head);
+	http1->server_scan = (struct http1_scan){0};
+	bytes_drop(in, len);
+	return error ? http1_close(conn, "no_memory", NULL, true) : HTTP1_STEP_DONE;
+}
+
+static enum http1_step await_response(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	struct bytes *in = &http1->from_server;
+	ssize_t len = in->data ? http1_find_head_end(&http1->server_scan, bytes_text(in), bytes_left(in)) : 0;
+	int fill;
+
+	if (len > 0)
+		return http1_take_response(conn, (size_t)len);
+	if (len < 0) {
+		http1_refuse_bad_response(conn);
+		return http1->phase == HTTP1_REFUSED ? HTTP1_STEP_DONE : HTTP1_STEP_OVER;
+	}
+	fill = http1_fill_input(conn, false);
+	if (fill >= 0)
+		return fill ? HTTP1_STEP_DONE : HTTP1_STEP_NONE;
+	if (fill == -ENODATA) /* the client sees what it would see without us, and may retry */
+		return http1_close(conn, "server", NULL, false);
+	return http1_close_failed(conn, fill, false);
+}
+
+static enum http1_step return_response_body(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+	int fill = http1->from_server.data ? 1 : http1_fill_input(conn, false);
+	int error;
+
+	if (!fill)
+		return HTTP1_STEP_NONE;
+	if (fill == -ENODATA && http1->down.framing == HTTP1_UNTIL_CLOSE) {
+		http1->down.ended = true;
+		return HTTP1_STEP_DONE;
+	}
+	if (fill == -ENODATA) /* cut off: a reset tells the client */
+		return http1_close(conn, "server", "truncated", true);
+	if (fill < 0)
+		return http1_close_failed(conn, fill, false);
+	error = http1_pass_body(&http1->down, http1->down_as, &http1->from_server, &http1->to_client, &conn->client);
+	if (error == -ENOMEM)
+		return http1_close(conn, "no_memory", NULL, true);
+	if (error == -EBADMSG || error == -EMSGSIZE)
+		return http1_close(conn, "server", "bad_response", true);
+	return error ? http1_close(conn, "client_reset", NULL, true) : HTTP1_STEP_DONE;
+}
+
+enum http1_step http1_move_response(struct conn *conn)
+{
+	struct http1 *http1 = conn->state;
+
+	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
+		return http1_close(conn, "client_reset", NULL, true);
+	if (http1->to_client.data || (http1->answered && http1->down.ended))
+		return HTTP1_STEP_NONE;
+	return http1->answered ? return_response_body(conn) : await_response(conn);
+}

@@ -1,0 +1,16 @@
+/*
+ * /proc/PID/net in runs without a network namespace: the loopback interface, and no connections. Called by
+ * the supervisor before it builds the view.
+ */
+#ifndef CALLGATE_SUPERVISOR_PROC_NET_H
+#define CALLGATE_SUPERVISOR_PROC_NET_H
+
+#include <netinet/in.h>
+#include <stddef.h>
+
+#include "view/view.h"
+
+/* own: the run's own IPv6 address of the pool, or NULL. Static. */
+const struct view_provide *proc_net_files(const struct in6_addr *own, size_t *ret_count);
+
+#endif

@@ -1,0 +1,81 @@
+#include "syscalls/account/probes.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "syscalls/account/denial-text.h"
+#include "syscalls/account/denials.h"
+
+#include "base/banned.h"
+
+/*
+ * Names that programs ask for and do without: each has a default for the answer that it does not get. A "*" matches
+ * within a component, a final "/" everything below. An attacker gains nothing: these are refused as before.
+ */
+static const struct probe {
+	const char *path;
+	const char *op; /* denial_op() */
+} probes[] = {
+	{"/proc/*/coredump_filter", "read"},           /* JVM */
+	{"/proc/*/loginuid", "read"},                  /* sudo, PAM, coreutils */
+	{"/proc/*/oom_score_adj", "write"},            /* Chromium, PostgreSQL: themselves, or the first to go */
+	{"/proc/*/cgroup", "read"},                    /* node, JVM, Go: how many CPUs, how much memory? */
+	{"/proc/cgroups", "read"},
+	{"/proc/sys/crypto/fips_enabled", "read"},     /* libgcrypt, OpenSSL */
+	{"/proc/sys/fs/inotify/", "read"},             /* GLib, node: how many watches? */
+	{"/proc/sys/kernel/yama/ptrace_scope", "read"}, /* Chromium, gdb */
+	{"/sys/fs/cgroup", "read"},
+	{"/sys/fs/cgroup/", "read"},
+	{"/sys/kernel/mm/hugepages", "read"},          /* JVM, PostgreSQL */
+	{"/sys/kernel/mm/hugepages/", "read"},
+	{"/sys/dev/block/*/queue/rotational", "read"}, /* LibreOffice, databases */
+	{"/proc/xen", "read"},                         /* Mono: a virtual machine? */
+	{"/run/systemd/seats", "read"},                /* sd_booted(3), logind's clients */
+	{"/run/systemd/seats/", "read"},
+	{"/var/mail", "read"},                         /* Emacs: is there mail? The directory, no mailbox. */
+	{"/var/spool/mail", "read"},
+	{"/sys/bus/pci", "read"},                      /* Mesa, Chromium: which GPU? */
+	{"/sys/bus/pci/", "read"},
+};
+
+/* Features of processors and kernels that programs try and do without. */
+static const char *const probe_calls[] = {
+	"pkey_alloc",             /* V8: memory protection keys */
+	"landlock_create_ruleset", /* xz and others, which would restrict themselves */
+};
+
+static bool probe_matches(const char *pattern, const char *path)
+{
+	size_t len = strlen(pattern);
+
+	if (pattern[len - 1] == '/')
+		return strncmp(path, pattern, len) == 0 && !strstr(path, "/../");
+	return fnmatch(pattern, path, FNM_PATHNAME) == 0;
+}
+
+static bool probe_names_path(const struct call *call, const char *path)
+{
+	const char *op = denial_op(call);
+
+	for (size_t i = 0; path && i < sizeof(probes) / sizeof(probes[0]); i++)
+		if (strcmp(probes[i].op, op) == 0 && probe_matches(probes[i].path, path))
+			return true;
+	return false;
+}
+
+bool probe_was_refused(const struct call *call)
+{
+	const char *reason = call->decision.reason;
+
+	if (reason && strcmp(reason, DENIAL_EXPECTED) == 0)
+		return true;
+	if (call->decision.verdict != VERDICT_DENY || call->decision.rule)
+		return false;
+	for (size_t i = 0; i < sizeof(probe_calls) / sizeof(probe_calls[0]); i++)
+		if (strcmp(probe_calls[i], call->row->name) == 0)
+			return true;
+	if (call->paths != 1)
+		return false;
+	/* What is not in the view has no canonical name: a link in it leads nowhere. */
+	return probe_names_path(call, call->path[0].text) || probe_names_path(call, denial_resolved(call));
+}

@@ -1,0 +1,21 @@
+/* Where the general registers of PTRACE_GETREGSET are, for arch.c: one table an architecture. */
+#ifndef CALLGATE_SYSCALLS_ARCH_REGISTERS_H
+#define CALLGATE_SYSCALLS_ARCH_REGISTERS_H
+
+#include "syscalls/arch/arch.h"
+
+/* Indices in arch_regs.word, unless said otherwise. */
+struct arch_layout {
+	uint32_t audit; /* AUDIT_ARCH_* */
+	unsigned pc, stack;
+	unsigned number;      /* of the call that the thread makes next */
+	unsigned last_number; /* of the thread's last call */
+	unsigned result;
+	unsigned arg[6];
+	unsigned call_bytes; /* length of the system call instruction */
+	size_t red_zone_bytes;
+};
+
+extern const struct arch_layout arch_layout;
+
+#endif

@@ -1,0 +1,40 @@
+/* fcntl(2): the commands that the filter does not let pass. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/fdinfo.h"
+#include "syscalls/account/locks.h"
+#include "syscalls/file/owner.h"
+#include "syscalls/process/target.h"
+#include "syscalls/table/handlers.h"
+
+#ifndef F_SET_FILE_RW_HINT
+#define F_SET_FILE_RW_HINT 1038
+#endif
+#define F_LAST F_SET_FILE_RW_HINT /* a later command does not exist, as on an older kernel */
+
+static void fcntl_refuse(struct call *call, unsigned command)
+{
+	struct fdinfo info;
+
+	if (fdinfo_read(call->tid, call_int(call, 0), &info) < 0 || info.flags & O_PATH)
+		target_fail(call, -EBADF);
+	else if (command > F_LAST)
+		target_fail(call, -EINVAL);
+	else
+		call_refuse(call, -EPERM, NULL, "refused_syscall");
+}
+
+void sys_fcntl(struct call *call)
+{
+	unsigned command = call_uint(call, 1);
+
+	if (locks_counts_command(call->arg[1]))
+		call_refuse(call, -ENOLCK, NULL, "locks_limit");
+	else if (command == F_SETOWN)
+		owner_set(call, call_int(call, 2));
+	else if (command == F_SETOWN_EX)
+		owner_set_extended(call);
+	else
+		fcntl_refuse(call, command);
+}

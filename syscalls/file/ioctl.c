@@ -1,0 +1,84 @@
+/* ioctl(2): the requests that take more than registers to judge. All others are native or refused. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/fdinfo.h"
+#include "syscalls/file/owner.h"
+#include "syscalls/net/address.h"
+#include "syscalls/net/interfaces.h"
+#include "syscalls/process/target.h"
+#include "syscalls/table/handlers.h"
+
+#ifndef TIOCGPTPEER
+#define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
+#endif
+
+#define SLAVES_MAJOR 136u /* UNIX98_PTY_SLAVE_MAJOR of linux/major.h */
+#define PEER_FLAGS (O_ACCMODE | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+
+/* What the kernel says to a descriptor that is no master: ptm_open_peer() in drivers/tty/pty.c; tty_ioctl(2). */
+static int ioctl_not_a_master(const struct call *call)
+{
+	char path[64];
+	struct stat status;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", call->tid, call_int(call, 0));
+	return stat(path, &status) == 0 && S_ISCHR(status.st_mode) && major(status.st_rdev) == SLAVES_MAJOR ? -EIO
+													    : -ENOTTY;
+}
+
+/*
+ * The slave of the target's master. Natively the program's Landlock domain would refuse it. The descriptor may be
+ * replaced meanwhile, by another of the run's masters.
+ */
+static void ioctl_open_peer(struct call *call)
+{
+	int flags = call_int(call, 2) & PEER_FLAGS, fd;
+	struct fdinfo info;
+
+	target_allow(call);
+	if (fdinfo_read(call->tid, call_int(call, 0), &info) < 0)
+		fd = -EBADF;
+	else if (info.master)
+		fd = view_open_terminal(call->sandbox->view, info.terminal, flags);
+	else
+		fd = ioctl_not_a_master(call);
+	if (fd < 0)
+		call_fail(call, fd == -ENXIO ? -EIO : fd);
+	else
+		call_give_fd(call, fd, flags & O_CLOEXEC);
+}
+
+void sys_ioctl(struct call *call)
+{
+	struct fdinfo info;
+
+	switch (call_uint(call, 1)) {
+	case TIOCGPTPEER:
+		ioctl_open_peer(call);
+		break;
+	case FIOSETOWN:
+	case SIOCSPGRP:
+		owner_set_socket(call);
+		break;
+	case SIOCETHTOOL:
+		if (net_check_socket(call) == 0)
+			target_fail(call, -EOPNOTSUPP); /* as for the loopback interface, which has no settings */
+		else
+			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
+		break;
+	default:
+		if (interfaces_ioctl(call))
+			break;
+		if (fdinfo_read(call->tid, call_int(call, 0), &info) < 0 || info.flags & O_PATH)
+			target_fail(call, -EBADF);
+		else
+			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
+		break;
+	}
+}

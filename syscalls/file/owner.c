@@ -1,0 +1,131 @@
+#include "syscalls/file/owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/procstat.h"
+#include "syscalls/call/decode.h"
+#include "syscalls/call/descriptor.h"
+#include "syscalls/process/target.h"
+
+#define MEMBERS_MAX 4096u
+
+/* True when a process of the run is in the group. Then all of it is: a group is of one session, which is the run's. */
+static bool owner_holds_group(const struct call *call, pid_t group)
+{
+	_cleanup_free_ pid_t *member = calloc(MEMBERS_MAX, sizeof(*member));
+	size_t count = member ? tree_list_processes(call->sandbox->tree, member, MEMBERS_MAX) : 0;
+	struct procstat stat;
+
+	for (size_t i = 0; i < count && i < MEMBERS_MAX; i++)
+		if (procstat_read(member[i], &stat) == 0 && stat.group == group)
+			return true;
+	return false;
+}
+
+/* Judges the owner. False: refused. */
+static bool owner_judge(struct call *call, int type, pid_t who)
+{
+	bool member;
+
+	if (type == F_OWNER_PGRP)
+		member = owner_holds_group(call, who);
+	else
+		member = target_is_self(call, who) || tree_holds_pid(call->sandbox->tree, who);
+	if (member || who == 0)
+		target_allow(call);
+	else
+		target_refuse(call);
+	return member || who == 0;
+}
+
+/*
+ * Sets the owner on a duplicate. A member may die meanwhile, and its pid may be reused; a pidfd tells: while it leads
+ * to a process that has not been reaped, the pid was nobody else's. A group that had a member has the run's processes
+ * alone, or none.
+ */
+static void owner_perform(struct call *call, int fd, const struct f_owner_ex *owner)
+{
+	const struct f_owner_ex nobody = {.type = F_OWNER_PID, .pid = 0};
+	_cleanup_close_ int copy = fd, pidfd = -1;
+	int r;
+
+	if (copy < 0 || !owner_judge(call, owner->type, owner->pid) || call_commit(call) < 0)
+		return;
+	if (owner->type != F_OWNER_PGRP && owner->pid != 0)
+		pidfd = target_open(call, owner->pid, false);
+	r = fcntl(copy, F_SETOWN_EX, owner) < 0 ? -errno : 0;
+	if (r == 0 && owner->type != F_OWNER_PGRP && owner->pid != 0 &&
+	    (pidfd < 0 || (syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0 && errno == ESRCH))) {
+		(void)fcntl(copy, F_SETOWN_EX, &nobody); /* cannot fail */
+		r = -ESRCH;
+	}
+	call_end(call, r);
+}
+
+/* Reads the owner as f_setown() in fs/fcntl.c. INT_MIN is EINVAL there. */
+static struct f_owner_ex owner_of_number(pid_t who)
+{
+	return who < 0 ? (struct f_owner_ex){.type = F_OWNER_PGRP, .pid = -who}
+		       : (struct f_owner_ex){.type = F_OWNER_PID, .pid = who};
+}
+
+void owner_set(struct call *call, pid_t who)
+{
+	struct f_owner_ex owner;
+
+	if (who == INT_MIN) {
+		target_fail(call, -EINVAL);
+		return;
+	}
+	owner = owner_of_number(who);
+	/* The kernel confines these signals, too (hook_file_send_sigiotask() of Landlock): no pid is anybody else's. */
+	if (!call->sandbox->signals_bounded && who != 0 && !target_is_self(call, who))
+		owner_perform(call, descriptor_copy(call, call_int(call, 0)), &owner);
+	else if (owner_judge(call, owner.type, owner.pid))
+		call_continue(call);
+}
+
+void owner_set_extended(struct call *call)
+{
+	struct f_owner_ex owner;
+	int r = decode_struct(call, 2, &owner, sizeof(owner));
+
+	if (r == 0 && (owner.type < F_OWNER_TID || owner.type > F_OWNER_PGRP))
+		r = -EINVAL;
+	if (r < 0)
+		target_fail(call, r);
+	else
+		owner_perform(call, descriptor_copy(call, call_int(call, 0)), &owner);
+}
+
+void owner_set_socket(struct call *call)
+{
+	_cleanup_close_ int copy = -1;
+	struct f_owner_ex owner;
+	struct stat status;
+	int who, r = decode_struct(call, 2, &who, sizeof(who));
+
+	copy = descriptor_copy(call, call_int(call, 0));
+	if (copy < 0)
+		return;
+	if (fcntl(copy, F_GETFL) & O_PATH)
+		r = -EBADF;
+	else if (fstat(copy, &status) < 0 || !S_ISSOCK(status.st_mode))
+		r = -ENOTTY;
+	else if (r == 0 && who == INT_MIN)
+		r = -EINVAL;
+	if (r < 0) {
+		target_fail(call, r);
+		return;
+	}
+	owner = owner_of_number(who);
+	owner_perform(call, steal_fd(&copy), &owner);
+}

@@ -1,0 +1,289 @@
+/*
+ * Files of /proc that callgate writes itself, because the kernel's would tell about the machine: mounts as the program
+ * sees them, counters of the machine as zeros, and what the supervisor gives for a process's "net". They are made in
+ * the scratch space when the first one is opened, since most programs open none, and do not change.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "view/private.h"
+
+#include "base/banned.h"
+
+#define PARENT "provided" /* in the scratch directory; the keeper removes it between phases */
+#define DIRECTORY PARENT "/facts"
+#define FIRST_ID 20u      /* of a mount in mountinfo */
+#define COUNTERS_MAX (64u << 10)
+
+struct facts {
+	struct mount mount; /* fd is -1 before facts_fill() */
+	int scratch_fd;     /* borrowed */
+	const struct view_provide *given;
+	size_t count;
+};
+
+int facts_create(struct view *view, int scratch_fd)
+{
+	static char name[] = "/proc", base[] = ".";
+	struct facts *facts = calloc(1, sizeof(*facts));
+
+	if (!facts)
+		return -ENOMEM;
+	*facts = (struct facts){.mount = {.view = view,
+					  .virt = name,
+					  .virt_len = strlen(name),
+					  .host = name,
+					  .host_len = strlen(name),
+					  .origin = name,
+					  .base = base,
+					  .fd = -1,
+					  .copy_fd = -1,
+					  .flags = MOUNT_PROC},
+				.scratch_fd = scratch_fd};
+	view->facts = facts;
+	return 0;
+}
+
+void facts_free(struct facts *facts)
+{
+	if (!facts)
+		return;
+	cleanup_close(&facts->mount.fd);
+	free(facts);
+}
+
+void view_set_network(struct view *view, const struct view_provide *file, size_t count)
+{
+	view->own_network = count == 0;
+	view->facts->given = file;
+	view->facts->count = count;
+}
+
+const struct mount *facts_mount(const struct facts *facts)
+{
+	return facts ? &facts->mount : NULL;
+}
+
+/* ---- content ---- */
+
+static void write_counters(const struct view *view, struct buf *buf)
+{
+	_cleanup_free_ char *text = NULL;
+	char *line, *rest;
+	size_t len;
+
+	if (io_read_file(view->proc_fd, "vmstat", COUNTERS_MAX, &text, &len) < 0)
+		return; /* an empty file */
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		buf_printf(buf, "%.*s 0\n", (int)strcspn(line, " "), line);
+}
+
+/* True for a directory that is a mount. To the program a mount of a single file is no mount. */
+static bool is_listed(const struct view *view, const struct mount *mount)
+{
+	return mount != view->machine && !(mount->flags & (MOUNT_FILE | MOUNT_SKELETON_FILE | MOUNT_DEVICE)) &&
+	       (mount != view->root || view->top == view->root);
+}
+
+static const char *type_name(const struct mount *mount)
+{
+	static const struct {
+		unsigned long magic;
+		const char *name;
+	} types[] = {
+		{EXT4_SUPER_MAGIC, "ext4"},   {XFS_SUPER_MAGIC, "xfs"},     {BTRFS_SUPER_MAGIC, "btrfs"},
+		{TMPFS_MAGIC, "tmpfs"},       {OVERLAYFS_SUPER_MAGIC, "overlay"}, {NFS_SUPER_MAGIC, "nfs"},
+		{PROC_SUPER_MAGIC, "proc"},   {F2FS_SUPER_MAGIC, "f2fs"},   {FUSE_SUPER_MAGIC, "fuse"},
+		{V9FS_MAGIC, "9p"},           {0x2fc12fc1, "zfs"},          {SYSFS_MAGIC, "sysfs"},
+		{DEVPTS_SUPER_MAGIC, "devpts"}, {SQUASHFS_MAGIC, "squashfs"},
+	};
+	struct statfs about;
+
+	if (mount->flags & MOUNT_PROC)
+		return "proc";
+	for (size_t i = 0; fstatfs(mount->fd, &about) == 0 && i < sizeof(types) / sizeof(types[0]); i++)
+		if ((unsigned long)about.f_type == types[i].magic)
+			return types[i].name;
+	return "unknown";
+}
+
+/* The device's name is the machine's. */
+static const char *source_name(const char *type)
+{
+	return strcmp(type, "tmpfs") == 0 || strcmp(type, "proc") == 0 ? type : "callgate";
+}
+
+static const char *options_of(const struct view *view, const struct mount *mount)
+{
+	if (mount->flags & MOUNT_PROC)
+		return "rw,nosuid,nodev,noexec,relatime";
+	/* Without mounts of the run's own, "/" is on the device of what it holds: some tools look no further. */
+	return (mount->flags & MOUNT_SKELETON && !view->attached) ||
+			       policy_rights_on(view->policy, mount->virt, mount->virt_len) & POLICY_WRITE
+		       ? "rw,nosuid,nodev,relatime"
+		       : "ro,nosuid,nodev,relatime";
+}
+
+/* Escapes as mangle_path() in fs/seq_file.c. */
+static void put_path(struct buf *buf, const char *path)
+{
+	for (; *path; path++)
+		if (strchr(" \t\n\\#", *path))
+			buf_printf(buf, "\\%03o", (unsigned char)*path);
+		else
+			buf_printf(buf, "%c", *path);
+}
+
+/* The listed mount around a mount: its place among the view's mounts. */
+static size_t parent_of(const struct view *view, const struct mount *mount)
+{
+	size_t best = 0;
+
+	for (size_t i = 0; i < view->mounts; i++) {
+		const struct mount *other = view->mount[i];
+
+		if (other != mount && is_listed(view, other) && path_is_below(mount->virt, other->virt) &&
+		    (best == 0 || other->virt_len > view->mount[best]->virt_len))
+			best = i;
+	}
+	return best;
+}
+
+static void write_mountinfo(const struct view *view, struct buf *buf, size_t index, const struct mount *mount)
+{
+	const char *type = type_name(mount), *options = options_of(view, mount);
+	size_t parent = mount->virt_len == 1 ? 0 : FIRST_ID + parent_of(view, mount);
+	struct stat st = {0};
+
+	(void)fstat(mount->fd, &st); /* a mount that has vanished has no device */
+	buf_printf(buf, "%zu %zu %u:%u / ", FIRST_ID + index, parent, major(st.st_dev), minor(st.st_dev));
+	put_path(buf, mount->virt);
+	buf_printf(buf, " %s - %s %s %.2s\n", options, type, source_name(type), options);
+}
+
+static void write_mounts(const struct mount *mount, struct buf *buf, const char *options)
+{
+	const char *type = type_name(mount);
+
+	buf_printf(buf, "%s ", source_name(type));
+	put_path(buf, mount->virt);
+	buf_printf(buf, " %s %s 0 0\n", type, options);
+}
+
+static void write_mountstats(const struct mount *mount, struct buf *buf)
+{
+	const char *type = type_name(mount);
+
+	buf_printf(buf, "device %s mounted on ", source_name(type));
+	put_path(buf, mount->virt);
+	buf_printf(buf, " with fstype %s\n", type);
+}
+
+enum table { TABLE_MOUNTS, TABLE_MOUNTINFO, TABLE_MOUNTSTATS };
+
+static void write_table(const struct view *view, struct buf *buf, enum table table)
+{
+	for (size_t i = 0; i < view->mounts; i++) {
+		const struct mount *mount = view->mount[i];
+
+		if (!is_listed(view, mount))
+			continue;
+		if (table == TABLE_MOUNTINFO)
+			write_mountinfo(view, buf, i, mount);
+		else if (table == TABLE_MOUNTS)
+			write_mounts(mount, buf, options_of(view, mount));
+		else
+			write_mountstats(mount, buf);
+	}
+}
+
+/* ---- files ---- */
+
+static const char *const tables[] = {
+	[TABLE_MOUNTS] = "mounts", [TABLE_MOUNTINFO] = "mountinfo", [TABLE_MOUNTSTATS] = "mountstats"};
+
+bool facts_hold(const struct facts *facts, const char *leaf, bool of_process)
+{
+	if (!facts)
+		return false;
+	if (!of_process)
+		return strcmp(leaf, "vmstat") == 0;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		if (strcmp(leaf, tables[i]) == 0)
+			return true;
+	for (size_t i = 0; i < facts->count; i++)
+		if (path_is_below(facts->given[i].virt, leaf))
+			return true;
+	return false;
+}
+
+static int make_file(int dirfd, const char *name, const void *text, size_t len)
+{
+	_cleanup_close_ int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+
+	return fd < 0 ? -errno : io_write_full(fd, text, len);
+}
+
+/* Makes one file. Takes the content. */
+static int make_written(int dirfd, const char *name, struct buf *buf)
+{
+	int r = buf->failed ? -ENOMEM : make_file(dirfd, name, buf->data, buf->len);
+
+	buf_done(buf);
+	*buf = (struct buf){0};
+	return r;
+}
+
+static int make_all(const struct view *view, int dirfd)
+{
+	const struct facts *facts = view->facts;
+	_cleanup_buf_ struct buf buf = {0};
+	int r;
+
+	write_counters(view, &buf);
+	r = make_written(dirfd, "vmstat", &buf);
+	for (size_t i = 0; r == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+		write_table(view, &buf, (enum table)i);
+		r = make_written(dirfd, tables[i], &buf);
+	}
+	if (r == 0 && facts->count && mkdirat(dirfd, "net", 0755) < 0)
+		r = -errno;
+	for (size_t i = 0; r == 0 && i < facts->count; i++)
+		r = make_file(dirfd, facts->given[i].virt, facts->given[i].text, facts->given[i].text_len);
+	return r;
+}
+
+int facts_fill(const struct view *view)
+{
+	struct facts *facts = view->facts;
+	_cleanup_close_ int fd = -1;
+	mode_t old;
+	int r;
+
+	if (facts->mount.fd >= 0)
+		return 0;
+	old = umask(022); /* of the task for which this thread last created a file */
+	r = mkdirat(facts->scratch_fd, PARENT, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	if (r == 0 && mkdirat(facts->scratch_fd, DIRECTORY, 0755) < 0)
+		r = -errno;
+	if (r == 0)
+		fd = openat(facts->scratch_fd, DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r == 0)
+		r = fd < 0 ? -errno : make_all(view, fd);
+	(void)umask(old);
+	if (r == 0)
+		facts->mount.fd = steal_fd(&fd);
+	return r;
+}

@@ -1,0 +1,359 @@
+/*
+ * The run's own pseudoterminals: /dev/pts and /dev/ptmx of the view. In a mount namespace they are a devpts instance of
+ * the run's own; elsewhere pairs of the host's instance that the supervisor has made for the program.
+ *
+ * Each slave is pinned by an O_PATH descriptor, and a name in /dev/pts leads to that pin, never to the instance. A pin
+ * keeps neither end open: the kernel drops the inode's link when the last master is closed (devpts_pty_kill()), and
+ * opening the pin fails from then on, also when another process has got the same number meanwhile.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "view/private.h"
+
+#ifndef TIOCGPTPEER
+#define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
+#endif
+
+#define DEVPTS_MAGIC 0x1cd1
+#define PAIRS_MAX 128u        /* at a time; ENOSPC beyond, as from the kernel */
+#define NUMBERS_TRIED 8       /* new pairs until one has a number that no other pair of the run has */
+#define HOST_PAIRS_LEFT 1024u /* of the host's pairs; no new one when fewer are left. As the kernel's pty.reserve */
+
+struct pair {
+	unsigned number;
+	int pin_fd; /* the slave, O_PATH */
+	bool given; /* not made by the program: the terminal of --tty */
+};
+
+struct terminals {
+	const struct mount *mount; /* /dev/pts; NULL: no devpts */
+	bool own;                  /* the devpts is the run's own instance */
+	bool named;                /* /dev/ptmx is known to lead to the instance at /dev/pts */
+	size_t pairs;
+	struct pair pair[PAIRS_MAX];
+};
+
+/* ---- the pairs ---- */
+
+static bool pair_is_alive(const struct pair *pair)
+{
+	struct stat status;
+
+	return fstat(pair->pin_fd, &status) == 0 && status.st_nlink > 0;
+}
+
+static void terminals_drop_dead(struct terminals *terminals)
+{
+	for (size_t i = 0; i < terminals->pairs;) {
+		if (pair_is_alive(&terminals->pair[i])) {
+			i++;
+			continue;
+		}
+		(void)close(terminals->pair[i].pin_fd);
+		terminals->pair[i] = terminals->pair[--terminals->pairs];
+	}
+}
+
+static const struct pair *terminals_find(const struct terminals *terminals, unsigned number)
+{
+	for (size_t i = 0; i < terminals->pairs; i++)
+		if (terminals->pair[i].number == number && pair_is_alive(&terminals->pair[i]))
+			return &terminals->pair[i];
+	return NULL;
+}
+
+/* The number in a name in /dev/pts, as devpts writes it. */
+static bool terminals_parse(const char *name, unsigned *ret_number)
+{
+	size_t len = strspn(name, "0123456789");
+
+	if (len == 0 || len > 7 || name[len] != '\0' || (name[0] == '0' && len > 1))
+		return false;
+	*ret_number = (unsigned)strtoul(name, NULL, 10);
+	return true;
+}
+
+static int pair_open(const struct pair *pair, int flags)
+{
+	char path[32];
+	int fd;
+
+	if (flags & O_DIRECTORY)
+		return -ENOTDIR;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", pair->pin_fd);
+	fd = open(path, (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- new pairs ---- */
+
+/* The host's pairs are for all users. The program's open slaves count there even when their masters are closed. */
+static bool terminals_host_has_room(void)
+{
+	static const char *const file[] = {"/proc/sys/kernel/pty/nr", "/proc/sys/kernel/pty/max"};
+	unsigned long value[2];
+	char text[24];
+
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_close_ int fd = open(file[i], O_RDONLY | O_CLOEXEC);
+		ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+		if (len <= 0)
+			return true; /* hidden, as in some containers: the kernel's own limit holds */
+		text[len] = '\0';
+		value[i] = strtoul(text, NULL, 10);
+	}
+	return value[0] + HOST_PAIRS_LEFT <= value[1];
+}
+
+/* True when a pair made by /dev/ptmx is of the instance at /dev/pts. Asked with a pair of our own. */
+static bool terminals_check_instance(const struct terminals *terminals)
+{
+	_cleanup_close_ int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), slave = -1;
+	struct stat instance, made;
+	int unlocked = 0;
+
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
+		return false;
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	return slave >= 0 && fstat(slave, &made) == 0 && fstat(terminals->mount->fd, &instance) == 0 &&
+	       made.st_dev == instance.st_dev;
+}
+
+/* Opens the device that makes pairs. */
+static int terminals_open_ptmx(struct terminals *terminals, int flags)
+{
+	const int own = (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC;
+	int fd = openat(terminals->mount->fd, "ptmx", own);
+
+	if (fd >= 0)
+		return fd;
+	/* Its mode is 000 in many instances, and /dev/ptmx is the device for everybody. */
+	if (terminals->own || errno != EACCES)
+		return -errno;
+	if (!terminals->named && !terminals_check_instance(terminals))
+		return -EACCES;
+	terminals->named = true;
+	fd = open("/dev/ptmx", own);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Adds the slave of a master of ours. The master is open, so its number can be nobody else's. */
+static int terminals_add(struct terminals *terminals, unsigned number)
+{
+	struct pair *pair = &terminals->pair[terminals->pairs];
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%u", number);
+	*pair = (struct pair){.number = number,
+			      .pin_fd = openat(terminals->mount->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+	if (pair->pin_fd < 0)
+		return -errno;
+	terminals->pairs++;
+	return 0;
+}
+
+/*
+ * Makes a pair whose number no other pair of the run has: the terminal of --tty is of the host's instance, and
+ * /proc/PID/stat tells a controlling terminal by its number alone.
+ */
+static int terminals_open_master(struct terminals *terminals, int flags)
+{
+	int taken[NUMBERS_TRIED], tries = 0, fd = -EIO, r = 0;
+
+	terminals_drop_dead(terminals);
+	if (terminals->pairs == PAIRS_MAX || (!terminals->own && !terminals_host_has_room()))
+		return -ENOSPC;
+	while (tries < NUMBERS_TRIED) {
+		unsigned number = 0;
+
+		fd = terminals_open_ptmx(terminals, flags);
+		if (fd < 0)
+			break;
+		if (ioctl(fd, TIOCGPTN, &number) < 0)
+			r = -errno;
+		else if (!terminals_find(terminals, number))
+			r = terminals_add(terminals, number);
+		else
+			r = -EEXIST;
+		if (r != -EEXIST)
+			break;
+		taken[tries++] = fd; /* keeps the number while the next is asked for */
+		fd = -ENOSPC;
+	}
+	while (tries > 0)
+		(void)close(taken[--tries]);
+	if (r < 0 && r != -EEXIST && fd >= 0)
+		close_fd(&fd);
+	return r < 0 && r != -EEXIST ? r : fd;
+}
+
+/* ---- places ---- */
+
+int terminals_open(const struct place *place, int flags)
+{
+	struct terminals *terminals = place->mount->view->terminals;
+	const struct pair *pair;
+	unsigned number;
+
+	if (strcmp(place->rest, "ptmx") == 0) {
+		if (flags & O_DIRECTORY)
+			return -ENOTDIR;
+		if (flags & O_PATH)
+			return openat2_call(place->mount->fd, place->rest, flags, 0, RESOLVE_STRICT);
+		return terminals_open_master(terminals, flags);
+	}
+	pair = terminals_parse(place->rest, &number) ? terminals_find(terminals, number) : NULL;
+	return pair ? pair_open(pair, flags) : strchr(place->rest, '/') ? -ENOTDIR : -ENOENT;
+}
+
+bool terminals_hides(const struct place *place, bool writes)
+{
+	const struct terminals *terminals = place->mount->view->terminals;
+	struct stat status;
+	unsigned number;
+
+	if (terminals->own || place->mount->flags & MOUNT_FILE || !terminals_parse(place->rest, &number) ||
+	    terminals_find(terminals, number))
+		return false;
+	/* mkdir(2) and its like would fail in another way where the host has one. */
+	return writes || fstatat(terminals->mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool terminals_shows(const struct view *view, const char *name)
+{
+	unsigned number;
+
+	return strcmp(name, "ptmx") == 0 ||
+	       (terminals_parse(name, &number) && terminals_find(view->terminals, number));
+}
+
+void terminals_each(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+{
+	const struct terminals *terminals = view->terminals;
+	char name[16];
+
+	for (size_t i = 0; i < terminals->pairs; i++) {
+		if (!pair_is_alive(&terminals->pair[i]))
+			continue;
+		(void)snprintf(name, sizeof(name), "%u", terminals->pair[i].number);
+		each(ctx, name, S_IFREG);
+	}
+	each(ctx, "ptmx", S_IFREG);
+}
+
+int view_open_terminal(const struct view *view, unsigned number, int flags)
+{
+	const struct pair *pair = view->terminals ? terminals_find(view->terminals, number) : NULL;
+
+	return pair ? pair_open(pair, flags) : -ENXIO;
+}
+
+bool view_made_terminal(const struct place *place, bool *ret_shared)
+{
+	const struct pair *pair;
+	unsigned number;
+
+	if (!place->mount || !(place->mount->flags & MOUNT_PTS) || place->magic ||
+	    !terminals_parse(place->rest, &number))
+		return false;
+	pair = terminals_find(place->mount->view->terminals, number);
+	*ret_shared = !place->mount->view->terminals->own;
+	return pair && !pair->given;
+}
+
+bool view_has_terminals(const struct view *view)
+{
+	return view->terminals && (view->terminals->mount || view->terminals->pairs);
+}
+
+/* ---- building ---- */
+
+static bool terminals_is_devpts(int fd)
+{
+	struct statfs status;
+
+	return fd >= 0 && fstatfs(fd, &status) == 0 && status.f_type == DEVPTS_MAGIC;
+}
+
+/* /dev/ptmx: the host's device, or a link where the host has one or the instance is the run's own. */
+static int terminals_add_ptmx(struct view *view)
+{
+	struct held *held;
+	struct stat status;
+	int r, dev;
+
+	if (view->terminals->own || (lstat("/dev/ptmx", &status) == 0 && S_ISLNK(status.st_mode))) {
+		r = view_add_node(view, "/dev/ptmx", NULL, "pts/ptmx");
+		return r < 0 ? r : view_show_name(view, "/dev/ptmx", S_IFLNK, "pts/ptmx");
+	}
+	held = view_find_held_dir(view, "/dev");
+	dev = held ? -1 : io_open_plain("/dev", O_PATH | O_DIRECTORY);
+	if (!held && dev < 0)
+		return dev;
+	if (!held && !(held = view_add_held_dir(view, "/dev", dev)))
+		return -ENOMEM;
+	r = view_show_name(view, "/dev/ptmx", S_IFREG, NULL);
+	return r < 0 ? r : view_add_file(view, "/dev/ptmx", "/dev/ptmx", held, MOUNT_DEVICE | MOUNT_PTS, NULL);
+}
+
+int terminals_build(struct view *view, int own_fd, bool mounts)
+{
+	unsigned flags = MOUNT_DEVICE | MOUNT_PTS | (own_fd >= 0 ? MOUNT_DETACHED : 0);
+	_cleanup_close_ int fd = -1;
+	size_t before = view->mounts;
+	int r;
+
+	view->terminals = calloc(1, sizeof(*view->terminals));
+	if (!view->terminals)
+		return -ENOMEM;
+	if (own_fd >= 0)
+		fd = fcntl(own_fd, F_DUPFD_CLOEXEC, 3);
+	else if (!mounts) /* in a mount namespace the kernel would show the program the whole instance */
+		fd = io_open_plain("/dev/pts", O_PATH | O_DIRECTORY);
+	if (!terminals_is_devpts(fd))
+		return 0;
+	r = view_show_name(view, "/dev/pts", S_IFDIR, NULL);
+	if (r == 0)
+		r = view_add_mount(view, "/dev/pts", "/dev/pts", steal_fd(&fd), ".", flags, NULL);
+	if (r < 0)
+		return r;
+	view->terminals->mount = view->mount[before];
+	view->terminals->own = own_fd >= 0;
+	return terminals_add_ptmx(view);
+}
+
+void terminals_free(struct view *view)
+{
+	for (size_t i = 0; view->terminals && i < view->terminals->pairs; i++)
+		(void)close(view->terminals->pair[i].pin_fd);
+	free(view->terminals);
+}
+
+int view_set_terminal(struct view *view, int terminal_fd)
+{
+	struct terminals *terminals = view->terminals;
+	struct pair *pair = &terminals->pair[terminals->pairs];
+	struct stat status;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", terminal_fd);
+	if (fstat(terminal_fd, &status) < 0)
+		return -errno;
+	*pair = (struct pair){.number = minor(status.st_rdev), .pin_fd = open(path, O_PATH | O_CLOEXEC), .given = true};
+	if (pair->pin_fd < 0)
+		return -errno;
+	terminals->pairs++;
+	return 0;
+}
