@@ -149,6 +149,19 @@ static bool dispatch_find_task(struct call *call)
 	return true;
 }
 
+/* A call for which the supervisor has to seize the target thread, which a tracer of the run's own prevents. */
+static void dispatch_refuse_traced_call(struct call *call)
+{
+	enum outcome_kind kind = call->outcome.kind;
+
+	if (kind != OUTCOME_EXEC && kind != OUTCOME_PATHFD && kind != OUTCOME_MAP && kind != OUTCOME_FETCH)
+		return;
+	if (!ptrace_is_traced(call->sandbox, call->tid))
+		return;
+	outcome_release(&call->outcome);
+	call_refuse(call, -EPERM, NULL, kind == OUTCOME_EXEC ? "exec_of_traced" : "traced");
+}
+
 /* Closes the fetched descriptor, unless the handler has taken it. */
 static void dispatch_close_fetched_fd(struct call *call)
 {
@@ -233,6 +246,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	}
 	if (row && call->decision.verdict != VERDICT_DENY)
 		dispatch_judge_call(call);
+	dispatch_refuse_traced_call(call);
 	dispatch_close_fetched_fd(call);
 	if (call->outcome.kind == OUTCOME_FETCH) {
 		/* The target thread is to send us a descriptor, then its call is restarted and judged again. */

@@ -127,6 +127,8 @@ static int supervise_build_all(struct supervisor *supervisor)
 				    .guest = &memory_of_process, .listener_fd = -1,
 				    .private_ipc = options->traits & RUN_OWN_IPC,
 				    .signals_bounded = supervise_bounds_signals(process->layers),
+				    .traces_bounded = process->layers->layer[LAYER_PIDNS].active ||
+						      process->layers->layer[LAYER_LANDLOCK].active,
 				    .uid = geteuid(), .gid = getegid()};
 	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
 	if (r == 0)

@@ -112,6 +112,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/unix-sockets.c \
 	syscalls/net/unix-sockets.h \
 	syscalls/process/process.c \
+	syscalls/process/ptrace.c \
+	syscalls/process/ptrace.h \
 	syscalls/process/signal.c \
 	syscalls/process/target.c \
 	syscalls/process/target.h \

@@ -26,10 +26,10 @@ static const char *const machine_leaf[] = {
 /* Links to a directory or file of the calling process. */
 static const char *const machine_link[] = {"mounts", "net", NULL};
 
-/* Files of each process and thread of the run. Not mem, map_files, ns, pagemap. */
+/* Files of each process and thread of the run. Not mem, map_files, ns, pagemap. auxv tells no more than maps. */
 static const char *const process_leaf[] = {
-	"cgroup",    "cmdline",       "comm",        "io",    "limits",    "maps",  "oom_adj",
-	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps", "smaps_rollup",
+	"auxv",      "cgroup",        "cmdline",     "comm",  "io",        "limits", "maps",         "oom_adj",
+	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps",  "smaps_rollup",
 	"stat",      "statm",         "status",      "wchan", NULL,
 };
 
@@ -41,7 +41,7 @@ static const char *const net_leaf[] = {"net/dev",  "net/if_inet6", "net/route", 
 				       "net/udp",  "net/udp6",     "net/unix",  NULL};
 
 /* Files of the calling process only: another one's may hold secrets that were given to it alone. */
-static const char *const own_leaf[] = {"auxv", "environ", "timerslack_ns", NULL};
+static const char *const own_leaf[] = {"environ", "timerslack_ns", NULL};
 
 static const char *const magic_leaf[] = {"cwd", "exe", "root", NULL};
 

@@ -17,7 +17,7 @@ NR = {name: (x86 if X86 else arm) for name, x86, arm in (
     ("shmctl", 31, 195), ("keyctl", 250, 219))}
 NR.update(pidfd_send_signal=424, io_uring_setup=425, open_tree=428, clone3=435, pidfd_open=434, pidfd_getfd=438)
 AT_FDCWD, AT_EMPTY_PATH = -100, 0x1000
-CLONE_UNTRACED, CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x800000, 0x20000, 0x10000000, 0x40000000
+CLONE_PTRACE, CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x2000, 0x20000, 0x10000000, 0x40000000
 SUPERVISOR = os.getppid()
 SHADOW = "/etc/shadow"
 MARKER = 42  # the exit status of a program that should not have run

@@ -8,7 +8,7 @@ import struct
 import sys
 
 from attempt import (
-    AT_EMPTY_PATH, AT_FDCWD, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWUSER, CLONE_UNTRACED, MARKER, NR, QUIT, Refused,
+    AT_EMPTY_PATH, AT_FDCWD, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWUSER, CLONE_PTRACE, MARKER, NR, QUIT, Refused,
     SHADOW, X86, attempt, call, executes, first, in_child)
 
 
@@ -34,9 +34,9 @@ def _():
     return cloned("clone3", struct.pack("11Q", CLONE_NEWUSER, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, 0), 88)
 
 
-@attempt("clone without being traced")
+@attempt("clone with the supervisor as its tracer")
 def _():
-    return cloned("clone", CLONE_UNTRACED | signal.SIGCHLD, 0, 0, 0, 0)
+    return cloned("clone", CLONE_PTRACE | signal.SIGCHLD, 0, 0, 0, 0)
 
 
 @attempt("mount, chroot, pivot_root, setns, open_tree")

@@ -132,6 +132,20 @@ static char *suggest_endpoint(const struct call *call)
 	return buf_take_text(&buf);
 }
 
+/* What to do instead, of what no grant allows. NULL: nothing. */
+static const char *suggest_tracing(const char *reason)
+{
+	if (strcmp(reason, "exec_of_traced") == 0)
+		return "start the program untraced and attach to it (gdb -p, strace -p): no program can be started "
+		       "under a tracer, because callgate verifies each exec by tracing it";
+	if (strcmp(reason, "traced") == 0)
+		return "detach the debugger first: callgate has to trace the thread for this call";
+	if (strcmp(reason, "trace_not_bounded") == 0)
+		return "run with a pid namespace or Landlock, without which a tracer might leave the run; of "
+		       "sanitizers: -e ASAN_OPTIONS=detect_leaks=0";
+	return NULL;
+}
+
 static mode_t host_type(void *ctx, const char *path)
 {
 	const struct view *view = ctx;
@@ -169,6 +183,8 @@ char *denial_suggest(const struct call *call, const char **ret_why)
 	const char *path = denial_resolved(call), *reason = call->decision.reason;
 	_cleanup_buf_ struct buf buf = {0};
 
+	if (reason && suggest_tracing(reason))
+		return strdup(suggest_tracing(reason));
 	if (call->net.host[0])
 		return suggest_endpoint(call);
 	if (!path || !mount || !reason || mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED))

@@ -12,6 +12,7 @@
 #include "policy/policy.h"
 #include "syscalls/account/locks.h"
 #include "syscalls/call/memory.h"
+#include "syscalls/process/ptrace.h"
 #include "syscalls/table/table.h"
 #include "view/tree.h"
 #include "view/view.h"
@@ -60,6 +61,8 @@ struct sandbox {
 	int listener_fd;
 	bool private_ipc;     /* the run has its own IPC namespace, whose memory is bounded */
 	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
+	bool traces_bounded;  /* the kernel confines ptrace(2) to the run: a pid namespace, or Landlock */
+	struct traces traces; /* ptrace.h: processes of the run that trace others */
 	uid_t uid;
 	gid_t gid;
 };

@@ -120,6 +120,20 @@ static void prctl_dumpable(struct call *call)
 	call_return(call, 0);
 }
 
+/*
+ * Yama's exception for one tracer, which sanitizers ask for. 0: none; -1: every process, which the user's other
+ * processes may be and the run's are as far as ptrace(2) lets them.
+ */
+static void set_ptracer(struct call *call)
+{
+	pid_t pid = call_int(call, 1);
+
+	if (call->arg[1] == 0 || call->arg[1] == UINT64_MAX || tree_holds_pid(call->sandbox->tree, pid))
+		target_allow_continue(call);
+	else
+		call_refuse(call, -EINVAL, NULL, "outside_run"); /* yama_task_prctl(): no such process */
+}
+
 /* Options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)
 {
@@ -128,7 +142,9 @@ void sys_prctl(struct call *call)
 	/* PR_SET_MM forges /proc/PID/exe. */
 	if (option == PR_SET_DUMPABLE)
 		prctl_dumpable(call);
-	else if (option == PR_SET_MM || option == PR_SET_PTRACER || option == PR_SCHED_CORE)
+	else if (option == PR_SET_PTRACER)
+		set_ptracer(call);
+	else if (option == PR_SET_MM || option == PR_SCHED_CORE)
 		call_refuse(call, -EPERM, NULL, "not_permitted");
 	else
 		call_refuse(call, -EINVAL, NULL, "not_offered");

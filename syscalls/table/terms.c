@@ -123,7 +123,7 @@ const struct row_term allow_statx_fd[] = {BOTH(DESCRIPTOR(0), IS(2, AT_EMPTY_PAT
 #define CLONE_NAMESPACES \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-#define CLONE_HELD (CLONE_UNTRACED | CLONE_PTRACE | CLONE_NAMESPACES)
+#define CLONE_HELD (CLONE_PTRACE | CLONE_NAMESPACES)
 
 const struct row_term allow_clone[] = {ONE(NONE(0, CLONE_HELD)), END};
 
@@ -183,8 +183,8 @@ const struct row_term allow_seccomp[] = {
 #define OPTION(option) ONE(IS(0, option))
 
 /*
- * Left out: PR_SET_DUMPABLE except to 1 (the supervisor could not read the process: sys_prctl), PR_SET_PTRACER,
- * PR_SET_MM, PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
+ * Left out: PR_SET_DUMPABLE except to 1 (the supervisor could not read the process: sys_prctl), PR_SET_PTRACER
+ * (judged), PR_SET_MM, PR_SCHED_CORE (takes another process's pid), PR_SET_SECUREBITS, PR_MCE_KILL, PR_SET_TSC,
  * PR_SET_SYSCALL_USER_DISPATCH, PR_SET_IO_FLUSHER, PR_SET_KEEPCAPS. PR_SET_CHILD_SUBREAPER keeps orphans within the
  * run. PR_SET_SECCOMP takes no flags, so it cannot create a listener.
  */
@@ -235,6 +235,35 @@ const struct row_term allow_sched_setaffinity[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setscheduler[] = {ONE(IS(0, 0)), END};
+
+/* ---- ptrace: requests that act only on a task which the calling thread traces already ---- */
+
+#define REQUEST(request) ONE(WHOLE(0, request)) /* a long */
+
+/*
+ * By number, because <sys/ptrace.h> and <linux/ptrace.h> clash and each lacks some. Left out: PTRACE_TRACEME (0),
+ * ATTACH (16), SEIZE (0x4206), SECCOMP_GET_FILTER and SECCOMP_GET_METADATA (0x420c, 0x420d), *_SYSCALL_USER_DISPATCH_*
+ * (0x4210, 0x4211) and PTRACE_O_SUSPEND_SECCOMP.
+ */
+#define TRACE_SUSPEND_SECCOMP (1 << 21)
+
+const struct row_term allow_ptrace[] = {
+	REQUEST(1), REQUEST(2), REQUEST(3), /* PEEKTEXT, PEEKDATA, PEEKUSER */
+	REQUEST(4), REQUEST(5), REQUEST(6), /* POKETEXT, POKEDATA, POKEUSER */
+	REQUEST(7), REQUEST(8), REQUEST(9), /* CONT, KILL, SINGLESTEP */
+	ONE(MASKED(0, ~UINT64_C(3), 12)),   /* 12 to 15: GETREGS, SETREGS, GETFPREGS, SETFPREGS */
+	REQUEST(17), REQUEST(24),           /* DETACH, SYSCALL */
+	REQUEST(25), REQUEST(26),           /* GET_THREAD_AREA, SET_THREAD_AREA */
+	REQUEST(30), REQUEST(31),           /* ARCH_PRCTL, SYSEMU */
+	REQUEST(32), REQUEST(33),           /* SYSEMU_SINGLESTEP, SINGLEBLOCK */
+	BOTH(WHOLE(0, 0x4200), NONE(3, TRACE_SUSPEND_SECCOMP)), /* SETOPTIONS */
+	REQUEST(0x4201), REQUEST(0x4202), REQUEST(0x4203),      /* GETEVENTMSG, GETSIGINFO, SETSIGINFO */
+	REQUEST(0x4204), REQUEST(0x4205),                       /* GETREGSET, SETREGSET */
+	REQUEST(0x4207), REQUEST(0x4208),                       /* INTERRUPT, LISTEN */
+	REQUEST(0x4209), REQUEST(0x420a), REQUEST(0x420b),      /* PEEKSIGINFO, GETSIGMASK, SETSIGMASK */
+	REQUEST(0x420e), REQUEST(0x420f), REQUEST(0x4212),      /* GET_SYSCALL_INFO, GET_RSEQ_*, SET_SYSCALL_INFO */
+	END,
+};
 
 static bool table_term_holds(const struct row_term *term, const uint64_t *arg)
 {

@@ -10,7 +10,7 @@ tests_cases_cases_diff_SOURCES = tests/cases/diff.h tests/cases/diff-deviate.c \
 tests_cases_cases_diff_LDADD = -lpthread
 tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files.c tests/cases/threat-kernel.c \
 	tests/cases/threat-main.c tests/cases/threat-others.c tests/cases/threat-process.c \
-	tests/cases/threat-promises.c tests/cases/threat-race.c \
+	tests/cases/threat-promises.c tests/cases/threat-ptrace.c tests/cases/threat-race.c \
 	tests/cases/threat-address.h tests/cases/threat-signals.c tests/cases/threat-sockets.c \
 	tests/cases/threat-unix.c tests/cases/threat-inet.c tests/cases/threat-netlink.c tests/cases/threat-procnet.c
 tests_cases_cases_threat_LDADD = libcallgate_syscalls.a -lpthread

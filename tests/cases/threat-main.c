@@ -21,6 +21,8 @@ static const struct {
 	{"exec-thread", threat_exec_thread}, {"dumpable", threat_dumpable}, {"nested", threat_nested},
 	{"promises", threat_promises},
 	{"fds", threat_fds},		 {"others", threat_others},	{"killall", threat_killall},
+	{"ptrace", threat_ptrace},	 {"traced-end", threat_traced_end},
+	{"ptrace-storm", threat_ptrace_storm}, {"unbounded", threat_unbounded},
 	{"handles", threat_handles},	 {"daemon", threat_daemon},	{"core", threat_core},
 	{"arches", threat_arches},	 {"highbits", threat_highbits}, {"refusals", threat_refusals},
 	{"sweep", threat_sweep},	 {"flip", threat_flip},		{"flip-shared", threat_flip_shared},

@@ -64,10 +64,10 @@ static void memory_of(pid_t pid)
 	char byte;
 	struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)0x400000, 1};
 
-	threat_refused("process_vm_readv", process_vm_readv(pid, &here, 1, &there, 1, 0), EPERM);
-	threat_refused("process_vm_writev", process_vm_writev(pid, &here, 1, &there, 1, 0), EPERM);
-	threat_refused("ptrace attach", ptrace(PTRACE_ATTACH, pid, NULL, NULL), EPERM);
-	threat_refused("ptrace seize", ptrace(PTRACE_SEIZE, pid, NULL, NULL), EPERM);
+	threat_refused("process_vm_readv", process_vm_readv(pid, &here, 1, &there, 1, 0), ESRCH);
+	threat_refused("process_vm_writev", process_vm_writev(pid, &here, 1, &there, 1, 0), ESRCH);
+	threat_refused("ptrace attach", ptrace(PTRACE_ATTACH, pid, NULL, NULL), ESRCH);
+	threat_refused("ptrace seize", ptrace(PTRACE_SEIZE, pid, NULL, NULL), ESRCH);
 	threat_refused("kcmp", syscall(SYS_kcmp, pid, getpid(), 0, 0, 0), 0);
 	threat_refused("migrate_pages", syscall(SYS_migrate_pages, pid, 0, NULL, NULL), EPERM);
 	threat_refused("pidfd_getfd", syscall(SYS_pidfd_getfd, 0, 0, 0), EPERM);

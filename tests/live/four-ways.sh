@@ -15,7 +15,7 @@ export top_srcdir top_builddir CALLGATE
 work=$(mktemp -d /var/tmp/four-ways.XXXXXX) && chmod 711 "$work" || exit 99
 trap 'rm -rf "$work"' EXIT
 
-threats='1|`CLONE_UNTRACED`, new namespaces by clone
+threats='1|exec in a `CLONE_UNTRACED` child, new namespaces by clone
 2|foreign loaders, `#!` chains, memfd and binfmt_misc exec
 3|unreadable and undumpable programs
 4|exec from a thread that is not the leader
@@ -56,7 +56,8 @@ threats='1|`CLONE_UNTRACED`, new namespaces by clone
 39|unix sockets: `/proc/self/fd`, abstract names, descriptors from outside
 41|`TIOCSTI` and its like
 42|newlines, ANSI and broken UTF-8 in the log
-43|the log edited, cut, reordered'
+43|the log edited, cut, reordered
+44|ptrace as a way around the filter, the exec check or the end of the run'
 
 tests_of()
 {

@@ -162,9 +162,11 @@ LIVE_TESTS = \
 	tests/live/threats/41-terminal.sh \
 	tests/live/threats/42-log-injection.sh \
 	tests/live/threats/43-log.sh \
+	tests/live/threats/44-ptrace.sh \
 	tests/live/cli/user.sh \
 	tests/live/limits/weight.sh \
 	tests/live/workloads/build.sh \
+	tests/live/workloads/debuggers.sh \
 	tests/live/workloads/editors.sh \
 	tests/live/workloads/files.sh \
 	tests/live/workloads/git.sh \

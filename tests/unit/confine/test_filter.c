@@ -275,7 +275,7 @@ static const struct attempt attempts[] = {
 	{"clone", {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS}, true},
 	{"clone", {CLONE_VM | CLONE_VFORK | 17}, true},
 	{"clone", {CLONE_PARENT | CLONE_PIDFD | 17}, true},
-	{"clone", {CLONE_UNTRACED}, false},
+	{"clone", {CLONE_UNTRACED}, true},
 	{"clone", {CLONE_PTRACE}, false},
 	{"clone", {CLONE_NEWUSER}, false},
 	{"clone", {CLONE_NEWNS}, false},

@@ -1,0 +1,30 @@
+/*
+ * ptrace(2) among the processes of the run. The handlers are in handlers.h; the supervisor thread calls the rest.
+ */
+#ifndef CALLGATE_SYSCALLS_PROCESS_PTRACE_H
+#define CALLGATE_SYSCALLS_PROCESS_PTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define TRACES_MAX 256u
+
+/* A thread that attached to another process, and the task that it attached to last. tid 0: see ptrace.c. */
+struct trace_edge {
+	pid_t tid, tgid;
+	pid_t target, target_tgid;
+};
+
+/* All of them whose process is alive, and some that are dead. */
+struct traces {
+	struct trace_edge edge[TRACES_MAX];
+	size_t count; /* 0: no process of the run has traced another one */
+};
+
+struct sandbox;
+
+/* Whether a task of the run traces this thread, so that the supervisor cannot seize it. Cheap while there are none. */
+bool ptrace_is_traced(const struct sandbox *sandbox, pid_t tid);
+
+#endif
