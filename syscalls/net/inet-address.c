@@ -44,6 +44,12 @@ bool inet_is_loopback(const struct inet_address *address)
 					  : IN6_IS_ADDR_LOOPBACK(&address->v6);
 }
 
+bool inet_is_group(const struct inet_address *address)
+{
+	return address->family == AF_INET ? IN_MULTICAST(ntohl(address->v4.s_addr))
+					  : IN6_IS_ADDR_MULTICAST(&address->v6);
+}
+
 bool inet_same(const struct inet_address *a, const struct inet_address *b)
 {
 	if (a->family != b->family)

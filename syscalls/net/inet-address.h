@@ -47,6 +47,7 @@ bool inet_read_told(const struct sockaddr_storage *told, struct inet_address *re
 
 bool inet_is_any(const struct inet_address *address);
 bool inet_is_loopback(const struct inet_address *address);
+bool inet_is_group(const struct inet_address *address); /* multicast */
 /* Compares addresses without their ports. */
 bool inet_same(const struct inet_address *a, const struct inet_address *b);
 struct inet_address inet_v4(struct in_addr address, uint16_t port);

@@ -56,7 +56,8 @@ int inet_bind_to(const struct inet_socket *socket, const struct inet_address *ad
 int inet_bind_any_port(const struct inet_socket *socket, const struct inet_address *address);
 
 /*
- * Clears SO_REUSEADDR, so that no other socket can bind the port that this one has or is about to get. 0;
+ * Clears SO_REUSEADDR and SO_REUSEPORT, so that no other socket can bind the port that this one has or is about to
+ * get. 0;
  * -EADDRNOTAVAIL: the option was set when the socket was bound, so the port may be shared; or another -errno.
  */
 int inet_forbid_reuse(const struct inet_socket *socket);

@@ -57,6 +57,11 @@ static bool run_may_listen(const struct inet *inet, uint16_t port)
 static bool judge_own_address(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
 			 struct inet_route *route)
 {
+	/* Groups are the run's in its own network namespace. Elsewhere packets to them leave the machine. */
+	if (udp && inet->options.own_netns && inet_is_group(address)) {
+		route->place = INET_MEMBER;
+		return true;
+	}
 	if (!own && !inet_is_loopback(address))
 		return false;
 	if (own && !udp && policy_net_offers_proxy(inet->options.policy) &&

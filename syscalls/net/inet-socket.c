@@ -84,15 +84,25 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
 	return r == -EINVAL ? 0 : r;
 }
 
-int inet_forbid_reuse(const struct inet_socket *socket)
+/* Clears an option by which other sockets can bind the same port. 0 or -errno, as inet_forbid_reuse(). */
+static int forbid_option(const struct inet_socket *socket, int name, bool bound)
 {
 	const int off = 0;
-	struct inet_address bound = {.family = AF_UNSPEC};
-	int r = inet_read_bound(socket, &bound), shared = net_option(socket->fd, SOL_SOCKET, SO_REUSEADDR);
+	int shared = net_option(socket->fd, SOL_SOCKET, name);
 
-	if (r < 0)
-		return r;
-	if (shared && bound.port)
+	if (shared && bound)
 		return -EADDRNOTAVAIL; /* another socket may share the port already */
-	return shared && setsockopt(socket->fd, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off)) < 0 ? -errno : 0;
+	return shared && setsockopt(socket->fd, SOL_SOCKET, name, &off, sizeof(off)) < 0 ? -errno : 0;
+}
+
+int inet_forbid_reuse(const struct inet_socket *socket)
+{
+	struct inet_address bound = {.family = AF_UNSPEC};
+	int r = inet_read_bound(socket, &bound);
+
+	if (r == 0)
+		r = forbid_option(socket, SO_REUSEADDR, bound.port);
+	if (r == 0)
+		r = forbid_option(socket, SO_REUSEPORT, bound.port);
+	return r;
 }

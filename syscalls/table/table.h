@@ -140,7 +140,7 @@ struct row_term {
 	struct row_compare compare[ROW_COMPARES_MAX];
 };
 
-#define ROW_MORE_MAX 4
+#define ROW_MORE_MAX 5
 
 /* Terms besides row->allow for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
 struct row_more {

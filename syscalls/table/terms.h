@@ -32,6 +32,7 @@ extern const struct row_term allow_setsockopt_alone[];
 extern const struct row_term allow_setsockopt_buffers[];
 extern const struct row_term allow_setsockopt_inet[];
 extern const struct row_term allow_setsockopt_netlink[];
+extern const struct row_term allow_setsockopt_own[];
 extern const struct row_term allow_socket_netlink[];
 extern const struct row_term allow_socket_tcp[];
 extern const struct row_term allow_socket_udp[];

@@ -321,6 +321,7 @@ static bool is_dull(long nr)
 		SYS_syncfs,
 		SYS_setrlimit,
 		SYS_seccomp,
+		SYS_ptrace, /* what it stops, or what its parent traces, stays so: threat-ptrace.c */
 		SYS_landlock_restrict_self,
 		SYS_restart_syscall,
 		SYS_set_robust_list,

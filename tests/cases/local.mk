@@ -28,6 +28,7 @@ check_PROGRAMS += tests/cases/cases-inet
 tests_cases_cases_inet_SOURCES = tests/cases/inet.c
 tests_cases_cases_inet_LDADD = -lpthread
 EXTRA_DIST += tests/cases/net-loopback.py
+EXTRA_DIST += tests/cases/net-options.py
 
 # Signals that come before a call was received.
 check_PROGRAMS += tests/cases/cases-interrupted

@@ -37,6 +37,7 @@ LIVE_TESTS = \
 	tests/live/syscalls/diff-inet.sh \
 	tests/live/syscalls/diff-last-close.sh \
 	tests/live/syscalls/diff-sock.sh \
+	tests/live/syscalls/options.sh \
 	tests/live/syscalls/diff-task.sh \
 	tests/live/doctor/doctor.sh \
 	tests/live/doctor/doctor-advice.sh \
@@ -172,6 +173,7 @@ LIVE_TESTS = \
 	tests/live/workloads/git.sh \
 	tests/live/workloads/node.sh \
 	tests/live/workloads/pipes.sh \
+	tests/live/workloads/programs.sh \
 	tests/live/workloads/postgres.sh \
 	tests/live/workloads/python-data.sh \
 	tests/live/workloads/python-processes.sh \
@@ -189,6 +191,7 @@ ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/e
 	egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \
 	threats/01-clone.sh threats/02-exec.sh cli/user.sh workloads/shell.sh)
 dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
+EXTRA_DIST += tests/programs/run.py tests/programs/light.cases tests/programs/heavy.cases
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py

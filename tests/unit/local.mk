@@ -67,6 +67,9 @@ tests_unit_confine_test_filter_kernel_LDADD = libcallgate_confine.a libcallgate_
 UNIT_TESTS += tests/unit/syscalls/test_signal
 tests_unit_syscalls_test_signal_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/syscalls/test_ptrace
+tests_unit_syscalls_test_ptrace_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_base.a $(UNIT_LIBS)
+
 UNIT_TESTS += tests/unit/audit/test_audit
 tests_unit_audit_test_audit_LDADD = libcallgate_audit.a libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) \
 	$(UNIT_LIBS)

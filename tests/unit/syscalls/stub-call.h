@@ -18,6 +18,7 @@ static pid_t members[8];
 static size_t member_count;
 static int commit_error;
 static unsigned commits;
+static long tracer_of_all; /* of every thread; 0: none */
 
 bool tree_holds_pid(struct tree *tree, pid_t pid)
 {
@@ -39,6 +40,8 @@ size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap)
 long tree_read_status(pid_t tid, const char *field, int base)
 {
 	(void)base;
+	if (strcmp(field, "TracerPid") == 0)
+		return tracer_of_all;
 	return strcmp(field, "Tgid") == 0 && kill(tid, 0) == 0 ? tid : -ESRCH;
 }
 

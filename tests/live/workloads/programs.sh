@@ -1,0 +1,6 @@
+#!/bin/bash
+# The light half of the real programs of tests/programs: each prints and leaves inside what it does natively.
+. "$(dirname "$0")/../lib.sh"
+options=${LIVE_OPTIONS:-}
+[ -z "${LIVE_WITHOUT:-}" ] || options="$options --without $LIVE_WITHOUT"
+CALLGATE=$CALLGATE "$PYTHON" "$SRC/tests/programs/run.py" --light --with "$options" || fail "see above"
