@@ -3,8 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/host/host.h"
-#include "cli/options.h"
+#include "cli/load.h"
 
 #include "base/banned.h"
 
@@ -42,6 +41,8 @@ static int check_policy(const char *name)
 		ret = policy_load(names, &(struct policy_cli){.phase = phase}, &host.policy, &policies[phase], &errors);
 	if (ret == 0)
 		check_print_warnings(policies);
+	if (ret == 0)
+		cli_policy_warn_missing(NULL, &host, policies[POLICY_PHASE_RUN], false);
 	cli_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
 		(void)cli_no_memory("check");

@@ -42,6 +42,11 @@ void cli_error(const char *verb, const char *format, ...) __attribute__((format(
 /* Prints that memory ran out. Returns CLI_ERROR. */
 int cli_no_memory(const char *verb);
 
+/*
+ * The messages as a JSON array of {"file", "line", "key", "message"}. file and line are null for the command line,
+ * whose options are keys. key is null where a message has none. Owned by the caller.
+ */
+json_t *cli_policy_errors_json(const struct policy_errors *errors);
 /* Prints messages, one a line, as "callgate VERB: file:line: key: …"; with verb NULL without that prefix. */
 void cli_policy_errors(const char *verb, const struct policy_errors *errors);
 void cli_policy_warnings(const char *verb, const struct policy *policy);

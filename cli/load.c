@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -145,7 +146,7 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 }
 
 int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
-		    const char *scratch, struct policy **ret_policy)
+		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes)
 {
 	static const char *const usual[] = {DEFAULT_PROFILE, NULL};
 	const char *const *names = options->names.count ? (const char *const *)options->names.item : usual;
@@ -162,6 +163,8 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 	cli.exec = (const char *const *)exec.item;
 	cli.env = (const char *const *)options->env.item;
 	cli.allow_host = (const char *const *)options->allow_host.item;
+	cli.allow_private = (const char *const *)options->allow_private.item;
+	cli.listen = (const char *const *)options->listen.item;
 	cli.allow_request = (const char *const *)options->allow_request.item;
 	cli.secret = (const char *const *)options->secret.item;
 	if (ret == 0)
@@ -176,6 +179,8 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 	if (ret == 0)
 		*ret_policy = steal_pointer(&policy);
 	cli_policy_errors(verb, &errors);
+	if (ret < 0 && ret_mistakes)
+		*ret_mistakes = cli_policy_errors_json(&errors);
 	if (ret == -ENOMEM)
 		(void)cli_no_memory(verb);
 	return ret;
@@ -186,8 +191,27 @@ int cli_policy_load_only(const struct cli_policy_options *options, const char *v
 {
 	if (cli_host_init(host, program) < 0)
 		return cli_no_memory(verb);
-	if (cli_policy_load(options, verb, host, NULL, ret_policy) < 0)
+	if (cli_policy_load(options, verb, host, NULL, ret_policy, NULL) < 0)
 		return CLI_ERROR;
 	cli_host_report_void_grants(host);
 	return CLI_OK;
+}
+
+void cli_policy_warn_missing(const char *verb, const struct cli_host *host, const struct policy *policy, bool own)
+{
+	static const char command_line[] = "command line";
+	size_t count;
+	const struct policy_way *way = policy_ways(policy, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *path = way[i].text;
+
+		if (way[i].kind != POLICY_WAY_GRANT || way[i].optional ||
+		    (own && strncmp(way[i].where, command_line, strlen(command_line)) != 0) ||
+		    (host->policy.workdir && path_is_below(path, host->policy.workdir)) ||
+		    (host->policy.scratch && path_is_below(path, host->policy.scratch)))
+			continue;
+		if (access(path, F_OK) < 0 && errno == ENOENT)
+			cli_error(verb, "%s: warning: %s does not exist, so nothing is granted", way[i].where, path);
+	}
 }

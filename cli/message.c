@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -10,6 +11,7 @@
 #include "cli/cli.h"
 #include "config.h"
 #include "confine/filter.h"
+#include "supervisor/report.h"
 
 #include "base/banned.h"
 
@@ -36,6 +38,69 @@ void cli_policy_errors(const char *verb, const struct policy_errors *errors)
 {
 	for (size_t i = 0; i < errors->count; i++)
 		cli_error(verb, "%s", errors->item[i].text);
+}
+
+/* The end of "FILE:LINE" at the start of a message, before its ": "; NULL: it names no line. *ret_line: the number. */
+static const char *message_find_line(const char *text, int *ret_line)
+{
+	for (const char *at = strchr(text, ':'); at && at[1] != ' '; at = strchr(at + 1, ':')) {
+		size_t digits = strspn(at + 1, "0123456789");
+
+		if (digits == 0 || digits > 9 || at[1 + digits] != ':')
+			continue;
+		*ret_line = (int)strtol(at + 1, NULL, 10);
+		return at;
+	}
+	return NULL;
+}
+
+/* A key such as "filesystem.read[1]", or an option of the command line, is a word without quotes. */
+static size_t message_key_len(const char *text)
+{
+	size_t len = strcspn(text, ": \"");
+
+	return len > 0 && strncmp(text + len, ": ", 2) == 0 ? len : 0;
+}
+
+static json_t *message_text(const char *text, size_t len)
+{
+	_cleanup_free_ char *copy = strndup(text, len);
+
+	return copy ? report_text_json(copy) : NULL;
+}
+
+static json_t *message_split(const char *text)
+{
+	static const char command_line[] = "command line: ";
+	int line = 0;
+	const char *end = message_find_line(text, &line), *rest = text, *colon;
+	size_t key;
+
+	if (end) {
+		rest = end + 1 + strspn(end + 1, "0123456789") + 1;
+		colon = strspn(rest, "0123456789") ? strstr(rest, ": ") : NULL; /* a column, of a syntax error */
+		rest = colon ? colon + 1 : rest;
+		rest += strspn(rest, " ");
+	}
+	if (!end && strncmp(text, command_line, strlen(command_line)) == 0) {
+		rest = text + strlen(command_line);
+		key = strstr(rest, ": ") ? (size_t)(strstr(rest, ": ") - rest) : 0; /* an option and its value */
+	} else {
+		key = message_key_len(rest);
+	}
+	return json_pack("{s:o, s:o, s:o, s:o}", "file", end ? message_text(text, (size_t)(end - text)) : json_null(),
+			 "line", end ? json_integer(line) : json_null(), "key",
+			 key ? message_text(rest, key) : json_null(), "message",
+			 report_text_json(rest + (key ? key + 2 : 0)));
+}
+
+json_t *cli_policy_errors_json(const struct policy_errors *errors)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < errors->count; i++)
+		(void)json_array_append_new(list, message_split(errors->item[i].text));
+	return list;
 }
 
 void cli_policy_warnings(const char *verb, const struct policy *policy)

@@ -18,6 +18,7 @@ void cli_policy_options_done(struct cli_policy_options *options)
 	struct cli_list *const lists[] = {
 		&options->names, &options->read,       &options->write,         &options->exec,
 		&options->env,   &options->allow_host, &options->allow_request, &options->secret,
+		&options->allow_private, &options->listen,
 	};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
@@ -171,6 +172,12 @@ const struct cli_option *cli_policy_table(void)
 			 "the program may connect to HOST, *.NAME or **.NAME; default port 443", AT(allow_host)),
 		CLI_LIST("allow", 0, "'METHOD,... HOST[:PORT]/PATH'", "... and make these requests there, no others",
 			 AT(allow_request)),
+		CLI_LIST("allow-private", 0, "HOST[:PORT]",
+			 "as --allow-host, also where HOST has an address that is not public", AT(allow_private)),
+		CLI_LIST("listen", 0, "PORT",
+			 "the program may listen at PORT, FIRST-LAST, 0 (any free one) or '*', on a\n"
+			 "loopback of the run's own",
+			 AT(listen)),
 		CLI_FLAG("no-net", 0, "no network, whatever the policy grants", AT(cli.no_net)),
 		CLI_LIST("secret", 0, "NAME@HOST[,HOST...]",
 			 "these hosts get the variable's value, the program a placeholder", AT(secret)),

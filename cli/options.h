@@ -78,7 +78,7 @@ const struct cli_option *cli_policy_table(void);
 struct cli_policy_options {
 	struct policy_cli cli; /* cli_policy_load() adds the lists below */
 	struct cli_list names; /* -p and --profile, in the order given */
-	struct cli_list read, write, exec, env, allow_host, allow_request, secret;
+	struct cli_list read, write, exec, env, allow_host, allow_private, listen, allow_request, secret;
 	bool phase_given;
 	const char *workdir_named; /* -w as it was written, in main's argv */
 	char *workdir;             /* -w: canonical host directory; NULL: not given; owned */

@@ -29,11 +29,25 @@ struct parser {
 	size_t count;
 };
 
-static void parse_add_table(struct parser *parser, const struct cli_option *row, void *fills)
+/* An option of an earlier table has the name: `why --listen` is a question, not a grant. */
+static bool parse_is_hidden(const struct cli_syntax *syntax, size_t table, const struct cli_option *row)
+{
+	for (size_t i = 0; i < table; i++)
+		for (const struct cli_option *other = syntax->table[i].options; other && other->name; other++)
+			if (strcmp(other->name, row->name) == 0)
+				return true;
+	return false;
+}
+
+static void parse_add_table(struct parser *parser, const struct cli_syntax *syntax, size_t table,
+			    const struct cli_option *row, void *fills)
 {
 	for (; row && row->name; row++) {
-		size_t i = parser->count++, len = strlen(parser->shorts);
+		size_t i = parser->count, len = strlen(parser->shorts);
 
+		if (parse_is_hidden(syntax, table, row))
+			continue;
+		parser->count++;
 		assert(i < OPTIONS_MAX);
 		parser->row[i] = row;
 		parser->fills[i] = fills;
@@ -73,11 +87,14 @@ static int parse_refuse_option(const struct parser *parser, const char *verb, co
 	return cli_usage_error(verb);
 }
 
-static void parse_write_help(const struct cli_option *row, struct buf *text)
+static void parse_write_help(const struct cli_syntax *syntax, size_t table, const struct cli_option *row,
+			     struct buf *text)
 {
 	size_t start = text->len, column;
 
 	for (; row && row->name; row++, start = text->len) {
+		if (parse_is_hidden(syntax, table, row))
+			continue;
 		if (row->letter)
 			buf_printf(text, "  -%c, --%s", row->letter, row->name);
 		else
@@ -105,9 +122,9 @@ static int parse_print_help(const struct cli_syntax *syntax)
 	buf_puts(&text, syntax->usage);
 	for (size_t i = 0; i < TABLES_MAX; i++) {
 		buf_puts(&text, syntax->table[i].title ? syntax->table[i].title : "");
-		parse_write_help(syntax->table[i].options, &text);
+		parse_write_help(syntax, i, syntax->table[i].options, &text);
 	}
-	parse_write_help(common_options, &text);
+	parse_write_help(syntax, 0, common_options, &text);
 	buf_puts(&text, syntax->epilogue ? syntax->epilogue : "");
 	return cli_print_buf(syntax->verb, &text);
 }
@@ -134,9 +151,9 @@ int cli_parse(int argc, char **argv, const struct cli_syntax *syntax)
 	int opt, status = CLI_PARSED;
 
 	(void)snprintf(parser.shorts, sizeof(parser.shorts), "%s", syntax->mixed ? "" : "+");
-	parse_add_table(&parser, common_options, NULL);
+	parse_add_table(&parser, syntax, 0, common_options, NULL);
 	for (size_t i = 0; i < TABLES_MAX; i++)
-		parse_add_table(&parser, syntax->table[i].options, syntax->table[i].fills);
+		parse_add_table(&parser, syntax, i, syntax->table[i].options, syntax->table[i].fills);
 	opterr = 0;
 	while (status == CLI_PARSED && (opt = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
 		size_t i = parse_find_row(&parser, opt);

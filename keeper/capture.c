@@ -14,12 +14,22 @@
 
 #include "base/banned.h"
 
+#define CAPTURE_SPLICE_BYTES ((size_t)1 << 20) /* more than a pipe holds */
+
 /* poll(2) calls a pipe writable when PIPE_BUF bytes fit; so do terminals and sockets. Regular files never block. */
 static size_t capture_forward_step(int fd)
 {
 	struct stat st;
 
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? CAPTURE_CHUNK_BYTES : PIPE_BUF;
+}
+
+static bool capture_can_splice(const struct capture_options *options)
+{
+	struct stat st;
+
+	return !options->keep && options->limit_bytes == CAPTURE_NO_LIMIT && options->forward_fd >= 0 &&
+	       fstat(options->forward_fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
 int capture_init_from(struct capture *capture, const struct capture_options *options, int fd)
@@ -45,6 +55,7 @@ int capture_init(struct capture *capture, const struct capture_options *options,
 	/* Set for our end only: each end of a pipe is a file description with its own O_NONBLOCK. */
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	error = capture_init_from(capture, options, fds[0]);
+	capture->splices = error == 0 && capture_can_splice(options);
 	if (error < 0)
 		(void)close(fds[1]);
 	else
@@ -152,6 +163,44 @@ static bool capture_read_pipe(struct capture *capture)
 	return got > 0;
 }
 
+/* On EPIPE the program gets EPIPE too, as without callgate. After another error the pipe is drained. */
+static void capture_fail_forward(struct capture *capture, int error)
+{
+	capture->forward_error = error;
+	capture->options.forward_fd = -1;
+	capture->splices = capture->full = false;
+	capture->pending_at = capture->pending_end;
+	if (error == EPIPE) {
+		capture->reader_gone = true;
+		close_fd(&capture->pipe_fd);
+	}
+}
+
+/*
+ * Moves what the program wrote from its pipe to callgate's standard output, where that is a pipe, too. The flag keeps
+ * splice(2) from waiting although forward_fd does not have O_NONBLOCK. EAGAIN: of a readable pipe, that the other one
+ * is full.
+ */
+static bool capture_splice(struct capture *capture)
+{
+	ssize_t moved = splice(capture->pipe_fd, NULL, capture->options.forward_fd, NULL, CAPTURE_SPLICE_BYTES,
+			       SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+
+	if (moved > 0)
+		capture->bytes += (uint64_t)moved;
+	else if (moved == 0)
+		(void)close(steal_fd(&capture->pipe_fd));
+	else if (errno == EAGAIN)
+		capture->full = !capture->full;
+	else if (errno == EINVAL || errno == ENOSYS)
+		capture->splices = capture->full = false; /* read and write instead */
+	else if (errno != EINTR)
+		capture_fail_forward(capture, errno);
+	if (moved >= 0)
+		capture->full = false;
+	return moved > 0;
+}
+
 static bool capture_write_pending(struct capture *capture)
 {
 	size_t left = capture->pending_end - capture->pending_at;
@@ -164,14 +213,7 @@ static bool capture_write_pending(struct capture *capture)
 	}
 	if (errno == EAGAIN || errno == EINTR)
 		return false;
-	/* On EPIPE the program gets EPIPE too, as without callgate. After another error the pipe is drained. */
-	capture->forward_error = errno;
-	capture->options.forward_fd = -1;
-	capture->pending_at = capture->pending_end;
-	if (capture->forward_error == EPIPE) {
-		capture->reader_gone = true;
-		close_fd(&capture->pipe_fd);
-	}
+	capture_fail_forward(capture, errno);
 	return true;
 }
 
@@ -182,7 +224,7 @@ static bool capture_has_pending(const struct capture *capture)
 
 void capture_fill_poll(const struct capture *capture, struct pollfd *ret_poll)
 {
-	bool out = capture_has_pending(capture);
+	bool out = capture_has_pending(capture) || (capture->splices && capture->full && capture->pipe_fd >= 0);
 
 	/* While bytes are pending the pipe is not read: a slow reader slows the program, as without callgate. */
 	*ret_poll = (struct pollfd){.fd = out ? capture->options.forward_fd : capture->pipe_fd,
@@ -193,6 +235,8 @@ bool capture_move_chunk(struct capture *capture)
 {
 	if (capture_has_pending(capture))
 		return capture_write_pending(capture);
+	if (capture->splices && capture->pipe_fd >= 0)
+		return capture_splice(capture);
 	return capture->pipe_fd >= 0 && capture_read_pipe(capture);
 }
 
@@ -204,6 +248,7 @@ bool capture_ended(const struct capture *capture)
 void capture_stop_forwarding(struct capture *capture)
 {
 	capture->options.forward_fd = -1;
+	capture->splices = capture->full = false;
 	capture->pending_at = capture->pending_end = 0;
 	while (capture->pipe_fd >= 0 && capture_read_pipe(capture))
 		;

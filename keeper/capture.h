@@ -35,6 +35,8 @@ struct capture {
 	int spill_fd;
 	int spill_error; /* errno: the spill file is incomplete */
 	uint64_t spilled_bytes;
+	bool splices; /* from pipe to pipe, without a copy: only where nothing is kept and there is no limit */
+	bool full;    /* splicing: forward_fd takes no more at the moment */
 	size_t forward_step; /* bytes that write(2) takes without blocking once poll(2) says writable */
 	char *pending;       /* CAPTURE_CHUNK_BYTES, read and not yet forwarded */
 	size_t pending_at, pending_end;

@@ -1,7 +1,10 @@
 #include "keeper/input.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +14,14 @@
 #include "base/io.h"
 
 #include "base/banned.h"
+
+/* Of a directory: what is larger is better granted than copied for each run. */
+#define INPUT_ENTRIES_MAX 100000u
+#define INPUT_ENTRIES_TEXT "100000"
+#define INPUT_BYTES_MAX (UINT64_C(4) << 30)
+#define INPUT_BYTES_TEXT "4G"
+#define INPUT_DEPTH_MAX 64u
+#define NAME_TAKEN "the workdir has a file of this name already; rename one of them"
 
 static int input_set_error(struct policy_error *ret_error, const char *path, int error, const char *what)
 {
@@ -29,45 +40,199 @@ static int input_open_file(const struct input_file *file)
 	return stat(file->named, &st) < 0 ? -errno : -EINVAL; /* /proc/self/fd/N without a path: not a regular file */
 }
 
-static int input_copy_file(int workdir_fd, const struct input_file *file, const struct privs_user *user,
-			   struct policy_error *ret_error)
+/* The copying of one --input. */
+struct input {
+	const struct privs_user *user;
+	const char *named;   /* for messages */
+	struct stat workdir; /* must not be in the tree that is copied into it */
+	unsigned entries, depth;
+	uint64_t left_bytes;
+	struct policy_error *ret_error;
+};
+
+/* `name`: below the directory that was named; NULL: that one itself. */
+static int input_set_error_at(const struct input *input, const char *name, int error, const char *what)
 {
-	const char *path = file->named;
-	_cleanup_close_ int from = input_open_file(file);
+	char path[512];
+
+	(void)snprintf(path, sizeof(path), "%s%s%s", input->named, name ? ": " : "", name ? name : "");
+	return input_set_error(input->ret_error, path, error, what);
+}
+
+/* Gives the copy the permissions, times and owner that it shall have. 0 or -errno. */
+static int input_finish(const struct input *input, int fd, const struct stat *st)
+{
+	const struct timespec times[2] = {st->st_atim, st->st_mtim};
+
+	if (fchmod(fd, st->st_mode & 0777) < 0 || futimens(fd, times) < 0 ||
+	    (input->user->set && fchown(fd, input->user->uid, input->user->gid) < 0))
+		return -errno;
+	return 0;
+}
+
+static int input_copy_regular(struct input *input, int from, const struct stat *st, int to_dirfd, const char *name)
+{
 	_cleanup_close_ int to = -1;
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	struct timespec times[2];
+	uint64_t copied = 0;
+	int error;
+
+	to = openat(to_dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
+		return -errno;
+	error = io_copy(from, to, input->left_bytes, &copied);
+	if (error < 0)
+		return error;
+	input->left_bytes -= copied;
+	return input_finish(input, to, st);
+}
+
+/*
+ * Whether a link in a directory `depth` levels below the root of the tree leads to a name in the tree: it is relative
+ * and does not go above the root.
+ */
+static bool input_link_stays(const char *target, unsigned depth)
+{
+	unsigned at = depth;
+
+	if (target[0] == '/' || target[0] == '\0')
+		return false;
+	for (const char *part = target; *part; part += strspn(part, "/")) {
+		size_t len = strcspn(part, "/");
+
+		if (len == 2 && strncmp(part, "..", 2) == 0) {
+			if (at-- == 0)
+				return false;
+		} else if (len != 1 || *part != '.') {
+			at++;
+		}
+		part += len;
+	}
+	return true;
+}
+
+/* Links are never followed here. They are copied, but not one that leads out of the tree. */
+static int input_copy_link(struct input *input, int from_dirfd, int to_dirfd, const char *name)
+{
+	char target[PATH_MAX];
+	ssize_t len = readlinkat(from_dirfd, name, target, sizeof(target) - 1);
+
+	if (len < 0)
+		return input_set_error_at(input, name, -errno, NULL);
+	target[len] = '\0';
+	if (!input_link_stays(target, input->depth - 1))
+		return input_set_error_at(input, name, -EXDEV,
+					  "is a link that leads out of the directory; remove it, or "
+					  "grant the directory with -r");
+	if (symlinkat(target, to_dirfd, name) < 0 ||
+	    (input->user->set && fchownat(to_dirfd, name, input->user->uid, input->user->gid, AT_SYMLINK_NOFOLLOW) < 0))
+		return input_set_error_at(input, name, -errno, NULL);
+	return 0;
+}
+
+static int input_copy_tree(struct input *input, int from, const struct stat *st, int to_dirfd, const char *name);
+
+static int input_copy_entry(struct input *input, int from_dirfd, int to_dirfd, const char *name)
+{
+	_cleanup_close_ int from = -1;
 	struct stat st;
-	uint64_t copied;
+	int error;
+
+	if (++input->entries > INPUT_ENTRIES_MAX)
+		return input_set_error_at(input, NULL, -E2BIG, "has more than " INPUT_ENTRIES_TEXT
+							  " files; grant it with -r instead");
+	if (fstatat(from_dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return input_set_error_at(input, name, -errno, NULL);
+	if (S_ISLNK(st.st_mode))
+		return input_copy_link(input, from_dirfd, to_dirfd, name);
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return input_set_error_at(input, name, -EINVAL, "is neither a regular file nor a directory");
+	/* It may have been replaced since. */
+	from = openat(from_dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (from < 0 || fstat(from, &st) < 0)
+		return input_set_error_at(input, name, -errno, NULL);
+	if (S_ISDIR(st.st_mode))
+		return input_copy_tree(input, from, &st, to_dirfd, name);
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > input->left_bytes)
+		return input_set_error_at(input, name, -EFBIG,
+					  "does not fit: --input copies at most " INPUT_BYTES_TEXT);
+	error = input_copy_regular(input, from, &st, to_dirfd, name);
+	return error < 0 ? input_set_error_at(input, name, error, NULL) : 0;
+}
+
+static int input_copy_entries(struct input *input, int from, int to)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+	int fd = fcntl(from, F_DUPFD_CLOEXEC, 3), error = 0;
+
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir)
+		return input_set_error_at(input, NULL, -errno, NULL);
+	while (error == 0 && (errno = 0, entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			error = input_copy_entry(input, from, to, entry->d_name);
+	return error == 0 && errno ? input_set_error_at(input, NULL, -errno, NULL) : error;
+}
+
+static int input_copy_tree(struct input *input, int from, const struct stat *st, int to_dirfd, const char *name)
+{
+	_cleanup_close_ int to = -1;
+	int error;
+
+	if (st->st_dev == input->workdir.st_dev && st->st_ino == input->workdir.st_ino)
+		return input_set_error_at(input, NULL, -EINVAL, "contains the workdir that it would be copied into");
+	if (input->depth == INPUT_DEPTH_MAX)
+		return input_set_error_at(input, name, -ELOOP, "lies too deep; grant the directory with -r instead");
+	if (mkdirat(to_dirfd, name, 0700) < 0)
+		return input_set_error_at(input, name, -errno, NULL);
+	to = openat(to_dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (to < 0)
+		return input_set_error_at(input, name, -errno, NULL);
+	input->depth++;
+	error = input_copy_entries(input, from, to);
+	input->depth--;
+	if (error == 0 && (error = input_finish(input, to, st)) < 0)
+		return input_set_error_at(input, name, error, NULL);
+	return error;
+}
+
+/* A directory may be named as "." or with a "/" at its end. */
+static const char *input_get_name(const struct input_file *file)
+{
+	const char *path = file->path ? file->path : file->named, *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int input_copy_file(int workdir_fd, const struct input_file *file, const struct privs_user *user,
+			  struct policy_error *ret_error)
+{
+	struct input input = {.user = user, .named = file->named, .left_bytes = UINT64_MAX, .ret_error = ret_error};
+	const char *path = file->named;
+	const char *slash = strrchr(path, '/');
+	_cleanup_close_ int from = input_open_file(file);
+	struct stat st;
 	int error;
 
 	if (from == -ELOOP)
 		return input_set_error(ret_error, path, from,
-				       "has become a symbolic link, or lies behind one, since it was resolved");
+				  "has become a symbolic link, or lies behind one, since it was resolved");
 	if (from == -EINVAL)
 		return input_set_error(ret_error, path, from, "is not a regular file");
-	if (from < 0 || fstat(from, &st) < 0)
+	if (from < 0 || fstat(from, &st) < 0 || fstat(workdir_fd, &input.workdir) < 0)
 		return input_set_error(ret_error, path, from < 0 ? from : -errno, NULL);
-	if (S_ISDIR(st.st_mode))
-		return input_set_error(ret_error, path, -EISDIR, "is a directory; grant it with -r, or name its files");
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return input_set_error(ret_error, path, -EINVAL, "is not a regular file");
-	to = openat(workdir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (to < 0 && errno == EEXIST)
-		return input_set_error(ret_error, path, -EEXIST,
-				       "the workdir has a file of this name already; rename one of them");
-	if (to < 0)
-		return input_set_error(ret_error, path, -errno, NULL);
-	error = io_copy(from, to, UINT64_MAX, &copied);
-	if (error < 0)
-		return input_set_error(ret_error, path, error, NULL);
-	times[0] = st.st_atim;
-	times[1] = st.st_mtim;
-	if (fchmod(to, st.st_mode & 0777) < 0 || futimens(to, times) < 0 ||
-	    (user->set && fchown(to, user->uid, user->gid) < 0))
-		return input_set_error(ret_error, path, -errno, NULL);
-	return 0;
+	if (S_ISDIR(st.st_mode)) {
+		if (*input_get_name(file) == '\0')
+			return input_set_error(ret_error, path, -EINVAL, "is the root; name a directory below it");
+		if (faccessat(workdir_fd, input_get_name(file), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return input_set_error(ret_error, path, -EEXIST, NAME_TAKEN);
+		input.left_bytes = INPUT_BYTES_MAX;
+		return input_copy_tree(&input, from, &st, workdir_fd, input_get_name(file));
+	}
+	error = input_copy_regular(&input, from, &st, workdir_fd, slash ? slash + 1 : path);
+	return error < 0 ? input_set_error(ret_error, path, error, error == -EEXIST ? NAME_TAKEN : NULL) : 0;
 }
 
 int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,

@@ -20,10 +20,14 @@
  * late because it is stuck in a system call on a hanging disk; then the keeper kills the processes below it.
  */
 #define KILL_SUPERVISOR_NS UINT64_C(10000000000)
+#define KILL_SUPERVISOR_AGAIN_NS UINT64_C(1000000000) /* after a second signal */
 #define KILL_TREE_NS UINT64_C(500000000)
 #define STATUS_FIRST_NS UINT64_C(2000000000)
 #define STATUS_EVERY_NS UINT64_C(500000000)
 #define CLEAR_LINE "\r\033[K"
+
+/* timeout(1) sends its signal twice, to the command and to its process group. Within this time that is one signal. */
+#define SAME_SIGNAL_NS UINT64_C(250000000)
 
 enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
 
@@ -73,11 +77,43 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: it has just exited */
 }
 
-/* The program's process group is stopped and continued with callgate, as one job; see supervise.h. */
-static void loop_forward_job_signal(const struct keeper *keeper, unsigned char signal_number)
+/* Sends the supervisor an order that does not end the run; see supervisor/process.h. */
+static void loop_send_order(const struct keeper *keeper, unsigned char order)
 {
 	if (!keeper->exited && keeper->end == RUN_END_NONE)
-		(void)!write(keeper->control_fd, &signal_number, 1); /* EPIPE: it has just exited */
+		(void)!write(keeper->control_fd, &order, 1); /* EPIPE: it has just exited */
+}
+
+/*
+ * Asks the program to end by itself. After the grace time, or when this is called again, the run is ended.
+ * why: RUN_END_TIMEOUT or a signal's number.
+ */
+static void loop_ask_to_end(struct keeper *keeper, unsigned why)
+{
+	const struct keeper_options *options = keeper->options;
+	bool timeout = why == RUN_END_TIMEOUT;
+	uint64_t grace_ns = timeout ? options->grace_ns : options->kill_after_ns;
+
+	if (grace_ns == 0 || keeper->asked || keeper->end != RUN_END_NONE || keeper->exited) {
+		loop_end_run(keeper, keeper->asked ? keeper->asked : why);
+		return;
+	}
+	keeper->asked = why;
+	keeper->asked_ns = io_now_ns();
+	keeper->ask_until_ns = keeper->asked_ns + grace_ns;
+	loop_send_order(keeper, (unsigned char)(timeout ? RUN_ASK_TIMEOUT : RUN_ASK + why));
+}
+
+static void loop_on_end_signal(struct keeper *keeper, unsigned number)
+{
+	bool again = keeper->asked && keeper->asked != RUN_END_TIMEOUT;
+
+	if (again && io_now_ns() - keeper->asked_ns < SAME_SIGNAL_NS)
+		return;
+	again = again && keeper->end == RUN_END_NONE;
+	loop_ask_to_end(keeper, number);
+	if (again && keeper->end != RUN_END_NONE)
+		keeper->kill_supervisor_ns = io_now_ns() + KILL_SUPERVISOR_AGAIN_NS;
 }
 
 static void loop_on_continue(struct keeper *keeper)
@@ -85,7 +121,7 @@ static void loop_on_continue(struct keeper *keeper)
 	if (!keeper->exited)
 		terminal_set_raw_mode(&keeper->terminal);
 	terminal_update_size(&keeper->terminal);
-	loop_forward_job_signal(keeper, SIGCONT);
+	loop_send_order(keeper, SIGCONT);
 }
 
 /* Stops this process by SIGTSTP, not SIGSTOP: the kernel ignores it in an orphaned process group. */
@@ -94,7 +130,7 @@ static void loop_on_stop(struct keeper *keeper)
 	sigset_t set;
 
 	loop_clear_status(keeper);
-	loop_forward_job_signal(keeper, SIGTSTP);
+	loop_send_order(keeper, SIGTSTP);
 	terminal_leave_raw_mode(&keeper->terminal);
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTSTP);
@@ -117,7 +153,7 @@ static void loop_on_signal(struct keeper *keeper)
 	else if (info.ssi_signo == SIGCONT)
 		loop_on_continue(keeper);
 	else
-		loop_end_run(keeper, info.ssi_signo);
+		loop_on_end_signal(keeper, info.ssi_signo);
 }
 
 /* The supervisor has killed the tree and written its report. Its exit takes a while, because of its mounts. */
@@ -138,6 +174,15 @@ static void loop_on_report(struct keeper *keeper)
 	keeper->early = keeper_read_report(keeper);
 }
 
+/* The user wants the run to end: output is dropped if its reader does not take it at once. */
+static void loop_drop_unread(struct keeper *keeper)
+{
+	struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	if (poll(&reader, 1, 0) <= 0)
+		capture_stop_forwarding(&keeper->outcome->out);
+}
+
 static void loop_on_supervisor_exit(struct keeper *keeper)
 {
 	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_status, 0) != keeper->supervisor_pid)
@@ -147,13 +192,8 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	keeper->exited = true;
 	keeper->outcome->duration_ns = io_now_ns() - keeper->start_ns;
-	if (keeper->end != RUN_END_NONE) {
-		/* The user wants it to end: output is dropped if its reader does not take it at once. */
-		struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
-
-		if (poll(&reader, 1, 0) <= 0)
-			capture_stop_forwarding(&keeper->outcome->out);
-	}
+	if (keeper->end != RUN_END_NONE)
+		loop_drop_unread(keeper);
 }
 
 /* Ends the run when the spill files reach their own cap, or with all other files the disk limit. */
@@ -198,14 +238,34 @@ static void loop_on_input(struct keeper *keeper)
 	}
 }
 
+/* When the time limit ends the run; UINT64_MAX: it does not, or it has asked the program to end. */
+static uint64_t loop_get_wall_ns(const struct keeper *keeper)
+{
+	if (!keeper->until_ns || keeper->end != RUN_END_NONE || keeper->asked == RUN_END_TIMEOUT)
+		return UINT64_MAX;
+	return keeper->until_ns;
+}
+
+/* The program was asked to end, and its time for that is over. */
+static void loop_end_grace(struct keeper *keeper)
+{
+	keeper->ask_until_ns = 0;
+	if (keeper->exited)
+		loop_drop_unread(keeper);
+	else if (keeper->end == RUN_END_NONE)
+		loop_end_run(keeper, keeper->asked);
+}
+
 static void loop_check_deadlines(struct keeper *keeper)
 {
 	uint64_t now = io_now_ns();
 
+	if (keeper->ask_until_ns && now >= keeper->ask_until_ns)
+		loop_end_grace(keeper);
 	if (keeper->exited)
 		return;
-	if (keeper->until_ns && keeper->end == RUN_END_NONE && now >= keeper->until_ns)
-		loop_end_run(keeper, RUN_END_TIMEOUT);
+	if (now >= loop_get_wall_ns(keeper))
+		loop_ask_to_end(keeper, RUN_END_TIMEOUT);
 	if (keeper->kill_tree_ns && !keeper->reported && now >= keeper->kill_tree_ns) {
 		killtree_kill_below(keeper->supervisor_pid);
 		keeper->kill_tree_ns = io_now_ns() + KILL_TREE_NS;
@@ -218,18 +278,18 @@ static void loop_check_deadlines(struct keeper *keeper)
 /* Timeout of poll(2) until the next deadline; -1: none. */
 static int loop_get_timeout_ms(const struct keeper *keeper)
 {
-	uint64_t now = io_now_ns(), until = UINT64_MAX;
+	uint64_t now = io_now_ns(), until = keeper->ask_until_ns ? keeper->ask_until_ns : UINT64_MAX;
 
-	if (keeper->exited)
-		return -1;
-	if (keeper->until_ns && keeper->end == RUN_END_NONE)
-		until = keeper->until_ns;
-	if (keeper->kill_supervisor_ns)
-		until = keeper->reported || keeper->kill_supervisor_ns < keeper->kill_tree_ns
-				? keeper->kill_supervisor_ns
-				: keeper->kill_tree_ns;
-	if (keeper->options->status_line && keeper->status_next_ns < until)
-		until = keeper->status_next_ns;
+	if (!keeper->exited) {
+		if (loop_get_wall_ns(keeper) < until)
+			until = loop_get_wall_ns(keeper);
+		if (keeper->kill_supervisor_ns)
+			until = keeper->reported || keeper->kill_supervisor_ns < keeper->kill_tree_ns
+					? keeper->kill_supervisor_ns
+					: keeper->kill_tree_ns;
+		if (keeper->options->status_line && keeper->status_next_ns < until)
+			until = keeper->status_next_ns;
+	}
 	if (until == UINT64_MAX)
 		return -1;
 	if (until <= now)

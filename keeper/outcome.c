@@ -39,7 +39,8 @@ static void keeper_judge_supervisor_death(struct keeper *keeper)
 	struct keeper_outcome *outcome = keeper->outcome;
 	int status = keeper->supervisor_status, recovered = 0;
 
-	outcome->ending = run_ending(keeper->end, LIMIT_MAX, SIGKILL, false);
+	outcome->ending = run_ending(keeper->end, RUN_END_NONE, LIMIT_MAX, SIGKILL, false);
+	outcome->end = keeper->end;
 	if (keeper->end == RUN_END_NONE) {
 		outcome->ending = (struct run_ending){.status = RUN_ERROR, .exit_code = RUN_EXIT_ERROR};
 		outcome->error_code = "supervisor_died";
@@ -104,6 +105,7 @@ void keeper_judge_outcome(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
 	json_t *error, *calls;
+	int wait_status;
 
 	outcome->report = keeper_take_report(keeper);
 	if (!outcome->report) {
@@ -112,8 +114,10 @@ void keeper_judge_outcome(struct keeper *keeper)
 	}
 	error = json_object_get(outcome->report, "error");
 	calls = json_object_get(outcome->report, "calls");
-	outcome->ending = run_ending(keeper->end, keeper_find_limit(outcome->report),
-				     (int)json_integer_value(json_object_get(outcome->report, "wait_status")),
+	wait_status = (int)json_integer_value(json_object_get(outcome->report, "wait_status"));
+	outcome->asked = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
+	outcome->end = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end : RUN_END_NONE;
+	outcome->ending = run_ending(keeper->end, outcome->asked, keeper_find_limit(outcome->report), wait_status,
 				     json_integer_value(json_object_get(calls, "denied")) >
 						     json_integer_value(json_object_get(calls, "expected")) ||
 					     json_integer_value(json_object_get(outcome->report,

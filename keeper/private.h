@@ -30,6 +30,9 @@ struct keeper {
 	uint64_t until_ns;           /* the run's time limit; 0: none */
 	uint64_t kill_tree_ns;       /* when the keeper kills the supervisor's descendants; 0: not told to end yet */
 	uint64_t kill_supervisor_ns; /* when the keeper kills the supervisor; 0: not told to end yet */
+	unsigned asked;        /* why the program was asked to end: RUN_END_TIMEOUT or a signal number; 0: it was not */
+	uint64_t asked_ns;     /* when */
+	uint64_t ask_until_ns; /* when the run is ended all the same; 0: not asked, or that is done */
 	unsigned end;  /* why the run was told to end: RUN_END_* or a signal number */
 	bool batch;    /* the keeper is SCHED_BATCH until it has dropped its privileges */
 	bool reported; /* the supervisor has written its report, or never will */

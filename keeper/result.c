@@ -1,6 +1,7 @@
 #include "keeper/result.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,6 +105,19 @@ static json_t *result_make_error_object(const char *code, const char *message)
 	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text_json(message)) : json_null();
 }
 
+/* How callgate ended the run, or asked the program to end; null: neither. */
+static json_t *result_termination(const struct keeper_outcome *outcome)
+{
+	unsigned why = outcome->asked ? outcome->asked : outcome->end;
+	bool timeout = why == RUN_END_TIMEOUT;
+
+	if (why == RUN_END_NONE || why == RUN_END_OUTPUT)
+		return json_null();
+	return json_pack("{s:s, s:o, s:b}", "cause", timeout ? "timeout" : "signal", "sent",
+			 outcome->asked ? json_integer(timeout ? SIGTERM : (json_int_t)why) : json_null(), "killed",
+			 (int)(outcome->end != RUN_END_NONE));
+}
+
 json_t *result_make_json(const struct keeper_options *options, struct keeper_outcome *outcome)
 {
 	json_t *result = json_object(), *report = outcome->report;
@@ -112,6 +126,7 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "schema", json_string(RESULT_SCHEMA));
 	(void)json_object_set_new(result, "run_id", json_string(options->scratch->id));
 	result_set_ending(result, &outcome->ending);
+	(void)json_object_set_new(result, "termination", result_termination(outcome));
 	(void)json_object_set_new(result, "duration_ms", json_integer((json_int_t)(outcome->duration_ns / 1000000)));
 	result_set_stream(result, "stdout", &outcome->out, options);
 	result_set_stream(result, "stderr", &outcome->err, options);

@@ -41,12 +41,16 @@ struct keeper_options {
 	pid_t parent;             /* --die-with-parent: getppid() at the start; 0: not asked for */
 	bool status_line;         /* on stderr: a terminal that is not the program's stdout */
 	uint64_t wall_ns;         /* 0: no limit */
+	uint64_t grace_ns;        /* from SIGTERM at the time limit to the end of the run; 0: it ends at once */
+	uint64_t kill_after_ns;   /* the same for a signal to callgate */
 	uint64_t stdout_bytes;    /* or CAPTURE_NO_LIMIT */
 	uint64_t stderr_bytes;
 };
 
 struct keeper_outcome {
 	struct run_ending ending;
+	unsigned asked;         /* see struct supervise_report */
+	unsigned end;           /* why callgate killed the program: RUN_END_* or a signal number */
 	uint64_t duration_ns;
 	struct capture out, err;
 	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* of the spill files */

@@ -179,7 +179,8 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT would mean "try again" */
 		scratch->base = NULL;                        /* asprintf leaves it undefined */
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
-			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir, strerror(-error));
+			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir,
+			       error == -ENOTDIR && access(tmpdir, F_OK) < 0 ? "it does not exist" : strerror(-error));
 		return error;
 	}
 	error = scratch_open_usual_base(scratch, why);

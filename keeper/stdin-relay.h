@@ -20,7 +20,7 @@ struct stdin_relay {
 	bool escaped;       /* Ctrl-] was typed three times within a second; the caller acts on it and clears it */
 	unsigned escapes;   /* how many of the three were typed */
 	uint64_t escape_ns; /* when the first was */
-	char bytes[16384];
+	char bytes[65536];
 };
 
 /* from_fd -1: the program gets /dev/null. *ret_read_fd (CLOEXEC, owned by the caller) is its stdin. 0 or -errno. */

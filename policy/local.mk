@@ -46,6 +46,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/decoy.c \
 	policy/paths/explain.c \
 	policy/paths/explain.h \
+	policy/paths/suggest.c \
+	policy/paths/suggest.h \
 	policy/paths/glob.c \
 	policy/paths/glob.h \
 	policy/paths/index.c \

@@ -155,6 +155,8 @@ struct policy_cli {
 	const char *user;         /* --user, NULL: not given */
 	unsigned required;        /* --require: LAYER_BITs of policy/parse/layer-names.h */
 	const char *const *allow_host;    /* --allow-host HOST[:PORT] */
+	const char *const *allow_private; /* --allow-private HOST[:PORT] */
+	const char *const *listen;        /* --listen PORT|FIRST-LAST|* */
 	const char *const *allow_request; /* --allow 'METHOD,... HOST[:PORT]/PATH' */
 	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
 	bool no_net;              /* --no-net */
@@ -251,6 +253,7 @@ bool policy_env_passes(const struct policy *policy, const char *name);
 struct policy_settings {
 	const char *name;    /* "name" of the last file, else its file name */
 	const char *workdir; /* virtual path */
+	const char *home;    /* what "~" stands for; NULL: nothing */
 	const char *user;    /* "USER[:GROUP]"; NULL: not set */
 	struct policy_limits limits;
 	unsigned required;      /* LAYER_BITs of policy/parse/layer-names.h: "require" of all files, and --require */

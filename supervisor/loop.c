@@ -13,6 +13,7 @@
 #include "supervisor/limits/limits.h"
 #include "supervisor/notify.h"
 #include "supervisor/loop.h"
+#include "supervisor/status.h"
 #include "supervisor/watchdog.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/net/inet.h"
@@ -95,10 +96,30 @@ static void loop_on_signal(struct supervisor *supervisor)
 	loop_reap_children(supervisor);
 }
 
+/*
+ * Sends the signal to the program's process group, as a terminal does, so that the program can end by itself. SIGCONT
+ * lets a stopped group take it, as timeout(1) does. Not to a program that has ended at this moment.
+ */
+static void loop_ask_to_end(struct supervisor *supervisor, unsigned order)
+{
+	int number = order == RUN_ASK_TIMEOUT ? SIGTERM : (int)order - RUN_ASK;
+
+	loop_reap_children(supervisor);
+	if (supervisor->reaped)
+		return;
+	supervisor->report->asked = order == RUN_ASK_TIMEOUT ? RUN_END_TIMEOUT : (unsigned)number;
+	(void)kill(-supervisor->launch.pid, number);
+	(void)kill(-supervisor->launch.pid, SIGCONT);
+}
+
 static void loop_on_control(struct supervisor *supervisor)
 {
 	unsigned end = supervise_read_control(supervisor->options->process->control_fd);
 
+	if (end >= RUN_ASK && end < RUN_END_OUTPUT) {
+		loop_ask_to_end(supervisor, end);
+		return;
+	}
 	if (end == SIGTSTP || end == SIGCONT) {
 		/* The program leads its process group, whose number is not reused before the program is reaped. */
 		if (!supervisor->reaped)

@@ -141,8 +141,8 @@ static unsigned process_read_run_end(const struct process *process)
 
 	while (end == RUN_END_NONE && poll(&control, 1, 0) > 0) {
 		end = supervise_read_control(control.fd);
-		if (end == SIGTSTP || end == SIGCONT)
-			end = RUN_END_NONE;
+		if (end == SIGTSTP || end == SIGCONT || (end >= RUN_ASK && end < RUN_END_OUTPUT))
+			end = RUN_END_NONE; /* orders about a program that has ended */
 	}
 	return end;
 }
@@ -151,7 +151,7 @@ void process_close_log(struct process *process)
 {
 	const struct supervise_report *report = &process->report;
 	struct run_ending ending =
-		run_ending(process_read_run_end(process), report->ended_by, report->wait_status,
+		run_ending(process_read_run_end(process), report->asked, report->ended_by, report->wait_status,
 			   report->calls.denied > report->calls.expected || report->network.denied > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
 	uint64_t records = audit_records(process->audit);

@@ -49,8 +49,9 @@ struct process_options {
 	bool tty;                 /* stdio_fd are a terminal of the run's own */
 	/*
 	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
-	 * does not stop an orphaned group. SIGCONT continues it. Any other byte ends the run (run_ending), and so does
-	 * the hang-up when the keeper dies. The process writes a byte when the report is complete.
+	 * does not stop an orphaned group. SIGCONT continues it. RUN_ASK plus a signal's number sends that signal to
+	 * the group, so that the program can end by itself. Any other byte ends the run (run_ending), and so does the
+	 * hang-up when the keeper dies. The process writes a byte when the report is complete.
 	 */
 	int control_fd;
 	int report_fd;            /* a memfd shared with the keeper */

@@ -39,16 +39,16 @@ static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlis
 
 	denial = denials_list(denials, &count, ret_unlisted);
 	for (size_t i = 0; i < count; i++, denial++) {
-		json_t *item =
-			json_pack("{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*}", "seq",
-				  (json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
-				  report_text_json(denial->target), "resolved", report_text_json(denial->resolved),
-				  "errno", denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
-				  report_text_json(denial->rule), "reason", report_text_json(denial->reason), "pid",
-				  (int)denial->pid, "exe", report_text_json(denial->exe), "count",
-				  (json_int_t)denial->count, "suggest", report_text_json(denial->suggest), "event",
-				  denial->event, "host_pid",
-				  denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL);
+		json_t *item = json_pack(
+			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*}", "seq",
+			(json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
+			report_text_json(denial->target), "resolved", report_text_json(denial->resolved), "errno",
+			denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
+			report_text_json(denial->rule), "reason", report_text_json(denial->reason), "pid",
+			(int)denial->pid, "exe", report_text_json(denial->exe), "count", (json_int_t)denial->count,
+			"suggest", report_text_json(denial->suggest), "event", denial->event, "host_pid",
+			denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL, "suggest_reason",
+			denial->suggest_why);
 
 		(void)json_array_append_new(list, item);
 	}
@@ -135,13 +135,15 @@ json_t *report_json(const struct supervise_report *report, const struct view *vi
 	const struct network_report *network = &report->network;
 	uint64_t unlisted = 0;
 	json_t *denials = report->denials ? report_denials(report->denials, &unlisted) : json_array();
-	json_t *object = json_pack(
-		"{s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o}", "wait_status", report->wait_status,
-		"usage", report_usage(report), "limits", limits_json(report->limit), "calls", report_calls(report),
-		"denials", denials, "denials_unlisted", (json_int_t)unlisted, "redirects",
-		report_redirects(&report->calls), "network", report_list_or_empty(network->list), "network_unlisted",
-		(json_int_t)network->unlisted, "network_budgets", report_list_or_empty(network->budgets),
-		"network_denied", (json_int_t)network->denied, "network_advice", report_list_or_empty(network->advice));
+	json_t *object =
+		json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o}", "wait_status",
+			  report->wait_status, "asked", (int)report->asked, "usage", report_usage(report), "limits",
+			  limits_json(report->limit), "calls", report_calls(report), "denials", denials,
+			  "denials_unlisted", (json_int_t)unlisted, "redirects", report_redirects(&report->calls),
+			  "network", report_list_or_empty(network->list), "network_unlisted",
+			  (json_int_t)network->unlisted, "network_budgets", report_list_or_empty(network->budgets),
+			  "network_denied", (json_int_t)network->denied, "network_advice",
+			  report_list_or_empty(network->advice));
 
 	if (report->ended_by != LIMIT_MAX)
 		(void)json_object_set_new(object, "ended_by", json_string(limit_name(report->ended_by)));

@@ -17,7 +17,7 @@ const char *run_status_name(enum run_status status)
 	return names[status];
 }
 
-struct run_ending run_ending(unsigned end, enum limit_kind limit, int wait_status, bool denials)
+struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit, int wait_status, bool denials)
 {
 	struct run_ending ending = {.status = RUN_OK};
 
@@ -26,6 +26,9 @@ struct run_ending run_ending(unsigned end, enum limit_kind limit, int wait_statu
 	/* A program that ended by itself at the moment of the timeout was not killed. */
 	if (ending.signal != SIGKILL)
 		end = RUN_END_NONE;
+	/* Asked to end, it ended: by the time limit in any case, by callgate's signal when it did not handle that. */
+	if (end == RUN_END_NONE && (asked == RUN_END_TIMEOUT || (int)asked == ending.signal))
+		end = asked;
 	ending.exit_code = ending.signal ? 128 + ending.signal : WEXITSTATUS(wait_status);
 	if (limit != LIMIT_MAX) {
 		/* cpu time exits with 124 like a timeout, other limits with what a shell shows after an OOM kill. */

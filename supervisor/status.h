@@ -33,13 +33,20 @@ enum run_exit {
 #define RUN_END_TIMEOUT 255
 #define RUN_END_OUTPUT 254 /* there is no room for more output */
 
+/* Further bytes of the control pipe: RUN_ASK plus a signal's number, or RUN_ASK_TIMEOUT, which passes SIGTERM on. */
+#define RUN_ASK 128
+#define RUN_ASK_TIMEOUT RUN_ASK
+
 struct run_ending {
 	enum run_status status;
 	int exit_code; /* of callgate; 128+n for a signal */
 	int signal;    /* signal that ended the program or callgate; 0: none */
 };
 
-/* end: RUN_END_*, or the signal callgate got. limit: supervise_report.ended_by. wait_status: of the program. */
-struct run_ending run_ending(unsigned end, enum limit_kind limit, int wait_status, bool denials);
+/*
+ * end: RUN_END_*, or the signal callgate got. asked, limit: supervise_report.asked and .ended_by. wait_status: of the
+ * program.
+ */
+struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit, int wait_status, bool denials);
 
 #endif

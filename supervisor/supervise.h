@@ -28,6 +28,7 @@ struct supervise_report {
 	enum launch_step start_step;
 	int wait_status; /* of the program */
 	unsigned end;    /* the byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
+	unsigned asked;  /* why the program was asked to end: RUN_END_TIMEOUT or the signal sent; 0: neither */
 	struct call_counts calls; /* borrow from the view */
 	uint64_t restarted, interrupted; /* struct interrupted: restarted, left */
 	unsigned processes;

@@ -134,10 +134,11 @@ printf '{"filesystem": {"read": ["/usr"], "write": ["@workdir"], "exec": ["/usr/
 	"exec": {"deny": ["**/env"]}}' >why.json
 expect 0 'allow read /usr/x' why -p why.json --open /usr/x
 expect 1 'EROFS' why -p why.json --open /usr/x:w
-expect 1 'to allow  -W /usr/x' why -p why.json --open /usr/x:w
+expect 1 'to allow  nothing is suggested: ' why -p why.json --open /usr/x:w
+expect 1 'to allow  -r /etc/hostname, or in a policy' why -p why.json --open /etc/hostname
 expect 1 'EACCES' why -p why.json --open /usr/lib:x
 expect 1 'why.json: filesystem.deny[0] **/.env' why -p why.json --open /work/.env:w
-expect 1 'no grant can' why -p why.json --exec /usr/bin/env
+expect 1 'a deny beats everything; remove why.json: exec.deny[0]' why -p why.json --exec /usr/bin/env
 expect 0 'host      /usr/bin/' why -p why.json --exec /usr/bin/sh
 expect 1 'ENOENT' why -p why.json --open /etc/shadow
 expect 1 'none: what no rule grants does not exist' why -p why.json --open /etc/shadow

@@ -373,3 +373,9 @@ void cli_host_done(struct cli_host *host)
 	arena_done(&host->arena);
 	*host = (struct cli_host){0};
 }
+
+int cli_host_set_home(struct cli_host *host, const char *home)
+{
+	host->policy.home = arena_dup(&host->arena, home && *home == '/' ? home : "/");
+	return host->policy.home ? 0 : -ENOMEM;
+}

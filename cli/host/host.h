@@ -63,4 +63,7 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
  */
 const char *cli_host_find_program(struct cli_host *host);
 
+/* With --user: "~" is the home directory of the account, "/" without one. 0 or -ENOMEM. */
+int cli_host_set_home(struct cli_host *host, const char *home);
+
 #endif

@@ -9,6 +9,9 @@
 
 #include "base/banned.h"
 
+#define GRACE_NS UINT64_C(2000000000)                    /* --kill-after and --grace where they are not given */
+#define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* of these two */
+
 static int run_set_events(const struct cli_given *given, void *all)
 {
 	static const char *const names[] = {
@@ -36,6 +39,19 @@ static int run_set_status_fd(const struct cli_given *given, void *status_fd)
 	return 0;
 }
 
+/* A time of at most a day, 0 included. */
+static int run_set_time(const struct cli_given *given, void *time_ns)
+{
+	uint64_t ns;
+
+	if (text_duration(given->value, &ns) < 0)
+		return cli_refuse_value(given, "is no time; write one such as 2s, 500ms or 0");
+	if (ns > TIME_MAX_NS)
+		return cli_refuse_value(given, "is out of range; write a time of at most 24h");
+	*(uint64_t *)time_ns = ns;
+	return 0;
+}
+
 #define AT(member) offsetof(struct run_options, member)
 
 static const struct cli_option run_table[] = {
@@ -45,7 +61,8 @@ static const struct cli_option run_table[] = {
 	 cli_set_text, AT(setup), 0},
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", AT(json)),
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", AT(audit)),
-	CLI_LIST("input", 0, "FILE", "copy FILE into the workdir first (repeatable)", AT(input)),
+	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)",
+		 AT(input)),
 	CLI_TEXT("output", "DIR", "keep what the run added or modified in its workdir", AT(output)),
 	CLI_LIST("artifact", 0, "GLOB", "keep only what matches GLOB below the workdir (repeatable)", AT(artifact)),
 	{"events", 0, "WHAT", "at the end, on stderr: none, summary, blocked or all", run_set_events, 0, 0},
@@ -54,6 +71,12 @@ static const struct cli_option run_table[] = {
 	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",
 		 AT(interactive)),
 	CLI_FLAG("tty", 0, "the program gets a terminal of its own, joined to callgate's; with -i", AT(tty)),
+	{"kill-after", 0, "TIME",
+	 "a signal to callgate is passed on to the program; after TIME (default 2s)\n"
+	 "or a second signal the run is ended; 0: it ends at once",
+	 run_set_time, AT(kill_after_ns), 0},
+	{"grace", 0, "TIME", "at the limit of -t the program gets SIGTERM; the run is ended TIME (default 2s) later",
+	 run_set_time, AT(grace_ns), 0},
 	CLI_FLAG("die-with-parent", 0, "end the run when the process that started callgate ends", AT(die_with_parent)),
 	CLI_FLAG("quiet", 'q', "print only callgate's error messages", AT(quiet)),
 	CLI_FLAG("verbose", 'v', "the same as --events blocked", AT(verbose)),
@@ -90,7 +113,7 @@ int run_options_parse(int argc, char **argv, struct run_options *ret_options)
 	};
 	int status;
 
-	*options = (struct run_options){.status_fd = -1};
+	*options = (struct run_options){.status_fd = -1, .kill_after_ns = GRACE_NS, .grace_ns = GRACE_NS};
 	status = cli_parse(argc, argv, &syntax);
 	if (status != CLI_PARSED)
 		return status;

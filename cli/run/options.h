@@ -3,6 +3,7 @@
 #define CALLGATE_CLI_RUN_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cli/options.h"
 #include "keeper/summary.h"
@@ -24,6 +25,7 @@ struct run_options {
 	bool events_given;
 	enum summary_events events;
 	int status_fd; /* -1: none */
+	uint64_t kill_after_ns, grace_ns; /* see struct keeper_options */
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 

@@ -18,6 +18,8 @@
 
 #include "base/banned.h"
 
+#define USER_PATH "/usr/local/bin:/usr/bin:/bin" /* as in the profile minimal */
+
 static int prepare_scratch_directory(struct run *run)
 {
 	struct policy_error error = {""};
@@ -87,6 +89,22 @@ static int prepare_look_up_user(struct run *run, const char *text, struct privs_
 	return 0;
 }
 
+/*
+ * The variables that tell of a user, where the policy passes them, and what "~" stands for become the run's user's.
+ * PATH becomes the system's, because the caller's may lead into a home directory. HOME without an account is "/".
+ */
+static int prepare_take_account(struct run *run)
+{
+	const struct account *account = account_find(NULL, run->user.uid);
+	const char *home = account && account->home && account->home[0] == '/' ? account->home : "/";
+	const char *name = account ? account->name : NULL;
+	int error = setenv("HOME", home, 1) | setenv("PATH", USER_PATH, 1);
+
+	error |= name ? setenv("USER", name, 1) | setenv("LOGNAME", name, 1)
+		      : unsetenv("USER") | unsetenv("LOGNAME");
+	return error || cli_host_set_home(&run->host, home) < 0 ? run_refuse_no_memory(run) : 0;
+}
+
 /* --user, else the policy's "user", which has to be known before the scratch directory is made. */
 static int prepare_find_user(struct run *run)
 {
@@ -101,6 +119,7 @@ static int prepare_find_user(struct run *run)
 	if (run->user.set) {
 		run->host.uid = run->user.uid;
 		run->host.gid = run->user.gid;
+		return prepare_take_account(run);
 	}
 	return 0;
 }
@@ -143,18 +162,40 @@ void run_part_done(struct run_part *part)
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
 {
 	struct cli_policy_options options = run->options.policy; /* borrows its lists */
+	json_t *mistakes = NULL;
 	int error;
 
 	options.cli.phase = phase;
 	options.cli.draft = run->draft; /* the first load empties it */
-	error = cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy);
-	return error < 0 ? run_report_refusal(run, "policy_invalid", "the policy cannot be used: nothing was run") : 0;
+	error = cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy, &mistakes);
+	if (error == 0)
+		return 0;
+	json_decref(run->mistakes);
+	run->mistakes = mistakes;
+	return run_report_refusal(run, "policy_invalid", "the policy cannot be used: nothing was run");
+}
+
+/* Without a network nothing would read the variable, and a misspelt name would never be noticed. */
+static int prepare_check_secrets(struct run *run)
+{
+	const struct cli_list *secrets = &run->options.policy.secret;
+
+	for (size_t i = 0; i < secrets->count; i++) {
+		_cleanup_free_ char *name = strndup(secrets->item[i], strcspn(secrets->item[i], "@"));
+
+		if (name && !getenv(name))
+			return run_report_refusal(run, "secret_missing",
+						  "--secret %s: that variable is not set; export it first", name);
+	}
+	return 0;
 }
 
 static int prepare_load_policies(struct run *run)
 {
 	const struct run_options *options = &run->options;
 
+	if (prepare_check_secrets(run) != 0)
+		return CLI_ERROR;
 	if (run_load_policy(run, options->policy.cli.phase, &run->program.policy) != 0)
 		return CLI_ERROR;
 	if (options->setup && run_load_policy(run, POLICY_PHASE_SETUP, &run->setup.policy) != 0)
@@ -345,6 +386,9 @@ int run_prepare(struct run *run)
 	if (prepare_load_policies(run) != 0)
 		return CLI_ERROR;
 	prepare_print_warnings(run);
+	/* A setup may make them. */
+	if (!options->quiet && !options->setup)
+		cli_policy_warn_missing("run", &run->host, run->program.policy, !options->verbose);
 	if (prepare_confirm_user(run) != 0 || prepare_with_user_ids(run, prepare_warn_workdir) != 0 ||
 	    prepare_make_logs(run) != 0)
 		return CLI_ERROR;

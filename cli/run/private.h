@@ -38,6 +38,7 @@ struct run {
 	bool in_setup;               /* this process is the setup's, whose part has become `program`: run/setup.c */
 	int result_fd;               /* where the setup's process writes its result; -1: in any other process */
 	json_t *setup_result;        /* that result */
+	json_t *mistakes;            /* of the policy, for the result; NULL: none */
 	char *workdir; /* host path */
 	int workdir_fd; /* while the run is prepared */
 	int output_fd;

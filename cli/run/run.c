@@ -39,6 +39,7 @@ static void run_done(struct run *run)
 	run_part_done(&run->program);
 	run_part_done(&run->setup);
 	json_decref(run->setup_result);
+	json_decref(run->mistakes);
 	cli_host_done(&run->host);
 	cleanup_close(&run->output_fd);
 	free(run->workdir);

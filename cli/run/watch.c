@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,6 +18,8 @@
 
 #include "base/banned.h"
 
+#define DESCRIPTORS 64           /* that callgate needs besides those of the view */
+#define START_BYTES (16 << 20) /* with less memory some interpreters do not start */
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json where neither policy nor --output-limit has a limit */
 
 int run_print_result(const struct run *run, json_t *result)
@@ -56,6 +59,8 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
 	va_end(arguments);
 	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
+	if (run->mistakes)
+		(void)json_object_set(json_object_get(result, "error"), "mistakes", run->mistakes);
 	cli_error("run", "%s", message);
 	if (run->options.json || run->in_setup)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
@@ -109,6 +114,52 @@ static void watch_check_stream(struct run *run, json_t *result, const char *name
 	result_set_error(result, "output_failed", message);
 }
 
+/* Killed although it had been asked to end. */
+static bool watch_was_killed_late(const json_t *result)
+{
+	const json_t *termination = json_object_get(result, "termination");
+
+	return json_is_true(json_object_get(termination, "killed")) &&
+	       json_is_integer(json_object_get(termination, "sent"));
+}
+
+/* "512M", "1.5 s", "64": a limit or what was used, as it is written on the command line. */
+static void watch_put_amount(char *text, size_t size, const char *name, const json_t *amount)
+{
+	static const char *const counts[] = {"pids", "open_files"};
+	static const char units[] = "KMGT";
+	json_int_t value = json_integer_value(amount);
+	double shown = (double)value;
+	size_t unit = 0;
+
+	if (strcmp(name, "cpu") == 0) {
+		(void)snprintf(text, size, "%g s", (double)value / 1000);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (strcmp(name, counts[i]) == 0) {
+			(void)snprintf(text, size, "%" JSON_INTEGER_FORMAT, value);
+			return;
+		}
+	for (; shown >= 1024 && unit < sizeof(units) - 1; unit++)
+		shown /= 1024;
+	(void)snprintf(text, size, unit ? "%.4g%c" : "%.4g", shown, unit ? units[unit - 1] : 0);
+}
+
+static void watch_report_hit(const char *name, const json_t *meter)
+{
+	const json_t *used = json_object_get(meter, "peak"), *most = json_object_get(meter, "limit");
+	char limit[32], amount[32] = "";
+
+	watch_put_amount(limit, sizeof(limit), name, most);
+	if (json_is_integer(used))
+		watch_put_amount(amount, sizeof(amount), name, used);
+	cli_error("run", "the run reached its limit: %s %s%s%s%s", name, limit, amount[0] ? ", used " : "", amount,
+		  strcmp(name, "memory") == 0 && json_integer_value(most) < START_BYTES
+			  ? "; that is too small for most programs to start: use a larger -m"
+			  : "");
+}
+
 /* Prints which limit ended the run: without this line a reader of stderr only sees a program that stopped. */
 static void watch_report_limit(const json_t *result)
 {
@@ -119,16 +170,33 @@ static void watch_report_limit(const json_t *result)
 		return;
 	if (strcmp(status, "timeout") == 0) {
 		meter = json_object_get(json_object_get(limits, "wall"), "limit");
-		cli_error("run", "the run was ended by its time limit of %g s",
-			  (double)json_integer_value(meter) / 1000);
+		cli_error("run", "the run was ended by its time limit of %g s%s",
+			  (double)json_integer_value(meter) / 1000,
+			  watch_was_killed_late(result) ? "; the program had not ended after SIGTERM and was killed"
+							: "");
 		return;
 	}
+	if (strcmp(status, "killed") == 0 && watch_was_killed_late(result))
+		cli_error("run", "the program had not ended after signal %d and was killed (--kill-after)",
+			  (int)json_integer_value(json_object_get(result, "signal")));
 	if (strcmp(status, "limit") != 0)
 		return;
 	json_object_foreach(limits, name, meter)
 		/* watch_check_stream has reported stdout and stderr. */
 		if (json_is_true(json_object_get(meter, "hit")) && strncmp(name, "std", 3) != 0)
-			cli_error("run", "the run reached its limit: %s", name);
+			watch_report_hit(name, meter);
+}
+
+/* An error of callgate's own where few descriptors are allowed: the view takes one for each mount. */
+static void watch_name_descriptors(const struct run *run, char *message, size_t size)
+{
+	size_t mounts = 0, len = strlen(message);
+	struct rlimit limit;
+
+	(void)policy_mounts(run->program.policy, &mounts);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < mounts + DESCRIPTORS)
+		(void)snprintf(message + len, size - len, "; ulimit -n is %llu, this policy may need %zu",
+			       (unsigned long long)limit.rlim_max, mounts + DESCRIPTORS);
 }
 
 /*
@@ -157,9 +225,12 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 
 static int watch_report_end(struct run *run, const struct keeper_options *keeper, struct keeper_outcome *outcome)
 {
-	_cleanup_json_ json_t *result = result_make_json(keeper, outcome);
+	_cleanup_json_ json_t *result = NULL;
 	int exit_code;
 
+	if (outcome->error_code && outcome->ending.exit_code == CLI_ERROR)
+		watch_name_descriptors(run, outcome->message, sizeof(outcome->message));
+	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
 	if (!run->options.quiet)
 		watch_report_limit(result);
@@ -230,15 +301,19 @@ int run_program_to_end(struct run *run)
 		.parent = options->die_with_parent ? run->parent : 0,
 		.status_line = watch_wants_status_line(options),
 		.wall_ns = limits->wall_ns,
+		.grace_ns = options->grace_ns,
+		.kill_after_ns = options->kill_after_ns,
 		.stdout_bytes = watch_capture_limit(run, limits->stdout_bytes),
 		.stderr_bytes = watch_capture_limit(run, limits->stderr_bytes),
 	};
 	if (!run->setup_result && run_write_start_status(run) != 0) /* the setup has written the line */
 		return CLI_ERROR;
-	if (keeper_run(&keeper, &outcome) < 0)
+	if (keeper_run(&keeper, &outcome) < 0) {
+		watch_name_descriptors(run, outcome.message, sizeof(outcome.message));
 		exit_code = run_report_refusal(run, "setup_failed", "%s", outcome.message);
-	else
+	} else {
 		exit_code = watch_report_end(run, &keeper, &outcome);
+	}
 	keeper_outcome_done(&outcome);
 	return exit_code;
 }

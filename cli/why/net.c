@@ -232,10 +232,14 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 			   : known->kind  ? "permitted by \"private\""
 					  : "public");
 	}
-	if (asked->known_count == 0 && asked->verdict.allow)
-		buf_printf(text, "  addresses %s\n",
-			   private ? "also private ones; loopback, link-local and metadata never"
-				   : "public ones only: others are dropped when the name is looked up");
+	if (asked->known_count > 0 || !asked->verdict.allow)
+		return;
+	if (private)
+		buf_puts(text, "  addresses also private ones; loopback, link-local and metadata never\n");
+	else
+		buf_printf(text, "  addresses public ones only: others are dropped when the name is looked up; private "
+				 "ones\n            need --allow-private %s\n",
+			   asked->endpoint);
 }
 
 /* What would allow the access, owned; NULL: it is allowed. */
@@ -253,11 +257,14 @@ static char *why_suggest_rule(const struct net_question *asked)
 		return cli_format("--allow '%s %s://%s%s'", asked->upgrade ? "WEBSOCKET" : asked->method,
 				  asked->tls ? "https" : "http", asked->endpoint, asked->path);
 	if (asked->udp)
-		return cli_format("in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", \"port\": %u, "
-				  "\"proto\": \"udp\"}]}}",
+		return cli_format("in a policy {\"version\": 1, \"network\": {\"allow\": [{\"host\": \"%s\", "
+				  "\"port\": %u, \"proto\": \"udp\"}]}}",
 				  asked->host, asked->port);
-	return cli_format("--allow-host %s, or in a policy {\"network\": {\"allow\": [{\"host\": \"%s\", "
-			  "\"port\": %u}]}}",
+	if (asked->known_count > 0 && asked->known[0].kind && strcmp(asked->known[0].kind, "loopback") == 0)
+		return cli_format("--listen %u for a server of the run's own, or --allow-host %s for one of the host",
+				  asked->port, asked->endpoint);
+	return cli_format("--allow-host %s, or in a policy {\"version\": 1, \"network\": {\"allow\": "
+			  "[{\"host\": \"%s\", \"port\": %u}]}}",
 			  asked->endpoint, asked->host, asked->port);
 }
 
@@ -325,4 +332,36 @@ int why_net(const struct policy *policy, const char *text, bool url, bool json)
 	why_judge_addresses(&asked);
 	exit_code = json ? why_print_json(&asked) : why_print_text(&asked);
 	return exit_code == CLI_OK && !asked.verdict.allow ? 1 : exit_code;
+}
+
+/* ---- listening ---- */
+
+int why_listen(const struct policy *policy, const char *text, bool json)
+{
+	_cleanup_free_ char *suggestion = NULL;
+	_cleanup_buf_ struct buf answer = {0};
+	struct net_verdict verdict;
+	const char *name;
+	uint64_t port;
+	int exit_code;
+
+	if (text_number(text, 0, 65535, &port) < 0)
+		return (void)why_refuse_question(text, "is no port from 0 to 65535"), CLI_ERROR;
+	verdict = policy_net_enabled(policy) ? policy_net_judge_listen(policy, (unsigned)port)
+					     : (struct net_verdict){.reason = "no_network"};
+	name = verdict_name(verdict.allow ? VERDICT_ALLOW : VERDICT_DENY);
+	suggestion = verdict.allow ? NULL : cli_format("--listen %s", text);
+	if (json) {
+		exit_code = cli_print_json("why", json_pack("{s:s, s:s, s:i, s:s?, s:s, s:s?, s:s?}", "verdict", name,
+							    "op", "listen", "port", (int)port, "rule", verdict.label,
+							    "reason", verdict.reason, "errno",
+							    verdict.allow ? NULL : "EACCES", "suggest", suggestion));
+		return exit_code == CLI_OK && !verdict.allow ? 1 : exit_code;
+	}
+	buf_printf(&answer, "%s listen %s\n  rule      %s\n  reason    %s\n", name, text,
+		   verdict.label ? verdict.label : "none: what no rule allows is refused", verdict.reason);
+	if (!verdict.allow)
+		buf_printf(&answer, "  to allow  %s\n", suggestion ? suggestion : "");
+	exit_code = cli_print_buf("why", &answer);
+	return exit_code == CLI_OK && !verdict.allow ? 1 : exit_code;
 }

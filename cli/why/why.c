@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_URL };
+enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_LISTEN, WHY_URL };
 
 /* A question, and the answer to one about a path. */
 struct question {
@@ -31,6 +31,7 @@ struct question {
 	struct policy_decision decision;
 	const struct policy_mount *mount;
 	char *suggest; /* owned */
+	char *suggest_why; /* why nothing is suggested; owned */
 };
 
 /* `which`: the kind. */
@@ -40,7 +41,7 @@ static int why_set_question(const struct cli_given *given, void *all)
 	const char *wrong = NULL;
 
 	if (question->text)
-		wrong = "more than one question; ask with one --open, --exec, --connect or --url";
+		wrong = "more than one question; ask with one --open, --exec, --connect, --listen or --url";
 	else if (!*given->value && (given->which == WHY_OPEN || given->which == WHY_EXEC))
 		wrong = "an empty path names nothing; write a path";
 	if (wrong)
@@ -116,8 +117,17 @@ static void why_check_public(const struct policy *policy, struct question *quest
 	}
 }
 
+static mode_t why_host_type(void *ctx, const char *path)
+{
+	struct stat st;
+
+	(void)ctx;
+	return stat(path, &st) < 0 ? 0 : st.st_mode & S_IFMT;
+}
+
 static int why_answer_path(const struct policy *policy, struct question *question)
 {
+	const struct suggest_host host = {.home = policy_settings(policy)->home, .type = why_host_type};
 	bool lexical;
 	int len;
 
@@ -136,7 +146,8 @@ static int why_answer_path(const struct policy *policy, struct question *questio
 	if (policy_map_to_host(policy, question->resolved, question->host) < 0)
 		question->host[0] = '\0';
 	why_check_public(policy, question);
-	question->suggest = policy_suggest_grant(&question->decision, question->asked, question->want);
+	question->suggest = policy_suggest_grant(&question->decision, &host, question->asked, question->want,
+						 &question->suggest_why);
 	return 0;
 }
 
@@ -168,6 +179,8 @@ static int why_print_text(const struct question *question)
 	buf_printf(&text, "  host      %s\n", why_text_or_none(question->host));
 	if (question->suggest)
 		buf_printf(&text, "  to allow  %s\n", question->suggest);
+	if (question->suggest_why)
+		buf_printf(&text, "  to allow  nothing is suggested: %s\n", question->suggest_why);
 	return cli_print_buf("why", &text);
 }
 
@@ -182,14 +195,15 @@ static json_t *why_json_string(const char *text)
 static int why_print_json(const struct question *question)
 {
 	const struct policy_decision *decision = &question->decision;
-	json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "verdict",
+	json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "verdict",
 				   verdict_name(decision->verdict), "op", why_want_name(question->want), "path",
 				   why_json_string(question->asked), "resolved", why_json_string(question->resolved),
 				   "rule",
 				   why_json_string(decision->rule), "reason", decision->reason, "errno",
 				   why_json_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
 				   why_json_string(question->mount ? question->mount->virt : NULL), "host",
-				   why_json_string(question->host), "suggest", why_json_string(question->suggest));
+				   why_json_string(question->host), "suggest", why_json_string(question->suggest),
+				   "suggest_reason", why_json_string(question->suggest_why));
 
 	return cli_print_json("why", object);
 }
@@ -202,6 +216,8 @@ static int why_parse(int argc, char **argv, struct cli_policy_options *options, 
 		{"exec", 0, "PATH", "executing PATH", why_set_question, 0, WHY_EXEC},
 		{"connect", 0, "HOST:PORT", "connecting to it (HOST:PORT/udp: sending datagrams)", why_set_question, 0,
 		 WHY_CONNECT},
+		{"listen", 0, "PORT", "listening at PORT of the run's own loopback; 0: any that the kernel chooses",
+		 why_set_question, 0, WHY_LISTEN},
 		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_question, 0, WHY_URL},
 		CLI_FLAG("json", 0, "one JSON object", offsetof(struct question, json)),
 		{0},
@@ -217,7 +233,8 @@ static int why_parse(int argc, char **argv, struct cli_policy_options *options, 
 
 	if (status != CLI_PARSED || question->text)
 		return status;
-	cli_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT or --url 'METHOD URL'");
+	cli_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT, --listen PORT or "
+		  "--url 'METHOD URL'");
 	return cli_usage_error("why");
 }
 
@@ -233,11 +250,14 @@ int cli_why(int argc, char **argv)
 		return exit_code;
 	if (cli_policy_load_only(&options, "why", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
+	if (question.kind == WHY_LISTEN)
+		return why_listen(policy, question.text, question.json);
 	if (question.kind == WHY_CONNECT || question.kind == WHY_URL)
 		return why_net(policy, question.text, question.kind == WHY_URL, question.json);
 	if (why_answer_path(policy, &question) < 0)
 		return CLI_ERROR;
 	exit_code = question.json ? why_print_json(&question) : why_print_text(&question);
 	free(question.suggest);
+	free(question.suggest_why);
 	return exit_code == CLI_OK && question.decision.verdict == VERDICT_DENY ? 1 : exit_code;
 }

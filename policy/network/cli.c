@@ -1,4 +1,4 @@
-/* Turns --allow-host, --allow, --secret and --no-net into a policy source, which follows all files. */
+/* Turns the options for the network (--allow-host, --listen, ...) into a policy source, which follows all files. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +65,32 @@ static bool net_cli_add_host(struct net_cli *cli)
 	if (net_endpoint_parse(cli->text, host, &port, &why) < 0)
 		return net_cli_fail(cli, why);
 	return net_cli_add_rule(cli, host, port, net_port_proto(port), NULL);
+}
+
+/* HOST[:PORT], which may resolve to addresses that are not public. */
+static bool net_cli_add_private(struct net_cli *cli)
+{
+	struct policy_network *network = cli->network;
+
+	if (!net_cli_add_host(cli))
+		return false;
+	network->rule[network->rules - 1].private_addresses = true;
+	network->rule[network->rules - 1].lifts = true;
+	return true;
+}
+
+/* PORT, FIRST-LAST or "*" */
+static bool net_cli_add_listen(struct net_cli *cli)
+{
+	struct policy_network *network = cli->network;
+	struct net_range range = {.label = net_cli_where(cli)};
+
+	if (net_range_parse(cli->text, &range) < 0)
+		return net_cli_fail(cli, "must be a port such as 8000, a range 9000-9010, 0 (any the kernel chooses) "
+					 "or \"*\"");
+	ARENA_APPEND(cli->arena, network->listen, network->listens, range);
+	network->said = NET_SAID;
+	return true;
 }
 
 /* Parses METHOD,... [http[s]://]HOST[:PORT][/PATH] */
@@ -149,6 +175,8 @@ int source_network_from_cli(struct arena *arena, const struct policy_cli *option
 		const char *const *texts;
 		bool (*add)(struct net_cli *cli);
 	} lists[] = {{"--allow-host", options->allow_host, net_cli_add_host},
+		     {"--allow-private", options->allow_private, net_cli_add_private},
+		     {"--listen", options->listen, net_cli_add_listen},
 		     {"--allow", options->allow_request, net_cli_add_request},
 		     {"--secret", options->secret, net_cli_add_secret}};
 	bool good = true;
@@ -162,7 +190,8 @@ int source_network_from_cli(struct arena *arena, const struct policy_cli *option
 	}
 	if (options->no_net && source->network.said == NET_SAID) {
 		policy_errors_add(errors,
-				  "command line: --no-net: contradicts --allow-host and --allow; keep one of them");
+				  "command line: --no-net: contradicts --allow-host, --allow and --listen; keep one of "
+				  "them");
 		good = false;
 	}
 	if (options->no_net)

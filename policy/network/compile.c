@@ -127,6 +127,30 @@ static void net_compile_sort_rules(struct policy_network *network)
 		network->rule[i].index = i;
 }
 
+static bool net_compile_share_port(const struct net_rule *a, const struct net_rule *b)
+{
+	for (size_t i = 0; i < a->ports; i++)
+		for (size_t j = 0; j < b->ports; j++)
+			if (a->port[i] == b->port[j])
+				return true;
+	return false;
+}
+
+/* --allow-private: the policy's own rules of that endpoint, which may be found first, are private as well. */
+static void net_compile_lift_rules(struct policy_network *network)
+{
+	for (size_t i = 0; i < network->rules; i++) {
+		const struct net_rule *lifting = &network->rule[i];
+
+		for (size_t j = 0; lifting->lifts && j < network->rules; j++) {
+			struct net_rule *rule = &network->rule[j];
+
+			if (strcmp(rule->host, lifting->host) == 0 && net_compile_share_port(rule, lifting))
+				rule->private_addresses = true;
+		}
+	}
+}
+
 void compile_network(struct compiler *compiler, struct source *const *sources, size_t count)
 {
 	struct policy_network *network = &compiler->policy->network;
@@ -147,6 +171,7 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 			net_compile_add_secret(compiler, sources[i], from->secret[j]);
 	}
 	net_compile_sort_rules(network);
+	net_compile_lift_rules(network);
 	if (network->rules > NET_RULES_MAX)
 		compiler_fail(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
 			      NET_RULES_MAX);

@@ -58,6 +58,7 @@ struct net_rule {
 	size_t http_count;        /* 0: any request */
 	const char *header;       /* of the credential, lower case; NULL: none */
 	const char *header_value; /* "Bearer {GH_TOKEN}": names of secrets in braces */
+	bool lifts;               /* --allow-private: other rules of this endpoint become private, too */
 	bool private_addresses;   /* "private": private addresses may be connected to (net_address_refusal) */
 	bool dns_real;            /* "dns": "real" */
 	bool any_body;            /* "any_body": GET, HEAD, DELETE and OPTIONS may have a body, too */

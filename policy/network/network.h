@@ -84,6 +84,8 @@ bool net_patterns_meet(const char *a, const char *b);
 bool net_is_wildcard(const char *pattern);
 /* Parses a port from 1 to 65535. 0 or -EINVAL. */
 int net_port_parse(const char *text, uint16_t *ret_port);
+/* "8000", "9000-9010", "0" (a port that the kernel chooses), "*". -EINVAL; sets first and last only. */
+int net_range_parse(const char *text, struct net_range *ret_range);
 /* Parses "HOST[:PORT]"; the default port is 443. As net_pattern_parse. */
 int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why);
 

@@ -93,6 +93,30 @@ int net_port_parse(const char *text, uint16_t *ret_port)
 	return 0;
 }
 
+int net_range_parse(const char *text, struct net_range *ret_range)
+{
+	const char *dash = strchr(text, '-');
+	struct net_range range = {0};
+	char first[8];
+
+	if (strcmp(text, "*") == 0) {
+		range.last = 65535;
+	} else if (!dash || (size_t)(dash - text) >= sizeof(first)) {
+		if (strcmp(text, "0") != 0 && net_port_parse(text, &range.first) < 0)
+			return -EINVAL;
+		range.last = range.first;
+	} else {
+		memcpy(first, text, (size_t)(dash - text));
+		first[dash - text] = '\0';
+		if (net_port_parse(first, &range.first) < 0 || net_port_parse(dash + 1, &range.last) < 0 ||
+		    range.first > range.last)
+			return -EINVAL;
+	}
+	ret_range->first = range.first;
+	ret_range->last = range.last;
+	return 0;
+}
+
 int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why)
 {
 	const char *close = text[0] == '[' ? strchr(text, ']') : NULL;

@@ -190,6 +190,7 @@ static void load_set_workdir(struct loader *loader)
 		if (loader->source[i]->workdir.text)
 			named = &loader->source[i]->workdir;
 	compiler->policy->workdir_host = arena_dup(&compiler->policy->arena, host->workdir);
+	compiler->policy->settings.home = host->home ? arena_dup(&compiler->policy->arena, host->home) : NULL;
 	if (!named)
 		named = &fixed;
 	vars_expand_path(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);

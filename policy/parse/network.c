@@ -10,27 +10,14 @@
 /* Reads 8000, "9000-9010", "*"; 0: a port that the kernel chooses. */
 static bool network_parse_range(const json_t *value, struct net_range *range)
 {
-	const char *text = json_string_value(value), *dash = text ? strchr(text, '-') : NULL;
+	const char *text = json_string_value(value);
 	json_int_t number = json_integer_value(value);
-	char first[8];
 
 	if (json_is_integer(value)) {
 		range->first = range->last = (uint16_t)number;
 		return number >= 0 && number <= 65535;
 	}
-	if (!text)
-		return false;
-	if (strcmp(text, "*") == 0) {
-		range->first = 0;
-		range->last = 65535;
-		return true;
-	}
-	if (!dash || (size_t)(dash - text) >= sizeof(first))
-		return net_port_parse(text, &range->first) == 0 && net_port_parse(text, &range->last) == 0;
-	memcpy(first, text, (size_t)(dash - text));
-	first[dash - text] = '\0';
-	return net_port_parse(first, &range->first) == 0 && net_port_parse(dash + 1, &range->last) == 0 &&
-	       range->first <= range->last;
+	return text && net_range_parse(text, range) == 0;
 }
 
 void parser_read_listen(struct parser *parser, const struct policy_key *key, const json_t *list)

@@ -1,8 +1,12 @@
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "policy/model.h"
 #include "policy/paths/explain.h"
 
@@ -59,21 +63,48 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 	return len;
 }
 
-char *policy_suggest_grant(const struct policy_decision *decision, const char *path, unsigned want)
+/* `path` as JSON text inside quotes. Owned; NULL: no memory. */
+static char *explain_escape(const char *path)
+{
+	size_t len = strlen(path);
+	char *text = malloc(len * TEXT_ESCAPE_MAX + 1);
+
+	if (text)
+		text[text_escape(text, path, len)] = '\0';
+	return text;
+}
+
+char *policy_suggest_grant(const struct policy_decision *decision, const struct suggest_host *host, const char *path,
+			   unsigned want, char **ret_why)
 {
 	const char *list = want & POLICY_EXEC ? "exec" : want & POLICY_WRITE ? "write" : "read";
 	const char *option = want & POLICY_EXEC ? "-x" : want & POLICY_WRITE ? "-W" : "-r";
-	char *text;
-	int len;
+	_cleanup_free_ char *escaped = NULL;
+	_cleanup_buf_ struct buf buf = {0};
+	char grant[PATH_MAX];
+	const char *why;
 
 	if (decision->verdict != VERDICT_DENY)
 		return NULL;
-	if (strcmp(decision->reason, "private") == 0)
-		return NULL; /* a secret is not suggested; -r grants it all the same */
-	if (strcmp(decision->reason, "denied_by_rule") == 0 || strcmp(decision->reason, "exec_denied_by_rule") == 0)
-		len = asprintf(&text, "no grant can: a deny beats everything; remove %s", decision->rule);
-	else
-		len = asprintf(&text, "%s %s, or in a policy {\"filesystem\": {\"%s\": [\"%s\"]}}", option, path, list,
-			       path);
-	return len < 0 ? NULL : text;
+	if (strcmp(decision->reason, "private") == 0) { /* -r grants it all the same */
+		*ret_why = strdup("it is where secrets are kept; if the program must have it, grant it by hand");
+		return NULL;
+	}
+	if (strcmp(decision->reason, "denied_by_rule") == 0 || strcmp(decision->reason, "exec_denied_by_rule") == 0) {
+		if (asprintf(ret_why, "a deny beats everything; remove %s", decision->rule) < 0)
+			*ret_why = NULL;
+		return NULL;
+	}
+	(void)snprintf(grant, sizeof(grant), "%s", path);
+	why = suggest_narrow(host, grant, want);
+	if (why) {
+		*ret_why = strdup(why);
+		return NULL;
+	}
+	escaped = explain_escape(grant);
+	buf_printf(&buf, "%s ", option);
+	suggest_put_word(&buf, grant);
+	buf_printf(&buf, ", or in a policy {\"version\": 1, \"filesystem\": {\"%s\": [\"%s\"]}}", list,
+		   escaped ? escaped : "");
+	return escaped ? buf_take_text(&buf) : NULL;
 }

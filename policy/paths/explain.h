@@ -4,6 +4,7 @@
 
 #include <limits.h>
 
+#include "policy/paths/suggest.h"
 #include "policy/policy.h"
 
 /* The mount that shows this canonical virtual path; NULL when none does. Borrows from the policy. */
@@ -22,9 +23,10 @@ int policy_map_to_host(const struct policy *policy, const char *path, char out[P
 int policy_follow_links(const struct policy *policy, const char *path, char out[PATH_MAX]);
 
 /*
- * A text that tells what would allow `want` on a path that was denied. Owned by the caller; NULL: it was allowed, or
- * is a secret ("private"), or memory ran out.
+ * A text that tells what would allow `want` on a path that was denied. Owned by the caller; NULL: it was allowed,
+ * is a secret ("private"), memory ran out, or with *ret_why (owned as well) nothing should be suggested.
  */
-char *policy_suggest_grant(const struct policy_decision *decision, const char *path, unsigned want);
+char *policy_suggest_grant(const struct policy_decision *decision, const struct suggest_host *host, const char *path,
+			   unsigned want, char **ret_why);
 
 #endif

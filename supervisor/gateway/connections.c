@@ -304,6 +304,20 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 		(void)snprintf(text, size, "%s", record_stands_for_others(record) ? "(further names)" : record->host);
 }
 
+/* Whether "private" would let one of the addresses in `dropped` pass; see address_filter() in egress/conn/address.h. */
+static bool record_dropped_private(const char *dropped)
+{
+	static const char *const kinds[] = {" private", " local"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const char *found = strstr(dropped, kinds[i]);
+
+		if (found && strchr(",", found[strlen(kinds[i])]))
+			return true;
+	}
+	return false;
+}
+
 /* The option that would grant it. False: no such option. */
 static bool record_put_suggestion(char *text, size_t size, const struct control_record *record, const char *target)
 {
@@ -312,6 +326,11 @@ static bool record_put_suggestion(char *text, size_t size, const struct control_
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		grantable = grantable || strcmp(record->reason, codes[i]) == 0;
+	if (strcmp(record->reason, "denied_addr") == 0 && record_dropped_private(record->dropped) &&
+	    !strpbrk(target, "'\n* ")) {
+		(void)snprintf(text, size, "--allow-private %s", target);
+		return true;
+	}
 	if (!grantable || strpbrk(target, "'\n*"))
 		return false;
 	if (record->event == CONTROL_EVENT_REQUEST)

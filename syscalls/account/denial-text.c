@@ -1,7 +1,10 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/path.h"
+#include "policy/paths/suggest.h"
 #include "syscalls/account/denial-text.h"
 
 /* Which of a call's paths was refused: the last one that was resolved; they are judged in order. */
@@ -101,21 +104,6 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	return key;
 }
 
-/* Quotes a text as a word of the shell, because it is meant to be pasted there. */
-static void add_shell_word(struct buf *buf, const char *word, size_t len)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%,:";
-
-	if (strspn(word, plain) >= len) {
-		buf_add(buf, word, len);
-		return;
-	}
-	buf_puts(buf, "'");
-	for (size_t i = 0; i < len; i++)
-		buf_add(buf, word[i] == '\'' ? "'\\''" : &word[i], word[i] == '\'' ? 4 : 1);
-	buf_puts(buf, "'");
-}
-
 /* What to grant: the path itself, or for a name that is made or removed the directory it is in. */
 static size_t grant_path_len(const struct call *call, const char *path, bool write)
 {
@@ -132,9 +120,13 @@ static char *suggest_endpoint(const struct call *call)
 	const char *reason = call->decision.reason ? call->decision.reason : "";
 	_cleanup_buf_ struct buf buf = {0};
 
-	if (call->row->intent == INTENT_SERVE ||
-	    (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0))
+	if (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0)
 		return NULL;
+	if (call->row->intent == INTENT_SERVE) {
+		/* bind(2) judges a port that the program names, so that one of listen(2) is the kernel's choice. */
+		buf_printf(&buf, "--listen %u", strcmp(call->row->name, "listen") == 0 ? 0 : call->net.record.port);
+		return buf_take_text(&buf);
+	}
 	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
 		   call->net.record.port);
 	return buf_take_text(&buf);
@@ -154,8 +146,38 @@ static const char *suggest_tracing(const char *reason)
 	return NULL;
 }
 
-char *denial_suggest(const struct call *call)
+static mode_t host_type(void *ctx, const char *path)
 {
+	const struct view *view = ctx;
+	struct stat st = {.st_mode = S_IFREG};
+
+	return view && view_host_stat(view, path, 0, &st) < 0 ? 0 : st.st_mode & S_IFMT;
+}
+
+/*
+ * The path that the program named, where it leads further than the view does: there only the first name that is not
+ * shown is known. A path with ".." or relative to a directory is left as far as it was resolved.
+ */
+static void suggest_full_path(const struct call *call, const char *resolved, char path[PATH_MAX])
+{
+	const struct call_path *asked = &call->path[find_refused_path(call)];
+	char full[PATH_MAX];
+	bool lexical;
+
+	(void)snprintf(path, PATH_MAX, "%s", resolved);
+	if (asked->null || asked->len == 0 || asked->text[0] != '/' ||
+	    path_join("/", asked->text, full, sizeof(full), &lexical) < 0 || !lexical || !path_is_below(full, resolved))
+		return;
+	(void)snprintf(path, PATH_MAX, "%s", full);
+}
+
+char *denial_suggest(const struct call *call, const char **ret_why)
+{
+	const struct suggest_host host = {.home = call->sandbox->policy ? policy_settings(call->sandbox->policy)->home
+									: NULL,
+					  .type = host_type,
+					  .ctx = call->sandbox->view};
+	char full[PATH_MAX];
 	const struct mount *mount = call->place[find_refused_path(call)].mount;
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && wants_write(call);
 	const char *path = denial_resolved(call), *reason = call->decision.reason;
@@ -182,7 +204,16 @@ char *denial_suggest(const struct call *call)
 		path = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
 	if (!path)
 		return NULL;
+	if (mount->flags & MOUNT_REDIRECT)
+		(void)snprintf(full, sizeof(full), "%s", path);
+	else
+		suggest_full_path(call, path, full);
+	full[grant_path_len(call, full, write)] = '\0';
+	if (!(mount->flags & MOUNT_REDIRECT))
+		*ret_why = suggest_narrow(&host, full, exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ);
+	if (*ret_why)
+		return NULL;
 	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");
-	add_shell_word(&buf, path, grant_path_len(call, path, write));
+	suggest_put_word(&buf, full);
 	return buf_take_text(&buf);
 }

@@ -95,13 +95,17 @@ static bool fill_texts(struct denial *item, const char *target, const char *reso
 
 static bool fill_call(struct denial *item, const struct call *call, const struct denial_key *key)
 {
+	const char *suggest_why = NULL;
+	char *suggest = denial_suggest(call, &suggest_why);
+
 	*item = (struct denial){.seq = call->slot.seq,
 				.syscall = key->syscall,
 				.op = denial_op(call),
 				.error = key->error,
 				.pid = call->task->tgid,
 				.host_pid = call->task->host_pid,
-				.suggest = denial_suggest(call),
+				.suggest = suggest,
+				.suggest_why = suggest_why,
 				.count = 1};
 	return fill_texts(item, key->target, denial_resolved(call), key->exe, call->decision.rule,
 			  call->decision.reason);

@@ -31,7 +31,8 @@ struct denial {
 	pid_t host_pid; /* outside the run's pid namespace; 0: the same, or unknown */
 	char *exe;
 	uint64_t count;
-	char *suggest; /* the grant that would allow it, e.g. "-r /etc/shadow", or NULL */
+	char *suggest; /* the grant that would allow it, e.g. "-r /srv/data", or NULL */
+	const char *suggest_why; /* why nothing is suggested, static, or NULL */
 };
 
 struct denials *denials_create(void);

@@ -56,8 +56,13 @@ LIVE_TESTS = \
 	tests/live/syscalls/ipc-private.sh \
 	tests/live/supervisor/kill-supervisor.sh \
 	tests/live/confine/landlock-rules.sh \
+	tests/live/keeper/ending.sh \
+	tests/live/keeper/input.sh \
 	tests/live/keeper/life.sh \
+	tests/live/cli/friendly.sh \
 	tests/live/cli/home-path.sh \
+	tests/live/cli/listen.sh \
+	tests/live/cli/suggest.sh \
 	tests/live/cli/man.sh \
 	tests/live/limits/cgroup.sh \
 	tests/live/limits/cpu.sh \

@@ -34,7 +34,8 @@ field '[.status, .exit_code, .signal]' '["failed",7,null]'
 result signal 137 -- $sh -c 'kill -9 $$'
 field '[.status, .exit_code, .signal]' '["failed",137,9]'
 result denied 1 -- /usr/bin/cat /etc/shadow
-field '[.status, .denials[0].target, .denials[0].suggest]' '["denied","/etc/shadow","-r /etc/shadow"]'
+field '[.status, .denials[0].target, .denials[0].suggest]' '["denied","/etc/shadow",null]'
+field '.denials[0].suggest_reason | test("secrets")' true
 result missing 127 -- no-such-program
 field '[.status, .error.code]' '["error","not_found"]'
 result refused 126 -- /usr/bin/id

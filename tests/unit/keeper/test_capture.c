@@ -164,6 +164,50 @@ START_TEST(test_slow_reader)
 }
 END_TEST
 
+/* From pipe to pipe without a copy: a full pipe waits for its reader, every byte arrives, also the last ones. */
+START_TEST(test_splice)
+{
+	char text[4096], got[4096];
+	size_t sent = 0, taken = 0;
+	struct pollfd ready;
+	int fds[2];
+
+	memset(text, 'x', sizeof(text));
+	ck_assert_int_eq(pipe(fds), 0);
+	begin(fds[1], false, CAPTURE_NO_LIMIT);
+	ck_assert(capture.splices);
+	ck_assert_int_eq(fcntl(program_fd, F_SETFL, O_NONBLOCK), 0);
+	for (;;) { /* until both pipes are full */
+		ssize_t put = write(program_fd, text, sizeof(text));
+
+		sent += put > 0 ? (size_t)put : 0;
+		capture_fill_poll(&capture, &ready);
+		if (poll(&ready, 1, 0) > 0)
+			(void)capture_move_chunk(&capture);
+		else if (put < 0)
+			break;
+	}
+	ck_assert_uint_ge(sent, 2 * sizeof(text));
+	ck_assert_int_eq(ready.fd, fds[1]);
+	(void)close(program_fd);
+	program_fd = -1;
+	while (!capture_ended(&capture) && taken <= sent) {
+		capture_fill_poll(&capture, &ready);
+		if (poll(&ready, 1, 0) > 0)
+			(void)capture_move_chunk(&capture);
+		else
+			taken += (size_t)read(fds[0], got, sizeof(got));
+	}
+	(void)close(fds[1]);
+	for (ssize_t more; (more = read(fds[0], got, sizeof(got))) > 0;)
+		taken += (size_t)more;
+	ck_assert_uint_eq(taken, sent);
+	ck_assert_uint_eq(capture.bytes, sent);
+	ck_assert_int_eq(capture.forward_error, 0);
+	(void)close(fds[0]);
+}
+END_TEST
+
 /* When the reader has closed its end the program gets EPIPE, as without callgate. */
 START_TEST(test_closed_reader)
 {
@@ -208,6 +252,7 @@ int main(void)
 	tcase_add_test(tcase, test_limit_exact);
 	tcase_add_test(tcase, test_forward);
 	tcase_add_test(tcase, test_slow_reader);
+	tcase_add_test(tcase, test_splice);
 	tcase_add_test(tcase, test_closed_reader);
 	tcase_add_test(tcase, test_full_output);
 	return unit_run(suite);

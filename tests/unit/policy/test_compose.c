@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "tests/unit/policy/policy-rig.h"
@@ -334,17 +335,79 @@ START_TEST(test_links)
 }
 END_TEST
 
+static mode_t host_type(void *ctx, const char *path)
+{
+	(void)ctx;
+	if (strstr(path, "missing"))
+		return 0;
+	return strstr(path, "dir") || strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
+}
+
+static const struct {
+	const char *path;
+	unsigned want;
+	const char *grant; /* NULL: nothing is suggested */
+} narrows[] = {
+	{"/srv/x", POLICY_READ, "/srv/x"},
+	{"/srv/dir/missing", POLICY_READ, "/srv/dir"},
+	{"/srv/dir/missing/x", POLICY_WRITE, "/srv/dir"},
+	{"/missing", POLICY_READ, NULL},
+	{"/", POLICY_READ, NULL},
+	{"/etc", POLICY_READ, NULL},
+	{"/etc/missing", POLICY_READ, NULL},
+	{"/etc/motd", POLICY_READ, "/etc/motd"},
+	{"/etc/motd", POLICY_WRITE, NULL},
+	{"/etc/shadow", POLICY_READ, NULL},
+	{"/etc/ssl/private/key.pem", POLICY_READ, NULL},
+	{"/run", POLICY_READ, NULL},
+	{"/run/docker.sock", POLICY_WRITE, NULL},
+	{"/home/u", POLICY_READ, NULL},
+	{"/home/u/.config", POLICY_READ, NULL},
+	{"/home/u/missing", POLICY_READ, NULL},
+	{"/home/u/dir/missing", POLICY_READ, "/home/u/dir"},
+	{"/home/u/.ssh/missing", POLICY_READ, NULL},
+	{"/home/u/dir/.env", POLICY_READ, NULL},
+	{"/far/home", POLICY_READ, NULL},
+	{"/far/home/x", POLICY_READ, "/far/home/x"},
+	{"/dev/sda", POLICY_READ, NULL},
+	{"/usr/bin/cc", POLICY_EXEC, "/usr/bin/cc"},
+	{"/usr/dir", POLICY_EXEC, NULL},
+	{"/usr/bin/missing", POLICY_EXEC, NULL},
+};
+
+START_TEST(test_narrow)
+{
+	const struct suggest_host host = {.home = "/far/home", .type = host_type};
+	char path[PATH_MAX];
+	const char *why;
+
+	(void)snprintf(path, sizeof(path), "%s", narrows[_i].path);
+	why = suggest_narrow(&host, path, narrows[_i].want);
+	ck_assert_msg(!why == (narrows[_i].grant != NULL), "%s: %s", narrows[_i].path, why ? why : "suggested");
+	if (!why)
+		ck_assert_str_eq(path, narrows[_i].grant);
+}
+END_TEST
+
 START_TEST(test_suggest)
 {
+	const struct suggest_host host = {.type = host_type};
+	char *why = NULL;
 	struct rig rig = {0};
 	struct policy *policy = load(&rig, "base", NULL);
 	struct policy_decision decision = decide(policy, "/srv/x", POLICY_WRITE);
-	char *text = policy_suggest_grant(&decision, "/srv/x", POLICY_WRITE);
+	char *text = policy_suggest_grant(&decision, &host, "/srv/it's", POLICY_WRITE, &why);
 
-	ck_assert_ptr_nonnull(strstr(text, "-W /srv/x"));
+	ck_assert_str_eq(text, "-W '/srv/it'\\''s', or in a policy {\"version\": 1, "
+			       "\"filesystem\": {\"write\": [\"/srv/it's\"]}}");
 	free(text);
+	ck_assert_ptr_null(policy_suggest_grant(&decision, &host, "/etc", POLICY_WRITE, &why));
+	ck_assert_ptr_nonnull(why);
+	free(why);
+	why = NULL;
 	decision = decide(policy, "/usr/x", POLICY_READ);
-	ck_assert_ptr_null(policy_suggest_grant(&decision, "/usr/x", POLICY_READ));
+	ck_assert_ptr_null(policy_suggest_grant(&decision, &host, "/usr/x", POLICY_READ, &why));
+	ck_assert_ptr_null(why);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -456,6 +519,7 @@ int main(void)
 	tcase_add_test(tcase, test_show_is_a_fixed_point);
 	tcase_add_test(tcase, test_mounts);
 	tcase_add_test(tcase, test_links);
+	tcase_add_loop_test(tcase, test_narrow, 0, sizeof(narrows) / sizeof(narrows[0]));
 	tcase_add_test(tcase, test_suggest);
 	tcase_add_test(tcase, test_decoys_differ);
 	tcase_add_test(tcase, test_lines);

@@ -1,0 +1,142 @@
+#include "policy/paths/suggest.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "policy/policy.h"
+
+#include "base/banned.h"
+
+#define WHOLE_SYSTEM "a directory of the whole system; name the file or a directory below it"
+#define WHOLE_HOME "it would grant much of a home directory; name the file or a directory below it"
+#define SECRET "it is where secrets are kept; if the program must have it, grant it by hand"
+
+static bool suggest_is_one_of(const char *text, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(text, *list) == 0)
+			return true;
+	return false;
+}
+
+static bool suggest_is_below(const char *path, const char *const *list)
+{
+	for (; *list; list++)
+		if (path_is_below(path, *list))
+			return true;
+	return false;
+}
+
+/* A component that names a place of secrets, wherever it is: ".ssh", ".env.local", "id_ed25519". */
+static bool suggest_names_secret(const char *path)
+{
+	static const char *const names[] = {
+		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials", ".pgpass",
+		".pypirc", ".npmrc", ".password-store", ".vault-token", ".mozilla", ".bash_history", ".env", "gcloud",
+		"gh",
+		"credentials", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "machine-id", "private", NULL};
+	char name[NAME_MAX + 1];
+
+	for (const char *at = path; *at; at += strcspn(at, "/")) {
+		at += strspn(at, "/");
+		(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "/"), at);
+		if (suggest_is_one_of(name, names) || strncmp(name, ".env.", 5) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool suggest_is_secret(const char *path)
+{
+	static const char *const secrets[] = {"/etc/shadow",  "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-",
+					      "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/etc/krb5.keytab",
+					      "/etc/security/opasswd", NULL};
+	size_t len = strlen(path);
+
+	return suggest_is_below(path, secrets) || suggest_names_secret(path) ||
+	       (len > 5 && strcmp(path + len - 5, ".sock") == 0) || strcmp(path, "/etc/ssl") == 0;
+}
+
+static bool suggest_is_home(const struct suggest_host *host, const char *path)
+{
+	static const char *const much[] = {"", ".config", ".cache", ".local", ".local/share", ".local/state", NULL};
+	const char *name = path_rest_below(path, "/home"), *slash = name ? strchr(name, '/') : NULL;
+	const char *rest = host->home && strcmp(host->home, "/") != 0 ? path_rest_below(path, host->home) : NULL;
+
+	if (!rest)
+		rest = path_rest_below(path, "/root");
+	if (rest && suggest_is_one_of(rest, much))
+		return true;
+	return name && (!slash || suggest_is_one_of(slash + 1, much));
+}
+
+/* Why this must not be suggested; NULL: it may be. */
+static const char *suggest_refusal(const struct suggest_host *host, const char *path, unsigned want)
+{
+	static const char *const whole[] = {"/etc", "/run", "/var", "/var/run", "/var/lib", "/var/log", "/proc", "/sys",
+					    "/dev", "/home", "/boot", "/mnt", "/media", "/tmp", "/var/tmp", "/usr",
+					    "/bin", "/sbin", "/lib", "/lib64", "/usr/bin", "/usr/sbin", NULL};
+	static const char *const machine[] = {"/proc", "/dev", NULL};
+	static const char *const installed[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/boot", "/etc",
+						"/run", "/var/run", "/sys", "/var/lib", NULL};
+
+	if (strcmp(path, "/") == 0)
+		return "it would grant the whole file system; name the file or a directory";
+	if (suggest_is_home(host, path))
+		return WHOLE_HOME;
+	if (suggest_is_one_of(path, whole))
+		return WHOLE_SYSTEM;
+	if (suggest_is_below(path, machine))
+		return "it belongs to the machine: a run has a /proc and a /dev of its own";
+	if (suggest_is_secret(path))
+		return SECRET;
+	if (want & POLICY_WRITE && suggest_is_below(path, installed))
+		return "it belongs to the system, which a run should not change; redirect it, or grant it by hand";
+	return NULL;
+}
+
+const char *suggest_narrow(const struct suggest_host *host, char *path, unsigned want)
+{
+	mode_t type = host->type(host->ctx, path);
+	bool missing = type == 0;
+	const char *refusal;
+	char *slash;
+
+	if (want & POLICY_EXEC && (type == 0 || type == S_IFDIR))
+		return type == 0 ? "there is no such file" : "it is a directory, not a program";
+	/* A name that is refused itself is no reason to grant its parent. */
+	if (type == 0 && suggest_is_secret(path))
+		return SECRET;
+	while (type == 0 && (slash = strrchr(path, '/'))) {
+		slash[slash == path] = '\0';
+		if (slash == path)
+			break;
+		type = host->type(host->ctx, path);
+	}
+	refusal = suggest_refusal(host, path, want);
+	return refusal && missing ? "there is no such path, and what is above it is too much to grant" : refusal;
+}
+
+void suggest_put_word(struct buf *buf, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=@%,:";
+	size_t len = strlen(word);
+
+	if (strspn(word, plain) >= len) {
+		buf_add(buf, word, len);
+		return;
+	}
+	buf_puts(buf, "'");
+	for (size_t i = 0; i < len; i++) {
+		if (word[i] == '\'')
+			buf_puts(buf, "'\\''");
+		else
+			buf_add(buf, &word[i], 1);
+	}
+	buf_puts(buf, "'");
+}
