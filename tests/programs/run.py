@@ -198,9 +198,9 @@ def run_case(case, base, repeat):
 
 def write_table(path, rows):
     lines = ["# Programs", "",
-             "Made by `tests/programs/run.py --light --heavy --table doc/programs.md`; do not edit. Each program ran",
-             "natively and under `--profile extended`; output, exit status and named files were compared. Time is",
-             "that of the inside run over the native one, start-up included. Calls are those judged.", "",
+             "Made by `tests/programs/run.py --light --heavy --table doc/programs.md`; do not edit. Each program",
+             "ran natively and under `--profile extended`; output, exit status and named files were compared.",
+             "Time is that of the inside run over the native one, start-up included. Calls are those judged.", "",
              "| program | what it does | result | time | calls |", "|---|---|---|---|---|"]
     for name, about, result, ratio, calls, _ in sorted(rows):
         lines.append(f"| {name} | {about} | {result} | {f'{ratio:.2f}' if ratio else ''} | {calls or ''} |")
