@@ -48,7 +48,7 @@ static void audit_free(struct audit *audit)
 	close_fd(&audit->fd);
 	if (audit->shared)
 		(void)munmap(audit->shared, sizeof(*audit->shared));
-	encode_done(&audit->encoder);
+	encoder_release(&audit->encoder);
 	free(audit);
 }
 
@@ -63,7 +63,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 	audit->fd = -1;
 	audit->record_allowed = header->record_allowed;
 	audit->chunk_bytes = CHUNK_FIRST_BYTES;
-	r = encode_init(&audit->encoder, header->run_id, header->compact);
+	r = encoder_init(&audit->encoder, header->run_id, header->compact);
 	shared = mmap(NULL, sizeof(*audit->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared != MAP_FAILED)
 		audit->shared = shared;
@@ -80,11 +80,11 @@ static int audit_write_header(struct audit *audit, const struct audit_header *he
 	_cleanup_free_ char *line = NULL;
 	size_t len;
 
-	line = lines_make_first(&audit->encoder, header, 0, &len);
+	line = lines_make_header(&audit->encoder, header, 0, &len);
 	return line ? log_append_by_pwrite(audit, line, len) : -ENOMEM;
 }
 
-int audit_make(const char *path)
+int audit_make_log_file(const char *path)
 {
 	bool made = false;
 	int fd = audit_open_file(path, &made);
@@ -94,7 +94,7 @@ int audit_make(const char *path)
 	return fd;
 }
 
-int audit_start(int fd, const struct audit_header *header, struct audit **ret_audit)
+int audit_start_log(int fd, const struct audit_header *header, struct audit **ret_audit)
 {
 	_cleanup_close_ int owned = fd;
 	struct audit *audit;
@@ -112,7 +112,7 @@ int audit_start(int fd, const struct audit_header *header, struct audit **ret_au
 	return 0;
 }
 
-int audit_open(const char *path, const struct audit_header *header, struct audit **ret_audit)
+int audit_open_log(const char *path, const struct audit_header *header, struct audit **ret_audit)
 {
 	bool made = false;
 	int fd, r;
@@ -120,7 +120,7 @@ int audit_open(const char *path, const struct audit_header *header, struct audit
 	if (!path)
 		return audit_create(header, ret_audit);
 	fd = audit_open_file(path, &made);
-	r = fd < 0 ? fd : audit_start(fd, header, ret_audit);
+	r = fd < 0 ? fd : audit_start_log(fd, header, ret_audit);
 	if (r < 0 && made)
 		(void)unlink(path);
 	return r;
@@ -184,7 +184,7 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 		/* Past the end lie unused space and perhaps a record for which audit_begin_record did not return. */
 		if (ftruncate(audit->fd, (off_t)shared->end) < 0)
 			r = -errno;
-		line = lines_make_last(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,
+		line = lines_make_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,
 					   shared->seq + 1, shared->records, &len);
 		if (r == 0)
 			r = line ? log_append_by_pwrite(audit, line, len) : -ENOMEM;
@@ -198,12 +198,12 @@ uint64_t audit_bytes(const struct audit *audit)
 	return audit->shared->end;
 }
 
-uint64_t audit_records(const struct audit *audit)
+uint64_t audit_count_records(const struct audit *audit)
 {
 	return audit->shared->records;
 }
 
-int audit_error(const struct audit *audit)
+int audit_get_error(const struct audit *audit)
 {
 	return audit->error;
 }

@@ -46,14 +46,15 @@ struct audit_trailer {
  * -errno: -EEXIST when the file exists, unless it is an empty regular file of the effective user with one link; -EBUSY
  * when it is locked.
  */
-int audit_open(const char *path, const struct audit_header *header, struct audit **ret_audit);
+int audit_open_log(const char *path, const struct audit_header *header, struct audit **ret_audit);
 
 /*
- * audit_open in two steps, for a log that is created with other privileges than it is written with. audit_make returns
- * the empty, locked file, owned by the caller, or -errno as audit_open. audit_start takes fd, also on failure.
+ * audit_open_log in two steps, for a log that is created with other privileges than it is written with.
+ * audit_make_log_file returns the empty, locked file, owned by the caller, or -errno as audit_open_log. audit_start_log
+ * takes fd, also on failure.
  */
-int audit_make(const char *path);
-int audit_start(int fd, const struct audit_header *header, struct audit **ret_audit);
+int audit_make_log_file(const char *path);
+int audit_start_log(int fd, const struct audit_header *header, struct audit **ret_audit);
 
 /* Records a judged call. 0 and a slot, or -errno (such as -ENOSPC): not recorded, so the call must be refused. */
 int audit_begin_record(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot);
@@ -75,12 +76,12 @@ int audit_recover_log(const char *path, const char *status);
 /* Borrows fd, which must be open for reading and writing. */
 int audit_recover_fd(int fd, const char *status);
 
-uint64_t audit_records(const struct audit *audit);
+uint64_t audit_count_records(const struct audit *audit);
 
 /* The size of the log. 0 when records are only counted. */
 uint64_t audit_bytes(const struct audit *audit);
 
 /* Returns 0, or the first -errno of audit_begin_record. */
-int audit_error(const struct audit *audit);
+int audit_get_error(const struct audit *audit);
 
 #endif

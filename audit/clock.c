@@ -8,7 +8,7 @@
 
 #define NS_PER_S 1000000000
 
-static int64_t clock_ns(clockid_t id)
+static int64_t clock_read_ns(clockid_t id)
 {
 	struct timespec now;
 
@@ -41,7 +41,7 @@ static void clock_put_date(char *out, int64_t day)
 	clock_put_digits(out + 8, 2, in_year - (153 * march_month + 2) / 5 + 1);
 }
 
-static void clock_new_second(struct audit_clock *clock, int64_t second)
+static void clock_set_second(struct audit_clock *clock, int64_t second)
 {
 	int64_t in_day = second % 86400;
 
@@ -53,16 +53,16 @@ static void clock_new_second(struct audit_clock *clock, int64_t second)
 	clock->second = second;
 }
 
-uint64_t audit_clock_now(struct audit_clock *clock, const char **ret_time)
+uint64_t audit_clock_read(struct audit_clock *clock, const char **ret_time)
 {
-	int64_t mono = clock_ns(CLOCK_MONOTONIC), wall = mono + clock->wall_offset_ns;
+	int64_t mono = clock_read_ns(CLOCK_MONOTONIC), wall = mono + clock->wall_offset_ns;
 
 	if (wall / NS_PER_S != clock->second) {
-		clock->wall_offset_ns = clock_ns(CLOCK_REALTIME) - mono;
+		clock->wall_offset_ns = clock_read_ns(CLOCK_REALTIME) - mono;
 		wall = mono + clock->wall_offset_ns;
 		if (wall < 0) /* the machine's clock is set before 1970 */
 			wall = 0;
-		clock_new_second(clock, wall / NS_PER_S);
+		clock_set_second(clock, wall / NS_PER_S);
 	}
 	(void)put_8_digits(clock->text + 20, (uint32_t)(wall % NS_PER_S / 10));
 	clock->text[28] = (char)('0' + wall % 10);

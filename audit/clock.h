@@ -14,6 +14,6 @@ struct audit_clock {
 };
 
 /* Returns CLOCK_MONOTONIC in ns. *ret_time: AUDIT_TIME_LEN bytes without NUL, valid until the next call. */
-uint64_t audit_clock_now(struct audit_clock *clock, const char **ret_time);
+uint64_t audit_clock_read(struct audit_clock *clock, const char **ret_time);
 
 #endif

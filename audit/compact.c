@@ -13,13 +13,14 @@
 
 #include "base/banned.h"
 
-static struct encoder_process *compact_process_slot(const struct encoder *encoder, const struct audit_record *record)
+static struct encoder_process *compact_find_process_slot(const struct encoder *encoder,
+							 const struct audit_record *record)
 {
 	return &encoder->processes[(unsigned)record->pid % ENCODER_PROCESSES];
 }
 
 /* Records of connections stay complete: they may lack a process. */
-static bool compact_applies_to(const struct encoder *encoder, const struct audit_record *record)
+static bool compact_applies_to_record(const struct encoder *encoder, const struct audit_record *record)
 {
 	return encoder->processes && record->syscall && record->pid > 0;
 }
@@ -28,9 +29,9 @@ bool compact_omits_process(const struct encoder *encoder, const struct audit_rec
 {
 	const struct encoder_process *known;
 
-	if (!compact_applies_to(encoder, record))
+	if (!compact_applies_to_record(encoder, record))
 		return false;
-	known = compact_process_slot(encoder, record);
+	known = compact_find_process_slot(encoder, record);
 	return known->pid == record->pid && known->ppid == record->ppid && known->host_pid == record->host_pid &&
 	       strcmp(known->exe, record->exe ? record->exe : "") == 0;
 }
@@ -39,7 +40,8 @@ bool compact_omits_effect(const struct encoder *encoder, const struct audit_reco
 {
 	bool refused = record->verdict == VERDICT_DENY || record->verdict == VERDICT_KILL;
 
-	return compact_applies_to(encoder, record) && record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
+	return compact_applies_to_record(encoder, record) &&
+	       record->effect == (refused ? AUDIT_REFUSED : AUDIT_PERFORMED);
 }
 
 void compact_remember_process(struct encoder *encoder, const struct audit_record *record)
@@ -48,9 +50,9 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 	struct encoder_process *known;
 	char *copy;
 
-	if (!compact_applies_to(encoder, record) || compact_omits_process(encoder, record))
+	if (!compact_applies_to_record(encoder, record) || compact_omits_process(encoder, record))
 		return;
-	known = compact_process_slot(encoder, record);
+	known = compact_find_process_slot(encoder, record);
 	known->pid = 0;
 	copy = strdup(exe);
 	if (!copy)
@@ -76,7 +78,7 @@ void compact_free_processes(struct encoder *encoder)
 
 static const char *const expand_fields[] = {"ppid", "host_pid", "exe"};
 
-static void expand_header(struct expander *expander, const json_t *header)
+static void expand_begin_log(struct expander *expander, const json_t *header)
 {
 	const json_t *run = json_object_get(header, "run");
 
@@ -89,7 +91,7 @@ static void expand_header(struct expander *expander, const json_t *header)
 }
 
 /* A record with ppid has all fields of its process. They hold until that pid's next record with ppid. */
-static void expand_process(struct expander *expander, json_t *record)
+static void expand_restore_process(struct expander *expander, json_t *record)
 {
 	const json_t *pid = json_object_get(record, "pid");
 	char key[32];
@@ -111,7 +113,7 @@ static void expand_process(struct expander *expander, json_t *record)
 	(void)json_object_set_new(expander->processes, key, known);
 }
 
-static void expand_effect(json_t *record)
+static void expand_restore_effect(json_t *record)
 {
 	const char *verdict = json_string_value(json_object_get(record, "verdict"));
 	bool refused = verdict && (strcmp(verdict, "deny") == 0 || strcmp(verdict, "kill") == 0);
@@ -125,15 +127,15 @@ bool expand_line(struct expander *expander, json_t *line)
 	const char *type = json_string_value(json_object_get(line, "type"));
 
 	if (type && strcmp(type, "header") == 0)
-		expand_header(expander, line);
+		expand_begin_log(expander, line);
 	if (type || !expander->processes)
 		return false;
 	if (expander->run && !json_object_get(line, "run"))
 		(void)json_object_set(line, "run", expander->run);
 	if (!json_object_get(line, "syscall"))
 		return true;
-	expand_process(expander, line);
-	expand_effect(line);
+	expand_restore_process(expander, line);
+	expand_restore_effect(line);
 	return true;
 }
 

@@ -127,7 +127,7 @@ static char *encode_first_fields(struct encoder *encoder, char *out, const struc
 		     const struct encode_lengths *len)
 {
 	const char *time;
-	uint64_t mono_ns = audit_clock_now(&encoder->clock, &time);
+	uint64_t mono_ns = audit_clock_read(&encoder->clock, &time);
 
 	out = put_uint(PUT(out, "{\"seq\":"), seq);
 	out = put_bytes(PUT(out, ",\"time\":\""), time, AUDIT_TIME_LEN);
@@ -208,20 +208,20 @@ static char *encode_net(char *out, const struct audit_net *net)
 	return net_put_ms(out, ",\"duration_ms\":", net->duration_us);
 }
 
-static size_t encode_net_texts(const struct audit_net *net)
+static size_t encode_measure_net_texts(const struct audit_net *net)
 {
 	const char *const texts[] = {net->event, net->host, net->address, net->proto,  net->real, net->dropped,
 				     net->sni,   net->alpn, net->method,  net->path, net->credential, net->cause};
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		bytes += put_strlen(texts[i]);
+		bytes += put_measure_text(texts[i]);
 	return bytes;
 }
 
 /* ---- the record ---- */
 
-static size_t encode_max_bytes(const struct audit_record *record, const struct encode_lengths *len)
+static size_t encode_get_max_bytes(const struct audit_record *record, const struct encode_lengths *len)
 {
 	size_t text = record->path_len + record->resolved_len + record->path2_len + record->resolved2_len + len->exe +
 		      len->syscall + len->host + len->rule + len->reason;
@@ -229,7 +229,7 @@ static size_t encode_max_bytes(const struct audit_record *record, const struct e
 	for (size_t i = 0; i < record->args; i++)
 		text += strlen(record->arg[i].name) + record->arg[i].text_len;
 	if (record->net)
-		text += encode_net_texts(record->net);
+		text += encode_measure_net_texts(record->net);
 	return text * TEXT_ESCAPE_MAX + FIXED_BYTES;
 }
 
@@ -250,10 +250,10 @@ static int encode_reserve_line(struct encoder *encoder, size_t bytes)
 int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
 		  size_t *ret_len, size_t *ret_room)
 {
-	const struct encode_lengths len = {put_strlen(record->exe), put_strlen(record->syscall),
-					   put_strlen(record->host), put_strlen(record->rule),
-					   put_strlen(record->reason)};
-	int r = encode_reserve_line(encoder, encode_max_bytes(record, &len));
+	const struct encode_lengths len = {put_measure_text(record->exe), put_measure_text(record->syscall),
+					   put_measure_text(record->host), put_measure_text(record->rule),
+					   put_measure_text(record->reason)};
+	int r = encode_reserve_line(encoder, encode_get_max_bytes(record, &len));
 	size_t in_page;
 	char *out;
 
@@ -283,27 +283,27 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	return 0;
 }
 
-int encode_init(struct encoder *encoder, const char *run_id, bool compact)
+int encoder_init(struct encoder *encoder, const char *run_id, bool compact)
 {
 	int r;
 
 	memset(encoder, 0, sizeof(*encoder));
 	encoder->clock.second = -1;
 	if (run_id)
-		encoder->run_len = text_escape(encoder->run, run_id, strnlen(run_id, AUDIT_RUN_MAX));
+		encoder->run_len = text_escape_for_json(encoder->run, run_id, strnlen(run_id, AUDIT_RUN_MAX));
 	for (unsigned i = 0; i < VERDICT_MAX; i++) {
-		encoder->verdict[i].text = verdict_name((enum verdict)i);
+		encoder->verdict[i].text = verdict_get_name((enum verdict)i);
 		encoder->verdict[i].len = strlen(encoder->verdict[i].text);
 	}
 	for (int i = 0; i <= AUDIT_ERRNO_MAX; i++) {
 		encoder->error[i].text = strerrorname_np(i);
-		encoder->error[i].len = put_strlen(encoder->error[i].text);
+		encoder->error[i].len = put_measure_text(encoder->error[i].text);
 	}
 	r = compact ? compact_create_processes(encoder) : 0;
 	return r < 0 ? r : encode_reserve_line(encoder, 16384);
 }
 
-void encode_done(struct encoder *encoder)
+void encoder_release(struct encoder *encoder)
 {
 	free(encoder->line);
 	encoder->line = NULL;

@@ -54,8 +54,8 @@ struct encoder {
 };
 
 /* Initialises it. 0 or -ENOMEM. compact: lines leave out what earlier lines say. */
-int encode_init(struct encoder *encoder, const char *run_id, bool compact);
-void encode_done(struct encoder *encoder);
+int encoder_init(struct encoder *encoder, const char *run_id, bool compact);
+void encoder_release(struct encoder *encoder);
 
 /*
  * Makes the line of a record that will lie at file offset `offset`. Returns 0 with the line's length and the offset of
@@ -77,8 +77,8 @@ void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint6
 void outcome_write_unknown(char room[AUDIT_ROOM_BYTES]);
 
 /* lines.c: the first and the last line of a run, owned by the caller. NULL when memory ran out. */
-char *lines_make_first(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len);
-char *lines_make_last(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
-			 uint64_t seq, uint64_t records, size_t *ret_len);
+char *lines_make_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len);
+char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
+			 const struct audit_trailer *trailer, uint64_t seq, uint64_t records, size_t *ret_len);
 
 #endif

@@ -22,7 +22,7 @@ static void lines_add_text(struct buf *buf, const char *key, const char *text)
 		buf->failed = true;
 	if (!text || !escaped)
 		return;
-	len = text_escape(escaped, text, len);
+	len = text_escape_for_json(escaped, text, len);
 	buf_printf(buf, "%s\"", key);
 	buf_add(buf, escaped, len);
 	buf_puts(buf, "\"");
@@ -50,10 +50,10 @@ static void lines_add_command(struct buf *buf, const char *const *argv)
 		buf_printf(buf, ",\"command_omitted\":%zu", omitted);
 }
 
-static void lines_add_start(struct buf *buf, struct audit_clock *clock, uint64_t seq, const char *type)
+static void lines_begin_object(struct buf *buf, struct audit_clock *clock, uint64_t seq, const char *type)
 {
 	const char *time;
-	uint64_t mono_ns = audit_clock_now(clock, &time);
+	uint64_t mono_ns = audit_clock_read(clock, &time);
 
 	buf_printf(buf, "{\"seq\":%llu,\"time\":\"%.*s\",\"mono_ns\":%llu,\"type\":\"%s\"", (unsigned long long)seq,
 		   AUDIT_TIME_LEN, time, (unsigned long long)mono_ns, type);
@@ -66,12 +66,12 @@ static char *lines_end_object(struct buf *buf, size_t *ret_len)
 	return buf_take_text(buf);
 }
 
-char *lines_make_first(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
+char *lines_make_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 	struct utsname machine;
 
-	lines_add_start(&buf, &encoder->clock, seq, "header");
+	lines_begin_object(&buf, &encoder->clock, seq, "header");
 	lines_add_text(&buf, ",\"run\":", header->run_id ? header->run_id : "");
 	lines_add_text(&buf, ",\"version\":", PACKAGE_VERSION);
 	lines_add_command(&buf, header->argv);
@@ -94,12 +94,12 @@ char *lines_make_first(struct encoder *encoder, const struct audit_header *heade
 	return lines_end_object(&buf, ret_len);
 }
 
-char *lines_make_last(struct audit_clock *clock, const char *run, size_t run_len, const struct audit_trailer *trailer,
-			  uint64_t seq, uint64_t records, size_t *ret_len)
+char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
+			 const struct audit_trailer *trailer, uint64_t seq, uint64_t records, size_t *ret_len)
 {
 	_cleanup_buf_ struct buf buf = {0};
 
-	lines_add_start(&buf, clock, seq, "trailer");
+	lines_begin_object(&buf, clock, seq, "trailer");
 	buf_puts(&buf, ",\"run\":\"");
 	buf_add(&buf, run, run_len);
 	buf_puts(&buf, "\"");

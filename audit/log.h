@@ -30,7 +30,7 @@ struct audit {
 	size_t chunk_bytes; /* size of the next window */
 	pthread_t writer;   /* the thread that appends; only it may use the window */
 	struct encoder encoder;
-	int error; /* see audit_error */
+	int error; /* see audit_get_error */
 };
 
 /* Always allocated after the records, so that the trailer can be written to a full disk. */

@@ -22,7 +22,7 @@ typedef uint64_t outcome_word16 __attribute__((vector_size(16), aligned(1), may_
  * One store instruction each, also when unaligned. SIGKILL takes effect between instructions, so the file holds the
  * text before the store or after it. The barrier keeps the compiler from merging or splitting stores.
  */
-static void outcome_store_8(char *to, const char *from)
+static void outcome_store_8_bytes(char *to, const char *from)
 {
 	uint64_t word;
 
@@ -31,7 +31,7 @@ static void outcome_store_8(char *to, const char *from)
 	*(volatile outcome_word8 *)to = word;
 }
 
-static void outcome_store_16(char *to, const char *from)
+static void outcome_store_16_bytes(char *to, const char *from)
 {
 	outcome_word16 word;
 
@@ -48,8 +48,8 @@ static void outcome_store_value(char *room, const char *text)
 	memcpy(first, text, sizeof(first));
 	if (text[VALUE_BYTES - 1] == '"')
 		first[sizeof(first) - 1] = '"';
-	outcome_store_16(room + AUDIT_ROOM_VALUE, first);
-	outcome_store_16(room + AUDIT_ROOM_VALUE + VALUE_BYTES - 16, text + VALUE_BYTES - 16);
+	outcome_store_16_bytes(room + AUDIT_ROOM_VALUE, first);
+	outcome_store_16_bytes(room + AUDIT_ROOM_VALUE + VALUE_BYTES - 16, text + VALUE_BYTES - 16);
 }
 
 static void outcome_store_error(const struct encoder *encoder, char *room, uint64_t error)
@@ -57,7 +57,7 @@ static void outcome_store_error(const struct encoder *encoder, char *room, uint6
 	const struct encoder_name *name = error <= AUDIT_ERRNO_MAX ? &encoder->error[error] : NULL;
 	char text[VALUE_BYTES + 7];
 
-	outcome_store_8(room, "\"errno\":");
+	outcome_store_8_bytes(room, "\"errno\":");
 	memset(text, ' ', sizeof(text));
 	if (!name || !name->text || name->len > VALUE_BYTES - 2) { /* this errno has no name */
 		(void)put_uint(text, error <= VALUE_MAX ? error : VALUE_MAX);
@@ -89,7 +89,7 @@ void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint6
 	memset(text, ' ', sizeof(text));
 	(void)put_uint(text, ns <= NS_MAX ? ns : NS_MAX); /* at most NS_BYTES digits */
 	memcpy(text + NS_BYTES, "}\n", 2);
-	outcome_store_16(room + AUDIT_ROOM_NS, text);
+	outcome_store_16_bytes(room + AUDIT_ROOM_NS, text);
 }
 
 void outcome_write_unknown(char room[AUDIT_ROOM_BYTES])

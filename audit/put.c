@@ -62,7 +62,7 @@ char *put_int(char *out, int64_t value)
 }
 
 /* True when no byte needs an escape: all are in 0x20-0x7e and none is a quote or a backslash. */
-static inline bool put_is_plain(uint64_t word)
+static inline bool put_is_plain_word(uint64_t word)
 {
 	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
 	uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\', delete = word ^ ones * 0x7f;
@@ -73,39 +73,39 @@ static inline bool put_is_plain(uint64_t word)
 }
 
 /* Copies 8 bytes, or 4 when there are fewer than 8. False when one of them needs an escape. */
-static inline bool put_plain_8(char *out, const char *text)
+static inline bool put_plain_8_bytes(char *out, const char *text)
 {
 	uint64_t word;
 
 	memcpy(&word, text, sizeof(word));
 	memcpy(out, &word, sizeof(word));
-	return put_is_plain(word);
+	return put_is_plain_word(word);
 }
 
-static inline bool put_plain_4(char *out, const char *text)
+static inline bool put_plain_4_bytes(char *out, const char *text)
 {
 	uint32_t half;
 
 	memcpy(&half, text, sizeof(half));
 	memcpy(out, &half, sizeof(half));
-	return put_is_plain(half | UINT64_C(0x2020202000000000)); /* filled up with blanks */
+	return put_is_plain_word(half | UINT64_C(0x2020202000000000)); /* filled up with blanks */
 }
 
-/* Copies a text as put_plain_8 does. False when a byte needs an escape or len < 4. The last word may overlap. */
+/* Copies a text as put_plain_8_bytes does. False when a byte needs an escape or len < 4. The last word may overlap. */
 static inline bool put_plain_text(char *out, const char *text, size_t len)
 {
 	if (len >= 8) {
 		for (size_t at = 0; len - at > 8; at += 8)
-			if (!put_plain_8(out + at, text + at))
+			if (!put_plain_8_bytes(out + at, text + at))
 				return false;
-		return put_plain_8(out + len - 8, text + len - 8);
+		return put_plain_8_bytes(out + len - 8, text + len - 8);
 	}
-	return len >= 4 && put_plain_4(out, text) && put_plain_4(out + len - 4, text + len - 4);
+	return len >= 4 && put_plain_4_bytes(out, text) && put_plain_4_bytes(out + len - 4, text + len - 4);
 }
 
 char *put_text(char *out, const char *text, size_t len)
 {
-	return out + (put_plain_text(out, text, len) ? len : text_escape(out, text, len));
+	return out + (put_plain_text(out, text, len) ? len : text_escape_for_json(out, text, len));
 }
 
 char *put_quoted(char *out, const char *text, size_t len)

@@ -35,7 +35,7 @@ static inline char *put_field(char *out, const char *key, const char *text, size
 }
 
 /* strlen, and 0 for NULL. */
-static inline size_t put_strlen(const char *text)
+static inline size_t put_measure_text(const char *text)
 {
 	return text ? strlen(text) : 0;
 }

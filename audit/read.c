@@ -156,7 +156,7 @@ static int reader_measure_tail(struct audit_reader *reader)
 	return (int)n;
 }
 
-int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
+int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_line)
 {
 	size_t len = 0;
 	int r;
@@ -185,19 +185,19 @@ int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line)
 	return 1;
 }
 
-uint64_t audit_reader_torn(const struct audit_reader *reader)
+uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader)
 {
 	return reader->torn;
 }
 
-const char *audit_line_type(const json_t *line)
+const char *audit_line_get_type(const json_t *line)
 {
 	const char *type = json_string_value(json_object_get(line, "type"));
 
 	return type ? type : "record";
 }
 
-char *audit_line_bytes(const json_t *line, const char *key, size_t *ret_len)
+char *audit_line_get_bytes(const json_t *line, const char *key, size_t *ret_len)
 {
 	const json_t *field = json_object_get(line, key);
 	size_t len = json_string_length(field);
@@ -215,14 +215,14 @@ char *audit_line_bytes(const json_t *line, const char *key, size_t *ret_len)
 	return bytes;
 }
 
-char *audit_line_resolved(const json_t *line, int second, size_t *ret_len)
+char *audit_line_get_resolved(const json_t *line, int second, size_t *ret_len)
 {
 	const char *key = second ? "resolved2" : "resolved";
 	char *bytes;
 
 	if (json_object_get(line, key)) /* null: nothing was resolved */
-		return audit_line_bytes(line, key, ret_len);
-	bytes = audit_line_bytes(line, second ? "path2" : "path", ret_len);
+		return audit_line_get_bytes(line, key, ret_len);
+	bytes = audit_line_get_bytes(line, second ? "path2" : "path", ret_len);
 	if (bytes && bytes[0] != '/') { /* a canonical path is absolute */
 		free(bytes);
 		return NULL;
@@ -230,7 +230,7 @@ char *audit_line_resolved(const json_t *line, int second, size_t *ret_len)
 	return bytes;
 }
 
-int64_t audit_line_tid(const json_t *line)
+int64_t audit_line_get_tid(const json_t *line)
 {
 	const json_t *tid = json_object_get(line, "tid");
 

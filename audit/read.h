@@ -33,22 +33,22 @@ void audit_reader_free(struct audit_reader *reader);
  * -EBADMSG for a line that is not a JSON object with a seq, with ret_line->number and offset set, after which the next
  * call reads the next line; or another -errno.
  */
-int audit_reader_next(struct audit_reader *reader, struct audit_line *ret_line);
+int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_line);
 
 /* Length of the incomplete last line that a killed writer left, without the zeros of unused space. */
-uint64_t audit_reader_torn(const struct audit_reader *reader);
+uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader);
 
 /* "header", "record" or "trailer". */
-const char *audit_line_type(const json_t *line);
+const char *audit_line_get_type(const json_t *line);
 
 /*
  * The bytes of a text field without the log's escapes, NUL-terminated, owned by the caller. NULL when the field is
  * absent or memory ran out.
  */
-char *audit_line_bytes(const json_t *line, const char *key, size_t *ret_len);
-/* audit_line_bytes of resolved (second: resolved2), which is absent when it equals an absolute path (path2). */
-char *audit_line_resolved(const json_t *line, int second, size_t *ret_len);
+char *audit_line_get_bytes(const json_t *line, const char *key, size_t *ret_len);
+/* audit_line_get_bytes of resolved (second: resolved2), which is absent when it equals an absolute path (path2). */
+char *audit_line_get_resolved(const json_t *line, int second, size_t *ret_len);
 /* The record's tid, also where the log leaves it out because it equals pid. */
-int64_t audit_line_tid(const json_t *line);
+int64_t audit_line_get_tid(const json_t *line);
 
 #endif

@@ -23,15 +23,15 @@ struct recover_log {
 static void recover_read_run(struct recover_log *log, const json_t *line)
 {
 	size_t len;
-	_cleanup_free_ char *run = audit_line_bytes(line, "run", &len);
+	_cleanup_free_ char *run = audit_line_get_bytes(line, "run", &len);
 
 	if (run)
-		log->run_len = text_escape(log->run, run, len < AUDIT_RUN_MAX ? len : AUDIT_RUN_MAX);
+		log->run_len = text_escape_for_json(log->run, run, len < AUDIT_RUN_MAX ? len : AUDIT_RUN_MAX);
 }
 
 static void recover_read_line(struct recover_log *log, const struct audit_line *line)
 {
-	const char *type = audit_line_type(line->json);
+	const char *type = audit_line_get_type(line->json);
 	const char *verdict = json_string_value(json_object_get(line->json, "verdict"));
 
 	log->seq = (uint64_t)json_integer_value(json_object_get(line->json, "seq"));
@@ -43,8 +43,8 @@ static void recover_read_line(struct recover_log *log, const struct audit_line *
 	if (strcmp(type, "record") != 0)
 		return;
 	log->records++;
-	if (verdict &&
-	    (strcmp(verdict, verdict_name(VERDICT_DENY)) == 0 || strcmp(verdict, verdict_name(VERDICT_KILL)) == 0))
+	if (verdict && (strcmp(verdict, verdict_get_name(VERDICT_DENY)) == 0 ||
+			strcmp(verdict, verdict_get_name(VERDICT_KILL)) == 0))
 		log->denied++;
 }
 
@@ -60,7 +60,7 @@ static int recover_read_log(int fd, struct recover_log *log, uint64_t *ret_end)
 	r = audit_reader_create(copy, &reader);
 	if (r < 0)
 		return r;
-	while ((r = audit_reader_next(reader, &line)) != 0) {
+	while ((r = audit_reader_read_line(reader, &line)) != 0) {
 		if (r == 1)
 			recover_read_line(log, &line);
 		if ((r < 0 && r != -EBADMSG) || !log->header)
@@ -82,7 +82,7 @@ static int recover_append_trailer(int fd, const struct recover_log *log, uint64_
 	size_t len;
 
 	trailer.allowed = log->records - log->denied;
-	line = lines_make_last(&clock, log->run, log->run_len, &trailer, log->seq + 1, log->records, &len);
+	line = lines_make_trailer(&clock, log->run, log->run_len, &trailer, log->seq + 1, log->records, &len);
 	return line ? log_write_line(fd, line, len, end) : -ENOMEM;
 }
 

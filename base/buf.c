@@ -69,11 +69,11 @@ char *buf_take_text(struct buf *buf)
 		data[buf->len] = '\0';
 		buf->data = NULL;
 	}
-	buf_done(buf);
+	buf_release(buf);
 	return data;
 }
 
-void buf_done(struct buf *buf)
+void buf_release(struct buf *buf)
 {
 	free(buf->data);
 	*buf = (struct buf){0};

@@ -18,8 +18,8 @@ void buf_puts(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Returns the text, owned by the caller, and empties the buffer; NULL when out of memory. */
 char *buf_take_text(struct buf *buf);
-void buf_done(struct buf *buf);
+void buf_release(struct buf *buf);
 
-#define _cleanup_buf_ __attribute__((cleanup(buf_done)))
+#define _cleanup_buf_ __attribute__((cleanup(buf_release)))
 
 #endif

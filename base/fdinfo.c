@@ -48,7 +48,7 @@ int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info)
 	return 0;
 }
 
-bool fdinfo_same_file(const struct fdinfo *one, const struct fdinfo *other)
+bool fdinfo_is_same_file(const struct fdinfo *one, const struct fdinfo *other)
 {
 	return one->identified && other->identified && one->mount == other->mount && one->ino == other->ino;
 }

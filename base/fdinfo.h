@@ -17,7 +17,7 @@ struct fdinfo {
 
 /*
  * Reads the file of descriptor fd of the thread or process `pid` (0: the calling thread). 0, or -ESRCH when there is no
- * such descriptor or it cannot be read. The descriptor may be replaced at any time: see fdinfo_same_file().
+ * such descriptor or it cannot be read. The descriptor may be replaced at any time: see fdinfo_is_same_file().
  */
 int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info);
 
@@ -25,6 +25,6 @@ int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info);
 int fdinfo_read_at(int proc_fd, const char *path, struct fdinfo *ret_info);
 
 /* True when both are known to refer to the same file. */
-bool fdinfo_same_file(const struct fdinfo *one, const struct fdinfo *other);
+bool fdinfo_is_same_file(const struct fdinfo *one, const struct fdinfo *other);
 
 #endif

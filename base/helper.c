@@ -72,7 +72,7 @@ int helper_start(const char *role, const char *const *variables, struct helper *
 	struct helper helper = HELPER_NONE;
 	int pair[2], error;
 
-	if (installed_find(HELPER_FILE, helper_path) < 0) {
+	if (installed_find_file(HELPER_FILE, helper_path) < 0) {
 		(void)snprintf(helper_error, sizeof(helper_error), "cannot go on: " INSTALLED_WRITABLE, helper_path);
 		*ret_why = helper_error;
 		return -EPERM;

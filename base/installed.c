@@ -23,7 +23,7 @@ struct trust {
 	unsigned groups;
 };
 
-bool installed_sibling(const char *name, char ret_path[PATH_MAX])
+bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX])
 {
 	size_t size = strlen(name) + 1;
 	ssize_t len = readlink("/proc/self/exe", ret_path, PATH_MAX - size);
@@ -52,7 +52,7 @@ static bool installed_get_trust(struct trust *ret_trust)
 	char dir[PATH_MAX];
 	struct stat st;
 
-	if (stat("/proc/self/exe", &st) < 0 || !installed_sibling(".", dir))
+	if (stat("/proc/self/exe", &st) < 0 || !installed_get_sibling_path(".", dir))
 		return false;
 	trust.owner = st.st_uid;
 	installed_add_group(&trust, "/proc/self/exe");
@@ -100,7 +100,7 @@ static bool installed_path_is_trusted(const struct trust *trust, const char *dir
 	return stat("/", &st) == 0 && installed_is_trusted(trust, "/", &st);
 }
 
-int installed_find(const char *name, char ret_path[PATH_MAX])
+int installed_find_file(const char *name, char ret_path[PATH_MAX])
 {
 	_cleanup_free_ char *real = NULL;
 	struct trust trust;
@@ -108,7 +108,7 @@ int installed_find(const char *name, char ret_path[PATH_MAX])
 	bool known = installed_get_trust(&trust);
 
 	/* Beside the executable, the directories above need no check: who may write them may replace it as well. */
-	if (known && installed_sibling(name, ret_path) && lstat(ret_path, &st) == 0 && S_ISREG(st.st_mode) &&
+	if (known && installed_get_sibling_path(name, ret_path) && lstat(ret_path, &st) == 0 && S_ISREG(st.st_mode) &&
 	    installed_is_trusted(&trust, ret_path, &st))
 		return 0;
 	(void)snprintf(ret_path, PATH_MAX, "%s/%s", PKGLIBDIR, name);

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 /* The path of `name` in the directory of the running executable; it may not exist. False: the directory is unknown. */
-bool installed_sibling(const char *name, char ret_path[PATH_MAX]);
+bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX]);
 
-/* The message for -EPERM of installed_find(), with the path. */
+/* The message for -EPERM of installed_find_file(), with the path. */
 #define INSTALLED_WRITABLE \
 	"%s, or a directory above it, may be written by others than the program may; take that right away"
 
@@ -22,6 +22,6 @@ bool installed_sibling(const char *name, char ret_path[PATH_MAX]);
  *   - in PKGLIBDIR the directories up to "/" are checked as well.
  * 0: *ret_path may not exist, if it is in PKGLIBDIR; -EPERM when the file in PKGLIBDIR is not trusted.
  */
-int installed_find(const char *name, char ret_path[PATH_MAX]);
+int installed_find_file(const char *name, char ret_path[PATH_MAX]);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define CHUNK_BYTES 65536
 
-int io_write_full(int fd, const void *bytes, size_t len)
+int io_write_all(int fd, const void *bytes, size_t len)
 {
 	const char *at = bytes;
 	ssize_t put;
@@ -52,7 +52,7 @@ int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t r
 	return fd < 0 ? -errno : fd;
 }
 
-int io_open_plain(const char *path, int flags)
+int io_open_without_links(const char *path, int flags)
 {
 	int fd;
 
@@ -63,7 +63,7 @@ int io_open_plain(const char *path, int flags)
 }
 
 /* Buffer size of the first read: st_size and one byte more, to see the end of the file; at most cap + 1. */
-static size_t io_first_room(int fd, size_t cap)
+static size_t io_get_first_buffer_size(int fd, size_t cap)
 {
 	struct stat st;
 	size_t room = 4096;
@@ -82,7 +82,7 @@ int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len)
 
 	if (cap > SIZE_MAX / 2 - 2)
 		cap = SIZE_MAX / 2 - 2; /* so that neither the NUL nor doubling overflows */
-	room = io_first_room(fd, cap);
+	room = io_get_first_buffer_size(fd, cap);
 	text = malloc(room + 1);
 	if (!text)
 		return -ENOMEM;
@@ -152,7 +152,7 @@ static int io_copy_buffered(int from_fd, int to_fd, uint64_t max, uint64_t *copi
 			return -errno;
 		if (got == 0)
 			break;
-		err = io_write_full(to_fd, chunk, (size_t)got);
+		err = io_write_all(to_fd, chunk, (size_t)got);
 		if (err < 0)
 			return err;
 		*copied += (uint64_t)got;
@@ -161,7 +161,7 @@ static int io_copy_buffered(int from_fd, int to_fd, uint64_t max, uint64_t *copi
 	return 0;
 }
 
-int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
+int io_copy_bytes(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
 {
 	const uint64_t step_bytes = UINT64_C(1) << 30;
 	uint64_t copied = 0;
@@ -192,7 +192,7 @@ int io_copy_sparse(int from_fd, int to_fd)
 		hole = lseek(from_fd, data, SEEK_HOLE);
 		if (hole < 0 || lseek(from_fd, data, SEEK_SET) < 0 || lseek(to_fd, data, SEEK_SET) < 0)
 			return -errno;
-		r = io_copy(from_fd, to_fd, (uint64_t)(hole - data), &copied);
+		r = io_copy_bytes(from_fd, to_fd, (uint64_t)(hole - data), &copied);
 		if (r == 0 && copied == 0)
 			break; /* truncated meanwhile */
 	}
@@ -203,7 +203,7 @@ int io_copy_sparse(int from_fd, int to_fd)
 	return r;
 }
 
-uint64_t io_now_ns(void)
+uint64_t io_read_clock_ns(void)
 {
 	struct timespec now;
 

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 /* Writes all `len` bytes, resuming after EINTR and short writes. 0 or -errno. */
-int io_write_full(int fd, const void *bytes, size_t len);
+int io_write_all(int fd, const void *bytes, size_t len);
 
 /* openat2(2): follow no symbolic links and stay below the directory. */
 #define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
@@ -20,7 +20,7 @@ int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t r
  * Opens a canonical path (no symbolic link in any part of it). -ELOOP: one was put there since it was
  * resolved. A descriptor owned by the caller, O_CLOEXEC, or -errno.
  */
-int io_open_plain(const char *path, int flags);
+int io_open_without_links(const char *path, int flags);
 
 /* Reads a whole file (at most cap bytes, -EFBIG past it), NUL-terminated, owned by the caller. 0 or -errno. */
 int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);
@@ -32,7 +32,7 @@ ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size);
 int io_write_once(int dirfd, const char *path, const char *text);
 
 /* Copies up to `max` bytes from one descriptor to the other. 0 or -errno. */
-int io_copy(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);
+int io_copy_bytes(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);
 
 /* Copies a whole regular file into an empty one. Keeps holes, which can be terabytes large. 0 or -errno. */
 int io_copy_sparse(int from_fd, int to_fd);
@@ -41,6 +41,6 @@ int io_copy_sparse(int from_fd, int to_fd);
 int io_remove_tree(int dirfd, const char *name);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t io_now_ns(void);
+uint64_t io_read_clock_ns(void);
 
 #endif

@@ -22,14 +22,14 @@
 
 #define CLONE_FLAGS (OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)
 
-int mounts_clone(int fd, const char *path)
+int mounts_clone_tree(int fd, const char *path)
 {
 	int mount_fd = (int)syscall(SYS_open_tree, fd, path, CLONE_FLAGS);
 
 	return mount_fd < 0 ? -errno : mount_fd;
 }
 
-static struct mount_attr mounts_attributes(unsigned flags)
+static struct mount_attr mounts_make_attributes(unsigned flags)
 {
 	return (struct mount_attr){.attr_set = (flags & MOUNTS_READ_ONLY ? MOUNT_ATTR_RDONLY : 0u) |
 					       (flags & MOUNTS_NO_DEVICES ? MOUNT_ATTR_NODEV : 0u) |
@@ -37,17 +37,17 @@ static struct mount_attr mounts_attributes(unsigned flags)
 					       (flags & MOUNTS_NO_LINKS ? MOUNT_ATTR_NOSYMFOLLOW : 0u)};
 }
 
-int mounts_clone_as(int fd, const char *path, unsigned flags)
+int mounts_clone_restricted(int fd, const char *path, unsigned flags)
 {
-	struct mount_attr attr = mounts_attributes(flags);
+	struct mount_attr attr = mounts_make_attributes(flags);
 	_cleanup_close_ int mount_fd = (int)syscall(SYS_open_tree_attr, fd, path, CLONE_FLAGS, &attr, sizeof(attr));
 	int r;
 
 	if (mount_fd >= 0 || errno == ENOENT)
 		return mount_fd < 0 ? -ENOENT : steal_fd(&mount_fd);
 	/* Linux before 6.15, or a container's filter. Any other error of open_tree_attr(2) occurs again here. */
-	mount_fd = mounts_clone(fd, path);
-	r = mount_fd < 0 ? mount_fd : mounts_restrict(mount_fd, flags);
+	mount_fd = mounts_clone_tree(fd, path);
+	r = mount_fd < 0 ? mount_fd : mounts_restrict_copy(mount_fd, flags);
 	return r < 0 ? r : steal_fd(&mount_fd);
 }
 
@@ -68,16 +68,16 @@ int mounts_create_fs(const char *type, const char *const *options, size_t count)
 	return mount_fd < 0 ? -errno : mount_fd;
 }
 
-int mounts_restrict(int mount_fd, unsigned flags)
+int mounts_restrict_copy(int mount_fd, unsigned flags)
 {
-	struct mount_attr attr = mounts_attributes(flags);
+	struct mount_attr attr = mounts_make_attributes(flags);
 
 	if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 		return -errno;
 	return 0;
 }
 
-int mounts_attach(int mount_fd, int dirfd, const char *path)
+int mounts_attach_copy(int mount_fd, int dirfd, const char *path)
 {
 	unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (*path ? 0u : MOVE_MOUNT_T_EMPTY_PATH);
 
@@ -87,7 +87,7 @@ int mounts_attach(int mount_fd, int dirfd, const char *path)
 }
 
 /* Decodes in place: blanks, newlines and backslashes are written as \ and three octal digits. */
-static void mounts_unescape(char *text)
+static void mounts_unescape_text(char *text)
 {
 	char *out = text;
 
@@ -103,7 +103,7 @@ static void mounts_unescape(char *text)
 	*out = '\0';
 }
 
-bool mounts_parse(char *line, struct mounts_line *ret_line)
+bool mounts_parse_line(char *line, struct mounts_line *ret_line)
 {
 	char *field[5], *rest = strstr(line, " - ");
 
@@ -119,7 +119,7 @@ bool mounts_parse(char *line, struct mounts_line *ret_line)
 	*ret_line = (struct mounts_line){.root = field[3], .point = field[4], .type = strsep(&rest, " ")};
 	(void)strsep(&rest, " "); /* the source, which may be empty */
 	ret_line->options = rest ? rest : "";
-	mounts_unescape(ret_line->root);
-	mounts_unescape(ret_line->point);
+	mounts_unescape_text(ret_line->root);
+	mounts_unescape_text(ret_line->point);
 	return true;
 }

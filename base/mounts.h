@@ -9,10 +9,10 @@
  * A detached recursive copy of the mount at (fd, path; path "" is fd itself). A CLOEXEC descriptor owned by the caller,
  * or -errno. Recursive, because a user namespace that does not own the mounts may only copy whole trees.
  */
-int mounts_clone(int fd, const char *path);
+int mounts_clone_tree(int fd, const char *path);
 
 /*
- * A new instance of a file system ("tmpfs", "proc"), nosuid, nodev, noexec, detached as by mounts_clone. options:
+ * A new instance of a file system ("tmpfs", "proc"), nosuid, nodev, noexec, detached as by mounts_clone_tree. options:
  * `count` strings, names and values alternating. Of "devpts" its devices can be opened.
  */
 int mounts_create_fs(const char *type, const char *const *options, size_t count);
@@ -24,14 +24,14 @@ enum mounts_flag {
 	MOUNTS_NO_LINKS = 1 << 3, /* symbolic links in it are not followed: ELOOP. Linux 5.14 */
 };
 
-/* mounts_clone and mounts_restrict in one: a single system call with open_tree_attr(2), Linux 6.15. */
-int mounts_clone_as(int fd, const char *path, unsigned flags);
+/* mounts_clone_tree and mounts_restrict_copy in one: a single system call with open_tree_attr(2), Linux 6.15. */
+int mounts_clone_restricted(int fd, const char *path, unsigned flags);
 
 /* Sets MOUNTS_* on a copy, recursively. 0 or -errno. */
-int mounts_restrict(int mount_fd, unsigned flags);
+int mounts_restrict_copy(int mount_fd, unsigned flags);
 
 /* Attaches a copy at (dirfd, path; path "" is dirfd itself); a final symbolic link is not followed. 0 or -errno. */
-int mounts_attach(int mount_fd, int dirfd, const char *path);
+int mounts_attach_copy(int mount_fd, int dirfd, const char *path);
 
 /* A line of mountinfo: proc_pid_mountinfo(5). */
 struct mounts_line {
@@ -41,6 +41,6 @@ struct mounts_line {
 };
 
 /* Splits a line in place. False: the line has another form. */
-bool mounts_parse(char *line, struct mounts_line *ret_line);
+bool mounts_parse_line(char *line, struct mounts_line *ret_line);
 
 #endif

@@ -74,7 +74,7 @@ bool path_is_below(const char *path, const char *dir)
 	return path_rest_below(path, dir) != NULL;
 }
 
-bool path_wants_dir(const char *path)
+bool path_needs_dir(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *last = slash ? slash + 1 : path;

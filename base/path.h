@@ -20,6 +20,6 @@ bool path_is_below(const char *path, const char *dir);
 const char *path_rest_below(const char *path, const char *dir);
 
 /* True when the path must be a directory because of its end: "x/", "x/." or "x/..". */
-bool path_wants_dir(const char *path);
+bool path_needs_dir(const char *path);
 
 #endif

@@ -53,7 +53,7 @@ pid_t procstat_read_parent(pid_t pid)
 	return procstat_read(pid, &stat) < 0 ? -ESRCH : stat.parent;
 }
 
-int procstat_open(pid_t pid, const char *leaf)
+int procstat_open_file(pid_t pid, const char *leaf)
 {
 	char path[64];
 
@@ -63,7 +63,7 @@ int procstat_open(pid_t pid, const char *leaf)
 
 ssize_t procstat_read_file(pid_t pid, const char *leaf, char *text, size_t size)
 {
-	_cleanup_close_ int fd = procstat_open(pid, leaf);
+	_cleanup_close_ int fd = procstat_open_file(pid, leaf);
 	ssize_t len = fd < 0 ? -1 : read(fd, text, size - 1);
 
 	if (len >= 0)

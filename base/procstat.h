@@ -28,7 +28,7 @@ int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat);
 pid_t procstat_read_parent(pid_t pid);
 
 /* Opens another file of /proc/PID for reading. Owned, or -1 with errno. */
-int procstat_open(pid_t pid, const char *leaf);
+int procstat_open_file(pid_t pid, const char *leaf);
 /* Reads the beginning of a file of /proc/PID as text. Its length, or -1. */
 ssize_t procstat_read_file(pid_t pid, const char *leaf, char *text, size_t size);
 

@@ -12,7 +12,7 @@
 
 #define STEP 256u
 
-static int proctree_add(struct proctree *tree, pid_t pid, pid_t parent)
+static int proctree_add_entry(struct proctree *tree, pid_t pid, pid_t parent)
 {
 	if (tree->count % STEP == 0) {
 		/* Not doubled: the three system calls for each entry cost more than realloc(3). */
@@ -26,7 +26,7 @@ static int proctree_add(struct proctree *tree, pid_t pid, pid_t parent)
 	return 0;
 }
 
-static int proctree_by_pid(const void *a, const void *b)
+static int proctree_compare_pids(const void *a, const void *b)
 {
 	const struct proctree_entry *left = a, *right = b;
 
@@ -50,11 +50,11 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 		struct procstat stat;
 
 		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* else no process, or ended */
-			r = proctree_add(ret_tree, pid, stat.parent);
+			r = proctree_add_entry(ret_tree, pid, stat.parent);
 	}
 	r = r == 0 ? -errno : r;
 	if (ret_tree->count > 0)
-		qsort(ret_tree->entry, ret_tree->count, sizeof(*ret_tree->entry), proctree_by_pid);
+		qsort(ret_tree->entry, ret_tree->count, sizeof(*ret_tree->entry), proctree_compare_pids);
 	return r;
 }
 
@@ -63,15 +63,15 @@ int proctree_read(struct proctree *ret_tree)
 	return proctree_read_at(-1, ret_tree);
 }
 
-struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid)
+struct proctree_entry *proctree_find_entry(const struct proctree *tree, pid_t pid)
 {
 	struct proctree_entry key = {.pid = pid};
 
-	return tree->count > 0 ? bsearch(&key, tree->entry, tree->count, sizeof(key), proctree_by_pid) : NULL;
+	return tree->count > 0 ? bsearch(&key, tree->entry, tree->count, sizeof(key), proctree_compare_pids) : NULL;
 }
 
 /* Follows the parents until the place is known. */
-static enum proctree_place proctree_place_of(const struct proctree *tree, const struct proctree_entry *entry,
+static enum proctree_place proctree_find_place(const struct proctree *tree, const struct proctree_entry *entry,
 					     pid_t root)
 {
 	for (size_t steps = 0; entry && entry->pid != root && steps <= tree->count; steps++) {
@@ -79,7 +79,7 @@ static enum proctree_place proctree_place_of(const struct proctree *tree, const 
 			return entry->place;
 		if (entry->parent == root)
 			return PROCTREE_BELOW;
-		entry = proctree_find(tree, entry->parent);
+		entry = proctree_find_entry(tree, entry->parent);
 	}
 	return PROCTREE_ELSEWHERE;
 }
@@ -90,15 +90,15 @@ void proctree_mark_descendants(struct proctree *tree, pid_t root)
 		tree->entry[i].place = tree->entry[i].pid == root ? PROCTREE_ELSEWHERE : PROCTREE_UNKNOWN;
 	for (size_t i = 0; i < tree->count; i++) {
 		struct proctree_entry *entry = &tree->entry[i];
-		enum proctree_place place = proctree_place_of(tree, entry, root);
+		enum proctree_place place = proctree_find_place(tree, entry, root);
 
 		/* What was found holds for all ancestors on the way as well; later walks stop there. */
-		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = proctree_find(tree, entry->parent))
+		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = proctree_find_entry(tree, entry->parent))
 			entry->place = place;
 	}
 }
 
-void proctree_done(struct proctree *tree)
+void proctree_release(struct proctree *tree)
 {
 	free(tree->entry);
 	*tree = (struct proctree){0};
@@ -118,7 +118,7 @@ size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap)
 			out[found] = all.entry[i].pid;
 		found++;
 	}
-	proctree_done(&all);
+	proctree_release(&all);
 	return found;
 }
 

@@ -25,7 +25,7 @@ struct proctree {
 
 /*
  * Reads /proc, or with proc_fd another procfs, with its pids (-1: /proc). 0, or -errno with an incomplete *ret_tree,
- * which a caller without a better source may use. Release with proctree_done in both cases.
+ * which a caller without a better source may use. Release with proctree_release in both cases.
  */
 int proctree_read(struct proctree *ret_tree);
 int proctree_read_at(int proc_fd, struct proctree *ret_tree);
@@ -37,9 +37,9 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree);
 void proctree_mark_descendants(struct proctree *tree, pid_t root);
 
 /* The entry of a process, borrowed; NULL: none. */
-struct proctree_entry *proctree_find(const struct proctree *tree, pid_t pid);
+struct proctree_entry *proctree_find_entry(const struct proctree *tree, pid_t pid);
 
-void proctree_done(struct proctree *tree);
+void proctree_release(struct proctree *tree);
 
 /* Writes at most `cap` descendants of root in ascending order. Returns how many there are. */
 size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap);

@@ -90,7 +90,7 @@ static int removal_move_up(struct removal *removal, int dirfd, const char *name)
 	return -errno;
 }
 
-static bool removal_is_dots(const char *name)
+static bool removal_is_dot_entry(const char *name)
 {
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
@@ -149,7 +149,7 @@ static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 	if (!dir)
 		return -errno;
 	while ((entry = readdir(dir))) {
-		err = removal_is_dots(entry->d_name) ? 0 : removal_remove_entry(fd, entry->d_name);
+		err = removal_is_dot_entry(entry->d_name) ? 0 : removal_remove_entry(fd, entry->d_name);
 		if (err == -ENOTEMPTY)
 			(void)snprintf(ret_child, NAME_MAX + 1, "%s", entry->d_name);
 		else if (first == 0)
@@ -196,7 +196,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 		return;
 	}
 	while ((entry = readdir(dir))) {
-		if (removal_is_dots(entry->d_name))
+		if (removal_is_dot_entry(entry->d_name))
 			continue;
 		err = removal_remove_entry(dirfd(dir), entry->d_name);
 		if (err == -ENOTEMPTY)
@@ -219,7 +219,7 @@ static bool removal_empty_top(struct removal *removal, DIR *top)
 
 	rewinddir(top);
 	while ((entry = readdir(top))) {
-		if (removal_is_dots(entry->d_name))
+		if (removal_is_dot_entry(entry->d_name))
 			continue;
 		empty = false;
 		err = removal_remove_entry(removal->top_fd, entry->d_name);

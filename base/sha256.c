@@ -10,7 +10,7 @@
 
 #define CHUNK_BYTES 65536
 
-static void sha256_end(struct sha256_ctx *context, char ret_hex[SHA256_HEX_SIZE])
+static void sha256_finish_digest(struct sha256_ctx *context, char ret_hex[SHA256_HEX_SIZE])
 {
 	unsigned char digest[SHA256_DIGEST_SIZE];
 
@@ -19,16 +19,16 @@ static void sha256_end(struct sha256_ctx *context, char ret_hex[SHA256_HEX_SIZE]
 	ret_hex[SHA256_HEX_SIZE - 1] = '\0';
 }
 
-void sha256_bytes(const void *bytes, size_t len, char ret_hex[SHA256_HEX_SIZE])
+void sha256_hash_bytes(const void *bytes, size_t len, char ret_hex[SHA256_HEX_SIZE])
 {
 	struct sha256_ctx context;
 
 	sha256_init(&context);
 	sha256_update(&context, len, bytes);
-	sha256_end(&context, ret_hex);
+	sha256_finish_digest(&context, ret_hex);
 }
 
-int sha256_fd(int fd, char ret_hex[SHA256_HEX_SIZE], uint64_t *ret_bytes)
+int sha256_hash_fd(int fd, char ret_hex[SHA256_HEX_SIZE], uint64_t *ret_bytes)
 {
 	unsigned char chunk[CHUNK_BYTES];
 	struct sha256_ctx context;
@@ -42,7 +42,7 @@ int sha256_fd(int fd, char ret_hex[SHA256_HEX_SIZE], uint64_t *ret_bytes)
 		sha256_update(&context, (size_t)got, chunk);
 		total += (uint64_t)got;
 	}
-	sha256_end(&context, ret_hex);
+	sha256_finish_digest(&context, ret_hex);
 	*ret_bytes = total;
 	return 0;
 }

@@ -7,8 +7,8 @@
 
 #define SHA256_HEX_SIZE 65 /* 64 digits and the NUL */
 
-void sha256_bytes(const void *bytes, size_t len, char ret_hex[SHA256_HEX_SIZE]);
+void sha256_hash_bytes(const void *bytes, size_t len, char ret_hex[SHA256_HEX_SIZE]);
 /* Hashes a file from the descriptor's current offset to its end. 0 or -errno. */
-int sha256_fd(int fd, char ret_hex[SHA256_HEX_SIZE], uint64_t *ret_bytes);
+int sha256_hash_fd(int fd, char ret_hex[SHA256_HEX_SIZE], uint64_t *ret_bytes);
 
 #endif

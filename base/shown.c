@@ -11,7 +11,7 @@
 #define PIECE 2048u /* escaped at a time */
 
 /* Writes one character of `size` bytes. Returns the bytes written. */
-static size_t text_show_point(char *out, const char *bytes, size_t size, uint32_t point, bool lines)
+static size_t text_escape_character(char *out, const char *bytes, size_t size, uint32_t point, bool lines)
 {
 	bool kept = lines && (point == '\n' || point == '\t');
 
@@ -21,7 +21,7 @@ static size_t text_show_point(char *out, const char *bytes, size_t size, uint32_
 	return size;
 }
 
-size_t text_show(char *out, const char *bytes, size_t len, bool lines)
+size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool lines)
 {
 	static const char hex[] = "0123456789abcdef";
 	const char *start = out;
@@ -29,9 +29,9 @@ size_t text_show(char *out, const char *bytes, size_t len, bool lines)
 	size_t size, bad;
 
 	for (size_t i = 0; i < len; i += size) {
-		size = text_sequence(bytes + i, len - i, &point, &bad);
+		size = text_decode_utf8(bytes + i, len - i, &point, &bad);
 		if (size > 0) {
-			out += text_show_point(out, bytes + i, size, point, lines);
+			out += text_escape_character(out, bytes + i, size, point, lines);
 			continue;
 		}
 		size = 1;
@@ -55,7 +55,7 @@ int text_print(FILE *out, const char *text, bool lines)
 		if (piece > PIECE) /* do not split a character */
 			for (piece = PIECE; piece > PIECE - 4 && ((unsigned char)text[piece] & 0xc0) == 0x80;)
 				piece--;
-		put = text_show(shown, text, piece, lines);
+		put = text_escape_for_display(shown, text, piece, lines);
 		if (fwrite(shown, 1, put, out) != put)
 			return -EIO;
 	}

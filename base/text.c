@@ -9,7 +9,7 @@
 static const char text_hex[] = "0123456789abcdef";
 
 /* Unicode Standard, table 3-7: valid second bytes by the first. */
-static bool text_second_byte_fits(unsigned char first, unsigned char second)
+static bool text_is_second_byte(unsigned char first, unsigned char second)
 {
 	switch (first) {
 	case 0xe0:
@@ -25,7 +25,7 @@ static bool text_second_byte_fits(unsigned char first, unsigned char second)
 	}
 }
 
-size_t text_sequence(const char *bytes, size_t len, uint32_t *ret_point, size_t *ret_bad)
+size_t text_decode_utf8(const char *bytes, size_t len, uint32_t *ret_point, size_t *ret_bad)
 {
 	const unsigned char *at = (const unsigned char *)bytes;
 	size_t size = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4, have = 1;
@@ -38,7 +38,7 @@ size_t text_sequence(const char *bytes, size_t len, uint32_t *ret_point, size_t 
 	if (at[0] < 0xc2 || at[0] > 0xf4)
 		return 0;
 	for (; have < size && have < len && (at[have] & 0xc0) == 0x80; have++) {
-		if (have == 1 && !text_second_byte_fits(at[0], at[1]))
+		if (have == 1 && !text_is_second_byte(at[0], at[1]))
 			break;
 		point = point << 6 | (at[have] & 0x3fu);
 	}
@@ -119,7 +119,7 @@ static size_t text_put_ascii(char *out, unsigned char byte)
 	return 1;
 }
 
-size_t text_escape(char *out, const char *bytes, size_t len)
+size_t text_escape_for_json(char *out, const char *bytes, size_t len)
 {
 	const unsigned char *at = (const unsigned char *)bytes;
 	const char *start = out;
@@ -132,7 +132,7 @@ size_t text_escape(char *out, const char *bytes, size_t len)
 			out += text_put_ascii(out, at[i]);
 			continue;
 		}
-		size = text_sequence(bytes + i, len - i, &point, &bad);
+		size = text_decode_utf8(bytes + i, len - i, &point, &bad);
 		if (size == 0) {
 			size = 1;
 			out += text_put_byte(out, at[i]);
@@ -152,11 +152,11 @@ bool text_is_utf8(const char *text, size_t len)
 	uint32_t point;
 
 	for (; len > 0 && size > 0; text += size, len -= size)
-		size = text_sequence(text, len, &point, &bad);
+		size = text_decode_utf8(text, len, &point, &bad);
 	return size > 0;
 }
 
-int text_hex_value(char digit)
+int text_parse_hex_digit(char digit)
 {
 	if (digit >= '0' && digit <= '9')
 		return digit - '0';
@@ -174,9 +174,10 @@ size_t text_unescape(char *text, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '\\' && len - i >= 2 && text[i + 1] == '\\') {
 			i++;
-		} else if (text[i] == '\\' && len - i >= 4 && text[i + 1] == 'x' && text_hex_value(text[i + 2]) >= 0 &&
-			   text_hex_value(text[i + 3]) >= 0) {
-			text[put++] = (char)(text_hex_value(text[i + 2]) << 4 | text_hex_value(text[i + 3]));
+		} else if (text[i] == '\\' && len - i >= 4 && text[i + 1] == 'x' &&
+			   text_parse_hex_digit(text[i + 2]) >= 0 && text_parse_hex_digit(text[i + 3]) >= 0) {
+			text[put++] =
+				(char)(text_parse_hex_digit(text[i + 2]) << 4 | text_parse_hex_digit(text[i + 3]));
 			i += 3;
 			continue;
 		}

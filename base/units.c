@@ -56,7 +56,7 @@ static const struct unit *text_find_unit(const char *name, const struct unit uni
 	return NULL;
 }
 
-int text_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value)
+int text_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value)
 {
 	uint64_t value;
 
@@ -66,7 +66,7 @@ int text_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_valu
 	return 0;
 }
 
-int text_size(const char *text, uint64_t *ret_bytes)
+int text_parse_size(const char *text, uint64_t *ret_bytes)
 {
 	const struct unit *unit;
 	uint64_t value;
@@ -80,7 +80,7 @@ int text_size(const char *text, uint64_t *ret_bytes)
 	return 0;
 }
 
-int text_duration(const char *text, uint64_t *ret_ns)
+int text_parse_duration(const char *text, uint64_t *ret_ns)
 {
 	const struct unit *unit;
 	uint64_t whole, fraction = 0, scale = 1;
@@ -105,7 +105,7 @@ int text_duration(const char *text, uint64_t *ret_ns)
 }
 
 /* Levenshtein distance of a and b; both at most NEAREST_WORD_MAX long. */
-static size_t text_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+static size_t text_measure_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t row[NEAREST_WORD_MAX + 1], diagonal, above;
 
@@ -123,7 +123,7 @@ static size_t text_distance(const char *a, size_t a_len, const char *b, size_t b
 	return row[b_len];
 }
 
-const char *text_nearest(const char *word, const char *const *words)
+const char *text_find_nearest(const char *word, const char *const *words)
 {
 	size_t len = strlen(word), best = len / 3 + 2, edits, other; /* with more edits it is another word */
 	const char *nearest = NULL;
@@ -134,7 +134,7 @@ const char *text_nearest(const char *word, const char *const *words)
 		other = strlen(*words);
 		if (other > NEAREST_WORD_MAX)
 			continue;
-		edits = text_distance(word, len, *words, other);
+		edits = text_measure_distance(word, len, *words, other);
 		if (edits < best && edits < MIN(len, other)) { /* not if all letters differ */
 			best = edits;
 			nearest = *words;

@@ -79,7 +79,7 @@ static struct run *start(const char *text, const char *name)
 		judged_die(error.text, -r);
 	stand_still(run->sandbox.view);
 	run->sandbox.view->bases = calloc(1, sizeof(struct base_names));
-	r = audit_open(log, &header, &run->sandbox.audit);
+	r = audit_open_log(log, &header, &run->sandbox.audit);
 	if (r < 0)
 		judged_die(log, -r);
 	if (tree_create(getpid(), run->sandbox.view, -1, &run->sandbox.tree) < 0)
@@ -104,17 +104,17 @@ static __attribute__((noinline)) int64_t judge(struct run *run, int number, cons
 	call->sandbox = &run->sandbox;
 	call->task = &run->task;
 	call->tid = run->task.tid;
-	call->row = table_find(number);
-	call->start_ns = io_now_ns();
+	call->row = table_find_row(number);
+	call->start_ns = io_read_clock_ns();
 	memcpy(call->arg, arg, sizeof(call->arg));
 	call->place[0].mount = call->place[1].mount = NULL;
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
 	call->committed = false;
-	if (decode_call(call) < 0 || !call_valid(call))
+	if (decode_call_args(call) < 0 || !call_is_valid(call))
 		judged_die("decode", EINVAL);
-	table_handler(call->row)(call);
-	if (call_commit(call) < 0)
+	table_get_handler(call->row)(call);
+	if (call_commit_record(call) < 0)
 		judged_die("record", EIO);
 	result = call->outcome.kind == OUTCOME_FD ? 3 : call->outcome.value;
 	audit_end_record(run->sandbox.audit, call->slot, result, 12345);

@@ -14,7 +14,7 @@ static void check_print_warnings(struct policy *const policies[POLICY_PHASE_MAX]
 	const char *const *text = policy_warnings(policies[POLICY_PHASE_RUN], &count);
 	const char *const *other = policy_warnings(policies[POLICY_PHASE_SETUP], &others);
 
-	cli_policy_warnings(NULL, policies[POLICY_PHASE_RUN]);
+	cli_print_policy_warnings(NULL, policies[POLICY_PHASE_RUN]);
 	for (size_t i = 0; i < others; i++) {
 		size_t at = 0;
 
@@ -43,9 +43,9 @@ static int check_policy(const char *name)
 		check_print_warnings(policies);
 	if (ret == 0)
 		cli_policy_warn_missing(NULL, &host, policies[POLICY_PHASE_RUN], false);
-	cli_policy_errors(NULL, &errors);
+	cli_print_policy_errors(NULL, &errors);
 	if (ret == -ENOMEM)
-		(void)cli_no_memory("check");
+		(void)cli_fail_no_memory("check");
 	for (size_t i = 0; i < POLICY_PHASE_MAX; i++)
 		policy_free(policies[i]);
 	return ret;
@@ -57,7 +57,7 @@ static const char usage[] =
 	"and what is probably not intended as file:line: key: warning: message.\n"
 	"A name without a \"/\" and not ending in .json is a profile (minimal, python, data, extended).\n\n";
 
-int cli_check(int argc, char **argv)
+int cli_main_check(int argc, char **argv)
 {
 	static const struct cli_syntax syntax = {
 		.verb = "check",
@@ -65,18 +65,19 @@ int cli_check(int argc, char **argv)
 		.epilogue = "\nExit status: 0 when all are good, 125 otherwise.\n",
 		.mixed = true,
 	};
-	int parsed = cli_parse(argc, argv, &syntax), status = CLI_OK;
+	int parsed = cli_parse_options(argc, argv, &syntax), status = CLI_OK;
 
 	if (parsed != CLI_PARSED)
 		return parsed;
 	if (optind == argc) {
-		cli_error("check", "no policy given");
-		return cli_usage_error("check");
+		cli_print_error("check", "no policy given");
+		return cli_fail_usage("check");
 	}
 	for (; optind < argc; optind++) {
 		if (check_policy(argv[optind]) < 0)
 			status = CLI_ERROR;
-		else if (cli_print("check", argv[optind]) != CLI_OK || cli_print("check", ": good\n") != CLI_OK)
+		else if (cli_print_text("check", argv[optind]) != CLI_OK ||
+			 cli_print_text("check", ": good\n") != CLI_OK)
 			return CLI_ERROR;
 	}
 	return status;

@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 
 #define _cleanup_json_ __attribute__((cleanup(json_decrefp)))
-#define _cleanup_policy_errors_ __attribute__((cleanup(policy_errors_done)))
+#define _cleanup_policy_errors_ __attribute__((cleanup(policy_errors_release)))
 #define _cleanup_policy_ __attribute__((cleanup(cli_policy_freep)))
 static inline void cli_policy_freep(struct policy **policy)
 {
@@ -25,22 +25,22 @@ enum cli_exit {
 	CLI_NOT_FOUND = 127, /* no such program in the view */
 };
 
-int cli_run(int argc, char **argv);
-int cli_check(int argc, char **argv);
-int cli_show(int argc, char **argv);
-int cli_why(int argc, char **argv);
-int cli_audit(int argc, char **argv);
-int cli_doctor(int argc, char **argv);
+int cli_main_run(int argc, char **argv);
+int cli_main_check(int argc, char **argv);
+int cli_main_show(int argc, char **argv);
+int cli_main_why(int argc, char **argv);
+int cli_main_audit(int argc, char **argv);
+int cli_main_doctor(int argc, char **argv);
 
 /*
  * One line on stderr: "callgate VERB: message", with verb NULL the message alone. Every function here escapes control
- * characters and invisible characters (text_show).
+ * characters and invisible characters (text_escape_for_display).
  */
-void cli_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
-#define cli_note(...) cli_error(NULL, __VA_ARGS__)
+void cli_print_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define cli_note(...) cli_print_error(NULL, __VA_ARGS__)
 
 /* Prints that memory ran out. Returns CLI_ERROR. */
-int cli_no_memory(const char *verb);
+int cli_fail_no_memory(const char *verb);
 
 /*
  * The messages as a JSON array of {"file", "line", "key", "message"}. file and line are null for the command line,
@@ -48,8 +48,8 @@ int cli_no_memory(const char *verb);
  */
 json_t *cli_policy_errors_json(const struct policy_errors *errors);
 /* Prints messages, one a line, as "callgate VERB: file:line: key: …"; with verb NULL without that prefix. */
-void cli_policy_errors(const char *verb, const struct policy_errors *errors);
-void cli_policy_warnings(const char *verb, const struct policy *policy);
+void cli_print_policy_errors(const char *verb, const struct policy_errors *errors);
+void cli_print_policy_warnings(const char *verb, const struct policy *policy);
 
 /* As asprintf(3), but NULL when memory runs out. Owned by the caller. */
 __attribute__((format(printf, 1, 2))) static inline char *cli_format(const char *format, ...)
@@ -65,13 +65,13 @@ __attribute__((format(printf, 1, 2))) static inline char *cli_format(const char 
 }
 
 /* Points at --help, after the message that says what is wrong. Returns CLI_ERROR. */
-int cli_usage_error(const char *verb);
+int cli_fail_usage(const char *verb);
 
 /* Prints "callgate VERSION" to stdout. CLI_OK, or CLI_ERROR when stdout cannot be written. */
-int cli_version(void);
+int cli_print_version(void);
 
 /* Prints text to stdout and flushes it. CLI_OK, or CLI_ERROR with a message; text NULL stands for no memory. */
-int cli_print(const char *verb, const char *text);
+int cli_print_text(const char *verb, const char *text);
 struct buf;
 int cli_print_buf(const char *verb, const struct buf *text);
 

@@ -15,7 +15,7 @@
 #define DEFAULT_PROFILE "minimal"
 
 /* The rule that grants the program. A relative name is below the workdir, because the program is started from there. */
-static char *load_program_rule(struct cli_host *host)
+static char *load_make_program_rule(struct cli_host *host)
 {
 	const char *program = host->program, *found = cli_host_find_program(host);
 	char path[PATH_MAX];
@@ -29,20 +29,20 @@ static char *load_program_rule(struct cli_host *host)
 }
 
 /* The paths of -x. Without a policy the program named on the command line is granted, too. 0 or -ENOMEM. */
-static int load_exec_rules(const struct cli_policy_options *options, struct cli_host *host, struct cli_list *exec)
+static int load_add_exec_rules(const struct cli_policy_options *options, struct cli_host *host, struct cli_list *exec)
 {
 	char *rule;
 
 	for (size_t i = 0; i < options->exec.count; i++)
-		if (cli_list_take(exec, strdup(options->exec.item[i])) < 0)
+		if (cli_list_add_owned(exec, strdup(options->exec.item[i])) < 0)
 			return -ENOMEM;
 	if (options->names.count || !host->program)
 		return 0;
-	rule = load_program_rule(host);
-	return rule ? cli_list_take(exec, rule) : 0;
+	rule = load_make_program_rule(host);
+	return rule ? cli_list_add_owned(exec, rule) : 0;
 }
 
-struct places cli_policy_places(const struct cli_policy_options *options, struct cli_host *host,
+struct places cli_collect_policy_places(const struct cli_policy_options *options, struct cli_host *host,
 				const struct policy *policy, const struct policy *further)
 {
 	return (struct places){
@@ -71,12 +71,12 @@ static int load_policy_phases(const char *const *names, const struct policy_cli 
 static int load_judge_optional(const struct places *places, const struct cli_host *host, const char *path,
 			       struct places_why *ret_why)
 {
-	const char *manager = host->interpreter ? interpreter_manager_of_root(host->interpreter, path) : NULL;
+	const char *manager = host->interpreter ? interpreter_find_manager(host->interpreter, path) : NULL;
 	struct places_why why = {""};
 
-	if (manager && places_judge(places, PLACES_GRANT, manager, NULL, &why) < 0)
+	if (manager && places_judge_path(places, PLACES_GRANT, manager, NULL, &why) < 0)
 		return places_refuse(ret_why, "is in %.400s, which %.500s", manager, why.text);
-	return places_judge(places, PLACES_GRANT, path, NULL, ret_why);
+	return places_judge_path(places, PLACES_GRANT, path, NULL, ret_why);
 }
 
 /*
@@ -84,20 +84,20 @@ static int load_judge_optional(const struct places *places, const struct cli_hos
  * error: the user did not write it and could not leave it out. Example: /etc/localtime where /etc may be written.
  * 1: a grant became void and the policy has to be loaded again. 0, -ENOMEM.
  */
-static int load_void_grants(const struct cli_policy_options *options, struct cli_host *host,
+static int load_make_grants_void(const struct cli_policy_options *options, struct cli_host *host,
 			    const struct policy *policy)
 {
-	const struct places places = cli_policy_places(options, host, policy, NULL);
+	const struct places places = cli_collect_policy_places(options, host, policy, NULL);
 	int again = 0;
 	size_t count;
-	const struct policy_way *way = policy_ways(policy, &count);
+	const struct policy_way *way = policy_get_host_paths(policy, &count);
 
 	for (size_t i = 0; i < count && again >= 0; i++) {
 		struct places_why why = {""};
 		int refused = 0;
 
 		if (way[i].optional && load_judge_optional(&places, host, way[i].text, &why) < 0)
-			refused = cli_host_void_grant(host, way[i].text, why.text);
+			refused = cli_host_make_grant_void(host, way[i].text, why.text);
 		again = refused < 0 ? refused : refused || again;
 	}
 	return again;
@@ -107,7 +107,7 @@ static int load_void_grants(const struct cli_policy_options *options, struct cli
 static int load_judge_policy(const struct places *places, const struct policy *policy, struct policy_errors *errors)
 {
 	size_t count;
-	const struct policy_way *way = policy_ways(policy, &count);
+	const struct policy_way *way = policy_get_host_paths(policy, &count);
 	int ret = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -116,7 +116,7 @@ static int load_judge_policy(const struct places *places, const struct policy *p
 		struct places_why why = {""};
 		int error = way[i].optional ? 0
 			    : command       ? places_judge_command(places, way[i].text, &why)
-					    : places_judge(places, use, way[i].text, NULL, &why);
+					    : places_judge_path(places, use, way[i].text, NULL, &why);
 
 		if (error == 0)
 			continue;
@@ -131,7 +131,7 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 			    const struct policy *policy,
 			    struct policy_errors *errors)
 {
-	const struct places places = cli_policy_places(options, host, policy, NULL);
+	const struct places places = cli_collect_policy_places(options, host, policy, NULL);
 	struct places_why why = {""};
 	int ways = load_judge_policy(&places, policy, errors), other = 0, files, workdir = 0;
 
@@ -139,13 +139,13 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 		other = load_judge_policy(&places, host->other, errors);
 	files = cli_host_judge_files(host, &places, errors);
 	if (options->workdir)
-		workdir = places_judge(&places, PLACES_GRANT, options->workdir_named, NULL, &why);
+		workdir = places_judge_path(&places, PLACES_GRANT, options->workdir_named, NULL, &why);
 	if (workdir < 0)
 		policy_errors_add(errors, "-w %s: %s", options->workdir_named, why.text);
 	return ways < 0 || other < 0 || files < 0 || workdir < 0 ? -EINVAL : 0;
 }
 
-int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
+int cli_load_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
 		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes)
 {
 	static const char *const usual[] = {DEFAULT_PROFILE, NULL};
@@ -157,7 +157,7 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 	int ret = cli_host_set_places(host, options->workdir, scratch);
 
 	if (ret == 0)
-		ret = load_exec_rules(options, host, &exec);
+		ret = load_add_exec_rules(options, host, &exec);
 	cli.read = (const char *const *)options->read.item;
 	cli.write = (const char *const *)options->write.item;
 	cli.exec = (const char *const *)exec.item;
@@ -169,7 +169,7 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 	cli.secret = (const char *const *)options->secret.item;
 	if (ret == 0)
 		ret = load_policy_phases(names, &cli, host, &policy, &errors);
-	while (ret == 0 && (ret = load_void_grants(options, host, policy)) > 0) {
+	while (ret == 0 && (ret = load_make_grants_void(options, host, policy)) > 0) {
 		policy_free(policy);
 		policy = NULL;
 		ret = load_policy_phases(names, &cli, host, &policy, &errors);
@@ -178,20 +178,20 @@ int cli_policy_load(const struct cli_policy_options *options, const char *verb, 
 		ret = load_judge_paths(options, host, policy, &errors);
 	if (ret == 0)
 		*ret_policy = steal_pointer(&policy);
-	cli_policy_errors(verb, &errors);
+	cli_print_policy_errors(verb, &errors);
 	if (ret < 0 && ret_mistakes)
 		*ret_mistakes = cli_policy_errors_json(&errors);
 	if (ret == -ENOMEM)
-		(void)cli_no_memory(verb);
+		(void)cli_fail_no_memory(verb);
 	return ret;
 }
 
-int cli_policy_load_only(const struct cli_policy_options *options, const char *verb, const char *program,
+int cli_load_policy_without_run(const struct cli_policy_options *options, const char *verb, const char *program,
 			 struct cli_host *host, struct policy **ret_policy)
 {
 	if (cli_host_init(host, program) < 0)
-		return cli_no_memory(verb);
-	if (cli_policy_load(options, verb, host, NULL, ret_policy, NULL) < 0)
+		return cli_fail_no_memory(verb);
+	if (cli_load_policy(options, verb, host, NULL, ret_policy, NULL) < 0)
 		return CLI_ERROR;
 	cli_host_report_void_grants(host);
 	return CLI_OK;
@@ -201,7 +201,7 @@ void cli_policy_warn_missing(const char *verb, const struct cli_host *host, cons
 {
 	static const char command_line[] = "command line";
 	size_t count;
-	const struct policy_way *way = policy_ways(policy, &count);
+	const struct policy_way *way = policy_get_host_paths(policy, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		const char *path = way[i].text;
@@ -212,6 +212,7 @@ void cli_policy_warn_missing(const char *verb, const struct cli_host *host, cons
 		    (host->policy.scratch && path_is_below(path, host->policy.scratch)))
 			continue;
 		if (access(path, F_OK) < 0 && errno == ENOENT)
-			cli_error(verb, "%s: warning: %s does not exist, so nothing is granted", way[i].where, path);
+			cli_print_error(verb, "%s: warning: %s does not exist, so nothing is granted", way[i].where,
+					path);
 	}
 }

@@ -14,11 +14,11 @@
  * 0 with an owned policy, or -errno with the messages printed, and as JSON in *ret_mistakes (NULL: not wanted), which
  * the caller owns.
  */
-int cli_policy_load(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
+int cli_load_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
 		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes);
 
-/* As cli_policy_load, without a run (show, why): initialises `host` too, and prints its notes. CLI_OK or CLI_ERROR. */
-int cli_policy_load_only(const struct cli_policy_options *options, const char *verb, const char *program,
+/* As cli_load_policy, without a run (show, why): initialises `host` too, and prints its notes. CLI_OK or CLI_ERROR. */
+int cli_load_policy_without_run(const struct cli_policy_options *options, const char *verb, const char *program,
 			 struct cli_host *host, struct policy **ret_policy);
 
 /*
@@ -28,7 +28,7 @@ int cli_policy_load_only(const struct cli_policy_options *options, const char *v
 void cli_policy_warn_missing(const char *verb, const struct cli_host *host, const struct policy *policy, bool own);
 
 /* Where a program may write by `policy`, its other phase, `further` (NULL: nothing) and -w. Borrows. */
-struct places cli_policy_places(const struct cli_policy_options *options, struct cli_host *host,
+struct places cli_collect_policy_places(const struct cli_policy_options *options, struct cli_host *host,
 				const struct policy *policy, const struct policy *further);
 
 #endif

@@ -13,17 +13,17 @@ static const struct verb {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
-	{"run", cli_run, "run a program under a policy"},
-	{"check", cli_check, "report what is wrong with a policy"},
-	{"show", cli_show, "print the effective policy"},
-	{"why", cli_why, "explain how one access would be decided, and by which rule"},
-	{"audit", cli_audit, "read the audit log of a run"},
-	{"doctor", cli_doctor, "report what this machine offers a run, and how to get the rest"},
+	{"run", cli_main_run, "run a program under a policy"},
+	{"check", cli_main_check, "report what is wrong with a policy"},
+	{"show", cli_main_show, "print the effective policy"},
+	{"why", cli_main_why, "explain how one access would be decided, and by which rule"},
+	{"audit", cli_main_audit, "read the audit log of a run"},
+	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
-static int main_help(void)
+static int main_print_help(void)
 {
 	_cleanup_buf_ struct buf text = {0};
 
@@ -35,35 +35,35 @@ static int main_help(void)
 	return cli_print_buf("", &text);
 }
 
-static int main_unknown_verb(const char *name)
+static int main_refuse_unknown_verb(const char *name)
 {
 	const char *names[VERBS + 1] = {NULL}, *nearest;
 
 	for (size_t i = 0; i < VERBS; i++)
 		names[i] = verbs[i].name;
-	nearest = text_nearest(name, names);
+	nearest = text_find_nearest(name, names);
 	if (nearest)
-		cli_error("", "unknown verb \"%s\"; did you mean \"%s\"?", name, nearest);
+		cli_print_error("", "unknown verb \"%s\"; did you mean \"%s\"?", name, nearest);
 	else
-		cli_error("", "unknown verb \"%s\"", name);
-	return cli_usage_error("");
+		cli_print_error("", "unknown verb \"%s\"", name);
+	return cli_fail_usage("");
 }
 
 int main(int argc, char **argv)
 {
 	if (filter_is_open())
-		cli_error("", "a build with --enable-open-filter, for tests only: no call is judged, "
+		cli_print_error("", "a build with --enable-open-filter, for tests only: no call is judged, "
 			      "THE FIRST LOCK IS OFF");
 	if (argc < 2) {
-		cli_error("", "no verb given; to run a program: callgate run -- PROGRAM [ARGUMENT...]");
-		return cli_usage_error("");
+		cli_print_error("", "no verb given; to run a program: callgate run -- PROGRAM [ARGUMENT...]");
+		return cli_fail_usage("");
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
-		return main_help();
+		return main_print_help();
 	if (strcmp(argv[1], "--version") == 0)
-		return cli_version();
+		return cli_print_version();
 	for (size_t i = 0; i < VERBS; i++)
 		if (strcmp(argv[1], verbs[i].name) == 0)
 			return verbs[i].run(argc - 1, argv + 1);
-	return main_unknown_verb(argv[1]);
+	return main_refuse_unknown_verb(argv[1]);
 }

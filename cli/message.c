@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-void cli_error(const char *verb, const char *format, ...)
+void cli_print_error(const char *verb, const char *format, ...)
 {
 	va_list args;
 
@@ -28,16 +28,16 @@ void cli_error(const char *verb, const char *format, ...)
 	(void)fputc('\n', stderr);
 }
 
-int cli_no_memory(const char *verb)
+int cli_fail_no_memory(const char *verb)
 {
-	cli_error(verb, "out of memory");
+	cli_print_error(verb, "out of memory");
 	return CLI_ERROR;
 }
 
-void cli_policy_errors(const char *verb, const struct policy_errors *errors)
+void cli_print_policy_errors(const char *verb, const struct policy_errors *errors)
 {
 	for (size_t i = 0; i < errors->count; i++)
-		cli_error(verb, "%s", errors->item[i].text);
+		cli_print_error(verb, "%s", errors->item[i].text);
 }
 
 /* The end of "FILE:LINE" at the start of a message, before its ": "; NULL: it names no line. *ret_line: the number. */
@@ -66,7 +66,7 @@ static json_t *message_text(const char *text, size_t len)
 {
 	_cleanup_free_ char *copy = strndup(text, len);
 
-	return copy ? report_text_json(copy) : NULL;
+	return copy ? report_make_text_json(copy) : NULL;
 }
 
 static json_t *message_split(const char *text)
@@ -91,7 +91,7 @@ static json_t *message_split(const char *text)
 	return json_pack("{s:o, s:o, s:o, s:o}", "file", end ? message_text(text, (size_t)(end - text)) : json_null(),
 			 "line", end ? json_integer(line) : json_null(), "key",
 			 key ? message_text(rest, key) : json_null(), "message",
-			 report_text_json(rest + (key ? key + 2 : 0)));
+			 report_make_text_json(rest + (key ? key + 2 : 0)));
 }
 
 json_t *cli_policy_errors_json(const struct policy_errors *errors)
@@ -103,48 +103,48 @@ json_t *cli_policy_errors_json(const struct policy_errors *errors)
 	return list;
 }
 
-void cli_policy_warnings(const char *verb, const struct policy *policy)
+void cli_print_policy_warnings(const char *verb, const struct policy *policy)
 {
 	size_t count;
 	const char *const *text = policy_warnings(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
-		cli_error(verb, "%s", text[i]);
+		cli_print_error(verb, "%s", text[i]);
 }
 
-int cli_usage_error(const char *verb)
+int cli_fail_usage(const char *verb)
 {
 	cli_note("Try \"callgate%s%s --help\".", *verb ? " " : "", verb);
 	return CLI_ERROR;
 }
 
-int cli_print(const char *verb, const char *text)
+int cli_print_text(const char *verb, const char *text)
 {
 	if (!text)
-		return cli_no_memory(verb);
+		return cli_fail_no_memory(verb);
 	if (text_print(stdout, text, true) == 0 && fflush(stdout) == 0)
 		return CLI_OK;
-	cli_error(verb, "cannot write to standard output: %s", strerror(errno));
+	cli_print_error(verb, "cannot write to standard output: %s", strerror(errno));
 	return CLI_ERROR;
 }
 
 int cli_print_buf(const char *verb, const struct buf *text)
 {
-	return cli_print(verb, text->failed ? NULL : text->data);
+	return cli_print_text(verb, text->failed ? NULL : text->data);
 }
 
 int cli_print_json(const char *verb, json_t *value)
 {
 	_cleanup_free_ char *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
-	int ret = cli_print(verb, text);
+	int ret = cli_print_text(verb, text);
 
 	json_decref(value);
-	return ret == CLI_OK ? cli_print(verb, "\n") : ret;
+	return ret == CLI_OK ? cli_print_text(verb, "\n") : ret;
 }
 
-int cli_version(void)
+int cli_print_version(void)
 {
-	return cli_print("", filter_is_open() ? "callgate " PACKAGE_VERSION
+	return cli_print_text("", filter_is_open() ? "callgate " PACKAGE_VERSION
 						" with an open filter: IT CONFINES NOTHING\n"
 					      : "callgate " PACKAGE_VERSION "\n");
 }

@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-void cli_policy_options_done(struct cli_policy_options *options)
+void cli_policy_options_release(struct cli_policy_options *options)
 {
 	struct cli_list *const lists[] = {
 		&options->names, &options->read,       &options->write,         &options->exec,
@@ -22,7 +22,7 @@ void cli_policy_options_done(struct cli_policy_options *options)
 	};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		cli_list_done(lists[i]);
+		cli_list_release(lists[i]);
 	free(options->workdir);
 	*options = (struct cli_policy_options){0};
 }
@@ -34,9 +34,10 @@ void cli_policy_options_done(struct cli_policy_options *options)
 static bool options_paths_are_same(const char *value, const char *text)
 {
 	struct cli_real real = {0};
-	_cleanup_free_ char *resolved = cli_real_path(&real, value), *found = cli_real_path(&real, text);
+	_cleanup_free_ char *resolved = cli_real_resolve_path(&real, value),
+			    *found = cli_real_resolve_path(&real, text);
 
-	cli_real_done(&real);
+	cli_real_release(&real);
 	return resolved && found && strcmp(resolved, found) == 0;
 }
 
@@ -52,13 +53,13 @@ static int options_add_path(const struct cli_given *given, void *list)
 	int ret;
 
 	if (!*value || *value == '@' || *value == '~' || strncmp(value, "${", 2) == 0)
-		return cli_list_take(list, strdup(value));
+		return cli_list_add_owned(list, strdup(value));
 	if (!getcwd(cwd, sizeof(cwd)))
 		return cli_refuse_value(given, "the current directory has no name (%s); write an absolute path",
 				      strerror(errno));
 	ret = path_join(cwd, value, path, sizeof(path), &lexical);
 	if (ret > 0 && (lexical || options_paths_are_same(value, path)))
-		return cli_list_take(list, strdup(path));
+		return cli_list_add_owned(list, strdup(path));
 	if (ret > 0 && access(value, F_OK) == 0)
 		return cli_refuse_value(given, "has a \"..\" behind a symbolic link; write the path without");
 	return cli_refuse_value(given, "%s", strerror(ret < 0 ? -ret : errno));
@@ -67,13 +68,14 @@ static int options_add_path(const struct cli_given *given, void *list)
 /* The value of -p is a file even when it looks like the name of a profile. */
 static int options_add_file(const struct cli_given *given, void *list)
 {
-	return cli_list_take(list, strchr(given->value, '/') ? strdup(given->value) : cli_format("./%s", given->value));
+	return cli_list_add_owned(list,
+				  strchr(given->value, '/') ? strdup(given->value) : cli_format("./%s", given->value));
 }
 
 static int options_add_profile(const struct cli_given *given, void *list)
 {
 	if (*given->value && !strchr(given->value, '/'))
-		return cli_list_take(list, strdup(given->value));
+		return cli_list_add_owned(list, strdup(given->value));
 	return cli_refuse_value(given, "not a profile's name; use -p for a file");
 }
 
@@ -98,10 +100,10 @@ static int options_set_limit(const struct cli_given *given, void *all)
 	uint64_t amount = 0;
 	char why[160];
 
-	if (policy_limit_parse(given->which, given->value, &amount, why, sizeof(why)) < 0)
+	if (policy_limit_parse_value(given->which, given->value, &amount, why, sizeof(why)) < 0)
 		return cli_refuse_value(given, "%s", why);
 	for (enum policy_limit limit = given->which; limit <= last; limit++) {
-		*policy_limit_field(&options->cli.limits, limit) = amount;
+		*policy_limit_get_field(&options->cli.limits, limit) = amount;
 		options->cli.limits_given |= POLICY_LIMIT_BIT(limit);
 	}
 	return 0;
@@ -114,9 +116,9 @@ static int options_add_layers(const struct cli_given *given, void *layers)
 	const char *nearest;
 	char bad[32];
 
-	if (layers_parse(given->value, &named, bad, sizeof(bad)) < 0) {
-		nearest = layer_nearest(bad);
-		cli_error(given->verb, "%s: there is no layer \"%s\"; %s%s%s", given->option, bad,
+	if (layers_parse_list(given->value, &named, bad, sizeof(bad)) < 0) {
+		nearest = layer_find_nearest(bad);
+		cli_print_error(given->verb, "%s: there is no layer \"%s\"; %s%s%s", given->option, bad,
 			  nearest ? "did you mean \"" : "callgate doctor lists them", nearest ? nearest : "",
 			  nearest ? "\"?" : "");
 		return -EINVAL;
@@ -129,7 +131,7 @@ static int options_add_layers(const struct cli_given *given, void *layers)
 
 static int options_set_user(const struct cli_given *given, void *user)
 {
-	const char *wrong = policy_user_error(given->value);
+	const char *wrong = policy_find_user_error(given->value);
 
 	return wrong ? cli_refuse_value(given, "%s; write UID, UID:GID or names", wrong) : cli_set_text(given, user);
 }
@@ -139,7 +141,7 @@ static int options_set_phase(const struct cli_given *given, void *all)
 	struct cli_policy_options *options = all;
 	enum policy_phase phase = 0;
 
-	while (phase < POLICY_PHASE_MAX && strcmp(given->value, policy_phase_name(phase)) != 0)
+	while (phase < POLICY_PHASE_MAX && strcmp(given->value, policy_phase_get_name(phase)) != 0)
 		phase++;
 	if (phase == POLICY_PHASE_MAX)
 		return cli_refuse_value(given, "must be setup or run");
@@ -152,7 +154,7 @@ static int options_set_phase(const struct cli_given *given, void *all)
 #define LIMIT(name, letter, argument, help, limit) \
 	{name, letter, argument, help, options_set_limit, 0, POLICY_LIMIT_##limit}
 
-const struct cli_option *cli_policy_table(void)
+const struct cli_option *cli_get_policy_table(void)
 {
 	static const struct cli_option table[] = {
 		{"policy", 'p', "FILE", "policy file; may be given more than once, together with --profile",

@@ -37,7 +37,7 @@ int cli_add_text(const struct cli_given *given, void *field); /* struct cli_list
 
 /* Prints a message that begins with the option and its value. Returns -EINVAL. */
 #define cli_refuse_value(given, format, ...) \
-	(cli_error((given)->verb, "%s %s: " format, (given)->option, (given)->value __VA_OPT__(, ) __VA_ARGS__), \
+	(cli_print_error((given)->verb, "%s %s: " format, (given)->option, (given)->value __VA_OPT__(, ) __VA_ARGS__), \
 	 -EINVAL)
 
 /* The command line of a verb. --help and --version belong to every verb. */
@@ -58,7 +58,7 @@ struct cli_syntax {
  * answered, or a message was printed. Messages are not getopt_long(3)'s own, which print argv unescaped.
  */
 #define CLI_PARSED (-1)
-int cli_parse(int argc, char **argv, const struct cli_syntax *syntax);
+int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax);
 
 /* A NULL-ended list of owned strings that grows. Zero-initialise. */
 struct cli_list {
@@ -67,16 +67,16 @@ struct cli_list {
 };
 
 /* Adds text, which it takes also on failure. NULL stands for no memory. 0 or -ENOMEM. */
-int cli_list_take(struct cli_list *list, char *text);
-void cli_list_done(struct cli_list *list);
-#define _cleanup_list_ __attribute__((cleanup(cli_list_done)))
+int cli_list_add_owned(struct cli_list *list, char *text);
+void cli_list_release(struct cli_list *list);
+#define _cleanup_list_ __attribute__((cleanup(cli_list_release)))
 
 /* The options that say what is allowed. run, show and why share them, so that all three compose the same policy. */
-const struct cli_option *cli_policy_table(void);
+const struct cli_option *cli_get_policy_table(void);
 
-/* What cli_policy_table fills. Zero-initialise; cli_policy_options_done releases. */
+/* What cli_get_policy_table fills. Zero-initialise; cli_policy_options_release releases. */
 struct cli_policy_options {
-	struct policy_cli cli; /* cli_policy_load() adds the lists below */
+	struct policy_cli cli; /* cli_load_policy() adds the lists below */
 	struct cli_list names; /* -p and --profile, in the order given */
 	struct cli_list read, write, exec, env, allow_host, allow_private, listen, allow_request, secret;
 	bool phase_given;
@@ -85,7 +85,7 @@ struct cli_policy_options {
 	unsigned without;          /* --without: LAYER_BITs; not part of the policy, used by run alone */
 };
 
-void cli_policy_options_done(struct cli_policy_options *options);
-#define _cleanup_policy_options_ __attribute__((cleanup(cli_policy_options_done)))
+void cli_policy_options_release(struct cli_policy_options *options);
+#define _cleanup_policy_options_ __attribute__((cleanup(cli_policy_options_release)))
 
 #endif

@@ -39,7 +39,7 @@ static bool parse_is_hidden(const struct cli_syntax *syntax, size_t table, const
 	return false;
 }
 
-static void parse_add_table(struct parser *parser, const struct cli_syntax *syntax, size_t table,
+static void parse_add_option_table(struct parser *parser, const struct cli_syntax *syntax, size_t table,
 			    const struct cli_option *row, void *fills)
 {
 	for (; row && row->name; row++) {
@@ -75,16 +75,16 @@ static size_t parse_find_row(const struct parser *parser, int option)
 static int parse_refuse_option(const struct parser *parser, const char *verb, const char *word)
 {
 	if (optopt == 0)
-		cli_error(verb, "unrecognized option '%s'", word);
+		cli_print_error(verb, "unrecognized option '%s'", word);
 	else if (optopt >= LONG_OPTION)
-		cli_error(verb, "option '%s' %s", word,
+		cli_print_error(verb, "option '%s' %s", word,
 			  strchr(word, '=') ? "doesn't allow an argument" : "requires an argument");
 	else
-		cli_error(verb, "%s -- '%c'",
+		cli_print_error(verb, "%s -- '%c'",
 			  parse_find_row(parser, optopt) < parser->count ? "option requires an argument"
 									 : "invalid option",
 			  optopt);
-	return cli_usage_error(verb);
+	return cli_fail_usage(verb);
 }
 
 static void parse_write_help(const struct cli_syntax *syntax, size_t table, const struct cli_option *row,
@@ -141,19 +141,19 @@ static int parse_set_option(const struct parser *parser, const char *verb, size_
 	(void)snprintf(name, sizeof(name), "--%s", row->name);
 	error = row->set(&given, parser->fills[i] + row->field);
 	if (error == -ENOMEM)
-		return cli_no_memory(verb);
+		return cli_fail_no_memory(verb);
 	return error < 0 ? CLI_ERROR : CLI_PARSED;
 }
 
-int cli_parse(int argc, char **argv, const struct cli_syntax *syntax)
+int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax)
 {
 	struct parser parser = {.shorts = ""};
 	int opt, status = CLI_PARSED;
 
 	(void)snprintf(parser.shorts, sizeof(parser.shorts), "%s", syntax->mixed ? "" : "+");
-	parse_add_table(&parser, syntax, 0, common_options, NULL);
+	parse_add_option_table(&parser, syntax, 0, common_options, NULL);
 	for (size_t i = 0; i < TABLES_MAX; i++)
-		parse_add_table(&parser, syntax, i, syntax->table[i].options, syntax->table[i].fills);
+		parse_add_option_table(&parser, syntax, i, syntax->table[i].options, syntax->table[i].fills);
 	opterr = 0;
 	while (status == CLI_PARSED && (opt = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
 		size_t i = parse_find_row(&parser, opt);
@@ -163,13 +163,13 @@ int cli_parse(int argc, char **argv, const struct cli_syntax *syntax)
 		if (parser.row[i] == &common_options[0])
 			return parse_print_help(syntax);
 		if (parser.row[i] == &common_options[1])
-			return cli_version();
+			return cli_print_version();
 		status = parse_set_option(&parser, syntax->verb, i);
 	}
 	return status;
 }
 
-int cli_list_take(struct cli_list *list, char *text)
+int cli_list_add_owned(struct cli_list *list, char *text)
 {
 	char **grown = text ? realloc(list->item, (list->count + 2) * sizeof(*grown)) : NULL;
 
@@ -183,7 +183,7 @@ int cli_list_take(struct cli_list *list, char *text)
 	return 0;
 }
 
-void cli_list_done(struct cli_list *list)
+void cli_list_release(struct cli_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		free(list->item[i]);
@@ -206,5 +206,5 @@ int cli_set_text(const struct cli_given *given, void *field)
 
 int cli_add_text(const struct cli_given *given, void *field)
 {
-	return cli_list_take(field, strdup(given->value));
+	return cli_list_add_owned(field, strdup(given->value));
 }

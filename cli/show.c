@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-int cli_show(int argc, char **argv)
+int cli_main_show(int argc, char **argv)
 {
 	_cleanup_policy_options_ struct cli_policy_options options = {0};
 	_cleanup_host_ struct cli_host host = {0};
@@ -16,15 +16,15 @@ int cli_show(int argc, char **argv)
 		.usage = "Usage: callgate show [OPTION...] [-- PROGRAM]\n\n"
 			 "Prints the effective policy after extends, variables and command-line grants as a file that\n"
 			 "-p accepts. PROGRAM decides what @interpreter stands for.\n\n",
-		.table = {{NULL, cli_policy_table(), &options}},
+		.table = {{NULL, cli_get_policy_table(), &options}},
 	};
 	_cleanup_policy_ struct policy *policy = NULL;
-	int status = cli_parse(argc, argv, &syntax);
+	int status = cli_parse_options(argc, argv, &syntax);
 
 	if (status != CLI_PARSED)
 		return status;
-	if (cli_policy_load_only(&options, "show", argv[optind], &host, &policy) != CLI_OK)
+	if (cli_load_policy_without_run(&options, "show", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
-	text = policy_show_json(policy);
-	return cli_print("show", text);
+	text = policy_make_json(policy);
+	return cli_print_text("show", text);
 }

@@ -77,7 +77,7 @@ static size_t bpf_get_arg_offset(const struct row_compare *compare, bool high)
 }
 
 /* True when the accumulator holds the low word of this argument wherever the term is false. */
-static bool bpf_leaves_low_word(const struct row_term *term, unsigned arg)
+static bool bpf_has_low_word_loaded(const struct row_term *term, unsigned arg)
 {
 	return term && term->count == 1 && term->compare[0].arg == arg && term->compare[0].mask == UINT32_MAX;
 }
@@ -86,11 +86,11 @@ static bool bpf_leaves_low_word(const struct row_term *term, unsigned arg)
 static struct bpf_target bpf_emit_term(struct bpf *bpf, const struct row_term *term, const struct row_term *before,
 				       struct bpf_target no)
 {
-	struct bpf_target next = bpf_target_of_return(SECCOMP_RET_ALLOW);
+	struct bpf_target next = bpf_make_return_target(SECCOMP_RET_ALLOW);
 
 	for (unsigned i = term->count; i-- > 0;) {
 		const struct row_compare *compare = &term->compare[i];
-		bool load = i > 0 || !bpf_leaves_low_word(before, compare->arg);
+		bool load = i > 0 || !bpf_has_low_word_loaded(before, compare->arg);
 		uint32_t low = (uint32_t)compare->mask, high = (uint32_t)(compare->mask >> 32);
 
 		if (high)
@@ -105,7 +105,7 @@ static struct bpf_target bpf_emit_term(struct bpf *bpf, const struct row_term *t
 
 struct bpf_target bpf_emit_leaf(struct bpf *bpf, const struct bpf_leaf *leaf)
 {
-	struct bpf_target next = bpf_target_of_return(leaf->action);
+	struct bpf_target next = bpf_make_return_target(leaf->action);
 
 	for (size_t list = leaf->lists; list-- > 0;) {
 		const struct row_term *terms = leaf->terms[list];

@@ -32,7 +32,7 @@ struct bpf_target {
 	size_t at;
 };
 
-static inline struct bpf_target bpf_target_of_return(uint32_t action)
+static inline struct bpf_target bpf_make_return_target(uint32_t action)
 {
 	return (struct bpf_target){.returns = true, .action = action};
 }

@@ -57,27 +57,28 @@ static void bpf_plan_groups(struct plan *plan)
 	}
 }
 
-static struct bpf_target bpf_emit_number(struct bpf *bpf, const struct plan *plan, int nr)
+static struct bpf_target bpf_emit_syscall_decision(struct bpf *bpf, const struct plan *plan, int nr)
 {
 	struct bpf_leaf leaf;
 
 	if (plan->action[nr] != BY_TERMS)
-		return bpf_target_of_return(plan->action[nr]);
+		return bpf_make_return_target(plan->action[nr]);
 	leaf = plan->tree->leaf(plan->tree->ctx, nr);
 	return bpf_emit_leaf(bpf, &leaf);
 }
 
-static struct bpf_target bpf_emit_group(struct bpf *bpf, const struct plan *plan, size_t group)
+static struct bpf_target bpf_emit_group_decision(struct bpf *bpf, const struct plan *plan, size_t group)
 {
 	int first = plan->first[group], end = group + 1 < plan->groups ? plan->first[group + 1] : BPF_NR_END;
 	struct bpf_target next;
 
 	if (plan->common[group] == BY_TERMS)
-		return bpf_emit_number(bpf, plan, first);
-	next = bpf_target_of_return(plan->common[group]);
+		return bpf_emit_syscall_decision(bpf, plan, first);
+	next = bpf_make_return_target(plan->common[group]);
 	for (int nr = first; nr < end; nr++)
 		if (plan->action[nr] != plan->common[group])
-			next = bpf_emit_jump(bpf, BPF_JEQ, (uint32_t)nr, bpf_emit_number(bpf, plan, nr), next);
+			next = bpf_emit_jump(bpf, BPF_JEQ, (uint32_t)nr, bpf_emit_syscall_decision(bpf, plan, nr),
+					     next);
 	return next;
 }
 
@@ -88,7 +89,7 @@ static struct bpf_target bpf_emit_search(struct bpf *bpf, const struct plan *pla
 	struct bpf_target above, below;
 
 	if (count == 1)
-		return bpf_emit_group(bpf, plan, group);
+		return bpf_emit_group_decision(bpf, plan, group);
 	above = bpf_emit_search(bpf, plan, group + low, count - low);
 	below = bpf_emit_search(bpf, plan, group, low);
 	return bpf_emit_jump(bpf, BPF_JGE, (uint32_t)plan->first[group + low], above, below);
@@ -96,13 +97,13 @@ static struct bpf_target bpf_emit_search(struct bpf *bpf, const struct plan *pla
 
 static void bpf_emit_program(struct bpf *bpf, const struct plan *plan)
 {
-	const struct bpf_target foreign = bpf_target_of_return(plan->tree->foreign);
+	const struct bpf_target foreign = bpf_make_return_target(plan->tree->foreign);
 	struct bpf_target next = bpf_emit_search(bpf, plan, 0, plan->groups);
 
 	next = bpf_emit_jump(bpf, BPF_JGE, BPF_NR_END, foreign, next);
 	next = bpf_emit_load(bpf, offsetof(struct seccomp_data, nr));
-	(void)bpf_emit_word_test(bpf, offsetof(struct seccomp_data, arch), true, UINT32_MAX, arch_audit(), next,
-				 foreign);
+	(void)bpf_emit_word_test(bpf, offsetof(struct seccomp_data, arch), true, UINT32_MAX, arch_get_audit_arch(),
+				 next, foreign);
 }
 
 static void bpf_reverse_program(struct bpf *bpf)

@@ -28,7 +28,7 @@ static const char *const v1_names[CGROUP_CONTROLLERS] = {
 	[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids", [CGROUP_CPU] = "cpuacct"};
 
 /* True when a comma-separated list has the word. */
-static bool cgroup_list_has(const char *list, const char *word)
+static bool cgroup_list_has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -68,7 +68,7 @@ static char *cgroup_find_own_group(const char *self, const char *controller)
 		if (!group)
 			continue;
 		*group++ = '\0';
-		if (*controller ? cgroup_list_has(list + 1, controller) : list[1] == '\0')
+		if (*controller ? cgroup_list_has_word(list + 1, controller) : list[1] == '\0')
 			return strdup(group);
 	}
 	return NULL;
@@ -82,7 +82,7 @@ static void cgroup_add_mount(const struct mounts_line *mount, const char *self, 
 		char *place = v2 ? places->v2 : places->v1[c];
 		_cleanup_free_ char *group = NULL;
 
-		if (*place || (!v2 && !cgroup_list_has(mount->options, v1_names[c])))
+		if (*place || (!v2 && !cgroup_list_has_word(mount->options, v1_names[c])))
 			continue;
 		group = cgroup_find_own_group(self, v2 ? "" : v1_names[c]);
 		if (!group || !cgroup_locate_group(mount, group, place))
@@ -102,7 +102,7 @@ void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_p
 	for (char *line = copy ? strtok_r(copy, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
 		struct mounts_line mount;
 
-		if (mounts_parse(line, &mount) &&
+		if (mounts_parse_line(line, &mount) &&
 		    (strcmp(mount.type, "cgroup2") == 0 || strcmp(mount.type, "cgroup") == 0))
 			cgroup_add_mount(&mount, self, ret_places);
 	}

@@ -181,7 +181,7 @@ static int cgroup_v1_open_oom_event(int leaf_fd)
 }
 
 /* True for a file that this version has and whose controller the leaf has. */
-static bool cgroup_wants_file(const struct cgroup_leaf *leaf, enum cgroup_fd which)
+static bool cgroup_leaf_needs_file(const struct cgroup_leaf *leaf, enum cgroup_fd which)
 {
 	if (!leaf->files->name[which])
 		return false;
@@ -199,7 +199,7 @@ static int cgroup_open_files(struct cgroup_leaf *leaf)
 	for (enum cgroup_fd which = CGROUP_FD_PROCS; which < CGROUP_FD_MAX; which++) {
 		bool written = which == CGROUP_FD_PROCS || which == CGROUP_FD_KILL || which == CGROUP_FD_PIDS_LIMIT;
 
-		if (cgroup_wants_file(leaf, which))
+		if (cgroup_leaf_needs_file(leaf, which))
 			fd[which] = openat(fd[CGROUP_FD_LEAF], leaf->files->name[which],
 					   (written ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 	}
@@ -210,7 +210,7 @@ static int cgroup_open_files(struct cgroup_leaf *leaf)
 	return fd[CGROUP_FD_PROCS] < 0 ? -EACCES : 0;
 }
 
-int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
+int cgroup_make_leaf(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
 		     const struct cgroup_options *options)
 {
 	int error = -ENOENT;
@@ -227,11 +227,11 @@ int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *paren
 	if (error == 0)
 		error = cgroup_open_files(leaf);
 	if (error < 0)
-		cgroup_leaf_remove(leaf, base, name);
+		cgroup_remove_leaf(leaf, base, name);
 	return error;
 }
 
-void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *name)
+void cgroup_remove_leaf(struct cgroup_leaf *leaf, const char *base, const char *name)
 {
 	static const struct timespec moment = {.tv_nsec = 1000000};
 	const int *fd = leaf->fd;

@@ -70,9 +70,9 @@ struct cgroup_leaf {
 };
 
 /* Makes PARENT/base (options->uid's), and in it the leaf, with limits and open files. 0; -errno: nothing is left. */
-int cgroup_leaf_make(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
+int cgroup_make_leaf(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
 		     const struct cgroup_options *options);
-void cgroup_leaf_remove(struct cgroup_leaf *leaf, const char *base, const char *name);
+void cgroup_remove_leaf(struct cgroup_leaf *leaf, const char *base, const char *name);
 
 /* The number after "key " at the beginning of a line; key NULL: the first number. 0 when there is no such line. */
 uint64_t cgroup_parse_number(const char *text, const char *key);

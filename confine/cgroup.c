@@ -61,14 +61,14 @@ static bool cgroup_add_leaf(struct cgroup *cgroup, const struct cgroup_files *fi
 	int error;
 
 	leaf->files = files;
-	error = cgroup_leaf_make(leaf, parent, cgroup->base, cgroup->name, options);
+	error = cgroup_make_leaf(leaf, parent, cgroup->base, cgroup->name, options);
 	if (error < 0) {
 		(void)snprintf(why, size, "no group can be made in %.100s: %s", parent->dir, strerror(-error));
 		return false;
 	}
 	error = cgroup_try_join_leaf(leaf->fd[CGROUP_FD_PROCS]);
 	if (error < 0) {
-		cgroup_leaf_remove(leaf, cgroup->base, cgroup->name);
+		cgroup_remove_leaf(leaf, cgroup->base, cgroup->name);
 		(void)snprintf(why, size, "a group in %.100s cannot be joined: %s", parent->dir, strerror(-error));
 		return false;
 	}
@@ -129,10 +129,10 @@ static void cgroup_report_layer(const struct cgroup *cgroup, struct layers *laye
 		(void)snprintf(list + len, sizeof(there) - len, "%s%s", len ? ", " : "", names[c]);
 	}
 	if (!missing[0])
-		layers_set(layers, LAYER_CGROUPS, true, "%s of the whole run are counted by the kernel", there);
+		layers_set_state(layers, LAYER_CGROUPS, true, "%s of the whole run are counted by the kernel", there);
 	else
-		layers_set(layers, LAYER_CGROUPS, false, "not for %s: %s%s%s", missing, *why ? why : "none is mounted",
-			   there[0] ? "; yes for " : "", there);
+		layers_set_state(layers, LAYER_CGROUPS, false, "not for %s: %s%s%s", missing,
+				 *why ? why : "none is mounted", there[0] ? "; yes for " : "", there);
 }
 
 /*
@@ -140,14 +140,14 @@ static void cgroup_report_layer(const struct cgroup *cgroup, struct layers *laye
  * user namespace and uid, but not for root. Judging forks is worse: a signal can make one fail with EINTR before the
  * notification is received, and a shell then gives up.
  */
-static bool cgroup_tasks_limited_otherwise(const struct cgroup_options *options)
+static bool cgroup_has_other_task_limit(const struct cgroup_options *options)
 {
 	const struct layers *layers = options->layers;
 
 	if (!layers_is_wanted(layers, LAYER_USERNS) || !layers_is_wanted(layers, LAYER_PIDNS) ||
 	    !layers_is_wanted(layers, LAYER_MOUNTNS))
 		return false;
-	return options->uid != 0 || pidmax_possible(options->limits->pids);
+	return options->uid != 0 || pidmax_is_possible(options->limits->pids);
 }
 
 /* Making and joining groups takes tens of milliseconds, more than everything else in a short run. */
@@ -158,9 +158,9 @@ static bool cgroup_is_needed(const struct cgroup_options *options)
 	if (!layers_is_wanted(options->layers, LAYER_CGROUPS))
 		return false;
 	if (limits->memory_bytes || limits->cpu_ns || options->layers->required & LAYER_BIT(LAYER_CGROUPS) ||
-	    (limits->pids && !cgroup_tasks_limited_otherwise(options)))
+	    (limits->pids && !cgroup_has_other_task_limit(options)))
 		return true;
-	layers_set(options->layers, LAYER_CGROUPS, false, "no limit asks for them");
+	layers_set_state(options->layers, LAYER_CGROUPS, false, "no limit asks for them");
 	return false;
 }
 
@@ -173,7 +173,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 		return NULL;
 	cgroup = calloc(1, sizeof(*cgroup));
 	if (!cgroup) {
-		layers_set(options->layers, LAYER_CGROUPS, false, "no memory");
+		layers_set_state(options->layers, LAYER_CGROUPS, false, "no memory");
 		return NULL;
 	}
 	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* SCRATCH_ID_SIZE fits */
@@ -206,7 +206,7 @@ void cgroup_destroy(struct cgroup *cgroup)
 	if (!cgroup)
 		return;
 	for (size_t i = 0; i < cgroup->leaves; i++)
-		cgroup_leaf_remove(&cgroup->leaf[i], cgroup->base, cgroup->name);
+		cgroup_remove_leaf(&cgroup->leaf[i], cgroup->base, cgroup->name);
 	free(cgroup);
 }
 
@@ -232,7 +232,7 @@ size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds)
 	return count;
 }
 
-int cgroup_event_fd(const struct cgroup *cgroup)
+int cgroup_get_oom_fd(const struct cgroup *cgroup)
 {
 	for (size_t i = 0; cgroup && i < cgroup->leaves; i++)
 		if (cgroup->leaf[i].fd[CGROUP_FD_OOM] >= 0)

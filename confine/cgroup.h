@@ -54,7 +54,7 @@ const int *cgroup_get_procs_fds(const struct cgroup *cgroup, size_t *ret_count);
 size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds);
 
 /* A descriptor, readable when memory ran out, until cgroup_read_usage(); -1: none. */
-int cgroup_event_fd(const struct cgroup *cgroup);
+int cgroup_get_oom_fd(const struct cgroup *cgroup);
 
 struct cgroup_usage {
 	uint64_t memory_bytes, memory_peak_bytes; /* page cache included */

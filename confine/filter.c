@@ -46,7 +46,7 @@ static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct sysc
 static struct bpf_leaf filter_make_leaf(const void *ctx, int nr)
 {
 	const unsigned *traits = ctx;
-	const struct syscall_row *row = table_find(nr);
+	const struct syscall_row *row = table_find_row(nr);
 
 	if (!row)
 		return (struct bpf_leaf){.action = SECCOMP_RET_USER_NOTIF};
@@ -64,7 +64,7 @@ bool filter_may_notify(unsigned traits, int nr)
 	return nr < 0 || nr >= BPF_NR_END || filter_make_leaf(&traits, nr).action == SECCOMP_RET_USER_NOTIF;
 }
 
-bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6])
+bool filter_notifies_call(unsigned traits, int nr, const uint64_t arg[6])
 {
 	struct bpf_leaf verdict;
 
@@ -79,7 +79,7 @@ bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6])
 	return true;
 }
 
-bool filter_can_wait(void)
+bool filter_can_wait_killable(void)
 {
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
@@ -93,7 +93,7 @@ bool filter_is_open(void)
 }
 
 /* A program that allows everything. */
-static int filter_build_open(struct sock_fprog *ret_program)
+static int filter_build_open_program(struct sock_fprog *ret_program)
 {
 	struct sock_filter *code = calloc(1, sizeof(*code));
 
@@ -104,11 +104,11 @@ static int filter_build_open(struct sock_fprog *ret_program)
 	return 0;
 }
 
-int filter_build(unsigned traits, struct sock_fprog *ret_program)
+int filter_build_program(unsigned traits, struct sock_fprog *ret_program)
 {
 	const struct bpf_tree tree = {.ctx = &traits, .leaf = filter_make_leaf, .foreign = SECCOMP_RET_USER_NOTIF};
 
-	return filter_is_open() ? filter_build_open(ret_program) : bpf_build_program(&tree, ret_program);
+	return filter_is_open() ? filter_build_open_program(ret_program) : bpf_build_program(&tree, ret_program);
 }
 
 int filter_install(const struct sock_fprog *program)

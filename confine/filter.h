@@ -12,17 +12,17 @@
 bool filter_is_open(void);
 
 /* Builds the filter for a run with these traits (enum run_trait). 0 with ret_program->filter owned, or -errno. */
-int filter_build(unsigned traits, struct sock_fprog *ret_program);
+int filter_build_program(unsigned traits, struct sock_fprog *ret_program);
 
 /* True when the filter notifies a call of this architecture: with these arguments; at least with some arguments. */
-bool filter_notifies(unsigned traits, int nr, const uint64_t arg[6]);
+bool filter_notifies_call(unsigned traits, int nr, const uint64_t arg[6]);
 bool filter_may_notify(unsigned traits, int nr);
 
 /*
  * True when signals do not interrupt a call once its notification was received (WAIT_KILLABLE_RECV, Linux 5.19).
  * Otherwise a call that was performed may return EINTR, and repeating it would perform it twice.
  */
-bool filter_can_wait(void);
+bool filter_can_wait_killable(void);
 
 /*
  * Installs the filter on the calling thread with NEW_LISTENER and, if supported, WAIT_KILLABLE_RECV. no_new_privs must

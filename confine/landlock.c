@@ -64,7 +64,7 @@ struct ruleset {
 };
 
 /* Executing a file takes both rights, since do_open_execat() in the kernel opens it for reading. */
-static int landlock_allow_exec(void *ctx, int fd)
+static int landlock_allow_exec_file(void *ctx, int fd)
 {
 	struct ruleset *ruleset = ctx;
 	const struct landlock_path_beneath_attr rule = {
@@ -84,7 +84,7 @@ int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_place
 
 	if (fd < 0)
 		return -errno;
-	r = view_each_exec(view, landlock_allow_exec, &ruleset);
+	r = view_visit_execs(view, landlock_allow_exec_file, &ruleset);
 	if (r < 0)
 		return r;
 	*ret_places = ruleset.places;

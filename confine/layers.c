@@ -16,7 +16,7 @@ struct layers *layers_create(unsigned without, unsigned required)
 	layers->without = without;
 	layers->required = required;
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		layers_set(layers, layer, false,
+		layers_set_state(layers, layer, false,
 			   without & LAYER_BIT(layer) ? "switched off by --without" : "not tried");
 	return layers;
 }
@@ -32,7 +32,7 @@ bool layers_is_wanted(const struct layers *layers, enum layer layer)
 	return !(layers->without & LAYER_BIT(layer));
 }
 
-void layers_set(struct layers *layers, enum layer layer, bool active, const char *format, ...)
+void layers_set_state(struct layers *layers, enum layer layer, bool active, const char *format, ...)
 {
 	va_list arguments;
 
@@ -55,7 +55,7 @@ json_t *layers_make_json(const struct layers *layers)
 	json_t *object = json_object();
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (json_object_set_new(object, layer_name(layer),
+		if (json_object_set_new(object, layer_get_name(layer),
 					json_pack("{s:b, s:s}", "active", (int)layers->layer[layer].active, "why",
 						  layers->layer[layer].why)) < 0) {
 			json_decref(object);

@@ -24,7 +24,7 @@ void layers_free(struct layers *layers);
 bool layers_is_wanted(const struct layers *layers, enum layer layer);
 
 /* Sets the state of a layer, and its reason. */
-__attribute__((format(printf, 4, 5))) void layers_set(struct layers *layers, enum layer layer, bool active,
+__attribute__((format(printf, 4, 5))) void layers_set_state(struct layers *layers, enum layer layer, bool active,
 						      const char *format, ...);
 
 /* The first required layer that is not active, or LAYER_MAX. */

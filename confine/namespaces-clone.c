@@ -29,7 +29,7 @@ struct mapping {
 };
 
 /* Updates the tid that the C library caches, as its fork(3) does. Skipped where its address is unknown. */
-static pid_t namespaces_clone_flags(unsigned long flags)
+static pid_t namespaces_call_clone(unsigned long flags)
 {
 	unsigned long tid_address = 0;
 
@@ -43,10 +43,10 @@ static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
 {
 	struct note note = {.kind = NOTE_MAP};
 
-	if (geteuid() != 0 && !note_await(namespaces, -1, namespaces->end_fd, -1, &note))
+	if (geteuid() != 0 && !namespaces_await_note(namespaces, -1, namespaces->end_fd, -1, &note))
 		return; /* the child is dead, or the run is to end: both are handled in the keeper's loop */
 	note = (struct note){.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(child)};
-	(void)note_send(namespaces->peer_fd, &note);
+	(void)namespaces_send_note(namespaces->peer_fd, &note);
 }
 
 /* In the child: waits for the id maps. False: the child must exit; the keeper was told why. */
@@ -59,13 +59,13 @@ static bool namespaces_await_maps(struct namespaces *namespaces, const struct ma
 	if (mapping->ours) {
 		note.value = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
 	} else {
-		if (mapping->uid != 0 && !note_send(namespaces->peer_fd, &note))
+		if (mapping->uid != 0 && !namespaces_send_note(namespaces->peer_fd, &note))
 			return false;
-		if (!note_receive(namespaces->peer_fd, 0, &note))
+		if (!namespaces_receive_note(namespaces->peer_fd, 0, &note))
 			return false;
 	}
 	if (note.value < 0)
-		note_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, USERNS,
+		namespaces_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, USERNS,
 				  "its id map cannot be written: %s", strerror(-note.value));
 	return note.value == 0;
 }
@@ -81,7 +81,7 @@ static void namespaces_begin_supervisor(struct namespaces *namespaces, unsigned 
 		namespaces_raise_own_loopback(namespaces);
 }
 
-pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags)
+pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long flags)
 {
 	int pair[2];
 	pid_t pid;
@@ -92,7 +92,7 @@ pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags)
 	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (namespaces_find_wanted(namespaces) & LAYER_BIT(LAYER_PIDNS))
 		namespaces->host_pidns_fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	pid = flags ? namespaces_clone_flags(flags) : fork();
+	pid = flags ? namespaces_call_clone(flags) : fork();
 	if (pid == 0) {
 		(void)close(pair[0]);
 		namespaces->peer_fd = pair[1];
@@ -107,7 +107,7 @@ pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags)
 	return pid;
 }
 
-pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted)
+pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted)
 {
 	const struct mapping mapping = {.ours = !privs_have_capability(CAP_SETUID) ||
 						!privs_have_capability(CAP_SETGID),
@@ -121,7 +121,7 @@ pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted)
 		namespaces->net_may_wait && (wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
 	if (namespaces->net_later)
 		made &= ~LAYER_BIT(LAYER_NETNS);
-	pid = namespaces_fork_peer(namespaces, namespaces_get_flags(made));
+	pid = namespaces_fork_with_peer(namespaces, namespaces_get_flags(made));
 	if (pid == 0)
 		namespaces_begin_supervisor(namespaces, made, &mapping);
 	else if (pid > 0 && made & USERNS && !mapping.ours)

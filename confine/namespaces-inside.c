@@ -46,7 +46,7 @@ static int namespaces_make_network(int *ret_loopback)
 	return ns_fd;
 }
 
-static void *namespaces_net_main(void *ctx)
+static void *namespaces_run_network_thread(void *ctx)
 {
 	struct namespaces *namespaces = ctx;
 
@@ -59,11 +59,12 @@ static void namespaces_start_network_thread(struct namespaces *namespaces)
 {
 	if (!namespaces->net_later)
 		return;
-	namespaces->net_later = pthread_create(&namespaces->net_thread, NULL, namespaces_net_main, namespaces) == 0;
+	namespaces->net_later =
+		pthread_create(&namespaces->net_thread, NULL, namespaces_run_network_thread, namespaces) == 0;
 	if (namespaces->net_later)
 		scheduling_move_thread_away(namespaces->net_thread);
 	else
-		layers_set(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
+		layers_set_state(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
 }
 
 /* The thread has its own copy of the capabilities, so it is joined before namespaces_enter_view() drops ours. */
@@ -84,12 +85,13 @@ static void namespaces_enter_network(struct namespaces *namespaces)
 	if (error >= 0)
 		namespaces_set_network(namespaces, namespaces->loopback);
 	else
-		layers_set(namespaces->layers, LAYER_NETNS, false, "refused by the system: %s", strerror(-error));
+		layers_set_state(namespaces->layers, LAYER_NETNS, false, "refused by the system: %s", strerror(-error));
 }
 
 static int namespaces_report_failure(struct namespaces *namespaces, unsigned layers, const char *what, int error)
 {
-	note_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, layers, "cannot %s: %s", what, strerror(-error));
+	namespaces_send_failure(namespaces->peer_fd, NOTE_SUPERVISOR_FAILED, layers, "cannot %s: %s", what,
+				strerror(-error));
 	return error;
 }
 
@@ -99,7 +101,7 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 	int fd;
 
 	if (!(namespaces->made & PIDNS)) {
-		fd = namespaces->proc_fd = mounts_clone(AT_FDCWD, "/proc");
+		fd = namespaces->proc_fd = mounts_clone_tree(AT_FDCWD, "/proc");
 		return fd < 0 ? namespaces_report_failure(namespaces, MOUNTNS, "copy the mount of /proc", fd) : 0;
 	}
 	namespaces->host_proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -129,7 +131,7 @@ int namespaces_prepare_mounts(struct namespaces *namespaces)
 {
 	namespaces_start_network_thread(namespaces);
 	namespaces->tasks_bound =
-		namespaces->made & PIDNS && namespaces->tasks_most && pidmax_set(namespaces->tasks_most) == 0;
+		namespaces->made & PIDNS && namespaces->tasks_most && pidmax_set_limit(namespaces->tasks_most) == 0;
 	if (!(namespaces->made & MOUNTNS))
 		return 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -172,6 +174,6 @@ void namespaces_report_ready(struct namespaces *namespaces)
 	const struct note ready = {.kind = NOTE_SUPERVISOR_READY};
 
 	if (namespaces->peer_fd >= 0)
-		(void)note_send(namespaces->peer_fd, &ready); /* the keeper may have stopped waiting */
+		(void)namespaces_send_note(namespaces->peer_fd, &ready); /* the keeper may have stopped waiting */
 	close_fd(&namespaces->peer_fd);
 }

@@ -12,7 +12,7 @@
 
 #define STOP_TIMEOUT_MS 500
 
-bool note_send(int fd, const struct note *note)
+bool namespaces_send_note(int fd, const struct note *note)
 {
 	ssize_t sent;
 
@@ -22,7 +22,7 @@ bool note_send(int fd, const struct note *note)
 	return sent == (ssize_t)sizeof(*note);
 }
 
-bool note_receive(int fd, int flags, struct note *ret_note)
+bool namespaces_receive_note(int fd, int flags, struct note *ret_note)
 {
 	ssize_t got;
 
@@ -35,9 +35,9 @@ bool note_receive(int fd, int flags, struct note *ret_note)
 	return true;
 }
 
-static int note_timeout_ms(const struct namespaces *namespaces, int most_ms)
+static int namespaces_get_timeout_ms(const struct namespaces *namespaces, int most_ms)
 {
-	uint64_t now = io_now_ns(), left;
+	uint64_t now = io_read_clock_ns(), left;
 
 	if (!namespaces->until_ns)
 		return most_ms;
@@ -51,19 +51,20 @@ static int note_timeout_ms(const struct namespaces *namespaces, int most_ms)
  * EOF on peer_fd is not enough: a killed child's own child may still hold the other end, and a stopped child keeps it.
  * So the pidfd, the signals that end the run and its time limit are waited for as well.
  */
-bool note_await(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms, struct note *ret_note)
+bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
+			   struct note *ret_note)
 {
 	struct pollfd wait_for[] = {{.fd = namespaces->peer_fd, .events = POLLIN},
 				    {.fd = pidfd, .events = POLLIN},
 				    {.fd = stop_fd, .events = POLLIN}};
 
-	(void)poll(wait_for, 3, note_timeout_ms(namespaces, most_ms)); /* no EINTR: no signal has a handler */
+	(void)poll(wait_for, 3, namespaces_get_timeout_ms(namespaces, most_ms)); /* no EINTR: no signal has a handler */
 	if (!wait_for[0].revents && !wait_for[1].revents && wait_for[2].revents)
 		(void)poll(wait_for, 2, STOP_TIMEOUT_MS);
-	return note_receive(namespaces->peer_fd, MSG_DONTWAIT, ret_note);
+	return namespaces_receive_note(namespaces->peer_fd, MSG_DONTWAIT, ret_note);
 }
 
-void note_send_failure(int fd, enum note_kind kind, unsigned layers, const char *format, ...)
+void namespaces_send_failure(int fd, enum note_kind kind, unsigned layers, const char *format, ...)
 {
 	struct note note = {.kind = kind, .layers = layers};
 	va_list arguments;
@@ -71,5 +72,5 @@ void note_send_failure(int fd, enum note_kind kind, unsigned layers, const char 
 	va_start(arguments, format);
 	(void)vsnprintf(note.why, sizeof(note.why), format, arguments); /* truncated if longer */
 	va_end(arguments);
-	(void)note_send(fd, &note); /* fails only if the keeper is dead */
+	(void)namespaces_send_note(fd, &note); /* fails only if the keeper is dead */
 }

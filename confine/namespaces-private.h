@@ -23,26 +23,27 @@ struct note {
 };
 
 /* Receives one whole note. flags: of recv(2). False when the other end is closed. */
-bool note_send(int fd, const struct note *note);
-bool note_receive(int fd, int flags, struct note *ret_note);
+bool namespaces_send_note(int fd, const struct note *note);
+bool namespaces_receive_note(int fd, int flags, struct note *ret_note);
 /*
  * In the keeper: receives from namespaces->peer_fd. False without a note when the process of pidfd (-1: none) ended,
  * stop_fd is readable, most_ms (-1: no limit) or the run's time limit is over.
  */
-bool note_await(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms, struct note *ret_note);
+bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
+			   struct note *ret_note);
 /* Sends NOTE_INTERMEDIATE_FAILED or NOTE_SUPERVISOR_FAILED with a reason. */
-__attribute__((format(printf, 4, 5))) void note_send_failure(int fd, enum note_kind kind, unsigned layers,
+__attribute__((format(printf, 4, 5))) void namespaces_send_failure(int fd, enum note_kind kind, unsigned layers,
 							     const char *format, ...);
 
 /* As fork(2), or clone(2) with these flags, with namespaces->peer_fd between both. In the child the host_* are open. */
-pid_t namespaces_fork_peer(struct namespaces *namespaces, unsigned long flags);
+pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long flags);
 
 /*
  * As fork(2), into all wanted namespaces with one clone(2); -errno when that fails. In the child the id maps are
  * written and namespaces->made and the layers are set. The network namespace is left to namespaces_prepare_mounts()
  * where nothing needs it earlier.
  */
-pid_t namespaces_clone(struct namespaces *namespaces, unsigned wanted);
+pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted);
 
 /* In the intermediate: unshares what can be. Sets namespaces->made and the layers. False: the process must exit. */
 bool namespaces_unshare_wanted(struct namespaces *namespaces);

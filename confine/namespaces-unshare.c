@@ -33,7 +33,7 @@ static const struct {
 	[LAYER_CGROUPNS] = {"cgroup", CLONE_NEWCGROUP, "names of control groups outside are not shown"},
 };
 
-static bool namespaces_kernel_has(enum layer layer)
+static bool namespaces_kernel_has_layer(enum layer layer)
 {
 	char path[32];
 
@@ -41,10 +41,11 @@ static bool namespaces_kernel_has(enum layer layer)
 	return access(path, F_OK) == 0;
 }
 
-static void namespaces_leave_out(struct namespaces *namespaces, unsigned *wanted, enum layer layer, const char *why)
+static void namespaces_leave_out_layer(struct namespaces *namespaces, unsigned *wanted, enum layer layer,
+				       const char *why)
 {
 	if (*wanted & LAYER_BIT(layer))
-		layers_set(namespaces->layers, layer, false, "%s", why);
+		layers_set_state(namespaces->layers, layer, false, "%s", why);
 	*wanted &= ~LAYER_BIT(layer);
 }
 
@@ -59,18 +60,19 @@ unsigned namespaces_find_wanted(struct namespaces *namespaces)
 		/*
 		 * Not checked before one clone(2) of all. If that fails, each is tried singly, and the reason is given.
 		 */
-		if (namespaces->singly && !namespaces_kernel_has(layer))
-			namespaces_leave_out(namespaces, &wanted, layer, "not in this kernel");
+		if (namespaces->singly && !namespaces_kernel_has_layer(layer))
+			namespaces_leave_out_layer(namespaces, &wanted, layer, "not in this kernel");
 	}
 	if (!(wanted & LAYER_BIT(LAYER_USERNS)) && !privs_have_capability(CAP_SYS_ADMIN))
 		for (enum layer layer = LAYER_MOUNTNS; layer <= LAYER_CGROUPNS; layer++)
-			namespaces_leave_out(namespaces, &wanted, layer, "takes a user namespace, or CAP_SYS_ADMIN");
+			namespaces_leave_out_layer(namespaces, &wanted, layer,
+						   "takes a user namespace, or CAP_SYS_ADMIN");
 	if (!(wanted & LAYER_BIT(LAYER_MOUNTNS)))
-		namespaces_leave_out(namespaces, &wanted, LAYER_PIDNS,
+		namespaces_leave_out_layer(namespaces, &wanted, LAYER_PIDNS,
 				     "takes a mount namespace, for a /proc of its own");
 	/* Alone a user namespace confines nothing, and it would show other users' files as owned by "nobody". */
 	if (wanted == LAYER_BIT(LAYER_USERNS))
-		namespaces_leave_out(namespaces, &wanted, LAYER_USERNS, "of no use without the others");
+		namespaces_leave_out_layer(namespaces, &wanted, LAYER_USERNS, "of no use without the others");
 	return wanted;
 }
 
@@ -140,7 +142,7 @@ void namespaces_set_network(struct namespaces *namespaces, int loopback)
 {
 	namespaces_set_made(namespaces, LAYER_BIT(LAYER_NETNS));
 	if (loopback < 0)
-		layers_set(namespaces->layers, LAYER_NETNS, true,
+		layers_set_state(namespaces->layers, LAYER_NETNS, true,
 			   "there is no interface at all: the loopback stays down (%s)", strerror(-loopback));
 }
 
@@ -156,7 +158,7 @@ void namespaces_set_made(struct namespaces *namespaces, unsigned made)
 	namespaces->made |= made;
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
 		if (made & LAYER_BIT(layer))
-			layers_set(namespaces->layers, layer, true, "%s", namespace_kinds[layer].active);
+			layers_set_state(namespaces->layers, layer, true, "%s", namespace_kinds[layer].active);
 }
 
 unsigned long namespaces_get_flags(unsigned layers)
@@ -174,15 +176,16 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 	struct note note = {.kind = NOTE_MAP};
 
 	if (unshare(CLONE_NEWUSER) < 0) {
-		note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
+		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
 				  "refused by the system: %s%s", strerror(errno),
 				  errno == ENOSPC ? " (see user.max_user_namespaces)" : "");
 		return false;
 	}
-	if (!note_send(namespaces->peer_fd, &note) || !note_receive(namespaces->peer_fd, 0, &note))
+	if (!namespaces_send_note(namespaces->peer_fd, &note) ||
+	    !namespaces_receive_note(namespaces->peer_fd, 0, &note))
 		return false; /* the keeper is dead */
 	if (note.value < 0) {
-		note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
+		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
 				  "its id map cannot be written: %s", strerror(-note.value));
 		return false;
 	}
@@ -199,12 +202,14 @@ static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wan
 		if (!(wanted & LAYER_BIT(layer)))
 			continue;
 		if (layer == LAYER_PIDNS && !(namespaces->made & LAYER_BIT(LAYER_MOUNTNS))) {
-			layers_set(namespaces->layers, layer, false, "takes a mount namespace, for a /proc of its own");
+			layers_set_state(namespaces->layers, layer, false,
+					 "takes a mount namespace, for a /proc of its own");
 		} else if (unshare(namespace_kinds[layer].flag) == 0) {
 			namespaces_set_made(namespaces, LAYER_BIT(layer));
 		} else {
 			first = first ? first : errno;
-			layers_set(namespaces->layers, layer, false, "refused by the system: %s", strerror(errno));
+			layers_set_state(namespaces->layers, layer, false, "refused by the system: %s",
+					 strerror(errno));
 		}
 	}
 	return first;
@@ -220,7 +225,7 @@ bool namespaces_unshare_wanted(struct namespaces *namespaces)
 		return false;
 	error = namespaces_unshare_singly(namespaces, wanted);
 	if (!(namespaces->made & ~LAYER_BIT(LAYER_USERNS))) {
-		note_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
+		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYERS_NAMESPACES,
 				  "refused by the system: %s", strerror(error));
 		return false;
 	}

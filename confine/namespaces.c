@@ -31,7 +31,7 @@ static void namespaces_refuse_layers(struct namespaces *namespaces, const struct
 	namespaces->refused |= note->layers;
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
 		if (note->layers & LAYER_BIT(layer))
-			layers_set(namespaces->layers, layer, false, "%s", note->why);
+			layers_set_state(namespaces->layers, layer, false, "%s", note->why);
 }
 
 /* Runs in the keeper's child. Returns only in the supervisor. */
@@ -52,7 +52,7 @@ static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t kee
 	if (pid == 0)
 		return;
 	note.value = pid < 0 ? -errno : pid;
-	if (!note_send(namespaces->peer_fd, &note) && pid > 0)
+	if (!namespaces_send_note(namespaces->peer_fd, &note) && pid > 0)
 		(void)kill(pid, SIGKILL);
 	_exit(0); /* the keeper, a subreaper, becomes the supervisor's parent */
 }
@@ -93,11 +93,12 @@ static pid_t namespaces_serve_intermediate(struct namespaces *namespaces, pid_t 
 	pid_t result = between;
 
 	while (note.kind != NOTE_CHILD && note.kind != NOTE_INTERMEDIATE_FAILED &&
-	       note_await(namespaces, pidfd, namespaces->end_fd, -1, &note)) {
+	       namespaces_await_note(namespaces, pidfd, namespaces->end_fd, -1, &note)) {
 		if (note.kind == NOTE_MAP) {
 			struct note mapped = {.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(between)};
 
-			(void)note_send(namespaces->peer_fd, &mapped); /* if it died, the next receive fails */
+			(void)namespaces_send_note(namespaces->peer_fd,
+						   &mapped); /* if it died, the next receive fails */
 		} else if (note.kind == NOTE_INTERMEDIATE_FAILED) {
 			namespaces_refuse_layers(namespaces, &note);
 			result = 0;
@@ -130,14 +131,14 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 			return pid < 0 ? -errno : pid;
 		}
 		if (!namespaces->singly) {
-			pid = namespaces_clone(namespaces, wanted);
+			pid = namespaces_clone_wanted(namespaces, wanted);
 			if (pid >= 0)
 				return pid;
 			namespaces->singly = true;
 			pid = 0;
 			continue;
 		}
-		pid = namespaces_fork_peer(namespaces, 0);
+		pid = namespaces_fork_with_peer(namespaces, 0);
 		if (pid == 0) {
 			namespaces_run_intermediate(namespaces, keeper);
 			return 0;
@@ -155,14 +156,14 @@ bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int 
 	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->lost)
 		return false;
 	/* Needs no pidfd: only the child has the other end. */
-	if (!namespaces->supervisor_failed && note_await(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
+	if (!namespaces->supervisor_failed && namespaces_await_note(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
 		namespaces_handle_supervisor_note(namespaces, &note);
 	if (namespaces->supervisor_failed)
 		namespaces_reap_child(child);
 	return namespaces->supervisor_failed;
 }
 
-void namespaces_done(struct namespaces *namespaces)
+void namespaces_release(struct namespaces *namespaces)
 {
 	close_fd(&namespaces->peer_fd);
 	close_fd(&namespaces->tmpfs_fd);

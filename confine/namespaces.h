@@ -78,7 +78,7 @@ int namespaces_enter_view(struct namespaces *namespaces, struct view *view);
  */
 void namespaces_report_ready(struct namespaces *namespaces);
 
-void namespaces_done(struct namespaces *namespaces);
+void namespaces_release(struct namespaces *namespaces);
 
 /* Writes the id maps of a new user namespace: all ids with CAP_SETUID and CAP_SETGID, else our own. 0 or -errno. */
 int namespaces_write_id_maps(pid_t pid);

@@ -15,7 +15,7 @@
 #define TASKS_LEAST 1024
 #define TASKS_MOST 4000000 /* PID_MAX_LIMIT is 4194304 */
 
-bool pidmax_possible(uint64_t tasks)
+bool pidmax_is_possible(uint64_t tasks)
 {
 	struct utsname name;
 	int major = 0, minor = 0;
@@ -25,11 +25,11 @@ bool pidmax_possible(uint64_t tasks)
 	return sscanf(name.release, "%d.%d", &major, &minor) == 2 && (major > 6 || (major == 6 && minor >= 14));
 }
 
-int pidmax_set(uint64_t tasks)
+int pidmax_set_limit(uint64_t tasks)
 {
 	char text[24];
 
-	if (!pidmax_possible(tasks) || getpid() != 1)
+	if (!pidmax_is_possible(tasks) || getpid() != 1)
 		return -EOPNOTSUPP;
 	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1); /* pids are below */
 	return io_write_once(AT_FDCWD, "/proc/sys/kernel/pid_max", text);

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /* True when this works for this many tasks, by the kernel's version: an older kernel's pid_max is global. */
-bool pidmax_possible(uint64_t tasks);
+bool pidmax_is_possible(uint64_t tasks);
 
 /* Sets the limit. To be called in the first process of a pid namespace, with CAP_SYS_ADMIN over it. 0 or -errno. */
-int pidmax_set(uint64_t tasks);
+int pidmax_set_limit(uint64_t tasks);
 
 #endif

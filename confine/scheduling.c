@@ -3,7 +3,7 @@
 #include "base/banned.h"
 
 /* False when there is no CPU but the present one, or there are more than a cpu_set_t holds: then some are idle. */
-static bool scheduling_get_others(cpu_set_t *ret_all, cpu_set_t *ret_others)
+static bool scheduling_get_other_cpus(cpu_set_t *ret_all, cpu_set_t *ret_others)
 {
 	int here = sched_getcpu();
 
@@ -19,7 +19,7 @@ void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved)
 	cpu_set_t others;
 
 	*ret_moved = (struct scheduling_moved){.tid = tid};
-	ret_moved->moved = scheduling_get_others(&ret_moved->before, &others) &&
+	ret_moved->moved = scheduling_get_other_cpus(&ret_moved->before, &others) &&
 			   sched_setaffinity(tid, sizeof(others), &others) == 0;
 }
 
@@ -33,7 +33,7 @@ void scheduling_move_thread_away(pthread_t thread)
 {
 	cpu_set_t all, others;
 
-	if (scheduling_get_others(&all, &others))
+	if (scheduling_get_other_cpus(&all, &others))
 		(void)pthread_setaffinity_np(thread, sizeof(others), &others);
 }
 

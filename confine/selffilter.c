@@ -29,7 +29,7 @@
 static struct bpf_leaf selffilter_make_leaf(const void *ctx, int nr)
 {
 	const unsigned *roles = ctx;
-	const struct syscall_row *row = table_find(nr);
+	const struct syscall_row *row = table_find_row(nr);
 	const struct row_term *terms = NULL;
 
 	if (!row)

@@ -21,14 +21,14 @@
 
 #define PROBE_TEXT(name, text) text,
 
-const char *probe_name(enum probe probe)
+const char *probe_get_name(enum probe probe)
 {
 	static const char *const names[PROBE_MAX] = {PROBES(PROBE_TEXT)};
 
 	return names[probe];
 }
 
-const char *finding_state_name(enum finding_state state)
+const char *finding_get_state_name(enum finding_state state)
 {
 	static const char *const words[FINDING_STATE_MAX] = {
 		[FINDING_NONE] = "unknown",
@@ -48,18 +48,18 @@ struct trial {
 
 static const struct trial trials[] = {
 	{PROBE_KERNEL, PROBE_KERNEL, probe_kernel, true},
-	{PROBE_FILTER, PROBE_FILTER, probe_filter, true},
-	{PROBE_LISTENER, PROBE_LISTENER, probe_listener, true},
-	{PROBE_OUTER, PROBE_OUTER, probe_outer, true},
-	{PROBE_MEMORY, PROBE_MEMORY, probe_memory, true},
-	{PROBE_TRACE, PROBE_TRACE, probe_trace, true},
-	{PROBE_BENEATH, PROBE_BENEATH, probe_beneath, true},
+	{PROBE_FILTER, PROBE_FILTER, probe_seccomp_filter, true},
+	{PROBE_LISTENER, PROBE_LISTENER, probe_seccomp_listener, true},
+	{PROBE_OUTER, PROBE_OUTER, probe_outer_filter, true},
+	{PROBE_MEMORY, PROBE_MEMORY, probe_target_memory, true},
+	{PROBE_TRACE, PROBE_TRACE, probe_ptrace, true},
+	{PROBE_BENEATH, PROBE_BENEATH, probe_resolve_beneath, true},
 	{PROBE_LANDLOCK, PROBE_LANDLOCK, probe_landlock, true},
 	{PROBE_USERNS, PROBE_CGROUPNS, probe_namespaces, false},
 	{PROBE_CGROUPS, PROBE_CGROUPS, probe_cgroups, false},
-	{PROBE_PROC, PROBE_PROC, probe_proc, true},
-	{PROBE_SCRATCH, PROBE_SCRATCH, probe_scratch, false},
-	{PROBE_CORE, PROBE_CORE, probe_core, false},
+	{PROBE_PROC, PROBE_PROC, probe_procfs, true},
+	{PROBE_SCRATCH, PROBE_SCRATCH, probe_scratch_base, false},
+	{PROBE_CORE, PROBE_CORE, probe_core_pattern, false},
 	{PROBE_LIBRARIES, PROBE_LIBRARIES, probe_libraries, true},
 };
 
@@ -85,12 +85,12 @@ static void doctor_report_missing(struct doctor *doctor, const struct trial *tri
 		if (doctor->finding[probe].state != FINDING_NONE)
 			continue;
 		if (ended == -ETIMEDOUT)
-			finding_set(doctor, probe, FINDING_LACKS, ETIMEDOUT, "the trial hung and was killed");
+			finding_set_state(doctor, probe, FINDING_LACKS, ETIMEDOUT, "the trial hung and was killed");
 		else if (ended == 0 && WIFSIGNALED(status))
-			finding_set(doctor, probe, FINDING_LACKS, EPERM, "the trial was killed by SIG%s",
+			finding_set_state(doctor, probe, FINDING_LACKS, EPERM, "the trial was killed by SIG%s",
 				    sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
 		else
-			finding_set(doctor, probe, FINDING_LACKS, ECHILD, "the trial could not be made");
+			finding_set_state(doctor, probe, FINDING_LACKS, ECHILD, "the trial could not be made");
 	}
 }
 
@@ -122,7 +122,7 @@ bool doctor_can_run(const struct doctor *doctor)
 	return true;
 }
 
-enum probe doctor_probe_of(enum layer layer)
+enum probe doctor_get_layer_probe(enum layer layer)
 {
 	static const enum probe probes[LAYER_MAX] = {
 		[LAYER_SECCOMP] = PROBE_LISTENER,    [LAYER_NO_NEW_PRIVS] = PROBE_FILTER,
@@ -142,7 +142,7 @@ static void doctor_set_expected(struct doctor *doctor)
 	const char *why;
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (doctor_probe_works(doctor, doctor_probe_of(layer)))
+		if (doctor_probe_works(doctor, doctor_get_layer_probe(layer)))
 			doctor->expected |= LAYER_BIT(layer);
 	/* Not in this build. */
 	if (!selffilter_is_possible(&why))
@@ -154,7 +154,7 @@ static void doctor_set_expected(struct doctor *doctor)
 		doctor->expected &= ~LAYER_BIT(LAYER_PIDNS);
 }
 
-struct doctor *doctor_examine(void)
+struct doctor *doctor_run_all_trials(void)
 {
 	struct doctor *doctor = mmap(NULL, sizeof(*doctor), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

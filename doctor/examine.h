@@ -81,15 +81,15 @@ struct doctor {
  * Runs all trials. The calling process must have no other children and becomes a subreaper. Release with doctor_free.
  * NULL with errno.
  */
-struct doctor *doctor_examine(void);
+struct doctor *doctor_run_all_trials(void);
 void doctor_free(struct doctor *doctor);
 
 /* Names in messages and --json. Static. */
-const char *probe_name(enum probe probe);
-const char *finding_state_name(enum finding_state state);
+const char *probe_get_name(enum probe probe);
+const char *finding_get_state_name(enum finding_state state);
 
 /* The probe that says whether a run would have the layer. */
-enum probe doctor_probe_of(enum layer layer);
+enum probe doctor_get_layer_probe(enum layer layer);
 
 /* True when everything that every run needs was found. */
 bool doctor_can_run(const struct doctor *doctor);

@@ -54,19 +54,19 @@ void probe_kernel(struct doctor *doctor)
 	if (uname(&kernel) < 0)
 		return;
 	probe_find_host_traits(doctor, &kernel);
-	finding_set(doctor, PROBE_KERNEL, FINDING_WORKS, 0, "%s %s on %s%s%s", kernel.sysname, kernel.release,
+	finding_set_state(doctor, PROBE_KERNEL, FINDING_WORKS, 0, "%s %s on %s%s%s", kernel.sysname, kernel.release,
 		    kernel.machine, doctor->traits & TRAIT_WSL ? ", under WSL" : "",
 		    doctor->traits & TRAIT_GVISOR ? ", played by gVisor" : "");
 }
 
 void probe_libraries(struct doctor *doctor)
 {
-	finding_set(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0, "glibc %s; made with jansson %s, nettle %d.%d, %s",
+	finding_set_state(doctor, PROBE_LIBRARIES, FINDING_WORKS, 0, "glibc %s; made with jansson %s, nettle %d.%d, %s",
 		    gnu_get_libc_version(), JANSSON_VERSION, NETTLE_VERSION_MAJOR, NETTLE_VERSION_MINOR,
 		    OPENSSL_VERSION_TEXT);
 }
 
-void probe_beneath(struct doctor *doctor)
+void probe_resolve_beneath(struct doctor *doctor)
 {
 	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
 				     .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
@@ -80,14 +80,15 @@ void probe_beneath(struct doctor *doctor)
 	}
 	outside = (int)syscall(SYS_openat2, root, "..", &how, sizeof(how));
 	if (outside >= 0 || errno != EXDEV)
-		finding_set(doctor, PROBE_BENEATH, FINDING_LACKS, EXDEV, "openat2 does not keep beneath a directory");
+		finding_set_state(doctor, PROBE_BENEATH, FINDING_LACKS, EXDEV,
+				  "openat2 does not keep beneath a directory");
 	else
-		finding_set(doctor, PROBE_BENEATH, FINDING_WORKS, 0,
+		finding_set_state(doctor, PROBE_BENEATH, FINDING_WORKS, 0,
 			    "opens beneath a directory and refuses to leave it");
 }
 
 /* The options of the last mount at a mount point: "rw,hidepid=invisible". -ENOENT: nothing is mounted there. */
-static int probe_mount_options(const char *point, char *out, size_t size)
+static int probe_get_mount_options(const char *point, char *out, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	int error = mounts ? -ENOENT : -ENOSYS;
@@ -103,26 +104,26 @@ static int probe_mount_options(const char *point, char *out, size_t size)
 	return error;
 }
 
-void probe_proc(struct doctor *doctor)
+void probe_procfs(struct doctor *doctor)
 {
 	char options[256] = "", stat[64], *hidden;
 
-	if (probe_mount_options("/", options, sizeof(options)) == -ENOENT)
+	if (probe_get_mount_options("/", options, sizeof(options)) == -ENOENT)
 		doctor->traits |= TRAIT_CHROOT;
 	if (!probe_read_first_line("/proc/self/stat", stat, sizeof(stat))) {
 		probe_set_lacking(doctor, PROBE_PROC, errno, "/proc is not mounted, or another");
 		return;
 	}
 	options[0] = '\0';
-	(void)probe_mount_options("/proc", options, sizeof(options));
+	(void)probe_get_mount_options("/proc", options, sizeof(options));
 	hidden = strstr(options, "hidepid=");
 	if (hidden)
 		hidden[strcspn(hidden, ",")] = '\0';
 	if (hidden && strcmp(hidden, "hidepid=0") != 0 && strcmp(hidden, "hidepid=off") != 0)
-		finding_set(doctor, PROBE_PROC, FINDING_WARNS, 0,
+		finding_set_state(doctor, PROBE_PROC, FINDING_WARNS, 0,
 			    "mounted with %s: shows processes of our own user, which those of a run are", hidden);
 	else
-		finding_set(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
+		finding_set_state(doctor, PROBE_PROC, FINDING_WORKS, 0, "shows processes");
 }
 
 struct filesystem {
@@ -146,7 +147,7 @@ static struct filesystem probe_name_filesystem(long type)
 	return (struct filesystem){type, "another file system", false};
 }
 
-void probe_scratch(struct doctor *doctor)
+void probe_scratch_base(struct doctor *doctor)
 {
 	struct policy_error error = {""};
 	struct filesystem kind;
@@ -157,17 +158,17 @@ void probe_scratch(struct doctor *doctor)
 	bool little;
 
 	if (ret < 0) {
-		finding_set(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
+		finding_set_state(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
 		return;
 	}
 	(void)fstatfs(scratch.fd, &fs); /* on failure `fs` stays zero: no free space */
 	kind = probe_name_filesystem(fs.f_type);
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
 	little = bytes < LITTLE_BYTES;
-	finding_set(doctor, PROBE_SCRATCH, little || kind.slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS, 0,
-		    "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, kind.name,
-		    (unsigned long long)(bytes >> 20), little ? ": little" : "",
-		    kind.slow ? ": slow, a local TMPDIR is better" : "");
+	finding_set_state(doctor, PROBE_SCRATCH, little || kind.slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS,
+			  0, "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, kind.name,
+			  (unsigned long long)(bytes >> 20), little ? ": little" : "",
+			  kind.slow ? ": slow, a local TMPDIR is better" : "");
 	ret = scratch_remove_run(&scratch);
 	if (ret < 0)
 		probe_set_lacking(doctor, PROBE_SCRATCH, -ret, "a scratch directory can be made but not removed");
@@ -177,25 +178,26 @@ void probe_scratch(struct doctor *doctor)
  * A core_pattern handler runs outside of the run and reads the program's memory. With an RLIMIT_CORE of 1 byte (set by
  * launch.c) the kernel starts no pipe handler; a socket handler (Linux 6.16) ignores the limit.
  */
-void probe_core(struct doctor *doctor)
+void probe_core_pattern(struct doctor *doctor)
 {
 	static const struct rlimit one_byte = {1, 1};
 	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* fails if the hard limit is 0 */
 	char pattern[160];
 
 	if (!probe_read_first_line("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))
-		finding_set(doctor, PROBE_CORE, FINDING_WARNS, 0, "kernel.core_pattern cannot be read");
+		finding_set_state(doctor, PROBE_CORE, FINDING_WARNS, 0, "kernel.core_pattern cannot be read");
 	else if (pattern[0] == '@' || (pattern[0] == '|' && !kept))
-		finding_set(doctor, PROBE_CORE, FINDING_WARNS, 0,
+		finding_set_state(doctor, PROBE_CORE, FINDING_WARNS, 0,
 			    "a crash of the program starts or calls \"%.80s\" outside of the run, with its memory "
 			    "for input",
 			    pattern + 1);
 	else if (pattern[0] == '|')
-		finding_set(doctor, PROBE_CORE, FINDING_WORKS, 0,
+		finding_set_state(doctor, PROBE_CORE, FINDING_WORKS, 0,
 			    "\"%.80s\" is not started by crashes of the program: its core limit is 1",
 			    pattern + 1);
 	else
-		finding_set(doctor, PROBE_CORE, FINDING_WORKS, 0, "a crash starts no handler and leaves no core file");
+		finding_set_state(doctor, PROBE_CORE, FINDING_WORKS, 0,
+				  "a crash starts no handler and leaves no core file");
 }
 
 /* Makes, limits, reads and removes the control group that a run would. */
@@ -216,9 +218,9 @@ void probe_cgroups(struct doctor *doctor)
 		.run_id = id, .uid = geteuid(), .gid = getegid(), .limits = &limits, .layers = layers};
 	cgroup = cgroup_create(&options);
 	if (!layers->layer[LAYER_CGROUPS].active)
-		finding_set(doctor, PROBE_CGROUPS, FINDING_LACKS, EACCES, "%s", layers->layer[LAYER_CGROUPS].why);
+		finding_set_state(doctor, PROBE_CGROUPS, FINDING_LACKS, EACCES, "%s", layers->layer[LAYER_CGROUPS].why);
 	else
-		finding_set(doctor, PROBE_CGROUPS, FINDING_WORKS, 0, "made, limited and removed: %s",
+		finding_set_state(doctor, PROBE_CGROUPS, FINDING_WORKS, 0, "made, limited and removed: %s",
 			    layers->layer[LAYER_CGROUPS].why);
 	cgroup_destroy(cgroup);
 	layers_free(layers);

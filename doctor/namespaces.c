@@ -75,7 +75,7 @@ struct page {
 
 /* ---- in the namespaces ---- */
 
-static int probe_unshare(const struct page *page, int flag)
+static int probe_unshare_namespace(const struct page *page, int flag)
 {
 	if (page->cloned && flag & BY_CLONE)
 		return 0;
@@ -98,12 +98,12 @@ static int probe_make_tree(struct page *page)
 	page->error[STEP_TMPFS] = tmpfs < 0 ? -tmpfs : 0;
 	if (tmpfs < 0)
 		return tmpfs;
-	copy = mounts_clone(AT_FDCWD, "/proc");
-	r = copy < 0 ? copy : mounts_restrict(copy, MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
+	copy = mounts_clone_tree(AT_FDCWD, "/proc");
+	r = copy < 0 ? copy : mounts_restrict_copy(copy, MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
 	if (r == 0 && (mkdirat(tmpfs, "copy", 0700) < 0 || mkdirat(tmpfs, "proc", 0700) < 0))
 		r = -errno;
 	if (r == 0)
-		r = mounts_attach(copy, tmpfs, "copy");
+		r = mounts_attach_copy(copy, tmpfs, "copy");
 	page->error[STEP_BIND] = -r;
 	return steal_fd(&tmpfs);
 }
@@ -111,7 +111,7 @@ static int probe_make_tree(struct page *page)
 /* In the new pid namespace: the new procfs must show this process under its pid there, 1 or 2. */
 static _Noreturn void probe_mount_proc(struct page *page, int tmpfs)
 {
-	int proc = mounts_create_fs("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach(proc, tmpfs, "proc");
+	int proc = mounts_create_fs("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach_copy(proc, tmpfs, "proc");
 	char self[16] = "";
 
 	page->error[STEP_PROC] = -r;
@@ -125,7 +125,7 @@ static void probe_make_pidns(struct page *page, int tmpfs)
 	pid_t pid;
 	int status;
 
-	page->error[STEP_PID] = probe_unshare(page, CLONE_NEWPID);
+	page->error[STEP_PID] = probe_unshare_namespace(page, CLONE_NEWPID);
 	if (page->error[STEP_PID] || tmpfs < 0)
 		return;
 	pid = fork();
@@ -140,7 +140,7 @@ static void probe_make_pidns(struct page *page, int tmpfs)
 /* Makes tmpfs the root and detaches the old one: pivot_root(2), section "pivot_root(".", ".")". */
 static int probe_change_root(int tmpfs)
 {
-	if (mounts_attach(tmpfs, AT_FDCWD, "/") < 0 || fchdir(tmpfs) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+	if (mounts_attach_copy(tmpfs, AT_FDCWD, "/") < 0 || fchdir(tmpfs) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return errno;
 	return umount2(".", MNT_DETACH) < 0 ? errno : 0;
 }
@@ -148,26 +148,26 @@ static int probe_change_root(int tmpfs)
 /* False when this failed, so that no other namespace can be made. */
 static bool probe_make_userns(struct page *page)
 {
-	page->error[STEP_USER] = probe_unshare(page, CLONE_NEWUSER);
+	page->error[STEP_USER] = probe_unshare_namespace(page, CLONE_NEWUSER);
 	page->unshared = page->error[STEP_USER] ? 2 : 1;
 	if (page->error[STEP_USER])
 		return privs_have_capability(CAP_SYS_ADMIN);
 	return probe_await_change(&page->mapped, 0, STEP_MS) && page->error[STEP_MAP] == 0;
 }
 
-static _Noreturn void probe_namespaces_child(struct page *page)
+static _Noreturn void probe_run_namespaces_child(struct page *page)
 {
 	int tmpfs = -1;
 
 	if (!probe_make_userns(page))
 		_exit(0);
-	page->error[STEP_IPC] = probe_unshare(page, CLONE_NEWIPC);
-	page->error[STEP_UTS] = probe_unshare(page, CLONE_NEWUTS);
-	page->error[STEP_NET] = probe_unshare(page, CLONE_NEWNET);
+	page->error[STEP_IPC] = probe_unshare_namespace(page, CLONE_NEWIPC);
+	page->error[STEP_UTS] = probe_unshare_namespace(page, CLONE_NEWUTS);
+	page->error[STEP_NET] = probe_unshare_namespace(page, CLONE_NEWNET);
 	if (page->error[STEP_NET] == 0)
 		page->error[STEP_LOOPBACK] = probe_raise_loopback();
-	page->error[STEP_CGROUP] = probe_unshare(page, CLONE_NEWCGROUP);
-	page->error[STEP_MOUNT] = probe_unshare(page, CLONE_NEWNS);
+	page->error[STEP_CGROUP] = probe_unshare_namespace(page, CLONE_NEWCGROUP);
+	page->error[STEP_MOUNT] = probe_unshare_namespace(page, CLONE_NEWNS);
 	if (page->error[STEP_MOUNT] == 0)
 		tmpfs = probe_make_tree(page);
 	probe_make_pidns(page, tmpfs);
@@ -224,16 +224,17 @@ static void probe_report_namespaces(struct doctor *doctor, const struct page *pa
 		if (doctor->finding[probe].state != FINDING_NONE)
 			continue;
 		if (error > 0)
-			finding_set(doctor, probe, FINDING_LACKS, error, "%s: %s (%s)", steps[step].fails,
+			finding_set_state(doctor, probe, FINDING_LACKS, error, "%s: %s (%s)", steps[step].fails,
 				    probe_explain_errno(doctor, step, error), strerror(error));
 		else if (error < 0 && step != STEP_MAP)
-			finding_set(doctor, probe, FINDING_LACKS, user > 0 ? user : ECHILD, "not tried: %s",
+			finding_set_state(doctor, probe, FINDING_LACKS, user > 0 ? user : ECHILD, "not tried: %s",
 				    page->error[STEP_IPC] < 0 ? "it takes a user namespace"
 							      : "what comes before it failed");
 		else if (step == STEP_PROC && !page->proc_is_fresh)
-			finding_set(doctor, probe, FINDING_LACKS, EIO, "one was mounted but shows other processes");
+			finding_set_state(doctor, probe, FINDING_LACKS, EIO,
+					  "one was mounted but shows other processes");
 		else if (steps[step].works)
-			finding_set(doctor, probe, FINDING_WORKS, 0, "%s", steps[step].works);
+			finding_set_state(doctor, probe, FINDING_WORKS, 0, "%s", steps[step].works);
 	}
 }
 
@@ -255,7 +256,7 @@ void probe_namespaces(struct doctor *doctor)
 		pid = fork();
 	}
 	if (pid == 0)
-		probe_namespaces_child(page);
+		probe_run_namespaces_child(page);
 	if (pid < 0)
 		return;
 	if (probe_await_change(&page->unshared, 0, STEP_MS) && page->unshared == 1)

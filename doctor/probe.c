@@ -17,7 +17,8 @@
 
 #include "base/banned.h"
 
-void finding_set(struct doctor *doctor, enum probe probe, enum finding_state state, int error, const char *format, ...)
+void finding_set_state(struct doctor *doctor, enum probe probe, enum finding_state state, int error, const char *format,
+		       ...)
 {
 	struct finding *finding = &doctor->finding[probe];
 	va_list arguments;
@@ -31,7 +32,7 @@ void finding_set(struct doctor *doctor, enum probe probe, enum finding_state sta
 
 void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const char *what)
 {
-	finding_set(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
+	finding_set_state(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
 }
 
 /* Polls, because pidfds may not be available here. */
@@ -44,10 +45,10 @@ static void probe_sleep_briefly(void)
 
 int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status)
 {
-	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
+	uint64_t end = io_read_clock_ns() + (uint64_t)timeout_ms * 1000000;
 	pid_t reaped;
 
-	while ((reaped = waitpid(pid, ret_status, WNOHANG | __WALL)) == 0 && io_now_ns() < end)
+	while ((reaped = waitpid(pid, ret_status, WNOHANG | __WALL)) == 0 && io_read_clock_ns() < end)
 		probe_sleep_briefly();
 	if (reaped == pid)
 		return 0;
@@ -68,9 +69,9 @@ void *probe_map_shared(size_t size)
 
 bool probe_await_change(const volatile int *word, int value, unsigned timeout_ms)
 {
-	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
+	uint64_t end = io_read_clock_ns() + (uint64_t)timeout_ms * 1000000;
 
-	while (*word == value && io_now_ns() < end)
+	while (*word == value && io_read_clock_ns() < end)
 		probe_sleep_briefly();
 	return *word != value;
 }
@@ -92,7 +93,7 @@ long probe_read_number(const char *path)
 	char text[32];
 	uint64_t number;
 
-	if (!probe_read_first_line(path, text, sizeof(text)) || text_number(text, 0, INT32_MAX, &number) < 0)
+	if (!probe_read_first_line(path, text, sizeof(text)) || text_parse_number(text, 0, INT32_MAX, &number) < 0)
 		return -1;
 	return (long)number;
 }

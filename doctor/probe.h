@@ -1,4 +1,4 @@
-/* The trials of doctor/examine.h. Each runs in a process of its own and reports by finding_set(). */
+/* The trials of doctor/examine.h. Each runs in a process of its own and reports by finding_set_state(). */
 #ifndef CALLGATE_DOCTOR_PROBE_H
 #define CALLGATE_DOCTOR_PROBE_H
 
@@ -8,7 +8,7 @@
 #include "doctor/examine.h"
 
 /* Sets a finding. */
-__attribute__((format(printf, 5, 6))) void finding_set(struct doctor *doctor, enum probe probe,
+__attribute__((format(printf, 5, 6))) void finding_set_state(struct doctor *doctor, enum probe probe,
 						       enum finding_state state, int error, const char *format,
 						       ...);
 
@@ -33,17 +33,17 @@ long probe_read_number(const char *path);
 /* ---- the trials; comments in the .c files ---- */
 void probe_kernel(struct doctor *doctor);
 void probe_libraries(struct doctor *doctor);
-void probe_outer(struct doctor *doctor);
-void probe_filter(struct doctor *doctor);
-void probe_listener(struct doctor *doctor);
-void probe_memory(struct doctor *doctor);
-void probe_trace(struct doctor *doctor);
-void probe_beneath(struct doctor *doctor);
+void probe_outer_filter(struct doctor *doctor);
+void probe_seccomp_filter(struct doctor *doctor);
+void probe_seccomp_listener(struct doctor *doctor);
+void probe_target_memory(struct doctor *doctor);
+void probe_ptrace(struct doctor *doctor);
+void probe_resolve_beneath(struct doctor *doctor);
 void probe_landlock(struct doctor *doctor);
 void probe_namespaces(struct doctor *doctor);
 void probe_cgroups(struct doctor *doctor);
-void probe_proc(struct doctor *doctor);
-void probe_scratch(struct doctor *doctor);
-void probe_core(struct doctor *doctor);
+void probe_procfs(struct doctor *doctor);
+void probe_scratch_base(struct doctor *doctor);
+void probe_core_pattern(struct doctor *doctor);
 
 #endif

@@ -34,13 +34,13 @@ static void probe_end_child(pid_t pid)
 }
 
 /* Reports an error of ptrace access, naming Yama if that is the reason. */
-static void probe_lacks_ptrace(struct doctor *doctor, enum probe probe, int error, const char *what)
+static void probe_report_ptrace_error(struct doctor *doctor, enum probe probe, int error, const char *what)
 {
 	long scope = probe_read_number(YAMA);
 
 	if (scope > 1) {
 		doctor->traits |= TRAIT_YAMA;
-		finding_set(doctor, probe, FINDING_LACKS, error,
+		finding_set_state(doctor, probe, FINDING_LACKS, error,
 			    "%s: kernel.yama.ptrace_scope is %ld, which leaves this to %s", what, scope,
 			    scope == 2 ? "CAP_SYS_PTRACE" : "nobody");
 	} else {
@@ -48,7 +48,7 @@ static void probe_lacks_ptrace(struct doctor *doctor, enum probe probe, int erro
 	}
 }
 
-void probe_memory(struct doctor *doctor)
+void probe_target_memory(struct doctor *doctor)
 {
 	static volatile char word = 'a'; /* the child has it at the same address */
 	char here = 0;
@@ -69,12 +69,12 @@ void probe_memory(struct doctor *doctor)
 	if (error == 0 && process_vm_readv(pid, &local, 1, &remote, 1, 0) != 1)
 		error = errno;
 	if (error)
-		probe_lacks_ptrace(doctor, PROBE_MEMORY, error, "a child's memory cannot be read and written");
+		probe_report_ptrace_error(doctor, PROBE_MEMORY, error, "a child's memory cannot be read and written");
 	else if (here != 'a' + 1 || word != 'a')
-		finding_set(doctor, PROBE_MEMORY, FINDING_LACKS, EIO,
+		finding_set_state(doctor, PROBE_MEMORY, FINDING_LACKS, EIO,
 			    "a child's memory reads other than it was written");
 	else
-		finding_set(doctor, PROBE_MEMORY, FINDING_WORKS, 0, "a child's memory was read and written");
+		finding_set_state(doctor, PROBE_MEMORY, FINDING_WORKS, 0, "a child's memory was read and written");
 	probe_end_child(pid);
 }
 
@@ -93,7 +93,7 @@ static _Noreturn void probe_exec_child(const volatile int *go)
 	_exit(127);
 }
 
-void probe_trace(struct doctor *doctor)
+void probe_ptrace(struct doctor *doctor)
 {
 	volatile int *go = probe_map_shared(sizeof(*go));
 	long scope = probe_read_number(YAMA);
@@ -108,16 +108,17 @@ void probe_trace(struct doctor *doctor)
 	if (pid < 0)
 		return;
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0)
-		probe_lacks_ptrace(doctor, PROBE_TRACE, errno, "a child cannot be traced");
+		probe_report_ptrace_error(doctor, PROBE_TRACE, errno, "a child cannot be traced");
 	*go = 1;
 	if (doctor->finding[PROBE_TRACE].state == FINDING_NONE) {
 		if (probe_wait_for_child(pid, STEP_MS, &status) == 0 &&
 		    status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
-			finding_set(doctor, PROBE_TRACE, FINDING_WORKS, 0,
+			finding_set_state(doctor, PROBE_TRACE, FINDING_WORKS, 0,
 				    "an exec was stopped before its first instruction%s",
 				    scope == 1 ? "; Yama allows it for descendants (ptrace_scope 1)" : "");
 		else
-			finding_set(doctor, PROBE_TRACE, FINDING_LACKS, ECHILD, "the stop of an exec was not seen");
+			finding_set_state(doctor, PROBE_TRACE, FINDING_LACKS, ECHILD,
+					  "the stop of an exec was not seen");
 	}
 	probe_end_child(pid);
 }

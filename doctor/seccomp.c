@@ -69,15 +69,16 @@ static const char *probe_explain_seccomp_errno(int error)
 	}
 }
 
-void probe_filter(struct doctor *doctor)
+void probe_seccomp_filter(struct doctor *doctor)
 {
 	if (probe_install_filter(0, SECCOMP_RET_ERRNO | ENOTTY) < 0)
-		finding_set(doctor, PROBE_FILTER, FINDING_LACKS, errno, "%s: %s", probe_explain_seccomp_errno(errno),
-			    strerror(errno));
+		finding_set_state(doctor, PROBE_FILTER, FINDING_LACKS, errno, "%s: %s",
+				  probe_explain_seccomp_errno(errno), strerror(errno));
 	else if (syscall(SYS_getppid) >= 0 || errno != ENOTTY)
-		finding_set(doctor, PROBE_FILTER, FINDING_LACKS, ENOTTY, "a filter is installed but does nothing");
+		finding_set_state(doctor, PROBE_FILTER, FINDING_LACKS, ENOTTY,
+				  "a filter is installed but does nothing");
 	else
-		finding_set(doctor, PROBE_FILTER, FINDING_WORKS, 0, "a filter was installed and refused a call");
+		finding_set_state(doctor, PROBE_FILTER, FINDING_WORKS, 0, "a filter was installed and refused a call");
 }
 
 /* ---- the listener ---- */
@@ -95,7 +96,7 @@ struct listener_page {
 };
 
 /* Shares the descriptor table, as the program does until its filter is installed. */
-static _Noreturn void probe_listener_child(struct listener_page *page)
+static _Noreturn void probe_run_listener_child(struct listener_page *page)
 {
 	long listener = probe_install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
 					     SECCOMP_RET_USER_NOTIF);
@@ -153,7 +154,7 @@ static const char *probe_respond_to_child(struct listener_page *page, int fd, pi
 }
 
 /* callgate returns EOPNOTSUPP from name_to_handle_at even for a missing path; the kernel returns ENOENT. */
-static bool probe_is_callgate(void)
+static bool probe_is_inside_callgate(void)
 {
 	struct {
 		unsigned bytes;
@@ -168,19 +169,19 @@ static bool probe_is_callgate(void)
 
 static void probe_report_no_listener(struct doctor *doctor, int error)
 {
-	if (probe_is_callgate())
+	if (probe_is_inside_callgate())
 		doctor->traits |= TRAIT_CALLGATE | TRAIT_LISTENER;
 	if (error == EBUSY)
 		doctor->traits |= TRAIT_LISTENER;
 	if (doctor->traits & TRAIT_CALLGATE)
-		finding_set(doctor, PROBE_LISTENER, FINDING_LACKS, error,
+		finding_set_state(doctor, PROBE_LISTENER, FINDING_LACKS, error,
 			    "this is a program of a callgate run, which listens already");
 	else
-		finding_set(doctor, PROBE_LISTENER, FINDING_LACKS, error, "%s: %s", probe_explain_seccomp_errno(error),
-			    strerror(error));
+		finding_set_state(doctor, PROBE_LISTENER, FINDING_LACKS, error, "%s: %s",
+				  probe_explain_seccomp_errno(error), strerror(error));
 }
 
-void probe_listener(struct doctor *doctor)
+void probe_seccomp_listener(struct doctor *doctor)
 {
 	struct listener_page *page = probe_map_shared(sizeof(*page));
 	_cleanup_close_ int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -194,7 +195,7 @@ void probe_listener(struct doctor *doctor)
 	*page = (struct listener_page){.listener = -2, .device = st.st_dev, .inode = st.st_ino};
 	pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid == 0)
-		probe_listener_child(page);
+		probe_run_listener_child(page);
 	if (pid < 0 || !probe_await_change(&page->listener, -2, STEP_MS))
 		return;
 	if (page->listener < 0) {
@@ -205,11 +206,13 @@ void probe_listener(struct doctor *doctor)
 	if (failed)
 		probe_set_lacking(doctor, PROBE_LISTENER, -error, failed);
 	else
-		finding_set(doctor, PROBE_LISTENER, page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WARNS,
-			    0, "a call was received, answered, and given a descriptor%s%s",
-			    page->extras & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
-			    page->extras & KILLABLE ? "" : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
-							   "interrupt calls");
+		finding_set_state(doctor, PROBE_LISTENER,
+				  page->extras == (KILLABLE | SYNC) ? FINDING_WORKS : FINDING_WARNS, 0,
+				  "a call was received, answered, and given a descriptor%s%s",
+				  page->extras & SYNC ? "" : "; without SYNC_WAKE_UP (Linux 6.6): slower",
+				  page->extras & KILLABLE ? ""
+							  : "; without WAIT_KILLABLE_RECV (Linux 5.19): signals may "
+							    "interrupt calls");
 }
 
 /* ---- filters on this process ---- */
@@ -245,14 +248,14 @@ static int probe_count_filters(void)
 	return at ? at[10] == '2' : -1;
 }
 
-void probe_outer(struct doctor *doctor)
+void probe_outer_filter(struct doctor *doctor)
 {
 	bool taken = doctor->traits & TRAIT_LISTENER, callgate = doctor->traits & TRAIT_CALLGATE;
 	char refused[120] = "";
 	int filters = probe_count_filters();
 
 	if (filters <= 0) {
-		finding_set(doctor, PROBE_OUTER, filters < 0 ? FINDING_WARNS : FINDING_WORKS, 0, "%s",
+		finding_set_state(doctor, PROBE_OUTER, filters < 0 ? FINDING_WARNS : FINDING_WORKS, 0, "%s",
 			    filters < 0 ? "/proc does not tell whether a seccomp filter is on this process"
 					: "no seccomp filter is on this process");
 		return;
@@ -260,7 +263,7 @@ void probe_outer(struct doctor *doctor)
 	doctor->traits |= TRAIT_FILTERED;
 	probe_try_calls(refused, sizeof(refused));
 	doctor->refused_pidfd_getfd = strstr(refused, "pidfd_getfd") != NULL;
-	finding_set(doctor, PROBE_OUTER, taken || *refused ? FINDING_WARNS : FINDING_WORKS, 0, "%s%s%s%s",
+	finding_set_state(doctor, PROBE_OUTER, taken || *refused ? FINDING_WARNS : FINDING_WORKS, 0, "%s%s%s%s",
 		    callgate ? "the filter of a callgate run is on this process"
 		    : taken  ? "a process above listens to this one's calls: callgate or a container's agent"
 			     : "a seccomp filter is on this process: a container's profile",

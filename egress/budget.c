@@ -29,12 +29,12 @@ struct budgets {
 
 int budgets_create(const struct policy *policy, struct budgets **ret_budgets)
 {
-	uint64_t now_ns = io_now_ns();
+	uint64_t now_ns = io_read_clock_ns();
 	struct budgets *budgets;
 	const struct net_rule *rule;
 	size_t count;
 
-	rule = policy_net_rules(policy, &count);
+	rule = policy_net_get_rules(policy, &count);
 	budgets = calloc(1, sizeof(*budgets) + count * sizeof(budgets->use[0]));
 	if (!budgets)
 		return -ENOMEM;
@@ -54,13 +54,13 @@ void budgets_free(struct budgets *budgets)
 	free(budgets);
 }
 
-static struct rule_use *find_rule_use(struct budgets *budgets, const struct net_rule *rule)
+static struct rule_use *budget_find_rule_use(struct budgets *budgets, const struct net_rule *rule)
 {
 	return budgets && rule && rule->index < budgets->count ? &budgets->use[rule->index] : NULL;
 }
 
 /* Adds `rate` tokens a period. Fractions of a token stay in filled_ns. */
-static void bucket_fill(struct bucket *bucket, uint64_t rate, uint64_t period_ns, uint64_t cap, uint64_t now_ns)
+static void budget_fill_bucket(struct bucket *bucket, uint64_t rate, uint64_t period_ns, uint64_t cap, uint64_t now_ns)
 {
 	uint64_t passed = now_ns > bucket->filled_ns ? now_ns - bucket->filled_ns : 0;
 	uint64_t due;
@@ -82,7 +82,7 @@ static void bucket_fill(struct bucket *bucket, uint64_t rate, uint64_t period_ns
 
 int budget_add_connection(struct budgets *budgets, const struct net_rule *rule, struct budget_use *ret_use)
 {
-	struct rule_use *use = find_rule_use(budgets, rule);
+	struct rule_use *use = budget_find_rule_use(budgets, rule);
 
 	if (use) {
 		if (rule->budget.connections && use->connections >= rule->budget.connections)
@@ -95,23 +95,23 @@ int budget_add_connection(struct budgets *budgets, const struct net_rule *rule, 
 
 void budget_drop_connection(struct budget_use *use)
 {
-	struct rule_use *of = find_rule_use(use->budgets, use->rule);
+	struct rule_use *of = budget_find_rule_use(use->budgets, use->rule);
 
 	if (of)
 		of->connections--;
 	*use = (struct budget_use){0};
 }
 
-const char *budget_take_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns)
+const char *budget_count_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns)
 {
-	struct rule_use *use = find_rule_use(budgets, rule);
+	struct rule_use *use = budget_find_rule_use(budgets, rule);
 
 	if (!use)
 		return NULL;
 	if (rule->budget.requests && use->requests >= rule->budget.requests)
 		return "cap_requests";
 	if (rule->budget.requests_per_minute) {
-		bucket_fill(&use->minute, rule->budget.requests_per_minute, 60ULL * NS_PER_S,
+		budget_fill_bucket(&use->minute, rule->budget.requests_per_minute, 60ULL * NS_PER_S,
 			    rule->budget.requests_per_minute, now_ns);
 		if (use->minute.tokens < 1)
 			return "cap_rate";
@@ -121,30 +121,31 @@ const char *budget_take_request(struct budgets *budgets, const struct net_rule *
 	return NULL;
 }
 
-static uint64_t at_least_1(uint64_t value)
+static uint64_t budget_raise_to_1(uint64_t value)
 {
 	return value ? value : 1;
 }
 
-static size_t rate_bytes_allowed(struct rule_use *use, uint64_t rate, size_t want, uint64_t now_ns,
+static size_t budget_get_bytes_by_rate(struct rule_use *use, uint64_t rate, size_t want, uint64_t now_ns,
 				 uint64_t *ret_wait_ms)
 {
-	int64_t portion = (int64_t)at_least_1(rate / PORTIONS_PER_S);
+	int64_t portion = (int64_t)budget_raise_to_1(rate / PORTIONS_PER_S);
 	uint64_t missing;
 
 	if (portion > (int64_t)want)
 		portion = (int64_t)want;
-	bucket_fill(&use->bytes, rate, NS_PER_S, at_least_1(rate / BURSTS_PER_S), now_ns);
+	budget_fill_bucket(&use->bytes, rate, NS_PER_S, budget_raise_to_1(rate / BURSTS_PER_S), now_ns);
 	if (use->bytes.tokens >= portion)
 		return (uint64_t)use->bytes.tokens < want ? (size_t)use->bytes.tokens : want;
 	missing = (uint64_t)(portion - use->bytes.tokens);
-	*ret_wait_ms = at_least_1((uint64_t)((unsigned __int128)missing * 1000 / rate) + 1);
+	*ret_wait_ms = budget_raise_to_1((uint64_t)((unsigned __int128)missing * 1000 / rate) + 1);
 	return 0;
 }
 
-size_t budget_bytes_allowed(const struct budget_use *use, bool up, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms)
+size_t budget_get_allowed_bytes(const struct budget_use *use, bool up, size_t want, uint64_t now_ns,
+				uint64_t *ret_wait_ms)
 {
-	struct rule_use *of = find_rule_use(use->budgets, use->rule);
+	struct rule_use *of = budget_find_rule_use(use->budgets, use->rule);
 	uint64_t cap, spent;
 
 	if (!of || !want)
@@ -159,12 +160,12 @@ size_t budget_bytes_allowed(const struct budget_use *use, bool up, size_t want, 
 		want = (size_t)(cap - spent);
 	if (!use->rule->budget.bytes_per_second)
 		return want;
-	return rate_bytes_allowed(of, use->rule->budget.bytes_per_second, want, now_ns, ret_wait_ms);
+	return budget_get_bytes_by_rate(of, use->rule->budget.bytes_per_second, want, now_ns, ret_wait_ms);
 }
 
 void budget_spend_bytes(const struct budget_use *use, bool up, size_t bytes)
 {
-	struct rule_use *of = find_rule_use(use->budgets, use->rule);
+	struct rule_use *of = budget_find_rule_use(use->budgets, use->rule);
 
 	if (!of)
 		return;

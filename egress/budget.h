@@ -27,13 +27,14 @@ int budget_add_connection(struct budgets *budgets, const struct net_rule *rule, 
 void budget_drop_connection(struct budget_use *use);
 
 /* Counts a request. NULL, or the reason: cap_requests, cap_rate. */
-const char *budget_take_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns);
+const char *budget_count_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns);
 
 /*
  * How many bytes may be moved now, at most want. 0 with *ret_wait_ms: ask again later; 0 with UINT64_MAX: the cap is
  * spent (cap_bytes) and the connection is to be closed.
  */
-size_t budget_bytes_allowed(const struct budget_use *use, bool up, size_t want, uint64_t now_ns, uint64_t *ret_wait_ms);
+size_t budget_get_allowed_bytes(const struct budget_use *use, bool up, size_t want, uint64_t now_ns,
+				uint64_t *ret_wait_ms);
 void budget_spend_bytes(const struct budget_use *use, bool up, size_t bytes);
 
 #endif

@@ -34,7 +34,7 @@ static const struct control_rule {
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == CONTROL_TYPE_MAX, "each message has its rule");
 
-size_t control_message_size(enum control_type type)
+size_t control_get_message_size(enum control_type type)
 {
 	return HEAD + rules[type].body;
 }
@@ -59,7 +59,7 @@ union control_room {
 int control_send_message(int fd, const struct control_message *message, const int *fds, size_t fds_count)
 {
 	struct iovec part = {.iov_base = (void *)(uintptr_t)message, /* only read */
-			     .iov_len = control_message_size((enum control_type)message->type)};
+			     .iov_len = control_get_message_size((enum control_type)message->type)};
 	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1};
 	union control_room room;
 	ssize_t sent;
@@ -84,7 +84,7 @@ int control_send_message(int fd, const struct control_message *message, const in
 
 #define ENDS(field) (memchr(field, '\0', sizeof(field)) != NULL)
 
-static bool record_is_sound(const struct control_record *record)
+static bool control_record_is_sound(const struct control_record *record)
 {
 	return record->event < CONTROL_EVENT_MAX && ENDS(record->host) && ENDS(record->real) && ENDS(record->dropped) &&
 	       ENDS(record->sni) && ENDS(record->alpn) && ENDS(record->proto) && ENDS(record->method) &&
@@ -92,19 +92,19 @@ static bool record_is_sound(const struct control_record *record)
 	       ENDS(record->cause);
 }
 
-static bool message_is_sound(const struct control_message *message, size_t len)
+static bool control_message_is_sound(const struct control_message *message, size_t len)
 {
 	if (len < HEAD || message->version != CONTROL_VERSION || message->type >= CONTROL_TYPE_MAX ||
-	    len != control_message_size((enum control_type)message->type))
+	    len != control_get_message_size((enum control_type)message->type))
 		return false;
 	if (message->type == CONTROL_CONNECT || message->type == CONTROL_UDP)
 		return ENDS(message->connect.host) && ENDS(message->connect.exe);
 	if (message->type == CONTROL_NAME)
 		return ENDS(message->name.host);
-	return message->type != CONTROL_RECORD || record_is_sound(&message->record);
+	return message->type != CONTROL_RECORD || control_record_is_sound(&message->record);
 }
 
-static size_t take_descriptors(struct msghdr *head, int ret_fds[CONTROL_FDS_MAX])
+static size_t control_take_descriptors(struct msghdr *head, int ret_fds[CONTROL_FDS_MAX])
 {
 	struct cmsghdr *part;
 	size_t count = 0;
@@ -138,10 +138,10 @@ int control_receive_message(int fd, struct control_message *ret_message, int ret
 	*ret_fds_count = 0;
 	if (got < 0)
 		return -errno;
-	*ret_fds_count = take_descriptors(&head, ret_fds);
+	*ret_fds_count = control_take_descriptors(&head, ret_fds);
 	if (got == 0)
 		return -EPIPE;
-	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && message_is_sound(ret_message, (size_t)got))
+	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && control_message_is_sound(ret_message, (size_t)got))
 		return 0;
 	while (*ret_fds_count)
 		(void)close(ret_fds[--*ret_fds_count]);

@@ -151,7 +151,7 @@ bool control_admits_message(enum control_side receiver, enum control_phase *phas
 			    const struct control_message *message, size_t fds_count);
 
 /* The bytes of a message of this type, header included. */
-size_t control_message_size(enum control_type type);
+size_t control_get_message_size(enum control_type type);
 
 /*
  * Never waits (MSG_DONTWAIT). 0; -EAGAIN: no room, keep it and poll for POLLOUT; -EPIPE and others: the other side is

@@ -39,7 +39,7 @@ static const struct conn_mode *const modes[CONN_MODE_MAX] = {
 };
 
 /* Answer of conn_open_upstream for a connection that was announced with its destination. */
-static void announce_answered(struct conn *conn, int error, const char *reason)
+static void egress_on_upstream_opened(struct conn *conn, int error, const char *reason)
 {
 	conn_send_connected(conn, error);
 	if (error < 0)
@@ -53,7 +53,7 @@ static void announce_answered(struct conn *conn, int error, const char *reason)
 /* Evicts the longest idle connection: thousands of idle ones must not block a new one. False: there is no room. */
 static bool evict_idle_conn(struct egress *egress)
 {
-	uint64_t oldest_ns = loop_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS;
+	uint64_t oldest_ns = loop_get_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS;
 	struct conn *oldest = NULL;
 
 	if (egress->conns_count < egress->conns_max)
@@ -69,7 +69,7 @@ static bool evict_idle_conn(struct egress *egress)
 	return oldest != NULL;
 }
 
-static void on_connect(struct egress *egress, const struct control_connect *connect)
+static void egress_on_connect(struct egress *egress, const struct control_connect *connect)
 {
 	const char *reason = egress->ending ? "ending" : evict_idle_conn(egress) ? NULL : "too_many_connections";
 	struct conn *former = egress->expected[connect->source_port];
@@ -79,21 +79,21 @@ static void on_connect(struct egress *egress, const struct control_connect *conn
 		conn_close(former, "cancelled", NULL, true);
 	conn = conn_create(egress, connect, modes);
 	if (!conn) { /* the supervisor would wait for an answer for ever */
-		line_fail(egress->line);
+		line_report_gone(egress->line);
 		return;
 	}
 	if (reason) {
-		conn_record_refusal(conn, reason);
-		announce_answered(conn, -ECONNREFUSED, reason);
+		conn_write_refusal_record(conn, reason);
+		egress_on_upstream_opened(conn, -ECONNREFUSED, reason);
 	} else if (conn->host[0]) {
-		conn_open_upstream(conn, connect->host, connect->port, announce_answered);
+		conn_open_upstream(conn, connect->host, connect->port, egress_on_upstream_opened);
 	} else {
-		announce_answered(conn, 0, NULL);
+		egress_on_upstream_opened(conn, 0, NULL);
 	}
 }
 
 /* The announced connection of a source port, which identifies it only at the run's own address. NULL: none. */
-static struct conn *conn_of_peer(struct egress *egress, const struct sockaddr_in *peer)
+static struct conn *egress_find_conn_of_peer(struct egress *egress, const struct sockaddr_in *peer)
 {
 	if (peer->sin_family != AF_INET || peer->sin_addr.s_addr != egress->own.s_addr)
 		return NULL;
@@ -122,7 +122,7 @@ static void accept_connections(struct egress *egress, int most)
 			return;
 		if (fd < 0)
 			continue;
-		conn = conn_of_peer(egress, &peer);
+		conn = egress_find_conn_of_peer(egress, &peer);
 		if (!conn) {
 			(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 			(void)close(fd);
@@ -134,21 +134,21 @@ static void accept_connections(struct egress *egress, int most)
 	}
 }
 
-static void listener_ready(struct watch *watch)
+static void listener_on_ready(struct watch *watch)
 {
 	struct egress *egress = owner_of(watch, struct egress, listener);
 
 	accept_connections(egress, ACCEPTS_MAX);
 }
 
-static void listener_pause_due(struct timer *timer)
+static void listener_on_pause_due(struct timer *timer)
 {
 	struct egress *egress = owner_of(timer, struct egress, listener_pause);
 
 	loop_set_interest(egress->loop, &egress->listener, EPOLLIN);
 }
 
-static int listener_start(struct egress *egress, int fd)
+static int listener_start_accepting(struct egress *egress, int fd)
 {
 	struct sockaddr_in own = {0};
 	socklen_t len = sizeof(own);
@@ -159,15 +159,15 @@ static int listener_start(struct egress *egress, int fd)
 	if (getsockname(fd, (struct sockaddr *)&own, &len) < 0 || own.sin_family != AF_INET)
 		return -EINVAL;
 	egress->own = own.sin_addr;
-	egress->listener_pause.fire = listener_pause_due;
-	egress->listener = (struct watch){.fd = fd, .ready = listener_ready};
+	egress->listener_pause.fire = listener_on_pause_due;
+	egress->listener = (struct watch){.fd = fd, .ready = listener_on_ready};
 	error = loop_add_watch(egress->loop, &egress->listener, EPOLLIN);
 	if (error < 0)
 		egress->listener.fd = -1;
 	return error;
 }
 
-static void listener_stop(struct egress *egress)
+static void listener_stop_accepting(struct egress *egress)
 {
 	loop_clear_timer(egress->loop, &egress->listener_pause);
 	if (egress->listener.fd < 0)
@@ -179,7 +179,7 @@ static void listener_stop(struct egress *egress)
 
 /* ---- the end ---- */
 
-static void close_all(int *fds, size_t count)
+static void egress_close_fds(int *fds, size_t count)
 {
 	while (count)
 		(void)close(fds[--count]);
@@ -189,13 +189,13 @@ static void take_program_sockets(struct egress *egress, int *fds, size_t count)
 {
 	static const struct control_message ready = {.version = CONTROL_VERSION, .type = CONTROL_READY};
 
-	if (listener_start(egress, fds[0]) < 0) {
-		line_fail(egress->line);
-		close_all(fds, count);
+	if (listener_start_accepting(egress, fds[0]) < 0) {
+		line_report_gone(egress->line);
+		egress_close_fds(fds, count);
 		return;
 	}
 	if (dns_server_create(egress, fds[1], fds[2], &egress->dns) < 0)
-		line_fail(egress->line);
+		line_report_gone(egress->line);
 	else
 		(void)line_send_message(egress->line, &ready); /* without a supervisor the process ends */
 }
@@ -214,9 +214,9 @@ static void close_flushed_conns(struct egress *egress)
 			conn_close(conn, "end", NULL, false);
 }
 
-static void end_check(struct egress *egress)
+static void egress_check_end(struct egress *egress)
 {
-	uint64_t passed_ms = (loop_now_ns(egress->loop) - egress->end_ns) / NS_PER_MS;
+	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->end_ns) / NS_PER_MS;
 
 	if (passed_ms < END_MS)
 		close_flushed_conns(egress);
@@ -228,34 +228,34 @@ static void end_check(struct egress *egress)
 		loop_set_timer(egress->loop, &egress->end_timer, END_STEP_MS);
 }
 
-static void end_due(struct timer *timer)
+static void egress_on_end_due(struct timer *timer)
 {
-	end_check(owner_of(timer, struct egress, end_timer));
+	egress_check_end(owner_of(timer, struct egress, end_timer));
 }
 
 /*
  * Refuses new connections and starts to forward what the program has sent. The program's sockets are closed by now; the
  * bytes that they sent are in ours.
  */
-static void end_begin_due(struct timer *timer)
+static void egress_on_end_begin_due(struct timer *timer)
 {
 	struct egress *egress = owner_of(timer, struct egress, end_timer);
 
 	egress->ending = true;
-	egress->end_ns = loop_now_ns(egress->loop);
-	egress->end_timer.fire = end_due;
-	listener_stop(egress);
-	udp_close_all(egress);
+	egress->end_ns = loop_get_now_ns(egress->loop);
+	egress->end_timer.fire = egress_on_end_due;
+	listener_stop_accepting(egress);
+	udp_close_all_endpoints(egress);
 	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
 		if (conn->arrived)
-			conn_pump(conn);
+			conn_pump_mode(conn);
 		else
 			conn_close(conn, "cancelled", NULL, true);
 	}
-	end_check(egress);
+	egress_check_end(egress);
 }
 
-static void on_cancel(struct egress *egress, uint64_t id)
+static void egress_on_cancel(struct egress *egress, uint64_t id)
 {
 	struct conn *conn = egress->conns;
 
@@ -265,11 +265,11 @@ static void on_cancel(struct egress *egress, uint64_t id)
 		conn_close(conn, "cancelled", NULL, true);
 }
 
-static void on_message(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count)
+static void egress_on_message(struct egress *egress, const struct control_message *message, int *fds, size_t fds_count)
 {
 	if (!control_admits_message(CONTROL_EGRESS, &egress->phase, message, fds_count)) {
-		close_all(fds, fds_count);
-		line_fail(egress->line);
+		egress_close_fds(fds, fds_count);
+		line_report_gone(egress->line);
 	} else if (message->type == CONTROL_GUEST) {
 		take_program_sockets(egress, fds, fds_count);
 	} else if (message->type == CONTROL_UDP) {
@@ -278,27 +278,27 @@ static void on_message(struct egress *egress, const struct control_message *mess
 		line_acknowledge_record(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
 		/* Sent later: guest.c may read this message while it accepts a connection that is not stored yet. */
-		egress->end_timer.fire = end_begin_due;
+		egress->end_timer.fire = egress_on_end_begin_due;
 		loop_set_timer(egress->loop, &egress->end_timer, 0);
 	} else if (message->type == CONTROL_CONNECT) {
-		on_connect(egress, &message->connect);
+		egress_on_connect(egress, &message->connect);
 	} else if (message->type == CONTROL_CANCEL) {
-		on_cancel(egress, message->id.conn);
+		egress_on_cancel(egress, message->id.conn);
 	}
 }
 
-static void on_drained(struct egress *egress)
+static void egress_on_drained(struct egress *egress)
 {
 	for (struct conn *conn = egress->conns; conn; conn = conn->next) {
 		if (!conn->stalled)
 			continue;
 		conn->stalled = false;
-		conn_pump(conn);
+		conn_pump_mode(conn);
 	}
 }
 
 /* Nothing could be recorded any more, so nothing may go on. */
-static void on_gone(struct egress *egress)
+static void egress_on_line_gone(struct egress *egress)
 {
 	if (egress->phase != CONTROL_ENDING)
 		egress->status = EXIT_FAILURE;
@@ -306,7 +306,7 @@ static void on_gone(struct egress *egress)
 }
 
 /* Asks for as many descriptors as may be had. Returns how many connections they suffice for. */
-static size_t raise_descriptors(void)
+static size_t egress_raise_fd_limit(void)
 {
 	struct rlimit limit;
 	size_t conns;
@@ -323,12 +323,13 @@ static size_t raise_descriptors(void)
 
 static int egress_set_up(struct egress *egress)
 {
-	static const struct line_events events = {.message = on_message, .drained = on_drained, .gone = on_gone};
+	static const struct line_events events = {
+		.message = egress_on_message, .drained = egress_on_drained, .gone = egress_on_line_gone};
 	const struct egress_options *options = egress->options;
 	int error;
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	egress->conns_max = raise_descriptors();
+	egress->conns_max = egress_raise_fd_limit();
 	egress->expected = calloc(UINT16_MAX + 1, sizeof(struct conn *));
 	if (!egress->expected)
 		return -ENOMEM;
@@ -339,7 +340,7 @@ static int egress_set_up(struct egress *egress)
 		return error;
 	if (options->ca)
 		error = tls_create(options->ca, options->upstream_roots, options->upstream_roots_len, &egress->tls);
-	secrets_lock(options->secrets);
+	secrets_mlock_values(options->secrets);
 	if (error == 0 && options->lock_down)
 		error = options->lock_down(options->lock_ctx);
 	return error;
@@ -350,9 +351,9 @@ static void egress_tear_down(struct egress *egress)
 {
 	egress->ending = true; /* no message is read any more */
 	close_conns(egress);
-	listener_stop(egress);
+	listener_stop_accepting(egress);
 	if (egress->line)
-		udp_close_all(egress);
+		udp_close_all_endpoints(egress);
 	dns_server_free(egress->dns);
 	resolver_free(egress->resolver);
 	line_free(egress->line);

@@ -17,7 +17,7 @@
 #define CAPTURE_SPLICE_BYTES ((size_t)1 << 20) /* more than a pipe holds */
 
 /* poll(2) calls a pipe writable when PIPE_BUF bytes fit; so do terminals and sockets. Regular files never block. */
-static size_t capture_forward_step(int fd)
+static size_t capture_get_forward_step(int fd)
 {
 	struct stat st;
 
@@ -37,11 +37,11 @@ int capture_init_from(struct capture *capture, const struct capture_options *opt
 	*capture = (struct capture){.options = *options, .pipe_fd = fd, .spill_fd = -1};
 	capture->pending = malloc(CAPTURE_CHUNK_BYTES);
 	if (!capture->pending) {
-		capture_done(capture);
+		capture_release(capture);
 		return -ENOMEM;
 	}
 	capture->left_bytes = options->limit_bytes;
-	capture->forward_step = capture_forward_step(options->forward_fd);
+	capture->forward_step = capture_get_forward_step(options->forward_fd);
 	return 0;
 }
 
@@ -63,7 +63,7 @@ int capture_init(struct capture *capture, const struct capture_options *options,
 	return error;
 }
 
-void capture_done(struct capture *capture)
+void capture_release(struct capture *capture)
 {
 	cleanup_close(&capture->pipe_fd);
 	cleanup_close(&capture->spill_fd);
@@ -83,7 +83,7 @@ static void capture_spill_bytes(struct capture *capture, const char *bytes, size
 		len = (size_t)room;
 		capture->spill_error = EFBIG;
 	}
-	error = io_write_full(capture->spill_fd, bytes, len);
+	error = io_write_all(capture->spill_fd, bytes, len);
 	if (error < 0)
 		capture->spill_error = -error;
 	else
@@ -240,7 +240,7 @@ bool capture_move_chunk(struct capture *capture)
 	return capture->pipe_fd >= 0 && capture_read_pipe(capture);
 }
 
-bool capture_ended(const struct capture *capture)
+bool capture_has_ended(const struct capture *capture)
 {
 	return capture->pipe_fd < 0 && !capture_has_pending(capture);
 }

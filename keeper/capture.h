@@ -46,7 +46,7 @@ struct capture {
 int capture_init(struct capture *capture, const struct capture_options *options, int *ret_write_fd);
 /* As capture_init, from an open descriptor (O_NONBLOCK), which is taken also on failure. -1: the stream has ended. */
 int capture_init_from(struct capture *capture, const struct capture_options *options, int fd);
-void capture_done(struct capture *capture);
+void capture_release(struct capture *capture);
 
 /* What to poll for: the pipe (-1 when ended), or forward_fd while bytes are pending. */
 struct pollfd;
@@ -56,7 +56,7 @@ void capture_fill_poll(const struct capture *capture, struct pollfd *ret_poll);
 bool capture_move_chunk(struct capture *capture);
 
 /* True when the program's end is closed and everything read has been forwarded. */
-bool capture_ended(const struct capture *capture);
+bool capture_has_ended(const struct capture *capture);
 
 /* Stops forwarding, because its reader is too slow, and drains the pipe: the rest is counted, kept and spilled. */
 void capture_stop_forwarding(struct capture *capture);

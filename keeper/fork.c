@@ -102,7 +102,7 @@ static int keeper_make_terminal(struct keeper *keeper, const struct capture_opti
 }
 
 /* Options for one output stream. name: room for the name of its spill file, which they borrow. */
-static struct capture_options keeper_capture_options(const struct keeper_options *options, const char *stream,
+static struct capture_options keeper_make_capture_options(const struct keeper_options *options, const char *stream,
 						     int forward_fd, uint64_t limit_bytes, char *name, size_t size)
 {
 	(void)snprintf(name, size, "%s%s%s.%s", options->scratch->id, options->part ? "." : "",
@@ -118,9 +118,9 @@ static int keeper_make_streams(struct keeper *keeper, int stdio_fd[3])
 {
 	const struct keeper_options *options = keeper->options;
 	struct keeper_outcome *outcome = keeper->outcome;
-	const struct capture_options out = keeper_capture_options(options, "stdout", STDOUT_FILENO,
+	const struct capture_options out = keeper_make_capture_options(options, "stdout", STDOUT_FILENO,
 		options->stdout_bytes, outcome->out_name, sizeof(outcome->out_name));
-	const struct capture_options err = keeper_capture_options(options, "stderr", STDERR_FILENO,
+	const struct capture_options err = keeper_make_capture_options(options, "stderr", STDERR_FILENO,
 		options->stderr_bytes, outcome->err_name, sizeof(outcome->err_name));
 	int error;
 
@@ -140,7 +140,7 @@ static int keeper_make_streams(struct keeper *keeper, int stdio_fd[3])
 static void keeper_add_redirect_dirs(const struct keeper_options *options)
 {
 	size_t count;
-	const struct policy_mount *mount = policy_mounts(options->policy, &count);
+	const struct policy_mount *mount = policy_get_mounts(options->policy, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		const char *name = mount[i].create ? path_rest_below(mount[i].host, options->scratch->path) : NULL;
@@ -172,7 +172,7 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_ends *ends, bo
 	keeper_send_ready(ends);
 	if (again || ends->prepare_error < 0)
 		return;
-	ends->prepare_error = policy_set_sha256(options->policy);
+	ends->prepare_error = policy_compute_sha256(options->policy);
 	if (ends->prepare_error == 0) {
 		memcpy(keeper->counters->policy_sha256, policy_settings(options->policy)->sha256,
 		       sizeof(keeper->counters->policy_sha256));
@@ -221,7 +221,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_ends *ends)
 		keeper->batch = scheduling_set_batch();
 	} while (keeper->supervisor_pid > 0 &&
 		 namespaces_must_fork_again(&namespaces, keeper->supervisor_pid, keeper->signal_fd));
-	namespaces_done(&namespaces);
+	namespaces_release(&namespaces);
 	return keeper->supervisor_pid < 0 ? keeper->supervisor_pid : 0;
 }
 
@@ -240,7 +240,7 @@ static int keeper_make_fork_ends(struct keeper *keeper, struct fork_ends *ends)
 	return pipe2(ends->ready_pipe, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
-int keeper_fork(struct keeper *keeper, const char **ret_step)
+int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step)
 {
 	struct fork_ends ends = {.stdio_fd = {-1, -1, -1}, .control_fd = -1, .ready_pipe = {-1, -1}};
 	const int *const opened[] = {&ends.stdio_fd[0], &ends.stdio_fd[1], &ends.stdio_fd[2],

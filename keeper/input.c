@@ -36,7 +36,7 @@ static int input_open_file(const struct input_file *file)
 	struct stat st;
 
 	if (file->path)
-		return io_open_plain(file->path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+		return io_open_without_links(file->path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	return stat(file->named, &st) < 0 ? -errno : -EINVAL; /* /proc/self/fd/N without a path: not a regular file */
 }
 
@@ -79,7 +79,7 @@ static int input_copy_regular(struct input *input, int from, const struct stat *
 	to = openat(to_dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	error = io_copy(from, to, input->left_bytes, &copied);
+	error = io_copy_bytes(from, to, input->left_bytes, &copied);
 	if (error < 0)
 		return error;
 	input->left_bytes -= copied;

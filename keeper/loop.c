@@ -72,8 +72,8 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 		return;
 	}
 	keeper->end = end;
-	keeper->kill_supervisor_ns = io_now_ns() + KILL_SUPERVISOR_NS;
-	keeper->kill_tree_ns = io_now_ns() + KILL_TREE_NS;
+	keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_NS;
+	keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_NS;
 	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: it has just exited */
 }
 
@@ -99,7 +99,7 @@ static void loop_ask_to_end(struct keeper *keeper, unsigned why)
 		return;
 	}
 	keeper->asked = why;
-	keeper->asked_ns = io_now_ns();
+	keeper->asked_ns = io_read_clock_ns();
 	keeper->ask_until_ns = keeper->asked_ns + grace_ns;
 	loop_send_order(keeper, (unsigned char)(timeout ? RUN_ASK_TIMEOUT : RUN_ASK + why));
 }
@@ -108,12 +108,12 @@ static void loop_on_end_signal(struct keeper *keeper, unsigned number)
 {
 	bool again = keeper->asked && keeper->asked != RUN_END_TIMEOUT;
 
-	if (again && io_now_ns() - keeper->asked_ns < SAME_SIGNAL_NS)
+	if (again && io_read_clock_ns() - keeper->asked_ns < SAME_SIGNAL_NS)
 		return;
 	again = again && keeper->end == RUN_END_NONE;
 	loop_ask_to_end(keeper, number);
 	if (again && keeper->end != RUN_END_NONE)
-		keeper->kill_supervisor_ns = io_now_ns() + KILL_SUPERVISOR_AGAIN_NS;
+		keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_AGAIN_NS;
 }
 
 static void loop_on_continue(struct keeper *keeper)
@@ -191,7 +191,7 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 	/* kills the supervisor's children, now ours; what survives is in uninterruptible sleep */
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	keeper->exited = true;
-	keeper->outcome->duration_ns = io_now_ns() - keeper->start_ns;
+	keeper->outcome->duration_ns = io_read_clock_ns() - keeper->start_ns;
 	if (keeper->end != RUN_END_NONE)
 		loop_drop_unread(keeper);
 }
@@ -220,7 +220,7 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 	loop_check_spill_size(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
 		/* Hangs up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
-		stdin_relay_done(&keeper->input);
+		stdin_relay_release(&keeper->input);
 		close_fd(&keeper->terminal.master_fd);
 	}
 	if (capture == &keeper->outcome->err && capture->pending_at > before)
@@ -258,7 +258,7 @@ static void loop_end_grace(struct keeper *keeper)
 
 static void loop_check_deadlines(struct keeper *keeper)
 {
-	uint64_t now = io_now_ns();
+	uint64_t now = io_read_clock_ns();
 
 	if (keeper->ask_until_ns && now >= keeper->ask_until_ns)
 		loop_end_grace(keeper);
@@ -268,7 +268,7 @@ static void loop_check_deadlines(struct keeper *keeper)
 		loop_ask_to_end(keeper, RUN_END_TIMEOUT);
 	if (keeper->kill_tree_ns && !keeper->reported && now >= keeper->kill_tree_ns) {
 		killtree_kill_below(keeper->supervisor_pid);
-		keeper->kill_tree_ns = io_now_ns() + KILL_TREE_NS;
+		keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_NS;
 	}
 	if (keeper->kill_supervisor_ns && now >= keeper->kill_supervisor_ns)
 		(void)kill(keeper->supervisor_pid, SIGKILL);
@@ -278,7 +278,7 @@ static void loop_check_deadlines(struct keeper *keeper)
 /* Timeout of poll(2) until the next deadline; -1: none. */
 static int loop_get_timeout_ms(const struct keeper *keeper)
 {
-	uint64_t now = io_now_ns(), until = keeper->ask_until_ns ? keeper->ask_until_ns : UINT64_MAX;
+	uint64_t now = io_read_clock_ns(), until = keeper->ask_until_ns ? keeper->ask_until_ns : UINT64_MAX;
 
 	if (!keeper->exited) {
 		if (loop_get_wall_ns(keeper) < until)
@@ -304,7 +304,7 @@ void keeper_run_loop(struct keeper *keeper)
 	struct pollfd poll_set[SOURCE_MAX];
 
 	keeper->status_next_ns = keeper->start_ns + STATUS_FIRST_NS;
-	while (!keeper->exited || !capture_ended(&outcome->out) || !capture_ended(&outcome->err)) {
+	while (!keeper->exited || !capture_has_ended(&outcome->out) || !capture_has_ended(&outcome->err)) {
 		poll_set[SOURCE_SIGNAL] = (struct pollfd){.fd = keeper->signal_fd, .events = POLLIN};
 		poll_set[SOURCE_SUPERVISOR] =
 			(struct pollfd){.fd = keeper->exited ? -1 : keeper->supervisor_pidfd, .events = POLLIN};

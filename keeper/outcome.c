@@ -48,9 +48,9 @@ static void keeper_judge_supervisor_death(struct keeper *keeper)
 	if (keeper->options->audit_path)
 		recovered = keeper->options->audit_fd >= 0
 				    ? audit_recover_fd(keeper->options->audit_fd,
-						       run_status_name(outcome->ending.status))
+						       run_status_get_name(outcome->ending.status))
 				    : audit_recover_log(keeper->options->audit_path,
-						    run_status_name(outcome->ending.status));
+						    run_status_get_name(outcome->ending.status));
 	if (outcome->error_code)
 		(void)snprintf(outcome->message, sizeof(outcome->message),
 			       "the supervisor died (%s %d%s); the program and everything it started were killed%s%s",
@@ -70,7 +70,7 @@ static enum limit_kind keeper_find_limit(const json_t *report)
 	const char *name = json_string_value(json_object_get(report, "ended_by"));
 	enum limit_kind kind = 0;
 
-	while (kind < LIMIT_MAX && (!name || strcmp(name, limit_name(kind)) != 0))
+	while (kind < LIMIT_MAX && (!name || strcmp(name, limit_get_name(kind)) != 0))
 		kind++;
 	return kind;
 }
@@ -158,10 +158,10 @@ void keeper_explain_failure(struct keeper_outcome *outcome, const char *step, in
 				: "");
 }
 
-void keeper_outcome_done(struct keeper_outcome *outcome)
+void keeper_outcome_release(struct keeper_outcome *outcome)
 {
-	capture_done(&outcome->out);
-	capture_done(&outcome->err);
+	capture_release(&outcome->out);
+	capture_release(&outcome->err);
 	json_decref(outcome->report);
 	outcome->report = NULL;
 }

@@ -21,7 +21,7 @@ static int output_make_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	_cleanup_close_ int fd = parent ? io_open_plain(parent, O_PATH | O_DIRECTORY) : -ENOMEM;
+	_cleanup_close_ int fd = parent ? io_open_without_links(parent, O_PATH | O_DIRECTORY) : -ENOMEM;
 
 	if (fd < 0)
 		return fd;
@@ -34,7 +34,7 @@ int output_open_directory(const char *directory, struct policy_error *ret_error)
 {
 	int fd, error = output_make_directory(directory);
 
-	fd = error < 0 ? error : io_open_plain(directory, O_RDONLY | O_DIRECTORY);
+	fd = error < 0 ? error : io_open_without_links(directory, O_RDONLY | O_DIRECTORY);
 	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
 		return fd;
 	if (error == 0)
@@ -77,7 +77,7 @@ static int output_keep_file(const struct output_options *options, int workdir_fd
 int output_keep_files(const struct output_options *options, const json_t *changes, size_t *ret_files,
 		struct policy_error *ret_error)
 {
-	_cleanup_close_ int workdir_fd = io_open_plain(options->workdir_host, O_RDONLY | O_DIRECTORY);
+	_cleanup_close_ int workdir_fd = io_open_without_links(options->workdir_host, O_RDONLY | O_DIRECTORY);
 	int kept = workdir_fd < 0 ? workdir_fd : 0;
 	size_t files = 0, index;
 	const char *rest = "";

@@ -45,9 +45,9 @@ struct keeper {
 
 /*
  * Makes the pipes or the terminal, and forks the supervisor. 0, or -errno with *ret_step, what failed (static). The
- * supervisor may be dead already. keeper_run releases what was made in both cases.
+ * supervisor may be dead already. keeper_run_program releases what was made in both cases.
  */
-int keeper_fork(struct keeper *keeper, const char **ret_step);
+int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step);
 
 /* Returns when the supervisor has exited and all output is forwarded. */
 void keeper_run_loop(struct keeper *keeper);

@@ -20,13 +20,13 @@ static json_t *result_get_field(json_t *report, const char *name, json_t *(*othe
 	return value ? json_incref(value) : otherwise();
 }
 
-static json_t *result_no_calls(void)
+static json_t *result_make_no_calls(void)
 {
 	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:{}}", "judged", 0, "allowed", 0, "denied", 0, "expected", 0,
 			 "restarted", 0, "interrupted", 0, "by_syscall");
 }
 
-static json_t *result_no_usage(void)
+static json_t *result_make_no_usage(void)
 {
 	return json_pack("{s:n, s:n, s:n, s:n}", "cpu_user_ms", "cpu_sys_ms", "max_rss_bytes", "processes");
 }
@@ -48,7 +48,7 @@ static json_t *result_get_supervisor_limits(const struct keeper_options *options
 	if (report)
 		return json_incref(report);
 	limits_meters_init(meters, &policy_settings(options->policy)->limits);
-	return limits_json(meters);
+	return limits_make_json(meters);
 }
 
 static json_t *result_make_limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
@@ -78,7 +78,7 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	char key[32];
 	size_t len = 0;
 
-	text = utf8_text(capture->kept ? capture->kept : "", capture->kept_len, &len, &changed);
+	text = utf8_copy_repaired(capture->kept ? capture->kept : "", capture->kept_len, &len, &changed);
 	if (changed && !options->show)
 		(void)capture_spill_all(capture); /* on failure there is no spill_fd below */
 	if (capture->spill_fd >= 0)
@@ -90,19 +90,19 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 	(void)snprintf(key, sizeof(key), "%s_truncated", name);
 	(void)json_object_set_new(result, key, json_boolean(capture->truncated));
 	(void)snprintf(key, sizeof(key), "%s_path", name);
-	(void)json_object_set_new(result, key, path ? report_text_json(path) : json_null());
+	(void)json_object_set_new(result, key, path ? report_make_text_json(path) : json_null());
 }
 
 static void result_set_ending(json_t *result, const struct run_ending *ending)
 {
-	(void)json_object_set_new(result, "status", json_string(run_status_name(ending->status)));
+	(void)json_object_set_new(result, "status", json_string(run_status_get_name(ending->status)));
 	(void)json_object_set_new(result, "exit_code", json_integer(ending->exit_code));
 	(void)json_object_set_new(result, "signal", ending->signal ? json_integer(ending->signal) : json_null());
 }
 
 static json_t *result_make_error_object(const char *code, const char *message)
 {
-	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_text_json(message)) : json_null();
+	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_make_text_json(message)) : json_null();
 }
 
 /* How callgate ended the run, or asked the program to end; null: neither. */
@@ -143,17 +143,17 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "changes_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "changes_unlisted"))));
 	(void)json_object_set_new(result, "limits", result_make_limits(options, outcome));
-	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_no_usage));
-	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_no_calls));
+	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_make_no_usage));
+	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_make_no_calls));
 	if (policy_settings(options->policy)->sha256[0] == '\0')
-		(void)policy_set_sha256(options->policy); /* the run failed before that */
+		(void)policy_compute_sha256(options->policy); /* the run failed before that */
 	(void)json_object_set_new(result, "policy",
 				  json_pack("{s:o, s:s}", "name",
-					    report_text_json(policy_settings(options->policy)->name), "sha256",
+					    report_make_text_json(policy_settings(options->policy)->name), "sha256",
 					    policy_settings(options->policy)->sha256));
 	(void)json_object_set_new(result, "enforcement", layers_make_json(options->layers));
 	(void)json_object_set_new(result, "audit",
-				  json_pack("{s:o, s:O}", "file", report_text_json(options->audit_path), "records",
+				  json_pack("{s:o, s:O}", "file", report_make_text_json(options->audit_path), "records",
 					    records ? records : json_null()));
 	(void)json_object_set_new(result, "error", result_make_error_object(outcome->error_code, outcome->message));
 	return result;
@@ -162,9 +162,9 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 json_t *result_make_error(const char *run_id, int exit_code, const char *code, const char *message)
 {
 	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:o, s:o}", "schema", RESULT_SCHEMA,
-			 "run_id", run_id, "status", run_status_name(RUN_ERROR), "exit_code", exit_code, "signal",
-			 "duration_ms", 0, "denials", "redirects", "network", "changes", "calls", result_no_calls(),
-			 "error", result_make_error_object(code, message));
+			 "run_id", run_id, "status", run_status_get_name(RUN_ERROR), "exit_code", exit_code, "signal",
+			 "duration_ms", 0, "denials", "redirects", "network", "changes", "calls",
+			 result_make_no_calls(), "error", result_make_error_object(code, message));
 }
 
 void result_set_error(json_t *result, const char *code, const char *message)
@@ -185,7 +185,7 @@ static int result_write_line(int fd, json_t *line)
 		ended = NULL;
 		return -ENOMEM;
 	}
-	return io_write_full(fd, ended, strlen(ended));
+	return io_write_all(fd, ended, strlen(ended));
 }
 
 int result_write_start_line(int fd, const char *run_id, pid_t keeper)

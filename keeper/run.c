@@ -107,11 +107,11 @@ static void keeper_plan_self_filter(const struct policy *policy, struct layers *
 	if (!layers_is_wanted(layers, LAYER_SELF_FILTER))
 		return;
 	if (selffilter_is_possible(&why))
-		layers_set(layers, LAYER_SELF_FILTER, true,
+		layers_set_state(layers, LAYER_SELF_FILTER, true,
 			   "keeper%s supervisor can only make the calls that they need",
-			   policy_net_enabled(policy) ? ", egress, resolver and" : " and");
+			   policy_net_is_enabled(policy) ? ", egress, resolver and" : " and");
 	else
-		layers_set(layers, LAYER_SELF_FILTER, false, "%s", why);
+		layers_set_state(layers, LAYER_SELF_FILTER, false, "%s", why);
 }
 
 /* Called before the change of uid: egress reads the secrets, which the run's user may not be able to read. */
@@ -144,19 +144,19 @@ static void keeper_end_failed_start(struct keeper *keeper, const char *step, int
 
 static void keeper_release(struct keeper *keeper)
 {
-	stdin_relay_done(&keeper->input);
-	terminal_done(&keeper->terminal);
+	stdin_relay_release(&keeper->input);
+	terminal_release(&keeper->terminal);
 	cleanup_close(&keeper->supervisor_pidfd);
 	cleanup_close(&keeper->control_fd);
 	cleanup_close(&keeper->report_fd);
 	cgroup_destroy(keeper->cgroup);
 	if (keeper->counters)
 		(void)munmap(keeper->counters, sizeof(*keeper->counters));
-	egress_side_done(&keeper->egress);
+	egress_side_release(&keeper->egress);
 	cleanup_close(&keeper->signal_fd);
 }
 
-int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome)
+int keeper_run_program(const struct keeper_options *options, struct keeper_outcome *ret_outcome)
 {
 	struct keeper keeper = {.options = options,
 				.outcome = ret_outcome,
@@ -181,12 +181,12 @@ int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_
 	error = keeper_start_egress(&keeper);
 	if (error == 0)
 		error = keeper_prepare_process(&keeper);
-	keeper.start_ns = io_now_ns();
+	keeper.start_ns = io_read_clock_ns();
 	if (options->wall_ns && options->wall_ns < UINT64_MAX - keeper.start_ns)
 		keeper.until_ns = keeper.start_ns + options->wall_ns;
 	if (error == 0)
-		error = keeper_fork(&keeper, &step);
-	egress_side_close_handed(&keeper.egress);
+		error = keeper_prepare_and_fork(&keeper, &step);
+	egress_side_close_handed_fds(&keeper.egress);
 	if (error == 0)
 		error = privs_drop_all();
 	environment_wipe_own(); /* the supervisor scrubs its own copy */

@@ -20,7 +20,7 @@
 struct egress_read;
 
 struct keeper_options {
-	struct policy *policy; /* the policy's digest (policy_set_sha256) is computed while the supervisor starts */
+	struct policy *policy; /* the policy's digest (policy_compute_sha256) is computed while the supervisor starts */
 	struct scratch *scratch;
 	bool scratch_dirs_pending;        /* scratch_make_dirs() is still to be called */
 	char *const *argv;        /* of the program, NULL-ended */
@@ -60,11 +60,11 @@ struct keeper_outcome {
 };
 
 /*
- * Runs the program from fork to end. 0 with an outcome (release with keeper_outcome_done), also when it could not start
- * or the supervisor died; -errno when nothing was started, with ret_outcome->message. Changes the calling process for
- * good: no capabilities, not dumpable, a subreaper, signals blocked.
+ * Runs the program from fork to end. 0 with an outcome (release with keeper_outcome_release), also when it could not
+ * start or the supervisor died; -errno when nothing was started, with ret_outcome->message. Changes the calling process
+ * for good: no capabilities, not dumpable, a subreaper, signals blocked.
  */
-int keeper_run(const struct keeper_options *options, struct keeper_outcome *ret_outcome);
-void keeper_outcome_done(struct keeper_outcome *outcome);
+int keeper_run_program(const struct keeper_options *options, struct keeper_outcome *ret_outcome);
+void keeper_outcome_release(struct keeper_outcome *outcome);
 
 #endif

@@ -105,18 +105,19 @@ void scratch_add_dir(struct scratch *scratch, const char *name)
 		(void)scratch_make_marked_dir(scratch, i);
 }
 
-static bool scratch_same_time(const struct timespec *a, const struct timespec *b)
+static bool scratch_is_same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
 /* Every change sets ctime. A change within the same clock tick shows in the other fields, or has left nothing. */
-static bool scratch_same_mark(const struct scratch_mark *a, const struct scratch_mark *b)
+static bool scratch_is_same_mark(const struct scratch_mark *a, const struct scratch_mark *b)
 {
 	return a->set && b->set && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&
-	       scratch_same_time(&a->st.st_ctim, &b->st.st_ctim) && scratch_same_time(&a->st.st_mtim, &b->st.st_mtim) &&
-	       a->st.st_mode == b->st.st_mode && a->st.st_uid == b->st.st_uid && a->st.st_gid == b->st.st_gid &&
-	       a->st.st_nlink == b->st.st_nlink && a->st.st_size == b->st.st_size && a->attributes == b->attributes;
+	       scratch_is_same_time(&a->st.st_ctim, &b->st.st_ctim) &&
+	       scratch_is_same_time(&a->st.st_mtim, &b->st.st_mtim) && a->st.st_mode == b->st.st_mode &&
+	       a->st.st_uid == b->st.st_uid && a->st.st_gid == b->st.st_gid && a->st.st_nlink == b->st.st_nlink &&
+	       a->st.st_size == b->st.st_size && a->attributes == b->attributes;
 }
 
 /* True when `allowed` accepts every name in the directory; NULL: the directory must be empty. */
@@ -150,7 +151,7 @@ static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const cha
 	if (fd < 0)
 		return false;
 	scratch_read_mark(fd, &now);
-	return scratch_same_mark(&scratch->mark[i], &now) && scratch_dir_holds_only(fd, NULL, NULL);
+	return scratch_is_same_mark(&scratch->mark[i], &now) && scratch_dir_holds_only(fd, NULL, NULL);
 }
 
 bool scratch_is_unchanged(const struct scratch *scratch)

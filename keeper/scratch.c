@@ -63,7 +63,7 @@ static void scratch_sweep_runs(const struct scratch *scratch)
 {
 	_cleanup_close_ int lock = scratch_lock_base(scratch, LOCK_EX | LOCK_NB);
 	_cleanup_closedir_ DIR *dir = NULL;
-	uint64_t end = io_now_ns() + SWEEP_NS;
+	uint64_t end = io_read_clock_ns() + SWEEP_NS;
 	char dead[sizeof(DEAD_PREFIX) + NAME_MAX];
 	struct dirent *entry;
 	int fd = scratch_open_dir(scratch->base_fd, ".");
@@ -79,7 +79,7 @@ static void scratch_sweep_runs(const struct scratch *scratch)
 	}
 	(void)close(steal_fd(&lock));
 	rewinddir(dir);
-	while ((entry = readdir(dir)) && io_now_ns() < end)
+	while ((entry = readdir(dir)) && io_read_clock_ns() < end)
 		if (strncmp(entry->d_name, DEAD_PREFIX, strlen(DEAD_PREFIX)) == 0)
 			(void)io_remove_tree(scratch->base_fd, entry->d_name); /* on failure the next run retries */
 }

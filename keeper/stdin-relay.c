@@ -37,7 +37,7 @@ void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int maste
 	*relay = (struct stdin_relay){.from_fd = from_fd, .pipe_fd = master_fd, .terminal = true};
 }
 
-void stdin_relay_done(struct stdin_relay *relay)
+void stdin_relay_release(struct stdin_relay *relay)
 {
 	close_fd(&relay->pipe_fd);
 	relay->from_fd = -1;
@@ -61,7 +61,7 @@ static void stdin_relay_find_escape_keys(struct stdin_relay *relay)
 			relay->escapes = 0;
 			continue;
 		}
-		now = io_now_ns();
+		now = io_read_clock_ns();
 		if (relay->escapes == 0 || now - relay->escape_ns > ESCAPE_NS) {
 			relay->escapes = 0;
 			relay->escape_ns = now;
@@ -119,6 +119,6 @@ void stdin_relay_move_bytes(struct stdin_relay *relay)
 		stdin_relay_send_eof(relay);
 	} else {
 		relay->at = relay->end;
-		stdin_relay_done(relay);
+		stdin_relay_release(relay);
 	}
 }

@@ -27,7 +27,7 @@ struct stdin_relay {
 int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd);
 /* Into a terminal: takes master_fd (O_NONBLOCK). The end of input becomes the terminal's end-of-file character. */
 void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int master_fd);
-void stdin_relay_done(struct stdin_relay *relay);
+void stdin_relay_release(struct stdin_relay *relay);
 
 /* What to poll for: input, or room in the pipe while bytes are pending; fd -1 when done. */
 void stdin_relay_fill_poll(const struct stdin_relay *relay, struct pollfd *ret_poll);

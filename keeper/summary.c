@@ -69,7 +69,7 @@ static void summary_print_list(FILE *out, const json_t *list, const char *verb, 
 				   summary_get_text(item, second, ""));
 }
 
-void summary_print(FILE *out, const json_t *result, enum summary_events events)
+void summary_print_result(FILE *out, const json_t *result, enum summary_events events)
 {
 	const json_t *calls = json_object_get(result, "calls");
 	json_int_t probes = json_integer_value(json_object_get(calls, "expected"));

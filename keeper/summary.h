@@ -13,6 +13,6 @@ enum summary_events {
 };
 
 /* Prints from a result (result.h). Control characters in paths are escaped. */
-void summary_print(FILE *out, const json_t *result, enum summary_events events);
+void summary_print_result(FILE *out, const json_t *result, enum summary_events events);
 
 #endif

@@ -101,7 +101,7 @@ int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd)
 	return error;
 }
 
-void terminal_done(struct terminal *terminal)
+void terminal_release(struct terminal *terminal)
 {
 	terminal_leave_raw_mode(terminal);
 	cleanup_close(&terminal->master_fd);

@@ -21,10 +21,10 @@ struct terminal {
 /*
  * Makes the terminal, with the size of callgate's own; no process has it as controlling terminal. keys: callgate's own
  * terminal is used interactively: its modes are copied, and SIGTTOU stops a caller in the background. *ret_slave_fd
- * (CLOEXEC, owned by the caller) is for the program. 0 or -errno. Release with terminal_done in both cases.
+ * (CLOEXEC, owned by the caller) is for the program. 0 or -errno. Release with terminal_release in both cases.
  */
 int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd);
-void terminal_done(struct terminal *terminal);
+void terminal_release(struct terminal *terminal);
 
 /* A CLOEXEC, O_NONBLOCK descriptor of the master side, owned by the caller, or -errno. */
 int terminal_dup_master(const struct terminal *terminal);

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-char *utf8_text(const char *bytes, size_t len, size_t *ret_len, bool *ret_changed)
+char *utf8_copy_repaired(const char *bytes, size_t len, size_t *ret_len, bool *ret_changed)
 {
 	size_t at = 0, out = 0, step, bad;
 	bool changed = false;
@@ -22,7 +22,7 @@ char *utf8_text(const char *bytes, size_t len, size_t *ret_len, bool *ret_change
 	if (!text)
 		return NULL;
 	while (at < len) {
-		step = text_sequence(bytes + at, len - at, &point, &bad);
+		step = text_decode_utf8(bytes + at, len - at, &point, &bad);
 		memcpy(text + out, step ? bytes + at : "\xef\xbf\xbd", step ? step : 3);
 		out += step ? step : 3;
 		at += step ? step : bad;

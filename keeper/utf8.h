@@ -9,6 +9,6 @@
  * A NUL-terminated copy with each malformed part replaced by U+FFFD. NUL bytes stay, hence *ret_len. *ret_changed tells
  * whether anything was replaced. Owned by the caller; NULL: out of memory.
  */
-char *utf8_text(const char *bytes, size_t len, size_t *ret_len, bool *ret_changed);
+char *utf8_copy_repaired(const char *bytes, size_t len, size_t *ret_len, bool *ret_changed);
 
 #endif

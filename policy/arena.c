@@ -78,7 +78,7 @@ char *arena_dup(struct arena *arena, const char *text)
 	return arena_dupn(arena, text, strlen(text));
 }
 
-char *arena_cat(struct arena *arena, const char *first, ...)
+char *arena_concat_texts(struct arena *arena, const char *first, ...)
 {
 	va_list args, again;
 	size_t len = 0;
@@ -114,7 +114,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 
 #define GROW_ITEMS ((size_t)8) /* first capacity; a power of two */
 
-void *arena_grow(struct arena *arena, void *items, size_t count, size_t size)
+void *arena_grow_array(struct arena *arena, void *items, size_t count, size_t size)
 {
 	size_t bytes;
 	void *grown;
@@ -129,7 +129,7 @@ void *arena_grow(struct arena *arena, void *items, size_t count, size_t size)
 	return grown;
 }
 
-void arena_done(struct arena *arena)
+void arena_release(struct arena *arena)
 {
 	struct arena_chunk *next;
 

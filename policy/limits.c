@@ -47,7 +47,7 @@ static const struct limit_row rows[] = {
 /* clang-format on */
 _Static_assert(sizeof(rows) / sizeof(rows[0]) == POLICY_LIMIT_MAX, "a row for each limit");
 
-const char *policy_limit_name(enum policy_limit which)
+const char *policy_limit_get_name(enum policy_limit which)
 {
 	return rows[which].name;
 }
@@ -57,12 +57,12 @@ bool policy_limit_is_time(enum policy_limit which)
 	return rows[which].unit == UNIT_TIME;
 }
 
-uint64_t *policy_limit_field(struct policy_limits *limits, enum policy_limit which)
+uint64_t *policy_limit_get_field(struct policy_limits *limits, enum policy_limit which)
 {
 	return (uint64_t *)(void *)((char *)limits + rows[which].offset);
 }
 
-static const char *limit_expects(const struct limit_row *row)
+static const char *limit_get_expected_text(const struct limit_row *row)
 {
 	static const char *const words[][2] = {
 		[UNIT_TIME] = {"a time such as \"10s\" or \"2m\"", "a time such as \"10s\", \"2m\" or \"none\""},
@@ -79,15 +79,15 @@ static int limit_parse_value(const struct limit_row *row, const char *text, uint
 	int r;
 
 	if (row->unit == UNIT_TIME)
-		r = text_duration(text, ret_value);
+		r = text_parse_duration(text, ret_value);
 	else if (row->unit == UNIT_SIZE)
-		r = text_size(text, ret_value);
+		r = text_parse_size(text, ret_value);
 	else
-		r = text_number(text, 0, UINT64_MAX, ret_value);
+		r = text_parse_number(text, 0, UINT64_MAX, ret_value);
 	return r < 0 || *ret_value == 0 ? -EINVAL : 0;
 }
 
-int policy_limit_parse(enum policy_limit which, const char *text, uint64_t *ret_value, char *why, size_t cap)
+int policy_limit_parse_value(enum policy_limit which, const char *text, uint64_t *ret_value, char *why, size_t cap)
 {
 	static const char *const nouns[] = {[UNIT_TIME] = "time", [UNIT_SIZE] = "size", [UNIT_COUNT] = "number"};
 	const struct limit_row *row = &rows[which];
@@ -98,7 +98,7 @@ int policy_limit_parse(enum policy_limit which, const char *text, uint64_t *ret_
 		return 0;
 	}
 	if (limit_parse_value(row, text, &value) < 0) {
-		(void)snprintf(why, cap, "is no %s; write %s", nouns[row->unit], limit_expects(row));
+		(void)snprintf(why, cap, "is no %s; write %s", nouns[row->unit], limit_get_expected_text(row));
 		return -EINVAL;
 	}
 	if (value < row->least || value > row->most) {

@@ -84,7 +84,7 @@ struct finding {
 struct finding policy_find_rules(const struct policy *policy, const char *path, size_t len);
 
 struct json_t;
-/* network/show.c: adds "network" and "secrets" to policy_show_json's JSON. 0; not 0: no memory. */
+/* network/show.c: adds "network" and "secrets" to policy_make_json's JSON. 0; not 0: no memory. */
 int policy_show_network(struct json_t *root, const struct policy_network *network);
 
 /* ---- compiling: one step each, in this order. When memory runs out, the arena jumps back to load.c ---- */
@@ -96,10 +96,10 @@ struct compiler {
 	bool failed; /* there was an error */
 };
 
-__attribute__((format(printf, 3, 4))) void compiler_fail(struct compiler *compiler, const char *where,
+__attribute__((format(printf, 3, 4))) void compiler_add_error(struct compiler *compiler, const char *where,
 							  const char *format, ...);
 /* paths/ways.c: adds a host path of a rule or setting to policy->way. Borrows `where` and `text`. */
-void compiler_add_way(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text);
+void compiler_add_host_path(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text);
 
 /* parse/vars.c: what is allowed in a path. */
 enum vars_flag {
@@ -123,14 +123,14 @@ const char *vars_expand_value(struct compiler *compiler, const struct source_tex
 /* parse/rules.c: policy->rule from all sources. */
 void compile_rules(struct compiler *compiler, struct source *const *sources, size_t count);
 /* paths/decoy.c: plausible but false content for a path, chosen by its last component; deterministic. In the arena. */
-const char *decoy_text(struct arena *arena, const char *path);
+const char *decoy_make_text(struct arena *arena, const char *path);
 /* paths/canon.c: literal, alias, host and pattern of each rule. */
 void compile_rule_paths(struct compiler *compiler);
 /*
  * paths/index.c: the host path of what a deny rule below the workdir denies, when it differs from the path in the view:
  * another grant may show it there, too. Else NULL. Borrowed.
  */
-const char *rule_other_path(const struct rule *rule);
+const char *rule_get_other_path(const struct rule *rule);
 /* paths/index.c: policy->tree, without mounts. */
 void compile_index(struct compiler *compiler);
 /* paths/mounts.c: mounts and links; marks the remapped mounts in the tree. */

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-const char *verdict_name(enum verdict verdict)
+const char *verdict_get_name(enum verdict verdict)
 {
 	static const char *const names[] = {
 		[VERDICT_DENY] = "deny",       [VERDICT_ALLOW] = "allow", [VERDICT_REDIRECT] = "redirect",
@@ -21,23 +21,23 @@ void policy_free(struct policy *policy)
 {
 	if (!policy)
 		return;
-	arena_done(&policy->arena);
+	arena_release(&policy->arena);
 	free(policy);
 }
 
-const struct policy_mount *policy_mounts(const struct policy *policy, size_t *ret_count)
+const struct policy_mount *policy_get_mounts(const struct policy *policy, size_t *ret_count)
 {
 	*ret_count = policy->mount_count;
 	return policy->mount;
 }
 
-const struct policy_link *policy_links(const struct policy *policy, size_t *ret_count)
+const struct policy_link *policy_get_links(const struct policy *policy, size_t *ret_count)
 {
 	*ret_count = policy->link_count;
 	return policy->link;
 }
 
-bool policy_next_exec(const struct policy *policy, size_t *at, struct policy_exec *ret_exec)
+bool policy_get_next_exec(const struct policy *policy, size_t *at, struct policy_exec *ret_exec)
 {
 	while (*at < policy->rule_count) {
 		const struct rule *rule = &policy->rule[(*at)++];
@@ -56,7 +56,7 @@ const struct policy_env *policy_env(const struct policy *policy, size_t *ret_cou
 	return policy->env;
 }
 
-const char *policy_phase_name(enum policy_phase phase)
+const char *policy_phase_get_name(enum policy_phase phase)
 {
 	return phase == POLICY_PHASE_SETUP ? "setup" : "run";
 }
@@ -73,7 +73,7 @@ static bool policy_is_secret_source(const struct policy *policy, const char *nam
 	return false;
 }
 
-bool policy_env_passes(const struct policy *policy, const char *name)
+bool policy_env_passes_variable(const struct policy *policy, const char *name)
 {
 	bool passes = false;
 

@@ -17,7 +17,7 @@ enum policy_right {
 	POLICY_READ = 1 << 0,  /* see it, read it, list it */
 	POLICY_WRITE = 1 << 1, /* change content, names below it, metadata; implies READ */
 	POLICY_EXEC = 1 << 2,  /* execve it; implies READ */
-	POLICY_PUBLIC = 1 << 3, /* from policy_rights_on, with READ: only what everybody on the host may read */
+	POLICY_PUBLIC = 1 << 3, /* from policy_get_rights, with READ: only what everybody on the host may read */
 };
 
 enum verdict {
@@ -30,7 +30,7 @@ enum verdict {
 };
 
 /* The verdict's name in audit records and in `callgate why`. Static. */
-const char *verdict_name(enum verdict verdict);
+const char *verdict_get_name(enum verdict verdict);
 
 struct policy_decision {
 	enum verdict verdict;
@@ -85,7 +85,7 @@ struct policy_errors {
  * first hundred are dropped: mostly they follow from earlier ones.
  */
 void policy_errors_add(struct policy_errors *errors, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void policy_errors_done(struct policy_errors *errors);
+void policy_errors_release(struct policy_errors *errors);
 
 /* ---- limits ---- */
 
@@ -120,19 +120,19 @@ enum policy_limit {
 #define POLICY_LIMIT_BIT(which) (1u << (which))
 
 /* The key in a policy's "limits" and in a result. Static. */
-const char *policy_limit_name(enum policy_limit which);
+const char *policy_limit_get_name(enum policy_limit which);
 
 /* True: in nanoseconds; false: in bytes, or a count. */
 bool policy_limit_is_time(enum policy_limit which);
 
 /* The limit's field in `limits`. Borrowed. */
-uint64_t *policy_limit_field(struct policy_limits *limits, enum policy_limit which);
+uint64_t *policy_limit_get_field(struct policy_limits *limits, enum policy_limit which);
 
 /*
  * Parses "10s", "512M", "64" or "none" (0; not for stdout and stderr). 0, or -EINVAL with the rest of a message in
  * `why` (`cap` bytes): "is no size; write …".
  */
-int policy_limit_parse(enum policy_limit which, const char *text, uint64_t *ret_value, char *why, size_t cap);
+int policy_limit_parse_value(enum policy_limit which, const char *text, uint64_t *ret_value, char *why, size_t cap);
 
 /* The two phases of a run. "phases" adds rules for each; see callgate-policy(5). */
 enum policy_phase {
@@ -142,7 +142,7 @@ enum policy_phase {
 };
 
 /* "run", "setup". Static. */
-const char *policy_phase_name(enum policy_phase phase);
+const char *policy_phase_get_name(enum policy_phase phase);
 
 /* Options of the command line. They act like a last file that extends the others. Lists are NULL-ended. */
 struct policy_cli {
@@ -183,7 +183,7 @@ void policy_draft_free(struct policy_draft *draft);
 /* ---- judging ---- */
 
 /* The rights on a canonical virtual path: the union of all matching grants, 0 when a deny rule matches. */
-unsigned policy_rights_on(const struct policy *policy, const char *path, size_t len);
+unsigned policy_get_rights(const struct policy *policy, const char *path, size_t len);
 
 /*
  * Judges access to a canonical virtual path; `want`: POLICY_READ|WRITE|EXEC. Errors: EACCES: a deny rule matches, or
@@ -216,7 +216,7 @@ struct policy_mount {
 };
 
 /* All mounts, parents before children, one per virtual path. Borrowed. */
-const struct policy_mount *policy_mounts(const struct policy *policy, size_t *ret_count);
+const struct policy_mount *policy_get_mounts(const struct policy *policy, size_t *ret_count);
 
 /* One rule of filesystem.exec (or -x). */
 struct policy_exec {
@@ -226,9 +226,9 @@ struct policy_exec {
 
 /*
  * Iterates over the rules that grant execution. Paths that deny rules or inner mounts exclude are not removed: ask
- * policy_rights_on. *at starts with 0. False at the end. Borrowed.
+ * policy_get_rights. *at starts with 0. False at the end. Borrowed.
  */
-bool policy_next_exec(const struct policy *policy, size_t *at, struct policy_exec *ret_exec);
+bool policy_get_next_exec(const struct policy *policy, size_t *at, struct policy_exec *ret_exec);
 
 /* A path in a rule that leads through a symbolic link of the host (/lib -> /usr/lib): the view shows that link. */
 struct policy_link {
@@ -237,7 +237,7 @@ struct policy_link {
 };
 
 /* One per path, also from rules without a mount of their own because another mount covers theirs. Borrowed. */
-const struct policy_link *policy_links(const struct policy *policy, size_t *ret_count);
+const struct policy_link *policy_get_links(const struct policy *policy, size_t *ret_count);
 
 /* ---- settings ---- */
 
@@ -248,7 +248,7 @@ struct policy_env {
 const struct policy_env *policy_env(const struct policy *policy, size_t *ret_count);
 
 /* True when the program gets this variable of the user's environment. Never for the variable of a secret. */
-bool policy_env_passes(const struct policy *policy, const char *name);
+bool policy_env_passes_variable(const struct policy *policy, const char *name);
 
 struct policy_settings {
 	const char *name;    /* "name" of the last file, else its file name */
@@ -261,20 +261,20 @@ struct policy_settings {
 	bool audit_allowed;     /* record allowed calls, too (default) */
 	bool audit_compact;     /* leave out of a record what earlier ones have */
 	bool audit_fstat;       /* judge and record each newfstatat and statx used as fstat */
-	char sha256[SHA256_HEX_SIZE]; /* of policy_show_json's text; "" before policy_set_sha256() */
+	char sha256[SHA256_HEX_SIZE]; /* of policy_make_json's text; "" before policy_compute_sha256() */
 };
 const struct policy_settings *policy_settings(const struct policy *policy);
 
 /* The rest of a message about the syntax of "USER[:GROUP]" (names are not looked up), static; NULL: it is correct. */
-const char *policy_user_error(const char *text);
+const char *policy_find_user_error(const char *text);
 
 /* Valid rules that are probably a mistake, one line each: "file:line: key: warning: ...". Borrowed. */
 const char *const *policy_warnings(const struct policy *policy, size_t *ret_count);
 
 /* Computes the settings' sha256: a fifth of the time of loading, so done when it is needed. 0 or -ENOMEM. */
-int policy_set_sha256(struct policy *policy);
+int policy_compute_sha256(struct policy *policy);
 
 /* The effective policy as JSON that -p accepts and that decides the same. Owned by the caller; NULL: no memory. */
-char *policy_show_json(const struct policy *policy);
+char *policy_make_json(const struct policy *policy);
 
 #endif

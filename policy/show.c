@@ -29,7 +29,7 @@ static json_t *show_text(const char *text)
 }
 
 /* The array or object at a key, created when missing. Borrowed. */
-static json_t *show_member(json_t *object, const char *key, bool array)
+static json_t *show_get_member(json_t *object, const char *key, bool array)
 {
 	json_t *found = json_object_get(object, key);
 
@@ -41,7 +41,7 @@ static json_t *show_member(json_t *object, const char *key, bool array)
 }
 
 /* Appends unless an equal item is there. Takes the item. */
-static int show_append(json_t *array, json_t *item)
+static int show_append_unique(json_t *array, json_t *item)
 {
 	for (size_t i = 0; item && i < json_array_size(array); i++) {
 		if (json_equal(json_array_get(array, i), item)) {
@@ -53,7 +53,7 @@ static int show_append(json_t *array, json_t *item)
 }
 
 /* True for a rule without effect. A grant and a denial of the same path would be an error within the file shown. */
-static bool show_has_no_effect(const struct policy *policy, const struct rule *rule)
+static bool show_rule_has_no_effect(const struct policy *policy, const struct rule *rule)
 {
 	if (rule->overridden)
 		return true;
@@ -72,46 +72,48 @@ static int show_rule(json_t *root, const struct rule *rule)
 		[RULE_DENY] = "deny", [RULE_DECOY] = "decoy", [RULE_EXEC_DENY] = "deny",
 		[RULE_PUBLIC] = "public", [RULE_PRIVATE] = "private",
 	};
-	json_t *section = show_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false), *item;
+	json_t *section = show_get_member(root, rule->kind == RULE_EXEC_DENY ? "exec" : "filesystem", false), *item;
 
 	if (rule->kind == RULE_PROVIDE) {
 		json_auto_t *name = show_text(rule->name.shown);
 
-		return json_object_set_new(show_member(section, "provide", false), json_string_value(name),
+		return json_object_set_new(show_get_member(section, "provide", false), json_string_value(name),
 					   json_string(rule->content));
 	}
 	if (rule->kind != RULE_REDIRECT)
-		return show_append(show_member(section, lists[rule->kind], true), show_text(rule->name.shown));
+		return show_append_unique(show_get_member(section, lists[rule->kind], true),
+					  show_text(rule->name.shown));
 	item = json_object();
 	if (json_object_set_new(item, "from", show_text(rule->name.shown)) < 0 ||
 	    json_object_set_new(item, "to", show_text(rule->to.shown)) < 0) {
 		json_decref(item);
 		return -1;
 	}
-	return show_append(show_member(section, "redirect", true), item);
+	return show_append_unique(show_get_member(section, "redirect", true), item);
 }
 
 static int show_env(json_t *root, const struct policy *policy)
 {
-	json_t *env = policy->env_count ? show_member(root, "env", false) : NULL;
+	json_t *env = policy->env_count ? show_get_member(root, "env", false) : NULL;
 	int ret = 0;
 
 	for (size_t i = 0; i < policy->env_count; i++) {
 		const struct policy_env *one = &policy->env[i];
 
 		if (one->value)
-			ret |= json_object_set_new(show_member(env, "set", false), one->name, show_text(one->value));
+			ret |= json_object_set_new(show_get_member(env, "set", false), one->name,
+						   show_text(one->value));
 		else
-			ret |= json_array_append_new(show_member(env, "pass", true), json_string(one->name));
+			ret |= json_array_append_new(show_get_member(env, "pass", true), json_string(one->name));
 	}
 	return ret;
 }
 
-static json_t *show_time(uint64_t ns)
+static json_t *show_make_time(uint64_t ns)
 {
 	char text[64];
 
-	/* text_duration parses six decimals: milliseconds have all nanoseconds */
+	/* text_parse_duration parses six decimals: milliseconds have all nanoseconds */
 	(void)snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64 "ms", ns / 1000000, ns % 1000000);
 	if (ns % 1000000000 == 0)
 		(void)snprintf(text, sizeof(text), "%" PRIu64 "s", ns / 1000000000);
@@ -123,11 +125,11 @@ static int show_limits(json_t *root, struct policy_limits limits)
 	int ret = 0;
 
 	for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++) {
-		uint64_t value = *policy_limit_field(&limits, which);
+		uint64_t value = *policy_limit_get_field(&limits, which);
 
 		if (value)
-			ret |= json_object_set_new(show_member(root, "limits", false), policy_limit_name(which),
-						   policy_limit_is_time(which) ? show_time(value)
+			ret |= json_object_set_new(show_get_member(root, "limits", false), policy_limit_get_name(which),
+						   policy_limit_is_time(which) ? show_make_time(value)
 									       : json_integer((json_int_t)value));
 	}
 	return ret;
@@ -135,7 +137,7 @@ static int show_limits(json_t *root, struct policy_limits limits)
 
 static int show_audit(json_t *root, const struct policy *policy)
 {
-	json_t *object = show_member(root, "audit", false);
+	json_t *object = show_get_member(root, "audit", false);
 	int ret = json_object_set_new(object, "allowed", json_boolean(policy->settings.audit_allowed));
 
 	if (policy->settings.audit_compact)
@@ -147,18 +149,18 @@ static int show_audit(json_t *root, const struct policy *policy)
 	return ret;
 }
 
-static int show_required(json_t *root, unsigned required)
+static int show_required_layers(json_t *root, unsigned required)
 {
 	int ret = 0;
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (required & LAYER_BIT(layer))
-			ret |= json_array_append_new(show_member(root, "require", true),
-						     json_string(layer_name(layer)));
+			ret |= json_array_append_new(show_get_member(root, "require", true),
+						     json_string(layer_get_name(layer)));
 	return ret;
 }
 
-char *policy_show_json(const struct policy *policy)
+char *policy_make_json(const struct policy *policy)
 {
 	json_auto_t *root = json_object();
 	_cleanup_free_ char *text = NULL;
@@ -170,12 +172,12 @@ char *policy_show_json(const struct policy *policy)
 	if (policy->settings.user)
 		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
 	for (size_t i = 0; i < policy->rule_count; i++)
-		if (!show_has_no_effect(policy, &policy->rule[i]))
+		if (!show_rule_has_no_effect(policy, &policy->rule[i]))
 			ret |= show_rule(root, &policy->rule[i]);
 	ret |= show_env(root, policy);
 	ret |= show_limits(root, policy->settings.limits);
 	ret |= show_audit(root, policy);
-	ret |= show_required(root, policy->settings.required);
+	ret |= show_required_layers(root, policy->settings.required);
 	ret |= policy_show_network(root, &policy->network);
 	if (ret)
 		return NULL;
@@ -183,12 +185,12 @@ char *policy_show_json(const struct policy *policy)
 	return text && asprintf(&line, "%s\n", text) >= 0 ? line : NULL;
 }
 
-int policy_set_sha256(struct policy *policy)
+int policy_compute_sha256(struct policy *policy)
 {
-	_cleanup_free_ char *text = policy_show_json(policy);
+	_cleanup_free_ char *text = policy_make_json(policy);
 
 	if (!text)
 		return -ENOMEM;
-	sha256_bytes(text, strlen(text), policy->settings.sha256);
+	sha256_hash_bytes(text, strlen(text), policy->settings.sha256);
 	return 0;
 }

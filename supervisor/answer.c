@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 /* An interrupted ioctl (by the watchdog's signal or a cancelled worker's) has had no effect, so it is repeated. */
-static int answer_listener_ioctl(int listener_fd, unsigned long request, const void *argument)
+static int answer_call_ioctl(int listener_fd, unsigned long request, const void *argument)
 {
 	int r;
 
@@ -23,7 +23,7 @@ static int answer_listener_ioctl(int listener_fd, unsigned long request, const v
 
 static int answer_send_response(int listener_fd, const struct seccomp_notif_resp *response)
 {
-	return answer_listener_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, response);
+	return answer_call_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, response);
 }
 
 int answer_with_value(int listener_fd, uint64_t id, int64_t value)
@@ -39,7 +39,7 @@ int answer_with_error(int listener_fd, uint64_t id, int error)
 int answer_add_descriptor(int listener_fd, uint64_t id, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd addfd = {.id = id, .srcfd = (unsigned)fd, .newfd_flags = cloexec ? O_CLOEXEC : 0};
-	int number = answer_listener_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
+	int number = answer_call_ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
 
 	(void)close(fd);
 	return number == -ENOENT ? -EINTR : number;
@@ -73,7 +73,7 @@ int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notifica
 	return answer_send_continue(listener_fd, notification->id, row && table_row_allows(row, arg));
 }
 
-struct answer answer_later(const struct call *call)
+struct answer answer_make_for_later(const struct call *call)
 {
 	return (struct answer){
 		.sandbox = call->sandbox, .id = call->id, .start_ns = call->start_ns, .slot = call->slot};
@@ -84,10 +84,10 @@ bool answer_is_awaited(const struct answer *answer)
 	return ioctl(answer->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &answer->id) == 0;
 }
 
-uint64_t answer_and_end_record(const struct answer *answer, int64_t result)
+uint64_t answer_send_and_end_record(const struct answer *answer, int64_t result)
 {
 	int listener_fd = answer->sandbox->listener_fd;
-	uint64_t ended_ns = io_now_ns();
+	uint64_t ended_ns = io_read_clock_ns();
 
 	if (result < 0)
 		(void)answer_with_error(listener_fd, answer->id, (int)result);

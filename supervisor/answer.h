@@ -59,13 +59,13 @@ struct answer {
 };
 
 /* What to keep for a later response to the call, which must be recorded already. */
-struct answer answer_later(const struct call *call);
+struct answer answer_make_for_later(const struct call *call);
 /* False: the target thread is dead, or a signal has ended its call. */
 bool answer_is_awaited(const struct answer *answer);
 /*
  * Responds with a value, -errno or ANSWER_RESTART (recorded as EINTR) and ends the record. Call it once. Returns the
  * clock, read before the response: the target thread may then run at once, in place of this one.
  */
-uint64_t answer_and_end_record(const struct answer *answer, int64_t result);
+uint64_t answer_send_and_end_record(const struct answer *answer, int64_t result);
 
 #endif

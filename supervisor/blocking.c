@@ -52,7 +52,7 @@ static void job_on_wake_signal(int number)
 	(void)number; /* the handler exists so that a blocked system call ends with EINTR */
 }
 
-unsigned blocking_share_descriptors(unsigned parts)
+unsigned blocking_get_descriptor_share(unsigned parts)
 {
 	struct rlimit limit;
 	uint64_t share = getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 0 : limit.rlim_cur / parts;
@@ -71,7 +71,7 @@ int blocking_create(struct blocking **ret_blocking)
 		free(blocking);
 		return -EAGAIN;
 	}
-	blocking->most = blocking_share_descriptors(DESCRIPTORS_EACH);
+	blocking->most = blocking_get_descriptor_share(DESCRIPTORS_EACH);
 	if (blocking->most > BLOCKING_MAX)
 		blocking->most = BLOCKING_MAX;
 	*ret_blocking = blocking;
@@ -144,7 +144,7 @@ static void *job_run_thread(void *argument)
 		(void)close(job->peer_fd);
 	if (job->work)
 		job->work->free(job->work);
-	answer_and_end_record(&job->answer, result == -EINTR && !job->no_wait ? ANSWER_RESTART : result);
+	answer_send_and_end_record(&job->answer, result == -EINTR && !job->no_wait ? ANSWER_RESTART : result);
 	atomic_store(&job->done, true);
 	return NULL;
 }
@@ -192,7 +192,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
-	*job = (struct job){.answer = answer_later(call), .tid = call->tid, .fd = call->outcome.fd,
+	*job = (struct job){.answer = answer_make_for_later(call), .tid = call->tid, .fd = call->outcome.fd,
 			    .peer_fd = call->outcome.peer_fd, .work = call->outcome.work,
 			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
 			    .no_wait = call->no_wait, .interrupted = call->no_wait};
@@ -235,7 +235,7 @@ bool blocking_check_due_jobs(struct blocking *blocking)
 
 	if (!blocking->jobs)
 		return false;
-	now = io_now_ns();
+	now = io_read_clock_ns();
 	if (now < blocking->tick_ns)
 		return true;
 	blocking->tick_ns = now + BLOCKING_TICK_MS * UINT64_C(1000000);

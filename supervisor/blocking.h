@@ -20,7 +20,7 @@
 struct blocking;
 
 /* One of `parts` equal parts of the descriptors that the supervisor may have. */
-unsigned blocking_share_descriptors(unsigned parts);
+unsigned blocking_get_descriptor_share(unsigned parts);
 
 int blocking_create(struct blocking **ret_blocking);
 /* Cancels the calls and waits for the threads. NULL is fine. */

@@ -23,14 +23,14 @@ int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox)
 {
 	size_t rows;
 
-	(void)table_rows(&rows);
+	(void)table_get_rows(&rows);
 	dispatch->sandbox = sandbox;
 	dispatch->call = calloc(1, sizeof(*dispatch->call));
 	dispatch->counts.by_row = calloc(rows, sizeof(*dispatch->counts.by_row));
 	return dispatch->call && dispatch->counts.by_row ? 0 : -ENOMEM;
 }
 
-void dispatch_done(struct dispatch *dispatch)
+void dispatch_release(struct dispatch *dispatch)
 {
 	free(steal_pointer(&dispatch->call));
 	free(steal_pointer(&dispatch->counts.by_row));
@@ -48,7 +48,7 @@ static void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_
 	call->tid = (pid_t)notification->pid;
 	call->row = row;
 	memcpy(call->arg, notification->data.args, sizeof(call->arg));
-	call->start_ns = io_now_ns();
+	call->start_ns = io_read_clock_ns();
 	call->place[0].mount = NULL;
 	call->place[1].mount = NULL;
 	call->place[0].virt_len = call->place[1].virt_len = 0;
@@ -62,7 +62,7 @@ static void dispatch_refuse_unlisted_call(struct dispatch *dispatch, const struc
 {
 	static struct syscall_row row = {.class = ROW_REFUSE, .error = ENOSYS};
 	static char name[32];
-	bool native = notification->data.arch == arch_audit();
+	bool native = notification->data.arch == arch_get_audit_arch();
 
 	(void)snprintf(name, sizeof(name), "%s_%d", native ? "syscall" : "foreign", notification->data.nr);
 	row.name = name;
@@ -72,15 +72,15 @@ static void dispatch_refuse_unlisted_call(struct dispatch *dispatch, const struc
 
 static void dispatch_judge_call(struct call *call)
 {
-	syscall_fn *handler = table_handler(call->row);
+	syscall_fn *handler = table_get_handler(call->row);
 	int r;
 
 	if (!handler) {
 		call_refuse(call, -(call->row->error ? call->row->error : ENOSYS), NULL, "refused_syscall");
 		return;
 	}
-	r = decode_call(call);
-	if (!call_valid(call)) {
+	r = decode_call_args(call);
+	if (!call_is_valid(call)) {
 		/* The target thread died, and its pid may be reused: the memory read may be another process's. */
 		call->outcome.kind = OUTCOME_GONE;
 		return;
@@ -116,7 +116,7 @@ static void dispatch_count_call(struct dispatch *dispatch)
 	const struct call *call = dispatch->call;
 	bool denied = call->decision.verdict == VERDICT_DENY;
 	size_t rows;
-	const struct syscall_row *first = table_rows(&rows);
+	const struct syscall_row *first = table_get_rows(&rows);
 
 	dispatch->counts.judged++;
 	dispatch->counts.denied += denied;
@@ -126,7 +126,7 @@ static void dispatch_count_call(struct dispatch *dispatch)
 		dispatch->counts.by_row[call->row - first]++;
 	for (unsigned i = 0; !denied && i < call->paths; i++)
 		if (call->place[i].mount && call->place[i].mount->flags & MOUNT_REDIRECT)
-			dispatch_count_redirect(&dispatch->counts, call->place[i].mount, denial_op(call));
+			dispatch_count_redirect(&dispatch->counts, call->place[i].mount, denial_get_operation(call));
 }
 
 /*
@@ -141,7 +141,7 @@ static bool dispatch_find_task(struct call *call)
 	call->task = tree_find_task(call->sandbox->tree, call->tid);
 	if (call->task)
 		return true;
-	if (!call_valid(call))
+	if (!call_is_valid(call))
 		return false;
 	unknown.tid = unknown.tgid = call->tid;
 	call->task = &unknown;
@@ -202,7 +202,7 @@ static void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp
 	if (call->outcome.kind == OUTCOME_BLOCKING)
 		interrupted_note_waiting_open(&dispatch->interrupted, notification);
 	if (call->outcome.kind != OUTCOME_GONE)
-		(void)call_commit(call); /* on failure the outcome is an error */
+		(void)call_commit_record(call); /* on failure the outcome is an error */
 	cpu_before_response(dispatch->cpu, call);
 	outcome_perform(dispatch);
 }
@@ -212,7 +212,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	struct sandbox *sandbox = dispatch->sandbox;
 	struct call *call = dispatch->call;
 	const struct seccomp_data *data = &notification->data;
-	const struct syscall_row *row = data->arch == arch_audit() ? table_find(data->nr) : NULL;
+	const struct syscall_row *row = data->arch == arch_get_audit_arch() ? table_find_row(data->nr) : NULL;
 	pid_t tid = (pid_t)notification->pid;
 	int fetched = -1;
 	bool again;
@@ -228,8 +228,8 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		return;
 	}
 	/* Locks up to the limit are continued here; other commands, and locks beyond it, are judged below. */
-	if (row && row->hook == HOOK_RECORD_LOCK && locks_counts_command(data->args[1]) &&
-	    locks_admit_command(&sandbox->locks, data->args[1], io_now_ns())) {
+	if (row && row->hook == HOOK_RECORD_LOCK && locks_must_admit_command(data->args[1]) &&
+	    locks_admit_command(&sandbox->locks, data->args[1], io_read_clock_ns())) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
 		return;
 	}

@@ -28,7 +28,7 @@ struct redirect {
 struct call_counts {
 	uint64_t judged, allowed, denied;
 	uint64_t expected; /* denied calls that are probes: account/probes.h */
-	uint64_t *by_row;  /* indexed as table_rows(). Owned */
+	uint64_t *by_row;  /* indexed as table_get_rows(). Owned */
 	struct redirect redirect[REDIRECTS_MAX];
 	size_t redirects;
 };
@@ -39,15 +39,15 @@ struct dispatch {
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: no network */
 	struct cpu *cpu;              /* NULL: CPU placement is off */
-	uint64_t ended_ns;            /* io_now_ns() just before the last response; 0: unknown */
+	uint64_t ended_ns;            /* io_read_clock_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
 	struct interrupted interrupted; /* traits are set by the caller */
 };
 
-/* Initialises a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_done releases in both cases. */
+/* Initialises a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_release releases in both cases. */
 int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox);
-void dispatch_done(struct dispatch *dispatch);
+void dispatch_release(struct dispatch *dispatch);
 
 /*
  * Judges, records and performs the call of a notification. The response is sent now, or later by what outcome.c

@@ -34,7 +34,8 @@ static bool environment_add_passed_variables(const struct policy *policy, char *
 			continue; /* not a variable, or longer than any name in a policy */
 		memcpy(name, *variable, len);
 		name[len] = '\0';
-		if (policy_env_passes(policy, name) && !environment_add_variable(envp, used, name, len, equal + 1))
+		if (policy_env_passes_variable(policy, name) &&
+		    !environment_add_variable(envp, used, name, len, equal + 1))
 			return false;
 	}
 	return true;

@@ -45,7 +45,7 @@ static ssize_t interrupted_read_syscall_file(struct interrupted *interrupted, pi
 	if (len > 0)
 		return len;
 	interrupted_close_syscall_file(source);
-	source->fd = procstat_open(tid, "syscall");
+	source->fd = procstat_open_file(tid, "syscall");
 	if (source->fd < 0)
 		return -1;
 	source->tid = tid;
@@ -63,7 +63,7 @@ static bool interrupted_read_stack_pointer(struct interrupted *interrupted, pid_
 	return interrupted_parse_stack_pointer(text, nr, ret_stack);
 }
 
-void interrupted_done(struct interrupted *interrupted)
+void interrupted_release(struct interrupted *interrupted)
 {
 	for (unsigned i = 0; i < INTERRUPTED_SOURCES; i++)
 		interrupted_close_syscall_file(&interrupted->source[i]);
@@ -80,13 +80,13 @@ static bool interrupted_call_was_notified(const struct interrupted *interrupted,
 		return true;
 	if (kind == FRAME_UNKNOWN)
 		return filter_may_notify(interrupted->traits, frame->nr);
-	return filter_notifies(interrupted->traits, frame->nr, frame->arg);
+	return filter_notifies_call(interrupted->traits, frame->nr, frame->arg);
 }
 
 /* Whether natively a signal may end the call. */
-static enum row_eintr interrupted_native_eintr(const struct frame *frame)
+static enum row_eintr interrupted_get_native_eintr(const struct frame *frame)
 {
-	const struct syscall_row *row = frame->nr < 0 ? NULL : table_find(frame->nr);
+	const struct syscall_row *row = frame->nr < 0 ? NULL : table_find_row(frame->nr);
 
 	if (!row)
 		return EINTR_NEVER; /* unlisted calls are ENOSYS at once */
@@ -209,8 +209,8 @@ void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memo
 	if (!interrupted_read_stack_pointer(interrupted, tid, notification->data.nr, &stack) ||
 	    !frame_read(guest, tid, stack, &frame) || interrupted_was_left_before(interrupted, guest, tid, &frame))
 		return;
-	kind = frame_identify(guest, tid, &frame);
-	eintr = interrupted_native_eintr(&frame);
+	kind = frame_identify_call(guest, tid, &frame);
+	eintr = interrupted_get_native_eintr(&frame);
 	if (kind == FRAME_OTHER || eintr == EINTR_MAY || !interrupted_call_was_notified(interrupted, &frame, kind))
 		return;
 	/* If the thread has died and its tid was reused, the memory is another process's. */
@@ -218,7 +218,7 @@ void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memo
 		return;
 	if (kind == FRAME_CALL && eintr == EINTR_OPEN && interrupted_open_has_waited(interrupted, tid, &frame))
 		return;
-	if (kind == FRAME_UNKNOWN || frame_restart(guest, tid, &frame) < 0) {
+	if (kind == FRAME_UNKNOWN || frame_restart_call(guest, tid, &frame) < 0) {
 		interrupted_note_left_call(interrupted, guest, tid, &frame);
 		return;
 	}

@@ -66,7 +66,7 @@ struct interrupted {
 	struct interrupted_left last[INTERRUPTED_LEFT];
 };
 
-void interrupted_done(struct interrupted *interrupted);
+void interrupted_release(struct interrupted *interrupted);
 
 /* At the notification of an rt_sigreturn: restarts the call that the signal handler interrupted, if need be. */
 void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,

@@ -258,7 +258,7 @@ void launch_kill_child(const struct launch *launch)
 		;
 }
 
-void launch_done(struct launch *launch)
+void launch_release(struct launch *launch)
 {
 	if (launch->listener_fd >= 0)
 		(void)close(launch->listener_fd);

@@ -47,14 +47,14 @@ struct launch {
 	/* Shared with the child until its exec: 0, or the errno of what failed. */
 	volatile int *ret_error;
 	volatile int *ret_step;   /* enum launch_step */
-	struct launch_page *page; /* the page that both pointers lead into. Released by launch_done */
+	struct launch_page *page; /* the page that both pointers lead into. Released by launch_release */
 };
 
 enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
 
 /*
  * Makes the child, which prepares itself while the caller does other things. The calling thread must outlive the
- * program (PR_SET_PDEATHSIG), and no other thread of the caller may hold a lock. 0 or -errno; launch_done releases
+ * program (PR_SET_PDEATHSIG), and no other thread of the caller may hold a lock. 0 or -errno; launch_release releases
  * ret_launch in both cases.
  */
 int launch_fork_child(const struct launch_options *options, struct launch *ret_launch);
@@ -69,6 +69,6 @@ int launch_await_filter(const struct launch_options *options, struct launch *lau
 /* Kills and reaps the child, instead of launch_await_filter. */
 void launch_kill_child(const struct launch *launch);
 /* Closes the listener and unmaps the page; reaps nothing. */
-void launch_done(struct launch *launch);
+void launch_release(struct launch *launch);
 
 #endif

@@ -27,7 +27,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define NEVER UINT64_MAX
 
-int loop_watch(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
+int loop_watch_fd(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
 {
 	struct epoll_event event = {.events = events, .data.ptr = mark};
 
@@ -46,13 +46,14 @@ int loop_open_descriptors(struct supervisor *supervisor)
 		return -errno;
 	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	supervisor->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	supervisor->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); /* the clock of io_now_ns */
+	supervisor->timer_fd =
+		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); /* the clock of io_read_clock_ns */
 	if (supervisor->epoll_fd < 0 || supervisor->signal_fd < 0 || supervisor->timer_fd < 0)
 		return -errno;
-	r = loop_watch(supervisor, supervisor->signal_fd, EPOLLIN, &supervisor->signal_mark);
+	r = loop_watch_fd(supervisor, supervisor->signal_fd, EPOLLIN, &supervisor->signal_mark);
 	/* EPOLLET: an expiry is reported once, without reading the timerfd; re-arming it clears the event. */
 	return r < 0 ? r
-		     : loop_watch(supervisor, supervisor->timer_fd, EPOLLIN | EPOLLET, &supervisor->timer_mark);
+		     : loop_watch_fd(supervisor, supervisor->timer_fd, EPOLLIN | EPOLLET, &supervisor->timer_mark);
 }
 
 unsigned supervise_read_control(int control_fd)
@@ -247,30 +248,30 @@ static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 		(void)loop_poll_once(supervisor, loop_arm_timer(supervisor, timeout_ms));
 	}
 	if (supervisor->now_ns == before_ns)
-		supervisor->now_ns = io_now_ns();
+		supervisor->now_ns = io_read_clock_ns();
 }
 
 /* ---- what is due by the clock ---- */
 
 /* The shorter of two waits in milliseconds; -1, the largest unsigned number: none. */
-static int loop_shorter_wait(int one, int other)
+static int loop_get_shorter_wait(int one, int other)
 {
 	return (unsigned)one < (unsigned)other ? one : other;
 }
 
 /* Handles what is due but for limits. Milliseconds until the next time; -1: nothing is waiting. */
-static int loop_handle_due(struct supervisor *supervisor)
+static int loop_handle_due_work(struct supervisor *supervisor)
 {
 	struct egress_client *egress = supervisor->dispatch.egress;
-	int wait_ms = egress ? egress_client_check_waiting(egress) : -1;
+	int wait_ms = egress ? egress_client_check_connects(egress) : -1;
 
 	/* Without an epoll watch, egress' socket is polled at each tick. */
 	if (egress && egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
-		wait_ms = loop_shorter_wait(wait_ms, BLOCKING_TICK_MS);
+		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_TICK_MS);
 	if (inet_end_connects(supervisor->sandbox.inet, supervisor->now_ns))
-		wait_ms = loop_shorter_wait(wait_ms, INET_TICK_MS);
-	wait_ms = loop_shorter_wait(wait_ms, cpu_after_wait(supervisor->dispatch.cpu, supervisor->now_ns));
-	return loop_shorter_wait(wait_ms,
+		wait_ms = loop_get_shorter_wait(wait_ms, INET_TICK_MS);
+	wait_ms = loop_get_shorter_wait(wait_ms, cpu_after_wait(supervisor->dispatch.cpu, supervisor->now_ns));
+	return loop_get_shorter_wait(wait_ms,
 				 blocking_check_due_jobs(supervisor->dispatch.blocking) ? BLOCKING_TICK_MS : -1);
 }
 
@@ -281,18 +282,19 @@ static void loop_share_counters(const struct supervisor *supervisor)
 	counters->judged = supervisor->dispatch.counts.judged;
 	counters->denied = supervisor->dispatch.counts.denied;
 	if (supervisor->sandbox.disk)
-		counters->disk_bytes = disk_used_inside_bytes(supervisor->sandbox.disk);
+		counters->disk_bytes = disk_get_used_inside_bytes(supervisor->sandbox.disk);
 }
 
 void loop_run(struct supervisor *supervisor)
 {
 	int wait_ms = -1;
 
-	supervisor->now_ns = io_now_ns();
+	supervisor->now_ns = io_read_clock_ns();
 	while (!supervisor->ended) {
-		loop_wait_and_handle(
-			supervisor, loop_shorter_wait(limits_wait_ms(supervisor->limits, supervisor->now_ns), wait_ms));
-		wait_ms = loop_handle_due(supervisor);
+		loop_wait_and_handle(supervisor,
+				     loop_get_shorter_wait(limits_get_wait_ms(supervisor->limits, supervisor->now_ns),
+							   wait_ms));
+		wait_ms = loop_handle_due_work(supervisor);
 		if (limits_measure_due(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)
 			supervisor->ended = true;
 		loop_share_counters(supervisor);

@@ -36,7 +36,7 @@ struct supervisor {
  */
 int loop_open_descriptors(struct supervisor *supervisor);
 /* Watches fd for events of epoll_ctl(2); mark is one of the marks above. 0 or -errno. */
-int loop_watch(const struct supervisor *supervisor, int fd, unsigned events, void *mark);
+int loop_watch_fd(const struct supervisor *supervisor, int fd, unsigned events, void *mark);
 /* Handles events until the run has ended. */
 void loop_run(struct supervisor *supervisor);
 

@@ -12,12 +12,12 @@
 
 #include "base/banned.h"
 
-/* The clock is read before the response: see answer_and_end_record. */
+/* The clock is read before the response: see answer_send_and_end_record. */
 static void outcome_send_result(struct dispatch *dispatch, int64_t result)
 {
-	const struct answer answer = answer_later(dispatch->call);
+	const struct answer answer = answer_make_for_later(dispatch->call);
 
-	dispatch->ended_ns = answer_and_end_record(&answer, result);
+	dispatch->ended_ns = answer_send_and_end_record(&answer, result);
 }
 
 /* Completes the record of a call that got its response. */
@@ -44,7 +44,7 @@ static void outcome_send_descriptor(struct dispatch *dispatch)
 	struct call *call = dispatch->call;
 	int listener_fd = dispatch->sandbox->listener_fd, number;
 
-	dispatch->ended_ns = io_now_ns();
+	dispatch->ended_ns = io_read_clock_ns();
 	number = answer_add_descriptor(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_cloexec);
 	if (number >= 0)
 		(void)answer_with_value(listener_fd, call->id, number);
@@ -68,7 +68,7 @@ static void outcome_send_continue(struct dispatch *dispatch)
 {
 	const struct call *call = dispatch->call;
 
-	dispatch->ended_ns = io_now_ns();
+	dispatch->ended_ns = io_read_clock_ns();
 	(void)answer_continue(dispatch->sandbox->listener_fd, call->id, call->row,
 			      outcome_may_continue(call) ? CONTINUE_BOUNDED : CONTINUE_ROW);
 	outcome_end_record(dispatch, 0);
@@ -101,7 +101,7 @@ void outcome_perform(struct dispatch *dispatch)
 		r = blocking_start_call(dispatch->blocking, call);
 		break;
 	case OUTCOME_EGRESS:
-		r = egress_client_connect(dispatch->egress, call);
+		r = egress_client_start_connect(dispatch->egress, call);
 		break;
 	case OUTCOME_GONE:
 		r = -EINTR; /* no effect unless the target thread waits after all */

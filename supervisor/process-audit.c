@@ -43,7 +43,7 @@ static int process_check_log_place(struct process *process, const char *path)
 	whole = len + snprintf(virt + len, sizeof(virt) - (size_t)len, "%s%s", len > 1 ? "/" : "", name);
 	if (whole >= (int)sizeof(virt))
 		return process_fail_log_write(process, path, ENAMETOOLONG);
-	if ((policy_rights_on(policy, virt, (size_t)len) | policy_rights_on(policy, virt, (size_t)whole)) &
+	if ((policy_get_rights(policy, virt, (size_t)len) | policy_get_rights(policy, virt, (size_t)whole)) &
 	    POLICY_WRITE)
 		return process_fail(process, "audit_failed",
 				    "the log %s could be written by the program, as %s; choose a place outside", path,
@@ -65,7 +65,7 @@ int process_open_log_dir(struct process *process)
 		return 0;
 	slash = strrchr(options->audit_path, '/');
 	copy = slash ? strndup(options->audit_path, (size_t)(slash - options->audit_path) + 1) : strdup("./");
-	process->audit_dirfd = copy ? io_open_plain(copy, O_PATH | O_DIRECTORY) : -ENOMEM;
+	process->audit_dirfd = copy ? io_open_without_links(copy, O_PATH | O_DIRECTORY) : -ENOMEM;
 	if (process->audit_dirfd < 0)
 		return process_fail_log_write(process, options->audit_path, -process->audit_dirfd);
 	if (asprintf(&process->audit_name, "/proc/self/fd/%d/%s", process->audit_dirfd,
@@ -92,9 +92,9 @@ static int process_make_log(struct process *process)
 	json_decref(enforcement);
 	error = options->audit_fd >= 0 ? fcntl(options->audit_fd, F_DUPFD_CLOEXEC, 3) : 0;
 	if (options->audit_fd >= 0)
-		error = error < 0 ? -errno : audit_start(error, &header, &process->audit);
+		error = error < 0 ? -errno : audit_start_log(error, &header, &process->audit);
 	else
-		error = audit_open(process->audit_name, &header, &process->audit);
+		error = audit_open_log(process->audit_name, &header, &process->audit);
 	if (error == -EEXIST)
 		return process_fail(process, "audit_failed", "the log %s exists; remove it or name another file",
 				    options->audit_path);
@@ -123,7 +123,7 @@ static bool process_decide_native_fstat(const struct process *process)
 	if (!layers->layer[LAYER_MOUNTNS].active)
 		return false;
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_MOUNTNS].why);
-	layers_set(layers, LAYER_MOUNTNS, true, "%.160s; fstat is %s", why, leave ? "left to it" : "judged");
+	layers_set_state(layers, LAYER_MOUNTNS, true, "%.160s; fstat is %s", why, leave ? "left to it" : "judged");
 	return leave;
 }
 
@@ -154,21 +154,21 @@ void process_close_log(struct process *process)
 		run_ending(process_read_run_end(process), report->asked, report->ended_by, report->wait_status,
 			   report->calls.denied > report->calls.expected || report->network.denied > 0);
 	json_t *exit_code = json_object_get(process->result, "exit_code");
-	uint64_t records = audit_records(process->audit);
+	uint64_t records = audit_count_records(process->audit);
 	struct audit_trailer trailer;
 	int error;
 
-	if (audit_error(process->audit) < 0) {
+	if (audit_get_error(process->audit) < 0) {
 		(void)process_fail(process, "audit_failed",
 				   "the log could not be written (%s): calls that could not be recorded were refused",
-				   strerror(-audit_error(process->audit)));
+				   strerror(-audit_get_error(process->audit)));
 		exit_code = json_object_get(process->result, "exit_code");
 	}
 	if (exit_code) {
 		ending.exit_code = (int)json_integer_value(exit_code);
 		ending.status = ending.exit_code == RUN_EXIT_REFUSED ? RUN_DENIED : RUN_ERROR;
 	}
-	trailer = (struct audit_trailer){.status = run_status_name(ending.status), .exit_code = ending.exit_code,
+	trailer = (struct audit_trailer){.status = run_status_get_name(ending.status), .exit_code = ending.exit_code,
 					 .signal = ending.signal, .judged = report->calls.judged,
 					 .allowed = report->calls.allowed, .denied = report->calls.denied};
 	error = audit_close(process->audit, &trailer);

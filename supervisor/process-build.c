@@ -82,7 +82,7 @@ int process_build_landlock(struct process *process)
 		return 0;
 	abi = landlock_get_abi();
 	if (abi < 0) {
-		layers_set(layers, LAYER_LANDLOCK, false, "%s",
+		layers_set_state(layers, LAYER_LANDLOCK, false, "%s",
 			   abi == -EOPNOTSUPP ? "built into the kernel and not started: boot with landlock in lsm="
 			   : abi == -ENOSYS   ? "not in this kernel, or hidden by a container's seccomp profile"
 					      : strerror(-abi));
@@ -92,13 +92,13 @@ int process_build_landlock(struct process *process)
 	if (process->landlock_fd < 0)
 		return process_fail(process, "landlock_failed",
 				    "cannot build the program's Landlock domain: %s", strerror(-process->landlock_fd));
-	layers_set(layers, LAYER_LANDLOCK, true,
+	layers_set_state(layers, LAYER_LANDLOCK, true,
 		   "ABI %d: by itself the program can open no file but in %u places to execute%s%s", abi, places,
 		   abi >= 4 ? ", no TCP" : "", abi >= 6 ? ", and reach no process or abstract socket outside" : "");
 	return 0;
 }
 
-int process_open_guest_sockets(struct process *process)
+int process_open_program_sockets(struct process *process)
 {
 	const struct process_options *options = process->options;
 	bool own = options->namespaces->made & LAYER_BIT(LAYER_NETNS);
@@ -107,10 +107,11 @@ int process_open_guest_sockets(struct process *process)
 
 	if (!options->egress->active)
 		return 0;
-	error = egress_guest_open_sockets(options->egress, options->policy, own, &process->guest, &step);
+	error = egress_open_program_sockets(options->egress, options->policy, own, &process->guest, &step);
 	if (error == 0) {
 		step = "make the program's resolv.conf";
-		error = egress_guest_add_resolv_conf(options->egress, &process->guest, own || descriptor_direct());
+		error = egress_provide_resolv_conf(options->egress, &process->guest,
+						   own || descriptor_can_copy_directly());
 	}
 	if (error < 0)
 		return process_fail(process, "network_failed", "cannot %s: %s", step, strerror(-error));
@@ -125,7 +126,7 @@ static void process_describe_network(const struct process *process)
 
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_NETNS].why);
 	(void)inet_ntop(AF_INET, &process->guest.loopback, own, sizeof(own));
-	layers_set(layers, LAYER_NETNS, layers->layer[LAYER_NETNS].active,
+	layers_set_state(layers, LAYER_NETNS, layers->layer[LAYER_NETNS].active,
 		   "%.110s; connections go to the egress process%s%s", why, process->guest.own_netns ? "" : " at ",
 		   process->guest.own_netns ? "" : own);
 }
@@ -138,7 +139,7 @@ static void process_show_network(struct process *process)
 {
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
 	bool own = (process->options->namespaces->made & bounded) == bounded;
-	struct net_pool pool = policy_net_pool(process->options->policy);
+	struct net_pool pool = policy_net_get_pool(process->options->policy);
 	const struct view_provide *file = NULL;
 	size_t count = 0;
 
@@ -148,13 +149,13 @@ static void process_show_network(struct process *process)
 	view_set_network(process->view, file, count);
 }
 
-int process_send_guest_sockets(struct process *process)
+int process_send_program_sockets(struct process *process)
 {
 	const struct egress_side *egress = process->options->egress;
 	int error;
 
 	process_show_network(process);
-	error = egress->active ? egress_guest_send_sockets(egress, &process->guest) : 0;
+	error = egress->active ? egress_send_program_sockets(egress, &process->guest) : 0;
 	if (egress->active)
 		process_describe_network(process);
 	if (error < 0)

@@ -24,7 +24,8 @@ static bool lookup_exists_on_host(const struct view *view, const char *path)
 {
 	struct stat st;
 
-	return path[0] == '/' && view_host_stat(view, path, 0, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
+	return path[0] == '/' && view_stat_host_path(view, path, 0, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (st.st_mode & 0111);
 }
 
 static enum lookup_result lookup_judge_path(const struct process *process, const char *path)

@@ -46,9 +46,9 @@ int process_build_view(struct process *process);
 /* Made from the view as it is now: Landlock's rules hold for inodes, whatever names they get later. */
 int process_build_landlock(struct process *process);
 /* Opens the sockets that the program reaches egress by. Needs the process's first capabilities. */
-int process_open_guest_sockets(struct process *process);
+int process_open_program_sockets(struct process *process);
 /* Hands the sockets of the program's network to egress. */
-int process_send_guest_sockets(struct process *process);
+int process_send_program_sockets(struct process *process);
 
 /*
  * process-lookup.c: sets program and argv. What is not found is an error. A refused path is tried, so that the refusal

@@ -24,7 +24,7 @@ int process_set_error(struct process *process, enum run_exit exit_code, const ch
 		process->result = json_object();
 	(void)json_object_set_new(process->result, "exit_code", json_integer(exit_code));
 	(void)json_object_set_new(process->result, "error",
-				  json_pack("{s:s, s:o}", "code", code, "message", report_text_json(message)));
+				  json_pack("{s:s, s:o}", "code", code, "message", report_make_text_json(message)));
 	return -1;
 }
 
@@ -32,7 +32,7 @@ int process_send_result(const struct process *process)
 {
 	_cleanup_free_ char *text = process->result ? json_dumps(process->result, JSON_COMPACT) : NULL;
 
-	if (!text || io_write_full(process->options->report_fd, text, strlen(text)) < 0)
+	if (!text || io_write_all(process->options->report_fd, text, strlen(text)) < 0)
 		return 1;
 	(void)!write(process->options->control_fd, "", 1); /* EPIPE: the keeper is dead */
 	return 0;

@@ -21,7 +21,7 @@ static const struct denial *process_find_exec_denial(const struct supervise_repo
 {
 	uint64_t unlisted;
 	size_t count = 0;
-	const struct denial *denial = report->denials ? denials_list(report->denials, &count, &unlisted) : NULL;
+	const struct denial *denial = report->denials ? denials_get_list(report->denials, &count, &unlisted) : NULL;
 
 	return count > 0 && strcmp(denial->op, "exec") == 0 ? denial : NULL;
 }
@@ -90,7 +90,7 @@ static struct rlimits_fallback process_choose_fallback(const struct process_opti
 	if (!tasks && !fallback.memory && !fallback.cpu)
 		return fallback;
 	(void)snprintf(why, sizeof(why), "%s", layers->layer[LAYER_CGROUPS].why);
-	layers_set(layers, LAYER_CGROUPS, layers->layer[LAYER_CGROUPS].active, "%.110s%s%s%s", why,
+	layers_set_state(layers, LAYER_CGROUPS, layers->layer[LAYER_CGROUPS].active, "%.110s%s%s%s", why,
 		   fallback.memory ? "; memory is sampled every 2 to 100 ms" : "",
 		   fallback.cpu ? "; cpu time is sampled" : "",
 		   fallback.forks   ? "; forks are judged"
@@ -109,7 +109,7 @@ static const char *process_find_cwd(const struct process *process, char path[PAT
 	if (!view_is_root(process->view))
 		return options->workdir_host;
 	if (view_locate_path(process->view, NULL, "/", policy_settings(options->policy)->workdir, 0, &place) == 0 &&
-	    view_kernel_path(&place, path, PATH_MAX) > 0)
+	    view_get_kernel_path(&place, path, PATH_MAX) > 0)
 		return path;
 	return policy_settings(options->policy)->workdir;
 }
@@ -128,13 +128,13 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 	/* No process shows the memory of System V IPC, so where memory is sampled it would evade the limit. */
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memory ? RUN_OWN_IPC : 0u) |
 		      (view_has_terminals(process->view) ? RUN_TERMINAL : 0u) |
-		      (process->fstat_native ? RUN_FSTAT : 0u) |
-		      (fallback->forks ? RUN_FORKS : 0u) | (fallback->memory ? RUN_MEMORY : 0u) |
-		      (disk ? RUN_DISK : 0u) | (cpu_can_pin() ? RUN_PINNED : 0u) |
-		      (routes ? RUN_ROUTES : RUN_STANDINS) |
-		      (filter_can_wait() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) | (inet && alone ? RUN_UDP : 0u) |
-		      (inet && !alone ? RUN_LISTENERS : 0u) | (inet && descriptor_direct() ? RUN_MESSAGES : 0u);
-	error = filter_build(*ret_traits, &process->filter);
+		      (process->fstat_native ? RUN_FSTAT : 0u) | (fallback->forks ? RUN_FORKS : 0u) |
+		      (fallback->memory ? RUN_MEMORY : 0u) | (disk ? RUN_DISK : 0u) |
+		      (cpu_can_pin() ? RUN_PINNED : 0u) | (routes ? RUN_ROUTES : RUN_STANDINS) |
+		      (filter_can_wait_killable() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) |
+		      (inet && alone ? RUN_UDP : 0u) | (inet && !alone ? RUN_LISTENERS : 0u) |
+		      (inet && descriptor_can_copy_directly() ? RUN_MESSAGES : 0u);
+	error = filter_build_program(*ret_traits, &process->filter);
 	if (error < 0)
 		return process_fail(process, "filter_failed", "cannot build the seccomp filter: %s", strerror(-error));
 	return 0;
@@ -170,7 +170,7 @@ int process_run_program(struct process *process)
 	error = process_supervise_program(process, &fallback, traits);
 	if (error < 0)
 		return process_fail(process, "supervisor_failed", "supervision failed: %s", strerror(-error));
-	process->result = report_json(&process->report, process->view);
+	process->result = report_make_json(&process->report, process->view);
 	if (!process->result)
 		return process_fail(process, "out_of_memory", "no memory for the result");
 	if (process->report.start_error)

@@ -19,14 +19,14 @@
 
 static void process_release_all(struct process *process)
 {
-	supervise_report_done(&process->report);
+	supervise_report_release(&process->report);
 	cleanup_close(&process->landlock_fd);
 	cleanup_close(&process->audit_dirfd);
 	free(process->audit_name);
-	namespaces_done(process->options->namespaces);
+	namespaces_release(process->options->namespaces);
 	view_free(process->view);
-	egress_guest_done(&process->guest);
-	egress_side_done(process->options->egress);
+	egress_program_side_release(&process->guest);
+	egress_side_release(process->options->egress);
 	free(process->filter.filter);
 	environment_free(process->envp);
 	free(process->argv);
@@ -74,10 +74,10 @@ static int process_give_up_privileges(struct process *process)
 	if (error < 0)
 		return process_fail(process, "setup_failed",
 				    "the supervisor cannot give up its privileges: %s", strerror(-error));
-	layers_set(process->options->layers, LAYER_NO_NEW_PRIVS, true,
+	layers_set_state(process->options->layers, LAYER_NO_NEW_PRIVS, true,
 		   "set-user-ID and file capabilities have no effect");
-	layers_set(process->options->layers, LAYER_CAPABILITIES, true, "none is held, not even by root");
-	layers_set(process->options->layers, LAYER_SECCOMP, !filter_is_open(), "%s",
+	layers_set_state(process->options->layers, LAYER_CAPABILITIES, true, "none is held, not even by root");
+	layers_set_state(process->options->layers, LAYER_SECCOMP, !filter_is_open(), "%s",
 		   filter_is_open() ? "THE FIRST LOCK IS OFF in this build (--enable-open-filter): nothing is judged"
 				    : "calls that name paths, processes or sockets are performed by the supervisor");
 	process->envp = environment_build(process->options->policy, process->options->egress);
@@ -97,7 +97,7 @@ static int process_check_layers(struct process *process)
 		return 0;
 	return process_fail(process, "layer_missing",
 			    "the layer %s is required and not active: %s; callgate doctor tells how to get it",
-			    layer_name(missing), layers->layer[missing].why);
+			    layer_get_name(missing), layers->layer[missing].why);
 }
 
 int process_main(const struct process_options *options)
@@ -110,13 +110,15 @@ int process_main(const struct process_options *options)
 	options->namespaces->narrow_proc = process_policy_allows_native_fstat(options);
 	ready = process_give_up_privileges(&process) == 0;
 	retry = ready && namespaces_prepare_mounts(options->namespaces) < 0;
-	ready = ready && !retry && process_open_guest_sockets(&process) == 0 && process_await_scratch(&process) == 0 &&
-		process_build_view(&process) == 0 && process_open_log_dir(&process) == 0;
+	ready = ready && !retry && process_open_program_sockets(&process) == 0 &&
+		process_await_scratch(&process) == 0 && process_build_view(&process) == 0 &&
+		process_open_log_dir(&process) == 0;
 	if (ready) /* afterwards no name leads to a file of the host any more */
 		retry = namespaces_enter_view(options->namespaces, process.view) < 0;
-	ready = ready && !retry && process_build_landlock(&process) == 0 && process_send_guest_sockets(&process) == 0 &&
-		process_check_layers(&process) == 0 && process_find_program(&process) == 0 &&
-		process_await_digest(&process) == 0 && process_open_log(&process) == 0;
+	ready = ready && !retry && process_build_landlock(&process) == 0 &&
+		process_send_program_sockets(&process) == 0 && process_check_layers(&process) == 0 &&
+		process_find_program(&process) == 0 && process_await_digest(&process) == 0 &&
+		process_open_log(&process) == 0;
 	if (ready)
 		(void)process_run_program(&process); /* the error is in the result */
 	if (process.audit)

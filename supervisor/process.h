@@ -40,7 +40,7 @@ struct process_options {
 	const char *preferred;    /* the program behind a version manager's shim of that name, or NULL */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: not kept */
-	int audit_fd;             /* of audit_make, borrowed, and audit_path is canonical; -1: not made yet */
+	int audit_fd;             /* of audit_make_log_file, borrowed, and audit_path is canonical; -1: not made yet */
 	const char *audit_earlier; /* the log of the run's setup, checked like audit_path; NULL: none */
 	struct layers *layers;    /* on a page shared with the keeper */
 	struct namespaces *namespaces; /* the process was forked into them. Released by the process */

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-json_t *report_text_json(const char *bytes)
+json_t *report_make_text_json(const char *bytes)
 {
 	_cleanup_free_ char *json = NULL;
 	size_t len;
@@ -26,27 +26,27 @@ json_t *report_text_json(const char *bytes)
 	if (!json)
 		return NULL;
 	json[0] = '"';
-	len = 1 + text_escape(json + 1, bytes, len);
+	len = 1 + text_escape_for_json(json + 1, bytes, len);
 	json[len++] = '"';
 	return json_loadb(json, len, JSON_DECODE_ANY, NULL);
 }
 
-static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlisted)
+static json_t *report_make_denials(const struct denials *denials, uint64_t *ret_unlisted)
 {
 	json_t *list = json_array();
 	const struct denial *denial;
 	size_t count;
 
-	denial = denials_list(denials, &count, ret_unlisted);
+	denial = denials_get_list(denials, &count, ret_unlisted);
 	for (size_t i = 0; i < count; i++, denial++) {
 		json_t *item = json_pack(
 			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*}", "seq",
 			(json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
-			report_text_json(denial->target), "resolved", report_text_json(denial->resolved), "errno",
-			denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
-			report_text_json(denial->rule), "reason", report_text_json(denial->reason), "pid",
-			(int)denial->pid, "exe", report_text_json(denial->exe), "count", (json_int_t)denial->count,
-			"suggest", report_text_json(denial->suggest), "event", denial->event, "host_pid",
+			report_make_text_json(denial->target), "resolved", report_make_text_json(denial->resolved),
+			"errno", denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
+			report_make_text_json(denial->rule), "reason", report_make_text_json(denial->reason), "pid",
+			(int)denial->pid, "exe", report_make_text_json(denial->exe), "count", (json_int_t)denial->count,
+			"suggest", report_make_text_json(denial->suggest), "event", denial->event, "host_pid",
 			denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL, "suggest_reason",
 			denial->suggest_why);
 
@@ -55,15 +55,15 @@ static json_t *report_denials(const struct denials *denials, uint64_t *ret_unlis
 	return list;
 }
 
-static json_t *report_redirects(const struct call_counts *calls)
+static json_t *report_make_redirects(const struct call_counts *calls)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < calls->redirects; i++)
 		(void)json_array_append_new(
 			list, json_pack("{s:s, s:o, s:o, s:I}", "op", calls->redirect[i].op, "from",
-					report_text_json(calls->redirect[i].mount->virt), "to",
-					report_text_json(calls->redirect[i].mount->origin), "count",
+					report_make_text_json(calls->redirect[i].mount->virt), "to",
+					report_make_text_json(calls->redirect[i].mount->origin), "count",
 					(json_int_t)calls->redirect[i].count));
 	return list;
 }
@@ -75,42 +75,43 @@ static void report_add_change(void *ctx, const struct change *change)
 	json_t *list = ctx;
 
 	(void)json_array_append_new(list,
-				    json_pack("{s:o, s:s, s:I, s:o}", "path", report_text_json(change->path), "kind",
-					      kinds[change->kind], "size", (json_int_t)change->size_bytes, "sha256",
-					      change->sha256[0] ? json_string(change->sha256) : json_null()));
+				    json_pack("{s:o, s:s, s:I, s:o}", "path", report_make_text_json(change->path),
+					      "kind", kinds[change->kind], "size", (json_int_t)change->size_bytes,
+					      "sha256", change->sha256[0] ? json_string(change->sha256) : json_null()));
 }
 
-static json_t *report_by_syscall(const uint64_t *by_row)
+static json_t *report_make_syscall_counts(const uint64_t *by_row)
 {
 	json_t *object = json_object();
 	const struct syscall_row *row;
 	size_t count;
 
-	row = table_rows(&count);
+	row = table_get_rows(&count);
 	for (size_t i = 0; by_row && i < count; i++)
 		if (by_row[i] > 0)
 			(void)json_object_set_new(object, row[i].name, json_integer((json_int_t)by_row[i]));
 	return object;
 }
 
-static json_int_t report_milliseconds(const struct timeval *time)
+static json_int_t report_get_milliseconds(const struct timeval *time)
 {
 	return (json_int_t)time->tv_sec * 1000 + time->tv_usec / 1000;
 }
 
-static json_t *report_usage(const struct supervise_report *report)
+static json_t *report_make_usage(const struct supervise_report *report)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "cpu_user_ms", report_milliseconds(&report->usage.ru_utime),
-			 "cpu_sys_ms", report_milliseconds(&report->usage.ru_stime), "max_rss_bytes",
+	return json_pack("{s:I, s:I, s:I, s:I}", "cpu_user_ms", report_get_milliseconds(&report->usage.ru_utime),
+			 "cpu_sys_ms", report_get_milliseconds(&report->usage.ru_stime), "max_rss_bytes",
 			 (json_int_t)report->usage.ru_maxrss * 1024, "processes", (json_int_t)report->processes);
 }
 
-static json_t *report_calls(const struct supervise_report *report)
+static json_t *report_make_calls(const struct supervise_report *report)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)report->calls.judged, "allowed",
 			 (json_int_t)report->calls.allowed, "denied", (json_int_t)report->calls.denied, "expected",
 			 (json_int_t)report->calls.expected, "restarted", (json_int_t)report->restarted, "interrupted",
-			 (json_int_t)report->interrupted, "by_syscall", report_by_syscall(report->calls.by_row));
+			 (json_int_t)report->interrupted, "by_syscall",
+			 report_make_syscall_counts(report->calls.by_row));
 }
 
 static void report_set_changes(json_t *object, struct changes *changes, const struct view *view)
@@ -125,28 +126,28 @@ static void report_set_changes(json_t *object, struct changes *changes, const st
 	(void)json_object_set_new(object, "changes_unlisted", json_integer((json_int_t)changes_unlisted(changes)));
 }
 
-static json_t *report_list_or_empty(json_t *list)
+static json_t *report_get_list_or_empty(json_t *list)
 {
 	return list ? json_incref(list) : json_array();
 }
 
-json_t *report_json(const struct supervise_report *report, const struct view *view)
+json_t *report_make_json(const struct supervise_report *report, const struct view *view)
 {
 	const struct network_report *network = &report->network;
 	uint64_t unlisted = 0;
-	json_t *denials = report->denials ? report_denials(report->denials, &unlisted) : json_array();
+	json_t *denials = report->denials ? report_make_denials(report->denials, &unlisted) : json_array();
 	json_t *object =
 		json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o}", "wait_status",
-			  report->wait_status, "asked", (int)report->asked, "usage", report_usage(report), "limits",
-			  limits_json(report->limit), "calls", report_calls(report), "denials", denials,
-			  "denials_unlisted", (json_int_t)unlisted, "redirects", report_redirects(&report->calls),
-			  "network", report_list_or_empty(network->list), "network_unlisted",
-			  (json_int_t)network->unlisted, "network_budgets", report_list_or_empty(network->budgets),
-			  "network_denied", (json_int_t)network->denied, "network_advice",
-			  report_list_or_empty(network->advice));
+			  report->wait_status, "asked", (int)report->asked, "usage", report_make_usage(report),
+			  "limits", limits_make_json(report->limit), "calls", report_make_calls(report), "denials",
+			  denials, "denials_unlisted", (json_int_t)unlisted, "redirects",
+			  report_make_redirects(&report->calls), "network", report_get_list_or_empty(network->list),
+			  "network_unlisted", (json_int_t)network->unlisted, "network_budgets",
+			  report_get_list_or_empty(network->budgets), "network_denied", (json_int_t)network->denied,
+			  "network_advice", report_get_list_or_empty(network->advice));
 
 	if (report->ended_by != LIMIT_MAX)
-		(void)json_object_set_new(object, "ended_by", json_string(limit_name(report->ended_by)));
+		(void)json_object_set_new(object, "ended_by", json_string(limit_get_name(report->ended_by)));
 	report_set_changes(object, report->changes, view);
 	return object;
 }

@@ -12,9 +12,9 @@
  * "network_advice", "network_budgets", "changes"} of a finished run, and "network_denied", the number of refusals by
  * egress. Owned by the caller; NULL when memory ran out.
  */
-json_t *report_json(const struct supervise_report *report, const struct view *view);
+json_t *report_make_json(const struct supervise_report *report, const struct view *view);
 
 /* Bytes as a JSON string, escaped losslessly as in the audit log (base/text.h); null for NULL. Owned. */
-json_t *report_text_json(const char *bytes);
+json_t *report_make_text_json(const char *bytes);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-const char *run_status_name(enum run_status status)
+const char *run_status_get_name(enum run_status status)
 {
 	static const char *const names[] = {
 		[RUN_OK] = "ok",           [RUN_FAILED] = "failed", [RUN_DENIED] = "denied",

@@ -18,7 +18,7 @@ enum run_status {
 };
 
 /* The name in the result and the log. Static. */
-const char *run_status_name(enum run_status status);
+const char *run_status_get_name(enum run_status status);
 
 enum run_exit {
 	RUN_EXIT_TIMEOUT = 124,

@@ -89,12 +89,12 @@ static int supervise_prepare_limits(struct supervisor *supervisor)
 	sandbox->memory.used_bytes = limits_read_memory_bytes;
 	sandbox->is_over = limits_have_ended_run;
 	sandbox->memory.meter = supervisor->limits;
-	if (r == 0 && limits_oom_event_fd(supervisor->limits) >= 0)
-		r = loop_watch(supervisor, limits_oom_event_fd(supervisor->limits), EPOLLIN, &supervisor->limits_mark);
+	if (r == 0 && limits_get_oom_fd(supervisor->limits) >= 0)
+		r = loop_watch_fd(supervisor, limits_get_oom_fd(supervisor->limits), EPOLLIN, &supervisor->limits_mark);
 	return r;
 }
 
-static bool supervise_bounds_signals(const struct layers *layers)
+static bool supervise_signals_are_bounded(const struct layers *layers)
 {
 	return layers->layer[LAYER_PIDNS].active ||
 	       (layers->layer[LAYER_LANDLOCK].active && landlock_get_abi() >= LANDLOCK_ABI_SIGNALS);
@@ -104,7 +104,7 @@ static int supervise_prepare_netlink(struct supervisor *supervisor)
 {
 	int r = netlink_create(&supervisor->sandbox.netlink);
 
-	return r < 0 ? r : loop_watch(supervisor, netlink_event_fd(supervisor->sandbox.netlink), EPOLLIN,
+	return r < 0 ? r : loop_watch_fd(supervisor, netlink_event_fd(supervisor->sandbox.netlink), EPOLLIN,
 				      &supervisor->netlink_mark);
 }
 
@@ -126,13 +126,13 @@ static int supervise_build_all(struct supervisor *supervisor)
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
 				    .guest = &memory_of_process, .listener_fd = -1,
 				    .private_ipc = options->traits & RUN_OWN_IPC,
-				    .signals_bounded = supervise_bounds_signals(process->layers),
+				    .signals_bounded = supervise_signals_are_bounded(process->layers),
 				    .traces_bounded = process->layers->layer[LAYER_PIDNS].active ||
 						      process->layers->layer[LAYER_LANDLOCK].active,
 				    .uid = geteuid(), .gid = getegid()};
 	r = tree_create(getpid(), options->view, supervisor->epoll_fd, &sandbox->tree);
 	if (r == 0)
-		tree_set_host(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
+		tree_set_host_pidns(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
 	if (r == 0)
 		r = sockets_create(process->scratch.fd, &sandbox->sockets);
 	if (r == 0 && !(options->traits & RUN_ROUTES))
@@ -155,11 +155,11 @@ static int supervise_build_all(struct supervisor *supervisor)
 		r = watchdog_create(&supervisor->watchdog);
 	if (r == 0 && dispatch->egress)
 		r = egress_client_watch_socket(dispatch->egress, supervisor->epoll_fd, &supervisor->network_mark);
-	return r < 0 ? r : loop_watch(supervisor, process->control_fd, EPOLLIN, &supervisor->control_mark);
+	return r < 0 ? r : loop_watch_fd(supervisor, process->control_fd, EPOLLIN, &supervisor->control_mark);
 }
 
 /* No process of the run is left: orphans become children of the supervisor. Most runs end like this. */
-static bool supervise_no_process_is_left(const struct supervisor *supervisor)
+static bool supervise_has_no_process_left(const struct supervisor *supervisor)
 {
 	return supervisor->reaped && waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 }
@@ -176,7 +176,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 	if (supervisor->report->end != RUN_END_NONE)
 		supervise_kill_most(supervisor);
 	watchdog_stop(supervisor->watchdog); /* the watchdog's thread ends meanwhile: our exit would wait for it */
-	alone = supervise_no_process_is_left(supervisor);
+	alone = supervise_has_no_process_left(supervisor);
 	if (!alone)
 		cpu_unpin_run(supervisor->dispatch.cpu);
 	/* Measured before the tree is killed, because an OOM kill in it counts as well. */
@@ -199,8 +199,8 @@ static void supervise_free(struct supervisor *supervisor)
 	memfds_free(supervisor->sandbox.memfds);
 	cpu_free(supervisor->dispatch.cpu);
 	tracer_free(supervisor->dispatch.tracer);
-	interrupted_done(&supervisor->dispatch.interrupted);
-	dispatch_done(&supervisor->dispatch);
+	interrupted_release(&supervisor->dispatch.interrupted);
+	dispatch_release(&supervisor->dispatch);
 	tree_free(supervisor->sandbox.tree);
 	sockets_free(supervisor->sandbox.sockets);
 	netlink_free(supervisor->sandbox.netlink);
@@ -217,10 +217,10 @@ static void supervise_fill_report(struct supervisor *supervisor)
 	supervisor->dispatch.counts.by_row = NULL; /* the report's now */
 	report->restarted = supervisor->dispatch.interrupted.restarted;
 	report->interrupted = supervisor->dispatch.interrupted.left;
-	report->processes = supervisor->sandbox.tree ? tree_processes_seen(supervisor->sandbox.tree) : 0;
+	report->processes = supervisor->sandbox.tree ? tree_count_processes_seen(supervisor->sandbox.tree) : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &report->usage);
 	if (supervisor->limits)
-		memcpy(report->limit, limits_meters(supervisor->limits), sizeof(report->limit));
+		memcpy(report->limit, limits_get_meters(supervisor->limits), sizeof(report->limit));
 	blocking_free(supervisor->dispatch.blocking); /* waits for threads that may write to the log */
 	if (supervisor->dispatch.egress)
 		egress_client_make_report(supervisor->dispatch.egress, &report->network);
@@ -259,7 +259,7 @@ static int supervise_launch_and_run(struct supervisor *supervisor)
 	}
 	supervisor->report->start_error = error < 0 ? -error : *launch->ret_error;
 	supervisor->report->start_step = (enum launch_step)*launch->ret_step;
-	launch_done(launch);
+	launch_release(launch);
 	return r;
 }
 
@@ -275,10 +275,10 @@ int supervise(const struct supervise_options *options, struct supervise_report *
 	return r;
 }
 
-void supervise_report_done(struct supervise_report *report)
+void supervise_report_release(struct supervise_report *report)
 {
 	changes_free(report->changes);
 	denials_free(report->denials);
-	network_report_done(&report->network);
+	network_report_release(&report->network);
 	free(report->calls.by_row);
 }

@@ -44,6 +44,6 @@ struct supervise_report {
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report);
 /* Reads the next byte of a control_fd that poll(2) reports; SIGKILL after a hang-up. */
 unsigned supervise_read_control(int control_fd);
-void supervise_report_done(struct supervise_report *report);
+void supervise_report_release(struct supervise_report *report);
 
 #endif

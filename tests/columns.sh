@@ -34,7 +34,8 @@ fi
 failed=0
 for file; do
 	limit "$file" || continue
-	expand -t 8 "$file" | grep -nE "^.{$((most + 1))}" | grep -vE "$rows" | sed "s|^\([0-9]*\):.*|$file:\1: more than $most columns|" |
+	expand -t 8 "$file" | grep -nE "^.{$((most + 1))}" | grep -vE "$rows" |
+		sed "s|^\([0-9]*\):.*|$file:\1: more than $most columns|" |
 		grep . && failed=1
 done
 [ $failed = 0 ] || echo "FAIL: break these lines"

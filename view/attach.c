@@ -57,14 +57,14 @@ static bool attach_is_first_at_path(const struct view *view, const struct mount 
 
 	if (mount->virt_len == 1)
 		return mount == view->top;
-	node = view_find_node(view, mount->virt, mount->virt_len, view_hash(mount->virt, mount->virt_len));
+	node = view_find_node(view, mount->virt, mount->virt_len, view_hash_path(mount->virt, mount->virt_len));
 	return node && node->mount == mount;
 }
 
 static int attach_copy_proc(int proc_fd)
 {
 	_cleanup_close_ int copy = fcntl(proc_fd, F_DUPFD_CLOEXEC, 3);
-	int r = copy < 0 ? -errno : mounts_restrict(copy, MOUNTS_NO_SETID);
+	int r = copy < 0 ? -errno : mounts_restrict_copy(copy, MOUNTS_NO_SETID);
 
 	return r < 0 ? r : steal_fd(&copy);
 }
@@ -90,8 +90,8 @@ static int attach_copy_mount(struct attach *attach, struct piece *piece, int pro
 		piece->copy_fd = steal_fd(&mount->copy_fd);
 	else
 		piece->copy_fd =
-			mounts_clone_as(mount->fd, mount->base,
-					view_restrictions(attach->view, mount->flags, mount->host, mount->virt));
+			mounts_clone_restricted(mount->fd, mount->base,
+					view_get_restrictions(attach->view, mount->flags, mount->host, mount->virt));
 	return piece->copy_fd < 0 && piece->copy_fd != -ENOENT
 		       ? attach_note_failure(attach, piece->copy_fd, "copy a mount")
 		       : 0;
@@ -164,19 +164,19 @@ static int attach_piece_elsewhere(struct attach *attach, struct piece *piece, si
 	mount->host = host;
 	mount->host_len = strlen(host);
 	piece->elsewhere = true;
-	r = mounts_attach(piece->copy_fd, attach->more_fd, name);
+	r = mounts_attach_copy(piece->copy_fd, attach->more_fd, name);
 	return r < 0 ? attach_note_failure(attach, r, "mount at another place") : 0;
 }
 
 /* True when every ancestor is a directory of the skeleton, so that no link is on the way. */
 static bool attach_parents_are_skeleton(const struct view *view, const struct mount *mount)
 {
-	struct view_prefix prefix = view_prefixes(mount->virt, mount->virt_len);
+	struct view_prefix prefix = view_begin_prefixes(mount->virt, mount->virt_len);
 
 	if (view->top != view->root)
 		return false;
 	while (view_extend_prefix(&prefix) && prefix.len < mount->virt_len)
-		if (view_find_node(view, mount->virt, prefix.len, view_prefix_hash(&prefix)) ||
+		if (view_find_node(view, mount->virt, prefix.len, view_get_prefix_hash(&prefix)) ||
 		    !view_skeleton_has_dir(view, mount->virt, prefix.len))
 			return false;
 	return true;
@@ -192,26 +192,26 @@ static int attach_piece(struct attach *attach, struct piece *piece, size_t index
 	if (piece->copy_fd < 0 || mount->virt_len == 1)
 		return 0;
 	if (attach_parents_are_skeleton(attach->view, mount) &&
-	    mounts_attach(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
+	    mounts_attach_copy(piece->copy_fd, attach->root_fd, mount->virt + 1) == 0)
 		return 0;
 	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode) ||
 	    S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
 		return attach_piece_elsewhere(attach, piece, index);
-	r = mounts_attach(piece->copy_fd, point, "");
+	r = mounts_attach_copy(piece->copy_fd, point, "");
 	return r < 0 ? attach_note_failure(attach, r, "mount in the program's root") : 0;
 }
 
 /* Below a grant of "/" the skeleton shows only where it has a node: at /dev. */
 static int attach_skeleton_part(struct attach *attach, const struct node *node)
 {
-	_cleanup_close_ int copy = mounts_clone(attach->view->root->fd, node->virt + 1);
+	_cleanup_close_ int copy = mounts_clone_tree(attach->view->root->fd, node->virt + 1);
 	_cleanup_close_ int point =
 		openat2_call(attach->root_fd, node->virt + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	int r = copy < 0 ? copy : point;
 
 	if (r >= 0)
-		r = mounts_attach(copy, point, "");
+		r = mounts_attach_copy(copy, point, "");
 	return r < 0 ? attach_note_failure(attach, r, "mount the view's own /dev") : 0;
 }
 
@@ -221,7 +221,7 @@ static int attach_root_mount(struct attach *attach)
 	int r = 0;
 
 	if (view->top != view->root)
-		r = mounts_attach(attach->piece[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_NAME);
+		r = mounts_attach_copy(attach->piece[0].copy_fd, attach->tmpfs_fd, VIEW_ROOT_NAME);
 	if (r < 0)
 		return attach_note_failure(attach, r, "mount the granted root");
 	attach->root_fd = openat(attach->tmpfs_fd, VIEW_ROOT_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -237,7 +237,7 @@ static int attach_root_mount(struct attach *attach)
 /* The tmpfs covers the old root, which attach_change_root leaves. */
 static int attach_all_pieces(struct attach *attach)
 {
-	int r = mounts_attach(attach->tmpfs_fd, AT_FDCWD, "/");
+	int r = mounts_attach_copy(attach->tmpfs_fd, AT_FDCWD, "/");
 
 	if (r < 0)
 		return attach_note_failure(attach, r, "mount a tmpfs");
@@ -268,7 +268,7 @@ static int attach_change_root(struct attach *attach)
  * and of them only those that the program could trace; from this one the supervisor serves the files that belong to no
  * process. An O_PATH descriptor owned by the caller, or -errno.
  */
-static int attach_own_proc(struct attach *attach)
+static int attach_second_procfs(struct attach *attach)
 {
 	_cleanup_close_ int dir = -1, proc = -1, copy = -1;
 	struct view *view = attach->view;
@@ -279,7 +279,7 @@ static int attach_own_proc(struct attach *attach)
 	dir = openat(attach->tmpfs_fd, VIEW_PROC_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || mkdirat(dir, "proc", 0) < 0)
 		return -errno;
-	r = mounts_attach(attach->own_proc_fd, dir, "proc");
+	r = mounts_attach_copy(attach->own_proc_fd, dir, "proc");
 	if (r < 0)
 		return r;
 	proc = openat(dir, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -368,7 +368,7 @@ static int attach_reopen_mounts(struct attach *attach)
 	struct view *view = attach->view;
 	const char *skeleton = view->top == view->root ? "/" : "/" VIEW_ROOT_NAME;
 	_cleanup_close_ int standin = openat(attach->tmpfs_fd, VIEW_STANDIN_NAME, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_close_ int proc = attach->own_proc_fd >= 0 ? attach_own_proc(attach)
+	_cleanup_close_ int proc = attach->own_proc_fd >= 0 ? attach_second_procfs(attach)
 							    : openat2_call(attach->root_fd, "proc",
 									   O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 	int r = 0;
@@ -391,7 +391,7 @@ static int attach_reopen_mounts(struct attach *attach)
 
 /* ---- covered names ---- */
 
-static int attach_make_empty(struct attach *attach)
+static int attach_make_empty_objects(struct attach *attach)
 {
 	if (mkdirat(attach->tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 ||
 	    mknodat(attach->tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
@@ -415,12 +415,12 @@ static int attach_cover_path(void *ctx, const char *path)
 	point = openat2_call(attach->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode))
 		return 0;
-	r = attach->empty_dir_fd < 0 ? attach_make_empty(attach) : 0;
+	r = attach->empty_dir_fd < 0 ? attach_make_empty_objects(attach) : 0;
 	if (r < 0)
 		return r;
-	copy = mounts_clone_as(S_ISDIR(st.st_mode) ? attach->empty_dir_fd : attach->empty_file_fd, "",
+	copy = mounts_clone_restricted(S_ISDIR(st.st_mode) ? attach->empty_dir_fd : attach->empty_file_fd, "",
 			       MOUNTS_READ_ONLY | MOUNTS_NO_DEVICES | MOUNTS_NO_SETID);
-	return copy < 0 ? copy : mounts_attach(copy, point, "");
+	return copy < 0 ? copy : mounts_attach_copy(copy, point, "");
 }
 
 /* Mounts something empty over each covered or denied name. Only the supervisor refuses globs and names made later. */
@@ -435,7 +435,7 @@ static int attach_cover_names(struct attach *attach)
 			if (node_is_covered(node) && strcmp(node->virt, VIEW_MORE_PATH) != 0)
 				r = attach_cover_path(attach, node->virt);
 	if (r == 0)
-		r = policy_each_deny(view->policy, attach_cover_path, attach);
+		r = policy_visit_denies(view->policy, attach_cover_path, attach);
 	return r < 0 ? attach_note_failure(attach, r, "cover what is denied") : 0;
 }
 
@@ -446,13 +446,13 @@ static int attach_cover_names(struct attach *attach)
 static void attach_make_nolinks_copy(struct attach *attach)
 {
 	struct view *view = attach->view;
-	_cleanup_close_ int copy = mounts_clone_as(attach->root_fd, "", MOUNTS_NO_LINKS);
+	_cleanup_close_ int copy = mounts_clone_restricted(attach->root_fd, "", MOUNTS_NO_LINKS);
 
 	if (copy < 0)
 		return;
 	/* Attached, because a detached mount would cost another RCU grace period at the end of the run. */
 	if (mkdirat(attach->tmpfs_fd, VIEW_NOLINKS_NAME, 0700) == 0)
-		(void)mounts_attach(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else close releases it */
+		(void)mounts_attach_copy(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else close releases it */
 	view->nolinks_fd = steal_fd(&copy);
 	if (view->top == view->root)
 		view->root->flags |= MOUNT_NOLINKS;

@@ -40,14 +40,14 @@ static unsigned build_get_flags(const struct build *build, const struct policy_m
 		flags |= MOUNT_FILTERED;
 	if (grant->redirect)
 		flags |= MOUNT_REDIRECT;
-	if (policy_rights_on(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)
+	if (policy_get_rights(build->view->policy, grant->virt, strlen(grant->virt)) & POLICY_PUBLIC)
 		flags |= MOUNT_PUBLIC;
 	if (path_is_below(grant->host, scratch) && !reported)
 		flags |= MOUNT_PRIVATE;
 	return flags;
 }
 
-unsigned view_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt)
+unsigned view_get_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt)
 {
 	unsigned restrictions = MOUNTS_NO_SETID;
 
@@ -101,7 +101,7 @@ static int build_refuse_procfs(const struct build *build, int fd, const char *ho
 /* Opens a directory of the host, O_PATH. -errno, with a message where there is more to say. */
 static int build_open_dir(const struct build *build, const char *host)
 {
-	_cleanup_close_ int fd = io_open_plain(host, O_PATH | O_DIRECTORY);
+	_cleanup_close_ int fd = io_open_without_links(host, O_PATH | O_DIRECTORY);
 	int r;
 
 	if (fd == -ELOOP)
@@ -124,10 +124,10 @@ static int build_clone_mount(const struct build *build, const char *virt, const 
 
 	if (build->options->tmpfs_fd < 0)
 		return -ENOSYS;
-	at = io_open_plain(host, O_PATH);
+	at = io_open_without_links(host, O_PATH);
 	if (at < 0)
 		return at;
-	fd = mounts_clone_as(at, "", view_restrictions(build->view, flags, host, virt));
+	fd = mounts_clone_restricted(at, "", view_get_restrictions(build->view, flags, host, virt));
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -173,7 +173,7 @@ static int build_mount_file(struct build *build, const char *virt, const char *h
 	int r = build_hold_dir(build, host, NULL, &held);
 
 	if (r == 0)
-		r = view_show_name(build->view, virt, S_IFREG, NULL);
+		r = view_add_listed_name(build->view, virt, S_IFREG, NULL);
 	if (r == 0)
 		r = view_add_file(build->view, virt, host, held, flags, rule);
 	if (r == 0)
@@ -184,7 +184,7 @@ static int build_mount_file(struct build *build, const char *virt, const char *h
 static int build_mount_dir(struct build *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
 {
 	_cleanup_close_ int fd = dir_fd;
-	int r = view_show_name(build->view, grant->virt, S_IFDIR, NULL);
+	int r = view_add_listed_name(build->view, grant->virt, S_IFDIR, NULL);
 
 	return r < 0 ? r
 		     : view_add_mount(build->view, grant->virt, grant->host, steal_fd(&fd), ".", flags, grant->rule);
@@ -236,7 +236,7 @@ static int build_mount_skeleton_file(struct build *build, const char *virt, cons
 {
 	_cleanup_free_ char *host = NULL;
 	struct held *held = NULL;
-	int r = view_skeleton_file(build->view, virt, text, len);
+	int r = view_skeleton_add_file(build->view, virt, text, len);
 
 	if (r == 0 && asprintf(&host, "%s%s", build->view->skeleton_host, virt) < 0) {
 		host = NULL; /* undefined after a failure */
@@ -256,14 +256,14 @@ static int build_mount_text(struct build *build, const char *name, const char *v
 	int r;
 
 	flags |= MOUNT_PROVIDED | MOUNT_PRIVATE;
-	if (!view_in_host_tree(build->view, virt))
+	if (!view_is_in_host_tree(build->view, virt))
 		return build_mount_skeleton_file(build, virt, text, len, flags, rule);
 	if (mkdirat(build->options->scratch_fd, "provided", 0700) < 0 && errno != EEXIST)
 		return -errno;
 	fd = openat(build->options->scratch_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	if (fd < 0)
 		return -errno;
-	r = io_write_full(fd, text, len);
+	r = io_write_all(fd, text, len);
 	if (r < 0)
 		return r;
 	(void)snprintf(host, sizeof(host), "%s/%s", build->options->scratch_host, name);
@@ -329,7 +329,7 @@ static int build_mount_devices(struct build *build)
 	for (size_t i = 0; r == 0 && i < sizeof(link) / sizeof(link[0]); i++) {
 		r = view_add_node(build->view, link[i][0], NULL, link[i][1]);
 		if (r == 0)
-			r = view_skeleton_entry(build->view, link[i][0], S_IFLNK, link[i][1]);
+			r = view_skeleton_add_entry(build->view, link[i][0], S_IFLNK, link[i][1]);
 	}
 	return r;
 }
@@ -341,7 +341,7 @@ static int build_mount_proc(struct build *build)
 	if (fd < 0)
 		return -errno;
 	build->view->proc_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	if (view_skeleton_entry(build->view, "/proc", S_IFDIR, NULL) < 0 || build->view->proc_fd < 0)
+	if (view_skeleton_add_entry(build->view, "/proc", S_IFDIR, NULL) < 0 || build->view->proc_fd < 0)
 		return -EIO;
 	return view_add_mount(build->view, "/proc", "/proc", steal_fd(&fd), ".", MOUNT_PROC, NULL);
 }
@@ -394,7 +394,7 @@ static int build_add_links(struct build *build, const struct policy *policy, con
 			   size_t count)
 {
 	size_t links;
-	const struct policy_link *link = policy_links(policy, &links);
+	const struct policy_link *link = policy_get_links(policy, &links);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++)
@@ -413,7 +413,7 @@ static int build_add_links(struct build *build, const struct policy *policy, con
 static int build_whole_view(struct build *build, const struct policy *policy)
 {
 	size_t count;
-	const struct policy_mount *grant = policy_mounts(policy, &count);
+	const struct policy_mount *grant = policy_get_mounts(policy, &count);
 	int r = build_mount_root(build);
 
 	if (r != 0)
@@ -436,7 +436,7 @@ static int build_whole_view(struct build *build, const struct policy *policy)
 	if (r == 0)
 		r = build_add_links(build, policy, grant, count);
 	if (r == 0)
-		r = view_add_covered(build->view, build->options->scratch_base);
+		r = view_add_covered_names(build->view, build->options->scratch_base);
 	return r < 0 ? build_set_error(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
 }
 

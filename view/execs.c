@@ -44,7 +44,7 @@ static void execs_move_to_fixed_inode(const struct view *view, struct place *pla
 		char *slash = strrchr(place->virt, '/');
 		size_t len = slash == place->virt ? 1 : (size_t)(slash - place->virt);
 
-		if (!(policy_rights_on(view->policy, place->virt, len) & POLICY_WRITE))
+		if (!(policy_get_rights(view->policy, place->virt, len) & POLICY_WRITE))
 			return;
 		place->virt[len] = '\0';
 		place->virt_len = len;
@@ -80,9 +80,9 @@ static int match_add_file(struct matches *matches, const char *virt)
 	struct place place;
 	struct stat st;
 
-	if (policy_rights_on(policy, virt, (size_t)(strrchr(virt, '/') - virt)) & POLICY_WRITE)
+	if (policy_get_rights(policy, virt, (size_t)(strrchr(virt, '/') - virt)) & POLICY_WRITE)
 		return -E2BIG;
-	if (!(policy_rights_on(policy, virt, strlen(virt)) & POLICY_EXEC) ||
+	if (!(policy_get_rights(policy, virt, strlen(virt)) & POLICY_EXEC) ||
 	    !execs_locate_path(matches->execs->view, virt, &place))
 		return 0;
 	fd = execs_open_object(&place);
@@ -106,7 +106,7 @@ static int match_check_entry(struct matches *matches, const char *dir, const str
 		return 0;
 	if (++matches->entries > GLOB_ENTRIES_MAX)
 		return -E2BIG;
-	if (view_join(dir, entry->d_name, virt, sizeof(virt)) < 0)
+	if (view_join_path(dir, entry->d_name, virt, sizeof(virt)) < 0)
 		return 0; /* too long for a path */
 	rest = path_rest_below(virt, matches->literal);
 	if (glob_matches(matches->glob, rest, strlen(rest)))
@@ -156,7 +156,7 @@ static int execs_take_matches(const struct execs *execs, const struct policy_exe
 	int r;
 
 	if (glob_is_wide(exec->glob) ||
-	    policy_rights_on(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
+	    policy_get_rights(execs->view->policy, exec->virt, strlen(exec->virt)) & POLICY_WRITE)
 		return -E2BIG;
 	r = match_scan_dir(&matches, matches.literal);
 	for (size_t i = 0; r == 0 && i < matches.files; i++)
@@ -191,13 +191,13 @@ static int execs_take_redirects(const struct execs *execs)
 
 	for (size_t i = 0; r == 0 && i < view->mounts; i++)
 		if (view->mount[i]->flags & MOUNT_REDIRECT &&
-		    policy_rights_on(view->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
+		    policy_get_rights(view->policy, view->mount[i]->virt, view->mount[i]->virt_len) & POLICY_EXEC &&
 		    execs_locate_path(view, view->mount[i]->virt, &place))
 			r = execs_take_object(execs, &place);
 	return r;
 }
 
-/* As loader_right() in syscalls/exec/execve.c: the system's own loaders need only POLICY_READ. */
+/* As loader_get_required_right() in syscalls/exec/execve.c: the system's own loaders need only POLICY_READ. */
 static int execs_take_loaders(const struct execs *execs)
 {
 	static const char *const own[] = ELF_LOADERS;
@@ -207,20 +207,20 @@ static int execs_take_loaders(const struct execs *execs)
 		struct place place;
 
 		if (view_walk_path(execs->view, NULL, "/", own[i], VIEW_FOLLOW, &place) == 0 &&
-		    policy_rights_on(execs->view->policy, place.virt, place.virt_len) & POLICY_READ)
+		    policy_get_rights(execs->view->policy, place.virt, place.virt_len) & POLICY_READ)
 			r = execs_take_object(execs, &place);
 	}
 	return r;
 }
 
-int view_each_exec(const struct view *view, int (*take)(void *ctx, int fd), void *ctx)
+int view_visit_execs(const struct view *view, int (*take)(void *ctx, int fd), void *ctx)
 {
 	const struct execs execs = {view, take, ctx};
 	struct policy_exec exec;
 	size_t at = 0;
 	int r = 0;
 
-	while (r == 0 && policy_next_exec(view->policy, &at, &exec))
+	while (r == 0 && policy_get_next_exec(view->policy, &at, &exec))
 		r = execs_take_rule(&execs, &exec);
 	if (r == 0)
 		r = execs_take_redirects(&execs);

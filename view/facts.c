@@ -131,7 +131,7 @@ static const char *options_of(const struct view *view, const struct mount *mount
 		return "rw,nosuid,nodev,noexec,relatime";
 	/* Without mounts of the run's own, "/" is on the device of what it holds: some tools look no further. */
 	return (mount->flags & MOUNT_SKELETON && !view->attached) ||
-			       policy_rights_on(view->policy, mount->virt, mount->virt_len) & POLICY_WRITE
+			       policy_get_rights(view->policy, mount->virt, mount->virt_len) & POLICY_WRITE
 		       ? "rw,nosuid,nodev,relatime"
 		       : "ro,nosuid,nodev,relatime";
 }
@@ -233,7 +233,7 @@ static int make_file(int dirfd, const char *name, const void *text, size_t len)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 
-	return fd < 0 ? -errno : io_write_full(fd, text, len);
+	return fd < 0 ? -errno : io_write_all(fd, text, len);
 }
 
 /* Makes one file. Takes the content. */
@@ -241,7 +241,7 @@ static int make_written(int dirfd, const char *name, struct buf *buf)
 {
 	int r = buf->failed ? -ENOMEM : make_file(dirfd, name, buf->data, buf->len);
 
-	buf_done(buf);
+	buf_release(buf);
 	*buf = (struct buf){0};
 	return r;
 }

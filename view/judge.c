@@ -21,7 +21,7 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 	const char *rest = view_proc_rest(place);
 	enum proc_kind kind;
 
-	if (place->magic) /* file_pin checks the access its holder has */
+	if (place->magic) /* file_pin_path checks the access its holder has */
 		return judge_make_provided("own_descriptor");
 	kind = proc_classify_path(view, task, rest);
 	if (kind == PROC_ABSENT)
@@ -67,7 +67,7 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 	if (decision.verdict != VERDICT_DENY || decision.reason == NULL)
 		return decision;
 	/* A path that no rule mentions may still be an ancestor of one that is granted. */
-	if (policy_rights_on(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
+	if (policy_get_rights(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
 		return decision;
 	if (mount->flags & MOUNT_SKELETON || policy_may_grant_below(view->policy, place->virt, place->virt_len)) {
 		if (want & POLICY_EXEC)

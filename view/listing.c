@@ -52,11 +52,11 @@ static int listing_compare_pids(const void *a, const void *b)
 static bool listing_shows_name(const struct listing *listing, const char *name, mode_t type)
 {
 	char path[PATH_MAX];
-	int len = view_join(listing->place->virt, name, path, sizeof(path));
+	int len = view_join_path(listing->place->virt, name, path, sizeof(path));
 
 	if (len < 0)
 		return false;
-	if (policy_rights_on(listing->view->policy, path, (size_t)len) != 0)
+	if (policy_get_rights(listing->view->policy, path, (size_t)len) != 0)
 		return true;
 	return type == S_IFDIR && policy_may_grant_below(listing->view->policy, path, (size_t)len);
 }
@@ -89,7 +89,7 @@ static void listing_add_processes(struct listing *listing)
 		(void)snprintf(name, sizeof(name), "%d", listing->member[i]);
 		listing_put_entry(listing->fd, name, S_IFDIR);
 	}
-	proc_each_entry("", listing_add, listing);
+	proc_visit_entries("", listing_add, listing);
 	proc_each_machine_link(listing_add, listing);
 	listing_put_entry(listing->fd, "self", S_IFLNK);
 	listing_put_entry(listing->fd, "thread-self", S_IFLNK);
@@ -123,7 +123,7 @@ static void listing_drop_stale_entries(const struct listing *listing, int host_f
 	}
 }
 
-int view_standin_open(const struct place *place, int flags)
+int view_open_standin(const struct place *place, int flags)
 {
 	return openat2_call(place->mount->view->standin_fd, place->virt_len > 1 ? place->virt + 1 : ".", flags, 0,
 			    RESOLVE_STRICT);
@@ -141,7 +141,7 @@ int view_refresh_standin(const struct place *place)
 
 	if (r < 0)
 		return r;
-	fd = view_standin_open(place, O_RDONLY | O_DIRECTORY);
+	fd = view_open_standin(place, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
 	host_fd = openat2_call(place->mount->fd, place->rest, O_RDONLY | O_DIRECTORY, 0, RESOLVE_STRICT);
@@ -162,7 +162,7 @@ int view_refresh_standin(const struct place *place)
 	old = umask(022); /* of the task for which this thread last created a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount == view->machine)
-		proc_each_entry(place->rest, listing_add, &listing);
+		proc_visit_entries(place->rest, listing_add, &listing);
 	else if (place->mount->flags & MOUNT_PROC && proc_is_net(view_proc_rest(place)))
 		proc_each_net(listing_add, &listing);
 	else if (place->mount->flags & MOUNT_PROC)

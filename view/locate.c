@@ -135,7 +135,7 @@ struct node *view_find_node(const struct view *view, const char *virt, size_t le
 int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link)
 {
 	size_t len = strlen(virt);
-	uint32_t hash = view_hash(virt, len);
+	uint32_t hash = view_hash_path(virt, len);
 	struct node *node;
 
 	if (view_find_node(view, virt, len, hash))
@@ -177,11 +177,11 @@ const char *view_get_link_target(const struct task *task, const struct node *nod
 /* The deepest node on the way to the path, or NULL. */
 static const struct node *locate_deepest_node(const struct view *view, const struct place *place)
 {
-	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
+	struct view_prefix prefix = view_begin_prefixes(place->virt, place->virt_len);
 	const struct node *best = NULL;
 
 	while (view_extend_prefix(&prefix)) {
-		const struct node *node = view_find_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
+		const struct node *node = view_find_node(view, place->virt, prefix.len, view_get_prefix_hash(&prefix));
 
 		best = node ? node : best;
 	}
@@ -237,7 +237,7 @@ static int locate_set_mount(const struct view *view, struct place *place, const 
 		place->rest = place->virt + skip + (skip > 1);
 	if (mount->flags & MOUNT_PROC && locate_fact(view, place))
 		return 0;
-	if (mount->flags & MOUNT_PROC && view->machine && proc_path_is_machine(place->rest))
+	if (mount->flags & MOUNT_PROC && view->machine && proc_path_is_machine_wide(place->rest))
 		place->mount = view->machine;
 	return 0;
 }
@@ -252,12 +252,12 @@ static size_t locate_first_link(const struct view *view, const struct task *task
 				bool follow_last, const char **ret_target, char buffer[64],
 				const struct node **ret_node)
 {
-	struct view_prefix prefix = view_prefixes(place->virt, place->virt_len);
+	struct view_prefix prefix = view_begin_prefixes(place->virt, place->virt_len);
 	bool proc = task && strncmp(place->virt, "/proc/", 6) == 0;
 
 	*ret_node = NULL;
 	while (view_extend_prefix(&prefix)) {
-		const struct node *node = view_find_node(view, place->virt, prefix.len, view_prefix_hash(&prefix));
+		const struct node *node = view_find_node(view, place->virt, prefix.len, view_get_prefix_hash(&prefix));
 		char name[32];
 
 		*ret_node = node ? node : *ret_node;
@@ -302,7 +302,7 @@ static int locate_replace_link(struct place *place, size_t prefix, const char *t
 int view_locate_path(const struct view *view, const struct task *task, const char *base, const char *path,
 		     unsigned flags, struct place *ret_place)
 {
-	bool follow = flags & VIEW_FOLLOW || path_wants_dir(path);
+	bool follow = flags & VIEW_FOLLOW || path_needs_dir(path);
 	bool lexical;
 	int len = path_join(base, path, ret_place->virt, sizeof(ret_place->virt), &lexical);
 
@@ -345,7 +345,7 @@ bool view_has_standin(const struct place *place)
 	if (mount->flags & MOUNT_PTS)
 		return terminals_is_directory(place);
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
-	       policy_rights_on(mount->view->policy, place->virt, place->virt_len) == 0;
+	       policy_get_rights(mount->view->policy, place->virt, place->virt_len) == 0;
 }
 
 bool view_is_public(const struct place *place)
@@ -354,13 +354,13 @@ bool view_is_public(const struct place *place)
 
 	if (place->magic || !(place->mount->flags & MOUNT_PUBLIC))
 		return false;
-	rights = policy_rights_on(place->mount->view->policy, place->virt, place->virt_len);
+	rights = policy_get_rights(place->mount->view->policy, place->virt, place->virt_len);
 	return rights == 0 || rights & POLICY_PUBLIC; /* 0: an ancestor of a grant in a private directory */
 }
 
 bool view_may_read_public(const struct place *place)
 {
-	return policy_rights_on(place->mount->view->policy, place->virt, place->virt_len) != 0;
+	return policy_get_rights(place->mount->view->policy, place->virt, place->virt_len) != 0;
 }
 
 bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path)
@@ -372,7 +372,7 @@ bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char
 	return true;
 }
 
-bool view_in_host_tree(const struct view *view, const char *virt)
+bool view_is_in_host_tree(const struct view *view, const char *virt)
 {
 	struct place place;
 
@@ -386,7 +386,7 @@ bool view_is_nameless(const struct place *place)
 	return !place->magic && (place->mount == view->machine || place->mount == facts_mount(view->facts));
 }
 
-int view_join(const char *virt, const char *rest, char *out, size_t cap)
+int view_join_path(const char *virt, const char *rest, char *out, size_t cap)
 {
 	bool root = virt[0] == '/' && virt[1] == '\0';
 	int len;
@@ -399,24 +399,25 @@ int view_join(const char *virt, const char *rest, char *out, size_t cap)
 }
 
 /* The path of a place below its mount, or with `whole` below "/"; "" for that itself. */
-static const char *locate_rest(const struct place *place, bool whole)
+static const char *locate_get_rest(const struct place *place, bool whole)
 {
 	const char *rest = place->virt + (whole ? 1 : place->mount->virt_len);
 
 	return *rest == '/' ? rest + 1 : rest;
 }
 
-int view_kernel_path(const struct place *place, char *out, size_t cap)
+int view_get_kernel_path(const struct place *place, char *out, size_t cap)
 {
 	const struct mount *mount = place->mount;
 	bool stand_in = view_has_standin(place) && !mount->view->attached;
 
-	return view_join(stand_in ? mount->view->standin_host : mount->host, locate_rest(place, stand_in), out, cap);
+	return view_join_path(stand_in ? mount->view->standin_host : mount->host, locate_get_rest(place, stand_in), out,
+			      cap);
 }
 
-int view_host_path(const struct place *place, char out[PATH_MAX])
+int view_get_host_path(const struct place *place, char out[PATH_MAX])
 {
-	int len = view_join(place->mount->origin, locate_rest(place, false), out, PATH_MAX);
+	int len = view_join_path(place->mount->origin, locate_get_rest(place, false), out, PATH_MAX);
 
 	return len < 0 ? len : 0;
 }

@@ -27,13 +27,13 @@
 /* Adds a link of the host, at its canonical path, unless a mount shows it already. */
 static int links_add_link(struct view *view, const char *path, const char *target)
 {
-	const struct node *known = view_find_node(view, path, strlen(path), view_hash(path, strlen(path)));
+	const struct node *known = view_find_node(view, path, strlen(path), view_hash_path(path, strlen(path)));
 	struct place place;
 	int r;
 
 	if (known && known->link && strcmp(known->link, target) == 0)
 		return 0;
-	if (view_in_host_tree(view, path)) {
+	if (view_is_in_host_tree(view, path)) {
 		_cleanup_close_ int fd = -1;
 
 		r = view_locate_path(view, NULL, "/", path, 0, &place);
@@ -41,7 +41,7 @@ static int links_add_link(struct view *view, const char *path, const char *targe
 		if (fd >= 0)
 			return 0;
 	}
-	r = view_show_name(view, path, S_IFLNK, target);
+	r = view_add_listed_name(view, path, S_IFLNK, target);
 	if (r == 0)
 		r = view_add_node(view, path, NULL, target);
 	return r == -EEXIST ? 0 : r;
@@ -113,7 +113,7 @@ int view_add_merged_usr(struct view *view)
 
 	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++) {
 		const struct node *known =
-			view_find_node(view, links[i], strlen(links[i]), view_hash(links[i], strlen(links[i])));
+			view_find_node(view, links[i], strlen(links[i]), view_hash_path(links[i], strlen(links[i])));
 		_cleanup_free_ char *real = NULL;
 		char target;
 
@@ -123,7 +123,7 @@ int view_add_merged_usr(struct view *view)
 		real = realpath(links[i], NULL);
 		/* The link is of use when something is granted there or below. */
 		if (real && strcmp(real, links[i]) != 0 &&
-		    (view_in_host_tree(view, real) || faccessat(view->root->fd, real + 1, F_OK, 0) == 0))
+		    (view_is_in_host_tree(view, real) || faccessat(view->root->fd, real + 1, F_OK, 0) == 0))
 			r = view_add_links(view, links[i]);
 	}
 	return r;
@@ -147,7 +147,7 @@ static int covered_add_dir(struct view *view, const char *host)
 
 		if (!rest || !*rest || mount->flags & (MOUNT_SKELETON | MOUNT_FILE))
 			continue;
-		r = view_join(mount->virt, rest, place.virt, sizeof(place.virt));
+		r = view_join_path(mount->virt, rest, place.virt, sizeof(place.virt));
 		if (r < 0)
 			return r;
 		place.virt_len = (size_t)r;
@@ -160,7 +160,7 @@ static int covered_add_dir(struct view *view, const char *host)
 	return 0;
 }
 
-int view_add_covered(struct view *view, const char *scratch_base)
+int view_add_covered_names(struct view *view, const char *scratch_base)
 {
 	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
 	_cleanup_free_ char *line = NULL;
@@ -172,7 +172,7 @@ int view_add_covered(struct view *view, const char *scratch_base)
 	while (r == 0 && getline(&line, &cap, mounts) > 0) {
 		struct mounts_line mount;
 
-		if (mounts_parse(line, &mount) && strcmp(mount.type, "proc") == 0 &&
+		if (mounts_parse_line(line, &mount) && strcmp(mount.type, "proc") == 0 &&
 		    !path_is_below(mount.point, "/proc"))
 			r = covered_add_dir(view, mount.point);
 	}

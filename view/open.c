@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 /* Opens the stand-in directory of a place. */
-static int open_stand_in(const struct place *place, int flags)
+static int open_standin_dir(const struct place *place, int flags)
 {
 	const struct view *view = place->mount->view;
 	int r;
@@ -30,7 +30,7 @@ static int open_stand_in(const struct place *place, int flags)
 	r = flags & O_PATH ? view_skeleton_mkdir(view, place->virt) : view_refresh_standin(place);
 	if (r < 0)
 		return r;
-	return view_standin_open(place, flags);
+	return view_open_standin(place, flags);
 }
 
 /*
@@ -118,7 +118,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	 */
 	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place) &&
 	    !(flags & O_PATH && view->attached && !view_is_nameless(place))) {
-		int fd = open_stand_in(place, flags);
+		int fd = open_standin_dir(place, flags);
 
 		/* The path is a file, which matches no glob; view_judge_place refuses its name. */
 		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
@@ -157,7 +157,7 @@ int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_d
 	return fstat(*ret_fd, ret_stat) < 0 ? -errno : 0;
 }
 
-int view_nolinks_fd(const struct view *view)
+int view_get_nolinks_fd(const struct view *view)
 {
 	return view->nolinks_fd;
 }
@@ -184,7 +184,7 @@ int view_name_host_path(const struct view *view, const char *host, size_t host_l
 	if (!rest && view->skeleton_host[1]) /* "/" would match every name */
 		rest = path_rest_below(host, view->skeleton_host);
 	if (rest)
-		return view_join("/", rest, out, cap);
+		return view_join_path("/", rest, out, cap);
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
 
@@ -195,10 +195,10 @@ int view_name_host_path(const struct view *view, const char *host, size_t host_l
 	}
 	if (!best || (best->flags & MOUNT_SKELETON && !view->attached))
 		return -ENOENT;
-	return view_join(best->virt, best->flags & MOUNT_FILE ? "" : path_rest_below(host, best->host), out, cap);
+	return view_join_path(best->virt, best->flags & MOUNT_FILE ? "" : path_rest_below(host, best->host), out, cap);
 }
 
-static bool is_same_object(const struct stat *one, const struct stat *other)
+static bool view_is_same_object(const struct stat *one, const struct stat *other)
 {
 	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
@@ -215,15 +215,15 @@ bool view_confirm_name(const struct view *view, const char *virt, const struct s
 	if (view_locate_path(view, NULL, "/", virt, 0, &place) < 0 ||
 	    view_stat_place(&place, &found, &dirfd, &path, &fd) < 0)
 		return false;
-	if (is_same_object(&found, expected))
+	if (view_is_same_object(&found, expected))
 		return true;
 	if (!view->attached || !view_has_standin(&place))
 		return false;
-	standin = view_standin_open(&place, O_PATH);
-	return standin >= 0 && fstat(standin, &found) == 0 && is_same_object(&found, expected);
+	standin = view_open_standin(&place, O_PATH);
+	return standin >= 0 && fstat(standin, &found) == 0 && view_is_same_object(&found, expected);
 }
 
-int view_host_object(const struct place *place, int fd, bool parent)
+int view_open_host_object(const struct place *place, int fd, bool parent)
 {
 	_cleanup_close_ int twin = -1;
 	struct stat here, there;
@@ -231,14 +231,14 @@ int view_host_object(const struct place *place, int fd, bool parent)
 
 	if (!place->mount || place->magic || place->mount->view->host_root_fd < 0 ||
 	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED) ||
-	    view_host_path(place, path) < 0)
+	    view_get_host_path(place, path) < 0)
 		return -EXDEV;
 	slash = strrchr(path, '/');
 	if (parent)
 		slash[slash == path] = '\0';
 	twin = openat2_call(place->mount->view->host_root_fd, path, O_PATH | O_NOFOLLOW, 0,
 			    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !is_same_object(&here, &there))
+	if (twin < 0 || fstat(fd, &here) < 0 || fstat(twin, &there) < 0 || !view_is_same_object(&here, &there))
 		return -EXDEV;
 	return steal_fd(&twin);
 }

@@ -94,7 +94,7 @@ struct view_prefix {
 	uint64_t hash;
 };
 
-static inline struct view_prefix view_prefixes(const char *virt, size_t virt_len)
+static inline struct view_prefix view_begin_prefixes(const char *virt, size_t virt_len)
 {
 	return (struct view_prefix){.virt = virt, .virt_len = virt_len};
 }
@@ -125,18 +125,18 @@ static inline bool view_extend_prefix(struct view_prefix *prefix)
 	return true;
 }
 
-static inline uint32_t view_prefix_hash(const struct view_prefix *prefix)
+static inline uint32_t view_get_prefix_hash(const struct view_prefix *prefix)
 {
 	return (uint32_t)(prefix->hash >> 32);
 }
 
-static inline uint32_t view_hash(const char *virt, size_t len)
+static inline uint32_t view_hash_path(const char *virt, size_t len)
 {
-	struct view_prefix prefix = view_prefixes(virt, len);
+	struct view_prefix prefix = view_begin_prefixes(virt, len);
 
 	while (view_extend_prefix(&prefix))
 		;
-	return view_prefix_hash(&prefix);
+	return view_get_prefix_hash(&prefix);
 }
 
 /* ---- locate.c: nodes, and resolution without system calls ---- */
@@ -152,10 +152,10 @@ int view_set_place(const struct view *view, struct place *place);
 /* True at or below a covered name: nothing exists there, even if the policy grants it. */
 bool view_is_covered(const struct place *place);
 /* True when a mount is visible at this path in place of the skeleton. */
-bool view_in_host_tree(const struct view *view, const char *virt);
+bool view_is_in_host_tree(const struct view *view, const char *virt);
 
 /* Writes the path `rest` ("": none) below the canonical path. Returns the length or -ENAMETOOLONG. */
-int view_join(const char *virt, const char *rest, char *out, size_t cap);
+int view_join_path(const char *virt, const char *rest, char *out, size_t cap);
 /* Shortens the virt of a place by its last component. */
 void view_drop_component(struct place *place);
 
@@ -192,7 +192,7 @@ int view_stat_place(const struct place *place, struct stat *ret_stat, int *ret_d
 		    int *ret_fd);
 
 /* Takes the next component off a path. 1; 0 at the end; -ENAMETOOLONG. *ret_last: only slashes follow. */
-int view_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last);
+int view_take_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last);
 
 /* ---- skeleton.c, listing.c: int is 0 or -errno ---- */
 
@@ -206,26 +206,26 @@ int view_skeleton_mkdir(const struct view *view, const char *virt);
 /* Makes a directory, a link or an empty file. -EEXIST when the name exists. */
 int view_make_entry(int dirfd, const char *name, mode_t type, const char *target);
 /* Makes the parents of a path and an entry of that type, a link with `target`: it gives listings a name. */
-int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target);
+int view_skeleton_add_entry(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Makes a file of the skeleton with its content, and its parents. */
-int view_skeleton_file(const struct view *view, const char *virt, const void *text, size_t len);
-/* As view_skeleton_entry, in the skeleton or in a MOUNT_PRIVATE tree. A host's tree is left as it is. */
-int view_show_name(const struct view *view, const char *virt, mode_t type, const char *target);
+int view_skeleton_add_file(const struct view *view, const char *virt, const void *text, size_t len);
+/* As view_skeleton_add_entry, in the skeleton or in a MOUNT_PRIVATE tree. A host's tree is left as it is. */
+int view_add_listed_name(const struct view *view, const char *virt, mode_t type, const char *target);
 /* Makes the stand-in directory of a place and brings its entries up to date. */
 int view_refresh_standin(const struct place *place);
 /* Opens the stand-in directory of a place, which exists. A descriptor owned by the caller, or -errno. */
-int view_standin_open(const struct place *place, int flags);
+int view_open_standin(const struct place *place, int flags);
 
 /* ---- building; each returns 0 or -errno ---- */
 
 /* The MOUNTS_* restrictions for a mount of this host path at this virtual path. */
-unsigned view_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt);
+unsigned view_get_restrictions(const struct view *view, unsigned flags, const char *host, const char *virt);
 /* Adds the host's symbolic links in a path as the policy has it: /lib for /usr/lib, /var/run for /run. */
 int view_add_links(struct view *view, const char *written);
 /* Adds the links of a merged /usr: programs name their loader /lib64/… */
 int view_add_merged_usr(struct view *view);
 /* Covers the scratch directories of all runs, and every procfs but /proc, in the mounts added so far. */
-int view_add_covered(struct view *view, const char *scratch_base);
+int view_add_covered_names(struct view *view, const char *scratch_base);
 /* True for a descriptor in a procfs, which no grant may name, or when that cannot be determined. */
 bool view_is_procfs(int fd);
 
@@ -280,13 +280,13 @@ static inline const char *view_proc_rest(const struct place *place)
 /* What follows PID/ or PID/task/TID/ in a path below /proc; NULL: the path begins with neither. */
 const char *proc_leaf(const char *rest);
 /* True for a path below /proc that belongs to no process. */
-bool proc_path_is_machine(const char *rest);
+bool proc_path_is_machine_wide(const char *rest);
 /* True for a directory that may be listed. */
 bool proc_path_is_directory(const char *rest);
 /* True when the file of a process may be opened for writing: its comm. */
 bool proc_file_is_writable(const char *rest);
 /* Calls each with the entries that belong to no process, of /proc (rest "") or of a directory below it. */
-void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+void proc_visit_entries(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* Calls each with the links of /proc to a file or directory of the calling process. */
 void proc_each_machine_link(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* True for the directory "net" of a process or thread; calls each with the entries of it. */

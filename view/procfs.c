@@ -45,7 +45,7 @@ static const char *const own_leaf[] = {"environ", "timerslack_ns", NULL};
 
 static const char *const magic_leaf[] = {"cwd", "exe", "root", NULL};
 
-static bool proc_list_has(const char *const *list, const char *name)
+static bool proc_list_has_name(const char *const *list, const char *name)
 {
 	for (; *list; list++)
 		if (strcmp(*list, name) == 0)
@@ -99,8 +99,8 @@ static bool proc_is_own_pid(const struct task *task, pid_t pid)
 /* True for a file whose content facts.c has, or may be the kernel's because it is about the run alone. */
 static bool proc_is_shown(const struct view *view, const char *leaf)
 {
-	return proc_list_has(fact_leaf, leaf) ? facts_hold(view->facts, leaf, true)
-					   : proc_list_has(net_leaf, leaf) &&
+	return proc_list_has_name(fact_leaf, leaf) ? facts_hold(view->facts, leaf, true)
+					   : proc_list_has_name(net_leaf, leaf) &&
 						     (view->own_network || facts_hold(view->facts, leaf, true));
 }
 
@@ -112,13 +112,14 @@ static enum proc_kind proc_classify_leaf(const struct view *view, const struct t
 		return view->own_network || facts_hold(view->facts, leaf, true) ? PROC_DIR : PROC_ABSENT;
 	if (proc_is_shown(view, leaf))
 		return PROC_FILE;
-	if (proc_list_has(magic_leaf, leaf))
+	if (proc_list_has_name(magic_leaf, leaf))
 		return PROC_MAGIC;
 	if (strncmp(leaf, "fd/", 3) == 0 && proc_is_number(leaf + 3))
 		return PROC_MAGIC;
 	if (strncmp(leaf, "fdinfo/", 7) == 0 && proc_is_number(leaf + 7))
 		return PROC_FILE;
-	if (proc_list_has(process_leaf, leaf) || (proc_is_own_pid(task, pid) && proc_list_has(own_leaf, leaf)))
+	if (proc_list_has_name(process_leaf, leaf) ||
+	    (proc_is_own_pid(task, pid) && proc_list_has_name(own_leaf, leaf)))
 		return PROC_FILE;
 	return PROC_ABSENT;
 }
@@ -128,11 +129,11 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	const char *leaf;
 	pid_t pid, tid;
 
-	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has(machine_link, rest))
+	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has_name(machine_link, rest))
 		return PROC_FILE; /* view_get_link_target gives the target */
 	if (strcmp(rest, "vmstat") == 0)
 		return facts_hold(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
-	if (*rest == '\0' || proc_list_has(machine_leaf, rest))
+	if (*rest == '\0' || proc_list_has_name(machine_leaf, rest))
 		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);
 	if (pid == 0 ||
@@ -163,12 +164,12 @@ bool proc_file_is_writable(const char *rest)
 	return strcmp(leaf, "comm") == 0;
 }
 
-bool proc_path_is_machine(const char *rest)
+bool proc_path_is_machine_wide(const char *rest)
 {
 	return *rest != '.' && !isdigit((unsigned char)*rest);
 }
 
-void proc_each_entry(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_visit_entries(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	for (const char *const *leaf = machine_leaf; *leaf; leaf++) {
 		const char *name = *rest ? path_rest_below(*leaf, rest) : *leaf;

@@ -92,18 +92,19 @@ void view_shown_free(struct shown *shown)
 static void skeleton_note_name(const struct view *view, const char *virt, bool directory)
 {
 	size_t len = strlen(virt);
-	struct view_prefix prefix = view_prefixes(virt, len);
+	struct view_prefix prefix = view_begin_prefixes(virt, len);
 
 	/* While the program runs only stand-ins of the host's directories are made. */
 	if (view->run_root)
 		return;
 	while (view_extend_prefix(&prefix))
-		shown_add_name(view->shown, virt, prefix.len, view_prefix_hash(&prefix), prefix.len < len || directory);
+		shown_add_name(view->shown, virt, prefix.len, view_get_prefix_hash(&prefix),
+			       prefix.len < len || directory);
 }
 
 bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len)
 {
-	const struct shown_name *name = shown_find_name(view->shown, virt, len, view_hash(virt, len));
+	const struct shown_name *name = shown_find_name(view->shown, virt, len, view_hash_path(virt, len));
 
 	return name && name->directory;
 }
@@ -220,7 +221,7 @@ int view_make_entry(int dirfd, const char *name, mode_t type, const char *target
 	return r < 0 ? -errno : 0;
 }
 
-int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, const char *target)
+int view_skeleton_add_entry(const struct view *view, const char *virt, mode_t type, const char *target)
 {
 	int r;
 
@@ -234,7 +235,7 @@ int view_skeleton_entry(const struct view *view, const char *virt, mode_t type, 
 	return r == -EEXIST ? 0 : r;
 }
 
-int view_skeleton_file(const struct view *view, const char *virt, const void *text, size_t len)
+int view_skeleton_add_file(const struct view *view, const char *virt, const void *text, size_t len)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	_cleanup_close_ int fd = -1;
@@ -248,7 +249,7 @@ int view_skeleton_file(const struct view *view, const char *virt, const void *te
 	if (fd < 0)
 		return -errno;
 	skeleton_note_name(view, virt, false);
-	return io_write_full(fd, text, len);
+	return io_write_all(fd, text, len);
 }
 
 /* A path below a redirected /tmp gets its ancestors and an entry, so that a walk reaches it and listings show it. */
@@ -256,7 +257,7 @@ static int skeleton_show_private_name(const struct place *place, mode_t type, co
 {
 	char host[PATH_MAX];
 	struct stat there;
-	int r = view_kernel_path(place, host, sizeof(host));
+	int r = view_get_kernel_path(place, host, sizeof(host));
 
 	if (r < 0)
 		return r;
@@ -269,12 +270,12 @@ static int skeleton_show_private_name(const struct place *place, mode_t type, co
 	return lstat(host, &there) == 0 ? 0 : view_make_entry(AT_FDCWD, host, type, target);
 }
 
-int view_show_name(const struct view *view, const char *virt, mode_t type, const char *target)
+int view_add_listed_name(const struct view *view, const char *virt, mode_t type, const char *target)
 {
 	struct place place;
 
-	if (!view_in_host_tree(view, virt))
-		return view_skeleton_entry(view, virt, type, target);
+	if (!view_is_in_host_tree(view, virt))
+		return view_skeleton_add_entry(view, virt, type, target);
 	if (view_locate_path(view, NULL, "/", virt, 0, &place) < 0 || !(place.mount->flags & MOUNT_PRIVATE) ||
 	    place.mount->flags & MOUNT_FILE || place.virt_len == place.mount->virt_len)
 		return 0;
@@ -286,10 +287,10 @@ int view_show_name(const struct view *view, const char *virt, mode_t type, const
 /* The offset of the first component that the skeleton lacks. 0: it has all of them, or one is no directory. */
 static size_t shown_find_lacking(const struct shown *shown, const char *virt, size_t len)
 {
-	struct view_prefix prefix = view_prefixes(virt, len);
+	struct view_prefix prefix = view_begin_prefixes(virt, len);
 
 	while (view_extend_prefix(&prefix)) {
-		const struct shown_name *name = shown_find_name(shown, virt, prefix.len, view_prefix_hash(&prefix));
+		const struct shown_name *name = shown_find_name(shown, virt, prefix.len, view_get_prefix_hash(&prefix));
 
 		if (!name)
 			return prefix.start;
@@ -311,7 +312,7 @@ bool view_is_absent(const struct place *place)
 	return lacking && strcspn(place->virt + lacking, "/") <= NAME_MAX;
 }
 
-int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat)
+int view_stat_host_path(const struct view *view, const char *path, int flags, struct stat *ret_stat)
 {
 	_cleanup_close_ int fd = -1;
 
@@ -327,7 +328,7 @@ int view_host_stat(const struct view *view, const char *path, int flags, struct 
 static bool host_lacks_path(const struct view *view, const char *virt)
 {
 	struct stat there;
-	int r = view_host_stat(view, virt, AT_SYMLINK_NOFOLLOW, &there);
+	int r = view_stat_host_path(view, virt, AT_SYMLINK_NOFOLLOW, &there);
 
 	return r == -ENOENT || r == -ENOTDIR;
 }
@@ -335,12 +336,12 @@ static bool host_lacks_path(const struct view *view, const char *virt)
 /* Programs look the same absent names up again and again: the loader its preload list in every process. */
 bool view_is_absent_on_host(const struct view *view, const char *virt, size_t len)
 {
-	struct host_answer *answer = &view->shown->answer[view_hash(virt, len) % HOST_ANSWERS];
+	struct host_answer *answer = &view->shown->answer[view_hash_path(virt, len) % HOST_ANSWERS];
 	uint64_t now;
 
 	if (len >= HOST_ANSWER_BYTES)
 		return host_lacks_path(view, virt);
-	now = io_now_ns();
+	now = io_read_clock_ns();
 	if (now >= answer->until_ns || answer->len != len || memcmp(answer->virt, virt, len) != 0) {
 		answer->absent = host_lacks_path(view, virt);
 		answer->until_ns = now + HOST_ANSWER_NS;

@@ -18,7 +18,7 @@
 
 #define CONFIRMED_NS 10000000u /* how long a name is taken for true after it was confirmed */
 
-void view_names_change(const struct view *view)
+void view_note_name_change(const struct view *view)
 {
 	if (view->bases)
 		view->bases->changes++;
@@ -99,7 +99,7 @@ static bool base_confirm_name(const struct view *view, const char *virt, const s
 static int base_use_kept_name(const struct view *view, struct base_name *name, const struct statx *object, char *out,
 			      size_t cap)
 {
-	uint64_t now = io_now_ns();
+	uint64_t now = io_read_clock_ns();
 
 	if (!name->virt || name->ino != object->stx_ino || name->mount != object->stx_mnt_id || name->len >= cap ||
 	    name->major != object->stx_dev_major || name->minor != object->stx_dev_minor)
@@ -126,13 +126,13 @@ static void base_keep_name(const struct view *view, struct base_name *name, cons
 				   .ino = object->stx_ino,
 				   .major = object->stx_dev_major,
 				   .minor = object->stx_dev_minor,
-				   .confirmed_ns = io_now_ns(),
+				   .confirmed_ns = io_read_clock_ns(),
 				   .changes = view->bases->changes,
 				   .len = len,
 				   .virt = copy};
 }
 
-int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held)
+int view_get_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held)
 {
 	_cleanup_close_ int copy = -1;
 	char link[64], host[PATH_MAX];

@@ -296,15 +296,15 @@ static int terminals_add_ptmx(struct view *view)
 
 	if (view->terminals->own || (lstat("/dev/ptmx", &status) == 0 && S_ISLNK(status.st_mode))) {
 		r = view_add_node(view, "/dev/ptmx", NULL, "pts/ptmx");
-		return r < 0 ? r : view_show_name(view, "/dev/ptmx", S_IFLNK, "pts/ptmx");
+		return r < 0 ? r : view_add_listed_name(view, "/dev/ptmx", S_IFLNK, "pts/ptmx");
 	}
 	held = view_find_held_dir(view, "/dev");
-	dev = held ? -1 : io_open_plain("/dev", O_PATH | O_DIRECTORY);
+	dev = held ? -1 : io_open_without_links("/dev", O_PATH | O_DIRECTORY);
 	if (!held && dev < 0)
 		return dev;
 	if (!held && !(held = view_add_held_dir(view, "/dev", dev)))
 		return -ENOMEM;
-	r = view_show_name(view, "/dev/ptmx", S_IFREG, NULL);
+	r = view_add_listed_name(view, "/dev/ptmx", S_IFREG, NULL);
 	return r < 0 ? r : view_add_file(view, "/dev/ptmx", "/dev/ptmx", held, MOUNT_DEVICE | MOUNT_PTS, NULL);
 }
 
@@ -321,10 +321,10 @@ int terminals_build(struct view *view, int own_fd, bool mounts)
 	if (own_fd >= 0)
 		fd = fcntl(own_fd, F_DUPFD_CLOEXEC, 3);
 	else if (!mounts) /* in a mount namespace the kernel would show the program the whole instance */
-		fd = io_open_plain("/dev/pts", O_PATH | O_DIRECTORY);
+		fd = io_open_without_links("/dev/pts", O_PATH | O_DIRECTORY);
 	if (!terminals_is_devpts(fd))
 		return 0;
-	r = view_show_name(view, "/dev/pts", S_IFDIR, NULL);
+	r = view_add_listed_name(view, "/dev/pts", S_IFDIR, NULL);
 	if (r == 0)
 		r = view_add_mount(view, "/dev/pts", "/dev/pts", steal_fd(&fd), ".", flags, NULL);
 	if (r < 0)

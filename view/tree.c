@@ -59,7 +59,7 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 	return 0;
 }
 
-void tree_set_host(struct tree *tree, int proc_fd, int pidns_fd)
+void tree_set_host_pidns(struct tree *tree, int proc_fd, int pidns_fd)
 {
 	tree->host_proc_fd = proc_fd;
 	tree->host_pidns_fd = -1;
@@ -130,7 +130,7 @@ static char *task_get_image_path(const struct tree *tree, pid_t tid)
 	return strdup(host);
 }
 
-static struct task **tree_bucket(struct tree *tree, pid_t tid)
+static struct task **tree_get_bucket(struct tree *tree, pid_t tid)
 {
 	return &tree->bucket[(unsigned)tid % TREE_BUCKETS];
 }
@@ -231,7 +231,7 @@ static struct task *task_new(const struct tree *tree, pid_t tid, int *ret_error)
 
 struct task *tree_find_task(struct tree *tree, pid_t tid)
 {
-	struct task **bucket = tree_bucket(tree, tid);
+	struct task **bucket = tree_get_bucket(tree, tid);
 	struct task *task;
 	int error;
 
@@ -259,11 +259,11 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 
 void tree_forget_task(struct tree *tree, struct task *task)
 {
-	for (struct task **at = tree_bucket(tree, task->tid); *at; at = &(*at)->next) {
+	for (struct task **at = tree_get_bucket(tree, task->tid); *at; at = &(*at)->next) {
 		if (*at != task)
 			continue;
 		*at = task->next;
-		tree_limit_change_done(task);
+		tree_end_limit_change(task);
 		task_free(task);
 		return;
 	}
@@ -299,12 +299,12 @@ unsigned tree_note_limit_change(struct tree *tree, struct task *task)
 	return tree->limit.changes;
 }
 
-unsigned tree_limit_generation(const struct tree *tree, const struct task *task)
+unsigned tree_get_limit_generation(const struct tree *tree, const struct task *task)
 {
 	return tree->limit.changing || tree->limit.lost || task->pidfd < 0 ? 0 : tree->limit.changes;
 }
 
-bool tree_holds_pid(struct tree *tree, pid_t pid)
+bool tree_pid_is_in_run(struct tree *tree, pid_t pid)
 {
 	return proctree_is_descendant(pid, tree->root);
 }
@@ -321,7 +321,7 @@ void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, 
 			visit(task, arg);
 }
 
-unsigned tree_processes_seen(const struct tree *tree)
+unsigned tree_count_processes_seen(const struct tree *tree)
 {
 	return tree->seen;
 }

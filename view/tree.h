@@ -21,7 +21,7 @@ struct tree;
 struct fd_table_state {
 	uint64_t until_ns; /* the table is not full before then */
 	uint64_t limit;    /* RLIMIT_NOFILE */
-	unsigned changes;  /* tree_limit_generation() when the limit was read */
+	unsigned changes;  /* tree_get_limit_generation() when the limit was read */
 };
 
 struct task {
@@ -46,7 +46,7 @@ int tree_create(pid_t root, const struct view *view, int epoll_fd, struct tree *
 void tree_free(struct tree *tree);
 
 /* The pid namespace around this one: its descriptor (Linux 6.11) and a procfs of it. Both borrowed; -1: none. */
-void tree_set_host(struct tree *tree, int proc_fd, int pidns_fd);
+void tree_set_host_pidns(struct tree *tree, int proc_fd, int pidns_fd);
 
 /* The task of a notification. NULL: it died. Valid until the next tree_* call. */
 struct task *tree_find_task(struct tree *tree, pid_t tid);
@@ -57,13 +57,13 @@ void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe);
 
 /*
  * To be called before a call is continued by which the task changes an RLIMIT_NOFILE of the run. The kernel has changed
- * it when the task makes its next call. Returns what tree_limit_generation does until the next change; 0: unknown.
+ * it when the task makes its next call. Returns what tree_get_limit_generation does until the next change; 0: unknown.
  */
 unsigned tree_note_limit_change(struct tree *tree, struct task *task);
 /* A number that stays the same as long as no RLIMIT_NOFILE of the run changes. 0: one may be changing now. */
-unsigned tree_limit_generation(const struct tree *tree, const struct task *task);
+unsigned tree_get_limit_generation(const struct tree *tree, const struct task *task);
 /* To be called when the task makes another call, or died: its change is done. */
-static inline void tree_limit_change_done(struct task *task)
+static inline void tree_end_limit_change(struct task *task)
 {
 	if (task->changing_limit)
 		--*task->changing_limit;
@@ -71,7 +71,7 @@ static inline void tree_limit_change_done(struct task *task)
 }
 
 /* True when pid (or a tid) belongs to the run. Reads /proc/PID/stat of each ancestor. */
-bool tree_holds_pid(struct tree *tree, pid_t pid);
+bool tree_pid_is_in_run(struct tree *tree, pid_t pid);
 
 /* The processes of the run at this moment, ascending, at most `cap`. Returns how many there are. */
 size_t tree_list_processes(struct tree *tree, pid_t *out, size_t cap);
@@ -83,6 +83,6 @@ long tree_read_status(pid_t tid, const char *field, int base);
 void tree_visit_tasks(const struct tree *tree, void (*visit)(struct task *task, void *arg), void *arg);
 
 /* The number of processes that were ever seen. */
-unsigned tree_processes_seen(const struct tree *tree);
+unsigned tree_count_processes_seen(const struct tree *tree);
 
 #endif

@@ -150,7 +150,7 @@ bool view_matches_kernel(const struct view *view);
  * above such files, and of the system's loaders that may be read. Of existing files this may be more than the policy
  * allows (deny rules, globs on directories that the program can write), never less. 0, -errno, or take's result < 0.
  */
-int view_each_exec(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
+int view_visit_execs(const struct view *view, int (*take)(void *ctx, int fd), void *ctx);
 
 /* root: the supervisor, whose descendants are the processes that /proc shows; 0: the program does not run. */
 void view_set_run_root(struct view *view, pid_t root);
@@ -162,16 +162,16 @@ void view_set_run_root(struct view *view, pid_t root);
  * descriptor. The length; -EBADF, -ENOTDIR, -ENOENT (deleted or outside of the view). *ret_held: the task is alive.
  * Otherwise its tid may have been reused, and the caller must check that the notification is still valid.
  */
-int view_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
+int view_get_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
 /*
- * For a directory that view_start_dir says -ENOENT for: the path of the directory that it was in when it was removed,
- * where its ".." leads. -ENOENT: the directory was not removed, or its parent has no name in the view.
+ * For a directory that view_get_start_dir says -ENOENT for: the path of the directory that it was in when it was
+ * removed, where its ".." leads. -ENOENT: the directory was not removed, or its parent has no name in the view.
  */
 int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
 
-/* To be called before a name in the view changes: view_start_dir then checks the paths that it has cached. */
-void view_names_change(const struct view *view);
+/* To be called before a name in the view changes: view_get_start_dir then checks the paths that it has cached. */
+void view_note_name_change(const struct view *view);
 
 /*
  * Resolves `path` against the canonical virtual directory `base` (ignored for an absolute path) without system calls,
@@ -222,7 +222,7 @@ bool view_is_withheld(const struct place *place);
 bool view_get_nolinks_path(const struct place *place, int *ret_dirfd, const char **ret_path);
 
 /* The dirfd that view_get_nolinks_path returns; -1: it always returns false. */
-int view_nolinks_fd(const struct view *view);
+int view_get_nolinks_fd(const struct view *view);
 
 /*
  * The mounts of that copy have other mount ids (statx(2), stx_mnt_id) than the program's. Returns the program's id of
@@ -261,19 +261,19 @@ int view_name_host_path(const struct view *view, const char *host, size_t host_l
 bool view_confirm_name(const struct view *view, const char *virt, const struct stat *expected);
 
 /* The path by which the kernel reaches a place from this process's root. Returns its length or -ENAMETOOLONG. */
-int view_kernel_path(const struct place *place, char *out, size_t cap);
+int view_get_kernel_path(const struct place *place, char *out, size_t cap);
 
 /* The path on the host of a place that has a mount. 0 or -ENAMETOOLONG. */
-int view_host_path(const struct place *place, char out[PATH_MAX]);
+int view_get_host_path(const struct place *place, char out[PATH_MAX]);
 
 /*
  * The object of a descriptor of a place (parent: of the directory of the place) in the host's own mounts, where
  * rename(2) and link(2) work between two mounts of the view. An O_PATH descriptor owned by the caller, or -EXDEV.
  */
-int view_host_object(const struct place *place, int fd, bool parent);
+int view_open_host_object(const struct place *place, int fd, bool parent);
 
 /* fstatat(2) of an absolute host path, for messages and the record. flags: AT_SYMLINK_NOFOLLOW or 0. 0 or -errno. */
-int view_host_stat(const struct view *view, const char *path, int flags, struct stat *ret_stat);
+int view_stat_host_path(const struct view *view, const char *path, int flags, struct stat *ret_stat);
 
 /* True when the host has nothing at this canonical virtual path, which ends in the skeleton. Up to 10 ms old. */
 bool view_is_absent_on_host(const struct view *view, const char *virt, size_t len);

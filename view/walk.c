@@ -20,7 +20,7 @@ struct walk {
 	char text[PATH_MAX * 2];
 };
 
-int view_next_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last)
+int view_take_component(const char **todo, char name[NAME_MAX + 1], bool *ret_last)
 {
 	const char *end;
 	size_t len;
@@ -182,7 +182,7 @@ static int walk_take_component(struct walk *walk, const char *name, bool last)
 	r = walk_add_component(place, name);
 	if (r < 0)
 		return r;
-	node = view_find_node(walk->view, place->virt, place->virt_len, view_hash(place->virt, place->virt_len));
+	node = view_find_node(walk->view, place->virt, place->virt_len, view_hash_path(place->virt, place->virt_len));
 	target = view_get_link_target(walk->task, node, place->virt, buffer);
 	if (target && (!last || walk->flags & VIEW_FOLLOW || *walk->todo == '/'))
 		return walk_enter_link(walk, target);
@@ -204,7 +204,7 @@ int view_walk_path(const struct view *view, const struct task *task, const char 
 	if ((size_t)snprintf(walk.text, sizeof(walk.text), "%s", path) >= sizeof(walk.text))
 		return -ENAMETOOLONG;
 	walk.todo = walk.text;
-	while (r == 0 && (next = view_next_component(&walk.todo, name, &last)) > 0)
+	while (r == 0 && (next = view_take_component(&walk.todo, name, &last)) > 0)
 		r = walk_take_component(&walk, name, last);
 	if (r < 0 || next < 0)
 		return r < 0 ? r : next;

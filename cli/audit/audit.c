@@ -35,7 +35,7 @@ static int audit_set_pid(const struct cli_given *given, void *pid)
 {
 	uint64_t number;
 
-	if (text_number(given->value, 1, INT32_MAX, &number) < 0)
+	if (text_parse_number(given->value, 1, INT32_MAX, &number) < 0)
 		return cli_refuse_value(given, "not a process id");
 	*(int64_t *)pid = (int64_t)number;
 	return 0;
@@ -53,7 +53,7 @@ static int audit_set_event(const struct cli_given *given, void *event)
 
 #define AT(member) offsetof(struct audit_options, member)
 
-static int audit_parse(int argc, char **argv, struct audit_options *options)
+static int audit_parse_options(int argc, char **argv, struct audit_options *options)
 {
 	static const struct cli_option table[] = {
 		CLI_FLAG("denied", 0, "only what was denied", AT(filter.denied)),
@@ -78,7 +78,7 @@ static int audit_parse(int argc, char **argv, struct audit_options *options)
 		.table = {{NULL, table, options}},
 	};
 
-	return cli_parse(argc, argv, &syntax);
+	return cli_parse_options(argc, argv, &syntax);
 }
 
 static int audit_run_subverb(int argc, char **argv, const struct audit_options *options)
@@ -87,25 +87,25 @@ static int audit_run_subverb(int argc, char **argv, const struct audit_options *
 	bool show = verb && strcmp(verb, "show") == 0;
 
 	if (!verb || !(show || strcmp(verb, "stats") == 0)) {
-		cli_error("audit", "%s%s: say \"show\" or \"stats\"", verb ? "unknown: " : "nothing asked",
+		cli_print_error("audit", "%s%s: say \"show\" or \"stats\"", verb ? "unknown: " : "nothing asked",
 			  verb ? verb : "");
 		return CLI_ERROR;
 	}
 	if (!log || optind + 2 < argc) {
-		cli_error("audit", "%s takes one log; see callgate audit --help", verb);
+		cli_print_error("audit", "%s takes one log; see callgate audit --help", verb);
 		return CLI_ERROR;
 	}
 	return show ? audit_show_log(log, &options->filter, options->json)
 		    : audit_print_stats(log, &options->filter, options->json);
 }
 
-int cli_audit(int argc, char **argv)
+int cli_main_audit(int argc, char **argv)
 {
 	struct audit_options options = {.filter = {.pid = -1}};
-	int status = audit_parse(argc, argv, &options);
+	int status = audit_parse_options(argc, argv, &options);
 
 	if (status == CLI_PARSED)
 		status = audit_run_subverb(argc, argv, &options);
-	arena_done(&options.filter.arena);
+	arena_release(&options.filter.arena);
 	return status;
 }

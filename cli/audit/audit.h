@@ -22,7 +22,7 @@ struct audit_filter {
 };
 
 /* True for a record that the filter selects; false for header and trailer. */
-bool audit_filter_match(const struct audit_filter *filter, const json_t *line);
+bool audit_filter_matches(const struct audit_filter *filter, const json_t *line);
 /* True for a record whose verdict is deny or kill. */
 bool audit_record_is_denied(const json_t *line);
 
@@ -33,10 +33,10 @@ bool audit_record_is_denied(const json_t *line);
 int audit_read_lines(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx);
 
 /* A field's text, escaped as in the log, safe for a terminal. Owned; NULL: no such field, or no memory. */
-char *audit_field_for_display(const json_t *line, const char *key);
+char *audit_get_field_for_display(const json_t *line, const char *key);
 
 /* The integer of a field; 0: no such field. */
-long long audit_field_number(const json_t *line, const char *key);
+long long audit_get_field_number(const json_t *line, const char *key);
 
 /* Flushes stdout and reports a failure. Returns `status`, or CLI_ERROR. */
 int audit_flush_stdout(int status);

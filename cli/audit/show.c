@@ -19,7 +19,7 @@ struct show {
 
 static void show_text_field(const json_t *line, const char *before, const char *key)
 {
-	_cleanup_free_ char *text = audit_field_for_display(line, key);
+	_cleanup_free_ char *text = audit_get_field_for_display(line, key);
 
 	if (text)
 		(void)text_printf(stdout, "%s%s", before, text);
@@ -70,7 +70,7 @@ static void show_connection(const json_t *line)
 
 	show_text_field(line, " ", "host");
 	if (json_is_integer(json_object_get(line, "port")))
-		(void)text_printf(stdout, ":%lld", audit_field_number(line, "port"));
+		(void)text_printf(stdout, ":%lld", audit_get_field_number(line, "port"));
 	show_text_field(line, " ", "method");
 	show_text_field(line, " ", "path");
 	if (json_is_true(json_object_get(line, "truncated")))
@@ -94,10 +94,9 @@ static void show_record(const json_t *line)
 	const char *time = json_string_value(json_object_get(line, "time"));
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 
-	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s",
-			  audit_field_number(line, "seq"), TIME_SHOWN,
-			  time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "", (long long)audit_line_tid(line),
-			  verdict ? verdict : "");
+	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s", audit_get_field_number(line, "seq"), TIME_SHOWN,
+			  time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "",
+			  (long long)audit_line_get_tid(line), verdict ? verdict : "");
 	show_text_field(line, " ", event ? "event" : "syscall");
 	if (event || json_object_get(line, "port")) /* a network event, or a call such as connect(2) */
 		show_connection(line);
@@ -112,12 +111,12 @@ static void show_record(const json_t *line)
 
 static void show_header_or_trailer(const json_t *line)
 {
-	bool header = strcmp(audit_line_type(line), "header") == 0;
+	bool header = strcmp(audit_line_get_type(line), "header") == 0;
 
 	show_text_field(line, header ? "# run " : "# ended: ", header ? "run" : "status");
 	show_text_field(line, " at ", "time");
 	if (!header)
-		(void)text_printf(stdout, ", %lld records", audit_field_number(line, "records"));
+		(void)text_printf(stdout, ", %lld records", audit_get_field_number(line, "records"));
 	show_text_field(json_object_get(line, "policy"), ", policy ", "name");
 	show_text_field(line, ", workdir ", "workdir");
 	(void)text_printf(stdout, "\n");
@@ -146,9 +145,9 @@ static void show_line_as_json(const struct audit_line *line)
 static void show_line(void *ctx, const struct audit_line *line)
 {
 	struct show *show = ctx;
-	bool record = strcmp(audit_line_type(line->json), "record") == 0;
+	bool record = strcmp(audit_line_get_type(line->json), "record") == 0;
 
-	if (show->failed || !(record ? audit_filter_match(show->filter, line->json) : show->everything))
+	if (show->failed || !(record ? audit_filter_matches(show->filter, line->json) : show->everything))
 		return;
 	if (show->json)
 		show_line_as_json(line);

@@ -45,13 +45,13 @@ static json_t *stats_find_counters(json_t *counters, const char *name)
 /* key: "syscall" or "event". */
 static void stats_count_call(json_t *counters, const json_t *line, const char *key)
 {
-	_cleanup_free_ char *name = audit_field_for_display(line, key);
+	_cleanup_free_ char *name = audit_get_field_for_display(line, key);
 	json_t *entry = stats_find_counters(counters, name);
-	long long ns = audit_field_number(line, "ns"), more;
+	long long ns = audit_get_field_number(line, "ns"), more;
 
 	if (!entry)
 		return;
-	more = ns - audit_field_number(entry, "ns_max");
+	more = ns - audit_get_field_number(entry, "ns_max");
 	stats_add_to_counter(entry, "count", 1);
 	stats_add_to_counter(entry, "denied", audit_record_is_denied(line));
 	stats_add_to_counter(entry, "ns_total", ns);
@@ -63,7 +63,7 @@ static void stats_count_host(json_t *hosts, const json_t *line)
 {
 	const char *event = json_string_value(json_object_get(line, "event"));
 	bool has_host = event || json_object_get(line, "port");
-	_cleanup_free_ char *name = has_host ? audit_field_for_display(line, "host") : NULL;
+	_cleanup_free_ char *name = has_host ? audit_get_field_for_display(line, "host") : NULL;
 	json_t *entry = stats_find_counters(hosts, name);
 
 	if (!entry)
@@ -71,13 +71,13 @@ static void stats_count_host(json_t *hosts, const json_t *line)
 	stats_add_to_counter(entry, "connections", event && strcmp(event, "close") == 0);
 	stats_add_to_counter(entry, "requests", event && strcmp(event, "request") == 0);
 	stats_add_to_counter(entry, "denied", audit_record_is_denied(line));
-	stats_add_to_counter(entry, "bytes_up", event ? audit_field_number(line, "bytes_up") : 0);
-	stats_add_to_counter(entry, "bytes_down", event ? audit_field_number(line, "bytes_down") : 0);
+	stats_add_to_counter(entry, "bytes_up", event ? audit_get_field_number(line, "bytes_up") : 0);
+	stats_add_to_counter(entry, "bytes_down", event ? audit_get_field_number(line, "bytes_down") : 0);
 }
 
 static void stats_count_text(json_t *counters, const json_t *line, const char *key)
 {
-	_cleanup_free_ char *name = audit_field_for_display(line, key);
+	_cleanup_free_ char *name = audit_get_field_for_display(line, key);
 
 	if (name)
 		stats_add_to_counter(counters, name, 1);
@@ -86,7 +86,7 @@ static void stats_count_text(json_t *counters, const json_t *line, const char *k
 static void stats_count_line(void *ctx, const struct audit_line *line)
 {
 	struct stats *stats = ctx;
-	const char *type = audit_line_type(line->json);
+	const char *type = audit_line_get_type(line->json);
 
 	if (strcmp(type, "record") != 0) {
 		json_t **end = strcmp(type, "header") == 0 ? &stats->header : &stats->trailer;
@@ -95,7 +95,7 @@ static void stats_count_line(void *ctx, const struct audit_line *line)
 		*end = json_incref(line->json);
 		return;
 	}
-	if (!audit_filter_match(stats->filter, line->json))
+	if (!audit_filter_matches(stats->filter, line->json))
 		return;
 	stats->records++;
 	stats->denied += audit_record_is_denied(line->json);
@@ -153,18 +153,18 @@ static void stats_print_count(const struct row *row)
 static void stats_print_call(const struct row *row)
 {
 	(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)row->count,
-			  audit_field_number(row->value, "denied"),
-			  (double)audit_field_number(row->value,
+			  audit_get_field_number(row->value, "denied"),
+			  (double)audit_get_field_number(row->value,
 						     "ns_total") / 1000.0 / (double)(row->count ? row->count : 1),
-			  (double)audit_field_number(row->value, "ns_max") / 1000.0, row->name);
+			  (double)audit_get_field_number(row->value, "ns_max") / 1000.0, row->name);
 }
 
 static void stats_print_host(const struct row *row)
 {
 	(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)row->count,
-			  audit_field_number(row->value, "requests"), audit_field_number(row->value, "denied"),
-			  audit_field_number(row->value, "bytes_up"), audit_field_number(row->value, "bytes_down"),
-			  row->name);
+			  audit_get_field_number(row->value, "requests"), audit_get_field_number(row->value, "denied"),
+			  audit_get_field_number(row->value, "bytes_up"),
+			  audit_get_field_number(row->value, "bytes_down"), row->name);
 }
 
 static const struct table {
@@ -199,8 +199,8 @@ static void stats_print_table(const struct table *table, json_t *counters)
 
 static void stats_print(const struct stats *stats)
 {
-	_cleanup_free_ char *run = audit_field_for_display(stats->header, "run");
-	_cleanup_free_ char *status = audit_field_for_display(stats->trailer, "status");
+	_cleanup_free_ char *run = audit_get_field_for_display(stats->header, "run");
+	_cleanup_free_ char *status = audit_get_field_for_display(stats->trailer, "status");
 
 	(void)text_printf(stdout, "run %s: %s\n%llu records, %llu denied", run ? run : "?",
 		     status ? status : "no trailer: it still goes on, or its end was not recorded",

@@ -35,7 +35,7 @@ static bool advice_probe_is_refused(const struct doctor *doctor, enum probe prob
 	return advice_probe_lacks(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
 }
 
-static bool advice_profile_refuses(const struct doctor *doctor)
+static bool advice_has_refusing_profile(const struct doctor *doctor)
 {
 	static const enum probe probes[] = {PROBE_LISTENER, PROBE_MEMORY, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS};
 
@@ -130,7 +130,7 @@ static const struct advice advices[] = {
 		 "then wsl --shutdown.\n"},
 	{.title = "seccomp profile",
 	 .about = {PROBE_LISTENER, PROBE_TRACE, PROBE_LANDLOCK, PROBE_USERNS, PROBE_OUTER},
-	 .with = TRAIT_FILTERED, .without = TRAITS_NESTED, .applies = advice_profile_refuses,
+	 .with = TRAIT_FILTERED, .without = TRAITS_NESTED, .applies = advice_has_refusing_profile,
 	 .write = advice_write_profile,
 	 .docker = "  Docker:     docker run --security-opt seccomp=callgate.json --security-opt "
 		   "apparmor=unconfined ...\n",
@@ -191,31 +191,31 @@ static bool advice_applies(const struct doctor *doctor, const struct advice *adv
 }
 
 /* The text of one runtime (NULL: none), unless another one is in use. */
-static void advice_put_runtime(const struct doctor *doctor, struct buf *text, enum trait runtime, const char *words)
+static void advice_write_runtime(const struct doctor *doctor, struct buf *text, enum trait runtime, const char *words)
 {
 	if (words && (doctor->traits & runtime || !(doctor->traits & TRAITS_CONTAINER)))
 		buf_puts(text, words);
 }
 
 /* The names of the findings of the advice that are not FINDING_WORKS. */
-static json_t *advice_missing_findings(const struct doctor *doctor, const struct advice *advice)
+static json_t *advice_list_missing_findings(const struct doctor *doctor, const struct advice *advice)
 {
 	json_t *names = json_array();
 
 	for (size_t i = 0; i < sizeof(advice->about) / sizeof(advice->about[0]) && advice->about[i] != PROBE_KERNEL;
 	     i++)
 		if (doctor->finding[advice->about[i]].state != FINDING_WORKS)
-			(void)json_array_append_new(names, json_string(probe_name(advice->about[i])));
+			(void)json_array_append_new(names, json_string(probe_get_name(advice->about[i])));
 	return names;
 }
 
-json_t *doctor_advice(const struct doctor *doctor)
+json_t *doctor_make_advice(const struct doctor *doctor)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++) {
 		const struct advice *advice = &advices[i];
-		json_t *names = advice_missing_findings(doctor, advice);
+		json_t *names = advice_list_missing_findings(doctor, advice);
 		_cleanup_buf_ struct buf text = {0};
 
 		if (json_array_size(names) == 0 || !advice_applies(doctor, advice)) {
@@ -225,9 +225,9 @@ json_t *doctor_advice(const struct doctor *doctor)
 		if (advice->write)
 			advice->write(doctor, &text);
 		buf_puts(&text, advice->text ? advice->text : "");
-		advice_put_runtime(doctor, &text, TRAIT_DOCKER, advice->docker);
-		advice_put_runtime(doctor, &text, TRAIT_PODMAN, advice->podman);
-		advice_put_runtime(doctor, &text, TRAIT_KUBERNETES, advice->kubernetes);
+		advice_write_runtime(doctor, &text, TRAIT_DOCKER, advice->docker);
+		advice_write_runtime(doctor, &text, TRAIT_PODMAN, advice->podman);
+		advice_write_runtime(doctor, &text, TRAIT_KUBERNETES, advice->kubernetes);
 		(void)json_array_append_new(list, json_pack("{s:o, s:s, s:s}", "for", names, "title", advice->title,
 							    "text", text.data ? text.data : ""));
 	}

@@ -26,7 +26,7 @@ struct diagnosis {
 	unsigned contradicted; /* LAYER_BITs in which the run and the trials differ */
 };
 
-static int doctor_parse(int argc, char **argv, bool *ret_json)
+static int doctor_parse_options(int argc, char **argv, bool *ret_json)
 {
 	static const struct cli_option table[] = {CLI_FLAG("json", 0, "one JSON object", 0), {0}};
 	_cleanup_buf_ struct buf layers = {0};
@@ -40,15 +40,15 @@ static int doctor_parse(int argc, char **argv, bool *ret_json)
 
 	buf_puts(&layers, "\nLayers:");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		buf_printf(&layers, "%s%s", layer == LAYER_MAX / 2 ? "\n        " : " ", layer_name(layer));
+		buf_printf(&layers, "%s%s", layer == LAYER_MAX / 2 ? "\n        " : " ", layer_get_name(layer));
 	buf_puts(&layers, "\n\nExit status: 0 when runs work here, 1 when not, 125 error.\n");
 	syntax.epilogue = layers.data;
-	return cli_parse(argc, argv, &syntax);
+	return cli_parse_options(argc, argv, &syntax);
 }
 
-static int doctor_diagnose(struct diagnosis *diagnosis)
+static int doctor_make_diagnosis(struct diagnosis *diagnosis)
 {
-	struct doctor *doctor = doctor_examine();
+	struct doctor *doctor = doctor_run_all_trials();
 
 	diagnosis->doctor = doctor;
 	if (!doctor)
@@ -59,11 +59,11 @@ static int doctor_diagnose(struct diagnosis *diagnosis)
 	/* A run that failed stopped before all its layers were in place: that is no contradiction. */
 	if (diagnosis->run.works)
 		diagnosis->contradicted = diagnosis->run.active ^ doctor->expected;
-	diagnosis->advice = doctor_advice(doctor);
+	diagnosis->advice = doctor_make_advice(doctor);
 	return diagnosis->advice ? 0 : -ENOMEM;
 }
 
-static void doctor_diagnosis_done(struct diagnosis *diagnosis)
+static void doctor_diagnosis_release(struct diagnosis *diagnosis)
 {
 	doctor_free(diagnosis->doctor);
 	json_decref(diagnosis->run.result);
@@ -71,11 +71,11 @@ static void doctor_diagnosis_done(struct diagnosis *diagnosis)
 }
 
 /* Why a layer is active or not: the run's reason, else the trial's. */
-static const char *doctor_layer_reason(const struct diagnosis *diagnosis, enum layer layer)
+static const char *doctor_get_layer_reason(const struct diagnosis *diagnosis, enum layer layer)
 {
-	const char *reason = diagnosis->run.works ? doctor_run_layer_reason(&diagnosis->run, layer) : NULL;
+	const char *reason = diagnosis->run.works ? doctor_run_get_layer_reason(&diagnosis->run, layer) : NULL;
 
-	return reason ? reason : diagnosis->doctor->finding[doctor_probe_of(layer)].text;
+	return reason ? reason : diagnosis->doctor->finding[doctor_get_layer_probe(layer)].text;
 }
 
 /* Why no run works here: the run's message, or else that a trial failed. NULL: runs work. */
@@ -91,7 +91,7 @@ static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf 
 	for (enum probe probe = 0; probe < PROBE_MAX; probe++) {
 		const struct finding *finding = &diagnosis->doctor->finding[probe];
 
-		buf_printf(text, "  %-16s %-7s %s\n", probe_name(probe), finding_state_name(finding->state),
+		buf_printf(text, "  %-16s %-7s %s\n", probe_get_name(probe), finding_get_state_name(finding->state),
 			   finding->text);
 	}
 	buf_printf(text, "  %-16s %-7s %s\n", "run",
@@ -103,7 +103,7 @@ static void doctor_write_findings(const struct diagnosis *diagnosis, struct buf 
 		if (diagnosis->contradicted & LAYER_BIT(layer))
 			buf_printf(text, "  %-16s %-7s the run %s %s, against the trial above: %s\n", "contradiction",
 				   "warns", diagnosis->run.active & LAYER_BIT(layer) ? "has" : "lacks",
-				   layer_name(layer), doctor_layer_reason(diagnosis, layer));
+				   layer_get_name(layer), doctor_get_layer_reason(diagnosis, layer));
 }
 
 static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *text)
@@ -117,13 +117,14 @@ static void doctor_write_layers(const struct diagnosis *diagnosis, struct buf *t
 	buf_printf(text, "\nA run here has%s", diagnosis->layers == all ? " every layer:" : ":");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (diagnosis->layers & LAYER_BIT(layer))
-			buf_printf(text, " %s", layer_name(layer));
+			buf_printf(text, " %s", layer_get_name(layer));
 	buf_puts(text, "\n");
 	if (diagnosis->layers != all)
 		buf_puts(text, "It lacks:\n");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (!(diagnosis->layers & LAYER_BIT(layer)))
-			buf_printf(text, "  %-16s %s\n", layer_name(layer), doctor_layer_reason(diagnosis, layer));
+			buf_printf(text, "  %-16s %s\n", layer_get_name(layer),
+				   doctor_get_layer_reason(diagnosis, layer));
 }
 
 static void doctor_write_advice(const struct diagnosis *diagnosis, struct buf *text)
@@ -157,7 +158,7 @@ static int doctor_print_text(const struct diagnosis *diagnosis)
 	return cli_print_buf("doctor", &text);
 }
 
-static json_t *doctor_findings_json(const struct diagnosis *diagnosis)
+static json_t *doctor_make_findings_json(const struct diagnosis *diagnosis)
 {
 	json_t *list = json_array();
 
@@ -165,34 +166,35 @@ static json_t *doctor_findings_json(const struct diagnosis *diagnosis)
 		const struct finding *finding = &diagnosis->doctor->finding[probe];
 		const char *error = finding->error ? strerrorname_np(finding->error) : NULL;
 
-		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:o}", "name", probe_name(probe), "state",
-							    finding_state_name(finding->state), "errno", error, "text",
-							    report_text_json(finding->text)));
+		(void)json_array_append_new(list, json_pack("{s:s, s:s, s:s?, s:o}", "name", probe_get_name(probe),
+							    "state", finding_get_state_name(finding->state), "errno",
+							    error, "text", report_make_text_json(finding->text)));
 	}
 	return list;
 }
 
-static json_t *doctor_layers_json(const struct diagnosis *diagnosis)
+static json_t *doctor_make_layers_json(const struct diagnosis *diagnosis)
 {
 	json_t *object = json_object();
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		(void)json_object_set_new(object, layer_name(layer),
+		(void)json_object_set_new(object, layer_get_name(layer),
 					  json_pack("{s:b, s:b, s:o}", "active",
 						    (int)(diagnosis->works && diagnosis->layers & LAYER_BIT(layer)),
 						    "expected", (int)!!(diagnosis->doctor->expected & LAYER_BIT(layer)),
-						    "why", report_text_json(doctor_layer_reason(diagnosis, layer))));
+						    "why",
+						    report_make_text_json(doctor_get_layer_reason(diagnosis, layer))));
 	return object;
 }
 
-static json_t *doctor_run_json(const struct diagnosis *diagnosis)
+static json_t *doctor_make_run_json(const struct diagnosis *diagnosis)
 {
 	json_t *contradictions = json_array();
 	json_t *status = json_object_get(diagnosis->run.result, "status");
 
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (diagnosis->contradicted & LAYER_BIT(layer))
-			(void)json_array_append_new(contradictions, json_string(layer_name(layer)));
+			(void)json_array_append_new(contradictions, json_string(layer_get_name(layer)));
 	return json_pack("{s:b, s:o, s:o}", "tried", (int)diagnosis->run.tried, "status",
 			 status ? json_incref(status) : json_null(), "contradictions", contradictions);
 }
@@ -203,50 +205,48 @@ static int doctor_print_json(const struct diagnosis *diagnosis)
 
 	(void)uname(&kernel);
 	return cli_print_json(
-		"doctor",
-		json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema", SCHEMA, "version",
-			  PACKAGE_VERSION, "uid", (int)geteuid(), "kernel", "release", kernel.release, "machine",
-			  kernel.machine, "works", (int)diagnosis->works, "reason",
-			  report_text_json(doctor_find_obstacle(diagnosis)), "checks", doctor_findings_json(diagnosis),
-			  "layers",
-			  doctor_layers_json(diagnosis), "run", doctor_run_json(diagnosis), "advice",
-			  diagnosis->advice));
+		"doctor", json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema", SCHEMA,
+				    "version", PACKAGE_VERSION, "uid", (int)geteuid(), "kernel", "release",
+				    kernel.release, "machine", kernel.machine, "works", (int)diagnosis->works, "reason",
+				    report_make_text_json(doctor_find_obstacle(diagnosis)), "checks",
+				    doctor_make_findings_json(diagnosis), "layers", doctor_make_layers_json(diagnosis),
+				    "run", doctor_make_run_json(diagnosis), "advice", diagnosis->advice));
 }
 
 /* Else the next file opened would get the number of a closed standard stream, and the run would use it as such. */
-static void doctor_fill_stdio(void)
+static void doctor_open_missing_stdio(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fd != STDOUT_FILENO && fcntl(fd, F_GETFD) < 0)
 			(void)!open("/dev/null", O_RDWR); /* on failure the run reports the closed stream */
 }
 
-int cli_doctor(int argc, char **argv)
+int cli_main_doctor(int argc, char **argv)
 {
 	struct diagnosis diagnosis = {.doctor = NULL};
 	bool json = false;
-	int error, status = doctor_parse(argc, argv, &json);
+	int error, status = doctor_parse_options(argc, argv, &json);
 
 	if (status != CLI_PARSED)
 		return status;
 	if (optind < argc) {
-		cli_error("doctor", "%s: doctor takes no arguments", argv[optind]);
-		return cli_usage_error("doctor");
+		cli_print_error("doctor", "%s: doctor takes no arguments", argv[optind]);
+		return cli_fail_usage("doctor");
 	}
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
-		cli_error("doctor", "standard output is closed; redirect it to a file or to /dev/null");
+		cli_print_error("doctor", "standard output is closed; redirect it to a file or to /dev/null");
 		return CLI_ERROR;
 	}
-	doctor_fill_stdio();
-	error = doctor_diagnose(&diagnosis);
+	doctor_open_missing_stdio();
+	error = doctor_make_diagnosis(&diagnosis);
 	if (error < 0) {
-		cli_error("doctor", "%s", strerror(-error));
+		cli_print_error("doctor", "%s", strerror(-error));
 		status = CLI_ERROR;
 	} else {
 		status = json ? doctor_print_json(&diagnosis) : doctor_print_text(&diagnosis);
 		if (status == CLI_OK && !diagnosis.works)
 			status = DOCTOR_CANNOT;
 	}
-	doctor_diagnosis_done(&diagnosis);
+	doctor_diagnosis_release(&diagnosis);
 	return status;
 }

@@ -19,12 +19,12 @@ struct doctor_run {
 void doctor_try_run(struct doctor_run *ret_run);
 
 /* The run's own reason for having or lacking a layer; NULL: it gives none. Borrows. */
-const char *doctor_run_layer_reason(const struct doctor_run *run, enum layer layer);
+const char *doctor_run_get_layer_reason(const struct doctor_run *run, enum layer layer);
 
 /*
  * How to get what is missing on this machine: a list of {"for": [probe names], "title", "text"}. Owned by the caller;
  * NULL: no memory.
  */
-json_t *doctor_advice(const struct doctor *doctor);
+json_t *doctor_make_advice(const struct doctor *doctor);
 
 #endif

@@ -49,12 +49,12 @@ static _Noreturn void doctor_exec_run(const char *program, int out_fd)
 /* Reads until end of file or the deadline. */
 static void doctor_read_output(int fd, struct buf *output)
 {
-	uint64_t end = io_now_ns() + UINT64_C(1000000) * RUN_MS, now;
+	uint64_t end = io_read_clock_ns() + UINT64_C(1000000) * RUN_MS, now;
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
 	char bytes[4096];
 	ssize_t len = 1;
 
-	while (len > 0 && output->len < OUTPUT_BYTES && (now = io_now_ns()) < end) {
+	while (len > 0 && output->len < OUTPUT_BYTES && (now = io_read_clock_ns()) < end) {
 		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
 			continue;
 		len = read(fd, bytes, sizeof(bytes));
@@ -93,7 +93,7 @@ static void doctor_judge_output(struct doctor_run *run, const struct buf *output
 		doctor_explain_failure(run, status);
 	enforcement = json_object_get(run->result, "enforcement");
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
-		if (json_is_true(json_object_get(json_object_get(enforcement, layer_name(layer)), "active")))
+		if (json_is_true(json_object_get(json_object_get(enforcement, layer_get_name(layer)), "active")))
 			run->active |= LAYER_BIT(layer);
 }
 
@@ -125,9 +125,9 @@ void doctor_try_run(struct doctor_run *ret_run)
 	doctor_judge_output(ret_run, &output);
 }
 
-const char *doctor_run_layer_reason(const struct doctor_run *run, enum layer layer)
+const char *doctor_run_get_layer_reason(const struct doctor_run *run, enum layer layer)
 {
 	json_t *enforcement = json_object_get(run->result, "enforcement");
 
-	return json_string_value(json_object_get(json_object_get(enforcement, layer_name(layer)), "why"));
+	return json_string_value(json_object_get(json_object_get(enforcement, layer_get_name(layer)), "why"));
 }

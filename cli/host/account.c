@@ -46,7 +46,7 @@ void account_end_helper(void)
 }
 
 /* Whether this line of nsswitch.conf(5) has "files" as the only source of `database`. */
-static bool account_line_is_files(const char *line, const char *database)
+static bool account_line_is_files_only(const char *line, const char *database)
 {
 	size_t len = strlen(database);
 
@@ -67,7 +67,7 @@ static bool account_uses_files_only(const char *database)
 	char line[256];
 
 	while (file && !found && fgets(line, sizeof(line), file))
-		found = account_line_is_files(line, database);
+		found = account_line_is_files_only(line, database);
 	return found;
 }
 
@@ -104,7 +104,7 @@ const struct account *account_find(const char *name, uid_t uid)
 	return reply ? &account : NULL;
 }
 
-int account_group_named(const char *name, gid_t *ret_gid)
+int account_find_group(const char *name, gid_t *ret_gid)
 {
 	_cleanup_fclose_ FILE *file = fopen("/etc/group", "re");
 	const struct account_reply *reply;

@@ -35,7 +35,7 @@ struct command {
 	unsigned scripts;       /* the scripts that led here, each run by the previous one */
 };
 
-static int command_no_memory(const struct command *command)
+static int command_fail_no_memory(const struct command *command)
 {
 	return places_refuse(command->why, "cannot be judged: %s", strerror(ENOMEM));
 }
@@ -62,15 +62,15 @@ static int command_judge_file(const struct command *command, const char *path)
 	struct places_why why = {""};
 	struct stat st;
 
-	if (places_judge(command->places, PLACES_CONTENT, path, NULL, &why) < 0)
+	if (places_judge_path(command->places, PLACES_CONTENT, path, NULL, &why) < 0)
 		return places_refuse(command->why, "%s %s", path, why.text);
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_judge_script(command, path) : 0;
 }
 
 /* The n-th directory of PATH, seen from the root directory. Owned; NULL: no more, or no memory. */
-static char *command_path_dir(unsigned number)
+static char *command_get_path_dir(unsigned number)
 {
-	_cleanup_free_ char *dir = program_nth_path_dir(number);
+	_cleanup_free_ char *dir = program_get_nth_path_dir(number);
 
 	return dir ? cli_format("%s%s", *dir == '/' ? "" : "/", dir) : NULL;
 }
@@ -78,13 +78,13 @@ static char *command_path_dir(unsigned number)
 static int command_judge_in_path(const struct command *command, const char *name)
 {
 	for (unsigned i = 0;; i++) {
-		_cleanup_free_ char *dir = command_path_dir(i), *file = dir ? cli_format("%s/%s", dir, name) : NULL;
+		_cleanup_free_ char *dir = command_get_path_dir(i), *file = dir ? cli_format("%s/%s", dir, name) : NULL;
 		struct stat st;
 
 		if (!dir)
 			return 0;
 		if (!file)
-			return command_no_memory(command);
+			return command_fail_no_memory(command);
 		if (stat(file, &st) == 0 && S_ISREG(st.st_mode))
 			return command_judge_file(command, file);
 	}
@@ -114,7 +114,7 @@ static int command_judge_word(const struct command *command, const char *word)
 		return 0;
 	path = cli_format("%s%s", in_home ? home : *word == '/' ? "" : "/", word + in_home);
 	if (!path)
-		return command_no_memory(command);
+		return command_fail_no_memory(command);
 	ret = command_judge_file(command, path);
 	if (ret == 0 && strpbrk(path, "*?["))
 		ret = command_judge_pattern(command, path);
@@ -173,7 +173,7 @@ static int command_judge_words(const struct command *command, const char *text)
 	int ret = 0;
 
 	if (!word || !pieces)
-		return command_no_memory(command);
+		return command_fail_no_memory(command);
 	for (const char *rest = text; *rest && ret == 0;) {
 		command_unquote_word(&rest, word);
 		ret = command_judge_word(command, word);
@@ -189,14 +189,14 @@ int places_judge_command(const struct places *places, const char *text, struct p
 	_cleanup_free_ char *expanded = command_expand_variables(text);
 
 	if (!expanded)
-		return command_no_memory(&command);
+		return command_fail_no_memory(&command);
 	for (unsigned i = 0;; i++) {
-		_cleanup_free_ char *dir = command_path_dir(i);
+		_cleanup_free_ char *dir = command_get_path_dir(i);
 		struct places_why why = {""};
 
 		if (!dir)
 			return command_judge_words(&command, expanded);
-		if (places_judge(places, PLACES_CONTENT, dir, NULL, &why) < 0)
+		if (places_judge_path(places, PLACES_CONTENT, dir, NULL, &why) < 0)
 			return places_refuse(ret_why, "PATH has %s, which %s", dir, why.text);
 	}
 }

@@ -65,7 +65,7 @@ static bool home_is_granted(const struct policy *policy, const char *real)
 {
 	char host[PATH_MAX];
 
-	return policy_rights_on(policy, real, strlen(real)) & POLICY_EXEC &&
+	return policy_get_rights(policy, real, strlen(real)) & POLICY_EXEC &&
 	       policy_map_to_host(policy, real, host) >= 0 && strcmp(host, real) == 0;
 }
 
@@ -169,7 +169,7 @@ char *home_path_advice(const struct policy *policy, const char *path, const char
 			break;
 	}
 	text = home_end_advice(&advice, program);
-	buf_done(&advice.dirs);
-	buf_done(&advice.options);
+	buf_release(&advice.dirs);
+	buf_release(&advice.options);
 	return text;
 }

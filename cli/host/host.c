@@ -86,11 +86,11 @@ static int host_open_as_written(const char *path)
 static int host_open_file(struct cli_host *host, const char *path)
 {
 	bool in_proc = false;
-	_cleanup_free_ char *real = cli_real_path_noting_links(&host->real, path, host_note_proc_link, &in_proc);
+	_cleanup_free_ char *real = cli_real_resolve_noting_links(&host->real, path, host_note_proc_link, &in_proc);
 	int fd;
 
 	if (real)
-		return io_open_plain(real, O_RDONLY | O_NOCTTY);
+		return io_open_without_links(real, O_RDONLY | O_NOCTTY);
 	if (in_proc) {
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 		return fd < 0 ? -errno : fd;
@@ -117,7 +117,7 @@ static int host_read_file(struct cli_host *host, const char *path, const struct 
 	return ret;
 }
 
-static int host_load_in(struct cli_host *host, const char *dir, const char *name,
+static int host_load_in_dir(struct cli_host *host, const char *dir, const char *name,
 			const struct cli_host_note **ret_file)
 {
 	char path[PATH_MAX];
@@ -131,12 +131,13 @@ static int host_load_in(struct cli_host *host, const char *dir, const char *name
 static int host_load_profile(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	char tree[PATH_MAX];
-	int ret = host_load_in(host, getenv("CALLGATE_PROFILES"), name, ret_file);
+	int ret = host_load_in_dir(host, getenv("CALLGATE_PROFILES"), name, ret_file);
 
 	if (ret == -ENOENT)
-		ret = host_load_in(host, PKGDATADIR "/profiles", name, ret_file);
-	if (ret == -ENOENT && installed_sibling("policy/profiles", tree)) /* configure links it to the source tree */
-		ret = host_load_in(host, tree, name, ret_file);
+		ret = host_load_in_dir(host, PKGDATADIR "/profiles", name, ret_file);
+	if (ret == -ENOENT &&
+	    installed_get_sibling_path("policy/profiles", tree)) /* configure links it to the source tree */
+		ret = host_load_in_dir(host, tree, name, ret_file);
 	return ret;
 }
 
@@ -160,7 +161,7 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 	for (const struct cli_host_note *file = host->files; file; file = file->next) {
 		struct places_why why = {""};
 
-		if (places_judge(places, PLACES_CONTENT, file->path, NULL, &why) == 0)
+		if (places_judge_path(places, PLACES_CONTENT, file->path, NULL, &why) == 0)
 			continue;
 		policy_errors_add(errors, "%s: %s", file->path, why.text);
 		ret = -EPERM;
@@ -203,7 +204,7 @@ static const char *host_find_login(struct cli_host *host)
 	return host->login;
 }
 
-static int host_make_account(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
+static int host_make_account_file(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	const char *login = host->uid != 0 ? host_find_login(host) : NULL;
 	_cleanup_buf_ struct buf text = {0};
@@ -231,7 +232,7 @@ static int host_make_account(struct cli_host *host, const char *name, const stru
 
 /* ---- struct policy_host ---- */
 
-static int host_load(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
+static int host_load_policy_text(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
 	size_t len = strlen(name);
 	const struct cli_host_note *file = NULL;
@@ -239,7 +240,7 @@ static int host_load(void *ctx, const char *name, const char *from, char **ret_t
 	int ret;
 
 	if (strncmp(name, "account:", strlen("account:")) == 0)
-		ret = host_make_account(ctx, name, &file);
+		ret = host_make_account_file(ctx, name, &file);
 	else if (strncmp(name, "machine:", strlen("machine:")) == 0)
 		ret = host_make_machine(ctx, name, &file);
 	else if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
@@ -257,11 +258,11 @@ static int host_load(void *ctx, const char *name, const char *from, char **ret_t
 	return 0;
 }
 
-static char *host_realpath(void *ctx, const char *path)
+static char *host_resolve_path(void *ctx, const char *path)
 {
 	struct cli_host *host = ctx;
 
-	return cli_real_path(&host->real, path);
+	return cli_real_resolve_path(&host->real, path);
 }
 
 static const char *host_get_variable(void *ctx, const char *name)
@@ -280,7 +281,7 @@ const char *cli_host_find_program(struct cli_host *host)
 	/* "./prog" is relative to the program's workdir, not to callgate's */
 	if (strchr(program, '/') && program[0] != '/' && host->workdir)
 		inside = cli_format("%s/%s", host->workdir, program);
-	found = program_find(inside ? inside : program);
+	found = program_find_executable(inside ? inside : program);
 	host->found = found ? arena_dup(&host->arena, found) : NULL;
 	return host->found;
 }
@@ -302,7 +303,7 @@ static bool host_grant_is_void(void *ctx, const char *path)
 	return host_find_note(host->refused, path);
 }
 
-int cli_host_void_grant(struct cli_host *host, const char *path, const char *why)
+int cli_host_make_grant_void(struct cli_host *host, const char *path, const char *why)
 {
 	if (host_find_note(host->refused, path))
 		return 0;
@@ -342,8 +343,8 @@ int cli_host_init(struct cli_host *host, const char *program)
 		.program = program,
 		.policy = {
 			.ctx = host,
-			.load = host_load,
-			.realpath = host_realpath,
+			.load = host_load_policy_text,
+			.realpath = host_resolve_path,
 			.refused = host_grant_is_void,
 			.interpreter = host_interpreter,
 			.env = host_get_variable,
@@ -355,7 +356,7 @@ int cli_host_init(struct cli_host *host, const char *program)
 
 int cli_host_set_places(struct cli_host *host, const char *workdir, const char *scratch)
 {
-	cli_real_done(&host->real); /* a setup may have made links since the last load */
+	cli_real_release(&host->real); /* a setup may have made links since the last load */
 	policy_free(host->other);
 	host->other = NULL;
 	host->policy.scratch = arena_dup(&host->arena, scratch ? scratch : "/callgate-scratch");
@@ -366,11 +367,11 @@ int cli_host_set_places(struct cli_host *host, const char *workdir, const char *
 	return host->policy.scratch && host->workdir ? 0 : -ENOMEM;
 }
 
-void cli_host_done(struct cli_host *host)
+void cli_host_release(struct cli_host *host)
 {
 	policy_free(host->other);
-	cli_real_done(&host->real);
-	arena_done(&host->arena);
+	cli_real_release(&host->real);
+	arena_release(&host->arena);
 	*host = (struct cli_host){0};
 }
 

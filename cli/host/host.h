@@ -35,8 +35,8 @@ struct cli_host {
 
 /* `program` is the program of the command line (a name to be searched in PATH, or a path), or NULL. 0 or -ENOMEM. */
 int cli_host_init(struct cli_host *host, const char *program);
-void cli_host_done(struct cli_host *host);
-#define _cleanup_host_ __attribute__((cleanup(cli_host_done)))
+void cli_host_release(struct cli_host *host);
+#define _cleanup_host_ __attribute__((cleanup(cli_host_release)))
 
 /*
  * Sets workdir (canonical host directory) and scratch. To be called before each policy_load. With scratch NULL a name
@@ -48,7 +48,7 @@ int cli_host_set_places(struct cli_host *host, const char *workdir, const char *
  * Makes the grant of this path void in later loads. `why` follows the path in cli_host_report_void_grants(). 1; 0: it
  * was void already; -ENOMEM.
  */
-int cli_host_void_grant(struct cli_host *host, const char *path, const char *why);
+int cli_host_make_grant_void(struct cli_host *host, const char *path, const char *why);
 
 /* Reports on stderr which grants of @interpreter and of profiles are void, each once. */
 void cli_host_report_void_grants(struct cli_host *host);

@@ -43,7 +43,7 @@ static const struct family families[] = {
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
 /* "python3.11" is of the family "python", "pythonista" is not. */
-static const struct family *interpreter_family_of(const char *path)
+static const struct family *interpreter_find_family(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
@@ -149,7 +149,7 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 {
 	char prefix[PATH_MAX], base[PATH_MAX], home[PATH_MAX];
 	_cleanup_free_ char *real = realpath(program, NULL);
-	const struct family *family = real ? interpreter_family_of(real) : NULL;
+	const struct family *family = real ? interpreter_find_family(real) : NULL;
 
 	if (!real)
 		return;
@@ -176,9 +176,9 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 					 const char *workdir)
 {
 	struct cli_interpreter *found = arena_alloc(arena, sizeof(*found));
-	const struct family *family = program ? interpreter_family_of(program) : NULL;
+	const struct family *family = program ? interpreter_find_family(program) : NULL;
 	bool unknown = false;
-	_cleanup_free_ char *script = program && !family ? program_script_interpreter(program, &unknown) : NULL;
+	_cleanup_free_ char *script = program && !family ? program_find_script_interpreter(program, &unknown) : NULL;
 	const char *named = script ? script : program;
 
 	if (!found)
@@ -194,7 +194,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 		return found;
 	}
 	if (script)
-		family = interpreter_family_of(script);
+		family = interpreter_find_family(script);
 	if (family) {
 		char cwd[PATH_MAX], path[PATH_MAX];
 		bool unused;
@@ -205,7 +205,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 		return found;
 	}
 	for (size_t i = 0; i < FAMILIES; i++) {
-		_cleanup_free_ char *path = program_find(families[i].command);
+		_cleanup_free_ char *path = program_find_executable(families[i].command);
 
 		if (path && path[0] == '/') /* a relative one depends on the current directory */
 			interpreter_add_installation(found, path, 0);
@@ -213,7 +213,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 	return found;
 }
 
-const char *interpreter_manager_of_root(const struct cli_interpreter *interpreter, const char *path)
+const char *interpreter_find_manager(const struct cli_interpreter *interpreter, const char *path)
 {
 	for (size_t i = 0; i < interpreter->count; i++)
 		if (interpreter->place[i] && path_is_below(path, interpreter->root[i]))

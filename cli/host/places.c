@@ -13,7 +13,7 @@
 static bool places_path_is_writable(const struct places *places, const char *host)
 {
 	for (size_t i = 0; i < PLACES_POLICIES; i++)
-		if (places->policy[i] && policy_host_writable(places->policy[i], host))
+		if (places->policy[i] && policy_host_path_is_writable(places->policy[i], host))
 			return true;
 	return false;
 }
@@ -29,10 +29,10 @@ static bool places_path_is_in_workdir(const struct places *places, const char *h
  * Whether a program that could make the link could also have written what the link leads to: then the link gives it
  * nothing. In the workdir, a link that no program of this policy could have made may lead to any place there.
  */
-static bool places_link_gains_nothing(const struct places *places, const char *link, const char *host)
+static bool places_link_is_harmless(const struct places *places, const char *link, const char *host)
 {
 	for (size_t i = 0; i < PLACES_POLICIES; i++)
-		if (places->policy[i] && policy_hosts_writable(places->policy[i], link, host))
+		if (places->policy[i] && policy_host_paths_are_writable(places->policy[i], link, host))
 			return true;
 	return !places_path_is_writable(places, link) && places_path_is_in_workdir(places, link) &&
 	places_path_is_in_workdir(places, host);
@@ -44,7 +44,7 @@ static char *places_resolve_path(const struct places *places, const char *path)
 	_cleanup_free_ char *head = strdup(path);
 
 	while (head) {
-		_cleanup_free_ char *found = cli_real_path(places->real, *head ? head : "/");
+		_cleanup_free_ char *found = cli_real_resolve_path(places->real, *head ? head : "/");
 		const char *rest = path + strlen(head);
 		char *slash = strrchr(head, '/');
 
@@ -85,12 +85,12 @@ static void places_judge_link(void *ctx, const char *link)
 	if (judging->link[0] || !(places_path_is_writable(places, link) || places_path_is_in_workdir(places, link)))
 		return;
 	host = places_resolve_judged(judging);
-	if (judging->use == PLACES_GRANT && host && places_link_gains_nothing(places, link, host))
+	if (judging->use == PLACES_GRANT && host && places_link_is_harmless(places, link, host))
 		return;
 	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: cli_real has the same limit */
 }
 
-int places_judge(const struct places *places, enum places_use use, const char *path, char **ret_path,
+int places_judge_path(const struct places *places, enum places_use use, const char *path, char **ret_path,
 		 struct places_why *ret_why)
 {
 	_cleanup_free_ char *rooted = NULL, *host = NULL, *found = NULL;
@@ -101,7 +101,7 @@ int places_judge(const struct places *places, enum places_use use, const char *p
 		judging.path = rooted;
 	}
 	if (judging.path)
-		found = cli_real_path_noting_links(places->real, judging.path, places_judge_link, &judging);
+		found = cli_real_resolve_noting_links(places->real, judging.path, places_judge_link, &judging);
 	if (judging.path && use == PLACES_CONTENT)
 		(void)places_resolve_judged(&judging);
 	host = judging.host;

@@ -2,7 +2,7 @@
  * Host paths that a program could have chosen. Every host path that callgate reads, grants, executes or writes to is
  * judged here, once it is known what the program may write: a symbolic link that an earlier run, or --setup, has made
  * must not choose what callgate does elsewhere. A judged path is then opened by its canonical name and through no link
- * (io_open_plain), so that a change between judging and use makes the run fail.
+ * (io_open_without_links), so that a change between judging and use makes the run fail.
  */
 #ifndef CALLGATE_CLI_HOST_PLACES_H
 #define CALLGATE_CLI_HOST_PLACES_H
@@ -40,13 +40,13 @@ struct places_why {
  * Judges the links on the way to a path, which may be relative and need not exist. 0, or -EPERM with the text.
  * *ret_path, if wanted: the canonical path, owned by the caller; NULL where nothing exists.
  */
-int places_judge(const struct places *places, enum places_use use, const char *path, char **ret_path,
+int places_judge_path(const struct places *places, enum places_use use, const char *path, char **ret_path,
 		 struct places_why *ret_why);
 
 /*
  * Judges a shell command: the directories of PATH, the words that name a file by a path or in PATH, and the files that
  * a script's first line names. Each is CONTENT. A relative path is below the root directory, where the command is run.
- * As places_judge, with a text that names the file.
+ * As places_judge_path, with a text that names the file.
  */
 int places_judge_command(const struct places *places, const char *text, struct places_why *ret_why);
 

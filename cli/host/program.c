@@ -54,7 +54,7 @@ bool program_strip_directory(const char *path, const char *below, char out[PATH_
 	return true;
 }
 
-static bool shim_root_has(const char *root, const char *name)
+static bool shim_root_has_file(const char *root, const char *name)
 {
 	char path[PATH_MAX];
 
@@ -62,10 +62,10 @@ static bool shim_root_has(const char *root, const char *name)
 }
 
 /* The manager whose root this is; NULL: none, as in plugins/pyenv-virtualenv, which has shims but no versions. */
-static const struct shim_manager *shim_manager_of(const char *root)
+static const struct shim_manager *shim_find_manager(const char *root)
 {
 	for (size_t i = 0; i < sizeof(shim_managers) / sizeof(shim_managers[0]); i++)
-		if (shim_root_has(root, shim_managers[i].marker))
+		if (shim_root_has_file(root, shim_managers[i].marker))
 			return &shim_managers[i];
 	return NULL;
 }
@@ -180,8 +180,8 @@ static bool shim_find_target(const char *path, const char *name, char **ret_targ
 
 	if (!program_strip_directory(path, "shims", root))
 		return false;
-	manager = shim_manager_of(root);
-	if (!manager && !shim_root_has(root, "installs"))
+	manager = shim_find_manager(root);
+	if (!manager && !shim_root_has_file(root, "installs"))
 		return false;
 	*ret_target = manager ? shim_find_managed(manager, root, name) : shim_find_listed(path, root, name);
 	return true;
@@ -189,7 +189,7 @@ static bool shim_find_target(const char *path, const char *name, char **ret_targ
 
 /* ---- PATH ---- */
 
-char *program_nth_path_dir(unsigned number)
+char *program_get_nth_path_dir(unsigned number)
 {
 	const char *path = getenv("PATH"), *end;
 
@@ -201,14 +201,14 @@ char *program_nth_path_dir(unsigned number)
 	return NULL;
 }
 
-char *program_find(const char *name)
+char *program_find_executable(const char *name)
 {
 	if (!*name)
 		return NULL;
 	if (strchr(name, '/'))
 		return program_is_file(name) ? strdup(name) : NULL;
 	for (unsigned i = 0;; i++) {
-		_cleanup_free_ char *dir = program_nth_path_dir(i);
+		_cleanup_free_ char *dir = program_get_nth_path_dir(i);
 		_cleanup_free_ char *path = dir ? cli_format("%s/%s", *dir ? dir : ".", name) : NULL;
 		char *target;
 
@@ -316,7 +316,7 @@ bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE + 
 	return true;
 }
 
-char *program_script_interpreter(const char *path, bool *ret_unknown)
+char *program_find_script_interpreter(const char *path, bool *ret_unknown)
 {
 	char line[PROGRAM_SCRIPT_LINE + 1], *word, *rest;
 	const char *name, *slash;
@@ -332,8 +332,8 @@ char *program_script_interpreter(const char *path, bool *ret_unknown)
 	rest += strspn(rest, " \t");
 	slash = strrchr(word, '/');
 	if (!slash || strcmp(slash, "/env") != 0)
-		return program_find(word);
+		return program_find_executable(word);
 	name = env_find_program(rest);
 	*ret_unknown = !name;
-	return name ? program_find(name) : NULL;
+	return name ? program_find_executable(name) : NULL;
 }

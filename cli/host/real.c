@@ -42,9 +42,9 @@ static void real_look_up(struct cli_real *real, struct cli_real_name *name)
 }
 
 /* The name at way->done. NULL: no memory. */
-static const struct cli_real_name *real_name_at(struct cli_real *real, const struct way *way)
+static const struct cli_real_name *real_find_name(struct cli_real *real, const struct way *way)
 {
-	struct cli_real_name **bucket = &real->bucket[(tree_hash(way->done, way->len) >> 48) % CLI_REAL_BUCKETS];
+	struct cli_real_name **bucket = &real->bucket[(tree_hash_name(way->done, way->len) >> 48) % CLI_REAL_BUCKETS];
 	struct cli_real_name *name = *bucket;
 
 	while (name && strcmp(name->path, way->done) != 0)
@@ -124,7 +124,7 @@ static bool real_add_component(struct cli_real *real, struct way *way, const cha
 	way->done[before] = '/';
 	memcpy(way->done + before + 1, text, len);
 	real_truncate_path(way, before + 1 + len);
-	name = real_name_at(real, way);
+	name = real_find_name(real, way);
 	if (!name || !name->exists || !name->target)
 		return name && name->exists;
 	if (way->passed)
@@ -159,8 +159,8 @@ static bool real_begin_in_cwd(struct cli_real *real, struct way *way)
 	return getcwd(here, sizeof(here)) && here[0] == '/' && real_add_path(real, way, here);
 }
 
-char *cli_real_path_noting_links(struct cli_real *real, const char *path, void (*passed)(void *ctx, const char *link),
-				 void *ctx)
+char *cli_real_resolve_noting_links(struct cli_real *real, const char *path,
+				    void (*passed)(void *ctx, const char *link), void *ctx)
 {
 	struct way way = {.passed = passed, .ctx = ctx};
 
@@ -171,13 +171,13 @@ char *cli_real_path_noting_links(struct cli_real *real, const char *path, void (
 	return strdup(way.len ? way.done : "/");
 }
 
-char *cli_real_path(struct cli_real *real, const char *path)
+char *cli_real_resolve_path(struct cli_real *real, const char *path)
 {
-	return cli_real_path_noting_links(real, path, NULL, NULL);
+	return cli_real_resolve_noting_links(real, path, NULL, NULL);
 }
 
-void cli_real_done(struct cli_real *real)
+void cli_real_release(struct cli_real *real)
 {
-	arena_done(&real->arena);
+	arena_release(&real->arena);
 	*real = (struct cli_real){0};
 }

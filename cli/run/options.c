@@ -33,7 +33,7 @@ static int run_set_status_fd(const struct cli_given *given, void *status_fd)
 {
 	uint64_t fd;
 
-	if (text_number(given->value, 0, INT_MAX, &fd) < 0 || fcntl((int)fd, F_GETFD) < 0)
+	if (text_parse_number(given->value, 0, INT_MAX, &fd) < 0 || fcntl((int)fd, F_GETFD) < 0)
 		return cli_refuse_value(given, "must be the number of an open file descriptor");
 	*(int *)status_fd = (int)fd;
 	return 0;
@@ -44,7 +44,7 @@ static int run_set_time(const struct cli_given *given, void *time_ns)
 {
 	uint64_t ns;
 
-	if (text_duration(given->value, &ns) < 0)
+	if (text_parse_duration(given->value, &ns) < 0)
 		return cli_refuse_value(given, "is no time; write one such as 2s, 500ms or 0");
 	if (ns > TIME_MAX_NS)
 		return cli_refuse_value(given, "is out of range; write a time of at most 24h");
@@ -94,11 +94,11 @@ static int run_check_options(const struct run_options *options, int left)
 				    : NULL;
 
 	if (wrong)
-		cli_error("run", "%s", wrong);
+		cli_print_error("run", "%s", wrong);
 	return wrong ? CLI_ERROR : CLI_PARSED;
 }
 
-int run_options_parse(int argc, char **argv, struct run_options *ret_options)
+int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 {
 	struct run_options *options = ret_options;
 	const struct cli_syntax syntax = {
@@ -108,13 +108,13 @@ int run_options_parse(int argc, char **argv, struct run_options *ret_options)
 		.epilogue =
 			"\nExit status: the program's own; 128+n when a signal ended it; 124 timeout; 125 an error of\n"
 			"callgate's; 126 the policy refuses PROGRAM; 127 PROGRAM not found.  See callgate(1).\n",
-		.table = {{"What is allowed:\n", cli_policy_table(), &options->policy},
+		.table = {{"What is allowed:\n", cli_get_policy_table(), &options->policy},
 			  {"\nThe run:\n", run_table, options}},
 	};
 	int status;
 
 	*options = (struct run_options){.status_fd = -1, .kill_after_ns = GRACE_NS, .grace_ns = GRACE_NS};
-	status = cli_parse(argc, argv, &syntax);
+	status = cli_parse_options(argc, argv, &syntax);
 	if (status != CLI_PARSED)
 		return status;
 	options->interactive = options->interactive || options->tty;
@@ -122,9 +122,9 @@ int run_options_parse(int argc, char **argv, struct run_options *ret_options)
 	return run_check_options(options, argc - optind);
 }
 
-void run_options_done(struct run_options *options)
+void run_options_release(struct run_options *options)
 {
-	cli_policy_options_done(&options->policy);
-	cli_list_done(&options->input);
-	cli_list_done(&options->artifact);
+	cli_policy_options_release(&options->policy);
+	cli_list_release(&options->input);
+	cli_list_release(&options->artifact);
 }

@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "keeper/summary.h"
 
-/* run_options_parse initialises, run_options_done releases. Texts are in main's argv. */
+/* run_parse_options initialises, run_options_release releases. Texts are in main's argv. */
 struct run_options {
 	struct cli_policy_options policy;
 	struct cli_list input;
@@ -29,8 +29,8 @@ struct run_options {
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 
-/* Returns CLI_PARSED, or the exit status: see cli_parse(). */
-int run_options_parse(int argc, char **argv, struct run_options *ret_options);
-void run_options_done(struct run_options *options);
+/* Returns CLI_PARSED, or the exit status: see cli_parse_options(). */
+int run_parse_options(int argc, char **argv, struct run_options *ret_options);
+void run_options_release(struct run_options *options);
 
 #endif

@@ -44,7 +44,7 @@ static int prepare_check_workdir(struct run *run)
 		return 0; /* the keeper will make it */
 	if (run->user.set)
 		(void)snprintf(who, sizeof(who), "user %u", run->user.uid);
-	run->workdir_fd = io_open_plain(run->workdir, O_RDONLY | O_DIRECTORY);
+	run->workdir_fd = io_open_without_links(run->workdir, O_RDONLY | O_DIRECTORY);
 	if (run->workdir_fd < 0)
 		errno = -run->workdir_fd;
 	if (run->workdir_fd < 0 || faccessat(run->workdir_fd, ".", R_OK | X_OK, AT_EACCESS) < 0)
@@ -62,7 +62,7 @@ static int prepare_user_directories(struct run *run)
 }
 
 /* Calls `prepare` with the effective ids of the run's user, who owns the new files and whose rights are checked. */
-static int prepare_with_user_ids(struct run *run, int (*prepare)(struct run *run))
+static int prepare_call_with_user_ids(struct run *run, int (*prepare)(struct run *run))
 {
 	struct privs_before before;
 	int exit_code, error = privs_borrow_user(&run->user, &before);
@@ -84,7 +84,7 @@ static int prepare_look_up_user(struct run *run, const char *text, struct privs_
 	const char *option = run->options.policy.cli.user ? "--user" : "the policy's user";
 	struct policy_error error = {""};
 
-	if (text && run_user_find(option, text, ret_user, &error) < 0)
+	if (text && run_find_user(option, text, ret_user, &error) < 0)
 		return run_report_refusal(run, "user_failed", "%s", error.text);
 	return 0;
 }
@@ -143,16 +143,16 @@ static int prepare_warn_workdir(struct run *run)
 	const char *virt = policy_settings(run->program.policy)->workdir;
 
 	if (run->user.set && run->options.policy.workdir && !run->options.quiet &&
-	    policy_rights_on(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
+	    policy_get_rights(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
 	    faccessat(AT_FDCWD, run->workdir, W_OK, AT_EACCESS) < 0)
 		cli_note("callgate: -w %s: user %u may not write there (%s), whatever the policy grants", run->workdir,
 			 run->user.uid, strerror(errno));
 	return 0;
 }
 
-void run_part_done(struct run_part *part)
+void run_part_release(struct run_part *part)
 {
-	egress_read_done(&part->read);
+	egress_read_release(&part->read);
 	policy_free(part->policy);
 	cleanup_close(&part->audit_fd);
 	free(part->log);
@@ -167,7 +167,7 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
 
 	options.cli.phase = phase;
 	options.cli.draft = run->draft; /* the first load empties it */
-	error = cli_policy_load(&options, "run", &run->host, run->scratch.path, ret_policy, &mistakes);
+	error = cli_load_policy(&options, "run", &run->host, run->scratch.path, ret_policy, &mistakes);
 	if (error == 0)
 		return 0;
 	json_decref(run->mistakes);
@@ -207,7 +207,7 @@ static int prepare_load_policies(struct run *run)
 
 static struct places prepare_collect_places(struct run *run)
 {
-	return cli_policy_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
+	return cli_collect_policy_places(&run->options.policy, &run->host, run->program.policy, run->setup.policy);
 }
 
 /*
@@ -222,7 +222,7 @@ static int prepare_judge_parent(struct run *run, const char *what, const char *p
 	_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."), *real = NULL;
 	struct places_why why = {""};
 
-	if (dir && places_judge(&places, PLACES_GRANT, dir, &real, &why) < 0)
+	if (dir && places_judge_path(&places, PLACES_GRANT, dir, &real, &why) < 0)
 		return run_report_refusal(run, "path_refused", "%s %s: its directory %s", what, path, why.text);
 	*ret_path = real ? cli_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, name) : NULL;
 	return dir && (!real || *ret_path) ? 0 : run_refuse_no_memory(run);
@@ -238,7 +238,7 @@ static int prepare_open_output(struct run *run)
 	struct policy_error error = {""};
 	struct places_why why = {""};
 
-	if (places_judge(&places, PLACES_GRANT, named, &path, &why) < 0)
+	if (places_judge_path(&places, PLACES_GRANT, named, &path, &why) < 0)
 		return run_report_refusal(run, "path_refused", "--output %s %s", named, why.text);
 	while (len > 1 && named[len - 1] == '/')
 		len--;
@@ -274,7 +274,7 @@ static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t
 
 		free(file[i].path);
 		file[i].path = NULL;
-		if (places_judge(&places, PLACES_GRANT, file[i].named, &file[i].path, &why) < 0)
+		if (places_judge_path(&places, PLACES_GRANT, file[i].named, &file[i].path, &why) < 0)
 			exit_code = run_report_refusal(run, "path_refused", "--input %s %s", file[i].named, why.text);
 	}
 	policy_free(run->program.policy);
@@ -295,7 +295,8 @@ static int prepare_copy_inputs(struct run *run)
 		return run_refuse_no_memory(run);
 	for (size_t i = 0; i < named->count; i++) {
 		file[i].named = named->item[i];
-		file[i].path = cli_real_path_noting_links(&run->host.real, named->item[i], prepare_note_link, &linked);
+		file[i].path =
+			cli_real_resolve_noting_links(&run->host.real, named->item[i], prepare_note_link, &linked);
 	}
 	if (linked)
 		exit_code = prepare_judge_inputs(run, file, named->count);
@@ -317,9 +318,9 @@ static int prepare_make_log(struct run *run, const char *named, struct run_part 
 
 	if (!slash || !run->user.set)
 		return 0;
-	dirfd = dir ? io_open_plain(dir, O_PATH | O_DIRECTORY) : -ENOMEM;
+	dirfd = dir ? io_open_without_links(dir, O_PATH | O_DIRECTORY) : -ENOMEM;
 	name = dirfd < 0 ? NULL : cli_format("/proc/self/fd/%d/%s", dirfd, slash + 1);
-	part->audit_fd = dirfd < 0 ? dirfd : name ? audit_make(name) : -ENOMEM;
+	part->audit_fd = dirfd < 0 ? dirfd : name ? audit_make_log_file(name) : -ENOMEM;
 	if (part->audit_fd == -EEXIST)
 		return run_report_refusal(run, "audit_failed", "the log %s exists; remove it or name another file",
 					  named);
@@ -355,9 +356,9 @@ static void prepare_print_warnings(struct run *run)
 	if (!options->quiet)
 		cli_host_report_void_grants(&run->host);
 	if (options->verbose)
-		cli_policy_warnings("run", run->program.policy);
+		cli_print_policy_warnings("run", run->program.policy);
 	if (options->verbose && options->setup)
-		cli_policy_warnings("run --setup", run->setup.policy);
+		cli_print_policy_warnings("run --setup", run->setup.policy);
 }
 
 int run_start_custodian(struct run *run)
@@ -377,7 +378,7 @@ int run_prepare(struct run *run)
 
 	if (cli_host_init(&run->host, options->argv[0]) < 0)
 		return run_refuse_no_memory(run);
-	if (prepare_find_user(run) != 0 || prepare_with_user_ids(run, prepare_user_directories) != 0)
+	if (prepare_find_user(run) != 0 || prepare_call_with_user_ids(run, prepare_user_directories) != 0)
 		return CLI_ERROR;
 	/* Inputs are copied before the policy is loaded: its rules may name the copies (-x @workdir/tool). */
 	if (options->input.count && prepare_copy_inputs(run) != 0)
@@ -389,7 +390,7 @@ int run_prepare(struct run *run)
 	/* A setup may make them. */
 	if (!options->quiet && !options->setup)
 		cli_policy_warn_missing("run", &run->host, run->program.policy, !options->verbose);
-	if (prepare_confirm_user(run) != 0 || prepare_with_user_ids(run, prepare_warn_workdir) != 0 ||
+	if (prepare_confirm_user(run) != 0 || prepare_call_with_user_ids(run, prepare_warn_workdir) != 0 ||
 	    prepare_make_logs(run) != 0)
 		return CLI_ERROR;
 	account_end_helper();

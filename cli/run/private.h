@@ -23,7 +23,7 @@ struct run_part {
 };
 #define RUN_PART_NONE (struct run_part){.audit_fd = -1}
 
-void run_part_done(struct run_part *part);
+void run_part_release(struct run_part *part);
 
 /* Everything that one run owns, so that it is released wherever the run fails. */
 struct run {
@@ -58,7 +58,7 @@ int run_refuse_no_memory(struct run *run);
  * account. *ret_user is not `set` when it is callgate's own user. 0, or -errno with a message that begins with
  * `option`.
  */
-int run_user_find(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error);
+int run_find_user(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error);
 
 /* Everything before the run. The caller releases it, also on failure. 0, or an exit status after run_report_refusal. */
 int run_prepare(struct run *run);
@@ -73,7 +73,7 @@ int run_start_custodian(struct run *run);
 int run_program_to_end(struct run *run);
 
 /* --setup. True: it succeeded and the program is next. False: *ret_exit is the exit status, after all reports. */
-bool run_setup(struct run *run, int *ret_exit);
+bool run_perform_setup(struct run *run, int *ret_exit);
 
 /* Prints a result, or leaves it to the process that started the setup. CLI_OK or CLI_ERROR. */
 int run_print_result(const struct run *run, json_t *result);

@@ -24,11 +24,11 @@ static void run_remove_scratch(struct run *run)
 		(void)privs_become_user(&run->user); /* on failure the directory is removed as root */
 	error = scratch_remove_run(&run->scratch);
 	if (error < 0)
-		cli_error("run", "could not remove the run's scratch directory %s: %s; the next run tries again",
+		cli_print_error("run", "could not remove the run's scratch directory %s: %s; the next run tries again",
 			  path ? path : "", strerror(-error));
 }
 
-static void run_done(struct run *run)
+static void run_release(struct run *run)
 {
 	if (run->scratch.path)
 		run_remove_scratch(run);
@@ -36,17 +36,17 @@ static void run_done(struct run *run)
 	if (!ending_is_tidy)
 		return;
 	policy_draft_free(run->draft);
-	run_part_done(&run->program);
-	run_part_done(&run->setup);
+	run_part_release(&run->program);
+	run_part_release(&run->setup);
 	json_decref(run->setup_result);
 	json_decref(run->mistakes);
-	cli_host_done(&run->host);
+	cli_host_release(&run->host);
 	cleanup_close(&run->output_fd);
 	free(run->workdir);
 	free(run->user_path);
 	cleanup_close(&run->workdir_fd);
 	layers_free(run->layers);
-	run_options_done(&run->options);
+	run_options_release(&run->options);
 }
 
 /* The next file opened would get the number of a standard descriptor that is closed. */
@@ -71,7 +71,7 @@ static int run_check_stdio(struct run *run)
 static bool run_fd_has_secret(const struct policy *policy, int fd)
 {
 	size_t count = 0;
-	const struct net_secret *secret = policy ? policy_net_secrets(policy, &count) : NULL;
+	const struct net_secret *secret = policy ? policy_net_get_secrets(policy, &count) : NULL;
 
 	for (size_t i = 0; i < count; i++)
 		if (strncmp(secret[i].from, "fd:", 3) == 0 && strtol(secret[i].from + 3, NULL, 10) == fd)
@@ -83,7 +83,7 @@ static bool run_fd_has_secret(const struct policy *policy, int fd)
  * Closes what callgate was started with beyond 0-2, except for what the run still needs. Those descriptors have no
  * FD_CLOEXEC, else they would not be here. All of callgate's own have it. Without /proc nothing is found.
  */
-static void run_close_inherited(const struct run *run)
+static void run_close_inherited_fds(const struct run *run)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
@@ -112,17 +112,17 @@ static int run_prepare_and_watch(struct run *run)
 	if (run->scratch.notice && !options->quiet)
 		cli_note("callgate: %s", run->scratch.notice);
 	/* Closed only now: a policy or an input may have been one of them, as with "-p <(...)", which is /dev/fd/63. */
-	run_close_inherited(run);
-	if (exit_code == 0 && (!options->setup || run_setup(run, &exit_code)))
+	run_close_inherited_fds(run);
+	if (exit_code == 0 && (!options->setup || run_perform_setup(run, &exit_code)))
 		exit_code = run_program_to_end(run);
 	return exit_code;
 }
 
-int cli_run(int argc, char **argv)
+int cli_main_run(int argc, char **argv)
 {
 	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
 			  .program = RUN_PART_NONE, .setup = RUN_PART_NONE};
-	int exit_code = run_options_parse(argc, argv, &run.options);
+	int exit_code = run_parse_options(argc, argv, &run.options);
 	const char *path = getenv("PATH");
 
 	run.user_path = path ? strdup(path) : NULL;
@@ -134,7 +134,7 @@ int cli_run(int argc, char **argv)
 	}
 	if (exit_code == CLI_PARSED)
 		exit_code = run_prepare_and_watch(&run);
-	run_done(&run);
+	run_release(&run);
 	(void)fflush(NULL); /* errors were reported where the text was written */
 	ending(exit_code);
 }

@@ -33,16 +33,16 @@ struct setup {
 /* Lets the secrets refer to this policy, so that the other policy can be freed. Without a network frees them. */
 static int setup_adopt_secrets(struct egress_read *read, const struct policy *policy)
 {
-	if (policy_net_enabled(policy))
+	if (policy_net_is_enabled(policy))
 		return secrets_adopt_policy(read->secrets, policy);
-	egress_read_done(read);
+	egress_read_release(read);
 	return 0;
 }
 
 /* ---- in the setup's process ---- */
 
 /* Turns the run into the setup's: its policy, its log, no input, and a custodian that ends with it. */
-static int setup_become_setup(struct run *run, pid_t waiting)
+static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";
 	static char *argv[] = {shell, option, NULL, NULL};
@@ -52,7 +52,7 @@ static int setup_become_setup(struct run *run, pid_t waiting)
 	run->setup.read.secrets = steal_pointer(&run->program.read.secrets);
 	if (setup_adopt_secrets(&run->setup.read, run->setup.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
-	run_part_done(&run->program); /* freed only now: setup_adopt_secrets still read its policy */
+	run_part_release(&run->program); /* freed only now: setup_adopt_secrets still read its policy */
 	run->program = run->setup;
 	run->setup = RUN_PART_NONE;
 	run->options.argv = argv;
@@ -79,11 +79,11 @@ static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigs
 	(void)signal(SIGTTOU, SIG_IGN); /* lets a background process group write to the terminal */
 	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	run->in_setup = true;
-	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_become_setup(run, waiting) == 0)
+	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 && setup_turn_run_into_setup(run, waiting) == 0)
 		exit_code = run_program_to_end(run);
 	error = scratch_remove_view(&run->scratch);
 	if (error < 0) {
-		cli_error("run", "cannot clear the scratch directory for the program: %s", strerror(-error));
+		cli_print_error("run", "cannot clear the scratch directory for the program: %s", strerror(-error));
 		exit_code = CLI_ERROR;
 	}
 	custodian_stop(&run->custodian);
@@ -143,17 +143,17 @@ static void setup_wait_for_child(struct setup *setup)
 		setup_handle_signal(setup, number); /* a signal that came meanwhile ends the run, too */
 }
 
-static const char *setup_result_status(const struct run *run)
+static const char *setup_get_result_status(const struct run *run)
 {
 	const char *status = json_string_value(json_object_get(run->setup_result, "status"));
 
 	return status ? status : "failed";
 }
 
-static bool setup_succeeded(const struct run *run, const struct setup *setup)
+static bool setup_has_succeeded(const struct run *run, const struct setup *setup)
 {
 	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 &&
-	       strcmp(setup_result_status(run), "ok") == 0;
+	       strcmp(setup_get_result_status(run), "ok") == 0;
 }
 
 /* The result of a run whose setup failed, with the setup's own result in it. */
@@ -167,14 +167,14 @@ static json_t *setup_make_failed_result(const struct run *run, const struct setu
 		if (json_object_get(run->setup_result, fields[i]))
 			(void)json_object_set(result, fields[i], json_object_get(run->setup_result, fields[i]));
 	(void)json_object_set(result, "setup", run->setup_result ? run->setup_result : json_null());
-	if (strcmp(setup_result_status(run), "ok") == 0)
+	if (strcmp(setup_get_result_status(run), "ok") == 0)
 		(void)json_object_set_new(result, "status", json_string(setup->signal ? "killed" : "error"));
 	return result;
 }
 
 static int setup_report_failure(struct run *run, const struct setup *setup)
 {
-	const char *status = setup_result_status(run);
+	const char *status = setup_get_result_status(run);
 	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* tells more than the exit status */
 	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
 	char message[160];
@@ -184,7 +184,7 @@ static int setup_report_failure(struct run *run, const struct setup *setup)
 		exit_code = setup->signal ? 128 + setup->signal : CLI_ERROR;
 	(void)snprintf(message, sizeof(message), "the setup ended with %d%s%s%s: the program was not run", exit_code,
 		       telling ? " (" : "", telling ? status : "", telling ? ")" : "");
-	cli_error("run", "%s", message);
+	cli_print_error("run", "%s", message);
 	result = setup_make_failed_result(run, setup, exit_code, message);
 	if (run->options.json && run_print_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
@@ -215,7 +215,7 @@ static int setup_reload_policy(struct run *run)
 static int setup_read_host_ahead(struct run *run)
 {
 	struct policy_error error = {""};
-	bool network = policy_net_enabled(run->program.policy);
+	bool network = policy_net_is_enabled(run->program.policy);
 	int r;
 
 	/* No other process may read the secrets, nor the environment, from this process's memory. */
@@ -256,10 +256,10 @@ static int setup_await_result(struct run *run, struct setup *setup)
 	if (lseek(run->result_fd, 0, SEEK_SET) == 0)
 		run->setup_result = json_loadfd(run->result_fd, 0, NULL); /* NULL: the setup left none */
 	close_fd(&run->result_fd);
-	return setup_succeeded(run, setup) ? setup_reload_policy(run) : setup_report_failure(run, setup);
+	return setup_has_succeeded(run, setup) ? setup_reload_policy(run) : setup_report_failure(run, setup);
 }
 
-bool run_setup(struct run *run, int *ret_exit)
+bool run_perform_setup(struct run *run, int *ret_exit)
 {
 	struct setup setup = {.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
 	int error;

@@ -21,13 +21,13 @@ static int user_parse_id(const char *text, uint32_t *ret_id)
 
 	if (!*text || text[strspn(text, "0123456789")])
 		return -ENOENT;
-	if (text_number(text, 0, ID_MAX, &number) < 0)
+	if (text_parse_number(text, 0, ID_MAX, &number) < 0)
 		return -ERANGE;
 	*ret_id = (uint32_t)number;
 	return 0;
 }
 
-static int user_find(const char *name, uid_t *ret_uid, gid_t *ret_gid)
+static int user_find_ids(const char *name, uid_t *ret_uid, gid_t *ret_gid)
 {
 	int error = user_parse_id(name, ret_uid);
 	const struct account *account = error == -ERANGE ? NULL : account_find(error ? name : NULL, *ret_uid);
@@ -43,13 +43,13 @@ static int user_find_group(const char *name, gid_t *ret_gid)
 {
 	int error = user_parse_id(name, ret_gid);
 
-	return error == -ENOENT ? account_group_named(name, ret_gid) : error;
+	return error == -ENOENT ? account_find_group(name, ret_gid) : error;
 }
 
 /* A longer text is cut. */
 #define user_fail(ret_error, ...) ((void)snprintf((ret_error)->text, sizeof((ret_error)->text), __VA_ARGS__), -EINVAL)
 
-int run_user_find(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error)
+int run_find_user(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error)
 {
 	_cleanup_free_ char *name = strdup(text);
 	struct privs_user user = {.set = true};
@@ -61,7 +61,7 @@ int run_user_find(const char *option, const char *text, struct privs_user *ret_u
 		return user_fail(ret_error, "out of memory");
 	if (colon)
 		*colon++ = '\0';
-	error = user_find(name, &user.uid, &user.gid);
+	error = user_find_ids(name, &user.uid, &user.gid);
 	if (error < 0)
 		return user_fail(ret_error, "%s %s: %s; write a number or a name of passwd(5)", option, text,
 			    error == -ERANGE ? "no user has that number" : "no such user");

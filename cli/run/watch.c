@@ -29,7 +29,7 @@ int run_print_result(const struct run *run, json_t *result)
 	if (!run->in_setup)
 		return cli_print_json("run", json_incref(result));
 	text = json_dumps(result, JSON_COMPACT);
-	return text && io_write_full(run->result_fd, text, strlen(text)) == 0 ? CLI_OK : CLI_ERROR;
+	return text && io_write_all(run->result_fd, text, strlen(text)) == 0 ? CLI_OK : CLI_ERROR;
 }
 
 void run_write_end_status(const struct run *run, json_t *result)
@@ -37,7 +37,7 @@ void run_write_end_status(const struct run *run, json_t *result)
 	int fd = run->options.status_fd;
 
 	if (fd >= 0 && result_write_end_line(fd, result) < 0)
-		cli_error("run", "--status-fd %d: %s", fd, strerror(errno));
+		cli_print_error("run", "--status-fd %d: %s", fd, strerror(errno));
 }
 
 int run_write_start_status(struct run *run)
@@ -61,7 +61,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
 	if (run->mistakes)
 		(void)json_object_set(json_object_get(result, "error"), "mistakes", run->mistakes);
-	cli_error("run", "%s", message);
+	cli_print_error("run", "%s", message);
 	if (run->options.json || run->in_setup)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
 	if (run->options.status_fd >= 0)
@@ -89,7 +89,7 @@ static void watch_keep_artifacts(struct run *run, json_t *result)
 	size_t files = 0;
 
 	if (output_keep_files(&options, json_object_get(result, "changes"), &files, &error) < 0) {
-		cli_error("run", "%s", error.text);
+		cli_print_error("run", "%s", error.text);
 		result_set_error(result, "output_failed", error.text);
 	} else if (run->options.verbose) {
 		cli_note("callgate: kept %zu files in %s", files, run->options.output);
@@ -110,7 +110,7 @@ static void watch_check_stream(struct run *run, json_t *result, const char *name
 		return;
 	(void)snprintf(message, sizeof(message), "%s could not be written (%s): a part of the program's output is lost",
 		       name, strerror(capture->forward_error));
-	cli_error("run", "%s", message);
+	cli_print_error("run", "%s", message);
 	result_set_error(result, "output_failed", message);
 }
 
@@ -154,10 +154,11 @@ static void watch_report_hit(const char *name, const json_t *meter)
 	watch_put_amount(limit, sizeof(limit), name, most);
 	if (json_is_integer(used))
 		watch_put_amount(amount, sizeof(amount), name, used);
-	cli_error("run", "the run reached its limit: %s %s%s%s%s", name, limit, amount[0] ? ", used " : "", amount,
-		  strcmp(name, "memory") == 0 && json_integer_value(most) < START_BYTES
-			  ? "; that is too small for most programs to start: use a larger -m"
-			  : "");
+	cli_print_error("run", "the run reached its limit: %s %s%s%s%s", name, limit, amount[0] ? ", used " : "",
+			amount,
+			strcmp(name, "memory") == 0 && json_integer_value(most) < START_BYTES
+				? "; that is too small for most programs to start: use a larger -m"
+				: "");
 }
 
 /* Prints which limit ended the run: without this line a reader of stderr only sees a program that stopped. */
@@ -170,14 +171,14 @@ static void watch_report_limit(const json_t *result)
 		return;
 	if (strcmp(status, "timeout") == 0) {
 		meter = json_object_get(json_object_get(limits, "wall"), "limit");
-		cli_error("run", "the run was ended by its time limit of %g s%s",
+		cli_print_error("run", "the run was ended by its time limit of %g s%s",
 			  (double)json_integer_value(meter) / 1000,
 			  watch_was_killed_late(result) ? "; the program had not ended after SIGTERM and was killed"
 							: "");
 		return;
 	}
 	if (strcmp(status, "killed") == 0 && watch_was_killed_late(result))
-		cli_error("run", "the program had not ended after signal %d and was killed (--kill-after)",
+		cli_print_error("run", "the program had not ended after signal %d and was killed (--kill-after)",
 			  (int)json_integer_value(json_object_get(result, "signal")));
 	if (strcmp(status, "limit") != 0)
 		return;
@@ -193,7 +194,7 @@ static void watch_name_descriptors(const struct run *run, char *message, size_t 
 	size_t mounts = 0, len = strlen(message);
 	struct rlimit limit;
 
-	(void)policy_mounts(run->program.policy, &mounts);
+	(void)policy_get_mounts(run->program.policy, &mounts);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < mounts + DESCRIPTORS)
 		(void)snprintf(message + len, size - len, "; ulimit -n is %llu, this policy may need %zu",
 			       (unsigned long long)limit.rlim_max, mounts + DESCRIPTORS);
@@ -218,7 +219,7 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 		return;
 	}
 	message = advice ? cli_format("%s; %s", outcome->message, advice) : NULL;
-	cli_error("run", "%s", message ? message : outcome->message);
+	cli_print_error("run", "%s", message ? message : outcome->message);
 	if (message)
 		(void)json_object_set_new(json_object_get(result, "error"), "message", json_string(message));
 }
@@ -247,19 +248,19 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	    json_array_size(json_object_get(result, "denials")) > 0)
 		cli_note("callgate: denied to the setup:");
 	if (!run->options.json)
-		summary_print(stderr, result, run->options.events);
+		summary_print_result(stderr, result, run->options.events);
 	run_write_end_status(run, result);
 	return exit_code;
 }
 
 /* What --json keeps in memory is always bounded. Output that is passed through is bounded where a limit was set. */
-static uint64_t watch_capture_limit(const struct run *run, uint64_t limit)
+static uint64_t watch_get_capture_limit(const struct run *run, uint64_t limit)
 {
 	return limit ? limit : run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
 }
 
 /* Whether to show a status line: not if the program's stdout, too, may appear on a terminal, mixed with the line. */
-static bool watch_wants_status_line(const struct run_options *options)
+static bool watch_needs_status_line(const struct run_options *options)
 {
 	const char *term = getenv("TERM");
 
@@ -299,21 +300,21 @@ int run_program_to_end(struct run *run)
 		.output = run->output_fd >= 0,
 		.tty = options->tty,
 		.parent = options->die_with_parent ? run->parent : 0,
-		.status_line = watch_wants_status_line(options),
+		.status_line = watch_needs_status_line(options),
 		.wall_ns = limits->wall_ns,
 		.grace_ns = options->grace_ns,
 		.kill_after_ns = options->kill_after_ns,
-		.stdout_bytes = watch_capture_limit(run, limits->stdout_bytes),
-		.stderr_bytes = watch_capture_limit(run, limits->stderr_bytes),
+		.stdout_bytes = watch_get_capture_limit(run, limits->stdout_bytes),
+		.stderr_bytes = watch_get_capture_limit(run, limits->stderr_bytes),
 	};
 	if (!run->setup_result && run_write_start_status(run) != 0) /* the setup has written the line */
 		return CLI_ERROR;
-	if (keeper_run(&keeper, &outcome) < 0) {
+	if (keeper_run_program(&keeper, &outcome) < 0) {
 		watch_name_descriptors(run, outcome.message, sizeof(outcome.message));
 		exit_code = run_report_refusal(run, "setup_failed", "%s", outcome.message);
 	} else {
 		exit_code = watch_report_end(run, &keeper, &outcome);
 	}
-	keeper_outcome_done(&outcome);
+	keeper_outcome_release(&outcome);
 	return exit_code;
 }

@@ -42,7 +42,7 @@ struct net_question {
 
 static int why_refuse_question(const char *text, const char *why)
 {
-	cli_error("why", "%s: %s", text, why);
+	cli_print_error("why", "%s: %s", text, why);
 	return -EINVAL;
 }
 
@@ -60,7 +60,7 @@ static int why_parse_authority(struct net_question *asked, const char *text, con
 	if (colon) {
 		host_len = (size_t)(colon - authority);
 		(void)snprintf(number, sizeof(number), "%.*s", (int)(len - host_len - 1), colon + 1);
-		if (text_number(number, 1, 65535, &port) < 0)
+		if (text_parse_number(number, 1, 65535, &port) < 0)
 			return why_refuse_question(text, "has no port from 1 to 65535");
 	}
 	if (port == 0)
@@ -131,7 +131,7 @@ static void why_judge_endpoint(struct net_question *asked)
 	const struct policy *policy = asked->policy;
 	struct net_verdict *verdict = &asked->verdict;
 
-	if (!policy_net_enabled(policy)) {
+	if (!policy_net_is_enabled(policy)) {
 		*verdict = (struct net_verdict){.reason = "no_network"};
 		return;
 	}
@@ -151,12 +151,12 @@ static void why_judge_endpoint(struct net_question *asked)
 					      asked->upgrade);
 }
 
-static const char *why_proto_name(const struct net_question *asked)
+static const char *why_get_proto_name(const struct net_question *asked)
 {
 	if (asked->verdict.rule)
-		return net_proto_name(asked->verdict.rule->proto);
+		return net_proto_get_name(asked->verdict.rule->proto);
 	if (asked->request)
-		return net_proto_name(asked->tls ? NET_HTTPS : NET_HTTP);
+		return net_proto_get_name(asked->tls ? NET_HTTPS : NET_HTTP);
 	return asked->udp ? "udp" : "tcp";
 }
 
@@ -169,7 +169,7 @@ static char *why_format_subject(const struct net_question *asked)
 	return cli_format("%s%s", asked->endpoint, asked->udp ? "/udp" : "");
 }
 
-static const char *why_interception_text(const struct net_question *asked)
+static const char *why_describe_interception(const struct net_question *asked)
 {
 	const struct net_rule *rule = asked->verdict.rule;
 
@@ -185,7 +185,7 @@ static const char *why_interception_text(const struct net_question *asked)
 
 static size_t why_resolve_host(const struct net_question *asked, struct sockaddr_storage address[NET_ADDRESSES_MAX])
 {
-	size_t count = policy_net_fixed_addresses(asked->policy, asked->host, address, NET_ADDRESSES_MAX);
+	size_t count = policy_net_get_fixed_addresses(asked->policy, asked->host, address, NET_ADDRESSES_MAX);
 	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)address;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)address;
 
@@ -211,11 +211,11 @@ static void why_judge_addresses(struct net_question *asked)
 		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).allow;
 		struct net_known *known = &asked->known[i];
 
-		net_address_text(at, known->text);
-		known->kind = denied ? "denied_by_rule" : net_address_class(at);
-		known->refused = denied || (known->kind && net_address_refusal(at, lift));
+		net_address_format(at, known->text);
+		known->kind = denied ? "denied_by_rule" : net_address_get_class(at);
+		known->refused = denied || (known->kind && net_address_get_refusal(at, lift));
 		if (!asked->never)
-			asked->never = net_address_refusal(at, NET_LIFT_NAMED);
+			asked->never = net_address_get_refusal(at, NET_LIFT_NAMED);
 	}
 }
 
@@ -274,13 +274,13 @@ static int why_print_text(const struct net_question *asked)
 	_cleanup_free_ char *what = why_format_subject(asked), *suggestion = why_suggest_rule(asked);
 	_cleanup_buf_ struct buf text = {0};
 
-	buf_printf(&text, "%s %s %s\n", verdict_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY),
+	buf_printf(&text, "%s %s %s\n", verdict_get_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY),
 		   asked->request ? "request" : "connect", what ? what : "");
 	buf_printf(&text, "  rule      %s\n", verdict->label ? verdict->label : "none: what no rule allows is refused");
 	buf_printf(&text, "  reason    %s\n", verdict->reason);
-	buf_printf(&text, "  proto     %s\n", why_proto_name(asked));
+	buf_printf(&text, "  proto     %s\n", why_get_proto_name(asked));
 	if (verdict->allow)
-		buf_printf(&text, "  opened    %s\n", why_interception_text(asked));
+		buf_printf(&text, "  opened    %s\n", why_describe_interception(asked));
 	else
 		buf_printf(&text, "  answer    %s\n",
 			   asked->opened ? "status 403 to the request" : "ECONNREFUSED to the connect");
@@ -292,7 +292,7 @@ static int why_print_text(const struct net_question *asked)
 	return cli_print_buf("why", &text);
 }
 
-static json_t *why_addresses_json(const struct net_question *asked)
+static json_t *why_make_addresses_json(const struct net_question *asked)
 {
 	json_t *list = json_array();
 
@@ -310,18 +310,18 @@ static int why_print_json(const struct net_question *asked)
 	_cleanup_free_ char *suggestion = why_suggest_rule(asked);
 	json_t *object =
 		json_pack("{s:s, s:s, s:s, s:i, s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:b, s:s?, s:o, s:s?}", "verdict",
-			  verdict_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY), "op",
+			  verdict_get_name(verdict->allow ? VERDICT_ALLOW : VERDICT_DENY), "op",
 			  asked->request ? "request" : "connect", "host", asked->host, "port", (int)asked->port,
-			  "proto", why_proto_name(asked), "method", asked->request ? asked->method : NULL, "path",
+			  "proto", why_get_proto_name(asked), "method", asked->request ? asked->method : NULL, "path",
 			  asked->request ? asked->path : NULL, "rule", verdict->label, "reason", verdict->reason,
 			  "errno", verdict->allow || asked->opened ? NULL : "ECONNREFUSED", "opened", asked->opened,
-			  "header", rule ? rule->header : NULL, "addresses", why_addresses_json(asked), "suggest",
+			  "header", rule ? rule->header : NULL, "addresses", why_make_addresses_json(asked), "suggest",
 			  suggestion);
 
 	return cli_print_json("why", object);
 }
 
-int why_net(const struct policy *policy, const char *text, bool url, bool json)
+int why_answer_net(const struct policy *policy, const char *text, bool url, bool json)
 {
 	struct net_question asked = {.policy = policy};
 	int exit_code;
@@ -345,11 +345,11 @@ int why_listen(const struct policy *policy, const char *text, bool json)
 	uint64_t port;
 	int exit_code;
 
-	if (text_number(text, 0, 65535, &port) < 0)
+	if (text_parse_number(text, 0, 65535, &port) < 0)
 		return (void)why_refuse_question(text, "is no port from 0 to 65535"), CLI_ERROR;
-	verdict = policy_net_enabled(policy) ? policy_net_judge_listen(policy, (unsigned)port)
+	verdict = policy_net_is_enabled(policy) ? policy_net_judge_listen(policy, (unsigned)port)
 					     : (struct net_verdict){.reason = "no_network"};
-	name = verdict_name(verdict.allow ? VERDICT_ALLOW : VERDICT_DENY);
+	name = verdict_get_name(verdict.allow ? VERDICT_ALLOW : VERDICT_DENY);
 	suggestion = verdict.allow ? NULL : cli_format("--listen %s", text);
 	if (json) {
 		exit_code = cli_print_json("why", json_pack("{s:s, s:s, s:i, s:s?, s:s, s:s?, s:s?}", "verdict", name,

@@ -45,7 +45,7 @@ static int why_set_question(const struct cli_given *given, void *all)
 	else if (!*given->value && (given->which == WHY_OPEN || given->which == WHY_EXEC))
 		wrong = "an empty path names nothing; write a path";
 	if (wrong)
-		cli_error("why", "%s", wrong);
+		cli_print_error("why", "%s", wrong);
 	question->text = given->value;
 	question->kind = given->which;
 	return wrong ? -EINVAL : 0;
@@ -67,7 +67,7 @@ static void why_split_path(struct question *question)
 }
 
 /* Follows the host's symbolic links, and maps where they lead back into the view by the innermost mount. */
-static void why_follow_host(const struct policy *policy, struct question *question)
+static void why_follow_host_links(const struct policy *policy, struct question *question)
 {
 	_cleanup_free_ char *real = NULL;
 	const struct policy_mount *mounts;
@@ -79,7 +79,7 @@ static void why_follow_host(const struct policy *policy, struct question *questi
 	real = realpath(host, NULL);
 	if (!real || strcmp(real, host) == 0)
 		return;
-	mounts = policy_mounts(policy, &count);
+	mounts = policy_get_mounts(policy, &count);
 	for (size_t i = count; i-- > 0;) {
 		const char *rest = mounts[i].kind == POLICY_MOUNT_TREE ? path_rest_below(real, mounts[i].host) : NULL;
 
@@ -101,7 +101,7 @@ static void why_check_public(const struct policy *policy, struct question *quest
 	struct stat status;
 
 	if (!question->host[0] || question->decision.verdict == VERDICT_DENY ||
-	    !(policy_rights_on(policy, question->resolved, strlen(question->resolved)) & POLICY_PUBLIC))
+	    !(policy_get_rights(policy, question->resolved, strlen(question->resolved)) & POLICY_PUBLIC))
 		return;
 	(void)snprintf(path, sizeof(path), "%s", question->host);
 	for (mode_t needed = S_IROTH; strlen(path) > granted || needed == S_IROTH; needed = S_IXOTH) {
@@ -136,10 +136,10 @@ static int why_answer_path(const struct policy *policy, struct question *questio
 	if (len > 0)
 		len = policy_follow_links(policy, question->asked, question->resolved);
 	if (len < 0) {
-		cli_error("why", "%s: %s", question->text, strerror(-len));
+		cli_print_error("why", "%s: %s", question->text, strerror(-len));
 		return len;
 	}
-	why_follow_host(policy, question);
+	why_follow_host_links(policy, question);
 	question->decision =
 		policy_decide_access(policy, question->resolved, strlen(question->resolved), question->want);
 	question->mount = policy_find_mount(policy, question->resolved);
@@ -151,12 +151,12 @@ static int why_answer_path(const struct policy *policy, struct question *questio
 	return 0;
 }
 
-static const char *why_text_or_none(const char *text)
+static const char *why_get_text_or_none(const char *text)
 {
 	return text && *text ? text : "none";
 }
 
-static const char *why_want_name(unsigned want)
+static const char *why_get_want_name(unsigned want)
 {
 	return want == POLICY_EXEC ? "exec" : want == POLICY_WRITE ? "write" : "read";
 }
@@ -166,7 +166,7 @@ static int why_print_text(const struct question *question)
 	const struct policy_decision *decision = &question->decision;
 	_cleanup_buf_ struct buf text = {0};
 
-	buf_printf(&text, "%s %s %s\n", verdict_name(decision->verdict), why_want_name(question->want),
+	buf_printf(&text, "%s %s %s\n", verdict_get_name(decision->verdict), why_get_want_name(question->want),
 		   question->asked);
 	if (strcmp(question->asked, question->resolved) != 0)
 		buf_printf(&text, "  resolved  %s\n", question->resolved);
@@ -175,8 +175,8 @@ static int why_print_text(const struct question *question)
 	buf_printf(&text, "  reason    %s\n", decision->reason);
 	if (decision->error)
 		buf_printf(&text, "  errno     %s\n", strerrorname_np(decision->error));
-	buf_printf(&text, "  mount     %s\n", why_text_or_none(question->mount ? question->mount->virt : NULL));
-	buf_printf(&text, "  host      %s\n", why_text_or_none(question->host));
+	buf_printf(&text, "  mount     %s\n", why_get_text_or_none(question->mount ? question->mount->virt : NULL));
+	buf_printf(&text, "  host      %s\n", why_get_text_or_none(question->host));
 	if (question->suggest)
 		buf_printf(&text, "  to allow  %s\n", question->suggest);
 	if (question->suggest_why)
@@ -185,7 +185,7 @@ static int why_print_text(const struct question *question)
 }
 
 /* A JSON string; null for no text and for bytes that are not UTF-8. */
-static json_t *why_json_string(const char *text)
+static json_t *why_make_json_string(const char *text)
 {
 	json_t *value = text && *text ? json_string(text) : NULL;
 
@@ -195,20 +195,20 @@ static json_t *why_json_string(const char *text)
 static int why_print_json(const struct question *question)
 {
 	const struct policy_decision *decision = &question->decision;
-	json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "verdict",
-				   verdict_name(decision->verdict), "op", why_want_name(question->want), "path",
-				   why_json_string(question->asked), "resolved", why_json_string(question->resolved),
-				   "rule",
-				   why_json_string(decision->rule), "reason", decision->reason, "errno",
-				   why_json_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
-				   why_json_string(question->mount ? question->mount->virt : NULL), "host",
-				   why_json_string(question->host), "suggest", why_json_string(question->suggest),
-				   "suggest_reason", why_json_string(question->suggest_why));
+	json_t *object =
+		json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "verdict",
+			  verdict_get_name(decision->verdict), "op", why_get_want_name(question->want), "path",
+			  why_make_json_string(question->asked), "resolved", why_make_json_string(question->resolved),
+			  "rule", why_make_json_string(decision->rule), "reason", decision->reason, "errno",
+			  why_make_json_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
+			  why_make_json_string(question->mount ? question->mount->virt : NULL), "host",
+			  why_make_json_string(question->host), "suggest", why_make_json_string(question->suggest),
+			  "suggest_reason", why_make_json_string(question->suggest_why));
 
 	return cli_print_json("why", object);
 }
 
-static int why_parse(int argc, char **argv, struct cli_policy_options *options, struct question *question)
+static int why_parse_options(int argc, char **argv, struct cli_policy_options *options, struct question *question)
 {
 	static const struct cli_option table[] = {
 		{"open", 0, "PATH[:r|w|x]", "reading (r, also without a letter), writing or executing PATH",
@@ -227,33 +227,33 @@ static int why_parse(int argc, char **argv, struct cli_policy_options *options, 
 		.usage = "Usage: callgate why [OPTION...] QUESTION [-- PROGRAM]\n\n"
 			 "Explains whether a policy allows an access, by which rule, and what would allow it.\n\n",
 		.epilogue = "\nExit status: 0 allowed, 1 refused, 125 error.\n",
-		.table = {{NULL, table, question}, {NULL, cli_policy_table(), options}},
+		.table = {{NULL, table, question}, {NULL, cli_get_policy_table(), options}},
 	};
-	int status = cli_parse(argc, argv, &syntax);
+	int status = cli_parse_options(argc, argv, &syntax);
 
 	if (status != CLI_PARSED || question->text)
 		return status;
-	cli_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT, --listen PORT or "
+	cli_print_error("why", "nothing asked; give --open PATH, --exec PATH, --connect HOST:PORT, --listen PORT or "
 		  "--url 'METHOD URL'");
-	return cli_usage_error("why");
+	return cli_fail_usage("why");
 }
 
-int cli_why(int argc, char **argv)
+int cli_main_why(int argc, char **argv)
 {
 	_cleanup_policy_options_ struct cli_policy_options options = {0};
 	_cleanup_host_ struct cli_host host = {0};
 	struct question question = {0};
 	_cleanup_policy_ struct policy *policy = NULL;
-	int exit_code = why_parse(argc, argv, &options, &question);
+	int exit_code = why_parse_options(argc, argv, &options, &question);
 
 	if (exit_code != CLI_PARSED)
 		return exit_code;
-	if (cli_policy_load_only(&options, "why", argv[optind], &host, &policy) != CLI_OK)
+	if (cli_load_policy_without_run(&options, "why", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
 	if (question.kind == WHY_LISTEN)
 		return why_listen(policy, question.text, question.json);
 	if (question.kind == WHY_CONNECT || question.kind == WHY_URL)
-		return why_net(policy, question.text, question.kind == WHY_URL, question.json);
+		return why_answer_net(policy, question.text, question.kind == WHY_URL, question.json);
 	if (why_answer_path(policy, &question) < 0)
 		return CLI_ERROR;
 	exit_code = question.json ? why_print_json(&question) : why_print_text(&question);

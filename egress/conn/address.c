@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum net_lift address_lift_of_rule(const struct net_rule *rule, bool named)
+enum net_lift address_get_rule_lift(const struct net_rule *rule, bool named)
 {
 	if (!rule || !rule->private_addresses)
 		return NET_LIFT_NONE;
@@ -20,18 +20,18 @@ enum net_lift address_lift_of_rule(const struct net_rule *rule, bool named)
 /* The address without port; an IPv4-mapped address becomes IPv4, since the kernel routes it by IPv4's tables. */
 static void address_unmap(const struct sockaddr *from, struct sockaddr_storage *ret)
 {
-	const uint8_t *bytes = sockaddr_bytes(from);
+	const uint8_t *bytes = sockaddr_get_bytes(from);
 	bool v4 = from->sa_family == AF_INET;
 
 	if (!v4 && IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)bytes)) {
 		v4 = true;
 		bytes += 12;
 	}
-	sockaddr_set(ret, v4 ? AF_INET : AF_INET6, bytes);
+	sockaddr_set_address(ret, v4 ? AF_INET : AF_INET6, bytes);
 }
 
 /* bind(2) succeeds for addresses of this machine, on any interface. True also when that cannot be determined. */
-static bool address_binds(const struct sockaddr_storage *address)
+static bool address_can_bind(const struct sockaddr_storage *address)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -41,21 +41,21 @@ static bool address_binds(const struct sockaddr_storage *address)
 }
 
 /* With net.ipv4.ip_nonlocal_bind (or IPv6's) set bind(2) accepts any address. */
-static bool family_binds_anything(int family)
+static bool address_family_can_bind_any(int family)
 {
 	static const uint8_t v4[4] = {240, 0, 0, 1};    /* reserved, never local */
 	static const uint8_t v6[16] = {1, [15] = 1};    /* 100::1: RFC 6666, discard prefix */
 	struct sockaddr_storage foreign;
 
-	sockaddr_set(&foreign, family, family == AF_INET ? v4 : v6);
-	return address_binds(&foreign);
+	sockaddr_set_address(&foreign, family, family == AF_INET ? v4 : v6);
+	return address_can_bind(&foreign);
 }
 
 /*
  * Asks the routing table instead of bind(2). To the machine itself the kernel uses the same source address, or the
  * loopback device, whose MTU is larger than any other's. Sends no packet.
  */
-static bool address_routes_here(const struct sockaddr_storage *address)
+static bool address_is_routed_here(const struct sockaddr_storage *address)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage to = *address, own = {0}, own_plain;
@@ -81,13 +81,14 @@ bool address_is_local(const struct sockaddr *address)
 	if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
 		return true;
 	address_unmap(address, &bare);
-	return address_binds(&bare) && (!family_binds_anything(bare.ss_family) || address_routes_here(&bare));
+	return address_can_bind(&bare) &&
+	       (!address_family_can_bind_any(bare.ss_family) || address_is_routed_here(&bare));
 }
 
-const char *address_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
+const char *address_get_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
 				   enum net_lift lift)
 {
-	const char *reason = net_address_refusal(address, lift);
+	const char *reason = net_address_get_refusal(address, lift);
 
 	if (!reason && lift == NET_LIFT_NONE && address_is_local(address))
 		reason = "local";
@@ -99,29 +100,29 @@ const char *address_refusal_reason(const struct policy *policy, const struct soc
 	return reason;
 }
 
-static void append_dropped_text(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
+static void address_append_dropped(char *dropped, size_t cap, const struct sockaddr *address, const char *reason)
 {
 	char text[NET_ADDRESS_TEXT], one[NET_ADDRESS_TEXT + 64];
 	size_t len = strlen(dropped);
 	int more;
 
-	net_address_text(address, text);
+	net_address_format(address, text);
 	more = snprintf(one, sizeof(one), "%s%s %s", len ? ", " : "", text, reason);
 	if (more > 0 && (size_t)more < sizeof(one) && len + (size_t)more < cap)
 		memcpy(dropped + len, one, (size_t)more + 1);
 }
 
-size_t address_filter(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
+size_t address_filter_list(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
 		      enum net_lift lift, char *dropped, size_t cap)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)(const void *)&list[i];
-		const char *reason = address_refusal_reason(policy, address, port, lift);
+		const char *reason = address_get_refusal_reason(policy, address, port, lift);
 
 		if (reason)
-			append_dropped_text(dropped, cap, address, reason);
+			address_append_dropped(dropped, cap, address, reason);
 		else
 			list[kept++] = list[i];
 	}

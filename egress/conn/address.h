@@ -12,7 +12,7 @@
 #include "policy/network/net.h"
 
 /* The exceptions from the deny set that a rule (NULL: none) makes. named: the policy contains the address itself. */
-enum net_lift address_lift_of_rule(const struct net_rule *rule, bool named);
+enum net_lift address_get_rule_lift(const struct net_rule *rule, bool named);
 
 /* Whether an address belongs to this machine. Asks the kernel each time, as interfaces change. */
 bool address_is_local(const struct sockaddr *address);
@@ -21,14 +21,14 @@ bool address_is_local(const struct sockaddr *address);
  * NULL: the address may be dialled at this port (0: at some port); else a static reason ("private", "local",
  * "denied_by_rule" …).
  */
-const char *address_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
+const char *address_get_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
 				   enum net_lift lift);
 
 /*
  * Removes the addresses that may not be dialled and returns how many are left, in order. Appends those removed to
  * dropped (see dial.h), as far as whole entries fit.
  */
-size_t address_filter(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
+size_t address_filter_list(const struct policy *policy, struct sockaddr_storage *list, size_t count, unsigned port,
 		      enum net_lift lift, char *dropped, size_t cap);
 
 #endif

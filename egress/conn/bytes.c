@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-void bytes_done(struct bytes *bytes)
+void bytes_release(struct bytes *bytes)
 {
 	if (bytes->data)
 		explicit_bzero(bytes->data, bytes->len);
@@ -16,7 +16,7 @@ void bytes_done(struct bytes *bytes)
 
 int bytes_reserve(struct bytes *bytes, size_t room)
 {
-	size_t left = bytes_left(bytes), need = left + room;
+	size_t left = bytes_count_left(bytes), need = left + room;
 	struct bytes grown = {.len = left, .cap = need > 2 * bytes->cap ? need : 2 * bytes->cap};
 
 	if (room <= bytes->cap - bytes->len)
@@ -33,7 +33,7 @@ int bytes_reserve(struct bytes *bytes, size_t room)
 		return -ENOMEM;
 	if (left)
 		memcpy(grown.data, bytes->data + bytes->at, left);
-	bytes_done(bytes);
+	bytes_release(bytes);
 	*bytes = grown;
 	return 0;
 }
@@ -53,12 +53,12 @@ void bytes_drop(struct bytes *bytes, size_t count)
 {
 	bytes->at += count;
 	if (bytes->at == bytes->len)
-		bytes_done(bytes);
+		bytes_release(bytes);
 }
 
 size_t bytes_take(struct bytes *bytes, void *data, size_t cap)
 {
-	size_t count = bytes_left(bytes) < cap ? bytes_left(bytes) : cap;
+	size_t count = bytes_count_left(bytes) < cap ? bytes_count_left(bytes) : cap;
 
 	if (!count)
 		return 0;

@@ -14,19 +14,19 @@ struct bytes {
 	size_t at, len, cap; /* unread: from at to len */
 };
 
-static inline size_t bytes_left(const struct bytes *bytes)
+static inline size_t bytes_count_left(const struct bytes *bytes)
 {
 	return bytes->len - bytes->at;
 }
 
 /* The unread bytes, for parsers of text. */
-static inline const char *bytes_text(const struct bytes *bytes)
+static inline const char *bytes_get_text(const struct bytes *bytes)
 {
 	return (const char *)bytes->data + bytes->at;
 }
 
 /* Wipes, frees, empties. */
-void bytes_done(struct bytes *bytes);
+void bytes_release(struct bytes *bytes);
 /* Makes room for `room` bytes at data + len. 0 or -ENOMEM. */
 int bytes_reserve(struct bytes *bytes, size_t room);
 /* 0 or -ENOMEM. */

@@ -48,7 +48,7 @@ static int channel_flush_ciphertext(struct channel *channel)
 {
 	while (channel->out.data) {
 		struct bytes *out = &channel->out;
-		ssize_t sent = channel_send(channel->watch.fd, out->data + out->at, bytes_left(out));
+		ssize_t sent = channel_send(channel->watch.fd, out->data + out->at, bytes_count_left(out));
 
 		if (sent < 0)
 			return (int)sent;
@@ -102,7 +102,7 @@ static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written
 		channel->error = error;
 		return 0;
 	}
-	if (bytes_left(&channel->out) + len > OUT_MAX) {
+	if (bytes_count_left(&channel->out) + len > OUT_MAX) {
 		BIO_set_retry_write(bio);
 		*ret_written = (size_t)sent;
 		return sent > 0;
@@ -125,7 +125,7 @@ static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
 }
 
 /* The BIO's methods: one for the process, which has one thread. */
-static const BIO_METHOD *bio_method(void)
+static const BIO_METHOD *bio_get_method(void)
 {
 	static BIO_METHOD *method;
 
@@ -142,7 +142,7 @@ static const BIO_METHOD *bio_method(void)
 
 int channel_start_tls(struct channel *channel, SSL *ssl)
 {
-	const BIO_METHOD *method = bio_method();
+	const BIO_METHOD *method = bio_get_method();
 	BIO *bio = ssl && method ? BIO_new(method) : NULL;
 
 	if (!bio) {
@@ -161,7 +161,7 @@ int channel_start_tls(struct channel *channel, SSL *ssl)
 }
 
 /* The error of a failed OpenSSL call. An end without close_notify is -ECONNRESET: it may be forged. */
-static int tls_failure_errno(struct channel *channel, int result)
+static int channel_get_tls_errno(struct channel *channel, int result)
 {
 	switch (SSL_get_error(channel->ssl, result)) {
 	case SSL_ERROR_WANT_READ:
@@ -183,7 +183,7 @@ static int tls_failure_errno(struct channel *channel, int result)
 }
 
 /* After a failure OpenSSL must not be called again, not even for an orderly end. */
-static int tls_prepare_call(struct channel *channel)
+static int channel_prepare_tls_call(struct channel *channel)
 {
 	channel->reads_left = READS_MAX;
 	ERR_clear_error();
@@ -192,26 +192,26 @@ static int tls_prepare_call(struct channel *channel)
 
 int channel_shake_hands(struct channel *channel)
 {
-	int result, error = tls_prepare_call(channel);
+	int result, error = channel_prepare_tls_call(channel);
 
 	if (error)
 		return error;
 	result = SSL_do_handshake(channel->ssl);
 	if (result == 1)
 		return 0;
-	error = tls_failure_errno(channel, result);
+	error = channel_get_tls_errno(channel, result);
 	return error ? error : -ECONNRESET; /* the peer sent close_notify instead of a handshake */
 }
 
 static ssize_t channel_tls_read(struct channel *channel, void *data, size_t cap)
 {
-	int result, error = tls_prepare_call(channel);
+	int result, error = channel_prepare_tls_call(channel);
 	size_t got;
 
 	if (error)
 		return error;
 	result = SSL_read_ex(channel->ssl, data, cap, &got);
-	return result == 1 ? (ssize_t)got : tls_failure_errno(channel, result);
+	return result == 1 ? (ssize_t)got : channel_get_tls_errno(channel, result);
 }
 
 static ssize_t channel_tls_write(struct channel *channel, const void *data, size_t len)
@@ -228,12 +228,12 @@ static ssize_t channel_tls_write(struct channel *channel, const void *data, size
 		size_t written;
 		int result;
 
-		error = tls_prepare_call(channel);
+		error = channel_prepare_tls_call(channel);
 		if (error)
 			return error;
 		result = SSL_write_ex(channel->ssl, from + done, len - done, &written);
 		if (result != 1) {
-			error = tls_failure_errno(channel, result);
+			error = channel_get_tls_errno(channel, result);
 			return done ? (ssize_t)done : error ? error : -EPIPE;
 		}
 		done += written;
@@ -243,14 +243,14 @@ static ssize_t channel_tls_write(struct channel *channel, const void *data, size
 
 static int channel_tls_close(struct channel *channel)
 {
-	int result, error = tls_prepare_call(channel);
+	int result, error = channel_prepare_tls_call(channel);
 
 	if (error)
 		return error;
 	if (!SSL_is_init_finished(channel->ssl))
 		return 0; /* before the handshake is done there is nothing to authenticate */
 	result = SSL_shutdown(channel->ssl);
-	return result < 0 ? tls_failure_errno(channel, result) : 0;
+	return result < 0 ? channel_get_tls_errno(channel, result) : 0;
 }
 
 /* ---- both ---- */
@@ -269,7 +269,7 @@ void channel_close(struct channel *channel, bool abort)
 		return;
 	if (channel->ssl && !abort)
 		/* best effort: the peer has its data and only misses the close_notify */
-		(void)channel_shutdown(channel);
+		(void)channel_half_close(channel);
 	if (abort)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset,
 				 /* without it the connection ends by FIN; the close record is right either way */
@@ -277,9 +277,9 @@ void channel_close(struct channel *channel, bool abort)
 	loop_close_watch(channel->loop, &channel->watch);
 	SSL_free(channel->ssl);
 	channel->ssl = NULL;
-	bytes_done(&channel->early);
-	bytes_done(&channel->below);
-	bytes_done(&channel->out);
+	bytes_release(&channel->early);
+	bytes_release(&channel->below);
+	bytes_release(&channel->out);
 }
 
 ssize_t channel_read(struct channel *channel, void *data, size_t cap)
@@ -317,7 +317,7 @@ ssize_t channel_write(struct channel *channel, const void *data, size_t len)
 int channel_write_bytes(struct channel *channel, struct bytes *bytes)
 {
 	while (bytes->data) {
-		ssize_t sent = channel_write(channel, bytes->data + bytes->at, bytes_left(bytes));
+		ssize_t sent = channel_write(channel, bytes->data + bytes->at, bytes_count_left(bytes));
 
 		if (sent < 0)
 			return (int)sent;
@@ -326,24 +326,24 @@ int channel_write_bytes(struct channel *channel, struct bytes *bytes)
 	return 0;
 }
 
-int channel_put_back(struct channel *channel, const void *data, size_t len)
+int channel_put_back_bytes(struct channel *channel, const void *data, size_t len)
 {
 	struct bytes early = {0};
 	int error = bytes_add(&early, data, len);
 
 	if (!error && channel->early.data)
-		error = bytes_add(&early, channel->early.data + channel->early.at, bytes_left(&channel->early));
+		error = bytes_add(&early, channel->early.data + channel->early.at, bytes_count_left(&channel->early));
 	if (error) {
-		bytes_done(&early);
+		bytes_release(&early);
 		return error;
 	}
-	bytes_done(&channel->early);
+	bytes_release(&channel->early);
 	channel->early = early;
 	channel->bytes_in -= len; /* the bytes are counted again when they are read again */
 	return 0;
 }
 
-int channel_shutdown(struct channel *channel)
+int channel_half_close(struct channel *channel)
 {
 	int error;
 
@@ -378,7 +378,7 @@ void channel_set_wait(struct channel *channel, bool read, bool write)
 		return;
 	(void)channel_flush_ciphertext(channel); /* the next read or write reports an error */
 	if (channel->closing && !channel->out.data)
-		(void)channel_shutdown(channel); /* the FIN after a delayed close_notify */
+		(void)channel_half_close(channel); /* the FIN after a delayed close_notify */
 	interest = (read && !channel->ended ? (unsigned)EPOLLIN : 0) |
 		   (write || channel->out.data ? (unsigned)EPOLLOUT : 0);
 	loop_set_interest(channel->loop, &channel->watch, interest);

@@ -18,7 +18,7 @@ struct channel {
 	struct loop *loop;
 	struct watch watch; /* fd -1: closed */
 	SSL *ssl;           /* NULL: plain. Owned */
-	struct bytes early; /* put back by channel_put_back */
+	struct bytes early; /* put back by channel_put_back_bytes */
 	struct bytes below; /* put back before TLS was added: ciphertext */
 	struct bytes out;   /* ciphertext that the socket has no room for */
 	int error;          /* the error that ended TLS; 0: none */
@@ -47,9 +47,9 @@ ssize_t channel_write(struct channel *channel, const void *data, size_t len);
 /* Writes and removes what the channel has room for. 0: all; -EAGAIN; -errno. */
 int channel_write_bytes(struct channel *channel, struct bytes *bytes);
 /* Puts bytes back, which are read again first. Before channel_start_tls they become its ciphertext. 0 or -ENOMEM. */
-int channel_put_back(struct channel *channel, const void *data, size_t len);
+int channel_put_back_bytes(struct channel *channel, const void *data, size_t len);
 /* Half-close: sends what is queued, with TLS a close_notify, then FIN. 0, -EAGAIN, -errno. */
-int channel_shutdown(struct channel *channel);
+int channel_half_close(struct channel *channel);
 
 /* Adds TLS, which reads bytes put back first. Takes ssl, also on failure. 0 or -ENOMEM, also when ssl is NULL. */
 int channel_start_tls(struct channel *channel, SSL *ssl);

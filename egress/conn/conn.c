@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-void conn_pump(struct conn *conn)
+void conn_pump_mode(struct conn *conn)
 {
 	if (conn->closed || !conn->mode)
 		return;
@@ -24,26 +24,26 @@ void conn_pump(struct conn *conn)
 	conn->mode->pump(conn);
 }
 
-static void conn_ready(struct conn *conn)
+static void conn_on_ready(struct conn *conn)
 {
-	conn->active_ns = loop_now_ns(conn->egress->loop);
-	conn_pump(conn);
+	conn->active_ns = loop_get_now_ns(conn->egress->loop);
+	conn_pump_mode(conn);
 }
 
-static void client_ready(struct watch *watch)
+static void conn_on_client_ready(struct watch *watch)
 {
-	conn_ready(owner_of(watch, struct conn, client.watch));
+	conn_on_ready(owner_of(watch, struct conn, client.watch));
 }
 
-static void upstream_ready(struct watch *watch)
+static void conn_on_upstream_ready(struct watch *watch)
 {
-	conn_ready(owner_of(watch, struct conn, upstream.watch));
+	conn_on_ready(owner_of(watch, struct conn, upstream.watch));
 }
 
-static void conn_limit_due(struct timer *timer)
+static void conn_on_limit_due(struct timer *timer)
 {
 	struct conn *conn = owner_of(timer, struct conn, timer);
-	uint64_t now_ns = loop_now_ns(conn->egress->loop);
+	uint64_t now_ns = loop_get_now_ns(conn->egress->loop);
 
 	if (now_ns < conn->deadline_ns)
 		loop_set_timer(conn->egress->loop, timer, (conn->deadline_ns - now_ns) / NS_PER_MS + 1);
@@ -51,29 +51,29 @@ static void conn_limit_due(struct timer *timer)
 		conn_close(conn, conn->timeout_cause, NULL, true);
 }
 
-/* Called for every transfer, so a later deadline is only stored: conn_limit_due re-arms the timer. */
+/* Called for every transfer, so a later deadline is only stored: conn_on_limit_due re-arms the timer. */
 void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause)
 {
-	conn->deadline_ns = loop_now_ns(conn->egress->loop) + ms * NS_PER_MS;
+	conn->deadline_ns = loop_get_now_ns(conn->egress->loop) + ms * NS_PER_MS;
 	conn->timeout_cause = cause;
 	if (!conn->timer.due_ns || conn->timer.due_ns > conn->deadline_ns)
 		loop_set_timer(conn->egress->loop, &conn->timer, ms);
 }
 
-static void conn_pump_due(struct timer *timer)
+static void conn_on_pump_due(struct timer *timer)
 {
-	conn_pump(owner_of(timer, struct conn, pump_timer));
+	conn_pump_mode(owner_of(timer, struct conn, pump_timer));
 }
 
-void conn_pump_after(struct conn *conn, uint64_t ms)
+void conn_pump_mode_after(struct conn *conn, uint64_t ms)
 {
 	loop_set_timer(conn->egress->loop, &conn->pump_timer, ms);
 }
 
-ssize_t conn_read(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms)
+ssize_t conn_read_bytes(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms)
 {
 	uint64_t wait_ms = 0;
-	size_t room = budget_bytes_allowed(&conn->use, up, cap, loop_now_ns(conn->egress->loop), &wait_ms);
+	size_t room = budget_get_allowed_bytes(&conn->use, up, cap, loop_get_now_ns(conn->egress->loop), &wait_ms);
 	bool spent = !room && wait_ms == UINT64_MAX;
 	ssize_t got;
 
@@ -113,7 +113,7 @@ void conn_switch_mode(struct conn *conn, enum conn_mode_id id)
 	}
 	if (mode->limit_ms)
 		conn_set_limit(conn, mode->limit_ms, mode->limit_cause);
-	conn_pump(conn);
+	conn_pump_mode(conn);
 }
 
 void conn_start_first_mode(struct conn *conn)
@@ -145,9 +145,9 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 	LINE_COPY(conn->host, connect->host);
 	conn->client.watch.fd = conn->upstream.watch.fd = conn->dialled.fd = -1;
 	conn->client.loop = conn->upstream.loop = egress->loop;
-	conn->timer.fire = conn_limit_due;
-	conn->pump_timer.fire = conn_pump_due;
-	conn->start_ns = conn->active_ns = loop_now_ns(egress->loop);
+	conn->timer.fire = conn_on_limit_due;
+	conn->pump_timer.fire = conn_on_pump_due;
+	conn->start_ns = conn->active_ns = loop_get_now_ns(egress->loop);
 	conn->next = egress->conns;
 	if (conn->next)
 		conn->next->slot = &conn->next;
@@ -158,7 +158,7 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 }
 
 /* From now on the connection's source port may be announced for another connection. */
-static void conn_unexpect_socket(struct conn *conn)
+static void conn_stop_expecting_socket(struct conn *conn)
 {
 	struct conn **expected = &conn->egress->expected[conn->source_port];
 
@@ -168,10 +168,10 @@ static void conn_unexpect_socket(struct conn *conn)
 
 void conn_take_socket(struct conn *conn, int fd)
 {
-	conn_unexpect_socket(conn);
+	conn_stop_expecting_socket(conn);
 	conn->arrived = true;
-	conn->active_ns = loop_now_ns(conn->egress->loop);
-	channel_init(&conn->client, conn->egress->loop, fd, client_ready);
+	conn->active_ns = loop_get_now_ns(conn->egress->loop);
+	channel_init(&conn->client, conn->egress->loop, fd, conn_on_client_ready);
 	if (conn->answered)
 		conn_start_first_mode(conn);
 }
@@ -188,7 +188,7 @@ void conn_send_connected(struct conn *conn, int error)
 	(void)line_send_message(conn->egress->line, &message); /* a failed control socket ends the process */
 }
 
-static void conn_free_due(struct timer *timer)
+static void conn_on_free_due(struct timer *timer)
 {
 	free(owner_of(timer, struct conn, later));
 }
@@ -201,16 +201,16 @@ void conn_drop_upstream(struct conn *conn, bool abort)
 	conn->upstream.bytes_out = conn->upstream.bytes_in = 0;
 }
 
-static void conn_record_close(struct conn *conn, const char *cause, const char *reason)
+static void conn_write_close_record(struct conn *conn, const char *cause, const char *reason)
 {
 	struct control_record record;
 
-	conn_record_init(conn, CONTROL_EVENT_CLOSE, &record);
+	conn_init_record(conn, CONTROL_EVENT_CLOSE, &record);
 	record.allow = reason == NULL;
 	record.status = conn->status;
 	record.bytes_up = conn->bytes_up;
 	record.bytes_down = conn->bytes_down;
-	record.duration_us = (loop_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
+	record.duration_us = (loop_get_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
 	LINE_COPY(record.reason, reason);
 	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed socket ends the process */
@@ -228,32 +228,32 @@ void conn_close(struct conn *conn, const char *cause, const char *reason, bool a
 	conn_drop_upstream(conn, abort);
 	channel_close(&conn->client, abort);
 	conn_send_connected(conn, -ECONNABORTED);
-	conn_record_close(conn, cause, reason);
-	conn_unexpect_socket(conn);
+	conn_write_close_record(conn, cause, reason);
+	conn_stop_expecting_socket(conn);
 	*conn->slot = conn->next;
 	if (conn->next)
 		conn->next->slot = conn->slot;
 	conn->egress->conns_count--;
-	conn->later.fire = conn_free_due;
+	conn->later.fire = conn_on_free_due;
 	loop_set_timer(conn->egress->loop, &conn->later, 0);
 }
 
-static void conn_record_open(const struct conn *conn, struct control_record *ret_record)
+static void conn_init_open_record(const struct conn *conn, struct control_record *ret_record)
 {
-	conn_record_init(conn, CONTROL_EVENT_OPEN, ret_record);
+	conn_init_record(conn, CONTROL_EVENT_OPEN, ret_record);
 	dial_fill_record(&conn->dialled, conn->port, ret_record);
 }
 
-void conn_record_refusal(struct conn *conn, const char *reason)
+void conn_write_refusal_record(struct conn *conn, const char *reason)
 {
 	struct control_record record;
 
-	conn_record_open(conn, &record);
+	conn_init_open_record(conn, &record);
 	LINE_COPY(record.reason, reason);
 	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed socket ends the process */
 }
 
-static void conn_call_answer(struct conn *conn, int error, const char *reason)
+static void conn_report_open_result(struct conn *conn, int error, const char *reason)
 {
 	void (*answer)(struct conn *conn, int error, const char *reason) = conn->answer;
 
@@ -263,15 +263,15 @@ static void conn_call_answer(struct conn *conn, int error, const char *reason)
 
 static void conn_refuse_open(struct conn *conn, int error, const char *reason)
 {
-	conn_record_refusal(conn, reason);
+	conn_write_refusal_record(conn, reason);
 	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, true);
 	if (conn->mode) /* true for a proxy, which goes on without a destination */
 		conn->rule = NULL;
-	conn_call_answer(conn, error, reason);
+	conn_report_open_result(conn, error, reason);
 }
 
-static void conn_refuse_due(struct timer *timer)
+static void conn_on_refuse_due(struct timer *timer)
 {
 	struct conn *conn = owner_of(timer, struct conn, later);
 
@@ -282,25 +282,25 @@ static void conn_refuse_open_later(struct conn *conn, int error, const char *rea
 {
 	conn->dialled.error = error;
 	conn->dialled.reason = reason;
-	conn->later.fire = conn_refuse_due;
+	conn->later.fire = conn_on_refuse_due;
 	loop_set_timer(conn->egress->loop, &conn->later, 0);
 }
 
-static void conn_open_recorded(void *ctx, int error)
+static void conn_on_open_recorded(void *ctx, int error)
 {
 	struct conn *conn = ctx;
 
 	if (error < 0) {
 		budget_drop_connection(&conn->use);
 		conn_drop_upstream(conn, true);
-		conn_call_answer(conn, -ENETDOWN, "not_recorded");
+		conn_report_open_result(conn, -ENETDOWN, "not_recorded");
 		return;
 	}
 	conn->opened = true;
-	conn_call_answer(conn, 0, NULL);
+	conn_report_open_result(conn, 0, NULL);
 }
 
-static void conn_dialled(void *ctx, const struct dial_result *result)
+static void conn_on_dialled(void *ctx, const struct dial_result *result)
 {
 	struct conn *conn = ctx;
 	struct control_record record;
@@ -312,11 +312,11 @@ static void conn_dialled(void *ctx, const struct dial_result *result)
 		conn_refuse_open(conn, result->error, result->reason ? result->reason : "connect_failed");
 		return;
 	}
-	channel_init(&conn->upstream, conn->egress->loop, result->fd, upstream_ready);
-	conn_record_open(conn, &record);
+	channel_init(&conn->upstream, conn->egress->loop, result->fd, conn_on_upstream_ready);
+	conn_init_open_record(conn, &record);
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
-	if (line_send_record(conn->egress->line, &record, conn_open_recorded, conn, NULL) < 0)
+	if (line_send_record(conn->egress->line, &record, conn_on_open_recorded, conn, NULL) < 0)
 		conn_refuse_open(conn, -ENETDOWN, "not_recorded");
 }
 
@@ -343,14 +343,14 @@ void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 		conn_refuse_open_later(conn, -ECONNREFUSED, "cap_connections");
 		return;
 	}
-	conn->dial = dial_start(conn->egress, conn->host, port, conn->rule, conn_dialled, conn);
+	conn->dial = dial_start(conn->egress, conn->host, port, conn->rule, conn_on_dialled, conn);
 	if (!conn->dial)
 		conn_refuse_open_later(conn, -ENETDOWN, "no_memory");
 }
 
-void conn_record_init(const struct conn *conn, enum control_event event, struct control_record *ret_record)
+void conn_init_record(const struct conn *conn, enum control_event event, struct control_record *ret_record)
 {
-	const char *proto = conn->rule   ? net_proto_name(conn->rule->proto) : conn->mode ? conn->mode->name : "tcp";
+	const char *proto = conn->rule ? net_proto_get_name(conn->rule->proto) : conn->mode ? conn->mode->name : "tcp";
 
 	*ret_record = (struct control_record){
 		.conn = conn->id, .pid = conn->pid, .event = (uint8_t)event, .port = conn->port, .count = 1};
@@ -362,10 +362,10 @@ void conn_record_init(const struct conn *conn, enum control_event event, struct 
 		LINE_COPY(ret_record->rule, conn->rule->label);
 }
 
-void conn_record_done(struct conn *conn, uint64_t start_ns, struct control_done done)
+void conn_complete_record(struct conn *conn, uint64_t start_ns, struct control_done done)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = done};
 
-	message.done.duration_us = (loop_now_ns(conn->egress->loop) - start_ns) / 1000;
+	message.done.duration_us = (loop_get_now_ns(conn->egress->loop) - start_ns) / 1000;
 	(void)line_send_message(conn->egress->line, &message); /* a failed control socket ends the process */
 }

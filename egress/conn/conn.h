@@ -59,7 +59,7 @@ struct conn {
 	struct timer timer;      /* of the present phase: peek, handshake, head, idle; may be due before deadline_ns */
 	uint64_t deadline_ns;
 	const char *timeout_cause; /* cause of the close record at the deadline */
-	struct timer pump_timer; /* conn_pump_after */
+	struct timer pump_timer; /* conn_pump_mode_after */
 	struct dial *dial;       /* while one is under way */
 	void (*answer)(struct conn *conn, int error, const char *reason); /* of conn_open_upstream */
 	struct dial_result dialled; /* dialled.fd has moved to upstream */
@@ -97,17 +97,17 @@ void conn_send_connected(struct conn *conn, int error);
 
 /*
  * Ends the present mode (its done, its timers) and starts another, which is pumped at once. Bytes read too early are to
- * be given back by channel_put_back first. The caller returns without touching conn.
+ * be given back by channel_put_back_bytes first. The caller returns without touching conn.
  */
 void conn_switch_mode(struct conn *conn, enum conn_mode_id mode);
 /* Calls the mode's pump now, or after ms milliseconds. */
-void conn_pump(struct conn *conn);
-void conn_pump_after(struct conn *conn, uint64_t ms);
+void conn_pump_mode(struct conn *conn);
+void conn_pump_mode_after(struct conn *conn, uint64_t ms);
 /*
  * Reads from the program (up) or the endpoint, as the rule's budget allows. As channel_read, or -EBUSY: nothing is
  * allowed for *ret_wait_ms milliseconds; -EDQUOT: there are bytes past the budget's cap.
  */
-ssize_t conn_read(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms);
+ssize_t conn_read_bytes(struct conn *conn, bool up, void *data, size_t cap, uint64_t *ret_wait_ms);
 /* Restarts the phase's time limit. cause (static) goes into the close record when it expires. */
 void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause);
 
@@ -130,11 +130,11 @@ void conn_open_upstream(struct conn *conn, const char *host, uint16_t port,
 void conn_drop_upstream(struct conn *conn, bool abort);
 
 /* The fields every record of a connection has: conn, pid, host, port, proto, rule, sni, alpn. */
-void conn_record_init(const struct conn *conn, enum control_event event, struct control_record *ret_record);
+void conn_init_record(const struct conn *conn, enum control_event event, struct control_record *ret_record);
 /* Writes the "open" record of a refusal. */
-void conn_record_refusal(struct conn *conn, const char *reason);
+void conn_write_refusal_record(struct conn *conn, const char *reason);
 /* Completes a request's record. done: without the duration, which is since start_ns. */
-void conn_record_done(struct conn *conn, uint64_t start_ns, struct control_done done);
+void conn_complete_record(struct conn *conn, uint64_t start_ns, struct control_done done);
 
 extern const struct conn_mode mode_hello, mode_relay, mode_tls, mode_http1, mode_http2, mode_proxy, mode_socks;
 

@@ -79,9 +79,9 @@ static void dial_report_result(struct dial *dial, int error, const char *reason)
 	answer(ctx, &result);
 }
 
-static uint64_t dial_elapsed_us(const struct dial *dial)
+static uint64_t dial_get_elapsed_us(const struct dial *dial)
 {
-	return (io_now_ns() - dial->since_ns) / 1000;
+	return (io_read_clock_ns() - dial->since_ns) / 1000;
 }
 
 /* The error that the program gets when no attempt succeeds. A server's answer tells more than a missing local route. */
@@ -95,7 +95,7 @@ static void attempt_note_error(struct dial *dial, int error)
 }
 
 /* TCP self-connect: connecting to a port of this machine can pick that very port as its source. */
-static bool is_self_connect(int fd, const struct sockaddr_storage *peer)
+static bool dial_is_self_connect(int fd, const struct sockaddr_storage *peer)
 {
 	struct sockaddr_storage own = {0};
 	socklen_t len = sizeof(own);
@@ -113,7 +113,7 @@ static void attempt_hand_over_socket(struct attempt *attempt)
 	loop_remove_watch(dial->egress->loop, &attempt->watch);
 	dial->result.fd = attempt->watch.fd;
 	dial->result.address = attempt->address;
-	dial->result.connect_us = dial_elapsed_us(dial);
+	dial->result.connect_us = dial_get_elapsed_us(dial);
 	attempt->watch.fd = -1;
 	dial->running--;
 	dial_report_result(dial, 0, NULL);
@@ -128,7 +128,7 @@ static void attempt_give_up(struct attempt *attempt, int error)
 	dial_start_next_attempt(attempt->dial);
 }
 
-static void attempt_ready(struct watch *watch)
+static void attempt_on_ready(struct watch *watch)
 {
 	struct attempt *attempt = owner_of(watch, struct attempt, watch);
 	int error = 0;
@@ -136,7 +136,7 @@ static void attempt_ready(struct watch *watch)
 
 	if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
 		error = errno;
-	if (!error && attempt->dial->type == SOCK_STREAM && is_self_connect(watch->fd, &attempt->address))
+	if (!error && attempt->dial->type == SOCK_STREAM && dial_is_self_connect(watch->fd, &attempt->address))
 		error = ECONNREFUSED;
 	if (error)
 		attempt_give_up(attempt, -error);
@@ -144,7 +144,7 @@ static void attempt_ready(struct watch *watch)
 		attempt_hand_over_socket(attempt);
 }
 
-static void attempt_expired(struct timer *timer)
+static void attempt_on_expired(struct timer *timer)
 {
 	attempt_give_up(owner_of(timer, struct attempt, timer), -ETIMEDOUT);
 }
@@ -157,7 +157,7 @@ static int attempt_start_connect(struct attempt *attempt)
 	int fd, error;
 
 	/* the address is judged and connected without a copy in between */
-	if (address_refusal_reason(dial->egress->policy, address, dial->port, dial->lift))
+	if (address_get_refusal_reason(dial->egress->policy, address, dial->port, dial->lift))
 		return -EACCES;
 	fd = socket(address->sa_family, dial->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -175,7 +175,7 @@ static int attempt_start_connect(struct attempt *attempt)
 	return 0;
 }
 
-static void dial_next_attempt_due(struct timer *timer)
+static void dial_on_next_attempt_due(struct timer *timer)
 {
 	dial_start_next_attempt(owner_of(timer, struct dial, timer));
 }
@@ -196,7 +196,7 @@ static void dial_start_next_attempt(struct dial *dial)
 	}
 	if (dial->running)
 		return;
-	dial->result.connect_us = dial_elapsed_us(dial);
+	dial->result.connect_us = dial_get_elapsed_us(dial);
 	dial_report_result(dial, dial->result.error ? dial->result.error : -ECONNREFUSED, "connect_failed");
 }
 
@@ -215,8 +215,8 @@ static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, 
 		last = list[pick].ss_family;
 		sockaddr_set_port(&list[pick], dial->port);
 		dial->attempt[dial->count++] = (struct attempt){.dial = dial,
-								.watch = {.fd = -1, .ready = attempt_ready},
-								.timer.fire = attempt_expired,
+								.watch = {.fd = -1, .ready = attempt_on_ready},
+								.timer.fire = attempt_on_expired,
 								.address = list[pick]};
 		memmove(&list[pick], &list[pick + 1], (--count - pick) * sizeof(*list));
 	}
@@ -224,27 +224,27 @@ static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, 
 
 static void dial_try_addresses(struct dial *dial, struct sockaddr_storage *list, size_t count, enum net_lift lift)
 {
-	dial->result.dns_us = dial_elapsed_us(dial);
+	dial->result.dns_us = dial_get_elapsed_us(dial);
 	dial->lift = lift;
-	count = address_filter(dial->egress->policy, list, count, dial->port, lift, dial->result.dropped,
+	count = address_filter_list(dial->egress->policy, list, count, dial->port, lift, dial->result.dropped,
 			       sizeof(dial->result.dropped));
 	if (count == 0) {
 		dial_report_result(dial, -ECONNREFUSED, "denied_addr");
 		return;
 	}
 	dial_add_attempts(dial, list, count);
-	dial->since_ns = io_now_ns();
+	dial->since_ns = io_read_clock_ns();
 	dial_start_next_attempt(dial);
 }
 
-static void dial_resolved(void *ctx, const struct resolver_answer *answer)
+static void dial_on_resolved(void *ctx, const struct resolver_answer *answer)
 {
 	struct dial *dial = ctx;
 	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
 
 	dial->asked = 0;
 	if (answer->error < 0) {
-		dial->result.dns_us = dial_elapsed_us(dial);
+		dial->result.dns_us = dial_get_elapsed_us(dial);
 		dial_report_result(dial, answer->error == -ETIMEDOUT ? -ETIMEDOUT : -EHOSTUNREACH, "dns_fail");
 		return;
 	}
@@ -252,23 +252,23 @@ static void dial_resolved(void *ctx, const struct resolver_answer *answer)
 	dial_try_addresses(dial, list, answer->count, dial->other);
 }
 
-static void dial_start_due(struct timer *timer)
+static void dial_on_start_due(struct timer *timer)
 {
 	struct dial *dial = owner_of(timer, struct dial, timer);
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
 	size_t count;
 
-	dial->timer.fire = dial_next_attempt_due;
-	dial->since_ns = io_now_ns();
+	dial->timer.fire = dial_on_next_attempt_due;
+	dial->since_ns = io_read_clock_ns();
 	/* Host names are canonical, so text that parses as an address is one. */
 	count = sockaddr_parse(dial->host, &list[0]) ?
 			1 :
-			policy_net_fixed_addresses(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
+			policy_net_get_fixed_addresses(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);
 	if (count) {
 		dial_try_addresses(dial, list, count, dial->named);
 		return;
 	}
-	dial->asked = resolver_ask_name(dial->egress->resolver, dial->host, DIAL_DNS_MS, dial_resolved, dial);
+	dial->asked = resolver_ask_name(dial->egress->resolver, dial->host, DIAL_DNS_MS, dial_on_resolved, dial);
 	if (!dial->asked)
 		dial_report_result(dial, -EAGAIN, "dns_fail");
 }
@@ -284,12 +284,12 @@ struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, 
 	(void)snprintf(dial->host, sizeof(dial->host), "%s", host);
 	dial->port = port;
 	dial->type = rule && rule->proto == NET_UDP ? SOCK_DGRAM : SOCK_STREAM;
-	dial->named = address_lift_of_rule(rule, true);
-	dial->other = address_lift_of_rule(rule, false);
+	dial->named = address_get_rule_lift(rule, true);
+	dial->other = address_get_rule_lift(rule, false);
 	dial->answer = answer;
 	dial->ctx = ctx;
 	dial->result.fd = -1;
-	dial->timer.fire = dial_start_due;
+	dial->timer.fire = dial_on_start_due;
 	loop_set_timer(egress->loop, &dial->timer, 0);
 	return dial;
 }
@@ -303,7 +303,7 @@ void dial_fill_record(const struct dial_result *result, uint16_t port, struct co
 	LINE_COPY(record->dropped, result->dropped);
 	if (result->error < 0 || result->address.ss_family == AF_UNSPEC)
 		return;
-	net_address_text((const struct sockaddr *)&result->address, text);
+	net_address_format((const struct sockaddr *)&result->address, text);
 	(void)snprintf(record->real, sizeof(record->real), strchr(text, ':') ? "[%s]:%u" : "%s:%u", text,
 		       (unsigned)port);
 }

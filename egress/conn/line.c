@@ -14,7 +14,7 @@
 
 struct queued {
 	struct queued *next;
-	struct control_message message; /* only control_message_size() bytes are allocated */
+	struct control_message message; /* only control_get_message_size() bytes are allocated */
 };
 
 struct waiting {
@@ -35,7 +35,7 @@ struct control_line {
 	struct waiting *waiting, **waiting_end; /* by id: the supervisor acknowledges in this order */
 };
 
-static void line_ready(struct watch *watch);
+static void line_on_ready(struct watch *watch);
 
 int line_create(struct egress *egress, int fd, const struct line_events *events, struct control_line **ret_line)
 {
@@ -48,7 +48,7 @@ int line_create(struct egress *egress, int fd, const struct line_events *events,
 	line->events = *events;
 	line->end = &line->first;
 	line->waiting_end = &line->waiting;
-	line->watch = (struct watch){.fd = fd, .ready = line_ready};
+	line->watch = (struct watch){.fd = fd, .ready = line_on_ready};
 	error = loop_add_watch(egress->loop, &line->watch, EPOLLIN);
 	if (error < 0)
 		free(line);
@@ -87,7 +87,7 @@ bool line_is_idle(const struct control_line *line)
 	return !line->first;
 }
 
-void line_fail(struct control_line *line)
+void line_report_gone(struct control_line *line)
 {
 	if (line->gone)
 		return;
@@ -106,11 +106,11 @@ static void line_update_watch(struct control_line *line)
 
 static int line_queue_message(struct control_line *line, const struct control_message *message)
 {
-	size_t size = control_message_size((enum control_type)message->type);
+	size_t size = control_get_message_size((enum control_type)message->type);
 	struct queued *entry = malloc(offsetof(struct queued, message) + size);
 
 	if (!entry) {
-		line_fail(line);
+		line_report_gone(line);
 		return -EPIPE;
 	}
 	entry->next = NULL;
@@ -136,7 +136,7 @@ int line_send_message(struct control_line *line, const struct control_message *m
 		return 0;
 	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 		return line_queue_message(line, message);
-	line_fail(line);
+	line_report_gone(line);
 	return -EPIPE;
 }
 
@@ -149,7 +149,7 @@ static void line_flush_queue(struct control_line *line)
 		if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 			break;
 		if (error < 0) {
-			line_fail(line);
+			line_report_gone(line);
 			return;
 		}
 		line->first = entry->next;
@@ -176,14 +176,14 @@ void line_read_messages(struct control_line *line)
 		if (error == -EAGAIN)
 			return;
 		if (error < 0) {
-			line_fail(line);
+			line_report_gone(line);
 			return;
 		}
 		line->events.message(line->egress, &message, fds, count);
 	}
 }
 
-static void line_ready(struct watch *watch)
+static void line_on_ready(struct watch *watch)
 {
 	struct control_line *line = owner_of(watch, struct control_line, watch);
 
@@ -191,7 +191,7 @@ static void line_ready(struct watch *watch)
 	line_read_messages(line);
 }
 
-void line_copy(char *field, size_t size, const char *text)
+void line_copy_text(char *field, size_t size, const char *text)
 {
 	(void)snprintf(field, size, "%s", text ? text : "");
 }
@@ -208,7 +208,7 @@ int line_send_record(struct control_line *line, struct control_record *record, v
 		struct waiting *waiting = malloc(sizeof(*waiting));
 
 		if (!waiting) {
-			line_fail(line);
+			line_report_gone(line);
 			return -ENOMEM;
 		}
 		*waiting = (struct waiting){.id = record->id, .answer = answer, .ctx = ctx};
@@ -224,7 +224,7 @@ int line_send_record(struct control_line *line, struct control_record *record, v
 	return 0;
 }
 
-static void line_drop_waiting(struct control_line *line, struct waiting **slot)
+static void line_drop_waiting_answer(struct control_line *line, struct waiting **slot)
 {
 	struct waiting *waiting = *slot;
 
@@ -238,7 +238,7 @@ void line_forget_answers(struct control_line *line, const void *ctx)
 {
 	for (struct waiting **slot = &line->waiting; *slot;) {
 		if ((*slot)->ctx == ctx)
-			line_drop_waiting(line, slot);
+			line_drop_waiting_answer(line, slot);
 		else
 			slot = &(*slot)->next;
 	}
@@ -253,6 +253,6 @@ void line_acknowledge_record(struct control_line *line, const struct control_ack
 	if (!*slot)
 		return;
 	waiting = **slot;
-	line_drop_waiting(line, slot);
+	line_drop_waiting_answer(line, slot);
 	waiting.answer(waiting.ctx, ack->error);
 }

@@ -1,7 +1,7 @@
 /*
  * The egress end of the control socket: a lossless send queue and the records that wait for an acknowledgement. Used by
- * all of the egress process. While the queue is full nothing is read from programs (conn_pump) or from the supervisor,
- * so its size stays bounded.
+ * all of the egress process. While the queue is full nothing is read from programs (conn_pump_mode) or from the
+ * supervisor, so its size stays bounded.
  */
 #ifndef CALLGATE_EGRESS_CONN_LINE_H
 #define CALLGATE_EGRESS_CONN_LINE_H
@@ -16,8 +16,8 @@
 struct control_line;
 
 /* Copies a text (NULL: "") into an array of a record, cut where it does not fit. */
-#define LINE_COPY(field, text) line_copy(field, sizeof(field), text)
-void line_copy(char *field, size_t size, const char *text);
+#define LINE_COPY(field, text) line_copy_text(field, sizeof(field), text)
+void line_copy_text(char *field, size_t size, const char *text);
 
 #define LINE_FULL 256  /* queue length at which reading stops */
 #define LINE_EMPTY 32  /* and at which it resumes */
@@ -43,7 +43,7 @@ bool line_is_full(const struct control_line *line);
 bool line_is_idle(const struct control_line *line); /* nothing is queued */
 
 /* Ends the process as if the supervisor had closed the line. */
-void line_fail(struct control_line *line);
+void line_report_gone(struct control_line *line);
 
 /* Reads pending messages at once: a connection can be accepted before its announcement is read. */
 void line_read_messages(struct control_line *line);

@@ -37,12 +37,12 @@ int loop_create(struct loop **ret_loop)
 		free(loop);
 		return error;
 	}
-	loop->now_ns = io_now_ns();
+	loop->now_ns = io_read_clock_ns();
 	*ret_loop = loop;
 	return 0;
 }
 
-uint64_t loop_now_ns(const struct loop *loop)
+uint64_t loop_get_now_ns(const struct loop *loop)
 {
 	return loop->now_ns;
 }
@@ -93,7 +93,7 @@ void loop_close_watch(struct loop *loop, struct watch *watch)
 }
 
 /* Joins two heaps, either of which may be NULL: the root that is due later becomes the first child of the other. */
-static struct timer *heap_join(struct timer *a, struct timer *b)
+static struct timer *loop_join_timer_heaps(struct timer *a, struct timer *b)
 {
 	struct timer *root, *child;
 
@@ -110,7 +110,7 @@ static struct timer *heap_join(struct timer *a, struct timer *b)
 }
 
 /* Joins the heaps of a list of siblings: first in pairs, then the pairs, so that a removal costs O(log n). */
-static struct timer *heap_join_siblings(struct timer *list)
+static struct timer *loop_join_timer_siblings(struct timer *list)
 {
 	struct timer *pairs = NULL, *root = NULL;
 
@@ -118,14 +118,14 @@ static struct timer *heap_join_siblings(struct timer *list)
 		struct timer *a = list, *b = list->next, *pair;
 
 		list = b ? b->next : NULL;
-		pair = heap_join(a, b);
+		pair = loop_join_timer_heaps(a, b);
 		pair->next = pairs;
 		pairs = pair;
 	}
 	while (pairs) {
 		struct timer *next = pairs->next;
 
-		root = heap_join(root, pairs);
+		root = loop_join_timer_heaps(root, pairs);
 		pairs = next;
 	}
 	return root;
@@ -133,7 +133,7 @@ static struct timer *heap_join_siblings(struct timer *list)
 
 void loop_clear_timer(struct loop *loop, struct timer *timer)
 {
-	struct timer *below = heap_join_siblings(timer->child);
+	struct timer *below = loop_join_timer_siblings(timer->child);
 
 	if (!timer->due_ns)
 		return;
@@ -147,7 +147,7 @@ void loop_clear_timer(struct loop *loop, struct timer *timer)
 		timer->prev->next = timer->next;
 	timer->due_ns = 0;
 	timer->child = timer->next = timer->prev = NULL;
-	loop->first = heap_join(loop->first, below);
+	loop->first = loop_join_timer_heaps(loop->first, below);
 	if (loop->first)
 		loop->first->next = loop->first->prev = NULL;
 	loop->timers--;
@@ -157,12 +157,12 @@ void loop_set_timer(struct loop *loop, struct timer *timer, uint64_t ms)
 {
 	loop_clear_timer(loop, timer);
 	timer->due_ns = loop->now_ns + ms * NS_PER_MS;
-	loop->first = heap_join(loop->first, timer);
+	loop->first = loop_join_timer_heaps(loop->first, timer);
 	loop->timers++;
 }
 
 /* The time until the first timer is due, for epoll_wait(2). */
-static int loop_wait_ms(const struct loop *loop)
+static int loop_get_wait_ms(const struct loop *loop)
 {
 	uint64_t ms;
 
@@ -207,11 +207,11 @@ void loop_free(struct loop *loop)
 int loop_run(struct loop *loop)
 {
 	while (!loop->stopped) {
-		int count = epoll_wait(loop->fd, loop->event, EVENTS, loop_wait_ms(loop));
+		int count = epoll_wait(loop->fd, loop->event, EVENTS, loop_get_wait_ms(loop));
 
 		if (count < 0 && errno != EINTR)
 			return -errno;
-		loop->now_ns = io_now_ns();
+		loop->now_ns = io_read_clock_ns();
 		loop->events = count > 0 ? count : 0;
 		loop->at = 0;
 		loop_dispatch_events(loop);

@@ -49,6 +49,6 @@ void loop_clear_timer(struct loop *loop, struct timer *timer);
 /* Runs until loop_stop. 0 or -errno of epoll_wait(2). */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
-uint64_t loop_now_ns(const struct loop *loop); /* CLOCK_MONOTONIC at the start of this round */
+uint64_t loop_get_now_ns(const struct loop *loop); /* CLOCK_MONOTONIC at the start of this round */
 
 #endif

@@ -31,20 +31,20 @@ struct pool {
 	uint32_t reals;
 };
 
-static address_number bytes_to_number(int family, const uint8_t *bytes)
+static address_number pool_convert_bytes(int family, const uint8_t *bytes)
 {
 	address_number number = family == AF_INET ? 0xffff : 0;
 
-	for (size_t i = 0; i < sockaddr_len(family); i++)
+	for (size_t i = 0; i < sockaddr_get_address_len(family); i++)
 		number = number << 8 | bytes[i];
 	return number;
 }
 
-static bool address_to_number(const struct sockaddr *address, address_number *ret)
+static bool pool_convert_address(const struct sockaddr *address, address_number *ret)
 {
-	if (!sockaddr_len(address->sa_family))
+	if (!sockaddr_get_address_len(address->sa_family))
 		return false;
-	*ret = bytes_to_number(address->sa_family, sockaddr_bytes(address));
+	*ret = pool_convert_bytes(address->sa_family, sockaddr_get_bytes(address));
 	return true;
 }
 
@@ -55,7 +55,7 @@ static bool pool_find_index(const struct pool *pool, const struct sockaddr *addr
 	unsigned free_bits;
 	bool v4;
 
-	if (!address_to_number(address, &number))
+	if (!pool_convert_address(address, &number))
 		return false;
 	v4 = number >> 32 == 0xffff;
 	first = v4 ? pool->v4 : pool->v6;
@@ -71,9 +71,9 @@ void pool_make_address(const struct pool *pool, uint32_t index, int family, uint
 	address_number number = (family == AF_INET ? pool->v4 : pool->v6) + index;
 	uint8_t bytes[sizeof(number)];
 
-	for (size_t i = sockaddr_len(family); i-- > 0; number >>= 8)
+	for (size_t i = sockaddr_get_address_len(family); i-- > 0; number >>= 8)
 		bytes[i] = (uint8_t)number;
-	sockaddr_set(ret, family, bytes);
+	sockaddr_set_address(ret, family, bytes);
 	sockaddr_set_port(ret, port);
 }
 
@@ -85,7 +85,7 @@ void pool_find_own(unsigned char *address, size_t len, unsigned bits)
 }
 
 /* The position of a name; pool->capacity: the name has none. */
-static uint32_t find_name_position(const struct pool *pool, const char *host)
+static uint32_t pool_find_name_position(const struct pool *pool, const char *host)
 {
 	uint32_t position = 0;
 
@@ -94,9 +94,9 @@ static uint32_t find_name_position(const struct pool *pool, const char *host)
 	return position;
 }
 
-int pool_add(struct pool *pool, const char *host, uint32_t *ret_index)
+int pool_add_name(struct pool *pool, const char *host, uint32_t *ret_index)
 {
-	uint32_t position = find_name_position(pool, host);
+	uint32_t position = pool_find_name_position(pool, host);
 
 	if (position == pool->capacity) {
 		while (pool->next < pool->capacity && pool->name[pool->next])
@@ -120,7 +120,7 @@ int pool_learn_name(struct pool *pool, uint32_t index, const char *host)
 	if (index < POOL_FIRST || position >= pool->capacity ||
 	    net_host_canonicalise(host, strlen(host), canonical) < 0 || strcmp(canonical, host) != 0)
 		return -EBADMSG;
-	known = find_name_position(pool, host);
+	known = pool_find_name_position(pool, host);
 	if (known < pool->capacity || pool->name[position])
 		return known == position ? 0 : -EBADMSG;
 	pool->name[position] = strdup(host);
@@ -128,7 +128,7 @@ int pool_learn_name(struct pool *pool, uint32_t index, const char *host)
 }
 
 /* The name that a real address stands for, or NULL. */
-static const char *find_real_name(const struct pool *pool, address_number address)
+static const char *pool_find_real_name(const struct pool *pool, address_number address)
 {
 	for (uint32_t i = 0; i < pool->reals; i++)
 		if (pool->real[i].address == address)
@@ -142,9 +142,9 @@ int pool_learn_real_address(struct pool *pool, const struct sockaddr *address, c
 	address_number number;
 	const char *known;
 
-	if (pool_holds_address(pool, address) || !address_to_number(address, &number))
+	if (pool_holds_address(pool, address) || !pool_convert_address(address, &number))
 		return -EEXIST;
-	known = find_real_name(pool, number);
+	known = pool_find_real_name(pool, number);
 	if (known)
 		return strcmp(known, host) == 0 ? 0 : -EEXIST;
 	if (pool->reals >= REAL_MAX)
@@ -165,7 +165,7 @@ const char *pool_find_name(const struct pool *pool, const struct sockaddr *addre
 	if (pool_find_index(pool, address, &index))
 		return index >= POOL_FIRST && index - POOL_FIRST < pool->capacity ? pool->name[index - POOL_FIRST] :
 										    NULL;
-	return address_to_number(address, &number) ? find_real_name(pool, number) : NULL;
+	return pool_convert_address(address, &number) ? pool_find_real_name(pool, number) : NULL;
 }
 
 void pool_replace_address(const struct pool *pool, char host[NET_HOST_MAX])
@@ -193,7 +193,7 @@ bool pool_is_own_address(const struct pool *pool, const struct sockaddr *address
 	return pool_find_index(pool, address, &index) && index == POOL_OWN;
 }
 
-const char *pool_policy_name(const struct pool *pool, uint32_t index)
+const char *pool_get_policy_name(const struct pool *pool, uint32_t index)
 {
 	return index >= POOL_FIRST && index - POOL_FIRST < pool->from_policy ? pool->name[index - POOL_FIRST] : NULL;
 }
@@ -208,9 +208,9 @@ static void pool_set_ranges(struct pool *pool, const struct net_pool *range)
 
 	pool->v4_free = range->v4_bits < 32 ? 32 - range->v4_bits : 0;
 	pool->v6_free = range->v6_bits < 128 ? 128 - range->v6_bits : 0;
-	pool->v4 = bytes_to_number(AF_INET, (const uint8_t *)&range->v4);
+	pool->v4 = pool_convert_bytes(AF_INET, (const uint8_t *)&range->v4);
 	pool->v4 = pool->v4 >> pool->v4_free << pool->v4_free;
-	pool->v6 = bytes_to_number(AF_INET6, range->v6.s6_addr);
+	pool->v6 = pool_convert_bytes(AF_INET6, range->v6.s6_addr);
 	pool->v6 = pool->v6_free < 128 ? pool->v6 >> pool->v6_free << pool->v6_free : 0;
 	bits = pool->v4_free < pool->v6_free ? pool->v4_free : pool->v6_free;
 	if (bits > 4) /* a smaller range has only the run's own addresses */
@@ -229,14 +229,14 @@ int pool_create(const struct policy *policy, struct pool **ret_pool)
 
 	if (!pool)
 		return -ENOMEM;
-	range = policy_net_pool(policy);
+	range = policy_net_get_pool(policy);
 	pool_set_ranges(pool, &range);
-	rule = policy_net_rules(policy, &count);
+	rule = policy_net_get_rules(policy, &count);
 	for (size_t i = 0; error == 0 && i < count; i++) {
 		uint32_t index;
 
 		if (!rule[i].is_address && !strchr(rule[i].host, '*'))
-			error = pool_add(pool, rule[i].host, &index);
+			error = pool_add_name(pool, rule[i].host, &index);
 	}
 	if (error == -ENOMEM) {
 		pool_free(pool);

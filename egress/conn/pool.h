@@ -13,7 +13,7 @@
 
 #define POOL_FIRST 16u        /* index n is address n of the pool; those below are the run's own */
 #define POOL_OWN 1u           /* the run's own address, where the proxies listen */
-#define POOL_NAMES_MAX 4096u  /* names beyond that: pool_add fails with -ENOSPC */
+#define POOL_NAMES_MAX 4096u  /* names beyond that: pool_add_name fails with -ENOSPC */
 
 struct pool;
 
@@ -22,7 +22,7 @@ int pool_create(const struct policy *policy, struct pool **ret_pool);
 void pool_free(struct pool *pool);
 
 /* The index of a canonical name, which is added when new; -ENOSPC: the pool is full. The caller has judged it. */
-int pool_add(struct pool *pool, const char *host, uint32_t *ret_index);
+int pool_add_name(struct pool *pool, const char *host, uint32_t *ret_index);
 /* In the supervisor: adds a name of egress. -EBADMSG: out of range, or the index belongs to another name. */
 int pool_learn_name(struct pool *pool, uint32_t index, const char *host);
 /* "dns": "real": makes a real address stand for a name. -EEXIST: it stands for another one; -ENOSPC; -ENOMEM. */
@@ -44,6 +44,6 @@ void pool_make_address(const struct pool *pool, uint32_t index, int family, uint
 		       struct sockaddr_storage *ret);
 
 /* Names from the policy, by index; NULL past the last one. For /etc/hosts. */
-const char *pool_policy_name(const struct pool *pool, uint32_t index);
+const char *pool_get_policy_name(const struct pool *pool, uint32_t index);
 
 #endif

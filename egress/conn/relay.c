@@ -64,7 +64,8 @@ static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool 
 {
 	if (!buffered->data)
 		return true;
-	bytes_drop(buffered, relay_write_bytes(to, buffered->data + buffered->at, bytes_left(buffered), up, progress));
+	bytes_drop(buffered,
+		   relay_write_bytes(to, buffered->data + buffered->at, bytes_count_left(buffered), up, progress));
 	return !buffered->data;
 }
 
@@ -72,7 +73,7 @@ static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool 
  * How much to read at once. More than CONN_BUFFER only as far as the peer's send buffer has room, minus an eighth for
  * the kernel's overhead: a bulk stream then costs half the CPU time.
  */
-static size_t relay_bytes_at_once(const struct direction *direction, const struct channel *to)
+static size_t relay_get_read_size(const struct direction *direction, const struct channel *to)
 {
 	uint32_t memory[SK_MEMINFO_VARS];
 	socklen_t len = sizeof(memory);
@@ -88,7 +89,7 @@ static size_t relay_bytes_at_once(const struct direction *direction, const struc
 /* Bytes read into `bulk`, at most want. 0: the end, or progress says what to wait for. */
 static size_t relay_read_bytes(struct conn *conn, size_t want, bool up, struct progress *progress)
 {
-	ssize_t got = conn_read(conn, up, bulk, want, &progress->wait_ms);
+	ssize_t got = conn_read_bytes(conn, up, bulk, want, &progress->wait_ms);
 
 	if (got == -EAGAIN)
 		progress->wants_read = true;
@@ -106,7 +107,7 @@ static size_t relay_move_bytes(struct conn *conn, struct direction *direction, b
 	size_t moved = 0;
 
 	while (relay_flush_buffer(&direction->buffered, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
-		size_t want = relay_bytes_at_once(direction, to), got = relay_read_bytes(conn, want, up, progress);
+		size_t want = relay_get_read_size(direction, to), got = relay_read_bytes(conn, want, up, progress);
 		size_t done;
 
 		if (!got)
@@ -125,7 +126,7 @@ static size_t relay_move_bytes(struct conn *conn, struct direction *direction, b
 	}
 	if (moved >= ROUND_BYTES)
 		progress->wants_read = true;
-	if (from->ended && !direction->buffered.data && !progress->cause && channel_shutdown(to) == -EAGAIN)
+	if (from->ended && !direction->buffered.data && !progress->cause && channel_half_close(to) == -EAGAIN)
 		progress->wants_write = true;
 	return moved;
 }
@@ -148,9 +149,9 @@ static void relay_set_waits(struct conn *conn, const struct progress *up, const 
 	}
 	wait_ms = !up->wait_ms || (down->wait_ms && down->wait_ms < up->wait_ms) ? down->wait_ms : up->wait_ms;
 	if (channel_has_bytes(&conn->client) || channel_has_bytes(&conn->upstream))
-		conn_pump_after(conn, wait_ms ? 1 : 0);
+		conn_pump_mode_after(conn, wait_ms ? 1 : 0);
 	else if (wait_ms)
-		conn_pump_after(conn, wait_ms);
+		conn_pump_mode_after(conn, wait_ms);
 	channel_set_wait(&conn->client, up->wants_read, down->wants_write);
 	channel_set_wait(&conn->upstream, down->wants_read, up->wants_write);
 }
@@ -171,8 +172,8 @@ static void relay_free_buffers(struct conn *conn)
 {
 	struct relay *relay = conn->state;
 
-	bytes_done(&relay->up.buffered);
-	bytes_done(&relay->down.buffered);
+	bytes_release(&relay->up.buffered);
+	bytes_release(&relay->down.buffered);
 }
 
 const struct conn_mode mode_relay = {.name = "relay", .state_size = sizeof(struct relay), .limit_ms = CONN_IDLE_MS,

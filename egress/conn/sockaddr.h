@@ -11,25 +11,25 @@
 #include <sys/socket.h>
 
 /* The length of an address in bytes: 4, 16; 0: of another family. */
-static inline size_t sockaddr_len(int family)
+static inline size_t sockaddr_get_address_len(int family)
 {
 	return family == AF_INET ? sizeof(struct in_addr) : family == AF_INET6 ? sizeof(struct in6_addr) : 0;
 }
 
 /* The bytes of the address itself. address: AF_INET or AF_INET6. */
-static inline void *sockaddr_bytes(const void *address)
+static inline void *sockaddr_get_bytes(const void *address)
 {
 	size_t v4 = offsetof(struct sockaddr_in, sin_addr), v6 = offsetof(struct sockaddr_in6, sin6_addr);
 
 	return (char *)(uintptr_t)address + (((const struct sockaddr *)address)->sa_family == AF_INET ? v4 : v6);
 }
 
-/* An address without port. family: AF_INET or AF_INET6; bytes: sockaddr_len(family). */
-static inline void sockaddr_set(struct sockaddr_storage *ret, int family, const void *bytes)
+/* An address without port. family: AF_INET or AF_INET6; bytes: sockaddr_get_address_len(family). */
+static inline void sockaddr_set_address(struct sockaddr_storage *ret, int family, const void *bytes)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->ss_family = (sa_family_t)family;
-	memcpy(sockaddr_bytes(ret), bytes, sockaddr_len(family));
+	memcpy(sockaddr_get_bytes(ret), bytes, sockaddr_get_address_len(family));
 }
 
 static inline void sockaddr_set_port(struct sockaddr_storage *address, uint16_t port)
@@ -44,7 +44,7 @@ static inline bool sockaddr_parse(const char *text, struct sockaddr_storage *ret
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; i < 2; i++) {
 		ret->ss_family = i ? AF_INET6 : AF_INET;
-		if (inet_pton(ret->ss_family, text, sockaddr_bytes(ret)) == 1)
+		if (inet_pton(ret->ss_family, text, sockaddr_get_bytes(ret)) == 1)
 			return true;
 	}
 	return false;

@@ -30,7 +30,7 @@ ssize_t socks_parse_greeting(const uint8_t *data, size_t len, bool *ret_open)
 }
 
 /* Length of the address from its ATYP byte on, without the port; 0: incomplete; -EAFNOSUPPORT. */
-static ssize_t address_field_size(const uint8_t *data, size_t len)
+static ssize_t socks_measure_address(const uint8_t *data, size_t len)
 {
 	switch (data[0]) {
 	case IPV4:
@@ -44,7 +44,7 @@ static ssize_t address_field_size(const uint8_t *data, size_t len)
 	}
 }
 
-static int read_address_field(const uint8_t *data, char ret_host[NET_HOST_MAX])
+static int socks_read_address(const uint8_t *data, char ret_host[NET_HOST_MAX])
 {
 	char text[INET6_ADDRSTRLEN];
 
@@ -66,14 +66,14 @@ ssize_t socks_parse_request(const uint8_t *data, size_t len, struct socks_reques
 		return 0;
 	if (data[1] != CONNECT)
 		return -EOPNOTSUPP;
-	size = address_field_size(data + 3, len - 3);
+	size = socks_measure_address(data + 3, len - 3);
 	if (size <= 0)
 		return size;
 	size += 3;
 	if (len < (size_t)size + 2)
 		return 0;
 	request.port = (uint16_t)(data[size] << 8 | data[size + 1]);
-	if (!request.port || read_address_field(data + 3, request.host) < 0)
+	if (!request.port || socks_read_address(data + 3, request.host) < 0)
 		return -EINVAL;
 	*ret_request = request;
 	return size + 2;

@@ -44,7 +44,7 @@ static void socks_refuse_request(struct conn *conn, uint8_t code, const char *re
 		conn_close(conn, "refused", reason, false);
 }
 
-static uint8_t socks_reply_code(int error, const char *reason)
+static uint8_t socks_get_reply_code(int error, const char *reason)
 {
 	if (strcmp(reason, "dns_fail") == 0)
 		return SOCKS_REPLY_HOST;
@@ -55,14 +55,14 @@ static uint8_t socks_reply_code(int error, const char *reason)
 	       : error == -EHOSTUNREACH || error == -ETIMEDOUT ? SOCKS_REPLY_HOST : SOCKS_REPLY_FAILED;
 }
 
-static void socks_upstream_opened(struct conn *conn, int error, const char *reason)
+static void socks_on_upstream_opened(struct conn *conn, int error, const char *reason)
 {
 	struct socks *socks = conn->state;
 
 	if (error) {
-		socks_refuse_request(conn, socks_reply_code(error, reason), reason);
+		socks_refuse_request(conn, socks_get_reply_code(error, reason), reason);
 	} else if (socks->at < socks->len &&
-		   channel_put_back(&conn->client, socks->data + socks->at, socks->len - socks->at) < 0) {
+		   channel_put_back_bytes(&conn->client, socks->data + socks->at, socks->len - socks->at) < 0) {
 		conn_close(conn, "no_memory", NULL, true);
 	} else if (socks_send_reply(conn, 0)) {
 		conn_start_first_mode(conn);
@@ -113,7 +113,7 @@ static int socks_handle_request(struct conn *conn)
 	socks->asked = true;
 	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout"); /* dialling has its own limits */
 	pool_replace_address(conn->egress->pool, request.host);
-	conn_open_upstream(conn, request.host, request.port, socks_upstream_opened);
+	conn_open_upstream(conn, request.host, request.port, socks_on_upstream_opened);
 	return 1;
 }
 

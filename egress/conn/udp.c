@@ -58,7 +58,7 @@ static uint8_t datagram[DATAGRAM_MAX];
 
 /* ---- records and the end ---- */
 
-static void udp_record_init(const struct udp_relay *relay, enum control_event event, struct control_record *ret_record)
+static void udp_init_record(const struct udp_relay *relay, enum control_event event, struct control_record *ret_record)
 {
 	*ret_record = (struct control_record){
 		.conn = relay->conn, .pid = relay->pid, .event = (uint8_t)event, .port = relay->port, .count = 1};
@@ -68,11 +68,11 @@ static void udp_record_init(const struct udp_relay *relay, enum control_event ev
 		LINE_COPY(ret_record->rule, relay->rule->label);
 }
 
-static void udp_record_refusal(struct udp_relay *relay, const char *reason, const char *dropped)
+static void udp_write_refusal_record(struct udp_relay *relay, const char *reason, const char *dropped)
 {
 	struct control_record record;
 
-	udp_record_init(relay, CONTROL_EVENT_OPEN, &record);
+	udp_init_record(relay, CONTROL_EVENT_OPEN, &record);
 	LINE_COPY(record.reason, reason);
 	LINE_COPY(record.dropped, dropped);
 	relay->state = UDP_REFUSED;
@@ -80,12 +80,12 @@ static void udp_record_refusal(struct udp_relay *relay, const char *reason, cons
 	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
 }
 
-static void flow_free_due(struct timer *timer)
+static void flow_on_free_due(struct timer *timer)
 {
 	free(owner_of(timer, struct udp_flow, idle));
 }
 
-static void flow_drop_waiting(struct udp_flow *flow)
+static void flow_drop_waiting_datagrams(struct udp_flow *flow)
 {
 	while (flow->waiting_count)
 		free(flow->waiting[--flow->waiting_count].data);
@@ -103,17 +103,17 @@ static void flow_close(struct udp_flow *flow)
 	dial_cancel(flow->dial);
 	loop_close_watch(relay->egress->loop, &flow->upstream);
 	budget_drop_connection(&flow->use);
-	flow_drop_waiting(flow);
-	flow->idle.fire = flow_free_due;
+	flow_drop_waiting_datagrams(flow);
+	flow->idle.fire = flow_on_free_due;
 	loop_set_timer(relay->egress->loop, &flow->idle, 0);
 }
 
-static void relay_free_due(struct timer *timer)
+static void udp_on_relay_free_due(struct timer *timer)
 {
 	free(owner_of(timer, struct udp_relay, release));
 }
 
-static void relay_close(struct udp_relay *relay, const char *cause, const char *reason)
+static void udp_close_relay(struct udp_relay *relay, const char *cause, const char *reason)
 {
 	struct udp_relay **slot = &relay->egress->udp;
 	struct control_record record;
@@ -128,15 +128,15 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
 		flow_close(relay->flows);
 	line_forget_answers(relay->egress->line, relay);
 	loop_close_watch(relay->egress->loop, &relay->program);
-	udp_record_init(relay, CONTROL_EVENT_CLOSE, &record);
+	udp_init_record(relay, CONTROL_EVENT_CLOSE, &record);
 	record.allow = reason == NULL;
 	record.bytes_up = relay->bytes_up;
 	record.bytes_down = relay->bytes_down;
-	record.duration_us = (loop_now_ns(relay->egress->loop) - relay->start_ns) / 1000;
+	record.duration_us = (loop_get_now_ns(relay->egress->loop) - relay->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
 	LINE_COPY(record.reason, reason);
 	(void)line_send_record(relay->egress->line, &record, NULL, NULL, NULL);
-	relay->release.fire = relay_free_due;
+	relay->release.fire = udp_on_relay_free_due;
 	loop_set_timer(relay->egress->loop, &relay->release, 0);
 }
 
@@ -149,7 +149,8 @@ static void relay_close(struct udp_relay *relay, const char *cause, const char *
 static bool flow_spend_budget(struct udp_flow *flow, bool up, size_t len, bool *ret_pass)
 {
 	uint64_t wait_ms = 0;
-	size_t room = budget_bytes_allowed(&flow->use, up, len, loop_now_ns(flow->relay->egress->loop), &wait_ms);
+	size_t room =
+		budget_get_allowed_bytes(&flow->use, up, len, loop_get_now_ns(flow->relay->egress->loop), &wait_ms);
 	uint64_t cap = up ? flow->relay->rule->budget.bytes_up : flow->relay->rule->budget.bytes_down;
 
 	*ret_pass = room == len;
@@ -157,14 +158,14 @@ static bool flow_spend_budget(struct udp_flow *flow, bool up, size_t len, bool *
 		budget_spend_bytes(&flow->use, up, len);
 	if (*ret_pass || !cap || (!room && wait_ms != UINT64_MAX))
 		return true;
-	relay_close(flow->relay, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
+	udp_close_relay(flow->relay, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
 	return false;
 }
 
-static void flow_idle_due(struct timer *timer)
+static void flow_on_idle_due(struct timer *timer)
 {
 	struct udp_flow *flow = owner_of(timer, struct udp_flow, idle);
-	uint64_t idle_ms = (loop_now_ns(flow->relay->egress->loop) - flow->active_ns) / NS_PER_MS;
+	uint64_t idle_ms = (loop_get_now_ns(flow->relay->egress->loop) - flow->active_ns) / NS_PER_MS;
 
 	if (idle_ms >= UDP_IDLE_MS)
 		flow_close(flow);
@@ -172,12 +173,12 @@ static void flow_idle_due(struct timer *timer)
 		loop_set_timer(flow->relay->egress->loop, timer, UDP_IDLE_MS - idle_ms);
 }
 
-static void flow_upstream_ready(struct watch *watch)
+static void flow_on_upstream_ready(struct watch *watch)
 {
 	struct udp_flow *flow = owner_of(watch, struct udp_flow, upstream);
 	struct udp_relay *relay = flow->relay;
 
-	flow->active_ns = loop_now_ns(relay->egress->loop);
+	flow->active_ns = loop_get_now_ns(relay->egress->loop);
 	for (int n = 0; n < DATAGRAMS_PER_ROUND; n++) {
 		ssize_t got = recv(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
 		bool pass;
@@ -196,7 +197,7 @@ static void flow_upstream_ready(struct watch *watch)
 }
 
 /* Sends a datagram upstream. False: the relay is closed. */
-static bool flow_send_now(struct udp_flow *flow, const uint8_t *data, size_t len)
+static bool flow_send_datagram(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
 	bool pass;
 
@@ -212,23 +213,23 @@ static bool flow_is_open(const struct udp_flow *flow)
 	return flow->upstream.fd >= 0 && flow->relay->state == UDP_OPEN;
 }
 
-static void flow_send_waiting(struct udp_flow *flow)
+static void flow_send_waiting_datagrams(struct udp_flow *flow)
 {
 	if (!flow_is_open(flow))
 		return;
 	for (size_t i = 0; i < flow->waiting_count; i++)
-		if (!flow_send_now(flow, flow->waiting[i].data, flow->waiting[i].len))
+		if (!flow_send_datagram(flow, flow->waiting[i].data, flow->waiting[i].len))
 			return;
-	flow_drop_waiting(flow);
+	flow_drop_waiting_datagrams(flow);
 }
 
 static void flow_send_or_keep(struct udp_flow *flow, const uint8_t *data, size_t len)
 {
 	uint8_t *copy;
 
-	flow->active_ns = loop_now_ns(flow->relay->egress->loop);
+	flow->active_ns = loop_get_now_ns(flow->relay->egress->loop);
 	if (flow_is_open(flow)) {
-		(void)flow_send_now(flow, data, len); /* the caller checks relay->closed */
+		(void)flow_send_datagram(flow, data, len); /* the caller checks relay->closed */
 		return;
 	}
 	copy = flow->waiting_count < WAITING_MAX ? malloc(len + 1) : NULL;
@@ -241,59 +242,60 @@ static void flow_send_or_keep(struct udp_flow *flow, const uint8_t *data, size_t
 
 /* ---- dialling ---- */
 
-static void relay_record_acknowledged(void *ctx, int error)
+static void udp_on_record_acknowledged(void *ctx, int error)
 {
 	struct udp_relay *relay = ctx;
 
 	if (error < 0) {
-		relay_close(relay, "refused", "not_recorded");
+		udp_close_relay(relay, "refused", "not_recorded");
 		return;
 	}
 	relay->state = UDP_OPEN;
 	for (struct udp_flow *flow = relay->flows, *next; flow && !relay->closed; flow = next) {
 		next = flow->next;
-		flow_send_waiting(flow);
+		flow_send_waiting_datagrams(flow);
 	}
 }
 
 /* Records the result of the first dial, once: later flows may fail again and again. */
-static void relay_record_dialled(struct udp_relay *relay, const struct dial_result *result)
+static void udp_record_dial_result(struct udp_relay *relay, const struct dial_result *result)
 {
 	struct control_record record;
 
 	if (result->error < 0) {
 		if (relay->state == UDP_NEW)
-			udp_record_refusal(relay, result->reason ? result->reason : "connect_failed", result->dropped);
+			udp_write_refusal_record(relay, result->reason ? result->reason : "connect_failed",
+						 result->dropped);
 		return;
 	}
 	if (relay->state == UDP_ASKED || relay->state == UDP_OPEN)
 		return;
-	udp_record_init(relay, CONTROL_EVENT_OPEN, &record);
+	udp_init_record(relay, CONTROL_EVENT_OPEN, &record);
 	dial_fill_record(result, relay->port, &record);
 	record.allow = 1;
 	LINE_COPY(record.reason, "granted");
 	relay->state = UDP_ASKED;
-	(void)line_send_record(relay->egress->line, &record, relay_record_acknowledged, relay, NULL);
+	(void)line_send_record(relay->egress->line, &record, udp_on_record_acknowledged, relay, NULL);
 }
 
-static void flow_dialled(void *ctx, const struct dial_result *result)
+static void flow_on_dialled(void *ctx, const struct dial_result *result)
 {
 	struct udp_flow *flow = ctx;
 	struct udp_relay *relay = flow->relay;
 
 	flow->dial = NULL;
 	if (result->error == 0) {
-		flow->upstream = (struct watch){.fd = result->fd, .ready = flow_upstream_ready};
+		flow->upstream = (struct watch){.fd = result->fd, .ready = flow_on_upstream_ready};
 		if (loop_add_watch(relay->egress->loop, &flow->upstream, EPOLLIN) < 0) {
 			flow_close(flow);
 			return;
 		}
 	}
-	relay_record_dialled(relay, result);
+	udp_record_dial_result(relay, result);
 	if (result->error < 0)
 		flow_close(flow);
 	else
-		flow_send_waiting(flow);
+		flow_send_waiting_datagrams(flow);
 }
 
 static void flow_evict_oldest(struct udp_relay *relay)
@@ -331,12 +333,12 @@ static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struc
 				  .client_len = len,
 				  .upstream = {.fd = -1},
 				  .use = use,
-				  .idle = {.fire = flow_idle_due},
-				  .active_ns = loop_now_ns(relay->egress->loop)};
+				  .idle = {.fire = flow_on_idle_due},
+				  .active_ns = loop_get_now_ns(relay->egress->loop)};
 	memcpy(&flow->client, client, len);
 	relay->flows = flow;
 	relay->flow_count++;
-	flow->dial = dial_start(relay->egress, relay->host, relay->port, relay->rule, flow_dialled, flow);
+	flow->dial = dial_start(relay->egress, relay->host, relay->port, relay->rule, flow_on_dialled, flow);
 	loop_set_timer(relay->egress->loop, &flow->idle, UDP_IDLE_MS);
 	if (flow->dial)
 		return flow;
@@ -349,7 +351,7 @@ static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struc
 /*
  * Without a network namespace other users of this machine can send to the socket: only the run's own address is served.
  */
-static bool udp_is_program(const struct udp_relay *relay, const struct sockaddr_storage *client)
+static bool udp_is_from_program(const struct udp_relay *relay, const struct sockaddr_storage *client)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)client;
 	const struct in_addr own = relay->egress->own;
@@ -358,7 +360,7 @@ static bool udp_is_program(const struct udp_relay *relay, const struct sockaddr_
 	       (client->ss_family == AF_INET && in->sin_addr.s_addr == own.s_addr);
 }
 
-static void program_ready(struct watch *watch)
+static void udp_on_program_ready(struct watch *watch)
 {
 	struct udp_relay *relay = owner_of(watch, struct udp_relay, program);
 
@@ -371,13 +373,13 @@ static void program_ready(struct watch *watch)
 
 		if (got < 0)
 			return;
-		if (!udp_is_program(relay, &client))
+		if (!udp_is_from_program(relay, &client))
 			continue;
 		flow = flow_find_or_create(relay, (const struct sockaddr *)&client, len);
 		if (flow)
 			flow_send_or_keep(flow, datagram, (size_t)got);
 		else if (relay->state == UDP_NEW)
-			udp_record_refusal(relay, "cap_connections", "");
+			udp_write_refusal_record(relay, "cap_connections", "");
 	}
 }
 
@@ -390,7 +392,7 @@ void udp_open_endpoint(struct egress *egress, const struct control_connect *endp
 
 	if (!relay) {
 		(void)close(fd);
-		line_fail(egress->line);
+		line_report_gone(egress->line);
 		return;
 	}
 	for (const struct udp_relay *other = egress->udp; other; other = other->next)
@@ -403,20 +405,20 @@ void udp_open_endpoint(struct egress *egress, const struct control_connect *endp
 				    .pid = endpoint->pid,
 				    .port = endpoint->port,
 				    .rule = reason ? NULL : verdict.rule,
-				    .program = {.fd = fd, .ready = program_ready},
-				    .start_ns = loop_now_ns(egress->loop)};
+				    .program = {.fd = fd, .ready = udp_on_program_ready},
+				    .start_ns = loop_get_now_ns(egress->loop)};
 	LINE_COPY(relay->host, endpoint->host);
 	egress->udp = relay;
 	if (reason) {
-		udp_record_refusal(relay, reason, "");
-		relay_close(relay, "refused", reason);
+		udp_write_refusal_record(relay, reason, "");
+		udp_close_relay(relay, "refused", reason);
 	} else if (loop_add_watch(egress->loop, &relay->program, EPOLLIN) < 0) {
-		relay_close(relay, "failed", "failed");
+		udp_close_relay(relay, "failed", "failed");
 	}
 }
 
-void udp_close_all(struct egress *egress)
+void udp_close_all_endpoints(struct egress *egress)
 {
 	while (egress->udp)
-		relay_close(egress->udp, "end", NULL);
+		udp_close_relay(egress->udp, "end", NULL);
 }

@@ -16,6 +16,6 @@ struct egress;
 /* Handles CONTROL_UDP, a new endpoint. Takes fd. */
 void udp_open_endpoint(struct egress *egress, const struct control_connect *endpoint, int fd);
 /* Closes all endpoints, each with its close record. */
-void udp_close_all(struct egress *egress);
+void udp_close_all_endpoints(struct egress *egress);
 
 #endif

@@ -14,7 +14,7 @@ static void verdict_refuse_name(struct dns_verdict *verdict, enum dns_code code,
 	verdict->label = label;
 }
 
-static bool query_wants_family(const struct dns_query *query, int family)
+static bool query_asks_for_family(const struct dns_query *query, int family)
 {
 	return query->type == DNS_ANY || query->type == (family == AF_INET ? DNS_A : DNS_AAAA);
 }
@@ -22,7 +22,7 @@ static bool query_wants_family(const struct dns_query *query, int family)
 static void answer_add_address(const struct dns_query *query, struct dns_answer *answer,
 			       const struct sockaddr_storage *address)
 {
-	if (query_wants_family(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
+	if (query_asks_for_family(query, address->ss_family) && answer->count < DNS_ANSWERS_MAX)
 		answer->address[answer->count++] = *address;
 }
 
@@ -56,7 +56,7 @@ static void judge_synthetic_name(struct pool *pool, const struct dns_query *quer
 {
 	struct sockaddr_storage address;
 
-	if (pool_add(pool, verdict->host, &verdict->index) < 0) {
+	if (pool_add_name(pool, verdict->host, &verdict->index) < 0) {
 		verdict_refuse_name(verdict, DNS_SERVFAIL, "pool_exhausted", verdict->rule->label);
 		return;
 	}
@@ -67,7 +67,7 @@ static void judge_synthetic_name(struct pool *pool, const struct dns_query *quer
 	answer_add_address(query, &verdict->answer, &address);
 }
 
-static void judge_name(const struct policy *policy, struct pool *pool, const struct dns_query *query,
+static void dns_judge_name(const struct policy *policy, struct pool *pool, const struct dns_query *query,
 		       struct dns_verdict *verdict)
 {
 	struct sockaddr_storage address;
@@ -83,7 +83,7 @@ static void judge_name(const struct policy *policy, struct pool *pool, const str
 	verdict->rule = name.rule;
 	if (!name.allow)
 		verdict_refuse_name(verdict, DNS_NXDOMAIN, name.reason, name.label);
-	else if (!query_wants_family(query, AF_INET) && !query_wants_family(query, AF_INET6))
+	else if (!query_asks_for_family(query, AF_INET) && !query_asks_for_family(query, AF_INET6))
 		return; /* NODATA, also for type HTTPS, whose answer could carry keys for Encrypted ClientHello */
 	else if (name.rule->dns_real)
 		verdict->real = true;
@@ -103,12 +103,12 @@ void dns_judge_query(const struct policy *policy, struct pool *pool, const struc
 	} else if (query->klass != DNS_IN && query->klass != DNS_CLASS_ANY) {
 		ret_verdict->answer.code = DNS_REFUSED;
 	} else if (strcmp(query->name, "localhost") == 0) { /* RFC 6761, 6.3 */
-		sockaddr_set(&address, AF_INET, &(struct in_addr){htonl(INADDR_LOOPBACK)});
+		sockaddr_set_address(&address, AF_INET, &(struct in_addr){htonl(INADDR_LOOPBACK)});
 		answer_add_address(query, &ret_verdict->answer, &address);
-		sockaddr_set(&address, AF_INET6, &in6addr_loopback);
+		sockaddr_set_address(&address, AF_INET6, &in6addr_loopback);
 		answer_add_address(query, &ret_verdict->answer, &address);
 	} else if (!judge_reverse_name(pool, query, ret_verdict)) {
-		judge_name(policy, pool, query, ret_verdict);
+		dns_judge_name(policy, pool, query, ret_verdict);
 	}
 }
 
@@ -121,7 +121,7 @@ void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const
 	for (size_t i = 0; i < count; i++) {
 		int error;
 
-		if (!query_wants_family(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
+		if (!query_asks_for_family(query, list[i].ss_family) || verdict->answer.count >= DNS_ANSWERS_MAX)
 			continue;
 		error = pool_learn_real_address(pool, (const struct sockaddr *)(const void *)&list[i], verdict->host);
 		if (error == 0)

@@ -28,7 +28,7 @@ struct reader {
 	size_t len, at;
 };
 
-static bool read_16(struct reader *reader, uint16_t *ret)
+static bool read_uint16(struct reader *reader, uint16_t *ret)
 {
 	if (reader->len - reader->at < 2)
 		return false;
@@ -51,7 +51,7 @@ static uint8_t lower_byte(uint8_t byte)
  * A name without compression: a pointer in a query has nothing to point to. *plain is cleared for a byte that host
  * names do not have; the text then serves records only.
  */
-static bool read_name(struct reader *reader, char text[NET_HOST_MAX], bool *plain)
+static bool read_query_name(struct reader *reader, char text[NET_HOST_MAX], bool *plain)
 {
 	size_t wire = 0, len = 0;
 
@@ -84,8 +84,8 @@ static bool read_question(struct reader *reader, struct dns_query *query)
 	size_t from = reader->at;
 
 	query->plain = true;
-	if (!read_name(reader, query->name, &query->plain) || !read_16(reader, &query->type) ||
-	    !read_16(reader, &query->klass))
+	if (!read_query_name(reader, query->name, &query->plain) || !read_uint16(reader, &query->type) ||
+	    !read_uint16(reader, &query->klass))
 		return false;
 	query->question_len = reader->at - from;
 	memcpy(query->question, reader->data + from, query->question_len);
@@ -99,8 +99,8 @@ static bool read_additional_record(struct reader *reader, struct dns_query *quer
 	uint16_t type, klass, high, low, len;
 	bool plain = true;
 
-	if (!read_name(reader, name, &plain) || !read_16(reader, &type) || !read_16(reader, &klass) ||
-	    !read_16(reader, &high) || !read_16(reader, &low) || !read_16(reader, &len) ||
+	if (!read_query_name(reader, name, &plain) || !read_uint16(reader, &type) || !read_uint16(reader, &klass) ||
+	    !read_uint16(reader, &high) || !read_uint16(reader, &low) || !read_uint16(reader, &len) ||
 	    len > reader->len - reader->at)
 		return false;
 	reader->at += len;
@@ -118,8 +118,8 @@ static bool read_body(struct reader *reader, struct dns_query *query)
 {
 	uint16_t questions, answers, authorities, extras;
 
-	if (!read_16(reader, &questions) || !read_16(reader, &answers) || !read_16(reader, &authorities) ||
-	    !read_16(reader, &extras) || questions != 1 || answers || authorities || extras > EXTRAS_MAX ||
+	if (!read_uint16(reader, &questions) || !read_uint16(reader, &answers) || !read_uint16(reader, &authorities) ||
+	    !read_uint16(reader, &extras) || questions != 1 || answers || authorities || extras > EXTRAS_MAX ||
 	    !read_question(reader, query))
 		return false;
 	for (uint16_t i = 0; i < extras; i++)
@@ -133,7 +133,7 @@ int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query
 	struct reader reader = {.data = data, .len = len};
 	struct dns_query query = {0};
 
-	if (len < HEAD || !read_16(&reader, &query.id) || !read_16(&reader, &query.flags) ||
+	if (len < HEAD || !read_uint16(&reader, &query.id) || !read_uint16(&reader, &query.flags) ||
 	    (query.flags & FLAG_RESPONSE))
 		return -EINVAL;
 	*ret_query = query;
@@ -160,19 +160,19 @@ static void write_bytes(struct writer *writer, const void *bytes, size_t len)
 	writer->len += len;
 }
 
-static void write_16(struct writer *writer, unsigned value)
+static void write_uint16(struct writer *writer, unsigned value)
 {
 	write_bytes(writer, (const uint8_t[]){(uint8_t)(value >> 8), (uint8_t)value}, 2);
 }
 
-static void write_record(struct writer *writer, uint16_t type, uint32_t ttl, const void *data, size_t len)
+static void write_answer_record(struct writer *writer, uint16_t type, uint32_t ttl, const void *data, size_t len)
 {
-	write_16(writer, 0xc000 | HEAD); /* pointer to the question's name */
-	write_16(writer, type);
-	write_16(writer, DNS_IN);
-	write_16(writer, ttl >> 16);
-	write_16(writer, ttl & 0xffff);
-	write_16(writer, (unsigned)len);
+	write_uint16(writer, 0xc000 | HEAD); /* pointer to the question's name */
+	write_uint16(writer, type);
+	write_uint16(writer, DNS_IN);
+	write_uint16(writer, ttl >> 16);
+	write_uint16(writer, ttl & 0xffff);
+	write_uint16(writer, (unsigned)len);
 	write_bytes(writer, data, len);
 }
 
@@ -191,17 +191,17 @@ static void write_ptr_record(struct writer *writer, uint32_t ttl, const char *na
 		name += label + (name[label] == '.');
 	}
 	wire[len++] = 0;
-	write_record(writer, DNS_PTR, ttl, wire, len);
+	write_answer_record(writer, DNS_PTR, ttl, wire, len);
 }
 
 static void write_opt_record(struct writer *writer, const struct dns_query *query, enum dns_code code)
 {
 	write_bytes(writer, "", 1);
-	write_16(writer, TYPE_OPT);
-	write_16(writer, EDNS_PAYLOAD);
-	write_16(writer, (unsigned)code >> 4 << 8);
-	write_16(writer, query->dnssec ? EDNS_DO : 0);
-	write_16(writer, 0);
+	write_uint16(writer, TYPE_OPT);
+	write_uint16(writer, EDNS_PAYLOAD);
+	write_uint16(writer, (unsigned)code >> 4 << 8);
+	write_uint16(writer, query->dnssec ? EDNS_DO : 0);
+	write_uint16(writer, 0);
 }
 
 size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap)
@@ -210,16 +210,17 @@ size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *
 	unsigned kept = query->flags & (FLAG_OPCODE | FLAG_RECURSION_DESIRED | FLAG_CHECKING_DISABLED);
 	size_t count = answer->count < DNS_ANSWERS_MAX ? answer->count : DNS_ANSWERS_MAX;
 
-	write_16(&writer, query->id);
-	write_16(&writer, FLAG_RESPONSE | FLAG_RECURSION_AVAILABLE | kept | (answer->code & 0xfu));
-	write_16(&writer, query->question_len ? 1 : 0);
-	write_16(&writer, (unsigned)count + (answer->name[0] != '\0'));
-	write_16(&writer, 0);
-	write_16(&writer, query->edns);
+	write_uint16(&writer, query->id);
+	write_uint16(&writer, FLAG_RESPONSE | FLAG_RECURSION_AVAILABLE | kept | (answer->code & 0xfu));
+	write_uint16(&writer, query->question_len ? 1 : 0);
+	write_uint16(&writer, (unsigned)count + (answer->name[0] != '\0'));
+	write_uint16(&writer, 0);
+	write_uint16(&writer, query->edns);
 	write_bytes(&writer, query->question, query->question_len);
 	for (size_t i = 0; i < count; i++)
-		write_record(&writer, answer->address[i].ss_family == AF_INET ? DNS_A : DNS_AAAA, answer->ttl,
-			     sockaddr_bytes(&answer->address[i]), sockaddr_len(answer->address[i].ss_family));
+		write_answer_record(&writer, answer->address[i].ss_family == AF_INET ? DNS_A : DNS_AAAA, answer->ttl,
+				    sockaddr_get_bytes(&answer->address[i]),
+				    sockaddr_get_address_len(answer->address[i].ss_family));
 	if (answer->name[0])
 		write_ptr_record(&writer, answer->ttl, answer->name);
 	if (query->edns)
@@ -266,11 +267,11 @@ bool dns_parse_reverse_name(const char *name, struct sockaddr_storage *ret_addre
 
 	if (!is_v4 && !parse_reverse_v6(name, &v6))
 		return false;
-	sockaddr_set(ret_address, is_v4 ? AF_INET : AF_INET6, is_v4 ? (const void *)&v4 : &v6);
+	sockaddr_set_address(ret_address, is_v4 ? AF_INET : AF_INET6, is_v4 ? (const void *)&v4 : &v6);
 	return true;
 }
 
-void dns_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT])
+void dns_get_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT])
 {
 	static const struct {
 		uint16_t type;

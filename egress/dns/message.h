@@ -61,6 +61,6 @@ size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *
 bool dns_parse_reverse_name(const char *name, struct sockaddr_storage *ret_address);
 
 /* The type's mnemonic, or "TYPE4711". */
-void dns_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT]);
+void dns_get_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT]);
 
 #endif

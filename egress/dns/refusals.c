@@ -19,7 +19,7 @@ static void refusals_write_pending(struct dns_refusals *refusals)
 	refusals->more.count = 0;
 }
 
-static void refusals_flush_due(struct timer *timer)
+static void refusals_on_flush_due(struct timer *timer)
 {
 	refusals_write_pending(owner_of(timer, struct dns_refusals, timer));
 }
@@ -27,10 +27,10 @@ static void refusals_flush_due(struct timer *timer)
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress)
 {
 	refusals->egress = egress;
-	refusals->timer.fire = refusals_flush_due;
+	refusals->timer.fire = refusals_on_flush_due;
 }
 
-void dns_refusals_done(struct dns_refusals *refusals)
+void dns_refusals_release(struct dns_refusals *refusals)
 {
 	loop_clear_timer(refusals->egress->loop, &refusals->timer);
 	refusals_write_pending(refusals);
@@ -44,7 +44,7 @@ static void refusal_fill_record(struct control_record *record, const struct dns_
 	memset(record, 0, sizeof(*record));
 	record->event = CONTROL_EVENT_DNS;
 	record->count = 1;
-	dns_type_text(query->type, type);
+	dns_get_type_text(query->type, type);
 	LINE_COPY(record->host, query->name[0] ? query->name : ".");
 	LINE_COPY(record->proto, "dns");
 	LINE_COPY(record->method, type);
@@ -66,10 +66,10 @@ static void refusal_count_unwritten(struct dns_refusals *refusals, const struct 
 		loop_set_timer(refusals->egress->loop, &refusals->timer, SECOND_MS);
 }
 
-void dns_refusals_record(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
+void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
 			 const char *label)
 {
-	uint64_t now = loop_now_ns(refusals->egress->loop);
+	uint64_t now = loop_get_now_ns(refusals->egress->loop);
 	struct control_record record;
 
 	if (now - refusals->second_ns >= SECOND_NS) {

@@ -25,13 +25,13 @@ struct dns_refusals {
 
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress);
 /* Writes the pending record. */
-void dns_refusals_done(struct dns_refusals *refusals);
+void dns_refusals_release(struct dns_refusals *refusals);
 
 /*
  * Records or counts a refusal. After DNS_REFUSALS_PER_SECOND records in a second, one further record counts the rest of
  * it, with the last name and, if the names differ, the reason "rate_limited".
  */
-void dns_refusals_record(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
+void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
 			 const char *label);
 
 #endif

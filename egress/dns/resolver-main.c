@@ -17,12 +17,12 @@
 
 static void reply_add_address(const struct sockaddr *from, struct resolver_reply *reply)
 {
-	size_t len = sockaddr_len(from->sa_family);
+	size_t len = sockaddr_get_address_len(from->sa_family);
 
 	if (reply->count >= RESOLVER_ADDRESSES_MAX || !len)
 		return;
 	reply->address[reply->count].family = (uint8_t)from->sa_family;
-	memcpy(reply->address[reply->count++].byte, sockaddr_bytes(from), len);
+	memcpy(reply->address[reply->count++].byte, sockaddr_get_bytes(from), len);
 }
 
 /*
@@ -70,7 +70,7 @@ static bool query_is_valid(const struct resolver_query *query)
 }
 
 /* Every thread reads the socket itself: SOCK_SEQPACKET delivers each query to one of them. */
-static void *resolver_thread(void *ctx)
+static void *resolver_run_thread(void *ctx)
 {
 	int fd = *(const int *)ctx;
 
@@ -100,7 +100,7 @@ int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 	for (size_t i = 0; i < THREADS; i++) {
 		pthread_t thread;
 
-		if (pthread_create(&thread, NULL, resolver_thread, &fd) != 0)
+		if (pthread_create(&thread, NULL, resolver_run_thread, &fd) != 0)
 			return EXIT_FAILURE;
 		(void)pthread_detach(thread);
 	}

@@ -38,7 +38,7 @@ struct resolver {
 	uint64_t last_number;
 };
 
-static void drop_ask(struct ask **slot)
+static void resolver_drop_ask(struct ask **slot)
 {
 	struct ask *ask = *slot;
 
@@ -48,24 +48,24 @@ static void drop_ask(struct ask **slot)
 	free(ask);
 }
 
-static void drop_query(struct resolver *resolver, struct query **slot)
+static void resolver_drop_query(struct resolver *resolver, struct query **slot)
 {
 	struct query *query = *slot;
 
 	*slot = query->next;
 	while (query->asks)
-		drop_ask(&query->asks);
+		resolver_drop_ask(&query->asks);
 	resolver->queries_count--;
 	free(query);
 }
 
 /* A callback may cancel other asks, so the list head is read anew each time. */
-static void answer_asks(struct ask **list, const struct resolver_answer *answer)
+static void resolver_answer_asks(struct ask **list, const struct resolver_answer *answer)
 {
 	while (*list) {
 		const struct ask ask = **list;
 
-		drop_ask(list);
+		resolver_drop_ask(list);
 		ask.answer(ask.ctx, answer);
 	}
 }
@@ -82,7 +82,7 @@ static void resolver_fail_asks(struct resolver *resolver)
 		if ((*slot)->asks)
 			slot = &(*slot)->next;
 		else
-			drop_query(resolver, slot);
+			resolver_drop_query(resolver, slot);
 	}
 }
 
@@ -101,7 +101,7 @@ static void send_queries(struct resolver *resolver)
 	loop_set_interest(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-static bool reply_is_valid(const struct resolver_reply *reply, size_t len)
+static bool resolver_reply_is_valid(const struct resolver_reply *reply, size_t len)
 {
 	if (len != sizeof(*reply) || reply->count > RESOLVER_ADDRESSES_MAX || reply->error > 0 ||
 	    (reply->error == 0) != (reply->count > 0))
@@ -112,7 +112,7 @@ static bool reply_is_valid(const struct resolver_reply *reply, size_t len)
 	return true;
 }
 
-static void resolver_reply_received(struct resolver *resolver, const struct resolver_reply *reply)
+static void resolver_on_reply(struct resolver *resolver, const struct resolver_reply *reply)
 {
 	struct query **slot = &resolver->queries, *query;
 	struct resolver_answer answer = {.error = reply->error, .count = reply->count};
@@ -122,17 +122,17 @@ static void resolver_reply_received(struct resolver *resolver, const struct reso
 	if (!*slot)
 		return;
 	for (size_t i = 0; i < reply->count; i++)
-		sockaddr_set(&answer.address[i], reply->address[i].family, reply->address[i].byte);
+		sockaddr_set_address(&answer.address[i], reply->address[i].family, reply->address[i].byte);
 	query = *slot;
 	query->answered = true;
-	answer_asks(&query->asks, &answer);
+	resolver_answer_asks(&query->asks, &answer);
 	/* callbacks may have inserted queries before it */
 	for (slot = &resolver->queries; *slot != query; slot = &(*slot)->next)
 		;
-	drop_query(resolver, slot);
+	resolver_drop_query(resolver, slot);
 }
 
-static void resolver_ready(struct watch *watch)
+static void resolver_on_ready(struct watch *watch)
 {
 	struct resolver *resolver = owner_of(watch, struct resolver, watch);
 
@@ -144,17 +144,17 @@ static void resolver_ready(struct watch *watch)
 			continue;
 		if (got < 0 && errno == EAGAIN)
 			break;
-		if (got <= 0 || !reply_is_valid(&reply, (size_t)got))
+		if (got <= 0 || !resolver_reply_is_valid(&reply, (size_t)got))
 			resolver_fail_asks(resolver);
 		else
-			resolver_reply_received(resolver, &reply);
+			resolver_on_reply(resolver, &reply);
 	}
 	if (resolver->watch.fd >= 0)
 		send_queries(resolver);
 }
 
 /* Finds an ask among those of a query. NULL: it is not there. */
-static struct ask **find_ask(struct query *query, uint64_t number)
+static struct ask **resolver_find_ask(struct query *query, uint64_t number)
 {
 	struct ask **slot = &query->asks;
 
@@ -168,17 +168,17 @@ void resolver_cancel_ask(struct resolver *resolver, uint64_t number)
 	struct query **slot = &resolver->queries;
 	struct ask **ask = NULL;
 
-	while (*slot && !(ask = find_ask(*slot, number)))
+	while (*slot && !(ask = resolver_find_ask(*slot, number)))
 		slot = &(*slot)->next;
 	if (!ask)
 		return;
-	drop_ask(ask);
+	resolver_drop_ask(ask);
 	if (resolver->watch.fd < 0 && !(*slot)->asks) /* no reply will free it */
-		drop_query(resolver, slot);
+		resolver_drop_query(resolver, slot);
 }
 
 /* Ends an ask, because its time is over or the process is gone. */
-static void ask_expired(struct timer *timer)
+static void resolver_on_ask_expired(struct timer *timer)
 {
 	const struct ask ask = *owner_of(timer, struct ask, timer);
 	const struct resolver_answer answer = {.error = ask.resolver->watch.fd < 0 ? -EPIPE : -ETIMEDOUT};
@@ -219,7 +219,7 @@ uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t
 	*ask = (struct ask){.resolver = resolver,
 			    .next = query->asks,
 			    .number = ++resolver->last_number,
-			    .timer.fire = ask_expired,
+			    .timer.fire = resolver_on_ask_expired,
 			    .answer = answer,
 			    .ctx = ctx};
 	query->asks = ask;
@@ -240,7 +240,7 @@ int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver)
 		return -ENOMEM;
 	}
 	resolver->loop = loop;
-	resolver->watch = (struct watch){.fd = fd, .ready = resolver_ready};
+	resolver->watch = (struct watch){.fd = fd, .ready = resolver_on_ready};
 	error = loop_add_watch(loop, &resolver->watch, EPOLLIN);
 	if (error < 0)
 		resolver_free(resolver);
@@ -255,6 +255,6 @@ void resolver_free(struct resolver *resolver)
 		return;
 	loop_close_watch(resolver->loop, &resolver->watch);
 	while (resolver->queries)
-		drop_query(resolver, &resolver->queries);
+		resolver_drop_query(resolver, &resolver->queries);
 	free(resolver);
 }

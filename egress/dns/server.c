@@ -69,7 +69,7 @@ static int announce_name(struct dns_server *server, uint32_t index, const struct
 
 	message.name.index = index;
 	if (address)
-		memcpy(message.name.address, sockaddr_bytes(address), sockaddr_len(address->ss_family));
+		memcpy(message.name.address, sockaddr_get_bytes(address), sockaddr_get_address_len(address->ss_family));
 	message.name.address_family = address ? (uint8_t)address->ss_family : AF_UNSPEC;
 	memcpy(message.name.host, host, strlen(host) + 1);
 	return line_send_message(server->egress->line, &message);
@@ -92,7 +92,7 @@ static int server_announce_answer(struct dns_server *server, const struct dns_ve
 		}
 		return state;
 	}
-	if (pool_policy_name(server->egress->pool, verdict->index))
+	if (pool_get_policy_name(server->egress->pool, verdict->index))
 		return 0;
 	announced = &server->announced[verdict->index - POOL_FIRST];
 	if (*announced == DNS_UNANNOUNCED) {
@@ -106,7 +106,7 @@ static int server_announce_answer(struct dns_server *server, const struct dns_ve
 	return *announced == DNS_ANNOUNCED ? 0 : 1;
 }
 
-static struct dns_task *task_create(struct dns_server *server, struct dns_stream *stream)
+static struct dns_task *dns_task_create(struct dns_server *server, struct dns_stream *stream)
 {
 	struct dns_task *task = calloc(1, sizeof(*task));
 
@@ -135,7 +135,7 @@ static void task_free(struct dns_task *task)
 }
 
 /* Ends a task without an answer. */
-static void task_fail(struct dns_task *task)
+static void dns_task_fail(struct dns_task *task)
 {
 	struct dns_stream *stream = task->stream;
 
@@ -145,7 +145,7 @@ static void task_fail(struct dns_task *task)
 }
 
 /* Ends a task. First takes it from its stream, which may then serve the next query or be closed. */
-static void task_answer(struct dns_task *task, const struct dns_answer *answer)
+static void dns_task_send_answer(struct dns_task *task, const struct dns_answer *answer)
 {
 	static const struct dns_answer failed = {.code = DNS_SERVFAIL};
 	struct dns_stream *stream = task->stream;
@@ -159,45 +159,45 @@ static void task_answer(struct dns_task *task, const struct dns_answer *answer)
 			     (const struct sockaddr *)(const void *)&task->from, task->from_len);
 	task_free(task);
 	if (stream)
-		dns_stream_reply(stream, data, len);
+		dns_stream_send_answer(stream, data, len);
 }
 
 /* Polls until the control line is idle: then the supervisor can read the announcements of the answer's addresses. */
-static void task_hold_due(struct timer *timer)
+static void dns_task_on_hold_due(struct timer *timer)
 {
 	struct dns_task *task = owner_of(timer, struct dns_task, timer);
 
 	task->waited_ms += HOLD_STEP_MS;
 	if (line_is_idle(task->server->egress->line))
-		task_answer(task, &task->verdict.answer);
+		dns_task_send_answer(task, &task->verdict.answer);
 	else if (task->waited_ms < HOLD_MAX_MS)
 		loop_set_timer(task->server->egress->loop, &task->timer, HOLD_STEP_MS);
 	else
-		task_fail(task);
+		dns_task_fail(task);
 }
 
 /* ---- verdicts ---- */
 
 /* Records a refusal, announces the answer's addresses, answers. */
-static void task_answer_verdict(struct dns_task *task)
+static void dns_task_answer_by_verdict(struct dns_task *task)
 {
 	struct dns_server *server = task->server;
 	const struct dns_verdict *verdict = &task->verdict;
 	int state = server_announce_answer(server, verdict);
 
 	if (verdict->reason)
-		dns_refusals_record(&server->refusals, &task->query, verdict->reason, verdict->label);
+		dns_refusals_add(&server->refusals, &task->query, verdict->reason, verdict->label);
 	if (state == 0) {
-		task_answer(task, &verdict->answer);
+		dns_task_send_answer(task, &verdict->answer);
 	} else if (state < 0 || server->tasks_count > TASKS_MAX) {
-		task_fail(task);
+		dns_task_fail(task);
 	} else {
-		task->timer.fire = task_hold_due;
+		task->timer.fire = dns_task_on_hold_due;
 		loop_set_timer(server->egress->loop, &task->timer, HOLD_STEP_MS);
 	}
 }
 
-static void task_set_refusal(struct dns_task *task, enum dns_code code, const char *reason)
+static void dns_task_set_refusal(struct dns_task *task, enum dns_code code, const char *reason)
 {
 	task->verdict.answer.code = code;
 	task->verdict.reason = reason;
@@ -205,21 +205,21 @@ static void task_set_refusal(struct dns_task *task, enum dns_code code, const ch
 }
 
 /* named: the addresses are written in the policy. */
-static void task_judge_addresses(struct dns_task *task, struct sockaddr_storage *list, size_t count, bool named)
+static void dns_task_judge_addresses(struct dns_task *task, struct sockaddr_storage *list, size_t count, bool named)
 {
 	const struct egress *egress = task->server->egress;
 	char dropped[2] = ""; /* unused: the "open" record of a connect has the text */
 
-	count = address_filter(egress->policy, list, count, 0, address_lift_of_rule(task->verdict.rule, named), dropped,
-			       sizeof(dropped));
+	count = address_filter_list(egress->policy, list, count, 0, address_get_rule_lift(task->verdict.rule, named),
+				    dropped, sizeof(dropped));
 	task->verdict.real = false;
 	if (count)
 		dns_judge_addresses(egress->pool, &task->query, list, count, &task->verdict);
 	else
-		task_set_refusal(task, DNS_NOERROR, "denied_addr");
+		dns_task_set_refusal(task, DNS_NOERROR, "denied_addr");
 }
 
-static void task_resolved(void *ctx, const struct resolver_answer *answer)
+static void dns_task_on_resolved(void *ctx, const struct resolver_answer *answer)
 {
 	struct dns_task *task = ctx;
 	struct sockaddr_storage list[RESOLVER_ADDRESSES_MAX];
@@ -227,50 +227,51 @@ static void task_resolved(void *ctx, const struct resolver_answer *answer)
 	task->asked = 0;
 	memcpy(list, answer->address, answer->count * sizeof(*list));
 	if (answer->error == 0)
-		task_judge_addresses(task, list, answer->count, false);
+		dns_task_judge_addresses(task, list, answer->count, false);
 	else
-		task_set_refusal(task, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
-	task_answer_verdict(task);
+		dns_task_set_refusal(task, answer->error == -ENOENT ? DNS_NXDOMAIN : DNS_SERVFAIL, "dns_fail");
+	dns_task_answer_by_verdict(task);
 }
 
-static void task_look_up_name(struct dns_task *task)
+static void dns_task_look_up_name(struct dns_task *task)
 {
 	const struct egress *egress = task->server->egress;
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
-	size_t count = policy_net_fixed_addresses(egress->policy, task->verdict.host, list, NET_ADDRESSES_MAX);
+	size_t count = policy_net_get_fixed_addresses(egress->policy, task->verdict.host, list, NET_ADDRESSES_MAX);
 
 	if (count) {
-		task_judge_addresses(task, list, count, true);
-		task_answer_verdict(task);
+		dns_task_judge_addresses(task, list, count, true);
+		dns_task_answer_by_verdict(task);
 		return;
 	}
 	if (task->server->tasks_count <= TASKS_MAX)
-		task->asked = resolver_ask_name(egress->resolver, task->verdict.host, DIAL_DNS_MS, task_resolved, task);
+		task->asked = resolver_ask_name(egress->resolver, task->verdict.host, DIAL_DNS_MS, dns_task_on_resolved,
+						task);
 	if (!task->asked)
-		task_fail(task);
+		dns_task_fail(task);
 }
 
 /* A query has arrived. */
-static void task_handle_query(struct dns_task *task, const uint8_t *data, size_t len)
+static void dns_task_handle_query(struct dns_task *task, const uint8_t *data, size_t len)
 {
 	const struct egress *egress = task->server->egress;
 	struct dns_answer answer = {.code = DNS_FORMERR};
 	int error = dns_parse_query(data, len, &task->query);
 
 	if (error == -EINVAL) {
-		task_fail(task);
+		dns_task_fail(task);
 		return;
 	}
 	if (error < 0) {
 		answer.code = error == -EOPNOTSUPP ? DNS_NOTIMP : DNS_FORMERR;
-		task_answer(task, &answer);
+		dns_task_send_answer(task, &answer);
 		return;
 	}
 	dns_judge_query(egress->policy, egress->pool, &task->query, &task->verdict);
 	if (task->verdict.real)
-		task_look_up_name(task);
+		dns_task_look_up_name(task);
 	else
-		task_answer_verdict(task);
+		dns_task_answer_by_verdict(task);
 }
 
 /* ---- sockets ---- */
@@ -279,9 +280,9 @@ static void task_handle_query(struct dns_task *task, const uint8_t *data, size_t
  * Only processes of this machine send from a loopback address. In a network namespace that is the run. Without one
  * other users of the machine can ask too: they learn which names the policy approves, nothing else.
  */
-static bool server_is_program(const struct dns_server *server, const struct sockaddr_storage *from)
+static bool server_is_from_program(const struct dns_server *server, const struct sockaddr_storage *from)
 {
-	const uint8_t *bytes = sockaddr_bytes(from);
+	const uint8_t *bytes = sockaddr_get_bytes(from);
 
 	if (pool_is_own_address(server->egress->pool, (const struct sockaddr *)(const void *)from))
 		return true;
@@ -292,17 +293,18 @@ static bool server_is_program(const struct dns_server *server, const struct sock
 		(IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)(const void *)bytes) && bytes[12] == 127));
 }
 
-static void server_stream_serve(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len)
+static void server_on_stream_query(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data,
+				   size_t len)
 {
-	struct dns_task *task = task_create(owner_of(streams, struct dns_server, streams), stream);
+	struct dns_task *task = dns_task_create(owner_of(streams, struct dns_server, streams), stream);
 
 	if (task)
-		task_handle_query(task, data, len);
+		dns_task_handle_query(task, data, len);
 	else
 		dns_stream_fail(stream);
 }
 
-static void server_stream_closed(struct dns_streams *streams, struct dns_stream *stream)
+static void server_on_stream_closed(struct dns_streams *streams, struct dns_stream *stream)
 {
 	for (struct dns_task *task = owner_of(streams, struct dns_server, streams)->tasks, *next; task; task = next) {
 		next = task->next;
@@ -311,20 +313,20 @@ static void server_stream_closed(struct dns_streams *streams, struct dns_stream 
 	}
 }
 
-static void socket_pause(struct dns_socket *socket)
+static void server_pause_socket(struct dns_socket *socket)
 {
 	loop_set_timer(socket->server->egress->loop, &socket->pause, PAUSE_MS);
 	loop_set_interest(socket->server->egress->loop, &socket->watch, 0);
 }
 
-static void socket_resume(struct timer *timer)
+static void server_on_pause_over(struct timer *timer)
 {
 	struct dns_socket *socket = owner_of(timer, struct dns_socket, pause);
 
 	loop_set_interest(socket->server->egress->loop, &socket->watch, EPOLLIN);
 }
 
-static void udp_ready(struct watch *watch)
+static void server_on_udp_ready(struct watch *watch)
 {
 	struct dns_socket *udp = owner_of(watch, struct dns_socket, watch);
 
@@ -336,44 +338,45 @@ static void udp_ready(struct watch *watch)
 		ssize_t got;
 
 		if (line_is_full(udp->server->egress->line)) {
-			socket_pause(udp);
+			server_pause_socket(udp);
 			return;
 		}
 		got = recvfrom(watch->fd, data, sizeof(data), MSG_DONTWAIT, (struct sockaddr *)&from, &from_len);
 		if (got < 0 && errno == EAGAIN)
 			return;
-		task = got >= 0 && server_is_program(udp->server, &from) ? task_create(udp->server, NULL) : NULL;
+		task = got >= 0 && server_is_from_program(udp->server, &from) ? dns_task_create(udp->server, NULL)
+									      : NULL;
 		if (!task)
 			continue;
 		task->from = from;
 		task->from_len = from_len;
-		task_handle_query(task, data, (size_t)got);
+		dns_task_handle_query(task, data, (size_t)got);
 	}
 }
 
-static void tcp_ready(struct watch *watch)
+static void server_on_tcp_ready(struct watch *watch)
 {
 	struct dns_socket *tcp = owner_of(watch, struct dns_socket, watch);
 	struct sockaddr_storage from = {0};
 	socklen_t len = sizeof(from);
 	int fd = accept4(watch->fd, (struct sockaddr *)(void *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	if (fd >= 0 && server_is_program(tcp->server, &from))
+	if (fd >= 0 && server_is_from_program(tcp->server, &from))
 		dns_stream_accept(&tcp->server->streams, fd);
 	else if (fd >= 0)
 		(void)close(fd);
 	else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
-		socket_pause(tcp);
+		server_pause_socket(tcp);
 }
 
 /* A blocking accept would stop the process when a client aborts before it is accepted. */
-static int socket_start_watch(struct dns_server *server, struct dns_socket *socket, int fd,
+static int server_watch_socket(struct dns_server *server, struct dns_socket *socket, int fd,
 			      void (*ready)(struct watch *))
 {
 	int flags = fd < 0 ? 0 : fcntl(fd, F_GETFL);
 
 	*socket = (struct dns_socket){
-		.server = server, .watch = {.fd = fd, .ready = ready}, .pause.fire = socket_resume};
+		.server = server, .watch = {.fd = fd, .ready = ready}, .pause.fire = server_on_pause_over};
 	if (fd < 0)
 		return 0;
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
@@ -393,10 +396,10 @@ int dns_server_create(struct egress *egress, int udp_fd, int tcp_fd, struct dns_
 	}
 	server->egress = egress;
 	server->streams = (struct dns_streams){
-		.egress = egress, .serve = server_stream_serve, .closed = server_stream_closed};
+		.egress = egress, .serve = server_on_stream_query, .closed = server_on_stream_closed};
 	dns_refusals_init(&server->refusals, egress);
-	error = socket_start_watch(server, &server->udp, udp_fd, udp_ready);
-	tcp_error = socket_start_watch(server, &server->tcp, tcp_fd, tcp_ready);
+	error = server_watch_socket(server, &server->udp, udp_fd, server_on_udp_ready);
+	tcp_error = server_watch_socket(server, &server->tcp, tcp_fd, server_on_tcp_ready);
 	if (error == 0)
 		error = tcp_error;
 	if (error < 0)
@@ -417,6 +420,6 @@ void dns_server_free(struct dns_server *server)
 	while (server->tasks)
 		task_free(server->tasks);
 	dns_streams_close(&server->streams);
-	dns_refusals_done(&server->refusals);
+	dns_refusals_release(&server->refusals);
 	free(server);
 }

@@ -44,14 +44,14 @@ static void stream_free(struct dns_stream *stream)
 }
 
 /* Length of the first query; 0: incomplete. */
-static size_t first_query_len(const struct dns_stream *stream)
+static size_t stream_get_query_len(const struct dns_stream *stream)
 {
 	size_t len = stream->len < LENGTH ? 0 : (size_t)stream->data[0] << 8 | stream->data[1];
 
 	return len && stream->len - LENGTH >= len ? len : 0;
 }
 
-static void stream_read(struct dns_stream *stream)
+static void stream_read_bytes(struct dns_stream *stream)
 {
 	ssize_t got = recv(stream->watch.fd, stream->data + stream->len, sizeof(stream->data) - stream->len,
 			   MSG_DONTWAIT);
@@ -72,7 +72,7 @@ static void stream_serve_queries(struct dns_stream *stream)
 	if (stream->pumping)
 		return;
 	stream->pumping = true;
-	while (!stream->dead && !stream->busy && (len = first_query_len(stream))) {
+	while (!stream->dead && !stream->busy && (len = stream_get_query_len(stream))) {
 		stream->busy = true;
 		stream->streams->serve(stream->streams, stream, stream->data + LENGTH, len);
 		stream->len -= LENGTH + len;
@@ -88,18 +88,18 @@ static void stream_serve_queries(struct dns_stream *stream)
 	loop_set_interest(stream->streams->egress->loop, &stream->watch, stream->busy ? 0 : EPOLLIN);
 }
 
-static void stream_ready(struct watch *watch)
+static void stream_on_ready(struct watch *watch)
 {
 	struct dns_stream *stream = owner_of(watch, struct dns_stream, watch);
 
-	stream_read(stream); /* the buffer has room: stream_serve_queries closes full ones */
+	stream_read_bytes(stream); /* the buffer has room: stream_serve_queries closes full ones */
 	loop_set_timer(stream->streams->egress->loop, &stream->timer, IDLE_MS);
 	if (line_is_full(stream->streams->egress->line))
 		stream->dead = true;
 	stream_serve_queries(stream);
 }
 
-static void stream_expired(struct timer *timer)
+static void stream_on_expired(struct timer *timer)
 {
 	stream_free(owner_of(timer, struct dns_stream, timer));
 }
@@ -108,7 +108,7 @@ static void stream_expired(struct timer *timer)
  * Writes an answer, which is smaller than any send buffer: only a client that leaves many unread has no room, and loses
  * the connection.
  */
-void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len)
+void dns_stream_send_answer(struct dns_stream *stream, const uint8_t *data, size_t len)
 {
 	uint8_t message[LENGTH + DNS_REPLY_MAX] = {(uint8_t)(len >> 8), (uint8_t)len};
 
@@ -148,8 +148,8 @@ void dns_stream_accept(struct dns_streams *streams, int fd)
 		return;
 	}
 	stream->streams = streams;
-	stream->watch = (struct watch){.fd = fd, .ready = stream_ready};
-	stream->timer.fire = stream_expired;
+	stream->watch = (struct watch){.fd = fd, .ready = stream_on_ready};
+	stream->timer.fire = stream_on_expired;
 	stream->next = streams->first;
 	streams->first = stream;
 	streams->count++;

@@ -13,7 +13,7 @@ struct egress;
 
 struct dns_streams {
 	struct egress *egress;
-	/* A query was read: dns_stream_reply or dns_stream_fail follows. */
+	/* A query was read: dns_stream_send_answer or dns_stream_fail follows. */
 	void (*serve)(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len);
 	/* The stream is about to be freed. */
 	void (*closed)(struct dns_streams *streams, struct dns_stream *stream);
@@ -24,7 +24,7 @@ struct dns_streams {
 /* Takes fd, a connected non-blocking socket. */
 void dns_stream_accept(struct dns_streams *streams, int fd);
 /* Sends one answer, without its length field; then the stream's next query is read. */
-void dns_stream_reply(struct dns_stream *stream, const uint8_t *data, size_t len);
+void dns_stream_send_answer(struct dns_stream *stream, const uint8_t *data, size_t len);
 /* The query will not be answered: closes the stream. */
 void dns_stream_fail(struct dns_stream *stream);
 void dns_streams_close(struct dns_streams *streams);

@@ -31,7 +31,7 @@ void http1_body_init(struct http1_body *body, const struct http1_head *head, boo
 		body->left = head->length;
 }
 
-static int hex_value(char byte)
+static int http1_parse_hex_digit(char byte)
 {
 	if (byte >= '0' && byte <= '9')
 		return byte - '0';
@@ -39,14 +39,14 @@ static int hex_value(char byte)
 	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
-static bool is_text(char byte)
+static bool is_field_text_byte(char byte)
 {
 	return ((unsigned char)byte >= 0x20 && byte != 0x7f) || byte == '\t';
 }
 
 static int parse_size_byte(struct http1_body *body, char byte)
 {
-	int value = hex_value(byte);
+	int value = http1_parse_hex_digit(byte);
 
 	if (value >= 0) {
 		if (++body->count > DIGITS_MAX)
@@ -74,7 +74,7 @@ static int parse_trailer_byte(struct http1_body *body, char byte)
 		return -EMSGSIZE;
 	if (byte == '\r')
 		return start ? END_LF : TRAILER_LF;
-	return !is_text(byte) || (start && (byte == ' ' || byte == '\t')) ? -EBADMSG : TRAILER;
+	return !is_field_text_byte(byte) || (start && (byte == ' ' || byte == '\t')) ? -EBADMSG : TRAILER;
 }
 
 /* The state after a byte of the framing, or an error. */
@@ -86,7 +86,7 @@ static int parse_framing_byte(struct http1_body *body, char byte)
 	case EXTENSION:
 		if (byte == '\r')
 			return SIZE_LF;
-		return is_text(byte) && ++body->count <= EXTENSION_MAX ? EXTENSION : -EBADMSG;
+		return is_field_text_byte(byte) && ++body->count <= EXTENSION_MAX ? EXTENSION : -EBADMSG;
 	case SIZE_LF:
 		body->count = 0;
 		return byte != '\n' ? -EBADMSG : body->left ? DATA : TRAILER_START;

@@ -12,11 +12,11 @@
 static void handle_request_head(struct conn *conn, size_t len)
 {
 	struct http1 *http1 = conn->state;
-	int error = http1_parse_request(bytes_text(&http1->from_client), len, &http1->head);
+	int error = http1_parse_request(bytes_get_text(&http1->from_client), len, &http1->head);
 
 	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
 	http1->head_len = len;
-	http1->start_ns = loop_now_ns(conn->egress->loop);
+	http1->start_ns = loop_get_now_ns(conn->egress->loop);
 	http1->base_up = conn->bytes_up + conn->upstream.bytes_out;
 	http1->base_down = conn->bytes_down + conn->upstream.bytes_in;
 	if (!error) {
@@ -24,7 +24,7 @@ static void handle_request_head(struct conn *conn, size_t len)
 		http1->client_keeps = http1->head.keep_alive;
 	}
 	if (!error && http1->proxied) {
-		http1_judge_proxied(conn);
+		http1_judge_proxy_request(conn);
 		return;
 	}
 	if (!error)
@@ -46,9 +46,9 @@ static enum http1_step check_idle_server(struct conn *conn)
 	if (!fill)
 		return HTTP1_STEP_NONE;
 	if (fill > 0)
-		return http1_close(conn, "server", "bad_response", true);
+		return http1_close_conn(conn, "server", "bad_response", true);
 	if (!http1->proxied) /* the client sees what it would see without us */
-		return http1_close(conn, "server", NULL, false);
+		return http1_close_conn(conn, "server", NULL, false);
 	conn_drop_upstream(conn, false);
 	return HTTP1_STEP_NONE;
 }
@@ -58,7 +58,7 @@ enum http1_step http1_read_request(struct conn *conn)
 	struct http1 *http1 = conn->state;
 	struct bytes *in = &http1->from_client;
 	int fill;
-	ssize_t len = in->data ? http1_find_head_end(&http1->client_scan, bytes_text(in), bytes_left(in)) : 0;
+	ssize_t len = in->data ? http1_find_head_end(&http1->client_scan, bytes_get_text(in), bytes_count_left(in)) : 0;
 
 	if (len > 0)
 		handle_request_head(conn, (size_t)len);
@@ -74,9 +74,9 @@ enum http1_step http1_read_request(struct conn *conn)
 		return HTTP1_STEP_DONE;
 	}
 	if (fill == -ENODATA)
-		return http1_close(conn, "client", NULL, false);
+		return http1_close_conn(conn, "client", NULL, false);
 	if (fill < 0)
-		return http1_close_failed(conn, fill, true);
+		return http1_close_after_error(conn, fill, true);
 	return check_idle_server(conn);
 }
 
@@ -87,7 +87,7 @@ static enum http1_step read_client_ahead(struct conn *conn)
 
 	if (!fill || fill == -ENODATA) /* a half-closed client still reads */
 		return HTTP1_STEP_NONE;
-	return fill > 0 ? HTTP1_STEP_DONE : http1_close_failed(conn, fill, true);
+	return fill > 0 ? HTTP1_STEP_DONE : http1_close_after_error(conn, fill, true);
 }
 
 static enum http1_step forward_request_body(struct conn *conn)
@@ -99,12 +99,13 @@ static enum http1_step forward_request_body(struct conn *conn)
 	if (!fill)
 		return HTTP1_STEP_NONE;
 	if (fill == -ENODATA) /* cut off: the server must not take it for complete */
-		return http1_close(conn, "client", NULL, true);
+		return http1_close_conn(conn, "client", NULL, true);
 	if (fill < 0)
-		return http1_close_failed(conn, fill, true);
-	error = http1_pass_body(&http1->up, http1->up.framing, &http1->from_client, &http1->to_server, &conn->upstream);
+		return http1_close_after_error(conn, fill, true);
+	error = http1_forward_body(&http1->up, http1->up.framing, &http1->from_client, &http1->to_server,
+				   &conn->upstream);
 	if (error == -ENOMEM)
-		return http1_close(conn, "no_memory", NULL, true);
+		return http1_close_conn(conn, "no_memory", NULL, true);
 	if (error == -EBADMSG || error == -EMSGSIZE)
 		http1_refuse_malformed(conn, error);
 	else if (error)
@@ -117,7 +118,7 @@ enum http1_step http1_move_request(struct conn *conn)
 	struct http1 *http1 = conn->state;
 
 	if (http1->up_lost) { /* the server may have responded before it closed */
-		bytes_done(&http1->to_server);
+		bytes_release(&http1->to_server);
 		return HTTP1_STEP_NONE;
 	}
 	if (http1_flush_output(&http1->to_server, &conn->upstream) < 0) {
@@ -136,7 +137,7 @@ static int http1_queue_response(struct conn *conn, const struct http1_head *head
 
 	http1_write_response(&out, head);
 	for (size_t i = 0; i < head->fields; i++)
-		if (http1_field_passes(head, &head->field[i], true))
+		if (http1_field_is_forwarded(head, &head->field[i], true))
 			http1_write_field(&out, &head->field[i]);
 	if (head->upgrade)
 		buf_puts(&out, "Upgrade: websocket\r\n");
@@ -181,7 +182,7 @@ static enum http1_step http1_take_response(struct conn *conn, size_t len)
 	struct http1 *http1 = conn->state;
 	struct bytes *in = &http1->from_server;
 	struct http1_head head;
-	int error = http1_parse_response(bytes_text(in), len, http1->request.method, &head);
+	int error = http1_parse_response(bytes_get_text(in), len, http1->request.method, &head);
 
 	if (!error && (head.status == 101) != (head.upgrade && http1->request.upgrade))
 		error = -EPROTO;
@@ -195,14 +196,14 @@ static enum http1_step http1_take_response(struct conn *conn, size_t len)
 		error = pass_final_response(conn, &head);
 	http1->server_scan = (struct http1_scan){0};
 	bytes_drop(in, len);
-	return error ? http1_close(conn, "no_memory", NULL, true) : HTTP1_STEP_DONE;
+	return error ? http1_close_conn(conn, "no_memory", NULL, true) : HTTP1_STEP_DONE;
 }
 
-static enum http1_step await_response(struct conn *conn)
+static enum http1_step http1_await_response(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	struct bytes *in = &http1->from_server;
-	ssize_t len = in->data ? http1_find_head_end(&http1->server_scan, bytes_text(in), bytes_left(in)) : 0;
+	ssize_t len = in->data ? http1_find_head_end(&http1->server_scan, bytes_get_text(in), bytes_count_left(in)) : 0;
 	int fill;
 
 	if (len > 0)
@@ -215,8 +216,8 @@ static enum http1_step await_response(struct conn *conn)
 	if (fill >= 0)
 		return fill ? HTTP1_STEP_DONE : HTTP1_STEP_NONE;
 	if (fill == -ENODATA) /* the client sees what it would see without us, and may retry */
-		return http1_close(conn, "server", NULL, false);
-	return http1_close_failed(conn, fill, false);
+		return http1_close_conn(conn, "server", NULL, false);
+	return http1_close_after_error(conn, fill, false);
 }
 
 static enum http1_step return_response_body(struct conn *conn)
@@ -232,15 +233,15 @@ static enum http1_step return_response_body(struct conn *conn)
 		return HTTP1_STEP_DONE;
 	}
 	if (fill == -ENODATA) /* cut off: a reset tells the client */
-		return http1_close(conn, "server", "truncated", true);
+		return http1_close_conn(conn, "server", "truncated", true);
 	if (fill < 0)
-		return http1_close_failed(conn, fill, false);
-	error = http1_pass_body(&http1->down, http1->down_as, &http1->from_server, &http1->to_client, &conn->client);
+		return http1_close_after_error(conn, fill, false);
+	error = http1_forward_body(&http1->down, http1->down_as, &http1->from_server, &http1->to_client, &conn->client);
 	if (error == -ENOMEM)
-		return http1_close(conn, "no_memory", NULL, true);
+		return http1_close_conn(conn, "no_memory", NULL, true);
 	if (error == -EBADMSG || error == -EMSGSIZE)
-		return http1_close(conn, "server", "bad_response", true);
-	return error ? http1_close(conn, "client_reset", NULL, true) : HTTP1_STEP_DONE;
+		return http1_close_conn(conn, "server", "bad_response", true);
+	return error ? http1_close_conn(conn, "client_reset", NULL, true) : HTTP1_STEP_DONE;
 }
 
 enum http1_step http1_move_response(struct conn *conn)
@@ -248,8 +249,8 @@ enum http1_step http1_move_response(struct conn *conn)
 	struct http1 *http1 = conn->state;
 
 	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
-		return http1_close(conn, "client_reset", NULL, true);
+		return http1_close_conn(conn, "client_reset", NULL, true);
 	if (http1->to_client.data || (http1->answered && http1->down.ended))
 		return HTTP1_STEP_NONE;
-	return http1->answered ? return_response_body(conn) : await_response(conn);
+	return http1->answered ? return_response_body(conn) : http1_await_response(conn);
 }

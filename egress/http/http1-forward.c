@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-static void write_host(const struct conn *conn, struct buf *out)
+static void http1_write_host(const struct conn *conn, struct buf *out)
 {
 	bool bare = conn->port == (conn->client.ssl ? 443 : 80);
 
@@ -53,8 +53,8 @@ static int forward_fields(struct conn *conn, struct buf *out)
 	for (size_t i = 0; i < head->fields && !error; i++) {
 		const struct field *field = &head->field[i];
 
-		if (http1_field_passes(head, field, false) &&
-		    !(name && request_field_is(field->name, field->name_len, name)))
+		if (http1_field_is_forwarded(head, field, false) &&
+		    !(name && request_field_is_read_as(field->name, field->name_len, name)))
 			error = forward_field(conn, field, out);
 	}
 	if (name)
@@ -72,7 +72,7 @@ static int forward_head(struct conn *conn, struct buf *out)
 	_cleanup_buf_ struct buf host = {0};
 	int error;
 
-	write_host(conn, &host);
+	http1_write_host(conn, &host);
 	if (host.failed)
 		return -ENOMEM;
 	http1_write_request(out, http1->request.method, http1->request.path, query, query_len, host.data);
@@ -129,7 +129,7 @@ static void http1_forward_request(struct conn *conn)
 	http1->phase = HTTP1_EXCHANGE;
 }
 
-static void http1_record_acknowledged(void *ctx, int error)
+static void http1_on_record_acknowledged(void *ctx, int error)
 {
 	struct conn *conn = ctx;
 	struct http1 *http1 = conn->state;
@@ -141,7 +141,7 @@ static void http1_record_acknowledged(void *ctx, int error)
 		http1->open_record = true;
 		http1_forward_request(conn);
 	}
-	conn_pump(conn);
+	conn_pump_mode(conn);
 }
 
 void http1_judge_request(struct conn *conn)
@@ -156,7 +156,7 @@ void http1_judge_request(struct conn *conn)
 		return;
 	}
 	http1->phase = HTTP1_ASKED;
-	request_write_record(conn, &http1->request, verdict, http1_record_acknowledged, conn, &http1->record_id);
+	request_write_record(conn, &http1->request, verdict, http1_on_record_acknowledged, conn, &http1->record_id);
 }
 
 int http1_fill_request(struct http1 *http1, const struct http1_absolute *absolute)
@@ -195,7 +195,7 @@ static void upstream_failed(struct conn *conn, int error, const char *reason)
 	http1_refuse_request(conn);
 }
 
-enum http1_step http1_shake_hands(struct conn *conn)
+enum http1_step http1_continue_handshake(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	char chosen[sizeof(conn->alpn)];
@@ -206,7 +206,7 @@ enum http1_step http1_shake_hands(struct conn *conn)
 		return HTTP1_STEP_NONE;
 	}
 	if (!error)
-		tls_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
+		tls_get_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
 	if (!error && *chosen && strcmp(chosen, "http/1.1") != 0)
 		error = -EPROTO;
 	if (error) {
@@ -218,7 +218,7 @@ enum http1_step http1_shake_hands(struct conn *conn)
 	return HTTP1_STEP_DONE;
 }
 
-static void upstream_reopened(struct conn *conn, int error, const char *reason)
+static void http1_on_upstream_reopened(struct conn *conn, int error, const char *reason)
 {
 	struct http1 *http1 = conn->state;
 
@@ -233,7 +233,7 @@ static void upstream_reopened(struct conn *conn, int error, const char *reason)
 		http1->phase = HTTP1_SHAKING;
 		conn_set_limit(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
 	}
-	conn_pump(conn);
+	conn_pump_mode(conn);
 }
 
 void http1_reopen_upstream(struct conn *conn)
@@ -241,7 +241,7 @@ void http1_reopen_upstream(struct conn *conn)
 	struct http1 *http1 = conn->state;
 
 	http1->phase = HTTP1_OPENING;
-	conn_open_upstream(conn, conn->host, conn->port, upstream_reopened);
+	conn_open_upstream(conn, conn->host, conn->port, http1_on_upstream_reopened);
 }
 
 /* Answers the client with the reason why conn_open_upstream failed, which is recorded by then. */
@@ -254,13 +254,13 @@ static void proxy_refuse_request(struct conn *conn, int error, const char *reaso
 	http1_refuse_request(conn);
 }
 
-static void proxy_opened(struct conn *conn, int error, const char *reason)
+static void proxy_on_upstream_opened(struct conn *conn, int error, const char *reason)
 {
 	if (error)
 		proxy_refuse_request(conn, error, reason);
 	else
 		http1_judge_request(conn);
-	conn_pump(conn);
+	conn_pump_mode(conn);
 }
 
 /* RFC 9112, 3.2.2 ignores Host here; a Host that differs is refused, as it may mislead the server. */
@@ -283,10 +283,10 @@ static void proxy_handle_absolute(struct conn *conn, const struct http1_absolute
 		return;
 	}
 	http1->phase = HTTP1_OPENING;
-	conn_open_upstream(conn, host, (uint16_t)port, proxy_opened);
+	conn_open_upstream(conn, host, (uint16_t)port, proxy_on_upstream_opened);
 }
 
-static void tunnel_opened(struct conn *conn, int error, const char *reason)
+static void tunnel_on_upstream_opened(struct conn *conn, int error, const char *reason)
 {
 	static const char yes[] = "HTTP/1.1 200 Connection established\r\n\r\n";
 	struct http1 *http1 = conn->state;
@@ -300,7 +300,7 @@ static void tunnel_opened(struct conn *conn, int error, const char *reason)
 		bytes_drop(&http1->from_client, http1->head_len);
 		http1->phase = HTTP1_TUNNEL;
 	}
-	conn_pump(conn);
+	conn_pump_mode(conn);
 }
 
 /* CONNECT has no other use for Host, and old clients send none: it is not checked. */
@@ -319,7 +319,7 @@ static void proxy_handle_connect(struct conn *conn)
 	}
 	pool_replace_address(conn->egress->pool, host);
 	http1->phase = HTTP1_OPENING;
-	conn_open_upstream(conn, host, (uint16_t)port, tunnel_opened);
+	conn_open_upstream(conn, host, (uint16_t)port, tunnel_on_upstream_opened);
 }
 
 /* Sends the answer, then starts the mode of the rule, as if the program had connected there itself. */
@@ -329,16 +329,16 @@ enum http1_step http1_start_tunnel(struct conn *conn)
 	struct bytes *in = &http1->from_client;
 
 	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
-		return http1_close(conn, "client_reset", NULL, true);
+		return http1_close_conn(conn, "client_reset", NULL, true);
 	if (http1->to_client.data)
 		return HTTP1_STEP_NONE;
-	if (in->data && channel_put_back(&conn->client, bytes_text(in), bytes_left(in)) < 0)
-		return http1_close(conn, "no_memory", NULL, true);
+	if (in->data && channel_put_back_bytes(&conn->client, bytes_get_text(in), bytes_count_left(in)) < 0)
+		return http1_close_conn(conn, "no_memory", NULL, true);
 	conn_start_first_mode(conn);
 	return HTTP1_STEP_OVER;
 }
 
-void http1_judge_proxied(struct conn *conn)
+void http1_judge_proxy_request(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 	struct http1_absolute absolute;

@@ -20,17 +20,17 @@ int http1_fill_input(struct conn *conn, bool from_client)
 	uint64_t wait_ms;
 	ssize_t got;
 
-	if (from->watch.fd < 0 || asked || bytes_left(in) == CONN_BUFFER)
+	if (from->watch.fd < 0 || asked || bytes_count_left(in) == CONN_BUFFER)
 		return 0;
 	if (from->ended)
 		return -ENODATA;
-	if (bytes_reserve(in, CONN_BUFFER - bytes_left(in)) < 0)
+	if (bytes_reserve(in, CONN_BUFFER - bytes_count_left(in)) < 0)
 		return -ENOMEM;
-	got = conn_read(conn, from_client, in->data + in->len, CONN_BUFFER - bytes_left(in), &wait_ms);
+	got = conn_read_bytes(conn, from_client, in->data + in->len, CONN_BUFFER - bytes_count_left(in), &wait_ms);
 	if (got > 0)
 		in->len += (size_t)got;
-	if (!bytes_left(in)) /* saves memory: thousands of connections may be idle */
-		bytes_done(in);
+	if (!bytes_count_left(in)) /* saves memory: thousands of connections may be idle */
+		bytes_release(in);
 	if (got == -EAGAIN)
 		*(from_client ? &http1->client_waits : &http1->server_waits) = true;
 	if (got == -EBUSY && (!http1->wait_ms || wait_ms < http1->wait_ms))
@@ -50,7 +50,7 @@ int http1_flush_output(struct bytes *out, struct channel *to)
 static int out_add_chunk(struct bytes *out, const char *part, size_t len)
 {
 	char head[HTTP1_CHUNK_HEAD];
-	size_t head_len = http1_chunk_head(head, len);
+	size_t head_len = http1_write_chunk_head(head, len);
 	int error = bytes_add(out, head, head_len);
 
 	if (!error)
@@ -72,7 +72,7 @@ static int out_send_or_queue(struct bytes *out, struct channel *to, const char *
 	return bytes_add(out, part, len);
 }
 
-int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
+int http1_forward_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
 		    struct channel *to)
 {
 	int error = 0;
@@ -80,7 +80,7 @@ int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes
 	while (in->data && !body->ended && !error && out->len < CONN_BUFFER) {
 		const char *part;
 		size_t len;
-		ssize_t used = http1_body_read(body, bytes_text(in), bytes_left(in), &part, &len);
+		ssize_t used = http1_body_read(body, bytes_get_text(in), bytes_count_left(in), &part, &len);
 
 		if (used < 0)
 			return (int)used;
@@ -94,19 +94,19 @@ int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes
 	return error ? error : http1_flush_output(out, to);
 }
 
-enum http1_step http1_close(struct conn *conn, const char *cause, const char *reason, bool abort)
+enum http1_step http1_close_conn(struct conn *conn, const char *cause, const char *reason, bool abort)
 {
 	conn_close(conn, cause, reason, abort);
 	return HTTP1_STEP_OVER;
 }
 
-enum http1_step http1_close_failed(struct conn *conn, int error, bool from_client)
+enum http1_step http1_close_after_error(struct conn *conn, int error, bool from_client)
 {
 	if (error == -EDQUOT)
-		return http1_close(conn, from_client ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes", true);
+		return http1_close_conn(conn, from_client ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes", true);
 	if (error == -ENOMEM)
-		return http1_close(conn, "no_memory", NULL, true);
-	return http1_close(conn, from_client ? "client_reset" : "server_reset", NULL, true);
+		return http1_close_conn(conn, "no_memory", NULL, true);
+	return http1_close_conn(conn, from_client ? "client_reset" : "server_reset", NULL, true);
 }
 
 void http1_record_outcome(struct conn *conn, int64_t result)
@@ -116,13 +116,13 @@ void http1_record_outcome(struct conn *conn, int64_t result)
 	if (!http1->open_record)
 		return;
 	http1->open_record = false;
-	conn_record_done(conn, http1->start_ns, (struct control_done){
+	conn_complete_record(conn, http1->start_ns, (struct control_done){
 		.id = http1->record_id, .result = result,
 		.bytes_up = conn->bytes_up + conn->upstream.bytes_out - http1->base_up,
 		.bytes_down = conn->bytes_down + conn->upstream.bytes_in - http1->base_down});
 }
 
-static const char *reason_phrase(unsigned status)
+static const char *http1_get_reason_phrase(unsigned status)
 {
 	static const struct {
 		unsigned status;
@@ -136,17 +136,18 @@ static const char *reason_phrase(unsigned status)
 	return "Service Unavailable";
 }
 
-static int write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
+static int http1_write_refusal(struct buf *out, const struct conn *conn, const struct request *request,
 			 const struct request_verdict *verdict, bool keep_alive)
 {
-	_cleanup_free_ char *body = request_refusal_body(conn, request, verdict);
+	_cleanup_free_ char *body = request_make_refusal_body(conn, request, verdict);
 
 	if (!body)
 		return -ENOMEM;
 	buf_printf(out,
 		   "HTTP/1.1 %u %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
 		   "Cache-Control: no-store\r\nConnection: %s\r\n\r\n",
-		   verdict->status, reason_phrase(verdict->status), strlen(body), keep_alive ? "keep-alive" : "close");
+		   verdict->status, http1_get_reason_phrase(verdict->status), strlen(body),
+		   keep_alive ? "keep-alive" : "close");
 	if (strcmp(request->method, "HEAD") != 0)
 		buf_puts(out, body);
 	return out->failed ? -ENOMEM : 0;
@@ -162,7 +163,7 @@ void http1_refuse_request(struct conn *conn)
 	http1->phase = HTTP1_REFUSED;
 	if (http1->client_keeps && http1->head_len)
 		bytes_drop(&http1->from_client, http1->head_len);
-	if (write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
+	if (http1_write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
 	    bytes_add(&http1->to_client, out.data, out.len) < 0)
 		http1->client_keeps = false; /* without memory only the connection's end is sent */
 	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
@@ -174,13 +175,13 @@ void http1_refuse_malformed(struct conn *conn, int error)
 	bool begun = http1->phase == HTTP1_EXCHANGE;
 
 	http1->client_keeps = false;
-	http1->reason = http1_error_reason(error);
+	http1->reason = http1_get_error_reason(error);
 	http1->verdict = (struct request_verdict){.status = error == -EMSGSIZE ? 431 : 400, .reason = http1->reason};
 	request_write_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
 	if (begun) { /* the server must not take the cut-off request for a complete one */
 		http1_record_outcome(conn, error);
 		conn_drop_upstream(conn, true);
-		bytes_done(&http1->to_server);
+		bytes_release(&http1->to_server);
 	}
 	if (!http1->answered) {
 		http1_refuse_request(conn);
@@ -198,7 +199,7 @@ void http1_refuse_bad_response(struct conn *conn)
 	http1->client_keeps = false;
 	http1->reason = "bad_response";
 	request_set_refusal(&http1->verdict, 502, http1->reason);
-	bytes_done(&http1->to_server);
+	bytes_release(&http1->to_server);
 	http1_refuse_request(conn);
 }
 
@@ -219,13 +220,13 @@ enum http1_step http1_continue_linger(struct conn *conn)
 	struct http1 *http1 = conn->state;
 	char dropped[4096];
 	ssize_t got;
-	int error = channel_shutdown(&conn->client);
+	int error = channel_half_close(&conn->client);
 
 	if (error && error != -EAGAIN)
-		return http1_close(conn, http1->cause, http1->reason, true);
+		return http1_close_conn(conn, http1->cause, http1->reason, true);
 	got = channel_read(&conn->client, dropped, sizeof(dropped));
 	http1->client_waits = got == -EAGAIN;
 	if (got > 0)
 		return HTTP1_STEP_DONE;
-	return got == -EAGAIN ? HTTP1_STEP_NONE : http1_close(conn, http1->cause, http1->reason, got < 0);
+	return got == -EAGAIN ? HTTP1_STEP_NONE : http1_close_conn(conn, http1->cause, http1->reason, got < 0);
 }

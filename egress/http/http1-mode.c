@@ -30,9 +30,9 @@ static enum http1_step switch_to_relay(struct conn *conn)
 	struct bytes *up = &http1->from_client, *down = &http1->from_server;
 
 	http1_record_outcome(conn, 101);
-	if ((up->data && channel_put_back(&conn->client, bytes_text(up), bytes_left(up)) < 0) ||
-	    (down->data && channel_put_back(&conn->upstream, bytes_text(down), bytes_left(down)) < 0))
-		return http1_close(conn, "no_memory", NULL, true);
+	if ((up->data && channel_put_back_bytes(&conn->client, bytes_get_text(up), bytes_count_left(up)) < 0) ||
+	    (down->data && channel_put_back_bytes(&conn->upstream, bytes_get_text(down), bytes_count_left(down)) < 0))
+		return http1_close_conn(conn, "no_memory", NULL, true);
 	conn_switch_mode(conn, CONN_RELAY);
 	return HTTP1_STEP_OVER;
 }
@@ -97,12 +97,12 @@ static enum http1_step http1_step_exchange(struct conn *conn)
 	return end_exchange(conn);
 }
 
-static enum http1_step send_refusal(struct conn *conn)
+static enum http1_step http1_send_refusal(struct conn *conn)
 {
 	struct http1 *http1 = conn->state;
 
 	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
-		return http1_close(conn, "client_reset", NULL, true);
+		return http1_close_conn(conn, "client_reset", NULL, true);
 	if (http1->to_client.data)
 		return HTTP1_STEP_NONE;
 	if (!http1->client_keeps)
@@ -121,13 +121,13 @@ static enum http1_step http1_step_once(struct conn *conn)
 	case HTTP1_EXCHANGE:
 		return http1_step_exchange(conn);
 	case HTTP1_REFUSED:
-		return send_refusal(conn);
+		return http1_send_refusal(conn);
 	case HTTP1_LINGER:
 		return http1_continue_linger(conn);
 	case HTTP1_TUNNEL:
 		return http1_start_tunnel(conn);
 	case HTTP1_SHAKING:
-		return http1_shake_hands(conn);
+		return http1_continue_handshake(conn);
 	case HTTP1_OPENING:
 	case HTTP1_ASKED:
 	default:
@@ -148,7 +148,7 @@ static void http1_pump(struct conn *conn)
 	if (did == HTTP1_STEP_OVER)
 		return;
 	if (did == HTTP1_STEP_DONE || http1->wait_ms)
-		conn_pump_after(conn, did == HTTP1_STEP_DONE ? 0 : http1->wait_ms);
+		conn_pump_mode_after(conn, did == HTTP1_STEP_DONE ? 0 : http1->wait_ms);
 	channel_set_wait(&conn->client, http1->client_waits, http1->to_client.data != NULL);
 	channel_set_wait(&conn->upstream, http1->server_waits, http1->to_server.data != NULL);
 }
@@ -158,10 +158,10 @@ static void http1_free_buffers(struct conn *conn)
 	struct http1 *http1 = conn->state;
 
 	http1_record_outcome(conn, -ECONNABORTED); /* no effect if the outcome is recorded */
-	bytes_done(&http1->from_client);
-	bytes_done(&http1->from_server);
-	bytes_done(&http1->to_client);
-	bytes_done(&http1->to_server);
+	bytes_release(&http1->from_client);
+	bytes_release(&http1->from_server);
+	bytes_release(&http1->to_client);
+	bytes_release(&http1->to_server);
 }
 
 #define HTTP1_MODE .state_size = sizeof(struct http1), .limit_ms = CONN_IDLE_MS, .limit_cause = "idle_timeout", \

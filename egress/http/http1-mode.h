@@ -73,11 +73,11 @@ int http1_flush_output(struct bytes *out, struct channel *to);
  * Forwards the bytes of a body in `in`, with the framing `as`. 0; -EBADMSG or -EMSGSIZE: malformed (bytes before that
  * are sent); -ENOMEM; -errno of writing.
  */
-int http1_pass_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
+int http1_forward_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
 		    struct channel *to);
-/* Closes the connection; http1_close_failed for an error of http1_fill_input. HTTP1_STEP_OVER. */
-enum http1_step http1_close(struct conn *conn, const char *cause, const char *reason, bool abort);
-enum http1_step http1_close_failed(struct conn *conn, int error, bool from_client);
+/* Closes the connection; http1_close_after_error for an error of http1_fill_input. HTTP1_STEP_OVER. */
+enum http1_step http1_close_conn(struct conn *conn, const char *cause, const char *reason, bool abort);
+enum http1_step http1_close_after_error(struct conn *conn, int error, bool from_client);
 
 /* Answers with http1->verdict; then reads the next request if nothing of this one is unread. */
 void http1_refuse_request(struct conn *conn);
@@ -104,10 +104,10 @@ void http1_judge_request(struct conn *conn);
  */
 void http1_reopen_upstream(struct conn *conn);
 /* HTTP1_SHAKING: continues the handshake. */
-enum http1_step http1_shake_hands(struct conn *conn);
+enum http1_step http1_continue_handshake(struct conn *conn);
 
 /* Judges a head with CONNECT or an absolute-form target. */
-void http1_judge_proxied(struct conn *conn);
+void http1_judge_proxy_request(struct conn *conn);
 /* HTTP1_TUNNEL: sends the answer to CONNECT. */
 enum http1_step http1_start_tunnel(struct conn *conn);
 

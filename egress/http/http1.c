@@ -19,7 +19,7 @@ enum {
 	END_CR,
 };
 
-/* The state after a byte of a line, or an error. A tab is allowed in field values only (read_field). */
+/* The state after a byte of a line, or an error. A tab is allowed in field values only (read_field_line). */
 static int scan_line_byte(unsigned state, unsigned char byte, bool at_start)
 {
 	bool first = state == FIRST;
@@ -57,12 +57,12 @@ ssize_t http1_find_head_end(struct http1_scan *scan, const char *data, size_t le
 	return scan->at >= HTTP_HEAD_MAX ? -EMSGSIZE : 0;
 }
 
-const char *http1_error_reason(int error)
+const char *http1_get_error_reason(int error)
 {
 	return error == -EBADMSG ? "smuggling" : error == -EMSGSIZE ? "too_large" : "bad_request";
 }
 
-static bool is_token(const char *text, size_t len)
+static bool is_token_text(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!text[i] || !strchr(REQUEST_TOKEN, text[i]))
@@ -76,7 +76,7 @@ static bool is_digit(char byte)
 }
 
 /* The next member of a comma-separated list of words; moves past it. False: none is left. */
-static bool next_word(const char **list, size_t *len, const char **ret_word, size_t *ret_len)
+static bool http1_take_list_member(const char **list, size_t *len, const char **ret_word, size_t *ret_len)
 {
 	while (*len && memchr(", \t", **list, 3)) {
 		++*list;
@@ -94,7 +94,7 @@ static bool next_word(const char **list, size_t *len, const char **ret_word, siz
 /* ---- fields ---- */
 
 /* Reads one line without its CR LF: name, colon, value between optional white space. */
-static int read_field(const char *line, size_t len, struct field *ret_field)
+static int read_field_line(const char *line, size_t len, struct field *ret_field)
 {
 	const char *colon = memchr(line, ':', len);
 	const char *value, *end = line + len;
@@ -102,7 +102,7 @@ static int read_field(const char *line, size_t len, struct field *ret_field)
 	if (!colon)
 		return -EPROTO;
 	/* parsers differ about white space before the colon: RFC 9112, 5.1 */
-	if (!is_token(line, (size_t)(colon - line)))
+	if (!is_token_text(line, (size_t)(colon - line)))
 		return -EBADMSG;
 	for (value = colon + 1; value < end && (*value == ' ' || *value == '\t'); value++)
 		;
@@ -127,7 +127,7 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 			return -EPROTO;
 		if (head->fields == HTTP_FIELDS_MAX)
 			return -EMSGSIZE;
-		error = read_field(line, (size_t)(stop - line), &head->field[head->fields]);
+		error = read_field_line(line, (size_t)(stop - line), &head->field[head->fields]);
 		if (error)
 			return error;
 		head->fields++;
@@ -142,7 +142,7 @@ struct seen {
 	bool chunked, close, keep_alive, wants_upgrade, websocket, upgrades;
 };
 
-static int read_length(struct http1_head *head, const struct field *field, const struct seen *seen)
+static int read_content_length(struct http1_head *head, const struct field *field, const struct seen *seen)
 {
 	uint64_t length = 0;
 
@@ -162,38 +162,38 @@ static int read_length(struct http1_head *head, const struct field *field, const
 }
 
 /* Only "chunked": parsers differ about other codings and about "chunked" repeated or not last. */
-static int read_coding(const struct http1_head *head, const struct field *field, struct seen *seen)
+static int read_transfer_coding(const struct http1_head *head, const struct field *field, struct seen *seen)
 {
-	if (seen->chunked || head->minor == 0 || !http1_name_is(field->value, field->value_len, "chunked"))
+	if (seen->chunked || head->minor == 0 || !http1_name_equals(field->value, field->value_len, "chunked"))
 		return -EBADMSG;
 	seen->chunked = true;
 	return 0;
 }
 
-static void read_connection(const struct field *field, struct seen *seen)
+static void read_connection_field(const struct field *field, struct seen *seen)
 {
 	const char *list = field->value, *word;
 	size_t left = field->value_len, len;
 
-	while (next_word(&list, &left, &word, &len)) {
-		seen->close |= http1_name_is(word, len, "close");
-		seen->keep_alive |= http1_name_is(word, len, "keep-alive");
-		seen->wants_upgrade |= http1_name_is(word, len, "upgrade");
+	while (http1_take_list_member(&list, &left, &word, &len)) {
+		seen->close |= http1_name_equals(word, len, "close");
+		seen->keep_alive |= http1_name_equals(word, len, "keep-alive");
+		seen->wants_upgrade |= http1_name_equals(word, len, "upgrade");
 	}
 }
 
-static int read_request_only(struct http1_head *head, const struct field *field)
+static int read_request_only_field(struct http1_head *head, const struct field *field)
 {
-	if (http1_name_is(field->name, field->name_len, "host")) {
+	if (http1_name_equals(field->name, field->name_len, "host")) {
 		if (head->host)
 			return -EBADMSG;
 		head->host = field->value;
 		head->host_len = field->value_len;
 		return field->value_len ? 0 : -EPROTO;
 	}
-	if (!http1_name_is(field->name, field->name_len, "expect"))
+	if (!http1_name_equals(field->name, field->name_len, "expect"))
 		return 0;
-	if (!http1_name_is(field->value, field->value_len, "100-continue"))
+	if (!http1_name_equals(field->value, field->value_len, "100-continue"))
 		return -EPROTO;
 	head->expects = head->minor > 0;
 	return 0;
@@ -203,20 +203,20 @@ static int read_known_field(struct http1_head *head, const struct field *field, 
 {
 	if (request_field_is_disguised(field->name, field->name_len))
 		return -EBADMSG;
-	if (http1_name_is(field->name, field->name_len, "content-length"))
-		return read_length(head, field, seen);
-	if (http1_name_is(field->name, field->name_len, "transfer-encoding"))
-		return read_coding(head, field, seen);
-	if (http1_name_is(field->name, field->name_len, "connection"))
-		read_connection(field, seen);
-	if (http1_name_is(field->name, field->name_len, "upgrade")) {
-		seen->websocket = !seen->upgrades && http1_name_is(field->value, field->value_len, "websocket");
+	if (http1_name_equals(field->name, field->name_len, "content-length"))
+		return read_content_length(head, field, seen);
+	if (http1_name_equals(field->name, field->name_len, "transfer-encoding"))
+		return read_transfer_coding(head, field, seen);
+	if (http1_name_equals(field->name, field->name_len, "connection"))
+		read_connection_field(field, seen);
+	if (http1_name_equals(field->name, field->name_len, "upgrade")) {
+		seen->websocket = !seen->upgrades && http1_name_equals(field->value, field->value_len, "websocket");
 		seen->upgrades = true;
 	}
-	return seen->response ? 0 : read_request_only(head, field);
+	return seen->response ? 0 : read_request_only_field(head, field);
 }
 
-static enum http1_framing head_framing(const struct http1_head *head, const struct seen *seen)
+static enum http1_framing http1_find_framing(const struct http1_head *head, const struct seen *seen)
 {
 	if (seen->chunked)
 		return HTTP1_CHUNKED;
@@ -225,7 +225,7 @@ static enum http1_framing head_framing(const struct http1_head *head, const stru
 	return seen->response ? HTTP1_UNTIL_CLOSE : HTTP1_NO_BODY;
 }
 
-static int apply_fields(struct http1_head *head, bool response)
+static int http1_apply_fields(struct http1_head *head, bool response)
 {
 	struct seen seen = {.response = response};
 
@@ -238,13 +238,13 @@ static int apply_fields(struct http1_head *head, bool response)
 	if (seen.chunked && head->has_length) /* CL.TE and TE.CL smuggling */
 		return -EBADMSG;
 	/* clients of proxies often omit it */
-	if (!response && !head->host && !http1_name_is(head->method, head->method_len, "connect"))
+	if (!response && !head->host && !http1_name_equals(head->method, head->method_len, "connect"))
 		return -EPROTO;
-	head->framing = head_framing(head, &seen);
+	head->framing = http1_find_framing(head, &seen);
 	head->expects &= head->framing != HTTP1_NO_BODY; /* RFC 9110, 10.1.1: only before content */
 	head->keep_alive = !seen.close && (head->minor > 0 || seen.keep_alive);
 	head->upgrade = head->minor > 0 && seen.wants_upgrade && seen.websocket;
-	if (!response && (head->framing != HTTP1_NO_BODY || !http1_name_is(head->method, head->method_len, "get")))
+	if (!response && (head->framing != HTTP1_NO_BODY || !http1_name_equals(head->method, head->method_len, "get")))
 		head->upgrade = false;
 	return 0;
 }
@@ -252,7 +252,7 @@ static int apply_fields(struct http1_head *head, bool response)
 /* ---- request and status lines ---- */
 
 /* "HTTP/1.0" or "HTTP/1.1". RFC 9112 permits a higher minor version, which no client sends. */
-static bool read_version(const char *text, size_t len, unsigned *ret_minor)
+static bool read_http_version(const char *text, size_t len, unsigned *ret_minor)
 {
 	if (len != 8 || memcmp(text, "HTTP/1.", 7) != 0 || (text[7] != '0' && text[7] != '1'))
 		return false;
@@ -264,7 +264,7 @@ static bool read_version(const char *text, size_t len, unsigned *ret_minor)
  * Bytes of a request target (RFC 3986), plus those that programs send unescaped; no space, fragment or control
  * character.
  */
-static bool is_target(const char *text, size_t len)
+static bool is_request_target(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f || text[i] == '#')
@@ -285,9 +285,9 @@ static int read_request_line(const char *line, size_t len, struct http1_head *he
 	head->method_len = (size_t)(first - line);
 	head->target = first + 1;
 	head->target_len = (size_t)(second - first - 1);
-	if (!is_token(head->method, head->method_len) || head->method_len >= NET_METHOD_MAX ||
-	    !is_target(head->target, head->target_len) ||
-	    !read_version(second + 1, (size_t)(end - second - 1), &head->minor))
+	if (!is_token_text(head->method, head->method_len) || head->method_len >= NET_METHOD_MAX ||
+	    !is_request_target(head->target, head->target_len) ||
+	    !read_http_version(second + 1, (size_t)(end - second - 1), &head->minor))
 		return -EPROTO;
 	return 0;
 }
@@ -295,7 +295,7 @@ static int read_request_line(const char *line, size_t len, struct http1_head *he
 /* Some servers omit the reason phrase and the space before it. */
 static int read_status_line(const char *line, size_t len, struct http1_head *head)
 {
-	if (len < 12 || !read_version(line, 8, &head->minor) || line[8] != ' ' || line[9] < '1' || line[9] > '5' ||
+	if (len < 12 || !read_http_version(line, 8, &head->minor) || line[8] != ' ' || line[9] < '1' || line[9] > '5' ||
 	    !is_digit(line[10]) || !is_digit(line[11]) || (len > 12 && line[12] != ' '))
 		return -EPROTO;
 	head->status = (unsigned)(line[9] - '0') * 100 + (unsigned)(line[10] - '0') * 10 + (unsigned)(line[11] - '0');
@@ -304,7 +304,7 @@ static int read_status_line(const char *line, size_t len, struct http1_head *hea
 	return 0;
 }
 
-static int read_head(const char *data, size_t len, bool response, struct http1_head *head)
+static int read_message_head(const char *data, size_t len, bool response, struct http1_head *head)
 {
 	const char *end = len >= 4 ? memchr(data, '\r', len) : NULL;
 	size_t line = end ? (size_t)(end - data) : 0;
@@ -315,13 +315,13 @@ static int read_head(const char *data, size_t len, bool response, struct http1_h
 	error = response ? read_status_line(data, line, head) : read_request_line(data, line, head);
 	if (!error)
 		error = read_fields(data + line + 2, len - line - 2, head);
-	return error ? error : apply_fields(head, response);
+	return error ? error : http1_apply_fields(head, response);
 }
 
 int http1_parse_request(const char *data, size_t len, struct http1_head *ret_head)
 {
 	struct http1_head head = {0};
-	int error = read_head(data, len, false, &head);
+	int error = read_message_head(data, len, false, &head);
 
 	if (!error)
 		*ret_head = head;
@@ -331,7 +331,7 @@ int http1_parse_request(const char *data, size_t len, struct http1_head *ret_hea
 int http1_parse_response(const char *data, size_t len, const char *method, struct http1_head *ret_head)
 {
 	struct http1_head head = {0};
-	int error = read_head(data, len, true, &head);
+	int error = read_message_head(data, len, true, &head);
 
 	if (error)
 		return error;
@@ -354,7 +354,7 @@ bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute *
 	const char *end = head->target + head->target_len;
 	const char *authority = head->target + 7, *path;
 
-	if (head->target_len <= 7 || !http1_name_is(head->target, 7, "http://"))
+	if (head->target_len <= 7 || !http1_name_equals(head->target, 7, "http://"))
 		return false;
 	for (path = authority; path < end && *path != '/'; path++)
 		if (*path == '?')
@@ -400,21 +400,21 @@ static bool is_named_by_connection(const struct http1_head *head, const struct f
 		const char *list = head->field[i].value, *word;
 		size_t left = head->field[i].value_len, len;
 
-		if (!http1_name_is(head->field[i].name, head->field[i].name_len, "connection"))
+		if (!http1_name_equals(head->field[i].name, head->field[i].name_len, "connection"))
 			continue;
-		while (next_word(&list, &left, &word, &len))
+		while (http1_take_list_member(&list, &left, &word, &len))
 			if (len == field->name_len && strncasecmp(word, field->name, len) == 0)
 				return true;
 	}
 	return false;
 }
 
-bool http1_field_passes(const struct http1_head *head, const struct field *field, bool response)
+bool http1_field_is_forwarded(const struct http1_head *head, const struct field *field, bool response)
 {
-	if (http1_name_is(field->name, field->name_len, "content-length") ||
-	    http1_name_is(field->name, field->name_len, "transfer-encoding") ||
-	    (!response && http1_name_is(field->name, field->name_len, "host")) ||
-	    (!response && !head->expects && http1_name_is(field->name, field->name_len, "expect")))
+	if (http1_name_equals(field->name, field->name_len, "content-length") ||
+	    http1_name_equals(field->name, field->name_len, "transfer-encoding") ||
+	    (!response && http1_name_equals(field->name, field->name_len, "host")) ||
+	    (!response && !head->expects && http1_name_equals(field->name, field->name_len, "expect")))
 		return false;
 	return !request_field_is_dropped(field->name, field->name_len) && !is_named_by_connection(head, field);
 }
@@ -431,7 +431,7 @@ void http1_write_head_end(struct buf *out, enum http1_framing framing, const str
 	buf_puts(out, "\r\n");
 }
 
-size_t http1_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len)
+size_t http1_write_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len)
 {
 	return (size_t)snprintf(out, HTTP1_CHUNK_HEAD, "%zx\r\n", len);
 }

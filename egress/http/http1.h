@@ -61,7 +61,7 @@ int http1_parse_request(const char *data, size_t len, struct http1_head *ret_hea
 int http1_parse_response(const char *data, size_t len, const char *method, struct http1_head *ret_head);
 
 /* The reason code of an error, for records. */
-const char *http1_error_reason(int error);
+const char *http1_get_error_reason(int error);
 
 /*
  * The parts of an absolute-form target "http://host:port/path?query" (RFC 9112, 3.2.2). Borrowed. False: another form.
@@ -94,13 +94,13 @@ void http1_write_request(struct buf *out, const char *method, const char *path, 
 void http1_write_response(struct buf *out, const struct http1_head *head);
 void http1_write_field(struct buf *out, const struct field *field);
 /* Whether a field is forwarded: neither framing nor hop-by-hop, by its name or by Connection. */
-bool http1_field_passes(const struct http1_head *head, const struct field *field, bool response);
+bool http1_field_is_forwarded(const struct http1_head *head, const struct field *field, bool response);
 /* Framing fields, Connection ("close", "keep-alive", "Upgrade"; NULL: none) and the empty line. */
 void http1_write_head_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
 			  const char *connection);
 /* The size line of a chunk of len bytes (> 0). HTTP1_CHUNK_END follows the chunk; HTTP1_CHUNK_LAST ends the body. */
 #define HTTP1_CHUNK_HEAD 20
-size_t http1_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len);
+size_t http1_write_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len);
 #define HTTP1_CHUNK_END "\r\n"
 #define HTTP1_CHUNK_LAST "0\r\n\r\n"
 

@@ -31,7 +31,7 @@ static bool session_has_room(nghttp2_session *to)
 }
 
 /* Reads. Returns the bytes read; 0: none now; -EPIPE: the end; -errno. */
-static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp2_session *session)
+static ssize_t session_read_bytes(struct http2 *http2, struct channel *channel, nghttp2_session *session)
 {
 	uint8_t data[READ_BYTES];
 	ssize_t total = 0, got = -EAGAIN;
@@ -53,7 +53,7 @@ static ssize_t session_read(struct http2 *http2, struct channel *channel, nghttp
 }
 
 /* Sends. Returns the bytes sent; 0: none now; -errno. */
-static ssize_t session_write(struct channel *channel, nghttp2_session *session, struct http2_output *out)
+static ssize_t session_write_bytes(struct channel *channel, nghttp2_session *session, struct http2_output *out)
 {
 	ssize_t total = 0, sent;
 
@@ -83,10 +83,10 @@ static bool session_is_over(nghttp2_session *session)
 static bool http2_step_once(struct http2 *http2, bool *ret_moved)
 {
 	struct conn *conn = http2->conn;
-	ssize_t client = session_read(http2, &conn->client, http2->client);
-	ssize_t upstream = session_read(http2, &conn->upstream, http2->upstream);
-	ssize_t client_sent = session_write(&conn->client, http2->client, &http2->client_out);
-	ssize_t upstream_sent = session_write(&conn->upstream, http2->upstream, &http2->upstream_out);
+	ssize_t client = session_read_bytes(http2, &conn->client, http2->client);
+	ssize_t upstream = session_read_bytes(http2, &conn->upstream, http2->upstream);
+	ssize_t client_sent = session_write_bytes(&conn->client, http2->client, &http2->client_out);
+	ssize_t upstream_sent = session_write_bytes(&conn->upstream, http2->upstream, &http2->upstream_out);
 
 	*ret_moved = client > 0 || upstream > 0 || client_sent > 0 || upstream_sent > 0;
 	if (http2->reason)
@@ -130,7 +130,7 @@ static void http2_pump(struct conn *conn)
 	channel_set_wait(&conn->client, room, http2->client_out.len > 0);
 	channel_set_wait(&conn->upstream, room, http2->upstream_out.len > 0);
 	if (moved || http2->wait_ms)
-		conn_pump_after(conn, moved ? 0 : http2->wait_ms);
+		conn_pump_mode_after(conn, moved ? 0 : http2->wait_ms);
 }
 
 static void http2_free_state(struct conn *conn)

@@ -35,7 +35,7 @@ static void outgoing_add_text(struct outgoing *outgoing, const char *name, const
 static void outgoing_add_target(struct outgoing *outgoing, const struct http2_stream *stream)
 {
 	const struct conn *conn = stream->http2->conn;
-	const char *path = http2_head_find(&stream->request, ":path"), *query = path ? strchr(path, '?') : NULL;
+	const char *path = http2_head_find_field(&stream->request, ":path"), *query = path ? strchr(path, '?') : NULL;
 	bool v6 = strchr(conn->host, ':') != NULL;
 
 	(void)snprintf(outgoing->path, sizeof(outgoing->path), "%s%s", stream->asked.path,
@@ -49,7 +49,7 @@ static void outgoing_add_target(struct outgoing *outgoing, const struct http2_st
 }
 
 /* "te: trailers" is the one hop-by-hop field that HTTP/2 keeps; gRPC requires it. */
-static bool field_is_forwarded(const char *name, size_t len, const char *value)
+static bool http2_field_is_forwarded(const char *name, size_t len, const char *value)
 {
 	if (name[0] == ':' || strcmp(name, "host") == 0)
 		return false;
@@ -58,7 +58,8 @@ static bool field_is_forwarded(const char *name, size_t len, const char *value)
 	return !request_field_is_dropped(name, len);
 }
 
-static int outgoing_add_received(struct outgoing *outgoing, const struct http2_stream *stream, const char *replaced)
+static int outgoing_add_received_fields(struct outgoing *outgoing, const struct http2_stream *stream,
+					const char *replaced)
 {
 	for (size_t i = 0; i < stream->request.count; i++) {
 		struct field field = stream->request.field[i];
@@ -66,8 +67,8 @@ static int outgoing_add_received(struct outgoing *outgoing, const struct http2_s
 		size_t len;
 		int r;
 
-		if (!field_is_forwarded(field.name, field.name_len, field.value) ||
-		    (replaced && request_field_is(field.name, field.name_len, replaced)))
+		if (!http2_field_is_forwarded(field.name, field.name_len, field.value) ||
+		    (replaced && request_field_is_read_as(field.name, field.name_len, replaced)))
 			continue;
 		r = request_fill_placeholders(stream->http2->conn, &field, &value, &len);
 		if (r < 0)
@@ -92,7 +93,7 @@ static int outgoing_build_fields(struct outgoing *outgoing, const struct http2_s
 	outgoing_add_target(outgoing, stream);
 	if (name)
 		outgoing_add_text(outgoing, name, value, true);
-	return outgoing_add_received(outgoing, stream, name);
+	return outgoing_add_received_fields(outgoing, stream, name);
 }
 
 static void http2_forward_request(struct http2_stream *stream)
@@ -121,7 +122,7 @@ static void http2_forward_request(struct http2_stream *stream)
 	http2_send_refusal(stream);
 }
 
-static void http2_upstream_cancel(struct http2_stream *stream)
+static void http2_cancel_upstream(struct http2_stream *stream)
 {
 	nghttp2_session *session = stream->http2->upstream;
 
@@ -140,7 +141,7 @@ static void http2_refuse_request(struct http2_stream *stream, unsigned status, c
 	http2_send_refusal(stream);
 }
 
-static void http2_record_acknowledged(void *ctx, int error)
+static void http2_on_record_acknowledged(void *ctx, int error)
 {
 	struct http2_stream *stream = ctx;
 	struct conn *conn = stream->http2->conn;
@@ -157,7 +158,7 @@ static void http2_record_acknowledged(void *ctx, int error)
 		request_set_refusal(&stream->verdict, 503, "record_failed");
 		http2_send_refusal(stream);
 	}
-	conn_pump(conn);
+	conn_pump_mode(conn);
 }
 
 static bool copy_text(char *to, size_t cap, const char *from)
@@ -169,13 +170,13 @@ static bool copy_text(char *to, size_t cap, const char *from)
  * Fills stream->asked from the pseudo-header fields, which nghttp2 has checked to be unique. NULL, or the reason code
  * of a refusal.
  */
-static const char *read_request(struct http2_stream *stream)
+static const char *http2_read_request(struct http2_stream *stream)
 {
 	const struct http2_head *head = &stream->request;
 	struct request *asked = &stream->asked;
-	const char *method = http2_head_find(head, ":method"), *scheme = http2_head_find(head, ":scheme");
-	const char *authority = http2_head_find(head, ":authority"), *path = http2_head_find(head, ":path");
-	const char *host = http2_head_find(head, "host"), *query;
+	const char *method = http2_head_find_field(head, ":method"), *scheme = http2_head_find_field(head, ":scheme");
+	const char *authority = http2_head_find_field(head, ":authority"), *path = http2_head_find_field(head, ":path");
+	const char *host = http2_head_find_field(head, "host"), *query;
 
 	if (!method || !copy_text(asked->method, sizeof(asked->method), method) || !scheme ||
 	    !copy_text(asked->scheme, sizeof(asked->scheme), scheme) || !path)
@@ -198,7 +199,7 @@ static const char *read_request(struct http2_stream *stream)
 static void http2_judge_request(struct http2_stream *stream)
 {
 	struct conn *conn = stream->http2->conn;
-	const char *wrong = read_request(stream);
+	const char *wrong = http2_read_request(stream);
 
 	if (wrong) {
 		http2_refuse_request(stream, 400, wrong);
@@ -211,7 +212,7 @@ static void http2_judge_request(struct http2_stream *stream)
 		http2_send_refusal(stream);
 		return;
 	}
-	request_write_record(conn, &stream->asked, &stream->verdict, http2_record_acknowledged, stream,
+	request_write_record(conn, &stream->asked, &stream->verdict, http2_on_record_acknowledged, stream,
 			     &stream->record_id);
 }
 
@@ -221,9 +222,9 @@ static void http2_judge_request(struct http2_stream *stream)
  */
 static void http2_judge_when_body_known(struct http2_stream *stream)
 {
-	const char *method = http2_head_find(&stream->request, ":method");
+	const char *method = http2_head_find_field(&stream->request, ":method");
 
-	if (method && request_lacks_body(method) && !stream->up.ended && !stream->up.bytes.data)
+	if (method && request_method_has_no_body(method) && !stream->up.ended && !stream->up.bytes.data)
 		return;
 	stream->asked.body = stream->up.bytes.data || !stream->up.ended;
 	http2_judge_request(stream);
@@ -238,7 +239,7 @@ static int client_on_begin_headers(nghttp2_session *session, const nghttp2_frame
 	stream = http2_stream_create(user_data, frame->hd.stream_id);
 	if (!stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	stream->start_ns = loop_now_ns(stream->http2->conn->egress->loop);
+	stream->start_ns = loop_get_now_ns(stream->http2->conn->egress->loop);
 	/* the stream was just created */
 	(void)nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, stream);
 	return 0;
@@ -254,7 +255,7 @@ static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame
 	(void)user_data;
 	if (!stream || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
 		return 0;
-	if (http2_head_add(&stream->request, name, name_len, value, value_len) < 0)
+	if (http2_head_add_field(&stream->request, name, name_len, value, value_len) < 0)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	if (!stream->request.too_large)
 		return 0;
@@ -264,7 +265,7 @@ static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame
 
 static int client_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
-	struct http2_stream *stream = http2_frame_stream(user_data, session, frame);
+	struct http2_stream *stream = http2_find_frame_stream(user_data, session, frame);
 
 	if (stream && stream->phase == HTTP2_HEAD)
 		http2_judge_when_body_known(stream);
@@ -286,7 +287,7 @@ static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, 
 		return 0;
 	}
 	http2_record_outcome(stream, code == NGHTTP2_NO_ERROR && stream->status ? (int64_t)stream->status : -ECANCELED);
-	http2_upstream_cancel(stream);
+	http2_cancel_upstream(stream);
 	http2_stream_free(stream);
 	return 0;
 }

@@ -25,7 +25,7 @@ struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id)
 	return stream;
 }
 
-static void http2_head_done(struct http2_head *head)
+static void http2_head_release(struct http2_head *head)
 {
 	free(head->text);
 	*head = (struct http2_head){0};
@@ -39,16 +39,16 @@ void http2_stream_free(struct http2_stream *stream)
 		at = &(*at)->next;
 	*at = stream->next;
 	line_forget_answers(stream->http2->conn->egress->line, stream);
-	http2_head_done(&stream->request);
-	http2_head_done(&stream->response);
-	http2_head_done(&stream->trailers);
-	bytes_done(&stream->up.bytes);
-	bytes_done(&stream->down.bytes);
-	bytes_done(&stream->refusal);
+	http2_head_release(&stream->request);
+	http2_head_release(&stream->response);
+	http2_head_release(&stream->trailers);
+	bytes_release(&stream->up.bytes);
+	bytes_release(&stream->down.bytes);
+	bytes_release(&stream->refusal);
 	free(stream);
 }
 
-int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
+int http2_head_add_field(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
 		   size_t value_len)
 {
 	struct field field = {.name_len = name_len, .value_len = value_len};
@@ -70,7 +70,7 @@ int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len
 	return 0;
 }
 
-const char *http2_head_find(const struct http2_head *head, const char *name)
+const char *http2_head_find_field(const struct http2_head *head, const char *name)
 {
 	for (size_t i = 0; i < head->count; i++)
 		if (strcmp(head->field[i].name, name) == 0)
@@ -79,7 +79,7 @@ const char *http2_head_find(const struct http2_head *head, const char *name)
 }
 
 /* Reopens the flow-control window of a session by bytes that are handled. id -1: the stream is closed. */
-static void http2_consume(nghttp2_session *session, int32_t id, size_t len)
+static void http2_consume_bytes(nghttp2_session *session, int32_t id, size_t len)
 {
 	/* both fail only for a closed stream */
 	if (id >= 0)
@@ -91,8 +91,8 @@ static void http2_consume(nghttp2_session *session, int32_t id, size_t len)
 void http2_drop_body(struct http2_body *body, nghttp2_session *session, int32_t id)
 {
 	if (body->bytes.data)
-		http2_consume(session, id, bytes_left(&body->bytes));
-	bytes_done(&body->bytes);
+		http2_consume_bytes(session, id, bytes_count_left(&body->bytes));
+	bytes_release(&body->bytes);
 }
 
 void http2_resume_body(struct http2_stream *stream, bool up)
@@ -108,10 +108,10 @@ void http2_resume_body(struct http2_stream *stream, bool up)
 }
 
 /* How many of the bytes may be sent now. */
-static size_t http2_bytes_allowed(struct http2 *http2, bool up, size_t want)
+static size_t http2_get_allowed_bytes(struct http2 *http2, bool up, size_t want)
 {
 	uint64_t wait_ms = 0;
-	size_t room = budget_bytes_allowed(&http2->conn->use, up, want, loop_now_ns(http2->conn->egress->loop),
+	size_t room = budget_get_allowed_bytes(&http2->conn->use, up, want, loop_get_now_ns(http2->conn->egress->loop),
 					   &wait_ms);
 
 	if (want && !room && wait_ms == UINT64_MAX)
@@ -145,8 +145,8 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	if (!stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	body = up ? &stream->up : &stream->down;
-	len = bytes_left(&body->bytes);
-	len = http2_bytes_allowed(http2, up, len < cap ? len : cap);
+	len = bytes_count_left(&body->bytes);
+	len = http2_get_allowed_bytes(http2, up, len < cap ? len : cap);
 	if (!len && !(body->ended && !body->bytes.data)) {
 		body->deferred = true;
 		return NGHTTP2_ERR_DEFERRED;
@@ -154,7 +154,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 	(void)bytes_take(&body->bytes, out, len);
 	budget_spend_bytes(&http2->conn->use, up, len);
 	body->moved += len;
-	http2_consume(up ? http2->client : http2->upstream, up ? stream->client_id : stream->upstream_id, len);
+	http2_consume_bytes(up ? http2->client : http2->upstream, up ? stream->client_id : stream->upstream_id, len);
 	if (body->ended && !body->bytes.data)
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 	if (body->ended && !body->bytes.data && !up && submit_trailers(stream))
@@ -164,7 +164,7 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, siz
 
 const nghttp2_data_provider http2_body_provider = {.read_callback = read_body};
 
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
+static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
 		   void *user_data)
 {
 	struct http2 *http2 = user_data;
@@ -173,7 +173,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 
 	(void)flags;
 	if (!stream || (up && (stream->phase == HTTP2_ANSWERED || stream->phase == HTTP2_ENDED))) {
-		http2_consume(session, id, len); /* dropped */
+		http2_consume_bytes(session, id, len); /* dropped */
 		return 0;
 	}
 	if (bytes_add(up ? &stream->up.bytes : &stream->down.bytes, data, len) < 0)
@@ -182,7 +182,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 	return 0;
 }
 
-struct http2_stream *http2_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame)
+struct http2_stream *http2_find_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame)
 {
 	struct http2_stream *stream = http2_find_stream(session, frame->hd.stream_id);
 
@@ -208,7 +208,7 @@ int http2_session_create(struct http2 *http2, bool server, const struct http2_ca
 		return -ENOMEM;
 	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on->begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on->header);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, http2_on_data);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on->frame);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on->close);
 	nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on->not_sent);
@@ -250,7 +250,7 @@ void http2_record_outcome(struct http2_stream *stream, int64_t result)
 	if (stream->phase != HTTP2_FORWARDED)
 		return;
 	stream->phase = HTTP2_ENDED;
-	conn_record_done(stream->http2->conn, stream->start_ns, (struct control_done){
+	conn_complete_record(stream->http2->conn, stream->start_ns, (struct control_done){
 		.id = stream->record_id, .result = result,
 		.bytes_up = stream->up.moved, .bytes_down = stream->down.moved});
 }
@@ -283,7 +283,7 @@ static void http2_submit_response(struct http2_stream *stream, bool final)
 		http2_reset_stream(stream, NGHTTP2_INTERNAL_ERROR);
 }
 
-static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
+static ssize_t http2_read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
 			    nghttp2_data_source *source, void *user_data)
 {
 	struct http2_stream *stream = http2_find_stream(session, id);
@@ -304,8 +304,8 @@ static ssize_t read_refusal(nghttp2_session *session, int32_t id, uint8_t *out, 
 
 void http2_send_refusal(struct http2_stream *stream)
 {
-	nghttp2_data_provider body = {.read_callback = read_refusal};
-	_cleanup_free_ char *text = request_refusal_body(stream->http2->conn, &stream->asked, &stream->verdict);
+	nghttp2_data_provider body = {.read_callback = http2_read_refusal};
+	_cleanup_free_ char *text = request_make_refusal_body(stream->http2->conn, &stream->asked, &stream->verdict);
 	char status[8] = "";
 	const struct field first = {":status", 7, status, 3}, type = {"content-type", 12, "application/json", 16};
 	nghttp2_nv field[] = {http2_make_nv(&first, false), http2_make_nv(&type, false)};
@@ -330,14 +330,14 @@ static int upstream_on_header(nghttp2_session *session, const nghttp2_frame *fra
 	if (!stream || frame->hd.type != NGHTTP2_HEADERS)
 		return 0;
 	head = stream->status ? &stream->trailers : &stream->response;
-	if (http2_head_add(head, name, name_len, value, value_len) < 0 || head->too_large)
+	if (http2_head_add_field(head, name, name_len, value, value_len) < 0 || head->too_large)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	return 0;
 }
 
 static void http2_handle_response_head(struct http2_stream *stream)
 {
-	const char *text = http2_head_find(&stream->response, ":status");
+	const char *text = http2_head_find_field(&stream->response, ":status");
 	unsigned status = 0;
 
 	for (size_t i = 0; text && i < 3 && text[i] >= '0' && text[i] <= '9'; i++)
@@ -348,12 +348,12 @@ static void http2_handle_response_head(struct http2_stream *stream)
 		return;
 	}
 	http2_submit_response(stream, false);
-	http2_head_done(&stream->response); /* for the next one */
+	http2_head_release(&stream->response); /* for the next one */
 }
 
 static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
 {
-	struct http2_stream *stream = http2_frame_stream(user_data, session, frame);
+	struct http2_stream *stream = http2_find_frame_stream(user_data, session, frame);
 
 	if (stream && frame->hd.type == NGHTTP2_HEADERS && !stream->status)
 		http2_handle_response_head(stream);

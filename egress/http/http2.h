@@ -81,10 +81,10 @@ struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id)
 /* Removes it from http2->streams, drops the wait for its record, frees it. */
 void http2_stream_free(struct http2_stream *stream);
 /* Adds a field. 0 or -ENOMEM; past HTTP_HEAD_MAX or HTTP_FIELDS_MAX only sets too_large. */
-int http2_head_add(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
+int http2_head_add_field(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
 		   size_t value_len);
 /* The value of the first field of that name, or NULL. Borrowed. */
-const char *http2_head_find(const struct http2_head *head, const char *name);
+const char *http2_head_find_field(const struct http2_head *head, const char *name);
 
 /* Sends the body of a direction as the budget allows. */
 extern const nghttp2_data_provider http2_body_provider;
@@ -106,7 +106,7 @@ int http2_session_create(struct http2 *http2, bool server, const struct http2_ca
 /* The stream of a session's stream id, or NULL. */
 struct http2_stream *http2_find_stream(nghttp2_session *session, int32_t id);
 /* The stream of a HEADERS or DATA frame, or NULL. Notes the end of its body. */
-struct http2_stream *http2_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame);
+struct http2_stream *http2_find_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame);
 /* A field for nghttp2; borrows. secret: peers are told not to index it (RFC 7541, 7.1.3). */
 nghttp2_nv http2_make_nv(const struct field *field, bool secret);
 /* Records the result of a forwarded request, once: a status or -errno. */

@@ -6,13 +6,13 @@
 
 #include "base/banned.h"
 
-bool http1_name_is(const char *text, size_t len, const char *name)
+bool http1_name_equals(const char *text, size_t len, const char *name)
 {
 	return len == strlen(name) && strncasecmp(text, name, len) == 0;
 }
 
 /* Parses a port: decimal, 1 to 65535, no leading zero. */
-static bool read_port(const char *text, size_t len, unsigned *ret_port)
+static bool request_read_port(const char *text, size_t len, unsigned *ret_port)
 {
 	unsigned port = 0;
 
@@ -44,10 +44,10 @@ bool request_parse_authority(const char *text, size_t len, unsigned default_port
 	if (bracket != (strchr(ret_host, ':') != NULL)) /* "[name]", or an address without brackets */
 		return false;
 	*ret_port = default_port;
-	return rest == end || (*rest == ':' && read_port(rest + 1, (size_t)(end - rest - 1), ret_port));
+	return rest == end || (*rest == ':' && request_read_port(rest + 1, (size_t)(end - rest - 1), ret_port));
 }
 
-bool request_lacks_body(const char *method)
+bool request_method_has_no_body(const char *method)
 {
 	/* TRACE and CONNECT are never forwarded */
 	static const char *const none[] = {"GET", "HEAD", "DELETE", "OPTIONS"};
@@ -66,7 +66,7 @@ static char fold_name_byte(char byte)
 	return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ? byte : '-';
 }
 
-bool request_field_is(const char *name, size_t len, const char *known)
+bool request_field_is_read_as(const char *name, size_t len, const char *known)
 {
 	if (len != strlen(known))
 		return false;
@@ -76,22 +76,22 @@ bool request_field_is(const char *name, size_t len, const char *known)
 	return true;
 }
 
-static bool is_one_of(const char *name, size_t len, const char *const *known, size_t count)
+static bool request_name_is_one_of(const char *name, size_t len, const char *const *known, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (request_field_is(name, len, known[i]))
+		if (request_field_is_read_as(name, len, known[i]))
 			return true;
 	return false;
 }
 
-#define IS_ONE_OF(name, len, known) is_one_of(name, len, known, sizeof(known) / sizeof((known)[0]))
+#define IS_ONE_OF(name, len, known) request_name_is_one_of(name, len, known, sizeof(known) / sizeof((known)[0]))
 
 bool request_field_is_disguised(const char *name, size_t len)
 {
 	static const char *const framing[] = {"content-length", "transfer-encoding"};
 
-	return IS_ONE_OF(name, len, framing) && !http1_name_is(name, len, framing[0]) && !http1_name_is(name, len,
-													framing[1]);
+	return IS_ONE_OF(name, len, framing) && !http1_name_equals(name, len, framing[0]) &&
+	       !http1_name_equals(name, len, framing[1]);
 }
 
 bool request_field_is_dropped(const char *name, size_t len)

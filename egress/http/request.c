@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 /* The authority must be the approved host and port of the connection. */
-static bool is_for_connection(const struct conn *conn, const struct request *request)
+static bool request_is_for_connection(const struct conn *conn, const struct request *request)
 {
 	char host[NET_HOST_MAX];
 	unsigned port;
@@ -38,7 +38,7 @@ void request_set_refusal(struct request_verdict *verdict, unsigned status, const
 /*
  * Independent of the policy: a method is a token, and CONNECT and TRACE are not forwarded (RFC 9110, 9.3.6 and 9.3.8).
  */
-static bool is_method(const char *method)
+static bool request_method_is_valid(const char *method)
 {
 	return *method && method[strspn(method, REQUEST_TOKEN)] == '\0' && strcasecmp(method, "CONNECT") != 0 &&
 	       strcasecmp(method, "TRACE") != 0;
@@ -52,11 +52,11 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 	const char *reason;
 
 	*ret_verdict = (struct request_verdict){0};
-	if (!is_for_connection(conn, request)) {
+	if (!request_is_for_connection(conn, request)) {
 		request_set_refusal(ret_verdict, 421, "host_mismatch");
 		return;
 	}
-	if (!is_method(request->method)) {
+	if (!request_method_is_valid(request->method)) {
 		request_set_refusal(ret_verdict, 403, "method_not_granted");
 		return;
 	}
@@ -71,7 +71,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		request_set_refusal(ret_verdict, 403, verdict.reason);
 		return;
 	}
-	if (request->body && request_lacks_body(request->method) && !verdict.rule->any_body) {
+	if (request->body && request_method_has_no_body(request->method) && !verdict.rule->any_body) {
 		request_set_refusal(ret_verdict, 403, "body_not_granted");
 		return;
 	}
@@ -79,7 +79,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		request_set_refusal(ret_verdict, 403, "override_not_granted");
 		return;
 	}
-	reason = budget_take_request(egress->budgets, verdict.rule, loop_now_ns(egress->loop));
+	reason = budget_count_request(egress->budgets, verdict.rule, loop_get_now_ns(egress->loop));
 	if (reason) {
 		request_set_refusal(ret_verdict, 429, reason);
 		return;
@@ -102,7 +102,7 @@ static void describe_credential(const struct net_rule *rule, char *out, size_t c
 		buf_puts(&names, " ");
 		buf_add(&names, open, len);
 	}
-	line_copy(out, cap, names.failed ? rule->header : names.data);
+	line_copy_text(out, cap, names.failed ? rule->header : names.data);
 }
 
 /* The query may contain tokens and data: the record tells only that a query was present. */
@@ -122,7 +122,7 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 {
 	struct control_record record;
 
-	conn_record_init(conn, CONTROL_EVENT_REQUEST, &record);
+	conn_init_record(conn, CONTROL_EVENT_REQUEST, &record);
 	record.allow = verdict->allow;
 	record.status = verdict->allow ? 0 : verdict->status;
 	LINE_COPY(record.method, request->method);
@@ -137,7 +137,7 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 		*ret_id = 0; /* a failed control socket ends the process */
 }
 
-void request_put_text(struct buf *out, const char *key, const char *text)
+void request_put_json_text(struct buf *out, const char *key, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
 	_cleanup_free_ char *escaped = malloc(len * TEXT_ESCAPE_MAX + 1);
@@ -147,11 +147,11 @@ void request_put_text(struct buf *out, const char *key, const char *text)
 		return;
 	}
 	buf_printf(out, ", \"%s\": \"", key);
-	buf_add(out, escaped, text_escape(escaped, text ? text : "", len));
+	buf_add(out, escaped, text_escape_for_json(escaped, text ? text : "", len));
 	buf_puts(out, "\"");
 }
 
-static const char *error_name(unsigned status)
+static const char *request_get_error_name(unsigned status)
 {
 	if (status == 400 || status == 431)
 		return "bad_request";
@@ -160,18 +160,18 @@ static const char *error_name(unsigned status)
 	return status == 503 ? "unavailable" : "refused_by_policy";
 }
 
-char *request_refusal_body(const struct conn *conn, const struct request *request,
+char *request_make_refusal_body(const struct conn *conn, const struct request *request,
 			   const struct request_verdict *verdict)
 {
 	_cleanup_buf_ struct buf out = {0};
 
-	buf_printf(&out, "{\"error\": \"%s\"", error_name(verdict->status));
-	request_put_text(&out, "host", conn->host);
+	buf_printf(&out, "{\"error\": \"%s\"", request_get_error_name(verdict->status));
+	request_put_json_text(&out, "host", conn->host);
 	buf_printf(&out, ", \"port\": %u", conn->port);
-	request_put_text(&out, "method", request->method);
-	request_put_text(&out, "path", request->path);
-	request_put_text(&out, "rule", verdict->label);
-	request_put_text(&out, "reason", verdict->reason);
+	request_put_json_text(&out, "method", request->method);
+	request_put_json_text(&out, "path", request->path);
+	request_put_json_text(&out, "rule", verdict->label);
+	request_put_json_text(&out, "reason", verdict->reason);
 	buf_puts(&out, "}\n");
 	return buf_take_text(&out);
 }

@@ -66,13 +66,13 @@ void request_write_record(struct conn *conn, const struct request *request, cons
  * The JSON body of a refusal: {"error": "refused_by_policy" (or by status), "host", "port", "method", "path", "rule",
  * "reason"}. Owned; NULL: no memory.
  */
-char *request_refusal_body(const struct conn *conn, const struct request *request,
+char *request_make_refusal_body(const struct conn *conn, const struct request *request,
 			   const struct request_verdict *verdict);
 /* Appends a JSON member with a text value and the comma before it: `, "key": "text"`. text may be NULL. */
-void request_put_text(struct buf *out, const char *key, const char *text);
+void request_put_json_text(struct buf *out, const char *key, const char *text);
 
 /* Whether a text is name, in any case. */
-bool http1_name_is(const char *text, size_t len, const char *name);
+bool http1_name_equals(const char *text, size_t len, const char *name);
 
 /* Limits of a message's head, for both versions of HTTP. */
 #define HTTP_FIELDS_MAX 100
@@ -85,13 +85,13 @@ bool http1_name_is(const char *text, size_t len, const char *name);
 bool request_field_is_dropped(const char *name, size_t len);
 
 /* Methods whose requests have no content (RFC 9110, 9.3): servers that do not read it take it for the next request. */
-bool request_lacks_body(const char *method);
+bool request_method_has_no_body(const char *method);
 
 /*
  * Whether a server that maps field names to CGI variables (RFC 3875, 4.1.18) reads name as `known`: every byte but
  * letters and digits becomes "_", so "X_Original.URL" equals "X-Original-URL".
  */
-bool request_field_is(const char *name, size_t len, const char *known);
+bool request_field_is_read_as(const char *name, size_t len, const char *known);
 
 /* Whether only such a server reads name as a field of a message's framing ("Content_Length"). */
 bool request_field_is_disguised(const char *name, size_t len);

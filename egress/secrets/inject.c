@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-static const struct secrets *secrets_of(const struct conn *conn)
+static const struct secrets *request_get_secrets(const struct conn *conn)
 {
 	return conn->upstream.ssl ? conn->egress->options->secrets : NULL;
 }
@@ -24,7 +24,7 @@ static const struct secrets *secrets_of(const struct conn *conn)
 int request_make_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
 			    char **ret_value)
 {
-	const struct secrets *secrets = secrets_of(conn);
+	const struct secrets *secrets = request_get_secrets(conn);
 	int error;
 
 	*ret_name = NULL;
@@ -103,11 +103,11 @@ static int fill_basic_credentials(const struct secrets *secrets, const char *hos
 
 int request_fill_placeholders(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len)
 {
-	const struct secrets *secrets = secrets_of(conn);
+	const struct secrets *secrets = request_get_secrets(conn);
 
 	if (!secrets)
 		return 0;
-	if (http1_name_is(field->name, field->name_len, "authorization") && field->value_len > 6 &&
+	if (http1_name_equals(field->name, field->name_len, "authorization") && field->value_len > 6 &&
 	    strncasecmp(field->value, "basic ", 6) == 0)
 		return fill_basic_credentials(secrets, conn->host, field, ret_value, ret_len);
 	return secrets_replace_placeholders(secrets, conn->host, field->value, field->value_len, ret_value, ret_len);

@@ -39,22 +39,22 @@ struct secrets {
 
 /* ---- sources: each sets value and len. NULL, or with errno why the value cannot be had ---- */
 
-static const char *fail_load(int error, const char *why)
+static const char *secret_fail_load(int error, const char *why)
 {
 	errno = error;
 	return why;
 }
 
-static const char *fail_too_long(void)
+static const char *secret_fail_too_long(void)
 {
-	return fail_load(EFBIG, "its value is longer than 16384 bytes");
+	return secret_fail_load(EFBIG, "its value is longer than 16384 bytes");
 }
 
 /* Waits until fd is readable. 0; -ETIMEDOUT; -EINTR and others of poll(2). */
-static int wait_readable(int fd, uint64_t until_ns)
+static int secret_wait_until_readable(int fd, uint64_t until_ns)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
-	uint64_t now = io_now_ns();
+	uint64_t now = io_read_clock_ns();
 	int count = now < until_ns ? poll(&ready, 1, (int)((until_ns - now) / NS_PER_MS) + 1) : 0;
 
 	return count > 0 ? 0 : count < 0 ? -errno : -ETIMEDOUT;
@@ -63,51 +63,52 @@ static int wait_readable(int fd, uint64_t until_ns)
 /* Reads to the end, directly into the protected memory. */
 static const char *read_all(struct secret *secret, int fd, const char *why)
 {
-	uint64_t until = io_now_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
+	uint64_t until = io_read_clock_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
 
 	for (;;) {
 		char more;
 		bool full = secret->len == SECRET_VALUE_MAX;
-		int error = wait_readable(fd, until);
+		int error = secret_wait_until_readable(fd, until);
 		ssize_t got;
 
 		if (error == -EINTR)
 			continue;
 		if (error)
-			return fail_load(-error, error == -ETIMEDOUT ? "it did not come within 10 seconds" : why);
+			return secret_fail_load(-error,
+						error == -ETIMEDOUT ? "it did not come within 10 seconds" : why);
 		got = read(fd, full ? &more : secret->value + secret->len, full ? 1 : SECRET_VALUE_MAX - secret->len);
 		if (got == 0)
 			return NULL;
 		if (got < 0 && errno != EINTR && errno != EAGAIN)
 			return why;
 		if (got > 0 && full)
-			return fail_too_long();
+			return secret_fail_too_long();
 		if (got > 0)
 			secret->len += (size_t)got;
 	}
 }
 
-static const char *read_env(struct secret *secret, const char *name)
+static const char *secret_read_env(struct secret *secret, const char *name)
 {
 	const char *value = getenv(name);
 	size_t len = value ? strlen(value) : 0;
 
 	if (!value)
-		return fail_load(ENOENT, "that variable is not set");
+		return secret_fail_load(ENOENT, "that variable is not set");
 	if (len > SECRET_VALUE_MAX)
-		return fail_too_long();
+		return secret_fail_too_long();
 	memcpy(secret->value, value, len);
 	secret->len = len;
 	return NULL;
 }
 
-static const char *read_file(struct secret *secret, const char *path)
+static const char *secret_read_file(struct secret *secret, const char *path)
 {
 	/* the policy has the canonical name; O_NONBLOCK so that a FIFO has the time limit too */
-	_cleanup_close_ int fd = io_open_plain(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = io_open_without_links(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 
 	if (fd < 0)
-		return fail_load(-fd, "that file cannot be opened");
+		return secret_fail_load(-fd, "that file cannot be opened");
 	return read_all(secret, fd, "that file cannot be read");
 }
 
@@ -116,8 +117,8 @@ static const char *read_fd(struct secret *secret, const char *number)
 	_cleanup_close_ int taken = -1;
 	uint64_t fd;
 
-	if (text_number(number, 0, 1 << 20, &fd))
-		return fail_load(EINVAL, "that is no descriptor");
+	if (text_parse_number(number, 0, 1 << 20, &fd))
+		return secret_fail_load(EINVAL, "that is no descriptor");
 	if (fd > STDERR_FILENO)
 		taken = (int)fd; /* the program must not inherit it */
 	return read_all(secret, (int)fd, "that descriptor cannot be read");
@@ -127,7 +128,7 @@ static const char *read_fd(struct secret *secret, const char *number)
  * In a process group of its own, so that its children can be killed with it; it cannot read the terminal. In the root
  * directory: git, make and python3 -m read files of the directory they start in, which an earlier run may have written.
  */
-static _Noreturn void run_command(const char *command, int output_fd)
+static _Noreturn void secret_run_command(const char *command, int output_fd)
 {
 	int input_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
@@ -145,7 +146,7 @@ static _Noreturn void run_command(const char *command, int output_fd)
  * Waits for the rest of the time limit, as a command may close its output early. WNOWAIT: unreaped, it keeps its
  * process group id.
  */
-static const char *wait_command(pid_t pid, uint64_t until_ns)
+static const char *secret_wait_for_command(pid_t pid, uint64_t until_ns)
 {
 	static const struct timespec pause = {.tv_nsec = 5 * NS_PER_MS};
 
@@ -155,17 +156,18 @@ static const char *wait_command(pid_t pid, uint64_t until_ns)
 		if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) < 0 && errno != EINTR)
 			return "its command cannot be waited for";
 		if (end.si_pid == pid)
-			return end.si_code == CLD_EXITED && !end.si_status ? NULL
-									    : fail_load(EIO, "its command failed");
-		if (io_now_ns() >= until_ns)
-			return fail_load(ETIMEDOUT, "its command did not end within 10 seconds");
+			return end.si_code == CLD_EXITED && !end.si_status
+				       ? NULL
+				       : secret_fail_load(EIO, "its command failed");
+		if (io_read_clock_ns() >= until_ns)
+			return secret_fail_load(ETIMEDOUT, "its command did not end within 10 seconds");
 		(void)nanosleep(&pause, NULL);
 	}
 }
 
-static const char *read_command(struct secret *secret, const char *command)
+static const char *secret_read_command(struct secret *secret, const char *command)
 {
-	uint64_t until = io_now_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
+	uint64_t until = io_read_clock_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
 	const char *why;
 	int pipe_fd[2], error;
 	pid_t pid;
@@ -174,17 +176,17 @@ static const char *read_command(struct secret *secret, const char *command)
 		return "no pipe can be made";
 	pid = fork();
 	if (pid == 0)
-		run_command(command, pipe_fd[1]);
+		secret_run_command(command, pipe_fd[1]);
 	(void)close(pipe_fd[1]);
 	if (pid < 0) {
 		(void)close(pipe_fd[0]);
-		return fail_load(EAGAIN, "its command cannot be started");
+		return secret_fail_load(EAGAIN, "its command cannot be started");
 	}
 	(void)setpgid(pid, pid); /* parent and child both do it, whichever runs first */
 	why = read_all(secret, pipe_fd[0], "its command's output cannot be read");
 	cleanup_close(&pipe_fd[0]);
 	if (!why)
-		why = wait_command(pid, until);
+		why = secret_wait_for_command(pid, until);
 	error = errno;
 	(void)kill(-pid, SIGKILL); /* its remaining processes */
 	(void)waitpid(pid, NULL, 0);
@@ -196,14 +198,14 @@ static const struct {
 	const char *prefix;
 	const char *(*read)(struct secret *secret, const char *rest);
 } sources[] = {
-	{"env:", read_env},
-	{"file:", read_file},
+	{"env:", secret_read_env},
+	{"file:", secret_read_file},
 	{"fd:", read_fd},
-	{"command:", read_command},
+	{"command:", secret_read_command},
 };
 
 /* Drops the final line end. */
-static const char *check_value(struct secret *secret)
+static const char *secret_check_value(struct secret *secret)
 {
 	char *end = secret->value + secret->len;
 
@@ -213,10 +215,10 @@ static const char *check_value(struct secret *secret)
 		*--end = '\0';
 	secret->len = (size_t)(end - secret->value);
 	if (!secret->len)
-		return fail_load(EINVAL, "its value is empty");
+		return secret_fail_load(EINVAL, "its value is empty");
 	for (const char *at = secret->value; at < end; at++)
 		if (((unsigned char)*at < ' ' && *at != '\t') || *at == 0x7f)
-			return fail_load(EINVAL, "its value has a line end or another control character in it");
+			return secret_fail_load(EINVAL, "its value has a line end or another control character in it");
 	return NULL;
 }
 
@@ -230,9 +232,9 @@ static const char *read_value(struct secret *secret)
 		if (strncmp(from, sources[i].prefix, len) != 0)
 			continue;
 		why = sources[i].read(secret, from + len);
-		return why ? why : check_value(secret);
+		return why ? why : secret_check_value(secret);
 	}
-	return fail_load(EINVAL, "its source is not known");
+	return secret_fail_load(EINVAL, "its source is not known");
 }
 
 /* Wipes the environment variable of a value, after all were read: two secrets may use one variable. */
@@ -252,7 +254,7 @@ static void wipe_env(const struct net_secret *secret)
 /* ---- values ---- */
 
 /* A mapping of its own: malloc(3) never holds its bytes. */
-static char *value_new(void)
+static char *secret_allocate_value(void)
 {
 	void *value = mmap(NULL, SECRET_VALUE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -263,7 +265,7 @@ static char *value_new(void)
 	return value;
 }
 
-static void value_free(struct secret *secret)
+static void secret_free_value(struct secret *secret)
 {
 	if (!secret->value)
 		return;
@@ -295,7 +297,7 @@ static int secret_load(struct secret *secret, const struct net_secret *of, struc
 	int error = ENOMEM;
 
 	secret->of = of;
-	secret->value = value_new();
+	secret->value = secret_allocate_value();
 	if (secret->value && (why = read_value(secret)))
 		error = errno;
 	if (!why && make_placeholder(secret)) {
@@ -314,7 +316,7 @@ static int secret_load(struct secret *secret, const struct net_secret *of, struc
 }
 
 /* Allocates room for `count` secrets, which are added later. NULL: no memory. */
-static struct secrets *secrets_new(size_t count)
+static struct secrets *secrets_allocate(size_t count)
 {
 	return calloc(1, sizeof(struct secrets) + count * sizeof(struct secret));
 }
@@ -322,7 +324,7 @@ static struct secrets *secrets_new(size_t count)
 int secrets_load(const struct policy *policy, struct secrets **ret_secrets, struct policy_error *ret_error)
 {
 	size_t count;
-	const struct net_secret *list = policy_net_secrets(policy, &count);
+	const struct net_secret *list = policy_net_get_secrets(policy, &count);
 	struct secrets *secrets;
 	int error = 0;
 
@@ -330,7 +332,7 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
 		*ret_secrets = NULL;
 		return 0;
 	}
-	secrets = secrets_new(count);
+	secrets = secrets_allocate(count);
 	if (!secrets) {
 		(void)snprintf(ret_error->text, sizeof(ret_error->text), "secrets: no memory");
 		return -ENOMEM;
@@ -352,7 +354,7 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
 int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy)
 {
 	size_t count;
-	const struct net_secret *list = policy_net_secrets(policy, &count);
+	const struct net_secret *list = policy_net_get_secrets(policy, &count);
 
 	if (!secrets)
 		return 0;
@@ -373,7 +375,7 @@ int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy)
 /* ---- to the process that uses them ---- */
 
 /* One message for each secret, sent from its own memory: no buffer ever holds a value. */
-static struct msghdr secret_message(struct secret *secret, struct iovec part[2])
+static struct msghdr secret_make_message(struct secret *secret, struct iovec part[2])
 {
 	part[0] = (struct iovec){secret->placeholder, sizeof(secret->placeholder)};
 	part[1] = (struct iovec){secret->value, secret->len};
@@ -384,7 +386,7 @@ int secrets_send(struct secrets *secrets, int fd)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++) {
 		struct iovec part[2];
-		const struct msghdr message = secret_message(&secrets->item[i], part);
+		const struct msghdr message = secret_make_message(&secrets->item[i], part);
 
 		if (TEMP_FAILURE_RETRY(sendmsg(fd, &message, MSG_NOSIGNAL)) < 0)
 			return -errno;
@@ -399,11 +401,11 @@ static int secret_receive(struct secret *secret, const struct net_secret *of, in
 	ssize_t got;
 
 	secret->of = of;
-	secret->value = value_new();
+	secret->value = secret_allocate_value();
 	if (!secret->value)
 		return -ENOMEM;
 	secret->len = SECRET_VALUE_MAX;
-	message = secret_message(secret, part);
+	message = secret_make_message(secret, part);
 	got = TEMP_FAILURE_RETRY(recvmsg(fd, &message, 0));
 	if (got < (ssize_t)sizeof(secret->placeholder) || message.msg_flags & MSG_TRUNC)
 		return got < 0 ? -errno : -EPIPE;
@@ -415,8 +417,8 @@ static int secret_receive(struct secret *secret, const struct net_secret *of, in
 int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_secrets)
 {
 	size_t count;
-	const struct net_secret *list = policy_net_secrets(policy, &count);
-	struct secrets *secrets = count ? secrets_new(count) : NULL;
+	const struct net_secret *list = policy_net_get_secrets(policy, &count);
+	struct secrets *secrets = count ? secrets_allocate(count) : NULL;
 	int error = count && !secrets ? -ENOMEM : 0;
 
 	for (size_t i = 0; i < count && !error; i++) {
@@ -434,7 +436,7 @@ int secrets_receive(const struct policy *policy, int fd, struct secrets **ret_se
 void secrets_forget_values(struct secrets *secrets)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
-		value_free(&secrets->item[i]);
+		secret_free_value(&secrets->item[i]);
 }
 
 void secrets_free(struct secrets *secrets)
@@ -443,7 +445,7 @@ void secrets_free(struct secrets *secrets)
 	free(secrets);
 }
 
-void secrets_lock(const struct secrets *secrets)
+void secrets_mlock_values(const struct secrets *secrets)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (secrets->item[i].value)
@@ -451,17 +453,17 @@ void secrets_lock(const struct secrets *secrets)
 			(void)mlock(secrets->item[i].value, SECRET_VALUE_MAX);
 }
 
-size_t secrets_count(const struct secrets *secrets)
+size_t secrets_get_count(const struct secrets *secrets)
 {
 	return secrets ? secrets->count : 0;
 }
 
-const char *secrets_name(const struct secrets *secrets, size_t index)
+const char *secrets_get_name(const struct secrets *secrets, size_t index)
 {
 	return secrets->item[index].of->name;
 }
 
-const char *secrets_placeholder(const struct secrets *secrets, size_t index)
+const char *secrets_get_placeholder(const struct secrets *secrets, size_t index)
 {
 	return secrets->item[index].placeholder;
 }
@@ -493,7 +495,7 @@ static int writer_allocate(struct writer *writer)
 	return 0;
 }
 
-static const struct secret *find_secret_by_name(const struct secrets *secrets, const char *name, size_t len)
+static const struct secret *secrets_find_by_name(const struct secrets *secrets, const char *name, size_t len)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (strlen(secrets->item[i].of->name) == len && !memcmp(secrets->item[i].of->name, name, len))
@@ -501,7 +503,8 @@ static const struct secret *find_secret_by_name(const struct secrets *secrets, c
 	return NULL;
 }
 
-static int write_template(const struct secrets *secrets, const char *template, const char *host, struct writer *writer)
+static int secrets_write_template(const struct secrets *secrets, const char *template, const char *host,
+				  struct writer *writer)
 {
 	while (*template) {
 		size_t plain = strcspn(template, "{"), name;
@@ -512,7 +515,7 @@ static int write_template(const struct secrets *secrets, const char *template, c
 		if (!*template)
 			break;
 		name = strcspn(template + 1, "}");
-		secret = template[1 + name] ? find_secret_by_name(secrets, template + 1, name) : NULL;
+		secret = template[1 + name] ? secrets_find_by_name(secrets, template + 1, name) : NULL;
 		if (!secret)
 			return -ENOENT;
 		if (!secret->value || !net_secret_allows_host(secret->of, host))
@@ -526,18 +529,18 @@ static int write_template(const struct secrets *secrets, const char *template, c
 int secrets_fill_template(const struct secrets *secrets, const char *template, const char *host, char **ret_text)
 {
 	struct writer writer = {0};
-	int error = write_template(secrets, template, host, &writer);
+	int error = secrets_write_template(secrets, template, host, &writer);
 
 	if (!error)
 		error = writer_allocate(&writer);
 	if (error)
 		return error;
-	(void)write_template(secrets, template, host, &writer); /* cannot fail: succeeded in the first pass */
+	(void)secrets_write_template(secrets, template, host, &writer); /* cannot fail: succeeded in the first pass */
 	*ret_text = writer.out;
 	return 0;
 }
 
-static const struct secret *find_secret_by_placeholder(const struct secrets *secrets, const char *host,
+static const struct secret *secrets_find_by_placeholder(const struct secrets *secrets, const char *host,
 						       const char *text, size_t len)
 {
 	for (size_t i = 0; i < secrets->count; i++) {
@@ -552,7 +555,7 @@ static const struct secret *find_secret_by_placeholder(const struct secrets *sec
 }
 
 /* Leaves placeholders of secrets for other hosts. Returns the number of replacements. */
-static size_t replace_placeholders(const struct secrets *secrets, const char *host, const char *text, size_t len,
+static size_t secrets_write_replaced(const struct secrets *secrets, const char *host, const char *text, size_t len,
 				   struct writer *writer)
 {
 	size_t replaced = 0;
@@ -567,7 +570,7 @@ static size_t replace_placeholders(const struct secrets *secrets, const char *ho
 		len -= plain;
 		if (!found)
 			break;
-		secret = find_secret_by_placeholder(secrets, host, text, len);
+		secret = secrets_find_by_placeholder(secrets, host, text, len);
 		plain = secret ? secret->placeholder_len : sizeof(PREFIX) - 1;
 		if (secret)
 			writer_put(writer, secret->value, secret->len);
@@ -586,12 +589,12 @@ int secrets_replace_placeholders(const struct secrets *secrets, const char *host
 	struct writer writer = {0};
 	int error;
 
-	if (!secrets || !replace_placeholders(secrets, host, text, len, &writer))
+	if (!secrets || !secrets_write_replaced(secrets, host, text, len, &writer))
 		return 0;
 	error = writer_allocate(&writer);
 	if (error)
 		return error;
-	(void)replace_placeholders(secrets, host, text, len, &writer);
+	(void)secrets_write_replaced(secrets, host, text, len, &writer);
 	*ret_text = writer.out;
 	*ret_len = writer.len;
 	return 1;

@@ -42,12 +42,12 @@ void secrets_free(struct secrets *secrets);
  * Locks values into memory within RLIMIT_MEMLOCK. For egress before its lock-down, since fork(2) does not inherit
  * locks.
  */
-void secrets_lock(const struct secrets *secrets);
+void secrets_mlock_values(const struct secrets *secrets);
 
-size_t secrets_count(const struct secrets *secrets);
-const char *secrets_name(const struct secrets *secrets, size_t index);
+size_t secrets_get_count(const struct secrets *secrets);
+const char *secrets_get_name(const struct secrets *secrets, size_t index);
 /* "callgate-secret-NAME-0123456789abcdef…", for the program's environment. Borrowed. */
-const char *secrets_placeholder(const struct secrets *secrets, size_t index);
+const char *secrets_get_placeholder(const struct secrets *secrets, size_t index);
 
 /*
  * Fills a credential's template ("Bearer {GH_TOKEN}") if each secret may be sent to host. 0 with owned text, to be

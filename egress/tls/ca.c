@@ -140,23 +140,23 @@ void ca_free(struct ca *ca)
 	free(ca);
 }
 
-const char *ca_pem(const struct ca *ca)
+const char *ca_get_pem(const struct ca *ca)
 {
 	return ca->pem;
 }
 
 /* Adds the name without configuration syntax, in which a comma in a name would add another name. */
-static bool add_alternative_name(X509 *certificate, const char *host)
+static bool certificate_add_name(X509 *certificate, const char *host)
 {
 	struct sockaddr_storage address;
-	int bytes = sockaddr_parse(host, &address) ? (int)sockaddr_len(address.ss_family) : 0;
+	int bytes = sockaddr_parse(host, &address) ? (int)sockaddr_get_address_len(address.ss_family) : 0;
 	ASN1_STRING *value = ASN1_STRING_type_new(bytes ? V_ASN1_OCTET_STRING : V_ASN1_IA5STRING);
 	GENERAL_NAMES *names = GENERAL_NAMES_new();
 	GENERAL_NAME *name = GENERAL_NAME_new();
 	bool done = false;
 
 	if (value && names && name &&
-	    ASN1_STRING_set(value, bytes ? sockaddr_bytes(&address) : host, bytes ? bytes : -1)) {
+	    ASN1_STRING_set(value, bytes ? sockaddr_get_bytes(&address) : host, bytes ? bytes : -1)) {
 		GENERAL_NAME_set0_value(name, bytes ? GEN_IPADD : GEN_DNS, value);
 		value = NULL;
 		if (sk_GENERAL_NAME_push(names, name)) {
@@ -181,7 +181,7 @@ static X509 *leaf_make(const struct ca *ca, const char *host)
 	    add_extension(certificate, ca->certificate, NID_key_usage, "critical,digitalSignature") &&
 	    add_extension(certificate, ca->certificate, NID_ext_key_usage, "serverAuth") &&
 	    add_extension(certificate, ca->certificate, NID_authority_key_identifier, "keyid:always") &&
-	    add_alternative_name(certificate, host) && X509_sign(certificate, ca->key, EVP_sha256()))
+	    certificate_add_name(certificate, host) && X509_sign(certificate, ca->key, EVP_sha256()))
 		return certificate;
 	X509_free(certificate);
 	return NULL;

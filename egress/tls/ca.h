@@ -14,7 +14,7 @@ int ca_create(const char *run_id, struct ca **ret_ca);
 /* Wipes the keys. */
 void ca_free(struct ca *ca);
 /* The authority's certificate as PEM. Borrowed. */
-const char *ca_pem(const struct ca *ca);
+const char *ca_get_pem(const struct ca *ca);
 
 /* Sets the certificate of a server's SSL: a leaf for a canonical name or address. 0 or -EIO. */
 int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl);

@@ -43,7 +43,7 @@ static int select_alpn(SSL *ssl, const unsigned char **ret_chosen, unsigned char
 }
 
 /* No resumption: every connection is verified, and no ticket outlives a verdict on its handshake. */
-static SSL_CTX *context_new(const SSL_METHOD *method)
+static SSL_CTX *tls_create_context(const SSL_METHOD *method)
 {
 	SSL_CTX *context = SSL_CTX_new(method);
 
@@ -60,8 +60,8 @@ static SSL_CTX *context_new(const SSL_METHOD *method)
 
 static bool make_contexts(struct tls *tls)
 {
-	tls->server = context_new(TLS_server_method());
-	tls->client = context_new(TLS_client_method());
+	tls->server = tls_create_context(TLS_server_method());
+	tls->client = tls_create_context(TLS_client_method());
 	if (!tls->server || !tls->client)
 		return false;
 	SSL_CTX_set_alpn_select_cb(tls->server, select_alpn, NULL);
@@ -101,7 +101,7 @@ static void client_add_roots(struct tls *tls)
 }
 
 /* Encodes "h2,http/1.1" with length prefixes (RFC 7301, 3.1). Returns the length; 0: none or too long. */
-static size_t alpn_wire(const char *list, unsigned char *wire, size_t cap)
+static size_t alpn_encode_list(const char *list, unsigned char *wire, size_t cap)
 {
 	size_t at = 0;
 
@@ -118,7 +118,7 @@ static size_t alpn_wire(const char *list, unsigned char *wire, size_t cap)
 	return at;
 }
 
-static bool client_set_peer(SSL *ssl, const char *host)
+static bool client_set_peer_name(SSL *ssl, const char *host)
 {
 	struct sockaddr_storage address;
 	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
@@ -134,7 +134,7 @@ static bool client_set_peer(SSL *ssl, const char *host)
 SSL *tls_create_client(struct tls *tls, const char *host, const char *alpn)
 {
 	unsigned char wire[64];
-	size_t len = alpn_wire(alpn, wire, sizeof(wire));
+	size_t len = alpn_encode_list(alpn, wire, sizeof(wire));
 	SSL *ssl;
 
 	if (!tls->have_roots && tls->roots)
@@ -143,13 +143,13 @@ SSL *tls_create_client(struct tls *tls, const char *host, const char *alpn)
 	if (!ssl)
 		return NULL;
 	SSL_set_connect_state(ssl);
-	if (*host && client_set_peer(ssl, host) && (!len || !SSL_set_alpn_protos(ssl, wire, (unsigned)len)))
+	if (*host && client_set_peer_name(ssl, host) && (!len || !SSL_set_alpn_protos(ssl, wire, (unsigned)len)))
 		return ssl;
 	SSL_free(ssl);
 	return NULL;
 }
 
-void tls_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
+void tls_get_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
 {
 	const unsigned char *chosen;
 	unsigned len;
@@ -159,7 +159,7 @@ void tls_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
 }
 
 /* The alerts that clients send when they reject a certificate (RFC 8446, 6.2). */
-static bool rejects_certificate(unsigned long error)
+static bool tls_alert_rejects_certificate(unsigned long error)
 {
 	if (ERR_GET_LIB(error) != ERR_LIB_SSL)
 		return false;
@@ -180,7 +180,7 @@ static bool rejects_certificate(unsigned long error)
 
 static const char *describe_server_error(SSL *ssl, int error, unsigned long queued, char text[TLS_ERROR_SIZE])
 {
-	if (rejects_certificate(queued)) {
+	if (tls_alert_rejects_certificate(queued)) {
 		(void)snprintf(text, TLS_ERROR_SIZE, "the program does not accept the run's certificate: %s",
 			       ERR_reason_error_string(queued));
 		return "client_rejected_ca";
@@ -212,9 +212,9 @@ const char *tls_describe_error(SSL *ssl, bool server, int error, char text[TLS_E
 	return "upstream_tls";
 }
 
-static int warm_add_root(SSL *ssl, struct ca *ca)
+static int warm_up_add_root(SSL *ssl, struct ca *ca)
 {
-	BIO *bio = BIO_new_mem_buf(ca_pem(ca), -1);
+	BIO *bio = BIO_new_mem_buf(ca_get_pem(ca), -1);
 	X509 *root = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
 	X509_STORE *store = X509_STORE_new();
 	int done = root && store && X509_STORE_add_cert(store, root) && SSL_set1_verify_cert_store(ssl, store);
@@ -226,7 +226,7 @@ static int warm_add_root(SSL *ssl, struct ca *ca)
 }
 
 /* Runs both ends in turn until both handshakes are done. */
-static int warm_shake_hands(SSL *client, SSL *server)
+static int warm_up_run_both_ends(SSL *client, SSL *server)
 {
 	char byte = 'x';
 
@@ -239,17 +239,17 @@ static int warm_shake_hands(SSL *client, SSL *server)
 	return -EIO;
 }
 
-static int warm_handshake(struct tls *tls, int version)
+static int warm_up_handshake(struct tls *tls, int version)
 {
 	SSL *client = tls_create_client(tls, WARM_HOST, "h2"), *server = tls_create_server(tls, WARM_HOST, "h2");
 	BIO *here = NULL, *there = NULL;
 	int error = -EIO;
 
-	if (client && server && !warm_add_root(client, tls->ca) && SSL_set_max_proto_version(client, version) &&
+	if (client && server && !warm_up_add_root(client, tls->ca) && SSL_set_max_proto_version(client, version) &&
 	    BIO_new_bio_pair(&here, 0, &there, 0)) {
 		SSL_set_bio(client, here, here);
 		SSL_set_bio(server, there, there);
-		error = warm_shake_hands(client, server);
+		error = warm_up_run_both_ends(client, server);
 	}
 	SSL_free(client);
 	SSL_free(server);
@@ -267,7 +267,7 @@ int tls_create(struct ca *ca, const char *roots, size_t roots_len, struct tls **
 		return -ENOMEM;
 	tls->ca = ca;
 	/* Handshakes in memory: afterwards everything is loaded and seeded that OpenSSL initialises on first use. */
-	if (!make_contexts(tls) || warm_handshake(tls, TLS1_3_VERSION) || warm_handshake(tls, TLS1_2_VERSION)) {
+	if (!make_contexts(tls) || warm_up_handshake(tls, TLS1_3_VERSION) || warm_up_handshake(tls, TLS1_2_VERSION)) {
 		tls_free(tls);
 		return -EIO;
 	}

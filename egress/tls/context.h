@@ -33,7 +33,7 @@ SSL *tls_create_server(struct tls *tls, const char *host, const char *alpn);
  */
 SSL *tls_create_client(struct tls *tls, const char *host, const char *alpn);
 /* The protocol that was negotiated: "h2", "http/1.1" or "". */
-void tls_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap);
+void tls_get_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap);
 /*
  * Why a handshake or the first read failed, called right after it. error: of the channel. Returns a static code:
  * client_rejected_ca (the program sent an alert about the certificate or closed on seeing it), client_tls or

@@ -24,7 +24,7 @@ struct span {
 	bool failed;
 };
 
-static const uint8_t *take_bytes(struct span *span, size_t len)
+static const uint8_t *span_take_bytes(struct span *span, size_t len)
 {
 	const uint8_t *bytes = span->at;
 
@@ -38,9 +38,9 @@ static const uint8_t *take_bytes(struct span *span, size_t len)
 	return bytes;
 }
 
-static unsigned take_number(struct span *span, size_t size)
+static unsigned span_take_number(struct span *span, size_t size)
 {
-	const uint8_t *bytes = take_bytes(span, size);
+	const uint8_t *bytes = span_take_bytes(span, size);
 	unsigned number = 0;
 
 	for (size_t i = 0; bytes && i < size; i++)
@@ -49,11 +49,11 @@ static unsigned take_number(struct span *span, size_t size)
 }
 
 /* Takes a vector (RFC 8446, 3.4) whose length field has `size` bytes. */
-static struct span take_vector(struct span *span, size_t size)
+static struct span span_take_vector(struct span *span, size_t size)
 {
-	struct span vector = {.left = take_number(span, size)};
+	struct span vector = {.left = span_take_number(span, size)};
 
-	vector.at = take_bytes(span, vector.left);
+	vector.at = span_take_bytes(span, vector.left);
 	vector.failed = span->failed;
 	if (vector.failed)
 		vector.left = 0;
@@ -63,9 +63,9 @@ static struct span take_vector(struct span *span, size_t size)
 /* RFC 6066, 3: one entry of type host_name. Anything else names a server that we would not know. */
 static void read_server_name(struct span body, struct hello *hello)
 {
-	struct span list = take_vector(&body, 2);
-	unsigned type = take_number(&list, 1);
-	struct span name = take_vector(&list, 2);
+	struct span list = span_take_vector(&body, 2);
+	unsigned type = span_take_number(&list, 1);
+	struct span name = span_take_vector(&list, 2);
 
 	if (hello->sni[0] || hello->bad_sni || type != 0 || name.failed || list.failed || body.failed || list.left ||
 	    body.left || net_host_canonicalise((const char *)name.at, name.left, hello->sni) < 0) {
@@ -77,13 +77,13 @@ static void read_server_name(struct span body, struct hello *hello)
 /* Lists the ALPN protocols that fit. False: malformed. Unprintable bytes (GREASE) become "?". */
 static bool read_alpn(struct span body, struct hello *hello)
 {
-	struct span list = take_vector(&body, 2);
+	struct span list = span_take_vector(&body, 2);
 	size_t len = 0;
 
 	if (hello->alpn[0] || body.left)
 		return false;
 	while (list.left) {
-		struct span name = take_vector(&list, 1);
+		struct span name = span_take_vector(&list, 1);
 
 		if (name.failed || name.left == 0)
 			return false;
@@ -103,11 +103,11 @@ static bool read_alpn(struct span body, struct hello *hello)
 
 static bool read_extensions(struct span *body, struct hello *hello)
 {
-	struct span list = take_vector(body, 2);
+	struct span list = span_take_vector(body, 2);
 
 	while (list.left) {
-		unsigned type = take_number(&list, 2);
-		struct span extension = take_vector(&list, 2);
+		unsigned type = span_take_number(&list, 2);
+		struct span extension = span_take_vector(&list, 2);
 
 		if (extension.failed)
 			return false;
@@ -121,16 +121,16 @@ static bool read_extensions(struct span *body, struct hello *hello)
 	return !list.failed;
 }
 
-static bool read_hello(struct span body, struct hello *hello)
+static bool hello_read_message(struct span body, struct hello *hello)
 {
 	struct span session, ciphers, compressions;
 
-	if (take_number(&body, 2) >> 8 != 3)
+	if (span_take_number(&body, 2) >> 8 != 3)
 		return false;
-	(void)take_bytes(&body, 32); /* random */
-	session = take_vector(&body, 1);
-	ciphers = take_vector(&body, 2);
-	compressions = take_vector(&body, 1);
+	(void)span_take_bytes(&body, 32); /* random */
+	session = span_take_vector(&body, 1);
+	ciphers = span_take_vector(&body, 2);
+	compressions = span_take_vector(&body, 1);
 	if (body.failed || session.left > 32 || ciphers.left < 2 || ciphers.left % 2 || compressions.left < 1)
 		return false;
 	return body.left == 0 || (read_extensions(&body, hello) && !body.failed && body.left == 0);
@@ -186,7 +186,7 @@ int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello)
 		return whole;
 	if (whole == 0)
 		return len < HELLO_MAX ? 0 : -EMSGSIZE;
-	if (!read_hello((struct span){.at = message + MESSAGE_HEAD, .left = have - MESSAGE_HEAD}, &hello))
+	if (!hello_read_message((struct span){.at = message + MESSAGE_HEAD, .left = have - MESSAGE_HEAD}, &hello))
 		return -EPROTO;
 	*ret_hello = hello;
 	return 1;

@@ -33,14 +33,14 @@ struct refusal {
 };
 
 /* Waits for bytes of one end; the other is not read meanwhile. */
-static void await_bytes(struct channel *from, struct channel *other)
+static void intercept_await_bytes(struct channel *from, struct channel *other)
 {
 	channel_set_wait(from, true, false);
 	channel_set_wait(other, false, false);
 }
 
 /* Where a protocol stands in a list such as "h2,http/1.1"; NULL: it is not there. */
-static const char *alpn_find(const char *list, const char *name)
+static const char *alpn_find_protocol(const char *list, const char *name)
 {
 	for (size_t len; *list; list += len + (list[len] == ',')) {
 		len = strcspn(list, ",");
@@ -51,16 +51,16 @@ static const char *alpn_find(const char *list, const char *name)
 }
 
 /* The protocols that the program offers and that can be judged, in the program's order. */
-static const char *alpn_offered(const struct conn *conn)
+static const char *alpn_get_judgeable(const struct conn *conn)
 {
 	const struct bytes *early = &conn->client.early;
 	const char *h2, *http1;
 	struct hello hello;
 
-	if (!early->data || hello_parse(early->data + early->at, bytes_left(early), &hello) != 1)
+	if (!early->data || hello_parse(early->data + early->at, bytes_count_left(early), &hello) != 1)
 		return "";
-	h2 = alpn_find(hello.alpn, "h2");
-	http1 = alpn_find(hello.alpn, "http/1.1");
+	h2 = alpn_find_protocol(hello.alpn, "h2");
+	http1 = alpn_find_protocol(hello.alpn, "http/1.1");
 	if (h2 && http1)
 		return h2 < http1 ? "h2,http/1.1" : "http/1.1,h2";
 	return h2 ? "h2" : http1 ? "http/1.1" : "";
@@ -86,7 +86,7 @@ static bool client_shake_hands(struct conn *conn)
 		return true;
 	error = channel_shake_hands(&conn->client);
 	if (error == -EAGAIN) {
-		await_bytes(&conn->client, &conn->upstream);
+		intercept_await_bytes(&conn->client, &conn->upstream);
 	} else if (error) {
 		conn_close(conn, "client", tls_describe_error(conn->client.ssl, true, error, text), false);
 	} else {
@@ -105,9 +105,9 @@ static void write_http1_refusal(const struct conn *conn, const char *text, struc
 	_cleanup_buf_ struct buf body = {0};
 
 	buf_puts(&body, "{\"error\": \"upstream_tls\"");
-	request_put_text(&body, "host", conn->host);
+	request_put_json_text(&body, "host", conn->host);
 	buf_printf(&body, ", \"port\": %u, \"reason\": \"upstream_tls\"", (unsigned)conn->port);
-	request_put_text(&body, "detail", text);
+	request_put_json_text(&body, "detail", text);
 	buf_puts(&body, "}\n");
 	buf_printf(ret_bytes,
 		   "HTTP/1.1 %d Bad Gateway\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
@@ -131,11 +131,11 @@ static void write_http2_refusal(const char *text, struct buf *ret_bytes)
 }
 _Static_assert(8 + TLS_ERROR_SIZE < 256, "the length is in one byte");
 
-static void refusal_done(struct conn *conn)
+static void refusal_release(struct conn *conn)
 {
 	struct refusal *refusal = conn->state;
 
-	bytes_done(&refusal->response);
+	bytes_release(&refusal->response);
 }
 
 /* Reads and drops what the program sends, a bounded amount a round. False: the end. */
@@ -150,7 +150,7 @@ static bool refusal_discard_input(struct conn *conn, struct refusal *refusal)
 			refusal->requested = true;
 	}
 	if (got > 0 && channel_has_bytes(&conn->client))
-		conn_pump_after(conn, 0);
+		conn_pump_mode_after(conn, 0);
 	return got > 0 || got == -EAGAIN;
 }
 
@@ -167,7 +167,7 @@ static void refusal_pump(struct conn *conn)
 	if (refusal->requested && !conn->client.shut) {
 		error = channel_write_bytes(&conn->client, &refusal->response);
 		if (!error)
-			error = channel_shutdown(&conn->client);
+			error = channel_half_close(&conn->client);
 		if (!error)
 			conn_set_limit(conn, DRAIN_MS, "refused");
 	}
@@ -179,7 +179,7 @@ static void refusal_pump(struct conn *conn)
 
 static void refusal_start(struct conn *conn, const char *list, const char *text)
 {
-	bool http1 = !*list || alpn_find(list, "http/1.1");
+	bool http1 = !*list || alpn_find_protocol(list, "http/1.1");
 	struct refusal *refusal = calloc(1, sizeof(*refusal));
 	_cleanup_buf_ struct buf buf = {0};
 
@@ -201,7 +201,8 @@ static bool upstream_start_tls(struct conn *conn)
 {
 	struct tls *tls = conn->egress->tls;
 
-	if (!tls || channel_start_tls(&conn->upstream, tls_create_client(tls, conn->host, alpn_offered(conn))) < 0) {
+	if (!tls ||
+	    channel_start_tls(&conn->upstream, tls_create_client(tls, conn->host, alpn_get_judgeable(conn))) < 0) {
 		conn_close(conn, "internal", "tls_failed", true);
 		return false;
 	}
@@ -220,17 +221,17 @@ static bool upstream_shake_hands(struct conn *conn)
 		return true;
 	error = channel_shake_hands(&conn->upstream);
 	if (error == -EAGAIN) {
-		await_bytes(&conn->upstream, &conn->client);
+		intercept_await_bytes(&conn->upstream, &conn->client);
 		return false;
 	}
-	list = alpn_offered(conn);
+	list = alpn_get_judgeable(conn);
 	if (error) {
 		(void)tls_describe_error(conn->upstream.ssl, false, error, text);
 		refusal_start(conn, list, text);
 		return false;
 	}
-	tls_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
-	if (*chosen && !alpn_find(list, chosen)) { /* OpenSSL does not check */
+	tls_get_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
+	if (*chosen && !alpn_find_protocol(list, chosen)) { /* OpenSSL does not check */
 		refusal_start(conn, list, "the server chose a protocol that was not offered");
 		return false;
 	}
@@ -249,14 +250,14 @@ static bool await_first_byte(struct conn *conn)
 	ssize_t got = channel_read(&conn->client, &byte, sizeof(byte));
 	const char *reason = NULL;
 
-	if (got > 0 && channel_put_back(&conn->client, &byte, sizeof(byte)) < 0) {
+	if (got > 0 && channel_put_back_bytes(&conn->client, &byte, sizeof(byte)) < 0) {
 		conn_close(conn, "internal", "no_memory", true);
 		return false;
 	}
 	if (got > 0)
 		return true;
 	if (got == -EAGAIN) {
-		await_bytes(&conn->client, &conn->upstream);
+		intercept_await_bytes(&conn->client, &conn->upstream);
 		return false;
 	}
 	if (got == -EPROTO)
@@ -278,7 +279,7 @@ static void tls_pump(struct conn *conn)
 	conn_switch_mode(conn, strcmp(conn->alpn, "h2") == 0 ? CONN_HTTP2 : CONN_HTTP1);
 }
 
-const struct conn_mode mode_tls = {.name = "tls", .pump = tls_pump, .done = refusal_done};
+const struct conn_mode mode_tls = {.name = "tls", .pump = tls_pump, .done = refusal_release};
 
 struct hello_state {
 	size_t len;
@@ -298,7 +299,7 @@ static void hello_refuse(struct conn *conn, const char *reason)
  * Returns a reason code, or NULL: the ClientHello is for the connection's host. The name comes from the address that
  * the program connected to, never from the payload.
  */
-static const char *hello_mismatch(const struct conn *conn, const struct hello *hello)
+static const char *hello_find_mismatch(const struct conn *conn, const struct hello *hello)
 {
 	struct sockaddr_storage address;
 
@@ -309,9 +310,9 @@ static const char *hello_mismatch(const struct conn *conn, const struct hello *h
 	return strcmp(hello->sni, conn->host) == 0 ? NULL : "sni_mismatch";
 }
 
-static void hello_judge(struct conn *conn, struct hello_state *state, const struct hello *hello)
+static void hello_judge_client_hello(struct conn *conn, struct hello_state *state, const struct hello *hello)
 {
-	const char *reason = hello_mismatch(conn, hello);
+	const char *reason = hello_find_mismatch(conn, hello);
 
 	memcpy(conn->sni, hello->sni, sizeof(conn->sni));
 	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* as much of it as fits, for the record */
@@ -319,7 +320,7 @@ static void hello_judge(struct conn *conn, struct hello_state *state, const stru
 		hello_refuse(conn, reason);
 		return;
 	}
-	if (channel_put_back(&conn->client, state->data, state->len) < 0) {
+	if (channel_put_back_bytes(&conn->client, state->data, state->len) < 0) {
 		conn_close(conn, "internal", "no_memory", true);
 		return;
 	}
@@ -338,7 +339,7 @@ static void hello_pump(struct conn *conn)
 		ssize_t got = channel_read(&conn->client, state->data + state->len, sizeof(state->data) - state->len);
 
 		if (got == -EAGAIN) {
-			await_bytes(&conn->client, &conn->upstream);
+			intercept_await_bytes(&conn->client, &conn->upstream);
 			return;
 		}
 		if (got <= 0) { /* a close before the first byte is no error */
@@ -351,7 +352,7 @@ static void hello_pump(struct conn *conn)
 	if (whole < 0)
 		hello_refuse(conn, "not_tls");
 	else
-		hello_judge(conn, state, &hello);
+		hello_judge_client_hello(conn, state, &hello);
 }
 
 const struct conn_mode mode_hello = {.name = "tls", .state_size = sizeof(struct hello_state), .limit_ms = CONN_PEEK_MS,

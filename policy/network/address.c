@@ -89,7 +89,8 @@ static bool address_has_prefix(const unsigned char *address, const unsigned char
 	return rest == 0 || (address[bits / 8] ^ prefix[bits / 8]) >> (8 - rest) == 0;
 }
 
-static const struct block *address_find_in(const struct block *blocks, size_t count, const unsigned char *address)
+static const struct block *address_find_in_blocks(const struct block *blocks, size_t count,
+						  const unsigned char *address)
 {
 	for (size_t i = 0; i < count; i++)
 		if (address_has_prefix(address, blocks[i].prefix, blocks[i].bits))
@@ -97,7 +98,7 @@ static const struct block *address_find_in(const struct block *blocks, size_t co
 	return NULL;
 }
 
-#define FIND(blocks, address) address_find_in(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
+#define FIND(blocks, address) address_find_in_blocks(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
 
 /* The strictest block of the embedded IPv4 addresses; *ret_embedded: there is an embedded address. */
 static const struct block *address_find_embedded(const unsigned char *address, bool *ret_embedded)
@@ -136,7 +137,7 @@ static const struct block *address_find_v6(const unsigned char *address)
 	return found || (address[0] & 0xe0) == 0x20 ? found : &elsewhere; /* all that is given out is in 2000::/3 */
 }
 
-const unsigned char *net_address_bytes(const struct sockaddr *address)
+const unsigned char *net_address_get_bytes(const struct sockaddr *address)
 {
 	bool v4 = address->sa_family == AF_INET;
 
@@ -149,18 +150,18 @@ static const struct block *address_find_block(const struct sockaddr *address)
 	static const struct block unknown = {.lift = BY_NOTHING, .reason = "unknown_family"};
 
 	if (address->sa_family == AF_INET)
-		return FIND(blocks_v4, net_address_bytes(address));
-	return address->sa_family == AF_INET6 ? address_find_v6(net_address_bytes(address)) : &unknown;
+		return FIND(blocks_v4, net_address_get_bytes(address));
+	return address->sa_family == AF_INET6 ? address_find_v6(net_address_get_bytes(address)) : &unknown;
 }
 
-const char *net_address_class(const struct sockaddr *address)
+const char *net_address_get_class(const struct sockaddr *address)
 {
 	const struct block *block = address_find_block(address);
 
 	return block ? block->reason : NULL;
 }
 
-const char *net_address_refusal(const struct sockaddr *address, enum net_lift lift)
+const char *net_address_get_refusal(const struct sockaddr *address, enum net_lift lift)
 {
 	const struct block *block = address_find_block(address);
 	bool lifted = block && ((lift == NET_LIFT_PRIVATE && block->lift == BY_PRIVATE) ||
@@ -169,9 +170,9 @@ const char *net_address_refusal(const struct sockaddr *address, enum net_lift li
 	return block && !lifted ? block->reason : NULL;
 }
 
-void net_address_text(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT])
+void net_address_format(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT])
 {
-	const unsigned char *bytes = net_address_bytes(address);
+	const unsigned char *bytes = net_address_get_bytes(address);
 	bool v6 = address->sa_family == AF_INET6, mapped = v6 && address_has_prefix(bytes, embeddings[0].prefix, 96);
 
 	ret_text[0] = '\0';
@@ -188,7 +189,7 @@ bool net_address_parse(const char *text, struct sockaddr_storage *ret_address)
 		const unsigned char *bytes;
 
 		*ret_address = (struct sockaddr_storage){.ss_family = families[i]};
-		bytes = net_address_bytes((struct sockaddr *)ret_address);
+		bytes = net_address_get_bytes((struct sockaddr *)ret_address);
 		if (inet_pton(families[i], text, (void *)(uintptr_t)bytes) == 1)
 			return true;
 	}

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-static uint16_t agree_shared_port(const struct net_rule *a, const struct net_rule *b)
+static uint16_t agree_find_shared_port(const struct net_rule *a, const struct net_rule *b)
 {
 	for (size_t i = 0; i < a->ports; i++)
 		for (size_t j = 0; j < b->ports; j++)
@@ -15,16 +15,17 @@ static uint16_t agree_shared_port(const struct net_rule *a, const struct net_rul
 }
 
 /* Two rules that match one endpoint must name one protocol: else the order of rules would choose it. */
-static void agree_on_protocol(struct compiler *compiler, const struct net_rule *a, const struct net_rule *b)
+static void agree_check_protocol(struct compiler *compiler, const struct net_rule *a, const struct net_rule *b)
 {
 	uint16_t port;
 
-	if (a->proto == b->proto || a->proto == NET_UDP || b->proto == NET_UDP || !net_patterns_meet(a->host, b->host))
+	if (a->proto == b->proto || a->proto == NET_UDP || b->proto == NET_UDP ||
+	    !net_patterns_overlap(a->host, b->host))
 		return;
-	port = agree_shared_port(a, b);
+	port = agree_find_shared_port(a, b);
 	if (port)
-		compiler_fail(compiler, b->where, "port %u of %s is %s here and %s in %s; make it one protocol", port,
-			      b->host, net_proto_name(b->proto), net_proto_name(a->proto), a->label);
+		compiler_add_error(compiler, b->where, "port %u of %s is %s here and %s in %s; make it one protocol",
+				   port, b->host, net_proto_get_name(b->proto), net_proto_get_name(a->proto), a->label);
 }
 
 static const struct net_secret *agree_find_secret(const struct policy_network *network, const char *name, size_t len)
@@ -35,7 +36,7 @@ static const struct net_secret *agree_find_secret(const struct policy_network *n
 	return NULL;
 }
 
-static bool agree_secret_covers(const struct net_secret *secret, const char *host)
+static bool agree_secret_covers_host(const struct net_secret *secret, const char *host)
 {
 	for (const char *const *pattern = secret->hosts; *pattern; pattern++)
 		if (net_pattern_covers(*pattern, host))
@@ -44,7 +45,7 @@ static bool agree_secret_covers(const struct net_secret *secret, const char *hos
 }
 
 /* Every secret in the rule's credential must exist and be allowed for the rule's host. */
-static void agree_on_credential(struct compiler *compiler, const struct net_rule *rule)
+static void agree_check_credential(struct compiler *compiler, const struct net_rule *rule)
 {
 	const char *open = rule->header_value;
 
@@ -53,19 +54,19 @@ static void agree_on_credential(struct compiler *compiler, const struct net_rule
 		const struct net_secret *secret = agree_find_secret(&compiler->policy->network, open, len);
 
 		if (!secret)
-			compiler_fail(
+			compiler_add_error(
 				compiler, rule->where,
 				"the credential needs the secret %.*s, which \"secrets\" does not have; add it there",
 				(int)len, open);
-		else if (!agree_secret_covers(secret, rule->host))
-			compiler_fail(compiler, rule->where,
+		else if (!agree_secret_covers_host(secret, rule->host))
+			compiler_add_error(compiler, rule->where,
 				      "the secret %.*s may not be sent to %s; add it to secrets.%.*s.hosts", (int)len,
 				      open, rule->host, (int)len, open);
 	}
 }
 
 /* A secret is never sent without TLS: a host that only rules without TLS match would never get it. */
-static void agree_on_secret(struct compiler *compiler, const struct net_secret *secret)
+static void agree_check_secret(struct compiler *compiler, const struct net_secret *secret)
 {
 	const struct policy_network *network = &compiler->policy->network;
 
@@ -73,16 +74,16 @@ static void agree_on_secret(struct compiler *compiler, const struct net_secret *
 		const struct net_rule *plain = NULL, *safe = NULL;
 
 		for (size_t i = 0; i < network->rules; i++)
-			if (net_patterns_meet(*pattern, network->rule[i].host))
+			if (net_patterns_overlap(*pattern, network->rule[i].host))
 				*(network->rule[i].proto == NET_HTTPS ? &safe : &plain) = &network->rule[i];
 		if (plain && !safe)
-			compiler_fail(compiler, secret->where,
+			compiler_add_error(compiler, secret->where,
 				      "%s is reached by %s only, without TLS to protect the secret; see %s", *pattern,
-				      net_proto_name(plain->proto), plain->label);
+				      net_proto_get_name(plain->proto), plain->label);
 	}
 }
 
-static void agree_on_addresses(struct compiler *compiler, const struct net_fixed *fixed, const struct net_rule *rule)
+static void agree_check_addresses(struct compiler *compiler, const struct net_fixed *fixed, const struct net_rule *rule)
 {
 	bool lifts = false;
 
@@ -91,21 +92,21 @@ static void agree_on_addresses(struct compiler *compiler, const struct net_fixed
 	for (size_t i = 0; i < fixed->addresses; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)&fixed->address[i];
 		const char *refused =
-			net_address_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
+			net_address_get_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
 		char text[NET_ADDRESS_TEXT];
 
-		lifts = lifts || net_address_class(address);
-		net_address_text(address, text);
-		if (refused && net_address_refusal(address, NET_LIFT_NAMED))
-			compiler_fail(compiler, fixed->where, "%s is never connected to (%s); remove it", text,
+		lifts = lifts || net_address_get_class(address);
+		net_address_format(address, text);
+		if (refused && net_address_get_refusal(address, NET_LIFT_NAMED))
+			compiler_add_error(compiler, fixed->where, "%s is never connected to (%s); remove it", text,
 				      refused);
 		else if (refused)
-			compiler_fail(compiler, fixed->where,
+			compiler_add_error(compiler, fixed->where,
 				      "%s is not public (%s); if it is meant, add \"private\": true to %s", text,
 				      refused, rule->label);
 	}
 	if (rule->private_addresses && !lifts && !net_is_wildcard(rule->host))
-		compiler_fail(compiler, rule->where,
+		compiler_add_error(compiler, rule->where,
 			      "has \"private\" without effect: all addresses that \"resolve\" gives it are public; "
 			      "remove it");
 }
@@ -116,11 +117,11 @@ void net_check_agreement(struct compiler *compiler)
 
 	for (size_t i = 0; i < network->rules; i++) {
 		for (size_t j = 0; j < i; j++)
-			agree_on_protocol(compiler, &network->rule[j], &network->rule[i]);
-		agree_on_credential(compiler, &network->rule[i]);
+			agree_check_protocol(compiler, &network->rule[j], &network->rule[i]);
+		agree_check_credential(compiler, &network->rule[i]);
 		for (size_t j = 0; j < network->fixeds; j++)
-			agree_on_addresses(compiler, &network->fixed[j], &network->rule[i]);
+			agree_check_addresses(compiler, &network->fixed[j], &network->rule[i]);
 	}
 	for (size_t i = 0; i < network->secrets; i++)
-		agree_on_secret(compiler, &network->secret[i]);
+		agree_check_secret(compiler, &network->secret[i]);
 }

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum net_proto net_port_proto(uint16_t port)
+enum net_proto net_get_port_proto(uint16_t port)
 {
 	return port == 443 ? NET_HTTPS : port == 80 ? NET_HTTP : NET_TCP;
 }
@@ -20,7 +20,7 @@ bool net_is_secret_name(const char *name, size_t len)
 	return len > 0 && len <= 128 && !(name[0] >= '0' && name[0] <= '9') && strspn(name, letters) >= len;
 }
 
-int net_secret_from_check(const char *from, const char **ret_why)
+int net_secret_check_from(const char *from, const char **ret_why)
 {
 	static const struct {
 		const char *scheme, *wrong;
@@ -93,8 +93,8 @@ static int check_literal_address(const struct net_rule *rule, char *why, size_t 
 
 	if (!net_address_parse(rule->host, &address))
 		return 0;
-	denied = net_address_class((const struct sockaddr *)&address);
-	never = net_address_refusal((const struct sockaddr *)&address, NET_LIFT_NAMED);
+	denied = net_address_get_class((const struct sockaddr *)&address);
+	never = net_address_get_refusal((const struct sockaddr *)&address, NET_LIFT_NAMED);
 	if (never)
 		(void)snprintf(why, cap, "names an address that is never connected to (%s); remove the rule", never);
 	else if (denied && !rule->private_addresses)
@@ -125,7 +125,7 @@ static const char *check_field_combinations(const struct net_rule *rule)
 	return rule->header ? check_credential_header(rule) : NULL;
 }
 
-int net_rule_check(const struct net_rule *rule, char *why, size_t cap)
+int net_rule_check_fields(const struct net_rule *rule, char *why, size_t cap)
 {
 	const char *text = check_field_combinations(rule);
 

@@ -22,7 +22,7 @@ static bool net_cli_fail(const struct net_cli *cli, const char *why)
 	return false;
 }
 
-static const char *net_cli_where(const struct net_cli *cli)
+static const char *net_cli_describe_option(const struct net_cli *cli)
 {
 	return arena_printf(cli->arena, "command line: %s %s", cli->option, cli->text);
 }
@@ -32,8 +32,8 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 {
 	struct policy_network *network = cli->network;
 	uint16_t *port = arena_alloc(cli->arena, sizeof(*port));
-	struct net_rule rule = {.where = net_cli_where(cli),
-				.label = net_cli_where(cli),
+	struct net_rule rule = {.where = net_cli_describe_option(cli),
+				.label = net_cli_describe_option(cli),
 				.host = arena_dup(cli->arena, host),
 				.is_address = net_is_address(host),
 				.port = port,
@@ -47,8 +47,8 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 	*port = number;
 	/* A rule that names a private address literally is treated as if it had "private": true. */
 	rule.private_addresses =
-		net_address_parse(host, &address) && net_address_class((const struct sockaddr *)&address);
-	if (net_rule_check(&rule, why, sizeof(why)) < 0)
+		net_address_parse(host, &address) && net_address_get_class((const struct sockaddr *)&address);
+	if (net_rule_check_fields(&rule, why, sizeof(why)) < 0)
 		return net_cli_fail(cli, why);
 	ARENA_APPEND(cli->arena, network->rule, network->rules, rule);
 	network->said = NET_SAID;
@@ -64,7 +64,7 @@ static bool net_cli_add_host(struct net_cli *cli)
 
 	if (net_endpoint_parse(cli->text, host, &port, &why) < 0)
 		return net_cli_fail(cli, why);
-	return net_cli_add_rule(cli, host, port, net_port_proto(port), NULL);
+	return net_cli_add_rule(cli, host, port, net_get_port_proto(port), NULL);
 }
 
 /* HOST[:PORT], which may resolve to addresses that are not public. */
@@ -83,7 +83,7 @@ static bool net_cli_add_private(struct net_cli *cli)
 static bool net_cli_add_listen(struct net_cli *cli)
 {
 	struct policy_network *network = cli->network;
-	struct net_range range = {.label = net_cli_where(cli)};
+	struct net_range range = {.label = net_cli_describe_option(cli)};
 
 	if (net_range_parse(cli->text, &range) < 0)
 		return net_cli_fail(cli, "must be a port such as 8000, a range 9000-9010, 0 (any the kernel chooses) "
@@ -121,7 +121,7 @@ static bool net_cli_add_request(struct net_cli *cli)
 	if (plain && port == 443 && !strchr(endpoint, ':'))
 		port = 80;
 	rule = arena_printf(cli->arena, "%.*s %s", (int)strcspn(cli->text, " "), cli->text, *slash ? slash : "/**");
-	if (net_http_parse(cli->arena, rule, http, wrong, sizeof(wrong)) < 0)
+	if (net_http_parse_rule(cli->arena, rule, http, wrong, sizeof(wrong)) < 0)
 		return net_cli_fail(cli, wrong);
 	plain = plain || (port == 80 && !secure);
 	return net_cli_add_rule(cli, host, port, plain ? NET_HTTP : NET_HTTPS, http);
@@ -153,7 +153,7 @@ static bool net_cli_add_secret(struct net_cli *cli)
 	struct policy_network *network = cli->network;
 	const char *at = strchr(cli->text, '@');
 	const char **hosts = arena_alloc(cli->arena, (strlen(cli->text) + 1) * sizeof(*hosts));
-	struct net_secret secret = {.where = net_cli_where(cli), .hosts = hosts};
+	struct net_secret secret = {.where = net_cli_describe_option(cli), .hosts = hosts};
 
 	if (!at || !net_is_secret_name(cli->text, (size_t)(at - cli->text)))
 		return net_cli_fail(cli,
@@ -161,7 +161,7 @@ static bool net_cli_add_secret(struct net_cli *cli)
 	if (!net_cli_parse_hosts(cli, at + 1, hosts))
 		return false;
 	secret.name = arena_dupn(cli->arena, cli->text, (size_t)(at - cli->text));
-	secret.from = arena_cat(cli->arena, "env:", secret.name, (char *)NULL);
+	secret.from = arena_concat_texts(cli->arena, "env:", secret.name, (char *)NULL);
 	ARENA_APPEND(cli->arena, network->secret, network->secrets, secret);
 	return true;
 }

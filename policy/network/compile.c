@@ -19,11 +19,12 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 	const char *path = arena_printf(arena, "%.*s%s", dir_len, source->path, name);
 	_cleanup_free_ char *real = host->realpath ? host->realpath(host->ctx, path) : NULL;
 
-	compiler_add_way(compiler, POLICY_WAY_CONTENT, where, path);
+	compiler_add_host_path(compiler, POLICY_WAY_CONTENT, where, path);
 	if (!real)
-		compiler_fail(compiler, where, "there is no file %s; name one that exists", path);
+		compiler_add_error(compiler, where, "there is no file %s; name one that exists", path);
 	else if (!text_is_utf8(real, strlen(real)))
-		compiler_fail(compiler, where, "%s has a name that is not UTF-8, which a policy cannot hold", name);
+		compiler_add_error(compiler, where, "%s has a name that is not UTF-8, which a policy cannot hold",
+				   name);
 	else
 		return arena_dup(arena, real);
 	return NULL;
@@ -67,10 +68,10 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 
 		if (!path)
 			return;
-		secret.from = arena_cat(arena, "file:", path, (char *)NULL);
+		secret.from = arena_concat_texts(arena, "file:", path, (char *)NULL);
 	}
 	if (strncmp(secret.from, "command:", 8) == 0)
-		compiler_add_way(compiler, POLICY_WAY_COMMAND, secret.where, secret.from + 8);
+		compiler_add_host_path(compiler, POLICY_WAY_COMMAND, secret.where, secret.from + 8);
 	while (at < network->secrets && strcmp(network->secret[at].name, secret.name) != 0)
 		at++;
 	if (at == network->secrets)
@@ -173,7 +174,7 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 	net_compile_sort_rules(network);
 	net_compile_lift_rules(network);
 	if (network->rules > NET_RULES_MAX)
-		compiler_fail(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
+		compiler_add_error(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
 			      NET_RULES_MAX);
 	else
 		net_check_agreement(compiler);

@@ -87,7 +87,7 @@ static const char *http_rule_check_path(const char *path, char *text, size_t cap
 	return text;
 }
 
-int net_http_parse(struct arena *arena, const char *text, struct net_http_rule *ret_rule, char *why, size_t cap)
+int net_http_parse_rule(struct arena *arena, const char *text, struct net_http_rule *ret_rule, char *why, size_t cap)
 {
 	size_t len = strcspn(text, " ");
 	const char *path = text + len + strspn(text + len, " "), *wrong = NULL;

@@ -6,18 +6,18 @@
 
 #include "base/banned.h"
 
-bool policy_net_enabled(const struct policy *policy)
+bool policy_net_is_enabled(const struct policy *policy)
 {
 	return policy->network.said == NET_SAID;
 }
 
-const struct net_rule *policy_net_rules(const struct policy *policy, size_t *ret_count)
+const struct net_rule *policy_net_get_rules(const struct policy *policy, size_t *ret_count)
 {
 	*ret_count = policy->network.rules;
 	return policy->network.rule;
 }
 
-size_t policy_net_fixed_addresses(const struct policy *policy, const char *host, struct sockaddr_storage *ret,
+size_t policy_net_get_fixed_addresses(const struct policy *policy, const char *host, struct sockaddr_storage *ret,
 				  size_t cap)
 {
 	const struct policy_network *network = &policy->network;
@@ -34,7 +34,7 @@ size_t policy_net_fixed_addresses(const struct policy *policy, const char *host,
 	return 0;
 }
 
-const char *policy_net_upstream_ca(const struct policy *policy)
+const char *policy_net_get_upstream_ca(const struct policy *policy)
 {
 	return policy->network.upstream_ca;
 }
@@ -44,12 +44,12 @@ bool policy_net_offers_proxy(const struct policy *policy)
 	return policy->network.proxy == NET_PROXY_ON || policy->network.proxy == NET_PROXY_ENV;
 }
 
-bool policy_net_names_proxy(const struct policy *policy)
+bool policy_net_sets_proxy_variables(const struct policy *policy)
 {
 	return policy->network.proxy == NET_PROXY_ENV;
 }
 
-struct net_pool policy_net_pool(const struct policy *policy)
+struct net_pool policy_net_get_pool(const struct policy *policy)
 {
 	struct net_pool pool = policy->network.pool;
 
@@ -64,9 +64,9 @@ struct net_pool policy_net_pool(const struct policy *policy)
 	return pool;
 }
 
-const struct net_secret *policy_net_secrets(const struct policy *policy, size_t *ret_count)
+const struct net_secret *policy_net_get_secrets(const struct policy *policy, size_t *ret_count)
 {
-	*ret_count = policy_net_enabled(policy) ? policy->network.secrets : 0;
+	*ret_count = policy_net_is_enabled(policy) ? policy->network.secrets : 0;
 	return policy->network.secret;
 }
 
@@ -128,8 +128,8 @@ struct net_verdict policy_net_judge_name(const struct policy *policy, const char
 }
 
 /* The next rule from *at on for host, port and transport; NULL: no more. *reason: what the closest rule lacks. */
-static const struct net_rule *judge_next_match(const struct policy *policy, size_t *at, const char *host, unsigned port,
-						   bool udp, const char **reason)
+static const struct net_rule *judge_find_next_match(const struct policy *policy, size_t *at, const char *host,
+						    unsigned port, bool udp, const char **reason)
 {
 	while (*at < policy->network.rules) {
 		const struct net_rule *rule = &policy->network.rule[(*at)++];
@@ -157,7 +157,7 @@ struct net_verdict policy_net_judge_connect(const struct policy *policy, const c
 
 	if (deny)
 		return judge_make_denial(deny);
-	rule = judge_next_match(policy, &at, host, port, udp, &reason);
+	rule = judge_find_next_match(policy, &at, host, port, udp, &reason);
 	return rule ? judge_make_grant(rule) : judge_make_refusal(reason);
 }
 
@@ -166,7 +166,7 @@ struct net_verdict policy_net_judge_address(const struct policy *policy, const s
 	char text[NET_ADDRESS_TEXT];
 	const struct net_deny *deny;
 
-	net_address_text(address, text);
+	net_address_format(address, text);
 	deny = judge_find_deny(policy, text, port, false);
 	return deny ? judge_make_denial(deny) : (struct net_verdict){.allow = true, .reason = "granted"};
 }
@@ -178,7 +178,7 @@ bool policy_net_intercepts_tls(const struct policy *policy, const char *host, un
 	bool some = false, all = true;
 	size_t at = 0;
 
-	while ((rule = judge_next_match(policy, &at, host, port, false, &reason))) {
+	while ((rule = judge_find_next_match(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS)
 			continue;
 		some = true;
@@ -243,7 +243,7 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 		return judge_make_denial(deny);
 	if (strcmp(method, "CONNECT") == 0 || strcmp(method, "TRACE") == 0)
 		return judge_make_refusal("method_not_granted");
-	while ((rule = judge_next_match(policy, &at, host, port, false, &reason))) {
+	while ((rule = judge_find_next_match(policy, &at, host, port, false, &reason))) {
 		if (rule->proto != NET_HTTPS && rule->proto != NET_HTTP) {
 			reason = "proto_not_granted";
 			continue;

@@ -26,7 +26,7 @@ enum net_proto {
 	NET_UDP,
 	NET_PROTO_MAX,
 };
-const char *net_proto_name(enum net_proto proto);
+const char *net_proto_get_name(enum net_proto proto);
 
 /* Limits for all connections of a rule together; 0: no limit. */
 struct net_budget {
@@ -46,7 +46,7 @@ struct net_http_rule {
 
 /* A rule of network.allow. Immutable, lives as long as the policy. */
 struct net_rule {
-	size_t index;       /* in policy_net_rules(): egress counts its budget under this index */
+	size_t index;       /* in policy_net_get_rules(): egress counts its budget under this index */
 	const char *label;  /* "data.json: network.allow[0] api.github.com:443" */
 	const char *where;  /* "file:line: key", for messages while the policy is compiled */
 	const char *host;   /* canonical name, "*.d", "**.d", or an address as inet_ntop writes it */
@@ -59,7 +59,7 @@ struct net_rule {
 	const char *header;       /* of the credential, lower case; NULL: none */
 	const char *header_value; /* "Bearer {GH_TOKEN}": names of secrets in braces */
 	bool lifts;               /* --allow-private: other rules of this endpoint become private, too */
-	bool private_addresses;   /* "private": private addresses may be connected to (net_address_refusal) */
+	bool private_addresses;   /* "private": private addresses may be connected to (net_address_get_refusal) */
 	bool dns_real;            /* "dns": "real" */
 	bool any_body;            /* "any_body": GET, HEAD, DELETE and OPTIONS may have a body, too */
 	struct net_budget budget;
@@ -67,8 +67,8 @@ struct net_rule {
 };
 
 /* False without "network" in the policy: every network call is denied, and no egress process is started. */
-bool policy_net_enabled(const struct policy *policy);
-const struct net_rule *policy_net_rules(const struct policy *policy, size_t *ret_count);
+bool policy_net_is_enabled(const struct policy *policy);
+const struct net_rule *policy_net_get_rules(const struct policy *policy, size_t *ret_count);
 
 struct net_verdict {
 	bool allow;
@@ -99,12 +99,12 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned port);
 
 /* The fixed addresses of a name in "resolve", at most `cap`. Returns their number; 0: the name is not in "resolve". */
-size_t policy_net_fixed_addresses(const struct policy *policy, const char *host, struct sockaddr_storage *ret,
+size_t policy_net_get_fixed_addresses(const struct policy *policy, const char *host, struct sockaddr_storage *ret,
 				  size_t cap);
 /* Canonical path of a file of additional CA certificates to verify servers with; NULL: none. */
-const char *policy_net_upstream_ca(const struct policy *policy);
+const char *policy_net_get_upstream_ca(const struct policy *policy);
 bool policy_net_offers_proxy(const struct policy *policy);     /* "proxy": an HTTP and SOCKS5 proxy is offered */
-bool policy_net_names_proxy(const struct policy *policy); /* the program's environment names the proxy */
+bool policy_net_sets_proxy_variables(const struct policy *policy); /* the program's environment names the proxy */
 
 /* The networks from which approved names get synthetic addresses. */
 struct net_pool {
@@ -113,7 +113,7 @@ struct net_pool {
 	struct in6_addr v6;
 	unsigned v6_bits;
 };
-struct net_pool policy_net_pool(const struct policy *policy); /* default 198.18.0.0/15 and fd00:5a::/32 */
+struct net_pool policy_net_get_pool(const struct policy *policy); /* default 198.18.0.0/15 and fd00:5a::/32 */
 
 /* ---- secrets ---- */
 
@@ -123,7 +123,7 @@ struct net_secret {
 	const char *const *hosts; /* host patterns as in a rule; NULL-terminated */
 	const char *where;        /* as in struct net_rule */
 };
-const struct net_secret *policy_net_secrets(const struct policy *policy, size_t *ret_count);
+const struct net_secret *policy_net_get_secrets(const struct policy *policy, size_t *ret_count);
 /* True when the secret may be sent to the host. */
 bool net_secret_allows_host(const struct net_secret *secret, const char *host);
 
@@ -157,7 +157,7 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MA
  * The class of an address that is not public: "loopback", "private", "link_local", "metadata", "multicast", …; NULL:
  * it is public. An IPv4 address in a mapped, compatible, NAT64, 6to4 or Teredo address is extracted first.
  */
-const char *net_address_class(const struct sockaddr *address);
+const char *net_address_get_class(const struct sockaddr *address);
 /* Which classes a rule permits all the same; never metadata, multicast, broadcast and unspecified. */
 enum net_lift {
 	NET_LIFT_NONE,
@@ -165,13 +165,13 @@ enum net_lift {
 	NET_LIFT_NAMED,   /* "private": true and the policy contains the address itself: loopback, link-local, too */
 };
 /* The class because of which a connection is refused; NULL: the address may be connected to. */
-const char *net_address_refusal(const struct sockaddr *address, enum net_lift lift);
+const char *net_address_get_refusal(const struct sockaddr *address, enum net_lift lift);
 /* Parses what inet_pton(3) accepts. False: it is no address. */
 bool net_address_parse(const char *text, struct sockaddr_storage *ret_address);
 /* The 4 or 16 bytes of an address of AF_INET or AF_INET6, in network byte order. */
-const unsigned char *net_address_bytes(const struct sockaddr *address);
+const unsigned char *net_address_get_bytes(const struct sockaddr *address);
 /* Writes "192.0.2.1" or "2001:db8::1"; a mapped address is written as IPv4; "" for other families. */
 #define NET_ADDRESS_TEXT 46
-void net_address_text(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT]);
+void net_address_format(const struct sockaddr *address, char ret_text[NET_ADDRESS_TEXT]);
 
 #endif

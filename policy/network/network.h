@@ -80,7 +80,7 @@ int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const ch
 /* True when a pattern matches every name that another pattern or plain name matches. */
 bool net_pattern_covers(const char *pattern, const char *other);
 /* True when some name can match both. */
-bool net_patterns_meet(const char *a, const char *b);
+bool net_patterns_overlap(const char *a, const char *b);
 bool net_is_wildcard(const char *pattern);
 /* Parses a port from 1 to 65535. 0 or -EINVAL. */
 int net_port_parse(const char *text, uint16_t *ret_port);
@@ -91,15 +91,15 @@ int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_
 
 struct arena;
 /* Parses "GET,POST /path", "* /path", "WEBSOCKET /path". 0, or -EINVAL with a message in why. */
-int net_http_parse(struct arena *arena, const char *text, struct net_http_rule *ret_rule, char *why, size_t cap);
+int net_http_parse_rule(struct arena *arena, const char *text, struct net_http_rule *ret_rule, char *why, size_t cap);
 /* The protocol of a rule without "proto". */
-enum net_proto net_port_proto(uint16_t port);
+enum net_proto net_get_port_proto(uint16_t port);
 /* Checks that the fields of one rule agree. 0, or -EINVAL with a message in why. */
-int net_rule_check(const struct net_rule *rule, char *why, size_t cap);
+int net_rule_check_fields(const struct net_rule *rule, char *why, size_t cap);
 /* True for a valid name of a secret and of an environment variable. */
 bool net_is_secret_name(const char *name, size_t len);
 /* Checks the "from" of a secret. 0, or -EINVAL with a static message in *ret_why. */
-int net_secret_from_check(const char *from, const char **ret_why);
+int net_secret_check_from(const char *from, const char **ret_why);
 /* True for an address as net_host_canonicalise writes it. */
 bool net_is_address(const char *host);
 

@@ -40,7 +40,7 @@ static int net_path_put_escape(struct writer *writer, unsigned char c)
 	return 0;
 }
 
-static int net_path_put(struct writer *writer, unsigned char c)
+static int net_path_put_char(struct writer *writer, unsigned char c)
 {
 	if (!net_path_is_plain(c))
 		return net_path_put_escape(writer, c);
@@ -53,21 +53,22 @@ static int net_path_put(struct writer *writer, unsigned char c)
 /* Decodes an escape of an unreserved character and keeps any other: servers differ on whether "%2A" equals "*". */
 static int net_path_normalise_escape(struct writer *writer, const char *escape, size_t left)
 {
-	int high = left > 2 ? text_hex_value(escape[1]) : -1, low = left > 2 ? text_hex_value(escape[2]) : -1;
+	int high = left > 2 ? text_parse_hex_digit(escape[1]) : -1,
+	    low = left > 2 ? text_parse_hex_digit(escape[2]) : -1;
 	unsigned char c = (unsigned char)(high < 0 || low < 0 ? 0 : high << 4 | low);
 
 	if (c < 0x20 || c == 0x7f || c == '\\')
 		return -EINVAL;
 	if (c == '.')
 		writer->escaped = true;
-	return net_path_is_unreserved(c) ? net_path_put(writer, c) : net_path_put_escape(writer, c);
+	return net_path_is_unreserved(c) ? net_path_put_char(writer, c) : net_path_put_escape(writer, c);
 }
 
 /*
  * When the byte at `to` ends an overlong UTF-8 sequence for an ASCII character (C0 AE, E0 80 AE, F0 80 80 AE …): the
  * number of bytes of the sequence before it. Else 0.
  */
-static size_t net_path_overlong(const unsigned char *text, size_t to)
+static size_t net_path_measure_overlong(const unsigned char *text, size_t to)
 {
 	static const unsigned char first[] = {0xe0, 0xf0, 0xf8, 0xfc};
 	size_t zeros = 0;
@@ -90,8 +91,8 @@ static bool net_path_decode(char *text, size_t *len)
 	bool some = false;
 
 	for (size_t at = 0; at < *len; to++) {
-		int high = *len - at > 2 && text[at] == '%' ? text_hex_value(text[at + 1]) : -1;
-		int low = high < 0 ? -1 : text_hex_value(text[at + 2]);
+		int high = *len - at > 2 && text[at] == '%' ? text_parse_hex_digit(text[at + 1]) : -1;
+		int low = high < 0 ? -1 : text_parse_hex_digit(text[at + 2]);
 		size_t before;
 
 		if (low < 0) {
@@ -101,7 +102,7 @@ static bool net_path_decode(char *text, size_t *len)
 		text[to] = (char)(high << 4 | low);
 		at += 3;
 		some = true;
-		before = net_path_overlong((const unsigned char *)text, to);
+		before = net_path_measure_overlong((const unsigned char *)text, to);
 		if (before) {
 			text[to - before] = (char)((text[to - 1] & 1) << 6 | (text[to] & 0x3f));
 			to -= before;
@@ -176,7 +177,7 @@ static int net_path_end_segment(struct writer *writer, bool *ret_gone)
 
 static int net_path_begin_segment(struct writer *writer, bool gone)
 {
-	int ret = gone ? 0 : net_path_put(writer, '/');
+	int ret = gone ? 0 : net_path_put_char(writer, '/');
 
 	writer->segment = writer->len;
 	writer->escaped = false;
@@ -201,7 +202,7 @@ static int net_path_put_target(struct writer *writer, const char *target, size_t
 		} else if (c <= 0x20 || c == 0x7f || c == '\\' || c == '#') {
 			ret = -EINVAL;
 		} else {
-			ret = net_path_put(writer, c);
+			ret = net_path_put_char(writer, c);
 		}
 	}
 	return ret < 0 ? ret : net_path_end_segment(writer, &gone);

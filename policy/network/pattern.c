@@ -77,7 +77,7 @@ bool net_pattern_covers(const char *pattern, const char *other)
 	return pattern_is_below(strchr(other, '.') + 1, pattern + 3);
 }
 
-bool net_patterns_meet(const char *a, const char *b)
+bool net_patterns_overlap(const char *a, const char *b)
 {
 	/* of two wildcards with a name in common, one covers the other */
 	return net_pattern_covers(a, b) || net_pattern_covers(b, a);
@@ -87,7 +87,7 @@ int net_port_parse(const char *text, uint16_t *ret_port)
 {
 	uint64_t port;
 
-	if (text_number(text, 1, 65535, &port) < 0)
+	if (text_parse_number(text, 1, 65535, &port) < 0)
 		return -EINVAL;
 	*ret_port = (uint16_t)port;
 	return 0;

@@ -58,7 +58,7 @@ static int net_show_rule(json_t *list, const struct net_rule *rule)
 	int ret = json_object_set_new(object, "host", json_string(rule->host));
 
 	ret |= json_object_set_new(object, "port", net_show_ports(rule->port, rule->ports));
-	ret |= json_object_set_new(object, "proto", json_string(net_proto_name(rule->proto)));
+	ret |= json_object_set_new(object, "proto", json_string(net_proto_get_name(rule->proto)));
 	if (rule->http_count)
 		ret |= json_object_set_new(object, "http", net_show_http(rule));
 	if (rule->header)
@@ -105,7 +105,7 @@ static json_t *net_show_fixed(const struct net_fixed *fixed)
 	for (size_t i = 0; i < fixed->addresses; i++) {
 		char text[NET_ADDRESS_TEXT];
 
-		net_address_text((const struct sockaddr *)&fixed->address[i], text);
+		net_address_format((const struct sockaddr *)&fixed->address[i], text);
 		(void)json_array_append_new(list, json_string(text));
 	}
 	return list;

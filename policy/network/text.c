@@ -11,7 +11,7 @@
 
 #define LABEL_MAX 63 /* RFC 1035, 2.3.4 */
 
-const char *net_proto_name(enum net_proto proto)
+const char *net_proto_get_name(enum net_proto proto)
 {
 	static const char *const names[] = {
 		[NET_HTTPS] = "https", [NET_HTTP] = "http", [NET_TCP] = "tcp", [NET_UDP] = "udp"};
@@ -21,7 +21,7 @@ const char *net_proto_name(enum net_proto proto)
 }
 
 /* An IPv6 address, with or without brackets. inet_pton() refuses zone ids. */
-static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
+static int net_text_canonicalise_v6(const char *text, char ret_host[NET_HOST_MAX])
 {
 	struct sockaddr_storage address;
 	char copy[NET_ADDRESS_TEXT + 2], *from = copy;
@@ -38,7 +38,7 @@ static int net_text_canonical_v6(const char *text, char ret_host[NET_HOST_MAX])
 	}
 	if (!net_address_parse(from, &address) || address.ss_family != AF_INET6)
 		return -EINVAL;
-	net_address_text((const struct sockaddr *)&address, ret_host);
+	net_address_format((const struct sockaddr *)&address, ret_host);
 	return 0;
 }
 
@@ -90,7 +90,7 @@ int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_M
 	}
 	host[len] = '\0';
 	if (host[0] == '[' || strchr(host, ':'))
-		return net_text_canonical_v6(host, ret_host);
+		return net_text_canonicalise_v6(host, ret_host);
 	/* inet_pton() accepts four decimal numbers without leading zeros and nothing else */
 	if (!net_text_is_name(host) || (net_text_looks_like_number(host) && inet_pton(AF_INET, host, &v4) != 1))
 		return -EINVAL;
@@ -113,7 +113,7 @@ bool net_host_matches(const char *pattern, const char *host)
 }
 
 /* Why the text is no host, as the end of a message. */
-static const char *net_text_explain(const char *text)
+static const char *net_text_explain_bad_host(const char *text)
 {
 	const char *slash = strchr(text, '/'), *colon = strchr(text, ':');
 
@@ -145,7 +145,7 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 
 	if (net_host_canonicalise(text, strlen(text), ret_host) == 0)
 		return 0;
-	*ret_why = net_text_explain(text);
+	*ret_why = net_text_explain_bad_host(text);
 	/* all-ASCII text is invalid for good: IDNA would only map it to another name */
 	for (ret = 0; text[ret] && !(text[ret] & 0x80); ret++)
 		if (ret >= 4 * NET_HOST_MAX)
@@ -158,6 +158,6 @@ int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **r
 		return -EINVAL;
 	ret = net_host_canonicalise(ascii, strlen(ascii), ret_host);
 	if (ret < 0)
-		*ret_why = net_text_explain(ascii);
+		*ret_why = net_text_explain_bad_host(ascii);
 	return ret;
 }

@@ -23,7 +23,7 @@ __attribute__((format(printf, 2, 3))) static void net_warn_print(struct compiler
  * True for hosting services that serve many customers' sites at one address. Without TLS interception only the SNI is
  * checked: the Host header inside may name another customer's site (domain fronting).
  */
-static bool net_warn_is_shared(const char *host)
+static bool net_warn_host_is_shared(const char *host)
 {
 	static const char *const shared[] = {
 		"**.akamai.net", "**.akamaiedge.net", "**.akamaihd.net", "**.akamaized.net", "**.amplifyapp.com",
@@ -35,7 +35,7 @@ static bool net_warn_is_shared(const char *host)
 		"**.trafficmanager.net", "**.vercel.app", "**.web.app", "**.workers.dev"};
 
 	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-		if (net_patterns_meet(shared[i], host))
+		if (net_patterns_overlap(shared[i], host))
 			return true;
 	return false;
 }
@@ -51,7 +51,7 @@ static bool net_warn_is_denied(const struct policy_network *network, const struc
 static bool net_warn_has_rule(const struct policy_network *network, const char *pattern)
 {
 	for (size_t i = 0; i < network->rules; i++)
-		if (net_patterns_meet(network->rule[i].host, pattern))
+		if (net_patterns_overlap(network->rule[i].host, pattern))
 			return true;
 	return false;
 }
@@ -63,7 +63,7 @@ void net_warn_of_mistakes(struct compiler *compiler)
 	for (size_t i = 0; i < network->rules && network->said == NET_SAID; i++) {
 		const struct net_rule *rule = &network->rule[i];
 
-		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_is_shared(rule->host))
+		if (rule->proto == NET_HTTPS && rule->http_count == 0 && net_warn_host_is_shared(rule->host))
 			net_warn_print(compiler,
 				       "%s: warning: %s is served together with other customers' sites, which TLS "
 				       "pass-through can reach; add \"http\" rules, so that the requests are judged",

@@ -30,13 +30,13 @@ void policy_errors_add(struct policy_errors *errors, const char *format, ...)
 			*text = '?';
 }
 
-void policy_errors_done(struct policy_errors *errors)
+void policy_errors_release(struct policy_errors *errors)
 {
 	free(errors->item);
 	*errors = (struct policy_errors){0};
 }
 
-void compiler_fail(struct compiler *compiler, const char *where, const char *format, ...)
+void compiler_add_error(struct compiler *compiler, const char *where, const char *format, ...)
 {
 	char message[sizeof(((struct policy_error *)NULL)->text)];
 	va_list args;

@@ -112,7 +112,7 @@ static const struct policy_key keys[] = {
 };
 /* clang-format on */
 
-const struct policy_key *policy_keys(size_t *ret_count)
+const struct policy_key *policy_key_get_all(size_t *ret_count)
 {
 	*ret_count = sizeof(keys) / sizeof(keys[0]);
 	return keys;
@@ -127,7 +127,7 @@ const struct policy_key *policy_key_find(const char *section, const char *name)
 	return NULL;
 }
 
-bool policy_key_in_phase(const struct policy_key *key)
+bool policy_key_may_be_in_phase(const struct policy_key *key)
 {
 	static const char *const names[] = {"filesystem", "exec", "env", "limits", "network", "process", "require"};
 
@@ -146,7 +146,7 @@ const char *const *policy_key_words(enum key_type type)
 	return type == KEY_DEFAULT ? defaults : type == KEY_PROTO ? protos : type == KEY_DNS ? answers : NULL;
 }
 
-const char *policy_key_expects(enum key_type type)
+const char *policy_key_get_expected_text(enum key_type type)
 {
 	static const char *const words[KEY_TYPE_MAX] = {
 		[KEY_OBJECT] = "an object { ... }",

@@ -27,7 +27,7 @@ enum key_type {
 	KEY_ADDRESSES, /* an object with hosts as names; values are addresses or lists of them */
 	KEY_PROXY,    /* true, false or "env" */
 	KEY_SECRETS,  /* an object with variables as names; values are objects with the rows of section NAME{} */
-	KEY_PHASE,    /* an object; its members are the top rows of which policy_key_in_phase is true */
+	KEY_PHASE,    /* an object; its members are the top rows of which policy_key_may_be_in_phase is true */
 	KEY_DEFAULT,  /* this, KEY_PROTO and KEY_DNS: one of policy_key_words */
 	KEY_PROTO,
 	KEY_DNS,
@@ -61,18 +61,18 @@ struct policy_key {
 	const char *help;    /* one line; LATER: what it will be */
 };
 
-const struct policy_key *policy_keys(size_t *ret_count);
+const struct policy_key *policy_key_get_all(size_t *ret_count);
 
 /* The row of section and name, or NULL. */
 const struct policy_key *policy_key_find(const char *section, const char *name);
 
 /* True: a top row that is allowed in a phase, too. */
-bool policy_key_in_phase(const struct policy_key *key);
+bool policy_key_may_be_in_phase(const struct policy_key *key);
 
 /* DEFAULT, PROTO and DNS: the allowed words, NULL-ended. NULL for all other types. */
 const char *const *policy_key_words(enum key_type type);
 
 /* The values of a type, for messages: "a list of paths". */
-const char *policy_key_expects(enum key_type type);
+const char *policy_key_get_expected_text(enum key_type type);
 
 #endif

@@ -26,12 +26,12 @@ static const char *const names[LAYER_MAX + 2] = {
 	[LAYER_MAX] = "namespaces",
 };
 
-const char *layer_name(enum layer layer)
+const char *layer_get_name(enum layer layer)
 {
 	return names[layer];
 }
 
-unsigned layer_bits(const char *name, size_t len)
+unsigned layer_parse_bits(const char *name, size_t len)
 {
 	for (enum layer layer = 0; layer <= LAYER_MAX; layer++)
 		if (strlen(names[layer]) == len && memcmp(names[layer], name, len) == 0)
@@ -39,18 +39,18 @@ unsigned layer_bits(const char *name, size_t len)
 	return 0;
 }
 
-const char *layer_nearest(const char *name)
+const char *layer_find_nearest(const char *name)
 {
-	return text_nearest(name, names);
+	return text_find_nearest(name, names);
 }
 
-int layers_parse(const char *list, unsigned *bits, char *ret_bad, size_t size)
+int layers_parse_list(const char *list, unsigned *bits, char *ret_bad, size_t size)
 {
 	unsigned sum = 0;
 
 	for (const char *at = list;; at++) {
 		size_t len = strcspn(at, ",");
-		unsigned named = layer_bits(at, len);
+		unsigned named = layer_parse_bits(at, len);
 
 		if (!named) {
 			(void)snprintf(ret_bad, size, "%.*s", (int)(len < size ? len : size - 1), at); /* cut */

@@ -34,18 +34,18 @@ enum layer {
 	(LAYERS_NAMESPACES | LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_SELF_FILTER) | LAYER_BIT(LAYER_CGROUPS))
 
 /* Static. */
-const char *layer_name(enum layer layer);
+const char *layer_get_name(enum layer layer);
 
 /* The LAYER_BITs of a name of `len` bytes ("namespaces": all seven); 0 when there is no such layer. */
-unsigned layer_bits(const char *name, size_t len);
+unsigned layer_parse_bits(const char *name, size_t len);
 
 /* The layer's name (or "namespaces") that is most similar to a misspelt one, or NULL. Static. */
-const char *layer_nearest(const char *name);
+const char *layer_find_nearest(const char *name);
 
 /*
  * Adds the layers of a list "landlock,pidns" to *bits. 0, or -EINVAL with the unknown name in ret_bad, cut to `size`
  * bytes (at least 1).
  */
-int layers_parse(const char *list, unsigned *bits, char *ret_bad, size_t size);
+int layers_parse_list(const char *list, unsigned *bits, char *ret_bad, size_t size);
 
 #endif

@@ -19,7 +19,7 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 		return NULL;
 	}
 	rule = source_add_rule(parser->arena, parser->source, kind);
-	rule->path = parser_keep_here(parser, path);
+	rule->path = parser_keep_text(parser, path);
 	rule->key = parser_keep_key(parser);
 	return rule;
 }
@@ -57,7 +57,7 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	if (!rule)
 		return;
 	(void)parser_enter_member(parser, object, "to");
-	rule->to = parser_keep_here(parser, json_string_value(to));
+	rule->to = parser_keep_text(parser, json_string_value(to));
 	parser_leave_member(parser);
 }
 
@@ -81,7 +81,7 @@ void parser_read_objects(struct parser *parser, const struct policy_key *key, co
 }
 
 /* {"from": "file:PATH"}: returns PATH; "account:NAME" or "machine:NAME": returns the text. Else NULL with a message. */
-static const char *lists_provided_file(struct parser *parser, const json_t *object)
+static const char *lists_get_provided_file(struct parser *parser, const json_t *object)
 {
 	static const char *const generated[] = {"account:passwd", "account:group", "machine:hostname", "machine:hosts"};
 	static const char scheme[] = "file:";
@@ -122,7 +122,7 @@ static void lists_add_provided(struct parser *parser, const struct policy_key *k
 	}
 	if (file) {
 		parser_read_section(parser, key, "{}", value);
-		content = lists_provided_file(parser, value);
+		content = lists_get_provided_file(parser, value);
 	}
 	rule = content ? lists_add_rule(parser, RULE_PROVIDE, path) : NULL;
 	if (!rule)
@@ -139,7 +139,7 @@ void parser_read_provides(struct parser *parser, const struct policy_key *key, c
 
 static void lists_add_env(struct parser *parser, const char *name, const char *value)
 {
-	const char *wrong = source_env_name_error(name, !value);
+	const char *wrong = source_find_env_name_error(name, !value);
 	struct source_env *env;
 
 	if (wrong) {
@@ -147,7 +147,7 @@ static void lists_add_env(struct parser *parser, const char *name, const char *v
 		return;
 	}
 	env = source_add_env(parser->arena, parser->source);
-	env->name = parser_keep_here(parser, name);
+	env->name = parser_keep_text(parser, name);
 	if (value)
 		env->value = (struct source_text){arena_dup(parser->arena, value), env->name.where};
 }
@@ -176,10 +176,10 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 			lists_add_env(parser, text, NULL);
 		else if (text && key->id == KEY_ID_NET_EXTENDS)
 			ARENA_APPEND(parser->arena, source->net_extends, source->net_extends_count,
-				     parser_keep_here(parser, text));
+				     parser_keep_text(parser, text));
 		else if (text)
 			ARENA_APPEND(parser->arena, source->extends, source->extends_count,
-				     parser_keep_here(parser, text));
+				     parser_keep_text(parser, text));
 	}
 }
 
@@ -188,8 +188,8 @@ void parser_read_layers(struct parser *parser, const struct policy_key *key, con
 	(void)key;
 	PARSER_EACH (parser, list, item) {
 		const char *name = parser_get_text(parser, KEY_STRING, item.value);
-		unsigned bits = name ? layer_bits(name, strlen(name)) : 0;
-		const char *nearest = name && !bits ? layer_nearest(name) : NULL;
+		unsigned bits = name ? layer_parse_bits(name, strlen(name)) : 0;
+		const char *nearest = name && !bits ? layer_find_nearest(name) : NULL;
 
 		parser->source->required |= bits;
 		if (nearest)

@@ -27,21 +27,21 @@ struct policy_draft {
 	struct loader loader;
 };
 
-static void load_fail(struct loader *loader, const char *where, const char *name, int error)
+static void load_add_error(struct loader *loader, const char *where, const char *name, int error)
 {
 	struct compiler *compiler = &loader->compiler;
 
 	if (error == -ENOENT && !strchr(name, '/'))
-		compiler_fail(compiler, where, "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name",
+		compiler_add_error(compiler, where, "no profile \"%s\"; a file needs a \"/\" or \".json\" in its name",
 			      name);
 	else if (error == -EILSEQ)
-		compiler_fail(compiler, where, "%s has a NUL byte; only text can be loaded", name);
+		compiler_add_error(compiler, where, "%s has a NUL byte; only text can be loaded", name);
 	else if (error == -EFBIG)
-		compiler_fail(compiler, where, "%s is too large for a policy", name);
+		compiler_add_error(compiler, where, "%s is too large for a policy", name);
 	else if (error == -ENOMEM)
 		(void)arena_fail(&compiler->policy->arena);
 	else
-		compiler_fail(compiler, where, "cannot read %s: %s", name, strerror(-error));
+		compiler_add_error(compiler, where, "cannot read %s: %s", name, strerror(-error));
 }
 
 static void load_add_source(struct loader *loader, struct source *source)
@@ -74,7 +74,7 @@ static void load_keep_network(struct source *source)
 }
 
 /* Replaces "file:PATH", "account:…" and "machine:…" of provide rules by the content. */
-static void load_provided(struct loader *loader, struct source *source)
+static void load_provided_content(struct loader *loader, struct source *source)
 {
 	const struct policy_host *host = loader->compiler.host;
 	struct arena *arena = &loader->compiler.policy->arena;
@@ -87,12 +87,12 @@ static void load_provided(struct loader *loader, struct source *source)
 
 		if (!rule->to_file)
 			continue;
-		name = arena_cat(arena, strpbrk(rule->to.text, "/:") ? "" : "./", rule->to.text, (char *)NULL);
+		name = arena_concat_texts(arena, strpbrk(rule->to.text, "/:") ? "" : "./", rule->to.text, (char *)NULL);
 		ret = host->load(host->ctx, name, source->path, &text, &path);
 		if (ret < 0)
-			load_fail(loader, rule->to.where, name, ret);
+			load_add_error(loader, rule->to.where, name, ret);
 		else if (!text_is_utf8(text, strlen(text)))
-			compiler_fail(&loader->compiler, rule->to.where,
+			compiler_add_error(&loader->compiler, rule->to.where,
 				      "%s is not UTF-8 text, which a policy cannot hold; use redirect", name);
 		else
 			rule->to.text = arena_dup(arena, text);
@@ -102,7 +102,7 @@ static void load_provided(struct loader *loader, struct source *source)
 static void load_named_file(struct loader *loader, const char *where, const char *name, const char *from);
 
 /* Loads the files of a list in `source`: "extends", or "network.extends" with network_only. */
-static void load_extended(struct loader *loader, const struct source *source, const struct source_text *list,
+static void load_extended_files(struct loader *loader, const struct source *source, const struct source_text *list,
 			  size_t count, bool network_only)
 {
 	bool before = loader->network_only;
@@ -132,13 +132,13 @@ static void load_parsed_file(struct loader *loader, const char *name, const char
 	}
 	source->profile = load_is_profile(name);
 	loader->path[loader->depth++] = source->path;
-	load_extended(loader, source, source->extends, source->extends_count, false);
-	load_extended(loader, source, source->net_extends, source->net_extends_count, true);
+	load_extended_files(loader, source, source->extends, source->extends_count, false);
+	load_extended_files(loader, source, source->net_extends, source->net_extends_count, true);
 	loader->depth--;
 	if (loader->network_only)
 		load_keep_network(source);
 	if (!loader->peeking)
-		load_provided(loader, source);
+		load_provided_content(loader, source);
 	load_add_source(loader, source);
 }
 
@@ -149,18 +149,18 @@ static void load_named_file(struct loader *loader, const char *where, const char
 	int ret = host->load(host->ctx, name, from, &text, &path);
 
 	if (ret < 0) {
-		load_fail(loader, where, name, ret);
+		load_add_error(loader, where, name, ret);
 		return;
 	}
 	for (size_t i = 0; i < loader->depth; i++) {
 		if (strcmp(loader->path[i], path) == 0) {
-			compiler_fail(&loader->compiler, where, "\"%s\" extends itself in a circle; remove one extends",
-				      name);
+			compiler_add_error(&loader->compiler, where,
+					   "\"%s\" extends itself in a circle; remove one extends", name);
 			return;
 		}
 	}
 	if (loader->depth == EXTENDS_DEPTH_MAX)
-		compiler_fail(&loader->compiler, where, "more than %d files extend each other; shorten the chain",
+		compiler_add_error(&loader->compiler, where, "more than %d files extend each other; shorten the chain",
 			      EXTENDS_DEPTH_MAX);
 	else if (!load_has_source(loader, path))
 		load_parsed_file(loader, name, path, text);
@@ -174,8 +174,8 @@ static void load_take_workdir(struct compiler *compiler, void *ctx, const struct
 
 	if (strcmp(expanded->path, "/") == 0 || path_is_below(expanded->path, "/proc") ||
 	    path_is_below(expanded->path, "/dev"))
-		compiler_fail(compiler, from->where, "%s cannot be the workdir; write another path, such as \"/work\"",
-			      expanded->path);
+		compiler_add_error(compiler, from->where,
+				   "%s cannot be the workdir; write another path, such as \"/work\"", expanded->path);
 	compiler->policy->settings.workdir = expanded->path;
 }
 
@@ -198,7 +198,7 @@ static void load_set_workdir(struct loader *loader)
 
 /* ---- phases, loading ---- */
 
-static void load_compile(struct loader *loader)
+static void load_compile_policy(struct loader *loader)
 {
 	void (*const steps[])(struct compiler * compiler) = {compile_rule_paths, compile_index, compile_mounts,
 							     compile_remaps};
@@ -233,8 +233,8 @@ static bool load_add_phase(struct loader *loader, enum policy_phase phase)
 
 		if (!source)
 			continue;
-		load_extended(loader, source, source->net_extends, source->net_extends_count, true);
-		load_provided(loader, source);
+		load_extended_files(loader, source, source->net_extends, source->net_extends_count, true);
+		load_provided_content(loader, source);
 		if (source->network.said != NET_UNSAID)
 			closed = source->network.said == NET_NOTHING;
 		load_add_source(loader, source);
@@ -258,7 +258,7 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	if (!loader->peeking)
 		load_named_files(loader, names);
 	for (size_t i = 0; loader->peeking && i < loader->count; i++)
-		load_provided(loader, loader->source[i]); /* what policy_peek_user left out */
+		load_provided_content(loader, loader->source[i]); /* what policy_peek_user left out */
 	loader->peeking = false;
 	last = loader->count ? loader->source[loader->count - 1] : NULL;
 	compiler->policy->settings.name = !last ? "command line" : last->name ? last->name : last->label;
@@ -291,7 +291,7 @@ static int load_and_compile(struct loader *loader, const char *const *names, con
 	else
 		load_all_sources(loader, names, cli);
 	if (!peek && !compiler->failed)
-		load_compile(loader);
+		load_compile_policy(loader);
 	compiler->policy->arena.no_memory = NULL;
 	return compiler->failed ? -EINVAL : 0;
 }
@@ -311,7 +311,7 @@ struct policy_draft *policy_peek_user(const char *const *names, const struct pol
 	ret = load_and_compile(loader, names, NULL, true);
 	for (size_t i = ret == -ENOMEM ? 0 : loader->count; i > 0 && !*ret_user; i--)
 		*ret_user = loader->source[i - 1]->user ? strdup(loader->source[i - 1]->user) : NULL;
-	policy_errors_done(&errors);
+	policy_errors_release(&errors);
 	if (ret == 0)
 		return draft;
 	policy_draft_free(draft); /* policy_load parses again and reports the errors */

@@ -77,7 +77,7 @@ static bool locate_enter_item(struct cursor *cursor, bool member)
 	return true;
 }
 
-static bool locate_same_parent(const struct locate_path *path, const struct locate_path *parent)
+static bool locate_has_same_parent(const struct locate_path *path, const struct locate_path *parent)
 {
 	if (path->depth != parent->depth + 1)
 		return false;
@@ -93,11 +93,11 @@ static bool locate_find_next(const struct locate_path *path, struct locate_memo 
 	size_t wanted = path->step[path->depth - 1].index;
 	struct cursor cursor = {memo->at, memo->line};
 
-	return memo->at && locate_same_parent(path, &memo->parent) && wanted >= memo->index &&
+	return memo->at && locate_has_same_parent(path, &memo->parent) && wanted >= memo->index &&
 	       locate_find_item(&cursor, wanted, memo->index, memo);
 }
 
-unsigned locate_line(const char *text, const struct locate_path *path, struct locate_memo *memo)
+unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_memo *memo)
 {
 	struct cursor cursor = {text, 1};
 	unsigned found;
@@ -128,7 +128,7 @@ static bool locate_is_plain(const char *name)
 }
 
 /* Appends to the `used` bytes of out what fits in cap - 1 bytes. Returns the new length. */
-static size_t locate_put(char *out, size_t used, size_t cap, const char *text)
+static size_t locate_put_text(char *out, size_t used, size_t cap, const char *text)
 {
 	size_t len = strnlen(text, cap - 1 - used);
 
@@ -136,7 +136,7 @@ static size_t locate_put(char *out, size_t used, size_t cap, const char *text)
 	return used + len;
 }
 
-size_t locate_print(const struct locate_path *path, char *out, size_t cap)
+size_t locate_print_path(const struct locate_path *path, char *out, size_t cap)
 {
 	size_t used = 0;
 
@@ -147,9 +147,9 @@ size_t locate_print(const struct locate_path *path, char *out, size_t cap)
 		char index[24];
 
 		(void)snprintf(index, sizeof(index), "%zu", step->index); /* fits */
-		used = locate_put(out, used, cap, !step->name ? "[" : !plain ? "[\"" : i > 0 ? "." : "");
-		used = locate_put(out, used, cap, step->name ? step->name : index);
-		used = locate_put(out, used, cap, !step->name ? "]" : !plain ? "\"]" : "");
+		used = locate_put_text(out, used, cap, !step->name ? "[" : !plain ? "[\"" : i > 0 ? "." : "");
+		used = locate_put_text(out, used, cap, step->name ? step->name : index);
+		used = locate_put_text(out, used, cap, !step->name ? "]" : !plain ? "\"]" : "");
 	}
 	out[used] = '\0';
 	return used;

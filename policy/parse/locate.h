@@ -32,12 +32,12 @@ struct locate_memo {
  * The line, from 1, of a member or item; when that does not exist, of the deepest step that does. The text must be
  * valid JSON. One memo is for one text.
  */
-unsigned locate_line(const char *text, const struct locate_path *path, struct locate_memo *memo);
+unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_memo *memo);
 
 /*
  * Writes the path as in messages: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut to `cap` bytes with the NUL.
  * Returns its length.
  */
-size_t locate_print(const struct locate_path *path, char *out, size_t cap);
+size_t locate_print_path(const struct locate_path *path, char *out, size_t cap);
 
 #endif

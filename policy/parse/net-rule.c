@@ -67,7 +67,7 @@ static enum net_proto net_rule_find_proto(const char *name)
 {
 	enum net_proto proto = 0;
 
-	while (proto < NET_PROTO_MAX && (!name || strcmp(net_proto_name(proto), name) != 0))
+	while (proto < NET_PROTO_MAX && (!name || strcmp(net_proto_get_name(proto), name) != 0))
 		proto++;
 	return proto;
 }
@@ -75,14 +75,14 @@ static enum net_proto net_rule_find_proto(const char *name)
 /* Sets the protocol of a rule without "proto": the usual one of its ports, which must agree. */
 static bool net_rule_guess_proto(struct parser *parser, struct net_rule *rule)
 {
-	rule->proto = net_port_proto(rule->port[0]);
+	rule->proto = net_get_port_proto(rule->port[0]);
 	for (size_t i = 1; i < rule->ports; i++) {
-		if (net_port_proto(rule->port[i]) == rule->proto)
+		if (net_get_port_proto(rule->port[i]) == rule->proto)
 			continue;
 		parser_fail(parser,
 			    "has ports of different protocols (%u is %s, %u is %s); add \"proto\" or make it two rules",
-			    rule->port[0], net_proto_name(rule->proto), rule->port[i],
-			    net_proto_name(net_port_proto(rule->port[i])));
+			    rule->port[0], net_proto_get_name(rule->proto), rule->port[i],
+			    net_proto_get_name(net_get_port_proto(rule->port[i])));
 		return false;
 	}
 	return true;
@@ -103,7 +103,7 @@ static bool net_rule_parse_endpoint(struct parser *parser, const json_t *object,
 		if (usual[rule->proto])
 			return true;
 		parser_fail(parser, "has no \"port\", and %s has no usual one; write \"port\": 5432",
-			    net_proto_name(rule->proto));
+			    net_proto_get_name(rule->proto));
 		return false;
 	}
 	good = net_rule_get_ports(parser, parser_enter_member(parser, object, "port"), &rule->port, &rule->ports);
@@ -130,7 +130,7 @@ static void net_rule_parse_http(struct parser *parser, const json_t *list, struc
 	PARSER_EACH (parser, list, item) {
 		const char *text = parser_get_text(parser, KEY_STRING, item.value);
 
-		if (text && net_http_parse(parser->arena, text, &http[item.index], why, sizeof(why)) < 0)
+		if (text && net_http_parse_rule(parser->arena, text, &http[item.index], why, sizeof(why)) < 0)
 			parser_fail(parser, "\"%s\" %s", text, why);
 	}
 	rule->http = http;
@@ -161,14 +161,14 @@ static void net_rule_parse_credential(struct parser *parser, const json_t *objec
 static bool net_rule_parse_amount(const json_t *value, bool bytes, uint64_t *ret)
 {
 	char number[32];
-	const char *text = parser_amount_text(value, number);
+	const char *text = parser_get_amount_text(value, number);
 
 	if (text && strcmp(text, "none") == 0) {
 		*ret = 0;
 		return true;
 	}
-	return text && (bytes ? text_size(text, ret) : text_number(text, 1, UINT32_MAX, ret)) == 0 && *ret > 0 &&
-	       *ret <= UINT64_C(1) << 60;
+	return text && (bytes ? text_parse_size(text, ret) : text_parse_number(text, 1, UINT32_MAX, ret)) == 0 &&
+	       *ret > 0 && *ret <= UINT64_C(1) << 60;
 }
 
 static void net_rule_parse_budget(struct parser *parser, const json_t *object, struct net_budget *budget)
@@ -192,7 +192,8 @@ static void net_rule_parse_budget(struct parser *parser, const json_t *object, s
 		if (!value || net_rule_parse_amount(value, amounts[i].bytes, amounts[i].field))
 			continue;
 		(void)parser_enter_member(parser, object, amounts[i].name);
-		parser_fail(parser, "must be %s", policy_key_expects(amounts[i].bytes ? KEY_AMOUNT : KEY_COUNT));
+		parser_fail(parser, "must be %s",
+			    policy_key_get_expected_text(amounts[i].bytes ? KEY_AMOUNT : KEY_COUNT));
 		parser_leave_member(parser);
 	}
 }
@@ -228,11 +229,11 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 	if (!rule.host || !good)
 		return;
 	rule.is_address = net_is_address(rule.host);
-	if (net_rule_check(&rule, why, sizeof(why)) < 0)
+	if (net_rule_check_fields(&rule, why, sizeof(why)) < 0)
 		parser_fail(parser, "%s", why);
 	(void)snprintf(detail, sizeof(detail), strchr(rule.host, ':') ? "[%s]:%u" : "%s:%u", rule.host, rule.port[0]);
 	rule.label = parser_make_label(parser, detail);
-	rule.where = parser_keep_here(parser, "").where;
+	rule.where = parser_keep_text(parser, "").where;
 	ARENA_APPEND(parser->arena, network->rule, network->rules, rule);
 }
 

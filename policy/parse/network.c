@@ -51,7 +51,7 @@ static void network_add_fixed(struct parser *parser, const char *name, const jso
 	struct policy_network *network = &parser->source->network;
 	size_t count = json_is_array(value) ? json_array_size(value) : 1;
 	char host[NET_HOST_MAX];
-	struct net_fixed fixed = {.where = parser_keep_here(parser, "").where};
+	struct net_fixed fixed = {.where = parser_keep_text(parser, "").where};
 	const char *why;
 
 	if (net_host_parse(name, host, &why) < 0) {
@@ -97,19 +97,19 @@ static bool network_parse_prefix(const char *text, int family, unsigned least, u
 	if (!*slash || (size_t)(slash - text) >= sizeof(literal))
 		return false;
 	(void)snprintf(literal, sizeof(literal), "%.*s", (int)(slash - text), text);
-	if (text_number(slash + 1, least, most, &bits) < 0 || !net_address_parse(literal, &base) ||
+	if (text_parse_number(slash + 1, least, most, &bits) < 0 || !net_address_parse(literal, &base) ||
 	    base.ss_family != family)
 		return false;
-	bytes = net_address_bytes(address);
+	bytes = net_address_get_bytes(address);
 	for (unsigned bit = (unsigned)bits; bit < (family == AF_INET ? 32u : 128u); bit++)
 		if (bytes[bit / 8] & 0x80 >> bit % 8)
 			return false;
 	memcpy(ret_address, bytes, family == AF_INET ? 4 : 16);
 	*ret_bits = (unsigned)bits;
-	return net_address_class(address) && !net_address_refusal(address, NET_LIFT_PRIVATE);
+	return net_address_get_class(address) && !net_address_get_refusal(address, NET_LIFT_PRIVATE);
 }
 
-static void network_pool(struct parser *parser, const struct policy_key *key, const char *text)
+static void network_parse_pool(struct parser *parser, const struct policy_key *key, const char *text)
 {
 	struct net_pool *pool = &parser->source->network.pool;
 	bool v4 = key->id == KEY_ID_NET_POOL_V4;
@@ -126,10 +126,10 @@ void parser_read_net_text(struct parser *parser, const struct policy_key *key, c
 	struct source_text here;
 
 	if (key->id != KEY_ID_NET_UPSTREAM_CA) {
-		network_pool(parser, key, text);
+		network_parse_pool(parser, key, text);
 		return;
 	}
-	here = parser_keep_here(parser, text);
+	here = parser_keep_text(parser, text);
 	network->upstream_ca = here.text;
 	network->upstream_ca_where = here.where;
 }

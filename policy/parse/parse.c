@@ -8,7 +8,7 @@
 
 static void parse_user(struct parser *parser, const char *text)
 {
-	const char *wrong = policy_user_error(text);
+	const char *wrong = policy_find_user_error(text);
 
 	if (wrong)
 		parser_fail(parser, "\"%s\" %s; write \"UID\", \"UID:GID\" or names", text, wrong);
@@ -27,9 +27,9 @@ static void parse_string(struct parser *parser, const struct policy_key *key, co
 	else if (key->id == KEY_ID_USER)
 		parse_user(parser, text);
 	else if (key->id == KEY_ID_WORKDIR)
-		parser->source->workdir = parser_keep_here(parser, text);
+		parser->source->workdir = parser_keep_text(parser, text);
 	else if (key->id == KEY_ID_AUDIT_FILE)
-		parser->source->audit_file = parser_keep_here(parser, text);
+		parser->source->audit_file = parser_keep_text(parser, text);
 	else if (key->id != KEY_ID_NONE)
 		parser_read_net_text(parser, key, text);
 }
@@ -48,7 +48,7 @@ static void parse_choice(struct parser *parser, const struct policy_key *key, co
 		if (strcmp(*word, text) == 0)
 			return;
 	if (text)
-		parser_fail(parser, "must be %s, not \"%s\"", policy_key_expects(key->type), text);
+		parser_fail(parser, "must be %s, not \"%s\"", policy_key_get_expected_text(key->type), text);
 	else
 		parser_fail_type(parser, key->type, value);
 }
@@ -60,7 +60,7 @@ static enum policy_limit parse_find_limit(const struct policy_key *key)
 
 	if (key->id != KEY_ID_LIMIT)
 		return POLICY_LIMIT_PIDS;
-	while (strcmp(policy_limit_name(which), key->name) != 0)
+	while (strcmp(policy_limit_get_name(which), key->name) != 0)
 		which++;
 	return which;
 }
@@ -69,15 +69,15 @@ static void parse_amount(struct parser *parser, const struct policy_key *key, co
 {
 	enum policy_limit which = parse_find_limit(key);
 	struct source *source = parser->source;
-	uint64_t *field = policy_limit_field(&source->limits, which), limit;
+	uint64_t *field = policy_limit_get_field(&source->limits, which), limit;
 	char number[32], why[160];
-	const char *text = parser_amount_text(value, number);
+	const char *text = parser_get_amount_text(value, number);
 
 	if (key->id == KEY_ID_NONE)
 		return; /* read with its rule of the network */
 	if (!text)
 		parser_fail_type(parser, key->type, value);
-	else if (policy_limit_parse(which, text, &limit, why, sizeof(why)) < 0)
+	else if (policy_limit_parse_value(which, text, &limit, why, sizeof(why)) < 0)
 		parser_fail(parser, "\"%s\" %s", text, why);
 	else if (source->limits_given & POLICY_LIMIT_BIT(which) && *field != limit)
 		parser_fail(parser, "is the same limit as %s, which says something else; keep one of them",
@@ -94,7 +94,7 @@ static void parse_version(struct parser *parser, const struct policy_key *key, c
 		parser_fail(parser, "must be 1, the only version of the format");
 }
 
-static void parse_later(struct parser *parser, const struct policy_key *key, const json_t *value)
+static void parse_refuse_later_key(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	(void)value;
 	parser_fail(parser, "this version of callgate does not support %s; remove the key", key->help);
@@ -158,7 +158,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_DEFAULT] = {FORM_ANY, parse_choice},
 		[KEY_PROTO] = {FORM_ANY, parse_choice},
 		[KEY_DNS] = {FORM_ANY, parse_choice},
-		[KEY_LATER] = {FORM_ANY, parse_later},
+		[KEY_LATER] = {FORM_ANY, parse_refuse_later_key},
 	};
 	enum parse_form wanted = types[key->type].form;
 

@@ -47,13 +47,13 @@ void parser_leave_member(struct parser *parser)
 }
 
 /* Writes "file:line: key", or "file:line" at the top. Returns the length. */
-static size_t parser_print_where(struct parser *parser, char *out, size_t cap)
+static size_t parser_print_position(struct parser *parser, char *out, size_t cap)
 {
-	unsigned line = locate_line(parser->text, &parser->at, &parser->memo);
+	unsigned line = locate_find_line(parser->text, &parser->at, &parser->memo);
 	char key[PARSER_WHERE_MAX];
 	size_t len;
 
-	(void)locate_print(&parser->at, key, sizeof(key));
+	(void)locate_print_path(&parser->at, key, sizeof(key));
 	len = (size_t)snprintf(out, cap, "%s:%u%s%s", parser->source->path, line, *key ? ": " : "", key);
 	return len < cap ? len : cap - 1;
 }
@@ -66,7 +66,7 @@ void parser_fail(struct parser *parser, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	(void)parser_print_where(parser, where, sizeof(where));
+	(void)parser_print_position(parser, where, sizeof(where));
 	policy_errors_add(parser->errors, "%s: %s", where, message);
 	parser->failed = true;
 }
@@ -79,13 +79,13 @@ void parser_fail_type(struct parser *parser, enum key_type type, const json_t *v
 		[JSON_FALSE] = "false",      [JSON_NULL] = "null",
 	};
 
-	parser_fail(parser, "must be %s, not %s", policy_key_expects(type), words[json_typeof(value)]);
+	parser_fail(parser, "must be %s, not %s", policy_key_get_expected_text(type), words[json_typeof(value)]);
 }
 
-struct source_text parser_keep_here(struct parser *parser, const char *text)
+struct source_text parser_keep_text(struct parser *parser, const char *text)
 {
 	char where[2 * PARSER_WHERE_MAX];
-	size_t len = parser_print_where(parser, where, sizeof(where));
+	size_t len = parser_print_position(parser, where, sizeof(where));
 
 	return (struct source_text){arena_dup(parser->arena, text), arena_dupn(parser->arena, where, len)};
 }
@@ -94,10 +94,10 @@ const char *parser_keep_key(struct parser *parser)
 {
 	char key[PARSER_WHERE_MAX];
 
-	return arena_dupn(parser->arena, key, locate_print(&parser->at, key, sizeof(key)));
+	return arena_dupn(parser->arena, key, locate_print_path(&parser->at, key, sizeof(key)));
 }
 
-const char *parser_amount_text(const json_t *value, char number[32])
+const char *parser_get_amount_text(const json_t *value, char number[32])
 {
 	if (!json_is_integer(value))
 		return json_string_value(value);
@@ -112,7 +112,7 @@ const char *parser_get_text(struct parser *parser, enum key_type type, const jso
 		return NULL;
 	}
 	if (json_string_length(value) == 0) {
-		parser_fail(parser, "must not be empty; remove it or write %s", policy_key_expects(type));
+		parser_fail(parser, "must not be empty; remove it or write %s", policy_key_get_expected_text(type));
 		return NULL;
 	}
 	return json_string_value(value);
@@ -122,7 +122,7 @@ const char *parser_make_label(struct parser *parser, const char *detail)
 {
 	char key[PARSER_WHERE_MAX];
 
-	(void)locate_print(&parser->at, key, sizeof(key));
+	(void)locate_print_path(&parser->at, key, sizeof(key));
 	return arena_printf(parser->arena, "%s: %s%s%s", parser->source->label, key, detail ? " " : "",
 			    detail ? detail : "");
 }
@@ -131,12 +131,12 @@ static void parser_fail_unknown(struct parser *parser, const char *section, cons
 {
 	const char *names[NAMES_MAX + 1] = {NULL}, *nearest;
 	size_t count, used = 0;
-	const struct policy_key *keys = policy_keys(&count);
+	const struct policy_key *keys = policy_key_get_all(&count);
 
 	for (size_t i = 0; i < count && used < NAMES_MAX; i++)
 		if (strcmp(keys[i].section, section) == 0)
 			names[used++] = keys[i].name;
-	nearest = text_nearest(name, names);
+	nearest = text_find_nearest(name, names);
 	if (nearest)
 		parser_fail(parser, "unknown key; did you mean \"%s\"?", nearest);
 	else
@@ -150,7 +150,7 @@ void parser_read_members(struct parser *parser, const char *section, const json_
 
 		if (!key)
 			parser_fail_unknown(parser, section, item.name);
-		else if (parser->in_phase && !*section && !policy_key_in_phase(key))
+		else if (parser->in_phase && !*section && !policy_key_may_be_in_phase(key))
 			parser_fail(parser, "is for the whole policy; a phase has filesystem, exec, env, limits, "
 					    "process, network and require");
 		else

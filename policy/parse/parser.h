@@ -55,14 +55,14 @@ __attribute__((format(printf, 2, 3))) void parser_fail(struct parser *parser, co
 void parser_fail_type(struct parser *parser, enum key_type type, const json_t *value);
 
 /* Copies the text to the arena, with its position. */
-struct source_text parser_keep_here(struct parser *parser, const char *text);
+struct source_text parser_keep_text(struct parser *parser, const char *text);
 /* The key of the current value, as in messages, in the arena. */
 const char *parser_keep_key(struct parser *parser);
 /* "data.json: network.allow[0] api.github.com:443"; `detail`: what follows the key, or NULL. In the arena. */
 const char *parser_make_label(struct parser *parser, const char *detail);
 
 /* The text of a string, or an integer printed into `number`; NULL, without a message, for other types. */
-const char *parser_amount_text(const json_t *value, char number[32]);
+const char *parser_get_amount_text(const json_t *value, char number[32]);
 /* Returns a string that must not be empty, or NULL with a message. Borrowed from value. */
 const char *parser_get_text(struct parser *parser, enum key_type type, const json_t *value);
 

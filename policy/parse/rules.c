@@ -32,14 +32,16 @@ static bool rules_check_path(struct compiler *compiler, const struct source_rule
 	bool deny = kind_is_deny(from->kind);
 
 	if (!deny && path_is_below(path, "/proc"))
-		compiler_fail(compiler, from->path.where, "%s: the program has its own /proc; remove the rule", path);
+		compiler_add_error(compiler, from->path.where, "%s: the program has its own /proc; remove the rule",
+				   path);
 	else if (!deny && strcmp(path, "/dev") == 0)
-		compiler_fail(compiler, from->path.where, "the program has its own /dev; name the device you mean");
+		compiler_add_error(compiler, from->path.where,
+				   "the program has its own /dev; name the device you mean");
 	else if (kind_is_made(from->kind) && strcmp(path, "/") == 0)
-		compiler_fail(compiler, from->path.where,
+		compiler_add_error(compiler, from->path.where,
 			      "\"/\" cannot be redirected or provided; name a path below it");
 	else if (kind_is_made(from->kind) && strcmp(path, compiler->policy->settings.workdir) == 0)
-		compiler_fail(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided",
+		compiler_add_error(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided",
 			      path);
 	else
 		return true;
@@ -70,9 +72,9 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 	rule->where = from->path.where;
 	rule->name = *expanded;
 	rule->node = TREE_NONE;
-	rule->content = from->kind == RULE_DECOY ? decoy_text(&policy->arena, expanded->path) : from->to.text;
-	rule->label =
-		arena_cat(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text, (char *)NULL);
+	rule->content = from->kind == RULE_DECOY ? decoy_make_text(&policy->arena, expanded->path) : from->to.text;
+	rule->label = arena_concat_texts(&policy->arena, pending->source->label, ": ", from->key, " ", from->path.text,
+					 (char *)NULL);
 	if (from->kind == RULE_REDIRECT)
 		vars_expand_path(compiler, &from->to, VARS_WORKDIR | VARS_SCRATCH, rules_take_target, rule);
 }
@@ -81,7 +83,7 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
  * A later redirect, provide or decoy replaces earlier grants and substitutes of the same path. A later read or write
  * replaces an earlier substitute by the host's file. Exec only adds a right.
  */
-static bool rules_overrides(const struct rule *later, const struct rule *rule)
+static bool rules_later_overrides(const struct rule *later, const struct rule *rule)
 {
 	if (later->source <= rule->source)
 		return false;
@@ -101,9 +103,9 @@ static void rules_override_earlier(struct policy *policy)
 		for (size_t j = 0; kind_is_made(rule->kind) && j < policy->rule_count; j++) {
 			struct rule *other = &policy->rule[j];
 
-			if (rules_overrides(rule, other))
+			if (rules_later_overrides(rule, other))
 				other->overridden = true;
-			if (rules_overrides(other, rule))
+			if (rules_later_overrides(other, rule))
 				rule->overridden = true;
 		}
 	}

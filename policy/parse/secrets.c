@@ -26,7 +26,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 {
 	struct policy_network *network = &parser->source->network;
 	const char *from = json_string_value(json_object_get(object, "from")), *why;
-	struct net_secret secret = {.where = parser_keep_here(parser, "").where};
+	struct net_secret secret = {.where = parser_keep_text(parser, "").where};
 
 	if (!net_is_secret_name(name, strlen(name)))
 		parser_fail(parser, "\"%s\" is no variable's name; the program reads the placeholder from it", name);
@@ -36,7 +36,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 	if (!from || !json_is_array(json_object_get(object, "hosts")))
 		return; /* there was a message */
 	(void)parser_enter_member(parser, object, "from");
-	if (*from && net_secret_from_check(from, &why) < 0)
+	if (*from && net_secret_check_from(from, &why) < 0)
 		parser_fail(parser, "\"%s\" %s", from, why);
 	parser_leave_member(parser);
 	secret.name = arena_dup(parser->arena, name);

@@ -31,8 +31,8 @@ static void settings_set_audit_file(struct compiler *compiler, void *ctx, const 
 	const struct source_text *from = ctx;
 
 	compiler->policy->settings.audit_file = expanded->path;
-	if (policy_host_writable(compiler->policy, expanded->path))
-		compiler_fail(compiler, from->where,
+	if (policy_host_path_is_writable(compiler->policy, expanded->path))
+		compiler_add_error(compiler, from->where,
 			      "%s is where the program may write, so it could change its own record; "
 			      "put it elsewhere",
 			      expanded->path);
@@ -51,8 +51,8 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 			settings_set_env(compiler, &sources[i]->env[j]);
 		for (enum policy_limit which = 0; which < POLICY_LIMIT_MAX; which++)
 			if (sources[i]->limits_given & POLICY_LIMIT_BIT(which))
-				*policy_limit_field(&settings->limits, which) =
-					*policy_limit_field(&sources[i]->limits, which);
+				*policy_limit_get_field(&settings->limits, which) =
+					*policy_limit_get_field(&sources[i]->limits, which);
 		settings->required |= sources[i]->required;
 		for (size_t j = 0; j < 3; j++)
 			if (sources[i]->audit[j] != FLAG_UNSAID)

@@ -18,7 +18,7 @@ struct source_env *source_add_env(struct arena *arena, struct source *source)
 	return &source->env[source->env_count - 1];
 }
 
-const char *source_env_name_error(const char *name, bool pass)
+const char *source_find_env_name_error(const char *name, bool pass)
 {
 	const char *star = strchr(name, '*');
 
@@ -44,7 +44,7 @@ static bool source_add_grants(struct arena *arena, struct source *source, enum r
 
 		rule->key = option;
 		rule->path.text = arena_dup(arena, *paths);
-		rule->path.where = arena_cat(arena, "command line: ", option, (char *)NULL);
+		rule->path.where = arena_concat_texts(arena, "command line: ", option, (char *)NULL);
 		if (!**paths) {
 			policy_errors_add(errors, "%s: must not be empty; write a path", rule->path.where);
 			good = false;
@@ -60,7 +60,7 @@ static bool source_add_cli_env(struct arena *arena, struct source *source, const
 	const char *equals = strchr(text, '=');
 	char *name = arena_dupn(arena, text, equals ? (size_t)(equals - text) : strlen(text));
 	struct source_env *env = source_add_env(arena, source);
-	const char *wrong = source_env_name_error(name, !equals);
+	const char *wrong = source_find_env_name_error(name, !equals);
 
 	if (wrong)
 		policy_errors_add(errors, "command line: -e %s: %s", text, wrong);
@@ -91,7 +91,7 @@ int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct po
 	return good ? 0 : -EINVAL;
 }
 
-const char *policy_user_error(const char *text)
+const char *policy_find_user_error(const char *text)
 {
 	const char *colon = strchr(text, ':');
 
@@ -107,7 +107,7 @@ const char *policy_user_error(const char *text)
 }
 
 /* Equal, apart from redundant slashes. */
-static bool source_same_path(const char *a, const char *b)
+static bool source_is_same_path(const char *a, const char *b)
 {
 	for (;; a++, b++) {
 		while (a[0] == '/' && (a[1] == '/' || !a[1]))
@@ -126,7 +126,7 @@ static bool source_same_path(const char *a, const char *b)
 #define SUBSTITUTES (BIT(RULE_REDIRECT) | BIT(RULE_PROVIDE) | BIT(RULE_DECOY))
 
 /* Why one file may not have rules of both kinds for the same path; NULL when it may. */
-static const char *source_contradiction(enum rule_kind a, enum rule_kind b)
+static const char *source_find_contradiction(enum rule_kind a, enum rule_kind b)
 {
 	unsigned both = BIT(a) | BIT(b);
 
@@ -150,9 +150,9 @@ static bool source_check_rules(const struct source *source, struct policy_errors
 	for (size_t i = 0; i < source->rule_count; i++) {
 		for (size_t j = 0; j < i; j++) {
 			const struct source_rule *a = &source->rule[j], *b = &source->rule[i];
-			const char *what = source_contradiction(a->kind, b->kind);
+			const char *what = source_find_contradiction(a->kind, b->kind);
 
-			if (!what || !source_same_path(a->path.text, b->path.text))
+			if (!what || !source_is_same_path(a->path.text, b->path.text))
 				continue;
 			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.where,
 					  b->path.text, what, a->key);

@@ -113,7 +113,7 @@ struct source_rule *source_add_rule(struct arena *arena, struct source *source, 
 struct source_env *source_add_env(struct arena *arena, struct source *source);
 
 /* A message about an environment variable's name, static; NULL: it is correct. `pass`: a trailing "*" is allowed. */
-const char *source_env_name_error(const char *name, bool pass);
+const char *source_find_env_name_error(const char *name, bool pass);
 
 /* False, with messages, when rules or variables of one source contradict each other. */
 bool source_check_contradictions(const struct source *source, struct policy_errors *errors);

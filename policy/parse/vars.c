@@ -22,12 +22,12 @@ static const char *vars_find_env(struct compiler *compiler, const struct source_
 	const char *value = compiler->host->env ? compiler->host->env(compiler->host->ctx, name) : NULL;
 
 	if (!value || !*value)
-		compiler_fail(compiler, text->where, "${%s} is not set; set it or write the path itself", name);
+		compiler_add_error(compiler, text->where, "${%s} is not set; set it or write the path itself", name);
 	else if (path && strchr(value, '*'))
-		compiler_fail(compiler, text->where, "the value of ${%s} has a \"*\", which would act as a glob",
+		compiler_add_error(compiler, text->where, "the value of ${%s} has a \"*\", which would act as a glob",
 			      name);
 	else if (!text_is_utf8(value, strlen(value)))
-		compiler_fail(compiler, text->where, "the value of ${%s} is not UTF-8", name);
+		compiler_add_error(compiler, text->where, "the value of ${%s} is not UTF-8", name);
 	else
 		return value;
 	return NULL;
@@ -52,7 +52,7 @@ static char *vars_replace_env(struct compiler *compiler, const struct source_tex
 		}
 		close = strchr(open, '}');
 		if (!close || close == open + 2 || (size_t)(close - open) > sizeof(name)) {
-			compiler_fail(compiler, text->where, "\"${\" without a name and \"}\"; write ${NAME}");
+			compiler_add_error(compiler, text->where, "\"${\" without a name and \"}\"; write ${NAME}");
 			return NULL;
 		}
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(close - open - 2), open + 2);
@@ -74,15 +74,15 @@ static bool vars_check_component(struct compiler *compiler, const struct source_
 				 size_t len, unsigned flags)
 {
 	if ((len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.'))
-		compiler_fail(compiler, text->where, "\"%s\" has a \"%.*s\" in it; write the path without it",
+		compiler_add_error(compiler, text->where, "\"%s\" has a \"%.*s\" in it; write the path without it",
 			      text->text, (int)len, name);
 	else if (len > NAME_BYTES_MAX)
-		compiler_fail(compiler, text->where, "has a name longer than %d bytes, which no file can have",
+		compiler_add_error(compiler, text->where, "has a name longer than %d bytes, which no file can have",
 			      NAME_BYTES_MAX);
 	else if (!(flags & VARS_GLOB) && glob_is_wild(name, len))
-		compiler_fail(compiler, text->where, "\"%s\" is a glob; one path is needed here", text->text);
+		compiler_add_error(compiler, text->where, "\"%s\" is a glob; one path is needed here", text->text);
 	else if (len > 2 && memmem(name, len, "**", 2))
-		compiler_fail(compiler, text->where,
+		compiler_add_error(compiler, text->where,
 			      "\"%.*s\": \"**\" must stand alone between slashes; use \"*\" within a name", (int)len,
 			      name);
 	else
@@ -102,7 +102,7 @@ static bool vars_add_components(struct compiler *compiler, const struct source_t
 		if (size && !vars_check_component(compiler, text, path, size, flags))
 			return false;
 		if (size && len + 1 + size >= PATH_MAX) {
-			compiler_fail(compiler, text->where, "is longer than %d bytes, the maximum of a path",
+			compiler_add_error(compiler, text->where, "is longer than %d bytes, the maximum of a path",
 				      PATH_MAX - 1);
 			return false;
 		}
@@ -128,23 +128,24 @@ struct vars_prefix {
 	const char *rest;
 };
 
-static bool vars_fail_prefix(struct compiler *compiler, const struct source_text *text, const char *path)
+static bool vars_refuse_prefix(struct compiler *compiler, const struct source_text *text, const char *path)
 {
 	static const char *const known[] = {"@workdir", "@scratch", "@interpreter", NULL};
 	char name[64];
 	const char *nearest;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "/"), path);
-	nearest = text_nearest(name, known);
+	nearest = text_find_nearest(name, known);
 	if (nearest && strcmp(nearest, name) != 0)
-		compiler_fail(compiler, text->where, "unknown variable \"%s\"; did you mean \"%s\"?", name, nearest);
+		compiler_add_error(compiler, text->where, "unknown variable \"%s\"; did you mean \"%s\"?", name,
+				   nearest);
 	else if (nearest)
-		compiler_fail(compiler, text->where, "%s cannot stand here%s", name,
+		compiler_add_error(compiler, text->where, "%s cannot stand here%s", name,
 			      strcmp(name, "@scratch") == 0
 				      ? ": the scratch space has no name in the view; redirect a name to it"
 				      : "");
 	else
-		compiler_fail(compiler, text->where,
+		compiler_add_error(compiler, text->where,
 			      "unknown variable \"%s\"; there are @workdir, @scratch, @interpreter", name);
 	return false;
 }
@@ -179,19 +180,19 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 		return true;
 	}
 	if (path[0] == '@')
-		return vars_fail_prefix(compiler, text, path);
+		return vars_refuse_prefix(compiler, text, path);
 	if (vars_has_prefix(path, "~", &prefix->rest)) {
 		prefix->base = host->home;
 		if (host->home && !strchr(host->home, '*') && text_is_utf8(host->home, strlen(host->home)))
 			return true;
-		compiler_fail(compiler, text->where, "\"~\" has no home directory to expand to; set HOME");
+		compiler_add_error(compiler, text->where, "\"~\" has no home directory to expand to; set HOME");
 		return false;
 	}
 	if (path[0] == '/')
 		return true;
 	if (flags & VARS_DEEP && strncmp(path, "**/", 3) == 0 && path[3])
 		return true;
-	compiler_fail(compiler, text->where, "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s",
+	compiler_add_error(compiler, text->where, "\"%s\" is relative; write an absolute path, @workdir/... or ~/...%s",
 		      text->text, flags & VARS_DEEP ? ", or **/NAME for a name anywhere" : "");
 	return false;
 }
@@ -207,7 +208,7 @@ static void vars_make_path(struct compiler *compiler, const struct source_text *
 	char path[PATH_MAX];
 
 	if (!text_is_utf8(base, strlen(base)) || !text_is_utf8(prefix->rest, strlen(prefix->rest))) {
-		compiler_fail(compiler, text->where, "is not UTF-8; name its directory, or use a glob");
+		compiler_add_error(compiler, text->where, "is not UTF-8; name its directory, or use a glob");
 		return;
 	}
 	if (!vars_add_components(compiler, text, base, flags, path, &len))
@@ -223,7 +224,7 @@ static void vars_make_path(struct compiler *compiler, const struct source_text *
 		done.path = arena_dupn(arena, path, len);
 	done.shown = done.path;
 	if (prefix->shown)
-		done.shown = arena_cat(arena, prefix->shown, path + base_len, (char *)NULL);
+		done.shown = arena_concat_texts(arena, prefix->shown, path + base_len, (char *)NULL);
 	take(compiler, ctx, &done);
 }
 

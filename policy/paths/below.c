@@ -21,7 +21,7 @@ static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 }
 
 /* Writes the node's path. False for a name that is denied in every directory, and for a path longer than PATH_MAX. */
-static bool below_node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
+static bool below_get_node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
 {
 	size_t at = PATH_MAX - 1;
 
@@ -47,10 +47,10 @@ bool policy_may_write(const struct policy *policy, const char *path)
 	char name[PATH_MAX];
 	bool glob;
 
-	if (policy_rights_on(policy, path, strlen(path)) & POLICY_WRITE)
+	if (policy_get_rights(policy, path, strlen(path)) & POLICY_WRITE)
 		return true;
 	for (uint32_t i = 0; i < tree->count; i++)
-		if (below_grants_writing(&tree->node[i], &glob) && below_node_path(tree, i, name) &&
+		if (below_grants_writing(&tree->node[i], &glob) && below_get_node_path(tree, i, name) &&
 		    (path_is_below(name, path) || (glob && path_is_below(path, name))))
 			return true;
 	return false;
@@ -68,15 +68,15 @@ bool policy_grants_whole_trees(const struct policy *policy)
 	return true;
 }
 
-int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx)
+int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 		bool applies = rule->kind == RULE_DENY && !rule->overridden && !rule->pattern;
 		int r = applies && rule->literal ? take(ctx, rule->literal) : 0;
 
-		if (r >= 0 && applies && rule_other_path(rule))
-			r = take(ctx, rule_other_path(rule));
+		if (r >= 0 && applies && rule_get_other_path(rule))
+			r = take(ctx, rule_get_other_path(rule));
 		if (r < 0)
 			return r;
 	}

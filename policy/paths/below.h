@@ -14,7 +14,7 @@ bool policy_may_write(const struct policy *policy, const char *path);
  * Calls take() with each canonical virtual path that a deny rule without globs names, until it returns < 0. Returns 0
  * or that value.
  */
-int policy_each_deny(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx);
+int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx);
 
 /* True when only whole trees are granted: no rule denies reading, no grant has a glob or is of public objects. */
 bool policy_grants_whole_trees(const struct policy *policy);

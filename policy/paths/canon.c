@@ -14,10 +14,11 @@ static const char *canon_join_paths(struct compiler *compiler, const char *a, co
 {
 	while (*b == '/')
 		b++;
-	return arena_cat(&compiler->policy->arena, strcmp(a, "/") == 0 && *b ? "" : a, *b ? "/" : "", b, (char *)NULL);
+	return arena_concat_texts(&compiler->policy->arena, strcmp(a, "/") == 0 && *b ? "" : a, *b ? "/" : "", b,
+				  (char *)NULL);
 }
 
-static const char *canon_realpath(struct compiler *compiler, const char *path)
+static const char *canon_resolve_path(struct compiler *compiler, const char *path)
 {
 	_cleanup_free_ char *found = compiler->host->realpath(compiler->host->ctx, path);
 
@@ -25,7 +26,7 @@ static const char *canon_realpath(struct compiler *compiler, const char *path)
 }
 
 /* Canonicalises the part of the path that exists and appends the rest. */
-static const char *canon_realpath_prefix(struct compiler *compiler, const char *path)
+static const char *canon_resolve_prefix(struct compiler *compiler, const char *path)
 {
 	char head[PATH_MAX];
 	size_t len = strlen(path);
@@ -34,7 +35,7 @@ static const char *canon_realpath_prefix(struct compiler *compiler, const char *
 		return path;
 	memcpy(head, path, len + 1);
 	for (;;) {
-		const char *found = canon_realpath(compiler, head);
+		const char *found = canon_resolve_path(compiler, head);
 		char *slash;
 
 		if (found)
@@ -47,14 +48,14 @@ static const char *canon_realpath_prefix(struct compiler *compiler, const char *
 }
 
 /* Canonicalises the directory and keeps the last name: the policy's own object replaces a link of that name. */
-static const char *canon_realpath_parent(struct compiler *compiler, const char *path)
+static const char *canon_resolve_parent(struct compiler *compiler, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dir;
 
 	if (!slash[1])
 		return path;
 	dir = arena_dupn(&compiler->policy->arena, path, slash == path ? 1 : (size_t)(slash - path));
-	return canon_join_paths(compiler, canon_realpath_prefix(compiler, dir), slash + 1);
+	return canon_join_paths(compiler, canon_resolve_prefix(compiler, dir), slash + 1);
 }
 
 /* Splits the name at its first component with a glob: "/usr/bin/py*" gives "/usr/bin" and "py*". */
@@ -83,7 +84,7 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 }
 
 /* Maps a virtual path in the workdir to its host path. */
-static const char *canon_workdir_host(struct compiler *compiler, const char *name)
+static const char *canon_map_workdir_to_host(struct compiler *compiler, const char *name)
 {
 	const char *rest = path_rest_below(name, compiler->policy->settings.workdir);
 
@@ -94,20 +95,20 @@ static const char *canon_workdir_host(struct compiler *compiler, const char *nam
  * Maps a canonical host path to its virtual path in the workdir. An earlier untrusted run may have written the workdir:
  * a link in it must not turn "@workdir/out" into a grant for another place.
  */
-static const char *canon_workdir_virt(struct compiler *compiler, const struct rule *rule, const char *host)
+static const char *canon_map_workdir_to_virtual(struct compiler *compiler, const struct rule *rule, const char *host)
 {
 	const char *rest = path_rest_below(host, compiler->policy->workdir_host);
 
 	if (rest)
 		return canon_join_paths(compiler, compiler->policy->settings.workdir, rest);
-	compiler_fail(compiler, rule->where,
+	compiler_add_error(compiler, rule->where,
 		      "%s leads out of the workdir to %s by a symbolic link; name that path instead", rule->name.shown,
 		      host);
 	return NULL;
 }
 
 /* The path whose links matter: a grant's own path; the parent directory of a redirected or provided name. */
-static const char *canon_way_path(struct compiler *compiler, const struct rule *rule, const char *path)
+static const char *canon_choose_host_path(struct compiler *compiler, const struct rule *rule, const char *path)
 {
 	const char *slash = kind_is_grant(rule->kind) ? NULL : strrchr(path, '/');
 
@@ -117,14 +118,14 @@ static const char *canon_way_path(struct compiler *compiler, const struct rule *
 }
 
 /* Records the host path that the rule names. Grants by a profile or @interpreter are optional. */
-static void canon_add_way(struct compiler *compiler, const struct rule *rule, const char *path)
+static void canon_add_host_path(struct compiler *compiler, const struct rule *rule, const char *path)
 {
-	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, canon_way_path(compiler, rule, path));
+	compiler_add_host_path(compiler, POLICY_WAY_GRANT, rule->where, canon_choose_host_path(compiler, rule, path));
 	if ((rule->name.interpreter || rule->profile) && kind_is_grant(rule->kind))
 		compiler->policy->way[compiler->policy->ways - 1].optional = true;
 }
 
-static bool canon_host_refuses(const struct policy_host *host, const char *path)
+static bool canon_host_refuses_path(const struct policy_host *host, const char *path)
 {
 	return host->refused && host->refused(host->ctx, path);
 }
@@ -132,20 +133,20 @@ static bool canon_host_refuses(const struct policy_host *host, const char *path)
 static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 {
 	bool deny = kind_is_deny(rule->kind);
-	const char *written = rule->literal, *host = canon_workdir_host(compiler, written);
+	const char *written = rule->literal, *host = canon_map_workdir_to_host(compiler, written);
 
 	if (!deny)
-		canon_add_way(compiler, rule, host);
-	if (kind_is_grant(rule->kind) && canon_host_refuses(compiler->host, host)) {
+		canon_add_host_path(compiler, rule, host);
+	if (kind_is_grant(rule->kind) && canon_host_refuses_path(compiler->host, host)) {
 		rule->overridden = true;
 		return;
 	}
-	host = kind_is_made(rule->kind) ? canon_realpath_parent(compiler, host) : canon_realpath_prefix(compiler, host);
+	host = kind_is_made(rule->kind) ? canon_resolve_parent(compiler, host) : canon_resolve_prefix(compiler, host);
 	if (deny && !path_is_below(host, compiler->policy->workdir_host)) {
 		rule->alias = host; /* the link's target is denied as well */
 		return;
 	}
-	rule->literal = canon_workdir_virt(compiler, rule, host);
+	rule->literal = canon_map_workdir_to_virtual(compiler, rule, host);
 	rule->host = host;
 	if (deny && rule->literal && strcmp(rule->literal, written) != 0)
 		rule->alias = written;
@@ -156,17 +157,18 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 	const char *written = rule->literal;
 
 	if (!kind_is_deny(rule->kind))
-		canon_add_way(compiler, rule, written);
+		canon_add_host_path(compiler, rule, written);
 	if (kind_is_grant(rule->kind)) {
-		rule->host = canon_host_refuses(compiler->host, written) ? NULL : canon_realpath(compiler, written);
+		rule->host =
+			canon_host_refuses_path(compiler->host, written) ? NULL : canon_resolve_path(compiler, written);
 		if (rule->host)
 			rule->literal = rule->host;
 	} else if (kind_is_deny(rule->kind)) {
-		rule->literal = canon_realpath_prefix(compiler, written);
+		rule->literal = canon_resolve_prefix(compiler, written);
 		if (strcmp(rule->literal, written) != 0)
 			rule->alias = written;
 	} else {
-		rule->literal = canon_realpath_parent(compiler, written);
+		rule->literal = canon_resolve_parent(compiler, written);
 	}
 }
 
@@ -180,24 +182,24 @@ static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 		rule->host = rule->to.path;
 		return;
 	case PLACE_WORKDIR:
-		rule->host = canon_workdir_host(compiler, rule->to.path);
-		compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, rule->host);
-		rule->host = canon_realpath_prefix(compiler, rule->host);
-		rule->alias = canon_workdir_virt(compiler, rule, rule->host);
+		rule->host = canon_map_workdir_to_host(compiler, rule->to.path);
+		compiler_add_host_path(compiler, POLICY_WAY_GRANT, rule->where, rule->host);
+		rule->host = canon_resolve_prefix(compiler, rule->host);
+		rule->alias = canon_map_workdir_to_virtual(compiler, rule, rule->host);
 		return;
 	case PLACE_HOST:
 		break;
 	}
-	compiler_add_way(compiler, POLICY_WAY_GRANT, rule->where, rule->to.path);
-	rule->host = canon_realpath(compiler, rule->to.path);
+	compiler_add_host_path(compiler, POLICY_WAY_GRANT, rule->where, rule->to.path);
+	rule->host = canon_resolve_path(compiler, rule->to.path);
 	rule->alias = rule->host;
 	if (!rule->host)
-		compiler_fail(compiler, rule->where,
+		compiler_add_error(compiler, rule->where,
 			      "leads to %s, which does not exist; create it or name another target", rule->to.path);
 }
 
 /* True when another grant of a whole tree shows this host path. */
-static bool canon_is_shown(const struct policy *policy, const char *host)
+static bool canon_host_path_is_shown(const struct policy *policy, const char *host)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
@@ -216,7 +218,7 @@ static void canon_limit_interpreters(struct policy *policy)
 		struct rule *rule = &policy->rule[i];
 
 		if (rule->name.interpreter && kind_is_grant(rule->kind) && rule->host &&
-		    path_is_below(rule->host, policy->workdir_host) && !canon_is_shown(policy, rule->host))
+		    path_is_below(rule->host, policy->workdir_host) && !canon_host_path_is_shown(policy, rule->host))
 			rule->overridden = true;
 	}
 }
@@ -231,7 +233,7 @@ void compile_rule_paths(struct compiler *compiler)
 		canon_split_name(compiler, rule);
 		if (rule->pattern && glob_compile(&compiler->policy->arena, rule->pattern, kind_is_deny(rule->kind),
 						  &rule->glob) < 0)
-			compiler_fail(compiler, rule->where, "more than %d names in a glob; shorten it",
+			compiler_add_error(compiler, rule->where, "more than %d names in a glob; shorten it",
 				      GLOB_PARTS_MAX);
 		if (rule->literal && rule->name.place == PLACE_WORKDIR)
 			canon_resolve_workdir(compiler, rule);

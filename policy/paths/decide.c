@@ -91,7 +91,7 @@ static struct finding decide_walk_path(const struct tree *tree, const char *path
 	for (size_t at = 1; at < len; at = next) {
 		const char *slash = memchr(path + at, '/', len - at);
 		size_t end = slash ? (size_t)(slash - path) : len;
-		uint64_t hash = tree_hash(path + at, end - at);
+		uint64_t hash = tree_hash_name(path + at, end - at);
 
 		next = end + 1;
 		if (tree->names >> (hash >> 58) & 1)
@@ -155,7 +155,7 @@ struct finding policy_find_rules(const struct policy *policy, const char *path, 
 	return finding;
 }
 
-unsigned policy_rights_on(const struct policy *policy, const char *path, size_t len)
+unsigned policy_get_rights(const struct policy *policy, const char *path, size_t len)
 {
 	return policy_find_rules(policy, path, len).rights;
 }
@@ -221,7 +221,7 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 			return tree->node[index].has_grant;
 		slash = memchr(path + at, '/', len - at);
 		end = slash ? (size_t)(slash - path) : len;
-		index = tree_find_child(tree, index, tree_hash(path + at, end - at), path + at, end - at);
+		index = tree_find_child(tree, index, tree_hash_name(path + at, end - at), path + at, end - at);
 		if (index == TREE_NONE)
 			return false;
 		at = end < len ? end + 1 : len;

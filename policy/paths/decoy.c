@@ -41,7 +41,7 @@ static bool decoy_matches(const char *pattern, const char *name)
 }
 
 /* xorshift64*: the output need not be unpredictable. */
-static uint64_t decoy_random(uint64_t *state)
+static uint64_t decoy_draw_random(uint64_t *state)
 {
 	*state ^= *state >> 12;
 	*state ^= *state << 25;
@@ -55,7 +55,7 @@ static void decoy_generate(struct buf *out, char kind, unsigned long count, uint
 	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	for (unsigned long i = 0; i < count; i++) {
-		uint64_t random = decoy_random(state);
+		uint64_t random = decoy_draw_random(state);
 
 		if (kind == 'L' && i % 70 == 46)
 			buf_puts(out, "\n");
@@ -63,7 +63,7 @@ static void decoy_generate(struct buf *out, char kind, unsigned long count, uint
 	}
 }
 
-const char *decoy_text(struct arena *arena, const char *path)
+const char *decoy_make_text(struct arena *arena, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	uint64_t state = UINT64_C(0x9e3779b97f4a7c15);

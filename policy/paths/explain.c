@@ -22,7 +22,7 @@ const struct policy_mount *policy_find_mount(const struct policy *policy, const 
 	return NULL;
 }
 
-int policy_path_cat(const char *base, const char *rest, char out[PATH_MAX])
+int policy_path_concat(const char *base, const char *rest, char out[PATH_MAX])
 {
 	int len =
 		snprintf(out, PATH_MAX, "%s%s%s", strcmp(base, "/") == 0 && *rest ? "" : base, *rest ? "/" : "", rest);
@@ -36,7 +36,7 @@ int policy_map_to_host(const struct policy *policy, const char *path, char out[P
 
 	if (!mount || mount->kind != POLICY_MOUNT_TREE)
 		return -ENOENT;
-	return policy_path_cat(mount->host, path_rest_below(path, mount->virt), out);
+	return policy_path_concat(mount->host, path_rest_below(path, mount->virt), out);
 }
 
 static const struct policy_link *explain_find_link(const struct policy *policy, const char *path)
@@ -51,12 +51,12 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 {
 	char next[PATH_MAX];
 	const struct policy_link *link;
-	int len = policy_path_cat(path, "", out);
+	int len = policy_path_concat(path, "", out);
 
 	for (unsigned i = 0; len >= 0 && (link = explain_find_link(policy, out)); i++) {
 		if (i == LINKS_MAX)
 			return -ELOOP;
-		len = policy_path_cat(link->target, path_rest_below(out, link->path), next);
+		len = policy_path_concat(link->target, path_rest_below(out, link->path), next);
 		if (len >= 0)
 			memcpy(out, next, (size_t)len + 1);
 	}
@@ -70,7 +70,7 @@ static char *explain_escape(const char *path)
 	char *text = malloc(len * TEXT_ESCAPE_MAX + 1);
 
 	if (text)
-		text[text_escape(text, path, len)] = '\0';
+		text[text_escape_for_json(text, path, len)] = '\0';
 	return text;
 }
 

@@ -11,13 +11,13 @@
 const struct policy_mount *policy_find_mount(const struct policy *policy, const char *path);
 
 /* Writes base + "/" + rest; rest may be empty. The length, or -ENAMETOOLONG. */
-int policy_path_cat(const char *base, const char *rest, char out[PATH_MAX]);
+int policy_path_concat(const char *base, const char *rest, char out[PATH_MAX]);
 
 /* Maps a virtual path to its host path. Its length; -ENOENT: no host object is mounted there; -ENAMETOOLONG. */
 int policy_map_to_host(const struct policy *policy, const char *path, char out[PATH_MAX]);
 
 /*
- * Follows the policy's own links (policy_links(): /lib -> /usr/lib) in a normalised absolute path. The length, or
+ * Follows the policy's own links (policy_get_links(): /lib -> /usr/lib) in a normalised absolute path. The length, or
  * -ENAMETOOLONG, -ELOOP.
  */
 int policy_follow_links(const struct policy *policy, const char *path, char out[PATH_MAX]);

@@ -54,7 +54,7 @@ int glob_compile(struct arena *arena, const char *pattern, bool below, struct gl
  * Greedy matching that backtracks to the last star only: the earlier stars already match at the leftmost possible
  * position, so that making them longer cannot help. At most len * pattern_len steps.
  */
-static bool glob_match_wild(const char *pattern, size_t pattern_len, const char *name, size_t len)
+static bool glob_matches_wildcard(const char *pattern, size_t pattern_len, const char *name, size_t len)
 {
 	size_t at = 0, in = 0, star = (size_t)-1, retry = 0;
 
@@ -77,13 +77,13 @@ static bool glob_match_wild(const char *pattern, size_t pattern_len, const char 
 	return at == pattern_len;
 }
 
-bool glob_part_match(const struct glob_part *part, const char *name, size_t len)
+bool glob_part_matches(const struct glob_part *part, const char *name, size_t len)
 {
 	switch (part->kind) {
 	case GLOB_LITERAL:
 		return len == part->len && memcmp(name, part->text, len) == 0;
 	case GLOB_WILD:
-		return glob_match_wild(part->text, part->len, name, len);
+		return glob_matches_wildcard(part->text, part->len, name, len);
 	case GLOB_ANY:
 	case GLOB_DEEP:
 		return true;
@@ -92,7 +92,7 @@ bool glob_part_match(const struct glob_part *part, const char *name, size_t len)
 }
 
 /* The length of the component at `at`. *ret_next is the position of the next one (len + 1 after the last). */
-static size_t glob_component_len(const char *path, size_t len, size_t at, size_t *ret_next)
+static size_t glob_get_component_len(const char *path, size_t len, size_t at, size_t *ret_next)
 {
 	const char *slash = memchr(path + at, '/', len - at);
 	size_t size = slash ? (size_t)(slash - (path + at)) : len - at;
@@ -108,18 +108,19 @@ bool glob_matches(const struct glob *glob, const char *path, size_t len)
 	if (len == 0)
 		in = 1; /* no component */
 	while (in <= len) {
-		size = glob_component_len(path, len, in, &next);
+		size = glob_get_component_len(path, len, in, &next);
 		if (at < glob->parts && glob->part[at].kind == GLOB_DEEP) {
 			deep = at++;
 			retry = in;
 			if (at == glob->parts)
 				return true; /* a final "**" matches the rest */
-		} else if (at < glob->parts && glob_part_match(&glob->part[at], path + in, size)) {
+		} else if (at < glob->parts && glob_part_matches(&glob->part[at], path + in, size)) {
 			at++;
 			in = next;
-		} else if (deep != (size_t)-1) { /* as in glob_match_wild: the last "**" takes one component more */
+		} else if (deep !=
+			   (size_t)-1) { /* as in glob_matches_wildcard: the last "**" takes one component more */
 			at = deep + 1;
-			(void)glob_component_len(path, len, retry, &next);
+			(void)glob_get_component_len(path, len, retry, &next);
 			in = retry = next;
 		} else {
 			return false;
@@ -139,8 +140,8 @@ bool glob_may_match_below(const struct glob *glob, const char *path, size_t len)
 			return false;
 		if (glob->part[at].kind == GLOB_DEEP)
 			return true;
-		size = glob_component_len(path, len, in, &next);
-		if (!glob_part_match(&glob->part[at], path + in, size))
+		size = glob_get_component_len(path, len, in, &next);
+		if (!glob_part_matches(&glob->part[at], path + in, size))
 			return false;
 	}
 	return true;

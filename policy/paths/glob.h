@@ -47,6 +47,6 @@ bool glob_matches(const struct glob *glob, const char *path, size_t len);
 bool glob_may_match_below(const struct glob *glob, const char *path, size_t len);
 
 /* True when one part matches one component. */
-bool glob_part_match(const struct glob_part *part, const char *name, size_t len);
+bool glob_part_matches(const struct glob_part *part, const char *name, size_t len);
 
 #endif

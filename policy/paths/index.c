@@ -67,7 +67,7 @@ static bool index_add_name(struct policy *policy, const struct rule *rule)
 	return true;
 }
 
-const char *rule_other_path(const struct rule *rule)
+const char *rule_get_other_path(const struct rule *rule)
 {
 	bool other = kind_is_deny(rule->kind) && rule->name.place == PLACE_WORKDIR && rule->literal && rule->host;
 
@@ -92,8 +92,8 @@ void compile_index(struct compiler *compiler)
 				(void)index_add_rule(policy, rule->literal, rule);
 			if (rule->alias)
 				(void)index_add_rule(policy, rule->alias, rule);
-			if (rule_other_path(rule))
-				(void)index_add_rule(policy, rule_other_path(rule), rule);
+			if (rule_get_other_path(rule))
+				(void)index_add_rule(policy, rule_get_other_path(rule), rule);
 		} else if (rule->literal && (rule->host || kind_is_made(rule->kind))) {
 			node = kind_is_made(rule->kind) ? index_get_node(policy, rule->literal)
 							: index_add_rule(policy, rule->literal, rule);

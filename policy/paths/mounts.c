@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 /* The literal part of the rule's name before links are resolved. */
-static const char *mounts_written_name(struct compiler *compiler, const struct rule *rule)
+static const char *mounts_get_unresolved_name(struct compiler *compiler, const struct rule *rule)
 {
 	size_t len = rule->pattern ? (size_t)(rule->pattern - rule->name.path) : strlen(rule->name.path);
 	if (rule->name.place == PLACE_WORKDIR)
@@ -23,7 +23,7 @@ static const char *mounts_written_name(struct compiler *compiler, const struct r
 	return arena_dupn(&compiler->policy->arena, rule->name.path, len);
 }
 
-static struct policy_mount mounts_from_rule(const struct rule *rule, const char *from)
+static struct policy_mount mounts_make_from_rule(const struct rule *rule, const char *from)
 {
 	bool provide = rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 	enum rule_place place = rule->kind == RULE_REDIRECT ? rule->to.place : rule->name.place;
@@ -46,18 +46,19 @@ static struct policy_mount mounts_from_rule(const struct rule *rule, const char 
 static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mount, const struct rule *rule,
 			      const char *from)
 {
-	struct policy_mount other = mounts_from_rule(rule, from);
+	struct policy_mount other = mounts_make_from_rule(rule, from);
 
 	/* Redirected or provided in two files, by different names: the later rule wins. */
 	if (kind_is_made(rule->kind)) {
 		*mount = other;
 	} else if (mount->kind == POLICY_MOUNT_PROVIDE) {
-		compiler_fail(compiler, rule->where, "%s is provided by the policy (%s); keep one of the two rules",
-			      mount->virt, mount->rule);
+		compiler_add_error(compiler, rule->where,
+				   "%s is provided by the policy (%s); keep one of the two rules", mount->virt,
+				   mount->rule);
 	} else if (mount->redirect) {
 		return; /* a grant on a redirected name adds rights and keeps the target */
 	} else if (strcmp(mount->host, other.host) != 0) {
-		compiler_fail(
+		compiler_add_error(
 			compiler, rule->where,
 			"%s is the workdir's name in the view and cannot be the host's %s as well; give the workdir "
 			"another name by \"workdir\"",
@@ -78,12 +79,12 @@ static void mounts_add_mount(struct compiler *compiler, const struct rule *rule,
 		mounts_merge_rule(compiler, &policy->mount[node->mount - 1], rule, from);
 		return;
 	}
-	policy->mount[policy->mount_count++] = mounts_from_rule(rule, from);
+	policy->mount[policy->mount_count++] = mounts_make_from_rule(rule, from);
 	node->mount = (uint32_t)policy->mount_count;
 }
 
 /* Sorts each name directly before the names below it: "/" orders before any other byte. */
-static int mounts_compare(const void *left, const void *right)
+static int mounts_compare_names(const void *left, const void *right)
 {
 	const char *a = ((const struct policy_mount *)left)->virt, *b = ((const struct policy_mount *)right)->virt;
 
@@ -95,7 +96,7 @@ static int mounts_compare(const void *left, const void *right)
 }
 
 /* True when the inner mount shows the same host path that the outer one shows at its name. */
-static bool mounts_same_content(const struct policy_mount *outer, const struct policy_mount *inner)
+static bool mounts_have_same_content(const struct policy_mount *outer, const struct policy_mount *inner)
 {
 	const char *virt = path_rest_below(inner->virt, outer->virt), *host;
 
@@ -132,7 +133,7 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
 		/* a mount whose name was written through a link is kept for that link */
-		if (holder && !holder->filtered && !mount->redirect && mounts_same_content(holder, mount) &&
+		if (holder && !holder->filtered && !mount->redirect && mounts_have_same_content(holder, mount) &&
 		    strcmp(mount->written, mount->virt) == 0)
 			continue;
 		outer[kept] = in;
@@ -186,7 +187,7 @@ static void mounts_add_all(struct compiler *compiler, bool made)
 		if (rule->overridden || kind_is_deny(rule->kind) || !rule->literal || !content ||
 		    kind_is_made(rule->kind) != made)
 			continue;
-		from = mounts_written_name(compiler, rule);
+		from = mounts_get_unresolved_name(compiler, rule);
 		mounts_add_mount(compiler, rule, from);
 		mounts_add_link(compiler, rule, from);
 	}
@@ -201,7 +202,7 @@ static void mounts_mark_remaps(struct policy *policy, const size_t *outer)
 		struct tree_node *node = tree_find_path(&policy->tree, mount->virt);
 
 		node->mount = (uint32_t)i + 1;
-		node->remapped = holder ? !mounts_same_content(holder, mount)
+		node->remapped = holder ? !mounts_have_same_content(holder, mount)
 				      : mount->kind == POLICY_MOUNT_PROVIDE || strcmp(mount->virt, mount->host) != 0;
 		node->verdict = mount->kind == POLICY_MOUNT_PROVIDE ? VERDICT_PROVIDE
 				: mount->redirect                   ? VERDICT_REDIRECT
@@ -220,7 +221,7 @@ void compile_mounts(struct compiler *compiler)
 	if (compiler->failed)
 		return;
 	if (policy->mount_count)
-		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), mounts_compare);
+		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), mounts_compare_names);
 	mounts_drop_redundant(policy, outer);
 	for (size_t i = 0; i < policy->tree.count; i++)
 		policy->tree.node[i].mount = 0;

@@ -20,7 +20,8 @@
 #include "base/banned.h"
 
 #define NAMES_MAX 3                 /* of one directory: its own and the aliases of its remapped mount */
-#define PENDING_MAX (NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_other_path() */
+#define PENDING_MAX \
+	(NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_other_path() */
 #define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
@@ -46,7 +47,7 @@ struct progress {
 };
 
 /* Epsilon closure: "**" matches no component as well, so the part after it may come next. */
-static move_positions move_positions_close(const struct glob *glob, move_positions positions)
+static move_positions move_close_positions(const struct glob *glob, move_positions positions)
 {
 	for (size_t i = 0; i < glob->parts; i++)
 		if (positions & POSITION(i) && glob->part[i].kind == GLOB_DEEP)
@@ -55,9 +56,9 @@ static move_positions move_positions_close(const struct glob *glob, move_positio
 }
 
 /* The positions after a path without leading slash. */
-static move_positions move_positions_after_path(const struct glob *glob, const char *path)
+static move_positions move_find_positions(const struct glob *glob, const char *path)
 {
-	move_positions now = move_positions_close(glob, POSITION(0));
+	move_positions now = move_close_positions(glob, POSITION(0));
 
 	while (*path) {
 		size_t len = strcspn(path, "/");
@@ -66,10 +67,10 @@ static move_positions move_positions_after_path(const struct glob *glob, const c
 		for (size_t i = 0; i < glob->parts; i++) {
 			if (now & POSITION(i) && glob->part[i].kind == GLOB_DEEP)
 				next |= POSITION(i);
-			else if (now & POSITION(i) && glob_part_match(&glob->part[i], path, len))
+			else if (now & POSITION(i) && glob_part_matches(&glob->part[i], path, len))
 				next |= POSITION(i + 1);
 		}
-		now = move_positions_close(glob, next);
+		now = move_close_positions(glob, next);
 		path += len + (path[len] == '/');
 	}
 	return now;
@@ -111,7 +112,7 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 		if (!path[end] || !path[end + 1])
 			break;
 		len = strcspn(path + end + 1, "/");
-		index = tree_find_child(tree, index, tree_hash(path + end + 1, len), path + end + 1, len);
+		index = tree_find_child(tree, index, tree_hash_name(path + end + 1, len), path + end + 1, len);
 		end += len + 1;
 	}
 	for (size_t i = 0; remap && i < NAMES_MAX - 1 && remap->alias[i]; i++)
@@ -126,7 +127,7 @@ static void move_add_literal(struct progress *progress, const struct rule *rule,
 	const char *rest = path_rest_below(name, anchor);
 
 	if (rest) { /* a rule without a glob applies to all names below alike */
-		progress->positions |= rule->pattern ? move_positions_after_path(&rule->glob, rest) : 0;
+		progress->positions |= rule->pattern ? move_find_positions(&rule->glob, rest) : 0;
 		return;
 	}
 	rest = path_rest_below(anchor, name);
@@ -150,8 +151,8 @@ static struct progress move_follow_rule(const struct rule *rule, const struct si
 		move_add_literal(&progress, rule, rule->literal ? rule->literal : "/", side->name[i]);
 		if (deny && rule->alias)
 			move_add_literal(&progress, rule, rule->alias, side->name[i]);
-		if (rule_other_path(rule))
-			move_add_literal(&progress, rule, rule_other_path(rule), side->name[i]);
+		if (rule_get_other_path(rule))
+			move_add_literal(&progress, rule, rule_get_other_path(rule), side->name[i]);
 	}
 	return progress;
 }
@@ -251,7 +252,8 @@ void policy_compare_below(const struct policy *policy, const char *from, const c
 
 bool policy_rights_differ(const struct policy *policy, const char *from, const char *to)
 {
-	return (policy_rights_on(policy, from, strlen(from)) ^ policy_rights_on(policy, to, strlen(to))) & MOVE_RIGHTS;
+	return (policy_get_rights(policy, from, strlen(from)) ^ policy_get_rights(policy, to, strlen(to))) &
+	       MOVE_RIGHTS;
 }
 
 /* ---- symbolic links ---- */
@@ -273,7 +275,7 @@ static enum leading move_leads_to_denied(const struct rule *rule, const struct s
 		return LEADS_BY_NAME;
 	if (!rule->pattern)
 		return LEADS_NOWHERE;
-	anywhere = rule->literal ? 0 : move_positions_after_path(&rule->glob, "");
+	anywhere = rule->literal ? 0 : move_find_positions(&rule->glob, "");
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		if (!(progress.positions & ~anywhere & POSITION(i)))
 			continue;
@@ -294,14 +296,14 @@ static bool move_is_writable_outside(const struct policy *policy, const char *pa
 
 		if (mount->host && path_is_below(mount->host, path) && policy_may_write(policy, mount->virt))
 			return true;
-		if (rest && (policy_path_cat(mount->virt, rest, virt) < 0 || policy_may_write(policy, virt)))
+		if (rest && (policy_path_concat(mount->virt, rest, virt) < 0 || policy_may_write(policy, virt)))
 			return true;
 	}
 	return false;
 }
 
 /* The target of a link at `path`. False when the text alone does not determine it. */
-static bool move_link_target(const char *path, const char *text, char target[PATH_MAX])
+static bool move_get_link_target(const char *path, const char *text, char target[PATH_MAX])
 {
 	char parent[PATH_MAX];
 	size_t len = (size_t)(strrchr(path, '/') - path);
@@ -317,7 +319,7 @@ static bool move_target_denies_same(const struct policy *policy, const struct si
 	struct policy_move move;
 	char target[PATH_MAX];
 
-	if (!move_link_target(side->name[0], text, target))
+	if (!move_get_link_target(side->name[0], text, target))
 		return false;
 	policy_compare_below(policy, side->name[0], target, &move);
 	return move.kind == POLICY_MOVE_SAME;
@@ -329,7 +331,7 @@ static bool move_target_is_unwritable(const struct policy *policy, const struct 
 	char target[PATH_MAX];
 
 	for (size_t i = 0; i < side->names; i++) {
-		if (!move_link_target(side->name[i], text, target) || move_is_writable_outside(policy, target) ||
+		if (!move_get_link_target(side->name[i], text, target) || move_is_writable_outside(policy, target) ||
 		    (i == 0 && policy_may_write(policy, target)))
 			return false;
 	}
@@ -343,10 +345,11 @@ static bool move_text_stays_within(const struct side *side, const char *text)
 
 	(void)snprintf(remap, sizeof(remap), "%.*s", (int)side->remap_len, side->name[0]);
 	return side->names == 1 || *text == '/' ||
-	       (move_link_target(side->name[0], text, target) && path_is_below(target, side->remap_len ? remap : "/"));
+	       (move_get_link_target(side->name[0], text, target) &&
+		path_is_below(target, side->remap_len ? remap : "/"));
 }
 
-bool policy_link_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule)
+bool policy_link_is_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule)
 {
 	enum leading most = LEADS_NOWHERE;
 	struct side side;

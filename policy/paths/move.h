@@ -46,6 +46,6 @@ bool policy_rights_differ(const struct policy *policy, const char *from, const c
  *   - where only a glob matches the directory: a target that the run cannot write.
  * When false, *ret_rule is the rule's label, which lives as long as the policy. When true it is undefined. No I/O.
  */
-bool policy_link_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule);
+bool policy_link_is_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule);
 
 #endif

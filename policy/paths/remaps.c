@@ -39,16 +39,16 @@ static void remap_grant_host_target(struct compiler *compiler, struct tree_node 
 	struct finding target = policy_find_rules(compiler->policy, rule->host, strlen(rule->host));
 
 	if (node->rights || node->globs || node->publish)
-		compiler_fail(compiler, rule->where, "%s is granted as well; grant the target %s instead",
+		compiler_add_error(compiler, rule->where, "%s is granted as well; grant the target %s instead",
 			      rule->literal, rule->host);
 	else if (target.deny)
-		compiler_fail(compiler, rule->where, "leads to %s, which %s denies; deny beats everything", rule->host,
-			      target.deny->label);
+		compiler_add_error(compiler, rule->where, "leads to %s, which %s denies; deny beats everything",
+				   rule->host, target.deny->label);
 	else if (target.remap)
-		compiler_fail(compiler, rule->where,
+		compiler_add_error(compiler, rule->where,
 			      "leads to %s, which is redirected or provided itself; name its target", rule->host);
 	else if (!target.rights)
-		compiler_fail(compiler, rule->where,
+		compiler_add_error(compiler, rule->where,
 			      "leads to %s, which nothing grants; add it to filesystem.read or write", rule->host);
 	else
 		remap_set_rights(node, rule, target.rights);
@@ -72,7 +72,7 @@ static void remap_check_denied(struct compiler *compiler, const struct rule *rul
 	struct finding finding = policy_find_rules(compiler->policy, rule->literal, strlen(rule->literal));
 
 	if (finding.deny && !compiler->failed)
-		compiler_fail(compiler, rule->where,
+		compiler_add_error(compiler, rule->where,
 			      "%s is denied by %s; deny beats everything, so remove one of the two", rule->literal,
 			      finding.deny->label);
 }

@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-static size_t tree_first_slot(const struct tree *tree, uint32_t parent, uint64_t hash)
+static size_t tree_get_first_slot(const struct tree *tree, uint32_t parent, uint64_t hash)
 {
 	uint64_t mixed = hash ^ (((uint64_t)parent + 1) * UINT64_C(0xff51afd7ed558ccd));
 
@@ -15,7 +15,7 @@ uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash
 {
 	if (!tree->slots)
 		return TREE_NONE;
-	for (size_t slot = tree_first_slot(tree, parent, hash);; slot = (slot + 1) & (tree->slots - 1)) {
+	for (size_t slot = tree_get_first_slot(tree, parent, hash);; slot = (slot + 1) & (tree->slots - 1)) {
 		uint32_t index = tree->slot[slot];
 		const struct tree_node *node;
 
@@ -31,7 +31,7 @@ uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash
 static void tree_put_slot(struct tree *tree, uint32_t index)
 {
 	const struct tree_node *node = &tree->node[index];
-	size_t slot = tree_first_slot(tree, node->parent, node->hash);
+	size_t slot = tree_get_first_slot(tree, node->parent, node->hash);
 
 	while (tree->slot[slot] != TREE_NONE)
 		slot = (slot + 1) & (tree->slots - 1);
@@ -54,7 +54,7 @@ static void tree_grow_slots(struct tree *tree, struct arena *arena)
 
 uint32_t tree_add_child(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len)
 {
-	uint64_t hash = tree_hash(name, len);
+	uint64_t hash = tree_hash_name(name, len);
 	uint32_t index = tree_find_child(tree, parent, hash, name, len);
 
 	if (index != TREE_NONE)
@@ -94,7 +94,7 @@ struct tree_node *tree_find_path(const struct tree *tree, const char *path)
 
 		end = strchrnul(path, '/');
 		len = (size_t)(end - path);
-		index = tree_find_child(tree, index, tree_hash(path, len), path, len);
+		index = tree_find_child(tree, index, tree_hash_name(path, len), path, len);
 		if (index == TREE_NONE)
 			return NULL;
 	}

@@ -50,7 +50,7 @@ struct tree {
 };
 
 /* A weak but fast hash: tree_find_child() compares the names as well. */
-static inline uint64_t tree_hash(const char *name, size_t len)
+static inline uint64_t tree_hash_name(const char *name, size_t len)
 {
 	uint64_t head = 0, tail = 0;
 
@@ -65,7 +65,7 @@ static inline uint64_t tree_hash(const char *name, size_t len)
 	return (head ^ (head >> 32) ^ tail) * UINT64_C(0xd6e8feb86659fd93);
 }
 
-/* The child's index, or TREE_NONE. `hash` is tree_hash() of the name. */
+/* The child's index, or TREE_NONE. `hash` is tree_hash_name() of the name. */
 uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len);
 
 /* Finds or adds a child. Borrows the name. May move node[]. */

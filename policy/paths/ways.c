@@ -8,14 +8,14 @@
 
 #include "base/banned.h"
 
-void compiler_add_way(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text)
+void compiler_add_host_path(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text)
 {
 	struct policy *policy = compiler->policy;
 
 	ARENA_APPEND(&policy->arena, policy->way, policy->ways, ((struct policy_way){kind, where, false, text}));
 }
 
-const struct policy_way *policy_ways(const struct policy *policy, size_t *ret_count)
+const struct policy_way *policy_get_host_paths(const struct policy *policy, size_t *ret_count)
 {
 	*ret_count = policy->ways;
 	return policy->way;
@@ -26,13 +26,13 @@ bool policy_has_phase(const struct policy *policy, enum policy_phase phase)
 	return policy->phases & 1u << phase;
 }
 
-bool policy_host_writable(const struct policy *policy, const char *host)
+bool policy_host_path_is_writable(const struct policy *policy, const char *host)
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
 		const struct policy_mount *mount = &policy->mount[i];
 		const char *rest = mount->kind == POLICY_MOUNT_TREE ? path_rest_below(host, mount->host) : NULL;
 		char name[PATH_MAX];
-		int len = rest ? policy_path_cat(mount->virt, rest, name) : 0;
+		int len = rest ? policy_path_concat(mount->virt, rest, name) : 0;
 
 		if (!rest)
 			continue;
@@ -40,21 +40,21 @@ bool policy_host_writable(const struct policy *policy, const char *host)
 			return true; /* too long to be judged */
 		/* Below another mount the name is another file: the host's /work/x is not the workdir's /work/x. */
 		if (policy_find_mount(policy, name) == mount &&
-		    policy_rights_on(policy, name, (size_t)len) & POLICY_WRITE)
+		    policy_get_rights(policy, name, (size_t)len) & POLICY_WRITE)
 			return true;
 	}
 	return false;
 }
 
 /* True when the rule matches this host path. */
-static bool ways_rule_reaches(const struct rule *rule, const char *host)
+static bool ways_rule_matches_host_path(const struct rule *rule, const char *host)
 {
 	const char *rest = path_rest_below(host, rule->host);
 
 	return rest && (!rule->pattern || (*rest && glob_matches(&rule->glob, rest, strlen(rest))));
 }
 
-bool policy_hosts_writable(const struct policy *policy, const char *host, const char *other)
+bool policy_host_paths_are_writable(const struct policy *policy, const char *host, const char *other)
 {
 	bool together = false;
 
@@ -62,8 +62,8 @@ bool policy_hosts_writable(const struct policy *policy, const char *host, const 
 		const struct rule *rule = &policy->rule[i];
 
 		together = rule->kind == RULE_WRITE && !rule->overridden && rule->host &&
-			   strcmp(rule->host, other) != 0 && ways_rule_reaches(rule, host) &&
-			   ways_rule_reaches(rule, other);
+			   strcmp(rule->host, other) != 0 && ways_rule_matches_host_path(rule, host) &&
+			   ways_rule_matches_host_path(rule, other);
 	}
-	return together && policy_host_writable(policy, host) && policy_host_writable(policy, other);
+	return together && policy_host_path_is_writable(policy, host) && policy_host_path_is_writable(policy, other);
 }

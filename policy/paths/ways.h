@@ -21,16 +21,16 @@ struct policy_way {
 };
 
 /* All host paths and commands that the policy names. Borrows. */
-const struct policy_way *policy_ways(const struct policy *policy, size_t *ret_count);
+const struct policy_way *policy_get_host_paths(const struct policy *policy, size_t *ret_count);
 
 /* True when the program could write this canonical host path by some name. */
-bool policy_host_writable(const struct policy *policy, const char *host);
+bool policy_host_path_is_writable(const struct policy *policy, const char *host);
 
 /*
  * True when a single rule grants writing both canonical host paths, and both are writable. A rule whose path is `other`
  * does not count: it may exist only because a link led there.
  */
-bool policy_hosts_writable(const struct policy *policy, const char *host, const char *other);
+bool policy_host_paths_are_writable(const struct policy *policy, const char *host, const char *other);
 
 /* True when some file of the policy has a section for this phase. */
 bool policy_has_phase(const struct policy *policy, enum policy_phase phase);

@@ -166,7 +166,7 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 	if (affinity_get_mask(tid, &now) < 0 || CPU_COUNT(&now) != 1)
 		return;
 	CPU_AND(&known, &now, &affinity->used);
-	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) || !tree_holds_pid(affinity->tree, tid))
+	if (!CPU_EQUAL(&known, &now) || CPU_EQUAL(&now, &affinity->theirs) || !tree_pid_is_in_run(affinity->tree, tid))
 		return;
 	affinity_move_off_cpu(affinity, tid);
 	affinity_restore_mask(affinity, tid, &affinity->theirs);
@@ -210,10 +210,10 @@ void affinity_unpin_run(struct affinity *affinity, bool spread)
 	affinity->spread = false;
 	affinity->late = LATE_LOOKS;
 	affinity->late_step_ns = LATE_FIRST_NS;
-	affinity->late_ns = io_now_ns() + LATE_FIRST_NS;
+	affinity->late_ns = io_read_clock_ns() + LATE_FIRST_NS;
 }
 
-int affinity_rescan_late(struct affinity *affinity, uint64_t now_ns)
+int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns)
 {
 	if (affinity->late > 0 && now_ns >= affinity->late_ns) {
 		affinity_unpin_new_tasks(affinity);

@@ -29,7 +29,7 @@ static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
 	if (caller->fd >= 0 && delays_read_file(caller->fd, ret_ns))
 		return true;
 	cleanup_close(&caller->fd);
-	caller->fd = procstat_open(caller->tid, "schedstat");
+	caller->fd = procstat_open_file(caller->tid, "schedstat");
 	return delays_read_file(caller->fd, ret_ns);
 }
 
@@ -41,7 +41,7 @@ static void delays_replace_caller(struct caller *caller, pid_t tid)
 
 bool delays_init(struct delays *delays)
 {
-	_cleanup_close_ int fd = procstat_open(getpid(), "schedstat");
+	_cleanup_close_ int fd = procstat_open_file(getpid(), "schedstat");
 	uint64_t ns;
 
 	for (unsigned i = 0; i < CALLERS_MAX; i++)
@@ -49,7 +49,7 @@ bool delays_init(struct delays *delays)
 	return delays_read_file(fd, &ns);
 }
 
-bool delays_note_caller(struct delays *delays, pid_t tid)
+bool delays_note_calling_thread(struct delays *delays, pid_t tid)
 {
 	struct caller *caller = NULL;
 

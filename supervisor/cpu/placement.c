@@ -87,7 +87,7 @@ static void placement_start_sampling(struct cpu *placement, pid_t since, uint64_
 void cpu_pin_program(struct cpu *placement, pid_t program)
 {
 	struct affinity *affinity = placement ? &placement->affinity : NULL;
-	uint64_t now_ns = io_now_ns();
+	uint64_t now_ns = io_read_clock_ns();
 	struct load load;
 
 	if (!placement || placement->off)
@@ -156,7 +156,7 @@ static void placement_unpin_run(struct cpu *placement, bool spread)
 		return;
 	placement->pinned = false;
 	delays_forget_callers(&placement->delays);
-	affinity->scan_all |= io_now_ns() - placement->sampled_ns > SAMPLE_LATE_NS;
+	affinity->scan_all |= io_read_clock_ns() - placement->sampled_ns > SAMPLE_LATE_NS;
 	affinity_unpin_run(affinity, spread);
 }
 
@@ -212,7 +212,7 @@ bool cpu_on_notification(struct cpu *placement, const struct syscall_row *row, c
 	placement_hide_masks(placement);
 	placement_forget_reader(placement, tid);
 	placement->reader[placement->next_reader++ % READERS_MAX] = tid;
-	placement_pause_until(placement, io_now_ns() + READ_MASK_NS);
+	placement_pause_until(placement, io_read_clock_ns() + READ_MASK_NS);
 	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
 		placement->affinity.late = 0; /* a mask of one CPU may now be the run's own */
@@ -247,7 +247,7 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 		placement_unpin_run(placement, false); /* the thread gets its leader's pid, but not the leader's mask */
 	} else if (placement->pinned) {
 		placement->calls++;
-		if (delays_note_caller(&placement->delays, call->tid))
+		if (delays_note_calling_thread(&placement->delays, call->tid))
 			(void)affinity_pin_task(affinity, call->task);
 	} else if (!placement->off && call->start_ns >= placement->paused_until_ns) {
 		placement_pin_run(placement, call->task, call->start_ns);
@@ -257,7 +257,7 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 /* ---- sampling ---- */
 
 /* True if two or more tasks of the run compute. */
-static bool placement_several_tasks_run(const struct cpu *placement, pid_t last)
+static bool placement_has_several_running(const struct cpu *placement, pid_t last)
 {
 	const struct affinity *affinity = &placement->affinity;
 	struct survey survey = {.last = affinity->from};
@@ -283,7 +283,7 @@ static void placement_sample_delay(struct cpu *placement, uint64_t now_ns)
 	placement->calls = 0;
 	placement->idle_ns = quiet ? placement->idle_ns + window_ns : 0;
 	if (placement->delay_ns > DELAY_MOST_NS ||
-	    (crowded && !many && placement_several_tasks_run(placement, load.last)))
+	    (crowded && !many && placement_has_several_running(placement, load.last)))
 		placement_unpin_and_pause(placement, now_ns);
 	else if (placement->idle_ns > IDLE_NS || late || (crowded && many))
 		placement_unpin_run(placement, false);
@@ -298,7 +298,7 @@ int cpu_after_wait(struct cpu *placement, uint64_t now_ns)
 	sample_ms = now_ns - placement->pinned_ns < FIRST_NS ? SAMPLE_FIRST_MS : SAMPLE_MS;
 	if (placement->pinned && now_ns - placement->sampled_ns >= (uint64_t)sample_ms * MS)
 		placement_sample_delay(placement, now_ns);
-	return placement->pinned ? sample_ms : affinity_rescan_late(&placement->affinity, now_ns);
+	return placement->pinned ? sample_ms : affinity_rescan_if_due(&placement->affinity, now_ns);
 }
 
 /* ---- creation ---- */

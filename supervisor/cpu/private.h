@@ -50,12 +50,12 @@ int affinity_pin_pid(const struct affinity *affinity, pid_t tid);
 /* Tasks with pids above `last` may inherit the pinned mask from now on. */
 void affinity_note_newest_pid(struct affinity *affinity, pid_t last);
 
-/* Restores all masks. affinity_rescan_late must follow. spread: see struct affinity. */
+/* Restores all masks. affinity_rescan_if_due must follow. spread: see struct affinity. */
 void affinity_unpin_run(struct affinity *affinity, bool spread);
 /* Restores the masks of tasks that were created since the last scan but one and inherited a pinned mask. */
 void affinity_unpin_new_tasks(struct affinity *affinity);
 /* Repeats affinity_unpin_new_tasks when it is due. Returns the milliseconds until it is due again, or -1. */
-int affinity_rescan_late(struct affinity *affinity, uint64_t now_ns);
+int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
 
@@ -77,7 +77,7 @@ struct delays {
 /* Initialises. False if the kernel does not report run-queue delays. */
 bool delays_init(struct delays *delays);
 /* Notes that the thread made a call. True if it was unknown and was created before pinning. */
-bool delays_note_caller(struct delays *delays, pid_t tid);
+bool delays_note_calling_thread(struct delays *delays, pid_t tid);
 /*
  * Run-queue delay of the calling threads since the last sample, minus 5 µs a call: after each call, its thread waits
  * until the supervisor thread has left the CPU.

@@ -47,7 +47,7 @@ int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const
 				       .catch_up = egress_client_exchange_messages,
 				       .udp = egress_client_send_udp_socket,
 				       .alive = egress_client_is_alive,
-				       .refused = egress_client_list_refusal};
+				       .refused = egress_client_add_refusal};
 	struct pool *pool = NULL;
 	int r = pool_create(sandbox->policy, &pool);
 
@@ -60,7 +60,7 @@ int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const
 	return inet_create(&options, &sandbox->inet);
 }
 
-static void client_end_network(struct egress_client *client, const char *cause)
+static void client_close_line(struct egress_client *client, const char *cause)
 {
 	if (client->line.fd < 0)
 		return;
@@ -74,8 +74,8 @@ void egress_client_free(struct egress_client *client)
 	if (!client)
 		return;
 	connects_fail_all(client, -ECONNABORTED);
-	client_end_network(client, "run_ended");
-	summary_done(&client->summary);
+	client_close_line(client, "run_ended");
+	summary_release(&client->summary);
 	pool_free(client->pool);
 	free(client->usage);
 	free(client);
@@ -86,14 +86,14 @@ bool egress_client_is_alive(const void *client)
 	return ((const struct egress_client *)client)->line.fd >= 0;
 }
 
-unsigned egress_client_poll_events(const struct egress_client *client)
+unsigned egress_client_get_poll_events(const struct egress_client *client)
 {
 	return (client->line.count < LINE_QUEUE_MAX ? EPOLLIN : 0u) | (client->line.count > 0 ? EPOLLOUT : 0u);
 }
 
 int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void *mark)
 {
-	struct epoll_event event = {.events = egress_client_poll_events(client), .data.ptr = mark};
+	struct epoll_event event = {.events = egress_client_get_poll_events(client), .data.ptr = mark};
 	int r;
 
 	/* A closed socket has left the epoll. */
@@ -111,11 +111,11 @@ static bool client_permits_real_address(const struct egress_client *client, cons
 					const struct sockaddr *address)
 {
 	size_t count;
-	const struct net_rule *rule = policy_net_rules(client->sandbox->policy, &count);
+	const struct net_rule *rule = policy_net_get_rules(client->sandbox->policy, &count);
 
 	for (size_t i = 0; i < count; i++, rule++)
 		if (rule->dns_real && net_host_matches(rule->host, host) &&
-		    !net_address_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE))
+		    !net_address_get_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE))
 			return true;
 	return false;
 }
@@ -154,7 +154,7 @@ static int client_on_name_message(struct egress_client *client, const struct con
 /* Handles CONTROL_CONNECTED. The connection may have been closed meanwhile. */
 static int client_on_connected(struct egress_client *client, const struct control_connected *connected)
 {
-	struct connection *conn = connections_find(&client->connections, connected->conn);
+	struct connection *conn = connections_find_by_id(&client->connections, connected->conn);
 	enum connection_step step = connected->error == 0 ? STEP_CONNECTED : STEP_FAILED;
 
 	if (connected->error > 0 || connected->error < -ERRNO_MAX || connected->conn == 0 ||
@@ -205,17 +205,17 @@ void egress_client_exchange_messages(void *context)
 	if (r == 0 && client->line.fd >= 0)
 		r = client_receive_messages(client);
 	if (r < 0)
-		client_end_network(client, client->ending ? "run_ended" : "egress_failed");
+		client_close_line(client, client->ending ? "run_ended" : "egress_failed");
 }
 
-int egress_client_check_waiting(struct egress_client *client)
+int egress_client_check_connects(struct egress_client *client)
 {
 	int wait = connects_check_all(client);
 
 	if (client->line.count == 0)
 		return wait;
 	if (egress_line_send_queued(&client->line) < 0)
-		client_end_network(client, "egress_failed");
+		client_close_line(client, "egress_failed");
 	return wait >= 0 && wait < 100 ? wait : 100;
 }
 
@@ -239,7 +239,7 @@ static int client_check_queue_room(const struct egress_client *client)
 	return client->line.count < LINE_QUEUE_MAX ? 0 : -EAGAIN;
 }
 
-int egress_client_connect(struct egress_client *client, struct call *call)
+int egress_client_start_connect(struct egress_client *client, struct call *call)
 {
 	_cleanup_free_ struct inet_dial *what = steal_pointer(&call->outcome.egress);
 	_cleanup_close_ int fd = steal_fd(&call->outcome.fd);
@@ -258,7 +258,7 @@ int egress_client_connect(struct egress_client *client, struct call *call)
 		return r;
 	}
 	if (client_announce_connection(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
-		client_end_network(client, "egress_failed"); /* client_end_network has responded to the call */
+		client_close_line(client, "egress_failed"); /* client_close_line has responded to the call */
 	return 0;
 }
 
@@ -276,7 +276,7 @@ int egress_client_send_udp_socket(void *context, const struct control_connect *e
 	r = client_announce_connection(client, CONTROL_UDP, endpoint, conn, fd);
 	if (r < 0) {
 		connections_remove(&client->connections, conn);
-		client_end_network(client, "egress_failed");
+		client_close_line(client, "egress_failed");
 	}
 	return r;
 }
@@ -284,24 +284,24 @@ int egress_client_send_udp_socket(void *context, const struct control_connect *e
 void egress_client_end_run(struct egress_client *client)
 {
 	const struct control_message end = {.version = CONTROL_VERSION, .type = CONTROL_END};
-	uint64_t until = io_now_ns() + FINISH_MS * UINT64_C(1000000), now;
+	uint64_t until = io_read_clock_ns() + FINISH_MS * UINT64_C(1000000), now;
 
 	connects_fail_all(client, -ECONNABORTED); /* their threads are dead */
 	client->ending = true;
 	if (egress_line_send(&client->line, &end, -1) < 0)
-		client_end_network(client, "egress_failed");
-	while (client->line.fd >= 0 && (now = io_now_ns()) < until) {
-		struct pollfd line = {.fd = client->line.fd, .events = (short)egress_client_poll_events(client)};
+		client_close_line(client, "egress_failed");
+	while (client->line.fd >= 0 && (now = io_read_clock_ns()) < until) {
+		struct pollfd line = {.fd = client->line.fd, .events = (short)egress_client_get_poll_events(client)};
 
 		(void)poll(&line, 1, (int)((until - now) / 1000000) + 1);
 		egress_client_exchange_messages(client);
 	}
-	client_end_network(client, "run_ended");
+	client_close_line(client, "run_ended");
 }
 
 /* ---- for the result ---- */
 
-void egress_client_list_refusal(void *context, const char *host, unsigned port, const char *rule, const char *reason)
+void egress_client_add_refusal(void *context, const char *host, unsigned port, const char *rule, const char *reason)
 {
 	struct egress_client *client = context;
 	const struct summary_item item = {.host = host, .port = port, .rule = rule, .reason = reason, .count = 1};
@@ -313,12 +313,12 @@ void egress_client_make_report(const struct egress_client *client, struct networ
 {
 	*ret_report = (struct network_report){.list = json_incref(client->summary.list),
 					      .advice = json_incref(client->summary.advice),
-					      .budgets = usage_json(client->usage),
+					      .budgets = usage_make_json(client->usage),
 					      .unlisted = client->summary.unlisted,
 					      .denied = client->denied};
 }
 
-void network_report_done(struct network_report *report)
+void network_report_release(struct network_report *report)
 {
 	json_decref(report->list);
 	json_decref(report->advice);

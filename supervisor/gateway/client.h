@@ -33,16 +33,16 @@ int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control
 void egress_client_free(struct egress_client *client);
 
 /* EPOLLIN and, while messages are queued, EPOLLOUT. May change at each event or tick. */
-unsigned egress_client_poll_events(const struct egress_client *client);
+unsigned egress_client_get_poll_events(const struct egress_client *client);
 /* Watches the control socket for its present interest, with data.ptr = mark. 0 or -errno. */
 int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void *mark);
 /* Sends and reads messages without waiting. inet.h calls it too, to learn names that egress has just given out. */
 void egress_client_exchange_messages(void *client);
 /* Ends connects that timed out or were interrupted. Milliseconds until the next call is due; -1: none. */
-int egress_client_check_waiting(struct egress_client *client);
+int egress_client_check_connects(struct egress_client *client);
 
 /* OUTCOME_EGRESS. 0: takes the outcome's descriptor, responds and ends the record later. -errno: the caller does. */
-int egress_client_connect(struct egress_client *client, struct call *call);
+int egress_client_start_connect(struct egress_client *client, struct call *call);
 /* For inet.h: sends egress a socket for the datagrams to an endpoint. Borrows fd. 0 or -errno. */
 int egress_client_send_udp_socket(void *client, const struct control_connect *endpoint, int fd);
 
@@ -51,7 +51,7 @@ void egress_client_end_run(struct egress_client *client);
 /* For inet.h. False: egress has died or broken the protocol; every connect is refused (ENETDOWN, "egress_failed"). */
 bool egress_client_is_alive(const void *client);
 /* For inet.h: lists a refusal that egress knows nothing of. */
-void egress_client_list_refusal(void *client, const char *host, unsigned port, const char *rule, const char *reason);
+void egress_client_add_refusal(void *client, const char *host, unsigned port, const char *rule, const char *reason);
 
 /* The network in the result and in the report. Zeroed: no network. */
 struct network_report {
@@ -66,6 +66,6 @@ struct network_report {
 	uint64_t denied; /* requests, connections and names that egress refused; refused connect(2) calls are calls */
 };
 void egress_client_make_report(const struct egress_client *client, struct network_report *ret_report);
-void network_report_done(struct network_report *report);
+void network_report_release(struct network_report *report);
 
 #endif

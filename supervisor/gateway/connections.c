@@ -56,7 +56,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 	return 0;
 }
 
-struct connection *connections_find(const struct connections *connections, uint64_t id)
+struct connection *connections_find_by_id(const struct connections *connections, uint64_t id)
 {
 	struct connection *const *found = tfind(&id, &connections->tree, connections_compare_ids);
 
@@ -304,7 +304,10 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 		(void)snprintf(text, size, "%s", record_stands_for_others(record) ? "(further names)" : record->host);
 }
 
-/* Whether "private" would let one of the addresses in `dropped` pass; see address_filter() in egress/conn/address.h. */
+/*
+ * Whether "private" would let one of the addresses in `dropped` pass; see address_filter_list() in
+ * egress/conn/address.h.
+ */
 static bool record_dropped_private(const char *dropped)
 {
 	static const char *const kinds[] = {" private", " local"};
@@ -363,7 +366,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 /* ---- steps ---- */
 
 /* What the program got, as egress reports it: a response's status, or a refusal. */
-static int64_t record_result_value(const struct control_record *record)
+static int64_t record_get_result_value(const struct control_record *record)
 {
 	if (record->status)
 		return record->status;
@@ -443,8 +446,8 @@ static int record_apply_open(struct egress_client *client, struct connection *co
 }
 
 /* Handles a record that was written. -errno: egress must not do what it asked for. */
-static int record_apply(struct egress_client *client, struct connection *conn, const struct control_record *record,
-			struct audit_slot slot)
+static int record_apply_written(struct egress_client *client, struct connection *conn,
+				const struct control_record *record, struct audit_slot slot)
 {
 	bool opens = record->event == CONTROL_EVENT_OPEN;
 	uint64_t took_us = opens ? record->dns_us + record->connect_us : record->duration_us;
@@ -476,13 +479,14 @@ static int record_apply(struct egress_client *client, struct connection *conn, c
 			memcpy(conn->denied, record->reason, sizeof(conn->denied));
 		}
 	}
-	audit_end_record(client->sandbox->audit, slot, r < 0 ? r : record_result_value(record), took_us * NS_PER_US);
+	audit_end_record(client->sandbox->audit, slot, r < 0 ? r : record_get_result_value(record),
+			 took_us * NS_PER_US);
 	return r;
 }
 
 int connections_handle_record(struct egress_client *client, const struct control_record *record)
 {
-	struct connection *conn = record->conn ? connections_find(&client->connections, record->conn) : NULL;
+	struct connection *conn = record->conn ? connections_find_by_id(&client->connections, record->conn) : NULL;
 	struct audit_slot slot = {0};
 	int r;
 
@@ -493,7 +497,7 @@ int connections_handle_record(struct egress_client *client, const struct control
 		return record_send_acknowledgement(client, record, -ESHUTDOWN);
 	r = record_write_to_log(client, conn, record, &slot);
 	if (r == 0)
-		r = record_apply(client, conn, record, slot);
+		r = record_apply_written(client, conn, record, slot);
 	if (strcmp(record->reason, "client_rejected_ca") == 0 || strcmp(record->cause, "client_rejected_ca") == 0)
 		summary_add_advice(&client->summary, record->host, "client_rejected_ca");
 	if (conn && record->event == CONTROL_EVENT_CLOSE)
@@ -502,7 +506,7 @@ int connections_handle_record(struct egress_client *client, const struct control
 }
 
 /* Writes the close record that egress has not sent. */
-static void connection_write_close(struct egress_client *client, struct connection *conn, const char *cause)
+static void connection_write_close_record(struct egress_client *client, struct connection *conn, const char *cause)
 {
 	struct control_record record = {
 		.conn = conn->id, .event = CONTROL_EVENT_CLOSE, .allow = 1, .port = conn->port, .count = 1};
@@ -519,5 +523,5 @@ void connections_close_all(struct egress_client *client, const char *cause)
 {
 	/* The root is a node, which begins with the pointer to its item: tsearch(3). */
 	while (client->connections.tree)
-		connection_write_close(client, *(struct connection **)client->connections.tree, cause);
+		connection_write_close_record(client, *(struct connection **)client->connections.tree, cause);
 }

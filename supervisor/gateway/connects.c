@@ -40,7 +40,7 @@ struct pending_connect {
 	struct inet_address listener;
 };
 
-static uint64_t connect_socket_cookie(int fd)
+static uint64_t connect_get_socket_cookie(int fd)
 {
 	uint64_t cookie = 0;
 	socklen_t len = sizeof(cookie);
@@ -49,7 +49,7 @@ static uint64_t connect_socket_cookie(int fd)
 }
 
 /* SO_SNDTIMEO bounds a connect(2) as well: socket(7). 0: none is set. */
-static uint64_t connect_timeout_ns(int fd)
+static uint64_t connect_get_timeout_ns(int fd)
 {
 	struct timeval time = {0};
 	socklen_t len = sizeof(time);
@@ -67,8 +67,9 @@ static bool connect_leads_to_listener(const struct pending_connect *pending)
 	struct inet_address from, to;
 
 	return getsockname(pending->fd, (struct sockaddr *)&own, &own_len) == 0 &&
-	       getpeername(pending->fd, (struct sockaddr *)&peer, &peer_len) == 0 && inet_read_told(&own, &from) &&
-	       inet_read_told(&peer, &to) && inet_same(&to, &pending->listener) && to.port == pending->listener.port &&
+	       getpeername(pending->fd, (struct sockaddr *)&peer, &peer_len) == 0 &&
+	       inet_read_socket_name(&own, &from) && inet_read_socket_name(&peer, &to) &&
+	       inet_is_same_address(&to, &pending->listener) && to.port == pending->listener.port &&
 	       from.port == pending->source_port;
 }
 
@@ -79,7 +80,7 @@ static bool connect_leads_to_listener(const struct pending_connect *pending)
 static int connect_socket_to_listener(struct pending_connect *pending)
 {
 	struct sockaddr_storage address;
-	socklen_t len = inet_write(pending->domain, &pending->listener, &address);
+	socklen_t len = inet_write_sockaddr(pending->domain, &pending->listener, &address);
 
 	if (connect(pending->fd, (const struct sockaddr *)&address, len) == 0)
 		return connect_leads_to_listener(pending) ? 0 : -EISCONN;
@@ -118,7 +119,7 @@ static void connect_end_call(struct egress_client *client, struct pending_connec
 	client->connects.count--;
 	(void)close(pending->fd);
 	free(pending);
-	answer_and_end_record(&answer, result);
+	answer_send_and_end_record(&answer, result);
 }
 
 /* Cancels a connect whose socket will not be connected to egress. */
@@ -164,8 +165,8 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 	      const struct connection *conn)
 {
 	_cleanup_close_ int owned = fd;
-	uint64_t wait_ns = what->nonblocking ? EGRESS_HOLD_MS * NS_PER_MS : connect_timeout_ns(fd);
-	uint64_t cookie = connect_socket_cookie(fd);
+	uint64_t wait_ns = what->nonblocking ? EGRESS_HOLD_MS * NS_PER_MS : connect_get_timeout_ns(fd);
+	uint64_t cookie = connect_get_socket_cookie(fd);
 	struct pending_connect *pending;
 
 	if (client->connects.count >= EGRESS_PENDING_MAX)
@@ -177,7 +178,7 @@ int connects_add_waiting(struct egress_client *client, const struct call *call, 
 	if (!pending)
 		return -ENOMEM;
 	*pending = (struct pending_connect){
-		.next = client->connects.first, .answer = answer_later(call), .conn = conn->id,
+		.next = client->connects.first, .answer = answer_make_for_later(call), .conn = conn->id,
 		.deadline_ns = wait_ns ? call->start_ns + wait_ns : 0, .cookie = cookie, .tid = call->tid,
 		.fd = steal_fd(&owned), .nonblocking = what->nonblocking, .domain = what->domain,
 		.source_port = what->request.source_port, .listener = what->listener};
@@ -235,7 +236,7 @@ static bool connect_check_one(struct egress_client *client, struct pending_conne
 	return client->connects.count < before;
 }
 
-static uint64_t connect_next_check_ns(const struct pending_connect *pending, uint64_t now)
+static uint64_t connect_get_next_check_ns(const struct pending_connect *pending, uint64_t now)
 {
 	uint64_t next = LOOK_MS * NS_PER_MS;
 
@@ -249,7 +250,7 @@ static uint64_t connect_next_check_ns(const struct pending_connect *pending, uin
 int connects_check_all(struct egress_client *client)
 {
 	struct connects *connects = &client->connects;
-	uint64_t now = io_now_ns(), wait = UINT64_MAX;
+	uint64_t now = io_read_clock_ns(), wait = UINT64_MAX;
 	bool looking = now >= connects->look_ns;
 	size_t first = connects->looked < connects->count ? connects->looked : 0, at_index = 0;
 	struct pending_connect **at = &connects->first;
@@ -265,7 +266,7 @@ int connects_check_all(struct egress_client *client)
 
 		if (connect_check_one(client, at, now, look))
 			continue;
-		wait = connect_next_check_ns(*at, now) < wait ? connect_next_check_ns(*at, now) : wait;
+		wait = connect_get_next_check_ns(*at, now) < wait ? connect_get_next_check_ns(*at, now) : wait;
 		at = &(*at)->next;
 	}
 	return wait == UINT64_MAX ? -1 : (int)((wait + NS_PER_MS - 1) / NS_PER_MS);

@@ -16,7 +16,7 @@
 #define GUARD_TRIES 32 /* ports that are in use at another address */
 
 /* An unprivileged port. Without a network namespace the guard keeps other processes from binding it. */
-static int guest_bind_dns_any_port(struct egress_guest *guest)
+static int program_side_bind_dns_any_port(struct egress_guest *guest)
 {
 	int r = -EADDRINUSE;
 
@@ -34,7 +34,7 @@ static int guest_bind_dns_any_port(struct egress_guest *guest)
 }
 
 /* DNS sockets: those bound by the keeper, else port 53, else any port, to which the supervisor leads queries. */
-static int guest_bind_dns(struct egress_side *side, struct egress_guest *guest)
+static int program_side_bind_dns(struct egress_side *side, struct egress_guest *guest)
 {
 	int error;
 
@@ -46,14 +46,14 @@ static int guest_bind_dns(struct egress_side *side, struct egress_guest *guest)
 	}
 	error = egress_address_bind_pair(guest->loopback, DNS_PORT, guest->dns_fd, &guest->dns_port);
 	if (error == -EACCES || error == -EADDRINUSE)
-		error = guest_bind_dns_any_port(guest);
+		error = program_side_bind_dns_any_port(guest);
 	return error;
 }
 
 /*
  * A UDP socket connected to itself: datagrams of all others get ECONNREFUSED, and no other process can bind its port.
  */
-static int guest_bind_udp_sink(struct egress_guest *guest)
+static int program_side_bind_udp_sink(struct egress_guest *guest)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = guest->loopback};
 
@@ -64,7 +64,7 @@ static int guest_bind_udp_sink(struct egress_guest *guest)
 	return connect(guest->sink_fd, (const struct sockaddr *)&name, sizeof(name)) < 0 ? -errno : 0;
 }
 
-int egress_guest_open_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
+int egress_open_program_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
 			      struct egress_guest *ret_guest, const char **ret_step)
 {
 	struct egress_guest guest = EGRESS_GUEST_NONE;
@@ -84,17 +84,17 @@ int egress_guest_open_sockets(struct egress_side *side, const struct policy *pol
 	}
 	if (error == 0) {
 		*ret_step = "listen for the program's DNS queries";
-		error = guest_bind_dns(side, &guest);
+		error = program_side_bind_dns(side, &guest);
 	}
 	if (error == 0) {
 		*ret_step = "reserve a UDP port that refuses datagrams";
-		error = guest_bind_udp_sink(&guest);
+		error = program_side_bind_udp_sink(&guest);
 	}
 	*ret_guest = guest;
 	return error;
 }
 
-int egress_guest_add_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams)
+int egress_provide_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams)
 {
 	const struct in_addr any = {.s_addr = htonl(INADDR_LOOPBACK)};
 	char address[INET_ADDRSTRLEN], text[128];
@@ -104,7 +104,7 @@ int egress_guest_add_resolv_conf(struct egress_side *side, const struct egress_g
 	return egress_side_add_file(side, "/etc/resolv.conf", text, strlen(text));
 }
 
-int egress_guest_send_sockets(const struct egress_side *side, const struct egress_guest *guest)
+int egress_send_program_sockets(const struct egress_side *side, const struct egress_guest *guest)
 {
 	const struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_GUEST};
 	const int fds[CONTROL_FDS_MAX] = {guest->listener_fd, guest->dns_fd[0], guest->dns_fd[1]};
@@ -112,7 +112,7 @@ int egress_guest_send_sockets(const struct egress_side *side, const struct egres
 	return control_send_message(side->control_fd, &message, fds, CONTROL_FDS_MAX);
 }
 
-void egress_guest_done(struct egress_guest *guest)
+void egress_program_side_release(struct egress_guest *guest)
 {
 	cleanup_close(&guest->listener_fd);
 	cleanup_close(&guest->dns_fd[0]);

@@ -16,7 +16,7 @@
 struct queued {
 	struct queued *next;
 	int fd; /* owned; -1: none */
-	struct control_message message; /* only its first control_message_size() bytes are allocated */
+	struct control_message message; /* only its first control_get_message_size() bytes are allocated */
 };
 
 void egress_line_init(struct egress_line *line, int fd)
@@ -45,7 +45,7 @@ void egress_line_close(struct egress_line *line)
 
 static int line_queue_message(struct egress_line *line, const struct control_message *message, int fd)
 {
-	size_t bytes = control_message_size((enum control_type)message->type);
+	size_t bytes = control_get_message_size((enum control_type)message->type);
 	struct queued *item = malloc(offsetof(struct queued, message) + bytes);
 
 	if (!item)
@@ -60,7 +60,7 @@ static int line_queue_message(struct egress_line *line, const struct control_mes
 	}
 	memcpy((char *)item + offsetof(struct queued, message), message, bytes);
 	if (!line->first)
-		line->stuck_ns = io_now_ns();
+		line->stuck_ns = io_read_clock_ns();
 	*line->last = item;
 	line->last = &item->next;
 	line->count++;
@@ -68,7 +68,7 @@ static int line_queue_message(struct egress_line *line, const struct control_mes
 }
 
 /* ENOBUFS is a temporary lack of kernel memory: tried again. */
-static bool line_would_block(int r)
+static bool line_error_is_temporary(int r)
 {
 	return r == -EAGAIN || r == -ENOBUFS;
 }
@@ -80,7 +80,7 @@ int egress_line_send(struct egress_line *line, const struct control_message *mes
 	if (line->fd < 0)
 		return -ENETDOWN;
 	r = line->first ? -EAGAIN : control_send_message(line->fd, message, &fd, fd >= 0 ? 1 : 0);
-	return line_would_block(r) ? line_queue_message(line, message, fd) : r;
+	return line_error_is_temporary(r) ? line_queue_message(line, message, fd) : r;
 }
 
 int egress_line_send_queued(struct egress_line *line)
@@ -89,12 +89,12 @@ int egress_line_send_queued(struct egress_line *line)
 		struct queued *first = line->first;
 		int r = control_send_message(line->fd, &first->message, &first->fd, first->fd >= 0 ? 1 : 0);
 
-		if (line_would_block(r))
-			return io_now_ns() - line->stuck_ns > STUCK_MS * UINT64_C(1000000) ? -ETIMEDOUT : 0;
+		if (line_error_is_temporary(r))
+			return io_read_clock_ns() - line->stuck_ns > STUCK_MS * UINT64_C(1000000) ? -ETIMEDOUT : 0;
 		if (r < 0)
 			return r;
 		line_drop_first_message(line);
-		line->stuck_ns = io_now_ns();
+		line->stuck_ns = io_read_clock_ns();
 	}
 	return 0;
 }

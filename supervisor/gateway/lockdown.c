@@ -31,7 +31,7 @@ int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct
 	return ret_lockdown->landlock_fd < 0 ? ret_lockdown->landlock_fd : 0;
 }
 
-void lockdown_done(struct lockdown *lockdown)
+void lockdown_release(struct lockdown *lockdown)
 {
 	close_fd(&lockdown->landlock_fd);
 }
@@ -110,7 +110,7 @@ int lockdown_enter_sandbox(void *ctx)
 	struct lockdown *lockdown = ctx;
 	int error = lockdown->landlock_fd < 0 ? 0 : landlock_enter_domain(lockdown->landlock_fd);
 
-	lockdown_done(lockdown);
+	lockdown_release(lockdown);
 	if (error == 0 && lockdown->self_filter)
 		error = selffilter_install(lockdown->role);
 	return error;

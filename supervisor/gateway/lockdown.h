@@ -17,9 +17,9 @@ struct lockdown {
 	int landlock_fd;  /* -1: none */
 };
 
-/* Prepares while files can still be opened. 0, also without Landlock, or -errno. lockdown_done releases. */
+/* Prepares while files can still be opened. 0, also without Landlock, or -errno. lockdown_release releases. */
 int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown);
-void lockdown_done(struct lockdown *lockdown);
+void lockdown_release(struct lockdown *lockdown);
 
 /*
  * Called before the process has received anything secret. It gets its own session, loses capabilities and core dumps,

@@ -55,7 +55,7 @@ struct summary_item { /* texts borrow; NULL or "": null */
 
 /* Initialises. Without memory all is counted as unlisted. */
 void summary_init(struct summary *summary);
-void summary_done(struct summary *summary);
+void summary_release(struct summary *summary);
 /* Adds to an entry that is equal but for bytes and count, or makes one. */
 void summary_add_entry(struct summary *summary, const struct summary_item *item);
 void summary_add_advice(struct summary *summary, const char *host, const char *reason);
@@ -68,7 +68,7 @@ void usage_count_request(struct usage *usage, const char *label);
 void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
 /* Counts a refusal: marks the budget that caused it, if a budget did. */
 void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record);
-json_t *usage_json(const struct usage *usage);
+json_t *usage_make_json(const struct usage *usage);
 
 /* ---- connections.c ---- */
 
@@ -122,7 +122,7 @@ enum connection_step {
 /* Adds the connection of a call; task NULL: datagrams. -EAGAIN: too many; -ENOMEM. Owned by the table. */
 int connections_add(struct connections *connections, const struct task *task, const struct control_connect *what,
 		    struct connection **ret_conn);
-struct connection *connections_find(const struct connections *connections, uint64_t id);
+struct connection *connections_find_by_id(const struct connections *connections, uint64_t id);
 /* Removes and frees a connection, which must have no requests. */
 void connections_remove(struct connections *connections, struct connection *conn);
 /* Whether egress may report this step now. conn NULL: unknown to us. */

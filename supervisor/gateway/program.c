@@ -94,7 +94,7 @@ static int program_receive_secrets(const struct handover *handover, int bytes_fd
 		error = ca_create(handover->run_id, &options->ca);
 	}
 	if (error == 0 && options->ca &&
-	    (size_t)snprintf(reply->pem, sizeof(reply->pem), "%s", ca_pem(options->ca)) >= sizeof(reply->pem))
+	    (size_t)snprintf(reply->pem, sizeof(reply->pem), "%s", ca_get_pem(options->ca)) >= sizeof(reply->pem))
 		error = -EMSGSIZE;
 	reply->error = error;
 	(void)snprintf(reply->step, sizeof(reply->step), "%s", step);
@@ -102,7 +102,7 @@ static int program_receive_secrets(const struct handover *handover, int bytes_fd
 }
 
 /* Forks the resolver and gives up privileges. lockdown_enter_sandbox follows when everything is open. */
-static int program_fork_and_drop(const struct handover *handover, int bytes_fd, int *ret_resolver_fd,
+static int program_fork_and_drop_privileges(const struct handover *handover, int bytes_fd, int *ret_resolver_fd,
 				 struct lockdown *ret_lockdown)
 {
 	static const char *const variables[] = {NULL};
@@ -129,7 +129,7 @@ static int program_run_egress(void)
 
 	if (helper_send_version() < 0 || handover_receive(HELPER_FD, &handover, sizeof(handover), &bytes_fd) < 0)
 		return EXIT_FAILURE;
-	error = program_fork_and_drop(&handover, bytes_fd, &options.resolver_fd, &lockdown);
+	error = program_fork_and_drop_privileges(&handover, bytes_fd, &options.resolver_fd, &lockdown);
 	if (error < 0)
 		reply = (struct handover_reply){.error = error, .step = "lock the network's processes"};
 	else

@@ -42,7 +42,7 @@ static void java_try_executable(struct search *search, const char *java)
 	size_t len = real ? strlen(real) : 0;
 
 	if (len <= sizeof(bin) - 1 || strcmp(real + len - (sizeof(bin) - 1), bin) != 0 ||
-	    !(policy_rights_on(search->provide->policy, real, len) & POLICY_EXEC))
+	    !(policy_get_rights(search->provide->policy, real, len) & POLICY_EXEC))
 		return;
 	real[len - (sizeof(bin) - 1)] = '\0';
 	java_add_store(search, real, "lib/security/cacerts");

@@ -45,14 +45,14 @@ static void provide_put_address(struct buf *buf, const struct pool *pool, uint32
 	char text[NET_ADDRESS_TEXT];
 
 	pool_make_address(pool, index, family, 0, &address);
-	net_address_text((const struct sockaddr *)&address, text);
+	net_address_format((const struct sockaddr *)&address, text);
 	buf_printf(buf, "%s %s\n", text, host);
 }
 
 static bool provide_name_is_real(const struct policy *policy, const char *host)
 {
 	size_t count;
-	const struct net_rule *rule = policy_net_rules(policy, &count);
+	const struct net_rule *rule = policy_net_get_rules(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
 		if (rule[i].dns_real && strcmp(rule[i].host, host) == 0)
@@ -70,7 +70,7 @@ static int provide_hosts_file(const struct policy *policy, const struct pool *po
 	buf_puts(&buf, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
 	hostname_hosts_line(own);
 	buf_puts(&buf, own);
-	for (uint32_t index = POOL_FIRST; (host = pool_policy_name(pool, index)); index++) {
+	for (uint32_t index = POOL_FIRST; (host = pool_get_policy_name(pool, index)); index++) {
 		if (provide_name_is_real(policy, host) || !policy_net_judge_name(policy, host).allow)
 			continue;
 		provide_put_address(&buf, pool, index, AF_INET, host);
@@ -80,7 +80,7 @@ static int provide_hosts_file(const struct policy *policy, const struct pool *po
 }
 
 /* Resolves symlinks of the directory, as /etc/ssl/certs on Fedora, but not of the file, which is covered as such. */
-static bool provide_canonical_path(const char *path, char ret_path[PATH_MAX])
+static bool provide_resolve_path(const char *path, char ret_path[PATH_MAX])
 {
 	const char *name = strrchr(path, '/');
 	_cleanup_free_ char *dir = strndup(path, (size_t)(name - path)), *real = dir ? realpath(dir, NULL) : NULL;
@@ -94,7 +94,7 @@ static int provide_ca_bundles(const struct egress_provide *provide, struct egres
 	int error = 0;
 
 	for (size_t i = 0; error == 0 && i < BUNDLES; i++)
-		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_canonical_path(bundles[i], path))
+		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_resolve_path(bundles[i], path))
 			error = egress_side_add_file(side, path, provide->trusted, strlen(provide->trusted));
 	return error;
 }
@@ -110,7 +110,7 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_si
 	char bundle[PATH_MAX], own[PATH_MAX];
 	int error;
 
-	if (!provide_canonical_path(bundles[0], bundle) || !provide_canonical_path(RUN_CA, own))
+	if (!provide_resolve_path(bundles[0], bundle) || !provide_resolve_path(RUN_CA, own))
 		return -ENOMEM;
 	error = egress_side_add_file(side, own, provide->ca, strlen(provide->ca));
 	for (size_t i = 0; error == 0 && i < sizeof(whole) / sizeof(whole[0]); i++)
@@ -140,8 +140,9 @@ static int provide_secret_placeholders(const struct secrets *secrets, struct egr
 {
 	int error = 0;
 
-	for (size_t i = 0; secrets && error == 0 && i < secrets_count(secrets); i++)
-		error = egress_side_add_variable(side, secrets_name(secrets, i), secrets_placeholder(secrets, i), true);
+	for (size_t i = 0; secrets && error == 0 && i < secrets_get_count(secrets); i++)
+		error = egress_side_add_variable(side, secrets_get_name(secrets, i),
+						 secrets_get_placeholder(secrets, i), true);
 	return error;
 }
 
@@ -155,7 +156,7 @@ static int provide_proxy_variables(const struct pool *pool, struct egress_side *
 	int error = 0;
 
 	pool_make_address(pool, POOL_OWN, AF_INET, 0, &own);
-	net_address_text((const struct sockaddr *)&own, text);
+	net_address_format((const struct sockaddr *)&own, text);
 	(void)snprintf(http_url, sizeof(http_url), "http://%s:%d", text, CONTROL_PORT_HTTP_PROXY);
 	(void)snprintf(any_url, sizeof(any_url), "socks5h://%s:%d", text, CONTROL_PORT_SOCKS);
 	for (size_t i = 0; error == 0 && i < 4; i++)
@@ -183,7 +184,7 @@ int egress_provide(struct egress_provide *provide, struct egress_side *side)
 		error = provide_trusted_cas(provide, side);
 	if (error == 0)
 		error = provide_secret_placeholders(provide->secrets, side);
-	if (error == 0 && policy_net_names_proxy(provide->policy))
+	if (error == 0 && policy_net_sets_proxy_variables(provide->policy))
 		error = provide_proxy_variables(pool, side);
 	free(provide->trusted);
 	provide->trusted = NULL;

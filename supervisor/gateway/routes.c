@@ -128,10 +128,10 @@ static int routes_add_rule(int fd, const struct net_rule *rule)
 
 int egress_routes_add(const struct policy *policy)
 {
-	const struct net_pool pool = policy_net_pool(policy);
+	const struct net_pool pool = policy_net_get_pool(policy);
 	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	size_t count;
-	const struct net_rule *rule = policy_net_rules(policy, &count);
+	const struct net_rule *rule = policy_net_get_rules(policy, &count);
 	int error;
 
 	if (fd < 0)

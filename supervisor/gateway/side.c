@@ -48,7 +48,7 @@ int egress_side_add_variable(struct egress_side *side, const char *name, const c
 	return 0;
 }
 
-void egress_side_close_handed(struct egress_side *side)
+void egress_side_close_handed_fds(struct egress_side *side)
 {
 	close_fd(&side->control_fd);
 	close_fd(&side->dns_fd[0]);
@@ -60,7 +60,7 @@ bool egress_side_end_process(struct egress_side *side, int *ret_status)
 	struct pollfd end = {.fd = side->pidfd, .events = POLLIN};
 	bool in_time = true;
 
-	egress_side_close_handed(side);
+	egress_side_close_handed_fds(side);
 	*ret_status = 0;
 	if (side->pid > 0) {
 		in_time = side->pidfd >= 0 && poll(&end, 1, END_TIMEOUT_MS) > 0;
@@ -73,9 +73,9 @@ bool egress_side_end_process(struct egress_side *side, int *ret_status)
 	return !in_time || *ret_status == 0;
 }
 
-void egress_side_done(struct egress_side *side)
+void egress_side_release(struct egress_side *side)
 {
-	egress_side_close_handed(side);
+	egress_side_close_handed_fds(side);
 	cleanup_close(&side->pidfd);
 	cleanup_close(&side->own_fd);
 	for (size_t i = 0; i < side->provides; i++) {

@@ -38,12 +38,12 @@ static int start_set_error(struct policy_error *error, int code, const char *wha
 /* ---- what is read from the host ---- */
 
 /* Whether TLS of any connection may be intercepted: policy_net_intercepts_tls for all names that rules can match. */
-static bool start_may_intercept(const struct policy *policy)
+static bool start_may_intercept_tls(const struct policy *policy)
 {
 	size_t count, secrets;
-	const struct net_rule *rule = policy_net_rules(policy, &count);
+	const struct net_rule *rule = policy_net_get_rules(policy, &count);
 
-	(void)policy_net_secrets(policy, &secrets);
+	(void)policy_net_get_secrets(policy, &secrets);
 	for (size_t i = 0; i < count; i++)
 		if (rule[i].proto == NET_HTTPS && (rule[i].http_count > 0 || rule[i].header || secrets > 0))
 			return true;
@@ -52,7 +52,7 @@ static bool start_may_intercept(const struct policy *policy)
 
 static int start_read_upstream_ca(const char *path, char **ret_text, struct policy_error *error)
 {
-	_cleanup_close_ int fd = io_open_plain(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = io_open_without_links(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 	_cleanup_free_ char *text = NULL;
 	size_t len;
 	int r = fd < 0 ? fd : io_read_fd(fd, ROOTS_MAX, &text, &len);
@@ -73,11 +73,11 @@ static int start_read_upstream_ca(const char *path, char **ret_text, struct poli
 
 int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read, struct policy_error *ret_error)
 {
-	const char *path = policy_net_upstream_ca(policy);
+	const char *path = policy_net_get_upstream_ca(policy);
 	int r = 0;
 
 	*ret_read = (struct egress_read){NULL, NULL};
-	if (!policy_net_enabled(policy))
+	if (!policy_net_is_enabled(policy))
 		return 0;
 	if (secrets)
 		r = secrets_load(policy, &ret_read->secrets, ret_error);
@@ -86,14 +86,14 @@ int egress_read(const struct policy *policy, bool secrets, struct egress_read *r
 	return path ? start_read_upstream_ca(path, &ret_read->upstream_ca, ret_error) : 0;
 }
 
-void egress_read_done(struct egress_read *read)
+void egress_read_release(struct egress_read *read)
 {
 	secrets_free(read->secrets);
 	free(read->upstream_ca);
 	*read = (struct egress_read){NULL, NULL};
 }
 
-static int baggage_join_roots(struct baggage *baggage, const char *more)
+static int start_join_roots(struct baggage *baggage, const char *more)
 {
 	size_t len;
 
@@ -107,7 +107,7 @@ static int baggage_join_roots(struct baggage *baggage, const char *more)
 	return 0;
 }
 
-static int baggage_read_host(struct baggage *baggage, struct policy_error *error)
+static int start_read_host(struct baggage *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct egress_read now = {NULL, NULL}, *read = options->read ? options->read : &now;
@@ -117,8 +117,8 @@ static int baggage_read_host(struct baggage *baggage, struct policy_error *error
 		r = egress_read(options->policy, true, &now, error);
 	baggage->secrets = steal_pointer(&read->secrets);
 	if (r == 0)
-		r = baggage_join_roots(baggage, read->upstream_ca);
-	egress_read_done(read);
+		r = start_join_roots(baggage, read->upstream_ca);
+	egress_read_release(read);
 	return r < 0 ? start_set_error(error, r, "read the system's certificates") : 0;
 }
 
@@ -132,9 +132,9 @@ static int start_pack_policy(const struct baggage *baggage, struct handover *han
 	int error = fd < 0 ? -errno : net_pack_policy(baggage->options->policy, &buf);
 
 	if (error == 0)
-		error = io_write_full(fd, buf.data, buf.len);
+		error = io_write_all(fd, buf.data, buf.len);
 	if (error == 0 && baggage->upstream)
-		error = io_write_full(fd, baggage->upstream, strlen(baggage->upstream));
+		error = io_write_all(fd, baggage->upstream, strlen(baggage->upstream));
 	if (error < 0)
 		return error;
 	handover->policy_len = buf.len;
@@ -150,7 +150,7 @@ static int start_send_handover(struct baggage *baggage, const struct egress_side
 		.keeper = getpid(), .user = options->user,
 		.self_filter = options->layers->layer[LAYER_SELF_FILTER].active,
 		.landlock = layers_is_wanted(options->layers, LAYER_LANDLOCK),
-		.makes_ca = start_may_intercept(options->policy)};
+		.makes_ca = start_may_intercept_tls(options->policy)};
 	_cleanup_close_ int bytes_fd = -1;
 	int error = start_pack_policy(baggage, &handover, &bytes_fd);
 
@@ -183,7 +183,7 @@ static int start_and_await_egress(struct baggage *baggage, struct egress_side *s
 	if (r == 0)
 		r = start_watch_egress(side, &egress, error);
 	if (r == 0)
-		r = baggage_read_host(baggage, error);
+		r = start_read_host(baggage, error);
 	if (r == 0)
 		r = helper_await_version(&egress, &why);
 	if (r < 0 && why)
@@ -240,9 +240,9 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 
 	*ret_side = (struct egress_side)EGRESS_SIDE_NONE;
 	ret_error->text[0] = '\0';
-	if (!policy_net_enabled(options->policy)) {
+	if (!policy_net_is_enabled(options->policy)) {
 		if (options->read)
-			egress_read_done(options->read);
+			egress_read_release(options->read);
 		return 0;
 	}
 	ret_side->active = true;
@@ -252,7 +252,7 @@ int egress_start(const struct egress_start_options *options, struct egress_side 
 	free(baggage.upstream);
 	if (r < 0) {
 		(void)egress_side_end_process(ret_side, &status);
-		egress_side_done(ret_side);
+		egress_side_release(ret_side);
 	}
 	return r;
 }

@@ -30,11 +30,11 @@ struct egress_read {
 
 /*
  * Reads from the host; nothing for a policy without a network. secrets false: the run's other phase has read them. 0,
- * or -errno with a message. egress_read_done releases.
+ * or -errno with a message. egress_read_release releases.
  */
 int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read,
 		struct policy_error *ret_error);
-void egress_read_done(struct egress_read *read);
+void egress_read_release(struct egress_read *read);
 
 struct egress_start_options {
 	const struct policy *policy;
@@ -60,18 +60,20 @@ struct egress_side {
 };
 #define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .own_fd = -1}
 
-/* Returns 0, also without a network (ret_side->active false), or -errno with a message. egress_side_done releases. */
+/*
+ * Returns 0, also without a network (ret_side->active false), or -errno with a message. egress_side_release releases.
+ */
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error);
 /* In the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */
-void egress_side_close_handed(struct egress_side *side);
+void egress_side_close_handed_fds(struct egress_side *side);
 /*
  * In the keeper after the supervisor's end, before it waits for arbitrary children: waits for egress, and kills it
  * after a second. False: egress had failed before, with *ret_status of waitpid(2).
  */
 bool egress_side_end_process(struct egress_side *side, int *ret_status);
 /* Releases what this process holds. */
-void egress_side_done(struct egress_side *side);
+void egress_side_release(struct egress_side *side);
 
 /*
  * The sockets that the run's processes connect to. Made in the supervisor, in its namespaces and with its capabilities.
@@ -90,17 +92,17 @@ struct egress_guest {
 #define EGRESS_GUEST_NONE {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
 /*
  * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static).
- * egress_guest_done releases in both cases.
+ * egress_program_side_release releases in both cases.
  */
-int egress_guest_open_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
+int egress_open_program_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
 			      struct egress_guest *ret_guest, const char **ret_step);
 /*
  * Provides resolv.conf(5). The server is guest->loopback with port 53, because musl compares the address of replies,
  * else 127.0.0.1, whose queries are led to dns_port. datagrams: false where the program has no UDP. 0 or -ENOMEM.
  */
-int egress_guest_add_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
+int egress_provide_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
 /* Sends duplicates of the sockets to egress (CONTROL_GUEST). 0 or -errno. */
-int egress_guest_send_sockets(const struct egress_side *side, const struct egress_guest *guest);
-void egress_guest_done(struct egress_guest *guest);
+int egress_send_program_sockets(const struct egress_side *side, const struct egress_guest *guest);
+void egress_program_side_release(struct egress_guest *guest);
 
 #endif

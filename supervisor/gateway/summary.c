@@ -16,19 +16,19 @@ void summary_init(struct summary *summary)
 	*summary = (struct summary){.list = json_array(), .index = json_object(), .advice = json_array()};
 }
 
-void summary_done(struct summary *summary)
+void summary_release(struct summary *summary)
 {
 	json_decref(summary->list);
 	json_decref(summary->index);
 	json_decref(summary->advice);
 }
 
-static json_t *summary_text_json(const char *bytes)
+static json_t *summary_make_text(const char *bytes)
 {
-	return report_text_json(bytes && bytes[0] ? bytes : NULL);
+	return report_make_text_json(bytes && bytes[0] ? bytes : NULL);
 }
 
-static json_t *summary_number_json(unsigned number)
+static json_t *summary_make_number(unsigned number)
 {
 	return number ? json_integer(number) : json_null();
 }
@@ -51,11 +51,11 @@ static void summary_increase_number(json_t *entry, const char *name, uint64_t mo
 void summary_add_entry(struct summary *summary, const struct summary_item *item)
 {
 	json_t *entry = json_pack("{s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:s, s:o, s:o, s:i}", "host",
-				  summary_text_json(item->host), "port", summary_number_json(item->port), "method",
-				  summary_text_json(item->method), "path", summary_text_json(item->path), "status",
-				  summary_number_json(item->status), "bytes_up", 0, "bytes_down", 0, "decision",
-				  item->allow ? "allow" : "deny", "rule", summary_text_json(item->rule), "reason",
-				  summary_text_json(item->reason), "count", 0);
+				  summary_make_text(item->host), "port", summary_make_number(item->port), "method",
+				  summary_make_text(item->method), "path", summary_make_text(item->path), "status",
+				  summary_make_number(item->status), "bytes_up", 0, "bytes_down", 0, "decision",
+				  item->allow ? "allow" : "deny", "rule", summary_make_text(item->rule), "reason",
+				  summary_make_text(item->reason), "count", 0);
 	_cleanup_free_ char *key = json_dumps(entry, JSON_COMPACT); /* equal for equal entries */
 	json_t *known = key ? json_object_get(summary->index, key) : NULL;
 
@@ -77,7 +77,7 @@ void summary_add_advice(struct summary *summary, const char *host, const char *r
 				     "\"http\" and \"credential\" from the host's rules; or add the run's authority, "
 				     "the file named by SSL_CERT_FILE in its environment, to that store";
 	json_t *item =
-		json_pack("{s:o, s:s, s:s}", "host", summary_text_json(host), "reason", reason, "advice", advice);
+		json_pack("{s:o, s:s, s:s}", "host", summary_make_text(host), "reason", reason, "advice", advice);
 	bool known = false;
 
 	for (size_t i = 0; i < json_array_size(summary->advice); i++)
@@ -101,7 +101,7 @@ struct usage {
 struct usage *usage_create(const struct policy *policy)
 {
 	size_t count;
-	const struct net_rule *rules = policy_net_rules(policy, &count);
+	const struct net_rule *rules = policy_net_get_rules(policy, &count);
 	struct usage *usage = calloc(1, sizeof(*usage) + (count + 1) * sizeof(usage->use[0]));
 
 	if (!usage)
@@ -164,7 +164,7 @@ static void usage_set_meter(json_t *object, const char *name, uint64_t limit, ui
 						    (json_int_t)used, "hit", (int)hit));
 }
 
-json_t *usage_json(const struct usage *usage)
+json_t *usage_make_json(const struct usage *usage)
 {
 	json_t *list = json_array();
 
@@ -181,7 +181,7 @@ json_t *usage_json(const struct usage *usage)
 		usage_set_meter(object, "connections", budget->connections, use->connections_peak,
 				use->connections_hit);
 		if (json_object_size(object) > 0) {
-			(void)json_object_set_new(object, "rule", report_text_json(usage->rule[i].label));
+			(void)json_object_set_new(object, "rule", report_make_text_json(usage->rule[i].label));
 			(void)json_array_append(list, object);
 		}
 		json_decref(object);

@@ -41,7 +41,7 @@ static int held_compare_inodes(const void *a, const void *b)
 }
 
 /* A pipe with one byte may have all its pages allocated. */
-static uint64_t held_pipe_bytes(int fd)
+static uint64_t held_measure_pipe(int fd)
 {
 	int inside = 0, size = fcntl(fd, F_GETPIPE_SZ);
 
@@ -69,7 +69,7 @@ static bool held_has_input(int fd)
  * Bytes in a unix socket are charged to the sending socket, which may be closed: so a unix socket with input counts as
  * full. Other sockets are charged themselves.
  */
-static uint64_t held_socket_bytes(int fd)
+static uint64_t held_measure_socket(int fd)
 {
 	uint32_t info[MEMINFO_VARS] = {0};
 	socklen_t len = sizeof(info);
@@ -112,7 +112,7 @@ static enum kind held_read_descriptor_kind(int dirfd, const char *name, uint64_t
 }
 
 /* Unread events and watches. Where pidfd_getfd(2) is refused the run has none, because adding a watch needs it too. */
-static uint64_t held_inotify_bytes(int pidfd, pid_t pid, const char *name)
+static uint64_t held_measure_inotify(int pidfd, pid_t pid, const char *name)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, (int)strtol(name, NULL, 10), 0);
 	char leaf[32];
@@ -146,7 +146,7 @@ static void held_add_descriptor(struct held_buffers *buffers, int pidfd, int num
 	if (fd < 0) /* a container's filter may refuse that */
 		buffers->bytes += is_pipe ? PIPE_BYTES : UNIX_QUEUE_BYTES / 2;
 	else
-		buffers->bytes += is_pipe ? held_pipe_bytes(fd) : held_socket_bytes(fd);
+		buffers->bytes += is_pipe ? held_measure_pipe(fd) : held_measure_socket(fd);
 }
 
 /* pid may be a thread that is not its process's main thread (PIDFD_THREAD, Linux 6.9). */
@@ -170,7 +170,7 @@ static void held_add_descriptor_table(struct held_buffers *buffers, pid_t pid)
 
 		entries++;
 		if (kind == INOTIFY)
-			buffers->bytes += held_inotify_bytes(pidfd, pid, entry->d_name);
+			buffers->bytes += held_measure_inotify(pidfd, pid, entry->d_name);
 		else if (kind == EPOLL)
 			epolls++;
 		else if (kind != OTHER && !held_inode_is_known(buffers, inode))
@@ -181,18 +181,18 @@ static void held_add_descriptor_table(struct held_buffers *buffers, pid_t pid)
 }
 
 /* A table of which it is unknown whether it is shared is read as well: an inode counts once. */
-void held_buffers_add(struct held_buffers *buffers, pid_t pid)
+void held_buffers_add_process(struct held_buffers *buffers, pid_t pid)
 {
 	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");
 	pid_t tid;
 
 	held_add_descriptor_table(buffers, pid);
-	while ((tid = held_next_thread(dir)))
+	while ((tid = held_get_next_thread(dir)))
 		if (tid != pid && held_compare_tables(pid, tid) != HELD_TABLE_SHARED)
 			held_add_descriptor_table(buffers, tid);
 }
 
-void held_buffers_done(struct held_buffers *buffers)
+void held_buffers_release(struct held_buffers *buffers)
 {
 	tdestroy(buffers->inodes, free);
 	*buffers = (struct held_buffers){0};

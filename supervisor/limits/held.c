@@ -23,7 +23,7 @@ DIR *held_open_dir(pid_t pid, const char *leaf)
 	return opendir(path);
 }
 
-pid_t held_next_thread(DIR *dir)
+pid_t held_get_next_thread(DIR *dir)
 {
 	struct dirent *entry;
 	pid_t tid = 0;
@@ -65,7 +65,7 @@ uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most)
 	uint64_t sum = held_count_table(pid), unknown = 0;
 	pid_t tid;
 
-	while ((tid = held_next_thread(dir))) {
+	while ((tid = held_get_next_thread(dir))) {
 		enum held_table table = tid != pid ? held_compare_tables(pid, tid) : HELD_TABLE_SHARED;
 
 		if (table == HELD_TABLE_OWN)
@@ -79,7 +79,7 @@ uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most)
 
 uint64_t held_count_lines(pid_t pid, const char *leaf)
 {
-	_cleanup_close_ int fd = procstat_open(pid, leaf);
+	_cleanup_close_ int fd = procstat_open_file(pid, leaf);
 	char text[CHUNK_BYTES];
 	uint64_t lines = 0;
 	ssize_t len;
@@ -96,7 +96,7 @@ pid_t held_find_shown_thread(pid_t pid, char state, uint64_t threads)
 	struct procstat stat;
 	pid_t tid;
 
-	while ((tid = held_next_thread(dir)))
+	while ((tid = held_get_next_thread(dir)))
 		if (procstat_read(tid, &stat) == 0 && stat.state != 'Z' && stat.state != 'X')
 			return tid;
 	return pid;

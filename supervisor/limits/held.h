@@ -19,7 +19,7 @@
 /* Opens a directory of /proc/PID. NULL: it cannot be read. */
 DIR *held_open_dir(pid_t pid, const char *leaf);
 /* The next thread in the "task" directory of a process; 0: no further thread, or dir is NULL. */
-pid_t held_next_thread(DIR *dir);
+pid_t held_get_next_thread(DIR *dir);
 
 /* Whether thread tid shares the descriptor table of its process's main thread. Unknown where kcmp(2) is refused. */
 enum held_table { HELD_TABLE_SHARED, HELD_TABLE_OWN, HELD_TABLE_UNKNOWN };
@@ -60,7 +60,7 @@ struct held_buffers {
  * Adds the pipes, sockets, inotify and epoll descriptors of a process; 5 µs for each pipe or socket. Where
  * pidfd_getfd(2) is refused, each of those counts as full.
  */
-void held_buffers_add(struct held_buffers *buffers, pid_t pid);
-void held_buffers_done(struct held_buffers *buffers);
+void held_buffers_add_process(struct held_buffers *buffers, pid_t pid);
+void held_buffers_release(struct held_buffers *buffers);
 
 #endif

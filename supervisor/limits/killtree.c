@@ -63,7 +63,7 @@ void killtree_kill_below(pid_t root)
 	for (size_t i = 0; i < all.count; i++)
 		if (all.entry[i].place == PROCTREE_BELOW)
 			killtree_kill_process(all.entry[i].pid, all.entry[i].parent);
-	proctree_done(&all);
+	proctree_release(&all);
 }
 
 /* Reaps what has ended. True when no child is left. */
@@ -79,12 +79,12 @@ static bool killtree_reap_ended(int wait_flags)
 
 int killtree(unsigned timeout_ms, int wait_flags)
 {
-	uint64_t end = io_now_ns() + (uint64_t)timeout_ms * 1000000;
+	uint64_t end = io_read_clock_ns() + (uint64_t)timeout_ms * 1000000;
 	const struct timespec pause = {.tv_nsec = 1000000};
 	bool first = true;
 
 	while (!killtree_reap_ended(wait_flags)) {
-		if (io_now_ns() > end)
+		if (io_read_clock_ns() > end)
 			return -ETIMEDOUT;
 		killtree_kill_children();
 		if (!first)

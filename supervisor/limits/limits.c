@@ -85,7 +85,7 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 	limits->sample_tasks = policy->pids && !cgroup_has_controller(cgroup, CGROUP_PIDS) && !sandbox->forks;
 	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : NEVER;
 	if (limits->next_ns && limits->sample_tasks)
-		limits->next_ns = io_now_ns() + TASKS_FIRST_NS;
+		limits->next_ns = io_read_clock_ns() + TASKS_FIRST_NS;
 	if (limits->sample_tasks)
 		limits_set_usage(&limits->meter[LIMIT_PIDS], 1, 1); /* the program */
 	*ret_limits = limits;
@@ -95,16 +95,16 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 void limits_free(struct limits *limits)
 {
 	if (limits)
-		sampler_done(&limits->sampler);
+		sampler_release(&limits->sampler);
 	free(limits);
 }
 
-struct limit_meter *limits_meters(struct limits *limits)
+struct limit_meter *limits_get_meters(struct limits *limits)
 {
 	return limits->meter;
 }
 
-static uint64_t limits_clamp(uint64_t value, uint64_t least, uint64_t most)
+static uint64_t limits_clamp_value(uint64_t value, uint64_t least, uint64_t most)
 {
 	return value < least ? least : value > most ? most : value;
 }
@@ -154,7 +154,7 @@ uint64_t limits_read_memory_bytes(void *opaque)
 
 /* ---- samples ---- */
 
-static uint64_t limits_most_buffer_bytes(const struct limits *limits)
+static uint64_t limits_get_max_buffer_bytes(const struct limits *limits)
 {
 	const struct memfds *memfds = limits->sandbox->memfds;
 
@@ -167,15 +167,16 @@ static int limits_take_sample(struct limits *limits, struct sample *ret_sample)
 {
 	const struct memfds *memfds = limits->sandbox->memfds;
 	struct disk *disk = limits->sandbox->disk;
-	const struct sample_wanted wanted = {
-		.root = limits->root_pid,
-		.alone = limits->alone,
-		.near_bytes = limits->sample_memory ? limits->meter[LIMIT_MEMORY].limit / 2 : UINT64_MAX,
-		.buffer_bytes = limits_most_buffer_bytes(limits),
-		.enough_bytes = limits->meter[LIMIT_MEMORY].limit,
-		.shared_bytes = (memfds ? memfds_bytes(memfds) : 0) + (disk ? disk_memory_bytes(disk) : 0)};
+	const struct sample_wanted wanted = {.root = limits->root_pid,
+					     .alone = limits->alone,
+					     .near_bytes = limits->sample_memory ? limits->meter[LIMIT_MEMORY].limit / 2
+										 : UINT64_MAX,
+					     .buffer_bytes = limits_get_max_buffer_bytes(limits),
+					     .enough_bytes = limits->meter[LIMIT_MEMORY].limit,
+					     .shared_bytes = (memfds ? memfds_measure_bytes(memfds) : 0) +
+							     (disk ? disk_measure_memory_bytes(disk) : 0)};
 
-	return sample_process_tree(&limits->sampler, &wanted, ret_sample);
+	return sample_measure_process_tree(&limits->sampler, &wanted, ret_sample);
 }
 
 static bool limits_sample_exceeds(const struct limits *limits, const struct sample *sample)
@@ -212,7 +213,7 @@ static void limits_read_cpu(struct limits *limits, const struct sample *sample, 
 	else if (sample->running > 0 || used - meter->used >= since_ns / 8)
 		limits->cpu_step_ns = CPU_BUSY_NS;
 	else
-		limits->cpu_step_ns = limits_clamp(limits->cpu_step_ns * 2, CPU_BUSY_NS, CPU_IDLE_NS);
+		limits->cpu_step_ns = limits_clamp_value(limits->cpu_step_ns * 2, CPU_BUSY_NS, CPU_IDLE_NS);
 	limits_set_usage(meter, used, used);
 	if (used >= meter->limit)
 		limits_mark_exceeded(meter);
@@ -221,7 +222,7 @@ static void limits_read_cpu(struct limits *limits, const struct sample *sample, 
 /* A sample is not taken at one instant. So one that would end the run is taken twice. */
 static void limits_read_sample(struct limits *limits)
 {
-	uint64_t begin_ns = io_now_ns();
+	uint64_t begin_ns = io_read_clock_ns();
 	struct limit_meter *meter = limits->meter;
 	struct sample sample;
 
@@ -245,7 +246,7 @@ static void limits_read_sample(struct limits *limits)
 	if (limits->sample_tasks && sample.tasks >= meter[LIMIT_PIDS].limit)
 		meter[LIMIT_PIDS].hit = true;
 	limits->sampled_ns = begin_ns;
-	limits->cost_ns = io_now_ns() - begin_ns;
+	limits->cost_ns = io_read_clock_ns() - begin_ns;
 }
 
 static void limits_read_forks(struct limits *limits)
@@ -255,26 +256,27 @@ static void limits_read_forks(struct limits *limits)
 
 	if (!forks)
 		return;
-	limits_set_usage(meter, forks_count_members(forks), forks_peak(forks));
-	meter->hit |= forks_refused(forks) > 0;
+	limits_set_usage(meter, forks_get_task_count(forks), forks_get_peak(forks));
+	meter->hit |= forks_get_refused(forks) > 0;
 }
 
 /* ---- when ---- */
 
 /* The time in which all CPUs together could use up what is left. */
-static uint64_t limits_cpu_wait_ns(const struct limits *limits)
+static uint64_t limits_get_cpu_wait_ns(const struct limits *limits)
 {
 	const struct limit_meter *meter = &limits->meter[LIMIT_CPU];
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
 
-	return limits_clamp(left / limits->cpus, CPU_SHORTEST_NS, limits->sample_cpu ? limits->cpu_step_ns : NEVER / 2);
+	return limits_clamp_value(left / limits->cpus, CPU_SHORTEST_NS,
+				  limits->sample_cpu ? limits->cpu_step_ns : NEVER / 2);
 }
 
-static uint64_t limits_memory_wait_ns(const struct limits *limits)
+static uint64_t limits_get_memory_wait_ns(const struct limits *limits)
 {
 	const struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
-	uint64_t wait = limits_clamp(left / FILL_BYTES_PER_MS * NS_PER_MS, SAMPLE_SHORTEST_NS, SAMPLE_LONGEST_NS);
+	uint64_t wait = limits_clamp_value(left / FILL_BYTES_PER_MS * NS_PER_MS, SAMPLE_SHORTEST_NS, SAMPLE_LONGEST_NS);
 	uint64_t rest = limits->cost_ns * SAMPLE_COST_FACTOR;
 
 	if (rest > SAMPLE_COSTLY_NS)
@@ -282,14 +284,14 @@ static uint64_t limits_memory_wait_ns(const struct limits *limits)
 	return wait < rest ? rest : wait;
 }
 
-static void limits_plan_next(struct limits *limits, uint64_t now_ns)
+static void limits_plan_next_measurement(struct limits *limits, uint64_t now_ns)
 {
 	uint64_t wait = NEVER;
 
 	if (limits->meter[LIMIT_CPU].limit)
-		wait = limits_cpu_wait_ns(limits);
-	if (limits->sample_memory && limits_memory_wait_ns(limits) < wait)
-		wait = limits_memory_wait_ns(limits);
+		wait = limits_get_cpu_wait_ns(limits);
+	if (limits->sample_memory && limits_get_memory_wait_ns(limits) < wait)
+		wait = limits_get_memory_wait_ns(limits);
 	if (limits->sample_tasks && TASKS_NS < wait)
 		wait = TASKS_NS;
 	limits->next_ns = wait >= NEVER - now_ns ? NEVER : now_ns + wait;
@@ -337,7 +339,7 @@ static void limits_read_disk(struct limits *limits, uint64_t now_ns)
 		return;
 	ends = disk_measure_due(disk, now_ns);
 	if (meter->limit)
-		limits_set_usage(meter, disk_used_bytes(disk), disk_peak_bytes(disk));
+		limits_set_usage(meter, disk_get_used_bytes(disk), disk_get_peak_bytes(disk));
 	if (ends)
 		limits_mark_exceeded(meter);
 }
@@ -386,29 +388,29 @@ enum limit_kind limits_measure_due(struct limits *limits, uint64_t now_ns)
 	limits_count_open_files(limits);
 	if (now_ns >= limits->next_ns) {
 		limits_measure_all(limits);
-		limits_plan_next(limits, now_ns);
+		limits_plan_next_measurement(limits, now_ns);
 	}
 	return limits_find_exceeded(limits);
 }
 
 bool limits_have_ended_run(void *opaque)
 {
-	return limits_measure_due(opaque, io_now_ns()) != LIMIT_MAX;
+	return limits_measure_due(opaque, io_read_clock_ns()) != LIMIT_MAX;
 }
 
-int limits_wait_ms(const struct limits *limits, uint64_t now_ns)
+int limits_get_wait_ms(const struct limits *limits, uint64_t now_ns)
 {
-	int disk_ms = limits->sandbox->disk ? disk_next_measure_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
+	int disk_ms = limits->sandbox->disk ? disk_get_next_measure_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
 	uint64_t left_ns = limits->next_ns > now_ns ? limits->next_ns - now_ns : 0;
 
 	if (limits->next_ns != NEVER)
-		own_ms = (int)limits_clamp((left_ns + NS_PER_MS - 1) / NS_PER_MS, 0, 3600000);
+		own_ms = (int)limits_clamp_value((left_ns + NS_PER_MS - 1) / NS_PER_MS, 0, 3600000);
 	return (unsigned)own_ms < (unsigned)disk_ms ? own_ms : disk_ms; /* -1 is the largest */
 }
 
-int limits_oom_event_fd(const struct limits *limits)
+int limits_get_oom_fd(const struct limits *limits)
 {
-	return cgroup_event_fd(limits->cgroup);
+	return cgroup_get_oom_fd(limits->cgroup);
 }
 
 void limits_read_oom_event(struct limits *limits)

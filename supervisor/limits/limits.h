@@ -51,10 +51,10 @@ void limits_free(struct limits *limits);
 enum limit_kind limits_measure_due(struct limits *limits, uint64_t now_ns);
 
 /* Milliseconds until the next tick is due; -1: never, because nothing is sampled. */
-int limits_wait_ms(const struct limits *limits, uint64_t now_ns);
+int limits_get_wait_ms(const struct limits *limits, uint64_t now_ns);
 
 /* A descriptor that becomes readable at an OOM kill; -1: none. */
-int limits_oom_event_fd(const struct limits *limits);
+int limits_get_oom_fd(const struct limits *limits);
 /* Reads the event of an OOM kill, and the control group. */
 void limits_read_oom_event(struct limits *limits);
 
@@ -77,14 +77,14 @@ uint64_t limits_read_memory_bytes(void *limits);
 bool limits_have_ended_run(void *limits);
 
 /* The array of LIMIT_MAX meters. Borrowed. */
-struct limit_meter *limits_meters(struct limits *limits);
+struct limit_meter *limits_get_meters(struct limits *limits);
 
 /* The name in the policy and the result: "cpu", "memory", … Static. */
-const char *limit_name(enum limit_kind kind);
+const char *limit_get_name(enum limit_kind kind);
 
 /*
  * {NAME: {"limit", "used", "peak", "hit"}} of LIMIT_MAX meters; cpu in milliseconds; null: none, or not known. Owned.
  */
-json_t *limits_json(const struct limit_meter *meters);
+json_t *limits_make_json(const struct limit_meter *meters);
 
 #endif

@@ -21,7 +21,7 @@ static const struct {
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == LIMIT_MAX, "each kind has a name and a limit");
 
-const char *limit_name(enum limit_kind kind)
+const char *limit_get_name(enum limit_kind kind)
 {
 	return kinds[kind].name;
 }
@@ -34,12 +34,12 @@ void limits_meters_init(struct limit_meter *meters, const struct policy_limits *
 	}
 }
 
-static json_t *limits_number_json(bool known, uint64_t value)
+static json_t *limits_make_number_json(bool known, uint64_t value)
 {
 	return known ? json_integer((json_int_t)value) : json_null();
 }
 
-json_t *limits_json(const struct limit_meter *meters)
+json_t *limits_make_json(const struct limit_meter *meters)
 {
 	json_t *object = json_object();
 
@@ -47,12 +47,12 @@ json_t *limits_json(const struct limit_meter *meters)
 		const struct limit_meter *meter = &meters[kind];
 		uint64_t unit = kind == LIMIT_CPU ? NS_PER_MS : 1;
 
-		(void)json_object_set_new(object, limit_name(kind),
+		(void)json_object_set_new(object, limit_get_name(kind),
 					  json_pack("{s:o, s:o, s:o, s:b}", "limit",
-						    limits_number_json(meter->limit > 0, meter->limit / unit), "used",
-						    limits_number_json(meter->known, meter->used / unit), "peak",
-						    limits_number_json(meter->known, meter->peak / unit), "hit",
-						    (int)meter->hit));
+						    limits_make_number_json(meter->limit > 0, meter->limit / unit),
+						    "used", limits_make_number_json(meter->known, meter->used / unit),
+						    "peak", limits_make_number_json(meter->known, meter->peak / unit),
+						    "hit", (int)meter->hit));
 	}
 	return object;
 }

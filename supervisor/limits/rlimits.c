@@ -33,7 +33,7 @@ static struct rlimit rlimits_cap_both(uint64_t limit, rlim_t most)
 	return (struct rlimit){.rlim_cur = value, .rlim_max = value};
 }
 
-static uint64_t rlimits_data_bytes(uint64_t memory)
+static uint64_t rlimits_get_data_bytes(uint64_t memory)
 {
 	uint64_t slack = memory < DATA_MOST_BYTES / 4 ? memory * 4 : DATA_MOST_BYTES;
 
@@ -43,9 +43,9 @@ static uint64_t rlimits_data_bytes(uint64_t memory)
 }
 
 /* Bounds page tables: mappings of zero pages and of files count nowhere else. */
-static uint64_t rlimits_space_bytes(uint64_t memory)
+static uint64_t rlimits_get_space_bytes(uint64_t memory)
 {
-	uint64_t tables = rlimits_data_bytes(memory);
+	uint64_t tables = rlimits_get_data_bytes(memory);
 
 	if (tables < TABLES_LEAST_BYTES)
 		tables = TABLES_LEAST_BYTES;
@@ -61,7 +61,7 @@ static struct launch_rlimit rlimits_cap_at_own(int resource, uint64_t limit)
 }
 
 /* The policy's limit, else callgate's own; lower where memory is sampled. */
-static struct rlimit rlimits_open_files(const struct policy_limits *limits, const struct rlimit *own, bool sampled)
+static struct rlimit rlimits_make_open_files(const struct policy_limits *limits, const struct rlimit *own, bool sampled)
 {
 	uint64_t most = limits->memory_bytes / MEMORY_PER_DESCRIPTOR;
 
@@ -76,7 +76,7 @@ static struct rlimit rlimits_open_files(const struct policy_limits *limits, cons
 }
 
 /* Returns half of the caller's limit, so that one run does not take all. */
-static struct launch_rlimit rlimits_pending_signals(void)
+static struct launch_rlimit rlimits_make_pending_signals(void)
 {
 	struct launch_rlimit result = {.resource = RLIMIT_SIGPENDING, .limit = {0, 0}};
 	struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
@@ -94,15 +94,15 @@ size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *op
 	struct launch_rlimit *at = ret_rlimit;
 
 	*at++ = (struct launch_rlimit){.resource = RLIMIT_NOFILE,
-				       .limit = rlimits_open_files(limits, open_files, fallback->memory)};
-	*at++ = rlimits_pending_signals();
+				       .limit = rlimits_make_open_files(limits, open_files, fallback->memory)};
+	*at++ = rlimits_make_pending_signals();
 	if (limits->file_size_bytes)
 		*at++ = rlimits_cap_at_own(RLIMIT_FSIZE, limits->file_size_bytes);
 	if (fallback->cpu && limits->cpu_ns)
 		*at++ = rlimits_cap_at_own(RLIMIT_CPU, limits->cpu_ns / NS_PER_S + 2);
 	if (fallback->memory && limits->memory_bytes) {
-		*at++ = rlimits_cap_at_own(RLIMIT_DATA, rlimits_data_bytes(limits->memory_bytes));
-		*at++ = rlimits_cap_at_own(RLIMIT_AS, rlimits_space_bytes(limits->memory_bytes));
+		*at++ = rlimits_cap_at_own(RLIMIT_DATA, rlimits_get_data_bytes(limits->memory_bytes));
+		*at++ = rlimits_cap_at_own(RLIMIT_AS, rlimits_get_space_bytes(limits->memory_bytes));
 	}
 	if (fallback->tasks && limits->pids && limits->pids < UINT64_MAX - OWN_TASKS)
 		*at++ = rlimits_cap_at_own(RLIMIT_NPROC, limits->pids + OWN_TASKS);

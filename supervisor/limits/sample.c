@@ -32,7 +32,7 @@ struct memory {
 };
 
 /* The clock id is that of clock_getcpuclockid(3), without its system call. */
-static uint64_t sample_process_cpu_ns(pid_t pid)
+static uint64_t sample_read_process_cpu_ns(pid_t pid)
 {
 	clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2);
 	struct timespec time;
@@ -44,14 +44,14 @@ static bool sample_read_process(pid_t pid, struct sample_process *ret_process)
 {
 	struct procstat *stat = &ret_process->stat;
 
-	*ret_process = (struct sample_process){.pid = pid, .own_ns = sample_process_cpu_ns(pid)};
+	*ret_process = (struct sample_process){.pid = pid, .own_ns = sample_read_process_cpu_ns(pid)};
 	if (procstat_read(pid, stat) < 0)
 		return false;
 	ret_process->shown_by = held_find_shown_thread(pid, stat->state, stat->threads);
 	return ret_process->shown_by == pid || procstat_read(ret_process->shown_by, stat) == 0;
 }
 
-/* Lists the descendants of root by ascending pid. 0 or -errno; sample_list_done releases. */
+/* Lists the descendants of root by ascending pid. 0 or -errno; sample_list_release releases. */
 static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 {
 	struct sample_list list = {0};
@@ -65,12 +65,12 @@ static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 	for (size_t i = 0; error == 0 && i < tree.count; i++)
 		list.count += tree.entry[i].place == PROCTREE_BELOW &&
 			      sample_read_process(tree.entry[i].pid, &list.process[list.count]);
-	proctree_done(&tree);
+	proctree_release(&tree);
 	*ret_list = list;
 	return error;
 }
 
-static void sample_list_done(struct sample_list *list)
+static void sample_list_release(struct sample_list *list)
 {
 	free(list->process);
 	*list = (struct sample_list){0};
@@ -88,7 +88,7 @@ static uint64_t sample_parse_kilobytes(const char *text, const char *key)
 }
 
 /* Pages that processes share, as after fork, count once in total. Those of an undumpable process count in full. */
-static struct memory sample_process_memory(pid_t pid)
+static struct memory sample_read_process_memory(pid_t pid)
 {
 	char text[4096];
 
@@ -130,7 +130,7 @@ static bool sample_borrows_memory(const struct sample_list *list, const struct s
  * A process may fill memory with page tables alone: reading one byte in each 2 MiB of zero pages makes one. Measuring
  * exactly walks them, so it takes longer the more there are.
  */
-static uint64_t sample_page_table_bytes(const struct sample_list *list)
+static uint64_t sample_measure_page_tables(const struct sample_list *list)
 {
 	uint64_t sum = 0;
 	char text[4096];
@@ -143,14 +143,14 @@ static uint64_t sample_page_table_bytes(const struct sample_list *list)
 }
 
 /* Each address space counts once. */
-static uint64_t sample_exact_memory(const struct sample_list *list, const struct sample_wanted *wanted)
+static uint64_t sample_measure_exact_memory(const struct sample_list *list, const struct sample_wanted *wanted)
 {
 	uint64_t tables, areas = 0;
 	struct memory sum = {0};
 
 	for (size_t i = 0; i < list->count; i++)
 		list->process[i].borrows = sample_borrows_memory(list, &list->process[i]);
-	tables = sample_page_table_bytes(list);
+	tables = sample_measure_page_tables(list);
 	if (tables > wanted->enough_bytes)
 		return tables;
 	for (size_t i = 0; i < list->count; i++) {
@@ -158,7 +158,7 @@ static uint64_t sample_exact_memory(const struct sample_list *list, const struct
 
 		if (list->process[i].borrows)
 			continue;
-		one = sample_process_memory(list->process[i].shown_by);
+		one = sample_read_process_memory(list->process[i].shown_by);
 		sum.private_bytes += one.private_bytes;
 		sum.shared_bytes += one.shared_bytes;
 		areas += held_count_lines(list->process[i].shown_by, "maps");
@@ -169,15 +169,15 @@ static uint64_t sample_exact_memory(const struct sample_list *list, const struct
 }
 
 /* Adds the bytes in pipes and sockets. */
-static uint64_t sample_buffer_bytes(const struct sample_list *list)
+static uint64_t sample_measure_buffers(const struct sample_list *list)
 {
 	struct held_buffers buffers = {0};
 	uint64_t bytes;
 
 	for (size_t i = 0; i < list->count; i++)
-		held_buffers_add(&buffers, list->process[i].shown_by);
+		held_buffers_add_process(&buffers, list->process[i].shown_by);
 	bytes = buffers.bytes;
-	held_buffers_done(&buffers);
+	held_buffers_release(&buffers);
 	return bytes;
 }
 
@@ -190,13 +190,13 @@ int sample_count_open_files(pid_t root, uint64_t *ret_files)
 	for (size_t i = 0; error == 0 && i < list.count; i++)
 		sum += held_count_descriptors(list.process[i].shown_by, &most) +
 		       held_count_lines(list.process[i].shown_by, "maps");
-	sample_list_done(&list);
+	sample_list_release(&list);
 	if (error == 0)
 		*ret_files = sum;
 	return error;
 }
 
-static uint64_t sample_reaped_cpu_ns(void)
+static uint64_t sample_read_reaped_cpu_ns(void)
 {
 	struct rusage usage;
 
@@ -206,14 +206,14 @@ static uint64_t sample_reaped_cpu_ns(void)
 	       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000;
 }
 
-void sampler_done(struct sampler *sampler)
+void sampler_release(struct sampler *sampler)
 {
-	sample_list_done(&sampler->last);
+	sample_list_release(&sampler->last);
 	*sampler = (struct sampler){0};
 }
 
 /* Adds what each process has used since the last sample. Takes `now`. */
-static void sampler_remember(struct sampler *sampler, const struct sample_list *now)
+static void sampler_remember_usage(struct sampler *sampler, const struct sample_list *now)
 {
 	for (size_t i = 0; i < now->count; i++) {
 		const struct sample_process *process = &now->process[i];
@@ -226,7 +226,7 @@ static void sampler_remember(struct sampler *sampler, const struct sample_list *
 		if (before && before->own_ns <= process->own_ns)
 			sampler->cpu_ns -= before->own_ns;
 	}
-	sample_list_done(&sampler->last);
+	sample_list_release(&sampler->last);
 	sampler->last = *now;
 }
 
@@ -234,16 +234,16 @@ static void sampler_remember(struct sampler *sampler, const struct sample_list *
  * Reads the root's reaped children first, then processes by ascending pid: a process that is reaped meanwhile is missed
  * rather than counted twice.
  */
-int sample_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
+int sample_measure_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
 {
-	struct sample sample = {.cpu_ns = sample_reaped_cpu_ns(), .memory_bytes = wanted->shared_bytes};
+	struct sample sample = {.cpu_ns = sample_read_reaped_cpu_ns(), .memory_bytes = wanted->shared_bytes};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 	uint64_t size = 0, descriptors = 0, most = 0, kernel;
 	struct sample_list now = {0};
 	int error = wanted->alone ? 0 : sample_list_processes(wanted->root, &now);
 
 	if (error < 0) {
-		sample_list_done(&now);
+		sample_list_release(&now);
 		return error;
 	}
 	for (size_t i = 0; i < now.count; i++) {
@@ -262,11 +262,11 @@ int sample_process_tree(struct sampler *sampler, const struct sample_wanted *wan
 	/* Buffers, shared mappings and swap are measured only if they could reach near_bytes at all. */
 	kernel = sample.tasks * HELD_TASK_BYTES + descriptors * HELD_DESCRIPTOR_BYTES;
 	if (sample.memory_bytes + most * wanted->buffer_bytes > wanted->near_bytes)
-		kernel += sample_buffer_bytes(&now);
+		kernel += sample_measure_buffers(&now);
 	sample.memory_bytes += kernel;
 	if (sample.memory_bytes > wanted->near_bytes || size > wanted->near_bytes)
-		sample.memory_bytes = kernel + sample_exact_memory(&now, wanted);
-	sampler_remember(sampler, &now);
+		sample.memory_bytes = kernel + sample_measure_exact_memory(&now, wanted);
+	sampler_remember_usage(sampler, &now);
 	/* /proc/PID/stat rounds the children's two times down by up to a tick each. */
 	sample.loses_time = sampler->cpu_ns > sample.cpu_ns + now.count * 2 * tick_ns;
 	if (sampler->cpu_ns > sample.cpu_ns)

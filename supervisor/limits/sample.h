@@ -24,13 +24,13 @@ struct sample_list {
 	size_t count;
 };
 
-/* What is kept from one sample to the next. Zero-initialise; sampler_done releases it. */
+/* What is kept from one sample to the next. Zero-initialise; sampler_release releases it. */
 struct sampler {
 	struct sample_list last; /* the processes of the last sample */
 	uint64_t cpu_ns;         /* sum of what processes were seen to use themselves */
 };
 
-void sampler_done(struct sampler *sampler);
+void sampler_release(struct sampler *sampler);
 
 struct sample {
 	uint64_t memory_bytes; /* anonymous pages, shared memory and swap; not the page cache, which can be reclaimed */
@@ -45,7 +45,7 @@ struct sample {
 };
 
 /* Takes a sample. 0, or -errno when /proc cannot be listed. */
-int sample_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample);
+int sample_measure_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample);
 
 /* Descriptors and memory areas of all descendants of root: an upper bound of their open files. 0 or -errno. */
 int sample_count_open_files(pid_t root, uint64_t *ret_files);

@@ -92,7 +92,7 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 	return 0;
 }
 
-void blob_add_address(struct trace_blob *blob, uint64_t addr)
+void blob_relocate_array(struct trace_blob *blob, uint64_t addr)
 {
 	uint64_t *pointer = (void *)blob->bytes; /* aligned, as malloc(3)'s */
 
@@ -100,7 +100,7 @@ void blob_add_address(struct trace_blob *blob, uint64_t addr)
 		pointer[i] += addr;
 }
 
-void blob_done(struct trace_blob *blob)
+void blob_release(struct trace_blob *blob)
 {
 	if (blob->budget)
 		*blob->budget -= blob->len;

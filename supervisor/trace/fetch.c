@@ -45,8 +45,10 @@ static int fetch_send_message(struct injection *injection)
 	fd_message_init(&message, addr, pending->wanted);
 	r = inject_write_memory(injection->tracer, pending->tid, addr, &message, sizeof(message));
 	if (r == 0)
-		r = inject_call(injection, __NR_sendmsg, (uint64_t)pending->carrier, addr, MSG_DONTWAIT | MSG_NOSIGNAL);
-	(void)inject_call(injection, __NR_close, (uint64_t)pending->carrier, 0, 0); /* fails only for a dead thread */
+		r = inject_syscall(injection, __NR_sendmsg, (uint64_t)pending->carrier, addr,
+				   MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)inject_syscall(injection, __NR_close, (uint64_t)pending->carrier, 0,
+			     0); /* fails only for a dead thread */
 	return r < 0 ? (int)r : 0;
 }
 
@@ -61,7 +63,7 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 	r = fetch_send_message(&injection);
 	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->near_fd);
 	(void)close(steal_fd(&pending->near_fd));
-	arch_rewind(&injection.behind, pending->row->nr, pending->arg);
+	arch_rewind_call(&injection.behind, pending->row->nr, pending->arg);
 	return inject_restore_thread(&injection);
 }
 

@@ -32,7 +32,7 @@
 static bool inject_step_may_wait(const struct injection *injection, uint64_t begin_ns)
 {
 	const struct sandbox *sandbox = injection->tracer->sandbox;
-	uint64_t waited_ns = io_now_ns() - begin_ns;
+	uint64_t waited_ns = io_read_clock_ns() - begin_ns;
 	pid_t tid = injection->pending->tid;
 	struct procstat stat;
 
@@ -48,7 +48,7 @@ static bool inject_step_may_wait(const struct injection *injection, uint64_t beg
 static int inject_await_stop(const struct injection *injection, int *ret_status)
 {
 	pid_t tid = injection->pending->tid;
-	uint64_t begin_ns = io_now_ns();
+	uint64_t begin_ns = io_read_clock_ns();
 	siginfo_t info = {0};
 
 	for (unsigned tries = 0;; tries++) {
@@ -90,9 +90,10 @@ static int inject_single_step(struct injection *injection)
 		r = arch_read_regs(tid, &now);
 		if (r < 0)
 			return r;
-		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP && arch_pc(&now) == arch_pc(&injection->behind))
+		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP &&
+		    arch_get_pc(&now) == arch_get_pc(&injection->behind))
 			return 0;
-		if (++injection->strays > STRAYS_MAX && io_now_ns() > injection->end_ns)
+		if (++injection->strays > STRAYS_MAX && io_read_clock_ns() > injection->end_ns)
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
 			continue; /* a group stop: reported again after the detach */
@@ -104,23 +105,23 @@ static int inject_single_step(struct injection *injection)
 	}
 }
 
-int64_t inject_call(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c)
+int64_t inject_syscall(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c)
 {
-	return inject_call_six(injection, nr, (const uint64_t[6]){a, b, c, 0, 0, 0});
+	return inject_syscall_with_args(injection, nr, (const uint64_t[6]){a, b, c, 0, 0, 0});
 }
 
-int64_t inject_call_six(struct injection *injection, long nr, const uint64_t arg[6])
+int64_t inject_syscall_with_args(struct injection *injection, long nr, const uint64_t arg[6])
 {
 	struct arch_regs regs = injection->behind;
 	int r;
 
-	arch_rewind(&regs, (int)nr, arg);
+	arch_rewind_call(&regs, (int)nr, arg);
 	r = arch_write_regs(injection->pending->tid, &regs);
 	if (r == 0)
 		r = inject_single_step(injection);
 	if (r == 0)
 		r = arch_read_regs(injection->pending->tid, &regs);
-	return r < 0 ? r : arch_result(&regs);
+	return r < 0 ? r : arch_get_result(&regs);
 }
 
 int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
@@ -128,11 +129,12 @@ int inject_prepare_thread(const struct tracer *tracer, const struct pending *pen
 	uint64_t mask = ~(FAULTS | SIGNAL_BIT(SIGTRAP));
 	int r;
 
-	*ret_injection = (struct injection){.tracer = tracer, .pending = pending, .end_ns = io_now_ns() + STRAYS_NS};
+	*ret_injection =
+		(struct injection){.tracer = tracer, .pending = pending, .end_ns = io_read_clock_ns() + STRAYS_NS};
 	r = arch_read_regs(pending->tid, &ret_injection->behind);
 	if (r < 0)
 		return r;
-	if (!arch_was_call(&ret_injection->behind, pending->row->nr))
+	if (!arch_is_last_call(&ret_injection->behind, pending->row->nr))
 		return -EINTR; /* killed: nothing else makes it leave its call */
 	if (ptrace(PTRACE_GETSIGMASK, pending->tid, sizeof(mask), &ret_injection->mask) < 0)
 		return -errno;
@@ -181,7 +183,7 @@ int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, c
 
 uint64_t inject_find_stack_room(const struct injection *injection, size_t size)
 {
-	uint64_t addr = arch_stack(&injection->behind) - arch_red_zone_bytes() - size;
+	uint64_t addr = arch_get_stack(&injection->behind) - arch_get_red_zone_bytes() - size;
 
 	return addr - addr % STACK_ALIGN;
 }

@@ -25,9 +25,9 @@ static void later_interrupt_exec(struct pending *busy)
 		busy->skip_interrupt = false;
 }
 
-bool later_must_wait(const struct tracer *tracer, const struct call *call)
+bool later_call_must_wait(const struct tracer *tracer, const struct call *call)
 {
-	return pending_is_stale(pending_find(tracer, call->tid)) ||
+	return pending_is_stale(pending_find_newest(tracer, call->tid)) ||
 	       later_find_exec(tracer, call->task->tgid, call->tid);
 }
 
@@ -64,10 +64,10 @@ struct later *later_take_ready_call(struct tracer *tracer, bool *ret_awaited)
 {
 	for (struct later **link = &tracer->later; *link; link = &(*link)->next) {
 		struct later *later = *link;
-		struct answer answer = answer_later(&later->call);
+		struct answer answer = answer_make_for_later(&later->call);
 
 		*ret_awaited = answer_is_awaited(&answer);
-		if (*ret_awaited && later_must_wait(tracer, &later->call))
+		if (*ret_awaited && later_call_must_wait(tracer, &later->call))
 			continue;
 		*link = later->next;
 		return later;

@@ -75,9 +75,9 @@ static int pathfd_write_message(const struct injection *injection, uint64_t addr
 static int64_t pathfd_change_directory(struct injection *injection)
 {
 	uint64_t directory = (uint64_t)injection->pending->carrier;
-	int64_t result = inject_call(injection, __NR_fchdir, directory, 0, 0);
+	int64_t result = inject_syscall(injection, __NR_fchdir, directory, 0, 0);
 
-	(void)inject_call(injection, __NR_close, directory, 0, 0); /* fails only for a dead thread */
+	(void)inject_syscall(injection, __NR_close, directory, 0, 0); /* fails only for a dead thread */
 	return result;
 }
 
@@ -86,9 +86,9 @@ static int64_t pathfd_control_terminal(struct injection *injection)
 {
 	uint64_t terminal = (uint64_t)injection->pending->carrier;
 
-	(void)inject_call(injection, __NR_ioctl, terminal, TIOCSCTTY, 0);
+	(void)inject_syscall(injection, __NR_ioctl, terminal, TIOCSCTTY, 0);
 	if (!injection->pending->cloexec) /* the terminal was added close-on-exec */
-		(void)inject_call(injection, __NR_fcntl, terminal, F_SETFD, 0);
+		(void)inject_syscall(injection, __NR_fcntl, terminal, F_SETFD, 0);
 	return (int64_t)terminal;
 }
 
@@ -101,21 +101,21 @@ static int64_t pathfd_take_from_carrier(struct injection *injection)
 	int64_t number = pathfd_write_message(injection, addr);
 
 	if (number == 0)
-		number = inject_call(injection, __NR_recvmsg, carrier, addr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		number = inject_syscall(injection, __NR_recvmsg, carrier, addr, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (number >= 0)
 		number = pathfd_read_message(injection, addr);
 	if (number >= 0) {
 		uint64_t received = (uint64_t)number;
 
 		if (enters)
-			number = inject_call(injection, __NR_fchdir, received, 0, 0);
+			number = inject_syscall(injection, __NR_fchdir, received, 0, 0);
 		else
-			number = inject_call(injection, __NR_dup3, received, carrier,
+			number = inject_syscall(injection, __NR_dup3, received, carrier,
 					    injection->pending->cloexec ? O_CLOEXEC : 0);
-		(void)inject_call(injection, __NR_close, received, 0, 0); /* fails only for a dead thread */
+		(void)inject_syscall(injection, __NR_close, received, 0, 0); /* fails only for a dead thread */
 	}
 	if (number < 0 || enters)
-		(void)inject_call(injection, __NR_close, carrier, 0, 0);
+		(void)inject_syscall(injection, __NR_close, carrier, 0, 0);
 	return number;
 }
 
@@ -142,8 +142,9 @@ static int64_t pathfd_map_carrier(struct injection *injection)
 	arg[3] &= ~(uint64_t)(MAP_ANONYMOUS | MAP_POPULATE);
 	arg[4] = (uint64_t)pending->carrier;
 	arg[5] = 0;
-	result = inject_call_six(injection, __NR_mmap, arg);
-	(void)inject_call(injection, __NR_close, (uint64_t)pending->carrier, 0, 0); /* fails only for a dead thread */
+	result = inject_syscall_with_args(injection, __NR_mmap, arg);
+	(void)inject_syscall(injection, __NR_close, (uint64_t)pending->carrier, 0,
+			     0); /* fails only for a dead thread */
 	return result;
 }
 

@@ -12,7 +12,7 @@
 
 #define DEPTH_MAX 8 /* calls of one thread that wait for their restart: signal handlers interrupted by others */
 
-struct pending *pending_find(const struct tracer *tracer, pid_t tid)
+struct pending *pending_find_newest(const struct tracer *tracer, pid_t tid)
 {
 	struct pending *pending = tracer->pending;
 
@@ -33,7 +33,7 @@ bool pending_is_stale(const struct pending *pending)
 
 void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret)
 {
-	audit_end_record(tracer->sandbox->audit, pending->slot, ret, io_now_ns() - pending->start_ns);
+	audit_end_record(tracer->sandbox->audit, pending->slot, ret, io_read_clock_ns() - pending->start_ns);
 	pending->slot.seq = 0; /* no record any more: ending it again has no effect */
 }
 
@@ -42,7 +42,7 @@ static void pending_release_call(struct tracer *tracer, struct pending *pending)
 {
 	exec_plan_free(steal_pointer(&pending->plan));
 	free(steal_pointer(&pending->text));
-	blob_done(&pending->blob);
+	blob_release(&pending->blob);
 	pending->blob_addr = 0;
 	pending->skip_interrupt = false;
 	pending->direct = pending->controlling = false;
@@ -114,7 +114,7 @@ static struct pending *pending_reuse_entry(struct tracer *tracer, const struct c
  */
 static int pending_seize_thread(struct tracer *tracer, const struct call *call, struct pending **ret_pending)
 {
-	struct pending *newest = pending_find(tracer, call->tid);
+	struct pending *newest = pending_find_newest(tracer, call->tid);
 	struct pending *pending = newest ? pending_reuse_entry(tracer, call, newest) : pending_add_entry(tracer, call);
 
 	*ret_pending = pending;
@@ -126,7 +126,7 @@ static int pending_seize_thread(struct tracer *tracer, const struct call *call, 
 		pending_remove_entry(tracer, pending);
 		return error == EPERM ? -EACCES : -error;
 	}
-	if (!call_valid(call)) {
+	if (!call_is_valid(call)) {
 		pending_drop_call(tracer, pending);
 		return -ESRCH;
 	}
@@ -193,13 +193,13 @@ static bool pending_matches_restart(const struct pending *pending, int nr, const
 
 struct pending *pending_find_restarted(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
-	struct pending *match = tracer->pending, *newest = pending_find(tracer, tid);
+	struct pending *match = tracer->pending, *newest = pending_find_newest(tracer, tid);
 
 	if (pending_is_stale(newest))
 		return NULL;
 	while (match && !(match->tid == tid && pending_matches_restart(match, nr, args)))
 		match = match->next;
-	while (match && (newest = pending_find(tracer, tid)) != match)
+	while (match && (newest = pending_find_newest(tracer, tid)) != match)
 		pending_end_and_remove(tracer, newest, -EINTR);
 	return match;
 }

@@ -33,7 +33,7 @@ struct trace_blob {
 	size_t *budget;  /* the tracer's sum that len is part of; NULL: none */
 	size_t len;
 	size_t host_at;  /* offset of the host path */
-	size_t pointers; /* entries of the array that point into the blob; offsets until blob_add_address */
+	size_t pointers; /* entries of the array that point into the blob; offsets until blob_relocate_array */
 	bool has_argv;
 };
 
@@ -88,7 +88,7 @@ struct tracer {
 /* ---- pending.c: the list of calls ---- */
 
 /* The newest entry of a thread, or NULL. */
-struct pending *pending_find(const struct tracer *tracer, pid_t tid);
+struct pending *pending_find_newest(const struct tracer *tracer, pid_t tid);
 /* True when the kernel may be performing the entry's exec. */
 bool pending_is_in_exec(const struct pending *pending);
 /*
@@ -129,8 +129,8 @@ void pending_remove_entry(struct tracer *tracer, struct pending *pending);
 int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, size_t *budget,
 			struct trace_blob *ret_blob);
 /* Turns the array's offsets into addresses. To be called once. */
-void blob_add_address(struct trace_blob *blob, uint64_t addr);
-void blob_done(struct trace_blob *blob);
+void blob_relocate_array(struct trace_blob *blob, uint64_t addr);
+void blob_release(struct trace_blob *blob);
 
 /* ---- verify.c: what an exec has loaded ---- */
 
@@ -163,8 +163,8 @@ struct injection {
 /* Prepares the thread. 0 or -errno, with nothing changed. */
 int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection);
 /* Makes the thread run one system call. Its result, or -ESRCH. */
-int64_t inject_call(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c);
-int64_t inject_call_six(struct injection *injection, long nr, const uint64_t arg[6]);
+int64_t inject_syscall(struct injection *injection, long nr, uint64_t a, uint64_t b, uint64_t c);
+int64_t inject_syscall_with_args(struct injection *injection, long nr, const uint64_t arg[6]);
 /* Makes a whole injection: `run` makes the calls, and its result becomes that of the thread's own call, or -errno. */
 int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pending *pending,
 				  int64_t (*run)(struct injection *));
@@ -221,7 +221,7 @@ int64_t pathfd_map_for_thread(const struct tracer *tracer, const struct pending 
  */
 
 /* Whether the call must wait. */
-bool later_must_wait(const struct tracer *tracer, const struct call *call);
+bool later_call_must_wait(const struct tracer *tracer, const struct call *call);
 /* Queues a copy of the call and takes what its outcome owns. 0, or -ENOMEM with nothing taken. */
 int later_queue_call(struct tracer *tracer, struct call *call);
 /*

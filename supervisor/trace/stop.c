@@ -40,7 +40,7 @@ static void stop_end_call(struct tracer *tracer, struct pending *pending, int64_
 	pid_t tid = pending->tid;
 
 	pending_end_and_remove(tracer, pending, ret);
-	if (pending_find(tracer, tid))
+	if (pending_find_newest(tracer, tid))
 		stop_resume_thread(tid, signal, group_stop);
 	else
 		stop_detach_thread(tid, signal);
@@ -50,7 +50,7 @@ static void stop_forget_thread(struct tracer *tracer, pid_t tid)
 {
 	struct pending *pending;
 
-	while ((pending = pending_find(tracer, tid)))
+	while ((pending = pending_find_newest(tracer, tid)))
 		pending_end_and_remove(tracer, pending, -EINTR);
 }
 
@@ -75,7 +75,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	(void)snprintf(call->path[0].text, sizeof(call->path[0].text), "%s", pending->text); /* was a path of a call */
 	call->decision = (struct policy_decision){VERDICT_KILL, EACCES, pending->decision.rule, reason};
 	call->outcome.kind = OUTCOME_CONTINUE;
-	if (call_commit(call) < 0)
+	if (call_commit_record(call) < 0)
 		return;
 	denials_add(tracer->sandbox->denials, call);
 	audit_end_record(tracer->sandbox->audit, call->slot, -EACCES, 0);
@@ -109,7 +109,7 @@ static struct pending *stop_find_exec(struct tracer *tracer, pid_t pid)
 		return pending;
 	if (ptrace(PTRACE_GETEVENTMSG, pid, 0, &former) < 0)
 		return NULL;
-	pending = pending_find(tracer, (pid_t)former);
+	pending = pending_find_newest(tracer, (pid_t)former);
 	if (!pending)
 		return NULL;
 	/* Forget the old leader's calls and older ones of the thread itself, but not this entry. */
@@ -168,12 +168,12 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 
 	if (r < 0)
 		return r;
-	result = arch_result(&regs);
-	if (!arch_was_call(&regs, pending->row->nr) || (result != -EINTR && result != -KERNEL_RESTARTSYS))
+	result = arch_get_result(&regs);
+	if (!arch_is_last_call(&regs, pending->row->nr) || (result != -EINTR && result != -KERNEL_RESTARTSYS))
 		return -EINTR;
-	addr = arch_stack(&regs) - arch_red_zone_bytes() - pending->blob.len;
+	addr = arch_get_stack(&regs) - arch_get_red_zone_bytes() - pending->blob.len;
 	addr -= addr % STACK_ALIGN;
-	blob_add_address(&pending->blob, addr);
+	blob_relocate_array(&pending->blob, addr);
 	r = inject_write_memory(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
 	if (r < 0) {
 		arch_set_result(&regs, r);
@@ -182,7 +182,7 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 	}
 	pending->blob_addr = addr;
 	stop_set_restart_args(pending, addr);
-	arch_rewind(&regs, pending->row->nr, pending->restart_arg);
+	arch_rewind_call(&regs, pending->row->nr, pending->restart_arg);
 	return arch_write_regs(pending->tid, &regs);
 }
 
@@ -214,7 +214,7 @@ static void stop_after_continued_call(struct tracer *tracer, struct pending *pen
 	int64_t result = -EINTR;
 
 	if (arch_read_regs(pending->tid, &regs) == 0) {
-		result = arch_result(&regs);
+		result = arch_get_result(&regs);
 		if (result <= -KERNEL_RESTARTSYS && result >= -KERNEL_RESTART_LAST) {
 			/*
 			 * The kernel restarts the call. ERESTARTSYS: the interrupt ended the wait for our response
@@ -238,7 +238,7 @@ void stop_on_other(struct tracer *tracer, pid_t pid, int status)
 	bool event = status >> 16 != 0;
 	bool group_stop = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP;
 	int signal = event ? 0 : WSTOPSIG(status); /* a signal about to be delivered is passed on */
-	struct pending *pending = pending_find(tracer, pid);
+	struct pending *pending = pending_find_newest(tracer, pid);
 
 	if (!pending)
 		stop_detach_thread(pid, signal);

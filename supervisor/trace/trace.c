@@ -22,7 +22,7 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 	if (!tracer)
 		return -ENOMEM;
 	tracer->sandbox = sandbox;
-	tracer->fetches_most = blocking_share_descriptors(FETCH_SHARE);
+	tracer->fetches_most = blocking_get_descriptor_share(FETCH_SHARE);
 	*ret_tracer = tracer;
 	return 0;
 }
@@ -57,7 +57,7 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 	if (r == 0)
 		r = pending_seize_and_interrupt(tracer, call, state, &pending);
 	if (r != 0) {
-		blob_done(&blob);
+		blob_release(&blob);
 		return r;
 	}
 	pending->plan = steal_pointer(&call->outcome.exec); /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
@@ -109,7 +109,7 @@ int trace_start_call(struct tracer *tracer, struct call *call)
 {
 	int r;
 
-	if (later_must_wait(tracer, call))
+	if (later_call_must_wait(tracer, call))
 		return later_queue_call(tracer, call);
 	if (call->outcome.kind == OUTCOME_EXEC)
 		return trace_start_exec(tracer, call);
@@ -148,16 +148,16 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 
 	trace_handle_held_stops(tracer);
 	while ((later = later_take_ready_call(tracer, &awaited))) {
-		struct answer answer = answer_later(&later->call);
+		struct answer answer = answer_make_for_later(&later->call);
 		int r = awaited ? trace_start_call(tracer, &later->call) : -EINTR;
 
 		if (r < 0 && awaited && later->call.outcome.kind == OUTCOME_FETCH) { /* not recorded yet */
 			call_fail(&later->call, r);
-			(void)call_commit(&later->call); /* on failure the outcome is an error all the same */
+			(void)call_commit_record(&later->call); /* on failure the outcome is an error all the same */
 			answer.slot = later->call.slot;
 		}
 		if (r < 0)
-			answer_and_end_record(&answer, r);
+			answer_send_and_end_record(&answer, r);
 		later_free(later);
 	}
 }
@@ -176,7 +176,7 @@ static void trace_on_other_call(struct tracer *tracer, struct pending *pending)
 
 bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u64 *args)
 {
-	struct pending *newest = tracer->pending ? pending_find(tracer, tid) : NULL;
+	struct pending *newest = tracer->pending ? pending_find_newest(tracer, tid) : NULL;
 	struct pending *pending = newest ? pending_find_restarted(tracer, tid, nr, args) : NULL;
 
 	/* Only an exec is continued, because it is verified afterwards. Everything else is judged again. */
@@ -212,7 +212,7 @@ static void trace_forget_group(struct tracer *tracer, pid_t pid)
 		next = pending->next;
 		if (pending->tid != pid && pending->tgid != pid)
 			continue;
-		leader = pending_is_in_exec(pending) ? pending_find(tracer, pending->tgid) : NULL;
+		leader = pending_is_in_exec(pending) ? pending_find_newest(tracer, pending->tgid) : NULL;
 		if (leader)
 			leader->held_status = 0;
 		pending_end_and_remove(tracer, pending, -ESRCH);
@@ -233,7 +233,7 @@ bool trace_on_wait_status(struct tracer *tracer, pid_t pid, int status)
 
 void trace_forget_thread(struct tracer *tracer, pid_t tid)
 {
-	struct pending *pending = pending_find(tracer, tid);
+	struct pending *pending = pending_find_newest(tracer, tid);
 
 	/* A thread loses its tid without an exit when its exec succeeds. The entry is needed until the exec's stop. */
 	if (!pending || pending_is_in_exec(pending))

@@ -31,7 +31,7 @@ static int verify_read_auxv(pid_t pid, struct vector *ret_vector)
 {
 	struct vector vector = {0};
 	Elf64_auxv_t auxv[AUXV_MAX];
-	_cleanup_close_ int fd = procstat_open(pid, "auxv");
+	_cleanup_close_ int fd = procstat_open_file(pid, "auxv");
 	ssize_t got = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
 
 	if (got <= 0)
@@ -66,7 +66,7 @@ static const char *verify_loader_file(pid_t pid, const struct exec_plan *plan, u
 		return base == 0 ? NULL : "loader_mismatch";
 	if (base == 0)
 		return "loader_mismatch";
-	if (exec_maps_find(pid, base + plan->interp_page, &found) < 0)
+	if (exec_maps_find_mapping(pid, base + plan->interp_page, &found) < 0)
 		return "exec_unreadable";
 	if (found.maps_major != plan->interp.maps_major || found.maps_minor != plan->interp.maps_minor ||
 	    found.maps_ino != plan->interp.maps_ino)
@@ -132,7 +132,7 @@ static bool image_is_program(int maps_fd, const struct exec_plan *plan)
 }
 
 /* Whether this kernel puts the name at the end of the stack: checked on our own. */
-static bool image_knows_layout(void)
+static bool image_layout_is_known(void)
 {
 	static _Thread_local enum { UNKNOWN, KNOWN, OTHER } layout;
 	uint64_t name = getauxval(AT_EXECFN);
@@ -156,7 +156,7 @@ static bool image_has_name(const struct memory_ops *guest, pid_t pid, int maps_f
 	size_t len = 1 + strlen(name) + 1;
 	struct procmap map;
 
-	if (len > sizeof(found) || !image_knows_layout() || !image_query_map(maps_fd, stack, 0, &map) ||
+	if (len > sizeof(found) || !image_layout_is_known() || !image_query_map(maps_fd, stack, 0, &map) ||
 	    map.end < len + STACK_TAIL ||
 	    guest->read(pid, map.end - STACK_TAIL - len, found, len) != (ssize_t)len)
 		return false;
@@ -175,10 +175,10 @@ static bool image_is_approved(const struct memory_ops *guest, pid_t pid, const s
 
 	if (plan->detour || !plan->has_interp || arch_read_regs(pid, &regs) < 0)
 		return false;
-	maps_fd = procstat_open(pid, "maps");
-	return maps_fd >= 0 && image_is_loader(maps_fd, arch_pc(&regs), &plan->interp) &&
+	maps_fd = procstat_open_file(pid, "maps");
+	return maps_fd >= 0 && image_is_loader(maps_fd, arch_get_pc(&regs), &plan->interp) &&
 	       image_is_program(maps_fd, plan) &&
-	       image_has_name(guest, pid, maps_fd, arch_stack(&regs), plan->execfn);
+	       image_has_name(guest, pid, maps_fd, arch_get_stack(&regs), plan->execfn);
 }
 
 const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)

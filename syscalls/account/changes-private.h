@@ -50,9 +50,9 @@ struct changes {
 int changes_list_moved(struct changes *changes);
 
 /* False for mounts that are not the user's: private scratch space, /proc, /dev, provided files. */
-bool changes_reported(const struct mount *mount);
+bool changes_mount_is_reported(const struct mount *mount);
 
 /* The place of an entry. */
-void changes_place(const struct touched *entry, struct place *ret_place);
+void changes_get_entry_place(const struct touched *entry, struct place *ret_place);
 
 #endif

@@ -9,13 +9,13 @@
 
 _Static_assert(sizeof(((struct change *)0)->sha256) == SHA256_HEX_SIZE, "a hash must fit");
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
+static bool changes_is_same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
 /* Times and size of a directory are ignored: they follow from its entries, which are reported. */
-static bool is_modified(const struct touched *before, const struct stat *now)
+static bool changes_is_modified(const struct touched *before, const struct stat *now)
 {
 	if (before->state == TOUCHED_UNKNOWN)
 		return true;
@@ -24,8 +24,8 @@ static bool is_modified(const struct touched *before, const struct stat *now)
 		return true;
 	if (S_ISDIR(now->st_mode))
 		return false;
-	return before->size != (uint64_t)now->st_size || !is_same_time(&before->mtime, &now->st_mtim) ||
-	       !is_same_time(&before->ctime, &now->st_ctim);
+	return before->size != (uint64_t)now->st_size || !changes_is_same_time(&before->mtime, &now->st_mtim) ||
+	       !changes_is_same_time(&before->ctime, &now->st_ctim);
 }
 
 struct report {
@@ -35,7 +35,7 @@ struct report {
 };
 
 /* Hashes a regular file; "" if it cannot be read or exceeds what hashing may take. */
-static void add_hash(const struct place *place, struct change *change, struct report *report)
+static void changes_add_hash(const struct place *place, struct change *change, struct report *report)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat file;
@@ -45,22 +45,22 @@ static void add_hash(const struct place *place, struct change *change, struct re
 	if (fd < 0 || fstat(fd, &file) < 0 || !S_ISREG(file.st_mode))
 		return;
 	bytes = (uint64_t)file.st_size;
-	if (bytes > CHANGES_HASH_FILE_BYTES || bytes > report->hash_bytes || io_now_ns() > report->hash_end_ns)
+	if (bytes > CHANGES_HASH_FILE_BYTES || bytes > report->hash_bytes || io_read_clock_ns() > report->hash_end_ns)
 		return;
 	report->hash_bytes -= bytes;
-	if (sha256_fd(fd, change->sha256, &bytes) < 0)
+	if (sha256_hash_fd(fd, change->sha256, &bytes) < 0)
 		change->sha256[0] = '\0';
 }
 
 /* True, with the change, when the path has changed. */
-static bool compare_touched(const struct touched *entry, struct change *ret_change, struct report *report)
+static bool changes_compare_touched(const struct touched *entry, struct change *ret_change, struct report *report)
 {
 	_cleanup_close_ int fd = -1;
 	struct place place;
 	struct stat now;
 	bool present;
 
-	changes_place(entry, &place);
+	changes_get_entry_place(entry, &place);
 	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	present = fd >= 0 && fstat(fd, &now) == 0;
 	memset(ret_change, 0, sizeof(*ret_change));
@@ -70,25 +70,25 @@ static bool compare_touched(const struct touched *entry, struct change *ret_chan
 		ret_change->size_bytes = S_ISREG(entry->mode) ? entry->size : 0;
 		return entry->state == TOUCHED_PRESENT;
 	}
-	if (entry->state != TOUCHED_ABSENT && !is_modified(entry, &now))
+	if (entry->state != TOUCHED_ABSENT && !changes_is_modified(entry, &now))
 		return false;
 	ret_change->kind = entry->state == TOUCHED_ABSENT ? CHANGE_ADDED : CHANGE_MODIFIED;
 	if (S_ISREG(now.st_mode)) {
 		ret_change->size_bytes = (uint64_t)now.st_size;
-		add_hash(&place, ret_change, report);
+		changes_add_hash(&place, ret_change, report);
 	}
 	return true;
 }
 
 /* Callback of twalk_r(3), which visits the paths in order. */
-static void report_touched(const void *node, VISIT visit, void *closure)
+static void changes_report_touched(const void *node, VISIT visit, void *closure)
 {
 	const struct touched *entry = *(const struct touched *const *)node;
 	struct report *report = closure;
 	struct change change;
 
-	if ((visit == postorder || visit == leaf) && changes_reported(entry->mount) &&
-	    compare_touched(entry, &change, report))
+	if ((visit == postorder || visit == leaf) && changes_mount_is_reported(entry->mount) &&
+	    changes_compare_touched(entry, &change, report))
 		report->each(report->ctx, &change);
 }
 
@@ -101,7 +101,7 @@ int changes_report(struct changes *changes, const struct view *view,
 	(void)view; /* entries point to mounts of the view, which has to live until now */
 	if (r < 0)
 		return r;
-	report.hash_end_ns = io_now_ns() + CHANGES_HASH_NS;
-	twalk_r(changes->tree, report_touched, &report);
+	report.hash_end_ns = io_read_clock_ns() + CHANGES_HASH_NS;
+	twalk_r(changes->tree, changes_report_touched, &report);
 	return 0;
 }

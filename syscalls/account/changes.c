@@ -18,14 +18,14 @@
 #define MOVES_MAX 1024 /* every touch searches the moves; with more, the directories are listed at once */
 
 /* Compares for tsearch(3) and tfind(3). */
-static int compare_path(const void *path, const void *entry)
+static int changes_compare_path(const void *path, const void *entry)
 {
 	return strcmp(path, ((const struct touched *)entry)->path);
 }
 
-static int compare_entries(const void *a, const void *b)
+static int changes_compare_entries(const void *a, const void *b)
 {
-	return compare_path(((const struct touched *)a)->path, b);
+	return changes_compare_path(((const struct touched *)a)->path, b);
 }
 
 static void fill_first_state(struct touched *entry, const struct place *place)
@@ -49,7 +49,7 @@ static void fill_first_state(struct touched *entry, const struct place *place)
 	entry->ctime = now.st_ctim;
 }
 
-static struct touched *make_touched(const struct place *place)
+static struct touched *changes_make_touched(const struct place *place)
 {
 	struct touched *entry = calloc(1, sizeof(*entry) + place->virt_len + 1);
 	const char *rest = place->rest;
@@ -65,7 +65,7 @@ static struct touched *make_touched(const struct place *place)
 	return entry;
 }
 
-void changes_place(const struct touched *entry, struct place *ret_place)
+void changes_get_entry_place(const struct touched *entry, struct place *ret_place)
 {
 	ret_place->mount = entry->mount;
 	ret_place->magic = false;
@@ -74,7 +74,7 @@ void changes_place(const struct touched *entry, struct place *ret_place)
 	ret_place->rest = entry->rest == SIZE_MAX ? entry->mount->base : ret_place->virt + entry->rest;
 }
 
-bool changes_reported(const struct mount *mount)
+bool changes_mount_is_reported(const struct mount *mount)
 {
 	const unsigned never = MOUNT_SKELETON | MOUNT_PROVIDED | MOUNT_DEVICE | MOUNT_PROC | MOUNT_PRIVATE;
 
@@ -82,22 +82,22 @@ bool changes_reported(const struct mount *mount)
 }
 
 /* Finds or adds a place, with the state of `source`; NULL: absent. 0, also without room, or -ENOMEM. */
-static int changes_add(struct changes *changes, const struct place *place, const struct place *source)
+static int changes_find_or_add(struct changes *changes, const struct place *place, const struct place *source)
 {
 	struct touched *entry;
 
-	if (tfind(place->virt, &changes->tree, compare_path))
+	if (tfind(place->virt, &changes->tree, changes_compare_path))
 		return 0;
 	if (changes->count >= CHANGES_MAX || place->virt_len > CHANGES_BYTES_MAX - changes->bytes) {
 		changes->unlisted++;
 		return 0;
 	}
-	entry = make_touched(place);
+	entry = changes_make_touched(place);
 	if (!entry)
 		return -ENOMEM;
 	if (source)
 		fill_first_state(entry, source);
-	if (!tsearch(entry, &changes->tree, compare_entries)) {
+	if (!tsearch(entry, &changes->tree, changes_compare_entries)) {
 		free(entry);
 		return -ENOMEM;
 	}
@@ -108,7 +108,7 @@ static int changes_add(struct changes *changes, const struct place *place, const
 
 /* ---- names of renamed directories ---- */
 
-static struct spot *make_spot(const struct mount *mount, size_t rest, const char *head, size_t head_len,
+static struct spot *spot_make(const struct mount *mount, size_t rest, const char *head, size_t head_len,
 			     const char *tail)
 {
 	size_t tail_len = strlen(tail);
@@ -124,13 +124,13 @@ static struct spot *make_spot(const struct mount *mount, size_t rest, const char
 	return spot;
 }
 
-static struct spot *make_spot_of_place(const struct place *place)
+static struct spot *spot_make_of_place(const struct place *place)
 {
-	return make_spot(place->mount, (size_t)(place->rest - place->virt), place->virt, place->virt_len, "");
+	return spot_make(place->mount, (size_t)(place->rest - place->virt), place->virt, place->virt_len, "");
 }
 
 /* The part of `path` after the spot's path ("" or "/…"); NULL: `path` is not at or below the spot. */
-static const char *spot_tail(const struct spot *spot, const char *path)
+static const char *spot_get_tail(const struct spot *spot, const char *path)
 {
 	if (!spot || strncmp(path, spot->path, spot->len) != 0 || (path[spot->len] && path[spot->len] != '/'))
 		return NULL;
@@ -145,7 +145,7 @@ static bool spot_is_below(const struct spot *spot, const struct place *place)
 }
 
 /* The place `tail` ("" or "/…") below a spot. False: the name would be too long. */
-static bool fill_place_below_spot(const struct spot *spot, const char *tail, struct place *ret_place)
+static bool spot_fill_place_below(const struct spot *spot, const char *tail, struct place *ret_place)
 {
 	size_t tail_len = strlen(tail);
 
@@ -161,7 +161,7 @@ static bool fill_place_below_spot(const struct spot *spot, const char *tail, str
 }
 
 /* The longest move that the path's first object took part in or, by_to, that its present object did. NULL: none. */
-static struct move *find_move(const struct changes *changes, const char *path, bool by_to)
+static struct move *changes_find_move(const struct changes *changes, const char *path, bool by_to)
 {
 	struct move *found = NULL;
 	size_t longest = 0;
@@ -169,7 +169,7 @@ static struct move *find_move(const struct changes *changes, const char *path, b
 	for (size_t i = 0; i < changes->moves; i++) {
 		const struct spot *spot = by_to ? changes->move[i].to : changes->move[i].from;
 
-		if (spot_tail(spot, path) && spot->len >= longest) {
+		if (spot_get_tail(spot, path) && spot->len >= longest) {
 			longest = spot->len;
 			found = &changes->move[i];
 		}
@@ -180,50 +180,54 @@ static struct move *find_move(const struct changes *changes, const char *path, b
 /* The name that the object at `path` had when the run began. False: the same name, or there was no object. */
 static bool find_first_place(const struct changes *changes, const char *path, struct place *ret_place)
 {
-	const struct move *move = find_move(changes, path, true);
+	const struct move *move = changes_find_move(changes, path, true);
 
-	return move && move->from && fill_place_below_spot(move->from, path + move->to->len, ret_place) &&
-	       find_move(changes, ret_place->virt, false) == move;
+	return move && move->from && spot_fill_place_below(move->from, path + move->to->len, ret_place) &&
+	       changes_find_move(changes, ret_place->virt, false) == move;
 }
 
 /* Where the object is now that was at the place when the run began: there, in *other, or NULL: nowhere. */
-static const struct place *find_place_now(const struct changes *changes, const struct place *place, struct place *other)
+static const struct place *changes_find_place_now(const struct changes *changes, const struct place *place,
+						  struct place *other)
 {
-	const struct move *move = find_move(changes, place->virt, false);
+	const struct move *move = changes_find_move(changes, place->virt, false);
 
 	if (!move) /* NULL: below a directory that was renamed to here */
-		return find_move(changes, place->virt, true) ? NULL : place;
-	if (!move->to || !fill_place_below_spot(move->to, place->virt + move->from->len, other))
+		return changes_find_move(changes, place->virt, true) ? NULL : place;
+	if (!move->to || !spot_fill_place_below(move->to, place->virt + move->from->len, other))
 		return NULL;
-	return find_move(changes, other->virt, true) == move ? other : NULL;
+	return changes_find_move(changes, other->virt, true) == move ? other : NULL;
 }
 
-static int touch_name(struct changes *changes, const struct place *place)
+static int changes_touch_name(struct changes *changes, const struct place *place)
 {
 	struct place other;
 
-	return changes_reported(place->mount) ? changes_add(changes, place, find_place_now(changes, place, &other)) : 0;
+	return changes_mount_is_reported(place->mount)
+		       ? changes_find_or_add(changes, place, changes_find_place_now(changes, place, &other))
+		       : 0;
 }
 
 /* Where directories were renamed, the object may have had another name, and another object this name: touches both. */
-static int touch_moved(struct changes *changes, const struct place *place)
+static int changes_touch_moved(struct changes *changes, const struct place *place)
 {
 	struct place first;
-	int r = touch_name(changes, place);
+	int r = changes_touch_name(changes, place);
 
-	return r == 0 && find_first_place(changes, place->virt, &first) ? touch_name(changes, &first) : r;
+	return r == 0 && find_first_place(changes, place->virt, &first) ? changes_touch_name(changes, &first) : r;
 }
 
-int changes_touch(struct changes *changes, const struct place *place)
+int changes_touch_place(struct changes *changes, const struct place *place)
 {
 	if (changes->moves && place->mount && !place->magic)
-		return touch_moved(changes, place);
-	return changes_reported(place->mount) && !place->magic ? changes_add(changes, place, place) : 0;
+		return changes_touch_moved(changes, place);
+	return changes_mount_is_reported(place->mount) && !place->magic ? changes_find_or_add(changes, place, place)
+									: 0;
 }
 
 /* ---- after a rename ---- */
 
-static void free_move_spots(struct move *move)
+static void changes_free_move_spots(struct move *move)
 {
 	free(move->from);
 	free(move->to);
@@ -232,22 +236,22 @@ static void free_move_spots(struct move *move)
 static void forget_moves(struct changes *changes)
 {
 	for (size_t i = 0; i < changes->moves; i++)
-		free_move_spots(&changes->move[i]);
+		changes_free_move_spots(&changes->move[i]);
 	free(changes->move);
 	changes->move = NULL;
 	changes->moves = changes->move_room = 0;
 }
 
 /* The name that the directory at `place` had when the run began; *ret_spot NULL: the run made it. 0 or -ENOMEM. */
-static int make_first_spot(const struct changes *changes, const struct place *place, struct spot **ret_spot)
+static int spot_make_first(const struct changes *changes, const struct place *place, struct spot **ret_spot)
 {
 	struct place first;
 
 	*ret_spot = NULL;
 	if (find_first_place(changes, place->virt, &first))
-		*ret_spot = make_spot_of_place(&first);
-	else if (!find_move(changes, place->virt, true) && !find_move(changes, place->virt, false))
-		*ret_spot = make_spot_of_place(place);
+		*ret_spot = spot_make_of_place(&first);
+	else if (!changes_find_move(changes, place->virt, true) && !changes_find_move(changes, place->virt, false))
+		*ret_spot = spot_make_of_place(place);
 	else
 		return 0;
 	return *ret_spot ? 0 : -ENOMEM;
@@ -260,7 +264,7 @@ static int update_move_target(struct move *move, const struct place *from, const
 
 	if (!spot_is_below(move->to, from))
 		return 0;
-	now = make_spot(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len,
+	now = spot_make(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len,
 		       move->to->path + from->virt_len);
 	if (!now)
 		return -ENOMEM;
@@ -270,17 +274,17 @@ static int update_move_target(struct move *move, const struct place *from, const
 }
 
 /* Prepares a move of the directory that was at `from`, without a `to` yet; *ret_add false: the move exists already. */
-static int prepare_move(struct changes *changes, const struct place *from, struct move *ret_move, bool *ret_add)
+static int changes_prepare_move(struct changes *changes, const struct place *from, struct move *ret_move, bool *ret_add)
 {
-	const struct move *known = find_move(changes, from->virt, true);
+	const struct move *known = changes_find_move(changes, from->virt, true);
 
 	*ret_add = !known || known->to->len != from->virt_len;
-	return *ret_add ? make_first_spot(changes, from, &ret_move->from) : 0;
+	return *ret_add ? spot_make_first(changes, from, &ret_move->from) : 0;
 }
 
-static int add_move(struct changes *changes, struct move *move, const struct place *to)
+static int changes_add_move(struct changes *changes, struct move *move, const struct place *to)
 {
-	move->to = make_spot_of_place(to);
+	move->to = spot_make_of_place(to);
 	if (!move->to || !array_reserve(&changes->move, changes->moves, &changes->move_room))
 		return -ENOMEM;
 	changes->move[changes->moves++] = *move;
@@ -289,7 +293,7 @@ static int add_move(struct changes *changes, struct move *move, const struct pla
 }
 
 /* A directory was renamed to `place`: at most an empty directory or a file was there, so moves to it are over. */
-static void forget_replaced(struct changes *changes, const struct place *place)
+static void changes_forget_replaced(struct changes *changes, const struct place *place)
 {
 	for (size_t i = 0; i < changes->moves; i++) {
 		struct move *move = &changes->move[i];
@@ -301,41 +305,41 @@ static void forget_replaced(struct changes *changes, const struct place *place)
 	}
 }
 
-static int record_move(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
+static int changes_record_move(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
 		       bool to_dir)
 {
 	struct move there = {0}, back = {0};
 	bool add_there = false, add_back = false;
-	int r = from_dir ? prepare_move(changes, from, &there, &add_there) : 0;
+	int r = from_dir ? changes_prepare_move(changes, from, &there, &add_there) : 0;
 
 	if (r == 0 && to_dir)
-		r = prepare_move(changes, to, &back, &add_back);
+		r = changes_prepare_move(changes, to, &back, &add_back);
 	if (!to_dir)
-		forget_replaced(changes, to);
+		changes_forget_replaced(changes, to);
 	if (!from_dir)
-		forget_replaced(changes, from);
+		changes_forget_replaced(changes, from);
 	for (size_t i = 0; r >= 0 && i < changes->moves; i++) {
 		r = from_dir ? update_move_target(&changes->move[i], from, to) : 0;
 		if (r == 0 && to_dir)
 			r = update_move_target(&changes->move[i], to, from);
 	}
 	if (r >= 0 && add_there)
-		r = add_move(changes, &there, to);
+		r = changes_add_move(changes, &there, to);
 	if (r >= 0 && add_back)
-		r = add_move(changes, &back, from);
-	free_move_spots(&there);
-	free_move_spots(&back);
+		r = changes_add_move(changes, &back, from);
+	changes_free_move_spots(&there);
+	changes_free_move_spots(&back);
 	return r < 0 ? r : 0;
 }
 
-void changes_moved(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
+void changes_note_rename(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
 		   bool to_dir)
 {
-	bool reported = changes_reported(from->mount) || changes_reported(to->mount);
+	bool reported = changes_mount_is_reported(from->mount) || changes_mount_is_reported(to->mount);
 
 	if ((!from_dir && !to_dir) || (!reported && !changes->moves))
 		return;
-	if (record_move(changes, from, to, from_dir, to_dir) < 0)
+	if (changes_record_move(changes, from, to, from_dir, to_dir) < 0)
 		changes->unlisted++;
 	else if (changes->moves >= MOVES_MAX && changes_list_moved(changes) < 0)
 		changes->unlisted++;
@@ -361,7 +365,7 @@ static int queue_directory(struct walk *walk, const char *tail)
 	return walk->queue[walk->queued] && ++walk->queued ? 0 : -ENOMEM;
 }
 
-static bool is_dir_entry(int dirfd, const struct dirent *entry)
+static bool changes_entry_is_dir(int dirfd, const struct dirent *entry)
 {
 	struct stat status;
 
@@ -371,7 +375,7 @@ static bool is_dir_entry(int dirfd, const struct dirent *entry)
 }
 
 /* Touches one name by its first and its present path. A directory with a move of its own is listed by that move. */
-static int list_name(struct walk *walk, int dirfd, const char *dir, const struct dirent *entry)
+static int changes_list_name(struct walk *walk, int dirfd, const char *dir, const struct dirent *entry)
 {
 	_cleanup_free_ char *tail = NULL;
 	int r;
@@ -380,12 +384,13 @@ static int list_name(struct walk *walk, int dirfd, const char *dir, const struct
 		tail = NULL;
 		return -ENOMEM;
 	}
-	if (!fill_place_below_spot(walk->move->to, tail, &walk->place)) {
+	if (!spot_fill_place_below(walk->move->to, tail, &walk->place)) {
 		walk->changes->unlisted++;
 		return 0;
 	}
-	r = touch_moved(walk->changes, &walk->place);
-	if (r < 0 || !is_dir_entry(dirfd, entry) || find_move(walk->changes, walk->place.virt, true) != walk->move)
+	r = changes_touch_moved(walk->changes, &walk->place);
+	if (r < 0 || !changes_entry_is_dir(dirfd, entry) ||
+	    changes_find_move(walk->changes, walk->place.virt, true) != walk->move)
 		return r;
 	return queue_directory(walk, tail);
 }
@@ -396,7 +401,7 @@ static int list_directory(struct walk *walk, const char *tail)
 	const struct dirent *name;
 	int fd = -1, r = 0;
 
-	if (fill_place_below_spot(walk->move->to, tail, &walk->place))
+	if (spot_fill_place_below(walk->move->to, tail, &walk->place))
 		fd = view_open_place(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 0; /* the directory was removed since, which touched each name */
@@ -410,16 +415,16 @@ static int list_directory(struct walk *walk, const char *tail)
 	while (r == 0 && (name = readdir(stream))) {
 		if (strcmp(name->d_name, ".") == 0 || strcmp(name->d_name, "..") == 0)
 			continue;
-		if (++walk->entries > CHANGES_TREE_MAX || io_now_ns() > walk->end_ns) {
+		if (++walk->entries > CHANGES_TREE_MAX || io_read_clock_ns() > walk->end_ns) {
 			walk->changes->unlisted++;
 			return 0;
 		}
-		r = list_name(walk, fd, tail, name);
+		r = changes_list_name(walk, fd, tail, name);
 	}
 	return r;
 }
 
-static int list_move(struct walk *walk)
+static int changes_list_move(struct walk *walk)
 {
 	int r = queue_directory(walk, "");
 
@@ -434,18 +439,18 @@ static int list_move(struct walk *walk)
 
 int changes_list_moved(struct changes *changes)
 {
-	uint64_t begin_ns = io_now_ns();
+	uint64_t begin_ns = io_read_clock_ns();
 	struct walk walk = {.changes = changes, .end_ns = begin_ns + CHANGES_TREE_NS - changes->listing_ns};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < changes->moves; i++) {
 		walk.move = &changes->move[i];
-		if (walk.move->to && find_move(changes, walk.move->to->path, true) == walk.move)
-			r = list_move(&walk);
+		if (walk.move->to && changes_find_move(changes, walk.move->to->path, true) == walk.move)
+			r = changes_list_move(&walk);
 	}
 	free(walk.queue);
 	forget_moves(changes);
-	changes->listing_ns += io_now_ns() - begin_ns;
+	changes->listing_ns += io_read_clock_ns() - begin_ns;
 	if (changes->listing_ns > CHANGES_TREE_NS)
 		changes->listing_ns = CHANGES_TREE_NS;
 	return r;

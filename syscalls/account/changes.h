@@ -30,12 +30,12 @@ struct changes *changes_create(void);
 void changes_free(struct changes *changes);
 
 /* To be called before each effect on a place (open for writing, unlink …). Cheap if touched. 0 or -ENOMEM. */
-int changes_touch(struct changes *changes, const struct place *place);
+int changes_touch_place(struct changes *changes, const struct place *place);
 /*
  * To be called right after a successful rename of two touched places. from_dir: the object that was at `from` is a
  * directory. to_dir: with RENAME_EXCHANGE, the one that was at `to` is. A failure is counted as unlisted.
  */
-void changes_moved(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
+void changes_note_rename(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
 		   bool to_dir);
 
 /* Touches that exceeded CHANGES_MAX, _BYTES_MAX, _TREE_MAX or _TREE_NS. Not 0: the report is incomplete. */

@@ -14,7 +14,7 @@ static unsigned find_refused_path(const struct call *call)
 }
 
 /* The index of the call's first argument of this kind; -1: none. */
-static int find_arg(const struct call *call, enum arg_kind kind)
+static int denial_find_arg(const struct call *call, enum arg_kind kind)
 {
 	for (int i = 0; i < 6; i++)
 		if (call->row->arg[i].kind == kind)
@@ -24,9 +24,9 @@ static int find_arg(const struct call *call, enum arg_kind kind)
 
 static int read_open_flags(const struct call *call)
 {
-	int arg = find_arg(call, ARG_OPENFLAGS);
+	int arg = denial_find_arg(call, ARG_OPENFLAGS);
 
-	return arg < 0 ? 0 : call_int(call, (unsigned)arg);
+	return arg < 0 ? 0 : call_get_int(call, (unsigned)arg);
 }
 
 static bool wants_write(const struct call *call)
@@ -35,12 +35,12 @@ static bool wants_write(const struct call *call)
 
 	if (call->decision.error == EROFS)
 		return true;
-	if (find_arg(call, ARG_OPENFLAGS) >= 0)
+	if (denial_find_arg(call, ARG_OPENFLAGS) >= 0)
 		return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
 	return call->row->intent != INTENT_LOOK;
 }
 
-const char *denial_op(const struct call *call)
+const char *denial_get_operation(const struct call *call)
 {
 	enum row_intent intent = call->row->intent;
 
@@ -50,12 +50,12 @@ const char *denial_op(const struct call *call)
 		return wants_write(call) ? "write" : "read";
 	if (intent == INTENT_NET || intent == INTENT_SERVE)
 		return "net";
-	if (find_arg(call, ARG_SIGNAL) >= 0)
+	if (denial_find_arg(call, ARG_SIGNAL) >= 0)
 		return "signal";
-	return find_arg(call, ARG_PID) >= 0 || intent == INTENT_PROCESS ? "process" : "other";
+	return denial_find_arg(call, ARG_PID) >= 0 || intent == INTENT_PROCESS ? "process" : "other";
 }
 
-const char *denial_resolved(const struct call *call)
+const char *denial_get_resolved(const struct call *call)
 {
 	const struct place *place = &call->place[find_refused_path(call)];
 
@@ -63,7 +63,7 @@ const char *denial_resolved(const struct call *call)
 }
 
 /* "tgid=1 sig=9": the registers of a call without a path, as the log names them. */
-static void write_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
+static void denial_write_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
 {
 	size_t len = 0;
 
@@ -80,7 +80,7 @@ static void write_registers(const struct call *call, char text[DENIAL_TARGET_MAX
 				     (unsigned long long)call->arg[i]);
 		else
 			n = snprintf(text + len, DENIAL_TARGET_MAX - len, "%s%s=%d", space, call->row->arg[i].name,
-				     call_int(call, i));
+				     call_get_int(call, i));
 		if (n < 0 || (size_t)n >= DENIAL_TARGET_MAX - len)
 			return;
 		len += (size_t)n;
@@ -97,15 +97,15 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 		(void)snprintf(text, DENIAL_TARGET_MAX, "%s:%u", call->net.host, call->net.record.port);
 	else if (call->paths > 0 && !path->null && path->len > 0)
 		key.target = path->text;
-	else if (denial_resolved(call))
-		key.target = denial_resolved(call);
+	else if (denial_get_resolved(call))
+		key.target = denial_get_resolved(call);
 	else
-		write_registers(call, text);
+		denial_write_registers(call, text);
 	return key;
 }
 
 /* What to grant: the path itself, or for a name that is made or removed the directory it is in. */
-static size_t grant_path_len(const struct call *call, const char *path, bool write)
+static size_t denial_get_grant_len(const struct call *call, const char *path, bool write)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -151,7 +151,7 @@ static mode_t host_type(void *ctx, const char *path)
 	const struct view *view = ctx;
 	struct stat st = {.st_mode = S_IFREG};
 
-	return view && view_host_stat(view, path, 0, &st) < 0 ? 0 : st.st_mode & S_IFMT;
+	return view && view_stat_host_path(view, path, 0, &st) < 0 ? 0 : st.st_mode & S_IFMT;
 }
 
 /*
@@ -171,7 +171,7 @@ static void suggest_full_path(const struct call *call, const char *resolved, cha
 	(void)snprintf(path, PATH_MAX, "%s", full);
 }
 
-char *denial_suggest(const struct call *call, const char **ret_why)
+char *denial_suggest_grant(const struct call *call, const char **ret_why)
 {
 	const struct suggest_host host = {.home = call->sandbox->policy ? policy_settings(call->sandbox->policy)->home
 									: NULL,
@@ -180,7 +180,7 @@ char *denial_suggest(const struct call *call, const char **ret_why)
 	char full[PATH_MAX];
 	const struct mount *mount = call->place[find_refused_path(call)].mount;
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && wants_write(call);
-	const char *path = denial_resolved(call), *reason = call->decision.reason;
+	const char *path = denial_get_resolved(call), *reason = call->decision.reason;
 	_cleanup_buf_ struct buf buf = {0};
 
 	if (reason && suggest_tracing(reason))
@@ -208,7 +208,7 @@ char *denial_suggest(const struct call *call, const char **ret_why)
 		(void)snprintf(full, sizeof(full), "%s", path);
 	else
 		suggest_full_path(call, path, full);
-	full[grant_path_len(call, full, write)] = '\0';
+	full[denial_get_grant_len(call, full, write)] = '\0';
 	if (!(mount->flags & MOUNT_REDIRECT))
 		*ret_why = suggest_narrow(&host, full, exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ);
 	if (*ret_why)

@@ -15,13 +15,13 @@ struct denial_key {
 };
 
 struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MAX]);
-const char *denial_op(const struct call *call);
+const char *denial_get_operation(const struct call *call);
 /* The canonical virtual path, borrowed from the call, or NULL. */
-const char *denial_resolved(const struct call *call);
+const char *denial_get_resolved(const struct call *call);
 /*
  * The smallest grant that would allow it, owned by the caller. NULL when no grant would, or memory ran out, or with
  * *ret_why (static) when none should be suggested: policy/paths/suggest.h.
  */
-char *denial_suggest(const struct call *call, const char **ret_why);
+char *denial_suggest_grant(const struct call *call, const char **ret_why);
 
 #endif

@@ -30,7 +30,7 @@ struct denials *denials_create(void)
 	return denials;
 }
 
-static void free_item_texts(struct denial *item)
+static void denial_free_texts(struct denial *item)
 {
 	free(item->target);
 	free(item->resolved);
@@ -45,11 +45,11 @@ void denials_free(struct denials *denials)
 	if (!denials)
 		return;
 	for (size_t i = 0; i < denials->count; i++)
-		free_item_texts(&denials->item[i]);
+		denial_free_texts(&denials->item[i]);
 	(void)munmap(denials, sizeof(*denials));
 }
 
-static uint64_t hash_key(const struct denials *denials, const struct denial_key *key)
+static uint64_t denials_hash_key(const struct denials *denials, const struct denial_key *key)
 {
 	uint64_t hash = texthash(&denials->hash, (uint64_t)key->error, key->syscall, strlen(key->syscall));
 
@@ -58,7 +58,7 @@ static uint64_t hash_key(const struct denials *denials, const struct denial_key 
 }
 
 /* Whether the item is this attempt. event: NULL for a system call. */
-static bool is_same_attempt(const struct denial *item, const struct denial_key *key, const struct denial *event)
+static bool denial_is_same_attempt(const struct denial *item, const struct denial_key *key, const struct denial *event)
 {
 	const char *name = event ? item->event : item->syscall;
 
@@ -78,7 +78,7 @@ static char *copy_text(const char *text, bool *lost)
 }
 
 /* Fills the item with copies. False: no memory, and the item has none. */
-static bool fill_texts(struct denial *item, const char *target, const char *resolved, const char *exe,
+static bool denial_fill_texts(struct denial *item, const char *target, const char *resolved, const char *exe,
 		       const char *rule, const char *reason)
 {
 	bool lost = false;
@@ -89,47 +89,47 @@ static bool fill_texts(struct denial *item, const char *target, const char *reso
 	item->rule = copy_text(rule, &lost);
 	item->reason = copy_text(reason, &lost);
 	if (lost)
-		free_item_texts(item);
+		denial_free_texts(item);
 	return !lost;
 }
 
-static bool fill_call(struct denial *item, const struct call *call, const struct denial_key *key)
+static bool denial_fill_from_call(struct denial *item, const struct call *call, const struct denial_key *key)
 {
 	const char *suggest_why = NULL;
-	char *suggest = denial_suggest(call, &suggest_why);
+	char *suggest = denial_suggest_grant(call, &suggest_why);
 
 	*item = (struct denial){.seq = call->slot.seq,
 				.syscall = key->syscall,
-				.op = denial_op(call),
+				.op = denial_get_operation(call),
 				.error = key->error,
 				.pid = call->task->tgid,
 				.host_pid = call->task->host_pid,
 				.suggest = suggest,
 				.suggest_why = suggest_why,
 				.count = 1};
-	return fill_texts(item, key->target, denial_resolved(call), key->exe, call->decision.rule,
+	return denial_fill_texts(item, key->target, denial_get_resolved(call), key->exe, call->decision.rule,
 			  call->decision.reason);
 }
 
-static bool fill_event(struct denial *item, const struct denial *event)
+static bool denial_fill_from_event(struct denial *item, const struct denial *event)
 {
 	bool unsuggested = false; /* a denial without its suggestion is worth keeping */
 
 	*item = *event;
 	item->suggest = copy_text(event->suggest, &unsuggested);
-	return fill_texts(item, event->target, event->resolved, event->exe, event->rule, event->reason);
+	return denial_fill_texts(item, event->target, event->resolved, event->exe, event->rule, event->reason);
 }
 
 /* The item of an attempt that is listed already; else NULL, with the slot where it belongs. */
 static struct denial *denials_find(struct denials *denials, const struct denial_key *key, const struct denial *event,
 				   size_t *ret_at)
 {
-	size_t at = hash_key(denials, key) & (SLOTS - 1);
+	size_t at = denials_hash_key(denials, key) & (SLOTS - 1);
 
 	for (; denials->slot[at]; at = (at + 1) & (SLOTS - 1)) {
 		struct denial *item = &denials->item[denials->slot[at] - 1];
 
-		if (is_same_attempt(item, key, event))
+		if (denial_is_same_attempt(item, key, event))
 			return item;
 	}
 	*ret_at = at;
@@ -149,7 +149,7 @@ void denials_add(struct denials *denials, const struct call *call)
 	item = denials_find(denials, &key, NULL, &at);
 	if (item)
 		item->count++;
-	else if (denials->count == DENIALS_MAX || !fill_call(&denials->item[denials->count], call, &key))
+	else if (denials->count == DENIALS_MAX || !denial_fill_from_call(&denials->item[denials->count], call, &key))
 		denials->unlisted++;
 	else
 		denials->slot[at] = (uint16_t)++denials->count;
@@ -164,13 +164,13 @@ void denials_add_event(struct denials *denials, const struct denial *event)
 
 	if (item)
 		item->count += event->count;
-	else if (denials->count == DENIALS_MAX || !fill_event(&denials->item[denials->count], event))
+	else if (denials->count == DENIALS_MAX || !denial_fill_from_event(&denials->item[denials->count], event))
 		denials->unlisted += event->count;
 	else
 		denials->slot[at] = (uint16_t)++denials->count;
 }
 
-const struct denial *denials_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted)
+const struct denial *denials_get_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted)
 {
 	*ret_count = denials->count;
 	*ret_unlisted = denials->unlisted;

@@ -42,6 +42,6 @@ void denials_add(struct denials *denials, const struct call *call);
 /* Adds a refusal by egress; copies the texts. Two are the same when event, target, reason, error and exe are. */
 void denials_add_event(struct denials *denials, const struct denial *item);
 /* The denials, borrowed, in the order of their first records. *ret_unlisted: attempts that are only counted. */
-const struct denial *denials_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted);
+const struct denial *denials_get_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted);
 
 #endif

@@ -21,28 +21,28 @@
 #define SEARCH_PAUSE_NS UINT64_C(10000000)
 #define SEARCH_SHARE 20 /* a search takes at most 1/20 of the time */
 
-static uint64_t allocated_bytes(const struct stat *status)
+static uint64_t disk_get_allocated_bytes(const struct stat *status)
 {
 	return (uint64_t)status->st_blocks * BLOCK_BYTES;
 }
 
-static uint64_t file_growth_bytes(const struct disk_file *file)
+static uint64_t disk_file_get_growth(const struct disk_file *file)
 {
 	return file->bytes > file->base_bytes ? file->bytes - file->base_bytes : 0;
 }
 
-static void set_file_bytes(struct disk_files *files, struct disk_file *file, uint64_t bytes)
+static void disk_files_set_file_bytes(struct disk_files *files, struct disk_file *file, uint64_t bytes)
 {
-	uint64_t before = file_growth_bytes(file);
+	uint64_t before = disk_file_get_growth(file);
 
 	file->bytes = bytes;
-	files->bytes += file_growth_bytes(file) - before; /* unsigned arithmetic: also right if it shrinks */
+	files->bytes += disk_file_get_growth(file) - before; /* unsigned arithmetic: also right if it shrinks */
 	if (file->in_memory)
-		files->memory_bytes += file_growth_bytes(file) - before;
+		files->memory_bytes += disk_file_get_growth(file) - before;
 }
 
 /* Compares for tsearch(3). */
-static int compare_files(const void *a, const void *b)
+static int disk_files_compare(const void *a, const void *b)
 {
 	const struct disk_file *one = a, *other = b;
 
@@ -54,7 +54,7 @@ static int compare_files(const void *a, const void *b)
 struct disk_file *disk_files_find(const struct disk_files *files, const struct stat *status)
 {
 	const struct disk_file key = {.dev = status->st_dev, .ino = status->st_ino};
-	struct disk_file *const *found = tfind(&key, &files->tree, compare_files);
+	struct disk_file *const *found = tfind(&key, &files->tree, disk_files_compare);
 
 	return found ? *found : NULL;
 }
@@ -68,25 +68,25 @@ int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t
 		return -ENOMEM;
 	*file = (struct disk_file){.dev = status->st_dev, .ino = status->st_ino, .base_bytes = base_bytes,
 				   .in_memory = in_memory, .fd = -1};
-	if (!tsearch(file, &files->tree, compare_files)) {
+	if (!tsearch(file, &files->tree, disk_files_compare)) {
 		free(file);
 		return -ENOMEM;
 	}
 	files->count++;
-	set_file_bytes(files, file, allocated_bytes(status));
+	disk_files_set_file_bytes(files, file, disk_get_allocated_bytes(status));
 	*ret_file = file;
 	return 0;
 }
 
-void disk_files_changed(struct disk_files *files, const struct stat *status)
+void disk_files_note_change(struct disk_files *files, const struct stat *status)
 {
 	struct disk_file *file = disk_files_find(files, status);
 
 	if (file)
-		set_file_bytes(files, file, allocated_bytes(status));
+		disk_files_set_file_bytes(files, file, disk_get_allocated_bytes(status));
 }
 
-static void release_file(struct disk_files *files, struct disk_file *file)
+static void disk_files_release_file(struct disk_files *files, struct disk_file *file)
 {
 	struct disk_file *last = files->held[--files->held_count];
 
@@ -97,11 +97,11 @@ static void release_file(struct disk_files *files, struct disk_file *file)
 }
 
 /* Removes a file whose blocks are freed at the latest when our descriptor is closed. */
-static void forget_file(struct disk_files *files, struct disk_file *file)
+static void disk_files_forget_file(struct disk_files *files, struct disk_file *file)
 {
-	set_file_bytes(files, file, 0);
-	release_file(files, file);
-	(void)tdelete(file, &files->tree, compare_files);
+	disk_files_set_file_bytes(files, file, 0);
+	disk_files_release_file(files, file);
+	(void)tdelete(file, &files->tree, disk_files_compare);
 	files->count--;
 	free(file);
 }
@@ -110,7 +110,7 @@ static void forget_file(struct disk_files *files, struct disk_file *file)
  * Opens the file of an O_PATH descriptor for reading, or -1. An unreadable file is made readable for the moment if it
  * is unlinked: no other process can open it then.
  */
-static int open_to_ask(int fd)
+static int disk_file_open_for_lease(int fd)
 {
 	const struct file_link link = file_link(fd);
 	int probe = open(link.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -131,9 +131,9 @@ static int open_to_ask(int fd)
  * sends us a SIGIO. If the lease fails for another reason (not our file, unreadable, a file system without leases), the
  * file counts as open: its growth is then never subtracted.
  */
-static bool is_open_elsewhere(int fd, int lease)
+static bool disk_file_is_open_elsewhere(int fd, int lease)
 {
-	_cleanup_close_ int probe = open_to_ask(fd);
+	_cleanup_close_ int probe = disk_file_open_for_lease(fd);
 
 	if (probe < 0 || fcntl(probe, F_SETLEASE, lease) < 0)
 		return true;
@@ -145,22 +145,22 @@ static bool is_open_elsewhere(int fd, int lease)
  * Releases a file that no process can write any more; removes an unlinked one that no process has open. A file with
  * undetected mappings (hides) can exist unlinked, and can still fill its holes: no mapping makes a file longer.
  */
-static void settle_file(struct disk_files *files, struct disk_file *file, nlink_t names)
+static void disk_files_settle_file(struct disk_files *files, struct disk_file *file, nlink_t names)
 {
 	struct stat status;
 
 	file->unused = false;
 	if (names == 0 && !file->pinned) {
-		file->unused = !is_open_elsewhere(file->fd, F_WRLCK);
+		file->unused = !disk_file_is_open_elsewhere(file->fd, F_WRLCK);
 		if (file->unused && !file->hides)
-			forget_file(files, file);
-	} else if (!is_open_elsewhere(file->fd, F_RDLCK)) {
+			disk_files_forget_file(files, file);
+	} else if (!disk_file_is_open_elsewhere(file->fd, F_RDLCK)) {
 		/* The file may have been written and closed since it was measured. */
 		if (fstat(file->fd, &status) < 0)
 			return;
-		set_file_bytes(files, file, allocated_bytes(&status));
+		disk_files_set_file_bytes(files, file, disk_get_allocated_bytes(&status));
 		if (!file->hides || file->bytes >= (uint64_t)status.st_size)
-			release_file(files, file);
+			disk_files_release_file(files, file);
 	}
 }
 
@@ -173,32 +173,32 @@ static bool recheck_unused(struct disk_files *files)
 		struct disk_file *file = files->held[i];
 
 		if (file->unused)
-			file->unused = !file->pinned && !is_open_elsewhere(file->fd, F_WRLCK);
+			file->unused = !file->pinned && !disk_file_is_open_elsewhere(file->fd, F_WRLCK);
 		any = any || file->unused;
 	}
 	return any;
 }
 
-static void forget_unused_files(struct disk_files *files)
+static void disk_files_forget_unused(struct disk_files *files)
 {
-	uint64_t start_ns = io_now_ns();
+	uint64_t start_ns = io_read_clock_ns();
 
 	if (!recheck_unused(files))
 		return;
-	if (!disk_deleted_is_mapped())
+	if (!disk_has_unlinked_mapping())
 		for (size_t i = files->held_count; i > 0; i--)
 			if (files->held[i - 1]->unused)
-				forget_file(files, files->held[i - 1]);
-	files->search_ns = start_ns + SEARCH_PAUSE_NS + (io_now_ns() - start_ns) * SEARCH_SHARE;
+				disk_files_forget_file(files, files->held[i - 1]);
+	files->search_ns = start_ns + SEARCH_PAUSE_NS + (io_read_clock_ns() - start_ns) * SEARCH_SHARE;
 }
 
 void disk_files_sweep(struct disk_files *files, uint64_t now_ns)
 {
 	if (now_ns >= files->search_ns)
-		forget_unused_files(files);
+		disk_files_forget_unused(files);
 }
 
-bool disk_files_look(struct disk_files *files, struct disk_file *file, uint64_t now_ns)
+bool disk_files_measure_held(struct disk_files *files, struct disk_file *file, uint64_t now_ns)
 {
 	uint64_t before = file->bytes;
 	struct stat status;
@@ -206,31 +206,31 @@ bool disk_files_look(struct disk_files *files, struct disk_file *file, uint64_t 
 
 	if (fstat(file->fd, &status) < 0)
 		return false; /* a network file system may fail for a moment: measured again next time */
-	set_file_bytes(files, file, allocated_bytes(&status));
+	disk_files_set_file_bytes(files, file, disk_get_allocated_bytes(&status));
 	grown = file->bytes > before;
 	if ((status.st_nlink > 0 && grown) || now_ns < file->ask_ns)
 		return grown;
 	file->ask_ns = now_ns + file->patience_ns;
 	if (file->patience_ns < PATIENCE_MOST_NS)
 		file->patience_ns *= 2;
-	settle_file(files, file, status.st_nlink);
+	disk_files_settle_file(files, file, status.st_nlink);
 	return grown;
 }
 
-void disk_files_settle(struct disk_files *files)
+void disk_files_settle_all(struct disk_files *files)
 {
 	struct stat status;
 
 	for (size_t i = files->held_count; i > 0; i--)
 		if (fstat(files->held[i - 1]->fd, &status) == 0)
-			settle_file(files, files->held[i - 1], status.st_nlink);
-	forget_unused_files(files);
+			disk_files_settle_file(files, files->held[i - 1], status.st_nlink);
+	disk_files_forget_unused(files);
 }
 
-static int make_room_to_hold(struct disk_files *files)
+static int disk_files_make_room(struct disk_files *files)
 {
 	if (files->held_count >= files->held_max)
-		disk_files_settle(files);
+		disk_files_settle_all(files);
 	if (files->held_count >= files->held_max)
 		return -ENFILE;
 	return array_reserve(&files->held, files->held_count, &files->held_room) ? 0 : -ENOMEM;
@@ -238,7 +238,7 @@ static int make_room_to_hold(struct disk_files *files)
 
 int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns)
 {
-	int r = file->fd < 0 ? make_room_to_hold(files) : 0;
+	int r = file->fd < 0 ? disk_files_make_room(files) : 0;
 
 	file->patience_ns = PATIENCE_FIRST_NS;
 	file->ask_ns = now_ns;
@@ -254,7 +254,7 @@ int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, ui
 	return 0;
 }
 
-void disk_files_done(struct disk_files *files)
+void disk_files_release(struct disk_files *files)
 {
 	for (size_t i = 0; i < files->held_count; i++)
 		(void)close(files->held[i]->fd);

@@ -34,7 +34,7 @@ bool disk_hides_mappings(int fd)
 	return true;
 }
 
-bool disk_is_memory(int fd)
+bool disk_is_in_memory(int fd)
 {
 	struct statfs status;
 
@@ -73,27 +73,27 @@ static int search_new_processes(struct proctree *known, uint64_t end_ns)
 
 	proctree_mark_descendants(&tree, getpid());
 	for (size_t i = 0; found == 0 && i < tree.count; i++) {
-		const struct proctree_entry *entry = &tree.entry[i], *before = proctree_find(known, entry->pid);
+		const struct proctree_entry *entry = &tree.entry[i], *before = proctree_find_entry(known, entry->pid);
 
 		if (entry->place != PROCTREE_BELOW || (before && before->place == PROCTREE_BELOW))
 			continue;
 		fresh = true;
-		found = io_now_ns() > end_ns || maps_unlinked_file(entry->pid);
+		found = io_read_clock_ns() > end_ns || maps_unlinked_file(entry->pid);
 	}
-	proctree_done(known);
+	proctree_release(known);
 	*known = tree;
 	return found == 0 && fresh ? -EAGAIN : found;
 }
 
 /* A process that forks during the search passes its mappings on, so it is repeated for new processes. */
-bool disk_deleted_is_mapped(void)
+bool disk_has_unlinked_mapping(void)
 {
-	uint64_t end_ns = io_now_ns() + SEARCH_MOST_NS;
+	uint64_t end_ns = io_read_clock_ns() + SEARCH_MOST_NS;
 	struct proctree known = {0};
 	int found = -EAGAIN;
 
 	for (int i = 0; found == -EAGAIN && i < ROUNDS; i++)
 		found = search_new_processes(&known, end_ns);
-	proctree_done(&known);
+	proctree_release(&known);
 	return found != 0;
 }

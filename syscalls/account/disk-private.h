@@ -16,7 +16,7 @@ struct disk_file {
 	size_t held_at;      /* index of the file in `held`, if fd is not -1 */
 	uint64_t ask_ns;     /* no lease is tried before this time */
 	uint64_t patience_ns;
-	bool in_memory; /* on tmpfs: disk_is_memory() */
+	bool in_memory; /* on tmpfs: disk_is_in_memory() */
 	bool hides;  /* leases do not detect the file's mappings: disk_hides_mappings() */
 	bool pinned; /* the target has had an O_PATH descriptor: if unlinked, it may exist as long as the run */
 	bool unused; /* unlinked and not open, but maybe mapped */
@@ -32,7 +32,7 @@ struct disk_files {
 	uint64_t search_ns; /* mappings are not searched before this time */
 };
 
-void disk_files_done(struct disk_files *files);
+void disk_files_release(struct disk_files *files);
 
 struct disk_file *disk_files_find(const struct disk_files *files, const struct stat *status);
 
@@ -44,27 +44,27 @@ int disk_files_add(struct disk_files *files, const struct stat *status, uint64_t
 int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, uint64_t now_ns);
 
 /* Measures a held file. True: it has grown. It may be released or removed: then held[held_at] is another file. */
-bool disk_files_look(struct disk_files *files, struct disk_file *file, uint64_t now_ns);
+bool disk_files_measure_held(struct disk_files *files, struct disk_file *file, uint64_t now_ns);
 
 /* To be called after all were measured: removes unlinked files that no process has open or mapped. */
 void disk_files_sweep(struct disk_files *files, uint64_t now_ns);
 
 /* Tries a lease on every held file, whatever its ask_ns. */
-void disk_files_settle(struct disk_files *files);
+void disk_files_settle_all(struct disk_files *files);
 
 /* ---- disk-mapped.c ---- */
 
 /* Whether a lease on the file may be granted while it is mapped. */
 bool disk_hides_mappings(int fd);
 /* Whether the file is on tmpfs or ramfs. */
-bool disk_is_memory(int fd);
+bool disk_is_in_memory(int fd);
 /*
  * Whether a descendant of this process has an unlinked file mapped, or that is unknown. Read from /proc/PID/maps: a
  * process that moves its mappings during the read can be missed.
  */
-bool disk_deleted_is_mapped(void);
+bool disk_has_unlinked_mapping(void);
 
 /* Stores the present blocks of the file with this status, if it is kept. */
-void disk_files_changed(struct disk_files *files, const struct stat *status);
+void disk_files_note_change(struct disk_files *files, const struct stat *status);
 
 #endif

@@ -54,50 +54,50 @@ void disk_free(struct disk *disk)
 {
 	if (!disk)
 		return;
-	disk_files_done(&disk->files);
+	disk_files_release(&disk->files);
 	free(disk);
 }
 
 /* ---- the sum ---- */
 
-uint64_t disk_used_inside_bytes(const struct disk *disk)
+uint64_t disk_get_used_inside_bytes(const struct disk *disk)
 {
 	return disk->files.bytes + disk->names_bytes + disk->attributes_bytes;
 }
 
-uint64_t disk_memory_bytes(struct disk *disk)
+uint64_t disk_measure_memory_bytes(struct disk *disk)
 {
 	struct stat status;
 
 	for (size_t i = 0; i < disk->files.held_count; i++)
 		if (disk->files.held[i]->in_memory && fstat(disk->files.held[i]->fd, &status) == 0)
-			disk_files_changed(&disk->files, &status);
+			disk_files_note_change(&disk->files, &status);
 	return disk->files.memory_bytes;
 }
 
-uint64_t disk_used_bytes(const struct disk *disk)
+uint64_t disk_get_used_bytes(const struct disk *disk)
 {
-	return disk_used_inside_bytes(disk) + (disk->outside ? *disk->outside : 0);
+	return disk_get_used_inside_bytes(disk) + (disk->outside ? *disk->outside : 0);
 }
 
-uint64_t disk_peak_bytes(const struct disk *disk)
+uint64_t disk_get_peak_bytes(const struct disk *disk)
 {
 	return disk->peak_bytes;
 }
 
-const char *disk_reason(const struct disk *disk)
+const char *disk_get_end_reason(const struct disk *disk)
 {
 	return disk->full ? "disk_files" : disk->over ? "disk_limit" : NULL;
 }
 
 /* Compares the sum with the limit. Before that is exceeded, files that were just closed are settled. */
-static void compare_with_limit(struct disk *disk)
+static void disk_compare_with_limit(struct disk *disk)
 {
-	uint64_t used = disk_used_bytes(disk);
+	uint64_t used = disk_get_used_bytes(disk);
 
 	if (used > disk->limit_bytes && !disk->over) {
-		disk_files_settle(&disk->files);
-		used = disk_used_bytes(disk);
+		disk_files_settle_all(&disk->files);
+		used = disk_get_used_bytes(disk);
 	}
 	if (used > disk->peak_bytes)
 		disk->peak_bytes = used;
@@ -106,9 +106,9 @@ static void compare_with_limit(struct disk *disk)
 }
 
 /* The pause until files are measured again: as long as the limit cannot be reached meanwhile. */
-static uint64_t next_measure_pause_ns(const struct disk *disk, uint64_t now_ns, uint64_t took_ns)
+static uint64_t disk_get_measure_pause_ns(const struct disk *disk, uint64_t now_ns, uint64_t took_ns)
 {
-	uint64_t used = disk_used_bytes(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
+	uint64_t used = disk_get_used_bytes(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
 	bool quiet = now_ns - disk->grown_ns > QUIET_AFTER_NS;
 	uint64_t wait = left / BYTES_PER_MS * 1000000, least = quiet ? LOOK_QUIET_NS : LOOK_LEAST_NS;
 
@@ -122,13 +122,13 @@ static uint64_t next_measure_pause_ns(const struct disk *disk, uint64_t now_ns, 
 static void measure_held_files(struct disk *disk, uint64_t now_ns)
 {
 	struct disk_files *files = &disk->files;
-	uint64_t start_ns = io_now_ns();
+	uint64_t start_ns = io_read_clock_ns();
 
 	/* Goes through the files from the end: the last file replaces a released one, and was measured already. */
 	for (size_t i = files->held_count; i > 0; i--)
-		if (disk_files_look(files, files->held[i - 1], now_ns))
+		if (disk_files_measure_held(files, files->held[i - 1], now_ns))
 			disk->grown_ns = start_ns;
-	disk->next_ns = start_ns + next_measure_pause_ns(disk, start_ns, io_now_ns() - start_ns);
+	disk->next_ns = start_ns + disk_get_measure_pause_ns(disk, start_ns, io_read_clock_ns() - start_ns);
 	disk_files_sweep(files, now_ns);
 }
 
@@ -136,11 +136,11 @@ bool disk_measure_due(struct disk *disk, uint64_t now_ns)
 {
 	if (disk->files.held_count > 0 && now_ns >= disk->next_ns)
 		measure_held_files(disk, now_ns);
-	compare_with_limit(disk);
+	disk_compare_with_limit(disk);
 	return disk->over || disk->full;
 }
 
-int disk_next_measure_ms(const struct disk *disk, uint64_t now_ns)
+int disk_get_next_measure_ms(const struct disk *disk, uint64_t now_ns)
 {
 	if (disk->files.held_count == 0)
 		return -1;
@@ -156,7 +156,7 @@ int disk_admit_bytes(struct call *call, uint64_t bytes)
 
 	if (!disk)
 		return 0;
-	used = disk_used_bytes(disk);
+	used = disk_get_used_bytes(disk);
 	if (used <= disk->limit_bytes && bytes <= disk->limit_bytes - used)
 		return 0;
 	disk->over = true;
@@ -164,7 +164,8 @@ int disk_admit_bytes(struct call *call, uint64_t bytes)
 }
 
 /* Finds or adds a file; base_bytes: its blocks that are not the run's. NULL: the outcome is set. */
-static struct disk_file *obtain_file(struct call *call, const struct stat *status, uint64_t base_bytes, bool in_memory)
+static struct disk_file *disk_find_or_add_file(struct call *call, const struct stat *status, uint64_t base_bytes,
+					       bool in_memory)
 {
 	struct disk *disk = call->sandbox->disk;
 	struct disk_file *file = disk_files_find(&disk->files, status);
@@ -184,11 +185,11 @@ static struct disk_file *obtain_file(struct call *call, const struct stat *statu
 }
 
 /* Whether the file of fd counts. Returns its status, too, and whether it is on tmpfs. */
-static bool file_is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
+static bool disk_file_is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
 {
 	if (!disk || fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode))
 		return false;
-	*ret_in_memory = disk_is_memory(fd);
+	*ret_in_memory = disk_is_in_memory(fd);
 	return *ret_in_memory || !disk->only_memory;
 }
 
@@ -201,14 +202,14 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	bool in_memory;
 	int r;
 
-	if (!file_is_counted(disk, fd, &status, &in_memory))
+	if (!disk_file_is_counted(disk, fd, &status, &in_memory))
 		return 0;
-	file = obtain_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512, in_memory);
+	file = disk_find_or_add_file(call, &status, made ? 0 : (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
 		return -1;
 	if (made)
 		file->base_bytes = 0; /* an old entry whose inode number was reused */
-	now_ns = io_now_ns();
+	now_ns = io_read_clock_ns();
 	r = disk_files_hold(&disk->files, file, fd, now_ns);
 	if (r < 0)
 		return call_fail(call, r);
@@ -223,49 +224,49 @@ int disk_note_pin(struct call *call, int fd)
 	struct stat status;
 	bool in_memory;
 
-	if (!file_is_counted(call->sandbox->disk, fd, &status, &in_memory))
+	if (!disk_file_is_counted(call->sandbox->disk, fd, &status, &in_memory))
 		return 0;
-	file = obtain_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
+	file = disk_find_or_add_file(call, &status, (uint64_t)status.st_blocks * 512, in_memory);
 	if (!file)
 		return -1;
 	file->pinned = true;
 	return 0;
 }
 
-bool disk_is_watched(const struct call *call, const struct stat *status)
+bool disk_file_is_watched(const struct call *call, const struct stat *status)
 {
 	const struct disk *disk = call->sandbox->disk;
 
 	return disk && disk_files_find(&disk->files, status);
 }
 
-void disk_changed(struct call *call, int fd)
+void disk_note_change(struct call *call, int fd)
 {
 	struct disk *disk = call->sandbox->disk;
 	struct stat status;
 
 	if (!disk || fstat(fd, &status) < 0)
 		return;
-	disk_files_changed(&disk->files, &status);
-	compare_with_limit(disk);
+	disk_files_note_change(&disk->files, &status);
+	disk_compare_with_limit(disk);
 }
 
-void disk_set_attributes(struct call *call, uint64_t bytes)
+void disk_set_xattr_bytes(struct call *call, uint64_t bytes)
 {
 	struct disk *disk = call->sandbox->disk;
 
 	if (!disk)
 		return;
 	disk->attributes_bytes = bytes;
-	compare_with_limit(disk);
+	disk_compare_with_limit(disk);
 }
 
-static uint64_t bytes_of_name(bool directory)
+static uint64_t disk_get_name_bytes(bool directory)
 {
 	return DISK_NAME_BYTES + (directory ? DISK_DIRECTORY_BYTES : 0);
 }
 
-static bool call_succeeded(const struct call *call)
+static bool disk_call_has_succeeded(const struct call *call)
 {
 	const struct outcome *outcome = &call->outcome;
 
@@ -274,8 +275,9 @@ static bool call_succeeded(const struct call *call)
 
 void disk_count_name(struct call *call, mode_t type)
 {
-	if (call->sandbox->disk && call_succeeded(call))
-		call->sandbox->disk->names_bytes += bytes_of_name(S_ISDIR(type)) + (S_ISLNK(type) ? call->text_len : 0);
+	if (call->sandbox->disk && disk_call_has_succeeded(call))
+		call->sandbox->disk->names_bytes +=
+			disk_get_name_bytes(S_ISDIR(type)) + (S_ISLNK(type) ? call->text_len : 0);
 }
 
 struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const char *name)
@@ -300,18 +302,18 @@ static void hold_unlinked_file(struct disk *disk, int fd, const struct stat *sta
 
 	/* A file that cannot be held counts until the run ends, as if it were open. */
 	if (file && disk_files_hold(&disk->files, file, fd, 0) == 0)
-		(void)disk_files_look(&disk->files, file, io_now_ns());
+		(void)disk_files_measure_held(&disk->files, file, io_read_clock_ns());
 }
 
 void disk_end_removal(struct call *call, struct disk_removal *removal)
 {
 	struct disk *disk = call->sandbox->disk;
 	_cleanup_close_ int fd = removal->fd;
-	uint64_t bytes = bytes_of_name(removal->directory) + removal->link_bytes;
+	uint64_t bytes = disk_get_name_bytes(removal->directory) + removal->link_bytes;
 	struct stat status;
 
 	removal->fd = -1;
-	if (fd < 0 || !call_succeeded(call) || fstat(fd, &status) < 0)
+	if (fd < 0 || !disk_call_has_succeeded(call) || fstat(fd, &status) < 0)
 		return;
 	/* rename(2) between names of one file removes nothing. Some file systems keep a directory's st_nlink at 1. */
 	if (!removal->directory && status.st_nlink >= removal->names)

@@ -16,29 +16,29 @@
 struct disk;
 
 /*
- * limit_bytes: 0: no limit; then only files on tmpfs are counted, for the limit of memory (disk_memory_bytes). outside:
- * bytes that another process writes for the run (spilled output), read at each look; may be NULL. 0 or -ENOMEM. The
- * process must ignore SIGIO: see is_open_elsewhere() in disk-files.c.
+ * limit_bytes: 0: no limit; then only files on tmpfs are counted, for the limit of memory (disk_measure_memory_bytes).
+ * outside: bytes that another process writes for the run (spilled output), read at each look; may be NULL. 0 or
+ * -ENOMEM. The process must ignore SIGIO: see disk_file_is_open_elsewhere() in disk-files.c.
  */
 int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct disk **ret_disk);
 void disk_free(struct disk *disk);
 
 /* ---- for supervisor/limits/ ---- */
 
-/* Measures files that are due (now_ns UINT64_MAX: all). True: the run must end, see disk_reason(). */
+/* Measures files that are due (now_ns UINT64_MAX: all). True: the run must end, see disk_get_end_reason(). */
 bool disk_measure_due(struct disk *disk, uint64_t now_ns);
 /* Milliseconds until files are due; -1: no file can grow. */
-int disk_next_measure_ms(const struct disk *disk, uint64_t now_ns);
+int disk_get_next_measure_ms(const struct disk *disk, uint64_t now_ns);
 /* The bytes that the run added, when last measured. */
-uint64_t disk_used_bytes(const struct disk *disk);
-/* The bytes of files on tmpfs among disk_used_bytes(), measured now. */
-uint64_t disk_memory_bytes(struct disk *disk);
+uint64_t disk_get_used_bytes(const struct disk *disk);
+/* The bytes of files on tmpfs among disk_get_used_bytes(), measured now. */
+uint64_t disk_measure_memory_bytes(struct disk *disk);
 /* Without `outside`. */
-uint64_t disk_used_inside_bytes(const struct disk *disk);
-/* The maximum of disk_used_bytes() so far. */
-uint64_t disk_peak_bytes(const struct disk *disk);
+uint64_t disk_get_used_inside_bytes(const struct disk *disk);
+/* The maximum of disk_get_used_bytes() so far. */
+uint64_t disk_get_peak_bytes(const struct disk *disk);
 /* Why the run must end: "disk_limit", "disk_files" (more than DISK_FILES_MAX), or NULL. Static. */
-const char *disk_reason(const struct disk *disk);
+const char *disk_get_end_reason(const struct disk *disk);
 
 /* ---- for handlers; without effect if call->sandbox->disk is NULL: there is no limit ---- */
 
@@ -61,15 +61,15 @@ int disk_note_pin(struct call *call, int fd);
 void disk_count_name(struct call *call, mode_t type);
 
 /* True for a file that is or was watched (disk_watch_file). */
-bool disk_is_watched(const struct call *call, const struct stat *status);
+bool disk_file_is_watched(const struct call *call, const struct stat *status);
 
 /*
  * The blocks of a watched file have changed (truncate, fallocate): measures them now, for the next disk_admit_bytes().
  */
-void disk_changed(struct call *call, int fd);
+void disk_note_change(struct call *call, int fd);
 
 /* Bytes of the run's extended attributes. Blocks may include some of them: those count twice. */
-void disk_set_attributes(struct call *call, uint64_t bytes);
+void disk_set_xattr_bytes(struct call *call, uint64_t bytes);
 
 /*
  * To be called around a call that removes `name` in the directory dirfd (unlink, rmdir, rename over it): the object

@@ -61,17 +61,17 @@ void forks_free(struct forks *forks)
 	free(forks);
 }
 
-uint64_t forks_count_members(const struct forks *forks)
+uint64_t forks_get_task_count(const struct forks *forks)
 {
 	return forks->counted;
 }
 
-uint64_t forks_peak(const struct forks *forks)
+uint64_t forks_get_peak(const struct forks *forks)
 {
 	return forks->peak;
 }
 
-uint64_t forks_refused(const struct forks *forks)
+uint64_t forks_get_refused(const struct forks *forks)
 {
 	return forks->refused;
 }
@@ -116,7 +116,7 @@ static bool fork_is_over(struct pending *pending, uint64_t now_ns)
 }
 
 /* Removes pending forks that are done: that of `tid`, which asks again; with `all` each one that fork_is_over(). */
-static void forget_finished_forks(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
+static void forks_forget_finished(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
 {
 	size_t kept = 0;
 
@@ -126,7 +126,7 @@ static void forget_finished_forks(struct forks *forks, pid_t tid, uint64_t now_n
 	forks->pendings = kept;
 }
 
-static bool add_pending_fork(struct forks *forks, pid_t tid, uint64_t now_ns)
+static bool forks_add_pending(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
 	if (!array_reserve(&forks->pending, forks->pendings, &forks->cap))
 		return false;
@@ -148,7 +148,7 @@ static bool count_tasks(struct forks *forks, uint64_t now_ns)
 		if (tree.entry[i].place == PROCTREE_BELOW && procstat_read(tree.entry[i].pid, &stat) == 0)
 			tasks += stat.threads;
 	}
-	proctree_done(&tree);
+	proctree_release(&tree);
 	if (!listed)
 		return false;
 	forks->counted = tasks;
@@ -159,18 +159,18 @@ static bool count_tasks(struct forks *forks, uint64_t now_ns)
 	return true;
 }
 
-bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
+bool forks_admit_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
 	uint64_t members = forks->counted + forks->admitted;
 	bool room = members < forks->max;
 
-	forget_finished_forks(forks, tid, now_ns, forks->pendings == forks->cap);
+	forks_forget_finished(forks, tid, now_ns, forks->pendings == forks->cap);
 	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_NS)) {
-		forget_finished_forks(forks, tid, now_ns, true); /* first: counting counts their tasks */
+		forks_forget_finished(forks, tid, now_ns, true); /* first: counting counts their tasks */
 		room = count_tasks(forks, now_ns);
 		room = room && forks->counted + forks->admitted < forks->max;
 	}
-	if (!room || !add_pending_fork(forks, tid, now_ns)) {
+	if (!room || !forks_add_pending(forks, tid, now_ns)) {
 		forks->refused++;
 		return false;
 	}
@@ -181,11 +181,11 @@ bool forks_admit(struct forks *forks, pid_t tid, uint64_t now_ns)
 }
 
 /* A fork is notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY). */
-static void judge_fork(struct call *call)
+static void forks_judge_call(struct call *call)
 {
 	if (!table_row_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
-	else if (call->sandbox->forks && !forks_admit(call->sandbox->forks, call->tid, call->start_ns))
+	else if (call->sandbox->forks && !forks_admit_thread(call->sandbox->forks, call->tid, call->start_ns))
 		call_refuse(call, -EAGAIN, NULL, "pids_limit");
 	else
 		target_allow_continue(call);
@@ -193,15 +193,15 @@ static void judge_fork(struct call *call)
 
 void sys_clone(struct call *call)
 {
-	unsigned flags = call_uint(call, 0);
+	unsigned flags = call_get_uint(call, 0);
 
 	/* Refused where memory is sampled: a vfork without shared memory, a process that shares descriptors. */
 	if (call->sandbox->memfds &&
 	    ((flags & CLONE_VFORK && !(flags & CLONE_VM)) || (flags & CLONE_FILES && !(flags & CLONE_THREAD))))
 		call_refuse(call, -EINVAL, NULL, "refused_syscall");
 	else
-		judge_fork(call);
+		forks_judge_call(call);
 }
 
-HANDLER(sys_fork, judge_fork(call))
-HANDLER(sys_vfork, judge_fork(call))
+HANDLER(sys_fork, forks_judge_call(call))
+HANDLER(sys_vfork, forks_judge_call(call))

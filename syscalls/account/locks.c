@@ -15,7 +15,7 @@
 #define CROWDED (LOCKS_MAX / 4 * 3)
 #define RECOUNT_NS UINT64_C(100000000)
 
-bool locks_counts_command(uint64_t command)
+bool locks_must_admit_command(uint64_t command)
 {
 	return table_terms_match(allow_fcntl_locks, (const uint64_t[6]){0, command});
 }
@@ -24,7 +24,7 @@ bool locks_counts_command(uint64_t command)
  * "1: POSIX ADVISORY WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY READ -1 …"; "1: -> POSIX …" waits for the lock on the
  * line before. The process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
  */
-static void count_lock_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
+static void locks_count_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
 {
 	const struct proctree_entry *owner;
 	char kind[16];
@@ -38,7 +38,7 @@ static void count_lock_line(const char *line, const struct proctree *tree, uint6
 		++*of_files;
 	if (strcmp(kind, "POSIX") != 0 || pid <= 0)
 		return;
-	owner = proctree_find(tree, pid);
+	owner = proctree_find_entry(tree, pid);
 	if (!owner || owner->place != PROCTREE_ELSEWHERE)
 		++*of_processes;
 }
@@ -53,7 +53,7 @@ void locks_init(struct locks *locks, int proc_fd)
 	*locks = (struct locks){.proc_fd = outside > 0 ? proc_fd : -1, .root = outside > 0 ? outside : getpid()};
 }
 
-bool locks_count(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files)
+bool locks_count_in_file(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files)
 {
 	uint64_t of_processes = 0, of_files = 0, lines = 0;
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
@@ -68,12 +68,12 @@ bool locks_count(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, ui
 	if (proctree_read_at(proc_fd, &tree) == 0)
 		proctree_mark_descendants(&tree, root);
 	while (lines < LOCKS_READ_MAX && fgets(line, sizeof(line), file)) {
-		count_lock_line(line, &tree, &of_processes, &of_files);
+		locks_count_line(line, &tree, &of_processes, &of_files);
 		lines++;
 	}
 	whole = lines < LOCKS_READ_MAX && !ferror(file);
 	(void)fclose(file);
-	proctree_done(&tree);
+	proctree_release(&tree);
 	*ret_of_processes = of_processes;
 	*ret_of_files = of_files;
 	return whole;
@@ -86,7 +86,7 @@ static void locks_recount(struct locks *locks, uint64_t now_ns)
 	uint64_t of_processes, of_files;
 
 	locks->counted_ns = now_ns;
-	if (!locks_count(fd, locks->proc_fd, locks->root, &of_processes, &of_files))
+	if (!locks_count_in_file(fd, locks->proc_fd, locks->root, &of_processes, &of_files))
 		return;
 	locks->held = of_processes + (of_files < locks->of_files ? of_files : locks->of_files);
 	locks->added = 0;

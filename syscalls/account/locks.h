@@ -29,7 +29,7 @@ struct locks {
 void locks_init(struct locks *locks, int proc_fd);
 
 /* True for commands (argument 1 of fcntl) that must be admitted. */
-bool locks_counts_command(uint64_t command);
+bool locks_must_admit_command(uint64_t command);
 
 /* True: the call may be made; its locks are counted as added. */
 bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns);
@@ -39,6 +39,6 @@ bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
  * descendants and of processes that are gone; in *ret_of_files those of all file descriptions. Takes fd, which may be
  * negative. False: too many lines, or unreadable.
  */
-bool locks_count(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files);
+bool locks_count_in_file(int fd, int proc_fd, pid_t root, uint64_t *ret_of_processes, uint64_t *ret_of_files);
 
 #endif

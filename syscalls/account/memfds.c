@@ -56,7 +56,7 @@ bool memfds_have_queues(const struct memfds *memfds)
 	return memfds->queues;
 }
 
-uint64_t memfds_bytes(const struct memfds *memfds)
+uint64_t memfds_measure_bytes(const struct memfds *memfds)
 {
 	uint64_t sum = 0;
 	struct stat st;
@@ -80,7 +80,7 @@ static int reopen_descriptor(int fd, int flags)
  * the file (fcntl(2)). O_PATH descriptors do not count there, and could open it again: so it is truncated, or, if seals
  * forbid that, kept.
  */
-static bool is_unused_memfd(int fd)
+static bool memfds_is_unused(int fd)
 {
 	_cleanup_close_ int write_fd = -1;
 	struct stat st;
@@ -99,7 +99,7 @@ void memfds_sweep(struct memfds *memfds)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < memfds->count; i++) {
-		if (is_unused_memfd(memfds->fd[i]))
+		if (memfds_is_unused(memfds->fd[i]))
 			(void)close(memfds->fd[i]);
 		else
 			memfds->fd[kept++] = memfds->fd[i];
@@ -108,7 +108,7 @@ void memfds_sweep(struct memfds *memfds)
 	memfds->sweep_at = kept < SWEEP_FIRST / 2 ? SWEEP_FIRST : kept * 2;
 	if (memfds->sweep_at > MEMFDS_MAX)
 		memfds->sweep_at = MEMFDS_MAX;
-	memfds->sweep_bytes = memfds_bytes(memfds) * 2;
+	memfds->sweep_bytes = memfds_measure_bytes(memfds) * 2;
 	if (memfds->sweep_bytes < SWEEP_BYTES)
 		memfds->sweep_bytes = SWEEP_BYTES;
 }
@@ -137,7 +137,7 @@ static int make_memfd(struct memfds *memfds, const char *name, unsigned flags)
 /* Whether there is room for one more, after a sweep if a threshold is reached. */
 static bool memfds_have_room(struct memfds *memfds)
 {
-	if (memfds->count >= memfds->sweep_at || memfds_bytes(memfds) >= memfds->sweep_bytes)
+	if (memfds->count >= memfds->sweep_at || memfds_measure_bytes(memfds) >= memfds->sweep_bytes)
 		memfds_sweep(memfds);
 	return memfds->count < MEMFDS_MAX;
 }
@@ -146,7 +146,7 @@ static bool memfds_have_room(struct memfds *memfds)
 void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
-	unsigned flags = call_uint(call, 1);
+	unsigned flags = call_get_uint(call, 1);
 	int fd = call->text_error;
 
 	if (!memfds) {
@@ -154,12 +154,12 @@ void sys_memfd_create(struct call *call)
 	} else if (!memfds_have_room(memfds)) {
 		call_refuse(call, -ENFILE, NULL, "memfds_limit");
 	} else {
-		target_allow(call);
-		if (call_commit(call) < 0)
+		target_allow_call(call);
+		if (call_commit_record(call) < 0)
 			return;
 		if (fd == 0)
 			fd = make_memfd(memfds, call->text, flags);
-		call_give_fd(call, fd == -ENAMETOOLONG ? -EINVAL : fd, flags & MFD_CLOEXEC);
+		call_return_fd(call, fd == -ENAMETOOLONG ? -EINVAL : fd, flags & MFD_CLOEXEC);
 	}
 }
 
@@ -188,12 +188,12 @@ static void map_shared_memory(struct call *call)
 		call_refuse(call, -ENOMEM, NULL, "memfds_limit");
 		return;
 	}
-	target_allow(call);
-	if (call_commit(call) < 0)
+	target_allow_call(call);
+	if (call_commit_record(call) < 0)
 		return;
 	/* mmap(2) checks the offset first, also of anonymous memory. */
 	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : make_shared_memory(memfds, call->arg[1]);
-	call_give_fd(call, fd, false);
+	call_return_fd(call, fd, false);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_MAP;
 }

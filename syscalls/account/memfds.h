@@ -25,7 +25,7 @@ int memfds_create(struct memfds **ret_memfds);
 void memfds_free(struct memfds *memfds);
 
 /* Bytes of all memfds now, including those that were closed since the last sweep. */
-uint64_t memfds_bytes(const struct memfds *memfds);
+uint64_t memfds_measure_bytes(const struct memfds *memfds);
 
 /* Frees the memfds that no process has any more. To be called before a limit is enforced. */
 void memfds_sweep(struct memfds *memfds);

@@ -34,7 +34,7 @@ static bool find_limited_value(const char *key, size_t len, const struct memory 
 	return false;
 }
 
-int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, char *out, size_t size)
+int meminfo_write_limited(const char *text, uint64_t limit_bytes, uint64_t used_bytes, char *out, size_t size)
 {
 	struct memory memory = {.total = limit_bytes / 1024};
 
@@ -63,21 +63,21 @@ int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, ch
 }
 
 /* Makes a file with the text, which is read-only as the real file. */
-static int make_meminfo_file(const char *text)
+static int meminfo_make_file(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("meminfo", MFD_CLOEXEC);
 	int error, again;
 
 	if (fd < 0)
 		return -errno;
-	error = io_write_full(fd, text, strlen(text));
+	error = io_write_all(fd, text, strlen(text));
 	if (error < 0)
 		return error;
 	again = open(file_link(fd).path, O_RDONLY | O_CLOEXEC);
 	return again < 0 ? -errno : again;
 }
 
-int meminfo_limited(const struct call *call, int fd)
+int meminfo_replace_by_limited(const struct call *call, int fd)
 {
 	static const char total[] = "MemTotal:";
 	const struct sandbox *sandbox = call->sandbox;
@@ -98,6 +98,7 @@ int meminfo_limited(const struct call *call, int fd)
 	line = strstr(text, total);
 	if (!line || limit >= strtoull(line + strlen(total), NULL, 10) * 1024)
 		return steal_fd(&opened);
-	len = meminfo_text(text, limit, sandbox->memory.used_bytes(sandbox->memory.meter), limited, sizeof(limited));
-	return len < 0 ? (int)len : make_meminfo_file(limited);
+	len = meminfo_write_limited(text, limit, sandbox->memory.used_bytes(sandbox->memory.meter), limited,
+				    sizeof(limited));
+	return len < 0 ? (int)len : meminfo_make_file(limited);
 }

@@ -11,9 +11,9 @@
  * Takes fd, opened for reading at place[0]. Returns it; for /proc/meminfo, with a limit below the machine's memory, a
  * memfd with the limit's numbers instead; or -errno.
  */
-int meminfo_limited(const struct call *call, int fd);
+int meminfo_replace_by_limited(const struct call *call, int fd);
 
 /* Copies `text` to `out` with the numbers of memory and swap replaced. 0 or -EMSGSIZE. */
-int meminfo_text(const char *text, uint64_t limit_bytes, uint64_t used_bytes, char *out, size_t size);
+int meminfo_write_limited(const char *text, uint64_t limit_bytes, uint64_t used_bytes, char *out, size_t size);
 
 #endif

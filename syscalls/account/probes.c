@@ -14,7 +14,7 @@
  */
 static const struct probe {
 	const char *path;
-	const char *op; /* denial_op() */
+	const char *op; /* denial_get_operation() */
 } probes[] = {
 	{"/proc/*/coredump_filter", "read"},           /* JVM */
 	{"/proc/*/loginuid", "read"},                  /* sudo, PAM, coreutils */
@@ -55,7 +55,7 @@ static bool probe_matches(const char *pattern, const char *path)
 
 static bool probe_names_path(const struct call *call, const char *path)
 {
-	const char *op = denial_op(call);
+	const char *op = denial_get_operation(call);
 
 	for (size_t i = 0; path && i < sizeof(probes) / sizeof(probes[0]); i++)
 		if (strcmp(probes[i].op, op) == 0 && probe_matches(probes[i].path, path))
@@ -77,5 +77,5 @@ bool probe_was_refused(const struct call *call)
 	if (call->paths != 1)
 		return false;
 	/* What is not in the view has no canonical name: a link in it leads nowhere. */
-	return probe_names_path(call, call->path[0].text) || probe_names_path(call, denial_resolved(call));
+	return probe_names_path(call, call->path[0].text) || probe_names_path(call, denial_get_resolved(call));
 }

@@ -25,27 +25,27 @@ int arch_write_regs(pid_t tid, const struct arch_regs *regs)
 	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &io) < 0 ? -errno : 0;
 }
 
-uint32_t arch_audit(void)
+uint32_t arch_get_audit_arch(void)
 {
 	return arch_layout.audit;
 }
 
-uint64_t arch_pc(const struct arch_regs *regs)
+uint64_t arch_get_pc(const struct arch_regs *regs)
 {
 	return regs->word[arch_layout.pc];
 }
 
-uint64_t arch_stack(const struct arch_regs *regs)
+uint64_t arch_get_stack(const struct arch_regs *regs)
 {
 	return regs->word[arch_layout.stack];
 }
 
-size_t arch_red_zone_bytes(void)
+size_t arch_get_red_zone_bytes(void)
 {
 	return arch_layout.red_zone_bytes;
 }
 
-void arch_rewind(struct arch_regs *regs, int nr, const uint64_t arg[6])
+void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6])
 {
 	regs->word[arch_layout.pc] -= arch_layout.call_bytes;
 	/* x86-64: no call is under way, so the kernel must not restart one on top of ours. */
@@ -55,7 +55,7 @@ void arch_rewind(struct arch_regs *regs, int nr, const uint64_t arg[6])
 		regs->word[arch_layout.arg[i]] = arg[i];
 }
 
-bool arch_was_call(const struct arch_regs *regs, int nr)
+bool arch_is_last_call(const struct arch_regs *regs, int nr)
 {
 	return regs->word[arch_layout.last_number] == (uint64_t)nr;
 }
@@ -67,7 +67,7 @@ void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6])
 			regs->word[arch_layout.arg[i]] = arg[i];
 }
 
-int64_t arch_result(const struct arch_regs *regs)
+int64_t arch_get_result(const struct arch_regs *regs)
 {
 	return (int64_t)regs->word[arch_layout.result];
 }

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 /* AUDIT_ARCH_* of native system calls. Calls of other architectures (i386, 32-bit Arm) are refused. */
-uint32_t arch_audit(void);
+uint32_t arch_get_audit_arch(void);
 
 /* General registers of PTRACE_GETREGSET (NT_PRSTATUS); large enough for every architecture. */
 struct arch_regs {
@@ -20,25 +20,25 @@ struct arch_regs {
 int arch_read_regs(pid_t tid, struct arch_regs *ret_regs);
 int arch_write_regs(pid_t tid, const struct arch_regs *regs);
 
-/* Instruction and stack pointer. At a system-call stop arch_pc is right behind the instruction. */
-uint64_t arch_pc(const struct arch_regs *regs);
-uint64_t arch_stack(const struct arch_regs *regs);
+/* Instruction and stack pointer. At a system-call stop arch_get_pc is right behind the instruction. */
+uint64_t arch_get_pc(const struct arch_regs *regs);
+uint64_t arch_get_stack(const struct arch_regs *regs);
 /* Size of the red zone below the stack pointer, which must not be overwritten. */
-size_t arch_red_zone_bytes(void);
+size_t arch_get_red_zone_bytes(void);
 
 /*
  * To be called for a thread that stopped right behind its system call. Restarts the call with this number and these
  * arguments, all of which are set because the result has replaced one of them on some architectures.
  */
-void arch_rewind(struct arch_regs *regs, int nr, const uint64_t arg[6]);
+void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6]);
 
 /* True when this was the thread's last system call: no other one between the notification and this stop. */
-bool arch_was_call(const struct arch_regs *regs, int nr);
+bool arch_is_last_call(const struct arch_regs *regs, int nr);
 /* Restores the argument registers, which programs expect to be preserved, but not the result. */
 void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6]);
 
 /* The result of the system call; at a syscall-exit stop it can be set. */
-int64_t arch_result(const struct arch_regs *regs);
+int64_t arch_get_result(const struct arch_regs *regs);
 void arch_set_result(struct arch_regs *regs, int64_t value);
 
 #endif

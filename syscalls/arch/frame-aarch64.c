@@ -51,7 +51,7 @@ bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struc
 	return ret_frame->word[WORD_X0] == (uint64_t)-EINTR;
 }
 
-enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct frame *frame)
+enum frame_kind frame_identify_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
 {
 	struct insn_held held = {.same = ~(UINT32_C(1) << WORD_X0)};
 	struct insn_code code;
@@ -68,10 +68,10 @@ enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct
 	if (frame->nr == __SNR_rt_sigreturn)
 		return FRAME_CALL;
 	memcpy(held.reg, frame->word, sizeof(held.reg));
-	return insn_aarch64_value(&code, WORD_X0, &held, &frame->arg[0]) ? FRAME_CALL : FRAME_UNKNOWN;
+	return insn_aarch64_find_value(&code, WORD_X0, &held, &frame->arg[0]) ? FRAME_CALL : FRAME_UNKNOWN;
 }
 
-int frame_restart(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
+int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
 	uint64_t pc = frame->pc - CALL_BYTES, first = frame->addr + WORD_X0 * sizeof(uint64_t);
 	int r = memory_copy_out(guest, tid, first, &frame->arg[0], sizeof(frame->arg[0]));

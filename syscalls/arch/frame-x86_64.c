@@ -49,7 +49,7 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
  * may interrupt a notified rt_sigreturn; if that is not restarted, the thread continues behind it, where there is no
  * code.
  */
-static bool is_restorer(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
+static bool frame_is_restorer(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
 	uint64_t restorer, call = frame->pc - CALL_BYTES;
 
@@ -64,7 +64,7 @@ static bool is_restorer(const struct memory_ops *guest, pid_t tid, const struct 
 
 static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
-static uint64_t relative_target(uint64_t behind, const uint8_t *offset)
+static uint64_t frame_get_relative_target(uint64_t behind, const uint8_t *offset)
 {
 	int32_t value;
 
@@ -85,10 +85,11 @@ static uint64_t follow_jump(const struct memory_ops *guest, pid_t tid, uint64_t 
 		at = sizeof(endbr);
 	at += stub[at] == 0xf2; /* bnd */
 	if (stub[at] == 0xe9)
-		return relative_target(addr + at + 5, &stub[at + 1]);
+		return frame_get_relative_target(addr + at + 5, &stub[at + 1]);
 	if (stub[at] != 0xff || stub[at + 1] != 0x25 || at + 6 > sizeof(stub))
 		return addr;
-	if (memory_copy_in(guest, tid, relative_target(addr + at + 6, &stub[at + 2]), &target, sizeof(target)) < 0)
+	if (memory_copy_in(guest, tid, frame_get_relative_target(addr + at + 6, &stub[at + 2]), &target,
+			   sizeof(target)) < 0)
 		return addr;
 	return target;
 }
@@ -101,16 +102,16 @@ static size_t find_called_function(const struct memory_ops *guest, pid_t tid, ui
 	if (memory_copy_in(guest, tid, back - sizeof(byte), byte, sizeof(byte)) < 0)
 		return 0;
 	if (byte[0] == 0xff && byte[1] == 0x15 &&
-	    memory_copy_in(guest, tid, relative_target(back, &byte[2]), ret_entry, sizeof(*ret_entry)) == 0)
+	    memory_copy_in(guest, tid, frame_get_relative_target(back, &byte[2]), ret_entry, sizeof(*ret_entry)) == 0)
 		return 6;
 	if (byte[1] != 0xe8)
 		return 0;
-	*ret_entry = follow_jump(guest, tid, relative_target(back, &byte[2]));
+	*ret_entry = follow_jump(guest, tid, frame_get_relative_target(back, &byte[2]));
 	return 5;
 }
 
 /* The system call number, if the function was called from `back`, which is `depth` bytes up the stack; else -1. */
-static int number_from_return_address(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
+static int frame_find_number_by_return(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_held held)
 {
 	uint64_t entry, call = frame->pc - CALL_BYTES;
@@ -123,14 +124,14 @@ static int number_from_return_address(const struct memory_ops *guest, pid_t tid,
 	if (len == 0 || entry >= call || call - entry > INSN_BEFORE - code->begin)
 		return -1;
 	before = (size_t)(call - entry);
-	if (!insn_x86_64_argument(&code->byte[INSN_BEFORE - before], before, RAX, &from, &stack) || stack != depth ||
-	    frame_read_code(guest, tid, back - len, &caller) < 0)
+	if (!insn_x86_64_find_argument(&code->byte[INSN_BEFORE - before], before, RAX, &from, &stack) ||
+	    stack != depth || frame_read_code(guest, tid, back - len, &caller) < 0)
 		return -1;
 	held.same = BIT(RBX) | BIT(RBP) | (BIT(R15 + 1) - BIT(R12)); /* callee-saved registers */
-	return insn_x86_64_value(&caller, from, &held, &nr) ? (int)nr : -1;
+	return insn_x86_64_find_value(&caller, from, &held, &nr) ? (int)nr : -1;
 }
 
-static int number_from_caller(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
+static int frame_find_number_by_caller(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			      const struct insn_code *code, const struct insn_held *held)
 {
 	uint64_t slot[STACK_SLOTS];
@@ -138,13 +139,13 @@ static int number_from_caller(const struct memory_ops *guest, pid_t tid, const s
 	int nr = -1;
 
 	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(slot[0]) && nr < 0; i++)
-		nr = number_from_return_address(guest, tid, frame, code, slot[i], i * sizeof(slot[0]), *held);
+		nr = frame_find_number_by_return(guest, tid, frame, code, slot[i], i * sizeof(slot[0]), *held);
 	return nr;
 }
 
 /* ---- */
 
-static int frame_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
+static int frame_find_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			const struct insn_code *code)
 {
 	/* A bit for each register but the result, and the registers that syscall clobbers. */
@@ -154,10 +155,10 @@ static int frame_number(const struct memory_ops *guest, pid_t tid, const struct 
 
 	for (unsigned i = 0; i < 16; i++)
 		held.reg[i] = frame->word[order[i]];
-	if (insn_x86_64_value(code, RAX, &held, &nr))
+	if (insn_x86_64_find_value(code, RAX, &held, &nr))
 		return (int)nr;
-	called_with = number_from_caller(guest, tid, frame, code, &held);
-	return called_with < 0 && is_restorer(guest, tid, frame) ? __SNR_rt_sigreturn : called_with;
+	called_with = frame_find_number_by_caller(guest, tid, frame, code, &held);
+	return called_with < 0 && frame_is_restorer(guest, tid, frame) ? __SNR_rt_sigreturn : called_with;
 }
 
 bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame)
@@ -170,7 +171,7 @@ bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struc
 	return ret_frame->word[REG_RAX] == (uint64_t)-EINTR;
 }
 
-enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct frame *frame)
+enum frame_kind frame_identify_call(const struct memory_ops *guest, pid_t tid, struct frame *frame)
 {
 	static const unsigned char arguments[6] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
 	struct insn_code code;
@@ -180,11 +181,11 @@ enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct
 		return FRAME_OTHER;
 	for (unsigned i = 0; i < 6; i++)
 		frame->arg[i] = frame->word[arguments[i]];
-	frame->nr = frame_number(guest, tid, frame, &code);
+	frame->nr = frame_find_number(guest, tid, frame, &code);
 	return frame->nr < 0 ? FRAME_UNKNOWN : FRAME_CALL;
 }
 
-int frame_restart(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
+int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
 	uint64_t word[REG_RIP - REG_RAX + 1];
 

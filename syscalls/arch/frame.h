@@ -18,7 +18,7 @@ struct frame {
 	uint64_t word[FRAME_WORDS]; /* the registers */
 	uint64_t stack; /* the stack pointer after the return */
 	uint64_t pc; /* the instruction pointer after the return */
-	int nr; /* -1: unknown. Set by frame_identify(), as arg */
+	int nr; /* -1: unknown. Set by frame_identify_call(), as arg */
 	uint64_t arg[6];
 };
 
@@ -32,9 +32,9 @@ enum frame_kind {
 };
 
 /* Determines the call that ended with EINTR, from the code before the instruction pointer. */
-enum frame_kind frame_identify(const struct memory_ops *guest, pid_t tid, struct frame *frame);
+enum frame_kind frame_identify_call(const struct memory_ops *guest, pid_t tid, struct frame *frame);
 
 /* Restarts a FRAME_CALL, as if the signal had been delivered before it. 0 or -errno. */
-int frame_restart(const struct memory_ops *guest, pid_t tid, const struct frame *frame);
+int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame);
 
 #endif

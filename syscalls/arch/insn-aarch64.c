@@ -10,7 +10,7 @@
 
 enum { REGISTER_ZERO = 31 };
 
-static uint32_t read_word(const struct insn_code *code, size_t at)
+static uint32_t insn_read_word(const struct insn_code *code, size_t at)
 {
 	const uint8_t *byte = &code->byte[at];
 
@@ -26,7 +26,7 @@ static int64_t sign_extend(uint32_t value, unsigned bits)
 }
 
 /* The target of a direct branch at `at`. */
-static bool branch_target(uint32_t word, size_t at, int64_t *ret_target)
+static bool insn_get_branch_target(uint32_t word, size_t at, int64_t *ret_target)
 {
 	int64_t offset;
 
@@ -43,7 +43,7 @@ static bool branch_target(uint32_t word, size_t at, int64_t *ret_target)
 }
 
 /* A bit for each register that the instruction may write; all bits for unconditional branches. */
-static uint32_t written_registers(uint32_t word)
+static uint32_t insn_get_written_registers(uint32_t word)
 {
 	uint32_t first = BIT(word & 31), base = BIT(word >> 5 & 31), second = BIT(word >> 10 & 31);
 
@@ -60,7 +60,7 @@ static uint32_t written_registers(uint32_t word)
 }
 
 /* mov of a constant: movz, movn. */
-static bool is_constant(uint32_t word, unsigned reg, uint64_t *ret_value)
+static bool insn_sets_constant(uint32_t word, unsigned reg, uint64_t *ret_value)
 {
 	uint32_t op = word & 0x7f800000;
 	bool is_wide = word >> 31;
@@ -76,7 +76,7 @@ static bool is_constant(uint32_t word, unsigned reg, uint64_t *ret_value)
 }
 
 /* mov of a register: orr with the zero register. */
-static bool is_copy(uint32_t word, unsigned reg, unsigned *ret_from)
+static bool insn_copies_register(uint32_t word, unsigned reg, unsigned *ret_from)
 {
 	*ret_from = word >> 16 & 31;
 	return (word & 0x7fe0ffe0) == 0x2a0003e0 && (word & 31) == reg;
@@ -87,20 +87,21 @@ static bool entered_from_elsewhere(const struct insn_code *code, size_t from)
 	for (size_t at = code->begin + (0 - code->begin) % 4; at + 4 <= code->end; at += 4) {
 		int64_t target;
 
-		if (branch_target(read_word(code, at), at, &target) && target > (int64_t)from &&
+		if (insn_get_branch_target(insn_read_word(code, at), at, &target) && target > (int64_t)from &&
 		    target <= (int64_t)INSN_BEFORE && (at < from || at > INSN_BEFORE))
 			return true;
 	}
 	return false;
 }
 
-bool insn_aarch64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint64_t *ret_value)
+bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const struct insn_held *held,
+			     uint64_t *ret_value)
 {
 	uint32_t written = 0;
 	unsigned from;
 
 	for (size_t at = INSN_BEFORE; at >= code->begin + 4 && at > INSN_BEFORE - 4 * REACH;) {
-		uint32_t word = read_word(code, at -= 4), now = written_registers(word);
+		uint32_t word = insn_read_word(code, at -= 4), now = insn_get_written_registers(word);
 		bool is_wide = word >> 31;
 
 		if (!(now & BIT(reg))) {
@@ -109,9 +110,9 @@ bool insn_aarch64_value(const struct insn_code *code, unsigned reg, const struct
 		}
 		if (entered_from_elsewhere(code, at))
 			return false;
-		if (is_constant(word, reg, ret_value))
+		if (insn_sets_constant(word, reg, ret_value))
 			return true;
-		if (!is_copy(word, reg, &from) || written & BIT(from) ||
+		if (!insn_copies_register(word, reg, &from) || written & BIT(from) ||
 		    (from != REGISTER_ZERO && !(held->same & BIT(from))))
 			return false;
 		*ret_value = from == REGISTER_ZERO ? 0 : is_wide ? held->reg[from] : (uint32_t)held->reg[from];

@@ -28,14 +28,14 @@ struct decoder {
 	unsigned mod, reg, rm; /* of ModRM */
 };
 
-static bool skip_bytes(struct decoder *decoder, size_t count)
+static bool decode_skip_bytes(struct decoder *decoder, size_t count)
 {
 	decoder->at += count;
 	return decoder->at <= decoder->len;
 }
 
-/* The next byte; 0 past the end, which skip_bytes() reports afterwards. */
-static uint8_t next_byte(struct decoder *decoder)
+/* The next byte; 0 past the end, which decode_skip_bytes() reports afterwards. */
+static uint8_t decode_take_byte(struct decoder *decoder)
 {
 	size_t at = decoder->at++;
 
@@ -45,45 +45,45 @@ static uint8_t next_byte(struct decoder *decoder)
 /* Decodes ModRM, SIB and displacement. */
 static bool decode_modrm(struct decoder *decoder)
 {
-	uint8_t byte = next_byte(decoder), base;
+	uint8_t byte = decode_take_byte(decoder), base;
 
 	decoder->mod = byte >> 6;
 	decoder->reg = ((byte >> 3) & 7) | decoder->r;
 	decoder->rm = (byte & 7) | decoder->b;
 	if (decoder->mod == 3)
-		return skip_bytes(decoder, 0);
+		return decode_skip_bytes(decoder, 0);
 	base = byte & 7;
 	if (base == 4)
-		base = next_byte(decoder) & 7;
+		base = decode_take_byte(decoder) & 7;
 	if (decoder->mod == 1)
-		return skip_bytes(decoder, 1);
-	return skip_bytes(decoder, decoder->mod == 2 || (decoder->mod == 0 && base == 5) ? 4 : 0);
+		return decode_skip_bytes(decoder, 1);
+	return decode_skip_bytes(decoder, decoder->mod == 2 || (decoder->mod == 0 && base == 5) ? 4 : 0);
 }
 
-static bool is_register(const struct decoder *decoder)
+static bool decode_is_register_operand(const struct decoder *decoder)
 {
 	return decoder->mod == 3;
 }
 
-static uint32_t read_immediate(struct decoder *decoder)
+static uint32_t decode_take_immediate(struct decoder *decoder)
 {
 	uint32_t value = 0;
 
 	for (unsigned i = 0; i < 4; i++)
-		value |= (uint32_t)next_byte(decoder) << (8 * i);
+		value |= (uint32_t)decode_take_byte(decoder) << (8 * i);
 	return value;
 }
 
-static bool set_value(struct decoder *decoder, struct instruction *ret, unsigned to, uint32_t value)
+static bool insn_set_value(struct decoder *decoder, struct instruction *ret, unsigned to, uint32_t value)
 {
 	ret->sets_value = true;
 	ret->to = to;
 	ret->value = value;
 	ret->writes = BIT(to);
-	return skip_bytes(decoder, 0);
+	return decode_skip_bytes(decoder, 0);
 }
 
-static bool set_copy(struct instruction *ret, unsigned to, unsigned from)
+static bool insn_set_copy(struct instruction *ret, unsigned to, unsigned from)
 {
 	ret->copies = true;
 	ret->to = to;
@@ -93,25 +93,25 @@ static bool set_copy(struct instruction *ret, unsigned to, unsigned from)
 }
 
 /* Writes to the register in ModRM.rm, if it is one; memory is ignored. */
-static bool writes_rm(const struct decoder *decoder, struct instruction *ret)
+static bool insn_set_writes_rm(const struct decoder *decoder, struct instruction *ret)
 {
-	ret->writes = is_register(decoder) ? BIT(decoder->rm) : 0;
+	ret->writes = decode_is_register_operand(decoder) ? BIT(decoder->rm) : 0;
 	return true;
 }
 
-static bool writes_reg(const struct decoder *decoder, struct instruction *ret)
+static bool insn_set_writes_reg(const struct decoder *decoder, struct instruction *ret)
 {
 	ret->writes = BIT(decoder->reg);
 	return true;
 }
 
 /* Opcodes 0f xx. */
-static bool decode_two(struct decoder *decoder, struct instruction *ret)
+static bool decode_two_byte_opcode(struct decoder *decoder, struct instruction *ret)
 {
-	uint8_t op = next_byte(decoder);
+	uint8_t op = decode_take_byte(decoder);
 
 	if ((op & 0xf0) == 0x80) /* jcc rel32: here it was not taken */
-		return skip_bytes(decoder, 4);
+		return decode_skip_bytes(decoder, 4);
 	if (!decode_modrm(decoder))
 		return false;
 	switch (op) {
@@ -120,17 +120,17 @@ static bool decode_two(struct decoder *decoder, struct instruction *ret)
 	case 0x6c: case 0x6e: case 0x6f: case 0x7f: case 0xd6: case 0xef:
 		return true;
 	case 0x70: case 0xc6: /* shuffles */
-		return skip_bytes(decoder, 1);
+		return decode_skip_bytes(decoder, 1);
 	case 0xaf: case 0xb6: case 0xb7: case 0xbe: case 0xbf: /* imul, movzx, movsx */
-		return writes_reg(decoder, ret);
+		return insn_set_writes_reg(decoder, ret);
 	default:
 		break;
 	}
 	if ((op & 0xf0) == 0x40) /* cmovcc */
-		return writes_reg(decoder, ret);
+		return insn_set_writes_reg(decoder, ret);
 	if ((op & 0xf0) != 0x90) /* setcc */
 		return false;
-	ret->writes = is_register(decoder) ? BYTE_BITS(decoder->rm) : 0;
+	ret->writes = decode_is_register_operand(decoder) ? BYTE_BITS(decoder->rm) : 0;
 	return true;
 }
 
@@ -143,11 +143,11 @@ static bool decode_arithmetic(struct decoder *decoder, uint8_t op, struct instru
 	/* Of byte-sized forms only cmp is decoded: 00, a byte-sized add, is more often the end of an operand. */
 	if (!decode_modrm(decoder) || (!(op & 1) && !is_cmp))
 		return false;
-	if (is_cmp || (!to_reg && !is_register(decoder)))
+	if (is_cmp || (!to_reg && !decode_is_register_operand(decoder)))
 		return true;
 	to = to_reg ? decoder->reg : decoder->rm;
-	if ((op & 0xf9) == 0x31 && is_register(decoder) && decoder->reg == decoder->rm)
-		return set_value(decoder, ret, to, 0);
+	if ((op & 0xf9) == 0x31 && decode_is_register_operand(decoder) && decoder->reg == decoder->rm)
+		return insn_set_value(decoder, ret, to, 0);
 	ret->writes = BIT(to);
 	return true;
 }
@@ -161,11 +161,11 @@ static bool decode_immediate(struct decoder *decoder, uint8_t op, struct instruc
 		return false;
 	if (op == 0xc7 && (decoder->reg & 7) != 0)
 		return false;
-	if (op == 0xc7 && is_register(decoder))
-		return set_value(decoder, ret, decoder->rm, read_immediate(decoder));
-	if (is_register(decoder) && !(op < 0x90 && (decoder->reg & 7) == 7)) /* cmp */
+	if (op == 0xc7 && decode_is_register_operand(decoder))
+		return insn_set_value(decoder, ret, decoder->rm, decode_take_immediate(decoder));
+	if (decode_is_register_operand(decoder) && !(op < 0x90 && (decoder->reg & 7) == 7)) /* cmp */
 		ret->writes = is_byte ? BYTE_BITS(decoder->rm) : BIT(decoder->rm);
-	return skip_bytes(decoder, is_long ? 4 : 1);
+	return decode_skip_bytes(decoder, is_long ? 4 : 1);
 }
 
 static bool decode_mov(struct decoder *decoder, uint8_t op, struct instruction *ret)
@@ -174,27 +174,29 @@ static bool decode_mov(struct decoder *decoder, uint8_t op, struct instruction *
 		return false;
 	switch (op) {
 	case 0x88:
-		ret->writes = is_register(decoder) ? BYTE_BITS(decoder->rm) : 0;
+		ret->writes = decode_is_register_operand(decoder) ? BYTE_BITS(decoder->rm) : 0;
 		return true;
 	case 0x89:
-		return !is_register(decoder) || set_copy(ret, decoder->rm, decoder->reg);
+		return !decode_is_register_operand(decoder) || insn_set_copy(ret, decoder->rm, decoder->reg);
 	case 0x8a:
 		ret->writes = BYTE_BITS(decoder->reg);
 		return true;
 	default: /* 8b */
-		return is_register(decoder) ? set_copy(ret, decoder->reg, decoder->rm) : writes_reg(decoder, ret);
+		return decode_is_register_operand(decoder) ? insn_set_copy(ret, decoder->reg, decoder->rm)
+							   : insn_set_writes_reg(decoder, ret);
 	}
 }
 
-static bool decode_one(struct decoder *decoder, uint8_t op, struct instruction *ret)
+static bool decode_one_byte_opcode(struct decoder *decoder, uint8_t op, struct instruction *ret)
 {
 	switch (op) {
 	case 0x63: /* movsxd */
-		return decode_modrm(decoder) && writes_reg(decoder, ret);
+		return decode_modrm(decoder) && insn_set_writes_reg(decoder, ret);
 	case 0x8d: /* lea */
-		return decode_modrm(decoder) && !is_register(decoder) && writes_reg(decoder, ret);
+		return decode_modrm(decoder) && !decode_is_register_operand(decoder) &&
+		       insn_set_writes_reg(decoder, ret);
 	case 0x68: case 0x6a: /* push $imm */
-		return skip_bytes(decoder, op == 0x68 ? 4 : 1);
+		return decode_skip_bytes(decoder, op == 0x68 ? 4 : 1);
 	case 0x80: case 0x81: case 0x83: case 0xc0: case 0xc1: case 0xc6: case 0xc7:
 		return decode_immediate(decoder, op, ret);
 	case 0x84: case 0x85: /* test */
@@ -208,15 +210,15 @@ static bool decode_one(struct decoder *decoder, uint8_t op, struct instruction *
 		return true;
 	case 0xa8: /* test $imm8,%al; 3c: cmp */
 	case 0x3c:
-		return skip_bytes(decoder, 1);
+		return decode_skip_bytes(decoder, 1);
 	case 0xa9:
 	case 0x3d:
-		return skip_bytes(decoder, 4);
+		return decode_skip_bytes(decoder, 4);
 	case 0xd1: case 0xd3: /* shifts */
-		return decode_modrm(decoder) && writes_rm(decoder, ret);
+		return decode_modrm(decoder) && insn_set_writes_rm(decoder, ret);
 	case 0xf7: /* not, neg */
 		return decode_modrm(decoder) && ((decoder->reg & 7) == 2 || (decoder->reg & 7) == 3) &&
-		       writes_rm(decoder, ret);
+		       insn_set_writes_rm(decoder, ret);
 	default:
 		break;
 	}
@@ -229,11 +231,11 @@ static bool decode_one(struct decoder *decoder, uint8_t op, struct instruction *
 		return true;
 	}
 	if ((op & 0xf0) == 0x70) /* jcc rel8: here it was not taken */
-		return skip_bytes(decoder, 1);
+		return decode_skip_bytes(decoder, 1);
 	if ((op & 0xf8) != 0xb8) /* mov $imm,%reg */
 		return false;
-	(void)set_value(decoder, ret, (op & 7u) | decoder->b, read_immediate(decoder));
-	return skip_bytes(decoder, decoder->wide ? 4 : 0);
+	(void)insn_set_value(decoder, ret, (op & 7u) | decoder->b, decode_take_immediate(decoder));
+	return decode_skip_bytes(decoder, decoder->wide ? 4 : 0);
 }
 
 /* Decodes the first instruction. False: unknown. */
@@ -241,22 +243,23 @@ static bool insn_decode(const uint8_t *byte, size_t len, struct instruction *ret
 {
 	struct decoder decoder = {.byte = byte, .len = len};
 	bool short_operand = false;
-	uint8_t op = next_byte(&decoder);
+	uint8_t op = decode_take_byte(&decoder);
 	bool understood;
 
 	*ret = (struct instruction){.len = 0};
 	while (op == 0x66 || op == 0xf2 || op == 0xf3 || op == 0x64 || op == 0x65) {
 		short_operand |= op == 0x66;
-		op = next_byte(&decoder);
+		op = decode_take_byte(&decoder);
 	}
 	if ((op & 0xf0) == 0x40) { /* REX */
 		decoder.wide = op & 8;
 		decoder.r = (op & 4u) << 1;
 		decoder.x = (op & 2u) << 2;
 		decoder.b = (op & 1u) << 3;
-		op = next_byte(&decoder);
+		op = decode_take_byte(&decoder);
 	}
-	understood = op == 0x0f ? decode_two(&decoder, ret) : !short_operand && decode_one(&decoder, op, ret);
+	understood = op == 0x0f ? decode_two_byte_opcode(&decoder, ret)
+				: !short_operand && decode_one_byte_opcode(&decoder, op, ret);
 	/* Decodes with prefix 66 only instructions without a shorter operand: the SSE moves and nops above. */
 	ret->len = decoder.at;
 	return understood && decoder.at <= len;
@@ -288,7 +291,7 @@ static bool is_likely_operand(const struct insn_code *code, size_t at, bool jump
 }
 
 /* The value of reg at `end`, if the instruction at `at` sets it and those up to `end` do not write it. */
-static bool value_set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg,
+static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg,
 			 const struct insn_held *held, uint32_t *ret_value)
 {
 	struct instruction setting, later;
@@ -315,7 +318,7 @@ static bool value_set_at(const struct insn_code *code, size_t at, size_t end, un
 }
 
 /* Tries every offset: instructions cannot be decoded backwards. All settings that are found must agree. */
-static bool find_setting(const struct insn_code *code, size_t end, unsigned reg, const struct insn_held *held,
+static bool insn_find_setting(const struct insn_code *code, size_t end, unsigned reg, const struct insn_held *held,
 			 size_t *ret_at, uint32_t *ret_value)
 {
 	size_t least = end > code->begin + REACH ? end - REACH : code->begin;
@@ -323,7 +326,7 @@ static bool find_setting(const struct insn_code *code, size_t end, unsigned reg,
 	bool found = false;
 
 	for (size_t at = end; at-- > least;) {
-		if (is_likely_operand(code, at, false) || !value_set_at(code, at, end, reg, held, &value))
+		if (is_likely_operand(code, at, false) || !insn_find_value_set_at(code, at, end, reg, held, &value))
 			continue;
 		if (found && value != found_value)
 			return false;
@@ -337,7 +340,7 @@ static bool find_setting(const struct insn_code *code, size_t end, unsigned reg,
 }
 
 /* The target of a short jump at `at`; SIZE_MAX: not a jump. */
-static size_t jump_target(const struct insn_code *code, size_t at)
+static size_t insn_get_jump_target(const struct insn_code *code, size_t at)
 {
 	uint8_t op = code->byte[at];
 	int64_t target;
@@ -348,20 +351,21 @@ static size_t jump_target(const struct insn_code *code, size_t at)
 	return target < 0 ? SIZE_MAX : (size_t)target;
 }
 
-bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint32_t *ret_value)
+bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const struct insn_held *held,
+			    uint32_t *ret_value)
 {
 	uint32_t value, other;
 	size_t from, at;
 
-	if (!find_setting(code, INSN_BEFORE, reg, held, &from, &value))
+	if (!insn_find_setting(code, INSN_BEFORE, reg, held, &from, &value))
 		return false;
 	/* Compilers merge equal tails: every jump to the instruction must come with the same value. */
 	for (at = code->begin; at < code->end; at++) {
-		size_t target = jump_target(code, at), unused;
+		size_t target = insn_get_jump_target(code, at), unused;
 
 		if (target != INSN_BEFORE || (at >= from && at <= INSN_BEFORE) || is_likely_operand(code, at, true))
 			continue;
-		if (!find_setting(code, at, reg, held, &unused, &other) || other != value)
+		if (!insn_find_setting(code, at, reg, held, &unused, &other) || other != value)
 			return false;
 	}
 	*ret_value = value;
@@ -371,7 +375,7 @@ bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct 
 /* ---- functions with the number as an argument: syscall(2) ---- */
 
 /* By how many bytes an instruction (push; sub $imm8,%rsp) grows the stack; -1: it changes rsp otherwise. */
-static int insn_stack_growth(const uint8_t *byte, const struct instruction *instruction)
+static int insn_get_stack_growth(const uint8_t *byte, const struct instruction *instruction)
 {
 	if (instruction->len == 4 && byte[0] == 0x48 && byte[1] == 0x83 && byte[2] == 0xec)
 		return (int8_t)byte[3];
@@ -383,7 +387,7 @@ static int insn_stack_growth(const uint8_t *byte, const struct instruction *inst
 	return (byte[0] & 0xf8) == 0x58 || ((byte[0] & 0xfe) == 0x40 && (byte[1] & 0xf8) == 0x58) ? -1 : 0;
 }
 
-bool insn_x86_64_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack)
+bool insn_x86_64_find_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack)
 {
 	unsigned holds[16]; /* the register that held the value at the entry */
 	size_t at = 0, stack = 0;
@@ -396,7 +400,7 @@ bool insn_x86_64_argument(const uint8_t *byte, size_t len, unsigned reg, unsigne
 
 		if (!insn_decode(byte + at, len - at, &now))
 			return false;
-		more = insn_stack_growth(byte + at, &now);
+		more = insn_get_stack_growth(byte + at, &now);
 		if (more < 0)
 			return false;
 		stack += (size_t)more;

@@ -31,15 +31,17 @@ struct insn_held {
 /* The system call instruction is at byte[INSN_BEFORE]. */
 
 /* The low word of register `reg` at the instruction. False: unknown, or different on two paths to the instruction. */
-bool insn_x86_64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint32_t *ret_value);
+bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const struct insn_held *held,
+			    uint32_t *ret_value);
 
 /*
  * Tells for code from the start of a function to a call instruction which register held at the start what `reg` holds
  * now, and by how many bytes the stack has grown. False: unknown.
  */
-bool insn_x86_64_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack);
+bool insn_x86_64_find_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack);
 
-/* As insn_x86_64_value, for the whole register `reg` (0 to 30). */
-bool insn_aarch64_value(const struct insn_code *code, unsigned reg, const struct insn_held *held, uint64_t *ret_value);
+/* As insn_x86_64_find_value, for the whole register `reg` (0 to 30). */
+bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const struct insn_held *held,
+			     uint64_t *ret_value);
 
 #endif

@@ -19,7 +19,7 @@ int call_fail(struct call *call, int error)
 	return -1;
 }
 
-void call_give_fd(struct call *call, int fd, bool cloexec)
+void call_return_fd(struct call *call, int fd, bool cloexec)
 {
 	if (fd < 0) {
 		call_fail(call, fd);
@@ -44,14 +44,14 @@ int call_refuse(struct call *call, int error, const char *rule, const char *reas
 	return call_fail(call, -call->decision.error);
 }
 
-int call_commit(struct call *call)
+int call_commit_record(struct call *call)
 {
 	struct audit_record record;
 	int r;
 
 	if (call->committed)
 		return 0;
-	call_record(call, &record);
+	call_fill_record(call, &record);
 	r = audit_begin_record(call->sandbox->audit, &record, &call->slot);
 	if (r < 0) {
 		/* A call that cannot be recorded is not performed. */
@@ -65,7 +65,7 @@ int call_commit(struct call *call)
 	return 0;
 }
 
-bool call_valid(const struct call *call)
+bool call_is_valid(const struct call *call)
 {
 	return ioctl(call->sandbox->listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0;
 }

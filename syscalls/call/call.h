@@ -1,7 +1,7 @@
 /*
  * One notified system call: decode -> view -> policy -> record -> perform -> outcome -> response. A handler (sys_NAME,
- * one a row) gets copies of the arguments and reads target memory only through decode.h. It calls call_commit() after
- * the decision and before the effect. The dispatcher does so for handlers without an effect.
+ * one a row) gets copies of the arguments and reads target memory only through decode.h. It calls call_commit_record()
+ * after the decision and before the effect. The dispatcher does so for handlers without an effect.
  */
 #ifndef CALLGATE_SYSCALLS_CALL_CALL_H
 #define CALLGATE_SYSCALLS_CALL_CALL_H
@@ -145,29 +145,29 @@ struct call {
 /* ---- set the outcome; a handler calls one of these, once ---- */
 void call_return(struct call *call, int64_t value);
 int call_fail(struct call *call, int error); /* error is -errno. Returns -1, for callers that fail with it */
-void call_give_fd(struct call *call, int fd, bool cloexec); /* takes fd; or fails with it, a -errno */
+void call_return_fd(struct call *call, int fd, bool cloexec); /* takes fd; or fails with it, a -errno */
 void call_continue(struct call *call);
 /* Denies the call: rule and reason go to the record. error is -errno. Returns -1. */
 int call_refuse(struct call *call, int error, const char *rule, const char *reason);
 
 /* Writes the audit record. 0, or -errno with the outcome set: the call must then have no effect. */
-int call_commit(struct call *call);
+int call_commit_record(struct call *call);
 
-/* Fills the audit record with texts borrowed from the call; for call_commit(). */
-void call_record(const struct call *call, struct audit_record *ret_record);
+/* Fills the audit record with texts borrowed from the call; for call_commit_record(). */
+void call_fill_record(const struct call *call, struct audit_record *ret_record);
 
 /* True while the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
-bool call_valid(const struct call *call);
+bool call_is_valid(const struct call *call);
 
 /* The task died or its call was interrupted, so no response is sent. Returns -1. */
-static inline int call_gone(struct call *call)
+static inline int call_set_gone(struct call *call)
 {
 	call->outcome.kind = OUTCOME_GONE;
 	return -1;
 }
 
 /* result: of a system call that was made for this one, a value or -errno. */
-static inline void call_end(struct call *call, int64_t result)
+static inline void call_return_result(struct call *call, int64_t result)
 {
 	if (result < 0)
 		call_fail(call, (int)result);
@@ -176,12 +176,12 @@ static inline void call_end(struct call *call, int64_t result)
 }
 
 /* The low word: the kernel ignores the high one of int, unsigned and mode_t arguments. */
-static inline int call_int(const struct call *call, unsigned arg)
+static inline int call_get_int(const struct call *call, unsigned arg)
 {
 	return (int)(uint32_t)call->arg[arg];
 }
 
-static inline unsigned call_uint(const struct call *call, unsigned arg)
+static inline unsigned call_get_uint(const struct call *call, unsigned arg)
 {
 	return (unsigned)(uint32_t)call->arg[arg];
 }

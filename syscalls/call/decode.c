@@ -36,12 +36,12 @@ static int decode_path(struct call *call, unsigned arg, int dirfd)
 	return decode_string(call, arg, path->text, &path->len, &path->error);
 }
 
-int decode_call(struct call *call)
+int decode_call_args(struct call *call)
 {
 	int dirfd = AT_FDCWD;
 
 	if (call->task)
-		tree_limit_change_done(call->task);
+		tree_end_limit_change(call->task);
 	call->paths = 0;
 	call->text_len = 0;
 	call->text_error = 0;
@@ -50,7 +50,7 @@ int decode_call(struct call *call)
 		int r = 0;
 
 		if (kind == ARG_DIRFD) {
-			dirfd = call_int(call, arg);
+			dirfd = call_get_int(call, arg);
 		} else if (kind == ARG_PATH || kind == ARG_PATH_NULL) {
 			r = decode_path(call, arg, dirfd);
 			dirfd = AT_FDCWD;
@@ -64,7 +64,7 @@ int decode_call(struct call *call)
 }
 
 /* As copy_struct_from_user() in include/linux/uaccess.h. */
-int decode_extensible(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min)
+int decode_extensible_struct(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min)
 {
 	char tail[4096];
 	size_t known = usize < ksize ? usize : ksize;
@@ -76,12 +76,12 @@ int decode_extensible(const struct call *call, unsigned arg, void *out, size_t k
 		return -E2BIG;
 	memset(out, 0, ksize);
 	if (usize > ksize) {
-		r = decode_at(call, call->arg[arg] + ksize, tail, usize - ksize);
+		r = decode_memory_at(call, call->arg[arg] + ksize, tail, usize - ksize);
 		if (r < 0)
 			return r;
 		for (size_t i = 0; i < usize - ksize; i++)
 			if (tail[i])
 				return -E2BIG;
 	}
-	return decode_at(call, call->arg[arg], out, known);
+	return decode_memory_at(call, call->arg[arg], out, known);
 }

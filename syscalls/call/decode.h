@@ -1,4 +1,4 @@
-/* Copies every argument in target memory once. Called by the dispatcher (decode_call) and by handlers. */
+/* Copies every argument in target memory once. Called by the dispatcher (decode_call_args) and by handlers. */
 #ifndef CALLGATE_SYSCALLS_CALL_DECODE_H
 #define CALLGATE_SYSCALLS_CALL_DECODE_H
 
@@ -9,10 +9,10 @@
  * errno goes to path[i].error or text_error: the kernel checks flags first, and names in order. 0; -EPERM: the target's
  * memory is not accessible; -ESRCH: the target is dead.
  */
-int decode_call(struct call *call);
+int decode_call_args(struct call *call);
 
 /* Copies exactly len bytes from an address in a decoded struct (execve's argv, iovecs). 0 or -EFAULT. */
-static inline int decode_at(const struct call *call, uint64_t addr, void *out, size_t len)
+static inline int decode_memory_at(const struct call *call, uint64_t addr, void *out, size_t len)
 {
 	return memory_copy_in(call->sandbox->guest, call->tid, addr, out, len);
 }
@@ -20,16 +20,16 @@ static inline int decode_at(const struct call *call, uint64_t addr, void *out, s
 /* Copies exactly len bytes of a struct or array argument. 0 or -EFAULT. */
 static inline int decode_struct(const struct call *call, unsigned arg, void *out, size_t len)
 {
-	return decode_at(call, call->arg[arg], out, len);
+	return decode_memory_at(call, call->arg[arg], out, len);
 }
 
 /* As copy_struct_from_user() (openat2 …): -EINVAL below min, -E2BIG for a non-zero tail, zero-padded. */
-int decode_extensible(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
+int decode_extensible_struct(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
 
 /*
  * Writes an output argument. 0 or -EFAULT. No call has both an output and a side effect, so no call checks beforehand.
  */
-static inline int decode_output(const struct call *call, uint64_t addr, const void *from, size_t len)
+static inline int decode_write_output(const struct call *call, uint64_t addr, const void *from, size_t len)
 {
 	return memory_copy_out(call->sandbox->guest, call->tid, addr, from, len);
 }

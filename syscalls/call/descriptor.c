@@ -21,23 +21,23 @@ static int descriptor_duplicate(const struct call *call, int fd)
 	return copy < 0 ? -errno : copy;
 }
 
-bool descriptor_direct(void)
+bool descriptor_can_copy_directly(void)
 {
 	return syscall(SYS_pidfd_getfd, -1, 0, 0) < 0 && errno == EBADF;
 }
 
 /* further: the second descriptor of the call, for which OUTCOME_FETCH cannot be used. */
-static int descriptor_get(struct call *call, int fd, bool further)
+static int descriptor_copy_or_fetch(struct call *call, int fd, bool further)
 {
 	_cleanup_close_ int copy = descriptor_duplicate(call, fd);
 
-	if (!call_valid(call))
-		return call_gone(call);
+	if (!call_is_valid(call))
+		return call_set_gone(call);
 	if (copy >= 0)
 		return steal_fd(&copy);
 	if (copy == -EBADF)
 		return call_fail(call, copy);
-	if (further || (call->sandbox->inet && descriptor_direct()))
+	if (further || (call->sandbox->inet && descriptor_can_copy_directly()))
 		return call_refuse(call, -EPERM, NULL, "descriptor_unreachable");
 	call->outcome.kind = OUTCOME_FETCH;
 	call->outcome.value = fd;
@@ -47,12 +47,12 @@ static int descriptor_get(struct call *call, int fd, bool further)
 int descriptor_copy(struct call *call, int fd)
 {
 	if (!call->again)
-		return descriptor_get(call, fd, false);
+		return descriptor_copy_or_fetch(call, fd, false);
 	call->again = false;
 	return call->fetched < 0 ? call_fail(call, call->fetched) : call->fetched;
 }
 
-int descriptor_copy_further(struct call *call, int fd)
+int descriptor_copy_second(struct call *call, int fd)
 {
-	return descriptor_get(call, fd, true);
+	return descriptor_copy_or_fetch(call, fd, true);
 }

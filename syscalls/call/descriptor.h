@@ -15,9 +15,9 @@ int descriptor_copy(struct call *call, int fd);
  * program could then send datagrams unjudged, so it gets no UDP sockets without a network namespace. (TCP and unix
  * stream sockets ignore the address of a message.) If it works and the run has a network, OUTCOME_FETCH is not used.
  */
-bool descriptor_direct(void);
+bool descriptor_can_copy_directly(void);
 
 /* A second duplicate for the same call. Fails with EPERM "descriptor_unreachable" instead of OUTCOME_FETCH. */
-int descriptor_copy_further(struct call *call, int fd);
+int descriptor_copy_second(struct call *call, int fd);
 
 #endif

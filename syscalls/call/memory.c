@@ -6,7 +6,7 @@
 #define GUEST_PAGE 4096u
 
 /* One iovec a page: process_vm_readv(2) copies no part of one, and a string may end before an unmapped page. */
-static size_t split_at_pages(uint64_t addr, size_t len, struct iovec remote[3])
+static size_t memory_split_at_pages(uint64_t addr, size_t len, struct iovec remote[3])
 {
 	size_t count = 0;
 
@@ -22,16 +22,16 @@ static size_t split_at_pages(uint64_t addr, size_t len, struct iovec remote[3])
 	return count;
 }
 
-static ssize_t read_process(pid_t tid, uint64_t addr, void *out, size_t len)
+static ssize_t memory_read_process(pid_t tid, uint64_t addr, void *out, size_t len)
 {
 	struct iovec local = {.iov_base = out, .iov_len = len};
 	struct iovec remote[3];
-	ssize_t got = process_vm_readv(tid, &local, 1, remote, split_at_pages(addr, len, remote), 0);
+	ssize_t got = process_vm_readv(tid, &local, 1, remote, memory_split_at_pages(addr, len, remote), 0);
 
 	return got < 0 ? -errno : got;
 }
 
-static ssize_t write_process(pid_t tid, uint64_t addr, const void *from, size_t len)
+static ssize_t memory_write_process(pid_t tid, uint64_t addr, const void *from, size_t len)
 {
 	union {
 		const void *in;
@@ -39,12 +39,12 @@ static ssize_t write_process(pid_t tid, uint64_t addr, const void *from, size_t 
 	} cast = {.in = from}; /* process_vm_writev() only reads the local side; its prototype lacks const */
 	struct iovec local = {.iov_base = cast.out, .iov_len = len};
 	struct iovec remote[3];
-	ssize_t put = process_vm_writev(tid, &local, 1, remote, split_at_pages(addr, len, remote), 0);
+	ssize_t put = process_vm_writev(tid, &local, 1, remote, memory_split_at_pages(addr, len, remote), 0);
 
 	return put < 0 ? -errno : put;
 }
 
-const struct memory_ops memory_of_process = {.read = read_process, .write = write_process};
+const struct memory_ops memory_of_process = {.read = memory_read_process, .write = memory_write_process};
 
 int memory_copy_in(const struct memory_ops *ops, pid_t tid, uint64_t addr, void *out, size_t len)
 {

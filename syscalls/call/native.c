@@ -20,7 +20,7 @@ bool native_leads_to(const struct call *call, int dirfd, const char *text, unsig
 	return st.st_dev == expected->st_dev && st.st_ino == expected->st_ino;
 }
 
-void native_exec_path(const struct call *call, char *out, size_t cap)
+void native_get_exec_path(const struct call *call, char *out, size_t cap)
 {
 	const struct call_path *path = &call->path[0];
 

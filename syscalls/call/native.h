@@ -12,6 +12,6 @@
 bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected);
 
 /* The file name that execve(2) uses for path[0]: its text, or "/dev/fd/N[/text]" (fs/exec.c, alloc_bprm()). */
-void native_exec_path(const struct call *call, char *out, size_t cap);
+void native_get_exec_path(const struct call *call, char *out, size_t cap);
 
 #endif

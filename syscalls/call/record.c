@@ -23,30 +23,30 @@ static const struct {
 	[ARG_FLAGS] = {AUDIT_ARG_HEX, WORD_FULL},
 };
 
-static uint64_t record_value(enum arg_kind kind, uint64_t value)
+static uint64_t record_convert_value(enum arg_kind kind, uint64_t value)
 {
 	if (record_kinds[kind].width == WORD_SIGNED)
 		return (uint64_t)(int64_t)(int32_t)(uint32_t)value;
 	return record_kinds[kind].width == WORD_UNSIGNED ? (uint32_t)value : value;
 }
 
-static void record_args(const struct call *call, struct audit_record *record)
+static void record_fill_args(const struct call *call, struct audit_record *record)
 {
 	for (unsigned i = 0; i < 6; i++) {
 		enum arg_kind kind = call->row->arg[i].kind;
 		struct audit_arg *arg = &record->arg[record->args];
 
-		/* execve's argv is recorded as a text: argv_record() in exec/execve.c. */
+		/* execve's argv is recorded as a text: argv_record_texts() in exec/execve.c. */
 		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_len &&
 		    strcmp(call->row->arg[i].name, "argv") == 0)
 			kind = ARG_TEXT;
 		if (kind == ARG_NONE || kind == ARG_PATH || kind == ARG_PATH_NULL || kind == ARG_PTR)
 			continue;
-		if (kind == ARG_DIRFD && call_int(call, i) == -100) /* AT_FDCWD */
+		if (kind == ARG_DIRFD && call_get_int(call, i) == -100) /* AT_FDCWD */
 			continue;
 		arg->name = call->row->arg[i].name;
 		arg->kind = record_kinds[kind].kind;
-		arg->value = record_value(kind, call->arg[i]);
+		arg->value = record_convert_value(kind, call->arg[i]);
 		if (kind == ARG_TEXT) {
 			arg->text = call->text;
 			arg->text_len = call->text_len;
@@ -55,7 +55,7 @@ static void record_args(const struct call *call, struct audit_record *record)
 	}
 }
 
-static void record_path(const struct call *call, unsigned i, const char **text, size_t *len, const char **resolved,
+static void record_get_path(const struct call *call, unsigned i, const char **text, size_t *len, const char **resolved,
 			size_t *resolved_len)
 {
 	if (i >= call->paths)
@@ -70,7 +70,7 @@ static void record_path(const struct call *call, unsigned i, const char **text, 
 	}
 }
 
-void call_record(const struct call *call, struct audit_record *ret_record)
+void call_fill_record(const struct call *call, struct audit_record *ret_record)
 {
 	struct audit_record *record = ret_record;
 	enum outcome_kind kind = call->outcome.kind;
@@ -82,9 +82,9 @@ void call_record(const struct call *call, struct audit_record *ret_record)
 	record->host_pid = call->task->host_pid;
 	record->exe = call->task->exe;
 	record->syscall = call->row->name;
-	record_args(call, record);
-	record_path(call, 0, &record->path, &record->path_len, &record->resolved, &record->resolved_len);
-	record_path(call, 1, &record->path2, &record->path2_len, &record->resolved2, &record->resolved2_len);
+	record_fill_args(call, record);
+	record_get_path(call, 0, &record->path, &record->path_len, &record->resolved, &record->resolved_len);
+	record_get_path(call, 1, &record->path2, &record->path2_len, &record->resolved2, &record->resolved2_len);
 	if (call->paths == 0 && call->place[0].mount) {
 		record->resolved = call->place[0].virt;
 		record->resolved_len = call->place[0].virt_len;

@@ -24,15 +24,15 @@ struct exec_loader {
 };
 
 /* True when the file at a place, with this status, is kept. */
-bool exec_cache_program(const struct place *place, const struct stat *st, struct exec_program *ret_program);
+bool exec_cache_find_program(const struct place *place, const struct stat *st, struct exec_program *ret_program);
 void exec_cache_keep_program(const struct call *call, const struct place *place, const struct stat *st,
 			     const struct elf_facts *facts);
 
 /* True for the path of one of the system's own loaders. */
-bool exec_cache_is_own_loader(const char *text);
+bool exec_cache_is_system_loader(const char *text);
 
 /* True when `text` (a PT_INTERP) is kept and still leads the kernel to the same file, by one stat(2). */
-bool exec_cache_loader(const char *text, struct exec_loader *ret_loader);
+bool exec_cache_find_loader(const char *text, struct exec_loader *ret_loader);
 /* text was judged, and leads us and the kernel to the place. Only the loaders of the ABI are kept. */
 void exec_cache_keep_loader(const struct call *call, const struct place *place, const char *text, const struct stat *st,
 			    const struct exec_loader *loader);

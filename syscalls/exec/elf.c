@@ -114,7 +114,7 @@ static int elf_inspect_phdrs(const struct elf_source *source, const Elf64_Ehdr *
 	return loads ? 0 : -ENOEXEC;
 }
 
-int elf_inspect(int fd, struct elf_facts *ret_facts)
+int elf_inspect_file(int fd, struct elf_facts *ret_facts)
 {
 	struct elf_source source = {.fd = fd};
 	struct elf_facts facts = {.dynamic = false};

@@ -19,6 +19,6 @@ struct elf_facts {
  * refuses the file, too (not ELF, no program headers, unterminated interpreter); -ENOTSUP for another class or machine,
  * which only a compat layer or binfmt_misc could run; -errno from reading.
  */
-int elf_inspect(int fd, struct elf_facts *ret_facts);
+int elf_inspect_file(int fd, struct elf_facts *ret_facts);
 
 #endif

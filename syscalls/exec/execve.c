@@ -50,7 +50,7 @@ struct attempt {
 /* ---- one file ---- */
 
 /* The status of a pinned regular file. 0, or -1 with the outcome set. */
-static int exec_pin_stat(struct call *call, int pin, struct stat *ret_st)
+static int exec_stat_pin(struct call *call, int pin, struct stat *ret_st)
 {
 	if (fstat(pin, ret_st) < 0)
 		call_fail(call, -errno);
@@ -83,7 +83,7 @@ struct status_question {
 	int asked; /* the dirfd by which it was asked: see view_get_nolinks_path */
 };
 
-static int exec_ask_status(void *ctx, int dirfd, const char *path, int at_flags)
+static int exec_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct status_question *question = ctx;
 
@@ -98,15 +98,15 @@ static int exec_ask_status(void *ctx, int dirfd, const char *path, int at_flags)
 static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, struct exec_file *file)
 {
 	struct status_question status = {.st = &file->st, .asked = -1};
-	const struct file_question question = {.ask = exec_ask_status, .ctx = &status};
+	const struct file_question question = {.ask = exec_ask_by_name, .ctx = &status};
 	const struct place *place = &call->place[i];
-	int still = view_nolinks_fd(call->sandbox->view);
+	int still = view_get_nolinks_fd(call->sandbox->view);
 
 	file->fd = -1;
 	file->reached = false;
-	if (file_ask(call, i, POLICY_EXEC, at_flags, &question) < 0)
+	if (file_ask_by_path(call, i, POLICY_EXEC, at_flags, &question) < 0)
 		return -1;
-	file->known = exec_cache_program(place, &file->st, &file->program);
+	file->known = exec_cache_find_program(place, &file->st, &file->program);
 	/* No link is on the way of the file's name: if the program's path is that name, the kernel reaches the file. */
 	file->reached =
 		file->known && still >= 0 && status.asked == still && strcmp(call->path[i].text, place->virt) == 0;
@@ -125,9 +125,9 @@ static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_fi
 	file->reached = false;
 	if (i == 0 && call->place[0].magic) /* /proc/self/fd/N of a memfd */
 		return call_refuse(call, EACCES, NULL, "object_without_name");
-	if (exec_pin_stat(call, held, &file->st) < 0)
+	if (exec_stat_pin(call, held, &file->st) < 0)
 		return -1;
-	file->known = exec_cache_program(&call->place[i], &file->st, &file->program);
+	file->known = exec_cache_find_program(&call->place[i], &file->st, &file->program);
 	if (!file->known)
 		file->fd = exec_open_pinned(call, held);
 	return file->known || file->fd >= 0 ? 0 : -1;
@@ -140,7 +140,7 @@ static int exec_find_path(struct call *call, unsigned i, unsigned at_flags, stru
 
 	if (r != 0)
 		return r > 0 ? 0 : r;
-	pin = file_pin(call, i, POLICY_EXEC, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	pin = file_pin_path(call, i, POLICY_EXEC, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 	return pin < 0 ? -1 : exec_open_file(call, i, pin, ret_file);
 }
 
@@ -173,7 +173,7 @@ static int follow_shebang(struct attempt *attempt, unsigned depth)
 	if (file->known)
 		return 0;
 	r = pread(file->fd, head, SHEBANG_HEAD, 0) < 0 ? -errno : 0;
-	if (r == 0 && !shebang_begins(head))
+	if (r == 0 && !shebang_has_mark(head))
 		return 0;
 	if (r == 0)
 		r = shebang_parse(head, &line);
@@ -197,29 +197,31 @@ static int follow_shebang(struct attempt *attempt, unsigned depth)
  * A loader runs, so it needs POLICY_EXEC. For the system's own loaders POLICY_READ is enough: nearly every program
  * names one, and a policy that grants the program need not list it.
  */
-static unsigned loader_right(const char *interp)
+static unsigned loader_get_required_right(const char *interp)
 {
-	return exec_cache_is_own_loader(interp) ? POLICY_READ : POLICY_EXEC;
+	return exec_cache_is_system_loader(interp) ? POLICY_READ : POLICY_EXEC;
 }
 
 /* Resolves and judges a loader that is not in the cache. 0, or -1 with the outcome set. */
 static int loader_find(struct call *call, const char *interp, struct exec_loader *ret_loader)
 {
-	_cleanup_close_ int pin = interp_set_path(call, interp) < 0 ? -1 :
-		file_pin(call, EXEC_INTERP_SLOT, loader_right(interp), VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int pin = interp_set_path(call, interp) < 0
+					  ? -1
+					  : file_pin_path(call, EXEC_INTERP_SLOT, loader_get_required_right(interp),
+							  VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 	_cleanup_close_ int fd = -1;
 	struct elf_facts own = {0};
 	struct stat st;
 	int r;
 
-	if (pin < 0 || exec_pin_stat(call, pin, &st) < 0)
+	if (pin < 0 || exec_stat_pin(call, pin, &st) < 0)
 		return -1;
 	fd = exec_open_pinned(call, pin);
 	if (fd < 0)
 		return -1;
-	r = elf_inspect(fd, &own);
+	r = elf_inspect_file(fd, &own);
 	if (r == 0)
-		r = exec_image_of(fd, &st, &ret_loader->image);
+		r = exec_image_identify(fd, &st, &ret_loader->image);
 	if (r < 0) {
 		if (r == -ENOEXEC || r == -ENOTSUP)
 			r = st.st_size < (off_t)sizeof(Elf64_Ehdr) ? -EIO : -ELIBBAD;
@@ -239,7 +241,7 @@ static int loader_judge(struct attempt *attempt, const char *interp)
 	struct exec_plan *plan = attempt->plan;
 	struct exec_loader loader;
 
-	if (!exec_cache_loader(interp, &loader)) {
+	if (!exec_cache_find_loader(interp, &loader)) {
 		/* The record is about the program and its interpreter, whose slot this overwrites. */
 		attempt->saved_place = call->place[EXEC_INTERP_SLOT];
 		attempt->saved_path = call->path[EXEC_INTERP_SLOT];
@@ -256,7 +258,7 @@ static int loader_judge(struct attempt *attempt, const char *interp)
 	return 0;
 }
 
-static int judge_elf(struct attempt *attempt)
+static int exec_judge_elf(struct attempt *attempt)
 {
 	struct call *call = attempt->call;
 	struct exec_file *file = &attempt->file;
@@ -267,7 +269,7 @@ static int judge_elf(struct attempt *attempt)
 	attempt->plan->image.ino = file->st.st_ino;
 	if (file->known)
 		return file->program.dynamic ? loader_judge(attempt, file->program.interp) : 0;
-	r = elf_inspect(file->fd, &facts);
+	r = elf_inspect_file(file->fd, &facts);
 	if (r == -ENOTSUP)
 		return call_refuse(call, ENOEXEC, NULL, "foreign_binary");
 	if (r < 0)
@@ -279,12 +281,12 @@ static int judge_elf(struct attempt *attempt)
 /* ---- the plan ---- */
 
 /* Called before the loader is judged, which overwrites the slot of the call. */
-static int plan_name(struct attempt *attempt)
+static int exec_plan_name(struct attempt *attempt)
 {
 	const struct place *place = &attempt->call->place[attempt->at];
 	struct exec_plan *plan = attempt->plan;
 	char host[PATH_MAX];
-	int r = view_kernel_path(place, host, sizeof(host));
+	int r = view_get_kernel_path(place, host, sizeof(host));
 
 	if (r < 0)
 		return call_fail(attempt->call, r);
@@ -297,7 +299,7 @@ static int plan_name(struct attempt *attempt)
 }
 
 /* A restarted call runs the last interpreter itself, so the arguments that the kernel would have made are made here. */
-static int plan_arguments(struct attempt *attempt)
+static int exec_plan_arguments(struct attempt *attempt)
 {
 	struct call *call = attempt->call;
 	struct fdinfo info;
@@ -314,14 +316,14 @@ static int plan_arguments(struct attempt *attempt)
 	return r < 0 ? call_fail(call, r) : 0;
 }
 
-static int judge_chain(struct attempt *attempt)
+static int exec_judge_chain(struct attempt *attempt)
 {
 	struct policy_decision first = attempt->call->decision;
 	int r;
 
 	for (unsigned depth = 0; (r = follow_shebang(attempt, depth)) > 0; depth++)
 		;
-	if (r < 0 || plan_name(attempt) < 0 || judge_elf(attempt) < 0 || plan_arguments(attempt) < 0)
+	if (r < 0 || exec_plan_name(attempt) < 0 || exec_judge_elf(attempt) < 0 || exec_plan_arguments(attempt) < 0)
 		return -1;
 	attempt->call->decision = first;
 	return 0;
@@ -331,7 +333,7 @@ static int judge_chain(struct attempt *attempt)
  * Judges all files that the kernel will load for the program at place 0. Sets the outcome: OUTCOME_EXEC with a plan, or
  * the error. Takes the file's descriptor; flags are execveat's.
  */
-static void exec_judge(struct call *call, const struct exec_file *file, unsigned flags)
+static void exec_judge_files(struct call *call, const struct exec_file *file, unsigned flags)
 {
 	_cleanup_free_ struct attempt *attempt = calloc(1, sizeof(*attempt));
 
@@ -342,14 +344,14 @@ static void exec_judge(struct call *call, const struct exec_file *file, unsigned
 	}
 	attempt->call = call;
 	attempt->file = *file;
-	native_exec_path(call, attempt->name, sizeof(attempt->name));
+	native_get_exec_path(call, attempt->name, sizeof(attempt->name));
 	attempt->plan->detour =
 		!file->reached && !native_leads_to(call, call->path[0].dirfd, call->path[0].text, flags, &file->st);
-	if (judge_chain(attempt) == 0) {
+	if (exec_judge_chain(attempt) == 0) {
 		call->outcome.kind = OUTCOME_EXEC;
 		call->outcome.exec = steal_pointer(&attempt->plan);
 	}
-	exec_args_done(&attempt->args);
+	exec_args_release(&attempt->args);
 	exec_plan_free(attempt->plan);
 	cleanup_close(&attempt->file.fd);
 }
@@ -396,7 +398,7 @@ static bool argv_put_text(struct call *call, const char *text)
 	return fits;
 }
 
-static size_t argv_read(const struct call *call, uint64_t addr, void *out, size_t len)
+static size_t argv_read_bytes(const struct call *call, uint64_t addr, void *out, size_t len)
 {
 	ssize_t got = call->sandbox->guest->read(call->tid, addr, out, len);
 
@@ -404,7 +406,7 @@ static size_t argv_read(const struct call *call, uint64_t addr, void *out, size_
 }
 
 /* The text at addr, in the window, NUL-terminated and cut after ARGV_TEXT_MAX. NULL when it cannot be read. */
-static char *argv_text(const struct call *call, struct argv_window *window, uint64_t addr, bool *ret_whole)
+static char *argv_read_text(const struct call *call, struct argv_window *window, uint64_t addr, bool *ret_whole)
 {
 	for (int tries = 0; tries < 2; tries++) {
 		size_t at = addr - window->addr < window->len ? (size_t)(addr - window->addr) : window->len;
@@ -420,7 +422,7 @@ static char *argv_text(const struct call *call, struct argv_window *window, uint
 			return text;
 		}
 		window->addr = addr;
-		window->len = argv_read(call, addr, window->bytes, sizeof(window->bytes));
+		window->len = argv_read_bytes(call, addr, window->bytes, sizeof(window->bytes));
 	}
 	return NULL;
 }
@@ -429,7 +431,7 @@ static char *argv_text(const struct call *call, struct argv_window *window, uint
 static bool argv_put_texts(struct call *call, uint64_t argv)
 {
 	uint64_t pointer[ARGV_POINTERS_MAX];
-	size_t count = argv_read(call, argv, pointer, sizeof(pointer)) / sizeof(*pointer);
+	size_t count = argv_read_bytes(call, argv, pointer, sizeof(pointer)) / sizeof(*pointer);
 	struct argv_window window;
 
 	window.addr = window.len = 0; /* the bytes are not initialised */
@@ -439,7 +441,7 @@ static bool argv_put_texts(struct call *call, uint64_t argv)
 
 		if (!pointer[i])
 			return true;
-		text = argv_text(call, &window, pointer[i], &whole);
+		text = argv_read_text(call, &window, pointer[i], &whole);
 		if (!text || !argv_put_text(call, text) || !whole)
 			return false;
 	}
@@ -450,14 +452,14 @@ static bool argv_put_texts(struct call *call, uint64_t argv)
  * Puts the arguments at argv, an address in the task, into call->text for the record: separated by blanks, quoted as
  * for a shell, at most about 4 KiB. The kernel reads argv again, and the program may change it before.
  */
-static void argv_record(struct call *call, uint64_t argv)
+static void argv_record_texts(struct call *call, uint64_t argv)
 {
 	call->text_len = 0;
 	if (argv && !argv_put_texts(call, argv)) {
 		memcpy(call->text + call->text_len, ARGV_CUT, sizeof(ARGV_CUT));
 		call->text_len += sizeof(ARGV_CUT) - 1;
 	}
-	if (!call_valid(call))
+	if (!call_is_valid(call))
 		call->text_len = 0; /* the tid may have been reused: another process's memory */
 }
 
@@ -480,7 +482,7 @@ static int exec_pin_fd(struct call *call)
 	return steal_fd(&pin);
 }
 
-static void exec_resolve(struct call *call, unsigned flags)
+static void exec_find_and_judge(struct call *call, unsigned flags)
 {
 	bool by_fd = flags & AT_EMPTY_PATH && call->path[0].len == 0 && !call->path[0].error;
 	int pin = by_fd ? exec_pin_fd(call) : -1;
@@ -490,7 +492,7 @@ static void exec_resolve(struct call *call, unsigned flags)
 		  : exec_find_path(call, 0, flags & (AT_SYMLINK_NOFOLLOW | AT_EXECVE_CHECK), &file) < 0)
 		return;
 	if (!(flags & AT_EXECVE_CHECK)) {
-		exec_judge(call, &file, flags);
+		exec_judge_files(call, &file, flags);
 		return;
 	}
 	cleanup_close(&file.fd);
@@ -499,18 +501,18 @@ static void exec_resolve(struct call *call, unsigned flags)
 
 void sys_execve(struct call *call)
 {
-	argv_record(call, call->arg[1]);
-	exec_resolve(call, 0);
+	argv_record_texts(call, call->arg[1]);
+	exec_find_and_judge(call, 0);
 }
 
 void sys_execveat(struct call *call)
 {
-	unsigned flags = call_uint(call, 4);
+	unsigned flags = call_get_uint(call, 4);
 
 	if (flags & ~(unsigned)(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_EXECVE_CHECK)) {
 		call_fail(call, -EINVAL);
 		return;
 	}
-	argv_record(call, call->arg[2]);
-	exec_resolve(call, flags);
+	argv_record_texts(call, call->arg[2]);
+	exec_find_and_judge(call, flags);
 }

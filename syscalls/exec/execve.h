@@ -37,12 +37,12 @@ struct exec_plan {
 void exec_plan_free(struct exec_plan *plan);
 
 /* The identity of a regular file; fd must be readable. 0 or -errno. */
-int exec_image_of(int fd, const struct stat *st, struct exec_image *ret_image);
+int exec_image_identify(int fd, const struct stat *st, struct exec_image *ret_image);
 
 /*
  * Fills in maps_* from the mapping that begins at `addr` in /proc/PID/maps (pid 0: this process's). 0, -ENOENT when no
  * mapping of a file begins there, or -errno.
  */
-int exec_maps_find(pid_t pid, uint64_t addr, struct exec_image *ret_image);
+int exec_maps_find_mapping(pid_t pid, uint64_t addr, struct exec_image *ret_image);
 
 #endif

@@ -34,7 +34,7 @@ struct cached_image {
 static _Thread_local struct cached_image image_cache[IMAGE_CACHE_SLOTS];
 
 /* Finds the mapping by PROCMAP_QUERY; -ENOTTY before Linux 6.11. */
-static int maps_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
+static int maps_find_by_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	struct procmap query = {.size = sizeof(query), .addr = addr};
 
@@ -49,7 +49,7 @@ static int maps_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 }
 
 /* Finds the mapping in the text of /proc/PID/maps. Takes the descriptor. */
-static int maps_search(int maps_fd, uint64_t addr, struct exec_image *ret_image)
+static int maps_find_by_text(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	_cleanup_fclose_ FILE *maps = fdopen(maps_fd, "r");
 	_cleanup_free_ char *line = NULL;
@@ -75,7 +75,7 @@ static int maps_search(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 	return ferror(maps) ? -EIO : -ENOENT;
 }
 
-int exec_maps_find(pid_t pid, uint64_t addr, struct exec_image *ret_image)
+int exec_maps_find_mapping(pid_t pid, uint64_t addr, struct exec_image *ret_image)
 {
 	char path[32] = "/proc/self/maps";
 	_cleanup_close_ int fd = -1;
@@ -86,11 +86,11 @@ int exec_maps_find(pid_t pid, uint64_t addr, struct exec_image *ret_image)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = maps_query(fd, addr, ret_image);
-	return r == -ENOTTY ? maps_search(steal_fd(&fd), addr, ret_image) : r;
+	r = maps_find_by_query(fd, addr, ret_image);
+	return r == -ENOTTY ? maps_find_by_text(steal_fd(&fd), addr, ret_image) : r;
 }
 
-int exec_image_of(int fd, const struct stat *st, struct exec_image *ret_image)
+int exec_image_identify(int fd, const struct stat *st, struct exec_image *ret_image)
 {
 	struct cached_image *slot = &image_cache[(st->st_ino ^ st->st_dev) % IMAGE_CACHE_SLOTS];
 	struct exec_image image = {.dev = st->st_dev, .ino = st->st_ino};
@@ -106,7 +106,7 @@ int exec_image_of(int fd, const struct stat *st, struct exec_image *ret_image)
 	page = mmap(NULL, IMAGE_PAGE_BYTES, PROT_NONE, MAP_PRIVATE, fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;
-	r = exec_maps_find(0, (uint64_t)(uintptr_t)page, &image);
+	r = exec_maps_find_mapping(0, (uint64_t)(uintptr_t)page, &image);
 	(void)munmap(page, IMAGE_PAGE_BYTES);
 	if (r < 0)
 		return r;

@@ -2,25 +2,25 @@
 
 #include <errno.h>
 
-static bool is_blank(char byte)
+static bool shebang_is_blank(char byte)
 {
 	return byte == ' ' || byte == '\t';
 }
 
 /* The first byte of [first, last] that is no blank, or NULL. */
-static const char *skip_blanks(const char *first, const char *last)
+static const char *shebang_skip_blanks(const char *first, const char *last)
 {
 	for (; first <= last; first++)
-		if (!is_blank(*first))
+		if (!shebang_is_blank(*first))
 			return first;
 	return NULL;
 }
 
 /* The first blank or NUL of [first, last], or NULL. */
-static const char *find_end(const char *first, const char *last)
+static const char *shebang_find_end(const char *first, const char *last)
 {
 	for (; first <= last; first++)
-		if (is_blank(*first) || !*first)
+		if (shebang_is_blank(*first) || !*first)
 			return first;
 	return NULL;
 }
@@ -34,7 +34,7 @@ static void copy_text(char out[SHEBANG_HEAD], const char *from, const char *end)
 	out[len] = '\0';
 }
 
-bool shebang_begins(const char head[SHEBANG_HEAD])
+bool shebang_has_mark(const char head[SHEBANG_HEAD])
 {
 	return head[0] == '#' && head[1] == '!';
 }
@@ -44,24 +44,24 @@ int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang)
 	const char *last = head + SHEBANG_HEAD - 1;
 	const char *end, *name, *blank, *arg = NULL;
 
-	if (!shebang_begins(head))
+	if (!shebang_has_mark(head))
 		return -ENOEXEC;
 	end = memchr(head, '\n', strnlen(head, SHEBANG_HEAD)); /* a NUL ends it, as for the kernel's strnchr() */
 	if (!end) {
 		/* The line is longer than the head. The argument may be cut off, but not the name. */
-		name = skip_blanks(head + 2, last);
-		if (!name || !find_end(name, last))
+		name = shebang_skip_blanks(head + 2, last);
+		if (!name || !shebang_find_end(name, last))
 			return -ENOEXEC;
 		end = last;
 	}
-	while (is_blank(end[-1])) /* stops at the '!' */
+	while (shebang_is_blank(end[-1])) /* stops at the '!' */
 		end--;
-	name = skip_blanks(head + 2, end);
+	name = shebang_skip_blanks(head + 2, end);
 	if (!name || name == end)
 		return -ENOEXEC;
-	blank = find_end(name, end);
+	blank = shebang_find_end(name, end);
 	if (blank && *blank)
-		arg = skip_blanks(blank, end);
+		arg = shebang_skip_blanks(blank, end);
 	copy_text(ret_shebang->interp, name, arg ? blank : end);
 	ret_shebang->has_arg = arg != NULL;
 	ret_shebang->arg[0] = '\0';
@@ -109,7 +109,7 @@ int exec_args_take_texts(struct exec_args *args, char ***ret_texts)
 	return 0;
 }
 
-void exec_args_done(struct exec_args *args)
+void exec_args_release(struct exec_args *args)
 {
 	for (size_t i = EXEC_ARGS_MAX - args->count; i < EXEC_ARGS_MAX; i++)
 		free(args->text[i]);

@@ -14,7 +14,7 @@ struct shebang {
 };
 
 /* True when the head begins with "#!". */
-bool shebang_begins(const char head[SHEBANG_HEAD]);
+bool shebang_has_mark(const char head[SHEBANG_HEAD]);
 
 /* head: the start of the file, padded with NULs. -ENOEXEC: no script, or its interpreter is missing or cut off. */
 int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang);
@@ -36,6 +36,6 @@ int exec_args_add_script(struct exec_args *args, const struct shebang *line, con
 /* Hands the texts over as an owned, NULL-ended array of owned texts. 0 or -ENOMEM. */
 int exec_args_take_texts(struct exec_args *args, char ***ret_texts);
 
-void exec_args_done(struct exec_args *args);
+void exec_args_release(struct exec_args *args);
 
 #endif

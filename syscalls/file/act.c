@@ -19,14 +19,14 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 		return file_pin_fd(call, path->dirfd, want);
 	if (path->null)
 		return call_fail(call, -EFAULT);
-	return file_pin(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	return file_pin_path(call, i, want, at_flags & AT_SYMLINK_NOFOLLOW ? 0 : VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 }
 
 /*
  * A device is shared with the host; one without a virtual name is the terminal of the user who started callgate. A
  * slave that the program has made is nobody else's.
  */
-int file_refuse_foreign(struct call *call, int fd)
+int file_refuse_foreign_object(struct call *call, int fd)
 {
 	_cleanup_close_ int object = fd;
 	struct stat status;
@@ -44,24 +44,24 @@ int file_refuse_foreign(struct call *call, int fd)
 	return steal_fd(&object);
 }
 
-int file_pin_meta(struct call *call, unsigned at_flags)
+int file_pin_metadata(struct call *call, unsigned at_flags)
 {
-	return file_refuse_foreign(call, file_pin_at(call, 0, POLICY_WRITE, at_flags));
+	return file_refuse_foreign_object(call, file_pin_at(call, 0, POLICY_WRITE, at_flags));
 }
 
-bool file_fd_is_path(const struct call *call, int fd)
+bool file_fd_is_opath(const struct call *call, int fd)
 {
 	struct fdinfo info;
 
 	return fdinfo_read(call->tid, fd, &info) < 0 || info.flags & O_PATH;
 }
 
-int file_pin_meta_fd(struct call *call, int fd)
+int file_pin_metadata_fd(struct call *call, int fd)
 {
 	/* AT_FDCWD is no descriptor for a call without a path. */
-	if (fd < 0 || file_fd_is_path(call, fd))
+	if (fd < 0 || file_fd_is_opath(call, fd))
 		return call_fail(call, -EBADF);
-	return file_refuse_foreign(call, file_pin_fd(call, fd, POLICY_WRITE));
+	return file_refuse_foreign_object(call, file_pin_fd(call, fd, POLICY_WRITE));
 }
 
 /* True when a mount of the view shows the object, or one below it, at another path: a redirect's target. */
@@ -72,7 +72,7 @@ static bool place_is_shown_elsewhere(const struct place *place, const struct pol
 	if (!place->mount || place->magic ||
 	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROVIDED | MOUNT_DEVICE | MOUNT_PROC))
 		return false;
-	if (view_host_path(place, origin) < 0)
+	if (view_get_host_path(place, origin) < 0)
 		return true;
 	for (size_t i = 0; i < count; i++)
 		if (mount[i].host && path_is_below(mount[i].host, origin))
@@ -83,7 +83,7 @@ static bool place_is_shown_elsewhere(const struct place *place, const struct pol
 bool file_holds_mount(const struct call *call, const struct place *place)
 {
 	size_t count;
-	const struct policy_mount *mount = policy_mounts(call->sandbox->policy, &count);
+	const struct policy_mount *mount = policy_get_mounts(call->sandbox->policy, &count);
 
 	for (size_t i = 0; i < count; i++)
 		if (path_is_below(mount[i].virt, place->virt))
@@ -97,7 +97,7 @@ int file_check_link_text(struct call *call, const struct place *place, const cha
 
 	if (file_holds_mount(call, place))
 		return call_refuse(call, -EBUSY, NULL, "holds_mount");
-	if (policy_link_allowed(call->sandbox->policy, place->virt, text, &rule))
+	if (policy_link_is_allowed(call->sandbox->policy, place->virt, text, &rule))
 		return 0;
 	return call_refuse(call, -EACCES, rule, "leads_to_denied");
 }
@@ -113,27 +113,27 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
 	return file_check_link_text(call, place, text);
 }
 
-int file_commit(struct call *call, unsigned i)
+int file_commit_change(struct call *call, unsigned i)
 {
 	const struct place *place = &call->place[i];
 	int r = 0;
 
-	view_names_change(call->sandbox->view);
+	view_note_name_change(call->sandbox->view);
 	if (place->mount && !place->magic && !(place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC)))
-		r = changes_touch(call->sandbox->changes, place);
+		r = changes_touch_place(call->sandbox->changes, place);
 	if (r < 0)
 		return call_fail(call, r);
-	return call_commit(call) < 0 ? -1 : 0;
+	return call_commit_record(call) < 0 ? -1 : 0;
 }
 
-void file_end(struct call *call, long result)
+void file_end_call(struct call *call, long result)
 {
-	call_end(call, result < 0 ? -errno : result);
+	call_return_result(call, result < 0 ? -errno : result);
 }
 
-void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value)
+void file_end_call_with_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value)
 {
-	int r = value < 0 ? -errno : decode_output(call, addr, from, len);
+	int r = value < 0 ? -errno : decode_write_output(call, addr, from, len);
 
-	call_end(call, r < 0 ? r : value);
+	call_return_result(call, r < 0 ? r : value);
 }

@@ -17,22 +17,22 @@ static void fcntl_refuse(struct call *call, unsigned command)
 {
 	struct fdinfo info;
 
-	if (fdinfo_read(call->tid, call_int(call, 0), &info) < 0 || info.flags & O_PATH)
-		target_fail(call, -EBADF);
+	if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.flags & O_PATH)
+		target_fail_call(call, -EBADF);
 	else if (command > F_LAST)
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 	else
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 }
 
 void sys_fcntl(struct call *call)
 {
-	unsigned command = call_uint(call, 1);
+	unsigned command = call_get_uint(call, 1);
 
-	if (locks_counts_command(call->arg[1]))
+	if (locks_must_admit_command(call->arg[1]))
 		call_refuse(call, -ENOLCK, NULL, "locks_limit");
 	else if (command == F_SETOWN)
-		owner_set(call, call_int(call, 2));
+		owner_set(call, call_get_int(call, 2));
 	else if (command == F_SETOWN_EX)
 		owner_set_extended(call);
 	else

@@ -27,7 +27,7 @@ static int ioctl_not_a_master(const struct call *call)
 	char path[64];
 	struct stat status;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", call->tid, call_int(call, 0));
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", call->tid, call_get_int(call, 0));
 	return stat(path, &status) == 0 && S_ISCHR(status.st_mode) && major(status.st_rdev) == SLAVES_MAJOR ? -EIO
 													    : -ENOTTY;
 }
@@ -38,11 +38,11 @@ static int ioctl_not_a_master(const struct call *call)
  */
 static void ioctl_open_peer(struct call *call)
 {
-	int flags = call_int(call, 2) & PEER_FLAGS, fd;
+	int flags = call_get_int(call, 2) & PEER_FLAGS, fd;
 	struct fdinfo info;
 
-	target_allow(call);
-	if (fdinfo_read(call->tid, call_int(call, 0), &info) < 0)
+	target_allow_call(call);
+	if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0)
 		fd = -EBADF;
 	else if (info.master)
 		fd = view_open_terminal(call->sandbox->view, info.terminal, flags);
@@ -51,14 +51,14 @@ static void ioctl_open_peer(struct call *call)
 	if (fd < 0)
 		call_fail(call, fd == -ENXIO ? -EIO : fd);
 	else
-		call_give_fd(call, fd, flags & O_CLOEXEC);
+		call_return_fd(call, fd, flags & O_CLOEXEC);
 }
 
 void sys_ioctl(struct call *call)
 {
 	struct fdinfo info;
 
-	switch (call_uint(call, 1)) {
+	switch (call_get_uint(call, 1)) {
 	case TIOCGPTPEER:
 		ioctl_open_peer(call);
 		break;
@@ -68,15 +68,15 @@ void sys_ioctl(struct call *call)
 		break;
 	case SIOCETHTOOL:
 		if (net_check_socket(call) == 0)
-			target_fail(call, -EOPNOTSUPP); /* as for the loopback interface, which has no settings */
+			target_fail_call(call, -EOPNOTSUPP); /* as for the loopback interface, which has no settings */
 		else
 			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
 		break;
 	default:
 		if (interfaces_ioctl(call))
 			break;
-		if (fdinfo_read(call->tid, call_int(call, 0), &info) < 0 || info.flags & O_PATH)
-			target_fail(call, -EBADF);
+		if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.flags & O_PATH)
+			target_fail_call(call, -EBADF);
 		else
 			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
 		break;

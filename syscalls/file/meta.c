@@ -37,8 +37,8 @@ static void chmod_end(struct call *call, int fd, mode_t mode)
 	_cleanup_close_ int object = fd;
 
 	if (object >= 0 && !chmod_refuse_setid(call, object, mode & 07777) && !terminal_refuse_mode(call, mode) &&
-	    file_commit(call, 0) == 0)
-		file_end(call, chmod(file_link(object).path, mode & 07777));
+	    file_commit_change(call, 0) == 0)
+		file_end_call(call, chmod(file_link(object).path, mode & 07777));
 }
 
 static void chmod_path(struct call *call, mode_t mode, unsigned flags)
@@ -46,16 +46,16 @@ static void chmod_path(struct call *call, mode_t mode, unsigned flags)
 	if (flags & ~META_AT_FLAGS)
 		call_fail(call, -EINVAL);
 	else
-		chmod_end(call, file_pin_meta(call, flags), mode);
+		chmod_end(call, file_pin_metadata(call, flags), mode);
 }
 
-HANDLER(sys_chmod, chmod_path(call, call_uint(call, 1), 0))
-HANDLER(sys_fchmodat, chmod_path(call, call_uint(call, 2), 0))
-HANDLER(sys_fchmodat2, chmod_path(call, call_uint(call, 2), call_uint(call, 3)))
+HANDLER(sys_chmod, chmod_path(call, call_get_uint(call, 1), 0))
+HANDLER(sys_fchmodat, chmod_path(call, call_get_uint(call, 2), 0))
+HANDLER(sys_fchmodat2, chmod_path(call, call_get_uint(call, 2), call_get_uint(call, 3)))
 
 void sys_fchmod(struct call *call)
 {
-	chmod_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1));
+	chmod_end(call, file_pin_metadata_fd(call, call_get_int(call, 0)), call_get_uint(call, 1));
 }
 
 /* Takes fd. */
@@ -63,8 +63,8 @@ static void chown_end(struct call *call, int fd, uid_t owner, gid_t group)
 {
 	_cleanup_close_ int object = fd;
 
-	if (object >= 0 && file_commit(call, 0) == 0)
-		file_end(call, fchownat(object, "", owner, group, AT_EMPTY_PATH));
+	if (object >= 0 && file_commit_change(call, 0) == 0)
+		file_end_call(call, fchownat(object, "", owner, group, AT_EMPTY_PATH));
 }
 
 static void chown_path(struct call *call, unsigned owner_arg, unsigned flags)
@@ -72,14 +72,15 @@ static void chown_path(struct call *call, unsigned owner_arg, unsigned flags)
 	if (flags & ~META_AT_FLAGS)
 		call_fail(call, -EINVAL);
 	else
-		chown_end(call, file_pin_meta(call, flags), call_uint(call, owner_arg), call_uint(call, owner_arg + 1));
+		chown_end(call, file_pin_metadata(call, flags), call_get_uint(call, owner_arg),
+			  call_get_uint(call, owner_arg + 1));
 }
 
 HANDLER(sys_chown, chown_path(call, 1, 0))
 HANDLER(sys_lchown, chown_path(call, 1, AT_SYMLINK_NOFOLLOW))
-HANDLER(sys_fchownat, chown_path(call, 2, call_uint(call, 4)))
-HANDLER(sys_fchown,
-	chown_end(call, file_pin_meta_fd(call, call_int(call, 0)), call_uint(call, 1), call_uint(call, 2)))
+HANDLER(sys_fchownat, chown_path(call, 2, call_get_uint(call, 4)))
+HANDLER(sys_fchown, chown_end(call, file_pin_metadata_fd(call, call_get_int(call, 0)), call_get_uint(call, 1),
+			      call_get_uint(call, 2)))
 
 /* times NULL: now. A NULL path means the descriptor: do_utimes() in fs/utimes.c. */
 static void times_set(struct call *call, const struct timespec *times, unsigned flags)
@@ -88,13 +89,13 @@ static void times_set(struct call *call, const struct timespec *times, unsigned 
 	_cleanup_close_ int fd = -1;
 
 	if (path->null && path->dirfd != AT_FDCWD)
-		fd = flags ? call_fail(call, -EINVAL) : file_pin_meta_fd(call, path->dirfd);
+		fd = flags ? call_fail(call, -EINVAL) : file_pin_metadata_fd(call, path->dirfd);
 	else if (flags & ~META_AT_FLAGS || path->null)
 		call_fail(call, flags & ~META_AT_FLAGS ? -EINVAL : -EFAULT);
 	else
-		fd = file_pin_meta(call, flags);
-	if (fd >= 0 && file_commit(call, 0) == 0)
-		file_end(call, utimensat(fd, "", times, AT_EMPTY_PATH));
+		fd = file_pin_metadata(call, flags);
+	if (fd >= 0 && file_commit_change(call, 0) == 0)
+		file_end_call(call, utimensat(fd, "", times, AT_EMPTY_PATH));
 }
 
 void sys_utime(struct call *call)
@@ -140,14 +141,14 @@ void sys_utimensat(struct call *call)
 	struct timespec times[2];
 
 	if (call->arg[2] == 0) {
-		times_set(call, NULL, call_uint(call, 3));
+		times_set(call, NULL, call_get_uint(call, 3));
 	} else if (decode_struct(call, 2, times, sizeof(times)) < 0) {
 		call_fail(call, -EFAULT);
 	} else if (times[0].tv_nsec == UTIME_OMIT && times[1].tv_nsec == UTIME_OMIT) {
 		call->decision.verdict = VERDICT_ALLOW;
 		call_return(call, 0); /* the kernel ignores the path */
 	} else {
-		times_set(call, times, call_uint(call, 3));
+		times_set(call, times, call_get_uint(call, 3));
 	}
 }
 
@@ -164,7 +165,7 @@ _Static_assert(sizeof(struct file_attr_1) == 24, "FILE_ATTR_SIZE_VER0");
 #define ATTR_BYTES_MAX 4096u /* a page, as in the kernel */
 
 /* Checks flags and size. False with the outcome set. */
-static bool attr_check(struct call *call, unsigned flags, uint64_t size)
+static bool attr_check_arguments(struct call *call, unsigned flags, uint64_t size)
 {
 	if (flags & ~META_AT_FLAGS || size < sizeof(struct file_attr_1))
 		call_fail(call, -EINVAL);
@@ -177,35 +178,35 @@ static bool attr_check(struct call *call, unsigned flags, uint64_t size)
 
 void sys_file_getattr(struct call *call)
 {
-	unsigned flags = call_uint(call, 4);
+	unsigned flags = call_get_uint(call, 4);
 	uint64_t size = call->arg[3];
 	char out[ATTR_BYTES_MAX] = {0};
 	_cleanup_close_ int fd = -1;
 
-	if (!attr_check(call, flags, size))
+	if (!attr_check_arguments(call, flags, size))
 		return;
 	fd = file_pin_at(call, 0, POLICY_READ, flags);
 	if (fd >= 0) /* zeroes the rest of a newer, longer struct */
-		file_end_output(call, call->arg[2], out, size,
+		file_end_call_with_output(call, call->arg[2], out, size,
 				syscall(__SNR_file_getattr, AT_FDCWD, file_link(fd).path, out,
 					sizeof(struct file_attr_1), 0));
 }
 
 void sys_file_setattr(struct call *call)
 {
-	unsigned flags = call_uint(call, 4);
+	unsigned flags = call_get_uint(call, 4);
 	struct file_attr_1 attr;
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (!attr_check(call, flags, call->arg[3]))
+	if (!attr_check_arguments(call, flags, call->arg[3]))
 		return;
-	r = decode_extensible(call, 2, &attr, sizeof(attr), call->arg[3], sizeof(attr));
+	r = decode_extensible_struct(call, 2, &attr, sizeof(attr), call->arg[3], sizeof(attr));
 	if (r < 0) {
 		call_fail(call, r);
 		return;
 	}
-	fd = file_pin_meta(call, flags);
-	if (fd >= 0 && file_commit(call, 0) == 0)
-		file_end(call, syscall(__SNR_file_setattr, AT_FDCWD, file_link(fd).path, &attr, sizeof(attr), 0));
+	fd = file_pin_metadata(call, flags);
+	if (fd >= 0 && file_commit_change(call, 0) == 0)
+		file_end_call(call, syscall(__SNR_file_setattr, AT_FDCWD, file_link(fd).path, &attr, sizeof(attr), 0));
 }

@@ -15,11 +15,11 @@
 #include "syscalls/table/handlers.h"
 
 /* Checks whether the run may use queues. 0, or -1 with the outcome set. */
-static int mqueue_check(struct call *call)
+static int mqueue_check_call(struct call *call)
 {
 	if (!call->sandbox->private_ipc)
 		return call_refuse(call, -ENOSYS, NULL, "refused_syscall");
-	target_allow(call);
+	target_allow_call(call);
 	return 0;
 }
 
@@ -39,7 +39,7 @@ static int mqueue_open(struct call *call, int flags, struct mq_attr *given)
 		theirs.rlim_cur = own.rlim_max;
 	if (prlimit(0, RLIMIT_MSGQUEUE, &theirs, NULL) < 0)
 		return -errno;
-	fd = (int)syscall(SYS_mq_open, call->text, flags, call_uint(call, 2), given);
+	fd = (int)syscall(SYS_mq_open, call->text, flags, call_get_uint(call, 2), given);
 	if (fd < 0)
 		fd = -errno;
 	(void)prlimit(0, RLIMIT_MSGQUEUE, &own, NULL); /* below the hard limit, so it cannot fail */
@@ -49,11 +49,11 @@ static int mqueue_open(struct call *call, int flags, struct mq_attr *given)
 void sys_mq_open(struct call *call)
 {
 	const int known = O_ACCMODE | O_CREAT | O_EXCL | O_NONBLOCK;
-	int flags = call_int(call, 1);
+	int flags = call_get_int(call, 1);
 	struct mq_attr attr, *given = NULL;
 	int r = 0;
 
-	if (mqueue_check(call) < 0)
+	if (mqueue_check_call(call) < 0)
 		return;
 	/* The kernel copies the attributes before the name. */
 	if (flags & O_CREAT && call->arg[3]) {
@@ -66,17 +66,17 @@ void sys_mq_open(struct call *call)
 		call_fail(call, r);
 		return;
 	}
-	if (file_refuse_setid(call, call_uint(call, 2)) || file_use_umask(call) < 0 || call_commit(call) < 0)
+	if (file_refuse_setid(call, call_get_uint(call, 2)) || file_use_umask(call) < 0 || call_commit_record(call) < 0)
 		return;
-	call_give_fd(call, mqueue_open(call, flags & known, given), true); /* always close-on-exec: ipc/mqueue.c */
+	call_return_fd(call, mqueue_open(call, flags & known, given), true); /* always close-on-exec: ipc/mqueue.c */
 }
 
 void sys_mq_unlink(struct call *call)
 {
-	if (mqueue_check(call) < 0)
+	if (mqueue_check_call(call) < 0)
 		return;
 	if (call->text_error)
 		call_fail(call, call->text_error);
-	else if (call_commit(call) == 0)
-		file_end(call, syscall(SYS_mq_unlink, call->text));
+	else if (call_commit_record(call) == 0)
+		file_end_call(call, syscall(SYS_mq_unlink, call->text));
 }

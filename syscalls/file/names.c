@@ -14,20 +14,20 @@ static void make_dir(struct call *call, mode_t mode)
 	_cleanup_close_ int parent = -1;
 	const char *name;
 
-	parent = file_pin_new(call, 0, &name);
+	parent = file_pin_new_name(call, 0, &name);
 	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 ||
-	    file_use_umask(call) < 0 || file_commit(call, 0) < 0)
+	    file_use_umask(call) < 0 || file_commit_change(call, 0) < 0)
 		return;
 	/* vfs_mkdir() in fs/namei.c. A set-group-ID bit of the parent is inherited nevertheless. */
-	file_end(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
+	file_end_call(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
 	disk_count_name(call, S_IFDIR);
 }
 
-HANDLER(sys_mkdir, make_dir(call, call_uint(call, 1)))
-HANDLER(sys_mkdirat, make_dir(call, call_uint(call, 2)))
+HANDLER(sys_mkdir, make_dir(call, call_get_uint(call, 1)))
+HANDLER(sys_mkdirat, make_dir(call, call_get_uint(call, 2)))
 
 /* Pins the directory for the node. -1 with the outcome set. */
-static int make_pin_node(struct call *call, mode_t mode, const char **ret_name)
+static int names_pin_node_parent(struct call *call, mode_t mode, const char **ret_name)
 {
 	/* may_mknod() in fs/namei.c, but for devices, which are refused later. */
 	bool device = S_ISCHR(mode) || S_ISBLK(mode);
@@ -38,27 +38,27 @@ static int make_pin_node(struct call *call, mode_t mode, const char **ret_name)
 		return call_fail(call, S_ISDIR(mode) ? -EPERM : -EINVAL);
 	if (file_refuse_setid(call, mode))
 		return -1;
-	parent = file_pin_new(call, 0, ret_name);
+	parent = file_pin_new_name(call, 0, ret_name);
 	if (parent >= 0 && device)
 		return call_refuse(call, -EPERM, NULL, "device_node");
 	return steal_fd(&parent);
 }
 
-static void make_node(struct call *call, unsigned given_mode, dev_t device)
+static void names_make_node(struct call *call, unsigned given_mode, dev_t device)
 {
 	const char *name = "";
 	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel takes a short */
-	_cleanup_close_ int parent = make_pin_node(call, mode, &name);
+	_cleanup_close_ int parent = names_pin_node_parent(call, mode, &name);
 
 	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
-	    file_commit(call, 0) < 0)
+	    file_commit_change(call, 0) < 0)
 		return;
-	file_end(call, mknodat(parent, name, mode, device));
+	file_end_call(call, mknodat(parent, name, mode, device));
 	disk_count_name(call, mode);
 }
 
-HANDLER(sys_mknod, make_node(call, call_uint(call, 1), call_uint(call, 2)))
-HANDLER(sys_mknodat, make_node(call, call_uint(call, 2), call_uint(call, 3)))
+HANDLER(sys_mknod, names_make_node(call, call_get_uint(call, 1), call_get_uint(call, 2)))
+HANDLER(sys_mknodat, names_make_node(call, call_get_uint(call, 2), call_get_uint(call, 3)))
 
 /*
  * The target of a link grants nothing: it is resolved in the view. But programs outside of the run may follow the link.
@@ -71,12 +71,12 @@ void sys_symlink(struct call *call)
 	if (call->text_error || call->text_len == 0)
 		call_fail(call, call->text_error ? call->text_error : -ENOENT);
 	else
-		parent = file_pin_new(call, 0, &name);
+		parent = file_pin_new_name(call, 0, &name);
 	if (parent < 0 ||
 	    (!file_name_is_refused(name) && file_check_link_text(call, &call->place[0], call->text) < 0) ||
-	    disk_admit_bytes(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit(call, 0) < 0)
+	    disk_admit_bytes(call, DISK_NAME_BYTES + call->text_len) < 0 || file_commit_change(call, 0) < 0)
 		return;
-	file_end(call, symlinkat(call->text, parent, name));
+	file_end_call(call, symlinkat(call->text, parent, name));
 	disk_count_name(call, S_IFLNK);
 }
 
@@ -110,14 +110,14 @@ static int link_check_source(struct call *call, int object)
 /* Links between two mounts of the view that are one mount of the host. */
 static int link_on_host(const struct call *call, int object, int parent, const char *name)
 {
-	_cleanup_close_ int from = view_host_object(&call->place[0], object, false);
-	_cleanup_close_ int to = view_host_object(&call->place[1], parent, true);
+	_cleanup_close_ int from = view_open_host_object(&call->place[0], object, false);
+	_cleanup_close_ int to = view_open_host_object(&call->place[1], parent, true);
 
 	errno = EXDEV;
 	return from < 0 || to < 0 ? -1 : linkat(AT_FDCWD, file_link(from).path, to, name, AT_SYMLINK_FOLLOW);
 }
 
-static void link_path(struct call *call, unsigned flags)
+static void names_link_path(struct call *call, unsigned flags)
 {
 	_cleanup_close_ int object = -1, parent = -1;
 	const char *name;
@@ -131,19 +131,19 @@ static void link_path(struct call *call, unsigned flags)
 			     (flags & AT_EMPTY_PATH) | (flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW));
 	if (object < 0)
 		return;
-	parent = file_pin_new(call, 1, &name);
+	parent = file_pin_new_name(call, 1, &name);
 	if (parent < 0 || link_check_source(call, object) < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
-	    file_commit(call, 1) < 0)
+	    file_commit_change(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);
-	file_end(call, r < 0 && errno == EXDEV ? link_on_host(call, object, parent, name) : r);
+	file_end_call(call, r < 0 && errno == EXDEV ? link_on_host(call, object, parent, name) : r);
 	disk_count_name(call, S_IFREG);
 }
 
-HANDLER(sys_link, link_path(call, 0))
-HANDLER(sys_linkat, link_path(call, call_uint(call, 4)))
+HANDLER(sys_link, names_link_path(call, 0))
+HANDLER(sys_linkat, names_link_path(call, call_get_uint(call, 4)))
 
-static void remove_name(struct call *call, unsigned flags)
+static void names_remove_name(struct call *call, unsigned flags)
 {
 	_cleanup_close_ int parent = -1;
 	struct disk_removal removal;
@@ -158,16 +158,16 @@ static void remove_name(struct call *call, unsigned flags)
 	       file_holds_mount(call, &call->place[0]);
 	if (busy)
 		call_fail(call, -EBUSY);
-	if (parent < 0 || busy || file_commit(call, 0) < 0)
+	if (parent < 0 || busy || file_commit_change(call, 0) < 0)
 		return;
 	removal = disk_begin_removal(call, parent, name);
 	if (flags & AT_REMOVEDIR && call->path[0].text[strspn(call->path[0].text, "/")] == '\0')
 		call_fail(call, -EBUSY); /* the root, of which the name is "." here */
 	else
-		file_end(call, unlinkat(parent, name, (int)flags));
+		file_end_call(call, unlinkat(parent, name, (int)flags));
 	disk_end_removal(call, &removal);
 }
 
-HANDLER(sys_unlink, remove_name(call, 0))
-HANDLER(sys_rmdir, remove_name(call, AT_REMOVEDIR))
-HANDLER(sys_unlinkat, remove_name(call, call_uint(call, 2)))
+HANDLER(sys_unlink, names_remove_name(call, 0))
+HANDLER(sys_rmdir, names_remove_name(call, AT_REMOVEDIR))
+HANDLER(sys_unlinkat, names_remove_name(call, call_get_uint(call, 2)))

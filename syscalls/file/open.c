@@ -36,7 +36,7 @@
 	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT | \
 	 RESOLVE_CACHED)
 
-static unsigned wanted_rights(unsigned flags)
+static unsigned open_get_wanted_rights(unsigned flags)
 {
 	static const unsigned rights[] = {
 		[O_RDONLY] = POLICY_READ,
@@ -50,13 +50,13 @@ static unsigned wanted_rights(unsigned flags)
 	return rights[flags & O_ACCMODE] | (flags & (O_TRUNC | TMPFILE_BIT) ? POLICY_WRITE : 0);
 }
 
-static unsigned follow_flag(unsigned flags)
+static unsigned open_get_follow_flag(unsigned flags)
 {
 	return flags & O_NOFOLLOW || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) ? 0 : VIEW_FOLLOW;
 }
 
 /* The flags for the supervisor's own open. */
-static int open_own_flags(unsigned flags)
+static int open_get_own_flags(unsigned flags)
 {
 	return (int)((flags & ~OPEN_ONCE) | O_CLOEXEC | O_NOCTTY);
 }
@@ -64,7 +64,7 @@ static int open_own_flags(unsigned flags)
 /* Ends the call with a descriptor of what existed, or with -errno. */
 static void open_end(struct call *call, int fd, unsigned flags)
 {
-	call_give_fd(call, fd, flags & O_CLOEXEC);
+	call_return_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0 && call->place[0].mount->flags & MOUNT_PTS && terminal_becomes_controlling(call, flags)) {
 		call->outcome.kind = OUTCOME_PATHFD;
 		call->outcome.controlling = true;
@@ -78,7 +78,7 @@ static void open_end_new_file(struct call *call, int fd, unsigned flags)
 
 	if (fd >= 0 && disk_watch_file(call, fd, true) < 0)
 		return;
-	call_give_fd(call, made < 0 ? made : steal_fd(&made), flags & O_CLOEXEC);
+	call_return_fd(call, made < 0 ? made : steal_fd(&made), flags & O_CLOEXEC);
 }
 
 /* A temporary file without a name. linkat(2) may name it later, so the directory is judged for writing. */
@@ -90,11 +90,13 @@ static void open_tmpfile(struct call *call, const struct open_request *request)
 
 	if (file_refuse_setid(call, request->mode) || file_enter_scope(call, request, &scope) < 0)
 		return;
-	dir = file_pin(call, 0, POLICY_WRITE, follow_flag(request->flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = file_pin_path(call, 0, POLICY_WRITE, open_get_follow_flag(request->flags),
+			    O_PATH | O_DIRECTORY | O_CLOEXEC);
 	dir = file_leave_scope(call, &scope, dir);
-	if (dir < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 || call_commit(call) < 0)
+	if (dir < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
+	    call_commit_record(call) < 0)
 		return;
-	fd = openat(dir, ".", open_own_flags(request->flags) | (int)(request->flags & O_EXCL), request->mode);
+	fd = openat(dir, ".", open_get_own_flags(request->flags) | (int)(request->flags & O_EXCL), request->mode);
 	open_end_new_file(call, fd < 0 ? -errno : fd, request->flags);
 }
 
@@ -108,9 +110,9 @@ static int open_pin_target(struct call *call, const struct open_request *request
 	if (file_enter_scope(call, request, &scope) < 0)
 		return -1;
 	if (request->flags & O_EXCL)
-		parent = file_pin_new(call, 0, &name);
+		parent = file_pin_new_name(call, 0, &name);
 	else
-		parent = file_pin_target(call, 0, follow_flag(request->flags), &name);
+		parent = file_pin_create_target(call, 0, open_get_follow_flag(request->flags), &name);
 	parent = file_leave_scope(call, &scope, parent);
 	if (parent >= 0 && snprintf(ret_name, NAME_MAX + 1, "%s", name) > NAME_MAX) {
 		close_fd(&parent);
@@ -120,7 +122,7 @@ static int open_pin_target(struct call *call, const struct open_request *request
 }
 
 /* Makes the file. True when the call has ended; false when the name exists by now and may be opened. */
-static bool open_create(struct call *call, const struct open_request *request)
+static bool open_create_file(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
 	char name[NAME_MAX + 1];
@@ -130,9 +132,10 @@ static bool open_create(struct call *call, const struct open_request *request)
 	if (parent < 0)
 		return true;
 	if (file_refuse_setid(call, request->mode) || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
-	    file_use_umask(call) < 0 || file_commit(call, 0) < 0)
+	    file_use_umask(call) < 0 || file_commit_change(call, 0) < 0)
 		return true;
-	fd = openat(parent, name, open_own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW), request->mode);
+	fd = openat(parent, name, open_get_own_flags(flags) | O_CREAT | O_EXCL | (int)(flags & O_NOFOLLOW),
+		    request->mode);
 	if (fd < 0 && errno == EEXIST && !(flags & O_EXCL))
 		return false;
 	open_end_new_file(call, fd < 0 ? -errno : fd, flags);
@@ -158,7 +161,8 @@ static void open_refuse_slash(struct call *call, const struct open_request *requ
 		path->text[path->len++] = '.';
 	path->text[path->len] = '\0';
 	if (file_enter_scope(call, request, &scope) == 0)
-		fd = file_leave_scope(call, &scope, file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC));
+		fd = file_leave_scope(call, &scope,
+				      file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC));
 	*path = saved;
 	if (fd >= 0)
 		call_fail(call, -EISDIR);
@@ -173,7 +177,7 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
 		return false;
 	if (S_ISFIFO(status->st_mode))
 		return (flags & O_ACCMODE) != O_RDWR;
-	/* file_pin opens an object without a name. */
+	/* file_pin_path opens an object without a name. */
 	return S_ISCHR(status->st_mode) && !call->place[0].magic && !(mount && mount->flags & MOUNT_DEVICE);
 }
 
@@ -181,27 +185,28 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
  * Opens the pinned object again with the access that the program asked for. Stand-in directories are brought up to date
  * by view_open_place. O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it: the name is.
  */
-static int reopen_pinned(const struct call *call, int pin, const struct stat *status, unsigned flags)
+static int open_reopen_pinned(const struct call *call, int pin, const struct stat *status, unsigned flags)
 {
 	const struct place *place = &call->place[0];
 	int fd;
 
 	if (place->mount->flags & MOUNT_TTY)
-		return terminal_open_controlling(call, open_own_flags(flags));
+		return terminal_open_controlling(call, open_get_own_flags(flags));
 	if (place->mount->flags & MOUNT_PTS) /* another open of ptmx would make a pair that nothing knows */
-		return view_open_place(place, open_own_flags(flags), 0);
+		return view_open_place(place, open_get_own_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_has_standin(place))
-		return view_open_place(place, open_own_flags(flags & ~(unsigned)O_TRUNC), 0);
+		return view_open_place(place, open_get_own_flags(flags & ~(unsigned)O_TRUNC), 0);
 	if (flags & O_NOFOLLOW)
-		return view_open_place(place, open_own_flags(flags) | O_NOFOLLOW, 0);
-	fd = open(file_link(pin).path, open_own_flags(flags));
+		return view_open_place(place, open_get_own_flags(flags) | O_NOFOLLOW, 0);
+	fd = open(file_link(pin).path, open_get_own_flags(flags));
 	return fd < 0 ? -errno : fd;
 }
 
-/* Handles an object without a name: file_pin checks the access and opens it. */
-static void open_nameless(struct call *call, unsigned want, unsigned flags)
+/* Handles an object without a name: file_pin_path checks the access and opens it. */
+static void open_nameless_object(struct call *call, unsigned want, unsigned flags)
 {
-	_cleanup_close_ int fd = file_pin(call, 0, want, VIEW_FOLLOW, open_own_flags(flags & ~(unsigned)O_TRUNC));
+	_cleanup_close_ int fd =
+		file_pin_path(call, 0, want, VIEW_FOLLOW, open_get_own_flags(flags & ~(unsigned)O_TRUNC));
 	struct stat status;
 
 	if (fd < 0)
@@ -209,7 +214,7 @@ static void open_nameless(struct call *call, unsigned want, unsigned flags)
 	if (flags & O_TRUNC && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && ftruncate(fd, 0) < 0)
 		call_refuse(call, -EACCES, NULL, "not_granted"); /* O_RDONLY|O_TRUNC by a holder that may only read */
 	else
-		call_give_fd(call, steal_fd(&fd), flags & O_CLOEXEC);
+		call_return_fd(call, steal_fd(&fd), flags & O_CLOEXEC);
 }
 
 /*
@@ -225,7 +230,7 @@ static void open_end_path(struct call *call, int *pin, unsigned flags)
 		return;
 	/* The pin is opened again: F_GETFL must show the flags, and stand-in directories are brought up to date. */
 	fd = call->place[0].magic ? steal_fd(pin) : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
-	call_give_fd(call, fd, flags & O_CLOEXEC);
+	call_return_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_PATHFD;
 }
@@ -252,16 +257,16 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 	} else if (memfds_is_zero_device(call, &status, (int)flags)) {
 		call_refuse(call, -EACCES, NULL, "memory_limit");
 	} else if (want & POLICY_WRITE && (disk_admit_bytes(call, 0) < 0 || disk_watch_file(call, *pin, false) < 0 ||
-					   file_commit(call, 0) < 0)) {
+					   file_commit_change(call, 0) < 0)) {
 		return;
 	} else if (open_may_block(call, &status, flags)) {
-		call_give_fd(call, steal_fd(pin), flags & O_CLOEXEC);
+		call_return_fd(call, steal_fd(pin), flags & O_CLOEXEC);
 		call->outcome.kind = OUTCOME_BLOCKING;
-		call->outcome.open_flags = open_own_flags(flags);
+		call->outcome.open_flags = open_get_own_flags(flags);
 	} else if (call->place[0].magic) {
-		open_nameless(call, want, flags);
+		open_nameless_object(call, want, flags);
 	} else {
-		open_end(call, meminfo_limited(call, reopen_pinned(call, *pin, &status, flags)), flags);
+		open_end(call, meminfo_replace_by_limited(call, open_reopen_pinned(call, *pin, &status, flags)), flags);
 	}
 }
 
@@ -273,7 +278,7 @@ static void open_check_dir(struct call *call, unsigned flags)
 	_cleanup_close_ int fd = -1;
 
 	file_reset_outcome(call);
-	fd = file_pin(call, 0, POLICY_READ, follow_flag(flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = file_pin_path(call, 0, POLICY_READ, open_get_follow_flag(flags), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	file_reset_outcome(call);
 	if (fd >= 0) {
 		call->decision.verdict = VERDICT_ALLOW;
@@ -291,42 +296,44 @@ static bool open_to_read(struct call *call, const struct open_request *request)
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
-	    path_wants_dir(call->path[0].text)) /* the O_DIRECTORY that it needs would show in F_GETFL */
+	    path_needs_dir(call->path[0].text)) /* the O_DIRECTORY that it needs would show in F_GETFL */
 		return false;
-	fd = file_pin(call, 0, POLICY_READ, follow_flag(request->flags), open_own_flags(request->flags));
+	fd = file_pin_path(call, 0, POLICY_READ, open_get_follow_flag(request->flags),
+			   open_get_own_flags(request->flags));
 	if (fd >= 0 && terminal_refuse_foreign(call, fd)) {
 		cleanup_close(&fd);
 		return true;
 	}
 	if (fd >= 0) {
-		open_end(call, meminfo_limited(call, fd), request->flags);
+		open_end(call, meminfo_replace_by_limited(call, fd), request->flags);
 		return true;
 	}
-	if (file_outcome_error(call) != -EINTR)
+	if (file_get_outcome_error(call) != -EINTR)
 		return true;
 	file_reset_outcome(call);
 	return false;
 }
 
 /* True when the call has ended; false when nothing exists there. */
-static bool open_existing(struct call *call, const struct open_request *request)
+static bool open_existing_file(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
-	unsigned want = wanted_rights(flags);
+	unsigned want = open_get_wanted_rights(flags);
 	_cleanup_close_ int pin = -1;
 	struct open_scope scope;
 
 	if (file_enter_scope(call, request, &scope) < 0)
 		return true;
-	pin = file_pin(call, 0, want, follow_flag(flags), O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
+	pin = file_pin_path(call, 0, want, open_get_follow_flag(flags),
+			    O_PATH | O_CLOEXEC | (int)(flags & (unsigned)O_DIRECTORY));
 	pin = file_leave_scope(call, &scope, pin);
 	if (pin >= 0) {
 		open_pinned_object(call, &pin, want, flags);
 		return true;
 	}
-	if (file_outcome_error(call) == -EROFS && !(flags & O_CREAT))
+	if (file_get_outcome_error(call) == -EROFS && !(flags & O_CREAT))
 		open_check_dir(call, flags);
-	return file_outcome_error(call) != -ENOENT || !(flags & O_CREAT);
+	return file_get_outcome_error(call) != -ENOENT || !(flags & O_CREAT);
 }
 
 static void open_or_create(struct call *call, const struct open_request *request)
@@ -343,11 +350,11 @@ static void open_or_create(struct call *call, const struct open_request *request
 		return;
 	}
 	for (int tries = 0; tries < OPEN_TRIES; tries++) {
-		if (!(flags & O_CREAT && flags & O_EXCL) && open_existing(call, request))
+		if (!(flags & O_CREAT && flags & O_EXCL) && open_existing_file(call, request))
 			return;
 		if (call->outcome.kind == OUTCOME_ERROR)
 			file_reset_outcome(call);
-		if (open_create(call, request))
+		if (open_create_file(call, request))
 			return;
 		if (!call->committed)
 			file_reset_outcome(call);
@@ -355,7 +362,7 @@ static void open_or_create(struct call *call, const struct open_request *request
 	call_fail(call, -EEXIST);
 }
 
-static void file_open(struct call *call, const struct open_request *request)
+static void file_open_by_request(struct call *call, const struct open_request *request)
 {
 	/* The kernel takes a descriptor first (get_unused_fd_flags()): with a full table nothing is made or cut. */
 	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && fd_table_is_full(call))
@@ -363,7 +370,7 @@ static void file_open(struct call *call, const struct open_request *request)
 	if (!open_to_read(call, request))
 		open_or_create(call, request);
 	/* Any other error is EMFILE with a full table. Checked afterwards, so that a successful open costs nothing. */
-	if (file_outcome_error(call) && call->decision.verdict != VERDICT_DENY)
+	if (file_get_outcome_error(call) && call->decision.verdict != VERDICT_DENY)
 		(void)fd_table_is_full(call);
 }
 
@@ -395,12 +402,12 @@ static void open_by_flags(struct call *call, unsigned flags, unsigned mode)
 	if (r < 0)
 		call_fail(call, r);
 	else
-		file_open(call, &request);
+		file_open_by_request(call, &request);
 }
 
-HANDLER(sys_open, open_by_flags(call, call_uint(call, 1), call_uint(call, 2)))
-HANDLER(sys_creat, open_by_flags(call, O_CREAT | O_WRONLY | O_TRUNC, call_uint(call, 1)))
-HANDLER(sys_openat, open_by_flags(call, call_uint(call, 2), call_uint(call, 3)))
+HANDLER(sys_open, open_by_flags(call, call_get_uint(call, 1), call_get_uint(call, 2)))
+HANDLER(sys_creat, open_by_flags(call, O_CREAT | O_WRONLY | O_TRUNC, call_get_uint(call, 1)))
+HANDLER(sys_openat, open_by_flags(call, call_get_uint(call, 2), call_get_uint(call, 3)))
 
 /* openat2 refuses unknown flags. */
 static int open_check_how(const struct open_how *how)
@@ -422,7 +429,7 @@ void sys_openat2(struct call *call)
 {
 	struct open_request request;
 	struct open_how how = {0};
-	int r = decode_extensible(call, 2, &how, sizeof(how), call->arg[3], OPEN_HOW_MIN);
+	int r = decode_extensible_struct(call, 2, &how, sizeof(how), call->arg[3], OPEN_HOW_MIN);
 
 	if (r == 0)
 		r = open_check_how(&how);
@@ -436,5 +443,5 @@ void sys_openat2(struct call *call)
 	if (r < 0)
 		call_fail(call, r);
 	else
-		file_open(call, &request);
+		file_open_by_request(call, &request);
 }

@@ -38,11 +38,11 @@ static bool owner_judge(struct call *call, int type, pid_t who)
 	if (type == F_OWNER_PGRP)
 		member = owner_holds_group(call, who);
 	else
-		member = target_is_self(call, who) || tree_holds_pid(call->sandbox->tree, who);
+		member = target_is_self(call, who) || tree_pid_is_in_run(call->sandbox->tree, who);
 	if (member || who == 0)
-		target_allow(call);
+		target_allow_call(call);
 	else
-		target_refuse(call);
+		target_refuse_outsider(call);
 	return member || who == 0;
 }
 
@@ -57,17 +57,17 @@ static void owner_perform(struct call *call, int fd, const struct f_owner_ex *ow
 	_cleanup_close_ int copy = fd, pidfd = -1;
 	int r;
 
-	if (copy < 0 || !owner_judge(call, owner->type, owner->pid) || call_commit(call) < 0)
+	if (copy < 0 || !owner_judge(call, owner->type, owner->pid) || call_commit_record(call) < 0)
 		return;
 	if (owner->type != F_OWNER_PGRP && owner->pid != 0)
-		pidfd = target_open(call, owner->pid, false);
+		pidfd = target_open_pidfd(call, owner->pid, false);
 	r = fcntl(copy, F_SETOWN_EX, owner) < 0 ? -errno : 0;
 	if (r == 0 && owner->type != F_OWNER_PGRP && owner->pid != 0 &&
 	    (pidfd < 0 || (syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0 && errno == ESRCH))) {
 		(void)fcntl(copy, F_SETOWN_EX, &nobody); /* cannot fail */
 		r = -ESRCH;
 	}
-	call_end(call, r);
+	call_return_result(call, r);
 }
 
 /* Reads the owner as f_setown() in fs/fcntl.c. INT_MIN is EINVAL there. */
@@ -82,13 +82,13 @@ void owner_set(struct call *call, pid_t who)
 	struct f_owner_ex owner;
 
 	if (who == INT_MIN) {
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 		return;
 	}
 	owner = owner_of_number(who);
 	/* The kernel confines these signals, too (hook_file_send_sigiotask() of Landlock): no pid is anybody else's. */
 	if (!call->sandbox->signals_bounded && who != 0 && !target_is_self(call, who))
-		owner_perform(call, descriptor_copy(call, call_int(call, 0)), &owner);
+		owner_perform(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
 	else if (owner_judge(call, owner.type, owner.pid))
 		call_continue(call);
 }
@@ -101,9 +101,9 @@ void owner_set_extended(struct call *call)
 	if (r == 0 && (owner.type < F_OWNER_TID || owner.type > F_OWNER_PGRP))
 		r = -EINVAL;
 	if (r < 0)
-		target_fail(call, r);
+		target_fail_call(call, r);
 	else
-		owner_perform(call, descriptor_copy(call, call_int(call, 0)), &owner);
+		owner_perform(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
 }
 
 void owner_set_socket(struct call *call)
@@ -113,7 +113,7 @@ void owner_set_socket(struct call *call)
 	struct stat status;
 	int who, r = decode_struct(call, 2, &who, sizeof(who));
 
-	copy = descriptor_copy(call, call_int(call, 0));
+	copy = descriptor_copy(call, call_get_int(call, 0));
 	if (copy < 0)
 		return;
 	if (fcntl(copy, F_GETFL) & O_PATH)
@@ -123,7 +123,7 @@ void owner_set_socket(struct call *call)
 	else if (r == 0 && who == INT_MIN)
 		r = -EINVAL;
 	if (r < 0) {
-		target_fail(call, r);
+		target_fail_call(call, r);
 		return;
 	}
 	owner = owner_of_number(who);

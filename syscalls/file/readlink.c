@@ -10,7 +10,7 @@
 
 #define DELETED " (deleted)" /* d_path() appends it to the name of an unlinked file */
 
-static bool link_cut_deleted(char *host, size_t *len)
+static bool link_cut_deleted_suffix(char *host, size_t *len)
 {
 	size_t tail = sizeof(DELETED) - 1;
 
@@ -26,7 +26,7 @@ static bool link_cut_deleted(char *host, size_t *len)
  * "/memfd:x (deleted)") keep their text. An object without a virtual name is "(unreachable)", as the kernel writes for
  * one outside of a process's root.
  */
-static size_t link_to_virtual(const struct call *call, const struct stat *object, char *text, size_t len)
+static size_t link_map_to_virtual(const struct call *call, const struct stat *object, char *text, size_t len)
 {
 	char virt[PATH_MAX];
 	bool deleted;
@@ -34,7 +34,7 @@ static size_t link_to_virtual(const struct call *call, const struct stat *object
 
 	if (text[0] != '/' || strncmp(text, "/memfd:", 7) == 0)
 		return len;
-	deleted = object->st_nlink == 0 && link_cut_deleted(text, &len);
+	deleted = object->st_nlink == 0 && link_cut_deleted_suffix(text, &len);
 	r = view_name_host_path(call->sandbox->view, text, len, virt, sizeof(virt));
 	if (r < 0 || (!deleted && !view_confirm_name(call->sandbox->view, virt, object)))
 		r = snprintf(virt, sizeof(virt), "(unreachable)");
@@ -42,7 +42,7 @@ static size_t link_to_virtual(const struct call *call, const struct stat *object
 	return r < PATH_MAX ? (size_t)r : PATH_MAX - 1;
 }
 
-ssize_t file_link_text(const struct call *call, const struct place *place, int fd, char text[PATH_MAX])
+ssize_t file_read_link_text(const struct call *call, const struct place *place, int fd, char text[PATH_MAX])
 {
 	struct stat link, object;
 	ssize_t len = readlinkat(fd, "", text, PATH_MAX - 1);
@@ -66,7 +66,7 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
 		return snprintf(text, PATH_MAX, "/");
 	if (fstatat(place->mount->fd, place->rest, &object, 0) < 0)
 		return -errno;
-	return (ssize_t)link_to_virtual(call, &object, text, (size_t)len);
+	return (ssize_t)link_map_to_virtual(call, &object, text, (size_t)len);
 }
 
 struct link_question {
@@ -75,13 +75,13 @@ struct link_question {
 	char text[PATH_MAX];
 };
 
-static int ask_link(void *ctx, int dirfd, const char *path, int at_flags)
+static int readlink_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct link_question *question = ctx;
 	ssize_t len;
 
 	if (at_flags & AT_EMPTY_PATH)
-		len = file_link_text(question->call, &question->call->place[0], dirfd, question->text);
+		len = file_read_link_text(question->call, &question->call->place[0], dirfd, question->text);
 	else
 		len = readlinkat(dirfd, path, question->text, sizeof(question->text) - 1);
 	if (len < 0)
@@ -94,26 +94,26 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 {
 	bool empty = call->path[0].len == 0 && !call->path[0].error && call->path[0].dirfd != AT_FDCWD;
 	struct link_question link;
-	const struct file_question question = {.ask = ask_link, .ctx = &link};
+	const struct file_question question = {.ask = readlink_ask_by_name, .ctx = &link};
 
 	if (size <= 0) {
 		call_fail(call, -EINVAL);
 		return;
 	}
 	link.call = call;
-	if (file_ask(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
+	if (file_ask_by_path(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
 		/* Handles an object that is no link, with an empty path. */
-		if (empty && file_outcome_error(call) == -EINVAL)
+		if (empty && file_get_outcome_error(call) == -EINVAL)
 			call_fail(call, -ENOENT);
 		return;
 	}
 	if (link.len > (size_t)size)
 		link.len = (size_t)size;
-	file_end_output(call, buffer, link.text, link.len, (int64_t)link.len);
+	file_end_call_with_output(call, buffer, link.text, link.len, (int64_t)link.len);
 }
 
-HANDLER(sys_readlink, readlink_path(call, call->arg[1], call_int(call, 2)))
-HANDLER(sys_readlinkat, readlink_path(call, call->arg[2], call_int(call, 3)))
+HANDLER(sys_readlink, readlink_path(call, call->arg[1], call_get_int(call, 2)))
+HANDLER(sys_readlinkat, readlink_path(call, call->arg[2], call_get_int(call, 3)))
 
 /*
  * True when the call may be continued, so that the kernel reads the path again. In a mount namespace a task that swaps
@@ -131,7 +131,7 @@ static bool chdir_may_continue(struct call *call, const struct stat *status)
 
 void sys_chdir(struct call *call)
 {
-	_cleanup_close_ int pin = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int pin = file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat status;
 
 	if (pin < 0)
@@ -155,15 +155,15 @@ void sys_getcwd(struct call *call)
 	char cwd[PATH_MAX];
 	uint64_t size = call->arg[1];
 	bool held;
-	int len = view_start_dir(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd), &held);
+	int len = view_get_start_dir(call->sandbox->view, call->task, AT_FDCWD, cwd, sizeof(cwd), &held);
 
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_cwd"};
-	if (!call_valid(call))
-		(void)call_gone(call);
+	if (!call_is_valid(call))
+		(void)call_set_gone(call);
 	else if (len < 0)
 		call_fail(call, len);
 	else if ((uint64_t)len + 1 > size)
 		call_fail(call, -ERANGE);
 	else
-		file_end_output(call, call->arg[0], cwd, (size_t)len + 1, len + 1);
+		file_end_call_with_output(call, call->arg[0], cwd, (size_t)len + 1, len + 1);
 }

@@ -52,7 +52,7 @@ static bool pair_may_move(struct pair *pair)
 	if (!policy_rights_differ(pair->policy, pair->from, pair->to))
 		return true;
 	pair->rule = policy_decide_access(pair->policy, pair->from, pair->from_len, POLICY_READ).rule;
-	if (policy_rights_on(pair->policy, pair->from, pair->from_len))
+	if (policy_get_rights(pair->policy, pair->from, pair->from_len))
 		pair->rule = policy_decide_access(pair->policy, pair->to, pair->to_len, POLICY_WRITE).rule;
 	return false;
 }
@@ -65,7 +65,7 @@ static bool link_may_move(struct pair *pair, int dirfd, const char *name)
 	if (len < 0)
 		return false;
 	text[len] = '\0';
-	return policy_link_allowed(pair->policy, pair->to, text, &pair->rule);
+	return policy_link_is_allowed(pair->policy, pair->to, text, &pair->rule);
 }
 
 static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth);
@@ -153,14 +153,14 @@ static int rename_check_dir(struct call *call, const struct end *end, const stru
 }
 
 /* Checks both names. 0, or -1 with the outcome set. */
-static int rename_check(struct call *call, const struct end *end, unsigned from, unsigned to)
+static int rename_check_object(struct call *call, const struct end *end, unsigned from, unsigned to)
 {
 	if (S_ISDIR(end->status.st_mode))
 		return rename_check_dir(call, end, &call->place[from], &call->place[to]);
 	return S_ISLNK(end->status.st_mode) ? file_check_link(call, &call->place[to], end->parent, end->plain) : 0;
 }
 
-static void stat_end(struct end *end)
+static void rename_stat_end(struct end *end)
 {
 	size_t len = strcspn(end->name, "/");
 
@@ -179,26 +179,26 @@ static int rename_judge_and_record(struct call *call, struct end end[2], unsigne
 	bool exchange = flags & RENAME_EXCHANGE;
 	int r;
 
-	view_names_change(call->sandbox->view);
-	stat_end(&end[0]);
-	stat_end(&end[1]);
+	view_note_name_change(call->sandbox->view);
+	rename_stat_end(&end[0]);
+	rename_stat_end(&end[1]);
 	if (!end[0].exists || (exchange && !end[1].exists) || file_name_is_refused(end[1].name))
-		return call_commit(call); /* renameat2 fails with the right errno */
-	if (rename_check(call, &end[0], 0, 1) < 0 || (exchange && rename_check(call, &end[1], 1, 0) < 0))
+		return call_commit_record(call); /* renameat2 fails with the right errno */
+	if (rename_check_object(call, &end[0], 0, 1) < 0 || (exchange && rename_check_object(call, &end[1], 1, 0) < 0))
 		return -1;
 	for (unsigned i = 0; i < 2; i++) {
-		r = changes_touch(call->sandbox->changes, &call->place[i]);
+		r = changes_touch_place(call->sandbox->changes, &call->place[i]);
 		if (r < 0)
 			return call_fail(call, r);
 	}
-	return call_commit(call);
+	return call_commit_record(call);
 }
 
 /* Renames between two mounts of the view that are one mount of the host. */
 static long rename_on_host(const struct call *call, const struct end end[2], unsigned flags)
 {
-	_cleanup_close_ int from = view_host_object(&call->place[0], end[0].parent, true);
-	_cleanup_close_ int to = view_host_object(&call->place[1], end[1].parent, true);
+	_cleanup_close_ int from = view_open_host_object(&call->place[0], end[0].parent, true);
+	_cleanup_close_ int to = view_open_host_object(&call->place[1], end[1].parent, true);
 
 	errno = EXDEV;
 	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
@@ -247,12 +247,13 @@ static void rename_path(struct call *call, unsigned flags)
 	same = end[0].exists && end[1].exists && end[0].status.st_dev == end[1].status.st_dev &&
 	       end[0].status.st_ino == end[1].status.st_ino;
 	if (r == 0 && !same)
-		changes_moved(call->sandbox->changes, &call->place[0], &call->place[1], S_ISDIR(end[0].status.st_mode),
-			      flags & RENAME_EXCHANGE && S_ISDIR(end[1].status.st_mode));
-	file_end(call, r);
+		changes_note_rename(call->sandbox->changes, &call->place[0], &call->place[1],
+				    S_ISDIR(end[0].status.st_mode),
+				    flags & RENAME_EXCHANGE && S_ISDIR(end[1].status.st_mode));
+	file_end_call(call, r);
 	disk_end_removal(call, &replaced);
 }
 
 HANDLER(sys_rename, rename_path(call, 0))
 HANDLER(sys_renameat, rename_path(call, 0))
-HANDLER(sys_renameat2, rename_path(call, call_uint(call, 4)))
+HANDLER(sys_renameat2, rename_path(call, call_get_uint(call, 4)))

@@ -25,7 +25,7 @@ static void write_fd_link(const struct call *call, int fd, char out[64])
 		(void)snprintf(out, 64, "%d/fd/%d", call->tid, fd);
 }
 
-int file_open_fd(struct call *call, int fd)
+int file_open_fd_object(struct call *call, int fd)
 {
 	char leaf[64];
 	int object;
@@ -34,16 +34,16 @@ int file_open_fd(struct call *call, int fd)
 		return call_fail(call, -EBADF);
 	write_fd_link(call, fd, leaf);
 	object = openat2_call(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
-	if (!call_valid(call)) {
+	if (!call_is_valid(call)) {
 		cleanup_close(&object);
-		return call_gone(call);
+		return call_set_gone(call);
 	}
 	if (object < 0)
 		return call_fail(call, object == -ENOENT ? -EBADF : object);
 	return object;
 }
 
-int file_ask_fd(struct call *call, int fd, const struct file_question *question)
+int file_ask_by_fd(struct call *call, int fd, const struct file_question *question)
 {
 	char leaf[64];
 	int r = -EBADF;
@@ -51,20 +51,20 @@ int file_ask_fd(struct call *call, int fd, const struct file_question *question)
 	if (fd >= 0) {
 		write_fd_link(call, fd, leaf);
 		r = question->ask(question->ctx, call->sandbox->view->proc_fd, leaf, 0);
-		if (!call_valid(call))
-			return call_gone(call);
+		if (!call_is_valid(call))
+			return call_set_gone(call);
 	}
 	if (r < 0)
 		call_fail(call, r == -ENOENT ? -EBADF : r);
 	return r < 0 ? -1 : 0;
 }
 
-bool file_held_for_writing(const struct call *call, int fd, int pin)
+bool file_is_held_for_writing(const struct call *call, int fd, int pin)
 {
 	struct fdinfo held, own;
 
 	/* The descriptor may have been replaced since the object was pinned. */
-	if (fdinfo_read(call->tid, fd, &held) < 0 || fdinfo_read(0, pin, &own) < 0 || !fdinfo_same_file(&held, &own))
+	if (fdinfo_read(call->tid, fd, &held) < 0 || fdinfo_read(0, pin, &own) < 0 || !fdinfo_is_same_file(&held, &own))
 		return false;
 	return (held.flags & O_ACCMODE) != O_RDONLY && !(held.flags & O_PATH);
 }
@@ -106,7 +106,7 @@ static bool judge_fd_object(struct call *call, int object, const struct stat *st
 
 int file_pin_fd(struct call *call, int fd, unsigned want)
 {
-	_cleanup_close_ int object = file_open_fd(call, fd);
+	_cleanup_close_ int object = file_open_fd_object(call, fd);
 	struct stat status;
 	bool named;
 
@@ -120,7 +120,7 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 		return call_fail(call, -call->decision.error);
 	/* A file that lost its name may be a file of the host: the program gets only the access that it has. */
 	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || (S_ISDIR(status.st_mode) && status.st_nlink > 0)) &&
-	    !file_held_for_writing(call, fd, object))
+	    !file_is_held_for_writing(call, fd, object))
 		return call_refuse(call, -EACCES, NULL, "not_granted");
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
 	return steal_fd(&object);
@@ -132,7 +132,7 @@ void file_reset_outcome(struct call *call)
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
 }
 
-int file_outcome_error(const struct call *call)
+int file_get_outcome_error(const struct call *call)
 {
 	return call->outcome.kind == OUTCOME_ERROR ? (int)call->outcome.value : 0;
 }
@@ -141,8 +141,8 @@ int file_use_umask(struct call *call)
 {
 	long mask = tree_read_status(call->tid, "Umask", 8);
 
-	if (mask < 0 || !call_valid(call))
-		return call_gone(call);
+	if (mask < 0 || !call_is_valid(call))
+		return call_set_gone(call);
 	(void)umask((mode_t)mask);
 	return 0;
 }
@@ -219,12 +219,12 @@ static int resolve_start_dir(struct call *call, struct call_path *path, char bas
 		base[1] = '\0';
 		return 0;
 	}
-	r = view_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
+	r = view_get_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, &held);
 	if (r == -ENOENT)
 		r = start_at_parent(call, path, base, &held);
-	if (!held && !call_valid(call))
+	if (!held && !call_is_valid(call))
 		/* The tid may have been reused: what /proc/TID said does not count. */
-		return call_gone(call);
+		return call_set_gone(call);
 	if (r < 0)
 		return call_fail(call, r == -ENOENT && resolve_is_reaped(call, path->dirfd) ? -ESRCH : r);
 	return 0;
@@ -301,7 +301,7 @@ static int resolve_fail(struct call *call, const struct place *place, int error)
 }
 
 /* Judges, and keeps the decision. True when allowed. */
-static bool resolve_judge(struct call *call, const struct place *place, unsigned want)
+static bool resolve_judge_place(struct call *call, const struct place *place, unsigned want)
 {
 	call->decision = view_judge_place(call->sandbox->view, call->task, place, want);
 	return call->decision.verdict != VERDICT_DENY;
@@ -320,7 +320,7 @@ static int magic_check_access(const struct place *place, int pin, int open_flags
 	    fdinfo_read(0, pin, &own) < 0)
 		return -EACCES;
 	/* dup2(2) can replace the descriptor: its flags count only if it is of the pinned object. */
-	if (!fdinfo_same_file(&held, &own))
+	if (!fdinfo_is_same_file(&held, &own))
 		return -EAGAIN;
 	if ((held.flags & O_ACCMODE) == O_RDWR || (held.flags & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
 		return open_flags & O_TRUNC && (held.flags & O_ACCMODE) == O_RDONLY ? -EACCES : 0;
@@ -328,7 +328,7 @@ static int magic_check_access(const struct place *place, int pin, int open_flags
 }
 
 /* Opens an object without a name. It is pinned first, because another thread can replace the descriptor. */
-static int magic_open(const struct call *call, const struct place *place, int open_flags)
+static int magic_open_object(const struct call *call, const struct place *place, int open_flags)
 {
 	_cleanup_close_ int pin = view_open_place(place, O_PATH, 0);
 	char virt[PATH_MAX];
@@ -362,18 +362,18 @@ static bool resolve_may_block(const struct call *call, const struct place *place
 	struct stat there;
 
 	if (place->mount->flags & own ||
-	    !(policy_rights_on(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
+	    !(policy_get_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
 		return false;
 	/* A link on the way can make this answer wrong, but not the open that follows. */
 	return fstatat(place->mount->fd, place->rest, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       (S_ISFIFO(there.st_mode) || S_ISCHR(there.st_mode));
 }
 
-static int resolve_open(const struct call *call, const struct place *place, int open_flags)
+static int resolve_open_place(const struct call *call, const struct place *place, int open_flags)
 {
 	if (place->magic)
-		return magic_open(call, place, open_flags);
-	/* Which terminal /dev/tty is depends on the task: reopen_pinned() in open.c asks. */
+		return magic_open_object(call, place, open_flags);
+	/* Which terminal /dev/tty is depends on the task: open_reopen_pinned() in open.c asks. */
 	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
 		return -EINTR;
 	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && resolve_may_block(call, place))
@@ -385,7 +385,7 @@ static int resolve_open(const struct call *call, const struct place *place, int 
  * The last step, on a judged place: opens it or, with a question, asks that. A descriptor, 0 for an answered question,
  * or -errno. With O_DIRECTORY the question is asked of a descriptor.
  */
-static int resolve_finish(const struct call *call, const struct place *place, int open_flags,
+static int resolve_open_or_ask(const struct call *call, const struct place *place, int open_flags,
 			  const struct file_question *question)
 {
 	_cleanup_close_ int fd = -1;
@@ -395,22 +395,22 @@ static int resolve_finish(const struct call *call, const struct place *place, in
 	if (!place->magic && view_is_absent(place))
 		return -ENOENT;
 	if (!question)
-		return resolve_open(call, place, open_flags);
+		return resolve_open_place(call, place, open_flags);
 	if (!(open_flags & O_DIRECTORY) && view_get_nolinks_path(place, &dirfd, &path))
 		return question->ask(question->ctx, dirfd, path, open_flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
-	fd = resolve_open(call, place, open_flags);
+	fd = resolve_open_place(call, place, open_flags);
 	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
 }
 
 /* Walks path[i] to call->place[i] and judges that. follow: as for view_walk_path. 0, or -1 with the outcome set. */
-static int resolve_walk(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
+static int resolve_walk_and_judge(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
 {
 	struct place *place = &call->place[i];
 	int r = view_walk_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 
 	if (r < 0)
 		return resolve_fail(call, place, r);
-	return resolve_judge(call, place, want) ? 0 : call_fail(call, -call->decision.error);
+	return resolve_judge_place(call, place, want) ? 0 : call_fail(call, -call->decision.error);
 }
 
 /*
@@ -424,7 +424,7 @@ static int resolve_check_whole(struct call *call, unsigned i, const char *base)
 	bool lexical;
 	int len;
 
-	if (decision->verdict != VERDICT_DENY || decision->rule || file_outcome_error(call) != -ENOENT ||
+	if (decision->verdict != VERDICT_DENY || decision->rule || file_get_outcome_error(call) != -ENOENT ||
 	    !call->place[i].mount || !(call->place[i].mount->flags & MOUNT_SKELETON))
 		return -1;
 	len = path_join(base, call->path[i].text, whole, sizeof(whole), &lexical);
@@ -441,9 +441,9 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 	int fd = -ELOOP;
 
 	for (int tries = 0; tries < FILE_TRIES && resolve_must_walk(fd); tries++) {
-		if (resolve_walk(call, i, base, follow, want) < 0)
+		if (resolve_walk_and_judge(call, i, base, follow, want) < 0)
 			return resolve_check_whole(call, i, base);
-		fd = resolve_finish(call, place, open_flags, question);
+		fd = resolve_open_or_ask(call, place, open_flags, question);
 		if (fd == -ELOOP && open_flags & O_NOFOLLOW && !(open_flags & O_PATH))
 			break; /* the last name is a link, which may not be followed */
 	}
@@ -479,7 +479,7 @@ static int resolve_own_directory(struct call *call, unsigned i, int open_flags, 
 
 	if (refused.kind != OUTCOME_ERROR || refused.value != -ENOENT || !path->len || *start_skip_dots(path->text))
 		return -1;
-	object = file_open_fd(call, path->dirfd);
+	object = file_open_fd_object(call, path->dirfd);
 	if (object < 0)
 		return -1;
 	if (fstat(object, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_nlink > 0) {
@@ -507,14 +507,14 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
 		return resolve_own_directory(call, i, open_flags, question);
-	if (path_wants_dir(call->path[i].text)) {
+	if (path_needs_dir(call->path[i].text)) {
 		follow |= VIEW_FOLLOW;
 		open_flags |= O_DIRECTORY;
 	}
 	open_flags = follow & VIEW_FOLLOW ? open_flags & ~O_NOFOLLOW : open_flags | O_NOFOLLOW;
 	r = view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
-	if (r == 0 && resolve_judge(call, place, want)) {
-		fd = resolve_finish(call, place, open_flags, question);
+	if (r == 0 && resolve_judge_place(call, place, want)) {
+		fd = resolve_open_or_ask(call, place, open_flags, question);
 		if (fd >= 0)
 			return fd;
 		if (!resolve_must_walk(fd) &&
@@ -526,12 +526,13 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 	return resolve_by_walk(call, i, base, want, follow, open_flags, question);
 }
 
-int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags)
+int file_pin_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags)
 {
 	return resolve_path(call, i, want, follow, open_flags, NULL);
 }
 
-int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question)
+int file_ask_by_path(struct call *call, unsigned i, unsigned want, unsigned at_flags,
+		     const struct file_question *question)
 {
 	const struct call_path *path = &call->path[i];
 	_cleanup_close_ int fd = -1;
@@ -553,7 +554,7 @@ int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, co
 /* ---- the directory of a last name ---- */
 
 /* Splits "a/b/c//" into "a/b" (or ".", or "/") and "c//". */
-static void name_split(const char *text, char parent[PATH_MAX], const char **ret_last)
+static void name_split_path(const char *text, char parent[PATH_MAX], const char **ret_last)
 {
 	size_t end = strlen(text);
 	size_t start;
@@ -629,12 +630,12 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 /* mkdir(".") in a directory that was removed is EEXIST, as everywhere. Returns -1. */
 static int name_fail_removed(struct call *call, const struct call_path *path)
 {
-	if (file_outcome_error(call) == -ENOENT && path->len && !*start_skip_dots(path->text))
+	if (file_get_outcome_error(call) == -ENOENT && path->len && !*start_skip_dots(path->text))
 		return call_fail(call, -EEXIST);
 	return -1;
 }
 
-static int pin_parent(struct call *call, unsigned i, const char **ret_name, bool make)
+static int name_pin_parent(struct call *call, unsigned i, const char **ret_name, bool make)
 {
 	struct place *place = &call->place[i];
 	char base[PATH_MAX], parent[PATH_MAX];
@@ -645,21 +646,21 @@ static int pin_parent(struct call *call, unsigned i, const char **ret_name, bool
 
 	if (resolve_start_dir(call, &call->path[i], base) < 0)
 		return make ? name_fail_removed(call, &call->path[i]) : -1;
-	name_split(call->path[i].text, parent, ret_name);
+	name_split_path(call->path[i].text, parent, ret_name);
 	r = fd = name_open_parent(call, base, parent, place);
 	if (r >= 0)
 		r = place_append_name(place, *ret_name);
 	if (r < 0)
 		return resolve_fail(call, place, r);
-	allowed = resolve_judge(call, place, POLICY_WRITE);
-	if (!allowed && file_name_is_refused(*ret_name) && resolve_judge(call, place, POLICY_READ)) {
+	allowed = resolve_judge_place(call, place, POLICY_WRITE);
+	if (!allowed && file_name_is_refused(*ret_name) && resolve_judge_place(call, place, POLICY_READ)) {
 		/* The kernel refuses the name before it asks for permission. Longer names exist on FUSE. */
 		if (strcspn(*ret_name, "/") > NAME_MAX)
 			return call_fail(call, -ENAMETOOLONG);
 		allowed = true;
 	}
 	if (make && fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (allowed || resolve_judge(call, place, POLICY_READ)))
+	    (allowed || resolve_judge_place(call, place, POLICY_READ)))
 		return call_fail(call, -EEXIST);
 	if (!allowed)
 		return call_fail(call, -call->decision.error);
@@ -670,12 +671,12 @@ static int pin_parent(struct call *call, unsigned i, const char **ret_name, bool
 
 int file_pin_parent(struct call *call, unsigned i, const char **ret_name)
 {
-	return pin_parent(call, i, ret_name, false);
+	return name_pin_parent(call, i, ret_name, false);
 }
 
-int file_pin_new(struct call *call, unsigned i, const char **ret_name)
+int file_pin_new_name(struct call *call, unsigned i, const char **ret_name)
 {
-	return pin_parent(call, i, ret_name, true);
+	return name_pin_parent(call, i, ret_name, true);
 }
 
 /* The usual new file: no link on the way, no such name. One strict openat2(2) opens the parent. -1: walk. */
@@ -685,9 +686,9 @@ static int name_pin_absent(struct call *call, unsigned i, const char *base, unsi
 	_cleanup_close_ int fd = -1;
 	struct stat there;
 
-	if (path_wants_dir(call->path[i].text) ||
+	if (path_needs_dir(call->path[i].text) ||
 	    view_locate_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place) < 0 ||
-	    place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON) || !resolve_judge(call, place, POLICY_WRITE))
+	    place->mount->flags & (MOUNT_PROC | MOUNT_SKELETON) || !resolve_judge_place(call, place, POLICY_WRITE))
 		return -1;
 	fd = view_open_parent(place, ret_name);
 	if (fd < 0 || fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
@@ -695,7 +696,7 @@ static int name_pin_absent(struct call *call, unsigned i, const char *base, unsi
 	return steal_fd(&fd);
 }
 
-int file_pin_target(struct call *call, unsigned i, unsigned follow, const char **ret_name)
+int file_pin_create_target(struct call *call, unsigned i, unsigned follow, const char **ret_name)
 {
 	struct place *place = &call->place[i];
 	const struct policy_decision before = call->decision;
@@ -708,7 +709,7 @@ int file_pin_target(struct call *call, unsigned i, unsigned follow, const char *
 	if (fd >= 0)
 		return fd;
 	call->decision = before; /* the walk may lead to another name */
-	if (resolve_walk(call, i, base, follow | VIEW_ABSENT, POLICY_WRITE) < 0)
+	if (resolve_walk_and_judge(call, i, base, follow | VIEW_ABSENT, POLICY_WRITE) < 0)
 		return -1;
 	fd = view_open_parent(place, ret_name);
 	return fd < 0 ? call_fail(call, fd) : fd;

@@ -16,7 +16,7 @@
  * for a pin; never O_CREAT or O_TRUNC. follow: VIEW_FOLLOW or 0. The place is kept in call->place[i], the decision in
  * call->decision. EINTR: open_flags ask for data and the open may block; pin it, for OUTCOME_BLOCKING.
  */
-int file_pin(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
+int file_pin_path(struct call *call, unsigned i, unsigned want, unsigned follow, int open_flags);
 
 /*
  * A question about an object that need not be held: fstatat(2), faccessat(2) and their like. at_flags:
@@ -31,13 +31,14 @@ struct file_question {
  * As file_pin_at, but asks instead of returning a descriptor, by name where view_get_nolinks_path permits it. Asks only
  * after the decision. 0: answered, the outcome is the caller's to set; -1: it is set.
  */
-int file_ask(struct call *call, unsigned i, unsigned want, unsigned at_flags, const struct file_question *question);
+int file_ask_by_path(struct call *call, unsigned i, unsigned want, unsigned at_flags,
+		     const struct file_question *question);
 
 /*
  * Asks about the object of a descriptor of the program without judging, as fstat(2), through its link in /proc: closing
- * a duplicate would flush files of NFS and FUSE. 0 or -1, as file_ask.
+ * a duplicate would flush files of NFS and FUSE. 0 or -1, as file_ask_by_path.
  */
-int file_ask_fd(struct call *call, int fd, const struct file_question *question);
+int file_ask_by_fd(struct call *call, int fd, const struct file_question *question);
 
 /* True for ".", ".." and a name that is too long: the kernel refuses to make, remove or change these. */
 bool file_name_is_refused(const char *last);
@@ -53,16 +54,16 @@ int file_pin_parent(struct call *call, unsigned i, const char **ret_name);
  * As file_pin_parent, for calls that make a name (mkdir, mknod, symlink, link): a name that exists is EEXIST, also in a
  * read-only tree and for the root of a mount, as natively (mkdir -p relies on it).
  */
-int file_pin_new(struct call *call, unsigned i, const char **ret_name);
+int file_pin_new_name(struct call *call, unsigned i, const char **ret_name);
 
 /*
  * For open(O_CREAT): resolves path[i], whether it exists or not (with VIEW_FOLLOW a dangling link in the last place
  * gives its target), judges POLICY_WRITE and opens the parent. *ret_name borrows from call->place[i].
  */
-int file_pin_target(struct call *call, unsigned i, unsigned follow, const char **ret_name);
+int file_pin_create_target(struct call *call, unsigned i, unsigned follow, const char **ret_name);
 
 /* Opens the object of a descriptor of the program, or its cwd (AT_FDCWD), with O_PATH, without judging. */
-int file_open_fd(struct call *call, int fd);
+int file_open_fd_object(struct call *call, int fd);
 
 /*
  * Pins the object of a descriptor of the program and judges `want` on its virtual name. An object without a name (a
@@ -72,7 +73,7 @@ int file_open_fd(struct call *call, int fd);
 int file_pin_fd(struct call *call, int fd, unsigned want);
 
 /* True when the program's descriptor fd is of the object pinned as `pin`, and was opened for writing. */
-bool file_held_for_writing(const struct call *call, int fd, int pin);
+bool file_is_held_for_writing(const struct call *call, int fd, int pin);
 
 /* "/proc/self/fd/N" of our descriptor: for calls that take a path, on a pinned object (chmod, setxattr, open again). */
 struct file_link {
@@ -104,25 +105,25 @@ bool file_refuse_setid(struct call *call, mode_t mode);
 /* ---- *at flags, metadata, links ---- */
 
 /*
- * file_pin with *at flags: AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH; others are ignored. An empty path with AT_EMPTY_PATH
- * is the descriptor path[i].dirfd, or the cwd. Returns an O_PATH descriptor.
+ * file_pin_path with *at flags: AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH; others are ignored. An empty path with
+ * AT_EMPTY_PATH is the descriptor path[i].dirfd, or the cwd. Returns an O_PATH descriptor.
  */
 int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags);
 
-/* As file_pin_at, for a change of metadata: POLICY_WRITE, then file_refuse_foreign. */
-int file_pin_meta(struct call *call, unsigned at_flags);
+/* As file_pin_at, for a change of metadata: POLICY_WRITE, then file_refuse_foreign_object. */
+int file_pin_metadata(struct call *call, unsigned at_flags);
 
-/* As file_pin_meta, for a call on a descriptor (fchmod, fsetxattr, utimensat without a path). O_PATH is EBADF. */
-int file_pin_meta_fd(struct call *call, int fd);
+/* As file_pin_metadata, for a call on a descriptor (fchmod, fsetxattr, utimensat without a path). O_PATH is EBADF. */
+int file_pin_metadata_fd(struct call *call, int fd);
 
 /*
  * Takes an object pinned for POLICY_WRITE and returns it. -1: it is refused, as a device, or as a file of the host
  * without a virtual name, which a process outside of the run opened and handed down.
  */
-int file_refuse_foreign(struct call *call, int fd);
+int file_refuse_foreign_object(struct call *call, int fd);
 
 /* True when the program's descriptor was opened with O_PATH, or does not exist. */
-bool file_fd_is_path(const struct call *call, int fd);
+bool file_fd_is_opath(const struct call *call, int fd);
 
 /*
  * True when a mount of the view is at the place or below it, or shows it elsewhere (a redirect's target). It must not
@@ -132,8 +133,8 @@ bool file_holds_mount(const struct call *call, const struct place *place);
 
 /*
  * To be called before a symbolic link is made at the place or moved there: programs outside of the run would follow it.
- * EACCES when it leads from a denied name to elsewhere (policy_link_allowed); EBUSY for an ancestor of a mount of the
- * view. file_check_link reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with the outcome set.
+ * EACCES when it leads from a denied name to elsewhere (policy_link_is_allowed); EBUSY for an ancestor of a mount of
+ * the view. file_check_link reads the target of `name` in dirfd ("": dirfd is the link). 0, or -1 with the outcome set.
  */
 int file_check_link_text(struct call *call, const struct place *place, const char *text);
 int file_check_link(struct call *call, const struct place *place, int dirfd, const char *name);
@@ -144,22 +145,22 @@ int file_check_link(struct call *call, const struct place *place, int dirfd, con
  * To be called right before the first effect on place[i]: notes its state for `changes` in the result and puts the
  * decision on record. 0, or -1 with the outcome set.
  */
-int file_commit(struct call *call, unsigned i);
+int file_commit_change(struct call *call, unsigned i);
 
 /* Ends the call with the result of a system call of ours; -1: errno is the result. */
-void file_end(struct call *call, long result);
+void file_end_call(struct call *call, long result);
 
 /*
  * Ends the call with `value`, the result of a system call of ours, after it wrote `len` bytes to the program's memory
  * at addr, or with EFAULT; -1: with errno.
  */
-void file_end_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value);
+void file_end_call_with_output(struct call *call, uint64_t addr, const void *from, size_t len, int64_t value);
 
-/* Resets outcome and decision for another attempt; only before call_commit. */
+/* Resets outcome and decision for another attempt; only before call_commit_record. */
 void file_reset_outcome(struct call *call);
 
 /* The outcome's -errno; 0: the outcome is no error. */
-int file_outcome_error(const struct call *call);
+int file_get_outcome_error(const struct call *call);
 
 /* ---- opening ---- */
 
@@ -185,7 +186,7 @@ int file_enter_scope(struct call *call, const struct open_request *request, stru
 int file_leave_scope(struct call *call, const struct open_scope *scope, int fd);
 
 /* The target that the program reads in a link, pinned as fd, at the place. Its length, or -errno. */
-ssize_t file_link_text(const struct call *call, const struct place *place, int fd, char text[PATH_MAX]);
+ssize_t file_read_link_text(const struct call *call, const struct place *place, int fd, char text[PATH_MAX]);
 
 /*
  * Whether the program's descriptor table is full. An open then natively fails with EMFILE before anything else, so a
@@ -195,6 +196,6 @@ ssize_t file_link_text(const struct call *call, const struct place *place, int f
 bool fd_table_is_full(struct call *call);
 
 /* To be called for a continued call that sets RLIMIT_NOFILE of any process of the run. */
-void fd_table_limit_changed(struct call *call);
+void fd_table_note_limit_change(struct call *call);
 
 #endif

@@ -20,7 +20,7 @@
  * The number of open descriptors: the size of /proc/TID/fd since Linux 6.2, 0 before. The directory is kept open, which
  * saves a walk and never leads to another task with the same tid.
  */
-static uint64_t count_open_fds(const struct call *call)
+static uint64_t fd_table_count_open(const struct call *call)
 {
 	struct task_table *table = &call->sandbox->table[(unsigned)call->tid % CALL_TABLES_MAX];
 	char path[32];
@@ -40,7 +40,7 @@ static uint64_t count_open_fds(const struct call *call)
 }
 
 /* True when all descriptor numbers below the limit are taken. After the limit was lowered others may lie above it. */
-static bool table_is_taken_below(pid_t tid, uint64_t limit)
+static bool fd_table_is_full_below(pid_t tid, uint64_t limit)
 {
 	const struct dirent *entry;
 	uint64_t taken = 0;
@@ -55,7 +55,7 @@ static bool table_is_taken_below(pid_t tid, uint64_t limit)
 }
 
 /* Whether the table has a free entry, or that is unknown. limit_known: room->limit is up to date. */
-static bool table_has_room(const struct call *call, bool limit_known, struct fd_table_state *room)
+static bool fd_table_has_room(const struct call *call, bool limit_known, struct fd_table_state *room)
 {
 	struct rlimit limit;
 	uint64_t size, spare;
@@ -65,7 +65,7 @@ static bool table_has_room(const struct call *call, bool limit_known, struct fd_
 			return true;
 		room->limit = limit.rlim_cur;
 	}
-	size = count_open_fds(call);
+	size = fd_table_count_open(call);
 	if (size >= room->limit)
 		return false;
 	spare = room->limit - size;
@@ -77,7 +77,7 @@ static bool table_has_room(const struct call *call, bool limit_known, struct fd_
 bool fd_table_is_full(struct call *call)
 {
 	struct fd_table_state *room = &call->task->room;
-	unsigned changes = tree_limit_generation(call->sandbox->tree, call->task);
+	unsigned changes = tree_get_limit_generation(call->sandbox->tree, call->task);
 	bool known = changes && room->changes == changes;
 
 	if (known && call->start_ns < room->until_ns)
@@ -85,15 +85,15 @@ bool fd_table_is_full(struct call *call)
 	room->until_ns = 0;
 	room->changes = changes;
 	/* Before the table counts as full the limit is read again: a process outside of the run can raise it. */
-	if (table_has_room(call, known, room) || (known && table_has_room(call, false, room)) ||
-	    !table_is_taken_below(call->tid, room->limit) || !call_valid(call))
+	if (fd_table_has_room(call, known, room) || (known && fd_table_has_room(call, false, room)) ||
+	    !fd_table_is_full_below(call->tid, room->limit) || !call_is_valid(call))
 		return false;
 	call->sandbox->notes.open_files_full = true;
 	call_fail(call, -EMFILE);
 	return true;
 }
 
-void fd_table_limit_changed(struct call *call)
+void fd_table_note_limit_change(struct call *call)
 {
 	(void)tree_note_limit_change(call->sandbox->tree, call->task);
 }

@@ -81,7 +81,7 @@ static int scope_enter_link(struct scope_walk *walk, const struct place *place, 
 			return -ELOOP;
 		return -EXDEV; /* all other RESOLVE_ flags forbid leaving the tree */
 	}
-	len = file_link_text(walk->call, place, fd, target);
+	len = file_read_link_text(walk->call, place, fd, target);
 	if (len < 0)
 		return (int)len;
 	target[len] = '\0';
@@ -131,14 +131,14 @@ static int scope_walk_component(struct scope_walk *walk, const char *name, bool 
 	return r < 0 ? r : scope_enter_dir(walk, name);
 }
 
-static int scope_walk_all(struct scope_walk *walk, bool *ret_slash)
+static int scope_walk_path(struct scope_walk *walk, bool *ret_slash)
 {
 	char name[NAME_MAX + 1];
 	bool last;
 	int r = 0, next;
 
 	*ret_slash = false;
-	while (r == 0 && (next = view_next_component(&walk->todo, name, &last)) != 0) {
+	while (r == 0 && (next = view_take_component(&walk->todo, name, &last)) != 0) {
 		if (next < 0)
 			return next;
 		*ret_slash = *walk->todo == '/';
@@ -165,7 +165,7 @@ static int scope_start(struct scope_walk *walk, const struct call_path *path)
 	(void)snprintf(walk->at, PATH_MAX, "/");
 	if (absolute && !(walk->resolve & RESOLVE_IN_ROOT))
 		return 0;
-	r = view_start_dir(walk->call->sandbox->view, walk->call->task, path->dirfd, walk->root, sizeof(walk->root),
+	r = view_get_start_dir(walk->call->sandbox->view, walk->call->task, path->dirfd, walk->root, sizeof(walk->root),
 			   &held);
 	if (r < 0)
 		return r;
@@ -200,9 +200,9 @@ int file_enter_scope(struct call *call, const struct open_request *request, stru
 	walk.todo = walk.text;
 	r = scope_start(&walk, path);
 	if (r == 0)
-		r = scope_walk_all(&walk, &slash);
-	if (!call_valid(call))
-		return call_gone(call);
+		r = scope_walk_path(&walk, &slash);
+	if (!call_is_valid(call))
+		return call_set_gone(call);
 	if (r < 0)
 		return call_fail(call, r);
 	ret_scope->active = true;

@@ -27,9 +27,9 @@
 /* A non-blocking TCP socket. Not a unix socket: its reader may ask for the sender's pid, which would be ours. */
 static bool sendfile_may_write(int fd)
 {
-	int domain = net_option(fd, SOL_SOCKET, SO_DOMAIN);
+	int domain = net_get_option(fd, SOL_SOCKET, SO_DOMAIN);
 
-	return net_is_nonblocking(fd) && net_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM &&
+	return net_is_nonblocking(fd) && net_get_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM &&
 	       (domain == AF_INET || domain == AF_INET6);
 }
 
@@ -46,7 +46,7 @@ struct sending {
 	uint64_t pointer; /* address in the task where `at` is written; 0: the file's own offset is set */
 };
 
-static void sendfile_free(struct call_work *work)
+static void sendfile_free_work(struct call_work *work)
 {
 	struct sending *sending = (struct sending *)work;
 
@@ -58,7 +58,7 @@ static void sendfile_free(struct call_work *work)
  * True when it is done: all is sent, the file ends, the socket is full, or *ret_error. False: reading would block (a
  * disk, a server, FUSE), which only a deadly signal ends. With `wait` it may block.
  */
-static bool sendfile_copy(struct sending *sending, int to_fd, char bytes[SENDFILE_CHUNK_BYTES], bool wait,
+static bool sendfile_copy_chunk(struct sending *sending, int to_fd, char bytes[SENDFILE_CHUNK_BYTES], bool wait,
 			  int *ret_error)
 {
 	*ret_error = 0;
@@ -102,7 +102,7 @@ static int sendfile_put_offset(const struct sending *sending)
 }
 
 /* Stores the offset. Returns what the call returns. */
-static int64_t sendfile_end(const struct sending *sending, int error)
+static int64_t sendfile_end_call(const struct sending *sending, int error)
 {
 	if (sending->sent > 0)
 		error = sendfile_put_offset(sending);
@@ -112,7 +112,7 @@ static int64_t sendfile_end(const struct sending *sending, int error)
 }
 
 /* Runs in a worker thread, which is not interrupted: natively, too, only death ends the wait. */
-static int64_t sendfile_run(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+static int64_t sendfile_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
 	_cleanup_free_ char *bytes = malloc(SENDFILE_CHUNK_BYTES); /* the stack of the thread is small */
@@ -121,12 +121,12 @@ static int64_t sendfile_run(struct call_work *work, int fd, bool (*go_on)(void *
 	(void)go_on;
 	(void)ctx;
 	if (bytes)
-		(void)sendfile_copy(sending, fd, bytes, true, &error);
-	return sendfile_end(sending, error);
+		(void)sendfile_copy_chunk(sending, fd, bytes, true, &error);
+	return sendfile_end_call(sending, error);
 }
 
 /* Starts from the offset in memory or, without one, of the file. 0 or -errno. */
-static int sendfile_begin(const struct call *call, int from_fd, struct sending *sending)
+static int sendfile_begin_call(const struct call *call, int from_fd, struct sending *sending)
 {
 	uint64_t count = call->arg[3] < SENDFILE_MOST_BYTES ? call->arg[3] : SENDFILE_MOST_BYTES;
 	off_t at = 0;
@@ -137,7 +137,7 @@ static int sendfile_begin(const struct call *call, int from_fd, struct sending *
 		at = lseek(from_fd, 0, SEEK_CUR);
 	if (at < 0 || at > INT64_MAX - (off_t)count)
 		return -EINVAL;
-	*sending = (struct sending){.work = {.run = sendfile_run, .free = sendfile_free},
+	*sending = (struct sending){.work = {.run = sendfile_run_work, .free = sendfile_free_work},
 				    .sandbox = call->sandbox,
 				    .id = call->id,
 				    .tid = call->tid,
@@ -150,7 +150,7 @@ static int sendfile_begin(const struct call *call, int from_fd, struct sending *
 }
 
 /* Takes both descriptors. */
-static void sendfile_block(struct call *call, const struct sending *sending, int to_fd)
+static void sendfile_move_to_thread(struct call *call, const struct sending *sending, int to_fd)
 {
 	_cleanup_close_ int to = to_fd, from = sending->from_fd;
 	struct sending *job = malloc(sizeof(*job));
@@ -176,28 +176,28 @@ void sys_sendfile(struct call *call)
 	int64_t result;
 	int error;
 
-	if (!descriptor_direct()) { /* only one descriptor can be fetched from the task */
+	if (!descriptor_can_copy_directly()) { /* only one descriptor can be fetched from the task */
 		memfds_refuse_pages(call);
 		return;
 	}
-	to_fd = descriptor_copy(call, call_int(call, 0));
-	from_fd = to_fd < 0 ? -1 : descriptor_copy_further(call, call_int(call, 1));
+	to_fd = descriptor_copy(call, call_get_int(call, 0));
+	from_fd = to_fd < 0 ? -1 : descriptor_copy_second(call, call_get_int(call, 1));
 	if (from_fd < 0)
 		return;
 	if (!sendfile_may_write(to_fd) || fstat(from_fd, &status) < 0 || !S_ISREG(status.st_mode)) {
 		memfds_refuse_pages(call);
 		return;
 	}
-	target_allow(call);
-	if (call_commit(call) < 0)
+	target_allow_call(call);
+	if (call_commit_record(call) < 0)
 		return;
-	result = sendfile_begin(call, from_fd, &sending);
-	if (result == 0 && !sendfile_copy(&sending, to_fd, bytes, false, &error)) {
+	result = sendfile_begin_call(call, from_fd, &sending);
+	if (result == 0 && !sendfile_copy_chunk(&sending, to_fd, bytes, false, &error)) {
 		(void)steal_fd(&from_fd); /* taken by sending */
-		sendfile_block(call, &sending, steal_fd(&to_fd));
+		sendfile_move_to_thread(call, &sending, steal_fd(&to_fd));
 		return;
 	}
 	if (result == 0)
-		result = sendfile_end(&sending, error);
-	call_end(call, result);
+		result = sendfile_end_call(&sending, error);
+	call_return_result(call, result);
 }

@@ -15,7 +15,7 @@
 #endif
 #define STAT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE)
 
-static int ask_stat(void *ctx, int dirfd, const char *path, int at_flags)
+static int stat_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	return fstatat(dirfd, path, ctx, at_flags | AT_NO_AUTOMOUNT) < 0 ? -errno : 0;
 }
@@ -31,7 +31,7 @@ struct statx_question {
 	} status;
 };
 
-static int ask_statx(void *ctx, int dirfd, const char *path, int at_flags)
+static int statx_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct statx_question *question = ctx;
 
@@ -56,12 +56,12 @@ static int stat_ask_object(struct call *call, unsigned flags, bool pin, const st
 
 	if (empty && path->dirfd >= 0) {
 		call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
-		return file_ask_fd(call, path->dirfd, question);
+		return file_ask_by_fd(call, path->dirfd, question);
 	}
 	if (flags & ~(unsigned)STAT_FLAGS)
 		return call_fail(call, -EINVAL);
 	if (!pin)
-		return file_ask(call, 0, POLICY_READ, flags, question);
+		return file_ask_by_path(call, 0, POLICY_READ, flags, question);
 	fd = file_pin_at(call, 0, POLICY_READ, flags);
 	if (fd < 0)
 		return -1;
@@ -74,15 +74,15 @@ static int stat_ask_object(struct call *call, unsigned flags, bool pin, const st
 static void stat_object(struct call *call, unsigned flags, uint64_t buffer)
 {
 	struct stat status;
-	const struct file_question question = {.ask = ask_stat, .ctx = &status};
+	const struct file_question question = {.ask = stat_ask_by_name, .ctx = &status};
 
 	if (stat_ask_object(call, flags, false, &question) == 0)
-		file_end_output(call, buffer, &status, sizeof(status), 0);
+		file_end_call_with_output(call, buffer, &status, sizeof(status), 0);
 }
 
 HANDLER(sys_stat, stat_object(call, 0, call->arg[1]))
 HANDLER(sys_lstat, stat_object(call, AT_SYMLINK_NOFOLLOW, call->arg[1]))
-HANDLER(sys_newfstatat, stat_object(call, call_uint(call, 3), call->arg[2]))
+HANDLER(sys_newfstatat, stat_object(call, call_get_uint(call, 3), call->arg[2]))
 
 /*
  * statx always returns the mount id, which by name is of the view's second copy of the mount. The id of the first copy
@@ -106,10 +106,10 @@ static bool statx_set_mount_id(struct call *call, unsigned flags, const struct f
 
 void sys_statx(struct call *call)
 {
-	unsigned flags = call_uint(call, 2);
-	struct statx_question statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_uint(call, 3),
-				       .nolinks_fd = view_nolinks_fd(call->sandbox->view)};
-	const struct file_question question = {.ask = ask_statx, .ctx = &statx};
+	unsigned flags = call_get_uint(call, 2);
+	struct statx_question statx = {.flags = flags & AT_STATX_SYNC_TYPE, .mask = call_get_uint(call, 3),
+				       .nolinks_fd = view_get_nolinks_fd(call->sandbox->view)};
+	const struct file_question question = {.ask = statx_ask_by_name, .ctx = &statx};
 
 	/* Checked before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */
 	if (statx.mask & 0x80000000u || (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE) {
@@ -118,16 +118,16 @@ void sys_statx(struct call *call)
 	}
 	if (stat_ask_object(call, flags, statx.mask & STATX_MNT_ID_UNIQUE, &question) == 0 &&
 	    (!statx.by_name || statx_set_mount_id(call, flags, &question)))
-		file_end_output(call, call->arg[4], &statx.status, sizeof(statx.status), 0);
+		file_end_call_with_output(call, call->arg[4], &statx.status, sizeof(statx.status), 0);
 }
 
 void sys_statfs(struct call *call)
 {
-	_cleanup_close_ int fd = file_pin(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int fd = file_pin_path(call, 0, POLICY_READ, VIEW_FOLLOW, O_PATH | O_CLOEXEC);
 	struct statfs status;
 
 	if (fd >= 0)
-		file_end_output(call, call->arg[1], &status, sizeof(status), fstatfs(fd, &status));
+		file_end_call_with_output(call, call->arg[1], &status, sizeof(status), fstatfs(fd, &status));
 }
 
 struct access_question {
@@ -138,7 +138,7 @@ struct access_question {
 };
 
 /* fstatat first, so that an error of the path is not taken for the answer. */
-static int ask_access(void *ctx, int dirfd, const char *path, int at_flags)
+static int access_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct access_question *question = ctx;
 
@@ -156,7 +156,7 @@ static int ask_access(void *ctx, int dirfd, const char *path, int at_flags)
  * What the policy does not grant is answered as on a read-only mount (EROFS, not for pipes, sockets and devices) and on
  * a noexec mount (EACCES, regular files only).
  */
-static int access_by_policy(const struct call *call, const struct access_question *question)
+static int access_judge_by_policy(const struct call *call, const struct access_question *question)
 {
 	const struct place *place = &call->place[0];
 	const mode_t type = question->status.st_mode;
@@ -189,16 +189,16 @@ static int access_to_public(struct call *call, const struct access_question *que
 static void access_path(struct call *call, int mode, unsigned flags)
 {
 	struct access_question access = {.mode = mode, .flags = flags & AT_EACCESS};
-	const struct file_question question = {.ask = ask_access, .ctx = &access};
+	const struct file_question question = {.ask = access_ask_by_name, .ctx = &access};
 
 	if (mode & ~(R_OK | W_OK | X_OK) || flags & ~(unsigned)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) {
 		call_fail(call, -EINVAL);
 		return;
 	}
-	if (file_ask(call, 0, POLICY_READ, flags, &question) == 0 && access_to_public(call, &access) == 0)
-		call_end(call, access.answer < 0 ? access.answer : access_by_policy(call, &access));
+	if (file_ask_by_path(call, 0, POLICY_READ, flags, &question) == 0 && access_to_public(call, &access) == 0)
+		call_return_result(call, access.answer < 0 ? access.answer : access_judge_by_policy(call, &access));
 }
 
-HANDLER(sys_access, access_path(call, call_int(call, 1), 0))
-HANDLER(sys_faccessat, access_path(call, call_int(call, 2), 0))
-HANDLER(sys_faccessat2, access_path(call, call_int(call, 2), call_uint(call, 3)))
+HANDLER(sys_access, access_path(call, call_get_int(call, 1), 0))
+HANDLER(sys_faccessat, access_path(call, call_get_int(call, 2), 0))
+HANDLER(sys_faccessat2, access_path(call, call_get_int(call, 2), call_get_uint(call, 3)))

@@ -64,7 +64,7 @@ bool terminal_refuse_foreign(struct call *call, int fd)
 	const struct mount *mount = call->place[0].mount;
 	struct stat status;
 
-	/* In the mount namespace no other mount has devices: view_restrictions() in view/build.c. */
+	/* In the mount namespace no other mount has devices: view_get_restrictions() in view/build.c. */
 	if (mount && view_is_root(call->sandbox->view) && strncmp(mount->origin, "/dev", strlen("/dev")) != 0)
 		return false;
 	/* Every open of a file comes here: lseek(2) is cheaper, and fails for terminals (ESPIPE). */

@@ -19,8 +19,8 @@ static bool truncate_exceeds_limit(struct call *call, const struct stat *status,
 
 	if (length <= status->st_size)
 		return false;
-	if (prlimit(call->tid, RLIMIT_FSIZE, NULL, &limit) < 0 || !call_valid(call))
-		return call_gone(call) < 0;
+	if (prlimit(call->tid, RLIMIT_FSIZE, NULL, &limit) < 0 || !call_is_valid(call))
+		return call_set_gone(call) < 0;
 	if (limit.rlim_cur == RLIM_INFINITY || (uint64_t)length <= limit.rlim_cur)
 		return false;
 	call->sandbox->notes.file_size_passed = true;
@@ -31,7 +31,7 @@ static bool truncate_exceeds_limit(struct call *call, const struct stat *status,
 }
 
 /* Pins the file and checks the new length. A descriptor, or -1 with the outcome set. */
-static int truncate_pin(struct call *call, int64_t length)
+static int truncate_pin_file(struct call *call, int64_t length)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat status;
@@ -45,23 +45,23 @@ static int truncate_pin(struct call *call, int64_t length)
 		return call_fail(call, -errno);
 	if (!S_ISREG(status.st_mode))
 		return call_fail(call, S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL);
-	fd = file_refuse_foreign(call, steal_fd(&fd));
+	fd = file_refuse_foreign_object(call, steal_fd(&fd));
 	return fd < 0 || truncate_exceeds_limit(call, &status, length) ? -1 : steal_fd(&fd);
 }
 
 void sys_truncate(struct call *call)
 {
 	int64_t length = (int64_t)call->arg[1];
-	_cleanup_close_ int fd = truncate_pin(call, length);
+	_cleanup_close_ int fd = truncate_pin_file(call, length);
 
-	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_commit(call, 0) < 0)
+	if (fd < 0 || disk_watch_file(call, fd, false) < 0 || file_commit_change(call, 0) < 0)
 		return;
-	file_end(call, truncate(file_link(fd).path, length));
-	disk_changed(call, fd);
+	file_end_call(call, truncate(file_link(fd).path, length));
+	disk_note_change(call, fd);
 }
 
 /* The most that the range can add. A file without holes has blocks for its whole size. */
-static uint64_t allocate_growth(const struct stat *status, int mode, int64_t offset, int64_t len)
+static uint64_t allocate_get_growth(const struct stat *status, int mode, int64_t offset, int64_t len)
 {
 	bool dense = (uint64_t)status->st_blocks * 512 >= (uint64_t)status->st_size;
 	int64_t end, beyond;
@@ -77,26 +77,26 @@ static uint64_t allocate_growth(const struct stat *status, int mode, int64_t off
 }
 
 /* Checks in the order of vfs_fallocate() in fs/open.c. False with the outcome set. */
-static bool allocate_check(struct call *call, int pin, struct stat *status)
+static bool allocate_check_file(struct call *call, int pin, struct stat *status)
 {
-	int mode = call_int(call, 1);
+	int mode = call_get_int(call, 1);
 	int64_t offset = (int64_t)call->arg[2], len = (int64_t)call->arg[3], end;
 
 	if (fstat(pin, status) < 0)
 		call_fail(call, -errno);
 	else if (offset < 0 || len <= 0)
 		call_fail(call, -EINVAL);
-	else if (!file_held_for_writing(call, call_int(call, 0), pin))
+	else if (!file_is_held_for_writing(call, call_get_int(call, 0), pin))
 		call_fail(call, -EBADF);
 	else if (!S_ISREG(status->st_mode))
 		call_fail(call, S_ISFIFO(status->st_mode) ? -ESPIPE : -ENODEV);
 	else if (__builtin_add_overflow(offset, len, &end))
 		call_fail(call, -EFBIG);
-	else if (!disk_is_watched(call, status))
+	else if (!disk_file_is_watched(call, status))
 		return true; /* a file in memory is counted elsewhere */
 	else
 		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_exceeds_limit(call, status, end)) &&
-		       disk_admit_bytes(call, allocate_growth(status, mode, offset, len)) == 0 &&
+		       disk_admit_bytes(call, allocate_get_growth(status, mode, offset, len)) == 0 &&
 		       disk_watch_file(call, pin, false) == 0;
 	return false;
 }
@@ -107,16 +107,16 @@ static bool allocate_check(struct call *call, int pin, struct stat *status)
  */
 void sys_fallocate(struct call *call)
 {
-	_cleanup_close_ int pin = file_open_fd(call, call_int(call, 0)), fd = -1;
+	_cleanup_close_ int pin = file_open_fd_object(call, call_get_int(call, 0)), fd = -1;
 	struct stat status;
 
-	if (pin < 0 || !allocate_check(call, pin, &status))
+	if (pin < 0 || !allocate_check_file(call, pin, &status))
 		return;
 	fd = open(file_link(pin).path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		call_fail(call, -EOPNOTSUPP);
-	if (fd < 0 || call_commit(call) < 0)
+	if (fd < 0 || call_commit_record(call) < 0)
 		return;
-	file_end(call, fallocate(fd, call_int(call, 1), (off_t)call->arg[2], (off_t)call->arg[3]));
-	disk_changed(call, fd);
+	file_end_call(call, fallocate(fd, call_get_int(call, 1), (off_t)call->arg[2], (off_t)call->arg[3]));
+	disk_note_change(call, fd);
 }

@@ -34,7 +34,7 @@ static int watch_copy_inotify(struct call *call, unsigned mask)
 	if (!(mask & (IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED | IN_ONLYDIR | IN_DONT_FOLLOW |
 		      IN_EXCL_UNLINK | IN_MASK_CREATE | IN_MASK_ADD | IN_ISDIR | IN_ONESHOT)))
 		return call_fail(call, -EINVAL);
-	watch = descriptor_copy(call, call_int(call, 0));
+	watch = descriptor_copy(call, call_get_int(call, 0));
 	if (watch >= 0 && (mask & (IN_MASK_ADD | IN_MASK_CREATE)) == (IN_MASK_ADD | IN_MASK_CREATE))
 		return call_fail(call, -EINVAL);
 	return steal_fd(&watch);
@@ -42,21 +42,21 @@ static int watch_copy_inotify(struct call *call, unsigned mask)
 
 void sys_inotify_add_watch(struct call *call)
 {
-	unsigned mask = call_uint(call, 2);
+	unsigned mask = call_get_uint(call, 2);
 	_cleanup_close_ int object = -1, watch = watch_copy_inotify(call, mask);
 	struct stat status;
 
 	if (watch < 0)
 		return;
-	object = file_pin(call, 0, POLICY_READ, mask & IN_DONT_FOLLOW ? 0 : VIEW_FOLLOW,
+	object = file_pin_path(call, 0, POLICY_READ, mask & IN_DONT_FOLLOW ? 0 : VIEW_FOLLOW,
 			  O_PATH | O_CLOEXEC | (mask & IN_ONLYDIR ? O_DIRECTORY : 0));
 	if (object < 0 || (fstat(object, &status) == 0 && file_refuse_unpublic(call, &status, S_IROTH) < 0))
 		return;
 	if (!watch_may_name(call, object)) {
 		call_refuse(call, -EACCES, NULL, "names_not_granted");
-	} else if (call_commit(call) == 0) {
+	} else if (call_commit_record(call) == 0) {
 		memfds_set_queues(call->sandbox->memfds);
 		/* Added without IN_DONT_FOLLOW, because the link in /proc to the pinned object must be followed. */
-		file_end(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
+		file_end_call(call, inotify_add_watch(watch, file_link(object).path, mask & ~(unsigned)IN_DONT_FOLLOW));
 	}
 }

@@ -38,7 +38,7 @@ static int xattr_check_arguments(struct call *call, const struct xattr_target *t
 }
 
 /* The *at calls treat an empty path as a descriptor, and an O_PATH one is EBADF. */
-static int xattr_pin(struct call *call, const struct xattr_target *target, bool write)
+static int xattr_pin_target(struct call *call, const struct xattr_target *target, bool write)
 {
 	const struct call_path *path = &call->path[0];
 	bool empty =
@@ -46,17 +46,17 @@ static int xattr_pin(struct call *call, const struct xattr_target *target, bool 
 	int fd = target->by_fd ? target->fd : path->dirfd;
 
 	if (!target->by_fd && !empty)
-		return write ? file_pin_meta(call, target->at_flags)
+		return write ? file_pin_metadata(call, target->at_flags)
 			     : file_pin_at(call, 0, POLICY_READ, target->at_flags);
 	if (write)
-		return file_pin_meta_fd(call, fd);
-	if (file_fd_is_path(call, fd))
+		return file_pin_metadata_fd(call, fd);
+	if (file_fd_is_opath(call, fd))
 		return call_fail(call, -EBADF);
 	return file_pin_fd(call, fd, POLICY_READ);
 }
 
 /* The bytes that the attribute takes now; 0: it does not exist. */
-static uint64_t xattr_bytes(const struct call *call, int fd)
+static uint64_t xattr_measure_bytes(const struct call *call, int fd)
 {
 	ssize_t size = getxattr(file_link(fd).path, call->text, NULL, 0);
 
@@ -70,7 +70,7 @@ static void xattr_count_bytes(struct call *call, uint64_t before, uint64_t now)
 
 	*sum += now;
 	*sum -= before < *sum ? before : *sum;
-	disk_set_attributes(call, *sum);
+	disk_set_xattr_bytes(call, *sum);
 }
 
 /* Admits the bytes of an attribute. False with the outcome set. */
@@ -101,7 +101,7 @@ static int xattr_copy_value(struct call *call, const struct xattr_target *target
 	*ret_value = malloc(size ? size : 1);
 	if (!*ret_value)
 		return call_fail(call, -ENOMEM);
-	return size && decode_at(call, addr, *ret_value, size) < 0 ? call_fail(call, -EFAULT) : 0;
+	return size && decode_memory_at(call, addr, *ret_value, size) < 0 ? call_fail(call, -EFAULT) : 0;
 }
 
 static void xattr_set(struct call *call, struct xattr_target target, uint64_t addr, uint64_t size, unsigned flags)
@@ -110,16 +110,17 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	_cleanup_free_ void *value = NULL;
 	uint64_t before;
 
-	if (xattr_copy_value(call, &target, addr, size, flags, &value) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
+	if (xattr_copy_value(call, &target, addr, size, flags, &value) < 0 ||
+	    (fd = xattr_pin_target(call, &target, true)) < 0)
 		return;
-	before = xattr_bytes(call, fd);
+	before = xattr_measure_bytes(call, fd);
 	if (!xattr_admit_bytes(call, before, size + XATTR_BYTES) || disk_watch_file(call, fd, false) < 0 ||
-	    file_commit(call, 0) < 0)
+	    file_commit_change(call, 0) < 0)
 		return;
-	file_end(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
-	if (file_outcome_error(call) == 0)
+	file_end_call(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
+	if (file_get_outcome_error(call) == 0)
 		xattr_count_bytes(call, before, size + XATTR_BYTES);
-	disk_changed(call, fd);
+	disk_note_change(call, fd);
 }
 
 static void xattr_remove(struct call *call, struct xattr_target target)
@@ -127,13 +128,13 @@ static void xattr_remove(struct call *call, struct xattr_target target)
 	_cleanup_close_ int fd = -1;
 	uint64_t before;
 
-	if (xattr_check_arguments(call, &target, true) < 0 || (fd = xattr_pin(call, &target, true)) < 0)
+	if (xattr_check_arguments(call, &target, true) < 0 || (fd = xattr_pin_target(call, &target, true)) < 0)
 		return;
-	before = xattr_bytes(call, fd);
-	if (file_commit(call, 0) < 0)
+	before = xattr_measure_bytes(call, fd);
+	if (file_commit_change(call, 0) < 0)
 		return;
-	file_end(call, removexattr(file_link(fd).path, call->text));
-	if (file_outcome_error(call) == 0)
+	file_end_call(call, removexattr(file_link(fd).path, call->text));
+	if (file_get_outcome_error(call) == 0)
 		xattr_count_bytes(call, before, 0);
 }
 
@@ -153,7 +154,7 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 		call_fail(call, -ENOMEM);
 		return;
 	}
-	fd = xattr_pin(call, &target, false);
+	fd = xattr_pin_target(call, &target, false);
 	/* Natively user attributes need a readable object, and a list of names does not. */
 	if (fd < 0 || (!list && (fstat(fd, &status) < 0 || file_refuse_unpublic(call, &status, S_IROTH) < 0)))
 		return;
@@ -161,18 +162,18 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 		len = listxattr(file_link(fd).path, value, size);
 	else
 		len = getxattr(file_link(fd).path, call->text, value, size);
-	file_end_output(call, addr, value, size && len > 0 ? (size_t)len : 0, len);
+	file_end_call_with_output(call, addr, value, size && len > 0 ? (size_t)len : 0, len);
 }
 
 /* What a call is about: the argument of xattr_set and its like. */
 #define xattr_by_path ((struct xattr_target){.at_flags = 0})
 #define xattr_by_link ((struct xattr_target){.at_flags = AT_SYMLINK_NOFOLLOW})
-#define xattr_by_fd(call) ((struct xattr_target){.by_fd = true, .fd = call_int(call, 0)})
-#define xattr_at(call) ((struct xattr_target){.at_flags = call_uint(call, 2)})
+#define xattr_by_fd(call) ((struct xattr_target){.by_fd = true, .fd = call_get_int(call, 0)})
+#define xattr_at(call) ((struct xattr_target){.at_flags = call_get_uint(call, 2)})
 
-HANDLER(sys_setxattr, xattr_set(call, xattr_by_path, call->arg[2], call->arg[3], call_uint(call, 4)))
-HANDLER(sys_lsetxattr, xattr_set(call, xattr_by_link, call->arg[2], call->arg[3], call_uint(call, 4)))
-HANDLER(sys_fsetxattr, xattr_set(call, xattr_by_fd(call), call->arg[2], call->arg[3], call_uint(call, 4)))
+HANDLER(sys_setxattr, xattr_set(call, xattr_by_path, call->arg[2], call->arg[3], call_get_uint(call, 4)))
+HANDLER(sys_lsetxattr, xattr_set(call, xattr_by_link, call->arg[2], call->arg[3], call_get_uint(call, 4)))
+HANDLER(sys_fsetxattr, xattr_set(call, xattr_by_fd(call), call->arg[2], call->arg[3], call_get_uint(call, 4)))
 HANDLER(sys_removexattr, xattr_remove(call, xattr_by_path))
 HANDLER(sys_lremovexattr, xattr_remove(call, xattr_by_link))
 HANDLER(sys_fremovexattr, xattr_remove(call, xattr_by_fd(call)))
@@ -193,7 +194,7 @@ struct xattr_value {
 /* Copies struct xattr_args from arg[4]; its size is arg[5]. False with the outcome set. */
 static bool xattr_copy_args(struct call *call, struct xattr_value *ret_args)
 {
-	int r = decode_extensible(call, 4, ret_args, sizeof(*ret_args), call->arg[5], sizeof(*ret_args));
+	int r = decode_extensible_struct(call, 4, ret_args, sizeof(*ret_args), call->arg[5], sizeof(*ret_args));
 
 	if (r < 0)
 		call_fail(call, r);

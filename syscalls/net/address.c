@@ -18,20 +18,21 @@ int net_check_socket(const struct call *call)
 	struct fdinfo info;
 	ssize_t len;
 
-	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", call->tid, call_int(call, 0)); /* bounded by two ints */
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", call->tid,
+		       call_get_int(call, 0)); /* bounded by two ints */
 	len = readlink(link, name, sizeof(name));
 	if (len < 0)
 		return -EBADF;
 	if ((size_t)len >= strlen("socket:") && memcmp(name, "socket:", strlen("socket:")) == 0)
 		return 0;
-	return fdinfo_read(call->tid, call_int(call, 0), &info) == 0 && info.flags & O_PATH ? -EBADF : -ENOTSOCK;
+	return fdinfo_read(call->tid, call_get_int(call, 0), &info) == 0 && info.flags & O_PATH ? -EBADF : -ENOTSOCK;
 }
 
 bool net_allow_socket(struct call *call)
 {
 	int r = net_check_socket(call);
 
-	target_allow(call);
+	target_allow_call(call);
 	if (r < 0)
 		call_fail(call, r);
 	return r == 0;
@@ -41,14 +42,14 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 		       net_address_fn *judge_inet)
 {
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
-	int len = call_int(call, 2), r = net_check_socket(call);
+	int len = call_get_int(call, 2), r = net_check_socket(call);
 
 	if (r == 0 && (len < 0 || (size_t)len > sizeof(address))) /* see move_addr_to_kernel() in net/socket.c */
 		r = -EINVAL;
 	if (r == 0)
 		r = decode_struct(call, 1, &address, (size_t)len);
 	if (r < 0)
-		target_fail(call, r);
+		target_fail_call(call, r);
 	else if (address.ss_family == AF_UNIX)
 		judge_unix(call, &address, len);
 	else if (address.ss_family == AF_NETLINK)
@@ -59,7 +60,7 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 		net_refuse_family(call, address.ss_family, -EINVAL);
 }
 
-enum net_unix_kind net_read_unix(struct call *call, const struct sockaddr_storage *address, int len)
+enum net_unix_kind net_read_unix_address(struct call *call, const struct sockaddr_storage *address, int len)
 {
 	const size_t head = offsetof(struct sockaddr_un, sun_path);
 	const char *text = (const char *)address + head;
@@ -83,7 +84,7 @@ enum net_unix_kind net_read_unix(struct call *call, const struct sockaddr_storag
 
 void net_replace_error(struct call *call, int from, int to)
 {
-	if (file_outcome_error(call) != from)
+	if (file_get_outcome_error(call) != from)
 		return;
 	if (call->decision.verdict == VERDICT_DENY)
 		call->decision.error = -to;
@@ -99,8 +100,8 @@ void net_refuse_family(struct call *call, int family, int error)
 
 int net_copy_domain(struct call *call, int *ret_domain)
 {
-	_cleanup_close_ int copy = descriptor_copy(call, call_int(call, 0));
-	int domain = copy < 0 ? -1 : net_option(copy, SOL_SOCKET, SO_DOMAIN);
+	_cleanup_close_ int copy = descriptor_copy(call, call_get_int(call, 0));
+	int domain = copy < 0 ? -1 : net_get_option(copy, SOL_SOCKET, SO_DOMAIN);
 
 	*ret_domain = AF_UNSPEC;
 	if (copy < 0)
@@ -111,7 +112,7 @@ int net_copy_domain(struct call *call, int *ret_domain)
 	return steal_fd(&copy);
 }
 
-int net_copy_any(struct call *call, int *ret_domain)
+int net_copy_any_socket(struct call *call, int *ret_domain)
 {
 	_cleanup_close_ int copy = net_copy_domain(call, ret_domain);
 	int domain = *ret_domain;
@@ -124,18 +125,18 @@ int net_copy_any(struct call *call, int *ret_domain)
 	return -1;
 }
 
-int net_allow_copy(struct call *call, int *ret_domain)
+int net_allow_and_copy_socket(struct call *call, int *ret_domain)
 {
-	return net_allow_socket(call) ? net_copy_any(call, ret_domain) : -1;
+	return net_allow_socket(call) ? net_copy_any_socket(call, ret_domain) : -1;
 }
 
 int net_copy_socket(struct call *call)
 {
 	int domain;
-	_cleanup_close_ int copy = net_copy_any(call, &domain);
+	_cleanup_close_ int copy = net_copy_any_socket(call, &domain);
 
 	if (copy < 0 || domain == AF_UNIX)
 		return steal_fd(&copy);
-	target_fail(call, -EAFNOSUPPORT);
+	target_fail_call(call, -EAFNOSUPPORT);
 	return -1;
 }

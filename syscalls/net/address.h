@@ -10,8 +10,8 @@
 int net_check_socket(const struct call *call);
 /* Allows the call if argument 0 is a socket. False: the outcome is set. */
 bool net_allow_socket(struct call *call);
-/* net_allow_socket, then net_copy_any. */
-int net_allow_copy(struct call *call, int *ret_domain);
+/* net_allow_socket, then net_copy_any_socket. */
+int net_allow_and_copy_socket(struct call *call, int *ret_domain);
 
 /* True for a nonblocking socket. False also when the flags cannot be read. */
 static inline bool net_is_nonblocking(int socket_fd)
@@ -22,7 +22,7 @@ static inline bool net_is_nonblocking(int socket_fd)
 }
 
 /* The value of an int option of our socket; -1 with errno. */
-static inline int net_option(int socket_fd, int level, int name)
+static inline int net_get_option(int socket_fd, int level, int name)
 {
 	int value = -1;
 	socklen_t len = sizeof(value);
@@ -45,7 +45,7 @@ enum net_unix_kind {
 	NET_UNIX_PATH,     /* copied to call->path[0] */
 };
 
-enum net_unix_kind net_read_unix(struct call *call, const struct sockaddr_storage *address, int len);
+enum net_unix_kind net_read_unix_address(struct call *call, const struct sockaddr_storage *address, int len);
 
 /* Replaces an errno of the file handlers by that of unix sockets. */
 void net_replace_error(struct call *call, int from, int to);
@@ -56,7 +56,7 @@ void net_refuse_family(struct call *call, int family, int error);
 /* A duplicate of the target's unix socket, owned by the caller; or -1 with the outcome set (descriptor_copy). */
 int net_copy_socket(struct call *call);
 /* As net_copy_socket, for a unix socket or, when the run has a network, an internet socket. */
-int net_copy_any(struct call *call, int *ret_domain);
+int net_copy_any_socket(struct call *call, int *ret_domain);
 /* As net_copy_socket, for a socket of any family, which the caller must judge. */
 int net_copy_domain(struct call *call, int *ret_domain);
 

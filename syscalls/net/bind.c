@@ -37,7 +37,7 @@ static void bind_path(struct call *call)
 	struct sockaddr_un own;
 	socklen_t own_len = sizeof(own);
 	const char *name;
-	_cleanup_close_ int parent = file_pin_new(call, 0, &name), copy = -1;
+	_cleanup_close_ int parent = file_pin_new_name(call, 0, &name), copy = -1;
 	int node, r;
 
 	if (parent < 0) {
@@ -53,7 +53,7 @@ static void bind_path(struct call *call)
 	if (r < 0)
 		call_fail(call, r);
 	if (r < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
-	    file_commit(call, 0) < 0)
+	    file_commit_change(call, 0) < 0)
 		return;
 	r = node = bind_make_node(parent, name, copy);
 	if (r >= 0) {
@@ -61,13 +61,13 @@ static void bind_path(struct call *call)
 		if (r < 0)
 			(void)unlinkat(parent, name, 0); /* fails only if the target has removed it */
 	}
-	call_end(call, r < 0 ? r : 0);
+	call_return_result(call, r < 0 ? r : 0);
 	disk_count_name(call, S_IFSOCK);
 }
 
 static void bind_unix(struct call *call, const struct sockaddr_storage *address, int len)
 {
-	switch (net_read_unix(call, address, len)) {
+	switch (net_read_unix_address(call, address, len)) {
 	case NET_UNIX_PATH:
 		bind_path(call);
 		break;
@@ -77,7 +77,7 @@ static void bind_unix(struct call *call, const struct sockaddr_storage *address,
 		break;
 	case NET_UNIX_INVALID:
 	default:
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 		break;
 	}
 }

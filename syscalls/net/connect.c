@@ -19,7 +19,7 @@
 #include "syscalls/table/handlers.h"
 
 /* The inode that the socket file's socket is bound to, owned by the caller; or -1 with the outcome set. */
-static int find_peer(struct call *call, int node)
+static int connect_find_peer_inode(struct call *call, int node)
 {
 	struct stat st;
 	int peer;
@@ -28,7 +28,7 @@ static int find_peer(struct call *call, int node)
 		return call_fail(call, -errno);
 	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
 		return call_fail(call, -EACCES);
-	peer = S_ISSOCK(st.st_mode) ? sockets_find(call->sandbox->sockets, &st) : -ENOENT;
+	peer = S_ISSOCK(st.st_mode) ? sockets_find_bound_inode(call->sandbox->sockets, &st) : -ENOENT;
 	if (peer >= 0) {
 		/* a duplicate: the list may close its own while a thread waits */
 		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0);
@@ -41,7 +41,7 @@ static int find_peer(struct call *call, int node)
 
 static void connect_path(struct call *call)
 {
-	_cleanup_close_ int node = file_pin(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
+	_cleanup_close_ int node = file_pin_path(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
 	_cleanup_close_ int peer = -1, copy = -1;
 	int r;
 
@@ -49,9 +49,9 @@ static void connect_path(struct call *call)
 		net_replace_error(call, -EROFS, -EACCES);
 		return;
 	}
-	peer = find_peer(call, node);
+	peer = connect_find_peer_inode(call, node);
 	copy = peer < 0 ? -1 : net_copy_socket(call);
-	if (copy < 0 || call_commit(call) < 0)
+	if (copy < 0 || call_commit_record(call) < 0)
 		return;
 	r = net_is_nonblocking(copy) ? sockets_connect(copy, peer) : -EINTR;
 	if (r == -EINTR) { /* a full backlog makes it wait, even if O_NONBLOCK is set again meanwhile */
@@ -60,14 +60,14 @@ static void connect_path(struct call *call)
 		call->outcome.peer_fd = steal_fd(&peer);
 		return;
 	}
-	call_end(call, r);
+	call_return_result(call, r);
 }
 
 static void connect_unix(struct call *call, const struct sockaddr_storage *address, int len)
 {
 	const char *path = call->path[0].text;
 
-	switch (net_read_unix(call, address, len)) {
+	switch (net_read_unix_address(call, address, len)) {
 	case NET_UNIX_PATH:
 		connect_path(call);
 		/* glibc tries the name service cache before passwd and DNS (nscd/nscd_helper.c). */
@@ -81,7 +81,7 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 	case NET_UNIX_UNNAMED:
 	case NET_UNIX_INVALID:
 	default:
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 		break;
 	}
 }

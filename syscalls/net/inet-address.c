@@ -4,16 +4,16 @@
 
 #define V6_LEN_MIN 24u /* net/ipv6.h: SIN6_LEN_RFC2133, without sin6_scope_id */
 
-static void address_from_v4(const struct sockaddr_storage *address, struct inet_address *ret)
+static void inet_address_from_v4(const struct sockaddr_storage *address, struct inet_address *ret)
 {
 	struct sockaddr_in in;
 
 	memcpy(&in, address, sizeof(in));
-	*ret = inet_v4(in.sin_addr, ntohs(in.sin_port));
+	*ret = inet_make_v4(in.sin_addr, ntohs(in.sin_port));
 }
 
 /* Short addresses were padded with zeroes when they were copied. */
-static void address_from_v6(const struct sockaddr_storage *address, struct inet_address *ret)
+static void inet_address_from_v6(const struct sockaddr_storage *address, struct inet_address *ret)
 {
 	struct sockaddr_in6 in;
 
@@ -28,7 +28,7 @@ static void address_from_v6(const struct sockaddr_storage *address, struct inet_
 	}
 }
 
-struct inet_address inet_v4(struct in_addr address, uint16_t port)
+struct inet_address inet_make_v4(struct in_addr address, uint16_t port)
 {
 	return (struct inet_address){.family = AF_INET, .v4 = address, .port = port};
 }
@@ -50,7 +50,7 @@ bool inet_is_group(const struct inet_address *address)
 					  : IN6_IS_ADDR_MULTICAST(&address->v6);
 }
 
-bool inet_same(const struct inet_address *a, const struct inet_address *b)
+bool inet_is_same_address(const struct inet_address *a, const struct inet_address *b)
 {
 	if (a->family != b->family)
 		return false;
@@ -58,15 +58,15 @@ bool inet_same(const struct inet_address *a, const struct inet_address *b)
 }
 
 /* net/ipv4: tcp_v4_connect(), __ip4_datagram_connect(); net/ipv6: tcp_v6_connect(), __ip6_datagram_connect(). */
-static int read_family(int family, const struct sockaddr_storage *address, int len, struct inet_address *ret)
+static int inet_read_by_family(int family, const struct sockaddr_storage *address, int len, struct inet_address *ret)
 {
 	if ((size_t)len < (family == AF_INET ? sizeof(struct sockaddr_in) : V6_LEN_MIN))
 		return -EINVAL;
-	return address->ss_family == family && inet_read_told(address, ret) ? 0 : -EAFNOSUPPORT;
+	return address->ss_family == family && inet_read_socket_name(address, ret) ? 0 : -EAFNOSUPPORT;
 }
 
 /* The errno for an address that cannot be connected to. */
-static int check_peer(const struct inet_kind *kind, const struct inet_address *peer)
+static int inet_check_peer(const struct inet_kind *kind, const struct inet_address *peer)
 {
 	if (peer->family == AF_INET) {
 		if (kind->domain == AF_INET6 && kind->v6only)
@@ -80,7 +80,7 @@ static int check_peer(const struct inet_kind *kind, const struct inet_address *p
 	return IN6_IS_ADDR_LINKLOCAL(&peer->v6) && peer->scope == 0 ? -EINVAL : 0;
 }
 
-static void any_is_loopback(struct inet_address *address)
+static void inet_replace_any_by_loopback(struct inet_address *address)
 {
 	if (!inet_is_any(address))
 		return;
@@ -89,7 +89,7 @@ static void any_is_loopback(struct inet_address *address)
 		*address = (struct inet_address){.family = AF_INET6, .v6 = in6addr_loopback, .port = address->port};
 }
 
-int inet_read_peer(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+int inet_read_peer_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		   struct inet_address *ret_address)
 {
 	struct inet_address peer = {.family = AF_UNSPEC};
@@ -102,20 +102,20 @@ int inet_read_peer(const struct inet_kind *kind, const struct sockaddr_storage *
 		return 0;
 	}
 	if (kind->domain == AF_INET6 && address->ss_family == AF_INET && !kind->stream) /* only UDP accepts both */
-		r = kind->v6only ? -EAFNOSUPPORT : read_family(AF_INET, address, len, &peer);
+		r = kind->v6only ? -EAFNOSUPPORT : inet_read_by_family(AF_INET, address, len, &peer);
 	else
-		r = read_family(kind->domain, address, len, &peer);
+		r = inet_read_by_family(kind->domain, address, len, &peer);
 	if (r == 0)
-		r = check_peer(kind, &peer);
+		r = inet_check_peer(kind, &peer);
 	if (r < 0)
 		return r;
-	any_is_loopback(&peer);
+	inet_replace_any_by_loopback(&peer);
 	*ret_address = peer;
 	return 0;
 }
 
 /* For udp_sendmsg() AF_UNSPEC means AF_INET; for udpv6_sendmsg() it means no address. */
-int inet_read_target(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+int inet_read_target_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address)
 {
 	struct sockaddr_storage copy = *address;
@@ -129,7 +129,7 @@ int inet_read_target(const struct inet_kind *kind, const struct sockaddr_storage
 		   copy.ss_family != AF_INET6) {
 		return -EINVAL;
 	}
-	r = inet_read_peer(kind, &copy, len, &target);
+	r = inet_read_peer_address(kind, &copy, len, &target);
 	if (r == -EAFNOSUPPORT && kind->domain == AF_INET6)
 		r = -ENETUNREACH; /* v6only */
 	if (r == 0 && target.family != AF_UNSPEC && target.port == 0)
@@ -140,7 +140,7 @@ int inet_read_target(const struct inet_kind *kind, const struct sockaddr_storage
 }
 
 /* inet_bind_sk() and __inet_bind(), inet6_bind_sk() and __inet6_bind(). */
-int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
+int inet_read_own_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		  struct inet_address *ret_address)
 {
 	bool v4 = kind->domain == AF_INET;
@@ -148,10 +148,10 @@ int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *a
 	int r;
 
 	if (v4 && (size_t)len >= sizeof(struct sockaddr_in) && address->ss_family == AF_UNSPEC) {
-		address_from_v4(address, &own); /* the kernel accepts AF_UNSPEC with INADDR_ANY for old programs */
+		inet_address_from_v4(address, &own); /* the kernel accepts AF_UNSPEC with INADDR_ANY for old programs */
 		r = own.v4.s_addr == INADDR_ANY ? 0 : -EAFNOSUPPORT;
 	} else {
-		r = read_family(kind->domain, address, len, &own);
+		r = inet_read_by_family(kind->domain, address, len, &own);
 	}
 	if (r < 0)
 		return r;
@@ -163,7 +163,7 @@ int inet_read_own(const struct inet_kind *kind, const struct sockaddr_storage *a
 	return 0;
 }
 
-socklen_t inet_write(int domain, const struct inet_address *address, struct sockaddr_storage *ret_address)
+socklen_t inet_write_sockaddr(int domain, const struct inet_address *address, struct sockaddr_storage *ret_address)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(address->port), .sin_addr = address->v4};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6,
@@ -184,12 +184,12 @@ socklen_t inet_write(int domain, const struct inet_address *address, struct sock
 	return sizeof(in6);
 }
 
-bool inet_read_told(const struct sockaddr_storage *told, struct inet_address *ret_address)
+bool inet_read_socket_name(const struct sockaddr_storage *told, struct inet_address *ret_address)
 {
 	if (told->ss_family == AF_INET)
-		address_from_v4(told, ret_address);
+		inet_address_from_v4(told, ret_address);
 	else if (told->ss_family == AF_INET6)
-		address_from_v6(told, ret_address);
+		inet_address_from_v6(told, ret_address);
 	else
 		return false;
 	return true;

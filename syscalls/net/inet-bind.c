@@ -11,11 +11,11 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-static bool is_pool_own(const struct inet *inet, const struct inet_address *address)
+static bool inet_is_own_pool_address(const struct inet *inet, const struct inet_address *address)
 {
-	struct inet_address own = inet_pool_address(inet, address->family);
+	struct inet_address own = inet_get_pool_address(inet, address->family);
 
-	return inet_same(&own, address);
+	return inet_is_same_address(&own, address);
 }
 
 /* The address to bind to, for an address that the target has asked for. */
@@ -25,16 +25,16 @@ static struct inet_address choose_real_address(const struct inet *inet, const st
 	struct inet_address real = *asked;
 
 	if (!inet->options.own_netns)
-		return inet_loopback(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)),
+		return inet_make_loopback(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)),
 				asked->port);
-	if (is_pool_own(inet, asked)) { /* so that the socket can reach egress as well */
+	if (inet_is_own_pool_address(inet, asked)) { /* so that the socket can reach egress as well */
 		real.v4.s_addr = INADDR_ANY;
 		real.v6 = in6addr_any;
 	}
 	return real;
 }
 
-static int bind_socket(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
+static int inet_bind_socket(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
 	struct inet_address real = choose_real_address(inet, &socket->kind, asked);
@@ -43,16 +43,16 @@ static int bind_socket(struct call *call, const struct inet_socket *socket, cons
 	if (r == -EADDRNOTAVAIL)
 		r = -EINVAL; /* the kernel's errno for a socket that is bound */
 	if (r == 0)
-		r = inet_bind_to(socket, &real);
+		r = inet_bind_to_address(socket, &real);
 	if (r == -EADDRINUSE && !inet->options.own_netns) {
 		inet_listeners_prune(inet->listeners, call);
-		r = inet_bind_to(socket, &real);
+		r = inet_bind_to_address(socket, &real);
 	}
 	/* A bound UDP socket receives at once, so its port has to be granted. For TCP that is judged at listen(2). */
 	if (r == 0 && !inet->options.own_netns && !socket->kind.stream &&
 	    policy_net_judge_listen(inet->options.policy, asked->port).allow)
 		r = inet_fence_admit_all(socket->fd);
-	if (r == 0 && !inet_same(&real, asked))
+	if (r == 0 && !inet_is_same_address(&real, asked))
 		inet_names_store(inet, socket, asked, NULL);
 	return r;
 }
@@ -61,9 +61,9 @@ static int bind_socket(struct call *call, const struct inet_socket *socket, cons
 static bool apply_verdict(struct call *call, const struct net_verdict *verdict)
 {
 	if (verdict->allow)
-		inet_allow(call, verdict);
+		inet_allow_call(call, verdict);
 	else
-		inet_refuse(call, -EACCES, verdict->label, verdict->reason);
+		inet_refuse_call(call, -EACCES, verdict->label, verdict->reason);
 	return verdict->allow;
 }
 
@@ -82,10 +82,10 @@ static void judge_bind(struct call *call, const struct inet_socket *socket, cons
 	const struct inet *inet = call->sandbox->inet;
 
 	inet_record_endpoint(call, asked, NULL, !socket->kind.stream);
-	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !is_pool_own(inet, asked))
-		target_fail(call, -EADDRNOTAVAIL);
-	else if (judge_port(call, asked->port) && call_commit(call) == 0)
-		call_end(call, bind_socket(call, socket, asked));
+	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !inet_is_own_pool_address(inet, asked))
+		target_fail_call(call, -EADDRNOTAVAIL);
+	else if (judge_port(call, asked->port) && call_commit_record(call) == 0)
+		call_return_result(call, inet_bind_socket(call, socket, asked));
 }
 
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len)
@@ -96,9 +96,9 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 
 	if (!inet_copy_socket(call, &socket, -EINVAL))
 		return;
-	r = inet_read_own(&socket.kind, address, len, &asked);
+	r = inet_read_own_address(&socket.kind, address, len, &asked);
 	if (r < 0)
-		target_fail(call, r);
+		target_fail_call(call, r);
 	else
 		judge_bind(call, &socket, &asked);
 	(void)close(socket.fd);
@@ -126,7 +126,7 @@ static int listen_on_socket(struct call *call, const struct inet_socket *socket,
 	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address any = {.family = socket->kind.domain};
 	unsigned judged = bound->port;
-	int r = bind_socket(call, socket, &any); /* listen(2) of an unbound socket binds it, as in the kernel */
+	int r = inet_bind_socket(call, socket, &any); /* listen(2) of an unbound socket binds it, as in the kernel */
 
 	if (r == 0 || r == -EINVAL) /* -EINVAL: the socket was bound already */
 		r = inet_read_bound(socket, bound);
@@ -134,7 +134,7 @@ static int listen_on_socket(struct call *call, const struct inet_socket *socket,
 		r = -EADDRINUSE; /* the judged port was stale: see inet_read_bound() */
 	if (r == 0 && !bind_is_private(inet, bound))
 		r = -EADDRNOTAVAIL;
-	if (r == 0 && listen(socket->fd, call_int(call, 1)) < 0)
+	if (r == 0 && listen(socket->fd, call_get_int(call, 1)) < 0)
 		r = -errno;
 	if (r == 0 && !inet->options.own_netns)
 		r = inet_listeners_add(inet->listeners, call, socket->fd, bound);
@@ -148,7 +148,7 @@ void inet_listen(struct call *call, int copy)
 	int r;
 
 	if (!inet_read_kind(copy, &socket.kind) || !socket.kind.stream) {
-		target_fail(call, -EOPNOTSUPP);
+		target_fail_call(call, -EOPNOTSUPP);
 		return;
 	}
 	r = inet_read_bound(&socket, &bound);
@@ -156,6 +156,6 @@ void inet_listen(struct call *call, int copy)
 		call_fail(call, r);
 	else
 		inet_record_endpoint(call, &bound, NULL, false);
-	if (r == 0 && judge_listen(call, &bound) && call_commit(call) == 0)
-		call_end(call, listen_on_socket(call, &socket, &bound));
+	if (r == 0 && judge_listen(call, &bound) && call_commit_record(call) == 0)
+		call_return_result(call, listen_on_socket(call, &socket, &bound));
 }

@@ -14,9 +14,9 @@
 /*
  * Egress accepts connections from one address only, so a socket that is bound to another one cannot be connected to it.
  */
-static int bind_source(const struct inet *inet, const struct inet_socket *socket, uint16_t *ret_port)
+static int inet_bind_source(const struct inet *inet, const struct inet_socket *socket, uint16_t *ret_port)
 {
-	const struct inet_address own = inet_v4(inet->options.loopback, 0);
+	const struct inet_address own = inet_make_v4(inet->options.loopback, 0);
 	struct inet_address bound = {.family = AF_UNSPEC};
 	int r = 0;
 
@@ -28,13 +28,13 @@ static int bind_source(const struct inet *inet, const struct inet_socket *socket
 		r = inet_read_bound(socket, &bound);
 	if (r < 0)
 		return r == -EADDRINUSE ? -EADDRNOTAVAIL : r;
-	if (!inet_same(&bound, &own) && !inet_is_any(&bound))
+	if (!inet_is_same_address(&bound, &own) && !inet_is_any(&bound))
 		return -EINVAL; /* as ip_route_output_key() for a loopback source */
 	*ret_port = bound.port;
 	return 0;
 }
 
-static struct inet_dial *make_dial(const struct inet *inet, const struct inet_socket *socket,
+static struct inet_dial *inet_make_dial(const struct inet *inet, const struct inet_socket *socket,
 				   const struct inet_address *to, const struct inet_route *route,
 				   uint16_t source_port)
 {
@@ -48,31 +48,31 @@ static struct inet_dial *make_dial(const struct inet *inet, const struct inet_so
 	dial->request.source_port = source_port;
 	if (route->place == INET_ENDPOINT)
 		(void)snprintf(dial->request.host, sizeof(dial->request.host), "%s", route->host);
-	dial->listener = inet_v4(inet->options.loopback, inet->options.listener_port);
+	dial->listener = inet_make_v4(inet->options.loopback, inet->options.listener_port);
 	dial->domain = socket->kind.domain;
 	dial->nonblocking = net_is_nonblocking(socket->fd);
-	(void)inet_write(to->family, to, &storage);
-	net_address_text((const struct sockaddr *)&storage, dial->address);
+	(void)inet_write_sockaddr(to->family, to, &storage);
+	net_address_format((const struct sockaddr *)&storage, dial->address);
 	return dial;
 }
 
-static void connect_egress(struct call *call, struct inet_socket *socket, const struct inet_address *to,
+static void inet_connect_by_egress(struct call *call, struct inet_socket *socket, const struct inet_address *to,
 			   const struct inet_route *route)
 {
 	const struct inet *inet = call->sandbox->inet;
-	struct inet_address own = inet_pool_address(inet, to->family);
+	struct inet_address own = inet_get_pool_address(inet, to->family);
 	struct inet_dial *dial = NULL;
 	uint16_t port = 0;
 	int r;
 
 	if (inet->options.alive && !inet->options.alive(inet->options.egress)) {
-		inet_refuse(call, -ENETDOWN, route->verdict.label, "egress_failed");
+		inet_refuse_call(call, -ENETDOWN, route->verdict.label, "egress_failed");
 		return;
 	}
-	inet_allow(call, &route->verdict);
-	r = bind_source(inet, socket, &port);
+	inet_allow_call(call, &route->verdict);
+	r = inet_bind_source(inet, socket, &port);
 	if (r == 0)
-		dial = make_dial(inet, socket, to, route, port);
+		dial = inet_make_dial(inet, socket, to, route, port);
 	if (!dial) {
 		call_fail(call, r < 0 ? r : -ENOMEM);
 		return;
@@ -89,8 +89,8 @@ static void connect_egress(struct call *call, struct inet_socket *socket, const 
 static void connect_in_thread(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
 {
 	struct sockaddr_storage storage;
-	socklen_t len = inet_write(socket->kind.domain, to, &storage);
-	struct call_work *work = inet_listeners_work(&storage, len, held_fd);
+	socklen_t len = inet_write_sockaddr(socket->kind.domain, to, &storage);
+	struct call_work *work = inet_listeners_make_connect_work(&storage, len, held_fd);
 
 	if (!work) {
 		call_fail(call, -ENOMEM);
@@ -102,14 +102,15 @@ static void connect_in_thread(struct call *call, struct inet_socket *socket, con
 }
 
 /* Takes held_fd: the listener, or -1 where it need not be held. */
-static void connect_here(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
+static void inet_connect_within_run(struct call *call, struct inet_socket *socket, const struct inet_address *to,
+				    int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
 	struct sockaddr_storage storage;
-	socklen_t len = inet_write(socket->kind.domain, to, &storage);
+	socklen_t len = inet_write_sockaddr(socket->kind.domain, to, &storage);
 	int r = -EINTR;
 
-	if (call_commit(call) < 0)
+	if (call_commit_record(call) < 0)
 		return;
 	if (net_is_nonblocking(socket->fd))
 		r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
@@ -117,11 +118,11 @@ static void connect_here(struct call *call, struct inet_socket *socket, const st
 		connect_in_thread(call, socket, to, steal_fd(&held));
 		return;
 	}
-	if (held >= 0 && !inet_listeners_keep(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
-		inet_disconnect(socket->fd);
+	if (held >= 0 && !inet_listeners_keep_held(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
+		inet_end_tcp_connect(socket->fd);
 		r = -EAGAIN;
 	}
-	call_end(call, r);
+	call_return_result(call, r);
 }
 
 /* The run's listener that the kernel would choose in a namespace, held; and its real address. */
@@ -130,11 +131,11 @@ static int hold_listener(struct call *call, const struct inet_address *to, struc
 	const struct inet *inet = call->sandbox->inet;
 	bool v6 = to->family == AF_INET6;
 	struct inet_kind kind;
-	struct inet_address at = inet_loopback(inet, v6, to->port);
+	struct inet_address at = inet_make_loopback(inet, v6, to->port);
 	int held = inet_listeners_hold(inet->listeners, call, &at);
 
 	if (held < 0 && v6) { /* a dual-stack listener */
-		at = inet_loopback(inet, false, to->port);
+		at = inet_make_loopback(inet, false, to->port);
 		held = inet_listeners_hold(inet->listeners, call, &at);
 		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6))
 			close_fd(&held);
@@ -144,27 +145,27 @@ static int hold_listener(struct call *call, const struct inet_address *to, struc
 }
 
 /* In a network namespace the run is alone on its loopback, but for egress' listener, which is hidden from it. */
-static void connect_alone(struct call *call, struct inet_socket *socket, const struct inet_address *to)
+static void inet_connect_in_netns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	const struct inet *inet = call->sandbox->inet;
-	const struct inet_address listener = inet_v4(inet->options.loopback, 0);
+	const struct inet_address listener = inet_make_v4(inet->options.loopback, 0);
 
-	if (inet_same(to, &listener) && to->port == inet->options.listener_port)
+	if (inet_is_same_address(to, &listener) && to->port == inet->options.listener_port)
 		call_fail(call, -ECONNREFUSED);
 	else
-		connect_here(call, socket, to, -1);
+		inet_connect_within_run(call, socket, to, -1);
 }
 
-static void connect_member(struct call *call, struct inet_socket *socket, const struct inet_address *to)
+static void inet_connect_to_member(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	const struct inet *inet = call->sandbox->inet;
 	_cleanup_close_ int held = -1;
 	struct inet_address at, loopback;
 	int r;
 
-	inet_allow(call, NULL);
+	inet_allow_call(call, NULL);
 	if (inet->options.own_netns) {
-		connect_alone(call, socket, to);
+		inet_connect_in_netns(call, socket, to);
 		return;
 	}
 	held = hold_listener(call, to, &at);
@@ -176,37 +177,37 @@ static void connect_member(struct call *call, struct inet_socket *socket, const 
 	loopback = *to; /* natively source and destination are the same loopback address */
 	loopback.port = 0;
 	inet_names_store(inet, socket, &loopback, to);
-	connect_here(call, socket, &at, steal_fd(&held));
+	inet_connect_within_run(call, socket, &at, steal_fd(&held));
 }
 
-static void connect_dns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
+static void inet_connect_to_dns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	const struct inet *inet = call->sandbox->inet;
-	struct inet_address at = inet_v4(inet->options.loopback, inet->options.dns_port);
+	struct inet_address at = inet_make_v4(inet->options.loopback, inet->options.dns_port);
 	uint16_t port = 0;
-	int r = bind_source(inet, socket, &port);
+	int r = inet_bind_source(inet, socket, &port);
 
-	inet_allow(call, NULL);
+	inet_allow_call(call, NULL);
 	if (r < 0) {
 		call_fail(call, r);
 		return;
 	}
 	inet_names_store(inet, socket, NULL, to);
-	connect_here(call, socket, &at, -1);
+	inet_connect_within_run(call, socket, &at, -1);
 }
 
 static void disconnect_socket(struct call *call, const struct inet_socket *socket)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
-	inet_allow(call, NULL);
+	inet_allow_call(call, NULL);
 	if (!inet_listeners_may_stop(call->sandbox->inet, socket->fd))
 		call_fail(call, -EAGAIN);
-	else if (call_commit(call) == 0)
-		file_end(call, connect(socket->fd, &none, sizeof(none)));
+	else if (call_commit_record(call) == 0)
+		file_end_call(call, connect(socket->fd, &none, sizeof(none)));
 }
 
-static void connect_stream(struct call *call, struct inet_socket *socket, const struct inet_address *to)
+static void inet_connect_stream(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	struct inet *inet = call->sandbox->inet;
 	struct inet_route route;
@@ -216,17 +217,17 @@ static void connect_stream(struct call *call, struct inet_socket *socket, const 
 	switch (route.place) {
 	case INET_ENDPOINT:
 	case INET_PROXY:
-		connect_egress(call, socket, to, &route);
+		inet_connect_by_egress(call, socket, to, &route);
 		break;
 	case INET_DNS:
-		connect_dns(call, socket, to);
+		inet_connect_to_dns(call, socket, to);
 		break;
 	case INET_MEMBER:
-		connect_member(call, socket, to);
+		inet_connect_to_member(call, socket, to);
 		break;
 	case INET_NOWHERE:
 	default:
-		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
+		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		break;
 	}
 }
@@ -240,22 +241,22 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 
 	if (!inet_copy_socket(call, &socket, -EINVAL))
 		return;
-	r = inet_read_peer(&socket.kind, address, len, &to);
+	r = inet_read_peer_address(&socket.kind, address, len, &to);
 	if (r == 0 && to.family == AF_UNSPEC) {
 		disconnect_socket(call, &socket);
 	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
-		   inet_tcp_state(socket.fd) != TCP_CLOSE) {
+		   inet_get_tcp_state(socket.fd) != TCP_CLOSE) {
 		/*
 		 * The kernel checks the state before the address. It returns EISCONN, EALREADY, or 0 at the end of the
 		 * wait. If the state has changed and a connect is made after all, egress closes it, as not announced.
 		 */
-		to = inet_v4(inet->options.loopback, inet->options.listener_port);
-		inet_allow(call, NULL);
-		connect_here(call, &socket, &to, -1);
+		to = inet_make_v4(inet->options.loopback, inet->options.listener_port);
+		inet_allow_call(call, NULL);
+		inet_connect_within_run(call, &socket, &to, -1);
 	} else if (r < 0) {
-		target_fail(call, r);
+		target_fail_call(call, r);
 	} else if (socket.kind.stream) {
-		connect_stream(call, &socket, &to);
+		inet_connect_stream(call, &socket, &to);
 	} else {
 		inet_connect_datagram(call, &socket, &to);
 	}

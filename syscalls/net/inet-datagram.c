@@ -9,9 +9,10 @@
 #define GUARD_TRIES 32 /* a port may be taken at another address */
 
 /* In a namespace the socket is bound to the synthetic address, because replies come from the socket's address. */
-static int endpoint_bind(const struct inet *inet, const struct inet_address *address, struct inet_address *ret_at)
+static int endpoint_bind_socket(const struct inet *inet, const struct inet_address *address,
+				struct inet_address *ret_at)
 {
-	struct inet_address at = inet->options.own_netns ? *address : inet_loopback(inet, false, 0);
+	struct inet_address at = inet->options.own_netns ? *address : inet_make_loopback(inet, false, 0);
 	struct inet_socket made = {.kind = {.domain = at.family}};
 	_cleanup_close_ int fd = socket(at.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r;
@@ -19,7 +20,7 @@ static int endpoint_bind(const struct inet *inet, const struct inet_address *add
 	if (fd < 0)
 		return -errno;
 	made.fd = fd;
-	r = inet_bind_to(&made, &at);
+	r = inet_bind_to_address(&made, &at);
 	if (r == 0)
 		r = inet_read_bound(&made, &at);
 	if (r < 0)
@@ -28,22 +29,23 @@ static int endpoint_bind(const struct inet *inet, const struct inet_address *add
 	return steal_fd(&fd);
 }
 
-static int endpoint_make(const struct inet *inet, const struct inet_address *address, struct inet_endpoint *endpoint)
+static int endpoint_make_socket(const struct inet *inet, const struct inet_address *address,
+				struct inet_endpoint *endpoint)
 {
 	int r = -EADDRINUSE;
 
 	for (int i = 0; i < GUARD_TRIES && r == -EADDRINUSE; i++) {
-		r = endpoint->fd = endpoint_bind(inet, address, &endpoint->at);
+		r = endpoint->fd = endpoint_bind_socket(inet, address, &endpoint->at);
 		if (r < 0 || inet->options.own_netns)
 			break;
 		r = endpoint->guard_fd = inet_fence_reserve_port(endpoint->fd);
 		if (r < 0)
-			inet_endpoint_done(endpoint);
+			inet_endpoint_release(endpoint);
 	}
 	return r < 0 ? r : 0;
 }
 
-void inet_endpoint_done(struct inet_endpoint *endpoint)
+void inet_endpoint_release(struct inet_endpoint *endpoint)
 {
 	cleanup_close(&endpoint->fd);
 	cleanup_close(&endpoint->guard_fd);
@@ -51,7 +53,7 @@ void inet_endpoint_done(struct inet_endpoint *endpoint)
 }
 
 /* Finds or makes the endpoint's socket. 0 with the address to send to, or -errno. */
-static int find_or_make_endpoint(struct inet *inet, const char *host, const struct inet_address *address,
+static int endpoint_find_or_make(struct inet *inet, const char *host, const struct inet_address *address,
 			struct inet_address *ret_at)
 {
 	struct control_connect message = {.port = address->port, .family = (uint8_t)address->family};
@@ -62,7 +64,7 @@ static int find_or_make_endpoint(struct inet *inet, const char *host, const stru
 		endpoint = &inet->endpoint[i];
 		if (endpoint->port != address->port || strcmp(endpoint->host, host) != 0)
 			continue;
-		if (!inet->options.own_netns || inet_same(&endpoint->at, address)) {
+		if (!inet->options.own_netns || inet_is_same_address(&endpoint->at, address)) {
 			*ret_at = endpoint->at;
 			return 0;
 		}
@@ -72,13 +74,13 @@ static int find_or_make_endpoint(struct inet *inet, const char *host, const stru
 	endpoint = &inet->endpoint[inet->endpoints];
 	*endpoint = (struct inet_endpoint){.port = address->port, .fd = -1, .guard_fd = -1};
 	(void)snprintf(endpoint->host, sizeof(endpoint->host), "%s", host);
-	r = endpoint_make(inet, address, endpoint);
+	r = endpoint_make_socket(inet, address, endpoint);
 	if (r < 0)
 		return r;
 	(void)snprintf(message.host, sizeof(message.host), "%s", host);
 	r = inet->options.udp ? inet->options.udp(inet->options.egress, &message, endpoint->fd) : -ENETDOWN;
 	if (r < 0) {
-		inet_endpoint_done(endpoint);
+		inet_endpoint_release(endpoint);
 		return r;
 	}
 	inet->endpoints++;
@@ -93,33 +95,33 @@ static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index
 		struct sockaddr_storage storage;
 
 		pool_make_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
-		if (inet_read_told(&storage, &address))
-			(void)find_or_make_endpoint(inet, host, &address, &at); /* failed: ECONNREFUSED for sends */
+		if (inet_read_socket_name(&storage, &address))
+			(void)endpoint_find_or_make(inet, host, &address, &at); /* failed: ECONNREFUSED for sends */
 	}
 }
 
 void inet_prepare_endpoints(struct inet *inet)
 {
 	size_t count;
-	const struct net_rule *rule = policy_net_rules(inet->options.policy, &count);
+	const struct net_rule *rule = policy_net_get_rules(inet->options.policy, &count);
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; rule[i].proto == NET_UDP && j < rule[i].ports; j++)
-			for (uint32_t n = POOL_FIRST; pool_policy_name(inet->options.pool, n); n++)
-				if (strcmp(pool_policy_name(inet->options.pool, n), rule[i].host) == 0)
+			for (uint32_t n = POOL_FIRST; pool_get_policy_name(inet->options.pool, n); n++)
+				if (strcmp(pool_get_policy_name(inet->options.pool, n), rule[i].host) == 0)
 					endpoint_prepare(inet, rule[i].host, n, rule[i].port[j]);
 }
 
 /* Judges `to`. 0 with the real address; -ENOENT: denied, see *route; other -errno: no endpoint could be made. */
-static int route_datagram(struct inet *inet, const struct inet_address *to, struct inet_route *route,
+static int inet_judge_datagram(struct inet *inet, const struct inet_address *to, struct inet_route *route,
 			  struct inet_address *ret_at)
 {
 	inet_judge_address(inet, to, true, route);
 	switch (route->place) {
 	case INET_ENDPOINT:
-		return find_or_make_endpoint(inet, route->host, to, ret_at);
+		return endpoint_find_or_make(inet, route->host, to, ret_at);
 	case INET_DNS:
-		*ret_at = inet_v4(inet->options.loopback, inet->options.dns_port);
+		*ret_at = inet_make_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
 	case INET_MEMBER:
 		if (!inet->options.own_netns) { /* should the run close its socket, one of the host might receive it */
@@ -136,28 +138,28 @@ static int route_datagram(struct inet *inet, const struct inet_address *to, stru
 }
 
 /* A failed send without a peer has bound the socket to every address: rebind it, to the same port if free. */
-static int undo_autobind(const struct inet_socket *socket, const struct inet_address *own)
+static int inet_undo_autobind(const struct inet_socket *socket, const struct inet_address *own)
 {
 	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;
 	int r = inet_read_bound(socket, &bound);
 
 	if (r < 0 || !bound.port || !inet_is_any(&bound))
 		return r;
-	inet_disconnect(socket->fd);
+	inet_end_tcp_connect(socket->fd);
 	at.port = bound.port;
-	r = inet_bind_to(socket, &at);
+	r = inet_bind_to_address(socket, &at);
 	return r == -EADDRINUSE ? 0 : r;
 }
 
 /* Makes the socket able to send to `at`. IPV6_V6ONLY can be cleared only before the socket is bound. */
-static int prepare_socket(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
+static int inet_prepare_socket(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
 {
 	const int off = 0;
-	const struct inet_address own = inet_v4(inet->options.loopback, 0);
+	const struct inet_address own = inet_make_v4(inet->options.loopback, 0);
 	int r;
 
 	if (!inet->options.own_netns) {
-		r = undo_autobind(socket, &own);
+		r = inet_undo_autobind(socket, &own);
 		if (r == 0)
 			r = inet_bind_any_port(socket, &own);
 		return r < 0 ? r : inet_fence_admit_endpoints(inet, socket->fd);
@@ -173,9 +175,9 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 	struct inet *inet = call->sandbox->inet;
 	struct inet_address to, at;
 	struct inet_route route;
-	int r = inet_read_target(&socket->kind, address, len, &to);
+	int r = inet_read_target_address(&socket->kind, address, len, &to);
 
-	target_allow(call);
+	target_allow_call(call);
 	if (r == 0 && to.family == AF_UNSPEC) {
 		*ret_len = 0;
 		return 0;
@@ -184,32 +186,33 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 		call_fail(call, r);
 		return r;
 	}
-	r = route_datagram(inet, &to, &route, &at);
+	r = inet_judge_datagram(inet, &to, &route, &at);
 	inet_record_endpoint(call, &to, route.host, true);
 	if (r == -ENOENT) {
-		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
+		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return -ECONNREFUSED;
 	}
 	if (r < 0 || (inet->options.alive && !inet->options.alive(inet->options.egress))) {
-		inet_refuse(call, -ENETDOWN, route.verdict.label, "egress_failed");
+		inet_refuse_call(call, -ENETDOWN, route.verdict.label, "egress_failed");
 		return -ENETDOWN;
 	}
-	inet_allow(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
-	r = prepare_socket(inet, socket, &at);
+	inet_allow_call(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
+	r = inet_prepare_socket(inet, socket, &at);
 	if (r < 0) {
 		call_fail(call, r);
 		return r;
 	}
-	*ret_len = inet_write(socket->kind.domain, &at, ret_to);
+	*ret_len = inet_write_sockaddr(socket->kind.domain, &at, ret_to);
 	return 0;
 }
 
 /* Resolvers connect UDP sockets to sort addresses by reachability, and send nothing: not worth a denial. */
-static bool is_harmless_connect(const struct inet *inet, const struct inet_address *to, const struct inet_route *route)
+static bool inet_is_harmless_connect(const struct inet *inet, const struct inet_address *to,
+				     const struct inet_route *route)
 {
 	struct sockaddr_storage storage;
 
-	(void)inet_write(to->family, to, &storage);
+	(void)inet_write_sockaddr(to->family, to, &storage);
 	return route->place == INET_MEMBER ||
 	       pool_holds_address(inet->options.pool, (const struct sockaddr *)&storage) ||
 	       pool_find_name(inet->options.pool, (const struct sockaddr *)&storage);
@@ -218,28 +221,28 @@ static bool is_harmless_connect(const struct inet *inet, const struct inet_addre
 void inet_connect_datagram(struct call *call, const struct inet_socket *socket, const struct inet_address *to)
 {
 	struct inet *inet = call->sandbox->inet;
-	struct inet_address at, own = inet_pool_address(inet, to->family);
+	struct inet_address at, own = inet_get_pool_address(inet, to->family);
 	struct sockaddr_storage storage;
 	struct inet_route route;
 	socklen_t len;
-	int r = route_datagram(inet, to, &route, &at);
+	int r = inet_judge_datagram(inet, to, &route, &at);
 
 	inet_record_endpoint(call, to, route.host, true);
-	if (r == -ENOENT && !is_harmless_connect(inet, to, &route)) {
-		inet_refuse(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
+	if (r == -ENOENT && !inet_is_harmless_connect(inet, to, &route)) {
+		inet_refuse_call(call, -ECONNREFUSED, route.verdict.label, route.verdict.reason);
 		return;
 	}
-	inet_allow(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
+	inet_allow_call(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
 	if (r < 0) /* sends fail with ECONNREFUSED */
-		at = inet_v4(inet->options.loopback, inet->options.sink_port);
-	r = prepare_socket(inet, socket, &at);
+		at = inet_make_v4(inet->options.loopback, inet->options.sink_port);
+	r = inet_prepare_socket(inet, socket, &at);
 	if (r < 0)
 		call_fail(call, r);
-	if (r < 0 || call_commit(call) < 0)
+	if (r < 0 || call_commit_record(call) < 0)
 		return;
-	len = inet_write(socket->kind.domain, &at, &storage);
+	len = inet_write_sockaddr(socket->kind.domain, &at, &storage);
 	r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
 	if (r == 0)
 		inet_names_store(inet, socket, inet_is_loopback(to) ? NULL : &own, to);
-	call_end(call, r);
+	call_return_result(call, r);
 }

@@ -17,27 +17,27 @@ struct fence {
 	unsigned short len;
 };
 
-static void fence_add(struct fence *fence, uint16_t code, uint8_t unequal, uint32_t k)
+static void fence_emit_instruction(struct fence *fence, uint16_t code, uint8_t unequal, uint32_t k)
 {
 	fence->code[fence->len++] = (struct sock_filter){.code = code, .jf = unequal, .k = k};
 }
 
-static void fence_drop(struct fence *fence)
+static void fence_emit_drop(struct fence *fence)
 {
-	fence_add(fence, BPF_RET | BPF_K, 0, 0);
+	fence_emit_instruction(fence, BPF_RET | BPF_K, 0, 0);
 }
 
-static void fence_accept_if(struct fence *fence, uint32_t value)
+static void fence_emit_accept_if(struct fence *fence, uint32_t value)
 {
-	fence_add(fence, BPF_JMP | BPF_JEQ | BPF_K, 1, value);
-	fence_add(fence, BPF_RET | BPF_K, 0, UINT32_MAX);
+	fence_emit_instruction(fence, BPF_JMP | BPF_JEQ | BPF_K, 1, value);
+	fence_emit_instruction(fence, BPF_RET | BPF_K, 0, UINT32_MAX);
 }
 
 /* Drops the datagram unless the accumulator is `value`. */
-static void fence_demand(struct fence *fence, uint32_t value)
+static void fence_emit_demand(struct fence *fence, uint32_t value)
 {
 	fence->code[fence->len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
-	fence_drop(fence);
+	fence_emit_drop(fence);
 }
 
 /* Filters of UDP sockets see the UDP header first: offset 0 is the source port. */
@@ -46,19 +46,19 @@ static void fence_build(const struct inet *inet, struct fence *fence)
 	const uint32_t net = (uint32_t)SKF_NET_OFF;
 
 	fence->len = 0;
-	fence_add(fence, BPF_LD | BPF_B | BPF_ABS, 0, net);
-	fence_add(fence, BPF_ALU | BPF_RSH | BPF_K, 0, 4);
-	fence_demand(fence, 4); /* egress sends from IPv4 addresses, also to AF_INET6 sockets */
-	fence_add(fence, BPF_LD | BPF_W | BPF_ABS, 0, net + 12);
-	fence_demand(fence, ntohl(inet->options.loopback.s_addr));
-	fence_add(fence, BPF_LD | BPF_H | BPF_ABS, 0, 0);
-	fence_accept_if(fence, inet->options.dns_port);
+	fence_emit_instruction(fence, BPF_LD | BPF_B | BPF_ABS, 0, net);
+	fence_emit_instruction(fence, BPF_ALU | BPF_RSH | BPF_K, 0, 4);
+	fence_emit_demand(fence, 4); /* egress sends from IPv4 addresses, also to AF_INET6 sockets */
+	fence_emit_instruction(fence, BPF_LD | BPF_W | BPF_ABS, 0, net + 12);
+	fence_emit_demand(fence, ntohl(inet->options.loopback.s_addr));
+	fence_emit_instruction(fence, BPF_LD | BPF_H | BPF_ABS, 0, 0);
+	fence_emit_accept_if(fence, inet->options.dns_port);
 	for (size_t i = 0; i < inet->endpoints; i++)
-		fence_accept_if(fence, inet->endpoint[i].at.port);
-	fence_drop(fence);
+		fence_emit_accept_if(fence, inet->endpoint[i].at.port);
+	fence_emit_drop(fence);
 }
 
-static int fence_attach(int socket_fd, struct fence *fence)
+static int fence_attach_filter(int socket_fd, struct fence *fence)
 {
 	const struct sock_fprog program = {.len = fence->len, .filter = fence->code};
 
@@ -69,8 +69,8 @@ int inet_fence_drop_all(int socket_fd)
 {
 	struct fence fence = {.len = 0};
 
-	fence_drop(&fence);
-	return fence_attach(socket_fd, &fence);
+	fence_emit_drop(&fence);
+	return fence_attach_filter(socket_fd, &fence);
 }
 
 int inet_fence_admit_endpoints(const struct inet *inet, int socket_fd)
@@ -82,7 +82,7 @@ int inet_fence_admit_endpoints(const struct inet *inet, int socket_fd)
 		return -errno;
 	fence_build(inet, &fence);
 	/* 0: an open fence. Endpoints are only ever added, so a filter of the same length is the same filter. */
-	return len == 0 || len == fence.len ? 0 : fence_attach(socket_fd, &fence);
+	return len == 0 || len == fence.len ? 0 : fence_attach_filter(socket_fd, &fence);
 }
 
 int inet_fence_admit_all(int socket_fd)
@@ -94,7 +94,7 @@ int inet_fence_admit_all(int socket_fd)
 	return -errno;
 }
 
-static int fence_share(int socket_fd, int on)
+static int fence_set_reuseport(int socket_fd, int on)
 {
 	return setsockopt(socket_fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ? -errno : 0;
 }
@@ -105,15 +105,15 @@ static int fence_share(int socket_fd, int on)
  */
 static int fence_bind_guard(int guard_fd, int socket_fd, const struct sockaddr_in *name)
 {
-	int r = fence_share(guard_fd, 1), end;
+	int r = fence_set_reuseport(guard_fd, 1), end;
 
 	if (r == 0)
-		r = fence_share(socket_fd, 1);
+		r = fence_set_reuseport(socket_fd, 1);
 	if (r == 0 && bind(guard_fd, (const struct sockaddr *)name, sizeof(*name)) < 0)
 		r = -errno;
-	end = fence_share(socket_fd, 0);
+	end = fence_set_reuseport(socket_fd, 0);
 	if (end == 0)
-		end = fence_share(guard_fd, 0);
+		end = fence_set_reuseport(guard_fd, 0);
 	return r < 0 ? r : end;
 }
 

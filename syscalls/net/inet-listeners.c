@@ -59,7 +59,7 @@ void inet_listeners_free(struct inet_listeners *listeners)
 
 /* ---- which process has a listener ---- */
 
-static ino_t socket_inode(int fd)
+static ino_t listeners_get_inode(int fd)
 {
 	struct stat st;
 
@@ -98,7 +98,7 @@ static int listeners_find_number(pid_t tgid, ino_t ino)
 }
 
 /* Finds a process of the run that has the socket, and stores it in the item. */
-static bool find_holding_process(const struct call *call, struct listener *item)
+static bool listeners_find_holder(const struct call *call, struct listener *item)
 {
 	_cleanup_free_ pid_t *member = calloc(MEMBERS_MAX, sizeof(*member));
 	size_t count = member ? tree_list_processes(call->sandbox->tree, member, MEMBERS_MAX) : 0;
@@ -121,18 +121,18 @@ static int listeners_duplicate_item(const struct call *call, struct listener *it
 	_cleanup_close_ int fd = -1;
 
 	if (item->held_fd >= 0)
-		return find_holding_process(call, item) ? fcntl(item->held_fd, F_DUPFD_CLOEXEC, 0) : -ENOENT;
+		return listeners_find_holder(call, item) ? fcntl(item->held_fd, F_DUPFD_CLOEXEC, 0) : -ENOENT;
 	fd = listeners_duplicate(item->tgid, item->number);
-	if (fd < 0 || socket_inode(fd) != item->ino) {
+	if (fd < 0 || listeners_get_inode(fd) != item->ino) {
 		close_fd(&fd);
-		fd = find_holding_process(call, item) ? listeners_duplicate(item->tgid, item->number) : -1;
+		fd = listeners_find_holder(call, item) ? listeners_duplicate(item->tgid, item->number) : -1;
 	}
-	return fd >= 0 && socket_inode(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
+	return fd >= 0 && listeners_get_inode(fd) == item->ino ? steal_fd(&fd) : -ENOENT;
 }
 
 static bool listeners_is_at(const struct listener *item, const struct inet_address *at)
 {
-	return inet_same(&item->at, at) && item->at.port == at->port;
+	return inet_is_same_address(&item->at, at) && item->at.port == at->port;
 }
 
 /* As listeners_duplicate_item(), if the socket still is that listener. */
@@ -142,7 +142,7 @@ static int listeners_duplicate_live(const struct call *call, struct listener *it
 	struct inet_socket socket = {.fd = fd};
 	struct inet_address bound = {.family = AF_UNSPEC};
 
-	return fd >= 0 && inet_tcp_state(fd) == TCP_LISTEN && inet_read_bound(&socket, &bound) == 0 &&
+	return fd >= 0 && inet_get_tcp_state(fd) == TCP_LISTEN && inet_read_bound(&socket, &bound) == 0 &&
 			       listeners_is_at(item, &bound)
 		       ? steal_fd(&fd)
 		       : -ENOENT;
@@ -155,7 +155,7 @@ void inet_listeners_prune(struct inet_listeners *listeners, const struct call *c
 	for (size_t i = listeners->count; i-- > 0;) {
 		struct listener *item = &listeners->item[i];
 
-		if (item->held_fd >= 0 && !find_holding_process(call, item))
+		if (item->held_fd >= 0 && !listeners_find_holder(call, item))
 			listeners_remove(listeners, i);
 	}
 }
@@ -175,9 +175,9 @@ int inet_listeners_add(struct inet_listeners *listeners, const struct call *call
 		       const struct inet_address *at)
 {
 	struct listener item = {.at = *at,
-				.ino = socket_inode(socket_fd),
+				.ino = listeners_get_inode(socket_fd),
 				.tgid = call->task->tgid,
-				.number = call_int(call, 0),
+				.number = call_get_int(call, 0),
 				.held_fd = -1};
 	_cleanup_close_ int again = listeners_duplicate(item.tgid, item.number);
 
@@ -212,12 +212,12 @@ int inet_listeners_hold(struct inet_listeners *listeners, const struct call *cal
 
 /* ---- nonblocking connects in progress ---- */
 
-static void close_finished_connects(struct inet_listeners *listeners)
+static void listeners_close_connects(struct inet_listeners *listeners)
 {
 	for (size_t i = listeners->lingers; i-- > 0;) {
 		struct lingering *pending = &listeners->lingering[i];
 
-		if (inet_tcp_state(pending->socket_fd) == TCP_SYN_SENT)
+		if (inet_get_tcp_state(pending->socket_fd) == TCP_SYN_SENT)
 			continue;
 		(void)close(pending->socket_fd);
 		(void)close(pending->held_fd);
@@ -225,13 +225,13 @@ static void close_finished_connects(struct inet_listeners *listeners)
 	}
 }
 
-bool inet_listeners_keep(struct inet_listeners *listeners, int socket_fd, int held_fd)
+bool inet_listeners_keep_held(struct inet_listeners *listeners, int socket_fd, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
 	_cleanup_close_ int copy = -1;
 
-	close_finished_connects(listeners);
-	if (inet_tcp_state(socket_fd) != TCP_SYN_SENT)
+	listeners_close_connects(listeners);
+	if (inet_get_tcp_state(socket_fd) != TCP_SYN_SENT)
 		return true;
 	copy = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0 || listeners->lingers == INET_LINGER_MAX)
@@ -241,11 +241,11 @@ bool inet_listeners_keep(struct inet_listeners *listeners, int socket_fd, int he
 	return true;
 }
 
-bool inet_listeners_tick(struct inet_listeners *listeners, uint64_t now_ns)
+bool inet_listeners_end_connects(struct inet_listeners *listeners, uint64_t now_ns)
 {
 	if (listeners->lingers > 0 && now_ns >= listeners->tick_ns) {
 		listeners->tick_ns = now_ns + INET_TICK_MS * UINT64_C(1000000);
-		close_finished_connects(listeners);
+		listeners_close_connects(listeners);
 	}
 	return listeners->lingers > 0;
 }
@@ -261,7 +261,7 @@ struct connecting {
 
 static atomic_uint connecting_count; /* connects in threads that hold a listener */
 
-static int64_t run_connect_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+static int64_t listeners_run_connect_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	const struct connecting *connecting = (const struct connecting *)work;
 	int64_t r;
@@ -270,12 +270,12 @@ static int64_t run_connect_work(struct call_work *work, int fd, bool (*go_on)(vo
 		r = connect(fd, (const struct sockaddr *)&connecting->address, connecting->len) < 0 ? -errno : 0;
 	while (r == -EINTR && go_on(ctx));
 	/* The listener is released now, so the connect must end; a restarted call connects anew. */
-	if (r < 0 && connecting->held_fd >= 0 && inet_tcp_state(fd) == TCP_SYN_SENT)
-		inet_disconnect(fd);
+	if (r < 0 && connecting->held_fd >= 0 && inet_get_tcp_state(fd) == TCP_SYN_SENT)
+		inet_end_tcp_connect(fd);
 	return r;
 }
 
-static void free_connect_work(struct call_work *work)
+static void listeners_free_connect_work(struct call_work *work)
 {
 	struct connecting *connecting = (struct connecting *)work;
 
@@ -286,14 +286,14 @@ static void free_connect_work(struct call_work *work)
 	free(connecting);
 }
 
-struct call_work *inet_listeners_work(const struct sockaddr_storage *address, socklen_t len, int held_fd)
+struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage *address, socklen_t len, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
 	struct connecting *connecting = calloc(1, sizeof(*connecting));
 
 	if (!connecting)
 		return NULL;
-	connecting->work = (struct call_work){.run = run_connect_work, .free = free_connect_work};
+	connecting->work = (struct call_work){.run = listeners_run_connect_work, .free = listeners_free_connect_work};
 	connecting->address = *address;
 	connecting->len = len;
 	connecting->held_fd = steal_fd(&held);
@@ -310,11 +310,11 @@ bool inet_listeners_may_stop(const struct inet *inet, int socket_fd)
 {
 	struct inet_listeners *listeners = inet->listeners;
 
-	if (inet->options.own_netns || inet_tcp_state(socket_fd) != TCP_LISTEN)
+	if (inet->options.own_netns || inet_get_tcp_state(socket_fd) != TCP_LISTEN)
 		return true;
 	for (size_t i = 0; i < listeners->lingers; i++)
-		if (inet_tcp_state(listeners->lingering[i].socket_fd) == TCP_SYN_SENT)
-			inet_disconnect(listeners->lingering[i].socket_fd);
-	close_finished_connects(listeners);
+		if (inet_get_tcp_state(listeners->lingering[i].socket_fd) == TCP_SYN_SENT)
+			inet_end_tcp_connect(listeners->lingering[i].socket_fd);
+	listeners_close_connects(listeners);
 	return atomic_load(&connecting_count) == 0;
 }

@@ -19,7 +19,7 @@ struct inet_names *inet_names_create(void)
 }
 
 /* SO_COOKIE is never reused while the machine runs. 0: the kernel does not tell it. */
-static uint64_t names_cookie(int socket_fd)
+static uint64_t names_get_cookie(int socket_fd)
 {
 	uint64_t cookie = 0;
 	socklen_t len = sizeof(cookie);
@@ -32,7 +32,7 @@ void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_por
 {
 	struct names_entry *entry = &names->entry[table % TABLES][local_port];
 
-	*entry = (struct names_entry){.cookie = names_cookie(socket_fd)};
+	*entry = (struct names_entry){.cookie = names_get_cookie(socket_fd)};
 	if (own)
 		entry->own = *own;
 	if (own && !own->port)
@@ -47,13 +47,14 @@ const struct inet_address *inet_names_get(const struct inet_names *names, unsign
 	const struct names_entry *entry = &names->entry[table % TABLES][local_port];
 	const struct inet_address *name = peer ? &entry->peer : &entry->own;
 
-	if (!entry->cookie || name->family == AF_UNSPEC || entry->cookie != names_cookie(socket_fd))
+	if (!entry->cookie || name->family == AF_UNSPEC || entry->cookie != names_get_cookie(socket_fd))
 		return NULL;
 	return name;
 }
 
 /* TCP and UDP, and each of the run's two loopback addresses, have ports of their own. */
-static unsigned names_table_of(const struct inet *inet, const struct inet_kind *kind, const struct inet_address *bound)
+static unsigned names_choose_table(const struct inet *inet, const struct inet_kind *kind,
+				   const struct inet_address *bound)
 {
 	bool second =
 		bound->family == AF_INET && bound->v4.s_addr == inet->loopback6.s_addr && !inet->options.own_netns;
@@ -67,8 +68,8 @@ void inet_names_store(const struct inet *inet, const struct inet_socket *socket,
 	struct inet_address bound = {.family = AF_UNSPEC};
 
 	if (inet_read_bound(socket, &bound) == 0 && bound.port)
-		inet_names_set(inet->names, names_table_of(inet, &socket->kind, &bound), bound.port, socket->fd, own,
-			       peer);
+		inet_names_set(inet->names, names_choose_table(inet, &socket->kind, &bound), bound.port, socket->fd,
+			       own, peer);
 }
 
 /* Names without an entry: the run's loopback; as the source of datagrams to a synthetic address, that address. */
@@ -77,11 +78,11 @@ static bool names_translate_default(const struct inet *inet, bool peer, struct i
 	struct sockaddr_storage storage;
 	uint16_t port = told->port;
 
-	(void)inet_write(told->family, told, &storage);
+	(void)inet_write_sockaddr(told->family, told, &storage);
 	if (inet->options.own_netns) {
 		if (peer || !pool_holds_address(inet->options.pool, (const struct sockaddr *)&storage))
 			return false;
-		*told = inet_pool_address(inet, told->family);
+		*told = inet_get_pool_address(inet, told->family);
 	} else if (told->family == AF_INET && told->v4.s_addr == inet->options.loopback.s_addr) {
 		told->v4.s_addr = htonl(INADDR_LOOPBACK);
 	} else if (told->family == AF_INET && told->v4.s_addr == inet->loopback6.s_addr) {
@@ -101,15 +102,15 @@ bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, stru
 	const struct inet_address *name;
 
 	if (!inet_read_kind(socket_fd, &socket.kind) || inet_read_bound(&socket, &bound) < 0 ||
-	    !inet_read_told(address, &told))
+	    !inet_read_socket_name(address, &told))
 		return false;
-	name = inet_names_get(inet->names, names_table_of(inet, &socket.kind, &bound), bound.port, socket_fd, peer);
+	name = inet_names_get(inet->names, names_choose_table(inet, &socket.kind, &bound), bound.port, socket_fd, peer);
 	if (name)
 		told = *name;
 	else if (!names_translate_default(inet, peer, &told))
 		return false;
 	if (socket.kind.domain == AF_INET && told.family != AF_INET)
 		return false;
-	*len = inet_write(socket.kind.domain, &told, address);
+	*len = inet_write_sockaddr(socket.kind.domain, &told, address);
 	return true;
 }

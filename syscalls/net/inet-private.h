@@ -37,10 +37,10 @@ bool inet_read_kind(int fd, struct inet_kind *ret_kind);
 /* Duplicates argument 0. False: the outcome is set; `other`: -errno for sockets that are not TCP or UDP. */
 bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int other);
 
-int inet_tcp_state(int socket_fd); /* TCP_*; 0: unknown */
+int inet_get_tcp_state(int socket_fd); /* TCP_*; 0: unknown */
 
 /* Ends a TCP connect that is in progress, so that no more SYNs are sent. */
-void inet_disconnect(int socket_fd);
+void inet_end_tcp_connect(int socket_fd);
 
 /*
  * The address that the socket is bound to; port 0: it is not bound. The port of a TCP socket may be stale: the kernel
@@ -50,7 +50,7 @@ void inet_disconnect(int socket_fd);
 int inet_read_bound(const struct inet_socket *socket, struct inet_address *ret_address);
 
 /* bind(2). 0 or -errno. */
-int inet_bind_to(const struct inet_socket *socket, const struct inet_address *address);
+int inet_bind_to_address(const struct inet_socket *socket, const struct inet_address *address);
 
 /* Binds to this address and a port that the kernel chooses. 0, also when it is bound already, or -errno. */
 int inet_bind_any_port(const struct inet_socket *socket, const struct inet_address *address);
@@ -85,14 +85,14 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 /* Puts host, address and protocol into the call's audit record. To be called before the decision. */
 void inet_record_endpoint(struct call *call, const struct inet_address *address, const char *host, bool udp);
 /* Allows the call. verdict: the policy's; NULL: no rule is needed. */
-void inet_allow(struct call *call, const struct net_verdict *verdict);
+void inet_allow_call(struct call *call, const struct net_verdict *verdict);
 /* Refuses the call, and reports the denial for the result. error is -errno. */
-void inet_refuse(struct call *call, int error, const char *rule, const char *reason);
+void inet_refuse_call(struct call *call, int error, const char *rule, const char *reason);
 
 /* The run's own address in the pool of synthetic addresses. */
-struct inet_address inet_pool_address(const struct inet *inet, int family);
+struct inet_address inet_get_pool_address(const struct inet *inet, int family);
 /* The run's loopback, as its sockets are really bound to it; v6: the address that stands for ::1. */
-struct inet_address inet_loopback(const struct inet *inet, bool v6, uint16_t port);
+struct inet_address inet_make_loopback(const struct inet *inet, bool v6, uint16_t port);
 
 /* ---- inet-names.c ---- */
 
@@ -155,18 +155,18 @@ void inet_listeners_prune(struct inet_listeners *listeners, const struct call *c
  * To be called after a nonblocking connect: takes the held listener, and keeps it while the connect is in progress.
  * False: too many are, and the caller must undo the connect.
  */
-bool inet_listeners_keep(struct inet_listeners *listeners, int socket_fd, int held_fd);
+bool inet_listeners_keep_held(struct inet_listeners *listeners, int socket_fd, int held_fd);
 
 /*
  * connect(2) for a thread. Takes held_fd (the listener that it must reach, or -1). NULL: no memory; held_fd is closed.
  */
-struct call_work *inet_listeners_work(const struct sockaddr_storage *address, socklen_t len, int held_fd);
+struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage *address, socklen_t len, int held_fd);
 
 /*
  * Closes the duplicates of sockets whose connect is over: while they exist, the target's close(2) does not reach the
  * peer. Looks at most once in INET_TICK_MS. True: some connect is still in progress.
  */
-bool inet_listeners_tick(struct inet_listeners *listeners, uint64_t now_ns);
+bool inet_listeners_end_connects(struct inet_listeners *listeners, uint64_t now_ns);
 
 /* Whether the socket may stop listening: not while a thread's connect waits for a listener on a shared loopback. */
 bool inet_listeners_may_stop(const struct inet *inet, int socket_fd);
@@ -179,7 +179,7 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 int inet_route_datagram(struct call *call, const struct inet_socket *socket, const struct sockaddr_storage *address,
 			int len, struct sockaddr_storage *ret_to, socklen_t *ret_len);
 
-void inet_endpoint_done(struct inet_endpoint *endpoint);
+void inet_endpoint_release(struct inet_endpoint *endpoint);
 /* Makes the endpoints of rules with exact names, where sends are native and cannot make them (descriptor.h). */
 void inet_prepare_endpoints(struct inet *inet);
 

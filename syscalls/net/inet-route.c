@@ -5,25 +5,25 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-struct inet_address inet_loopback(const struct inet *inet, bool v6, uint16_t port)
+struct inet_address inet_make_loopback(const struct inet *inet, bool v6, uint16_t port)
 {
 	if (inet->options.own_netns && v6)
 		return (struct inet_address){.family = AF_INET6, .v6 = in6addr_loopback, .port = port};
-	return inet_v4(v6 ? inet->loopback6 : inet->options.loopback, port);
+	return inet_make_v4(v6 ? inet->loopback6 : inet->options.loopback, port);
 }
 
-struct inet_address inet_pool_address(const struct inet *inet, int family)
+struct inet_address inet_get_pool_address(const struct inet *inet, int family)
 {
 	struct inet_address own = {.family = AF_UNSPEC};
 	struct sockaddr_storage storage;
 
 	pool_make_address(inet->options.pool, POOL_OWN, family, 0, &storage);
-	(void)inet_read_told(&storage, &own); /* cannot fail: pool_make_address() writes AF_INET or AF_INET6 */
+	(void)inet_read_socket_name(&storage, &own); /* cannot fail: pool_make_address() writes AF_INET or AF_INET6 */
 	return own;
 }
 
 /* The name that a synthetic address was handed out for. Reads what egress has sent if the name is not known yet. */
-static const char *find_name(const struct inet *inet, const struct sockaddr *address)
+static const char *inet_find_name(const struct inet *inet, const struct sockaddr *address)
 {
 	const char *name = pool_find_name(inet->options.pool, address);
 
@@ -38,8 +38,8 @@ static void judge_literal(struct inet *inet, const struct inet_address *address,
 {
 	struct sockaddr_storage storage;
 
-	(void)inet_write(address->family, address, &storage);
-	net_address_text((const struct sockaddr *)&storage, route->text);
+	(void)inet_write_sockaddr(address->family, address, &storage);
+	net_address_format((const struct sockaddr *)&storage, route->text);
 	route->host = route->text;
 	route->verdict = policy_net_judge_connect(inet->options.policy, route->text, address->port, udp);
 	if (route->verdict.allow)
@@ -85,7 +85,7 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	bool own, known;
 
 	*ret_route = (struct inet_route){.place = INET_NOWHERE};
-	(void)inet_write(address->family, address, &storage);
+	(void)inet_write_sockaddr(address->family, address, &storage);
 	own = pool_is_own_address(pool, at);
 	known = own || pool_holds_address(pool, at);
 	judge_literal(inet, address, udp, ret_route);
@@ -94,7 +94,7 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	ret_route->place = INET_NOWHERE;
 	if (judge_own_address(inet, address, own, udp, ret_route))
 		return;
-	ret_route->host = find_name(inet, at);
+	ret_route->host = inet_find_name(inet, at);
 	if (ret_route->host) {
 		ret_route->verdict = policy_net_judge_connect(policy, ret_route->host, address->port, udp);
 		ret_route->place = ret_route->verdict.allow ? INET_ENDPOINT : INET_NOWHERE;
@@ -110,24 +110,24 @@ void inet_record_endpoint(struct call *call, const struct inet_address *address,
 	struct call_net *net = &call->net;
 	struct sockaddr_storage storage;
 
-	(void)inet_write(address->family, address, &storage);
-	net_address_text((const struct sockaddr *)&storage, net->address);
+	(void)inet_write_sockaddr(address->family, address, &storage);
+	net_address_format((const struct sockaddr *)&storage, net->address);
 	(void)snprintf(net->host, sizeof(net->host), "%s", host ? host : net->address);
 	net->record = (struct audit_net){.host = net->host, .port = address->port, .proto = udp ? "udp" : "tcp"};
 	if (strcmp(net->host, net->address) != 0)
 		net->record.address = net->address;
 }
 
-void inet_allow(struct call *call, const struct net_verdict *verdict)
+void inet_allow_call(struct call *call, const struct net_verdict *verdict)
 {
-	target_allow(call);
+	target_allow_call(call);
 	if (!verdict)
 		return;
 	call->decision.rule = verdict->label;
 	call->decision.reason = verdict->reason;
 }
 
-void inet_refuse(struct call *call, int error, const char *rule, const char *reason)
+void inet_refuse_call(struct call *call, int error, const char *rule, const char *reason)
 {
 	const struct inet_options *options = &call->sandbox->inet->options;
 

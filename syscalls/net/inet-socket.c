@@ -11,33 +11,33 @@
 /* Domain and type are read from the socket: another thread may have replaced the descriptor. */
 bool inet_read_kind(int fd, struct inet_kind *ret_kind)
 {
-	int domain = net_option(fd, SOL_SOCKET, SO_DOMAIN), type = net_option(fd, SOL_SOCKET, SO_TYPE);
-	int protocol = net_option(fd, SOL_SOCKET, SO_PROTOCOL);
+	int domain = net_get_option(fd, SOL_SOCKET, SO_DOMAIN), type = net_get_option(fd, SOL_SOCKET, SO_TYPE);
+	int protocol = net_get_option(fd, SOL_SOCKET, SO_PROTOCOL);
 
 	if (domain != AF_INET && domain != AF_INET6)
 		return false;
 	if (!(type == SOCK_STREAM && protocol == IPPROTO_TCP) && !(type == SOCK_DGRAM && protocol == IPPROTO_UDP))
 		return false;
 	*ret_kind = (struct inet_kind){.domain = domain, .stream = type == SOCK_STREAM};
-	ret_kind->v6only = domain == AF_INET6 && net_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
+	ret_kind->v6only = domain == AF_INET6 && net_get_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1;
 	return true;
 }
 
 bool inet_copy_socket(struct call *call, struct inet_socket *ret_socket, int other)
 {
-	_cleanup_close_ int fd = descriptor_copy(call, call_int(call, 0));
+	_cleanup_close_ int fd = descriptor_copy(call, call_get_int(call, 0));
 
 	if (fd < 0)
 		return false;
 	if (!inet_read_kind(fd, &ret_socket->kind)) {
-		target_fail(call, net_option(fd, SOL_SOCKET, SO_DOMAIN) < 0 ? -ENOTSOCK : other);
+		target_fail_call(call, net_get_option(fd, SOL_SOCKET, SO_DOMAIN) < 0 ? -ENOTSOCK : other);
 		return false;
 	}
 	ret_socket->fd = steal_fd(&fd);
 	return true;
 }
 
-int inet_tcp_state(int socket_fd)
+int inet_get_tcp_state(int socket_fd)
 {
 	struct tcp_info info = {0};
 	socklen_t len = sizeof(info);
@@ -45,7 +45,7 @@ int inet_tcp_state(int socket_fd)
 	return getsockopt(socket_fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ? 0 : info.tcpi_state;
 }
 
-void inet_disconnect(int socket_fd)
+void inet_end_tcp_connect(int socket_fd)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
@@ -59,14 +59,14 @@ int inet_read_bound(const struct inet_socket *socket, struct inet_address *ret_a
 
 	if (getsockname(socket->fd, (struct sockaddr *)&told, &len) < 0)
 		return -errno;
-	return inet_read_told(&told, ret_address) ? 0 : -EAFNOSUPPORT;
+	return inet_read_socket_name(&told, ret_address) ? 0 : -EAFNOSUPPORT;
 }
 
-int inet_bind_to(const struct inet_socket *socket, const struct inet_address *address)
+int inet_bind_to_address(const struct inet_socket *socket, const struct inet_address *address)
 {
 	const int off = 0;
 	struct sockaddr_storage storage;
-	socklen_t len = inet_write(socket->kind.domain, address, &storage);
+	socklen_t len = inet_write_sockaddr(socket->kind.domain, address, &storage);
 
 	/* The run's loopback is an IPv4 address, which an IPV6_V6ONLY socket cannot be bound to. */
 	if (socket->kind.domain == AF_INET6 && address->family == AF_INET && socket->kind.v6only)
@@ -80,7 +80,7 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
 	int r;
 
 	own.port = 0;
-	r = inet_bind_to(socket, &own);
+	r = inet_bind_to_address(socket, &own);
 	return r == -EINVAL ? 0 : r;
 }
 
@@ -88,7 +88,7 @@ int inet_bind_any_port(const struct inet_socket *socket, const struct inet_addre
 static int forbid_option(const struct inet_socket *socket, int name, bool bound)
 {
 	const int off = 0;
-	int shared = net_option(socket->fd, SOL_SOCKET, name);
+	int shared = net_get_option(socket->fd, SOL_SOCKET, name);
 
 	if (shared && bound)
 		return -EADDRNOTAVAIL; /* another socket may share the port already */

@@ -19,7 +19,7 @@ int inet_create(const struct inet_options *options, struct inet **ret_inet)
 		inet_free(inet);
 		return -ENOMEM;
 	}
-	if (inet->options.own_netns && !descriptor_direct())
+	if (inet->options.own_netns && !descriptor_can_copy_directly())
 		inet_prepare_endpoints(inet);
 	*ret_inet = inet;
 	return 0;
@@ -30,7 +30,7 @@ void inet_free(struct inet *inet)
 	if (!inet)
 		return;
 	for (size_t i = 0; i < inet->endpoints; i++)
-		inet_endpoint_done(&inet->endpoint[i]);
+		inet_endpoint_release(&inet->endpoint[i]);
 	free(inet->names);
 	inet_listeners_free(inet->listeners);
 	free(inet);
@@ -38,7 +38,7 @@ void inet_free(struct inet *inet)
 
 bool inet_end_connects(struct inet *inet, uint64_t now_ns)
 {
-	return inet && inet_listeners_tick(inet->listeners, now_ns);
+	return inet && inet_listeners_end_connects(inet->listeners, now_ns);
 }
 
 bool inet_has_own_netns(const struct inet *inet)

@@ -53,10 +53,10 @@ static int list_addresses(struct call *call)
 			return -EINVAL;
 		if (size > (size_t)list.ifc_len)
 			size = (size_t)list.ifc_len / sizeof(entry[0]) * sizeof(entry[0]);
-		r = size ? decode_output(call, (uint64_t)(uintptr_t)list.ifc_buf, entry, size) : 0;
+		r = size ? decode_write_output(call, (uint64_t)(uintptr_t)list.ifc_buf, entry, size) : 0;
 	}
 	list.ifc_len = (int)size;
-	return r < 0 ? r : decode_output(call, call->arg[2], &list, sizeof(list));
+	return r < 0 ? r : decode_write_output(call, call->arg[2], &list, sizeof(list));
 }
 
 /* Answers what is asked about "lo". 0 or -errno. */
@@ -129,17 +129,17 @@ static int answer_interface(struct call *call, unsigned request)
 	} else {
 		r = strcmp(about.ifr_name, "lo") == 0 ? answer_loopback(request, &about) : -ENODEV;
 	}
-	return r < 0 ? r : decode_output(call, call->arg[2], &about, sizeof(about));
+	return r < 0 ? r : decode_write_output(call, call->arg[2], &about, sizeof(about));
 }
 
 bool interfaces_ioctl(struct call *call)
 {
-	unsigned request = call_uint(call, 1);
+	unsigned request = call_get_uint(call, 1);
 
 	if (!call->sandbox->netlink || !table_terms_match(allow_ioctl_interfaces, call->arg) ||
 	    net_check_socket(call) < 0)
 		return false;
-	target_allow(call);
-	call_end(call, request == SIOCGIFCONF ? list_addresses(call) : answer_interface(call, request));
+	target_allow_call(call);
+	call_return_result(call, request == SIOCGIFCONF ? list_addresses(call) : answer_interface(call, request));
 	return true;
 }

@@ -19,7 +19,7 @@ struct message_header {
 	uint32_t flags, pad2;
 };
 
-void message_done(struct message *message)
+void message_release(struct message *message)
 {
 	free(message->part);
 	free(message->control);
@@ -46,7 +46,7 @@ static int message_sum_parts(struct message *message)
 int message_from_registers(const struct call *call, struct message *ret_message)
 {
 	struct message *message = ret_message;
-	int len = call_int(call, 5);
+	int len = call_get_int(call, 5);
 
 	*message = (struct message){.parts = 1};
 	message->part = calloc(1, sizeof(*message->part));
@@ -61,7 +61,7 @@ int message_from_registers(const struct call *call, struct message *ret_message)
 	if (len < 0 || (size_t)len > sizeof(message->name))
 		return -EINVAL;
 	message->name_len = len;
-	return len ? decode_at(call, call->arg[4], &message->name, (size_t)len) : 0;
+	return len ? decode_memory_at(call, call->arg[4], &message->name, (size_t)len) : 0;
 }
 
 /* As copy_msghdr_from_user() and sendmsg_copy_msghdr() in net/socket.c. */
@@ -70,7 +70,7 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 {
 	struct message *message = ret_message;
 	struct message_header header;
-	int r = decode_at(call, addr, &header, sizeof(header));
+	int r = decode_memory_at(call, addr, &header, sizeof(header));
 
 	*message = (struct message){0};
 	if (r < 0)
@@ -81,7 +81,7 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 		message->name_len = header.name_len;
 		if ((size_t)message->name_len > sizeof(message->name))
 			message->name_len = sizeof(message->name);
-		r = decode_at(call, header.name, &message->name, (size_t)message->name_len);
+		r = decode_memory_at(call, header.name, &message->name, (size_t)message->name_len);
 	}
 	if (r == 0 && header.parts_len > MESSAGE_PARTS_MAX)
 		r = -EMSGSIZE;
@@ -92,7 +92,7 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 	if (!message->part)
 		return -ENOMEM;
 	if (message->parts)
-		r = decode_at(call, header.parts, message->part, message->parts * sizeof(*message->part));
+		r = decode_memory_at(call, header.parts, message->part, message->parts * sizeof(*message->part));
 	if (r == 0)
 		r = message_sum_parts(message);
 	*ret_control = (struct message_part){.addr = header.control, .len = header.control ? header.control_len : 0};
@@ -107,7 +107,7 @@ static int message_duplicate_fds(struct call *call, struct message *message, str
 	for (size_t i = 0; i < count; i++) {
 		if (message->fds == MESSAGE_FDS_MAX)
 			return -EINVAL;
-		number[i] = descriptor_copy_further(call, number[i]);
+		number[i] = descriptor_copy_second(call, number[i]);
 		if (number[i] < 0)
 			return -ECHILD;
 		message->fd[message->fds++] = number[i];
@@ -204,6 +204,6 @@ int message_take_control(struct call *call, int domain, const struct message_par
 	if (!message->control)
 		return -ENOMEM;
 	message->control_len = control->len;
-	r = decode_at(call, control->addr, message->control, control->len);
+	r = decode_memory_at(call, control->addr, message->control, control->len);
 	return r < 0 ? r : message_judge_control(call, domain, message);
 }

@@ -24,7 +24,7 @@ struct message {
 	size_t fds;
 };
 
-/* Makes a message of the arguments of sendto. 0 or -errno. The caller calls message_done() in either case. */
+/* Makes a message of the arguments of sendto. 0 or -errno. The caller calls message_release() in either case. */
 int message_from_registers(const struct call *call, struct message *ret_message);
 /* Makes one of a struct msghdr in target memory, without the control data, whose place is *ret_control. 0 or -errno. */
 int message_from_memory(const struct call *call, uint64_t addr, struct message *ret_message,
@@ -35,6 +35,6 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
  */
 int message_take_control(struct call *call, int domain, const struct message_part *control, struct message *message);
 
-void message_done(struct message *message);
+void message_release(struct message *message);
 
 #endif

@@ -11,7 +11,7 @@
 #include "syscalls/table/handlers.h"
 
 /* Works as move_addr_to_user() in net/socket.c. */
-static void write_address(struct call *call, const struct sockaddr_storage *address, socklen_t len)
+static void names_write_address(struct call *call, const struct sockaddr_storage *address, socklen_t len)
 {
 	int32_t room, told = (int32_t)len;
 	int r = decode_struct(call, 2, &room, sizeof(room));
@@ -21,14 +21,14 @@ static void write_address(struct call *call, const struct sockaddr_storage *addr
 	if (r == 0 && room > told)
 		room = told;
 	if (r == 0)
-		r = decode_output(call, call->arg[2], &told, sizeof(told));
+		r = decode_write_output(call, call->arg[2], &told, sizeof(told));
 	if (r == 0 && room > 0)
-		r = decode_output(call, call->arg[1], address, (size_t)room);
-	call_end(call, r);
+		r = decode_write_output(call, call->arg[1], address, (size_t)room);
+	call_return_result(call, r);
 }
 
 /* Translates a name into the target's. False: it is right already. */
-static bool restore_name(const struct call *call, int socket_fd, bool peer, struct sockaddr_storage *address,
+static bool names_restore_name(const struct call *call, int socket_fd, bool peer, struct sockaddr_storage *address,
 			 socklen_t *len)
 {
 	struct sockaddr_un name;
@@ -43,16 +43,16 @@ static bool restore_name(const struct call *call, int socket_fd, bool peer, stru
 }
 
 /* peer: getpeername(2). Continuing is safe: a name grants nothing. */
-static void answer_name(struct call *call, bool peer)
+static void names_answer_call(struct call *call, bool peer)
 {
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	socklen_t len = sizeof(address);
 	_cleanup_close_ int copy = -1;
 	int domain, r;
 
-	target_allow(call);
+	target_allow_call(call);
 	if (netlink_name(call, peer, &address, &len)) {
-		write_address(call, &address, len);
+		names_write_address(call, &address, len);
 		return;
 	}
 	if ((!call->sandbox->inet && !sockets_have_renamed(call->sandbox->sockets)) || net_check_socket(call) < 0) {
@@ -63,11 +63,11 @@ static void answer_name(struct call *call, bool peer)
 	if (copy < 0)
 		return;
 	r = (peer ? getpeername : getsockname)(copy, (struct sockaddr *)&address, &len);
-	if (r == 0 && restore_name(call, copy, peer, &address, &len))
-		write_address(call, &address, len);
+	if (r == 0 && names_restore_name(call, copy, peer, &address, &len))
+		names_write_address(call, &address, len);
 	else
 		call_continue(call);
 }
 
-HANDLER(sys_getsockname, answer_name(call, false))
-HANDLER(sys_getpeername, answer_name(call, true))
+HANDLER(sys_getsockname, names_answer_call(call, false))
+HANDLER(sys_getpeername, names_answer_call(call, true))

@@ -191,7 +191,7 @@ static size_t address_len(int family)
 	return family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 }
 
-static void write_address(struct writer *writer, int family, const void *address, unsigned bits, unsigned scope)
+static void names_write_address(struct writer *writer, int family, const void *address, unsigned bits, unsigned scope)
 {
 	const struct ifaddrmsg body = {.ifa_family = (unsigned char)family,
 				       .ifa_prefixlen = (unsigned char)bits,
@@ -222,14 +222,14 @@ static void answer_address(struct writer *writer, const struct netlink_facts *fa
 		return;
 	}
 	if (family == AF_UNSPEC || family == AF_INET) {
-		write_address(writer, AF_INET, &lo, 8, RT_SCOPE_HOST);
+		names_write_address(writer, AF_INET, &lo, 8, RT_SCOPE_HOST);
 		if (facts->network)
-			write_address(writer, AF_INET, &facts->own_v4, 32, RT_SCOPE_UNIVERSE);
+			names_write_address(writer, AF_INET, &facts->own_v4, 32, RT_SCOPE_UNIVERSE);
 	}
 	if (family == AF_UNSPEC || family == AF_INET6) {
 		if (facts->network) /* wider scopes come first */
-			write_address(writer, AF_INET6, &facts->own_v6, 128, RT_SCOPE_UNIVERSE);
-		write_address(writer, AF_INET6, &in6addr_loopback, 128, RT_SCOPE_HOST);
+			names_write_address(writer, AF_INET6, &facts->own_v6, 128, RT_SCOPE_UNIVERSE);
+		names_write_address(writer, AF_INET6, &in6addr_loopback, 128, RT_SCOPE_HOST);
 	}
 	write_done(writer);
 }

@@ -144,19 +144,19 @@ static int standin_make(struct netlink *netlink, int type)
 
 bool netlink_socket(struct call *call)
 {
-	int type = call_int(call, 1), kind = type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK), fd;
+	int type = call_get_int(call, 1), kind = type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK), fd;
 
-	if (!call->sandbox->netlink || call_int(call, 0) != AF_NETLINK || call_int(call, 2) != NETLINK_ROUTE ||
+	if (!call->sandbox->netlink || call_get_int(call, 0) != AF_NETLINK || call_get_int(call, 2) != NETLINK_ROUTE ||
 	    (kind != SOCK_RAW && kind != SOCK_DGRAM))
 		return false;
-	target_allow(call);
-	if (call_commit(call) < 0)
+	target_allow_call(call);
+	if (call_commit_record(call) < 0)
 		return true;
 	fd = standin_make(call->sandbox->netlink, type);
 	if (fd < 0)
 		call_fail(call, fd);
 	else
-		call_give_fd(call, fd, type & SOCK_CLOEXEC);
+		call_return_fd(call, fd, type & SOCK_CLOEXEC);
 	return true;
 }
 
@@ -164,7 +164,7 @@ bool netlink_socket(struct call *call)
  * The inode of the socket that a descriptor of a thread is; 0: it is none. Not by stat(2), which asks the file system
  * of a descriptor that is no socket, and may wait for it.
  */
-static ino_t socket_inode(pid_t tid, int fd)
+static ino_t listeners_get_inode(pid_t tid, int fd)
 {
 	static const char kind[] = "socket:[";
 	char link[64], text[48];
@@ -185,7 +185,7 @@ static struct standin *standin_of(struct netlink *netlink, pid_t tid, int fd)
 
 	if (!netlink || !netlink->used)
 		return NULL;
-	inode = socket_inode(tid, fd);
+	inode = listeners_get_inode(tid, fd);
 	for (unsigned i = 0; inode && i < NETLINK_SOCKETS_MAX; i++)
 		if (netlink->standin[i].fd >= 0 && netlink->standin[i].inode == inode)
 			return &netlink->standin[i];
@@ -198,7 +198,7 @@ static struct standin *standin_of(struct netlink *netlink, pid_t tid, int fd)
  */
 static struct standin *standin_find(const struct call *call)
 {
-	return standin_of(call->sandbox->netlink, call->tid, call_int(call, 0));
+	return standin_of(call->sandbox->netlink, call->tid, call_get_int(call, 0));
 }
 
 static bool port_is_free(const struct netlink *netlink, uint32_t port)
@@ -228,7 +228,7 @@ static void standin_choose_port(const struct netlink *netlink, struct standin *s
 /* A duplicate of the program's netlink socket, owned by the caller; or -1 with the outcome set. */
 static int copy_netlink(struct call *call)
 {
-	_cleanup_close_ int copy = descriptor_copy(call, call_int(call, 0));
+	_cleanup_close_ int copy = descriptor_copy(call, call_get_int(call, 0));
 	int domain = AF_UNSPEC;
 	socklen_t len = sizeof(domain);
 
@@ -258,7 +258,7 @@ static void bind_standin(struct call *call, struct standin *standin, const struc
 {
 	const struct netlink *netlink = call->sandbox->netlink;
 
-	target_allow(call);
+	target_allow_call(call);
 	if (standin->port && name->nl_pid != standin->port && name->nl_pid) {
 		call_fail(call, -EINVAL);
 	} else if (!standin->port && name->nl_pid && !port_is_free(netlink, name->nl_pid)) {
@@ -280,16 +280,16 @@ void netlink_bind(struct call *call, const struct sockaddr_storage *address, int
 
 	memcpy(&name, address, sizeof(name));
 	if ((size_t)len < sizeof(name)) {
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 	} else if (standin) {
 		bind_standin(call, standin, &name);
 	} else if (call->sandbox->netlink) {
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 	} else {
-		target_allow(call);
+		target_allow_call(call);
 		copy = copy_netlink(call);
-		if (copy >= 0 && call_commit(call) == 0)
-			call_end(call, bind_as(copy, &name, call->task->tgid));
+		if (copy >= 0 && call_commit_record(call) == 0)
+			call_return_result(call, bind_as(copy, &name, call->task->tgid));
 	}
 }
 
@@ -312,15 +312,16 @@ void netlink_connect(struct call *call, const struct sockaddr_storage *address, 
 
 	memcpy(&peer, address, sizeof(peer));
 	if ((size_t)len < sizeof(peer) || (!standin && call->sandbox->netlink)) {
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 	} else if (standin) {
-		target_allow(call);
-		call_end(call, peer.nl_pid || peer.nl_groups ? -EPERM : 0); /* already connected to the kernel */
+		target_allow_call(call);
+		call_return_result(call,
+				   peer.nl_pid || peer.nl_groups ? -EPERM : 0); /* already connected to the kernel */
 	} else {
-		target_allow(call);
+		target_allow_call(call);
 		copy = copy_netlink(call);
-		if (copy >= 0 && call_commit(call) == 0)
-			call_end(call, connect_as(copy, &peer, call->task->tgid));
+		if (copy >= 0 && call_commit_record(call) == 0)
+			call_return_result(call, connect_as(copy, &peer, call->task->tgid));
 	}
 }
 
@@ -354,12 +355,12 @@ static bool is_harmless(int level, int name)
 /* iproute2 ends when it cannot set the sizes of its buffers. */
 bool netlink_set_option(struct call *call)
 {
-	int level = call_int(call, 1), name = call_int(call, 2);
+	int level = call_get_int(call, 1), name = call_get_int(call, 2);
 
 	if (!(is_buffer_size(level, name) || is_harmless(level, name)) || !standin_find(call))
 		return false;
-	target_allow(call);
-	call_end(call, call_int(call, 4) < (int)sizeof(int) ? -EINVAL : 0);
+	target_allow_call(call);
+	call_return_result(call, call_get_int(call, 4) < (int)sizeof(int) ? -EINVAL : 0);
 	return true;
 }
 
@@ -373,11 +374,11 @@ const struct netlink_facts *netlink_facts(const struct sandbox *sandbox)
 	netlink->facts.user = sandbox->uid;
 	if (netlink->facts.network || !sandbox->inet)
 		return &netlink->facts;
-	pool = policy_net_pool(sandbox->policy);
+	pool = policy_net_get_pool(sandbox->policy);
 	netlink->facts = (struct netlink_facts){.user = sandbox->uid,
 						.network = true,
-						.own_v4 = inet_pool_address(sandbox->inet, AF_INET).v4,
-						.own_v6 = inet_pool_address(sandbox->inet, AF_INET6).v6,
+						.own_v4 = inet_get_pool_address(sandbox->inet, AF_INET).v4,
+						.own_v6 = inet_get_pool_address(sandbox->inet, AF_INET6).v6,
 						.pool_v4 = pool.v4,
 						.pool_v6 = pool.v6,
 						.pool_v4_bits = pool.v4_bits,
@@ -458,13 +459,13 @@ bool netlink_send(struct call *call)
 
 	if (!standin)
 		return false;
-	target_allow(call);
+	target_allow_call(call);
 	r = call->arg[2] > sizeof(request) ? -EMSGSIZE : 0;
 	if (r == 0 && len)
-		r = decode_at(call, call->arg[1], request, len);
+		r = decode_memory_at(call, call->arg[1], request, len);
 	if (r < 0) {
 		call_fail(call, r);
-	} else if (call_commit(call) == 0) {
+	} else if (call_commit_record(call) == 0) {
 		(void)netlink_facts(call->sandbox); /* for answer_all() */
 		serve_one(call->sandbox->netlink, standin, false); /* what was sent before */
 		if (standin->fd >= 0)

@@ -23,7 +23,7 @@ struct sender {
 };
 
 /* flags: MSG_*. False: the outcome is set. */
-static bool copy_sender(struct call *call, unsigned flags, struct sender *ret_sender)
+static bool send_copy_sender(struct call *call, unsigned flags, struct sender *ret_sender)
 {
 	_cleanup_close_ int fd = -1;
 	int domain;
@@ -46,7 +46,7 @@ static bool copy_sender(struct call *call, unsigned flags, struct sender *ret_se
 		return false;
 	}
 	*ret_sender = (struct sender){
-		.domain = domain, .stream = net_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM, .inet = {.fd = fd}};
+		.domain = domain, .stream = net_get_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM, .inet = {.fd = fd}};
 	if (domain != AF_UNIX && !inet_read_kind(fd, &ret_sender->inet.kind)) {
 		call_fail(call, -EOPNOTSUPP);
 		return false;
@@ -60,7 +60,7 @@ static bool copy_sender(struct call *call, unsigned flags, struct sender *ret_se
 }
 
 /* The destination; *ret_len 0: the peer. 0, or -errno with the outcome set. */
-static int route_message(struct call *call, const struct sender *sender, const struct message *message,
+static int send_route_message(struct call *call, const struct sender *sender, const struct message *message,
 		      struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
 	*ret_len = 0;
@@ -79,7 +79,7 @@ static int route_message(struct call *call, const struct sender *sender, const s
 }
 
 /* Copies a message with its control data. 0, or -errno; -ECHILD: the outcome is set. */
-static int read_message(struct call *call, const struct sender *sender, uint64_t addr, struct message *ret_message)
+static int send_read_message(struct call *call, const struct sender *sender, uint64_t addr, struct message *ret_message)
 {
 	struct message_part control = {0};
 	int r = message_from_memory(call, addr, ret_message, &control);
@@ -97,17 +97,17 @@ static int64_t send_one_message(struct call *call, struct sender *sender, struct
 	struct transfer transfer = {
 		.message = message, .flags = flags, .stream = sender->stream, .told_addr = told_addr};
 
-	if (route_message(call, sender, message, &to, &transfer.to_len) < 0 || call_commit(call) < 0)
+	if (send_route_message(call, sender, message, &to, &transfer.to_len) < 0 || call_commit_record(call) < 0)
 		return -ECHILD;
 	transfer.to = transfer.to_len ? &to : NULL;
 	return transfer_send(call, &sender->fd, &transfer, wait);
 }
 
 /* Ends the call, unless the outcome is set already, and releases the sender. */
-static void send_finish(struct call *call, struct sender *sender, int64_t r)
+static void send_end_call(struct call *call, struct sender *sender, int64_t r)
 {
 	if (r != -ECHILD && r != -EINPROGRESS)
-		call_end(call, r);
+		call_return_result(call, r);
 	cleanup_close(&sender->fd);
 }
 
@@ -118,17 +118,17 @@ static void send_only_message(struct call *call, int flags, uint64_t header, boo
 	struct message message = {0};
 	int64_t r;
 
-	if ((in_registers && netlink_send(call)) || !copy_sender(call, (unsigned)flags, &sender))
+	if ((in_registers && netlink_send(call)) || !send_copy_sender(call, (unsigned)flags, &sender))
 		return;
-	r = in_registers ? message_from_registers(call, &message) : read_message(call, &sender, header, &message);
+	r = in_registers ? message_from_registers(call, &message) : send_read_message(call, &sender, header, &message);
 	if (r == 0)
 		r = send_one_message(call, &sender, &message, flags, 0, true);
-	send_finish(call, &sender, r);
-	message_done(&message);
+	send_end_call(call, &sender, r);
+	message_release(&message);
 }
 
-HANDLER(sys_sendto, send_only_message(call, call_int(call, 3), 0, true))
-HANDLER(sys_sendmsg, send_only_message(call, call_int(call, 2), call->arg[1], false))
+HANDLER(sys_sendto, send_only_message(call, call_get_int(call, 3), 0, true))
+HANDLER(sys_sendmsg, send_only_message(call, call_get_int(call, 2), call->arg[1], false))
 
 #define HEADER_BYTES 64u /* struct user_mmsghdr: a msghdr of 56 bytes, and the length */
 #define LENGTH_AT 56u
@@ -141,7 +141,7 @@ static int64_t send_nth_message(struct call *call, struct sender *sender, unsign
 {
 	uint64_t addr = call->arg[1] + (uint64_t)i * HEADER_BYTES;
 	struct message message;
-	int64_t r = read_message(call, sender, addr, &message);
+	int64_t r = send_read_message(call, sender, addr, &message);
 	uint32_t told;
 
 	if (i == 0) {
@@ -152,22 +152,22 @@ static int64_t send_nth_message(struct call *call, struct sender *sender, unsign
 		r = -EAGAIN;
 	}
 	if (r == 0)
-		r = send_one_message(call, sender, &message, call_int(call, 3), addr + LENGTH_AT, i == 0);
-	message_done(&message);
+		r = send_one_message(call, sender, &message, call_get_int(call, 3), addr + LENGTH_AT, i == 0);
+	message_release(&message);
 	if (r < 0)
 		return r;
 	told = (uint32_t)r;
-	return decode_output(call, addr + LENGTH_AT, &told, sizeof(told));
+	return decode_write_output(call, addr + LENGTH_AT, &told, sizeof(told));
 }
 
 void sys_sendmmsg(struct call *call)
 {
 	struct sender sender = {.fd = -1};
 	struct message first = {0};
-	unsigned count = call_uint(call, 2), sent = 0;
+	unsigned count = call_get_uint(call, 2), sent = 0;
 	int64_t r = 0;
 
-	if (!copy_sender(call, call_uint(call, 3), &sender))
+	if (!send_copy_sender(call, call_get_uint(call, 3), &sender))
 		return;
 	if (count > MESSAGES_MAX)
 		count = MESSAGES_MAX;
@@ -176,5 +176,5 @@ void sys_sendmmsg(struct call *call)
 		if (r >= 0)
 			sent++;
 	}
-	send_finish(call, &sender, sent ? (int64_t)sent : r);
+	send_end_call(call, &sender, sent ? (int64_t)sent : r);
 }

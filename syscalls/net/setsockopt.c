@@ -16,7 +16,7 @@
  * source, and no socket filter sees them (net/ipv4/udp.c: __udp4_lib_err). glibc's resolver requires that the option
  * can be set, and works without its effect.
  */
-static bool is_receive_errors(int level, int name)
+static bool sockopt_is_receive_errors(int level, int name)
 {
 	return (level == IPPROTO_IP && name == IP_RECVERR) || (level == IPPROTO_IPV6 && name == IPV6_RECVERR);
 }
@@ -25,7 +25,7 @@ static bool is_receive_errors(int level, int name)
  * SO_REUSEADDR is meant for servers that bind a granted port again, so it is set before bind(2). Set later, it would
  * let other processes bind the source port of a connect; on UDP it only shares the port.
  */
-static bool may_set_reuse(int socket_fd, int domain)
+static bool sockopt_may_set_reuseaddr(int socket_fd, int domain)
 {
 	struct inet_socket socket = {.fd = socket_fd};
 	struct inet_address bound = {.family = AF_UNSPEC};
@@ -42,34 +42,35 @@ static bool may_set_reuse(int socket_fd, int domain)
  */
 static void accept_without_effect(struct call *call, int socket_fd)
 {
-	int level = call_int(call, 1), len = call_int(call, 4), value = 0, r = 0;
+	int level = call_get_int(call, 1), len = call_get_int(call, 4), value = 0, r = 0;
 
 	if (len > (int)sizeof(value))
 		len = sizeof(value);
-	if (setsockopt(socket_fd, level, call_int(call, 2), call->arg[3] ? &value : NULL, (socklen_t)len) < 0)
+	if (setsockopt(socket_fd, level, call_get_int(call, 2), call->arg[3] ? &value : NULL, (socklen_t)len) < 0)
 		r = -errno;
 	else if (call->arg[3] && len > 0)
 		r = decode_struct(call, 3, &value, len < (int)sizeof(value) ? 1 : sizeof(value));
-	call_end(call, r);
+	call_return_result(call, r);
 }
 
 /* As net/core/sock.c does for every family: first the length, then the value. */
-static void set_reuse_address(struct call *call, int socket_fd, int domain)
+static void sockopt_set_reuseaddr(struct call *call, int socket_fd, int domain)
 {
-	int value, r = call_int(call, 4) < (int)sizeof(value) ? -EINVAL : decode_struct(call, 3, &value, sizeof(value));
+	int value, r = call_get_int(call, 4) < (int)sizeof(value) ? -EINVAL
+								  : decode_struct(call, 3, &value, sizeof(value));
 
-	if (r == 0 && call_commit(call) < 0)
+	if (r == 0 && call_commit_record(call) < 0)
 		return;
-	if (r == 0 && (!value || may_set_reuse(socket_fd, domain)) &&
+	if (r == 0 && (!value || sockopt_may_set_reuseaddr(socket_fd, domain)) &&
 	    setsockopt(socket_fd, SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)) < 0)
 		r = -errno;
-	call_end(call, r);
+	call_return_result(call, r);
 }
 
 void sys_setsockopt(struct call *call)
 {
-	int level = call_int(call, 1), name = call_int(call, 2), domain;
-	bool errors = is_receive_errors(level, name);
+	int level = call_get_int(call, 1), name = call_get_int(call, 2), domain;
+	bool errors = sockopt_is_receive_errors(level, name);
 	_cleanup_close_ int copy = -1;
 
 	if (netlink_set_option(call))
@@ -79,9 +80,9 @@ void sys_setsockopt(struct call *call)
 		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");
 		return;
 	}
-	copy = net_allow_copy(call, &domain);
+	copy = net_allow_and_copy_socket(call, &domain);
 	if (copy >= 0 && errors)
 		accept_without_effect(call, copy);
 	else if (copy >= 0)
-		set_reuse_address(call, copy, domain);
+		sockopt_set_reuseaddr(call, copy, domain);
 }

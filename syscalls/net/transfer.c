@@ -28,7 +28,7 @@ struct sending {
 };
 
 /* Reads up to len bytes of target memory from offset `sent` on, as many as are readable. -EFAULT: none. */
-static ssize_t transfer_read(const struct sending *sending, uint8_t *out, size_t len)
+static ssize_t transfer_read_memory(const struct sending *sending, uint8_t *out, size_t len)
 {
 	uint64_t skip = sending->sent;
 	size_t got = 0;
@@ -79,7 +79,7 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 }
 
 /* Fills the buffer with a whole datagram, or a chunk of a stream. 0 or -errno. */
-static int transfer_fill(struct sending *sending)
+static int transfer_fill_buffer(struct sending *sending)
 {
 	uint64_t rest = sending->message.total - sending->sent;
 	size_t most = sending->stream ? CHUNK : TRANSFER_DATAGRAM_MAX;
@@ -90,7 +90,7 @@ static int transfer_fill(struct sending *sending)
 		sending->buffer = malloc(want ? want : 1);
 	if (!sending->buffer)
 		return -ENOMEM;
-	r = transfer_read(sending, sending->buffer, want);
+	r = transfer_read_memory(sending, sending->buffer, want);
 	if (r < 0 || (!sending->stream && (size_t)r < want))
 		return r < 0 ? (int)r : -EFAULT;
 	sending->filled = (size_t)r;
@@ -108,7 +108,7 @@ static int64_t transfer_until_done(struct sending *sending, int fd, int more_fla
 
 	do {
 		if (!sending->filled)
-			r = transfer_fill(sending);
+			r = transfer_fill_buffer(sending);
 		if (r == 0 && !valid(ctx))
 			r = -EINTR;
 		if (r == 0)
@@ -120,7 +120,7 @@ static int64_t transfer_until_done(struct sending *sending, int fd, int more_fla
 }
 
 /* The result: bytes that were sent take precedence over the error that followed. */
-static int64_t transfer_result(const struct sending *sending, int64_t r)
+static int64_t transfer_get_result(const struct sending *sending, int64_t r)
 {
 	if (sending->sent && sending->stream)
 		return (int64_t)sending->sent;
@@ -144,7 +144,7 @@ static int64_t transfer_write_length(const struct sending *sending, int64_t r)
 	return 1;
 }
 
-static int64_t run_send_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+static int64_t transfer_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
 	struct sending *sending = (struct sending *)work;
 	int64_t r;
@@ -152,27 +152,27 @@ static int64_t run_send_work(struct call_work *work, int fd, bool (*go_on)(void 
 	do
 		r = transfer_until_done(sending, fd, 0, UINT64_MAX, go_on, ctx);
 	while (r == -EINTR && !sending->sent && go_on(ctx));
-	return transfer_write_length(sending, transfer_result(sending, r));
+	return transfer_write_length(sending, transfer_get_result(sending, r));
 }
 
-static void free_send_work(struct call_work *work)
+static void transfer_free_work(struct call_work *work)
 {
 	struct sending *sending = (struct sending *)work;
 
-	message_done(&sending->message);
+	message_release(&sending->message);
 	free(sending->buffer);
 	free(sending);
 }
 
 /* Moves *sending and *fd to a thread. */
-static int64_t transfer_to_thread(struct call *call, int *fd, struct sending *sending)
+static int64_t transfer_move_to_thread(struct call *call, int *fd, struct sending *sending)
 {
 	struct sending *moved = malloc(sizeof(*moved));
 
 	if (!moved)
 		return sending->sent ? (int64_t)sending->sent : -ENOMEM;
 	*moved = *sending;
-	moved->work = (struct call_work){.run = run_send_work, .free = free_send_work};
+	moved->work = (struct call_work){.run = transfer_run_work, .free = transfer_free_work};
 	*sending = (struct sending){0};
 	call->outcome.kind = OUTCOME_WORK;
 	call->outcome.fd = steal_fd(fd);
@@ -184,7 +184,7 @@ static int64_t transfer_to_thread(struct call *call, int *fd, struct sending *se
 
 static bool transfer_is_valid(void *ctx)
 {
-	return call_valid(ctx);
+	return call_is_valid(ctx);
 }
 
 int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfer, bool wait)
@@ -209,10 +209,10 @@ int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfe
 		    : transfer_until_done(&sending, *fd, MSG_DONTWAIT, TRANSFER_NOW_MAX, transfer_is_valid, call);
 	if ((r == -EAGAIN || (r == 0 && sending.stream && sending.sent < sending.message.total)) && wait &&
 	    !(sending.flags & MSG_DONTWAIT) && !net_is_nonblocking(*fd))
-		r = transfer_to_thread(call, fd, &sending);
+		r = transfer_move_to_thread(call, fd, &sending);
 	else
-		r = transfer_result(&sending, r);
-	message_done(&sending.message);
+		r = transfer_get_result(&sending, r);
+	message_release(&sending.message);
 	free(sending.buffer);
 	return r;
 }

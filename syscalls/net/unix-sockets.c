@@ -46,7 +46,7 @@ int sockets_create(int scratch_fd, struct sockets **ret_sockets)
 	return 0;
 }
 
-static void close_bound(const struct bound *bound)
+static void sockets_close_bound(const struct bound *bound)
 {
 	(void)close(bound->node_fd);
 	(void)close(bound->pin_fd);
@@ -57,13 +57,13 @@ void sockets_free(struct sockets *sockets)
 	if (!sockets)
 		return;
 	for (size_t i = 0; i < sockets->count; i++)
-		close_bound(&sockets->bound[i]);
+		sockets_close_bound(&sockets->bound[i]);
 	cleanup_close(&sockets->dir_fd);
 	free(sockets);
 }
 
 /* Returns the length. text fits: it is from an address, or "/proc/self/fd/N". */
-static socklen_t make_address(struct sockaddr_un *address, const char *text)
+static socklen_t sockets_make_address(struct sockaddr_un *address, const char *text)
 {
 	size_t len = strnlen(text, sizeof(address->sun_path));
 
@@ -75,7 +75,7 @@ static socklen_t make_address(struct sockaddr_un *address, const char *text)
 int sockets_connect(int socket_fd, int pin_fd)
 {
 	struct sockaddr_un address;
-	socklen_t len = make_address(&address, file_link(pin_fd).path);
+	socklen_t len = sockets_make_address(&address, file_link(pin_fd).path);
 
 	return connect(socket_fd, (const struct sockaddr *)&address, len) < 0 ? -errno : 0;
 }
@@ -118,7 +118,7 @@ int sockets_make_room(struct sockets *sockets)
 		struct stat node;
 
 		if (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0 || !sockets_is_open(bound->pin_fd))
-			close_bound(bound);
+			sockets_close_bound(bound);
 		else
 			sockets->bound[kept++] = *bound;
 	}
@@ -146,7 +146,7 @@ static int open_own_directory(struct sockets *sockets)
 static int bind_in_scratch(struct sockets *sockets, int socket_fd, const char *text)
 {
 	struct sockaddr_un address;
-	socklen_t len = make_address(&address, text);
+	socklen_t len = sockets_make_address(&address, text);
 	char name[sizeof(address.sun_path) + 1] = "";
 	_cleanup_close_ int pin = -1;
 	int error = open_own_directory(sockets);
@@ -191,7 +191,7 @@ int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char
 	return 0;
 }
 
-int sockets_find(const struct sockets *sockets, const struct stat *node)
+int sockets_find_bound_inode(const struct sockets *sockets, const struct stat *node)
 {
 	/* Newest first: a file that was replaced during its bind(2) may be listed twice. */
 	for (size_t i = sockets->count; i-- > 0;)

@@ -28,7 +28,7 @@ int sockets_make_room(struct sockets *sockets);
 int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text);
 
 /* An O_PATH descriptor of the inode that the file's socket is bound to, borrowed; -ENOENT: the run has not bound it. */
-int sockets_find(const struct sockets *sockets, const struct stat *node);
+int sockets_find_bound_inode(const struct sockets *sockets, const struct stat *node);
 
 /* connect(2) to the socket that is bound to the inode of pin_fd (O_PATH). 0 or -errno. May wait. */
 int sockets_connect(int socket_fd, int pin_fd);

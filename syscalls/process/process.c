@@ -18,17 +18,17 @@
  * in fs/coredump.c), which launch.c sets. So the limit never changes: lowering it is accepted without effect, and
  * raising it fails as the kernel would.
  */
-static void answer_core_limit(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
+static void limit_answer_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
 	struct rlimit now = {0, 0}, wanted;
-	_cleanup_close_ int member = pid == 0 || target_is_self(call, pid) ? -1 : target_open(call, pid, false);
+	_cleanup_close_ int member = pid == 0 || target_is_self(call, pid) ? -1 : target_open_pidfd(call, pid, false);
 	int r = decode_struct(call, new_arg, &wanted, sizeof(wanted));
 
 	if (pid != 0 && !target_is_self(call, pid) && member < 0) {
-		target_refuse(call);
+		target_refuse_outsider(call);
 		return;
 	}
-	target_allow(call);
+	target_allow_call(call);
 	if (r == 0 && prlimit(call->tid, RLIMIT_CORE, NULL, &now) < 0)
 		r = -errno;
 	if (r == 0 && wanted.rlim_cur > wanted.rlim_max)
@@ -36,33 +36,33 @@ static void answer_core_limit(struct call *call, pid_t pid, unsigned new_arg, ui
 	if (r == 0 && wanted.rlim_max > now.rlim_max)
 		r = -EPERM;
 	if (r == 0 && old_address)
-		r = decode_output(call, old_address, &now, sizeof(now));
-	call_end(call, r);
+		r = decode_write_output(call, old_address, &now, sizeof(now));
+	call_return_result(call, r);
 }
 
 /* Continuing is safe whatever the limits in memory are: without CAP_SYS_RESOURCE the hard limit is not raised. */
-static void set_limit(struct call *call, pid_t pid, unsigned resource, unsigned new_arg, uint64_t old_address)
+static void limit_judge_call(struct call *call, pid_t pid, unsigned resource, unsigned new_arg, uint64_t old_address)
 {
 	if (resource == RLIMIT_CORE && call->arg[new_arg]) {
-		answer_core_limit(call, pid, new_arg, old_address);
+		limit_answer_core(call, pid, new_arg, old_address);
 		return;
 	}
 	if (resource == RLIMIT_NOFILE && call->arg[new_arg])
-		fd_table_limit_changed(call);
-	target_continue(call, pid == 0 ? call->tid : pid);
+		fd_table_note_limit_change(call);
+	target_continue_if_member(call, pid == 0 ? call->tid : pid);
 }
 
-HANDLER(sys_prlimit64, set_limit(call, call_int(call, 0), call_uint(call, 1), 2, call->arg[3]))
-HANDLER(sys_setrlimit, set_limit(call, 0, call_uint(call, 0), 1, 0))
+HANDLER(sys_prlimit64, limit_judge_call(call, call_get_int(call, 0), call_get_uint(call, 1), 2, call->arg[3]))
+HANDLER(sys_setrlimit, limit_judge_call(call, 0, call_get_uint(call, 0), 1, 0))
 
-static void judge_scheduling(struct call *call)
+static void scheduling_judge_call(struct call *call)
 {
-	pid_t pid = call_int(call, 0);
+	pid_t pid = call_get_int(call, 0);
 
 	if (pid < 0)
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 	else
-		target_continue(call, pid);
+		target_continue_if_member(call, pid);
 }
 
 /*
@@ -72,38 +72,38 @@ static void judge_scheduling(struct call *call)
 void sys_sched_getaffinity(struct call *call)
 {
 	unsigned long mask[AFFINITY_BYTES_MAX / sizeof(unsigned long)];
-	unsigned len = call_uint(call, 1) < AFFINITY_BYTES_MAX ? call_uint(call, 1) : AFFINITY_BYTES_MAX;
-	long got = syscall(SYS_sched_getaffinity, call_int(call, 0), len, mask);
-	int r = got < 0 ? -errno : decode_output(call, call->arg[2], mask, (size_t)got);
+	unsigned len = call_get_uint(call, 1) < AFFINITY_BYTES_MAX ? call_get_uint(call, 1) : AFFINITY_BYTES_MAX;
+	long got = syscall(SYS_sched_getaffinity, call_get_int(call, 0), len, mask);
+	int r = got < 0 ? -errno : decode_write_output(call, call->arg[2], mask, (size_t)got);
 
-	target_allow(call);
-	call_end(call, r < 0 ? r : got);
+	target_allow_call(call);
+	call_return_result(call, r < 0 ? r : got);
 }
 
-HANDLER(sys_sched_setaffinity, judge_scheduling(call))
-HANDLER(sys_sched_setattr, judge_scheduling(call))
-HANDLER(sys_sched_setparam, judge_scheduling(call))
-HANDLER(sys_sched_setscheduler, judge_scheduling(call))
+HANDLER(sys_sched_setaffinity, scheduling_judge_call(call))
+HANDLER(sys_sched_setattr, scheduling_judge_call(call))
+HANDLER(sys_sched_setparam, scheduling_judge_call(call))
+HANDLER(sys_sched_setscheduler, scheduling_judge_call(call))
 
 /* For single processes only: a process group may, and a user's processes always do, include others than the run's. */
-static void judge_priority(struct call *call, int process, int last)
+static void priority_judge_call(struct call *call, int process, int last)
 {
-	int which = call_int(call, 0);
+	int which = call_get_int(call, 0);
 
 	if (which == process)
-		target_continue(call, call_int(call, 1));
+		target_continue_if_member(call, call_get_int(call, 1));
 	else if (which < process || which > last)
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 	else
 		call_refuse(call, -EPERM, NULL, "outside_run");
 }
 
-HANDLER(sys_setpriority, judge_priority(call, PRIO_PROCESS, PRIO_USER))
+HANDLER(sys_setpriority, priority_judge_call(call, PRIO_PROCESS, PRIO_USER))
 
 /* linux/ioprio.h: IOPRIO_WHO_PROCESS, _PGRP, _USER. */
-HANDLER(sys_ioprio_set, judge_priority(call, 1, 3))
+HANDLER(sys_ioprio_set, priority_judge_call(call, 1, 3))
 
-HANDLER(sys_get_robust_list, target_continue(call, call_int(call, 0)))
+HANDLER(sys_get_robust_list, target_continue_if_member(call, call_get_int(call, 0)))
 
 /*
  * Not dumpable, a process could not be read by the supervisor. Accepted without effect, because programs complain
@@ -111,7 +111,7 @@ HANDLER(sys_get_robust_list, target_continue(call, call_int(call, 0)))
  */
 static void prctl_dumpable(struct call *call)
 {
-	target_allow(call);
+	target_allow_call(call);
 	if (call->arg[1] != 0) {
 		call_fail(call, -EINVAL);
 		return;
@@ -126,9 +126,9 @@ static void prctl_dumpable(struct call *call)
  */
 static void set_ptracer(struct call *call)
 {
-	pid_t pid = call_int(call, 1);
+	pid_t pid = call_get_int(call, 1);
 
-	if (call->arg[1] == 0 || call->arg[1] == UINT64_MAX || tree_holds_pid(call->sandbox->tree, pid))
+	if (call->arg[1] == 0 || call->arg[1] == UINT64_MAX || tree_pid_is_in_run(call->sandbox->tree, pid))
 		target_allow_continue(call);
 	else
 		call_refuse(call, -EINVAL, NULL, "outside_run"); /* yama_task_prctl(): no such process */
@@ -137,7 +137,7 @@ static void set_ptracer(struct call *call)
 /* Options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)
 {
-	int option = call_int(call, 0);
+	int option = call_get_int(call, 0);
 
 	/* PR_SET_MM forges /proc/PID/exe. */
 	if (option == PR_SET_DUMPABLE)

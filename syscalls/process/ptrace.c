@@ -99,7 +99,7 @@ static bool process_has_traced(const struct traces *traces, pid_t tgid)
 }
 
 /*
- * Not by tree_holds_pid(), which may miss a process whose ancestors die meanwhile: a living tracer must not be
+ * Not by tree_pid_is_in_run(), which may miss a process whose ancestors die meanwhile: a living tracer must not be
  * forgotten. One that is remembered too long costs no more than a refusal.
  */
 static bool process_exists(pid_t tgid)
@@ -181,13 +181,13 @@ static void judge_edge(struct call *call, const struct trace_edge *edge)
 
 static void judge_attach(struct call *call)
 {
-	pid_t pid = call_int(call, 1);
+	pid_t pid = call_get_int(call, 1);
 	long target_tgid = pid > 0 ? tree_read_status(pid, "Tgid", 10) : -ESRCH;
 
-	if (target_tgid <= 0 || !tree_holds_pid(call->sandbox->tree, pid))
-		target_refuse(call);
+	if (target_tgid <= 0 || !tree_pid_is_in_run(call->sandbox->tree, pid))
+		target_refuse_outsider(call);
 	else if (target_tgid == call->task->tgid)
-		target_fail(call, -EPERM); /* a thread cannot trace its own process */
+		target_fail_call(call, -EPERM); /* a thread cannot trace its own process */
 	else
 		judge_edge(call, &(struct trace_edge){call->tid, call->task->tgid, pid, (pid_t)target_tgid});
 }
@@ -200,7 +200,7 @@ static void judge_traceme(struct call *call)
 {
 	pid_t tgid = call->task->tgid, parent = procstat_read_parent(tgid);
 
-	if (parent <= 0 || !tree_holds_pid(call->sandbox->tree, parent))
+	if (parent <= 0 || !tree_pid_is_in_run(call->sandbox->tree, parent))
 		call_refuse(call, -EPERM, NULL, "outside_run"); /* the supervisor would be the tracer */
 	else
 		judge_edge(call, &(struct trace_edge){TRACEME_TID, parent, call->tid, tgid});
@@ -230,10 +230,10 @@ void sys_ptrace(struct call *call)
 /* Likewise without a tracer. The addresses are read again by the kernel, but the verdict does not rest on them. */
 static void judge_memory(struct call *call)
 {
-	if (!call->sandbox->traces_bounded && !target_is_self(call, call_int(call, 0)))
+	if (!call->sandbox->traces_bounded && !target_is_self(call, call_get_int(call, 0)))
 		call_refuse(call, -EPERM, NULL, "trace_not_bounded");
 	else
-		target_continue(call, call_int(call, 0));
+		target_continue_if_member(call, call_get_int(call, 0));
 }
 
 HANDLER(sys_process_vm_readv, judge_memory(call))

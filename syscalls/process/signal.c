@@ -54,7 +54,7 @@ struct round {
 };
 
 /* Lists the members of the run. 0 or -ENOMEM. */
-static int list_members(struct call *call, struct round *round)
+static int signal_list_members(struct call *call, struct round *round)
 {
 	do {
 		if (!array_reserve(&round->pid, round->count, &round->room))
@@ -64,7 +64,7 @@ static int list_members(struct call *call, struct round *round)
 	return 0;
 }
 
-static bool was_signalled(const struct round *round, pid_t pid)
+static bool signal_was_sent_to(const struct round *round, pid_t pid)
 {
 	for (size_t i = 0; i < round->done_count; i++)
 		if (round->done[i] == pid)
@@ -72,10 +72,10 @@ static bool was_signalled(const struct round *round, pid_t pid)
 	return false;
 }
 
-/* target_open() checks membership again: the list may be outdated. */
+/* target_open_pidfd() checks membership again: the list may be outdated. */
 static void signal_member(struct call *call, struct round *round, pid_t pid, int sig)
 {
-	_cleanup_close_ int pidfd = target_open(call, pid, false);
+	_cleanup_close_ int pidfd = target_open_pidfd(call, pid, false);
 
 	if (pidfd < 0)
 		return;
@@ -85,7 +85,7 @@ static void signal_member(struct call *call, struct round *round, pid_t pid, int
 		round->sent = true;
 }
 
-static bool is_addressed(const struct call *call, const struct round *round, pid_t pid)
+static bool signal_addresses_process(const struct call *call, const struct round *round, pid_t pid)
 {
 	return round->everyone ? pid != call->task->tgid : read_process_group(pid) == round->group;
 }
@@ -98,7 +98,7 @@ static bool signal_new_members(struct call *call, struct round *round, int sig)
 	for (size_t i = 0; i < round->count; i++) {
 		pid_t pid = round->pid[i];
 
-		if (was_signalled(round, pid) || !is_addressed(call, round, pid))
+		if (signal_was_sent_to(round, pid) || !signal_addresses_process(call, round, pid))
 			continue;
 		if (!array_reserve(&round->done, round->done_count, &round->done_room))
 			return false;
@@ -109,23 +109,23 @@ static bool signal_new_members(struct call *call, struct round *round, int sig)
 	return fresh;
 }
 
-static bool any_is_addressed(const struct call *call, const struct round *round)
+static bool signal_addresses_any(const struct call *call, const struct round *round)
 {
 	for (size_t i = 0; i < round->count; i++)
-		if (is_addressed(call, round, round->pid[i]))
+		if (signal_addresses_process(call, round, round->pid[i]))
 			return true;
 	return false;
 }
 
 static void signal_members(struct call *call, struct round *round, int sig)
 {
-	int r = list_members(call, round);
+	int r = signal_list_members(call, round);
 
-	if (r == 0 && !any_is_addressed(call, round)) {
-		target_refuse(call);
+	if (r == 0 && !signal_addresses_any(call, round)) {
+		target_refuse_outsider(call);
 		return;
 	}
-	target_allow(call);
+	target_allow_call(call);
 	/* One step, with the right sender. Not for -1, whose result would reveal processes outside the run. */
 	if (r == 0 && call->sandbox->signals_bounded && !round->everyone) {
 		call_continue(call);
@@ -133,13 +133,13 @@ static void signal_members(struct call *call, struct round *round, int sig)
 	}
 	if (r < 0)
 		call_fail(call, r);
-	if (r < 0 || call_commit(call) < 0)
+	if (r < 0 || call_commit_record(call) < 0)
 		return;
 	for (int i = 0; i < ROUNDS_MAX && signal_new_members(call, round, sig); i++)
-		if (sig == 0 || list_members(call, round) < 0)
+		if (sig == 0 || signal_list_members(call, round) < 0)
 			break;
 	/* kill(2) succeeds if at least one process was signalled. */
-	call_end(call, round->sent ? 0 : round->last_error);
+	call_return_result(call, round->sent ? 0 : round->last_error);
 }
 
 /* `which` is the pid argument of kill(2): 0 the own group, -1 everyone, less than -1 the group -which. */
@@ -154,7 +154,7 @@ static void signal_group(struct call *call, pid_t which, int sig)
 	else if (which != -1)
 		round.group = -ESRCH;
 	if (round.group < 0)
-		target_refuse(call);
+		target_refuse_outsider(call);
 	else
 		signal_members(call, &round, sig);
 	free(round.pid);
@@ -164,58 +164,59 @@ static void signal_group(struct call *call, pid_t which, int sig)
 /* ---- one process or thread ---- */
 
 /* Whether the kernel may send the signal: see the top. */
-static bool may_continue(const struct call *call, pid_t own, pid_t pid)
+static bool signal_may_continue(const struct call *call, pid_t own, pid_t pid)
 {
-	return pid == own || (pid > 0 && call->sandbox->signals_bounded && tree_holds_pid(call->sandbox->tree, pid));
+	return pid == own ||
+	       (pid > 0 && call->sandbox->signals_bounded && tree_pid_is_in_run(call->sandbox->tree, pid));
 }
 
 /* False: the outcome is set. The siginfo must not claim to be from the kernel or kill(2): do_rt_sigqueueinfo(). */
-static bool copy_info(struct call *call, unsigned arg, siginfo_t *info)
+static bool signal_copy_info(struct call *call, unsigned arg, siginfo_t *info)
 {
 	int r = decode_struct(call, arg, info, sizeof(*info));
 
 	if (r == 0 && (info->si_code >= 0 || info->si_code == SI_TKILL))
 		r = -EPERM;
 	if (r < 0)
-		target_fail(call, r);
+		target_fail_call(call, r);
 	return r == 0;
 }
 
 /* info NULL: as kill(2). */
 static void send_to_process(struct call *call, pid_t pid, int sig, const siginfo_t *info)
 {
-	_cleanup_close_ int pidfd = target_open(call, pid, false);
+	_cleanup_close_ int pidfd = target_open_pidfd(call, pid, false);
 
 	if (pidfd == -ESRCH) {
-		target_refuse(call);
+		target_refuse_outsider(call);
 	} else if (pidfd < 0) {
-		target_fail(call, pidfd);
+		target_fail_call(call, pidfd);
 	} else {
-		target_allow(call);
-		if (call_commit(call) == 0)
-			call_end(call, syscall(SYS_pidfd_send_signal, pidfd, sig, info, 0) < 0 ? -errno : 0);
+		target_allow_call(call);
+		if (call_commit_record(call) == 0)
+			call_return_result(call, syscall(SYS_pidfd_send_signal, pidfd, sig, info, 0) < 0 ? -errno : 0);
 	}
 }
 
 /* tgid 0: a thread of any process (tkill). info NULL: as tgkill(2). */
 static void send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, siginfo_t *info)
 {
-	_cleanup_close_ int pidfd = target_open(call, tid, true);
+	_cleanup_close_ int pidfd = target_open_pidfd(call, tid, true);
 	long r, owner = tree_read_status(tid, "Tgid", 10); /* read after the pidfd: that thread's or a later one's */
 	bool by_number = pidfd == -EINVAL; /* before Linux 6.9, where threads have no pidfds */
 
 	/* Sent by its number, the signal is sent right after the thread was found to be a member's. */
 	if (pidfd == -ESRCH || owner <= 0 || (tgid && owner != tgid) ||
-	    (by_number && !tree_holds_pid(call->sandbox->tree, tid))) {
-		target_refuse(call);
+	    (by_number && !tree_pid_is_in_run(call->sandbox->tree, tid))) {
+		target_refuse_outsider(call);
 		return;
 	}
 	if (pidfd < 0 && !by_number) {
-		target_fail(call, pidfd);
+		target_fail_call(call, pidfd);
 		return;
 	}
-	target_allow(call);
-	if (call_commit(call) < 0)
+	target_allow_call(call);
+	if (call_commit_record(call) < 0)
 		return;
 	if (!by_number)
 		r = syscall(SYS_pidfd_send_signal, pidfd, sig, info, 0);
@@ -223,23 +224,23 @@ static void send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, si
 		r = syscall(SYS_rt_tgsigqueueinfo, (pid_t)owner, tid, sig, info);
 	else
 		r = syscall(SYS_tgkill, (pid_t)owner, tid, sig);
-	call_end(call, r < 0 ? -errno : 0);
+	call_return_result(call, r < 0 ? -errno : 0);
 }
 
 /* kill(2); with info_arg, the number of its siginfo argument, rt_sigqueueinfo(2). */
 static void signal_process(struct call *call, unsigned info_arg)
 {
-	pid_t pid = call_int(call, 0);
-	int sig = call_int(call, 1);
+	pid_t pid = call_get_int(call, 0);
+	int sig = call_get_int(call, 1);
 	siginfo_t info;
 
-	if (may_continue(call, call->task->tgid, pid)) { /* the kernel checks the siginfo */
+	if (signal_may_continue(call, call->task->tgid, pid)) { /* the kernel checks the siginfo */
 		target_allow_continue(call);
 	} else if (!info_arg && pid <= 0) {
 		signal_group(call, pid, sig);
 	} else if (!info_arg) {
 		send_to_process(call, pid, sig, NULL);
-	} else if (copy_info(call, info_arg, &info)) {
+	} else if (signal_copy_info(call, info_arg, &info)) {
 		info.si_signo = sig;
 		send_to_process(call, pid, sig, &info);
 	}
@@ -248,17 +249,17 @@ static void signal_process(struct call *call, unsigned info_arg)
 /* tgkill(2); with info_arg, the number of its siginfo argument, rt_tgsigqueueinfo(2). */
 static void signal_thread(struct call *call, unsigned info_arg)
 {
-	pid_t tgid = call_int(call, 0), tid = call_int(call, 1);
-	int sig = call_int(call, 2);
+	pid_t tgid = call_get_int(call, 0), tid = call_get_int(call, 1);
+	int sig = call_get_int(call, 2);
 	siginfo_t info;
 
 	if (tgid <= 0 || tid <= 0) {
-		target_fail(call, -EINVAL);
-	} else if (may_continue(call, call->task->tgid, tgid)) { /* the kernel checks that tid belongs to tgid */
+		target_fail_call(call, -EINVAL);
+	} else if (signal_may_continue(call, call->task->tgid, tgid)) { /* the kernel checks that tid belongs to tgid */
 		target_allow_continue(call);
 	} else if (!info_arg) {
 		send_to_thread(call, tgid, tid, sig, NULL);
-	} else if (copy_info(call, info_arg, &info)) {
+	} else if (signal_copy_info(call, info_arg, &info)) {
 		info.si_signo = sig;
 		send_to_thread(call, tgid, tid, sig, &info);
 	}
@@ -271,14 +272,14 @@ HANDLER(sys_rt_tgsigqueueinfo, signal_thread(call, 3))
 
 void sys_tkill(struct call *call)
 {
-	pid_t tid = call_int(call, 0);
+	pid_t tid = call_get_int(call, 0);
 
 	if (tid <= 0)
-		target_fail(call, -EINVAL);
-	else if (may_continue(call, call->tid, tid))
+		target_fail_call(call, -EINVAL);
+	else if (signal_may_continue(call, call->tid, tid))
 		target_allow_continue(call);
 	else
-		send_to_thread(call, 0, tid, call_int(call, 1), NULL);
+		send_to_thread(call, 0, tid, call_get_int(call, 1), NULL);
 }
 
 /* ---- pidfds ---- */
@@ -287,24 +288,24 @@ void sys_tkill(struct call *call)
 
 void sys_pidfd_open(struct call *call)
 {
-	pid_t pid = call_int(call, 0);
-	unsigned flags = call_uint(call, 1);
+	pid_t pid = call_get_int(call, 0);
+	unsigned flags = call_get_uint(call, 1);
 	_cleanup_close_ int fd = -1;
 
 	if (pid <= 0 || flags & ~(unsigned)PIDFD_OPEN_FLAGS) {
-		target_fail(call, -EINVAL);
+		target_fail_call(call, -EINVAL);
 		return;
 	}
 	fd = (int)syscall(SYS_pidfd_open, pid, flags);
 	if (fd < 0)
 		fd = -errno;
-	if (!tree_holds_pid(call->sandbox->tree,
+	if (!tree_pid_is_in_run(call->sandbox->tree,
 			    pid)) { /* asked after the descriptor is open, so that the pid is not reused */
-		target_refuse(call);
+		target_refuse_outsider(call);
 		return;
 	}
-	target_allow(call);
-	call_give_fd(call, fd < 0 ? fd : steal_fd(&fd), true);
+	target_allow_call(call);
+	call_return_fd(call, fd < 0 ? fd : steal_fd(&fd), true);
 }
 
 /*
@@ -349,7 +350,7 @@ static void send_by_pidfd(struct call *call, pid_t pid, int sig, bool to_thread)
 {
 	siginfo_t info, *given = call->arg[2] ? &info : NULL;
 
-	if (given && !copy_info(call, 2, &info)) /* this call does not set si_signo: a wrong one is EINVAL */
+	if (given && !signal_copy_info(call, 2, &info)) /* this call does not set si_signo: a wrong one is EINVAL */
 		return;
 	if (to_thread)
 		send_to_thread(call, 0, pid, sig, given);
@@ -359,14 +360,14 @@ static void send_by_pidfd(struct call *call, pid_t pid, int sig, bool to_thread)
 
 void sys_pidfd_send_signal(struct call *call)
 {
-	int sig = call_int(call, 1);
-	unsigned flags = call_uint(call, 3);
+	int sig = call_get_int(call, 1);
+	unsigned flags = call_get_uint(call, 3);
 	bool of_thread = false, bad_flags = flags & (flags - 1) || flags > PIDFD_SIGNAL_PROCESS_GROUP;
-	pid_t pid = bad_flags ? -EINVAL : read_pidfd(call, call_int(call, 0), &of_thread);
+	pid_t pid = bad_flags ? -EINVAL : read_pidfd(call, call_get_int(call, 0), &of_thread);
 
 	if (pid < 0)
-		target_fail(call, pid);
-	else if (may_continue(call, -1, pid)) /* confined even if the descriptor is replaced */
+		target_fail_call(call, pid);
+	else if (signal_may_continue(call, -1, pid)) /* confined even if the descriptor is replaced */
 		target_allow_continue(call);
 	else if (flags == PIDFD_SIGNAL_PROCESS_GROUP)
 		signal_group(call, -pid, sig);

@@ -5,12 +5,12 @@
 #include "base/cleanup.h"
 #include "syscalls/process/target.h"
 
-void target_allow(struct call *call)
+void target_allow_call(struct call *call)
 {
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW};
 }
 
-void target_refuse(struct call *call)
+void target_refuse_outsider(struct call *call)
 {
 	call_refuse(call, -ESRCH, NULL, "outside_run");
 }
@@ -21,7 +21,7 @@ bool target_is_self(const struct call *call, pid_t pid)
 }
 
 /* For a thread that is not a group leader, kill(2) signals its process; pidfd_open(2) fails. */
-static int open_process_of(pid_t pid)
+static int target_open_process(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	long tgid;
@@ -37,29 +37,29 @@ static int open_process_of(pid_t pid)
 	return fd >= 0 ? fd : -errno;
 }
 
-int target_open(const struct call *call, pid_t pid, bool thread)
+int target_open_pidfd(const struct call *call, pid_t pid, bool thread)
 {
 	_cleanup_close_ int fd = -1;
 	int r;
 
 	if (pid <= 0)
 		return -ESRCH;
-	fd = thread ? (int)syscall(SYS_pidfd_open, pid, PIDFD_THREAD) : open_process_of(pid);
+	fd = thread ? (int)syscall(SYS_pidfd_open, pid, PIDFD_THREAD) : target_open_process(pid);
 	r = thread && fd < 0 ? -errno : fd;
 	/* Always ESRCH for processes outside the run, so that their existence is not revealed. */
-	if (!tree_holds_pid(call->sandbox->tree, pid))
+	if (!tree_pid_is_in_run(call->sandbox->tree, pid))
 		return -ESRCH;
 	return r < 0 ? r : steal_fd(&fd);
 }
 
-void target_continue(struct call *call, pid_t pid)
+void target_continue_if_member(struct call *call, pid_t pid)
 {
 	/*
 	 * The pid is in a register, so the kernel may act on it. A race remains: the member ends, is reaped, and its
 	 * pid is reused by a process outside within microseconds.
 	 */
-	if (target_is_self(call, pid) || tree_holds_pid(call->sandbox->tree, pid))
+	if (target_is_self(call, pid) || tree_pid_is_in_run(call->sandbox->tree, pid))
 		target_allow_continue(call);
 	else
-		target_refuse(call);
+		target_refuse_outsider(call);
 }

@@ -8,24 +8,24 @@
 #include "syscalls/call/call.h"
 
 /* Allows a call that no policy rule is about. */
-void target_allow(struct call *call);
+void target_allow_call(struct call *call);
 
-/* As target_allow, and the kernel performs the call. */
+/* As target_allow_call, and the kernel performs the call. */
 static inline void target_allow_continue(struct call *call)
 {
-	target_allow(call);
+	target_allow_call(call);
 	call_continue(call);
 }
 
 /* Allows the call, but fails it as the kernel would. error is -errno. */
-static inline void target_fail(struct call *call, int error)
+static inline void target_fail_call(struct call *call, int error)
 {
-	target_allow(call);
+	target_allow_call(call);
 	call_fail(call, error);
 }
 
 /* Refuses with ESRCH "outside_run". */
-void target_refuse(struct call *call);
+void target_refuse_outsider(struct call *call);
 
 /* True when pid is the target process or thread itself. */
 bool target_is_self(const struct call *call, pid_t pid);
@@ -35,9 +35,9 @@ bool target_is_self(const struct call *call, pid_t pid);
  * Membership is checked after the pidfd is open, so that the pid cannot be reused in between. Returns a descriptor
  * owned by the caller; -ESRCH: outside the run, or dead; -EINVAL: the kernel has no pidfds of threads.
  */
-int target_open(const struct call *call, pid_t pid, bool thread);
+int target_open_pidfd(const struct call *call, pid_t pid, bool thread);
 
 /* Judges a call by the pid in a register alone: continued for members of the run, else refused. */
-void target_continue(struct call *call, pid_t pid);
+void target_continue_if_member(struct call *call, pid_t pid);
 
 #endif

@@ -9,7 +9,7 @@ static syscall_fn *const handlers[] = {
 #include "syscalls/table/syscalls.def"
 };
 
-syscall_fn *table_handler(const struct syscall_row *row)
+syscall_fn *table_get_handler(const struct syscall_row *row)
 {
 	return row->place ? handlers[row->place - 1] : NULL;
 }

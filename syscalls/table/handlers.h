@@ -17,6 +17,6 @@
 	}
 
 /* The function that judges and performs the row's call, or NULL when all such calls are native or refused. */
-syscall_fn *table_handler(const struct syscall_row *row);
+syscall_fn *table_get_handler(const struct syscall_row *row);
 
 #endif

@@ -69,13 +69,13 @@ static const uint16_t places[NR_MAX + PLACES] = {
 static_assert(sizeof(rows) / sizeof(rows[0]) == PLACES, "one row, one place");
 static_assert(PLACES < UINT16_MAX, "a place fits");
 
-const struct syscall_row *table_rows(size_t *ret_count)
+const struct syscall_row *table_get_rows(size_t *ret_count)
 {
 	*ret_count = PLACES;
 	return rows;
 }
 
-const struct syscall_row *table_find(int nr)
+const struct syscall_row *table_find_row(int nr)
 {
 	if (nr < 0 || nr >= NR_MAX || !places[nr])
 		return NULL;

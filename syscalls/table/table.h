@@ -180,10 +180,10 @@ struct syscall_row {
 };
 
 /* All rows, in the order of syscalls.def. */
-const struct syscall_row *table_rows(size_t *ret_count);
+const struct syscall_row *table_get_rows(size_t *ret_count);
 
 /* The row of a system call number of the native architecture, or NULL: not listed, answered with ENOSYS. */
-const struct syscall_row *table_find(int nr);
+const struct syscall_row *table_find_row(int nr);
 
 /* True when the registers match one of the terms. */
 bool table_terms_match(const struct row_term *terms, const uint64_t *arg);

@@ -265,7 +265,7 @@ const struct row_term allow_ptrace[] = {
 	END,
 };
 
-static bool table_term_holds(const struct row_term *term, const uint64_t *arg)
+static bool table_term_matches(const struct row_term *term, const uint64_t *arg)
 {
 	for (unsigned i = 0; i < term->count; i++)
 		if ((arg[term->compare[i].arg] & term->compare[i].mask) != term->compare[i].value)
@@ -276,7 +276,7 @@ static bool table_term_holds(const struct row_term *term, const uint64_t *arg)
 bool table_terms_match(const struct row_term *terms, const uint64_t *arg)
 {
 	for (const struct row_term *term = terms; term->count; term++)
-		if (table_term_holds(term, arg))
+		if (table_term_matches(term, arg))
 			return true;
 	return false;
 }

@@ -146,7 +146,7 @@ static char shape_of(const struct syscall_row *row, unsigned i)
 static void take_shapes(void)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 
 	while (shaped[shaped_count].shape[0])
 		shaped_count++;

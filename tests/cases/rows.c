@@ -49,7 +49,7 @@ static bool reachable(const struct syscall_row *row)
 static int list(bool all)
 {
 	size_t count;
-	const struct syscall_row *row = table_rows(&count);
+	const struct syscall_row *row = table_get_rows(&count);
 
 	for (size_t i = 0; i < count; i++)
 		if (all ? row[i].nr >= 0 : reachable(&row[i]))
@@ -59,7 +59,7 @@ static int list(bool all)
 
 static int call(int nr)
 {
-	const struct syscall_row *row = table_find(nr);
+	const struct syscall_row *row = table_find_row(nr);
 	long result = syscall(nr, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING);
 
 	if (!row || row->class != ROW_REFUSE || (result == -1 && errno == row->error))

@@ -119,7 +119,7 @@ static bool is_probe(const struct syscall_row *row)
 int threat_refusals(char **arg)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 
 	(void)arg; /* takes none */
 	for (size_t i = 0; i < count; i++)
@@ -135,7 +135,7 @@ int threat_sweep(char **arg)
 	long to = strtol(arg[1], NULL, 10);
 
 	for (long nr = strtol(arg[0], NULL, 10); nr <= to; nr++) {
-		if (table_find((int)nr))
+		if (table_find_row((int)nr))
 			continue;
 		errno = 0;
 		threat_refused("an unknown number", syscall(nr, 0, 0, 0, 0, 0, 0), ENOSYS);

@@ -22,15 +22,15 @@ static void read_fields(const json_t *line)
 	size_t len;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		char *bytes = audit_line_bytes(line, keys[i], &len);
+		char *bytes = audit_line_get_bytes(line, keys[i], &len);
 
 		promise(!bytes || bytes[len] == '\0');
 		free(bytes);
 	}
 	for (int second = 0; second < 2; second++)
-		free(audit_line_resolved(line, second, &len));
-	(void)audit_line_tid(line);
-	promise(audit_line_type(line) != NULL);
+		free(audit_line_get_resolved(line, second, &len));
+	(void)audit_line_get_tid(line);
+	promise(audit_line_get_type(line) != NULL);
 }
 
 /* Returns how many lines parsed. Takes fd. */
@@ -43,7 +43,7 @@ static size_t read_all(int fd, char ret_last[16])
 	int r;
 
 	promise(audit_reader_create(fd, &reader) == 0);
-	while ((r = audit_reader_next(reader, &line)) == 1 || r == -EBADMSG) {
+	while ((r = audit_reader_read_line(reader, &line)) == 1 || r == -EBADMSG) {
 		promise(line.offset >= end);
 		end = line.offset + line.len;
 		promise((r == 1) == (line.json != NULL));
@@ -51,7 +51,7 @@ static size_t read_all(int fd, char ret_last[16])
 			continue;
 		promise(memchr(line.text, '\n', line.len) == NULL && memchr(line.text, '\0', line.len) == NULL);
 		read_fields(line.json);
-		(void)snprintf(ret_last, 16, "%s", audit_line_type(line.json));
+		(void)snprintf(ret_last, 16, "%s", audit_line_get_type(line.json));
 		parsed++;
 	}
 	promise(line.offset >= end);
@@ -83,7 +83,7 @@ static int input_file(const uint8_t *data, size_t size)
 	(void)unlink(path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	promise(fd >= 0);
-	promise(io_write_full(fd, data, size) == 0);
+	promise(io_write_all(fd, data, size) == 0);
 	return fd;
 }
 

@@ -81,13 +81,13 @@ static void check_structs(const struct call *call, size_t usize, size_t ksize, s
 
 	promise(out != NULL);
 	out[ksize] = 'x';
-	(void)decode_extensible(call, 1, out, ksize, usize, min);
+	(void)decode_extensible_struct(call, 1, out, ksize, usize, min);
 	promise(out[ksize] == 'x');
 	(void)decode_struct(call, 2, out, ksize);
 	promise(out[ksize] == 'x');
 	(void)memory_copy_string(call->sandbox->guest, call->tid, call->arg[3], out, ksize, -ENAMETOOLONG);
 	promise(out[ksize] == 'x');
-	(void)decode_output(call, call->arg[4], out, ksize);
+	(void)decode_write_output(call, call->arg[4], out, ksize);
 	free(out);
 }
 
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (call.arg[i])
 			call.arg[i] += MEMORY - 0x100;
 	}
-	if (decode_call(&call) == 0)
+	if (decode_call_args(&call) == 0)
 		check_texts(&call);
 	check_structs(&call, word(data, 18), word(data, 20) % 8192 + 1, word(data, 22) % 64);
 	return 0;

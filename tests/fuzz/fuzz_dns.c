@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	promise(size <= DNS_QUERY_MAX && query.question_len <= sizeof(query.question));
 	promise(memchr(query.name, '\0', sizeof(query.name)) != NULL);
 	promise(memcmp(data + 12, query.question, query.question_len) == 0);
-	dns_type_text(query.type, type);
+	dns_get_type_text(query.type, type);
 	promise(memchr(type, '\0', sizeof(type)) != NULL);
 	/* What is taken for a host's name is what stands in the message, but for the case of its letters. */
 	if (query.plain && net_host_canonicalise(query.name, strlen(query.name), host) == 0)

@@ -1,4 +1,4 @@
-/* elf_inspect and shebang_parse: the file a program is about to execute is the program's own making. */
+/* elf_inspect_file and shebang_parse: the file a program is about to execute is the program's own making. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ static void inspect_script(const uint8_t *data, size_t size)
 	struct shebang shebang;
 
 	memcpy(head, data, size < sizeof(head) ? size : sizeof(head));
-	if (!shebang_begins(head) || shebang_parse(head, &shebang) < 0)
+	if (!shebang_has_mark(head) || shebang_parse(head, &shebang) < 0)
 		return;
 	promise(memchr(shebang.interp, '\0', sizeof(shebang.interp)) != NULL);
 	if (shebang.has_arg)
@@ -30,8 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct elf_facts facts;
 
 	promise(fd >= 0);
-	promise(io_write_full(fd, data, size) == 0);
-	if (elf_inspect(fd, &facts) == 0 && facts.dynamic) {
+	promise(io_write_all(fd, data, size) == 0);
+	if (elf_inspect_file(fd, &facts) == 0 && facts.dynamic) {
 		promise(facts.interp[0] == '\0' || memchr(facts.interp, '\0', sizeof(facts.interp)) != NULL);
 		promise(memmem(data, size, facts.interp, strlen(facts.interp) + 1) != NULL);
 	}

@@ -107,7 +107,7 @@ static void check_name(const char *name, size_t len, bool response, unsigned see
 		promise(!is_named(name, len, never[i]));
 	for (size_t i = response; i < 4; i++) /* of a response "Host" is nothing */
 		if (is_named(name, len, once[i]))
-			promise(http1_name_is(name, len, once[i]) && ++seen[i] == 1);
+			promise(http1_name_equals(name, len, once[i]) && ++seen[i] == 1);
 }
 
 static const char *check_line(const char *line, const char *stop, bool response, unsigned seen[4])
@@ -207,7 +207,7 @@ static void write_head(struct buf *out, const struct http1_head *head, bool resp
 				    query ? (size_t)(head->target + head->target_len - query) : 0, "host.test");
 	}
 	for (size_t i = 0; i < head->fields; i++)
-		if (http1_field_passes(head, &head->field[i], response))
+		if (http1_field_is_forwarded(head, &head->field[i], response))
 			http1_write_field(out, &head->field[i]);
 	http1_write_head_end(out, head->framing, head, is_last(head, response) ? "close" : NULL);
 }
@@ -302,7 +302,7 @@ static void check_body(const struct http1_head *head, bool request, const char *
 	promise(!whole.len || memcmp(whole.data, pieces.data, whole.len) == 0);
 	if (error || !whole.len)
 		return;
-	buf_add(&chunk, size, http1_chunk_head(size, whole.len));
+	buf_add(&chunk, size, http1_write_chunk_head(size, whole.len));
 	buf_add(&chunk, whole.data, whole.len);
 	buf_puts(&chunk, HTTP1_CHUNK_END HTTP1_CHUNK_LAST);
 	promise(read_body(&chunked, true, chunk.data, chunk.len, false, &again, &again_ended) == 0);

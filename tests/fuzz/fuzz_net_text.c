@@ -72,7 +72,8 @@ static void try_pattern(const char *text, size_t len, const char *path)
 		return;
 	memcpy(pattern, text, len);
 	pattern[len] = '\0';
-	for (const char *stars = pattern; (stars = strstr(stars, "**")); stars += 2) /* as net_http_parse wants them */
+	for (const char *stars = pattern; (stars = strstr(stars, "**"));
+	     stars += 2) /* as net_http_parse_rule wants them */
 		if (stars == pattern || stars[-1] != '/' || (stars[2] && stars[2] != '/'))
 			return;
 	if (strlen(pattern) - strcspn(pattern, "*") > 24)

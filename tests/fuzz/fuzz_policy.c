@@ -96,7 +96,7 @@ static struct policy *load(struct input *input)
 	promise(err == 0 || (err == -EINVAL && errors.count > 0 && !policy));
 	for (size_t i = 0; i < errors.count; i++)
 		promise(errors.item[i].text[0] && memchr(errors.item[i].text, '\0', sizeof(errors.item[i].text)));
-	policy_errors_done(&errors);
+	policy_errors_release(&errors);
 	return policy;
 }
 
@@ -109,7 +109,7 @@ static void compare(const struct policy *a, const struct policy *b)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		size_t len = strlen(paths[i]);
 
-		promise(policy_rights_on(a, paths[i], len) == policy_rights_on(b, paths[i], len));
+		promise(policy_get_rights(a, paths[i], len) == policy_get_rights(b, paths[i], len));
 		promise(policy_may_grant_below(a, paths[i], len) == policy_may_grant_below(b, paths[i], len));
 		for (unsigned want = 1; want < 8; want++) {
 			struct policy_decision one = policy_decide_access(a, paths[i], len, want);
@@ -135,7 +135,7 @@ static void compare_network(const struct policy *a, const struct policy *b)
 	static const unsigned ports[] = {0, 1, 22, 53, 80, 443, 5432, 8000, 8443, 65535};
 	static const char *const targets[] = {"/", "/a", "/chat", "/repos/a/x/b"};
 
-	promise(policy_net_enabled(a) == policy_net_enabled(b));
+	promise(policy_net_is_enabled(a) == policy_net_is_enabled(b));
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
 		same_verdict(policy_net_judge_name(a, hosts[i]), policy_net_judge_name(b, hosts[i]));
 		for (size_t j = 0; j < sizeof(ports) / sizeof(ports[0]); j++) {
@@ -169,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	policy = load(&input);
 	if (!policy)
 		return 0;
-	shown = policy_show_json(policy);
+	shown = policy_make_json(policy);
 	promise(shown != NULL);
 	input.shown = shown;
 	again = load(&input);

@@ -9,7 +9,7 @@
 static inline const struct syscall_row *row_named(const char *name)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(rows[i].name, name) == 0)

@@ -129,5 +129,5 @@ cg audit show --json "$T/audit" | jq -cS 'select(.type == "header")' |
 	find audit base cli confine doctor egress keeper policy supervisor syscalls view -name '*.c' -exec grep -nE \
 		'\b(v?fprintf|fputs|putc|perror|psignal|v?printf|puts|dprintf|fwrite|json_dumpf|json_dumpfd) ?\(' {} + |
 	grep -vE '^base/shown.c|^confine/namespaces-unshare.c') >"$T/writers" &&
-		fail "text that does not go through text_show: $(cat "$T/writers")"
+		fail "text that does not go through text_escape_for_display: $(cat "$T/writers")"
 exit $live_failed

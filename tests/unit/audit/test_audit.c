@@ -64,7 +64,7 @@ static struct audit *open_log(void)
 	struct audit *audit;
 
 	(void)unlink(path);
-	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
+	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
 	return audit;
 }
 
@@ -105,7 +105,7 @@ static json_t *read_line(uint64_t number)
 
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
 	for (uint64_t i = 0; i <= number; i++)
-		ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+		ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	json = json_incref(line.json);
 	audit_reader_free(reader);
 	return json;
@@ -120,10 +120,10 @@ static uint64_t check_whole(void)
 	int r;
 
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
-	while ((r = audit_reader_next(reader, &line)) == 1)
+	while ((r = audit_reader_read_line(reader, &line)) == 1)
 		ck_assert_int_eq(json_integer_value(json_object_get(line.json, "seq")), (json_int_t)count++);
 	ck_assert_int_eq(r, 0);
-	ck_assert_uint_eq(audit_reader_torn(reader), 0);
+	ck_assert_uint_eq(audit_reader_get_torn_bytes(reader), 0);
 	audit_reader_free(reader);
 	return count;
 }
@@ -138,15 +138,15 @@ START_TEST(test_header_and_trailer)
 	close_log(audit);
 	ck_assert_uint_eq(check_whole(), 2);
 	json = read_line(0);
-	ck_assert_str_eq(audit_line_type(json), "header");
+	ck_assert_str_eq(audit_line_get_type(json), "header");
 	ck_assert_str_eq(json_string_value(json_object_get(json, "run")), "7f3a9c21d0e4");
 	arg = strdup(json_string_value(json_array_get(json_object_get(json, "command"), 2)));
 	ck_assert_str_eq(arg, "print(\"\x1b[31m\")\n\\xff");
 	free(arg);
 	json_decref(json);
 	json = read_line(1);
-	ck_assert_str_eq(audit_line_type(json), "trailer");
-	arg = audit_line_bytes(json, "status", &len);
+	ck_assert_str_eq(audit_line_get_type(json), "trailer");
+	arg = audit_line_get_bytes(json, "status", &len);
 	ck_assert_str_eq(arg, "ok");
 	free(arg);
 	json_decref(json);
@@ -180,21 +180,21 @@ START_TEST(test_hostile_text)
 	close_log(audit);
 	ck_assert_uint_eq(check_whole(), COUNT + 2);
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	for (int i = 0; i < COUNT; i++) {
 		size_t len, resolved_len;
 		char *text, *resolved;
 
-		ck_assert_int_eq(audit_reader_next(reader, &line), 1);
-		text = audit_line_bytes(line.json, "path", &len);
+		ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
+		text = audit_line_get_bytes(line.json, "path", &len);
 		ck_assert_uint_eq(len, lens[i]);
 		ck_assert_mem_eq(text, texts[i], len);
 		free(text);
-		text = audit_line_bytes(json_object_get(line.json, "args"), "target", &len);
+		text = audit_line_get_bytes(json_object_get(line.json, "args"), "target", &len);
 		ck_assert_uint_eq(len, lens[i]);
 		ck_assert_mem_eq(text, texts[i], len);
 		free(text);
-		resolved = audit_line_resolved(line.json, 0, &resolved_len);
+		resolved = audit_line_get_resolved(line.json, 0, &resolved_len);
 		ck_assert_ptr_null(resolved); /* none was recorded */
 		for (size_t at = 0; at < line.len; at++)
 			if ((unsigned char)line.text[at] < 0x20) /* each assertion writes to a file: slow */
@@ -348,7 +348,7 @@ START_TEST(test_denials_only)
 
 	(void)unlink(path);
 	head.record_allowed = false;
-	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
+	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_uint_eq(slot.seq, 0);
 	audit_end_record(audit, slot, 3, 1);
@@ -356,7 +356,7 @@ START_TEST(test_denials_only)
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_uint_eq(slot.seq, 1);
 	audit_end_record(audit, slot, -EACCES, 1);
-	ck_assert_uint_eq(audit_records(audit), 1);
+	ck_assert_uint_eq(audit_count_records(audit), 1);
 	close_log(audit);
 	ck_assert_uint_eq(check_whole(), 3);
 }
@@ -369,11 +369,11 @@ START_TEST(test_counted_only)
 	struct audit_slot slot;
 	struct audit *audit;
 
-	ck_assert_int_eq(audit_open(NULL, &head, &audit), 0);
+	ck_assert_int_eq(audit_open_log(NULL, &head, &audit), 0);
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	ck_assert_uint_eq(slot.seq, 1);
 	audit_end_record(audit, slot, 0, 1);
-	ck_assert_uint_eq(audit_records(audit), 1);
+	ck_assert_uint_eq(audit_count_records(audit), 1);
 	close_log(audit);
 }
 END_TEST
@@ -387,23 +387,23 @@ START_TEST(test_existing_files)
 
 	(void)unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT, 0600);
-	ck_assert_int_eq(audit_open(path, &head, &audit), 0); /* empty and our own */
-	ck_assert_int_eq(audit_open(path, &head, &second), -EEXIST);
+	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0); /* empty and our own */
+	ck_assert_int_eq(audit_open_log(path, &head, &second), -EEXIST);
 	close_log(audit);
 	ck_assert_int_eq(close(fd), 0);
-	ck_assert_int_eq(audit_open(path, &head, &audit), -EEXIST);
+	ck_assert_int_eq(audit_open_log(path, &head, &audit), -EEXIST);
 	(void)snprintf(other, sizeof(other), "%s/link", dir);
 	ck_assert_int_eq(symlink(path, other), 0);
-	ck_assert_int_eq(audit_open(other, &head, &audit), -ELOOP);
+	ck_assert_int_eq(audit_open_log(other, &head, &audit), -ELOOP);
 	(void)unlink(other);
 	ck_assert_int_eq(symlink("nothing-there", other), 0);
-	ck_assert_int_eq(audit_open(other, &head, &audit), -ELOOP);
+	ck_assert_int_eq(audit_open_log(other, &head, &audit), -ELOOP);
 	(void)unlink(other);
 	ck_assert_int_eq(mkfifo(other, 0600), 0);
-	ck_assert_int_eq(audit_open(other, &head, &audit), -EEXIST);
+	ck_assert_int_eq(audit_open_log(other, &head, &audit), -EEXIST);
 	(void)unlink(other);
 	(void)snprintf(other, sizeof(other), "%s/none/log", dir);
-	ck_assert_int_eq(audit_open(other, &head, &audit), -ENOENT);
+	ck_assert_int_eq(audit_open_log(other, &head, &audit), -ENOENT);
 }
 END_TEST
 
@@ -427,7 +427,7 @@ START_TEST(test_closed_by_the_parent)
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert(WIFSIGNALED(status));
-	ck_assert_uint_eq(audit_records(audit), 1000);
+	ck_assert_uint_eq(audit_count_records(audit), 1000);
 	close_log(audit);
 	ck_assert_uint_eq(check_whole(), 1002);
 }
@@ -481,7 +481,7 @@ static bool check_next(struct audit_reader *reader, pid_t pid, pid_t ppid, pid_t
 {
 	struct audit_line line;
 
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	ck_assert(line.filled);
 	ck_assert_int_eq(json_integer_value(json_object_get(line.json, "pid")), pid);
 	ck_assert_int_eq(json_integer_value(json_object_get(line.json, "ppid")), ppid);
@@ -514,12 +514,12 @@ START_TEST(test_compact)
 
 	head.compact = true;
 	(void)unlink(path);
-	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
+	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
 	for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++)
 		append_for(audit, who[i].pid, who[i].ppid, who[i].host_pid, who[i].exe);
 	close_log(audit);
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	ck_assert(json_is_true(json_object_get(line.json, "compact")) && !line.filled);
 	for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++) {
 		bool left_out = check_next(reader, who[i].pid, who[i].ppid, who[i].host_pid, who[i].exe);
@@ -543,7 +543,7 @@ START_TEST(test_compact_keeps_unusual_effects)
 
 	head.compact = true;
 	(void)unlink(path);
-	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
+	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
 	rec.effect = AUDIT_CONTINUED;
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 	rec.effect = AUDIT_REFUSED;
@@ -581,7 +581,7 @@ START_TEST(test_compact_after_a_full_log)
 
 	head.compact = true;
 	(void)unlink(path);
-	ck_assert_int_eq(audit_open(path, &head, &audit), 0);
+	ck_assert_int_eq(audit_open_log(path, &head, &audit), 0);
 	audit->direct = true;
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	small = limit;
@@ -592,7 +592,7 @@ START_TEST(test_compact_after_a_full_log)
 	append_for(audit, rec.pid, rec.ppid, rec.host_pid, rec.exe);
 	close_log(audit);
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	ck_assert(!check_next(reader, rec.pid, rec.ppid, 0, rec.exe));
 	audit_reader_free(reader);
 }
@@ -634,7 +634,7 @@ START_TEST(test_full_disk)
 	close_log(audit); /* the trailer's space was kept */
 	ck_assert_uint_eq(check_whole(), count + 2);
 	(void)snprintf(filler, sizeof(filler), "%s/second", dir);
-	ck_assert_int_eq(audit_open(filler, &(struct audit_header){.run_id = "x"}, &audit), -ENOSPC);
+	ck_assert_int_eq(audit_open_log(filler, &(struct audit_header){.run_id = "x"}, &audit), -ENOSPC);
 	ck_assert_int_eq(access(filler, F_OK), -1); /* it was removed */
 	ck_assert_int_eq(close(fd), 0);
 	(void)umount2(dir, MNT_DETACH);
@@ -709,9 +709,9 @@ START_TEST(test_workers)
 	close_log(work.audit);
 	ck_assert_uint_eq(check_whole(), WORK + 2);
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	for (unsigned i = 0; i < WORK; i++) {
-		ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+		ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 		ck_assert_int_eq(json_integer_value(json_object_get(line.json, "ret")), i);
 	}
 	audit_reader_free(reader);
@@ -751,7 +751,7 @@ START_TEST(test_recover)
 	ck_assert_int_eq(audit_recover_log(path, "killed"), 0);
 	ck_assert_uint_eq(check_whole(), 3);
 	json = read_line(2);
-	ck_assert_str_eq(audit_line_type(json), "trailer");
+	ck_assert_str_eq(audit_line_get_type(json), "trailer");
 	ck_assert_str_eq(json_string_value(json_object_get(json, "status")), "killed");
 	ck_assert_str_eq(json_string_value(json_object_get(json, "run")), "7f3a9c21");
 	ck_assert_int_eq(json_integer_value(json_object_get(json, "records")), 1);
@@ -790,13 +790,13 @@ START_TEST(test_reader_continues_after_a_damaged_line)
 	close_log(audit);
 	append_bytes("{\"seq\":2,\n[]\n{\"seq\":3}\n", 23);
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
-	ck_assert_int_eq(audit_reader_next(reader, &line), -EBADMSG);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), -EBADMSG);
 	ck_assert_uint_eq(line.number, 3);
-	ck_assert_int_eq(audit_reader_next(reader, &line), -EBADMSG);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 0);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), -EBADMSG);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 0);
 	audit_reader_free(reader);
 }
 END_TEST

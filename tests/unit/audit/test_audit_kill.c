@@ -69,12 +69,12 @@ static uint64_t check_log(char ret_type[16], uint64_t *ret_torn)
 	int r;
 
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
-	while ((r = audit_reader_next(reader, &line)) == 1) {
+	while ((r = audit_reader_read_line(reader, &line)) == 1) {
 		ck_assert_int_eq(json_integer_value(json_object_get(line.json, "seq")), (json_int_t)expected++);
-		(void)snprintf(ret_type, 16, "%s", audit_line_type(line.json));
+		(void)snprintf(ret_type, 16, "%s", audit_line_get_type(line.json));
 	}
 	ck_assert_msg(r == 0, "line %llu is damaged", (unsigned long long)line.number);
-	*ret_torn = audit_reader_torn(reader);
+	*ret_torn = audit_reader_get_torn_bytes(reader);
 	audit_reader_free(reader);
 	return expected - 1;
 }
@@ -85,8 +85,8 @@ static uint64_t kill_after(pid_t writer, int ack_fd, unsigned life_us)
 	uint64_t last = 0, end;
 
 	ck_assert_int_eq(read(ack_fd, &last, sizeof(last)), sizeof(last));
-	end = io_now_ns() + life_us * 1000u;
-	while (io_now_ns() < end) {
+	end = io_read_clock_ns() + life_us * 1000u;
+	while (io_read_clock_ns() < end) {
 		uint64_t seqs[64];
 		ssize_t n = read(ack_fd, seqs, sizeof(seqs));
 
@@ -114,7 +114,7 @@ static void kill_once(unsigned run, uint64_t *torn_runs)
 		struct audit *audit;
 
 		(void)close(ack[0]);
-		if (audit_open(path, &header, &audit) < 0)
+		if (audit_open_log(path, &header, &audit) < 0)
 			_exit(3);
 		write_until_killed(audit, ack[1], run);
 	}
@@ -134,10 +134,10 @@ static void kill_once(unsigned run, uint64_t *torn_runs)
 
 START_TEST(test_kill)
 {
-	uint64_t begin = io_now_ns(), torn = 0;
+	uint64_t begin = io_read_clock_ns(), torn = 0;
 	unsigned run = 0;
 
-	while (run < RUNS_MAX && (run < RUNS_MIN || io_now_ns() - begin < BUDGET_NS))
+	while (run < RUNS_MAX && (run < RUNS_MIN || io_read_clock_ns() - begin < BUDGET_NS))
 		kill_once(run++, &torn);
 	(void)printf("%u writers killed, %llu left a torn tail\n", run, (unsigned long long)torn);
 }

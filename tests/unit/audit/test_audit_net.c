@@ -24,7 +24,7 @@ static struct audit *open_log(bool allowed)
 	struct audit *audit;
 
 	(void)unlink(path);
-	ck_assert_int_eq(audit_open(path, &header, &audit), 0);
+	ck_assert_int_eq(audit_open_log(path, &header, &audit), 0);
 	return audit;
 }
 
@@ -51,12 +51,12 @@ static char *only_line(struct audit *audit)
 
 	ck_assert_int_eq(audit_close(audit, &trailer), 0);
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	text = strndup(line.text, line.len);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
-	ck_assert_str_eq(audit_line_type(line.json), "trailer");
-	ck_assert_int_eq(audit_reader_next(reader, &line), 0);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
+	ck_assert_str_eq(audit_line_get_type(line.json), "trailer");
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 0);
 	audit_reader_free(reader);
 	return text;
 }
@@ -153,14 +153,14 @@ START_TEST(test_hostile_texts)
 	add(audit, &net, VERDICT_ALLOW, 200);
 	free(only_line(audit));
 	ck_assert_int_eq(audit_reader_open(path, &reader), 0);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
-	ck_assert_int_eq(audit_reader_next(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
+	ck_assert_int_eq(audit_reader_read_line(reader, &line), 1);
 	for (size_t at = 0; at < line.len; at++)
 		if ((unsigned char)line.text[at] < 0x20)
 			ck_abort_msg("a control character at %zu", at);
 	for (size_t i = 0; i < 11; i++) {
 		size_t got;
-		char *bytes = audit_line_bytes(line.json, text_keys[i], &got);
+		char *bytes = audit_line_get_bytes(line.json, text_keys[i], &got);
 
 		ck_assert_uint_eq(got, len);
 		ck_assert_mem_eq(bytes, long_text, len);
@@ -177,9 +177,9 @@ START_TEST(test_allowed_left_out)
 	struct audit *audit = open_log(false);
 
 	add(audit, &net, VERDICT_ALLOW, 200);
-	ck_assert_uint_eq(audit_records(audit), 0);
+	ck_assert_uint_eq(audit_count_records(audit), 0);
 	add(audit, &net, VERDICT_DENY, 403);
-	ck_assert_uint_eq(audit_records(audit), 1);
+	ck_assert_uint_eq(audit_count_records(audit), 1);
 	free(only_line(audit));
 }
 END_TEST

@@ -40,7 +40,7 @@ static void put(const char *name, const void *bytes, size_t len)
 	_cleanup_close_ int fd = openat(where_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(io_write_full(fd, bytes, len), 0);
+	ck_assert_int_eq(io_write_all(fd, bytes, len), 0);
 }
 
 START_TEST(test_read_file)
@@ -71,7 +71,7 @@ START_TEST(test_read_unsized)
 	ck_assert_uint_gt(len, 10);
 	free(steal_pointer(&text));
 	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
-	ck_assert_int_eq(io_write_full(ends[1], piece, 30000), 0);
+	ck_assert_int_eq(io_write_all(ends[1], piece, 30000), 0);
 	(void)close(ends[1]);
 	ck_assert_int_eq(io_read_fd(ends[0], 30000, &text, &len), 0);
 	ck_assert_uint_eq(len, 30000);
@@ -90,16 +90,16 @@ START_TEST(test_copy)
 	put("from", bytes, 200000);
 	from = openat(where_fd, "from", O_RDONLY | O_CLOEXEC);
 	to = openat(where_fd, "to", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	ck_assert_int_eq(io_copy(from, to, 70000, &copied), 0);
+	ck_assert_int_eq(io_copy_bytes(from, to, 70000, &copied), 0);
 	ck_assert_uint_eq(copied, 70000);
-	ck_assert_int_eq(io_copy(from, to, UINT64_MAX, &copied), 0);
+	ck_assert_int_eq(io_copy_bytes(from, to, UINT64_MAX, &copied), 0);
 	ck_assert_uint_eq(copied, 130000);
 	ck_assert_int_eq(io_read_file(where_fd, "to", 1 << 20, &text, &len), 0);
 	ck_assert_uint_eq(len, 200000);
 	ck_assert_mem_eq(text, bytes, len);
-	ck_assert_int_eq(io_copy(generated, to, UINT64_MAX, &copied), 0);
+	ck_assert_int_eq(io_copy_bytes(generated, to, UINT64_MAX, &copied), 0);
 	ck_assert_uint_gt(copied, 10);
-	ck_assert_int_eq(io_copy(-1, to, 1, &copied), -EBADF);
+	ck_assert_int_eq(io_copy_bytes(-1, to, 1, &copied), -EBADF);
 }
 END_TEST
 

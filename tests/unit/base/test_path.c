@@ -121,9 +121,9 @@ START_TEST(test_wants_dir)
 	static const char *const no[] = {"", "a", "/a", "a/b", "...", "a.", "a..", "a/.b", "a/..b"};
 
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
-		ck_assert_msg(path_wants_dir(yes[i]), "%s", yes[i]);
+		ck_assert_msg(path_needs_dir(yes[i]), "%s", yes[i]);
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		ck_assert_msg(!path_wants_dir(no[i]), "%s", no[i]);
+		ck_assert_msg(!path_needs_dir(no[i]), "%s", no[i]);
 }
 END_TEST
 

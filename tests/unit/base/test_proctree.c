@@ -67,7 +67,7 @@ START_TEST(marks_crowds)
 	proctree_mark_descendants(&tree, 99);
 	for (size_t i = 0; i < count; i++)
 		ck_assert_int_eq(tree.entry[i].place, PROCTREE_BELOW);
-	proctree_done(&tree);
+	proctree_release(&tree);
 	ck_assert_uint_eq(tree.count, 0);
 }
 END_TEST
@@ -125,7 +125,7 @@ START_TEST(reads_processes)
 	proctree_mark_descendants(&tree, outer);
 	ck_assert_int_eq(entry_of(&tree, outer)->place, PROCTREE_ELSEWHERE);
 	ck_assert_int_eq(entry_of(&tree, inner)->place, PROCTREE_BELOW);
-	proctree_done(&tree);
+	proctree_release(&tree);
 	(void)kill(inner, SIGKILL);
 	(void)kill(outer, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0)

@@ -41,9 +41,9 @@ START_TEST(test_known)
 {
 	char hex[SHA256_HEX_SIZE];
 
-	sha256_bytes("", 0, hex);
+	sha256_hash_bytes("", 0, hex);
 	ck_assert_str_eq(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-	sha256_bytes("abc", 3, hex);
+	sha256_hash_bytes("abc", 3, hex);
 	ck_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 END_TEST
@@ -56,11 +56,11 @@ START_TEST(test_lengths)
 	make_bytes();
 	for (size_t len = 0; len < 300; len++) {
 		theirs(len, want);
-		sha256_bytes(bytes, len, hex);
+		sha256_hash_bytes(bytes, len, hex);
 		ck_assert_str_eq(hex, want);
 	}
 	theirs(BYTES_MAX, want);
-	sha256_bytes(bytes, BYTES_MAX, hex);
+	sha256_hash_bytes(bytes, BYTES_MAX, hex);
 	ck_assert_str_eq(hex, want);
 }
 END_TEST
@@ -87,7 +87,7 @@ START_TEST(test_pieces)
 	(void)close(pair[1]);
 	for (size_t i = 0; i < sizeof(piece) / sizeof(piece[0]); i++)
 		at += piece[i];
-	ck_assert_int_eq(sha256_fd(pair[0], hex, &count), 0);
+	ck_assert_int_eq(sha256_hash_fd(pair[0], hex, &count), 0);
 	theirs(at, want);
 	ck_assert_str_eq(hex, want);
 	ck_assert_uint_eq(count, at);
@@ -104,11 +104,11 @@ START_TEST(test_file)
 	make_bytes();
 	ck_assert_int_eq(write(fd, bytes, BYTES_MAX), BYTES_MAX);
 	ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
-	ck_assert_int_eq(sha256_fd(fd, hex, &count), 0);
+	ck_assert_int_eq(sha256_hash_fd(fd, hex, &count), 0);
 	theirs(BYTES_MAX, want);
 	ck_assert_str_eq(hex, want);
 	ck_assert_uint_eq(count, BYTES_MAX);
-	ck_assert_int_eq(sha256_fd(-1, hex, &count), -EBADF);
+	ck_assert_int_eq(sha256_hash_fd(-1, hex, &count), -EBADF);
 }
 END_TEST
 

@@ -45,7 +45,7 @@ START_TEST(test_escape)
 	size_t len = strlen(c->bytes);
 	char *out = malloc(len * TEXT_ESCAPE_MAX + 1);
 
-	out[text_escape(out, c->bytes, len)] = '\0';
+	out[text_escape_for_json(out, c->bytes, len)] = '\0';
 	ck_assert_str_eq(out, c->want);
 	free(out);
 }
@@ -66,9 +66,9 @@ START_TEST(test_show)
 	const struct escape_case *c = &shown[_i];
 	char *out = malloc(strlen(c->bytes) * TEXT_ESCAPE_MAX + 1);
 
-	out[text_show(out, c->bytes, strlen(c->bytes), false)] = '\0';
+	out[text_escape_for_display(out, c->bytes, strlen(c->bytes), false)] = '\0';
 	ck_assert_str_eq(out, c->want);
-	out[text_show(out, "\n\t", 2, true)] = '\0';
+	out[text_escape_for_display(out, "\n\t", 2, true)] = '\0';
 	ck_assert_str_eq(out, "\n\t");
 	free(out);
 }
@@ -86,7 +86,7 @@ START_TEST(test_print)
 	memset(text, 'x', (size_t)_i);
 	ck_assert_int_eq(text_print(out, text, true), 0);
 	ck_assert_int_eq(fclose(out), 0);
-	ck_assert_uint_eq(text_show(all, text, strlen(text), true), size);
+	ck_assert_uint_eq(text_escape_for_display(all, text, strlen(text), true), size);
 	ck_assert_mem_eq(all, printed, size);
 	free(printed);
 }
@@ -101,7 +101,7 @@ static void round_trip(const char *bytes, size_t len)
 	size_t put;
 
 	out[0] = '"';
-	put = text_escape(out + 1, bytes, len);
+	put = text_escape_for_json(out + 1, bytes, len);
 	ck_assert_uint_le(put, len * TEXT_ESCAPE_MAX);
 	out[put + 1] = '"';
 	ck_assert_ptr_null(memchr(out, '\n', put + 2));
@@ -163,16 +163,16 @@ START_TEST(test_size)
 	uint64_t bytes = 7;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		ck_assert_msg(text_size(bad[i], &bytes) == -EINVAL && bytes == 7, "%s", bad[i]);
-	ck_assert_int_eq(text_size("123", &bytes), 0);
+		ck_assert_msg(text_parse_size(bad[i], &bytes) == -EINVAL && bytes == 7, "%s", bad[i]);
+	ck_assert_int_eq(text_parse_size("123", &bytes), 0);
 	ck_assert_uint_eq(bytes, 123);
-	ck_assert_int_eq(text_size("64K", &bytes), 0);
+	ck_assert_int_eq(text_parse_size("64K", &bytes), 0);
 	ck_assert_uint_eq(bytes, 65536);
-	ck_assert_int_eq(text_size("10M", &bytes), 0);
+	ck_assert_int_eq(text_parse_size("10M", &bytes), 0);
 	ck_assert_uint_eq(bytes, 10 << 20);
-	ck_assert_int_eq(text_size("2G", &bytes), 0);
+	ck_assert_int_eq(text_parse_size("2G", &bytes), 0);
 	ck_assert_uint_eq(bytes, UINT64_C(2) << 30);
-	ck_assert_int_eq(text_size("18446744073709551615", &bytes), 0);
+	ck_assert_int_eq(text_parse_size("18446744073709551615", &bytes), 0);
 	ck_assert_uint_eq(bytes, UINT64_MAX);
 }
 END_TEST
@@ -183,18 +183,18 @@ START_TEST(test_duration)
 	uint64_t ns = 7;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		ck_assert_msg(text_duration(bad[i], &ns) == -EINVAL && ns == 7, "%s", bad[i]);
-	ck_assert_int_eq(text_duration("500ms", &ns), 0);
+		ck_assert_msg(text_parse_duration(bad[i], &ns) == -EINVAL && ns == 7, "%s", bad[i]);
+	ck_assert_int_eq(text_parse_duration("500ms", &ns), 0);
 	ck_assert_uint_eq(ns, 500000000);
-	ck_assert_int_eq(text_duration("30", &ns), 0);
+	ck_assert_int_eq(text_parse_duration("30", &ns), 0);
 	ck_assert_uint_eq(ns, UINT64_C(30000000000));
-	ck_assert_int_eq(text_duration("1.5s", &ns), 0);
+	ck_assert_int_eq(text_parse_duration("1.5s", &ns), 0);
 	ck_assert_uint_eq(ns, 1500000000);
-	ck_assert_int_eq(text_duration("2m", &ns), 0);
+	ck_assert_int_eq(text_parse_duration("2m", &ns), 0);
 	ck_assert_uint_eq(ns, UINT64_C(120000000000));
-	ck_assert_int_eq(text_duration("1h", &ns), 0);
+	ck_assert_int_eq(text_parse_duration("1h", &ns), 0);
 	ck_assert_uint_eq(ns, UINT64_C(3600000000000));
-	ck_assert_int_eq(text_duration("0.000001s", &ns), 0);
+	ck_assert_int_eq(text_parse_duration("0.000001s", &ns), 0);
 	ck_assert_uint_eq(ns, 1000);
 }
 END_TEST
@@ -203,13 +203,13 @@ START_TEST(test_number)
 {
 	uint64_t value = 7;
 
-	ck_assert_int_eq(text_number("65535", 1, 65535, &value), 0);
+	ck_assert_int_eq(text_parse_number("65535", 1, 65535, &value), 0);
 	ck_assert_uint_eq(value, 65535);
-	ck_assert_int_eq(text_number("65536", 1, 65535, &value), -EINVAL);
-	ck_assert_int_eq(text_number("0", 1, 65535, &value), -EINVAL);
-	ck_assert_int_eq(text_number("1x", 1, 65535, &value), -EINVAL);
-	ck_assert_int_eq(text_number("", 0, 65535, &value), -EINVAL);
-	ck_assert_int_eq(text_number("99999999999999999999", 0, UINT64_MAX, &value), -EINVAL);
+	ck_assert_int_eq(text_parse_number("65536", 1, 65535, &value), -EINVAL);
+	ck_assert_int_eq(text_parse_number("0", 1, 65535, &value), -EINVAL);
+	ck_assert_int_eq(text_parse_number("1x", 1, 65535, &value), -EINVAL);
+	ck_assert_int_eq(text_parse_number("", 0, 65535, &value), -EINVAL);
+	ck_assert_int_eq(text_parse_number("99999999999999999999", 0, UINT64_MAX, &value), -EINVAL);
 	ck_assert_uint_eq(value, 65535);
 }
 END_TEST
@@ -218,14 +218,14 @@ START_TEST(test_nearest)
 {
 	static const char *const words[] = {"filesystem", "exec", "network", "env", "limits", "read", "write", NULL};
 
-	ck_assert_str_eq(text_nearest("filesytem", words), "filesystem");
-	ck_assert_str_eq(text_nearest("netwrok", words), "network");
-	ck_assert_str_eq(text_nearest("wirte", words), "write");
-	ck_assert_str_eq(text_nearest("limit", words), "limits");
-	ck_assert_str_eq(text_nearest("exec", words), "exec");
-	ck_assert_ptr_null(text_nearest("zebra-crossing", words));
-	ck_assert_ptr_null(text_nearest("", words));
-	ck_assert_ptr_null(text_nearest("zzz", words));
+	ck_assert_str_eq(text_find_nearest("filesytem", words), "filesystem");
+	ck_assert_str_eq(text_find_nearest("netwrok", words), "network");
+	ck_assert_str_eq(text_find_nearest("wirte", words), "write");
+	ck_assert_str_eq(text_find_nearest("limit", words), "limits");
+	ck_assert_str_eq(text_find_nearest("exec", words), "exec");
+	ck_assert_ptr_null(text_find_nearest("zebra-crossing", words));
+	ck_assert_ptr_null(text_find_nearest("", words));
+	ck_assert_ptr_null(text_find_nearest("zzz", words));
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* Where paths lead through what a program may write, on real links: places_judge() and places_judge_command(). */
+/* Where paths lead through what a program may write, on real links: places_judge_path() and places_judge_command(). */
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
@@ -61,7 +61,7 @@ static int load(void *ctx, const char *name, const char *from, char **ret_text, 
 
 static char *resolve(void *ctx, const char *path)
 {
-	return cli_real_path(ctx, path);
+	return cli_real_resolve_path(ctx, path);
 }
 
 static struct policy *load_policy(struct cli_real *real, const char *workdir)
@@ -79,7 +79,7 @@ static struct policy *load_policy(struct cli_real *real, const char *workdir)
 
 	ck_assert_int_eq(policy_load(names, NULL, &host, &policy, &errors), 0);
 	ck_assert(policy_has_phase(policy, POLICY_PHASE_RUN) && !policy_has_phase(policy, POLICY_PHASE_SETUP));
-	policy_errors_done(&errors);
+	policy_errors_release(&errors);
 	return policy;
 }
 
@@ -115,7 +115,7 @@ static void judge(const struct places *places, enum places_use use, const char *
 {
 	struct places_why why = {""};
 	_cleanup_free_ char *found = NULL, *real = NULL;
-	int ret = places_judge(places, use, path, &found, &why);
+	int ret = places_judge_path(places, use, path, &found, &why);
 
 	ck_assert_msg(ret == (allowed ? 0 : -EPERM), "%s as %d: %d %s", path, use, ret, why.text);
 	ck_assert(allowed == !why.text[0]);
@@ -147,7 +147,7 @@ START_TEST(test_ways)
 	(void)snprintf(workdir, sizeof(workdir), "%s/ro", top);
 	judge(&places, PLACES_GRANT, "ro/out", false);
 	policy_free(policy);
-	cli_real_done(&real);
+	cli_real_release(&real);
 	remove_all();
 }
 END_TEST
@@ -239,7 +239,7 @@ START_TEST(test_commands)
 	ck_assert_int_eq(setenv("PATH", path, 1), 0);
 	judge_command(&places, "true", false); /* what it starts by itself is looked for there as well */
 	policy_free(policy);
-	cli_real_done(&real);
+	cli_real_release(&real);
 	remove_all();
 }
 END_TEST

@@ -81,7 +81,7 @@ static int oracle_add_row(scmp_filter_ctx filter, unsigned traits, const struct 
 static int oracle_add_rows(scmp_filter_ctx filter, unsigned traits)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 	int r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_NOTIFY);
 
 	for (size_t i = 0; i < count && r == 0; i++)

@@ -105,7 +105,7 @@ static void put(int dirfd, const char *name, const char *text)
 	_cleanup_close_ int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(io_write_full(fd, text, strlen(text)), 0);
+	ck_assert_int_eq(io_write_all(fd, text, strlen(text)), 0);
 }
 
 static void expect(int dirfd, const char *name, const char *text)

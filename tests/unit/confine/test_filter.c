@@ -41,7 +41,7 @@ static unsigned variant;
 static void build_variant(unsigned traits)
 {
 	variant = traits;
-	ck_assert_int_eq(filter_build(traits, &program), 0);
+	ck_assert_int_eq(filter_build_program(traits, &program), 0);
 	ck_assert_int_eq(oracle_build(traits, &oracle), 0);
 }
 
@@ -118,9 +118,9 @@ static uint32_t verdict(uint32_t arch, uint32_t nr, const uint64_t arg[6])
 	/* No ck_assert here: it writes a file each time. */
 	if (result == BPF_RUN_BAD || result != bpf_run(&oracle, &data, &steps))
 		ck_abort_msg("%u: %#x, but libseccomp's: %#x", nr, result, bpf_run(&oracle, &data, &steps));
-	if (arch == arch_audit() && arg && filter_notifies(variant, (int)nr, arg) != (result == NOTIFIED))
-		ck_abort_msg("%u: %#x, but filter_notifies does not say so", nr, result);
-	if (arch == arch_audit() && result == NOTIFIED && !filter_may_notify(variant, (int)nr))
+	if (arch == arch_get_audit_arch() && arg && filter_notifies_call(variant, (int)nr, arg) != (result == NOTIFIED))
+		ck_abort_msg("%u: %#x, but filter_notifies_call does not say so", nr, result);
+	if (arch == arch_get_audit_arch() && result == NOTIFIED && !filter_may_notify(variant, (int)nr))
 		ck_abort_msg("%u: %#x, but filter_may_notify does not say so", nr, result);
 	return result;
 }
@@ -144,7 +144,7 @@ static bool any_holds(const struct row_term *term, const uint64_t arg[6])
 
 static uint32_t expected(uint32_t nr, const uint64_t arg[6])
 {
-	const struct syscall_row *row = table_find((int)nr);
+	const struct syscall_row *row = table_find_row((int)nr);
 
 	if (!row)
 		return NOTIFIED;
@@ -165,9 +165,9 @@ START_TEST(every_number_gets_the_verdict_of_its_row)
 	static const uint64_t none[6];
 
 	for (uint32_t nr = 0; nr < 1024; nr++)
-		ck_assert_msg(verdict(arch_audit(), nr, none) == expected(nr, none), "number %u", nr);
-	ck_assert_uint_eq(verdict(arch_audit(), UINT32_MAX, none), NOTIFIED);
-	ck_assert_uint_eq(verdict(arch_audit(), 0x7fffffff, none), NOTIFIED);
+		ck_assert_msg(verdict(arch_get_audit_arch(), nr, none) == expected(nr, none), "number %u", nr);
+	ck_assert_uint_eq(verdict(arch_get_audit_arch(), UINT32_MAX, none), NOTIFIED);
+	ck_assert_uint_eq(verdict(arch_get_audit_arch(), 0x7fffffff, none), NOTIFIED);
 }
 END_TEST
 
@@ -177,7 +177,7 @@ START_TEST(foreign_architectures_are_notified)
 					   AUDIT_ARCH_MIPS64, 0, UINT32_MAX};
 
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
-		for (uint32_t nr = 0; nr < 1024 && foreign[i] != arch_audit(); nr++)
+		for (uint32_t nr = 0; nr < 1024 && foreign[i] != arch_get_audit_arch(); nr++)
 			ck_assert_uint_eq(verdict(foreign[i], nr, NULL), NOTIFIED);
 }
 END_TEST
@@ -185,8 +185,8 @@ END_TEST
 START_TEST(x32_numbers_are_notified)
 {
 	for (uint32_t nr = 0; nr < 1024; nr++) {
-		ck_assert_uint_eq(verdict(arch_audit(), 0x40000000 | nr, NULL), NOTIFIED);
-		ck_assert_uint_eq(verdict(arch_audit(), 0x80000000 | nr, NULL), NOTIFIED);
+		ck_assert_uint_eq(verdict(arch_get_audit_arch(), 0x40000000 | nr, NULL), NOTIFIED);
+		ck_assert_uint_eq(verdict(arch_get_audit_arch(), 0x80000000 | nr, NULL), NOTIFIED);
 	}
 }
 END_TEST
@@ -216,7 +216,7 @@ static uint64_t near_value(const struct syscall_row *row, unsigned arg, unsigned
 START_TEST(arguments_are_compared_as_the_terms_say)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].class != ROW_FILTER || rows[i].nr < 0)
@@ -227,7 +227,7 @@ START_TEST(arguments_are_compared_as_the_terms_say)
 
 			for (unsigned j = 0; j < 6; j++)
 				arg[j] = near_value(&rows[i], j, seed * (j * 2 + 1) + seed / 1792);
-			if (verdict(arch_audit(), nr, arg) != expected(nr, arg))
+			if (verdict(arch_get_audit_arch(), nr, arg) != expected(nr, arg))
 				ck_abort_msg("%s: %#llx %#llx", rows[i].name, (unsigned long long)arg[0],
 					     (unsigned long long)arg[1]);
 		}
@@ -379,7 +379,7 @@ static void try_attempts(const struct attempt *list, size_t count)
 
 		ck_assert_msg(row != NULL, "%s", attempt->name);
 		if (row->nr >= 0)
-			ck_assert_msg(verdict(arch_audit(), (uint32_t)row->nr, attempt->arg) ==
+			ck_assert_msg(verdict(arch_get_audit_arch(), (uint32_t)row->nr, attempt->arg) ==
 					      (attempt->native ? NATIVELY : NOTIFIED),
 				      "%s(%#llx, %#llx, %#llx, %#llx)", attempt->name,
 				      (unsigned long long)attempt->arg[0], (unsigned long long)attempt->arg[1],
@@ -644,7 +644,7 @@ START_TEST(the_program_stays_small)
 {
 	ck_assert_uint_lt(program.len, 736); /* 1,000 before it is shortened */
 	for (uint32_t nr = 0; nr < 512; nr++) {
-		struct seccomp_data data = {.arch = arch_audit(), .nr = (int)nr};
+		struct seccomp_data data = {.arch = arch_get_audit_arch(), .nr = (int)nr};
 		unsigned steps;
 
 		(void)bpf_run(&program, &data, &steps);
@@ -688,8 +688,8 @@ START_TEST(ipc_of_its_own_by_hand)
 					    "mq_timedsend", "mq_timedreceive", "mq_notify",  "mq_getsetattr"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		ck_assert_uint_eq(verdict(arch_audit(), (uint32_t)row_named(names[i])->nr, NULL), NATIVELY);
-	ck_assert_uint_eq(verdict(arch_audit(), (uint32_t)row_named("keyctl")->nr, NULL), NOTIFIED);
+		ck_assert_uint_eq(verdict(arch_get_audit_arch(), (uint32_t)row_named(names[i])->nr, NULL), NATIVELY);
+	ck_assert_uint_eq(verdict(arch_get_audit_arch(), (uint32_t)row_named("keyctl")->nr, NULL), NOTIFIED);
 }
 END_TEST
 

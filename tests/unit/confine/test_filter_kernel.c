@@ -69,7 +69,7 @@ static bool ones_match(const struct syscall_row *row)
 static void sweep_native(void)
 {
 	for (int nr = 0; nr < 1024; nr++) {
-		const struct syscall_row *row = table_find(nr);
+		const struct syscall_row *row = table_find_row(nr);
 		long error, want = MARK;
 
 		if (row && (row->class == ROW_NATIVE || (row->class == ROW_FILTER && ones_match(row))))
@@ -156,7 +156,7 @@ static void run_sweep(void (*sweep)(void))
 	int status;
 	pid_t pid;
 
-	ck_assert_int_eq(filter_build(RUN_MEMORY, &program), 0);
+	ck_assert_int_eq(filter_build_program(RUN_MEMORY, &program), 0);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(shared, MAP_FAILED);
 	shared->listener = -1;

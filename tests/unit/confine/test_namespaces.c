@@ -52,7 +52,7 @@ static pid_t fork_there(struct namespaces *namespaces, int moment)
 	namespaces->singly = true;
 	namespaces->end_fd = eventfd(moments[moment].told, EFD_CLOEXEC);
 	if (moments[moment].limit_ms)
-		namespaces->until_ns = io_now_ns() + moments[moment].limit_ms * NS_PER_MS;
+		namespaces->until_ns = io_read_clock_ns() + moments[moment].limit_ms * NS_PER_MS;
 	pid = namespaces_fork_supervisor(namespaces);
 	while (pid == 0)
 		(void)pause(); /* keeps the socket open */
@@ -65,7 +65,7 @@ static void end(struct namespaces *namespaces)
 	ck_assert_int_eq(killtree(10000, 0), 0);
 	(void)close(namespaces->end_fd);
 	layers_free(namespaces->layers);
-	namespaces_done(namespaces);
+	namespaces_release(namespaces);
 }
 
 START_TEST(an_intermediate_is_lost)
@@ -92,11 +92,11 @@ START_TEST(the_time_limit_counts)
 {
 	struct namespaces namespaces = NAMESPACES_NONE;
 	pid_t pid = fork_there(&namespaces, 0);
-	uint64_t begin = io_now_ns();
+	uint64_t begin = io_read_clock_ns();
 
 	namespaces.until_ns = begin + 200 * NS_PER_MS;
 	ck_assert(!namespaces_must_fork_again(&namespaces, pid, -1));
-	ck_assert_uint_lt(io_now_ns() - begin, 8000 * NS_PER_MS);
+	ck_assert_uint_lt(io_read_clock_ns() - begin, 8000 * NS_PER_MS);
 	end(&namespaces);
 }
 END_TEST

@@ -60,7 +60,7 @@ static bool has_terms(const struct syscall_row *row, unsigned role)
 START_TEST(each_role_gets_its_own)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 
 	for (size_t r = 0; r < ROLES; r++)
 		for (size_t i = 0; i < count; i++) {
@@ -68,7 +68,7 @@ START_TEST(each_role_gets_its_own)
 
 			if (rows[i].nr < 0 || has_terms(&rows[i], roles[r]))
 				continue;
-			got = verdict(roles[r], arch_audit(), (uint32_t)rows[i].nr, 0, 0, 0);
+			got = verdict(roles[r], arch_get_audit_arch(), (uint32_t)rows[i].nr, 0, 0, 0);
 			ck_assert_msg(got == (rows[i].self == SELF_NEVER    ? KILLED
 					      : (rows[i].self & roles[r]) ? ALLOWED
 									    : UNKNOWN),
@@ -90,8 +90,9 @@ START_TEST(what_attackers_want_kills)
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 			int nr = row_named(names[i])->nr;
 
-			ck_assert_msg(nr < 0 || verdict(roles[r], arch_audit(), (uint32_t)nr, 0, 0, 0) == KILLED, "%s",
-				      names[i]);
+			ck_assert_msg(nr < 0 ||
+					      verdict(roles[r], arch_get_audit_arch(), (uint32_t)nr, 0, 0, 0) == KILLED,
+				      "%s", names[i]);
 		}
 }
 END_TEST
@@ -99,9 +100,9 @@ END_TEST
 START_TEST(unlisted_and_foreign_numbers)
 {
 	for (size_t r = 0; r < ROLES; r++) {
-		ck_assert_uint_eq(verdict(roles[r], arch_audit(), 511, 0, 0, 0), UNKNOWN);
-		ck_assert_uint_eq(verdict(roles[r], arch_audit(), 512, 0, 0, 0), KILLED);
-		ck_assert_uint_eq(verdict(roles[r], arch_audit(), 0x40000000 | SYS_read, 0, 0, 0), KILLED);
+		ck_assert_uint_eq(verdict(roles[r], arch_get_audit_arch(), 511, 0, 0, 0), UNKNOWN);
+		ck_assert_uint_eq(verdict(roles[r], arch_get_audit_arch(), 512, 0, 0, 0), KILLED);
+		ck_assert_uint_eq(verdict(roles[r], arch_get_audit_arch(), 0x40000000 | SYS_read, 0, 0, 0), KILLED);
 		ck_assert_uint_eq(verdict(roles[r], AUDIT_ARCH_I386, 0, 0, 0, 0), KILLED);
 	}
 }
@@ -109,7 +110,7 @@ END_TEST
 
 START_TEST(registers_are_looked_at)
 {
-	const uint32_t arch = arch_audit();
+	const uint32_t arch = arch_get_audit_arch();
 	const uint64_t thread = CLONE_THREAD | CLONE_VM | CLONE_SIGHAND | CLONE_FS;
 
 	for (size_t r = 0; r < ROLES; r++) {
@@ -146,7 +147,7 @@ END_TEST
 
 START_TEST(sockets_by_role)
 {
-	const uint32_t arch = arch_audit();
+	const uint32_t arch = arch_get_audit_arch();
 	const unsigned network = SELF_SUPERVISOR | SELF_NETWORK;
 	const uint64_t stream = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 

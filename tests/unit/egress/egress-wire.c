@@ -31,7 +31,7 @@ struct egress_rig *wire_begin(uint16_t port, const char *proto, const char *more
 
 void wire_say(int fd, const char *text)
 {
-	ck_assert_int_eq(io_write_full(fd, text, strlen(text)), 0);
+	ck_assert_int_eq(io_write_all(fd, text, strlen(text)), 0);
 }
 
 static ssize_t read_some(int fd, void *data, size_t cap)

@@ -25,7 +25,7 @@ static struct tls *tls;
 static void set_up(void)
 {
 	ck_assert_int_eq(ca_create("test", &ca), 0);
-	ck_assert_int_eq(tls_create(ca, ca_pem(ca), strlen(ca_pem(ca)), &tls), 0);
+	ck_assert_int_eq(tls_create(ca, ca_get_pem(ca), strlen(ca_get_pem(ca)), &tls), 0);
 }
 
 static void tear_down(void)
@@ -61,8 +61,8 @@ START_TEST(test_plain)
 	tls_rig_init(&rig, 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), -EAGAIN);
 	ck_assert_int_eq(channel_write(&rig.client, "hello", 5), 5);
-	ck_assert_int_eq(channel_shutdown(&rig.client), 0);
-	ck_assert_int_eq(channel_shutdown(&rig.client), 0);
+	ck_assert_int_eq(channel_half_close(&rig.client), 0);
+	ck_assert_int_eq(channel_half_close(&rig.client), 0);
 	ck_assert_int_eq(channel_write(&rig.client, "x", 1), -EPIPE);
 	ck_assert_int_eq(channel_read(&rig.server, data, 3), 3);
 	ck_assert_int_eq(channel_read(&rig.server, data + 3, 13), 2);
@@ -91,18 +91,18 @@ START_TEST(test_unread)
 	tls_rig_init(&rig, 0);
 	ck_assert_int_eq(channel_write(&rig.client, "0123456789", 10), 10);
 	ck_assert_int_eq(channel_read(&rig.server, data, 6), 6);
-	ck_assert_int_eq(channel_put_back(&rig.server, data, 6), 0);
+	ck_assert_int_eq(channel_put_back_bytes(&rig.server, data, 6), 0);
 	ck_assert(channel_has_bytes(&rig.server));
 	ck_assert_uint_eq(rig.server.bytes_in, 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, 2), 2);
-	ck_assert_int_eq(channel_put_back(&rig.server, "ab", 2), 0);
+	ck_assert_int_eq(channel_put_back_bytes(&rig.server, "ab", 2), 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 6);
 	ck_assert_mem_eq(data, "ab2345", 6);
 	ck_assert(!channel_has_bytes(&rig.server));
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 4);
 	ck_assert_mem_eq(data, "6789", 4);
 	ck_assert_uint_eq(rig.server.bytes_in, 10);
-	ck_assert_int_eq(channel_put_back(&rig.server, data, 0), 0);
+	ck_assert_int_eq(channel_put_back_bytes(&rig.server, data, 0), 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), -EAGAIN);
 	tls_rig_done(&rig);
 }
@@ -175,7 +175,7 @@ START_TEST(test_tls_early)
 		ck_assert_int_eq(channel_shake_hands(&rig.client), -EAGAIN);
 		got = channel_read(&rig.server, hello, part);
 		ck_assert_int_gt(got, 0);
-		ck_assert_int_eq(channel_put_back(&rig.server, hello, (size_t)got), 0);
+		ck_assert_int_eq(channel_put_back_bytes(&rig.server, hello, (size_t)got), 0);
 		ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, "a.test", "h2")), 0);
 		ck_assert(channel_has_bytes(&rig.server));
 		tls_rig_handshake(&rig, &here, &there);
@@ -183,7 +183,7 @@ START_TEST(test_tls_early)
 		ck_assert_uint_eq(rig.server.bytes_in, 0);
 		tls_rig_exchange(&rig, &rig.client, &rig.server, 50);
 		/* and above TLS */
-		ck_assert_int_eq(channel_put_back(&rig.server, "again", 5), 0);
+		ck_assert_int_eq(channel_put_back_bytes(&rig.server, "again", 5), 0);
 		ck_assert_int_eq(channel_read(&rig.server, hello, sizeof(hello)), 5);
 		tls_rig_done(&rig);
 	}
@@ -235,7 +235,7 @@ START_TEST(test_tls_end)
 
 	joined(&rig, 0);
 	ck_assert_int_eq(channel_write(&rig.client, "last", 4), 4);
-	ck_assert_int_eq(channel_shutdown(&rig.client), 0);
+	ck_assert_int_eq(channel_half_close(&rig.client), 0);
 	ck_assert_int_eq(channel_write(&rig.client, "x", 1), -EPIPE);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 4);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 0);
@@ -267,7 +267,7 @@ START_TEST(test_tls_truncated)
 		ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), -ECONNRESET);
 		ck_assert(!rig.server.ended);
 		/* and from it follows no orderly end of ours */
-		ck_assert_int_eq(channel_shutdown(&rig.server), -ECONNRESET);
+		ck_assert_int_eq(channel_half_close(&rig.server), -ECONNRESET);
 		tls_rig_done(&rig);
 	}
 }
@@ -288,7 +288,7 @@ START_TEST(test_tls_garbled)
 	ck_assert_int_eq(write(rig.far, record, (size_t)got), got);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), -EPROTO);
 	ck_assert_int_eq(channel_write(&rig.server, "x", 1), -EPROTO);
-	ck_assert_int_eq(channel_shutdown(&rig.server), -EPROTO);
+	ck_assert_int_eq(channel_half_close(&rig.server), -EPROTO);
 	tls_rig_done(&rig);
 }
 END_TEST
@@ -307,7 +307,7 @@ START_TEST(test_tls_blocked)
 	ck_assert_int_eq(count, -EAGAIN);
 	ck_assert_uint_eq(rig.client.bytes_out, taken);
 	ck_assert_uint_lt(rig.client.out.len - rig.client.out.at, 20000);
-	ck_assert_int_eq(channel_shutdown(&rig.client), -EAGAIN);
+	ck_assert_int_eq(channel_half_close(&rig.client), -EAGAIN);
 	channel_set_wait(&rig.client, false, false);
 	ck_assert_uint_eq(rig.client.watch.interest, (unsigned)EPOLLOUT); /* there is still something to be sent */
 	while ((count = channel_read(&rig.server, data, 1 << 20)) != 0) {
@@ -330,7 +330,7 @@ START_TEST(test_tls_wait_ended)
 	char data[8];
 
 	joined(&rig, 0);
-	ck_assert_int_eq(channel_shutdown(&rig.client), 0);
+	ck_assert_int_eq(channel_half_close(&rig.client), 0);
 	ck_assert_int_eq(channel_read(&rig.server, data, sizeof(data)), 0);
 	channel_set_wait(&rig.server, true, false); /* would be readable for ever */
 	ck_assert_uint_eq(rig.server.watch.interest, 0);

@@ -70,7 +70,7 @@ static const struct net_rule *rule_of(const char *host)
 	const struct net_rule *rule;
 	size_t count;
 
-	rule = policy_net_rules(policy, &count);
+	rule = policy_net_get_rules(policy, &count);
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(rule[i].host, host) == 0)
 			return &rule[i];

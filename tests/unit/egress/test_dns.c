@@ -307,9 +307,9 @@ START_TEST(types)
 {
 	char text[DNS_TYPE_TEXT];
 
-	dns_type_text(28, text);
+	dns_get_type_text(28, text);
 	ck_assert_str_eq(text, "AAAA");
-	dns_type_text(65535, text);
+	dns_get_type_text(65535, text);
 	ck_assert_str_eq(text, "TYPE65535");
 }
 END_TEST

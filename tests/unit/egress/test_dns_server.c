@@ -198,7 +198,7 @@ START_TEST(tcp)
 	fd = open_socket(SOCK_STREAM);
 	for (uint16_t i = 0; i < 40; i++)
 		add_tcp(&stream, i, i % 2 ? "a.test" : "x.wild.test", i % 3 ? 1 : 28);
-	ck_assert_int_eq(io_write_full(fd, stream.at, stream.len), 0);
+	ck_assert_int_eq(io_write_all(fd, stream.at, stream.len), 0);
 	for (uint16_t i = 0; i < 40; i++) {
 		const struct dns_told told = receive_tcp(fd);
 
@@ -210,13 +210,13 @@ START_TEST(tcp)
 	stream.len = 0;
 	add_tcp(&stream, 99, "a.test", 1);
 	for (size_t i = 0; i < stream.len; i++)
-		ck_assert_int_eq(io_write_full(fd, stream.at + i, 1), 0);
+		ck_assert_int_eq(io_write_all(fd, stream.at + i, 1), 0);
 	ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
 	ck_assert_uint_eq(receive_tcp(fd).id, 99);
 	closed(fd);
 	/* longer than a query is */
 	fd = open_socket(SOCK_STREAM);
-	ck_assert_int_eq(io_write_full(fd, (char[1500]){0x20, 1}, 1500), 0);
+	ck_assert_int_eq(io_write_all(fd, (char[1500]){0x20, 1}, 1500), 0);
 	closed(fd);
 	end();
 }
@@ -232,10 +232,10 @@ START_TEST(many_streams)
 	add_tcp(&query, 5, "a.test", 1);
 	for (size_t i = 0; i < 200; i++) {
 		idle[i] = open_socket(SOCK_STREAM);
-		ck_assert_int_eq(io_write_full(idle[i], query.at, 1), 0);
+		ck_assert_int_eq(io_write_all(idle[i], query.at, 1), 0);
 	}
 	fd = open_socket(SOCK_STREAM);
-	ck_assert_int_eq(io_write_full(fd, query.at, query.len), 0);
+	ck_assert_int_eq(io_write_all(fd, query.at, query.len), 0);
 	ck_assert_uint_eq(receive_tcp(fd).id, 5);
 	closed(idle[0]); /* the first to come has gone first */
 	for (size_t i = 1; i < 200; i++)

@@ -588,12 +588,12 @@ START_TEST(what_connection_names_stays_behind)
 			"Host: a\r\nConnection: close, X-A\r\nx-a: 1\r\nConnection: x-b\r\nX-B: 2\r\nX-C: 3\r\n\r\n",
 			&head),
 		0);
-	ck_assert(!http1_field_passes(&head, &head.field[0], false)); /* is written anew */
-	ck_assert(!http1_field_passes(&head, &head.field[1], false));
-	ck_assert(!http1_field_passes(&head, &head.field[2], false));
-	ck_assert(!http1_field_passes(&head, &head.field[3], false));
-	ck_assert(!http1_field_passes(&head, &head.field[4], false));
-	ck_assert(http1_field_passes(&head, &head.field[5], false));
+	ck_assert(!http1_field_is_forwarded(&head, &head.field[0], false)); /* is written anew */
+	ck_assert(!http1_field_is_forwarded(&head, &head.field[1], false));
+	ck_assert(!http1_field_is_forwarded(&head, &head.field[2], false));
+	ck_assert(!http1_field_is_forwarded(&head, &head.field[3], false));
+	ck_assert(!http1_field_is_forwarded(&head, &head.field[4], false));
+	ck_assert(http1_field_is_forwarded(&head, &head.field[5], false));
 }
 END_TEST
 
@@ -616,9 +616,9 @@ START_TEST(messages_are_written)
 	out.len = 0;
 	http1_write_head_end(&out, HTTP1_UNTIL_CLOSE, &head, NULL);
 	ck_assert_str_eq(out.data, "\r\n");
-	ck_assert_uint_eq(http1_chunk_head(size, 0xabc), 5);
+	ck_assert_uint_eq(http1_write_chunk_head(size, 0xabc), 5);
 	ck_assert_mem_eq(size, "abc\r\n", 5);
-	(void)http1_chunk_head(size, SIZE_MAX); /* fits */
+	(void)http1_write_chunk_head(size, SIZE_MAX); /* fits */
 }
 END_TEST
 

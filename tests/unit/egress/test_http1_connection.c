@@ -48,7 +48,7 @@ static void end(void)
 
 static void put(int fd, const char *text)
 {
-	ck_assert_int_eq(io_write_full(fd, text, strlen(text)), 0);
+	ck_assert_int_eq(io_write_all(fd, text, strlen(text)), 0);
 }
 
 /* Text in which "@" stands for the server's name as the program has to write it. */
@@ -198,7 +198,7 @@ START_TEST(bodies_pass_both_ways_however_they_come)
 	begin("");
 	text = fill_in(request_text);
 	for (const char *at = text; *at; at++) {
-		ck_assert_int_eq(io_write_full(program, at, 1), 0);
+		ck_assert_int_eq(io_write_all(program, at, 1), 0);
 		(void)usleep(500); /* so that it does come in pieces */
 	}
 	/* Chunks of its own, whose sizes depend on how it read: their content is what counts. */
@@ -342,7 +342,7 @@ static void pour(int fd, const char *head, bool chunked)
 		(void)snprintf(frame, sizeof(frame), "%zx\r\n", sizeof(block));
 		if (chunked)
 			put(fd, frame);
-		ck_assert_int_eq(io_write_full(fd, block, sizeof(block)), 0);
+		ck_assert_int_eq(io_write_all(fd, block, sizeof(block)), 0);
 		if (chunked)
 			put(fd, "\r\n");
 	}
@@ -534,7 +534,7 @@ START_TEST(a_head_has_a_limit)
 	begin("");
 	memset(much, 'x', 40000);
 	say(program, "GET / HTTP/1.1\r\nHost: @\r\nX: ");
-	(void)io_write_full(program, much, 40000);
+	(void)io_write_all(program, much, 40000);
 	ck_assert_int_eq(hear_all(program), 0);
 	hear_status(431, "too_large");
 	end();

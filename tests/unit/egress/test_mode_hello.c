@@ -87,16 +87,16 @@ static void passes(const char *host, const char *sni, size_t pieces)
 
 	pair(host, &program, &upstream);
 	for (size_t at = 0; at < len; at += pieces) {
-		ck_assert_int_eq(io_write_full(program, hello + at, len - at < pieces ? len - at : pieces), 0);
+		ck_assert_int_eq(io_write_all(program, hello + at, len - at < pieces ? len - at : pieces), 0);
 		if (pieces < len)
 			(void)poll(NULL, 0, 1);
 	}
-	ck_assert_int_eq(io_write_full(program, "more", 4), 0);
+	ck_assert_int_eq(io_write_all(program, "more", 4), 0);
 	ck_assert_int_eq(shutdown(program, SHUT_WR), 0);
 	ck_assert_uint_eq(hear(upstream, heard, sizeof(heard)), len + 4);
 	ck_assert_int_eq(memcmp(heard, hello, len), 0);
 	ck_assert_int_eq(memcmp(heard + len, "more", 4), 0);
-	ck_assert_int_eq(io_write_full(upstream, "answer", 6), 0);
+	ck_assert_int_eq(io_write_all(upstream, "answer", 6), 0);
 	(void)close(upstream);
 	ck_assert_uint_eq(hear(program, heard, sizeof(heard)), 6);
 	(void)close(program);
@@ -111,7 +111,7 @@ static void refused(const char *host, const void *data, size_t len, const char *
 	int program, upstream;
 
 	pair(host, &program, &upstream);
-	ck_assert_int_eq(io_write_full(program, data, len), 0);
+	ck_assert_int_eq(io_write_all(program, data, len), 0);
 	ck_assert_uint_eq(hear(program, heard, sizeof(heard)), sizeof(alert));
 	ck_assert_int_eq(memcmp(heard, alert, sizeof(alert)), 0);
 	ck_assert_uint_eq(hear(upstream, heard, sizeof(heard)), 0); /* not a byte */
@@ -165,7 +165,7 @@ START_TEST(gone)
 	(void)close(upstream);
 	ck_assert_str_eq(erig_record(rig, erig_last(rig), CONTROL_EVENT_CLOSE, 0).reason, "");
 	pair("a.test", &program, &upstream);
-	ck_assert_int_eq(io_write_full(program, hello, len / 2), 0);
+	ck_assert_int_eq(io_write_all(program, hello, len / 2), 0);
 	(void)close(program);
 	ck_assert_uint_eq(hear(upstream, heard, sizeof(heard)), 0);
 	(void)close(upstream);

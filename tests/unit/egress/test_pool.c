@@ -62,11 +62,11 @@ START_TEST(from_policy)
 	struct sockaddr_storage address;
 
 	begin("");
-	ck_assert_str_eq(pool_policy_name(pool, POOL_FIRST), "a.test");
-	ck_assert_str_eq(pool_policy_name(pool, POOL_FIRST + 1), "b.test");
-	ck_assert_ptr_null(pool_policy_name(pool, POOL_FIRST + 2));
-	ck_assert_ptr_null(pool_policy_name(pool, 0));
-	ck_assert_ptr_null(pool_policy_name(pool, UINT32_MAX));
+	ck_assert_str_eq(pool_get_policy_name(pool, POOL_FIRST), "a.test");
+	ck_assert_str_eq(pool_get_policy_name(pool, POOL_FIRST + 1), "b.test");
+	ck_assert_ptr_null(pool_get_policy_name(pool, POOL_FIRST + 2));
+	ck_assert_ptr_null(pool_get_policy_name(pool, 0));
+	ck_assert_ptr_null(pool_get_policy_name(pool, UINT32_MAX));
 	stands_for("198.18.0.16", "a.test");
 	stands_for("::ffff:198.18.0.17", "b.test");
 	stands_for("fd00:5a::11", "b.test");
@@ -96,11 +96,11 @@ START_TEST(learning)
 	uint32_t index;
 
 	begin("");
-	ck_assert_int_eq(pool_add(pool, "x.wild.test", &index), 0);
+	ck_assert_int_eq(pool_add_name(pool, "x.wild.test", &index), 0);
 	ck_assert_uint_eq(index, POOL_FIRST + 2);
-	ck_assert_int_eq(pool_add(pool, "x.wild.test", &index), 0);
+	ck_assert_int_eq(pool_add_name(pool, "x.wild.test", &index), 0);
 	ck_assert_uint_eq(index, POOL_FIRST + 2);
-	ck_assert_ptr_null(pool_policy_name(pool, index)); /* not the policy's own */
+	ck_assert_ptr_null(pool_get_policy_name(pool, index)); /* not the policy's own */
 	/* what the supervisor is told, rightly or not */
 	ck_assert_int_eq(pool_learn_name(pool, POOL_FIRST + 2, "x.wild.test"), 0);
 	ck_assert_int_eq(pool_learn_name(pool, POOL_FIRST + 2, "y.wild.test"), -EBADMSG);
@@ -123,7 +123,7 @@ START_TEST(learning)
 		char host[32];
 
 		(void)snprintf(host, sizeof(host), "n%u.wild.test", i);
-		ck_assert_int_eq(pool_add(pool, host, &index), 0);
+		ck_assert_int_eq(pool_add_name(pool, host, &index), 0);
 		ck_assert_uint_ne(index, 100);
 	}
 	stands_for("198.18.0.100", "y.wild.test");
@@ -168,10 +168,10 @@ START_TEST(small_pool)
 	stands_for("fd99::10", "a.test");
 	for (unsigned i = 2; i < 256 - POOL_FIRST - 1; i++) {
 		(void)snprintf(host, sizeof(host), "n%u.wild.test", i);
-		ck_assert_int_eq(pool_add(pool, host, &index), 0);
+		ck_assert_int_eq(pool_add_name(pool, host, &index), 0);
 	}
 	ck_assert_uint_eq(index, 254); /* 255 is the broadcast address */
-	ck_assert_int_eq(pool_add(pool, "more.wild.test", &index), -ENOSPC);
+	ck_assert_int_eq(pool_add_name(pool, "more.wild.test", &index), -ENOSPC);
 	ck_assert_int_eq(pool_learn_name(pool, 255, "more.wild.test"), -EBADMSG);
 	stands_for("10.77.0.255", NULL);
 	stands_for("10.77.1.16", NULL);

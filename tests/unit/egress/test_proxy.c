@@ -80,7 +80,7 @@ static void say(int fd, const char *text)
 {
 	const char *filled = fill_in(text);
 
-	ck_assert_int_eq(io_write_full(fd, filled, strlen(filled)), 0);
+	ck_assert_int_eq(io_write_all(fd, filled, strlen(filled)), 0);
 }
 
 static bool readable(int fd, int ms)
@@ -320,7 +320,7 @@ static size_t socks_name(uint8_t *out, const char *name, uint16_t to)
 static void send_bytes(const void *bytes, size_t len, bool slowly)
 {
 	for (size_t i = 0; i < len; i += slowly ? 1 : len) {
-		ck_assert_int_eq(io_write_full(program, (const uint8_t *)bytes + i, slowly ? 1 : len), 0);
+		ck_assert_int_eq(io_write_all(program, (const uint8_t *)bytes + i, slowly ? 1 : len), 0);
 		if (slowly)
 			(void)usleep(1000);
 	}

@@ -22,7 +22,7 @@
 static struct net_secret list[8];
 static size_t listed;
 
-const struct net_secret *policy_net_secrets(const struct policy *policy, size_t *ret_count)
+const struct net_secret *policy_net_get_secrets(const struct policy *policy, size_t *ret_count)
 {
 	(void)policy;
 	*ret_count = listed;
@@ -93,7 +93,7 @@ START_TEST(test_none)
 	listed = 0;
 	ck_assert_int_eq(secrets_load(NULL, &secrets, &error), 0);
 	ck_assert_ptr_null(secrets);
-	ck_assert_uint_eq(secrets_count(NULL), 0);
+	ck_assert_uint_eq(secrets_get_count(NULL), 0);
 	secrets_free(NULL);
 	secrets_forget_values(NULL);
 }
@@ -121,13 +121,13 @@ START_TEST(test_sources)
 	say("C", "command:printf '%s%s\\n' of-a-command \"$(pwd)\""); /* in no directory that a run may write */
 	secrets = loaded();
 	(void)unlink(path);
-	ck_assert_uint_eq(secrets_count(secrets), 5);
-	ck_assert_str_eq(secrets_name(secrets, 2), "F");
+	ck_assert_uint_eq(secrets_get_count(secrets), 5);
+	ck_assert_str_eq(secrets_get_name(secrets, 2), "F");
 	filled(secrets, "{E}|{E2}|{F}|{D}|{C}",
 	       "of-the-environment|of-the-environment|of-a-file|of-a-pipe|of-a-command/");
 	ck_assert_ptr_null(getenv("GIVEN"));
 	ck_assert(fcntl(pipe_fd[0], F_GETFD) < 0 && errno == EBADF);
-	secrets_lock(secrets);
+	secrets_mlock_values(secrets);
 	secrets_free(secrets);
 }
 END_TEST
@@ -172,7 +172,7 @@ START_TEST(test_long)
 	listed = 0;
 	say(name, "command:head -c 16384 /dev/zero | tr '\\0' x");
 	secrets = loaded();
-	ck_assert_uint_lt(strlen(secrets_placeholder(secrets, 0)), SECRET_PLACEHOLDER_SIZE);
+	ck_assert_uint_lt(strlen(secrets_get_placeholder(secrets, 0)), SECRET_PLACEHOLDER_SIZE);
 	ck_assert_int_eq(
 		secrets_fill_template(secrets,
 			     "{A_NAME_THAT_IS_MUCH_LONGER_THAN_ANYBODY_WOULD_EVER_THINK_OF_WRITING_INTO_A_POLICY}",
@@ -202,7 +202,7 @@ START_TEST(test_handed_over)
 	ck_assert_int_eq(secrets_send(secrets, pair[0]), 0);
 	ck_assert_int_eq(secrets_receive(NULL, pair[1], &received), 0);
 	for (size_t i = 0; i < 2; i++)
-		ck_assert_str_eq(secrets_placeholder(received, i), secrets_placeholder(secrets, i));
+		ck_assert_str_eq(secrets_get_placeholder(received, i), secrets_get_placeholder(secrets, i));
 	secrets_free(secrets);
 	filled(received, "{E}", "of-the-environment");
 	secrets_free(received);
@@ -272,8 +272,8 @@ START_TEST(test_replace)
 	say("B", "env:B");
 	list[1].hosts = others;
 	secrets = loaded();
-	a = secrets_placeholder(secrets, 0);
-	b = secrets_placeholder(secrets, 1);
+	a = secrets_get_placeholder(secrets, 0);
+	b = secrets_get_placeholder(secrets, 1);
 	ck_assert_msg(!strncmp(a, "callgate-secret-A-", 18) && strlen(a) == 18 + 32 && strcmp(a + 18, b + 18) != 0,
 		      "%s %s", a, b);
 
@@ -291,7 +291,7 @@ START_TEST(test_replace)
 	ck_assert_int_eq(secrets_replace_placeholders(NULL, "api.test", a, strlen(a), &out, &len), 0);
 	secrets_forget_values(secrets);
 	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", a, strlen(a), &out, &len), 0);
-	ck_assert_str_eq(secrets_placeholder(secrets, 0), a);
+	ck_assert_str_eq(secrets_get_placeholder(secrets, 0), a);
 	secrets_free(secrets);
 }
 END_TEST
@@ -306,10 +306,10 @@ START_TEST(test_bounded)
 	listed = 0;
 	say("L", "command:head -c 16000 /dev/zero | tr '\\0' x");
 	secrets = loaded();
-	one = strlen(secrets_placeholder(secrets, 0));
+	one = strlen(secrets_get_placeholder(secrets, 0));
 	text = malloc(5 * one);
 	for (size_t i = 0; i < 5; i++)
-		memcpy(text + i * one, secrets_placeholder(secrets, 0), one);
+		memcpy(text + i * one, secrets_get_placeholder(secrets, 0), one);
 	ck_assert_int_eq(secrets_replace_placeholders(secrets, "api.test", text, 4 * one, &out, &len), 1);
 	ck_assert_uint_eq(len, 64000);
 	free(steal_pointer(&out));
@@ -361,8 +361,8 @@ START_TEST(test_wiped)
 	ck_assert_uint_eq(memory_search(value, VALUE_LEN), 5);
 	explicit_bzero(text, strlen(text));
 	free(text);
-	ck_assert_int_eq(secrets_replace_placeholders(secrets, "b.test", secrets_placeholder(secrets, 2),
-						      strlen(secrets_placeholder(secrets, 2)), &text, &len),
+	ck_assert_int_eq(secrets_replace_placeholders(secrets, "b.test", secrets_get_placeholder(secrets, 2),
+						      strlen(secrets_get_placeholder(secrets, 2)), &text, &len),
 			 1);
 	explicit_bzero(text, len);
 	free(text);

@@ -98,7 +98,7 @@ static _Noreturn void try_guest(const struct policy *policy)
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
 		_exit(77);
 	raise_loopback();
-	if (egress_guest_open_sockets(&side, policy, true, &guest, &step) < 0)
+	if (egress_open_program_sockets(&side, policy, true, &guest, &step) < 0)
 		_exit(2);
 	if (guest.dns_port != 53 || guest.loopback.s_addr != htonl(INADDR_LOOPBACK))
 		_exit(3);
@@ -148,7 +148,7 @@ START_TEST(nobody_is_at_the_sink)
 	char byte;
 
 	ck_assert_int_eq(egress_address_reserve(&side.own, &side.own_fd), 0);
-	ck_assert_msg(egress_guest_open_sockets(&side, policy, false, &guest, &step) == 0, "%s", step);
+	ck_assert_msg(egress_open_program_sockets(&side, policy, false, &guest, &step) == 0, "%s", step);
 	ck_assert_uint_eq(guest.loopback.s_addr, side.own.s_addr);
 	to.sin_addr = guest.loopback;
 	to.sin_port = htons(guest.sink_port);
@@ -163,10 +163,10 @@ START_TEST(nobody_is_at_the_sink)
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	ck_assert_int_lt(bind(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 	(void)close(fd);
-	ck_assert_int_eq(egress_guest_add_resolv_conf(&side, &guest, false), 0);
+	ck_assert_int_eq(egress_provide_resolv_conf(&side, &guest, false), 0);
 	ck_assert_ptr_nonnull(strstr(side.provide[0].text, "\noptions use-vc\n"));
-	egress_guest_done(&guest);
-	egress_side_done(&side);
+	egress_program_side_release(&guest);
+	egress_side_release(&side);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -215,7 +215,7 @@ START_TEST(files_and_variables)
 	ck_assert_str_eq(environment_get_value(envp, "SSL_CERT_FILE"), "/mine");
 	ck_assert_ptr_nonnull(environment_get_value(envp, "NODE_EXTRA_CA_CERTS"));
 	environment_free(envp);
-	egress_side_done(&side);
+	egress_side_release(&side);
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -230,7 +230,7 @@ START_TEST(without_an_authority_there_is_no_variable)
 
 	ck_assert_int_eq(egress_provide(&provide, &side), 0);
 	ck_assert_uint_eq(side.variables, 0);
-	egress_side_done(&side);
+	egress_side_release(&side);
 	policy_free(policy);
 	rig_done(&rig);
 }

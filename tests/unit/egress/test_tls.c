@@ -134,7 +134,7 @@ END_TEST
 
 static void negotiated(const char *client, const char *server, const char *expected)
 {
-	struct tls *tls = tls_with(ca_pem(ca));
+	struct tls *tls = tls_with(ca_get_pem(ca));
 	struct tls_rig rig;
 	char alpn[16] = "?";
 	int here, there;
@@ -144,9 +144,9 @@ static void negotiated(const char *client, const char *server, const char *expec
 	ck_assert_int_eq(channel_start_tls(&rig.server, tls_create_server(tls, "a.test", server)), 0);
 	tls_rig_handshake(&rig, &here, &there);
 	ck_assert(!here && !there);
-	tls_chosen_alpn(rig.client.ssl, alpn, sizeof(alpn));
+	tls_get_chosen_alpn(rig.client.ssl, alpn, sizeof(alpn));
 	ck_assert_str_eq(alpn, expected);
-	tls_chosen_alpn(rig.server.ssl, alpn, sizeof(alpn));
+	tls_get_chosen_alpn(rig.server.ssl, alpn, sizeof(alpn));
 	ck_assert_str_eq(alpn, expected);
 	ck_assert_str_eq(SSL_get_servername(rig.server.ssl, TLSEXT_NAMETYPE_host_name), "a.test");
 	ck_assert(!SSL_session_reused(rig.client.ssl));
@@ -169,7 +169,7 @@ END_TEST
 START_TEST(test_versions)
 {
 	static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION, TLS1_1_VERSION};
-	struct tls *tls = tls_with(ca_pem(ca));
+	struct tls *tls = tls_with(ca_get_pem(ca));
 
 	for (size_t i = 0; i < 3; i++) {
 		SSL *ssl = tls_create_client(tls, "a.test", "");
@@ -200,7 +200,7 @@ END_TEST
 START_TEST(test_addresses)
 {
 	static const char *const hosts[] = {"127.0.0.1", "2001:db8::7"};
-	struct tls *tls = tls_with(ca_pem(ca));
+	struct tls *tls = tls_with(ca_get_pem(ca));
 
 	for (size_t i = 0; i < 2; i++) {
 		struct tls_rig rig;
@@ -225,7 +225,7 @@ START_TEST(test_rejected)
 	char text[TLS_ERROR_SIZE];
 
 	for (int i = 0; i < 3; i++) {
-		struct tls *tls = tls_with(i == 0 ? NULL : ca_pem(ca));
+		struct tls *tls = tls_with(i == 0 ? NULL : ca_get_pem(ca));
 		struct tls_rig rig;
 		int there = -EAGAIN;
 
@@ -252,7 +252,7 @@ END_TEST
 /* No protocol in common is not the certificate's fault. */
 START_TEST(test_not_rejected)
 {
-	struct tls *tls = tls_with(ca_pem(ca));
+	struct tls *tls = tls_with(ca_get_pem(ca));
 	SSL *ssl = tls_create_client(tls, "a.test", "");
 	char text[TLS_ERROR_SIZE];
 	struct tls_rig rig;
@@ -336,7 +336,7 @@ START_TEST(test_leaf_is_strict)
 {
 	char host[254], name[256];
 	struct tls *tls = tls_with(NULL);
-	X509 *root = parse(ca_pem(ca));
+	X509 *root = parse(ca_get_pem(ca));
 	X509_STORE *store = X509_STORE_new();
 	X509_STORE_CTX *context = X509_STORE_CTX_new();
 	SSL *ssl;
@@ -424,7 +424,7 @@ static _Noreturn void locked_down(void)
 	struct tls_rig rig[RIGS];
 	struct tls *tls;
 
-	if (tls_create(ca, ca_pem(ca), strlen(ca_pem(ca)), &tls) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (tls_create(ca, ca_get_pem(ca), strlen(ca_get_pem(ca)), &tls) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		_exit(4);
 	for (int i = 0; i < RIGS; i++)
 		tls_rig_init(&rig[i], 0);

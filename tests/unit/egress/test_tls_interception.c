@@ -78,7 +78,7 @@ static void *serve(void *ctx)
 	if (fd < 0)
 		return ctx;
 	if (server.plain) {
-		(void)io_write_full(fd, server.plain, strlen(server.plain));
+		(void)io_write_all(fd, server.plain, strlen(server.plain));
 		(void)shutdown(fd, SHUT_WR);
 		while (read(fd, server.asked, sizeof(server.asked)) > 0)
 			;
@@ -159,7 +159,7 @@ static struct control_record end(void)
 static SSL *program(const char *alpn, bool trusts)
 {
 	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-	BIO *bio = BIO_new_mem_buf(ca_pem(ca), -1);
+	BIO *bio = BIO_new_mem_buf(ca_get_pem(ca), -1);
 	X509 *root = PEM_read_bio_X509(bio, NULL, NULL, NULL);
 	SSL *ssl;
 

@@ -34,7 +34,7 @@ static void enter(void)
 
 static void leave(void)
 {
-	capture_done(&capture);
+	capture_release(&capture);
 	(void)close(program_fd);
 	(void)close(where_fd);
 	ck_assert_int_eq(io_remove_tree(AT_FDCWD, where), 0);
@@ -54,7 +54,7 @@ static void begin(int forward_fd, bool keep, uint64_t limit)
 /* The program writes, and the keeper moves until nothing is ready. */
 static void say(const char *text)
 {
-	ck_assert_int_eq(io_write_full(program_fd, text, strlen(text)), 0);
+	ck_assert_int_eq(io_write_all(program_fd, text, strlen(text)), 0);
 	for (;;) {
 		struct pollfd ready;
 
@@ -86,7 +86,7 @@ START_TEST(test_keep)
 	(void)close(program_fd);
 	program_fd = -1;
 	(void)capture_move_chunk(&capture);
-	ck_assert(capture_ended(&capture));
+	ck_assert(capture_has_ended(&capture));
 	ck_assert_int_eq(capture_spill_all(&capture), 0);
 	check_spill("onetwo");
 }
@@ -157,7 +157,7 @@ START_TEST(test_slow_reader)
 	(void)close(program_fd);
 	program_fd = -1;
 	capture_stop_forwarding(&capture);
-	ck_assert(capture_ended(&capture));
+	ck_assert(capture_has_ended(&capture));
 	ck_assert_uint_eq(capture.bytes, 2 * (sizeof(block) - 1) + 4);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
@@ -191,7 +191,7 @@ START_TEST(test_splice)
 	ck_assert_int_eq(ready.fd, fds[1]);
 	(void)close(program_fd);
 	program_fd = -1;
-	while (!capture_ended(&capture) && taken <= sent) {
+	while (!capture_has_ended(&capture) && taken <= sent) {
 		capture_fill_poll(&capture, &ready);
 		if (poll(&ready, 1, 0) > 0)
 			(void)capture_move_chunk(&capture);
@@ -218,8 +218,8 @@ START_TEST(test_closed_reader)
 	begin(fds[1], false, CAPTURE_NO_LIMIT);
 	say("one");
 	ck_assert(capture.reader_gone);
-	ck_assert(capture_ended(&capture));
-	ck_assert_int_eq(io_write_full(program_fd, "two", 3), -EPIPE);
+	ck_assert(capture_has_ended(&capture));
+	ck_assert_int_eq(io_write_all(program_fd, "two", 3), -EPIPE);
 	(void)close(fds[1]);
 }
 END_TEST

@@ -26,7 +26,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	stdin_relay_done(&relay);
+	stdin_relay_release(&relay);
 	cleanup_close(&input[0]);
 	cleanup_close(&input[1]);
 	cleanup_close(&slave);

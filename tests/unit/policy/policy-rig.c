@@ -126,5 +126,5 @@ int rig_load(struct rig *rig, const char *text, const struct policy_cli *cli, st
 
 void rig_done(struct rig *rig)
 {
-	policy_errors_done(&rig->errors);
+	policy_errors_release(&rig->errors);
 }

@@ -59,10 +59,10 @@ START_TEST(test_each_deny)
 	struct policy *policy;
 
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
-	ck_assert_int_eq(policy_each_deny(policy, take, &all), 0);
+	ck_assert_int_eq(policy_visit_denies(policy, take, &all), 0);
 	ck_assert_uint_eq(all.calls, 2); /* globs are left out */
 	ck_assert_uint_eq(all.known, 2); /* with canonical names */
-	ck_assert_int_eq(policy_each_deny(policy, take, &stopped), -EIO);
+	ck_assert_int_eq(policy_visit_denies(policy, take, &stopped), -EIO);
 	ck_assert_uint_eq(stopped.calls, 1);
 	policy_free(policy);
 	rig_done(&rig);

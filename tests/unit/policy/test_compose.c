@@ -68,7 +68,7 @@ static struct policy_decision decide(const struct policy *policy, const char *pa
 static const struct policy_mount *mount_at(const struct policy *policy, const char *virt)
 {
 	size_t count;
-	const struct policy_mount *mounts = policy_mounts(policy, &count);
+	const struct policy_mount *mounts = policy_get_mounts(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(mounts[i].virt, virt) == 0)
@@ -157,10 +157,10 @@ START_TEST(test_environment)
 	ck_assert_str_eq(env_of(policy, "TZ")->value, "UTC");
 	ck_assert_str_eq(env_of(policy, "B")->value, "x/srv/sety${Z}");
 	ck_assert_str_eq(env_of(policy, "P")->value, "/opt/venv/bin:/opt/py/bin:/job/b:/usr/bin");
-	ck_assert(policy_env_passes(policy, "LANG") && policy_env_passes(policy, "LC_ALL") &&
-		  policy_env_passes(policy, "A"));
-	ck_assert(!policy_env_passes(policy, "TZ") && !policy_env_passes(policy, "LANGUAGE") &&
-		  !policy_env_passes(policy, "LC"));
+	ck_assert(policy_env_passes_variable(policy, "LANG") && policy_env_passes_variable(policy, "LC_ALL") &&
+		  policy_env_passes_variable(policy, "A"));
+	ck_assert(!policy_env_passes_variable(policy, "TZ") && !policy_env_passes_variable(policy, "LANGUAGE") &&
+		  !policy_env_passes_variable(policy, "LC"));
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -188,7 +188,7 @@ START_TEST(test_command_line)
 	ck_assert_str_eq(decide(policy, "/tmp/x", POLICY_WRITE).rule, "command line: -W /tmp");
 	ck_assert_str_eq(env_of(policy, "A")->value, "${x}"); /* the shell has had its turn */
 	ck_assert_str_eq(env_of(policy, "Q")->value, "");
-	ck_assert(policy_env_passes(policy, "TERM"));
+	ck_assert(policy_env_passes_variable(policy, "TERM"));
 	ck_assert_uint_eq(policy_settings(policy)->limits.wall_ns, 5);
 	ck_assert_uint_eq(policy_settings(policy)->limits.stdout_bytes, 9);
 	ck_assert_uint_eq(policy_settings(policy)->limits.pids, 7);
@@ -247,15 +247,15 @@ START_TEST(test_show_is_a_fixed_point)
 	for (size_t i = 0; i < 3; i++) {
 		struct rig rig = {0}, other = {0};
 		struct policy *policy = load(&rig, names[i], NULL), *again = NULL;
-		char *shown = policy_show_json(policy), *twice;
+		char *shown = policy_make_json(policy), *twice;
 		int ret = rig_load(&other, shown, NULL, &again);
 
 		ck_assert_msg(ret == 0, "%s: %s", shown, other.errors.count ? other.errors.item[0].text : "");
-		twice = policy_show_json(again);
+		twice = policy_make_json(again);
 		ck_assert_str_eq(shown, twice);
 		ck_assert_str_eq(policy_settings(policy)->sha256, "");
-		ck_assert_int_eq(policy_set_sha256(policy), 0);
-		ck_assert_int_eq(policy_set_sha256(again), 0);
+		ck_assert_int_eq(policy_compute_sha256(policy), 0);
+		ck_assert_int_eq(policy_compute_sha256(again), 0);
 		ck_assert_str_eq(policy_settings(policy)->sha256, policy_settings(again)->sha256);
 		ck_assert_uint_eq(policy_settings(policy)->required, policy_settings(again)->required);
 		ck_assert_uint_eq(strlen(policy_settings(policy)->sha256), 64);
@@ -284,7 +284,7 @@ START_TEST(test_mounts)
 				  "\"redirect\": [{\"from\": \"/usr/tmp\", \"to\": \"@scratch/t\"}]}}",
 				  NULL, &policy),
 			 0);
-	mounts = policy_mounts(policy, &count);
+	mounts = policy_get_mounts(policy, &count);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < i; j++)
 			ck_assert_msg(strncmp(mounts[j].virt, mounts[i].virt, strlen(mounts[i].virt)) != 0 ||
@@ -319,7 +319,7 @@ START_TEST(test_links)
 				  "{\"filesystem\": {\"read\": [\"/usr\", \"/lib/x86_64/libc.so\", \"/home/u/link\", "
 				  "\"/lib/y/*.so\"],"
 				  "\"provide\": {\"/bin/hi\": \"\"}}}", NULL, &policy), 0);
-	links = policy_links(policy, &count);
+	links = policy_get_links(policy, &count);
 	ck_assert_uint_eq(count, 3);
 	for (size_t i = 0; i < count; i++)
 		ck_assert(strcmp(links[i].path, "/lib") == 0 ? strcmp(links[i].target, "/usr/lib") == 0 :
@@ -455,15 +455,15 @@ START_TEST(test_lines)
 
 		/* whatever was looked for before */
 		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++) {
-			ck_assert_uint_eq(locate_line(text, &cases[i], &memo), lines[i]);
-			ck_assert_uint_eq(locate_line(text, &cases[j], &memo), lines[j]);
+			ck_assert_uint_eq(locate_find_line(text, &cases[i], &memo), lines[i]);
+			ck_assert_uint_eq(locate_find_line(text, &cases[j], &memo), lines[j]);
 		}
 	}
-	locate_print(&cases[1], out, sizeof(out));
+	locate_print_path(&cases[1], out, sizeof(out));
 	ck_assert_str_eq(out, "a[\"b/\"]");
-	locate_print(&cases[2], out, sizeof(out));
+	locate_print_path(&cases[2], out, sizeof(out));
 	ck_assert_str_eq(out, "a.c[1]");
-	locate_print(&cases[2], out, 4);
+	locate_print_path(&cases[2], out, 4);
 	ck_assert_uint_lt(strlen(out), 4);
 }
 END_TEST

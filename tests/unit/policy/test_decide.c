@@ -1,4 +1,4 @@
-/* Decisions of policies, one per table line. Each is also checked with the policy that policy_show_json() prints. */
+/* Decisions of policies, one per table line. Each is also checked with the policy that policy_make_json() prints. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -247,12 +247,12 @@ static unsigned ask(const struct policy *policy, const struct scene *scene, bool
 		struct policy_decision got = policy_decide_access(policy, q->path, strlen(q->path), bit(q->want));
 
 		ck_assert_msg(got.verdict == q->verdict && got.error == q->error, "%s: %c %s: %s, errno %d, by %s",
-			      scene->name, q->want, q->path, verdict_name(got.verdict), got.error,
+			      scene->name, q->want, q->path, verdict_get_name(got.verdict), got.error,
 			      got.rule ? got.rule : "none");
 		ck_assert_ptr_nonnull(got.reason);
 		if (got.verdict != VERDICT_DENY)
 			ck_assert_int_eq(strcmp(got.reason, "public") == 0,
-					 !!(policy_rights_on(policy, q->path, strlen(q->path)) & POLICY_PUBLIC));
+					 !!(policy_get_rights(policy, q->path, strlen(q->path)) & POLICY_PUBLIC));
 		if (rules && q->rule)
 			ck_assert_msg(got.rule && strstr(got.rule, q->rule), "%s: %c %s: by %s, not %s", scene->name,
 				      q->want, q->path, got.rule ? got.rule : "none", q->rule);
@@ -278,7 +278,7 @@ START_TEST(test_decisions)
 
 	ck_assert_msg(ret == 0, "%s: %s", scene->name, rig.errors.count ? rig.errors.item[0].text : strerror(-ret));
 	(void)ask(policy, scene, true);
-	shown = policy_show_json(policy);
+	shown = policy_make_json(policy);
 	ck_assert_ptr_nonnull(shown);
 	ret = rig_load(&rig, shown, NULL, &again);
 	ck_assert_msg(ret == 0, "%s: shown: %s\n%s", scene->name, rig.errors.count ? rig.errors.item[0].text : "",
@@ -311,8 +311,8 @@ START_TEST(test_degenerate_paths)
 	ck_assert_int_eq(rig_load(&rig, "{\"filesystem\": {\"read\": [\"/usr\"]}}", NULL, &policy), 0);
 	ck_assert_int_eq(policy_decide_access(policy, "", 0, POLICY_READ).error, ENOENT);
 	ck_assert_int_eq(policy_decide_access(policy, "usr", 3, POLICY_READ).error, ENOENT);
-	ck_assert_uint_eq(policy_rights_on(policy, "/usr/x", 6), POLICY_READ);
-	ck_assert_uint_eq(policy_rights_on(policy, "/us", 3), 0);
+	ck_assert_uint_eq(policy_get_rights(policy, "/usr/x", 6), POLICY_READ);
+	ck_assert_uint_eq(policy_get_rights(policy, "/us", 3), 0);
 	policy_free(policy);
 	policy_free(NULL);
 	rig_done(&rig);
@@ -389,7 +389,8 @@ START_TEST(test_host_writable)
 				  NULL, &policy),
 			 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		ck_assert_msg(policy_host_writable(policy, cases[i].host) == cases[i].writable, "%s", cases[i].host);
+		ck_assert_msg(policy_host_path_is_writable(policy, cases[i].host) == cases[i].writable, "%s",
+			      cases[i].host);
 	policy_free(policy);
 	rig_done(&rig);
 }

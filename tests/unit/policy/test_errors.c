@@ -306,12 +306,12 @@ END_TEST
 START_TEST(test_keys_have_help_and_sections)
 {
 	size_t count;
-	const struct policy_key *keys = policy_keys(&count);
+	const struct policy_key *keys = policy_key_get_all(&count);
 
 	for (size_t i = 0; i < count; i++) {
 		ck_assert_ptr_nonnull(keys[i].help);
 		ck_assert_ptr_eq(policy_key_find(keys[i].section, keys[i].name), &keys[i]);
-		ck_assert_ptr_nonnull(policy_key_expects(keys[i].type));
+		ck_assert_ptr_nonnull(policy_key_get_expected_text(keys[i].type));
 	}
 }
 END_TEST

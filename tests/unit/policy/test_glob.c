@@ -124,7 +124,7 @@ START_TEST(test_like_naive)
 		ck_assert_msg(glob_matches(&below, path, strlen(path)) == naive(longer, path), "%s %s", longer, path);
 		ck_assert_msg(glob_matches(&glob, "", 0) == naive(pattern, NULL), "%s and nothing", pattern);
 		matched += naive(pattern, path);
-		arena_done(&arena);
+		arena_release(&arena);
 	}
 	ck_assert_uint_gt(matched, 10000); /* enough of the random cases must match */
 }
@@ -147,7 +147,7 @@ START_TEST(test_bad_patterns)
 	deep[2 * GLOB_PARTS_MAX - 1] = '/';
 	deep[2 * GLOB_PARTS_MAX + 1] = '\0';
 	ck_assert_int_eq(glob_compile(&arena, deep, false, &glob), -E2BIG);
-	arena_done(&arena);
+	arena_release(&arena);
 }
 END_TEST
 
@@ -176,7 +176,7 @@ START_TEST(test_no_blow_up)
 	ck_assert(!glob_matches(&glob, path, strlen(path)));
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	ck_assert_int_lt((end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000, 1000);
-	arena_done(&arena);
+	arena_release(&arena);
 }
 END_TEST
 

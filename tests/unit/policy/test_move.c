@@ -134,7 +134,7 @@ START_TEST(test_links)
 			       "{\"filesystem\": {\"write\": [\"@workdir\", \"/data\"], \"deny\": [\"%s\"]}}",
 			       question[i].rule);
 		policy = load(&rig, text);
-		allowed = policy_link_allowed(policy, question[i].path, question[i].text, &rule);
+		allowed = policy_link_is_allowed(policy, question[i].path, question[i].text, &rule);
 		ck_assert_msg(allowed == question[i].allowed, "%zu: %s", i, question[i].rule);
 		ck_assert_msg(allowed || rule, "%zu: a refusal names the rule", i);
 		policy_free(policy);
@@ -152,8 +152,8 @@ START_TEST(test_link_below_root_mount)
 			   " \"deny\": [\"@workdir/**/*.pem\"]}}");
 	const char *rule;
 
-	ck_assert(!policy_link_allowed(policy, "/work/a", "../other/x", &rule));
-	ck_assert(policy_link_allowed(policy, "/work/a", "../another/x", &rule));
+	ck_assert(!policy_link_is_allowed(policy, "/work/a", "../other/x", &rule));
+	ck_assert(policy_link_is_allowed(policy, "/work/a", "../another/x", &rule));
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -237,12 +237,12 @@ static void random_dir(char *out, size_t cap)
 static bool may_move(const struct policy *policy, const char *path)
 {
 	size_t count;
-	const struct policy_mount *mount = policy_mounts(policy, &count);
+	const struct policy_mount *mount = policy_get_mounts(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
 		if (path_is_below(mount[i].virt, path))
 			return false;
-	return policy_rights_on(policy, path, strlen(path)) & POLICY_WRITE;
+	return policy_get_rights(policy, path, strlen(path)) & POLICY_WRITE;
 }
 
 static bool is_told(const struct policy_move *move, const char *name)
@@ -298,7 +298,7 @@ START_TEST(test_oracle)
 			policy_compare_below(policy, from, to, &move);
 			compare(policy, from, to, 0, true, found);
 			ck_assert_msg(found[1] == 0, "policy %u: %s to %s: %u of %u differences are not come to: %s", i,
-				      from, to, found[1], found[0], policy_show_json(policy));
+				      from, to, found[1], found[0], policy_make_json(policy));
 			pairs++;
 			differ += found[0] > 0;
 			same += move.kind == POLICY_MOVE_SAME;

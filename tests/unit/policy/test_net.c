@@ -39,17 +39,17 @@ static struct policy *load_with(const char *text, const struct policy_cli *cli)
 	return policy;
 }
 
-/* Loads a policy, and what policy_show_json() prints for it: every case is checked with both. */
+/* Loads a policy, and what policy_make_json() prints for it: every case is checked with both. */
 static struct policy *reload(struct policy *policy)
 {
-	char *shown = policy_show_json(policy), *again;
+	char *shown = policy_make_json(policy), *again;
 	struct policy *second;
 	struct rig rig = {0};
 
 	ck_assert_ptr_nonnull(shown);
 	ck_assert_msg(rig_load(&rig, shown, NULL, &second) == 0, "%s\n%s",
 		      rig.errors.count ? rig.errors.item[0].text : "", shown);
-	again = policy_show_json(second);
+	again = policy_make_json(second);
 	ck_assert_str_eq(again, shown);
 	free(again);
 	free(shown);
@@ -217,7 +217,7 @@ START_TEST(test_rules)
 	verdict = policy_net_judge_request(policy, "api.test.example", 443, "GET", "/repos/acme/x", false);
 	ck_assert_str_eq(verdict.rule->header, "authorization");
 	ck_assert_str_eq(verdict.rule->header_value, "Bearer {TOKEN}");
-	rules = policy_net_rules(policy, &count);
+	rules = policy_net_get_rules(policy, &count);
 	ck_assert_uint_eq(count, 14);
 	for (size_t i = 0; i < count; i++)
 		ck_assert_uint_eq(rules[i].index, i);
@@ -229,7 +229,7 @@ START_TEST(test_secrets)
 {
 	struct policy *policy = load_with(world, NULL);
 	size_t count;
-	const struct net_secret *secrets = policy_net_secrets(policy, &count);
+	const struct net_secret *secrets = policy_net_get_secrets(policy, &count);
 
 	ck_assert_uint_eq(count, 2);
 	ck_assert_str_eq(secrets[0].name, "TOKEN");
@@ -279,7 +279,7 @@ START_TEST(test_values)
 	size_t count;
 
 	policy = reload(policy);
-	rules = policy_net_rules(policy, &count);
+	rules = policy_net_get_rules(policy, &count);
 	ck_assert_uint_eq(count, 2);
 	ck_assert_uint_eq(rules[0].budget.bytes_up, 65536);
 	ck_assert_uint_eq(rules[0].budget.bytes_down, 5);
@@ -292,14 +292,14 @@ START_TEST(test_values)
 	ck_assert_uint_eq(rules[1].budget.requests, 7);
 	ck_assert_uint_eq(rules[1].budget.bytes_up, 0);
 	ck_assert(policy_net_intercepts_tls(policy, "h.test", 443)); /* counting requests needs TLS interception */
-	ck_assert_uint_eq(policy_net_fixed_addresses(policy, "db.test", addresses, NET_ADDRESSES_MAX), 2);
-	net_address_text((const struct sockaddr *)&addresses[1], text);
+	ck_assert_uint_eq(policy_net_get_fixed_addresses(policy, "db.test", addresses, NET_ADDRESSES_MAX), 2);
+	net_address_format((const struct sockaddr *)&addresses[1], text);
 	ck_assert_str_eq(text, "::1");
-	ck_assert_uint_eq(policy_net_fixed_addresses(policy, "db.test", addresses, 1), 1);
-	ck_assert_uint_eq(policy_net_fixed_addresses(policy, "x.test", addresses, 1), 0);
-	ck_assert_str_eq(policy_net_upstream_ca(policy), "./ca.pem");
-	ck_assert(policy_net_offers_proxy(policy) && policy_net_names_proxy(policy));
-	pool = policy_net_pool(policy);
+	ck_assert_uint_eq(policy_net_get_fixed_addresses(policy, "db.test", addresses, 1), 1);
+	ck_assert_uint_eq(policy_net_get_fixed_addresses(policy, "x.test", addresses, 1), 0);
+	ck_assert_str_eq(policy_net_get_upstream_ca(policy), "./ca.pem");
+	ck_assert(policy_net_offers_proxy(policy) && policy_net_sets_proxy_variables(policy));
+	pool = policy_net_get_pool(policy);
 	ck_assert_uint_eq(ntohl(pool.v4.s_addr), 0x0a090000);
 	ck_assert_uint_eq(pool.v4_bits, 16);
 	ck_assert_uint_eq(pool.v6_bits, 32);
@@ -311,25 +311,25 @@ END_TEST
 START_TEST(test_usual_values)
 {
 	struct policy *policy = load_with("{'network': {}}", NULL);
-	struct net_pool pool = policy_net_pool(policy);
+	struct net_pool pool = policy_net_get_pool(policy);
 	size_t count;
 
-	ck_assert(policy_net_enabled(policy));
+	ck_assert(policy_net_is_enabled(policy));
 	ck_assert_uint_eq(ntohl(pool.v4.s_addr), 0xc6120000);
 	ck_assert_uint_eq(pool.v4_bits, 15);
 	ck_assert_uint_eq(pool.v6.s6_addr[0], 0xfd);
-	ck_assert(!policy_net_offers_proxy(policy) && !policy_net_names_proxy(policy) &&
-		  !policy_net_upstream_ca(policy));
+	ck_assert(!policy_net_offers_proxy(policy) && !policy_net_sets_proxy_variables(policy) &&
+		  !policy_net_get_upstream_ca(policy));
 	ck_assert(!policy_net_judge_listen(policy, 0).allow);
 	policy = reload(policy);
-	ck_assert(policy_net_enabled(policy));
+	ck_assert(policy_net_is_enabled(policy));
 	policy_free(policy);
 	policy = load_with("{'secrets': {'A': {'from': 'env:A', 'hosts': ['a.test']}}}", NULL);
-	ck_assert(!policy_net_enabled(policy));
-	(void)policy_net_secrets(policy, &count); /* no host to send them to */
+	ck_assert(!policy_net_is_enabled(policy));
+	(void)policy_net_get_secrets(policy, &count); /* no host to send them to */
 	ck_assert_uint_eq(count, 0);
 	policy = reload(policy);
-	ck_assert(!policy_net_enabled(policy));
+	ck_assert(!policy_net_is_enabled(policy));
 	policy_free(policy);
 }
 END_TEST
@@ -350,7 +350,7 @@ static struct policy *load_files(const char *parent, const char *child, const st
 
 static bool reaches(const struct policy *policy, const char *host)
 {
-	return policy_net_enabled(policy) && policy_net_judge_connect(policy, host, 443, false).allow;
+	return policy_net_is_enabled(policy) && policy_net_judge_connect(policy, host, 443, false).allow;
 }
 
 START_TEST(test_extends)
@@ -368,13 +368,13 @@ START_TEST(test_extends)
 	policy = reload(policy);
 	ck_assert(reaches(policy, "a.test") && reaches(policy, "b.test"));
 	ck_assert(!reaches(policy, "c.test") && !reaches(policy, "d.test"));
-	ck_assert_uint_eq(policy_net_fixed_addresses(policy, "a.test", &address, 1), 1);
+	ck_assert_uint_eq(policy_net_get_fixed_addresses(policy, "a.test", &address, 1), 1);
 	ck_assert_uint_eq(ntohl(((struct sockaddr_in *)(void *)&address)->sin_addr.s_addr), 0x08080404);
 	ck_assert(policy_net_judge_listen(policy, 1).allow);
 	policy_free(policy);
 
 	policy = reload(load_files(parent, "{'extends': ['parent'], 'network': 'none'}", NULL));
-	ck_assert(!policy_net_enabled(policy) && !reaches(policy, "a.test"));
+	ck_assert(!policy_net_is_enabled(policy) && !reaches(policy, "a.test"));
 	policy_free(policy);
 
 	policy = reload(load_files("{'network': 'none'}",
@@ -397,7 +397,7 @@ START_TEST(test_command_line)
 
 	for (int round = 0; round < 2; round++) {
 		size_t count;
-		const struct net_secret *found = policy_net_secrets(policy, &count);
+		const struct net_secret *found = policy_net_get_secrets(policy, &count);
 
 		ck_assert(reaches(policy, "a.test") && reaches(policy, "b.test") && !reaches(policy, "c.test"));
 		verdict = policy_net_judge_connect(policy, "x.w.test", 8443, false);
@@ -421,7 +421,7 @@ START_TEST(test_command_line)
 	}
 	policy_free(policy);
 	policy = load_with("{'network': {'allow': [{'host': 'a.test'}]}}", &none);
-	ck_assert(!policy_net_enabled(policy));
+	ck_assert(!policy_net_is_enabled(policy));
 	policy_free(policy);
 }
 END_TEST
@@ -783,8 +783,8 @@ START_TEST(packed_and_unpacked)
 	ck_assert_mem_eq(buf.data, again.data, buf.len);
 	policy_free(policy);
 
-	ck_assert(policy_net_enabled(other) && policy_net_names_proxy(other));
-	rule = policy_net_rules(other, &count);
+	ck_assert(policy_net_is_enabled(other) && policy_net_sets_proxy_variables(other));
+	rule = policy_net_get_rules(other, &count);
 	ck_assert_uint_eq(count, 3);
 	ck_assert_str_eq(rule[0].reason, "work");
 	ck_assert(rule[0].any_body && rule[0].http[1].websocket && rule[0].budget.requests == 7 && !rule[0].dns_real);
@@ -797,10 +797,10 @@ START_TEST(packed_and_unpacked)
 	ck_assert_str_eq(policy_net_judge_name(other, "bad.wild.test").reason, "denied_by_rule");
 	ck_assert(policy_net_judge_name(other, "a.b.wild.test").allow);
 	ck_assert(policy_net_judge_listen(other, 8100).allow && !policy_net_judge_listen(other, 8101).allow);
-	ck_assert_uint_eq(policy_net_fixed_addresses(other, "api.test", address, NET_ADDRESSES_MAX), 2);
+	ck_assert_uint_eq(policy_net_get_fixed_addresses(other, "api.test", address, NET_ADDRESSES_MAX), 2);
 	ck_assert_int_eq(address[1].ss_family, AF_INET6);
-	ck_assert_uint_eq(policy_net_pool(other).v4_bits, 16);
-	secret = policy_net_secrets(other, &count);
+	ck_assert_uint_eq(policy_net_get_pool(other).v4_bits, 16);
+	secret = policy_net_get_secrets(other, &count);
 	ck_assert_uint_eq(count, 1);
 	ck_assert(net_secret_allows_host(secret, "x.wild.test") && !net_secret_allows_host(secret, "wild.test"));
 
@@ -816,8 +816,8 @@ START_TEST(packed_and_unpacked)
 	ck_assert_int_eq(net_unpack_policy(buf.data, buf.len, &none), -EINVAL);
 	ck_assert_ptr_null(none);
 	policy_free(other);
-	buf_done(&buf);
-	buf_done(&again);
+	buf_release(&buf);
+	buf_release(&again);
 	rig_done(&rig);
 }
 END_TEST

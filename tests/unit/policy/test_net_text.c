@@ -272,10 +272,10 @@ START_TEST(test_address)
 	const char *kind = addresses[_i].kind, *text = addresses[_i].address;
 	char by = addresses[_i].lifted_by;
 
-	check_same(text, net_address_class(address), kind);
-	check_same(text, net_address_refusal(address, NET_LIFT_NONE), kind);
-	check_same(text, net_address_refusal(address, NET_LIFT_PRIVATE), by == 'p' ? NULL : kind);
-	check_same(text, net_address_refusal(address, NET_LIFT_NAMED), by == '-' ? kind : NULL);
+	check_same(text, net_address_get_class(address), kind);
+	check_same(text, net_address_get_refusal(address, NET_LIFT_NONE), kind);
+	check_same(text, net_address_get_refusal(address, NET_LIFT_PRIVATE), by == 'p' ? NULL : kind);
+	check_same(text, net_address_get_refusal(address, NET_LIFT_NAMED), by == '-' ? kind : NULL);
 }
 END_TEST
 
@@ -286,15 +286,15 @@ START_TEST(test_address_text)
 	struct sockaddr other = {.sa_family = AF_UNIX};
 	char text[NET_ADDRESS_TEXT];
 
-	net_address_text((const struct sockaddr *)&mapped, text);
+	net_address_format((const struct sockaddr *)&mapped, text);
 	ck_assert_str_eq(text, "192.0.2.1");
-	net_address_text((const struct sockaddr *)&v4, text);
+	net_address_format((const struct sockaddr *)&v4, text);
 	ck_assert_str_eq(text, "192.0.2.1");
-	net_address_text((const struct sockaddr *)&v6, text);
+	net_address_format((const struct sockaddr *)&v6, text);
 	ck_assert_str_eq(text, "2001:db8::1");
-	net_address_text(&other, text);
+	net_address_format(&other, text);
 	ck_assert_str_eq(text, "");
-	ck_assert_str_eq(net_address_refusal(&other, NET_LIFT_NAMED), "unknown_family");
+	ck_assert_str_eq(net_address_get_refusal(&other, NET_LIFT_NAMED), "unknown_family");
 }
 END_TEST
 

@@ -32,7 +32,7 @@ static char *load(struct rig *rig, struct policy_draft *draft, enum policy_phase
 	char *shown;
 
 	ck_assert_int_eq(rig_load_names(rig, over, &cli, &policy), 0);
-	shown = policy_show_json(policy);
+	shown = policy_make_json(policy);
 	ck_assert_ptr_nonnull(shown);
 	policy_free(policy);
 	return shown;

@@ -64,7 +64,7 @@ static bool reaches(const struct policy *policy, const char *host)
 
 static unsigned rights(const struct policy *policy, const char *path)
 {
-	return policy_rights_on(policy, path, strlen(path));
+	return policy_get_rights(policy, path, strlen(path));
 }
 
 START_TEST(test_setup)
@@ -82,7 +82,7 @@ START_TEST(test_setup)
 	size_t secrets, count;
 	const struct policy_env *env = policy_env(policy, &count);
 
-	ck_assert_str_eq(policy_net_secrets(policy, &secrets)[0].name, "S");
+	ck_assert_str_eq(policy_net_get_secrets(policy, &secrets)[0].name, "S");
 	ck_assert_uint_eq(secrets, 1);
 	for (size_t i = 0; i < count; i++)
 		ck_assert(strcmp(env[i].name, "A") != 0 || strcmp(env[i].value, "2") == 0);
@@ -94,12 +94,12 @@ START_TEST(test_run)
 {
 	struct policy *policy = load("base.json", POLICY_PHASE_RUN), *usual = load_cli("base.json", NULL);
 
-	ck_assert(!policy_net_enabled(policy) && !reaches(policy, "index.example"));
+	ck_assert(!policy_net_is_enabled(policy) && !reaches(policy, "index.example"));
 	ck_assert_uint_eq(policy_settings(policy)->limits.wall_ns, 10000000000u);
 	ck_assert_uint_eq(rights(policy, "/work/x"), 0);
 	ck_assert_uint_eq(rights(policy, "/usr/share/x"), 0);
 	/* also here the caller's secret is none of the program's */
-	ck_assert(policy_env_passes(policy, "LANG") && !policy_env_passes(policy, "TOKEN"));
+	ck_assert(policy_env_passes_variable(policy, "LANG") && !policy_env_passes_variable(policy, "TOKEN"));
 	ck_assert_str_eq(policy_settings(policy)->sha256, policy_settings(usual)->sha256);
 	policy_free(usual);
 	policy_free(policy);
@@ -112,7 +112,7 @@ START_TEST(test_over_all_files)
 
 	ck_assert(reaches(setup, "open.example") && reaches(setup, "over.example") && reaches(setup, "index.example"));
 	/* base.json's "none" comes behind over.json's allow: it is a phase's */
-	ck_assert(!policy_net_enabled(run));
+	ck_assert(!policy_net_is_enabled(run));
 	policy_free(setup);
 	policy_free(run);
 	run = load("reopened.json", POLICY_PHASE_RUN);
@@ -134,10 +134,10 @@ START_TEST(test_command_line)
 	policy_free(policy);
 	cli.phase = POLICY_PHASE_RUN;
 	policy = load_cli("base.json", &cli);
-	ck_assert(!policy_net_enabled(policy) && !reaches(policy, "extra.example"));
+	ck_assert(!policy_net_is_enabled(policy) && !reaches(policy, "extra.example"));
 	ck_assert_uint_eq(policy_settings(policy)->limits.wall_ns, 7);
 	/* it stays a secret, which the program asked for by -e would not be */
-	ck_assert(!policy_env_passes(policy, "T") && policy_env_passes(policy, "U"));
+	ck_assert(!policy_env_passes_variable(policy, "T") && policy_env_passes_variable(policy, "U"));
 	policy_free(policy);
 	policy = load_cli("whole.json", &cli);
 	ck_assert(reaches(policy, "extra.example"));
@@ -157,7 +157,7 @@ static size_t times(const char *text, const char *what)
 START_TEST(test_network_extends)
 {
 	struct policy *policy = load("whole.json", POLICY_PHASE_RUN);
-	char *text = policy_show_json(policy);
+	char *text = policy_make_json(policy);
 
 	/* once, though it is named twice; extended as a whole it is all of it */
 	ck_assert_uint_eq(times(text, "\"index.example\",\n        \"port\""), 1);
@@ -176,11 +176,11 @@ START_TEST(test_show)
 {
 	struct policy *policy = load("base.json", POLICY_PHASE_SETUP), *again = NULL;
 	struct rig rig = {0};
-	char *text = policy_show_json(policy), *twice;
+	char *text = policy_make_json(policy), *twice;
 
 	ck_assert_ptr_null(strstr(text, "phases"));
 	ck_assert_int_eq(rig_load(&rig, text, NULL, &again), 0);
-	twice = policy_show_json(again);
+	twice = policy_make_json(again);
 	ck_assert_str_eq(text, twice);
 	free(twice);
 	free(text);

@@ -39,7 +39,7 @@ static const char policy_text[] =
 
 uint64_t client_rig_now_ms(void)
 {
-	return io_now_ns() / 1000000;
+	return io_read_clock_ns() / 1000000;
 }
 
 static const char *const argv[] = {"rig", NULL};
@@ -69,7 +69,7 @@ void client_rig_setup(struct client_rig *rig)
 	ck_assert_int_eq(pool_create(rig->policy, &rig->pool), 0);
 	(void)snprintf(rig->log, sizeof(rig->log), "/tmp/callgate-test-client-XXXXXX");
 	ck_assert_int_eq(close(mkstemp(rig->log)), 0);
-	ck_assert_int_eq(audit_open(rig->log, &header, &rig->sandbox.audit), 0);
+	ck_assert_int_eq(audit_open_log(rig->log, &header, &rig->sandbox.audit), 0);
 	rig->sandbox.policy = rig->policy;
 	rig->sandbox.denials = denials_create();
 	rig->sandbox.listener_fd = -1;
@@ -168,17 +168,17 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&own, &len), 0);
 	*what = (struct inet_dial){.request = {.port = CLIENT_RIG_PORT, .source_port = ntohs(own.sin_port),
 					       .family = AF_INET, .host = CLIENT_RIG_HOST},
-				   .listener = inet_v4(own.sin_addr, rig->listener_port), .domain = AF_INET,
+				   .listener = inet_make_v4(own.sin_addr, rig->listener_port), .domain = AF_INET,
 				   .nonblocking = fcntl(fd, F_GETFL) & O_NONBLOCK, .address = "198.18.0.16"};
 	call->sandbox = &rig->sandbox;
 	call->id = notif->id;
 	call->tid = (pid_t)notif->pid;
 	call->task = &rig->task;
-	call->start_ns = io_now_ns();
+	call->start_ns = io_read_clock_ns();
 	call->outcome = (struct outcome){.kind = OUTCOME_EGRESS, .fd = fd, .egress = what};
 	ck_assert_int_eq(audit_begin_record(rig->sandbox.audit, &record, &call->slot), 0);
 	rig->calls++;
-	r = egress_client_connect(rig->client, call);
+	r = egress_client_start_connect(rig->client, call);
 	if (r < 0) {
 		(void)answer_with_error(rig->sandbox.listener_fd, notif->id, r);
 		audit_end_record(rig->sandbox.audit, call->slot, r, 0);
@@ -187,14 +187,14 @@ static void judge(struct client_rig *rig, const struct seccomp_notif *notif)
 
 void client_rig_step(struct client_rig *rig)
 {
-	int wait = egress_client_check_waiting(rig->client);
+	int wait = egress_client_check_connects(rig->client);
 	struct pollfd poller[] = {{.fd = rig->client->line.fd, .events = POLLIN},
 				  {.fd = rig->sandbox.listener_fd, .events = POLLIN}};
 	struct seccomp_notif notif;
 
-	if (egress_client_poll_events(rig->client) & POLLOUT)
+	if (egress_client_get_poll_events(rig->client) & POLLOUT)
 		poller[0].events |= POLLOUT;
-	if (!(egress_client_poll_events(rig->client) & POLLIN))
+	if (!(egress_client_get_poll_events(rig->client) & POLLIN))
 		poller[0].events &= ~POLLIN;
 	(void)poll(poller, 2, wait >= 0 && wait < 10 ? wait : 10);
 	if (poller[0].revents)
@@ -321,11 +321,11 @@ json_t *client_rig_log(struct client_rig *rig, const char *event)
 	if (!rig->log_ended) {
 		ck_assert_int_eq(audit_close(rig->sandbox.audit, &trailer), 0);
 		/* for what comes later: only counted */
-		ck_assert_int_eq(audit_open(NULL, &header, &rig->sandbox.audit), 0);
+		ck_assert_int_eq(audit_open_log(NULL, &header, &rig->sandbox.audit), 0);
 		rig->log_ended = true;
 	}
 	ck_assert_int_eq(audit_reader_open(rig->log, &reader), 0);
-	while ((r = audit_reader_next(reader, &line)) == 1) {
+	while ((r = audit_reader_read_line(reader, &line)) == 1) {
 		const char *text = json_string_value(json_object_get(line.json, event ? "event" : "syscall"));
 
 		if (text && strcmp(text, event ? event : "connect") == 0)

@@ -93,7 +93,7 @@ void finish(pid_t pid)
 
 void rig_setup(void)
 {
-	now = io_now_ns();
+	now = io_read_clock_ns();
 	ck_assert_int_eq(sched_getaffinity(0, sizeof(full), &full), 0);
 	ck_assert_int_eq(pipe(ask), 0);
 	ck_assert_int_eq(pipe(told), 0);
@@ -154,7 +154,7 @@ static void respond(struct task *caller, enum outcome_kind kind, const char *vir
 
 	call.task = caller;
 	call.tid = caller->tid;
-	call.start_ns = io_now_ns();
+	call.start_ns = io_read_clock_ns();
 	call.outcome.kind = kind;
 	call.place[0].virt_len = strlen(virt);
 	(void)snprintf(call.place[0].virt, sizeof(call.place[0].virt), "%s", virt);
@@ -165,7 +165,7 @@ void call_of(struct task *caller, int nr)
 {
 	const struct seccomp_notif notification = {.pid = (uint32_t)caller->tid, .data.nr = nr};
 
-	if (!cpu_on_notification(cpu, table_find(nr), &notification))
+	if (!cpu_on_notification(cpu, table_find_row(nr), &notification))
 		respond(caller, nr == SYS_execve ? OUTCOME_EXEC : OUTCOME_VALUE, "");
 }
 
@@ -181,12 +181,12 @@ void call_opening(pid_t tid, const char *virt)
 
 void turn(void)
 {
-	now = io_now_ns();
+	now = io_read_clock_ns();
 	(void)cpu_after_wait(cpu, now);
 }
 
 void turns(unsigned ms)
 {
-	for (uint64_t until = io_now_ns() + ms * MS; io_now_ns() < until; turn())
+	for (uint64_t until = io_read_clock_ns() + ms * MS; io_read_clock_ns() < until; turn())
 		(void)usleep(1000);
 }

@@ -83,7 +83,7 @@ static void begin(int rounds)
 		play(rounds);
 	while (program->listener_fd < 0)
 		(void)usleep(1000);
-	ck_assert_int_eq(audit_open(NULL, &header, &sandbox.audit), 0);
+	ck_assert_int_eq(audit_open_log(NULL, &header, &sandbox.audit), 0);
 	sandbox.listener_fd = program->listener_fd;
 	task = (struct task){.tid = pid, .tgid = pid, .pidfd = -1};
 	dispatch = (struct dispatch){.sandbox = &sandbox, .call = &call};
@@ -101,7 +101,7 @@ static void receive(void)
 	call.tid = pid;
 	call.task = &task;
 	call.row = &row;
-	call.start_ns = io_now_ns();
+	call.start_ns = io_read_clock_ns();
 	call.outcome = (struct outcome){.fd = -1, .peer_fd = -1};
 }
 
@@ -125,11 +125,11 @@ START_TEST(test_later)
 	begin(4);
 	for (size_t i = 0; i < 4; i++) {
 		receive();
-		answer = answer_later(&call);
+		answer = answer_make_for_later(&call);
 		ck_assert(answer_is_awaited(&answer));
-		answer_and_end_record(&answer, results[i]);
+		answer_send_and_end_record(&answer, results[i]);
 		ck_assert(!answer_is_awaited(&answer));
-		answer_and_end_record(&answer, 3); /* the call has ended: no effect */
+		answer_send_and_end_record(&answer, 3); /* the call has ended: no effect */
 	}
 	end();
 	for (size_t i = 0; i < 4; i++)
@@ -143,14 +143,14 @@ START_TEST(test_call_has_ended)
 
 	begin(1);
 	receive();
-	answer = answer_later(&call);
+	answer = answer_make_for_later(&call);
 	(void)kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	ck_assert(!answer_is_awaited(&answer));
 	ck_assert_int_eq(answer_add_descriptor(sandbox.listener_fd, call.id, open("/dev/null", O_RDONLY | O_CLOEXEC),
 					       true),
 			 -EINTR);
-	answer_and_end_record(&answer, ANSWER_RESTART);
+	answer_send_and_end_record(&answer, ANSWER_RESTART);
 	(void)audit_close(sandbox.audit, NULL);
 	(void)close(sandbox.listener_fd);
 }

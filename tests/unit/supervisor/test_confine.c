@@ -292,7 +292,7 @@ static void check_role(unsigned role, bool self_filter)
 	ck_assert_str_eq(secret, MARK);
 	(void)close(pipe_fd[0]);
 	(void)close(listener);
-	lockdown_done(&lockdown);
+	lockdown_release(&lockdown);
 }
 
 START_TEST(egress_is_locked)
@@ -344,7 +344,7 @@ START_TEST(exec_kills)
 		}
 		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 		ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%#x", (unsigned)status);
-		lockdown_done(&lockdown);
+		lockdown_release(&lockdown);
 	}
 }
 END_TEST

@@ -41,7 +41,7 @@ START_TEST(unpins_heirs_that_come_late)
 
 	pin(&pinned);
 	cpu_unpin_run(cpu);
-	now = io_now_ns();
+	now = io_read_clock_ns();
 	for (int i = 0; i < 3; i++) {
 		late[i] = grandchild();
 		ck_assert_int_eq(sched_setaffinity(late[i], sizeof(pinned), &pinned), 0);
@@ -69,7 +69,7 @@ START_TEST(looks_twice_at_each_number)
 	ck_assert_int_eq(sched_setaffinity(made, sizeof(full), &full), 0);
 	cpu_unpin_run(cpu);
 	ck_assert_int_eq(sched_setaffinity(made, sizeof(pinned), &pinned), 0);
-	now = io_now_ns() + 600 * MS;
+	now = io_read_clock_ns() + 600 * MS;
 	(void)cpu_after_wait(cpu, now);
 	ck_assert(is_mask(made, &full));
 	(void)kill(made, SIGKILL);

@@ -104,12 +104,12 @@ START_TEST(unpins_tasks_that_compute)
 	made[1] = grandchild_that("c");
 	set_runnable(3);
 	for (int i = 0; i < 50 && cpus(0) == 1; i++) {
-		pinned_ns = io_now_ns();
+		pinned_ns = io_read_clock_ns();
 		turns(10);
 	}
 	ck_assert(all_have(CPU_COUNT(&full), made, 2));
 	call(task.tid, SYS_openat);
-	if (io_now_ns() < pinned_ns + 50 * MS) /* the pause */
+	if (io_read_clock_ns() < pinned_ns + 50 * MS) /* the pause */
 		ck_assert(all_have(CPU_COUNT(&full), made, 2));
 	(void)kill(made[0], SIGKILL);
 	(void)kill(made[1], SIGKILL);
@@ -168,7 +168,7 @@ END_TEST
 
 START_TEST(pins_where_a_cpu_is_free)
 {
-	uint64_t crowded_ns = io_now_ns();
+	uint64_t crowded_ns = io_read_clock_ns();
 
 	set_runnable(2 * (unsigned)CPU_COUNT(&full) + 1);
 	cpu_pin_program(cpu, task.tid);
@@ -177,7 +177,7 @@ START_TEST(pins_where_a_cpu_is_free)
 	ck_assert_free();
 	set_runnable(1);
 	call(task.tid, SYS_openat); /* not at once, unless we ourselves had no CPU for so long */
-	if (io_now_ns() < crowded_ns + 10 * MS)
+	if (io_read_clock_ns() < crowded_ns + 10 * MS)
 		ck_assert_free();
 	(void)usleep(15000);
 	call(task.tid, SYS_openat);

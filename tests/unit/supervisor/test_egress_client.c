@@ -343,7 +343,7 @@ END_TEST
 START_TEST(test_garbage)
 {
 	struct control_message message = client_rig_record(&rig, CONTROL_EVENT_OPEN, 1);
-	size_t len = control_message_size(CONTROL_RECORD);
+	size_t len = control_get_message_size(CONTROL_RECORD);
 
 	client_rig_start(&rig, connects);
 	(void)announced();
@@ -592,7 +592,7 @@ START_TEST(test_result)
 	json_decref(list);
 	ck_assert_uint_eq(rig.client->summary.unlisted, 0);
 	ck_assert_uint_eq(rig.client->denied, 1);
-	denial = denials_list(rig.sandbox.denials, &count, &unlisted);
+	denial = denials_get_list(rig.sandbox.denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 1);
 	ck_assert_str_eq(denial->target, "POST api.test:443/b");
 	ck_assert_str_eq(denial->suggest, "--allow 'POST api.test:443/b'");
@@ -680,7 +680,7 @@ START_TEST(test_budget)
 	(void)snprintf(message.record.reason, sizeof(message.record.reason), _i ? "cap_bytes" : "");
 	client_rig_send(&rig, &message);
 	ck_assert(egress_client_is_alive(rig.client));
-	list = usage_json(rig.client->usage);
+	list = usage_make_json(rig.client->usage);
 	ck_assert_uint_eq(json_array_size(list), 1);
 	meter = json_object_get(json_array_get(list, 0), "bytes_down");
 	ck_assert_int_eq(json_integer_value(json_object_get(meter, "limit")), 1024);
@@ -703,7 +703,7 @@ START_TEST(test_many)
 		char host[32];
 
 		(void)snprintf(host, sizeof(host), "n%d.test", i);
-		egress_client_list_refusal(rig.client, host, 443, NULL, "no_rule");
+		egress_client_add_refusal(rig.client, host, 443, NULL, "no_rule");
 	}
 	list = json_incref(rig.client->summary.list);
 	ck_assert_uint_eq(json_array_size(list), SUMMARY_MAX);

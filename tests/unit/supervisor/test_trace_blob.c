@@ -50,12 +50,12 @@ START_TEST(exec_blobs_end)
 	ck_assert_uint_eq(budget, kept * each);
 	ck_assert_uint_gt(budget + each, LIMIT);
 	ck_assert_uint_le(budget, LIMIT);
-	blob_done(&blob[0]); /* makes room for another one */
+	blob_release(&blob[0]); /* makes room for another one */
 	ck_assert_int_eq(blob_build_for_exec(call, &plan, &budget, &blob[0]), 0);
 	for (size_t i = 0; i < kept; i++)
-		blob_done(&blob[i]);
+		blob_release(&blob[i]);
 	ck_assert_uint_eq(budget, 0);
-	blob_done(&blob[0]); /* releases nothing */
+	blob_release(&blob[0]); /* releases nothing */
 	ck_assert_uint_eq(budget, 0);
 	free(call);
 }

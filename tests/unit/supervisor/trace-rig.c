@@ -59,7 +59,7 @@ void rig_write(const struct rig *rig, const char *name, const char *text, unsign
 	(void)snprintf(path, sizeof(path), "%s/%s", rig->dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(io_write_full(fd, text, strlen(text)), 0);
+	ck_assert_int_eq(io_write_all(fd, text, strlen(text)), 0);
 	ck_assert_int_eq(fchmod(fd, mode), 0);
 	ck_assert_int_eq(close(fd), 0);
 }
@@ -101,7 +101,7 @@ static int approve_image(int fd, struct exec_plan *plan)
 	_cleanup_close_ int loader = -1;
 	struct elf_facts facts, own;
 	struct stat st;
-	int r = elf_inspect(fd, &facts);
+	int r = elf_inspect_file(fd, &facts);
 
 	if (r < 0)
 		return r;
@@ -113,10 +113,10 @@ static int approve_image(int fd, struct exec_plan *plan)
 		return 0;
 	loader = open(facts.interp, O_RDONLY | O_CLOEXEC);
 	ck_assert_int_ge(loader, 0);
-	ck_assert_int_eq(elf_inspect(loader, &own), 0);
+	ck_assert_int_eq(elf_inspect_file(loader, &own), 0);
 	plan->interp_page = own.first_vaddr;
 	ck_assert_int_eq(fstat(loader, &st), 0);
-	return exec_image_of(loader, &st, &plan->interp);
+	return exec_image_identify(loader, &st, &plan->interp);
 }
 
 /* Follows "#!" once, as the kernel would with the redirect in force. */
@@ -140,7 +140,7 @@ static int approve(const struct rig *rig, const char *text, struct exec_plan *pl
 		plan->detour |= to_host(rig, line.interp, host);
 		if (plan->detour)
 			r = exec_args_take_texts(&args, &plan->argv_head);
-		exec_args_done(&args);
+		exec_args_release(&args);
 		(void)close(fd);
 		fd = open(host, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
@@ -339,7 +339,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 				      .layers_make_json = "{}",
 				      .record_allowed = true};
 	struct audit_trailer trailer = {.status = "ok", .exit_code = 0};
-	uint64_t end = io_now_ns() + RIG_TIMEOUT_NS;
+	uint64_t end = io_read_clock_ns() + RIG_TIMEOUT_NS;
 	uint64_t unlisted;
 	pid_t pid;
 
@@ -347,7 +347,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
 	loop->rig = rig;
 	loop->sandbox.guest = &memory_of_process;
-	ck_assert_int_eq(audit_open(NULL, &header, &loop->sandbox.audit), 0);
+	ck_assert_int_eq(audit_open_log(NULL, &header, &loop->sandbox.audit), 0);
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &loop->sandbox.tree), 0);
 	loop->sandbox.denials = denials_create();
 	ck_assert_ptr_nonnull(loop->sandbox.denials);
@@ -360,7 +360,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 		if (poll(&poller, 1, tracer_count_pending(loop->tracer) ? 0 : 1) == 1 && poller.revents & POLLIN &&
 		    ioctl(loop->sandbox.listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &notif) == 0)
 			dispatch(loop, &notif);
-		rig->timed_out = io_now_ns() > end;
+		rig->timed_out = io_read_clock_ns() > end;
 	}
 	if (rig->timed_out)
 		(void)kill(pid, SIGKILL);
@@ -368,7 +368,7 @@ void rig_run(struct rig *rig, void (*guest)(void))
 	(void)close(loop->sandbox.listener_fd);
 	tracer_free(loop->tracer);
 	tree_free(loop->sandbox.tree);
-	(void)denials_list(loop->sandbox.denials, &rig->denials, &unlisted);
+	(void)denials_get_list(loop->sandbox.denials, &rig->denials, &unlisted);
 	denials_free(loop->sandbox.denials);
 	ck_assert_int_eq(audit_close(loop->sandbox.audit, &trailer), 0);
 }

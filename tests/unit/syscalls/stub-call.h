@@ -20,7 +20,7 @@ static int commit_error;
 static unsigned commits;
 static long tracer_of_all; /* of every thread; 0: none */
 
-bool tree_holds_pid(struct tree *tree, pid_t pid)
+bool tree_pid_is_in_run(struct tree *tree, pid_t pid)
 {
 	(void)tree;
 	for (size_t i = 0; i < member_count; i++)
@@ -52,7 +52,7 @@ unsigned tree_note_limit_change(struct tree *tree, struct task *task)
 	return 0;
 }
 
-unsigned tree_limit_generation(const struct tree *tree, const struct task *task)
+unsigned tree_get_limit_generation(const struct tree *tree, const struct task *task)
 {
 	(void)tree;
 	(void)task;
@@ -72,7 +72,7 @@ int call_fail(struct call *call, int error)
 	return -1;
 }
 
-void call_give_fd(struct call *call, int fd, bool cloexec)
+void call_return_fd(struct call *call, int fd, bool cloexec)
 {
 	if (fd < 0) {
 		call_fail(call, fd);
@@ -94,7 +94,7 @@ int call_refuse(struct call *call, int error, const char *rule, const char *reas
 	return call_fail(call, -abs(error));
 }
 
-int call_commit(struct call *call)
+int call_commit_record(struct call *call)
 {
 	commits++;
 	if (commit_error)
@@ -102,7 +102,7 @@ int call_commit(struct call *call)
 	return commit_error;
 }
 
-bool call_valid(const struct call *call)
+bool call_is_valid(const struct call *call)
 {
 	(void)call;
 	return true;

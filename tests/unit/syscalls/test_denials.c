@@ -64,7 +64,7 @@ static const struct denial *only(uint64_t count)
 	uint64_t unlisted;
 	size_t found;
 
-	list = denials_list(denials, &found, &unlisted);
+	list = denials_get_list(denials, &found, &unlisted);
 	ck_assert_uint_eq(found, 1);
 	ck_assert_uint_eq(unlisted, 0);
 	ck_assert_uint_eq(list->count, count);
@@ -151,7 +151,7 @@ START_TEST(test_expected)
 
 	with_path(call, &tree, "/run/nscd/socket");
 	denials_add(denials, call);
-	(void)denials_list(denials, &count, &unlisted);
+	(void)denials_get_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 0);
 	ck_assert_uint_eq(unlisted, 0);
 }
@@ -197,7 +197,7 @@ START_TEST(test_probe)
 		with_path(call, &tree, c->path);
 	ck_assert_msg(probe_was_refused(call) == c->probe, "%s %s", c->name, c->path ? c->path : "");
 	denials_add(denials, call);
-	(void)denials_list(denials, &count, &unlisted);
+	(void)denials_get_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, c->probe ? 0 : 1);
 	call->decision.verdict = VERDICT_ALLOW;
 	ck_assert(!probe_was_refused(call));
@@ -270,7 +270,7 @@ START_TEST(test_repeated_and_too_many)
 			denials_add(denials, call);
 		}
 	}
-	list = denials_list(denials, &count, &unlisted);
+	list = denials_get_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, DENIALS_MAX);
 	ck_assert_uint_eq(unlisted, 30);
 	for (size_t i = 0; i < count; i++)
@@ -295,7 +295,7 @@ START_TEST(test_another_program_is_another_denial)
 		}
 		denials_add(denials, call);
 	}
-	list = denials_list(denials, &count, &unlisted);
+	list = denials_get_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 2);
 	ck_assert_str_eq(list[1].exe, "/usr/bin/git");
 }
@@ -323,7 +323,7 @@ START_TEST(test_events)
 	event.reason = capped;
 	denials_add_event(denials, &event);
 	denials_add(denials, refused("socket", EACCES, "network_not_granted"));
-	list = denials_list(denials, &count, &unlisted);
+	list = denials_get_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, 3);
 	ck_assert_str_eq(list[1].reason, "cap_rate");
 	ck_assert_ptr_null(list[2].event);
@@ -346,7 +346,7 @@ START_TEST(test_many_events)
 		(void)snprintf(target, sizeof(target), "n%d.test", i);
 		denials_add_event(denials, &event);
 	}
-	(void)denials_list(denials, &count, &unlisted);
+	(void)denials_get_list(denials, &count, &unlisted);
 	ck_assert_uint_eq(count, DENIALS_MAX);
 	ck_assert_uint_eq(unlisted, 50);
 }

@@ -76,8 +76,8 @@ static void fill(int fd, size_t bytes)
 static void expect_used(uint64_t least, uint64_t most)
 {
 	(void)disk_measure_due(disk, NEVER);
-	ck_assert_uint_ge(disk_used_bytes(disk), least);
-	ck_assert_uint_le(disk_used_bytes(disk), most);
+	ck_assert_uint_ge(disk_get_used_bytes(disk), least);
+	ck_assert_uint_le(disk_get_used_bytes(disk), most);
 }
 
 static void drop(const char *name)
@@ -97,13 +97,13 @@ START_TEST(test_growth)
 	expect_used(MIB, MIB + 64 * KIB);
 	ck_assert_int_eq(ftruncate(fd, 0), 0);
 	expect_used(0, 64 * KIB);
-	ck_assert_uint_ge(disk_peak_bytes(disk), MIB);
+	ck_assert_uint_ge(disk_get_peak_bytes(disk), MIB);
 	/* nobody can make it grow: nothing to look at */
 	fill(fd, MIB);
 	(void)close(fd);
 	expect_used(MIB, MIB + 64 * KIB);
 	expect_used(MIB, MIB + 64 * KIB); /* it had grown at the first look */
-	ck_assert_int_eq(disk_next_measure_ms(disk, 0), -1);
+	ck_assert_int_eq(disk_get_next_measure_ms(disk, 0), -1);
 }
 END_TEST
 
@@ -173,7 +173,7 @@ START_TEST(test_unlinked)
 	expect_used(MIB, MIB + 64 * KIB);
 	(void)close(pair[0]);
 	(void)close(pair[1]);
-	for (int tries = 0; tries < 100 && disk_used_bytes(disk) > 0;
+	for (int tries = 0; tries < 100 && disk_get_used_bytes(disk) > 0;
 	     tries++) { /* the last put of a socket's file is deferred */
 		(void)usleep(10000);
 		(void)disk_measure_due(disk, NEVER);
@@ -219,23 +219,23 @@ START_TEST(test_names)
 
 	for (int i = 0; i < 3; i++)
 		disk_count_name(&call, S_IFDIR);
-	ck_assert_uint_eq(disk_used_bytes(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	ck_assert_uint_eq(disk_get_used_bytes(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 	call.outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EEXIST};
 	disk_count_name(&call, S_IFDIR); /* it failed */
-	ck_assert_uint_eq(disk_used_bytes(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	ck_assert_uint_eq(disk_get_used_bytes(disk), 3 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 	call.outcome = (struct outcome){.kind = OUTCOME_VALUE};
 	ck_assert_int_eq(mkdirat(dir_fd, "d", 0755), 0);
 	removal = disk_begin_removal(&call, dir_fd, "d");
 	ck_assert_int_eq(unlinkat(dir_fd, "d", AT_REMOVEDIR), 0);
 	disk_end_removal(&call, &removal);
-	ck_assert_uint_eq(disk_used_bytes(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	ck_assert_uint_eq(disk_get_used_bytes(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 	/* rename(2) over another name of the same file removes none */
 	(void)close(make("a", true));
 	ck_assert_int_eq(linkat(dir_fd, "a", dir_fd, "b", 0), 0);
 	removal = disk_begin_removal(&call, dir_fd, "b");
 	ck_assert_int_eq(renameat(dir_fd, "a", dir_fd, "b"), 0);
 	disk_end_removal(&call, &removal);
-	ck_assert_uint_eq(disk_used_bytes(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
+	ck_assert_uint_eq(disk_get_used_bytes(disk), 2 * (DISK_NAME_BYTES + DISK_DIRECTORY_BYTES));
 }
 END_TEST
 
@@ -244,12 +244,12 @@ START_TEST(test_limit)
 	int fd = make("a", true);
 
 	ck_assert_int_eq(disk_admit_bytes(&call, LIMIT), 0);
-	ck_assert_ptr_null(disk_reason(disk));
+	ck_assert_ptr_null(disk_get_end_reason(disk));
 	fill(fd, LIMIT / 2);
 	ck_assert(!disk_measure_due(disk, NEVER));
 	fill(fd, LIMIT);
 	ck_assert(disk_measure_due(disk, NEVER));
-	ck_assert_str_eq(disk_reason(disk), "disk_limit");
+	ck_assert_str_eq(disk_get_end_reason(disk), "disk_limit");
 	ck_assert_int_eq(disk_admit_bytes(&call, 0), -1);
 	expect(OUTCOME_ERROR, -EDQUOT, VERDICT_DENY);
 	ck_assert_str_eq(call.decision.reason, "disk_limit");
@@ -272,7 +272,7 @@ START_TEST(test_outside)
 	ck_assert(!disk_measure_due(disk, 0));
 	outside = LIMIT + 1;
 	ck_assert(disk_measure_due(disk, 0));
-	ck_assert_uint_eq(disk_peak_bytes(disk), LIMIT + 1);
+	ck_assert_uint_eq(disk_get_peak_bytes(disk), LIMIT + 1);
 }
 END_TEST
 
@@ -283,13 +283,13 @@ START_TEST(test_pace)
 	uint64_t now;
 
 	(void)disk_measure_due(disk, NEVER);
-	now = io_now_ns();
-	ck_assert_int_ge(disk_next_measure_ms(disk, now), 0);
-	ck_assert_int_le(disk_next_measure_ms(disk, now), 5);
+	now = io_read_clock_ns();
+	ck_assert_int_ge(disk_get_next_measure_ms(disk, now), 0);
+	ck_assert_int_le(disk_get_next_measure_ms(disk, now), 5);
 	(void)usleep(1100000);
 	(void)disk_measure_due(disk, NEVER);
-	now = io_now_ns();
-	ck_assert_int_ge(disk_next_measure_ms(disk, now), 4);
+	now = io_read_clock_ns();
+	ck_assert_int_ge(disk_get_next_measure_ms(disk, now), 4);
 	(void)close(fd);
 }
 END_TEST

@@ -44,7 +44,7 @@ static int inspect(const void *bytes, size_t len, struct elf_facts *ret_facts)
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(pwrite(fd, bytes, len, 0), (ssize_t)len);
-	return elf_inspect(fd, ret_facts);
+	return elf_inspect_file(fd, ret_facts);
 }
 
 static int inspect_image(void)
@@ -97,7 +97,7 @@ START_TEST(reads_itself)
 	struct elf_facts facts;
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(elf_inspect(fd, &facts), 0);
+	ck_assert_int_eq(elf_inspect_file(fd, &facts), 0);
 	ck_assert_int_eq(access(facts.interp, X_OK), 0);
 }
 END_TEST
@@ -165,13 +165,13 @@ START_TEST(reads_far_away)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(pwrite(fd, &image.ehdr, sizeof(image.ehdr), 0), (ssize_t)sizeof(image.ehdr));
 	ck_assert_int_eq(pwrite(fd, phdr, sizeof(phdr), 1000), (ssize_t)sizeof(phdr));
-	ck_assert_int_eq(elf_inspect(fd, &facts), -EIO);
+	ck_assert_int_eq(elf_inspect_file(fd, &facts), -EIO);
 	ck_assert_int_eq(pwrite(fd, LOADER, sizeof(LOADER), 100000), (ssize_t)sizeof(LOADER));
-	ck_assert_int_eq(elf_inspect(fd, &facts), 0);
+	ck_assert_int_eq(elf_inspect_file(fd, &facts), 0);
 	ck_assert_str_eq(facts.interp, LOADER);
 	ck_assert_uint_eq(facts.first_vaddr, 0x12000);
 	ck_assert_int_eq(ftruncate(fd, 1000 + (off_t)sizeof(phdr) - 1), 0);
-	ck_assert_int_eq(elf_inspect(fd, &facts), -ENOEXEC);
+	ck_assert_int_eq(elf_inspect_file(fd, &facts), -ENOEXEC);
 }
 END_TEST
 
@@ -214,7 +214,7 @@ START_TEST(ignores_sections)
 	ck_assert_int_eq(pwrite(fd, &first, sizeof(first), sizeof(image) + 64), (ssize_t)sizeof(first));
 	ck_assert_int_eq(ftruncate(fd, (off_t)1 << 36), 0);
 	ck_assert_int_eq(setrlimit(RLIMIT_AS, &(struct rlimit){256u << 20, 256u << 20}), 0);
-	ck_assert_int_eq(elf_inspect(fd, &facts), 0);
+	ck_assert_int_eq(elf_inspect_file(fd, &facts), 0);
 }
 END_TEST
 
@@ -225,7 +225,7 @@ START_TEST(no_elf_at_all)
 
 	ck_assert_int_eq(inspect(archive, sizeof(archive), &facts), -ENOEXEC);
 	ck_assert_int_eq(inspect("", 0, &facts), -ENOEXEC);
-	ck_assert_int_eq(elf_inspect(-1, &facts), -EBADF);
+	ck_assert_int_eq(elf_inspect_file(-1, &facts), -EBADF);
 }
 END_TEST
 

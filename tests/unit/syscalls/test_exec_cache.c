@@ -62,12 +62,12 @@ static void teardown(void)
 static bool kept(void)
 {
 	exec_cache_keep_program(call, &place, &st, &facts);
-	return exec_cache_program(&place, &st, &program);
+	return exec_cache_find_program(&place, &st, &program);
 }
 
 START_TEST(remembers)
 {
-	ck_assert(!exec_cache_program(&place, &st, &program));
+	ck_assert(!exec_cache_find_program(&place, &st, &program));
 	ck_assert(kept());
 	ck_assert(program.dynamic);
 	ck_assert_str_eq(program.interp, LOADER);
@@ -76,7 +76,7 @@ START_TEST(remembers)
 	ck_assert(kept());
 	ck_assert(!program.dynamic);
 	st.st_ino -= 64;
-	ck_assert(!exec_cache_program(&place, &st, &program));
+	ck_assert(!exec_cache_find_program(&place, &st, &program));
 }
 END_TEST
 
@@ -95,8 +95,8 @@ START_TEST(forgets_what_changed)
 	after[6].st_ctim.tv_sec++;
 	after[7].st_ctim.tv_nsec++;
 	for (size_t i = 0; i < sizeof(after) / sizeof(after[0]); i++)
-		ck_assert(!exec_cache_program(&place, &after[i], &program));
-	ck_assert(exec_cache_program(&place, &before, &program));
+		ck_assert(!exec_cache_find_program(&place, &after[i], &program));
+	ck_assert(exec_cache_find_program(&place, &before, &program));
 }
 END_TEST
 
@@ -107,7 +107,7 @@ START_TEST(knows_its_mount)
 
 	ck_assert(kept());
 	place.mount = &other;
-	ck_assert(!exec_cache_program(&place, &st, &program));
+	ck_assert(!exec_cache_find_program(&place, &st, &program));
 }
 END_TEST
 
@@ -171,23 +171,23 @@ START_TEST(remembers_loaders)
 
 	if (!text)
 		return;
-	ck_assert(!exec_cache_loader(text, &loader));
+	ck_assert(!exec_cache_find_loader(text, &loader));
 	be_at("/rw/loader");
 	exec_cache_keep_loader(call, &place, text, &st, &known);
-	ck_assert(!exec_cache_loader(text, &loader));
+	ck_assert(!exec_cache_find_loader(text, &loader));
 	be_at("/ro/loader");
 	exec_cache_keep_loader(call, &place, text, &st, &known);
-	ck_assert(exec_cache_loader(text, &loader));
+	ck_assert(exec_cache_find_loader(text, &loader));
 	ck_assert_uint_eq(loader.page, known.page);
 	ck_assert_uint_eq(loader.image.maps_ino, 3);
 	/* as if the file had been replaced since */
 	st.st_ino++;
 	exec_cache_keep_loader(call, &place, text, &st, &known);
-	ck_assert(!exec_cache_loader(text, &loader));
+	ck_assert(!exec_cache_find_loader(text, &loader));
 	/* not one of the system's: not kept, whatever it is */
 	ck_assert_int_eq(stat("/proc/self/exe", &st), 0);
 	exec_cache_keep_loader(call, &place, "/proc/self/exe", &st, &known);
-	ck_assert(!exec_cache_loader("/proc/self/exe", &loader));
+	ck_assert(!exec_cache_find_loader("/proc/self/exe", &loader));
 }
 END_TEST
 

@@ -81,12 +81,12 @@ static struct inet_address find(const char *what, int family, uint16_t port)
 	struct sockaddr_storage storage;
 	uint32_t index = strcmp(what, "own") == 0 ? POOL_OWN : strcmp(what, "unknown") == 0 ? 900 : 0;
 
-	for (uint32_t i = POOL_FIRST; !index && pool_policy_name(pool, i); i++)
-		if (strcmp(pool_policy_name(pool, i), what) == 0)
+	for (uint32_t i = POOL_FIRST; !index && pool_get_policy_name(pool, i); i++)
+		if (strcmp(pool_get_policy_name(pool, i), what) == 0)
 			index = i;
 	if (index) {
 		pool_make_address(pool, index, family, port, &storage);
-		ck_assert(inet_read_told(&storage, &address));
+		ck_assert(inet_read_socket_name(&storage, &address));
 		return address;
 	}
 	address.family = strchr(what, ':') ? AF_INET6 : AF_INET;
@@ -164,7 +164,7 @@ START_TEST(a_name_given_out_just_now_is_known)
 	struct inet_route route;
 
 	pool_make_address(pool, POOL_FIRST + 3, AF_INET, 443, &late);
-	ck_assert(inet_read_told(&late, &address));
+	ck_assert(inet_read_socket_name(&late, &address));
 	inet_judge_address(inet, &address, false, &route);
 	ck_assert_uint_eq(catches, 1);
 	ck_assert_int_eq(route.place, INET_ENDPOINT);
@@ -183,7 +183,7 @@ START_TEST(names_are_of_one_socket_only)
 	inet_names_set(inet->names, 0, 1234, fd, &own, &peer);
 	got = inet_names_get(inet->names, 0, 1234, fd, true);
 	ck_assert_ptr_nonnull(got);
-	ck_assert(inet_same(got, &peer));
+	ck_assert(inet_is_same_address(got, &peer));
 	ck_assert_uint_eq(got->port, 443);
 	got = inet_names_get(inet->names, 0, 1234, fd, false);
 	ck_assert_ptr_nonnull(got);
@@ -219,7 +219,7 @@ START_TEST(loopback_is_called_loopback)
 
 		if (made.fd < 0)
 			continue; /* a machine without IPv6 */
-		ck_assert_int_eq(inet_bind_to(&made, &address), 0);
+		ck_assert_int_eq(inet_bind_to_address(&made, &address), 0);
 		ck_assert_int_eq(getsockname(made.fd, (struct sockaddr *)&storage, &len), 0);
 		ck_assert(inet_translate_name(inet, made.fd, false, &storage, &len));
 		ck_assert_int_eq(storage.ss_family, cases[i].domain);

@@ -88,7 +88,7 @@ START_TEST(x86_64_numbers)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct insn_code code = assemble(all[i].code);
 		uint32_t value = 77;
-		bool known = insn_x86_64_value(&code, RAX, &held, &value);
+		bool known = insn_x86_64_find_value(&code, RAX, &held, &value);
 
 		ck_assert_msg(known == (all[i].value >= 0), "%s", all[i].code);
 		ck_assert_msg(!known || value == all[i].value, "%s: %u", all[i].code, value);
@@ -122,7 +122,7 @@ START_TEST(x86_64_functions)
 
 		while (code.byte[INSN_BEFORE - 1 - len] != 0xcc)
 			len++;
-		known = insn_x86_64_argument(&code.byte[INSN_BEFORE - len], len, RAX, &from, &stack);
+		known = insn_x86_64_find_argument(&code.byte[INSN_BEFORE - len], len, RAX, &from, &stack);
 		ck_assert_msg(known == (all[i].from >= 0), "%s", all[i].code);
 		ck_assert_msg(!known || ((int)from == all[i].from && (int)stack == all[i].stack), "%s: %u, %zu",
 			      all[i].code, from, stack);
@@ -156,7 +156,7 @@ START_TEST(aarch64_first_arguments)
 
 		if (!*all[i].code)
 			code.begin = INSN_BEFORE;
-		known = insn_aarch64_value(&code, 0, &held, &value);
+		known = insn_aarch64_find_value(&code, 0, &held, &value);
 		ck_assert_msg(known == (all[i].value != -1), "%s", all[i].code);
 		ck_assert_msg(!known || (int64_t)value == all[i].value, "%s: %llx", all[i].code,
 			      (unsigned long long)value);
@@ -180,9 +180,9 @@ START_TEST(any_bytes)
 			code.byte[i] = (uint8_t)((seed = seed * 1103515245 + 12345) >> 16);
 		code.begin = seed % (INSN_BEFORE + 1);
 		code.end = INSN_BEFORE + 4 + seed / 7 % (INSN_AFTER - 3);
-		(void)insn_x86_64_value(&code, seed % 16, &held, &value);
-		(void)insn_aarch64_value(&code, seed % 31, &held, &wide);
-		(void)insn_x86_64_argument(code.byte, seed % 64, RAX, &from, &stack);
+		(void)insn_x86_64_find_value(&code, seed % 16, &held, &value);
+		(void)insn_aarch64_find_value(&code, seed % 31, &held, &wide);
+		(void)insn_x86_64_find_argument(code.byte, seed % 64, RAX, &from, &stack);
 	}
 }
 END_TEST

@@ -71,7 +71,7 @@ START_TEST(those_of_the_run_count)
 	put(file, "8: ", "OFDLCK", -1);
 	put(file, "9: -> ", "OFDLCK", -1);
 	ck_assert_int_eq(fclose(file), 0);
-	ck_assert(locks_count(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
+	ck_assert(locks_count_in_file(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
 	ck_assert_uint_eq(of_processes, 4);
 	ck_assert_uint_eq(of_files, 2);
 }
@@ -86,18 +86,18 @@ START_TEST(what_cannot_be_read_is_not_counted)
 	for (unsigned i = 0; i < LOCKS_READ_MAX; i++)
 		put(file, "1: ", "POSIX ", 1);
 	ck_assert_int_eq(fclose(file), 0);
-	ck_assert(!locks_count(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
-	ck_assert(!locks_count(-1, -1, getpid(), &of_processes, &of_files));
+	ck_assert(!locks_count_in_file(open(path, O_RDONLY | O_CLOEXEC), -1, getpid(), &of_processes, &of_files));
+	ck_assert(!locks_count_in_file(-1, -1, getpid(), &of_processes, &of_files));
 }
 END_TEST
 
 START_TEST(which_commands_count)
 {
-	ck_assert(locks_counts_command(F_SETLK) && locks_counts_command(F_SETLKW) &&
-		  locks_counts_command(F_OFD_SETLK) && locks_counts_command(F_OFD_SETLKW));
-	ck_assert(locks_counts_command(F_SETLK | UINT64_C(1) << 40)); /* the kernel takes an unsigned */
-	ck_assert(!locks_counts_command(F_GETLK) && !locks_counts_command(F_OFD_GETLK) &&
-		  !locks_counts_command(F_DUPFD));
+	ck_assert(locks_must_admit_command(F_SETLK) && locks_must_admit_command(F_SETLKW) &&
+		  locks_must_admit_command(F_OFD_SETLK) && locks_must_admit_command(F_OFD_SETLKW));
+	ck_assert(locks_must_admit_command(F_SETLK | UINT64_C(1) << 40)); /* the kernel takes an unsigned */
+	ck_assert(!locks_must_admit_command(F_GETLK) && !locks_must_admit_command(F_OFD_GETLK) &&
+		  !locks_must_admit_command(F_DUPFD));
 }
 END_TEST
 

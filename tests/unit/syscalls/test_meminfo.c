@@ -21,7 +21,7 @@ START_TEST(limits)
 {
 	char out[1024];
 
-	ck_assert_int_eq(meminfo_text(machine, 64 << 20, 4 << 20, out, sizeof(out)), 0);
+	ck_assert_int_eq(meminfo_write_limited(machine, 64 << 20, 4 << 20, out, sizeof(out)), 0);
 	ck_assert_str_eq(out, "MemTotal:          65536 kB\n"
 			      "MemFree:           61440 kB\n"
 			      "MemAvailable:      61440 kB\n"
@@ -38,10 +38,10 @@ START_TEST(edges)
 {
 	char out[64];
 
-	ck_assert_int_eq(meminfo_text("MemFree: 1 kB\n", 1 << 20, 2 << 20, out, sizeof(out)), 0);
+	ck_assert_int_eq(meminfo_write_limited("MemFree: 1 kB\n", 1 << 20, 2 << 20, out, sizeof(out)), 0);
 	ck_assert_str_eq(out, "MemFree:               0 kB\n");
-	ck_assert_int_eq(meminfo_text(machine, 1 << 20, 0, out, sizeof(out)), -EMSGSIZE);
-	ck_assert_int_eq(meminfo_text("", 1 << 20, 0, out, sizeof(out)), 0);
+	ck_assert_int_eq(meminfo_write_limited(machine, 1 << 20, 0, out, sizeof(out)), -EMSGSIZE);
+	ck_assert_int_eq(meminfo_write_limited("", 1 << 20, 0, out, sizeof(out)), 0);
 	ck_assert_str_eq(out, "");
 }
 END_TEST

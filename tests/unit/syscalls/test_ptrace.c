@@ -163,7 +163,7 @@ END_TEST
 START_TEST(requests_about_filters_are_refused)
 {
 	const uint64_t suspend = UINT64_C(1) << 21;
-	const struct syscall_row *row = table_find(SYS_ptrace);
+	const struct syscall_row *row = table_find_row(SYS_ptrace);
 
 	run(sys_ptrace, PTRACE_SEIZE, UNSIGNED(member), 0, suspend);
 	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);

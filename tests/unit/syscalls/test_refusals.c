@@ -27,7 +27,7 @@ static int pin_error;
 static char directory[] = "/tmp/callgate-test-XXXXXX";
 static int directory_fd;
 
-int file_pin(struct call *pinned, unsigned i, unsigned want, unsigned follow, int open_flags)
+int file_pin_path(struct call *pinned, unsigned i, unsigned want, unsigned follow, int open_flags)
 {
 	(void)i;
 	(void)want;
@@ -40,7 +40,7 @@ int file_pin(struct call *pinned, unsigned i, unsigned want, unsigned follow, in
 	return open(pin_object, open_flags | O_CLOEXEC);
 }
 
-int file_pin_new(struct call *pinned, unsigned i, const char **ret_name)
+int file_pin_new_name(struct call *pinned, unsigned i, const char **ret_name)
 {
 	(void)i;
 	*ret_name = "name";
@@ -58,18 +58,18 @@ int file_use_umask(struct call *pinned)
 	return 0;
 }
 
-int file_commit(struct call *begun, unsigned i)
+int file_commit_change(struct call *begun, unsigned i)
 {
 	(void)i;
-	return call_commit(begun);
+	return call_commit_record(begun);
 }
 
-int file_outcome_error(const struct call *failed)
+int file_get_outcome_error(const struct call *failed)
 {
 	return failed->outcome.kind == OUTCOME_ERROR ? (int)failed->outcome.value : 0;
 }
 
-void file_end(struct call *ended, long result)
+void file_end_call(struct call *ended, long result)
 {
 	if (result < 0)
 		call_fail(ended, -errno);
@@ -78,12 +78,12 @@ void file_end(struct call *ended, long result)
 }
 
 /* The caller is this process: its descriptors are ours. */
-bool descriptor_direct(void)
+bool descriptor_can_copy_directly(void)
 {
 	return true;
 }
 
-int descriptor_copy_further(struct call *copied, int fd)
+int descriptor_copy_second(struct call *copied, int fd)
 {
 	return descriptor_copy(copied, fd);
 }

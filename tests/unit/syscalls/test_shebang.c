@@ -102,7 +102,7 @@ static void write_script(const char *path, const char *bytes, size_t len)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(io_write_full(fd, bytes, len), 0);
+	ck_assert_int_eq(io_write_all(fd, bytes, len), 0);
 	ck_assert_int_eq(close(fd), 0);
 }
 

@@ -39,7 +39,7 @@ END_TEST
 static int newest(void)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 	int nr = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -60,10 +60,10 @@ START_TEST(only_unassigned_numbers_are_unlisted)
 		if (nr > 336 && nr < 424)
 			assigned = false;
 #else
-		if (table_find(nr) == NULL && nr < 424)
+		if (table_find_row(nr) == NULL && nr < 424)
 			assigned = false; /* its gaps are checked by name above */
 #endif
-		ck_assert_msg((table_find(nr) != NULL) == assigned, "number %d", nr);
+		ck_assert_msg((table_find_row(nr) != NULL) == assigned, "number %d", nr);
 	}
 }
 END_TEST
@@ -71,20 +71,20 @@ END_TEST
 START_TEST(lookup_finds_each_row_and_nothing_else)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 
 	ck_assert_uint_gt(count, 370);
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].nr >= 0)
-			ck_assert_ptr_eq(table_find(rows[i].nr), &rows[i]);
+			ck_assert_ptr_eq(table_find_row(rows[i].nr), &rows[i]);
 		ck_assert_ptr_eq(row_named(rows[i].name), &rows[i]);
 		ck_assert_uint_eq(rows[i].place, i + 1);
 	}
-	ck_assert_ptr_null(table_find(-1));
-	ck_assert_ptr_null(table_find(512));
-	ck_assert_ptr_null(table_find(0x40000000));
-	ck_assert_ptr_null(table_find(0x40000000 + 2));
-	ck_assert_ptr_null(table_find(2147483647));
+	ck_assert_ptr_null(table_find_row(-1));
+	ck_assert_ptr_null(table_find_row(512));
+	ck_assert_ptr_null(table_find_row(0x40000000));
+	ck_assert_ptr_null(table_find_row(0x40000000 + 2));
+	ck_assert_ptr_null(table_find_row(2147483647));
 }
 END_TEST
 
@@ -115,7 +115,7 @@ static void check_terms(const struct syscall_row *row)
 START_TEST(each_class_has_what_it_needs)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct syscall_row *row = &rows[i];
@@ -174,7 +174,7 @@ static void check_args(const struct syscall_row *row)
 START_TEST(arguments_can_be_decoded_and_recorded)
 {
 	size_t count;
-	const struct syscall_row *rows = table_rows(&count);
+	const struct syscall_row *rows = table_get_rows(&count);
 
 	ck_assert_int_ge(AUDIT_ARGS_MAX, 6);
 	for (size_t i = 0; i < count; i++)

@@ -67,7 +67,7 @@ START_TEST(knows_a_process)
 	ck_assert_int_ge(task->pidfd, 0);
 	ck_assert_str_ne(task->exe, "");
 	ck_assert_ptr_eq(tree_find_task(tree, pid), task);
-	ck_assert_uint_eq(tree_processes_seen(tree), 1);
+	ck_assert_uint_eq(tree_count_processes_seen(tree), 1);
 	end(pid);
 }
 END_TEST
@@ -83,7 +83,7 @@ START_TEST(knows_the_host_number)
 	ck_assert(proc_fd >= 0 && pidns_fd >= 0);
 	if (_i == 1)
 		be_old();
-	tree_set_host(tree, _i == 2 ? -1 : proc_fd, pidns_fd);
+	tree_set_host_pidns(tree, _i == 2 ? -1 : proc_fd, pidns_fd);
 	task = tree_find_task(tree, pid);
 	ck_assert_ptr_nonnull(task);
 	ck_assert_int_eq(task->host_pid, _i == 2 ? 0 : pid);
@@ -123,7 +123,7 @@ START_TEST(knows_a_thread)
 	leader = tree_find_task(tree, getpid());
 	ck_assert_ptr_nonnull(leader);
 	ck_assert_int_eq(leader->tgid, getpid());
-	ck_assert_uint_eq(tree_processes_seen(tree), 1);
+	ck_assert_uint_eq(tree_count_processes_seen(tree), 1);
 }
 END_TEST
 
@@ -135,7 +135,7 @@ START_TEST(knows_no_dead)
 	if (_i)
 		be_old();
 	ck_assert_ptr_null(tree_find_task(tree, pid));
-	ck_assert_uint_eq(tree_processes_seen(tree), 0);
+	ck_assert_uint_eq(tree_count_processes_seen(tree), 0);
 }
 END_TEST
 
@@ -165,22 +165,22 @@ START_TEST(changes_are_waited_for)
 	unsigned before, said;
 
 	ck_assert_int_eq(tree_create(getpid(), NULL, -1, &own), 0);
-	before = tree_limit_generation(own, &first);
+	before = tree_get_limit_generation(own, &first);
 	ck_assert_uint_ne(before, 0);
 	said = tree_note_limit_change(own, &first);
 	ck_assert_uint_ne(said, before);
-	ck_assert_uint_eq(tree_limit_generation(own, &second), 0);
-	tree_limit_change_done(&second);
-	ck_assert_uint_eq(tree_limit_generation(own, &second), 0);
+	ck_assert_uint_eq(tree_get_limit_generation(own, &second), 0);
+	tree_end_limit_change(&second);
+	ck_assert_uint_eq(tree_get_limit_generation(own, &second), 0);
 	ck_assert_uint_eq(tree_note_limit_change(own, &second), said + 1);
 	(void)tree_note_limit_change(own, &first);
-	tree_limit_change_done(&first);
-	ck_assert_uint_eq(tree_limit_generation(own, &first), 0);
-	tree_limit_change_done(&second);
-	ck_assert_uint_eq(tree_limit_generation(own, &first), said + 2);
-	ck_assert_uint_eq(tree_limit_generation(own, &unheld), 0);
+	tree_end_limit_change(&first);
+	ck_assert_uint_eq(tree_get_limit_generation(own, &first), 0);
+	tree_end_limit_change(&second);
+	ck_assert_uint_eq(tree_get_limit_generation(own, &first), said + 2);
+	ck_assert_uint_eq(tree_get_limit_generation(own, &unheld), 0);
 	ck_assert_uint_eq(tree_note_limit_change(own, &unheld), 0);
-	ck_assert_uint_eq(tree_limit_generation(own, &first), 0);
+	ck_assert_uint_eq(tree_get_limit_generation(own, &first), 0);
 	tree_free(own);
 }
 END_TEST
@@ -202,10 +202,10 @@ START_TEST(finds_a_mapping)
 
 		if (round)
 			be_old();
-		ck_assert_int_eq(exec_maps_find(pid, (uint64_t)(uintptr_t)file, image), 0);
-		ck_assert_int_eq(exec_maps_find(pid, (uint64_t)(uintptr_t)file + 4096, &none), -ENOENT);
-		ck_assert_int_eq(exec_maps_find(pid, (uint64_t)(uintptr_t)nothing, &none), -ENOENT);
-		ck_assert_int_eq(exec_maps_find(pid, 4096, &none), -ENOENT);
+		ck_assert_int_eq(exec_maps_find_mapping(pid, (uint64_t)(uintptr_t)file, image), 0);
+		ck_assert_int_eq(exec_maps_find_mapping(pid, (uint64_t)(uintptr_t)file + 4096, &none), -ENOENT);
+		ck_assert_int_eq(exec_maps_find_mapping(pid, (uint64_t)(uintptr_t)nothing, &none), -ENOENT);
+		ck_assert_int_eq(exec_maps_find_mapping(pid, 4096, &none), -ENOENT);
 		ck_assert_uint_eq(none.maps_ino, 77);
 	}
 	ck_assert_uint_eq(now.maps_ino, st.st_ino);
@@ -213,7 +213,7 @@ START_TEST(finds_a_mapping)
 	ck_assert_uint_eq(now.maps_major, old.maps_major);
 	ck_assert_uint_eq(now.maps_minor, old.maps_minor);
 	end(pid);
-	ck_assert_int_lt(exec_maps_find(pid, (uint64_t)(uintptr_t)file, &none), 0);
+	ck_assert_int_lt(exec_maps_find_mapping(pid, (uint64_t)(uintptr_t)file, &none), 0);
 }
 END_TEST
 

@@ -28,21 +28,21 @@ static struct view *view;
 
 /* ---- the policy: /data is granted, /globs only for *.csv, /etc/motd is provided ---- */
 
-const struct policy_mount *policy_mounts(const struct policy *policy, size_t *ret_count)
+const struct policy_mount *policy_get_mounts(const struct policy *policy, size_t *ret_count)
 {
 	(void)policy;
 	*ret_count = 3;
 	return grants;
 }
 
-const struct policy_link *policy_links(const struct policy *policy, size_t *ret_count)
+const struct policy_link *policy_get_links(const struct policy *policy, size_t *ret_count)
 {
 	(void)policy;
 	*ret_count = 0;
 	return NULL;
 }
 
-unsigned policy_rights_on(const struct policy *policy, const char *path, size_t len)
+unsigned policy_get_rights(const struct policy *policy, const char *path, size_t len)
 {
 	(void)policy;
 	if (path_is_below(path, "/data") || strcmp(path, "/etc/motd") == 0)
@@ -58,12 +58,12 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 
 bool policy_may_write(const struct policy *policy, const char *path)
 {
-	return policy_rights_on(policy, path, strlen(path)) & POLICY_WRITE;
+	return policy_get_rights(policy, path, strlen(path)) & POLICY_WRITE;
 }
 
 struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
-	unsigned rights = policy_rights_on(policy, path, len);
+	unsigned rights = policy_get_rights(policy, path, len);
 
 	if (strcmp(path, "/etc/denied") == 0)
 		return (struct policy_decision){
@@ -232,7 +232,7 @@ START_TEST(locate_agrees_with_walk)
 	if (view_locate_path(view, NULL, "/data", walk->path, walk->flags, &place) < 0)
 		return;
 	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
-	if (fd < 0 || path_wants_dir(walk->path) || (walk->flags & VIEW_FOLLOW && walk->want < 0))
+	if (fd < 0 || path_needs_dir(walk->path) || (walk->flags & VIEW_FOLLOW && walk->want < 0))
 		return;
 	ck_assert_int_eq(walk->want, 0);
 	if (!(walk->flags & VIEW_FOLLOW))
@@ -327,7 +327,7 @@ static void expect_base(const struct task *task, int fd, const char *want)
 {
 	char name[PATH_MAX];
 	bool held;
-	int r = view_start_dir(view, task, fd, name, sizeof(name), &held);
+	int r = view_get_start_dir(view, task, fd, name, sizeof(name), &held);
 
 	ck_assert_msg(r == (int)strlen(want) && strcmp(name, want) == 0, "%s, not %s", r < 0 ? strerror(-r) : name,
 		      want);
@@ -354,7 +354,7 @@ START_TEST(bases_are_asked_anew)
 	for (int i = 0; i < 3; i++)
 		expect_base(&task, fd, "/data/sub");
 	/* By a call of the run's: at once. */
-	view_names_change(view);
+	view_note_name_change(view);
 	ck_assert_int_eq(rename(sub, moved), 0);
 	expect_base(&task, fd, "/data/moved");
 	/* By somebody else: before long. */
@@ -369,19 +369,19 @@ START_TEST(bases_are_asked_anew)
 	ck_assert_int_eq(chdir(sub), 0);
 	expect_base(&task, AT_FDCWD, "/data/sub");
 	/* Gone, or never one. */
-	view_names_change(view);
+	view_note_name_change(view);
 	path_to(name, sub, "inner");
 	ck_assert_int_eq(unlink(name), 0);
 	path_to(name, sub, "given");
 	ck_assert_int_eq(unlink(name), 0);
 	ck_assert_int_eq(rmdir(sub), 0);
-	ck_assert_int_eq(view_start_dir(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
+	ck_assert_int_eq(view_get_start_dir(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
 	ck_assert_int_eq(chdir("/"), 0);
-	ck_assert_int_eq(view_start_dir(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
+	ck_assert_int_eq(view_get_start_dir(view, &task, AT_FDCWD, name, sizeof(name), &held), -ENOENT);
 	ck_assert_int_eq(close(fd), 0);
-	ck_assert_int_eq(view_start_dir(view, &task, fd, name, sizeof(name), &held), -EBADF);
+	ck_assert_int_eq(view_get_start_dir(view, &task, fd, name, sizeof(name), &held), -EBADF);
 	ck_assert_int_eq(open("/dev/null", O_RDONLY), fd);
-	ck_assert_int_eq(view_start_dir(view, &task, fd, name, sizeof(name), &held), -ENOTDIR);
+	ck_assert_int_eq(view_get_start_dir(view, &task, fd, name, sizeof(name), &held), -ENOTDIR);
 	(void)close(fd);
 	(void)close(other);
 	view_set_run_root(view, 0);
