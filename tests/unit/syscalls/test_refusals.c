@@ -166,8 +166,10 @@ START_TEST(prctl_tells_forbidden_from_absent)
 	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
 	run(sys_prctl, PR_SET_DUMPABLE, 2, 0, 0);
 	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
-	run(sys_prctl, PR_SET_PTRACER, 1, 0, 0);
+	run(sys_prctl, PR_SET_MM, 0, 0, 0);
 	expect(OUTCOME_ERROR, -EPERM, VERDICT_DENY);
+	run(sys_prctl, PR_SET_PTRACER, 1, 0, 0);
+	expect(OUTCOME_ERROR, -EINVAL, VERDICT_DENY);
 	run(sys_prctl, 4096, 0, 0, 0);
 	expect(OUTCOME_ERROR, -EINVAL, VERDICT_DENY);
 }
