@@ -28,7 +28,7 @@ static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptrace
  * Pseudoterminals. max: in the whole kernel there are 4096 by default (/proc/sys/kernel/pty/max). Group 5 is tty in
  * every distribution; without it programs that set the group of a terminal, as sshd does, would have to fail.
  */
-static const char *const pts_options[] = {"ptmxmode", "0666", "max", "256", "mode", "0620", "gid", "5"};
+static const char *const pts_options[] = {"ptmxmode", "0666", "max", "128", "mode", "0620", "gid", "5"};
 
 /* SIOCGSKNS, not /proc/thread-self/ns/net: the other thread is changing the root directory. */
 static int namespaces_make_network(int *ret_loopback)

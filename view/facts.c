@@ -276,6 +276,7 @@ int facts_fill(const struct view *view)
 		return 0;
 	old = umask(022); /* of the task for which this thread last created a file */
 	r = mkdirat(facts->scratch_fd, PARENT, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	(void)io_remove_tree(facts->scratch_fd, DIRECTORY); /* it exists when it could not be filled before */
 	if (r == 0 && mkdirat(facts->scratch_fd, DIRECTORY, 0755) < 0)
 		r = -errno;
 	if (r == 0)

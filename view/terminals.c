@@ -28,7 +28,11 @@
 #define DEVPTS_MAGIC 0x1cd1
 #define PAIRS_MAX 128u        /* at a time; ENOSPC beyond, as from the kernel */
 #define NUMBERS_TRIED 8       /* new pairs until one has a number that no other pair of the run has */
-#define HOST_PAIRS_LEFT 1024u /* of the host's pairs; no new one when fewer are left. As the kernel's pty.reserve */
+/*
+ * Of the host's pairs; no new one when fewer are left. Twice the kernel's pty.reserve, so that instances of other runs
+ * and containers still get pairs: one whose master is closed counts here only, although its open slave still takes one.
+ */
+#define HOST_PAIRS_LEFT 2048u
 
 struct pair {
 	unsigned number;

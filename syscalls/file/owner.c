@@ -48,8 +48,8 @@ static bool owner_judge(struct call *call, int type, pid_t who)
 
 /*
  * Sets the owner on a duplicate. A member may die meanwhile, and its pid may be reused; a pidfd tells: while it leads
- * to a process that has not been reaped, the pid was nobody else's. A group that had a member has the run's processes
- * alone, or none.
+ * to a process that has not been reaped, the pid was nobody else's. A group must still
+ * have a member of the run, or its number may be another group's.
  */
 static void owner_perform(struct call *call, int fd, const struct f_owner_ex *owner)
 {
@@ -64,6 +64,10 @@ static void owner_perform(struct call *call, int fd, const struct f_owner_ex *ow
 	r = fcntl(copy, F_SETOWN_EX, owner) < 0 ? -errno : 0;
 	if (r == 0 && owner->type != F_OWNER_PGRP && owner->pid != 0 &&
 	    (pidfd < 0 || (syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0 && errno == ESRCH))) {
+		(void)fcntl(copy, F_SETOWN_EX, &nobody); /* cannot fail */
+		r = -ESRCH;
+	}
+	if (r == 0 && owner->type == F_OWNER_PGRP && owner->pid != 0 && !owner_holds_group(call, owner->pid)) {
 		(void)fcntl(copy, F_SETOWN_EX, &nobody); /* cannot fail */
 		r = -ESRCH;
 	}

@@ -11,6 +11,9 @@
 /* Major numbers of linux/major.h. */
 #define CONSOLES_MAJOR 4  /* virtual consoles have minors up to 63, serial lines the rest */
 #define CONSOLES_LAST 63u
+#define SCREENS_MAJOR 7   /* /dev/vcs*: what virtual consoles show */
+#define LEGACY_MASTERS 2  /* BSD pseudoterminals */
+#define LEGACY_SLAVES 3
 #define TTY_MAJOR 5       /* /dev/tty, /dev/console, /dev/ptmx */
 #define SLAVES_FIRST 136u
 #define SLAVES_LAST 143u
@@ -56,6 +59,7 @@ bool terminal_is_foreign(const struct call *call, const struct stat *status)
 	    (place->mount && place->mount->flags & (MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE)))
 		return false;
 	return (number == CONSOLES_MAJOR && minor(status->st_rdev) <= CONSOLES_LAST) || number == TTY_MAJOR ||
+	       number == SCREENS_MAJOR || number == LEGACY_MASTERS || number == LEGACY_SLAVES ||
 	       (number >= SLAVES_FIRST && number <= SLAVES_LAST);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -34,7 +35,6 @@ struct standin {
 struct netlink {
 	int epoll_fd; /* of all stand-ins; data.u32 is the slot */
 	unsigned used;
-	uint32_t names; /* how many names were tried */
 	struct netlink_facts facts; /* network false: not known yet, or no network */
 	struct standin standin[NETLINK_SOCKETS_MAX];
 };
@@ -89,13 +89,17 @@ int netlink_event_fd(const struct netlink *netlink)
  * the supervisor's end has an abstract name of this form; nl_pad and nl_groups, which they do not look at, make it
  * unique. No process gets here by the name: the socket is connected, and takes no other connection.
  */
-static int standin_name(struct netlink *netlink, int fd)
+static int standin_name(int fd)
 {
 	struct sockaddr_nl like = {.nl_family = AF_UNIX};
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 
 	for (int i = 0; i < NAME_TRIES; i++) {
-		like.nl_groups = (uint32_t)getpid() * NAME_TRIES + netlink->names++;
+		/*
+		 * Drawn, because other runs may share the network namespace, and a pid of ours is no concern of theirs.
+		 */
+		if (getrandom(&like.nl_groups, sizeof(like.nl_groups), 0) != (ssize_t)sizeof(like.nl_groups))
+			return -EAGAIN;
 		like.nl_pad = (unsigned short)((like.nl_groups >> 24) << 8); /* the first byte of the name is 0 */
 		memcpy(&name, &like, sizeof(like));
 		if (bind(fd, (const struct sockaddr *)&name, sizeof(like)) == 0)
@@ -136,7 +140,7 @@ static int standin_make(struct netlink *netlink, int type)
 	program = pair[1];
 	if (fcntl(own, F_SETFL, O_NONBLOCK) < 0 || (type & SOCK_NONBLOCK && fcntl(program, F_SETFL, O_NONBLOCK) < 0))
 		return -errno;
-	r = standin_name(netlink, own);
+	r = standin_name(own);
 	if (r == 0)
 		r = standin_keep(netlink, &own, program);
 	return r < 0 ? r : steal_fd(&program);
