@@ -68,15 +68,27 @@ bool policy_grants_whole_trees(const struct policy *policy)
 	return true;
 }
 
+/* True for a rule whose name the kernel need not find: a deny, or what is only excepted from a public grant. */
+static bool rule_hides_name(const struct policy *policy, const struct rule *rule, const char *path)
+{
+	size_t len = strlen(path);
+
+	if (rule->kind == RULE_PRIVATE)
+		return policy_get_rights(policy, path, len) == 0 && !policy_may_grant_below(policy, path, len);
+	return rule->kind == RULE_DENY;
+}
+
 int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
-		bool applies = rule->kind == RULE_DENY && !rule->overridden && !rule->pattern;
-		int r = applies && rule->literal ? take(ctx, rule->literal) : 0;
+		const char *path[] = {rule->literal, rule_get_other_path(rule)};
+		bool applies = !rule->overridden && !rule->pattern;
+		int r = 0;
 
-		if (r >= 0 && applies && rule_get_other_path(rule))
-			r = take(ctx, rule_get_other_path(rule));
+		for (size_t p = 0; r >= 0 && applies && p < sizeof(path) / sizeof(path[0]); p++)
+			if (path[p] && rule_hides_name(policy, rule, path[p]))
+				r = take(ctx, path[p]);
 		if (r < 0)
 			return r;
 	}

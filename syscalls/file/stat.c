@@ -134,7 +134,7 @@ struct access_question {
 	int mode;
 	unsigned flags; /* AT_EACCESS */
 	int answer;     /* 0 or -errno */
-	struct stat status; /* of the object; not with F_OK alone */
+	struct stat status; /* of the object; for F_OK, and for R_OK by name, nothing */
 };
 
 /* fstatat first, so that an error of the path is not taken for the answer. */
@@ -142,7 +142,9 @@ static int access_ask_by_name(void *ctx, int dirfd, const char *path, int at_fla
 {
 	struct access_question *question = ctx;
 
-	if (question->mode != F_OK && fstatat(dirfd, path, &question->status, at_flags) < 0)
+	/* A public object, which R_OK alone asks more about, is never asked by name (view_get_nolinks_path). */
+	if (question->mode & (*path ? W_OK | X_OK : R_OK | W_OK | X_OK) &&
+	    fstatat(dirfd, path, &question->status, at_flags) < 0)
 		return -errno;
 	if (syscall(SYS_faccessat2, dirfd, path, question->mode, at_flags | (int)question->flags) == 0)
 		return 0;

@@ -56,7 +56,7 @@ static void options(int fd)
 {
 	static const int options[][2] = {
 		{IPPROTO_TCP, 23}, {IPPROTO_TCP, 30}, {IPPROTO_TCP, 31}, {IPPROTO_TCP, 19}, {IPPROTO_TCP, 14},
-		{SOL_SOCKET, 25},  {SOL_SOCKET, 36},  {SOL_SOCKET, 15},  {SOL_SOCKET, 26},  {SOL_SOCKET, 50},
+		{SOL_SOCKET, 36},  {SOL_SOCKET, 26},  {SOL_SOCKET, 50},
 		{SOL_SOCKET, 83},  {IPPROTO_IP, 19},  {IPPROTO_IP, 15},  {IPPROTO_IP, 4},   {IPPROTO_IPV6, 1},
 		{IPPROTO_IPV6, 78},
 	};

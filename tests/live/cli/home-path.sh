@@ -19,7 +19,7 @@ chmod 755 "$H"/*/bin/tool* "$H"/.*/bin/tool* "$H"/.pyenv/shims/* "$H"/.nvm/versi
 # home OPTION… -- COMMAND…
 home()
 {
-	(cd "$T/w" && HOME=$H PATH=$path:$PATH cg run --profile extended "$@")
+	(cd "$T/w" && HOME=$H PATH=$path:/usr/local/bin:/usr/bin:/bin cg run --profile extended "$@")
 }
 
 # advised PROGRAM OPTIONS: the one line names the options, and with these the program runs.

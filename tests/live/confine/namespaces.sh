@@ -116,7 +116,8 @@ done
 
 diff <(cd "$sees/root" && ls -A && uname -n) "$T/w/names" >"$T/diff" ||
 	fail "the kernel's root is not the view's: $(cat "$T/diff")"
-for path in /etc/shadow "$T/secret" "$T/home" /proc/kcore; do
+[ ! -s "$sees/root/etc/shadow" ] || fail "the kernel finds what only a private rule excepts"
+for path in "$T/secret" "$T/home" /proc/kcore; do
 	[ ! -e "$sees/root$path" ] || [ "$path" = /proc/kcore ] || fail "the kernel finds $path"
 done
 [ -s "$sees/root$T/w/names" ] || fail "the kernel does not find the workdir"

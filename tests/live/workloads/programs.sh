@@ -3,4 +3,6 @@
 . "$(dirname "$0")/../lib.sh"
 options=${LIVE_OPTIONS:-}
 [ -z "${LIVE_WITHOUT:-}" ] || options="$options --without $LIVE_WITHOUT"
-CALLGATE=$CALLGATE "$PYTHON" "$SRC/tests/programs/run.py" --light --with "$options" || fail "see above"
+CALLGATE=$CALLGATE "$PYTHON" "$SRC/tests/programs/run.py" --light --with "$options" >"$T/out" 2>&1 ||
+	fail "$(grep -v '^ok ' "$T/out" && grep '^FAIL' "$T/out")"
+tail -n 1 "$T/out"
