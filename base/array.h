@@ -13,13 +13,13 @@
 static inline bool array_reserve_(void *array, size_t item_bytes, size_t *room)
 {
 	size_t more = *room ? *room * 2 : 16;
-	void *items;
+	void *items, *grown;
 
 	memcpy(&items, array, sizeof(items)); /* all object pointers have one representation */
-	items = reallocarray(items, more, item_bytes);
-	if (!items)
+	grown = reallocarray(items, more, item_bytes);
+	if (!grown)
 		return false;
-	memcpy(array, &items, sizeof(items));
+	memcpy(array, &grown, sizeof(grown));
 	*room = more;
 	return true;
 }

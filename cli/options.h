@@ -36,9 +36,9 @@ int cli_add_text(const struct cli_given *given, void *field); /* struct cli_list
 #define CLI_LIST(name, letter, argument, help, at) {name, letter, argument, help, cli_add_text, at, 0}
 
 /* Prints a message that begins with the option and its value. Returns -EINVAL. */
-#define cli_refuse_value(given, format, ...) \
-	(cli_print_error((given)->verb, "%s %s: " format, (given)->option, (given)->value __VA_OPT__(, ) __VA_ARGS__), \
-	 -EINVAL)
+#define cli_refuse_value(given, ...) cli_refuse_value_((given), __VA_ARGS__, "")
+#define cli_refuse_value_(given, format, ...) \
+	(cli_print_error((given)->verb, "%s %s: " format "%s", (given)->option, (given)->value, __VA_ARGS__), -EINVAL)
 
 /* The command line of a verb. --help and --version belong to every verb. */
 struct cli_syntax {

@@ -53,7 +53,10 @@ static void summary_print_denials(FILE *out, const json_t *result, size_t most)
 	json_t *denials = json_object_get(result, "denials"), *denial;
 	size_t count = json_array_size(denials), i;
 
-	json_array_foreach(denials, i, denial) if (i < most) summary_print_denial(out, denial);
+	json_array_foreach(denials, i, denial) {
+		if (i < most)
+			summary_print_denial(out, denial);
+	}
 	if (count > most)
 		summary_print_line(out, "callgate: … and %zu other denials; --events blocked shows all", count - most);
 }
@@ -64,9 +67,10 @@ static void summary_print_list(FILE *out, const json_t *list, const char *verb, 
 	json_t *item;
 	size_t i;
 
-	json_array_foreach(list, i, item)
+	json_array_foreach(list, i, item) {
 		summary_print_line(out, "callgate: %s%s%s%s", verb, summary_get_text(item, first, ""), between,
 				   summary_get_text(item, second, ""));
+	}
 }
 
 void summary_print_result(FILE *out, const json_t *result, enum summary_events events)

@@ -63,7 +63,7 @@ static int command_judge_file(const struct command *command, const char *path)
 	struct stat st;
 
 	if (places_judge_path(command->places, PLACES_CONTENT, path, NULL, &why) < 0)
-		return places_refuse(command->why, "%s %s", path, why.text);
+		return places_refuse(command->why, "%.400s %.500s", path, why.text);
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_judge_script(command, path) : 0;
 }
 
@@ -197,6 +197,6 @@ int places_judge_command(const struct places *places, const char *text, struct p
 		if (!dir)
 			return command_judge_words(&command, expanded);
 		if (places_judge_path(places, PLACES_CONTENT, dir, NULL, &why) < 0)
-			return places_refuse(ret_why, "PATH has %s, which %s", dir, why.text);
+			return places_refuse(ret_why, "PATH has %.400s, which %.500s", dir, why.text);
 	}
 }

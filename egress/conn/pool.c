@@ -69,7 +69,7 @@ static bool pool_find_index(const struct pool *pool, const struct sockaddr *addr
 void pool_make_address(const struct pool *pool, uint32_t index, int family, uint16_t port, struct sockaddr_storage *ret)
 {
 	address_number number = (family == AF_INET ? pool->v4 : pool->v6) + index;
-	uint8_t bytes[sizeof(number)];
+	uint8_t bytes[sizeof(number)] = {0};
 
 	for (size_t i = sockaddr_get_address_len(family); i-- > 0; number >>= 8)
 		bytes[i] = (uint8_t)number;

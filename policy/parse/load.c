@@ -226,6 +226,7 @@ static bool load_add_phase(struct loader *loader, enum policy_phase phase)
 
 	for (size_t i = 0; i < files; i++)
 		for (unsigned which = 0; which < POLICY_PHASE_MAX; which++)
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): with files there are sources */
 			if (loader->source[i]->phase[which])
 				loader->compiler.policy->phases |= 1u << which;
 	for (size_t i = 0; i < files; i++) {

@@ -205,10 +205,11 @@ static bool placement_may_continue(const struct syscall_row *row, const struct s
 
 bool cpu_on_notification(struct cpu *placement, const struct syscall_row *row, const struct seccomp_notif *notification)
 {
-	pid_t tid = (pid_t)notification->pid;
+	pid_t tid;
 
 	if (!placement || !row || (row->hook != HOOK_GET_AFFINITY && row->hook != HOOK_SET_AFFINITY))
 		return false;
+	tid = (pid_t)notification->pid;
 	placement_hide_masks(placement);
 	placement_forget_reader(placement, tid);
 	placement->reader[placement->next_reader++ % READERS_MAX] = tid;

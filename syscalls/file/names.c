@@ -66,7 +66,7 @@ HANDLER(sys_mknodat, names_make_node(call, call_get_uint(call, 2), call_get_uint
 void sys_symlink(struct call *call)
 {
 	_cleanup_close_ int parent = -1;
-	const char *name;
+	const char *name = NULL;
 
 	if (call->text_error || call->text_len == 0)
 		call_fail(call, call->text_error ? call->text_error : -ENOENT);
@@ -147,7 +147,7 @@ static void names_remove_name(struct call *call, unsigned flags)
 {
 	_cleanup_close_ int parent = -1;
 	struct disk_removal removal;
-	const char *name;
+	const char *name = NULL;
 	bool busy;
 
 	if (flags & ~(unsigned)AT_REMOVEDIR)

@@ -57,7 +57,7 @@ static void owner_perform(struct call *call, int fd, const struct f_owner_ex *ow
 	_cleanup_close_ int copy = fd, pidfd = -1;
 	int r;
 
-	if (copy < 0 || !owner_judge(call, owner->type, owner->pid) || call_commit_record(call) < 0)
+	if (copy < 0 || !owner_judge(call, (int)owner->type, owner->pid) || call_commit_record(call) < 0)
 		return;
 	if (owner->type != F_OWNER_PGRP && owner->pid != 0)
 		pidfd = target_open_pidfd(call, owner->pid, false);
@@ -93,7 +93,7 @@ void owner_set(struct call *call, pid_t who)
 	/* The kernel confines these signals, too (hook_file_send_sigiotask() of Landlock): no pid is anybody else's. */
 	if (!call->sandbox->signals_bounded && who != 0 && !target_is_self(call, who))
 		owner_perform(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
-	else if (owner_judge(call, owner.type, owner.pid))
+	else if (owner_judge(call, (int)owner.type, owner.pid))
 		call_continue(call);
 }
 

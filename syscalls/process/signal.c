@@ -348,7 +348,7 @@ static pid_t read_pidfd(const struct call *call, int fd, bool *ret_thread)
 
 static void send_by_pidfd(struct call *call, pid_t pid, int sig, bool to_thread)
 {
-	siginfo_t info, *given = call->arg[2] ? &info : NULL;
+	siginfo_t info = {0}, *given = call->arg[2] ? &info : NULL;
 
 	if (given && !signal_copy_info(call, 2, &info)) /* this call does not set si_signo: a wrong one is EINVAL */
 		return;

@@ -10,7 +10,7 @@
 
 int main(void)
 {
-	char pair[64] = "twenty bytes, no mor";
+	char pair[64] = "these are 20 bytes..";
 	int fd[2];
 
 	for (int i = 0; i < TIMES; i++) {

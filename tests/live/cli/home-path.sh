@@ -25,14 +25,14 @@ home()
 # advised PROGRAM OPTIONS: the one line names the options, and with these the program runs.
 advised()
 {
-	local program=$1 options=$2 more
+	local program=$1 wanted=$2 more
 	home -- "$program" >"$T/out" 2>&1
 	[ $? = 127 ] || fail "$program: status"
 	[ "$(wc -l <"$T/out")" = 1 ] || fail "$program: more than one line: $(cat "$T/out")"
-	grep -qF "to allow: $options -e PATH" "$T/out" || fail "$program: not '$options': $(cat "$T/out")"
-	eval "more=($(HOME=$H bash -c "printf '%q ' $options"))"
-	home "${more[@]}" -e PATH -- "$program" >"$T/out" 2>&1 || fail "$program with $options: $(cat "$T/out")"
-	grep -q ' ran$' "$T/out" || fail "$program with $options: $(cat "$T/out")"
+	grep -qF "to allow: $wanted -e PATH" "$T/out" || fail "$program: not '$wanted': $(cat "$T/out")"
+	eval "more=($(HOME=$H bash -c "printf '%q ' $wanted"))"
+	home "${more[@]}" -e PATH -- "$program" >"$T/out" 2>&1 || fail "$program with $wanted: $(cat "$T/out")"
+	grep -q ' ran$' "$T/out" || fail "$program with $wanted: $(cat "$T/out")"
 	home --events summary "${more[@]}" -e PATH -- sh -c "$program" >"$T/out" 2>&1 ||
 		fail "$program by a shell: $(cat "$T/out")"
 }

@@ -21,6 +21,6 @@ mkdir "$T/no" && cp "$CASES/cases-threat" "$T/no/prog"
 CG_OPTIONS=(-r "$T/no")
 hostile cases-threat ptrace-storm "$CASES/cases-threat" "$T/no/prog" "$T/w/marker"
 [ ! -e "$T/w/marker" ] || fail "the denied program ran"
-CG_OPTIONS=(--without userns,mountns,pidns,ipcns,utsns,netns,cgroupns,landlock)
+CG_OPTIONS=(--without "userns,mountns,pidns,ipcns,utsns,netns,cgroupns,landlock")
 hostile cases-threat unbounded
 audit_has '.syscall == "ptrace" and .reason == "trace_not_bounded"'

@@ -37,22 +37,22 @@ END
 
 # As the keeper makes the run's own.
 if [ "$(id -u)" = 0 ]; then
-	unshare=(unshare -n) drop="setpriv --no-new-privs --inh-caps=-all --bounding-set=-all --"
+	alone=(unshare -n) drop="setpriv --no-new-privs --inh-caps=-all --bounding-set=-all --"
 else
-	unshare=(unshare -Urn) drop="unshare --user --map-user=$(id -u) --"
+	alone=(unshare -Urn) drop="unshare --user --map-user=$(id -u) --"
 fi
 in_namespace()
 {
 	# shellcheck disable=SC2016 # the inner shell's
 	# shellcheck disable=SC2154 # live_env: lib.sh's
-	timeout -k 5 "$LIVE_TIMEOUT" env -i "${live_env[@]}" "${unshare[@]}" sh -c "
+	timeout -k 5 "$LIVE_TIMEOUT" env -i "${live_env[@]}" "${alone[@]}" sh -c "
 		ip link set lo up && ip route add local 198.18.0.0/15 dev lo && ip address add 198.18.0.1/32 dev lo &&
 		ip route add local fd00:5a::/32 dev lo && ip address add fd00:5a::1/128 dev lo &&
 		exec $drop sh ./all" </dev/null
 }
 
 cd "$T/w" || die "cd"
-if "${unshare[@]}" true 2>/dev/null; then
+if "${alone[@]}" true 2>/dev/null; then
 	in_namespace >"$T/native" 2>&1
 	grep -q "inet 198.18.0.1/32" "$T/native" || skip "no addresses can be added here: $(head -n 3 "$T/native")"
 fi

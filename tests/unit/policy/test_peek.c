@@ -106,6 +106,9 @@ START_TEST(test_no_memory)
 	char *user;
 	int ret;
 
+#ifdef __SANITIZE_ADDRESS__
+	return; /* it ends a program that cannot map memory */
+#endif
 	ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
 	none = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
 	ck_assert_int_eq(setrlimit(RLIMIT_AS, &none), 0);
