@@ -60,7 +60,7 @@ static void attach(struct request *request, unsigned type, const void *value, si
 static int ask(int fd, const struct request *request)
 {
 	static _Alignas(8) unsigned char answer[BUFFER];
-	const struct nlmsghdr *head = (const void *)answer;
+	struct nlmsghdr *head = (void *)answer;
 	ssize_t got;
 
 	if (send(fd, request, request->head.nlmsg_len, 0) < 0)
@@ -68,7 +68,7 @@ static int ask(int fd, const struct request *request)
 	got = recv(fd, answer, sizeof(answer), 0);
 	if (got < (ssize_t)sizeof(*head))
 		return got < 0 ? -errno : -EPROTO;
-	return head->nlmsg_type == NLMSG_ERROR ? ((const struct nlmsgerr *)NLMSG_DATA(head))->error : 0;
+	return head->nlmsg_type == NLMSG_ERROR ? ((struct nlmsgerr *)NLMSG_DATA(head))->error : 0;
 }
 
 /* All types but queries: new, delete, set, and those that are unknown. */
@@ -118,7 +118,7 @@ static void look_for_links(int fd)
 				threat_missed("query %u is not answered: %s", type, strerror(errno));
 				break;
 			}
-			for (const struct nlmsghdr *head = (const void *)answer; NLMSG_OK(head, left) && !done;
+			for (struct nlmsghdr *head = (void *)answer; NLMSG_OK(head, left) && !done;
 			     head = NLMSG_NEXT(head, left)) {
 				const struct ifinfomsg *link = NLMSG_DATA(head);
 

@@ -173,6 +173,7 @@ LIVE_TESTS = \
 	tests/live/workloads/git.sh \
 	tests/live/workloads/node.sh \
 	tests/live/workloads/pipes.sh \
+	tests/live/workloads/proc.sh \
 	tests/live/workloads/programs.sh \
 	tests/live/workloads/postgres.sh \
 	tests/live/workloads/python-data.sh \

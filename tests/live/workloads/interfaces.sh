@@ -37,9 +37,9 @@ END
 
 # As the keeper makes the run's own.
 if [ "$(id -u)" = 0 ]; then
-	alone=(unshare -n) drop="setpriv --no-new-privs --inh-caps=-all --bounding-set=-all --"
+	alone=(unshare -n) plain="setpriv --no-new-privs --inh-caps=-all --bounding-set=-all --"
 else
-	alone=(unshare -Urn) drop="unshare --user --map-user=$(id -u) --"
+	alone=(unshare -Urn) plain="unshare --user --map-user=$(id -u) --"
 fi
 in_namespace()
 {
@@ -48,7 +48,7 @@ in_namespace()
 	timeout -k 5 "$LIVE_TIMEOUT" env -i "${live_env[@]}" "${alone[@]}" sh -c "
 		ip link set lo up && ip route add local 198.18.0.0/15 dev lo && ip address add 198.18.0.1/32 dev lo &&
 		ip route add local fd00:5a::/32 dev lo && ip address add fd00:5a::1/128 dev lo &&
-		exec $drop sh ./all" </dev/null
+		exec $plain sh ./all" </dev/null
 }
 
 cd "$T/w" || die "cd"

@@ -47,7 +47,7 @@ static void ask(const struct netlink_facts *facts, const void *request, size_t l
 static unsigned count(unsigned type)
 {
 	unsigned left = (unsigned)answered, found = 0;
-	const struct nlmsghdr *head = (const void *)answer;
+	struct nlmsghdr *head = (void *)answer;
 
 	for (; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left)) {
 		ck_assert_uint_eq(head->nlmsg_seq, 99);
@@ -61,9 +61,9 @@ static unsigned count(unsigned type)
 /* The error in the answer; 1: there is none. */
 static int error_of(void)
 {
-	const struct nlmsghdr *head = (const void *)answer;
+	struct nlmsghdr *head = (void *)answer;
 
-	return answered && head->nlmsg_type == NLMSG_ERROR ? ((const struct nlmsgerr *)NLMSG_DATA(head))->error : 1;
+	return answered && head->nlmsg_type == NLMSG_ERROR ? ((struct nlmsgerr *)NLMSG_DATA(head))->error : 1;
 }
 
 static void set_up(void)
