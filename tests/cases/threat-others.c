@@ -90,7 +90,8 @@ static void owner_is(pid_t pid)
 		threat_refused("SIOCSPGRP", ioctl(pair[0], SIOCSPGRP, &owners[i]), 0);
 	}
 	for (int type = F_OWNER_TID; type <= F_OWNER_PGRP; type++)
-		threat_refused("F_SETOWN_EX", fcntl(pair[0], F_SETOWN_EX, &(struct f_owner_ex){(unsigned)type, pid}), 0);
+		threat_refused("F_SETOWN_EX",
+			       fcntl(pair[0], F_SETOWN_EX, &(struct f_owner_ex){(unsigned)type, pid}), 0);
 	(void)sigemptyset(&sigio);
 	(void)sigaddset(&sigio, SIGIO);
 	(void)sigaddset(&sigio, SIGURG);
