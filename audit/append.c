@@ -11,8 +11,6 @@
 
 #include "audit/log.h"
 
-#include "base/banned.h"
-
 #define PAGE AUDIT_ROOM_PAGE
 #define CHUNK_MAX_BYTES (1u << 20)
 

@@ -10,8 +10,6 @@
 #include "audit/log.h"
 #include "base/cleanup.h"
 
-#include "base/banned.h"
-
 /* One page: freeing unused space at the end of a short run may take a disk longer than the run itself. */
 #define CHUNK_FIRST_BYTES (4u << 10)
 

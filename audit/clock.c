@@ -4,8 +4,6 @@
 #include "audit/clock.h"
 #include "audit/put.h"
 
-#include "base/banned.h"
-
 #define NS_PER_S 1000000000
 
 static int64_t clock_read_ns(clockid_t id)

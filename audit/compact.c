@@ -11,8 +11,6 @@
 #include "audit/encode.h"
 #include "audit/expand.h"
 
-#include "base/banned.h"
-
 static struct encoder_process *compact_find_process_slot(const struct encoder *encoder,
 							 const struct audit_record *record)
 {

@@ -7,8 +7,6 @@
 #include "audit/put.h"
 #include "base/text.h"
 
-#include "base/banned.h"
-
 #define FIXED_BYTES 3072 /* upper bound of the keys, the numbers and the outcome of one record */
 
 static const struct encoder_name encode_effects[] = {

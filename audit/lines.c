@@ -9,8 +9,6 @@
 #include "base/text.h"
 #include "config.h"
 
-#include "base/banned.h"
-
 #define COMMAND_MAX_BYTES (64u << 10) /* longest argv that the header shows, in bytes */
 
 static void lines_add_text(struct buf *buf, const char *key, const char *text)

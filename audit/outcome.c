@@ -4,8 +4,6 @@
 #include "audit/encode.h"
 #include "audit/put.h"
 
-#include "base/banned.h"
-
 #define VALUE_BYTES 17          /* "EPROTONOSUPPORT" with its quotes */
 #define VALUE_MAX 99999999999999999 /* fills the field; no judged call returns more */
 #define NS_BYTES 14

@@ -5,8 +5,6 @@
 
 #include "base/text.h"
 
-#include "base/banned.h"
-
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first digit is the lowest byte");
 
 /*

@@ -10,8 +10,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#include "base/banned.h"
-
 #define BUFFER_FIRST_BYTES (64u << 10)
 
 struct audit_reader {

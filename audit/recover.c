@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#include "base/banned.h"
-
 struct recover_log {
 	uint64_t seq, records, denied;
 	bool header, trailer; /* trailer: as the last line */

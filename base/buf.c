@@ -6,8 +6,6 @@
 
 #include "base/buf.h"
 
-#include "base/banned.h"
-
 /* Makes room for `more` bytes and a NUL. False, and buf->failed, when out of memory. */
 static bool buf_reserve(struct buf *buf, size_t more)
 {

@@ -8,8 +8,6 @@
 
 #include "base/cleanup.h"
 
-#include "base/banned.h"
-
 int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info)
 {
 	char path[64];

@@ -15,8 +15,6 @@
 #include "base/ending.h"
 #include "config.h"
 
-#include "base/banned.h"
-
 #define VARIABLES_MAX 16
 
 static char helper_path[PATH_MAX];

@@ -10,8 +10,6 @@
 
 #include "base/cleanup.h"
 
-#include "base/banned.h"
-
 /*
  * Who can replace the running executable: its owner and root, its group if that may write it, and likewise the group of
  * its directory. Only these may write its companion files. So a build with umask 002 (the user's private group) and

@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#include "base/banned.h"
-
 #define CHUNK_BYTES 65536
 
 int io_write_all(int fd, const void *bytes, size_t len)

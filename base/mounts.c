@@ -10,8 +10,6 @@
 
 #include "base/cleanup.h"
 
-#include "base/banned.h"
-
 #ifndef MOUNT_ATTR_NOSYMFOLLOW /* Linux 5.14 */
 #define MOUNT_ATTR_NOSYMFOLLOW 0x00200000
 #endif

@@ -4,8 +4,6 @@
 
 #include "base/path.h"
 
-#include "base/banned.h"
-
 int path_join(const char *base, const char *path, char *out, size_t cap, bool *ret_lexical)
 {
 	size_t len = 0, size, names = 0; /* names: how many components at the end of out come from `path` */

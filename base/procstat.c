@@ -7,8 +7,6 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 
-#include "base/banned.h"
-
 int procstat_parse(const char *text, struct procstat *ret_stat)
 {
 	/* Field 2, the name, may contain parentheses and newlines. */

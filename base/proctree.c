@@ -8,8 +8,6 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 
-#include "base/banned.h"
-
 #define STEP 256u
 
 static int proctree_add_entry(struct proctree *tree, pid_t pid, pid_t parent)

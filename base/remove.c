@@ -12,8 +12,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#include "base/banned.h"
-
 /*
  * Directories can be nested far deeper than a process has descriptors or stack, so nothing here recurses. Non-empty
  * subdirectories are renamed into the top directory until that is flat. Where rename(2) fails with EXDEV (in a Landlock

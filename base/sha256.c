@@ -6,8 +6,6 @@
 #include <nettle/sha2.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 #define CHUNK_BYTES 65536
 
 static void sha256_finish_digest(struct sha256_ctx *context, char ret_hex[SHA256_HEX_SIZE])

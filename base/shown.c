@@ -6,8 +6,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#include "base/banned.h"
-
 #define PIECE 2048u /* escaped at a time */
 
 /* Writes one character of `size` bytes. Returns the bytes written. */

@@ -4,8 +4,6 @@
 
 #include "base/text.h"
 
-#include "base/banned.h"
-
 static const char text_hex[] = "0123456789abcdef";
 
 /* Unicode Standard, table 3-7: valid second bytes by the first. */

@@ -6,8 +6,6 @@
 
 #include "base/text.h"
 
-#include "base/banned.h"
-
 #define NEAREST_WORD_MAX 64
 
 struct unit {

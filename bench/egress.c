@@ -17,8 +17,6 @@
 
 #include "tests/unit/egress/egress-rig.h"
 
-#include "base/banned.h"
-
 #define BLOCK (128 * 1024)
 #define ROUNDS_MAX 99
 

@@ -23,8 +23,6 @@
 #include "syscalls/table/handlers.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 #define ROUNDS 200
 #define LONG_PATH 4000
 #define PIDFD 1000000 /* of the program; no such descriptor is */

@@ -10,8 +10,6 @@
 
 #include "bench/judged-calls.h"
 
-#include "base/banned.h"
-
 char judged_memory[PATH_MAX * 2];
 
 static ssize_t memory_read(pid_t tid, uint64_t addr, void *out, size_t len)

@@ -7,8 +7,6 @@
 
 #include "bench/judged-calls.h"
 
-#include "base/banned.h"
-
 #define GRANTS 1000
 
 char judged_top[32] = "/tmp/cg-instructions-XXXXXX";

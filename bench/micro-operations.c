@@ -18,8 +18,6 @@
 
 #include "bench/micro.h"
 
-#include "base/banned.h"
-
 static struct sockaddr_storage address; /* where listener listens */
 static socklen_t address_len;
 static int listener = -1, held = -1;

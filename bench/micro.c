@@ -15,8 +15,6 @@
 
 #include "bench/micro.h"
 
-#include "base/banned.h"
-
 #define ROUNDS 5
 #define CHUNK 8 /* operations between two looks at the clock */
 #define THREADS_MAX 64

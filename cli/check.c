@@ -5,8 +5,6 @@
 
 #include "cli/load.h"
 
-#include "base/banned.h"
-
 /* A warning that both phases cause is printed once. */
 static void check_print_warnings(struct policy *const policies[POLICY_PHASE_MAX])
 {

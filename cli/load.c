@@ -10,8 +10,6 @@
 #include "cli/host/interpreter.h"
 #include "policy/paths/ways.h"
 
-#include "base/banned.h"
-
 #define DEFAULT_PROFILE "minimal"
 
 /* The rule that grants the program. A relative name is below the workdir, because the program is started from there. */

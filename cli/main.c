@@ -6,8 +6,6 @@
 #include "cli/cli.h"
 #include "confine/filter.h"
 
-#include "base/banned.h"
-
 static const struct verb {
 	const char *name;
 	int (*run)(int argc, char **argv);

@@ -13,8 +13,6 @@
 #include "confine/filter.h"
 #include "supervisor/report.h"
 
-#include "base/banned.h"
-
 void cli_print_error(const char *verb, const char *format, ...)
 {
 	va_list args;

@@ -11,8 +11,6 @@
 #include "cli/host/real.h"
 #include "policy/parse/layer-names.h"
 
-#include "base/banned.h"
-
 void cli_policy_options_release(struct cli_policy_options *options)
 {
 	struct cli_list *const lists[] = {

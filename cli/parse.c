@@ -7,8 +7,6 @@
 #include "base/buf.h"
 #include "cli/options.h"
 
-#include "base/banned.h"
-
 #define OPTIONS_MAX 64
 #define LONG_OPTION 256   /* getopt_long(3) returns this plus the row's index, so that it is never an option's letter */
 #define HELP_COLUMN 28    /* where the explanations of --help begin */

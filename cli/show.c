@@ -4,8 +4,6 @@
 #include "base/cleanup.h"
 #include "cli/load.h"
 
-#include "base/banned.h"
-
 int cli_main_show(int argc, char **argv)
 {
 	_cleanup_policy_options_ struct cli_policy_options options = {0};

@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <linux/seccomp.h>
 
-#include "base/banned.h"
-
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low word of an argument comes first");
 
 /* Maximum distance of a conditional jump, less one: resolving its other target may emit one more instruction. */

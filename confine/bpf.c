@@ -7,8 +7,6 @@
 #include "confine/bpf-emit.h"
 #include "syscalls/arch/arch.h"
 
-#include "base/banned.h"
-
 #define BY_TERMS UINT32_MAX /* in place of an action: the arguments decide */
 
 /*

@@ -7,8 +7,6 @@
 #include "base/mounts.h"
 #include "confine/cgroup-private.h"
 
-#include "base/banned.h"
-
 uint64_t cgroup_parse_number(const char *text, const char *key)
 {
 	size_t len = key ? strlen(key) : 0;

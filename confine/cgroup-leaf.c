@@ -15,8 +15,6 @@
 #include "base/io.h"
 #include "confine/cgroup-private.h"
 
-#include "base/banned.h"
-
 #define MAKE_ROUNDS 50    /* another run may remove the directory between two steps */
 #define REMOVE_ROUNDS 200 /* tries, one a millisecond: a process leaves its group shortly after it was reaped */
 #define LIST_BYTES (1u << 20)

@@ -11,8 +11,6 @@
 #include "base/io.h"
 #include "confine/cgroup-private.h"
 
-#include "base/banned.h"
-
 /*
  * "No internal processes" (cgroups(7)): except in the root, a group that contains processes cannot enable controllers
  * for its children. The own group contains at least this process. So these are tried in order:

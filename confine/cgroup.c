@@ -14,8 +14,6 @@
 #include "confine/cgroup-private.h"
 #include "confine/pidmax.h"
 
-#include "base/banned.h"
-
 #define LEAVES_MAX (CGROUP_CONTROLLERS + 1)
 #define ALL ((1u << CGROUP_CONTROLLERS) - 1)
 #define TEXT_BYTES (1u << 20) /* mountinfo of a machine with thousands of mounts */

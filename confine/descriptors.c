@@ -5,8 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 #define FD_TABLE_SIZE 1024
 
 static int descriptors_compare(const void *left, const void *right)

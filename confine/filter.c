@@ -7,8 +7,6 @@
 #include "confine/bpf.h"
 #include "confine/filter.h"
 
-#include "base/banned.h"
-
 /*
  * The program: notify for another architecture or nr >= BPF_NR_END; then a binary search over system call numbers. Its
  * leaves allow, return an errno, notify, or try a row's terms and notify when none is true. Numbers that are always

@@ -9,8 +9,6 @@
 
 #include "base/cleanup.h"
 
-#include "base/banned.h"
-
 /* Missing in the headers of Linux 6.1, which may be used to build: include/uapi/linux/landlock.h, landlock(7). */
 #define FS_TRUNCATE (1ULL << 14)     /* ABI 3, Linux 6.2 */
 #define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, 6.10 */

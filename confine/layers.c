@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "base/banned.h"
-
 struct layers *layers_create(unsigned without, unsigned required)
 {
 	struct layers *layers =

@@ -16,8 +16,6 @@
 #include "base/cleanup.h"
 #include "confine/namespaces-private.h"
 
-#include "base/banned.h"
-
 #define USERNS LAYER_BIT(LAYER_USERNS)
 #define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
 

@@ -13,8 +13,6 @@
 #include "confine/pidmax.h"
 #include "confine/scheduling.h"
 
-#include "base/banned.h"
-
 #define PIDNS LAYER_BIT(LAYER_PIDNS)
 #define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
 

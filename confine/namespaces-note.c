@@ -8,8 +8,6 @@
 #include "base/io.h"
 #include "confine/namespaces-private.h"
 
-#include "base/banned.h"
-
 #define STOP_TIMEOUT_MS 500
 
 bool namespaces_send_note(int fd, const struct note *note)

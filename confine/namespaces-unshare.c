@@ -15,8 +15,6 @@
 #include "base/io.h"
 #include "confine/namespaces-private.h"
 
-#include "base/banned.h"
-
 static const struct {
 	const char *file; /* in /proc/self/ns */
 	int flag;

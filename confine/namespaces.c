@@ -16,8 +16,6 @@
 #include "base/cleanup.h"
 #include "confine/namespaces-private.h"
 
-#include "base/banned.h"
-
 /* A supervisor that is not ready by then hangs on some file system: go on to the loop, which has clock and signals. */
 #define READY_TIMEOUT_MS 10000
 #define END_TIMEOUT_MS 1000 /* for a child that is about to exit; then it is killed */

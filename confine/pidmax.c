@@ -8,8 +8,6 @@
 
 #include "base/io.h"
 
-#include "base/banned.h"
-
 #define OWN_TASKS 2 /* the supervisor and its watchdog thread, as in rlimits.c */
 /* The kernel requires at least 301. Near the 300 reserved pids the limit would be far from exact. */
 #define TASKS_LEAST 1024

@@ -1,7 +1,5 @@
 #include "confine/scheduling.h"
 
-#include "base/banned.h"
-
 /* False when there is no CPU but the present one, or there are more than a cpu_set_t holds: then some are idle. */
 static bool scheduling_get_other_cpus(cpu_set_t *ret_all, cpu_set_t *ret_others)
 {

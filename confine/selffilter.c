@@ -9,8 +9,6 @@
 
 #include "confine/bpf.h"
 
-#include "base/banned.h"
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
 #elif defined(__has_feature)

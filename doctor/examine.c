@@ -14,8 +14,6 @@
 #include "doctor/probe.h"
 #include "supervisor/limits/killtree.h"
 
-#include "base/banned.h"
-
 #define TRIAL_MS 2000
 #define KILL_MS 2000
 

@@ -22,8 +22,6 @@
 #include "doctor/probe.h"
 #include "keeper/scratch.h"
 
-#include "base/banned.h"
-
 #define LITTLE_BYTES (UINT64_C(64) << 20)
 
 /* Traits for the advice only: what can be tried is never concluded from names. */

@@ -11,8 +11,6 @@
 #include "confine/landlock.h"
 #include "doctor/probe.h"
 
-#include "base/banned.h"
-
 /* Enters a domain that restricts all rights without exceptions. */
 static int probe_enter_domain(int abi)
 {

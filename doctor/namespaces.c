@@ -22,8 +22,6 @@
 #include "confine/privs.h"
 #include "doctor/probe.h"
 
-#include "base/banned.h"
-
 #define STEP_MS 1000
 #define BY_CLONE (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 

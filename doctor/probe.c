@@ -15,8 +15,6 @@
 #include "base/io.h"
 #include "base/text.h"
 
-#include "base/banned.h"
-
 void finding_set_state(struct doctor *doctor, enum probe probe, enum finding_state state, int error, const char *format,
 		       ...)
 {

@@ -10,8 +10,6 @@
 
 #include "doctor/probe.h"
 
-#include "base/banned.h"
-
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 #define STEP_MS 1000
 

@@ -24,8 +24,6 @@
 #include "supervisor/answer.h"
 #include "supervisor/notify.h"
 
-#include "base/banned.h"
-
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV /* Linux 5.19 */
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif

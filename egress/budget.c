@@ -5,8 +5,6 @@
 
 #include "base/io.h"
 
-#include "base/banned.h"
-
 #define NS_PER_S 1000000000u
 #define BURSTS_PER_S 4u   /* the bucket holds a quarter of a second's bytes */
 #define PORTIONS_PER_S 20u /* bytes are moved in portions of at least 1/20 s */

@@ -5,8 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 #define HEAD offsetof(struct control_message, id)
 
 #define IN(phase) (1u << CONTROL_##phase)

@@ -22,8 +22,6 @@
 #include "egress/state.h"
 #include "egress/tls/context.h"
 
-#include "base/banned.h"
-
 #define RESERVED_FDS 96  /* for all but connections: control line, listener, names, dialling */
 #define END_MS 300       /* after the program's end: time to deliver what it sent */
 #define END_LINE_MS 1500 /* then: time for the supervisor to take the last records */

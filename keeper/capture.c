@@ -12,8 +12,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#include "base/banned.h"
-
 #define CAPTURE_SPLICE_BYTES ((size_t)1 << 20) /* more than a pipe holds */
 
 /* poll(2) calls a pipe writable when PIPE_BUF bytes fit; so do terminals and sockets. Regular files never block. */

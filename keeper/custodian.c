@@ -19,8 +19,6 @@
 #include "keeper/store.h"
 #include "supervisor/environment.h"
 
-#include "base/banned.h"
-
 /* The first byte of a request. */
 enum request { REQUEST_STORE = 's', REQUEST_REMOVE = 'r' };
 

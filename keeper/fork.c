@@ -19,8 +19,6 @@
 #include "keeper/private.h"
 #include "supervisor/process.h"
 
-#include "base/banned.h"
-
 /* What is made for the supervisor. The keeper closes these when the supervisor is forked. */
 struct fork_ends {
 	int stdio_fd[3]; /* of the program */

@@ -13,8 +13,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#include "base/banned.h"
-
 /* Of a directory: what is larger is better granted than copied for each run. */
 #define INPUT_ENTRIES_MAX 100000u
 #define INPUT_ENTRIES_TEXT "100000"

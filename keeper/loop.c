@@ -13,8 +13,6 @@
 #include "keeper/private.h"
 #include "supervisor/limits/killtree.h"
 
-#include "base/banned.h"
-
 /*
  * Time that the supervisor gets, once told to end the run, to kill the process tree and to write its report. It may be
  * late because it is stuck in a system call on a hanging disk; then the keeper kills the processes below it.

@@ -12,8 +12,6 @@
 #include "base/io.h"
 #include "keeper/private.h"
 
-#include "base/banned.h"
-
 #define REPORT_MAX_BYTES (512u << 20) /* above what the caps in changes.h and denials.h allow */
 
 json_t *keeper_read_report(const struct keeper *keeper)

@@ -14,8 +14,6 @@
 #include "base/text.h"
 #include "keeper/store.h"
 
-#include "base/banned.h"
-
 /* Makes it without following links: one put there since the path was resolved could lead anywhere. 0 or -errno. */
 static int output_make_directory(const char *path)
 {

@@ -11,8 +11,6 @@
 #include "supervisor/limits/limits.h"
 #include "supervisor/report.h"
 
-#include "base/banned.h"
-
 static json_t *result_get_field(json_t *report, const char *name, json_t *(*otherwise)(void))
 {
 	json_t *value = json_object_get(report, name);

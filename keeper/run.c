@@ -21,8 +21,6 @@
 #include "supervisor/environment.h"
 #include "supervisor/limits/killtree.h"
 
-#include "base/banned.h"
-
 /* Signals that were ignored when callgate was started (nohup, background jobs of a plain shell) stay ignored. */
 static int keeper_open_signals(void)
 {

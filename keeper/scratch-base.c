@@ -17,8 +17,6 @@
 #include "base/cleanup.h"
 #include "keeper/scratch-private.h"
 
-#include "base/banned.h"
-
 #define SUFFIX "-XXXXXX"       /* mkdtemp(3) */
 #define NUMBERS 64u             /* -000000 to -000063 */
 #define ENTRIES_MAX 100000u    /* others may have filled /tmp */

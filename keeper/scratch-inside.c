@@ -15,8 +15,6 @@
 #include "base/io.h"
 #include "keeper/scratch-private.h"
 
-#include "base/banned.h"
-
 #define REUSABLE "spare" /* its name in the base */
 
 static const struct {

@@ -16,8 +16,6 @@
 #include "base/io.h"
 #include "keeper/scratch-private.h"
 
-#include "base/banned.h"
-
 /* Directory names have a prefix, because earlier versions used bare ids with another kind of lock. */
 #define RUN_PREFIX "run-"
 #define RESULTS "results"   /* in the base */

@@ -9,8 +9,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#include "base/banned.h"
-
 #define ESCAPE_KEY 0x1d /* Ctrl-], as systemd-nspawn and telnet have it */
 #define ESCAPE_TIMES 3
 #define ESCAPE_NS UINT64_C(1000000000)

@@ -10,8 +10,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#include "base/banned.h"
-
 /* Makes and opens the directory of the last component, following no link. Cuts `path`. A descriptor or -errno. */
 static int store_make_parents(int dirfd, char *path)
 {

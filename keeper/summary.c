@@ -6,8 +6,6 @@
 
 #include "base/text.h"
 
-#include "base/banned.h"
-
 #define SUMMARY_FIRST 5
 
 /* Prints a line with control characters escaped, newlines among them. */

@@ -8,8 +8,6 @@
 
 #include "base/cleanup.h"
 
-#include "base/banned.h"
-
 #ifndef TIOCGPTPEER
 #define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
 #endif

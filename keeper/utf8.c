@@ -6,8 +6,6 @@
 
 #include "base/text.h"
 
-#include "base/banned.h"
-
 char *utf8_copy_repaired(const char *bytes, size_t len, size_t *ret_len, bool *ret_changed)
 {
 	size_t at = 0, out = 0, step, bad;

@@ -8,8 +8,6 @@
 
 #include "policy/arena.h"
 
-#include "base/banned.h"
-
 /*
  * A page that is never written to takes no memory, so chunks are large. The first pages are populated at once, which
  * costs a quarter of what as many page faults would.

@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "policy/policy.h"
 
-#include "base/banned.h"
-
 enum unit { UNIT_TIME, UNIT_SIZE, UNIT_COUNT };
 
 struct limit_row {

@@ -4,8 +4,6 @@
 
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 const char *verdict_get_name(enum verdict verdict)
 {
 	static const char *const names[] = {

@@ -12,8 +12,6 @@
 #include "policy/model.h"
 #include "policy/parse/layer-names.h"
 
-#include "base/banned.h"
-
 /* A JSON string in which "${" is escaped: expanding its variables gives the text again. */
 static json_t *show_text(const char *text)
 {

@@ -8,8 +8,6 @@
 
 #include "base/io.h"
 
-#include "base/banned.h"
-
 /* An interrupted ioctl (by the watchdog's signal or a cancelled worker's) has had no effect, so it is repeated. */
 static int answer_call_ioctl(int listener_fd, unsigned long request, const void *argument)
 {

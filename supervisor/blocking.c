@@ -17,8 +17,6 @@
 #include "syscalls/call/work.h"
 #include "syscalls/net/unix-sockets.h"
 
-#include "base/banned.h"
-
 #define BLOCKING_STACK_BYTES (64u * 1024)
 #define DESCRIPTORS_EACH 4u /* per call: two that it takes, two left for everything else */
 #define LOOKS_MAX 64u       /* jobs checked at a tick: each delays the next notification by some microseconds */

@@ -17,8 +17,6 @@
 #include "syscalls/net/netlink.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 int dispatch_init(struct dispatch *dispatch, struct sandbox *sandbox)
 {
 	size_t rows;

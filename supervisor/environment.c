@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 /* Adds a variable unless it is there already. False when memory ran out. */
 static bool environment_add_variable(char **envp, size_t *used, const char *name, size_t name_len, const char *value)
 {

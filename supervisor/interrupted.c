@@ -10,8 +10,6 @@
 #include "syscalls/arch/frame.h"
 #include "syscalls/table/table.h"
 
-#include "base/banned.h"
-
 #define OTHERS_MAX 64u /* other calls after which a restarted open counts as abandoned (siglongjmp) */
 
 /* /proc/TID/syscall has the number, six arguments, stack pointer and instruction pointer of a waiting thread. */

@@ -17,8 +17,6 @@
 #include "confine/landlock.h"
 #include "confine/privs.h"
 
-#include "base/banned.h"
-
 #define OOM_SCORE_ADJ "800" /* of 1000 */
 
 enum page_state { PAGE_STARTED, PAGE_READY, PAGE_FAILED };

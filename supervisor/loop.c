@@ -19,8 +19,6 @@
 #include "syscalls/net/inet.h"
 #include "syscalls/net/netlink.h"
 
-#include "base/banned.h"
-
 #define EVENTS_MAX 32
 #define MISSES_MAX 6u
 #define NS_PER_MS UINT64_C(1000000)

@@ -10,8 +10,6 @@
 #include "syscalls/exec/execve.h"
 #include "syscalls/net/inet.h"
 
-#include "base/banned.h"
-
 /* The clock is read before the response: see answer_send_and_end_record. */
 static void outcome_send_result(struct dispatch *dispatch, int64_t result)
 {

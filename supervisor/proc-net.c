@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 /* The texts as the kernel writes them, with the spaces at the ends of lines. */
 #define WIDE(text, width) "%-" #width "s\n", text
 

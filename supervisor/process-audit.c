@@ -13,8 +13,6 @@
 #include "policy/paths/below.h"
 #include "supervisor/process-private.h"
 
-#include "base/banned.h"
-
 static int process_fail_log_write(struct process *process, const char *path, int error)
 {
 	return process_fail(process, "audit_failed", "cannot write the log %s: %s", path, strerror(error));

@@ -13,8 +13,6 @@
 #include "supervisor/proc-net.h"
 #include "syscalls/call/descriptor.h"
 
-#include "base/banned.h"
-
 /* The keeper's next message: 0, or -errno of what it did. An earlier supervisor may have left messages unread. */
 static int process_read_keeper_message(const struct process *process)
 {

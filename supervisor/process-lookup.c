@@ -9,8 +9,6 @@
 #include "supervisor/environment.h"
 #include "supervisor/process-private.h"
 
-#include "base/banned.h"
-
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 enum lookup_result {

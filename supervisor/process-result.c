@@ -10,8 +10,6 @@
 #include "base/io.h"
 #include "supervisor/report.h"
 
-#include "base/banned.h"
-
 int process_set_error(struct process *process, enum run_exit exit_code, const char *code, const char *format, ...)
 {
 	char message[1200];

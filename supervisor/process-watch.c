@@ -14,8 +14,6 @@
 #include "syscalls/account/denials.h"
 #include "syscalls/call/descriptor.h"
 
-#include "base/banned.h"
-
 /* The denial of the program's first exec. It is the first denial, because nothing runs before. NULL: no denial. */
 static const struct denial *process_find_exec_denial(const struct supervise_report *report)
 {

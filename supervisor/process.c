@@ -15,8 +15,6 @@
 #include "confine/privs.h"
 #include "supervisor/environment.h"
 
-#include "base/banned.h"
-
 static void process_release_all(struct process *process)
 {
 	supervise_report_release(&process->report);

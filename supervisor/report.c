@@ -10,8 +10,6 @@
 #include "syscalls/account/denials.h"
 #include "syscalls/table/table.h"
 
-#include "base/banned.h"
-
 json_t *report_make_text_json(const char *bytes)
 {
 	_cleanup_free_ char *json = NULL;

@@ -3,8 +3,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/banned.h"
-
 const char *run_status_get_name(enum run_status status)
 {
 	static const char *const names[] = {

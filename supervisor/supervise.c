@@ -28,8 +28,6 @@
 #include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-sockets.h"
 
-#include "base/banned.h"
-
 #define KILL_TIMEOUT_MS 10000
 
 /*

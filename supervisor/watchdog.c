@@ -14,8 +14,6 @@
 
 #include "supervisor/watchdog.h"
 
-#include "base/banned.h"
-
 /*
  * The bits of `turn`. They are in one word, so that the start of a signal and the end of a notification are ordered by
  * one atomic operation.

@@ -17,8 +17,6 @@
 #include "policy/paths/below.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 /* One mount of the view, while it is attached. */
 struct piece {
 	struct mount *mount;

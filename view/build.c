@@ -13,8 +13,6 @@
 #include "policy/paths/below.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 struct build {
 	struct view *view;
 	const struct view_options *options;

@@ -11,8 +11,6 @@
 #include "policy/paths/glob.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 /* Bounds for one glob. Past either its literal directory is taken as a whole. */
 #define GLOB_FILES_MAX 64
 #define GLOB_ENTRIES_MAX 4096

@@ -20,8 +20,6 @@
 #include "base/path.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 #define PARENT "provided" /* in the scratch directory; the keeper removes it between phases */
 #define DIRECTORY PARENT "/facts"
 #define FIRST_ID 20u      /* of a mount in mountinfo */

@@ -3,8 +3,6 @@
 
 #include "view/private.h"
 
-#include "base/banned.h"
-
 static struct policy_decision judge_make_denial(int error, const char *reason)
 {
 	return (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason};

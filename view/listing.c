@@ -16,8 +16,6 @@
 #include "base/proctree.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 /* The target of a link in a stand-in directory is never read: readlink(2) goes through the view. */
 static void listing_put_entry(int dirfd, const char *name, mode_t type)
 {

@@ -11,8 +11,6 @@
 #include "view/private.h"
 #include "view/tree.h"
 
-#include "base/banned.h"
-
 /* ---- mounts ---- */
 
 struct held *view_find_held_dir(const struct view *view, const char *name)

@@ -22,8 +22,6 @@
 #include "base/path.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 /* Adds a link of the host, at its canonical path, unless a mount shows it already. */
 static int links_add_link(struct view *view, const char *path, const char *target)
 {

@@ -11,8 +11,6 @@
 #include "base/path.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 /* Opens the stand-in directory of a place. */
 static int open_standin_dir(const struct place *place, int flags)
 {

@@ -11,8 +11,6 @@
 #include "view/private.h"
 #include "view/tree.h"
 
-#include "base/banned.h"
-
 /* Facts about the machine, which runtimes need. Their directories are listed as well. */
 static const char *const machine_leaf[] = {
 	"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat", "sys", "sys/kernel",

@@ -16,8 +16,6 @@
 #include "base/cleanup.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 #define SHOWN_BUCKETS 256u
 #define HOST_ANSWERS 64u
 #define HOST_ANSWER_BYTES 232u /* answers about longer names are not kept */

@@ -14,8 +14,6 @@
 #include "view/private.h"
 #include "view/tree.h"
 
-#include "base/banned.h"
-
 #define CONFIRMED_NS 10000000u /* how long a name is taken for true after it was confirmed */
 
 void view_note_name_change(const struct view *view)

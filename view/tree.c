@@ -16,8 +16,6 @@
 #include "view/tree.h"
 #include "view/view.h"
 
-#include "base/banned.h"
-
 #define TREE_BUCKETS 256u
 #define TREE_SPARE_FDS 96 /* kept free for judging calls and for workers */
 

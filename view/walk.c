@@ -8,8 +8,6 @@
 #include "base/cleanup.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 struct walk {
 	const struct view *view;
 	const struct task *task;

@@ -7,8 +7,6 @@
 #include "cli/audit/audit.h"
 #include "cli/options.h"
 
-#include "base/banned.h"
-
 static const char usage[] =
 	"Usage: callgate audit show  [filters] [--json] LOG    the records, one per line\n"
 	"       callgate audit stats [filters] [--json] LOG    how many, of what, and how long they took\n\n";

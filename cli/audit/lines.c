@@ -11,8 +11,6 @@
 #include "policy/network/net.h"
 #include "policy/policy.h"
 
-#include "base/banned.h"
-
 #define DAMAGED_TOLD_MAX 10
 
 bool audit_record_is_denied(const json_t *line)

@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "cli/audit/audit.h"
 
-#include "base/banned.h"
-
 #define TIME_OF_DAY 11 /* offset of the time of day in RFC 3339 text */
 #define TIME_SHOWN 15  /* characters: to the microsecond */
 

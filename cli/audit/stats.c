@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "cli/audit/audit.h"
 
-#include "base/banned.h"
-
 #define TOP_MAX 15 /* rows of a list; --json has all */
 
 enum stats_table { STATS_SYSCALL, STATS_EVENT, STATS_HOST, STATS_VERDICT, STATS_REASON, STATS_EXE, STATS_MAX };

@@ -6,8 +6,6 @@
 #include "base/buf.h"
 #include "cli/doctor/doctor.h"
 
-#include "base/banned.h"
-
 #define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR) /* inside a sandbox that container settings cannot change */
 #define TRAITS_INSIDE (TRAITS_CONTAINER | TRAIT_FILTERED)
 

@@ -12,8 +12,6 @@
 #include "config.h"
 #include "supervisor/report.h"
 
-#include "base/banned.h"
-
 #define SCHEMA "callgate-doctor/1"
 #define DOCTOR_CANNOT 1 /* exit status: no run works here */
 

@@ -14,8 +14,6 @@
 #include "doctor/probe.h"
 #include "supervisor/limits/killtree.h"
 
-#include "base/banned.h"
-
 #define RUN_MS 5000
 #define END_MS 1000
 #define OUTPUT_BYTES (1u << 20)

@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "base/helper.h"
 
-#include "base/banned.h"
-
 #define BLANK " \t\n"
 
 /* The process that asks the name service. The first question starts it, account_end_helper() ends it. */

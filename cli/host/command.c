@@ -17,8 +17,6 @@
 #include "cli/host/places.h"
 #include "cli/host/program.h"
 
-#include "base/banned.h"
-
 #define BLANKS " \t\r\n"
 
 /* The characters that end a word that is not quoted. */

@@ -12,8 +12,6 @@
 #include "cli/host/program.h"
 #include "policy/paths/explain.h"
 
-#include "base/banned.h"
-
 /* What programs in a directory of the home need besides it. */
 static const struct home_place {
 	const char *bin;      /* below the home directory */

@@ -19,8 +19,6 @@
 #include "cli/host/places.h"
 #include "cli/host/program.h"
 
-#include "base/banned.h"
-
 #define POLICY_BYTES_MAX (UINT64_C(1) << 20)
 
 /* ---- paths with a text ---- */

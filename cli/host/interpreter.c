@@ -12,8 +12,6 @@
 #include "cli/host/managers.h"
 #include "cli/host/program.h"
 
-#include "base/banned.h"
-
 #define BASES_MAX 4 /* virtual environments that are based on one another */
 
 struct family {

@@ -7,8 +7,6 @@
 #include "base/path.h"
 #include "cli/cli.h"
 
-#include "base/banned.h"
-
 /* A directory that holds one directory for each version or environment. */
 struct manager_place {
 	const char *variable; /* the environment variable that names it; NULL: none */

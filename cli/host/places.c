@@ -8,8 +8,6 @@
 #include "cli/cli.h"
 #include "policy/paths/ways.h"
 
-#include "base/banned.h"
-
 static bool places_path_is_writable(const struct places *places, const char *host)
 {
 	for (size_t i = 0; i < PLACES_POLICIES; i++)

@@ -12,8 +12,6 @@
 #include "cli/cli.h"
 #include "cli/host/program.h"
 
-#include "base/banned.h"
-
 #define VERSION_FILE_BYTES 65536
 
 bool program_is_file(const char *path)

@@ -9,8 +9,6 @@
 
 #include "policy/paths/tree.h"
 
-#include "base/banned.h"
-
 #define LINKS_MAX 40 /* the kernel's limit (MAXSYMLINKS) */
 
 /* What was found at a path whose directory is canonical. */

@@ -7,8 +7,6 @@
 
 #include "base/text.h"
 
-#include "base/banned.h"
-
 #define GRACE_NS UINT64_C(2000000000)                    /* --kill-after and --grace where they are not given */
 #define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* of these two */
 

@@ -16,8 +16,6 @@
 #include "keeper/input.h"
 #include "keeper/output.h"
 
-#include "base/banned.h"
-
 #define USER_PATH "/usr/local/bin:/usr/bin:/bin" /* as in the profile minimal */
 
 static int prepare_scratch_directory(struct run *run)

@@ -12,8 +12,6 @@
 #include "keeper/result.h"
 #include "policy/network/net.h"
 
-#include "base/banned.h"
-
 static void run_remove_scratch(struct run *run)
 {
 	_cleanup_free_ char *path = strdup(run->scratch.path); /* removing frees it */

@@ -18,8 +18,6 @@
 #include "keeper/result.h"
 #include "policy/network/net.h"
 
-#include "base/banned.h"
-
 /* The setup's process, as its parent sees it. */
 struct setup {
 	pid_t pid;

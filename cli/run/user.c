@@ -10,8 +10,6 @@
 #include "cli/host/account.h"
 #include "cli/run/private.h"
 
-#include "base/banned.h"
-
 #define ID_MAX (UINT32_MAX - 1) /* -1 means "unchanged" to setresuid(2) */
 
 /* Digits alone are an id, even where an account has such a name. 0, -ERANGE, or -ENOENT: it is a name. */

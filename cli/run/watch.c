@@ -16,8 +16,6 @@
 #include "keeper/output.h"
 #include "keeper/result.h"
 
-#include "base/banned.h"
-
 #define DESCRIPTORS 64           /* that callgate needs besides those of the view */
 #define START_BYTES (16 << 20) /* with less memory some interpreters do not start */
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json where neither policy nor --output-limit has a limit */

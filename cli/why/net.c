@@ -12,8 +12,6 @@
 #include "cli/why/net.h"
 #include "policy/network/net.h"
 
-#include "base/banned.h"
-
 /* An address that the question names, or that the policy resolves its name to. */
 struct net_known {
 	char text[NET_ADDRESS_TEXT];

@@ -15,8 +15,6 @@
 #include "cli/why/net.h"
 #include "policy/paths/explain.h"
 
-#include "base/banned.h"
-
 enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_LISTEN, WHY_URL };
 
 /* A question, and the answer to one about a path. */

@@ -8,8 +8,6 @@
 #include "base/cleanup.h"
 #include "egress/conn/sockaddr.h"
 
-#include "base/banned.h"
-
 enum net_lift address_get_rule_lift(const struct net_rule *rule, bool named)
 {
 	if (!rule || !rule->private_addresses)

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 void bytes_release(struct bytes *bytes)
 {
 	if (bytes->data)

@@ -14,8 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 /*
  * Limit of `out`. Above it the BIO asks OpenSSL to retry: a peer that requests key updates without reading the replies
  * must not fill memory.

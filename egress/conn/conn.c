@@ -9,8 +9,6 @@
 #include "egress/conn/line.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 void conn_pump_mode(struct conn *conn)
 {
 	if (conn->closed || !conn->mode)

@@ -15,8 +15,6 @@
 #include "egress/dns/resolver.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 #define ATTEMPTS_MAX 8   /* of up to 16 resolved addresses; rarely more than three are tried */
 #define NEXT_MS 250      /* RFC 8305, 5: Connection Attempt Delay */
 

@@ -8,8 +8,6 @@
 
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 #define READ_AT_ONCE 64 /* messages a round of the loop */
 
 struct queued {

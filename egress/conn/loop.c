@@ -10,8 +10,6 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#include "base/banned.h"
-
 #define EVENTS 64
 
 struct loop {

@@ -7,8 +7,6 @@
 
 #include "egress/conn/sockaddr.h"
 
-#include "base/banned.h"
-
 #define REAL_MAX 4096u
 
 /* An address as a number: IPv6, or IPv4 mapped to IPv6. */

@@ -6,8 +6,6 @@
 #include "egress/conn/conn.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 #define BULK_BUFFER (1024 * 1024)
 #define ROUND_BYTES (2 * BULK_BUFFER) /* bytes a direction and round of the loop */
 

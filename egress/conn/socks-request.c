@@ -4,8 +4,6 @@
 
 #include "egress/conn/socks.h"
 
-#include "base/banned.h"
-
 #define VERSION 5
 #define CONNECT 1
 #define IPV4 1

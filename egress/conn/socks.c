@@ -10,8 +10,6 @@
 #include "egress/conn/conn.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 /* More than greeting and request together; what follows them is application data. */
 #define SOCKS_BYTES 1024
 

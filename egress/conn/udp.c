@@ -12,8 +12,6 @@
 #include "egress/conn/line.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 #define DATAGRAM_MAX 65536
 #define DATAGRAMS_PER_ROUND 64
 #define WAITING_MAX 8 /* datagrams a flow keeps while it is dialled; more are lost */

@@ -5,8 +5,6 @@
 
 #include "egress/conn/sockaddr.h"
 
-#include "base/banned.h"
-
 static void verdict_refuse_name(struct dns_verdict *verdict, enum dns_code code, const char *reason, const char *label)
 {
 	verdict->answer.code = code;

@@ -6,8 +6,6 @@
 
 #include "egress/conn/sockaddr.h"
 
-#include "base/banned.h"
-
 enum {
 	HEAD = 12,
 	LABEL_MAX = 63,

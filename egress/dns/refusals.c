@@ -6,8 +6,6 @@
 #include "egress/conn/line.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 #define SECOND_MS 1000u
 #define SECOND_NS 1000000000u
 

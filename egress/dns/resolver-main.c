@@ -11,8 +11,6 @@
 #include "egress/conn/sockaddr.h"
 #include "egress/dns/resolver.h"
 
-#include "base/banned.h"
-
 #define THREADS 4
 
 static void reply_add_address(const struct sockaddr *from, struct resolver_reply *reply)

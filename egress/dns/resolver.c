@@ -9,8 +9,6 @@
 
 #include "egress/conn/sockaddr.h"
 
-#include "base/banned.h"
-
 #define ASKS_MAX 8192 /* of all connections and the name server; few enough for a list */
 
 /* One pending resolver_ask_name. All asks for a name share a query: a thousand connects to a host are one lookup. */

@@ -20,8 +20,6 @@
 #include "egress/dns/stream.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 #define DATAGRAMS_PER_ROUND 64
 #define PAUSE_MS 5 /* pause while the control line is full or no file descriptor is free */
 #define TASKS_MAX 128

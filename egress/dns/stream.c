@@ -9,8 +9,6 @@
 #include "egress/dns/stream.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 #define STREAMS_MAX 32
 #define IDLE_MS 10000
 #define LENGTH 2

@@ -4,8 +4,6 @@
 
 #include "egress/http/http1.h"
 
-#include "base/banned.h"
-
 #define DIGITS_MAX 15u      /* most digits of a chunk size, which is below 2^60 */
 #define EXTENSION_MAX 256u  /* bytes of chunk extensions */
 #define TRAILERS_MAX 8192u  /* bytes of all trailers */

@@ -7,8 +7,6 @@
 #include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 static void handle_request_head(struct conn *conn, size_t len)
 {
 	struct http1 *http1 = conn->state;

@@ -11,8 +11,6 @@
 #include "egress/state.h"
 #include "egress/tls/context.h"
 
-#include "base/banned.h"
-
 static void http1_write_host(const struct conn *conn, struct buf *out)
 {
 	bool bare = conn->port == (conn->client.ssl ? 443 : 80);

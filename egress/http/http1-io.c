@@ -9,8 +9,6 @@
 #include "egress/http/http1-mode.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 int http1_fill_input(struct conn *conn, bool from_client)
 {
 	struct http1 *http1 = conn->state;

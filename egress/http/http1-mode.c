@@ -5,8 +5,6 @@
 
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 #define STEPS_MAX 64 /* steps a round of the loop */
 
 static void await_next_request(struct conn *conn)

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/banned.h"
-
 /* ---- the end of a head ---- */
 
 enum {

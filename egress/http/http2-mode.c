@@ -8,8 +8,6 @@
 #include "egress/http/http2.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 #define READ_BYTES 16384
 #define READS_MAX 16 /* reads of each end in a round of the loop */
 #define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)

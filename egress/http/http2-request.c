@@ -6,8 +6,6 @@
 #include "egress/http/http2.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 /* The header fields that are sent to the endpoint. The values of secret fields are owned, and wiped. */
 struct outgoing {
 	nghttp2_nv field[HTTP_FIELDS_MAX + 6];

@@ -9,8 +9,6 @@
 #include "egress/conn/line.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id)
 {
 	struct http2_stream *stream = calloc(1, sizeof(*stream));

@@ -4,8 +4,6 @@
 
 #include "egress/http/request.h"
 
-#include "base/banned.h"
-
 bool http1_name_equals(const char *text, size_t len, const char *name)
 {
 	return len == strlen(name) && strncasecmp(text, name, len) == 0;

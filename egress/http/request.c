@@ -12,8 +12,6 @@
 #include "egress/http/http1.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 /* The authority must be the approved host and port of the connection. */
 static bool request_is_for_connection(const struct conn *conn, const struct request *request)
 {

@@ -14,8 +14,6 @@
 #include "egress/http/request.h"
 #include "egress/state.h"
 
-#include "base/banned.h"
-
 static const struct secrets *request_get_secrets(const struct conn *conn)
 {
 	return conn->upstream.ssl ? conn->egress->options->secrets : NULL;

@@ -18,8 +18,6 @@
 #include "base/io.h"
 #include "base/text.h"
 
-#include "base/banned.h"
-
 #define NS_PER_MS 1000000u
 #define PREFIX "callgate-secret-"
 #define RANDOM_BYTES 16

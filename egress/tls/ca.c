@@ -12,8 +12,6 @@
 #include "egress/conn/sockaddr.h"
 #include "policy/network/net.h"
 
-#include "base/banned.h"
-
 /*
  * The key is deleted with the run, so the validity period protects nothing. It must outlast runs of months and stay
  * below the 398 days that clients accept. It starts an hour early for programs whose clock differs.

@@ -11,8 +11,6 @@
 
 #include "egress/conn/sockaddr.h"
 
-#include "base/banned.h"
-
 #define WARM_HOST "warm.invalid"
 #define WARM_ROUNDS 10
 

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 enum {
 	RECORD_HANDSHAKE = 22,
 	RECORD_HEAD = 5,

@@ -20,8 +20,6 @@
 #include "egress/tls/context.h"
 #include "egress/tls/hello.h"
 
-#include "base/banned.h"
-
 #define DRAIN_MS 2000 /* time for the program to read the answer: closing with unread data is a reset */
 #define STATUS 502
 #define DISCARDS_MAX 64

@@ -5,8 +5,6 @@
 
 #include "policy/network/net.h"
 
-#include "base/banned.h"
-
 /* The weakest net_lift that permits a class, strictest first: none, NET_LIFT_NAMED, NET_LIFT_PRIVATE. */
 enum lifted_by { BY_NOTHING, BY_NAME, BY_PRIVATE };
 

@@ -3,8 +3,6 @@
 
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 static uint16_t agree_find_shared_port(const struct net_rule *a, const struct net_rule *b)
 {
 	for (size_t i = 0; i < a->ports; i++)

@@ -6,8 +6,6 @@
 
 #include "policy/network/network.h"
 
-#include "base/banned.h"
-
 enum net_proto net_get_port_proto(uint16_t port)
 {
 	return port == 443 ? NET_HTTPS : port == 80 ? NET_HTTP : NET_TCP;

@@ -6,8 +6,6 @@
 #include "policy/network/network.h"
 #include "policy/parse/source.h"
 
-#include "base/banned.h"
-
 struct net_cli {
 	struct arena *arena;
 	struct policy_network *network;

@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 /* The canonical path of a file named relative to its policy file, in the arena; NULL with a message. */
 static const char *net_compile_find_file(struct compiler *compiler, const struct source *source, const char *name,
 					 const char *where)

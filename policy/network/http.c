@@ -6,8 +6,6 @@
 #include "policy/arena.h"
 #include "policy/network/network.h"
 
-#include "base/banned.h"
-
 #define METHODS_MAX 256
 
 /* The checks return what is wrong, as the end of a message, or NULL. */

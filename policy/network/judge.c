@@ -4,8 +4,6 @@
 #include "policy/model.h"
 #include "policy/network/network.h"
 
-#include "base/banned.h"
-
 bool policy_net_is_enabled(const struct policy *policy)
 {
 	return policy->network.said == NET_SAID;

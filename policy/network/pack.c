@@ -7,8 +7,6 @@
 
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 #define ABSENT UINT32_MAX /* length of a NULL text */
 
 /* Packing and unpacking use the same functions, so that they cannot differ. */

@@ -5,8 +5,6 @@
 #include "base/text.h"
 #include "policy/network/network.h"
 
-#include "base/banned.h"
-
 #define DECODE_ROUNDS_MAX 8 /* a path that is encoded more often is refused */
 
 /* RFC 3986, 2.3. */

@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "policy/network/network.h"
 
-#include "base/banned.h"
-
 bool net_is_wildcard(const char *pattern)
 {
 	return pattern[0] == '*';

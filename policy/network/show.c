@@ -5,8 +5,6 @@
 
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 static json_t *net_show_ports(const uint16_t *port, size_t count)
 {
 	json_t *list = count == 1 ? NULL : json_array();

@@ -7,8 +7,6 @@
 #include "base/cleanup.h"
 #include "policy/network/net.h"
 
-#include "base/banned.h"
-
 #define LABEL_MAX 63 /* RFC 1035, 2.3.4 */
 
 const char *net_proto_get_name(enum net_proto proto)

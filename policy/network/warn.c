@@ -5,8 +5,6 @@
 
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 __attribute__((format(printf, 2, 3))) static void net_warn_print(struct compiler *compiler, const char *format, ...)
 {
 	struct policy *policy = compiler->policy;

@@ -5,8 +5,6 @@
 
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 #define POLICY_ERRORS_MAX 100
 
 void policy_errors_add(struct policy_errors *errors, const char *format, ...)

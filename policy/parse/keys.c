@@ -2,8 +2,6 @@
 
 #include "policy/parse/keys.h"
 
-#include "base/banned.h"
-
 /* clang-format off */
 static const struct policy_key keys[] = {
 	{"", "$schema", KEY_STRING, KEY_ID_NONE, "for editors; ignored"},

@@ -6,8 +6,6 @@
 
 #include "base/text.h"
 
-#include "base/banned.h"
-
 /* [LAYER_MAX] stands for all namespaces. NULL-ended. */
 static const char *const names[LAYER_MAX + 2] = {
 	[LAYER_SECCOMP] = "seccomp_notify",

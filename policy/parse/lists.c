@@ -4,8 +4,6 @@
 #include "policy/parse/layer-names.h"
 #include "policy/parse/parser.h"
 
-#include "base/banned.h"
-
 _Static_assert(KEY_ID_PRIVATE - KEY_ID_READ == RULE_PRIVATE, "the kinds of rules and their keys have one order");
 
 static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind kind, const char *path)

@@ -8,8 +8,6 @@
 #include "base/text.h"
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 /* Longest chain of `extends`. */
 #define EXTENDS_DEPTH_MAX 16
 

@@ -5,8 +5,6 @@
 
 #include "policy/parse/locate.h"
 
-#include "base/banned.h"
-
 struct cursor {
 	const char *at;
 	unsigned line;

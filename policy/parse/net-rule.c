@@ -5,8 +5,6 @@
 #include "base/text.h"
 #include "policy/parse/parser.h"
 
-#include "base/banned.h"
-
 /* Reads the host pattern in the arena; NULL: missing or wrong, with a message. */
 static const char *net_rule_parse_host(struct parser *parser, const json_t *object)
 {

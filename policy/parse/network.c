@@ -5,8 +5,6 @@
 #include "base/text.h"
 #include "policy/parse/parser.h"
 
-#include "base/banned.h"
-
 /* Reads 8000, "9000-9010", "*"; 0: a port that the kernel chooses. */
 static bool network_parse_range(const json_t *value, struct net_range *range)
 {

@@ -4,8 +4,6 @@
 
 #include "policy/parse/parser.h"
 
-#include "base/banned.h"
-
 static void parse_user(struct parser *parser, const char *text)
 {
 	const char *wrong = policy_find_user_error(text);

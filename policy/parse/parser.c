@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "policy/parse/parser.h"
 
-#include "base/banned.h"
-
 #define NAMES_MAX 64
 
 bool parser_next_item(struct parser *parser, const json_t *container, struct parser_item *item)

@@ -4,8 +4,6 @@
 #include "base/path.h"
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 static const unsigned rules_vars_flags[RULE_MAX] = {
 	[RULE_READ] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,
 	[RULE_WRITE] = VARS_GLOB | VARS_WORKDIR | VARS_MANY,

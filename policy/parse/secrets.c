@@ -3,8 +3,6 @@
 
 #include "policy/parse/parser.h"
 
-#include "base/banned.h"
-
 /* NULL-ended. */
 static const char *const *secrets_parse_hosts(struct parser *parser, const json_t *list)
 {

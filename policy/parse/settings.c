@@ -4,8 +4,6 @@
 
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 static void settings_set_env(struct compiler *compiler, const struct source_env *from)
 {
 	struct policy *policy = compiler->policy;

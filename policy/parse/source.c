@@ -4,8 +4,6 @@
 
 #include "policy/parse/source.h"
 
-#include "base/banned.h"
-
 struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind)
 {
 	ARENA_APPEND(arena, source->rule, source->rule_count, (struct source_rule){.kind = kind});

@@ -11,8 +11,6 @@
 #include "base/text.h"
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 #define NAME_BYTES_MAX 255 /* NAME_MAX of all file systems */
 
 /* ---- ${NAME} ---- */

@@ -6,8 +6,6 @@
 #include "base/path.h"
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 /* True when the node grants writing; *ret_glob: only by a glob, that is on some names below. */
 static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 {

@@ -7,8 +7,6 @@
 #include "base/path.h"
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 /* a + "/" + b with one slash; b may be empty. In the arena. */
 static const char *canon_join_paths(struct compiler *compiler, const char *a, const char *b)
 {

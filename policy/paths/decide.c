@@ -5,8 +5,6 @@
 
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 /* NULL: no such rule. */
 static void decide_set_denies(struct finding *finding, const struct rule *deny, const struct rule *exec_deny)
 {

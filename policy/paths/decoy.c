@@ -6,8 +6,6 @@
 #include "base/buf.h"
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 /*
  * In a text, "<U16>" stands for 16 random characters of base32 (A-Z, 2-7, as in key ids), "<B16>" for 16 of base64, and
  * "<L16>" for the same in lines of 70.

@@ -10,8 +10,6 @@
 #include "policy/model.h"
 #include "policy/paths/explain.h"
 
-#include "base/banned.h"
-
 #define LINKS_MAX 40 /* as path_resolution(7) */
 
 const struct policy_mount *policy_find_mount(const struct policy *policy, const char *path)

@@ -3,8 +3,6 @@
 
 #include "policy/paths/glob.h"
 
-#include "base/banned.h"
-
 bool glob_is_wild(const char *name, size_t len)
 {
 	return memchr(name, '*', len) != NULL;

@@ -3,8 +3,6 @@
 
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 static void index_set_deny(struct tree_node *node, const struct rule *rule)
 {
 	const struct rule **slot = rule->kind == RULE_DENY      ? &node->deny

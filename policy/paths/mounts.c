@@ -6,8 +6,6 @@
 #include "base/path.h"
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 /* The literal part of the rule's name before links are resolved. */
 static const char *mounts_get_unresolved_name(struct compiler *compiler, const struct rule *rule)
 {

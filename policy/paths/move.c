@@ -17,8 +17,6 @@
 #include "policy/paths/explain.h"
 #include "policy/paths/move.h"
 
-#include "base/banned.h"
-
 #define NAMES_MAX 3                 /* of one directory: its own and the aliases of its remapped mount */
 #define PENDING_MAX \
 	(NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_other_path() */

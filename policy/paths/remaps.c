@@ -7,8 +7,6 @@
 #include "base/path.h"
 #include "policy/model.h"
 
-#include "base/banned.h"
-
 /* Replaces all grants of the node by those of one rule. */
 static void remap_set_rights(struct tree_node *node, const struct rule *rule, unsigned rights)
 {

@@ -10,8 +10,6 @@
 #include "base/path.h"
 #include "policy/policy.h"
 
-#include "base/banned.h"
-
 #define WHOLE_SYSTEM "a directory of the whole system; name the file or a directory below it"
 #define WHOLE_HOME "it would grant much of a home directory; name the file or a directory below it"
 #define SECRET "it is where secrets are kept; if the program must have it, grant it by hand"

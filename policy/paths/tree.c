@@ -2,8 +2,6 @@
 
 #include "policy/paths/tree.h"
 
-#include "base/banned.h"
-
 static size_t tree_get_first_slot(const struct tree *tree, uint32_t parent, uint64_t hash)
 {
 	uint64_t mixed = hash ^ (((uint64_t)parent + 1) * UINT64_C(0xff51afd7ed558ccd));

@@ -6,8 +6,6 @@
 #include "policy/paths/explain.h"
 #include "policy/paths/ways.h"
 
-#include "base/banned.h"
-
 void compiler_add_host_path(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text)
 {
 	struct policy *policy = compiler->policy;

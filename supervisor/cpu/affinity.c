@@ -13,8 +13,6 @@
 #include "base/procstat.h"
 #include "supervisor/cpu/private.h"
 
-#include "base/banned.h"
-
 /* Scans after unpinning for tasks that were being created: the first delay, multiplied by ten each time. */
 #define LATE_LOOKS 3u
 #define LATE_FIRST_NS (5 * MS)

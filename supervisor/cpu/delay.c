@@ -5,8 +5,6 @@
 #include "base/procstat.h"
 #include "supervisor/cpu/private.h"
 
-#include "base/banned.h"
-
 #define CALL_NS (5 * US) /* run-queue delay that a call causes */
 
 /* The second number is the run-queue delay. The third, how often the task ran, is 0 if the kernel does not count. */

@@ -9,8 +9,6 @@
 #include "supervisor/cpu/private.h"
 #include "syscalls/call/call.h"
 
-#include "base/banned.h"
-
 #define SAMPLE_MS 4
 #define SAMPLE_FIRST_MS 2 /* sampling interval until FIRST_NS after pinning */
 #define FIRST_NS (20 * MS)

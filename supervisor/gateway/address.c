@@ -10,8 +10,6 @@
 
 #include "base/cleanup.h"
 
-#include "base/banned.h"
-
 #define TRIES 32
 #define BACKLOG 1024 /* connections wait for egress' next turn only; the kernel limits it to net.core.somaxconn */
 

@@ -11,8 +11,6 @@
 #include "base/io.h"
 #include "supervisor/gateway/private.h"
 
-#include "base/banned.h"
-
 #define MESSAGES_MAX 256 /* read at a time, so that notifications do not wait */
 #define FINISH_MS 2000
 

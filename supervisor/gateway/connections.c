@@ -12,8 +12,6 @@
 #include "supervisor/gateway/private.h"
 #include "syscalls/account/denials.h"
 
-#include "base/banned.h"
-
 #define NS_PER_US 1000u
 
 /* ---- the table ---- */

@@ -17,8 +17,6 @@
 #include "supervisor/blocking.h"
 #include "supervisor/gateway/private.h"
 
-#include "base/banned.h"
-
 #define NS_PER_MS UINT64_C(1000000)
 #define LOOK_MS BLOCKING_TICK_MS
 #define LOOKS_MAX 64u      /* connects checked for interruptions at a tick */

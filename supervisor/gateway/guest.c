@@ -11,8 +11,6 @@
 #include "supervisor/gateway/start.h"
 #include "syscalls/net/inet-fence.h"
 
-#include "base/banned.h"
-
 #define GUARD_TRIES 32 /* ports that are in use at another address */
 
 /* An unprivileged port. Without a network namespace the guard keeps other processes from binding it. */

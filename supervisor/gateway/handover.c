@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/banned.h"
-
 union rights {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE(sizeof(int))];

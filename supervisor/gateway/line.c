@@ -9,8 +9,6 @@
 #include "base/io.h"
 #include "supervisor/gateway/private.h"
 
-#include "base/banned.h"
-
 #define STUCK_MS 10000 /* egress counts as dead when it reads nothing for this long */
 
 struct queued {

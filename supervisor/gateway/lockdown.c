@@ -14,8 +14,6 @@
 #include "confine/selffilter.h"
 #include "supervisor/environment.h"
 
-#include "base/banned.h"
-
 #define VARIABLES_MAX 4
 
 int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown)

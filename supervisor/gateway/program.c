@@ -20,8 +20,6 @@
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/lockdown.h"
 
-#include "base/banned.h"
-
 /* ---- the resolver ---- */
 
 static _Noreturn void program_run_resolver(const struct handover *handover, int fd, pid_t egress)

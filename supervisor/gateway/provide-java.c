@@ -8,8 +8,6 @@
 #include "base/cleanup.h"
 #include "supervisor/gateway/provide.h"
 
-#include "base/banned.h"
-
 struct search {
 	const struct egress_provide *provide;
 	struct egress_side *side; /* gets a file for each store */

@@ -15,8 +15,6 @@
 #include "egress/conn/pool.h"
 #include "egress/control.h"
 
-#include "base/banned.h"
-
 #define RUN_CA "/etc/ssl/certs/callgate-run.pem" /* the run's authority, for clients that add it to their own list */
 
 /* Debian, Alpine and Arch; Fedora; newer Fedora; openSUSE; a default of OpenSSL and LibreSSL. */

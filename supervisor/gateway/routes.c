@@ -12,8 +12,6 @@
 #include "base/cleanup.h"
 #include "egress/conn/pool.h"
 
-#include "base/banned.h"
-
 #define LOOPBACK_INDEX 1u /* LOOPBACK_IFINDEX of the kernel: lo is the first interface of every network namespace */
 
 struct request {

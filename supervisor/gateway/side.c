@@ -10,8 +10,6 @@
 #include "supervisor/gateway/provide.h"
 #include "supervisor/gateway/start.h"
 
-#include "base/banned.h"
-
 #define END_TIMEOUT_MS 1000 /* time for egress to end by itself after the supervisor's end */
 
 int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)

@@ -17,8 +17,6 @@
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/provide.h"
 
-#include "base/banned.h"
-
 /* What is sent to egress and then forgotten. */
 struct baggage {
 	const struct egress_start_options *options;

@@ -9,8 +9,6 @@
 #include "supervisor/gateway/private.h"
 #include "supervisor/report.h"
 
-#include "base/banned.h"
-
 void summary_init(struct summary *summary)
 {
 	*summary = (struct summary){.list = json_array(), .index = json_object(), .advice = json_array()};

@@ -16,8 +16,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#include "base/banned.h"
-
 #define MAGIC 0xfeedfeedu
 #define VERSION 2u
 #define TRUSTED 2u /* tag of a trusted certificate */

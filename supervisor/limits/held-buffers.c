@@ -18,8 +18,6 @@
 #include "supervisor/limits/held.h"
 #include "syscalls/account/memfds.h"
 
-#include "base/banned.h"
-
 #ifndef SO_MEMINFO
 #define SO_MEMINFO 55
 #endif

@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 
-#include "base/banned.h"
-
 #define CHUNK_BYTES 65536
 
 DIR *held_open_dir(pid_t pid, const char *leaf)

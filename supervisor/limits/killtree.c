@@ -17,8 +17,6 @@
 #include "base/procstat.h"
 #include "base/proctree.h"
 
-#include "base/banned.h"
-
 #define CHILDREN_BYTES (8u << 20) /* a million children */
 
 /* Kills through a pidfd and reads the parent again, because the pid may have been reused since it was listed. */

@@ -16,8 +16,6 @@
 #include "syscalls/account/memfds.h"
 #include "syscalls/call/call.h"
 
-#include "base/banned.h"
-
 #define NS_PER_MS UINT64_C(1000000)
 #define NEVER UINT64_MAX
 

@@ -3,8 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 #define NS_PER_MS UINT64_C(1000000)
 
 static const struct {

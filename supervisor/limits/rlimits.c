@@ -1,7 +1,5 @@
 #include "supervisor/limits/rlimits.h"
 
-#include "base/banned.h"
-
 #define NS_PER_S UINT64_C(1000000000)
 /*
  * RLIMIT_DATA stops what grows faster than samples are taken. It is well above the memory limit, because private

@@ -12,8 +12,6 @@
 #include "base/proctree.h"
 #include "supervisor/limits/held.h"
 
-#include "base/banned.h"
-
 #define NS_PER_S UINT64_C(1000000000)
 
 struct sample_process {

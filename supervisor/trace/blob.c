@@ -5,8 +5,6 @@
 #include "base/buf.h"
 #include "supervisor/trace/private.h"
 
-#include "base/banned.h"
-
 #define ARGV_MAX 131072u /* a megabyte of pointers: more than an exec's argument space can hold */
 #define ARGV_STEP 64u
 #define KEPT_MAX (64u << 20) /* bytes of all blobs: a thread that leaves execs by longjmp keeps eight */

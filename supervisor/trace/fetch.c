@@ -13,8 +13,6 @@
 #include "base/cleanup.h"
 #include "supervisor/trace/private.h"
 
-#include "base/banned.h"
-
 /*
  * The descriptor that the thread has sent, or -errno. Another thread of the process may have sent it: whatever comes
  * is a descriptor of the target process.

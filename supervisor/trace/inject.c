@@ -14,8 +14,6 @@
 #include "base/procstat.h"
 #include "supervisor/trace/private.h"
 
-#include "base/banned.h"
-
 #define STACK_ALIGN 16u
 #define YIELDS_MAX 200u           /* a step takes microseconds, unless the thread does not get a CPU */
 #define STEP_NS UINT64_C(2000000000) /* none of the calls can block: a longer step is an attack */

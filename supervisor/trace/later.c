@@ -6,8 +6,6 @@
 #include "supervisor/answer.h"
 #include "supervisor/trace/private.h"
 
-#include "base/banned.h"
-
 /* An exec under way of another thread of the process, or NULL. */
 static struct pending *later_find_exec(const struct tracer *tracer, pid_t tgid, pid_t tid)
 {

@@ -17,8 +17,6 @@
 #include "base/cleanup.h"
 #include "supervisor/trace/private.h"
 
-#include "base/banned.h"
-
 int pathfd_make_carrier(int fd)
 {
 	_cleanup_close_ int near = -1;

@@ -8,8 +8,6 @@
 #include "supervisor/answer.h"
 #include "supervisor/trace/private.h"
 
-#include "base/banned.h"
-
 #define DEPTH_MAX 8 /* calls of one thread that wait for their restart: signal handlers interrupted by others */
 
 struct pending *pending_find_newest(const struct tracer *tracer, pid_t tid)

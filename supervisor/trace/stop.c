@@ -11,8 +11,6 @@
 #include "supervisor/trace/private.h"
 #include "syscalls/account/denials.h"
 
-#include "base/banned.h"
-
 #define STACK_ALIGN 16u
 /* Results for the kernel itself: the call is restarted unless a signal handler runs (include/linux/errno.h). */
 #define KERNEL_RESTARTSYS 512

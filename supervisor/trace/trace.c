@@ -10,8 +10,6 @@
 #include "supervisor/blocking.h"
 #include "supervisor/trace/private.h"
 
-#include "base/banned.h"
-
 #define FETCH_SHARE 8u /* 1/8 of our descriptors: a fetch keeps one, and its call needs others */
 #define OTHERS_MAX 4096 /* calls of a signal handler after which a restarted call counts as abandoned (longjmp) */
 

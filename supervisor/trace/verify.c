@@ -17,8 +17,6 @@
 #include "supervisor/trace/private.h"
 #include "syscalls/call/memory.h"
 
-#include "base/banned.h"
-
 #define AUXV_MAX 64
 
 /* From the auxiliary vector of the new image; 0: no such entry. */

@@ -6,8 +6,6 @@
 #include "syscalls/account/denial-text.h"
 #include "syscalls/account/denials.h"
 
-#include "base/banned.h"
-
 /*
  * Names that programs ask for and do without: each has a default for the answer that it does not get. A "*" matches
  * within a component, a final "/" everything below. An attacker gains nothing: these are refused as before.

@@ -14,8 +14,6 @@
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
 
-#include "base/banned.h"
-
 #define LOOPBACK_INDEX 1
 #define LOOPBACK_MTU 65536
 #define QUEUE_LENGTH 1000

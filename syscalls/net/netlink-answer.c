@@ -10,8 +10,6 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 #define LOOPBACK_INDEX 1
 #define LOOPBACK_MTU 65536u
 #define QUEUE_LENGTH 1000u

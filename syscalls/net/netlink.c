@@ -20,8 +20,6 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#include "base/banned.h"
-
 #define NAME_TRIES 64
 #define MESSAGES_MAX 8    /* in a request; tools send one. A stand-in's next request waits for the loop's next turn */
 #define AUTO_PORT (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */

@@ -27,8 +27,6 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#include "base/banned.h"
-
 /* linux/ptrace.h, which clashes with <sys/ptrace.h>. */
 #define REQUEST_TRACEME 0
 #define REQUEST_ATTACH 16

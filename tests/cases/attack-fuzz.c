@@ -32,8 +32,6 @@
 #include "syscalls/table/numbers.h"
 #include "syscalls/table/table.h"
 
-#include "base/banned.h"
-
 #define THREADS_MAX 16
 #define CHILD_S 3   /* a generation: what it broke (its limits, its descriptors) goes with it */
 #define PAGE 4096

@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 #define FLIPPED 50 /* a number that means a file of ours and a read-only one by turns */
 #define THREADS 16
 

@@ -7,8 +7,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 static void call(const char *name, long ret)
 {
 	diff_say(" %s", name);

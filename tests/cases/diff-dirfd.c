@@ -9,8 +9,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 #define A_FD 0x7e570001L
 #define A_PATH 0x7e570002L
 #define A_BUF 0x7e570003L

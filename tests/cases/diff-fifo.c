@@ -11,8 +11,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 static volatile sig_atomic_t alarms;
 
 static void on_alarm(int sig)

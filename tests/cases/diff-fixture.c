@@ -11,8 +11,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 #define SNAP_CAP (64 * 1024)
 #define FULL_LOOKS 8u /* one look of so many is from inside although the helper says that nothing was touched */
 #define OLD_TIME 1000000000 /* modification time of everything in a fresh fixture */

@@ -13,8 +13,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 static const struct {
 	const char *name;
 	void (*run)(void);

@@ -7,8 +7,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 #define PAGE 4096
 
 /* Two arenas, so that calls with two paths get different memory: [rw][rw][none][hole] each. */

@@ -13,8 +13,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 static void run_chmod(void)
 {
 	static const long modes[] = {0, 0777, 0400, 0200, 01777, 0100644, 040755, 01000, 0xffff0000L | 0644};

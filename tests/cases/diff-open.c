@@ -10,8 +10,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 struct how {
 	uint64_t flags, mode, resolve, extra[8];
 };

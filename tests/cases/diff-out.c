@@ -7,8 +7,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 #define A_BUF 0x7e570001L
 #define A_SIZE 0x7e570002L
 

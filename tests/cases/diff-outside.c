@@ -13,8 +13,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 #define BEGIN 'b' /* the fixture is new */
 #define LOOK 'l'  /* touched since the last question? */
 #define YES 'y'

@@ -5,8 +5,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 #ifndef RENAME_WHITEOUT
 #define RENAME_WHITEOUT (1 << 2)
 #endif

@@ -11,8 +11,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 /* Arguments that are only known when the case runs. */
 #define A_PATH 0x7e570001L
 #define A_BUF 0x7e570002L     /* 4096 zeroed bytes */

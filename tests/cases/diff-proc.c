@@ -10,8 +10,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 static void say_link(const char *path)
 {
 	char buf[4200];

@@ -12,8 +12,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 #define ROUNDS 400
 
 static char shared[64];

@@ -13,8 +13,6 @@
 #include "tests/cases/diff-sock.h"
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 /* ---- states ---- */
 
 static void run_states(int type)

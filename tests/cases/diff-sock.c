@@ -7,8 +7,6 @@
 #include "tests/cases/diff-sock.h"
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 static socklen_t name_of(struct sockaddr_un *address, const char *path)
 {
 	size_t len = strnlen(path, sizeof(address->sun_path));

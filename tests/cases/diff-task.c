@@ -13,8 +13,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 static void in_thread(void *(*body)(void *), void *arg)
 {
 	pthread_t thread;

@@ -10,8 +10,6 @@
 
 #include "tests/cases/diff.h"
 
-#include "base/banned.h"
-
 static void say_events(int fd)
 {
 	char buf[8192] __attribute__((aligned(8)));

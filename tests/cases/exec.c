@@ -17,8 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 #define PAGE 4096u
 #define FLAG_TF 0x100ul
 

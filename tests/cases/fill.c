@@ -15,8 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 #define MIB (1024 * 1024)
 
 static char block[MIB];

@@ -12,8 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 static void show_error(void)
 {
 	printf("%s ", strerrorname_np(errno));

@@ -19,8 +19,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 union address {
 	struct sockaddr any;
 	struct sockaddr_in v4;

@@ -28,8 +28,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 #define BUSY_MAX 16
 
 static int fail(const char *what)

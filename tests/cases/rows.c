@@ -16,8 +16,6 @@
 
 #include "syscalls/table/table.h"
 
-#include "base/banned.h"
-
 /* No descriptor, no process, no mapped page, no known command, and every clone flag of a namespace is in it. */
 #define NOTHING 0x7ffffff0L
 

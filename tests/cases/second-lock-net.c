@@ -22,8 +22,6 @@
 
 #include "tests/cases/second-lock.h"
 
-#include "base/banned.h"
-
 #define HELLO "second lock"
 #define PROTOCOL_MPTCP 262
 

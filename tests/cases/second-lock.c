@@ -18,8 +18,6 @@
 
 #include "base/elf-machine.h"
 
-#include "base/banned.h"
-
 #ifndef RENAME_EXCHANGE
 #define RENAME_EXCHANGE 2
 #endif

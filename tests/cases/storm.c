@@ -17,8 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 #define THREADS 8
 #define FIFOS 64
 #define SAMPLES_MAX 200000

@@ -18,8 +18,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 /* linux/fs.h has these and repeats the flags of sys/mount.h */
 #define SET_FLAGS 0x40086602
 #define SET_XATTR 0x401c5820

@@ -17,8 +17,6 @@
 #include "tests/cases/threat-address.h"
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 #define RACE_SECONDS 0.4
 #define QUIET (MSG_NOSIGNAL | MSG_DONTWAIT)
 

@@ -17,8 +17,6 @@
 #include "syscalls/table/table.h"
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 #if defined(__x86_64__)
 static long int80(long nr, const void *a, long b)
 {

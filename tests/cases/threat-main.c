@@ -9,8 +9,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 static int failures;
 
 static const struct {

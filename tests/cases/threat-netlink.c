@@ -14,8 +14,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 #define LOOPBACK_INDEX 1
 #define BUFFER 32768
 

@@ -20,8 +20,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 #ifndef FIOSETOWN
 #define FIOSETOWN 0x8901
 #endif

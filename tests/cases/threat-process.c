@@ -22,8 +22,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 /* marker FILE: makes FILE; that it exists tells from outside that this program ran. */
 int threat_marker(char **arg)
 {

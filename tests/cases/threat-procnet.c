@@ -8,8 +8,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 static char **secrets; /* texts of the machine's own files */
 
 static void search(const char *name, int fd)

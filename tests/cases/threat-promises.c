@@ -24,8 +24,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 /*
  * landlock PATH: the program locks itself out of everything, and then opens PATH. Also run with a filter that lets all
  * pass, so it takes no refusal for granted.

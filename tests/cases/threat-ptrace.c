@@ -21,8 +21,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 #define SUSPEND_SECCOMP (1L << 21)
 #define ROUNDS 200
 

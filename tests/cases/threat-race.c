@@ -15,8 +15,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 #define SECRET "the-secret"
 
 struct flip {

@@ -18,8 +18,6 @@
 
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 /* fifos COUNT: that many processes wait for the other end of a FIFO; this one goes on as if nothing were. */
 int threat_fifos(char **arg)
 {

@@ -11,8 +11,6 @@
 #include "tests/cases/threat-address.h"
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 #define HIGH (1UL << 40)
 
 socklen_t inet_address(union address *address, const char *port)

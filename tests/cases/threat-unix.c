@@ -17,8 +17,6 @@
 #include "tests/cases/threat-address.h"
 #include "tests/cases/threat.h"
 
-#include "base/banned.h"
-
 
 static int connect_path(const char *path, int type)
 {

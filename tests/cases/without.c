@@ -11,8 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 int main(int argc, char **argv)
 {
 	struct sock_filter code[] = {

@@ -14,8 +14,6 @@
 #include "base/io.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 static void read_fields(const json_t *line)
 {
 	static const char *const keys[] = {"path", "path2", "exe", "rule", "run", "nothing"};

@@ -8,8 +8,6 @@
 #include "syscalls/call/decode.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 #define MEMORY 0x10000u
 #define HEAD 24u
 

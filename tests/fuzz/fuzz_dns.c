@@ -5,8 +5,6 @@
 #include "egress/dns/message.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 /* As a query again: the question of an answer is the one that was asked, and answers of any size fit. */
 static void answer_it(const struct dns_query *query, size_t addresses, const char *name)
 {

@@ -9,8 +9,6 @@
 #include "syscalls/exec/shebang.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 static void inspect_script(const uint8_t *data, size_t size)
 {
 	char head[SHEBANG_HEAD] = {0};

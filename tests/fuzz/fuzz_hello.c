@@ -11,8 +11,6 @@
 #include "egress/tls/hello.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 struct opinion {
 	bool asked, has_name;
 	char name[NET_HOST_MAX];

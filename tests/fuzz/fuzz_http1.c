@@ -12,8 +12,6 @@
 #include "egress/http/http1.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 struct message {
 	struct http1_head head;
 	size_t head_len;

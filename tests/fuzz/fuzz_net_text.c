@@ -8,8 +8,6 @@
 #include "policy/network/network.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 static void try_host(const char *text, size_t len)
 {
 	char host[NET_HOST_MAX], again[NET_HOST_MAX];

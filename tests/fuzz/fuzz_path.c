@@ -17,8 +17,6 @@
 #include "tests/fuzz/fuzz.h"
 #include "view/private.h"
 
-#include "base/banned.h"
-
 /* ---- a policy that grants everything ---- */
 
 unsigned policy_get_rights(const struct policy *policy, const char *path, size_t len)

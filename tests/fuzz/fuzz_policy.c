@@ -10,8 +10,6 @@
 #include "policy/policy.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 struct input {
 	const char *text[2];
 	size_t len[2];

@@ -11,8 +11,6 @@
 #include "egress/http/http1.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 static void check_host(const char *host)
 {
 	char again[NET_HOST_MAX];

@@ -14,8 +14,6 @@
 #include "base/io.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "base/banned.h"
-
 #define INPUT_BYTES_MAX 65536
 #define MUTATIONS 1000
 

@@ -23,8 +23,6 @@
 #include "audit/read.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static char dir[] = "/tmp/callgate-test-audit-XXXXXX";
 static char path[64];
 

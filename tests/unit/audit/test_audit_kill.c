@@ -17,8 +17,6 @@
 #include "base/io.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define RUNS_MAX 400
 #define RUNS_MIN 20
 #define BUDGET_NS 8000000000u

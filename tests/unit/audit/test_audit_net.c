@@ -11,8 +11,6 @@
 #include "audit/read.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static char dir[] = "/tmp/callgate-test-audit-net-XXXXXX";
 static char path[64];
 static const char *const argv[] = {"curl", NULL};

@@ -5,8 +5,6 @@
 #include "base/buf.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 START_TEST(test_grow)
 {
 	_cleanup_buf_ struct buf buf = {0};

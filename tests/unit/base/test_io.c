@@ -14,8 +14,6 @@
 #include "base/io.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static char where[PATH_MAX];
 static int where_fd = -1;
 

@@ -7,8 +7,6 @@
 #include "base/path.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 struct join_case {
 	const char *base, *path, *want;
 	bool lexical;

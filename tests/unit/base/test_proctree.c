@@ -9,8 +9,6 @@
 #include "base/proctree.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define ROOT 50
 #define B PROCTREE_BELOW
 #define E PROCTREE_ELSEWHERE

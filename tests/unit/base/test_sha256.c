@@ -12,8 +12,6 @@
 #include "base/sha256.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define BYTES_MAX 200000
 
 static unsigned char bytes[BYTES_MAX];

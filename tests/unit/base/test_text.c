@@ -9,8 +9,6 @@
 #include "base/text.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 struct escape_case {
 	const char *bytes, *want;
 };

@@ -13,8 +13,6 @@
 #include "policy/paths/ways.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static char top[] = "/var/tmp/callgate-places-XXXXXX";

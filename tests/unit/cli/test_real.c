@@ -10,8 +10,6 @@
 #include "cli/host/real.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static char top[] = "/tmp/callgate-real-XXXXXX";
 
 static const struct {

@@ -16,8 +16,6 @@
 #include "confine/cgroup-private.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct cgroup_places places;
 
 START_TEST(finds_hybrid)

@@ -28,8 +28,6 @@
 #include "tests/unit/row-named.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define NOTIFIED SECCOMP_RET_USER_NOTIF
 #define NATIVELY SECCOMP_RET_ALLOW
 #define HIGH (1ULL << 40)

@@ -24,8 +24,6 @@
 #include "syscalls/table/table.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define MARK 3999 /* below MAX_ERRNO (4095), above every errno */
 
 struct shared {

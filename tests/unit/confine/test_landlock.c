@@ -9,8 +9,6 @@
 #include "confine/landlock.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 START_TEST(test_each_abi)
 {
 	static const struct landlock_rights expected[] = {

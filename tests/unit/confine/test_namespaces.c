@@ -12,8 +12,6 @@
 #include "supervisor/limits/killtree.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define NS_PER_MS UINT64_C(1000000)
 #define HANG_S 60 /* far more than anything here takes */
 

@@ -24,8 +24,6 @@
 #include "tests/unit/row-named.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define ALLOWED SECCOMP_RET_ALLOW
 #define KILLED SECCOMP_RET_KILL_PROCESS
 #define UNKNOWN (SECCOMP_RET_ERRNO | ENOSYS)

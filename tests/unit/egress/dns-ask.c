@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/banned.h"
-
 static void add_number(struct dns_bytes *bytes, size_t number, size_t size)
 {
 	while (size--)

@@ -20,8 +20,6 @@
 #include "egress/egress.h"
 #include "tests/unit/policy/policy-rig.h"
 
-#include "base/banned.h"
-
 struct message {
 	struct message *next;
 	struct control_message message;

@@ -11,8 +11,6 @@
 
 #include "base/io.h"
 
-#include "base/banned.h"
-
 #define MEGABYTE (1024 * 1024)
 
 char wire_heard[8192];

@@ -12,8 +12,6 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define SECOND 1000000000ULL
 
 /* ---- counted alone ---- */

@@ -17,8 +17,6 @@
 #include "tests/unit/egress/tls-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct ca *ca;
 static struct tls *tls;
 

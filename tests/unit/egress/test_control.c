@@ -5,8 +5,6 @@
 #include "egress/control.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define IN(phase) (1u << CONTROL_##phase)
 
 /* Written a second time, by what control.h says of each. */

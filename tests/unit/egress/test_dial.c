@@ -21,8 +21,6 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define PATIENCE_MS 40000
 
 #define POLICY                                                                                                     \

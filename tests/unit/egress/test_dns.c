@@ -12,8 +12,6 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define POLICY                                                                                                       \
 	"{\"network\": {\"allow\": [{\"host\": \"a.test\"}, {\"host\": \"b.test\", \"port\": 22, \"proto\": \"tcp\"}," \
 	" {\"host\": \"*.wild.test\"}, {\"host\": \"x.gone.test\"}, {\"host\": \"real.test\", \"dns\": \"real\"},"   \

@@ -14,8 +14,6 @@
 #include "tests/unit/egress/egress-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define POLICY                                                                                        \
 	"{\"network\": {\"allow\": [{\"host\": \"a.test\"}, {\"host\": \"*.wild.test\"},"               \
 	" {\"host\": \"real.test\", \"dns\": \"real\", \"private\": true},"                             \

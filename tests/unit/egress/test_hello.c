@@ -7,8 +7,6 @@
 #include "egress/tls/hello.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 struct bytes {
 	uint8_t at[4 * HELLO_MAX];
 	size_t len;

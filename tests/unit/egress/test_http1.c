@@ -12,8 +12,6 @@
 #include "egress/http/http1.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 /* A copy that ends where memory does. */
 static char *at_edge(const char *text, size_t len)
 {

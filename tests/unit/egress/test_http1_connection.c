@@ -14,8 +14,6 @@
 #include "tests/unit/egress/egress-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct egress_rig *rig;
 static int server = -1, program = -1, upstream = -1;
 static uint16_t port;

@@ -10,8 +10,6 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct rig rig;
 static struct policy *policy;
 static struct pool *pool;

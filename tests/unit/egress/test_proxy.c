@@ -16,8 +16,6 @@
 #include "tests/unit/egress/egress-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct egress_rig *rig;
 static int server = -1, other = -1, program = -1;
 static uint16_t port, other_port, closed_port;

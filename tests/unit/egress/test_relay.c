@@ -9,8 +9,6 @@
 #include "tests/unit/egress/egress-wire.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct egress_rig *rig;
 static int server = -1;
 static uint16_t port;

@@ -15,8 +15,6 @@
 #include "egress/dns/resolver.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define PATIENCE_MS 20000
 
 static struct loop *loop;

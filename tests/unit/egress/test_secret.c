@@ -15,8 +15,6 @@
 #include "tests/unit/memory-search.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 /* ---- the policy, as far as it is needed ---- */
 
 static struct net_secret list[8];

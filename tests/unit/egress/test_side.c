@@ -20,8 +20,6 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static const char text[] =
 	"{\"version\": 1, \"env\": {\"set\": {\"TOKEN\": \"policy's\", \"SSL_CERT_FILE\": \"/mine\"}},"
 	" \"network\": {\"allow\": [{\"host\": \"one.test\"}, {\"host\": \"*.wild.test\"},"

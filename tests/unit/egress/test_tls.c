@@ -25,8 +25,6 @@
 #include "tests/unit/egress/tls-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define DAY (24 * 60 * 60L)
 
 static struct ca *ca;

@@ -21,8 +21,6 @@
 #include "tests/unit/egress/tls-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define DAY (24 * 60 * 60L)
 #define RESPONSE "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

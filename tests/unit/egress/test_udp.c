@@ -10,8 +10,6 @@
 #include "tests/unit/egress/egress-wire.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct egress_rig *rig;
 static struct sockaddr_in at; /* where the program sends */
 static int server = -1;

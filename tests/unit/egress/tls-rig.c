@@ -11,8 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/banned.h"
-
 #define ROUNDS 2000000
 
 static void ready(struct watch *watch)

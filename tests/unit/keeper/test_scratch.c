@@ -15,8 +15,6 @@
 #include "keeper/scratch.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static char where[PATH_MAX];
 static char base[PATH_MAX + 32];
 static struct policy_error error;

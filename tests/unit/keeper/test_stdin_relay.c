@@ -13,8 +13,6 @@
 #include "keeper/stdin-relay.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct stdin_relay relay;
 static int input[2], slave;
 

@@ -7,8 +7,6 @@
 #include "keeper/utf8.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define BAD "\xef\xbf\xbd"
 
 static const struct {

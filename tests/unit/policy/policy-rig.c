@@ -8,8 +8,6 @@
 
 #include "base/path.h"
 
-#include "base/banned.h"
-
 static int rig_read(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
 	struct rig *rig = ctx;

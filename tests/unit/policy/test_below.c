@@ -8,8 +8,6 @@
 #include "policy/paths/below.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static const char text[] =
 	"{\"filesystem\": {\"read\": [\"/usr\", \"/srv\"], \"write\": [\"/usr/local/w\", \"/data/*/out\", "
 	"\"@workdir\"],"

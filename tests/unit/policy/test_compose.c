@@ -14,8 +14,6 @@
 #include "policy/policy.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static const struct rig_file files[] = {
 	{"base", "{\"name\": \"base\", \"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"@workdir\"], \"redirect\": "
 		 "[{\"from\": \"/tmp\","

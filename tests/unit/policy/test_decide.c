@@ -10,8 +10,6 @@
 #include "policy/policy.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 struct question {
 	const char *path;
 	char want;           /* r, w, x */

@@ -10,8 +10,6 @@
 #include "policy/policy.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 struct mistake {
 	const char *text;
 	const char *message; /* a part of some message */

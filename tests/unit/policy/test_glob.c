@@ -10,8 +10,6 @@
 #include "policy/paths/glob.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 /* Returns the first component's length; the rest is NULL after the last component. */
 static size_t head(const char *text, const char **ret_rest)
 {

@@ -9,8 +9,6 @@
 #include "policy/paths/move.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define DEPTH 3 /* components of a name below the directory */
 #define POLICIES 3000
 

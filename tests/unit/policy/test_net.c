@@ -11,8 +11,6 @@
 #include "policy/network/pack.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define TEXT_MAX 65536
 
 /* Policies are written with ' for ". */

@@ -9,8 +9,6 @@
 #include "policy/network/network.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 struct pair {
 	const char *text, *result; /* NULL: refused */
 };

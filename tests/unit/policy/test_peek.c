@@ -9,8 +9,6 @@
 #include "policy/policy.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static const struct rig_file files[] = {
 	{"base.json",
 	 "{\"name\": \"base\", \"user\": \"nobody:nogroup\", \"filesystem\": {\"read\": [\"/usr\"],"

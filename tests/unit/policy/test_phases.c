@@ -9,8 +9,6 @@
 #include "policy/policy.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static const struct rig_file files[] = {
 	{"index", "{\"name\": \"index\", \"filesystem\": {\"read\": [\"/srv\"]}, \"limits\": {\"wall\": \"1s\"},"
 		  "\"secrets\": {\"I\": {\"from\": \"env:I\", \"hosts\": [\"index.example\"]}},"

@@ -9,8 +9,6 @@
 #include "policy/parse/layer-names.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static json_t *schema;
 
 static json_t *at(json_t *object, const char *a, const char *b)

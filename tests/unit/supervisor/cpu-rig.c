@@ -17,8 +17,6 @@
 #include "syscalls/table/handlers.h"
 #include "tests/unit/supervisor/cpu-rig.h"
 
-#include "base/banned.h"
-
 struct cpu *cpu;
 struct tree *tree;
 struct task task;

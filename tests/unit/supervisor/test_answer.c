@@ -25,8 +25,6 @@
 #include "syscalls/net/inet.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define ROUNDS 8
 
 static const char *const argv[] = {"test", NULL};

@@ -24,8 +24,6 @@
 #include "supervisor/gateway/lockdown.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define MARK "the keeper's own"
 
 static char secret[] = MARK; /* in the parent's memory, at the same place */

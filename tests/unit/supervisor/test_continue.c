@@ -17,8 +17,6 @@
 #include "supervisor/notify.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 /* In the child: makes the call that is notified, and exits with its errno. */
 static void play(volatile int *shared)
 {

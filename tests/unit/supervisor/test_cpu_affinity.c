@@ -12,8 +12,6 @@
 #include "tests/unit/supervisor/cpu-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 START_TEST(unpins_heirs)
 {
 	pid_t first, second_one;

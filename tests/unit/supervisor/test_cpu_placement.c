@@ -12,8 +12,6 @@
 #include "tests/unit/supervisor/cpu-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 /* Calls that show a mask. */
 static const int showing[] = {SYS_sched_getaffinity, SYS_sched_setaffinity};
 

@@ -22,8 +22,6 @@
 #include "tests/unit/supervisor/client-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct client_rig rig;
 
 static void set_up(void)

@@ -19,8 +19,6 @@
 #include "supervisor/notify.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define CALLS 3000
 #define TIMER_US 30
 

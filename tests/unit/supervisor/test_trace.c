@@ -22,8 +22,6 @@
 #include "tests/unit/supervisor/trace-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct rig rig;
 static char *const no_env[] = {NULL};
 

@@ -7,8 +7,6 @@
 #include "supervisor/trace/private.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define LIMIT ((size_t)64 << 20)
 #define WORDS 100000u
 

@@ -10,8 +10,6 @@
 #include "supervisor/watchdog.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define LONG_MS (5 * WATCHDOG_PERIOD_MS)
 
 static struct watchdog *watchdog;

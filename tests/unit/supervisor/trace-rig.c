@@ -26,8 +26,6 @@
 #include "syscalls/exec/elf.h"
 #include "syscalls/exec/shebang.h"
 
-#include "base/banned.h"
-
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif

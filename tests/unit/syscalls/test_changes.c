@@ -12,8 +12,6 @@
 #include "syscalls/account/changes.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static char dir[] = "/tmp/callgate-test-changes-XXXXXX";
 static int root = -1;
 static struct mount mount;

@@ -12,8 +12,6 @@
 #include "tests/unit/row-named.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct mount tree, proc = {.flags = MOUNT_PROC};
 static char slash_tmp[] = "/tmp";
 static struct mount scratch = {.flags = MOUNT_REDIRECT | MOUNT_PRIVATE, .virt = slash_tmp, .virt_len = 4};

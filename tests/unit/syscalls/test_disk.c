@@ -14,8 +14,6 @@
 #include "syscalls/account/disk.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define KIB 1024u
 #define MIB (1024u * KIB)
 #define LIMIT (8u * MIB)

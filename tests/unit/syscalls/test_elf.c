@@ -14,8 +14,6 @@
 #include "syscalls/exec/elf.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
 #define __SANITIZE_ADDRESS__ 1 /* clang's way of saying it */

@@ -10,8 +10,6 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define LOADER "/lib64/ld-test.so.1"
 
 static const char *const own_loaders[] = ELF_LOADERS;

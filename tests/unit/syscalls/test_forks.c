@@ -12,8 +12,6 @@
 #include "syscalls/account/forks.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static struct forks *forks;
 static pid_t sleeper, runner;
 

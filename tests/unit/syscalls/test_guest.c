@@ -9,8 +9,6 @@
 #include "syscalls/call/memory.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define PAGE 4096u
 
 /* Two pages with the given protection, then nothing. */

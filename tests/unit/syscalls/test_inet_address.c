@@ -13,8 +13,6 @@
 #include "syscalls/net/inet-address.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static int make4(struct sockaddr_storage *out, const char *text, uint16_t port)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};

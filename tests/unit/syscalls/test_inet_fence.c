@@ -10,8 +10,6 @@
 #include "syscalls/net/inet-private.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define OWN "127.7.8.10"
 
 static struct inet inet; /* as far as a fence looks at it */

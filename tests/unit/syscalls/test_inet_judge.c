@@ -14,8 +14,6 @@
 #include "tests/unit/policy/policy-rig.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static const char text[] =
 	"{\"version\": 1, \"network\": {\"allow\": ["
 	"{\"host\": \"api.test\", \"port\": 443}, {\"host\": \"db.test\", \"port\": 5432, \"proto\": \"tcp\"},"

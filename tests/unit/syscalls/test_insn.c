@@ -6,8 +6,6 @@
 #include "syscalls/arch/insn.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 enum { RAX = 0, RDI = 7 };
 
 static struct insn_held held;

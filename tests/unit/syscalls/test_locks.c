@@ -10,8 +10,6 @@
 #include "syscalls/account/locks.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static char path[] = "/tmp/test_locks.XXXXXX";
 static pid_t child, gone;
 

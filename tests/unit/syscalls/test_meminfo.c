@@ -5,8 +5,6 @@
 #include "syscalls/account/meminfo.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static const char machine[] = "MemTotal:       24684096 kB\n"
 			      "MemFree:        22258292 kB\n"
 			      "MemAvailable:   23800996 kB\n"

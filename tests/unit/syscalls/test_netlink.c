@@ -10,8 +10,6 @@
 #include "syscalls/net/netlink-answer.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define PORT 4711
 
 static const struct netlink_facts bare;

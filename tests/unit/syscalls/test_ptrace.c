@@ -14,8 +14,6 @@
 #include "tests/unit/syscalls/stub-call.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 static pid_t member, other, outsider;
 
 static pid_t start(void)

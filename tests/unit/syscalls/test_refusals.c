@@ -16,8 +16,6 @@
 #include "tests/unit/syscalls/stub-call.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 #define OUTSIDER 1
 #define MEMBER 4242
 

@@ -15,8 +15,6 @@
 #include "syscalls/exec/shebang.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 /* In heads and names, '@' stands for the interpreter's path, which is DIR "/i"; '~' for a NUL; '%' repeats a blank. */
 struct shebang_case {
 	const char *head;

@@ -16,8 +16,6 @@
 #include "tests/unit/syscalls/stub-call.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 /* ---- processes ---- */
 
 static pid_t member, outsider;

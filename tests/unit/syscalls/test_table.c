@@ -10,8 +10,6 @@
 #include "tests/unit/row-named.h"
 #include "tests/unit/unit.h"
 
-#include "base/banned.h"
-
 /* Every number of the architecture that libseccomp can name is a row. */
 static void check_arch(uint32_t arch, int at_least)
 {

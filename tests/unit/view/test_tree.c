@@ -16,8 +16,6 @@
 #include "tests/unit/unit.h"
 #include "view/tree.h"
 
-#include "base/banned.h"
-
 static struct tree *tree;
 static int epoll_fd;
 

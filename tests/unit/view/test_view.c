@@ -20,8 +20,6 @@
 #include "view/tree.h"
 #include "view/view.h"
 
-#include "base/banned.h"
-
 static char host[PATH_MAX], data[PATH_MAX], globs[PATH_MAX], scratch[PATH_MAX], runs[PATH_MAX];
 static struct policy_mount grants[3];
 static struct view *view;
