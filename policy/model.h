@@ -38,6 +38,7 @@ struct rule {
 	bool profile;        /* the file is a profile */
 	const char *label;   /* "data.json: filesystem.read[1] /usr/share" */
 	const char *where;   /* "file:line: key" for messages */
+	const char *because; /* why the rule is there, for people; NULL: not said */
 	struct expanded name;
 	const char *literal; /* canonical path in the view up to the first glob; NULL: a leading "**" */
 	uint32_t node;       /* of literal in the tree; TREE_NONE: this rule is not in the tree */

@@ -63,6 +63,35 @@ static bool show_rule_has_no_effect(const struct policy *policy, const struct ru
 	return false;
 }
 
+/* The item of a list of paths that has this path, as a string or in an object. `list` may be NULL. */
+static size_t show_find_path(const json_t *list, const json_t *path)
+{
+	size_t i = 0;
+
+	for (; i < json_array_size(list); i++) {
+		const json_t *item = json_array_get(list, i);
+
+		if (json_equal(json_is_object(item) ? json_object_get(item, "path") : item, path))
+			break;
+	}
+	return i;
+}
+
+/* Appends a rule's path unless it is in the list; with `because`, of the first rule that has one, as an object. */
+static int show_append_path(json_t *list, const struct rule *rule)
+{
+	json_auto_t *path = show_text(rule->name.shown);
+	size_t at = show_find_path(list, path);
+
+	if (at < json_array_size(list) && (!rule->because || json_is_object(json_array_get(list, at))))
+		return 0;
+	if (rule->because)
+		path = json_pack("{s:o, s:s}", "path", steal_pointer(&path), "because", rule->because);
+	if (at < json_array_size(list))
+		return json_array_set_new(list, at, steal_pointer(&path));
+	return json_array_append_new(list, steal_pointer(&path));
+}
+
 static int show_rule(json_t *root, const struct rule *rule)
 {
 	static const char *const lists[RULE_MAX] = {
@@ -79,11 +108,11 @@ static int show_rule(json_t *root, const struct rule *rule)
 					   json_string(rule->content));
 	}
 	if (rule->kind != RULE_REDIRECT)
-		return show_append_unique(show_get_member(section, lists[rule->kind], true),
-					  show_text(rule->name.shown));
+		return show_append_path(show_get_member(section, lists[rule->kind], true), rule);
 	item = json_object();
 	if (json_object_set_new(item, "from", show_text(rule->name.shown)) < 0 ||
-	    json_object_set_new(item, "to", show_text(rule->to.shown)) < 0) {
+	    json_object_set_new(item, "to", show_text(rule->to.shown)) < 0 ||
+	    (rule->because && json_object_set_new(item, "because", json_string(rule->because)) < 0)) {
 		json_decref(item);
 		return -1;
 	}

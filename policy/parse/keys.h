@@ -15,8 +15,9 @@ enum key_type {
 	KEY_SIZE,     /* "1M" or a whole number of bytes */
 	KEY_AMOUNT,   /* KEY_SIZE, or "none" */
 	KEY_COUNT,    /* a whole number, or "none" */
+	KEY_NUMBER,   /* a whole number from 0 */
 	KEY_STRINGS,  /* a list of strings */
-	KEY_PATHS,    /* a list of strings: paths and globs */
+	KEY_PATHS,    /* a list of paths and globs: strings, or objects with the rows of section "paths[]" */
 	KEY_OBJECTS,  /* a list of objects; their members are the rows of section NAME[] */
 	KEY_TEXTS,    /* an object of strings, with any names */
 	KEY_PROVIDES, /* an object with paths as names; values are strings or objects with the rows of section NAME{} */
@@ -38,6 +39,7 @@ enum key_type {
 /* clang-format off */
 enum key_id {
 	KEY_ID_NONE, /* the type is checked; the value is not used, read by its type alone, or read with its object */
+	KEY_ID_COMMENT, /* of a list: its items are checked as well, and not used */
 	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
 	/* rules of the file system, in the order of enum rule_kind */
 	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY,

@@ -22,13 +22,41 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 	return rule;
 }
 
+/* An entry with the reason in "disabled" is checked, but is no rule. */
+static bool lists_is_disabled(const json_t *object)
+{
+	return json_object_get(object, "disabled");
+}
+
+/* {"path": PATH, "because": ...}: returns the path. NULL: it is disabled, or wrong, with a message. */
+static const char *lists_get_path_of_object(struct parser *parser, const json_t *object)
+{
+	const json_t *path = json_object_get(object, "path");
+	const char *text = json_string_value(path);
+
+	parser_read_members(parser, "paths[]", object);
+	if (!path)
+		parser_fail(parser, "lacks \"path\"; write {\"path\": \"/data\", \"because\": \"...\"}");
+	return text && *text && !lists_is_disabled(object) ? text : NULL;
+}
+
+static void lists_take_because(struct parser *parser, const json_t *value, struct source_rule *rule)
+{
+	const char *because = json_string_value(json_object_get(value, "because"));
+
+	if (rule && because)
+		rule->because = arena_dup(parser->arena, because);
+}
+
 void parser_read_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
 {
 	PARSER_EACH (parser, list, item) {
-		const char *text = parser_get_text(parser, KEY_PATH, item.value);
+		const char *text = json_is_object(item.value) ? lists_get_path_of_object(parser, item.value)
+							      : parser_get_text(parser, KEY_PATH, item.value);
 
 		if (text)
-			(void)lists_add_rule(parser, (enum rule_kind)(key->id - KEY_ID_READ), text);
+			lists_take_because(parser, item.value,
+					   lists_add_rule(parser, (enum rule_kind)(key->id - KEY_ID_READ), text));
 	}
 }
 
@@ -51,9 +79,12 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	to = lists_get_required(parser, object, "to");
 	if (!json_is_string(from) || !json_is_string(to))
 		return; /* there was a message */
+	if (lists_is_disabled(object))
+		return;
 	rule = lists_add_rule(parser, RULE_REDIRECT, json_string_value(from));
 	if (!rule)
 		return;
+	lists_take_because(parser, object, rule);
 	(void)parser_enter_member(parser, object, "to");
 	rule->to = parser_keep_text(parser, json_string_value(to));
 	parser_leave_member(parser);
@@ -175,7 +206,7 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 		else if (text && key->id == KEY_ID_NET_EXTENDS)
 			ARENA_APPEND(parser->arena, source->net_extends, source->net_extends_count,
 				     parser_keep_text(parser, text));
-		else if (text)
+		else if (text && key->id == KEY_ID_EXTENDS)
 			ARENA_APPEND(parser->arena, source->extends, source->extends_count,
 				     parser_keep_text(parser, text));
 	}

@@ -229,6 +229,8 @@ static void net_rule_add_allow(struct parser *parser, const json_t *object)
 	rule.is_address = net_is_address(rule.host);
 	if (net_rule_check_fields(&rule, why, sizeof(why)) < 0)
 		parser_fail(parser, "%s", why);
+	if (net_rule_has_member(object, "disabled"))
+		return;
 	(void)snprintf(detail, sizeof(detail), strchr(rule.host, ':') ? "[%s]:%u" : "%s:%u", rule.host, rule.port[0]);
 	rule.label = parser_make_label(parser, detail);
 	rule.where = parser_keep_text(parser, "").where;
@@ -248,7 +250,7 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object)
 	}
 	if (reason)
 		deny.reason = arena_dup(parser->arena, reason);
-	if (!deny.host)
+	if (!deny.host || net_rule_has_member(object, "disabled"))
 		return;
 	deny.label = parser_make_label(parser, deny.host);
 	ARENA_APPEND(parser->arena, network->deny, network->denies, deny);

@@ -92,6 +92,12 @@ static void parse_version(struct parser *parser, const struct policy_key *key, c
 		parser_fail(parser, "must be 1, the only version of the format");
 }
 
+static void parse_number(struct parser *parser, const struct policy_key *key, const json_t *value)
+{
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		parser_fail(parser, "must be %s", policy_key_get_expected_text(key->type));
+}
+
 static void parse_refuse_later_key(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
 	(void)value;
@@ -140,6 +146,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_SIZE] = {FORM_ANY, parse_amount},
 		[KEY_AMOUNT] = {FORM_ANY, parse_amount},
 		[KEY_COUNT] = {FORM_ANY, parse_amount},
+		[KEY_NUMBER] = {FORM_ANY, parse_number},
 		[KEY_STRINGS] = {FORM_LIST, parser_read_strings},
 		[KEY_PATHS] = {FORM_LIST, parser_read_paths},
 		[KEY_OBJECTS] = {FORM_LIST, parser_read_objects},

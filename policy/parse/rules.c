@@ -68,6 +68,7 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 	rule->source = pending->index;
 	rule->profile = pending->source->profile;
 	rule->where = from->path.where;
+	rule->because = from->because;
 	rule->name = *expanded;
 	rule->node = TREE_NONE;
 	rule->content = from->kind == RULE_DECOY ? decoy_make_text(&policy->arena, expanded->path) : from->to.text;

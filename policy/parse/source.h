@@ -58,6 +58,7 @@ struct source_rule {
 	struct source_text to;   /* REDIRECT: "to"; PROVIDE: content or, with `to_file`, a name for policy_host.load */
 	bool to_file;
 	const char *key;         /* "filesystem.read[1]" */
+	const char *because;     /* why the rule is there, for people; NULL: not said */
 };
 
 struct source_env {

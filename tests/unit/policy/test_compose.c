@@ -9,6 +9,7 @@
 
 #include "tests/unit/policy/policy-rig.h"
 #include "policy/parse/layer-names.h"
+#include "policy/network/net.h"
 #include "policy/parse/locate.h"
 #include "policy/paths/explain.h"
 #include "policy/policy.h"
@@ -267,6 +268,62 @@ START_TEST(test_show_is_a_fixed_point)
 }
 END_TEST
 
+static const char explained[] =
+	"{\"filesystem\": {\"read\": [\"/usr\", {\"path\": \"/usr\", \"because\": \"libraries\"},"
+	"{\"path\": \"/etc/ssl\", \"because\": \"TLS\", "
+	"\"also_grants\": {\"count\": 3, \"names\": [\"/etc/ssl/private\"]}},"
+	"{\"path\": \"/etc/ssl\", \"because\": \"second\"}, {\"path\": \"/bare\"},"
+	"{\"path\": \"/etc/shadow\", \"disabled\": \"a secret\"}, {\"path\": \"${NOPE}\", \"disabled\": \"unset\"}],"
+	"\"deny\": [{\"path\": \"**/.env\", \"because\": \"tokens\"}, {\"path\": \"/usr\", \"disabled\": \"too much\"}],"
+	"\"decoy\": [{\"path\": \"/home/u/.netrc\", \"because\": \"bait\"}],"
+	"\"redirect\": [{\"from\": \"/tmp\", \"to\": \"@scratch/t\", \"because\": \"room\"},"
+	"{\"from\": \"/tmp\", \"to\": \"@scratch/u\", \"disabled\": \"twice\"}]},"
+	"\"exec\": {\"deny\": [{\"path\": \"**/curl\", \"disabled\": \"needed\"}]},"
+	"\"network\": {\"allow\": [{\"host\": \"a.test\"}, {\"host\": \"b.test\", \"disabled\": \"not yet\"}],"
+	"\"deny\": [{\"host\": \"a.test\", \"disabled\": \"no longer\"}]}}";
+
+static const char *rule_at(const struct policy *policy, const char *path, unsigned want)
+{
+	struct policy_decision decision = policy_decide_access(policy, path, strlen(path), want);
+
+	return decision.rule ? decision.rule : "none";
+}
+
+/* Rules as objects: their reasons are shown, disabled ones do nothing, and their numbers are those of the file. */
+START_TEST(test_rules_as_objects)
+{
+	static const char *const kept[] = {"libraries", "TLS", "tokens", "bait", "room"};
+	static const char *const dropped[] = {"second", "disabled", "also_grants"};
+	struct rig rig = {0};
+	struct policy *policy = NULL, *again = NULL;
+	char *shown, *second;
+
+	ck_assert_msg(rig_load(&rig, explained, NULL, &policy) == 0, "%s",
+		      rig.errors.count ? rig.errors.item[0].text : "");
+	ck_assert_str_eq(rule_at(policy, "/etc/ssl/a", POLICY_READ), "p.json: filesystem.read[2] /etc/ssl");
+	ck_assert_str_eq(rule_at(policy, "/bare", POLICY_READ), "p.json: filesystem.read[4] /bare");
+	ck_assert_str_eq(rule_at(policy, "/etc/shadow", POLICY_READ), "none");
+	ck_assert_str_eq(rule_at(policy, "/usr/.env", POLICY_READ), "p.json: filesystem.deny[0] **/.env");
+	ck_assert_int_eq(policy_decide_access(policy, "/tmp/a", 6, POLICY_WRITE).verdict, VERDICT_REDIRECT);
+	ck_assert(policy_net_judge_connect(policy, "a.test", 443, false).allow);
+	ck_assert(!policy_net_judge_connect(policy, "b.test", 443, false).allow);
+	shown = policy_make_json(policy);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		ck_assert_msg(strstr(shown, kept[i]) != NULL, "no %s in %s", kept[i], shown);
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
+		ck_assert_msg(strstr(shown, dropped[i]) == NULL, "%s in %s", dropped[i], shown);
+	ck_assert_msg(rig_load(&rig, shown, NULL, &again) == 0, "%s",
+		      rig.errors.count ? rig.errors.item[0].text : "");
+	second = policy_make_json(again);
+	ck_assert_str_eq(shown, second);
+	free(shown);
+	free(second);
+	policy_free(policy);
+	policy_free(again);
+	rig_done(&rig);
+}
+END_TEST
+
 START_TEST(test_mounts)
 {
 	struct rig rig = {0};
@@ -515,6 +572,7 @@ int main(void)
 	tcase_add_test(tcase, test_bad_command_line);
 	tcase_add_test(tcase, test_bad_files);
 	tcase_add_test(tcase, test_show_is_a_fixed_point);
+	tcase_add_test(tcase, test_rules_as_objects);
 	tcase_add_test(tcase, test_mounts);
 	tcase_add_test(tcase, test_links);
 	tcase_add_loop_test(tcase, test_narrow, 0, sizeof(narrows) / sizeof(narrows[0]));

@@ -44,6 +44,10 @@ static json_t *section_of(const char *section)
 		return at(at(filesystem, "redirect", NULL), "items", NULL);
 	if (strcmp(section, "filesystem.provide{}") == 0)
 		return json_array_get(at(at(filesystem, "provide", "additionalProperties"), "anyOf", NULL), 1);
+	if (strcmp(section, "paths[]") == 0)
+		return at(schema, "$defs", "rule");
+	if (strcmp(section, "paths[].also_grants") == 0)
+		return at(at(at(schema, "$defs", "rule"), "properties", NULL), "also_grants", NULL);
 	if (strcmp(section, "secrets{}") == 0)
 		return at(at(schema, "properties", "secrets"), "additionalProperties", NULL);
 	if (strncmp(section, "network", 7) == 0)
@@ -57,6 +61,7 @@ static const char *const references[KEY_TYPE_MAX] = {
 	[KEY_DURATION] = "#/$defs/duration", [KEY_SIZE] = "#/$defs/size",
 	[KEY_AMOUNT] = "#/$defs/amount",     [KEY_COUNT] = "#/$defs/count",   [KEY_STRINGS] = "#/$defs/strings",
 	[KEY_PATHS] = "#/$defs/paths",	     [KEY_TEXTS] = "#/$defs/texts",
+	[KEY_NUMBER] = "#/$defs/number",
 	[KEY_LAYERS] = "#/$defs/layers",     [KEY_PORTS] = "#/$defs/ports",   [KEY_LISTEN] = "#/$defs/listen",
 	[KEY_ADDRESSES] = "#/$defs/addresses", [KEY_PROXY] = "#/$defs/proxy", [KEY_PHASE] = "#/$defs/phase",
 };
@@ -133,6 +138,8 @@ static void check_section(const char *section)
 START_TEST(test_every_property_is_a_key)
 {
 	check_section("");
+	check_section("paths[]");
+	check_section("paths[].also_grants");
 	check_section("filesystem.redirect[]");
 	check_section("filesystem.provide{}");
 	check_section("network");
