@@ -12,17 +12,17 @@
 #include "syscalls/net/transfer.h"
 #include "syscalls/table/handlers.h"
 
-#define MESSAGES_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores the messages after it */
+#define MESSAGES_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores messages beyond this number */
 
-/* A duplicate of the socket that is sent on. */
+/* The socket that a call sends on. */
 struct sender {
-	int fd; /* owned */
+	int fd; /* a duplicate of the target's descriptor, owned */
 	int domain;
 	bool stream;
-	struct inet_socket inet; /* for AF_INET, AF_INET6 */
+	struct inet_socket inet; /* set for AF_INET and AF_INET6 */
 };
 
-/* flags: MSG_*. False: the outcome is set. */
+/* Duplicates argument 0 and reads its kind. flags: MSG_*. False: the outcome is set. */
 static bool send_copy_sender(struct call *call, unsigned flags, struct sender *ret_sender)
 {
 	_cleanup_close_ int fd = -1;
@@ -34,14 +34,14 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");
 		return false;
 	}
-	if (!call->sandbox->inet) { /* no socket that the run can have sends to an address: see syscalls.def */
+	if (!call->sandbox->inet) { /* without a network no socket of the run sends to addresses: see syscalls.def */
 		call_continue(call);
 		return false;
 	}
 	fd = net_copy_domain(call, &domain);
 	if (fd < 0)
 		return false;
-	if (domain == AF_NETLINK) { /* netlink sockets exist only with RUN_ROUTES, in a network namespace of the run */
+	if (domain == AF_NETLINK) { /* netlink sockets exist only with RUN_ROUTES, in the run's own network namespace */
 		call_continue(call);
 		return false;
 	}
@@ -59,7 +59,7 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 	return true;
 }
 
-/* The destination; *ret_len 0: the peer. 0, or -errno with the outcome set. */
+/* Judges the destination. *ret_len 0: the message goes to the connected peer. 0, or -errno with the outcome set. */
 static int send_route_message(struct call *call, const struct sender *sender, const struct message *message,
 		      struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
@@ -73,7 +73,7 @@ static int send_route_message(struct call *call, const struct sender *sender, co
 		}
 		return 0;
 	}
-	if (sender->stream) /* TCP ignores it */
+	if (sender->stream) /* TCP ignores addresses */
 		return 0;
 	return inet_route_datagram(call, &sender->inet, &message->name, message->name_len, ret_to, ret_len);
 }
@@ -89,7 +89,7 @@ static int send_read_message(struct call *call, const struct sender *sender, uin
 	return r;
 }
 
-/* Judges, commits and sends one message. As transfer_send(); -ECHILD: the outcome is set. */
+/* Judges, commits and sends one message. Returns what transfer_send() does; -ECHILD: the outcome is set. */
 static int64_t send_one_message(struct call *call, struct sender *sender, struct message *message, int flags,
 			uint64_t told_addr, bool wait)
 {
@@ -111,8 +111,8 @@ static void send_end_call(struct call *call, struct sender *sender, int64_t r)
 	cleanup_close(&sender->fd);
 }
 
-/* header: the address of sendmsg's struct msghdr, unless the message is in_registers. */
-static void send_only_message(struct call *call, int flags, uint64_t header, bool in_registers)
+/* Performs sendto or sendmsg. header: the address of sendmsg's struct msghdr; unused if the message is in_registers. */
+static void send_single_message(struct call *call, int flags, uint64_t header, bool in_registers)
 {
 	struct sender sender = {.fd = -1};
 	struct message message = {0};
@@ -127,19 +127,19 @@ static void send_only_message(struct call *call, int flags, uint64_t header, boo
 	message_release(&message);
 }
 
-HANDLER(sys_sendto, send_only_message(call, call_get_int(call, 3), 0, true))
-HANDLER(sys_sendmsg, send_only_message(call, call_get_int(call, 2), call->arg[1], false))
+HANDLER(sys_sendto, send_single_message(call, call_get_int(call, 3), 0, true))
+HANDLER(sys_sendmsg, send_single_message(call, call_get_int(call, 2), call->arg[1], false))
 
-#define HEADER_BYTES 64u /* struct user_mmsghdr: a msghdr of 56 bytes, and the length */
-#define LENGTH_AT 56u
+#define MMSGHDR_BYTES 64u /* size of struct user_mmsghdr: a msghdr of 56 bytes, and the length */
+#define MMSGHDR_LENGTH_AT 56u
 
 /*
- * Sends message i. As send_one_message(). Only messages to the same address as the first, which is on record, are sent
- * by one call. Another address ends the call: programs have to expect that sendmmsg sends fewer than all.
+ * Sends message i. Returns what send_one_message() does. Only the first message's address is on record, so a message to
+ * another address ends the call. Programs have to expect that sendmmsg sends fewer messages than asked.
  */
 static int64_t send_nth_message(struct call *call, struct sender *sender, unsigned i, struct message *first)
 {
-	uint64_t addr = call->arg[1] + (uint64_t)i * HEADER_BYTES;
+	uint64_t addr = call->arg[1] + (uint64_t)i * MMSGHDR_BYTES;
 	struct message message;
 	int64_t r = send_read_message(call, sender, addr, &message);
 	uint32_t told;
@@ -152,12 +152,12 @@ static int64_t send_nth_message(struct call *call, struct sender *sender, unsign
 		r = -EAGAIN;
 	}
 	if (r == 0)
-		r = send_one_message(call, sender, &message, call_get_int(call, 3), addr + LENGTH_AT, i == 0);
+		r = send_one_message(call, sender, &message, call_get_int(call, 3), addr + MMSGHDR_LENGTH_AT, i == 0);
 	message_release(&message);
 	if (r < 0)
 		return r;
 	told = (uint32_t)r;
-	return decode_write_output(call, addr + LENGTH_AT, &told, sizeof(told));
+	return decode_write_output(call, addr + MMSGHDR_LENGTH_AT, &told, sizeof(told));
 }
 
 void sys_sendmmsg(struct call *call)

@@ -1,7 +1,8 @@
 /*
  * socket, socketpair, listen and shutdown. The filter lets unix stream and seqpacket sockets pass, and TCP and UDP
- * sockets where the policy has a network; what comes here is refused, except UDP on a shared loopback: the supervisor
- * makes those sockets, with a filter (inet-fence.h), and stand-ins for NETLINK_ROUTE sockets (netlink.h).
+ * sockets if the policy has a network. Notified sockets are refused, with two exceptions: UDP on a shared loopback,
+ * which the supervisor makes with a filter (inet-fence.h), and NETLINK_ROUTE, for which it makes a stand-in socket
+ * (netlink.h).
  */
 #include <errno.h>
 #include <sys/un.h>
@@ -17,16 +18,16 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#define SOCK_TYPE_BITS 0xf /* include/linux/net.h: SOCK_TYPE_MASK */
+#define SOCKET_TYPE_MASK 0xf /* include/linux/net.h: SOCK_TYPE_MASK */
 
-/* TCP or UDP families, although there is a network: the type or protocol is not offered. */
-static void refuse_inet_type(struct call *call)
+/* Refuses a TCP or UDP type or protocol that is not offered, in a run with a network. */
+static void socket_refuse_inet_type(struct call *call)
 {
-	int type = call_get_int(call, 1) & SOCK_TYPE_BITS;
+	int type = call_get_int(call, 1) & SOCKET_TYPE_MASK;
 	bool known = type == SOCK_STREAM || type == SOCK_DGRAM;
 
 	if (type == SOCK_DGRAM && (call_get_int(call, 2) == 0 || call_get_int(call, 2) == IPPROTO_UDP))
-		call_refuse(call, -EACCES, NULL, "udp_not_offered"); /* see descriptor.h */
+		call_refuse(call, -EACCES, NULL, "udp_not_offered"); /* why: see descriptor.h */
 	else
 		call_refuse(call, known ? -EPROTONOSUPPORT : -EACCES, NULL, "protocol_not_offered");
 }
@@ -36,14 +37,14 @@ static void socket_refuse_call(struct call *call)
 	int family = call_get_int(call, 0);
 
 	if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
-		refuse_inet_type(call);
+		socket_refuse_inet_type(call);
 	else if (family == AF_UNIX) /* a datagram socket can send to any socket of the host */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
 	else
 		net_refuse_family(call, family, family == AF_INET || family == AF_INET6 ? -EACCES : -EAFNOSUPPORT);
 }
 
-/* UDP in a run without a network namespace. In a namespace, where the run is alone, the filter lets it pass. */
+/* Whether the call makes a UDP socket in a run without a network namespace. In a namespace the filter lets UDP pass. */
 static bool socket_is_shared_udp(const struct call *call)
 {
 	int domain = call_get_int(call, 0), protocol = call_get_int(call, 2);
@@ -78,16 +79,16 @@ void sys_socket(struct call *call)
 HANDLER(sys_socketpair, socket_refuse_call(call))
 
 /*
- * A unix socket listens at a path, which was judged at bind(2). With SO_PASSCRED the kernel binds it to an abstract
- * name, which any process can find, on connect, even one that fails (net/unix/af_unix.c: unix_autobind).
+ * A unix socket may listen at a path, because bind(2) judged the path. An unbound socket may not: with SO_PASSCRED,
+ * connect(2) binds it to an abstract name (net/unix/af_unix.c: unix_autobind), which any process of the host can find.
  */
 static void socket_listen_unix(struct call *call, int copy)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNSPEC}, peer;
 	socklen_t len = sizeof(name), peer_len = sizeof(peer);
-	unsigned backlog = call_get_uint(call, 1); /* as the kernel compares it with somaxconn */
+	unsigned backlog = call_get_uint(call, 1); /* unsigned, as the kernel compares it with somaxconn */
 
-	/* Each pending connection holds what its client has sent; where memory is sampled, only so many are counted. */
+	/* Each pending connection holds what its client has sent; sampled memory counts MEMFDS_BACKLOG_MAX of them. */
 	if (call->sandbox->memfds && backlog > MEMFDS_BACKLOG_MAX)
 		backlog = MEMFDS_BACKLOG_MAX;
 
@@ -95,7 +96,7 @@ static void socket_listen_unix(struct call *call, int copy)
 		call_fail(call, -errno);
 	else if (len <= offsetof(struct sockaddr_un, sun_path) ||
 		 getpeername(copy, (struct sockaddr *)&peer, &peer_len) == 0)
-		call_fail(call, -EINVAL); /* connected: it stays so, even when the peer has closed */
+		call_fail(call, -EINVAL); /* a connected socket stays connected, even when the peer has closed */
 	else if (!name.sun_path[0])
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
 	else if (call_commit_record(call) == 0) {

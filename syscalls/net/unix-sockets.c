@@ -7,30 +7,30 @@
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
 
-#define DIRECTORY "sockets"
-#define PRUNE_MIN 16u
+#define SOCKETS_DIRECTORY "sockets"
+#define SOCKETS_PRUNE_MIN 16u
 
 /*
- * getsockname(2) returns the name that was bound, which must be one component. So '/' is stored as a byte that UTF-8
- * does not use. A name that contains the byte reads back with slashes, which misleads only the program that has chosen
- * it.
+ * A bound name must be one component in the scratch directory, and getsockname(2) returns it. So each '/' is stored as
+ * a byte that UTF-8 does not use. If a name contains the byte itself, getsockname(2) returns it with slashes, which
+ * misleads only the program that has chosen the name.
  */
-#define SLASH '\xff'
+#define SLASH_REPLACEMENT '\xff'
 
-struct bound {
-	int node_fd; /* the socket file in the view; open, so that its inode number is not reused */
-	int pin_fd;  /* the inode the socket is bound to */
+struct bound_socket {
+	int node_fd; /* the socket file in the view; kept open, so that its inode number is not reused */
+	int pin_fd;  /* O_PATH descriptor of the inode that the socket is bound to */
 	dev_t dev;
 	ino_t ino;
 };
 
 struct sockets {
 	int scratch_fd; /* borrowed */
-	int dir_fd;     /* -1: not made yet */
+	int dir_fd;     /* -1: the directory is not made yet */
 	bool renamed;
 	size_t count;
 	size_t prune_at;
-	struct bound bound[SOCKETS_MAX];
+	struct bound_socket bound[SOCKETS_MAX];
 };
 
 int sockets_create(int scratch_fd, struct sockets **ret_sockets)
@@ -41,12 +41,12 @@ int sockets_create(int scratch_fd, struct sockets **ret_sockets)
 		return -ENOMEM;
 	sockets->scratch_fd = scratch_fd;
 	sockets->dir_fd = -1;
-	sockets->prune_at = PRUNE_MIN;
+	sockets->prune_at = SOCKETS_PRUNE_MIN;
 	*ret_sockets = sockets;
 	return 0;
 }
 
-static void sockets_close_bound(const struct bound *bound)
+static void sockets_close_bound(const struct bound_socket *bound)
 {
 	(void)close(bound->node_fd);
 	(void)close(bound->pin_fd);
@@ -62,7 +62,7 @@ void sockets_free(struct sockets *sockets)
 	free(sockets);
 }
 
-/* Returns the length. text fits: it is from an address, or "/proc/self/fd/N". */
+/* Makes an address from a path that fits: sun_path of another address, or "/proc/self/fd/N". Returns its length. */
 static socklen_t sockets_make_address(struct sockaddr_un *address, const char *text)
 {
 	size_t len = strnlen(text, sizeof(address->sun_path));
@@ -82,7 +82,7 @@ int sockets_connect(int socket_fd, int pin_fd)
 
 bool sockets_is_open(int pin_fd)
 {
-	/* A bound socket fails the probe with EPROTOTYPE (unix_find_bsd); without one it is ECONNREFUSED. */
+	/* connect fails with EPROTOTYPE if a socket is bound to the inode (unix_find_bsd), else with ECONNREFUSED. */
 	_cleanup_close_ int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	return probe < 0 || sockets_connect(probe, pin_fd) != -ECONNREFUSED;
@@ -100,7 +100,7 @@ bool sockets_restore_name(struct sockaddr_un *address, socklen_t len)
 	if (address->sun_family != AF_UNIX || len <= offsetof(struct sockaddr_un, sun_path) || !address->sun_path[0])
 		return false;
 	for (size_t i = 0; i < sizeof(address->sun_path); i++)
-		if (address->sun_path[i] == SLASH) {
+		if (address->sun_path[i] == SLASH_REPLACEMENT) {
 			address->sun_path[i] = '/';
 			changed = true;
 		}
@@ -114,7 +114,7 @@ int sockets_make_room(struct sockets *sockets)
 	if (sockets->count < sockets->prune_at)
 		return 0;
 	for (size_t i = 0; i < sockets->count; i++) {
-		struct bound *bound = &sockets->bound[i];
+		struct bound_socket *bound = &sockets->bound[i];
 		struct stat node;
 
 		if (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0 || !sockets_is_open(bound->pin_fd))
@@ -123,44 +123,44 @@ int sockets_make_room(struct sockets *sockets)
 			sockets->bound[kept++] = *bound;
 	}
 	sockets->count = kept;
-	sockets->prune_at = kept < PRUNE_MIN / 2 ? PRUNE_MIN : kept * 2;
+	sockets->prune_at = kept < SOCKETS_PRUNE_MIN / 2 ? SOCKETS_PRUNE_MIN : kept * 2;
 	if (sockets->prune_at > SOCKETS_MAX)
 		sockets->prune_at = SOCKETS_MAX;
 	return kept < SOCKETS_MAX ? 0 : -ENOSPC;
 }
 
-static int open_own_directory(struct sockets *sockets)
+static int sockets_open_directory(struct sockets *sockets)
 {
 	if (sockets->dir_fd >= 0)
 		return 0;
-	if (mkdirat(sockets->scratch_fd, DIRECTORY, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(sockets->scratch_fd, SOCKETS_DIRECTORY, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	/* mkdirat used the target's umask, which is set while its call is performed. */
-	if (fchmodat(sockets->scratch_fd, DIRECTORY, 0700, 0) < 0)
+	if (fchmodat(sockets->scratch_fd, SOCKETS_DIRECTORY, 0700, 0) < 0)
 		return -errno;
-	sockets->dir_fd = openat(sockets->scratch_fd, DIRECTORY, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	sockets->dir_fd = openat(sockets->scratch_fd, SOCKETS_DIRECTORY, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return sockets->dir_fd < 0 ? -errno : 0;
 }
 
-/* Binds in our directory. An O_PATH descriptor of the inode, owned by the caller, or -errno. */
-static int bind_in_scratch(struct sockets *sockets, int socket_fd, const char *text)
+/* Binds in the scratch directory. Returns an O_PATH descriptor of the bound inode, owned by the caller, or -errno. */
+static int sockets_bind_in_scratch(struct sockets *sockets, int socket_fd, const char *text)
 {
 	struct sockaddr_un address;
 	socklen_t len = sockets_make_address(&address, text);
 	char name[sizeof(address.sun_path) + 1] = "";
 	_cleanup_close_ int pin = -1;
-	int error = open_own_directory(sockets);
+	int error = sockets_open_directory(sockets);
 
 	if (error < 0)
 		return error;
 	for (size_t i = 0; i < sizeof(address.sun_path); i++)
 		if (address.sun_path[i] == '/')
-			address.sun_path[i] = SLASH;
+			address.sun_path[i] = SLASH_REPLACEMENT;
 	memcpy(name, address.sun_path, sizeof(address.sun_path));
 	/* The bound name must be one component, so it is relative. The supervisor uses no other relative paths. */
 	if (fchdir(sockets->dir_fd) < 0 || bind(socket_fd, (const struct sockaddr *)&address, len) < 0)
 		return -errno;
-	/* connect(2) checks permissions on the file in the view, not on this one. */
+	/* connect(2) checks the permissions of the socket file in the view, not of this inode. */
 	if (fchmodat(sockets->dir_fd, name, 0600, 0) < 0)
 		error = errno;
 	pin = openat(sockets->dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -174,7 +174,7 @@ static int bind_in_scratch(struct sockets *sockets, int socket_fd, const char *t
 int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text)
 {
 	_cleanup_close_ int node = node_fd;
-	struct bound *bound = &sockets->bound[sockets->count];
+	struct bound_socket *bound = &sockets->bound[sockets->count];
 	struct stat st;
 	int pin;
 
@@ -182,10 +182,10 @@ int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char
 		return -ENOSPC;
 	if (fstat(node, &st) < 0)
 		return -errno;
-	pin = bind_in_scratch(sockets, socket_fd, text);
+	pin = sockets_bind_in_scratch(sockets, socket_fd, text);
 	if (pin < 0)
 		return pin;
-	*bound = (struct bound){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino};
+	*bound = (struct bound_socket){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino};
 	sockets->count++;
 	sockets->renamed |= strchr(text, '/') != NULL;
 	return 0;

@@ -1,8 +1,8 @@
 /*
- * The unix sockets that the run has bound. The name in the view is a socket file on which no socket listens. The socket
- * itself is bound to a name in the scratch space, which is removed at once. connect(2) looks the socket up by the file.
- * So processes outside the run cannot connect, and descriptors are passed only between members. Used by bind.c,
- * connect.c and names.c; sockets_connect() also by threads of supervisor/blocking.c.
+ * The unix sockets that the run has bound. The program sees a socket file in the view, on which no socket listens. The
+ * socket itself is bound to a name in the scratch space, which is removed at once. connect(2) finds the socket by the
+ * file. So processes outside the run cannot connect, and descriptors are passed only between processes of the run. Used
+ * by bind.c, connect.c and names.c. Threads of supervisor/blocking.c use sockets_connect() too.
  */
 #ifndef CALLGATE_SYSCALLS_NET_UNIX_SOCKETS_H
 #define CALLGATE_SYSCALLS_NET_UNIX_SOCKETS_H
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#define SOCKETS_MAX 1024 /* at a time; each costs the supervisor two descriptors */
+#define SOCKETS_MAX 1024 /* bound sockets at a time; each costs the supervisor two descriptors */
 
 struct sockets;
 
@@ -21,13 +21,16 @@ struct sockets;
 int sockets_create(int scratch_fd, struct sockets **ret_sockets);
 void sockets_free(struct sockets *sockets);
 
-/* Makes room for one more, before its file is made: forgets closed and unlinked sockets. 0 or -ENOSPC. */
+/* To be called before a socket file is made. Makes room: forgets closed and unlinked sockets. 0 or -ENOSPC. */
 int sockets_make_room(struct sockets *sockets);
 
-/* Binds socket_fd and registers it for node_fd (taken). text: the path in the call. 0 or -errno. */
+/* Binds socket_fd and registers it as the socket of file node_fd (taken). text: the path in the call. 0 or -errno. */
 int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text);
 
-/* An O_PATH descriptor of the inode that the file's socket is bound to, borrowed; -ENOENT: the run has not bound it. */
+/*
+ * An O_PATH descriptor of the inode to which the socket of the file `node` is bound, borrowed. -ENOENT: the run has not
+ * bound that file.
+ */
 int sockets_find_bound_inode(const struct sockets *sockets, const struct stat *node);
 
 /* connect(2) to the socket that is bound to the inode of pin_fd (O_PATH). 0 or -errno. May wait. */
@@ -36,10 +39,10 @@ int sockets_connect(int socket_fd, int pin_fd);
 /* Whether an open socket is bound to the inode of pin_fd. Has no effect on that socket. */
 bool sockets_is_open(int pin_fd);
 
-/* Whether getsockname(2) of any socket needs sockets_restore_name(). */
+/* Whether the run has bound a name with a '/', so that getsockname(2) needs sockets_restore_name(). */
 bool sockets_have_renamed(const struct sockets *sockets);
 
-/* Turns an address of getsockname(2) into the one that was bound. True: it was changed. */
+/* Turns an address of getsockname(2) into the address that the program has bound. True: it was changed. */
 bool sockets_restore_name(struct sockaddr_un *address, socklen_t len);
 
 #endif
