@@ -19,7 +19,7 @@ int net_check_socket(const struct call *call)
 	ssize_t len;
 
 	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", call->tid,
-		       call_get_int(call, 0)); /* bounded by two ints */
+		       call_get_int(call, 0)); /* two ints always fit */
 	len = readlink(link, name, sizeof(name));
 	if (len < 0)
 		return -EBADF;
@@ -44,7 +44,7 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
 	int len = call_get_int(call, 2), r = net_check_socket(call);
 
-	if (r == 0 && (len < 0 || (size_t)len > sizeof(address))) /* see move_addr_to_kernel() in net/socket.c */
+	if (r == 0 && (len < 0 || (size_t)len > sizeof(address))) /* as move_addr_to_kernel() in net/socket.c */
 		r = -EINVAL;
 	if (r == 0)
 		r = decode_struct(call, 1, &address, (size_t)len);

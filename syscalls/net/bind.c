@@ -1,6 +1,6 @@
 /*
- * bind(2): unix sockets here, internet sockets in inet-bind.c. Binding a unix socket is judged as making the socket
- * file, and performed on a duplicate of the target's socket.
+ * bind(2) of unix sockets; inet-bind.c has internet sockets. Binding is judged as making the socket file, and performed
+ * on a duplicate of the target's socket.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +16,13 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-/* Makes the socket file in the view. An O_PATH descriptor or -errno. */
+/* Makes the socket file in the view. Returns an O_PATH descriptor of it, or -errno. */
 static int bind_make_node(int parent, const char *name, int socket_fd)
 {
 	struct stat st;
 	int node;
 
-	if (fstat(socket_fd, &st) < 0) /* unix_bind_bsd(): the mode is the socket's, less the umask */
+	if (fstat(socket_fd, &st) < 0) /* as unix_bind_bsd(): the file has the socket's mode, less the umask */
 		return -errno;
 	if (mknodat(parent, name, S_IFSOCK | (st.st_mode & 0777), 0) < 0)
 		return errno == EEXIST ? -EADDRINUSE : -errno;
@@ -30,7 +30,7 @@ static int bind_make_node(int parent, const char *name, int socket_fd)
 	return node < 0 ? -errno : node;
 }
 
-/* Checks in the kernel's order: first the path, then whether the socket is bound already. */
+/* Binds to a path. Checks in the kernel's order: first the path, then whether the socket is bound already. */
 static void bind_path(struct call *call)
 {
 	struct sockets *sockets = call->sandbox->sockets;
@@ -72,7 +72,7 @@ static void bind_unix(struct call *call, const struct sockaddr_storage *address,
 		bind_path(call);
 		break;
 	case NET_UNIX_ABSTRACT:
-	case NET_UNIX_UNNAMED: /* the kernel would choose an abstract one */
+	case NET_UNIX_UNNAMED: /* the kernel would choose an abstract name */
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
 		break;
 	case NET_UNIX_INVALID:

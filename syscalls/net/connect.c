@@ -1,8 +1,8 @@
 /*
- * connect(2): unix sockets here, internet sockets in inet-connect.c. Connecting a unix socket is judged as writing to
- * the socket file, and performed on a duplicate of the target's socket. Only sockets that the run has bound can be
- * connected to (unix-sockets.h): descriptors and messages would otherwise be exchanged with processes outside,
- * unjudged.
+ * connect(2) of unix sockets; inet-connect.c has internet sockets. Connecting is judged as writing to the socket file,
+ * and performed on a duplicate of the target's socket. Only sockets that the run has bound are reached
+ * (unix-sockets.h), because the program could otherwise exchange descriptors and messages with processes outside the
+ * run.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-/* The inode that the socket file's socket is bound to, owned by the caller; or -1 with the outcome set. */
+/* An O_PATH descriptor of the inode that the file's socket is bound to, owned by the caller; or -1, outcome set. */
 static int connect_find_peer_inode(struct call *call, int node)
 {
 	struct stat st;
@@ -30,7 +30,7 @@ static int connect_find_peer_inode(struct call *call, int node)
 		return call_fail(call, -EACCES);
 	peer = S_ISSOCK(st.st_mode) ? sockets_find_bound_inode(call->sandbox->sockets, &st) : -ENOENT;
 	if (peer >= 0) {
-		/* a duplicate: the list may close its own while a thread waits */
+		/* Duplicated, because the list of bound sockets may close its own descriptor while a thread waits. */
 		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0);
 		return peer < 0 ? call_fail(call, -EAGAIN) : peer;
 	}
@@ -54,7 +54,7 @@ static void connect_path(struct call *call)
 	if (copy < 0 || call_commit_record(call) < 0)
 		return;
 	r = net_is_nonblocking(copy) ? sockets_connect(copy, peer) : -EINTR;
-	if (r == -EINTR) { /* a full backlog makes it wait, even if O_NONBLOCK is set again meanwhile */
+	if (r == -EINTR) { /* connect may wait for room in the backlog, even if another thread sets O_NONBLOCK now */
 		call->outcome.kind = OUTCOME_CONNECT;
 		call->outcome.fd = steal_fd(&copy);
 		call->outcome.peer_fd = steal_fd(&peer);

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#define V6_LEN_MIN 24u /* net/ipv6.h: SIN6_LEN_RFC2133, without sin6_scope_id */
+#define SOCKADDR_IN6_BYTES_MIN 24u /* SIN6_LEN_RFC2133 in net/ipv6.h: the length without sin6_scope_id */
 
 static void inet_address_from_v4(const struct sockaddr_storage *address, struct inet_address *ret)
 {
@@ -12,7 +12,7 @@ static void inet_address_from_v4(const struct sockaddr_storage *address, struct 
 	*ret = inet_make_v4(in.sin_addr, ntohs(in.sin_port));
 }
 
-/* Short addresses were padded with zeroes when they were copied. */
+/* Reads an IPv6 address. A short address was padded with zeroes when it was copied. */
 static void inet_address_from_v6(const struct sockaddr_storage *address, struct inet_address *ret)
 {
 	struct sockaddr_in6 in;
@@ -44,7 +44,7 @@ bool inet_is_loopback(const struct inet_address *address)
 					  : IN6_IS_ADDR_LOOPBACK(&address->v6);
 }
 
-bool inet_is_group(const struct inet_address *address)
+bool inet_is_multicast(const struct inet_address *address)
 {
 	return address->family == AF_INET ? IN_MULTICAST(ntohl(address->v4.s_addr))
 					  : IN6_IS_ADDR_MULTICAST(&address->v6);
@@ -57,15 +57,15 @@ bool inet_is_same_address(const struct inet_address *a, const struct inet_addres
 	return a->family == AF_INET ? a->v4.s_addr == b->v4.s_addr : IN6_ARE_ADDR_EQUAL(&a->v6, &b->v6);
 }
 
-/* net/ipv4: tcp_v4_connect(), __ip4_datagram_connect(); net/ipv6: tcp_v6_connect(), __ip6_datagram_connect(). */
+/* Checks the length as tcp_v4_connect(), __ip4_datagram_connect(), tcp_v6_connect() and __ip6_datagram_connect() do. */
 static int inet_read_by_family(int family, const struct sockaddr_storage *address, int len, struct inet_address *ret)
 {
-	if ((size_t)len < (family == AF_INET ? sizeof(struct sockaddr_in) : V6_LEN_MIN))
+	if ((size_t)len < (family == AF_INET ? sizeof(struct sockaddr_in) : SOCKADDR_IN6_BYTES_MIN))
 		return -EINVAL;
 	return address->ss_family == family && inet_read_socket_name(address, ret) ? 0 : -EAFNOSUPPORT;
 }
 
-/* The errno for an address that cannot be connected to. */
+/* Returns 0, or the kernel's -errno for an address that cannot be connected to. */
 static int inet_check_peer(const struct inet_kind *kind, const struct inet_address *peer)
 {
 	if (peer->family == AF_INET) {
@@ -101,7 +101,8 @@ int inet_read_peer_address(const struct inet_kind *kind, const struct sockaddr_s
 		*ret_address = peer;
 		return 0;
 	}
-	if (kind->domain == AF_INET6 && address->ss_family == AF_INET && !kind->stream) /* only UDP accepts both */
+	/* only UDP sockets of AF_INET6 accept AF_INET addresses */
+	if (kind->domain == AF_INET6 && address->ss_family == AF_INET && !kind->stream)
 		r = kind->v6only ? -EAFNOSUPPORT : inet_read_by_family(AF_INET, address, len, &peer);
 	else
 		r = inet_read_by_family(kind->domain, address, len, &peer);
@@ -114,7 +115,7 @@ int inet_read_peer_address(const struct inet_kind *kind, const struct sockaddr_s
 	return 0;
 }
 
-/* For udp_sendmsg() AF_UNSPEC means AF_INET; for udpv6_sendmsg() it means no address. */
+/* udp_sendmsg() takes AF_UNSPEC for AF_INET. udpv6_sendmsg() takes it for no address. */
 int inet_read_target_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		     struct inet_address *ret_address)
 {
@@ -131,7 +132,7 @@ int inet_read_target_address(const struct inet_kind *kind, const struct sockaddr
 	}
 	r = inet_read_peer_address(kind, &copy, len, &target);
 	if (r == -EAFNOSUPPORT && kind->domain == AF_INET6)
-		r = -ENETUNREACH; /* v6only */
+		r = -ENETUNREACH; /* the kernel's errno for IPv6-only sockets */
 	if (r == 0 && target.family != AF_UNSPEC && target.port == 0)
 		r = -EINVAL;
 	if (r == 0)
@@ -139,7 +140,7 @@ int inet_read_target_address(const struct inet_kind *kind, const struct sockaddr
 	return r;
 }
 
-/* inet_bind_sk() and __inet_bind(), inet6_bind_sk() and __inet6_bind(). */
+/* Works as inet_bind_sk() and __inet_bind(), or inet6_bind_sk() and __inet6_bind(). */
 int inet_read_own_address(const struct inet_kind *kind, const struct sockaddr_storage *address, int len,
 		  struct inet_address *ret_address)
 {

@@ -1,7 +1,6 @@
 /*
- * bind(2), listen(2) and shutdown(2) of internet sockets: on the run's loopback, at ports that the policy grants.
- * Without a network namespace the run has two addresses there: the second is for IPV6_V6ONLY sockets, which have ports
- * of their own.
+ * bind(2) and listen(2) of internet sockets: on the run's loopback, at ports that the policy grants. Without a network
+ * namespace the run has two loopback addresses: the second one is for IPV6_V6ONLY sockets, whose ports are separate.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -18,16 +17,17 @@ static bool inet_is_own_pool_address(const struct inet *inet, const struct inet_
 	return inet_is_same_address(&own, address);
 }
 
-/* The address to bind to, for an address that the target has asked for. */
-static struct inet_address choose_real_address(const struct inet *inet, const struct inet_kind *kind,
-					const struct inet_address *asked)
+/* The address to which a socket is really bound when the target asks for the address `asked`. */
+static struct inet_address bind_choose_real_address(const struct inet *inet, const struct inet_kind *kind,
+						    const struct inet_address *asked)
 {
 	struct inet_address real = *asked;
 
 	if (!inet->options.own_netns)
 		return inet_make_loopback(inet, asked->family == AF_INET6 && (kind->v6only || inet_is_loopback(asked)),
 				asked->port);
-	if (inet_is_own_pool_address(inet, asked)) { /* so that the socket can reach egress as well */
+	/* bound to any address, so that the socket can reach egress as well */
+	if (inet_is_own_pool_address(inet, asked)) {
 		real.v4.s_addr = INADDR_ANY;
 		real.v6 = in6addr_any;
 	}
@@ -37,18 +37,18 @@ static struct inet_address choose_real_address(const struct inet *inet, const st
 static int inet_bind_socket(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
-	struct inet_address real = choose_real_address(inet, &socket->kind, asked);
+	struct inet_address real = bind_choose_real_address(inet, &socket->kind, asked);
 	int r = !inet->options.own_netns && !asked->port ? inet_forbid_reuse(socket) : 0;
 
 	if (r == -EADDRNOTAVAIL)
-		r = -EINVAL; /* the kernel's errno for a socket that is bound */
+		r = -EINVAL; /* the kernel's errno for binding a bound socket */
 	if (r == 0)
 		r = inet_bind_to_address(socket, &real);
 	if (r == -EADDRINUSE && !inet->options.own_netns) {
 		inet_listeners_prune(inet->listeners, call);
 		r = inet_bind_to_address(socket, &real);
 	}
-	/* A bound UDP socket receives at once, so its port has to be granted. For TCP that is judged at listen(2). */
+	/* A bound UDP socket receives at once, so its port has to be granted now. A TCP port is judged at listen(2). */
 	if (r == 0 && !inet->options.own_netns && !socket->kind.stream &&
 	    policy_net_judge_listen(inet->options.policy, asked->port).allow)
 		r = inet_fence_admit_all(socket->fd);
@@ -57,8 +57,8 @@ static int inet_bind_socket(struct call *call, const struct inet_socket *socket,
 	return r;
 }
 
-/* Allows or refuses the call by the verdict on its port. True: allowed. */
-static bool apply_verdict(struct call *call, const struct net_verdict *verdict)
+/* Allows or refuses the call by the policy's verdict on the port. True: allowed. */
+static bool bind_apply_verdict(struct call *call, const struct net_verdict *verdict)
 {
 	if (verdict->allow)
 		inet_allow_call(call, verdict);
@@ -67,24 +67,24 @@ static bool apply_verdict(struct call *call, const struct net_verdict *verdict)
 	return verdict->allow;
 }
 
-/* Port 0 is allowed: listen(2) judges it. */
-static bool judge_port(struct call *call, unsigned port)
+/* Judges the port of bind(2). Port 0 is allowed, because listen(2) judges the port that the kernel chooses. */
+static bool bind_judge_port(struct call *call, unsigned port)
 {
 	struct net_verdict verdict = {.allow = true};
 
 	if (port)
 		verdict = policy_net_judge_listen(call->sandbox->policy, port);
-	return apply_verdict(call, &verdict);
+	return bind_apply_verdict(call, &verdict);
 }
 
-static void judge_bind(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
+static void bind_judge_address(struct call *call, const struct inet_socket *socket, const struct inet_address *asked)
 {
 	const struct inet *inet = call->sandbox->inet;
 
 	inet_record_endpoint(call, asked, NULL, !socket->kind.stream);
 	if (!inet_is_any(asked) && !inet_is_loopback(asked) && !inet_is_own_pool_address(inet, asked))
 		target_fail_call(call, -EADDRNOTAVAIL);
-	else if (judge_port(call, asked->port) && call_commit_record(call) == 0)
+	else if (bind_judge_port(call, asked->port) && call_commit_record(call) == 0)
 		call_return_result(call, inet_bind_socket(call, socket, asked));
 }
 
@@ -100,18 +100,18 @@ void inet_bind(struct call *call, const struct sockaddr_storage *address, int le
 	if (r < 0)
 		target_fail_call(call, r);
 	else
-		judge_bind(call, &socket, &asked);
+		bind_judge_address(call, &socket, &asked);
 	(void)close(socket.fd);
 }
 
-/* Judges listen(2): "any port" or this port must be granted. bind(2) has judged a port that the program chose. */
-static bool judge_listen(struct call *call, const struct inet_address *bound)
+/* Judges listen(2): the policy must grant "any port" or this port. bind(2) has judged a port that the program chose. */
+static bool bind_judge_listen(struct call *call, const struct inet_address *bound)
 {
 	struct net_verdict verdict = policy_net_judge_listen(call->sandbox->policy, 0);
 
 	if (!verdict.allow && bound->port)
 		verdict = policy_net_judge_listen(call->sandbox->policy, bound->port);
-	return apply_verdict(call, &verdict);
+	return bind_apply_verdict(call, &verdict);
 }
 
 static bool bind_is_private(const struct inet *inet, const struct inet_address *bound)
@@ -121,7 +121,7 @@ static bool bind_is_private(const struct inet *inet, const struct inet_address *
 		(bound->v4.s_addr == inet->options.loopback.s_addr || bound->v4.s_addr == inet->loopback6.s_addr));
 }
 
-static int listen_on_socket(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
+static int bind_listen(struct call *call, const struct inet_socket *socket, struct inet_address *bound)
 {
 	const struct inet *inet = call->sandbox->inet;
 	const struct inet_address any = {.family = socket->kind.domain};
@@ -156,6 +156,6 @@ void inet_listen(struct call *call, int copy)
 		call_fail(call, r);
 	else
 		inet_record_endpoint(call, &bound, NULL, false);
-	if (r == 0 && judge_listen(call, &bound) && call_commit_record(call) == 0)
-		call_return_result(call, listen_on_socket(call, &socket, &bound));
+	if (r == 0 && bind_judge_listen(call, &bound) && call_commit_record(call) == 0)
+		call_return_result(call, bind_listen(call, &socket, &bound));
 }

@@ -1,6 +1,6 @@
 /*
- * connect(2) of internet sockets. TCP to an approved endpoint goes through egress (OUTCOME_EGRESS); on the run's
- * loopback it is performed here, on the duplicate, to an address made from the copy. UDP: inet-datagram.c.
+ * connect(2) of internet sockets. TCP to an approved endpoint goes through egress (OUTCOME_EGRESS). TCP on the run's
+ * loopback is connected here: the duplicate, to an address made from the copied one. inet-datagram.c has UDP.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -12,7 +12,8 @@
 #include "syscalls/process/target.h"
 
 /*
- * Egress accepts connections from one address only, so a socket that is bound to another one cannot be connected to it.
+ * Binds the socket to the run's loopback address, from which alone egress accepts connections. A socket that is bound
+ * to another address cannot be connected to egress.
  */
 static int inet_bind_source(const struct inet *inet, const struct inet_socket *socket, uint16_t *ret_port)
 {
@@ -20,7 +21,7 @@ static int inet_bind_source(const struct inet *inet, const struct inet_socket *s
 	struct inet_address bound = {.family = AF_UNSPEC};
 	int r = 0;
 
-	if (!inet->options.own_netns) /* egress would take another socket at that port for the target's */
+	if (!inet->options.own_netns) /* egress would take another socket at the same port for the target's */
 		r = inet_forbid_reuse(socket);
 	if (r == 0)
 		r = inet_bind_any_port(socket, &own);
@@ -85,8 +86,9 @@ static void inet_connect_by_egress(struct call *call, struct inet_socket *socket
 
 /* ---- on the run's own loopback ---- */
 
-/* Lets a thread connect. Takes held_fd. */
-static void connect_in_thread(struct call *call, struct inet_socket *socket, const struct inet_address *to, int held_fd)
+/* Connects in a thread, because connect may wait. Takes held_fd: the listener, or -1. */
+static void inet_connect_in_thread(struct call *call, struct inet_socket *socket, const struct inet_address *to,
+				   int held_fd)
 {
 	struct sockaddr_storage storage;
 	socklen_t len = inet_write_sockaddr(socket->kind.domain, to, &storage);
@@ -101,7 +103,7 @@ static void connect_in_thread(struct call *call, struct inet_socket *socket, con
 	call->outcome.work = work;
 }
 
-/* Takes held_fd: the listener, or -1 where it need not be held. */
+/* Connects to a socket of the run. Takes held_fd: the listener, or -1 where it need not be held. */
 static void inet_connect_within_run(struct call *call, struct inet_socket *socket, const struct inet_address *to,
 				    int held_fd)
 {
@@ -114,8 +116,8 @@ static void inet_connect_within_run(struct call *call, struct inet_socket *socke
 		return;
 	if (net_is_nonblocking(socket->fd))
 		r = connect(socket->fd, (const struct sockaddr *)&storage, len) < 0 ? -errno : 0;
-	if (r == -EINTR) { /* connect may wait, even if O_NONBLOCK is set again meanwhile */
-		connect_in_thread(call, socket, to, steal_fd(&held));
+	if (r == -EINTR) { /* connect may wait, even if another thread sets O_NONBLOCK now */
+		inet_connect_in_thread(call, socket, to, steal_fd(&held));
 		return;
 	}
 	if (held >= 0 && !inet_listeners_keep_held(call->sandbox->inet->listeners, socket->fd, steal_fd(&held))) {
@@ -125,8 +127,8 @@ static void inet_connect_within_run(struct call *call, struct inet_socket *socke
 	call_return_result(call, r);
 }
 
-/* The run's listener that the kernel would choose in a namespace, held; and its real address. */
-static int hold_listener(struct call *call, const struct inet_address *to, struct inet_address *ret_at)
+/* Duplicates the run's listener that the kernel would choose in a namespace. *ret_at: its address. -ENOENT: none. */
+static int inet_hold_listener(struct call *call, const struct inet_address *to, struct inet_address *ret_at)
 {
 	const struct inet *inet = call->sandbox->inet;
 	bool v6 = to->family == AF_INET6;
@@ -134,7 +136,7 @@ static int hold_listener(struct call *call, const struct inet_address *to, struc
 	struct inet_address at = inet_make_loopback(inet, v6, to->port);
 	int held = inet_listeners_hold(inet->listeners, call, &at);
 
-	if (held < 0 && v6) { /* a dual-stack listener */
+	if (held < 0 && v6) { /* an IPv4 listener that is dual-stack takes IPv6 connections as well */
 		at = inet_make_loopback(inet, false, to->port);
 		held = inet_listeners_hold(inet->listeners, call, &at);
 		if (held >= 0 && (!inet_read_kind(held, &kind) || kind.domain != AF_INET6))
@@ -144,7 +146,7 @@ static int hold_listener(struct call *call, const struct inet_address *to, struc
 	return held;
 }
 
-/* In a network namespace the run is alone on its loopback, but for egress' listener, which is hidden from it. */
+/* Connects in the run's network namespace, whose loopback has one foreign listener: egress', which is hidden. */
 static void inet_connect_in_netns(struct call *call, struct inet_socket *socket, const struct inet_address *to)
 {
 	const struct inet *inet = call->sandbox->inet;
@@ -168,7 +170,7 @@ static void inet_connect_to_member(struct call *call, struct inet_socket *socket
 		inet_connect_in_netns(call, socket, to);
 		return;
 	}
-	held = hold_listener(call, to, &at);
+	held = inet_hold_listener(call, to, &at);
 	r = held < 0 ? -ECONNREFUSED : inet_bind_any_port(socket, &at);
 	if (r < 0) {
 		call_fail(call, r == -EADDRINUSE ? -EADDRNOTAVAIL : r);
@@ -196,7 +198,7 @@ static void inet_connect_to_dns(struct call *call, struct inet_socket *socket, c
 	inet_connect_within_run(call, socket, &at, -1);
 }
 
-static void disconnect_socket(struct call *call, const struct inet_socket *socket)
+static void inet_disconnect_socket(struct call *call, const struct inet_socket *socket)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 
@@ -243,12 +245,13 @@ void inet_connect(struct call *call, const struct sockaddr_storage *address, int
 		return;
 	r = inet_read_peer_address(&socket.kind, address, len, &to);
 	if (r == 0 && to.family == AF_UNSPEC) {
-		disconnect_socket(call, &socket);
+		inet_disconnect_socket(call, &socket);
 	} else if (socket.kind.stream && (size_t)len >= sizeof(address->ss_family) &&
 		   inet_get_tcp_state(socket.fd) != TCP_CLOSE) {
 		/*
-		 * The kernel checks the state before the address. It returns EISCONN, EALREADY, or 0 at the end of the
-		 * wait. If the state has changed and a connect is made after all, egress closes it, as not announced.
+		 * The kernel checks the state first, and returns EISCONN, EALREADY, or 0 when the connect has ended. If
+		 * another thread has just disconnected the socket, it reaches egress, which closes unannounced
+		 * connections.
 		 */
 		to = inet_make_v4(inet->options.loopback, inet->options.listener_port);
 		inet_allow_call(call, NULL);

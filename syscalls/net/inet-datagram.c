@@ -1,4 +1,4 @@
-/* UDP: connect(2) and addressed sends, to the run's DNS, UDP endpoints, and within a run's namespace. */
+/* UDP: connect(2) and sends to the run's DNS, to UDP endpoints and, in a network namespace, to the run itself. */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -6,9 +6,9 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#define GUARD_TRIES 32 /* a port may be taken at another address */
+#define GUARD_BIND_TRIES 32 /* a port that is free at one address may be taken at another */
 
-/* In a namespace the socket is bound to the synthetic address, because replies come from the socket's address. */
+/* Binds an endpoint's socket: in a network namespace to the synthetic address, the source address of replies. */
 static int endpoint_bind_socket(const struct inet *inet, const struct inet_address *address,
 				struct inet_address *ret_at)
 {
@@ -34,7 +34,7 @@ static int endpoint_make_socket(const struct inet *inet, const struct inet_addre
 {
 	int r = -EADDRINUSE;
 
-	for (int i = 0; i < GUARD_TRIES && r == -EADDRINUSE; i++) {
+	for (int i = 0; i < GUARD_BIND_TRIES && r == -EADDRINUSE; i++) {
 		r = endpoint->fd = endpoint_bind_socket(inet, address, &endpoint->at);
 		if (r < 0 || inet->options.own_netns)
 			break;
@@ -52,7 +52,7 @@ void inet_endpoint_release(struct inet_endpoint *endpoint)
 	endpoint->fd = endpoint->guard_fd = -1;
 }
 
-/* Finds or makes the endpoint's socket. 0 with the address to send to, or -errno. */
+/* Finds or makes the endpoint's socket. Returns 0 with the address to send to, or -errno. */
 static int endpoint_find_or_make(struct inet *inet, const char *host, const struct inet_address *address,
 			struct inet_address *ret_at)
 {
@@ -96,7 +96,8 @@ static void endpoint_prepare(struct inet *inet, const char *host, uint32_t index
 
 		pool_make_address(inet->options.pool, index, v6 ? AF_INET6 : AF_INET, port, &storage);
 		if (inet_read_socket_name(&storage, &address))
-			(void)endpoint_find_or_make(inet, host, &address, &at); /* failed: ECONNREFUSED for sends */
+			/* on failure, sends to the endpoint fail with ECONNREFUSED */
+			(void)endpoint_find_or_make(inet, host, &address, &at);
 	}
 }
 
@@ -112,7 +113,7 @@ void inet_prepare_endpoints(struct inet *inet)
 					endpoint_prepare(inet, rule[i].host, n, rule[i].port[j]);
 }
 
-/* Judges `to`. 0 with the real address; -ENOENT: denied, see *route; other -errno: no endpoint could be made. */
+/* Judges the destination `to`. 0 with the real address; -ENOENT: denied, see *route; else -errno: no endpoint made. */
 static int inet_judge_datagram(struct inet *inet, const struct inet_address *to, struct inet_route *route,
 			  struct inet_address *ret_at)
 {
@@ -124,7 +125,8 @@ static int inet_judge_datagram(struct inet *inet, const struct inet_address *to,
 		*ret_at = inet_make_v4(inet->options.loopback, inet->options.dns_port);
 		return 0;
 	case INET_MEMBER:
-		if (!inet->options.own_netns) { /* should the run close its socket, one of the host might receive it */
+		/* if the run closed its socket, a process of the host could receive the datagrams */
+		if (!inet->options.own_netns) {
 			route->verdict = (struct net_verdict){.reason = "needs_network_namespace"};
 			return -ENOENT;
 		}
@@ -137,7 +139,7 @@ static int inet_judge_datagram(struct inet *inet, const struct inet_address *to,
 	}
 }
 
-/* A failed send without a peer has bound the socket to every address: rebind it, to the same port if free. */
+/* A failed send has bound an unbound socket to every address. Rebinds it to `own`, at the same port if that is free. */
 static int inet_undo_autobind(const struct inet_socket *socket, const struct inet_address *own)
 {
 	struct inet_address bound = {.family = AF_UNSPEC}, at = *own;
@@ -151,7 +153,7 @@ static int inet_undo_autobind(const struct inet_socket *socket, const struct ine
 	return r == -EADDRINUSE ? 0 : r;
 }
 
-/* Makes the socket able to send to `at`. IPV6_V6ONLY can be cleared only before the socket is bound. */
+/* Prepares the socket for sending to `at`. IPV6_V6ONLY can be cleared only before the socket is bound. */
 static int inet_prepare_socket(const struct inet *inet, const struct inet_socket *socket, const struct inet_address *at)
 {
 	const int off = 0;
@@ -165,7 +167,8 @@ static int inet_prepare_socket(const struct inet *inet, const struct inet_socket
 		return r < 0 ? r : inet_fence_admit_endpoints(inet, socket->fd);
 	}
 	if (socket->kind.v6only && at->family == AF_INET)
-		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* else the send fails */
+		/* fails on a bound socket, whose sends then fail */
+		(void)setsockopt(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	return 0;
 }
 
@@ -206,7 +209,7 @@ int inet_route_datagram(struct call *call, const struct inet_socket *socket, con
 	return 0;
 }
 
-/* Resolvers connect UDP sockets to sort addresses by reachability, and send nothing: not worth a denial. */
+/* Whether a denial is not worth reporting: resolvers connect UDP sockets to sort addresses, and send nothing. */
 static bool inet_is_harmless_connect(const struct inet *inet, const struct inet_address *to,
 				     const struct inet_route *route)
 {
@@ -233,7 +236,7 @@ void inet_connect_datagram(struct call *call, const struct inet_socket *socket, 
 		return;
 	}
 	inet_allow_call(call, route.place == INET_ENDPOINT ? &route.verdict : NULL);
-	if (r < 0) /* sends fail with ECONNREFUSED */
+	if (r < 0) /* to a socket at which sends fail with ECONNREFUSED */
 		at = inet_make_v4(inet->options.loopback, inet->options.sink_port);
 	r = inet_prepare_socket(inet, socket, &at);
 	if (r < 0)

@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"
 
-/* Instructions before the ports, and two for each port: the DNS' and those of the endpoints. */
-#define HEAD_MAX 9u
-#define FENCE_MAX (HEAD_MAX + 2u * (1u + INET_ENDPOINTS_MAX))
+/* Most instructions before the ports. Two more follow for each port: the DNS port, and one for each endpoint. */
+#define FENCE_HEAD_MAX 9u
+#define FENCE_MAX (FENCE_HEAD_MAX + 2u * (1u + INET_ENDPOINTS_MAX))
 
 _Static_assert(FENCE_MAX <= BPF_MAXINSNS, "a filter has room for all endpoints");
 
@@ -33,7 +33,7 @@ static void fence_emit_accept_if(struct fence *fence, uint32_t value)
 	fence_emit_instruction(fence, BPF_RET | BPF_K, 0, UINT32_MAX);
 }
 
-/* Drops the datagram unless the accumulator is `value`. */
+/* Drops the datagram unless the BPF accumulator is `value`. */
 static void fence_emit_demand(struct fence *fence, uint32_t value)
 {
 	fence->code[fence->len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
@@ -48,7 +48,7 @@ static void fence_build(const struct inet *inet, struct fence *fence)
 	fence->len = 0;
 	fence_emit_instruction(fence, BPF_LD | BPF_B | BPF_ABS, 0, net);
 	fence_emit_instruction(fence, BPF_ALU | BPF_RSH | BPF_K, 0, 4);
-	fence_emit_demand(fence, 4); /* egress sends from IPv4 addresses, also to AF_INET6 sockets */
+	fence_emit_demand(fence, 4); /* egress sends from IPv4 addresses, to AF_INET6 sockets as well */
 	fence_emit_instruction(fence, BPF_LD | BPF_W | BPF_ABS, 0, net + 12);
 	fence_emit_demand(fence, ntohl(inet->options.loopback.s_addr));
 	fence_emit_instruction(fence, BPF_LD | BPF_H | BPF_ABS, 0, 0);
@@ -76,12 +76,12 @@ int inet_fence_drop_all(int socket_fd)
 int inet_fence_admit_endpoints(const struct inet *inet, int socket_fd)
 {
 	struct fence fence;
-	socklen_t len = 0; /* in: read no instructions; out: their number */
+	socklen_t len = 0; /* before the call: read no instructions; after it: the number of instructions */
 
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_GET_FILTER, fence.code, &len) < 0)
 		return -errno;
 	fence_build(inet, &fence);
-	/* 0: an open fence. Endpoints are only ever added, so a filter of the same length is the same filter. */
+	/* 0: no filter is attached. Endpoints are only added, so a filter of the same length is the same filter. */
 	return len == 0 || len == fence.len ? 0 : fence_attach_filter(socket_fd, &fence);
 }
 
@@ -90,7 +90,7 @@ int inet_fence_admit_all(int socket_fd)
 	const int unused = 0;
 
 	if (setsockopt(socket_fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)) == 0 || errno == ENOENT)
-		return 0; /* ENOENT: open already */
+		return 0; /* ENOENT: no filter was attached */
 	return -errno;
 }
 
@@ -100,8 +100,8 @@ static int fence_set_reuseport(int socket_fd, int on)
 }
 
 /*
- * SO_REUSEPORT is on only while the guard is bound. Unlike SO_REUSEADDR it lets in sockets of the same user only
- * (net/ipv4/udp.c: udp_lib_lport_inuse).
+ * Binds the guard to the socket's port. SO_REUSEPORT is on only meanwhile. It admits sockets of the same user only;
+ * with SO_REUSEADDR, sockets of other users could bind the port as well (net/ipv4/udp.c: udp_lib_lport_inuse).
  */
 static int fence_bind_guard(int guard_fd, int socket_fd, const struct sockaddr_in *name)
 {

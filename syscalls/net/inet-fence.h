@@ -1,28 +1,27 @@
 /*
- * Socket filters (SO_ATTACH_FILTER) that keep other processes of the host from sending to UDP sockets of a run without
- * a network namespace. Any send binds an unbound socket to every address, even one that fails without a peer
- * (net/ipv4/af_inet.c: inet_autobind), and write(2), splice(2) and sendfile(2) send as well. So the filter is attached
- * before the target has the socket. The target cannot remove it: the filter of system calls refuses SO_DETACH_FILTER.
- * The only state is the socket's.
+ * Socket filters (SO_ATTACH_FILTER) for UDP sockets of a run without a network namespace. They keep other processes of
+ * the host from sending to these sockets. Any send binds an unbound socket to every address, even a send that fails for
+ * lack of a destination (net/ipv4/af_inet.c: inet_autobind); write(2), splice(2) and sendfile(2) send as well. So the
+ * filter is attached before the target has the socket. The target cannot remove it: the seccomp filter refuses
+ * SO_DETACH_FILTER. The module keeps no state of its own.
  */
 #ifndef CALLGATE_SYSCALLS_NET_INET_FENCE_H
 #define CALLGATE_SYSCALLS_NET_INET_FENCE_H
 
 struct inet;
 
-/* Drops everything. 0 or -errno, as inet_fence_admit_endpoints and inet_fence_admit_all. */
+/* Drops every datagram that arrives. Returns 0 or -errno, like the next two functions. */
 int inet_fence_drop_all(int socket_fd);
-/*
- * Admits the run's DNS and its UDP endpoints so far, by their addresses and ports. Called when the target sends to one.
- */
+/* Admits the DNS and UDP endpoints so far, by address and port. Called when the target sends to one of them. */
 int inet_fence_admit_endpoints(const struct inet *inet, int socket_fd);
-/* Admits everything: the socket is bound to a port that the policy grants. */
+/* Removes the filter, because the socket is bound to a port that the policy grants. */
 int inet_fence_admit_all(int socket_fd);
 
 /*
- * Reserves the port of a bound IPv4 UDP socket at every other address: a socket at another address could send with this
- * one's source address (IP_PKTINFO). The socket must not have SO_REUSEADDR or SO_REUSEPORT. Returns a descriptor that
- * reserves the port and drops all datagrams, owned by the caller; or -errno. -EADDRINUSE: the port is taken already.
+ * Reserves the port of a bound IPv4 UDP socket at every other address. Otherwise a socket at another address could send
+ * with the source address of this one (IP_PKTINFO). The socket must not have SO_REUSEADDR or SO_REUSEPORT. Returns a
+ * descriptor that holds the port and drops all datagrams, owned by the caller; or -errno. -EADDRINUSE: the port is
+ * taken.
  */
 int inet_fence_reserve_port(int socket_fd);
 

@@ -10,26 +10,26 @@
 #include "base/cleanup.h"
 #include "syscalls/net/inet-private.h"
 
-#define MEMBERS_MAX 4096 /* processes that are searched for a socket */
+#define SEARCHED_PROCESSES_MAX 4096 /* most processes that are searched for a socket */
 
 struct listener {
 	struct inet_address at;
 	ino_t ino;
-	pid_t tgid; /* a process that has the socket, and its descriptor number there */
+	pid_t tgid; /* the process that has the socket as its descriptor `number` */
 	int number;
-	int held_fd; /* a duplicate, where pidfd_getfd is refused; else -1 */
+	int held_fd; /* a duplicate of the socket if pidfd_getfd(2) is refused; else -1 */
 };
 
-struct lingering {
+struct pending_connect {
 	int socket_fd, held_fd;
 };
 
 struct inet_listeners {
 	struct listener item[INET_LISTENERS_MAX];
 	size_t count;
-	struct lingering lingering[INET_LINGER_MAX];
-	size_t lingers;
-	uint64_t tick_ns; /* when `lingering` is checked next */
+	struct pending_connect pending_connect[INET_PENDING_CONNECTS_MAX];
+	size_t pending_connects;
+	uint64_t tick_ns; /* when `pending_connect` is checked next */
 };
 
 struct inet_listeners *inet_listeners_create(void)
@@ -50,9 +50,9 @@ void inet_listeners_free(struct inet_listeners *listeners)
 		return;
 	while (listeners->count)
 		listeners_remove(listeners, listeners->count - 1);
-	for (size_t i = 0; i < listeners->lingers; i++) {
-		(void)close(listeners->lingering[i].socket_fd);
-		(void)close(listeners->lingering[i].held_fd);
+	for (size_t i = 0; i < listeners->pending_connects; i++) {
+		(void)close(listeners->pending_connect[i].socket_fd);
+		(void)close(listeners->pending_connect[i].held_fd);
 	}
 	free(listeners);
 }
@@ -97,13 +97,13 @@ static int listeners_find_number(pid_t tgid, ino_t ino)
 	return -1;
 }
 
-/* Finds a process of the run that has the socket, and stores it in the item. */
+/* Finds a process of the run that has the socket, and stores it in the item. False: no process has it. */
 static bool listeners_find_holder(const struct call *call, struct listener *item)
 {
-	_cleanup_free_ pid_t *member = calloc(MEMBERS_MAX, sizeof(*member));
-	size_t count = member ? tree_list_processes(call->sandbox->tree, member, MEMBERS_MAX) : 0;
+	_cleanup_free_ pid_t *member = calloc(SEARCHED_PROCESSES_MAX, sizeof(*member));
+	size_t count = member ? tree_list_processes(call->sandbox->tree, member, SEARCHED_PROCESSES_MAX) : 0;
 
-	for (size_t i = 0; i < count && i < MEMBERS_MAX; i++) {
+	for (size_t i = 0; i < count && i < SEARCHED_PROCESSES_MAX; i++) {
 		int number = listeners_find_number(member[i], item->ino);
 
 		if (number < 0)
@@ -115,7 +115,7 @@ static bool listeners_find_holder(const struct call *call, struct listener *item
 	return false;
 }
 
-/* A duplicate of the item's socket, or -ENOENT. Without held_fd its inode number may have been reused. */
+/* A duplicate of the item's socket, or -ENOENT. Without held_fd it may be another socket with a reused inode number. */
 static int listeners_duplicate_item(const struct call *call, struct listener *item)
 {
 	_cleanup_close_ int fd = -1;
@@ -135,7 +135,7 @@ static bool listeners_is_at(const struct listener *item, const struct inet_addre
 	return inet_is_same_address(&item->at, at) && item->at.port == at->port;
 }
 
-/* As listeners_duplicate_item(), if the socket still is that listener. */
+/* Like listeners_duplicate_item(), but -ENOENT unless the socket still listens at the item's address. */
 static int listeners_duplicate_live(const struct call *call, struct listener *item)
 {
 	_cleanup_close_ int fd = listeners_duplicate_item(call, item);
@@ -214,14 +214,14 @@ int inet_listeners_hold(struct inet_listeners *listeners, const struct call *cal
 
 static void listeners_close_connects(struct inet_listeners *listeners)
 {
-	for (size_t i = listeners->lingers; i-- > 0;) {
-		struct lingering *pending = &listeners->lingering[i];
+	for (size_t i = listeners->pending_connects; i-- > 0;) {
+		struct pending_connect *pending = &listeners->pending_connect[i];
 
 		if (inet_get_tcp_state(pending->socket_fd) == TCP_SYN_SENT)
 			continue;
 		(void)close(pending->socket_fd);
 		(void)close(pending->held_fd);
-		*pending = listeners->lingering[--listeners->lingers];
+		*pending = listeners->pending_connect[--listeners->pending_connects];
 	}
 }
 
@@ -234,42 +234,42 @@ bool inet_listeners_keep_held(struct inet_listeners *listeners, int socket_fd, i
 	if (inet_get_tcp_state(socket_fd) != TCP_SYN_SENT)
 		return true;
 	copy = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
-	if (copy < 0 || listeners->lingers == INET_LINGER_MAX)
+	if (copy < 0 || listeners->pending_connects == INET_PENDING_CONNECTS_MAX)
 		return false;
-	listeners->lingering[listeners->lingers++] =
-		(struct lingering){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
+	listeners->pending_connect[listeners->pending_connects++] =
+		(struct pending_connect){.socket_fd = steal_fd(&copy), .held_fd = steal_fd(&held)};
 	return true;
 }
 
 bool inet_listeners_end_connects(struct inet_listeners *listeners, uint64_t now_ns)
 {
-	if (listeners->lingers > 0 && now_ns >= listeners->tick_ns) {
+	if (listeners->pending_connects > 0 && now_ns >= listeners->tick_ns) {
 		listeners->tick_ns = now_ns + INET_TICK_MS * UINT64_C(1000000);
 		listeners_close_connects(listeners);
 	}
-	return listeners->lingers > 0;
+	return listeners->pending_connects > 0;
 }
 
 /* ---- connects in a thread ---- */
 
-struct connecting {
+struct connect_work {
 	struct call_work work;
 	struct sockaddr_storage address;
 	socklen_t len;
-	int held_fd; /* owned; -1: none */
+	int held_fd; /* the listener to connect to, owned; -1: not held */
 };
 
 static atomic_uint connecting_count; /* connects in threads that hold a listener */
 
 static int64_t listeners_run_connect_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
-	const struct connecting *connecting = (const struct connecting *)work;
+	const struct connect_work *connecting = (const struct connect_work *)work;
 	int64_t r;
 
 	do
 		r = connect(fd, (const struct sockaddr *)&connecting->address, connecting->len) < 0 ? -errno : 0;
 	while (r == -EINTR && go_on(ctx));
-	/* The listener is released now, so the connect must end; a restarted call connects anew. */
+	/* The listener is released next, so the pending connect must end. A restarted call connects again. */
 	if (r < 0 && connecting->held_fd >= 0 && inet_get_tcp_state(fd) == TCP_SYN_SENT)
 		inet_end_tcp_connect(fd);
 	return r;
@@ -277,7 +277,7 @@ static int64_t listeners_run_connect_work(struct call_work *work, int fd, bool (
 
 static void listeners_free_connect_work(struct call_work *work)
 {
-	struct connecting *connecting = (struct connecting *)work;
+	struct connect_work *connecting = (struct connect_work *)work;
 
 	if (connecting->held_fd >= 0) {
 		(void)close(connecting->held_fd);
@@ -289,7 +289,7 @@ static void listeners_free_connect_work(struct call_work *work)
 struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage *address, socklen_t len, int held_fd)
 {
 	_cleanup_close_ int held = held_fd;
-	struct connecting *connecting = calloc(1, sizeof(*connecting));
+	struct connect_work *connecting = calloc(1, sizeof(*connecting));
 
 	if (!connecting)
 		return NULL;
@@ -303,8 +303,8 @@ struct call_work *inet_listeners_make_connect_work(const struct sockaddr_storage
 }
 
 /*
- * A held listener can still stop listening. So the nonblocking connects are ended first, whichever listener they are
- * for; a connect in a thread cannot be ended from here.
+ * A held listener can still stop listening. So all nonblocking connects that are in progress are ended first, whichever
+ * listener they are for. A connect in a thread cannot be ended here.
  */
 bool inet_listeners_may_stop(const struct inet *inet, int socket_fd)
 {
@@ -312,9 +312,9 @@ bool inet_listeners_may_stop(const struct inet *inet, int socket_fd)
 
 	if (inet->options.own_netns || inet_get_tcp_state(socket_fd) != TCP_LISTEN)
 		return true;
-	for (size_t i = 0; i < listeners->lingers; i++)
-		if (inet_get_tcp_state(listeners->lingering[i].socket_fd) == TCP_SYN_SENT)
-			inet_end_tcp_connect(listeners->lingering[i].socket_fd);
+	for (size_t i = 0; i < listeners->pending_connects; i++)
+		if (inet_get_tcp_state(listeners->pending_connect[i].socket_fd) == TCP_SYN_SENT)
+			inet_end_tcp_connect(listeners->pending_connect[i].socket_fd);
 	listeners_close_connects(listeners);
 	return atomic_load(&connecting_count) == 0;
 }

@@ -1,16 +1,16 @@
-/* The names of sockets as the target knows them: see inet-private.h. */
+/* The names of sockets as the target knows them, where they differ from the kernel's: see inet-private.h. */
 #include "syscalls/net/inet-private.h"
 
-#define PORTS 65536u
-#define TABLES 4u
+#define NAMES_PORTS 65536u
+#define NAMES_TABLES 4u
 
 struct names_entry {
-	uint64_t cookie;               /* 0: no entry */
+	uint64_t cookie;               /* 0: the entry is empty */
 	struct inet_address own, peer; /* family AF_UNSPEC: the kernel's name is right */
 };
 
 struct inet_names {
-	struct names_entry entry[TABLES][PORTS]; /* pages of unused ports are never touched */
+	struct names_entry entry[NAMES_TABLES][NAMES_PORTS]; /* pages of unused ports are never touched */
 };
 
 struct inet_names *inet_names_create(void)
@@ -18,7 +18,7 @@ struct inet_names *inet_names_create(void)
 	return calloc(1, sizeof(struct inet_names));
 }
 
-/* SO_COOKIE is never reused while the machine runs. 0: the kernel does not tell it. */
+/* Reads SO_COOKIE, which is never reused while the machine runs. 0: the kernel does not tell the cookie. */
 static uint64_t names_get_cookie(int socket_fd)
 {
 	uint64_t cookie = 0;
@@ -30,7 +30,7 @@ static uint64_t names_get_cookie(int socket_fd)
 void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_port, int socket_fd,
 		    const struct inet_address *own, const struct inet_address *peer)
 {
-	struct names_entry *entry = &names->entry[table % TABLES][local_port];
+	struct names_entry *entry = &names->entry[table % NAMES_TABLES][local_port];
 
 	*entry = (struct names_entry){.cookie = names_get_cookie(socket_fd)};
 	if (own)
@@ -44,7 +44,7 @@ void inet_names_set(struct inet_names *names, unsigned table, uint16_t local_por
 const struct inet_address *inet_names_get(const struct inet_names *names, unsigned table, uint16_t local_port,
 					  int socket_fd, bool peer)
 {
-	const struct names_entry *entry = &names->entry[table % TABLES][local_port];
+	const struct names_entry *entry = &names->entry[table % NAMES_TABLES][local_port];
 	const struct inet_address *name = peer ? &entry->peer : &entry->own;
 
 	if (!entry->cookie || name->family == AF_UNSPEC || entry->cookie != names_get_cookie(socket_fd))
@@ -52,7 +52,7 @@ const struct inet_address *inet_names_get(const struct inet_names *names, unsign
 	return name;
 }
 
-/* TCP and UDP, and each of the run's two loopback addresses, have ports of their own. */
+/* Ports are counted separately for TCP and UDP, and for each of the run's two loopback addresses. */
 static unsigned names_choose_table(const struct inet *inet, const struct inet_kind *kind,
 				   const struct inet_address *bound)
 {
@@ -72,7 +72,10 @@ void inet_names_store(const struct inet *inet, const struct inet_socket *socket,
 			       own, peer);
 }
 
-/* Names without an entry: the run's loopback; as the source of datagrams to a synthetic address, that address. */
+/*
+ * Translates a name that has no entry. The run's loopback becomes 127.0.0.1 or ::1. A synthetic address in the run's
+ * namespace, as a source of datagrams, becomes the run's own synthetic address.
+ */
 static bool names_translate_default(const struct inet *inet, bool peer, struct inet_address *told)
 {
 	struct sockaddr_storage storage;

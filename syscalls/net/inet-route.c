@@ -1,6 +1,6 @@
 /*
- * Judging: where an internet address leads by the policy, and how the decision is recorded. Synthetic addresses are
- * looked up in the pool of names that egress' DNS server has handed out.
+ * Decides where an internet address leads by the policy, and how that is recorded. Synthetic addresses are looked up in
+ * the pool of names that egress' DNS server has handed out.
  */
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
@@ -22,7 +22,7 @@ struct inet_address inet_get_pool_address(const struct inet *inet, int family)
 	return own;
 }
 
-/* The name that a synthetic address was handed out for. Reads what egress has sent if the name is not known yet. */
+/* The name for which egress handed out a synthetic address. An unknown name: reads what egress has sent first. */
 static const char *inet_find_name(const struct inet *inet, const struct sockaddr *address)
 {
 	const char *name = pool_find_name(inet->options.pool, address);
@@ -34,7 +34,8 @@ static const char *inet_find_name(const struct inet *inet, const struct sockaddr
 }
 
 /* Judges an address that the policy lists literally. */
-static void judge_literal(struct inet *inet, const struct inet_address *address, bool udp, struct inet_route *route)
+static void inet_judge_literal_address(struct inet *inet, const struct inet_address *address, bool udp,
+				       struct inet_route *route)
 {
 	struct sockaddr_storage storage;
 
@@ -46,19 +47,19 @@ static void judge_literal(struct inet *inet, const struct inet_address *address,
 		route->place = INET_ENDPOINT;
 }
 
-/* Whether the policy lets the run listen at the port. If not, the host's loopback is meant, which is refused. */
-static bool run_may_listen(const struct inet *inet, uint16_t port)
+/* Whether the policy lets the run listen at the port. If not, the host's loopback is meant, and refused. */
+static bool inet_run_may_listen(const struct inet *inet, uint16_t port)
 {
 	return policy_net_judge_listen(inet->options.policy, port).allow ||
 	       (port >= IPPORT_RESERVED && policy_net_judge_listen(inet->options.policy, 0).allow);
 }
 
-/* Routes loopback and the run's own address, which stay within the run. False: another address. */
-static bool judge_own_address(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
-			 struct inet_route *route)
+/* Routes loopback addresses and the run's own synthetic address, which stay within the run. False: another address. */
+static bool inet_judge_own_address(const struct inet *inet, const struct inet_address *address, bool own, bool udp,
+				   struct inet_route *route)
 {
-	/* Groups are the run's in its own network namespace. Elsewhere packets to them leave the machine. */
-	if (udp && inet->options.own_netns && inet_is_group(address)) {
+	/* Multicast stays in the run's own network namespace. Without one, packets to groups leave the machine. */
+	if (udp && inet->options.own_netns && inet_is_multicast(address)) {
 		route->place = INET_MEMBER;
 		return true;
 	}
@@ -71,7 +72,7 @@ static bool judge_own_address(const struct inet *inet, const struct inet_address
 		route->place = INET_DNS;
 	else if (route->verdict.label && strcmp(route->verdict.reason, "denied_by_rule") == 0)
 		route->place = INET_NOWHERE;
-	else if (udp || run_may_listen(inet, address->port))
+	else if (udp || inet_run_may_listen(inet, address->port))
 		route->place = INET_MEMBER;
 	return true;
 }
@@ -88,11 +89,11 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	(void)inet_write_sockaddr(address->family, address, &storage);
 	own = pool_is_own_address(pool, at);
 	known = own || pool_holds_address(pool, at);
-	judge_literal(inet, address, udp, ret_route);
+	inet_judge_literal_address(inet, address, udp, ret_route);
 	if (ret_route->place == INET_ENDPOINT && !known)
 		return;
 	ret_route->place = INET_NOWHERE;
-	if (judge_own_address(inet, address, own, udp, ret_route))
+	if (inet_judge_own_address(inet, address, own, udp, ret_route))
 		return;
 	ret_route->host = inet_find_name(inet, at);
 	if (ret_route->host) {

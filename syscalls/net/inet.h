@@ -1,8 +1,8 @@
 /*
- * Internet sockets. A target makes its own socket (but see socket.c); the supervisor binds and connects it through a
- * duplicate to where the policy allows. The real network is out of reach: TCP is connected to egress' listener, which
- * knows it by its source port; datagrams go to UDP sockets of egress; everything else stays on the run's loopback.
- * Called by the handlers, and at each turn of the supervisor's loop; all in the supervisor thread.
+ * Internet sockets of the run. The filter lets a target make them itself (exceptions: socket.c). The supervisor binds
+ * and connects them through a duplicate, to where the policy allows. None reaches the real network: TCP is connected to
+ * egress' listener, and egress knows the connection by its source port; datagrams go to UDP sockets of egress; all else
+ * stays on the run's loopback. Called by the handlers, and at each turn of the loop; all in the supervisor thread.
  */
 #ifndef CALLGATE_SYSCALLS_NET_INET_H
 #define CALLGATE_SYSCALLS_NET_INET_H
@@ -19,44 +19,44 @@ struct inet;
 struct inet_options {
 	const struct policy *policy;
 	struct pool *pool;       /* borrowed */
-	/* the run has a network namespace: it is alone on its loopback, and the pool is local */
+	/* the run has its own network namespace: it is alone on its loopback, and the pool's addresses are local */
 	bool own_netns;
 	struct in_addr loopback; /* see struct egress_guest */
 	uint16_t listener_port, dns_port, sink_port;
-	void *egress; /* passed to the functions below */
+	void *egress; /* the first argument of the functions below */
 	void (*catch_up)(void *egress); /* reads what egress has sent, so that `pool` is up to date; may be NULL */
-	/* hands egress an endpoint's socket */
+	/* sends egress the socket of a UDP endpoint */
 	int (*udp)(void *egress, const struct control_connect *endpoint, int fd);
-	bool (*alive)(const void *egress); /* false: everything is refused, ENETDOWN "egress_failed" */
+	bool (*alive)(const void *egress); /* false: every call is refused with ENETDOWN, reason "egress_failed" */
 	/* Reports a refusal for the result. Texts are copied; rule may be NULL. */
 	void (*refused)(void *egress, const char *host, unsigned port, const char *rule, const char *reason);
 };
 
-/* Returns 0 or -errno. The result is owned by the caller. */
+/* 0 or -errno. The caller owns the result. */
 int inet_create(const struct inet_options *options, struct inet **ret_inet);
 void inet_free(struct inet *inet);
 
 /*
- * The handlers of bind, connect and listen for AF_INET and AF_INET6. `address` is the copy; `copy` the
- * duplicate of the socket, borrowed. A TCP connect to an approved endpoint ends as OUTCOME_EGRESS: outcome.fd is the
- * bound duplicate, outcome.egress (owned) the request for egress.
+ * The handlers of bind, connect and listen for AF_INET and AF_INET6. address: the copied address. copy: the duplicate
+ * of the socket, borrowed. A TCP connect to an approved endpoint ends as OUTCOME_EGRESS: outcome.fd is the bound
+ * duplicate, outcome.egress (owned) the request for egress.
  */
 void inet_connect(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_bind(struct call *call, const struct sockaddr_storage *address, int len);
 void inet_listen(struct call *call, int copy);
-/* True when the run has a network namespace, so that the kernel keeps its sends inside. inet may be NULL: false. */
+/* Whether the run has its own network namespace, so that the kernel keeps its sends inside. inet may be NULL. */
 bool inet_has_own_netns(const struct inet *inet);
-/* To be called at each turn of the supervisor's loop. True: call again within INET_TICK_MS. inet may be NULL. */
+/* Ends connects that are over, at each turn of the loop. True: call again within INET_TICK_MS. inet may be NULL. */
 bool inet_end_connects(struct inet *inet, uint64_t now_ns);
 /* Replaces a socket's name by the one that the target knows. peer: getpeername(2). True: it was replaced. */
 bool inet_translate_name(const struct inet *inet, int socket_fd, bool peer, struct sockaddr_storage *address,
 		    socklen_t *len);
 
-/* OUTCOME_EGRESS. */
+/* What a connect through egress needs (OUTCOME_EGRESS). */
 struct inet_dial {
 	struct control_connect request;
-	struct inet_address listener; /* the target's socket is connected to it when the upstream is connected */
-	int domain;                   /* of the socket */
+	struct inet_address listener; /* where the target's socket is connected to, once the upstream is connected */
+	int domain;                   /* the domain of the target's socket */
 	bool nonblocking;
 	char address[NET_ADDRESS_TEXT]; /* the address in the target's call, for the record */
 };

@@ -16,10 +16,10 @@
 
 #define LOOPBACK_INDEX 1
 #define LOOPBACK_MTU 65536
-#define QUEUE_LENGTH 1000
-#define ADDRESSES_MAX 2u
+#define LOOPBACK_QUEUE_LENGTH 1000
+#define LOOPBACK_ADDRESSES_MAX 2u
 
-static struct sockaddr address_of(struct in_addr address)
+static struct sockaddr interfaces_make_sockaddr(struct in_addr address)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr = address};
 	struct sockaddr out;
@@ -28,24 +28,24 @@ static struct sockaddr address_of(struct in_addr address)
 	return out;
 }
 
-static struct sockaddr address_of_host(uint32_t address)
+static struct sockaddr interfaces_make_sockaddr_of_host(uint32_t address)
 {
-	return address_of((struct in_addr){.s_addr = htonl(address)});
+	return interfaces_make_sockaddr((struct in_addr){.s_addr = htonl(address)});
 }
 
-/* Answers SIOCGIFCONF: the interface once for each of its IPv4 addresses. */
-static int list_addresses(struct call *call)
+/* Answers SIOCGIFCONF: lists the interface once for each of its IPv4 addresses. */
+static int interfaces_list_addresses(struct call *call)
 {
 	const struct netlink_facts *facts = netlink_facts(call->sandbox);
-	struct ifreq entry[ADDRESSES_MAX] = {{.ifr_name = "lo"}, {.ifr_name = "lo"}};
+	struct ifreq entry[LOOPBACK_ADDRESSES_MAX] = {{.ifr_name = "lo"}, {.ifr_name = "lo"}};
 	size_t size = (facts->network ? 2 : 1) * sizeof(entry[0]);
 	struct ifconf list;
 	int r = decode_struct(call, 2, &list, sizeof(list));
 
 	if (r < 0)
 		return r;
-	entry[0].ifr_addr = address_of_host(INADDR_LOOPBACK);
-	entry[1].ifr_addr = address_of(facts->own_v4);
+	entry[0].ifr_addr = interfaces_make_sockaddr_of_host(INADDR_LOOPBACK);
+	entry[1].ifr_addr = interfaces_make_sockaddr(facts->own_v4);
 	if (list.ifc_buf) {
 		if (list.ifc_len < 0)
 			return -EINVAL;
@@ -57,8 +57,8 @@ static int list_addresses(struct call *call)
 	return r < 0 ? r : decode_write_output(call, call->arg[2], &list, sizeof(list));
 }
 
-/* Answers what is asked about "lo". 0 or -errno. */
-static int answer_loopback(unsigned request, struct ifreq *about)
+/* Answers a request about the interface "lo". 0 or -errno. */
+static int interfaces_answer_loopback(unsigned request, struct ifreq *about)
 {
 	switch (request) {
 	case SIOCGIFINDEX:
@@ -69,13 +69,13 @@ static int answer_loopback(unsigned request, struct ifreq *about)
 		return 0;
 	case SIOCGIFADDR:
 	case SIOCGIFDSTADDR:
-		about->ifr_addr = address_of_host(INADDR_LOOPBACK);
+		about->ifr_addr = interfaces_make_sockaddr_of_host(INADDR_LOOPBACK);
 		return 0;
 	case SIOCGIFBRDADDR:
-		about->ifr_addr = address_of_host(INADDR_ANY);
+		about->ifr_addr = interfaces_make_sockaddr_of_host(INADDR_ANY);
 		return 0;
 	case SIOCGIFNETMASK:
-		about->ifr_addr = address_of_host(0xff000000);
+		about->ifr_addr = interfaces_make_sockaddr_of_host(0xff000000);
 		return 0;
 	case SIOCGIFHWADDR:
 		about->ifr_hwaddr = (struct sockaddr){.sa_family = ARPHRD_LOOPBACK};
@@ -87,7 +87,7 @@ static int answer_loopback(unsigned request, struct ifreq *about)
 		about->ifr_mtu = LOOPBACK_MTU;
 		return 0;
 	case SIOCGIFTXQLEN:
-		about->ifr_qlen = QUEUE_LENGTH;
+		about->ifr_qlen = LOOPBACK_QUEUE_LENGTH;
 		return 0;
 	case SIOCGIFMAP:
 		memset(&about->ifr_map, 0, sizeof(about->ifr_map));
@@ -97,8 +97,8 @@ static int answer_loopback(unsigned request, struct ifreq *about)
 	}
 }
 
-/* "lo:1" is the interface to most requests; addresses are asked for by such a name, of which there is none. */
-static bool is_alias(struct ifreq *about, unsigned request)
+/* Whether an address of an alias, as "lo:1", is asked for; "lo" has none. For other requests "lo:1" becomes "lo". */
+static bool interfaces_is_alias_address(struct ifreq *about, unsigned request)
 {
 	char *colon = strchr(about->ifr_name, ':');
 
@@ -111,7 +111,7 @@ static bool is_alias(struct ifreq *about, unsigned request)
 	return false;
 }
 
-static int answer_interface(struct call *call, unsigned request)
+static int interfaces_answer_request(struct call *call, unsigned request)
 {
 	struct ifreq about;
 	int r = decode_struct(call, 2, &about, sizeof(about));
@@ -122,10 +122,10 @@ static int answer_interface(struct call *call, unsigned request)
 	if (request == SIOCGIFNAME) {
 		r = about.ifr_ifindex == LOOPBACK_INDEX ? 0 : -ENODEV;
 		memcpy(about.ifr_name, "lo", sizeof("lo"));
-	} else if (is_alias(&about, request)) {
+	} else if (interfaces_is_alias_address(&about, request)) {
 		r = -EADDRNOTAVAIL;
 	} else {
-		r = strcmp(about.ifr_name, "lo") == 0 ? answer_loopback(request, &about) : -ENODEV;
+		r = strcmp(about.ifr_name, "lo") == 0 ? interfaces_answer_loopback(request, &about) : -ENODEV;
 	}
 	return r < 0 ? r : decode_write_output(call, call->arg[2], &about, sizeof(about));
 }
@@ -138,6 +138,7 @@ bool interfaces_ioctl(struct call *call)
 	    net_check_socket(call) < 0)
 		return false;
 	target_allow_call(call);
-	call_return_result(call, request == SIOCGIFCONF ? list_addresses(call) : answer_interface(call, request));
+	call_return_result(call, request == SIOCGIFCONF ? interfaces_list_addresses(call)
+			   : interfaces_answer_request(call, request));
 	return true;
 }

@@ -7,7 +7,7 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
 
-#define TOTAL_MAX 0x7ffff000u /* MAX_RW_COUNT: more is not sent */
+#define MESSAGE_BYTES_MAX 0x7ffff000u /* MAX_RW_COUNT: the kernel sends no more bytes by one call */
 
 /* struct user_msghdr of 64-bit architectures. */
 struct message_header {
@@ -28,7 +28,7 @@ void message_release(struct message *message)
 	*message = (struct message){0};
 }
 
-/* As import_iovec(). */
+/* Works as the kernel's import_iovec(). */
 static int message_sum_parts(struct message *message)
 {
 	for (size_t i = 0; i < message->parts; i++) {
@@ -36,8 +36,8 @@ static int message_sum_parts(struct message *message)
 
 		if (part->len > INT64_MAX)
 			return -EINVAL;
-		if (part->len > TOTAL_MAX - message->total)
-			part->len = TOTAL_MAX - message->total;
+		if (part->len > MESSAGE_BYTES_MAX - message->total)
+			part->len = MESSAGE_BYTES_MAX - message->total;
 		message->total += part->len;
 	}
 	return 0;
@@ -53,8 +53,8 @@ int message_from_registers(const struct call *call, struct message *ret_message)
 	if (!message->part)
 		return -ENOMEM;
 	message->part[0] = (struct message_part){.addr = call->arg[1], .len = call->arg[2]};
-	if (message->part[0].len > TOTAL_MAX)
-		message->part[0].len = TOTAL_MAX;
+	if (message->part[0].len > MESSAGE_BYTES_MAX)
+		message->part[0].len = MESSAGE_BYTES_MAX;
 	message->total = message->part[0].len;
 	if (!call->arg[4])
 		return 0;
@@ -64,7 +64,7 @@ int message_from_registers(const struct call *call, struct message *ret_message)
 	return len ? decode_memory_at(call, call->arg[4], &message->name, (size_t)len) : 0;
 }
 
-/* As copy_msghdr_from_user() and sendmsg_copy_msghdr() in net/socket.c. */
+/* Works as copy_msghdr_from_user() and sendmsg_copy_msghdr() in net/socket.c. */
 int message_from_memory(const struct call *call, uint64_t addr, struct message *ret_message,
 			struct message_part *ret_control)
 {
@@ -115,7 +115,7 @@ static int message_duplicate_fds(struct call *call, struct message *message, str
 	return 0;
 }
 
-/* The target's own credentials are accepted; others are EPERM. */
+/* The sender's own credentials are accepted. Any others fail with EPERM. */
 static int message_check_credentials(const struct call *call, const struct cmsghdr *item)
 {
 	struct ucred claimed;
@@ -128,26 +128,26 @@ static int message_check_credentials(const struct call *call, const struct cmsgh
 	return 0;
 }
 
-enum fate { KEEP, DROP };
+enum control_verdict { CONTROL_KEEP, CONTROL_DROP };
 
-/* KEEP, DROP or -errno. Credentials are dropped: the kernel would compare them with the supervisor's. */
+/* Judges an item for a unix socket. Credentials are dropped: the kernel would refuse all but the supervisor's. */
 static int message_judge_unix(struct call *call, struct message *message, struct cmsghdr *item)
 {
 	int r;
 
 	if (item->cmsg_level != SOL_SOCKET)
-		return DROP; /* the kernel ignores it */
+		return CONTROL_DROP; /* the kernel ignores other levels */
 	if (item->cmsg_type == SCM_RIGHTS) {
 		r = message_duplicate_fds(call, message, item);
-		return r < 0 ? r : KEEP;
+		return r < 0 ? r : CONTROL_KEEP;
 	}
 	if (item->cmsg_type != SCM_CREDENTIALS)
 		return -EINVAL;
 	r = message_check_credentials(call, item);
-	return r < 0 ? r : DROP;
+	return r < 0 ? r : CONTROL_DROP;
 }
 
-/* For UDP. What sets source or route (PKTINFO, options, routing headers) would evade the judged address. */
+/* Judges an item for UDP. One that sets source or route (PKTINFO, routing headers) would evade the judged address. */
 static int message_judge_inet(const struct cmsghdr *item)
 {
 	static const struct {
@@ -159,14 +159,14 @@ static int message_judge_inet(const struct cmsghdr *item)
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		if (item->cmsg_level == kept[i].level && item->cmsg_type == kept[i].type)
-			return KEEP;
+			return CONTROL_KEEP;
 	if ((item->cmsg_level == IPPROTO_IP && item->cmsg_type == IP_PKTINFO) ||
 	    (item->cmsg_level == IPPROTO_IPV6 && item->cmsg_type == IPV6_PKTINFO))
-		return DROP;
+		return CONTROL_DROP;
 	return -EINVAL;
 }
 
-/* Judges each item, and closes the gaps of those that are dropped. */
+/* Judges each item of control data, and removes those to drop. */
 static int message_judge_control(struct call *call, int domain, struct message *message)
 {
 	size_t at = 0, kept = 0, len = message->control_len;
@@ -174,15 +174,15 @@ static int message_judge_control(struct call *call, int domain, struct message *
 	while (len - at >= sizeof(struct cmsghdr)) {
 		struct cmsghdr *item = (struct cmsghdr *)(void *)(message->control + at);
 		size_t item_len = item->cmsg_len, space;
-		int fate;
+		int verdict;
 
 		if (item_len < sizeof(*item) || item_len > len - at)
 			return -EINVAL;
 		space = CMSG_ALIGN(item_len) < len - at ? CMSG_ALIGN(item_len) : len - at;
-		fate = domain == AF_UNIX ? message_judge_unix(call, message, item) : message_judge_inet(item);
-		if (fate < 0)
-			return fate;
-		if (fate == KEEP) {
+		verdict = domain == AF_UNIX ? message_judge_unix(call, message, item) : message_judge_inet(item);
+		if (verdict < 0)
+			return verdict;
+		if (verdict == CONTROL_KEEP) {
 			memmove(message->control + kept, message->control + at, space);
 			kept += space;
 		}

@@ -4,8 +4,9 @@
 
 #include "syscalls/call/call.h"
 
-#define MESSAGE_PARTS_MAX 1024           /* UIO_MAXIOV */
-#define MESSAGE_CONTROL_MAX (16u * 1024) /* room for more than SCM_MAX_FD descriptors; more is ENOBUFS */
+#define MESSAGE_PARTS_MAX 1024           /* iovecs of a message: UIO_MAXIOV */
+/* bytes; room for more than SCM_MAX_FD descriptors. Larger control data fails with ENOBUFS */
+#define MESSAGE_CONTROL_MAX (16u * 1024)
 #define MESSAGE_FDS_MAX 253              /* SCM_MAX_FD */
 
 struct message_part {
@@ -14,7 +15,7 @@ struct message_part {
 
 struct message {
 	struct sockaddr_storage name;
-	int name_len;              /* 0: no address */
+	int name_len;              /* 0: the message has no address */
 	struct message_part *part; /* owned; the bytes stay in target memory until they are sent */
 	size_t parts;
 	uint64_t total;   /* bytes, at most MAX_RW_COUNT */
@@ -24,14 +25,17 @@ struct message {
 	size_t fds;
 };
 
-/* Makes a message of the arguments of sendto. 0 or -errno. The caller calls message_release() in either case. */
+/* Makes a message from the arguments of sendto. 0 or -errno. The caller calls message_release() in either case. */
 int message_from_registers(const struct call *call, struct message *ret_message);
-/* Makes one of a struct msghdr in target memory, without the control data, whose place is *ret_control. 0 or -errno. */
+/*
+ * Makes a message from a struct msghdr in target memory. Control data is not copied: *ret_control says where it is. 0
+ * or -errno. The caller calls message_release() in either case.
+ */
 int message_from_memory(const struct call *call, uint64_t addr, struct message *ret_message,
 			struct message_part *ret_control);
 /*
- * Copies the control data for a socket of this domain. Descriptors are duplicated; what must not be sent is refused. 0,
- * or -errno; -ECHILD: the outcome is set (descriptor.h).
+ * Copies the control data for a socket of this domain. Descriptors in it are duplicated; items that must not be sent
+ * are refused. 0 or -errno; -ECHILD: the outcome is set (descriptor.h).
  */
 int message_take_control(struct call *call, int domain, const struct message_part *control, struct message *message);
 

@@ -1,4 +1,4 @@
-/* getsockname(2) and getpeername(2): names that the supervisor has changed are translated back. */
+/* getsockname(2) and getpeername(2): names that the supervisor has changed are translated back for the program. */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -27,7 +27,7 @@ static void names_write_address(struct call *call, const struct sockaddr_storage
 	call_return_result(call, r);
 }
 
-/* Translates a name into the target's. False: it is right already. */
+/* Translates a name into the name that the target knows. False: the kernel's name is right. */
 static bool names_restore_name(const struct call *call, int socket_fd, bool peer, struct sockaddr_storage *address,
 			 socklen_t *len)
 {
@@ -42,7 +42,7 @@ static bool names_restore_name(const struct call *call, int socket_fd, bool peer
 	return true;
 }
 
-/* peer: getpeername(2). Continuing is safe: a name grants nothing. */
+/* Answers getsockname(2); peer: getpeername(2). Continuing is safe, because a name grants nothing. */
 static void names_answer_call(struct call *call, bool peer)
 {
 	struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
@@ -51,7 +51,7 @@ static void names_answer_call(struct call *call, bool peer)
 	int domain, r;
 
 	target_allow_call(call);
-	if (netlink_name(call, peer, &address, &len)) {
+	if (netlink_get_name(call, peer, &address, &len)) {
 		names_write_address(call, &address, len);
 		return;
 	}

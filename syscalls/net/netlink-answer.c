@@ -12,24 +12,24 @@
 
 #define LOOPBACK_INDEX 1
 #define LOOPBACK_MTU 65536u
-#define QUEUE_LENGTH 1000u
-#define FOREVER 0xffffffffu
+#define LOOPBACK_QUEUE_LENGTH 1000u
+#define LIFETIME_FOREVER 0xffffffffu
 #define METRIC_KERNEL 256u /* IP6_RT_PRIO_ADDRCONF, IP6_RT_PRIO_USER */
 #define METRIC_STATIC 1024u
 #define PROTO_KERNEL_LO 1 /* IFAPROT_KERNEL_LO, Linux 5.18 */
 
 /* ---- writing ---- */
 
-struct writer {
-	unsigned char *out; /* NETLINK_ANSWER_MAX bytes, which all answers fit in */
+struct answer_writer {
+	unsigned char *out; /* NETLINK_ANSWER_MAX bytes; all answers fit */
 	size_t len;
-	size_t message; /* where the message that is being written begins */
+	size_t message; /* offset of the message that is being written */
 	struct nlmsghdr request;
 	uint32_t port;
-	unsigned short flags; /* of each message */
+	unsigned short flags; /* flags of each message */
 };
 
-static void write_bytes(struct writer *writer, const void *from, size_t len)
+static void answer_write_bytes(struct answer_writer *writer, const void *from, size_t len)
 {
 	size_t padded = NLMSG_ALIGN(len);
 
@@ -40,7 +40,7 @@ static void write_bytes(struct writer *writer, const void *from, size_t len)
 	writer->len += padded;
 }
 
-static void begin_message(struct writer *writer, unsigned type, const void *body, size_t len)
+static void answer_begin_message(struct answer_writer *writer, unsigned type, const void *body, size_t len)
 {
 	struct nlmsghdr head = {.nlmsg_type = (unsigned short)type,
 				.nlmsg_flags = writer->flags,
@@ -48,61 +48,61 @@ static void begin_message(struct writer *writer, unsigned type, const void *body
 				.nlmsg_pid = writer->port};
 
 	writer->message = writer->len;
-	write_bytes(writer, &head, sizeof(head));
-	write_bytes(writer, body, len);
+	answer_write_bytes(writer, &head, sizeof(head));
+	answer_write_bytes(writer, body, len);
 }
 
-static void end_message(struct writer *writer)
+static void answer_end_message(struct answer_writer *writer)
 {
 	uint32_t len = (uint32_t)(writer->len - writer->message);
 
 	memcpy(writer->out + writer->message, &len, sizeof(len)); /* nlmsg_len comes first */
 }
 
-static void add(struct writer *writer, unsigned type, const void *value, size_t len)
+static void answer_add_attribute(struct answer_writer *writer, unsigned type, const void *value, size_t len)
 {
 	struct rtattr head = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = (unsigned short)type};
 
-	write_bytes(writer, &head, sizeof(head));
-	write_bytes(writer, value, len);
+	answer_write_bytes(writer, &head, sizeof(head));
+	answer_write_bytes(writer, value, len);
 }
 
-static void add_u8(struct writer *writer, unsigned type, uint8_t value)
+static void add_u8(struct answer_writer *writer, unsigned type, uint8_t value)
 {
-	add(writer, type, &value, sizeof(value));
+	answer_add_attribute(writer, type, &value, sizeof(value));
 }
 
-static void add_u32(struct writer *writer, unsigned type, uint32_t value)
+static void add_u32(struct answer_writer *writer, unsigned type, uint32_t value)
 {
-	add(writer, type, &value, sizeof(value));
+	answer_add_attribute(writer, type, &value, sizeof(value));
 }
 
-static void add_text(struct writer *writer, unsigned type, const char *text)
+static void add_text(struct answer_writer *writer, unsigned type, const char *text)
 {
-	add(writer, type, text, strlen(text) + 1);
+	answer_add_attribute(writer, type, text, strlen(text) + 1);
 }
 
-static void write_done(struct writer *writer)
+static void write_done(struct answer_writer *writer)
 {
 	const int status = 0;
 
-	begin_message(writer, NLMSG_DONE, &status, sizeof(status));
-	end_message(writer);
+	answer_begin_message(writer, NLMSG_DONE, &status, sizeof(status));
+	answer_end_message(writer);
 }
 
-/* error: 0 or -errno. As without NETLINK_CAP_ACK, but that the refused message is not repeated after its header. */
-static void write_error(struct writer *writer, int error)
+/* Writes an acknowledgement (0) or an error (-errno), without a copy of the refused message after its header. */
+static void write_error(struct answer_writer *writer, int error)
 {
 	struct nlmsgerr body = {.error = error, .msg = writer->request};
 
 	writer->flags = NLM_F_CAPPED;
-	begin_message(writer, NLMSG_ERROR, &body, sizeof(body));
-	end_message(writer);
+	answer_begin_message(writer, NLMSG_ERROR, &body, sizeof(body));
+	answer_end_message(writer);
 }
 
 /* ---- links ---- */
 
-static void write_link(struct writer *writer)
+static void write_link(struct answer_writer *writer)
 {
 	const struct ifinfomsg body = {.ifi_family = AF_UNSPEC,
 				       .ifi_type = ARPHRD_LOOPBACK,
@@ -113,9 +113,9 @@ static void write_link(struct writer *writer)
 	const struct rtnl_link_stats counts = {0};
 	const struct rtnl_link_ifmap map = {0};
 
-	begin_message(writer, RTM_NEWLINK, &body, sizeof(body));
+	answer_begin_message(writer, RTM_NEWLINK, &body, sizeof(body));
 	add_text(writer, IFLA_IFNAME, "lo");
-	add_u32(writer, IFLA_TXQLEN, QUEUE_LENGTH);
+	add_u32(writer, IFLA_TXQLEN, LOOPBACK_QUEUE_LENGTH);
 	add_u8(writer, IFLA_OPERSTATE, IF_OPER_UNKNOWN);
 	add_u8(writer, IFLA_LINKMODE, 0);
 	add_u32(writer, IFLA_MTU, LOOPBACK_MTU);
@@ -128,16 +128,17 @@ static void write_link(struct writer *writer)
 	add_u8(writer, IFLA_CARRIER, 1);
 	add_text(writer, IFLA_QDISC, "noqueue");
 	add_u32(writer, IFLA_CARRIER_CHANGES, 0);
-	add(writer, IFLA_MAP, &map, sizeof(map));
-	add(writer, IFLA_ADDRESS, none, sizeof(none));
-	add(writer, IFLA_BROADCAST, none, sizeof(none));
-	add(writer, IFLA_STATS64, &counts64, sizeof(counts64));
-	add(writer, IFLA_STATS, &counts, sizeof(counts));
-	end_message(writer);
+	answer_add_attribute(writer, IFLA_MAP, &map, sizeof(map));
+	answer_add_attribute(writer, IFLA_ADDRESS, none, sizeof(none));
+	answer_add_attribute(writer, IFLA_BROADCAST, none, sizeof(none));
+	answer_add_attribute(writer, IFLA_STATS64, &counts64, sizeof(counts64));
+	answer_add_attribute(writer, IFLA_STATS, &counts, sizeof(counts));
+	answer_end_message(writer);
 }
 
-/* The first attribute of this type, after `fixed` bytes of the body. NULL: no such attribute. */
-static const void *find(const unsigned char *body, size_t len, size_t fixed, unsigned type, size_t *ret_len)
+/* Finds the first attribute of this type, after `fixed` bytes of the body. NULL: no such attribute. */
+static const void *answer_find_attribute(const unsigned char *body, size_t len, size_t fixed, unsigned type,
+					 size_t *ret_len)
 {
 	size_t at = NLMSG_ALIGN(fixed);
 	struct rtattr head;
@@ -155,7 +156,7 @@ static const void *find(const unsigned char *body, size_t len, size_t fixed, uns
 	return NULL;
 }
 
-static void answer_link(struct writer *writer, const unsigned char *body, size_t len)
+static void answer_link(struct answer_writer *writer, const unsigned char *body, size_t len)
 {
 	struct ifinfomsg asked;
 	const char *name;
@@ -171,9 +172,9 @@ static void answer_link(struct writer *writer, const unsigned char *body, size_t
 		return;
 	}
 	memcpy(&asked, body, sizeof(asked));
-	name = find(body, len, sizeof(asked), IFLA_IFNAME, &name_len);
+	name = answer_find_attribute(body, len, sizeof(asked), IFLA_IFNAME, &name_len);
 	if (!name)
-		name = find(body, len, sizeof(asked), IFLA_ALT_IFNAME, &name_len);
+		name = answer_find_attribute(body, len, sizeof(asked), IFLA_ALT_IFNAME, &name_len);
 	if (asked.ifi_index == LOOPBACK_INDEX)
 		write_link(writer);
 	else if (asked.ifi_index == 0 && name && strnlen(name, name_len) == 2 && memcmp(name, "lo", 2) == 0)
@@ -189,45 +190,47 @@ static size_t address_len(int family)
 	return family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 }
 
-static void names_write_address(struct writer *writer, int family, const void *address, unsigned bits, unsigned scope)
+static void answer_write_address(struct answer_writer *writer, int family, const void *address, unsigned bits,
+				 unsigned scope)
 {
 	const struct ifaddrmsg body = {.ifa_family = (unsigned char)family,
 				       .ifa_prefixlen = (unsigned char)bits,
 				       .ifa_flags = IFA_F_PERMANENT,
 				       .ifa_scope = (unsigned char)scope,
 				       .ifa_index = LOOPBACK_INDEX};
-	const struct ifa_cacheinfo age = {.ifa_prefered = FOREVER, .ifa_valid = FOREVER};
+	const struct ifa_cacheinfo age = {.ifa_prefered = LIFETIME_FOREVER, .ifa_valid = LIFETIME_FOREVER};
 
-	begin_message(writer, RTM_NEWADDR, &body, sizeof(body));
-	add(writer, IFA_ADDRESS, address, address_len(family));
+	answer_begin_message(writer, RTM_NEWADDR, &body, sizeof(body));
+	answer_add_attribute(writer, IFA_ADDRESS, address, address_len(family));
 	if (family == AF_INET) {
-		add(writer, IFA_LOCAL, address, address_len(family));
+		answer_add_attribute(writer, IFA_LOCAL, address, address_len(family));
 		add_text(writer, IFA_LABEL, "lo");
 	}
 	if (scope == RT_SCOPE_HOST)
 		add_u8(writer, IFA_PROTO, PROTO_KERNEL_LO);
 	add_u32(writer, IFA_FLAGS, IFA_F_PERMANENT);
-	add(writer, IFA_CACHEINFO, &age, sizeof(age));
-	end_message(writer);
+	answer_add_attribute(writer, IFA_CACHEINFO, &age, sizeof(age));
+	answer_end_message(writer);
 }
 
-static void answer_address(struct writer *writer, const struct netlink_facts *facts, int family)
+static void answer_address(struct answer_writer *writer, const struct netlink_facts *facts, int family)
 {
 	const struct in_addr lo = {.s_addr = htonl(INADDR_LOOPBACK)};
 
-	if (!(writer->flags & NLM_F_MULTI)) { /* IPv6 can be asked for one address; nothing known does so */
+	/* the kernel answers an IPv6 request for one address; no known tool makes one */
+	if (!(writer->flags & NLM_F_MULTI)) {
 		write_error(writer, -EOPNOTSUPP);
 		return;
 	}
 	if (family == AF_UNSPEC || family == AF_INET) {
-		names_write_address(writer, AF_INET, &lo, 8, RT_SCOPE_HOST);
+		answer_write_address(writer, AF_INET, &lo, 8, RT_SCOPE_HOST);
 		if (facts->network)
-			names_write_address(writer, AF_INET, &facts->own_v4, 32, RT_SCOPE_UNIVERSE);
+			answer_write_address(writer, AF_INET, &facts->own_v4, 32, RT_SCOPE_UNIVERSE);
 	}
 	if (family == AF_UNSPEC || family == AF_INET6) {
-		if (facts->network) /* wider scopes come first */
-			names_write_address(writer, AF_INET6, &facts->own_v6, 128, RT_SCOPE_UNIVERSE);
-		names_write_address(writer, AF_INET6, &in6addr_loopback, 128, RT_SCOPE_HOST);
+		if (facts->network) /* the kernel lists wider scopes first */
+			answer_write_address(writer, AF_INET6, &facts->own_v6, 128, RT_SCOPE_UNIVERSE);
+		answer_write_address(writer, AF_INET6, &in6addr_loopback, 128, RT_SCOPE_HOST);
 	}
 	write_done(writer);
 }
@@ -237,13 +240,13 @@ static void answer_address(struct writer *writer, const struct netlink_facts *fa
 struct route {
 	const void *to;
 	unsigned bits, table, type, protocol, scope;
-	const void *source; /* NULL: none */
-	uint32_t metric; /* IPv6 */
+	const void *source; /* NULL: no preferred source address */
+	uint32_t metric; /* only of IPv6 routes */
 	unsigned flags;
-	uid_t user; /* with RTM_F_CLONED: who looks the route up */
+	uid_t user; /* only with RTM_F_CLONED: the user who asks for the route */
 };
 
-static void write_route(struct writer *writer, int family, const struct route *route)
+static void write_route(struct answer_writer *writer, int family, const struct route *route)
 {
 	const struct rtmsg body = {.rtm_family = (unsigned char)family,
 				   .rtm_dst_len = (unsigned char)route->bits,
@@ -253,54 +256,54 @@ static void write_route(struct writer *writer, int family, const struct route *r
 				   .rtm_type = (unsigned char)route->type,
 				   .rtm_flags = route->flags};
 
-	begin_message(writer, RTM_NEWROUTE, &body, sizeof(body));
+	answer_begin_message(writer, RTM_NEWROUTE, &body, sizeof(body));
 	add_u32(writer, RTA_TABLE, route->table);
-	add(writer, RTA_DST, route->to, address_len(family));
+	answer_add_attribute(writer, RTA_DST, route->to, address_len(family));
 	if (family == AF_INET6)
 		add_u32(writer, RTA_PRIORITY, route->metric);
 	if (route->source)
-		add(writer, RTA_PREFSRC, route->source, address_len(family));
+		answer_add_attribute(writer, RTA_PREFSRC, route->source, address_len(family));
 	add_u32(writer, RTA_OIF, LOOPBACK_INDEX);
 	if (family == AF_INET6)
 		add_u8(writer, RTA_PREF, ICMPV6_ROUTER_PREF_MEDIUM);
 	if (route->flags & RTM_F_CLONED)
 		add_u32(writer, RTA_UID, route->user);
-	end_message(writer);
+	answer_end_message(writer);
 }
 
-/* A route to addresses of the run's own, as the kernel makes it for each address of an interface. */
-static struct route local_route(const void *to, unsigned bits, const void *source)
+/* A route to one of the run's own addresses, like those that the kernel makes for each address of an interface. */
+static struct route answer_make_local_route(const void *to, unsigned bits, const void *source)
 {
 	return (struct route){.to = to, .bits = bits, .table = RT_TABLE_LOCAL, .type = RTN_LOCAL,
 			      .protocol = RTPROT_KERNEL, .scope = RT_SCOPE_HOST, .source = source};
 }
 
-static void write_routes_v4(struct writer *writer, const struct netlink_facts *facts)
+static void write_routes_v4(struct answer_writer *writer, const struct netlink_facts *facts)
 {
 	const struct in_addr lo = {.s_addr = htonl(INADDR_LOOPBACK)}, net = {.s_addr = htonl(0x7f000000)};
 	const struct in_addr all = {.s_addr = htonl(0x7fffffff)};
-	struct route route = local_route(&net, 8, &lo);
+	struct route route = answer_make_local_route(&net, 8, &lo);
 
 	write_route(writer, AF_INET, &route);
-	route = local_route(&lo, 32, &lo);
+	route = answer_make_local_route(&lo, 32, &lo);
 	write_route(writer, AF_INET, &route);
-	route = local_route(&all, 32, &lo);
+	route = answer_make_local_route(&all, 32, &lo);
 	route.type = RTN_BROADCAST;
 	route.scope = RT_SCOPE_LINK;
 	write_route(writer, AF_INET, &route);
 	if (!facts->network)
 		return;
-	route = local_route(&facts->pool_v4, facts->pool_v4_bits, NULL);
+	route = answer_make_local_route(&facts->pool_v4, facts->pool_v4_bits, NULL);
 	route.protocol = RTPROT_STATIC;
 	write_route(writer, AF_INET, &route);
-	route = local_route(&facts->own_v4, 32, &facts->own_v4);
+	route = answer_make_local_route(&facts->own_v4, 32, &facts->own_v4);
 	write_route(writer, AF_INET, &route);
 }
 
 /* Writes an IPv6 route, which has no scope. */
-static void write_route_v6(struct writer *writer, const void *to, unsigned bits, unsigned table, uint32_t metric)
+static void write_route_v6(struct answer_writer *writer, const void *to, unsigned bits, unsigned table, uint32_t metric)
 {
-	struct route route = local_route(to, bits, NULL);
+	struct route route = answer_make_local_route(to, bits, NULL);
 
 	route.scope = RT_SCOPE_UNIVERSE;
 	route.table = table;
@@ -312,7 +315,7 @@ static void write_route_v6(struct writer *writer, const void *to, unsigned bits,
 	write_route(writer, AF_INET6, &route);
 }
 
-static void write_routes_v6(struct writer *writer, const struct netlink_facts *facts)
+static void write_routes_v6(struct answer_writer *writer, const struct netlink_facts *facts)
 {
 	if (facts->network)
 		write_route_v6(writer, &facts->own_v6, 128, RT_TABLE_MAIN, METRIC_KERNEL);
@@ -331,7 +334,7 @@ static bool has_prefix(const void *address, const void *prefix, unsigned bits)
 	return memcmp(a, b, bytes) == 0 && (rest == 0 || (a[bytes] ^ b[bytes]) >> (8 - rest) == 0);
 }
 
-static bool leads_home(const struct netlink_facts *facts, int family, const void *to)
+static bool answer_leads_to_run(const struct netlink_facts *facts, int family, const void *to)
 {
 	const struct in_addr net = {.s_addr = htonl(0x7f000000)};
 
@@ -344,12 +347,13 @@ static bool leads_home(const struct netlink_facts *facts, int family, const void
 				   has_prefix(to, &facts->pool_v6, facts->pool_v6_bits)));
 }
 
-/* "ip route get": which route a packet to RTA_DST would take. */
-static void answer_lookup(struct writer *writer, const struct netlink_facts *facts, const unsigned char *body,
+/* Answers "ip route get": which route a packet to RTA_DST would take. */
+static void answer_lookup(struct answer_writer *writer, const struct netlink_facts *facts, const unsigned char *body,
 			  size_t len)
 {
 	size_t to_len = 0;
-	const void *to = len < sizeof(struct rtmsg) ? NULL : find(body, len, sizeof(struct rtmsg), RTA_DST, &to_len);
+	const void *to = len < sizeof(struct rtmsg) ? NULL : answer_find_attribute(body, len, sizeof(struct rtmsg),
+										   RTA_DST, &to_len);
 	int family = len < sizeof(struct rtmsg) ? AF_UNSPEC : body[0];
 	struct route route;
 
@@ -361,12 +365,12 @@ static void answer_lookup(struct writer *writer, const struct netlink_facts *fac
 		write_error(writer, -EINVAL);
 		return;
 	}
-	if (!leads_home(facts, family, to)) {
+	if (!answer_leads_to_run(facts, family, to)) {
 		write_error(writer, -ENETUNREACH);
 		return;
 	}
-	route = local_route(to, family == AF_INET ? 32 : 128, to);
-	route.table = RT_TABLE_MAIN; /* as without RTM_F_LOOKUP_TABLE */
+	route = answer_make_local_route(to, family == AF_INET ? 32 : 128, to);
+	route.table = RT_TABLE_MAIN; /* the kernel's answer to requests without RTM_F_LOOKUP_TABLE */
 	route.protocol = family == AF_INET ? RTPROT_UNSPEC : RTPROT_KERNEL;
 	route.scope = RT_SCOPE_UNIVERSE;
 	route.user = facts->user;
@@ -374,7 +378,7 @@ static void answer_lookup(struct writer *writer, const struct netlink_facts *fac
 	write_route(writer, family, &route);
 }
 
-static void answer_route(struct writer *writer, const struct netlink_facts *facts, const unsigned char *body,
+static void answer_route(struct answer_writer *writer, const struct netlink_facts *facts, const unsigned char *body,
 			 size_t len)
 {
 	int family = len ? body[0] : AF_UNSPEC;
@@ -392,8 +396,8 @@ static void answer_route(struct writer *writer, const struct netlink_facts *fact
 
 /* ---- requests ---- */
 
-/* Works as rtnetlink_rcv_msg() in net/core/rtnetlink.c. The two low bits of a type say what is wanted: 2 is to get. */
-static void answer_message(struct writer *writer, const struct netlink_facts *facts, const unsigned char *body,
+/* Works as rtnetlink_rcv_msg() in net/core/rtnetlink.c. The two low bits of a type tell its kind; 2 is a query. */
+static void answer_message(struct answer_writer *writer, const struct netlink_facts *facts, const unsigned char *body,
 			   size_t len)
 {
 	unsigned type = writer->request.nlmsg_type;
@@ -426,7 +430,7 @@ static void answer_message(struct writer *writer, const struct netlink_facts *fa
 size_t netlink_answer(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
 		      unsigned char answer[static NETLINK_ANSWER_MAX], size_t *ret_used)
 {
-	struct writer writer = {.out = answer, .port = port};
+	struct answer_writer writer = {.out = answer, .port = port};
 	size_t message;
 
 	*ret_used = 0;

@@ -1,6 +1,6 @@
 /*
- * What a stand-in for a NETLINK_ROUTE socket answers: the loopback interface with the run's addresses, in the form of
- * Linux 6.x. Other requests than queries are refused, as for lack of CAP_NET_ADMIN. Pure functions.
+ * Answers requests to a stand-in for a NETLINK_ROUTE socket: the loopback interface with the run's addresses, in the
+ * form of Linux 6.x. Other requests than queries are refused, as for lack of CAP_NET_ADMIN. Pure functions.
  */
 #ifndef CALLGATE_SYSCALLS_NET_NETLINK_ANSWER_H
 #define CALLGATE_SYSCALLS_NET_NETLINK_ANSWER_H
@@ -11,21 +11,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define NETLINK_REQUEST_MAX 4096u /* bytes; longer ones are cut */
+#define NETLINK_REQUEST_MAX 4096u /* bytes; longer requests are truncated */
 #define NETLINK_ANSWER_MAX 4096u  /* bytes; no answer to one request is longer */
 
-/* The run's addresses besides 127.0.0.1 and ::1. */
+/* The run's addresses besides 127.0.0.1 and ::1, and its user. */
 struct netlink_facts {
 	uid_t user;
-	bool network; /* the policy has one: the members below are set */
+	bool network; /* the policy has a network, and the members below are set */
 	struct in_addr own_v4, pool_v4;
 	struct in6_addr own_v6, pool_v6;
 	unsigned pool_v4_bits, pool_v6_bits;
 };
 
 /*
- * Answers the first message of a datagram. port: of the socket, for nlmsg_pid. Returns the bytes of the answer, 0 for
- * none; *ret_used: the bytes of the message, 0: there is no further message.
+ * Answers the first message of a datagram. port: the socket's, for nlmsg_pid. Returns the length of the answer; 0: no
+ * answer. *ret_used: the length of the message; 0: no message follows.
  */
 size_t netlink_answer(const struct netlink_facts *facts, uint32_t port, const void *request, size_t len,
 		      unsigned char answer[static NETLINK_ANSWER_MAX], size_t *ret_used);

@@ -20,20 +20,21 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/process/target.h"
 
-#define NAME_TRIES 64
-#define MESSAGES_MAX 8    /* in a request; tools send one. A stand-in's next request waits for the loop's next turn */
-#define AUTO_PORT (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
+#define STANDIN_NAME_TRIES 64
+/* messages in a request; tools send one. A stand-in's next request waits for the loop's next turn */
+#define REQUEST_MESSAGES_MAX 8
+#define AUTO_PORT_FIRST (-4097) /* as netlink_autobind(): ports from here downwards are no process ids */
 
 struct standin {
-	int fd; /* owned: the supervisor's end; -1: the slot is free */
-	ino_t inode; /* of the program's end, by which it is recognized */
+	int fd; /* the supervisor's end, owned; -1: the slot is free */
+	ino_t inode; /* of the program's end: identifies the stand-in */
 	uint32_t port; /* nl_pid; 0: not chosen yet */
 };
 
 struct netlink {
-	int epoll_fd; /* of all stand-ins; data.u32 is the slot */
+	int epoll_fd; /* watches all stand-ins; data.u32 is the slot */
 	unsigned used;
-	struct netlink_facts facts; /* network false: not known yet, or no network */
+	struct netlink_facts facts; /* facts.network false: not read yet, or no network */
 	struct standin standin[NETLINK_SOCKETS_MAX];
 };
 
@@ -83,19 +84,17 @@ int netlink_event_fd(const struct netlink *netlink)
 /* ---- stand-ins ---- */
 
 /*
- * Clients take an answer for the kernel's if its sender's name is as long as a struct sockaddr_nl and nl_pid is 0. So
- * the supervisor's end has an abstract name of this form; nl_pad and nl_groups, which they do not look at, make it
- * unique. No process gets here by the name: the socket is connected, and takes no other connection.
+ * Names the supervisor's end. Clients take an answer for the kernel's if its sender's name is as long as a struct
+ * sockaddr_nl and nl_pid is 0. So the name is an abstract name of this form. Clients ignore nl_pad and nl_groups, which
+ * make it unique. No other process can connect to the name, because the socket is connected.
  */
-static int standin_name(int fd)
+static int standin_bind_name(int fd)
 {
 	struct sockaddr_nl like = {.nl_family = AF_UNIX};
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 
-	for (int i = 0; i < NAME_TRIES; i++) {
-		/*
-		 * Drawn, because other runs may share the network namespace, and a pid of ours is no concern of theirs.
-		 */
+	for (int i = 0; i < STANDIN_NAME_TRIES; i++) {
+		/* Random: other runs may share the network namespace, and must not learn a pid. */
 		if (getrandom(&like.nl_groups, sizeof(like.nl_groups), 0) != (ssize_t)sizeof(like.nl_groups))
 			return -EAGAIN;
 		like.nl_pad = (unsigned short)((like.nl_groups >> 24) << 8); /* the first byte of the name is 0 */
@@ -108,8 +107,8 @@ static int standin_name(int fd)
 	return -EADDRINUSE;
 }
 
-/* Takes *fd into a free slot. program_fd: the program's end. 0 or -errno. */
-static int standin_keep(struct netlink *netlink, int *fd, int program_fd)
+/* Takes *fd, the supervisor's end, into a free slot. program_fd: the program's end. 0 or -errno. */
+static int standin_take_slot(struct netlink *netlink, int *fd, int program_fd)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
 	struct standin *standin = netlink->standin;
@@ -126,7 +125,7 @@ static int standin_keep(struct netlink *netlink, int *fd, int program_fd)
 	return 0;
 }
 
-/* Returns the program's end, owned by the caller, or -errno. */
+/* Makes a stand-in. Returns the program's end, owned by the caller, or -errno. */
 static int standin_make(struct netlink *netlink, int type)
 {
 	_cleanup_close_ int own = -1, program = -1;
@@ -138,13 +137,13 @@ static int standin_make(struct netlink *netlink, int type)
 	program = pair[1];
 	if (fcntl(own, F_SETFL, O_NONBLOCK) < 0 || (type & SOCK_NONBLOCK && fcntl(program, F_SETFL, O_NONBLOCK) < 0))
 		return -errno;
-	r = standin_name(own);
+	r = standin_bind_name(own);
 	if (r == 0)
-		r = standin_keep(netlink, &own, program);
+		r = standin_take_slot(netlink, &own, program);
 	return r < 0 ? r : steal_fd(&program);
 }
 
-bool netlink_socket(struct call *call)
+bool netlink_make_standin(struct call *call)
 {
 	int type = call_get_int(call, 1), kind = type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK), fd;
 
@@ -163,10 +162,10 @@ bool netlink_socket(struct call *call)
 }
 
 /*
- * The inode of the socket that a descriptor of a thread is; 0: it is none. Not by stat(2), which asks the file system
- * of a descriptor that is no socket, and may wait for it.
+ * The inode of the socket to which a thread's descriptor refers; 0: not a socket. stat(2) is not used: it asks the file
+ * system, and may wait, if the descriptor is not a socket.
  */
-static ino_t listeners_get_inode(pid_t tid, int fd)
+static ino_t standin_read_inode(pid_t tid, int fd)
 {
 	static const char kind[] = "socket:[";
 	char link[64], text[48];
@@ -180,14 +179,14 @@ static ino_t listeners_get_inode(pid_t tid, int fd)
 	return strtoul(text + strlen(kind), NULL, 10);
 }
 
-/* The stand-in to which a descriptor of a thread refers, or NULL: see standin_find. */
-static struct standin *standin_of(struct netlink *netlink, pid_t tid, int fd)
+/* The stand-in to which a thread's descriptor refers, or NULL. The descriptor may be replaced: see standin_find(). */
+static struct standin *standin_find_by_fd(struct netlink *netlink, pid_t tid, int fd)
 {
 	ino_t inode;
 
 	if (!netlink || !netlink->used)
 		return NULL;
-	inode = listeners_get_inode(tid, fd);
+	inode = standin_read_inode(tid, fd);
 	for (unsigned i = 0; inode && i < NETLINK_SOCKETS_MAX; i++)
 		if (netlink->standin[i].fd >= 0 && netlink->standin[i].inode == inode)
 			return &netlink->standin[i];
@@ -195,15 +194,15 @@ static struct standin *standin_of(struct netlink *netlink, pid_t tid, int fd)
 }
 
 /*
- * The stand-in to which argument 0 refers, or NULL. Found by its inode, without a duplicate: another thread may replace
- * the descriptor, so what is done with the result must be harmless on any socket.
+ * The stand-in to which argument 0 refers, or NULL. It is found by its inode, without a duplicate. Another thread may
+ * replace the descriptor, so the caller must do only what is harmless on any socket.
  */
 static struct standin *standin_find(const struct call *call)
 {
-	return standin_of(call->sandbox->netlink, call->tid, call_get_int(call, 0));
+	return standin_find_by_fd(call->sandbox->netlink, call->tid, call_get_int(call, 0));
 }
 
-static bool port_is_free(const struct netlink *netlink, uint32_t port)
+static bool standin_port_is_free(const struct netlink *netlink, uint32_t port)
 {
 	for (unsigned i = 0; i < NETLINK_SOCKETS_MAX; i++)
 		if (netlink->standin[i].fd >= 0 && netlink->standin[i].port == port)
@@ -211,16 +210,16 @@ static bool port_is_free(const struct netlink *netlink, uint32_t port)
 	return true;
 }
 
-/* Chooses a port as netlink_autobind(): the process id, else a negative number. */
+/* Chooses a port as netlink_autobind() does: the process id, else a negative number. */
 static void standin_choose_port(const struct netlink *netlink, struct standin *standin, uint32_t process)
 {
-	int32_t other = AUTO_PORT;
+	int32_t other = AUTO_PORT_FIRST;
 
-	if (process && port_is_free(netlink, process)) {
+	if (process && standin_port_is_free(netlink, process)) {
 		standin->port = process;
 		return;
 	}
-	while (!port_is_free(netlink, (uint32_t)other))
+	while (!standin_port_is_free(netlink, (uint32_t)other))
 		other--;
 	standin->port = (uint32_t)other;
 }
@@ -228,21 +227,21 @@ static void standin_choose_port(const struct netlink *netlink, struct standin *s
 /* ---- bind, connect ---- */
 
 /* A duplicate of the program's netlink socket, owned by the caller; or -1 with the outcome set. */
-static int copy_netlink(struct call *call)
+static int netlink_copy_socket(struct call *call)
 {
 	_cleanup_close_ int copy = descriptor_copy(call, call_get_int(call, 0));
 	int domain = AF_UNSPEC;
 	socklen_t len = sizeof(domain);
 
 	if (copy >= 0 && (getsockopt(copy, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 || domain != AF_NETLINK)) {
-		call_fail(call, -EINVAL); /* as bind(2) of other families; connect(2) has EAFNOSUPPORT for some */
+		call_fail(call, -EINVAL); /* as bind(2) on other families; connect(2) of some fails with EAFNOSUPPORT */
 		return -1;
 	}
 	return steal_fd(&copy);
 }
 
-/* bind(2) with nl_pid 0 chooses the process id of the caller, which would be the supervisor's. */
-static int bind_as(int fd, const struct sockaddr_nl *name, pid_t process)
+/* Binds as the program's process: for nl_pid 0 the kernel would choose the supervisor's process id. */
+static int netlink_bind_for_process(int fd, const struct sockaddr_nl *name, pid_t process)
 {
 	struct sockaddr_nl named = *name;
 
@@ -252,7 +251,7 @@ static int bind_as(int fd, const struct sockaddr_nl *name, pid_t process)
 		return 0;
 	if (name->nl_pid || errno == EPERM)
 		return -errno;
-	/* The process has another socket of this name, or this one has a name already. */
+	/* Another socket of the process has this name, or this socket has a name already. */
 	return bind(fd, (const struct sockaddr *)name, sizeof(*name)) < 0 ? -errno : 0;
 }
 
@@ -263,14 +262,14 @@ static void bind_standin(struct call *call, struct standin *standin, const struc
 	target_allow_call(call);
 	if (standin->port && name->nl_pid != standin->port && name->nl_pid) {
 		call_fail(call, -EINVAL);
-	} else if (!standin->port && name->nl_pid && !port_is_free(netlink, name->nl_pid)) {
+	} else if (!standin->port && name->nl_pid && !standin_port_is_free(netlink, name->nl_pid)) {
 		call_fail(call, -EADDRINUSE);
 	} else {
 		if (name->nl_pid)
 			standin->port = name->nl_pid;
 		else if (!standin->port)
 			standin_choose_port(netlink, standin, (uint32_t)call->task->tgid);
-		call_return(call, 0); /* no group is ever sent to: nothing changes */
+		call_return(call, 0); /* ignores groups: no message is ever sent to them */
 	}
 }
 
@@ -289,20 +288,20 @@ void netlink_bind(struct call *call, const struct sockaddr_storage *address, int
 		target_fail_call(call, -EINVAL);
 	} else {
 		target_allow_call(call);
-		copy = copy_netlink(call);
+		copy = netlink_copy_socket(call);
 		if (copy >= 0 && call_commit_record(call) == 0)
-			call_return_result(call, bind_as(copy, &name, call->task->tgid));
+			call_return_result(call, netlink_bind_for_process(copy, &name, call->task->tgid));
 	}
 }
 
-/* connect(2), which first names the socket, as natively, but by the program's process id. */
-static int connect_as(int fd, const struct sockaddr_nl *peer, pid_t process)
+/* Connects as the program's process: connect(2) names an unnamed socket, by the supervisor's process id. */
+static int netlink_connect_for_process(int fd, const struct sockaddr_nl *peer, pid_t process)
 {
 	struct sockaddr_nl name = {.nl_family = AF_NETLINK};
 	socklen_t len = sizeof(name);
 
 	if (getsockname(fd, (struct sockaddr *)&name, &len) == 0 && !name.nl_pid)
-		(void)bind_as(fd, &name, process); /* if it fails, connect(2) names it */
+		(void)netlink_bind_for_process(fd, &name, process); /* if it fails, connect(2) chooses a name */
 	return connect(fd, (const struct sockaddr *)peer, sizeof(*peer)) < 0 ? -errno : 0;
 }
 
@@ -321,15 +320,15 @@ void netlink_connect(struct call *call, const struct sockaddr_storage *address, 
 				   peer.nl_pid || peer.nl_groups ? -EPERM : 0); /* already connected to the kernel */
 	} else {
 		target_allow_call(call);
-		copy = copy_netlink(call);
+		copy = netlink_copy_socket(call);
 		if (copy >= 0 && call_commit_record(call) == 0)
-			call_return_result(call, connect_as(copy, &peer, call->task->tgid));
+			call_return_result(call, netlink_connect_for_process(copy, &peer, call->task->tgid));
 	}
 }
 
 /* ---- names, options ---- */
 
-bool netlink_name(const struct call *call, bool peer, struct sockaddr_storage *ret_address, socklen_t *ret_len)
+bool netlink_get_name(const struct call *call, bool peer, struct sockaddr_storage *ret_address, socklen_t *ret_len)
 {
 	const struct standin *standin = standin_find(call);
 	struct sockaddr_nl name = {.nl_family = AF_NETLINK};
@@ -348,18 +347,18 @@ static bool is_buffer_size(int level, int name)
 	return level == SOL_SOCKET && (name == SO_SNDBUF || name == SO_RCVBUF);
 }
 
-static bool is_harmless(int level, int name)
+static bool standin_ignores_option(int level, int name)
 {
 	return level == SOL_NETLINK && name >= NETLINK_ADD_MEMBERSHIP && name <= NETLINK_GET_STRICT_CHK &&
 	       name != NETLINK_LISTEN_ALL_NSID;
 }
 
-/* iproute2 ends when it cannot set the sizes of its buffers. */
+/* Accepts options without effect. iproute2 ends if it cannot set the sizes of its buffers. */
 bool netlink_set_option(struct call *call)
 {
 	int level = call_get_int(call, 1), name = call_get_int(call, 2);
 
-	if (!(is_buffer_size(level, name) || is_harmless(level, name)) || !standin_find(call))
+	if (!(is_buffer_size(level, name) || standin_ignores_option(level, name)) || !standin_find(call))
 		return false;
 	target_allow_call(call);
 	call_return_result(call, call_get_int(call, 4) < (int)sizeof(int) ? -EINVAL : 0);
@@ -388,8 +387,8 @@ const struct netlink_facts *netlink_facts(const struct sandbox *sandbox)
 	return &netlink->facts;
 }
 
-/* What the program does not read is lost, as with a full queue of the kernel's. */
-static void send_answer(int fd, void *answer, size_t len)
+/* Sends without waiting. If the program does not read, the answer is lost, as from a full queue of the kernel's. */
+static void standin_send_answer(int fd, void *answer, size_t len)
 {
 	struct iovec part = {.iov_base = answer, .iov_len = len};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
@@ -397,8 +396,8 @@ static void send_answer(int fd, void *answer, size_t len)
 	(void)sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void answer_all(const struct netlink *netlink, const struct standin *standin, const unsigned char *request,
-		       size_t len)
+static void standin_answer_messages(const struct netlink *netlink, const struct standin *standin,
+				    const unsigned char *request, size_t len)
 {
 	unsigned char answer[NETLINK_ANSWER_MAX];
 	size_t at = 0, used = 0;
@@ -409,25 +408,25 @@ static void answer_all(const struct netlink *netlink, const struct standin *stan
 			netlink_answer(&netlink->facts, standin->port, request + at, len - at, answer, &used);
 
 		if (answered)
-			send_answer(standin->fd, answer, answered);
+			standin_send_answer(standin->fd, answer, answered);
 		at += used;
-	} while (used && ++count < MESSAGES_MAX);
+	} while (used && ++count < REQUEST_MESSAGES_MAX);
 }
 
-/* Answers requests. process: the one that asks; 0: unknown. */
-static void answer_request(const struct netlink *netlink, struct standin *standin, uint32_t process,
-			   const unsigned char *request, size_t len)
+/* Answers requests. process: the process that asks; 0: unknown. */
+static void standin_answer_request(const struct netlink *netlink, struct standin *standin, uint32_t process,
+				   const unsigned char *request, size_t len)
 {
 	if (!standin->port)
 		standin_choose_port(netlink, standin, process);
-	answer_all(netlink, standin, request, len);
+	standin_answer_messages(netlink, standin, request, len);
 }
 
 /*
- * Receives one datagram. Descriptors in it are dropped: there is no room for control data. ended: the program closed
- * its end or shut it down; else 0 bytes are an empty datagram.
+ * Receives one datagram and answers it. Descriptors in it are dropped, because there is no room for control data.
+ * ended: the program closed or shut down its end; otherwise 0 bytes are an empty datagram.
  */
-static void serve_one(struct netlink *netlink, struct standin *standin, bool ended)
+static void standin_serve_datagram(struct netlink *netlink, struct standin *standin, bool ended)
 {
 	unsigned char request[NETLINK_REQUEST_MAX];
 	struct iovec part = {.iov_base = request, .iov_len = sizeof(request)};
@@ -439,7 +438,7 @@ static void serve_one(struct netlink *netlink, struct standin *standin, bool end
 			standin_close(netlink, standin);
 		return;
 	}
-	answer_request(netlink, standin, 0, request, (size_t)got);
+	standin_answer_request(netlink, standin, 0, request, (size_t)got);
 }
 
 bool netlink_passes_send(struct netlink *netlink, pid_t tid, const struct syscall_row *row, const __u64 *arg)
@@ -448,11 +447,11 @@ bool netlink_passes_send(struct netlink *netlink, pid_t tid, const struct syscal
 
 	for (size_t i = 0; i < 6; i++)
 		args[i] = arg[i];
-	return table_row_allows(row, args) && !standin_of(netlink, tid, (int)(uint32_t)args[0]);
+	return table_row_allows(row, args) && !standin_find_by_fd(netlink, tid, (int)(uint32_t)args[0]);
 }
 
-/* The address, which could only be the kernel's, is not looked at. */
-bool netlink_send(struct call *call)
+/* Ignores the destination address, which could only be the kernel's. */
+bool netlink_send_request(struct call *call)
 {
 	struct standin *standin = standin_find(call);
 	unsigned char request[NETLINK_REQUEST_MAX];
@@ -468,10 +467,11 @@ bool netlink_send(struct call *call)
 	if (r < 0) {
 		call_fail(call, r);
 	} else if (call_commit_record(call) == 0) {
-		(void)netlink_facts(call->sandbox); /* for answer_all() */
-		serve_one(call->sandbox->netlink, standin, false); /* what was sent before */
+		(void)netlink_facts(call->sandbox); /* for standin_answer_messages() */
+		standin_serve_datagram(call->sandbox->netlink, standin, false); /* requests that were sent before */
 		if (standin->fd >= 0)
-			answer_request(call->sandbox->netlink, standin, (uint32_t)call->task->tgid, request, len);
+			standin_answer_request(call->sandbox->netlink, standin, (uint32_t)call->task->tgid, request,
+					       len);
 		call_return(call, (int64_t)len);
 	}
 	return true;
@@ -482,8 +482,8 @@ void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox)
 	struct epoll_event event[NETLINK_SOCKETS_MAX];
 	int count = epoll_wait(netlink->epoll_fd, event, NETLINK_SOCKETS_MAX, 0);
 
-	(void)netlink_facts(sandbox); /* for answer_all() */
+	(void)netlink_facts(sandbox); /* for standin_answer_messages() */
 	for (int i = 0; i < count; i++)
-		serve_one(netlink, &netlink->standin[event[i].data.u32],
+		standin_serve_datagram(netlink, &netlink->standin[event[i].data.u32],
 			  event[i].events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR));
 }

@@ -12,7 +12,7 @@
 #include "syscalls/net/transfer.h"
 #include "syscalls/table/handlers.h"
 
-#define MESSAGES_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores messages beyond this number */
+#define SENDMMSG_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores messages beyond this number */
 
 /* The socket that a call sends on. */
 struct sender {
@@ -118,7 +118,7 @@ static void send_single_message(struct call *call, int flags, uint64_t header, b
 	struct message message = {0};
 	int64_t r;
 
-	if ((in_registers && netlink_send(call)) || !send_copy_sender(call, (unsigned)flags, &sender))
+	if ((in_registers && netlink_send_request(call)) || !send_copy_sender(call, (unsigned)flags, &sender))
 		return;
 	r = in_registers ? message_from_registers(call, &message) : send_read_message(call, &sender, header, &message);
 	if (r == 0)
@@ -169,8 +169,8 @@ void sys_sendmmsg(struct call *call)
 
 	if (!send_copy_sender(call, call_get_uint(call, 3), &sender))
 		return;
-	if (count > MESSAGES_MAX)
-		count = MESSAGES_MAX;
+	if (count > SENDMMSG_MAX)
+		count = SENDMMSG_MAX;
 	while (r >= 0 && sent < count) {
 		r = send_nth_message(call, &sender, sent, &first);
 		if (r >= 0)

@@ -1,6 +1,6 @@
 /*
- * setsockopt(2) without a network namespace: options that would let other processes on the same loopback in. In a
- * namespace, where the run is alone, the filter lets these options pass.
+ * setsockopt(2) in runs without a network namespace: judges options that would admit other processes on the same
+ * loopback. In a network namespace, where the run is alone, the filter lets these options pass.
  */
 #include <errno.h>
 
@@ -22,8 +22,8 @@ static bool sockopt_is_receive_errors(int level, int name)
 }
 
 /*
- * SO_REUSEADDR is meant for servers that bind a granted port again, so it is set before bind(2). Set later, it would
- * let other processes bind the source port of a connect; on UDP it only shares the port.
+ * A server sets SO_REUSEADDR before bind(2), to bind a granted port again. After bind(2), the option would let other
+ * processes bind the source port of a connect. On UDP it only lets sockets share a port.
  */
 static bool sockopt_may_set_reuseaddr(int socket_fd, int domain)
 {
@@ -37,10 +37,10 @@ static bool sockopt_may_set_reuseaddr(int socket_fd, int domain)
 }
 
 /*
- * Accepted without effect: the option is off, and setting it to 0 lets the kernel judge family, level and length. Of
- * one to three bytes IP_RECVERR reads one byte; IPV6_RECVERR takes NULL for 0.
+ * Accepts the option and leaves it off: the kernel checks family, level and length of a call that sets it to 0. Of a
+ * value of one to three bytes, IP_RECVERR reads only one. IPV6_RECVERR takes NULL for 0.
  */
-static void accept_without_effect(struct call *call, int socket_fd)
+static void sockopt_accept_without_effect(struct call *call, int socket_fd)
 {
 	int level = call_get_int(call, 1), len = call_get_int(call, 4), value = 0, r = 0;
 
@@ -53,7 +53,7 @@ static void accept_without_effect(struct call *call, int socket_fd)
 	call_return_result(call, r);
 }
 
-/* As net/core/sock.c does for every family: first the length, then the value. */
+/* Checks the length before the value, as net/core/sock.c does for every family. */
 static void sockopt_set_reuseaddr(struct call *call, int socket_fd, int domain)
 {
 	int value, r = call_get_int(call, 4) < (int)sizeof(value) ? -EINVAL
@@ -82,7 +82,7 @@ void sys_setsockopt(struct call *call)
 	}
 	copy = net_allow_and_copy_socket(call, &domain);
 	if (copy >= 0 && errors)
-		accept_without_effect(call, copy);
+		sockopt_accept_without_effect(call, copy);
 	else if (copy >= 0)
 		sockopt_set_reuseaddr(call, copy, domain);
 }

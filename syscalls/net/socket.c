@@ -1,8 +1,7 @@
 /*
  * socket, socketpair, listen and shutdown. The filter lets unix stream and seqpacket sockets pass, and TCP and UDP
- * sockets if the policy has a network. Notified sockets are refused, with two exceptions: UDP on a shared loopback,
- * which the supervisor makes with a filter (inet-fence.h), and NETLINK_ROUTE, for which it makes a stand-in socket
- * (netlink.h).
+ * sockets if the policy has a network. Notified sockets are refused, with two exceptions that the supervisor makes: UDP
+ * on a shared loopback, with a socket filter (inet-fence.h), and stand-ins for NETLINK_ROUTE sockets (netlink.h).
  */
 #include <errno.h>
 #include <sys/un.h>
@@ -72,7 +71,7 @@ void sys_socket(struct call *call)
 {
 	if (socket_is_shared_udp(call))
 		socket_make_udp(call);
-	else if (!netlink_socket(call))
+	else if (!netlink_make_standin(call))
 		socket_refuse_call(call);
 }
 

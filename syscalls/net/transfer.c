@@ -9,14 +9,14 @@
 #include "syscalls/call/work.h"
 #include "syscalls/net/address.h"
 
-#define CHUNK (64u * 1024) /* bytes of a stream sent at once; each waiting thread has a buffer of this size */
+#define STREAM_CHUNK_BYTES (64u * 1024) /* sent at once; each waiting thread has a buffer of this size */
 
-/* Everything that a thread needs: struct call is reused for the next notification by then. */
+/* A send that a thread performs. It copies what it needs, because struct call is reused for the next notification. */
 struct sending {
 	struct call_work work;
 	struct message message;
 	struct sockaddr_storage to;
-	socklen_t to_len; /* 0: the peer */
+	socklen_t to_len; /* 0: the message goes to the connected peer */
 	int flags;
 	bool stream;
 	const struct memory_ops *memory;
@@ -82,7 +82,7 @@ static ssize_t transfer_send_buffer(struct sending *sending, int fd, int more_fl
 static int transfer_fill_buffer(struct sending *sending)
 {
 	uint64_t rest = sending->message.total - sending->sent;
-	size_t most = sending->stream ? CHUNK : TRANSFER_DATAGRAM_MAX;
+	size_t most = sending->stream ? STREAM_CHUNK_BYTES : TRANSFER_DATAGRAM_MAX;
 	size_t want = rest < most ? (size_t)rest : most;
 	ssize_t r;
 

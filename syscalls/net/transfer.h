@@ -1,16 +1,17 @@
-/* Sends a copied message on a duplicate of the socket, in a thread if it would wait. Used by send.c. */
+/* Sends a copied message on a duplicate of the target's socket, in a thread if sending would wait. Used by send.c. */
 #ifndef CALLGATE_SYSCALLS_NET_TRANSFER_H
 #define CALLGATE_SYSCALLS_NET_TRANSFER_H
 
 #include "syscalls/net/message.h"
 
-#define TRANSFER_DATAGRAM_MAX (512u * 1024) /* bytes; larger datagrams are EMSGSIZE. UDP's are smaller anyway */
+/* bytes; larger datagrams fail with EMSGSIZE. UDP allows at most 65,507 bytes anyway */
+#define TRANSFER_DATAGRAM_MAX (512u * 1024)
 /* bytes of a stream that are sent before other notifications get their turn */
 #define TRANSFER_NOW_MAX (1u << 20)
 
 struct transfer {
-	struct message *message;           /* emptied: transfer_send() takes the content */
-	const struct sockaddr_storage *to; /* NULL: the peer */
+	struct message *message;           /* left empty: transfer_send() takes its content */
+	const struct sockaddr_storage *to; /* NULL: the message goes to the connected peer */
 	socklen_t to_len;
 	int flags; /* MSG_*, from the target */
 	bool stream;

@@ -28,8 +28,8 @@ int sockets_make_room(struct sockets *sockets);
 int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text);
 
 /*
- * An O_PATH descriptor of the inode to which the socket of the file `node` is bound, borrowed. -ENOENT: the run has not
- * bound that file.
+ * An O_PATH descriptor of the inode that the socket of file `node` is bound to, borrowed. -ENOENT: not bound by the
+ * run.
  */
 int sockets_find_bound_inode(const struct sockets *sockets, const struct stat *node);
 

@@ -1,6 +1,4 @@
-/*
- * ptrace(2) among the processes of the run. The handlers are in handlers.h; the supervisor thread calls the rest.
- */
+/* ptrace(2) among the processes of the run. The handlers are in handlers.h; the supervisor thread calls the rest. */
 #ifndef CALLGATE_SYSCALLS_PROCESS_PTRACE_H
 #define CALLGATE_SYSCALLS_PROCESS_PTRACE_H
 
