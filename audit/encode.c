@@ -40,7 +40,7 @@ static char *encode_name(char *out, const char *key, const struct encoder_name *
 
 /* The lengths of those texts that a record holds without a length. */
 struct encode_lengths {
-	size_t exe, syscall, host, rule, reason;
+	size_t exe, syscall, host, rule, reason, loader, loader_resolved;
 };
 
 static char *encode_arg(char *out, const struct audit_arg *arg)
@@ -90,15 +90,33 @@ static char *encode_args(char *out, const struct audit_record *record)
  * resolved" after a relative one, which no canonical path can be equal to. An absolute path that was not resolved has
  * "resolved":null.
  */
-static char *encode_path(char *out, bool second, const char *path, size_t path_len, const char *resolved,
-			 size_t resolved_len)
+static const struct encode_path_keys {
+	const char *path, *resolved, *null;
+} encode_paths[] = {
+	{",\"path\":\"", ",\"resolved\":\"", ",\"resolved\":null"},
+	{",\"path2\":\"", ",\"resolved2\":\"", ",\"resolved2\":null"},
+	{",\"loader\":\"", ",\"loader_resolved\":\"", ",\"loader_resolved\":null"},
+};
+
+static char *encode_path(char *out, const struct encode_path_keys *keys, const char *path, size_t path_len,
+			 const char *resolved, size_t resolved_len)
 {
-	out = put_field(out, second ? ",\"path2\":\"" : ",\"path\":\"", path, path_len);
+	out = put_field(out, keys->path, path, path_len);
 	if (path && resolved && path_len == resolved_len && memcmp(path, resolved, path_len) == 0)
 		return out;
 	if (path && path_len > 0 && path[0] == '/' && !resolved)
-		return second ? PUT(out, ",\"resolved2\":null") : PUT(out, ",\"resolved\":null");
-	return put_field(out, second ? ",\"resolved2\":\"" : ",\"resolved\":\"", resolved, resolved_len);
+		return put_bytes(out, keys->null, strlen(keys->null));
+	return put_field(out, keys->resolved, resolved, resolved_len);
+}
+
+static char *encode_right(char *out, char right)
+{
+	if (!right)
+		return out;
+	out = PUT(out, ",\"right\":\"");
+	*out++ = right;
+	*out++ = '"';
+	return out;
 }
 
 /* Leaves out the reason that is usual for the verdict. */
@@ -222,7 +240,7 @@ static size_t encode_measure_net_texts(const struct audit_net *net)
 static size_t encode_get_max_bytes(const struct audit_record *record, const struct encode_lengths *len)
 {
 	size_t text = record->path_len + record->resolved_len + record->path2_len + record->resolved2_len + len->exe +
-		      len->syscall + len->host + len->rule + len->reason;
+		      len->syscall + len->host + len->rule + len->reason + len->loader + len->loader_resolved;
 
 	for (size_t i = 0; i < record->args; i++)
 		text += strlen(record->arg[i].name) + record->arg[i].text_len;
@@ -250,7 +268,8 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 {
 	const struct encode_lengths len = {put_measure_text(record->exe), put_measure_text(record->syscall),
 					   put_measure_text(record->host), put_measure_text(record->rule),
-					   put_measure_text(record->reason)};
+					   put_measure_text(record->reason), put_measure_text(record->loader),
+					   put_measure_text(record->loader_resolved)};
 	int r = encode_reserve_line(encoder, encode_get_max_bytes(record, &len));
 	size_t in_page;
 	char *out;
@@ -261,9 +280,15 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	if (record->net)
 		out = encode_net(out, record->net);
 	out = encode_args(out, record);
-	out = encode_path(out, false, record->path, record->path_len, record->resolved, record->resolved_len);
-	out = encode_path(out, true, record->path2, record->path2_len, record->resolved2, record->resolved2_len);
+	out = encode_path(out, &encode_paths[0], record->path, record->path_len, record->resolved,
+			  record->resolved_len);
+	out = encode_path(out, &encode_paths[1], record->path2, record->path2_len, record->resolved2,
+			  record->resolved2_len);
+	if (record->loader)
+		out = encode_path(out, &encode_paths[2], record->loader, len.loader, record->loader_resolved,
+				  len.loader_resolved);
 	out = put_field(out, ",\"host\":\"", record->host, len.host);
+	out = encode_right(out, record->right);
 	out = encode_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
 	if (!compact_omits_effect(encoder, record))
 		out = encode_name(out, ",\"effect\":\"", &encode_effects[record->effect]);

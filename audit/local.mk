@@ -16,5 +16,7 @@ libcallgate_audit_a_SOURCES += \
 	audit/read.c \
 	audit/read.h \
 	audit/record.h \
-	audit/recover.c
+	audit/recover.c \
+	audit/scan.c \
+	audit/scan.h
 EXTRA_DIST += audit/README.md

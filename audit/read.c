@@ -127,11 +127,12 @@ static json_t *reader_parse_line(const char *text, size_t len)
 }
 
 /* Reads the line again: the writer may have been storing the outcome during the first read. */
-static json_t *reader_reread_line(struct audit_reader *reader, size_t len)
+static json_t *reader_reread_line(const struct audit_reader *reader, const struct audit_line *line)
 {
-	ssize_t n = pread(reader->fd, reader->buffer + reader->at, len, (off_t)(reader->offset + reader->at));
+	char *text = reader->buffer + (line->offset - reader->offset);
+	ssize_t n = pread(reader->fd, text, line->len, (off_t)line->offset);
 
-	return n == (ssize_t)len ? reader_parse_line(reader->buffer + reader->at, len) : NULL;
+	return n == (ssize_t)line->len ? reader_parse_line(text, line->len) : NULL;
 }
 
 /* Sets reader->torn to the number of bytes from here to the last one that is not NUL. */
@@ -154,7 +155,7 @@ static int reader_measure_tail(struct audit_reader *reader)
 	return (int)n;
 }
 
-int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_line)
+int audit_reader_read_text(struct audit_reader *reader, struct audit_line *ret_line)
 {
 	size_t len = 0;
 	int r;
@@ -172,15 +173,31 @@ int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_l
 	if (memchr(ret_line->text, '\0', len)) /* incomplete: memcpy(3) may store the end of a line first */
 		return reader_measure_tail(reader);
 	reader->number++;
-	reader->json = reader_parse_line(ret_line->text, len);
-	if (!reader->json)
-		reader->json = reader_reread_line(reader, len);
 	reader->at += len + 1;
+	return 1;
+}
+
+int audit_reader_parse_line(struct audit_reader *reader, struct audit_line *line)
+{
+	json_decref(reader->json);
+	reader->json = reader_parse_line(line->text, line->len);
+	if (!reader->json)
+		reader->json = reader_reread_line(reader, line);
 	if (!reader->json)
 		return -EBADMSG;
-	ret_line->filled = expand_line(&reader->expander, reader->json);
-	ret_line->json = reader->json;
-	return 1;
+	line->filled = expand_line(&reader->expander, reader->json);
+	line->json = reader->json;
+	return 0;
+}
+
+int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_line)
+{
+	int r = audit_reader_read_text(reader, ret_line);
+
+	if (r <= 0)
+		return r;
+	r = audit_reader_parse_line(reader, ret_line);
+	return r < 0 ? r : 1;
 }
 
 uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader)

@@ -35,6 +35,13 @@ void audit_reader_free(struct audit_reader *reader);
  */
 int audit_reader_read_line(struct audit_reader *reader, struct audit_line *ret_line);
 
+/*
+ * As audit_reader_read_line, without parsing: ret_line->json is NULL. For a line whose text is not understood,
+ * audit_reader_parse_line makes the JSON: 0, or -EBADMSG. Both pointers are valid until the next call.
+ */
+int audit_reader_read_text(struct audit_reader *reader, struct audit_line *ret_line);
+int audit_reader_parse_line(struct audit_reader *reader, struct audit_line *line);
+
 /* Length of the incomplete last line that a killed writer left, without the zeros of unused space. */
 uint64_t audit_reader_get_torn_bytes(const struct audit_reader *reader);
 

@@ -67,6 +67,9 @@ struct audit_record {
 	size_t path2_len;
 	const char *resolved2;
 	size_t resolved2_len;
+	const char *loader;          /* of an approved exec: the ELF interpreter as the file names it */
+	const char *loader_resolved; /* its canonical virtual path */
+	char right;                  /* what rules were asked for on the path last judged: 'r', 'w', 'x'; 0: nothing */
 	enum verdict verdict;
 	enum audit_effect effect;
 	const char *rule;

@@ -37,6 +37,7 @@ struct policy_decision {
 	int error;          /* errno for the program when denied, else 0 */
 	const char *rule;   /* e.g. "python.json: filesystem.read[2] /usr"; NULL: the default. Owned by the policy */
 	const char *reason; /* not_granted, private, read_only, denied_by_rule, not_executable …; static */
+	unsigned want;      /* the POLICY_ rights that rules were asked for; 0: no rule about a path decided */
 };
 
 struct policy;

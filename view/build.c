@@ -11,6 +11,7 @@
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
+#include "view/fixed.h"
 #include "view/private.h"
 
 struct build {
@@ -307,27 +308,27 @@ static int build_mount_dev(const struct build *build)
 	return r < 0 ? r : view_add_node(build->view, "/dev", build->view->root, NULL);
 }
 
+static int build_mount_device(struct build *build, const char *path)
+{
+	mode_t mode;
+	int copy = build_clone_mount(build, path, path, MOUNT_DEVICE, &mode);
+
+	if (copy < 0 && access(path, F_OK) < 0)
+		return 0;
+	return build_mount_file(build, path, path, copy, MOUNT_DEVICE | (strcmp(path, VIEW_TTY) == 0 ? MOUNT_TTY : 0),
+				NULL);
+}
+
 static int build_mount_devices(struct build *build)
 {
-	static const char *const device[] = {"null", "zero", "full", "random", "urandom", "tty"};
-	static const char *const link[][2] = {{"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"},
-					      {"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"}};
-	char path[32];
-	mode_t mode;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(device) / sizeof(device[0]); i++) {
-		int copy;
-
-		(void)snprintf(path, sizeof(path), "/dev/%s", device[i]);
-		copy = build_clone_mount(build, path, path, MOUNT_DEVICE, &mode);
-		if (copy >= 0 || access(path, F_OK) == 0)
-			r = build_mount_file(build, path, path, copy, MOUNT_DEVICE | (i == 5 ? MOUNT_TTY : 0), NULL);
-	}
-	for (size_t i = 0; r == 0 && i < sizeof(link) / sizeof(link[0]); i++) {
-		r = view_add_node(build->view, link[i][0], NULL, link[i][1]);
+	for (const char *const *device = view_fixed_devices; r == 0 && *device; device++)
+		r = build_mount_device(build, *device);
+	for (const struct view_fixed_link *link = view_fixed_links; r == 0 && link->path; link++) {
+		r = view_add_node(build->view, link->path, NULL, link->target);
 		if (r == 0)
-			r = view_skeleton_add_entry(build->view, link[i][0], S_IFLNK, link[i][1]);
+			r = view_skeleton_add_entry(build->view, link->path, S_IFLNK, link->target);
 	}
 	return r;
 }

@@ -1,6 +1,7 @@
 /* Judges rights on a place, for every kind of mount. Called for each path of each call. */
 #include <errno.h>
 
+#include "policy/paths/shown.h"
 #include "view/private.h"
 
 static struct policy_decision judge_make_denial(int error, const char *reason)
@@ -31,20 +32,6 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 	return judge_make_provided("proc");
 }
 
-/* A device, or a file of the run (MOUNT_RUN_FILE): it may be read unless a rule denies it. */
-static struct policy_decision judge_run_file(const struct place *place, unsigned want, bool device)
-{
-	struct policy_decision rule =
-		policy_decide_access(place->mount->view->policy, place->virt, place->virt_len, POLICY_READ);
-
-	if (rule.verdict == VERDICT_DENY && rule.error == EACCES)
-		return rule;
-	if (want & POLICY_EXEC)
-		return judge_make_denial(EACCES, "not_executable");
-	return want & POLICY_WRITE && !device ? judge_make_denial(EROFS, "read_only")
-					      : judge_make_provided(device ? "device" : "network");
-}
-
 struct policy_decision view_judge_place(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want)
 {
@@ -58,7 +45,8 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 	if (mount->flags & MOUNT_PTS && want & POLICY_WRITE && terminals_is_directory(place))
 		return judge_make_denial(EROFS, "read_only");
 	if (mount->flags & (MOUNT_DEVICE | MOUNT_RUN_FILE))
-		return judge_run_file(place, want, mount->flags & MOUNT_DEVICE);
+		return policy_decide_run_file(view->policy, place->virt, place->virt_len, want,
+					      mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))
 		return judge_make_denial(ENOENT, "not_granted");
 	decision = policy_decide_access(view->policy, place->virt, place->virt_len, want);
@@ -67,12 +55,7 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 	/* A path that no rule mentions may still be an ancestor of one that is granted. */
 	if (policy_get_rights(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
 		return decision;
-	if (mount->flags & MOUNT_SKELETON || policy_may_grant_below(view->policy, place->virt, place->virt_len)) {
-		if (want & POLICY_EXEC)
-			return judge_make_denial(EACCES, "not_executable");
-		if (want & POLICY_WRITE)
-			return judge_make_denial(EROFS, "read_only");
-		return judge_make_provided("ancestor");
-	}
+	if (mount->flags & MOUNT_SKELETON || policy_may_grant_below(view->policy, place->virt, place->virt_len))
+		return policy_decide_ancestor(want);
 	return decision;
 }

@@ -3,6 +3,8 @@ libcallgate_view_a_SOURCES += \
 	view/build.c \
 	view/execs.c \
 	view/facts.c \
+	view/fixed.c \
+	view/fixed.h \
 	view/judge.c \
 	view/listing.c \
 	view/locate.c \

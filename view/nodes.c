@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/mounts.h"
 #include "base/path.h"
+#include "view/fixed.h"
 #include "view/private.h"
 
 /* Adds a link of the host, at its canonical path, unless a mount shows it already. */
@@ -106,10 +107,10 @@ int view_add_links(struct view *view, const char *written)
 
 int view_add_merged_usr(struct view *view)
 {
-	static const char *const links[] = {"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+	const char *const *links = view_merged_usr;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++) {
+	for (size_t i = 0; r == 0 && links[i]; i++) {
 		const struct node *known =
 			view_find_node(view, links[i], strlen(links[i]), view_hash_path(links[i], strlen(links[i])));
 		_cleanup_free_ char *real = NULL;

@@ -158,9 +158,10 @@ unsigned policy_get_rights(const struct policy *policy, const char *path, size_t
 	return policy_find_rules(policy, path, len).rights;
 }
 
-static struct policy_decision decide_make_refusal(int error, const struct rule *rule, const char *reason)
+static struct policy_decision decide_make_refusal(unsigned want, int error, const struct rule *rule,
+						  const char *reason)
 {
-	return (struct policy_decision){VERDICT_DENY, error, rule ? rule->label : NULL, reason};
+	return (struct policy_decision){VERDICT_DENY, error, rule ? rule->label : NULL, reason, want};
 }
 
 struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
@@ -174,16 +175,18 @@ struct policy_decision policy_decide_access(const struct policy *policy, const c
 							    : "provided";
 
 	if (finding.deny)
-		return decide_make_refusal(EACCES, finding.deny, "denied_by_rule");
+		return decide_make_refusal(want, EACCES, finding.deny, "denied_by_rule");
 	if (!finding.rights)
-		return decide_make_refusal(ENOENT, finding.withhold, finding.withhold ? "private" : "not_granted");
+		return decide_make_refusal(want, ENOENT, finding.withhold,
+					   finding.withhold ? "private" : "not_granted");
 	if (want & POLICY_WRITE && !(finding.rights & POLICY_WRITE))
-		return decide_make_refusal(EROFS, finding.grant[0], "read_only");
+		return decide_make_refusal(want, EROFS, finding.grant[0], "read_only");
 	if (want & POLICY_EXEC && finding.exec_deny)
-		return decide_make_refusal(EACCES, finding.exec_deny, "exec_denied_by_rule");
+		return decide_make_refusal(want, EACCES, finding.exec_deny, "exec_denied_by_rule");
 	if (want & POLICY_EXEC && !(finding.rights & POLICY_EXEC))
-		return decide_make_refusal(EACCES, finding.grant[0], "not_executable");
-	return (struct policy_decision){verdict, 0, finding.grant[bit] ? finding.grant[bit]->label : NULL, reason};
+		return decide_make_refusal(want, EACCES, finding.grant[0], "not_executable");
+	return (struct policy_decision){verdict, 0, finding.grant[bit] ? finding.grant[bit]->label : NULL, reason,
+					want};
 }
 
 static bool decide_globs_grant_below(const struct tree_node *node, const char *rest, size_t rest_len)

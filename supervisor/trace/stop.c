@@ -71,7 +71,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	call->paths = 1;
 	call->path[0].len = strlen(pending->text);
 	(void)snprintf(call->path[0].text, sizeof(call->path[0].text), "%s", pending->text); /* was a path of a call */
-	call->decision = (struct policy_decision){VERDICT_KILL, EACCES, pending->decision.rule, reason};
+	call->decision = (struct policy_decision){VERDICT_KILL, EACCES, pending->decision.rule, reason, 0};
 	call->outcome.kind = OUTCOME_CONTINUE;
 	if (call_commit_record(call) < 0)
 		return;

@@ -41,6 +41,7 @@ int call_refuse(struct call *call, int error, const char *rule, const char *reas
 	call->decision.error = error < 0 ? -error : error;
 	call->decision.rule = rule;
 	call->decision.reason = reason;
+	call->decision.want = 0;
 	return call_fail(call, -call->decision.error);
 }
 

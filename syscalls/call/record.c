@@ -1,5 +1,6 @@
 /* The audit record of a judged call, with the argument names of the syscall table. */
 #include "syscalls/call/call.h"
+#include "syscalls/exec/execve.h"
 
 /*
  * How a register is written to the log; paths and texts have fields of their own. The kernel ignores the high word of
@@ -70,6 +71,14 @@ static void record_get_path(const struct call *call, unsigned i, const char **te
 	}
 }
 
+/* The strongest of the rights that were asked for: the others follow from it. */
+static char record_get_right(unsigned want)
+{
+	if (want & POLICY_EXEC)
+		return 'x';
+	return want & POLICY_WRITE ? 'w' : want & POLICY_READ ? 'r' : '\0';
+}
+
 void call_fill_record(const struct call *call, struct audit_record *ret_record)
 {
 	struct audit_record *record = ret_record;
@@ -92,6 +101,11 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->host = call->place[0].mount && call->place[0].mount->flags & MOUNT_REDIRECT
 			       ? call->place[0].mount->origin
 			       : NULL;
+	if (kind == OUTCOME_EXEC && call->outcome.exec) {
+		record->loader = call->outcome.exec->loader;
+		record->loader_resolved = call->outcome.exec->loader_virt;
+	}
+	record->right = record_get_right(call->decision.want);
 	record->net = call->net.host[0] ? &call->net.record : NULL;
 	record->verdict = call->decision.verdict;
 	record->rule = call->decision.rule;

@@ -21,6 +21,7 @@ struct exec_program {
 struct exec_loader {
 	struct exec_image image;
 	uint64_t page; /* see exec_plan.interp_page */
+	char virt[PATH_MAX]; /* canonical virtual path, for the record */
 };
 
 /* True when the file at a place, with this status, is kept. */

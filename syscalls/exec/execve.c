@@ -231,6 +231,7 @@ static int loader_find(struct call *call, const char *interp, struct exec_loader
 	if (!native_leads_to(call, AT_FDCWD, interp, 0, &st))
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
 	ret_loader->page = own.first_vaddr;
+	memcpy(ret_loader->virt, call->place[EXEC_INTERP_SLOT].virt, call->place[EXEC_INTERP_SLOT].virt_len + 1);
 	exec_cache_keep_loader(call, &call->place[EXEC_INTERP_SLOT], interp, &st, ret_loader);
 	return 0;
 }
@@ -255,7 +256,9 @@ static int loader_judge(struct attempt *attempt, const char *interp)
 	plan->has_interp = true;
 	plan->interp = loader.image;
 	plan->interp_page = loader.page;
-	return 0;
+	plan->loader = strdup(interp);
+	plan->loader_virt = strdup(loader.virt);
+	return plan->loader && plan->loader_virt ? 0 : call_fail(call, -ENOMEM);
 }
 
 static int exec_judge_elf(struct attempt *attempt)

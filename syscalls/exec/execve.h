@@ -27,6 +27,8 @@ struct exec_plan {
 	struct exec_image interp; /* its PT_INTERP */
 	bool has_interp;
 	uint64_t interp_page;     /* AT_BASE plus this is the address of interp's first page */
+	char *loader;             /* the path of interp as image names it, for the record; NULL: there is none */
+	char *loader_virt;        /* and its virtual path */
 	char *virt;               /* virtual path of image, for the record and tree_note_exec */
 	bool detour;              /* the kernel would not reach image by the program's path: restart with these */
 	char *host;               /* host path of the file to exec: the last interpreter for a script */

@@ -16,6 +16,8 @@ void exec_plan_free(struct exec_plan *plan)
 {
 	if (!plan)
 		return;
+	free(plan->loader);
+	free(plan->loader_virt);
 	free(plan->virt);
 	free(plan->host);
 	free(plan->execfn);

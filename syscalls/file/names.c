@@ -98,9 +98,12 @@ static int link_check_source(struct call *call, int object)
 	if (!from->mount || from->magic)
 		return status.st_nlink == 0 ? 0 : call_refuse(call, -EXDEV, NULL, "not_granted");
 	decision = view_judge_place(call->sandbox->view, call->task, from, POLICY_WRITE);
-	if (decision.verdict == VERDICT_DENY)
-		return call_refuse(call, from->mount == to->mount ? -decision.error : -EXDEV, decision.rule,
-				   decision.reason);
+	if (decision.verdict == VERDICT_DENY) {
+		(void)call_refuse(call, from->mount == to->mount ? -decision.error : -EXDEV, decision.rule,
+				  decision.reason);
+		call->decision.want = decision.want;
+		return -1;
+	}
 	/* Natively, too, devices and /proc are on other mounts. */
 	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC))
 		return call_fail(call, -EXDEV);

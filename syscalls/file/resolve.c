@@ -258,7 +258,9 @@ static int refuse_unpublic(struct call *call, const struct place *place)
 	struct policy_decision granted =
 		policy_decide_access(call->sandbox->policy, place->virt, place->virt_len, POLICY_READ);
 
-	return call_refuse(call, -EACCES, granted.rule, "not_public");
+	(void)call_refuse(call, -EACCES, granted.rule, "not_public");
+	call->decision.want = POLICY_READ;
+	return -1;
 }
 
 int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t needed)
@@ -275,15 +277,17 @@ int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t ne
 /* Nothing exists there on the host either: the call fails as it does natively, and nothing was refused. */
 static int fail_absent(struct call *call)
 {
-	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "absent"};
+	call->decision = (struct policy_decision){
+		.verdict = VERDICT_ALLOW, .reason = "absent", .want = call->decision.want};
 	return call_fail(call, -ENOENT);
 }
 
 /*
- * Sets the outcome for a path that leads nowhere; returns -1. Outside of every grant that is a denial, unless the host
- * has nothing there either and the call fails natively, too (every process looks for /etc/ld.so.preload).
+ * Sets the outcome for a path that leads nowhere, on which `want` was to be judged; returns -1. Outside of every grant
+ * that is a denial, unless the host has nothing there either and the call fails natively, too (every process looks for
+ * /etc/ld.so.preload).
  */
-static int resolve_fail(struct call *call, const struct place *place, int error)
+static int resolve_fail(struct call *call, const struct place *place, unsigned want, int error)
 {
 	if (resolve_fail_denied(call, place, error))
 		return -1;
@@ -296,8 +300,11 @@ static int resolve_fail(struct call *call, const struct place *place, int error)
 	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON))
 		return call_fail(call, error);
 	if (!view_is_absent_on_host(call->sandbox->view, place->virt, place->virt_len))
-		return call_refuse(call, error, NULL, "not_granted");
-	return fail_absent(call);
+		(void)call_refuse(call, error, NULL, "not_granted");
+	else
+		(void)fail_absent(call);
+	call->decision.want = want;
+	return -1;
 }
 
 /* Judges, and keeps the decision. True when allowed. */
@@ -409,7 +416,7 @@ static int resolve_walk_and_judge(struct call *call, unsigned i, const char *bas
 	int r = view_walk_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 
 	if (r < 0)
-		return resolve_fail(call, place, r);
+		return resolve_fail(call, place, want, r);
 	return resolve_judge_place(call, place, want) ? 0 : call_fail(call, -call->decision.error);
 }
 
@@ -448,7 +455,7 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 			break; /* the last name is a link, which may not be followed */
 	}
 	if (fd < 0)
-		return resolve_fail(call, place, fd);
+		return resolve_fail(call, place, want, fd);
 	return fd;
 }
 
@@ -520,7 +527,7 @@ static int resolve_path(struct call *call, unsigned i, unsigned want, unsigned f
 		if (!resolve_must_walk(fd) &&
 		    !(fd == -ENOTDIR && open_flags & O_NOFOLLOW && open_flags & O_DIRECTORY) &&
 		    !(place->mount->flags & MOUNT_PROC))
-			return resolve_fail(call, place, fd);
+			return resolve_fail(call, place, want, fd);
 	} else if (r < 0 && r != -EAGAIN && r != -ENOTDIR && r != -ENAMETOOLONG)
 		return call_fail(call, r);
 	return resolve_by_walk(call, i, base, want, follow, open_flags, question);
@@ -651,7 +658,7 @@ static int name_pin_parent(struct call *call, unsigned i, const char **ret_name,
 	if (r >= 0)
 		r = place_append_name(place, *ret_name);
 	if (r < 0)
-		return resolve_fail(call, place, r);
+		return resolve_fail(call, place, POLICY_WRITE, r);
 	allowed = resolve_judge_place(call, place, POLICY_WRITE);
 	if (!allowed && file_name_is_refused(*ret_name) && resolve_judge_place(call, place, POLICY_READ)) {
 		/* The kernel refuses the name before it asks for permission. Longer names exist on FUSE. */

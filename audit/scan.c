@@ -1,0 +1,411 @@
+#include "audit/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum scan_kind {
+	SCAN_SKIP,
+	SCAN_TEXT,
+	SCAN_NUMBER,
+	SCAN_FLAG,     /* true, or false */
+	SCAN_RESOLVED, /* a text or null */
+	SCAN_RET,      /* a number or null */
+	SCAN_ARGS,     /* one object of numbers and texts */
+};
+
+#define AT(member) offsetof(struct scan_record, member)
+
+/* The fields in the order of encode.c, which is the order in which they are looked for. */
+static const struct scan_field {
+	const char *name;
+	size_t len;
+	enum scan_kind kind;
+	size_t at;
+} fields[] = {
+#define FIELD(name, kind, at) {name, sizeof(name) - 1, kind, at}
+	FIELD("seq", SCAN_NUMBER, AT(seq)),
+	FIELD("time", SCAN_SKIP, 0),
+	FIELD("mono_ns", SCAN_SKIP, 0),
+	FIELD("run", SCAN_SKIP, 0),
+	FIELD("pid", SCAN_SKIP, 0),
+	FIELD("tid", SCAN_SKIP, 0),
+	FIELD("ppid", SCAN_SKIP, 0),
+	FIELD("host_pid", SCAN_SKIP, 0),
+	FIELD("exe", SCAN_TEXT, AT(exe)),
+	FIELD("syscall", SCAN_TEXT, AT(syscall)),
+	FIELD("event", SCAN_TEXT, AT(event)),
+	FIELD("conn", SCAN_SKIP, 0),
+	FIELD("host", SCAN_TEXT, AT(host)),
+	FIELD("port", SCAN_NUMBER, AT(port)),
+	FIELD("proto", SCAN_TEXT, AT(proto)),
+	FIELD("method", SCAN_TEXT, AT(method)),
+	FIELD("args", SCAN_ARGS, AT(target)),
+	FIELD("path", SCAN_TEXT, AT(path[0].written)),
+	FIELD("truncated", SCAN_FLAG, AT(truncated)),
+	FIELD("resolved", SCAN_RESOLVED, AT(path[0])),
+	FIELD("path2", SCAN_TEXT, AT(path[1].written)),
+	FIELD("resolved2", SCAN_RESOLVED, AT(path[1])),
+	FIELD("loader", SCAN_TEXT, AT(path[2].written)),
+	FIELD("loader_resolved", SCAN_RESOLVED, AT(path[2])),
+	FIELD("right", SCAN_TEXT, AT(right)),
+	FIELD("verdict", SCAN_TEXT, AT(verdict)),
+	FIELD("effect", SCAN_SKIP, 0),
+	FIELD("rule", SCAN_TEXT, AT(rule)),
+	FIELD("reason", SCAN_TEXT, AT(reason)),
+	FIELD("ret", SCAN_RET, AT(has_ret)),
+	FIELD("errno", SCAN_TEXT, AT(error)),
+	FIELD("ns", SCAN_SKIP, 0),
+	FIELD("count", SCAN_NUMBER, AT(count)),
+	FIELD("type", SCAN_TEXT, AT(type)),
+#undef FIELD
+};
+#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+_Static_assert(FIELDS <= 64, "the set of fields that were seen is one word");
+
+struct scan_cursor {
+	const char *at;
+	const char *end; /* one past the last byte, which is "}" */
+};
+
+static void scan_skip_blanks(struct scan_cursor *cursor)
+{
+	while (cursor->at < cursor->end && *cursor->at == ' ')
+		cursor->at++;
+}
+
+static bool scan_take(struct scan_cursor *cursor, char byte)
+{
+	if (cursor->at >= cursor->end || *cursor->at != byte)
+		return false;
+	cursor->at++;
+	return true;
+}
+
+static bool scan_quote_is_escaped(const char *start, const char *quote)
+{
+	size_t slashes = 0;
+
+	while (quote - slashes > start && quote[-1 - (ptrdiff_t)slashes] == '\\')
+		slashes++;
+	return slashes % 2;
+}
+
+/* A string, without its quotes. */
+static bool scan_take_text(struct scan_cursor *cursor, struct scan_text *ret_text)
+{
+	const char *start = cursor->at + 1, *quote = start;
+
+	if (!scan_take(cursor, '"'))
+		return false;
+	while ((quote = memchr(quote, '"', (size_t)(cursor->end - quote)))) {
+		if (quote == start || quote[-1] != '\\' || !scan_quote_is_escaped(start, quote))
+			break;
+		quote++;
+	}
+	if (!quote)
+		return false;
+	*ret_text = (struct scan_text){start, (size_t)(quote - start)};
+	cursor->at = quote + 1;
+	return true;
+}
+
+static bool scan_take_word(struct scan_cursor *cursor, const char *word, size_t len)
+{
+	if ((size_t)(cursor->end - cursor->at) < len || memcmp(cursor->at, word, len) != 0)
+		return false;
+	cursor->at += len;
+	return true;
+}
+#define SCAN_TAKE_WORD(cursor, word) scan_take_word((cursor), "" word, sizeof(word) - 1)
+
+/* A number that is not negative; past 64 bits it is no number of ours. */
+static bool scan_take_number(struct scan_cursor *cursor, uint64_t *ret_number)
+{
+	const char *start = cursor->at;
+	uint64_t number = 0;
+
+	while (cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9') {
+		if (__builtin_mul_overflow(number, 10u, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(*cursor->at - '0'), &number))
+			return false;
+		cursor->at++;
+	}
+	*ret_number = number;
+	return cursor->at > start;
+}
+
+/* A text, a word or a number, of which nothing is wanted. */
+static bool scan_skip_value(struct scan_cursor *cursor)
+{
+	const char *start = cursor->at;
+	struct scan_text text;
+
+	if (start < cursor->end && *start == '"')
+		return scan_take_text(cursor, &text);
+	while (cursor->at < cursor->end && ((*cursor->at >= '0' && *cursor->at <= '9') ||
+					    (*cursor->at >= 'a' && *cursor->at <= 'z') || *cursor->at == '-' ||
+					    *cursor->at == '.'))
+		cursor->at++;
+	return cursor->at > start;
+}
+
+/* `"name":`, with the name's text. */
+static bool scan_take_name(struct scan_cursor *cursor, struct scan_text *ret_name)
+{
+	if (!scan_take_text(cursor, ret_name) || !scan_take(cursor, ':'))
+		return false;
+	scan_skip_blanks(cursor);
+	return true;
+}
+
+/* The arguments of a call; that of symlink(2) which is a text of another file's is wanted. */
+static bool scan_take_args(struct scan_cursor *cursor, struct scan_text *target)
+{
+	struct scan_text name;
+
+	if (!scan_take(cursor, '{'))
+		return false;
+	while (scan_take_name(cursor, &name)) {
+		bool wanted = scan_text_is(&name, "target");
+
+		if (wanted ? !scan_take_text(cursor, target) : !scan_skip_value(cursor))
+			return false;
+		if (scan_take(cursor, '}'))
+			return true;
+		if (!scan_take(cursor, ','))
+			return false;
+	}
+	return false;
+}
+
+static bool scan_take_resolved(struct scan_cursor *cursor, struct scan_path *path)
+{
+	path->unresolved = SCAN_TAKE_WORD(cursor, "null");
+	return path->unresolved || scan_take_text(cursor, &path->resolved);
+}
+
+static bool scan_take_ret(struct scan_cursor *cursor, bool *ret_has)
+{
+	uint64_t number;
+
+	if (SCAN_TAKE_WORD(cursor, "null"))
+		return true;
+	*ret_has = true;
+	return scan_take_number(cursor, &number);
+}
+
+/* The name of an error, or its number where it has no name. */
+static bool scan_take_error(struct scan_cursor *cursor, struct scan_text *error)
+{
+	const char *start = cursor->at;
+	uint64_t number;
+
+	if (cursor->at < cursor->end && *start == '"')
+		return scan_take_text(cursor, error);
+	if (!scan_take_number(cursor, &number))
+		return false;
+	*error = (struct scan_text){start, (size_t)(cursor->at - start)};
+	return true;
+}
+
+static bool scan_take_flag(struct scan_cursor *cursor, bool *ret_flag)
+{
+	*ret_flag = SCAN_TAKE_WORD(cursor, "true");
+	return *ret_flag || SCAN_TAKE_WORD(cursor, "false");
+}
+
+static bool scan_take_value(struct scan_cursor *cursor, const struct scan_field *field, struct scan_record *record)
+{
+	char *to = (char *)record + field->at;
+
+	switch (field->kind) {
+	case SCAN_TEXT:
+		return field->at == AT(error) ? scan_take_error(cursor, (void *)to)
+					      : scan_take_text(cursor, (void *)to);
+	case SCAN_NUMBER:
+		return scan_take_number(cursor, (void *)to);
+	case SCAN_FLAG:
+		return scan_take_flag(cursor, (void *)to);
+	case SCAN_RESOLVED:
+		return scan_take_resolved(cursor, (void *)to);
+	case SCAN_RET:
+		return scan_take_ret(cursor, (void *)to);
+	case SCAN_ARGS:
+		return scan_take_args(cursor, (void *)to);
+	case SCAN_SKIP:
+	default:
+		return scan_skip_value(cursor);
+	}
+}
+
+/* The field of a name, looked for from *next on; FIELDS: one that no verb wants. */
+static size_t scan_find_field(const struct scan_text *name, size_t next)
+{
+	for (size_t i = 0; i < FIELDS; i++) {
+		size_t at = next + i < FIELDS ? next + i : next + i - FIELDS;
+
+		if (fields[at].len == name->len && memcmp(fields[at].name, name->at, name->len) == 0)
+			return at;
+	}
+	return FIELDS;
+}
+
+static bool scan_take_field(struct scan_cursor *cursor, size_t *next, uint64_t *seen, struct scan_record *record)
+{
+	struct scan_text name;
+	size_t field;
+
+	if (!scan_take_name(cursor, &name))
+		return false;
+	field = scan_find_field(&name, *next);
+	if (field == FIELDS)
+		return scan_skip_value(cursor);
+	if (*seen & UINT64_C(1) << field)
+		return false; /* twice */
+	*seen |= UINT64_C(1) << field;
+	*next = field + 1;
+	return scan_take_value(cursor, &fields[field], record);
+}
+
+int scan_line(const char *text, size_t len, struct scan_record *ret_record)
+{
+	struct scan_cursor cursor = {text, text + len};
+	uint64_t seen = 0;
+	size_t next = 0;
+
+	memset(ret_record, 0, sizeof(*ret_record));
+	if (!scan_take(&cursor, '{'))
+		return -EBADMSG;
+	while (scan_take_field(&cursor, &next, &seen, ret_record)) {
+		scan_skip_blanks(&cursor);
+		if (scan_take(&cursor, '}'))
+			return cursor.at == cursor.end && seen & 1 ? 0 : -EBADMSG;
+		if (!scan_take(&cursor, ','))
+			break;
+	}
+	return -EBADMSG;
+}
+
+int scan_line_or_parse(struct audit_reader *reader, struct audit_line *line, char **buffer,
+		       struct scan_record *ret_record)
+{
+	int r = scan_line(line->text, line->len, ret_record);
+
+	if (r == 0)
+		return 0;
+	r = audit_reader_parse_line(reader, line);
+	if (r < 0)
+		return r;
+	free(*buffer);
+	*buffer = json_dumps(line->json, JSON_COMPACT);
+	if (!*buffer)
+		return -ENOMEM;
+	return scan_line(*buffer, strlen(*buffer), ret_record) < 0 ? 1 : 0;
+}
+
+bool scan_text_is(const struct scan_text *text, const char *word)
+{
+	return text->at && strlen(word) == text->len && memcmp(text->at, word, text->len) == 0;
+}
+
+/* ---- escapes ---- */
+
+/* Four hexadecimal digits; -1: they are not. */
+static int scan_read_hex(const char *at, const char *end)
+{
+	int value = 0;
+
+	if (end - at < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		int digit = text_parse_hex_digit(at[i]);
+
+		if (digit < 0)
+			return -1;
+		value = value << 4 | digit;
+	}
+	return value;
+}
+
+static size_t scan_put_utf8(char *out, uint32_t rune)
+{
+	if (rune < 0x80) {
+		out[0] = (char)rune;
+		return 1;
+	}
+	if (rune < 0x800) {
+		out[0] = (char)(0xc0 | rune >> 6);
+		out[1] = (char)(0x80 | (rune & 0x3f));
+		return 2;
+	}
+	if (rune < 0x10000) {
+		out[0] = (char)(0xe0 | rune >> 12);
+		out[1] = (char)(0x80 | (rune >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (rune & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | rune >> 18);
+	out[1] = (char)(0x80 | (rune >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (rune >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (rune & 0x3f));
+	return 4;
+}
+
+/* One escape of JSON at *at, behind its backslash. The bytes written, at most 4; 0: it is none. */
+static size_t scan_undo_escape(const char **at, const char *end, char *out)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	const char *known = *at < end && **at ? strchr(from, **at) : NULL;
+	int unit, low;
+
+	if (known) {
+		*out = to[known - from];
+		++*at;
+		return 1;
+	}
+	if (*at >= end || **at != 'u' || (unit = scan_read_hex(*at + 1, end)) < 0)
+		return 0;
+	*at += 5;
+	if (unit < 0xd800 || unit > 0xdbff)
+		return scan_put_utf8(out, (uint32_t)unit);
+	if (end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u' || (low = scan_read_hex(*at + 2, end)) < 0xdc00 ||
+	    low > 0xdfff)
+		return 0;
+	*at += 6;
+	return scan_put_utf8(out, 0x10000u + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(low - 0xdc00));
+}
+
+int scan_get_bytes(const struct scan_text *text, char *out, size_t cap)
+{
+	const char *at = text->at, *end = at + text->len;
+	size_t len = 0;
+
+	if (!memchr(at, '\\', text->len)) {
+		if (text->len >= cap)
+			return -ENAMETOOLONG;
+		memcpy(out, at, text->len);
+		out[text->len] = '\0';
+		return (int)text->len;
+	}
+	while (at < end) {
+		size_t put = 1;
+
+		if (len + 5 > cap)
+			return -ENAMETOOLONG;
+		if (*at != '\\') {
+			out[len] = *at++;
+		} else {
+			at++;
+			put = scan_undo_escape(&at, end, out + len);
+			if (put == 0)
+				return -EBADMSG;
+		}
+		len += put;
+	}
+	len = text_unescape(out, len);
+	out[len] = '\0';
+	return (int)len;
+}

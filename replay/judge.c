@@ -1,0 +1,303 @@
+/* Judges questions by a policy and by what its view shows. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/paths/explain.h"
+#include "policy/paths/move.h"
+#include "policy/paths/shown.h"
+#include "policy/paths/tree.h"
+#include "policy/paths/ways.h"
+#include "replay/query.h"
+#include "view/fixed.h"
+
+struct query_judge {
+	const struct policy *policy;
+	struct arena arena;
+	struct tree shown; /* what the view shows as directories and links, whatever is granted there */
+};
+
+/* ---- the names that the view shows ---- */
+
+static void judge_add_name(struct query_judge *judge, const char *path)
+{
+	(void)tree_add_path(&judge->shown, &judge->arena, arena_dup(&judge->arena, path));
+}
+
+/* The names on the way of a rule's path, which may be links: view_add_links() in view/nodes.c. */
+static void judge_add_way(struct query_judge *judge, const char *written)
+{
+	char path[PATH_MAX];
+
+	judge_add_name(judge, written);
+	if (policy_follow_links(judge->policy, written, path) > 0)
+		judge_add_name(judge, path);
+}
+
+static void judge_add_names(struct query_judge *judge)
+{
+	size_t count;
+	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
+	const struct policy_link *link;
+
+	for (size_t i = 0; i < count; i++) {
+		judge_add_name(judge, mount[i].virt);
+		if (mount[i].written)
+			judge_add_way(judge, mount[i].written);
+	}
+	link = policy_get_links(judge->policy, &count);
+	for (size_t i = 0; i < count; i++) {
+		judge_add_way(judge, link[i].path);
+		judge_add_name(judge, link[i].target);
+	}
+	for (const char *const *device = view_fixed_devices; *device; device++)
+		judge_add_name(judge, *device);
+	for (const struct view_fixed_link *fixed = view_fixed_links; fixed->path; fixed++)
+		judge_add_name(judge, fixed->path);
+	judge_add_name(judge, "/proc");
+}
+
+int query_judge_create(const struct policy *policy, struct query_judge **ret_judge)
+{
+	struct query_judge *judge = calloc(1, sizeof(*judge));
+	jmp_buf no_memory;
+
+	if (!judge)
+		return -ENOMEM;
+	judge->policy = policy;
+	judge->arena.no_memory = &no_memory;
+	if (setjmp(no_memory)) {
+		query_judge_free(judge);
+		return -ENOMEM;
+	}
+	judge_add_names(judge);
+	judge->arena.no_memory = NULL;
+	*ret_judge = judge;
+	return 0;
+}
+
+void query_judge_free(struct query_judge *judge)
+{
+	if (!judge)
+		return;
+	arena_release(&judge->arena);
+	free(judge);
+}
+
+static bool judge_is_shown(const struct query_judge *judge, const char *path)
+{
+	return tree_find_path(&judge->shown, path) != NULL;
+}
+
+/* ---- one path ---- */
+
+/* As view_judge_place() in view/judge.c, without a view. */
+static struct policy_decision judge_path(const struct query_judge *judge, const char *path, size_t len, unsigned want)
+{
+	struct policy_decision decision;
+
+	if (strncmp(path, "/dev/", 5) == 0 && view_is_fixed_device(path))
+		return policy_decide_run_file(judge->policy, path, len, want, true);
+	decision = policy_decide_access(judge->policy, path, len, want);
+	if (decision.verdict != VERDICT_DENY || decision.error != ENOENT)
+		return decision;
+	if (judge_is_shown(judge, path) || policy_may_grant_below(judge->policy, path, len))
+		return policy_decide_ancestor(want);
+	return decision;
+}
+
+/* The length of the name in `written` behind the components that it has in common with the canonical path. */
+static size_t judge_get_fork(const struct query_path *path)
+{
+	size_t same = 0, at = 0;
+
+	while (at < path->written_len && at < path->len && path->written[at] == path->path[at])
+		if (path->written[at++] == '/')
+			same = at;
+	if (at == path->written_len && at < path->len && path->path[at] == '/')
+		return 0; /* the written path is on the way of the canonical one */
+	return same + strcspn(path->written + same, "/");
+}
+
+/*
+ * A link that was followed must be visible, too. It is the first name that the written path does not have in common
+ * with the canonical one, which has no links, or a name below. True when the view does not show that name.
+ */
+static bool judge_hides_link(const struct query_judge *judge, const struct query_path *path,
+			     struct policy_decision *ret_decision)
+{
+	char name[PATH_MAX];
+	size_t len = path->written_len ? judge_get_fork(path) : 0;
+
+	if (len == 0 || strncmp(path->written, "/proc/", 6) == 0)
+		return false;
+	memcpy(name, path->written, len);
+	name[len] = '\0';
+	if (judge_is_shown(judge, name) || view_is_fixed_link(name))
+		return false;
+	*ret_decision = judge_path(judge, name, len, POLICY_READ);
+	return ret_decision->verdict == VERDICT_DENY;
+}
+
+static bool judge_parent_is_denied(const struct query_judge *judge, const struct query_path *path)
+{
+	size_t len = (size_t)((const char *)memrchr(path->path, '/', path->len) - path->path);
+
+	return policy_decide_access(judge->policy, path->path, len, POLICY_READ).error == EACCES;
+}
+
+enum judged { JUDGED_ALLOWED, JUDGED_DENIED, JUDGED_UNKNOWN };
+
+/*
+ * What becomes of a denial where nothing exists: outside of all grants the call fails as it would natively, which is no
+ * denial (resolve_fail() in syscalls/file/resolve.c).
+ */
+static enum judged judge_absent(const struct query_judge *judge, const struct query *query,
+				const struct query_path *path, const struct policy_decision *decision)
+{
+	if (query->redirected || policy_find_mount(judge->policy, path->path) == NULL ||
+	    decision->error == ENOENT)
+		return query->redirected ? JUDGED_UNKNOWN : JUDGED_ALLOWED;
+	if (judge_parent_is_denied(judge, path))
+		return JUDGED_DENIED;
+	return JUDGED_UNKNOWN; /* whether it is looked at before the rules are asked depends on the call */
+}
+
+static enum judged judge_one_path(const struct query_judge *judge, const struct query *query, size_t at,
+				  struct policy_decision *ret_decision)
+{
+	const struct query_path *path = &query->path[at];
+
+	if (!judge_hides_link(judge, path, ret_decision))
+		*ret_decision = judge_path(judge, path->path, path->len, path->want);
+	if (ret_decision->verdict == VERDICT_DENY)
+		return query->absent ? judge_absent(judge, query, path, ret_decision) : JUDGED_DENIED;
+	return strcmp(ret_decision->reason, "public") == 0 && !query->public ? JUDGED_UNKNOWN : JUDGED_ALLOWED;
+}
+
+/* ---- all paths of a call ---- */
+
+static void answer_set_unknown(struct query_answer *answer, const char *why)
+{
+	answer->certain = false;
+	answer->why = why;
+}
+
+static void answer_add(struct query_answer *answer, bool allow, size_t at, const char *rule, const char *reason)
+{
+	if (allow != answer->allow) { /* a denial counts more than any grant */
+		if (allow)
+			return;
+		answer->rules = 0;
+		answer->allow = false;
+	}
+	if (answer->rules == 0) {
+		answer->at = at;
+		answer->reason = reason;
+	}
+	answer->rule[answer->rules++] = rule;
+}
+
+/* The checks of directories that move and links that are made, as far as rules decide them. */
+static void judge_moves(const struct query_judge *judge, const struct query *query, struct query_answer *answer)
+{
+	const char *from = query->path[0].path, *to = query->path[1].path, *rule;
+	struct policy_move move;
+	size_t count;
+	const struct policy_mount *mount = policy_get_mounts(judge->policy, &count);
+
+	if (query->target_len && !policy_link_is_allowed(judge->policy, from, query->target, &rule))
+		answer_add(answer, false, 0, rule, "leads_to_denied");
+	if (!query->renames || query->paths < 2 || query->absent)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (path_is_below(mount[i].virt, from) || path_is_below(mount[i].virt, to)) {
+			answer_set_unknown(answer, "holds_mount");
+			return;
+		}
+	policy_compare_below(judge->policy, from, to, &move);
+	if (move.kind != POLICY_MOVE_SAME)
+		answer_set_unknown(answer, "moved_directory");
+}
+
+static void judge_paths(const struct query_judge *judge, const struct query *query, struct query_answer *answer)
+{
+	bool unknown = false;
+
+	for (size_t i = 0; i < query->paths; i++) {
+		struct policy_decision decision;
+		enum judged judged = judge_one_path(judge, query, i, &decision);
+
+		unknown |= judged == JUDGED_UNKNOWN;
+		if (judged == JUDGED_UNKNOWN)
+			answer->why = decision.verdict == VERDICT_DENY ? "absent" : "public";
+		else if (judged == JUDGED_ALLOWED && decision.verdict == VERDICT_DENY)
+			answer_add(answer, true, i, NULL, "absent");
+		else
+			answer_add(answer, judged == JUDGED_ALLOWED, i, decision.rule, decision.reason);
+	}
+	if (answer->allow && unknown)
+		answer->certain = false;
+	else if (answer->allow)
+		judge_moves(judge, query, answer);
+}
+
+/* ---- the network ---- */
+
+static struct net_verdict judge_endpoint(const struct policy *policy, const struct query *query)
+{
+	struct net_verdict verdict;
+
+	if (!policy_net_is_enabled(policy))
+		return (struct net_verdict){.reason = "network_not_granted"};
+	switch (query->kind) {
+	case QUERY_LISTEN:
+		verdict = policy_net_judge_listen(policy, query->any_port ? 0 : query->port);
+		if (!verdict.allow && query->any_port)
+			verdict = policy_net_judge_listen(policy, query->port);
+		return verdict;
+	case QUERY_REQUEST:
+		return policy_net_judge_request(policy, query->host, query->port, query->method, query->request,
+						query->upgrade);
+	case QUERY_NAME:
+		return policy_net_judge_name(policy, query->host);
+	case QUERY_CONNECT:
+	case QUERY_OTHER:
+	case QUERY_PATHS:
+	case QUERY_KIND_MAX:
+	default:
+		return policy_net_judge_connect(policy, query->host, query->port, query->udp);
+	}
+}
+
+void query_judge(const struct query_judge *judge, const struct query *query, struct query_answer *ret_answer)
+{
+	struct net_verdict verdict;
+
+	*ret_answer = (struct query_answer){.certain = true, .allow = true};
+	if (query->kind == QUERY_PATHS) {
+		judge_paths(judge, query, ret_answer);
+		return;
+	}
+	verdict = judge_endpoint(judge->policy, query);
+	answer_add(ret_answer, verdict.allow, 0, verdict.label, verdict.reason);
+}
+
+size_t query_get_object(const struct query *query, size_t at, char *out, size_t cap)
+{
+	const char *method = query->kind == QUERY_REQUEST ? query->method : "";
+	int len;
+
+	if (query->kind == QUERY_PATHS)
+		len = snprintf(out, cap, "%s", query->path[at].path);
+	else if (query->kind == QUERY_NAME)
+		len = snprintf(out, cap, "%s", query->host);
+	else
+		len = snprintf(out, cap, strchr(query->host, ':') ? "%s%s[%s]:%u%s" : "%s%s%s:%u%s", method,
+			       *method ? " " : "", query->host, query->port,
+			       query->kind == QUERY_REQUEST ? query->request : query->udp ? "/udp" : "");
+	return len < 0 ? 0 : (size_t)len < cap ? (size_t)len : cap - 1;
+}

@@ -1,0 +1,92 @@
+/*
+ * A record of the log as a question to a policy, and the answer. Called by the verbs that judge recorded runs again
+ * (replay, policy minimise, learn), after the run and perhaps on another machine: nothing is opened, resolved or run.
+ *
+ * A question about paths holds what the rules were asked for in the run: the canonical paths, and the right that the
+ * record names. The answer comes from the functions that the supervisor and egress ask (policy_decide_access,
+ * policy_net_judge_*) and from the names that the policy's view would show.
+ *
+ * What rests on more than the rules is QUERY_OTHER, or an answer that is not `certain`, each with a word that says why.
+ */
+#ifndef CALLGATE_REPLAY_QUERY_H
+#define CALLGATE_REPLAY_QUERY_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "audit/scan.h"
+#include "policy/network/net.h"
+#include "policy/policy.h"
+
+enum query_kind {
+	QUERY_OTHER,   /* no rule decided: `why` */
+	QUERY_PATHS,   /* all of path[] must be allowed */
+	QUERY_CONNECT, /* host, port, udp */
+	QUERY_LISTEN,  /* port; any_port: of listen(2), which a rule for port 0 allows, too */
+	QUERY_REQUEST, /* host, port, method, request, upgrade */
+	QUERY_NAME,    /* host: may its name be resolved */
+	QUERY_KIND_MAX,
+};
+
+#define QUERY_PATHS_MAX 4 /* a script, its interpreter, the loader; one more where a walk was stopped on the way */
+#define QUERY_WORD_MAX 40 /* a reason */
+
+struct query_path {
+	unsigned want;      /* one POLICY_ right */
+	size_t len;
+	size_t written_len; /* 0: the path as the program wrote it tells nothing about links */
+	char path[PATH_MAX];    /* canonical, in the view of the run */
+	char written[PATH_MAX]; /* absolute and normalised, where it differs from path: a link was followed */
+};
+
+/* Large: keep one and fill it for each record. */
+struct query {
+	enum query_kind kind;
+	char why[QUERY_WORD_MAX]; /* QUERY_OTHER: the reason on record, or "no_path", "close" */
+	bool allowed;  /* by the verdict on record */
+	bool absent;   /* the run found that no such file exists */
+	bool redirected; /* the file was another one than its name says */
+	bool public;   /* it was read because everybody on the host may */
+	bool renames;  /* path[0] gets the name path[1] */
+	size_t paths;
+	size_t target_len; /* 0: no symbolic link is made */
+	unsigned port;
+	bool udp, upgrade, any_port;
+	char host[NET_HOST_MAX];
+	char method[NET_METHOD_MAX];
+	char request[NET_PATH_MAX];
+	char target[PATH_MAX]; /* the text of the symbolic link */
+	struct query_path path[QUERY_PATHS_MAX];
+};
+
+/* Fills *ret_query. 0, or -EBADMSG: the record has texts that no log has. */
+int query_read_record(const struct scan_record *record, struct query *ret_query);
+
+/* A policy with the names that its view shows. */
+struct query_judge;
+
+/* 0 with a judge that borrows the policy, or -ENOMEM. */
+int query_judge_create(const struct policy *policy, struct query_judge **ret_judge);
+void query_judge_free(struct query_judge *judge);
+
+#define QUERY_RULES_MAX QUERY_PATHS_MAX
+
+struct query_answer {
+	bool certain;     /* false: the rest does not count */
+	const char *why;  /* not certain: a word that says what the rules do not tell. Static */
+	bool allow;
+	const char *reason;
+	size_t at;        /* QUERY_PATHS: the path that decided */
+	/* The labels of the rules that agree with the answer: of all denials, or of all grants. NULL: no rule */
+	const char *rule[QUERY_RULES_MAX];
+	size_t rules;
+};
+
+/* Judges anything but QUERY_OTHER. */
+void query_judge(const struct query_judge *judge, const struct query *query, struct query_answer *ret_answer);
+
+/* The path or endpoint, for reports: "/etc/passwd", "api.test:443", "GET api.test:443/x". Length, cut to `cap`. */
+size_t query_get_object(const struct query *query, size_t at, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,276 @@
+/* From a record to a question. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/elf-machine.h"
+#include "base/path.h"
+#include "replay/query.h"
+
+static bool record_has_word(const struct scan_text *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (scan_text_is(text, *words))
+			return true;
+	return false;
+}
+
+static bool record_begins_with(const struct scan_text *text, const char *word)
+{
+	return text->at && text->len >= strlen(word) && memcmp(text->at, word, strlen(word)) == 0;
+}
+
+static int record_set_other(const struct scan_text *reason, const char *otherwise, struct query *query)
+{
+	query->kind = QUERY_OTHER;
+	if (!reason->at || scan_get_bytes(reason, query->why, sizeof(query->why)) < 0)
+		(void)snprintf(query->why, sizeof(query->why), "%s", otherwise);
+	return 0;
+}
+
+/* ---- paths ---- */
+
+/* Adds a canonical path. 0, or -EBADMSG. */
+static int record_add_path(struct query *query, const struct scan_text *text, unsigned want)
+{
+	struct query_path *path = &query->path[query->paths];
+	int len = scan_get_bytes(text, path->path, sizeof(path->path));
+
+	if (len <= 0 || path->path[0] != '/')
+		return -EBADMSG;
+	path->len = (size_t)len;
+	path->want = want;
+	path->written_len = 0;
+	query->paths++;
+	return 0;
+}
+
+/* Keeps the path as it was written, if it is absolute and led elsewhere. ret_lexical: ".." could mean anything. */
+static int record_note_written(struct query_path *path, const struct scan_text *written)
+{
+	char text[PATH_MAX];
+	bool lexical;
+	int len;
+
+	if (!written->at || written->len == 0 || written->at[0] != '/' || scan_get_bytes(written, text, PATH_MAX) < 0)
+		return 0;
+	len = path_join("/", text, path->written, PATH_MAX, &lexical);
+	if (len > 0 && lexical && ((size_t)len != path->len || memcmp(path->written, path->path, path->len) != 0))
+		path->written_len = (size_t)len;
+	return 0;
+}
+
+/* The path that a record names, with what it was resolved to. 0; 1: there is none, or it was not resolved. */
+static int record_take_path(struct query *query, const struct scan_path *path, unsigned want)
+{
+	const struct scan_text *canonical = path->resolved.at ? &path->resolved : &path->written;
+	int r;
+
+	if (path->unresolved || !canonical->at || canonical->len == 0 || canonical->at[0] != '/')
+		return 1;
+	r = record_add_path(query, canonical, want);
+	if (r == 0 && path->resolved.at)
+		r = record_note_written(&query->path[query->paths - 1], &path->written);
+	return r;
+}
+
+/* Where the components of `rest` that follow the end of `path` begin: in "/a/b" and "b/c" before "c". NULL: nowhere. */
+static const char *record_find_rest(const char *path, size_t len, const char *rest)
+{
+	const char *found = NULL;
+
+	for (const char *end = rest + strcspn(rest, "/");; end += 1 + strcspn(end + 1, "/")) {
+		size_t part = (size_t)(end - rest);
+
+		if (part < len && path[len - part - 1] == '/' && memcmp(path + len - part, rest, part) == 0)
+			found = end;
+		if (!*end)
+			return found;
+	}
+}
+
+/*
+ * A walk that was refused on the way has the name that it came to in "resolved", not the whole path. Adds that name, to
+ * be read, and then the whole path. Which links a view that goes on would find there, nobody knows: the rest is taken
+ * as it was written. 0; 1: the rest is not known.
+ */
+static int record_take_stopped_path(struct query *query, const struct scan_path *path, unsigned want)
+{
+	struct query_path *stop = &query->path[0], *whole = &query->path[1];
+	char written[PATH_MAX];
+	const char *rest;
+	bool lexical;
+	int len, r = record_take_path(query, path, want);
+
+	if (r != 0 || !path->resolved.at || !path->written.at)
+		return r;
+	if (scan_get_bytes(&path->written, written, sizeof(written)) < 0)
+		return -EBADMSG;
+	stop->written_len = 0;
+	len = path_join("/", written, whole->path, PATH_MAX, &lexical);
+	if (len < 0 || !lexical || strstr(written, ".."))
+		return 1;
+	/* "/" + a relative path */
+	rest = record_find_rest(stop->path, stop->len, whole->path + 1);
+	if (written[0] == '/') {
+		if (!path_is_below(whole->path, stop->path))
+			return 1; /* a link was followed before */
+	} else {
+		if (!rest)
+			return 1;
+		len = snprintf(written, sizeof(written), "%s%s", stop->path, rest);
+		if (len < 0 || (size_t)len >= sizeof(written))
+			return 1;
+		memcpy(whole->path, written, (size_t)len + 1);
+	}
+	if ((size_t)len == stop->len)
+		return 0;
+	stop->want = POLICY_READ;
+	whole->want = want;
+	whole->len = (size_t)len;
+	whole->written_len = 0;
+	query->paths = 2;
+	return 0;
+}
+
+static unsigned record_get_right(const struct scan_record *record)
+{
+	static const struct {
+		const char *word;
+		unsigned right;
+	} rights[] = {{"r", POLICY_READ}, {"w", POLICY_WRITE}, {"x", POLICY_EXEC}};
+
+	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
+		if (scan_text_is(&record->right, rights[i].word))
+			return rights[i].right;
+	return 0;
+}
+
+static bool record_stopped_on_the_way(const struct scan_record *record, const struct query *query)
+{
+	return !query->allowed && !record->rule.at && scan_text_is(&record->reason, "not_granted") &&
+	       !record->path[1].written.at;
+}
+
+/* The system's own loaders need only be readable: loader_get_required_right() in syscalls/exec/execve.c. */
+static unsigned record_get_loader_right(const struct scan_path *loader)
+{
+	static const char *const loaders[] = ELF_LOADERS;
+
+	bool own = false;
+
+	for (size_t i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++)
+		own |= scan_text_is(&loader->written, loaders[i]);
+	return own ? POLICY_READ : POLICY_EXEC;
+}
+
+static int record_take_paths(const struct scan_record *record, unsigned right, struct query *query)
+{
+	bool exec = record_begins_with(&record->syscall, "exec");
+	int r;
+
+	query->kind = QUERY_PATHS;
+	if (record_stopped_on_the_way(record, query))
+		r = record_take_stopped_path(query, &record->path[0], right);
+	else
+		r = record_take_path(query, &record->path[0], exec ? POLICY_EXEC : right);
+	if (r == 0 && (record->path[1].written.at || record->path[1].resolved.at))
+		r = record_take_path(query, &record->path[1], right);
+	if (r == 0 && record->path[2].written.at)
+		r = record_take_path(query, &record->path[2], record_get_loader_right(&record->path[2]));
+	if (r == 0 && query->allowed && record_begins_with(&record->syscall, "symlink") && record->target.at) {
+		int len = scan_get_bytes(&record->target, query->target, sizeof(query->target));
+
+		r = len < 0 ? -EBADMSG : 0;
+		query->target_len = len > 0 ? (size_t)len : 0;
+	}
+	return r > 0 ? record_set_other(&(struct scan_text){NULL, 0}, "unresolved", query) : r;
+}
+
+/* ---- the network ---- */
+
+/* What the rules about endpoints answer (policy/network/judge.c); all other refusals have another cause. */
+static const char *const rule_reasons[] = {"no_rule",	    "port_not_granted", "proto_not_granted",
+					   "denied_by_rule", "method_not_granted", "path_not_granted",
+					   "upgrade_not_granted", NULL};
+
+static bool record_is_loopback(const char *host)
+{
+	struct sockaddr_storage address;
+	const char *class;
+
+	if (!net_address_parse(host, &address))
+		return false;
+	class = net_address_get_class((const struct sockaddr *)&address);
+	return class && strcmp(class, "loopback") == 0;
+}
+
+static int record_take_request(const struct scan_record *record, struct query *query)
+{
+	if (record->truncated)
+		return record_set_other(&(struct scan_text){NULL, 0}, "truncated", query);
+	/* By a proxy, for an endpoint that needs TLS. */
+	if (!query->allowed && scan_text_is(&record->reason, "proto_not_granted"))
+		return record_set_other(&record->reason, "", query);
+	query->kind = QUERY_REQUEST;
+	query->upgrade = scan_text_is(&record->proto, "websocket");
+	if (!record->method.at || !record->path[0].written.at ||
+	    scan_get_bytes(&record->method, query->method, sizeof(query->method)) < 0 ||
+	    scan_get_bytes(&record->path[0].written, query->request, sizeof(query->request)) < 0)
+		return -EBADMSG;
+	query->request[strcspn(query->request, "?")] = '\0'; /* of a query the log says only that there was one */
+	return 0;
+}
+
+static int record_take_network(const struct scan_record *record, struct query *query)
+{
+	static const char *const listens[] = {"bind", "listen", NULL};
+	bool by_rules = record->rule.at || (!query->allowed && record_has_word(&record->reason, rule_reasons));
+
+	if (scan_text_is(&record->event, "close"))
+		return record_set_other(&(struct scan_text){NULL, 0}, "close", query);
+	if (!by_rules || (query->allowed ? record_has_word(&record->reason, rule_reasons)
+					 : !record_has_word(&record->reason, rule_reasons)))
+		return record_set_other(&record->reason, "within_run", query);
+	if (scan_get_bytes(&record->host, query->host, sizeof(query->host)) < 0 || record->port > 65535)
+		return -EBADMSG;
+	query->port = (unsigned)record->port;
+	query->udp = scan_text_is(&record->proto, "udp");
+	if (scan_text_is(&record->event, "request"))
+		return record_take_request(record, query);
+	query->any_port = scan_text_is(&record->syscall, "listen");
+	if (scan_text_is(&record->event, "dns"))
+		query->kind = QUERY_NAME;
+	else if (record_has_word(&record->syscall, listens))
+		query->kind = QUERY_LISTEN;
+	else if (!record->rule.at && record_is_loopback(query->host))
+		return record_set_other(&(struct scan_text){NULL, 0}, "within_run", query);
+	else
+		query->kind = QUERY_CONNECT;
+	return 0;
+}
+
+/* ---- the record ---- */
+
+int query_read_record(const struct scan_record *record, struct query *ret_query)
+{
+	struct query *query = ret_query;
+	unsigned right = record_get_right(record);
+
+	query->paths = query->target_len = 0;
+	query->port = 0;
+	query->udp = query->upgrade = query->any_port = false;
+	query->allowed = !scan_text_is(&record->verdict, "deny") && !scan_text_is(&record->verdict, "kill");
+	query->absent = scan_text_is(&record->reason, "absent") ||
+			(query->allowed && scan_text_is(&record->error, "ENOENT"));
+	query->redirected = record->host.at && record->host.len && record->host.at[0] == '/';
+	query->public = scan_text_is(&record->reason, "public");
+	query->renames = record_begins_with(&record->syscall, "rename");
+	if (!record->verdict.at || (!record->syscall.at && !record->event.at))
+		return -EBADMSG;
+	if (right)
+		return record_take_paths(record, right, query);
+	if (record->host.at && !query->redirected)
+		return record_take_network(record, query);
+	return record_set_other(&record->reason, record->path[0].written.at ? "not_judged" : "no_path", query);
+}

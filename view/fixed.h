@@ -1,0 +1,26 @@
+/*
+ * Names that every view shows, whatever the policy grants: devices and links. The view is built from them; replay/
+ * judges by them.
+ */
+#ifndef CALLGATE_VIEW_FIXED_H
+#define CALLGATE_VIEW_FIXED_H
+
+#include <stdbool.h>
+
+struct view_fixed_link {
+	const char *path, *target;
+};
+
+#define VIEW_TTY "/dev/tty"
+
+/* NULL-ended; the link list ends with a NULL path. */
+extern const char *const view_fixed_devices[];
+extern const struct view_fixed_link view_fixed_links[];
+/* Links of systems whose /bin and /lib are in /usr: shown when they lead into a grant. NULL-ended. */
+extern const char *const view_merged_usr[];
+
+bool view_is_fixed_device(const char *path);
+/* True for a path in view_fixed_links or view_merged_usr. */
+bool view_is_fixed_link(const char *path);
+
+#endif
