@@ -15,7 +15,6 @@
 #include "supervisor/blocking.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/call/work.h"
-#include "syscalls/net/unix-sockets.h"
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
 #define DESCRIPTORS_EACH 4u /* per call: two that it takes, two left for everything else */
@@ -27,8 +26,7 @@ struct job {
 	pthread_t thread;
 	struct answer answer;
 	pid_t tid;
-	int fd;                 /* owned by the thread, like peer_fd and work */
-	int peer_fd;            /* OUTCOME_CONNECT: fd is connected to it; else -1 */
+	int fd;                 /* owned by the thread, like work */
 	struct call_work *work; /* OUTCOME_WORK: performed on fd; else NULL */
 	int open_flags;
 	bool cloexec;
@@ -117,29 +115,14 @@ static int job_open_file(struct job *job)
 		      : answer_add_descriptor(job->answer.sandbox->listener_fd, job->answer.id, fd, job->cloexec);
 }
 
-static int job_connect_socket(struct job *job)
-{
-	int result;
-
-	do
-		result = sockets_connect(job->fd, job->peer_fd);
-	while (result == -EINTR && job_may_retry(job));
-	return result;
-}
-
 static void *job_run_thread(void *argument)
 {
 	struct job *job = argument;
 	int64_t result; /* a value or -errno */
 
-	if (job->work)
-		result = job->work->run(job->work, job->fd, job_may_retry, job);
-	else
-		result = job->peer_fd >= 0 ? job_connect_socket(job) : job_open_file(job);
+	result = job->work ? job->work->run(job->work, job->fd, job_may_retry, job) : job_open_file(job);
 	/* Closed before the response, so that the target's descriptor is the only one when its call returns. */
 	(void)close(job->fd);
-	if (job->peer_fd >= 0)
-		(void)close(job->peer_fd);
 	if (job->work)
 		job->work->free(job->work);
 	answer_send_and_end_record(&job->answer, result == -EINTR && !job->no_wait ? ANSWER_RESTART : result);
@@ -191,7 +174,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	if (!job)
 		return -ENOMEM;
 	*job = (struct job){.answer = answer_make_for_later(call), .tid = call->tid, .fd = call->outcome.fd,
-			    .peer_fd = call->outcome.peer_fd, .work = call->outcome.work,
+			    .work = call->outcome.work,
 			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
 			    .no_wait = call->no_wait, .interrupted = call->no_wait};
 	r = job_start_thread(job);
@@ -199,7 +182,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 		free(job);
 		return r;
 	}
-	call->outcome.fd = call->outcome.peer_fd = -1; /* taken */
+	call->outcome.fd = -1; /* taken */
 	call->outcome.work = NULL;
 	job->next = blocking->jobs;
 	blocking->jobs = job;

@@ -27,7 +27,7 @@ int blocking_create(struct blocking **ret_blocking);
 void blocking_free(struct blocking *blocking);
 
 /*
- * Starts the call of OUTCOME_BLOCKING, _CONNECT or _WORK. 0: a thread has taken what the outcome owned, responds and
+ * Starts the call of OUTCOME_BLOCKING or OUTCOME_WORK. 0: a thread has taken what the outcome owned, responds and
  * ends the record. -errno: the caller does.
  */
 int blocking_start_call(struct blocking *blocking, struct call *call);

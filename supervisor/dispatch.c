@@ -52,7 +52,7 @@ static void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_
 	call->place[0].virt_len = call->place[1].virt_len = 0;
 	call->net.host[0] = '\0';
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "bad_argument"};
-	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1, .peer_fd = -1};
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
 }
 
 /* Unlisted numbers and calls of another architecture (int 0x80, x32): ENOSYS, as if the kernel did not have them. */

@@ -94,7 +94,6 @@ void outcome_perform(struct dispatch *dispatch)
 		r = trace_start_call(dispatch->tracer, call);
 		break;
 	case OUTCOME_BLOCKING:
-	case OUTCOME_CONNECT:
 	case OUTCOME_WORK:
 		r = blocking_start_call(dispatch->blocking, call);
 		break;
@@ -119,7 +118,6 @@ void outcome_release(struct outcome *outcome)
 	struct call_work *work = steal_pointer(&outcome->work);
 
 	close_fd(&outcome->fd);
-	close_fd(&outcome->peer_fd);
 	exec_plan_free(steal_pointer(&outcome->exec));
 	free(steal_pointer(&outcome->egress));
 	if (work)

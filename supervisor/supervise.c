@@ -132,7 +132,8 @@ static int supervise_build_all(struct supervisor *supervisor)
 	if (r == 0)
 		tree_set_host_pidns(sandbox->tree, namespaces->host_proc_fd, namespaces->host_pidns_fd);
 	if (r == 0)
-		r = sockets_create(process->scratch.fd, &sandbox->sockets);
+		r = sockets_create(process->scratch.fd, process->layers->layer[LAYER_NETNS].active,
+				   &sandbox->sockets);
 	if (r == 0 && !(options->traits & RUN_ROUTES))
 		r = supervise_prepare_netlink(supervisor);
 	if (r == 0)

@@ -92,7 +92,6 @@ enum outcome_kind {
 	OUTCOME_PATHFD,
 	OUTCOME_MAP,      /* mmap(2) of anonymous memory: fd is mapped instead, by an injected call (memfds.h) */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
-	OUTCOME_CONNECT,  /* connect(2) may block: a worker connects fd to the socket that peer_fd pins (sockets.h) */
 	OUTCOME_EGRESS,   /* connect(2) of the internet socket fd: egress must answer first (`egress`, see inet.h) */
 	OUTCOME_WORK,     /* a call on fd that may block: a worker does `work` (work.h) */
 	OUTCOME_FETCH,    /* not judged yet: an injected call sends the target's descriptor `value`; then restarted */
@@ -107,7 +106,6 @@ struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
 	int fd;            /* owned; -1: none */
-	int peer_fd;       /* OUTCOME_CONNECT: owned; -1: none */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
 	bool controlling;  /* OUTCOME_PATHFD: fd is a terminal, which becomes the controlling one of the session */

@@ -128,7 +128,7 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 
 void file_reset_outcome(struct call *call)
 {
-	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1, .peer_fd = -1};
+	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -EIO, .fd = -1};
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "not_there"};
 }
 

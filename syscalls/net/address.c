@@ -65,21 +65,21 @@ enum net_unix_kind net_read_unix_address(struct call *call, const struct sockadd
 	const size_t head = offsetof(struct sockaddr_un, sun_path);
 	const char *text = (const char *)address + head;
 	struct call_path *path = &call->path[0];
+	bool abstract;
 
 	if ((size_t)len < head || (size_t)len > sizeof(struct sockaddr_un))
 		return NET_UNIX_INVALID;
 	if ((size_t)len == head)
 		return NET_UNIX_UNNAMED;
-	if (!text[0])
-		return NET_UNIX_ABSTRACT;
-	path->len = strnlen(text, (size_t)len - head);
+	abstract = !text[0]; /* every byte belongs to the name, NUL as well */
+	path->len = abstract ? (size_t)len - head : strnlen(text, (size_t)len - head);
 	memcpy(path->text, text, path->len);
 	path->text[path->len] = '\0';
 	path->dirfd = AT_FDCWD;
 	path->null = false;
 	path->error = 0;
 	call->paths = 1;
-	return NET_UNIX_PATH;
+	return abstract ? NET_UNIX_ABSTRACT : NET_UNIX_PATH;
 }
 
 void net_replace_error(struct call *call, int from, int to)

@@ -40,8 +40,8 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 
 enum net_unix_kind {
 	NET_UNIX_INVALID,  /* unix_validate_addr() in net/unix/af_unix.c fails with EINVAL */
-	NET_UNIX_UNNAMED,  /* bind(2) would choose an abstract name */
-	NET_UNIX_ABSTRACT,
+	NET_UNIX_UNNAMED,  /* bind(2) chooses an abstract name */
+	NET_UNIX_ABSTRACT, /* the name, which begins with NUL, was copied to call->path[0], for the record */
 	NET_UNIX_PATH,     /* the path was copied to call->path[0] */
 };
 

@@ -34,8 +34,6 @@ static int bind_make_node(int parent, const char *name, int socket_fd)
 static void bind_path(struct call *call)
 {
 	struct sockets *sockets = call->sandbox->sockets;
-	struct sockaddr_un own;
-	socklen_t own_len = sizeof(own);
 	const char *name;
 	_cleanup_close_ int parent = file_pin_new_name(call, 0, &name), copy = -1;
 	int node, r;
@@ -47,9 +45,7 @@ static void bind_path(struct call *call)
 	copy = net_copy_socket(call);
 	if (copy < 0)
 		return;
-	if (getsockname(copy, (struct sockaddr *)&own, &own_len) < 0)
-		own_len = 0;
-	r = own_len > offsetof(struct sockaddr_un, sun_path) ? -EINVAL : sockets_make_room(sockets);
+	r = sockets_has_name(copy) ? -EINVAL : sockets_make_room(sockets);
 	if (r < 0)
 		call_fail(call, r);
 	if (r < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
@@ -65,6 +61,19 @@ static void bind_path(struct call *call)
 	disk_count_name(call, S_IFSOCK);
 }
 
+/* Abstract names are private to the run, so no rule is about them. */
+static void bind_abstract(struct call *call, const struct sockaddr_storage *address, int len)
+{
+	struct sockets_address name = {.len = (socklen_t)len};
+	_cleanup_close_ int copy = -1;
+
+	memcpy(&name.name, address, sizeof(name.name));
+	target_allow_call(call);
+	copy = net_copy_socket(call);
+	if (copy >= 0 && call_commit_record(call) == 0)
+		call_return_result(call, sockets_bind_abstract(call->sandbox->sockets, copy, &name));
+}
+
 static void bind_unix(struct call *call, const struct sockaddr_storage *address, int len)
 {
 	switch (net_read_unix_address(call, address, len)) {
@@ -72,8 +81,8 @@ static void bind_unix(struct call *call, const struct sockaddr_storage *address,
 		bind_path(call);
 		break;
 	case NET_UNIX_ABSTRACT:
-	case NET_UNIX_UNNAMED: /* the kernel would choose an abstract name */
-		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
+	case NET_UNIX_UNNAMED: /* an abstract name is chosen */
+		bind_abstract(call, address, len);
 		break;
 	case NET_UNIX_INVALID:
 	default:

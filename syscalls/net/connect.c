@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "syscalls/account/denials.h"
+#include "syscalls/call/work.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
@@ -18,22 +19,80 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-/* An O_PATH descriptor of the inode that the file's socket is bound to, owned by the caller; or -1, outcome set. */
-static int connect_find_peer_inode(struct call *call, int node)
+/* ---- waiting for room in the listener's queue ---- */
+
+struct connecting {
+	struct call_work work;
+	struct sockets_address address;
+	int pin_fd; /* owned: what the address needs; -1: nothing */
+};
+
+static int64_t connect_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
+{
+	const struct connecting *connecting = (const struct connecting *)work;
+	int r;
+
+	do
+		r = sockets_connect(fd, &connecting->address);
+	while (r == -EINTR && go_on(ctx));
+	return r;
+}
+
+static void connect_free_work(struct call_work *work)
+{
+	struct connecting *connecting = (struct connecting *)work;
+
+	close_fd(&connecting->pin_fd);
+	free(connecting);
+}
+
+/* Moves *fd and *pin_fd to a thread. */
+static void connect_move_to_thread(struct call *call, int *fd, const struct sockets_address *address, int *pin_fd)
+{
+	struct connecting *connecting = malloc(sizeof(*connecting));
+
+	if (!connecting) {
+		call_fail(call, -ENOMEM);
+		return;
+	}
+	*connecting = (struct connecting){
+		.work = {.run = connect_run_work, .free = connect_free_work}, .address = *address,
+		.pin_fd = steal_fd(pin_fd)};
+	call->outcome.kind = OUTCOME_WORK;
+	call->outcome.fd = steal_fd(fd);
+	call->outcome.work = &connecting->work;
+}
+
+/* ---- connect(2) ---- */
+
+/* Connects a judged socket (taken) to an address that needs pin_fd (taken). */
+static void connect_perform(struct call *call, int socket_fd, const struct sockets_address *address, int pin_fd)
+{
+	_cleanup_close_ int fd = socket_fd, pin = pin_fd;
+	int r;
+
+	if (call_commit_record(call) < 0)
+		return;
+	r = net_is_nonblocking(fd) ? sockets_connect(fd, address) : -EINTR;
+	if (r == -EINTR) /* connect may wait for room in the backlog, even if another thread sets O_NONBLOCK now */
+		connect_move_to_thread(call, &fd, address, &pin);
+	else
+		call_return_result(call, r);
+}
+
+/* Finds the socket of the file `node`, as sockets_find_path(); or returns -1 with the outcome set. */
+static int connect_find_peer(struct call *call, int node, struct sockets_address *ret_address)
 {
 	struct stat st;
-	int peer;
+	int pin;
 
 	if (fstat(node, &st) < 0)
 		return call_fail(call, -errno);
 	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
 		return call_fail(call, -EACCES);
-	peer = S_ISSOCK(st.st_mode) ? sockets_find_bound_inode(call->sandbox->sockets, &st) : -ENOENT;
-	if (peer >= 0) {
-		/* Duplicated, because the list of bound sockets may close its own descriptor while a thread waits. */
-		peer = fcntl(peer, F_DUPFD_CLOEXEC, 0);
-		return peer < 0 ? call_fail(call, -EAGAIN) : peer;
-	}
+	pin = S_ISSOCK(st.st_mode) ? sockets_find_path(call->sandbox->sockets, &st, ret_address) : -ENOENT;
+	if (pin != -ENOENT)
+		return pin < 0 ? call_fail(call, pin) : pin;
 	if (S_ISSOCK(st.st_mode) && sockets_is_open(node))
 		return call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
 	return call_fail(call, -ECONNREFUSED); /* the kernel's errno for a stale socket file and for other files */
@@ -42,25 +101,40 @@ static int connect_find_peer_inode(struct call *call, int node)
 static void connect_path(struct call *call)
 {
 	_cleanup_close_ int node = file_pin_path(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
-	_cleanup_close_ int peer = -1, copy = -1;
-	int r;
+	_cleanup_close_ int pin = -1, copy = -1;
+	struct sockets_address address;
 
 	if (node < 0) {
 		net_replace_error(call, -EROFS, -EACCES);
 		return;
 	}
-	peer = connect_find_peer_inode(call, node);
-	copy = peer < 0 ? -1 : net_copy_socket(call);
-	if (copy < 0 || call_commit_record(call) < 0)
+	pin = connect_find_peer(call, node, &address);
+	copy = pin < 0 ? -1 : net_copy_socket(call);
+	if (copy >= 0)
+		connect_perform(call, steal_fd(&copy), &address, steal_fd(&pin));
+}
+
+/* Abstract names are private to the run: only what it has bound is found. */
+static void connect_abstract(struct call *call, const struct sockaddr_storage *name, int len)
+{
+	struct sockets_address address = {.len = (socklen_t)len};
+	_cleanup_close_ int pin = -1, copy = -1;
+	int r;
+
+	memcpy(&address.name, name, sizeof(address.name));
+	target_allow_call(call);
+	copy = net_copy_socket(call);
+	if (copy < 0)
 		return;
-	r = net_is_nonblocking(copy) ? sockets_connect(copy, peer) : -EINTR;
-	if (r == -EINTR) { /* connect may wait for room in the backlog, even if another thread sets O_NONBLOCK now */
-		call->outcome.kind = OUTCOME_CONNECT;
-		call->outcome.fd = steal_fd(&copy);
-		call->outcome.peer_fd = steal_fd(&peer);
-		return;
+	r = sockets_find_abstract(call->sandbox->sockets, copy, &address, &pin);
+	if (r == 0) {
+		connect_perform(call, steal_fd(&copy), &address, steal_fd(&pin));
+	} else if (r == -ECONNREFUSED) {
+		call->paths = 0; /* there is nothing to grant */
+		call_refuse(call, r, NULL, "abstract_socket_not_granted");
+	} else {
+		call_fail(call, r);
 	}
-	call_return_result(call, r);
 }
 
 static void connect_unix(struct call *call, const struct sockaddr_storage *address, int len)
@@ -76,7 +150,7 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 			call->decision.reason = DENIAL_EXPECTED;
 		break;
 	case NET_UNIX_ABSTRACT:
-		call_refuse(call, -ECONNREFUSED, NULL, "abstract_socket_not_granted");
+		connect_abstract(call, address, len);
 		break;
 	case NET_UNIX_UNNAMED:
 	case NET_UNIX_INVALID:

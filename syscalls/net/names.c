@@ -36,7 +36,7 @@ static bool names_restore_name(const struct call *call, int socket_fd, bool peer
 	if (address->ss_family != AF_UNIX)
 		return call->sandbox->inet && inet_translate_name(call->sandbox->inet, socket_fd, peer, address, len);
 	memcpy(&name, address, sizeof(name));
-	if (!sockets_restore_name(&name, *len))
+	if (!sockets_restore_name(&name, len))
 		return false;
 	memcpy(address, &name, sizeof(name));
 	return true;

@@ -14,6 +14,7 @@
 #include "syscalls/net/inet-fence.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/net/netlink.h"
+#include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
@@ -78,8 +79,8 @@ void sys_socket(struct call *call)
 HANDLER(sys_socketpair, socket_refuse_call(call))
 
 /*
- * A unix socket may listen at a path, because bind(2) judged the path. An unbound socket may not: with SO_PASSCRED,
- * connect(2) binds it to an abstract name (net/unix/af_unix.c: unix_autobind), which any process of the host can find.
+ * A unix socket may listen at a name that bind(2) judged. An unbound socket may not: with SO_PASSCRED, connect(2) binds
+ * it to an abstract name (net/unix/af_unix.c: unix_autobind), which any process of the network namespace can find.
  */
 static void socket_listen_unix(struct call *call, int copy)
 {
@@ -96,7 +97,7 @@ static void socket_listen_unix(struct call *call, int copy)
 	else if (len <= offsetof(struct sockaddr_un, sun_path) ||
 		 getpeername(copy, (struct sockaddr *)&peer, &peer_len) == 0)
 		call_fail(call, -EINVAL); /* a connected socket stays connected, even when the peer has closed */
-	else if (!name.sun_path[0])
+	else if (!sockets_may_listen(call->sandbox->sockets, &name))
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
 	else if (call_commit_record(call) == 0) {
 		memfds_set_queues(call->sandbox->memfds);

@@ -2,38 +2,49 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/net/address.h"
 
 #define SOCKETS_DIRECTORY "sockets"
 #define SOCKETS_PRUNE_MIN 16u
+#define NAME_AT offsetof(struct sockaddr_un, sun_path)
 
 /*
  * A bound name must be one component in the scratch directory, and getsockname(2) returns it. So each '/' is stored as
- * a byte that UTF-8 does not use. If a name contains the byte itself, getsockname(2) returns it with slashes, which
- * misleads only the program that has chosen the name.
+ * a byte that UTF-8 does not use. Each NUL of an abstract name, which begins with one, is stored as another such byte.
+ * If a name contains these bytes itself, getsockname(2) returns it with slashes or NULs, which misleads only the
+ * program that has chosen the name.
  */
 #define SLASH_REPLACEMENT '\xff'
+#define NUL_REPLACEMENT '\xfe'
 
 struct bound_socket {
-	int node_fd; /* the socket file in the view; kept open, so that its inode number is not reused */
-	int pin_fd;  /* O_PATH descriptor of the inode that the socket is bound to */
-	dev_t dev;
+	/* the socket file in the view; kept open, so that its inode number is not reused. -1: an abstract name */
+	int node_fd;
+	int pin_fd; /* O_PATH descriptor of the inode that the socket is bound to */
+	dev_t dev;  /* of the socket file */
 	ino_t ino;
+	int type;   /* SOCK_*: sockets of different types can have the same abstract name */
+	size_t name_len;
+	char name[SOCKETS_NAME_MAX]; /* the abstract name, which begins with NUL */
 };
 
 struct sockets {
 	int scratch_fd; /* borrowed */
 	int dir_fd;     /* -1: the directory is not made yet */
+	bool own_netns;
 	bool renamed;
 	size_t count;
 	size_t prune_at;
 	struct bound_socket bound[SOCKETS_MAX];
 };
 
-int sockets_create(int scratch_fd, struct sockets **ret_sockets)
+int sockets_create(int scratch_fd, bool own_netns, struct sockets **ret_sockets)
 {
 	struct sockets *sockets = calloc(1, sizeof(*sockets));
 
@@ -41,6 +52,7 @@ int sockets_create(int scratch_fd, struct sockets **ret_sockets)
 		return -ENOMEM;
 	sockets->scratch_fd = scratch_fd;
 	sockets->dir_fd = -1;
+	sockets->own_netns = own_netns;
 	sockets->prune_at = SOCKETS_PRUNE_MIN;
 	*ret_sockets = sockets;
 	return 0;
@@ -48,7 +60,8 @@ int sockets_create(int scratch_fd, struct sockets **ret_sockets)
 
 static void sockets_close_bound(const struct bound_socket *bound)
 {
-	(void)close(bound->node_fd);
+	if (bound->node_fd >= 0)
+		(void)close(bound->node_fd);
 	(void)close(bound->pin_fd);
 }
 
@@ -62,30 +75,38 @@ void sockets_free(struct sockets *sockets)
 	free(sockets);
 }
 
-/* Makes an address from a path that fits: sun_path of another address, or "/proc/self/fd/N". Returns its length. */
-static socklen_t sockets_make_address(struct sockaddr_un *address, const char *text)
+/* An address by which the inode of pin_fd is reached. */
+static struct sockets_address sockets_make_pin_address(int pin_fd)
 {
-	size_t len = strnlen(text, sizeof(address->sun_path));
+	const struct file_link link = file_link(pin_fd);
+	struct sockets_address address = {.name = {.sun_family = AF_UNIX}};
+	size_t len = strlen(link.path); /* "/proc/self/fd/N": it fits */
 
-	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	memcpy(address->sun_path, text, len);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+	memcpy(address.name.sun_path, link.path, len);
+	address.len = (socklen_t)(NAME_AT + len);
+	return address;
 }
 
-int sockets_connect(int socket_fd, int pin_fd)
+int sockets_connect(int socket_fd, const struct sockets_address *address)
 {
-	struct sockaddr_un address;
-	socklen_t len = sockets_make_address(&address, file_link(pin_fd).path);
-
-	return connect(socket_fd, (const struct sockaddr *)&address, len) < 0 ? -errno : 0;
+	return connect(socket_fd, (const struct sockaddr *)&address->name, address->len) < 0 ? -errno : 0;
 }
 
 bool sockets_is_open(int pin_fd)
 {
 	/* connect fails with EPROTOTYPE if a socket is bound to the inode (unix_find_bsd), else with ECONNREFUSED. */
 	_cleanup_close_ int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const struct sockets_address address = sockets_make_pin_address(pin_fd);
 
-	return probe < 0 || sockets_connect(probe, pin_fd) != -ECONNREFUSED;
+	return probe < 0 || sockets_connect(probe, &address) != -ECONNREFUSED;
+}
+
+bool sockets_has_name(int socket_fd)
+{
+	struct sockaddr_un own;
+	socklen_t len = sizeof(own);
+
+	return getsockname(socket_fd, (struct sockaddr *)&own, &len) == 0 && len > NAME_AT;
 }
 
 bool sockets_have_renamed(const struct sockets *sockets)
@@ -93,18 +114,28 @@ bool sockets_have_renamed(const struct sockets *sockets)
 	return sockets->renamed;
 }
 
-bool sockets_restore_name(struct sockaddr_un *address, socklen_t len)
+bool sockets_restore_name(struct sockaddr_un *name, socklen_t *len)
 {
-	bool changed = false;
+	bool changed = false, abstract = name->sun_path[0] == NUL_REPLACEMENT;
 
-	if (address->sun_family != AF_UNIX || len <= offsetof(struct sockaddr_un, sun_path) || !address->sun_path[0])
+	if (name->sun_family != AF_UNIX || *len <= NAME_AT || !name->sun_path[0])
 		return false;
-	for (size_t i = 0; i < sizeof(address->sun_path); i++)
-		if (address->sun_path[i] == SLASH_REPLACEMENT) {
-			address->sun_path[i] = '/';
+	for (size_t i = 0; i < sizeof(name->sun_path); i++)
+		if (name->sun_path[i] == SLASH_REPLACEMENT || (abstract && name->sun_path[i] == NUL_REPLACEMENT)) {
+			name->sun_path[i] = name->sun_path[i] == NUL_REPLACEMENT ? '\0' : '/';
 			changed = true;
 		}
+	*len -= abstract; /* the kernel counts the NUL behind a path */
 	return changed;
+}
+
+static bool bound_is_gone(const struct bound_socket *bound)
+{
+	struct stat node;
+
+	if (bound->node_fd >= 0 && (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0))
+		return true;
+	return !sockets_is_open(bound->pin_fd);
 }
 
 int sockets_make_room(struct sockets *sockets)
@@ -114,10 +145,9 @@ int sockets_make_room(struct sockets *sockets)
 	if (sockets->count < sockets->prune_at)
 		return 0;
 	for (size_t i = 0; i < sockets->count; i++) {
-		struct bound_socket *bound = &sockets->bound[i];
-		struct stat node;
+		const struct bound_socket *bound = &sockets->bound[i];
 
-		if (fstat(bound->node_fd, &node) < 0 || node.st_nlink == 0 || !sockets_is_open(bound->pin_fd))
+		if (bound_is_gone(bound))
 			sockets_close_bound(bound);
 		else
 			sockets->bound[kept++] = *bound;
@@ -142,23 +172,29 @@ static int sockets_open_directory(struct sockets *sockets)
 	return sockets->dir_fd < 0 ? -errno : 0;
 }
 
-/* Binds in the scratch directory. Returns an O_PATH descriptor of the bound inode, owned by the caller, or -errno. */
-static int sockets_bind_in_scratch(struct sockets *sockets, int socket_fd, const char *text)
+/* text: a path, or an abstract name, which begins with NUL. */
+static struct sockets_address sockets_encode_name(const char *text, size_t len)
 {
-	struct sockaddr_un address;
-	socklen_t len = sockets_make_address(&address, text);
-	char name[sizeof(address.sun_path) + 1] = "";
+	struct sockets_address address = {.name = {.sun_family = AF_UNIX}, .len = (socklen_t)(NAME_AT + len)};
+
+	for (size_t i = 0; i < len; i++)
+		address.name.sun_path[i] = text[i] == '/' ? SLASH_REPLACEMENT : text[i] ? text[i] : NUL_REPLACEMENT;
+	return address;
+}
+
+/* Binds in the scratch directory. Returns an O_PATH descriptor of the bound inode, owned by the caller, or -errno. */
+static int sockets_bind_in_scratch(struct sockets *sockets, int socket_fd, const char *text, size_t len)
+{
+	const struct sockets_address address = sockets_encode_name(text, len);
+	char name[sizeof(address.name.sun_path) + 1] = "";
 	_cleanup_close_ int pin = -1;
 	int error = sockets_open_directory(sockets);
 
 	if (error < 0)
 		return error;
-	for (size_t i = 0; i < sizeof(address.sun_path); i++)
-		if (address.sun_path[i] == '/')
-			address.sun_path[i] = SLASH_REPLACEMENT;
-	memcpy(name, address.sun_path, sizeof(address.sun_path));
+	memcpy(name, address.name.sun_path, sizeof(address.name.sun_path));
 	/* The bound name must be one component, so it is relative. The supervisor uses no other relative paths. */
-	if (fchdir(sockets->dir_fd) < 0 || bind(socket_fd, (const struct sockaddr *)&address, len) < 0)
+	if (fchdir(sockets->dir_fd) < 0 || bind(socket_fd, (const struct sockaddr *)&address.name, address.len) < 0)
 		return -errno;
 	/* connect(2) checks the permissions of the socket file in the view, not of this inode. */
 	if (fchmodat(sockets->dir_fd, name, 0600, 0) < 0)
@@ -182,7 +218,7 @@ int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char
 		return -ENOSPC;
 	if (fstat(node, &st) < 0)
 		return -errno;
-	pin = sockets_bind_in_scratch(sockets, socket_fd, text);
+	pin = sockets_bind_in_scratch(sockets, socket_fd, text, strnlen(text, SOCKETS_NAME_MAX));
 	if (pin < 0)
 		return pin;
 	*bound = (struct bound_socket){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino};
@@ -191,11 +227,126 @@ int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char
 	return 0;
 }
 
-int sockets_find_bound_inode(const struct sockets *sockets, const struct stat *node)
+int sockets_find_path(const struct sockets *sockets, const struct stat *node, struct sockets_address *ret_address)
 {
+	int pin;
+
 	/* Newest first: a file that was replaced during its bind(2) may be listed twice. */
 	for (size_t i = sockets->count; i-- > 0;)
-		if (sockets->bound[i].dev == node->st_dev && sockets->bound[i].ino == node->st_ino)
-			return sockets->bound[i].pin_fd;
+		if (sockets->bound[i].node_fd >= 0 && sockets->bound[i].dev == node->st_dev &&
+		    sockets->bound[i].ino == node->st_ino) {
+			/* Duplicated, because the list may close its own descriptor while a thread waits. */
+			pin = fcntl(sockets->bound[i].pin_fd, F_DUPFD_CLOEXEC, 0);
+			if (pin >= 0)
+				*ret_address = sockets_make_pin_address(pin);
+			return pin < 0 ? -EAGAIN : pin;
+		}
 	return -ENOENT;
+}
+
+/* ---- abstract names without a network namespace of the run's own ---- */
+
+/* The index of the socket with an abstract name; sockets->count: there is none. */
+static size_t sockets_find_name(const struct sockets *sockets, const char *name, size_t len, int type)
+{
+	size_t i = 0;
+
+	for (; i < sockets->count; i++) {
+		const struct bound_socket *bound = &sockets->bound[i];
+
+		if (bound->node_fd < 0 && bound->type == type && bound->name_len == len &&
+		    memcmp(bound->name, name, len) == 0)
+			break;
+	}
+	return i;
+}
+
+/* Whether an open socket of the type has the name. A closed socket is forgotten, because its name is free. */
+static bool sockets_name_is_used(struct sockets *sockets, const char *name, size_t len, int type)
+{
+	size_t i = sockets_find_name(sockets, name, len, type);
+
+	if (i == sockets->count)
+		return false;
+	if (!bound_is_gone(&sockets->bound[i]))
+		return true;
+	sockets_close_bound(&sockets->bound[i]);
+	sockets->count--;
+	memmove(&sockets->bound[i], &sockets->bound[i + 1], (sockets->count - i) * sizeof(*sockets->bound));
+	return false;
+}
+
+static int sockets_bind_name(struct sockets *sockets, int socket_fd, const char *name, size_t len, int type)
+{
+	struct bound_socket *bound;
+	int pin = sockets_make_room(sockets);
+
+	if (pin == 0)
+		pin = sockets_bind_in_scratch(sockets, socket_fd, name, len);
+	if (pin < 0)
+		return pin;
+	bound = &sockets->bound[sockets->count++];
+	*bound = (struct bound_socket){.node_fd = -1, .pin_fd = pin, .type = type, .name_len = len};
+	memcpy(bound->name, name, len);
+	sockets->renamed = true;
+	return 0;
+}
+
+/* As unix_autobind(): NUL and five hexadecimal digits, from a random one on. */
+static int sockets_choose_name(struct sockets *sockets, int socket_fd, int type)
+{
+	unsigned number;
+	char name[8];
+
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return -EAGAIN;
+	do
+		(void)snprintf(name, sizeof(name), "%c%05x", '\0', number++ & 0xfffff); /* it fits */
+	while (sockets_name_is_used(sockets, name, 6, type)); /* SOCKETS_MAX times at most */
+	return sockets_bind_name(sockets, socket_fd, name, 6, type);
+}
+
+/* ---- abstract names ---- */
+
+int sockets_bind_abstract(struct sockets *sockets, int socket_fd, const struct sockets_address *address)
+{
+	const size_t len = address->len - NAME_AT;
+	int type;
+
+	if (sockets->own_netns)
+		return bind(socket_fd, (const struct sockaddr *)&address->name, address->len) < 0 ? -errno : 0;
+	type = net_get_option(socket_fd, SOL_SOCKET, SO_TYPE);
+	if (type < 0)
+		return -errno;
+	if (sockets_has_name(socket_fd))
+		return len ? -EINVAL : 0;
+	if (!len)
+		return sockets_choose_name(sockets, socket_fd, type);
+	if (sockets_name_is_used(sockets, address->name.sun_path, len, type))
+		return -EADDRINUSE;
+	return sockets_bind_name(sockets, socket_fd, address->name.sun_path, len, type);
+}
+
+int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct sockets_address *address,
+			  int *ret_pin_fd)
+{
+	size_t i;
+
+	*ret_pin_fd = -1;
+	if (sockets->own_netns)
+		return 0;
+	i = sockets_find_name(sockets, address->name.sun_path, address->len - NAME_AT,
+			      net_get_option(socket_fd, SOL_SOCKET, SO_TYPE));
+	if (i == sockets->count)
+		return -ECONNREFUSED;
+	*ret_pin_fd = fcntl(sockets->bound[i].pin_fd, F_DUPFD_CLOEXEC, 0);
+	if (*ret_pin_fd < 0)
+		return -EAGAIN;
+	*address = sockets_make_pin_address(*ret_pin_fd);
+	return 0;
+}
+
+bool sockets_may_listen(const struct sockets *sockets, const struct sockaddr_un *name)
+{
+	return name->sun_path[0] || sockets->own_netns;
 }

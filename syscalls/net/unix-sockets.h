@@ -1,8 +1,12 @@
 /*
  * The unix sockets that the run has bound. The program sees a socket file in the view, on which no socket listens. The
  * socket itself is bound to a name in the scratch space, which is removed at once. connect(2) finds the socket by the
- * file. So processes outside the run cannot connect, and descriptors are passed only between processes of the run. Used
- * by bind.c, connect.c and names.c. Threads of supervisor/blocking.c use sockets_connect() too.
+ * file. So processes outside the run cannot connect, and descriptors are passed only between processes of the run.
+ *
+ * The kernel keeps abstract names by network namespace. If the run has its own, they are bound natively. Otherwise the
+ * socket is bound in the scratch space too, and connect(2) finds it by a table of the run's names.
+ *
+ * Used by bind.c, connect.c, socket.c and names.c. Threads of supervisor/blocking.c use sockets_connect() too.
  */
 #ifndef CALLGATE_SYSCALLS_NET_UNIX_SOCKETS_H
 #define CALLGATE_SYSCALLS_NET_UNIX_SOCKETS_H
@@ -13,12 +17,18 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#define SOCKETS_MAX 1024 /* bound sockets at a time; each costs the supervisor two descriptors */
+#define SOCKETS_MAX 1024 /* bound sockets at a time; each costs the supervisor one or two descriptors */
+#define SOCKETS_NAME_MAX sizeof(((struct sockaddr_un *)NULL)->sun_path)
 
 struct sockets;
 
-/* scratch_fd: the run's scratch directory, borrowed. 0 or -ENOMEM. */
-int sockets_create(int scratch_fd, struct sockets **ret_sockets);
+struct sockets_address {
+	struct sockaddr_un name;
+	socklen_t len;
+};
+
+/* scratch_fd: the run's scratch directory, borrowed. own_netns: the run has a network namespace. 0 or -ENOMEM. */
+int sockets_create(int scratch_fd, bool own_netns, struct sockets **ret_sockets);
 void sockets_free(struct sockets *sockets);
 
 /* To be called before a socket file is made. Makes room: forgets closed and unlinked sockets. 0 or -ENOSPC. */
@@ -26,23 +36,36 @@ int sockets_make_room(struct sockets *sockets);
 
 /* Binds socket_fd and registers it as the socket of file node_fd (taken). text: the path in the call. 0 or -errno. */
 int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char *text);
+/* Binds socket_fd to an abstract name; if the address has only a family, to a name that is chosen. 0 or -errno. */
+int sockets_bind_abstract(struct sockets *sockets, int socket_fd, const struct sockets_address *address);
 
 /*
- * An O_PATH descriptor of the inode that the socket of file `node` is bound to, borrowed. -ENOENT: not bound by the
- * run.
+ * Finds the socket of the file `node`. Returns an O_PATH descriptor, owned by the caller, which must stay open while
+ * *ret_address is used. -ENOENT: the run has not bound that file. -EAGAIN: no descriptor is left.
  */
-int sockets_find_bound_inode(const struct sockets *sockets, const struct stat *node);
+int sockets_find_path(const struct sockets *sockets, const struct stat *node, struct sockets_address *ret_address);
+/*
+ * Finds the socket of an abstract name and of socket_fd's type. *address is the name, and then the address to connect
+ * to. *ret_pin_fd, owned by the caller, must stay open while it is used; -1: there is nothing to keep open. 0;
+ * -ECONNREFUSED: no socket of the run has the name; -EAGAIN: no descriptor is left.
+ */
+int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct sockets_address *address,
+			  int *ret_pin_fd);
 
-/* connect(2) to the socket that is bound to the inode of pin_fd (O_PATH). 0 or -errno. May wait. */
-int sockets_connect(int socket_fd, int pin_fd);
+/* connect(2). 0 or -errno. May wait. */
+int sockets_connect(int socket_fd, const struct sockets_address *address);
 
-/* Whether an open socket is bound to the inode of pin_fd. Has no effect on that socket. */
+/* Whether an open socket is bound to the inode of pin_fd (O_PATH). Has no effect on that socket. */
 bool sockets_is_open(int pin_fd);
+bool sockets_has_name(int socket_fd);
 
-/* Whether the run has bound a name with a '/', so that getsockname(2) needs sockets_restore_name(). */
+/* Whether only the run finds a socket by `name`. Names that the kernel has chosen are the network namespace's. */
+bool sockets_may_listen(const struct sockets *sockets, const struct sockaddr_un *name);
+
+/* Whether the run has bound a name that getsockname(2) tells otherwise, so that it needs sockets_restore_name(). */
 bool sockets_have_renamed(const struct sockets *sockets);
 
-/* Turns an address of getsockname(2) into the address that the program has bound. True: it was changed. */
-bool sockets_restore_name(struct sockaddr_un *address, socklen_t len);
+/* Turns a name of getsockname(2) into the name that the program has bound. True: it was changed. */
+bool sockets_restore_name(struct sockaddr_un *name, socklen_t *len);
 
 #endif

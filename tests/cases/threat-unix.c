@@ -72,18 +72,6 @@ static void reach_outsiders(void)
 	threat_refused("dbus", connect_path("/run/dbus/system_bus_socket", SOCK_STREAM), ENOENT);
 }
 
-static void reach_abstract(const char *name)
-{
-	union address address;
-	socklen_t len = abstract_address(&address, name);
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-	threat_refused("abstract connect", connect(fd, &address.any, len), ECONNREFUSED);
-	threat_refused("abstract bind", bind(fd, &address.any, len + 2), EACCES);
-	threat_refused("a bind that chooses", bind(fd, &address.any, HEAD), EACCES);
-	close(fd);
-}
-
 static atomic_bool swapping;
 
 /* The name leads to the run's own socket and to the outsider's by turns. */
@@ -192,6 +180,55 @@ static void tell_name(int fd)
 	threat_works("rename", rename("abstract.new", "abstract"));
 }
 
+static void expect_no_connection(int fd, const char *what)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+
+	if (poll(&ready, 1, 150) > 0 && ready.revents & POLLIN)
+		threat_got("somebody connected to %s", what);
+}
+
+/* Abstract names: the outsider's is not found, and the outsider does not find the program's. len 0: one is chosen. */
+static void be_named(const union address *address, socklen_t len, int type)
+{
+	int listener = socket(AF_UNIX, type, 0), client = socket(AF_UNIX, type, 0), accepted;
+	union address own;
+	socklen_t own_len = sizeof(own);
+
+	threat_works("abstract bind", bind(listener, &address->any, len));
+	threat_works("listen", listen(listener, 8));
+	tell_name(listener);
+	expect_no_connection(listener, "an abstract name");
+	threat_works("getsockname", getsockname(listener, &own.any, &own_len));
+	threat_works("connect of a member", connect(client, &own.any, own_len));
+	accepted = accept(listener, NULL, NULL);
+	threat_works("accept of a member", accepted);
+	threat_works("send", send(client, "x", 1, 0));
+	threat_tries(unlink("abstract"));
+	close(accepted);
+	close(client);
+	close(listener);
+}
+
+static void try_abstract(const char *name)
+{
+	union address address;
+	socklen_t len = abstract_address(&address, name);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	threat_refused("abstract connect", connect(fd, &address.any, len), ECONNREFUSED);
+	close(fd);
+	address.local.sun_path[len - HEAD] = '2'; /* else the outsider would connect to itself */
+	be_named(&address, len + 1, SOCK_STREAM);
+	be_named(&address, len + 1, SOCK_SEQPACKET);
+	be_named(&address, HEAD, SOCK_STREAM);
+	be_named(&address, HEAD, SOCK_SEQPACKET);
+	/* The outsider's own name is another one here. */
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	threat_works("bind to the outsider's name", bind(fd, &address.any, len));
+	close(fd);
+}
+
 /*
  * The kernel binds a socket with SO_PASSCRED to an abstract name by itself, in a connect that fails (way 0) and in one
  * that succeeds, and in a send of a pair's (ways 1 and 2); nobody may get at it by that.
@@ -201,7 +238,6 @@ static void be_bound(int type, int way)
 	int listener = bind_path("own", type), other = bind_path("other", SOCK_STREAM + SOCK_SEQPACKET - type),
 	    pair[2] = {socket(AF_UNIX, type, 0), -1}, fd;
 	union address address;
-	struct pollfd ready;
 
 	if (way == 2) {
 		close(pair[0]);
@@ -221,11 +257,15 @@ static void be_bound(int type, int way)
 	else /* a send does not bind a stream, but a connect does, though it fails */
 		threat_refused("connect again", connect(fd, &address.any, unix_address(&address, "own")), EISCONN);
 	tell_name(fd);
-	threat_refused("listen at an abstract name", listen(fd, 5), way == 0 ? EACCES : EINVAL);
-	ready = (struct pollfd){.fd = fd, .events = way == 0 ? POLLIN : 0};
-	if (poll(&ready, 1, 150) > 0 && ready.revents & POLLIN)
-		threat_got("somebody connected to an abstract name");
-	threat_refused("accept", accept4(fd, NULL, NULL, SOCK_NONBLOCK), EINVAL);
+	if (way == 0) {
+		/* In a network namespace of the run's own the name is its own, and it may listen. */
+		if (listen(fd, 5) < 0 && errno != EACCES)
+			threat_missed("listen at a name that the kernel chose: %s", strerrorname_np(errno));
+		expect_no_connection(fd, "a name that the kernel chose");
+	} else {
+		threat_refused("listen at an abstract name", listen(fd, 5), EINVAL);
+		threat_refused("accept", accept4(fd, NULL, NULL, SOCK_NONBLOCK), EINVAL);
+	}
 	close(fd);
 	close(pair[1]);
 	close(listener);
@@ -252,7 +292,7 @@ int threat_unix(char **arg)
 
 	close(first);
 	reach_outsiders();
-	reach_abstract(arg[0]);
+	try_abstract(arg[0]);
 	race(swap, "swapped names");
 	race(flip, "a rewritten address");
 	be_reached(SOCK_STREAM);

@@ -100,7 +100,7 @@ static void receive(void)
 	call.task = &task;
 	call.row = &row;
 	call.start_ns = io_read_clock_ns();
-	call.outcome = (struct outcome){.fd = -1, .peer_fd = -1};
+	call.outcome = (struct outcome){.fd = -1};
 }
 
 static void end(void)
@@ -211,19 +211,17 @@ START_TEST(test_release)
 	struct outcome outcome = {.kind = (enum outcome_kind)_i};
 	bool none = _i == OUTCOME_ERROR || _i == OUTCOME_VALUE || _i == OUTCOME_CONTINUE || _i == OUTCOME_FETCH ||
 		    _i == OUTCOME_GONE || _i == OUTCOME_EXEC;
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), peer_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	outcome.fd = none ? -1 : fd;
-	outcome.peer_fd = _i == OUTCOME_CONNECT ? peer_fd : -1;
 	outcome.exec = _i == OUTCOME_EXEC ? calloc(1, sizeof(*outcome.exec)) : NULL;
 	outcome.egress = _i == OUTCOME_EGRESS ? calloc(1, sizeof(*outcome.egress)) : NULL;
 	outcome.work = _i == OUTCOME_WORK ? &work : NULL;
 	outcome_release(&outcome);
 	outcome_release(&outcome);
 	ck_assert_int_eq(fcntl(fd, F_GETFD) < 0, !none);
-	ck_assert_int_eq(fcntl(peer_fd, F_GETFD) < 0, _i == OUTCOME_CONNECT);
 	ck_assert_uint_eq(works_freed, _i == OUTCOME_WORK ? 1 : 0);
-	ck_assert(outcome.fd == -1 && outcome.peer_fd == -1 && !outcome.exec && !outcome.egress && !outcome.work);
+	ck_assert(outcome.fd == -1 && !outcome.exec && !outcome.egress && !outcome.work);
 }
 END_TEST
 

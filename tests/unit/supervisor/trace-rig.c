@@ -213,7 +213,7 @@ static void fetch(struct loop *loop, __u64 id)
 
 	call->row = &row_fchmod;
 	call->outcome =
-		(struct outcome){.kind = OUTCOME_FETCH, .value = (int64_t)call->arg[0], .fd = -1, .peer_fd = -1};
+		(struct outcome){.kind = OUTCOME_FETCH, .value = (int64_t)call->arg[0], .fd = -1};
 	if (call->task)
 		r = trace_start_call(loop->tracer, call);
 	if (r < 0)

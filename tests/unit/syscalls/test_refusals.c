@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "syscalls/call/descriptor.h"
+#include "syscalls/call/work.h"
 #include "syscalls/file/resolve.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/table/handlers.h"
@@ -102,7 +103,7 @@ static void set_up(void)
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ck_assert_int_ge(directory_fd, 0);
-	ck_assert_int_eq(sockets_create(directory_fd, &sandbox.sockets), 0);
+	ck_assert_int_eq(sockets_create(directory_fd, false, &sandbox.sockets), 0);
 }
 
 static void tear_down(void)
@@ -241,10 +242,6 @@ START_TEST(unix_paths_are_looked_up_in_the_view)
 	expect(OUTCOME_ERROR, -ECONNREFUSED, VERDICT_ALLOW);
 	run(sys_connect, NUMBER(fd), ADDRESS(&abstract), sizeof(abstract), 0);
 	expect(OUTCOME_ERROR, -ECONNREFUSED, VERDICT_DENY);
-	run(sys_bind, NUMBER(fd), ADDRESS(&abstract), sizeof(abstract), 0);
-	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
-	run(sys_bind, NUMBER(fd), ADDRESS(&abstract), sizeof(abstract.sun_family), 0);
-	expect(OUTCOME_ERROR, -EACCES, VERDICT_DENY);
 	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name.sun_family), 0);
 	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
 	run(sys_connect, NUMBER(fd), ADDRESS(&name), sizeof(name) + 1, 0);
@@ -315,8 +312,97 @@ START_TEST(what_the_run_binds_it_connects_to)
 	/* One that may wait is left to a thread, with descriptors of its own. */
 	client = socket(AF_UNIX, SOCK_STREAM, 0);
 	run(sys_connect, NUMBER(client), ADDRESS(&name), sizeof(name), 0);
-	expect(OUTCOME_CONNECT, 0, VERDICT_ALLOW);
-	ck_assert_int_eq(sockets_connect(call.outcome.fd, call.outcome.peer_fd), 0);
+	expect(OUTCOME_WORK, 0, VERDICT_ALLOW);
+	ck_assert_int_eq(call.outcome.work->run(call.outcome.work, call.outcome.fd, NULL, NULL), 0);
+	call.outcome.work->free(call.outcome.work);
+}
+END_TEST
+
+/* Binds a new socket of a type to the abstract name of len bytes; 0: to one that is chosen. */
+static int bind_abstract(int type, const char *text, size_t len, int result)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type, 0);
+
+	memcpy(name.sun_path, text, len);
+	run(sys_bind, NUMBER(fd), ADDRESS(&name), offsetof(struct sockaddr_un, sun_path) + len, 0);
+	expect(result ? OUTCOME_ERROR : OUTCOME_VALUE, result, VERDICT_ALLOW);
+	return fd;
+}
+
+static void expect_name(int fd, const char *text, size_t len)
+{
+	struct sockaddr_un told;
+	socklen_t told_len = sizeof(told);
+
+	run(sys_getsockname, NUMBER(fd), ADDRESS(&told), ADDRESS(&told_len), 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	ck_assert_uint_eq(told_len, offsetof(struct sockaddr_un, sun_path) + len);
+	ck_assert_int_eq(memcmp(told.sun_path, text, len), 0);
+}
+
+START_TEST(abstract_names_are_in_a_table_of_the_run)
+{
+	static const char name[] = "\0a/b\0c";
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const socklen_t len = offsetof(struct sockaddr_un, sun_path) + sizeof(name);
+	int server = bind_abstract(SOCK_STREAM, name, sizeof(name), 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+	int packets;
+
+	memcpy(address.sun_path, name, sizeof(name));
+	/* The kernel does not know the name. */
+	ck_assert_int_lt(connect(client, (struct sockaddr *)&address, len), 0);
+	ck_assert_int_eq(errno, ECONNREFUSED);
+	expect_name(server, name, sizeof(name));
+	run(sys_bind, NUMBER(server), ADDRESS(&address), len, 0);
+	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW); /* it has a name */
+	(void)close(bind_abstract(SOCK_STREAM, name, sizeof(name), -EADDRINUSE));
+	packets = bind_abstract(SOCK_SEQPACKET, name, sizeof(name), 0); /* another type: another name */
+	(void)close(bind_abstract(SOCK_STREAM, name, sizeof(name) - 1, 0)); /* without the last NUL: another one, too */
+	ck_assert_int_eq(fcntl(client, F_SETFL, O_NONBLOCK), 0);
+	run(sys_connect, NUMBER(client), ADDRESS(&address), len, 0);
+	expect(OUTCOME_ERROR, -ECONNREFUSED, VERDICT_ALLOW); /* it does not listen yet */
+	run(sys_listen, NUMBER(server), 1, 0, 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	run(sys_connect, NUMBER(client), ADDRESS(&address), len, 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	/* The name is free when its socket is closed. */
+	(void)close(server);
+	(void)close(client);
+	(void)close(bind_abstract(SOCK_STREAM, name, sizeof(name), 0));
+	(void)close(packets);
+}
+END_TEST
+
+START_TEST(the_longest_abstract_name_keeps_its_length)
+{
+	char name[108];
+
+	memset(name, '/', sizeof(name));
+	name[0] = name[107] = '\0';
+	expect_name(bind_abstract(SOCK_STREAM, name, sizeof(name), 0), name, sizeof(name));
+}
+END_TEST
+
+START_TEST(names_are_chosen)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX}, told;
+	socklen_t len = sizeof(told);
+	int fd = bind_abstract(SOCK_STREAM, "", 0, 0), other = bind_abstract(SOCK_STREAM, "", 0, 0);
+	char text[8];
+
+	run(sys_getsockname, NUMBER(fd), ADDRESS(&told), ADDRESS(&len), 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	ck_assert_uint_eq(len, offsetof(struct sockaddr_un, sun_path) + 6);
+	ck_assert_int_eq(told.sun_path[0], '\0');
+	memcpy(text, told.sun_path + 1, 5);
+	text[5] = '\0';
+	ck_assert_uint_eq(strspn(text, "0123456789abcdef"), 5);
+	run(sys_getsockname, NUMBER(other), ADDRESS(&name), ADDRESS(&len), 0);
+	ck_assert_int_ne(memcmp(name.sun_path, told.sun_path, 6), 0);
+	run(sys_bind, NUMBER(fd), ADDRESS(&name), sizeof(name.sun_family), 0);
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW); /* it keeps its name */
+	expect_name(fd, told.sun_path, 6);
 }
 END_TEST
 
@@ -356,6 +442,9 @@ int main(void)
 	tcase_add_test(tcase, unix_paths_are_looked_up_in_the_view);
 	tcase_add_test(tcase, an_outsiders_socket_is_refused);
 	tcase_add_test(tcase, what_the_run_binds_it_connects_to);
+	tcase_add_test(tcase, abstract_names_are_in_a_table_of_the_run);
+	tcase_add_test(tcase, the_longest_abstract_name_keeps_its_length);
+	tcase_add_test(tcase, names_are_chosen);
 	tcase_add_test(tcase, names_that_are_gone_make_room);
 	suite_add_tcase(suite, tcase);
 	return unit_run(suite);
