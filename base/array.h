@@ -1,4 +1,4 @@
-/* Growing arrays: a pointer, a count of items, and room for as many. */
+/* Arrays that grow. The caller keeps a pointer to the items, their count, and the number of items that fit. */
 #ifndef CALLGATE_BASE_ARRAY_H
 #define CALLGATE_BASE_ARRAY_H
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for at least one more item. False: no memory, and the array is unchanged. */
+/* Makes room for at least one more item. Returns false when out of memory; the array is unchanged then. */
 #define array_reserve(array, count, room) \
 	((count) < *(room) || array_reserve_((array), sizeof(**(array)), (room)))
 
@@ -15,7 +15,7 @@ static inline bool array_reserve_(void *array, size_t item_bytes, size_t *room)
 	size_t more = *room ? *room * 2 : 16;
 	void *items, *grown;
 
-	memcpy(&items, array, sizeof(items)); /* all object pointers have one representation */
+	memcpy(&items, array, sizeof(items)); /* pointers to all object types have the same representation */
 	grown = reallocarray(items, more, item_bytes);
 	if (!grown)
 		return false;

@@ -1,6 +1,6 @@
 /*
- * Functions without bounds or error reports are errors. The Makefile includes this first in every .c file (-include).
- * So the headers that declare the functions come before they are poisoned, and no file needs to include them again.
+ * Makes functions without bounds checks or error reports a compile-time error. The Makefile includes this file before
+ * every .c file (-include), so that the headers below declare the functions before their names are poisoned.
  */
 #ifndef CALLGATE_BASE_BANNED_H
 #define CALLGATE_BASE_BANNED_H
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With clang these are macros of glibc's fortification, which cannot be poisoned. */
+/* With clang, glibc defines these two as macros (_FORTIFY_SOURCE), and a macro cannot be poisoned. */
 #undef sprintf
 #undef vsprintf
 

@@ -1,11 +1,11 @@
-/* A growing text, for everything off the hot path: results, messages, listings. */
+/* A text buffer that grows, for code whose speed does not matter: results, messages, listings. */
 #ifndef CALLGATE_BASE_BUF_H
 #define CALLGATE_BASE_BUF_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zero-initialise; NUL-terminated once something was added. */
+/* Starts zero-initialised. The text is NUL-terminated as soon as something was added. */
 struct buf {
 	char *data;
 	size_t len;

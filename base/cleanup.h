@@ -1,4 +1,4 @@
-/* Scope-bound release of descriptors and memory; every helper keeps errno. */
+/* Closes descriptors and frees memory at the end of a scope (the cleanup attribute). All functions keep errno. */
 #ifndef CALLGATE_BASE_CLEANUP_H
 #define CALLGATE_BASE_CLEANUP_H
 
@@ -45,14 +45,14 @@ static inline void cleanup_closedir(DIR **dir)
 	errno = saved;
 }
 
-/* Closes a descriptor, if any, and sets the variable to -1. */
+/* Closes the descriptor, unless it is -1, and sets the variable to -1. */
 static inline void close_fd(int *fd)
 {
 	cleanup_close(fd);
 	*fd = -1;
 }
 
-/* Transfers a descriptor: the variable becomes -1, the caller owns it. */
+/* Hands a descriptor over: the variable becomes -1, and the caller owns the returned descriptor. */
 static inline int steal_fd(int *fd)
 {
 	int stolen = *fd;
@@ -70,7 +70,7 @@ static inline void *steal_pointer_(void *memory)
 	return stolen;
 }
 
-/* Transfers an owned pointer: the variable becomes NULL. */
+/* Hands an owned pointer over: the variable becomes NULL, and the caller owns the returned pointer. */
 #define steal_pointer(variable) ((__typeof__(*(variable)))steal_pointer_(variable))
 
 #define _cleanup_close_ __attribute__((cleanup(cleanup_close)))

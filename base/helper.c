@@ -51,7 +51,7 @@ static int helper_spawn(const char *role, const char *const *variables, int fd, 
 	int error;
 
 	helper_add_variables(variables, envp, &count);
-	if (ending_is_tidy)
+	if (exit_runs_handlers)
 		helper_add_variables(tools, envp, &count);
 	error = posix_spawn_file_actions_init(&actions);
 	if (error == 0) {

@@ -1,6 +1,6 @@
 /*
- * callgate-egress, the second executable. It holds what needs shared libraries (TLS, HTTP/2, NSS), so that callgate
- * itself starts without them. Each role (argv[1]) is a process of its own, connected to its parent by one socket.
+ * Starts callgate-egress, the second executable. It has what needs shared libraries (TLS, HTTP/2, NSS): callgate itself
+ * starts without them. Each role (argv[1]) is a process of its own, connected to its parent by one socket.
  */
 #ifndef CALLGATE_BASE_HELPER_H
 #define CALLGATE_BASE_HELPER_H
@@ -10,25 +10,25 @@
 #include <sys/types.h>
 
 #define HELPER_FILE "callgate-egress"
-#define HELPER_FD 3 /* the socket, in the helper */
+#define HELPER_FD 3 /* the descriptor of the socket in the started process */
 #define HELPER_VERSION_SIZE 32
 
 struct helper {
-	pid_t pid; /* 0: none */
-	int fd;    /* AF_UNIX, SOCK_SEQPACKET */
+	pid_t pid; /* 0: not running */
+	int fd;    /* the parent's end of the socket: AF_UNIX, SOCK_SEQPACKET */
 };
 #define HELPER_NONE {.fd = -1}
 
 /*
- * Starts a role. Its environment is only these variables (NULL-ended), where set. installed.h says which file is
- * trusted. Not thread-safe. 0; or -errno with *ret_why (static), the end of a sentence that
- * begins with what needs the helper.
+ * Starts callgate-egress in a role, with no environment but `variables` (NULL-ended), as far as they are set. It is
+ * started only from a path that installed_find_file() trusts. Not thread-safe. 0, or -errno with *ret_why (static), the
+ * end of a message whose beginning names what needs the process: "needs FILE, which cannot be started: …".
  */
 int helper_start(const char *role, const char *const *variables, struct helper *ret_helper, const char **ret_why);
 
-/* Waits for helper_send_version() of a role that calls it, and compares versions. Returns as helper_start. */
+/* Waits for helper_send_version() of the started process, and compares the versions. Returns as helper_start. */
 int helper_await_version(const struct helper *helper, const char **ret_why);
-/* In the helper, first: sends its version. 0 or -errno. */
+/* Called in callgate-egress, before anything else is sent: sends its version. 0 or -errno. */
 int helper_send_version(void);
 
 /* Closes the socket, kills the helper and waits until it has ended. */
@@ -51,10 +51,10 @@ struct account_query {
 };
 
 struct account_reply {
-	uint32_t found;               /* 0: there is none */
-	uint32_t uid, gid;            /* of the account or group */
+	uint32_t found;               /* 0: no such account or group */
+	uint32_t uid, gid;            /* ids of the account; `gid` alone for a group */
 	char text[ACCOUNT_TEXT_SIZE]; /* the account's name */
-	char home[PATH_MAX];          /* of the account */
+	char home[PATH_MAX];          /* the account's home directory */
 };
 
 #endif

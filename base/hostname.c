@@ -21,7 +21,7 @@ void hostname_get(char ret_name[HOSTNAME_LINE_MAX])
 	(void)snprintf(ret_name, HOSTNAME_LINE_MAX, "%s", hostname_read(name) ? name : "localhost");
 }
 
-void hostname_hosts_line(char ret_line[HOSTNAME_LINE_MAX])
+void hostname_make_hosts_line(char ret_line[HOSTNAME_LINE_MAX])
 {
 	char name[HOST_NAME_MAX + 1];
 	const char *domain;

@@ -1,4 +1,4 @@
-/* The machine's name, for files that the program finds it in. */
+/* The name of the machine, for the files in which a program looks it up. */
 #ifndef CALLGATE_BASE_HOSTNAME_H
 #define CALLGATE_BASE_HOSTNAME_H
 
@@ -7,11 +7,11 @@
 #define HOSTNAME_LINE_MAX 160
 
 /*
- * The line of hosts(5) with which uname(2)'s name resolves to the loopback address without a network, an alias without
- * the domain included. "": no name, or one that would break the line.
+ * Makes a line of hosts(5) that resolves the name of uname(2) to 127.0.0.1, for runs without a network. The name
+ * without its domain is an alias. "" when there is no name, or when its characters would break the line.
  */
-void hostname_hosts_line(char ret_line[HOSTNAME_LINE_MAX]);
-/* uname(2)'s name; "localhost" where that name would break a line. */
+void hostname_make_hosts_line(char ret_line[HOSTNAME_LINE_MAX]);
+/* The name of uname(2), or "localhost" when its characters would break a line of hosts(5). */
 void hostname_get(char ret_name[HOSTNAME_LINE_MAX]);
 
 #endif

@@ -11,11 +11,11 @@
 #include "base/cleanup.h"
 
 /*
- * Who can replace the running executable: its owner and root, its group if that may write it, and likewise the group of
- * its directory. Only these may write its companion files. So a build with umask 002 (the user's private group) and
- * Debian's /usr/local (group staff) need no rule of their own.
+ * The owner and groups that could replace the running executable. These may also write the files that belong to it, and
+ * nobody else but root. A group counts when it may write the executable or its directory. So a build with umask 002
+ * (the user's private group) and Debian's /usr/local (group staff) need no rule of their own.
  */
-struct trust {
+struct trusted_writers {
 	uid_t owner;
 	gid_t group[2];
 	unsigned groups;
@@ -36,51 +36,51 @@ bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX])
 	return slash != NULL;
 }
 
-static void installed_add_group(struct trust *trust, const char *path)
+static void installed_add_group(struct trusted_writers *writers, const char *path)
 {
 	struct stat st;
 
 	if (stat(path, &st) == 0 && st.st_mode & S_IWGRP && !(st.st_mode & S_ISVTX))
-		trust->group[trust->groups++] = st.st_gid;
+		writers->group[writers->groups++] = st.st_gid;
 }
 
-static bool installed_get_trust(struct trust *ret_trust)
+static bool installed_get_writers(struct trusted_writers *ret_writers)
 {
-	struct trust trust = {0};
+	struct trusted_writers writers = {0};
 	char dir[PATH_MAX];
 	struct stat st;
 
 	if (stat("/proc/self/exe", &st) < 0 || !installed_get_sibling_path(".", dir))
 		return false;
-	trust.owner = st.st_uid;
-	installed_add_group(&trust, "/proc/self/exe");
-	installed_add_group(&trust, dir);
-	*ret_trust = trust;
+	writers.owner = st.st_uid;
+	installed_add_group(&writers, "/proc/self/exe");
+	installed_add_group(&writers, dir);
+	*ret_writers = writers;
 	return true;
 }
 
-/* With a POSIX ACL the group bits are the ACL's mask and say nothing about the group. Group 0 is root's. */
-static bool installed_group_may_write(const struct trust *trust, const char *path, const struct stat *st)
+/* Group 0 is root's. With a POSIX ACL the group bits of the mode are the ACL's mask, not the rights of the group. */
+static bool installed_group_may_write(const struct trusted_writers *writers, const char *path, const struct stat *st)
 {
 	if (lgetxattr(path, "system.posix_acl_access", NULL, 0) > 0)
 		return false;
-	for (unsigned i = 0; i < trust->groups; i++)
-		if (st->st_gid == trust->group[i])
+	for (unsigned i = 0; i < writers->groups; i++)
+		if (st->st_gid == writers->group[i])
 			return true;
 	return st->st_gid == 0;
 }
 
-/* In a sticky directory others cannot replace an entry; the entry itself is checked separately. */
-static bool installed_is_trusted(const struct trust *trust, const char *path, const struct stat *st)
+/* In a sticky directory other users cannot replace an entry of the owner; the entry itself is checked separately. */
+static bool installed_is_trusted(const struct trusted_writers *writers, const char *path, const struct stat *st)
 {
 	bool sticky = S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX;
 
-	return (st->st_uid == 0 || st->st_uid == trust->owner) && (sticky || !(st->st_mode & S_IWOTH)) &&
-	       (sticky || !(st->st_mode & S_IWGRP) || installed_group_may_write(trust, path, st));
+	return (st->st_uid == 0 || st->st_uid == writers->owner) && (sticky || !(st->st_mode & S_IWOTH)) &&
+	       (sticky || !(st->st_mode & S_IWGRP) || installed_group_may_write(writers, path, st));
 }
 
-/* Checks the directory and all above it that exist. */
-static bool installed_path_is_trusted(const struct trust *trust, const char *dir)
+/* Checks the directory and all its parents, as far as they exist. */
+static bool installed_path_is_trusted(const struct trusted_writers *writers, const char *dir)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -92,29 +92,29 @@ static bool installed_path_is_trusted(const struct trust *trust, const char *dir
 		if (path[len] != '/' && path[len] != '\0')
 			continue;
 		path[len] = '\0';
-		if (stat(path, &st) == 0 && !installed_is_trusted(trust, path, &st))
+		if (stat(path, &st) == 0 && !installed_is_trusted(writers, path, &st))
 			return false;
 	}
-	return stat("/", &st) == 0 && installed_is_trusted(trust, "/", &st);
+	return stat("/", &st) == 0 && installed_is_trusted(writers, "/", &st);
 }
 
 int installed_find_file(const char *name, char ret_path[PATH_MAX])
 {
 	_cleanup_free_ char *real = NULL;
-	struct trust trust;
+	struct trusted_writers writers;
 	struct stat st;
-	bool known = installed_get_trust(&trust);
+	bool known = installed_get_writers(&writers);
 
-	/* Beside the executable, the directories above need no check: who may write them may replace it as well. */
+	/* In the executable's directory parents need no check: their writers may replace the executable as well. */
 	if (known && installed_get_sibling_path(name, ret_path) && lstat(ret_path, &st) == 0 && S_ISREG(st.st_mode) &&
-	    installed_is_trusted(&trust, ret_path, &st))
+	    installed_is_trusted(&writers, ret_path, &st))
 		return 0;
 	(void)snprintf(ret_path, PATH_MAX, "%s/%s", PKGLIBDIR, name);
 	real = realpath(PKGLIBDIR, NULL);
 	if (!real || stat(ret_path, &st) < 0)
-		return 0; /* opening it will fail with the reason */
-	if (!known || !installed_is_trusted(&trust, ret_path, &st) || !installed_path_is_trusted(&trust, PKGLIBDIR) ||
-	    !installed_path_is_trusted(&trust, real))
+		return 0; /* opening the file will fail, and report why */
+	if (!known || !installed_is_trusted(&writers, ret_path, &st) ||
+	    !installed_path_is_trusted(&writers, PKGLIBDIR) || !installed_path_is_trusted(&writers, real))
 		return -EPERM;
 	return 0;
 }

@@ -1,14 +1,14 @@
-/* Files that belong to this installation: beside the executable, as after a build, or in PKGLIBDIR. */
+/* Finds the installation's files: in the executable's directory after a build, in PKGLIBDIR after make install. */
 #ifndef CALLGATE_BASE_INSTALLED_H
 #define CALLGATE_BASE_INSTALLED_H
 
 #include <limits.h>
 #include <stdbool.h>
 
-/* The path of `name` in the directory of the running executable; it may not exist. False: the directory is unknown. */
+/* Makes the path of `name` in the running executable's directory; it may not exist. False: directory unknown. */
 bool installed_get_sibling_path(const char *name, char ret_path[PATH_MAX]);
 
-/* The message for -EPERM of installed_find_file(), with the path. */
+/* The message when installed_find_file() returns -EPERM; its argument is the path. */
 #define INSTALLED_WRITABLE \
 	"%s, or a directory above it, may be written by others than the program may; take that right away"
 

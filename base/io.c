@@ -23,7 +23,7 @@ int io_write_all(int fd, const void *bytes, size_t len)
 		if (put < 0)
 			return -errno;
 		if (put == 0)
-			return -EIO; /* write(2) of 0 bytes was never seen; do not loop on it */
+			return -EIO; /* write(2) should not return 0 here; report an error rather than loop */
 		at += put;
 		len -= (size_t)put;
 	}
@@ -31,14 +31,14 @@ int io_write_all(int fd, const void *bytes, size_t len)
 }
 
 /*
- * The kernel answers EAGAIN when something was renamed or mounted anywhere while it resolved ".." below a root
- * (openat2(2)): a symbolic link of the host may contain "..".
+ * openat2(2) fails with EAGAIN when anything on the machine was renamed or mounted while it resolved a "..". Even a
+ * path without ".." can lead through one: in a symbolic link of the host.
  */
 #define OPENAT2_TRIES 128
 
 int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
-	/* openat2(2) refuses a mode without O_CREAT or O_TMPFILE. */
+	/* openat2(2) refuses a mode unless the flags have O_CREAT or O_TMPFILE. */
 	bool creates = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 	struct open_how how = {
 		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = creates ? mode : 0, .resolve = resolve};
@@ -60,7 +60,7 @@ int io_open_without_links(const char *path, int flags)
 	return fd;
 }
 
-/* Buffer size of the first read: st_size and one byte more, to see the end of the file; at most cap + 1. */
+/* The size of the first buffer: the size of the file, and one byte more to see its end; at most cap + 1. */
 static size_t io_get_first_buffer_size(int fd, size_t cap)
 {
 	struct stat st;
@@ -79,7 +79,7 @@ int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len)
 	char *more;
 
 	if (cap > SIZE_MAX / 2 - 2)
-		cap = SIZE_MAX / 2 - 2; /* so that neither the NUL nor doubling overflows */
+		cap = SIZE_MAX / 2 - 2; /* room * 2 and the NUL cannot overflow */
 	room = io_get_first_buffer_size(fd, cap);
 	text = malloc(room + 1);
 	if (!text)
@@ -137,7 +137,7 @@ int io_write_once(int dirfd, const char *path, const char *text)
 	return len == (ssize_t)strlen(text) ? 0 : -EIO;
 }
 
-/* Copies with read(2) and write(2), where copy_file_range(2) fails: pipes, procfs, other file systems, O_APPEND. */
+/* Copies with read(2) and write(2) what copy_file_range(2) refuses: pipes, procfs, other file systems, O_APPEND. */
 static int io_copy_buffered(int from_fd, int to_fd, uint64_t max, uint64_t *copied)
 {
 	char chunk[CHUNK_BYTES];
@@ -171,7 +171,7 @@ int io_copy_bytes(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied)
 
 		got = TEMP_FAILURE_RETRY(copy_file_range(from_fd, NULL, to_fd, NULL, step, 0));
 		if (got <= 0)
-			break; /* 0 is also returned for generated files with st_size 0: read(2) decides */
+			break; /* 0 is also the result for generated files of st_size 0: then read(2) decides */
 		copied += (uint64_t)got;
 	}
 	err = io_copy_buffered(from_fd, to_fd, max - copied, &copied);
@@ -192,7 +192,7 @@ int io_copy_sparse(int from_fd, int to_fd)
 			return -errno;
 		r = io_copy_bytes(from_fd, to_fd, (uint64_t)(hole - data), &copied);
 		if (r == 0 && copied == 0)
-			break; /* truncated meanwhile */
+			break; /* the file was truncated meanwhile */
 	}
 	if (r == 0 && data < 0 && errno != ENXIO) /* ENXIO: only a hole follows */
 		return -errno;

@@ -1,4 +1,4 @@
-/* Whole reads, writes and copies; removal of trees. */
+/* Reads, writes and copies that go on until everything is done. Removes directory trees. */
 #ifndef CALLGATE_BASE_IO_H
 #define CALLGATE_BASE_IO_H
 
@@ -10,37 +10,37 @@
 /* Writes all `len` bytes, resuming after EINTR and short writes. 0 or -errno. */
 int io_write_all(int fd, const void *bytes, size_t len);
 
-/* openat2(2): follow no symbolic links and stay below the directory. */
+/* For openat2(2): follow no symbolic links, and stay below the directory. */
 #define RESOLVE_STRICT (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 
 /* openat2(2) with O_CLOEXEC. A descriptor owned by the caller, or -errno. */
 int openat2_call(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
 
 /*
- * Opens a canonical path (no symbolic link in any part of it). -ELOOP: one was put there since it was
- * resolved. A descriptor owned by the caller, O_CLOEXEC, or -errno.
+ * Opens a path that has been resolved: no part of it may be a symbolic link. -ELOOP: a part has become one since. A
+ * descriptor owned by the caller, with O_CLOEXEC, or -errno.
  */
 int io_open_without_links(const char *path, int flags);
 
-/* Reads a whole file (at most cap bytes, -EFBIG past it), NUL-terminated, owned by the caller. 0 or -errno. */
+/* Reads a whole file, NUL-terminated, owned by the caller. 0, -EFBIG when it has more than `cap` bytes, or -errno. */
 int io_read_file(int dirfd, const char *path, size_t cap, char **ret_text, size_t *ret_len);
 int io_read_fd(int fd, size_t cap, char **ret_text, size_t *ret_len);
 
-/* One read(2) of a small file of procfs or a control group, NUL-terminated. Returns the length or -errno. */
+/* Reads a small file of procfs or of a control group by one read(2), NUL-terminated. Returns the length or -errno. */
 ssize_t io_read_once(int dirfd, const char *path, char *text, size_t size);
-/* Writes a small file of procfs or a control group by one write(2). 0 or -errno. */
+/* Writes a small file of procfs or of a control group by one write(2). 0 or -errno. */
 int io_write_once(int dirfd, const char *path, const char *text);
 
 /* Copies up to `max` bytes from one descriptor to the other. 0 or -errno. */
 int io_copy_bytes(int from_fd, int to_fd, uint64_t max, uint64_t *ret_copied);
 
-/* Copies a whole regular file into an empty one. Keeps holes, which can be terabytes large. 0 or -errno. */
+/* Copies a whole regular file into an empty one. Holes stay holes: they can be terabytes large. 0 or -errno. */
 int io_copy_sparse(int from_fd, int to_fd);
 
-/* Removes a tree without following links; directories without rights for the owner are chmod-ed first. 0 or -errno. */
+/* Removes a directory tree, following no links; chmods directories that the owner may not write. 0 or -errno. */
 int io_remove_tree(int dirfd, const char *name);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* Returns the time of CLOCK_MONOTONIC in nanoseconds. */
 uint64_t io_read_clock_ns(void);
 
 #endif

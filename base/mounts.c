@@ -43,7 +43,7 @@ int mounts_clone_restricted(int fd, const char *path, unsigned flags)
 
 	if (mount_fd >= 0 || errno == ENOENT)
 		return mount_fd < 0 ? -ENOENT : steal_fd(&mount_fd);
-	/* Linux before 6.15, or a container's filter. Any other error of open_tree_attr(2) occurs again here. */
+	/* Linux before 6.15, or refused by a container. Other errors of open_tree_attr(2) occur again here. */
 	mount_fd = mounts_clone_tree(fd, path);
 	r = mount_fd < 0 ? mount_fd : mounts_restrict_copy(mount_fd, flags);
 	return r < 0 ? r : steal_fd(&mount_fd);
@@ -84,7 +84,7 @@ int mounts_attach_copy(int mount_fd, int dirfd, const char *path)
 	return 0;
 }
 
-/* Decodes in place: blanks, newlines and backslashes are written as \ and three octal digits. */
+/* Decodes a path of mountinfo in place: blanks, newlines and backslashes are written as \ and three octal digits. */
 static void mounts_unescape_text(char *text)
 {
 	char *out = text;
@@ -115,7 +115,7 @@ bool mounts_parse_line(char *line, struct mounts_line *ret_line)
 			return false;
 	}
 	*ret_line = (struct mounts_line){.root = field[3], .point = field[4], .type = strsep(&rest, " ")};
-	(void)strsep(&rest, " "); /* the source, which may be empty */
+	(void)strsep(&rest, " "); /* skips the mount source, which may be empty */
 	ret_line->options = rest ? rest : "";
 	mounts_unescape_text(ret_line->root);
 	mounts_unescape_text(ret_line->point);

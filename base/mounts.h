@@ -1,4 +1,4 @@
-/* The mount API by descriptor (Linux 5.2, 5.12): open_tree(2), move_mount(2), mount_setattr(2), fsopen(2). */
+/* The mount system calls that use descriptors: open_tree(2), move_mount(2), mount_setattr(2), fsopen(2). Linux 5.12. */
 #ifndef CALLGATE_BASE_MOUNTS_H
 #define CALLGATE_BASE_MOUNTS_H
 
@@ -6,14 +6,14 @@
 #include <stddef.h>
 
 /*
- * A detached recursive copy of the mount at (fd, path; path "" is fd itself). A CLOEXEC descriptor owned by the caller,
- * or -errno. Recursive, because a user namespace that does not own the mounts may only copy whole trees.
+ * Makes a detached copy of the mount at (fd, path; path "" is fd itself), with all mounts below. Returns a descriptor
+ * owned by the caller, O_CLOEXEC, or -errno. A user namespace that does not own the mounts may only copy whole trees.
  */
 int mounts_clone_tree(int fd, const char *path);
 
 /*
- * A new instance of a file system ("tmpfs", "proc"), nosuid, nodev, noexec, detached as by mounts_clone_tree. options:
- * `count` strings, names and values alternating. Of "devpts" its devices can be opened.
+ * Makes a new instance of a file system ("tmpfs", "proc", "devpts"): detached, nosuid, noexec, and nodev unless
+ * "devpts". `options` has `count` strings: names and values alternate. Returns as mounts_clone_tree.
  */
 int mounts_create_fs(const char *type, const char *const *options, size_t count);
 
@@ -21,26 +21,26 @@ enum mounts_flag {
 	MOUNTS_READ_ONLY = 1 << 0,
 	MOUNTS_NO_DEVICES = 1 << 1,
 	MOUNTS_NO_SETID = 1 << 2,
-	MOUNTS_NO_LINKS = 1 << 3, /* symbolic links in it are not followed: ELOOP. Linux 5.14 */
+	MOUNTS_NO_LINKS = 1 << 3, /* symbolic links in the mount fail with ELOOP. Linux 5.14 */
 };
 
-/* mounts_clone_tree and mounts_restrict_copy in one: a single system call with open_tree_attr(2), Linux 6.15. */
+/* Combines mounts_clone_tree and mounts_restrict_copy: one system call since Linux 6.15, open_tree_attr(2). */
 int mounts_clone_restricted(int fd, const char *path, unsigned flags);
 
-/* Sets MOUNTS_* on a copy, recursively. 0 or -errno. */
+/* Sets MOUNTS_* flags on a detached copy and on all mounts in it. 0 or -errno. */
 int mounts_restrict_copy(int mount_fd, unsigned flags);
 
-/* Attaches a copy at (dirfd, path; path "" is dirfd itself); a final symbolic link is not followed. 0 or -errno. */
+/* Attaches a detached copy at (dirfd, path; path "" is dirfd itself), not following a final link. 0 or -errno. */
 int mounts_attach_copy(int mount_fd, int dirfd, const char *path);
 
-/* A line of mountinfo: proc_pid_mountinfo(5). */
+/* One line of /proc/PID/mountinfo: proc_pid_mountinfo(5). */
 struct mounts_line {
-	char *root;  /* the directory of the file system that is mounted */
-	char *point; /* where */
+	char *root;  /* which directory of the file system is mounted */
+	char *point; /* the mount point */
 	const char *type, *options; /* of the file system */
 };
 
-/* Splits a line in place. False: the line has another form. */
+/* Splits a line of mountinfo in place. False when the line has another form. */
 bool mounts_parse_line(char *line, struct mounts_line *ret_line);
 
 #endif

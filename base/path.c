@@ -6,7 +6,7 @@
 
 int path_join(const char *base, const char *path, char *out, size_t cap, bool *ret_lexical)
 {
-	size_t len = 0, size, names = 0; /* names: how many components at the end of out come from `path` */
+	size_t len = 0, size, names = 0; /* names: how many of the last components in out come from `path` */
 	bool lexical = true;
 	const char *end;
 
@@ -18,7 +18,7 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 			return -ENAMETOOLONG;
 		memcpy(out, base, len);
 		if (len == 1)
-			len = 0; /* "/" is represented as "" while components are added */
+			len = 0; /* here "" stands for "/": each component adds its own slash */
 	}
 	for (;; path = end) {
 		while (*path == '/')
@@ -30,7 +30,7 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 		if (size == 1 && path[0] == '.')
 			continue;
 		if (size == 2 && path[0] == '.' && path[1] == '.') {
-			if (names > 0) { /* the last name may be a link; only `base` is canonical */
+			if (names > 0) { /* the name before ".." may be a symbolic link; only `base` is canonical */
 				lexical = false;
 				names--;
 			}
@@ -38,7 +38,7 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 				;
 			continue;
 		}
-		if (size + 2 > cap - len) /* the slash and the NUL */
+		if (size + 2 > cap - len) /* 2: a slash and the NUL */
 			return -ENAMETOOLONG;
 		out[len++] = '/';
 		memcpy(out + len, path, size);

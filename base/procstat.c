@@ -9,9 +9,9 @@
 
 int procstat_parse(const char *text, struct procstat *ret_stat)
 {
-	/* Field 2, the name, may contain parentheses and newlines. */
+	/* Skips field 2, the name of the executable: it may contain parentheses and newlines. */
 	const char *end = strrchr(text, ')');
-	struct procstat stat = {.threads = 1}; /* threads: kept if the text ends before that field */
+	struct procstat stat = {.threads = 1}; /* 1 thread, if the text ends before that field */
 	unsigned long ticks[2] = {0, 0};
 
 	if (!end || sscanf(end,
@@ -30,7 +30,7 @@ int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat)
 	_cleanup_close_ int fd = -1;
 	ssize_t got;
 
-	(void)snprintf(path, sizeof(path), "%s%d/stat", proc_fd < 0 ? "/proc/" : "", pid); /* an int fits */
+	(void)snprintf(path, sizeof(path), "%s%d/stat", proc_fd < 0 ? "/proc/" : "", pid); /* any int fits in `path` */
 	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
 	got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (got <= 0)

@@ -1,4 +1,4 @@
-/* /proc/PID/stat: proc_pid_stat(5). The file's only reader. Also what other readers of /proc/PID have in common. */
+/* Reads /proc/PID/stat (proc_pid_stat(5)), as no other code does, and opens other files of /proc/PID. */
 #ifndef CALLGATE_BASE_PROCSTAT_H
 #define CALLGATE_BASE_PROCSTAT_H
 
@@ -6,30 +6,30 @@
 #include <sys/types.h>
 
 struct procstat {
-	pid_t parent; /* of the process; 0: not in this pid namespace */
+	pid_t parent; /* the process's parent; 0: a process outside this pid namespace */
 	pid_t group;
 	pid_t session;
-	unsigned terminal; /* device number of the controlling terminal, as stat(2) encodes it; 0: none */
+	unsigned terminal; /* the controlling terminal: device number as in stat(2); 0: none */
 	char state; /* R, S, D, T, t, Z, X, I */
-	unsigned long threads; /* of the process, as all fields below */
-	unsigned long child_ticks; /* cpu time of reaped children */
+	unsigned long threads; /* number of threads of the process; the fields below are of the process, too */
+	unsigned long child_ticks; /* CPU time of reaped children, in clock ticks */
 	unsigned long vsize_bytes, rss_pages;
 };
 
-/* Parses the text; `threads` is field 20. 0, or -ESRCH when it is incomplete: the task died meanwhile. */
+/* Parses the text of the file; `threads` is field 20. 0, or -ESRCH when it is incomplete: the task died meanwhile. */
 int procstat_parse(const char *text, struct procstat *ret_stat);
 
-/* Reads the file of a process or thread. 0, or -ESRCH. Pids are reused: the result may already be about another one. */
+/* Reads the file of a process or thread. 0, or -ESRCH. When the pid was reused, the result is about its new owner. */
 int procstat_read(pid_t pid, struct procstat *ret_stat);
-/* As procstat_read, in another procfs, whose pids are those of its pid namespace. proc_fd -1: /proc. */
+/* As procstat_read, but in the procfs at proc_fd (-1: /proc). pid is a pid in the pid namespace of that procfs. */
 int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat);
 
-/* The parent's pid, or -ESRCH. */
+/* Returns the pid of the parent, or -ESRCH. */
 pid_t procstat_read_parent(pid_t pid);
 
-/* Opens another file of /proc/PID for reading. Owned, or -1 with errno. */
+/* Opens the file `leaf` of /proc/PID for reading. A descriptor owned by the caller, or -1 with errno. */
 int procstat_open_file(pid_t pid, const char *leaf);
-/* Reads the beginning of a file of /proc/PID as text. Its length, or -1. */
+/* Reads the beginning of the file `leaf` of /proc/PID as text. Returns its length, or -1. */
 ssize_t procstat_read_file(pid_t pid, const char *leaf, char *text, size_t size);
 
 #endif

@@ -8,13 +8,13 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 
-#define STEP 256u
+#define GROWTH_ENTRIES 256u
 
 static int proctree_add_entry(struct proctree *tree, pid_t pid, pid_t parent)
 {
-	if (tree->count % STEP == 0) {
-		/* Not doubled: the three system calls for each entry cost more than realloc(3). */
-		struct proctree_entry *more = reallocarray(tree->entry, tree->count + STEP, sizeof(*more));
+	if (tree->count % GROWTH_ENTRIES == 0) {
+		/* Need not double: the three system calls that read an entry cost more than realloc(3). */
+		struct proctree_entry *more = reallocarray(tree->entry, tree->count + GROWTH_ENTRIES, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
@@ -33,7 +33,7 @@ static int proctree_compare_pids(const void *a, const void *b)
 
 int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 {
-	/* Opened anew: proc_fd is O_PATH. */
+	/* proc_fd is an O_PATH descriptor, which cannot be read: open the directory again. */
 	int fd = openat(proc_fd, proc_fd < 0 ? "/proc" : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
@@ -43,11 +43,11 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 		cleanup_close(&fd);
 		return -errno;
 	}
-	while (r == 0 && (errno = 0, entry = readdir(dir))) { /* readdir(3) reports an error only by errno */
+	while (r == 0 && (errno = 0, entry = readdir(dir))) { /* errno = 0: readdir(3) reports an error only by errno */
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct procstat stat;
 
-		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* else no process, or ended */
+		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* otherwise not a process, or ended */
 			r = proctree_add_entry(ret_tree, pid, stat.parent);
 	}
 	r = r == 0 ? -errno : r;
@@ -68,7 +68,7 @@ struct proctree_entry *proctree_find_entry(const struct proctree *tree, pid_t pi
 	return tree->count > 0 ? bsearch(&key, tree->entry, tree->count, sizeof(key), proctree_compare_pids) : NULL;
 }
 
-/* Follows the parents until the place is known. */
+/* Follows the chain of parents until an entry whose place is known, or the root. */
 static enum proctree_place proctree_find_place(const struct proctree *tree, const struct proctree_entry *entry,
 					     pid_t root)
 {
@@ -90,7 +90,7 @@ void proctree_mark_descendants(struct proctree *tree, pid_t root)
 		struct proctree_entry *entry = &tree->entry[i];
 		enum proctree_place place = proctree_find_place(tree, entry, root);
 
-		/* What was found holds for all ancestors on the way as well; later walks stop there. */
+		/* The place is also that of all ancestors on the way: set it there, so that later walks stop early. */
 		for (; entry && entry->place == PROCTREE_UNKNOWN; entry = proctree_find_entry(tree, entry->parent))
 			entry->place = place;
 	}

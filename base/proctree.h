@@ -1,4 +1,4 @@
-/* A snapshot of all processes of this pid namespace with their parents. Pids may be reused afterwards. */
+/* A snapshot of the processes of this pid namespace and their parents. Later the kernel may reuse these pids. */
 #ifndef CALLGATE_BASE_PROCTREE_H
 #define CALLGATE_BASE_PROCTREE_H
 
@@ -14,7 +14,7 @@ enum proctree_place {
 
 struct proctree_entry {
 	pid_t pid;
-	pid_t parent; /* 0: not in this pid namespace */
+	pid_t parent; /* 0: a process outside this pid namespace */
 	enum proctree_place place; /* set by proctree_mark_descendants() */
 };
 
@@ -24,27 +24,27 @@ struct proctree {
 };
 
 /*
- * Reads /proc, or with proc_fd another procfs, with its pids (-1: /proc). 0, or -errno with an incomplete *ret_tree,
- * which a caller without a better source may use. Release with proctree_release in both cases.
+ * Reads /proc, or the procfs at proc_fd (-1: /proc) with the pids of its pid namespace. 0; or -errno with an incomplete
+ * *ret_tree, which a caller without a better source may use. Release *ret_tree with proctree_release in both cases.
  */
 int proctree_read(struct proctree *ret_tree);
 int proctree_read_at(int proc_fd, struct proctree *ret_tree);
 
 /*
  * Sets each entry's place by its chain of parents, in O(n log n), since a hostile program may make many processes. A
- * circular chain (possible, as /proc is not read atomically) is PROCTREE_ELSEWHERE.
+ * circular chain is PROCTREE_ELSEWHERE: it can occur because /proc is not read atomically.
  */
 void proctree_mark_descendants(struct proctree *tree, pid_t root);
 
-/* The entry of a process, borrowed; NULL: none. */
+/* Returns the entry of a process, borrowed, or NULL. */
 struct proctree_entry *proctree_find_entry(const struct proctree *tree, pid_t pid);
 
 void proctree_release(struct proctree *tree);
 
-/* Writes at most `cap` descendants of root in ascending order. Returns how many there are. */
+/* Writes the pids of up to `cap` descendants of root, in ascending order. Returns how many descendants there are. */
 size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap);
 
-/* True for a descendant of root, by /proc/PID/stat of each ancestor. pid may be a thread id. */
+/* True when pid, which may be a thread id, is a descendant of root. Reads /proc/PID/stat of each ancestor. */
 bool proctree_is_descendant(pid_t pid, pid_t root);
 
 #endif

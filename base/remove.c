@@ -1,4 +1,4 @@
-/* io_remove_tree: removal of a tree that a hostile program built. */
+/* io_remove_tree: removes a directory tree that a hostile program built. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,15 +13,15 @@
 #include "base/io.h"
 
 /*
- * Directories can be nested far deeper than a process has descriptors or stack, so nothing here recurses. Non-empty
- * subdirectories are renamed into the top directory until that is flat. Where rename(2) fails with EXDEV (in a Landlock
- * domain) the tree is walked down and back up by "..".
+ * A hostile program can nest directories far deeper than a process has descriptors or stack, so nothing here recurses.
+ * Non-empty subdirectories are renamed into the top directory until that has no subdirectory. Where rename(2) fails
+ * with EXDEV (in a Landlock domain), the tree is walked: down by name, and up again by "..".
  */
 struct removal {
 	int top_fd;
-	uint64_t next;	 /* the next name used in the top directory */
-	uint64_t steps;	 /* removals and renames in this pass; 0: no progress */
-	int err;	 /* the first failure of this pass */
+	uint64_t next;	 /* the next name for a subdirectory that is moved into the top directory */
+	uint64_t steps;	 /* removals and renames in this pass; 0: the pass made no progress */
+	int err;	 /* the first error of this pass, or 0 */
 };
 
 static void removal_count_result(struct removal *removal, int err)
@@ -32,7 +32,7 @@ static void removal_count_result(struct removal *removal, int err)
 		removal->err = err;
 }
 
-/* Opens a directory, and gives its owner all rights first where they are missing. fd or -errno. */
+/* Opens a directory. Before that its owner gets all rights, where they are missing. A descriptor or -errno. */
 static int removal_open_dir(int dirfd, const char *name)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
@@ -48,7 +48,7 @@ static int removal_open_dir(int dirfd, const char *name)
 	return steal_fd(&fd);
 }
 
-/* fdopendir(3) that takes fd, also on failure; fd may be -errno. */
+/* As fdopendir(3), but takes fd in any case, also on failure. fd may be -errno, which becomes errno. */
 static DIR *removal_read_dir(int fd)
 {
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -77,7 +77,7 @@ static int removal_move_up(struct removal *removal, int dirfd, const char *name)
 {
 	char fresh[32];
 
-	/* To move a directory to another parent, it must be writable itself. */
+	/* rename(2) to another parent needs write permission on the moved directory itself. */
 	if (fchmodat(dirfd, name, 0700, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	do {
@@ -93,50 +93,50 @@ static bool removal_is_dot_entry(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* The directories from the one that is removed down to the current one, to check that ".." leads back. */
-struct way {
-	struct way_step {
+/* The directories from the removed one down to the current one: ".." must lead back to these. */
+struct descent {
+	struct descent_step {
 		dev_t dev;
 		ino_t ino;
 	} *step; /* owned */
 	size_t depth, room;
 };
 
-static int way_add_directory(struct way *way, int fd)
+static int descent_add_directory(struct descent *descent, int fd)
 {
-	struct way_step *grown;
+	struct descent_step *grown;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (way->depth == way->room) {
-		grown = reallocarray(way->step, way->room * 2 + 64, sizeof(*grown));
+	if (descent->depth == descent->room) {
+		grown = reallocarray(descent->step, descent->room * 2 + 64, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
-		way->step = grown;
-		way->room = way->room * 2 + 64;
+		descent->step = grown;
+		descent->room = descent->room * 2 + 64;
 	}
-	way->step[way->depth++] = (struct way_step){st.st_dev, st.st_ino};
+	descent->step[descent->depth++] = (struct descent_step){st.st_dev, st.st_ino};
 	return 0;
 }
 
-/* Opens the parent, if it is still the directory that we came from. fd or -errno. */
-static int way_open_parent(struct way *way, int fd)
+/* Opens "..", if that is still the directory from which we came down. A descriptor, -ESTALE or -errno. */
+static int descent_open_parent(struct descent *descent, int fd)
 {
 	_cleanup_close_ int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct way_step *from = &way->step[way->depth - 2]; /* depth is at least 2 here */
+	const struct descent_step *from = &descent->step[descent->depth - 2]; /* depth is at least 2 here */
 	struct stat st;
 
 	if (parent < 0 || fstat(parent, &st) < 0)
 		return -errno;
 	/* NOLINTNEXTLINE(clang-analyzer-core*): depth is at least 2 */
 	if (st.st_dev != from->dev || st.st_ino != from->ino)
-		return -ESTALE; /* moved meanwhile */
-	way->depth--;
+		return -ESTALE; /* the directory was moved meanwhile */
+	descent->depth--;
 	return steal_fd(&parent);
 }
 
-/* Removes all entries but non-empty directories; ret_child is one of these, or "". 0 or the first failure. */
+/* Removes all entries except non-empty directories. ret_child names one of these, or is "". 0 or the first error. */
 static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 {
 	_cleanup_closedir_ DIR *dir = removal_read_dir(removal_open_dir(fd, "."));
@@ -156,19 +156,19 @@ static int removal_remove_entries(int fd, char ret_child[NAME_MAX + 1])
 	return first;
 }
 
-/* Removes a directory and all below it. 0 or -errno. */
+/* Removes a directory with everything below it. 0 or -errno. */
 static int removal_remove_nested(int dirfd, const char *name)
 {
 	_cleanup_close_ int fd = removal_open_dir(dirfd, name);
-	struct way way = {.step = NULL};
+	struct descent descent = {.step = NULL};
 	char child[NAME_MAX + 1];
-	int err = fd < 0 ? fd : way_add_directory(&way, fd), next;
+	int err = fd < 0 ? fd : descent_add_directory(&descent, fd), next;
 
 	while (err == 0) {
 		err = removal_remove_entries(fd, child);
-		if (err < 0 || (!child[0] && way.depth == 1))
+		if (err < 0 || (!child[0] && descent.depth == 1))
 			break;
-		next = child[0] ? removal_open_dir(fd, child) : way_open_parent(&way, fd);
+		next = child[0] ? removal_open_dir(fd, child) : descent_open_parent(&descent, fd);
 		if (next < 0) {
 			err = next;
 			break;
@@ -176,9 +176,9 @@ static int removal_remove_nested(int dirfd, const char *name)
 		(void)close(fd);
 		fd = next;
 		if (child[0])
-			err = way_add_directory(&way, fd);
+			err = descent_add_directory(&descent, fd);
 	}
-	free(way.step);
+	free(descent.step);
 	return err == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 ? -errno : err;
 }
 
@@ -205,7 +205,7 @@ static void removal_empty_subdir(struct removal *removal, const char *name)
 	}
 	if (unlinkat(removal->top_fd, name, AT_REMOVEDIR) == 0)
 		removal->steps++;
-	/* else readdir(3) skipped entries while the directory changed: the next pass removes them */
+	/* otherwise readdir(3) skipped entries, since the directory changed: the next pass removes them */
 }
 
 /* One pass over the top directory. True when it is empty. */

@@ -1,4 +1,4 @@
-/* Text from files, logs and programs as it is shown on a terminal: it cannot move, hide or reorder other text. */
+/* Escapes text of others (files, logs, programs) for terminals, so that it cannot move, hide or reorder text. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define PIECE 2048u /* escaped at a time */
+#define PIECE_BYTES 2048u /* how many bytes are escaped at a time */
 
-/* Writes one character of `size` bytes. Returns the bytes written. */
+/* Writes one character of `size` bytes, escaped if necessary. Returns the number of bytes written. */
 static size_t text_escape_character(char *out, const char *bytes, size_t size, uint32_t point, bool lines)
 {
 	bool kept = lines && (point == '\n' || point == '\t');
@@ -43,15 +43,16 @@ size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool li
 
 int text_print(FILE *out, const char *text, bool lines)
 {
-	char shown[PIECE * TEXT_ESCAPE_MAX];
+	char shown[PIECE_BYTES * TEXT_ESCAPE_MAX];
 	size_t len = strlen(text), piece;
 
 	for (; len > 0; text += piece, len -= piece) {
 		size_t put;
 
 		piece = len;
-		if (piece > PIECE) /* do not split a character */
-			for (piece = PIECE; piece > PIECE - 4 && ((unsigned char)text[piece] & 0xc0) == 0x80;)
+		if (piece > PIECE_BYTES) /* do not split a character */
+			for (piece = PIECE_BYTES;
+			     piece > PIECE_BYTES - 4 && ((unsigned char)text[piece] & 0xc0) == 0x80;)
 				piece--;
 		put = text_escape_for_display(shown, text, piece, lines);
 		if (fwrite(shown, 1, put, out) != put)

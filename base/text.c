@@ -1,4 +1,4 @@
-/* Lossless escapes between bytes and JSON text. */
+/* Escapes bytes as JSON text without loss, and decodes UTF-8. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 static const char text_hex[] = "0123456789abcdef";
 
-/* Unicode Standard, table 3-7: valid second bytes by the first. */
+/* Unicode Standard, table 3-7: which second bytes are valid after a first byte. */
 static bool text_is_second_byte(unsigned char first, unsigned char second)
 {
 	switch (first) {
@@ -47,8 +47,8 @@ size_t text_decode_utf8(const char *bytes, size_t len, uint32_t *ret_point, size
 
 /*
  * From Unicode 16.0: General_Category Cc (above ASCII), Cf, Zl and Zp (UnicodeData.txt), and
- * Default_Ignorable_Code_Point (DerivedCoreProperties.txt), which includes ranges reserved for such characters. Not
- * wcwidth(3) or iswprint(3), which depend on the locale; not a library, which would be most of a static program.
+ * Default_Ignorable_Code_Point (DerivedCoreProperties.txt), which includes ranges reserved for such characters.
+ * wcwidth(3) and iswprint(3) depend on the locale, and a Unicode library would be most of a static program.
  */
 static const struct {
 	uint32_t first, last;
@@ -79,7 +79,7 @@ bool text_is_invisible(uint32_t point)
 
 size_t text_put_unicode(char *out, uint32_t point)
 {
-	if (point > 0xffff) { /* a surrogate pair, as in JSON */
+	if (point > 0xffff) { /* JSON writes code points above U+FFFF as a surrogate pair */
 		(void)text_put_unicode(out, 0xd7c0 + (point >> 10));
 		return 6 + text_put_unicode(out + 6, 0xdc00 + (point & 0x3ff));
 	}
@@ -90,7 +90,7 @@ size_t text_put_unicode(char *out, uint32_t point)
 	return 6;
 }
 
-/* Writes "\\xHH", which a JSON reader decodes to \xHH. */
+/* Writes a byte as "\\xHH", which a JSON reader decodes to \xHH. */
 static size_t text_put_byte(char *out, unsigned char byte)
 {
 	memcpy(out, "\\\\x", 3);
@@ -101,7 +101,7 @@ static size_t text_put_byte(char *out, unsigned char byte)
 
 static size_t text_put_ascii(char *out, unsigned char byte)
 {
-	/* Writes NUL as \x00, not as \u0000, which many JSON readers refuse. */
+	/* NUL becomes \x00, not \u0000, which many JSON readers refuse. */
 	static const char *const escapes[128] = {
 		['\0'] = "\\\\x00", ['"'] = "\\\"", ['\\'] = "\\\\\\\\", ['\n'] = "\\n", ['\t'] = "\\t"};
 

@@ -1,4 +1,4 @@
-/* Text in and out: lossless JSON escapes, safe display on terminals, numbers with units. */
+/* Converts text: lossless JSON escapes, safe display on terminals, numbers with units. */
 #ifndef CALLGATE_BASE_TEXT_H
 #define CALLGATE_BASE_TEXT_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The most bytes text_escape_for_json makes of one byte ("\\xff" in JSON is "\\\\xff"; a control byte is "\\u001b"). */
+/* Most bytes that text_escape_for_json makes of one: 0xff becomes "\\xff" in JSON, a control byte "\u001b". */
 #define TEXT_ESCAPE_MAX 6
 
 /*
@@ -37,12 +37,12 @@ bool text_is_invisible(uint32_t point);
 size_t text_escape_for_display(char *out, const char *bytes, size_t len, bool lines);
 
 /*
- * As text_escape_for_display, to a stream; all messages of callgate go through one of these. 0, -EIO, or -ENOMEM with a
- * format.
+ * Writes text to a stream, escaped as by text_escape_for_display. All messages of callgate are printed by one of these.
+ * 0, -EIO, or, with a format, -ENOMEM.
  */
 int text_print(FILE *out, const char *text, bool lines);
 int text_vprintf(FILE *out, bool lines, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
-/* With lines. */
+/* As text_vprintf; newlines and tabs stay. */
 int text_printf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
@@ -51,7 +51,7 @@ int text_printf(FILE *out, const char *format, ...) __attribute__((format(printf
  */
 size_t text_decode_utf8(const char *bytes, size_t len, uint32_t *ret_point, size_t *ret_bad);
 
-/* Writes \uXXXX, or a surrogate pair of them. Returns 6 or 12. */
+/* Writes a code point as \uXXXX, or as a surrogate pair of these. Returns 6 or 12, the number of bytes. */
 size_t text_put_unicode(char *out, uint32_t point);
 
 /* The value of a hexadecimal digit, or -1. */
@@ -60,16 +60,16 @@ int text_parse_hex_digit(char digit);
 /* True when all `len` bytes are UTF-8. */
 bool text_is_utf8(const char *text, size_t len);
 
-/* "64K", "10M", "2G", "123" (units of 1024) to bytes. 0, or -EINVAL with *ret_bytes untouched. */
+/* Parses a size such as "64K", "10M" or "123" (units of 1024) into bytes. 0, or -EINVAL: *ret_bytes is unchanged. */
 int text_parse_size(const char *text, uint64_t *ret_bytes);
 
-/* "500ms", "10s", "2m", "1h", "1.5s", "30" (seconds) to nanoseconds. 0, or -EINVAL. */
+/* Parses a time such as "500ms", "10s", "2m", "1h", "1.5s" or "30" (seconds) into nanoseconds. 0, or -EINVAL. */
 int text_parse_duration(const char *text, uint64_t *ret_ns);
 
-/* A whole decimal number within [min, max]. 0, or -EINVAL. */
+/* Parses a whole decimal number within [min, max]. 0, or -EINVAL. */
 int text_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value);
 
-/* The closest of `words` (NULL-ended) to a mistyped word, or NULL when none is near: for "did you mean". Borrows. */
+/* Finds the closest of `words` (NULL-ended) to a mistyped word. Borrows. NULL when none is similar. */
 const char *text_find_nearest(const char *word, const char *const *words);
 
 #endif

@@ -1,4 +1,4 @@
-/* A keyed hash for text chosen by a hostile program, which so cannot cause collisions. */
+/* A hash of text that a hostile program chooses. Its key is random, so the program cannot make texts collide. */
 #ifndef CALLGATE_BASE_TEXTHASH_H
 #define CALLGATE_BASE_TEXTHASH_H
 
@@ -16,13 +16,13 @@ static inline void texthash_init(struct texthash *hash)
 {
 	uint64_t key[2] = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
 
-	/* Without randomness only the defence against chosen collisions is lost. */
+	/* If getrandom(2) fails, the constants are the key: the hash works, but a program could make texts collide. */
 	(void)!getrandom(key, sizeof(key), GRND_NONBLOCK);
 	hash->seed = key[0];
 	hash->factor = key[1] | 1;
 }
 
-static inline uint64_t texthash(const struct texthash *hash, uint64_t start, const char *text, size_t len)
+static inline uint64_t texthash_compute(const struct texthash *hash, uint64_t start, const char *text, size_t len)
 {
 	uint64_t value = start ^ hash->seed ^ len, word;
 

@@ -1,4 +1,4 @@
-/* Parsing what users type: numbers with units, and the word that a mistyped one is closest to. */
+/* Parses what users type: numbers with units. Finds the word that a mistyped word is closest to. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static const struct unit durations[5] = {
 	{"h", UINT64_C(3600) * 1000000000},
 };
 
-/* Reads decimal digits and moves past them. False when there are none or they overflow. */
+/* Parses decimal digits and moves *text past them. False when there are none or the number overflows. */
 static bool text_take_digits(const char **text, uint64_t *ret_value)
 {
 	const char *at = *text;
@@ -94,7 +94,7 @@ int text_parse_duration(const char *text, uint64_t *ret_ns)
 			scale *= 10;
 	}
 	unit = text_find_unit(text, durations);
-	/* Six digits at most, so that fraction * factor (below 1e6 * 3.6e12) cannot overflow. */
+	/* The fraction has at most six digits, so fraction * factor (below 1e6 * 3.6e12) cannot overflow. */
 	if (!unit || __builtin_mul_overflow(whole, unit->factor, &whole) ||
 	    __builtin_add_overflow(whole, fraction * unit->factor / scale, &whole))
 		return -EINVAL;
@@ -102,7 +102,7 @@ int text_parse_duration(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-/* Levenshtein distance of a and b; both at most NEAREST_WORD_MAX long. */
+/* The Levenshtein distance of a and b. Each has at most NEAREST_WORD_MAX bytes. */
 static size_t text_measure_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t row[NEAREST_WORD_MAX + 1], diagonal, above;
@@ -123,7 +123,7 @@ static size_t text_measure_distance(const char *a, size_t a_len, const char *b, 
 
 const char *text_find_nearest(const char *word, const char *const *words)
 {
-	size_t len = strlen(word), best = len / 3 + 2, edits, other; /* with more edits it is another word */
+	size_t len = strlen(word), best = len / 3 + 2, edits, other; /* a word that needs more edits is not similar */
 	const char *nearest = NULL;
 
 	if (len > NEAREST_WORD_MAX)
@@ -133,7 +133,7 @@ const char *text_find_nearest(const char *word, const char *const *words)
 		if (other > NEAREST_WORD_MAX)
 			continue;
 		edits = text_measure_distance(word, len, *words, other);
-		if (edits < best && edits < MIN(len, other)) { /* not if all letters differ */
+		if (edits < best && edits < MIN(len, other)) { /* a word in which every letter differs is not similar */
 			best = edits;
 			nearest = *words;
 		}

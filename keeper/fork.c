@@ -67,7 +67,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 	descriptors_detach_stdio(true);
 	/* Closes the keeper's end of control_fd, too: else the supervisor would not see EOF when the keeper dies. */
 	descriptors_keep_only(keep, count + cgroup_get_fds(keeper->cgroup, keep + count));
-	ending(process_main(&process)); /* stdio was flushed before the fork */
+	exit_quickly(process_main(&process)); /* stdio was flushed before the fork */
 }
 
 static int keeper_make_shared_memory(struct keeper *keeper)

@@ -123,7 +123,7 @@ int process_main(const struct process_options *options)
 		process_close_log(&process);
 	if (!retry)
 		status = process_send_result(&process);
-	if (retry || ending_is_tidy) /* otherwise the exit releases everything, which is faster */
+	if (retry || exit_runs_handlers) /* otherwise the exit releases everything, which is faster */
 		process_release_all(&process);
 	return status;
 }

@@ -226,7 +226,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 	inet_free(supervisor->sandbox.inet);
 	egress_client_free(supervisor->dispatch.egress);
 	view_set_run_root(supervisor->options->view, 0);
-	if (ending_is_tidy)
+	if (exit_runs_handlers)
 		supervise_free(supervisor);
 }
 

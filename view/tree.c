@@ -61,7 +61,7 @@ void tree_set_host_pidns(struct tree *tree, int proc_fd, int pidns_fd)
 {
 	tree->host_proc_fd = proc_fd;
 	tree->host_pidns_fd = -1;
-	if (proc_fd >= 0 && pidns_fd >= 0 && ioctl(pidns_fd, PIDNS_NUMBER_CALL, (unsigned long)getpid()) > 0)
+	if (proc_fd >= 0 && pidns_fd >= 0 && ioctl(pidns_fd, PIDNS_GET_PID_IOCTL, (unsigned long)getpid()) > 0)
 		tree->host_pidns_fd = pidns_fd;
 }
 
@@ -139,7 +139,7 @@ static int task_ask_process_and_parent(struct task *task)
 	struct pidinfo info = {.mask = PIDINFO_PID};
 	char text[4096];
 
-	if (task->pidfd >= 0 && ioctl(task->pidfd, PIDFD_INFO_CALL, &info) >= 0) {
+	if (task->pidfd >= 0 && ioctl(task->pidfd, PIDFD_INFO_IOCTL, &info) >= 0) {
 		task->tgid = (pid_t)info.tgid;
 		task->ppid = (pid_t)info.ppid;
 		return 0;
@@ -199,7 +199,7 @@ static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
 	if (tree->host_proc_fd < 0)
 		return 0;
 	if (tree->host_pidns_fd >= 0) {
-		int number = ioctl(tree->host_pidns_fd, PIDNS_NUMBER_CALL, (unsigned long)task->tid);
+		int number = ioctl(tree->host_pidns_fd, PIDNS_GET_PID_IOCTL, (unsigned long)task->tid);
 
 		if (number > 0)
 			return number;

@@ -179,7 +179,7 @@ static int host_make_machine(struct cli_host *host, const char *name, const stru
 		hostname_get(line);
 		buf_printf(&text, "%s\n", line);
 	} else if (strcmp(name, "machine:hosts") == 0) {
-		hostname_hosts_line(line);
+		hostname_make_hosts_line(line);
 		buf_printf(&text, "127.0.0.1\tlocalhost\n::1\tlocalhost\n%s", line);
 	} else {
 		return -ENOENT;

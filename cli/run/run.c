@@ -31,7 +31,7 @@ static void run_release(struct run *run)
 	if (run->scratch.path)
 		run_remove_scratch(run);
 	custodian_stop(&run->custodian);
-	if (!ending_is_tidy)
+	if (!exit_runs_handlers)
 		return;
 	policy_draft_free(run->draft);
 	run_part_release(&run->program);
@@ -134,5 +134,5 @@ int cli_main_run(int argc, char **argv)
 		exit_code = run_prepare_and_watch(&run);
 	run_release(&run);
 	(void)fflush(NULL); /* errors were reported where the text was written */
-	ending(exit_code);
+	exit_quickly(exit_code);
 }

@@ -66,7 +66,7 @@ static int provide_hosts_file(const struct policy *policy, const struct pool *po
 	const char *host;
 
 	buf_puts(&buf, "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n");
-	hostname_hosts_line(own);
+	hostname_make_hosts_line(own);
 	buf_puts(&buf, own);
 	for (uint32_t index = POOL_FIRST; (host = pool_get_policy_name(pool, index)); index++) {
 		if (provide_name_is_real(policy, host) || !policy_net_judge_name(policy, host).allow)

@@ -102,7 +102,7 @@ static const char *verify_set_exec_name(const struct memory_ops *guest, pid_t pi
 static bool image_query_map(int maps_fd, uint64_t addr, uint64_t flags, struct procmap *ret_map)
 {
 	*ret_map = (struct procmap){.size = sizeof(*ret_map), .addr = addr, .flags = flags};
-	return ioctl(maps_fd, PROCMAP_QUERY_CALL, ret_map) == 0;
+	return ioctl(maps_fd, PROCMAP_QUERY_IOCTL, ret_map) == 0;
 }
 
 /* The kernel has set the program counter to the loader's first instruction. */

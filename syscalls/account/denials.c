@@ -51,10 +51,10 @@ void denials_free(struct denials *denials)
 
 static uint64_t denials_hash_key(const struct denials *denials, const struct denial_key *key)
 {
-	uint64_t hash = texthash(&denials->hash, (uint64_t)key->error, key->syscall, strlen(key->syscall));
+	uint64_t hash = texthash_compute(&denials->hash, (uint64_t)key->error, key->syscall, strlen(key->syscall));
 
-	hash = texthash(&denials->hash, hash, key->target, strlen(key->target));
-	return texthash(&denials->hash, hash, key->exe, strlen(key->exe));
+	hash = texthash_compute(&denials->hash, hash, key->target, strlen(key->target));
+	return texthash_compute(&denials->hash, hash, key->exe, strlen(key->exe));
 }
 
 /* Whether the item is this attempt. event: NULL for a system call. */

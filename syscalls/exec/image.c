@@ -40,7 +40,7 @@ static int maps_find_by_query(int maps_fd, uint64_t addr, struct exec_image *ret
 {
 	struct procmap query = {.size = sizeof(query), .addr = addr};
 
-	if (ioctl(maps_fd, PROCMAP_QUERY_CALL, &query) < 0)
+	if (ioctl(maps_fd, PROCMAP_QUERY_IOCTL, &query) < 0)
 		return -errno;
 	if (query.start != addr || query.ino == 0)
 		return -ENOENT;
