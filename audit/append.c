@@ -1,6 +1,7 @@
 /*
- * Appends lines through a mapping of the file's last part, the window. Blocks are allocated and pages made writable
- * before the first store, so that a full disk is an errno of fallocate(2) or madvise(2), not SIGBUS within a record.
+ * Appends lines through a mapping of the last part of the file, the window. Blocks are allocated and pages made
+ * writable before the first store. So a full disk is an errno of fallocate(2) or madvise(2), not SIGBUS within a
+ * record.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +12,10 @@
 
 #include "audit/log.h"
 
-#define PAGE AUDIT_ROOM_PAGE
-#define CHUNK_MAX_BYTES (1u << 20)
+#define PAGE_BYTES AUDIT_PAGE_BYTES
+#define WINDOW_MAX_BYTES (1u << 20)
 
-/* Whether `end` lies past RLIMIT_FSIZE. Checked before each write, because a write past that limit raises SIGXFSZ. */
+/* True when `end` is past RLIMIT_FSIZE. Checked before each write: writing past that limit raises SIGXFSZ. */
 static bool log_exceeds_file_limit(uint64_t end)
 {
 	struct rlimit limit;
@@ -29,14 +30,14 @@ static int log_allocate_range(int fd, uint64_t start, uint64_t end)
 	return TEMP_FAILURE_RETRY(fallocate(fd, 0, (off_t)start, (off_t)(end - start))) < 0 ? -errno : 0;
 }
 
-/* Allocates a chunk at `start`. On a nearly full disk it is smaller than usual, but has at least `least` bytes. */
+/* Allocates disk blocks from `start` on: at least `least` bytes, which is all on a nearly full disk. */
 static int log_allocate_chunk(struct audit *audit, uint64_t start, uint64_t least, uint64_t *ret_end)
 {
 	uint64_t bytes = audit->chunk_bytes > least ? audit->chunk_bytes : least;
 	int r;
 
 	for (;;) {
-		bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+		bytes = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 		r = log_allocate_range(audit->fd, start, start + bytes);
 		if (r == 0) {
 			*ret_end = start + bytes;
@@ -55,14 +56,14 @@ void log_unmap_window(struct audit *audit)
 	audit->window = NULL;
 }
 
-/* Replaces the window by [start, end). 0; 1 when the file cannot be mapped; -ENOSPC or -ENOMEM. */
+/* Replaces the window by a mapping of [start, end). 0; 1 when the file cannot be mapped; -ENOSPC or -ENOMEM. */
 static int log_map_window(struct audit *audit, uint64_t start, uint64_t end)
 {
 	char *window = mmap(NULL, end - start, PROT_READ | PROT_WRITE, MAP_SHARED, audit->fd, (off_t)start);
 
 	if (window == MAP_FAILED)
 		return 1;
-	/* EINVAL: Linux before 5.14. After any other error, a store would raise SIGBUS. */
+	/* EINVAL comes from Linux before 5.14. After any other error, a store into the window would raise SIGBUS. */
 	if (madvise(window, end - start, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {
 		int error = errno;
 
@@ -76,10 +77,10 @@ static int log_map_window(struct audit *audit, uint64_t start, uint64_t end)
 	return 0;
 }
 
-/* Moves the window so that it has space for len bytes and a trailer, or changes to pwrite(2). 0 or -errno. */
+/* Moves the window so that len bytes and a trailer fit, or changes to pwrite(2) for good. 0 or -errno. */
 static int log_move_window(struct audit *audit, size_t len)
 {
-	uint64_t start = audit->shared->end / PAGE * PAGE, end = 0;
+	uint64_t start = audit->shared->end / PAGE_BYTES * PAGE_BYTES, end = 0;
 	int r;
 
 	r = log_allocate_chunk(audit, start, audit->shared->end - start + len + LOG_TRAILER_BYTES, &end);
@@ -92,7 +93,7 @@ static int log_move_window(struct audit *audit, size_t len)
 	r = log_map_window(audit, start, end);
 	if (r > 0)
 		audit->direct = true;
-	else if (r == 0 && audit->chunk_bytes < CHUNK_MAX_BYTES)
+	else if (r == 0 && audit->chunk_bytes < WINDOW_MAX_BYTES)
 		audit->chunk_bytes *= 4;
 	return r < 0 ? r : 0;
 }
@@ -111,7 +112,7 @@ int log_write_line(int fd, const char *line, size_t len, uint64_t end)
 		} else if (n == 0 || errno != EINTR) {
 			int error = n == 0 ? EIO : errno;
 
-			(void)!ftruncate(fd, (off_t)end); /* best effort: readers ignore an incomplete last line */
+			(void)!ftruncate(fd, (off_t)end); /* may fail: readers ignore an incomplete last line */
 			return -error;
 		}
 	}
@@ -141,14 +142,14 @@ int log_append_line(struct audit *audit, const char *line, size_t len)
 	if (audit->direct)
 		return log_append_by_pwrite(audit, line, len);
 	memcpy(audit->window + (end - audit->window_start), line, len);
-	/* Released after the copy: a writer killed during it leaves bytes after the end, which readers ignore. */
+	/* The end moves after the copy. When the writer is killed before, readers ignore the bytes past the end. */
 	__atomic_store_n(&audit->shared->end, end + len, __ATOMIC_RELEASE);
 	return 0;
 }
 
 bool log_is_in_window(const struct audit *audit, uint64_t offset, size_t len)
 {
-	/* The thread is checked first, because the window may move at any time in all threads but the writer's. */
+	/* The order matters: the window may move at any time, unless this thread is the writer. */
 	return pthread_equal(pthread_self(), audit->writer) && audit->window && offset >= audit->window_start &&
 	       offset + len <= audit->window_end;
 }

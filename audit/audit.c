@@ -10,13 +10,13 @@
 #include "audit/log.h"
 #include "base/cleanup.h"
 
-/* One page: freeing unused space at the end of a short run may take a disk longer than the run itself. */
-#define CHUNK_FIRST_BYTES (4u << 10)
+/* The first window is one page: freeing unused space may take a disk longer than a short run itself. */
+#define WINDOW_FIRST_BYTES (4u << 10)
 
 /*
- * Creates the file, or opens an empty one, as mktemp(1) makes it: of the effective user, with one link, not through a
- * symbolic link. The lock tells audit_recover_log that the log is still being written. *ret_made, also set on failure:
- * the file was created here.
+ * Creates the file; or opens an empty one, as mktemp(1) makes it, if it belongs to the effective user, has one link,
+ * and is not behind a symbolic link. Locks it, which tells audit_recover_log that the log is still being written.
+ * *ret_made, also set on failure: this function created the file.
  */
 static int audit_open_file(const char *path, bool *ret_made)
 {
@@ -60,7 +60,7 @@ static int audit_create(const struct audit_header *header, struct audit **ret_au
 		return -ENOMEM;
 	audit->fd = -1;
 	audit->record_allowed = header->record_allowed;
-	audit->chunk_bytes = CHUNK_FIRST_BYTES;
+	audit->chunk_bytes = WINDOW_FIRST_BYTES;
 	r = encoder_init(&audit->encoder, header->run_id, header->compact);
 	shared = mmap(NULL, sizeof(*audit->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared != MAP_FAILED)
@@ -135,7 +135,7 @@ int audit_begin_record(struct audit *audit, const struct audit_record *record, s
 		return 0;
 	}
 	if (audit->fd >= 0) {
-		if (!pthread_equal(audit->writer, pthread_self())) /* stored once: workers read it */
+		if (!pthread_equal(audit->writer, pthread_self())) /* stored only once, since workers read it */
 			audit->writer = pthread_self();
 		r = encode_record(&audit->encoder, record, slot.seq, audit->shared->end, &len, &room);
 		if (r < 0)
@@ -156,7 +156,7 @@ int audit_begin_record(struct audit *audit, const struct audit_record *record, s
 
 void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns)
 {
-	char room[AUDIT_ROOM_BYTES + 2];
+	char room[AUDIT_OUTCOME_BYTES + 2];
 
 	if (slot.seq == 0 || audit->fd < 0)
 		return;
@@ -166,8 +166,8 @@ void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, 
 	}
 	outcome_write_unknown(room);
 	outcome_store(&audit->encoder, room, ret, ns);
-	/* The blocks exist already. If the write fails, the record keeps "ret": null: the outcome is unknown. */
-	(void)!pwrite(audit->fd, room, AUDIT_ROOM_BYTES, (off_t)slot.offset);
+	/* The blocks are allocated. If the write fails all the same, "ret": null stays: the outcome is unknown. */
+	(void)!pwrite(audit->fd, room, AUDIT_OUTCOME_BYTES, (off_t)slot.offset);
 }
 
 int audit_close(struct audit *audit, const struct audit_trailer *trailer)
@@ -179,7 +179,7 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 
 	if (audit->fd >= 0 && trailer && !shared->closed) {
 		shared->closed = true;
-		/* Past the end lie unused space and perhaps a record for which audit_begin_record did not return. */
+		/* Cuts off unused space, and perhaps a record for which audit_begin_record did not return. */
 		if (ftruncate(audit->fd, (off_t)shared->end) < 0)
 			r = -errno;
 		line = lines_make_trailer(&audit->encoder.clock, audit->encoder.run, audit->encoder.run_len, trailer,
@@ -191,7 +191,7 @@ int audit_close(struct audit *audit, const struct audit_trailer *trailer)
 	return r;
 }
 
-uint64_t audit_bytes(const struct audit *audit)
+uint64_t audit_get_size(const struct audit *audit)
 {
 	return audit->shared->end;
 }

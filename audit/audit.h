@@ -1,11 +1,9 @@
 /*
- * The audit log: one line for each judged system call and each network event. The keeper opens and closes it, the
- * supervisor, forked in between, writes the records.
- *
- * The file is mapped with MAP_SHARED: a record is on file, as a whole line, before audit_begin_record returns, and
- * survives SIGKILL of the writer without a write(2). Its outcome (ret or errno, ns) is stored later, in space of a
- * fixed width. Space is allocated ahead by fallocate(2), so that a full disk is an error of audit_begin_record and
- * never SIGBUS.
+ * The audit log: one line for each judged system call and each network event. The keeper opens the log, forks the
+ * supervisor, which writes the records, and closes the log. The file is mapped with MAP_SHARED: a record is a whole
+ * line of the file before audit_begin_record returns, and survives SIGKILL of the writer without any write(2). Its
+ * outcome (ret or errno, ns) is stored later, in space of fixed width. Space is allocated ahead by fallocate(2), so
+ * that a full disk is an error of audit_begin_record and never SIGBUS.
  */
 #ifndef CALLGATE_AUDIT_AUDIT_H
 #define CALLGATE_AUDIT_AUDIT_H
@@ -17,10 +15,10 @@
 
 struct audit;
 
-/* Where a record's outcome belongs. Valid until the log is closed. */
+/* The place of the outcome of a record. Valid until the log is closed. */
 struct audit_slot {
-	uint64_t offset; /* of the outcome in the file */
-	uint64_t seq;    /* 0: not recorded, because allowed calls are not; audit_end_record then does nothing */
+	uint64_t offset; /* offset of the outcome in the file */
+	uint64_t seq;    /* number of the record; 0: the call is not recorded, and audit_end_record does nothing */
 };
 
 struct audit_header {
@@ -29,59 +27,59 @@ struct audit_header {
 	const char *policy_name;
 	const char *policy_sha256;
 	const char *workdir;
-	const char *layers_make_json; /* JSON object: which sandbox layers are active */
+	const char *layers_make_json; /* a JSON object: which sandbox layers are active */
 	bool record_allowed;
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 };
 
 struct audit_trailer {
 	const char *status;
-	int exit_code; /* -1: none */
-	int signal;    /* 0: none */
+	int exit_code; /* -1: the program did not exit */
+	int signal;    /* 0: no signal ended the program */
 	uint64_t judged, allowed, denied;
 };
 
 /*
- * Creates the log and writes its header. Without a path, records are only counted. Returns 0 with an owned handle, or
- * -errno: -EEXIST when the file exists, unless it is an empty regular file of the effective user with one link; -EBUSY
- * when it is locked.
+ * Creates the log and writes its header. Without a path, records are only counted. Returns 0 with a log owned by the
+ * caller, or -errno: -EEXIST when the file exists, unless it is an empty regular file of the effective user with one
+ * link; -EBUSY when it is locked.
  */
 int audit_open_log(const char *path, const struct audit_header *header, struct audit **ret_audit);
 
 /*
- * audit_open_log in two steps, for a log that is created with other privileges than it is written with.
+ * The two steps of audit_open_log, for a log that is created with other privileges than it is written with.
  * audit_make_log_file returns the empty, locked file, owned by the caller, or -errno as audit_open_log. audit_start_log
  * takes fd, also on failure.
  */
 int audit_make_log_file(const char *path);
 int audit_start_log(int fd, const struct audit_header *header, struct audit **ret_audit);
 
-/* Records a judged call. 0 and a slot, or -errno (such as -ENOSPC): not recorded, so the call must be refused. */
+/* Records a judged call. 0 and the place of its outcome, or -errno (such as -ENOSPC): then the call must be refused. */
 int audit_begin_record(struct audit *audit, const struct audit_record *record, struct audit_slot *ret_slot);
 
-/* Stores the outcome: ret is the value or -errno, ns the time from SECCOMP_IOCTL_NOTIF_RECV to the response. */
+/* Stores the outcome: ret is the result or -errno, ns the time from SECCOMP_IOCTL_NOTIF_RECV to the response. */
 void audit_end_record(struct audit *audit, struct audit_slot slot, int64_t ret, uint64_t ns);
 
 /*
- * Frees the log. With a trailer, unless the log is closed already, also cuts unused space off the file and writes the
- * trailer. 0 or -errno.
+ * Frees the log. With a trailer, first cuts unused space off the file and writes the trailer, unless that was done
+ * before. 0 or -errno.
  */
 int audit_close(struct audit *audit, const struct audit_trailer *trailer);
 
 /*
  * Ends the log of a killed writer: cuts off unused space and an incomplete last line, and appends a trailer with
- * `status` unless the log has one. 0 or -errno: -EBUSY when it is still being written, -EBADMSG when it is not a log.
+ * `status` if it has none. 0 or -errno: -EBUSY when it is still being written, -EBADMSG when the file is no log.
  */
 int audit_recover_log(const char *path, const char *status);
-/* Borrows fd, which must be open for reading and writing. */
+/* As audit_recover_log, for a descriptor that is open for reading and writing. Borrows it. */
 int audit_recover_fd(int fd, const char *status);
 
 uint64_t audit_count_records(const struct audit *audit);
 
-/* The size of the log. 0 when records are only counted. */
-uint64_t audit_bytes(const struct audit *audit);
+/* Returns the size of the log in bytes; 0 when records are only counted. */
+uint64_t audit_get_size(const struct audit *audit);
 
-/* Returns 0, or the first -errno of audit_begin_record. */
+/* Returns the first error of audit_begin_record, or 0. */
 int audit_get_error(const struct audit *audit);
 
 #endif

@@ -23,8 +23,8 @@ static void clock_put_digits(char *out, unsigned count, int64_t value)
 }
 
 /*
- * Puts the date of the day that is `day` days after 1970-01-01, in the proleptic Gregorian calendar. It counts in
- * periods of 400 years from 1 March of the year 0. gmtime_r(3) is not used because it may read the time zone's file.
+ * Writes the date of the day that is `day` days after 1970-01-01, in the proleptic Gregorian calendar. The calculation
+ * counts periods of 400 years from 1 March of the year 0. gmtime_r(3) may read the file of the time zone.
  */
 static void clock_put_date(char *out, int64_t day)
 {
@@ -58,7 +58,7 @@ uint64_t audit_clock_read(struct audit_clock *clock, const char **ret_time)
 	if (wall / NS_PER_S != clock->second) {
 		clock->wall_offset_ns = clock_read_ns(CLOCK_REALTIME) - mono;
 		wall = mono + clock->wall_offset_ns;
-		if (wall < 0) /* the machine's clock is set before 1970 */
+		if (wall < 0) /* the clock of the machine is set to a time before 1970 */
 			wall = 0;
 		clock_set_second(clock, wall / NS_PER_S);
 	}

@@ -1,4 +1,4 @@
-/* The monotonic time and the RFC 3339 time of a log line, from one clock_gettime(2). */
+/* Makes the monotonic time and the RFC 3339 time of a log line by one clock_gettime(2). */
 #ifndef CALLGATE_AUDIT_CLOCK_H
 #define CALLGATE_AUDIT_CLOCK_H
 
@@ -6,10 +6,10 @@
 
 #define AUDIT_TIME_LEN 30 /* "2026-11-21T01:49:24.123456789Z" */
 
-/* Initialise with second = -1. CLOCK_REALTIME is read once a second, so a clock that is set is followed within one. */
+/* Starts with second = -1. CLOCK_REALTIME is read once a second: times follow a clock that is set within one. */
 struct audit_clock {
 	int64_t wall_offset_ns; /* wall clock minus monotonic clock */
-	int64_t second;         /* of the Unix time in `text` */
+	int64_t second;         /* Unix time of `text`, in whole seconds */
 	char text[AUDIT_TIME_LEN];
 };
 

@@ -1,7 +1,7 @@
 /*
- * In a compact log, a system call's record leaves out what a reader can find in earlier lines or derive: the run, the
- * monotonic time, the process's parent and program when they are those of its last record, and the usual effect of the
- * verdict. The reader puts all of them back but the monotonic time.
+ * In a compact log, the record of a system call leaves out what a reader can find in earlier lines or derive: the run;
+ * the monotonic time; parent and executable of the process, if unchanged since its last record; and the usual effect of
+ * the verdict. The reader restores all of it, except the monotonic time.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static struct encoder_process *compact_find_process_slot(const struct encoder *e
 	return &encoder->processes[(unsigned)record->pid % ENCODER_PROCESSES];
 }
 
-/* Records of connections stay complete: they may lack a process. */
+/* Only records of system calls leave fields out: a record of a connection may have no process. */
 static bool compact_applies_to_record(const struct encoder *encoder, const struct audit_record *record)
 {
 	return encoder->processes && record->syscall && record->pid > 0;
@@ -54,7 +54,7 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 	known->pid = 0;
 	copy = strdup(exe);
 	if (!copy)
-		return; /* the next record names the process again */
+		return; /* the next record of the process repeats its fields */
 	free(known->exe);
 	*known = (struct encoder_process){
 		.pid = record->pid, .ppid = record->ppid, .host_pid = record->host_pid, .exe = copy};
@@ -76,20 +76,20 @@ void compact_free_processes(struct encoder *encoder)
 
 static const char *const expand_fields[] = {"ppid", "host_pid", "exe"};
 
-static void expand_begin_log(struct expander *expander, const json_t *header)
+static void expand_begin_log(struct compact_reader *reader, const json_t *header)
 {
 	const json_t *run = json_object_get(header, "run");
 
-	expand_free_fields(expander);
+	expand_free_fields(reader);
 	if (!json_is_true(json_object_get(header, "compact")))
 		return;
-	expander->processes = json_object();
+	reader->processes = json_object();
 	if (json_is_string(run))
-		expander->run = json_stringn(json_string_value(run), strnlen(json_string_value(run), AUDIT_RUN_MAX));
+		reader->run = json_stringn(json_string_value(run), strnlen(json_string_value(run), AUDIT_RUN_MAX));
 }
 
-/* A record with ppid has all fields of its process. They hold until that pid's next record with ppid. */
-static void expand_restore_process(struct expander *expander, json_t *record)
+/* A record with "ppid" has all fields of its process. They hold until the next record of that pid with "ppid". */
+static void expand_restore_process(struct compact_reader *reader, json_t *record)
 {
 	const json_t *pid = json_object_get(record, "pid");
 	char key[32];
@@ -99,7 +99,7 @@ static void expand_restore_process(struct expander *expander, json_t *record)
 		return;
 	(void)snprintf(key, sizeof(key), "%lld", (long long)json_integer_value(pid));
 	if (!json_object_get(record, "ppid")) {
-		known = json_object_get(expander->processes, key);
+		known = json_object_get(reader->processes, key);
 		if (known)
 			(void)json_object_update_missing(record, known);
 		return;
@@ -108,7 +108,7 @@ static void expand_restore_process(struct expander *expander, json_t *record)
 	for (size_t i = 0; i < sizeof(expand_fields) / sizeof(expand_fields[0]); i++)
 		if (json_object_get(record, expand_fields[i]))
 			(void)json_object_set(known, expand_fields[i], json_object_get(record, expand_fields[i]));
-	(void)json_object_set_new(expander->processes, key, known);
+	(void)json_object_set_new(reader->processes, key, known);
 }
 
 static void expand_restore_effect(json_t *record)
@@ -120,26 +120,26 @@ static void expand_restore_effect(json_t *record)
 		(void)json_object_set_new(record, "effect", json_string(refused ? "refused" : "performed"));
 }
 
-bool expand_line(struct expander *expander, json_t *line)
+bool expand_line(struct compact_reader *reader, json_t *line)
 {
 	const char *type = json_string_value(json_object_get(line, "type"));
 
 	if (type && strcmp(type, "header") == 0)
-		expand_begin_log(expander, line);
-	if (type || !expander->processes)
+		expand_begin_log(reader, line);
+	if (type || !reader->processes)
 		return false;
-	if (expander->run && !json_object_get(line, "run"))
-		(void)json_object_set(line, "run", expander->run);
+	if (reader->run && !json_object_get(line, "run"))
+		(void)json_object_set(line, "run", reader->run);
 	if (!json_object_get(line, "syscall"))
 		return true;
-	expand_restore_process(expander, line);
+	expand_restore_process(reader, line);
 	expand_restore_effect(line);
 	return true;
 }
 
-void expand_free_fields(struct expander *expander)
+void expand_free_fields(struct compact_reader *reader)
 {
-	json_decref(expander->processes);
-	json_decref(expander->run);
-	*expander = (struct expander){NULL, NULL};
+	json_decref(reader->processes);
+	json_decref(reader->run);
+	*reader = (struct compact_reader){NULL, NULL};
 }

@@ -7,7 +7,7 @@
 #include "audit/put.h"
 #include "base/text.h"
 
-#define FIXED_BYTES 3072 /* upper bound of the keys, the numbers and the outcome of one record */
+#define RECORD_FIXED_BYTES 3072 /* upper bound of the keys, the numbers and the outcome of a record */
 
 static const struct encoder_name encode_effects[] = {
 	[AUDIT_REFUSED] = {"refused", 7},
@@ -16,7 +16,7 @@ static const struct encoder_name encode_effects[] = {
 };
 _Static_assert(sizeof(encode_effects) / sizeof(*encode_effects) == AUDIT_EFFECT_MAX, "an effect lacks its name");
 
-/* Writes `bits` bits a digit: 3 for octal, 4 for hexadecimal. */
+/* Writes a number with `bits` bits a digit: 3 for octal, 4 for hexadecimal. */
 static char *encode_put_digits(char *out, uint64_t value, unsigned bits)
 {
 	static const char digit[] = "0123456789abcdef";
@@ -38,7 +38,7 @@ static char *encode_name(char *out, const char *key, const struct encoder_name *
 	return out;
 }
 
-/* The lengths of those texts that a record holds without a length. */
+/* Lengths of the texts for which struct audit_record has no length. */
 struct encode_lengths {
 	size_t exe, syscall, host, rule, reason, loader, loader_resolved;
 };
@@ -86,9 +86,8 @@ static char *encode_args(char *out, const struct audit_record *record)
 }
 
 /*
- * A path and what it resolved to. An absent "resolved" means "equal to path" after an absolute path, and "nothing was
- * resolved" after a relative one, which no canonical path can be equal to. An absolute path that was not resolved has
- * "resolved":null.
+ * Writes a path and what it resolved to. Without "resolved", an absolute path resolved to itself, and a relative path
+ * was not resolved (it cannot equal a canonical path). An absolute path that was not resolved has "resolved":null.
  */
 static const struct encode_path_keys {
 	const char *path, *resolved, *null;
@@ -119,7 +118,7 @@ static char *encode_right(char *out, char right)
 	return out;
 }
 
-/* Leaves out the reason that is usual for the verdict. */
+/* Writes the reason, unless it is the usual one for the verdict. */
 static char *encode_reason(char *out, const struct audit_record *record, size_t len)
 {
 	static const char *const usual[VERDICT_MAX] = {
@@ -153,7 +152,7 @@ static char *encode_first_fields(struct encoder *encoder, char *out, const struc
 		out = put_bytes(PUT(out, ",\"run\":\""), encoder->run, encoder->run_len);
 		*out++ = '"';
 	}
-	if (record->pid > 0 || !record->net) /* the process that asked for a name is not known */
+	if (record->pid > 0 || !record->net) /* it is not known which process asked for a name */
 		out = put_int(PUT(out, ",\"pid\":"), record->pid);
 	if (record->tid != record->pid)
 		out = put_int(PUT(out, ",\"tid\":"), record->tid);
@@ -162,21 +161,21 @@ static char *encode_first_fields(struct encoder *encoder, char *out, const struc
 	return put_field(out, ",\"syscall\":\"", record->syscall, len->syscall);
 }
 
-/* ---- what a record about a connection has in place of a system call's arguments ---- */
+/* ---- fields of a record about a connection, in place of the arguments of a system call ---- */
 
-/* key is `,"name":"`. An empty text is left out, too. */
+/* Writes a text field; key is such as `,"name":"`. NULL and "" leave the field out. */
 static char *net_put_text(char *out, const char *key, const char *text)
 {
 	return text && text[0] ? put_field(out, key, text, strlen(text)) : out;
 }
 
-/* key is `,"name":`. The values come from egress, which is not trusted; readers take at most 63 bits. */
+/* Writes a number; key is such as `,"name":`. Egress is not trusted, and readers take 63 bits: larger ones are cut. */
 static char *net_put_number(char *out, const char *key, uint64_t value)
 {
 	return put_uint(put_bytes(out, key, strlen(key)), value <= INT64_MAX ? value : INT64_MAX);
 }
 
-/* Writes milliseconds with three decimal places. 0 is left out. */
+/* Writes a time in milliseconds with three decimal places. 0 leaves the field out. */
 static char *net_put_ms(char *out, const char *key, uint64_t us)
 {
 	uint64_t rest = us % 1000;
@@ -246,7 +245,7 @@ static size_t encode_get_max_bytes(const struct audit_record *record, const stru
 		text += strlen(record->arg[i].name) + record->arg[i].text_len;
 	if (record->net)
 		text += encode_measure_net_texts(record->net);
-	return text * TEXT_ESCAPE_MAX + FIXED_BYTES;
+	return text * TEXT_ESCAPE_MAX + RECORD_FIXED_BYTES;
 }
 
 static int encode_reserve_line(struct encoder *encoder, size_t bytes)
@@ -295,13 +294,13 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	out = put_field(out, ",\"rule\":\"", record->rule, len.rule);
 	out = encode_reason(out, record, len.reason);
 	*out++ = ',';
-	in_page = (offset + (size_t)(out - encoder->line)) % AUDIT_ROOM_PAGE;
-	/* Keep the outcome within a page, with the "}\n" that the store of ns repeats. */
-	while (in_page + AUDIT_ROOM_BYTES + 2 > AUDIT_ROOM_PAGE && in_page++ < AUDIT_ROOM_PAGE)
+	in_page = (offset + (size_t)(out - encoder->line)) % AUDIT_PAGE_BYTES;
+	/* Blanks move the outcome, and the "}\n" that the store of ns repeats, into one page. */
+	while (in_page + AUDIT_OUTCOME_BYTES + 2 > AUDIT_PAGE_BYTES && in_page++ < AUDIT_PAGE_BYTES)
 		*out++ = ' ';
 	*ret_room = (size_t)(out - encoder->line);
 	outcome_write_unknown(out);
-	out = PUT(out + AUDIT_ROOM_BYTES, "}\n");
+	out = PUT(out + AUDIT_OUTCOME_BYTES, "}\n");
 	*ret_len = (size_t)(out - encoder->line);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Makes the lines of the log. Used by the writer (audit.c) and by recover.c. Making a record's line uses no printf(3)
- * and allocates only for a line longer than any before it.
+ * Makes the lines of the log, for the writer (audit.c) and recover.c. Making the line of a record uses no printf(3),
+ * and allocates memory only for a line longer than all before.
  */
 #ifndef CALLGATE_AUDIT_ENCODE_H
 #define CALLGATE_AUDIT_ENCODE_H
@@ -14,37 +14,37 @@
 #include "audit/record.h"
 
 /*
- * The outcome: the last fields of a record, in space of a fixed width.
+ * The outcome is the last two fields of a record, in space of fixed width:
  *
- *     "ret":  null             ,"ns":null          }\n
+ *     "ret":  null             ,"ns":null          }
  *     ^0      ^8               ^25   ^31           ^45
  *
- * Every step that fills it in is one store of at most 16 bytes, and the text is JSON before and after each. A writer
- * killed between two steps leaves a line that lacks a value, never one that does not parse. The space lies within one
- * page of the file, so that a page fault never splits a store.
+ * Each step that fills it in is one store of at most 16 bytes, and the line is JSON before and after each. A writer
+ * that is killed between two steps leaves a line that lacks a value, but can be parsed. The space lies within one page
+ * of the file, so that a page fault never splits a store.
  */
-#define AUDIT_ROOM_VALUE 8
-#define AUDIT_ROOM_NS 31
-#define AUDIT_ROOM_BYTES 45
-#define AUDIT_ROOM_PAGE 4096u
+#define AUDIT_OUTCOME_VALUE 8
+#define AUDIT_OUTCOME_NS 31
+#define AUDIT_OUTCOME_BYTES 45
+#define AUDIT_PAGE_BYTES 4096u
 
-#define AUDIT_ERRNO_MAX 133 /* EHWPOISON, the kernel's highest */
-#define AUDIT_RUN_MAX 8     /* bytes of the run's id in each line; the header has the whole id */
+#define AUDIT_ERRNO_MAX 133 /* EHWPOISON, the highest errno of the kernel */
+#define AUDIT_RUN_MAX 8     /* bytes of the run id in each line; the header has the whole id */
 
 #define ENCODER_PROCESSES 64u
 
 struct encoder {
-	char *line; /* owned; the line being made */
+	char *line; /* the line that is being made; owned */
 	size_t cap;
 	struct audit_clock clock;
 	char run[AUDIT_RUN_MAX * 6];
 	size_t run_len;
 	/*
-	 * Owned. What the log says of processes so far: a hash table by pid, one entry a slot. NULL: the log is not
-	 * compact.
+	 * What the log says of processes so far: a hash table by pid, one entry in each slot. Owned. NULL: the log is
+	 * not compact.
 	 */
 	struct encoder_process {
-		pid_t pid, ppid, host_pid; /* pid 0: unused */
+		pid_t pid, ppid, host_pid; /* pid 0: the slot is unused */
 		char *exe;
 	} *processes;
 	struct encoder_name {
@@ -53,30 +53,30 @@ struct encoder {
 	} verdict[VERDICT_MAX], error[AUDIT_ERRNO_MAX + 1];
 };
 
-/* Initialises it. 0 or -ENOMEM. compact: lines leave out what earlier lines say. */
+/* Initialises an encoder. 0 or -ENOMEM. compact: lines leave out what earlier lines say. */
 int encoder_init(struct encoder *encoder, const char *run_id, bool compact);
 void encoder_release(struct encoder *encoder);
 
 /*
- * Makes the line of a record that will lie at file offset `offset`. Returns 0 with the line's length and the offset of
- * the outcome in the line, or -ENOMEM. The text is encoder->line, valid until the next encode_record.
+ * Makes the line of a record that will begin at `offset` in the file. Returns 0 with the length of the line and the
+ * offset of the outcome in it, or -ENOMEM. The text is encoder->line, valid until the next encode_record.
  */
 int encode_record(struct encoder *encoder, const struct audit_record *record, uint64_t seq, uint64_t offset,
 		  size_t *ret_len, size_t *ret_room);
 
-/* compact.c: what the line of a record in a compact log leaves out. */
+/* In compact.c: what the line of a record leaves out in a compact log. */
 int compact_create_processes(struct encoder *encoder); /* 0 or -ENOMEM */
 void compact_free_processes(struct encoder *encoder);
 bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record);
 bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record);
-/* To be called when the record is on file: later records may leave out what this one says of its process. */
+/* Call this when a record is on file: later records may leave out what it says of its process. */
 void compact_remember_process(struct encoder *encoder, const struct audit_record *record);
 
-/* outcome.c: fills in the outcome, also where another process maps the file; writes an unknown outcome. */
+/* In outcome.c: store the outcome into a line, even while another process maps the file; write an unknown outcome. */
 void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint64_t ns);
-void outcome_write_unknown(char room[AUDIT_ROOM_BYTES]);
+void outcome_write_unknown(char room[AUDIT_OUTCOME_BYTES]);
 
-/* lines.c: the first and the last line of a run, owned by the caller. NULL when memory ran out. */
+/* In lines.c: make the first and the last line of a run, owned by the caller. NULL when out of memory. */
 char *lines_make_header(struct encoder *encoder, const struct audit_header *header, uint64_t seq, size_t *ret_len);
 char *lines_make_trailer(struct audit_clock *clock, const char *run, size_t run_len,
 			 const struct audit_trailer *trailer, uint64_t seq, uint64_t records, size_t *ret_len);

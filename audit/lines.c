@@ -1,4 +1,4 @@
-/* Makes the first and the last line of a run. No system call waits for them, so struct buf is fast enough. */
+/* Makes the first and the last line of a run. No system call waits for these lines, so speed does not matter. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "config.h"
 
-#define COMMAND_MAX_BYTES (64u << 10) /* longest argv that the header shows, in bytes */
+#define COMMAND_MAX_BYTES (64u << 10) /* bytes of argv that the header shows at most */
 
 static void lines_add_text(struct buf *buf, const char *key, const char *text)
 {

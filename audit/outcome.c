@@ -1,24 +1,24 @@
-/* Fills in the outcome of a record whose line is on file already. See the drawing in encode.h. */
+/* Fills in the outcome of a record whose line is already in the file. encode.h shows the space for it. */
 #include <string.h>
 
 #include "audit/encode.h"
 #include "audit/put.h"
 
-#define VALUE_BYTES 17          /* "EPROTONOSUPPORT" with its quotes */
-#define VALUE_MAX 99999999999999999 /* fills the field; no judged call returns more */
-#define NS_BYTES 14
-#define NS_MAX 99999999999999   /* 27 hours */
+#define OUTCOME_VALUE_BYTES 17          /* for the longest name, "EPROTONOSUPPORT", with its quotes */
+#define OUTCOME_VALUE_MAX 99999999999999999 /* the largest value that fits; no judged call returns more */
+#define OUTCOME_NS_BYTES 14
+#define OUTCOME_NS_MAX 99999999999999   /* the largest time that fits: 27 hours */
 
-static const char outcome_empty[AUDIT_ROOM_BYTES + 1] = "\"ret\":  null             ,\"ns\":null          ";
-_Static_assert(AUDIT_ROOM_VALUE + VALUE_BYTES + 6 == AUDIT_ROOM_NS, "the drawing in encode.h is wrong");
-_Static_assert(AUDIT_ROOM_NS + NS_BYTES == AUDIT_ROOM_BYTES, "the drawing in encode.h is wrong");
+static const char outcome_empty[AUDIT_OUTCOME_BYTES + 1] = "\"ret\":  null             ,\"ns\":null          ";
+_Static_assert(AUDIT_OUTCOME_VALUE + OUTCOME_VALUE_BYTES + 6 == AUDIT_OUTCOME_NS, "the drawing in encode.h is wrong");
+_Static_assert(AUDIT_OUTCOME_NS + OUTCOME_NS_BYTES == AUDIT_OUTCOME_BYTES, "the drawing in encode.h is wrong");
 
 typedef uint64_t outcome_word8 __attribute__((aligned(1), may_alias));
-typedef uint64_t outcome_word16 __attribute__((vector_size(16), aligned(1), may_alias)); /* movups, or str q */
+typedef uint64_t outcome_word16 __attribute__((vector_size(16), aligned(1), may_alias)); /* stored by movups or str q */
 
 /*
- * One store instruction each, also when unaligned. SIGKILL takes effect between instructions, so the file holds the
- * text before the store or after it. The barrier keeps the compiler from merging or splitting stores.
+ * Stores 8 or 16 bytes by one instruction, even if unaligned. SIGKILL takes effect between instructions, so the file
+ * has the text before the store or after it. The barrier keeps the compiler from merging or splitting stores.
  */
 static void outcome_store_8_bytes(char *to, const char *from)
 {
@@ -38,27 +38,27 @@ static void outcome_store_16_bytes(char *to, const char *from)
 	*(volatile outcome_word16 *)to = word;
 }
 
-/* Stores VALUE_BYTES by two overlapping stores. Between them a name of the full length lacks its last letter. */
+/* Stores a whole value by two overlapping stores. After the first, a name of full length lacks its last letter. */
 static void outcome_store_value(char *room, const char *text)
 {
 	char first[16];
 
 	memcpy(first, text, sizeof(first));
-	if (text[VALUE_BYTES - 1] == '"')
+	if (text[OUTCOME_VALUE_BYTES - 1] == '"')
 		first[sizeof(first) - 1] = '"';
-	outcome_store_16_bytes(room + AUDIT_ROOM_VALUE, first);
-	outcome_store_16_bytes(room + AUDIT_ROOM_VALUE + VALUE_BYTES - 16, text + VALUE_BYTES - 16);
+	outcome_store_16_bytes(room + AUDIT_OUTCOME_VALUE, first);
+	outcome_store_16_bytes(room + AUDIT_OUTCOME_VALUE + OUTCOME_VALUE_BYTES - 16, text + OUTCOME_VALUE_BYTES - 16);
 }
 
 static void outcome_store_error(const struct encoder *encoder, char *room, uint64_t error)
 {
 	const struct encoder_name *name = error <= AUDIT_ERRNO_MAX ? &encoder->error[error] : NULL;
-	char text[VALUE_BYTES + 7];
+	char text[OUTCOME_VALUE_BYTES + 7];
 
 	outcome_store_8_bytes(room, "\"errno\":");
 	memset(text, ' ', sizeof(text));
-	if (!name || !name->text || name->len > VALUE_BYTES - 2) { /* this errno has no name */
-		(void)put_uint(text, error <= VALUE_MAX ? error : VALUE_MAX);
+	if (!name || !name->text || name->len > OUTCOME_VALUE_BYTES - 2) { /* an errno without a name */
+		(void)put_uint(text, error <= OUTCOME_VALUE_MAX ? error : OUTCOME_VALUE_MAX);
 	} else {
 		text[0] = '"';
 		memcpy(text + 1, name->text, name->len);
@@ -69,10 +69,10 @@ static void outcome_store_error(const struct encoder *encoder, char *room, uint6
 
 static void outcome_store_result(char *room, uint64_t value)
 {
-	char text[VALUE_BYTES + 7];
+	char text[OUTCOME_VALUE_BYTES + 7];
 
 	memset(text, ' ', sizeof(text));
-	(void)put_uint(text, value <= VALUE_MAX ? value : VALUE_MAX);
+	(void)put_uint(text, value <= OUTCOME_VALUE_MAX ? value : OUTCOME_VALUE_MAX);
 	outcome_store_value(room, text);
 }
 
@@ -85,12 +85,12 @@ void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint6
 	else
 		outcome_store_result(room, (uint64_t)ret);
 	memset(text, ' ', sizeof(text));
-	(void)put_uint(text, ns <= NS_MAX ? ns : NS_MAX); /* at most NS_BYTES digits */
-	memcpy(text + NS_BYTES, "}\n", 2);
-	outcome_store_16_bytes(room + AUDIT_ROOM_NS, text);
+	(void)put_uint(text, ns <= OUTCOME_NS_MAX ? ns : OUTCOME_NS_MAX); /* at most OUTCOME_NS_BYTES digits */
+	memcpy(text + OUTCOME_NS_BYTES, "}\n", 2);
+	outcome_store_16_bytes(room + AUDIT_OUTCOME_NS, text);
 }
 
-void outcome_write_unknown(char room[AUDIT_ROOM_BYTES])
+void outcome_write_unknown(char room[AUDIT_OUTCOME_BYTES])
 {
-	memcpy(room, outcome_empty, AUDIT_ROOM_BYTES);
+	memcpy(room, outcome_empty, AUDIT_OUTCOME_BYTES);
 }

@@ -1,4 +1,4 @@
-/* Numbers and texts are handled eight bytes at a time: an audit record has some hundred bytes of each. */
+/* Writes numbers and texts eight bytes at a time: an audit record has some hundred bytes of each. */
 #include <stdbool.h>
 
 #include "audit/put.h"
@@ -8,16 +8,16 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first digit is the lowest byte");
 
 /*
- * The eight digits of a value below 10^8, one a byte, the first in the lowest byte. Each step splits all groups of
+ * Splits a value below 10^8 into eight digits, one a byte, the first in the lowest byte. Each step splits all groups of
  * digits in two at once: 8 digits, 2 groups of 4, 4 groups of 2, 8 groups of 1. The factors are 2^20/100 and 2^10/10.
  */
 static inline uint64_t put_split_digits(uint32_t value)
 {
 	uint64_t word = value / 10000 | (uint64_t)(value % 10000) << 32, high;
 
-	high = (word * 10486 >> 20) & UINT64_C(0x0000007f0000007f); /* by 100 */
+	high = (word * 10486 >> 20) & UINT64_C(0x0000007f0000007f); /* divided by 100 */
 	word = high | (word - 100 * high) << 16;
-	high = (word * 103 >> 10) & UINT64_C(0x000f000f000f000f); /* by 10 */
+	high = (word * 103 >> 10) & UINT64_C(0x000f000f000f000f); /* divided by 10 */
 	return high | (word - 10 * high) << 8;
 }
 
@@ -29,11 +29,11 @@ char *put_8_digits(char *out, uint32_t value)
 	return out + sizeof(word);
 }
 
-/* Writes at most eight digits, without leading zeros; blanks follow up to the eighth byte. */
+/* Writes a number below 10^8 without leading zeros. Always stores eight bytes: blanks follow the digits. */
 static char *put_short_uint(char *out, uint32_t value)
 {
 	uint64_t word = put_split_digits(value);
-	unsigned zeros = value > 0 ? (unsigned)__builtin_ctzll(word) & ~7u : 56; /* bits of leading zeros */
+	unsigned zeros = value > 0 ? (unsigned)__builtin_ctzll(word) & ~7u : 56; /* 8 bits for each leading zero */
 
 	word = (word | UINT64_C(0x3030303030303030)) >> zeros;
 	if (zeros > 0)
@@ -59,18 +59,18 @@ char *put_int(char *out, int64_t value)
 	return put_uint(out, -(uint64_t)value);
 }
 
-/* True when no byte needs an escape: all are in 0x20-0x7e and none is a quote or a backslash. */
+/* True when no byte of a word needs an escape: all are in 0x20-0x7e, and none is a quote or a backslash. */
 static inline bool put_is_plain_word(uint64_t word)
 {
 	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
 	uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\', delete = word ^ ones * 0x7f;
-	/* Subtracting 1 from a zero byte, or 0x20 from a control character, sets the byte's high bit. */
+	/* Sets the high bit of a byte to be escaped: 0 - 1, or a control character - 0x20, borrows. */
 	uint64_t odd = word | (word - ones * 0x20) | (quote - ones) | (backslash - ones) | (delete - ones);
 
 	return (odd & highs) == 0;
 }
 
-/* Copies 8 bytes, or 4 when there are fewer than 8. False when one of them needs an escape. */
+/* Copy 8 or 4 bytes. False when one of these bytes needs an escape. */
 static inline bool put_plain_8_bytes(char *out, const char *text)
 {
 	uint64_t word;
@@ -86,10 +86,10 @@ static inline bool put_plain_4_bytes(char *out, const char *text)
 
 	memcpy(&half, text, sizeof(half));
 	memcpy(out, &half, sizeof(half));
-	return put_is_plain_word(half | UINT64_C(0x2020202000000000)); /* filled up with blanks */
+	return put_is_plain_word(half | UINT64_C(0x2020202000000000)); /* blanks fill the word */
 }
 
-/* Copies a text as put_plain_8_bytes does. False when a byte needs an escape or len < 4. The last word may overlap. */
+/* Copies a text of at least 4 bytes. False when it is shorter, or a byte needs an escape. The last word may overlap. */
 static inline bool put_plain_text(char *out, const char *text, size_t len)
 {
 	if (len >= 8) {

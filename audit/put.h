@@ -1,6 +1,6 @@
 /*
- * Writes numbers and JSON texts into a buffer that the caller made large enough. Each function returns the end of what
- * it wrote. None writes a NUL or allocates: audit records are made while a system call waits.
+ * Writes numbers and JSON texts into a buffer that the caller has made large enough. Each function returns the end of
+ * what it wrote. No function writes a NUL or allocates: a system call waits while an audit record is made.
  */
 #ifndef CALLGATE_AUDIT_PUT_H
 #define CALLGATE_AUDIT_PUT_H
@@ -16,25 +16,25 @@ static inline char *put_bytes(char *out, const char *bytes, size_t len)
 	return out + len;
 }
 
-/* Writes at most 20 decimal digits. May also overwrite up to 7 bytes after them, with blanks. */
+/* Writes at most 20 decimal digits. May also overwrite up to 7 bytes after the digits with blanks. */
 char *put_uint(char *out, uint64_t value);
 char *put_int(char *out, int64_t value);
 /* Writes exactly eight decimal digits of a value below 10^8. */
 char *put_8_digits(char *out, uint32_t value);
 
 /*
- * Writes the text, escaped for JSON. The caller has written the opening quote; only put_quoted writes the closing one.
+ * Writes a text, escaped for JSON. The caller has written the opening quote. Only put_quoted writes the closing quote.
  */
 char *put_text(char *out, const char *text, size_t len);
 char *put_quoted(char *out, const char *text, size_t len);
 
-/* key is such as `,"name":"`. A NULL text leaves the field out. */
+/* Writes a text field; key is such as `,"name":"`. NULL leaves the field out. */
 static inline char *put_field(char *out, const char *key, const char *text, size_t len)
 {
 	return text ? put_quoted(put_bytes(out, key, strlen(key)), text, len) : out;
 }
 
-/* strlen, and 0 for NULL. */
+/* Returns the length of a text; 0 for NULL. */
 static inline size_t put_measure_text(const char *text)
 {
 	return text ? strlen(text) : 0;

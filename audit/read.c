@@ -10,17 +10,17 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define BUFFER_FIRST_BYTES (64u << 10)
+#define READ_BUFFER_BYTES (64u << 10)
 
 struct audit_reader {
 	int fd;
 	char *buffer; /* owned */
 	size_t cap, len, at;
-	uint64_t offset; /* of buffer[0] in the file */
+	uint64_t offset; /* offset of buffer[0] in the file */
 	uint64_t number;
 	uint64_t torn;
-	json_t *json; /* of the last line returned */
-	struct expander expander;
+	json_t *json; /* the last line that was parsed */
+	struct compact_reader compact;
 };
 
 int audit_reader_create(int fd, struct audit_reader **ret_reader)
@@ -33,7 +33,7 @@ int audit_reader_create(int fd, struct audit_reader **ret_reader)
 		return -errno;
 	if (S_ISDIR(file.st_mode))
 		return -EISDIR;
-	if (!S_ISREG(file.st_mode)) /* pread(2) needs a seekable file */
+	if (!S_ISREG(file.st_mode)) /* only a regular file: pread(2) needs a seekable file */
 		return -ESPIPE;
 	reader = calloc(1, sizeof(*reader));
 	if (!reader)
@@ -55,13 +55,13 @@ void audit_reader_free(struct audit_reader *reader)
 	if (!reader)
 		return;
 	json_decref(reader->json);
-	expand_free_fields(&reader->expander);
+	expand_free_fields(&reader->compact);
 	free(reader->buffer);
 	(void)close(reader->fd);
 	free(reader);
 }
 
-/* Moves the unread bytes to the start of the buffer and reads more. Bytes read, 0 at the end, or -errno. */
+/* Moves the unread bytes to the start of the buffer, and reads more. Returns their number, 0 at the end, or -errno. */
 static ssize_t reader_read_more(struct audit_reader *reader)
 {
 	ssize_t n;
@@ -73,7 +73,7 @@ static ssize_t reader_read_more(struct audit_reader *reader)
 		reader->at = 0;
 	}
 	if (reader->len == reader->cap) {
-		size_t cap = reader->cap ? reader->cap * 2 : BUFFER_FIRST_BYTES;
+		size_t cap = reader->cap ? reader->cap * 2 : READ_BUFFER_BYTES;
 		char *buffer;
 
 		if (cap > 2 * AUDIT_LINE_MAX_BYTES)
@@ -91,7 +91,7 @@ static ssize_t reader_read_more(struct audit_reader *reader)
 	return n < 0 ? -errno : n;
 }
 
-/* Finds the end of the line at reader->at. 1 with its length, 0 when the file ends before it, or -errno. */
+/* Finds the end of the line at reader->at. 1 with its length, 0 when the file ends before the line does, or -errno. */
 static int reader_find_line(struct audit_reader *reader, size_t *ret_len)
 {
 	size_t seen = 0;
@@ -106,7 +106,7 @@ static int reader_find_line(struct audit_reader *reader, size_t *ret_len)
 			*ret_len = (size_t)(newline - start);
 			return 1;
 		}
-		/* Lines have no NUL: unused space begins here. */
+		/* Lines contain no NUL: unused space begins at the first NUL. */
 		if (have > seen && memchr(start + seen, '\0', have - seen))
 			return 0;
 		seen = have;
@@ -126,7 +126,7 @@ static json_t *reader_parse_line(const char *text, size_t len)
 	return NULL;
 }
 
-/* Reads the line again: the writer may have been storing the outcome during the first read. */
+/* Reads the line again: during the first read the writer may have been storing the outcome. */
 static json_t *reader_reread_line(const struct audit_reader *reader, const struct audit_line *line)
 {
 	char *text = reader->buffer + (line->offset - reader->offset);
@@ -135,7 +135,7 @@ static json_t *reader_reread_line(const struct audit_reader *reader, const struc
 	return n == (ssize_t)line->len ? reader_parse_line(text, line->len) : NULL;
 }
 
-/* Sets reader->torn to the number of bytes from here to the last one that is not NUL. */
+/* Sets reader->torn to the number of bytes from reader->at to the last byte that is not NUL. */
 static int reader_measure_tail(struct audit_reader *reader)
 {
 	const uint64_t start = reader->offset + reader->at;
@@ -170,7 +170,7 @@ int audit_reader_read_text(struct audit_reader *reader, struct audit_line *ret_l
 		return r;
 	ret_line->text = reader->buffer + reader->at;
 	ret_line->len = len;
-	if (memchr(ret_line->text, '\0', len)) /* incomplete: memcpy(3) may store the end of a line first */
+	if (memchr(ret_line->text, '\0', len)) /* an incomplete line: memcpy(3) may store its end first */
 		return reader_measure_tail(reader);
 	reader->number++;
 	reader->at += len + 1;
@@ -185,7 +185,7 @@ int audit_reader_parse_line(struct audit_reader *reader, struct audit_line *line
 		reader->json = reader_reread_line(reader, line);
 	if (!reader->json)
 		return -EBADMSG;
-	line->filled = expand_line(&reader->expander, reader->json);
+	line->filled = expand_line(&reader->compact, reader->json);
 	line->json = reader->json;
 	return 0;
 }
@@ -235,10 +235,10 @@ char *audit_line_get_resolved(const json_t *line, int second, size_t *ret_len)
 	const char *key = second ? "resolved2" : "resolved";
 	char *bytes;
 
-	if (json_object_get(line, key)) /* null: nothing was resolved */
+	if (json_object_get(line, key)) /* "resolved":null means that nothing was resolved */
 		return audit_line_get_bytes(line, key, ret_len);
 	bytes = audit_line_get_bytes(line, second ? "path2" : "path", ret_len);
-	if (bytes && bytes[0] != '/') { /* a canonical path is absolute */
+	if (bytes && bytes[0] != '/') { /* a relative path was not resolved */
 		free(bytes);
 		return NULL;
 	}

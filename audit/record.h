@@ -10,37 +10,37 @@
 #include "policy/policy.h"
 
 enum audit_effect {
-	AUDIT_REFUSED,   /* not performed */
-	AUDIT_PERFORMED, /* by the supervisor */
-	AUDIT_CONTINUED, /* performed by the kernel: judged by registers alone, or an exec, which is verified later */
+	AUDIT_REFUSED,   /* refused: the call was not performed */
+	AUDIT_PERFORMED, /* performed by the supervisor */
+	AUDIT_CONTINUED, /* performed by the kernel: registers alone decided, or an exec, which is verified later */
 	AUDIT_EFFECT_MAX,
 };
 
 enum audit_arg_kind {
-	AUDIT_ARG_INT,  /* signed decimal */
-	AUDIT_ARG_HEX,  /* flags, addresses: "0x…" */
-	AUDIT_ARG_MODE, /* "0644" */
-	AUDIT_ARG_TEXT, /* bytes, escaped */
+	AUDIT_ARG_INT,  /* a signed decimal number */
+	AUDIT_ARG_HEX,  /* flags or an address: "0x…" */
+	AUDIT_ARG_MODE, /* a file mode: "0644" */
+	AUDIT_ARG_TEXT, /* bytes, which are escaped */
 };
 
 struct audit_arg {
 	const char *name;
 	enum audit_arg_kind kind;
 	uint64_t value;
-	const char *text; /* AUDIT_ARG_TEXT */
+	const char *text; /* for AUDIT_ARG_TEXT */
 	size_t text_len;
 };
 
-/* Further fields of a record about a connection, which has "event" in place of "syscall". */
+/* The fields of a record about a connection. It has "event" in place of "syscall". */
 struct audit_net {
 	const char *event; /* "open", "request", "close", "dns" */
 	uint64_t conn;     /* 0: left out */
 	unsigned port;     /* 0: left out */
 	unsigned status;   /* 0: left out */
 	uint64_t count;    /* 0 and 1: left out */
-	/* NULL or "": left out. Not trusted. */
+	/* NULL or "" leaves the field out. The texts are not trusted. */
 	const char *host, *address, *proto, *real, *dropped, *sni, *alpn, *method, *path, *credential, *cause;
-	bool truncated; /* path is */
+	bool truncated; /* `path` is truncated */
 	bool has_bytes;
 	uint64_t bytes_up, bytes_down;
 	uint64_t dns_us, connect_us, duration_us; /* 0: left out */
@@ -48,22 +48,22 @@ struct audit_net {
 
 #define AUDIT_ARGS_MAX 8
 
-/* All pointers are borrowed until audit_begin_record returns. A NULL text leaves its field out. */
+/* A record to write. Pointers are borrowed until audit_begin_record returns. A NULL text leaves its field out. */
 struct audit_record {
-	pid_t pid;   /* thread group */
+	pid_t pid;   /* process id */
 	pid_t tid;
 	pid_t ppid;
-	pid_t host_pid; /* outside of the run's PID namespace; 0: equal to pid, or unknown */
+	pid_t host_pid; /* process id outside of the run's pid namespace; 0: equal to pid, or unknown */
 	const char *exe; /* virtual path of the executable */
 	const char *syscall;
 	struct audit_arg arg[AUDIT_ARGS_MAX];
 	size_t args;
-	const char *path; /* as the program wrote it */
+	const char *path; /* the path as the program wrote it */
 	size_t path_len;
-	const char *resolved; /* canonical virtual path the decision was made on */
+	const char *resolved; /* the canonical virtual path that was judged */
 	size_t resolved_len;
-	const char *host; /* path on the host when it differs from resolved: redirects */
-	const char *path2; /* the second path of rename, link and similar calls */
+	const char *host; /* the host path, when it differs from resolved: redirects */
+	const char *path2; /* the second path of rename(2), link(2) and similar calls */
 	size_t path2_len;
 	const char *resolved2;
 	size_t resolved2_len;

@@ -13,7 +13,7 @@
 
 struct recover_log {
 	uint64_t seq, records, denied;
-	bool header, trailer; /* trailer: as the last line */
+	bool header, trailer; /* trailer: the last line is a trailer */
 	char run[AUDIT_RUN_MAX * TEXT_ESCAPE_MAX];
 	size_t run_len;
 };
@@ -46,7 +46,7 @@ static void recover_read_line(struct recover_log *log, const struct audit_line *
 		log->denied++;
 }
 
-/* Reads the log. 0 with the end of the last complete line, or -errno: -EBADMSG for a file that must not be cut. */
+/* Reads the log. 0 with the end of the last complete line, or -errno: -EBADMSG for a file that is no log. */
 static int recover_read_log(int fd, struct recover_log *log, uint64_t *ret_end)
 {
 	struct audit_reader *reader;
@@ -98,7 +98,7 @@ int audit_recover_fd(int fd, const char *status)
 	int r;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return -EBUSY; /* still being written */
+		return -EBUSY; /* the log is still being written */
 	r = recover_read_log(fd, &log, &end);
 	if (r < 0)
 		return r;

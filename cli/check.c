@@ -9,8 +9,8 @@
 static void check_print_warnings(struct policy *const policies[POLICY_PHASE_MAX])
 {
 	size_t count, others;
-	const char *const *text = policy_warnings(policies[POLICY_PHASE_RUN], &count);
-	const char *const *other = policy_warnings(policies[POLICY_PHASE_SETUP], &others);
+	const char *const *text = policy_get_warnings(policies[POLICY_PHASE_RUN], &count);
+	const char *const *other = policy_get_warnings(policies[POLICY_PHASE_SETUP], &others);
 
 	cli_print_policy_warnings(NULL, policies[POLICY_PHASE_RUN]);
 	for (size_t i = 0; i < others; i++) {

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/host/interpreter.h"
-#include "policy/paths/ways.h"
+#include "policy/paths/host-paths.h"
 
 #define DEFAULT_PROFILE "minimal"
 
@@ -88,7 +88,7 @@ static int load_make_grants_void(const struct cli_policy_options *options, struc
 	const struct places places = cli_collect_policy_places(options, host, policy, NULL);
 	int again = 0;
 	size_t count;
-	const struct policy_way *way = policy_get_host_paths(policy, &count);
+	const struct policy_host_path *way = policy_get_host_paths(policy, &count);
 
 	for (size_t i = 0; i < count && again >= 0; i++) {
 		struct places_why why = {""};
@@ -105,12 +105,12 @@ static int load_make_grants_void(const struct cli_policy_options *options, struc
 static int load_judge_policy(const struct places *places, const struct policy *policy, struct policy_errors *errors)
 {
 	size_t count;
-	const struct policy_way *way = policy_get_host_paths(policy, &count);
+	const struct policy_host_path *way = policy_get_host_paths(policy, &count);
 	int ret = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		bool command = way[i].kind == POLICY_WAY_COMMAND;
-		enum places_use use = way[i].kind == POLICY_WAY_GRANT ? PLACES_GRANT : PLACES_CONTENT;
+		bool command = way[i].kind == POLICY_HOST_PATH_COMMAND;
+		enum places_use use = way[i].kind == POLICY_HOST_PATH_GRANT ? PLACES_GRANT : PLACES_CONTENT;
 		struct places_why why = {""};
 		int error = way[i].optional ? 0
 			    : command       ? places_judge_command(places, way[i].text, &why)
@@ -199,12 +199,12 @@ void cli_policy_warn_missing(const char *verb, const struct cli_host *host, cons
 {
 	static const char command_line[] = "command line";
 	size_t count;
-	const struct policy_way *way = policy_get_host_paths(policy, &count);
+	const struct policy_host_path *way = policy_get_host_paths(policy, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		const char *path = way[i].text;
 
-		if (way[i].kind != POLICY_WAY_GRANT || way[i].optional ||
+		if (way[i].kind != POLICY_HOST_PATH_GRANT || way[i].optional ||
 		    (own && strncmp(way[i].where, command_line, strlen(command_line)) != 0) ||
 		    (host->policy.workdir && path_is_below(path, host->policy.workdir)) ||
 		    (host->policy.scratch && path_is_below(path, host->policy.scratch)))

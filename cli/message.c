@@ -104,7 +104,7 @@ json_t *cli_policy_errors_json(const struct policy_errors *errors)
 void cli_print_policy_warnings(const char *verb, const struct policy *policy)
 {
 	size_t count;
-	const char *const *text = policy_warnings(policy, &count);
+	const char *const *text = policy_get_warnings(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
 		cli_print_error(verb, "%s", text[i]);

@@ -172,7 +172,7 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_ends *ends, bo
 		return;
 	ends->prepare_error = policy_compute_sha256(options->policy);
 	if (ends->prepare_error == 0) {
-		memcpy(keeper->counters->policy_sha256, policy_settings(options->policy)->sha256,
+		memcpy(keeper->counters->policy_sha256, policy_get_settings(options->policy)->sha256,
 		       sizeof(keeper->counters->policy_sha256));
 		__atomic_store_n(&keeper->counters->sealed, true, __ATOMIC_RELEASE);
 	}
@@ -206,7 +206,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_ends *ends)
 	namespaces.layers = keeper->options->layers;
 	namespaces.net_may_wait = !keeper->egress.active;
 	if (!cgroup_has_controller(keeper->cgroup, CGROUP_PIDS))
-		namespaces.tasks_most = policy_settings(keeper->options->policy)->limits.pids;
+		namespaces.tasks_most = policy_get_settings(keeper->options->policy)->limits.pids;
 	do {
 		if (keeper->batch)
 			scheduling_set_normal(); /* the child would inherit SCHED_BATCH */

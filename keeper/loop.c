@@ -199,7 +199,7 @@ static void loop_check_spill_size(struct keeper *keeper)
 {
 	const struct capture *out = &keeper->outcome->out, *err = &keeper->outcome->err;
 	uint64_t spilled = out->spilled_bytes + err->spilled_bytes;
-	uint64_t disk = policy_settings(keeper->options->policy)->limits.disk_bytes;
+	uint64_t disk = policy_get_settings(keeper->options->policy)->limits.disk_bytes;
 	bool full = out->spill_error == EFBIG || err->spill_error == EFBIG;
 
 	keeper->counters->spilled_bytes = spilled;

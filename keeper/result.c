@@ -45,7 +45,7 @@ static json_t *result_get_supervisor_limits(const struct keeper_options *options
 
 	if (report)
 		return json_incref(report);
-	limits_meters_init(meters, &policy_settings(options->policy)->limits);
+	limits_meters_init(meters, &policy_get_settings(options->policy)->limits);
 	return limits_make_json(meters);
 }
 
@@ -143,12 +143,12 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "limits", result_make_limits(options, outcome));
 	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_make_no_usage));
 	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_make_no_calls));
-	if (policy_settings(options->policy)->sha256[0] == '\0')
+	if (policy_get_settings(options->policy)->sha256[0] == '\0')
 		(void)policy_compute_sha256(options->policy); /* the run failed before that */
 	(void)json_object_set_new(result, "policy",
 				  json_pack("{s:o, s:s}", "name",
-					    report_make_text_json(policy_settings(options->policy)->name), "sha256",
-					    policy_settings(options->policy)->sha256));
+					    report_make_text_json(policy_get_settings(options->policy)->name), "sha256",
+					    policy_get_settings(options->policy)->sha256));
 	(void)json_object_set_new(result, "enforcement", layers_make_json(options->layers));
 	(void)json_object_set_new(result, "audit",
 				  json_pack("{s:o, s:O}", "file", report_make_text_json(options->audit_path), "records",

@@ -80,7 +80,7 @@ static struct cgroup *keeper_make_cgroup(const struct keeper_options *options)
 	const struct cgroup_options wanted = {.run_id = options->scratch->id,
 					      .uid = options->user.set ? options->user.uid : geteuid(),
 					      .gid = options->user.set ? options->user.gid : getegid(),
-					      .limits = &policy_settings(options->policy)->limits,
+					      .limits = &policy_get_settings(options->policy)->limits,
 					      .layers = options->layers};
 
 	return cgroup_create(&wanted);

@@ -9,8 +9,8 @@
 #include "policy/arena.h"
 
 /*
- * A page that is never written to takes no memory, so chunks are large. The first pages are populated at once, which
- * costs a quarter of what as many page faults would.
+ * The kernel gives memory only to pages that are written, so large chunks cost nothing. The first pages are populated
+ * by one madvise(2), which takes a quarter of the time of as many page faults.
  */
 #define CHUNK_BYTES ((size_t)524288)
 #define FIRST_BYTES ((size_t)49152)
@@ -18,7 +18,7 @@
 struct arena_chunk {
 	struct arena_chunk *next;
 	size_t used;
-	size_t cap; /* of data */
+	size_t cap; /* size of data */
 	alignas(max_align_t) unsigned char data[];
 };
 
@@ -38,7 +38,7 @@ static struct arena_chunk *arena_add_chunk(struct arena *arena, size_t size)
 	if (chunk == MAP_FAILED)
 		return arena_fail(arena);
 	if (!arena->chunk)
-		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* on failure the pages are faulted in */
+		(void)madvise(chunk, FIRST_BYTES, MADV_POPULATE_WRITE); /* if this fails, page faults populate them */
 	chunk->cap = bytes - sizeof(*chunk);
 	chunk->next = arena->chunk;
 	arena->chunk = chunk;
@@ -110,16 +110,16 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 	return copy;
 }
 
-#define GROW_ITEMS ((size_t)8) /* first capacity; a power of two */
+#define INITIAL_ITEMS ((size_t)8) /* capacity of a new array; a power of two */
 
 void *arena_grow_array(struct arena *arena, void *items, size_t count, size_t size)
 {
 	size_t bytes;
 	void *grown;
 
-	if (count % GROW_ITEMS || count & (count - 1)) /* `count` is not a capacity: the array has room */
+	if (count % INITIAL_ITEMS || count & (count - 1)) /* only a full array has such a count */
 		return items;
-	if (__builtin_mul_overflow(count ? count * 2 : GROW_ITEMS, size, &bytes))
+	if (__builtin_mul_overflow(count ? count * 2 : INITIAL_ITEMS, size, &bytes))
 		return arena_fail(arena);
 	grown = arena_alloc(arena, bytes);
 	if (grown && count)
@@ -133,7 +133,7 @@ void arena_release(struct arena *arena)
 
 	for (struct arena_chunk *chunk = arena->chunk; chunk; chunk = next) {
 		next = chunk->next;
-		(void)munmap(chunk, chunk->cap + sizeof(*chunk)); /* the whole mapping: cannot fail */
+		(void)munmap(chunk, chunk->cap + sizeof(*chunk)); /* cannot fail for a whole mapping */
 	}
 	arena->chunk = NULL;
 }

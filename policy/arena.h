@@ -1,4 +1,4 @@
-/* Allocator of a policy: its memory is freed only as a whole, by arena_release. Not for concurrent use. */
+/* The memory allocator of a policy: arena_release frees all memory at once. Not thread-safe. */
 #ifndef CALLGATE_POLICY_ARENA_H
 #define CALLGATE_POLICY_ARENA_H
 
@@ -10,29 +10,27 @@ struct arena_chunk;
 /* Starts zero-initialised. */
 struct arena {
 	struct arena_chunk *chunk;
-	jmp_buf *no_memory; /* where to jump when memory runs out; NULL: the functions below return NULL then */
+	jmp_buf *no_memory; /* where to longjmp(3) when out of memory; NULL: the functions below return NULL */
 };
 
-/* Returns zeroed memory, aligned for any object. */
+/* Allocates zeroed memory, aligned for any object. */
 void *arena_alloc(struct arena *arena, size_t size);
 char *arena_dup(struct arena *arena, const char *text);
 char *arena_dupn(struct arena *arena, const char *text, size_t len);
-/* Concatenates texts; the last argument is NULL. */
+/* Concatenates texts into a new one. The last argument is NULL. */
 char *arena_concat_texts(struct arena *arena, const char *first, ...) __attribute__((sentinel));
 char *arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Makes room for one more item in an array of `count` items of `size` bytes that only arena_grow_array allocated.
- * Returns the array while it has room (capacities are powers of two), else a copy twice as large.
+ * Makes room for one more item in an array of `count` items of `size` bytes. Only this function may have allocated the
+ * array. Returns the same array while it has room (capacities are powers of two), else a copy of twice the capacity.
  */
 void *arena_grow_array(struct arena *arena, void *items, size_t count, size_t size);
 
-/* Acts as if memory had run out: jumps to arena->no_memory, or returns NULL. */
+/* Fails as an allocation would: jumps to arena->no_memory, or returns NULL. */
 void *arena_fail(const struct arena *arena);
 
-/*
- * Appends an item to an array of arena_grow_array. Only for an arena whose no_memory is set: the result is not checked.
- */
+/* Appends an item to an array, by arena_grow_array. Only for an arena with no_memory set: the result is not checked. */
 #define ARENA_APPEND(arena, list, count, item) \
 	((void)((list) = arena_grow_array((arena), (list), (count), sizeof(*(list))), (list)[(count)++] = (item)))
 

@@ -1,4 +1,4 @@
-/* The limits of a run, one table: name, field, unit and range. */
+/* The table of the limits of a run: name, field, unit and range of each. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,15 +7,15 @@
 #include "base/text.h"
 #include "policy/policy.h"
 
-enum unit { UNIT_TIME, UNIT_SIZE, UNIT_COUNT };
+enum limit_unit { UNIT_TIME, UNIT_SIZE, UNIT_COUNT };
 
 struct limit_row {
 	const char *name;
-	enum unit unit;
+	enum limit_unit unit;
 	size_t offset;
-	bool none; /* "none" is allowed */
+	bool none; /* the value "none" is allowed */
 	uint64_t least, most;
-	const char *least_text, *most_text; /* least and most in messages */
+	const char *least_text, *most_text; /* `least` and `most` as messages show them */
 };
 
 #define FIELD(name) offsetof(struct policy_limits, name)
@@ -26,8 +26,8 @@ struct limit_row {
 #define SIZE_FROM(least, text) least, MOST_BYTES, text, "1048576T"
 
 /*
- * Minimum: with less the C library does not even start, or measuring is too coarse. Maximum of pids: the kernel's
- * PID_MAX_LIMIT; of open_files: the usual fs.nr_open.
+ * Below the minimum, the C library does not even start, or the measurement is too coarse. The maximum of pids is the
+ * kernel's PID_MAX_LIMIT; that of open_files is the usual fs.nr_open.
  */
 /* clang-format off */
 static const struct limit_row rows[] = {
@@ -40,7 +40,7 @@ static const struct limit_row rows[] = {
 	[POLICY_LIMIT_DISK] = {"disk", UNIT_SIZE, FIELD(disk_bytes), true, SIZE_FROM(64 << 10, "64K")},
 	[POLICY_LIMIT_STDOUT] = {"stdout", UNIT_SIZE, FIELD(stdout_bytes), false, ANY_SIZE},
 	[POLICY_LIMIT_STDERR] = {"stderr", UNIT_SIZE, FIELD(stderr_bytes), false, ANY_SIZE},
-	[POLICY_LIMIT_AUDIT] = {"audit", UNIT_SIZE, FIELD(audit_bytes), true, SIZE_FROM(64 << 10, "64K")},
+	[POLICY_LIMIT_AUDIT] = {"audit", UNIT_SIZE, FIELD(audit_get_size), true, SIZE_FROM(64 << 10, "64K")},
 };
 /* clang-format on */
 _Static_assert(sizeof(rows) / sizeof(rows[0]) == POLICY_LIMIT_MAX, "a row for each limit");
@@ -71,7 +71,7 @@ static const char *limit_get_expected_text(const struct limit_row *row)
 	return words[row->unit][row->none];
 }
 
-/* Parses a limit's value. 0 with a value above 0, or -EINVAL. */
+/* Parses the value of a limit. 0 with a value above 0, or -EINVAL. */
 static int limit_parse_value(const struct limit_row *row, const char *text, uint64_t *ret_value)
 {
 	int r;

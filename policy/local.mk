@@ -58,8 +58,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/remaps.c \
 	policy/paths/tree.c \
 	policy/paths/tree.h \
-	policy/paths/ways.c \
-	policy/paths/ways.h \
+	policy/paths/host-paths.c \
+	policy/paths/host-paths.h \
 	policy/policy.c \
 	policy/policy.h \
 	policy/show.c

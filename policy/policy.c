@@ -1,4 +1,4 @@
-/* Getters of a compiled policy. */
+/* Functions that return parts of a compiled policy. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ bool policy_get_next_exec(const struct policy *policy, size_t *at, struct policy
 	return false;
 }
 
-const struct policy_env *policy_env(const struct policy *policy, size_t *ret_count)
+const struct policy_env *policy_get_env(const struct policy *policy, size_t *ret_count)
 {
 	*ret_count = policy->env_count;
 	return policy->env;
@@ -59,7 +59,7 @@ const char *policy_phase_get_name(enum policy_phase phase)
 	return phase == POLICY_PHASE_SETUP ? "setup" : "run";
 }
 
-/* A secret's variable is withheld also in a phase without network. */
+/* True for a variable that a secret is read from. It is withheld in every phase, also in one without network. */
 static bool policy_is_secret_source(const struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->network.secrets; i++) {
@@ -82,19 +82,19 @@ bool policy_env_passes_variable(const struct policy *policy, const char *name)
 		size_t len = strlen(env->name);
 
 		if (strcmp(env->name, name) == 0)
-			return !env->value; /* env.set takes precedence over a prefix in env.pass */
+			return !env->value; /* a value of env.set wins over a prefix in env.pass */
 		if (!env->value && env->name[len - 1] == '*' && strncmp(env->name, name, len - 1) == 0)
 			passes = true;
 	}
 	return passes;
 }
 
-const struct policy_settings *policy_settings(const struct policy *policy)
+const struct policy_settings *policy_get_settings(const struct policy *policy)
 {
 	return &policy->settings;
 }
 
-const char *const *policy_warnings(const struct policy *policy, size_t *ret_count)
+const char *const *policy_get_warnings(const struct policy *policy, size_t *ret_count)
 {
 	*ret_count = policy->warnings;
 	return policy->warning;

@@ -1,4 +1,4 @@
-/* The effective policy (composed, variables expanded) as JSON that policy_load accepts. */
+/* Prints the effective policy (composed, variables expanded) as JSON that policy_load accepts. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -12,7 +12,7 @@
 #include "policy/model.h"
 #include "policy/parse/layer-names.h"
 
-/* A JSON string in which "${" is escaped: expanding its variables gives the text again. */
+/* Makes a JSON string in which "${" is escaped, so that loading it gives the same text again. */
 static json_t *show_text(const char *text)
 {
 	_cleanup_buf_ struct buf out = {0};
@@ -26,7 +26,7 @@ static json_t *show_text(const char *text)
 	return out.failed ? NULL : json_string(out.data);
 }
 
-/* The array or object at a key, created when missing. Borrowed. */
+/* Returns the array or object at a key, and creates it when missing. Borrowed. */
 static json_t *show_get_member(json_t *object, const char *key, bool array)
 {
 	json_t *found = json_object_get(object, key);
@@ -38,7 +38,7 @@ static json_t *show_get_member(json_t *object, const char *key, bool array)
 	return json_object_get(object, key);
 }
 
-/* Appends unless an equal item is there. Takes the item. */
+/* Appends an item to an array, unless the array has an equal item. Takes the item. */
 static int show_append_unique(json_t *array, json_t *item)
 {
 	for (size_t i = 0; item && i < json_array_size(array); i++) {
@@ -50,7 +50,7 @@ static int show_append_unique(json_t *array, json_t *item)
 	return json_array_append_new(array, item);
 }
 
-/* True for a rule without effect. A grant and a denial of the same path would be an error within the file shown. */
+/* True for a rule without effect, which must not be shown: a grant and a deny of one path in one file are an error. */
 static bool show_rule_has_no_effect(const struct policy *policy, const struct rule *rule)
 {
 	if (rule->overridden)
@@ -140,7 +140,7 @@ static json_t *show_make_time(uint64_t ns)
 {
 	char text[64];
 
-	/* text_parse_duration parses six decimals: milliseconds have all nanoseconds */
+	/* text_parse_duration accepts six decimals: as milliseconds they express every nanosecond */
 	(void)snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64 "ms", ns / 1000000, ns % 1000000);
 	if (ns % 1000000000 == 0)
 		(void)snprintf(text, sizeof(text), "%" PRIu64 "s", ns / 1000000000);

@@ -58,7 +58,7 @@ char **environment_build(const struct policy *policy, const struct egress_side *
 	bool good;
 	char **envp;
 
-	env = policy_env(policy, &count);
+	env = policy_get_env(policy, &count);
 	for (char **variable = environ; variable && *variable; variable++)
 		room++;
 	envp = calloc(room + count + egress->variables, sizeof(*envp));

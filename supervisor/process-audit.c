@@ -79,12 +79,12 @@ static int process_make_log(struct process *process)
 	_cleanup_free_ char *layers = json_dumps(enforcement, JSON_COMPACT); /* NULL, without memory: none in the log */
 	const struct audit_header header = {.run_id = options->scratch.run_id,
 					    .argv = (const char *const *)options->argv,
-					    .policy_name = policy_settings(options->policy)->name,
+					    .policy_name = policy_get_settings(options->policy)->name,
 					    .policy_sha256 = options->counters->policy_sha256,
-					    .workdir = policy_settings(options->policy)->workdir,
+					    .workdir = policy_get_settings(options->policy)->workdir,
 					    .layers_make_json = layers,
-					    .record_allowed = policy_settings(options->policy)->audit_allowed,
-					    .compact = policy_settings(options->policy)->audit_compact};
+					    .record_allowed = policy_get_settings(options->policy)->audit_allowed,
+					    .compact = policy_get_settings(options->policy)->audit_compact};
 	int error;
 
 	json_decref(enforcement);
@@ -103,7 +103,7 @@ static int process_make_log(struct process *process)
 
 bool process_policy_allows_native_fstat(const struct process_options *options)
 {
-	return policy_grants_whole_trees(options->policy) && !policy_settings(options->policy)->audit_fstat;
+	return policy_grants_whole_trees(options->policy) && !policy_get_settings(options->policy)->audit_fstat;
 }
 
 /*

@@ -34,7 +34,7 @@ static enum lookup_result lookup_judge_path(const struct process *process, const
 	_cleanup_close_ int fd = -1;
 	int error;
 
-	error = view_walk_path(process->view, NULL, policy_settings(policy)->workdir, path, VIEW_FOLLOW, &place);
+	error = view_walk_path(process->view, NULL, policy_get_settings(policy)->workdir, path, VIEW_FOLLOW, &place);
 	if (error == 0) {
 		fd = view_open_place(&place, O_PATH | O_CLOEXEC, 0);
 		error = fd < 0 || fstat(fd, &st) < 0 ? -1 : 0;

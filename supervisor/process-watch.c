@@ -74,7 +74,7 @@ static void process_explain_start(struct process *process)
 /* How limits are enforced that no control group enforces. Also describes it in the cgroups layer. */
 static struct rlimits_fallback process_choose_fallback(const struct process_options *options)
 {
-	const struct policy_limits *limits = &policy_settings(options->policy)->limits;
+	const struct policy_limits *limits = &policy_get_settings(options->policy)->limits;
 	struct rlimits_fallback fallback = {.cpu = limits->cpu_ns &&
 						   !cgroup_has_controller(options->cgroup, CGROUP_CPU)};
 	struct layers *layers = options->layers;
@@ -106,17 +106,17 @@ static const char *process_find_cwd(const struct process *process, char path[PAT
 
 	if (!view_is_root(process->view))
 		return options->workdir_host;
-	if (view_locate_path(process->view, NULL, "/", policy_settings(options->policy)->workdir, 0, &place) == 0 &&
+	if (view_locate_path(process->view, NULL, "/", policy_get_settings(options->policy)->workdir, 0, &place) == 0 &&
 	    view_get_kernel_path(&place, path, PATH_MAX) > 0)
 		return path;
-	return policy_settings(options->policy)->workdir;
+	return policy_get_settings(options->policy)->workdir;
 }
 
 static int process_build_filter(struct process *process, const struct rlimits_fallback *fallback, unsigned *ret_traits)
 {
 	const struct process_options *options = process->options;
 	const bool inet = options->egress->active, alone = process->guest.own_netns;
-	const struct policy_limits *limits = &policy_settings(options->policy)->limits;
+	const struct policy_limits *limits = &policy_get_settings(options->policy)->limits;
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
 	/* What netlink sockets hold is in no control group's account: 0.2 MB each. */
 	const bool routes = (options->namespaces->made & bounded) == bounded && !limits->memory_bytes;
@@ -151,7 +151,7 @@ static int process_supervise_program(struct process *process, const struct rlimi
 		.process = options, .traits = traits, .view = process->view, .audit = process->audit,
 		.guest = &process->guest};
 
-	supervision.launch.rlimits = rlimits_build(&policy_settings(options->policy)->limits, &process->open_files,
+	supervision.launch.rlimits = rlimits_build(&policy_get_settings(options->policy)->limits, &process->open_files,
 						   fallback, supervision.launch.rlimit);
 	supervision.launch.cgroup_fd = cgroup_get_procs_fds(options->cgroup, &supervision.launch.cgroups);
 	return supervise(&supervision, &process->report);

@@ -69,7 +69,7 @@ static void supervise_kill_all(struct supervisor *supervisor)
 static int supervise_prepare_limits(struct supervisor *supervisor)
 {
 	const struct process_options *options = supervisor->options->process;
-	const struct policy_limits *policy = &policy_settings(options->policy)->limits;
+	const struct policy_limits *policy = &policy_get_settings(options->policy)->limits;
 	const unsigned traits = supervisor->options->traits;
 	struct sandbox *sandbox = &supervisor->sandbox;
 	int r = 0;

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "cli/cli.h"
-#include "policy/paths/ways.h"
+#include "policy/paths/host-paths.h"
 
 static bool places_path_is_writable(const struct places *places, const char *host)
 {

@@ -127,7 +127,7 @@ static int prepare_confirm_user(struct run *run)
 {
 	struct privs_user user = {.set = false};
 
-	if (prepare_look_up_user(run, policy_settings(run->program.policy)->user, &user) != 0)
+	if (prepare_look_up_user(run, policy_get_settings(run->program.policy)->user, &user) != 0)
 		return CLI_ERROR;
 	if (user.set != run->user.set || user.uid != run->user.uid || user.gid != run->user.gid)
 		return run_report_refusal(run, "user_failed",
@@ -138,7 +138,7 @@ static int prepare_confirm_user(struct run *run)
 /* Runs as the run's user. A policy that grants more than that user's rights is usually a mistake, but no error. */
 static int prepare_warn_workdir(struct run *run)
 {
-	const char *virt = policy_settings(run->program.policy)->workdir;
+	const char *virt = policy_get_settings(run->program.policy)->workdir;
 
 	if (run->user.set && run->options.policy.workdir && !run->options.quiet &&
 	    policy_get_rights(run->program.policy, virt, strlen(virt)) & POLICY_WRITE &&
@@ -331,7 +331,8 @@ static int prepare_make_log(struct run *run, const char *named, struct run_part 
 /* The setup has a log of its own, next to the program's. */
 static int prepare_make_logs(struct run *run)
 {
-	const char *named = run->options.audit ? run->options.audit : policy_settings(run->program.policy)->audit_file;
+	const struct policy_settings *settings = policy_get_settings(run->program.policy);
+	const char *named = run->options.audit ? run->options.audit : settings->audit_file;
 	int exit_code;
 
 	if (!named)

@@ -77,7 +77,7 @@ static void watch_keep_artifacts(struct run *run, json_t *result)
 	const struct output_options options = {
 		.directory = run->options.output,
 		.directory_fd = run->output_fd,
-		.workdir_virt = policy_settings(run->program.policy)->workdir,
+		.workdir_virt = policy_get_settings(run->program.policy)->workdir,
 		.workdir_host = run->workdir,
 		.globs = run->options.artifact.item,
 		.glob_count = run->options.artifact.count,
@@ -268,14 +268,14 @@ static bool watch_needs_status_line(const struct run_options *options)
 
 int run_program_to_end(struct run *run)
 {
-	const struct policy_limits *limits = &policy_settings(run->program.policy)->limits;
+	const struct policy_limits *limits = &policy_get_settings(run->program.policy)->limits;
 	const struct run_options *options = &run->options;
 	struct keeper_outcome outcome;
 	struct keeper_options keeper;
 	int exit_code;
 
 	account_end_helper(); /* after a setup the policy was loaded again */
-	run->layers = layers_create(options->policy.without, policy_settings(run->program.policy)->required);
+	run->layers = layers_create(options->policy.without, policy_get_settings(run->program.policy)->required);
 	if (!run->layers)
 		return run_refuse_no_memory(run);
 	keeper = (struct keeper_options){

@@ -211,9 +211,9 @@ static void why_judge_addresses(struct net_question *asked)
 
 		net_address_format(at, known->text);
 		known->kind = denied ? "denied_by_rule" : net_address_get_class(at);
-		known->refused = denied || (known->kind && net_address_get_refusal(at, lift));
+		known->refused = denied || (known->kind && net_address_get_refusal_reason(at, lift));
 		if (!asked->never)
-			asked->never = net_address_get_refusal(at, NET_LIFT_NAMED);
+			asked->never = net_address_get_refusal_reason(at, NET_LIFT_NAMED);
 	}
 }
 

@@ -125,12 +125,12 @@ static mode_t why_host_type(void *ctx, const char *path)
 
 static int why_answer_path(const struct policy *policy, struct question *question)
 {
-	const struct suggest_host host = {.home = policy_settings(policy)->home, .type = why_host_type};
+	const struct suggest_host host = {.home = policy_get_settings(policy)->home, .type = why_host_type};
 	bool lexical;
 	int len;
 
 	why_split_path(question);
-	len = path_join(policy_settings(policy)->workdir, question->text, question->asked, PATH_MAX, &lexical);
+	len = path_join(policy_get_settings(policy)->workdir, question->text, question->asked, PATH_MAX, &lexical);
 	if (len > 0)
 		len = policy_follow_links(policy, question->asked, question->resolved);
 	if (len < 0) {

@@ -86,7 +86,7 @@ bool address_is_local(const struct sockaddr *address)
 const char *address_get_refusal_reason(const struct policy *policy, const struct sockaddr *address, unsigned port,
 				   enum net_lift lift)
 {
-	const char *reason = net_address_get_refusal(address, lift);
+	const char *reason = net_address_get_refusal_reason(address, lift);
 
 	if (!reason && lift == NET_LIFT_NONE && address_is_local(address))
 		reason = "local";

@@ -1,14 +1,14 @@
-/* Classes of addresses that are not public, and which of them a rule may permit. */
+/* The classes of addresses that are not public, and which of them a rule may permit. */
 #include <arpa/inet.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "policy/network/net.h"
 
-/* The weakest net_lift that permits a class, strictest first: none, NET_LIFT_NAMED, NET_LIFT_PRIVATE. */
+/* The weakest net_lift that permits a class, the strictest first: none, NET_LIFT_NAMED, NET_LIFT_PRIVATE. */
 enum lifted_by { BY_NOTHING, BY_NAME, BY_PRIVATE };
 
-struct block {
+struct address_block {
 	unsigned char prefix[16];
 	unsigned bits;
 	enum lifted_by lift;
@@ -16,12 +16,12 @@ struct block {
 };
 
 /*
- * IANA's special-purpose registries, and the metadata services from which clouds serve a machine's credentials. The
- * first match counts. 0/8 is listed because Linux connects 0.0.0.0 to the loopback.
+ * The special-purpose registries of IANA, and the metadata services where clouds serve the credentials of a machine.
+ * The first match counts. 0/8 is listed because Linux connects 0.0.0.0 to the loopback.
  */
 /* clang-format off */
-static const struct block blocks_v4[] = {
-	{{169, 254, 169, 254}, 32, BY_NOTHING, "metadata"}, /* nearly all clouds */
+static const struct address_block blocks_v4[] = {
+	{{169, 254, 169, 254}, 32, BY_NOTHING, "metadata"}, /* metadata service of nearly all clouds */
 	{{169, 254, 170, 0}, 24, BY_NOTHING, "metadata"},   /* Amazon ECS and EKS */
 	{{168, 63, 129, 16}, 32, BY_NOTHING, "metadata"},   /* Azure */
 	{{100, 100, 100, 200}, 32, BY_NOTHING, "metadata"}, /* Alibaba */
@@ -44,14 +44,14 @@ static const struct block blocks_v4[] = {
 	{{240}, 4, BY_NAME, "reserved"},
 };
 
-static const struct block blocks_v6[] = {
+static const struct address_block blocks_v6[] = {
 	{{0xfd, 0, 0x0e, 0xc2}, 32, BY_NOTHING, "metadata"},       /* Amazon: fd00:ec2::254, ::23 */
 	{{0xfd, 0x20, 0, 0xce}, 32, BY_NOTHING, "metadata"},       /* Google: fd20:ce::254 */
 	{{0}, 128, BY_NOTHING, "unspecified"},
 	{{[15] = 1}, 128, BY_NAME, "loopback"},
 	{{0xfc}, 7, BY_PRIVATE, "private"},
 	{{0xfe, 0x80}, 10, BY_NAME, "link_local"},
-	{{0xfe, 0xc0}, 10, BY_PRIVATE, "private"}, /* site-local, RFC 3879 */
+	{{0xfe, 0xc0}, 10, BY_PRIVATE, "private"}, /* site-local addresses, RFC 3879 */
 	{{0xff}, 8, BY_NOTHING, "multicast"},
 	{{0x20, 0x01, 0x0d, 0xb8}, 32, BY_PRIVATE, "documentation"},
 	{{0x3f, 0xff}, 20, BY_PRIVATE, "documentation"},
@@ -60,22 +60,22 @@ static const struct block blocks_v6[] = {
 };
 /* clang-format on */
 
-/* IPv6 addresses with an embedded IPv4 address: their prefix, and the offset of the IPv4 address. */
-struct embedding {
+/* IPv6 prefixes whose addresses contain an IPv4 address at an offset. */
+struct address_embedding {
 	unsigned char prefix[16];
 	unsigned bits;
 	unsigned offset;
-	unsigned char mask; /* each byte of the IPv4 address is XORed with the mask */
+	unsigned char mask; /* XORed with each byte of the IPv4 address */
 };
 
-static const struct embedding embeddings[] = {
-	{{[10] = 0xff, [11] = 0xff}, 96, 12, 0}, /* mapped */
-	{{0}, 96, 12, 0},                        /* compatible, except :: and ::1 */
+static const struct address_embedding embeddings[] = {
+	{{[10] = 0xff, [11] = 0xff}, 96, 12, 0}, /* IPv4-mapped */
+	{{0}, 96, 12, 0},                        /* IPv4-compatible, except :: and ::1 */
 	{{0, 0x64, 0xff, 0x9b}, 96, 12, 0},      /* NAT64, RFC 6052 */
-	{{[8] = 0xff, [9] = 0xff}, 96, 12, 0},   /* translated, RFC 2765 */
-	{{0x20, 0x02}, 16, 2, 0},                /* 6to4 */
-	{{0x20, 0x01, 0, 0}, 32, 12, 0xff},      /* Teredo: client */
-	{{0x20, 0x01, 0, 0}, 32, 4, 0},          /* Teredo: server */
+	{{[8] = 0xff, [9] = 0xff}, 96, 12, 0},   /* IPv4-translated, RFC 2765 */
+	{{0x20, 0x02}, 16, 2, 0},                /* 6to4: the router */
+	{{0x20, 0x01, 0, 0}, 32, 12, 0xff},      /* Teredo: the client, obfuscated */
+	{{0x20, 0x01, 0, 0}, 32, 4, 0},          /* Teredo: the server */
 };
 
 static bool address_has_prefix(const unsigned char *address, const unsigned char *prefix, unsigned bits)
@@ -87,7 +87,7 @@ static bool address_has_prefix(const unsigned char *address, const unsigned char
 	return rest == 0 || (address[bits / 8] ^ prefix[bits / 8]) >> (8 - rest) == 0;
 }
 
-static const struct block *address_find_in_blocks(const struct block *blocks, size_t count,
+static const struct address_block *address_find_in_blocks(const struct address_block *blocks, size_t count,
 						  const unsigned char *address)
 {
 	for (size_t i = 0; i < count; i++)
@@ -96,17 +96,17 @@ static const struct block *address_find_in_blocks(const struct block *blocks, si
 	return NULL;
 }
 
-#define FIND(blocks, address) address_find_in_blocks(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
+#define FIND_BLOCK(blocks, address) address_find_in_blocks(blocks, sizeof(blocks) / sizeof((blocks)[0]), address)
 
-/* The strictest block of the embedded IPv4 addresses; *ret_embedded: there is an embedded address. */
-static const struct block *address_find_embedded(const unsigned char *address, bool *ret_embedded)
+/* Finds the strictest block of the IPv4 addresses inside an IPv6 address. *ret_embedded: there is one inside. */
+static const struct address_block *address_find_embedded(const unsigned char *address, bool *ret_embedded)
 {
-	const struct block *strictest = NULL;
+	const struct address_block *strictest = NULL;
 
 	*ret_embedded = false;
 	for (size_t i = 0; i < sizeof(embeddings) / sizeof(embeddings[0]); i++) {
-		const struct embedding *embedding = &embeddings[i];
-		const struct block *found;
+		const struct address_embedding *embedding = &embeddings[i];
+		const struct address_block *found;
 		unsigned char v4[4];
 
 		if (!address_has_prefix(address, embedding->prefix, embedding->bits))
@@ -114,25 +114,25 @@ static const struct block *address_find_embedded(const unsigned char *address, b
 		*ret_embedded = true;
 		for (size_t j = 0; j < sizeof(v4); j++)
 			v4[j] = address[embedding->offset + j] ^ embedding->mask;
-		found = FIND(blocks_v4, v4);
+		found = FIND_BLOCK(blocks_v4, v4);
 		if (found && (!strictest || found->lift < strictest->lift))
 			strictest = found;
 	}
 	return strictest;
 }
 
-static const struct block *address_find_v6(const unsigned char *address)
+static const struct address_block *address_find_v6(const unsigned char *address)
 {
-	static const struct block elsewhere = {.lift = BY_NAME, .reason = "reserved"};
-	const struct block *found = FIND(blocks_v6, address);
-	bool embedded = false, own = found && found->bits == 128; /* :: and ::1 look like compatible addresses */
-	const struct block *inner = own ? NULL : address_find_embedded(address, &embedded);
+	static const struct address_block elsewhere = {.lift = BY_NAME, .reason = "reserved"};
+	const struct address_block *found = FIND_BLOCK(blocks_v6, address);
+	bool embedded = false, own = found && found->bits == 128; /* true for :: and ::1, which embed nothing */
+	const struct address_block *inner = own ? NULL : address_find_embedded(address, &embedded);
 
 	if (own)
 		return found;
 	if (embedded)
 		return inner;
-	return found || (address[0] & 0xe0) == 0x20 ? found : &elsewhere; /* all that is given out is in 2000::/3 */
+	return found || (address[0] & 0xe0) == 0x20 ? found : &elsewhere; /* public addresses are in 2000::/3 */
 }
 
 const unsigned char *net_address_get_bytes(const struct sockaddr *address)
@@ -143,25 +143,25 @@ const unsigned char *net_address_get_bytes(const struct sockaddr *address)
 	       (v4 ? offsetof(struct sockaddr_in, sin_addr) : offsetof(struct sockaddr_in6, sin6_addr));
 }
 
-static const struct block *address_find_block(const struct sockaddr *address)
+static const struct address_block *address_find_block(const struct sockaddr *address)
 {
-	static const struct block unknown = {.lift = BY_NOTHING, .reason = "unknown_family"};
+	static const struct address_block unknown = {.lift = BY_NOTHING, .reason = "unknown_family"};
 
 	if (address->sa_family == AF_INET)
-		return FIND(blocks_v4, net_address_get_bytes(address));
+		return FIND_BLOCK(blocks_v4, net_address_get_bytes(address));
 	return address->sa_family == AF_INET6 ? address_find_v6(net_address_get_bytes(address)) : &unknown;
 }
 
 const char *net_address_get_class(const struct sockaddr *address)
 {
-	const struct block *block = address_find_block(address);
+	const struct address_block *block = address_find_block(address);
 
 	return block ? block->reason : NULL;
 }
 
-const char *net_address_get_refusal(const struct sockaddr *address, enum net_lift lift)
+const char *net_address_get_refusal_reason(const struct sockaddr *address, enum net_lift lift)
 {
-	const struct block *block = address_find_block(address);
+	const struct address_block *block = address_find_block(address);
 	bool lifted = block && ((lift == NET_LIFT_PRIVATE && block->lift == BY_PRIVATE) ||
 				(lift == NET_LIFT_NAMED && block->lift != BY_NOTHING));
 
@@ -176,7 +176,7 @@ void net_address_format(const struct sockaddr *address, char ret_text[NET_ADDRES
 	ret_text[0] = '\0';
 	if (v6 || address->sa_family == AF_INET)
 		(void)inet_ntop(v6 && !mapped ? AF_INET6 : AF_INET, mapped ? bytes + 12 : bytes, ret_text,
-				NET_ADDRESS_TEXT); /* fits */
+				NET_ADDRESS_TEXT); /* cannot fail */
 }
 
 bool net_address_parse(const char *text, struct sockaddr_storage *ret_address)

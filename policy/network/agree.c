@@ -1,4 +1,4 @@
-/* Rejects contradictions between rules, secrets and fixed addresses of the network, which may be in several files. */
+/* Rejects contradictions in the network: between rules, secrets and fixed addresses, even of different files. */
 #include <string.h>
 
 #include "policy/model.h"
@@ -12,7 +12,7 @@ static uint16_t agree_find_shared_port(const struct net_rule *a, const struct ne
 	return 0;
 }
 
-/* Two rules that match one endpoint must name one protocol: else the order of rules would choose it. */
+/* Two rules for the same endpoint must have the same protocol. Otherwise their order would decide. */
 static void agree_check_protocol(struct compiler *compiler, const struct net_rule *a, const struct net_rule *b)
 {
 	uint16_t port;
@@ -42,7 +42,7 @@ static bool agree_secret_covers_host(const struct net_secret *secret, const char
 	return false;
 }
 
-/* Every secret in the rule's credential must exist and be allowed for the rule's host. */
+/* Every secret in the credential of a rule must exist, and its hosts must include the host of the rule. */
 static void agree_check_credential(struct compiler *compiler, const struct net_rule *rule)
 {
 	const char *open = rule->header_value;
@@ -63,7 +63,7 @@ static void agree_check_credential(struct compiler *compiler, const struct net_r
 	}
 }
 
-/* A secret is never sent without TLS: a host that only rules without TLS match would never get it. */
+/* A secret is never sent without TLS: refuses a secret of which no host has a rule with TLS. */
 static void agree_check_secret(struct compiler *compiler, const struct net_secret *secret)
 {
 	const struct policy_network *network = &compiler->policy->network;
@@ -90,12 +90,13 @@ static void agree_check_addresses(struct compiler *compiler, const struct net_fi
 	for (size_t i = 0; i < fixed->addresses; i++) {
 		const struct sockaddr *address = (const struct sockaddr *)&fixed->address[i];
 		const char *refused =
-			net_address_get_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
+			net_address_get_refusal_reason(address,
+						       rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE);
 		char text[NET_ADDRESS_TEXT];
 
 		lifts = lifts || net_address_get_class(address);
 		net_address_format(address, text);
-		if (refused && net_address_get_refusal(address, NET_LIFT_NAMED))
+		if (refused && net_address_get_refusal_reason(address, NET_LIFT_NAMED))
 			compiler_add_error(compiler, fixed->where, "%s is never connected to (%s); remove it", text,
 				      refused);
 		else if (refused)

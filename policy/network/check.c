@@ -1,4 +1,4 @@
-/* Checks one network rule or secret, from a policy file or from the command line. */
+/* Checks one rule of the network or one secret, from a policy file or from the command line. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ int net_secret_check_from(const char *from, const char **ret_why)
 	return -EINVAL;
 }
 
-/* Headers that frame or route a message: a credential there would change how the request is transmitted. */
+/* True for headers that frame or route a message: as a credential they would change how the request is sent. */
 static bool check_is_reserved_header(const char *name)
 {
 	static const char *const names[] = {
@@ -92,7 +92,7 @@ static int check_literal_address(const struct net_rule *rule, char *why, size_t 
 	if (!net_address_parse(rule->host, &address))
 		return 0;
 	denied = net_address_get_class((const struct sockaddr *)&address);
-	never = net_address_get_refusal((const struct sockaddr *)&address, NET_LIFT_NAMED);
+	never = net_address_get_refusal_reason((const struct sockaddr *)&address, NET_LIFT_NAMED);
 	if (never)
 		(void)snprintf(why, cap, "names an address that is never connected to (%s); remove the rule", never);
 	else if (denied && !rule->private_addresses)

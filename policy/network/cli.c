@@ -1,4 +1,4 @@
-/* Turns the options for the network (--allow-host, --listen, ...) into a policy source, which follows all files. */
+/* Adds the network options (--allow-host, --listen, ...) to the source of the command line, which follows all files. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct net_cli {
 	const char *option, *text; /* the option being parsed and its argument */
 };
 
-/* Always false. */
+/* Adds a message about the current option. Always returns false. */
 static bool net_cli_fail(const struct net_cli *cli, const char *why)
 {
 	policy_errors_add(cli->errors, "command line: %s %s: %s", cli->option, cli->text, why);
@@ -53,7 +53,7 @@ static bool net_cli_add_rule(struct net_cli *cli, const char *host, uint16_t num
 	return true;
 }
 
-/* HOST[:PORT] */
+/* Parses HOST[:PORT] of --allow-host. */
 static bool net_cli_add_host(struct net_cli *cli)
 {
 	char host[NET_HOST_MAX];
@@ -65,7 +65,7 @@ static bool net_cli_add_host(struct net_cli *cli)
 	return net_cli_add_rule(cli, host, port, net_get_port_proto(port), NULL);
 }
 
-/* HOST[:PORT], which may resolve to addresses that are not public. */
+/* Parses HOST[:PORT] of --allow-private: the host may resolve to addresses that are not public. */
 static bool net_cli_add_private(struct net_cli *cli)
 {
 	struct policy_network *network = cli->network;
@@ -77,7 +77,7 @@ static bool net_cli_add_private(struct net_cli *cli)
 	return true;
 }
 
-/* PORT, FIRST-LAST or "*" */
+/* Parses PORT, FIRST-LAST or "*" of --listen. */
 static bool net_cli_add_listen(struct net_cli *cli)
 {
 	struct policy_network *network = cli->network;
@@ -91,7 +91,7 @@ static bool net_cli_add_listen(struct net_cli *cli)
 	return true;
 }
 
-/* Parses METHOD,... [http[s]://]HOST[:PORT][/PATH] */
+/* Parses METHOD,... [http[s]://]HOST[:PORT][/PATH] of --allow. */
 static bool net_cli_add_request(struct net_cli *cli)
 {
 	const char *at = strchr(cli->text, ' '), *slash, *why;
@@ -125,7 +125,7 @@ static bool net_cli_add_request(struct net_cli *cli)
 	return net_cli_add_rule(cli, host, port, plain ? NET_HTTP : NET_HTTPS, http);
 }
 
-/* Splits HOST[,HOST] into host[], which has room for all and stays NULL-terminated. */
+/* Splits HOST[,HOST] into host[], which has room for all and stays NULL-terminated. False with a message. */
 static bool net_cli_parse_hosts(struct net_cli *cli, const char *list, const char **host)
 {
 	char text[4 * NET_HOST_MAX], pattern[NET_HOST_MAX];
@@ -145,7 +145,7 @@ static bool net_cli_parse_hosts(struct net_cli *cli, const char *list, const cha
 	}
 }
 
-/* NAME@HOST[,HOST] */
+/* Parses NAME@HOST[,HOST] of --secret. */
 static bool net_cli_add_secret(struct net_cli *cli)
 {
 	struct policy_network *network = cli->network;

@@ -1,4 +1,4 @@
-/* Merges the network sections of all files: rules are united; of a single value the last file's is used. */
+/* Merges the network sections of all files: lists are joined; a single value comes from the last file with it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "policy/model.h"
 
-/* The canonical path of a file named relative to its policy file, in the arena; NULL with a message. */
+/* Returns the canonical path of a file that is named relative to its policy file. In the arena; NULL with a message. */
 static const char *net_compile_find_file(struct compiler *compiler, const struct source *source, const char *name,
 					 const char *where)
 {
@@ -17,7 +17,7 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 	const char *path = arena_printf(arena, "%.*s%s", dir_len, source->path, name);
 	_cleanup_free_ char *real = host->realpath ? host->realpath(host->ctx, path) : NULL;
 
-	compiler_add_host_path(compiler, POLICY_WAY_CONTENT, where, path);
+	compiler_add_host_path(compiler, POLICY_HOST_PATH_CONTENT, where, path);
 	if (!real)
 		compiler_add_error(compiler, where, "there is no file %s; name one that exists", path);
 	else if (!text_is_utf8(real, strlen(real)))
@@ -69,7 +69,7 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 		secret.from = arena_concat_texts(arena, "file:", path, (char *)NULL);
 	}
 	if (strncmp(secret.from, "command:", 8) == 0)
-		compiler_add_host_path(compiler, POLICY_WAY_COMMAND, secret.where, secret.from + 8);
+		compiler_add_host_path(compiler, POLICY_HOST_PATH_COMMAND, secret.where, secret.from + 8);
 	while (at < network->secrets && strcmp(network->secret[at].name, secret.name) != 0)
 		at++;
 	if (at == network->secrets)
@@ -102,7 +102,7 @@ static unsigned net_compile_rank_host(const char *host)
 	return !net_is_wildcard(host) ? 0 : host[1] != '*' ? 1 : 2;
 }
 
-/* Exact names first, then "*.", then "**."; longer wildcards first; else in the order of the files. */
+/* True when a comes before b: exact names, then "*.", then "**."; longer wildcards first; then the order of files. */
 static bool net_compile_is_before(const struct net_rule *a, const struct net_rule *b)
 {
 	unsigned rank_a = net_compile_rank_host(a->host), rank_b = net_compile_rank_host(b->host);
@@ -135,8 +135,8 @@ static bool net_compile_share_port(const struct net_rule *a, const struct net_ru
 	return false;
 }
 
-/* --allow-private: the policy's own rules of that endpoint, which may be found first, are private as well. */
-static void net_compile_lift_rules(struct policy_network *network)
+/* For --allow-private: also sets private_addresses in other rules of the same endpoint, which may be found first. */
+static void net_compile_apply_allow_private(struct policy_network *network)
 {
 	for (size_t i = 0; i < network->rules; i++) {
 		const struct net_rule *lifting = &network->rule[i];
@@ -157,7 +157,7 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 	for (size_t i = 0; i < count; i++) {
 		const struct policy_network *from = &sources[i]->network;
 
-		if (from->said == NET_NOTHING) /* discards what earlier files said, except denies and secrets */
+		if (from->said == NET_NOTHING) /* "none" discards what earlier files have, except denies and secrets */
 			*network = (struct policy_network){.deny = network->deny,
 							   .denies = network->denies,
 							   .secret = network->secret,
@@ -170,7 +170,7 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 			net_compile_add_secret(compiler, sources[i], from->secret[j]);
 	}
 	net_compile_sort_rules(network);
-	net_compile_lift_rules(network);
+	net_compile_apply_allow_private(network);
 	if (network->rules > NET_RULES_MAX)
 		compiler_add_error(compiler, "network.allow", "more than %d rules in all files together; use wildcards",
 			      NET_RULES_MAX);

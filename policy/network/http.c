@@ -1,4 +1,4 @@
-/* Parses the rules of "http": "GET,POST /path/" and two stars, "WEBSOCKET /chat". */
+/* Parses the items of "http": "GET,POST /path/" and two stars, "WEBSOCKET /chat". */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define METHODS_MAX 256
 
-/* The checks return what is wrong, as the end of a message, or NULL. */
+/* These checks return what is wrong, as the end of a message, or NULL. */
 static const char *http_rule_check_method(const char *method, size_t len)
 {
 	if (len == 0)
@@ -47,7 +47,7 @@ static const char *http_rule_check_methods(const char *methods, size_t len)
 	}
 }
 
-/* True when some "**" is not a whole segment. */
+/* True when a "**" of the path is not a whole segment. */
 static bool http_rule_has_bad_stars(const char *path)
 {
 	const char *stars = path;

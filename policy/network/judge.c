@@ -1,4 +1,4 @@
-/* Judges endpoints and requests: a deny rule beats everything, else some rule must allow it. No allocation, no I/O. */
+/* Judges endpoints and requests: a deny rule beats everything, else a rule must allow it. No allocation, no I/O. */
 #include <string.h>
 
 #include "policy/model.h"
@@ -51,11 +51,11 @@ struct net_pool policy_net_get_pool(const struct policy *policy)
 {
 	struct net_pool pool = policy->network.pool;
 
-	if (!pool.v4_bits) { /* 198.18.0.0/15 */
+	if (!pool.v4_bits) { /* default: 198.18.0.0/15 */
 		pool.v4.s_addr = htonl(0xc6120000);
 		pool.v4_bits = 15;
 	}
-	if (!pool.v6_bits) { /* fd00:5a::/32 */
+	if (!pool.v6_bits) { /* default: fd00:5a::/32 */
 		pool.v6 = (struct in6_addr){.s6_addr = {0xfd, 0x00, 0x00, 0x5a}};
 		pool.v6_bits = 32;
 	}
@@ -94,7 +94,7 @@ static bool judge_has_port(const uint16_t *ports, size_t count, unsigned port)
 	return false;
 }
 
-/* The deny rule for a host and port; with `whole`, one that denies all ports of the host. NULL: none. */
+/* Finds the deny rule for a host and port or, with `whole`, one for all ports of the host. NULL: none. */
 static const struct net_deny *judge_find_deny(const struct policy *policy, const char *host, unsigned port, bool whole)
 {
 	for (size_t i = 0; i < policy->network.denies; i++) {
@@ -125,7 +125,7 @@ struct net_verdict policy_net_judge_name(const struct policy *policy, const char
 	return judge_make_refusal("no_rule");
 }
 
-/* The next rule from *at on for host, port and transport; NULL: no more. *reason: what the closest rule lacks. */
+/* Finds the next rule from *at on for host, port and transport. NULL: no more. *reason: what the closest rule lacks. */
 static const struct net_rule *judge_find_next_match(const struct policy *policy, size_t *at, const char *host,
 						    unsigned port, bool udp, const char **reason)
 {
@@ -206,7 +206,7 @@ static bool judge_has_method(const char *methods, const char *method)
 	return false;
 }
 
-/* True when the rule's "http" allows the request; else *reason may become what the closest item of it lacks. */
+/* True when "http" of a rule allows the request. Else *reason may become what the closest item of "http" lacks. */
 static bool judge_http_allows(const struct net_rule *rule, const char *method, const char *path, bool upgrade,
 			      const char **reason)
 {
@@ -248,7 +248,7 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 		}
 		some = true;
 		if (judge_http_allows(rule, method, path, upgrade, &closest))
-			return judge_make_grant(rule); /* more specific than a rule without "http" */
+			return judge_make_grant(rule); /* this rule is more specific than one without "http" */
 		if (rule->http_count == 0 && !any)
 			any = rule;
 	}

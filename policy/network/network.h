@@ -1,6 +1,6 @@
 /*
- * The data structures behind net.h: parsed by policy/parse/ and cli.c, merged by compile.c, checked by agree.c and
- * check.c, judged by judge.c, printed by show.c, sent to egress by pack.c. Private to policy/.
+ * The data structures behind net.h, private to policy/. parse/ and cli.c fill them, compile.c merges them, agree.c and
+ * check.c check them, judge.c judges by them, show.c prints them, and pack.c sends them to egress.
  */
 #ifndef CALLGATE_POLICY_NETWORK_NETWORK_H
 #define CALLGATE_POLICY_NETWORK_NETWORK_H
@@ -13,8 +13,8 @@
 
 /* A rule of network.deny. */
 struct net_deny {
-	const char *host;     /* as in struct net_rule */
-	const uint16_t *port; /* NULL: all */
+	const char *host;     /* host pattern, as in net_rule */
+	const uint16_t *port; /* NULL: all ports */
 	size_t ports;
 	const char *reason;   /* "reason" in the policy; NULL: none */
 	const char *label;
@@ -34,9 +34,9 @@ struct net_fixed {
 	size_t addresses;
 };
 
-enum net_said {
-	NET_UNSAID,  /* no "network" */
-	NET_NOTHING, /* "none": discards what earlier files said */
+enum net_section_state {
+	NET_UNSAID,  /* the file has no "network" */
+	NET_NOTHING, /* "none": discards the networks of earlier files */
 	NET_SAID,
 };
 
@@ -44,13 +44,13 @@ enum net_proxy {
 	NET_PROXY_UNSAID,
 	NET_PROXY_OFF,
 	NET_PROXY_ON,
-	NET_PROXY_ENV, /* on, and named in the program's environment */
+	NET_PROXY_ENV, /* a proxy is offered, and the environment of the program names it */
 };
 
-/* The network sections of one file, or those of all files merged. */
+/* The "network" and "secrets" of one file, or of all files merged. */
 struct policy_network {
-	enum net_said said;
-	struct net_rule *rule; /* merged: exact names and addresses, then "*.", then "**."; longer ones first */
+	enum net_section_state said;
+	struct net_rule *rule; /* after merging: exact names and addresses, then "*.", then "**."; longer ones first */
 	size_t rules;
 	struct net_deny *deny;
 	size_t denies;
@@ -62,45 +62,45 @@ struct policy_network {
 	size_t secrets;
 	const char *upstream_ca, *upstream_ca_where; /* NULL: not set */
 	enum net_proxy proxy;
-	struct net_pool pool; /* 0 bits: not set, hence the default */
+	struct net_pool pool; /* 0 bits: not set, so the default is used */
 };
 
-#define NET_RULES_MAX 1024 /* every pair of rules is compared */
+#define NET_RULES_MAX 1024 /* limited, because every pair of rules is compared */
 #define NET_PORTS_MAX 64
 #define NET_HTTP_MAX 256
 
 /*
- * Matches a normalised request path. "*" matches any text within a segment; a segment that is "*" is not empty. A
- * segment "**" matches any number of segments, also none.
+ * True when a pattern matches a normalised request path. "*" matches any text within a segment; alone in a segment, at
+ * least one character. A segment "**" matches any number of segments, also none.
  */
 bool net_path_matches(const char *pattern, const char *path);
 
-/* Parses "api.test", "*.test", "**.test" into its canonical form. 0, or -EINVAL with a static message in *ret_why. */
+/* Parses a host pattern such as "*.test" into its canonical form. 0, or -EINVAL with *ret_why, static. */
 int net_pattern_parse(const char *text, char ret_pattern[NET_HOST_MAX], const char **ret_why);
 /* True when a pattern matches every name that another pattern or plain name matches. */
 bool net_pattern_covers(const char *pattern, const char *other);
-/* True when some name can match both. */
+/* True when some name matches both patterns. */
 bool net_patterns_overlap(const char *a, const char *b);
 bool net_is_wildcard(const char *pattern);
 /* Parses a port from 1 to 65535. 0 or -EINVAL. */
 int net_port_parse(const char *text, uint16_t *ret_port);
-/* "8000", "9000-9010", "0" (a port that the kernel chooses), "*". -EINVAL; sets first and last only. */
+/* Parses "8000", "9000-9010", "0" (a port that the kernel chooses) or "*"; sets first and last. 0 or -EINVAL. */
 int net_range_parse(const char *text, struct net_range *ret_range);
-/* Parses "HOST[:PORT]"; the default port is 443. As net_pattern_parse. */
+/* Parses "HOST[:PORT]"; the default port is 443. Returns as net_pattern_parse. */
 int net_endpoint_parse(const char *text, char ret_pattern[NET_HOST_MAX], uint16_t *ret_port, const char **ret_why);
 
 struct arena;
-/* Parses "GET,POST /path", "* /path", "WEBSOCKET /path". 0, or -EINVAL with a message in why. */
+/* Parses an item of "http": "GET,POST /path", "* /path", "WEBSOCKET /path". 0, or -EINVAL with a message in why. */
 int net_http_parse_rule(struct arena *arena, const char *text, struct net_http_rule *ret_rule, char *why, size_t cap);
-/* The protocol of a rule without "proto". */
+/* The protocol of a rule that has no "proto", by its port. */
 enum net_proto net_get_port_proto(uint16_t port);
 /* Checks that the fields of one rule agree. 0, or -EINVAL with a message in why. */
 int net_rule_check_fields(const struct net_rule *rule, char *why, size_t cap);
-/* True for a valid name of a secret and of an environment variable. */
+/* True for a valid name of a secret, which is also the name of an environment variable. */
 bool net_is_secret_name(const char *name, size_t len);
 /* Checks the "from" of a secret. 0, or -EINVAL with a static message in *ret_why. */
 int net_secret_check_from(const char *from, const char **ret_why);
-/* True for an address as net_host_canonicalise writes it. */
+/* True when a canonical host is an address. */
 bool net_is_address(const char *host);
 
 #endif

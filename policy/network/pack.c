@@ -7,9 +7,9 @@
 
 #include "policy/model.h"
 
-#define ABSENT UINT32_MAX /* length of a NULL text */
+#define ABSENT_TEXT_LEN UINT32_MAX /* stands for a NULL text where the length of a text is expected */
 
-/* Packing and unpacking use the same functions, so that they cannot differ. */
+/* State of packing or unpacking. Both use the same functions, so that they cannot differ. */
 struct packer {
 	struct buf *out; /* NULL: unpacking from `in` */
 	const char *in;
@@ -36,7 +36,7 @@ static void pack_bytes(struct packer *packer, void *bytes, size_t len)
 
 static void pack_text(struct packer *packer, const char **text)
 {
-	uint32_t len = packer->out && *text ? (uint32_t)strlen(*text) : ABSENT;
+	uint32_t len = packer->out && *text ? (uint32_t)strlen(*text) : ABSENT_TEXT_LEN;
 
 	PACK(packer, len);
 	if (packer->out) {
@@ -45,7 +45,7 @@ static void pack_text(struct packer *packer, const char **text)
 		return;
 	}
 	*text = NULL;
-	if (len == ABSENT || packer->error < 0)
+	if (len == ABSENT_TEXT_LEN || packer->error < 0)
 		return;
 	if (len > packer->left) {
 		packer->error = -EINVAL;
@@ -57,7 +57,7 @@ static void pack_text(struct packer *packer, const char **text)
 	packer->left -= len;
 }
 
-/* Packs the count of an array; the caller packs the items. Unpacking allocates them and one zeroed item more. */
+/* Packs the number of items; the caller packs the items. Unpacking allocates these and one zeroed item more. */
 static void *pack_list(struct packer *packer, const void *items, size_t *count, size_t size)
 {
 	void *list;
@@ -65,7 +65,7 @@ static void *pack_list(struct packer *packer, const void *items, size_t *count, 
 	PACK(packer, *count);
 	if (packer->out)
 		return (void *)(uintptr_t)items; /* only read */
-	if (*count > packer->left) /* an item takes at least one byte */
+	if (*count > packer->left) /* every item takes at least one byte */
 		packer->error = -EINVAL;
 	list = packer->error == 0 ? arena_alloc(packer->arena, (*count + 1) * size) : NULL;
 	if (!list) {
@@ -88,7 +88,7 @@ static const uint16_t *pack_ports(struct packer *packer, const uint16_t *ports, 
 
 	if (*count > 0)
 		pack_bytes(packer, list, *count * sizeof(*list));
-	return *count > 0 ? list : NULL; /* NULL in a deny rule: all ports */
+	return *count > 0 ? list : NULL; /* in a deny rule NULL means all ports */
 }
 
 static void pack_http_rule(struct packer *packer, struct net_http_rule *http)
@@ -165,7 +165,7 @@ static void pack_secret(struct packer *packer, struct net_secret *secret)
 	hosts = pack_list(packer, secret->hosts, &count, sizeof(*hosts));
 	for (size_t i = 0; i < count; i++)
 		pack_text(packer, &hosts[i]);
-	secret->hosts = hosts; /* pack_list()'s extra item is the terminating NULL */
+	secret->hosts = hosts; /* the additional item of pack_list() is the terminating NULL */
 }
 
 static void pack_network(struct packer *packer, struct policy_network *network)

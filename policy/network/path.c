@@ -5,28 +5,28 @@
 #include "base/text.h"
 #include "policy/network/network.h"
 
-#define DECODE_ROUNDS_MAX 8 /* a path that is encoded more often is refused */
+#define DECODE_ROUNDS_MAX 8 /* a path that is percent-encoded more often is refused */
 
-/* RFC 3986, 2.3. */
+/* True for unreserved characters: RFC 3986, 2.3. */
 static bool net_path_is_unreserved(unsigned char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("-._~", c));
 }
 
-/* Characters that need no escape in a path: RFC 3986, 3.3, pchar and "/". */
+/* True for characters that need no escape in a path: RFC 3986, 3.3, pchar and "/". */
 static bool net_path_is_plain(unsigned char c)
 {
 	return net_path_is_unreserved(c) || (c && strchr("!$&'()*+,;=:@/", c));
 }
 
-struct writer {
-	char *out; /* NET_PATH_MAX */
+struct path_writer {
+	char *out; /* has NET_PATH_MAX bytes */
 	size_t len;
-	size_t segment; /* start of the current segment, after its "/" */
-	bool escaped;   /* the segment has a dot that was an escape */
+	size_t segment; /* start of the current segment, which is after its "/" */
+	bool escaped;   /* the current segment has a dot that was written as an escape */
 };
 
-static int net_path_put_escape(struct writer *writer, unsigned char c)
+static int net_path_put_escape(struct path_writer *writer, unsigned char c)
 {
 	static const char digits[] = "0123456789ABCDEF";
 
@@ -38,7 +38,7 @@ static int net_path_put_escape(struct writer *writer, unsigned char c)
 	return 0;
 }
 
-static int net_path_put_char(struct writer *writer, unsigned char c)
+static int net_path_put_char(struct path_writer *writer, unsigned char c)
 {
 	if (!net_path_is_plain(c))
 		return net_path_put_escape(writer, c);
@@ -48,8 +48,8 @@ static int net_path_put_char(struct writer *writer, unsigned char c)
 	return 0;
 }
 
-/* Decodes an escape of an unreserved character and keeps any other: servers differ on whether "%2A" equals "*". */
-static int net_path_normalise_escape(struct writer *writer, const char *escape, size_t left)
+/* Decodes the escape of an unreserved character and keeps others: servers differ on whether "%2A" equals "*". */
+static int net_path_normalise_escape(struct path_writer *writer, const char *escape, size_t left)
 {
 	int high = left > 2 ? text_parse_hex_digit(escape[1]) : -1,
 	    low = left > 2 ? text_parse_hex_digit(escape[2]) : -1;
@@ -63,8 +63,8 @@ static int net_path_normalise_escape(struct writer *writer, const char *escape, 
 }
 
 /*
- * When the byte at `to` ends an overlong UTF-8 sequence for an ASCII character (C0 AE, E0 80 AE, F0 80 80 AE …): the
- * number of bytes of the sequence before it. Else 0.
+ * Overlong UTF-8 writes an ASCII character with more bytes than necessary (C0 AE, E0 80 AE, F0 80 80 AE …). When the
+ * byte at `to` ends such a sequence, returns how many bytes of the sequence come before it. Else 0.
  */
 static size_t net_path_measure_overlong(const unsigned char *text, size_t to)
 {
@@ -82,7 +82,7 @@ static size_t net_path_measure_overlong(const unsigned char *text, size_t to)
 	return to >= zeros + 2 && text[to - zeros - 2] == first[zeros] ? zeros + 2 : 0;
 }
 
-/* Decodes escapes in place, and overlong UTF-8 for ASCII (old decoders accept it). True when there was an escape. */
+/* Decodes escapes in place, and also overlong UTF-8 of ASCII, as old decoders do. True when there was an escape. */
 static bool net_path_decode(char *text, size_t *len)
 {
 	size_t to = 0;
@@ -110,13 +110,13 @@ static bool net_path_decode(char *text, size_t *len)
 	return some;
 }
 
-/* True when some component, delimited by "/" or "\", is "." or "..", also when ";" or a NUL follows the dots. */
+/* True when a component, delimited by "/" or "\", is "." or "..", even if ";" or a NUL follows the dots. */
 static bool net_path_has_dots(const char *text, size_t len)
 {
 	for (size_t at = 0, dots; at < len; at++) {
 		for (dots = 0; at < len && text[at] == '.'; at++)
 			dots++;
-		if ((dots == 1 || dots == 2) && (at == len || memchr("/\\;", text[at], 4))) /* 4: NUL as well */
+		if ((dots == 1 || dots == 2) && (at == len || memchr("/\\;", text[at], 4))) /* 4 bytes: with the NUL */
 			return true;
 		while (at < len && text[at] != '/' && text[at] != '\\')
 			at++;
@@ -125,7 +125,7 @@ static bool net_path_has_dots(const char *text, size_t len)
 }
 
 /*
- * True when some server would find a dot segment in this segment. Servers differ:
+ * True when some server would see a dot segment in this segment. Servers differ:
  *   - some decode "%2F" to "/" (npm's registry: /@scope%2Fname), and some decode twice (Jenkins: /job/a%252Fb);
  *   - servlet containers treat "..;x" as "..".
  */
@@ -146,10 +146,11 @@ static bool net_path_has_encoded_dots(const char *segment, size_t len)
 }
 
 /*
- * Ends a segment. "." is removed, ".." also removes the segment before it; then *ret_gone is true and out ends in "/".
- * -EINVAL for a segment that only some servers take for a dot segment: they would see another path than was judged.
+ * Ends a segment. "." is removed; ".." is removed with the segment before it; then *ret_gone is true and out ends in
+ * "/". -EINVAL for a segment that only some servers take for a dot segment: they would see another path than was
+ * judged.
  */
-static int net_path_end_segment(struct writer *writer, bool *ret_gone)
+static int net_path_end_segment(struct path_writer *writer, bool *ret_gone)
 {
 	const char *segment = writer->out + writer->segment;
 	size_t len = writer->len - writer->segment, dots = 0;
@@ -166,14 +167,14 @@ static int net_path_end_segment(struct writer *writer, bool *ret_gone)
 	if (dots == 1)
 		return 0;
 	if (writer->len == 1)
-		return -EINVAL; /* above the root */
+		return -EINVAL; /* ".." leads above the root */
 	writer->len--;
 	while (writer->out[writer->len - 1] != '/')
 		writer->len--;
 	return 0;
 }
 
-static int net_path_begin_segment(struct writer *writer, bool gone)
+static int net_path_begin_segment(struct path_writer *writer, bool gone)
 {
 	int ret = gone ? 0 : net_path_put_char(writer, '/');
 
@@ -182,7 +183,7 @@ static int net_path_begin_segment(struct writer *writer, bool gone)
 	return ret;
 }
 
-static int net_path_put_target(struct writer *writer, const char *target, size_t len)
+static int net_path_put_target(struct path_writer *writer, const char *target, size_t len)
 {
 	unsigned char c;
 	bool gone;
@@ -211,7 +212,7 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MA
 	const char *query = len ? memchr(target, '?', len) : NULL;
 	size_t path_len = query ? (size_t)(query - target) : len;
 	char out[NET_PATH_MAX];
-	struct writer writer = {.out = out};
+	struct path_writer writer = {.out = out};
 	int ret;
 
 	if (path_len == 0 || target[0] != '/')
@@ -233,34 +234,34 @@ int net_path_normalise(const char *target, size_t len, char ret_path[NET_PATH_MA
 
 /* ---- patterns ---- */
 
-struct matching {
-	const char *start; /* of the pattern */
+struct match_state {
+	const char *start; /* start of the pattern */
 	const char *pattern, *path;
-	/* Where to backtrack to: after the latest "*" of this segment, after the latest "**". NULL: no star yet */
+	/* Where to backtrack to: after the latest "*" of this segment, after the latest "**". NULL: no star yet. */
 	const char *one_pattern, *one_path;
 	const char *deep_pattern, *deep_path;
 };
 
-/* "*" does not match a slash, nor an encoded one, which some servers decode. */
+/* True at a slash, or at an encoded slash, which some servers decode: "*" matches neither. */
 static bool net_path_is_slash(const char *path)
 {
 	return *path == '/' || strncmp(path, "%2F", 3) == 0;
 }
 
-/* A "*" that is a whole segment matches at least one character. */
-static bool net_path_is_whole_segment(const struct matching *matching)
+/* True when the "*" at the pattern is a whole segment: then it matches at least one character. */
+static bool net_path_is_whole_segment(const struct match_state *matching)
 {
 	const char *star = matching->pattern;
 
 	return star > matching->start && star[-1] == '/' && (star[1] == '/' || !star[1]);
 }
 
-/* Matches the next element of the pattern; false when the path differs. */
-static bool net_path_match_step(struct matching *matching)
+/* Matches the next element of the pattern. False when the path differs. */
+static bool net_path_match_step(struct match_state *matching)
 {
 	const char *path = matching->path;
 
-	if (strncmp(matching->pattern, "/**", 3) == 0) { /* matches nothing first; net_path_match_longer() extends it */
+	if (strncmp(matching->pattern, "/**", 3) == 0) { /* matches nothing, until net_path_match_longer() */
 		if (*path && *path != '/')
 			return false;
 		matching->deep_pattern = matching->pattern += 3;
@@ -283,8 +284,8 @@ static bool net_path_match_step(struct matching *matching)
 	return true;
 }
 
-/* Backtracks: makes the latest star match more; false when no star can. */
-static bool net_path_match_longer(struct matching *matching)
+/* Backtracks: makes the latest star match more. False when no star can. */
+static bool net_path_match_longer(struct match_state *matching)
 {
 	if (matching->one_pattern && *matching->one_path && !net_path_is_slash(matching->one_path)) {
 		matching->pattern = matching->one_pattern;
@@ -301,12 +302,12 @@ static bool net_path_match_longer(struct matching *matching)
 }
 
 /*
- * Backtracking to the latest star of each kind is enough: the earlier stars already match at the leftmost possible
- * position. The time is bounded by the product of the lengths.
+ * Backtracking to the latest star of each kind is enough: the stars before it already match as far left as possible.
+ * The time is bounded by the product of the lengths.
  */
 bool net_path_matches(const char *pattern, const char *path)
 {
-	struct matching matching = {.start = pattern, .pattern = pattern, .path = path};
+	struct match_state matching = {.start = pattern, .pattern = pattern, .path = path};
 
 	while (*matching.pattern || *matching.path)
 		if (!net_path_match_step(&matching) && !net_path_match_longer(&matching))

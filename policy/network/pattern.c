@@ -18,12 +18,12 @@ bool net_is_address(const char *host)
 	return strchr(host, ':') || (*last >= '0' && *last <= '9' && last[strspn(last, "0123456789")] == '\0');
 }
 
-/* True when a wildcard below the name would match hosts that anybody can register. */
+/* True when a wildcard below the name would match hosts that anybody can register ("*.com"). */
 static bool pattern_is_public(const char *name)
 {
 	const psl_ctx_t *list = psl_builtin();
 
-	/* Nobody can register in these top-level domains: RFC 6761 and ICANN's reservation of "internal". */
+	/* No names can be registered in these top-level domains: RFC 6761, and "internal", which ICANN has reserved. */
 	if (strcmp(name, "test") == 0 || strcmp(name, "internal") == 0)
 		return false;
 	return list ? psl_is_public_suffix(list, name) : !strchr(name, '.');

@@ -1,4 +1,4 @@
-/* Canonical form of host names, also internationalised ones (IDNA 2008 by UTS #46), and matching them. */
+/* Brings host names into canonical form, also internationalised ones (IDNA 2008 by UTS #46), and matches them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <idn2.h>
@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "policy/network/net.h"
 
-#define LABEL_MAX 63 /* RFC 1035, 2.3.4 */
+#define LABEL_MAX 63 /* longest label of a name: RFC 1035, 2.3.4 */
 
 const char *net_proto_get_name(enum net_proto proto)
 {
@@ -18,7 +18,7 @@ const char *net_proto_get_name(enum net_proto proto)
 	return names[proto];
 }
 
-/* An IPv6 address, with or without brackets. inet_pton() refuses zone ids. */
+/* Brings an IPv6 address, with or without brackets, into canonical form. inet_pton(3) refuses zone ids. */
 static int net_text_canonicalise_v6(const char *text, char ret_host[NET_HOST_MAX])
 {
 	struct sockaddr_storage address;
@@ -89,7 +89,7 @@ int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_M
 	host[len] = '\0';
 	if (host[0] == '[' || strchr(host, ':'))
 		return net_text_canonicalise_v6(host, ret_host);
-	/* inet_pton() accepts four decimal numbers without leading zeros and nothing else */
+	/* inet_pton(3) accepts only four decimal numbers without leading zeros */
 	if (!net_text_is_name(host) || (net_text_looks_like_number(host) && inet_pton(AF_INET, host, &v4) != 1))
 		return -EINVAL;
 	memcpy(ret_host, host, len + 1);
@@ -103,14 +103,14 @@ bool net_host_matches(const char *pattern, const char *host)
 
 	if (!deep && strncmp(pattern, "*.", 2) != 0)
 		return strcmp(pattern, host) == 0;
-	pattern += deep ? 2 : 1; /* ".d" */
+	pattern += deep ? 2 : 1; /* now ".d" */
 	len = strlen(pattern);
 	if (host_len <= len || strcmp(host + host_len - len, pattern) != 0)
 		return false;
 	return deep || !memchr(host, '.', host_len - len);
 }
 
-/* Why the text is no host, as the end of a message. */
+/* Returns why the text is no host, as the end of a message. */
 static const char *net_text_explain_bad_host(const char *text)
 {
 	const char *slash = strchr(text, '/'), *colon = strchr(text, ':');
@@ -138,13 +138,13 @@ static const char *net_text_explain_bad_host(const char *text)
 
 int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why)
 {
-	_cleanup_free_ char *ascii = NULL; /* idn2_free() is free() */
+	_cleanup_free_ char *ascii = NULL; /* from libidn2, whose idn2_free() is free(3) */
 	int ret;
 
 	if (net_host_canonicalise(text, strlen(text), ret_host) == 0)
 		return 0;
 	*ret_why = net_text_explain_bad_host(text);
-	/* all-ASCII text is invalid for good: IDNA would only map it to another name */
+	/* text that is all ASCII stays invalid: IDNA would only map it to another name */
 	for (ret = 0; text[ret] && !(text[ret] & 0x80); ret++)
 		if (ret >= 4 * NET_HOST_MAX)
 			return -EINVAL;

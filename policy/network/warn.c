@@ -1,4 +1,4 @@
-/* Warnings about network rules that are valid and probably a mistake. */
+/* Warns about network rules that are valid but probably a mistake. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ __attribute__((format(printf, 2, 3))) static void net_warn_print(struct compiler
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args); /* may be truncated */
+	(void)vsnprintf(text, sizeof(text), format, args); /* a long warning is cut */
 	va_end(args);
 	ARENA_APPEND(&policy->arena, policy->warning, policy->warnings, arena_dup(&policy->arena, text));
 }

@@ -17,11 +17,11 @@ void policy_errors_add(struct policy_errors *errors, const char *format, ...)
 		return;
 	grown = realloc(errors->item, (errors->count + 1) * sizeof(*grown));
 	if (!grown)
-		return; /* the load fails anyway: callers do not test the list */
+		return; /* the message is lost, but the load still fails: callers do not ask the list */
 	errors->item = grown;
 	text = grown[errors->count++].text;
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(grown->text), format, args); /* cut when too long */
+	(void)vsnprintf(text, sizeof(grown->text), format, args); /* a long message is cut */
 	va_end(args);
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)

@@ -1,4 +1,4 @@
-/* The table of all keys of a policy, for the parser, its messages, and the test that policy/schema.json is complete. */
+/* The table of all keys of a policy: for the parser, its messages, and the test that schema.json is complete. */
 #ifndef CALLGATE_POLICY_PARSE_KEYS_H
 #define CALLGATE_POLICY_PARSE_KEYS_H
 
@@ -8,12 +8,12 @@
 enum key_type {
 	KEY_OBJECT,   /* a section; its members are the rows of section NAME (below the top: SECTION.NAME) */
 	KEY_STRING,
-	KEY_PATH,     /* a string: one path */
+	KEY_PATH,     /* a string that is one path */
 	KEY_VERSION,  /* the number 1 */
 	KEY_BOOL,
 	KEY_DURATION, /* "10s", a whole number of seconds, or "none" */
 	KEY_SIZE,     /* "1M" or a whole number of bytes */
-	KEY_AMOUNT,   /* KEY_SIZE, or "none" */
+	KEY_AMOUNT,   /* as KEY_SIZE, or "none" */
 	KEY_COUNT,    /* a whole number, or "none" */
 	KEY_NUMBER,   /* a whole number from 0 */
 	KEY_STRINGS,  /* a list of strings */
@@ -21,31 +21,31 @@ enum key_type {
 	KEY_OBJECTS,  /* a list of objects; their members are the rows of section NAME[] */
 	KEY_TEXTS,    /* an object of strings, with any names */
 	KEY_PROVIDES, /* an object with paths as names; values are strings or objects with the rows of section NAME{} */
-	KEY_LAYERS,   /* a list of strings: names of policy/parse/layer-names.h */
-	KEY_NETWORK,  /* an object, as KEY_OBJECT, or "none" */
+	KEY_LAYERS,   /* a list of names of sandbox layers: layer-names.h */
+	KEY_NETWORK,  /* as KEY_OBJECT, or "none" */
 	KEY_PORTS,    /* a port or a list of ports */
 	KEY_LISTEN,   /* a list of ports, "FIRST-LAST" and "*" */
 	KEY_ADDRESSES, /* an object with hosts as names; values are addresses or lists of them */
 	KEY_PROXY,    /* true, false or "env" */
 	KEY_SECRETS,  /* an object with variables as names; values are objects with the rows of section NAME{} */
-	KEY_PHASE,    /* an object; its members are the top rows of which policy_key_may_be_in_phase is true */
-	KEY_DEFAULT,  /* this, KEY_PROTO and KEY_DNS: one of policy_key_words */
+	KEY_PHASE,    /* an object with those top keys for which policy_key_may_be_in_phase is true */
+	KEY_DEFAULT,  /* KEY_DEFAULT, KEY_PROTO and KEY_DNS: one of the words of policy_key_words */
 	KEY_PROTO,
 	KEY_DNS,
-	KEY_LATER,    /* not supported yet */
+	KEY_LATER,    /* a key that is not supported yet */
 	KEY_TYPE_MAX,
 };
 
 /* clang-format off */
 enum key_id {
-	KEY_ID_NONE, /* the type is checked; the value is not used, read by its type alone, or read with its object */
-	KEY_ID_COMMENT, /* of a list: its items are checked as well, and not used */
+	KEY_ID_NONE, /* only the type is checked: the value is unused, or read by its type or with its object */
+	KEY_ID_COMMENT, /* a list whose items are checked as well, and not used */
 	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
-	/* rules of the file system, in the order of enum rule_kind */
+	/* rules of "filesystem", in the order of enum rule_kind */
 	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY,
 	KEY_ID_EXEC_DENY, KEY_ID_PUBLIC, KEY_ID_PRIVATE,
 	KEY_ID_ENV_PASS, KEY_ID_ENV_SET,
-	KEY_ID_LIMIT, /* the one of the key's name */
+	KEY_ID_LIMIT, /* the limit that has the name of the key */
 	KEY_ID_PROCESS_MAX,
 	KEY_ID_AUDIT_FILE, KEY_ID_AUDIT_ALLOWED, KEY_ID_AUDIT_COMPACT, KEY_ID_AUDIT_FSTAT,
 	KEY_ID_PHASE_SETUP, KEY_ID_PHASE_RUN,
@@ -56,25 +56,25 @@ enum key_id {
 /* clang-format on */
 
 struct policy_key {
-	const char *section; /* "" at the top */
+	const char *section; /* the section of the key; "": the top of the file */
 	const char *name;
 	enum key_type type;
 	enum key_id id;
-	const char *help;    /* one line; LATER: what it will be */
+	const char *help;    /* explains the key in one line; for KEY_LATER: what it will do */
 };
 
 const struct policy_key *policy_key_get_all(size_t *ret_count);
 
-/* The row of section and name, or NULL. */
+/* Finds the row of a key in a section, or returns NULL. */
 const struct policy_key *policy_key_find(const char *section, const char *name);
 
-/* True: a top row that is allowed in a phase, too. */
+/* True for a top key that is also allowed in a phase. */
 bool policy_key_may_be_in_phase(const struct policy_key *key);
 
-/* DEFAULT, PROTO and DNS: the allowed words, NULL-ended. NULL for all other types. */
+/* The words allowed for KEY_DEFAULT, KEY_PROTO or KEY_DNS, NULL-ended. NULL for other types. */
 const char *const *policy_key_words(enum key_type type);
 
-/* The values of a type, for messages: "a list of paths". */
+/* Describes the values of a type, for messages: "a list of paths". */
 const char *policy_key_get_expected_text(enum key_type type);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* [LAYER_MAX] stands for all namespaces. NULL-ended. */
+/* Names by layer, NULL-ended. The name at [LAYER_MAX] stands for all namespaces. */
 static const char *const names[LAYER_MAX + 2] = {
 	[LAYER_SECCOMP] = "seccomp_notify",
 	[LAYER_NO_NEW_PRIVS] = "no_new_privs",

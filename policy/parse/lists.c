@@ -1,4 +1,4 @@
-/* Values that contain others: sections, rules of the file system, environment variables, names of files and layers. */
+/* Reads values that contain others: sections, file system rules, environment variables, names of files and layers. */
 #include <string.h>
 
 #include "policy/parse/layer-names.h"
@@ -11,7 +11,7 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 	struct source_rule *rule;
 
 	if (parser->source->rule_count >= SOURCE_RULES_MAX) {
-		if (parser->source->rule_count++ == SOURCE_RULES_MAX) /* one message is enough */
+		if (parser->source->rule_count++ == SOURCE_RULES_MAX) /* only the first surplus rule gets a message */
 			parser_fail(parser, "more than %d rules in one file; use globs or whole directories",
 				    SOURCE_RULES_MAX);
 		return NULL;
@@ -60,7 +60,7 @@ void parser_read_paths(struct parser *parser, const struct policy_key *key, cons
 	}
 }
 
-/* Reads a required member of a redirect. */
+/* Returns a member that every redirect must have; NULL with a message when it is missing. */
 static const json_t *lists_get_required(struct parser *parser, const json_t *object, const char *name)
 {
 	const json_t *value = json_object_get(object, name);
@@ -78,7 +78,7 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	from = lists_get_required(parser, object, "from");
 	to = lists_get_required(parser, object, "to");
 	if (!json_is_string(from) || !json_is_string(to))
-		return; /* there was a message */
+		return; /* a message was added already */
 	if (lists_is_disabled(object))
 		return;
 	rule = lists_add_rule(parser, RULE_REDIRECT, json_string_value(from));
@@ -109,7 +109,7 @@ void parser_read_objects(struct parser *parser, const struct policy_key *key, co
 	}
 }
 
-/* {"from": "file:PATH"}: returns PATH; "account:NAME" or "machine:NAME": returns the text. Else NULL with a message. */
+/* Returns PATH of {"from": "file:PATH"}, all of {"from": "account:NAME"} or "machine:NAME"; NULL with a message. */
 static const char *lists_get_provided_file(struct parser *parser, const json_t *object)
 {
 	static const char *const generated[] = {"account:passwd", "account:group", "machine:hostname", "machine:hosts"};
@@ -197,7 +197,7 @@ void parser_read_strings(struct parser *parser, const struct policy_key *key, co
 	struct source *source = parser->source;
 
 	if (key->id == KEY_ID_NONE)
-		return; /* read with the rule or secret that it belongs to */
+		return; /* net-rule.c or secrets.c reads it with its object */
 	PARSER_EACH (parser, list, item) {
 		const char *text = parser_get_text(parser, KEY_STRING, item.value);
 

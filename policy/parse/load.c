@@ -1,4 +1,4 @@
-/* Loads files with all that they extend, composes them with the command line, and compiles. Implements policy_load. */
+/* Implements policy_load: loads files with all that they extend, composes them with the command line, and compiles. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,17 +8,17 @@
 #include "base/text.h"
 #include "policy/model.h"
 
-/* Longest chain of `extends`. */
+/* The longest chain of files that extend each other. */
 #define EXTENDS_DEPTH_MAX 16
 
 struct loader {
 	struct compiler compiler;
-	struct source **source; /* parents before children, each file once */
+	struct source **source; /* all sources, each once: first the extended files, then the file that extends them */
 	size_t count;
-	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded, each extended by the one before, to find circles */
+	const char *path[EXTENDS_DEPTH_MAX]; /* files being loaded, each extended by the one before: detects circles */
 	size_t depth;
-	bool network_only; /* loading for network.extends: see source.partial */
-	bool peeking;      /* load no provided files: "account:passwd" depends on the user, not known yet */
+	bool network_only; /* the file is loaded for network.extends: source.partial becomes true */
+	bool peeking;      /* do not load provided files: "account:passwd" depends on the user, who is not known yet */
 };
 
 struct policy_draft {
@@ -47,7 +47,7 @@ static void load_add_source(struct loader *loader, struct source *source)
 	ARENA_APPEND(&loader->compiler.policy->arena, loader->source, loader->count, source);
 }
 
-/* When only the network is wanted, sources before the last network "none" do not count: it removed theirs. */
+/* True when a file has been loaded already. For network.extends, files before the last network "none" do not count. */
 static bool load_has_source(const struct loader *loader, const char *path)
 {
 	for (size_t i = loader->count; i > 0; i--) {
@@ -61,7 +61,7 @@ static bool load_has_source(const struct loader *loader, const char *path)
 	return false;
 }
 
-/* network.extends takes only the network, without secrets. */
+/* Empties a source except for its network: network.extends takes that alone, without secrets. */
 static void load_keep_network(struct source *source)
 {
 	struct policy_network network = source->network;
@@ -71,7 +71,7 @@ static void load_keep_network(struct source *source)
 	*source = (struct source){.path = source->path, .label = source->label, .network = network, .partial = true};
 }
 
-/* Replaces "file:PATH", "account:…" and "machine:…" of provide rules by the content. */
+/* Replaces "file:PATH", "account:…" and "machine:…" in provide rules by the content of the file. */
 static void load_provided_content(struct loader *loader, struct source *source)
 {
 	const struct policy_host *host = loader->compiler.host;
@@ -99,7 +99,7 @@ static void load_provided_content(struct loader *loader, struct source *source)
 
 static void load_named_file(struct loader *loader, const char *where, const char *name, const char *from);
 
-/* Loads the files of a list in `source`: "extends", or "network.extends" with network_only. */
+/* Loads the files that `source` extends: those of "extends", or with network_only those of "network.extends". */
 static void load_extended_files(struct loader *loader, const struct source *source, const struct source_text *list,
 			  size_t count, bool network_only)
 {
@@ -111,7 +111,7 @@ static void load_extended_files(struct loader *loader, const struct source *sour
 	loader->network_only = before;
 }
 
-/* See policy_host.load. */
+/* True when a name is that of a profile: policy_host.load() says which names are. */
 static bool load_is_profile(const char *name)
 {
 	size_t len = strlen(name);
@@ -166,7 +166,7 @@ static void load_named_file(struct loader *loader, const char *where, const char
 
 /* ---- workdir ---- */
 
-static void load_take_workdir(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+static void load_take_workdir(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	const struct source_text *from = ctx;
 
@@ -198,7 +198,7 @@ static void load_set_workdir(struct loader *loader)
 
 static void load_compile_policy(struct loader *loader)
 {
-	void (*const steps[])(struct compiler * compiler) = {compile_rule_paths, compile_index, compile_mounts,
+	void (*const steps[])(struct compiler * compiler) = {compile_rule_paths, compile_rule_tree, compile_mounts,
 							     compile_remaps};
 	struct compiler *compiler = &loader->compiler;
 
@@ -214,8 +214,9 @@ static void load_compile_policy(struct loader *loader)
 }
 
 /*
- * Adds the sources of a phase after all files. True: its network is "none". The command line's rules then count for the
- * other phase only: otherwise --allow-host, given for the setup, would open the network for the program, too.
+ * Adds the sources of a phase after all files. True when its network is "none": then network options of the command
+ * line apply to the other phase only. Otherwise --allow-host, meant for the setup, would open the network to the
+ * program.
  */
 static bool load_add_phase(struct loader *loader, enum policy_phase phase)
 {
@@ -257,7 +258,7 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	if (!loader->peeking)
 		load_named_files(loader, names);
 	for (size_t i = 0; loader->peeking && i < loader->count; i++)
-		load_provided_content(loader, loader->source[i]); /* what policy_peek_user left out */
+		load_provided_content(loader, loader->source[i]); /* policy_peek_user left provided files out */
 	loader->peeking = false;
 	last = loader->count ? loader->source[loader->count - 1] : NULL;
 	compiler->policy->settings.name = !last ? "command line" : last->name ? last->name : last->label;
@@ -272,7 +273,7 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	load_add_source(loader, source);
 }
 
-/* Loads and compiles. 0, -EINVAL with messages, or -ENOMEM. peek: only parses the files. */
+/* Loads and compiles; with `peek`, only parses the files. 0, -EINVAL with messages, or -ENOMEM. */
 static int load_and_compile(struct loader *loader, const char *const *names, const struct policy_cli *cli, bool peek)
 {
 	struct compiler *compiler = &loader->compiler;
@@ -280,7 +281,7 @@ static int load_and_compile(struct loader *loader, const char *const *names, con
 
 	if (!compiler->policy)
 		return -ENOMEM;
-	if (setjmp(no_memory) != 0) { /* leaks a few texts that the steps below had on the heap */
+	if (setjmp(no_memory) != 0) { /* leaks a few texts that were on the heap */
 		compiler->policy->arena.no_memory = NULL;
 		return -ENOMEM;
 	}
@@ -313,7 +314,7 @@ struct policy_draft *policy_peek_user(const char *const *names, const struct pol
 	policy_errors_release(&errors);
 	if (ret == 0)
 		return draft;
-	policy_draft_free(draft); /* policy_load parses again and reports the errors */
+	policy_draft_free(draft); /* policy_load will parse the files again, and report the errors */
 	return NULL;
 }
 

@@ -1,24 +1,24 @@
-/* A scanner for JSON that jansson has accepted: it only finds positions and checks nothing. */
+/* A scanner for JSON that jansson has accepted. It only finds positions, and checks nothing. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "policy/parse/locate.h"
 
-struct cursor {
+struct locate_cursor {
 	const char *at;
 	unsigned line;
 };
 
-static void locate_skip_space(struct cursor *cursor)
+static void locate_skip_space(struct locate_cursor *cursor)
 {
 	for (; *cursor->at == ' ' || *cursor->at == '\t' || *cursor->at == '\r' || *cursor->at == '\n'; cursor->at++)
 		if (*cursor->at == '\n')
 			cursor->line++;
 }
 
-/* Moves past a string. The closing quote is the one after an even number of backslashes. */
-static void locate_skip_string(struct cursor *cursor)
+/* Moves past a string. Its closing quote is the first that follows an even number of backslashes. */
+static void locate_skip_string(struct locate_cursor *cursor)
 {
 	const char *begin = cursor->at + 1, *end = begin, *before;
 
@@ -30,8 +30,8 @@ static void locate_skip_string(struct cursor *cursor)
 	cursor->at = *end ? end + 1 : end;
 }
 
-/* Moves from an item of a container to the comma or bracket that ends it. */
-static void locate_skip_item(struct cursor *cursor)
+/* Moves from the start of an item to the comma or bracket that ends it. */
+static void locate_skip_item(struct locate_cursor *cursor)
 {
 	for (size_t depth = 0; *cursor->at && (depth > 0 || !strchr(",]}", *cursor->at)); locate_skip_space(cursor)) {
 		depth += *cursor->at == '{' || *cursor->at == '[';
@@ -43,8 +43,8 @@ static void locate_skip_item(struct cursor *cursor)
 	}
 }
 
-/* Moves from item number `index` of a container to the wanted one, which it remembers in memo. False: no such item. */
-static bool locate_find_item(struct cursor *cursor, size_t wanted, size_t index, struct locate_memo *memo)
+/* Moves from item `index` of a container to item `wanted`, and stores its place in memo. False: no such item. */
+static bool locate_find_item(struct locate_cursor *cursor, size_t wanted, size_t index, struct locate_memo *memo)
 {
 	for (;; index++) {
 		locate_skip_space(cursor);
@@ -60,8 +60,8 @@ static bool locate_find_item(struct cursor *cursor, size_t wanted, size_t index,
 	}
 }
 
-/* Moves from the start of an item to the first item of its value. False when that is no container. */
-static bool locate_enter_item(struct cursor *cursor, bool member)
+/* Moves from the start of an item to the first item of its value. False when the value is no container. */
+static bool locate_enter_item(struct locate_cursor *cursor, bool member)
 {
 	if (member) {
 		locate_skip_string(cursor);
@@ -85,11 +85,11 @@ static bool locate_has_same_parent(const struct locate_path *path, const struct 
 	return true;
 }
 
-/* Continues the last search when that was in the same container and did not pass the wanted item. */
+/* Continues the last search, if that was in the same container and did not pass the wanted item. False otherwise. */
 static bool locate_find_next(const struct locate_path *path, struct locate_memo *memo)
 {
 	size_t wanted = path->step[path->depth - 1].index;
-	struct cursor cursor = {memo->at, memo->line};
+	struct locate_cursor cursor = {memo->at, memo->line};
 
 	return memo->at && locate_has_same_parent(path, &memo->parent) && wanted >= memo->index &&
 	       locate_find_item(&cursor, wanted, memo->index, memo);
@@ -97,7 +97,7 @@ static bool locate_find_next(const struct locate_path *path, struct locate_memo 
 
 unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_memo *memo)
 {
-	struct cursor cursor = {text, 1};
+	struct locate_cursor cursor = {text, 1};
 	unsigned found;
 
 	if (path->depth > 0 && locate_find_next(path, memo))
@@ -125,7 +125,7 @@ static bool locate_is_plain(const char *name)
 	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-")];
 }
 
-/* Appends to the `used` bytes of out what fits in cap - 1 bytes. Returns the new length. */
+/* Appends text to the `used` bytes of out, as much as fits in cap - 1 bytes. Returns the new length. */
 static size_t locate_put_text(char *out, size_t used, size_t cap, const char *text)
 {
 	size_t len = strnlen(text, cap - 1 - used);
@@ -144,7 +144,7 @@ size_t locate_print_path(const struct locate_path *path, char *out, size_t cap)
 		bool plain = step->name && locate_is_plain(step->name);
 		char index[24];
 
-		(void)snprintf(index, sizeof(index), "%zu", step->index); /* fits */
+		(void)snprintf(index, sizeof(index), "%zu", step->index); /* 24 bytes hold any index */
 		used = locate_put_text(out, used, cap, !step->name ? "[" : !plain ? "[\"" : i > 0 ? "." : "");
 		used = locate_put_text(out, used, cap, step->name ? step->name : index);
 		used = locate_put_text(out, used, cap, !step->name ? "]" : !plain ? "\"]" : "");

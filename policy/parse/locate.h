@@ -1,15 +1,15 @@
-/* Finds the line of a key in a JSON text, for messages: jansson keeps no line numbers. Pure. */
+/* Finds the line of a key in a JSON text, for messages: jansson keeps no line numbers. No I/O. */
 #ifndef CALLGATE_POLICY_PARSE_LOCATE_H
 #define CALLGATE_POLICY_PARSE_LOCATE_H
 
 #include <stddef.h>
 
-/* Limit of depth: no key of a policy is nested deeper. */
+/* How deep keys can be nested: no key of a policy is nested deeper. */
 #define LOCATE_DEPTH_MAX 8
 
 struct locate_step {
-	const char *name; /* of a member of an object; NULL: an item of an array */
-	size_t index;     /* of the member or item; jansson keeps the members of an object in the text's order */
+	const char *name; /* name of a member of an object; NULL: an item of an array */
+	size_t index;     /* index of the member or item; jansson keeps the order of the text */
 };
 
 struct locate_path {
@@ -18,25 +18,25 @@ struct locate_path {
 };
 
 /*
- * Where the last search ended. The next one in the same container continues there: items are looked up in order. Starts
- * zero-initialised.
+ * The place where the last search ended. As items are looked up in order, the next search in the same container
+ * continues there. Starts zero-initialised.
  */
 struct locate_memo {
 	struct locate_path parent;
 	size_t index;
 	unsigned line;
-	const char *at; /* start of the item; NULL: nothing found yet */
+	const char *at; /* start of the item that was found; NULL: nothing found yet */
 };
 
 /*
- * The line, from 1, of a member or item; when that does not exist, of the deepest step that does. The text must be
- * valid JSON. One memo is for one text.
+ * Returns the line (from 1) of a member or item, or, when that does not exist, of the innermost container that does.
+ * The text must be valid JSON. A memo is only for one text.
  */
 unsigned locate_find_line(const char *text, const struct locate_path *path, struct locate_memo *memo);
 
 /*
- * Writes the path as in messages: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut to `cap` bytes with the NUL.
- * Returns its length.
+ * Writes a path in the form of messages: filesystem.read[2], filesystem.provide["/etc/motd"]. Cut to `cap` bytes with
+ * the NUL. Returns the length.
  */
 size_t locate_print_path(const struct locate_path *path, char *out, size_t cap);
 

@@ -1,11 +1,11 @@
-/* The lists network.allow and network.deny. parser_read_members has checked the types of a rule's members. */
+/* Reads network.allow and network.deny. parser_read_members has checked the types of the members of each rule. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "policy/parse/parser.h"
 
-/* Reads the host pattern in the arena; NULL: missing or wrong, with a message. */
+/* Reads the host pattern of a rule. In the arena; NULL, with a message, when it is missing or wrong. */
 static const char *net_rule_parse_host(struct parser *parser, const json_t *object)
 {
 	const json_t *value = json_object_get(object, "host");
@@ -37,7 +37,7 @@ static bool net_rule_get_port(struct parser *parser, const json_t *value, uint16
 	return false;
 }
 
-/* Reads a port or a list of ports. False with a message, and *ret_count is 0. */
+/* Reads a port or a list of ports. On failure: false, a message, and *ret_count is 0. */
 static bool net_rule_get_ports(struct parser *parser, const json_t *value, const uint16_t **ret_port, size_t *ret_count)
 {
 	size_t count = json_is_array(value) ? json_array_size(value) : 1;
@@ -70,7 +70,7 @@ static enum net_proto net_rule_find_proto(const char *name)
 	return proto;
 }
 
-/* Sets the protocol of a rule without "proto": the usual one of its ports, which must agree. */
+/* Sets the protocol of a rule without "proto" from its ports. False, with a message, when the ports disagree. */
 static bool net_rule_guess_proto(struct parser *parser, struct net_rule *rule)
 {
 	rule->proto = net_get_port_proto(rule->port[0]);
@@ -244,7 +244,7 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object)
 	const char *reason = json_string_value(json_object_get(object, "reason"));
 
 	if (net_rule_has_member(object, "port")) {
-		/* the parser remembers a failure */
+		/* on failure the parser knows */
 		(void)net_rule_get_ports(parser, parser_enter_member(parser, object, "port"), &deny.port, &deny.ports);
 		parser_leave_member(parser);
 	}

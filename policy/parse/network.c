@@ -1,11 +1,11 @@
-/* The section "network", except for its rules: those are in net-rule.c. */
+/* Reads the section "network", except for its rules: net-rule.c reads those. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "policy/parse/parser.h"
 
-/* Reads 8000, "9000-9010", "*"; 0: a port that the kernel chooses. */
+/* Reads an item of network.listen: 8000, "9000-9010", "*", or 0 for a port that the kernel chooses. */
 static bool network_parse_range(const json_t *value, struct net_range *range)
 {
 	const char *text = json_string_value(value);
@@ -81,7 +81,7 @@ void parser_read_addresses(struct parser *parser, const struct policy_key *key, 
 		network_add_fixed(parser, item.name, item.value);
 }
 
-/* Reads "198.18.0.0/15": a prefix of `least` to `most` bits, the other bits 0, of addresses that are not public. */
+/* Reads a prefix like "198.18.0.0/15": `least` to `most` bits, the other bits 0, of addresses that are not public. */
 static bool network_parse_prefix(const char *text, int family, unsigned least, unsigned most, void *ret_address,
 				 unsigned *ret_bits)
 {
@@ -104,7 +104,7 @@ static bool network_parse_prefix(const char *text, int family, unsigned least, u
 			return false;
 	memcpy(ret_address, bytes, family == AF_INET ? 4 : 16);
 	*ret_bits = (unsigned)bits;
-	return net_address_get_class(address) && !net_address_get_refusal(address, NET_LIFT_PRIVATE);
+	return net_address_get_class(address) && !net_address_get_refusal_reason(address, NET_LIFT_PRIVATE);
 }
 
 static void network_parse_pool(struct parser *parser, const struct policy_key *key, const char *text)

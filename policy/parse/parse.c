@@ -51,7 +51,7 @@ static void parse_choice(struct parser *parser, const struct policy_key *key, co
 		parser_fail_type(parser, key->type, value);
 }
 
-/* The limit of a key in "limits", or of process.max, another name of limits.pids. */
+/* Finds the limit that a key sets: a key in "limits", or process.max, which is another name for limits.pids. */
 static enum policy_limit parse_find_limit(const struct policy_key *key)
 {
 	enum policy_limit which = 0;
@@ -72,7 +72,7 @@ static void parse_amount(struct parser *parser, const struct policy_key *key, co
 	const char *text = parser_get_amount_text(value, number);
 
 	if (key->id == KEY_ID_NONE)
-		return; /* read with its rule of the network */
+		return; /* net-rule.c reads it with its rule */
 	if (!text)
 		parser_fail_type(parser, key->type, value);
 	else if (policy_limit_parse_value(which, text, &limit, why, sizeof(why)) < 0)
@@ -109,7 +109,7 @@ static void parse_section(struct parser *parser, const struct policy_key *key, c
 	parser_read_section(parser, key, "", object);
 }
 
-/* A phase is read into a source of its own. */
+/* Reads a phase into a source of its own. */
 static void parse_phase(struct parser *parser, const struct policy_key *key, const json_t *object)
 {
 	enum policy_phase phase = key->id == KEY_ID_PHASE_SETUP ? POLICY_PHASE_SETUP : POLICY_PHASE_RUN;
@@ -125,7 +125,7 @@ static void parse_phase(struct parser *parser, const struct policy_key *key, con
 }
 
 enum parse_form {
-	FORM_ANY, /* the reader checks it */
+	FORM_ANY, /* the function `read` checks it */
 	FORM_OBJECT,
 	FORM_LIST,
 	FORM_BOOL,
@@ -135,7 +135,7 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 {
 	static const struct {
 		enum parse_form form;
-		parser_reader *read; /* NULL: read with its object */
+		parser_reader *read; /* NULL: read together with its object */
 	} types[KEY_TYPE_MAX] = {
 		[KEY_OBJECT] = {FORM_OBJECT, parse_section},
 		[KEY_STRING] = {FORM_ANY, parse_string},
@@ -190,8 +190,8 @@ static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
 }
 
 /*
- * While it parses, jansson allocates in the policy's arena, so that its many small values need no freeing. jansson's
- * allocator is global: policies are loaded before there are other threads.
+ * While jansson parses, it allocates from the arena of the policy, so that its many small values need no freeing. The
+ * allocator of jansson is global: policies must be loaded before there are other threads.
  */
 static struct arena *parse_arena;
 
@@ -206,8 +206,8 @@ static void parse_free(void *memory)
 }
 
 /*
- * The values are in the arena and must not be passed to json_decref. NULL with *ret_error. Without memory, jansson
- * must get NULL; the jump comes when its own allocator is back.
+ * Parses JSON into the arena: its values must not be passed to json_decref. Returns NULL with *ret_error when the text
+ * is not valid. jansson must get NULL when memory runs out, so the longjmp waits until its own allocator is back.
  */
 static json_t *parse_json(struct arena *arena, const char *text, json_error_t *ret_error)
 {

@@ -1,4 +1,4 @@
-/* Position, messages and copies of one parser; members of objects against the table of keys. */
+/* The position, messages and copies of a parser. Looks up the members of objects in the table of keys. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,11 +6,11 @@
 #include "base/text.h"
 #include "policy/parse/parser.h"
 
-#define NAMES_MAX 64
+#define SECTION_KEYS_MAX 64
 
 bool parser_next_item(struct parser *parser, const json_t *container, struct parser_item *item)
 {
-	json_t *object = (json_t *)(uintptr_t)container; /* jansson's iterators cannot be const */
+	json_t *object = (json_t *)(uintptr_t)container; /* the iterators of jansson want a pointer that is not const */
 
 	if (item->value) {
 		parser_leave_member(parser);
@@ -99,7 +99,7 @@ const char *parser_get_amount_text(const json_t *value, char number[32])
 {
 	if (!json_is_integer(value))
 		return json_string_value(value);
-	(void)snprintf(number, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); /* at most 20 characters */
+	(void)snprintf(number, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); /* at most 20 bytes */
 	return number;
 }
 
@@ -127,11 +127,11 @@ const char *parser_make_label(struct parser *parser, const char *detail)
 
 static void parser_fail_unknown(struct parser *parser, const char *section, const char *name)
 {
-	const char *names[NAMES_MAX + 1] = {NULL}, *nearest;
+	const char *names[SECTION_KEYS_MAX + 1] = {NULL}, *nearest;
 	size_t count, used = 0;
 	const struct policy_key *keys = policy_key_get_all(&count);
 
-	for (size_t i = 0; i < count && used < NAMES_MAX; i++)
+	for (size_t i = 0; i < count && used < SECTION_KEYS_MAX; i++)
 		if (strcmp(keys[i].section, section) == 0)
 			names[used++] = keys[i].name;
 	nearest = text_find_nearest(name, names);

@@ -1,4 +1,4 @@
-/* Compiles the rules of all sources: expands their variables; rules of later files override those of earlier ones. */
+/* Compiles the rules of all sources: expands variables; rules of later files override rules of earlier files. */
 #include <string.h>
 
 #include "base/path.h"
@@ -17,14 +17,14 @@ static const unsigned rules_vars_flags[RULE_MAX] = {
 	[RULE_DECOY] = VARS_WORKDIR,
 };
 
-/* The rule whose path is being expanded. */
-struct rules_pending {
+/* The rule whose path vars_expand_path is expanding. */
+struct rule_expansion {
 	const struct source *source;
 	const struct source_rule *from;
-	size_t index; /* of the source */
+	size_t index; /* index of the source */
 };
 
-/* False with a message: /proc, /dev, "/" and the workdir cannot be changed by rules of this kind. */
+/* False with a message when a rule of this kind may not change the path: "/", /proc, /dev or the workdir. */
 static bool rules_check_path(struct compiler *compiler, const struct source_rule *from, const char *path)
 {
 	bool deny = kind_is_deny(from->kind);
@@ -35,10 +35,10 @@ static bool rules_check_path(struct compiler *compiler, const struct source_rule
 	else if (!deny && strcmp(path, "/dev") == 0)
 		compiler_add_error(compiler, from->path.where,
 				   "the program has its own /dev; name the device you mean");
-	else if (kind_is_made(from->kind) && strcmp(path, "/") == 0)
+	else if (kind_is_substitute(from->kind) && strcmp(path, "/") == 0)
 		compiler_add_error(compiler, from->path.where,
 			      "\"/\" cannot be redirected or provided; name a path below it");
-	else if (kind_is_made(from->kind) && strcmp(path, compiler->policy->settings.workdir) == 0)
+	else if (kind_is_substitute(from->kind) && strcmp(path, compiler->policy->settings.workdir) == 0)
 		compiler_add_error(compiler, from->path.where, "%s is the workdir; it cannot be redirected or provided",
 			      path);
 	else
@@ -46,7 +46,7 @@ static bool rules_check_path(struct compiler *compiler, const struct source_rule
 	return false;
 }
 
-static void rules_take_target(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+static void rules_take_target(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	struct rule *rule = ctx;
 
@@ -54,9 +54,9 @@ static void rules_take_target(struct compiler *compiler, void *ctx, const struct
 	rule->to = *expanded;
 }
 
-static void rules_take_path(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+static void rules_take_path(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
-	const struct rules_pending *pending = ctx;
+	const struct rule_expansion *pending = ctx;
 	const struct source_rule *from = pending->from;
 	struct policy *policy = compiler->policy;
 	struct rule *rule;
@@ -79,27 +79,27 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 }
 
 /*
- * A later redirect, provide or decoy replaces earlier grants and substitutes of the same path. A later read or write
- * replaces an earlier substitute by the host's file. Exec only adds a right.
+ * True when a rule of a later file overrides a rule for the same path. A later redirect, provide or decoy replaces
+ * grants and substitutes. A later read or write replaces a substitute by the file of the host. Exec only adds a right.
  */
 static bool rules_later_overrides(const struct rule *later, const struct rule *rule)
 {
 	if (later->source <= rule->source)
 		return false;
-	if (kind_is_made(rule->kind)
-		    ? !kind_is_made(later->kind) && later->kind != RULE_READ && later->kind != RULE_WRITE
-		    : !kind_is_grant(rule->kind) || !kind_is_made(later->kind))
+	if (kind_is_substitute(rule->kind)
+		    ? !kind_is_substitute(later->kind) && later->kind != RULE_READ && later->kind != RULE_WRITE
+		    : !kind_is_grant(rule->kind) || !kind_is_substitute(later->kind))
 		return false;
 	return strcmp(later->name.path, rule->name.path) == 0;
 }
 
-/* One rule of each overriding pair is a substitute; these are few, so only they are compared with all others. */
+/* Marks overridden rules. One rule of each pair is a substitute; there are few, so only these are compared. */
 static void rules_override_earlier(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		struct rule *rule = &policy->rule[i];
 
-		for (size_t j = 0; kind_is_made(rule->kind) && j < policy->rule_count; j++) {
+		for (size_t j = 0; kind_is_substitute(rule->kind) && j < policy->rule_count; j++) {
 			struct rule *other = &policy->rule[j];
 
 			if (rules_later_overrides(rule, other))
@@ -115,7 +115,7 @@ void compile_rules(struct compiler *compiler, struct source *const *sources, siz
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sources[i]->rule_count; j++) {
 			const struct source_rule *from = &sources[i]->rule[j];
-			struct rules_pending pending = {sources[i], from, i};
+			struct rule_expansion pending = {sources[i], from, i};
 
 			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path,
 					 &pending);

@@ -1,9 +1,9 @@
-/* The section "secrets": where each secret is read from, and the hosts that it may be sent to. */
+/* Reads the section "secrets": the place that each secret is read from, and the hosts that may get it. */
 #include <string.h>
 
 #include "policy/parse/parser.h"
 
-/* NULL-ended. */
+/* Reads a list of host patterns. NULL-ended. */
 static const char *const *secrets_parse_hosts(struct parser *parser, const json_t *list)
 {
 	const char **host = arena_alloc(parser->arena, (json_array_size(list) + 1) * sizeof(*host)), *why;
@@ -32,7 +32,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 		parser_fail(parser, "lacks \"%s\"; write {\"from\": \"env:NAME\", \"hosts\": [\"api.example.com\"]}",
 			    json_object_get(object, "from") ? "hosts" : "from");
 	if (!from || !json_is_array(json_object_get(object, "hosts")))
-		return; /* there was a message */
+		return; /* a message was added already */
 	(void)parser_enter_member(parser, object, "from");
 	if (*from && net_secret_check_from(from, &why) < 0)
 		parser_fail(parser, "\"%s\" %s", from, why);

@@ -1,4 +1,4 @@
-/* Compiles environment, limits, required layers, user and audit log. Settings of later files replace earlier ones. */
+/* Compiles environment, limits, required layers, user and audit log. A later file replaces settings of earlier ones. */
 #include <stdint.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void settings_set_env(struct compiler *compiler, const struct source_env 
 			     ((struct policy_env){from->name.text, value}));
 }
 
-static void settings_set_audit_file(struct compiler *compiler, void *ctx, const struct expanded *expanded)
+static void settings_set_audit_file(struct compiler *compiler, void *ctx, const struct expanded_path *expanded)
 {
 	const struct source_text *from = ctx;
 

@@ -1,4 +1,4 @@
-/* Builds and checks sources; makes one of the command line. */
+/* Builds and checks sources, and makes a source of the command line. */
 #include <errno.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ const char *source_find_env_name_error(const char *name, bool pass)
 	return NULL;
 }
 
-/* Adds the paths of -r, -W or -x. False with a message. */
+/* Adds the paths of the option -r, -W or -x. False with a message. */
 static bool source_add_grants(struct arena *arena, struct source *source, enum rule_kind kind, const char *option,
 			      const char *const *paths, struct policy_errors *errors)
 {
@@ -51,7 +51,7 @@ static bool source_add_grants(struct arena *arena, struct source *source, enum r
 	return good;
 }
 
-/* Adds NAME or NAME=VALUE; the last one of a name is used. False with a message. */
+/* Adds a variable from NAME or NAME=VALUE. The last value of a name wins. False with a message. */
 static bool source_add_cli_env(struct arena *arena, struct source *source, const char *text,
 			       struct policy_errors *errors)
 {
@@ -104,7 +104,7 @@ const char *policy_find_user_error(const char *text)
 	return colon[1] ? NULL : "names no group behind the colon";
 }
 
-/* Equal, apart from redundant slashes. */
+/* True when two paths are equal, apart from redundant slashes. */
 static bool source_is_same_path(const char *a, const char *b)
 {
 	for (;; a++, b++) {
@@ -119,24 +119,24 @@ static bool source_is_same_path(const char *a, const char *b)
 	}
 }
 
-#define BIT(kind) (1u << (kind))
-#define GRANTS (BIT(RULE_READ) | BIT(RULE_WRITE) | BIT(RULE_EXEC) | BIT(RULE_PUBLIC))
-#define SUBSTITUTES (BIT(RULE_REDIRECT) | BIT(RULE_PROVIDE) | BIT(RULE_DECOY))
+#define RULE_BIT(kind) (1u << (kind))
+#define GRANT_KINDS (RULE_BIT(RULE_READ) | RULE_BIT(RULE_WRITE) | RULE_BIT(RULE_EXEC) | RULE_BIT(RULE_PUBLIC))
+#define SUBSTITUTE_KINDS (RULE_BIT(RULE_REDIRECT) | RULE_BIT(RULE_PROVIDE) | RULE_BIT(RULE_DECOY))
 
-/* Why one file may not have rules of both kinds for the same path; NULL when it may. */
+/* Returns why one file may not have rules of both kinds for the same path; NULL: it may. */
 static const char *source_find_contradiction(enum rule_kind a, enum rule_kind b)
 {
-	unsigned both = BIT(a) | BIT(b);
+	unsigned both = RULE_BIT(a) | RULE_BIT(b);
 
-	if (both & BIT(RULE_DENY) && both & (GRANTS | SUBSTITUTES))
+	if (both & RULE_BIT(RULE_DENY) && both & (GRANT_KINDS | SUBSTITUTE_KINDS))
 		return "is denied as well, and a deny beats everything";
-	if (both == (BIT(RULE_PUBLIC) | BIT(RULE_PRIVATE)))
+	if (both == (RULE_BIT(RULE_PUBLIC) | RULE_BIT(RULE_PRIVATE)))
 		return "is private as well";
-	if (BIT(a) & SUBSTITUTES && BIT(b) & SUBSTITUTES)
+	if (RULE_BIT(a) & SUBSTITUTE_KINDS && RULE_BIT(b) & SUBSTITUTE_KINDS)
 		return "is redirected or provided twice";
-	if (both & BIT(RULE_REDIRECT) && both & (BIT(RULE_READ) | BIT(RULE_WRITE)))
+	if (both & RULE_BIT(RULE_REDIRECT) && both & (RULE_BIT(RULE_READ) | RULE_BIT(RULE_WRITE)))
 		return "is redirected, which already lets it be read and written there";
-	if (both & (BIT(RULE_PROVIDE) | BIT(RULE_DECOY)) && both & GRANTS)
+	if (both & (RULE_BIT(RULE_PROVIDE) | RULE_BIT(RULE_DECOY)) && both & GRANT_KINDS)
 		return "is provided by the policy, so the host's file is not there";
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /*
  * The content of one policy file or of the command line, before composing: variables are not expanded, paths are not
- * resolved. parse.c and source.c make it, load.c composes several. Everything is in the policy's arena.
+ * resolved. parse.c and source.c make sources, load.c composes them. Everything is in the arena of the policy.
  */
 #ifndef CALLGATE_POLICY_PARSE_SOURCE_H
 #define CALLGATE_POLICY_PARSE_SOURCE_H
@@ -12,7 +12,7 @@
 #include "policy/network/network.h"
 #include "policy/policy.h"
 
-/* Per file: rules are compared in pairs. */
+/* Rules of one file. All pairs of rules are compared, so the number is limited. */
 #define SOURCE_RULES_MAX 4096
 
 enum rule_kind {
@@ -24,19 +24,19 @@ enum rule_kind {
 	RULE_PROVIDE,
 	RULE_DECOY,
 	RULE_EXEC_DENY,
-	RULE_PUBLIC,  /* a grant of what everybody on the host may read */
-	RULE_PRIVATE, /* excepted from RULE_PUBLIC; other grants apply */
+	RULE_PUBLIC,  /* grants what everybody on the host may read */
+	RULE_PRIVATE, /* takes a path out of RULE_PUBLIC; other grants still apply */
 	RULE_MAX,
 };
 
-/* Takes rights away at and below every match, also where nothing exists yet. */
+/* True for rules that take rights away: at and below every match, even if nothing exists there yet. */
 static inline bool kind_is_deny(enum rule_kind kind)
 {
 	return kind == RULE_DENY || kind == RULE_EXEC_DENY || kind == RULE_PRIVATE;
 }
 
-/* True when the policy itself decides what the name shows; false for grants and denies. */
-static inline bool kind_is_made(enum rule_kind kind)
+/* True for substitutes: the policy itself decides what the path shows. False for grants and denies. */
+static inline bool kind_is_substitute(enum rule_kind kind)
 {
 	return kind == RULE_REDIRECT || kind == RULE_PROVIDE || kind == RULE_DECOY;
 }
@@ -46,7 +46,7 @@ static inline bool kind_is_grant(enum rule_kind kind)
 	return kind == RULE_READ || kind == RULE_WRITE || kind == RULE_EXEC || kind == RULE_PUBLIC;
 }
 
-/* A text and its position for messages: "file:line: key". */
+/* A text of a policy, and its position for messages: "file:line: key". */
 struct source_text {
 	const char *text;
 	const char *where;
@@ -54,8 +54,8 @@ struct source_text {
 
 struct source_rule {
 	enum rule_kind kind;
-	struct source_text path; /* REDIRECT: "from" */
-	struct source_text to;   /* REDIRECT: "to"; PROVIDE: content or, with `to_file`, a name for policy_host.load */
+	struct source_text path; /* the path of the rule; of a redirect: "from" */
+	struct source_text to;   /* redirect: "to"; provide: content or, with `to_file`, a name for policy_host.load */
 	bool to_file;
 	const char *key;         /* "filesystem.read[1]" */
 	const char *because;     /* why the rule is there, for people; NULL: not said */
@@ -63,15 +63,15 @@ struct source_rule {
 
 struct source_env {
 	struct source_text name;
-	struct source_text value; /* text NULL: pass the user's value */
-	bool literal;             /* of the command line: the shell has expanded variables */
+	struct source_text value; /* the value; when its text is NULL, the user's value is passed on */
+	bool literal;             /* from the command line: the shell has already expanded variables */
 };
 
 enum source_flag { FLAG_UNSAID, FLAG_OFF, FLAG_ON };
 
 struct source {
-	const char *path;  /* for messages */
-	const char *label; /* of its rules in records: the last component of path */
+	const char *path;  /* path of the file, for messages */
+	const char *label; /* name of the file in records: the last component of path */
 	const char *name;  /* NULL: not set */
 	struct source_text workdir;
 	struct source_text audit_file;
@@ -81,42 +81,42 @@ struct source {
 	struct source_text *net_extends; /* network.extends */
 	size_t net_extends_count;
 	bool profile;                    /* a profile, not a file of the user */
-	bool partial;                    /* loaded for network.extends: only the network is kept */
-	struct source *phase[POLICY_PHASE_MAX]; /* members of "phases"; NULL: not there */
+	bool partial;                    /* loaded for network.extends: only the network counts */
+	struct source *phase[POLICY_PHASE_MAX]; /* the sources of "phases"; NULL: no such member */
 	struct source_rule *rule;
 	size_t rule_count;
 	struct source_env *env;
 	size_t env_count;
 	struct policy_limits limits;
 	unsigned limits_given; /* POLICY_LIMIT_BITs */
-	enum source_flag audit[3]; /* audit.allowed, compact, fstat */
+	enum source_flag audit[3]; /* the values of audit.allowed, audit.compact and audit.fstat */
 	unsigned required; /* LAYER_BITs */
 	struct policy_network network;
 };
 
 /*
- * Parses a policy's text, which is not needed afterwards. 0 with a source in the arena, -EINVAL with a message for each
- * error. Not thread-safe: see parse_malloc.
+ * Parses the text of a policy, which the source does not refer to afterwards. 0 with a source in the arena, or -EINVAL
+ * with a message for each error. Not thread-safe: see parse_malloc.
  */
 int source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
 		 struct source **ret_source);
 
-/* As source_parse, for the command line, as a source named "command line". */
+/* Makes a source named "command line" from options. Returns as source_parse. */
 int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		    struct source **ret_source);
 
-/* network/cli.c: adds the command line's network rules and secrets. 0, or -EINVAL with messages. */
+/* In network/cli.c: adds the network rules and secrets of the command line to a source. 0, or -EINVAL with messages. */
 int source_network_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 			    struct source *source);
 
-/* Append to the source's lists. */
+/* Append an empty rule or variable to a source, and return it for the caller to fill. */
 struct source_rule *source_add_rule(struct arena *arena, struct source *source, enum rule_kind kind);
 struct source_env *source_add_env(struct arena *arena, struct source *source);
 
-/* A message about an environment variable's name, static; NULL: it is correct. `pass`: a trailing "*" is allowed. */
+/* Checks the name of a variable; `pass` allows a trailing "*". Returns the end of a message, static; NULL: valid. */
 const char *source_find_env_name_error(const char *name, bool pass);
 
-/* False, with messages, when rules or variables of one source contradict each other. */
+/* False, with messages, when two rules or two variables of a source contradict each other. */
 bool source_check_contradictions(const struct source *source, struct policy_errors *errors);
 
 #endif

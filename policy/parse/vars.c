@@ -1,6 +1,6 @@
 /*
- * Expands @workdir @scratch @interpreter ~ ${NAME} in paths and environment values, and checks the results. They must
- * be UTF-8, because JSON and so `callgate show` can hold nothing else.
+ * Expands @workdir, @scratch, @interpreter, "~" and ${NAME} in paths and environment values, and checks the results.
+ * They must be UTF-8: JSON, and so `callgate show`, cannot hold other bytes.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "policy/model.h"
 
-#define NAME_BYTES_MAX 255 /* NAME_MAX of all file systems */
+#define NAME_BYTES_MAX 255 /* longest file name: NAME_MAX */
 
 /* ---- ${NAME} ---- */
 
@@ -31,7 +31,7 @@ static const char *vars_find_env(struct compiler *compiler, const struct source_
 	return NULL;
 }
 
-/* Replaces every ${NAME}. Owned by the caller; NULL with a message when one has no value. */
+/* Replaces every ${NAME} by its value. Owned by the caller; NULL with a message when a variable has no value. */
 static char *vars_replace_env(struct compiler *compiler, const struct source_text *text, const char *from, bool path)
 {
 	_cleanup_buf_ struct buf out = {0};
@@ -88,7 +88,7 @@ static bool vars_check_component(struct compiler *compiler, const struct source_
 	return false;
 }
 
-/* Appends a path's components, each after one "/", except empty ones. False with a message. */
+/* Appends the components of a path, each after one slash; skips empty components. False with a message. */
 static bool vars_add_components(struct compiler *compiler, const struct source_text *text, const char *path,
 				unsigned flags, char out[PATH_MAX], size_t *ret_len)
 {
@@ -117,12 +117,12 @@ static bool vars_add_components(struct compiler *compiler, const struct source_t
 	return true;
 }
 
-/* A path split into the variable it begins with, if any, and the rest. */
+/* A path, split into the variable that it begins with, if any, and the rest. */
 struct vars_prefix {
 	enum rule_place place;
-	bool many;         /* @interpreter */
-	const char *base;  /* value of the variable; NULL: none, rest is the whole path */
-	const char *shown; /* for `callgate show`; NULL: base */
+	bool many;         /* the variable is @interpreter, which has many values */
+	const char *base;  /* the value of the variable; NULL: none, and `rest` is the whole path */
+	const char *shown; /* what `callgate show` prints for the variable; NULL: its value */
 	const char *rest;
 };
 
@@ -195,13 +195,13 @@ static bool vars_parse_prefix(struct compiler *compiler, const struct source_tex
 	return false;
 }
 
-/* Joins base and rest, checks the path, and calls take with it. */
+/* Joins `base` and `rest`, checks the path, and calls `take` with it. */
 static void vars_make_path(struct compiler *compiler, const struct source_text *text, const struct vars_prefix *prefix,
 			   unsigned flags, vars_take *take, void *ctx)
 {
 	struct arena *arena = &compiler->policy->arena;
 	const char *base = prefix->base ? prefix->base : "";
-	struct expanded done = {.place = prefix->place, .interpreter = prefix->many};
+	struct expanded_path done = {.place = prefix->place, .interpreter = prefix->many};
 	size_t base_len, len = 0;
 	char path[PATH_MAX];
 
@@ -216,7 +216,7 @@ static void vars_make_path(struct compiler *compiler, const struct source_text *
 		return;
 	if (len == 0)
 		done.path = arena_dupn(arena, "/", 1);
-	else if ((*base ? *base : *prefix->rest) != '/') /* a leading "**" has no slash before it */
+	else if ((*base ? *base : *prefix->rest) != '/') /* a path that begins with "**" has no slash before it */
 		done.path = arena_dupn(arena, path + 1, len - 1);
 	else
 		done.path = arena_dupn(arena, path, len);
@@ -258,7 +258,7 @@ static void vars_add_part(struct buf *out, const char *base, const char *rest, s
 	buf_add(out, rest, rest_len);
 }
 
-/* ROOT/rest for each installation root of the interpreter where that exists, such as ROOT/bin. */
+/* Appends ROOT/rest (ROOT/bin, for example) for each directory where the interpreter is installed, if that exists. */
 static void vars_add_interpreters(struct compiler *compiler, struct buf *out, const char *rest, size_t rest_len)
 {
 	const struct policy_host *host = compiler->host;

@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "policy/model.h"
 
-/* True when the node grants writing; *ret_glob: only by a glob, that is on some names below. */
+/* True when the node grants writing. *ret_glob: only a glob does, so only for some names below the node. */
 static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 {
 	*ret_glob = false;
@@ -18,7 +18,7 @@ static bool below_grants_writing(const struct tree_node *node, bool *ret_glob)
 	return false;
 }
 
-/* Writes the node's path. False for a name that is denied in every directory, and for a path longer than PATH_MAX. */
+/* Writes the path of a node. False when it has none (TREE_NAMES: denied in every directory) or out is too small. */
 static bool below_get_node_path(const struct tree *tree, uint32_t index, char out[PATH_MAX])
 {
 	size_t at = PATH_MAX - 1;
@@ -66,7 +66,7 @@ bool policy_grants_whole_trees(const struct policy *policy)
 	return true;
 }
 
-/* True for a rule whose name the kernel need not find: a deny, or what is only excepted from a public grant. */
+/* True for a rule that hides a name: a deny, or a RULE_PRIVATE where no other rule grants anything. */
 static bool rule_hides_name(const struct policy *policy, const struct rule *rule, const char *path)
 {
 	size_t len = strlen(path);

@@ -1,6 +1,6 @@
 /*
- * What the rules say about whole trees. view/ asks which mounts are read-only and which names to cover; syscalls/ and
- * supervisor/ ask whether they must judge single names at all.
+ * What the rules say about whole trees. view/ asks which mounts are read-only and which names must be covered.
+ * syscalls/ and supervisor/ ask whether names need to be judged one by one.
  */
 #ifndef CALLGATE_POLICY_PATHS_BELOW_H
 #define CALLGATE_POLICY_PATHS_BELOW_H
@@ -11,12 +11,12 @@
 bool policy_may_write(const struct policy *policy, const char *path);
 
 /*
- * Calls take() with each canonical virtual path that a deny rule without globs names, until it returns < 0. Returns 0
- * or that value.
+ * Calls take() with each canonical virtual path that a deny rule without globs names. Stops when take() returns < 0.
+ * Returns 0 or that value.
  */
 int policy_visit_denies(const struct policy *policy, int (*take)(void *ctx, const char *path), void *ctx);
 
-/* True when only whole trees are granted: no rule denies reading, no grant has a glob or is of public objects. */
+/* True when only whole trees are granted: no rule denies reading, and no grant has a glob or is RULE_PUBLIC. */
 bool policy_grants_whole_trees(const struct policy *policy);
 
 #endif

@@ -1,4 +1,4 @@
-/* Resolves symbolic links in the literal parts of rules, once: judging then compares canonical names only. */
+/* Resolves the symbolic links in the literal parts of rules, once. Judging then only compares canonical names. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "policy/model.h"
 
-/* a + "/" + b with one slash; b may be empty. In the arena. */
+/* Joins two paths with one slash; b may be empty. In the arena. */
 static const char *canon_join_paths(struct compiler *compiler, const char *a, const char *b)
 {
 	while (*b == '/')
@@ -23,7 +23,7 @@ static const char *canon_resolve_path(struct compiler *compiler, const char *pat
 	return found ? arena_dup(&compiler->policy->arena, found) : NULL;
 }
 
-/* Canonicalises the part of the path that exists and appends the rest. */
+/* Resolves the links in the part of the path that exists, and appends the rest. */
 static const char *canon_resolve_prefix(struct compiler *compiler, const char *path)
 {
 	char head[PATH_MAX];
@@ -41,11 +41,11 @@ static const char *canon_resolve_prefix(struct compiler *compiler, const char *p
 		slash = strrchr(head, '/');
 		if (!slash || !head[1])
 			return path;
-		slash[slash == head] = '\0'; /* the root keeps its slash */
+		slash[slash == head] = '\0'; /* "/" keeps its slash */
 	}
 }
 
-/* Canonicalises the directory and keeps the last name: the policy's own object replaces a link of that name. */
+/* Resolves the links in all but the last name. A redirect or provided file replaces a link of that name. */
 static const char *canon_resolve_parent(struct compiler *compiler, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dir;
@@ -56,7 +56,7 @@ static const char *canon_resolve_parent(struct compiler *compiler, const char *p
 	return canon_join_paths(compiler, canon_resolve_prefix(compiler, dir), slash + 1);
 }
 
-/* Splits the name at its first component with a glob: "/usr/bin/py*" gives "/usr/bin" and "py*". */
+/* Splits the path of a rule before its first component with a glob: "/usr/bin/py*" gives "/usr/bin" and "py*". */
 static void canon_split_name(struct compiler *compiler, struct rule *rule)
 {
 	const char *at = rule->name.path, *literal_end = at, *end;
@@ -75,7 +75,7 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 	}
 	if (!*at)
 		return;
-	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* a plain path means all below it as well */
+	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* a final "**" adds nothing */
 	rule->literal = literal_end == rule->name.path ? "/"
 						       : arena_dupn(&compiler->policy->arena, rule->name.path,
 								    (size_t)(literal_end - rule->name.path));
@@ -105,7 +105,7 @@ static const char *canon_map_workdir_to_virtual(struct compiler *compiler, const
 	return NULL;
 }
 
-/* The path whose links matter: a grant's own path; the parent directory of a redirected or provided name. */
+/* The path in which links are resolved: the path of a grant; the parent directory of a redirect or provided file. */
 static const char *canon_choose_host_path(struct compiler *compiler, const struct rule *rule, const char *path)
 {
 	const char *slash = kind_is_grant(rule->kind) ? NULL : strrchr(path, '/');
@@ -115,12 +115,13 @@ static const char *canon_choose_host_path(struct compiler *compiler, const struc
 			       : arena_dupn(&compiler->policy->arena, path, (size_t)(slash - path));
 }
 
-/* Records the host path that the rule names. Grants by a profile or @interpreter are optional. */
+/* Adds the host path of a rule to policy->host_path. Grants by a profile or @interpreter are optional. */
 static void canon_add_host_path(struct compiler *compiler, const struct rule *rule, const char *path)
 {
-	compiler_add_host_path(compiler, POLICY_WAY_GRANT, rule->where, canon_choose_host_path(compiler, rule, path));
+	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, canon_choose_host_path(compiler, rule,
+												     path));
 	if ((rule->name.interpreter || rule->profile) && kind_is_grant(rule->kind))
-		compiler->policy->way[compiler->policy->ways - 1].optional = true;
+		compiler->policy->host_path[compiler->policy->host_paths - 1].optional = true;
 }
 
 static bool canon_host_refuses_path(const struct policy_host *host, const char *path)
@@ -139,9 +140,10 @@ static void canon_resolve_workdir(struct compiler *compiler, struct rule *rule)
 		rule->overridden = true;
 		return;
 	}
-	host = kind_is_made(rule->kind) ? canon_resolve_parent(compiler, host) : canon_resolve_prefix(compiler, host);
+	host = kind_is_substitute(rule->kind) ? canon_resolve_parent(compiler, host) : canon_resolve_prefix(compiler,
+													    host);
 	if (deny && !path_is_below(host, compiler->policy->workdir_host)) {
-		rule->alias = host; /* the link's target is denied as well */
+		rule->alias = host; /* the target of the link is denied as well as the link */
 		return;
 	}
 	rule->literal = canon_map_workdir_to_virtual(compiler, rule, host);
@@ -170,25 +172,25 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 	}
 }
 
-/* Sets a redirect's target: rule->host, and in rule->alias the target's name in the view, if it has one. */
+/* Sets rule->host, the target of a redirect, and rule->alias, the path of the target in the view, if there is one. */
 static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 {
 	if (!rule->to.path)
-		return; /* vars.c reported it */
+		return; /* vars.c has added the message */
 	switch (rule->to.place) {
 	case PLACE_SCRATCH:
 		rule->host = rule->to.path;
 		return;
 	case PLACE_WORKDIR:
 		rule->host = canon_map_workdir_to_host(compiler, rule->to.path);
-		compiler_add_host_path(compiler, POLICY_WAY_GRANT, rule->where, rule->host);
+		compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, rule->host);
 		rule->host = canon_resolve_prefix(compiler, rule->host);
 		rule->alias = canon_map_workdir_to_virtual(compiler, rule, rule->host);
 		return;
 	case PLACE_HOST:
 		break;
 	}
-	compiler_add_host_path(compiler, POLICY_WAY_GRANT, rule->where, rule->to.path);
+	compiler_add_host_path(compiler, POLICY_HOST_PATH_GRANT, rule->where, rule->to.path);
 	rule->host = canon_resolve_path(compiler, rule->to.path);
 	rule->alias = rule->host;
 	if (!rule->host)
@@ -196,7 +198,7 @@ static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 			      "leads to %s, which does not exist; create it or name another target", rule->to.path);
 }
 
-/* True when another grant of a whole tree shows this host path. */
+/* True when a grant that is not from @interpreter shows this host path, as part of a whole tree. */
 static bool canon_host_path_is_shown(const struct policy *policy, const char *host)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {
@@ -209,7 +211,7 @@ static bool canon_host_path_is_shown(const struct policy *policy, const char *ho
 	return false;
 }
 
-/* An earlier run may have made an interpreter in the workdir: @interpreter there grants only what other rules show. */
+/* Limits @interpreter in the workdir, where an earlier run may have made one, to paths that other rules show. */
 static void canon_limit_interpreters(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->rule_count; i++) {

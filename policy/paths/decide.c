@@ -1,33 +1,34 @@
-/* Judges a path: one walk over its components, no allocation, no I/O. */
+/* Judges a path by one walk over its components. No allocation, no I/O. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 
 #include "policy/model.h"
 
-/* NULL: no such rule. */
-static void decide_set_denies(struct finding *finding, const struct rule *deny, const struct rule *exec_deny)
+/* Sets the deny rules of a finding; NULL keeps the one it has. */
+static void decide_set_denies(struct path_rules *finding, const struct rule *deny, const struct rule *exec_deny)
 {
 	finding->deny = deny ? deny : finding->deny;
 	finding->exec_deny = exec_deny ? exec_deny : finding->exec_deny;
 }
 
-static void decide_publish(struct finding *finding, const struct rule *rule)
+static void decide_publish(struct path_rules *finding, const struct rule *rule)
 {
 	finding->publish = rule;
 	finding->withhold = NULL;
 }
 
-static void decide_withhold(struct finding *finding, const struct rule *rule)
+static void decide_withhold(struct path_rules *finding, const struct rule *rule)
 {
 	finding->withhold = rule;
 	finding->publish = NULL;
 }
 
-/* Applies the rules of one node on the path. `rest` is the part of the path below it. */
-static void decide_apply_node(const struct tree_node *node, const char *rest, size_t rest_len, struct finding *finding)
+/* Applies the rules of one tree node on the path. `rest` is the part of the path below the node. */
+static void decide_apply_node(const struct tree_node *node, const char *rest, size_t rest_len,
+			      struct path_rules *finding)
 {
-	if (node->remapped) { /* grants from further up mean other content */
+	if (node->remapped) { /* a mount with other content: grants of the directories above do not apply to it */
 		finding->rights = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
 		finding->publish = finding->withhold = NULL;
@@ -62,9 +63,9 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 	}
 }
 
-/* Applies the denies of a name in any directory. */
+/* Applies the rules that deny this name in every directory. */
 static void decide_apply_name_denies(const struct tree *tree, uint64_t hash, const char *name, size_t len,
-				     struct finding *finding)
+				     struct path_rules *finding)
 {
 	uint32_t index = tree_find_child(tree, TREE_NAMES, hash, name, len);
 
@@ -75,10 +76,10 @@ static void decide_apply_name_denies(const struct tree *tree, uint64_t hash, con
 		decide_withhold(finding, tree->node[index].withhold);
 }
 
-/* Walks the path; *ret_remap_end is the length of the path of finding.remap. */
-static struct finding decide_walk_path(const struct tree *tree, const char *path, size_t len, size_t *ret_remap_end)
+/* Applies the rules of all nodes on the path. *ret_remap_end: length of the path of the innermost remapped mount. */
+static struct path_rules decide_walk_path(const struct tree *tree, const char *path, size_t len, size_t *ret_remap_end)
 {
-	struct finding finding = {0};
+	struct path_rules finding = {0};
 	uint32_t index = TREE_ROOT;
 	size_t next;
 
@@ -111,16 +112,16 @@ static struct finding decide_walk_path(const struct tree *tree, const char *path
 	return finding;
 }
 
-/* Applies denies on another name of the same object: alias + rest. A name too long to be checked is denied. */
+/* Applies the deny rules for alias + rest, another path of the same object. If that is too long, denies everything. */
 static void decide_apply_alias_denies(const struct tree *tree, const char *alias, const char *rest, size_t rest_len,
-				      struct finding *finding)
+				      struct path_rules *finding)
 {
 	size_t alias_len = strlen(alias), unused;
-	struct finding other;
+	struct path_rules other;
 	char name[PATH_MAX];
 
 	if (alias_len == 1)
-		alias_len = 0; /* the root: rest begins with its slash */
+		alias_len = 0; /* "/": rest begins with a slash of its own */
 	if (alias_len + rest_len >= sizeof(name)) {
 		finding->rights = 0;
 		return;
@@ -135,10 +136,10 @@ static void decide_apply_alias_denies(const struct tree *tree, const char *alias
 		decide_withhold(finding, other.withhold);
 }
 
-struct finding policy_find_rules(const struct policy *policy, const char *path, size_t len)
+struct path_rules policy_find_rules(const struct policy *policy, const char *path, size_t len)
 {
 	size_t end;
-	struct finding finding = decide_walk_path(&policy->tree, path, len, &end);
+	struct path_rules finding = decide_walk_path(&policy->tree, path, len, &end);
 
 	for (unsigned i = 0; finding.remap && i < 2 && finding.remap->alias[i]; i++)
 		decide_apply_alias_denies(&policy->tree, finding.remap->alias[i], path + end, len - end, &finding);
@@ -166,7 +167,7 @@ static struct policy_decision decide_make_refusal(unsigned want, int error, cons
 
 struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
-	struct finding finding = policy_find_rules(policy, path, len);
+	struct path_rules finding = policy_find_rules(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
 	enum verdict verdict = finding.remap ? finding.remap->verdict : VERDICT_ALLOW;
 	const char *reason = finding.rights & POLICY_PUBLIC ? "public"
@@ -204,7 +205,7 @@ static bool decide_globs_grant_below(const struct tree_node *node, const char *r
 bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len)
 {
 	const struct tree *tree = &policy->tree;
-	struct finding finding = policy_find_rules(policy, path, len);
+	struct path_rules finding = policy_find_rules(policy, path, len);
 	uint32_t index = TREE_ROOT;
 	size_t at = 1;
 

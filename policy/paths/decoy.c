@@ -7,11 +7,11 @@
 #include "policy/model.h"
 
 /*
- * In a text, "<U16>" stands for 16 random characters of base32 (A-Z, 2-7, as in key ids), "<B16>" for 16 of base64, and
- * "<L16>" for the same in lines of 70.
+ * In a text, "<U16>" stands for 16 random characters of base32 (A-Z, 2-7, as in AWS key ids), "<B16>" for 16 of base64,
+ * and "<L16>" for 16 of base64 in lines of 70.
  */
 static const struct decoy {
-	const char *name; /* of the file; "*x" matches a suffix, "x*" a prefix */
+	const char *name; /* name of the file; "*x" matches any name that ends in x, "x*" any that begins with x */
 	const char *text;
 } decoys[] = {
 	{"credentials", "[default]\naws_access_key_id = AKIA<U16>\naws_secret_access_key = <B40>\n"},
@@ -38,7 +38,7 @@ static bool decoy_matches(const char *pattern, const char *name)
 	return strcmp(name, pattern) == 0;
 }
 
-/* xorshift64*: the output need not be unpredictable. */
+/* xorshift64*: these characters need not be unpredictable. */
 static uint64_t decoy_draw_random(uint64_t *state)
 {
 	*state ^= *state >> 12;

@@ -10,13 +10,13 @@
 #include "policy/model.h"
 #include "policy/paths/explain.h"
 
-#define LINKS_MAX 40 /* as path_resolution(7) */
+#define LINKS_MAX 40 /* as many as the kernel follows: path_resolution(7) */
 
 const struct policy_mount *policy_find_mount(const struct policy *policy, const char *path)
 {
 	for (size_t i = policy->mount_count; i-- > 0;)
 		if (path_is_below(path, policy->mount[i].virt))
-			return &policy->mount[i]; /* sorted: the last match is the innermost */
+			return &policy->mount[i]; /* the mounts are sorted, so the last match is the innermost */
 	return NULL;
 }
 
@@ -61,7 +61,7 @@ int policy_follow_links(const struct policy *policy, const char *path, char out[
 	return len;
 }
 
-/* `path` as JSON text inside quotes. Owned; NULL: no memory. */
+/* Escapes `path` as JSON text, without quotes. Owned by the caller; NULL: out of memory. */
 static char *explain_escape(const char *path)
 {
 	size_t len = strlen(path);
@@ -84,7 +84,7 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 
 	if (decision->verdict != VERDICT_DENY)
 		return NULL;
-	if (strcmp(decision->reason, "private") == 0) { /* -r grants it all the same */
+	if (strcmp(decision->reason, "private") == 0) { /* suggests no -r, which would grant it */
 		*ret_why = strdup("it is where secrets are kept; if the program must have it, grant it by hand");
 		return NULL;
 	}
@@ -94,7 +94,7 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 		return NULL;
 	}
 	(void)snprintf(grant, sizeof(grant), "%s", path);
-	why = suggest_narrow(host, grant, want);
+	why = suggest_shorten_path(host, grant, want);
 	if (why) {
 		*ret_why = strdup(why);
 		return NULL;

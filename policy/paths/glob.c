@@ -32,7 +32,7 @@ int glob_compile(struct arena *arena, const char *pattern, bool below, struct gl
 		ret = glob_compile_part(pattern, (size_t)(end - pattern), &part[parts]);
 		if (ret < 0)
 			return ret;
-		/* "**" twice in a row means the same as once */
+		/* a second "**" in a row adds nothing */
 		if (part[parts].kind != GLOB_DEEP || parts == 0 || part[parts - 1].kind != GLOB_DEEP)
 			parts++;
 		if (!*end)
@@ -49,8 +49,8 @@ int glob_compile(struct arena *arena, const char *pattern, bool below, struct gl
 }
 
 /*
- * Greedy matching that backtracks to the last star only: the earlier stars already match at the leftmost possible
- * position, so that making them longer cannot help. At most len * pattern_len steps.
+ * Greedy matching that backtracks only to the last star. The stars before it already match as far left as possible, so
+ * making them match more cannot help. At most len * pattern_len steps.
  */
 static bool glob_matches_wildcard(const char *pattern, size_t pattern_len, const char *name, size_t len)
 {
@@ -89,7 +89,7 @@ bool glob_part_matches(const struct glob_part *part, const char *name, size_t le
 	return false;
 }
 
-/* The length of the component at `at`. *ret_next is the position of the next one (len + 1 after the last). */
+/* Returns the length of the component at `at`. *ret_next is the start of the next (len + 1 after the last). */
 static size_t glob_get_component_len(const char *path, size_t len, size_t at, size_t *ret_next)
 {
 	const char *slash = memchr(path + at, '/', len - at);
@@ -104,7 +104,7 @@ bool glob_matches(const struct glob *glob, const char *path, size_t len)
 	size_t at = 0, in = 0, next, size, deep = (size_t)-1, retry = 0;
 
 	if (len == 0)
-		in = 1; /* no component */
+		in = 1; /* an empty path has no component */
 	while (in <= len) {
 		size = glob_get_component_len(path, len, in, &next);
 		if (at < glob->parts && glob->part[at].kind == GLOB_DEEP) {
@@ -116,7 +116,7 @@ bool glob_matches(const struct glob *glob, const char *path, size_t len)
 			at++;
 			in = next;
 		} else if (deep !=
-			   (size_t)-1) { /* as in glob_matches_wildcard: the last "**" takes one component more */
+			   (size_t)-1) { /* backtrack: the last "**" takes one more component */
 			at = deep + 1;
 			(void)glob_get_component_len(path, len, retry, &next);
 			in = retry = next;

@@ -1,6 +1,6 @@
 /*
- * Patterns of paths in rules. "*" matches any text within one component. A component "**" matches any number of
- * components, also none. Everything else is literal; there is no escape.
+ * Globs in the paths of rules. "*" matches any text within one component. A component "**" matches any number of
+ * components, also none. All else is literal; there is no escape character.
  */
 #ifndef CALLGATE_POLICY_PATHS_GLOB_H
 #define CALLGATE_POLICY_PATHS_GLOB_H
@@ -10,13 +10,13 @@
 
 #include "policy/arena.h"
 
-/* A match takes at most this number times the path's components (at most 2048) steps. */
+/* Parts of a glob. Matching takes at most this number of steps for each component of the path (at most 2048). */
 #define GLOB_PARTS_MAX 64
 
 enum glob_kind {
 	GLOB_LITERAL,
 	GLOB_ANY,  /* "*" */
-	GLOB_WILD, /* any other text with "*" */
+	GLOB_WILD, /* a component that contains "*" and other text */
 	GLOB_DEEP, /* "**" */
 };
 
@@ -35,18 +35,18 @@ struct glob {
 bool glob_is_wild(const char *name, size_t len);
 
 /*
- * Compiles a pattern without a leading slash. With `below`, everything below a match is matched as well. Borrows the
+ * Compiles a glob, which has no leading slash. With `below`, everything below a match is matched as well. Borrows the
  * text. 0, -EINVAL ("**" inside a component, or an empty component), -E2BIG (more than GLOB_PARTS_MAX), -ENOMEM.
  */
 int glob_compile(struct arena *arena, const char *pattern, bool below, struct glob *ret_glob);
 
-/* True when the pattern matches the whole path. The path has no leading slash; "" has no component. No allocation. */
+/* True when the glob matches the whole path, which has no leading slash ("" has no component). No allocation. */
 bool glob_matches(const struct glob *glob, const char *path, size_t len);
 
-/* True when the path or any path below it can match. */
+/* True when the glob matches the path, or could match a path below it. */
 bool glob_may_match_below(const struct glob *glob, const char *path, size_t len);
 
-/* True when one part matches one component. */
+/* True when one part of a glob matches one component of a path. */
 bool glob_part_matches(const struct glob_part *part, const char *name, size_t len);
 
 #endif

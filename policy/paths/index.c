@@ -29,10 +29,10 @@ static void index_add_grant(struct tree_node *node, const struct rule *rule)
 			node->grant[i] = rule;
 }
 
-/* Finds or adds a path's node. */
+/* Finds the tree node of a path, or adds it. */
 static struct tree_node *index_get_node(struct policy *policy, const char *path)
 {
-	uint32_t index = tree_add_path(&policy->tree, &policy->arena, path); /* may move node[] */
+	uint32_t index = tree_add_path(&policy->tree, &policy->arena, path); /* may reallocate node[] */
 
 	return &policy->tree.node[index];
 }
@@ -51,7 +51,7 @@ static struct tree_node *index_add_rule(struct policy *policy, const char *path,
 	return node;
 }
 
-/* Denies of one name in any directory go below TREE_NAMES: a hash look-up instead of a pattern. False: another rule. */
+/* Adds a rule that denies one name everywhere below TREE_NAMES: one hash look-up finds it. False: another rule. */
 static bool index_add_name(struct policy *policy, const struct rule *rule)
 {
 	const struct glob *glob = &rule->glob;
@@ -72,7 +72,7 @@ const char *rule_get_other_path(const struct rule *rule)
 	return other && strcmp(rule->host, rule->literal) != 0 ? rule->host : NULL;
 }
 
-void compile_index(struct compiler *compiler)
+void compile_rule_tree(struct compiler *compiler)
 {
 	struct policy *policy = compiler->policy;
 
@@ -92,8 +92,8 @@ void compile_index(struct compiler *compiler)
 				(void)index_add_rule(policy, rule->alias, rule);
 			if (rule_get_other_path(rule))
 				(void)index_add_rule(policy, rule_get_other_path(rule), rule);
-		} else if (rule->literal && (rule->host || kind_is_made(rule->kind))) {
-			node = kind_is_made(rule->kind) ? index_get_node(policy, rule->literal)
+		} else if (rule->literal && (rule->host || kind_is_substitute(rule->kind))) {
+			node = kind_is_substitute(rule->kind) ? index_get_node(policy, rule->literal)
 							: index_add_rule(policy, rule->literal, rule);
 			rule->node = (uint32_t)(node - policy->tree.node);
 			for (uint32_t at = rule->node; at != TREE_NONE && !policy->tree.node[at].has_grant;

@@ -1,4 +1,4 @@
-/* Computes the mounts and links of the view from the rules: one mount per name, parents first, none redundant. */
+/* Makes the mounts and links of the view from the rules: one mount a path, parents first, none redundant. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,14 +6,13 @@
 #include "base/path.h"
 #include "policy/model.h"
 
-/* The literal part of the rule's name before links are resolved. */
+/* The path of a rule up to its first glob, before symbolic links were resolved. */
 static const char *mounts_get_unresolved_name(struct compiler *compiler, const struct rule *rule)
 {
 	size_t len = rule->pattern ? (size_t)(rule->pattern - rule->name.path) : strlen(rule->name.path);
 	if (rule->name.place == PLACE_WORKDIR)
-		return rule->literal; /* the view shows links within the workdir anyway */
-	if (!rule->pattern && len > 3 && strcmp(rule->name.path + len - 3, "/**") == 0)
-		len -= 2; /* a final "**" means the same as the directory */
+		return rule->literal; /* the view shows the links within the workdir as links */
+	if (!rule->pattern && len > 3 && strcmp(rule->name.path + len - 3, "/* a final "**" adds nothing */
 	if (len > 1 && rule->name.path[len - 1] == '/')
 		len--;
 	if (!rule->name.path[len])
@@ -46,15 +45,15 @@ static void mounts_merge_rule(struct compiler *compiler, struct policy_mount *mo
 {
 	struct policy_mount other = mounts_make_from_rule(rule, from);
 
-	/* Redirected or provided in two files, by different names: the later rule wins. */
-	if (kind_is_made(rule->kind)) {
+	/* Two files redirect or provide the path, by different names for it: the later rule wins. */
+	if (kind_is_substitute(rule->kind)) {
 		*mount = other;
 	} else if (mount->kind == POLICY_MOUNT_PROVIDE) {
 		compiler_add_error(compiler, rule->where,
 				   "%s is provided by the policy (%s); keep one of the two rules", mount->virt,
 				   mount->rule);
 	} else if (mount->redirect) {
-		return; /* a grant on a redirected name adds rights and keeps the target */
+		return; /* the grant adds rights to the redirected path, which keeps its target */
 	} else if (strcmp(mount->host, other.host) != 0) {
 		compiler_add_error(
 			compiler, rule->where,
@@ -81,7 +80,7 @@ static void mounts_add_mount(struct compiler *compiler, const struct rule *rule,
 	node->mount = (uint32_t)policy->mount_count;
 }
 
-/* Sorts each name directly before the names below it: "/" orders before any other byte. */
+/* Sorts each path directly before the paths below it: "/" counts as lower than any other byte. */
 static int mounts_compare_names(const void *left, const void *right)
 {
 	const char *a = ((const struct policy_mount *)left)->virt, *b = ((const struct policy_mount *)right)->virt;
@@ -93,7 +92,7 @@ static int mounts_compare_names(const void *left, const void *right)
 	return (*a == '/' ? 1 : (unsigned char)*a * 2) - (*b == '/' ? 1 : (unsigned char)*b * 2);
 }
 
-/* True when the inner mount shows the same host path that the outer one shows at its name. */
+/* True when the outer mount already shows the host path of the inner mount at the same virtual path. */
 static bool mounts_have_same_content(const struct policy_mount *outer, const struct policy_mount *inner)
 {
 	const char *virt = path_rest_below(inner->virt, outer->virt), *host;
@@ -105,8 +104,9 @@ static bool mounts_have_same_content(const struct policy_mount *outer, const str
 }
 
 /*
- * Index + 1 of the innermost of the first `count` mounts that contains `virt`; 0: none. `virt` sorts after them, so it
- * is the last of them or one that encloses the last: outer[i] is index + 1 of the mount that encloses mount i.
+ * Returns the index + 1 of the innermost of the first `count` mounts that contains `virt`; 0: none. outer[i] is the
+ * same for mount i. `virt` sorts after these mounts: only the last of them, or one that contains it, can contain
+ * `virt`.
  */
 static size_t mounts_find_outer(const struct policy_mount *mounts, const size_t *outer, size_t count, const char *virt)
 {
@@ -120,7 +120,7 @@ static size_t mounts_find_outer(const struct policy_mount *mounts, const size_t 
 	return count;
 }
 
-/* Removes mounts that change nothing, and fills outer[]. */
+/* Removes redundant mounts, and fills outer[] for mounts_find_outer(). */
 static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 {
 	size_t kept = 0;
@@ -130,7 +130,7 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 		size_t in = mounts_find_outer(policy->mount, outer, kept, mount->virt);
 		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
-		/* a mount whose name was written through a link is kept for that link */
+		/* a mount whose path leads through a link is kept: it makes the link visible */
 		if (holder && !holder->filtered && !mount->redirect && mounts_have_same_content(holder, mount) &&
 		    strcmp(mount->written, mount->virt) == 0)
 			continue;
@@ -140,7 +140,7 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 	policy->mount_count = kept;
 }
 
-/* Shortens "/lib/x" -> "/usr/lib/x" to "/lib" -> "/usr/lib", as far as the host's own links lead the same way. */
+/* Shortens the link "/lib/x" -> "/usr/lib/x" to "/lib" -> "/usr/lib", as long as the host resolves both alike. */
 static void mounts_shorten_link(struct compiler *compiler, char *path, char *target)
 {
 	for (;;) {
@@ -174,7 +174,7 @@ static void mounts_add_link(struct compiler *compiler, const struct rule *rule, 
 	ARENA_APPEND(&policy->arena, policy->link, policy->link_count, ((struct policy_link){path, target}));
 }
 
-/* Adds the mounts of redirects, provided files and decoys (`made`), or those of grants. */
+/* Adds the mounts of substitutes (`made`: redirects, provided files, decoys), or those of grants. */
 static void mounts_add_all(struct compiler *compiler, bool made)
 {
 	for (size_t i = 0; i < compiler->policy->rule_count && !compiler->failed; i++) {
@@ -183,7 +183,7 @@ static void mounts_add_all(struct compiler *compiler, bool made)
 		const char *from;
 
 		if (rule->overridden || kind_is_deny(rule->kind) || !rule->literal || !content ||
-		    kind_is_made(rule->kind) != made)
+		    kind_is_substitute(rule->kind) != made)
 			continue;
 		from = mounts_get_unresolved_name(compiler, rule);
 		mounts_add_mount(compiler, rule, from);

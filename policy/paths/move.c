@@ -1,9 +1,9 @@
 /*
  * A rule can apply to names below a directory in two ways:
- *   - The rule's literal part lies below the directory. Then only names on the path to it matter (`pending`).
- *   - The directory is at or below the literal part. Then the directory's path has brought the glob, run as an
- *     automaton, to a set of `positions`.
- * Two directories with the same pending parts and the same positions are equal for that rule. Rights below them can
+ *   - The literal part of the rule lies below the directory. Then only the names on the path to it matter (`pending`).
+ *   - The directory is at or below the literal part. Then the rule's glob, run as an automaton over the rest of the
+ *     directory's path, is in a set of `positions`.
+ * Two directories with the same pending parts and the same positions are equal for the rule. Rights below them can
  * differ only through rules for which they are not equal.
  */
 #include <limits.h>
@@ -17,34 +17,34 @@
 #include "policy/paths/explain.h"
 #include "policy/paths/move.h"
 
-#define NAMES_MAX 3                 /* of one directory: its own and the aliases of its remapped mount */
+#define DIR_NAMES_MAX 3                 /* names of one directory: its own, and the aliases of its remapped mount */
 #define PENDING_MAX \
-	(NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_other_path() */
+	(DIR_NAMES_MAX * 3) /* a deny rule has up to three literal parts: literal, alias, rule_get_other_path() */
 #define MOVE_RIGHTS (POLICY_READ | POLICY_WRITE)
 
 _Static_assert(GLOB_PARTS_MAX + 2 <= 128, "a bit for each part, one added by glob_compile, and the end");
 
-/* Set of positions in a glob: bit i when part i has to match next, bit `parts` when the whole glob has matched. */
+/* A set of positions in a glob: bit i means that part i must match next, bit `parts` that the glob has matched. */
 typedef unsigned __int128 move_positions;
 #define POSITION(at) ((move_positions)1 << (at))
 
-/* One directory of the comparison, with all names by which rules can mean it. */
-struct side {
-	const char *name[NAMES_MAX];
+/* One of the two directories that are compared, with all paths by which rules can mean it. */
+struct compared_dir {
+	const char *name[DIR_NAMES_MAX];
 	size_t names;
-	unsigned rights;  /* of grants of whole trees */
-	size_t remap_len; /* path length of the innermost remapped mount: grants above it mean other content */
-	char alias[NAMES_MAX - 1][PATH_MAX];
+	unsigned rights;  /* the rights from grants of whole trees */
+	size_t remap_len; /* length of the path of the innermost remapped mount: grants above it do not apply */
+	char alias[DIR_NAMES_MAX - 1][PATH_MAX];
 };
 
-/* The state of one rule at a directory. */
-struct progress {
+/* How far one rule matches the path of a directory. */
+struct rule_progress {
 	move_positions positions;
-	const char *pending[PENDING_MAX]; /* the parts of its literal parts that lie below the directory */
+	const char *pending[PENDING_MAX]; /* the rest of each literal part that lies below the directory */
 	size_t pendings;
 };
 
-/* Epsilon closure: "**" matches no component as well, so the part after it may come next. */
+/* Epsilon closure: a "**" also matches no component, so the part after it may match next. */
 static move_positions move_close_positions(const struct glob *glob, move_positions positions)
 {
 	for (size_t i = 0; i < glob->parts; i++)
@@ -53,7 +53,7 @@ static move_positions move_close_positions(const struct glob *glob, move_positio
 	return positions;
 }
 
-/* The positions after a path without leading slash. */
+/* The positions of a glob after it has matched a path, which has no leading slash. */
 static move_positions move_find_positions(const struct glob *glob, const char *path)
 {
 	move_positions now = move_close_positions(glob, POSITION(0));
@@ -76,8 +76,8 @@ static move_positions move_find_positions(const struct glob *glob, const char *p
 
 /* ---- the directory ---- */
 
-/* Adds alias + rest as another name. One that is too long is left out: decide.c denies everything there. */
-static void move_add_alias(struct side *side, const char *alias, const char *rest)
+/* Adds alias + rest as another path of the directory, unless it is too long: decide.c denies everything there. */
+static void move_add_alias(struct compared_dir *side, const char *alias, const char *rest)
 {
 	char *out = side->alias[side->names - 1];
 	int len = snprintf(out, PATH_MAX, "%s%s", strcmp(alias, "/") == 0 && *rest ? "" : alias, rest);
@@ -86,8 +86,8 @@ static void move_add_alias(struct side *side, const char *alias, const char *res
 		side->name[side->names++] = out;
 }
 
-/* As decide_walk_path() in decide.c, but only for what applies to everything below the directory. */
-static void move_describe_directory(const struct policy *policy, const char *path, struct side *side)
+/* Collects what applies to everything below a directory, as decide_walk_path() of decide.c does for one path. */
+static void move_describe_directory(const struct policy *policy, const char *path, struct compared_dir *side)
 {
 	const struct tree *tree = &policy->tree;
 	const struct tree_node *remap = NULL;
@@ -113,18 +113,19 @@ static void move_describe_directory(const struct policy *policy, const char *pat
 		index = tree_find_child(tree, index, tree_hash_name(path + end + 1, len), path + end + 1, len);
 		end += len + 1;
 	}
-	for (size_t i = 0; remap && i < NAMES_MAX - 1 && remap->alias[i]; i++)
+	for (size_t i = 0; remap && i < DIR_NAMES_MAX - 1 && remap->alias[i]; i++)
 		move_add_alias(side, remap->alias[i], path + side->remap_len);
 }
 
 /* ---- rules ---- */
 
-/* Adds the positions or the pending part of a rule whose literal part is `anchor` at the directory `name`. */
-static void move_add_literal(struct progress *progress, const struct rule *rule, const char *anchor, const char *name)
+/* Adds what one literal part of a rule (`anchor`) means at the directory `name`: positions, or a pending part. */
+static void move_add_literal(struct rule_progress *progress, const struct rule *rule, const char *anchor,
+			     const char *name)
 {
 	const char *rest = path_rest_below(name, anchor);
 
-	if (rest) { /* a rule without a glob applies to all names below alike */
+	if (rest) { /* without a glob the rule applies to all names below alike, which is no difference */
 		progress->positions |= rule->pattern ? move_find_positions(&rule->glob, rest) : 0;
 		return;
 	}
@@ -136,12 +137,12 @@ static void move_add_literal(struct progress *progress, const struct rule *rule,
 		progress->pending[progress->pendings++] = rest;
 }
 
-static struct progress move_follow_rule(const struct rule *rule, const struct side *side)
+static struct rule_progress move_follow_rule(const struct rule *rule, const struct compared_dir *side)
 {
-	struct progress progress = {.pendings = 0};
+	struct rule_progress progress = {.pendings = 0};
 	bool deny = rule->kind == RULE_DENY;
 
-	/* A grant applies to the name in the view only, and not from above a remapped mount. */
+	/* A grant applies to the path in the view only. A grant from above a remapped mount does not apply below it. */
 	if (!deny && (side->remap_len > strlen(rule->literal) ||
 		      (side->remap_len && strncmp(rule->literal, side->name[0], side->remap_len) != 0)))
 		return progress;
@@ -155,7 +156,7 @@ static struct progress move_follow_rule(const struct rule *rule, const struct si
 	return progress;
 }
 
-/* True when the rule can make rights differ between names where whole-tree grants already give `rights`. */
+/* True when the rule can make rights differ between names that already have `rights` by grants of whole trees. */
 static bool move_rule_matters(const struct rule *rule, unsigned rights)
 {
 	if (rule->overridden)
@@ -169,11 +170,11 @@ static bool move_rule_matters(const struct rule *rule, unsigned rights)
 		return rule->literal && rule->host && !(rights & POLICY_READ);
 	case RULE_WRITE:
 		return rule->literal && rule->host && !(rights & POLICY_WRITE);
-	case RULE_EXEC_DENY: /* no protection anyway: a readable file can be copied and the copy executed */
-	case RULE_REDIRECT:  /* mounts cannot be renamed */
+	case RULE_EXEC_DENY: /* protects nothing: a readable file can be copied and the copy executed */
+	case RULE_REDIRECT:  /* what these rules make are mounts, which cannot be renamed */
 	case RULE_PROVIDE:
 	case RULE_DECOY:
-	case RULE_PRIVATE: /* what may be written is readable whatever is private */
+	case RULE_PRIVATE: /* what may be written may also be read, private or not */
 	case RULE_MAX:
 		break;
 	}
@@ -194,8 +195,9 @@ static void move_add_name(struct policy_move *move, const char *name, size_t len
 	move->name[move->count++].len = len;
 }
 
-/* Adds the first components of the pending parts that `one` has and `other` has not. */
-static void move_add_pending_names(struct policy_move *move, const struct progress *one, const struct progress *other)
+/* Adds the first component of each pending part that `one` has and `other` has not. */
+static void move_add_pending_names(struct policy_move *move, const struct rule_progress *one,
+				   const struct rule_progress *other)
 {
 	for (size_t i = 0; i < one->pendings; i++) {
 		bool both = false;
@@ -207,8 +209,8 @@ static void move_add_pending_names(struct policy_move *move, const struct progre
 	}
 }
 
-static void move_add_rule_differences(struct policy_move *move, const struct rule *rule, const struct progress *from,
-				      const struct progress *to)
+static void move_add_rule_differences(struct policy_move *move, const struct rule *rule,
+				      const struct rule_progress *from, const struct rule_progress *to)
 {
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		const struct glob_part *part = &rule->glob.part[i];
@@ -226,7 +228,7 @@ static void move_add_rule_differences(struct policy_move *move, const struct rul
 
 void policy_compare_below(const struct policy *policy, const char *from, const char *to, struct policy_move *ret_move)
 {
-	struct side old, new;
+	struct compared_dir old, new;
 
 	ret_move->kind = POLICY_MOVE_SAME;
 	ret_move->count = 0;
@@ -240,8 +242,8 @@ void policy_compare_below(const struct policy *policy, const char *from, const c
 		const struct rule *rule = &policy->rule[i];
 
 		if (move_rule_matters(rule, old.rights)) {
-			const struct progress was = move_follow_rule(rule, &old);
-			const struct progress will = move_follow_rule(rule, &new);
+			const struct rule_progress was = move_follow_rule(rule, &old);
+			const struct rule_progress will = move_follow_rule(rule, &new);
 
 			move_add_rule_differences(ret_move, rule, &was, &will);
 		}
@@ -256,35 +258,35 @@ bool policy_rights_differ(const struct policy *policy, const char *from, const c
 
 /* ---- symbolic links ---- */
 
-/* Whether a rule denies names below a directory because of the directory's path. "**" + name does so everywhere. */
-enum leading {
-	LEADS_NOWHERE,
-	LEADS_BY_GLOB, /* a star of the rule matches the directory's name */
-	LEADS_BY_NAME, /* the rule contains the directory's name literally */
+/* How the path of a directory leads a rule to deny names below it. A rule "**/NAME" denies below every directory. */
+enum denial_basis {
+	DENIAL_ELSEWHERE,
+	DENIAL_BY_GLOB, /* a "*" of the rule matches a name of the path */
+	DENIAL_BY_NAME, /* the rule contains the path literally */
 };
 
-static enum leading move_leads_to_denied(const struct rule *rule, const struct side *side)
+static enum denial_basis move_find_denial_basis(const struct rule *rule, const struct compared_dir *side)
 {
-	const struct progress progress = move_follow_rule(rule, side);
-	enum leading leading = LEADS_NOWHERE;
+	const struct rule_progress progress = move_follow_rule(rule, side);
+	enum denial_basis basis = DENIAL_ELSEWHERE;
 	move_positions anywhere;
 
 	if (progress.pendings)
-		return LEADS_BY_NAME;
+		return DENIAL_BY_NAME;
 	if (!rule->pattern)
-		return LEADS_NOWHERE;
+		return DENIAL_ELSEWHERE;
 	anywhere = rule->literal ? 0 : move_find_positions(&rule->glob, "");
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		if (!(progress.positions & ~anywhere & POSITION(i)))
 			continue;
 		if (i > 0 && rule->glob.part[i - 1].kind == GLOB_LITERAL)
-			return LEADS_BY_NAME;
-		leading = LEADS_BY_GLOB;
+			return DENIAL_BY_NAME;
+		basis = DENIAL_BY_GLOB;
 	}
-	return leading;
+	return basis;
 }
 
-/* True when the run can write at or below this host path, where programs outside the run may look. */
+/* True when the run can write at or below this host path, where a program outside the run would follow the link. */
 static bool move_is_writable_outside(const struct policy *policy, const char *path)
 {
 	for (size_t i = 0; i < policy->mount_count; i++) {
@@ -300,7 +302,7 @@ static bool move_is_writable_outside(const struct policy *policy, const char *pa
 	return false;
 }
 
-/* The target of a link at `path`. False when the text alone does not determine it. */
+/* Makes the path of the target of a link at `path`. False when only the kernel could resolve it. */
 static bool move_get_link_target(const char *path, const char *text, char target[PATH_MAX])
 {
 	char parent[PATH_MAX];
@@ -311,8 +313,8 @@ static bool move_get_link_target(const char *path, const char *text, char target
 	return path_join(parent, text, target, PATH_MAX, &lexical) >= 0 && lexical;
 }
 
-/* True when the same names are denied below the link's target. A text with ".." after a name never qualifies. */
-static bool move_target_denies_same(const struct policy *policy, const struct side *side, const char *text)
+/* True when the same names are denied below the target of the link. False when its text has ".." after a name. */
+static bool move_target_denies_same(const struct policy *policy, const struct compared_dir *side, const char *text)
 {
 	struct policy_move move;
 	char target[PATH_MAX];
@@ -323,8 +325,8 @@ static bool move_target_denies_same(const struct policy *policy, const struct si
 	return move.kind == POLICY_MOVE_SAME;
 }
 
-/* True when the run cannot write at or below the link's target, neither by its virtual path nor by a host path. */
-static bool move_target_is_unwritable(const struct policy *policy, const struct side *side, const char *text)
+/* True when the run cannot write at or below the target of the link, by its virtual path or by a host path. */
+static bool move_target_is_unwritable(const struct policy *policy, const struct compared_dir *side, const char *text)
 {
 	char target[PATH_MAX];
 
@@ -336,8 +338,8 @@ static bool move_target_is_unwritable(const struct policy *policy, const struct 
 	return true;
 }
 
-/* A relative text that leaves a workdir whose host path differs has another target outside the view: not allowed. */
-static bool move_text_stays_within(const struct side *side, const char *text)
+/* True unless the link leads out of a remapped mount: outside the view, its relative text has another target. */
+static bool move_text_stays_within(const struct compared_dir *side, const char *text)
 {
 	char target[PATH_MAX], remap[PATH_MAX];
 
@@ -349,23 +351,23 @@ static bool move_text_stays_within(const struct side *side, const char *text)
 
 bool policy_link_is_allowed(const struct policy *policy, const char *path, const char *text, const char **ret_rule)
 {
-	enum leading most = LEADS_NOWHERE;
-	struct side side;
+	enum denial_basis most = DENIAL_ELSEWHERE;
+	struct compared_dir side;
 
 	move_describe_directory(policy, path, &side);
-	for (size_t i = 0; i < policy->rule_count && most != LEADS_BY_NAME; i++) {
+	for (size_t i = 0; i < policy->rule_count && most != DENIAL_BY_NAME; i++) {
 		const struct rule *rule = &policy->rule[i];
-		enum leading leading;
+		enum denial_basis basis;
 
 		if (rule->kind != RULE_DENY || rule->overridden)
 			continue;
-		leading = move_leads_to_denied(rule, &side);
-		if (leading > most) {
-			most = leading;
+		basis = move_find_denial_basis(rule, &side);
+		if (basis > most) {
+			most = basis;
 			*ret_rule = rule->label;
 		}
 	}
-	return most == LEADS_NOWHERE ||
+	return most == DENIAL_ELSEWHERE ||
 	       (move_text_stays_within(&side, text) && move_target_denies_same(policy, &side, text)) ||
-	       (most == LEADS_BY_GLOB && move_target_is_unwritable(policy, &side, text));
+	       (most == DENIAL_BY_GLOB && move_target_is_unwritable(policy, &side, text));
 }

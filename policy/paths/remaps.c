@@ -1,16 +1,16 @@
 /*
- * Rights and aliases of remapped mounts, which show other content than the enclosing mount has at that name: redirects,
- * provided files, a renamed workdir.
+ * Sets the rights and aliases of remapped mounts. These show other content than the mount around them has at that name:
+ * redirects, provided files, a workdir under another name.
  */
 #include <string.h>
 
 #include "base/path.h"
 #include "policy/model.h"
 
-/* Replaces all grants of the node by those of one rule. */
+/* Replaces all grants of a tree node by the grants of one rule. */
 static void remap_set_rights(struct tree_node *node, const struct rule *rule, unsigned rights)
 {
-	if (rights & POLICY_PUBLIC) { /* of a redirect's target: what everybody may read there */
+	if (rights & POLICY_PUBLIC) { /* the target of the redirect is public */
 		rights &= ~(unsigned)(POLICY_READ | POLICY_PUBLIC);
 		node->publish = rule;
 	}
@@ -19,8 +19,8 @@ static void remap_set_rights(struct tree_node *node, const struct rule *rule, un
 		node->grant[i] = rights & 1u << i ? rule : NULL;
 }
 
-/* A redirect to @scratch or @workdir: readable and writable; executable when a rule grants exec on this name. */
-static void remap_grant_own_place(struct tree_node *node, const struct rule *rule)
+/* Sets the rights of a redirect to @scratch or @workdir: read, write, and exec if a rule grants exec on this path. */
+static void remap_grant_scratch_or_workdir(struct tree_node *node, const struct rule *rule)
 {
 	const struct rule *exec = node->grant[2];
 
@@ -31,10 +31,10 @@ static void remap_grant_own_place(struct tree_node *node, const struct rule *rul
 	}
 }
 
-/* A redirect to a host path: the rights that are granted on the target. */
+/* Sets the rights of a redirect to a host path: those that are granted on the target. */
 static void remap_grant_host_target(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
 {
-	struct finding target = policy_find_rules(compiler->policy, rule->host, strlen(rule->host));
+	struct path_rules target = policy_find_rules(compiler->policy, rule->host, strlen(rule->host));
 
 	if (node->rights || node->globs || node->publish)
 		compiler_add_error(compiler, rule->where, "%s is granted as well; grant the target %s instead",
@@ -52,7 +52,7 @@ static void remap_grant_host_target(struct compiler *compiler, struct tree_node 
 		remap_set_rights(node, rule, target.rights);
 }
 
-/* Sets the other names by which a deny can mean this object. The scratch directory has none. */
+/* Sets the other paths by which a deny rule can mean this object. The scratch directory has no other path. */
 static void remap_set_aliases(struct compiler *compiler, struct tree_node *node, const struct policy_mount *mount,
 			      const char *name)
 {
@@ -67,7 +67,7 @@ static void remap_set_aliases(struct compiler *compiler, struct tree_node *node,
 
 static void remap_check_denied(struct compiler *compiler, const struct rule *rule)
 {
-	struct finding finding = policy_find_rules(compiler->policy, rule->literal, strlen(rule->literal));
+	struct path_rules finding = policy_find_rules(compiler->policy, rule->literal, strlen(rule->literal));
 
 	if (finding.deny && !compiler->failed)
 		compiler_add_error(compiler, rule->where,
@@ -96,7 +96,7 @@ void compile_remaps(struct compiler *compiler)
 			if (rule->to.place == PLACE_HOST)
 				remap_grant_host_target(compiler, node, rule);
 			else
-				remap_grant_own_place(node, rule);
+				remap_grant_scratch_or_workdir(node, rule);
 			remap_set_aliases(compiler, node, &policy->mount[node->mount - 1], rule->alias);
 		} else if (rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY) {
 			remap_set_rights(tree_find_path(&policy->tree, rule->literal), rule, POLICY_READ);

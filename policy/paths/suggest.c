@@ -12,7 +12,7 @@
 
 #define WHOLE_SYSTEM "a directory of the whole system; name the file or a directory below it"
 #define WHOLE_HOME "it would grant much of a home directory; name the file or a directory below it"
-#define SECRET "it is where secrets are kept; if the program must have it, grant it by hand"
+#define SECRET_PLACE "it is where secrets are kept; if the program must have it, grant it by hand"
 
 static bool suggest_is_one_of(const char *text, const char *const *list)
 {
@@ -30,7 +30,7 @@ static bool suggest_is_below(const char *path, const char *const *list)
 	return false;
 }
 
-/* A component that names a place of secrets, wherever it is: ".ssh", ".env.local", "id_ed25519". */
+/* True when a component of the path names a usual place of secrets: ".ssh", ".env.local", "id_ed25519". */
 static bool suggest_names_secret(const char *path)
 {
 	static const char *const names[] = {
@@ -73,8 +73,8 @@ static bool suggest_is_home(const struct suggest_host *host, const char *path)
 	return name && (!slash || suggest_is_one_of(slash + 1, much));
 }
 
-/* Why this must not be suggested; NULL: it may be. */
-static const char *suggest_refusal(const struct suggest_host *host, const char *path, unsigned want)
+/* Returns why a path must not be suggested; NULL: it may be. */
+static const char *suggest_find_refusal(const struct suggest_host *host, const char *path, unsigned want)
 {
 	static const char *const whole[] = {"/etc", "/run", "/var", "/var/run", "/var/lib", "/var/log", "/proc", "/sys",
 					    "/dev", "/home", "/boot", "/mnt", "/media", "/tmp", "/var/tmp", "/usr",
@@ -92,13 +92,13 @@ static const char *suggest_refusal(const struct suggest_host *host, const char *
 	if (suggest_is_below(path, machine))
 		return "it belongs to the machine: a run has a /proc and a /dev of its own";
 	if (suggest_is_secret(path))
-		return SECRET;
+		return SECRET_PLACE;
 	if (want & POLICY_WRITE && suggest_is_below(path, installed))
 		return "it belongs to the system, which a run should not change; redirect it, or grant it by hand";
 	return NULL;
 }
 
-const char *suggest_narrow(const struct suggest_host *host, char *path, unsigned want)
+const char *suggest_shorten_path(const struct suggest_host *host, char *path, unsigned want)
 {
 	mode_t type = host->type(host->ctx, path);
 	bool missing = type == 0;
@@ -107,16 +107,16 @@ const char *suggest_narrow(const struct suggest_host *host, char *path, unsigned
 
 	if (want & POLICY_EXEC && (type == 0 || type == S_IFDIR))
 		return type == 0 ? "there is no such file" : "it is a directory, not a program";
-	/* A name that is refused itself is no reason to grant its parent. */
+	/* A secret that does not exist: neither it nor its parent may be suggested. */
 	if (type == 0 && suggest_is_secret(path))
-		return SECRET;
+		return SECRET_PLACE;
 	while (type == 0 && (slash = strrchr(path, '/'))) {
 		slash[slash == path] = '\0';
 		if (slash == path)
 			break;
 		type = host->type(host->ctx, path);
 	}
-	refusal = suggest_refusal(host, path, want);
+	refusal = suggest_find_refusal(host, path, want);
 	return refusal && missing ? "there is no such path, and what is above it is too much to grant" : refusal;
 }
 

@@ -36,7 +36,7 @@ static void tree_put_slot(struct tree *tree, uint32_t index)
 	tree->slot[slot] = index;
 }
 
-/* Keeps the table at most a quarter full: most look-ups miss, and a miss should end at the first slot. */
+/* Keeps the hash table at most a quarter full: most look-ups miss, and a miss should end at the first slot. */
 static void tree_grow_slots(struct tree *tree, struct arena *arena)
 {
 	size_t slots = tree->slots ? tree->slots * 2 : 64;
@@ -45,7 +45,7 @@ static void tree_grow_slots(struct tree *tree, struct arena *arena)
 		return;
 	tree->slot = arena_alloc(arena, slots * sizeof(*tree->slot));
 	tree->slots = slots;
-	memset(tree->slot, 0xff, slots * sizeof(*tree->slot)); /* TREE_NONE */
+	memset(tree->slot, 0xff, slots * sizeof(*tree->slot)); /* every byte 0xff: TREE_NONE */
 	for (size_t i = 0; i < tree->count; i++)
 		tree_put_slot(tree, (uint32_t)i);
 }

@@ -1,7 +1,7 @@
 /*
- * The rules as a tree of path components in one hash table: judging a path takes one look-up per component. Built by
- * index.c and mounts.c, read by decide.c and move.c. Nodes with the parent TREE_NAMES are not part of the tree: each is
- * a name that is denied in every directory.
+ * The rules as a tree of path components, stored in one hash table: judging a path takes one look-up for each
+ * component. Built by index.c and mounts.c, read by decide.c and move.c. Nodes with the parent TREE_NAMES are apart
+ * from the tree: each is a name that is denied in every directory.
  */
 #ifndef CALLGATE_POLICY_PATHS_TREE_H
 #define CALLGATE_POLICY_PATHS_TREE_H
@@ -21,7 +21,7 @@ struct rule;
 
 struct tree_node {
 	/* The fields that every look-up reads come first. */
-	uint64_t hash;               /* of the component */
+	uint64_t hash;               /* hash of the component */
 	uint32_t parent;
 	unsigned rights;
 	const char *name;            /* the component; not NUL-terminated */
@@ -29,27 +29,26 @@ struct tree_node {
 	const struct rule *deny;
 	const struct rule *exec_deny;
 	size_t globs;
-	const struct rule *grant[3]; /* subtree grants: for READ, WRITE, EXEC */
-	bool remapped;               /* a mount of other content than the enclosing mount has at this name: rights
-					granted above do not apply below */
-	bool has_grant;              /* a grant is made here or below */
-	const struct rule **glob;    /* rules with a pattern below this directory */
-	enum verdict verdict;        /* remapped: of what is allowed below */
-	uint32_t mount;              /* while compiling: index + 1 into the mounts; 0: none */
-	const struct rule *publish;  /* RULE_PUBLIC of this tree */
-	const struct rule *withhold; /* RULE_PRIVATE of this tree or, below TREE_NAMES, name */
-	const char *alias[2];        /* remapped: other names of the same object; denies on them apply here, too */
+	const struct rule *grant[3]; /* rules that grant the whole subtree, for READ, WRITE, EXEC */
+	bool remapped;               /* a remapped mount is here: rights granted above do not apply below */
+	bool has_grant;              /* a rule grants something at this node or below */
+	const struct rule **glob;    /* rules with a glob that starts in this directory */
+	enum verdict verdict;        /* remapped: the verdict for what is allowed below */
+	uint32_t mount;              /* used while compiling: index + 1 of the mount at this node; 0: none */
+	const struct rule *publish;  /* the RULE_PUBLIC for this subtree */
+	const struct rule *withhold; /* the RULE_PRIVATE for this subtree or, below TREE_NAMES, for this name */
+	const char *alias[2];        /* remapped: other paths of the same object; deny rules for them apply here */
 };
 
 struct tree {
 	struct tree_node *node;
 	size_t count;
-	uint32_t *slot; /* hash table of indices into node[] */
+	uint32_t *slot; /* hash table: indices into node[] */
 	size_t slots;   /* a power of two */
-	uint64_t names; /* Bloom filter of the TREE_NAMES nodes: bit hash >> 58 */
+	uint64_t names; /* Bloom filter of the nodes below TREE_NAMES: bit hash >> 58 is set */
 };
 
-/* A weak but fast hash: tree_find_child() compares the names as well. */
+/* A weak but fast hash: tree_find_child() also compares the names. */
 static inline uint64_t tree_hash_name(const char *name, size_t len)
 {
 	uint64_t head = 0, tail = 0;
@@ -65,16 +64,16 @@ static inline uint64_t tree_hash_name(const char *name, size_t len)
 	return (head ^ (head >> 32) ^ tail) * UINT64_C(0xd6e8feb86659fd93);
 }
 
-/* The child's index, or TREE_NONE. `hash` is tree_hash_name() of the name. */
+/* Returns the index of a child, or TREE_NONE. `hash` is tree_hash_name() of the name. */
 uint32_t tree_find_child(const struct tree *tree, uint32_t parent, uint64_t hash, const char *name, size_t len);
 
-/* Finds or adds a child. Borrows the name. May move node[]. */
+/* Finds or adds a child, and returns its index. Borrows the name. May reallocate node[]. */
 uint32_t tree_add_child(struct tree *tree, struct arena *arena, uint32_t parent, const char *name, size_t len);
 
-/* Finds or adds every component of an absolute path ("/" is TREE_ROOT). */
+/* Finds or adds every component of an absolute path ("/" is TREE_ROOT), and returns the index of the last. */
 uint32_t tree_add_path(struct tree *tree, struct arena *arena, const char *path);
 
-/* The node of exactly this absolute path, or NULL. */
+/* Returns the node of this absolute path, or NULL. */
 struct tree_node *tree_find_path(const struct tree *tree, const char *path);
 
 #endif

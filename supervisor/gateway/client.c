@@ -113,7 +113,7 @@ static bool client_permits_real_address(const struct egress_client *client, cons
 
 	for (size_t i = 0; i < count; i++, rule++)
 		if (rule->dns_real && net_host_matches(rule->host, host) &&
-		    !net_address_get_refusal(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE))
+		    !net_address_get_refusal_reason(address, rule->private_addresses ? NET_LIFT_NAMED : NET_LIFT_NONE))
 			return true;
 	return false;
 }

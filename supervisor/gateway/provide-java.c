@@ -63,7 +63,7 @@ static void java_search_path(struct search *search, const char *path)
 static void java_search_environment(struct search *search)
 {
 	size_t count;
-	const struct policy_env *env = policy_env(search->provide->policy, &count);
+	const struct policy_env *env = policy_get_env(search->provide->policy, &count);
 	char java[PATH_MAX];
 
 	for (size_t i = 0; i < count; i++) {

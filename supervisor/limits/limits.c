@@ -66,7 +66,7 @@ static void limits_set_usage(struct limit_meter *meter, uint64_t used, uint64_t 
 int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct limits **ret_limits)
 {
 	struct limits *limits = calloc(1, sizeof(*limits));
-	const struct policy_limits *policy = &policy_settings(sandbox->policy)->limits;
+	const struct policy_limits *policy = &policy_get_settings(sandbox->policy)->limits;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (!limits)
@@ -345,7 +345,7 @@ static void limits_read_disk(struct limits *limits, uint64_t now_ns)
 static void limits_read_audit(struct limits *limits)
 {
 	struct limit_meter *meter = &limits->meter[LIMIT_AUDIT];
-	uint64_t bytes = limits->sandbox->audit ? audit_bytes(limits->sandbox->audit) : 0;
+	uint64_t bytes = limits->sandbox->audit ? audit_get_size(limits->sandbox->audit) : 0;
 
 	if (bytes == 0)
 		return; /* no log is kept */

@@ -173,8 +173,8 @@ static void suggest_full_path(const struct call *call, const char *resolved, cha
 
 char *denial_suggest_grant(const struct call *call, const char **ret_why)
 {
-	const struct suggest_host host = {.home = call->sandbox->policy ? policy_settings(call->sandbox->policy)->home
-									: NULL,
+	const struct policy *policy = call->sandbox->policy;
+	const struct suggest_host host = {.home = policy ? policy_get_settings(policy)->home : NULL,
 					  .type = host_type,
 					  .ctx = call->sandbox->view};
 	char full[PATH_MAX];
@@ -210,7 +210,7 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 		suggest_full_path(call, path, full);
 	full[denial_get_grant_len(call, full, write)] = '\0';
 	if (!(mount->flags & MOUNT_REDIRECT))
-		*ret_why = suggest_narrow(&host, full, exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ);
+		*ret_why = suggest_shorten_path(&host, full, exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ);
 	if (*ret_why)
 		return NULL;
 	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");

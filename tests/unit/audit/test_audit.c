@@ -171,8 +171,8 @@ START_TEST(test_hostile_text)
 		rec.args = 3;
 		ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), 0);
 		/* An outcome within one page: a page fault never splits its stores. */
-		ck_assert_uint_eq(slot.offset / AUDIT_ROOM_PAGE,
-				  (slot.offset + AUDIT_ROOM_BYTES + 1) / AUDIT_ROOM_PAGE);
+		ck_assert_uint_eq(slot.offset / AUDIT_PAGE_BYTES,
+				  (slot.offset + AUDIT_OUTCOME_BYTES + 1) / AUDIT_PAGE_BYTES);
 		audit_end_record(audit, slot, -ENOENT, 4711);
 	}
 	close_log(audit);
@@ -583,7 +583,7 @@ START_TEST(test_compact_after_a_full_log)
 	audit->direct = true;
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	small = limit;
-	small.rlim_cur = audit_bytes(audit) + 100;
+	small.rlim_cur = audit_get_size(audit) + 100;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
 	ck_assert_int_eq(audit_begin_record(audit, &rec, &slot), -EFBIG);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "cli/host/places.h"
-#include "policy/paths/ways.h"
+#include "policy/paths/host-paths.h"
 #include "tests/unit/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

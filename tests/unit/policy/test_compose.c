@@ -78,7 +78,7 @@ static const struct policy_mount *mount_at(const struct policy *policy, const ch
 static const struct policy_env *env_of(const struct policy *policy, const char *name)
 {
 	size_t count;
-	const struct policy_env *env = policy_env(policy, &count);
+	const struct policy_env *env = policy_get_env(policy, &count);
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(env[i].name, name) == 0)
@@ -91,16 +91,16 @@ START_TEST(test_extends)
 	struct rig rig = {0};
 	struct policy *policy = load(&rig, "top.json", NULL);
 
-	ck_assert_str_eq(policy_settings(policy)->name, "top");
-	ck_assert_str_eq(policy_settings(policy)->workdir, "/job");
-	ck_assert_uint_eq(policy_settings(policy)->limits.wall_ns, 1500000000u);
-	ck_assert_uint_eq(policy_settings(policy)->limits.stdout_bytes, 1024);
-	ck_assert_uint_eq(policy_settings(policy)->limits.stderr_bytes, 7);
-	ck_assert(!policy_settings(policy)->audit_allowed);
-	ck_assert(policy_settings(policy)->audit_compact && policy_settings(policy)->audit_fstat);
+	ck_assert_str_eq(policy_get_settings(policy)->name, "top");
+	ck_assert_str_eq(policy_get_settings(policy)->workdir, "/job");
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.wall_ns, 1500000000u);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.stdout_bytes, 1024);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.stderr_bytes, 7);
+	ck_assert(!policy_get_settings(policy)->audit_allowed);
+	ck_assert(policy_get_settings(policy)->audit_compact && policy_get_settings(policy)->audit_fstat);
 	/* all that any file asks for */
-	ck_assert_uint_eq(policy_settings(policy)->required, LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
-	ck_assert_str_eq(policy_settings(policy)->audit_file, "/var/log/srv/set/a");
+	ck_assert_uint_eq(policy_get_settings(policy)->required, LAYER_BIT(LAYER_LANDLOCK) | LAYERS_NAMESPACES);
+	ck_assert_str_eq(policy_get_settings(policy)->audit_file, "/var/log/srv/set/a");
 	ck_assert_str_eq(mount_at(policy, "/tmp")->host, "/scratch/run/work/.tmp");
 	ck_assert(mount_at(policy, "/tmp")->redirect && mount_at(policy, "/tmp")->create);
 	ck_assert_str_eq(mount_at(policy, "/etc/motd")->text, "b");
@@ -125,21 +125,21 @@ START_TEST(test_limits)
 					  .open_files = 256,
 					  .file_size_bytes = 100u << 20,
 					  .disk_bytes = 1u << 30,
-					  .audit_bytes = 2ull << 30};
+					  .audit_get_size = 2ull << 30};
 	struct policy_limits fewer = all;
 	struct rig rig = {0}, other = {0}, third = {0};
 	struct policy *policy = load(&rig, "bounds.json", NULL);
 
-	ck_assert_mem_eq(&policy_settings(policy)->limits, &all, sizeof(all));
+	ck_assert_mem_eq(&policy_get_settings(policy)->limits, &all, sizeof(all));
 	policy_free(policy);
 	fewer.wall_ns = fewer.memory_bytes = 0;
 	fewer.disk_bytes = 2ull << 30;
 	fewer.pids = 9;
 	policy = load(&other, "fewer.json", NULL);
-	ck_assert_mem_eq(&policy_settings(policy)->limits, &fewer, sizeof(fewer));
+	ck_assert_mem_eq(&policy_get_settings(policy)->limits, &fewer, sizeof(fewer));
 	policy_free(policy);
 	policy = load(&third, "alike.json", NULL);
-	ck_assert_uint_eq(policy_settings(policy)->limits.pids, 9);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.pids, 9);
 	policy_free(policy);
 	rig_done(&rig);
 	rig_done(&other);
@@ -188,12 +188,12 @@ START_TEST(test_command_line)
 	ck_assert_str_eq(env_of(policy, "A")->value, "${x}"); /* the shell has had its turn */
 	ck_assert_str_eq(env_of(policy, "Q")->value, "");
 	ck_assert(policy_env_passes_variable(policy, "TERM"));
-	ck_assert_uint_eq(policy_settings(policy)->limits.wall_ns, 5);
-	ck_assert_uint_eq(policy_settings(policy)->limits.stdout_bytes, 9);
-	ck_assert_uint_eq(policy_settings(policy)->limits.pids, 7);
-	ck_assert_uint_eq(policy_settings(policy)->limits.memory_bytes, 0); /* not among those given */
-	ck_assert_uint_eq(policy_settings(policy)->required, LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_CGROUPS));
-	ck_assert_str_eq(policy_settings(policy)->name, "base");
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.wall_ns, 5);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.stdout_bytes, 9);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.pids, 7);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.memory_bytes, 0); /* not among those given */
+	ck_assert_uint_eq(policy_get_settings(policy)->required, LAYER_BIT(LAYER_LANDLOCK) | LAYER_BIT(LAYER_CGROUPS));
+	ck_assert_str_eq(policy_get_settings(policy)->name, "base");
 	policy_free(policy);
 	rig_done(&rig);
 }
@@ -252,12 +252,12 @@ START_TEST(test_show_is_a_fixed_point)
 		ck_assert_msg(ret == 0, "%s: %s", shown, other.errors.count ? other.errors.item[0].text : "");
 		twice = policy_make_json(again);
 		ck_assert_str_eq(shown, twice);
-		ck_assert_str_eq(policy_settings(policy)->sha256, "");
+		ck_assert_str_eq(policy_get_settings(policy)->sha256, "");
 		ck_assert_int_eq(policy_compute_sha256(policy), 0);
 		ck_assert_int_eq(policy_compute_sha256(again), 0);
-		ck_assert_str_eq(policy_settings(policy)->sha256, policy_settings(again)->sha256);
-		ck_assert_uint_eq(policy_settings(policy)->required, policy_settings(again)->required);
-		ck_assert_uint_eq(strlen(policy_settings(policy)->sha256), 64);
+		ck_assert_str_eq(policy_get_settings(policy)->sha256, policy_get_settings(again)->sha256);
+		ck_assert_uint_eq(policy_get_settings(policy)->required, policy_get_settings(again)->required);
+		ck_assert_uint_eq(strlen(policy_get_settings(policy)->sha256), 64);
 		free(shown);
 		free(twice);
 		policy_free(policy);
@@ -437,7 +437,7 @@ START_TEST(test_narrow)
 	const char *why;
 
 	(void)snprintf(path, sizeof(path), "%s", narrows[_i].path);
-	why = suggest_narrow(&host, path, narrows[_i].want);
+	why = suggest_shorten_path(&host, path, narrows[_i].want);
 	ck_assert_msg(!why == (narrows[_i].grant != NULL), "%s: %s", narrows[_i].path, why ? why : "suggested");
 	if (!why)
 		ck_assert_str_eq(path, narrows[_i].grant);

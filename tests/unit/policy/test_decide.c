@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/unit/policy/policy-rig.h"
-#include "policy/paths/ways.h"
+#include "policy/paths/host-paths.h"
 #include "policy/policy.h"
 #include "tests/unit/unit.h"
 
@@ -282,7 +282,7 @@ START_TEST(test_decisions)
 	ck_assert_msg(ret == 0, "%s: shown: %s\n%s", scene->name, rig.errors.count ? rig.errors.item[0].text : "",
 		      shown);
 	(void)ask(again, scene, false);
-	ck_assert_str_eq(policy_settings(policy)->workdir, policy_settings(again)->workdir);
+	ck_assert_str_eq(policy_get_settings(policy)->workdir, policy_get_settings(again)->workdir);
 	free(shown);
 	policy_free(policy);
 	policy_free(again);

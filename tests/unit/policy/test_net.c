@@ -449,7 +449,7 @@ START_TEST(test_warning)
 {
 	struct policy *policy = load_with(warnings[_i].text, NULL);
 	size_t count;
-	const char *const *text = policy_warnings(policy, &count);
+	const char *const *text = policy_get_warnings(policy, &count);
 
 	ck_assert_uint_eq(count, warnings[_i].warning ? 1 : 0);
 	if (count)

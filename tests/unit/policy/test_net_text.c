@@ -271,9 +271,9 @@ START_TEST(test_address)
 	char by = addresses[_i].lifted_by;
 
 	check_same(text, net_address_get_class(address), kind);
-	check_same(text, net_address_get_refusal(address, NET_LIFT_NONE), kind);
-	check_same(text, net_address_get_refusal(address, NET_LIFT_PRIVATE), by == 'p' ? NULL : kind);
-	check_same(text, net_address_get_refusal(address, NET_LIFT_NAMED), by == '-' ? kind : NULL);
+	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_NONE), kind);
+	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_PRIVATE), by == 'p' ? NULL : kind);
+	check_same(text, net_address_get_refusal_reason(address, NET_LIFT_NAMED), by == '-' ? kind : NULL);
 }
 END_TEST
 
@@ -292,7 +292,7 @@ START_TEST(test_address_text)
 	ck_assert_str_eq(text, "2001:db8::1");
 	net_address_format(&other, text);
 	ck_assert_str_eq(text, "");
-	ck_assert_str_eq(net_address_get_refusal(&other, NET_LIFT_NAMED), "unknown_family");
+	ck_assert_str_eq(net_address_get_refusal_reason(&other, NET_LIFT_NAMED), "unknown_family");
 }
 END_TEST
 

@@ -69,16 +69,16 @@ START_TEST(test_setup)
 {
 	struct policy *policy = load("base.json", POLICY_PHASE_SETUP);
 
-	ck_assert_str_eq(policy_settings(policy)->name, "base");
+	ck_assert_str_eq(policy_get_settings(policy)->name, "base");
 	ck_assert(reaches(policy, "index.example") && reaches(policy, "more.example"));
-	ck_assert_uint_eq(policy_settings(policy)->limits.wall_ns, 600000000000u);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.wall_ns, 600000000000u);
 	ck_assert(rights(policy, "/work/x") & POLICY_WRITE);
 	ck_assert(rights(policy, "/usr/share/x") & POLICY_READ);
 	/* of what network.extends names nothing but the endpoints: no files, no limits, no secrets, no phases */
 	ck_assert_uint_eq(rights(policy, "/srv/x"), 0);
 	ck_assert(!reaches(policy, "never.example"));
 	size_t secrets, count;
-	const struct policy_env *env = policy_env(policy, &count);
+	const struct policy_env *env = policy_get_env(policy, &count);
 
 	ck_assert_str_eq(policy_net_get_secrets(policy, &secrets)[0].name, "S");
 	ck_assert_uint_eq(secrets, 1);
@@ -93,12 +93,12 @@ START_TEST(test_run)
 	struct policy *policy = load("base.json", POLICY_PHASE_RUN), *usual = load_cli("base.json", NULL);
 
 	ck_assert(!policy_net_is_enabled(policy) && !reaches(policy, "index.example"));
-	ck_assert_uint_eq(policy_settings(policy)->limits.wall_ns, 10000000000u);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.wall_ns, 10000000000u);
 	ck_assert_uint_eq(rights(policy, "/work/x"), 0);
 	ck_assert_uint_eq(rights(policy, "/usr/share/x"), 0);
 	/* also here the caller's secret is none of the program's */
 	ck_assert(policy_env_passes_variable(policy, "LANG") && !policy_env_passes_variable(policy, "TOKEN"));
-	ck_assert_str_eq(policy_settings(policy)->sha256, policy_settings(usual)->sha256);
+	ck_assert_str_eq(policy_get_settings(policy)->sha256, policy_get_settings(usual)->sha256);
 	policy_free(usual);
 	policy_free(policy);
 }
@@ -128,12 +128,12 @@ START_TEST(test_command_line)
 	struct policy *policy = load_cli("base.json", &cli);
 
 	ck_assert(reaches(policy, "extra.example") && reaches(policy, "index.example"));
-	ck_assert_uint_eq(policy_settings(policy)->limits.wall_ns, 7);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.wall_ns, 7);
 	policy_free(policy);
 	cli.phase = POLICY_PHASE_RUN;
 	policy = load_cli("base.json", &cli);
 	ck_assert(!policy_net_is_enabled(policy) && !reaches(policy, "extra.example"));
-	ck_assert_uint_eq(policy_settings(policy)->limits.wall_ns, 7);
+	ck_assert_uint_eq(policy_get_settings(policy)->limits.wall_ns, 7);
 	/* it stays a secret, which the program asked for by -e would not be */
 	ck_assert(!policy_env_passes_variable(policy, "T") && policy_env_passes_variable(policy, "U"));
 	policy_free(policy);

@@ -4,19 +4,21 @@
 #include "base/path.h"
 #include "policy/model.h"
 #include "policy/paths/explain.h"
-#include "policy/paths/ways.h"
+#include "policy/paths/host-paths.h"
 
-void compiler_add_host_path(struct compiler *compiler, enum policy_way_kind kind, const char *where, const char *text)
+void compiler_add_host_path(struct compiler *compiler, enum policy_host_path_kind kind, const char *where,
+			    const char *text)
 {
 	struct policy *policy = compiler->policy;
 
-	ARENA_APPEND(&policy->arena, policy->way, policy->ways, ((struct policy_way){kind, where, false, text}));
+	ARENA_APPEND(&policy->arena, policy->host_path, policy->host_paths, ((struct policy_host_path){kind, where,
+									     false, text}));
 }
 
-const struct policy_way *policy_get_host_paths(const struct policy *policy, size_t *ret_count)
+const struct policy_host_path *policy_get_host_paths(const struct policy *policy, size_t *ret_count)
 {
-	*ret_count = policy->ways;
-	return policy->way;
+	*ret_count = policy->host_paths;
+	return policy->host_path;
 }
 
 bool policy_has_phase(const struct policy *policy, enum policy_phase phase)
@@ -35,8 +37,8 @@ bool policy_host_path_is_writable(const struct policy *policy, const char *host)
 		if (!rest)
 			continue;
 		if (len < 0)
-			return true; /* too long to be judged */
-		/* Below another mount the name is another file: the host's /work/x is not the workdir's /work/x. */
+			return true; /* such a long path cannot be judged: assume that it is writable */
+		/* Another mount may cover the name: the /work/x of the host is not the /work/x of the workdir. */
 		if (policy_find_mount(policy, name) == mount &&
 		    policy_get_rights(policy, name, (size_t)len) & POLICY_WRITE)
 			return true;
@@ -44,7 +46,7 @@ bool policy_host_path_is_writable(const struct policy *policy, const char *host)
 	return false;
 }
 
-/* True when the rule matches this host path. */
+/* True when the rule applies to this host path. */
 static bool ways_rule_matches_host_path(const struct rule *rule, const char *host)
 {
 	const char *rest = path_rest_below(host, rule->host);
