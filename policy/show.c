@@ -63,7 +63,7 @@ static bool show_rule_has_no_effect(const struct policy *policy, const struct ru
 	return false;
 }
 
-/* The item of a list of paths that has this path, as a string or in an object. `list` may be NULL. */
+/* Finds the item of a list of paths, a string or an object, that has this path. `list` may be NULL. */
 static size_t show_find_path(const json_t *list, const json_t *path)
 {
 	size_t i = 0;
@@ -77,7 +77,7 @@ static size_t show_find_path(const json_t *list, const json_t *path)
 	return i;
 }
 
-/* Appends a rule's path unless it is in the list; with `because`, of the first rule that has one, as an object. */
+/* Appends the path of a rule, unless the list has it; as an object when a rule for the path has a "because". */
 static int show_append_path(json_t *list, const struct rule *rule)
 {
 	json_auto_t *path = show_text(rule->name.shown);

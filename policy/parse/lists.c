@@ -22,13 +22,13 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 	return rule;
 }
 
-/* An entry with the reason in "disabled" is checked, but is no rule. */
+/* True for an entry with "disabled", which holds a reason: the entry is checked, but makes no rule. */
 static bool lists_is_disabled(const json_t *object)
 {
 	return json_object_get(object, "disabled");
 }
 
-/* {"path": PATH, "because": ...}: returns the path. NULL: it is disabled, or wrong, with a message. */
+/* Returns PATH of {"path": PATH, "because": ...}. NULL when the entry is disabled, or wrong (with a message). */
 static const char *lists_get_path_of_object(struct parser *parser, const json_t *object)
 {
 	const json_t *path = json_object_get(object, "path");

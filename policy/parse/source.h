@@ -58,7 +58,7 @@ struct source_rule {
 	struct source_text to;   /* redirect: "to"; provide: content or, with `to_file`, a name for policy_host.load */
 	bool to_file;
 	const char *key;         /* "filesystem.read[1]" */
-	const char *because;     /* why the rule is there, for people; NULL: not said */
+	const char *because;     /* why the rule exists, for people; NULL: the policy does not say */
 };
 
 struct source_env {

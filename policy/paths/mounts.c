@@ -12,7 +12,8 @@ static const char *mounts_get_unresolved_name(struct compiler *compiler, const s
 	size_t len = rule->pattern ? (size_t)(rule->pattern - rule->name.path) : strlen(rule->name.path);
 	if (rule->name.place == PLACE_WORKDIR)
 		return rule->literal; /* the view shows the links within the workdir as links */
-	if (!rule->pattern && len > 3 && strcmp(rule->name.path + len - 3, "/* a final "**" adds nothing */
+	if (!rule->pattern && len > 3 && strcmp(rule->name.path + len - 3, "/**") == 0)
+		len -= 2; /* a final "**" adds nothing */
 	if (len > 1 && rule->name.path[len - 1] == '/')
 		len--;
 	if (!rule->name.path[len])

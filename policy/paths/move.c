@@ -258,7 +258,7 @@ bool policy_rights_differ(const struct policy *policy, const char *from, const c
 
 /* ---- symbolic links ---- */
 
-/* How the path of a directory leads a rule to deny names below it. A rule "**/NAME" denies below every directory. */
+/* How the path of a directory leads a rule to deny names below it. A rule that begins with "**" denies anywhere. */
 enum denial_basis {
 	DENIAL_ELSEWHERE,
 	DENIAL_BY_GLOB, /* a "*" of the rule matches a name of the path */
