@@ -2,8 +2,8 @@
  * The host paths that a policy names, and whether the program could write a host path. cli/host/places.h uses both to
  * check that no earlier run redirected such a path, for example by a symbolic link. No I/O.
  */
-#ifndef CALLGATE_POLICY_PATHS_WAYS_H
-#define CALLGATE_POLICY_PATHS_WAYS_H
+#ifndef CALLGATE_POLICY_PATHS_HOST_PATHS_H
+#define CALLGATE_POLICY_PATHS_HOST_PATHS_H
 
 #include "policy/policy.h"
 
