@@ -10,7 +10,7 @@
 #include "policy/paths/move.h"
 #include "policy/paths/shown.h"
 #include "policy/paths/tree.h"
-#include "policy/paths/ways.h"
+#include "policy/paths/host-paths.h"
 #include "replay/query.h"
 #include "view/fixed.h"
 
