@@ -17,6 +17,18 @@ CALLGATE_SOURCES += \
 	cli/audit/show.c \
 	cli/audit/stats.c
 CALLGATE_SOURCES += \
+	cli/batch/batch.h \
+	cli/batch/run.c
+CALLGATE_SOURCES += \
+	cli/compare/align.c \
+	cli/compare/align.h \
+	cli/compare/compare.c \
+	cli/compare/compare.h \
+	cli/compare/differences.c \
+	cli/compare/print.c \
+	cli/compare/trail.c \
+	cli/compare/trail.h
+CALLGATE_SOURCES += \
 	cli/doctor/advice.c \
 	cli/doctor/doctor.c \
 	cli/doctor/doctor.h \

@@ -16,6 +16,7 @@ static const struct verb {
 	{"show", cli_main_show, "print the effective policy"},
 	{"why", cli_main_why, "explain how one access would be decided, and by which rule"},
 	{"audit", cli_main_audit, "read the audit log of a run"},
+	{"compare", cli_main_compare, "run a program under several policies and show where the runs part"},
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 

@@ -29,7 +29,7 @@ offers()
 	echo "FAIL: '$*' does not offer $wanted but: ${COMPREPLY[*]}" >&2
 }
 
-for verb in run check show why audit doctor; do
+for verb in run check show why audit compare doctor; do
 	offers "$verb" ''
 	offers --help "$verb" --h
 done
@@ -55,6 +55,8 @@ offers landlock,pidns run --without landlock,pi
 offers namespaces run --require na
 offers cgroups run --require cgroups
 offers --json doctor --j
+offers --run-option compare --run
+offers ls compare l
 offers ls run -- l
 offers /etc/passwd run -- cat /etc/pass
 echo "$passed passed, $failed failed, 0 skipped"

@@ -42,6 +42,7 @@ LIVE_TESTS = \
 	tests/live/doctor/doctor.sh \
 	tests/live/doctor/doctor-advice.sh \
 	tests/live/egress/egress-life.sh \
+	tests/live/cli/compare.sh \
 	tests/live/cli/examples.sh \
 	tests/live/syscalls/errnos.sh \
 	tests/live/syscalls/exec-again.sh \

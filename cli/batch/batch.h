@@ -1,0 +1,40 @@
+/*
+ * Runs of `callgate run` that callgate itself starts, each in a directory of its own and in its own copy of a working
+ * directory. For compare and experiment.
+ */
+#ifndef CALLGATE_CLI_BATCH_BATCH_H
+#define CALLGATE_CLI_BATCH_BATCH_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+/* Files of a run's directory. */
+#define BATCH_WORKDIR "workdir"       /* the copy of the working directory, as the program left it */
+#define BATCH_LOG "audit.jsonl"       /* the audit log */
+#define BATCH_RESULT "result.json"    /* the result, as of callgate run --json */
+#define BATCH_MESSAGES "messages.txt" /* callgate's own messages */
+
+struct batch_run {
+	const char *dir;            /* exists and is empty */
+	const char *workdir;        /* copied into `dir`; NULL: the program starts in an empty working directory */
+	const char *const *options; /* of callgate run; NULL-ended */
+	const char *const *program; /* with its arguments; NULL-ended */
+	const char *input;          /* file for the program's standard input; NULL: it is empty */
+};
+
+/*
+ * Starts a run. Its process copies the working directory, with cp(1), and becomes callgate run. Returns its pid, which
+ * the caller waits for, or -errno.
+ */
+pid_t batch_start_run(const struct batch_run *run);
+
+/* Reads BATCH_RESULT. Owned by the caller; NULL: there is none, because callgate did not get so far. */
+json_t *batch_read_result(const char *dir);
+
+/* Prints what callgate said (BATCH_MESSAGES) about a run that has no result. */
+void batch_print_messages(const char *verb, const char *dir);
+
+/* Creates a directory for runs below $TMPDIR or /tmp. Owned by the caller; NULL with a message printed. */
+char *batch_make_temporary_dir(const char *verb);
+
+#endif

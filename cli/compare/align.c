@@ -1,0 +1,60 @@
+#include "cli/compare/align.h"
+
+#include <stdbool.h>
+
+static bool align_have_equal_keys(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j)
+{
+	return first->get(first->items, i) == second->get(second->items, j);
+}
+
+/* Whether ALIGN_JOIN keys from here on agree, or as many as are left if both sequences end together. */
+static bool align_may_join(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j)
+{
+	for (unsigned n = 0; n < ALIGN_JOIN; n++) {
+		bool ended = i + n == first->count, other_ended = j + n == second->count;
+
+		if (ended || other_ended)
+			return ended && other_ended;
+		if (!align_have_equal_keys(first, i + n, second, j + n))
+			return false;
+	}
+	return true;
+}
+
+/* How many items to leave out of each sequence until they agree again. False: they do not, within the window. */
+static bool align_find_join(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j,
+			    size_t *ret_skip, size_t *ret_other_skip)
+{
+	for (size_t sum = 1; sum <= ALIGN_WINDOW; sum++)
+		for (size_t skip = 0; skip <= sum; skip++)
+			if (skip <= first->count - i && sum - skip <= second->count - j &&
+			    align_may_join(first, i + skip, second, j + sum - skip)) {
+				*ret_skip = skip;
+				*ret_other_skip = sum - skip;
+				return true;
+			}
+	return false;
+}
+
+void align_keys(const struct align_keys *first, const struct align_keys *second,
+		void (*pair)(void *ctx, size_t first, size_t second), void *ctx)
+{
+	size_t i = 0, j = 0;
+
+	while (i < first->count || j < second->count) {
+		size_t skip, other_skip;
+
+		if (i < first->count && j < second->count && align_have_equal_keys(first, i, second, j)) {
+			pair(ctx, i++, j++);
+			continue;
+		}
+		if (!align_find_join(first, i, second, j, &skip, &other_skip)) {
+			skip = first->count - i < ALIGN_WINDOW ? first->count - i : ALIGN_WINDOW;
+			other_skip = second->count - j < ALIGN_WINDOW ? second->count - j : ALIGN_WINDOW;
+		}
+		while (skip-- > 0)
+			pair(ctx, i++, ALIGN_NONE);
+		while (other_skip-- > 0)
+			pair(ctx, ALIGN_NONE, j++);
+	}
+}

@@ -1,0 +1,25 @@
+/* Aligns two sequences of keys, such as the calls of a process in two runs. */
+#ifndef CALLGATE_CLI_COMPARE_ALIGN_H
+#define CALLGATE_CLI_COMPARE_ALIGN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ALIGN_NONE SIZE_MAX
+
+/*
+ * Calls `pair` for every pair of equal keys that were aligned, and for every item that has no partner (the other index
+ * is ALIGN_NONE), in order. Where the sequences part, they are joined again at the nearest place where ALIGN_JOIN keys
+ * in a row agree, at most ALIGN_WINDOW items further. The time is linear but for that search.
+ */
+#define ALIGN_WINDOW 512u
+#define ALIGN_JOIN 2u
+struct align_keys {
+	uint64_t (*get)(const void *items, size_t index);
+	const void *items;
+	size_t count;
+};
+void align_keys(const struct align_keys *first, const struct align_keys *second,
+		void (*pair)(void *ctx, size_t first, size_t second), void *ctx);
+
+#endif

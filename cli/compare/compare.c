@@ -1,0 +1,239 @@
+/* callgate compare: runs one program under several policies and shows where the runs part. */
+#include "cli/compare/compare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/batch/batch.h"
+#include "cli/options.h"
+
+#define POLICIES_MAX 16u
+
+/* Exit statuses. */
+enum { COMPARE_EQUAL = 0, COMPARE_DIFFERENT = 1 };
+
+struct compare {
+	struct cli_list option; /* "-p" or "--profile", and its value, for each policy */
+	struct cli_list passed; /* options for every run */
+	const char *workdir, *input, *keep;
+	bool json;
+	char *dir; /* owned; of all runs */
+	struct compared run[POLICIES_MAX];
+	size_t runs;
+};
+
+/* `which`: 1 for a profile. */
+static int compare_add_policy(const struct cli_given *given, void *list)
+{
+	struct cli_list *options = list;
+
+	if (options->count / 2 == POLICIES_MAX)
+		return cli_refuse_value(given, "more than %u policies; compare fewer at once", POLICIES_MAX);
+	if (cli_list_add_owned(options, strdup(given->which ? "--profile" : "-p")) < 0)
+		return -ENOMEM;
+	return cli_list_add_owned(options, strdup(given->value));
+}
+
+static int compare_add_option(const struct cli_given *given, void *list)
+{
+	return cli_list_add_owned(list, strdup(given->value));
+}
+
+#define AT(member) offsetof(struct compare, member)
+
+static int compare_parse_options(int argc, char **argv, struct compare *compare)
+{
+	static const struct cli_option table[] = {
+		{"policy", 'p', "FILE", "a policy; give two or more of -p and --profile", compare_add_policy,
+		 AT(option), 0},
+		{"profile", 0, "NAME", "a built-in profile, as a policy", compare_add_policy, AT(option), 1},
+		{"workdir", 'w', "DIR", "each run gets a copy of DIR as its working directory (default: an empty one)",
+		 cli_set_text, AT(workdir), 0},
+		CLI_TEXT("input", "FILE", "each run reads FILE as its standard input (default: empty input)", AT(input)),
+		{"run-option", 0, "OPTION", "an option of callgate run for every run, such as --memory=1G (repeatable)",
+		 compare_add_option, AT(passed), 0},
+		CLI_TEXT("keep", "DIR", "keep logs, results and working directories in DIR, which must not exist",
+			 AT(keep)),
+		CLI_FLAG("json", 0, "print one JSON object", AT(json)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = "compare",
+		.usage = "Usage: callgate compare -p A -p B [-p ...] [OPTION...] [--] PROGRAM [ARG...]\n\n"
+			 "Runs PROGRAM once under each policy, and compares each run with the first one.\n\n",
+		.epilogue = "\nExit status: 0 no difference; 1 a difference; 125 an error.  See callgate(1).\n",
+		.table = {{NULL, table, compare}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_PARSED)
+		return status;
+	if (compare->option.count < 4)
+		cli_print_error("compare", "give two policies or more, each with -p or --profile");
+	else if (optind == argc)
+		cli_print_error("compare", "no program named; see callgate compare --help");
+	else
+		return CLI_PARSED;
+	return CLI_ERROR;
+}
+
+/* Makes the directory of all runs. False with a message. */
+static bool compare_make_dir(struct compare *compare)
+{
+	if (!compare->keep)
+		return (compare->dir = batch_make_temporary_dir("compare"));
+	compare->dir = strdup(compare->keep);
+	if (compare->dir && mkdir(compare->dir, 0700) == 0)
+		return true;
+	cli_print_error("compare", "--keep %s: %s; name a directory that does not exist yet", compare->keep,
+			strerror(compare->dir ? errno : ENOMEM));
+	free(steal_pointer(&compare->dir));
+	return false;
+}
+
+/* The options of one run: its policy, then those of every run. Owned by the caller, its texts are borrowed. */
+static const char **compare_make_options(const struct compare *compare, size_t which)
+{
+	const char **options = calloc(compare->passed.count + 3, sizeof(*options));
+
+	if (!options)
+		return NULL;
+	options[0] = compare->option.item[2 * which];
+	options[1] = compare->option.item[2 * which + 1];
+	for (size_t i = 0; i < compare->passed.count; i++)
+		options[2 + i] = compare->passed.item[i];
+	return options;
+}
+
+/* Starts callgate run for one policy and waits for its end. 0 or -errno. */
+static int compare_perform_run(const struct compare *compare, size_t which, const char *dir, char *const *program)
+{
+	_cleanup_free_ const char **options = compare_make_options(compare, which);
+	const struct batch_run batch = {.dir = dir, .workdir = compare->workdir, .options = options,
+					.program = (const char *const *)program, .input = compare->input};
+	int status = 0;
+	pid_t pid;
+
+	if (!options)
+		return -ENOMEM;
+	if (mkdir(dir, 0700) < 0)
+		return -errno;
+	pid = batch_start_run(&batch);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid < 0 ? pid : 0;
+}
+
+/* Reads what a run has left. False with a message when callgate could not run the program at all. */
+static bool compare_read_run(struct compared *run)
+{
+	_cleanup_free_ char *log = cli_format("%s/" BATCH_LOG, run->dir);
+
+	run->result = batch_read_result(run->dir);
+	if (log && run->result && access(log, F_OK) == 0)
+		return trail_read_log(log, &run->trail) == 0;
+	cli_print_error("compare", "there is nothing to compare: the program could not be run under %s", run->policy);
+	batch_print_messages("compare", run->dir);
+	return false;
+}
+
+/*
+ * Runs the program under one policy. All runs see the same name of their working directory, so that names in their
+ * output agree: the run's directory gets its own name afterwards.
+ */
+static bool compare_run_once(struct compare *compare, size_t which, char *const *program)
+{
+	struct compared *run = &compare->run[which];
+	_cleanup_free_ char *dir = cli_format("%s/run", compare->dir);
+	int r;
+
+	compare->runs++;
+	run->policy = compare->option.item[2 * which + 1];
+	run->dir = cli_format("%s/%zu", compare->dir, which + 1);
+	r = dir && run->dir ? compare_perform_run(compare, which, dir, program) : -ENOMEM;
+	if (r == 0 && rename(dir, run->dir) < 0)
+		r = -errno;
+	if (r == 0)
+		return compare_read_run(run);
+	cli_print_error("compare", "cannot run the program under %s: %s", run->policy, strerror(-r));
+	return false;
+}
+
+static int compare_print_text(const struct compare *compare, json_t *const *differences)
+{
+	int r = 0;
+
+	for (size_t i = 1; r == 0 && i < compare->runs; i++)
+		r = compare_print_differences(stdout, &compare->run[0], &compare->run[i], differences[i]);
+	if (compare->keep && r == 0)
+		(void)printf("kept in %s\n", compare->keep);
+	if (r == 0 && fflush(stdout) == 0)
+		return CLI_OK;
+	cli_print_error("compare", "cannot write to standard output: %s", strerror(errno));
+	return CLI_ERROR;
+}
+
+static int compare_print(const struct compare *compare, json_t *const *differences)
+{
+	json_t *all;
+
+	if (!compare->json)
+		return compare_print_text(compare, differences);
+	all = json_array();
+	for (size_t i = 1; i < compare->runs; i++)
+		(void)json_array_append(all, differences[i]);
+	return cli_print_json("compare", all);
+}
+
+static int compare_report(const struct compare *compare)
+{
+	json_t *differences[POLICIES_MAX] = {NULL};
+	bool equal = true, failed = false;
+	int status;
+
+	for (size_t i = 1; i < compare->runs; i++) {
+		differences[i] = compare_find_differences(&compare->run[0], &compare->run[i]);
+		failed = failed || !differences[i];
+		equal = equal && compare_found_nothing(differences[i]);
+	}
+	status = failed ? cli_fail_no_memory("compare") : compare_print(compare, differences);
+	for (size_t i = 1; i < compare->runs; i++)
+		json_decref(differences[i]);
+	return status != CLI_OK ? status : equal ? COMPARE_EQUAL : COMPARE_DIFFERENT;
+}
+
+static void compare_release(struct compare *compare)
+{
+	for (size_t i = 0; i < compare->runs; i++) {
+		trail_release(&compare->run[i].trail);
+		json_decref(compare->run[i].result);
+		free(compare->run[i].dir);
+	}
+	if (compare->dir && !compare->keep && io_remove_tree(AT_FDCWD, compare->dir) < 0)
+		cli_print_error("compare", "could not remove %s", compare->dir);
+	free(compare->dir);
+	cli_list_release(&compare->option);
+	cli_list_release(&compare->passed);
+}
+
+int cli_main_compare(int argc, char **argv)
+{
+	struct compare compare = {0};
+	int status = compare_parse_options(argc, argv, &compare);
+	bool done = status == CLI_PARSED && compare_make_dir(&compare);
+	size_t policies = compare.option.count / 2;
+
+	for (size_t i = 0; done && i < policies; i++)
+		done = compare_run_once(&compare, i, argv + optind);
+	if (status == CLI_PARSED)
+		status = done ? compare_report(&compare) : CLI_ERROR;
+	compare_release(&compare);
+	return status;
+}

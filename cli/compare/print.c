@@ -1,0 +1,144 @@
+/* Prints a comparison for people. Everything goes through text_printf, which escapes what would act on a terminal. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/compare/compare.h"
+
+#define CHANGES_SHOWN 20u
+#define LINE_SHOWN 160
+
+static const char *get_text(const json_t *object, const char *key, const char *otherwise)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : otherwise;
+}
+
+/* "deny EACCES (rule; reason), record 12" */
+static void print_step(FILE *out, const char *policy, const json_t *step)
+{
+	const char *error = get_text(step, "errno", NULL), *rule = get_text(step, "rule", NULL),
+		   *reason = get_text(step, "reason", NULL);
+
+	(void)text_printf(out, "    %s: %s, %s%s%s%s%s, record %lld\n", policy, get_text(step, "verdict", "?"),
+			  error ? error : "succeeded", rule ? ", rule " : "", rule ? rule : "",
+			  reason ? ", reason " : "", reason ? reason : "",
+			  (long long)json_integer_value(json_object_get(step, "seq")));
+}
+
+static void print_difference(FILE *out, const char *title, const json_t *differences, const char *key)
+{
+	const json_t *difference = json_object_get(differences, key);
+
+	if (json_is_null(difference)) {
+		(void)text_printf(out, "  %s: none\n", title);
+		return;
+	}
+	(void)text_printf(out, "  %s (of %lld): %s\n    in %s, pid %lld\n", title,
+			  (long long)json_integer_value(json_object_get(difference, "count")),
+			  get_text(difference, "call", "?"), get_text(difference, "exe", "?"),
+			  (long long)json_integer_value(json_object_get(difference, "pid")));
+	print_step(out, get_text(differences, "first", "?"), json_object_get(difference, "first"));
+	print_step(out, get_text(differences, "other", "?"), json_object_get(difference, "other"));
+}
+
+static void print_counts(FILE *out, const char *title, const json_t *counts)
+{
+	(void)text_printf(out, "  %s: %lld in both, %lld only in the first, %lld only in the other\n", title,
+			  (long long)json_integer_value(json_object_get(counts, "both")),
+			  (long long)json_integer_value(json_object_get(counts, "only_first")),
+			  (long long)json_integer_value(json_object_get(counts, "only_other")));
+}
+
+static void print_value(FILE *out, const json_t *value)
+{
+	if (json_is_string(value))
+		(void)text_printf(out, "%s", json_string_value(value));
+	else if (json_is_integer(value))
+		(void)text_printf(out, "%lld", (long long)json_integer_value(value));
+	else
+		(void)text_printf(out, "none");
+}
+
+static void print_member(FILE *out, const struct compared *run, const char *key)
+{
+	(void)text_printf(out, "%s ", key);
+	print_value(out, json_object_get(run->result, key));
+}
+
+static void print_end(FILE *out, const struct compared *run)
+{
+	static const char *const keys[] = {"status", "exit_code", "signal"};
+
+	(void)text_printf(out, "  %s: ", run->policy);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		print_member(out, run, keys[i]);
+		(void)text_printf(out, "%s", i + 1 < sizeof(keys) / sizeof(keys[0]) ? ", " : "\n");
+	}
+}
+
+/* The length of the line that begins at text, at most LINE_SHOWN. */
+static int measure_line(const char *text)
+{
+	size_t len = strcspn(text, "\n");
+
+	return (int)(len < LINE_SHOWN ? len : LINE_SHOWN);
+}
+
+/* Prints the first line in which two outputs differ. */
+static void print_output(FILE *out, const json_t *differences, const char *key)
+{
+	const json_t *output = json_object_get(differences, key);
+	const char *first = get_text(output, "first", ""), *other = get_text(output, "other", "");
+	size_t line = 1;
+
+	if (json_is_null(output))
+		return;
+	while (*first && *other && measure_line(first) == measure_line(other) && strcspn(first, "\n") == strcspn(other, "\n") &&
+	       strncmp(first, other, strcspn(first, "\n")) == 0) {
+		first += strcspn(first, "\n");
+		other += strcspn(other, "\n");
+		if (*first)
+			first++;
+		if (*other)
+			other++;
+		line++;
+	}
+	(void)text_printf(out, "  %s differs from line %zu on:\n    first: %.*s\n    other: %.*s\n", key, line,
+			  measure_line(first), first, measure_line(other), other);
+}
+
+static void print_changes(FILE *out, const json_t *differences)
+{
+	const json_t *changes = json_object_get(differences, "changes");
+	size_t count = json_array_size(changes);
+
+	for (size_t i = 0; i < count && i < CHANGES_SHOWN; i++) {
+		const json_t *change = json_array_get(changes, i);
+
+		(void)text_printf(out, "  file %s: first %s, other %s\n", get_text(change, "path", "?"),
+				  get_text(json_object_get(change, "first"), "kind", "untouched"),
+				  get_text(json_object_get(change, "other"), "kind", "untouched"));
+	}
+	if (count > CHANGES_SHOWN)
+		(void)text_printf(out, "  and %zu more files (--json lists them)\n", count - CHANGES_SHOWN);
+}
+
+int compare_print_differences(FILE *out, const struct compared *first, const struct compared *other,
+			      const json_t *differences)
+{
+	(void)text_printf(out, "first: %s\nother: %s\n", first->policy, other->policy);
+	if (compare_found_nothing(differences))
+		(void)text_printf(out, "  no difference in verdicts, outcomes, output and changes\n");
+	print_difference(out, "first verdict that differs", differences, "first_verdict");
+	print_difference(out, "first outcome that differs", differences, "first_outcome");
+	print_counts(out, "calls", json_object_get(differences, "calls"));
+	print_counts(out, "processes", json_object_get(differences, "processes"));
+	print_end(out, first);
+	print_end(out, other);
+	print_output(out, differences, "stdout");
+	print_output(out, differences, "stderr");
+	print_changes(out, differences);
+	return ferror(out) ? -EIO : 0;
+}

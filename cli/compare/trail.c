@@ -1,0 +1,198 @@
+#include "cli/compare/trail.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/read.h"
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/texthash.h"
+#include "cli/audit/audit.h"
+#include "cli/cli.h"
+
+/* Fixed keys: both logs must give the same hash for the same text. A collision only makes two calls look alike. */
+static const struct texthash trail_hash = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
+
+static uint64_t trail_hash_text(const char *text)
+{
+	return texthash(&trail_hash, 0, text, strlen(text));
+}
+
+/* Replaces what differs from run to run at the start of a path: the working directory and pids below /proc. */
+static void trail_add_path(const struct trail *trail, struct buf *out, const char *path)
+{
+	size_t len = trail->workdir ? strlen(trail->workdir) : 0;
+
+	if (len > 1 && strncmp(path, trail->workdir, len) == 0 && (path[len] == '/' || path[len] == '\0')) {
+		buf_printf(out, " @workdir%s", path + len);
+		return;
+	}
+	if (strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9') {
+		buf_printf(out, " /proc/PID%s", path + 6 + strspn(path + 6, "0123456789"));
+		return;
+	}
+	buf_printf(out, " %s", path);
+}
+
+static void trail_add_field(const struct trail *trail, struct buf *out, const json_t *line, const char *key)
+{
+	_cleanup_free_ char *text = audit_get_field_for_display(line, key);
+
+	if (text)
+		trail_add_path(trail, out, text);
+}
+
+/*
+ * Paths as the program wrote them: where they lead may depend on the policy. A call on a descriptor has only what it
+ * was resolved to.
+ */
+static void trail_add_paths(const struct trail *trail, struct buf *out, const json_t *line)
+{
+	static const char *const keys[][2] = {{"path", "resolved"}, {"path2", "resolved2"}};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		trail_add_field(trail, out, line,
+				json_is_string(json_object_get(line, keys[i][0])) ? keys[i][0] : keys[i][1]);
+}
+
+static char *trail_describe_step(const struct trail *trail, const json_t *line)
+{
+	static const char *const of_network[] = {"method", "host"};
+	const char *call = json_string_value(json_object_get(line, "syscall"));
+	const char *event = json_string_value(json_object_get(line, "event"));
+	const json_t *port = json_object_get(line, "port");
+	_cleanup_buf_ struct buf text = {0};
+
+	buf_puts(&text, call ? call : event ? event : "");
+	for (size_t i = 0; i < sizeof(of_network) / sizeof(of_network[0]); i++)
+		trail_add_field(trail, &text, line, of_network[i]);
+	if (json_is_integer(port))
+		buf_printf(&text, ":%lld", (long long)json_integer_value(port));
+	trail_add_paths(trail, &text, line);
+	return buf_take_text(&text);
+}
+
+/* The error by name; a number where it has none. */
+static char *trail_get_error(const json_t *line)
+{
+	const json_t *error = json_object_get(line, "errno");
+
+	return json_is_integer(error) ? cli_format("%lld", (long long)json_integer_value(error))
+				      : audit_get_field_for_display(line, "errno");
+}
+
+/* The process of a record. A pid with another parent than before is another process, which got the same number. */
+static struct trail_process *trail_find_process(struct trail *trail, const json_t *line)
+{
+	long long pid = audit_get_field_number(line, "pid"), ppid = audit_get_field_number(line, "ppid");
+	size_t parent = TRAIL_NONE;
+
+	for (size_t i = trail->processes; i-- > 0;) {
+		if (trail->process[i].pid == pid && (trail->process[i].ppid == ppid || ppid == 0))
+			return &trail->process[i];
+		if (trail->process[i].pid == ppid && parent == TRAIL_NONE)
+			parent = i;
+	}
+	if (!array_reserve(&trail->process, trail->processes, &trail->room))
+		return NULL;
+	trail->process[trail->processes] = (struct trail_process){.pid = pid, .ppid = ppid, .parent = parent};
+	return &trail->process[trail->processes++];
+}
+
+static void trail_release_step(struct trail_step *step)
+{
+	free(step->what);
+	free(step->exe);
+	free(step->verdict);
+	free(step->rule);
+	free(step->reason);
+	free(step->error);
+}
+
+/* Requests and connections of the network run beside the program's calls, so their place among them tells nothing. */
+static int trail_add_step(struct trail *trail, const json_t *line)
+{
+	struct trail_process *process = trail_find_process(trail, line);
+	struct trail_step step = {.seq = (uint64_t)audit_get_field_number(line, "seq"),
+				  .what = trail_describe_step(trail, line),
+				  .exe = audit_get_field_for_display(line, "exe"),
+				  .verdict = audit_get_field_for_display(line, "verdict"),
+				  .rule = audit_get_field_for_display(line, "rule"),
+				  .reason = audit_get_field_for_display(line, "reason"),
+				  .error = trail_get_error(line)};
+
+	if (!process || !step.what || !array_reserve(&process->step, process->steps, &process->room)) {
+		trail_release_step(&step);
+		return -ENOMEM;
+	}
+	step.key = trail_hash_text(step.what);
+	if (process->steps == 0)
+		process->key = step.key;
+	process->step[process->steps++] = step;
+	return 0;
+}
+
+static int trail_add_line(struct trail *trail, const json_t *line)
+{
+	const char *type = audit_line_get_type(line);
+
+	if (strcmp(type, "header") == 0 && !trail->workdir)
+		trail->workdir = audit_get_field_for_display(line, "workdir");
+	return strcmp(type, "record") == 0 ? trail_add_step(trail, line) : 0;
+}
+
+int trail_read_log(const char *path, struct trail *ret_trail)
+{
+	struct audit_reader *reader = NULL;
+	struct audit_line line;
+	int r = audit_reader_open(path, &reader), more;
+
+	*ret_trail = (struct trail){0};
+	if (r < 0) {
+		cli_print_error("compare", "%s: %s", path, strerror(-r));
+		return r;
+	}
+	while (r == 0 && (more = audit_reader_read_line(reader, &line)) != 0)
+		r = more < 0 ? more : trail_add_line(ret_trail, line.json);
+	audit_reader_free(reader);
+	if (r < 0)
+		cli_print_error("compare", "%s: %s", path, r == -EBADMSG ? "the log is damaged" : strerror(-r));
+	return r;
+}
+
+void trail_release(struct trail *trail)
+{
+	for (size_t i = 0; i < trail->processes; i++) {
+		struct trail_process *process = &trail->process[i];
+
+		for (size_t n = 0; n < process->steps; n++)
+			trail_release_step(&process->step[n]);
+		free(process->step);
+	}
+	free(trail->process);
+	free(trail->workdir);
+	*trail = (struct trail){0};
+}
+
+size_t *trail_list_children(const struct trail *trail, size_t parent, size_t *ret_count)
+{
+	size_t *child = calloc(trail->processes + 1, sizeof(*child));
+	size_t count = 0;
+
+	for (size_t i = 0; child && i < trail->processes; i++) {
+		size_t at = count;
+
+		if (trail->process[i].parent != parent)
+			continue;
+		for (; at > 0 && trail->process[child[at - 1]].pid > trail->process[i].pid; at--)
+			child[at] = child[at - 1];
+		child[at] = i;
+		count++;
+	}
+	*ret_count = count;
+	return child;
+}

@@ -1,0 +1,45 @@
+/* A log read for comparing: the steps of each process, without what differs between two runs of the same program. */
+#ifndef CALLGATE_CLI_COMPARE_TRAIL_H
+#define CALLGATE_CLI_COMPARE_TRAIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One record. Texts are owned; NULL: the record has no such field. */
+struct trail_step {
+	uint64_t key; /* hash of `what` */
+	uint64_t seq;
+	char *what; /* the call and its objects, such as "openat /etc/hosts" */
+	char *exe;  /* the program that the process ran at that moment */
+	char *verdict, *rule, *reason;
+	char *error; /* errno */
+};
+
+struct trail_process {
+	uint64_t key; /* hash of what the process does first */
+	long long pid, ppid;
+	size_t parent; /* in trail->process; TRAIL_NONE: the process is not a child of one that is on record */
+	struct trail_step *step;
+	size_t steps, room;
+};
+
+#define TRAIL_NONE SIZE_MAX
+
+struct trail {
+	struct trail_process *process; /* in the order of their first records */
+	size_t processes, room;
+	char *workdir; /* in the program's view, from the header */
+};
+
+/* Reads a log. 0, or -errno with a message printed. trail_release releases it, also after a failure. */
+int trail_read_log(const char *path, struct trail *ret_trail);
+void trail_release(struct trail *trail);
+#define _cleanup_trail_ __attribute__((cleanup(trail_release)))
+
+/*
+ * The children of a process, or with TRAIL_NONE those without a parent on record, by ascending pid. Owned by the
+ * caller; NULL: no memory.
+ */
+size_t *trail_list_children(const struct trail *trail, size_t parent, size_t *ret_count);
+
+#endif
