@@ -86,6 +86,14 @@ static int measure_line(const char *text)
 	return (int)(len < LINE_SHOWN ? len : LINE_SHOWN);
 }
 
+/* Whether two texts begin with the same whole line. */
+static bool lines_are_equal(const char *text, const char *other)
+{
+	size_t len = strcspn(text, "\n");
+
+	return text[len] && strncmp(text, other, len + 1) == 0;
+}
+
 /* Prints the first line in which two outputs differ. */
 static void print_output(FILE *out, const json_t *differences, const char *key)
 {
@@ -95,14 +103,9 @@ static void print_output(FILE *out, const json_t *differences, const char *key)
 
 	if (json_is_null(output))
 		return;
-	while (*first && *other && measure_line(first) == measure_line(other) && strcspn(first, "\n") == strcspn(other, "\n") &&
-	       strncmp(first, other, strcspn(first, "\n")) == 0) {
-		first += strcspn(first, "\n");
-		other += strcspn(other, "\n");
-		if (*first)
-			first++;
-		if (*other)
-			other++;
+	while (lines_are_equal(first, other)) {
+		first += strcspn(first, "\n") + 1;
+		other += strcspn(other, "\n") + 1;
 		line++;
 	}
 	(void)text_printf(out, "  %s differs from line %zu on:\n    first: %.*s\n    other: %.*s\n", key, line,

@@ -25,10 +25,12 @@ jq -e '.[0] | .first_verdict == null and .first_outcome == null and .changes == 
 	"$T/same" >/dev/null || fail "equal policies differ: $(cat "$T/same")"
 
 # One denied file: it is the first difference, and the run goes on.
-compare --json -p "$loose" -p "$strict" >"$T/one"
-[ $? = 1 ] || fail "a difference does not give status 1"
-jq -e '.[0] | (.first_verdict | .call == "openat data-b" and .first.verdict == "allow" and .other.verdict == "deny" and
-	.other.errno == "EACCES" and (.other.rule | contains("data-b")) and (.exe | endswith("cat")) and .count >= 1) and
+status=0
+compare --json -p "$loose" -p "$strict" >"$T/one" || status=$?
+[ $status = 1 ] || fail "a difference does not give status 1"
+jq -e '.[0] | (.first_verdict | .call == "openat data-b" and .first.verdict == "allow" and
+	.other.verdict == "deny" and .other.errno == "EACCES" and (.other.rule | contains("data-b")) and
+	(.exe | endswith("cat")) and .count >= 1) and
 	.first_outcome.call == "openat data-b" and (.stdout.first | startswith("3\n3\n3")) and
 	(.stdout.other | startswith("3\n0\n3")) and .changes == [] and .status == null' "$T/one" >/dev/null ||
 	fail "one denied file: $(cat "$T/one")"
@@ -44,15 +46,18 @@ jq -e 'length == 2 and (.[1].changes | map(.path) | any(endswith("made.txt"))) a
 	.[1].status == {"first": "ok", "other": "denied"} and .[1].exit_code.other == 1' "$T/three" >/dev/null ||
 	fail "three policies: $(cat "$T/three")"
 for run in 1 2 3; do
-	[ -s "$T/kept/$run/audit.jsonl" ] && [ -s "$T/kept/$run/result.json" ] && [ -d "$T/kept/$run/workdir" ] ||
-		fail "run $run was not kept"
+	for file in audit.jsonl result.json workdir; do
+		[ -s "$T/kept/$run/$file" ] || fail "run $run: $file was not kept"
+	done
 done
-[ -e "$T/kept/1/workdir/made.txt" ] && [ ! -e "$T/kept/3/workdir/made.txt" ] || fail "copies of the workdir"
+[ -e "$T/kept/1/workdir/made.txt" ] || fail "the first run's workdir was not kept"
+[ ! -e "$T/kept/3/workdir/made.txt" ] || fail "runs share a workdir"
 [ ! -e "$T/work/made.txt" ] || fail "a run changed the original"
 [ -z "$(find "$T/tmp" -maxdepth 1 -name 'callgate-compare-*')" ] || fail "left: $(ls "$T/tmp")"
 
 # Options for every run, and its standard input.
 echo hello >"$T/input"
+# shellcheck disable=SC2016 # the program's variables
 cg compare --json --keep "$T/options" --input "$T/input" --run-option=--env=GREETING=hi -p "$loose" --profile extended \
 	-- /bin/sh -c 'read -r line; echo "$line $GREETING"' >"$T/out" || fail "options: status $?"
 [ "$(jq -r .stdout "$T/options/2/result.json")" = "hello hi" ] || fail "options did not reach the runs"
@@ -60,10 +65,10 @@ cg compare --json --keep "$T/options" --input "$T/input" --run-option=--env=GREE
 # Errors: one message, status 125.
 refused()
 {
-	local pattern=$1
+	local pattern=$1 status=0
 	shift
-	cg compare "$@" >"$T/out" 2>"$T/err"
-	[ $? = 125 ] || fail "$*: status $?"
+	cg compare "$@" >"$T/out" 2>"$T/err" || status=$?
+	[ $status = 125 ] || fail "$*: status $status"
 	grep -q -- "$pattern" "$T/err" || fail "$*: $(cat "$T/err")"
 }
 refused 'two policies' -p "$loose" -- true

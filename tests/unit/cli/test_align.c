@@ -57,7 +57,7 @@ static const struct {
 	{"abc", "xyabc", ">x>yabc"},
 	{"abXcd", "abYcd", "ab>Y<Xcd"},
 	{"ab", "xy", "<a<b>x>y"},
-	{"abcabd", "abd", "<a<b<cabd"},
+	{"abcabd", "abd", "ab<c<a<bd"},
 };
 
 START_TEST(test_cases)
