@@ -5,7 +5,7 @@
 
 #include "cli/load.h"
 
-/* A warning that both phases cause is printed once. */
+/* Prints the warnings of both phases. A warning that both phases cause is printed once. */
 static void check_print_warnings(struct policy *const policies[POLICY_PHASE_MAX])
 {
 	size_t count, others;

@@ -1,4 +1,4 @@
-/* The verbs and how they print. Every verb gets argv from its own name on and returns the process's exit status. */
+/* The main functions of the verbs, which get argv from the verb on and return the exit status; how verbs print. */
 #ifndef CALLGATE_CLI_CLI_H
 #define CALLGATE_CLI_CLI_H
 
@@ -34,8 +34,8 @@ int cli_main_compare(int argc, char **argv);
 int cli_main_doctor(int argc, char **argv);
 
 /*
- * One line on stderr: "callgate VERB: message", with verb NULL the message alone. Every function here escapes control
- * characters and invisible characters (text_escape_for_display).
+ * Prints one line on stderr: "callgate VERB: message"; with `verb` NULL only the message. All functions of this header
+ * escape control characters and invisible characters (text_escape_for_display).
  */
 void cli_print_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define cli_note(...) cli_print_error(NULL, __VA_ARGS__)
@@ -44,11 +44,11 @@ void cli_print_error(const char *verb, const char *format, ...) __attribute__((f
 int cli_fail_no_memory(const char *verb);
 
 /*
- * The messages as a JSON array of {"file", "line", "key", "message"}. file and line are null for the command line,
- * whose options are keys. key is null where a message has none. Owned by the caller.
+ * The messages as a JSON array of {"file", "line", "key", "message"}. For a mistake on the command line, file and line
+ * are null and key is the option. key is null for a message that names no key. Owned by the caller.
  */
 json_t *cli_policy_errors_json(const struct policy_errors *errors);
-/* Prints messages, one a line, as "callgate VERB: file:line: key: …"; with verb NULL without that prefix. */
+/* Prints each message on a line: "callgate VERB: file:line: key: …". With `verb` NULL, "callgate VERB: " is omitted. */
 void cli_print_policy_errors(const char *verb, const struct policy_errors *errors);
 void cli_print_policy_warnings(const char *verb, const struct policy *policy);
 
@@ -65,7 +65,7 @@ __attribute__((format(printf, 1, 2))) static inline char *cli_format(const char 
 	return len < 0 ? NULL : text;
 }
 
-/* Points at --help, after the message that says what is wrong. Returns CLI_ERROR. */
+/* Prints a line that refers to --help. To be called after the message that says what is wrong. Returns CLI_ERROR. */
 int cli_fail_usage(const char *verb);
 
 /* Prints "callgate VERSION" to stdout. CLI_OK, or CLI_ERROR when stdout cannot be written. */

@@ -12,7 +12,7 @@
 
 #define DEFAULT_PROFILE "minimal"
 
-/* The rule that grants the program. A relative name is below the workdir, because the program is started from there. */
+/* The rule that grants the program. A relative name is below the workdir, because the program is started there. */
 static char *load_make_program_rule(struct cli_host *host)
 {
 	const char *program = host->program, *found = cli_host_find_program(host);
@@ -26,7 +26,7 @@ static char *load_make_program_rule(struct cli_host *host)
 	return strdup(path);
 }
 
-/* The paths of -x. Without a policy the program named on the command line is granted, too. 0 or -ENOMEM. */
+/* Collects the paths of -x and, without a policy, the program named on the command line. 0 or -ENOMEM. */
 static int load_add_exec_rules(const struct cli_policy_options *options, struct cli_host *host, struct cli_list *exec)
 {
 	char *rule;
@@ -47,7 +47,7 @@ struct places cli_collect_policy_places(const struct cli_policy_options *options
 		.policy = {policy, host->other, further}, .workdir = options->workdir, .real = &host->real};
 }
 
-/* Loads the policy and, where a file has phases, that of the other phase: what it may write counts as writable, too. */
+/* Loads the policy and, if it has phases, the other phase's: what that one may write counts as writable, too. */
 static int load_policy_phases(const char *const *names, const struct policy_cli *cli, struct cli_host *host,
 			      struct policy **ret_policy, struct policy_errors *errors)
 {
@@ -65,12 +65,12 @@ static int load_policy_phases(const char *const *names, const struct policy_cli 
 	return policy_load(names, &other, &host->policy, &host->other, errors);
 }
 
-/* Judges a path that a profile or @interpreter names, and the version manager's directory that it was found by. */
+/* Judges a path that a profile or @interpreter names, and the version manager's directory in which it was found. */
 static int load_judge_optional(const struct places *places, const struct cli_host *host, const char *path,
-			       struct places_why *ret_why)
+			       struct places_refusal *ret_why)
 {
 	const char *manager = host->interpreter ? interpreter_find_manager(host->interpreter, path) : NULL;
-	struct places_why why = {""};
+	struct places_refusal why = {""};
 
 	if (manager && places_judge_path(places, PLACES_GRANT, manager, NULL, &why) < 0)
 		return places_refuse(ret_why, "is in %.400s, which %.500s", manager, why.text);
@@ -78,9 +78,9 @@ static int load_judge_optional(const struct places *places, const struct cli_hos
 }
 
 /*
- * A path that a profile or @interpreter names by a link that a run may have made is not granted, instead of being an
- * error: the user did not write it and could not leave it out. Example: /etc/localtime where /etc may be written.
- * 1: a grant became void and the policy has to be loaded again. 0, -ENOMEM.
+ * Makes a grant void if a profile or @interpreter names its path by a link that a run may have created. This is no
+ * error, because the user did not write the path and could not leave it out. Example: /etc/localtime where /etc may be
+ * written. Returns 1 if a grant became void, so that the policy has to be loaded again, else 0 or -ENOMEM.
  */
 static int load_make_grants_void(const struct cli_policy_options *options, struct cli_host *host,
 			    const struct policy *policy)
@@ -91,7 +91,7 @@ static int load_make_grants_void(const struct cli_policy_options *options, struc
 	const struct policy_host_path *way = policy_get_host_paths(policy, &count);
 
 	for (size_t i = 0; i < count && again >= 0; i++) {
-		struct places_why why = {""};
+		struct places_refusal why = {""};
 		int refused = 0;
 
 		if (way[i].optional && load_judge_optional(&places, host, way[i].text, &why) < 0)
@@ -101,7 +101,7 @@ static int load_make_grants_void(const struct cli_policy_options *options, struc
 	return again;
 }
 
-/* Judges what a policy names, except for optional grants. Adds a message for each refused path. */
+/* Judges a policy's host paths and commands, except optional grants. Adds a message for each refused one. */
 static int load_judge_policy(const struct places *places, const struct policy *policy, struct policy_errors *errors)
 {
 	size_t count;
@@ -111,7 +111,7 @@ static int load_judge_policy(const struct places *places, const struct policy *p
 	for (size_t i = 0; i < count; i++) {
 		bool command = way[i].kind == POLICY_HOST_PATH_COMMAND;
 		enum places_use use = way[i].kind == POLICY_HOST_PATH_GRANT ? PLACES_GRANT : PLACES_CONTENT;
-		struct places_why why = {""};
+		struct places_refusal why = {""};
 		int error = way[i].optional ? 0
 			    : command       ? places_judge_command(places, way[i].text, &why)
 					    : places_judge_path(places, use, way[i].text, NULL, &why);
@@ -124,13 +124,13 @@ static int load_judge_policy(const struct places *places, const struct policy *p
 	return ret;
 }
 
-/* Judges every host path that policy, policy files and -w lead to. -EINVAL with messages. */
+/* Judges every host path that the policy, the policy files and -w lead to. 0, or -EINVAL with messages. */
 static int load_judge_paths(const struct cli_policy_options *options, struct cli_host *host,
 			    const struct policy *policy,
 			    struct policy_errors *errors)
 {
 	const struct places places = cli_collect_policy_places(options, host, policy, NULL);
-	struct places_why why = {""};
+	struct places_refusal why = {""};
 	int ways = load_judge_policy(&places, policy, errors), other = 0, files, workdir = 0;
 
 	if (host->other && ways == 0) /* otherwise most messages would appear twice */

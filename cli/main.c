@@ -1,4 +1,4 @@
-/* callgate: picks the verb. */
+/* The main function of callgate. It calls the verb that the command line names. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -20,7 +20,7 @@ static const struct verb {
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 
-#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
 static int main_print_help(void)
 {
@@ -28,7 +28,7 @@ static int main_print_help(void)
 
 	buf_puts(&text, "Usage: callgate VERB [OPTION...] [ARGUMENT...]\n\n"
 			"Runs an untrusted program and decides each of its accesses by a policy.\n\n");
-	for (size_t i = 0; i < VERBS; i++)
+	for (size_t i = 0; i < VERB_COUNT; i++)
 		buf_printf(&text, "  %-8s %s\n", verbs[i].name, verbs[i].help);
 	buf_puts(&text, "\nEach verb has --help. See callgate(1) and callgate-policy(5).\n");
 	return cli_print_buf("", &text);
@@ -36,9 +36,9 @@ static int main_print_help(void)
 
 static int main_refuse_unknown_verb(const char *name)
 {
-	const char *names[VERBS + 1] = {NULL}, *nearest;
+	const char *names[VERB_COUNT + 1] = {NULL}, *nearest;
 
-	for (size_t i = 0; i < VERBS; i++)
+	for (size_t i = 0; i < VERB_COUNT; i++)
 		names[i] = verbs[i].name;
 	nearest = text_find_nearest(name, names);
 	if (nearest)
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 		return main_print_help();
 	if (strcmp(argv[1], "--version") == 0)
 		return cli_print_version();
-	for (size_t i = 0; i < VERBS; i++)
+	for (size_t i = 0; i < VERB_COUNT; i++)
 		if (strcmp(argv[1], verbs[i].name) == 0)
 			return verbs[i].run(argc - 1, argv + 1);
 	return main_refuse_unknown_verb(argv[1]);

@@ -1,4 +1,4 @@
-/* What callgate prints: messages on stderr, answers on stdout. */
+/* Prints messages on stderr and answers on stdout. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ void cli_print_policy_errors(const char *verb, const struct policy_errors *error
 		cli_print_error(verb, "%s", errors->item[i].text);
 }
 
-/* The end of "FILE:LINE" at the start of a message, before its ": "; NULL: it names no line. *ret_line: the number. */
+/* Finds the end of FILE in a message "FILE:LINE: …". NULL: the message names no line. *ret_line: the number. */
 static const char *message_find_line(const char *text, int *ret_line)
 {
 	for (const char *at = strchr(text, ':'); at && at[1] != ' '; at = strchr(at + 1, ':')) {
@@ -52,22 +52,22 @@ static const char *message_find_line(const char *text, int *ret_line)
 	return NULL;
 }
 
-/* A key such as "filesystem.read[1]", or an option of the command line, is a word without quotes. */
-static size_t message_key_len(const char *text)
+/* The length of the key at the start of a message: a word without quotes, such as "filesystem.read[1]". 0: no key. */
+static size_t message_get_key_len(const char *text)
 {
 	size_t len = strcspn(text, ": \"");
 
 	return len > 0 && strncmp(text + len, ": ", 2) == 0 ? len : 0;
 }
 
-static json_t *message_text(const char *text, size_t len)
+static json_t *message_make_text_json(const char *text, size_t len)
 {
 	_cleanup_free_ char *copy = strndup(text, len);
 
 	return copy ? report_make_text_json(copy) : NULL;
 }
 
-static json_t *message_split(const char *text)
+static json_t *message_make_error_json(const char *text)
 {
 	static const char command_line[] = "command line: ";
 	int line = 0;
@@ -76,7 +76,7 @@ static json_t *message_split(const char *text)
 
 	if (end) {
 		rest = end + 1 + strspn(end + 1, "0123456789") + 1;
-		colon = strspn(rest, "0123456789") ? strstr(rest, ": ") : NULL; /* a column, of a syntax error */
+		colon = strspn(rest, "0123456789") ? strstr(rest, ": ") : NULL; /* the column of a syntax error */
 		rest = colon ? colon + 1 : rest;
 		rest += strspn(rest, " ");
 	}
@@ -84,11 +84,12 @@ static json_t *message_split(const char *text)
 		rest = text + strlen(command_line);
 		key = strstr(rest, ": ") ? (size_t)(strstr(rest, ": ") - rest) : 0; /* an option and its value */
 	} else {
-		key = message_key_len(rest);
+		key = message_get_key_len(rest);
 	}
-	return json_pack("{s:o, s:o, s:o, s:o}", "file", end ? message_text(text, (size_t)(end - text)) : json_null(),
-			 "line", end ? json_integer(line) : json_null(), "key",
-			 key ? message_text(rest, key) : json_null(), "message",
+	return json_pack("{s:o, s:o, s:o, s:o}", "file",
+			 end ? message_make_text_json(text, (size_t)(end - text)) : json_null(), "line",
+			 end ? json_integer(line) : json_null(), "key",
+			 key ? message_make_text_json(rest, key) : json_null(), "message",
 			 report_make_text_json(rest + (key ? key + 2 : 0)));
 }
 
@@ -97,7 +98,7 @@ json_t *cli_policy_errors_json(const struct policy_errors *errors)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < errors->count; i++)
-		(void)json_array_append_new(list, message_split(errors->item[i].text));
+		(void)json_array_append_new(list, message_make_error_json(errors->item[i].text));
 	return list;
 }
 

@@ -26,8 +26,8 @@ void cli_policy_options_release(struct cli_policy_options *options)
 }
 
 /*
- * Whether the text without ".." leads to the same file as the value does. The links on the way are judged later, when
- * it is known which of them a program could have made (cli/host/places.h).
+ * Whether `text`, which is `value` with each ".." removed, leads to the same file. The links on the way are judged
+ * later, when it is known which of them a program could have created (cli/host/places.h).
  */
 static bool options_paths_are_same(const char *value, const char *text)
 {
@@ -40,8 +40,8 @@ static bool options_paths_are_same(const char *value, const char *text)
 }
 
 /*
- * A path on the command line may be relative to the current directory. It is made absolute as text, so that a symbolic
- * link itself can be granted; ".." behind a link is refused. Variables are left to the policy's compiler.
+ * Adds a path, which may be relative to the current directory. It is made absolute as text, so that a symbolic link
+ * itself can be granted; ".." behind a link is refused. Variables are left to the policy compiler.
  */
 static int options_add_path(const struct cli_given *given, void *list)
 {
@@ -63,7 +63,7 @@ static int options_add_path(const struct cli_given *given, void *list)
 	return cli_refuse_value(given, "%s", strerror(ret < 0 ? -ret : errno));
 }
 
-/* The value of -p is a file even when it looks like the name of a profile. */
+/* Adds the file of -p. It is a file even if it looks like the name of a profile. */
 static int options_add_file(const struct cli_given *given, void *list)
 {
 	return cli_list_add_owned(list,
@@ -90,7 +90,7 @@ static int options_set_workdir(const struct cli_given *given, void *all)
 	return 0;
 }
 
-/* `which` is a limit. The option for the output sets two limits, of stdout and stderr. */
+/* Sets the limit given->which. --output-limit sets two limits, those of stdout and of stderr. */
 static int options_set_limit(const struct cli_given *given, void *all)
 {
 	enum policy_limit last = given->which == POLICY_LIMIT_STDOUT ? POLICY_LIMIT_STDERR : given->which;
@@ -107,7 +107,7 @@ static int options_set_limit(const struct cli_given *given, void *all)
 	return 0;
 }
 
-/* `which` has the LAYER_BITs that the option permits. */
+/* Adds the named layers. given->which has the LAYER_BITs that the option accepts. */
 static int options_add_layers(const struct cli_given *given, void *layers)
 {
 	unsigned named = 0;
@@ -148,58 +148,60 @@ static int options_set_phase(const struct cli_given *given, void *all)
 	return 0;
 }
 
-#define AT(member) offsetof(struct cli_policy_options, member)
-#define LIMIT(name, letter, argument, help, limit) \
+#define FIELD_OFFSET(member) offsetof(struct cli_policy_options, member)
+#define LIMIT_OPTION(name, letter, argument, help, limit) \
 	{name, letter, argument, help, options_set_limit, 0, POLICY_LIMIT_##limit}
 
 const struct cli_option *cli_get_policy_table(void)
 {
 	static const struct cli_option table[] = {
 		{"policy", 'p', "FILE", "policy file; may be given more than once, together with --profile",
-		 options_add_file, AT(names), 0},
+		 options_add_file, FIELD_OFFSET(names), 0},
 		{"profile", 0, "NAME",
 		 "minimal, python, data, extended, or for the network pypi, npm, debian,\n"
 		 "github-read; or a file's name in $CALLGATE_PROFILES;\n"
 		 "without -p and --profile: minimal, and PROGRAM may be executed",
-		 options_add_profile, AT(names), 0},
+		 options_add_profile, FIELD_OFFSET(names), 0},
 		{"workdir", 'w', "DIR", "work in this directory; otherwise in an empty one, named /work",
 		 options_set_workdir, 0, 0},
 		{"allow-read", 'r', "PATH", "the program may read PATH and everything below it (globs as in a policy)",
-		 options_add_path, AT(read), 0},
-		{"allow-write", 'W', "PATH", "... and change it", options_add_path, AT(write), 0},
-		{"allow-exec", 'x', "PATH", "... and execute it", options_add_path, AT(exec), 0},
+		 options_add_path, FIELD_OFFSET(read), 0},
+		{"allow-write", 'W', "PATH", "... and change it", options_add_path, FIELD_OFFSET(write), 0},
+		{"allow-exec", 'x', "PATH", "... and execute it", options_add_path, FIELD_OFFSET(exec), 0},
 		CLI_LIST("allow-host", 0, "HOST[:PORT]",
-			 "the program may connect to HOST, *.NAME or **.NAME; default port 443", AT(allow_host)),
+			 "the program may connect to HOST, *.NAME or **.NAME; default port 443",
+			 FIELD_OFFSET(allow_host)),
 		CLI_LIST("allow", 0, "'METHOD,... HOST[:PORT]/PATH'", "... and make these requests there, no others",
-			 AT(allow_request)),
+			 FIELD_OFFSET(allow_request)),
 		CLI_LIST("allow-private", 0, "HOST[:PORT]",
-			 "as --allow-host, also where HOST has an address that is not public", AT(allow_private)),
+			 "as --allow-host, also where HOST has an address that is not public",
+			 FIELD_OFFSET(allow_private)),
 		CLI_LIST("listen", 0, "PORT",
 			 "the program may listen at PORT, FIRST-LAST, 0 (any free one) or '*', on a\n"
 			 "loopback of the run's own",
-			 AT(listen)),
-		CLI_FLAG("no-net", 0, "no network, whatever the policy grants", AT(cli.no_net)),
+			 FIELD_OFFSET(listen)),
+		CLI_FLAG("no-net", 0, "no network, whatever the policy grants", FIELD_OFFSET(cli.no_net)),
 		CLI_LIST("secret", 0, "NAME@HOST[,HOST...]",
-			 "these hosts get the variable's value, the program a placeholder", AT(secret)),
-		CLI_LIST("env", 'e', "NAME[=VALUE]", "pass or set an environment variable", AT(env)),
-		LIMIT("timeout", 't', "TIME", "end the run after TIME: 30, 500ms, 10s, 2m, 1h; \"none\" lifts a limit",
-		      WALL),
-		LIMIT("memory", 'm', "SIZE", "end it when it uses more memory: 512M, 2G", MEMORY),
-		LIMIT("cpu", 0, "TIME", "... more processor time, summed over all processes", CPU),
-		LIMIT("disk", 0, "SIZE", "... more disk space, wherever it may write", DISK),
-		LIMIT("pids", 0, "N", "at most N processes and threads at a time", PIDS),
-		LIMIT("open-files", 0, "N", "at most N file descriptors in each process", OPEN_FILES),
-		LIMIT("file-size", 0, "SIZE", "no file becomes larger", FILE_SIZE),
-		LIMIT("output-limit", 0, "SIZE", "show at most SIZE of stdout and of stderr: 64K, 1M", STDOUT),
-		LIMIT("audit-limit", 0, "SIZE", "end the run when its audit log is larger", AUDIT),
+			 "these hosts get the variable's value, the program a placeholder", FIELD_OFFSET(secret)),
+		CLI_LIST("env", 'e', "NAME[=VALUE]", "pass or set an environment variable", FIELD_OFFSET(env)),
+		LIMIT_OPTION("timeout", 't', "TIME",
+			     "end the run after TIME: 30, 500ms, 10s, 2m, 1h; \"none\" lifts a limit", WALL),
+		LIMIT_OPTION("memory", 'm', "SIZE", "end it when it uses more memory: 512M, 2G", MEMORY),
+		LIMIT_OPTION("cpu", 0, "TIME", "... more processor time, summed over all processes", CPU),
+		LIMIT_OPTION("disk", 0, "SIZE", "... more disk space, wherever it may write", DISK),
+		LIMIT_OPTION("pids", 0, "N", "at most N processes and threads at a time", PIDS),
+		LIMIT_OPTION("open-files", 0, "N", "at most N file descriptors in each process", OPEN_FILES),
+		LIMIT_OPTION("file-size", 0, "SIZE", "no file becomes larger", FILE_SIZE),
+		LIMIT_OPTION("output-limit", 0, "SIZE", "show at most SIZE of stdout and of stderr: 64K, 1M", STDOUT),
+		LIMIT_OPTION("audit-limit", 0, "SIZE", "end the run when its audit log is larger", AUDIT),
 		{"require", 0, "LAYERS", "refuse to run without these layers: landlock,namespaces,...",
-		 options_add_layers, AT(cli.required), ~0U},
+		 options_add_layers, FIELD_OFFSET(cli.required), ~0U},
 		{"phase", 0, "setup|run", "apply the policy's rules for this phase; default run", options_set_phase, 0,
 		 0},
 		{"user", 0, "UID[:GID]", "as root: run as this user, without supplementary groups; ids or names",
-		 options_set_user, AT(cli.user), 0},
+		 options_set_user, FIELD_OFFSET(cli.user), 0},
 		{"without", 0, "LAYERS", "leave out these layers, to compare or to work around one",
-		 options_add_layers, AT(without), LAYERS_OPTIONAL},
+		 options_add_layers, FIELD_OFFSET(without), LAYERS_OPTIONAL},
 		{0},
 	};
 

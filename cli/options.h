@@ -1,4 +1,4 @@
-/* Options of the command line. A table of them is both their parser and their part of --help. */
+/* Options of the command line, in tables from which they are parsed and --help is printed. */
 #ifndef CALLGATE_CLI_OPTIONS_H
 #define CALLGATE_CLI_OPTIONS_H
 
@@ -8,12 +8,12 @@
 
 #include "cli/cli.h"
 
-/* An option that was given. */
+/* An option that the user gave. */
 struct cli_given {
 	const char *verb;
 	const char *option; /* for messages: "-r", or "--cpu" where it has no letter */
 	char *value;        /* in main's argv; NULL: the option takes none */
-	unsigned which;     /* of the option's row */
+	unsigned which;     /* `which` of the option's row */
 };
 
 /* A row of a table of options. A row without a name ends the table. */
@@ -27,7 +27,7 @@ struct cli_option {
 	unsigned which;       /* tells options with the same `set` apart */
 };
 
-/* The setters of most options, and their rows. Each names the field's type. */
+/* Setters for the usual types of options, and macros for rows with them. The type of `field` is beside each setter. */
 int cli_set_flag(const struct cli_given *given, void *field); /* bool */
 int cli_set_text(const struct cli_given *given, void *field); /* const char *, in main's argv */
 int cli_add_text(const struct cli_given *given, void *field); /* struct cli_list */
@@ -43,19 +43,19 @@ int cli_add_text(const struct cli_given *given, void *field); /* struct cli_list
 /* The command line of a verb. --help and --version belong to every verb. */
 struct cli_syntax {
 	const char *verb;
-	const char *usage;    /* of --help, before the options */
-	const char *epilogue; /* after them; NULL: nothing */
+	const char *usage;    /* the text of --help before the options */
+	const char *epilogue; /* the text of --help after the options; NULL: none */
 	bool mixed;           /* options may also follow arguments */
 	struct {
-		const char *title; /* NULL: none */
+		const char *title; /* printed before the table's options; NULL: nothing */
 		const struct cli_option *options;
-		void *fills; /* what `field` is an offset in */
+		void *fills; /* the structure in which cli_option.field is an offset */
 	} table[2];
 };
 
 /*
- * Parses the options; the arguments begin at argv[optind]. CLI_PARSED, or the exit status: --help or --version was
- * answered, or a message was printed. Messages are not getopt_long(3)'s own, which print argv unescaped.
+ * Parses the options; the arguments begin at argv[optind]. CLI_PARSED, or the exit status after --help, --version or a
+ * message. Messages are not getopt_long(3)'s own, which print argv unescaped.
  */
 #define CLI_PARSED (-1)
 int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax);
@@ -74,7 +74,7 @@ void cli_list_release(struct cli_list *list);
 /* The options that say what is allowed. run, show and why share them, so that all three compose the same policy. */
 const struct cli_option *cli_get_policy_table(void);
 
-/* What cli_get_policy_table fills. Zero-initialise; cli_policy_options_release releases. */
+/* The values of the options in cli_get_policy_table(). Zero-initialise; cli_policy_options_release releases. */
 struct cli_policy_options {
 	struct policy_cli cli; /* cli_load_policy() adds the lists below */
 	struct cli_list names; /* -p and --profile, in the order given */

@@ -1,4 +1,4 @@
-/* Parses the options of a verb by their tables, and prints --help from the same tables. */
+/* Parses the options of a verb by its tables, and prints --help from the same tables. */
 #include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "cli/options.h"
 
 #define OPTIONS_MAX 64
-#define LONG_OPTION 256   /* getopt_long(3) returns this plus the row's index, so that it is never an option's letter */
-#define HELP_COLUMN 28    /* where the explanations of --help begin */
+#define LONG_OPTION_BASE 256   /* getopt_long(3) returns this plus the row's index, which is no option's letter */
+#define HELP_COLUMN 28    /* column where the explanations of --help begin */
 #define TABLES_MAX (sizeof(((struct cli_syntax *)NULL)->table) / sizeof(((struct cli_syntax *)NULL)->table[0]))
 
 static const struct cli_option common_options[] = {
@@ -18,8 +18,8 @@ static const struct cli_option common_options[] = {
 	{0},
 };
 
-/* The tables of a syntax in the form that getopt_long(3) takes. */
-struct parser {
+/* The option tables of a verb in the form that getopt_long(3) takes. */
+struct option_parser {
 	const struct cli_option *row[OPTIONS_MAX];
 	char *fills[OPTIONS_MAX]; /* the structure that the row's table fills */
 	struct option longs[OPTIONS_MAX + 1];
@@ -27,7 +27,7 @@ struct parser {
 	size_t count;
 };
 
-/* An option of an earlier table has the name: `why --listen` is a question, not a grant. */
+/* True if an earlier table has an option of this name, which counts: `why --listen` asks, and grants nothing. */
 static bool parse_is_hidden(const struct cli_syntax *syntax, size_t table, const struct cli_option *row)
 {
 	for (size_t i = 0; i < table; i++)
@@ -37,7 +37,7 @@ static bool parse_is_hidden(const struct cli_syntax *syntax, size_t table, const
 	return false;
 }
 
-static void parse_add_option_table(struct parser *parser, const struct cli_syntax *syntax, size_t table,
+static void parse_add_option_table(struct option_parser *parser, const struct cli_syntax *syntax, size_t table,
 			    const struct cli_option *row, void *fills)
 {
 	for (; row && row->name; row++) {
@@ -50,31 +50,31 @@ static void parse_add_option_table(struct parser *parser, const struct cli_synta
 		parser->row[i] = row;
 		parser->fills[i] = fills;
 		parser->longs[i] = (struct option){
-			row->name, row->argument ? required_argument : no_argument, NULL, LONG_OPTION + (int)i};
+			row->name, row->argument ? required_argument : no_argument, NULL, LONG_OPTION_BASE + (int)i};
 		if (row->letter)
 			(void)snprintf(parser->shorts + len, sizeof(parser->shorts) - len, "%c%s", row->letter,
 				       row->argument ? ":" : "");
 	}
 }
 
-/* The index of the row of an option that getopt_long(3) returned; parser->count: it is in no row. */
-static size_t parse_find_row(const struct parser *parser, int option)
+/* The index of the row for an option that getopt_long(3) returned; parser->count: no row has it. */
+static size_t parse_find_row(const struct option_parser *parser, int option)
 {
 	size_t i = 0;
 
-	if (option >= LONG_OPTION)
-		return (size_t)(option - LONG_OPTION);
+	if (option >= LONG_OPTION_BASE)
+		return (size_t)(option - LONG_OPTION_BASE);
 	while (i < parser->count && parser->row[i]->letter != option)
 		i++;
 	return i;
 }
 
 /* Reports the option that getopt_long(3) refused. Returns the exit status. */
-static int parse_refuse_option(const struct parser *parser, const char *verb, const char *word)
+static int parse_refuse_option(const struct option_parser *parser, const char *verb, const char *word)
 {
 	if (optopt == 0)
 		cli_print_error(verb, "unrecognized option '%s'", word);
-	else if (optopt >= LONG_OPTION)
+	else if (optopt >= LONG_OPTION_BASE)
 		cli_print_error(verb, "option '%s' %s", word,
 			  strchr(word, '=') ? "doesn't allow an argument" : "requires an argument");
 	else
@@ -128,7 +128,7 @@ static int parse_print_help(const struct cli_syntax *syntax)
 }
 
 /* Sets one option. CLI_PARSED, or the exit status after a message. */
-static int parse_set_option(const struct parser *parser, const char *verb, size_t i)
+static int parse_set_option(const struct option_parser *parser, const char *verb, size_t i)
 {
 	const struct cli_option *row = parser->row[i];
 	const char letter[] = {'-', row->letter, '\0'};
@@ -145,7 +145,7 @@ static int parse_set_option(const struct parser *parser, const char *verb, size_
 
 int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax)
 {
-	struct parser parser = {.shorts = ""};
+	struct option_parser parser = {.shorts = ""};
 	int opt, status = CLI_PARSED;
 
 	(void)snprintf(parser.shorts, sizeof(parser.shorts), "%s", syntax->mixed ? "" : "+");
@@ -156,7 +156,7 @@ int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax)
 	while (status == CLI_PARSED && (opt = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
 		size_t i = parse_find_row(&parser, opt);
 
-		if (i == parser.count) /* '?' */
+		if (i == parser.count) /* getopt_long(3) returned '?' */
 			return parse_refuse_option(&parser, syntax->verb, argv[optind - 1]);
 		if (parser.row[i] == &common_options[0])
 			return parse_print_help(syntax);

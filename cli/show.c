@@ -1,4 +1,4 @@
-/* callgate show: prints the effective policy. */
+/* callgate show: prints the policy that a run with these options would have. */
 #include <unistd.h>
 
 #include "base/cleanup.h"

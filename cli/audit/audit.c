@@ -49,23 +49,23 @@ static int audit_set_event(const struct cli_given *given, void *event)
 	return cli_refuse_value(given, "not one of open, request, close, dns and any");
 }
 
-#define AT(member) offsetof(struct audit_options, member)
+#define FIELD_OFFSET(member) offsetof(struct audit_options, member)
 
 static int audit_parse_options(int argc, char **argv, struct audit_options *options)
 {
 	static const struct cli_option table[] = {
-		CLI_FLAG("denied", 0, "only what was denied", AT(filter.denied)),
-		CLI_TEXT("syscall", "NAME", "only this system call", AT(filter.syscall)),
+		CLI_FLAG("denied", 0, "only what was denied", FIELD_OFFSET(filter.denied)),
+		CLI_TEXT("syscall", "NAME", "only this system call", FIELD_OFFSET(filter.syscall)),
 		{"event", 0, "NAME", "only this network event: open, request, close, dns or any", audit_set_event,
-		 AT(filter.event), 0},
+		 FIELD_OFFSET(filter.event), 0},
 		CLI_TEXT("host", "NAME", "only records about this host; *.NAME one label before it, **.NAME any number",
-			 AT(filter.host)),
+			 FIELD_OFFSET(filter.host)),
 		{"path", 0, "GLOB",
 		 "only records about a matching path; * within a name, ** across;\n"
 		 "without a leading / at any depth",
-		 audit_set_path, AT(filter), 0},
-		{"pid", 0, "PID", "only this process", audit_set_pid, AT(filter.pid), 0},
-		CLI_FLAG("json", 0, "the log's own lines (show), one object (stats)", AT(json)),
+		 audit_set_path, FIELD_OFFSET(filter), 0},
+		{"pid", 0, "PID", "only this process", audit_set_pid, FIELD_OFFSET(filter.pid), 0},
+		CLI_FLAG("json", 0, "the log's own lines (show), one object (stats)", FIELD_OFFSET(json)),
 		{0},
 	};
 	const struct cli_syntax syntax = {

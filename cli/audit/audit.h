@@ -1,4 +1,4 @@
-/* What the files of `callgate audit` share. */
+/* Declarations shared by the source files of `callgate audit`. */
 #ifndef CALLGATE_CLI_AUDIT_AUDIT_H
 #define CALLGATE_CLI_AUDIT_AUDIT_H
 
@@ -13,15 +13,15 @@
 struct audit_filter {
 	bool denied;
 	const char *syscall; /* NULL: any */
-	const char *event;   /* of the network; NULL: any record; "any": any event */
-	const char *host;    /* a pattern, as in a rule; NULL: any */
+	const char *event;   /* name of a network event; NULL: any record; "any": any network event */
+	const char *host;    /* host pattern, as in a network rule; NULL: any host */
 	int64_t pid;         /* -1: any */
 	bool by_path;
-	struct glob path; /* matches a path of the record, resolved if it was resolved */
+	struct glob path; /* matched against a record's path: the resolved path, if the record has it */
 	struct arena arena;
 };
 
-/* True for a record that the filter selects; false for header and trailer. */
+/* True for a record that the filter selects; false for the log's header and trailer. */
 bool audit_filter_matches(const struct audit_filter *filter, const json_t *line);
 /* True for a record whose verdict is deny or kill. */
 bool audit_record_is_denied(const json_t *line);
@@ -38,7 +38,7 @@ char *audit_get_field_for_display(const json_t *line, const char *key);
 /* The integer of a field; 0: no such field. */
 long long audit_get_field_number(const json_t *line, const char *key);
 
-/* Flushes stdout and reports a failure. Returns `status`, or CLI_ERROR. */
+/* Flushes stdout. Returns `status`, or CLI_ERROR with a message when stdout could not be written. */
 int audit_flush_stdout(int status);
 
 int audit_show_log(const char *path, const struct audit_filter *filter, bool json);

@@ -11,7 +11,7 @@
 #include "policy/network/net.h"
 #include "policy/policy.h"
 
-#define DAMAGED_TOLD_MAX 10
+#define DAMAGED_LINES_REPORTED_MAX 10
 
 bool audit_record_is_denied(const json_t *line)
 {
@@ -30,7 +30,7 @@ static bool lines_match_glob(const struct glob *glob, const char *path, size_t l
 	return glob_matches(glob, path, len);
 }
 
-/* Matches either path of the call: resolved, else as the program wrote it. */
+/* Whether one of the record's paths matches: the resolved path or, without one, the path that the program wrote. */
 static bool lines_match_path(const struct glob *glob, const json_t *line)
 {
 	bool matches = false;
@@ -47,7 +47,7 @@ static bool lines_match_path(const struct glob *glob, const json_t *line)
 	return matches;
 }
 
-/* Whether a field's text is the wanted one. `wanted` NULL: no condition. */
+/* Whether the field's text equals `wanted`. With `wanted` NULL every record matches. */
 static bool lines_match_text(const json_t *line, const char *key, const char *wanted)
 {
 	const char *text = json_string_value(json_object_get(line, key));
@@ -59,7 +59,7 @@ static bool lines_match_host(const json_t *line, const char *pattern)
 {
 	const char *host = json_string_value(json_object_get(line, "host"));
 
-	/* The "host" of a redirected path is a host path. */
+	/* In the record of a redirected path, "host" is a path of the host, not the name of a network host. */
 	return host && host[0] != '/' && net_host_matches(pattern, host);
 }
 
@@ -122,7 +122,8 @@ static const char *lines_get_error_text(int error)
 }
 
 /*
- * Calls `each` for the lines; *ret_damaged counts those that cannot be parsed. Returns the last audit_reader_read_line.
+ * Calls `each` for the lines; *ret_damaged counts those that cannot be parsed. Returns 0 at the end of the log, or
+ * -errno: -ENOMSG if the file does not begin with a header line.
  */
 static int lines_read_all(struct audit_reader *reader, const char *path,
 			  void (*each)(void *ctx, const struct audit_line *line), void *ctx, uint64_t *ret_damaged)
@@ -135,12 +136,12 @@ static int lines_read_all(struct audit_reader *reader, const char *path,
 			return -ENOMSG;
 		if (r == 1)
 			each(ctx, &line);
-		else if ((*ret_damaged)++ < DAMAGED_TOLD_MAX)
+		else if ((*ret_damaged)++ < DAMAGED_LINES_REPORTED_MAX)
 			cli_print_error("audit",
 					"%s:%llu: not a line of an audit log: the file was edited or is damaged", path,
 					(unsigned long long)line.number);
 	}
-	return r == 0 && line.number == 1 ? -ENOMSG : r; /* not one complete line */
+	return r == 0 && line.number == 1 ? -ENOMSG : r; /* the file has no complete line */
 }
 
 int audit_read_lines(const char *path, void (*each)(void *ctx, const struct audit_line *line), void *ctx)
@@ -159,7 +160,7 @@ int audit_read_lines(const char *path, void (*each)(void *ctx, const struct audi
 		cli_print_error("audit", "%s: %s", path, lines_get_error_text(r));
 		return CLI_ERROR;
 	}
-	if (damaged > DAMAGED_TOLD_MAX)
+	if (damaged > DAMAGED_LINES_REPORTED_MAX)
 		cli_print_error("audit", "%s: %llu damaged lines altogether", path, (unsigned long long)damaged);
 	if (torn > 0)
 		cli_print_error("audit",

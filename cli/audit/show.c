@@ -1,4 +1,4 @@
-/* callgate audit show: one line a record, or the log's own lines. */
+/* callgate audit show: prints one line for each record, or with --json the log's own lines. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,12 +6,12 @@
 #include "base/text.h"
 #include "cli/audit/audit.h"
 
-#define TIME_OF_DAY 11 /* offset of the time of day in RFC 3339 text */
-#define TIME_SHOWN 15  /* characters: to the microsecond */
+#define TIME_OF_DAY_OFFSET 11 /* offset of the time of day in a time of RFC 3339 */
+#define TIME_OF_DAY_LEN 15  /* characters printed of the time of day: to the microsecond */
 
-struct show {
+struct show_run {
 	const struct audit_filter *filter;
-	bool json, everything; /* everything: without a filter, header and trailer are shown, too */
+	bool json, everything; /* everything: no filter was given, so header and trailer are printed, too */
 	bool failed;           /* stdout cannot be written */
 };
 
@@ -35,7 +35,7 @@ static void show_outcome(const json_t *line)
 		(void)text_printf(stdout, " = ?"); /* the writer died before the call returned */
 }
 
-/* Prints " key=value", if there is such a field. */
+/* Prints " key=value", if the object has this field. */
 static void show_named_field(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
@@ -56,7 +56,7 @@ static void show_call_arguments(const json_t *line)
 
 	json_object_foreach(args, key, value)
 		if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0')
-			show_named_field(args, key); /* other names callgate does not write: the log was edited */
+			show_named_field(args, key); /* callgate writes no other names: the log was edited */
 }
 
 /* Prints a record about a connection: endpoint, request, then details. */
@@ -92,8 +92,8 @@ static void show_record(const json_t *line)
 	const char *time = json_string_value(json_object_get(line, "time"));
 	const char *verdict = json_string_value(json_object_get(line, "verdict"));
 
-	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s", audit_get_field_number(line, "seq"), TIME_SHOWN,
-			  time && strlen(time) > TIME_OF_DAY ? time + TIME_OF_DAY : "",
+	(void)text_printf(stdout, "%7lld %.*s %7lld %-8.8s", audit_get_field_number(line, "seq"), TIME_OF_DAY_LEN,
+			  time && strlen(time) > TIME_OF_DAY_OFFSET ? time + TIME_OF_DAY_OFFSET : "",
 			  (long long)audit_line_get_tid(line), verdict ? verdict : "");
 	show_text_field(line, " ", event ? "event" : "syscall");
 	if (event || json_object_get(line, "port")) /* a network event, or a call such as connect(2) */
@@ -120,7 +120,7 @@ static void show_header_or_trailer(const json_t *line)
 	(void)text_printf(stdout, "\n");
 }
 
-/* Whether there are control characters, such as a tab between two tokens. Inside strings they are escaped already. */
+/* Whether the line has control characters, such as a tab between two JSON tokens. In JSON strings they are escaped. */
 static bool show_line_has_controls(const struct audit_line *line)
 {
 	for (size_t i = 0; i < line->len; i++)
@@ -129,7 +129,7 @@ static bool show_line_has_controls(const struct audit_line *line)
 	return false;
 }
 
-/* Prints the line's JSON. Lines of an edited log are rewritten where their text could hide or reorder characters. */
+/* Prints the line's JSON, made again for lines of compact logs and for edited lines with control characters. */
 static void show_line_as_json(const struct audit_line *line)
 {
 	bool rewrite = line->filled || show_line_has_controls(line);
@@ -142,7 +142,7 @@ static void show_line_as_json(const struct audit_line *line)
 
 static void show_line(void *ctx, const struct audit_line *line)
 {
-	struct show *show = ctx;
+	struct show_run *show = ctx;
 	bool record = strcmp(audit_line_get_type(line->json), "record") == 0;
 
 	if (show->failed || !(record ? audit_filter_matches(show->filter, line->json) : show->everything))
@@ -158,7 +158,7 @@ static void show_line(void *ctx, const struct audit_line *line)
 
 int audit_show_log(const char *path, const struct audit_filter *filter, bool json)
 {
-	struct show show = {.filter = filter, .json = json};
+	struct show_run show = {.filter = filter, .json = json};
 
 	show.everything = !filter->denied && !filter->syscall && !filter->by_path && filter->pid < 0 &&
 			  !filter->event && !filter->host;

@@ -7,13 +7,13 @@
 #include "base/text.h"
 #include "cli/audit/audit.h"
 
-#define TOP_MAX 15 /* rows of a list; --json has all */
+#define STATS_ROWS_MAX 15 /* rows that are printed of a long table; --json prints all */
 
 enum stats_table { STATS_SYSCALL, STATS_EVENT, STATS_HOST, STATS_VERDICT, STATS_REASON, STATS_EXE, STATS_MAX };
 
 struct stats {
 	const struct audit_filter *filter;
-	json_t *table[STATS_MAX]; /* owned; counters by name */
+	json_t *table[STATS_MAX]; /* owned; each maps a name to its counters */
 	json_t *header, *trailer; /* owned, or NULL */
 	uint64_t records, denied, unfinished;
 };
@@ -29,7 +29,7 @@ static void stats_add_to_counter(json_t *counters, const char *name, int64_t by)
 		(void)json_object_set_new(counters, name, json_integer(by));
 }
 
-/* The counters of a name, made at first use; NULL: no name or no memory. */
+/* The counters of a name, created at first use; NULL: no name or no memory. */
 static json_t *stats_find_counters(json_t *counters, const char *name)
 {
 	json_t *entry = name ? json_object_get(counters, name) : NULL;
@@ -40,7 +40,7 @@ static json_t *stats_find_counters(json_t *counters, const char *name)
 	return json_object_set_new(counters, name, entry) < 0 ? NULL : entry;
 }
 
-/* key: "syscall" or "event". */
+/* Counts a record by the name in its field `key`: "syscall" or "event". */
 static void stats_count_call(json_t *counters, const json_t *line, const char *key)
 {
 	_cleanup_free_ char *name = audit_get_field_for_display(line, key);
@@ -56,7 +56,7 @@ static void stats_count_call(json_t *counters, const json_t *line, const char *k
 	stats_add_to_counter(entry, "ns_max", more > 0 ? more : 0);
 }
 
-/* Traffic is counted by events of egress. Denials are counted by system calls, too, of which egress has no record. */
+/* Counts the traffic that egress recorded, and denials, also of system calls, because these never reach egress. */
 static void stats_count_host(json_t *hosts, const json_t *line)
 {
 	const char *event = json_string_value(json_object_get(line, "event"));
@@ -107,7 +107,7 @@ static void stats_count_line(void *ctx, const struct audit_line *line)
 		stats_count_text(stats->table[STATS_REASON], line->json, "reason");
 }
 
-struct row {
+struct stats_row {
 	const char *name;
 	const json_t *value;
 	int64_t count;
@@ -115,17 +115,17 @@ struct row {
 
 static int stats_compare_rows(const void *a, const void *b)
 {
-	const struct row *one = a, *other = b;
+	const struct stats_row *one = a, *other = b;
 
 	if (one->count != other->count)
 		return one->count < other->count ? 1 : -1;
 	return strcmp(one->name, other->name);
 }
 
-/* The counters, largest first. Owned by the caller; NULL: no memory. */
-static struct row *stats_sort_counters(json_t *counters, size_t *ret_count)
+/* The counters, sorted by count, largest first. Owned by the caller; NULL: no memory. */
+static struct stats_row *stats_sort_counters(json_t *counters, size_t *ret_count)
 {
-	struct row *rows = calloc(json_object_size(counters) + 1, sizeof(*rows));
+	struct stats_row *rows = calloc(json_object_size(counters) + 1, sizeof(*rows));
 	size_t at = 0;
 	const char *name;
 	json_t *value;
@@ -136,19 +136,19 @@ static struct row *stats_sort_counters(json_t *counters, size_t *ret_count)
 		const json_t *counter = json_object_get(value, "count"), *hosts = json_object_get(value, "connections");
 
 		counter = counter ? counter : hosts ? hosts : value;
-		rows[at++] = (struct row){.name = name, .value = value, .count = json_integer_value(counter)};
+		rows[at++] = (struct stats_row){.name = name, .value = value, .count = json_integer_value(counter)};
 	}
 	qsort(rows, at, sizeof(*rows), stats_compare_rows);
 	*ret_count = at;
 	return rows;
 }
 
-static void stats_print_count(const struct row *row)
+static void stats_print_count(const struct stats_row *row)
 {
 	(void)text_printf(stdout, "%9lld  %s\n", (long long)row->count, row->name);
 }
 
-static void stats_print_call(const struct row *row)
+static void stats_print_call(const struct stats_row *row)
 {
 	(void)text_printf(stdout, "%9lld %8lld %10.1f %10.1f  %.40s\n", (long long)row->count,
 			  audit_get_field_number(row->value, "denied"),
@@ -157,7 +157,7 @@ static void stats_print_call(const struct row *row)
 			  (double)audit_get_field_number(row->value, "ns_max") / 1000.0, row->name);
 }
 
-static void stats_print_host(const struct row *row)
+static void stats_print_host(const struct stats_row *row)
 {
 	(void)text_printf(stdout, "%9lld %8lld %8lld %12lld %12lld  %s\n", (long long)row->count,
 			  audit_get_field_number(row->value, "requests"), audit_get_field_number(row->value, "denied"),
@@ -165,26 +165,26 @@ static void stats_print_host(const struct row *row)
 			  audit_get_field_number(row->value, "bytes_down"), row->name);
 }
 
-static const struct table {
-	const char *name; /* in --json */
+static const struct stats_layout {
+	const char *name; /* key of the table in the output of --json */
 	const char *heading;
-	size_t most; /* rows */
-	void (*print)(const struct row *row);
+	size_t most; /* largest number of rows to print */
+	void (*print)(const struct stats_row *row);
 } stats_tables[STATS_MAX] = {
 	[STATS_SYSCALL] = {"by_syscall", "    calls   denied    mean us     max us  system call", SIZE_MAX,
 			   stats_print_call},
 	[STATS_EVENT] = {"by_event", "    count   denied    mean us     max us  event", SIZE_MAX, stats_print_call},
-	[STATS_HOST] = {"by_host", "    conns requests   denied     bytes up   bytes down  host", TOP_MAX,
+	[STATS_HOST] = {"by_host", "    conns requests   denied     bytes up   bytes down  host", STATS_ROWS_MAX,
 			stats_print_host},
-	[STATS_VERDICT] = {"by_verdict", "verdicts", TOP_MAX, stats_print_count},
-	[STATS_REASON] = {"by_reason", "reasons of denials", TOP_MAX, stats_print_count},
-	[STATS_EXE] = {"by_exe", "programs", TOP_MAX, stats_print_count},
+	[STATS_VERDICT] = {"by_verdict", "verdicts", STATS_ROWS_MAX, stats_print_count},
+	[STATS_REASON] = {"by_reason", "reasons of denials", STATS_ROWS_MAX, stats_print_count},
+	[STATS_EXE] = {"by_exe", "programs", STATS_ROWS_MAX, stats_print_count},
 };
 
-static void stats_print_table(const struct table *table, json_t *counters)
+static void stats_print_table(const struct stats_layout *table, json_t *counters)
 {
 	size_t found = 0;
-	_cleanup_free_ struct row *rows = stats_sort_counters(counters, &found);
+	_cleanup_free_ struct stats_row *rows = stats_sort_counters(counters, &found);
 
 	if (!rows || found == 0)
 		return;

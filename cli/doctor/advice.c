@@ -1,4 +1,4 @@
-/* How to get what is missing: the exact words for the container runtime, the kernel or the service manager in use. */
+/* Advice on what is missing, in the exact words for the container runtime, kernel or service manager in use. */
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
@@ -7,21 +7,22 @@
 #include "cli/doctor/doctor.h"
 
 #define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR) /* inside a sandbox that container settings cannot change */
-#define TRAITS_INSIDE (TRAITS_CONTAINER | TRAIT_FILTERED)
+#define TRAITS_CONFINED (TRAITS_CONTAINER | TRAIT_FILTERED)
 
-/* One piece of advice. It is given when a finding that it is about is missing and its conditions hold. */
+/* One piece of advice. It is given when a probe in `about` found its feature missing and all conditions hold. */
 struct advice {
 	const char *title;
-	enum probe about[5];    /* ended by PROBE_KERNEL, for which there is no advice */
-	unsigned with, without; /* traits: at least one of `with` (0: any machine), none of `without` */
-	int error;              /* of the first finding; 0: any */
+	enum probe about[5];    /* the list ends at PROBE_KERNEL, which needs no advice */
+	/* traits of the machine: it has one of `with` (0: not required) and none of `without` */
+	unsigned with, without;
+	int error;              /* errno of the first probe in `about`; 0: any */
 	bool (*applies)(const struct doctor *doctor); /* NULL: always */
-	void (*write)(const struct doctor *doctor, struct buf *text); /* NULL: nothing before the texts */
+	void (*write)(const struct doctor *doctor, struct buf *text); /* writes text before `text`; NULL: nothing */
 	const char *text;
-	const char *docker, *podman, *kubernetes; /* given for this runtime, and where the runtime is not known */
+	const char *docker, *podman, *kubernetes; /* for this runtime; all three where no runtime is recognised */
 };
 
-static bool advice_probe_lacks(const struct doctor *doctor, enum probe probe)
+static bool advice_probe_failed(const struct doctor *doctor, enum probe probe)
 {
 	return doctor->finding[probe].state == FINDING_LACKS;
 }
@@ -30,7 +31,7 @@ static bool advice_probe_is_refused(const struct doctor *doctor, enum probe prob
 {
 	int error = doctor->finding[probe].error;
 
-	return advice_probe_lacks(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
+	return advice_probe_failed(doctor, probe) && (error == EPERM || error == EACCES || error == ENOSYS);
 }
 
 static bool advice_has_refusing_profile(const struct doctor *doctor)
@@ -61,7 +62,7 @@ static void advice_write_profile(const struct doctor *doctor, struct buf *text)
 
 static bool advice_proc_is_masked(const struct doctor *doctor)
 {
-	return !advice_probe_lacks(doctor, PROBE_MOUNTNS) && !advice_probe_lacks(doctor, PROBE_PIDNS);
+	return !advice_probe_failed(doctor, PROBE_MOUNTNS) && !advice_probe_failed(doctor, PROBE_PIDNS);
 }
 
 static void advice_write_apparmor(const struct doctor *doctor, struct buf *text)
@@ -167,9 +168,9 @@ static const struct advice advices[] = {
 	 .podman = "  Podman:     podman run --security-opt unmask=ALL ...\n",
 	 .kubernetes = "  Kubernetes: in the pod hostUsers: false; in the container's\n"
 		       "    securityContext: {procMount: Unmasked}\n"},
-	{.title = "control groups", .about = {PROBE_CGROUPS}, .without = TRAITS_INSIDE | TRAITS_NESTED,
+	{.title = "control groups", .about = {PROBE_CGROUPS}, .without = TRAITS_CONFINED | TRAITS_NESTED,
 	 .write = advice_write_cgroups},
-	{.title = "control groups", .about = {PROBE_CGROUPS}, .with = TRAITS_INSIDE, .without = TRAITS_NESTED,
+	{.title = "control groups", .about = {PROBE_CGROUPS}, .with = TRAITS_CONFINED, .without = TRAITS_NESTED,
 	 .text = "Give the container a control group of its own that it may write (version 2):\n",
 	 .docker = "  Docker 28:  docker run --cgroupns=private --security-opt writable-cgroups=true ...\n",
 	 .podman = "  Podman:     podman run --cgroupns=private --systemd=always ...\n",
@@ -188,14 +189,14 @@ static bool advice_applies(const struct doctor *doctor, const struct advice *adv
 	       (!advice->applies || advice->applies(doctor));
 }
 
-/* The text of one runtime (NULL: none), unless another one is in use. */
+/* Writes the text for one container runtime (NULL: nothing), unless another runtime is in use. */
 static void advice_write_runtime(const struct doctor *doctor, struct buf *text, enum trait runtime, const char *words)
 {
 	if (words && (doctor->traits & runtime || !(doctor->traits & TRAITS_CONTAINER)))
 		buf_puts(text, words);
 }
 
-/* The names of the findings of the advice that are not FINDING_WORKS. */
+/* The names of the probes in the advice's `about` whose finding is not FINDING_WORKS. */
 static json_t *advice_list_missing_findings(const struct doctor *doctor, const struct advice *advice)
 {
 	json_t *names = json_array();

@@ -1,4 +1,4 @@
-/* callgate doctor: what this machine offers a run, what a run here has, and how to get the rest. */
+/* callgate doctor: reports which sandbox layers this machine offers, which a run has, and how to get the others. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,16 +12,16 @@
 #include "config.h"
 #include "supervisor/report.h"
 
-#define SCHEMA "callgate-doctor/1"
-#define DOCTOR_CANNOT 1 /* exit status: no run works here */
+#define DOCTOR_SCHEMA "callgate-doctor/1"
+#define DOCTOR_EXIT_NO_RUN 1 /* exit status: no run works here */
 
 struct diagnosis {
 	struct doctor *doctor;
 	struct doctor_run run;
 	json_t *advice;
-	bool works;            /* the run succeeded, or was not tried and nothing it needs is missing */
-	unsigned layers;       /* LAYER_BITs of a run here: those of the run, else those expected */
-	unsigned contradicted; /* LAYER_BITs in which the run and the trials differ */
+	bool works;            /* the real run succeeded or, if it was not tried, every run's requirements are met */
+	unsigned layers;       /* LAYER_BITs of the real run or, if it failed, of the layers expected by the trials */
+	unsigned contradicted; /* LAYER_BITs that differ between the real run and the trials */
 };
 
 static int doctor_parse_options(int argc, char **argv, bool *ret_json)
@@ -54,7 +54,7 @@ static int doctor_make_diagnosis(struct diagnosis *diagnosis)
 	doctor_try_run(&diagnosis->run);
 	diagnosis->works = diagnosis->run.tried ? diagnosis->run.works : doctor_can_run(doctor);
 	diagnosis->layers = diagnosis->run.works ? diagnosis->run.active : doctor->expected;
-	/* A run that failed stopped before all its layers were in place: that is no contradiction. */
+	/* A failed run may have ended before all its layers were in place: it does not contradict the trials. */
 	if (diagnosis->run.works)
 		diagnosis->contradicted = diagnosis->run.active ^ doctor->expected;
 	diagnosis->advice = doctor_make_advice(doctor);
@@ -203,15 +203,16 @@ static int doctor_print_json(const struct diagnosis *diagnosis)
 
 	(void)uname(&kernel);
 	return cli_print_json(
-		"doctor", json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema", SCHEMA,
-				    "version", PACKAGE_VERSION, "uid", (int)geteuid(), "kernel", "release",
-				    kernel.release, "machine", kernel.machine, "works", (int)diagnosis->works, "reason",
+		"doctor", json_pack("{s:s, s:s, s:i, s:{s:s, s:s}, s:b, s:o, s:o, s:o, s:o, s:O}", "schema",
+				    DOCTOR_SCHEMA, "version", PACKAGE_VERSION, "uid", (int)geteuid(), "kernel",
+				    "release", kernel.release, "machine", kernel.machine, "works",
+				    (int)diagnosis->works, "reason",
 				    report_make_text_json(doctor_find_obstacle(diagnosis)), "checks",
 				    doctor_make_findings_json(diagnosis), "layers", doctor_make_layers_json(diagnosis),
 				    "run", doctor_make_run_json(diagnosis), "advice", diagnosis->advice));
 }
 
-/* Else the next file opened would get the number of a closed standard stream, and the run would use it as such. */
+/* Opens /dev/null in place of a closed stdin or stderr, because the next opened file would get that number. */
 static void doctor_open_missing_stdio(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -243,7 +244,7 @@ int cli_main_doctor(int argc, char **argv)
 	} else {
 		status = json ? doctor_print_json(&diagnosis) : doctor_print_text(&diagnosis);
 		if (status == CLI_OK && !diagnosis.works)
-			status = DOCTOR_CANNOT;
+			status = DOCTOR_EXIT_NO_RUN;
 	}
 	doctor_diagnosis_release(&diagnosis);
 	return status;

@@ -1,4 +1,4 @@
-/* One real run, to check the results of the trials. */
+/* One real run of callgate, which checks the results of doctor's trials. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,9 +14,9 @@
 #include "doctor/probe.h"
 #include "supervisor/limits/killtree.h"
 
-#define RUN_MS 5000
-#define END_MS 1000
-#define OUTPUT_BYTES (1u << 20)
+#define DOCTOR_RUN_TIMEOUT_MS 5000
+#define DOCTOR_END_MS 1000
+#define DOCTOR_OUTPUT_BYTES_MAX (1u << 20)
 
 static const char *doctor_find_true(void)
 {
@@ -28,7 +28,7 @@ static const char *doctor_find_true(void)
 	return NULL;
 }
 
-/* The run has limits, because control groups are made only for limits. */
+/* Executes `callgate run` with limits, because a run creates control groups only for limits. */
 static _Noreturn void doctor_exec_run(const char *program, int out_fd)
 {
 	const char *const argv[] = {"callgate", "run",      "--json", "--profile", "minimal", "-x", program, "-t",
@@ -47,12 +47,12 @@ static _Noreturn void doctor_exec_run(const char *program, int out_fd)
 /* Reads until end of file or the deadline. */
 static void doctor_read_output(int fd, struct buf *output)
 {
-	uint64_t end = io_read_clock_ns() + UINT64_C(1000000) * RUN_MS, now;
+	uint64_t end = io_read_clock_ns() + UINT64_C(1000000) * DOCTOR_RUN_TIMEOUT_MS, now;
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
 	char bytes[4096];
 	ssize_t len = 1;
 
-	while (len > 0 && output->len < OUTPUT_BYTES && (now = io_read_clock_ns()) < end) {
+	while (len > 0 && output->len < DOCTOR_OUTPUT_BYTES_MAX && (now = io_read_clock_ns()) < end) {
 		if (poll(&ready, 1, (int)((end - now) / 1000000) + 1) <= 0)
 			continue;
 		len = read(fd, bytes, sizeof(bytes));
@@ -61,7 +61,7 @@ static void doctor_read_output(int fd, struct buf *output)
 	}
 }
 
-/* callgate's own reason, or else the program's exit status and message. */
+/* Sets run->message to callgate's own error or, without one, to the program's exit status and first line of stderr. */
 static void doctor_explain_failure(struct doctor_run *run, const char *status)
 {
 	const char *message = json_string_value(json_object_get(json_object_get(run->result, "error"), "message"));
@@ -117,8 +117,8 @@ void doctor_try_run(struct doctor_run *ret_run)
 	ret_run->tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
-		(void)probe_wait_for_child(pid, END_MS, &status); /* the run's output says how it ended */
-		(void)killtree(END_MS, __WALL);         /* if the run was killed, its children are now ours */
+		(void)probe_wait_for_child(pid, DOCTOR_END_MS, &status); /* the run's output says how it ended */
+		(void)killtree(DOCTOR_END_MS, __WALL); /* a killed run's children are now this subreaper's */
 	}
 	doctor_judge_output(ret_run, &output);
 }

@@ -13,13 +13,13 @@
 
 #define BLANK " \t\n"
 
-/* The process that asks the name service. The first question starts it, account_end_helper() ends it. */
+/* The process that asks the name service: started by the first account_query(), ended by account_end_helper(). */
 static struct helper account_helper = HELPER_NONE;
 
 static int account_start_helper(void)
 {
 	static const char *const no_variables[] = {NULL};
-	const char *why; /* if the name service cannot be asked, the account does not exist */
+	const char *why; /* not reported: without a name service the account counts as missing */
 	int error = helper_start("accounts", no_variables, &account_helper, &why);
 
 	return error < 0 ? error : helper_await_version(&account_helper, &why);
@@ -69,7 +69,7 @@ static bool account_uses_files_only(const char *database)
 	return found;
 }
 
-/* Asks the name service. NULL: no such account, the file is the only source, or the name service cannot be asked. */
+/* Asks the name service. NULL: no such account, the service cannot be asked, or nsswitch.conf(5) has only files. */
 static const struct account_reply *account_ask_service(const char *database, enum account_kind kind, uint32_t id,
 						       const char *name)
 {

@@ -1,7 +1,7 @@
 /*
- * The files that a secret's command names. A shell runs the command outside of the sandbox, in the root directory. The
- * words are found in two ways: as the shell quotes them, and split at every character that could end a word of a
- * command inside a word ("sh -c '. /x/y'"). Words that the shell does not see do no harm.
+ * Judges the files that a secret's command names. A shell runs the command outside of the sandbox, in the root
+ * directory. The command is split into words twice: by the shell's quoting rules, and at every character that could end
+ * a word of a command inside quotes ("sh -c '. /x/y'"). To judge a word that the shell never sees does no harm.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -20,17 +20,17 @@
 #define BLANKS " \t\r\n"
 
 /* The characters that end a word that is not quoted. */
-#define OPERATORS BLANKS ";|&()<>`=,"
+#define WORD_ENDS BLANKS ";|&()<>`=,"
 
-/* What ends a word of a command inside quotes. Variables have been expanded before. */
-#define BREAKS OPERATORS "{}\"'$\\"
+/* The characters that end a word of a command inside quotes. Variables have been expanded before. */
+#define QUOTED_WORD_ENDS WORD_ENDS "{}\"'$\\"
 
-#define SCRIPTS_MAX 4 /* depth of scripts run by scripts; the kernel follows five */
+#define SCRIPT_DEPTH_MAX 4 /* scripts whose "#!" lines lead from one to the next; the kernel follows five */
 
 struct command {
 	const struct places *places;
-	struct places_why *why; /* the answer */
-	unsigned scripts;       /* the scripts that led here, each run by the previous one */
+	struct places_refusal *why; /* receives the reason of a refusal */
+	unsigned scripts;       /* how many "#!" lines led from the command to the file being judged */
 };
 
 static int command_fail_no_memory(const struct command *command)
@@ -40,14 +40,14 @@ static int command_fail_no_memory(const struct command *command)
 
 static int command_judge_word(const struct command *command, const char *word);
 
-/* Judges each word of a script's first line, because env(1) can use any of them. */
+/* Judges each word of a script's "#!" line, because env(1) can execute or read any of them. */
 static int command_judge_script(const struct command *command, const char *path)
 {
 	char line[PROGRAM_SCRIPT_LINE + 1], *save = NULL;
 	struct command inner = {command->places, command->why, command->scripts + 1};
 	int ret = 0;
 
-	if (command->scripts == SCRIPTS_MAX || !program_read_script_line(path, line))
+	if (command->scripts == SCRIPT_DEPTH_MAX || !program_read_script_line(path, line))
 		return 0;
 	for (char *word = strtok_r(line + 2, BLANKS "'\"=", &save); word && ret == 0;
 	     word = strtok_r(NULL, BLANKS "'\"=", &save))
@@ -57,7 +57,7 @@ static int command_judge_script(const struct command *command, const char *path)
 
 static int command_judge_file(const struct command *command, const char *path)
 {
-	struct places_why why = {""};
+	struct places_refusal why = {""};
 	struct stat st;
 
 	if (places_judge_path(command->places, PLACES_CONTENT, path, NULL, &why) < 0)
@@ -65,7 +65,7 @@ static int command_judge_file(const struct command *command, const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? command_judge_script(command, path) : 0;
 }
 
-/* The n-th directory of PATH, seen from the root directory. Owned; NULL: no more, or no memory. */
+/* The n-th directory of PATH; a relative one is below the root directory. Owned; NULL: no more, or no memory. */
 static char *command_get_path_dir(unsigned number)
 {
 	_cleanup_free_ char *dir = program_get_nth_path_dir(number);
@@ -94,7 +94,7 @@ static int command_judge_pattern(const struct command *command, const char *patt
 	int ret = 0;
 
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
-		return 0; /* no match */
+		return 0; /* no file matches */
 	for (size_t i = 0; i < found.gl_pathc && ret == 0; i++)
 		ret = command_judge_file(command, found.gl_pathv[i]);
 	globfree(&found);
@@ -146,13 +146,13 @@ static char *command_expand_variables(const char *command)
 	return buf_take_text(&text);
 }
 
-/* Removes the next word from the front of *rest, unquoted as by the shell. */
+/* Moves the next word from the front of *rest to `word`, without quotes, as the shell reads it. */
 static void command_unquote_word(const char **rest, char *word)
 {
 	char quote = '\0';
 	const char *at = *rest;
 
-	for (; *at && (quote || !strchr(OPERATORS, *at)); at++) {
+	for (; *at && (quote || !strchr(WORD_ENDS, *at)); at++) {
 		if (quote ? *at == quote : *at == '\'' || *at == '"')
 			quote = quote ? '\0' : *at;
 		else if (*at == '\\' && quote != '\'' && at[1])
@@ -176,12 +176,13 @@ static int command_judge_words(const struct command *command, const char *text)
 		command_unquote_word(&rest, word);
 		ret = command_judge_word(command, word);
 	}
-	for (char *piece = strtok_r(pieces, BREAKS, &save); piece && ret == 0; piece = strtok_r(NULL, BREAKS, &save))
+	for (char *piece = strtok_r(pieces, QUOTED_WORD_ENDS, &save); piece && ret == 0;
+	     piece = strtok_r(NULL, QUOTED_WORD_ENDS, &save))
 		ret = command_judge_word(command, piece);
 	return ret;
 }
 
-int places_judge_command(const struct places *places, const char *text, struct places_why *ret_why)
+int places_judge_command(const struct places *places, const char *text, struct places_refusal *ret_why)
 {
 	const struct command command = {.places = places, .why = ret_why};
 	_cleanup_free_ char *expanded = command_expand_variables(text);
@@ -190,7 +191,7 @@ int places_judge_command(const struct places *places, const char *text, struct p
 		return command_fail_no_memory(&command);
 	for (unsigned i = 0;; i++) {
 		_cleanup_free_ char *dir = command_get_path_dir(i);
-		struct places_why why = {""};
+		struct places_refusal why = {""};
 
 		if (!dir)
 			return command_judge_words(&command, expanded);

@@ -12,11 +12,11 @@
 #include "cli/host/program.h"
 #include "policy/paths/explain.h"
 
-/* What programs in a directory of the home need besides it. */
+/* Directories below the home directory that tools install programs in, and what these programs need besides. */
 static const struct home_place {
-	const char *bin;      /* below the home directory */
-	const char *more[3];  /* granted as well where it exists */
-	const char *variable; /* set to the first of these; NULL: none */
+	const char *bin;      /* where the programs are, relative to the home directory */
+	const char *more[3];  /* further directories to grant, where they exist */
+	const char *variable; /* environment variable to set to the first existing directory of `more`; NULL: none */
 } home_places[] = {
 	{".cargo/bin", {".rustup"}, "RUSTUP_HOME"},
 	{".local/bin", {".local/lib", ".local/share/pipx", ".local/share/uv"}, NULL},
@@ -32,7 +32,7 @@ struct home_advice {
 	struct buf dirs, options;
 };
 
-/* As a word of the shell that means the path below the home directory: ~/.cargo/bin. A strange one is written whole. */
+/* Writes HOME/BELOW as a shell word: "~/.cargo/bin" or, with special characters, the whole path in quotes. */
 static void home_put_path(struct buf *out, const char *home, const char *below)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@%";
@@ -58,7 +58,7 @@ static bool home_is_directory(const char *home, const char *below)
 	return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* True when programs of this host directory may be executed by its own name: what is redirected is another one. */
+/* True when the policy lets programs in this host directory be executed and does not redirect the directory. */
 static bool home_is_granted(const struct policy *policy, const char *real)
 {
 	char host[PATH_MAX];
@@ -75,10 +75,10 @@ static bool home_has_program(const char *dir, const char *program)
 }
 
 /*
- * The installation that a "bin" belongs to: the version of nvm or sdkman has its libraries beside it. Not what holds
- * more than that: the home directory, .local.
+ * The length of the path to grant for `below`: the parent of a "bin" of nvm or sdkman, which has its libraries there,
+ * but not a parent that holds more, such as the home directory and ~/.local.
  */
-static size_t home_prefix_len(const char *below)
+static size_t home_get_prefix_len(const char *below)
 {
 	const char *slash = strrchr(below, '/');
 
@@ -87,7 +87,7 @@ static size_t home_prefix_len(const char *below)
 	return (size_t)(slash - below);
 }
 
-static void home_put_known(struct home_advice *advice, const struct home_place *place)
+static void home_put_known_place(struct home_advice *advice, const struct home_place *place)
 {
 	const char *first = NULL;
 
@@ -104,7 +104,7 @@ static void home_put_known(struct home_advice *advice, const struct home_place *
 
 static void home_put_options(struct home_advice *advice, const char *below)
 {
-	_cleanup_free_ char *prefix = strndup(below, home_prefix_len(below));
+	_cleanup_free_ char *prefix = strndup(below, home_get_prefix_len(below));
 	const struct home_place *known = NULL;
 
 	for (size_t i = 0; i < sizeof(home_places) / sizeof(home_places[0]); i++)
@@ -115,11 +115,11 @@ static void home_put_options(struct home_advice *advice, const char *below)
 		home_put_path(&advice->options, advice->home, prefix ? prefix : below);
 	}
 	if (known)
-		home_put_known(advice, known);
+		home_put_known_place(advice, known);
 }
 
-/* One directory of PATH. False: it is of no interest, or the program is not there. */
-static bool home_take_directory(struct home_advice *advice, const char *dir, const char *program)
+/* Adds a directory of PATH to the advice. False: it is not in the home directory, lacks the program, or is granted. */
+static bool home_add_directory(struct home_advice *advice, const char *dir, const char *program)
 {
 	_cleanup_free_ char *real = realpath(dir, NULL);
 	const char *below = path_rest_below(dir, advice->home);
@@ -135,7 +135,7 @@ static bool home_take_directory(struct home_advice *advice, const char *dir, con
 	return true;
 }
 
-static char *home_end_advice(struct home_advice *advice, const char *program)
+static char *home_make_advice_text(struct home_advice *advice, const char *program)
 {
 	_cleanup_buf_ struct buf text = {0};
 
@@ -149,7 +149,7 @@ static char *home_end_advice(struct home_advice *advice, const char *program)
 	return buf_take_text(&text);
 }
 
-char *home_path_advice(const struct policy *policy, const char *path, const char *home, const char *program)
+char *home_path_make_advice(const struct policy *policy, const char *path, const char *home, const char *program)
 {
 	struct home_advice advice = {.policy = policy, .home = home};
 	_cleanup_free_ char *dirs_of_path = path ? strdup(path) : NULL;
@@ -163,10 +163,10 @@ char *home_path_advice(const struct policy *policy, const char *path, const char
 
 		while (len > 1 && dir[len - 1] == '/')
 			dir[--len] = '\0';
-		if (home_take_directory(&advice, dir, program) && program)
+		if (home_add_directory(&advice, dir, program) && program)
 			break;
 	}
-	text = home_end_advice(&advice, program);
+	text = home_make_advice_text(&advice, program);
 	buf_release(&advice.dirs);
 	buf_release(&advice.options);
 	return text;

@@ -21,15 +21,15 @@
 
 #define POLICY_BYTES_MAX (UINT64_C(1) << 20)
 
-/* ---- paths with a text ---- */
+/* ---- notes: a path with a text about it or from it ---- */
 
 struct cli_host_note {
 	struct cli_host_note *next;
 	const char *path, *text;
-	bool told; /* the void grant was reported */
+	bool told; /* for a void grant: it was reported */
 };
 
-/* The note for this path, borrowed; NULL: none. */
+/* Finds the note for a path, borrowed; NULL: there is none. */
 static const struct cli_host_note *host_find_note(const struct cli_host_note *note, const char *path)
 {
 	while (note && strcmp(note->path, path) != 0)
@@ -56,12 +56,12 @@ static void host_note_proc_link(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
-	*in_proc = path_is_below(link, "/proc"); /* true if the last link on the way is in /proc */
+	*in_proc = path_is_below(link, "/proc"); /* called for each link in turn, so that the last link decides */
 }
 
 /*
- * For a directory that may be searched but whose names cannot be resolved: opens the file if the kernel's path of it is
- * the path as written, so that no link was followed.
+ * Opens a file whose path cannot be resolved. It is accepted if the path as written equals the kernel's name of the
+ * open file, so that no link was followed.
  */
 static int host_open_as_written(const char *path)
 {
@@ -80,7 +80,7 @@ static int host_open_as_written(const char *path)
 	return steal_fd(&fd);
 }
 
-/* Opens a file by its canonical name, through no link; or a file descriptor ("-p /dev/fd/63"), which has no name. */
+/* Opens a file by its canonical path and through no link, or as written if it is an open one (-p /dev/fd/63). */
 static int host_open_file(struct cli_host *host, const char *path)
 {
 	bool in_proc = false;
@@ -93,10 +93,10 @@ static int host_open_file(struct cli_host *host, const char *path)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 		return fd < 0 ? -errno : fd;
 	}
-	return host_open_as_written(path); /* or its errno */
+	return host_open_as_written(path);
 }
 
-/* *ret_file: the file with its text, which is read once. */
+/* Reads a file, once in a run. *ret_file: its path and text, borrowed. */
 static int host_read_file(struct cli_host *host, const char *path, const struct cli_host_note **ret_file)
 {
 	_cleanup_close_ int fd = -1;
@@ -115,7 +115,7 @@ static int host_read_file(struct cli_host *host, const char *path, const struct 
 	return ret;
 }
 
-static int host_load_in_dir(struct cli_host *host, const char *dir, const char *name,
+static int host_read_profile_in_dir(struct cli_host *host, const char *dir, const char *name,
 			const struct cli_host_note **ret_file)
 {
 	char path[PATH_MAX];
@@ -125,21 +125,21 @@ static int host_load_in_dir(struct cli_host *host, const char *dir, const char *
 	return host_read_file(host, path, ret_file);
 }
 
-/* Looks in $CALLGATE_PROFILES, then among installed profiles, then in the build tree if callgate is not installed. */
+/* Loads a profile from $CALLGATE_PROFILES, the installed profiles or, if callgate is not installed, the build tree. */
 static int host_load_profile(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	char tree[PATH_MAX];
-	int ret = host_load_in_dir(host, getenv("CALLGATE_PROFILES"), name, ret_file);
+	int ret = host_read_profile_in_dir(host, getenv("CALLGATE_PROFILES"), name, ret_file);
 
 	if (ret == -ENOENT)
-		ret = host_load_in_dir(host, PKGDATADIR "/profiles", name, ret_file);
+		ret = host_read_profile_in_dir(host, PKGDATADIR "/profiles", name, ret_file);
 	if (ret == -ENOENT &&
-	    installed_get_sibling_path("policy/profiles", tree)) /* configure links it to the source tree */
-		ret = host_load_in_dir(host, tree, name, ret_file);
+	    installed_get_sibling_path("policy/profiles", tree)) /* configure makes it a link to the source tree */
+		ret = host_read_profile_in_dir(host, tree, name, ret_file);
 	return ret;
 }
 
-/* A relative name is relative to the directory of the file that names it (`from`). */
+/* Loads a policy file. A relative name is relative to the directory of the file that names it (`from`). */
 static int host_load_file(struct cli_host *host, const char *name, const char *from,
 			  const struct cli_host_note **ret_file)
 {
@@ -157,7 +157,7 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 	int ret = 0;
 
 	for (const struct cli_host_note *file = host->files; file; file = file->next) {
-		struct places_why why = {""};
+		struct places_refusal why = {""};
 
 		if (places_judge_path(places, PLACES_CONTENT, file->path, NULL, &why) == 0)
 			continue;
@@ -167,9 +167,9 @@ int cli_host_judge_files(const struct cli_host *host, const struct places *place
 	return ret;
 }
 
-/* ---- machine:hostname and machine:hosts ---- */
+/* ---- generated files: machine:hostname and machine:hosts ---- */
 
-static int host_make_machine(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
+static int host_make_machine_file(struct cli_host *host, const char *name, const struct cli_host_note **ret_file)
 {
 	_cleanup_buf_ struct buf text = {0};
 	char line[HOSTNAME_LINE_MAX];
@@ -189,13 +189,13 @@ static int host_make_machine(struct cli_host *host, const char *name, const stru
 	return ret;
 }
 
-/* ---- account:passwd and account:group ---- */
+/* ---- generated files: account:passwd and account:group ---- */
 
-/* The account's name: looked up once, as the name service may be slow. NULL: no memory. */
+/* The account name of host->uid, or "user". Looked up once, because the name service may be slow. NULL: no memory. */
 static const char *host_find_login(struct cli_host *host)
 {
 	const struct account *user = host->login ? NULL : account_find(NULL, host->uid);
-	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* breaks no field of passwd(5) */
+	bool plain = user && *user->name && !strpbrk(user->name, ":\n"); /* would not break a field of passwd(5) */
 
 	if (!host->login)
 		host->login = arena_dup(&host->arena, plain ? user->name : "user");
@@ -228,7 +228,7 @@ static int host_make_account_file(struct cli_host *host, const char *name, const
 	return ret;
 }
 
-/* ---- struct policy_host ---- */
+/* ---- callbacks of struct policy_host ---- */
 
 static int host_load_policy_text(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
@@ -240,7 +240,7 @@ static int host_load_policy_text(void *ctx, const char *name, const char *from, 
 	if (strncmp(name, "account:", strlen("account:")) == 0)
 		ret = host_make_account_file(ctx, name, &file);
 	else if (strncmp(name, "machine:", strlen("machine:")) == 0)
-		ret = host_make_machine(ctx, name, &file);
+		ret = host_make_machine_file(ctx, name, &file);
 	else if (strchr(name, '/') || (len > 5 && strcmp(name + len - 5, ".json") == 0))
 		ret = host_load_file(ctx, name, from, &file);
 	else
@@ -284,7 +284,7 @@ const char *cli_host_find_program(struct cli_host *host)
 	return host->found;
 }
 
-static const char *const *host_interpreter(void *ctx)
+static const char *const *host_find_interpreter(void *ctx)
 {
 	struct cli_host *host = ctx;
 
@@ -344,7 +344,7 @@ int cli_host_init(struct cli_host *host, const char *program)
 			.load = host_load_policy_text,
 			.realpath = host_resolve_path,
 			.refused = host_grant_is_void,
-			.interpreter = host_interpreter,
+			.interpreter = host_find_interpreter,
 			.env = host_get_variable,
 		},
 	};

@@ -12,12 +12,13 @@
 #include "cli/host/managers.h"
 #include "cli/host/program.h"
 
-#define BASES_MAX 4 /* virtual environments that are based on one another */
+#define VENV_DEPTH_MAX 4 /* longest chain of virtual environments, each based on the next */
 
-struct family {
-	const char *name;          /* prefix of its programs' names: "python" is python, python3, python3.11 */
+struct interpreter_family {
+	const char *name;          /* start of its programs' names: "python" matches python, python3 and python3.11 */
 	const char *command;       /* the program looked for in PATH */
-	const char *const *system; /* the family's parts in a shared prefix such as /usr; %s: version */
+	/* its files below a shared prefix such as /usr; %s: version */
+	const char *const *system;
 };
 
 static const char *const python_parts[] = {"bin/python",     "bin/python3",   "bin/python%s",
@@ -31,21 +32,21 @@ static const char *const ruby_parts[] = {"bin/ruby",      "bin/ruby%s", "bin/irb
 					 "lib/ruby",      "share/ruby", "share/rubygems-integration",
 					 "/var/lib/gems", NULL};
 
-static const struct family families[] = {
+static const struct interpreter_family families[] = {
 	{"python", "python3", python_parts},
 	{"pypy", "pypy3", NULL},
 	{"node", "node", node_parts},
 	{"ruby", "ruby", ruby_parts},
 };
 
-#define FAMILIES (sizeof(families) / sizeof(families[0]))
+#define FAMILY_COUNT (sizeof(families) / sizeof(families[0]))
 
-/* "python3.11" is of the family "python", "pythonista" is not. */
-static const struct family *interpreter_find_family(const char *path)
+/* The family of an interpreter's file name: "python3.11" belongs to "python", "pythonista" to none. NULL: none. */
+static const struct interpreter_family *interpreter_find_family(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < FAMILIES; i++) {
+	for (size_t i = 0; i < FAMILY_COUNT; i++) {
 		size_t len = strlen(families[i].name);
 
 		if (strncmp(name, families[i].name, len) == 0 &&
@@ -55,7 +56,7 @@ static const struct family *interpreter_find_family(const char *path)
 	return NULL;
 }
 
-/* `place`: the version manager's directory by which it was found; NULL: none. */
+/* Adds a path. `place`: the version manager's directory in which it was found; NULL: not in one. */
 static void interpreter_add_root(struct cli_interpreter *found, const char *path, const char *place)
 {
 	if (found->count == INTERPRETER_ROOTS_MAX || access(path, F_OK) != 0)
@@ -69,19 +70,19 @@ static void interpreter_add_root(struct cli_interpreter *found, const char *path
 		found->count++;
 }
 
-/* Only the first note counts. */
-#define INTERPRETER_NOTE(found, ...) \
+/* Sets the note on why an interpreter is left out. A note that is set already stays. */
+#define INTERPRETER_SET_NOTE(found, ...) \
 	((found)->note = (found)->note ? (found)->note : arena_printf((found)->arena, __VA_ARGS__))
 
-/* Adds a root outside of the system's prefixes: where interpreters are installed, or in the workdir. */
-static void interpreter_add_found(struct cli_interpreter *found, const char *path)
+/* Adds an installation outside of /usr and /usr/local, if it is where interpreters are installed, or in the workdir. */
+static void interpreter_add_prefix(struct cli_interpreter *found, const char *path)
 {
 	_cleanup_free_ char *real = realpath(path, NULL), *place = NULL;
 
 	if (real && managers_may_grant_prefix(real, found->home, found->workdir, &place))
 		interpreter_add_root(found, path, place);
 	else
-		INTERPRETER_NOTE(found,
+		INTERPRETER_SET_NOTE(found,
 				     "@interpreter does not stand for %s, which is no place of the system's or of a "
 				     "known version manager; if it is the intended interpreter, grant it by its name "
 				     "(-r, -x)",
@@ -93,8 +94,8 @@ static bool interpreter_is_system_prefix(const char *prefix)
 	return strcmp(prefix, "/usr") == 0 || strcmp(prefix, "/usr/local") == 0 || strcmp(prefix, "") == 0;
 }
 
-static void interpreter_add_parts(struct cli_interpreter *found, const struct family *family, const char *prefix,
-				  const char *real)
+static void interpreter_add_parts(struct cli_interpreter *found, const struct interpreter_family *family,
+				  const char *prefix, const char *real)
 {
 	const char *version = strrchr(real, '/') + 1 + strlen(family->name);
 	char path[PATH_MAX];
@@ -132,7 +133,7 @@ static bool interpreter_read_venv_home(const char *prefix, char out[PATH_MAX])
 	return false;
 }
 
-/* The Python in a directory, by its usual names. */
+/* Finds a Python in a directory by its usual names. */
 static bool interpreter_find_python_in(const char *dir, char out[PATH_MAX])
 {
 	static const char *const names[] = {"python3", "python"};
@@ -147,34 +148,34 @@ static void interpreter_add_installation(struct cli_interpreter *found, const ch
 {
 	char prefix[PATH_MAX], base[PATH_MAX], home[PATH_MAX];
 	_cleanup_free_ char *real = realpath(program, NULL);
-	const struct family *family = real ? interpreter_find_family(real) : NULL;
+	const struct interpreter_family *family = real ? interpreter_find_family(real) : NULL;
 
 	if (!real)
 		return;
-	if (depth < BASES_MAX && program_strip_directory(program, "bin", prefix) && interpreter_read_venv_home(prefix,
-													       home)) {
-		interpreter_add_found(found, prefix);
+	if (depth < VENV_DEPTH_MAX && program_strip_directory(program, "bin", prefix) &&
+	    interpreter_read_venv_home(prefix, home)) {
+		interpreter_add_prefix(found, prefix);
 		if (interpreter_find_python_in(home, base))
 			interpreter_add_installation(found, base, depth + 1);
 	}
 	if (!family)
-		INTERPRETER_NOTE(found,
+		INTERPRETER_SET_NOTE(found,
 				     "@interpreter does not stand for %s, to which %s leads: that is no interpreter "
 				     "known here",
 				     real, program);
 	else if (!program_strip_directory(real, "bin", prefix))
-		interpreter_add_found(found, real); /* the file alone */
+		interpreter_add_prefix(found, real); /* not in a "bin" directory: only the file itself */
 	else if (interpreter_is_system_prefix(prefix))
 		interpreter_add_parts(found, family, prefix, real);
 	else
-		interpreter_add_found(found, prefix);
+		interpreter_add_prefix(found, prefix);
 }
 
 struct cli_interpreter *interpreter_find(struct arena *arena, const char *program, const char *home,
 					 const char *workdir)
 {
 	struct cli_interpreter *found = arena_alloc(arena, sizeof(*found));
-	const struct family *family = program ? interpreter_find_family(program) : NULL;
+	const struct interpreter_family *family = program ? interpreter_find_family(program) : NULL;
 	bool unknown = false;
 	_cleanup_free_ char *script = program && !family ? program_find_script_interpreter(program, &unknown) : NULL;
 	const char *named = script ? script : program;
@@ -185,7 +186,7 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 	found->home = home;
 	found->workdir = workdir;
 	if (unknown) {
-		INTERPRETER_NOTE(found,
+		INTERPRETER_SET_NOTE(found,
 				     "@interpreter stands for nothing: the \"#!\" line of %s has options of env that "
 				     "are not understood; name the interpreter there",
 				     program);
@@ -202,10 +203,10 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 			interpreter_add_installation(found, path, 0);
 		return found;
 	}
-	for (size_t i = 0; i < FAMILIES; i++) {
+	for (size_t i = 0; i < FAMILY_COUNT; i++) {
 		_cleanup_free_ char *path = program_find_executable(families[i].command);
 
-		if (path && path[0] == '/') /* a relative one depends on the current directory */
+		if (path && path[0] == '/') /* a relative path would depend on the current directory */
 			interpreter_add_installation(found, path, 0);
 	}
 	return found;

@@ -8,21 +8,21 @@
 
 #define INTERPRETER_ROOTS_MAX 64
 
-/* All in the arena. */
+/* What @interpreter stands for in a run. All of it is allocated in the arena. */
 struct cli_interpreter {
-	/* Absolute paths that exist, NULL-ended. A virtual environment comes before what it is based on. */
+	/* Absolute paths that exist, NULL-ended. A virtual environment comes before the one that it is based on. */
 	const char *root[INTERPRETER_ROOTS_MAX + 1];
-	const char *place[INTERPRETER_ROOTS_MAX]; /* of each root: see interpreter_find_manager() */
+	const char *place[INTERPRETER_ROOTS_MAX]; /* for each root, what interpreter_find_manager() returns */
 	size_t count;
-	const char *note; /* why something that was found is not a root, one line; NULL: there is nothing to report */
+	const char *note; /* why an interpreter that was found is left out, one line; NULL: nothing to report */
 	struct arena *arena;
 	const char *home, *workdir;
 };
 
 /*
- * Finds the interpreter that a program is, or that its "#!" line names. When it is neither (or NULL): the python3, node
- * and ruby of PATH. `program` is a path from program_find_executable. The home directory and the workdir need not be
- * canonical, and may be NULL. NULL when memory ran out.
+ * Finds the interpreter that the program is, or that its "#!" line names. If the program is neither an interpreter nor
+ * a script, or NULL, finds the python3, node and ruby of PATH. `program` is a path from program_find_executable. The
+ * home directory and the workdir need not be canonical, and may be NULL. NULL when memory ran out.
  *
  * An earlier run may have written the program, its "#!" line and a virtual environment's pyvenv.cfg. They can only
  * choose among installed interpreters (cli/host/managers.h) and directories in the workdir.
@@ -31,8 +31,8 @@ struct cli_interpreter *interpreter_find(struct arena *arena, const char *progra
 					 const char *workdir);
 
 /*
- * The version manager's directory, before links are resolved, by which the root of this path was found. NULL: no
- * manager's, or the path is below no root.
+ * The version manager's directory, before links are resolved, in which @interpreter's root of this path was found.
+ * NULL: the root is not from a version manager, or the path is below no root.
  */
 const char *interpreter_find_manager(const struct cli_interpreter *interpreter, const char *path);
 

@@ -7,11 +7,11 @@
 #include "base/path.h"
 #include "cli/cli.h"
 
-/* A directory that holds one directory for each version or environment. */
+/* A directory that holds one subdirectory for each version of an interpreter or for each environment. */
 struct manager_place {
-	const char *variable; /* the environment variable that names it; NULL: none */
-	const char *fallback; /* its default: absolute, or below the home directory; NULL: none */
-	const char *below;    /* the directory of the versions in it; "": it is the directory itself */
+	const char *variable; /* environment variable with the directory's path; NULL: none */
+	const char *fallback; /* default path, absolute or relative to the home directory; NULL: none */
+	const char *below;    /* subdirectory that holds the versions; "": the directory holds them itself */
 	bool itself;          /* the directory itself is also an installation */
 };
 
@@ -48,7 +48,7 @@ static const struct manager_place manager_places[] = {
 	{NULL, ".cache/pypoetry/virtualenvs", "", false},
 	{"PIPX_HOME", ".local/share/pipx", "venvs", false},
 	{NULL, ".local/pipx", "venvs", false},
-	/* the system's */
+	/* installed by the system */
 	{NULL, "/opt", "", false},
 	{NULL, "/usr/lib", "", false},
 	{NULL, "/usr/local", "", false},
@@ -60,7 +60,7 @@ static const struct manager_place manager_places[] = {
 	{NULL, "/usr/share/rvm", "rubies", false},
 };
 
-/* Directories such as PREFIX/lib, which hold more than an interpreter. */
+/* True for a directory such as PREFIX/lib, which holds more than an interpreter. */
 static bool managers_prefix_is_shared(const char *prefix)
 {
 	static const char *const names[] = {"bin", "sbin", "etc", "lib", "lib64", "libexec",
@@ -73,7 +73,7 @@ static bool managers_prefix_is_shared(const char *prefix)
 	return false;
 }
 
-/* Whether ROOT/BELOW leads to a directory that holds the prefix, or (itself) to the prefix. *ret_place: owned. */
+/* Whether ROOT/BELOW leads to a directory that holds the prefix or, with `itself`, to the prefix. *ret_place: owned. */
 static bool managers_path_holds_prefix(const char *root, const char *below, const char *prefix, bool itself,
 				       char **ret_place)
 {

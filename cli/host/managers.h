@@ -1,4 +1,4 @@
-/* Where interpreters are installed: by the system, by version managers, in virtual environments. */
+/* The places where interpreters are installed: by the system, by version managers, in virtual environments. */
 #ifndef CALLGATE_CLI_HOST_MANAGERS_H
 #define CALLGATE_CLI_HOST_MANAGERS_H
 

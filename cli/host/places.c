@@ -24,8 +24,8 @@ static bool places_path_is_in_workdir(const struct places *places, const char *h
 }
 
 /*
- * Whether a program that could make the link could also have written what the link leads to: then the link gives it
- * nothing. In the workdir, a link that no program of this policy could have made may lead to any place there.
+ * Whether a program that could create the link could also write what it leads to, so that the link gives it nothing
+ * new. In the workdir, a link that no program could create may lead anywhere in the workdir.
  */
 static bool places_link_is_harmless(const struct places *places, const char *link, const char *host)
 {
@@ -36,7 +36,7 @@ static bool places_link_is_harmless(const struct places *places, const char *lin
 	places_path_is_in_workdir(places, host);
 }
 
-/* The canonical path of the part that exists, followed by the part that does not. NULL: no memory, or too long. */
+/* Resolves the part of a path that exists, and appends the part that does not. Owned; NULL: no memory, or too long. */
 static char *places_resolve_path(const struct places *places, const char *path)
 {
 	_cleanup_free_ char *head = strdup(path);
@@ -50,23 +50,23 @@ static char *places_resolve_path(const struct places *places, const char *path)
 			*found = '\0';
 		if (found)
 			return cli_format("%s%s", found, rest);
-		if (!*head || !slash) /* without a slash: does not happen, "." exists */
+		if (!*head || !slash) /* a path without a slash does not get here, because "." exists */
 			return NULL;
 		*slash = '\0';
 	}
 	return NULL;
 }
 
-struct judging {
+struct places_judgement {
 	const struct places *places;
 	enum places_use use;
 	const char *path;
-	char *host; /* where the path leads; owned; places_resolve_judged() fills it */
+	char *host; /* owned: the host path that `path` leads to, set by places_resolve_judged() */
 	bool no_memory;
-	char link[PATH_MAX]; /* the first link that is refused; "": none */
+	char link[PATH_MAX]; /* the first symbolic link that is refused; "": none */
 };
 
-static const char *places_resolve_judged(struct judging *judging)
+static const char *places_resolve_judged(struct places_judgement *judging)
 {
 	if (!judging->host)
 		judging->host = places_resolve_path(judging->places, judging->path);
@@ -76,7 +76,7 @@ static const char *places_resolve_judged(struct judging *judging)
 
 static void places_judge_link(void *ctx, const char *link)
 {
-	struct judging *judging = ctx;
+	struct places_judgement *judging = ctx;
 	const struct places *places = judging->places;
 	const char *host;
 
@@ -85,14 +85,14 @@ static void places_judge_link(void *ctx, const char *link)
 	host = places_resolve_judged(judging);
 	if (judging->use == PLACES_GRANT && host && places_link_is_harmless(places, link, host))
 		return;
-	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: cli_real has the same limit */
+	(void)snprintf(judging->link, sizeof(judging->link), "%s", link); /* fits: real.c has the same limit */
 }
 
 int places_judge_path(const struct places *places, enum places_use use, const char *path, char **ret_path,
-		 struct places_why *ret_why)
+		 struct places_refusal *ret_why)
 {
 	_cleanup_free_ char *rooted = NULL, *host = NULL, *found = NULL;
-	struct judging judging = {.places = places, .use = use, .path = path};
+	struct places_judgement judging = {.places = places, .use = use, .path = path};
 
 	if (path[0] != '/') {
 		rooted = cli_format("./%s", path);

@@ -28,11 +28,11 @@ bool program_is_file(const char *path)
  * read from the manager's documented files. The manager is not run: it is not trusted.
  */
 
-/* A manager like pyenv: versions in ROOT/versions, the chosen one in a variable or a file. */
+/* A version manager like pyenv: versions in ROOT/versions, the chosen version in a variable or a file. */
 static const struct shim_manager {
 	const char *variable;
-	const char *local;  /* searched from the current directory upwards */
-	const char *marker; /* a file that identifies the manager's root */
+	const char *local;  /* file with the chosen version, searched from the current directory upwards */
+	const char *marker; /* a file that only this manager's root directory has */
 } shim_managers[] = {
 	{"PYENV_VERSION", ".python-version", "libexec/pyenv"},
 	{"RBENV_VERSION", ".ruby-version", "libexec/rbenv"},
@@ -59,7 +59,7 @@ static bool shim_root_has_file(const char *root, const char *name)
 	return (size_t)snprintf(path, sizeof(path), "%s/%s", root, name) < sizeof(path) && access(path, F_OK) == 0;
 }
 
-/* The manager whose root this is; NULL: none, as in plugins/pyenv-virtualenv, which has shims but no versions. */
+/* The manager whose root directory this is. NULL: none, as for plugins/pyenv-virtualenv, which has no versions. */
 static const struct shim_manager *shim_find_manager(const char *root)
 {
 	for (size_t i = 0; i < sizeof(shim_managers) / sizeof(shim_managers[0]); i++)
@@ -77,7 +77,7 @@ static char *shim_read_version_file(const char *dir, const char *name)
 	return !path || io_read_file(AT_FDCWD, path, VERSION_FILE_BYTES, &text, &len) < 0 ? NULL : text;
 }
 
-/* The version list: the variable, else the nearest local file, else the global one. Owned. */
+/* The list of chosen versions: the variable, else the nearest `local` file, else ROOT/version. Owned; NULL: none. */
 static char *shim_read_chosen_versions(const struct shim_manager *manager, const char *root)
 {
 	const char *variable = getenv(manager->variable);
@@ -89,15 +89,14 @@ static char *shim_read_chosen_versions(const struct shim_manager *manager, const
 		char *text;
 
 		*slash = '\0';
-		text = shim_read_version_file(dir, manager->local); /* the root is "" here,
-		as it should be before a "/" */
+		text = shim_read_version_file(dir, manager->local); /* the root directory is "": a "/" follows */
 		if (text)
 			return text;
 	}
 	return shim_read_version_file(root, "version");
 }
 
-/* ROOT/versions/VERSION/bin/NAME, when it exists. */
+/* ROOT/versions/VERSION/bin/NAME, owned; NULL: it does not exist. */
 static char *shim_find_installed(const char *root, const char *version, const char *name)
 {
 	_cleanup_free_ char *path = cli_format("%s/versions/%s/bin/%s", root, version, name);
@@ -107,7 +106,7 @@ static char *shim_find_installed(const char *root, const char *version, const ch
 	return path && program_is_file(path) ? steal_pointer(&path) : NULL;
 }
 
-/* "3.11" means the newest 3.11.*, as in pyenv. */
+/* Finds the program in the newest version that matches: "3.11" means the newest 3.11.*, as in pyenv. */
 static char *shim_find_newest(const char *root, const char *version, const char *name)
 {
 	char directory[PATH_MAX], best[NAME_MAX + 1] = "";
@@ -167,9 +166,9 @@ static char *shim_find_listed(const char *path, const char *root, const char *na
 }
 
 /*
- * False: the file is not in the directory "shims" of one of these managers, or of asdf, which has "installs".
- * *ret_target: the program that the shim starts for this name from the current directory. Owned; NULL: "system", or not
- * installed.
+ * Finds the program that a version manager's shim would start for this name from the current directory. False: the file
+ * is not in the "shims" directory of pyenv, rbenv, nodenv or asdf. *ret_target: owned; NULL: the manager's choice is
+ * "system" or is not installed.
  */
 static bool shim_find_target(const char *path, const char *name, char **ret_target)
 {
@@ -218,22 +217,22 @@ char *program_find_executable(const char *name)
 			return steal_pointer(&path);
 		if (target)
 			return target;
-		/* the manager says "system" or has no version: the next file of PATH counts */
+		/* the manager's choice is "system" or is not installed: go on in PATH */
 	}
 }
 
 /* ---- "#!" lines ---- */
 
-enum env_word {
-	ENV_SKIP,     /* a complete option, or "NAME=VALUE" */
+enum env_word_kind {
+	ENV_SKIP,     /* an option without a further word, or "NAME=VALUE" */
 	ENV_ARGUMENT, /* an option whose argument is the next word */
 	ENV_END,      /* "--" */
 	ENV_PROGRAM,
-	ENV_UNKNOWN, /* also what changes PATH */
+	ENV_UNKNOWN, /* an unknown option, or a change of PATH */
 };
 
-/* The options of env(1), GNU and BSD, that a "#!" line can use. */
-static enum env_word env_classify_option(const char *word)
+/* Classifies the options of env(1), GNU and BSD, that a "#!" line can use. */
+static enum env_word_kind env_classify_option(const char *word)
 {
 	static const char *const plain[] = {"-", "-i", "--ignore-environment", "-v", "--debug"};
 
@@ -254,22 +253,22 @@ static enum env_word env_classify_option(const char *word)
 	return word[0] == '-' ? ENV_UNKNOWN : ENV_PROGRAM;
 }
 
-static enum env_word env_word(const char *word, bool options)
+static enum env_word_kind env_classify_word(const char *word, bool options)
 {
-	enum env_word kind = options ? env_classify_option(word) : ENV_PROGRAM;
+	enum env_word_kind kind = options ? env_classify_option(word) : ENV_PROGRAM;
 
 	if (kind == ENV_PROGRAM && strchr(word, '='))
 		return strncmp(word, "PATH=", 5) == 0 ? ENV_UNKNOWN : ENV_SKIP;
 	return kind;
 }
 
-/* A name for PATH or an absolute path. A relative path depends on the working directory, which -C may change. */
+/* True for an absolute path or a name without "/". A relative path depends on the directory, which -C may change. */
 static bool env_program_is_certain(const char *program)
 {
 	return program[0] == '/' || !strchr(program, '/');
 }
 
-/* The program that "env -S TEXT" runs. NULL: not understood. Borrows. */
+/* The program that "env -S TEXT" runs, borrowed from `text`. NULL: the text is not understood. */
 static const char *env_parse_split_string(char *text)
 {
 	bool options = true;
@@ -278,7 +277,7 @@ static const char *env_parse_split_string(char *text)
 	if (strpbrk(text, "\"'\\$#")) /* quotes, escapes, variables, comments */
 		return NULL;
 	for (char *word = strtok_r(text, " \t\r", &save); word; word = strtok_r(NULL, " \t\r", &save)) {
-		enum env_word kind = env_word(word, options);
+		enum env_word_kind kind = env_classify_word(word, options);
 
 		if (kind == ENV_UNKNOWN || kind == ENV_PROGRAM)
 			return kind == ENV_PROGRAM && env_program_is_certain(word) ? word : NULL;
@@ -290,7 +289,7 @@ static const char *env_parse_split_string(char *text)
 	return NULL;
 }
 
-/* The kernel passes the rest of the line as one argument: without -S all of it is the program's name. */
+/* The program that env runs for a "#!" line, of which the kernel passes the rest as one argument: the name, or -S. */
 static const char *env_find_program(char *text)
 {
 	static const char split[] = "--split-string=";

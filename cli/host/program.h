@@ -6,27 +6,27 @@
 #include <stdbool.h>
 
 /*
- * The path of an executable file: `name` itself when it has a "/", else searched in the caller's PATH. A shim of pyenv,
- * rbenv, nodenv or asdf is followed to the program it would start in the current directory. Owned; NULL: not found.
+ * The path of an executable file: `name` itself when it has a "/", else searched in PATH. A shim of pyenv, rbenv,
+ * nodenv or asdf is followed to the program it would start in the current directory. Owned; NULL: not found.
  */
 char *program_find_executable(const char *name);
 
 /*
- * The interpreter of a script: the path in its "#!" line, or for "#!/usr/bin/env [OPTION...] NAME" the file of PATH.
- * Owned; NULL: not a script, or not found, or, with *ret_unknown set, env has options that are not understood here.
+ * The interpreter of a script: the path in its "#!" line, or for "#!/usr/bin/env [OPTION...] NAME" NAME's file in PATH.
+ * Owned; NULL: not a script, not found or, with *ret_unknown set, env has options that are not understood here.
  */
 char *program_find_script_interpreter(const char *path, bool *ret_unknown);
 
-/* The first line of a script that begins with "#!". False: the file has none, or cannot be read. */
-#define PROGRAM_SCRIPT_LINE 256 /* bytes of it that the kernel reads (BINPRM_BUF_SIZE) */
+/* Reads the first line of a script that begins with "#!". False: the file does not begin so, or cannot be read. */
+#define PROGRAM_SCRIPT_LINE 256 /* bytes of the first line that the kernel reads (BINPRM_BUF_SIZE) */
 bool program_read_script_line(const char *path, char line[PROGRAM_SCRIPT_LINE + 1]);
 
-/* The n-th directory of the caller's PATH; "": the current directory. Owned; NULL: no more, or no memory. */
+/* The n-th directory of PATH; "": the current directory. Owned; NULL: PATH has no more directories, or no memory. */
 char *program_get_nth_path_dir(unsigned number);
 
-/* "/opt/py/bin/python3" below "bin" gives "/opt/py". False when the file is not in a directory of that name. */
+/* "/opt/py/bin/python3" with `below` "bin" gives "/opt/py". False: the file is not in a directory of that name. */
 bool program_strip_directory(const char *path, const char *below, char out[PATH_MAX]);
 
-bool program_is_file(const char *path); /* an executable regular file */
+bool program_is_file(const char *path); /* true for a regular file that may be executed */
 
 #endif

@@ -11,24 +11,24 @@
 
 #define LINKS_MAX 40 /* the kernel's limit (MAXSYMLINKS) */
 
-/* What was found at a path whose directory is canonical. */
+/* The cached lookup of a path whose directory is canonical. */
 struct cli_real_name {
-	struct cli_real_name *next; /* in the same bucket */
-	bool exists;                /* and may be looked up */
-	const char *target;         /* of a symbolic link; NULL: not a symbolic link */
+	struct cli_real_name *next; /* next entry of the same hash bucket */
+	bool exists;                /* the path exists, and this process may look it up */
+	const char *target;         /* target of the symbolic link; NULL: the path is no symbolic link */
 	char path[];
 };
 
 /* A path being resolved. */
-struct way {
-	char done[PATH_MAX]; /* canonical; "" is the root */
+struct real_walk {
+	char done[PATH_MAX]; /* the resolved part of the path; "": the root directory */
 	size_t len;
 	unsigned links;
-	void (*passed)(void *ctx, const char *link); /* may be NULL */
+	void (*passed)(void *ctx, const char *link); /* called for each symbolic link; may be NULL */
 	void *ctx;
 };
 
-/* Looks up the name's path in the file system. */
+/* Looks up the path in the file system. */
 static void real_look_up(struct cli_real *real, struct cli_real_name *name)
 {
 	char target[PATH_MAX];
@@ -39,70 +39,70 @@ static void real_look_up(struct cli_real *real, struct cli_real_name *name)
 	name->exists = name->target || (len < 0 && errno == EINVAL); /* EINVAL: it is not a link */
 }
 
-/* The name at way->done. NULL: no memory. */
-static const struct cli_real_name *real_find_name(struct cli_real *real, const struct way *way)
+/* The lookup of the path walk->done, cached or new. NULL: no memory. */
+static const struct cli_real_name *real_find_name(struct cli_real *real, const struct real_walk *walk)
 {
-	struct cli_real_name **bucket = &real->bucket[(tree_hash_name(way->done, way->len) >> 48) % CLI_REAL_BUCKETS];
+	struct cli_real_name **bucket = &real->bucket[(tree_hash_name(walk->done, walk->len) >> 48) % CLI_REAL_BUCKETS];
 	struct cli_real_name *name = *bucket;
 
-	while (name && strcmp(name->path, way->done) != 0)
+	while (name && strcmp(name->path, walk->done) != 0)
 		name = name->next;
 	if (name)
 		return name;
-	name = arena_alloc(&real->arena, sizeof(*name) + way->len + 1);
+	name = arena_alloc(&real->arena, sizeof(*name) + walk->len + 1);
 	if (!name)
 		return NULL;
-	memcpy(name->path, way->done, way->len + 1);
+	memcpy(name->path, walk->done, walk->len + 1);
 	real_look_up(real, name);
 	name->next = *bucket;
 	*bucket = name;
 	return name;
 }
 
-static void real_truncate_path(struct way *way, size_t len)
+static void real_truncate_path(struct real_walk *walk, size_t len)
 {
-	way->len = len;
-	way->done[len] = '\0';
+	walk->len = len;
+	walk->done[len] = '\0';
 }
 
-/* "..": `done` has no links, so the parent is its prefix. */
-static void real_leave_directory(struct way *way)
+/* Resolves "..": `done` has no links, so the parent directory is its prefix. */
+static void real_leave_directory(struct real_walk *walk)
 {
-	if (way->len)
-		real_truncate_path(way, (size_t)(strrchr(way->done, '/') - way->done));
+	if (walk->len)
+		real_truncate_path(walk, (size_t)(strrchr(walk->done, '/') - walk->done));
 }
 
-static bool real_add_path(struct cli_real *real, struct way *way, const char *path);
+static bool real_add_path(struct cli_real *real, struct real_walk *walk, const char *path);
 
 /* Continues with a link's target, from the directory that holds the link. */
-static bool real_follow_link(struct cli_real *real, struct way *way, const char *target)
+static bool real_follow_link(struct cli_real *real, struct real_walk *walk, const char *target)
 {
 	char rooted[PATH_MAX];
 
-	if (++way->links > LINKS_MAX)
+	if (++walk->links > LINKS_MAX)
 		return false;
 	if (target[0] == '/') {
-		real_truncate_path(way, 0);
-		return real_add_path(real, way, target);
+		real_truncate_path(walk, 0);
+		return real_add_path(real, walk, target);
 	}
-	while (strncmp(target, "../", 3) == 0) { /* `done` is a directory: no lookup is needed */
-		real_leave_directory(way);
+	while (strncmp(target, "../", 3) == 0) { /* `done` is known to be a directory: no lookup is needed */
+		real_leave_directory(walk);
 		target += 3;
 	}
 	return (size_t)snprintf(rooted, sizeof(rooted), "/%s", target) < sizeof(rooted) &&
-	       real_add_path(real, way, rooted);
+	       real_add_path(real, walk, rooted);
 }
 
-/* "", "." and "..", which need a directory before them: "file/" and "file/.." do not exist. */
-static bool real_add_dot_component(struct way *way, const char *text, size_t len)
+/* Adds a component "", "." or "..". It needs a directory before it: "file/" and "file/.." do not exist. */
+static bool real_add_dot_component(struct real_walk *walk, const char *text, size_t len)
 {
 	char path[PATH_MAX + 2];
 
-	(void)snprintf(path, sizeof(path), "%s/.", way->done);
-	if (way->len && access(path, F_OK) < 0 && errno != EACCES) /* EACCES: a directory without search permission */
+	(void)snprintf(path, sizeof(path), "%s/.", walk->done);
+	if (walk->len && access(path, F_OK) < 0 && errno != EACCES) /* EACCES: a directory without search permission */
 		return false;
 	if (len == 2 && text[0] == '.')
-		real_leave_directory(way);
+		real_leave_directory(walk);
 	return true;
 }
 
@@ -112,27 +112,27 @@ static bool real_is_dot_component(const char *text, size_t len)
 }
 
 /* Adds one component other than "", "." and "..". */
-static bool real_add_component(struct cli_real *real, struct way *way, const char *text, size_t len)
+static bool real_add_component(struct cli_real *real, struct real_walk *walk, const char *text, size_t len)
 {
 	const struct cli_real_name *name;
-	size_t before = way->len;
+	size_t before = walk->len;
 
-	if (before + len + 2 > sizeof(way->done))
+	if (before + len + 2 > sizeof(walk->done))
 		return false;
-	way->done[before] = '/';
-	memcpy(way->done + before + 1, text, len);
-	real_truncate_path(way, before + 1 + len);
-	name = real_find_name(real, way);
+	walk->done[before] = '/';
+	memcpy(walk->done + before + 1, text, len);
+	real_truncate_path(walk, before + 1 + len);
+	name = real_find_name(real, walk);
 	if (!name || !name->exists || !name->target)
 		return name && name->exists;
-	if (way->passed)
-		way->passed(way->ctx, way->done);
-	real_truncate_path(way, before);
-	return real_follow_link(real, way, name->target);
+	if (walk->passed)
+		walk->passed(walk->ctx, walk->done);
+	real_truncate_path(walk, before);
+	return real_follow_link(real, walk, name->target);
 }
 
 /* Adds the components of a path that begins with a slash. */
-static bool real_add_path(struct cli_real *real, struct way *way, const char *path)
+static bool real_add_path(struct cli_real *real, struct real_walk *walk, const char *path)
 {
 	const char *end;
 
@@ -141,32 +141,32 @@ static bool real_add_path(struct cli_real *real, struct way *way, const char *pa
 
 		end = strchrnul(++path, '/');
 		len = (size_t)(end - path);
-		if (!(real_is_dot_component(path, len) ? real_add_dot_component(way, path, len)
-						       : real_add_component(real, way, path, len)))
+		if (!(real_is_dot_component(path, len) ? real_add_dot_component(walk, path, len)
+						       : real_add_component(real, walk, path, len)))
 			return false;
 		path = end;
 	} while (*end);
 	return true;
 }
 
-/* Begins at the current directory, whose name from getcwd(2) has no links. */
-static bool real_begin_in_cwd(struct cli_real *real, struct way *way)
+/* Starts at the current directory, whose name from getcwd(2) has no links. */
+static bool real_begin_in_cwd(struct cli_real *real, struct real_walk *walk)
 {
 	char here[PATH_MAX];
 
-	return getcwd(here, sizeof(here)) && here[0] == '/' && real_add_path(real, way, here);
+	return getcwd(here, sizeof(here)) && here[0] == '/' && real_add_path(real, walk, here);
 }
 
 char *cli_real_resolve_noting_links(struct cli_real *real, const char *path,
 				    void (*passed)(void *ctx, const char *link), void *ctx)
 {
-	struct way way = {.passed = passed, .ctx = ctx};
+	struct real_walk walk = {.passed = passed, .ctx = ctx};
 
-	if (!*path || (path[0] != '/' && !real_begin_in_cwd(real, &way)))
+	if (!*path || (path[0] != '/' && !real_begin_in_cwd(real, &walk)))
 		return NULL;
-	if (!(path[0] == '/' ? real_add_path(real, &way, path) : real_follow_link(real, &way, path)))
+	if (!(path[0] == '/' ? real_add_path(real, &walk, path) : real_follow_link(real, &walk, path)))
 		return NULL;
-	return strdup(way.len ? way.done : "/");
+	return strdup(walk.len ? walk.done : "/");
 }
 
 char *cli_real_resolve_path(struct cli_real *real, const char *path)

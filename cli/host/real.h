@@ -9,8 +9,8 @@
 struct cli_real_name;
 
 /*
- * What was found at each name on the way to a path; zero-initialise. Each name is looked up once, so that the policy's
- * compiler and places_judge_path() see the same links even if another run changes them meanwhile. Not needed for speed.
+ * A cache of path lookups; zero-initialise. Each name is looked up once, so that the policy compiler and
+ * places_judge_path() see the same links even if another run changes them meanwhile. It is not needed for speed.
  */
 struct cli_real {
 	struct arena arena;
@@ -19,9 +19,7 @@ struct cli_real {
 
 /* As realpath(path, NULL); NULL: the path does not exist. Owned. */
 char *cli_real_resolve_path(struct cli_real *real, const char *path);
-/*
- * As cli_real_resolve_path. Calls `passed` with each symbolic link's canonical name, also of a link that leads nowhere.
- */
+/* As cli_real_resolve_path. Calls `passed` with each symbolic link's canonical path, even if the link leads nowhere. */
 char *cli_real_resolve_noting_links(struct cli_real *real, const char *path,
 				    void (*passed)(void *ctx, const char *link), void *ctx);
 void cli_real_release(struct cli_real *real);

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 
-#define GRACE_NS UINT64_C(2000000000)                    /* --kill-after and --grace where they are not given */
-#define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* of these two */
+#define GRACE_DEFAULT_NS UINT64_C(2000000000)                    /* default of --kill-after and --grace */
+#define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of --kill-after and --grace */
 
 static int run_set_events(const struct cli_given *given, void *all)
 {
@@ -37,7 +37,7 @@ static int run_set_status_fd(const struct cli_given *given, void *status_fd)
 	return 0;
 }
 
-/* A time of at most a day, 0 included. */
+/* Sets a time of 0 to 24 hours. */
 static int run_set_time(const struct cli_given *given, void *time_ns)
 {
 	uint64_t ns;
@@ -50,38 +50,40 @@ static int run_set_time(const struct cli_given *given, void *time_ns)
 	return 0;
 }
 
-#define AT(member) offsetof(struct run_options, member)
+#define FIELD_OFFSET(member) offsetof(struct run_options, member)
 
 static const struct cli_option run_table[] = {
 	{"setup", 0, "COMMAND",
 	 "first run sh -c COMMAND in the policy's phase setup; PROGRAM is run when\n"
 	 "that has ended with 0 and all processes it started are dead",
-	 cli_set_text, AT(setup), 0},
-	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", AT(json)),
-	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", AT(audit)),
+	 cli_set_text, FIELD_OFFSET(setup), 0},
+	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
+	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit)),
 	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)",
-		 AT(input)),
-	CLI_TEXT("output", "DIR", "keep what the run added or modified in its workdir", AT(output)),
-	CLI_LIST("artifact", 0, "GLOB", "keep only what matches GLOB below the workdir (repeatable)", AT(artifact)),
+		 FIELD_OFFSET(input)),
+	CLI_TEXT("output", "DIR", "keep what the run added or modified in its workdir", FIELD_OFFSET(output)),
+	CLI_LIST("artifact", 0, "GLOB", "keep only what matches GLOB below the workdir (repeatable)",
+		 FIELD_OFFSET(artifact)),
 	{"events", 0, "WHAT", "at the end, on stderr: none, summary, blocked or all", run_set_events, 0, 0},
 	{"status-fd", 0, "N", "write a JSON line to file descriptor N at the start and at the end", run_set_status_fd,
-	 AT(status_fd), 0},
+	 FIELD_OFFSET(status_fd), 0},
 	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",
-		 AT(interactive)),
-	CLI_FLAG("tty", 0, "the program gets a terminal of its own, joined to callgate's; with -i", AT(tty)),
+		 FIELD_OFFSET(interactive)),
+	CLI_FLAG("tty", 0, "the program gets a terminal of its own, joined to callgate's; with -i", FIELD_OFFSET(tty)),
 	{"kill-after", 0, "TIME",
 	 "a signal to callgate is passed on to the program; after TIME (default 2s)\n"
 	 "or a second signal the run is ended; 0: it ends at once",
-	 run_set_time, AT(kill_after_ns), 0},
+	 run_set_time, FIELD_OFFSET(kill_after_ns), 0},
 	{"grace", 0, "TIME", "at the limit of -t the program gets SIGTERM; the run is ended TIME (default 2s) later",
-	 run_set_time, AT(grace_ns), 0},
-	CLI_FLAG("die-with-parent", 0, "end the run when the process that started callgate ends", AT(die_with_parent)),
-	CLI_FLAG("quiet", 'q', "print only callgate's error messages", AT(quiet)),
-	CLI_FLAG("verbose", 'v', "the same as --events blocked", AT(verbose)),
+	 run_set_time, FIELD_OFFSET(grace_ns), 0},
+	CLI_FLAG("die-with-parent", 0, "end the run when the process that started callgate ends",
+		 FIELD_OFFSET(die_with_parent)),
+	CLI_FLAG("quiet", 'q', "print only callgate's error messages", FIELD_OFFSET(quiet)),
+	CLI_FLAG("verbose", 'v', "the same as --events blocked", FIELD_OFFSET(verbose)),
 	{0},
 };
 
-/* Options that need or exclude each other. CLI_PARSED, or CLI_ERROR with a message. */
+/* Refuses options that exclude each other or lack another. CLI_PARSED, or CLI_ERROR with a message. */
 static int run_check_options(const struct run_options *options, int left)
 {
 	const char *wrong = left == 0 ? "no program named; see callgate run --help"
@@ -111,7 +113,8 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 	};
 	int status;
 
-	*options = (struct run_options){.status_fd = -1, .kill_after_ns = GRACE_NS, .grace_ns = GRACE_NS};
+	*options = (struct run_options){
+		.status_fd = -1, .kill_after_ns = GRACE_DEFAULT_NS, .grace_ns = GRACE_DEFAULT_NS};
 	status = cli_parse_options(argc, argv, &syntax);
 	if (status != CLI_PARSED)
 		return status;

@@ -1,4 +1,4 @@
-/* The options of `callgate run` that are not part of the policy. */
+/* The options of `callgate run`. */
 #ifndef CALLGATE_CLI_RUN_OPTIONS_H
 #define CALLGATE_CLI_RUN_OPTIONS_H
 
@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "keeper/summary.h"
 
-/* run_parse_options initialises, run_options_release releases. Texts are in main's argv. */
+/* Values of the options. run_parse_options initialises, run_options_release releases. Texts are in main's argv. */
 struct run_options {
 	struct cli_policy_options policy;
 	struct cli_list input;

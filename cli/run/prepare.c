@@ -16,14 +16,14 @@
 #include "keeper/input.h"
 #include "keeper/output.h"
 
-#define USER_PATH "/usr/local/bin:/usr/bin:/bin" /* as in the profile minimal */
+#define USER_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin" /* as the profile minimal has it */
 
 static int prepare_scratch_directory(struct run *run)
 {
 	struct policy_error error = {""};
 	int made;
 
-	/* Without --user, --input and --setup the scratch directory stays empty here: the keeper fills it later. */
+	/* Without --user, --input and --setup nothing needs the directories in it before the keeper creates them. */
 	run->scratch_dirs_pending = !run->user.set && !run->options.input.count && !run->options.setup;
 	made = run->scratch_dirs_pending ? scratch_begin_run(&run->scratch, &error)
 					 : scratch_create(&run->scratch, &error);
@@ -59,7 +59,7 @@ static int prepare_user_directories(struct run *run)
 	return exit_code ? exit_code : prepare_check_workdir(run);
 }
 
-/* Calls `prepare` with the effective ids of the run's user, who owns the new files and whose rights are checked. */
+/* Calls `prepare` with the effective ids of the run's user, who shall own new files and whose rights are checked. */
 static int prepare_call_with_user_ids(struct run *run, int (*prepare)(struct run *run))
 {
 	struct privs_before before;
@@ -76,7 +76,7 @@ static int prepare_call_with_user_ids(struct run *run, int (*prepare)(struct run
 	return exit_code;
 }
 
-/* `text`: --user, else the policy's "user"; NULL: none, and *ret_user is untouched. 0, or an exit status. */
+/* Looks up the value of --user or of the policy's "user". NULL: none, *ret_user stays. 0, or an exit status. */
 static int prepare_look_up_user(struct run *run, const char *text, struct privs_user *ret_user)
 {
 	const char *option = run->options.policy.cli.user ? "--user" : "the policy's user";
@@ -88,28 +88,28 @@ static int prepare_look_up_user(struct run *run, const char *text, struct privs_
 }
 
 /*
- * The variables that tell of a user, where the policy passes them, and what "~" stands for become the run's user's.
- * PATH becomes the system's, because the caller's may lead into a home directory. HOME without an account is "/".
+ * Sets "~", HOME, USER and LOGNAME to those of the run's user; the policy decides which variables are passed on. PATH
+ * becomes the system's, because the caller's may lead into a home directory. HOME without an account is "/".
  */
-static int prepare_take_account(struct run *run)
+static int prepare_set_account_variables(struct run *run)
 {
 	const struct account *account = account_find(NULL, run->user.uid);
 	const char *home = account && account->home && account->home[0] == '/' ? account->home : "/";
 	const char *name = account ? account->name : NULL;
-	int error = setenv("HOME", home, 1) | setenv("PATH", USER_PATH, 1);
+	int error = setenv("HOME", home, 1) | setenv("PATH", USER_DEFAULT_PATH, 1);
 
 	error |= name ? setenv("USER", name, 1) | setenv("LOGNAME", name, 1)
 		      : unsetenv("USER") | unsetenv("LOGNAME");
 	return error || cli_host_set_home(&run->host, home) < 0 ? run_refuse_no_memory(run) : 0;
 }
 
-/* --user, else the policy's "user", which has to be known before the scratch directory is made. */
+/* Finds the run's user, from --user or the policy's "user", before the scratch directory is created for that user. */
 static int prepare_find_user(struct run *run)
 {
 	const struct cli_policy_options *options = &run->options.policy;
 	_cleanup_free_ char *named = NULL;
 
-	/* Only root can change its user. For all other users prepare_confirm_user() refuses the change later. */
+	/* Only root can change to another user. For all others prepare_confirm_user() refuses the change later. */
 	if (!options->cli.user && options->names.count > 0 && geteuid() == 0)
 		run->draft = policy_peek_user((const char *const *)options->names.item, &run->host.policy, &named);
 	if (prepare_look_up_user(run, named ? named : options->cli.user, &run->user) != 0)
@@ -117,12 +117,12 @@ static int prepare_find_user(struct run *run)
 	if (run->user.set) {
 		run->host.uid = run->user.uid;
 		run->host.gid = run->user.gid;
-		return prepare_take_account(run);
+		return prepare_set_account_variables(run);
 	}
 	return 0;
 }
 
-/* Whether the compiled policy names the user that the run was prepared for. Without a name: the caller. */
+/* Refuses the run if the compiled policy names another user than the run was prepared for. No name means the caller. */
 static int prepare_confirm_user(struct run *run)
 {
 	struct privs_user user = {.set = false};
@@ -135,7 +135,7 @@ static int prepare_confirm_user(struct run *run)
 	return 0;
 }
 
-/* Runs as the run's user. A policy that grants more than that user's rights is usually a mistake, but no error. */
+/* With the ids of the run's user: warns if the policy lets the program write in the workdir but that user cannot. */
 static int prepare_warn_workdir(struct run *run)
 {
 	const char *virt = policy_get_settings(run->program.policy)->workdir;
@@ -148,18 +148,18 @@ static int prepare_warn_workdir(struct run *run)
 	return 0;
 }
 
-void run_part_release(struct run_part *part)
+void run_phase_release(struct run_phase *part)
 {
 	egress_read_release(&part->read);
 	policy_free(part->policy);
 	cleanup_close(&part->audit_fd);
 	free(part->log);
-	*part = RUN_PART_NONE;
+	*part = RUN_PHASE_NONE;
 }
 
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy)
 {
-	struct cli_policy_options options = run->options.policy; /* borrows its lists */
+	struct cli_policy_options options = run->options.policy; /* a copy that borrows the lists */
 	json_t *mistakes = NULL;
 	int error;
 
@@ -173,7 +173,7 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
 	return run_report_refusal(run, "policy_invalid", "the policy cannot be used: nothing was run");
 }
 
-/* Without a network nothing would read the variable, and a misspelt name would never be noticed. */
+/* Refuses --secret for an unset variable, because a run without a network would not notice a misspelt name. */
 static int prepare_check_secrets(struct run *run)
 {
 	const struct cli_list *secrets = &run->options.policy.secret;
@@ -201,7 +201,7 @@ static int prepare_load_policies(struct run *run)
 	return 0;
 }
 
-/* ---- paths of the command line ---- */
+/* ---- paths from the command line ---- */
 
 static struct places prepare_collect_places(struct run *run)
 {
@@ -209,16 +209,16 @@ static struct places prepare_collect_places(struct run *run)
 }
 
 /*
- * Judges the directory of a file that is to be made or opened. *ret_path: the file by that directory's canonical path,
- * owned; NULL: there is no such directory. The last component is not resolved, because it is opened without following
- * links. 0, or an exit status after run_report_refusal.
+ * Judges the directory of a file that callgate will create or open. *ret_path: the file's path with its directory made
+ * canonical, owned; NULL: there is no such directory. The last component is not resolved, because it is opened without
+ * following links. 0, or an exit status after run_report_refusal.
  */
 static int prepare_judge_parent(struct run *run, const char *what, const char *path, char **ret_path)
 {
 	const struct places places = prepare_collect_places(run);
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."), *real = NULL;
-	struct places_why why = {""};
+	struct places_refusal why = {""};
 
 	if (dir && places_judge_path(&places, PLACES_GRANT, dir, &real, &why) < 0)
 		return run_report_refusal(run, "path_refused", "%s %s: its directory %s", what, path, why.text);
@@ -226,7 +226,7 @@ static int prepare_judge_parent(struct run *run, const char *what, const char *p
 	return dir && (!real || *ret_path) ? 0 : run_refuse_no_memory(run);
 }
 
-/* --output's directory, which may exist already. */
+/* Judges the directory of --output, and opens it or creates it. */
 static int prepare_open_output(struct run *run)
 {
 	const struct places places = prepare_collect_places(run);
@@ -234,7 +234,7 @@ static int prepare_open_output(struct run *run)
 	size_t len = strlen(named);
 	_cleanup_free_ char *path = NULL, *trimmed = NULL;
 	struct policy_error error = {""};
-	struct places_why why = {""};
+	struct places_refusal why = {""};
 
 	if (places_judge_path(&places, PLACES_GRANT, named, &path, &why) < 0)
 		return run_report_refusal(run, "path_refused", "--output %s %s", named, why.text);
@@ -261,10 +261,10 @@ static void prepare_note_link(void *ctx, const char *link)
 	*linked = true;
 }
 
-/* Judges inputs behind a symbolic link: the policies tell which links a run may have made. */
+/* Judges inputs when a symbolic link leads to one. The policies tell which links a run may have created. */
 static int prepare_judge_inputs(struct run *run, struct input_file *file, size_t count)
 {
-	struct places_why why = {""};
+	struct places_refusal why = {""};
 	int exit_code = prepare_load_policies(run);
 
 	for (size_t i = 0; i < count && exit_code == 0; i++) {
@@ -307,8 +307,8 @@ static int prepare_copy_inputs(struct run *run)
 
 /* ---- the log ---- */
 
-/* With --user the log is made here, because only the caller may be able to. Otherwise the supervisor makes it. */
-static int prepare_make_log(struct run *run, const char *named, struct run_part *part)
+/* Creates the log with --user, because only the caller may be able to. Otherwise the supervisor creates it. */
+static int prepare_make_log(struct run *run, const char *named, struct run_phase *part)
 {
 	const char *slash = part->log ? strrchr(part->log, '/') : NULL;
 	_cleanup_free_ char *dir = slash ? strndup(part->log, (size_t)(slash - part->log) + 1) : NULL, *name = NULL;
@@ -328,7 +328,7 @@ static int prepare_make_log(struct run *run, const char *named, struct run_part 
 	return 0;
 }
 
-/* The setup has a log of its own, next to the program's. */
+/* Judges and creates the log. The setup has its own log next to the program's. */
 static int prepare_make_logs(struct run *run)
 {
 	const struct policy_settings *settings = policy_get_settings(run->program.policy);
@@ -386,7 +386,7 @@ int run_prepare(struct run *run)
 	if (prepare_load_policies(run) != 0)
 		return CLI_ERROR;
 	prepare_print_warnings(run);
-	/* A setup may make them. */
+	/* Not with --setup, which may create the missing files. */
 	if (!options->quiet && !options->setup)
 		cli_policy_warn_missing("run", &run->host, run->program.policy, !options->verbose);
 	if (prepare_confirm_user(run) != 0 || prepare_call_with_user_ids(run, prepare_warn_workdir) != 0 ||

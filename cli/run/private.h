@@ -1,4 +1,4 @@
-/* What the files of `callgate run` share. */
+/* Declarations shared by the source files of `callgate run`. */
 #ifndef CALLGATE_CLI_RUN_PRIVATE_H
 #define CALLGATE_CLI_RUN_PRIVATE_H
 
@@ -14,38 +14,38 @@
 #include "keeper/scratch.h"
 #include "supervisor/gateway/start.h"
 
-/* What --setup and the program have each of their own. */
-struct run_part {
+/* What each phase of a run, the setup and the program, has for itself. */
+struct run_phase {
 	struct policy *policy;
-	struct egress_read read; /* with --setup: what was read for the network before the setup began */
-	char *log;               /* --audit, by its directory's canonical path; NULL: none is kept */
-	int audit_fd;            /* the log, when it is open already */
+	struct egress_read read; /* in a run with --setup: what was read for the network before the setup began */
+	char *log;               /* path of the log, its directory canonical; NULL: no log */
+	int audit_fd;            /* the log if it has been created already, else -1 */
 };
-#define RUN_PART_NONE (struct run_part){.audit_fd = -1}
+#define RUN_PHASE_NONE (struct run_phase){.audit_fd = -1}
 
-void run_part_release(struct run_part *part);
+void run_phase_release(struct run_phase *part);
 
-/* Everything that one run owns, so that it is released wherever the run fails. */
+/* Everything that a run owns, in one structure, so that it is released wherever the run fails. */
 struct run {
 	struct run_options options;
 	struct privs_user user;
 	struct cli_host host;
 	struct scratch scratch;
 	bool scratch_dirs_pending; /* see struct keeper_options */
-	struct policy_draft *draft; /* what was read of the policy to find its user; NULL: nothing */
-	struct run_part program;
-	struct run_part setup;       /* of --setup; its secrets are in the program's part */
-	bool in_setup;               /* this process is the setup's, whose part has become `program`: run/setup.c */
-	int result_fd;               /* where the setup's process writes its result; -1: in any other process */
-	json_t *setup_result;        /* that result */
-	json_t *mistakes;            /* of the policy, for the result; NULL: none */
+	struct policy_draft *draft; /* what was read of the policy to find the run's user; NULL: nothing */
+	struct run_phase program;
+	struct run_phase setup;       /* the phase of --setup; its secrets are in `program` */
+	bool in_setup; /* true in the setup's process, where `program` is the setup's phase: run/setup.c */
+	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
+	json_t *setup_result;        /* the setup's result; NULL: none */
+	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
 	char *workdir; /* host path */
-	int workdir_fd; /* while the run is prepared */
+	int workdir_fd; /* open while the run is prepared */
 	int output_fd;
 	struct custodian custodian;
 	struct layers *layers;
-	char *user_path; /* PATH when callgate was started: the run wipes its environment; NULL: not set */
-	pid_t parent; /* when callgate was started */
+	char *user_path; /* PATH at the start, because the run wipes its environment; NULL: not set */
+	pid_t parent; /* getppid() when callgate was started */
 };
 
 /* Reports that the run cannot begin, on stderr, as a result and to --status-fd. Returns the exit status. */
@@ -60,27 +60,27 @@ int run_refuse_no_memory(struct run *run);
  */
 int run_find_user(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error);
 
-/* Everything before the run. The caller releases it, also on failure. 0, or an exit status after run_report_refusal. */
+/* Prepares a run. The caller releases `run`, also on failure. 0, or an exit status after run_report_refusal. */
 int run_prepare(struct run *run);
 
-/* Loads the policy of a phase, again after a setup, which may change files. 0, or an exit status with a report. */
+/* Loads a phase's policy; again after a setup, which may change files. 0, or an exit status with a report. */
 int run_load_policy(struct run *run, enum policy_phase phase, struct policy **ret_policy);
 
-/* Starts the custodian, for the files of a run as another user. 0, or an exit status after run_report_refusal. */
+/* Starts the custodian, which keeps the files of a run with --user. 0, or an exit status after run_report_refusal. */
 int run_start_custodian(struct run *run);
 
 /* Runs the program from start to end, with all reports. Returns the exit status. */
 int run_program_to_end(struct run *run);
 
-/* --setup. True: it succeeded and the program is next. False: *ret_exit is the exit status, after all reports. */
+/* Runs the setup. True: it succeeded and the program is next. False: *ret_exit is the exit status, all is reported. */
 bool run_perform_setup(struct run *run, int *ret_exit);
 
-/* Prints a result, or leaves it to the process that started the setup. CLI_OK or CLI_ERROR. */
+/* Prints a result or, in the setup's process, writes it to result_fd for the parent. CLI_OK or CLI_ERROR. */
 int run_print_result(const struct run *run, json_t *result);
 
 /* Writes the first line to --status-fd, if it was given. 0, or an exit status after run_report_refusal. */
 int run_write_start_status(struct run *run);
-/* Writes the last line to --status-fd. Prints a failure. */
+/* Writes the last line to --status-fd, if it was given. A failure is only reported. */
 void run_write_end_status(const struct run *run, json_t *result);
 
 #endif

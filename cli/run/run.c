@@ -14,10 +14,10 @@
 
 static void run_remove_scratch(struct run *run)
 {
-	_cleanup_free_ char *path = strdup(run->scratch.path); /* removing frees it */
+	_cleanup_free_ char *path = strdup(run->scratch.path); /* scratch_remove_run() frees the original */
 	int error;
 
-	/* Removed as the run's user even if the run never began: that user may still change what is in it. */
+	/* Removed as the run's user even if the run never began: that user may still change the directory. */
 	if (geteuid() != run->user.uid)
 		(void)privs_become_user(&run->user); /* on failure the directory is removed as root */
 	error = scratch_remove_run(&run->scratch);
@@ -34,8 +34,8 @@ static void run_release(struct run *run)
 	if (!exit_runs_handlers)
 		return;
 	policy_draft_free(run->draft);
-	run_part_release(&run->program);
-	run_part_release(&run->setup);
+	run_phase_release(&run->program);
+	run_phase_release(&run->setup);
 	json_decref(run->setup_result);
 	json_decref(run->mistakes);
 	cli_host_release(&run->host);
@@ -47,13 +47,13 @@ static void run_release(struct run *run)
 	run_options_release(&run->options);
 }
 
-/* The next file opened would get the number of a standard descriptor that is closed. */
+/* Refuses a closed stdout. Opens /dev/null for a closed stdin or stderr, because the next file would get its number. */
 static int run_check_stdio(struct run *run)
 {
 	int fd;
 
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
-		run->options.json = false; /* there is nowhere to print it */
+		run->options.json = false; /* there is nowhere to print a result */
 		return run_report_refusal(run, "output_closed",
 					  "standard output is closed; redirect it to a file or to /dev/null");
 	}
@@ -65,7 +65,7 @@ static int run_check_stdio(struct run *run)
 	return 0;
 }
 
-/* Whether a secret is still to be read from this descriptor; secrets_load closes it then. */
+/* Whether the policy has a secret that is still to be read from this descriptor. secrets_load then closes it. */
 static bool run_fd_has_secret(const struct policy *policy, int fd)
 {
 	size_t count = 0;
@@ -78,8 +78,8 @@ static bool run_fd_has_secret(const struct policy *policy, int fd)
 }
 
 /*
- * Closes what callgate was started with beyond 0-2, except for what the run still needs. Those descriptors have no
- * FD_CLOEXEC, else they would not be here. All of callgate's own have it. Without /proc nothing is found.
+ * Closes the descriptors above 2 that callgate inherited, except for those that the run still needs. Inherited
+ * descriptors have no FD_CLOEXEC; all that callgate opens have it. Without /proc none is closed.
  */
 static void run_close_inherited_fds(const struct run *run)
 {
@@ -87,7 +87,7 @@ static void run_close_inherited_fds(const struct run *run)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
-		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and "..": 0 */
+		int fd = (int)strtol(entry->d_name, NULL, 10); /* "." and ".." give 0 */
 
 		if (fd > 2 && fcntl(fd, F_GETFD) == 0 && fd != run->options.status_fd &&
 		    !run_fd_has_secret(run->program.policy, fd) && !run_fd_has_secret(run->setup.policy, fd))
@@ -109,7 +109,7 @@ static int run_prepare_and_watch(struct run *run)
 		exit_code = run_prepare(run);
 	if (run->scratch.notice && !options->quiet)
 		cli_note("callgate: %s", run->scratch.notice);
-	/* Closed only now: a policy or an input may have been one of them, as with "-p <(...)", which is /dev/fd/63. */
+	/* Not closed earlier, because a policy or an input may be read from one: "-p <(...)" is "-p /dev/fd/63". */
 	run_close_inherited_fds(run);
 	if (exit_code == 0 && (!options->setup || run_perform_setup(run, &exit_code)))
 		exit_code = run_program_to_end(run);
@@ -119,7 +119,7 @@ static int run_prepare_and_watch(struct run *run)
 int cli_main_run(int argc, char **argv)
 {
 	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
-			  .program = RUN_PART_NONE, .setup = RUN_PART_NONE};
+			  .program = RUN_PHASE_NONE, .setup = RUN_PHASE_NONE};
 	int exit_code = run_parse_options(argc, argv, &run.options);
 	const char *path = getenv("PATH");
 

@@ -1,7 +1,7 @@
 /*
- * --setup: the first of a run's two phases. A process of its own is keeper of the setup, as this process will be of the
- * program. Only files pass from the one to the other: namespaces, egress, secrets and every process of the first phase
- * have ended when the second begins, so that nothing which the setup was allowed can be regained.
+ * --setup: the first of a run's two phases. A process of its own is the keeper of the setup, as this process will be of
+ * the program. Only files pass from one phase to the other: namespaces, egress, secrets and all processes of the setup
+ * have ended when the program begins, so that nothing which only the setup was allowed can be regained.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,16 +19,16 @@
 #include "policy/network/net.h"
 
 /* The setup's process, as its parent sees it. */
-struct setup {
+struct setup_child {
 	pid_t pid;
-	sigset_t awaited; /* blocked meanwhile: SIGCHLD, and what ends or stops a run */
-	sigset_t mask;    /* before the setup */
-	int signal;       /* the last signal that was to end the run; 0: none */
-	int status;       /* of waitpid(2) */
+	sigset_t awaited; /* signals blocked during the setup: SIGCHLD, and those that end or stop a run */
+	sigset_t mask;    /* signal mask before the setup */
+	int signal;       /* the last signal that asked for the end of the run; 0: none */
+	int status;       /* wait status, from waitpid(2) */
 	bool dumpable;    /* PR_GET_DUMPABLE before the setup */
 };
 
-/* Lets the secrets refer to this policy, so that the other policy can be freed. Without a network frees them. */
+/* Makes the secrets refer to this policy, so that the other can be freed. Without a network frees the secrets. */
 static int setup_adopt_secrets(struct egress_read *read, const struct policy *policy)
 {
 	if (policy_net_is_enabled(policy))
@@ -39,20 +39,20 @@ static int setup_adopt_secrets(struct egress_read *read, const struct policy *po
 
 /* ---- in the setup's process ---- */
 
-/* Turns the run into the setup's: its policy, its log, no input, and a custodian that ends with it. */
+/* Turns `run` into the setup's: its policy and log, no standard input, and a custodian that ends with the setup. */
 static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 {
 	static char shell[] = "/bin/sh", option[] = "-c";
 	static char *argv[] = {shell, option, NULL, NULL};
 	bool custodian = run->custodian.pid > 0;
 
-	argv[2] = (char *)(uintptr_t)run->options.setup; /* in main's argv, which is not written to */
+	argv[2] = (char *)(uintptr_t)run->options.setup; /* in main's argv; it is not written to */
 	run->setup.read.secrets = steal_pointer(&run->program.read.secrets);
 	if (setup_adopt_secrets(&run->setup.read, run->setup.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
-	run_part_release(&run->program); /* freed only now: setup_adopt_secrets still read its policy */
+	run_phase_release(&run->program); /* freed only now, because setup_adopt_secrets() has read its policy */
 	run->program = run->setup;
-	run->setup = RUN_PART_NONE;
+	run->setup = RUN_PHASE_NONE;
 	run->options.argv = argv;
 	run->options.interactive = run->options.tty = false;
 	run->options.status_fd = -1;
@@ -67,7 +67,7 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 	return run_start_custodian(run);
 }
 
-/* The setup's output goes to stderr: standard output is the program's alone. */
+/* Runs the setup in the child process. Its output goes to stderr, because stdout is for the program alone. */
 static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigset_t *mask)
 {
 	int exit_code = CLI_ERROR, error;
@@ -88,15 +88,15 @@ static _Noreturn void setup_run_child(struct run *run, pid_t waiting, const sigs
 	exit(exit_code);
 }
 
-/* ---- in the parent ---- */
+/* ---- in the parent of the setup's process ---- */
 
 /* Blocks SIGCHLD and the signals that end or stop a run, unless callgate was started with them ignored. */
-static void setup_block_signals(struct setup *setup)
+static void setup_block_signals(struct setup_child *setup)
 {
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD};
 	struct sigaction before;
 
-	(void)signal(SIGCHLD, SIG_DFL); /* were it ignored, the kernel would reap the child */
+	(void)signal(SIGCHLD, SIG_DFL); /* if it were ignored, the kernel would reap the child */
 	(void)sigemptyset(&setup->awaited);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
@@ -104,8 +104,8 @@ static void setup_block_signals(struct setup *setup)
 	(void)sigprocmask(SIG_BLOCK, &setup->awaited, &setup->mask); /* cannot fail */
 }
 
-/* SIGTSTP stops both processes; both continue together. */
-static void setup_stop_processes(const struct setup *setup)
+/* Stops the setup and this process at SIGTSTP, and continues the setup when this process is continued. */
+static void setup_stop_processes(const struct setup_child *setup)
 {
 	sigset_t set;
 
@@ -118,27 +118,27 @@ static void setup_stop_processes(const struct setup *setup)
 	(void)kill(setup->pid, SIGCONT);
 }
 
-static void setup_handle_signal(struct setup *setup, int number)
+static void setup_handle_signal(struct setup_child *setup, int number)
 {
 	if (number == SIGTSTP) {
 		setup_stop_processes(setup);
 	} else if (number != SIGCHLD) {
 		setup->signal = number;
-		(void)kill(setup->pid, number); /* ESRCH: it has just ended */
+		(void)kill(setup->pid, number); /* ESRCH: the setup has just ended */
 	}
 }
 
-static void setup_wait_for_child(struct setup *setup)
+static void setup_wait_for_child(struct setup_child *setup)
 {
 	const struct timespec at_once = {0};
 	int number;
 
-	setup->status = SIGKILL; /* should waitpid fail, which cannot happen, the setup counts as killed */
+	setup->status = SIGKILL; /* if waitpid(2) failed, which cannot happen, the setup would count as killed */
 	while (waitpid(setup->pid, &setup->status, WNOHANG) == 0)
 		if ((number = sigwaitinfo(&setup->awaited, NULL)) > 0)
 			setup_handle_signal(setup, number);
 	while ((number = sigtimedwait(&setup->awaited, NULL, &at_once)) > 0)
-		setup_handle_signal(setup, number); /* a signal that came meanwhile ends the run, too */
+		setup_handle_signal(setup, number); /* a signal that arrived as the setup ended also ends the run */
 }
 
 static const char *setup_get_result_status(const struct run *run)
@@ -148,14 +148,14 @@ static const char *setup_get_result_status(const struct run *run)
 	return status ? status : "failed";
 }
 
-static bool setup_has_succeeded(const struct run *run, const struct setup *setup)
+static bool setup_has_succeeded(const struct run *run, const struct setup_child *setup)
 {
 	return !setup->signal && WIFEXITED(setup->status) && WEXITSTATUS(setup->status) == 0 &&
 	       strcmp(setup_get_result_status(run), "ok") == 0;
 }
 
 /* The result of a run whose setup failed, with the setup's own result in it. */
-static json_t *setup_make_failed_result(const struct run *run, const struct setup *setup, int exit_code,
+static json_t *setup_make_failed_result(const struct run *run, const struct setup_child *setup, int exit_code,
 					const char *message)
 {
 	static const char *const fields[] = {"status", "signal", "duration_ms"};
@@ -170,15 +170,15 @@ static json_t *setup_make_failed_result(const struct run *run, const struct setu
 	return result;
 }
 
-static int setup_report_failure(struct run *run, const struct setup *setup)
+static int setup_report_failure(struct run *run, const struct setup_child *setup)
 {
 	const char *status = setup_get_result_status(run);
-	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* tells more than the exit status */
+	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* says more than exit_code */
 	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
 	char message[160];
 	_cleanup_json_ json_t *result = NULL;
 
-	if (exit_code == 0) /* the setup had ended when the signal came */
+	if (exit_code == 0) /* the setup had succeeded when a signal arrived */
 		exit_code = setup->signal ? 128 + setup->signal : CLI_ERROR;
 	(void)snprintf(message, sizeof(message), "the setup ended with %d%s%s%s: the program was not run", exit_code,
 		       telling ? " (" : "", telling ? status : "", telling ? ")" : "");
@@ -190,7 +190,7 @@ static int setup_report_failure(struct run *run, const struct setup *setup)
 	return exit_code;
 }
 
-/* Loads the program's policy again, for files that the setup made. What @interpreter stands for does not change. */
+/* Loads the program's policy again, for files that the setup created. What @interpreter stands for does not change. */
 static int setup_reload_policy(struct run *run)
 {
 	_cleanup_policy_ struct policy *policy = NULL;
@@ -207,8 +207,8 @@ static int setup_reload_policy(struct run *run)
 }
 
 /*
- * Reads what both phases need from the host: before the setup, which could change what is read, and only once, because
- * a secret's file descriptor can be read only once. Both phases have the same secrets.
+ * Reads from the host what both phases need. This is done before the setup, which could change the files, and only
+ * once, because a secret can be read only once from a file descriptor. Both phases have the same secrets.
  */
 static int setup_read_host_ahead(struct run *run)
 {
@@ -229,7 +229,7 @@ static int setup_read_host_ahead(struct run *run)
 }
 
 /* Forks the setup's process. 0 or -errno. */
-static int setup_fork_child(struct run *run, struct setup *setup)
+static int setup_fork_child(struct run *run, struct setup_child *setup)
 {
 	pid_t waiting = getpid();
 
@@ -243,23 +243,23 @@ static int setup_fork_child(struct run *run, struct setup *setup)
 	if (setup->pid != 0)
 		return setup->pid < 0 ? -errno : 0;
 	if (setup->dumpable)
-		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* a keeper opens files in its own /proc */
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the keeper opens files in its own /proc */
 	setup_run_child(run, waiting, &setup->mask);
 }
 
 /* Waits for the setup's end, and prepares the program or reports why it is not run. 0, or the exit status. */
-static int setup_await_result(struct run *run, struct setup *setup)
+static int setup_await_result(struct run *run, struct setup_child *setup)
 {
 	setup_wait_for_child(setup);
 	if (lseek(run->result_fd, 0, SEEK_SET) == 0)
-		run->setup_result = json_loadfd(run->result_fd, 0, NULL); /* NULL: the setup left none */
+		run->setup_result = json_loadfd(run->result_fd, 0, NULL); /* NULL: the setup wrote no result */
 	close_fd(&run->result_fd);
 	return setup_has_succeeded(run, setup) ? setup_reload_policy(run) : setup_report_failure(run, setup);
 }
 
 bool run_perform_setup(struct run *run, int *ret_exit)
 {
-	struct setup setup = {.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
+	struct setup_child setup = {.dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1};
 	int error;
 
 	*ret_exit = run_write_start_status(run);
@@ -272,7 +272,7 @@ bool run_perform_setup(struct run *run, int *ret_exit)
 	*ret_exit = error < 0 ? run_report_refusal(run, "setup_failed", "cannot start the setup: %s", strerror(-error))
 			      : setup_await_result(run, &setup);
 	if (setup.dumpable)
-		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as above */
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* undoes setup_read_host_ahead() */
 	(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
 	return *ret_exit == 0;
 }

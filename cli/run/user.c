@@ -1,4 +1,4 @@
-/* The user that the program runs as: --user, or the policy's "user". */
+/* Finds the user that the program runs as: --user, or the policy's "user". */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define ID_MAX (UINT32_MAX - 1) /* -1 means "unchanged" to setresuid(2) */
 
-/* Digits alone are an id, even where an account has such a name. 0, -ERANGE, or -ENOENT: it is a name. */
+/* Parses a numeric id. Digits are always an id, even if an account has such a name. 0, -ERANGE, or -ENOENT: a name. */
 static int user_parse_id(const char *text, uint32_t *ret_id)
 {
 	uint64_t number;
@@ -44,7 +44,7 @@ static int user_find_group(const char *name, gid_t *ret_gid)
 	return error == -ENOENT ? account_find_group(name, ret_gid) : error;
 }
 
-/* A longer text is cut. */
+/* Sets the message of an error, truncated where it is too long. The value is -EINVAL. */
 #define user_fail(ret_error, ...) ((void)snprintf((ret_error)->text, sizeof((ret_error)->text), __VA_ARGS__), -EINVAL)
 
 int run_find_user(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error)

@@ -1,4 +1,4 @@
-/* The run itself: calls the keeper, and reports how the run ended. */
+/* Runs the program through the keeper, and reports how the run ended. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "keeper/output.h"
 #include "keeper/result.h"
 
-#define DESCRIPTORS 64           /* that callgate needs besides those of the view */
-#define START_BYTES (16 << 20) /* with less memory some interpreters do not start */
+#define FDS_NEEDED 64           /* descriptors that callgate needs besides those of the view */
+#define START_MEMORY_BYTES (16 << 20) /* with a smaller limit of memory some interpreters do not start */
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json where neither policy nor --output-limit has a limit */
 
 int run_print_result(const struct run *run, json_t *result)
@@ -54,7 +54,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	_cleanup_json_ json_t *result = NULL;
 
 	va_start(arguments, format);
-	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
+	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer message is truncated */
 	va_end(arguments);
 	result = result_make_error(run->scratch.path ? run->scratch.id : NULL, CLI_ERROR, code, message);
 	if (run->mistakes)
@@ -63,7 +63,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	if (run->options.json || run->in_setup)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
 	if (run->options.status_fd >= 0)
-		(void)result_write_end_line(run->options.status_fd, result); /* as above */
+		(void)result_write_end_line(run->options.status_fd, result); /* a failure is ignored as well */
 	return CLI_ERROR;
 }
 
@@ -112,7 +112,7 @@ static void watch_check_stream(struct run *run, json_t *result, const char *name
 	result_set_error(result, "output_failed", message);
 }
 
-/* Killed although it had been asked to end. */
+/* Whether the program was sent a signal that asked it to end, did not end in time, and was killed. */
 static bool watch_was_killed_late(const json_t *result)
 {
 	const json_t *termination = json_object_get(result, "termination");
@@ -121,7 +121,7 @@ static bool watch_was_killed_late(const json_t *result)
 	       json_is_integer(json_object_get(termination, "sent"));
 }
 
-/* "512M", "1.5 s", "64": a limit or what was used, as it is written on the command line. */
+/* Formats a limit, or an amount used, as the command line writes it: "512M", "1.5 s", "64". */
 static void watch_put_amount(char *text, size_t size, const char *name, const json_t *amount)
 {
 	static const char *const counts[] = {"pids", "open_files"};
@@ -154,7 +154,7 @@ static void watch_report_hit(const char *name, const json_t *meter)
 		watch_put_amount(amount, sizeof(amount), name, used);
 	cli_print_error("run", "the run reached its limit: %s %s%s%s%s", name, limit, amount[0] ? ", used " : "",
 			amount,
-			strcmp(name, "memory") == 0 && json_integer_value(most) < START_BYTES
+			strcmp(name, "memory") == 0 && json_integer_value(most) < START_MEMORY_BYTES
 				? "; that is too small for most programs to start: use a larger -m"
 				: "");
 }
@@ -181,26 +181,26 @@ static void watch_report_limit(const json_t *result)
 	if (strcmp(status, "limit") != 0)
 		return;
 	json_object_foreach(limits, name, meter)
-		/* watch_check_stream has reported stdout and stderr. */
+		/* watch_check_stream() reports stdout and stderr. */
 		if (json_is_true(json_object_get(meter, "hit")) && strncmp(name, "std", 3) != 0)
 			watch_report_hit(name, meter);
 }
 
-/* An error of callgate's own where few descriptors are allowed: the view takes one for each mount. */
-static void watch_name_descriptors(const struct run *run, char *message, size_t size)
+/* Adds a hint to the message of an error if the limit of descriptors is low: the view takes one for each mount. */
+static void watch_add_fd_hint(const struct run *run, char *message, size_t size)
 {
 	size_t mounts = 0, len = strlen(message);
 	struct rlimit limit;
 
 	(void)policy_get_mounts(run->program.policy, &mounts);
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < mounts + DESCRIPTORS)
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < mounts + FDS_NEEDED)
 		(void)snprintf(message + len, size - len, "; ulimit -n is %llu, this policy may need %zu",
-			       (unsigned long long)limit.rlim_max, mounts + DESCRIPTORS);
+			       (unsigned long long)limit.rlim_max, mounts + FDS_NEEDED);
 }
 
 /*
- * Why nothing was run or, after 127 ("command not found"), what the run may have lacked. A program that the user's PATH
- * has in the home directory is named with the options that grant it.
+ * Reports why nothing was run or, after exit status 127 ("command not found"), what the run may have lacked. If the
+ * user's PATH has the program in the home directory, the message names it with the options that grant it.
  */
 static void watch_report_error(const struct run *run, json_t *result, const struct keeper_outcome *outcome)
 {
@@ -209,7 +209,7 @@ static void watch_report_error(const struct run *run, json_t *result, const stru
 	_cleanup_free_ char *advice = NULL, *message = NULL;
 
 	if (missing && (!outcome->error_code || !strchr(program, '/')))
-		advice = home_path_advice(run->program.policy, run->user_path, run->host.policy.home,
+		advice = home_path_make_advice(run->program.policy, run->user_path, run->host.policy.home,
 					  outcome->error_code ? program : NULL);
 	if (!outcome->error_code) {
 		if (advice && run->options.events != SUMMARY_NONE)
@@ -228,7 +228,7 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	int exit_code;
 
 	if (outcome->error_code && outcome->ending.exit_code == CLI_ERROR)
-		watch_name_descriptors(run, outcome->message, sizeof(outcome->message));
+		watch_add_fd_hint(run, outcome->message, sizeof(outcome->message));
 	result = result_make_json(keeper, outcome);
 	watch_report_error(run, result, outcome);
 	if (!run->options.quiet)
@@ -251,13 +251,13 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	return exit_code;
 }
 
-/* What --json keeps in memory is always bounded. Output that is passed through is bounded where a limit was set. */
+/* The limit for output kept in memory: with --json there is always one, otherwise only where the user set one. */
 static uint64_t watch_get_capture_limit(const struct run *run, uint64_t limit)
 {
 	return limit ? limit : run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
 }
 
-/* Whether to show a status line: not if the program's stdout, too, may appear on a terminal, mixed with the line. */
+/* Whether to show a status line: not if the program's stdout may appear on a terminal, mixed with the line. */
 static bool watch_needs_status_line(const struct run_options *options)
 {
 	const char *term = getenv("TERM");
@@ -274,7 +274,7 @@ int run_program_to_end(struct run *run)
 	struct keeper_options keeper;
 	int exit_code;
 
-	account_end_helper(); /* after a setup the policy was loaded again */
+	account_end_helper(); /* loading the policy again after a setup may have started it */
 	run->layers = layers_create(options->policy.without, policy_get_settings(run->program.policy)->required);
 	if (!run->layers)
 		return run_refuse_no_memory(run);
@@ -305,10 +305,10 @@ int run_program_to_end(struct run *run)
 		.stdout_bytes = watch_get_capture_limit(run, limits->stdout_bytes),
 		.stderr_bytes = watch_get_capture_limit(run, limits->stderr_bytes),
 	};
-	if (!run->setup_result && run_write_start_status(run) != 0) /* the setup has written the line */
+	if (!run->setup_result && run_write_start_status(run) != 0) /* run_perform_setup() has written it */
 		return CLI_ERROR;
 	if (keeper_run_program(&keeper, &outcome) < 0) {
-		watch_name_descriptors(run, outcome.message, sizeof(outcome.message));
+		watch_add_fd_hint(run, outcome.message, sizeof(outcome.message));
 		exit_code = run_report_refusal(run, "setup_failed", "%s", outcome.message);
 	} else {
 		exit_code = watch_report_end(run, &keeper, &outcome);

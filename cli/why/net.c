@@ -1,4 +1,4 @@
-/* Decides one connection or request as the egress process would. No name is resolved. */
+/* callgate why: decides one connection, request or listening port as a run would. No name is resolved. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <jansson.h>
@@ -12,10 +12,10 @@
 #include "cli/why/net.h"
 #include "policy/network/net.h"
 
-/* An address that the question names, or that the policy resolves its name to. */
-struct net_known {
+/* An address that the question names, or that the policy's "resolve" gives to the host name. */
+struct net_known_address {
 	char text[NET_ADDRESS_TEXT];
-	const char *kind; /* class of a non-public address; NULL: it is public */
+	const char *kind; /* class of an address that is not public; NULL: it is public */
 	bool refused;
 };
 
@@ -23,20 +23,20 @@ struct net_question {
 	const struct policy *policy;
 	char host[NET_HOST_MAX];
 	unsigned port;
-	char endpoint[NET_HOST_MAX + 16]; /* host:port, with brackets around an IPv6 address */
+	char endpoint[NET_HOST_MAX + 16]; /* HOST:PORT, with brackets around an IPv6 address */
 	bool udp;
-	bool request, upgrade, tls; /* of a URL */
+	bool request, upgrade, tls; /* what --url asks about */
 	char method[NET_METHOD_MAX];
 	char path[NET_PATH_MAX];
 	struct net_verdict verdict;
-	const struct net_rule *rule; /* the endpoint's rule, also where the request is refused; NULL: none */
-	bool opened; /* callgate sees the requests: TLS interception, or plain HTTP */
-	struct net_known known[NET_ADDRESSES_MAX];
+	const struct net_rule *rule; /* the rule that allows the endpoint, also if the request is refused; NULL: none */
+	bool opened; /* callgate would see the requests: TLS interception, or plain HTTP */
+	struct net_known_address known[NET_ADDRESSES_MAX];
 	size_t known_count;
-	const char *never; /* why no rule can allow a known address; NULL: one can, or none is known */
+	const char *never; /* why no rule can allow one of the addresses; NULL: a rule can, or no address is known */
 };
 
-/* ---- the question ---- */
+/* ---- parsing the question ---- */
 
 static int why_refuse_question(const char *text, const char *why)
 {
@@ -44,7 +44,7 @@ static int why_refuse_question(const char *text, const char *why)
 	return -EINVAL;
 }
 
-/* Parses HOST[:PORT]. `default_port` is the default port; 0: the port must be given. */
+/* Parses HOST[:PORT]. With `default_port` 0 the port must be given. */
 static int why_parse_authority(struct net_question *asked, const char *text, const char *authority, size_t len,
 			       unsigned default_port)
 {
@@ -122,7 +122,7 @@ static int why_parse_url(struct net_question *asked, const char *text)
 	return 0;
 }
 
-/* ---- the answer ---- */
+/* ---- deciding ---- */
 
 static void why_judge_endpoint(struct net_question *asked)
 {
@@ -158,7 +158,7 @@ static const char *why_get_proto_name(const struct net_question *asked)
 	return asked->udp ? "udp" : "tcp";
 }
 
-/* "GET https://host:port/path" or "host:port". Owned. */
+/* What was asked: "GET https://host:port/path" or "host:port". Owned. */
 static char *why_format_subject(const struct net_question *asked)
 {
 	if (asked->request)
@@ -207,7 +207,7 @@ static void why_judge_addresses(struct net_question *asked)
 	for (size_t i = 0; i < asked->known_count; i++) {
 		const struct sockaddr *at = (const struct sockaddr *)&address[i];
 		bool denied = !policy_net_judge_address(asked->policy, at, asked->port).allow;
-		struct net_known *known = &asked->known[i];
+		struct net_known_address *known = &asked->known[i];
 
 		net_address_format(at, known->text);
 		known->kind = denied ? "denied_by_rule" : net_address_get_class(at);
@@ -222,7 +222,7 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 	bool private = asked->verdict.rule && asked->verdict.rule->private_addresses;
 
 	for (size_t i = 0; i < asked->known_count; i++) {
-		const struct net_known *known = &asked->known[i];
+		const struct net_known_address *known = &asked->known[i];
 
 		buf_printf(text, "  address   %s: %s%s%s\n", known->text, known->kind ? known->kind : "",
 			   known->kind ? ", " : "",
@@ -240,7 +240,7 @@ static void why_print_addresses(struct buf *text, const struct net_question *ask
 			   asked->endpoint);
 }
 
-/* What would allow the access, owned; NULL: it is allowed. */
+/* The option or rule that would allow the access, owned; NULL: it is allowed already. */
 static char *why_suggest_rule(const struct net_question *asked)
 {
 	if (asked->verdict.allow)
@@ -334,7 +334,7 @@ int why_answer_net(const struct policy *policy, const char *text, bool url, bool
 
 /* ---- listening ---- */
 
-int why_listen(const struct policy *policy, const char *text, bool json)
+int why_answer_listen(const struct policy *policy, const char *text, bool json)
 {
 	_cleanup_free_ char *suggestion = NULL;
 	_cleanup_buf_ struct buf answer = {0};

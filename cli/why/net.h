@@ -1,4 +1,4 @@
-/* callgate why --connect and --url. */
+/* Answers `callgate why --connect`, `--url` and `--listen`. */
 #ifndef CALLGATE_CLI_WHY_NET_H
 #define CALLGATE_CLI_WHY_NET_H
 
@@ -7,11 +7,11 @@
 #include "policy/policy.h"
 
 /*
- * Answers "HOST:PORT" ("HOST:PORT/udp") or, with url, "METHOD URL". Prints the answer and returns the exit status:
- * CLI_OK allowed, 1 refused, CLI_ERROR with a message for a malformed question.
+ * Decides about "HOST:PORT" ("HOST:PORT/udp") or, with `url`, about "METHOD URL", and prints the answer. Returns the
+ * exit status: CLI_OK allowed, 1 refused, CLI_ERROR with a message for a malformed question.
  */
 int why_answer_net(const struct policy *policy, const char *text, bool url, bool json);
-/* The same for listening at a port of the run's own loopback: a number from 0 to 65535. */
-int why_listen(const struct policy *policy, const char *text, bool json);
+/* Decides about listening at a port, 0 to 65535, of the run's own loopback. Prints and returns as why_answer_net. */
+int why_answer_listen(const struct policy *policy, const char *text, bool json);
 
 #endif

@@ -17,25 +17,25 @@
 
 enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_LISTEN, WHY_URL };
 
-/* A question, and the answer to one about a path. */
-struct question {
-	char *text; /* argument of the option; NULL: nothing asked */
+/* The question, and the answer if the question is about a path. */
+struct why_question {
+	char *text; /* argument of the option; NULL: no question was given */
 	enum why_kind kind;
-	char asked[PATH_MAX];    /* the path made absolute */
-	char resolved[PATH_MAX]; /* canonical name in the view */
-	char host[PATH_MAX];     /* "": not a file of the host */
+	char asked[PATH_MAX];    /* the path of the question, made absolute */
+	char resolved[PATH_MAX]; /* canonical path in the view */
+	char host[PATH_MAX];     /* host path; "": the path leads to no file of the host */
 	unsigned want;
 	bool json;
 	struct policy_decision decision;
 	const struct policy_mount *mount;
 	char *suggest; /* owned */
-	char *suggest_why; /* why nothing is suggested; owned */
+	char *suggest_why; /* owned: why nothing is suggested */
 };
 
-/* `which`: the kind. */
+/* Sets the question. given->which is its enum why_kind. */
 static int why_set_question(const struct cli_given *given, void *all)
 {
-	struct question *question = all;
+	struct why_question *question = all;
 	const char *wrong = NULL;
 
 	if (question->text)
@@ -50,7 +50,7 @@ static int why_set_question(const struct cli_given *given, void *all)
 }
 
 /* Splits "PATH:w" of --open into PATH and POLICY_WRITE. A path that itself ends in ":r" needs another ":r". */
-static void why_split_path(struct question *question)
+static void why_split_path(struct why_question *question)
 {
 	static const char letters[] = "rwx";
 	size_t len = strlen(question->text);
@@ -64,8 +64,8 @@ static void why_split_path(struct question *question)
 	question->text[len - 2] = '\0';
 }
 
-/* Follows the host's symbolic links, and maps where they lead back into the view by the innermost mount. */
-static void why_follow_host_links(const struct policy *policy, struct question *question)
+/* Follows the host's symbolic links, and maps the resulting host path back into the view by the innermost mount. */
+static void why_follow_host_links(const struct policy *policy, struct why_question *question)
 {
 	_cleanup_free_ char *real = NULL;
 	const struct policy_mount *mounts;
@@ -85,14 +85,14 @@ static void why_follow_host_links(const struct policy *policy, struct question *
 			continue;
 		(void)snprintf(question->resolved, PATH_MAX, "%s%s%s",
 			       strcmp(mounts[i].virt, "/") == 0 ? "" : mounts[i].virt, *rest ? "/" : "",
-			       rest); /* cut only if the mount's virtual path is longer than its host path */
+			       rest); /* truncated only if the mount's virtual path is longer than its host path */
 		return;
 	}
-	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* outside the view: judged by its host path */
+	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* outside the view: judged by the host path */
 }
 
-/* The modes that a run looks at when it opens what only a "public" rule grants: open_public() in view/open.c. */
-static void why_check_public(const struct policy *policy, struct question *question)
+/* Denies by its mode what only a "public" rule grants, as open_public() in view/open.c does in a run. */
+static void why_check_public(const struct policy *policy, struct why_question *question)
 {
 	char path[PATH_MAX];
 	size_t granted = strlen(question->mount && question->host[0] ? question->mount->host : question->host);
@@ -123,7 +123,7 @@ static mode_t why_host_type(void *ctx, const char *path)
 	return stat(path, &st) < 0 ? 0 : st.st_mode & S_IFMT;
 }
 
-static int why_answer_path(const struct policy *policy, struct question *question)
+static int why_answer_path(const struct policy *policy, struct why_question *question)
 {
 	const struct suggest_host host = {.home = policy_get_settings(policy)->home, .type = why_host_type};
 	bool lexical;
@@ -159,7 +159,7 @@ static const char *why_get_want_name(unsigned want)
 	return want == POLICY_EXEC ? "exec" : want == POLICY_WRITE ? "write" : "read";
 }
 
-static int why_print_text(const struct question *question)
+static int why_print_text(const struct why_question *question)
 {
 	const struct policy_decision *decision = &question->decision;
 	_cleanup_buf_ struct buf text = {0};
@@ -182,7 +182,7 @@ static int why_print_text(const struct question *question)
 	return cli_print_buf("why", &text);
 }
 
-/* A JSON string; null for no text and for bytes that are not UTF-8. */
+/* A JSON string; null if there is no text, or if it is not UTF-8. */
 static json_t *why_make_json_string(const char *text)
 {
 	json_t *value = text && *text ? json_string(text) : NULL;
@@ -190,7 +190,7 @@ static json_t *why_make_json_string(const char *text)
 	return value ? value : json_null();
 }
 
-static int why_print_json(const struct question *question)
+static int why_print_json(const struct why_question *question)
 {
 	const struct policy_decision *decision = &question->decision;
 	json_t *object =
@@ -206,7 +206,7 @@ static int why_print_json(const struct question *question)
 	return cli_print_json("why", object);
 }
 
-static int why_parse_options(int argc, char **argv, struct cli_policy_options *options, struct question *question)
+static int why_parse_options(int argc, char **argv, struct cli_policy_options *options, struct why_question *question)
 {
 	static const struct cli_option table[] = {
 		{"open", 0, "PATH[:r|w|x]", "reading (r, also without a letter), writing or executing PATH",
@@ -217,7 +217,7 @@ static int why_parse_options(int argc, char **argv, struct cli_policy_options *o
 		{"listen", 0, "PORT", "listening at PORT of the run's own loopback; 0: any that the kernel chooses",
 		 why_set_question, 0, WHY_LISTEN},
 		{"url", 0, "'METHOD URL'", "making a request: 'GET https://HOST/PATH'", why_set_question, 0, WHY_URL},
-		CLI_FLAG("json", 0, "one JSON object", offsetof(struct question, json)),
+		CLI_FLAG("json", 0, "one JSON object", offsetof(struct why_question, json)),
 		{0},
 	};
 	const struct cli_syntax syntax = {
@@ -240,7 +240,7 @@ int cli_main_why(int argc, char **argv)
 {
 	_cleanup_policy_options_ struct cli_policy_options options = {0};
 	_cleanup_host_ struct cli_host host = {0};
-	struct question question = {0};
+	struct why_question question = {0};
 	_cleanup_policy_ struct policy *policy = NULL;
 	int exit_code = why_parse_options(argc, argv, &options, &question);
 
@@ -249,7 +249,7 @@ int cli_main_why(int argc, char **argv)
 	if (cli_load_policy_without_run(&options, "why", argv[optind], &host, &policy) != CLI_OK)
 		return CLI_ERROR;
 	if (question.kind == WHY_LISTEN)
-		return why_listen(policy, question.text, question.json);
+		return why_answer_listen(policy, question.text, question.json);
 	if (question.kind == WHY_CONNECT || question.kind == WHY_URL)
 		return why_answer_net(policy, question.text, question.kind == WHY_URL, question.json);
 	if (why_answer_path(policy, &question) < 0)

@@ -111,7 +111,7 @@ static void remove_all(void)
 
 static void judge(const struct places *places, enum places_use use, const char *path, bool allowed)
 {
-	struct places_why why = {""};
+	struct places_refusal why = {""};
 	_cleanup_free_ char *found = NULL, *real = NULL;
 	int ret = places_judge_path(places, use, path, &found, &why);
 
@@ -153,7 +153,7 @@ END_TEST
 /* "%" is where everything lies. */
 static void judge_command(const struct places *places, const char *pattern, bool good)
 {
-	struct places_why why = {""};
+	struct places_refusal why = {""};
 	char command[PATH_MAX] = "";
 	size_t len = 0;
 
