@@ -19,7 +19,7 @@ static const struct texthash trail_hash = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd
 
 static uint64_t trail_hash_text(const char *text)
 {
-	return texthash(&trail_hash, 0, text, strlen(text));
+	return texthash_compute(&trail_hash, 0, text, strlen(text));
 }
 
 /* Replaces what differs from run to run at the start of a path: the working directory and pids below /proc. */
