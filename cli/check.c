@@ -35,8 +35,12 @@ static int check_policy(const char *name)
 	if (ret == 0)
 		ret = cli_host_set_places(&host, NULL, NULL);
 	/* Checks both phases: a rule may conflict with the others in one of them only. */
-	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && ret == 0; phase++)
-		ret = policy_load(names, &(struct policy_cli){.phase = phase}, &host.policy, &policies[phase], &errors);
+	for (enum policy_phase phase = 0; phase < POLICY_PHASE_MAX && (ret == 0 || ret == -EINVAL); phase++) {
+		int r = policy_load(names, &(struct policy_cli){.phase = phase}, &host.policy, &policies[phase],
+				    &errors);
+
+		ret = r < 0 ? r : ret;
+	}
 	if (ret == 0)
 		check_print_warnings(policies);
 	if (ret == 0)

@@ -96,6 +96,8 @@ struct compiler {
 	const struct policy_host *host;
 	struct policy_errors *errors;
 	bool failed; /* a message was added to `errors` */
+	/* Something wrong was left out: what seems to be missing may be what was left out. */
+	bool incomplete;
 };
 
 __attribute__((format(printf, 3, 4))) void compiler_add_error(struct compiler *compiler, const char *where,

@@ -51,6 +51,8 @@ static void agree_check_credential(struct compiler *compiler, const struct net_r
 		size_t len = strcspn(++open, "}");
 		const struct net_secret *secret = agree_find_secret(&compiler->policy->network, open, len);
 
+		if (compiler->incomplete)
+			continue; /* the secret or its host may have been left out */
 		if (!secret)
 			compiler_add_error(
 				compiler, rule->where,
@@ -104,7 +106,7 @@ static void agree_check_addresses(struct compiler *compiler, const struct net_fi
 				      "%s is not public (%s); if it is meant, add \"private\": true to %s", text,
 				      refused, rule->label);
 	}
-	if (rule->private_addresses && !lifts && !net_is_wildcard(rule->host))
+	if (rule->private_addresses && !lifts && !net_is_wildcard(rule->host) && !compiler->incomplete)
 		compiler_add_error(compiler, rule->where,
 			      "has \"private\" without effect: all addresses that \"resolve\" gives it are public; "
 			      "remove it");
@@ -121,6 +123,6 @@ void net_check_agreement(struct compiler *compiler)
 		for (size_t j = 0; j < network->fixeds; j++)
 			agree_check_addresses(compiler, &network->fixed[j], &network->rule[i]);
 	}
-	for (size_t i = 0; i < network->secrets; i++)
+	for (size_t i = 0; i < network->secrets && !compiler->incomplete; i++) /* a rule with TLS may be left out */
 		agree_check_secret(compiler, &network->secret[i]);
 }

@@ -64,8 +64,10 @@ static void net_compile_add_secret(struct compiler *compiler, const struct sourc
 	if (strncmp(secret.from, "file:", 5) == 0) {
 		const char *path = net_compile_find_file(compiler, source, secret.from + 5, secret.where);
 
-		if (!path)
+		if (!path) {
+			compiler->incomplete = true;
 			return;
+		}
 		secret.from = arena_concat_texts(arena, "file:", path, (char *)NULL);
 	}
 	if (strncmp(secret.from, "command:", 8) == 0)

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "policy/model.h"
 
@@ -19,13 +20,18 @@ void policy_errors_add(struct policy_errors *errors, const char *format, ...)
 	if (!grown)
 		return; /* the message is lost, but the load still fails: callers do not ask the list */
 	errors->item = grown;
-	text = grown[errors->count++].text;
+	text = grown[errors->count].text;
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(grown->text), format, args); /* a long message is cut */
 	va_end(args);
 	for (; *text; text++)
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)
 			*text = '?';
+	/* Each phase of a policy is compiled, and has the mistakes of the whole. */
+	for (size_t i = 0; i < errors->count; i++)
+		if (strcmp(grown[i].text, grown[errors->count].text) == 0)
+			return;
+	errors->count++;
 }
 
 void policy_errors_release(struct policy_errors *errors)

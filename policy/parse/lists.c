@@ -11,9 +11,10 @@ static struct source_rule *lists_add_rule(struct parser *parser, enum rule_kind 
 	struct source_rule *rule;
 
 	if (parser->source->rule_count >= SOURCE_RULES_MAX) {
-		if (parser->source->rule_count++ == SOURCE_RULES_MAX) /* only the first surplus rule gets a message */
+		if (!parser->too_many_rules) /* only the first surplus rule gets a message */
 			parser_fail(parser, "more than %d rules in one file; use globs or whole directories",
 				    SOURCE_RULES_MAX);
+		parser->too_many_rules = true;
 		return NULL;
 	}
 	rule = source_add_rule(parser->arena, parser->source, kind);
@@ -77,7 +78,7 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 
 	from = lists_get_required(parser, object, "from");
 	to = lists_get_required(parser, object, "to");
-	if (!json_is_string(from) || !json_is_string(to))
+	if (!json_string_length(from) || !json_string_length(to))
 		return; /* a message was added already */
 	if (lists_is_disabled(object))
 		return;

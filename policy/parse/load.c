@@ -124,10 +124,8 @@ static void load_parsed_file(struct loader *loader, const char *name, const char
 	struct compiler *compiler = &loader->compiler;
 	struct source *source;
 
-	if (source_parse(&compiler->policy->arena, path, text, compiler->errors, &source) < 0) {
+	if (!source_parse(&compiler->policy->arena, path, text, compiler->errors, &source))
 		compiler->failed = true;
-		return;
-	}
 	source->profile = load_is_profile(name);
 	loader->path[loader->depth++] = source->path;
 	load_extended_files(loader, source, source->extends, source->extends_count, false);
@@ -174,7 +172,8 @@ static void load_take_workdir(struct compiler *compiler, void *ctx, const struct
 	    path_is_below(expanded->path, "/dev"))
 		compiler_add_error(compiler, from->where,
 				   "%s cannot be the workdir; write another path, such as \"/work\"", expanded->path);
-	compiler->policy->settings.workdir = expanded->path;
+	else
+		compiler->policy->settings.workdir = expanded->path;
 }
 
 static void load_set_workdir(struct loader *loader)
@@ -189,27 +188,37 @@ static void load_set_workdir(struct loader *loader)
 			named = &loader->source[i]->workdir;
 	compiler->policy->workdir_host = arena_dup(&compiler->policy->arena, host->workdir);
 	compiler->policy->settings.home = host->home ? arena_dup(&compiler->policy->arena, host->home) : NULL;
-	if (!named)
-		named = &fixed;
-	vars_expand_path(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);
+	if (named)
+		vars_expand_path(compiler, named, 0, load_take_workdir, (void *)(uintptr_t)named);
+	if (!compiler->policy->settings.workdir) /* also after a wrong one: the rules may have more mistakes */
+		vars_expand_path(compiler, &fixed, 0, load_take_workdir, &fixed);
 }
 
 /* ---- phases, loading ---- */
 
-static void load_compile_policy(struct loader *loader)
+static void load_compile_files(struct loader *loader)
 {
-	void (*const steps[])(struct compiler * compiler) = {compile_rule_paths, compile_rule_tree, compile_mounts,
-							     compile_remaps};
 	struct compiler *compiler = &loader->compiler;
 
-	load_set_workdir(loader);
-	if (compiler->failed)
-		return;
 	compile_rules(compiler, loader->source, loader->count);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !compiler->failed; i++)
-		steps[i](compiler);
-	if (!compiler->failed)
-		compile_settings(compiler, loader->source, loader->count);
+	compile_rule_paths(compiler);
+	compiler->incomplete = compiler->failed;
+	compile_rule_tree(compiler);
+	compile_mounts(compiler);
+	compile_remaps(compiler);
+	compile_settings(compiler, loader->source, loader->count);
+}
+
+/* Compiles also what has mistakes, without the wrong parts: each mistake of meaning is told with those of form. */
+static void load_compile_policy(struct loader *loader)
+{
+	struct compiler *compiler = &loader->compiler;
+	const bool incomplete = compiler->failed;
+
+	load_set_workdir(loader);
+	if (compiler->policy->settings.workdir)
+		load_compile_files(loader);
+	compiler->incomplete = incomplete;
 	compile_network(compiler, loader->source, loader->count);
 }
 
@@ -265,9 +274,9 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 	closed = load_add_phase(loader, cli ? cli->phase : POLICY_PHASE_RUN);
 	if (!cli)
 		return;
-	if (source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source) < 0)
+	if (!source_from_cli(&compiler->policy->arena, cli, compiler->errors, &source))
 		compiler->failed = true;
-	else if (closed)
+	if (closed)
 		source->network = (struct policy_network){.secret = source->network.secret,
 							  .secrets = source->network.secrets};
 	load_add_source(loader, source);
@@ -290,7 +299,7 @@ static int load_and_compile(struct loader *loader, const char *const *names, con
 		load_named_files(loader, names);
 	else
 		load_all_sources(loader, names, cli);
-	if (!peek && !compiler->failed)
+	if (!peek)
 		load_compile_policy(loader);
 	compiler->policy->arena.no_memory = NULL;
 	return compiler->failed ? -EINVAL : 0;
@@ -306,7 +315,8 @@ struct policy_draft *policy_peek_user(const char *const *names, const struct pol
 	*ret_user = NULL;
 	if (!loader)
 		return NULL;
-	loader->compiler = (struct compiler){calloc(1, sizeof(struct policy)), host, &errors, false};
+	loader->compiler = (struct compiler){
+		.policy = calloc(1, sizeof(struct policy)), .host = host, .errors = &errors};
 	loader->peeking = true;
 	ret = load_and_compile(loader, names, NULL, true);
 	for (size_t i = ret == -ENOMEM ? 0 : loader->count; i > 0 && !*ret_user; i--)

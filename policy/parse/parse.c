@@ -229,7 +229,7 @@ static json_t *parse_json(struct arena *arena, const char *text, json_error_t *r
 	return root;
 }
 
-static bool parse_check_sources(const struct source *source, struct policy_errors *errors)
+static bool parse_check_sources(struct source *source, struct policy_errors *errors)
 {
 	bool good = source_check_contradictions(source, errors);
 
@@ -239,8 +239,8 @@ static bool parse_check_sources(const struct source *source, struct policy_error
 	return good;
 }
 
-int source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
-		 struct source **ret_source)
+bool source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
+		  struct source **ret_source)
 {
 	struct source *source = arena_alloc(arena, sizeof(*source));
 	struct parser parser = {.arena = arena, .text = text, .errors = errors, .source = source,
@@ -252,17 +252,15 @@ int source_parse(struct arena *arena, const char *path, const char *text, struct
 	source->path = arena_dup(arena, path);
 	slash = strrchr(source->path, '/');
 	source->label = slash ? slash + 1 : source->path;
+	*ret_source = source;
 	root = parse_json(arena, text, &error);
 	if (!root) {
 		parse_fail_syntax(&parser, &error);
-		return -EINVAL;
+		return false;
 	}
 	if (json_is_object(root))
 		parser_read_members(&parser, "", root);
 	else
 		parser_fail(&parser, "a policy must be an object { ... }");
-	if (parser.failed || !parse_check_sources(source, errors))
-		return -EINVAL;
-	*ret_source = source;
-	return 0;
+	return parse_check_sources(source, errors) && !parser.failed;
 }

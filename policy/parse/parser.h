@@ -30,6 +30,7 @@ struct parser {
 	struct locate_memo memo;
 	parser_reader *read_value; /* parse.c sets it; parser_read_members calls it for each member */
 	bool in_phase; /* the source is one of "phases" */
+	bool too_many_rules; /* SOURCE_RULES_MAX was passed, and there was a message */
 	bool failed;   /* there was an error, even if `errors` was full and has no message */
 };
 

@@ -117,8 +117,9 @@ void compile_rules(struct compiler *compiler, struct source *const *sources, siz
 			const struct source_rule *from = &sources[i]->rule[j];
 			struct rule_expansion pending = {sources[i], from, i};
 
-			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path,
-					 &pending);
+			if (!from->left_out)
+				vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path,
+						 &pending);
 		}
 	}
 	rules_override_earlier(compiler->policy);

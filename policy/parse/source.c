@@ -38,15 +38,17 @@ static bool source_add_grants(struct arena *arena, struct source *source, enum r
 	bool good = true;
 
 	for (; paths && *paths; paths++) {
-		struct source_rule *rule = source_add_rule(arena, source, kind);
+		struct source_rule *rule;
 
+		if (!**paths) {
+			policy_errors_add(errors, "command line: %s: must not be empty; write a path", option);
+			good = false;
+			continue;
+		}
+		rule = source_add_rule(arena, source, kind);
 		rule->key = option;
 		rule->path.text = arena_dup(arena, *paths);
 		rule->path.where = arena_concat_texts(arena, "command line: ", option, (char *)NULL);
-		if (!**paths) {
-			policy_errors_add(errors, "%s: must not be empty; write a path", rule->path.where);
-			good = false;
-		}
 	}
 	return good;
 }
@@ -57,20 +59,23 @@ static bool source_add_cli_env(struct arena *arena, struct source *source, const
 {
 	const char *equals = strchr(text, '=');
 	char *name = arena_dupn(arena, text, equals ? (size_t)(equals - text) : strlen(text));
-	struct source_env *env = source_add_env(arena, source);
 	const char *wrong = source_find_env_name_error(name, !equals);
+	struct source_env *env;
 
-	if (wrong)
+	if (wrong) {
 		policy_errors_add(errors, "command line: -e %s: %s", text, wrong);
+		return false;
+	}
+	env = source_add_env(arena, source);
 	env->name = (struct source_text){name, "command line: -e"};
 	env->literal = true;
 	if (equals)
 		env->value = (struct source_text){arena_dup(arena, equals + 1), "command line: -e"};
-	return !wrong;
+	return true;
 }
 
-int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
-		    struct source **ret_source)
+bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
+		     struct source **ret_source)
 {
 	struct source *source = arena_alloc(arena, sizeof(*source));
 	bool good = source_add_grants(arena, source, RULE_READ, "-r", cli->read, errors);
@@ -86,7 +91,7 @@ int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct po
 	source->required = cli->required;
 	source->user = cli->user;
 	*ret_source = source;
-	return good ? 0 : -EINVAL;
+	return good;
 }
 
 const char *policy_find_user_error(const char *text)
@@ -141,19 +146,21 @@ static const char *source_find_contradiction(enum rule_kind a, enum rule_kind b)
 	return NULL;
 }
 
-static bool source_check_rules(const struct source *source, struct policy_errors *errors)
+static bool source_check_rules(struct source *source, struct policy_errors *errors)
 {
 	bool good = true;
 
 	for (size_t i = 0; i < source->rule_count; i++) {
 		for (size_t j = 0; j < i; j++) {
-			const struct source_rule *a = &source->rule[j], *b = &source->rule[i];
+			const struct source_rule *a = &source->rule[j];
+			struct source_rule *b = &source->rule[i];
 			const char *what = source_find_contradiction(a->kind, b->kind);
 
 			if (!what || !source_is_same_path(a->path.text, b->path.text))
 				continue;
 			policy_errors_add(errors, "%s: %s %s (%s); keep one of the two rules", b->path.where,
 					  b->path.text, what, a->key);
+			b->left_out = true;
 			good = false;
 		}
 	}
@@ -178,7 +185,7 @@ static bool source_check_env(const struct source *source, struct policy_errors *
 	return good;
 }
 
-bool source_check_contradictions(const struct source *source, struct policy_errors *errors)
+bool source_check_contradictions(struct source *source, struct policy_errors *errors)
 {
 	bool rules = source_check_rules(source, errors);
 

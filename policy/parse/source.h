@@ -57,6 +57,7 @@ struct source_rule {
 	struct source_text path; /* the path of the rule; of a redirect: "from" */
 	struct source_text to;   /* redirect: "to"; provide: content or, with `to_file`, a name for policy_host.load */
 	bool to_file;
+	bool left_out;           /* contradicts an earlier rule of the file */
 	const char *key;         /* "filesystem.read[1]" */
 	const char *because;     /* why the rule exists, for people; NULL: the policy does not say */
 };
@@ -95,15 +96,16 @@ struct source {
 };
 
 /*
- * Parses the text of a policy, which the source does not refer to afterwards. 0 with a source in the arena, or -EINVAL
- * with a message for each error. Not thread-safe: see parse_malloc.
+ * Parses the text of a policy to a source in the arena, which does not refer to the text afterwards. False with a
+ * message for each mistake: the source then has what is right, so that mistakes of meaning in that can be told as well.
+ * Not thread-safe: see parse_malloc.
  */
-int source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
-		 struct source **ret_source);
+bool source_parse(struct arena *arena, const char *path, const char *text, struct policy_errors *errors,
+		  struct source **ret_source);
 
 /* Makes a source named "command line" from options. Returns as source_parse. */
-int source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
-		    struct source **ret_source);
+bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
+		     struct source **ret_source);
 
 /* In network/cli.c: adds the network rules and secrets of the command line to a source. 0, or -EINVAL with messages. */
 int source_network_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
@@ -116,7 +118,7 @@ struct source_env *source_add_env(struct arena *arena, struct source *source);
 /* Checks the name of a variable; `pass` allows a trailing "*". Returns the end of a message, static; NULL: valid. */
 const char *source_find_env_name_error(const char *name, bool pass);
 
-/* False, with messages, when two rules or two variables of a source contradict each other. */
-bool source_check_contradictions(const struct source *source, struct policy_errors *errors);
+/* False, with messages, when two rules or variables of a source contradict each other. The later rule is left out. */
+bool source_check_contradictions(struct source *source, struct policy_errors *errors);
 
 #endif

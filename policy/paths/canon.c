@@ -175,8 +175,6 @@ static void canon_resolve_host(struct compiler *compiler, struct rule *rule)
 /* Sets rule->host, the target of a redirect, and rule->alias, the path of the target in the view, if there is one. */
 static void canon_resolve_target(struct compiler *compiler, struct rule *rule)
 {
-	if (!rule->to.path)
-		return; /* vars.c has added the message */
 	switch (rule->to.place) {
 	case PLACE_SCRATCH:
 		rule->host = rule->to.path;
@@ -223,24 +221,37 @@ static void canon_limit_interpreters(struct policy *policy)
 	}
 }
 
+static void canon_resolve_rule(struct compiler *compiler, struct rule *rule)
+{
+	canon_split_name(compiler, rule);
+	if (rule->pattern &&
+	    glob_compile(&compiler->policy->arena, rule->pattern, kind_is_deny(rule->kind), &rule->glob) < 0)
+		compiler_add_error(compiler, rule->where, "more than %d names in a glob; shorten it", GLOB_PARTS_MAX);
+	if (rule->literal && rule->name.place == PLACE_WORKDIR)
+		canon_resolve_workdir(compiler, rule);
+	else if (rule->literal)
+		canon_resolve_host(compiler, rule);
+	if (rule->kind == RULE_REDIRECT)
+		canon_resolve_target(compiler, rule);
+}
+
 void compile_rule_paths(struct compiler *compiler)
 {
+	const bool failed = compiler->failed;
+	bool any = false;
+
 	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		struct rule *rule = &compiler->policy->rule[i];
 
 		if (rule->overridden)
 			continue;
-		canon_split_name(compiler, rule);
-		if (rule->pattern && glob_compile(&compiler->policy->arena, rule->pattern, kind_is_deny(rule->kind),
-						  &rule->glob) < 0)
-			compiler_add_error(compiler, rule->where, "more than %d names in a glob; shorten it",
-				      GLOB_PARTS_MAX);
-		if (rule->literal && rule->name.place == PLACE_WORKDIR)
-			canon_resolve_workdir(compiler, rule);
-		else if (rule->literal)
-			canon_resolve_host(compiler, rule);
-		if (rule->kind == RULE_REDIRECT)
-			canon_resolve_target(compiler, rule);
+		compiler->failed = rule->kind == RULE_REDIRECT && !rule->to.path; /* vars.c reported it */
+		if (!compiler->failed)
+			canon_resolve_rule(compiler, rule);
+		/* The later steps leave out what is wrong, and find the mistakes of the other rules. */
+		rule->overridden = rule->overridden || compiler->failed;
+		any = any || compiler->failed;
 	}
+	compiler->failed = failed || any;
 	canon_limit_interpreters(compiler->policy);
 }

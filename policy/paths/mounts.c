@@ -178,7 +178,7 @@ static void mounts_add_link(struct compiler *compiler, const struct rule *rule, 
 /* Adds the mounts of substitutes (`made`: redirects, provided files, decoys), or those of grants. */
 static void mounts_add_all(struct compiler *compiler, bool made)
 {
-	for (size_t i = 0; i < compiler->policy->rule_count && !compiler->failed; i++) {
+	for (size_t i = 0; i < compiler->policy->rule_count; i++) {
 		const struct rule *rule = &compiler->policy->rule[i];
 		bool content = rule->host || rule->kind == RULE_PROVIDE || rule->kind == RULE_DECOY;
 		const char *from;
@@ -217,8 +217,6 @@ void compile_mounts(struct compiler *compiler)
 	policy->mount = arena_alloc(&policy->arena, policy->rule_count * sizeof(*policy->mount));
 	mounts_add_all(compiler, true);
 	mounts_add_all(compiler, false);
-	if (compiler->failed)
-		return;
 	if (policy->mount_count)
 		qsort(policy->mount, policy->mount_count, sizeof(*policy->mount), mounts_compare_names);
 	mounts_drop_redundant(policy, outer);

@@ -31,8 +31,8 @@ static void remap_grant_scratch_or_workdir(struct tree_node *node, const struct 
 	}
 }
 
-/* Sets the rights of a redirect to a host path: those that are granted on the target. */
-static void remap_grant_host_target(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
+/* Sets the rights of a redirect to a host path: those that are granted on the target. False with a message. */
+static bool remap_grant_host_target(struct compiler *compiler, struct tree_node *node, const struct rule *rule)
 {
 	struct path_rules target = policy_find_rules(compiler->policy, rule->host, strlen(rule->host));
 
@@ -45,11 +45,14 @@ static void remap_grant_host_target(struct compiler *compiler, struct tree_node 
 	else if (target.remap)
 		compiler_add_error(compiler, rule->where,
 			      "leads to %s, which is redirected or provided itself; name its target", rule->host);
-	else if (!target.rights)
+	else if (!target.rights && !compiler->incomplete)
 		compiler_add_error(compiler, rule->where,
 			      "leads to %s, which nothing grants; add it to filesystem.read or write", rule->host);
-	else
+	else if (target.rights) {
 		remap_set_rights(node, rule, target.rights);
+		return true;
+	}
+	return false;
 }
 
 /* Sets the other paths by which a deny rule can mean this object. The scratch directory has no other path. */
@@ -69,7 +72,7 @@ static void remap_check_denied(struct compiler *compiler, const struct rule *rul
 {
 	struct path_rules finding = policy_find_rules(compiler->policy, rule->literal, strlen(rule->literal));
 
-	if (finding.deny && !compiler->failed)
+	if (finding.deny)
 		compiler_add_error(compiler, rule->where,
 			      "%s is denied by %s; deny beats everything, so remove one of the two", rule->literal,
 			      finding.deny->label);
@@ -88,13 +91,14 @@ void compile_remaps(struct compiler *compiler)
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];
 		struct tree_node *node;
+		bool good = true;
 
 		if (rule->overridden || !rule->literal)
 			continue;
 		if (rule->kind == RULE_REDIRECT) {
 			node = tree_find_path(&policy->tree, rule->literal);
 			if (rule->to.place == PLACE_HOST)
-				remap_grant_host_target(compiler, node, rule);
+				good = remap_grant_host_target(compiler, node, rule);
 			else
 				remap_grant_scratch_or_workdir(node, rule);
 			remap_set_aliases(compiler, node, &policy->mount[node->mount - 1], rule->alias);
@@ -103,6 +107,7 @@ void compile_remaps(struct compiler *compiler)
 		} else {
 			continue;
 		}
-		remap_check_denied(compiler, rule);
+		if (good) /* one message for a rule */
+			remap_check_denied(compiler, rule);
 	}
 }

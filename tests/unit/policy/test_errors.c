@@ -247,6 +247,50 @@ START_TEST(test_every_mistake_is_listed)
 }
 END_TEST
 
+static bool rig_told(const struct rig *rig, const char *text)
+{
+	for (size_t i = 0; i < rig->errors.count; i++)
+		if (strstr(rig->errors.item[i].text, text))
+			return true;
+	return false;
+}
+
+/* Those of meaning with those of form, each once, and none that follows from what was left out. */
+START_TEST(test_mistakes_of_form_and_meaning)
+{
+	static const char text[] =
+		"{\"version\": 1, \"workdir\": \"/proc\", \"limits\": {\"wall\": \"5x\"},\n"
+		"\"filesystem\": {\"read\": [1, \"rel/ative\", \"${UNSET}/x\", \"/a/../b\", \"/usr\"],\n"
+		"\"deny\": [\"/a/x**y\"], \"provide\": {\"/dev\": \"x\", \"/usr\": \"y\"},\n"
+		"\"redirect\": [{\"from\": \"/t\"}, {\"from\": \"/u\", \"to\": \"/missing\"},\n"
+		"{\"from\": \"/v\", \"to\": \"/usr\"}, {\"from\": \"/w\", \"to\": \"/\"},\n"
+		"{\"from\": \"\", \"to\": \"/usr\"}]},\n"
+		"\"env\": {\"set\": {\"A\": \"${UNSET}\"}}, \"secrets\": {\"S\": 1},\n"
+		"\"network\": {\"upstream_ca\": \"/missing\", \"allow\": [{\"host\": \"a.b\", \"credential\":\n"
+		"{\"header\": \"Authorization\", \"value\": \"Bearer {S}\"}},\n"
+		"{\"host\": \"e.f\", \"port\": 443, \"proto\": \"http\"}, {\"host\": \"e.f\"}]},\n"
+		"\"phases\": {\"run\": {\"filesystem\": {\"read\": [\"also/relative\"]}}}}";
+	static const char *const told[] = {
+		"cannot be the workdir", "limits.wall", "read[0]: must be", "\"rel/ative\" is relative",
+		"read[2]: ${UNSET} is not set", "has a \"..\"", "deny[0]", "has its own /dev",
+		"/usr is provided", "lacks \"to\"", "leads to /missing", "redirect[4].from: must not be empty",
+		"A: ${UNSET} is not set", "secrets.S: must be", "upstream_ca: there is no file", "port 443 of e.f",
+		"\"also/relative\" is relative",
+	};
+	struct rig rig = {0};
+	struct policy *policy;
+
+	ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), -EINVAL);
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		ck_assert_msg(rig_told(&rig, told[i]), "not told: %s", told[i]);
+	/* "/" may be granted by what was left out, and the secret S is there. */
+	ck_assert_msg(!rig_told(&rig, "nothing grants"), "a grant was left out");
+	ck_assert_msg(!rig_told(&rig, "\"secrets\" does not have"), "the secret was left out");
+	ck_assert_uint_eq(rig.errors.count, sizeof(told) / sizeof(told[0]));
+	rig_done(&rig);
+}
+END_TEST
+
 START_TEST(test_long_things)
 {
 	static char text[200000], name[5000];
@@ -346,6 +390,7 @@ int main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, test_mistake, 0, (int)(sizeof(mistakes) / sizeof(mistakes[0])));
 	tcase_add_test(tcase, test_every_mistake_is_listed);
+	tcase_add_test(tcase, test_mistakes_of_form_and_meaning);
 	tcase_add_test(tcase, test_long_things);
 	tcase_add_test(tcase, test_too_many_rules);
 	tcase_add_test(tcase, test_damaged);
