@@ -69,6 +69,7 @@ static const struct row_term resolver_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UN
 
 static const struct row_term own_umask[] = {ONE(IS(0, CLONE_FS)), END};
 static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};
+static const struct row_term supervisor_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)), END};
 
 #define EVERYONE (SELF_KEEPER | SELF_SUPERVISOR | SELF_CUSTODIAN | SELF_EGRESS)
 
@@ -81,6 +82,7 @@ const struct self_terms self_ioctl[] = {
 const struct self_terms self_unshare[] = {{SELF_SUPERVISOR, own_umask}, {0, NULL}};
 const struct self_terms self_socketpair[] = {{SELF_SUPERVISOR, unix_sockets}, {0, NULL}};
 const struct self_terms self_socket[] = {{SELF_SUPERVISOR, unix_sockets},
-					 {SELF_EGRESS | SELF_NETWORK, inet_sockets},
+					 {SELF_EGRESS, inet_sockets},
+					 {SELF_NETWORK, supervisor_sockets}, /* the last one of a role counts */
 					 {SELF_RESOLVER, resolver_sockets},
 					 {0, NULL}};

@@ -167,6 +167,7 @@ START_TEST(sockets_by_role)
 	ck_assert_uint_eq(verdict(SELF_RESOLVER, arch, SYS_kill, 1, 9, 0), UNKNOWN);
 	ck_assert_uint_eq(verdict(SELF_RESOLVER, arch, SYS_clone, SIGCHLD, 0, 0), REFUSED);
 	ck_assert_uint_eq(verdict(network, arch, SYS_socket, AF_INET, stream, 0), ALLOWED);
+	ck_assert_uint_eq(verdict(network, arch, SYS_socket, AF_UNIX, SOCK_DGRAM, 0), ALLOWED);
 	ck_assert_uint_eq(verdict(network, arch, SYS_socket, AF_NETLINK, SOCK_DGRAM, 4 /* sock_diag */), REFUSED);
 	ck_assert_uint_eq(verdict(network, arch, SYS_socket, AF_NETLINK, SOCK_RAW, 0 /* routes */), REFUSED);
 	ck_assert_uint_eq(verdict(network, arch, SYS_ptrace, PTRACE_SEIZE, 0, 0), ALLOWED);
