@@ -44,6 +44,12 @@ static int descriptor_copy_or_fetch(struct call *call, int fd, bool further)
 	return -1;
 }
 
+void descriptor_keep_copy(struct call *call, int copy)
+{
+	call->again = true;
+	call->fetched = copy;
+}
+
 int descriptor_copy(struct call *call, int fd)
 {
 	if (!call->again)

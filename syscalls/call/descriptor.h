@@ -10,6 +10,9 @@
  */
 int descriptor_copy(struct call *call, int fd);
 
+/* The next descriptor_copy of this call, which must be of the same descriptor, returns this one. Takes copy. */
+void descriptor_keep_copy(struct call *call, int copy);
+
 /*
  * Whether pidfd_getfd(2) works. If not, the filter must allow sendmsg(2), by which targets send their descriptors. The
  * program could then send datagrams unjudged, so it gets no UDP sockets without a network namespace. (TCP and unix

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/net/inet-address.h"
 #include "syscalls/process/target.h"
 
 int net_check_socket(const struct call *call)
@@ -38,6 +40,31 @@ bool net_allow_socket(struct call *call)
 	return r == 0;
 }
 
+/*
+ * False, with the outcome set, for a socket of another family, which must not look at the path: tcp_v4_connect(),
+ * __ip6_datagram_connect(), inet_bind_sk(). Only with a network can the run have one.
+ */
+static bool net_takes_unix_address(struct call *call, int len)
+{
+	_cleanup_close_ int copy = -1;
+	size_t least;
+	int domain;
+
+	if (!call->sandbox->inet)
+		return true;
+	target_allow_call(call);
+	copy = net_copy_domain(call, &domain);
+	if (copy < 0)
+		return false;
+	if (domain != AF_INET && domain != AF_INET6) {
+		descriptor_keep_copy(call, steal_fd(&copy));
+		return true;
+	}
+	least = domain == AF_INET ? sizeof(struct sockaddr_in) : SOCKADDR_IN6_BYTES_MIN;
+	call_fail(call, (size_t)len < least ? -EINVAL : -EAFNOSUPPORT);
+	return false;
+}
+
 void net_judge_address(struct call *call, net_address_fn *judge_unix, net_address_fn *judge_netlink,
 		       net_address_fn *judge_inet)
 {
@@ -50,6 +77,8 @@ void net_judge_address(struct call *call, net_address_fn *judge_unix, net_addres
 		r = decode_struct(call, 1, &address, (size_t)len);
 	if (r < 0)
 		target_fail_call(call, r);
+	else if (address.ss_family == AF_UNIX && !net_takes_unix_address(call, len))
+		return;
 	else if (address.ss_family == AF_UNIX)
 		judge_unix(call, &address, len);
 	else if (address.ss_family == AF_NETLINK)

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#define SOCKADDR_IN6_BYTES_MIN 24u /* SIN6_LEN_RFC2133 in net/ipv6.h: the length without sin6_scope_id */
-
 static void inet_address_from_v4(const struct sockaddr_storage *address, struct inet_address *ret)
 {
 	struct sockaddr_in in;

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#define SOCKADDR_IN6_BYTES_MIN 24u /* SIN6_LEN_RFC2133 in net/ipv6.h: the length without sin6_scope_id */
+
 /* What decides how the kernel reads an address that is given to a socket. */
 struct inet_kind {
 	int domain; /* AF_INET, AF_INET6 */

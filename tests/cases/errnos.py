@@ -192,6 +192,23 @@ def sockets():
     os.unlink("plain")
 
 
+def families():
+    """Only with a network: addresses of a unix socket for one of the internet."""
+    for domain, kind in ((socket.AF_INET, socket.SOCK_STREAM), (socket.AF_INET, socket.SOCK_DGRAM),
+                         (socket.AF_INET6, socket.SOCK_STREAM), (socket.AF_INET6, socket.SOCK_DGRAM)):
+        with socket.socket(domain, kind) as one:
+            for name in (b"not-there".ljust(30, b"\0"), b"/etc/passwd".ljust(30, b"\0"), b"/not/granted/at/all/\0\0\0\0\0",
+                         b"\0abstract".ljust(30, b"\0"), b"a", b"", b"a" * 18):
+                address = struct.pack("H", socket.AF_UNIX) + name
+                for number, what in ((42, "connect"), (49, "bind")):
+                    attempt("%s %s %s %r" % (what, domain.name, kind.name, name[:12]), call, number, one.fileno(),
+                            address, len(address))
+    os.mknod("stale", 0o600 | stat.S_IFSOCK)
+    with socket.socket(socket.AF_UNIX) as one:
+        attempt("connect to a stale socket file", one.connect, "stale")
+    os.unlink("stale")
+
+
 def limits():
     attempt("PR_SET_DUMPABLE 0", call, 157, 4, 0, 0, 0, 0)
     attempt("PR_SET_DUMPABLE 2", call, 157, 4, 2, 0, 0, 0)
@@ -208,7 +225,7 @@ def limits():
     attempt("PROCMAP_QUERY of a pipe", call, 16, read, 0xc0686611, query)
 
 
-for case in (names, deleted_cwd, owners, processes, threads, sockets, limits):
-    if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
+for case in (names, deleted_cwd, owners, processes, threads, sockets, limits, families):
+    if (len(sys.argv) < 2 and case != families) or case.__name__ in sys.argv[1:]:
         print("----", case.__name__, flush=True)
         case()
