@@ -159,8 +159,8 @@ int view_refresh_standin(const struct place *place)
 		listing.members = MEMBERS_MAX;
 	old = umask(022); /* of the task for which this thread last created a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
-	if (place->mount == view->machine)
-		proc_visit_entries(place->rest, listing_add, &listing);
+	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_proc_rest(place)))
+		proc_visit_entries(view_proc_rest(place), listing_add, &listing);
 	else if (place->mount->flags & MOUNT_PROC && proc_is_net(view_proc_rest(place)))
 		proc_each_net(listing_add, &listing);
 	else if (place->mount->flags & MOUNT_PROC)

@@ -337,8 +337,7 @@ bool view_has_standin(const struct place *place)
 	const struct mount *mount = place->mount;
 
 	if (mount->flags & MOUNT_PROC) /* ".." in the supervisor's procfs would leave the allowlist */
-		return place->virt_len == mount->virt_len ||
-		       (mount == mount->view->machine && proc_path_is_directory(place->rest)) ||
+		return place->virt_len == mount->virt_len || proc_path_is_directory(view_proc_rest(place)) ||
 		       proc_is_net(view_proc_rest(place));
 	if (mount->flags & MOUNT_PTS)
 		return terminals_is_directory(place);

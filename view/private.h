@@ -281,7 +281,7 @@ static inline const char *view_proc_rest(const struct place *place)
 const char *proc_leaf(const char *rest);
 /* True for a path below /proc that belongs to no process. */
 bool proc_path_is_machine_wide(const char *rest);
-/* True for a directory that may be listed. */
+/* True for a directory of files that belong to no process. */
 bool proc_path_is_directory(const char *rest);
 /* True when the file of a process may be opened for writing: its comm. */
 bool proc_file_is_writable(const char *rest);

@@ -35,6 +35,10 @@ for file in vmstat stat loadavg uptime cpuinfo; do
 done
 ls -d /proc/self/task/$$ /proc/self/fdinfo/1 | sed 's/[0-9]*$//'
 uptime >/dev/null; free >/dev/null; vmstat >/dev/null; w >/dev/null 2>&1 || :
+# Listed is what can be opened.
+find /proc/sys -type d -exec ls {} + | sort -u | tr '\n' ' '
+find /proc/sys -type f -exec cat {} + >/dev/null
+(cd /proc/sys/kernel && ls random && cd .. && ls)
 # Refused.
 ! cat /proc/self/pagemap 2>/dev/null
 END
