@@ -184,7 +184,7 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 		return cpu_on_notification(dispatch->cpu, row, notification);
 	case HOOK_SEND:
 		return netlink_passes_send(sandbox->netlink, tid, row, notification->data.args);
-	case HOOK_RECORD_LOCK: /* dispatch_admits_lock */
+	case HOOK_RECORD_LOCK: /* dispatch_notification */
 	case HOOK_NONE:
 	default:
 		return false;
