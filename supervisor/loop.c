@@ -39,7 +39,6 @@ int loop_open_descriptors(struct supervisor *supervisor)
 
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGCHLD);
-	(void)sigaddset(&signals, SIGTERM);
 	if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
 		return -errno;
 	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -86,12 +85,9 @@ static void loop_reap_children(struct supervisor *supervisor)
 
 static void loop_on_signal(struct supervisor *supervisor)
 {
-	struct signalfd_siginfo info[2]; /* two signals are watched; each standard signal is pending at most once */
-	ssize_t got = read(supervisor->signal_fd, info, sizeof(info));
+	struct signalfd_siginfo info;
 
-	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(*info); i++)
-		if (info[i].ssi_signo == SIGTERM)
-			supervisor->ended = true;
+	(void)!read(supervisor->signal_fd, &info, sizeof(info)); /* SIGCHLD, of which one may stand for several deaths */
 	loop_reap_children(supervisor);
 }
 

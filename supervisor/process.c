@@ -31,10 +31,13 @@ static void process_release_all(struct process *process)
 	json_decref(process->result);
 }
 
-/* Terminal signals reach the whole foreground process group, but only the keeper acts on them. */
+/*
+ * Terminal signals reach the whole foreground process group, and SIGTERM may be sent to all processes of this name, but
+ * only the keeper acts on them: it lets the program end by itself.
+ */
 static void process_leave_terminal(void)
 {
-	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTOU, SIGPIPE, SIGIO, SIGXFSZ};
+	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGTTOU, SIGPIPE, SIGIO, SIGXFSZ};
 	sigset_t none;
 
 	/* In its own session a tty that the process opens for the program cannot be callgate's controlling terminal. */

@@ -173,6 +173,19 @@ signal TERM
 finish 143 '.status == "killed" and .setup.exit_code == 0 and .setup.termination.sent == 15'
 [ -e "$T/home/ran" ] && fail "$name: the program was run"
 
+# the supervisor's own: it leaves them to the keeper, as when all processes of this name get one
+name="signals to the supervisor"
+start -- $sh -c "trap 'sleep 0.3; echo cleaned; exit 7' TERM; touch ready; $waiting"
+supervisor=$(pgrep -P "$pid" -x callgate) || fail "$name: the keeper has no child of its name"
+for signal in TERM INT HUP QUIT; do
+	signal $signal "$supervisor"
+done
+sleep 0.3
+[ -d "/proc/$supervisor" ] || fail "$name: they end it"
+signal TERM "$pid"
+signal TERM "$supervisor"
+finish 7 '.stdout == "cleaned\n" and .termination == {"cause": "signal", "sent": 15, "killed": false}'
+
 # a dead keeper: no grace
 name="the keeper is killed"
 start --pids 200 --kill-after 600s -- "$PYTHON" -c "$hostile"
