@@ -47,27 +47,35 @@ static bool owner_judge(struct call *call, int type, pid_t who)
 }
 
 /*
- * Sets the owner on a duplicate. A member may die meanwhile, and its pid may be reused; a pidfd tells: while it leads
- * to a process that has not been reaped, the pid was nobody else's. A group must still
- * have a member of the run, or its number may be another group's.
+ * True when the owner that was judged is the one that was set. A process may have died in between, and its pid may have
+ * been reused. A pidfd from before tells: while it leads to a process that has not been reaped, the pid was nobody
+ * else's. A group must still have a member of the run, or its number may be another group's.
  */
+static bool owner_is_still_member(const struct call *call, const struct f_owner_ex *owner, int pidfd)
+{
+	if (owner->pid == 0)
+		return true;
+	if (owner->type == F_OWNER_PGRP)
+		return owner_holds_group(call, owner->pid);
+	return pidfd >= 0 && (syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0 || errno != ESRCH);
+}
+
+/* Sets the owner on a duplicate (taken). The record has the owner in place of its address, as F_SETOWN takes it. */
 static void owner_perform(struct call *call, int fd, const struct f_owner_ex *owner)
 {
 	const struct f_owner_ex nobody = {.type = F_OWNER_PID, .pid = 0};
 	_cleanup_close_ int copy = fd, pidfd = -1;
 	int r;
 
-	if (copy < 0 || !owner_judge(call, (int)owner->type, owner->pid) || call_commit_record(call) < 0)
+	if (copy < 0)
+		return;
+	call->arg[2] = owner->type == F_OWNER_PGRP ? 0u - (uint32_t)owner->pid : (uint32_t)owner->pid;
+	if (!owner_judge(call, (int)owner->type, owner->pid) || call_commit_record(call) < 0)
 		return;
 	if (owner->type != F_OWNER_PGRP && owner->pid != 0)
 		pidfd = target_open_pidfd(call, owner->pid, false);
 	r = fcntl(copy, F_SETOWN_EX, owner) < 0 ? -errno : 0;
-	if (r == 0 && owner->type != F_OWNER_PGRP && owner->pid != 0 &&
-	    (pidfd < 0 || (syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0 && errno == ESRCH))) {
-		(void)fcntl(copy, F_SETOWN_EX, &nobody); /* cannot fail */
-		r = -ESRCH;
-	}
-	if (r == 0 && owner->type == F_OWNER_PGRP && owner->pid != 0 && !owner_holds_group(call, owner->pid)) {
+	if (r == 0 && !owner_is_still_member(call, owner, pidfd)) {
 		(void)fcntl(copy, F_SETOWN_EX, &nobody); /* cannot fail */
 		r = -ESRCH;
 	}

@@ -1,12 +1,29 @@
 #!/bin/bash
 # Owners of descriptors, O_ASYNC, FIOASYNC, F_SETSIG and questions by ioctl: as natively, to the run's own processes.
 . "$(dirname "$0")/../lib.sh"
-need nginx curl
+need nginx curl jq
 prepare()
 {
 	cp "$SRC/tests/cases/async.py" "$1"
 }
 same async "$PYTHON" -u async.py
+
+# On record is the owner, not the address of the struct.
+cat >"$T/owner.py" <<'EOT'
+import fcntl, os, struct
+read, write = os.pipe()
+fcntl.fcntl(read, 15, struct.pack("ii", 1, os.getpid()))
+fcntl.fcntl(read, 15, struct.pack("ii", 2, os.getpgrp()))
+try:
+    fcntl.fcntl(read, 15, struct.pack("ii", 1, 4000000))
+except ProcessLookupError:
+    pass
+print("0x%x 0x%x 0x%x" % (os.getpid(), 2**32 - os.getpgrp(), 4000000))
+EOT
+mkdir "$T/o" && mv "$T/owner.py" "$T/o/"
+cg_run extended --audit "$T/log" -w "$T/o" -- "$PYTHON" owner.py >"$T/out" 2>"$T/err" || fail "owners: $(cat "$T/err")"
+"$CALLGATE" audit show --json "$T/log" | jq -r 'select(.syscall == "fcntl" and .args.cmd == 15) | .args.arg' |
+	tr '\n' ' ' | sed 's/ $/\n/' | diff "$T/out" - >&2 || fail "the log names other owners than $(cat "$T/out" "$T/err")"
 
 # nginx starts no worker without FIOASYNC and F_SETOWN. Four of them serve over a unix socket.
 prepare()
