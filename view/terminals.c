@@ -26,11 +26,11 @@
 #endif
 
 #define DEVPTS_MAGIC 0x1cd1
-#define PAIRS_MAX 128u        /* at a time; ENOSPC beyond, as from the kernel */
+#define PAIRS_MAX 128u        /* that have not ended; ENOSPC beyond, as from the kernel */
 #define NUMBERS_TRIED 8       /* new pairs until one has a number that no other pair of the run has */
 /*
  * Of the host's pairs; no new one when fewer are left. Twice the kernel's pty.reserve, so that instances of other runs
- * and containers still get pairs: one whose master is closed counts here only, although its open slave still takes one.
+ * and containers still get pairs.
  */
 #define HOST_PAIRS_LEFT 2048u
 
@@ -57,10 +57,25 @@ static bool pair_is_alive(const struct pair *pair)
 	return fstat(pair->pin_fd, &status) == 0 && status.st_nlink > 0;
 }
 
-static void terminals_drop_dead(struct terminals *terminals)
+/*
+ * True when a pair no longer takes one of the instance's. When its master is closed, its slave may still be open; of
+ * the host's instance the number tells: the kernel gives it to another pair only afterwards.
+ */
+static bool pair_has_ended(const struct terminals *terminals, const struct pair *pair)
+{
+	struct stat status;
+	char name[16];
+
+	if (pair_is_alive(pair))
+		return false;
+	(void)snprintf(name, sizeof(name), "%u", pair->number);
+	return terminals->own || fstatat(terminals->mount->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void terminals_drop_ended(struct terminals *terminals)
 {
 	for (size_t i = 0; i < terminals->pairs;) {
-		if (pair_is_alive(&terminals->pair[i])) {
+		if (!pair_has_ended(terminals, &terminals->pair[i])) {
 			i++;
 			continue;
 		}
@@ -75,6 +90,15 @@ static const struct pair *terminals_find(const struct terminals *terminals, unsi
 		if (terminals->pair[i].number == number && pair_is_alive(&terminals->pair[i]))
 			return &terminals->pair[i];
 	return NULL;
+}
+
+/* True when there is no room, nor can be: any other pair may have ended. */
+static bool terminals_are_all_alive(const struct terminals *terminals)
+{
+	for (size_t i = 0; i < terminals->pairs; i++)
+		if (!pair_is_alive(&terminals->pair[i]))
+			return false;
+	return terminals->pairs == PAIRS_MAX;
 }
 
 /* The number in a name in /dev/pts, as devpts writes it. */
@@ -102,7 +126,7 @@ static int pair_open(const struct pair *pair, int flags)
 
 /* ---- new pairs ---- */
 
-/* The host's pairs are for all users. The program's open slaves count there even when their masters are closed. */
+/* The host's pairs are for all users. */
 static bool terminals_host_has_room(void)
 {
 	static const char *const file[] = {"/proc/sys/kernel/pty/nr", "/proc/sys/kernel/pty/max"};
@@ -110,12 +134,8 @@ static bool terminals_host_has_room(void)
 	char text[24];
 
 	for (size_t i = 0; i < 2; i++) {
-		_cleanup_close_ int fd = open(file[i], O_RDONLY | O_CLOEXEC);
-		ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-
-		if (len <= 0)
+		if (io_read_once(AT_FDCWD, file[i], text, sizeof(text)) <= 0)
 			return true; /* hidden, as in some containers: the kernel's own limit holds */
-		text[len] = '\0';
 		value[i] = strtoul(text, NULL, 10);
 	}
 	return value[0] + HOST_PAIRS_LEFT <= value[1];
@@ -153,13 +173,21 @@ static int terminals_open_ptmx(struct terminals *terminals, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Adds the slave of a master of ours. The master is open, so its number can be nobody else's. */
-static int terminals_add(struct terminals *terminals, unsigned number)
+/* The pair of a new master is added. 0; -EEXIST: its number is another pair's, or there is no room for it. */
+static int terminals_add(struct terminals *terminals, int master_fd)
 {
-	struct pair *pair = &terminals->pair[terminals->pairs];
+	struct pair *pair;
+	unsigned number;
 	char name[16];
 
+	if (ioctl(master_fd, TIOCGPTN, &number) < 0)
+		return -errno;
+	terminals_drop_ended(terminals); /* the number may be that of a pair which is counted still */
+	if (terminals_find(terminals, number) || terminals->pairs == PAIRS_MAX)
+		return -EEXIST;
+	pair = &terminals->pair[terminals->pairs];
 	(void)snprintf(name, sizeof(name), "%u", number);
+	/* The master is open, so its number can be nobody else's. */
 	*pair = (struct pair){.number = number,
 			      .pin_fd = openat(terminals->mount->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)};
 	if (pair->pin_fd < 0)
@@ -170,37 +198,27 @@ static int terminals_add(struct terminals *terminals, unsigned number)
 
 /*
  * Makes a pair whose number no other pair of the run has: the terminal of --tty is of the host's instance, and
- * /proc/PID/stat tells a controlling terminal by its number alone.
+ * /proc/PID/stat tells a controlling terminal by its number alone. With a full table, one whose number is that of a
+ * pair which has ended.
  */
 static int terminals_open_master(struct terminals *terminals, int flags)
 {
-	int taken[NUMBERS_TRIED], tries = 0, fd = -EIO, r = 0;
+	int taken[NUMBERS_TRIED], tries = 0, fd = -1, r = -EEXIST;
 
-	terminals_drop_dead(terminals);
-	if (terminals->pairs == PAIRS_MAX || (!terminals->own && !terminals_host_has_room()))
+	terminals_drop_ended(terminals);
+	if (terminals_are_all_alive(terminals) || (!terminals->own && !terminals_host_has_room()))
 		return -ENOSPC;
-	while (tries < NUMBERS_TRIED) {
-		unsigned number = 0;
-
+	while (r == -EEXIST && tries < NUMBERS_TRIED) {
 		fd = terminals_open_ptmx(terminals, flags);
-		if (fd < 0)
-			break;
-		if (ioctl(fd, TIOCGPTN, &number) < 0)
-			r = -errno;
-		else if (!terminals_find(terminals, number))
-			r = terminals_add(terminals, number);
-		else
-			r = -EEXIST;
-		if (r != -EEXIST)
-			break;
-		taken[tries++] = fd; /* keeps the number while the next is asked for */
-		fd = -ENOSPC;
+		r = fd < 0 ? fd : terminals_add(terminals, fd);
+		if (fd >= 0 && r < 0)
+			taken[tries++] = fd; /* keeps the number while the next is asked for */
 	}
 	while (tries > 0)
 		(void)close(taken[--tries]);
-	if (r < 0 && r != -EEXIST && fd >= 0)
-		close_fd(&fd);
-	return r < 0 && r != -EEXIST ? r : fd;
+	if (r < 0)
+		return r == -EEXIST ? -ENOSPC : r;
+	return fd;
 }
 
 /* ---- places ---- */
