@@ -230,13 +230,9 @@ static void standin_choose_port(const struct netlink *netlink, struct standin *s
 static int netlink_copy_socket(struct call *call)
 {
 	_cleanup_close_ int copy = descriptor_copy(call, call_get_int(call, 0));
-	int domain = AF_UNSPEC;
-	socklen_t len = sizeof(domain);
 
-	if (copy >= 0 && (getsockopt(copy, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 || domain != AF_NETLINK)) {
-		call_fail(call, -EINVAL); /* as bind(2) on other families; connect(2) of some fails with EAFNOSUPPORT */
-		return -1;
-	}
+	if (copy >= 0 && net_get_option(copy, SOL_SOCKET, SO_DOMAIN) != AF_NETLINK)
+		return call_fail(call, -EINVAL); /* as bind(2) on other families; some have EAFNOSUPPORT for connect(2) */
 	return steal_fd(&copy);
 }
 
