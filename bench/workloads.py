@@ -28,6 +28,7 @@ print(frame.groupby("key").value.mean().sum())
 """
 SPAWN = ["/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do /usr/bin/true; i=$((i+1)); done"]
 FIND = ["/usr/bin/find", "/usr/include", "/usr/lib/python3", "-type", "f", "-size", "+100k"]
+REFUSED = "/sys/bus/cpu/drivers_probe"  # it exists, no policy grants it, and natively not even root can read it
 POLICY = '{"version": 1, "name": "bench", "extends": ["extended"], %s}\n'
 
 
@@ -90,7 +91,7 @@ def micro(place, quick):
         ("getpid", "getpid", "-", True),
         ("open+close", "open", "/usr/bin/env", True),
         ("missing open", "missing", "/usr/lib/not-there", True),
-        ("denied open", "denied", "/etc/shadow-not-granted", True),
+        ("denied open", "denied", REFUSED, True),
         ("stat", "stat", "/usr/bin/env", True),
         ("open, close, stat", "mixed", "/usr/bin/env", True),
         ("access", "access", "/usr/bin/env", True),
@@ -108,7 +109,8 @@ def micro(place, quick):
     for name, operation, path, floor in rows:
         options = listens if operation == "tcp" else EXTENDED
         command = [place.micro, operation, path, "20000", milliseconds]
-        yield Workload(name, "micro", command, floor=floor, options=options, nolog=True)
+        needs = (REFUSED,) if path == REFUSED else ()
+        yield Workload(name, "micro", command, floor=floor, options=options, nolog=True, needs=needs)
     fstat = [place.micro, "fstat", "/usr/bin/env", "20000", milliseconds]
     yield Workload("fstat", "micro", fstat, floor=True, options=DATA)
     yield Workload("fstat, extended", "micro", fstat, only=OURS)

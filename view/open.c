@@ -33,24 +33,24 @@ static int open_standin_dir(const struct place *place, int flags)
 
 /*
  * Opens the directory of the place's last name, one directory after the other: each is the one whose mode was looked
- * at. *ret_name: the last name. An O_PATH descriptor owned by the caller, or -errno.
+ * at. *ret_name: the last name. *ret_dir: an O_PATH descriptor owned by the caller; -1: the mount's. 0 or -errno.
  */
-static int open_public_parent(const struct place *place, const char **ret_name)
+static int open_public_parent(const struct place *place, int *ret_dir, const char **ret_name)
 {
-	_cleanup_close_ int dir = fcntl(place->mount->fd, F_DUPFD_CLOEXEC, 3);
+	_cleanup_close_ int dir = -1;
 	const char *at = place->rest, *slash;
 	char name[NAME_MAX + 1];
 	struct stat status;
 
-	for (; dir >= 0 && (slash = strchr(at, '/')); at = slash + 1) {
+	for (; (slash = strchr(at, '/')); at = slash + 1) {
 		int next;
 
 		if ((size_t)snprintf(name, sizeof(name), "%.*s", (int)(slash - at), at) >= sizeof(name))
 			return -ENAMETOOLONG;
-		next = openat2_call(dir, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
+		next = openat2_call(dir < 0 ? place->mount->fd : dir, name, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 		if (next < 0)
 			return next;
-		(void)close(dir);
+		cleanup_close(&dir);
 		dir = next;
 		if (fstat(dir, &status) < 0)
 			return -errno;
@@ -58,23 +58,27 @@ static int open_public_parent(const struct place *place, const char **ret_name)
 			return -EACCES;
 	}
 	*ret_name = at;
-	return dir < 0 ? -errno : steal_fd(&dir);
+	*ret_dir = steal_fd(&dir);
+	return 0;
 }
 
 /* The mode is looked at before, so that nothing private is ever opened, and again on what was opened. */
 static int open_public(const struct place *place, int flags)
 {
-	_cleanup_close_ int dir = -1, fd = -1;
+	_cleanup_close_ int own = -1, fd = -1;
 	struct stat status;
 	const char *name = NULL;
+	int dir, r;
 
 	if (!(flags & O_PATH) && !view_may_read_public(place))
 		return -EACCES;
-	dir = open_public_parent(place, &name);
-	if (dir < 0)
-		return dir;
-	if (!(flags & O_PATH) && fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    !(status.st_mode & S_IROTH))
+	r = open_public_parent(place, &own, &name);
+	if (r < 0)
+		return r;
+	dir = own < 0 ? place->mount->fd : own;
+	if (!(flags & O_PATH) && fstatat(dir, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!(flags & O_PATH) && !(status.st_mode & S_IROTH))
 		return -EACCES;
 	fd = openat2_call(dir, name, flags, 0, RESOLVE_STRICT);
 	if (fd < 0 || flags & O_PATH)
