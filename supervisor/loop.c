@@ -87,7 +87,7 @@ static void loop_on_signal(struct supervisor *supervisor)
 {
 	struct signalfd_siginfo info;
 
-	(void)!read(supervisor->signal_fd, &info, sizeof(info)); /* SIGCHLD, of which one may stand for several deaths */
+	(void)!read(supervisor->signal_fd, &info, sizeof(info)); /* SIGCHLD: one may stand for several deaths */
 	loop_reap_children(supervisor);
 }
 

@@ -232,7 +232,7 @@ static int netlink_copy_socket(struct call *call)
 	_cleanup_close_ int copy = descriptor_copy(call, call_get_int(call, 0));
 
 	if (copy >= 0 && net_get_option(copy, SOL_SOCKET, SO_DOMAIN) != AF_NETLINK)
-		return call_fail(call, -EINVAL); /* as bind(2) on other families; some have EAFNOSUPPORT for connect(2) */
+		return call_fail(call, -EINVAL); /* as bind(2) on other families */
 	return steal_fd(&copy);
 }
 

@@ -197,8 +197,8 @@ def families():
     for domain, kind in ((socket.AF_INET, socket.SOCK_STREAM), (socket.AF_INET, socket.SOCK_DGRAM),
                          (socket.AF_INET6, socket.SOCK_STREAM), (socket.AF_INET6, socket.SOCK_DGRAM)):
         with socket.socket(domain, kind) as one:
-            for name in (b"not-there".ljust(30, b"\0"), b"/etc/passwd".ljust(30, b"\0"), b"/not/granted/at/all/\0\0\0\0\0",
-                         b"\0abstract".ljust(30, b"\0"), b"a", b"", b"a" * 18):
+            long = (b"not-there", b"/etc/passwd", b"/not/granted/at/all", b"\0abstract")
+            for name in [name.ljust(30, b"\0") for name in long] + [b"a", b"", b"a" * 18]:
                 address = struct.pack("H", socket.AF_UNIX) + name
                 for number, what in ((42, "connect"), (49, "bind")):
                     attempt("%s %s %s %r" % (what, domain.name, kind.name, name[:12]), call, number, one.fileno(),

@@ -21,7 +21,8 @@ except ProcessLookupError:
 print("0x%x 0x%x 0x%x" % (os.getpid(), 2**32 - os.getpgrp(), 4000000))
 EOT
 mkdir "$T/o" && mv "$T/owner.py" "$T/o/"
-cg_run extended --audit "$T/log" -w "$T/o" -- "$PYTHON" owner.py >"$T/out" 2>"$T/err" || fail "owners: $(cat "$T/err")"
+cg_run extended --audit "$T/log" -w "$T/o" -- "$PYTHON" owner.py >"$T/out" 2>"$T/err" ||
+	fail "owners: $(cat "$T/err")"
 "$CALLGATE" audit show --json "$T/log" | jq -r 'select(.syscall == "fcntl" and .args.cmd == 15) | .args.arg' |
 	tr '\n' ' ' | sed 's/ $/\n/' | diff "$T/out" - >&2 || fail "the log names other owners than $(cat "$T/out" "$T/err")"
 
