@@ -24,7 +24,8 @@ mkdir "$T/o" && mv "$T/owner.py" "$T/o/"
 cg_run extended --audit "$T/log" -w "$T/o" -- "$PYTHON" owner.py >"$T/out" 2>"$T/err" ||
 	fail "owners: $(cat "$T/err")"
 "$CALLGATE" audit show --json "$T/log" | jq -r 'select(.syscall == "fcntl" and .args.cmd == 15) | .args.arg' |
-	tr '\n' ' ' | sed 's/ $/\n/' | diff "$T/out" - >&2 || fail "the log names other owners than $(cat "$T/out" "$T/err")"
+	tr '\n' ' ' | sed 's/ $/\n/' | diff "$T/out" - >&2 ||
+	fail "the log names other owners than $(cat "$T/out" "$T/err")"
 
 # nginx starts no worker without FIOASYNC and F_SETOWN. Four of them serve over a unix socket.
 prepare()
