@@ -1,4 +1,4 @@
-/* What changes.c (touching) and changes-report.c (comparing) share. */
+/* Shared by changes.c, which records touched paths, and changes-report.c, which compares them. */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_PRIVATE_H
 
@@ -6,7 +6,7 @@
 
 enum touched_state { TOUCHED_ABSENT, TOUCHED_PRESENT, TOUCHED_UNKNOWN };
 
-/* A touched path, and its state before the first touch. */
+/* A touched path, and the state of its file before the first touch. */
 struct touched {
 	const struct mount *mount;
 	size_t rest; /* offset of place.rest in path; SIZE_MAX: place.rest is the mount's base */
@@ -22,8 +22,8 @@ struct touched {
 	char path[];
 };
 
-/* The name of a directory that is not the root of a mount, so that place.rest lies in the path. */
-struct spot {
+/* The path of a directory that is below the root of its mount, so that place.rest points into the path. */
+struct moved_path {
 	const struct mount *mount;
 	size_t rest; /* offset of place.rest in path */
 	size_t len;
@@ -32,27 +32,27 @@ struct spot {
 
 /* A renamed directory. */
 struct move {
-	struct spot *from; /* the directory's name when the run began; NULL: made by the run */
-	struct spot *to;   /* its present name; NULL: removed, and another directory has that name */
+	struct moved_path *from; /* the directory's path when the run began; NULL: the run made the directory */
+	struct moved_path *to;   /* its present path; NULL: it was removed, and another directory has that path */
 };
 
 struct changes {
 	void *tree; /* of struct touched, owned, by path: tsearch(3) */
 	size_t count;
-	size_t bytes; /* of all paths */
+	size_t bytes; /* bytes of all paths */
 	uint64_t unlisted;
-	uint64_t listing_ns; /* spent on listing renamed directories */
-	struct move *move;   /* renamed directories; owned. A later one takes precedence over an earlier one */
+	uint64_t listing_ns; /* time spent on listing renamed directories */
+	struct move *move;   /* renamed directories, owned; a later entry takes precedence over an earlier one */
 	size_t moves, move_room;
 };
 
-/* Touches everything below the renamed directories by first and present path; forgets the moves. 0 or -ENOMEM. */
+/* Touches all below the renamed directories, by first and present path, and forgets the moves. 0 or -ENOMEM. */
 int changes_list_moved(struct changes *changes);
 
-/* False for mounts that are not the user's: private scratch space, /proc, /dev, provided files. */
+/* Whether changes of a mount are reported. False: private scratch space, /proc, /dev, files that callgate provides. */
 bool changes_mount_is_reported(const struct mount *mount);
 
-/* The place of an entry. */
+/* Fills the place of a touched path. */
 void changes_get_entry_place(const struct touched *entry, struct place *ret_place);
 
 #endif

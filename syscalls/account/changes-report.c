@@ -1,4 +1,4 @@
-/* The report: compares each touched path with its state before the first touch. */
+/* Reports changes: compares each touched path with its state before the first touch. */
 #include <fcntl.h>
 #include <search.h>
 
@@ -14,7 +14,7 @@ static bool changes_is_same_time(const struct timespec *a, const struct timespec
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Times and size of a directory are ignored: they follow from its entries, which are reported. */
+/* Times and size of a directory are ignored, because they change with its entries, which are reported. */
 static bool changes_is_modified(const struct touched *before, const struct stat *now)
 {
 	if (before->state == TOUCHED_UNKNOWN)
@@ -29,12 +29,12 @@ static bool changes_is_modified(const struct touched *before, const struct stat 
 }
 
 struct report {
-	uint64_t hash_bytes, hash_end_ns; /* what hashing may still take */
+	uint64_t hash_bytes, hash_end_ns; /* bytes that hashing may still read, and when it must end */
 	void (*each)(void *ctx, const struct change *change);
 	void *ctx;
 };
 
-/* Hashes a regular file; "" if it cannot be read or exceeds what hashing may take. */
+/* Hashes a regular file. The hash is "" if the file cannot be read, or hashing would exceed its limits. */
 static void changes_add_hash(const struct place *place, struct change *change, struct report *report)
 {
 	_cleanup_close_ int fd = -1;
@@ -52,7 +52,7 @@ static void changes_add_hash(const struct place *place, struct change *change, s
 		change->sha256[0] = '\0';
 }
 
-/* True, with the change, when the path has changed. */
+/* Whether a touched path has changed. True: *ret_change says how. */
 static bool changes_compare_touched(const struct touched *entry, struct change *ret_change, struct report *report)
 {
 	_cleanup_close_ int fd = -1;

@@ -1,9 +1,9 @@
 /*
- * Touched paths in a tree. It is asked before every effect, so a path that was seen already must be cheap.
+ * Records touched paths in a tree. Called before every effect, so a path that was touched before must be cheap.
  *
- * A renamed directory moves everything below it. Its content is not listed while the program runs: the move is
- * remembered, so that the first state of a name is looked up where its object is now. The content is listed once, when
- * the program has ended.
+ * Renaming a directory moves everything below it. Its content is not listed while the program runs. Instead the move is
+ * remembered, so that the first state of a path can be looked up where its object is now. The content is listed once,
+ * when the program has ended.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "base/io.h"
 #include "syscalls/account/changes-private.h"
 
-#define MOVES_MAX 1024 /* every touch searches the moves; with more, the directories are listed at once */
+#define MOVES_MAX 1024 /* every touch searches the moves; when there are more, the directories are listed at once */
 
 /* Compares for tsearch(3) and tfind(3). */
 static int changes_compare_path(const void *path, const void *entry)
@@ -28,13 +28,13 @@ static int changes_compare_entries(const void *a, const void *b)
 	return changes_compare_path(((const struct touched *)a)->path, b);
 }
 
-static void fill_first_state(struct touched *entry, const struct place *place)
+static void changes_fill_first_state(struct touched *entry, const struct place *place)
 {
 	_cleanup_close_ int fd = view_open_place(place, O_PATH | O_NOFOLLOW, 0);
 	struct stat now;
 
 	if (fd < 0 || fstat(fd, &now) < 0) {
-		/* ELOOP: a symbolic link on the way, so the name was absent. */
+		/* ELOOP: a parent is a symbolic link, so the path was absent. */
 		entry->state = fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? TOUCHED_ABSENT : TOUCHED_UNKNOWN;
 		return;
 	}
@@ -81,7 +81,9 @@ bool changes_mount_is_reported(const struct mount *mount)
 	return mount && !(mount->flags & never);
 }
 
-/* Finds or adds a place, with the state of `source`; NULL: absent. 0, also without room, or -ENOMEM. */
+/*
+ * Finds or adds a place. A new entry gets the state of `source`; NULL: absent. 0, also if there is no room, or -ENOMEM.
+ */
 static int changes_find_or_add(struct changes *changes, const struct place *place, const struct place *source)
 {
 	struct touched *entry;
@@ -96,7 +98,7 @@ static int changes_find_or_add(struct changes *changes, const struct place *plac
 	if (!entry)
 		return -ENOMEM;
 	if (source)
-		fill_first_state(entry, source);
+		changes_fill_first_state(entry, source);
 	if (!tsearch(entry, &changes->tree, changes_compare_entries)) {
 		free(entry);
 		return -ENOMEM;
@@ -108,93 +110,93 @@ static int changes_find_or_add(struct changes *changes, const struct place *plac
 
 /* ---- names of renamed directories ---- */
 
-static struct spot *spot_make(const struct mount *mount, size_t rest, const char *head, size_t head_len,
-			     const char *tail)
+static struct moved_path *moved_path_make(const struct mount *mount, size_t rest, const char *head, size_t head_len,
+					  const char *tail)
 {
 	size_t tail_len = strlen(tail);
-	struct spot *spot = malloc(sizeof(*spot) + head_len + tail_len + 1);
+	struct moved_path *moved = malloc(sizeof(*moved) + head_len + tail_len + 1);
 
-	if (!spot)
+	if (!moved)
 		return NULL;
-	spot->mount = mount;
-	spot->rest = rest;
-	spot->len = head_len + tail_len;
-	memcpy(spot->path, head, head_len);
-	memcpy(spot->path + head_len, tail, tail_len + 1);
-	return spot;
+	moved->mount = mount;
+	moved->rest = rest;
+	moved->len = head_len + tail_len;
+	memcpy(moved->path, head, head_len);
+	memcpy(moved->path + head_len, tail, tail_len + 1);
+	return moved;
 }
 
-static struct spot *spot_make_of_place(const struct place *place)
+static struct moved_path *moved_path_make_of_place(const struct place *place)
 {
-	return spot_make(place->mount, (size_t)(place->rest - place->virt), place->virt, place->virt_len, "");
+	return moved_path_make(place->mount, (size_t)(place->rest - place->virt), place->virt, place->virt_len, "");
 }
 
-/* The part of `path` after the spot's path ("" or "/…"); NULL: `path` is not at or below the spot. */
-static const char *spot_get_tail(const struct spot *spot, const char *path)
+/* The part of `path` after the moved path: "" or "/…". NULL: `path` is neither the moved path nor below it. */
+static const char *moved_path_get_tail(const struct moved_path *moved, const char *path)
 {
-	if (!spot || strncmp(path, spot->path, spot->len) != 0 || (path[spot->len] && path[spot->len] != '/'))
+	if (!moved || strncmp(path, moved->path, moved->len) != 0 || (path[moved->len] && path[moved->len] != '/'))
 		return NULL;
-	return path + spot->len;
+	return path + moved->len;
 }
 
-/* True when the spot is at or below the place. */
-static bool spot_is_below(const struct spot *spot, const struct place *place)
+/* Whether a moved path is the place or below it. */
+static bool moved_path_is_below(const struct moved_path *moved, const struct place *place)
 {
-	return spot && spot->len >= place->virt_len && memcmp(spot->path, place->virt, place->virt_len) == 0 &&
-	       (spot->path[place->virt_len] == '/' || !spot->path[place->virt_len]);
+	return moved && moved->len >= place->virt_len && memcmp(moved->path, place->virt, place->virt_len) == 0 &&
+	       (moved->path[place->virt_len] == '/' || !moved->path[place->virt_len]);
 }
 
-/* The place `tail` ("" or "/…") below a spot. False: the name would be too long. */
-static bool spot_fill_place_below(const struct spot *spot, const char *tail, struct place *ret_place)
+/* Fills the place that is `tail` ("" or "/…") below a moved path. False: the path would be too long. */
+static bool moved_path_fill_place_below(const struct moved_path *moved, const char *tail, struct place *ret_place)
 {
 	size_t tail_len = strlen(tail);
 
-	if (spot->len + tail_len >= sizeof(ret_place->virt))
+	if (moved->len + tail_len >= sizeof(ret_place->virt))
 		return false;
-	ret_place->mount = spot->mount;
+	ret_place->mount = moved->mount;
 	ret_place->magic = false;
-	memcpy(ret_place->virt, spot->path, spot->len);
-	memcpy(ret_place->virt + spot->len, tail, tail_len + 1);
-	ret_place->virt_len = spot->len + tail_len;
-	ret_place->rest = ret_place->virt + spot->rest;
+	memcpy(ret_place->virt, moved->path, moved->len);
+	memcpy(ret_place->virt + moved->len, tail, tail_len + 1);
+	ret_place->virt_len = moved->len + tail_len;
+	ret_place->rest = ret_place->virt + moved->rest;
 	return true;
 }
 
-/* The longest move that the path's first object took part in or, by_to, that its present object did. NULL: none. */
+/* The move with the longest matching path; by_to: its present path; else its first path. NULL: no move matches. */
 static struct move *changes_find_move(const struct changes *changes, const char *path, bool by_to)
 {
 	struct move *found = NULL;
 	size_t longest = 0;
 
 	for (size_t i = 0; i < changes->moves; i++) {
-		const struct spot *spot = by_to ? changes->move[i].to : changes->move[i].from;
+		const struct moved_path *moved = by_to ? changes->move[i].to : changes->move[i].from;
 
-		if (spot_get_tail(spot, path) && spot->len >= longest) {
-			longest = spot->len;
+		if (moved_path_get_tail(moved, path) && moved->len >= longest) {
+			longest = moved->len;
 			found = &changes->move[i];
 		}
 	}
 	return found;
 }
 
-/* The name that the object at `path` had when the run began. False: the same name, or there was no object. */
-static bool find_first_place(const struct changes *changes, const char *path, struct place *ret_place)
+/* The path that the object at `path` had when the run began. False: the same path, or there was no object. */
+static bool changes_find_first_place(const struct changes *changes, const char *path, struct place *ret_place)
 {
 	const struct move *move = changes_find_move(changes, path, true);
 
-	return move && move->from && spot_fill_place_below(move->from, path + move->to->len, ret_place) &&
+	return move && move->from && moved_path_fill_place_below(move->from, path + move->to->len, ret_place) &&
 	       changes_find_move(changes, ret_place->virt, false) == move;
 }
 
-/* Where the object is now that was at the place when the run began: there, in *other, or NULL: nowhere. */
+/* Where the object that was at `place` when the run began is now: `place`, or *other; NULL: it is gone. */
 static const struct place *changes_find_place_now(const struct changes *changes, const struct place *place,
 						  struct place *other)
 {
 	const struct move *move = changes_find_move(changes, place->virt, false);
 
-	if (!move) /* NULL: below a directory that was renamed to here */
+	if (!move) /* NULL: another directory was renamed to here */
 		return changes_find_move(changes, place->virt, true) ? NULL : place;
-	if (!move->to || !spot_fill_place_below(move->to, place->virt + move->from->len, other))
+	if (!move->to || !moved_path_fill_place_below(move->to, place->virt + move->from->len, other))
 		return NULL;
 	return changes_find_move(changes, other->virt, true) == move ? other : NULL;
 }
@@ -208,13 +210,14 @@ static int changes_touch_name(struct changes *changes, const struct place *place
 		       : 0;
 }
 
-/* Where directories were renamed, the object may have had another name, and another object this name: touches both. */
+/* Touches `place` and, as directories were renamed, the path that its object had when the run began. */
 static int changes_touch_moved(struct changes *changes, const struct place *place)
 {
 	struct place first;
 	int r = changes_touch_name(changes, place);
 
-	return r == 0 && find_first_place(changes, place->virt, &first) ? changes_touch_name(changes, &first) : r;
+	return r == 0 && changes_find_first_place(changes, place->virt, &first) ? changes_touch_name(changes, &first)
+		: r;
 }
 
 int changes_touch_place(struct changes *changes, const struct place *place)
@@ -227,44 +230,45 @@ int changes_touch_place(struct changes *changes, const struct place *place)
 
 /* ---- after a rename ---- */
 
-static void changes_free_move_spots(struct move *move)
+static void changes_free_move_paths(struct move *move)
 {
 	free(move->from);
 	free(move->to);
 }
 
-static void forget_moves(struct changes *changes)
+static void changes_forget_moves(struct changes *changes)
 {
 	for (size_t i = 0; i < changes->moves; i++)
-		changes_free_move_spots(&changes->move[i]);
+		changes_free_move_paths(&changes->move[i]);
 	free(changes->move);
 	changes->move = NULL;
 	changes->moves = changes->move_room = 0;
 }
 
-/* The name that the directory at `place` had when the run began; *ret_spot NULL: the run made it. 0 or -ENOMEM. */
-static int spot_make_first(const struct changes *changes, const struct place *place, struct spot **ret_spot)
+/* The moved path of the directory at `place`, when the run began. *ret_moved NULL: the run made it. 0 or -ENOMEM. */
+static int moved_path_make_first(const struct changes *changes, const struct place *place,
+				 struct moved_path **ret_moved)
 {
 	struct place first;
 
-	*ret_spot = NULL;
-	if (find_first_place(changes, place->virt, &first))
-		*ret_spot = spot_make_of_place(&first);
+	*ret_moved = NULL;
+	if (changes_find_first_place(changes, place->virt, &first))
+		*ret_moved = moved_path_make_of_place(&first);
 	else if (!changes_find_move(changes, place->virt, true) && !changes_find_move(changes, place->virt, false))
-		*ret_spot = spot_make_of_place(place);
+		*ret_moved = moved_path_make_of_place(place);
 	else
 		return 0;
-	return *ret_spot ? 0 : -ENOMEM;
+	return *ret_moved ? 0 : -ENOMEM;
 }
 
-/* Updates a move whose present name is at or below `from`, which was renamed to `to`. 1: updated; 0 or -ENOMEM. */
-static int update_move_target(struct move *move, const struct place *from, const struct place *to)
+/* Updates a move to a path at or below `from`, which was renamed to `to`. 1: updated; 0: not affected; or -ENOMEM. */
+static int changes_update_move_target(struct move *move, const struct place *from, const struct place *to)
 {
-	struct spot *now;
+	struct moved_path *now;
 
-	if (!spot_is_below(move->to, from))
+	if (!moved_path_is_below(move->to, from))
 		return 0;
-	now = spot_make(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len,
+	now = moved_path_make(to->mount, (size_t)(to->rest - to->virt), to->virt, to->virt_len,
 		       move->to->path + from->virt_len);
 	if (!now)
 		return -ENOMEM;
@@ -273,18 +277,18 @@ static int update_move_target(struct move *move, const struct place *from, const
 	return 1;
 }
 
-/* Prepares a move of the directory that was at `from`, without a `to` yet; *ret_add false: the move exists already. */
+/* Prepares the move of a directory that was at `from`; `to` is set later. *ret_add false: the move exists already. */
 static int changes_prepare_move(struct changes *changes, const struct place *from, struct move *ret_move, bool *ret_add)
 {
 	const struct move *known = changes_find_move(changes, from->virt, true);
 
 	*ret_add = !known || known->to->len != from->virt_len;
-	return *ret_add ? spot_make_first(changes, from, &ret_move->from) : 0;
+	return *ret_add ? moved_path_make_first(changes, from, &ret_move->from) : 0;
 }
 
 static int changes_add_move(struct changes *changes, struct move *move, const struct place *to)
 {
-	move->to = spot_make_of_place(to);
+	move->to = moved_path_make_of_place(to);
 	if (!move->to || !array_reserve(&changes->move, changes->moves, &changes->move_room))
 		return -ENOMEM;
 	changes->move[changes->moves++] = *move;
@@ -292,13 +296,13 @@ static int changes_add_move(struct changes *changes, struct move *move, const st
 	return 0;
 }
 
-/* A directory was renamed to `place`: at most an empty directory or a file was there, so moves to it are over. */
+/* A directory was renamed to `place`, where at most an empty directory or a file was: forgets moves to there. */
 static void changes_forget_replaced(struct changes *changes, const struct place *place)
 {
 	for (size_t i = 0; i < changes->moves; i++) {
 		struct move *move = &changes->move[i];
 
-		if (spot_is_below(move->to, place)) {
+		if (moved_path_is_below(move->to, place)) {
 			free(move->to);
 			move->to = NULL;
 		}
@@ -319,16 +323,16 @@ static int changes_record_move(struct changes *changes, const struct place *from
 	if (!from_dir)
 		changes_forget_replaced(changes, from);
 	for (size_t i = 0; r >= 0 && i < changes->moves; i++) {
-		r = from_dir ? update_move_target(&changes->move[i], from, to) : 0;
+		r = from_dir ? changes_update_move_target(&changes->move[i], from, to) : 0;
 		if (r == 0 && to_dir)
-			r = update_move_target(&changes->move[i], to, from);
+			r = changes_update_move_target(&changes->move[i], to, from);
 	}
 	if (r >= 0 && add_there)
 		r = changes_add_move(changes, &there, to);
 	if (r >= 0 && add_back)
 		r = changes_add_move(changes, &back, from);
-	changes_free_move_spots(&there);
-	changes_free_move_spots(&back);
+	changes_free_move_paths(&there);
+	changes_free_move_paths(&back);
 	return r < 0 ? r : 0;
 }
 
@@ -347,17 +351,17 @@ void changes_note_rename(struct changes *changes, const struct place *from, cons
 
 /* ---- listing renamed directories ---- */
 
-/* A walk breadth first: one descriptor at a time, however deep the tree is. */
-struct walk {
+/* Walks breadth first: with one descriptor at a time, however deep the tree is. */
+struct move_walk {
 	struct changes *changes;
 	const struct move *move;
-	char **queue; /* directories, as tails of move->to; owned */
+	char **queue; /* directories to list, relative to move->to; owned */
 	size_t queued, done, cap, entries;
 	uint64_t end_ns;
-	struct place place; /* the present name; here because it is large */
+	struct place place; /* the present place; a member, because it is large */
 };
 
-static int queue_directory(struct walk *walk, const char *tail)
+static int changes_queue_directory(struct move_walk *walk, const char *tail)
 {
 	if (!array_reserve(&walk->queue, walk->queued, &walk->cap))
 		return -ENOMEM;
@@ -374,8 +378,8 @@ static bool changes_entry_is_dir(int dirfd, const struct dirent *entry)
 	return fstatat(dirfd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Touches one name by its first and its present path. A directory with a move of its own is listed by that move. */
-static int changes_list_name(struct walk *walk, int dirfd, const char *dir, const struct dirent *entry)
+/* Touches the first and the present path of a name. A directory with a move of its own is listed by that move. */
+static int changes_list_name(struct move_walk *walk, int dirfd, const char *dir, const struct dirent *entry)
 {
 	_cleanup_free_ char *tail = NULL;
 	int r;
@@ -384,7 +388,7 @@ static int changes_list_name(struct walk *walk, int dirfd, const char *dir, cons
 		tail = NULL;
 		return -ENOMEM;
 	}
-	if (!spot_fill_place_below(walk->move->to, tail, &walk->place)) {
+	if (!moved_path_fill_place_below(walk->move->to, tail, &walk->place)) {
 		walk->changes->unlisted++;
 		return 0;
 	}
@@ -392,19 +396,19 @@ static int changes_list_name(struct walk *walk, int dirfd, const char *dir, cons
 	if (r < 0 || !changes_entry_is_dir(dirfd, entry) ||
 	    changes_find_move(walk->changes, walk->place.virt, true) != walk->move)
 		return r;
-	return queue_directory(walk, tail);
+	return changes_queue_directory(walk, tail);
 }
 
-static int list_directory(struct walk *walk, const char *tail)
+static int changes_list_directory(struct move_walk *walk, const char *tail)
 {
 	_cleanup_closedir_ DIR *stream = NULL;
 	const struct dirent *name;
 	int fd = -1, r = 0;
 
-	if (spot_fill_place_below(walk->move->to, tail, &walk->place))
+	if (moved_path_fill_place_below(walk->move->to, tail, &walk->place))
 		fd = view_open_place(&walk->place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd == -ENOENT || fd == -ENOTDIR)
-		return 0; /* the directory was removed since, which touched each name */
+		return 0; /* the directory was removed since, and that touched each name */
 	stream = fd < 0 ? NULL : fdopendir(fd);
 	if (!stream) {
 		if (fd >= 0)
@@ -424,13 +428,13 @@ static int list_directory(struct walk *walk, const char *tail)
 	return r;
 }
 
-static int changes_list_move(struct walk *walk)
+static int changes_list_move(struct move_walk *walk)
 {
-	int r = queue_directory(walk, "");
+	int r = changes_queue_directory(walk, "");
 
 	for (; walk->done < walk->queued; walk->done++) {
 		if (r == 0)
-			r = list_directory(walk, walk->queue[walk->done]);
+			r = changes_list_directory(walk, walk->queue[walk->done]);
 		free(walk->queue[walk->done]);
 	}
 	walk->queued = walk->done = 0;
@@ -440,7 +444,7 @@ static int changes_list_move(struct walk *walk)
 int changes_list_moved(struct changes *changes)
 {
 	uint64_t begin_ns = io_read_clock_ns();
-	struct walk walk = {.changes = changes, .end_ns = begin_ns + CHANGES_TREE_NS - changes->listing_ns};
+	struct move_walk walk = {.changes = changes, .end_ns = begin_ns + CHANGES_TREE_NS - changes->listing_ns};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < changes->moves; i++) {
@@ -449,7 +453,7 @@ int changes_list_moved(struct changes *changes)
 			r = changes_list_move(&walk);
 	}
 	free(walk.queue);
-	forget_moves(changes);
+	changes_forget_moves(changes);
 	changes->listing_ns += io_read_clock_ns() - begin_ns;
 	if (changes->listing_ns > CHANGES_TREE_NS)
 		changes->listing_ns = CHANGES_TREE_NS;
@@ -466,7 +470,7 @@ void changes_free(struct changes *changes)
 	if (!changes)
 		return;
 	tdestroy(changes->tree, free);
-	forget_moves(changes);
+	changes_forget_moves(changes);
 	free(changes);
 }
 

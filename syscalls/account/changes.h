@@ -1,6 +1,6 @@
 /*
- * What the run did to granted trees, for `changes` of the result: each touched path with its state before the first
- * touch. Handlers touch; supervisor/report.c reports. All in the supervisor thread.
+ * The changes that the run made in granted trees, for `changes` of the result. Keeps each touched path with the state
+ * of its file before the first touch. Handlers touch paths; supervisor/report.c reports. All in the supervisor thread.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
 #define CALLGATE_SYSCALLS_ACCOUNT_CHANGES_H
@@ -14,17 +14,18 @@ enum change_kind { CHANGE_ADDED, CHANGE_MODIFIED, CHANGE_DELETED };
 struct change {
 	const char *path; /* in the view */
 	enum change_kind kind;
-	uint64_t size_bytes; /* now; before the run if deleted */
-	char sha256[65]; /* "" for directories, links and special files, and past CHANGES_HASH_FILE_BYTES */
+	uint64_t size_bytes; /* size now; of a deleted file, its size before the run */
+	char sha256[65]; /* "" for directories, links, special files, and files that exceed the limits of hashing */
 };
 
-#define CHANGES_MAX 500000       /* paths that are kept; more are only counted */
-#define CHANGES_BYTES_MAX (24u << 20) /* of all paths: the keeper holds the report, which has them escaped */
-#define CHANGES_TREE_MAX 200000  /* entries of renamed directories that are listed */
-#define CHANGES_TREE_NS 3000000000u /* time for all listings of a run: notifications wait meanwhile */
+#define CHANGES_MAX 500000       /* most paths that are kept; further ones are only counted */
+#define CHANGES_BYTES_MAX (24u << 20) /* bytes of all paths; the keeper holds the report, in which they are escaped */
+#define CHANGES_TREE_MAX 200000  /* most entries of renamed directories that are listed */
+#define CHANGES_TREE_NS 3000000000u /* most time for all listings of a run, because notifications wait meanwhile */
 #define CHANGES_HASH_FILE_BYTES (1ull << 30)  /* larger files are reported without a hash: they may be sparse */
-#define CHANGES_HASH_TOTAL_BYTES (4ull << 30) /* of one report */
-#define CHANGES_HASH_NS UINT64_C(5000000000)  /* of one report; the keeper waits twice as long after a timeout */
+#define CHANGES_HASH_TOTAL_BYTES (4ull << 30) /* most bytes that a report hashes */
+/* most time that a report hashes; the keeper waits twice as long after a timeout */
+#define CHANGES_HASH_NS UINT64_C(5000000000)
 
 struct changes *changes_create(void);
 void changes_free(struct changes *changes);
@@ -33,12 +34,13 @@ void changes_free(struct changes *changes);
 int changes_touch_place(struct changes *changes, const struct place *place);
 /*
  * To be called right after a successful rename of two touched places. from_dir: the object that was at `from` is a
- * directory. to_dir: with RENAME_EXCHANGE, the one that was at `to` is. A failure is counted as unlisted.
+ * directory. to_dir: with RENAME_EXCHANGE, the object that was at `to` is a directory. A failure is counted as
+ * unlisted.
  */
 void changes_note_rename(struct changes *changes, const struct place *from, const struct place *to, bool from_dir,
 		   bool to_dir);
 
-/* Touches that exceeded CHANGES_MAX, _BYTES_MAX, _TREE_MAX or _TREE_NS. Not 0: the report is incomplete. */
+/* The number of touches beyond CHANGES_MAX, _BYTES_MAX, _TREE_MAX or _TREE_NS. Not 0: the report is incomplete. */
 uint64_t changes_unlisted(const struct changes *changes);
 
 /* Calls `each` for every changed path, in path order; the change is valid during the call. 0 or -errno. */

@@ -7,13 +7,13 @@
 #include "policy/paths/suggest.h"
 #include "syscalls/account/denial-text.h"
 
-/* Which of a call's paths was refused: the last one that was resolved; they are judged in order. */
-static unsigned find_refused_path(const struct call *call)
+/* The index of the refused path: the last path that was resolved, because paths are judged in order. */
+static unsigned denial_find_refused_path(const struct call *call)
 {
 	return call->paths > 1 && call->place[1].mount ? 1 : 0;
 }
 
-/* The index of the call's first argument of this kind; -1: none. */
+/* The index of the call's first argument of this kind; -1: the call has none. */
 static int denial_find_arg(const struct call *call, enum arg_kind kind)
 {
 	for (int i = 0; i < 6; i++)
@@ -22,16 +22,16 @@ static int denial_find_arg(const struct call *call, enum arg_kind kind)
 	return -1;
 }
 
-static int read_open_flags(const struct call *call)
+static int denial_read_open_flags(const struct call *call)
 {
 	int arg = denial_find_arg(call, ARG_OPENFLAGS);
 
 	return arg < 0 ? 0 : call_get_int(call, (unsigned)arg);
 }
 
-static bool wants_write(const struct call *call)
+static bool denial_wants_write(const struct call *call)
 {
-	int flags = read_open_flags(call);
+	int flags = denial_read_open_flags(call);
 
 	if (call->decision.error == EROFS)
 		return true;
@@ -47,7 +47,7 @@ const char *denial_get_operation(const struct call *call)
 	if (call->row->basis == BASIS_EXEC)
 		return "exec";
 	if (call->paths > 0 || call->place[0].mount)
-		return wants_write(call) ? "write" : "read";
+		return denial_wants_write(call) ? "write" : "read";
 	if (intent == INTENT_NET || intent == INTENT_SERVE)
 		return "net";
 	if (denial_find_arg(call, ARG_SIGNAL) >= 0)
@@ -57,12 +57,12 @@ const char *denial_get_operation(const struct call *call)
 
 const char *denial_get_resolved(const struct call *call)
 {
-	const struct place *place = &call->place[find_refused_path(call)];
+	const struct place *place = &call->place[denial_find_refused_path(call)];
 
 	return place->mount && place->virt_len > 0 ? place->virt : NULL;
 }
 
-/* "tgid=1 sig=9": the registers of a call without a path, as the log names them. */
+/* Writes the registers of a call without a path, as the log does: "tgid=1 sig=9". */
 static void denial_write_registers(const struct call *call, char text[DENIAL_TARGET_MAX])
 {
 	size_t len = 0;
@@ -89,7 +89,7 @@ static void denial_write_registers(const struct call *call, char text[DENIAL_TAR
 
 struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MAX])
 {
-	const struct call_path *path = &call->path[find_refused_path(call)];
+	const struct call_path *path = &call->path[denial_find_refused_path(call)];
 	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
 
 	key.error = call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
@@ -104,18 +104,18 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	return key;
 }
 
-/* What to grant: the path itself, or for a name that is made or removed the directory it is in. */
+/* The length of the path to grant: the whole path, or the directory in which a name is made or removed. */
 static size_t denial_get_grant_len(const struct call *call, const char *path, bool write)
 {
 	const char *slash = strrchr(path, '/');
 
-	if (!write || !slash || !(call->row->intent == INTENT_NAME || read_open_flags(call) & O_CREAT))
+	if (!write || !slash || !(call->row->intent == INTENT_NAME || denial_read_open_flags(call) & O_CREAT))
 		return strlen(path);
 	return slash == path ? 1 : (size_t)(slash - path);
 }
 
-/* An option of `callgate run`, or NULL: what was refused for another reason than that no rule names it. */
-static char *suggest_endpoint(const struct call *call)
+/* Suggests an option of `callgate run`. NULL: no rule names the endpoint, but another reason refused it. */
+static char *denial_suggest_endpoint(const struct call *call)
 {
 	const char *reason = call->decision.reason ? call->decision.reason : "";
 	_cleanup_buf_ struct buf buf = {0};
@@ -123,7 +123,7 @@ static char *suggest_endpoint(const struct call *call)
 	if (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0)
 		return NULL;
 	if (call->row->intent == INTENT_SERVE) {
-		/* bind(2) judges a port that the program names, so that one of listen(2) is the kernel's choice. */
+		/* bind(2) judges a port that the program names, so the kernel chose the port of listen(2). */
 		buf_printf(&buf, "--listen %u", strcmp(call->row->name, "listen") == 0 ? 0 : call->net.record.port);
 		return buf_take_text(&buf);
 	}
@@ -132,8 +132,8 @@ static char *suggest_endpoint(const struct call *call)
 	return buf_take_text(&buf);
 }
 
-/* What to do instead, of what no grant allows. NULL: nothing. */
-static const char *suggest_tracing(const char *reason)
+/* Suggests what to do instead of a call that no grant would allow. NULL: nothing. */
+static const char *denial_suggest_tracing(const char *reason)
 {
 	if (strcmp(reason, "exec_of_traced") == 0)
 		return "start the program untraced and attach to it (gdb -p, strace -p): no program can be started "
@@ -155,12 +155,12 @@ static mode_t host_type(void *ctx, const char *path)
 }
 
 /*
- * The path that the program named, where it leads further than the view does: there only the first name that is not
- * shown is known. A path with ".." or relative to a directory is left as far as it was resolved.
+ * Extends `path`, the refused path as far as it was resolved, to the path that the program named: beyond the view only
+ * the first name is known. Paths with ".." and paths relative to a directory are left as they are.
  */
-static void suggest_full_path(const struct call *call, const char *resolved, char path[PATH_MAX])
+static void denial_extend_path(const struct call *call, const char *resolved, char path[PATH_MAX])
 {
-	const struct call_path *asked = &call->path[find_refused_path(call)];
+	const struct call_path *asked = &call->path[denial_find_refused_path(call)];
 	char full[PATH_MAX];
 	bool lexical;
 
@@ -178,15 +178,15 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 					  .type = host_type,
 					  .ctx = call->sandbox->view};
 	char full[PATH_MAX];
-	const struct mount *mount = call->place[find_refused_path(call)].mount;
-	bool exec = call->row->basis == BASIS_EXEC, write = !exec && wants_write(call);
+	const struct mount *mount = call->place[denial_find_refused_path(call)].mount;
+	bool exec = call->row->basis == BASIS_EXEC, write = !exec && denial_wants_write(call);
 	const char *path = denial_get_resolved(call), *reason = call->decision.reason;
 	_cleanup_buf_ struct buf buf = {0};
 
-	if (reason && suggest_tracing(reason))
-		return strdup(suggest_tracing(reason));
+	if (reason && denial_suggest_tracing(reason))
+		return strdup(denial_suggest_tracing(reason));
 	if (call->net.host[0])
-		return suggest_endpoint(call);
+		return denial_suggest_endpoint(call);
 	if (!path || !mount || !reason || mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED))
 		return NULL;
 	if (strcmp(reason, "denied_by_rule") == 0 && call->decision.rule) {
@@ -197,8 +197,8 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 	    strcmp(reason, "not_executable") != 0 && strcmp(reason, "not_public") != 0)
 		return NULL;
 	/*
-	 * A path below a redirect. A place of the run's own lacks no right but exec, which is granted for the redirect
-	 * as a whole. A host place has what is granted to the host's name, and its name here cannot be granted.
+	 * A path below a redirect. The run's own places have all rights but exec, which is granted for the whole
+	 * redirect. A host place has the rights of the host's path, and its path in the view cannot be granted.
 	 */
 	if (mount->flags & MOUNT_REDIRECT)
 		path = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
@@ -207,7 +207,7 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 	if (mount->flags & MOUNT_REDIRECT)
 		(void)snprintf(full, sizeof(full), "%s", path);
 	else
-		suggest_full_path(call, path, full);
+		denial_extend_path(call, path, full);
 	full[denial_get_grant_len(call, full, write)] = '\0';
 	if (!(mount->flags & MOUNT_REDIRECT))
 		*ret_why = suggest_shorten_path(&host, full, exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ);

@@ -1,12 +1,12 @@
-/* What a refused call was after, in words for the result. */
+/* Describes a refused call in words, for the result. */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DENIAL_TEXT_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DENIAL_TEXT_H
 
 #include "syscalls/call/call.h"
 
-#define DENIAL_TARGET_MAX 512 /* of a call without a path; with one it is borrowed */
+#define DENIAL_TARGET_MAX 512 /* bytes; for calls without a path, the others borrow the path */
 
-/* Two attempts with equal keys are one denial with a count. Borrows from the call and from the caller's text. */
+/* Attempts with equal keys are one denial with a count. Borrows from the call and from the caller's text. */
 struct denial_key {
 	const char *syscall;
 	const char *target;
@@ -19,8 +19,8 @@ const char *denial_get_operation(const struct call *call);
 /* The canonical virtual path, borrowed from the call, or NULL. */
 const char *denial_get_resolved(const struct call *call);
 /*
- * The smallest grant that would allow it, owned by the caller. NULL when no grant would, or memory ran out, or with
- * *ret_why (static) when none should be suggested: policy/paths/suggest.h.
+ * The smallest grant that would allow the call, owned by the caller. NULL: no grant would, or memory ran out; with
+ * *ret_why (static): none should be suggested (policy/paths/suggest.h).
  */
 char *denial_suggest_grant(const struct call *call, const char **ret_why);
 

@@ -1,4 +1,4 @@
-/* A hash index over at most DENIALS_MAX entries, so that a flood of denials costs one lookup each. */
+/* A hash table of at most DENIALS_MAX entries, so that each denial of a flood costs one lookup. */
 #include <sys/mman.h>
 
 #include "base/texthash.h"
@@ -7,20 +7,20 @@
 #include "syscalls/account/probes.h"
 #include "syscalls/call/call.h"
 
-#define SLOTS 4096 /* a power of two, well above DENIALS_MAX */
-_Static_assert(SLOTS > 2 * DENIALS_MAX, "the index would fill up");
+#define DENIAL_SLOTS 4096 /* a power of two, well above DENIALS_MAX */
+_Static_assert(DENIAL_SLOTS > 2 * DENIALS_MAX, "the index would fill up");
 
 struct denials {
 	struct texthash hash;
 	struct denial item[DENIALS_MAX];
 	size_t count;
 	uint64_t unlisted;
-	uint16_t slot[SLOTS]; /* index + 1 */
+	uint16_t slot[DENIAL_SLOTS]; /* index in `item` + 1; 0: empty */
 };
 
 struct denials *denials_create(void)
 {
-	/* mmap: calloc(3) would write to all 28 pages, of which most runs use one. */
+	/* mmap(2), because calloc(3) would write to all 28 pages, and most runs use one. */
 	struct denials *denials =
 		mmap(NULL, sizeof(*denials), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -57,7 +57,7 @@ static uint64_t denials_hash_key(const struct denials *denials, const struct den
 	return texthash_compute(&denials->hash, hash, key->exe, strlen(key->exe));
 }
 
-/* Whether the item is this attempt. event: NULL for a system call. */
+/* Whether an attempt is the same as the item. event: what egress refused; NULL: a system call was refused. */
 static bool denial_is_same_attempt(const struct denial *item, const struct denial_key *key, const struct denial *event)
 {
 	const char *name = event ? item->event : item->syscall;
@@ -67,8 +67,8 @@ static bool denial_is_same_attempt(const struct denial *item, const struct denia
 	       (!event || strcmp(item->reason, event->reason) == 0);
 }
 
-/* Returns a copy; NULL for NULL, and without memory, which sets *lost. */
-static char *copy_text(const char *text, bool *lost)
+/* Returns a copy; NULL for NULL. Without memory: NULL, and *lost is set. */
+static char *denial_copy_text(const char *text, bool *lost)
 {
 	char *copied = text ? strdup(text) : NULL;
 
@@ -77,17 +77,17 @@ static char *copy_text(const char *text, bool *lost)
 	return copied;
 }
 
-/* Fills the item with copies. False: no memory, and the item has none. */
+/* Fills the item with copies of the texts. False: no memory, and the item has no texts. */
 static bool denial_fill_texts(struct denial *item, const char *target, const char *resolved, const char *exe,
 		       const char *rule, const char *reason)
 {
 	bool lost = false;
 
-	item->target = copy_text(target, &lost);
-	item->resolved = copy_text(resolved, &lost);
-	item->exe = copy_text(exe, &lost);
-	item->rule = copy_text(rule, &lost);
-	item->reason = copy_text(reason, &lost);
+	item->target = denial_copy_text(target, &lost);
+	item->resolved = denial_copy_text(resolved, &lost);
+	item->exe = denial_copy_text(exe, &lost);
+	item->rule = denial_copy_text(rule, &lost);
+	item->reason = denial_copy_text(reason, &lost);
 	if (lost)
 		denial_free_texts(item);
 	return !lost;
@@ -113,20 +113,20 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 
 static bool denial_fill_from_event(struct denial *item, const struct denial *event)
 {
-	bool unsuggested = false; /* a denial without its suggestion is worth keeping */
+	bool unsuggested = false; /* a denial without a suggestion is worth keeping, so this is ignored */
 
 	*item = *event;
-	item->suggest = copy_text(event->suggest, &unsuggested);
+	item->suggest = denial_copy_text(event->suggest, &unsuggested);
 	return denial_fill_texts(item, event->target, event->resolved, event->exe, event->rule, event->reason);
 }
 
-/* The item of an attempt that is listed already; else NULL, with the slot where it belongs. */
+/* Finds the item of an attempt. NULL: the attempt is new, and *ret_at is its slot. */
 static struct denial *denials_find(struct denials *denials, const struct denial_key *key, const struct denial *event,
 				   size_t *ret_at)
 {
-	size_t at = denials_hash_key(denials, key) & (SLOTS - 1);
+	size_t at = denials_hash_key(denials, key) & (DENIAL_SLOTS - 1);
 
-	for (; denials->slot[at]; at = (at + 1) & (SLOTS - 1)) {
+	for (; denials->slot[at]; at = (at + 1) & (DENIAL_SLOTS - 1)) {
 		struct denial *item = &denials->item[denials->slot[at] - 1];
 
 		if (denial_is_same_attempt(item, key, event))

@@ -1,4 +1,4 @@
-/* Denied attempts, for the result; repeated ones are counted. Supervisor thread only. */
+/* Denied attempts, for the result. Equal attempts are counted. For the supervisor thread only. */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DENIALS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DENIALS_H
 
@@ -18,8 +18,8 @@ struct denials;
 #define DENIALS_MAX 1000 /* distinct denials that are kept; more are only counted */
 
 struct denial {
-	uint64_t seq; /* of the first record */
-	const char *syscall; /* static; NULL: an event of egress */
+	uint64_t seq; /* number of the first record */
+	const char *syscall; /* static; NULL: egress refused */
 	const char *event;   /* static; "open", "request", "close", "dns" */
 	const char *op; /* read write exec net signal process other */
 	char *target;
@@ -28,20 +28,20 @@ struct denial {
 	char *rule;
 	char *reason;
 	pid_t pid;
-	pid_t host_pid; /* outside the run's pid namespace; 0: the same, or unknown */
+	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
 	char *exe;
 	uint64_t count;
-	char *suggest; /* the grant that would allow it, e.g. "-r /srv/data", or NULL */
-	const char *suggest_why; /* why nothing is suggested, static, or NULL */
+	char *suggest; /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
+	const char *suggest_why; /* why no grant is suggested, static, or NULL */
 };
 
 struct denials *denials_create(void);
 void denials_free(struct denials *denials);
-/* Adds the call's refusal, after it is on record. Never fails: without memory it is only counted. */
+/* Adds the call's refusal, after it was recorded. Never fails: without memory it is only counted. */
 void denials_add(struct denials *denials, const struct call *call);
-/* Adds a refusal by egress; copies the texts. Two are the same when event, target, reason, error and exe are. */
+/* Adds a refusal by egress; copies its texts. Equal event, target, reason, error and exe: it is only counted. */
 void denials_add_event(struct denials *denials, const struct denial *item);
-/* The denials, borrowed, in the order of their first records. *ret_unlisted: attempts that are only counted. */
+/* The denials, borrowed, in the order of their first records. *ret_unlisted: the number of attempts not in the list. */
 const struct denial *denials_get_list(const struct denials *denials, size_t *ret_count, uint64_t *ret_unlisted);
 
 #endif

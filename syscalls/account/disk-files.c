@@ -1,4 +1,4 @@
-/* The files by (dev, inode), and a list of those that can still grow. */
+/* The files that the run has opened for writing, by (dev, inode), and a list of those that can still grow. */
 #include "syscalls/account/disk-private.h"
 
 #include <errno.h>
@@ -11,15 +11,15 @@
 #include "base/io.h"
 #include "syscalls/file/resolve.h"
 
-#define BLOCK_BYTES 512 /* of st_blocks, for every file system: inode(7) */
+#define BLOCK_BYTES 512 /* unit of st_blocks, for every file system: inode(7) */
 
-/* Pause after a lease was refused, because the file is open; doubled each time. */
-#define PATIENCE_FIRST_NS UINT64_C(10000000)
-#define PATIENCE_MOST_NS UINT64_C(1000000000)
+/* Pause before the next lease, after a lease was refused because the file is open. Each refusal doubles it. */
+#define LEASE_PAUSE_FIRST_NS UINT64_C(10000000)
+#define LEASE_PAUSE_MAX_NS UINT64_C(1000000000)
 
 /* Pause between two searches of all mappings. */
 #define SEARCH_PAUSE_NS UINT64_C(10000000)
-#define SEARCH_SHARE 20 /* a search takes at most 1/20 of the time */
+#define SEARCH_TIME_SHARE 20 /* a search takes at most 1/20 of the time */
 
 static uint64_t disk_get_allocated_bytes(const struct stat *status)
 {
@@ -36,7 +36,7 @@ static void disk_files_set_file_bytes(struct disk_files *files, struct disk_file
 	uint64_t before = disk_file_get_growth(file);
 
 	file->bytes = bytes;
-	files->bytes += disk_file_get_growth(file) - before; /* unsigned arithmetic: also right if it shrinks */
+	files->bytes += disk_file_get_growth(file) - before; /* unsigned arithmetic: correct even if the file shrinks */
 	if (file->in_memory)
 		files->memory_bytes += disk_file_get_growth(file) - before;
 }
@@ -96,7 +96,7 @@ static void disk_files_release_file(struct disk_files *files, struct disk_file *
 	file->fd = -1;
 }
 
-/* Removes a file whose blocks are freed at the latest when our descriptor is closed. */
+/* Removes a file from the list. Its blocks are freed at the latest when our descriptor is closed. */
 static void disk_files_forget_file(struct disk_files *files, struct disk_file *file)
 {
 	disk_files_set_file_bytes(files, file, 0);
@@ -107,8 +107,8 @@ static void disk_files_forget_file(struct disk_files *files, struct disk_file *f
 }
 
 /*
- * Opens the file of an O_PATH descriptor for reading, or -1. An unreadable file is made readable for the moment if it
- * is unlinked: no other process can open it then.
+ * Opens the file of an O_PATH descriptor for reading. Returns a descriptor or -1. An unlinked unreadable file is made
+ * readable for a moment: no other process can open it then.
  */
 static int disk_file_open_for_lease(int fd)
 {
@@ -120,16 +120,16 @@ static int disk_file_open_for_lease(int fd)
 	    (status.st_mode & (S_ISUID | S_ISGID)) || chmod(link.path, S_IRUSR) < 0)
 		return probe;
 	probe = open(link.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	(void)chmod(link.path, status.st_mode & 07777); /* fails only if the chmod above would */
+	(void)chmod(link.path, status.st_mode & 07777); /* fails only if the first chmod failed */
 	return probe;
 }
 
 /*
- * Whether another process has the file open, in any mode (F_WRLCK) or for writing (F_RDLCK): by a descriptor, a
- * mapping, or in a message. The kernel grants a lease only if not (check_conflicting_open() in fs/locks.c); O_PATH
- * descriptors do not count (see pinned). The lease is released at once: an open(2) in between waits that long, and
- * sends us a SIGIO. If the lease fails for another reason (not our file, unreadable, a file system without leases), the
- * file counts as open: its growth is then never subtracted.
+ * Whether another process has the file open in any mode (F_WRLCK) or for writing (F_RDLCK): by a descriptor, a mapping
+ * or a message. If so, the kernel refuses a lease (check_conflicting_open() in fs/locks.c). O_PATH descriptors do not
+ * count: see `pinned`. The lease is released at once: an open(2) meanwhile waits so long, and sends the supervisor a
+ * SIGIO. If the lease fails for another reason (foreign or unreadable file, no leases), the file counts as open: it
+ * stays counted.
  */
 static bool disk_file_is_open_elsewhere(int fd, int lease)
 {
@@ -142,8 +142,9 @@ static bool disk_file_is_open_elsewhere(int fd, int lease)
 }
 
 /*
- * Releases a file that no process can write any more; removes an unlinked one that no process has open. A file with
- * undetected mappings (hides) can exist unlinked, and can still fill its holes: no mapping makes a file longer.
+ * Releases a file that no process can write any more, and forgets an unlinked file that no process has open. An
+ * unlinked file with undetected mappings (`hides`) may still exist, and mappings may fill its holes: they never make it
+ * longer.
  */
 static void disk_files_settle_file(struct disk_files *files, struct disk_file *file, nlink_t names)
 {
@@ -164,8 +165,8 @@ static void disk_files_settle_file(struct disk_files *files, struct disk_file *f
 	}
 }
 
-/* Checks the unused files again: one may have been opened by an O_PATH descriptor meanwhile. */
-static bool recheck_unused(struct disk_files *files)
+/* Checks the unused files again: O_PATH descriptors may have opened some. True: there still are unused files. */
+static bool disk_files_recheck_unused(struct disk_files *files)
 {
 	bool any = false;
 
@@ -183,13 +184,13 @@ static void disk_files_forget_unused(struct disk_files *files)
 {
 	uint64_t start_ns = io_read_clock_ns();
 
-	if (!recheck_unused(files))
+	if (!disk_files_recheck_unused(files))
 		return;
 	if (!disk_has_unlinked_mapping())
 		for (size_t i = files->held_count; i > 0; i--)
 			if (files->held[i - 1]->unused)
 				disk_files_forget_file(files, files->held[i - 1]);
-	files->search_ns = start_ns + SEARCH_PAUSE_NS + (io_read_clock_ns() - start_ns) * SEARCH_SHARE;
+	files->search_ns = start_ns + SEARCH_PAUSE_NS + (io_read_clock_ns() - start_ns) * SEARCH_TIME_SHARE;
 }
 
 void disk_files_sweep(struct disk_files *files, uint64_t now_ns)
@@ -205,14 +206,14 @@ bool disk_files_measure_held(struct disk_files *files, struct disk_file *file, u
 	bool grown;
 
 	if (fstat(file->fd, &status) < 0)
-		return false; /* a network file system may fail for a moment: measured again next time */
+		return false; /* a network file system may fail temporarily: the file is measured again next time */
 	disk_files_set_file_bytes(files, file, disk_get_allocated_bytes(&status));
 	grown = file->bytes > before;
-	if ((status.st_nlink > 0 && grown) || now_ns < file->ask_ns)
+	if ((status.st_nlink > 0 && grown) || now_ns < file->next_lease_ns)
 		return grown;
-	file->ask_ns = now_ns + file->patience_ns;
-	if (file->patience_ns < PATIENCE_MOST_NS)
-		file->patience_ns *= 2;
+	file->next_lease_ns = now_ns + file->lease_pause_ns;
+	if (file->lease_pause_ns < LEASE_PAUSE_MAX_NS)
+		file->lease_pause_ns *= 2;
 	disk_files_settle_file(files, file, status.st_nlink);
 	return grown;
 }
@@ -240,8 +241,8 @@ int disk_files_hold(struct disk_files *files, struct disk_file *file, int fd, ui
 {
 	int r = file->fd < 0 ? disk_files_make_room(files) : 0;
 
-	file->patience_ns = PATIENCE_FIRST_NS;
-	file->ask_ns = now_ns;
+	file->lease_pause_ns = LEASE_PAUSE_FIRST_NS;
+	file->next_lease_ns = now_ns;
 	if (file->fd >= 0 || r < 0)
 		return r;
 	/* O_PATH: a descriptor for writing would make execve of the file fail with ETXTBSY. */

@@ -1,6 +1,6 @@
 /*
- * Mapped files that leases do not detect. A file system on top of another one (overlayfs, FUSE with passthrough) maps
- * the lower file: when the descriptor is closed, the upper file seems unused.
+ * Mapped files that leases do not detect. A file system on top of another (overlayfs, FUSE with passthrough) maps the
+ * lower file. When the descriptor is closed, the upper file seems unused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,11 +12,12 @@
 #include "base/proctree.h"
 #include "syscalls/account/disk-private.h"
 
-#define MAPS_MAX (4u << 20)               /* bytes of /proc/PID/maps; a longer one counts as mapping an unlinked file */
-#define SEARCH_MOST_NS UINT64_C(20000000) /* limits are not checked meanwhile */
-#define ROUNDS 4
+/* bytes of /proc/PID/maps; a process with longer maps counts as mapping an unlinked file */
+#define MAPS_MAX (4u << 20)
+#define SEARCH_TIME_MAX_NS UINT64_C(20000000) /* most time of a search, because limits are not checked meanwhile */
+#define SEARCH_ROUNDS_MAX 4
 
-/* The listed file systems map the opened file itself: linux/magic.h, statfs(2). */
+/* Whether mappings are of another file than the opened one. The listed file systems map the opened file: statfs(2). */
 bool disk_hides_mappings(int fd)
 {
 	static const uint32_t open_ones[] = {
@@ -41,17 +42,20 @@ bool disk_is_in_memory(int fd)
 	return fstatfs(fd, &status) == 0 && (status.f_type == 0x01021994 || (uint32_t)status.f_type == 0x858458f6);
 }
 
-/* A process whose first thread has ended shows no mappings, although other threads still have them. */
+/*
+ * Whether the process has other threads. After the end of its first thread, it shows no mappings, but they have some.
+ */
 static bool has_other_threads(pid_t pid)
 {
 	char path[48];
 	struct stat status;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid); /* bounded by an int */
-	return stat(path, &status) == 0 && status.st_nlink > 3; /* ".", its name in the parent, the first thread */
+	/* links: ".", the name in the parent, and the first thread */
+	return stat(path, &status) == 0 && status.st_nlink > 3;
 }
 
-/* True if the process maps an unlinked file, or that is unknown: no permission, process gone, MAPS_MAX exceeded. */
+/* Whether the process maps an unlinked file, or may map one: no permission, process gone, or MAPS_MAX exceeded. */
 static bool maps_unlinked_file(pid_t pid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -64,7 +68,7 @@ static bool maps_unlinked_file(pid_t pid)
 	return len == 0 ? has_other_threads(pid) : strstr(text, " (deleted)\n") != NULL;
 }
 
-/* Returns 1 when a new process maps an unlinked file, or that is unknown; 0: none; -EAGAIN: `known` lacked some. */
+/* Searches processes that `known` lacks. 1: one maps an unlinked file, or may; 0: none; -EAGAIN: to be repeated. */
 static int search_new_processes(struct proctree *known, uint64_t end_ns)
 {
 	struct proctree tree;
@@ -85,14 +89,14 @@ static int search_new_processes(struct proctree *known, uint64_t end_ns)
 	return found == 0 && fresh ? -EAGAIN : found;
 }
 
-/* A process that forks during the search passes its mappings on, so it is repeated for new processes. */
+/* Repeats the search for new processes, because a fork during a search passes mappings on. */
 bool disk_has_unlinked_mapping(void)
 {
-	uint64_t end_ns = io_read_clock_ns() + SEARCH_MOST_NS;
+	uint64_t end_ns = io_read_clock_ns() + SEARCH_TIME_MAX_NS;
 	struct proctree known = {0};
 	int found = -EAGAIN;
 
-	for (int i = 0; found == -EAGAIN && i < ROUNDS; i++)
+	for (int i = 0; found == -EAGAIN && i < SEARCH_ROUNDS_MAX; i++)
 		found = search_new_processes(&known, end_ns);
 	proctree_release(&known);
 	return found != 0;

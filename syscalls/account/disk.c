@@ -9,28 +9,29 @@
 #include "base/io.h"
 #include "syscalls/account/disk-private.h"
 
-/* Upper bound of the speed of writing to the page cache (9 GB/s were measured). */
-#define BYTES_PER_MS (UINT64_C(16) << 20)
-#define LOOK_LEAST_NS UINT64_C(1000000)
-#define LOOK_MOST_NS UINT64_C(100000000)
-/* Files that have not grown for a second are measured less often. */
+/* More than the page cache takes in a millisecond (9 GB/s were measured). */
+#define WRITE_BYTES_PER_MS_MAX (UINT64_C(16) << 20)
+#define MEASURE_PAUSE_MIN_NS UINT64_C(1000000)
+#define MEASURE_PAUSE_MAX_NS UINT64_C(100000000)
+/* Files that have not grown for this time are measured less often. */
 #define QUIET_AFTER_NS UINT64_C(1000000000)
-#define LOOK_QUIET_NS UINT64_C(5000000)
-#define LOOK_SHARE 20 /* measuring takes at most 1/20 of the time */
+#define MEASURE_PAUSE_QUIET_NS UINT64_C(5000000)
+#define MEASURE_TIME_SHARE 20 /* measuring takes at most 1/20 of the time */
 
-#define HELD_MOST 65536 /* files that can grow at a time; each costs a descriptor */
+#define HELD_FILES_MAX 65536 /* most files that can grow at a time; each costs a descriptor */
 
 struct disk {
 	struct disk_files files;
 	uint64_t limit_bytes;
 	const volatile uint64_t *outside;
-	bool only_memory; /* no limit: only files on tmpfs are counted */
-	uint64_t names_bytes; /* of names made, less those removed */
+	/* the disk is not limited: only files on tmpfs and ramfs are counted, for the limit of memory */
+	bool only_memory;
+	uint64_t names_bytes; /* of names that were made, less those removed */
 	uint64_t attributes_bytes;
 	uint64_t peak_bytes;
 	uint64_t next_ns;  /* when files are measured next, if one can grow */
-	uint64_t grown_ns; /* when a file had last grown */
-	bool full;         /* DISK_FILES_MAX was exceeded */
+	uint64_t grown_ns; /* when a file was last found to have grown */
+	bool full;         /* more than DISK_FILES_MAX files */
 	bool over;
 };
 
@@ -45,7 +46,7 @@ int disk_create(uint64_t limit_bytes, const volatile uint64_t *outside, struct d
 	disk->limit_bytes = limit_bytes ? limit_bytes : UINT64_MAX;
 	disk->only_memory = !limit_bytes;
 	disk->outside = outside;
-	disk->files.held_max = descriptors.rlim_cur / 2 < HELD_MOST ? descriptors.rlim_cur / 2 : HELD_MOST;
+	disk->files.held_max = descriptors.rlim_cur / 2 < HELD_FILES_MAX ? descriptors.rlim_cur / 2 : HELD_FILES_MAX;
 	*ret_disk = disk;
 	return 0;
 }
@@ -90,7 +91,7 @@ const char *disk_get_end_reason(const struct disk *disk)
 	return disk->full ? "disk_files" : disk->over ? "disk_limit" : NULL;
 }
 
-/* Compares the sum with the limit. Before that is exceeded, files that were just closed are settled. */
+/* Compares the sum with the limit. If it is exceeded, files that were just closed are settled first. */
 static void disk_compare_with_limit(struct disk *disk)
 {
 	uint64_t used = disk_get_used_bytes(disk);
@@ -105,26 +106,27 @@ static void disk_compare_with_limit(struct disk *disk)
 		disk->over = true;
 }
 
-/* The pause until files are measured again: as long as the limit cannot be reached meanwhile. */
+/* The pause until files are measured again: so short that the run cannot pass the limit meanwhile. */
 static uint64_t disk_get_measure_pause_ns(const struct disk *disk, uint64_t now_ns, uint64_t took_ns)
 {
 	uint64_t used = disk_get_used_bytes(disk), left = used < disk->limit_bytes ? disk->limit_bytes - used : 0;
 	bool quiet = now_ns - disk->grown_ns > QUIET_AFTER_NS;
-	uint64_t wait = left / BYTES_PER_MS * 1000000, least = quiet ? LOOK_QUIET_NS : LOOK_LEAST_NS;
+	uint64_t wait = left / WRITE_BYTES_PER_MS_MAX * 1000000, least = quiet ? MEASURE_PAUSE_QUIET_NS
+		: MEASURE_PAUSE_MIN_NS;
 
-	if (least < took_ns * LOOK_SHARE)
-		least = took_ns * LOOK_SHARE;
-	if (wait > LOOK_MOST_NS)
-		wait = LOOK_MOST_NS;
+	if (least < took_ns * MEASURE_TIME_SHARE)
+		least = took_ns * MEASURE_TIME_SHARE;
+	if (wait > MEASURE_PAUSE_MAX_NS)
+		wait = MEASURE_PAUSE_MAX_NS;
 	return wait > least ? wait : least;
 }
 
-static void measure_held_files(struct disk *disk, uint64_t now_ns)
+static void disk_measure_held_files(struct disk *disk, uint64_t now_ns)
 {
 	struct disk_files *files = &disk->files;
 	uint64_t start_ns = io_read_clock_ns();
 
-	/* Goes through the files from the end: the last file replaces a released one, and was measured already. */
+	/* From the end, because the last file takes the place of a released file, and was measured already. */
 	for (size_t i = files->held_count; i > 0; i--)
 		if (disk_files_measure_held(files, files->held[i - 1], now_ns))
 			disk->grown_ns = start_ns;
@@ -135,7 +137,7 @@ static void measure_held_files(struct disk *disk, uint64_t now_ns)
 bool disk_measure_due(struct disk *disk, uint64_t now_ns)
 {
 	if (disk->files.held_count > 0 && now_ns >= disk->next_ns)
-		measure_held_files(disk, now_ns);
+		disk_measure_held_files(disk, now_ns);
 	disk_compare_with_limit(disk);
 	return disk->over || disk->full;
 }
@@ -163,7 +165,7 @@ int disk_admit_bytes(struct call *call, uint64_t bytes)
 	return call_refuse(call, -EDQUOT, NULL, "disk_limit");
 }
 
-/* Finds or adds a file; base_bytes: its blocks that are not the run's. NULL: the outcome is set. */
+/* Finds or adds a file. base_bytes: its blocks that the run did not add. NULL: the outcome is set. */
 static struct disk_file *disk_find_or_add_file(struct call *call, const struct stat *status, uint64_t base_bytes,
 					       bool in_memory)
 {
@@ -184,7 +186,7 @@ static struct disk_file *disk_find_or_add_file(struct call *call, const struct s
 	return r < 0 ? NULL : file;
 }
 
-/* Whether the file of fd counts. Returns its status, too, and whether it is on tmpfs. */
+/* Whether the file of fd counts. Also returns its status, and whether it is on tmpfs or ramfs. */
 static bool disk_file_is_counted(const struct disk *disk, int fd, struct stat *ret_status, bool *ret_in_memory)
 {
 	if (!disk || fstat(fd, ret_status) < 0 || !S_ISREG(ret_status->st_mode))
@@ -208,13 +210,13 @@ int disk_watch_file(struct call *call, int fd, bool made)
 	if (!file)
 		return -1;
 	if (made)
-		file->base_bytes = 0; /* an old entry whose inode number was reused */
+		file->base_bytes = 0; /* the entry is of an older file with the same inode number */
 	now_ns = io_read_clock_ns();
 	r = disk_files_hold(&disk->files, file, fd, now_ns);
 	if (r < 0)
 		return call_fail(call, r);
-	if (disk->next_ns > now_ns + LOOK_LEAST_NS)
-		disk->next_ns = now_ns + LOOK_LEAST_NS;
+	if (disk->next_ns > now_ns + MEASURE_PAUSE_MIN_NS)
+		disk->next_ns = now_ns + MEASURE_PAUSE_MIN_NS;
 	return 0;
 }
 
@@ -295,12 +297,12 @@ struct disk_removal disk_begin_removal(const struct call *call, int dirfd, const
 	return removal;
 }
 
-/* An unlinked file keeps its blocks until it is closed. */
-static void hold_unlinked_file(struct disk *disk, int fd, const struct stat *status)
+/* Keeps a descriptor of an unlinked file, which keeps its blocks until it is closed. */
+static void disk_hold_unlinked_file(struct disk *disk, int fd, const struct stat *status)
 {
 	struct disk_file *file = status->st_nlink == 0 ? disk_files_find(&disk->files, status) : NULL;
 
-	/* A file that cannot be held counts until the run ends, as if it were open. */
+	/* A file that cannot be held counts until the run ends. */
 	if (file && disk_files_hold(&disk->files, file, fd, 0) == 0)
 		(void)disk_files_measure_held(&disk->files, file, io_read_clock_ns());
 }
@@ -315,9 +317,9 @@ void disk_end_removal(struct call *call, struct disk_removal *removal)
 	removal->fd = -1;
 	if (fd < 0 || !disk_call_has_succeeded(call) || fstat(fd, &status) < 0)
 		return;
-	/* rename(2) between names of one file removes nothing. Some file systems keep a directory's st_nlink at 1. */
+	/* rename(2) between names of one file removes none. Some file systems keep a directory's st_nlink at 1. */
 	if (!removal->directory && status.st_nlink >= removal->names)
 		return;
 	disk->names_bytes -= bytes < disk->names_bytes ? bytes : disk->names_bytes;
-	hold_unlinked_file(disk, fd, &status);
+	disk_hold_unlinked_file(disk, fd, &status);
 }

@@ -14,30 +14,31 @@
 #include "syscalls/table/handlers.h"
 
 /*
- * Counting lists /proc. So tasks are counted only when the last count and the forks admitted since exceed the limit;
- * until then it does not matter that the ends of tasks are not notified.
+ * Counting tasks means listing /proc, and the end of a task is not notified. So tasks are counted only when the last
+ * count and the forks admitted since exceed the limit.
  *
- * An admitted fork is pending until the thread is known to have made it: the thread may be starved between our response
- * and its fork. It is over when the thread asks again, or when fork_is_over() says so.
+ * An admitted fork is pending until the thread is known to have made it, because the thread may not run for long after
+ * the supervisor's response. The fork is over when the thread asks for another one, or when fork_is_over() says so.
  */
 #define FORK_RUN_NS UINT64_C(2000000)
 #define FORK_WAIT_NS UINT64_C(20000000)
-#define RECOUNT_NS UINT64_C(50000000) /* keeps the peak about right far below the limit */
+/* far below the limit, tasks are counted this often, so that the peak is about right */
+#define RECOUNT_NS UINT64_C(50000000)
 
-struct pending {
+struct pending_fork {
 	pid_t tid;
 	uint64_t ns;     /* when it was admitted */
-	uint64_t run_ns; /* CPU time of the thread when it was first seen running since; 0: not yet */
+	uint64_t run_ns; /* the thread's CPU time when it was first seen running after that; 0: not seen yet */
 };
 
 struct forks {
 	uint64_t max;
 	pid_t root;
-	uint64_t counted, counted_ns; /* the last count, and when */
-	uint64_t admitted;            /* since the last count */
+	uint64_t counted, counted_ns; /* tasks at the last count, and its time */
+	uint64_t admitted;            /* forks admitted since the last count */
 	uint64_t peak, refused;
-	struct pending *pending;
-	size_t pendings, cap;
+	struct pending_fork *pending;
+	size_t pending_forks, cap;
 };
 
 int forks_create(uint64_t max, pid_t root, struct forks **ret_forks)
@@ -76,8 +77,8 @@ uint64_t forks_get_refused(const struct forks *forks)
 	return forks->refused;
 }
 
-/* CPU time of a thread, from /proc/TID/schedstat. False: no thread, or no such file. */
-static bool read_cpu_ns(pid_t tid, uint64_t *ret_ns)
+/* Reads the CPU time of a thread from /proc/TID/schedstat. False: no such thread or file. */
+static bool forks_read_cpu_ns(pid_t tid, uint64_t *ret_ns)
 {
 	char path[40], text[64];
 	_cleanup_close_ int fd = -1;
@@ -94,11 +95,11 @@ static bool read_cpu_ns(pid_t tid, uint64_t *ret_ns)
 }
 
 /*
- * The response makes the thread runnable. If it sleeps or is stopped, it has run since: it has forked, or will ask
+ * The response makes the thread runnable. If it sleeps or is stopped, it has run since: it has forked, or it will ask
  * again, because the kernel restarts a fork that a signal interrupts (copy_process: ERESTARTNOINTR). In uninterruptible
- * sleep it may wait for a lock or its vfork. If runnable, it must have run for longer than a fork takes.
+ * sleep it may wait for a lock or for its vfork. If it is runnable, it must have run for longer than a fork takes.
  */
-static bool fork_is_over(struct pending *pending, uint64_t now_ns)
+static bool fork_is_over(struct pending_fork *pending, uint64_t now_ns)
 {
 	bool waited = now_ns - pending->ns > FORK_WAIT_NS;
 	struct procstat stat;
@@ -108,34 +109,34 @@ static bool fork_is_over(struct pending *pending, uint64_t now_ns)
 		return waited;
 	if (stat.state != 'R')
 		return true;
-	if (!read_cpu_ns(pending->tid, &run_ns))
+	if (!forks_read_cpu_ns(pending->tid, &run_ns))
 		return waited;
 	if (!pending->run_ns)
 		pending->run_ns = run_ns;
 	return run_ns > pending->run_ns + FORK_RUN_NS;
 }
 
-/* Removes pending forks that are done: that of `tid`, which asks again; with `all` each one that fork_is_over(). */
+/* Removes pending forks: that of `tid`, which asks again, and with `all` each fork that is over (fork_is_over). */
 static void forks_forget_finished(struct forks *forks, pid_t tid, uint64_t now_ns, bool all)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < forks->pendings; i++)
+	for (size_t i = 0; i < forks->pending_forks; i++)
 		if (forks->pending[i].tid != tid && !(all && fork_is_over(&forks->pending[i], now_ns)))
 			forks->pending[kept++] = forks->pending[i];
-	forks->pendings = kept;
+	forks->pending_forks = kept;
 }
 
 static bool forks_add_pending(struct forks *forks, pid_t tid, uint64_t now_ns)
 {
-	if (!array_reserve(&forks->pending, forks->pendings, &forks->cap))
+	if (!array_reserve(&forks->pending, forks->pending_forks, &forks->cap))
 		return false;
-	forks->pending[forks->pendings++] = (struct pending){.tid = tid, .ns = now_ns};
+	forks->pending[forks->pending_forks++] = (struct pending_fork){.tid = tid, .ns = now_ns};
 	return true;
 }
 
-/* Counts the tasks of the run. False: /proc cannot be listed. */
-static bool count_tasks(struct forks *forks, uint64_t now_ns)
+/* Counts the tasks of the run. False: /proc could not be read. */
+static bool forks_count_tasks(struct forks *forks, uint64_t now_ns)
 {
 	struct proctree tree;
 	bool listed = proctree_read(&tree) == 0;
@@ -153,7 +154,7 @@ static bool count_tasks(struct forks *forks, uint64_t now_ns)
 		return false;
 	forks->counted = tasks;
 	forks->counted_ns = now_ns;
-	forks->admitted = forks->pendings; /* some may be counted twice, which is on the safe side */
+	forks->admitted = forks->pending_forks; /* some are counted twice: the limit still holds */
 	if (tasks > forks->peak)
 		forks->peak = tasks;
 	return true;
@@ -164,10 +165,10 @@ bool forks_admit_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 	uint64_t members = forks->counted + forks->admitted;
 	bool room = members < forks->max;
 
-	forks_forget_finished(forks, tid, now_ns, forks->pendings == forks->cap);
+	forks_forget_finished(forks, tid, now_ns, forks->pending_forks == forks->cap);
 	if (!room || (members >= forks->peak && now_ns - forks->counted_ns > RECOUNT_NS)) {
-		forks_forget_finished(forks, tid, now_ns, true); /* first: counting counts their tasks */
-		room = count_tasks(forks, now_ns);
+		forks_forget_finished(forks, tid, now_ns, true); /* before the count, which includes their tasks */
+		room = forks_count_tasks(forks, now_ns);
 		room = room && forks->counted + forks->admitted < forks->max;
 	}
 	if (!room || !forks_add_pending(forks, tid, now_ns)) {
@@ -180,7 +181,7 @@ bool forks_admit_thread(struct forks *forks, pid_t tid, uint64_t now_ns)
 	return true;
 }
 
-/* A fork is notified only where forks or memory are limited here (RUN_FORKS, RUN_MEMORY). */
+/* Judges a fork. It is notified only if the supervisor limits forks or memory (RUN_FORKS, RUN_MEMORY). */
 static void forks_judge_call(struct call *call)
 {
 	if (!table_row_allows(call->row, call->arg) || (!call->sandbox->forks && !call->sandbox->memfds))
@@ -195,7 +196,7 @@ void sys_clone(struct call *call)
 {
 	unsigned flags = call_get_uint(call, 0);
 
-	/* Refused where memory is sampled: a vfork without shared memory, a process that shares descriptors. */
+	/* Where memory is sampled, a vfork without CLONE_VM and a process that shares descriptors are refused. */
 	if (call->sandbox->memfds &&
 	    ((flags & CLONE_VFORK && !(flags & CLONE_VM)) || (flags & CLONE_FILES && !(flags & CLONE_THREAD))))
 		call_refuse(call, -EINVAL, NULL, "refused_syscall");

@@ -1,6 +1,6 @@
 /*
- * Limits the number of tasks of a run where neither a pids control group nor RLIMIT_NPROC does. clone, fork and vfork
- * are notified, and continued while there is room. Used by the supervisor thread alone.
+ * Limits the number of a run's tasks if neither a pids control group nor RLIMIT_NPROC does. clone, fork and vfork are
+ * notified, and continued while the number is below the limit. Used by the supervisor thread alone.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_FORKS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_FORKS_H
@@ -11,14 +11,14 @@
 
 struct forks;
 
-/* max: tasks, including threads, at least 1. root: the supervisor; its descendants count. 0 or -ENOMEM. */
+/* max: most tasks, including threads, at least 1. root: the supervisor, whose descendants are counted. 0 or -ENOMEM. */
 int forks_create(uint64_t max, pid_t root, struct forks **ret_forks);
 void forks_free(struct forks *forks);
 
-/* True: the thread may make one more task, which is reserved for it. */
+/* True: the thread may make one more task, for which room is reserved. */
 bool forks_admit_thread(struct forks *forks, pid_t tid, uint64_t now_ns);
 
-/* Tasks at the last count; their maximum so far; refused forks. */
+/* The number of tasks at the last count; the maximum so far; the number of refused forks. */
 uint64_t forks_get_task_count(const struct forks *forks);
 uint64_t forks_get_peak(const struct forks *forks);
 uint64_t forks_get_refused(const struct forks *forks);

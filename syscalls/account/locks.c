@@ -10,9 +10,9 @@
 #include "syscalls/table/handlers.h"
 #include "syscalls/table/terms.h"
 
-#define ADDED_MOST 2u
-/* From this count on, counts are made at most once in RECOUNT_NS: another one would free little. */
-#define CROWDED (LOCKS_MAX / 4 * 3)
+#define LOCKS_ADDED_MAX 2u
+/* If the run holds so many locks, they are counted at most once in RECOUNT_NS: counting again would free few. */
+#define LOCKS_CROWDED (LOCKS_MAX / 4 * 3)
 #define RECOUNT_NS UINT64_C(100000000)
 
 bool locks_must_admit_command(uint64_t command)
@@ -21,8 +21,9 @@ bool locks_must_admit_command(uint64_t command)
 }
 
 /*
- * "1: POSIX ADVISORY WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY READ -1 …"; "1: -> POSIX …" waits for the lock on the
- * line before. The process that set a lock is alive as long as the lock is: table/terms.c, allow_clone_sampled.
+ * Counts a line of /proc/locks: "1: POSIX ADVISORY WRITE 123 08:01:99 0 0", "2: OFDLCK ADVISORY READ -1 …"; "1: ->
+ * POSIX …" waits for the lock on the line before. The process that set a POSIX lock lives as long as the lock
+ * (allow_clone_sampled).
  */
 static void locks_count_line(const char *line, const struct proctree *tree, uint64_t *of_processes, uint64_t *of_files)
 {
@@ -45,7 +46,7 @@ static void locks_count_line(const char *line, const struct proctree *tree, uint
 
 void locks_init(struct locks *locks, int proc_fd)
 {
-	/* The supervisor's own pid in that procfs: proc_self_get_link() of fs/proc/self.c. 0: it is not there. */
+	/* The supervisor's pid in that procfs (proc_self_get_link() of fs/proc/self.c). 0: it has none there. */
 	char text[16] = "";
 	ssize_t len = proc_fd < 0 ? 0 : readlinkat(proc_fd, "self", text, sizeof(text) - 1);
 	pid_t outside = len > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
@@ -79,7 +80,7 @@ bool locks_count_in_file(int fd, int proc_fd, pid_t root, uint64_t *ret_of_proce
 	return whole;
 }
 
-/* A file description may be in a message, so its owner is unknown: all count, up to what the run has added. */
+/* Counts the run's locks. A file description may be in a message, so its owner is unknown: all count up to of_files. */
 static void locks_recount(struct locks *locks, uint64_t now_ns)
 {
 	int fd = openat(locks->proc_fd, locks->proc_fd < 0 ? "/proc/locks" : "locks", O_RDONLY | O_CLOEXEC);
@@ -94,17 +95,17 @@ static void locks_recount(struct locks *locks, uint64_t now_ns)
 
 static bool locks_have_room(const struct locks *locks)
 {
-	return locks->held + locks->added + ADDED_MOST <= LOCKS_MAX;
+	return locks->held + locks->added + LOCKS_ADDED_MAX <= LOCKS_MAX;
 }
 
 bool locks_admit_command(struct locks *locks, uint64_t command, uint64_t now_ns)
 {
-	if (!locks_have_room(locks) && (locks->held < CROWDED || now_ns - locks->counted_ns >= RECOUNT_NS))
+	if (!locks_have_room(locks) && (locks->held < LOCKS_CROWDED || now_ns - locks->counted_ns >= RECOUNT_NS))
 		locks_recount(locks, now_ns);
 	if (!locks_have_room(locks))
 		return false;
-	locks->added += ADDED_MOST;
+	locks->added += LOCKS_ADDED_MAX;
 	if ((uint32_t)command == F_OFD_SETLK || (uint32_t)command == F_OFD_SETLKW)
-		locks->of_files += ADDED_MOST;
+		locks->of_files += LOCKS_ADDED_MAX;
 	return true;
 }

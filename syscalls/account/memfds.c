@@ -12,16 +12,16 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#define SWEEP_FIRST 32
+#define SWEEP_COUNT_FIRST 32
 #define SWEEP_BYTES (UINT64_C(4) << 20)
 
 struct memfds {
 	int fd[MEMFDS_MAX]; /* read-only descriptors */
 	size_t count;
-	/* Thresholds of count and bytes for a sweep: our descriptors keep closed memfds alive until then. */
+	/* The count and bytes at which a sweep is due. Until then our descriptors keep closed memfds alive. */
 	size_t sweep_at;
 	uint64_t sweep_bytes;
-	bool queues; /* memfds_have_queues */
+	bool queues; /* the run has a unix listener or an inotify watch */
 };
 
 int memfds_create(struct memfds **ret_memfds)
@@ -30,7 +30,7 @@ int memfds_create(struct memfds **ret_memfds)
 
 	if (!memfds)
 		return -ENOMEM;
-	memfds->sweep_at = SWEEP_FIRST;
+	memfds->sweep_at = SWEEP_COUNT_FIRST;
 	memfds->sweep_bytes = SWEEP_BYTES;
 	*ret_memfds = memfds;
 	return 0;
@@ -68,7 +68,7 @@ uint64_t memfds_measure_bytes(const struct memfds *memfds)
 }
 
 /* Opens the file of a descriptor again. */
-static int reopen_descriptor(int fd, int flags)
+static int memfds_reopen_descriptor(int fd, int flags)
 {
 	int again = open(file_link(fd).path, flags | O_CLOEXEC);
 
@@ -76,9 +76,9 @@ static int reopen_descriptor(int fd, int flags)
 }
 
 /*
- * Whether no other process has the memfd. A write lease is granted only if no other descriptor, mapping or message has
- * the file (fcntl(2)). O_PATH descriptors do not count there, and could open it again: so it is truncated, or, if seals
- * forbid that, kept.
+ * Whether no other process has the memfd. The kernel grants a write lease only if no other descriptor, mapping or
+ * message refers to the file (fcntl(2)). O_PATH descriptors do not count there, and could open it again. So the memfd
+ * is truncated, or kept if seals forbid that.
  */
 static bool memfds_is_unused(int fd)
 {
@@ -90,7 +90,7 @@ static bool memfds_is_unused(int fd)
 	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
 	if (fstat(fd, &st) == 0 && st.st_blocks == 0 && st.st_size == 0)
 		return true;
-	write_fd = reopen_descriptor(fd, O_RDWR);
+	write_fd = memfds_reopen_descriptor(fd, O_RDWR);
 	return write_fd >= 0 && ftruncate(write_fd, 0) == 0;
 }
 
@@ -105,7 +105,7 @@ void memfds_sweep(struct memfds *memfds)
 			memfds->fd[kept++] = memfds->fd[i];
 	}
 	memfds->count = kept;
-	memfds->sweep_at = kept < SWEEP_FIRST / 2 ? SWEEP_FIRST : kept * 2;
+	memfds->sweep_at = kept < SWEEP_COUNT_FIRST / 2 ? SWEEP_COUNT_FIRST : kept * 2;
 	if (memfds->sweep_at > MEMFDS_MAX)
 		memfds->sweep_at = MEMFDS_MAX;
 	memfds->sweep_bytes = memfds_measure_bytes(memfds) * 2;
@@ -114,10 +114,10 @@ void memfds_sweep(struct memfds *memfds)
 }
 
 /*
- * Makes a memfd, of which there must be room for one more. The target's descriptor, or -errno. Ours and the target's
- * are opened: leases count the writers of file descriptions from open(2), but not the writer of memfd_create.
+ * Makes a memfd; there must be room for it. Returns the target's descriptor, or -errno. The supervisor's descriptor and
+ * the target's are opened by open(2): leases count writers by open(2), but not the writer by memfd_create.
  */
-static int make_memfd(struct memfds *memfds, const char *name, unsigned flags)
+static int memfds_make(struct memfds *memfds, const char *name, unsigned flags)
 {
 	_cleanup_close_ int fd = memfd_create(name, flags | MFD_CLOEXEC);
 	_cleanup_close_ int ours = -1;
@@ -125,16 +125,16 @@ static int make_memfd(struct memfds *memfds, const char *name, unsigned flags)
 
 	if (fd < 0)
 		return -errno;
-	ours = reopen_descriptor(fd, O_RDONLY);
+	ours = memfds_reopen_descriptor(fd, O_RDONLY);
 	if (ours < 0)
 		return ours;
-	theirs = reopen_descriptor(fd, O_RDWR | O_LARGEFILE);
+	theirs = memfds_reopen_descriptor(fd, O_RDWR | O_LARGEFILE);
 	if (theirs >= 0)
 		memfds->fd[memfds->count++] = steal_fd(&ours);
 	return theirs;
 }
 
-/* Whether there is room for one more, after a sweep if a threshold is reached. */
+/* Whether there is room for one more memfd. Sweeps first if a threshold is reached. */
 static bool memfds_have_room(struct memfds *memfds)
 {
 	if (memfds->count >= memfds->sweep_at || memfds_measure_bytes(memfds) >= memfds->sweep_bytes)
@@ -142,7 +142,7 @@ static bool memfds_have_room(struct memfds *memfds)
 	return memfds->count < MEMFDS_MAX;
 }
 
-/* memfd_create(2) is notified only where memory is sampled (RUN_MEMORY). */
+/* memfd_create(2) is notified only if memory is sampled (RUN_MEMORY). */
 void sys_memfd_create(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
@@ -158,13 +158,13 @@ void sys_memfd_create(struct call *call)
 		if (call_commit_record(call) < 0)
 			return;
 		if (fd == 0)
-			fd = make_memfd(memfds, call->text, flags);
+			fd = memfds_make(memfds, call->text, flags);
 		call_return_fd(call, fd == -ENAMETOOLONG ? -EINVAL : fd, flags & MFD_CLOEXEC);
 	}
 }
 
-/* A memfd of `len` bytes, rounded up to pages. The target's descriptor, or -errno of mmap(2). */
-static int make_shared_memory(struct memfds *memfds, uint64_t len)
+/* Makes a memfd of `len` bytes, rounded up to pages. Returns the target's descriptor, or the -errno of mmap(2). */
+static int memfds_make_shared_memory(struct memfds *memfds, uint64_t len)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	_cleanup_close_ int fd = -1;
@@ -173,13 +173,13 @@ static int make_shared_memory(struct memfds *memfds, uint64_t len)
 		return -EINVAL;
 	if (len > INT64_MAX - page)
 		return -ENOMEM;
-	fd = make_memfd(memfds, "shared", 0);
+	fd = memfds_make(memfds, "shared", 0);
 	if (fd >= 0 && ftruncate(fd, (off_t)((len + page - 1) / page * page)) < 0)
-		return -ENOMEM; /* the next sweep closes our descriptor */
+		return -ENOMEM; /* the next sweep closes the supervisor's descriptor */
 	return steal_fd(&fd);
 }
 
-static void map_shared_memory(struct call *call)
+static void memfds_map_shared_memory(struct call *call)
 {
 	struct memfds *memfds = call->sandbox->memfds;
 	int fd;
@@ -191,17 +191,18 @@ static void map_shared_memory(struct call *call)
 	target_allow_call(call);
 	if (call_commit_record(call) < 0)
 		return;
-	/* mmap(2) checks the offset first, also of anonymous memory. */
-	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : make_shared_memory(memfds, call->arg[1]);
+	/* mmap(2) checks the offset first, even for anonymous memory. */
+	fd = call->arg[5] % (uint64_t)sysconf(_SC_PAGESIZE) != 0 ? -EINVAL : memfds_make_shared_memory(memfds,
+												       call->arg[1]);
 	call_return_fd(call, fd, false);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_MAP;
 }
 
 /*
- * mmap(2) is notified only in a run without control groups, whose memory is measured by sampling /proc. Then the calls
- * for shared anonymous memory, for huge pages and for types that allow_mmap_sampled does not know are notified.
- * MAP_HUGETLB with a file is either EINVAL or a memfd's mapping.
+ * mmap(2) is notified only in runs without control groups, whose memory is sampled from /proc: for shared anonymous
+ * memory, huge pages, and types that allow_mmap_sampled does not know. MAP_HUGETLB with a file is either EINVAL or a
+ * memfd's mapping.
  */
 void sys_mmap(struct call *call)
 {
@@ -210,9 +211,10 @@ void sys_mmap(struct call *call)
 	if (!call->sandbox->memfds) {
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 	} else if (flags & MAP_ANONYMOUS && flags & MAP_HUGETLB) {
-		call_refuse(call, -ENOMEM, NULL, "huge_pages"); /* not in samples; fails as if the machine had none */
+		/* samples do not count them; fails as if the machine had none */
+		call_refuse(call, -ENOMEM, NULL, "huge_pages");
 	} else if (flags & MAP_ANONYMOUS && (flags & MAP_TYPE) == MAP_SHARED) {
-		map_shared_memory(call);
+		memfds_map_shared_memory(call);
 	} else {
 		target_allow_continue(call);
 	}

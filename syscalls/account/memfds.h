@@ -1,9 +1,9 @@
 /*
  * Shared memory of a run that no control group limits. Its pages need not belong to any process, and a memfd's only
- * descriptor may be in a message. So the supervisor makes the memfds, and keeps a descriptor of each to measure it and
- * to detect whether it is still open or mapped. Shared anonymous memory becomes a memfd that the target maps. What
- * cannot be measured so is refused: /dev/zero opened for reading and writing, huge pages, and the calls that put pages
- * into pipes and sockets. Used by handlers and by supervisor/limits/, in the supervisor thread.
+ * descriptor may be in a message. So the supervisor makes all memfds. It keeps a descriptor of each, to measure the
+ * memfd and to detect whether it is still open or mapped. Shared anonymous memory becomes a memfd that the target maps.
+ * Memory that cannot be measured so is refused: /dev/zero opened for reading and writing, huge pages, and the calls
+ * that put pages into pipes and sockets. Used by handlers and by supervisor/limits/, in the supervisor thread.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_MEMFDS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_MEMFDS_H
@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#define MEMFDS_MAX 1024 /* at a time; beyond that memfd_create is ENFILE, mmap ENOMEM */
+#define MEMFDS_MAX 1024 /* memfds at a time; then memfd_create fails with ENFILE, and mmap with ENOMEM */
 
-/* Backlog of unix listeners where memory is sampled: each pending connection can hold 0.2 MB. */
+/* Largest backlog of unix listeners if memory is sampled: each pending connection can hold 0.2 MB. */
 #define MEMFDS_BACKLOG_MAX 64
 
 struct call;
@@ -24,22 +24,20 @@ struct memfds;
 int memfds_create(struct memfds **ret_memfds);
 void memfds_free(struct memfds *memfds);
 
-/* Bytes of all memfds now, including those that were closed since the last sweep. */
+/* Bytes of all memfds now, including those that the run has closed since the last sweep. */
 uint64_t memfds_measure_bytes(const struct memfds *memfds);
 
 /* Frees the memfds that no process has any more. To be called before a limit is enforced. */
 void memfds_sweep(struct memfds *memfds);
 
-/* Notes that the run has a unix listener or an inotify watch, whose queues take kernel memory. Never taken back. */
-void memfds_set_queues(struct memfds *memfds); /* may be NULL */
+/* Notes that the run has a unix listener or an inotify watch, whose queues take kernel memory. memfds may be NULL. */
+void memfds_set_queues(struct memfds *memfds);
 bool memfds_have_queues(const struct memfds *memfds);
 
-/*
- * True for /dev/zero, opened with flags (O_*) that allow shared mappings: each of those is memory that is not measured.
- */
+/* Whether /dev/zero is opened with flags (O_*) that allow shared mappings, whose memory would not be measured. */
 bool memfds_is_zero_device(const struct call *call, const struct stat *status, int flags);
 
-/* Refuses a call that would put pages into pipes or sockets: EINVAL. */
+/* Refuses with EINVAL a call that would put pages into pipes or sockets. */
 void memfds_refuse_pages(struct call *call);
 
 #endif

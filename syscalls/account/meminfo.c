@@ -9,14 +9,14 @@
 #include "base/io.h"
 #include "syscalls/file/resolve.h"
 
-#define TEXT_BYTES 16384 /* the kernel's text has 1.5 kB */
+#define MEMINFO_BYTES_MAX 16384 /* the kernel's file has 1.5 kB */
 
-struct memory {
+struct meminfo_values {
 	uint64_t total, free; /* kB */
 };
 
-/* The new value of a line; false: it is copied. Swap is 0: the run may not use any. */
-static bool find_limited_value(const char *key, size_t len, const struct memory *memory, uint64_t *ret_kb)
+/* The new value of a line. False: the line is copied unchanged. Swap becomes 0, because the run may not use any. */
+static bool find_limited_value(const char *key, size_t len, const struct meminfo_values *memory, uint64_t *ret_kb)
 {
 	const struct {
 		const char *key;
@@ -36,7 +36,7 @@ static bool find_limited_value(const char *key, size_t len, const struct memory 
 
 int meminfo_write_limited(const char *text, uint64_t limit_bytes, uint64_t used_bytes, char *out, size_t size)
 {
-	struct memory memory = {.total = limit_bytes / 1024};
+	struct meminfo_values memory = {.total = limit_bytes / 1024};
 
 	if (size > 0)
 		*out = '\0';
@@ -62,7 +62,7 @@ int meminfo_write_limited(const char *text, uint64_t limit_bytes, uint64_t used_
 	return 0;
 }
 
-/* Makes a file with the text, which is read-only as the real file. */
+/* Makes a file with the text, which is read-only like the kernel's file. */
 static int meminfo_make_file(const char *text)
 {
 	_cleanup_close_ int fd = memfd_create("meminfo", MFD_CLOEXEC);
@@ -84,7 +84,7 @@ int meminfo_replace_by_limited(const struct call *call, int fd)
 	const struct place *place = &call->place[0];
 	uint64_t limit = sandbox->memory.limit_bytes;
 	_cleanup_close_ int opened = fd;
-	char text[TEXT_BYTES], limited[TEXT_BYTES];
+	char text[MEMINFO_BYTES_MAX], limited[MEMINFO_BYTES_MAX];
 	const char *line;
 	ssize_t len;
 
@@ -93,7 +93,7 @@ int meminfo_replace_by_limited(const struct call *call, int fd)
 		return steal_fd(&opened);
 	len = pread(fd, text, sizeof(text) - 1, 0);
 	if (len < 0)
-		return steal_fd(&opened); /* O_PATH */
+		return steal_fd(&opened); /* an O_PATH descriptor */
 	text[len] = '\0';
 	line = strstr(text, total);
 	if (!line || limit >= strtoull(line + strlen(total), NULL, 10) * 1024)

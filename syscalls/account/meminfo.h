@@ -1,5 +1,5 @@
 /*
- * /proc/meminfo of a run whose memory is limited. Runtimes size their heaps by it; with the machine's size they would
+ * /proc/meminfo of a run whose memory is limited. Runtimes size their heaps by it. With the machine's size they would
  * exceed the limit and be killed. Used by the handlers of open.
  */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_MEMINFO_H
@@ -8,8 +8,8 @@
 #include "syscalls/call/call.h"
 
 /*
- * Takes fd, opened for reading at place[0]. Returns it; for /proc/meminfo, with a limit below the machine's memory, a
- * memfd with the limit's numbers instead; or -errno.
+ * Takes fd, which was opened for reading at place[0]. Returns fd. For /proc/meminfo, if the limit is below the
+ * machine's memory, returns instead a memfd with the limit's numbers, or -errno.
  */
 int meminfo_replace_by_limited(const struct call *call, int fd);
 

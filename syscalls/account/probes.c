@@ -7,8 +7,8 @@
 #include "syscalls/account/denials.h"
 
 /*
- * Names that programs ask for and do without: each has a default for the answer that it does not get. A "*" matches
- * within a component, a final "/" everything below. An attacker gains nothing: these are refused as before.
+ * Paths that programs ask for and do without, because they have a default. A "*" matches within a component, a final
+ * "/" matches everything below. An attacker gains nothing, because the calls are refused all the same.
  */
 static const struct probe {
 	const char *path;
@@ -16,27 +16,27 @@ static const struct probe {
 } probes[] = {
 	{"/proc/*/coredump_filter", "read"},           /* JVM */
 	{"/proc/*/loginuid", "read"},                  /* sudo, PAM, coreutils */
-	{"/proc/*/oom_score_adj", "write"},            /* Chromium, PostgreSQL: themselves, or the first to go */
-	{"/proc/*/cgroup", "read"},                    /* node, JVM, Go: how many CPUs, how much memory? */
+	{"/proc/*/oom_score_adj", "write"},            /* Chromium, PostgreSQL: the order of OOM kills */
+	{"/proc/*/cgroup", "read"},                    /* node, JVM, Go: the number of CPUs, the size of memory */
 	{"/proc/cgroups", "read"},
 	{"/proc/sys/crypto/fips_enabled", "read"},     /* libgcrypt, OpenSSL */
-	{"/proc/sys/fs/inotify/", "read"},             /* GLib, node: how many watches? */
+	{"/proc/sys/fs/inotify/", "read"},             /* GLib, node: the number of watches */
 	{"/proc/sys/kernel/yama/ptrace_scope", "read"}, /* Chromium, gdb */
 	{"/sys/fs/cgroup", "read"},
 	{"/sys/fs/cgroup/", "read"},
 	{"/sys/kernel/mm/hugepages", "read"},          /* JVM, PostgreSQL */
 	{"/sys/kernel/mm/hugepages/", "read"},
 	{"/sys/dev/block/*/queue/rotational", "read"}, /* LibreOffice, databases */
-	{"/proc/xen", "read"},                         /* Mono: a virtual machine? */
+	{"/proc/xen", "read"},                         /* Mono: whether the machine is virtual */
 	{"/run/systemd/seats", "read"},                /* sd_booted(3), logind's clients */
 	{"/run/systemd/seats/", "read"},
-	{"/var/mail", "read"},                         /* Emacs: is there mail? The directory, no mailbox. */
+	{"/var/mail", "read"},                         /* Emacs: whether there is mail; the directory, not a mailbox */
 	{"/var/spool/mail", "read"},
-	{"/sys/bus/pci", "read"},                      /* Mesa, Chromium: which GPU? */
+	{"/sys/bus/pci", "read"},                      /* Mesa, Chromium: the GPU */
 	{"/sys/bus/pci/", "read"},
 };
 
-/* Features of processors and kernels that programs try and do without. */
+/* Calls for features of processors and kernels that programs try and do without. */
 static const char *const probe_calls[] = {
 	"pkey_alloc",             /* V8: memory protection keys */
 	"landlock_create_ruleset", /* xz and others, which would restrict themselves */
@@ -75,6 +75,6 @@ bool probe_was_refused(const struct call *call)
 			return true;
 	if (call->paths != 1)
 		return false;
-	/* What is not in the view has no canonical name: a link in it leads nowhere. */
+	/* A name that is not in the view has no canonical path. Its text is compared then. */
 	return probe_names_path(call, call->path[0].text) || probe_names_path(call, denial_get_resolved(call));
 }

@@ -1,4 +1,4 @@
-/* Which refusals cannot have mattered: probes after which every program goes on. */
+/* Finds refusals that do not matter: probes after which every program goes on. */
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_PROBES_H
 #define CALLGATE_SYSCALLS_ACCOUNT_PROBES_H
 
@@ -7,9 +7,9 @@
 struct call;
 
 /*
- * True for a refusal that is in the log like any other but neither listed in the result nor counted for the status: the
- * reason is DENIAL_EXPECTED, or no rule denied it and it is in the list of probes.c. What does not exist on the host is
- * no refusal in the first place: syscalls/file/resolve.c.
+ * Whether a refusal is a probe, which is in the log, but neither listed in the result nor counted for the status. Its
+ * reason is DENIAL_EXPECTED, or no rule denied it and probes.c lists it. A name that is absent on the host is not
+ * refused in the first place: syscalls/file/resolve.c.
  */
 bool probe_was_refused(const struct call *call);
 

@@ -48,7 +48,7 @@ size_t arch_get_red_zone_bytes(void)
 void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6])
 {
 	regs->word[arch_layout.pc] -= arch_layout.call_bytes;
-	/* x86-64: no call is under way, so the kernel must not restart one on top of ours. */
+	/* x86-64: tells the kernel that no system call is under way, so that it restarts none. */
 	regs->word[arch_layout.last_number] = UINT64_MAX;
 	regs->word[arch_layout.number] = (uint64_t)nr;
 	for (unsigned i = 0; i < 6; i++)

@@ -1,4 +1,4 @@
-/* What differs by architecture: AUDIT_ARCH and the registers of a stopped thread. For the filter and the tracer. */
+/* What differs by architecture: AUDIT_ARCH and the registers of a stopped thread. Used by the filter and the tracer. */
 #ifndef CALLGATE_SYSCALLS_ARCH_ARCH_H
 #define CALLGATE_SYSCALLS_ARCH_ARCH_H
 
@@ -7,37 +7,37 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* AUDIT_ARCH_* of native system calls. Calls of other architectures (i386, 32-bit Arm) are refused. */
+/* AUDIT_ARCH_* of native system calls. The filter refuses calls of other architectures (i386, 32-bit Arm). */
 uint32_t arch_get_audit_arch(void);
 
-/* General registers of PTRACE_GETREGSET (NT_PRSTATUS); large enough for every architecture. */
+/* General registers of PTRACE_GETREGSET (NT_PRSTATUS). `word` is large enough for every architecture. */
 struct arch_regs {
 	uint64_t word[40];
 	size_t len_bytes;
 };
 
-/* The thread must be stopped, and traced by the calling thread. 0 or -errno (-ESRCH: not stopped, or dead). */
+/* For a thread that is stopped and traced by the calling thread. 0 or -errno (-ESRCH: not stopped, or dead). */
 int arch_read_regs(pid_t tid, struct arch_regs *ret_regs);
 int arch_write_regs(pid_t tid, const struct arch_regs *regs);
 
-/* Instruction and stack pointer. At a system-call stop arch_get_pc is right behind the instruction. */
+/* Instruction and stack pointer. At a system-call stop, arch_get_pc is behind the system call instruction. */
 uint64_t arch_get_pc(const struct arch_regs *regs);
 uint64_t arch_get_stack(const struct arch_regs *regs);
 /* Size of the red zone below the stack pointer, which must not be overwritten. */
 size_t arch_get_red_zone_bytes(void);
 
 /*
- * To be called for a thread that stopped right behind its system call. Restarts the call with this number and these
- * arguments, all of which are set because the result has replaced one of them on some architectures.
+ * Restarts a system call with this number and these arguments. To be called for a thread that stopped right behind the
+ * instruction. All arguments are set, because on some architectures the result has replaced one of them.
  */
 void arch_rewind_call(struct arch_regs *regs, int nr, const uint64_t arg[6]);
 
-/* True when this was the thread's last system call: no other one between the notification and this stop. */
+/* Whether `nr` was the thread's last system call: there was no other call between the notification and this stop. */
 bool arch_is_last_call(const struct arch_regs *regs, int nr);
-/* Restores the argument registers, which programs expect to be preserved, but not the result. */
+/* Restores the argument registers, which programs expect to be preserved. Does not change the result. */
 void arch_restore_args(struct arch_regs *regs, const uint64_t arg[6]);
 
-/* The result of the system call; at a syscall-exit stop it can be set. */
+/* The result of the system call. At a syscall-exit stop it can be set. */
 int64_t arch_get_result(const struct arch_regs *regs);
 void arch_set_result(struct arch_regs *regs, int64_t value);
 

@@ -1,10 +1,10 @@
 #if defined(__aarch64__)
 
 /*
- * The stack pointer is at the siginfo, which the ucontext follows (arch/arm64/kernel/signal.c, struct rt_sigframe). The
- * frame has the number, in x8, but the result in place of the first argument: the kernel keeps that one (orig_x0) to
- * itself. It is known where the code before the call sets it, as for AT_FDCWD, or copies it from a register that is
- * still there.
+ * The stack pointer is at the siginfo; the ucontext follows (struct rt_sigframe in arch/arm64/kernel/signal.c). The
+ * frame has the system call number in x8. In place of the first argument it has the result; the kernel does not tell
+ * that argument (orig_x0). The argument is found if the code before the call sets it to a constant, as AT_FDCWD, or
+ * copies it from a register that is unchanged.
  */
 #include <assert.h>
 #include <errno.h>
@@ -64,7 +64,7 @@ enum frame_kind frame_identify_call(const struct memory_ops *guest, pid_t tid, s
 		return FRAME_OTHER;
 	frame->nr = (int)(uint32_t)frame->word[WORD_X8];
 	memcpy(frame->arg, &frame->word[WORD_X0], sizeof(frame->arg));
-	/* The call has no arguments that could be lost. */
+	/* rt_sigreturn has no arguments that could be lost. */
 	if (frame->nr == __SNR_rt_sigreturn)
 		return FRAME_CALL;
 	memcpy(held.reg, frame->word, sizeof(held.reg));

@@ -1,7 +1,8 @@
 #if defined(__x86_64__)
 
 /*
- * When the handler has returned, the stack pointer is at the ucontext with the registers (arch/x86/kernel/signal_64.c).
+ * When the handler has returned, the stack pointer is at the ucontext, which has the registers (signal_64.c in
+ * arch/x86/kernel).
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,19 +14,19 @@
 
 #define CALL_BYTES 2u /* syscall: 0f 05 */
 #define RESTORER_BYTES 32u
-#define STACK_SLOTS 16 /* searched for a return address */
+#define STACK_SLOTS 16 /* words of the stack that are searched for a return address */
 #define BIT(reg) (UINT32_C(1) << (reg))
 
 enum { RAX = 0, RCX = 1, RBX = 3, RBP = 5, R11 = 11, R12 = 12, R15 = 15 };
 
 /* Maps the instruction set's register numbers to indices in the frame. */
-static const unsigned char order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+static const unsigned char register_order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 					REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
 static_assert(REG_RIP < FRAME_WORDS && sizeof(greg_t) == sizeof(uint64_t), "the registers fit");
-static_assert(REG_RIP == REG_RAX + 3, "they are written in one piece");
+static_assert(REG_RIP == REG_RAX + 3, "RAX to RIP are written in one piece");
 
-/* 0 or -errno. */
+/* Reads the code around a system call instruction. 0 or -errno. */
 static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t call, struct insn_code *ret_code)
 {
 	uint64_t page = call & ~UINT64_C(4095), first = call - INSN_BEFORE;
@@ -33,7 +34,7 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 
 	ret_code->begin = 0;
 	got = guest->read(tid, first, ret_code->byte, sizeof(ret_code->byte));
-	if (got < 0 && page > first) { /* the call is on the first page of a mapping */
+	if (got < 0 && page > first) { /* the instruction is on the first page of a mapping */
 		ret_code->begin = (size_t)(page - first);
 		got = guest->read(tid, page, ret_code->byte + ret_code->begin,
 				  sizeof(ret_code->byte) - ret_code->begin);
@@ -45,9 +46,9 @@ static int frame_read_code(const struct memory_ops *guest, pid_t tid, uint64_t c
 }
 
 /*
- * Whether the call was rt_sigreturn: it is in the restorer, whose address is the word below the stack pointer. A signal
- * may interrupt a notified rt_sigreturn; if that is not restarted, the thread continues behind it, where there is no
- * code.
+ * Whether the call was rt_sigreturn: then it is in the restorer, whose address is in the word below the stack pointer.
+ * A signal may interrupt a notified rt_sigreturn. If that is not restarted, the thread continues behind it, where there
+ * is no code.
  */
 static bool frame_is_restorer(const struct memory_ops *guest, pid_t tid, const struct frame *frame)
 {
@@ -58,8 +59,8 @@ static bool frame_is_restorer(const struct memory_ops *guest, pid_t tid, const s
 }
 
 /*
- * ---- functions with the number as an argument: syscall(2), and musl's for cancellation points. They are recognised by
- * the call instruction before the return address on the stack. ----
+ * ---- functions that get the number as an argument: syscall(2), and musl's for cancellation points. They are
+ * recognised by the call instruction before the return address on the stack. ----
  */
 
 static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -72,8 +73,8 @@ static uint64_t frame_get_relative_target(uint64_t behind, const uint8_t *offset
 	return behind + (uint64_t)(int64_t)value;
 }
 
-/* The target of a jump at `addr`, also through a procedure linkage table; else addr. */
-static uint64_t follow_jump(const struct memory_ops *guest, pid_t tid, uint64_t addr)
+/* Follows the jump at `addr`, if any, also through a procedure linkage table. Returns its target, or addr. */
+static uint64_t frame_follow_jump(const struct memory_ops *guest, pid_t tid, uint64_t addr)
 {
 	uint8_t stub[11];
 	uint64_t target;
@@ -94,8 +95,8 @@ static uint64_t follow_jump(const struct memory_ops *guest, pid_t tid, uint64_t 
 	return target;
 }
 
-/* The function that is called by the instruction before `back`, and the instruction's length; 0: unknown. */
-static size_t find_called_function(const struct memory_ops *guest, pid_t tid, uint64_t back, uint64_t *ret_entry)
+/* Finds the function that the instruction before `back` calls. Returns the instruction's length; 0: unknown. */
+static size_t frame_find_called_function(const struct memory_ops *guest, pid_t tid, uint64_t back, uint64_t *ret_entry)
 {
 	uint8_t byte[6];
 
@@ -106,11 +107,11 @@ static size_t find_called_function(const struct memory_ops *guest, pid_t tid, ui
 		return 6;
 	if (byte[1] != 0xe8)
 		return 0;
-	*ret_entry = follow_jump(guest, tid, frame_get_relative_target(back, &byte[2]));
+	*ret_entry = frame_follow_jump(guest, tid, frame_get_relative_target(back, &byte[2]));
 	return 5;
 }
 
-/* The system call number, if the function was called from `back`, which is `depth` bytes up the stack; else -1. */
+/* The number of the system call, if its function returns to `back`, which is `depth` bytes up the stack; else -1. */
 static int frame_find_number_by_return(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 		       const struct insn_code *code, uint64_t back, size_t depth, struct insn_held held)
 {
@@ -120,7 +121,7 @@ static int frame_find_number_by_return(const struct memory_ops *guest, pid_t tid
 	unsigned from;
 	uint32_t nr;
 
-	len = find_called_function(guest, tid, back, &entry);
+	len = frame_find_called_function(guest, tid, back, &entry);
 	if (len == 0 || entry >= call || call - entry > INSN_BEFORE - code->begin)
 		return -1;
 	before = (size_t)(call - entry);
@@ -143,18 +144,18 @@ static int frame_find_number_by_caller(const struct memory_ops *guest, pid_t tid
 	return nr;
 }
 
-/* ---- */
+/* ---- the frame ---- */
 
 static int frame_find_number(const struct memory_ops *guest, pid_t tid, const struct frame *frame,
 			const struct insn_code *code)
 {
-	/* A bit for each register but the result, and the registers that syscall clobbers. */
+	/* All registers but the result and those that the syscall instruction overwrites. */
 	struct insn_held held = {.same = ~(BIT(RAX) | BIT(RCX) | BIT(R11))};
 	uint32_t nr;
 	int called_with;
 
 	for (unsigned i = 0; i < 16; i++)
-		held.reg[i] = frame->word[order[i]];
+		held.reg[i] = frame->word[register_order[i]];
 	if (insn_x86_64_find_value(code, RAX, &held, &nr))
 		return (int)nr;
 	called_with = frame_find_number_by_caller(guest, tid, frame, code, &held);

@@ -1,8 +1,7 @@
 /*
- * The signal frame with which a thread is about to return from a signal handler, while its rt_sigreturn(2) is notified.
- * Used by supervisor/interrupted.c.
- *
- * The target can forge the frame and the code that it points to. Only registers are written, which it could set itself.
+ * The signal frame of a thread that is about to return from a signal handler, while its rt_sigreturn(2) is notified.
+ * Used by supervisor/interrupted.c. The target can forge the frame and the code that it points to. Nothing is gained by
+ * that: only registers are written, which the target could set itself.
  */
 #ifndef CALLGATE_SYSCALLS_ARCH_FRAME_H
 #define CALLGATE_SYSCALLS_ARCH_FRAME_H
@@ -11,30 +10,30 @@
 
 #include "syscalls/call/memory.h"
 
-#define FRAME_WORDS 34 /* the maximum of the architectures */
+#define FRAME_WORDS 34 /* most registers of an architecture */
 
 struct frame {
-	uint64_t addr; /* of the registers in target memory */
+	uint64_t addr; /* address of the registers in target memory */
 	uint64_t word[FRAME_WORDS]; /* the registers */
-	uint64_t stack; /* the stack pointer after the return */
-	uint64_t pc; /* the instruction pointer after the return */
-	int nr; /* -1: unknown. Set by frame_identify_call(), as arg */
+	uint64_t stack; /* stack pointer after the return */
+	uint64_t pc; /* instruction pointer after the return */
+	int nr; /* the system call's number; -1: unknown. Set, like `arg`, by frame_identify_call() */
 	uint64_t arg[6];
 };
 
-/* Reads the frame at the stack pointer. True: the thread continues with EINTR. False also if unreadable. */
+/* Reads the frame at the stack pointer. True: the thread will continue with EINTR. False: not so, or unreadable. */
 bool frame_read(const struct memory_ops *guest, pid_t tid, uint64_t stack, struct frame *ret_frame);
 
 enum frame_kind {
-	FRAME_OTHER,   /* not a system call */
-	FRAME_CALL,    /* the call `nr` can be restarted */
-	FRAME_UNKNOWN, /* the call's number (x86-64) or first argument (aarch64) is lost; on aarch64 nr is set */
+	FRAME_OTHER,   /* the thread does not continue behind a system call */
+	FRAME_CALL,    /* the system call `nr` can be restarted */
+	FRAME_UNKNOWN, /* the number (x86-64) or first argument (aarch64) of the call is lost; on aarch64 nr is set */
 };
 
-/* Determines the call that ended with EINTR, from the code before the instruction pointer. */
+/* Finds out which call ended with EINTR, by the code before the instruction pointer. */
 enum frame_kind frame_identify_call(const struct memory_ops *guest, pid_t tid, struct frame *frame);
 
-/* Restarts a FRAME_CALL, as if the signal had been delivered before it. 0 or -errno. */
+/* Changes a FRAME_CALL so that the call is restarted, as if the signal had come before it. 0 or -errno. */
 int frame_restart_call(const struct memory_ops *guest, pid_t tid, const struct frame *frame);
 
 #endif

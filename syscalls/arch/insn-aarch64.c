@@ -1,12 +1,12 @@
 /*
- * Arm Architecture Reference Manual, C4: every instruction has four bytes, so they can be read backwards. Unknown
- * instructions count as writing to every register.
+ * Finds register values in AArch64 code (Arm Architecture Reference Manual, C4). Every instruction has four bytes, so
+ * the code can be read backwards. Unknown instructions count as writing to every register.
  */
 #include "syscalls/arch/insn.h"
 
-#define REACH 16u /* instructions before the call */
+#define SEARCHED_INSTRUCTIONS 16u /* most instructions that are read before the call */
 #define BIT(reg) (UINT32_C(1) << (reg))
-#define ALL UINT32_MAX
+#define ALL_REGISTERS UINT32_MAX
 
 enum { REGISTER_ZERO = 31 };
 
@@ -25,7 +25,7 @@ static int64_t sign_extend(uint32_t value, unsigned bits)
 	return (int64_t)(value ^ sign) - (int64_t)sign;
 }
 
-/* The target of a direct branch at `at`. */
+/* The target of the direct branch at `at`. False: not a direct branch. */
 static bool insn_get_branch_target(uint32_t word, size_t at, int64_t *ret_target)
 {
 	int64_t offset;
@@ -53,13 +53,13 @@ static uint32_t insn_get_written_registers(uint32_t word)
 		return 0;
 	if ((word & 0x1c000000) == 0x10000000 || (word & 0x0e000000) == 0x0a000000) /* data processing */
 		return first;
-	/* loads and stores; a pair has two, both forms may write the base back */
+	/* loads and stores: a pair has two registers; with writeback the base changes too */
 	if ((word & 0x0a000000) == 0x08000000)
 		return first | base | ((word & 0x38000000) == 0x28000000 ? second : 0);
-	return ALL;
+	return ALL_REGISTERS;
 }
 
-/* mov of a constant: movz, movn. */
+/* Whether the instruction moves a constant to `reg`: movz, movn. */
 static bool insn_sets_constant(uint32_t word, unsigned reg, uint64_t *ret_value)
 {
 	uint32_t op = word & 0x7f800000;
@@ -75,14 +75,14 @@ static bool insn_sets_constant(uint32_t word, unsigned reg, uint64_t *ret_value)
 	return true;
 }
 
-/* mov of a register: orr with the zero register. */
+/* Whether the instruction copies a register to `reg`: orr with the zero register. */
 static bool insn_copies_register(uint32_t word, unsigned reg, unsigned *ret_from)
 {
 	*ret_from = word >> 16 & 31;
 	return (word & 0x7fe0ffe0) == 0x2a0003e0 && (word & 31) == reg;
 }
 
-static bool entered_from_elsewhere(const struct insn_code *code, size_t from)
+static bool insn_is_entered_from_elsewhere(const struct insn_code *code, size_t from)
 {
 	for (size_t at = code->begin + (0 - code->begin) % 4; at + 4 <= code->end; at += 4) {
 		int64_t target;
@@ -100,7 +100,7 @@ bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const s
 	uint32_t written = 0;
 	unsigned from;
 
-	for (size_t at = INSN_BEFORE; at >= code->begin + 4 && at > INSN_BEFORE - 4 * REACH;) {
+	for (size_t at = INSN_BEFORE; at >= code->begin + 4 && at > INSN_BEFORE - 4 * SEARCHED_INSTRUCTIONS;) {
 		uint32_t word = insn_read_word(code, at -= 4), now = insn_get_written_registers(word);
 		bool is_wide = word >> 31;
 
@@ -108,7 +108,7 @@ bool insn_aarch64_find_value(const struct insn_code *code, unsigned reg, const s
 			written |= now;
 			continue;
 		}
-		if (entered_from_elsewhere(code, at))
+		if (insn_is_entered_from_elsewhere(code, at))
 			return false;
 		if (insn_sets_constant(word, reg, ret_value))
 			return true;

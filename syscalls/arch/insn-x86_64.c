@@ -1,31 +1,31 @@
 /*
- * AMD64 Architecture Programmer's Manual, volume 3: only the instructions that compilers put between the setting of a
- * register and `syscall`. Others are not decoded.
+ * Finds register values in x86-64 code (AMD64 Architecture Programmer's Manual, volume 3). Decodes only the
+ * instructions that compilers put between the setting of a register and `syscall`.
  */
 #include "syscalls/arch/insn.h"
 
-enum { RAX = 0, RDX = 2, RSP = 4, NOTHING = 16 };
+enum { RAX = 0, RDX = 2, RSP = 4, NO_REGISTER = 16 };
 
 #define BIT(reg) (1u << (reg))
 #define BYTE_BITS(reg) (BIT(reg) | BIT((reg) & 3)) /* without REX, numbers 4 to 7 are ah, ch, dh, bh */
-#define REACH 64u	   /* bytes between the setting and the call */
+#define SEARCHED_BYTES 64u	   /* most bytes between the setting of a register and the call */
 
 struct instruction {
 	size_t len;
-	uint32_t writes; /* a bit a register */
-	bool sets_value; /* the instruction's only effect: register `to` becomes `value` */
-	bool copies;	 /* … or what register `from` holds */
+	uint32_t writes; /* one bit for each register */
+	bool sets_value; /* its only effect is that register `to` becomes `value` */
+	bool copies;	 /* its only effect is that register `to` becomes what `from` holds */
 	unsigned to, from;
 	uint32_t value;
 };
 
-/* State of the decoder. */
+/* State of the decoder of one instruction. */
 struct decoder {
 	const uint8_t *byte;
 	size_t len, at;
 	bool wide; /* REX.W */
-	unsigned r, x, b; /* REX.R, .X and .B, shifted to where they belong */
-	unsigned mod, reg, rm; /* of ModRM */
+	unsigned r, x, b; /* REX.R, REX.X and REX.B, shifted to bit 3 */
+	unsigned mod, reg, rm; /* fields of ModRM */
 };
 
 static bool decode_skip_bytes(struct decoder *decoder, size_t count)
@@ -34,7 +34,7 @@ static bool decode_skip_bytes(struct decoder *decoder, size_t count)
 	return decoder->at <= decoder->len;
 }
 
-/* The next byte; 0 past the end, which decode_skip_bytes() reports afterwards. */
+/* Takes the next byte. Past the end it is 0; the check of the instruction's length reports that. */
 static uint8_t decode_take_byte(struct decoder *decoder)
 {
 	size_t at = decoder->at++;
@@ -42,7 +42,7 @@ static uint8_t decode_take_byte(struct decoder *decoder)
 	return at < decoder->len ? decoder->byte[at] : 0;
 }
 
-/* Decodes ModRM, SIB and displacement. */
+/* Decodes ModRM, SIB and displacement. False: past the end. */
 static bool decode_modrm(struct decoder *decoder)
 {
 	uint8_t byte = decode_take_byte(decoder), base;
@@ -92,7 +92,7 @@ static bool insn_set_copy(struct instruction *ret, unsigned to, unsigned from)
 	return true;
 }
 
-/* Writes to the register in ModRM.rm, if it is one; memory is ignored. */
+/* The instruction writes to the register in ModRM.rm; if ModRM.rm is memory, to no register. */
 static bool insn_set_writes_rm(const struct decoder *decoder, struct instruction *ret)
 {
 	ret->writes = decode_is_register_operand(decoder) ? BIT(decoder->rm) : 0;
@@ -105,12 +105,12 @@ static bool insn_set_writes_reg(const struct decoder *decoder, struct instructio
 	return true;
 }
 
-/* Opcodes 0f xx. */
+/* Decodes opcodes 0f xx. */
 static bool decode_two_byte_opcode(struct decoder *decoder, struct instruction *ret)
 {
 	uint8_t op = decode_take_byte(decoder);
 
-	if ((op & 0xf0) == 0x80) /* jcc rel32: here it was not taken */
+	if ((op & 0xf0) == 0x80) /* jcc rel32: the jump was not taken */
 		return decode_skip_bytes(decoder, 4);
 	if (!decode_modrm(decoder))
 		return false;
@@ -134,13 +134,13 @@ static bool decode_two_byte_opcode(struct decoder *decoder, struct instruction *
 	return true;
 }
 
-/* add, or, adc, sbb, and, sub, xor, cmp in their forms with ModRM: 00 to 3b. */
+/* Decodes add, or, adc, sbb, and, sub, xor, cmp in their forms with ModRM: 00 to 3b. */
 static bool decode_arithmetic(struct decoder *decoder, uint8_t op, struct instruction *ret)
 {
 	bool is_cmp = (op & 0xf8) == 0x38, to_reg = op & 2;
 	unsigned to;
 
-	/* Of byte-sized forms only cmp is decoded: 00, a byte-sized add, is more often the end of an operand. */
+	/* Only cmp is decoded in byte-sized forms: 00, a byte-sized add, is more often the end of an operand. */
 	if (!decode_modrm(decoder) || (!(op & 1) && !is_cmp))
 		return false;
 	if (is_cmp || (!to_reg && !decode_is_register_operand(decoder)))
@@ -152,7 +152,7 @@ static bool decode_arithmetic(struct decoder *decoder, uint8_t op, struct instru
 	return true;
 }
 
-/* Arithmetic and shifts with an immediate: 80, 81, 83, c0, c1; mov with one: c6, c7. */
+/* Decodes arithmetic and shifts with an immediate (80, 81, 83, c0, c1), and mov with an immediate (c6, c7). */
 static bool decode_immediate(struct decoder *decoder, uint8_t op, struct instruction *ret)
 {
 	bool is_long = op == 0x81 || op == 0xc7, is_byte = op == 0x80 || op == 0xc0 || op == 0xc6;
@@ -230,7 +230,7 @@ static bool decode_one_byte_opcode(struct decoder *decoder, uint8_t op, struct i
 		ret->writes = BIT((op & 7u) | decoder->b);
 		return true;
 	}
-	if ((op & 0xf0) == 0x70) /* jcc rel8: here it was not taken */
+	if ((op & 0xf0) == 0x70) /* jcc rel8: the jump was not taken */
 		return decode_skip_bytes(decoder, 1);
 	if ((op & 0xf8) != 0xb8) /* mov $imm,%reg */
 		return false;
@@ -260,22 +260,22 @@ static bool insn_decode(const uint8_t *byte, size_t len, struct instruction *ret
 	}
 	understood = op == 0x0f ? decode_two_byte_opcode(&decoder, ret)
 				: !short_operand && decode_one_byte_opcode(&decoder, op, ret);
-	/* Decodes with prefix 66 only instructions without a shorter operand: the SSE moves and nops above. */
+	/* With prefix 66, only instructions without a shorter operand are decoded: the SSE moves and nops above. */
 	ret->len = decoder.at;
 	return understood && decoder.at <= len;
 }
 
-/* mov and lea: their operands often look like other instructions. */
+/* Whether the opcode is mov or lea, whose operands often look like other instructions. */
 static bool opcode_takes_modrm(uint8_t op)
 {
 	return op == 0x89 || op == 0x8b || op == 0x8d;
 }
 
 /*
- * True for a byte that is more likely an operand of an instruction that begins one to three bytes before. 8b b8 with
- * REX.B is `mov disp(%r8),%rdi`: without its first two bytes it would set eax.
+ * Whether a byte is more likely an operand of an instruction that begins one to three bytes before. Example: 8b b8 with
+ * REX.B is `mov disp(%r8),%rdi`; without its first two bytes it would set eax.
  */
-static bool is_likely_operand(const struct insn_code *code, size_t at, bool jump)
+static bool insn_is_likely_operand(const struct insn_code *code, size_t at, bool jump)
 {
 	uint8_t before = at > code->begin ? code->byte[at - 1] : 0,
 		earlier = at > code->begin + 1 ? code->byte[at - 2] : 0;
@@ -290,7 +290,7 @@ static bool is_likely_operand(const struct insn_code *code, size_t at, bool jump
 	return opcode_takes_modrm(before) || ((before & 0xc7) == 0x05 && opcode_takes_modrm(earlier));
 }
 
-/* The value of reg at `end`, if the instruction at `at` sets it and those up to `end` do not write it. */
+/* The value of reg at `end`. False: the instruction at `at` does not set it, or a later one writes to it. */
 static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size_t end, unsigned reg,
 			 const struct insn_held *held, uint32_t *ret_value)
 {
@@ -317,16 +317,17 @@ static bool insn_find_value_set_at(const struct insn_code *code, size_t at, size
 	return true;
 }
 
-/* Tries every offset: instructions cannot be decoded backwards. All settings that are found must agree. */
+/* Tries every offset: instructions cannot be decoded backwards. All instructions found to set reg must agree. */
 static bool insn_find_setting(const struct insn_code *code, size_t end, unsigned reg, const struct insn_held *held,
 			 size_t *ret_at, uint32_t *ret_value)
 {
-	size_t least = end > code->begin + REACH ? end - REACH : code->begin;
+	size_t least = end > code->begin + SEARCHED_BYTES ? end - SEARCHED_BYTES : code->begin;
 	uint32_t value, found_value = 0;
 	bool found = false;
 
 	for (size_t at = end; at-- > least;) {
-		if (is_likely_operand(code, at, false) || !insn_find_value_set_at(code, at, end, reg, held, &value))
+		if (insn_is_likely_operand(code, at, false) || !insn_find_value_set_at(code, at, end, reg, held,
+										       &value))
 			continue;
 		if (found && value != found_value)
 			return false;
@@ -339,7 +340,7 @@ static bool insn_find_setting(const struct insn_code *code, size_t end, unsigned
 	return found;
 }
 
-/* The target of a short jump at `at`; SIZE_MAX: not a jump. */
+/* The target of the short jump at `at`; SIZE_MAX: not a short jump. */
 static size_t insn_get_jump_target(const struct insn_code *code, size_t at)
 {
 	uint8_t op = code->byte[at];
@@ -363,7 +364,8 @@ bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const st
 	for (at = code->begin; at < code->end; at++) {
 		size_t target = insn_get_jump_target(code, at), unused;
 
-		if (target != INSN_BEFORE || (at >= from && at <= INSN_BEFORE) || is_likely_operand(code, at, true))
+		if (target != INSN_BEFORE || (at >= from && at <= INSN_BEFORE) || insn_is_likely_operand(code, at,
+													 true))
 			continue;
 		if (!insn_find_setting(code, at, reg, held, &unused, &other) || other != value)
 			return false;
@@ -372,9 +374,9 @@ bool insn_x86_64_find_value(const struct insn_code *code, unsigned reg, const st
 	return true;
 }
 
-/* ---- functions with the number as an argument: syscall(2) ---- */
+/* ---- functions that get the number as an argument: syscall(2) ---- */
 
-/* By how many bytes an instruction (push; sub $imm8,%rsp) grows the stack; -1: it changes rsp otherwise. */
+/* How many bytes an instruction grows the stack by (push; sub $imm8,%rsp); -1: it changes rsp in another way. */
 static int insn_get_stack_growth(const uint8_t *byte, const struct instruction *instruction)
 {
 	if (instruction->len == 4 && byte[0] == 0x48 && byte[1] == 0x83 && byte[2] == 0xec)
@@ -389,7 +391,7 @@ static int insn_get_stack_growth(const uint8_t *byte, const struct instruction *
 
 bool insn_x86_64_find_argument(const uint8_t *byte, size_t len, unsigned reg, unsigned *ret_from, size_t *ret_stack)
 {
-	unsigned holds[16]; /* the register that held the value at the entry */
+	unsigned holds[16]; /* the register that held the value at the function's start */
 	size_t at = 0, stack = 0;
 
 	for (unsigned i = 0; i < 16; i++)
@@ -408,10 +410,10 @@ bool insn_x86_64_find_argument(const uint8_t *byte, size_t len, unsigned reg, un
 			holds[now.to] = holds[now.from];
 		for (unsigned i = 0; i < 16; i++)
 			if (now.writes & BIT(i) && !(now.copies && i == now.to))
-				holds[i] = NOTHING;
+				holds[i] = NO_REGISTER;
 		at += now.len;
 	}
-	if (holds[reg] == NOTHING)
+	if (holds[reg] == NO_REGISTER)
 		return false;
 	*ret_from = holds[reg];
 	*ret_stack = stack;

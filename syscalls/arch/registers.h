@@ -1,14 +1,14 @@
-/* Where the general registers of PTRACE_GETREGSET are, for arch.c: one table an architecture. */
+/* The positions of the general registers in PTRACE_GETREGSET, for arch.c. Each architecture has one table. */
 #ifndef CALLGATE_SYSCALLS_ARCH_REGISTERS_H
 #define CALLGATE_SYSCALLS_ARCH_REGISTERS_H
 
 #include "syscalls/arch/arch.h"
 
-/* Indices in arch_regs.word, unless said otherwise. */
+/* Indices in arch_regs.word, except audit, call_bytes and red_zone_bytes. */
 struct arch_layout {
-	uint32_t audit; /* AUDIT_ARCH_* */
+	uint32_t audit; /* number of the thread's last call */
 	unsigned pc, stack;
-	unsigned number;      /* of the call that the thread makes next */
+	unsigned number;      /* number of the call that the thread makes next */
 	unsigned last_number; /* of the thread's last call */
 	unsigned result;
 	unsigned arg[6];

@@ -14,7 +14,7 @@ void call_return(struct call *call, int64_t value)
 int call_fail(struct call *call, int error)
 {
 	call->outcome.kind = OUTCOME_ERROR;
-	/* A handler that fails without an errno is a bug: it must not look like success. */
+	/* A handler that fails without an errno has a bug, but its call must not look like a success. */
 	call->outcome.value = error < 0 && error >= -4095 ? error : -EIO;
 	return -1;
 }

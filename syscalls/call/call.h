@@ -1,7 +1,7 @@
 /*
- * One notified system call: decode -> view -> policy -> record -> perform -> outcome -> response. A handler (sys_NAME,
- * one a row) gets copies of the arguments and reads target memory only through decode.h. It calls call_commit_record()
- * after the decision and before the effect. The dispatcher does so for handlers without an effect.
+ * One notified system call: decode -> view -> policy -> record -> perform -> outcome -> response. Each row's handler
+ * (sys_NAME) gets copies of the arguments, and reads target memory only through decode.h. It calls call_commit_record()
+ * after the decision and before the effect. If a call has no effect, the dispatcher calls call_commit_record().
  */
 #ifndef CALLGATE_SYSCALLS_CALL_CALL_H
 #define CALLGATE_SYSCALLS_CALL_CALL_H
@@ -17,49 +17,51 @@
 #include "view/tree.h"
 #include "view/view.h"
 
-/* Use of per-process limits (RLIMIT_NOFILE, RLIMIT_FSIZE) as handlers see it, for the result file. */
+/* How much of RLIMIT_NOFILE and RLIMIT_FSIZE target processes use, as far as handlers see it; for the result file. */
 struct limit_events {
 	uint64_t open_files;   /* lower bound of the highest descriptor number so far in any target process */
-	uint64_t files_opened; /* opened by the supervisor for targets so far, including those closed since */
+	/* files that the supervisor has opened for targets so far, including those closed since */
+	uint64_t files_opened;
 	bool open_files_full;  /* a call failed with EMFILE */
 	bool file_size_passed; /* a call failed with EFBIG */
 };
 
 #define CALL_TABLES_MAX 16u
 
-/* /proc/TID/fd of a target thread, O_PATH. */
+/* O_PATH descriptor of /proc/TID/fd of a target thread. */
 struct task_table {
-	pid_t tid; /* 0: none */
+	pid_t tid; /* 0: the entry is empty */
 	int fd;
 };
 
-/* The supervisor's state that handlers use. One a run. */
+/* The supervisor's state that handlers use; one for each run. */
 struct sandbox {
 	const struct policy *policy;
 	struct view *view;
 	struct tree *tree;
 	struct audit *audit;
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
-	struct denials *denials;   /* denials.h: for the result */
-	struct disk *disk;         /* disk.h; NULL: there is no limit */
+	struct denials *denials;   /* denials.h: denied attempts, for the result */
+	struct disk *disk;         /* disk.h; NULL: disk space is not limited */
 	struct limit_events notes;
-	struct task_table table[CALL_TABLES_MAX]; /* file/room.c: of the threads that opened files last */
-	uint64_t attribute_bytes;  /* file/xattr.c: extended attributes that the run has added */
+	/* file/room.c: descriptor tables of the threads that opened files last */
+	struct task_table table[CALL_TABLES_MAX];
+	uint64_t attribute_bytes;  /* file/xattr.c: bytes of extended attributes that the run has added */
 	struct forks *forks;       /* forks.h; NULL: the kernel limits the number of processes */
 	struct memfds *memfds;     /* memfds.h; NULL: the kernel limits memory */
 	struct locks locks;        /* locks.h; used if memfds is not NULL */
 	struct {
-		uint64_t limit_bytes;                /* 0: none */
-		uint64_t (*used_bytes)(void *meter); /* now */
+		uint64_t limit_bytes;                /* 0: memory is not limited */
+		uint64_t (*used_bytes)(void *meter); /* memory that the run uses now */
 		void *meter;
 	} memory; /* for /proc/meminfo */
-	bool (*is_over)(void *meter); /* checks the limits, for handlers that wait; true: the run ends */
+	bool (*is_over)(void *meter); /* checks the limits while a handler waits; true: the run ends */
 	struct sockets *sockets;   /* unix-sockets.h */
-	struct inet *inet;         /* inet.h; NULL: there is no network */
+	struct inet *inet;         /* inet.h; NULL: the run has no network */
 	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_ROUTES) */
 	const struct memory_ops *guest;
 	int listener_fd;
-	bool private_ipc;     /* the run has its own IPC namespace, whose memory is bounded */
+	bool private_ipc;     /* the run has its own IPC namespace, and its memory is bounded */
 	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
 	bool traces_bounded;  /* the kernel confines ptrace(2) to the run: a pid namespace, or Landlock */
 	struct traces traces; /* ptrace.h: processes of the run that trace others */
@@ -69,46 +71,49 @@ struct sandbox {
 
 struct call_path {
 	size_t len;
-	int dirfd;  /* AT_FDCWD when the row has no ARG_DIRFD for it */
+	int dirfd;  /* AT_FDCWD if the row has no ARG_DIRFD before this path */
 	bool null;  /* the pointer was NULL (ARG_PATH_NULL) */
-	int error;  /* -errno of the copy; text is "" then. Handlers check flags first, as the kernel */
-	char text[PATH_MAX]; /* the copy */
+	int error;  /* -errno of the copy; then text is "". Handlers check flags first, as the kernel does */
+	char text[PATH_MAX]; /* the path, copied from target memory */
 };
 
-/* The endpoint of a network call, for its record and the denials. */
+/* The endpoint of a network call, for its audit record and its denial. */
 struct call_net {
-	char host[NET_HOST_MAX]; /* the host name that belongs to the address, or the address; "": not a network call */
+	/* the name that belongs to the address, or the address as text; "": not a network call */
+	char host[NET_HOST_MAX];
 	char address[NET_ADDRESS_TEXT];
 	struct audit_net record; /* points to host and address */
 };
 
 enum outcome_kind {
-	OUTCOME_ERROR,    /* -errno in value */
+	OUTCOME_ERROR,    /* `value` is the -errno */
 	OUTCOME_VALUE,
-	OUTCOME_FD,       /* fd is injected by ADDFD, and its number in the target is the response */
+	OUTCOME_FD,       /* fd is injected by ADDFD; its number in the target is the response */
 	OUTCOME_CONTINUE,
-	OUTCOME_EXEC,     /* continued and then verified, or restarted with other arguments (execve.h) */
-	/* fd is an O_PATH descriptor, which ADDFD cannot inject: the tracer passes it; for chdir, the new cwd */
+	OUTCOME_EXEC,     /* the exec continues and is verified, or is restarted with other arguments (execve.h) */
+	/* fd is an O_PATH descriptor, which ADDFD cannot inject: the tracer passes it; for chdir, fd is the new cwd */
 	OUTCOME_PATHFD,
-	OUTCOME_MAP,      /* mmap(2) of anonymous memory: fd is mapped instead, by an injected call (memfds.h) */
+	OUTCOME_MAP,      /* mmap(2) of anonymous memory: an injected call maps fd instead (memfds.h) */
 	OUTCOME_BLOCKING, /* the open may block: a cancellable worker reopens fd with open_flags and responds */
-	OUTCOME_EGRESS,   /* connect(2) of the internet socket fd: egress must answer first (`egress`, see inet.h) */
-	OUTCOME_WORK,     /* a call on fd that may block: a worker does `work` (work.h) */
-	OUTCOME_FETCH,    /* not judged yet: an injected call sends the target's descriptor `value`; then restarted */
-	OUTCOME_GONE,     /* the target died or was interrupted: no response is awaited */
+	/* connect(2) of internet socket fd waits for egress' answer to the request in `egress` (inet.h) */
+	OUTCOME_EGRESS,
+	OUTCOME_WORK,     /* a call on fd may block: a worker performs `work` (work.h) */
+	/* an injected call sends the target's descriptor `value` to us; then this call is restarted and judged */
+	OUTCOME_FETCH,
+	OUTCOME_GONE,     /* the target died or was interrupted, and waits for no response */
 	OUTCOME_MAX,
 };
 
-struct exec_plan; /* exec.h */
+struct exec_plan; /* execve.h */
 
-/* supervisor/outcome.c has a row for each kind: how to respond, and which members it owns. */
+/* supervisor/outcome.c has a table of all kinds: how each responds, and which members it owns. */
 struct outcome {
 	enum outcome_kind kind;
 	int64_t value;
-	int fd;            /* owned; -1: none */
+	int fd;            /* owned; -1: unset */
 	int open_flags;    /* OUTCOME_BLOCKING */
 	bool fd_cloexec;   /* OUTCOME_FD: O_CLOEXEC in newfd_flags */
-	bool controlling;  /* OUTCOME_PATHFD: fd is a terminal, which becomes the controlling one of the session */
+	bool controlling;  /* OUTCOME_PATHFD: fd is a terminal, which becomes the session's controlling terminal */
 	struct exec_plan *exec; /* OUTCOME_EXEC: owned */
 	struct inet_dial *egress; /* OUTCOME_EGRESS: owned */
 	struct call_work *work;   /* OUTCOME_WORK: owned */
@@ -117,7 +122,7 @@ struct outcome {
 /* The large buffers come last, so that most calls touch few pages. */
 struct call {
 	struct sandbox *sandbox;
-	uint64_t id; /* of the notification */
+	uint64_t id; /* the notification's id */
 	pid_t tid;
 	unsigned paths;
 	struct task *task;
@@ -125,10 +130,10 @@ struct call {
 	uint64_t arg[6];
 	uint64_t start_ns;
 	size_t text_len;
-	int text_error; /* -errno of the copy, as in call_path */
+	int text_error; /* -errno of the copy, like call_path.error */
 	bool committed; /* the audit record was written */
-	bool no_wait;   /* restarted open: fails with EINTR instead of waiting (interrupted.h) */
-	/* restarted after OUTCOME_FETCH: `fetched` is the descriptor, owned, or -errno (descriptor.h) */
+	bool no_wait;   /* a restarted open: it fails with EINTR where it would wait (interrupted.h) */
+	/* restarted after OUTCOME_FETCH: `fetched` is the target's descriptor, owned, or -errno (descriptor.h) */
 	bool again;
 	int fetched;
 	struct policy_decision decision;
@@ -137,34 +142,35 @@ struct call {
 	struct call_net net;
 	struct call_path path[2];
 	struct place place[2];  /* what path[i] resolved to, for the record */
-	char text[PATH_MAX]; /* ARG_TEXT */
+	char text[PATH_MAX]; /* the argument of kind ARG_TEXT, copied from target memory */
 };
 
-/* ---- set the outcome; a handler calls one of these, once ---- */
+/* ---- the outcome: a handler calls one of these functions, once ---- */
 void call_return(struct call *call, int64_t value);
-int call_fail(struct call *call, int error); /* error is -errno. Returns -1, for callers that fail with it */
-void call_return_fd(struct call *call, int fd, bool cloexec); /* takes fd; or fails with it, a -errno */
+int call_fail(struct call *call, int error); /* error is -errno. Returns -1, so that callers can return it */
+/* takes fd; a negative fd is the -errno that the call fails with */
+void call_return_fd(struct call *call, int fd, bool cloexec);
 void call_continue(struct call *call);
 /* Denies the call: rule and reason go to the record. error is -errno. Returns -1. */
 int call_refuse(struct call *call, int error, const char *rule, const char *reason);
 
-/* Writes the audit record. 0, or -errno with the outcome set: the call must then have no effect. */
+/* Writes the call's audit record. On failure returns -errno and sets the outcome; the call must then have no effect. */
 int call_commit_record(struct call *call);
 
-/* Fills the audit record with texts borrowed from the call; for call_commit_record(). */
+/* Fills an audit record with texts that are borrowed from the call. Used by call_commit_record(). */
 void call_fill_record(const struct call *call, struct audit_record *ret_record);
 
-/* True while the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
+/* Whether the target still waits for this notification (SECCOMP_IOCTL_NOTIF_ID_VALID). */
 bool call_is_valid(const struct call *call);
 
-/* The task died or its call was interrupted, so no response is sent. Returns -1. */
+/* No response is sent, because the task died or its call was interrupted. Returns -1. */
 static inline int call_set_gone(struct call *call)
 {
 	call->outcome.kind = OUTCOME_GONE;
 	return -1;
 }
 
-/* result: of a system call that was made for this one, a value or -errno. */
+/* Returns or fails by `result`: the value or -errno of a system call that the supervisor made for the target. */
 static inline void call_return_result(struct call *call, int64_t result)
 {
 	if (result < 0)
@@ -173,7 +179,7 @@ static inline void call_return_result(struct call *call, int64_t result)
 		call_return(call, result);
 }
 
-/* The low word: the kernel ignores the high one of int, unsigned and mode_t arguments. */
+/* Arguments of type int, unsigned and mode_t: their low word, because the kernel ignores the high word. */
 static inline int call_get_int(const struct call *call, unsigned arg)
 {
 	return (int)(uint32_t)call->arg[arg];

@@ -4,9 +4,9 @@
 #include "syscalls/call/decode.h"
 
 /*
- * Copies a string. An errno that the target caused, such as EFAULT, goes to *ret_error, for the handler. Returns 0, or
- * the -errno that ends the call.
- * The kernel copies at most PATH_MAX bytes with the NUL (getname(9)): the longest path has PATH_MAX - 1.
+ * Copies a string of at most PATH_MAX bytes with the NUL, as the kernel does (getname(9)). If the copy fails because of
+ * the target's argument (EFAULT, ENAMETOOLONG), its errno goes to *ret_error and is the handler's matter. Returns 0;
+ * -EPERM or -ESRCH ends the call.
  */
 static int decode_string(struct call *call, unsigned arg, char text[PATH_MAX], size_t *ret_len, int *ret_error)
 {
@@ -63,7 +63,7 @@ int decode_call_args(struct call *call)
 	return 0;
 }
 
-/* As copy_struct_from_user() in include/linux/uaccess.h. */
+/* Works as copy_struct_from_user() in include/linux/uaccess.h. */
 int decode_extensible_struct(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min)
 {
 	char tail[4096];

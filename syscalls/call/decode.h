@@ -1,4 +1,4 @@
-/* Copies every argument in target memory once. Called by the dispatcher (decode_call_args) and by handlers. */
+/* Copies arguments from target memory, each once. Called by the dispatcher (decode_call_args) and by handlers. */
 #ifndef CALLGATE_SYSCALLS_CALL_DECODE_H
 #define CALLGATE_SYSCALLS_CALL_DECODE_H
 
@@ -6,12 +6,12 @@
 
 /*
  * Fills path, paths and text by the row's ARG kinds. If a path or text cannot be copied (EFAULT, ENAMETOOLONG), its
- * errno goes to path[i].error or text_error: the kernel checks flags first, and names in order. 0; -EPERM: the target's
- * memory is not accessible; -ESRCH: the target is dead.
+ * errno goes to path[i].error or text_error, because the kernel checks flags first, and paths in order. Returns 0;
+ * -EPERM: the target's memory is not accessible; -ESRCH: the target is dead.
  */
 int decode_call_args(struct call *call);
 
-/* Copies exactly len bytes from an address in a decoded struct (execve's argv, iovecs). 0 or -EFAULT. */
+/* Copies exactly len bytes from an address that a decoded struct contains (execve's argv, iovecs). 0 or -EFAULT. */
 static inline int decode_memory_at(const struct call *call, uint64_t addr, void *out, size_t len)
 {
 	return memory_copy_in(call->sandbox->guest, call->tid, addr, out, len);
@@ -23,12 +23,10 @@ static inline int decode_struct(const struct call *call, unsigned arg, void *out
 	return decode_memory_at(call, call->arg[arg], out, len);
 }
 
-/* As copy_struct_from_user() (openat2 …): -EINVAL below min, -E2BIG for a non-zero tail, zero-padded. */
+/* Works as copy_struct_from_user() (openat2 …): -EINVAL below min, -E2BIG for a non-zero tail; pads with zeros. */
 int decode_extensible_struct(const struct call *call, unsigned arg, void *out, size_t ksize, size_t usize, size_t min);
 
-/*
- * Writes an output argument. 0 or -EFAULT. No call has both an output and a side effect, so no call checks beforehand.
- */
+/* Writes an output argument. 0 or -EFAULT. Calls with an output have no side effect, so nothing is checked before. */
 static inline int decode_write_output(const struct call *call, uint64_t addr, const void *from, size_t len)
 {
 	return memory_copy_out(call->sandbox->guest, call->tid, addr, from, len);

@@ -6,13 +6,13 @@
 
 #include "base/cleanup.h"
 
-/* Needs ptrace permission, as an ancestor has it. Some containers deny it anyway (Docker without CAP_SYS_PTRACE). */
+/* Needs permission to ptrace the target, as its ancestor has. Docker without CAP_SYS_PTRACE denies it anyway. */
 static int descriptor_duplicate(const struct call *call, int fd)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, call->tid, PIDFD_THREAD);
 	int copy;
 
-	/* Before Linux 6.9: the leader's descriptor. Threads created with CLONE_FILES share the leader's table. */
+	/* Linux before 6.9 has no pidfds of threads. The leader's serves: threads share its table (CLONE_FILES). */
 	if (pidfd < 0 && errno == EINVAL)
 		pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
 	if (pidfd < 0)
@@ -26,7 +26,7 @@ bool descriptor_can_copy_directly(void)
 	return syscall(SYS_pidfd_getfd, -1, 0, 0) < 0 && errno == EBADF;
 }
 
-/* further: the second descriptor of the call, for which OUTCOME_FETCH cannot be used. */
+/* further: the call's second descriptor, which OUTCOME_FETCH does not support. */
 static int descriptor_copy_or_fetch(struct call *call, int fd, bool further)
 {
 	_cleanup_close_ int copy = descriptor_duplicate(call, fd);

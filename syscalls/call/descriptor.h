@@ -5,8 +5,8 @@
 #include "syscalls/call/call.h"
 
 /*
- * A duplicate, owned by the caller, or -1 with the outcome set: EBADF, OUTCOME_GONE, or OUTCOME_FETCH where
- * pidfd_getfd(2) is not permitted. Must be called before the first effect, because OUTCOME_FETCH restarts the call.
+ * A duplicate of a target's descriptor, owned by the caller, or -1 with the outcome set: EBADF, OUTCOME_GONE, or
+ * OUTCOME_FETCH where pidfd_getfd(2) is refused. To be called before any effect: OUTCOME_FETCH restarts the call.
  */
 int descriptor_copy(struct call *call, int fd);
 
@@ -14,13 +14,13 @@ int descriptor_copy(struct call *call, int fd);
 void descriptor_keep_copy(struct call *call, int copy);
 
 /*
- * Whether pidfd_getfd(2) works. If not, the filter must allow sendmsg(2), by which targets send their descriptors. The
- * program could then send datagrams unjudged, so it gets no UDP sockets without a network namespace. (TCP and unix
- * stream sockets ignore the address of a message.) If it works and the run has a network, OUTCOME_FETCH is not used.
+ * Whether pidfd_getfd(2) works. If not, targets send their descriptors by sendmsg(2), which the filter has to allow.
+ * The program could send datagrams by it, unjudged, so it gets no UDP sockets without a network namespace. (TCP and
+ * unix stream sockets ignore addresses.) If it works and the run has a network, OUTCOME_FETCH is not used.
  */
 bool descriptor_can_copy_directly(void);
 
-/* A second duplicate for the same call. Fails with EPERM "descriptor_unreachable" instead of OUTCOME_FETCH. */
+/* A second duplicate for the same call. Fails with EPERM "descriptor_unreachable", never by OUTCOME_FETCH. */
 int descriptor_copy_second(struct call *call, int fd);
 
 #endif

@@ -5,7 +5,7 @@
 
 #define GUEST_PAGE 4096u
 
-/* One iovec a page: process_vm_readv(2) copies no part of one, and a string may end before an unmapped page. */
+/* One iovec a page: process_vm_readv(2) copies no part of an iovec, and a string may end before an unmapped page. */
 static size_t memory_split_at_pages(uint64_t addr, size_t len, struct iovec remote[3])
 {
 	size_t count = 0;
@@ -36,7 +36,7 @@ static ssize_t memory_write_process(pid_t tid, uint64_t addr, const void *from, 
 	union {
 		const void *in;
 		void *out;
-	} cast = {.in = from}; /* process_vm_writev() only reads the local side; its prototype lacks const */
+	} cast = {.in = from}; /* only read by process_vm_writev(), whose prototype lacks const */
 	struct iovec local = {.iov_base = cast.out, .iov_len = len};
 	struct iovec remote[3];
 	ssize_t put = process_vm_writev(tid, &local, 1, remote, memory_split_at_pages(addr, len, remote), 0);
@@ -68,7 +68,7 @@ ssize_t memory_copy_string(const struct memory_ops *ops, pid_t tid, uint64_t add
 {
 	size_t have = 0;
 
-	/* Most paths are short: the first read has at most 256 bytes. */
+	/* The first read has at most 256 bytes, because most paths are short. */
 	while (have < cap) {
 		size_t page_left = GUEST_PAGE - (size_t)((addr + have) & (GUEST_PAGE - 1));
 		size_t want = have ? page_left : (page_left < 256 ? page_left : 256);

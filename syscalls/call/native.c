@@ -8,7 +8,7 @@ bool native_leads_to(const struct call *call, int dirfd, const char *text, unsig
 	struct stat st;
 
 	if (*text == '/')
-		(void)snprintf(path, sizeof(path), "%s", text); /* a text is below PATH_MAX */
+		(void)snprintf(path, sizeof(path), "%s", text); /* the text is shorter than PATH_MAX */
 	else if (dirfd == AT_FDCWD)
 		(void)snprintf(path, sizeof(path), "/proc/%d/cwd/%s", (int)call->tid, text);
 	else if (*text)
@@ -16,7 +16,7 @@ bool native_leads_to(const struct call *call, int dirfd, const char *text, unsig
 	else
 		(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)call->tid, dirfd);
 	if (fstatat(AT_FDCWD, path, &st, *text && flags & AT_SYMLINK_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) < 0)
-		return false; /* not reachable, or too long with the prefix */
+		return false; /* the path is not reachable, or too long with the prefix */
 	return st.st_dev == expected->st_dev && st.st_ino == expected->st_ino;
 }
 
@@ -25,7 +25,7 @@ void native_get_exec_path(const struct call *call, char *out, size_t cap)
 	const struct call_path *path = &call->path[0];
 
 	if (path->dirfd == AT_FDCWD || path->text[0] == '/')
-		(void)snprintf(out, cap, "%s", path->text); /* `out` holds any text and the prefix */
+		(void)snprintf(out, cap, "%s", path->text); /* `out` has room for any text and the prefix */
 	else if (path->len == 0)
 		(void)snprintf(out, cap, "/dev/fd/%d", path->dirfd);
 	else

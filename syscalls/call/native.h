@@ -5,13 +5,13 @@
 #include "syscalls/call/call.h"
 
 /*
- * True when `text`, relative to the target's dirfd or cwd (AT_FDCWD), resolves to this (dev, ino). flags:
- * AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for dirfd itself. The path may change afterwards (TOCTOU): execve is therefore
- * verified after it was continued, and chdir gives no access.
+ * Whether `text`, relative to the target's dirfd or cwd (AT_FDCWD), resolves to the file `expected`. flags:
+ * AT_SYMLINK_NOFOLLOW, and AT_EMPTY_PATH for dirfd itself. The path may change afterwards (TOCTOU). So a continued
+ * execve is verified later, and chdir grants no access.
  */
 bool native_leads_to(const struct call *call, int dirfd, const char *text, unsigned flags, const struct stat *expected);
 
-/* The file name that execve(2) uses for path[0]: its text, or "/dev/fd/N[/text]" (fs/exec.c, alloc_bprm()). */
+/* The file name that the kernel gives to an exec of path[0]: its text, or "/dev/fd/N[/text]" (alloc_bprm()). */
 void native_get_exec_path(const struct call *call, char *out, size_t cap);
 
 #endif

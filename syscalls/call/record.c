@@ -1,10 +1,10 @@
-/* The audit record of a judged call, with the argument names of the syscall table. */
+/* Fills the audit record of a judged call, with the argument names of the syscall table. */
 #include "syscalls/call/call.h"
 #include "syscalls/exec/execve.h"
 
 /*
  * How a register is written to the log; paths and texts have fields of their own. The kernel ignores the high word of
- * int-sized arguments, and so does the log.
+ * int arguments, so the log does too.
  */
 static const struct {
 	enum audit_arg_kind kind;
@@ -37,7 +37,7 @@ static void record_fill_args(const struct call *call, struct audit_record *recor
 		enum arg_kind kind = call->row->arg[i].kind;
 		struct audit_arg *arg = &record->arg[record->args];
 
-		/* execve's argv is recorded as a text: argv_record_texts() in exec/execve.c. */
+		/* execve's argv is recorded as text: argv_record_texts() in exec/execve.c. */
 		if (kind == ARG_PTR && call->row->basis == BASIS_EXEC && call->text_len &&
 		    strcmp(call->row->arg[i].name, "argv") == 0)
 			kind = ARG_TEXT;

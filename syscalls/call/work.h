@@ -1,4 +1,4 @@
-/* A system call that may wait, made by a thread of supervisor/blocking.c (OUTCOME_WORK). */
+/* A system call that may wait, so a thread of supervisor/blocking.c makes it (OUTCOME_WORK). */
 #ifndef CALLGATE_SYSCALLS_CALL_WORK_H
 #define CALLGATE_SYSCALLS_CALL_WORK_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct call_work {
-	/* Waits on fd. Returns the result, -errno, or -EINTR when go_on() is false: no target waits any more. */
+	/* Makes the call on fd. Its result or -errno; -EINTR if go_on() is false: the target waits no longer. */
 	int64_t (*run)(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx);
 	void (*free)(struct call_work *work);
 };

@@ -1,4 +1,4 @@
-/* Resource limits, scheduling and priorities of processes; prctl. */
+/* Judges calls on resource limits, scheduling and priorities of processes, and prctl(2). */
 #include <errno.h>
 #include <linux/prctl.h>
 #include <sys/resource.h>
@@ -11,12 +11,12 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-#define AFFINITY_BYTES_MAX 8192u /* more than NR_CPUS needs */
+#define AFFINITY_BYTES_MAX 8192u /* larger than any NR_CPUS needs */
 
 /*
- * With a piped core_pattern the kernel starts a program of the host on a crash, unless the limit is 1 (coredump_pipe()
- * in fs/coredump.c), which launch.c sets. So the limit never changes: lowering it is accepted without effect, and
- * raising it fails as the kernel would.
+ * RLIMIT_CORE. With a piped core_pattern, the kernel starts a program of the host on a crash, unless the limit is 1
+ * (coredump_pipe() in fs/coredump.c). launch.c sets it to 1, and it never changes: lowering it is accepted without
+ * effect, and raising it fails as in the kernel.
  */
 static void limit_answer_core(struct call *call, pid_t pid, unsigned new_arg, uint64_t old_address)
 {
@@ -40,7 +40,7 @@ static void limit_answer_core(struct call *call, pid_t pid, unsigned new_arg, ui
 	call_return_result(call, r);
 }
 
-/* Continuing is safe whatever the limits in memory are: without CAP_SYS_RESOURCE the hard limit is not raised. */
+/* Continuing is safe whatever limits are in memory: without CAP_SYS_RESOURCE no hard limit can be raised. */
 static void limit_judge_call(struct call *call, pid_t pid, unsigned resource, unsigned new_arg, uint64_t old_address)
 {
 	if (resource == RLIMIT_CORE && call->arg[new_arg]) {
@@ -66,8 +66,8 @@ static void scheduling_judge_call(struct call *call)
 }
 
 /*
- * Notified only where CPU placement may change affinity masks (supervisor/cpu/cpu.h). The target's own mask was
- * restored when the notification was received. Not continued: it could be changed again before the kernel reads it.
+ * Notified only where CPU placement changes affinity masks (supervisor/cpu/cpu.h). The target's own mask was restored
+ * when the notification was received. Not continued: the mask could change again before the kernel reads it.
  */
 void sys_sched_getaffinity(struct call *call)
 {
@@ -85,7 +85,7 @@ HANDLER(sys_sched_setattr, scheduling_judge_call(call))
 HANDLER(sys_sched_setparam, scheduling_judge_call(call))
 HANDLER(sys_sched_setscheduler, scheduling_judge_call(call))
 
-/* For single processes only: a process group may, and a user's processes always do, include others than the run's. */
+/* Judges a call about one process. Groups and users are refused: they may include processes outside the run. */
 static void priority_judge_call(struct call *call, int process, int last)
 {
 	int which = call_get_int(call, 0);
@@ -100,16 +100,16 @@ static void priority_judge_call(struct call *call, int process, int last)
 
 HANDLER(sys_setpriority, priority_judge_call(call, PRIO_PROCESS, PRIO_USER))
 
-/* linux/ioprio.h: IOPRIO_WHO_PROCESS, _PGRP, _USER. */
+/* The range IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER of linux/ioprio.h. */
 HANDLER(sys_ioprio_set, priority_judge_call(call, 1, 3))
 
 HANDLER(sys_get_robust_list, target_continue_if_member(call, call_get_int(call, 0)))
 
 /*
- * Not dumpable, a process could not be read by the supervisor. Accepted without effect, because programs complain
- * otherwise (timeout(1)): there are no core files anyway, but other processes of the user can still trace it.
+ * PR_SET_DUMPABLE 0 is accepted without effect: it would make the process unreadable for the supervisor, and programs
+ * as timeout(1) complain if it fails. There are no core files anyway; other processes of the user can still trace it.
  */
-static void prctl_dumpable(struct call *call)
+static void prctl_accept_dumpable(struct call *call)
 {
 	target_allow_call(call);
 	if (call->arg[1] != 0) {
@@ -121,29 +121,30 @@ static void prctl_dumpable(struct call *call)
 }
 
 /*
- * Yama's exception for one tracer, which sanitizers ask for. 0: none; -1: every process, which the user's other
- * processes may be and the run's are as far as ptrace(2) lets them.
+ * PR_SET_PTRACER, Yama's exception for one tracer, which sanitizers ask for. 0 means no tracer. -1 means every process:
+ * the user's other processes may trace anyway, and the run's as far as sys_ptrace lets them.
  */
-static void set_ptracer(struct call *call)
+static void prctl_judge_ptracer(struct call *call)
 {
 	pid_t pid = call_get_int(call, 1);
 
 	if (call->arg[1] == 0 || call->arg[1] == UINT64_MAX || tree_pid_is_in_run(call->sandbox->tree, pid))
 		target_allow_continue(call);
 	else
-		call_refuse(call, -EINVAL, NULL, "outside_run"); /* yama_task_prctl(): no such process */
+		/* yama_task_prctl() fails so if no such process exists */
+		call_refuse(call, -EINVAL, NULL, "outside_run");
 }
 
-/* Options that allow_prctl does not let pass. */
+/* Judges the options that allow_prctl does not let pass. */
 void sys_prctl(struct call *call)
 {
 	int option = call_get_int(call, 0);
 
-	/* PR_SET_MM forges /proc/PID/exe. */
+	/* PR_SET_MM is refused, because it forges /proc/PID/exe. */
 	if (option == PR_SET_DUMPABLE)
-		prctl_dumpable(call);
+		prctl_accept_dumpable(call);
 	else if (option == PR_SET_PTRACER)
-		set_ptracer(call);
+		prctl_judge_ptracer(call);
 	else if (option == PR_SET_MM || option == PR_SCHED_CORE)
 		call_refuse(call, -EPERM, NULL, "not_permitted");
 	else

@@ -1,16 +1,16 @@
 /*
  * ptrace(2), process_vm_readv(2) and process_vm_writev(2) among the processes of the run. The verdict rests on the pid
- * in a register, so the kernel performs the call. A pid that is reused meanwhile is no way out of the run: a pid
- * namespace has no other process than the run's, and Landlock lets a task trace only tasks of its own domain. Without
- * either the calls are refused.
+ * in a register, so the kernel performs the call. A pid that is reused meanwhile does not lead out of the run: a pid
+ * namespace has no other processes, and Landlock lets a task trace only tasks of its own domain. Without both, the
+ * calls are refused.
  *
- * The supervisor is the tracer of a thread during its execs, and where there is no mount namespace its changes of
- * directory. A task has one tracer. So these calls of a traced thread are refused (ptrace_is_traced), and attaching to
- * a thread that the supervisor has seized at that moment fails as it does natively for a traced one.
+ * A task has one tracer. The supervisor traces a thread during its execs and, without a mount namespace, its changes of
+ * directory. So these calls are refused to traced threads (ptrace_is_traced), and attaching to a thread that the
+ * supervisor has seized just now fails as it natively does for a traced thread.
  *
  * A process that traces is never traced. Two tasks that trace each other with PTRACE_O_TRACEEXIT survive SIGKILL: each
  * stops at its exit and waits for the other one to continue it, and the kernel drops further signals to a dying process
- * (prepare_signal() in kernel/signal.c, Linux 6.18). The run could not be ended, nor its pid namespace.
+ * (prepare_signal() in kernel/signal.c, Linux 6.18). Neither the run nor its pid namespace could be ended.
  */
 #include "syscalls/process/ptrace.h"
 
@@ -27,23 +27,23 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-/* linux/ptrace.h, which clashes with <sys/ptrace.h>. */
+/* From linux/ptrace.h, which clashes with <sys/ptrace.h>. */
 #define REQUEST_TRACEME 0
 #define REQUEST_ATTACH 16
 #define REQUEST_SETOPTIONS 0x4200
 #define REQUEST_SEIZE 0x4206
 #define REQUEST_SECCOMP_GET_FILTER 0x420c
 #define REQUEST_SECCOMP_GET_METADATA 0x420d
-#define TRACEME_TID 0 /* of an entry for PTRACE_TRACEME, which lasts as long as the target */
+#define TRACEME_TID 0 /* trace_edge.tid of a PTRACE_TRACEME, which lasts as long as its target */
 #define OPTION_SUSPEND_SECCOMP (UINT64_C(1) << 21)
 
-/* ---- who traces whom ---- */
+/* ---- which process traces which ---- */
 
 /*
- * Whether a task of the run traces this thread. What cannot be read, as of a thread that has just died, counts as
- * traced. The supervisor does not count: it is no process of the run, and never traced.
+ * Whether a task of the run traces this thread. Counts an unreadable status as traced, for example of a thread that has
+ * just died. The supervisor as a tracer does not count, because it is not a process of the run.
  */
-static bool thread_is_traced(pid_t tid)
+static bool ptrace_thread_is_traced(pid_t tid)
 {
 	long tracer = tree_read_status(tid, "TracerPid", 10);
 
@@ -52,10 +52,10 @@ static bool thread_is_traced(pid_t tid)
 
 bool ptrace_is_traced(const struct sandbox *sandbox, pid_t tid)
 {
-	return sandbox->traces.count > 0 && thread_is_traced(tid);
+	return sandbox->traces.count > 0 && ptrace_thread_is_traced(tid);
 }
 
-/* Reads what is so now: children and threads of a traced process are traced from birth, if its tracer wants that. */
+/* Whether any thread of the process is traced now: threads and children may be traced from birth. */
 static bool any_thread_is_traced(pid_t tgid)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -69,18 +69,18 @@ static bool any_thread_is_traced(pid_t tgid)
 	while ((entry = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (tid > 0 && thread_is_traced(tid))
+		if (tid > 0 && ptrace_thread_is_traced(tid))
 			return true;
 	}
 	return false;
 }
 
 /*
- * A process that called PTRACE_TRACEME is remembered for life. The last attach of each thread is remembered, because it
- * may not have been performed yet. Earlier ones have: they show in TracerPid. A target's pid is compared too, because a
- * process may have reused it.
+ * Whether the process may have become traced. A PTRACE_TRACEME is remembered for life. Each thread's last attach is
+ * remembered, because the kernel may not have performed it yet; earlier ones show in TracerPid. A target's pid is
+ * compared too, because a process may have reused it.
  */
-static bool attach_is_under_way(const struct traces *traces, pid_t tgid)
+static bool ptrace_may_be_attached(const struct traces *traces, pid_t tgid)
 {
 	for (size_t i = 0; i < traces->count; i++)
 		if (traces->edge[i].target_tgid == tgid || traces->edge[i].target == tgid)
@@ -97,8 +97,8 @@ static bool process_has_traced(const struct traces *traces, pid_t tgid)
 }
 
 /*
- * Not by tree_pid_is_in_run(), which may miss a process whose ancestors die meanwhile: a living tracer must not be
- * forgotten. One that is remembered too long costs no more than a refusal.
+ * Does not use tree_pid_is_in_run(), which may miss a process while its ancestors die: a living tracer must not be
+ * forgotten. Remembering a dead one too long only causes a refusal.
  */
 static bool process_exists(pid_t tgid)
 {
@@ -125,7 +125,7 @@ static void forget_dead_processes(struct traces *traces)
 	traces->count = kept;
 }
 
-/* Whether `edge` may be overwritten by `next`: it is the same thread's, or a dead thread's of the same process. */
+/* Whether `next` may overwrite `edge`: both of one thread, or `edge` of a dead thread of the same process. */
 static bool edge_is_replaced(const struct trace_edge *edge, const struct trace_edge *next)
 {
 	if (edge->tid == TRACEME_TID || next->tid == TRACEME_TID)
@@ -133,8 +133,8 @@ static bool edge_is_replaced(const struct trace_edge *edge, const struct trace_e
 	return edge->tgid == next->tgid && (edge->tid == next->tid || !thread_exists(edge->tgid, edge->tid));
 }
 
-/* False: the table is full. The thread's own entry has to be replaced before a dead thread's is. */
-static bool remember_edge(struct traces *traces, const struct trace_edge *next)
+/* Stores an edge. False: the table is full. The thread's own entry is replaced before a dead thread's entry. */
+static bool ptrace_remember_edge(struct traces *traces, const struct trace_edge *next)
 {
 	struct trace_edge *entry = NULL;
 
@@ -154,22 +154,22 @@ static bool remember_edge(struct traces *traces, const struct trace_edge *next)
 
 /* ---- attaching ---- */
 
-/* Why the one process of the run may not trace the other one; NULL: it may. */
-static const char *find_reason(const struct traces *traces, pid_t tracer_tgid, pid_t target_tgid)
+/* Why one process of the run may not trace another process of the run; NULL: it may. */
+static const char *ptrace_find_refusal_reason(const struct traces *traces, pid_t tracer_tgid, pid_t target_tgid)
 {
-	if (attach_is_under_way(traces, tracer_tgid) || any_thread_is_traced(tracer_tgid))
+	if (ptrace_may_be_attached(traces, tracer_tgid) || any_thread_is_traced(tracer_tgid))
 		return "tracer_is_traced";
 	return process_has_traced(traces, target_tgid) ? "target_traces" : NULL;
 }
 
-static void judge_edge(struct call *call, const struct trace_edge *edge)
+static void ptrace_judge_edge(struct call *call, const struct trace_edge *edge)
 {
 	struct traces *traces = &call->sandbox->traces;
 	const char *reason;
 
 	forget_dead_processes(traces);
-	reason = find_reason(traces, edge->tgid, edge->target_tgid);
-	if (!reason && !remember_edge(traces, edge))
+	reason = ptrace_find_refusal_reason(traces, edge->tgid, edge->target_tgid);
+	if (!reason && !ptrace_remember_edge(traces, edge))
 		reason = "tracers_limit";
 	if (reason)
 		call_refuse(call, -EPERM, NULL, reason);
@@ -177,7 +177,7 @@ static void judge_edge(struct call *call, const struct trace_edge *edge)
 		target_allow_continue(call);
 }
 
-static void judge_attach(struct call *call)
+static void ptrace_judge_attach(struct call *call)
 {
 	pid_t pid = call_get_int(call, 1);
 	long target_tgid = pid > 0 ? tree_read_status(pid, "Tgid", 10) : -ESRCH;
@@ -187,46 +187,46 @@ static void judge_attach(struct call *call)
 	else if (target_tgid == call->task->tgid)
 		target_fail_call(call, -EPERM); /* a thread cannot trace its own process */
 	else
-		judge_edge(call, &(struct trace_edge){call->tid, call->task->tgid, pid, (pid_t)target_tgid});
+		ptrace_judge_edge(call, &(struct trace_edge){call->tid, call->task->tgid, pid, (pid_t)target_tgid});
 }
 
 /*
- * The parent becomes the tracer. If it dies before the call is performed, the new parent does. That may be the
- * supervisor, which detaches at the first stop, or a tracee: no circle comes of it, since the caller never traces.
+ * The kernel makes the parent the tracer. If the parent dies before that, its successor becomes the tracer: the
+ * supervisor, which detaches at the first stop, or a tracee. That makes no circle, because the caller never traces.
  */
-static void judge_traceme(struct call *call)
+static void ptrace_judge_traceme(struct call *call)
 {
 	pid_t tgid = call->task->tgid, parent = procstat_read_parent(tgid);
 
 	if (parent <= 0 || !tree_pid_is_in_run(call->sandbox->tree, parent))
 		call_refuse(call, -EPERM, NULL, "outside_run"); /* the supervisor would be the tracer */
 	else
-		judge_edge(call, &(struct trace_edge){TRACEME_TID, parent, call->tid, tgid});
+		ptrace_judge_edge(call, &(struct trace_edge){TRACEME_TID, parent, call->tid, tgid});
 }
 
-/* Requests that allow_ptrace does not let pass. */
+/* Judges the requests that allow_ptrace does not let pass. */
 void sys_ptrace(struct call *call)
 {
-	uint64_t request = call->arg[0], options = call->arg[3]; /* longs */
+	uint64_t request = call->arg[0], options = call->arg[3]; /* the kernel reads them as long */
 
 	if (!call->sandbox->traces_bounded)
 		call_refuse(call, -EPERM, NULL, "trace_not_bounded");
 	else if (request == REQUEST_TRACEME)
-		judge_traceme(call);
+		ptrace_judge_traceme(call);
 	else if (request == REQUEST_SECCOMP_GET_FILTER || request == REQUEST_SECCOMP_GET_METADATA)
-		call_refuse(call, -EACCES, NULL, "not_permitted"); /* natively without CAP_SYS_ADMIN */
+		call_refuse(call, -EACCES, NULL, "not_permitted"); /* the kernel's errno without CAP_SYS_ADMIN */
 	else if (request == REQUEST_SETOPTIONS || (request == REQUEST_SEIZE && options & OPTION_SUSPEND_SECCOMP))
 		call_refuse(call, -EPERM, NULL, "not_permitted");
 	else if (request == REQUEST_ATTACH || request == REQUEST_SEIZE)
-		judge_attach(call);
+		ptrace_judge_attach(call);
 	else
 		call_refuse(call, -EIO, NULL, "not_offered");
 }
 
 /* ---- memory ---- */
 
-/* Likewise without a tracer. The addresses are read again by the kernel, but the verdict does not rest on them. */
-static void judge_memory(struct call *call)
+/* Judges access to other processes' memory. The kernel reads the addresses again; the verdict does not rest on them. */
+static void ptrace_judge_memory_access(struct call *call)
 {
 	if (!call->sandbox->traces_bounded && !target_is_self(call, call_get_int(call, 0)))
 		call_refuse(call, -EPERM, NULL, "trace_not_bounded");
@@ -234,5 +234,5 @@ static void judge_memory(struct call *call)
 		target_continue_if_member(call, call_get_int(call, 0));
 }
 
-HANDLER(sys_process_vm_readv, judge_memory(call))
-HANDLER(sys_process_vm_writev, judge_memory(call))
+HANDLER(sys_process_vm_readv, ptrace_judge_memory_access(call))
+HANDLER(sys_process_vm_writev, ptrace_judge_memory_access(call))

@@ -8,13 +8,13 @@
 
 #define TRACES_MAX 256u
 
-/* A thread that attached to another process, and the task that it attached to last. tid 0: see ptrace.c. */
+/* A thread that attached to another process, and the last task that it attached to. tid TRACEME_TID: PTRACE_TRACEME. */
 struct trace_edge {
 	pid_t tid, tgid;
 	pid_t target, target_tgid;
 };
 
-/* All of them whose process is alive, and some that are dead. */
+/* All edges of living processes, and some of dead ones. */
 struct traces {
 	struct trace_edge edge[TRACES_MAX];
 	size_t count; /* 0: no process of the run has traced another one */
@@ -22,7 +22,7 @@ struct traces {
 
 struct sandbox;
 
-/* Whether a task of the run traces this thread, so that the supervisor cannot seize it. Cheap while there are none. */
+/* Whether a task of the run traces this thread, so that the supervisor cannot seize it. Cheap without edges. */
 bool ptrace_is_traced(const struct sandbox *sandbox, pid_t tid);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Signals: kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_open and pidfd_send_signal. Signals to the
- * own process are continued. So are signals to a member of the run where the kernel confines signals to the run: then
- * the thread id may be reused in between. Elsewhere the signal is sent through a pidfd that was found to be a member's.
- * Its sender (si_pid) is the supervisor: the kernel allows no other sender with SI_USER.
+ * caller's own process are continued. So are signals to other processes of the run if the kernel confines signals to
+ * the run: then a reused thread id does no harm. Otherwise the supervisor sends the signal, by a pidfd that was found
+ * to be of the run. The receiver sees the supervisor as the sender (si_pid): the kernel allows no other with SI_USER.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
 
-/* linux/pidfd.h, Linux 6.9. */
+/* From linux/pidfd.h of Linux 6.9. */
 #ifndef PIDFD_SIGNAL_THREAD
 #define PIDFD_SIGNAL_THREAD (1U << 0)
 #define PIDFD_SIGNAL_THREAD_GROUP (1U << 1)
@@ -30,10 +30,10 @@
 /* ---- process groups, and every process ---- */
 
 /*
- * The kernel signals a group in one step. Here the members are listed again until all are signalled, because one may
- * fork in between. The limit is for handlers that fork on each signal.
+ * The kernel signals a group in one step. Here the processes are listed again until each has been signalled, because
+ * one may fork meanwhile. The maximum is for programs whose handlers fork on each signal.
  */
-#define ROUNDS_MAX 8
+#define SIGNAL_ROUNDS_MAX 8
 
 static pid_t read_process_group(pid_t pid)
 {
@@ -42,92 +42,92 @@ static pid_t read_process_group(pid_t pid)
 	return procstat_read(pid, &stat) < 0 ? -ESRCH : stat.group;
 }
 
-struct round {
-	bool everyone; /* all but the calling process */
+struct group_signal {
+	bool everyone; /* all processes of the run except the caller's */
 	pid_t group;
-	pid_t *pid; /* present members of the run */
+	pid_t *pid; /* processes that are in the run now */
 	size_t count, room;
-	pid_t *done; /* members that were signalled */
+	pid_t *done; /* processes that were signalled */
 	size_t done_count, done_room;
 	int last_error;
 	bool sent;
 };
 
-/* Lists the members of the run. 0 or -ENOMEM. */
-static int signal_list_members(struct call *call, struct round *round)
+/* Lists the processes of the run. 0 or -ENOMEM. */
+static int signal_list_members(struct call *call, struct group_signal *work)
 {
 	do {
-		if (!array_reserve(&round->pid, round->count, &round->room))
+		if (!array_reserve(&work->pid, work->count, &work->room))
 			return -ENOMEM;
-		round->count = tree_list_processes(call->sandbox->tree, round->pid, round->room);
-	} while (round->count > round->room);
+		work->count = tree_list_processes(call->sandbox->tree, work->pid, work->room);
+	} while (work->count > work->room);
 	return 0;
 }
 
-static bool signal_was_sent_to(const struct round *round, pid_t pid)
+static bool signal_was_sent_to(const struct group_signal *work, pid_t pid)
 {
-	for (size_t i = 0; i < round->done_count; i++)
-		if (round->done[i] == pid)
+	for (size_t i = 0; i < work->done_count; i++)
+		if (work->done[i] == pid)
 			return true;
 	return false;
 }
 
-/* target_open_pidfd() checks membership again: the list may be outdated. */
-static void signal_member(struct call *call, struct round *round, pid_t pid, int sig)
+/* Signals one process. target_open_pidfd() checks again that it is in the run, because the list may be outdated. */
+static void signal_member(struct call *call, struct group_signal *work, pid_t pid, int sig)
 {
 	_cleanup_close_ int pidfd = target_open_pidfd(call, pid, false);
 
 	if (pidfd < 0)
 		return;
 	if (syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0) < 0)
-		round->last_error = -errno;
+		work->last_error = -errno;
 	else
-		round->sent = true;
+		work->sent = true;
 }
 
-static bool signal_addresses_process(const struct call *call, const struct round *round, pid_t pid)
+static bool signal_targets_process(const struct call *call, const struct group_signal *work, pid_t pid)
 {
-	return round->everyone ? pid != call->task->tgid : read_process_group(pid) == round->group;
+	return work->everyone ? pid != call->task->tgid : read_process_group(pid) == work->group;
 }
 
-/* Signals members that had not been signalled. True: such members were found. */
-static bool signal_new_members(struct call *call, struct round *round, int sig)
+/* Signals processes that had not been signalled. True: there were such processes. */
+static bool signal_new_members(struct call *call, struct group_signal *work, int sig)
 {
 	bool fresh = false;
 
-	for (size_t i = 0; i < round->count; i++) {
-		pid_t pid = round->pid[i];
+	for (size_t i = 0; i < work->count; i++) {
+		pid_t pid = work->pid[i];
 
-		if (signal_was_sent_to(round, pid) || !signal_addresses_process(call, round, pid))
+		if (signal_was_sent_to(work, pid) || !signal_targets_process(call, work, pid))
 			continue;
-		if (!array_reserve(&round->done, round->done_count, &round->done_room))
+		if (!array_reserve(&work->done, work->done_count, &work->done_room))
 			return false;
-		round->done[round->done_count++] = pid;
-		signal_member(call, round, pid, sig);
+		work->done[work->done_count++] = pid;
+		signal_member(call, work, pid, sig);
 		fresh = true;
 	}
 	return fresh;
 }
 
-static bool signal_addresses_any(const struct call *call, const struct round *round)
+static bool signal_targets_any(const struct call *call, const struct group_signal *work)
 {
-	for (size_t i = 0; i < round->count; i++)
-		if (signal_addresses_process(call, round, round->pid[i]))
+	for (size_t i = 0; i < work->count; i++)
+		if (signal_targets_process(call, work, work->pid[i]))
 			return true;
 	return false;
 }
 
-static void signal_members(struct call *call, struct round *round, int sig)
+static void signal_members(struct call *call, struct group_signal *work, int sig)
 {
-	int r = signal_list_members(call, round);
+	int r = signal_list_members(call, work);
 
-	if (r == 0 && !signal_addresses_any(call, round)) {
+	if (r == 0 && !signal_targets_any(call, work)) {
 		target_refuse_outsider(call);
 		return;
 	}
 	target_allow_call(call);
-	/* One step, with the right sender. Not for -1, whose result would reveal processes outside the run. */
-	if (r == 0 && call->sandbox->signals_bounded && !round->everyone) {
+	/* In one step, with the right sender. Not for -1, whose result would tell of processes outside the run. */
+	if (r == 0 && call->sandbox->signals_bounded && !work->everyone) {
 		call_continue(call);
 		return;
 	}
@@ -135,42 +135,42 @@ static void signal_members(struct call *call, struct round *round, int sig)
 		call_fail(call, r);
 	if (r < 0 || call_commit_record(call) < 0)
 		return;
-	for (int i = 0; i < ROUNDS_MAX && signal_new_members(call, round, sig); i++)
-		if (sig == 0 || signal_list_members(call, round) < 0)
+	for (int i = 0; i < SIGNAL_ROUNDS_MAX && signal_new_members(call, work, sig); i++)
+		if (sig == 0 || signal_list_members(call, work) < 0)
 			break;
 	/* kill(2) succeeds if at least one process was signalled. */
-	call_return_result(call, round->sent ? 0 : round->last_error);
+	call_return_result(call, work->sent ? 0 : work->last_error);
 }
 
-/* `which` is the pid argument of kill(2): 0 the own group, -1 everyone, less than -1 the group -which. */
+/* which: the pid of kill(2). 0: the caller's group; -1: every process; below -1: the group with that number. */
 static void signal_group(struct call *call, pid_t which, int sig)
 {
-	struct round round = {.everyone = which == -1, .last_error = -ESRCH};
+	struct group_signal work = {.everyone = which == -1, .last_error = -ESRCH};
 
 	if (which == 0)
-		round.group = read_process_group(call->task->tgid);
+		work.group = read_process_group(call->task->tgid);
 	else if (which < -1 && which != INT_MIN) /* -INT_MIN does not exist: kernel/signal.c, kill_something_info() */
-		round.group = -which;
+		work.group = -which;
 	else if (which != -1)
-		round.group = -ESRCH;
-	if (round.group < 0)
+		work.group = -ESRCH;
+	if (work.group < 0)
 		target_refuse_outsider(call);
 	else
-		signal_members(call, &round, sig);
-	free(round.pid);
-	free(round.done);
+		signal_members(call, &work, sig);
+	free(work.pid);
+	free(work.done);
 }
 
 /* ---- one process or thread ---- */
 
-/* Whether the kernel may send the signal: see the top. */
+/* Whether the kernel may send the signal itself: see the head of this file. */
 static bool signal_may_continue(const struct call *call, pid_t own, pid_t pid)
 {
 	return pid == own ||
 	       (pid > 0 && call->sandbox->signals_bounded && tree_pid_is_in_run(call->sandbox->tree, pid));
 }
 
-/* False: the outcome is set. The siginfo must not claim to be from the kernel or kill(2): do_rt_sigqueueinfo(). */
+/* Copies a siginfo that does not claim to be the kernel's or kill(2)'s: do_rt_sigqueueinfo(). False: outcome set. */
 static bool signal_copy_info(struct call *call, unsigned arg, siginfo_t *info)
 {
 	int r = decode_struct(call, arg, info, sizeof(*info));
@@ -182,8 +182,8 @@ static bool signal_copy_info(struct call *call, unsigned arg, siginfo_t *info)
 	return r == 0;
 }
 
-/* info NULL: as kill(2). */
-static void send_to_process(struct call *call, pid_t pid, int sig, const siginfo_t *info)
+/* info: from rt_sigqueueinfo(2); NULL: as kill(2) does. */
+static void signal_send_to_process(struct call *call, pid_t pid, int sig, const siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open_pidfd(call, pid, false);
 
@@ -198,14 +198,15 @@ static void send_to_process(struct call *call, pid_t pid, int sig, const siginfo
 	}
 }
 
-/* tgid 0: a thread of any process (tkill). info NULL: as tgkill(2). */
-static void send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, siginfo_t *info)
+/* tgid 0: a thread of any process, as for tkill(2). info: from rt_tgsigqueueinfo(2); NULL: as tgkill(2) does. */
+static void signal_send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, siginfo_t *info)
 {
 	_cleanup_close_ int pidfd = target_open_pidfd(call, tid, true);
-	long r, owner = tree_read_status(tid, "Tgid", 10); /* read after the pidfd: that thread's or a later one's */
+	/* read after the pidfd was opened: of the same thread, or of a later one */
+	long r, owner = tree_read_status(tid, "Tgid", 10);
 	bool by_number = pidfd == -EINVAL; /* before Linux 6.9, where threads have no pidfds */
 
-	/* Sent by its number, the signal is sent right after the thread was found to be a member's. */
+	/* Without a pidfd, the thread is checked to be in the run right before the signal is sent by its number. */
 	if (pidfd == -ESRCH || owner <= 0 || (tgid && owner != tgid) ||
 	    (by_number && !tree_pid_is_in_run(call->sandbox->tree, tid))) {
 		target_refuse_outsider(call);
@@ -227,7 +228,7 @@ static void send_to_thread(struct call *call, pid_t tgid, pid_t tid, int sig, si
 	call_return_result(call, r < 0 ? -errno : 0);
 }
 
-/* kill(2); with info_arg, the number of its siginfo argument, rt_sigqueueinfo(2). */
+/* kill(2), or rt_sigqueueinfo(2) if info_arg is not 0: the index of its siginfo argument. */
 static void signal_process(struct call *call, unsigned info_arg)
 {
 	pid_t pid = call_get_int(call, 0);
@@ -239,14 +240,14 @@ static void signal_process(struct call *call, unsigned info_arg)
 	} else if (!info_arg && pid <= 0) {
 		signal_group(call, pid, sig);
 	} else if (!info_arg) {
-		send_to_process(call, pid, sig, NULL);
+		signal_send_to_process(call, pid, sig, NULL);
 	} else if (signal_copy_info(call, info_arg, &info)) {
 		info.si_signo = sig;
-		send_to_process(call, pid, sig, &info);
+		signal_send_to_process(call, pid, sig, &info);
 	}
 }
 
-/* tgkill(2); with info_arg, the number of its siginfo argument, rt_tgsigqueueinfo(2). */
+/* tgkill(2), or rt_tgsigqueueinfo(2) if info_arg is not 0: the index of its siginfo argument. */
 static void signal_thread(struct call *call, unsigned info_arg)
 {
 	pid_t tgid = call_get_int(call, 0), tid = call_get_int(call, 1);
@@ -258,10 +259,10 @@ static void signal_thread(struct call *call, unsigned info_arg)
 	} else if (signal_may_continue(call, call->task->tgid, tgid)) { /* the kernel checks that tid belongs to tgid */
 		target_allow_continue(call);
 	} else if (!info_arg) {
-		send_to_thread(call, tgid, tid, sig, NULL);
+		signal_send_to_thread(call, tgid, tid, sig, NULL);
 	} else if (signal_copy_info(call, info_arg, &info)) {
 		info.si_signo = sig;
-		send_to_thread(call, tgid, tid, sig, &info);
+		signal_send_to_thread(call, tgid, tid, sig, &info);
 	}
 }
 
@@ -279,7 +280,7 @@ void sys_tkill(struct call *call)
 	else if (signal_may_continue(call, call->tid, tid))
 		target_allow_continue(call);
 	else
-		send_to_thread(call, 0, tid, call_get_int(call, 1), NULL);
+		signal_send_to_thread(call, 0, tid, call_get_int(call, 1), NULL);
 }
 
 /* ---- pidfds ---- */
@@ -300,7 +301,7 @@ void sys_pidfd_open(struct call *call)
 	if (fd < 0)
 		fd = -errno;
 	if (!tree_pid_is_in_run(call->sandbox->tree,
-			    pid)) { /* asked after the descriptor is open, so that the pid is not reused */
+			    pid)) { /* checked after the descriptor is open, so that the pid is not reused */
 		target_refuse_outsider(call);
 		return;
 	}
@@ -309,10 +310,10 @@ void sys_pidfd_open(struct call *call)
 }
 
 /*
- * The process of a descriptor of its directory in /proc, which pidfd_send_signal(2) takes as well. -1: it has been
- * reaped; 0: the descriptor is of something else.
+ * The process of a descriptor of /proc/PID, which pidfd_send_signal(2) accepts as well. -1: the process has been
+ * reaped; 0: not such a descriptor.
  */
-static pid_t read_directory(const struct call *call, int fd)
+static pid_t pidfd_read_proc_directory(const struct call *call, int fd)
 {
 	char link[64], text[48];
 	ssize_t len;
@@ -331,31 +332,32 @@ static pid_t read_directory(const struct call *call, int fd)
 	return text[end] == '\0' ? pid : 0;
 }
 
-/* The number of the process or thread of the target's pidfd. -EBADF: not a pidfd; -ESRCH: of a task that is dead. */
-static pid_t read_pidfd(const struct call *call, int fd, bool *ret_thread)
+/* The process or thread id of the target's pidfd. -EBADF: not a pidfd; -ESRCH: the task is dead. */
+static pid_t pidfd_read_process(const struct call *call, int fd, bool *ret_thread)
 {
 	struct fdinfo info;
 
 	if (fdinfo_read(call->tid, fd, &info) < 0)
 		return -EBADF;
 	if (info.pid == 0)
-		info.pid = info.flags & O_PATH ? 0 : read_directory(call, fd);
+		info.pid = info.flags & O_PATH ? 0 : pidfd_read_proc_directory(call, fd);
 	if (info.pid == 0)
 		return -EBADF;
 	*ret_thread = info.flags & O_EXCL;
 	return info.pid > 0 ? info.pid : -ESRCH;
 }
 
-static void send_by_pidfd(struct call *call, pid_t pid, int sig, bool to_thread)
+static void pidfd_send_signal_to(struct call *call, pid_t pid, int sig, bool to_thread)
 {
 	siginfo_t info = {0}, *given = call->arg[2] ? &info : NULL;
 
-	if (given && !signal_copy_info(call, 2, &info)) /* this call does not set si_signo: a wrong one is EINVAL */
+	/* the kernel does not set si_signo here: a wrong one is EINVAL */
+	if (given && !signal_copy_info(call, 2, &info))
 		return;
 	if (to_thread)
-		send_to_thread(call, 0, pid, sig, given);
+		signal_send_to_thread(call, 0, pid, sig, given);
 	else
-		send_to_process(call, pid, sig, given);
+		signal_send_to_process(call, pid, sig, given);
 }
 
 void sys_pidfd_send_signal(struct call *call)
@@ -363,14 +365,15 @@ void sys_pidfd_send_signal(struct call *call)
 	int sig = call_get_int(call, 1);
 	unsigned flags = call_get_uint(call, 3);
 	bool of_thread = false, bad_flags = flags & (flags - 1) || flags > PIDFD_SIGNAL_PROCESS_GROUP;
-	pid_t pid = bad_flags ? -EINVAL : read_pidfd(call, call_get_int(call, 0), &of_thread);
+	pid_t pid = bad_flags ? -EINVAL : pidfd_read_process(call, call_get_int(call, 0), &of_thread);
 
 	if (pid < 0)
 		target_fail_call(call, pid);
-	else if (signal_may_continue(call, -1, pid)) /* confined even if the descriptor is replaced */
+	/* the kernel confines signals even if a thread replaces the descriptor */
+	else if (signal_may_continue(call, -1, pid))
 		target_allow_continue(call);
 	else if (flags == PIDFD_SIGNAL_PROCESS_GROUP)
 		signal_group(call, -pid, sig);
 	else
-		send_by_pidfd(call, pid, sig, flags ? flags & PIDFD_SIGNAL_THREAD : of_thread);
+		pidfd_send_signal_to(call, pid, sig, flags ? flags & PIDFD_SIGNAL_THREAD : of_thread);
 }

@@ -20,7 +20,7 @@ bool target_is_self(const struct call *call, pid_t pid)
 	return pid == call->tid || pid == call->task->tgid;
 }
 
-/* For a thread that is not a group leader, kill(2) signals its process; pidfd_open(2) fails. */
+/* Opens a pidfd of pid's process. Like kill(2), takes the id of any thread, which pidfd_open(2) refuses. */
 static int target_open_process(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -55,8 +55,8 @@ int target_open_pidfd(const struct call *call, pid_t pid, bool thread)
 void target_continue_if_member(struct call *call, pid_t pid)
 {
 	/*
-	 * The pid is in a register, so the kernel may act on it. A race remains: the member ends, is reaped, and its
-	 * pid is reused by a process outside within microseconds.
+	 * The pid is in a register, so the kernel may act on it. A race of microseconds remains: the process of the run
+	 * ends and is reaped, and a process outside gets its pid.
 	 */
 	if (target_is_self(call, pid) || tree_pid_is_in_run(call->sandbox->tree, pid))
 		target_allow_continue(call);
