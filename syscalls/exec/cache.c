@@ -6,11 +6,14 @@
 #include "base/elf-machine.h"
 
 #define CACHE_PROGRAMS 64u
-/* A younger file could change again without a new ctime, which has the resolution of a tick. */
+/*
+ * A file is kept this long after its last change: a second change may get the same ctime, which has a tick's
+ * resolution.
+ */
 #define CACHE_SETTLED_S 2
 
-/* The fields that differ when a file is another one, or was changed. */
-struct stamp {
+/* Identifies a version of a file: these fields differ if it is another file, or was changed. */
+struct file_version {
 	dev_t dev;
 	ino_t ino;
 	mode_t mode;
@@ -19,40 +22,40 @@ struct stamp {
 };
 
 struct known_program {
-	struct stamp stamp;
-	const struct mount *mount; /* another mount may be noexec */
+	struct file_version version;
+	const struct mount *mount; /* compared too, because the file's other mounts may be noexec */
 	struct exec_program program;
 };
 
 struct known_loader {
-	struct stamp stamp;
+	struct file_version version;
 	struct exec_loader loader;
 };
 
 static const char *const own_loaders[] = ELF_LOADERS;
 
-/* Only the supervisor thread judges execs. */
+/* Thread-local, because only the supervisor thread judges execs. */
 static _Thread_local struct known_program programs[CACHE_PROGRAMS];
 static _Thread_local struct known_loader loaders[sizeof(own_loaders) / sizeof(own_loaders[0])];
 
-static bool stamp_is_same_time(const struct timespec *one, const struct timespec *other)
+static bool file_version_is_same_time(const struct timespec *one, const struct timespec *other)
 {
 	return one->tv_sec == other->tv_sec && one->tv_nsec == other->tv_nsec;
 }
 
-static bool stamp_matches(const struct stamp *stamp, const struct stat *st)
+static bool file_version_matches(const struct file_version *version, const struct stat *st)
 {
-	return stamp->ino == st->st_ino && stamp->dev == st->st_dev && stamp->mode == st->st_mode &&
-	       stamp->size == st->st_size && stamp_is_same_time(&stamp->mtime, &st->st_mtim) &&
-	       stamp_is_same_time(&stamp->ctime, &st->st_ctim);
+	return version->ino == st->st_ino && version->dev == st->st_dev && version->mode == st->st_mode &&
+	       version->size == st->st_size && file_version_is_same_time(&version->mtime, &st->st_mtim) &&
+	       file_version_is_same_time(&version->ctime, &st->st_ctim);
 }
 
-static struct stamp stamp_make(const struct stat *st)
+static struct file_version file_version_make(const struct stat *st)
 {
-	return (struct stamp){st->st_dev, st->st_ino, st->st_mode, st->st_size, st->st_mtim, st->st_ctim};
+	return (struct file_version){st->st_dev, st->st_ino, st->st_mode, st->st_size, st->st_mtim, st->st_ctim};
 }
 
-/* True for a file that the run cannot write and no process has changed just now. */
+/* Whether the file may be kept: the run cannot write it, and it was not changed just now. */
 static bool cache_may_keep_file(const struct call *call, const struct place *place, const struct stat *st)
 {
 	const unsigned special = MOUNT_PROC | MOUNT_DEVICE | MOUNT_TTY;
@@ -73,7 +76,7 @@ bool exec_cache_find_program(const struct place *place, const struct stat *st, s
 {
 	const struct known_program *known = cache_get_program_slot(st);
 
-	if (!stamp_matches(&known->stamp, st) || known->mount != place->mount)
+	if (!file_version_matches(&known->version, st) || known->mount != place->mount)
 		return false;
 	*ret_program = known->program;
 	return true;
@@ -87,7 +90,7 @@ void exec_cache_keep_program(const struct call *call, const struct place *place,
 
 	if (len >= EXEC_INTERP_MAX || !cache_may_keep_file(call, place, st))
 		return;
-	known->stamp = stamp_make(st);
+	known->version = file_version_make(st);
 	known->mount = place->mount;
 	known->program.dynamic = facts->dynamic;
 	memcpy(known->program.interp, facts->interp, len);
@@ -113,7 +116,8 @@ bool exec_cache_find_loader(const char *text, struct exec_loader *ret_loader)
 	struct stat st;
 
 	/* An empty entry has the inode number 0, which no file has. */
-	if (!known || !known->stamp.ino || fstatat(AT_FDCWD, text, &st, 0) < 0 || !stamp_matches(&known->stamp, &st))
+	if (!known || !known->version.ino || fstatat(AT_FDCWD, text, &st, 0) < 0 ||
+	    !file_version_matches(&known->version, &st))
 		return false;
 	*ret_loader = known->loader;
 	return true;
@@ -126,6 +130,6 @@ void exec_cache_keep_loader(const struct call *call, const struct place *place, 
 
 	if (!known || !cache_may_keep_file(call, place, st))
 		return;
-	known->stamp = stamp_make(st);
+	known->version = file_version_make(st);
 	known->loader = *loader;
 }

@@ -10,14 +10,14 @@
 #define PHDR_BATCH 16u
 #define ELF_PAGE 4096u
 
-/* The file, and its first bytes, which mostly hold everything that is read. */
+/* An open file, and its first bytes, which mostly hold everything that is read. */
 struct elf_source {
 	int fd;
 	size_t len;
 	unsigned char head[1024];
 };
 
-/* Reads `len` bytes. 0, -ENOEXEC when the file is shorter, or -errno. */
+/* Reads `len` bytes at an offset. 0; -ENOEXEC if the file is shorter; or -errno. */
 static int elf_read(const struct elf_source *source, void *out, size_t len, uint64_t offset)
 {
 	ssize_t got;
@@ -62,7 +62,7 @@ static int elf_read_header(struct elf_source *source, Elf64_Ehdr *ehdr)
 	return 0;
 }
 
-/* Checked as in the kernel: 2..PATH_MAX bytes, the last one NUL; EIO when the file ends before. */
+/* Reads PT_INTERP, with the kernel's checks: 2 to PATH_MAX bytes, the last one NUL. -EIO if the file ends before. */
 static int elf_read_interp(const struct elf_source *source, const Elf64_Phdr *phdr, char text[PATH_MAX])
 {
 	size_t want = (size_t)phdr->p_filesz;

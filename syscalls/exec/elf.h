@@ -1,5 +1,6 @@
 /*
- * Finds what the kernel will do with an ELF file, before it is approved. The bytes are hostile; sections are not read.
+ * Finds what the kernel will do with an ELF file, before the exec is approved. Bytes may be forged; sections are not
+ * read.
  */
 #ifndef CALLGATE_SYSCALLS_EXEC_ELF_H
 #define CALLGATE_SYSCALLS_EXEC_ELF_H
@@ -9,15 +10,16 @@
 #include <stdint.h>
 
 struct elf_facts {
-	bool dynamic;             /* has PT_INTERP */
-	char interp[PATH_MAX];    /* path in PT_INTERP, NUL-terminated within the file */
-	uint64_t first_vaddr;     /* page of the first PT_LOAD, relative to AT_BASE for a loader */
+	bool dynamic;             /* the file has a PT_INTERP */
+	char interp[PATH_MAX];    /* the path in PT_INTERP, NUL-terminated */
+	/* page address of the first PT_LOAD; in a loader, relative to AT_BASE */
+	uint64_t first_vaddr;
 };
 
 /*
- * Reads by pread(2), not mmap(2), because the program may truncate the file. 0 with facts; -ENOEXEC where the kernel
- * refuses the file, too (not ELF, no program headers, unterminated interpreter); -ENOTSUP for another class or machine,
- * which only a compat layer or binfmt_misc could run; -errno from reading.
+ * Reads by pread(2), because the program may truncate the file, and a mapping would raise SIGBUS. 0; -ENOEXEC: the
+ * kernel refuses the file too (not ELF, no program headers, unterminated interpreter); -ENOTSUP: another class or
+ * machine, which only a compat layer or binfmt_misc could run; or -errno from reading.
  */
 int elf_inspect_file(int fd, struct elf_facts *ret_facts);
 

@@ -1,6 +1,6 @@
 /*
- * execve(2), execveat(2): from the program's path to the plan of an exec. Judges every file that the kernel will load:
- * the "#!" chain, the ELF file at its end, and its loader.
+ * execve(2) and execveat(2): judges every file that the kernel will load, and makes the plan of the exec. The files are
+ * the program, the interpreters of its "#!" chain, the ELF file at the end of the chain, and its loader.
  */
 #include <elf.h>
 #include <errno.h>
@@ -22,34 +22,34 @@
 #define AT_EXECVE_CHECK 0x10000 /* Linux 6.14: only checks whether the file may be executed */
 #endif
 
-#define EXEC_SCRIPTS_MAX 5 /* exec_binprm(): a sixth "#!" is ELOOP */
-#define EXEC_INTERP_SLOT 1u /* index in call->path and call->place for interpreters and loaders */
+#define EXEC_SCRIPTS_MAX 5 /* exec_binprm() fails with ELOOP at a sixth "#!" */
+#define EXEC_INTERP_SLOT 1u /* index in call->path and call->place for interpreters and the loader */
 
-/* A regular file whose mode lets it be executed. */
+/* A regular file that its mode lets be executed. */
 struct exec_file {
-	int fd; /* readable, owned; -1 when `program` is known */
+	int fd; /* readable, owned; -1 if the file is in the cache (`known`) */
 	struct stat st;
 	bool known;
-	bool reached; /* the kernel reaches this file by the program's path */
-	struct exec_program program; /* when known */
+	bool reached; /* the kernel finds this file by the program's path */
+	struct exec_program program; /* set if the file is `known` */
 };
 
 /* One exec while it is judged. */
-struct attempt {
+struct exec_attempt {
 	struct call *call;
 	struct exec_plan *plan;
 	struct exec_args args;
-	char name[PATH_MAX + 32]; /* the kernel's bprm->filename */
+	char name[PATH_MAX + 32]; /* the name that the kernel gives to the exec (bprm->filename) */
 	struct exec_file file;    /* the program; then each interpreter of the chain */
-	unsigned at;              /* its slot in the call */
-	struct place saved_place; /* see loader_judge */
+	unsigned at;              /* the file's index in call->path and call->place */
+	struct place saved_place; /* place[1], path[1] and paths of the call while the loader is judged */
 	struct call_path saved_path;
 	unsigned saved_paths;
 };
 
 /* ---- one file ---- */
 
-/* The status of a pinned regular file. 0, or -1 with the outcome set. */
+/* Reads the status of a pinned file, which must be regular. 0, or -1 with the outcome set. */
 static int exec_stat_pin(struct call *call, int pin, struct stat *ret_st)
 {
 	if (fstat(pin, ret_st) < 0)
@@ -61,12 +61,12 @@ static int exec_stat_pin(struct call *call, int pin, struct stat *ret_st)
 	return -1;
 }
 
-/* Opens a pinned file for reading; the pin stays the caller's. A descriptor, or -1 with the outcome set. */
+/* Opens a pinned file for reading; the pin stays the caller's. Returns a descriptor, or -1 with the outcome set. */
 static int exec_open_pinned(struct call *call, int pin)
 {
 	int fd;
 
-	/* Checks noexec as well. Uses the system call itself, because faccessat(3) of glibc emulates flags by uid. */
+	/* Checks noexec too. The system call itself is used, because glibc emulates flags of faccessat(3) by uid. */
 	if (syscall(SYS_faccessat2, pin, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
 		return call_fail(call, -errno);
 	/* O_NONBLOCK: a lease on the file must not block the supervisor thread. */
@@ -80,7 +80,7 @@ static int exec_open_pinned(struct call *call, int pin)
 
 struct status_question {
 	struct stat *st;
-	int asked; /* the dirfd by which it was asked: see view_get_nolinks_path */
+	int asked; /* the dirfd of the successful question: see view_get_nolinks_path */
 };
 
 static int exec_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
@@ -92,8 +92,8 @@ static int exec_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags
 }
 
 /*
- * Finds the file of path i in the cache, without opening it. 1: *file is complete; 0: it is not in the cache, so pin it
- * and call exec_open_file; -1 with the outcome set.
+ * Finds the file of path i in the cache, without opening it. 1: *file is complete; 0: not in the cache, so the caller
+ * opens it by exec_open_file(); -1: the outcome is set.
  */
 static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, struct exec_file *file)
 {
@@ -107,15 +107,15 @@ static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, st
 	if (file_ask_by_path(call, i, POLICY_EXEC, at_flags, &question) < 0)
 		return -1;
 	file->known = exec_cache_find_program(place, &file->st, &file->program);
-	/* No link is on the way of the file's name: if the program's path is that name, the kernel reaches the file. */
+	/* No link leads to place->virt. If that is the program's path, the kernel finds the file by it. */
 	file->reached =
 		file->known && still >= 0 && status.asked == still && strcmp(call->path[i].text, place->virt) == 0;
 	return file->known;
 }
 
 /*
- * Checks what the kernel demands of an executable file, and that it can be read: a 0111 binary runs undumpable, so it
- * could not be compared with its plan. Takes pin, of place i. 0, or -1 with the outcome set.
+ * Checks what the kernel demands of an executable file, and that the file can be read: a program of mode 0111 runs
+ * undumpable, and could not be compared with its plan. Takes pin, of place i. 0, or -1 with the outcome set.
  */
 static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_file *file)
 {
@@ -123,7 +123,7 @@ static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_fi
 
 	file->fd = -1;
 	file->reached = false;
-	if (i == 0 && call->place[0].magic) /* /proc/self/fd/N of a memfd */
+	if (i == 0 && call->place[0].magic) /* /proc/self/fd/N of an object without a name, such as a memfd */
 		return call_refuse(call, EACCES, NULL, "object_without_name");
 	if (exec_stat_pin(call, held, &file->st) < 0)
 		return -1;
@@ -144,14 +144,14 @@ static int exec_find_path(struct call *call, unsigned i, unsigned at_flags, stru
 	return pin < 0 ? -1 : exec_open_file(call, i, pin, ret_file);
 }
 
-/* Makes `text`, the path of an interpreter, path2 of the call's record. 0, or -1 with the outcome set. */
+/* Sets `text`, the path of an interpreter, as the call's second path. 0, or -1 with the outcome set. */
 static int interp_set_path(struct call *call, const char *text)
 {
 	struct call_path *path = &call->path[EXEC_INTERP_SLOT];
 
 	if (!*text)
-		return call_fail(call, -EACCES); /* as the kernel, which resolves "" to the cwd */
-	(void)snprintf(path->text, sizeof(path->text), "%s", text); /* both have at most PATH_MAX bytes */
+		return call_fail(call, -EACCES); /* the kernel's errno: it resolves "" to the cwd */
+	(void)snprintf(path->text, sizeof(path->text), "%s", text); /* both have room for PATH_MAX bytes */
 	path->len = strlen(path->text);
 	path->dirfd = AT_FDCWD;
 	path->null = false;
@@ -159,20 +159,20 @@ static int interp_set_path(struct call *call, const char *text)
 	return 0;
 }
 
-/* ---- the chain of "#!" ---- */
+/* ---- the "#!" chain ---- */
 
-/* One step: 1 when the interpreter replaced attempt->file, 0 when that is no script, -1 with the outcome set. */
-static int follow_shebang(struct attempt *attempt, unsigned depth)
+/* Follows one "#!". 1: its interpreter is in attempt->file; 0: the file is not a script; -1: the outcome is set. */
+static int exec_follow_shebang(struct exec_attempt *attempt, unsigned depth)
 {
 	struct call *call = attempt->call;
 	struct exec_file *file = &attempt->file;
-	char head[SHEBANG_HEAD] = {0};
+	char head[SHEBANG_HEAD_BYTES] = {0};
 	struct shebang line;
 	int r;
 
 	if (file->known)
 		return 0;
-	r = pread(file->fd, head, SHEBANG_HEAD, 0) < 0 ? -errno : 0;
+	r = pread(file->fd, head, SHEBANG_HEAD_BYTES, 0) < 0 ? -errno : 0;
 	if (r == 0 && !shebang_has_mark(head))
 		return 0;
 	if (r == 0)
@@ -191,18 +191,18 @@ static int follow_shebang(struct attempt *attempt, unsigned depth)
 	return call_fail(call, -ELOOP);
 }
 
-/* ---- the ELF at its end ---- */
+/* ---- the ELF file at the end of the chain ---- */
 
 /*
- * A loader runs, so it needs POLICY_EXEC. For the system's own loaders POLICY_READ is enough: nearly every program
- * names one, and a policy that grants the program need not list it.
+ * The right that a loader needs. It runs, so it needs POLICY_EXEC. For the ABI's loaders POLICY_READ is enough: nearly
+ * every program names one, and a policy that grants the program need not list it.
  */
 static unsigned loader_get_required_right(const char *interp)
 {
 	return exec_cache_is_system_loader(interp) ? POLICY_READ : POLICY_EXEC;
 }
 
-/* Resolves and judges a loader that is not in the cache. 0, or -1 with the outcome set. */
+/* Resolves, judges and inspects a loader that is not in the cache. 0, or -1 with the outcome set. */
 static int loader_find(struct call *call, const char *interp, struct exec_loader *ret_loader)
 {
 	_cleanup_close_ int pin = interp_set_path(call, interp) < 0
@@ -227,7 +227,7 @@ static int loader_find(struct call *call, const char *interp, struct exec_loader
 			r = st.st_size < (off_t)sizeof(Elf64_Ehdr) ? -EIO : -ELIBBAD;
 		return call_fail(call, r);
 	}
-	/* PT_INTERP cannot be replaced, so the kernel must reach the loader by that path. */
+	/* PT_INTERP cannot be replaced, so the kernel must find the loader by this path. */
 	if (!native_leads_to(call, AT_FDCWD, interp, 0, &st))
 		return call_refuse(call, ENOEXEC, call->decision.rule, "loader_not_reachable");
 	ret_loader->page = own.first_vaddr;
@@ -236,14 +236,14 @@ static int loader_find(struct call *call, const char *interp, struct exec_loader
 	return 0;
 }
 
-static int loader_judge(struct attempt *attempt, const char *interp)
+static int loader_judge(struct exec_attempt *attempt, const char *interp)
 {
 	struct call *call = attempt->call;
 	struct exec_plan *plan = attempt->plan;
 	struct exec_loader loader;
 
 	if (!exec_cache_find_loader(interp, &loader)) {
-		/* The record is about the program and its interpreter, whose slot this overwrites. */
+		/* Judging the loader overwrites the second path, which the record needs for the interpreter. */
 		attempt->saved_place = call->place[EXEC_INTERP_SLOT];
 		attempt->saved_path = call->path[EXEC_INTERP_SLOT];
 		attempt->saved_paths = call->paths;
@@ -261,7 +261,7 @@ static int loader_judge(struct attempt *attempt, const char *interp)
 	return plan->loader && plan->loader_virt ? 0 : call_fail(call, -ENOMEM);
 }
 
-static int exec_judge_elf(struct attempt *attempt)
+static int exec_judge_elf(struct exec_attempt *attempt)
 {
 	struct call *call = attempt->call;
 	struct exec_file *file = &attempt->file;
@@ -283,8 +283,8 @@ static int exec_judge_elf(struct attempt *attempt)
 
 /* ---- the plan ---- */
 
-/* Called before the loader is judged, which overwrites the slot of the call. */
-static int exec_plan_name(struct attempt *attempt)
+/* Plans the names of the exec. Called before the loader is judged, which overwrites the second path. */
+static int exec_plan_name(struct exec_attempt *attempt)
 {
 	const struct place *place = &attempt->call->place[attempt->at];
 	struct exec_plan *plan = attempt->plan;
@@ -301,8 +301,11 @@ static int exec_plan_name(struct attempt *attempt)
 	return 0;
 }
 
-/* A restarted call runs the last interpreter itself, so the arguments that the kernel would have made are made here. */
-static int exec_plan_arguments(struct attempt *attempt)
+/*
+ * Plans the arguments of a script: a restarted call runs the last interpreter, with the arguments the kernel would
+ * make.
+ */
+static int exec_plan_arguments(struct exec_attempt *attempt)
 {
 	struct call *call = attempt->call;
 	struct fdinfo info;
@@ -310,7 +313,7 @@ static int exec_plan_arguments(struct attempt *attempt)
 
 	if (!attempt->plan->detour || attempt->at == 0)
 		return 0;
-	/* ENOENT: a script whose descriptor is close-on-exec, so that its interpreter could not open it. */
+	/* ENOENT: the script's descriptor is close-on-exec, so its interpreter could not open it. */
 	if (!strncmp(attempt->name, "/dev/fd/", 8) &&
 	    (fdinfo_read(call->tid, call->path[0].dirfd, &info) < 0 || info.flags & O_CLOEXEC))
 		r = call->path[0].dirfd >= 0 && call->path[0].text[0] != '/' ? -ENOENT : 0;
@@ -319,12 +322,12 @@ static int exec_plan_arguments(struct attempt *attempt)
 	return r < 0 ? call_fail(call, r) : 0;
 }
 
-static int exec_judge_chain(struct attempt *attempt)
+static int exec_judge_chain(struct exec_attempt *attempt)
 {
 	struct policy_decision first = attempt->call->decision;
 	int r;
 
-	for (unsigned depth = 0; (r = follow_shebang(attempt, depth)) > 0; depth++)
+	for (unsigned depth = 0; (r = exec_follow_shebang(attempt, depth)) > 0; depth++)
 		;
 	if (r < 0 || exec_plan_name(attempt) < 0 || exec_judge_elf(attempt) < 0 || exec_plan_arguments(attempt) < 0)
 		return -1;
@@ -334,11 +337,11 @@ static int exec_judge_chain(struct attempt *attempt)
 
 /*
  * Judges all files that the kernel will load for the program at place 0. Sets the outcome: OUTCOME_EXEC with a plan, or
- * the error. Takes the file's descriptor; flags are execveat's.
+ * an error. Takes the file's descriptor. flags: execveat's.
  */
 static void exec_judge_files(struct call *call, const struct exec_file *file, unsigned flags)
 {
-	_cleanup_free_ struct attempt *attempt = calloc(1, sizeof(*attempt));
+	_cleanup_free_ struct exec_attempt *attempt = calloc(1, sizeof(*attempt));
 
 	if (!attempt || !(attempt->plan = calloc(1, sizeof(*attempt->plan)))) {
 		cleanup_close(&file->fd);
@@ -362,17 +365,17 @@ static void exec_judge_files(struct call *call, const struct exec_file *file, un
 /* ---- the arguments, for the record ---- */
 
 #define ARGV_POINTERS_MAX 64u
-#define ARGV_TEXT_MAX 1024u /* bytes shown of one argument, with its NUL */
+#define ARGV_TEXT_MAX 1024u /* bytes recorded of one argument, with its NUL */
 #define ARGV_CUT " ..."
 
-/* A part of the task's memory. The arguments mostly lie together, so one read gets many of them. */
+/* A copied part of target memory. The arguments mostly are adjacent, so one read copies many of them. */
 struct argv_window {
 	uint64_t addr;
 	size_t len;
 	char bytes[2 * ARGV_TEXT_MAX];
 };
 
-/* Adds a byte to call->text. False when only the mark would still fit. */
+/* Adds a byte to call->text. False: only ARGV_CUT would still fit. */
 static bool argv_put_byte(struct call *call, char byte)
 {
 	if (call->text_len + sizeof(ARGV_CUT) >= sizeof(call->text))
@@ -383,7 +386,7 @@ static bool argv_put_byte(struct call *call, char byte)
 
 #define ARGV_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%_+=:,./-"
 
-/* Adds a text, quoted as for a shell. False when it does not fit. */
+/* Adds an argument to call->text, quoted as for a shell. False: it does not fit. */
 static bool argv_put_text(struct call *call, const char *text)
 {
 	bool plain = *text && !text[strspn(text, ARGV_PLAIN)];
@@ -408,7 +411,7 @@ static size_t argv_read_bytes(const struct call *call, uint64_t addr, void *out,
 	return got < 0 ? 0 : (size_t)got;
 }
 
-/* The text at addr, in the window, NUL-terminated and cut after ARGV_TEXT_MAX. NULL when it cannot be read. */
+/* Returns the text at addr, within the window, NUL-terminated and cut to ARGV_TEXT_MAX. NULL: it cannot be read. */
 static char *argv_read_text(const struct call *call, struct argv_window *window, uint64_t addr, bool *ret_whole)
 {
 	for (int tries = 0; tries < 2; tries++) {
@@ -421,7 +424,7 @@ static char *argv_read_text(const struct call *call, struct argv_window *window,
 			return text;
 		if (room == ARGV_TEXT_MAX) {
 			text[ARGV_TEXT_MAX - 1] = '\0';
-			window->len = 0; /* the window was changed */
+			window->len = 0; /* the NUL overwrote a byte of the window */
 			return text;
 		}
 		window->addr = addr;
@@ -430,14 +433,14 @@ static char *argv_read_text(const struct call *call, struct argv_window *window,
 	return NULL;
 }
 
-/* Puts the arguments' texts. False when the arguments do not all fit, or cannot be read. */
+/* Adds the arguments to call->text. False: not all fit, or they cannot be read. */
 static bool argv_put_texts(struct call *call, uint64_t argv)
 {
 	uint64_t pointer[ARGV_POINTERS_MAX];
 	size_t count = argv_read_bytes(call, argv, pointer, sizeof(pointer)) / sizeof(*pointer);
 	struct argv_window window;
 
-	window.addr = window.len = 0; /* the bytes are not initialised */
+	window.addr = window.len = 0; /* the bytes are left uninitialised */
 	for (size_t i = 0; i < count; i++) {
 		bool whole;
 		char *text;
@@ -452,8 +455,8 @@ static bool argv_put_texts(struct call *call, uint64_t argv)
 }
 
 /*
- * Puts the arguments at argv, an address in the task, into call->text for the record: separated by blanks, quoted as
- * for a shell, at most about 4 KiB. The kernel reads argv again, and the program may change it before.
+ * Puts the arguments at argv, an address in target memory, into call->text for the record: separated by blanks, quoted
+ * as for a shell, at most about 4 KiB. The kernel reads argv again, and the program may change it before that.
  */
 static void argv_record_texts(struct call *call, uint64_t argv)
 {
@@ -463,19 +466,22 @@ static void argv_record_texts(struct call *call, uint64_t argv)
 		call->text_len += sizeof(ARGV_CUT) - 1;
 	}
 	if (!call_is_valid(call))
-		call->text_len = 0; /* the tid may have been reused: another process's memory */
+		call->text_len = 0; /* the tid may have been reused, so the text may be from another process */
 }
 
 /* ---- the calls ---- */
 
-/* fexecve(3). An object without a virtual name (a memfd, a deleted file, O_TMPFILE) is refused: no rule is about it. */
+/*
+ * fexecve(3): pins a descriptor's object. One without a virtual name (memfd, deleted file) is refused: rules are about
+ * names.
+ */
 static int exec_pin_fd(struct call *call)
 {
 	struct stat st;
 	_cleanup_close_ int pin = -1;
 
 	if (call->path[0].dirfd == AT_FDCWD)
-		return call_fail(call, -EACCES); /* a directory */
+		return call_fail(call, -EACCES); /* the cwd is a directory */
 	pin = file_pin_fd(call, call->path[0].dirfd, POLICY_EXEC);
 	if (pin < 0)
 		return -1;

@@ -1,6 +1,7 @@
 /*
- * The plan of an approved exec. The supervisor cannot perform an exec for the program: it judges the copied arguments,
- * lets the kernel run the call, and at PTRACE_EVENT_EXEC, before the new image runs an instruction, compares.
+ * The plan of an approved exec. The supervisor cannot perform an exec for the program. It judges the copied arguments
+ * and lets the kernel run the call. At PTRACE_EVENT_EXEC, before the new image runs, it compares the image with the
+ * plan.
  */
 #ifndef CALLGATE_SYSCALLS_EXEC_EXECVE_H
 #define CALLGATE_SYSCALLS_EXEC_EXECVE_H
@@ -11,39 +12,40 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* The identity of an approved file. */
+/* Identifies an approved file. */
 struct exec_image {
 	dev_t dev;
 	ino_t ino;
-	/*
-	 * As /proc/PID/maps shows its mappings, which on btrfs and overlayfs differs from st_dev: found by mapping it.
-	 */
+	/* As /proc/PID/maps shows a mapping of the file; on btrfs and overlayfs the device differs from st_dev. */
 	unsigned maps_major, maps_minor;
 	uint64_t maps_ino;
 };
 
 struct exec_plan {
-	struct exec_image image;  /* the ELF that will run (the last interpreter of a #! chain) */
-	struct exec_image interp; /* its PT_INTERP */
+	struct exec_image image;  /* the ELF file that will run: the program, or the last interpreter of a "#!" chain */
+	struct exec_image interp; /* its loader (PT_INTERP) */
 	bool has_interp;
-	uint64_t interp_page;     /* AT_BASE plus this is the address of interp's first page */
-	char *loader;             /* the path of interp as image names it, for the record; NULL: there is none */
-	char *loader_virt;        /* and its virtual path */
-	char *virt;               /* virtual path of image, for the record and tree_note_exec */
-	bool detour;              /* the kernel would not reach image by the program's path: restart with these */
-	char *host;               /* host path of the file to exec: the last interpreter for a script */
-	char *execfn;             /* AT_EXECFN for the new image: the path that the program gave, as natively */
-	char **argv_head;         /* for a script, texts that replace argv[0], NULL-ended; NULL: argv stays */
+	uint64_t interp_page;     /* AT_BASE plus this is the address of the loader's first page */
+	char *loader;             /* the loader's path in PT_INTERP, for the record; NULL: no loader */
+	char *loader_virt;        /* the loader's virtual path */
+	char *virt;               /* virtual path of `image`, for the record and tree_note_exec */
+	/* the program's path does not lead the kernel to `image`: restart with these */
+	bool detour;
+	/* the kernel's path of the file to exec; for a script, of the last interpreter */
+	char *host;
+	char *execfn;             /* AT_EXECFN for the new image: the path that the program gave */
+	/* for a script: replaces argv[0], NULL-terminated; NULL: argv stays */
+	char **argv_head;
 };
 
 void exec_plan_free(struct exec_plan *plan);
 
-/* The identity of a regular file; fd must be readable. 0 or -errno. */
+/* Identifies a regular file; fd must be readable. 0 or -errno. */
 int exec_image_identify(int fd, const struct stat *st, struct exec_image *ret_image);
 
 /*
- * Fills in maps_* from the mapping that begins at `addr` in /proc/PID/maps (pid 0: this process's). 0, -ENOENT when no
- * mapping of a file begins there, or -errno.
+ * Sets maps_* from the mapping that begins at `addr` in /proc/PID/maps; pid 0: this process's. 0; -ENOENT: no file is
+ * mapped there; or -errno.
  */
 int exec_maps_find_mapping(pid_t pid, uint64_t addr, struct exec_image *ret_image);
 

@@ -1,4 +1,4 @@
-/* The identity of executable files, and the end of plans: see execve.h. */
+/* Identifies executable files, and frees plans: see execve.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,15 +27,15 @@ void exec_plan_free(struct exec_plan *plan)
 	free(plan);
 }
 
-/* Mapping a file to see how maps names it costs 100 µs. Nearly every program has the same loader. */
+/* Caches maps_* of files: mapping a file to read them takes 100 µs, and nearly every program has the same loader. */
 struct cached_image {
 	struct exec_image image;
-	struct timespec ctime; /* differs when the inode number is reused */
+	struct timespec ctime; /* differs if the inode number was reused */
 };
 
 static _Thread_local struct cached_image image_cache[IMAGE_CACHE_SLOTS];
 
-/* Finds the mapping by PROCMAP_QUERY; -ENOTTY before Linux 6.11. */
+/* Finds the mapping by PROCMAP_QUERY. -ENOTTY: the kernel is older than 6.11. */
 static int maps_find_by_query(int maps_fd, uint64_t addr, struct exec_image *ret_image)
 {
 	struct procmap query = {.size = sizeof(query), .addr = addr};
@@ -104,7 +104,7 @@ int exec_image_identify(int fd, const struct stat *st, struct exec_image *ret_im
 		*ret_image = slot->image;
 		return 0;
 	}
-	/* The page is never accessed, so truncating the file raises no SIGBUS. */
+	/* The mapped page is never accessed, so truncating the file raises no SIGBUS. */
 	page = mmap(NULL, IMAGE_PAGE_BYTES, PROT_NONE, MAP_PRIVATE, fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;

@@ -7,7 +7,7 @@ static bool shebang_is_blank(char byte)
 	return byte == ' ' || byte == '\t';
 }
 
-/* The first byte of [first, last] that is no blank, or NULL. */
+/* The first byte from first to last that is not a blank, or NULL. */
 static const char *shebang_skip_blanks(const char *first, const char *last)
 {
 	for (; first <= last; first++)
@@ -16,7 +16,7 @@ static const char *shebang_skip_blanks(const char *first, const char *last)
 	return NULL;
 }
 
-/* The first blank or NUL of [first, last], or NULL. */
+/* The first blank or NUL from first to last, or NULL. */
 static const char *shebang_find_end(const char *first, const char *last)
 {
 	for (; first <= last; first++)
@@ -25,8 +25,8 @@ static const char *shebang_find_end(const char *first, const char *last)
 	return NULL;
 }
 
-/* Copies [from, end) up to a NUL within it. */
-static void copy_text(char out[SHEBANG_HEAD], const char *from, const char *end)
+/* Copies the bytes from `from` to `end` (excluded), up to a NUL. */
+static void shebang_copy_text(char out[SHEBANG_HEAD_BYTES], const char *from, const char *end)
 {
 	size_t len = strnlen(from, (size_t)(end - from));
 
@@ -34,19 +34,19 @@ static void copy_text(char out[SHEBANG_HEAD], const char *from, const char *end)
 	out[len] = '\0';
 }
 
-bool shebang_has_mark(const char head[SHEBANG_HEAD])
+bool shebang_has_mark(const char head[SHEBANG_HEAD_BYTES])
 {
 	return head[0] == '#' && head[1] == '!';
 }
 
-int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang)
+int shebang_parse(const char head[SHEBANG_HEAD_BYTES], struct shebang *ret_shebang)
 {
-	const char *last = head + SHEBANG_HEAD - 1;
+	const char *last = head + SHEBANG_HEAD_BYTES - 1;
 	const char *end, *name, *blank, *arg = NULL;
 
 	if (!shebang_has_mark(head))
 		return -ENOEXEC;
-	end = memchr(head, '\n', strnlen(head, SHEBANG_HEAD)); /* a NUL ends it, as for the kernel's strnchr() */
+	end = memchr(head, '\n', strnlen(head, SHEBANG_HEAD_BYTES)); /* like the kernel's strnchr(), stops at a NUL */
 	if (!end) {
 		/* The line is longer than the head. The argument may be cut off, but not the name. */
 		name = shebang_skip_blanks(head + 2, last);
@@ -54,7 +54,7 @@ int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang)
 			return -ENOEXEC;
 		end = last;
 	}
-	while (shebang_is_blank(end[-1])) /* stops at the '!' */
+	while (shebang_is_blank(end[-1])) /* the '!' before ends this loop */
 		end--;
 	name = shebang_skip_blanks(head + 2, end);
 	if (!name || name == end)
@@ -62,11 +62,11 @@ int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang)
 	blank = shebang_find_end(name, end);
 	if (blank && *blank)
 		arg = shebang_skip_blanks(blank, end);
-	copy_text(ret_shebang->interp, name, arg ? blank : end);
+	shebang_copy_text(ret_shebang->interp, name, arg ? blank : end);
 	ret_shebang->has_arg = arg != NULL;
 	ret_shebang->arg[0] = '\0';
 	if (arg)
-		copy_text(ret_shebang->arg, arg, end);
+		shebang_copy_text(ret_shebang->arg, arg, end);
 	return 0;
 }
 
@@ -87,7 +87,7 @@ int exec_args_add_script(struct exec_args *args, const struct shebang *line, con
 {
 	int r = 0;
 
-	/* The name of a later script is in front already, as the interpreter of the previous one. */
+	/* The name of a later script was added already, as the interpreter of the previous script. */
 	if (args->count == 0)
 		r = exec_args_push(args, name);
 	if (r == 0 && line->has_arg)

@@ -1,39 +1,39 @@
-/* "#!" scripts, as in fs/binfmt_script.c: the line, and the argument vector that the kernel makes for a chain. */
+/* "#!" scripts, as in fs/binfmt_script.c: parses the line, and makes the arguments that the kernel makes. */
 #ifndef CALLGATE_SYSCALLS_EXEC_SHEBANG_H
 #define CALLGATE_SYSCALLS_EXEC_SHEBANG_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SHEBANG_HEAD 256 /* BINPRM_BUF_SIZE: all that the kernel reads of the line */
+#define SHEBANG_HEAD_BYTES 256 /* BINPRM_BUF_SIZE: the kernel reads no more of the line */
 
 struct shebang {
-	char interp[SHEBANG_HEAD];
-	char arg[SHEBANG_HEAD];
-	bool has_arg; /* at most one: all after the first blank, with its blanks */
+	char interp[SHEBANG_HEAD_BYTES];
+	char arg[SHEBANG_HEAD_BYTES];
+	bool has_arg; /* one argument at most: everything after the first blank */
 };
 
-/* True when the head begins with "#!". */
-bool shebang_has_mark(const char head[SHEBANG_HEAD]);
+/* Whether the file begins with "#!". */
+bool shebang_has_mark(const char head[SHEBANG_HEAD_BYTES]);
 
-/* head: the start of the file, padded with NULs. -ENOEXEC: no script, or its interpreter is missing or cut off. */
-int shebang_parse(const char head[SHEBANG_HEAD], struct shebang *ret_shebang);
+/* head: the file's first bytes, padded with NULs. 0; -ENOEXEC: no script, or its interpreter is missing or cut off. */
+int shebang_parse(const char head[SHEBANG_HEAD_BYTES], struct shebang *ret_shebang);
 
-#define EXEC_ARGS_MAX 16 /* five scripts: interpreter and argument each, and the script's own name */
+#define EXEC_ARGS_MAX 16 /* five scripts with interpreter and argument each, and the first script's name */
 
-/* The texts that replace argv[0]. Found last to first. Zero-initialise to begin. */
+/* The texts that replace argv[0] of a script. They are found from the last to the first. Initialised with zeros. */
 struct exec_args {
-	char *text[EXEC_ARGS_MAX]; /* owned, filled from the end */
+	char *text[EXEC_ARGS_MAX]; /* owned; filled from the end */
 	size_t count;
 };
 
 /*
- * Adds a script of the chain: "INTERP [ARG] SCRIPT rest". `name`, the first script's, is used by the first call only:
- * the line of a script names the next one. 0, -ENOMEM, -ELOOP.
+ * Adds a script of the chain: "INTERP [ARG] SCRIPT rest". `name` is the first script's and used by the first call only:
+ * each script's line names the next file. 0, -ENOMEM or -ELOOP.
  */
 int exec_args_add_script(struct exec_args *args, const struct shebang *line, const char *name);
 
-/* Hands the texts over as an owned, NULL-ended array of owned texts. 0 or -ENOMEM. */
+/* Returns the texts as an owned, NULL-terminated array of owned texts. 0 or -ENOMEM. */
 int exec_args_take_texts(struct exec_args *args, char ***ret_texts);
 
 void exec_args_release(struct exec_args *args);

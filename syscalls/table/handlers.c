@@ -1,4 +1,4 @@
-/* Not in table.c, so that programs that need only the rows, such as unit tests, do not link all handlers. */
+/* Apart from table.c, so that programs that need only the rows, as unit tests do, need not link all handlers. */
 #include "syscalls/table/handlers.h"
 
 #define ROW(name, ...) sys_##name,

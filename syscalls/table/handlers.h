@@ -9,14 +9,14 @@
 #define ROW(name, ...) syscall_fn sys_##name;
 #include "syscalls/table/syscalls.def"
 
-/* Defines the handler `name` of a call whose work is one step: a function that it shares with related calls. */
+/* Defines a handler that consists of one step: a call of a function that related handlers share. */
 #define HANDLER(name, step)             \
 	void name(struct call *call)    \
 	{                               \
 		step;                   \
 	}
 
-/* The function that judges and performs the row's call, or NULL when all such calls are native or refused. */
+/* The function that judges and performs the row's call. NULL: no call of this row is judged. */
 syscall_fn *table_get_handler(const struct syscall_row *row);
 
 #endif

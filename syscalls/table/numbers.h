@@ -48,7 +48,7 @@
 #undef __SNR_file_setattr
 #define __SNR_file_setattr 469
 
-/* x86 only. */
+/* Numbers of x86 only; other architectures get a negative number. */
 #if defined(__x86_64__)
 #ifndef __SNR_uretprobe
 #define __SNR_uretprobe 335

@@ -5,7 +5,7 @@
 #include "syscalls/table/table.h"
 #include "syscalls/table/terms.h"
 
-#define NR_MAX 512 /* above all numbers of x86-64 and aarch64; those of x32 begin at 0x40000000 and are denied */
+#define NR_MAX 512 /* above all numbers of x86-64 and aarch64; numbers of x32 begin at 0x40000000 and are denied */
 
 #define EACH(name) PLACE_##name,
 enum row_place {
@@ -13,7 +13,7 @@ enum row_place {
 	PLACES
 };
 
-/* Columns. */
+/* The columns of syscalls.def. */
 #define ARG(kind_, name_) {.kind = ARG_##kind_, .name = #name_}
 #define ARGS(...) .arg = {__VA_ARGS__}
 #define LOOKS .intent = INTENT_LOOK
@@ -39,7 +39,7 @@ enum row_place {
 #define ALL (K | S | C | E | R)
 #define NEVER SELF_NEVER
 
-/* Classes, followed by the row's columns. */
+/* The classes of syscalls.def, followed by the row's columns. */
 #define ENTRY(name_, class_, ...) \
 	{.nr = __SNR_##name_, .name = #name_, .place = PLACE_##name_ + 1, .class = class_, __VA_ARGS__},
 #define NATIVE(name, ...) ENTRY(name, ROW_NATIVE, __VA_ARGS__)
@@ -59,7 +59,7 @@ static const struct syscall_row rows[] = {
 
 /*
  * row->place by system call number. Calls that the architecture lacks get slots above NR_MAX. So each slot is
- * initialised once, and a number that two rows have is a warning (-Woverride-init, an error in ./check).
+ * initialised once, and two rows with the same number cause a warning (-Woverride-init, an error in ./check).
  */
 #define EACH(name) [__SNR_##name >= 0 ? __SNR_##name : NR_MAX + (int)PLACE_##name] = PLACE_##name + 1,
 static const uint16_t places[NR_MAX + PLACES] = {

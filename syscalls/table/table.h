@@ -1,7 +1,7 @@
 /*
  * The one list of system calls: each row of syscalls.def becomes a struct syscall_row. Everything that depends on the
  * call uses it: the seccomp filters of the program and of callgate's own processes, dispatch, argument decoding, the
- * field names of audit records, the summary of denials, and the check that every row has a test.
+ * argument names of audit records, the summary of denials, and the check that every row has a test.
  */
 #ifndef CALLGATE_SYSCALLS_TABLE_TABLE_H
 #define CALLGATE_SYSCALLS_TABLE_TABLE_H
@@ -13,39 +13,40 @@
 struct call;
 
 enum row_class {
-	ROW_NATIVE, /* always allowed by the filter: no rule is about what it does */
+	ROW_NATIVE, /* always allowed by the filter, because no policy rule is about the call */
 	/* allowed by the filter if the registers match row->allow, else notified: judged by the handler or refused */
 	ROW_FILTER,
 	ROW_NOTIFY, /* always notified and judged by its handler */
 	ROW_REFUSE, /* notified, recorded and refused with row->error */
-	ROW_PRIVATE, /* as ROW_NATIVE if the run has its own IPC namespace, else as ROW_REFUSE */
-	ROW_QUIET,  /* refused with row->error by the filter, not recorded: libraries try it for each thread or fork */
+	ROW_PRIVATE, /* like ROW_NATIVE if the run has its own IPC namespace, else like ROW_REFUSE */
+	/* refused with row->error by the filter, unrecorded: libraries try it at each thread or fork */
+	ROW_QUIET,
 	ROW_CLASS_MAX,
 };
 
 /*
- * What a verdict rests on. A verdict that rests on memory does not hold for a continued call, because the kernel reads
- * that memory again (TOCTOU). The dispatcher refuses to continue such a call, but for the exceptions below.
+ * What a verdict rests on. If it rests on memory, it does not hold for a continued call, because the kernel reads the
+ * memory again (TOCTOU). The dispatcher refuses to continue such a call, with the exceptions below.
  */
 enum row_basis {
 	BASIS_REGS,
 	BASIS_MEMORY,
-	BASIS_EXEC, /* memory; may be continued: verified at PTRACE_EVENT_EXEC, before the image runs */
+	BASIS_EXEC, /* memory; may be continued, because the image is verified at PTRACE_EVENT_EXEC, before it runs */
 	/* memory; may be continued if the run has no internet sockets or has its own network namespace */
 	BASIS_NETNS,
 	BASIS_MOUNTNS, /* memory; may be continued in a mount namespace where the kernel's names are the view's */
 };
 
-/* May a signal whose handler lacks SA_RESTART end the call with EINTR, without callgate? */
+/* Whether a signal whose handler lacks SA_RESTART natively ends the call with EINTR. */
 enum row_eintr {
-	EINTR_NEVER, /* no; if one does before the notification is received, the call is restarted (interrupted.h) */
-	EINTR_OPEN,  /* while it waits for the other end of a FIFO: restarted, and then it does not wait */
-	EINTR_MAY,   /* yes, it may wait: not restarted */
+	EINTR_NEVER, /* never; if a signal ends the call before it is received, the call is restarted (interrupted.h) */
+	EINTR_OPEN,  /* only while it waits for the other end of a FIFO: restarted, and then it does not wait */
+	EINTR_MAY,   /* it may, because the call may wait: not restarted */
 };
 
-/* The purpose of a refused call, for the wording of the summary of denials. No verdict rests on it. */
+/* What a refused call was meant to do, for the wording of the summary of denials. No verdict rests on this. */
 enum row_intent {
-	INTENT_NONE,    /* with a path: to write to its object, unless the open flags say otherwise */
+	INTENT_NONE,    /* if the call has a path: to write to its object, unless the open flags say otherwise */
 	INTENT_LOOK,    /* to read the object of a path */
 	INTENT_NAME,    /* to create or remove a name, for which its directory must be writable */
 	INTENT_NET,
@@ -58,7 +59,7 @@ enum row_intent {
 enum row_hook {
 	HOOK_NONE,
 	HOOK_SIGRETURN,    /* restarts the call that a signal interrupted (interrupted.h); always continues */
-	HOOK_GET_AFFINITY, /* unpins the run, so that the program reads its own mask (cpu.h) */
+	HOOK_GET_AFFINITY, /* unpins the run, so that the program reads its own affinity mask (cpu.h) */
 	HOOK_SET_AFFINITY,
 	HOOK_SEND,         /* continues a send without an address, unless it is on a stand-in socket (netlink.h) */
 	HOOK_RECORD_LOCK,  /* continues while the number of locks is below its limit (locks.h) */
@@ -66,31 +67,31 @@ enum row_hook {
 
 /* Properties of a run that decide which calls are native. */
 enum run_trait {
-	/* its own IPC namespace, whose memory is bounded: SysV IPC and POSIX queues are native */
+	/* the run has its own IPC namespace and bounded memory: SysV IPC and POSIX queues are native */
 	RUN_OWN_IPC = 1 << 0,
 	/* newfstatat and statx with a descriptor and AT_EMPTY_PATH are native: see view_matches_kernel */
 	RUN_FSTAT = 1 << 1,
-	RUN_TERMINAL = 1 << 2,  /* it can have terminals of its own, and no other: pairs of /dev/ptmx, --tty */
-	RUN_FORKS = 1 << 3,     /* the supervisor bounds the number of processes: calls that create one are judged */
-	/* the supervisor samples memory: calls that allocate any which the samples miss are judged (memfds.h) */
+	RUN_TERMINAL = 1 << 2,  /* the run can have terminals, and only its own: pairs of /dev/ptmx, --tty */
+	RUN_FORKS = 1 << 3,     /* the supervisor limits the number of tasks: calls that create a task are judged */
+	/* the supervisor samples memory: calls that allocate memory which samples miss are judged (memfds.h) */
 	RUN_MEMORY = 1 << 4,
-	RUN_DISK = 1 << 5,      /* the supervisor bounds disk use: fallocate is judged */
+	RUN_DISK = 1 << 5,      /* the supervisor limits disk use: fallocate is judged */
 	RUN_INET = 1 << 6,      /* the policy has a network: TCP sockets may be created */
-	RUN_UDP = 1 << 7,       /* UDP sockets, too: only in the run's own network namespace (net/socket.c) */
-	/* sendmsg and sendmmsg are judged, since they may contain an address. For the exception see descriptor.h */
+	RUN_UDP = 1 << 7,       /* UDP sockets may be created: only in the run's own network namespace (net/socket.c) */
+	/* sendmsg and sendmmsg are judged, because they may contain an address; descriptor.h has the exception */
 	RUN_MESSAGES = 1 << 8,
-	RUN_LISTENERS = 1 << 9, /* no network namespace of its own: shutdown and some socket options are judged */
-	/* the supervisor may set CPU affinity masks: calls that read or set one are notified (cpu/cpu.h) */
+	RUN_LISTENERS = 1 << 9, /* the run has no network namespace: shutdown and some socket options are judged */
+	/* the supervisor may set CPU affinity masks: calls that read or set a mask are notified (cpu/cpu.h) */
 	RUN_PINNED = 1 << 10,
 	/* rt_sigreturn is notified, to restart interrupted calls (interrupted.h) */
 	RUN_RESTART = 1 << 11,
 	/*
-	 * NETLINK_ROUTE and SIOCGIF* are native: the run has its own network namespace, its own pid namespace, since
-	 * RTM_GETNSID tells whether a pid exists, and no limit of memory, since no control group counts what is queued
-	 * in netlink sockets. Else netlink.h and interfaces.h answer them.
+	 * NETLINK_ROUTE and SIOCGIF* are native. The run has its own network namespace; its own pid namespace, because
+	 * RTM_GETNSID tells whether a pid exists; and no limit of memory, because no control group counts what netlink
+	 * sockets queue. In other runs netlink.h and interfaces.h answer.
 	 */
 	RUN_ROUTES = 1 << 12,
-	RUN_STANDINS = 1 << 13, /* not RUN_ROUTES: sends that may be a request to a stand-in socket are notified */
+	RUN_STANDINS = 1 << 13, /* without RUN_ROUTES: sends that may be requests to a stand-in socket are notified */
 };
 
 /* callgate's own processes. Each role has its own seccomp filter (confine/selffilter.h). */
@@ -98,20 +99,21 @@ enum self_role {
 	SELF_KEEPER = 1 << 0,
 	SELF_SUPERVISOR = 1 << 1,
 	SELF_CUSTODIAN = 1 << 2,
-	SELF_EGRESS = 1 << 3,   /* sockets; no paths */
-	SELF_RESOLVER = 1 << 4, /* getaddrinfo(3): reads files, maps libraries, sends to name servers */
+	SELF_EGRESS = 1 << 3,   /* uses sockets, but no paths */
+	SELF_RESOLVER = 1 << 4, /* calls getaddrinfo(3): reads files, maps libraries, sends to name servers */
 	SELF_NETWORK = 1 << 5,  /* added to SELF_SUPERVISOR if the policy has a network */
-	SELF_NEVER = 1 << 6,    /* no role: the call kills any of these processes; only an attacker has a use for it */
+	/* no role: the call kills these processes; only an attacker has a use for it */
+	SELF_NEVER = 1 << 6,
 };
 
-/* How a register is decoded and recorded. */
+/* How an argument is decoded and recorded. */
 enum arg_kind {
 	ARG_NONE,
-	ARG_DIRFD,     /* of the next ARG_PATH */
+	ARG_DIRFD,     /* the directory descriptor of the next ARG_PATH */
 	ARG_FD,
-	ARG_PATH,      /* copied: call->path[n] */
-	ARG_PATH_NULL, /* or NULL (utimensat, *at with AT_EMPTY_PATH): call->path[n].null */
-	ARG_TEXT,      /* copied: call->text (symlink target, xattr name) */
+	ARG_PATH,      /* copied to call->path[n] */
+	ARG_PATH_NULL, /* copied like ARG_PATH; may be NULL (utimensat, *at with AT_EMPTY_PATH): call->path[n].null */
+	ARG_TEXT,      /* copied to call->text (symlink target, xattr name) */
 	ARG_OPENFLAGS,
 	ARG_ATFLAGS,
 	ARG_FLAGS,
@@ -121,11 +123,11 @@ enum arg_kind {
 	ARG_PID,
 	ARG_SIGNAL,
 	ARG_SIZE,
-	ARG_PTR, /* copied by the handler through decode.h, not recorded (exec: argv as text) */
+	ARG_PTR, /* copied by the handler through decode.h; not recorded (except execve's argv, as text) */
 	ARG_KIND_MAX,
 };
 
-/* (register & mask) == value, as libseccomp's SCMP_CMP_MASKED_EQ. */
+/* True if (register & mask) == value, like libseccomp's SCMP_CMP_MASKED_EQ. */
 struct row_compare {
 	unsigned arg;
 	uint64_t mask;
@@ -134,7 +136,7 @@ struct row_compare {
 
 #define ROW_COMPARES_MAX 3
 
-/* All comparisons of a term must hold, and one term of a table. count 0 ends a table. */
+/* A term matches if all its comparisons do; a table matches if one of its terms does. count 0 ends a table. */
 struct row_term {
 	unsigned count;
 	struct row_compare compare[ROW_COMPARES_MAX];
@@ -142,14 +144,14 @@ struct row_term {
 
 #define ROW_MORE_MAX 5
 
-/* Terms besides row->allow for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
+/* Terms in addition to row->allow, for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
 struct row_more {
 	unsigned in;
 	unsigned not_in;
 	const struct row_term *terms;
 };
 
-/* The registers with which these roles may make a call. Of a role's entries the last counts. roles 0 ends a table. */
+/* The registers with which these roles may make a call. A role's last entry counts. roles 0 ends a table. */
 struct self_terms {
 	unsigned roles;
 	const struct row_term *terms;
@@ -158,37 +160,37 @@ struct self_terms {
 typedef void syscall_fn(struct call *call);
 
 struct syscall_row {
-	int nr; /* negative: this architecture lacks it */
+	int nr; /* negative: the architecture lacks the call */
 	enum row_class class;
 	const char *name;
 	enum row_basis basis;
-	enum row_eintr eintr; /* of notified calls */
+	enum row_eintr eintr; /* for notified calls */
 	enum row_intent intent;
 	int error;
 	unsigned judged_in; /* ROW_FILTER: runs with one of these traits ignore `allow` */
-	unsigned self;      /* enum self_role: may make it with any registers */
-	const struct row_term *allow; /* ROW_FILTER */
-	const struct row_term *waits; /* EINTR_MAY only with these registers; NULL: with any */
-	const struct row_more *more;  /* ROW_FILTER; or NULL */
-	const struct self_terms *self_terms; /* or NULL */
+	unsigned self;      /* roles (enum self_role) that may make the call with any registers */
+	const struct row_term *allow; /* ROW_FILTER: terms that the filter allows */
+	const struct row_term *waits; /* terms of EINTR_MAY; NULL: any registers */
+	const struct row_more *more;  /* ROW_FILTER: further terms, or NULL */
+	const struct self_terms *self_terms; /* roles that may make the call with certain registers, or NULL */
 	struct {
 		enum arg_kind kind;
 		const char *name;
 	} arg[6];
-	uint16_t place; /* in the table, from 1; 0: not in the table */
+	uint16_t place; /* the row's position in the table, from 1; 0: not in the table */
 	enum row_hook hook;
 };
 
 /* All rows, in the order of syscalls.def. */
 const struct syscall_row *table_get_rows(size_t *ret_count);
 
-/* The row of a system call number of the native architecture, or NULL: not listed, answered with ENOSYS. */
+/* The row of a native system call's number. NULL: not in the table, so refused with ENOSYS. */
 const struct syscall_row *table_find_row(int nr);
 
-/* True when the registers match one of the terms. */
+/* Whether the registers match one of the terms. */
 bool table_terms_match(const struct row_term *terms, const uint64_t *arg);
 
-/* True when they match row->allow of a ROW_FILTER row. Ignores the run's traits. */
+/* Whether the registers match row->allow of a ROW_FILTER row. Ignores the run's traits. */
 bool table_row_allows(const struct syscall_row *row, const uint64_t *arg);
 
 #endif

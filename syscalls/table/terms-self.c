@@ -1,6 +1,6 @@
 /*
- * self_NAME, for SELF_TERMS of syscalls.def: calls that callgate's own processes may make with certain registers only.
- * The tables were made by reading the sources, and by running all live tests under a filter that reported denied calls.
+ * Tables self_NAME, for SELF_TERMS of syscalls.def: calls that callgate's own processes make with certain registers
+ * only. Made by reading the sources, and by running all live tests under a filter that reported denied calls.
  */
 #include <linux/fs.h>
 #include <linux/netlink.h>
@@ -22,7 +22,7 @@
 #define TIOCGPTPEER _IO('T', 0x41)
 #endif
 
-/* Allows no executable mappings besides those made at the start of the process. */
+/* No executable mappings, besides those made at the start of the process. */
 static const struct row_term no_exec[] = {ONE(NONE(2, PROT_EXEC)), END};
 
 static const struct row_term ioctls[] = {
@@ -32,11 +32,11 @@ static const struct row_term ioctls[] = {
 	ONE(IS(1, SECCOMP_IOCTL_NOTIF_SET_FLAGS)), ONE(IS(1, PIDFD_INFO_IOCTL)), ONE(IS(1, PROCMAP_QUERY_IOCTL)),
 	ONE(IS(1, PIDNS_GET_PID_IOCTL)), ONE(IS(1, TCGETS)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)),
 	ONE(IS(1, TCSETSF)), ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)),
-	/* pairs for the program: view/terminals.c */
+	/* makes pseudoterminals for the program: view/terminals.c */
 	ONE(IS(1, TIOCSPTLCK)), ONE(IS(1, TIOCGPTN)), ONE(IS(1, TIOCGPTPEER)), END,
 };
 
-/* Only threads, and no namespaces. glibc uses clone(2) when clone3(2) fails with ENOSYS, as it does here. */
+/* Threads only, in no new namespaces. glibc uses clone(2) where clone3(2) fails with ENOSYS, as under these filters. */
 static const struct row_term threads[] = {
 	BOTH(HAS(0, CLONE_THREAD | CLONE_VM | CLONE_SIGHAND),
 	     NONE(0, CLONE_UNTRACED | CLONE_PTRACE | CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET |
@@ -44,7 +44,7 @@ static const struct row_term threads[] = {
 	END,
 };
 
-/* Used by trace.h on target processes. */
+/* PTRACE_* requests that supervisor/trace/ makes on target threads. */
 #define REQUEST(request) ONE(WHOLE(0, request))
 static const struct row_term requests[] = {
 	REQUEST(PTRACE_SEIZE), REQUEST(PTRACE_CONT), REQUEST(PTRACE_DETACH), REQUEST(PTRACE_INTERRUPT),
@@ -53,16 +53,16 @@ static const struct row_term requests[] = {
 	END,
 };
 
-/* The resolver loads nsswitch.conf(5) modules: executable mappings of files, never writable at the same time. */
+/* The resolver loads nsswitch.conf(5) modules: executable mappings must be of files, and not writable. */
 static const struct row_term no_exec_but_files[] = {
 	ONE(NONE(2, PROT_EXEC)), {3, {HAS(2, PROT_EXEC), NONE(2, PROT_WRITE), NONE(3, MAP_ANONYMOUS)}}, END};
 static const struct row_term bytes_waiting[] = {ONE(IS(1, FIONREAD)), END};
 
-/* Compares the type argument of socket(2) without its flags. */
-#define KIND(kind) {1, 0xf, (kind)}
-#define INET_SOCKETS                                                                                \
-	BOTH(IS(0, AF_INET), KIND(SOCK_STREAM)), BOTH(IS(0, AF_INET), KIND(SOCK_DGRAM)),            \
-		BOTH(IS(0, AF_INET6), KIND(SOCK_STREAM)), BOTH(IS(0, AF_INET6), KIND(SOCK_DGRAM))
+/* Compares the type argument of socket(2), without its flags. */
+#define SOCKET_TYPE_IS(kind) {1, 0xf, (kind)}
+#define INET_SOCKETS                                                                                         \
+	BOTH(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_STREAM)), BOTH(IS(0, AF_INET), SOCKET_TYPE_IS(SOCK_DGRAM)), \
+		BOTH(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_STREAM)), BOTH(IS(0, AF_INET6), SOCKET_TYPE_IS(SOCK_DGRAM))
 static const struct row_term inet_sockets[] = {INET_SOCKETS, END};
 static const struct row_term resolver_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)),
 						   BOTH(IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE)), END};
@@ -71,10 +71,10 @@ static const struct row_term own_umask[] = {ONE(IS(0, CLONE_FS)), END};
 static const struct row_term unix_sockets[] = {ONE(IS(0, AF_UNIX)), END};
 static const struct row_term supervisor_sockets[] = {INET_SOCKETS, ONE(IS(0, AF_UNIX)), END};
 
-#define EVERYONE (SELF_KEEPER | SELF_SUPERVISOR | SELF_CUSTODIAN | SELF_EGRESS)
+#define ALL_BUT_RESOLVER (SELF_KEEPER | SELF_SUPERVISOR | SELF_CUSTODIAN | SELF_EGRESS)
 
-const struct self_terms self_mmap[] = {{EVERYONE, no_exec}, {SELF_RESOLVER, no_exec_but_files}, {0, NULL}};
-const struct self_terms self_mprotect[] = {{EVERYONE | SELF_RESOLVER, no_exec}, {0, NULL}};
+const struct self_terms self_mmap[] = {{ALL_BUT_RESOLVER, no_exec}, {SELF_RESOLVER, no_exec_but_files}, {0, NULL}};
+const struct self_terms self_mprotect[] = {{ALL_BUT_RESOLVER | SELF_RESOLVER, no_exec}, {0, NULL}};
 const struct self_terms self_clone[] = {{SELF_SUPERVISOR | SELF_RESOLVER, threads}, {0, NULL}};
 const struct self_terms self_ptrace[] = {{SELF_SUPERVISOR, requests}, {0, NULL}};
 const struct self_terms self_ioctl[] = {

@@ -1,4 +1,4 @@
-/* The registers with which the filter allows socket calls. See terms.c. */
+/* The registers with which the filter allows socket calls. terms.c has the other calls. */
 #include <linux/netlink.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -7,46 +7,46 @@
 
 #include "syscalls/table/terms.h"
 
-#define TYPE_MASK 0xf /* SOCK_TYPE_MASK of include/linux/net.h; the bits above are SOCK_CLOEXEC and SOCK_NONBLOCK */
+#define SOCKET_TYPE_MASK 0xf /* SOCK_TYPE_MASK of include/linux/net.h; higher bits are SOCK_CLOEXEC and SOCK_NONBLOCK */
 
-/* No datagram sockets: an unconnected one can send to any address. */
-#define UNIX_CONNECTED(type) BOTH(IS(0, AF_UNIX), MASKED(1, TYPE_MASK, (type)))
+/* Stream and seqpacket sockets. Datagram sockets are left out, because an unconnected one can send to any address. */
+#define UNIX_CONNECTED(type) BOTH(IS(0, AF_UNIX), MASKED(1, SOCKET_TYPE_MASK, (type)))
 
 const struct row_term allow_socket[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
 const struct row_term allow_socketpair[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
 
 /*
- * Only TCP and UDP. A socket that is neither bound nor connected grants nothing; but see inet-fence.h. Of the flags in
- * the type argument only the two known ones are allowed.
+ * Only TCP and UDP. A socket that is neither bound nor connected grants nothing; inet-fence.h has an exception. Of the
+ * flags in the type argument, only the two known flags are allowed.
  */
-#define TYPE_ALL (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
-#define INET(family, type, protocol) THREE(IS(0, family), MASKED(1, TYPE_ALL, (type)), IS(2, protocol))
+#define SOCKET_TYPE_BITS (~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
+#define SOCKET_OF(family, type, protocol) THREE(IS(0, family), MASKED(1, SOCKET_TYPE_BITS, (type)), IS(2, protocol))
 
 const struct row_term allow_socket_tcp[] = {
-	INET(AF_INET, SOCK_STREAM, 0), INET(AF_INET, SOCK_STREAM, IPPROTO_TCP), INET(AF_INET6, SOCK_STREAM, 0),
-	INET(AF_INET6, SOCK_STREAM, IPPROTO_TCP), END,
+	SOCKET_OF(AF_INET, SOCK_STREAM, 0), SOCKET_OF(AF_INET, SOCK_STREAM, IPPROTO_TCP),
+	SOCKET_OF(AF_INET6, SOCK_STREAM, 0), SOCKET_OF(AF_INET6, SOCK_STREAM, IPPROTO_TCP), END,
 };
 
 const struct row_term allow_socket_udp[] = {
-	INET(AF_INET, SOCK_DGRAM, 0), INET(AF_INET, SOCK_DGRAM, IPPROTO_UDP), INET(AF_INET6, SOCK_DGRAM, 0),
-	INET(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), END,
+	SOCKET_OF(AF_INET, SOCK_DGRAM, 0), SOCKET_OF(AF_INET, SOCK_DGRAM, IPPROTO_UDP),
+	SOCKET_OF(AF_INET6, SOCK_DGRAM, 0), SOCKET_OF(AF_INET6, SOCK_DGRAM, IPPROTO_UDP), END,
 };
 
 const struct row_term allow_sendto[] = {BOTH(WHOLE(4, 0), NONE(3, MSG_FASTOPEN)), END};
 /*
- * Sends without an address, except what may be a request of musl's getifaddrs(3), which does not wait for its answer:
- * 20 bytes without flags. A term cannot say "not 20", so lengths whose five low bits are those of 20 are notified, too.
+ * Sends without an address, except possible requests of musl's getifaddrs(3), which does not wait for the answer: 20
+ * bytes without flags. No term says "not 20", so all lengths whose five low bits are those of 20 are notified.
  */
-#define LENGTH(mask, value) THREE(WHOLE(4, 0), NONE(3, MSG_FASTOPEN), MASKED(2, mask, value))
-#define FLAGGED(flag) BOTH(WHOLE(4, 0), MASKED(3, MSG_FASTOPEN | (flag), (flag)))
+#define SEND_WITH_LENGTH_BITS(mask, value) THREE(WHOLE(4, 0), NONE(3, MSG_FASTOPEN), MASKED(2, mask, value))
+#define SEND_WITH_FLAG(flag) BOTH(WHOLE(4, 0), MASKED(3, MSG_FASTOPEN | (flag), (flag)))
 const struct row_term allow_sendto_other[] = {
-	LENGTH(1, 1),
-	LENGTH(2, 2),
-	LENGTH(4, 0),
-	LENGTH(8, 8),
-	LENGTH(16, 0),
-	FLAGGED(MSG_NOSIGNAL),
-	FLAGGED(MSG_DONTWAIT),
+	SEND_WITH_LENGTH_BITS(1, 1),
+	SEND_WITH_LENGTH_BITS(2, 2),
+	SEND_WITH_LENGTH_BITS(4, 0),
+	SEND_WITH_LENGTH_BITS(8, 8),
+	SEND_WITH_LENGTH_BITS(16, 0),
+	SEND_WITH_FLAG(MSG_NOSIGNAL),
+	SEND_WITH_FLAG(MSG_DONTWAIT),
 	END,
 };
 
@@ -60,24 +60,24 @@ const struct row_term allow_getsockopt[] = {
 	OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), OPTION(SO_PEERCRED), OPTION(SO_PASSCRED), OPTION(SO_RCVTIMEO),
 	OPTION(SO_SNDTIMEO), OPTION(SO_LINGER), OPTION(SO_KEEPALIVE), OPTION(SO_REUSEADDR), OPTION(SO_RCVLOWAT),
 	OPTION(SO_PEEK_OFF),
-	OPTION(SO_PEERGROUPS), /* of the peer, which is the run's: the groups of the supervisor, and thus its own */
-	/* What was set, or the default; nothing of these tells of others. */
+	OPTION(SO_PEERGROUPS), /* groups of the peer, which is of the run, and has the same groups */
+	/* Values that were set, or defaults. They tell nothing about other processes. */
 	OPTION(SO_DEBUG), OPTION(SO_DONTROUTE), OPTION(SO_NO_CHECK), OPTION(SO_PRIORITY), OPTION(SO_MARK),
 	OPTION(SO_BINDTODEVICE), OPTION(SO_TIMESTAMP), OPTION(SO_TIMESTAMPNS), OPTION(SO_TIMESTAMPING),
 	OPTION(SO_RXQ_OVFL), OPTION(SO_SELECT_ERR_QUEUE), OPTION(SO_INCOMING_CPU), OPTION(SO_ZEROCOPY),
 	OPTION(SO_MEMINFO), END,
 };
 
-/* Not used where memory is sampled: no process's statistics contain a socket's buffers. */
+/* Not if memory is sampled, because no process's statistics contain a socket's buffers. */
 const struct row_term allow_setsockopt_buffers[] = {OPTION(SO_SNDBUF), OPTION(SO_RCVBUF), END};
 
 const struct row_term allow_setsockopt[] = {
 	OPTION(SO_RCVTIMEO), OPTION(SO_SNDTIMEO), OPTION(SO_LINGER), OPTION(SO_KEEPALIVE), OPTION(SO_RCVLOWAT),
 	OPTION(SO_PEEK_OFF), OPTION(SO_PASSCRED),
-	/* Control data with what is received: the time, which is no secret, and how many datagrams were dropped. */
+	/* Adds control data to received messages: the time, and how many datagrams were dropped. */
 	OPTION(SO_TIMESTAMP), OPTION(SO_TIMESTAMPNS), OPTION(SO_RXQ_OVFL),
-	OPTION(SO_SELECT_ERR_QUEUE), /* which events poll(2) tells */
-	OPTION(SO_PRIORITY), /* above 6 it needs CAP_NET_ADMIN; orders what leaves by a device with queues */
+	OPTION(SO_SELECT_ERR_QUEUE), /* changes which events poll(2) reports */
+	OPTION(SO_PRIORITY), /* above 6 needs CAP_NET_ADMIN; orders packets that leave by a device with queues */
 	END,
 };
 
@@ -91,7 +91,7 @@ const struct row_term allow_getsockopt_inet[] = {
 	AT(IPPROTO_TCP, TCP_SYNCNT), AT(IPPROTO_TCP, TCP_LINGER2), AT(IPPROTO_TCP, TCP_DEFER_ACCEPT),
 	AT(IPPROTO_TCP, TCP_WINDOW_CLAMP), AT(IPPROTO_TCP, TCP_INFO), AT(IPPROTO_TCP, TCP_QUICKACK),
 	AT(IPPROTO_TCP, TCP_CONGESTION), AT(IPPROTO_TCP, TCP_USER_TIMEOUT), AT(IPPROTO_TCP, TCP_NOTSENT_LOWAT),
-	/* Of the program's own connections, whose other end is egress or the run. */
+	/* About the program's own connections, whose other end is egress or the run. */
 	AT(IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS), AT(IPPROTO_TCP, TCP_THIN_DUPACK), AT(IPPROTO_TCP, TCP_FASTOPEN),
 	AT(IPPROTO_TCP, TCP_FASTOPEN_CONNECT), AT(IPPROTO_TCP, TCP_TIMESTAMP), AT(IPPROTO_TCP, TCP_CC_INFO),
 	AT(IPPROTO_TCP, TCP_ULP), AT(IPPROTO_TCP, TCP_SAVE_SYN), AT(IPPROTO_TCP, TCP_INQ), AT(IPPROTO_IP, IP_TOS),
@@ -103,7 +103,7 @@ const struct row_term allow_getsockopt_inet[] = {
 	AT(IPPROTO_IPV6, IPV6_MULTICAST_HOPS), AT(IPPROTO_IPV6, IPV6_MULTICAST_LOOP),
 	AT(IPPROTO_IPV6, IPV6_MULTICAST_ALL), AT(IPPROTO_IPV6, IPV6_DONTFRAG), AT(IPPROTO_IP, IP_MTU),
 	AT(IPPROTO_IP, IP_MTU_DISCOVER), AT(IPPROTO_IP, IP_RECVERR), AT(IPPROTO_IP, IP_PKTINFO),
-	AT(IPPROTO_IP, IP_OPTIONS), /* always empty: setting it is denied */
+	AT(IPPROTO_IP, IP_OPTIONS), /* always empty, because setting it is denied */
 	AT(IPPROTO_IPV6, IPV6_V6ONLY), AT(IPPROTO_IPV6, IPV6_TCLASS), AT(IPPROTO_IPV6, IPV6_UNICAST_HOPS),
 	AT(IPPROTO_IPV6, IPV6_MTU), AT(IPPROTO_IPV6, IPV6_MTU_DISCOVER), AT(IPPROTO_IPV6, IPV6_RECVERR),
 	AT(IPPROTO_IPV6, IPV6_RECVPKTINFO), END,
@@ -111,7 +111,7 @@ const struct row_term allow_getsockopt_inet[] = {
 
 /*
  * Left out are above all SO_MARK, IP_TRANSPARENT, IP_FREEBIND and IP_OPTIONS (other routes to the network),
- * IP_BIND_ADDRESS_NO_PORT and IP_LOCAL_PORT_RANGE (the port that egress is told), TCP_FASTOPEN and
+ * IP_BIND_ADDRESS_NO_PORT and IP_LOCAL_PORT_RANGE (egress knows connections by their port), TCP_FASTOPEN and
  * TCP_FASTOPEN_CONNECT (connect without a judged connect(2)), TCP_ULP, TCP_REPAIR, TCP_MD5SIG, IPV6_ADDRFORM (changes
  * the family), SO_ATTACH_*, SO_PASSRIGHTS, SO_PASSPIDFD.
  */
@@ -122,10 +122,10 @@ const struct row_term allow_setsockopt_inet[] = {
 	AT(IPPROTO_TCP, TCP_KEEPCNT), AT(IPPROTO_TCP, TCP_SYNCNT), AT(IPPROTO_TCP, TCP_LINGER2),
 	AT(IPPROTO_TCP, TCP_DEFER_ACCEPT), AT(IPPROTO_TCP, TCP_WINDOW_CLAMP), AT(IPPROTO_TCP, TCP_QUICKACK),
 	AT(IPPROTO_TCP, TCP_USER_TIMEOUT), AT(IPPROTO_TCP, TCP_NOTSENT_LOWAT),
-	/* When it sends again, and what it can read: of its own connections, to egress or within the run. */
+	/* Affect only retransmission and reading of the program's own connections, to egress or within the run. */
 	AT(IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS), AT(IPPROTO_TCP, TCP_THIN_DUPACK), AT(IPPROTO_TCP, TCP_INQ),
 	AT(IPPROTO_IP, IP_TOS), AT(IPPROTO_IP, IP_TTL),
-	AT(IPPROTO_IP, IP_MINTTL), /* drops packets that come in */
+	AT(IPPROTO_IP, IP_MINTTL), /* drops received packets */
 	AT(IPPROTO_IP, IP_RECVORIGDSTADDR), AT(IPPROTO_IPV6, IPV6_DONTFRAG), AT(IPPROTO_IP, IP_MTU_DISCOVER),
 	AT(IPPROTO_IP, IP_PKTINFO), AT(IPPROTO_IP, IP_RECVTOS), AT(IPPROTO_IP, IP_RECVTTL),
 	AT(IPPROTO_IPV6, IPV6_V6ONLY), AT(IPPROTO_IPV6, IPV6_TCLASS), AT(IPPROTO_IPV6, IPV6_UNICAST_HOPS),
@@ -138,15 +138,15 @@ const struct row_term allow_setsockopt_alone[] = {
 };
 
 /*
- * In a network namespace of the run's own, where all ports, groups and interfaces are the run's. An attacker gains
- * nothing by them but the kernel's code of groups.
+ * For runs with their own network namespace, whose ports, groups and interfaces are all the run's. An attacker gains
+ * nothing but access to the kernel's code for multicast groups.
  */
 const struct row_term allow_setsockopt_own[] = {
-	OPTION(SO_REUSEPORT), /* with members of the run alone, as SO_REUSEADDR */
-	OPTION(SO_BINDTODEVICE), /* there is no device but the loopback */
+	OPTION(SO_REUSEPORT), /* shares ports with processes of the run only, like SO_REUSEADDR */
+	OPTION(SO_BINDTODEVICE), /* the loopback is the only device */
 	AT(IPPROTO_IP, IP_MULTICAST_IF), AT(IPPROTO_IP, IP_MULTICAST_TTL), AT(IPPROTO_IP, IP_MULTICAST_LOOP),
 	AT(IPPROTO_IP, IP_MULTICAST_ALL),
-	/* 20 of a socket; each costs it memory that SO_MEMINFO tells (net.ipv4.igmp_max_memberships, optmem_max). */
+	/* At most 20 groups a socket; SO_MEMINFO tells their memory, which optmem_max limits. */
 	AT(IPPROTO_IP, IP_ADD_MEMBERSHIP), AT(IPPROTO_IP, IP_DROP_MEMBERSHIP), AT(IPPROTO_IP, MCAST_JOIN_GROUP),
 	AT(IPPROTO_IP, MCAST_LEAVE_GROUP), AT(IPPROTO_IPV6, IPV6_MULTICAST_IF), AT(IPPROTO_IPV6, IPV6_MULTICAST_HOPS),
 	AT(IPPROTO_IPV6, IPV6_MULTICAST_LOOP), AT(IPPROTO_IPV6, IPV6_MULTICAST_ALL),
@@ -154,15 +154,15 @@ const struct row_term allow_setsockopt_own[] = {
 	AT(IPPROTO_IPV6, MCAST_LEAVE_GROUP), END,
 };
 
-/* ---- route queries, with RUN_ROUTES (netlink.h) ---- */
+/* ---- route queries, in runs with RUN_ROUTES (netlink.h) ---- */
 
 const struct row_term allow_socket_netlink[] = {
-	INET(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE),
-	INET(AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE),
+	SOCKET_OF(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE),
+	SOCKET_OF(AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE),
 	END,
 };
 
-/* Left out is NETLINK_LISTEN_ALL_NSID, which is about other namespaces and needs CAP_NET_BROADCAST. */
+/* NETLINK_LISTEN_ALL_NSID is left out: it is about other namespaces, and needs CAP_NET_BROADCAST. */
 const struct row_term allow_setsockopt_netlink[] = {
 	AT(SOL_NETLINK, NETLINK_ADD_MEMBERSHIP),
 	AT(SOL_NETLINK, NETLINK_DROP_MEMBERSHIP),
@@ -186,7 +186,7 @@ const struct row_term allow_getsockopt_netlink[] = {
 	END,
 };
 
-/* Left out are SIOCETHTOOL, which drivers answer, and requests that set something. */
+/* SIOCETHTOOL, which drivers answer, and requests that set something are left out. */
 const struct row_term allow_ioctl_interfaces[] = {
 	ONE(IS(1, SIOCGIFCONF)),
 	ONE(IS(1, SIOCGIFNAME)),

@@ -1,4 +1,4 @@
-/* The registers with which the filter allows calls of FILTER and JUDGE rows. For sockets see terms-sockets.c. */
+/* The registers with which the filter allows calls of FILTER and JUDGE rows. terms-sockets.c has the socket calls. */
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
@@ -41,17 +41,17 @@ const struct row_term allow_fcntl[] = {
 	COMMAND(F_GET_RW_HINT), COMMAND(F_GET_FILE_RW_HINT), COMMAND(F_DUPFD_QUERY), COMMAND(F_CREATED_QUERY), END,
 };
 
-/* Not used where memory is sampled: no process's statistics contain a pipe's buffers. */
+/* Not if memory is sampled, because no process's statistics contain a pipe's buffers. */
 const struct row_term allow_fcntl_pipes[] = {COMMAND(F_SETPIPE_SZ), END};
 
-/* Where memory is sampled, these are notified: the dispatcher counts and continues them (locks.h). */
+/* If memory is sampled, these are notified: the dispatcher counts and continues them (locks.h). */
 const struct row_term allow_fcntl_locks[] = {
 	COMMAND(F_SETLK), COMMAND(F_SETLKW), COMMAND(F_OFD_SETLK), COMMAND(F_OFD_SETLKW), END,
 };
-/* Commands that wait, and that a signal may end. */
+/* Commands that wait, so that a signal may end them. */
 const struct row_term waits_fcntl[] = {COMMAND(F_SETLKW), COMMAND(F_OFD_SETLKW), END};
 
-/* <asm/termbits.h> clashes with <termios.h>. */
+/* Defined here, because <asm/termbits.h> clashes with <termios.h>. */
 #define TCGETS2_COMMON 0x802c542a
 #define TCSETS2_COMMON 0x402c542b
 
@@ -63,17 +63,17 @@ const struct row_term waits_fcntl[] = {COMMAND(F_SETLKW), COMMAND(F_OFD_SETLKW),
  */
 const struct row_term allow_ioctl[] = {
 	COMMAND(TCGETS),
-	COMMAND(TCGETS2_COMMON), /* glibc 2.42's isatty */
+	COMMAND(TCGETS2_COMMON), /* glibc 2.42's isatty(3) uses it */
 	COMMAND(TIOCGWINSZ), COMMAND(TIOCGPGRP), COMMAND(TIOCGSID), COMMAND(FIONREAD), COMMAND(FIONBIO),
-	COMMAND(FIOASYNC), /* as O_ASYNC */
+	COMMAND(FIOASYNC), /* has the effect of O_ASYNC */
 	COMMAND(FIOGETOWN), COMMAND(SIOCGPGRP), COMMAND(FIOCLEX), COMMAND(FIONCLEX), COMMAND(FIOQSIZE),
 	COMMAND(TIOCOUTQ), COMMAND(FIGETBSZ),
 	COMMAND(FS_IOC_GETFLAGS), COMMAND(FS_IOC_GETVERSION), COMMAND(FS_IOC_FSGETXATTR), COMMAND(FS_IOC_FIEMAP),
-	/* Copy from a descriptor that is open for reading to one that is open for writing. */
+	/* Copies from a descriptor that is open for reading to a descriptor that is open for writing. */
 	COMMAND(FICLONE), COMMAND(FICLONERANGE), COMMAND(BLKGETSIZE), COMMAND(BLKGETSIZE64), COMMAND(BLKSSZGET),
 	COMMAND(BLKBSZGET), COMMAND(BLKPBSZGET), COMMAND(BLKROGET), COMMAND(BLKIOMIN), COMMAND(BLKIOOPT),
 	COMMAND(BLKALIGNOFF), COMMAND(BLKROTATIONAL), COMMAND(RNDGETENTCNT),
-	COMMAND(PROCMAP_QUERY_IOCTL), /* what reading that descriptor of /proc/PID/maps tells */
+	COMMAND(PROCMAP_QUERY_IOCTL), /* tells what reading the same descriptor of /proc/PID/maps tells */
 	END,
 };
 
@@ -105,13 +105,13 @@ const struct row_term allow_ioctl_terminal[] = {
 	END,
 };
 
-/* Path NULL and AT_EMPTY_PATH: there is no path. */
+/* Path NULL and AT_EMPTY_PATH: the call has no path. */
 const struct row_term allow_newfstatat[] = {BOTH(WHOLE(1, 0), HAS(3, AT_EMPTY_PATH)), END};
 const struct row_term allow_statx[] = {BOTH(WHOLE(1, 0), HAS(2, AT_EMPTY_PATH)), END};
 
 /*
- * fstat(3) of C libraries. The filter cannot tell whether the path is empty, so a program can look at any path with it,
- * unrecorded. Only for runs where the kernel's names are the view's. Other flags, and AT_FDCWD, stay judged.
+ * fstat(3) of C libraries. The filter cannot tell whether the path is empty, so a program can use this call on any
+ * path, unrecorded. For runs where the kernel's names are the view's. Other flags and AT_FDCWD are still judged.
  */
 #define DESCRIPTOR(n) MASKED(n, 0x80000000, 0)
 const struct row_term allow_newfstatat_fd[] = {BOTH(DESCRIPTOR(0), IS(3, AT_EMPTY_PATH)), END};
@@ -119,27 +119,27 @@ const struct row_term allow_statx_fd[] = {BOTH(DESCRIPTOR(0), IS(2, AT_EMPTY_PAT
 
 /* ---- processes ---- */
 
-/* CLONE_NEWTIME (0x80) is missing: for clone(2) it is part of the exit signal. The kernel uses the low 32 bits. */
+/* Without CLONE_NEWTIME (0x80), which is part of the exit signal for clone(2). The kernel uses the low 32 bits. */
 #define CLONE_NAMESPACES \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-#define CLONE_HELD (CLONE_PTRACE | CLONE_NAMESPACES)
+#define CLONE_NOT_ALLOWED (CLONE_PTRACE | CLONE_NAMESPACES)
 
-const struct row_term allow_clone[] = {ONE(NONE(0, CLONE_HELD)), END};
+const struct row_term allow_clone[] = {ONE(NONE(0, CLONE_NOT_ALLOWED)), END};
 
 /*
- * Where memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits for a vforked child
- * shares its memory (limits/sample.c: borrows). CLONE_FILES only with CLONE_THREAD: record locks belong to a descriptor
- * table, and /proc/locks may not show those of a dead process (account/locks.c).
+ * If memory is sampled. CLONE_VFORK only with CLONE_VM: samples assume that a parent that waits for a vforked child
+ * shares its memory (borrows in limits/sample.c). CLONE_FILES only with CLONE_THREAD: record locks belong to a
+ * descriptor table, and /proc/locks may not show those of a dead process (account/locks.c).
  */
 const struct row_term allow_clone_sampled[] = {
-	ONE(NONE(0, CLONE_HELD | CLONE_VFORK | CLONE_FILES)),
-	ONE(MASKED(0, (uint32_t)(CLONE_HELD | CLONE_FILES | CLONE_VM), CLONE_VM)),
-	ONE(MASKED(0, (uint32_t)(CLONE_HELD | CLONE_THREAD | CLONE_VM), CLONE_THREAD | CLONE_VM)),
+	ONE(NONE(0, CLONE_NOT_ALLOWED | CLONE_VFORK | CLONE_FILES)),
+	ONE(MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_FILES | CLONE_VM), CLONE_VM)),
+	ONE(MASKED(0, (uint32_t)(CLONE_NOT_ALLOWED | CLONE_THREAD | CLONE_VM), CLONE_THREAD | CLONE_VM)),
 	END,
 };
 
-/* Where memory is sampled: private mappings, and mappings of files. flags is an unsigned long. */
+/* If memory is sampled: private mappings, and mappings of files. flags is an unsigned long. */
 const struct row_term allow_mmap_sampled[] = {
 	ONE(MASKED(3, MAP_TYPE | MAP_HUGETLB, MAP_PRIVATE)),
 	ONE(MASKED(3, MAP_ANONYMOUS | MAP_HUGETLB, 0)),
@@ -153,7 +153,7 @@ const struct row_term allow_unshare[] = {ONE(MASKED(0, ~(uint64_t)(CLONE_FILES |
 const struct row_term allow_personality[] = {
 	ONE(IS(0, PERSONALITY_QUERY)),
 	ONE(IS(0, PER_LINUX)),
-	ONE(IS(0, ADDR_NO_RANDOMIZE)), /* setarch -R: reproducible builds, sanitizers */
+	ONE(IS(0, ADDR_NO_RANDOMIZE)), /* setarch -R uses it, for reproducible builds and sanitizers */
 	END,
 };
 
@@ -198,39 +198,39 @@ const struct row_term allow_prctl[] = {
 	OPTION(PR_GET_KEEPCAPS), OPTION(PR_GET_SECUREBITS), OPTION(PR_GET_TID_ADDRESS), OPTION(PR_GET_SPECULATION_CTRL),
 	OPTION(PR_SET_SPECULATION_CTRL), OPTION(PR_GET_IO_FLUSHER), OPTION(PR_GET_TSC), OPTION(PR_GET_TIMING),
 	OPTION(PR_GET_AUXV), OPTION(PR_SET_MDWE), OPTION(PR_GET_MDWE), OPTION(PR_GET_MEMORY_MERGE),
-	/* These concern the thread's own registers on aarch64. */
+	/* The thread's own registers on aarch64. */
 	OPTION(PR_SVE_SET_VL), OPTION(PR_SVE_GET_VL), OPTION(PR_PAC_RESET_KEYS), OPTION(PR_SET_TAGGED_ADDR_CTRL),
 	OPTION(PR_GET_TAGGED_ADDR_CTRL), END,
 };
 
 /*
- * Not used where memory is sampled. launch.c then disables huge pages, because samples do not count the unmapped part
- * of a huge page, which is not freed.
+ * Not if memory is sampled: launch.c then disables huge pages, because samples do not count the unmapped part of a huge
+ * page, whose memory is not freed.
  */
 const struct row_term allow_prctl_huge[] = {OPTION(PR_SET_THP_DISABLE), END};
 
-/* ---- on the calling process: pid 0 ---- */
+/* ---- calls on the calling process: pid 0 ---- */
 
 #define IOPRIO_WHO_PROCESS 1 /* linux/ioprio.h has it as an enum */
 
 const struct row_term allow_move_pages[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_get_robust_list[] = {ONE(IS(0, 0)), END};
 /* All resources except RLIMIT_CORE (4) and RLIMIT_NOFILE (7): see sys_prlimit64. */
-#define UP_TO_3(n) MASKED(n, LOW & ~3ULL, 0)
-#define UP_TO_15(n) MASKED(n, LOW & ~7ULL, 8)
-const struct row_term allow_setrlimit[] = {ONE(UP_TO_3(0)), ONE(IS(0, 5)), ONE(IS(0, 6)),
-					   ONE(UP_TO_15(0)), END};
+#define FROM_0_TO_3(n) MASKED(n, LOW & ~3ULL, 0)
+#define FROM_8_TO_15(n) MASKED(n, LOW & ~7ULL, 8)
+const struct row_term allow_setrlimit[] = {ONE(FROM_0_TO_3(0)), ONE(IS(0, 5)), ONE(IS(0, 6)),
+					   ONE(FROM_8_TO_15(0)), END};
 const struct row_term allow_prlimit64[] = {
-	BOTH(IS(0, 0), WHOLE(2, 0)), /* only read the limit */
-	BOTH(IS(0, 0), UP_TO_3(1)),
+	BOTH(IS(0, 0), WHOLE(2, 0)), /* new_limit is NULL: the call only reads the limit */
+	BOTH(IS(0, 0), FROM_0_TO_3(1)),
 	BOTH(IS(0, 0), IS(1, 5)),
 	BOTH(IS(0, 0), IS(1, 6)),
-	BOTH(IS(0, 0), UP_TO_15(1)),
+	BOTH(IS(0, 0), FROM_8_TO_15(1)),
 	END,
 };
 const struct row_term allow_setpriority[] = {BOTH(IS(0, PRIO_PROCESS), IS(1, 0)), END};
 const struct row_term allow_ioprio_set[] = {BOTH(IS(0, IOPRIO_WHO_PROCESS), IS(1, 0)), END};
-const struct row_term allow_rt_sigreturn[] = {ONE(MASKED(0, 0, 0)), END}; /* always */
+const struct row_term allow_rt_sigreturn[] = {ONE(MASKED(0, 0, 0)), END}; /* matches always */
 const struct row_term allow_sched_setaffinity[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setattr[] = {ONE(IS(0, 0)), END};
 const struct row_term allow_sched_setparam[] = {ONE(IS(0, 0)), END};
@@ -238,12 +238,12 @@ const struct row_term allow_sched_setscheduler[] = {ONE(IS(0, 0)), END};
 
 /* ---- ptrace: requests that act only on a task which the calling thread traces already ---- */
 
-#define REQUEST(request) ONE(WHOLE(0, request)) /* a long */
+#define REQUEST(request) ONE(WHOLE(0, request)) /* PTRACE_* requests are longs */
 
 /*
- * By number, because <sys/ptrace.h> and <linux/ptrace.h> clash and each lacks some. Left out: PTRACE_TRACEME (0),
- * ATTACH (16), SEIZE (0x4206), SECCOMP_GET_FILTER and SECCOMP_GET_METADATA (0x420c, 0x420d), *_SYSCALL_USER_DISPATCH_*
- * (0x4210, 0x4211) and PTRACE_O_SUSPEND_SECCOMP.
+ * Numbers, because <sys/ptrace.h> and <linux/ptrace.h> clash and each lacks some requests. Left out: PTRACE_TRACEME
+ * (0), ATTACH (16), SEIZE (0x4206), SECCOMP_GET_FILTER and SECCOMP_GET_METADATA (0x420c, 0x420d),
+ * *_SYSCALL_USER_DISPATCH_* (0x4210, 0x4211) and PTRACE_O_SUSPEND_SECCOMP.
  */
 #define TRACE_SUSPEND_SECCOMP (1 << 21)
 

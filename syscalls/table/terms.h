@@ -1,7 +1,7 @@
 /*
- * Macros for tables of struct row_term. Of an int or unsigned only the low word is compared, which is what the kernel
- * uses: a set high bit would circumvent a 64-bit comparison (CVE-2019-7303, CVE-2019-10063). A pointer or long is
- * compared whole.
+ * Macros for tables of struct row_term. For an int or unsigned argument only the low word is compared, which is what
+ * the kernel uses: a high bit would circumvent a 64-bit comparison (CVE-2019-7303, CVE-2019-10063). A pointer or long
+ * is compared whole.
  */
 #ifndef CALLGATE_SYSCALLS_TABLE_TERMS_H
 #define CALLGATE_SYSCALLS_TABLE_TERMS_H
@@ -10,10 +10,10 @@
 
 #define LOW 0xffffffffULL
 
-/* Matches any registers. */
+/* Matches with any registers. */
 extern const struct row_term allow_always[];
 
-/* The tables that syscalls.def refers to: allow_NAME of FILTER and JUDGE rows, and those of ALSO and SELF_TERMS. */
+/* The tables that syscalls.def names: allow_NAME of FILTER and JUDGE rows; tables of ALSO, WAITS_IF and SELF_TERMS. */
 #define FILTER(name, ...) extern const struct row_term allow_##name[];
 #define JUDGE FILTER
 #include "syscalls/table/syscalls.def"
@@ -47,7 +47,7 @@ extern const struct self_terms self_socket[];
 extern const struct self_terms self_socketpair[];
 extern const struct self_terms self_unshare[];
 
-/* Register n: its low word is v; all of it is v; none of the bits is set; all of the bits are set. */
+/* Register n: its low word is v; the whole register is v; none of the bits is set; all bits are set. */
 #define IS(n, v) {(n), LOW, (uint32_t)(v)}
 #define WHOLE(n, v) {(n), UINT64_MAX, (uint64_t)(v)}
 #define NONE(n, bits) {(n), (uint32_t)(bits), 0}

@@ -11,7 +11,7 @@
 
 static void inspect_script(const uint8_t *data, size_t size)
 {
-	char head[SHEBANG_HEAD] = {0};
+	char head[SHEBANG_HEAD_BYTES] = {0};
 	struct shebang shebang;
 
 	memcpy(head, data, size < sizeof(head) ? size : sizeof(head));

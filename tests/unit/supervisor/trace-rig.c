@@ -120,7 +120,7 @@ static int approve_image(int fd, struct exec_plan *plan)
 /* Follows "#!" once, as the kernel would with the redirect in force. */
 static int approve(const struct rig *rig, const char *text, struct exec_plan *plan)
 {
-	char host[PATH_MAX], head[SHEBANG_HEAD] = {0};
+	char host[PATH_MAX], head[SHEBANG_HEAD_BYTES] = {0};
 	_cleanup_close_ int fd = -1;
 	struct exec_args args = {0};
 	struct shebang line;

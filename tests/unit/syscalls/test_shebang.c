@@ -138,7 +138,7 @@ static size_t put(char *out, const char *text)
 
 static void compare(const char *bytes, size_t len)
 {
-	char path[128], head[SHEBANG_HEAD] = {0}, seen[4096], want[4096];
+	char path[128], head[SHEBANG_HEAD_BYTES] = {0}, seen[4096], want[4096];
 	struct shebang line;
 	size_t size = 0;
 	ssize_t got;
