@@ -1,4 +1,4 @@
-/* What the file handlers share besides resolve.c: see resolve.h. */
+/* What the file handlers share besides resolve.c. The functions are declared in resolve.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -23,8 +23,8 @@ int file_pin_at(struct call *call, unsigned i, unsigned want, unsigned at_flags)
 }
 
 /*
- * A device is shared with the host; one without a virtual name is the terminal of the user who started callgate. A
- * slave that the program has made is nobody else's.
+ * A device is shared with the host. A device without a virtual name is the terminal of the user who started callgate. A
+ * slave that the program has made belongs to the run alone.
  */
 int file_refuse_foreign_object(struct call *call, int fd)
 {
@@ -58,13 +58,13 @@ bool file_fd_is_opath(const struct call *call, int fd)
 
 int file_pin_metadata_fd(struct call *call, int fd)
 {
-	/* AT_FDCWD is no descriptor for a call without a path. */
+	/* AT_FDCWD (negative) is not a descriptor for a call without a path. */
 	if (fd < 0 || file_fd_is_opath(call, fd))
 		return call_fail(call, -EBADF);
 	return file_refuse_foreign_object(call, file_pin_fd(call, fd, POLICY_WRITE));
 }
 
-/* True when a mount of the view shows the object, or one below it, at another path: a redirect's target. */
+/* Whether a mount of the view shows the object, or an object below it, at another path, as a redirect does. */
 static bool place_is_shown_elsewhere(const struct place *place, const struct policy_mount *mount, size_t count)
 {
 	char origin[PATH_MAX];

@@ -1,4 +1,4 @@
-/* fcntl(2): the commands that the filter does not let pass. */
+/* fcntl(2): judges the commands that the filter does not let pass. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -11,7 +11,7 @@
 #ifndef F_SET_FILE_RW_HINT
 #define F_SET_FILE_RW_HINT 1038
 #endif
-#define F_LAST F_SET_FILE_RW_HINT /* a later command does not exist, as on an older kernel */
+#define FCNTL_LAST_COMMAND F_SET_FILE_RW_HINT /* commands after this one do not exist, as on an older kernel */
 
 static void fcntl_refuse(struct call *call, unsigned command)
 {
@@ -19,7 +19,7 @@ static void fcntl_refuse(struct call *call, unsigned command)
 
 	if (fdinfo_read(call->tid, call_get_int(call, 0), &info) < 0 || info.flags & O_PATH)
 		target_fail_call(call, -EBADF);
-	else if (command > F_LAST)
+	else if (command > FCNTL_LAST_COMMAND)
 		target_fail_call(call, -EINVAL);
 	else
 		call_refuse(call, -EPERM, NULL, "refused_syscall");

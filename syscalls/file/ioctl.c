@@ -1,4 +1,4 @@
-/* ioctl(2): the requests that take more than registers to judge. All others are native or refused. */
+/* ioctl(2): judges the requests that need more than registers to judge. All others are native or refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -18,27 +18,27 @@
 #define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
 #endif
 
-#define SLAVES_MAJOR 136u /* UNIX98_PTY_SLAVE_MAJOR of linux/major.h */
-#define PEER_FLAGS (O_ACCMODE | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+#define PTY_SLAVES_MAJOR 136u /* UNIX98_PTY_SLAVE_MAJOR of linux/major.h */
+#define PTMX_PEER_FLAGS (O_ACCMODE | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
 
-/* What the kernel says to a descriptor that is no master: ptm_open_peer() in drivers/tty/pty.c; tty_ioctl(2). */
+/* The kernel's errno for a descriptor that is not a master: ptm_open_peer() in drivers/tty/pty.c; tty_ioctl(2). */
 static int ioctl_not_a_master(const struct call *call)
 {
 	char path[64];
 	struct stat status;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", call->tid, call_get_int(call, 0));
-	return stat(path, &status) == 0 && S_ISCHR(status.st_mode) && major(status.st_rdev) == SLAVES_MAJOR ? -EIO
+	return stat(path, &status) == 0 && S_ISCHR(status.st_mode) && major(status.st_rdev) == PTY_SLAVES_MAJOR ? -EIO
 													    : -ENOTTY;
 }
 
 /*
- * The slave of the target's master. Natively the program's Landlock domain would refuse it. The descriptor may be
- * replaced meanwhile, by another of the run's masters.
+ * Opens the slave of the target's master, which Landlock would refuse to the program. If a thread replaces the
+ * descriptor meanwhile, another of the run's slaves is opened.
  */
 static void ioctl_open_peer(struct call *call)
 {
-	int flags = call_get_int(call, 2) & PEER_FLAGS, fd;
+	int flags = call_get_int(call, 2) & PTMX_PEER_FLAGS, fd;
 	struct fdinfo info;
 
 	target_allow_call(call);
@@ -68,7 +68,8 @@ void sys_ioctl(struct call *call)
 		break;
 	case SIOCETHTOOL:
 		if (net_check_socket(call) == 0)
-			target_fail_call(call, -EOPNOTSUPP); /* as for the loopback interface, which has no settings */
+			/* the loopback interface has no settings, and gives this errno */
+			target_fail_call(call, -EOPNOTSUPP);
 		else
 			call_refuse(call, -ENOTTY, NULL, "refused_syscall");
 		break;

@@ -1,6 +1,6 @@
 /*
- * Metadata of a pinned object that may be written, by path or descriptor: the calls chmod(2), chown(2), utime(2),
- * utimes(2), futimesat(2), utimensat(2), file_getattr(2), file_setattr(2).
+ * Metadata of objects that may be written, by path or descriptor: chmod(2), chown(2), utime(2), utimes(2),
+ * futimesat(2), utimensat(2), file_getattr(2), file_setattr(2).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #define META_AT_FLAGS ((unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 
 /*
- * Directories may have set-id bits. Of these only set-group-ID means something: new files in it get its group. The
- * kernel gives it only to an owner who is in that group (setattr_copy() in fs/attr.c).
+ * Refuses set-id bits, except for directories. There only set-group-ID has a meaning: new files get the directory's
+ * group. The kernel grants it only to an owner who is in that group (setattr_copy() in fs/attr.c).
  */
 static bool chmod_refuse_setid(struct call *call, int object, mode_t mode)
 {
@@ -31,7 +31,7 @@ static bool chmod_refuse_setid(struct call *call, int object, mode_t mode)
 	return file_refuse_setid(call, mode);
 }
 
-/* Takes fd. By its link in /proc, because fchmod(2) takes no O_PATH descriptor; a symbolic link is EOPNOTSUPP. */
+/* Takes fd. Uses the link in /proc, because fchmod(2) takes no O_PATH descriptor. A symbolic link: EOPNOTSUPP. */
 static void chmod_end(struct call *call, int fd, mode_t mode)
 {
 	_cleanup_close_ int object = fd;
@@ -58,7 +58,7 @@ void sys_fchmod(struct call *call)
 	chmod_end(call, file_pin_metadata_fd(call, call_get_int(call, 0)), call_get_uint(call, 1));
 }
 
-/* Takes fd. */
+/* Changes the owner. Takes fd. */
 static void chown_end(struct call *call, int fd, uid_t owner, gid_t group)
 {
 	_cleanup_close_ int object = fd;
@@ -82,7 +82,7 @@ HANDLER(sys_fchownat, chown_path(call, 2, call_get_uint(call, 4)))
 HANDLER(sys_fchown, chown_end(call, file_pin_metadata_fd(call, call_get_int(call, 0)), call_get_uint(call, 1),
 			      call_get_uint(call, 2)))
 
-/* times NULL: now. A NULL path means the descriptor: do_utimes() in fs/utimes.c. */
+/* times NULL: the present time. If the path is NULL, dirfd itself is meant: do_utimes() in fs/utimes.c. */
 static void times_set(struct call *call, const struct timespec *times, unsigned flags)
 {
 	const struct call_path *path = &call->path[0];
@@ -114,7 +114,7 @@ void sys_utime(struct call *call)
 	}
 }
 
-/* utimes and futimesat check the range before the path: do_futimesat() in fs/utimes.c. */
+/* utimes and futimesat check the range of the times before the path: do_futimesat() in fs/utimes.c. */
 static void times_set_timevals(struct call *call, unsigned arg)
 {
 	struct timespec times[2];
@@ -146,13 +146,13 @@ void sys_utimensat(struct call *call)
 		call_fail(call, -EFAULT);
 	} else if (times[0].tv_nsec == UTIME_OMIT && times[1].tv_nsec == UTIME_OMIT) {
 		call->decision.verdict = VERDICT_ALLOW;
-		call_return(call, 0); /* the kernel ignores the path */
+		call_return(call, 0); /* nothing changes, so the kernel ignores the path */
 	} else {
 		times_set(call, times, call_get_uint(call, 3));
 	}
 }
 
-/* struct file_attr of linux/fs.h (Linux 6.17), first version. */
+/* First version of struct file_attr in linux/fs.h (Linux 6.17). */
 struct file_attr_1 {
 	uint64_t xflags;
 	uint32_t extsize;
@@ -162,14 +162,14 @@ struct file_attr_1 {
 };
 _Static_assert(sizeof(struct file_attr_1) == 24, "FILE_ATTR_SIZE_VER0");
 
-#define ATTR_BYTES_MAX 4096u /* a page, as in the kernel */
+#define FILE_ATTR_BYTES_MAX 4096u /* a page, as the kernel's maximum */
 
 /* Checks flags and size. False with the outcome set. */
-static bool attr_check_arguments(struct call *call, unsigned flags, uint64_t size)
+static bool file_attr_check_arguments(struct call *call, unsigned flags, uint64_t size)
 {
 	if (flags & ~META_AT_FLAGS || size < sizeof(struct file_attr_1))
 		call_fail(call, -EINVAL);
-	else if (size > ATTR_BYTES_MAX)
+	else if (size > FILE_ATTR_BYTES_MAX)
 		call_fail(call, -E2BIG);
 	else
 		return true;
@@ -180,13 +180,13 @@ void sys_file_getattr(struct call *call)
 {
 	unsigned flags = call_get_uint(call, 4);
 	uint64_t size = call->arg[3];
-	char out[ATTR_BYTES_MAX] = {0};
+	char out[FILE_ATTR_BYTES_MAX] = {0};
 	_cleanup_close_ int fd = -1;
 
-	if (!attr_check_arguments(call, flags, size))
+	if (!file_attr_check_arguments(call, flags, size))
 		return;
 	fd = file_pin_at(call, 0, POLICY_READ, flags);
-	if (fd >= 0) /* zeroes the rest of a newer, longer struct */
+	if (fd >= 0) /* zeroes the rest of a longer struct of newer programs */
 		file_end_call_with_output(call, call->arg[2], out, size,
 				syscall(__SNR_file_getattr, AT_FDCWD, file_link(fd).path, out,
 					sizeof(struct file_attr_1), 0));
@@ -199,7 +199,7 @@ void sys_file_setattr(struct call *call)
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (!attr_check_arguments(call, flags, call->arg[3]))
+	if (!file_attr_check_arguments(call, flags, call->arg[3]))
 		return;
 	r = decode_extensible_struct(call, 2, &attr, sizeof(attr), call->arg[3], sizeof(attr));
 	if (r < 0) {

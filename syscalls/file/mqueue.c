@@ -1,6 +1,6 @@
 /*
- * mq_open(2), mq_unlink(2), in an ipc namespace of the run. Opening a queue opens a file on a mount of the kernel,
- * which Landlock refuses to the program, so the supervisor does it, there. Calls on the descriptor are native.
+ * mq_open(2) and mq_unlink(2), in runs with their own IPC namespace. Opening a queue opens a file on a mount of the
+ * kernel, which Landlock refuses to the program. So the supervisor opens it. Calls on the descriptor are native.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +24,9 @@ static int mqueue_check_call(struct call *call)
 }
 
 /*
- * The kernel counts a new queue against the RLIMIT_MSGQUEUE of the process that makes it (mqueue_get_inode() in
- * ipc/mqueue.c), so ours is set to the task's meanwhile. Only one thread makes queues. A descriptor or -errno.
+ * Opens a queue; a descriptor or -errno. The kernel counts a new queue against the RLIMIT_MSGQUEUE of its maker
+ * (mqueue_get_inode() in ipc/mqueue.c), so the supervisor's limit is the target's meanwhile. Only one thread makes
+ * queues.
  */
 static int mqueue_open(struct call *call, int flags, struct mq_attr *given)
 {
@@ -42,7 +43,7 @@ static int mqueue_open(struct call *call, int flags, struct mq_attr *given)
 	fd = (int)syscall(SYS_mq_open, call->text, flags, call_get_uint(call, 2), given);
 	if (fd < 0)
 		fd = -errno;
-	(void)prlimit(0, RLIMIT_MSGQUEUE, &own, NULL); /* below the hard limit, so it cannot fail */
+	(void)prlimit(0, RLIMIT_MSGQUEUE, &own, NULL); /* cannot fail: it is below the hard limit */
 	return fd;
 }
 
@@ -68,7 +69,8 @@ void sys_mq_open(struct call *call)
 	}
 	if (file_refuse_setid(call, call_get_uint(call, 2)) || file_use_umask(call) < 0 || call_commit_record(call) < 0)
 		return;
-	call_return_fd(call, mqueue_open(call, flags & known, given), true); /* always close-on-exec: ipc/mqueue.c */
+	/* the kernel always sets close-on-exec: ipc/mqueue.c */
+	call_return_fd(call, mqueue_open(call, flags & known, given), true);
 }
 
 void sys_mq_unlink(struct call *call)

@@ -1,4 +1,4 @@
-/* mkdir(2), mknod(2), symlink(2), link(2), unlink(2), rmdir(2): the parent is pinned, the name judged for writing. */
+/* mkdir(2), mknod(2), symlink(2), link(2), unlink(2), rmdir(2): pin the parent, judge writing of the name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-static void make_dir(struct call *call, mode_t mode)
+static void names_make_dir(struct call *call, mode_t mode)
 {
 	_cleanup_close_ int parent = -1;
 	const char *name;
@@ -18,18 +18,18 @@ static void make_dir(struct call *call, mode_t mode)
 	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES + DISK_DIRECTORY_BYTES) < 0 ||
 	    file_use_umask(call) < 0 || file_commit_change(call, 0) < 0)
 		return;
-	/* vfs_mkdir() in fs/namei.c. A set-group-ID bit of the parent is inherited nevertheless. */
+	/* As vfs_mkdir() in fs/namei.c. The directory inherits a set-group-ID bit of its parent nevertheless. */
 	file_end_call(call, mkdirat(parent, name, mode & (S_IRWXU | S_IRWXG | S_IRWXO | S_ISVTX)));
 	disk_count_name(call, S_IFDIR);
 }
 
-HANDLER(sys_mkdir, make_dir(call, call_get_uint(call, 1)))
-HANDLER(sys_mkdirat, make_dir(call, call_get_uint(call, 2)))
+HANDLER(sys_mkdir, names_make_dir(call, call_get_uint(call, 1)))
+HANDLER(sys_mkdirat, names_make_dir(call, call_get_uint(call, 2)))
 
-/* Pins the directory for the node. -1 with the outcome set. */
+/* Pins the directory for a new node. -1: the outcome is set. */
 static int names_pin_node_parent(struct call *call, mode_t mode, const char **ret_name)
 {
-	/* may_mknod() in fs/namei.c, but for devices, which are refused later. */
+	/* As may_mknod() in fs/namei.c, except for devices, which are refused later. */
 	bool device = S_ISCHR(mode) || S_ISBLK(mode);
 	bool known = device || S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode) || (mode & S_IFMT) == 0;
 	_cleanup_close_ int parent = -1;
@@ -47,7 +47,7 @@ static int names_pin_node_parent(struct call *call, mode_t mode, const char **re
 static void names_make_node(struct call *call, unsigned given_mode, dev_t device)
 {
 	const char *name = "";
-	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel takes a short */
+	mode_t mode = (uint16_t)given_mode; /* umode_t: the kernel reads a 16-bit value */
 	_cleanup_close_ int parent = names_pin_node_parent(call, mode, &name);
 
 	if (parent < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 || file_use_umask(call) < 0 ||
@@ -60,9 +60,7 @@ static void names_make_node(struct call *call, unsigned given_mode, dev_t device
 HANDLER(sys_mknod, names_make_node(call, call_get_uint(call, 1), call_get_uint(call, 2)))
 HANDLER(sys_mknodat, names_make_node(call, call_get_uint(call, 2), call_get_uint(call, 3)))
 
-/*
- * The target of a link grants nothing: it is resolved in the view. But programs outside of the run may follow the link.
- */
+/* A link grants the program nothing: links are resolved in the view. But programs outside the run may follow it. */
 void sys_symlink(struct call *call)
 {
 	_cleanup_close_ int parent = -1;
@@ -83,11 +81,11 @@ void sys_symlink(struct call *call)
 HANDLER(sys_symlinkat, sys_symlink(call))
 
 /*
- * The new name may have more rights than the old one, so the old one must be writable as well. Between two mounts of
- * the view a refusal is EXDEV, as the kernel's, after which cp -l copies. An object without a virtual name may get one
- * only when it has no name on the host either: O_TMPFILE. 0, or -1 with the outcome set.
+ * Judges the source of link(2). The new name may have more rights, so the old name must be writable as well. Between
+ * two mounts of the view a refusal is EXDEV, the kernel's errno, after which cp -l copies. An object without a virtual
+ * name may get one only if it has no name on the host either (O_TMPFILE). 0, or -1 with the outcome set.
  */
-static int link_check_source(struct call *call, int object)
+static int names_check_link_source(struct call *call, int object)
 {
 	const struct place *from = &call->place[0], *to = &call->place[1];
 	struct policy_decision decision;
@@ -104,14 +102,14 @@ static int link_check_source(struct call *call, int object)
 		call->decision.want = decision.want;
 		return -1;
 	}
-	/* Natively, too, devices and /proc are on other mounts. */
+	/* EXDEV is native too: devices and /proc are on other mounts. */
 	if (from->mount->flags & (MOUNT_DEVICE | MOUNT_PROC))
 		return call_fail(call, -EXDEV);
 	return S_ISLNK(status.st_mode) ? file_check_link(call, to, object, "") : 0;
 }
 
-/* Links between two mounts of the view that are one mount of the host. */
-static int link_on_host(const struct call *call, int object, int parent, const char *name)
+/* Links between two mounts of the view that are on one mount of the host. */
+static int names_link_on_host(const struct call *call, int object, int parent, const char *name)
 {
 	_cleanup_close_ int from = view_open_host_object(&call->place[0], object, false);
 	_cleanup_close_ int to = view_open_host_object(&call->place[1], parent, true);
@@ -135,11 +133,11 @@ static void names_link_path(struct call *call, unsigned flags)
 	if (object < 0)
 		return;
 	parent = file_pin_new_name(call, 1, &name);
-	if (parent < 0 || link_check_source(call, object) < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
+	if (parent < 0 || names_check_link_source(call, object) < 0 || disk_admit_bytes(call, DISK_NAME_BYTES) < 0 ||
 	    file_commit_change(call, 1) < 0)
 		return;
 	r = linkat(AT_FDCWD, file_link(object).path, parent, name, AT_SYMLINK_FOLLOW);
-	file_end_call(call, r < 0 && errno == EXDEV ? link_on_host(call, object, parent, name) : r);
+	file_end_call(call, r < 0 && errno == EXDEV ? names_link_on_host(call, object, parent, name) : r);
 	disk_count_name(call, S_IFREG);
 }
 
@@ -165,7 +163,7 @@ static void names_remove_name(struct call *call, unsigned flags)
 		return;
 	removal = disk_begin_removal(call, parent, name);
 	if (flags & AT_REMOVEDIR && call->path[0].text[strspn(call->path[0].text, "/")] == '\0')
-		call_fail(call, -EBUSY); /* the root, of which the name is "." here */
+		call_fail(call, -EBUSY); /* "/", whose name is "." here */
 	else
 		file_end_call(call, unlinkat(parent, name, (int)flags));
 	disk_end_removal(call, &removal);

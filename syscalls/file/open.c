@@ -1,6 +1,6 @@
 /*
- * open(2), creat(2), openat(2), openat2(2): judges and pins the object and opens it again with the access that the
- * program asked for, or creates it below its pinned parent.
+ * open(2), creat(2), openat(2), openat2(2). Judges and pins an object, and opens the pinned object with the access that
+ * the program asks for; or creates a file in its pinned parent directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,22 +17,21 @@
 #include "syscalls/file/terminal.h"
 #include "syscalls/table/handlers.h"
 
-#define OPEN_TRIES 16 /* a name that appears and vanishes faster than it can be opened or made is EEXIST */
-#define TMPFILE_BIT ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
+#define OPEN_TRIES 16 /* attempts; EEXIST if a name appears and vanishes faster than it can be opened or made */
+#define TMPFILE_FLAG ((unsigned)O_TMPFILE & ~(unsigned)O_DIRECTORY)
 
-#define OPEN_ONCE ((unsigned)(O_NOFOLLOW | O_CREAT | O_EXCL)) /* not for opening a pinned object again */
-/*
- * The kernel's O_LARGEFILE, 0 in glibc: the first on x86_64, the second on aarch64; the other one is O_NOFOLLOW there.
- */
-#define LARGEFILE_BIT (0100000u | 0400000u)
+/* not for opening a pinned object again */
+#define FIRST_OPEN_FLAGS ((unsigned)(O_NOFOLLOW | O_CREAT | O_EXCL))
+/* O_LARGEFILE, which is 0 in glibc: the first value on x86-64, the second on aarch64. The other value is O_NOFOLLOW. */
+#define LARGEFILE_FLAGS (0100000u | 0400000u)
 #define OPEN_HOW_MIN 24 /* OPEN_HOW_SIZE_VER0 */
 #define OPEN_FLAGS                                                                                                 \
 	((unsigned)(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | \
 		    O_ASYNC | O_DIRECT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE) |  \
-	 LARGEFILE_BIT)
-#define PATH_FLAGS ((unsigned)(O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC))
+	 LARGEFILE_FLAGS)
+#define O_PATH_FLAGS ((unsigned)(O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC))
 #define OPEN_MODE 07777u
-#define RESOLVE_KNOWN                                                                                        \
+#define RESOLVE_FLAGS_KNOWN                                                                                        \
 	(RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH | RESOLVE_IN_ROOT | \
 	 RESOLVE_CACHED)
 
@@ -42,12 +41,13 @@ static unsigned open_get_wanted_rights(unsigned flags)
 		[O_RDONLY] = POLICY_READ,
 		[O_WRONLY] = POLICY_WRITE,
 		[O_RDWR] = POLICY_READ | POLICY_WRITE,
-		[O_ACCMODE] = POLICY_READ | POLICY_WRITE, /* for ioctl only, but checked as both: open(2) */
+		/* O_ACCMODE is for ioctl(2) only, but both rights are checked: open(2) */
+		[O_ACCMODE] = POLICY_READ | POLICY_WRITE,
 	};
 
 	if (flags & O_PATH)
 		return POLICY_READ;
-	return rights[flags & O_ACCMODE] | (flags & (O_TRUNC | TMPFILE_BIT) ? POLICY_WRITE : 0);
+	return rights[flags & O_ACCMODE] | (flags & (O_TRUNC | TMPFILE_FLAG) ? POLICY_WRITE : 0);
 }
 
 static unsigned open_get_follow_flag(unsigned flags)
@@ -58,10 +58,10 @@ static unsigned open_get_follow_flag(unsigned flags)
 /* The flags for the supervisor's own open. */
 static int open_get_own_flags(unsigned flags)
 {
-	return (int)((flags & ~OPEN_ONCE) | O_CLOEXEC | O_NOCTTY);
+	return (int)((flags & ~FIRST_OPEN_FLAGS) | O_CLOEXEC | O_NOCTTY);
 }
 
-/* Ends the call with a descriptor of what existed, or with -errno. */
+/* Ends the call with a descriptor of an existing object, or with -errno. */
 static void open_end(struct call *call, int fd, unsigned flags)
 {
 	call_return_fd(call, fd, flags & O_CLOEXEC);
@@ -81,7 +81,7 @@ static void open_end_new_file(struct call *call, int fd, unsigned flags)
 	call_return_fd(call, made < 0 ? made : steal_fd(&made), flags & O_CLOEXEC);
 }
 
-/* A temporary file without a name. linkat(2) may name it later, so the directory is judged for writing. */
+/* Makes a temporary file without a name. linkat(2) may name it later, so writing of the directory is judged. */
 static void open_tmpfile(struct call *call, const struct open_request *request)
 {
 	_cleanup_close_ int dir = -1;
@@ -100,7 +100,7 @@ static void open_tmpfile(struct call *call, const struct open_request *request)
 	open_end_new_file(call, fd < 0 ? -errno : fd, request->flags);
 }
 
-/* Pins the directory for a new file. The name is copied, because it may lie in the scope's text. */
+/* Pins the directory for a new file. Copies the name, which may be a part of the scope's text. */
 static int open_pin_target(struct call *call, const struct open_request *request, char ret_name[NAME_MAX + 1])
 {
 	struct open_scope scope;
@@ -121,7 +121,7 @@ static int open_pin_target(struct call *call, const struct open_request *request
 	return parent;
 }
 
-/* Makes the file. True when the call has ended; false when the name exists by now and may be opened. */
+/* Makes the file. True: the call has ended. False: the name exists by now, and may be opened. */
 static bool open_create_file(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
@@ -144,8 +144,8 @@ static bool open_create_file(struct call *call, const struct open_request *reque
 }
 
 /*
- * "name/" with O_CREAT is EISDIR, whether it exists or not, unless the directory before it fails: open_last_lookups()
- * in fs/namei.c. So the name is cut off and the directory resolved.
+ * "name/" with O_CREAT is EISDIR, whether the name exists or not, unless its directory fails first (open_last_lookups()
+ * in fs/namei.c). So only the directory is resolved.
  */
 static void open_refuse_slash(struct call *call, const struct open_request *request)
 {
@@ -168,7 +168,7 @@ static void open_refuse_slash(struct call *call, const struct open_request *requ
 		call_fail(call, -EISDIR);
 }
 
-/* True when the open may block, on a FIFO or a terminal: a worker thread does it, which can be cancelled. */
+/* Whether the open may block, on a FIFO or a terminal. Then a worker thread opens, which can be cancelled. */
 static bool open_may_block(const struct call *call, const struct stat *status, unsigned flags)
 {
 	const struct mount *mount = call->place[0].mount;
@@ -182,8 +182,8 @@ static bool open_may_block(const struct call *call, const struct stat *status, u
 }
 
 /*
- * Opens the pinned object again with the access that the program asked for. Stand-in directories are brought up to date
- * by view_open_place. O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it: the name is.
+ * Opens the pinned object with the access that the program asked for. view_open_place() updates stand-in directories.
+ * O_NOFOLLOW must show in F_GETFL, but a link in /proc cannot be opened with it, so the name is opened.
  */
 static int open_reopen_pinned(const struct call *call, int pin, const struct stat *status, unsigned flags)
 {
@@ -192,7 +192,7 @@ static int open_reopen_pinned(const struct call *call, int pin, const struct sta
 
 	if (place->mount->flags & MOUNT_TTY)
 		return terminal_open_controlling(call, open_get_own_flags(flags));
-	if (place->mount->flags & MOUNT_PTS) /* another open of ptmx would make a pair that nothing knows */
+	if (place->mount->flags & MOUNT_PTS) /* opening ptmx again would make another, unregistered pair */
 		return view_open_place(place, open_get_own_flags(flags), 0);
 	if (S_ISDIR(status->st_mode) && view_has_standin(place))
 		return view_open_place(place, open_get_own_flags(flags & ~(unsigned)O_TRUNC), 0);
@@ -202,7 +202,7 @@ static int open_reopen_pinned(const struct call *call, int pin, const struct sta
 	return fd < 0 ? -errno : fd;
 }
 
-/* Handles an object without a name: file_pin_path checks the access and opens it. */
+/* Opens an object without a name. file_pin_path() checks the access. */
 static void open_nameless_object(struct call *call, unsigned want, unsigned flags)
 {
 	_cleanup_close_ int fd =
@@ -212,14 +212,14 @@ static void open_nameless_object(struct call *call, unsigned want, unsigned flag
 	if (fd < 0)
 		return;
 	if (flags & O_TRUNC && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && ftruncate(fd, 0) < 0)
-		call_refuse(call, -EACCES, NULL, "not_granted"); /* O_RDONLY|O_TRUNC by a holder that may only read */
+		call_refuse(call, -EACCES, NULL, "not_granted"); /* O_RDONLY|O_TRUNC by a program that may only read */
 	else
 		call_return_fd(call, steal_fd(&fd), flags & O_CLOEXEC);
 }
 
 /*
- * An O_PATH descriptor cannot be injected: SECCOMP_IOCTL_NOTIF_ADDFD takes it by fget(), which fails (EBADF). A
- * descriptor opened for reading is no substitute: links and sockets have none, and opening a FIFO wakes its writers.
+ * Ends the call with an O_PATH descriptor. ADDFD cannot inject it, because its fget() fails with EBADF. A descriptor
+ * for reading cannot replace it: links and sockets cannot be opened, and opening a FIFO wakes its writers.
  */
 static void open_end_path(struct call *call, int *pin, unsigned flags)
 {
@@ -228,14 +228,14 @@ static void open_end_path(struct call *call, int *pin, unsigned flags)
 
 	if (disk_note_pin(call, *pin) < 0)
 		return;
-	/* The pin is opened again: F_GETFL must show the flags, and stand-in directories are brought up to date. */
+	/* Opens again, because F_GETFL must show the flags, and stand-in directories must be updated. */
 	fd = call->place[0].magic ? steal_fd(pin) : view_open_place(&call->place[0], O_PATH | O_CLOEXEC | kept, 0);
 	call_return_fd(call, fd, flags & O_CLOEXEC);
 	if (fd >= 0)
 		call->outcome.kind = OUTCOME_PATHFD;
 }
 
-/* Opens an existing object. Errors in the order of do_open() in fs/namei.c. */
+/* Opens an existing object. Errors come in the order of do_open() in fs/namei.c. */
 static void open_pinned_object(struct call *call, int *pin, unsigned want, unsigned flags)
 {
 	struct stat status;
@@ -270,7 +270,7 @@ static void open_pinned_object(struct call *call, int *pin, unsigned want, unsig
 	}
 }
 
-/* A directory opened for writing is EISDIR, not EROFS. */
+/* Opening a directory for writing fails with EISDIR, before EROFS. */
 static void open_check_dir(struct call *call, unsigned flags)
 {
 	struct outcome refused = call->outcome;
@@ -289,14 +289,14 @@ static void open_check_dir(struct call *call, unsigned flags)
 	call->decision = decision;
 }
 
-/* The usual case, an existing file for reading: one strict open. False when it may block or the flags need more. */
+/* The usual case: one strict open of an existing file, for reading. False: it may block, or the flags need more. */
 static bool open_to_read(struct call *call, const struct open_request *request)
 {
-	const unsigned special = O_CREAT | O_TRUNC | O_PATH | TMPFILE_BIT;
+	const unsigned special = O_CREAT | O_TRUNC | O_PATH | TMPFILE_FLAG;
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
-	    path_needs_dir(call->path[0].text)) /* the O_DIRECTORY that it needs would show in F_GETFL */
+	    path_needs_dir(call->path[0].text)) /* O_DIRECTORY, which it needs, would show in F_GETFL */
 		return false;
 	fd = file_pin_path(call, 0, POLICY_READ, open_get_follow_flag(request->flags),
 			   open_get_own_flags(request->flags));
@@ -314,7 +314,7 @@ static bool open_to_read(struct call *call, const struct open_request *request)
 	return false;
 }
 
-/* True when the call has ended; false when nothing exists there. */
+/* Opens an existing object. True: the call has ended. False: nothing exists there. */
 static bool open_existing_file(struct call *call, const struct open_request *request)
 {
 	unsigned flags = request->flags;
@@ -341,7 +341,7 @@ static void open_or_create(struct call *call, const struct open_request *request
 	unsigned flags = request->flags;
 	size_t len = call->path[0].len;
 
-	if (flags & TMPFILE_BIT) {
+	if (flags & TMPFILE_FLAG) {
 		open_tmpfile(call, request);
 		return;
 	}
@@ -364,39 +364,39 @@ static void open_or_create(struct call *call, const struct open_request *request
 
 static void file_open_by_request(struct call *call, const struct open_request *request)
 {
-	/* The kernel takes a descriptor first (get_unused_fd_flags()): with a full table nothing is made or cut. */
-	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_BIT) && fd_table_is_full(call))
+	/* The kernel allocates a descriptor first (get_unused_fd_flags()): with a full table no file is changed. */
+	if (request->flags & (O_CREAT | O_TRUNC | TMPFILE_FLAG) && fd_table_is_full(call))
 		return;
 	if (!open_to_read(call, request))
 		open_or_create(call, request);
-	/* Any other error is EMFILE with a full table. Checked afterwards, so that a successful open costs nothing. */
+	/* With a full table, EMFILE replaces any other error. Checked last, so that a successful open costs nothing. */
 	if (file_get_outcome_error(call) && call->decision.verdict != VERDICT_DENY)
 		(void)fd_table_is_full(call);
 }
 
-/* ---- the calls: flags and modes, before the path is looked at ---- */
+/* ---- the calls: flags and modes are checked before the path ---- */
 
-/* For old calls and openat2: build_open_flags() in fs/open.c (O_CREAT|O_DIRECTORY since Linux 6.3). */
+/* Checks the flags of all calls, as build_open_flags() in fs/open.c does (O_CREAT|O_DIRECTORY since Linux 6.3). */
 static int open_check_flags(const struct open_request *request)
 {
 	unsigned flags = request->flags;
 
 	if ((flags & (O_DIRECTORY | O_CREAT)) == (O_DIRECTORY | O_CREAT))
 		return -EINVAL;
-	if (flags & TMPFILE_BIT && (!(flags & O_DIRECTORY) || ((flags & O_ACCMODE) == O_RDONLY && !(flags & O_TRUNC))))
+	if (flags & TMPFILE_FLAG && (!(flags & O_DIRECTORY) || ((flags & O_ACCMODE) == O_RDONLY && !(flags & O_TRUNC))))
 		return -EINVAL;
 	return 0;
 }
 
-/* Calls other than openat2 ignore unknown flags: build_open_how() in fs/open.c. */
+/* For calls other than openat2, which ignore unknown flags: build_open_how() in fs/open.c. */
 static void open_by_flags(struct call *call, unsigned flags, unsigned mode)
 {
 	struct open_request request = {.flags = flags & OPEN_FLAGS};
 	int r;
 
 	if (flags & O_PATH)
-		request.flags &= PATH_FLAGS;
-	if (request.flags & (O_CREAT | TMPFILE_BIT))
+		request.flags &= O_PATH_FLAGS;
+	if (request.flags & (O_CREAT | TMPFILE_FLAG))
 		request.mode = mode & OPEN_MODE;
 	r = open_check_flags(&request);
 	if (r < 0)
@@ -409,18 +409,18 @@ HANDLER(sys_open, open_by_flags(call, call_get_uint(call, 1), call_get_uint(call
 HANDLER(sys_creat, open_by_flags(call, O_CREAT | O_WRONLY | O_TRUNC, call_get_uint(call, 1)))
 HANDLER(sys_openat, open_by_flags(call, call_get_uint(call, 2), call_get_uint(call, 3)))
 
-/* openat2 refuses unknown flags. */
+/* Checks the struct of openat2, which refuses unknown flags. */
 static int open_check_how(const struct open_how *how)
 {
-	bool creates = how->flags & (O_CREAT | TMPFILE_BIT);
+	bool creates = how->flags & (O_CREAT | TMPFILE_FLAG);
 
-	if (how->flags & ~(uint64_t)OPEN_FLAGS || how->resolve & ~(uint64_t)RESOLVE_KNOWN)
+	if (how->flags & ~(uint64_t)OPEN_FLAGS || how->resolve & ~(uint64_t)RESOLVE_FLAGS_KNOWN)
 		return -EINVAL;
 	if (how->resolve & RESOLVE_BENEATH && how->resolve & RESOLVE_IN_ROOT)
 		return -EINVAL;
 	if (creates ? how->mode & ~(uint64_t)OPEN_MODE : how->mode)
 		return -EINVAL;
-	if (how->flags & O_PATH && how->flags & ~(uint64_t)PATH_FLAGS)
+	if (how->flags & O_PATH && how->flags & ~(uint64_t)O_PATH_FLAGS)
 		return -EINVAL;
 	return 0;
 }
@@ -437,7 +437,7 @@ void sys_openat2(struct call *call)
 		.flags = (unsigned)how.flags, .mode = (mode_t)how.mode, .resolve = how.resolve};
 	if (r == 0)
 		r = open_check_flags(&request);
-	/* EAGAIN, "not cached", is always a correct answer; the program tries again without the flag: openat2(2). */
+	/* EAGAIN, "not cached", is always correct: the program tries again without the flag (openat2(2)). */
 	if (r == 0 && how.resolve & RESOLVE_CACHED)
 		r = -EAGAIN;
 	if (r < 0)

@@ -15,22 +15,22 @@
 #include "syscalls/call/descriptor.h"
 #include "syscalls/process/target.h"
 
-#define MEMBERS_MAX 4096u
+#define OWNER_PROCESSES_MAX 4096u
 
-/* True when a process of the run is in the group. Then all of it is: a group is of one session, which is the run's. */
+/* Whether a process of the run is in the group. Then all are: a group is of one session, which is the run's. */
 static bool owner_holds_group(const struct call *call, pid_t group)
 {
-	_cleanup_free_ pid_t *member = calloc(MEMBERS_MAX, sizeof(*member));
-	size_t count = member ? tree_list_processes(call->sandbox->tree, member, MEMBERS_MAX) : 0;
+	_cleanup_free_ pid_t *member = calloc(OWNER_PROCESSES_MAX, sizeof(*member));
+	size_t count = member ? tree_list_processes(call->sandbox->tree, member, OWNER_PROCESSES_MAX) : 0;
 	struct procstat stat;
 
-	for (size_t i = 0; i < count && i < MEMBERS_MAX; i++)
+	for (size_t i = 0; i < count && i < OWNER_PROCESSES_MAX; i++)
 		if (procstat_read(member[i], &stat) == 0 && stat.group == group)
 			return true;
 	return false;
 }
 
-/* Judges the owner. False: refused. */
+/* Judges an owner. False: refused. */
 static bool owner_judge(struct call *call, int type, pid_t who)
 {
 	bool member;
@@ -47,9 +47,9 @@ static bool owner_judge(struct call *call, int type, pid_t who)
 }
 
 /*
- * True when the owner that was judged is the one that was set. A process may have died in between, and its pid may have
- * been reused. A pidfd from before tells: while it leads to a process that has not been reaped, the pid was nobody
- * else's. A group must still have a member of the run, or its number may be another group's.
+ * Whether the owner that was set is the one that was judged. A process may have ended in between, and its pid may have
+ * been reused. While a pidfd that was opened before leads to a process that is not reaped, the pid was not reused. A
+ * group must still have a process of the run, or its number was reused.
  */
 static bool owner_is_still_member(const struct call *call, const struct f_owner_ex *owner, int pidfd)
 {
@@ -82,8 +82,8 @@ static void owner_perform(struct call *call, int fd, const struct f_owner_ex *ow
 	call_return_result(call, r);
 }
 
-/* Reads the owner as f_setown() in fs/fcntl.c. INT_MIN is EINVAL there. */
-static struct f_owner_ex owner_of_number(pid_t who)
+/* Reads the argument of F_SETOWN, which is not INT_MIN, as f_setown() in fs/fcntl.c does. */
+static struct f_owner_ex owner_read_number(pid_t who)
 {
 	return who < 0 ? (struct f_owner_ex){.type = F_OWNER_PGRP, .pid = -who}
 		       : (struct f_owner_ex){.type = F_OWNER_PID, .pid = who};
@@ -97,8 +97,8 @@ void owner_set(struct call *call, pid_t who)
 		target_fail_call(call, -EINVAL);
 		return;
 	}
-	owner = owner_of_number(who);
-	/* The kernel confines these signals, too (hook_file_send_sigiotask() of Landlock): no pid is anybody else's. */
+	owner = owner_read_number(who);
+	/* The kernel confines these signals too (Landlock: hook_file_send_sigiotask()), whoever has the pid now. */
 	if (!call->sandbox->signals_bounded && who != 0 && !target_is_self(call, who))
 		owner_perform(call, descriptor_copy(call, call_get_int(call, 0)), &owner);
 	else if (owner_judge(call, (int)owner.type, owner.pid))
@@ -138,6 +138,6 @@ void owner_set_socket(struct call *call)
 		target_fail_call(call, r);
 		return;
 	}
-	owner = owner_of_number(who);
+	owner = owner_read_number(who);
 	owner_perform(call, steal_fd(&copy), &owner);
 }

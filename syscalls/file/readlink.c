@@ -1,4 +1,4 @@
-/* readlink(2), getcwd(2): host names are turned into virtual ones. chdir(2). fchdir(2) is native. */
+/* readlink(2) and getcwd(2), which turn host paths into virtual paths; chdir(2). fchdir(2) is native. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,13 +8,13 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#define DELETED " (deleted)" /* d_path() appends it to the name of an unlinked file */
+#define DELETED_SUFFIX " (deleted)" /* d_path() appends it to the name of an unlinked file */
 
 static bool link_cut_deleted_suffix(char *host, size_t *len)
 {
-	size_t tail = sizeof(DELETED) - 1;
+	size_t tail = sizeof(DELETED_SUFFIX) - 1;
 
-	if (*len <= tail || strcmp(host + *len - tail, DELETED) != 0)
+	if (*len <= tail || strcmp(host + *len - tail, DELETED_SUFFIX) != 0)
 		return false;
 	*len -= tail;
 	host[*len] = '\0';
@@ -22,9 +22,9 @@ static bool link_cut_deleted_suffix(char *host, size_t *len)
 }
 
 /*
- * Replaces the host name in a link of /proc (cwd, exe, fd/N) by the virtual one. Objects without a path ("pipe:[1]",
- * "/memfd:x (deleted)") keep their text. An object without a virtual name is "(unreachable)", as the kernel writes for
- * one outside of a process's root.
+ * Replaces the host path in a link of /proc (cwd, exe, fd/N) by the virtual path. Objects without a path ("pipe:[1]",
+ * "/memfd:x (deleted)") keep their text. An object without a virtual path becomes "(unreachable)", the kernel's text
+ * for an object outside a process's root.
  */
 static size_t link_map_to_virtual(const struct call *call, const struct stat *object, char *text, size_t len)
 {
@@ -38,7 +38,7 @@ static size_t link_map_to_virtual(const struct call *call, const struct stat *ob
 	r = view_name_host_path(call->sandbox->view, text, len, virt, sizeof(virt));
 	if (r < 0 || (!deleted && !view_confirm_name(call->sandbox->view, virt, object)))
 		r = snprintf(virt, sizeof(virt), "(unreachable)");
-	r = snprintf(text, PATH_MAX, "%s%s", virt, deleted ? DELETED : "");
+	r = snprintf(text, PATH_MAX, "%s%s", virt, deleted ? DELETED_SUFFIX : "");
 	return r < PATH_MAX ? (size_t)r : PATH_MAX - 1;
 }
 
@@ -47,7 +47,7 @@ ssize_t file_read_link_text(const struct call *call, const struct place *place, 
 	struct stat link, object;
 	ssize_t len = readlinkat(fd, "", text, PATH_MAX - 1);
 
-	/* ENOENT: not a link, asked with an empty path (do_readlinkat() in fs/stat.c); or the link of a zombie. */
+	/* ENOENT: not a link, by an empty path (do_readlinkat() in fs/stat.c), or the link of a zombie. */
 	if (len < 0 && errno == ENOENT)
 		return fstat(fd, &link) == 0 && S_ISLNK(link.st_mode) ? -ENOENT : -EINVAL;
 	if (len < 0)
@@ -59,7 +59,7 @@ ssize_t file_read_link_text(const struct call *call, const struct place *place, 
 		return snprintf(text, PATH_MAX, "%d", call->task->tgid);
 	if (strcmp(place->virt, "/proc/thread-self") == 0)
 		return snprintf(text, PATH_MAX, "%d/task/%d", call->task->tgid, call->tid);
-	/* A relative text without a ":" is a plain link (/proc/mounts), not one to an object. */
+	/* A relative text without ":" is that of a plain link (/proc/mounts). Other links lead to objects. */
 	if (text[0] != '/' && !strchr(text, ':'))
 		return len;
 	if (strcmp(strrchr(place->virt, '/'), "/root") == 0)
@@ -102,7 +102,7 @@ static void readlink_path(struct call *call, uint64_t buffer, int size)
 	}
 	link.call = call;
 	if (file_ask_by_path(call, 0, POLICY_READ, AT_SYMLINK_NOFOLLOW | (empty ? AT_EMPTY_PATH : 0), &question) < 0) {
-		/* Handles an object that is no link, with an empty path. */
+		/* With an empty path, an object that is not a link is ENOENT. */
 		if (empty && file_get_outcome_error(call) == -EINVAL)
 			call_fail(call, -ENOENT);
 		return;
@@ -116,10 +116,10 @@ HANDLER(sys_readlink, readlink_path(call, call->arg[1], call_get_int(call, 2)))
 HANDLER(sys_readlinkat, readlink_path(call, call->arg[2], call_get_int(call, 3)))
 
 /*
- * True when the call may be continued, so that the kernel reads the path again. In a mount namespace a task that swaps
- * the path meanwhile arrives elsewhere in the view. That grants nothing, because every use of the cwd is judged.
- * Without a mount namespace it could arrive anywhere on the host, so it gets the pinned directory and is made to call
- * fchdir(2).
+ * Whether chdir may be continued, so that the kernel reads the path again. In a mount namespace, a task that swaps the
+ * path meanwhile gets another directory of the view. That grants nothing, because every use of the cwd is judged.
+ * Without a mount namespace it could get any directory of the host. So the task is made to call fchdir(2) on the pinned
+ * directory.
  */
 static bool chdir_may_continue(struct call *call, const struct stat *status)
 {
@@ -143,7 +143,7 @@ void sys_chdir(struct call *call)
 	} else if (chdir_may_continue(call, &status)) {
 		call_continue(call);
 	} else if (access(file_link(pin).path, X_OK) < 0) {
-		call_fail(call, -errno); /* as fchdir(2) would fail */
+		call_fail(call, -errno); /* the errno of fchdir(2) */
 	} else {
 		call->outcome.kind = OUTCOME_PATHFD;
 		call->outcome.fd = steal_fd(&pin);

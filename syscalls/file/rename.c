@@ -1,6 +1,6 @@
 /*
- * rename(2), renameat2(2): both names are judged. A directory is moved with everything below it, so no name in it may
- * have other rights there. The rules decide that (policy/paths/move.h); the tree is listed only where they cannot.
+ * rename(2) and renameat2(2). Both names are judged. A directory moves with everything below it, whose rights must not
+ * change by that. Rules decide this (policy/paths/move.h); the directory is listed only where they cannot.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,26 +17,26 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#define RENAME_DEPTH_MAX 128 /* directories open at once while a tree is listed */
+#define RENAME_DEPTH_MAX 128 /* most directories that are open while a tree is listed */
 
-/* One of the two names. */
-struct end {
-	int parent; /* descriptor of its directory */
+/* One of the two names of a rename. */
+struct rename_end {
+	int parent; /* O_PATH descriptor of the name's directory */
 	const char *name;
-	char plain[NAME_MAX + 1]; /* without trailing slashes, so that fstatat follows no link */
+	char plain[NAME_MAX + 1]; /* the name without trailing slashes, so that fstatat follows no link */
 	bool exists;
-	struct stat status; /* zero when it does not exist */
+	struct stat status; /* zeros if the name does not exist */
 };
 
-/* The path of an object before and after. */
-struct pair {
+/* The paths of an object before and after a rename. */
+struct rename_pair {
 	const struct policy *policy;
 	char from[PATH_MAX], to[PATH_MAX];
 	size_t from_len, to_len;
-	const char *rule; /* the rule by which the rights differ; NULL: none or unknown */
+	const char *rule; /* the rule by which the rights differ; NULL: no such rule, or unknown */
 };
 
-static bool append_name(char *path, size_t *len, const char *name, size_t name_len)
+static bool rename_append_name(char *path, size_t *len, const char *name, size_t name_len)
 {
 	int added = snprintf(path + *len, PATH_MAX - *len, "/%.*s", (int)name_len, name);
 
@@ -46,8 +46,8 @@ static bool append_name(char *path, size_t *len, const char *name, size_t name_l
 	return true;
 }
 
-/* A denied object may not get a name that is not denied, nor any object a name that the program could not make. */
-static bool pair_may_move(struct pair *pair)
+/* Whether an object may move: a denied object must stay denied, and the program must be able to make the new name. */
+static bool rename_pair_may_move(struct rename_pair *pair)
 {
 	if (!policy_rights_differ(pair->policy, pair->from, pair->to))
 		return true;
@@ -57,7 +57,7 @@ static bool pair_may_move(struct pair *pair)
 	return false;
 }
 
-static bool link_may_move(struct pair *pair, int dirfd, const char *name)
+static bool rename_link_may_move(struct rename_pair *pair, int dirfd, const char *name)
 {
 	char text[PATH_MAX];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
@@ -68,36 +68,37 @@ static bool link_may_move(struct pair *pair, int dirfd, const char *name)
 	return policy_link_is_allowed(pair->policy, pair->to, text, &pair->rule);
 }
 
-static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth);
+static bool rename_tree_may_move(struct rename_pair *pair, int dirfd, const char *name, unsigned depth);
 
-/* Checks one entry of dirfd, which need not exist, with everything below it. */
-static bool entry_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
+/* Whether an entry of dirfd may move, with everything below it. The entry need not exist. */
+static bool rename_entry_may_move(struct rename_pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	struct stat status;
 
 	if (fstatat(dirfd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT;
-	if (!pair_may_move(pair))
+	if (!rename_pair_may_move(pair))
 		return false;
 	if (S_ISLNK(status.st_mode))
-		return link_may_move(pair, dirfd, name);
-	return !S_ISDIR(status.st_mode) || (depth < RENAME_DEPTH_MAX && tree_may_move(pair, dirfd, name, depth + 1));
+		return rename_link_may_move(pair, dirfd, name);
+	return !S_ISDIR(status.st_mode) || (depth < RENAME_DEPTH_MAX && rename_tree_may_move(pair, dirfd, name,
+											     depth + 1));
 }
 
-static bool name_may_move(struct pair *pair, int dirfd, const char *name, size_t len, unsigned depth)
+static bool rename_name_may_move(struct rename_pair *pair, int dirfd, const char *name, size_t len, unsigned depth)
 {
 	const size_t from_len = pair->from_len, to_len = pair->to_len;
-	bool may = append_name(pair->from, &pair->from_len, name, len) &&
-		   append_name(pair->to, &pair->to_len, name, len) &&
-		   entry_may_move(pair, dirfd, pair->from + from_len + 1, depth);
+	bool may = rename_append_name(pair->from, &pair->from_len, name, len) &&
+		   rename_append_name(pair->to, &pair->to_len, name, len) &&
+		   rename_entry_may_move(pair, dirfd, pair->from + from_len + 1, depth);
 
 	pair->from[pair->from_len = from_len] = '\0';
 	pair->to[pair->to_len = to_len] = '\0';
 	return may;
 }
 
-/* Lists the whole directory. A directory that cannot be read may not move. */
-static bool list_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
+/* Whether all entries of a directory may move. False if it cannot be read. */
+static bool rename_listed_may_move(struct rename_pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -111,13 +112,13 @@ static bool list_may_move(struct pair *pair, int dirfd, const char *name, unsign
 	}
 	while (may && (errno = 0, entry = readdir(dir))) {
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			may = name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
+			may = rename_name_may_move(pair, fd, entry->d_name, strlen(entry->d_name), depth);
 	}
 	return may && errno == 0;
 }
 
-/* Looks below the directory `name` of dirfd only for names that the rules tell apart. */
-static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsigned depth)
+/* Whether everything below directory `name` of dirfd may move. Checks only names that the rules treat differently. */
+static bool rename_tree_may_move(struct rename_pair *pair, int dirfd, const char *name, unsigned depth)
 {
 	_cleanup_close_ int fd = -1;
 	struct policy_move below;
@@ -127,17 +128,18 @@ static bool tree_may_move(struct pair *pair, int dirfd, const char *name, unsign
 	if (below.kind == POLICY_MOVE_SAME)
 		return true;
 	if (below.kind == POLICY_MOVE_ANY)
-		return list_may_move(pair, dirfd, name, depth);
+		return rename_listed_may_move(pair, dirfd, name, depth);
 	fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	for (size_t i = 0; may && i < below.count; i++)
-		may = fd >= 0 && name_may_move(pair, fd, below.name[i].name, below.name[i].len, depth);
+		may = fd >= 0 && rename_name_may_move(pair, fd, below.name[i].name, below.name[i].len, depth);
 	return may;
 }
 
-/* Returns 0, or -1: EBUSY for an ancestor of a mount; EXDEV, after which mv copies, when rights differ below. */
-static int rename_check_dir(struct call *call, const struct end *end, const struct place *from, const struct place *to)
+/* Checks a directory. 0, or -1: EBUSY above a mount; EXDEV, after which mv copies, if rights below would change. */
+static int rename_check_dir(struct call *call, const struct rename_end *end, const struct place *from,
+			    const struct place *to)
 {
-	struct pair pair = {.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
+	struct rename_pair pair = {.policy = call->sandbox->policy, .from_len = from->virt_len, .to_len = to->virt_len};
 
 	if (file_holds_mount(call, from) || file_holds_mount(call, to))
 		return call_refuse(call, -EBUSY, NULL, "holds_mount");
@@ -147,20 +149,20 @@ static int rename_check_dir(struct call *call, const struct end *end, const stru
 		return call_refuse(call, -EXDEV, NULL, "ends_with_run");
 	memcpy(pair.from, from->virt, from->virt_len + 1);
 	memcpy(pair.to, to->virt, to->virt_len + 1);
-	if (tree_may_move(&pair, end->parent, end->plain, 0))
+	if (rename_tree_may_move(&pair, end->parent, end->plain, 0))
 		return 0;
 	return call_refuse(call, -EXDEV, pair.rule, "rights_differ_below");
 }
 
-/* Checks both names. 0, or -1 with the outcome set. */
-static int rename_check_object(struct call *call, const struct end *end, unsigned from, unsigned to)
+/* Checks whether the object of a name may move. 0, or -1 with the outcome set. */
+static int rename_check_object(struct call *call, const struct rename_end *end, unsigned from, unsigned to)
 {
 	if (S_ISDIR(end->status.st_mode))
 		return rename_check_dir(call, end, &call->place[from], &call->place[to]);
 	return S_ISLNK(end->status.st_mode) ? file_check_link(call, &call->place[to], end->parent, end->plain) : 0;
 }
 
-static void rename_stat_end(struct end *end)
+static void rename_stat_end(struct rename_end *end)
 {
 	size_t len = strcspn(end->name, "/");
 
@@ -173,8 +175,8 @@ static void rename_stat_end(struct end *end)
 	end->exists = fstatat(end->parent, end->plain, &end->status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Checks, notes for `changes`, records. 0, or -1 with the outcome set. */
-static int rename_judge_and_record(struct call *call, struct end end[2], unsigned flags)
+/* Judges both names, notes the change for `changes`, and commits the record. 0, or -1 with the outcome set. */
+static int rename_judge_and_record(struct call *call, struct rename_end end[2], unsigned flags)
 {
 	bool exchange = flags & RENAME_EXCHANGE;
 	int r;
@@ -194,8 +196,8 @@ static int rename_judge_and_record(struct call *call, struct end end[2], unsigne
 	return call_commit_record(call);
 }
 
-/* Renames between two mounts of the view that are one mount of the host. */
-static long rename_on_host(const struct call *call, const struct end end[2], unsigned flags)
+/* Renames between two mounts of the view that are on one mount of the host. */
+static long rename_on_host(const struct call *call, const struct rename_end end[2], unsigned flags)
 {
 	_cleanup_close_ int from = view_open_host_object(&call->place[0], end[0].parent, true);
 	_cleanup_close_ int to = view_open_host_object(&call->place[1], end[1].parent, true);
@@ -204,8 +206,8 @@ static long rename_on_host(const struct call *call, const struct end end[2], uns
 	return from < 0 || to < 0 ? -1 : syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 }
 
-/* Refuses "." and ".." before the mounts and the names below them are looked at. */
-static int rename_check_names(struct call *call, const struct end end[2], unsigned flags)
+/* Refuses "." and "..". Called before the mounts and the names below them are checked. */
+static int rename_check_names(struct call *call, const struct rename_end end[2], unsigned flags)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (file_name_is_refused(end[i].name) && strcspn(end[i].name, "/") <= 2)
@@ -224,7 +226,7 @@ static int rename_check_flags(struct call *call, unsigned flags)
 
 static void rename_path(struct call *call, unsigned flags)
 {
-	struct end end[2] = {{.parent = -1}, {.parent = -1}};
+	struct rename_end end[2] = {{.parent = -1}, {.parent = -1}};
 	struct disk_removal replaced = {.fd = -1};
 	_cleanup_close_ int from = -1, to = -1;
 	bool same;
@@ -243,7 +245,7 @@ static void rename_path(struct call *call, unsigned flags)
 	r = syscall(SYS_renameat2, from, end[0].name, to, end[1].name, flags);
 	if (r < 0 && errno == EXDEV)
 		r = rename_on_host(call, end, flags);
-	/* Two names of one file: the kernel does nothing, and returns 0. */
+	/* If both names are of one file, the kernel returns 0 and does nothing. */
 	same = end[0].exists && end[1].exists && end[0].status.st_dev == end[1].status.st_dev &&
 	       end[0].status.st_ino == end[1].status.st_ino;
 	if (r == 0 && !same)

@@ -1,6 +1,6 @@
 /*
- * From a decoded path or descriptor to a judged, pinned object, for every handler; or to the directory of its last
- * name, for calls that make, remove or change names. Errors come in the kernel's order: dirfd, walk, policy.
+ * Resolves a decoded path or descriptor to a judged, pinned object, for every handler; for calls that make, remove or
+ * change names, to the directory of the last name. Errors come in the kernel's order: dirfd, walk, policy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,12 @@
 #include "syscalls/file/resolve.h"
 #include "view/private.h"
 
-#define FILE_TRIES 16 /* a name that changes faster than it can be resolved is ELOOP */
+#define FILE_TRIES 16 /* attempts; ELOOP if a name changes faster than it can be resolved */
 
-/* ---- the objects of the program's descriptors ---- */
+/* ---- objects of the program's descriptors ---- */
 
-/* The link of a descriptor, below /proc. */
-static void write_fd_link(const struct call *call, int fd, char out[64])
+/* Writes the path of a descriptor's link below /proc. */
+static void file_write_fd_link(const struct call *call, int fd, char out[64])
 {
 	if (fd == AT_FDCWD)
 		(void)snprintf(out, 64, "%d/cwd", call->tid);
@@ -32,7 +32,7 @@ int file_open_fd_object(struct call *call, int fd)
 
 	if (fd < 0 && fd != AT_FDCWD)
 		return call_fail(call, -EBADF);
-	write_fd_link(call, fd, leaf);
+	file_write_fd_link(call, fd, leaf);
 	object = openat2_call(call->sandbox->view->proc_fd, leaf, O_PATH, 0, 0);
 	if (!call_is_valid(call)) {
 		cleanup_close(&object);
@@ -49,7 +49,7 @@ int file_ask_by_fd(struct call *call, int fd, const struct file_question *questi
 	int r = -EBADF;
 
 	if (fd >= 0) {
-		write_fd_link(call, fd, leaf);
+		file_write_fd_link(call, fd, leaf);
 		r = question->ask(question->ctx, call->sandbox->view->proc_fd, leaf, 0);
 		if (!call_is_valid(call))
 			return call_set_gone(call);
@@ -63,16 +63,14 @@ bool file_is_held_for_writing(const struct call *call, int fd, int pin)
 {
 	struct fdinfo held, own;
 
-	/* The descriptor may have been replaced since the object was pinned. */
+	/* Another thread may have replaced the descriptor since the object was pinned. */
 	if (fdinfo_read(call->tid, fd, &held) < 0 || fdinfo_read(0, pin, &own) < 0 || !fdinfo_is_same_file(&held, &own))
 		return false;
 	return (held.flags & O_ACCMODE) != O_RDONLY && !(held.flags & O_PATH);
 }
 
-/*
- * The virtual name of the object of our descriptor fd. Its length, or -ENOENT: unlinked, outside of the view, a pipe.
- */
-static int find_virtual_name(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX])
+/* The virtual path of the object of our descriptor fd. Its length; -ENOENT: unlinked, outside the view, a pipe. */
+static int file_find_virtual_path(const struct call *call, int fd, const struct stat *object, char virt[PATH_MAX])
 {
 	const struct view *view = call->sandbox->view;
 	char host[PATH_MAX];
@@ -86,12 +84,13 @@ static int find_virtual_name(const struct call *call, int fd, const struct stat 
 	return r < 0 || !view_confirm_name(view, virt, object) ? -ENOENT : r;
 }
 
-/* Judges an object by its virtual name. False: it is refused or (*ret_named false) has none. */
-static bool judge_fd_object(struct call *call, int object, const struct stat *status, unsigned want, bool *ret_named)
+/* Judges an object by its virtual path. False: it is refused, or (*ret_named false) has no path. */
+static bool file_judge_fd_object(struct call *call, int object, const struct stat *status, unsigned want,
+				 bool *ret_named)
 {
 	struct place *place = &call->place[0];
 	char virt[PATH_MAX];
-	int len = find_virtual_name(call, object, status, virt);
+	int len = file_find_virtual_path(call, object, status, virt);
 
 	*ret_named = len >= 0;
 	if (len < 0)
@@ -114,11 +113,11 @@ int file_pin_fd(struct call *call, int fd, unsigned want)
 		return -1;
 	if (fstat(object, &status) < 0)
 		return call_fail(call, -errno);
-	if (judge_fd_object(call, object, &status, want, &named))
+	if (file_judge_fd_object(call, object, &status, want, &named))
 		return steal_fd(&object);
 	if (named)
 		return call_fail(call, -call->decision.error);
-	/* A file that lost its name may be a file of the host: the program gets only the access that it has. */
+	/* A file without a path may be the host's: the program gets only the access of its descriptor. */
 	if (want & POLICY_WRITE && (S_ISREG(status.st_mode) || (S_ISDIR(status.st_mode) && status.st_nlink > 0)) &&
 	    !file_is_held_for_writing(call, fd, object))
 		return call_refuse(call, -EACCES, NULL, "not_granted");
@@ -157,13 +156,13 @@ bool file_refuse_setid(struct call *call, mode_t mode)
 
 /* ---- paths ---- */
 
-/* The errors of a strict open after which only a walk can tell. */
+/* Whether a strict open failed with an error after which the path has to be walked. */
 static bool resolve_must_walk(int error)
 {
 	return error == -ELOOP || error == -EXDEV || error == -EAGAIN;
 }
 
-/* A descriptor of the directory of a process that was reaped: every name in it is ESRCH (proc_pid_permission()). */
+/* Whether dirfd is the /proc directory of a reaped process. Every name in it is ESRCH (proc_pid_permission()). */
 static bool resolve_is_reaped(const struct call *call, int dirfd)
 {
 	char path[64];
@@ -174,7 +173,7 @@ static bool resolve_is_reaped(const struct call *call, int dirfd)
 	return access(path, F_OK) < 0 && errno == ESRCH;
 }
 
-/* The part of a path behind its first "." components. */
+/* The part of a path after its leading "." components. */
 static const char *start_skip_dots(const char *text)
 {
 	while (text[0] == '.' && (text[1] == '/' || text[1] == '\0'))
@@ -183,8 +182,8 @@ static const char *start_skip_dots(const char *text)
 }
 
 /*
- * A relative path from a directory that was removed: only ".." leads anywhere, to where the directory was. The path is
- * cut accordingly. The directory itself, ".", is resolve_own_directory()'s.
+ * A relative path from a removed directory. Only ".." leads anywhere: to the directory's former parent. The path is
+ * shortened accordingly. resolve_own_directory() handles the directory itself (".").
  */
 static int start_at_parent(const struct call *call, struct call_path *path, char base[PATH_MAX], bool *ret_held)
 {
@@ -206,7 +205,7 @@ static int start_at_parent(const struct call *call, struct call_path *path, char
 	return r;
 }
 
-/* The directory that a path starts from. 0, or -1 with the outcome set. */
+/* Finds the directory that a path starts from. 0, or -1 with the outcome set. */
 static int resolve_start_dir(struct call *call, struct call_path *path, char base[PATH_MAX])
 {
 	bool held;
@@ -223,7 +222,7 @@ static int resolve_start_dir(struct call *call, struct call_path *path, char bas
 	if (r == -ENOENT)
 		r = start_at_parent(call, path, base, &held);
 	if (!held && !call_is_valid(call))
-		/* The tid may have been reused: what /proc/TID said does not count. */
+		/* The tid may have been reused, so /proc/TID may be of another task. */
 		return call_set_gone(call);
 	if (r < 0)
 		return call_fail(call, r == -ENOENT && resolve_is_reaped(call, path->dirfd) ? -ESRCH : r);
@@ -231,8 +230,8 @@ static int resolve_start_dir(struct call *call, struct call_path *path, char bas
 }
 
 /*
- * A path that fails with `error` below a denied name is refused by that rule: the errno would reveal what the object
- * is, or whether a name exists below it. True when it was refused.
+ * Refuses a path below a denied name, which failed with `error`, by the rule that denies the name: the errno would
+ * reveal what the object is, or whether a name exists below it. True: refused.
  */
 static bool resolve_fail_denied(struct call *call, const struct place *place, int error)
 {
@@ -253,7 +252,7 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, in
 	return true;
 }
 
-static int refuse_unpublic(struct call *call, const struct place *place)
+static int resolve_refuse_unpublic(struct call *call, const struct place *place)
 {
 	struct policy_decision granted =
 		policy_decide_access(call->sandbox->policy, place->virt, place->virt_len, POLICY_READ);
@@ -271,11 +270,11 @@ int file_refuse_unpublic(struct call *call, const struct stat *status, mode_t ne
 		return 0;
 	if ((status->st_mode & needed) == needed && (!(needed & S_IROTH) || view_may_read_public(place)))
 		return 0;
-	return refuse_unpublic(call, place);
+	return resolve_refuse_unpublic(call, place);
 }
 
-/* Nothing exists there on the host either: the call fails as it does natively, and nothing was refused. */
-static int fail_absent(struct call *call)
+/* The host has nothing there either: the call fails as it does natively, and counts as allowed. */
+static int resolve_fail_absent(struct call *call)
 {
 	call->decision = (struct policy_decision){
 		.verdict = VERDICT_ALLOW, .reason = "absent", .want = call->decision.want};
@@ -283,50 +282,50 @@ static int fail_absent(struct call *call)
 }
 
 /*
- * Sets the outcome for a path that leads nowhere, on which `want` was to be judged; returns -1. Outside of every grant
- * that is a denial, unless the host has nothing there either and the call fails natively, too (every process looks for
- * /etc/ld.so.preload).
+ * Sets the outcome of a path that leads nowhere and on which `want` was to be judged; returns -1. Outside every grant
+ * that is a denial, unless the host has nothing there either, so that the call fails natively too (every process looks
+ * for /etc/ld.so.preload).
  */
 static int resolve_fail(struct call *call, const struct place *place, unsigned want, int error)
 {
 	if (resolve_fail_denied(call, place, error))
 		return -1;
 	if (error == -EACCES && view_is_withheld(place))
-		return refuse_unpublic(call, place);
-	/* In a granted tree: whatever a rule says of the name (all .env are denied), there is nothing of that name. */
+		return resolve_refuse_unpublic(call, place);
+	/* In a granted tree, an absent name is not denied, even if a rule denies such names (as all .env). */
 	if (error == -ENOENT && place->mount && !(place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC)) &&
 	    call->decision.verdict == VERDICT_DENY)
-		return fail_absent(call);
+		return resolve_fail_absent(call);
 	if (error != -ENOENT || !place->mount || !(place->mount->flags & MOUNT_SKELETON))
 		return call_fail(call, error);
 	if (!view_is_absent_on_host(call->sandbox->view, place->virt, place->virt_len))
 		(void)call_refuse(call, error, NULL, "not_granted");
 	else
-		(void)fail_absent(call);
+		(void)resolve_fail_absent(call);
 	call->decision.want = want;
 	return -1;
 }
 
-/* Judges, and keeps the decision. True when allowed. */
+/* Judges a place, and keeps the decision. True: allowed. */
 static bool resolve_judge_place(struct call *call, const struct place *place, unsigned want)
 {
 	call->decision = view_judge_place(call->sandbox->view, call->task, place, want);
 	return call->decision.verdict != VERDICT_DENY;
 }
 
-/* Does its holder have this access? 0, -EACCES, or -EAGAIN: the descriptor is of another object now. */
+/* Whether its holder has this access. 0; -EACCES; -EAGAIN: the descriptor is of another object now. */
 static int magic_check_access(const struct place *place, int pin, int open_flags)
 {
 	const char *thread = strstr(place->rest, "/task/"), *number = strstr(place->rest, "/fd/");
 	pid_t holder = (pid_t)strtol(thread ? thread + strlen("/task/") : place->rest, NULL, 10);
 	struct fdinfo held, own;
 
-	if (!number) /* exe, cwd: no descriptor, so no access */
+	if (!number) /* exe and cwd are not descriptors, and have no access mode */
 		return -EACCES;
 	if (fdinfo_read(holder, (int)strtol(number + strlen("/fd/"), NULL, 10), &held) < 0 ||
 	    fdinfo_read(0, pin, &own) < 0)
 		return -EACCES;
-	/* dup2(2) can replace the descriptor: its flags count only if it is of the pinned object. */
+	/* dup2(2) can replace the descriptor: its flags count only if it still refers to the pinned object. */
 	if (!fdinfo_is_same_file(&held, &own))
 		return -EAGAIN;
 	if ((held.flags & O_ACCMODE) == O_RDWR || (held.flags & O_ACCMODE) == ((unsigned)open_flags & O_ACCMODE))
@@ -334,7 +333,7 @@ static int magic_check_access(const struct place *place, int pin, int open_flags
 	return -EACCES;
 }
 
-/* Opens an object without a name. It is pinned first, because another thread can replace the descriptor. */
+/* Opens an object without a name. Pins it first, because another thread can replace the descriptor. */
 static int magic_open_object(const struct call *call, const struct place *place, int open_flags)
 {
 	_cleanup_close_ int pin = view_open_place(place, O_PATH, 0);
@@ -346,7 +345,7 @@ static int magic_open_object(const struct call *call, const struct place *place,
 		return pin;
 	if (fstat(pin, &object) < 0)
 		return -errno;
-	if (find_virtual_name(call, pin, &object, virt) >= 0)
+	if (file_find_virtual_path(call, pin, &object, virt) >= 0)
 		return -EAGAIN; /* the object has a name, which must be judged */
 	if (open_flags & O_DIRECTORY && !S_ISDIR(object.st_mode))
 		return -ENOTDIR;
@@ -360,8 +359,8 @@ static int magic_open_object(const struct call *call, const struct place *place,
 }
 
 /*
- * True when opening for data may block: FIFOs and terminals. Asked only where the program can make them. Elsewhere the
- * watchdog interrupts the open (EINTR), so that opening libraries and modules costs nothing more.
+ * Whether opening for data may block, on a FIFO or a terminal. Checked only where the program can make them. Elsewhere
+ * the watchdog interrupts such an open (EINTR), so that opening libraries and modules costs no more.
  */
 static bool resolve_may_block(const struct call *call, const struct place *place)
 {
@@ -371,7 +370,7 @@ static bool resolve_may_block(const struct call *call, const struct place *place
 	if (place->mount->flags & own ||
 	    !(policy_get_rights(call->sandbox->policy, place->virt, place->virt_len) & POLICY_WRITE))
 		return false;
-	/* A link on the way can make this answer wrong, but not the open that follows. */
+	/* If a link is on the path, this answer may be wrong. The open that follows notices links. */
 	return fstatat(place->mount->fd, place->rest, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       (S_ISFIFO(there.st_mode) || S_ISCHR(there.st_mode));
 }
@@ -380,7 +379,7 @@ static int resolve_open_place(const struct call *call, const struct place *place
 {
 	if (place->magic)
 		return magic_open_object(call, place, open_flags);
-	/* Which terminal /dev/tty is depends on the task: open_reopen_pinned() in open.c asks. */
+	/* The task determines which terminal /dev/tty is: see open_reopen_pinned() in open.c. */
 	if (place->mount->flags & MOUNT_TTY && !(open_flags & (O_PATH | O_DIRECTORY)))
 		return -EINTR;
 	if (!(open_flags & (O_PATH | O_NONBLOCK | O_DIRECTORY)) && resolve_may_block(call, place))
@@ -389,8 +388,8 @@ static int resolve_open_place(const struct call *call, const struct place *place
 }
 
 /*
- * The last step, on a judged place: opens it or, with a question, asks that. A descriptor, 0 for an answered question,
- * or -errno. With O_DIRECTORY the question is asked of a descriptor.
+ * The last step, on a judged place: opens it, or asks a question about it. Returns a descriptor, 0 for an answered
+ * question, or -errno. With O_DIRECTORY the question is about a descriptor.
  */
 static int resolve_open_or_ask(const struct call *call, const struct place *place, int open_flags,
 			  const struct file_question *question)
@@ -409,7 +408,7 @@ static int resolve_open_or_ask(const struct call *call, const struct place *plac
 	return fd < 0 ? fd : question->ask(question->ctx, fd, "", AT_EMPTY_PATH);
 }
 
-/* Walks path[i] to call->place[i] and judges that. follow: as for view_walk_path. 0, or -1 with the outcome set. */
+/* Walks path[i] to call->place[i] and judges it. follow: see view_walk_path(). 0, or -1 with the outcome set. */
 static int resolve_walk_and_judge(struct call *call, unsigned i, const char *base, unsigned follow, unsigned want)
 {
 	struct place *place = &call->place[i];
@@ -421,8 +420,8 @@ static int resolve_walk_and_judge(struct call *call, unsigned i, const char *bas
 }
 
 /*
- * After a lookup was refused at a directory on the way (/root/.cargo): the whole path may lead nowhere on the host
- * either, as most do that a search of PATH tries. For lookups only: a name may be made where there is none. Returns -1.
+ * Returns -1. A lookup was denied at a directory on the path (/root/.cargo). But the whole path may not exist on the
+ * host either, as most paths that a search of PATH tries: then the call fails natively. Not for calls that make a name.
  */
 static int resolve_check_whole(struct call *call, unsigned i, const char *base)
 {
@@ -436,11 +435,11 @@ static int resolve_check_whole(struct call *call, unsigned i, const char *base)
 		return -1;
 	len = path_join(base, call->path[i].text, whole, sizeof(whole), &lexical);
 	if (len > 0 && lexical && view_is_absent_on_host(call->sandbox->view, whole, (size_t)len))
-		return fail_absent(call);
+		return resolve_fail_absent(call);
 	return -1;
 }
 
-/* A path with links or "..": canonicalises it, judges the canonical path and opens exactly that. */
+/* Resolves a path with links or "..": canonicalises it, judges the canonical path, and opens exactly that path. */
 static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsigned want, unsigned follow,
 			  int open_flags, const struct file_question *question)
 {
@@ -459,20 +458,20 @@ static int resolve_by_walk(struct call *call, unsigned i, const char *base, unsi
 	return fd;
 }
 
-/* The place of an object without a name: its link in /proc. */
-static void own_place(const struct call *call, int fd, struct place *place)
+/* Sets the place of an object without a name: the path of its link in /proc. */
+static void resolve_set_own_place(const struct call *call, int fd, struct place *place)
 {
 	char leaf[64];
 
-	write_fd_link(call, fd, leaf);
+	file_write_fd_link(call, fd, leaf);
 	place->virt_len = (size_t)snprintf(place->virt, sizeof(place->virt), "/proc/%s", leaf);
-	(void)view_set_place(call->sandbox->view, place); /* a place below /proc is no single file */
+	(void)view_set_place(call->sandbox->view, place); /* any place below /proc would do */
 	place->magic = true;
 }
 
 /*
- * "." in a directory that was removed: the object of the descriptor or the cwd. Nothing is in it, nor can be again.
- * -1 with the outcome set when it is none such.
+ * Resolves "." in a removed directory: the object of the descriptor or cwd. Nothing is in it, or can be again. -1: the
+ * outcome is set, because it is not such a path.
  */
 static int resolve_own_directory(struct call *call, unsigned i, int open_flags, const struct file_question *question)
 {
@@ -495,7 +494,7 @@ static int resolve_own_directory(struct call *call, unsigned i, int open_flags, 
 	}
 	file_reset_outcome(call);
 	call->decision = (struct policy_decision){.verdict = VERDICT_ALLOW, .reason = "own_descriptor"};
-	own_place(call, path->dirfd, place);
+	resolve_set_own_place(call, path->dirfd, place);
 	if (question)
 		fd = question->ask(question->ctx, object, "", AT_EMPTY_PATH);
 	else if (open_flags & O_PATH)
@@ -558,7 +557,7 @@ int file_ask_by_path(struct call *call, unsigned i, unsigned want, unsigned at_f
 			    question);
 }
 
-/* ---- the directory of a last name ---- */
+/* ---- the directory of the last name ---- */
 
 /* Splits "a/b/c//" into "a/b" (or ".", or "/") and "c//". */
 static void name_split_path(const char *text, char parent[PATH_MAX], const char **ret_last)
@@ -572,7 +571,7 @@ static void name_split_path(const char *text, char parent[PATH_MAX], const char 
 	while (start > 0 && text[start - 1] != '/')
 		start--;
 	*ret_last = text + start;
-	if (start == end) { /* only slashes: the root has no name; every call refuses "." as well */
+	if (start == end) { /* only slashes: the root has no name; calls refuse "." as they refuse the root */
 		*ret_last = ".";
 		start = 1;
 	}
@@ -586,7 +585,7 @@ bool file_name_is_refused(const char *last)
 	return len > NAME_MAX || (len == 1 && last[0] == '.') || (len == 2 && last[0] == '.' && last[1] == '.');
 }
 
-/* Extends the place of the parent by the last component. */
+/* Appends the last component to the place of its parent. */
 static int place_append_name(struct place *place, const char *last)
 {
 	size_t len = strcspn(last, "/");
@@ -604,7 +603,7 @@ static int place_append_name(struct place *place, const char *last)
 	return view_set_place(place->mount->view, place);
 }
 
-/* Opens a directory to make or remove names in: the host's own, not its stand-in. */
+/* Opens a directory for making or removing names: the host's directory, not its stand-in. */
 static int name_open_dir(const struct place *place)
 {
 	const int flags = O_PATH | O_DIRECTORY;
@@ -614,14 +613,14 @@ static int name_open_dir(const struct place *place)
 	return openat2_call(place->mount->fd, place->rest, flags, 0, RESOLVE_STRICT);
 }
 
-/* Opens the parent directory; its canonical place is *place. */
+/* Opens the parent directory. *place: its canonical place. */
 static int name_open_parent(struct call *call, const char *base, const char *parent, struct place *place)
 {
 	const struct view *view = call->sandbox->view;
 	int r = view_locate_path(view, call->task, base, parent, VIEW_FOLLOW, place);
 	int fd = r < 0 ? r : name_open_dir(place);
 
-	/* ENOTDIR: the last component is a link, which O_DIRECTORY does not follow here. */
+	/* ENOTDIR: the last component is a link, which O_DIRECTORY does not follow. */
 	if (fd >= 0 || (!resolve_must_walk(fd) && fd != -ENOTDIR))
 		return fd;
 	fd = -ELOOP;
@@ -634,7 +633,7 @@ static int name_open_parent(struct call *call, const char *base, const char *par
 	return fd;
 }
 
-/* mkdir(".") in a directory that was removed is EEXIST, as everywhere. Returns -1. */
+/* Returns -1. mkdir(".") in a removed directory is EEXIST, as in any directory. */
 static int name_fail_removed(struct call *call, const struct call_path *path)
 {
 	if (file_get_outcome_error(call) == -ENOENT && path->len && !*start_skip_dots(path->text))
@@ -661,7 +660,7 @@ static int name_pin_parent(struct call *call, unsigned i, const char **ret_name,
 		return resolve_fail(call, place, POLICY_WRITE, r);
 	allowed = resolve_judge_place(call, place, POLICY_WRITE);
 	if (!allowed && file_name_is_refused(*ret_name) && resolve_judge_place(call, place, POLICY_READ)) {
-		/* The kernel refuses the name before it asks for permission. Longer names exist on FUSE. */
+		/* The kernel refuses the name before it checks permissions. FUSE has names longer than NAME_MAX. */
 		if (strcspn(*ret_name, "/") > NAME_MAX)
 			return call_fail(call, -ENAMETOOLONG);
 		allowed = true;
@@ -686,7 +685,7 @@ int file_pin_new_name(struct call *call, unsigned i, const char **ret_name)
 	return name_pin_parent(call, i, ret_name, true);
 }
 
-/* The usual new file: no link on the way, no such name. One strict openat2(2) opens the parent. -1: walk. */
+/* The usual new file: its path has no link, and its name is new. One strict openat2(2) opens the parent. -1: walk. */
 static int name_pin_absent(struct call *call, unsigned i, const char *base, unsigned follow, const char **ret_name)
 {
 	struct place *place = &call->place[i];
@@ -715,7 +714,7 @@ int file_pin_create_target(struct call *call, unsigned i, unsigned follow, const
 	fd = name_pin_absent(call, i, base, follow, ret_name);
 	if (fd >= 0)
 		return fd;
-	call->decision = before; /* the walk may lead to another name */
+	call->decision = before; /* the walk may lead to another path */
 	if (resolve_walk_and_judge(call, i, base, follow | VIEW_ABSENT, POLICY_WRITE) < 0)
 		return -1;
 	fd = view_open_parent(place, ret_name);

@@ -1,7 +1,7 @@
 /*
- * The table changes natively, so the kernel is asked, but not each time. No task gets descriptors faster than one in
- * ROOM_FD_NS, so a table with many free entries is not full for some time. The limit is kept until a process of the run
- * sets one, which is notified.
+ * Whether a descriptor table is full. The program changes its table natively, so the kernel is asked, but not each
+ * time: no thread gets more than one descriptor in ROOM_FD_NS, so a table with many free entries will not be full for
+ * some time. The limit is kept until a process of the run sets a limit, which is notified.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,13 +12,15 @@
 #include "base/cleanup.h"
 #include "syscalls/file/resolve.h"
 
-/* The fastest way, 253 by one recvmsg(2), takes 100 to 120 ns each. Threads that share a table wait for its lock. */
+/*
+ * 253 descriptors by one recvmsg(2), the fastest way, take 100 ns each. Threads that share a table wait for its lock.
+ */
 #define ROOM_FD_NS 20u
-#define ROOM_MOST_NS 100000000u /* an answer of the kernel is used for at most this long */
+#define ROOM_ANSWER_MAX_NS 100000000u /* the kernel is asked again after this time */
 
 /*
- * The number of open descriptors: the size of /proc/TID/fd since Linux 6.2, 0 before. The directory is kept open, which
- * saves a walk and never leads to another task with the same tid.
+ * The number of open descriptors: the size of /proc/TID/fd since Linux 6.2; 0 before. The directory is kept open, which
+ * saves a path walk, and cannot lead to a later task with the same tid.
  */
 static uint64_t fd_table_count_open(const struct call *call)
 {
@@ -39,7 +41,7 @@ static uint64_t fd_table_count_open(const struct call *call)
 	return fstat(table->fd, &status) < 0 ? 0 : (uint64_t)status.st_size;
 }
 
-/* True when all descriptor numbers below the limit are taken. After the limit was lowered others may lie above it. */
+/* Whether all descriptors below the limit are open. If the limit was lowered, some may be open above it. */
 static bool fd_table_is_full_below(pid_t tid, uint64_t limit)
 {
 	const struct dirent *entry;
@@ -54,7 +56,7 @@ static bool fd_table_is_full_below(pid_t tid, uint64_t limit)
 	return taken >= limit;
 }
 
-/* Whether the table has a free entry, or that is unknown. limit_known: room->limit is up to date. */
+/* Whether the table has a free entry, or this is unknown. limit_known: room->limit is up to date. */
 static bool fd_table_has_room(const struct call *call, bool limit_known, struct fd_table_state *room)
 {
 	struct rlimit limit;
@@ -70,7 +72,8 @@ static bool fd_table_has_room(const struct call *call, bool limit_known, struct 
 		return false;
 	spare = room->limit - size;
 	/* call->start_ns was read before the descriptors were counted. */
-	room->until_ns = call->start_ns + (spare < ROOM_MOST_NS / ROOM_FD_NS ? spare * ROOM_FD_NS : ROOM_MOST_NS);
+	room->until_ns = call->start_ns + (spare < ROOM_ANSWER_MAX_NS / ROOM_FD_NS ? spare * ROOM_FD_NS
+					   : ROOM_ANSWER_MAX_NS);
 	return true;
 }
 
@@ -84,7 +87,7 @@ bool fd_table_is_full(struct call *call)
 		return false;
 	room->until_ns = 0;
 	room->changes = changes;
-	/* Before the table counts as full the limit is read again: a process outside of the run can raise it. */
+	/* Before a table counts as full, the limit is read again: a process outside the run can raise it. */
 	if (fd_table_has_room(call, known, room) || (known && fd_table_has_room(call, false, room)) ||
 	    !fd_table_is_full_below(call->tid, room->limit) || !call_is_valid(call))
 		return false;

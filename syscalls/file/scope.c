@@ -1,4 +1,4 @@
-/* openat2(2)'s RESOLVE_* flags, relative to the view: a walk that checks at each step what may be crossed. */
+/* openat2(2)'s RESOLVE_* flags, relative to the view: walks a path, and checks at each step what may be crossed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,17 +15,17 @@ struct scope_walk {
 	uint64_t resolve;
 	bool follow_last;
 	bool may_create;     /* the last name need not exist: O_CREAT */
-	char root[PATH_MAX]; /* canonical start directory */
-	char *at;            /* canonical path so far */
+	char root[PATH_MAX]; /* canonical path of the start directory */
+	char *at;            /* canonical path so far; in text */
 	int links;
 	bool relative; /* path[0] is relative */
 	bool has_device;
-	dev_t device; /* of the last object outside of the skeleton, for RESOLVE_NO_XDEV */
+	dev_t device; /* device of the last object outside the skeleton, for RESOLVE_NO_XDEV */
 	const char *todo;
 	char text[PATH_MAX * 2];
 };
 
-/* Makes `path` the directory that the walk is at. It is absolute and canonical, or a name in that directory. */
+/* Makes `path` the present directory of the walk. It is absolute and canonical, or a name in the present directory. */
 static int scope_enter_dir(struct scope_walk *walk, const char *path)
 {
 	char joined[PATH_MAX];
@@ -62,7 +62,7 @@ static int scope_enter_text(struct scope_walk *walk, const char *target)
 	if (walk->resolve & RESOLVE_IN_ROOT)
 		return scope_enter_dir(walk, walk->root);
 	if (walk->resolve & RESOLVE_NO_XDEV && walk->relative)
-		return -EXDEV; /* as nd_jump_root() in fs/namei.c */
+		return -EXDEV; /* like nd_jump_root() in fs/namei.c */
 	return scope_enter_dir(walk, "/");
 }
 
@@ -79,7 +79,7 @@ static int scope_enter_link(struct scope_walk *walk, const struct place *place, 
 	    proc_classify_path(walk->call->sandbox->view, walk->call->task, rest) == PROC_MAGIC) {
 		if (walk->resolve & RESOLVE_NO_MAGICLINKS)
 			return -ELOOP;
-		return -EXDEV; /* all other RESOLVE_ flags forbid leaving the tree */
+		return -EXDEV; /* all other RESOLVE_* flags forbid leaving the tree */
 	}
 	len = file_read_link_text(walk->call, place, fd, target);
 	if (len < 0)
@@ -88,10 +88,10 @@ static int scope_enter_link(struct scope_walk *walk, const struct place *place, 
 	return scope_enter_text(walk, target);
 }
 
-/* Checks RESOLVE_NO_XDEV. The skeleton does not count: its directories stand for the host's. */
+/* Checks RESOLVE_NO_XDEV. Directories of the skeleton stand for the host's, so their device is ignored. */
 static int scope_check_device(struct scope_walk *walk, const struct place *place, const struct stat *object)
 {
-	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* on any host a file system of their own */
+	bool own = place->mount->flags & (MOUNT_DEVICE | MOUNT_PROC); /* on any host these are separate file systems */
 	bool crossed = own || (walk->has_device && walk->device != object->st_dev);
 
 	if (place->mount->flags & MOUNT_SKELETON)
@@ -115,7 +115,8 @@ static int scope_walk_component(struct scope_walk *walk, const char *name, bool 
 		return r;
 	decision = view_judge_place(sandbox->view, walk->call->task, &place, POLICY_READ);
 	if (decision.verdict == VERDICT_DENY)
-		return last ? scope_enter_dir(walk, name) : -decision.error; /* the pin records the refusal */
+		/* the pin of the last name records the refusal */
+		return last ? scope_enter_dir(walk, name) : -decision.error;
 	fd = view_open_place(&place, O_PATH | O_NOFOLLOW, 0);
 	if (fd == -ENOENT && last && walk->may_create)
 		return scope_enter_dir(walk, name);
@@ -150,7 +151,7 @@ static int scope_walk_path(struct scope_walk *walk, bool *ret_slash)
 	return r;
 }
 
-/* Finds where the walk starts. 0 or -errno. */
+/* Finds the directory in which the walk starts. 0 or -errno. */
 static int scope_start(struct scope_walk *walk, const struct call_path *path)
 {
 	bool absolute = path->text[0] == '/';

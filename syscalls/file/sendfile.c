@@ -1,7 +1,7 @@
 /*
- * sendfile(2) in a run whose memory is sampled. The kernel's keeps pages of the file in the socket: one byte may hold 2
- * MiB that no sample sees. So the bytes are copied, to a non-blocking TCP socket only: the supervisor cannot wait. A
- * worker thread waits for a file that is not in memory.
+ * sendfile(2) in a run whose memory is sampled. The kernel's sendfile keeps pages of the file in the socket: a queued
+ * byte may hold 2 MiB that no sample counts. So the supervisor copies the bytes, but only to nonblocking TCP sockets,
+ * because it cannot wait. If the file is not in memory, a worker thread waits for it.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -24,7 +24,7 @@
 #define SENDFILE_CHUNK_BYTES 65536
 #define SENDFILE_MOST_BYTES (UINT64_C(1) << 20) /* most bytes in one call, because other calls wait meanwhile */
 
-/* A non-blocking TCP socket. Not a unix socket: its reader may ask for the sender's pid, which would be ours. */
+/* Whether fd is a nonblocking TCP socket. Unix sockets are refused: their reader may ask for the sender's pid. */
 static bool sendfile_may_write(int fd)
 {
 	int domain = net_get_option(fd, SOL_SOCKET, SO_DOMAIN);
@@ -33,33 +33,33 @@ static bool sendfile_may_write(int fd)
 	       (domain == AF_INET || domain == AF_INET6);
 }
 
-/* One sendfile(2), started by the supervisor thread. A thread of blocking.c ends it when reading the file blocks. */
-struct sending {
+/* A sendfile(2) that the supervisor thread starts. If reading would block, a thread of blocking.c ends it. */
+struct sendfile_work {
 	struct call_work work;
 	struct sandbox *sandbox;
-	uint64_t id;      /* of the notification */
+	uint64_t id;      /* the notification's id */
 	pid_t tid, tgid;
 	int from_fd;      /* owned */
 	off_t at;         /* offset of the next byte */
 	uint64_t left;
 	uint64_t sent;
-	uint64_t pointer; /* address in the task where `at` is written; 0: the file's own offset is set */
+	uint64_t pointer; /* address in target memory where `at` is written; 0: the file's own offset is set */
 };
 
 static void sendfile_free_work(struct call_work *work)
 {
-	struct sending *sending = (struct sending *)work;
+	struct sendfile_work *sending = (struct sendfile_work *)work;
 
 	(void)close(sending->from_fd);
 	free(sending);
 }
 
 /*
- * True when it is done: all is sent, the file ends, the socket is full, or *ret_error. False: reading would block (a
- * disk, a server, FUSE), which only a deadly signal ends. With `wait` it may block.
+ * Copies until all is sent, the file ends, the socket is full or *ret_error is set: true. False: reading would block (a
+ * disk, a server, FUSE), and only a fatal signal ends that. wait: it may block.
  */
-static bool sendfile_copy_chunk(struct sending *sending, int to_fd, char bytes[SENDFILE_CHUNK_BYTES], bool wait,
-			  int *ret_error)
+static bool sendfile_copy_chunk(struct sendfile_work *sending, int to_fd, char bytes[SENDFILE_CHUNK_BYTES], bool wait,
+				int *ret_error)
 {
 	*ret_error = 0;
 	while (sending->left > 0) {
@@ -87,8 +87,8 @@ static bool sendfile_copy_chunk(struct sending *sending, int to_fd, char bytes[S
 	return true;
 }
 
-/* Stores the offset: in the task's memory only while the task waits for this response. 0 or -errno. */
-static int sendfile_put_offset(const struct sending *sending)
+/* Stores the offset: in target memory only while the target waits for this response. 0 or -errno. */
+static int sendfile_put_offset(const struct sendfile_work *sending)
 {
 	const struct sandbox *sandbox = sending->sandbox;
 
@@ -101,8 +101,8 @@ static int sendfile_put_offset(const struct sending *sending)
 		       : 0;
 }
 
-/* Stores the offset. Returns what the call returns. */
-static int64_t sendfile_end_call(const struct sending *sending, int error)
+/* Stores the offset. Returns the result of the call. */
+static int64_t sendfile_end_call(const struct sendfile_work *sending, int error)
 {
 	if (sending->sent > 0)
 		error = sendfile_put_offset(sending);
@@ -111,11 +111,11 @@ static int64_t sendfile_end_call(const struct sending *sending, int error)
 	return error < 0 ? error : (int64_t)sending->sent;
 }
 
-/* Runs in a worker thread, which is not interrupted: natively, too, only death ends the wait. */
+/* Runs in a worker thread. It is not interrupted: natively too, only a fatal signal ends the wait. */
 static int64_t sendfile_run_work(struct call_work *work, int fd, bool (*go_on)(void *ctx), void *ctx)
 {
-	struct sending *sending = (struct sending *)work;
-	_cleanup_free_ char *bytes = malloc(SENDFILE_CHUNK_BYTES); /* the stack of the thread is small */
+	struct sendfile_work *sending = (struct sendfile_work *)work;
+	_cleanup_free_ char *bytes = malloc(SENDFILE_CHUNK_BYTES); /* the thread's stack is small */
 	int error = -ENOMEM;
 
 	(void)go_on;
@@ -125,8 +125,8 @@ static int64_t sendfile_run_work(struct call_work *work, int fd, bool (*go_on)(v
 	return sendfile_end_call(sending, error);
 }
 
-/* Starts from the offset in memory or, without one, of the file. 0 or -errno. */
-static int sendfile_begin_call(const struct call *call, int from_fd, struct sending *sending)
+/* Reads the start offset from target memory or, if there is none, from the file. 0 or -errno. */
+static int sendfile_begin_call(const struct call *call, int from_fd, struct sendfile_work *sending)
 {
 	uint64_t count = call->arg[3] < SENDFILE_MOST_BYTES ? call->arg[3] : SENDFILE_MOST_BYTES;
 	off_t at = 0;
@@ -137,7 +137,7 @@ static int sendfile_begin_call(const struct call *call, int from_fd, struct send
 		at = lseek(from_fd, 0, SEEK_CUR);
 	if (at < 0 || at > INT64_MAX - (off_t)count)
 		return -EINVAL;
-	*sending = (struct sending){.work = {.run = sendfile_run_work, .free = sendfile_free_work},
+	*sending = (struct sendfile_work){.work = {.run = sendfile_run_work, .free = sendfile_free_work},
 				    .sandbox = call->sandbox,
 				    .id = call->id,
 				    .tid = call->tid,
@@ -150,10 +150,10 @@ static int sendfile_begin_call(const struct call *call, int from_fd, struct send
 }
 
 /* Takes both descriptors. */
-static void sendfile_move_to_thread(struct call *call, const struct sending *sending, int to_fd)
+static void sendfile_move_to_thread(struct call *call, const struct sendfile_work *sending, int to_fd)
 {
 	_cleanup_close_ int to = to_fd, from = sending->from_fd;
-	struct sending *job = malloc(sizeof(*job));
+	struct sendfile_work *job = malloc(sizeof(*job));
 
 	if (!job) {
 		call_fail(call, -ENOMEM);
@@ -166,17 +166,17 @@ static void sendfile_move_to_thread(struct call *call, const struct sending *sen
 	call->outcome.work = &job->work;
 }
 
-/* sendfile(2) is notified only where memory is sampled (RUN_MEMORY). */
+/* sendfile(2) is notified only if memory is sampled (RUN_MEMORY). */
 void sys_sendfile(struct call *call)
 {
 	_cleanup_close_ int to_fd = -1, from_fd = -1;
 	char bytes[SENDFILE_CHUNK_BYTES];
-	struct sending sending;
+	struct sendfile_work sending;
 	struct stat status;
 	int64_t result;
 	int error;
 
-	if (!descriptor_can_copy_directly()) { /* only one descriptor can be fetched from the task */
+	if (!descriptor_can_copy_directly()) { /* only one descriptor can be fetched from the target */
 		memfds_refuse_pages(call);
 		return;
 	}

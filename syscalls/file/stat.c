@@ -9,7 +9,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-#define STATX_BYTES 256 /* struct statx, with its spare fields */
+#define STATX_BYTES 256 /* struct statx with its spare fields */
 #ifndef STATX_MNT_ID_UNIQUE /* Linux 6.8 */
 #define STATX_MNT_ID_UNIQUE 0x4000u
 #endif
@@ -23,8 +23,8 @@ static int stat_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags
 struct statx_question {
 	unsigned flags; /* AT_STATX_* */
 	unsigned mask;
-	int nolinks_fd; /* see view_get_nolinks_path */
-	bool by_name; /* asked by name below it */
+	int nolinks_fd; /* descriptor of the tree without links: see view_get_nolinks_path */
+	bool by_name; /* asked by name below nolinks_fd */
 	union {
 		struct statx known;
 		char all[STATX_BYTES];
@@ -44,7 +44,7 @@ static int statx_ask_by_name(void *ctx, int dirfd, const char *path, int at_flag
 
 /*
  * Asks about the object of newfstatat or statx. An empty or NULL path with AT_EMPTY_PATH is fstat(2) of a descriptor
- * that the program holds: it needs no right, and the kernel ignores other flags then (vfs_fstatat() in fs/stat.c). pin:
+ * that the program holds. It needs no right, and the kernel ignores other flags then (vfs_fstatat() in fs/stat.c). pin:
  * the question must not be asked by name.
  */
 static int stat_ask_object(struct call *call, unsigned flags, bool pin, const struct file_question *question)
@@ -85,8 +85,8 @@ HANDLER(sys_lstat, stat_object(call, AT_SYMLINK_NOFOLLOW, call->arg[1]))
 HANDLER(sys_newfstatat, stat_object(call, call_get_uint(call, 3), call->arg[2]))
 
 /*
- * statx always returns the mount id, which by name is of the view's second copy of the mount. The id of the first copy
- * is found out once, by a descriptor. False with the outcome set.
+ * statx always returns the mount's id. Asked by name, it is the id of the view's second copy of the mount. So the id of
+ * the first copy is read once, by a descriptor. False: the outcome is set.
  */
 static bool statx_set_mount_id(struct call *call, unsigned flags, const struct file_question *question)
 {
@@ -111,7 +111,7 @@ void sys_statx(struct call *call)
 				       .nolinks_fd = view_get_nolinks_fd(call->sandbox->view)};
 	const struct file_question question = {.ask = statx_ask_by_name, .ctx = &statx};
 
-	/* Checked before the path (do_statx() in fs/stat.c); bit 31 is STATX__RESERVED. */
+	/* Checked before the path, as in do_statx() in fs/stat.c. Bit 31 is STATX__RESERVED. */
 	if (statx.mask & 0x80000000u || (flags & AT_STATX_SYNC_TYPE) == AT_STATX_SYNC_TYPE) {
 		call_fail(call, -EINVAL);
 		return;
@@ -134,15 +134,15 @@ struct access_question {
 	int mode;
 	unsigned flags; /* AT_EACCESS */
 	int answer;     /* 0 or -errno */
-	struct stat status; /* of the object; for F_OK, and for R_OK by name, nothing */
+	struct stat status; /* the object's status; unset for F_OK, and for R_OK by name */
 };
 
-/* fstatat first, so that an error of the path is not taken for the answer. */
+/* Calls fstatat first, so that an error of the path is not taken for the answer. */
 static int access_ask_by_name(void *ctx, int dirfd, const char *path, int at_flags)
 {
 	struct access_question *question = ctx;
 
-	/* A public object, which R_OK alone asks more about, is never asked by name (view_get_nolinks_path). */
+	/* For R_OK only public objects need the status, and these are never asked about by name. */
 	if (question->mode & (*path ? W_OK | X_OK : R_OK | W_OK | X_OK) &&
 	    fstatat(dirfd, path, &question->status, at_flags) < 0)
 		return -errno;
@@ -155,8 +155,8 @@ static int access_ask_by_name(void *ctx, int dirfd, const char *path, int at_fla
 }
 
 /*
- * What the policy does not grant is answered as on a read-only mount (EROFS, not for pipes, sockets and devices) and on
- * a noexec mount (EACCES, regular files only).
+ * Access that the policy does not grant is answered as on a read-only mount (EROFS; not for pipes, sockets and devices)
+ * and as on a noexec mount (EACCES; for regular files only).
  */
 static int access_judge_by_policy(const struct call *call, const struct access_question *question)
 {
@@ -177,7 +177,7 @@ static int access_judge_by_policy(const struct call *call, const struct access_q
 	return 0;
 }
 
-/* What not everybody may read or enter is refused where only that is granted. 0, or -1 with the outcome set. */
+/* If only the public is granted, everybody must be allowed to read or enter the object. 0, or -1, outcome set. */
 static int access_to_public(struct call *call, const struct access_question *question)
 {
 	const bool enters = question->mode & X_OK && S_ISDIR(question->status.st_mode);

@@ -9,16 +9,16 @@
 #include "base/procstat.h"
 
 /* Major numbers of linux/major.h. */
-#define CONSOLES_MAJOR 4  /* virtual consoles have minors up to 63, serial lines the rest */
-#define CONSOLES_LAST 63u
-#define SCREENS_MAJOR 7   /* /dev/vcs*: what virtual consoles show */
-#define LEGACY_MASTERS 2  /* BSD pseudoterminals */
-#define LEGACY_SLAVES 3
+#define CONSOLE_MAJOR 4  /* virtual consoles have minor numbers up to 63, serial lines the others */
+#define CONSOLE_MINOR_LAST 63u
+#define VCS_MAJOR 7   /* /dev/vcs*: what virtual consoles show */
+#define BSD_PTY_MASTER_MAJOR 2  /* BSD pseudoterminals */
+#define BSD_PTY_SLAVE_MAJOR 3
 #define TTY_MAJOR 5       /* /dev/tty, /dev/console, /dev/ptmx */
-#define SLAVES_FIRST 136u
-#define SLAVES_LAST 143u
+#define PTY_SLAVE_MAJOR_FIRST 136u
+#define PTY_SLAVE_MAJOR_LAST 143u
 
-/* Decodes the number in /proc/PID/stat: new_encode_dev() in include/linux/kdev_t.h. */
+/* Decodes the major number from /proc/PID/stat: new_encode_dev() in include/linux/kdev_t.h. */
 static unsigned terminal_major(unsigned number)
 {
 	return number >> 8 & 0xfff;
@@ -33,7 +33,7 @@ int terminal_open_controlling(const struct call *call, int flags)
 {
 	struct procstat stat;
 
-	if (procstat_read(call->tid, &stat) < 0 || terminal_major(stat.terminal) != SLAVES_FIRST)
+	if (procstat_read(call->tid, &stat) < 0 || terminal_major(stat.terminal) != PTY_SLAVE_MAJOR_FIRST)
 		return -ENXIO;
 	return view_open_terminal(call->sandbox->view, terminal_minor(stat.terminal), flags);
 }
@@ -58,9 +58,9 @@ bool terminal_is_foreign(const struct call *call, const struct stat *status)
 	if (!S_ISCHR(status->st_mode) || place->magic ||
 	    (place->mount && place->mount->flags & (MOUNT_PTS | MOUNT_TTY | MOUNT_DEVICE)))
 		return false;
-	return (number == CONSOLES_MAJOR && minor(status->st_rdev) <= CONSOLES_LAST) || number == TTY_MAJOR ||
-	       number == SCREENS_MAJOR || number == LEGACY_MASTERS || number == LEGACY_SLAVES ||
-	       (number >= SLAVES_FIRST && number <= SLAVES_LAST);
+	return (number == CONSOLE_MAJOR && minor(status->st_rdev) <= CONSOLE_MINOR_LAST) || number == TTY_MAJOR ||
+	       number == VCS_MAJOR || number == BSD_PTY_MASTER_MAJOR || number == BSD_PTY_SLAVE_MAJOR ||
+	       (number >= PTY_SLAVE_MAJOR_FIRST && number <= PTY_SLAVE_MAJOR_LAST);
 }
 
 bool terminal_refuse_foreign(struct call *call, int fd)
@@ -68,10 +68,10 @@ bool terminal_refuse_foreign(struct call *call, int fd)
 	const struct mount *mount = call->place[0].mount;
 	struct stat status;
 
-	/* In the mount namespace no other mount has devices: view_get_restrictions() in view/build.c. */
+	/* In a mount namespace no other mounts have devices: view_get_restrictions() in view/build.c. */
 	if (mount && view_is_root(call->sandbox->view) && strncmp(mount->origin, "/dev", strlen("/dev")) != 0)
 		return false;
-	/* Every open of a file comes here: lseek(2) is cheaper, and fails for terminals (ESPIPE). */
+	/* Every open of a file comes here: lseek(2), which fails for terminals (ESPIPE), is cheaper. */
 	if (lseek(fd, 0, SEEK_CUR) >= 0 || fstat(fd, &status) < 0 || !terminal_is_foreign(call, &status))
 		return false;
 	call_refuse(call, -EACCES, NULL, "foreign_terminal");

@@ -12,7 +12,7 @@
 #include "syscalls/file/resolve.h"
 #include "syscalls/table/handlers.h"
 
-/* inode_newsize_ok() in fs/attr.c: growing past RLIMIT_FSIZE is EFBIG and a signal. */
+/* As inode_newsize_ok() in fs/attr.c: growing beyond RLIMIT_FSIZE fails with EFBIG and raises SIGXFSZ. */
 static bool truncate_exceeds_limit(struct call *call, const struct stat *status, int64_t length)
 {
 	struct rlimit limit;
@@ -24,13 +24,13 @@ static bool truncate_exceeds_limit(struct call *call, const struct stat *status,
 	if (limit.rlim_cur == RLIM_INFINITY || (uint64_t)length <= limit.rlim_cur)
 		return false;
 	call->sandbox->notes.file_size_passed = true;
-	/* The task still waits for this response, so the tid is its own. */
+	/* The task still waits for this response, so its tid was not reused. */
 	(void)syscall(SYS_tgkill, call->task->tgid, call->tid, SIGXFSZ); /* fails for a dead thread */
 	call_fail(call, -EFBIG);
 	return true;
 }
 
-/* Pins the file and checks the new length. A descriptor, or -1 with the outcome set. */
+/* Pins the file and checks the new length. Returns a descriptor, or -1 with the outcome set. */
 static int truncate_pin_file(struct call *call, int64_t length)
 {
 	_cleanup_close_ int fd = -1;
@@ -60,7 +60,7 @@ void sys_truncate(struct call *call)
 	disk_note_change(call, fd);
 }
 
-/* The most that the range can add. A file without holes has blocks for its whole size. */
+/* The most bytes that the range can add. A file whose blocks cover its size has no holes to fill. */
 static uint64_t allocate_get_growth(const struct stat *status, int mode, int64_t offset, int64_t len)
 {
 	bool dense = (uint64_t)status->st_blocks * 512 >= (uint64_t)status->st_size;
@@ -93,7 +93,7 @@ static bool allocate_check_file(struct call *call, int pin, struct stat *status)
 	else if (__builtin_add_overflow(offset, len, &end))
 		call_fail(call, -EFBIG);
 	else if (!disk_file_is_watched(call, status))
-		return true; /* a file in memory is counted elsewhere */
+		return true; /* a file on tmpfs is counted elsewhere */
 	else
 		return (mode & FALLOC_FL_KEEP_SIZE || !truncate_exceeds_limit(call, status, end)) &&
 		       disk_admit_bytes(call, allocate_get_growth(status, mode, offset, len)) == 0 &&
@@ -102,8 +102,8 @@ static bool allocate_check_file(struct call *call, int pin, struct stat *status)
 }
 
 /*
- * Performed through a file description of our own. When the file's mode forbids opening it again: EOPNOTSUPP, which
- * programs know from file systems without fallocate.
+ * Allocates through the supervisor's own file description. If the file's mode forbids opening it again: EOPNOTSUPP,
+ * which programs know from file systems without fallocate.
  */
 void sys_fallocate(struct call *call)
 {

@@ -1,6 +1,6 @@
 /*
- * inotify_add_watch(2): on the pinned object, through a duplicate of the program's inotify descriptor. The events,
- * which are read natively, name every entry of a watched directory, so a directory with a stand-in must not be watched.
+ * inotify_add_watch(2): adds the pinned object, through a duplicate of the program's inotify descriptor. Events are
+ * read natively and name every entry of a watched directory, so a directory with a stand-in must not be watched.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,9 @@
 #include "syscalls/table/handlers.h"
 
 /*
- * False for a directory in which only globs grant, and for /dev/pts: the pin may be of the host's directory, not of its
- * stand-in (view_open_place). EACCES makes programs poll instead. False also for a directory without a virtual name.
+ * Whether events of the object name only what the program may see. False for directories that have a stand-in, because
+ * the pin may be of the host's directory (view_open_place), and for those without a virtual path. On EACCES programs
+ * poll.
  */
 static bool watch_may_name(const struct call *call, int object)
 {
@@ -26,7 +27,7 @@ static bool watch_may_name(const struct call *call, int object)
 	return !(place->mount->flags & (MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place));
 }
 
-/* Checks as the kernel: no known bit, the descriptor, two exclusive bits. Descriptor, or -1 with the outcome set. */
+/* Checks in the kernel's order: no known bit, the descriptor, two exclusive bits. A descriptor, or -1, outcome set. */
 static int watch_copy_inotify(struct call *call, unsigned mask)
 {
 	_cleanup_close_ int watch = -1;

@@ -1,4 +1,4 @@
-/* The calls on extended attributes: set, remove, get and list, each by path, by link, by descriptor and by *at. */
+/* Extended attributes: set, remove, get and list, each by path, by link, by descriptor and by *at. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/xattr.h>
@@ -14,20 +14,20 @@
 #define XATTR_VALUE_BYTES_MAX 65536u /* XATTR_SIZE_MAX and XATTR_LIST_MAX */
 
 /*
- * What all attributes of a run may take. A file system in memory has no bound for them; and since the supervisor sets
- * them, the memory is not charged to a control group of the run.
+ * Most bytes of the extended attributes that a run adds. A file system in memory does not limit them, and since the
+ * supervisor sets them, their memory is not charged to a control group of the run.
  */
 #define XATTR_RUN_BYTES_MAX (UINT64_C(16) << 20)
-#define XATTR_BYTES 256 /* memory of an attribute besides its value: the name and the kernel's own data */
+#define XATTR_OVERHEAD_BYTES 256 /* memory of an attribute in addition to its value: the name and the kernel's data */
 
-/* path[0] with these AT_* flags; or the descriptor fd. */
+/* The object of a call: path[0] with these AT_* flags, or the descriptor fd. */
 struct xattr_target {
 	unsigned at_flags;
 	bool by_fd;
 	int fd;
 };
 
-/* *at flags and, unless all attributes are listed, the name. 0, or -1 with the outcome set. */
+/* Checks *at flags and, if the call names an attribute, the name. 0, or -1 with the outcome set. */
 static int xattr_check_arguments(struct call *call, const struct xattr_target *target, bool named)
 {
 	if (target->at_flags & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
@@ -37,7 +37,7 @@ static int xattr_check_arguments(struct call *call, const struct xattr_target *t
 	return 0;
 }
 
-/* The *at calls treat an empty path as a descriptor, and an O_PATH one is EBADF. */
+/* Pins the object. The *at calls take an empty path for a descriptor, and an O_PATH descriptor is EBADF. */
 static int xattr_pin_target(struct call *call, const struct xattr_target *target, bool write)
 {
 	const struct call_path *path = &call->path[0];
@@ -55,15 +55,15 @@ static int xattr_pin_target(struct call *call, const struct xattr_target *target
 	return file_pin_fd(call, fd, POLICY_READ);
 }
 
-/* The bytes that the attribute takes now; 0: it does not exist. */
+/* The bytes that the attribute takes now; 0: the attribute does not exist. */
 static uint64_t xattr_measure_bytes(const struct call *call, int fd)
 {
 	ssize_t size = getxattr(file_link(fd).path, call->text, NULL, 0);
 
-	return size < 0 ? 0 : (uint64_t)size + XATTR_BYTES;
+	return size < 0 ? 0 : (uint64_t)size + XATTR_OVERHEAD_BYTES;
 }
 
-/* To be called after a success. Removing attributes from before the run counts too, but the sum stays at least 0. */
+/* Called after a success. Removals of older attributes count too, but the sum stays at least 0. */
 static void xattr_count_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t *sum = &call->sandbox->attribute_bytes;
@@ -73,7 +73,7 @@ static void xattr_count_bytes(struct call *call, uint64_t before, uint64_t now)
 	disk_set_xattr_bytes(call, *sum);
 }
 
-/* Admits the bytes of an attribute. False with the outcome set. */
+/* Checks the limit for an attribute's bytes. False: the outcome is set. */
 static bool xattr_admit_bytes(struct call *call, uint64_t before, uint64_t now)
 {
 	uint64_t sum = call->sandbox->attribute_bytes;
@@ -86,9 +86,7 @@ static bool xattr_admit_bytes(struct call *call, uint64_t before, uint64_t now)
 	return false;
 }
 
-/*
- * Copies the new value from the program. In the order of setxattr_copy() in fs/xattr.c, before the path is looked at.
- */
+/* Copies the new value, before the path is resolved, with checks in the order of setxattr_copy() in fs/xattr.c. */
 static int xattr_copy_value(struct call *call, const struct xattr_target *target, uint64_t addr, uint64_t size,
 		      unsigned flags, void **ret_value)
 {
@@ -114,12 +112,12 @@ static void xattr_set(struct call *call, struct xattr_target target, uint64_t ad
 	    (fd = xattr_pin_target(call, &target, true)) < 0)
 		return;
 	before = xattr_measure_bytes(call, fd);
-	if (!xattr_admit_bytes(call, before, size + XATTR_BYTES) || disk_watch_file(call, fd, false) < 0 ||
+	if (!xattr_admit_bytes(call, before, size + XATTR_OVERHEAD_BYTES) || disk_watch_file(call, fd, false) < 0 ||
 	    file_commit_change(call, 0) < 0)
 		return;
 	file_end_call(call, setxattr(file_link(fd).path, call->text, value, size, (int)flags));
 	if (file_get_outcome_error(call) == 0)
-		xattr_count_bytes(call, before, size + XATTR_BYTES);
+		xattr_count_bytes(call, before, size + XATTR_OVERHEAD_BYTES);
 	disk_note_change(call, fd);
 }
 
@@ -138,7 +136,7 @@ static void xattr_remove(struct call *call, struct xattr_target target)
 		xattr_count_bytes(call, before, 0);
 }
 
-/* getxattr, or listxattr, which has no name. */
+/* getxattr or, with `list`, listxattr, which has no name. */
 static void xattr_read(struct call *call, struct xattr_target target, bool list, uint64_t addr, uint64_t size)
 {
 	_cleanup_close_ int fd = -1;
@@ -155,7 +153,7 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 		return;
 	}
 	fd = xattr_pin_target(call, &target, false);
-	/* Natively user attributes need a readable object, and a list of names does not. */
+	/* Natively user attributes need a readable object; a list of names does not. */
 	if (fd < 0 || (!list && (fstat(fd, &status) < 0 || file_refuse_unpublic(call, &status, S_IROTH) < 0)))
 		return;
 	if (list)
@@ -165,7 +163,7 @@ static void xattr_read(struct call *call, struct xattr_target target, bool list,
 	file_end_call_with_output(call, addr, value, size && len > 0 ? (size_t)len : 0, len);
 }
 
-/* What a call is about: the argument of xattr_set and its like. */
+/* The objects of calls, for xattr_set() and its like. */
 #define xattr_by_path ((struct xattr_target){.at_flags = 0})
 #define xattr_by_link ((struct xattr_target){.at_flags = AT_SYMLINK_NOFOLLOW})
 #define xattr_by_fd(call) ((struct xattr_target){.by_fd = true, .fd = call_get_int(call, 0)})
@@ -191,7 +189,7 @@ struct xattr_value {
 	uint32_t flags;
 };
 
-/* Copies struct xattr_args from arg[4]; its size is arg[5]. False with the outcome set. */
+/* Copies struct xattr_args from argument 4; argument 5 is its size. False: the outcome is set. */
 static bool xattr_copy_args(struct call *call, struct xattr_value *ret_args)
 {
 	int r = decode_extensible_struct(call, 4, ret_args, sizeof(*ret_args), call->arg[5], sizeof(*ret_args));
