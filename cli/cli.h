@@ -29,6 +29,7 @@ int cli_main_run(int argc, char **argv);
 int cli_main_check(int argc, char **argv);
 int cli_main_show(int argc, char **argv);
 int cli_main_why(int argc, char **argv);
+int cli_main_policy(int argc, char **argv);
 int cli_main_audit(int argc, char **argv);
 int cli_main_compare(int argc, char **argv);
 int cli_main_doctor(int argc, char **argv);

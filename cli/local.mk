@@ -52,6 +52,11 @@ CALLGATE_SOURCES += \
 	cli/host/real.c \
 	cli/host/real.h
 CALLGATE_SOURCES += \
+	cli/policy/diff.c \
+	cli/policy/load.c \
+	cli/policy/verbs.c \
+	cli/policy/verbs.h
+CALLGATE_SOURCES += \
 	cli/run/options.c \
 	cli/run/options.h \
 	cli/run/prepare.c \
@@ -61,7 +66,11 @@ CALLGATE_SOURCES += \
 	cli/run/user.c \
 	cli/run/watch.c
 CALLGATE_SOURCES += \
+	cli/why/ask.c \
+	cli/why/ask.h \
 	cli/why/net.c \
 	cli/why/net.h \
+	cli/why/path.c \
+	cli/why/path.h \
 	cli/why/why.c
 EXTRA_DIST += cli/README.md

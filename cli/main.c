@@ -15,6 +15,7 @@ static const struct verb {
 	{"check", cli_main_check, "report what is wrong with a policy"},
 	{"show", cli_main_show, "print the effective policy"},
 	{"why", cli_main_why, "explain how one access would be decided, and by which rule"},
+	{"policy", cli_main_policy, "compare policies, without running anything"},
 	{"audit", cli_main_audit, "read the audit log of a run"},
 	{"compare", cli_main_compare, "run a program under several policies and show where the runs part"},
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},

@@ -1,6 +1,14 @@
 libcallgate_policy_a_SOURCES += \
 	policy/arena.c \
 	policy/arena.h \
+	policy/diff/diff.c \
+	policy/diff/diff.h \
+	policy/diff/endpoints.c \
+	policy/diff/paths.c \
+	policy/diff/settings.c \
+	policy/diff/witness.c \
+	policy/diff/walk.c \
+	policy/diff/walk.h \
 	policy/limits.c \
 	policy/model.h \
 	policy/network/address.c \

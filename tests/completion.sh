@@ -29,7 +29,7 @@ offers()
 	echo "FAIL: '$*' does not offer $wanted but: ${COMPREPLY[*]}" >&2
 }
 
-for verb in run check show why audit compare doctor; do
+for verb in run check show why policy audit compare doctor; do
 	offers "$verb" ''
 	offers --help "$verb" --h
 done
@@ -48,6 +48,9 @@ offers --setup run --set
 offers setup show --phase s
 offers github-read run --profile gith
 offers stats audit st
+offers diff policy d
+offers --no-new-access policy diff --no-n
+offers --workdir policy diff --wo
 offers python run --profile py
 offers blocked run --events b
 offers landlock run --require la

@@ -33,20 +33,22 @@ struct net_question {
 	bool opened; /* callgate would see the requests: TLS interception, or plain HTTP */
 	struct net_known_address known[NET_ADDRESSES_MAX];
 	size_t known_count;
+	const char *wrong; /* why the question is none; static */
 	const char *never; /* why no rule can allow one of the addresses; NULL: a rule can, or no address is known */
 };
 
+static const char not_a_port[] = "is no port from 0 to 65535";
+
 /* ---- parsing the question ---- */
 
-static int why_refuse_question(const char *text, const char *why)
+static int why_refuse(struct net_question *asked, const char *why)
 {
-	cli_print_error("why", "%s: %s", text, why);
+	asked->wrong = why;
 	return -EINVAL;
 }
 
 /* Parses HOST[:PORT]. With `default_port` 0 the port must be given. */
-static int why_parse_authority(struct net_question *asked, const char *text, const char *authority, size_t len,
-			       unsigned default_port)
+static int why_parse_authority(struct net_question *asked, const char *authority, size_t len, unsigned default_port)
 {
 	const char *colon = memrchr(authority, ':', len);
 	size_t host_len = len;
@@ -59,13 +61,13 @@ static int why_parse_authority(struct net_question *asked, const char *text, con
 		host_len = (size_t)(colon - authority);
 		(void)snprintf(number, sizeof(number), "%.*s", (int)(len - host_len - 1), colon + 1);
 		if (text_parse_number(number, 1, 65535, &port) < 0)
-			return why_refuse_question(text, "has no port from 1 to 65535");
+			return why_refuse(asked, "has no port from 1 to 65535");
 	}
 	if (port == 0)
-		return why_refuse_question(text, "names no port; write HOST:PORT");
+		return why_refuse(asked, "names no port; write HOST:PORT");
 	asked->port = (unsigned)port;
 	if (net_host_canonicalise(authority, host_len, asked->host) < 0)
-		return why_refuse_question(text, "names no host that a program could ask for");
+		return why_refuse(asked, "names no host that a program could ask for");
 	(void)snprintf(asked->endpoint, sizeof(asked->endpoint), strchr(asked->host, ':') ? "[%s]:%u" : "%s:%u",
 		       asked->host, asked->port);
 	return 0;
@@ -77,11 +79,11 @@ static int why_parse_connect(struct net_question *asked, const char *text)
 
 	asked->udp = strcmp(slash, "/udp") == 0;
 	if (*slash && !asked->udp && strcmp(slash, "/tcp") != 0)
-		return why_refuse_question(text, "is no endpoint; write HOST:PORT or HOST:PORT/udp");
-	return why_parse_authority(asked, text, text, (size_t)(slash - text), 0);
+		return why_refuse(asked, "is no endpoint; write HOST:PORT or HOST:PORT/udp");
+	return why_parse_authority(asked, text, (size_t)(slash - text), 0);
 }
 
-static int why_parse_scheme(struct net_question *asked, const char *text, const char **url)
+static int why_parse_scheme(struct net_question *asked, const char **url)
 {
 	static const struct {
 		const char *name;
@@ -97,7 +99,7 @@ static int why_parse_scheme(struct net_question *asked, const char *text, const 
 		asked->upgrade = schemes[i].upgrade;
 		return 0;
 	}
-	return why_refuse_question(text, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
+	return why_refuse(asked, "is no request; write 'GET https://HOST/PATH' (or http, wss, ws)");
 }
 
 /* Parses "GET https://host/path"; the method may be omitted. */
@@ -108,16 +110,15 @@ static int why_parse_url(struct net_question *asked, const char *text)
 
 	asked->request = true;
 	if (method >= sizeof(asked->method))
-		return why_refuse_question(text, "has a method that is too long to be one");
+		return why_refuse(asked, "has a method that is too long to be one");
 	(void)snprintf(asked->method, sizeof(asked->method), "%.*s", method ? (int)method : 3, method ? text : "GET");
-	if (why_parse_scheme(asked, text, &url) < 0)
+	if (why_parse_scheme(asked, &url) < 0)
 		return -EINVAL;
 	end = url + strcspn(url, "/?#");
-	if (why_parse_authority(asked, text, url, (size_t)(end - url), asked->tls ? 443 : 80) < 0)
+	if (why_parse_authority(asked, url, (size_t)(end - url), asked->tls ? 443 : 80) < 0)
 		return -EINVAL;
 	if (net_path_normalise(*end == '/' ? end : "/", *end == '/' ? strlen(end) : 1, asked->path, NULL) < 0)
-		return why_refuse_question(text,
-					   "has a path that is refused in every request (escaped dots or slashes, "
+		return why_refuse(asked, "has a path that is refused in every request (escaped dots or slashes, "
 						 "spaces, \"#\", too long)");
 	return 0;
 }
@@ -137,16 +138,11 @@ static void why_judge_endpoint(struct net_question *asked)
 	asked->rule = verdict->rule;
 	if (!verdict->allow)
 		return;
-	asked->opened =
-		verdict->rule->proto == NET_HTTP ||
-		(verdict->rule->proto == NET_HTTPS && policy_net_intercepts_tls(policy, asked->host, asked->port));
-	if (!asked->request)
-		return;
-	if (verdict->rule->proto != NET_TCP && (verdict->rule->proto == NET_HTTPS) != asked->tls)
-		*verdict = (struct net_verdict){.label = verdict->label, .reason = "proto_not_granted"};
-	else if (asked->opened)
-		*verdict = policy_net_judge_request(policy, asked->host, asked->port, asked->method, asked->path,
-					      asked->upgrade);
+	asked->opened = policy_net_sees_requests(policy, verdict->rule, asked->host, asked->port);
+	if (asked->request)
+		*verdict = policy_net_judge_url(policy, &(struct net_request){asked->host, asked->port, asked->tls,
+									      asked->upgrade, asked->method,
+									      asked->path});
 }
 
 static const char *why_get_proto_name(const struct net_question *asked)
@@ -324,8 +320,10 @@ int why_answer_net(const struct policy *policy, const char *text, bool url, bool
 	struct net_question asked = {.policy = policy};
 	int exit_code;
 
-	if ((url ? why_parse_url : why_parse_connect)(&asked, text) < 0)
+	if ((url ? why_parse_url : why_parse_connect)(&asked, text) < 0) {
+		cli_print_error("why", "%s: %s", text, asked.wrong);
 		return CLI_ERROR;
+	}
 	why_judge_endpoint(&asked);
 	why_judge_addresses(&asked);
 	exit_code = json ? why_print_json(&asked) : why_print_text(&asked);
@@ -333,6 +331,36 @@ int why_answer_net(const struct policy *policy, const char *text, bool url, bool
 }
 
 /* ---- listening ---- */
+
+/* 0, or -EINVAL: it is no port. */
+static int why_decide_listen(const struct policy *policy, const char *text, uint64_t *ret_port,
+			     struct net_verdict *ret_verdict)
+{
+	if (text_parse_number(text, 0, 65535, ret_port) < 0)
+		return -EINVAL;
+	*ret_verdict = policy_net_is_enabled(policy) ? policy_net_judge_listen(policy, (unsigned)*ret_port)
+						     : (struct net_verdict){.reason = "no_network"};
+	return 0;
+}
+
+int why_decide_net(const struct policy *policy, enum why_kind kind, const char *text, struct net_verdict *ret_verdict,
+		   const char **ret_wrong)
+{
+	struct net_question asked = {.policy = policy, .wrong = not_a_port};
+	uint64_t port;
+	int ret;
+
+	if (kind == WHY_LISTEN)
+		ret = why_decide_listen(policy, text, &port, &asked.verdict);
+	else
+		ret = (kind == WHY_URL ? why_parse_url : why_parse_connect)(&asked, text);
+	*ret_wrong = asked.wrong;
+	if (ret == 0 && kind != WHY_LISTEN)
+		why_judge_endpoint(&asked);
+	if (ret == 0)
+		*ret_verdict = asked.verdict;
+	return ret;
+}
 
 int why_answer_listen(const struct policy *policy, const char *text, bool json)
 {
@@ -343,10 +371,10 @@ int why_answer_listen(const struct policy *policy, const char *text, bool json)
 	uint64_t port;
 	int exit_code;
 
-	if (text_parse_number(text, 0, 65535, &port) < 0)
-		return (void)why_refuse_question(text, "is no port from 0 to 65535"), CLI_ERROR;
-	verdict = policy_net_is_enabled(policy) ? policy_net_judge_listen(policy, (unsigned)port)
-					     : (struct net_verdict){.reason = "no_network"};
+	if (why_decide_listen(policy, text, &port, &verdict) < 0) {
+		cli_print_error("why", "%s: %s", text, not_a_port);
+		return CLI_ERROR;
+	}
 	name = verdict_get_name(verdict.allow ? VERDICT_ALLOW : VERDICT_DENY);
 	suggestion = verdict.allow ? NULL : cli_format("--listen %s", text);
 	if (json) {

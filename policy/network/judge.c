@@ -257,6 +257,26 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 	return judge_make_refusal(some ? closest : reason);
 }
 
+bool policy_net_sees_requests(const struct policy *policy, const struct net_rule *rule, const char *host, unsigned port)
+{
+	return rule->proto == NET_HTTP || (rule->proto == NET_HTTPS && policy_net_intercepts_tls(policy, host, port));
+}
+
+struct net_verdict policy_net_judge_url(const struct policy *policy, const struct net_request *request)
+{
+	struct net_verdict verdict = policy_net_judge_connect(policy, request->host, request->port, false);
+	const struct net_rule *rule = verdict.rule;
+
+	if (!verdict.allow || rule->proto == NET_TCP)
+		return verdict;
+	if ((rule->proto == NET_HTTPS) != request->tls)
+		return (struct net_verdict){.label = verdict.label, .reason = "proto_not_granted"};
+	if (!policy_net_sees_requests(policy, rule, request->host, request->port))
+		return verdict;
+	return policy_net_judge_request(policy, request->host, request->port, request->method, request->path,
+					request->upgrade);
+}
+
 struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned port)
 {
 	for (size_t i = 0; i < policy->network.listens; i++) {

@@ -95,7 +95,20 @@ bool policy_net_intercepts_tls(const struct policy *policy, const char *host, un
  */
 struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,
 					    const char *method, const char *path, bool upgrade);
-/* Judges listening on a port of the run's loopback; 0: a port that the kernel chooses. */
+/* True when callgate judges each request to this endpoint of a rule: plain HTTP, or TLS is intercepted. */
+bool policy_net_sees_requests(const struct policy *policy, const struct net_rule *rule, const char *host,
+			      unsigned port);
+struct net_request {
+	const char *host; /* canonical */
+	unsigned port;
+	bool tls; /* https, wss */
+	bool upgrade;
+	const char *method;
+	const char *path; /* normalised */
+};
+/* Judges a request from the connection on: the endpoint, its protocol, and the request where callgate sees it. */
+struct net_verdict policy_net_judge_url(const struct policy *policy, const struct net_request *request);
+/* Judges listening on a port of the run's own loopback; 0: a port that the kernel chooses. */
 struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned port);
 
 /* Writes the fixed addresses of a name in "resolve", at most `cap`. Returns their number; 0: not in "resolve". */

@@ -147,6 +147,10 @@ UNIT_TESTS += tests/unit/policy/test_decide tests/unit/policy/test_errors tests/
 	tests/unit/policy/test_compose tests/unit/policy/test_schema
 POLICY_TEST_LIBS = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 POLICY_RIG = tests/unit/policy/policy-rig.c tests/unit/policy/policy-rig.h
+UNIT_TESTS += tests/unit/policy/test_diff
+tests_unit_policy_test_diff_SOURCES = tests/unit/policy/test_diff.c tests/unit/policy/generate.c \
+	tests/unit/policy/generate.h $(POLICY_RIG)
+tests_unit_policy_test_diff_LDADD = $(POLICY_TEST_LIBS) $(JANSSON_LIBS)
 UNIT_TESTS += tests/unit/policy/test_phases
 tests_unit_policy_test_phases_SOURCES = tests/unit/policy/test_phases.c $(POLICY_RIG)
 tests_unit_policy_test_phases_LDADD = $(POLICY_TEST_LIBS)

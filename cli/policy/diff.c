@@ -1,0 +1,314 @@
+/* callgate policy diff: what two policies judge differently. */
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/policy/verbs.h"
+#include "cli/why/ask.h"
+#include "policy/diff/diff.h"
+#include "policy/paths/host-paths.h"
+
+#define VERB "policy diff"
+#define SHOWN_MAX 3 /* examples for two rules */
+#define VALUE_MAX 60 /* columns of a setting's value in the text */
+
+#define _cleanup_diff_ __attribute__((cleanup(policy_diff_release)))
+
+struct diff_options {
+	struct cli_policy_options policy;
+	bool json, no_new_access;
+	const char *name[2]; /* of the policies, in argv */
+	const char *program;
+};
+
+/* What was found so far. */
+struct diff_report {
+	const struct diff_options *options;
+	json_t *phases; /* with --json */
+	struct buf text;
+	size_t added, removed, settings;
+	size_t new_settings; /* of them those that grant more, or may */
+	bool cut;
+};
+
+/* ---- confirming ---- */
+
+static enum why_kind diff_find_kind(const char *option)
+{
+	enum why_kind kind = 0;
+
+	while (strcmp(why_kind_get_name(kind), option) != 0) /* every witness has one of the options */
+		kind++;
+	return kind;
+}
+
+/* Asks as callgate why does. False: the answers are alike, for example because of the host's links. */
+static bool diff_confirm_witness(struct policy *const policy[2], struct diff_witness *witness)
+{
+	struct diff_answer asked[2];
+
+	for (unsigned side = 0; side < 2; side++) {
+		struct why_answer answer;
+		const char *wrong;
+
+		if (why_ask(policy[side], diff_find_kind(witness->option), witness->text, &answer, &wrong) < 0)
+			return false;
+		asked[side] = (struct diff_answer){diff_get_level(answer.verdict, answer.reason), answer.verdict,
+						   answer.rule, answer.reason};
+	}
+	memcpy(witness->answer, asked, sizeof(asked));
+	return asked[0].level != asked[1].level;
+}
+
+static void diff_confirm_all(struct policy *const policy[2], struct policy_diff *diff)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < diff->witnesses; i++)
+		if (diff_confirm_witness(policy, &diff->witness[i]))
+			diff->witness[kept++] = diff->witness[i];
+	diff->witnesses = kept;
+}
+
+/* ---- printing ---- */
+
+/* The side that allows more. */
+static unsigned diff_get_winner(const struct diff_witness *witness)
+{
+	return witness->answer[1].level > witness->answer[0].level;
+}
+
+static void diff_print_finding(struct buf *text, const struct diff_witness *witness)
+{
+	unsigned more = diff_get_winner(witness);
+	const struct diff_answer *allows = &witness->answer[more], *denies = &witness->answer[!more];
+
+	buf_printf(text, "%s %s by %s; %s: %s%s%s\n", more ? "+" : "-", witness->op,
+		   allows->rule ? allows->rule : "no rule", more ? "before" : "after", denies->reason,
+		   denies->rule ? " by " : "", denies->rule ? denies->rule : "");
+}
+
+static void diff_print_group(struct buf *text, const struct policy_diff *diff, size_t first)
+{
+	unsigned shown = 0;
+
+	diff_print_finding(text, &diff->witness[first]);
+	for (size_t i = first; i < diff->witnesses && shown < SHOWN_MAX; i++) {
+		if (!diff_witnesses_agree(&diff->witness[first], &diff->witness[i]))
+			continue;
+		buf_printf(text, "    %s %s\n", diff->witness[i].option, diff->witness[i].text);
+		shown++;
+	}
+}
+
+static void diff_print_setting(struct buf *text, const struct diff_setting *setting)
+{
+	buf_printf(text, "~ %s: ", setting->key);
+	for (unsigned side = 0; side < 2; side++) {
+		const char *value = setting->text[side] ? setting->text[side] : "not set";
+		bool cut = strlen(value) > VALUE_MAX;
+
+		buf_printf(text, "%.*s%s%s", VALUE_MAX, value, cut ? "..." : "", side == 0 ? " -> " : "");
+	}
+	buf_printf(text, " (%s)\n", diff_direction_get_name(setting->direction));
+}
+
+static json_t *diff_make_answer_json(const struct diff_answer *answer)
+{
+	return json_pack("{s:s, s:s?, s:s}", "verdict", verdict_get_name(answer->verdict), "rule", answer->rule,
+			 "reason", answer->reason);
+}
+
+static json_t *diff_make_group_json(const struct policy_diff *diff, size_t first)
+{
+	const struct diff_witness *witness = &diff->witness[first];
+	json_t *asked = json_array();
+
+	for (size_t i = first; i < diff->witnesses && json_array_size(asked) < SHOWN_MAX; i++)
+		if (diff_witnesses_agree(witness, &diff->witness[i]))
+			(void)json_array_append_new(asked, json_pack("{s:s}", diff->witness[i].option,
+								     diff->witness[i].text));
+	return json_pack("{s:s, s:o, s:o, s:o}", "op", witness->op, "first",
+			 diff_make_answer_json(&witness->answer[0]), "second",
+			 diff_make_answer_json(&witness->answer[1]), "witnesses", asked);
+}
+
+static json_t *diff_make_settings_json(const struct policy_diff *diff)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < diff->settings; i++) {
+		const struct diff_setting *setting = &diff->setting[i];
+
+		(void)json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o, s:s}", "key", setting->key, "first",
+					setting->text[0] ? json_loads(setting->text[0], JSON_DECODE_ANY, NULL)
+							 : json_null(),
+					"second",
+					setting->text[1] ? json_loads(setting->text[1], JSON_DECODE_ANY, NULL)
+							 : json_null(),
+					"direction", diff_direction_get_name(setting->direction)));
+	}
+	return list;
+}
+
+/* True for the first witness of its group. */
+static bool diff_begins_group(const struct policy_diff *diff, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (diff_witnesses_agree(&diff->witness[i], &diff->witness[at]))
+			return false;
+	return true;
+}
+
+/* Reports the accesses that the one side allows and the other does not. Returns their groups' number. */
+static size_t diff_report_side(struct diff_report *report, const struct policy_diff *diff, unsigned side, json_t *list)
+{
+	size_t groups = 0;
+
+	for (size_t i = 0; i < diff->witnesses; i++) {
+		if (diff_get_winner(&diff->witness[i]) != side || !diff_begins_group(diff, i))
+			continue;
+		groups++;
+		diff_print_group(&report->text, diff, i);
+		(void)json_array_append_new(list, diff_make_group_json(diff, i));
+	}
+	return groups;
+}
+
+static void diff_report_phase(struct diff_report *report, const struct policy_diff *diff, enum policy_phase phase,
+			      bool several)
+{
+	json_t *added = json_array(), *removed = json_array();
+	size_t start = report->text.len, header;
+
+	if (several)
+		buf_printf(&report->text, "phase %s:\n", policy_phase_get_name(phase));
+	header = report->text.len;
+	report->added += diff_report_side(report, diff, 1, added);
+	report->removed += diff_report_side(report, diff, 0, removed);
+	for (size_t i = 0; i < diff->settings; i++) {
+		diff_print_setting(&report->text, &diff->setting[i]);
+		report->new_settings += diff->setting[i].direction >= DIFF_WIDER;
+	}
+	report->settings += diff->settings;
+	report->cut |= diff->cut;
+	if (report->text.len == header && report->text.data)
+		report->text.data[report->text.len = start] = '\0'; /* nothing to tell of this phase */
+	(void)json_array_append_new(report->phases,
+				    json_pack("{s:s, s:o, s:o, s:o, s:b}", "phase", policy_phase_get_name(phase),
+					      "added", added, "removed", removed, "settings",
+					      diff_make_settings_json(diff), "complete", !diff->cut));
+}
+
+/* ---- comparing ---- */
+
+/* Compares what holds in one phase. *ret_phases: some file has rules for one. CLI_OK or CLI_ERROR. */
+static int diff_compare_phase(struct diff_report *report, enum policy_phase phase, bool several, bool *ret_phases)
+{
+	_cleanup_host_ struct cli_host first_host = {0}, second_host = {0};
+	_cleanup_policy_ struct policy *first = NULL, *second = NULL;
+	_cleanup_diff_ struct policy_diff diff = {0};
+	const struct diff_options *options = report->options;
+
+	if (policy_load_argument(VERB, &options->policy, options->name[0], options->program, phase, &first_host,
+				 &first) != CLI_OK ||
+	    policy_load_argument(VERB, &options->policy, options->name[1], options->program, phase, &second_host,
+				 &second) != CLI_OK)
+		return CLI_ERROR;
+	if (policy_diff(first, second, &diff) < 0)
+		return cli_fail_no_memory(VERB);
+	diff_confirm_all((struct policy *const[]){first, second}, &diff);
+	for (enum policy_phase each = 0; each < POLICY_PHASE_MAX; each++)
+		*ret_phases |= policy_has_phase(first, each) || policy_has_phase(second, each);
+	diff_report_phase(report, &diff, phase, several || *ret_phases);
+	return CLI_OK;
+}
+
+static int diff_compare_policies(struct diff_report *report)
+{
+	const struct cli_policy_options *options = &report->options->policy;
+	bool phases = false;
+	int status = diff_compare_phase(report, options->cli.phase, false, &phases);
+
+	if (status == CLI_OK && phases && !options->phase_given)
+		status = diff_compare_phase(report, POLICY_PHASE_SETUP, true, &phases);
+	return status;
+}
+
+/* Prints the report. Returns the exit status. */
+static int diff_finish_report(struct diff_report *report)
+{
+	const struct diff_options *options = report->options;
+	bool differ = report->added || report->removed || report->settings || report->cut;
+	bool more = report->added || report->new_settings || report->cut;
+	int status;
+
+	if (report->cut)
+		cli_note("the policies have too many patterns to try them all: there may be further differences");
+	if (options->no_new_access)
+		buf_printf(&report->text, "%s: new accesses: %zu; settings that grant more, or may: %zu%s\n",
+			   more ? "FAIL" : "PASS", report->added, report->new_settings,
+			   report->cut ? "; not all was tried" : "");
+	else if (!differ)
+		buf_puts(&report->text, "no differences\n");
+	if (options->json)
+		status = cli_print_json(VERB, json_pack("{s:s, s:s, s:O, s:b, s:b}", "first", options->name[0],
+							"second", options->name[1], "phases", report->phases,
+							"different", differ, "new_access", more));
+	else
+		status = cli_print_buf(VERB, &report->text);
+	return status != CLI_OK ? status : options->no_new_access ? more : differ;
+}
+
+static int diff_parse_options(int argc, char **argv, struct diff_options *options)
+{
+	static const struct cli_option table[] = {
+		CLI_FLAG("no-new-access", 0, "tell whether B grants nothing that A does not: PASS or FAIL",
+			 offsetof(struct diff_options, no_new_access)),
+		CLI_FLAG("json", 0, "one JSON object", offsetof(struct diff_options, json)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = VERB,
+		.usage = "Usage: callgate policy diff [OPTION...] A B [-- PROGRAM]\n\n"
+			 "Lists which accesses policy B allows and A does not (+), the reverse (-), and which\n"
+			 "settings differ (~). Each access is one that callgate why answers so. A and B are files\n"
+			 "or profiles.\n\n",
+		.epilogue = "\nExit status: 0 no differences (with --no-new-access: PASS), 1 differences (FAIL), "
+			    "125 error.\n",
+		.mixed = true,
+		.table = {{NULL, table, options}, {"\nFor both policies:\n", cli_get_policy_table(), &options->policy}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_PARSED)
+		return status;
+	if (argc - optind < 2 || argc - optind > 3) {
+		cli_print_error(VERB, "takes two policies, and -- PROGRAM for what @interpreter stands for");
+		return cli_fail_usage(VERB);
+	}
+	options->name[0] = argv[optind];
+	options->name[1] = argv[optind + 1];
+	options->program = argv[optind + 2];
+	return CLI_PARSED;
+}
+
+int policy_main_diff(int argc, char **argv)
+{
+	struct diff_options options = {.json = false};
+	struct diff_report report = {.options = &options};
+	int status = diff_parse_options(argc, argv, &options);
+
+	if (status == CLI_PARSED) {
+		report.phases = json_array();
+		status = diff_compare_policies(&report);
+		if (status == CLI_OK)
+			status = diff_finish_report(&report);
+	}
+	json_decref(report.phases);
+	buf_release(&report.text);
+	cli_policy_options_release(&options.policy);
+	return status;
+}

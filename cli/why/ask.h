@@ -1,0 +1,25 @@
+/*
+ * Questions about a policy in the words of callgate why's options, without printing: for callgate policy. The answers
+ * are those of callgate why, because the same functions give them.
+ */
+#ifndef CALLGATE_CLI_WHY_ASK_H
+#define CALLGATE_CLI_WHY_ASK_H
+
+#include "policy/policy.h"
+
+enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_LISTEN, WHY_URL, WHY_KIND_MAX };
+
+/* The option without its dashes: "open". Static. */
+const char *why_kind_get_name(enum why_kind kind);
+
+struct why_answer {
+	enum verdict verdict;
+	const char *rule;   /* as in struct policy_decision */
+	const char *reason; /* static */
+};
+
+/* Answers a question. 0, or -errno with what is wrong with it: the end of a message, static. */
+int why_ask(const struct policy *policy, enum why_kind kind, const char *text, struct why_answer *ret_answer,
+	    const char **ret_wrong);
+
+#endif

@@ -1,0 +1,117 @@
+#include "cli/why/path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "policy/paths/explain.h"
+
+/* The wanted right of "PATH:w"; *ret_len: of PATH. A path that itself ends in ":r" needs another ":r". */
+static unsigned why_split_path(const char *text, bool exec, size_t *ret_len)
+{
+	static const char letters[] = "rwx";
+	size_t len = strlen(text);
+	const char *colon = len > 2 ? text + len - 2 : "";
+	const char *letter = *colon == ':' ? strchr(letters, colon[1]) : NULL;
+
+	*ret_len = exec || !letter ? len : len - 2;
+	return exec ? POLICY_EXEC : letter ? 1u << (letter - letters) : POLICY_READ;
+}
+
+/* Follows the host's symbolic links, and maps the resulting host path back into the view by the innermost mount. */
+static void why_follow_host_links(const struct policy *policy, struct why_path *question)
+{
+	_cleanup_free_ char *real = NULL;
+	const struct policy_mount *mounts;
+	char host[PATH_MAX];
+	size_t count;
+
+	if (policy_map_to_host(policy, question->resolved, host) < 0)
+		return;
+	real = realpath(host, NULL);
+	if (!real || strcmp(real, host) == 0)
+		return;
+	mounts = policy_get_mounts(policy, &count);
+	for (size_t i = count; i-- > 0;) {
+		const char *rest = mounts[i].kind == POLICY_MOUNT_TREE ? path_rest_below(real, mounts[i].host) : NULL;
+
+		if (!rest)
+			continue;
+		(void)snprintf(question->resolved, PATH_MAX, "%s%s%s",
+			       strcmp(mounts[i].virt, "/") == 0 ? "" : mounts[i].virt, *rest ? "/" : "",
+			       rest); /* truncated only if the mount's virtual path is longer than its host path */
+		return;
+	}
+	(void)snprintf(question->resolved, PATH_MAX, "%s", real); /* outside the view: judged by the host path */
+}
+
+/* Denies by its mode what only a "public" rule grants, as open_public() in view/open.c does in a run. */
+static void why_check_public(const struct policy *policy, struct why_path *question)
+{
+	char path[PATH_MAX];
+	size_t granted = strlen(question->mount && question->host[0] ? question->mount->host : question->host);
+	struct stat status;
+
+	if (!question->host[0] || question->decision.verdict == VERDICT_DENY ||
+	    !(policy_get_rights(policy, question->resolved, strlen(question->resolved)) & POLICY_PUBLIC))
+		return;
+	(void)snprintf(path, sizeof(path), "%s", question->host);
+	for (mode_t needed = S_IROTH; strlen(path) > granted || needed == S_IROTH; needed = S_IXOTH) {
+		if (lstat(path, &status) == 0 && !(status.st_mode & needed)) {
+			question->decision.verdict = VERDICT_DENY;
+			question->decision.error = EACCES;
+			question->decision.reason = "not_public";
+			return;
+		}
+		*strrchr(path, '/') = '\0';
+		if (!*path)
+			return;
+	}
+}
+
+static mode_t why_host_type(void *ctx, const char *path)
+{
+	struct stat st;
+
+	(void)ctx;
+	return stat(path, &st) < 0 ? 0 : st.st_mode & S_IFMT;
+}
+
+int why_decide_path(const struct policy *policy, const char *text, bool exec, struct why_path *ret_question)
+{
+	struct why_path *question = ret_question;
+	char path[PATH_MAX];
+	bool lexical;
+	size_t named;
+	int len;
+
+	*question = (struct why_path){.want = why_split_path(text, exec, &named)};
+	if (named >= sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, text, named);
+	path[named] = '\0';
+	len = path_join(policy_get_settings(policy)->workdir, path, question->asked, PATH_MAX, &lexical);
+	if (len > 0)
+		len = policy_follow_links(policy, question->asked, question->resolved);
+	if (len < 0)
+		return len;
+	why_follow_host_links(policy, question);
+	question->decision =
+		policy_decide_access(policy, question->resolved, strlen(question->resolved), question->want);
+	question->mount = policy_find_mount(policy, question->resolved);
+	if (policy_map_to_host(policy, question->resolved, question->host) < 0)
+		question->host[0] = '\0';
+	why_check_public(policy, question);
+	return 0;
+}
+
+char *why_suggest_grant(const struct policy *policy, const struct why_path *question, char **ret_why)
+{
+	const struct suggest_host host = {.home = policy_get_settings(policy)->home, .type = why_host_type};
+
+	return policy_suggest_grant(&question->decision, &host, question->asked, question->want, ret_why);
+}

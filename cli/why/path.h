@@ -1,0 +1,29 @@
+/* callgate why --open and --exec: decides one access to a path. */
+#ifndef CALLGATE_CLI_WHY_PATH_H
+#define CALLGATE_CLI_WHY_PATH_H
+
+#include <limits.h>
+
+#include "policy/policy.h"
+
+/* A question and its answer. */
+struct why_path {
+	char asked[PATH_MAX];    /* the path made absolute */
+	char resolved[PATH_MAX]; /* canonical name in the view */
+	char host[PATH_MAX];     /* "": not a file of the host */
+	unsigned want;
+	struct policy_decision decision;
+	const struct policy_mount *mount;
+};
+
+/*
+ * Decides the access that "PATH:r", "PATH:w" or "PATH:x" names ("PATH": reading), or with `exec` executing "PATH".
+ * Looks at the host as a run would: symbolic links, and the permissions of what only a public rule grants. 0, or
+ * -errno of a path that cannot be resolved.
+ */
+int why_decide_path(const struct policy *policy, const char *text, bool exec, struct why_path *ret_question);
+
+/* What would allow a denied access, owned; NULL: see policy_suggest_grant. */
+char *why_suggest_grant(const struct policy *policy, const struct why_path *question, char **ret_why);
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * Compares what two policies grant of the network. Tried are:
+ *   - hosts: each name of a pattern, and for "*.d" and "**.d" also d, x.d and y.x.d, so that every set of patterns that
+ *     some host matches has such a host;
+ *   - ports: those of all rules for the host, and one that no rule has; with TCP and UDP;
+ *   - requests: methods of the rules for the endpoint, one that none has, and the paths of walk.h;
+ *   - ports to listen at: the ends of all ranges and their neighbours.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/diff/diff.h"
+#include "policy/diff/walk.h"
+#include "policy/model.h"
+#include "policy/network/network.h"
+
+#define TEXT_MAX (NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 32)
+
+/* Without duplicates. */
+struct endpoints_texts {
+	const char **item;
+	size_t count;
+};
+
+struct endpoints_ports {
+	unsigned *item;
+	size_t count;
+};
+
+/* The endpoint whose questions are asked. */
+struct endpoints_asked {
+	struct diff_search *search;
+	const char *host;
+	unsigned port;
+	bool tls;
+	struct endpoints_texts methods;
+	bool upgrade;
+};
+
+static struct arena *endpoints_get_arena(const struct diff_search *search)
+{
+	return &search->diff->arena;
+}
+
+static void endpoints_add_text(struct diff_search *search, struct endpoints_texts *texts, const char *text)
+{
+	for (size_t i = 0; i < texts->count; i++)
+		if (strcmp(texts->item[i], text) == 0)
+			return;
+	ARENA_APPEND(endpoints_get_arena(search), texts->item, texts->count, text);
+}
+
+static void endpoints_add_port(struct diff_search *search, struct endpoints_ports *ports, unsigned port)
+{
+	for (size_t i = 0; i < ports->count; i++)
+		if (ports->item[i] == port)
+			return;
+	ARENA_APPEND(endpoints_get_arena(search), ports->item, ports->count, port);
+}
+
+static struct diff_answer endpoints_make_answer(const struct policy *policy, struct net_verdict verdict)
+{
+	if (!policy_net_is_enabled(policy))
+		verdict = (struct net_verdict){.reason = "no_network"};
+	return (struct diff_answer){verdict.allow ? DIFF_ALLOWED : DIFF_DENIED,
+				    verdict.allow ? VERDICT_ALLOW : VERDICT_DENY, verdict.label, verdict.reason};
+}
+
+/* "api.test:443", with brackets around an IPv6 address. */
+static void endpoints_print(char out[TEXT_MAX], const struct endpoints_asked *at, const char *suffix)
+{
+	(void)snprintf(out, TEXT_MAX, strchr(at->host, ':') ? "[%s]:%u%s" : "%s:%u%s", at->host, at->port, suffix);
+}
+
+/* ---- what is tried ---- */
+
+static void endpoints_add_pattern_hosts(struct diff_search *search, struct endpoints_texts *hosts, const char *pattern)
+{
+	const char *name = net_is_wildcard(pattern) ? strchr(pattern, '.') + 1 : pattern;
+
+	endpoints_add_text(search, hosts, name);
+	if (name == pattern || strlen(name) + 4 >= NET_HOST_MAX)
+		return;
+	endpoints_add_text(search, hosts, arena_printf(endpoints_get_arena(search), "x.%s", name));
+	endpoints_add_text(search, hosts, arena_printf(endpoints_get_arena(search), "y.x.%s", name));
+}
+
+static void endpoints_collect_hosts(struct diff_search *search, struct endpoints_texts *hosts)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		const struct policy_network *network = &search->policy[side]->network;
+
+		for (size_t i = 0; i < network->rules; i++)
+			endpoints_add_pattern_hosts(search, hosts, network->rule[i].host);
+		for (size_t i = 0; i < network->denies; i++)
+			endpoints_add_pattern_hosts(search, hosts, network->deny[i].host);
+	}
+}
+
+/* The ports of the rules for a host, and 1 or the next port that none of them has. */
+static void endpoints_collect_ports(struct diff_search *search, const char *host, struct endpoints_ports *ports)
+{
+	unsigned other = 1;
+
+	for (unsigned side = 0; side < 2; side++) {
+		const struct policy_network *network = &search->policy[side]->network;
+
+		for (size_t i = 0; i < network->rules; i++)
+			for (size_t j = 0; j < network->rule[i].ports; j++)
+				if (net_host_matches(network->rule[i].host, host))
+					endpoints_add_port(search, ports, network->rule[i].port[j]);
+		for (size_t i = 0; i < network->denies; i++)
+			for (size_t j = 0; j < network->deny[i].ports; j++)
+				if (net_host_matches(network->deny[i].host, host))
+					endpoints_add_port(search, ports, network->deny[i].port[j]);
+	}
+	for (size_t i = 0; i < ports->count; i++)
+		if (ports->item[i] == other) {
+			other++;
+			i = (size_t)-1; /* from the first one on */
+		}
+	endpoints_add_port(search, ports, other);
+}
+
+static void endpoints_add_methods(struct diff_search *search, struct endpoints_texts *methods, const char *list)
+{
+	for (size_t len; *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		if (strcmp(list, "*") != 0)
+			endpoints_add_text(search, methods, arena_dupn(endpoints_get_arena(search), list, len));
+	}
+}
+
+/* True when the rule is for requests to the endpoint. */
+static bool endpoints_rule_takes_requests(const struct net_rule *rule, const struct endpoints_asked *at)
+{
+	bool port = false;
+
+	for (size_t i = 0; i < rule->ports; i++)
+		port = port || rule->port[i] == at->port;
+	return port && rule->proto == (at->tls ? NET_HTTPS : NET_HTTP) && net_host_matches(rule->host, at->host);
+}
+
+/* Adds the methods and paths of the endpoint's rules. False: it has none. */
+static bool endpoints_collect_requests(struct endpoints_asked *at, struct walk_pattern **pattern, size_t *patterns)
+{
+	struct arena *arena = endpoints_get_arena(at->search);
+	bool some = false;
+
+	for (unsigned side = 0; side < 2; side++) {
+		const struct policy_network *network = &at->search->policy[side]->network;
+
+		for (size_t i = 0; i < network->rules; i++) {
+			const struct net_rule *rule = &network->rule[i];
+
+			if (!endpoints_rule_takes_requests(rule, at))
+				continue;
+			some = true;
+			for (size_t j = 0; j < rule->http_count; j++) {
+				struct walk_pattern one = {.glob = walk_split_path(arena, rule->http[j].path, false)};
+
+				one.sets = UINT64_C(1) << *patterns % 32;
+				ARENA_APPEND(arena, *pattern, *patterns, one);
+				endpoints_add_methods(at->search, &at->methods, rule->http[j].methods);
+			}
+		}
+	}
+	return some;
+}
+
+/* ---- witnesses ---- */
+
+static void endpoints_ask_connect(struct endpoints_asked *at, bool udp)
+{
+	char text[TEXT_MAX];
+	struct diff_witness witness = {"connect", text, "connect", {{0}}};
+
+	endpoints_print(text, at, udp ? "/udp" : "");
+	for (unsigned side = 0; side < 2; side++)
+		witness.answer[side] = endpoints_make_answer(at->search->policy[side],
+						       policy_net_judge_connect(at->search->policy[side], at->host,
+										at->port, udp));
+	diff_add_witness(at->search, &witness);
+}
+
+static void endpoints_ask_request(struct endpoints_asked *at, const char *method, const char *path)
+{
+	const struct net_request request = {at->host, at->port, at->tls, at->upgrade, method, path};
+	char text[TEXT_MAX], endpoint[TEXT_MAX];
+	struct diff_witness witness = {"url", text, "request", {{0}}};
+
+	endpoints_print(endpoint, at, "");
+	if (snprintf(text, sizeof(text), "%s %s%s://%s%s", method, at->upgrade ? "ws" : "http", at->tls ? "s" : "",
+		     endpoint, path) >= (int)sizeof(text))
+		return;
+	for (unsigned side = 0; side < 2; side++)
+		witness.answer[side] = endpoints_make_answer(at->search->policy[side],
+						       policy_net_judge_url(at->search->policy[side], &request));
+	diff_add_witness(at->search, &witness);
+}
+
+static uint64_t endpoints_visit_path(void *ctx, const char *path)
+{
+	struct endpoints_asked *at = ctx;
+	char normal[NET_PATH_MAX];
+
+	/* what is no request's path, or not in normal form, is not judged as written */
+	if (net_path_normalise(path, strlen(path), normal, NULL) < 0 || strcmp(path, normal) != 0)
+		return 0;
+	for (size_t i = 0; i < at->methods.count; i++) {
+		at->upgrade = false;
+		endpoints_ask_request(at, at->methods.item[i], path);
+	}
+	at->upgrade = true;
+	endpoints_ask_request(at, "GET", path);
+	return 0;
+}
+
+static void endpoints_compare_requests(struct endpoints_asked *at)
+{
+	struct walk walk = {.arena = endpoints_get_arena(at->search), .visit = endpoints_visit_path, .ctx = at};
+	struct walk_pattern *pattern = NULL;
+
+	at->methods = (struct endpoints_texts){.count = 0};
+	endpoints_add_text(at->search, &at->methods, "GET");
+	if (!endpoints_collect_requests(at, &pattern, &walk.patterns))
+		return;
+	endpoints_add_text(at->search, &at->methods, "OTHER");
+	walk.pattern = pattern;
+	(void)endpoints_visit_path(at, "/");
+	if (!walk_visit_paths(&walk))
+		at->search->diff->cut = true;
+}
+
+static void endpoints_compare_host(struct diff_search *search, const char *host)
+{
+	struct endpoints_asked at = {.search = search, .host = host};
+	struct endpoints_ports ports = {.count = 0};
+
+	endpoints_collect_ports(search, host, &ports);
+	for (size_t i = 0; i < ports.count; i++) {
+		at.port = ports.item[i];
+		endpoints_ask_connect(&at, false);
+		endpoints_ask_connect(&at, true);
+		at.tls = true;
+		endpoints_compare_requests(&at);
+		at.tls = false;
+		endpoints_compare_requests(&at);
+	}
+}
+
+static void endpoints_ask_listen(struct diff_search *search, unsigned port)
+{
+	char text[16];
+	struct diff_witness witness = {"listen", text, "listen", {{0}}};
+
+	(void)snprintf(text, sizeof(text), "%u", port);
+	for (unsigned side = 0; side < 2; side++)
+		witness.answer[side] = endpoints_make_answer(search->policy[side],
+						       policy_net_judge_listen(search->policy[side], port));
+	diff_add_witness(search, &witness);
+}
+
+static void endpoints_compare_listen(struct diff_search *search)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		const struct policy_network *network = &search->policy[side]->network;
+
+		for (size_t i = 0; i < network->listens; i++) {
+			unsigned first = network->listen[i].first, last = network->listen[i].last;
+
+			endpoints_ask_listen(search, first);
+			endpoints_ask_listen(search, last);
+			if (first > 0)
+				endpoints_ask_listen(search, first - 1);
+			if (last < UINT16_MAX)
+				endpoints_ask_listen(search, last + 1);
+		}
+	}
+}
+
+void diff_compare_network(struct diff_search *search)
+{
+	struct endpoints_texts hosts = {.count = 0};
+
+	endpoints_collect_hosts(search, &hosts);
+	for (size_t i = 0; i < hosts.count; i++)
+		endpoints_compare_host(search, hosts.item[i]);
+	endpoints_compare_listen(search);
+}

@@ -1,0 +1,266 @@
+/*
+ * Compares the settings of two policies: all that `callgate show` prints and that is no access. A setting that is not
+ * in the table below counts as unknown, so that none is overlooked.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "policy/diff/diff.h"
+
+enum settings_class {
+	SETTING_NONE,    /* an access, of which witnesses tell, or a name */
+	SETTING_NEUTRAL,
+	SETTING_UNKNOWN,
+	SETTING_ENTRY,   /* unknown, where both policies have the entry; else witnesses tell */
+	SETTING_VALUE,   /* unknown; not there: grants less */
+	SETTING_MORE,    /* grants when it is there */
+	SETTING_LESS,    /* takes away when it is there */
+	SETTING_CAP,     /* a bound; not there: none */
+	SETTING_RULE_CAP, /* the same, where both policies have the rule */
+};
+
+/* Keys without the texts in brackets; the first one that a key begins with counts. */
+static const struct {
+	const char *shape;
+	enum settings_class class;
+} classes[] = {
+	{"name", SETTING_NONE},
+	{"version", SETTING_NONE},
+	{"audit.", SETTING_NEUTRAL},
+	{"filesystem.redirect[].to", SETTING_ENTRY},
+	{"filesystem.provide[]", SETTING_ENTRY},
+	{"filesystem.", SETTING_NONE},
+	{"exec.", SETTING_NONE},
+	{"env.pass[]", SETTING_MORE},
+	{"env.set[]", SETTING_VALUE},
+	{"limits.stdout", SETTING_NEUTRAL},
+	{"limits.stderr", SETTING_NEUTRAL},
+	{"limits.", SETTING_CAP},
+	{"require[]", SETTING_LESS},
+	{"secrets[].hosts[]", SETTING_MORE},
+	{"network.allow[].private", SETTING_MORE},
+	{"network.allow[].any_body", SETTING_MORE},
+	{"network.allow[].max_", SETTING_RULE_CAP},
+	{"network.allow[].requests_per_minute", SETTING_RULE_CAP},
+	{"network.allow[].dns", SETTING_ENTRY},
+	{"network.allow[].credential", SETTING_UNKNOWN},
+	{"network.allow[].", SETTING_NONE},
+	{"network.deny[]", SETTING_NONE},
+	{"network.listen[]", SETTING_NONE},
+	{"network.default", SETTING_NONE},
+	{"network.", SETTING_UNKNOWN},
+	{"network", SETTING_NONE}, /* "none" */
+};
+
+/* Objects whose members have any names. */
+static const char *const named[] = {"secrets", "env.set", "network.resolve", "filesystem.provide", NULL};
+
+struct settings_row {
+	const char *key, *shape;
+	const json_t *value;
+};
+
+/* The rows of one policy, sorted by key. */
+struct settings_rows {
+	struct arena *arena;
+	struct settings_row *row;
+	size_t count;
+};
+
+/* ---- from JSON to rows ---- */
+
+static void settings_add_value(struct settings_rows *rows, const char *key, const char *shape, const json_t *value);
+
+static bool settings_is_named(const char *shape)
+{
+	for (const char *const *name = named; *name; name++)
+		if (strcmp(*name, shape) == 0)
+			return true;
+	return false;
+}
+
+static void settings_add_object(struct settings_rows *rows, const char *key, const char *shape, const json_t *object)
+{
+	struct arena *arena = rows->arena;
+	bool any = settings_is_named(shape);
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)object, name, value)
+		settings_add_value(rows,
+				   any ? arena_printf(arena, "%s[%s]", key, name)
+				       : arena_printf(arena, "%s%s%s", key, *key ? "." : "", name),
+				   any ? arena_printf(arena, "%s[]", shape)
+				       : arena_printf(arena, "%s%s%s", shape, *shape ? "." : "", name),
+				   value);
+}
+
+/* What tells an item from the others: the path, the endpoint, or the text itself. */
+static const char *settings_name_item(struct arena *arena, const json_t *item)
+{
+	static const char *const members[] = {"path", "from", "host", NULL};
+	const json_t *port = json_object_get(item, "port"), *named_by = item;
+	_cleanup_free_ char *text = NULL, *ports = port ? json_dumps(port, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+
+	for (const char *const *name = members; json_is_object(item) && *name; name++)
+		if (json_object_get(item, *name))
+			named_by = json_object_get(item, *name);
+	if (json_is_string(named_by))
+		return arena_printf(arena, "%s%s%s%s%s", json_string_value(named_by), ports ? ":" : "",
+				    ports ? ports : "", json_object_get(item, "proto") ? "/" : "",
+				    json_object_get(item, "proto") ? json_string_value(json_object_get(item, "proto"))
+								   : "");
+	text = json_dumps(named_by, JSON_ENCODE_ANY | JSON_COMPACT);
+	return text ? arena_dup(arena, text) : arena_fail(arena);
+}
+
+/* Several rules for one endpoint are told apart by a number. */
+static const char *settings_name_once(struct settings_rows *rows, const char *key, const json_t *list, size_t at)
+{
+	const char *name = settings_name_item(rows->arena, json_array_get(list, at));
+	unsigned before = 0;
+
+	for (size_t i = 0; i < at; i++)
+		before += strcmp(settings_name_item(rows->arena, json_array_get(list, i)), name) == 0;
+	return before ? arena_printf(rows->arena, "%s[%s#%u]", key, name, before + 1)
+		      : arena_printf(rows->arena, "%s[%s]", key, name);
+}
+
+static void settings_add_value(struct settings_rows *rows, const char *key, const char *shape, const json_t *value)
+{
+	if (json_is_object(value)) {
+		settings_add_object(rows, key, shape, value);
+	} else if (json_is_array(value)) {
+		shape = arena_printf(rows->arena, "%s[]", shape);
+		for (size_t i = 0; i < json_array_size(value); i++)
+			settings_add_value(rows, settings_name_once(rows, key, value, i), shape,
+					   json_array_get(value, i));
+	} else {
+		ARENA_APPEND(rows->arena, rows->row, rows->count, ((struct settings_row){key, shape, value}));
+	}
+}
+
+static int settings_compare_keys(const void *left, const void *right)
+{
+	return strcmp(((const struct settings_row *)left)->key, ((const struct settings_row *)right)->key);
+}
+
+/* The policy's settings; `json` keeps their values. */
+static void settings_collect(struct arena *arena, const struct policy *policy, json_t **json,
+			     struct settings_rows *rows)
+{
+	_cleanup_free_ char *text = policy_make_json(policy);
+
+	*json = text ? json_loads(text, 0, NULL) : NULL;
+	rows->arena = arena;
+	if (!*json)
+		(void)arena_fail(arena);
+	settings_add_object(rows, "", "", *json);
+	qsort(rows->row, rows->count, sizeof(*rows->row), settings_compare_keys);
+}
+
+/* ---- differences ---- */
+
+static enum settings_class settings_find_class(const char *shape)
+{
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (strncmp(shape, classes[i].shape, strlen(classes[i].shape)) == 0)
+			return classes[i].class;
+	return SETTING_UNKNOWN;
+}
+
+/* True when the rows have any of the entry that the key is in: "network.allow[api.test:443/https]". */
+static bool settings_have_entry(const struct settings_rows *rows, const char *key)
+{
+	const char *end = strrchr(key, ']');
+	size_t len = end ? (size_t)(end - key) + 1 : strlen(key);
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (strncmp(rows->row[i].key, key, len) == 0 && strchr(".", rows->row[i].key[len])) /* or its end */
+			return true;
+	return false;
+}
+
+/* A bound as a number, no bound as the largest. */
+static uint64_t settings_get_bound(const json_t *value)
+{
+	uint64_t number = UINT64_MAX;
+
+	if (json_is_integer(value))
+		return (uint64_t)json_integer_value(value);
+	if (json_is_string(value))
+		(void)text_parse_duration(json_string_value(value), &number); /* show wrote it */
+	return number;
+}
+
+static enum diff_direction settings_get_direction(enum settings_class class, const json_t *first, const json_t *second)
+{
+	switch (class) {
+	case SETTING_NONE:
+	case SETTING_NEUTRAL:
+		return DIFF_NEUTRAL;
+	case SETTING_MORE:
+		return second && !json_is_false(second) ? DIFF_WIDER : DIFF_NARROWER;
+	case SETTING_LESS:
+		return second ? DIFF_NARROWER : DIFF_WIDER;
+	case SETTING_CAP:
+	case SETTING_RULE_CAP:
+		return settings_get_bound(second) > settings_get_bound(first) ? DIFF_WIDER : DIFF_NARROWER;
+	case SETTING_VALUE:
+		return second ? DIFF_UNKNOWN : DIFF_NARROWER;
+	case SETTING_UNKNOWN:
+	case SETTING_ENTRY:
+		break;
+	}
+	return DIFF_UNKNOWN;
+}
+
+static const char *settings_print_value(struct arena *arena, const json_t *value)
+{
+	_cleanup_free_ char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+
+	return !value ? NULL : text ? arena_dup(arena, text) : arena_fail(arena);
+}
+
+/* Adds a setting of which the policies have these rows; NULL: none. */
+static void settings_add_difference(struct diff_search *search, const struct settings_rows rows[2],
+				    const struct settings_row *first, const struct settings_row *second)
+{
+	struct policy_diff *diff = search->diff;
+	const struct settings_row *some = first ? first : second;
+	enum settings_class class = settings_find_class(some->shape);
+	const json_t *value[2] = {first ? first->value : NULL, second ? second->value : NULL};
+	struct diff_setting setting = {.key = some->key};
+
+	if (class == SETTING_NONE || (first && second && json_equal(value[0], value[1])))
+		return;
+	if ((class == SETTING_RULE_CAP || class == SETTING_ENTRY) &&
+	    !(settings_have_entry(&rows[0], some->key) && settings_have_entry(&rows[1], some->key)))
+		return;
+	for (unsigned side = 0; side < 2; side++)
+		setting.text[side] = settings_print_value(&diff->arena, value[side]);
+	setting.direction = settings_get_direction(class, value[0], value[1]);
+	ARENA_APPEND(&diff->arena, diff->setting, diff->settings, setting);
+}
+
+void diff_compare_settings(struct diff_search *search)
+{
+	json_auto_t *first_json = NULL, *second_json = NULL; /* not freed when memory runs out */
+	struct settings_rows rows[2] = {{0}};
+	size_t at[2] = {0, 0};
+
+	settings_collect(&search->diff->arena, search->policy[0], &first_json, &rows[0]);
+	settings_collect(&search->diff->arena, search->policy[1], &second_json, &rows[1]);
+	while (at[0] < rows[0].count || at[1] < rows[1].count) {
+		const struct settings_row *first = at[0] < rows[0].count ? &rows[0].row[at[0]] : NULL;
+		const struct settings_row *second = at[1] < rows[1].count ? &rows[1].row[at[1]] : NULL;
+		int order = !first ? 1 : !second ? -1 : strcmp(first->key, second->key);
+
+		at[0] += order <= 0;
+		at[1] += order >= 0;
+		settings_add_difference(search, rows, order <= 0 ? first : NULL, order >= 0 ? second : NULL);
+	}
+}

@@ -1,0 +1,356 @@
+#include "policy/diff/walk.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_BYTES_MAX 255
+#define SLOTS 65536  /* of the hash table of states; a power of two, at least twice WALK_STATES_MAX */
+#define STARS_MAX 4  /* of a name of which every subset of stars is tried */
+#define WILDS_MAX 64 /* names with stars at one state that are tried in pairs */
+
+_Static_assert(SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");
+
+/* A place in a pattern: the part that has to match the next name. */
+struct walk_place {
+	uint32_t pattern, part;
+};
+
+struct walk_state {
+	uint64_t facts;
+	size_t places;
+	struct walk_state *next; /* in the queue */
+	const char *path;
+	struct walk_place place[]; /* ascending */
+};
+
+/* A search. */
+struct walk_search {
+	const struct walk *walk;
+	struct walk_state **slot;
+	struct walk_state *last; /* of the queue */
+	size_t states;
+	struct walk_state *draft; /* being made; has room for every place there is */
+	const char *fresh;
+	const char **name; /* to try at the current state */
+	size_t names;
+};
+
+/* ---- patterns ---- */
+
+static struct glob_part walk_make_part(const char *name, size_t len)
+{
+	struct glob_part part = {GLOB_LITERAL, name, len};
+
+	if (len == 2 && memcmp(name, "**", 2) == 0)
+		part.kind = GLOB_DEEP;
+	else if (glob_is_wild(name, len))
+		part.kind = len == 1 ? GLOB_ANY : GLOB_WILD;
+	return part;
+}
+
+struct glob walk_split_path(struct arena *arena, const char *path, bool below)
+{
+	struct glob_part *part = NULL;
+	size_t parts = 0;
+
+	for (const char *at = path; *at == '/' && strcmp(path, "/") != 0;) {
+		size_t len = strcspn(++at, "/");
+
+		ARENA_APPEND(arena, part, parts, walk_make_part(at, len));
+		at += len;
+	}
+	if (below && (parts == 0 || part[parts - 1].kind != GLOB_DEEP))
+		ARENA_APPEND(arena, part, parts, walk_make_part("**", 2));
+	return (struct glob){part, parts};
+}
+
+struct glob walk_join_globs(struct arena *arena, const struct glob *a, const struct glob *b)
+{
+	struct glob_part *part = arena_alloc(arena, (a->parts + b->parts + 1) * sizeof(*part));
+
+	if (a->parts)
+		memcpy(part, a->part, a->parts * sizeof(*part));
+	if (b->parts)
+		memcpy(part + a->parts, b->part, b->parts * sizeof(*part));
+	return (struct glob){part, a->parts + b->parts};
+}
+
+/* ---- states ---- */
+
+/* Adds a place to the draft, and the one behind it when that part matches no name as well. Applies facts. */
+static void walk_add_place(struct walk_search *search, uint32_t pattern, uint32_t part)
+{
+	const struct walk_pattern *of = &search->walk->pattern[pattern];
+	struct walk_state *draft = search->draft;
+
+	for (; part < of->glob.parts; part++) {
+		struct walk_place place = {pattern, part};
+		bool deep = of->glob.part[part].kind == GLOB_DEEP, last = part + 1 == of->glob.parts;
+
+		if (deep && last) { /* everything below matches: only the facts are remembered */
+			draft->facts = (draft->facts & ~of->clears) | of->sets;
+			return;
+		}
+		for (size_t i = draft->places; i > 0 && draft->place[i - 1].pattern == pattern; i--)
+			if (draft->place[i - 1].part == part)
+				return;
+		draft->place[draft->places++] = place;
+		if (!deep)
+			return;
+	}
+}
+
+/* Removes the places of patterns that make no difference any more. */
+static void walk_drop_places(struct walk_search *search)
+{
+	struct walk_state *draft = search->draft;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < draft->places; i++)
+		if (!(search->walk->pattern[draft->place[i].pattern].unless & draft->facts))
+			draft->place[kept++] = draft->place[i];
+	draft->places = kept;
+}
+
+static uint64_t walk_hash_state(const struct walk_state *state)
+{
+	uint64_t hash = state->facts * UINT64_C(0x9e3779b97f4a7c15);
+
+	for (size_t i = 0; i < state->places; i++) {
+		hash = (hash ^ state->place[i].pattern) * UINT64_C(0x100000001b3);
+		hash = (hash ^ state->place[i].part) * UINT64_C(0x100000001b3);
+	}
+	return hash ^ hash >> 29;
+}
+
+static bool walk_states_are_equal(const struct walk_state *a, const struct walk_state *b)
+{
+	return a->facts == b->facts && a->places == b->places &&
+	       (a->places == 0 || memcmp(a->place, b->place, a->places * sizeof(a->place[0])) == 0);
+}
+
+static size_t walk_get_state_bytes(size_t places)
+{
+	return sizeof(struct walk_state) + places * sizeof(struct walk_place);
+}
+
+/* Queues the draft with its path, unless an equal state is known or nothing below it can differ. False: too many. */
+static bool walk_queue_draft(struct walk_search *search, const char *path)
+{
+	const struct walk_state *draft = search->draft;
+	uint64_t stop = search->walk->stop;
+	size_t at = walk_hash_state(draft) % SLOTS, bytes = walk_get_state_bytes(draft->places);
+	struct walk_state *state;
+
+	if (stop && (draft->facts & stop) == stop)
+		return true;
+	for (; search->slot[at]; at = (at + 1) % SLOTS)
+		if (walk_states_are_equal(search->slot[at], draft))
+			return true;
+	if (search->states == WALK_STATES_MAX)
+		return false;
+	search->states++;
+	state = arena_alloc(search->walk->arena, bytes);
+	memcpy(state, draft, bytes);
+	state->path = arena_dup(search->walk->arena, path);
+	state->next = NULL;
+	if (search->last)
+		search->last->next = state;
+	search->last = search->slot[at] = state;
+	return true;
+}
+
+/* Makes the draft what follows `state` by `name`. */
+static void walk_follow_name(struct walk_search *search, const struct walk_state *state, const char *name)
+{
+	search->draft->facts = state->facts & UINT32_MAX;
+	search->draft->places = 0;
+	for (size_t i = 0; i < state->places; i++) {
+		uint32_t pattern = state->place[i].pattern, part = state->place[i].part;
+		const struct glob_part *of = &search->walk->pattern[pattern].glob.part[part];
+
+		if (of->kind == GLOB_DEEP)
+			walk_add_place(search, pattern, part);
+		else if (glob_part_matches(of, name, strlen(name)))
+			walk_add_place(search, pattern, part + 1);
+	}
+	walk_drop_places(search);
+}
+
+/* ---- names ---- */
+
+static void walk_add_name(struct walk_search *search, const char *name, size_t len)
+{
+	struct arena *arena = search->walk->arena;
+
+	if (len > NAME_BYTES_MAX || (len == 1 && name[0] == '.') || (len == 2 && memcmp(name, "..", 2) == 0))
+		return;
+	for (size_t i = 0; i < search->names; i++)
+		if (strlen(search->name[i]) == len && memcmp(search->name[i], name, len) == 0)
+			return;
+	ARENA_APPEND(arena, search->name, search->names, arena_dupn(arena, name, len));
+}
+
+/* Adds a name with "*" in which star number i is "x" when bit i of `filled` is set, else nothing. */
+static void walk_add_filled(struct walk_search *search, const struct glob_part *part, unsigned filled)
+{
+	char name[NAME_BYTES_MAX + 1];
+	size_t len = 0;
+	unsigned star = 0;
+
+	for (size_t i = 0; i < part->len && len < sizeof(name) - 1; i++) {
+		if (part->text[i] != '*')
+			name[len++] = part->text[i];
+		else if (filled >> (star++ % 32) & 1)
+			name[len++] = 'x';
+	}
+	if (len)
+		walk_add_name(search, name, len);
+}
+
+static void walk_add_wild(struct walk_search *search, const struct glob_part *part)
+{
+	unsigned stars = 0;
+
+	for (size_t i = 0; i < part->len; i++)
+		stars += part->text[i] == '*';
+	walk_add_filled(search, part, 0);
+	walk_add_filled(search, part, ~0U);
+	for (unsigned filled = 1; stars <= STARS_MAX && filled + 1 < 1U << stars; filled++)
+		walk_add_filled(search, part, filled);
+}
+
+/* Sets can[i][j]: what follows i in a and j in b can be equal. */
+static void walk_compare_wilds(const struct glob_part *a, const struct glob_part *b, bool can[][NAME_BYTES_MAX + 2])
+{
+	for (size_t i = a->len + 1; i-- > 0;)
+		for (size_t j = b->len + 1; j-- > 0;) {
+			bool in_a = i < a->len, in_b = j < b->len;
+
+			can[i][j] = !in_a && !in_b;
+			if (in_a && a->text[i] == '*')
+				can[i][j] |= can[i + 1][j] || (in_b && can[i][j + 1]);
+			if (in_b && b->text[j] == '*')
+				can[i][j] |= can[i][j + 1] || (in_a && can[i + 1][j]);
+			if (in_a && in_b && a->text[i] == b->text[j])
+				can[i][j] |= can[i + 1][j + 1];
+		}
+}
+
+/* Adds the shortest name that matches both names with "*", if there is one; `filled`: "x" where both have a star. */
+static void walk_add_common(struct walk_search *search, const struct glob_part *a, const struct glob_part *b,
+			    bool filled)
+{
+	bool can[NAME_BYTES_MAX + 2][NAME_BYTES_MAX + 2];
+	char name[3 * NAME_BYTES_MAX];
+	size_t len = 0, i = 0, j = 0;
+
+	walk_compare_wilds(a, b, can);
+	while (can[0][0] && (i < a->len || j < b->len)) {
+		bool star_a = i < a->len && a->text[i] == '*', star_b = j < b->len && b->text[j] == '*';
+
+		if (star_a && can[i + 1][j]) {
+			if (star_b && filled)
+				name[len++] = 'x';
+			i++;
+		} else if (star_b && can[i][j + 1]) {
+			j++;
+		} else if (star_a) {
+			name[len++] = b->text[j++];
+		} else {
+			name[len++] = a->text[i++];
+			j += !star_b;
+		}
+	}
+	if (len)
+		walk_add_name(search, name, len);
+}
+
+/* Collects the names to try at a state: the new name first, so that the simplest witnesses come first. */
+static void walk_collect_names(struct walk_search *search, const struct walk_state *state)
+{
+	const struct glob_part *wild[WILDS_MAX];
+	size_t wilds = 0;
+
+	search->names = 0;
+	search->name = NULL;
+	walk_add_name(search, search->fresh, strlen(search->fresh));
+	for (size_t i = 0; i < state->places; i++) {
+		const struct walk_place *place = &state->place[i];
+		const struct glob_part *part = &search->walk->pattern[place->pattern].glob.part[place->part];
+
+		if (part->kind == GLOB_LITERAL)
+			walk_add_name(search, part->text, part->len);
+		if (part->kind != GLOB_WILD || part->len > NAME_BYTES_MAX)
+			continue;
+		walk_add_wild(search, part);
+		for (size_t j = 0; j < wilds; j++) {
+			walk_add_common(search, part, wild[j], false);
+			walk_add_common(search, part, wild[j], true);
+		}
+		if (wilds < WILDS_MAX)
+			wild[wilds++] = part;
+	}
+}
+
+/* A name that no part of a pattern has or, if possible, matches by a star within the name. */
+static const char *walk_find_fresh_name(const struct walk *walk)
+{
+	static const char *const names[] = {"x", "y", "new", "x1", "other", "zq0", "unnamed-7"};
+	size_t at = 0;
+
+	for (size_t i = 0; i < walk->patterns && at + 1 < sizeof(names) / sizeof(names[0]); i++) {
+		for (size_t j = 0; j < walk->pattern[i].glob.parts; j++) {
+			const struct glob_part *part = &walk->pattern[i].glob.part[j];
+
+			if ((part->kind == GLOB_LITERAL || part->kind == GLOB_WILD) &&
+			    glob_part_matches(part, names[at], strlen(names[at]))) {
+				at++;
+				i = (size_t)-1; /* from the first pattern on */
+				break;
+			}
+		}
+	}
+	return names[at];
+}
+
+/* ---- the search ---- */
+
+static bool walk_search_state(struct walk_search *search, const struct walk_state *state)
+{
+	char path[PATH_MAX];
+
+	walk_collect_names(search, state);
+	for (size_t i = 0; i < search->names; i++) {
+		int len = snprintf(path, sizeof(path), "%s/%s", state->path, search->name[i]);
+
+		if (len < 0 || (size_t)len >= sizeof(path))
+			continue;
+		walk_follow_name(search, state, search->name[i]);
+		search->draft->facts |= search->walk->visit(search->walk->ctx, path);
+		if (!walk_queue_draft(search, path))
+			return false;
+	}
+	return true;
+}
+
+bool walk_visit_paths(const struct walk *walk)
+{
+	struct walk_search search = {.walk = walk, .fresh = walk_find_fresh_name(walk)};
+	size_t most = 0;
+
+	for (size_t i = 0; i < walk->patterns; i++)
+		most += walk->pattern[i].glob.parts;
+	search.slot = arena_alloc(walk->arena, SLOTS * sizeof(*search.slot));
+	search.draft = arena_alloc(walk->arena, walk_get_state_bytes(most));
+	for (size_t i = 0; i < walk->patterns; i++)
+		walk_add_place(&search, (uint32_t)i, 0);
+	walk_drop_places(&search);
+	if (!walk_queue_draft(&search, ""))
+		return false;
+	for (const struct walk_state *state = search.last; state; state = state->next)
+		if (!walk_search_state(&search, state))
+			return false;
+	return true;
+}

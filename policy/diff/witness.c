@@ -1,0 +1,43 @@
+#include <string.h>
+
+#include "policy/diff/diff.h"
+
+enum diff_level diff_get_level(enum verdict verdict, const char *reason)
+{
+	if (verdict == VERDICT_REDIRECT || verdict == VERDICT_PROVIDE)
+		return DIFF_OTHER;
+	if (verdict != VERDICT_ALLOW)
+		return DIFF_DENIED;
+	return strcmp(reason, "public") == 0 ? DIFF_PUBLIC : DIFF_ALLOWED;
+}
+
+static bool diff_rules_are_equal(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool diff_witnesses_agree(const struct diff_witness *a, const struct diff_witness *b)
+{
+	for (unsigned side = 0; side < 2; side++)
+		if (a->answer[side].level != b->answer[side].level ||
+		    !diff_rules_are_equal(a->answer[side].rule, b->answer[side].rule))
+			return false;
+	return strcmp(a->op, b->op) == 0;
+}
+
+void diff_add_witness(struct diff_search *search, const struct diff_witness *witness)
+{
+	struct policy_diff *diff = search->diff;
+	size_t same = 0;
+
+	if (witness->answer[0].level == witness->answer[1].level)
+		return;
+	for (size_t i = 0; i < diff->witnesses; i++) {
+		if (!diff_witnesses_agree(&diff->witness[i], witness))
+			continue;
+		if (++same == DIFF_WITNESSES_MAX || strcmp(diff->witness[i].text, witness->text) == 0)
+			return;
+	}
+	ARENA_APPEND(&diff->arena, diff->witness, diff->witnesses, *witness);
+	diff->witness[diff->witnesses - 1].text = arena_dup(&diff->arena, witness->text);
+}

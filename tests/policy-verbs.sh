@@ -1,0 +1,109 @@
+#!/bin/sh
+# callgate policy: diff.
+set -u
+
+top=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
+callgate=${CALLGATE:-callgate}
+failed=0
+ran=0
+
+command -v "$callgate" >/dev/null || { echo "no program to test: $callgate" >&2; exit 77; }
+callgate=$(command -v "$callgate")
+case $callgate in /*) ;; *) callgate=$PWD/$callgate ;; esac
+export CALLGATE_PROFILES="$top/policy/profiles"
+dir=$(mktemp -d) || exit 99
+dir=$(cd "$dir" && pwd -P)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 99
+
+fail()
+{
+	echo "$*" >&2
+	failed=$((failed + 1))
+}
+
+# expect STATUS TEXT ARGUMENT...: callgate policy ends so, and its output holds the text.
+expect()
+{
+	status=$1 text=$2
+	shift 2
+	ran=$((ran + 1))
+	out=$("$callgate" policy "$@" 2>&1 </dev/null)
+	got=$?
+	case $out in
+	*"$text"*) [ "$got" -eq "$status" ] && return ;;
+	esac
+	fail "callgate policy $*: status $got for $status, or no \"$text\" in: $(printf '%s' "$out" | head -c 900)"
+}
+
+# expect_no TEXT: the last output does not hold it.
+expect_no()
+{
+	ran=$((ran + 1))
+	case $out in
+	*"$1"*) fail "\"$1\" should not be in the output" ;;
+	esac
+}
+
+# ---- the verbs ----
+expect 125 'no verb given'
+expect 125 'unknown verb "dif"; did you mean "diff"?' dif
+expect 0 'Each verb has --help' --help
+expect 0 'callgate ' --version
+
+# ---- diff ----
+mkdir data work
+printf '{"filesystem": {"read": ["%s/data"], "deny": ["**/.env"]}, "limits": {"wall": "60s"}}' "$dir" >a.json
+printf '{"filesystem": {"read": ["%s/data"]}, "limits": {"wall": "90s"}, "env": {"pass": ["LANG"]},
+	"network": {"allow": [{"host": "api.test", "http": ["GET /v1/**"]}], "listen": [8000]}}' "$dir" >b.json
+cp a.json same.json
+expect 0 'no differences' diff a.json a.json
+expect 0 'no differences' diff a.json same.json
+expect 1 "+ read by b.json: filesystem.read[0] $dir/data; before: denied_by_rule by a.json: filesystem.deny[0] **/.env
+    open $dir/data/.env:r" diff a.json b.json
+expect 1 'url GET https://api.test:443/v1' diff a.json b.json
+expect 1 '    listen 8000' diff a.json b.json
+expect 1 '~ limits.wall: "60s" -> "90s" (wider)' diff a.json b.json
+expect 1 '~ env.pass[LANG]: not set -> "LANG" (wider)' diff a.json b.json
+expect 1 '- read by b.json' diff b.json a.json
+expect_no '+ '
+expect 0 'PASS: new accesses: 0; settings that grant more, or may: 0' diff --no-new-access b.json a.json
+expect 1 'FAIL: ' diff --no-new-access a.json b.json
+expect 1 '"new_access": true' diff --json a.json b.json
+expect 0 '"different": false' diff --json a.json a.json
+expect 1 'FAIL: new accesses: 0; settings' diff --no-new-access data minimal
+expect_no '+ '
+expect 1 '+ exec by extended.json' diff minimal extended
+expect 0 'no differences' diff extended extended
+expect 0 'no differences' diff -w work -r data a.json same.json
+expect 125 'takes two policies' diff a.json
+expect 125 'takes two policies' diff a.json b.json c d
+expect 125 'no profile "none"' diff a.json none
+printf '{\n"filesystm": {}}' >bad.json
+expect 125 'bad.json:2: filesystm: unknown key' diff a.json bad.json
+expect 0 'Exit status: 0 no differences' diff --help
+# What only the setup may do is compared, too.
+printf '{"phases": {"setup": {"network": {"allow": [{"host": "a.test"}]}}}}' >setup.json
+printf '{"phases": {"setup": {"network": {"allow": [{"host": "b.test"}]}}}}' >setup2.json
+expect 1 'phase setup:
++ connect by setup2.json: phases.setup.network.allow[0] b.test:443' diff setup.json setup2.json
+expect_no 'phase run'
+expect 0 'no differences' diff --phase run setup.json setup2.json
+# Each witness is what why answers.
+"$callgate" policy diff --json a.json b.json >diff.out
+if command -v jq >/dev/null; then
+	jq -r '.phases[] | (.added + .removed)[] | .first.verdict as $a | .second.verdict as $b | .witnesses[] |
+		to_entries[] | [$a, $b, .key, .value] | @tsv' diff.out >witnesses
+	[ -s witnesses ] || fail "no witnesses in: $(cat diff.out)"
+	while IFS="$(printf '\t')" read -r first second option text; do
+		ran=$((ran + 1))
+		for policy in "a.json $first" "b.json $second"; do
+			"$callgate" why -p "${policy% *}" "--$option" "$text" --json >why.out 2>&1
+			[ "$(jq -r .verdict why.out)" = "${policy#* }" ] ||
+				fail "${policy% *} --$option $text: not ${policy#* } but $(cat why.out)"
+		done
+	done <witnesses
+fi
+
+echo "$ran cases, $failed failed"
+[ "$failed" -eq 0 ]
