@@ -47,11 +47,11 @@ expect_no()
 # ---- every mistake at once: of form, of meaning, and of each phase ----
 cat >mistakes.json <<'EOT'
 { "version": 1, "limits": {"wall": "5x"},
-  "filesystem": {"read": ["rel/ative"], "redirect": [{"from": "/r", "to": "/none/there"}]},
+  "filesystem": {"read": ["rel/path"], "redirect": [{"from": "/r", "to": "/none/there"}]},
   "phases": {"setup": {"filesystem": {"write": ["${UNSET_HERE}/x"]}}} }
 EOT
 expect 125 'mistakes.json:1: limits.wall: "5x" is no time' check ./mistakes.json
-expect 125 'mistakes.json:2: filesystem.read[0]: "rel/ative" is relative' check ./mistakes.json
+expect 125 'mistakes.json:2: filesystem.read[0]: "rel/path" is relative' check ./mistakes.json
 expect 125 'mistakes.json:2: filesystem.redirect[0]: leads to /none/there' check ./mistakes.json
 expect 125 'mistakes.json:3: phases.setup.filesystem.write[0]: ${UNSET_HERE} is not set' check ./mistakes.json
 ran=$((ran + 1))

@@ -260,7 +260,7 @@ START_TEST(test_mistakes_of_form_and_meaning)
 {
 	static const char text[] =
 		"{\"version\": 1, \"workdir\": \"/proc\", \"limits\": {\"wall\": \"5x\"},\n"
-		"\"filesystem\": {\"read\": [1, \"rel/ative\", \"${UNSET}/x\", \"/a/../b\", \"/usr\"],\n"
+		"\"filesystem\": {\"read\": [1, \"rel/path\", \"${UNSET}/x\", \"/a/../b\", \"/usr\"],\n"
 		"\"deny\": [\"/a/x**y\"], \"provide\": {\"/dev\": \"x\", \"/usr\": \"y\"},\n"
 		"\"redirect\": [{\"from\": \"/t\"}, {\"from\": \"/u\", \"to\": \"/missing\"},\n"
 		"{\"from\": \"/v\", \"to\": \"/usr\"}, {\"from\": \"/w\", \"to\": \"/\"},\n"
@@ -271,7 +271,7 @@ START_TEST(test_mistakes_of_form_and_meaning)
 		"{\"host\": \"e.f\", \"port\": 443, \"proto\": \"http\"}, {\"host\": \"e.f\"}]},\n"
 		"\"phases\": {\"run\": {\"filesystem\": {\"read\": [\"also/relative\"]}}}}";
 	static const char *const told[] = {
-		"cannot be the workdir", "limits.wall", "read[0]: must be", "\"rel/ative\" is relative",
+		"cannot be the workdir", "limits.wall", "read[0]: must be", "\"rel/path\" is relative",
 		"read[2]: ${UNSET} is not set", "has a \"..\"", "deny[0]", "has its own /dev",
 		"/usr is provided", "lacks \"to\"", "leads to /missing", "redirect[4].from: must not be empty",
 		"A: ${UNSET} is not set", "secrets.S: must be", "upstream_ca: there is no file", "port 443 of e.f",
