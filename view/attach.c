@@ -1,6 +1,6 @@
 /*
  * Makes the view the tree of mounts that the kernel resolves paths in: bind mounts at the paths of the skeleton, and
- * the program's root there. The supervisor calls it once, in a mount namespace of its own, before the program starts.
+ * the root of the program. The supervisor calls this once, in a mount namespace of its own, before the program starts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,29 +17,29 @@
 #include "policy/paths/below.h"
 #include "view/private.h"
 
-/* One mount of the view, while it is attached. */
+/* One mount of the view, while it is being attached. */
 struct piece {
 	struct mount *mount;
-	int copy_fd;    /* what is attached; -1: nothing exists there, or another mount stands at its path */
-	bool kept;      /* copy_fd belongs to the mount */
-	bool own;       /* a file of the skeleton: there is nothing to attach */
-	bool elsewhere; /* attached below VIEW_MORE_*: the virtual path does not exist in the host tree around it */
+	int copy_fd;    /* the mount to attach; -1: its object is gone, or another mount has its path */
+	bool kept;      /* struct mount owns copy_fd */
+	bool own;       /* a file of the skeleton, which needs no mount */
+	bool elsewhere; /* attached below VIEW_MORE_*: its virtual path does not exist in the host tree around it */
 };
 
 struct attach {
 	struct view *view;
 	int tmpfs_fd;
-	int own_proc_fd;     /* a second procfs, for the supervisor alone; -1: the program's serves both */
-	int root_fd;         /* the program's "/" */
-	int more_fd;         /* the directory of the pieces that are elsewhere; -1: no such piece so far */
-	const char *more;    /* its path */
-	int empty_dir_fd, empty_file_fd; /* without any permission; -1: nothing was covered so far */
-	struct piece *piece; /* parents first */
+	int own_proc_fd;     /* a procfs for the supervisor alone; -1: it uses that of the program */
+	int root_fd;         /* "/" of the program */
+	int more_fd;         /* the directory VIEW_MORE_*, for pieces that are `elsewhere`; -1: not made yet */
+	const char *more;    /* path of that directory */
+	int empty_dir_fd, empty_file_fd; /* mode 0; -1: nothing was covered yet */
+	struct piece *piece; /* parents before children */
 	size_t pieces;
-	const char *what; /* failed */
+	const char *what; /* the step that failed, for the message */
 };
 
-/* Stores the name of the step that failed; returns error. */
+/* Stores the name of the step that failed. Returns error. */
 static int attach_note_failure(struct attach *attach, int error, const char *what)
 {
 	attach->what = what;
@@ -48,7 +48,7 @@ static int attach_note_failure(struct attach *attach, int error, const char *wha
 
 /* ---- the mounts, copied and attached ---- */
 
-/* True when the mount is found at its virtual path: of two at one path the first one counts. */
+/* True when a look-up of the virtual path finds this mount: of two mounts at one path the first counts. */
 static bool attach_is_first_at_path(const struct view *view, const struct mount *mount)
 {
 	const struct node *node;
@@ -67,7 +67,7 @@ static int attach_copy_proc(int proc_fd)
 	return r < 0 ? r : steal_fd(&copy);
 }
 
-/* Makes a detached copy of the mount, unless the view was built with one. What has vanished meanwhile stays absent. */
+/* Makes a detached copy of a mount, unless it has one. An object that has vanished meanwhile stays absent. */
 static int attach_copy_mount(struct attach *attach, struct piece *piece, int proc_fd)
 {
 	struct mount *mount = piece->mount;
@@ -120,8 +120,8 @@ static int attach_copy_mounts(struct attach *attach, int proc_fd)
 }
 
 /*
- * Makes the directory for pieces whose virtual path does not exist. It lies in the view's own /dev, where the kernel
- * can reach it for exec and chdir, but is a covered name. When /dev is granted it lies outside of the root.
+ * Makes the directory for pieces whose virtual path does not exist. It is a covered name in the view's own /dev, where
+ * the kernel can reach it for exec and chdir. When the policy grants /dev, it lies outside of the root.
  */
 static int attach_make_more_dir(struct attach *attach)
 {
@@ -166,7 +166,7 @@ static int attach_piece_elsewhere(struct attach *attach, struct piece *piece, si
 	return r < 0 ? attach_note_failure(attach, r, "mount at another place") : 0;
 }
 
-/* True when every ancestor is a directory of the skeleton, so that no link is on the way. */
+/* True when every ancestor of a mount is a directory of the skeleton, so that no link is on the way. */
 static bool attach_parents_are_skeleton(const struct view *view, const struct mount *mount)
 {
 	struct view_prefix prefix = view_begin_prefixes(mount->virt, mount->virt_len);
@@ -200,7 +200,7 @@ static int attach_piece(struct attach *attach, struct piece *piece, size_t index
 	return r < 0 ? attach_note_failure(attach, r, "mount in the program's root") : 0;
 }
 
-/* Below a grant of "/" the skeleton shows only where it has a node: at /dev. */
+/* Mounts a part of the skeleton. When the policy grants "/", only its nodes, such as /dev, show the skeleton. */
 static int attach_skeleton_part(struct attach *attach, const struct node *node)
 {
 	_cleanup_close_ int copy = mounts_clone_tree(attach->view->root->fd, node->virt + 1);
@@ -232,7 +232,7 @@ static int attach_root_mount(struct attach *attach)
 	return r;
 }
 
-/* The tmpfs covers the old root, which attach_change_root leaves. */
+/* Attaches all mounts. The tmpfs is mounted over "/"; attach_change_root makes it the root. */
 static int attach_all_pieces(struct attach *attach)
 {
 	int r = mounts_attach_copy(attach->tmpfs_fd, AT_FDCWD, "/");
@@ -259,12 +259,12 @@ static int attach_change_root(struct attach *attach)
 	return 0;
 }
 
-/* ---- the view's descriptors, of the attached mounts ---- */
+/* ---- descriptors of the attached mounts ---- */
 
 /*
- * Attaches a second procfs in a directory that nobody can enter. The one in the program's root shows only processes,
- * and of them only those that the program could trace; from this one the supervisor serves the files that belong to no
- * process. An O_PATH descriptor owned by the caller, or -errno.
+ * Attaches a procfs for the supervisor in a directory that nobody can enter. The procfs of the program shows only
+ * processes that the program could trace. From this one the supervisor serves the files that belong to no process. An
+ * O_PATH descriptor owned by the caller, or -errno.
  */
 static int attach_second_procfs(struct attach *attach)
 {
@@ -282,7 +282,7 @@ static int attach_second_procfs(struct attach *attach)
 		return r;
 	proc = openat(dir, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	copy = fcntl(proc, F_DUPFD_CLOEXEC, 3);
-	/* ".." of an injected descriptor leads here. Without capabilities nobody can enter it, the owner included. */
+	/* ".." of an injected descriptor can lead here. Without capabilities not even the owner can enter. */
 	if (proc < 0 || copy < 0 || fchmodat(attach->tmpfs_fd, VIEW_PROC_NAME, 0, 0) < 0)
 		return -errno;
 	r = view_add_mount(view, "/proc", "/" VIEW_PROC_NAME "/proc", steal_fd(&copy), ".", MOUNT_PROC, NULL);
@@ -292,13 +292,13 @@ static int attach_second_procfs(struct attach *attach)
 	return steal_fd(&proc);
 }
 
-/* The held directory of a single file, at its new path. */
+/* Finds or makes the held directory of a single file at its new path. */
 static int attach_hold_dir(struct attach *attach, const struct piece *piece, const char *name, struct held **ret_held)
 {
 	char key[PATH_MAX + 1];
 	int len = (int)(strrchr(name, '/') - name), fd;
 
-	(void)snprintf(key, sizeof(key), "@%.*s", len, name); /* no path of the host begins with "@" */
+	(void)snprintf(key, sizeof(key), "@%.*s", len, name); /* no host path begins with "@" */
 	*ret_held = view_find_held_dir(attach->view, key);
 	if (*ret_held)
 		return 0;
@@ -312,14 +312,14 @@ static int attach_hold_dir(struct attach *attach, const struct piece *piece, con
 	return *ret_held ? 0 : -ENOMEM;
 }
 
-/* From now on the mount is opened through what was attached. */
+/* Makes the mount be opened through what was attached. */
 static int attach_hold_mount(struct attach *attach, struct piece *piece, const char *name)
 {
 	struct held *held = NULL;
 	int r = 0;
 
 	if (piece->own || piece->kept)
-		return 0; /* the descriptor is of the attached mount already */
+		return 0; /* its descriptor is already of the attached mount */
 	if (piece->mount->flags & MOUNT_FILE)
 		r = attach_hold_dir(attach, piece, name, &held);
 	if (r < 0)
@@ -351,7 +351,7 @@ static int attach_reopen_mount(struct attach *attach, struct piece *piece)
 	if ((piece->copy_fd < 0 && !piece->own) || piece->elsewhere)
 		attach->view->incomplete = true;
 	if (piece->copy_fd < 0 && !piece->own)
-		return 0; /* opening below its old descriptor still says ENOENT */
+		return 0; /* opening below the old descriptor still fails with ENOENT */
 	r = attach_hold_mount(attach, piece, name);
 	if (r == 0 && mount->flags & MOUNT_FILE)
 		r = attach_replace_text(&mount->base, NULL, strrchr(name, '/') + 1);
@@ -360,7 +360,7 @@ static int attach_reopen_mount(struct attach *attach, struct piece *piece)
 	return r < 0 ? attach_note_failure(attach, r, "open a mount again") : 0;
 }
 
-/* Opens the view's descriptors anew below the program's root and renames its mounts to their paths there. */
+/* Opens the descriptors of the view again, below the program's root, and gives its mounts the paths they have there. */
 static int attach_reopen_mounts(struct attach *attach)
 {
 	struct view *view = attach->view;
@@ -399,7 +399,7 @@ static int attach_make_empty_objects(struct attach *attach)
 	return attach->empty_dir_fd < 0 || attach->empty_file_fd < 0 ? -errno : 0;
 }
 
-/* Covers one path. One that does not exist, or is a symbolic link, needs no cover. */
+/* Covers one path, unless it does not exist or is a symbolic link: then nothing needs a cover. */
 static int attach_cover_path(void *ctx, const char *path)
 {
 	struct attach *attach = ctx;
@@ -407,7 +407,7 @@ static int attach_cover_path(void *ctx, const char *path)
 	struct stat st;
 	int r;
 
-	/* The supervisor itself reads /proc. */
+	/* /proc cannot be covered: the supervisor itself reads it. */
 	if (path[1] == '\0' || path_is_below(path, "/proc"))
 		return 0;
 	point = openat2_call(attach->root_fd, path + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
@@ -421,7 +421,7 @@ static int attach_cover_path(void *ctx, const char *path)
 	return copy < 0 ? copy : mounts_attach_copy(copy, point, "");
 }
 
-/* Mounts something empty over each covered or denied name. Only the supervisor refuses globs and names made later. */
+/* Mounts an empty object over each covered or denied name. Globs, and names made later, only the supervisor refuses. */
 static int attach_cover_names(struct attach *attach)
 {
 	const struct view *view = attach->view;
@@ -429,7 +429,7 @@ static int attach_cover_names(struct attach *attach)
 
 	for (unsigned i = 0; r == 0 && i < VIEW_BUCKETS; i++)
 		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
-			/* The kernel must reach the mounts below VIEW_MORE_PATH, for exec and chdir. */
+			/* Not VIEW_MORE_PATH: the kernel must reach the mounts below it, for exec and chdir. */
 			if (node_is_covered(node) && strcmp(node->virt, VIEW_MORE_PATH) != 0)
 				r = attach_cover_path(attach, node->virt);
 	if (r == 0)
@@ -438,8 +438,8 @@ static int attach_cover_names(struct attach *attach)
 }
 
 /*
- * Makes a second copy of the program's root, mounted with nosymfollow: fstatat(2) by a path below it finds the object
- * that openat2(2) would, in one system call instead of three. Without it every object is opened.
+ * Makes a copy of the program's root, mounted with nosymfollow: fstatat(2) by a path below the copy finds the object
+ * that openat2(2) would, in one system call instead of three. Without this copy every object is opened.
  */
 static void attach_make_nolinks_copy(struct attach *attach)
 {
@@ -448,9 +448,9 @@ static void attach_make_nolinks_copy(struct attach *attach)
 
 	if (copy < 0)
 		return;
-	/* Attached, because a detached mount would cost another RCU grace period at the end of the run. */
+	/* The copy is attached: a detached mount would cost another RCU grace period when the run ends. */
 	if (mkdirat(attach->tmpfs_fd, VIEW_NOLINKS_NAME, 0700) == 0)
-		(void)mounts_attach_copy(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* else close releases it */
+		(void)mounts_attach_copy(copy, attach->tmpfs_fd, VIEW_NOLINKS_NAME); /* on failure, close(2) frees it */
 	view->nolinks_fd = steal_fd(&copy);
 	if (view->top == view->root)
 		view->root->flags |= MOUNT_NOLINKS;
@@ -458,8 +458,8 @@ static void attach_make_nolinks_copy(struct attach *attach)
 		const struct piece *piece = &attach->piece[i];
 
 		/*
-		 * /proc/self depends on the reader. A piece that is elsewhere has no path below the root, nor has the
-		 * terminal of --tty.
+		 * Not /proc and terminals: /proc/self depends on the reader. Not pieces that are elsewhere: they, like
+		 * the terminal of --tty, have no path below the root.
 		 */
 		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere &&
 		    !(piece->mount->flags & (MOUNT_PROC | MOUNT_PTS)))
@@ -507,7 +507,7 @@ bool view_is_root(const struct view *view)
 
 /* ---- what the kernel shows, compared with the view ---- */
 
-/* A process outside of the run can uncover a covered name, by replacing the object that is the mount point. */
+/* True when there are covered names. A process outside the run can uncover one, by replacing the mount point. */
 static bool attach_has_covered_names(const struct view *view)
 {
 	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
@@ -518,9 +518,9 @@ static bool attach_has_covered_names(const struct view *view)
 }
 
 /*
- * True when no process outside of the run can uncover what lies below the mount: its parent directory belongs to the
- * run, or has the same object at that name. A mount point that is removed or replaced in another mount of its file
- * system loses its mount (detach_mounts() in fs/namespace.c).
+ * True when no process outside of the run can uncover what lies below a mount: its parent directory belongs to the run,
+ * or has the same object at that name. When a mount point is removed or replaced in another mount of its file system,
+ * its mount is lost (detach_mounts() in fs/namespace.c).
  */
 static bool attach_mount_is_fixed(const struct view *view, const struct mount *mount)
 {

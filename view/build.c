@@ -1,4 +1,4 @@
-/* Makes the view: mounts of grants, provided files, /dev, /proc. The supervisor calls it before the program starts. */
+/* Makes the view: mounts for grants, provided files, /dev and /proc. Called before the program starts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
@@ -20,7 +20,7 @@ struct build {
 	struct policy_error *error;
 };
 
-/* Writes the message; returns the error. */
+/* Writes the error message. Returns error. */
 static int build_set_error(const struct build *build, int error, const char *what, const char *path)
 {
 	(void)snprintf(build->error->text, sizeof(build->error->text), "%s %s: %s", what, path, strerror(-error));
@@ -52,14 +52,14 @@ unsigned view_get_restrictions(const struct view *view, unsigned flags, const ch
 
 	if (flags & (MOUNT_DEVICE | MOUNT_PROC))
 		return restrictions;
-	if (!path_is_below(host, "/dev")) /* a grant below /dev is meant for devices */
+	if (!path_is_below(host, "/dev")) /* a grant below /dev is a grant of devices */
 		restrictions |= MOUNTS_NO_DEVICES;
 	if (flags & MOUNT_PROVIDED || !policy_may_write(view->policy, virt))
 		restrictions |= MOUNTS_READ_ONLY;
 	return restrictions;
 }
 
-/* Made with the mode of /tmp, because programs check for it; the scratch space above it is 0700. */
+/* Makes a directory with the mode of /tmp, which programs check for. The scratch directory above it is 0700. */
 static int build_make_shared_dir(const char *path)
 {
 	if (mkdir(path, 0700) < 0)
@@ -67,7 +67,7 @@ static int build_make_shared_dir(const char *path)
 	return chmod(path, 01777) < 0 ? -errno : 0;
 }
 
-/* Makes a directory of the scratch space, with its ancestors. */
+/* Makes a directory of the scratch directory, with its ancestors. */
 static int build_make_private_dir(const char *host)
 {
 	char path[PATH_MAX];
@@ -97,7 +97,7 @@ static int build_refuse_procfs(const struct build *build, int fd, const char *ho
 	return -EPERM;
 }
 
-/* Opens a directory of the host, O_PATH. -errno, with a message where there is more to say. */
+/* Opens a directory of the host, O_PATH. A descriptor or -errno, for some errors with a message. */
 static int build_open_dir(const struct build *build, const char *host)
 {
 	_cleanup_close_ int fd = io_open_without_links(host, O_PATH | O_DIRECTORY);
@@ -114,7 +114,7 @@ static int build_open_dir(const struct build *build, const char *host)
 	return r < 0 ? r : steal_fd(&fd);
 }
 
-/* Clones the mount of a host path: view_attach_mounts mounts the clone. -errno: open the path instead. */
+/* Clones the mount of a host path, for view_attach_mounts. A descriptor; -errno: the caller opens the path instead. */
 static int build_clone_mount(const struct build *build, const char *virt, const char *host, unsigned flags,
 			     mode_t *ret_mode)
 {
@@ -141,7 +141,7 @@ static void build_get_parent_path(const char *path, char dir[PATH_MAX])
 	(void)snprintf(dir, PATH_MAX, "%.*s", (int)(strrchr(path, '/') - path), path);
 }
 
-/* The held directory of a host path. virt: the file is in the skeleton, and `host` may not exist in this namespace. */
+/* Finds or makes the held directory of a file. virt: the file is in the skeleton, where `host` may not exist yet. */
 static int build_hold_dir(const struct build *build, const char *host, const char *virt, struct held **ret_held)
 {
 	char name[PATH_MAX], dir[PATH_MAX];
@@ -163,7 +163,7 @@ static int build_hold_dir(const struct build *build, const char *host, const cha
 	return *ret_held ? 0 : -ENOMEM;
 }
 
-/* Mounts a file, opened through its directory: one that the host puts in its place is seen. Takes copy_fd (or -1). */
+/* Mounts a file. It is opened through its directory: if the host replaces it, the new file is seen. Takes copy_fd. */
 static int build_mount_file(struct build *build, const char *virt, const char *host, int copy_fd, unsigned flags,
 			    const char *rule)
 {
@@ -189,7 +189,7 @@ static int build_mount_dir(struct build *build, const struct policy_mount *grant
 		     : view_add_mount(build->view, grant->virt, grant->host, steal_fd(&fd), ".", flags, grant->rule);
 }
 
-/* Mounts a clone of what is granted. -EAGAIN: it has to be opened instead. */
+/* Mounts a clone of the granted object. -EAGAIN: it must be opened instead. */
 static int build_mount_clone(struct build *build, const struct policy_mount *grant, unsigned flags)
 {
 	mode_t mode = 0;
@@ -211,11 +211,11 @@ static int build_mount_opened(struct build *build, const struct policy_mount *gr
 	if (fd == -ENOTDIR)
 		return build_mount_file(build, grant->virt, grant->host, -1, flags, grant->rule);
 	if (fd < 0)
-		return fd == -ENOENT || fd == -EACCES ? 0 : fd; /* it cannot be reached */
+		return fd == -ENOENT || fd == -EACCES ? 0 : fd; /* the user cannot reach it */
 	return build_mount_dir(build, grant, fd, flags);
 }
 
-/* Mounts a grant. 0 or -errno, with a message where there is more to say. */
+/* Mounts a grant. 0 or -errno, for some errors with a message. */
 static int build_mount_grant(struct build *build, const struct policy_mount *grant)
 {
 	unsigned flags = build_get_flags(build, grant);
@@ -229,7 +229,7 @@ static int build_mount_grant(struct build *build, const struct policy_mount *gra
 
 /* ---- provided files ---- */
 
-/* Adds a file of the skeleton itself: nothing needs to be mounted for it. */
+/* Adds a file of the skeleton itself, which needs no mount. */
 static int build_mount_skeleton_file(struct build *build, const char *virt, const void *text, size_t len,
 				     unsigned flags, const char *rule)
 {
@@ -238,7 +238,7 @@ static int build_mount_skeleton_file(struct build *build, const char *virt, cons
 	int r = view_skeleton_add_file(build->view, virt, text, len);
 
 	if (r == 0 && asprintf(&host, "%s%s", build->view->skeleton_host, virt) < 0) {
-		host = NULL; /* undefined after a failure */
+		host = NULL; /* asprintf(3) leaves it undefined on failure */
 		r = -ENOMEM;
 	}
 	if (r == 0)
@@ -246,7 +246,9 @@ static int build_mount_skeleton_file(struct build *build, const char *virt, cons
 	return r < 0 ? r : view_add_file(build->view, virt, host, held, flags | MOUNT_SKELETON_FILE, rule);
 }
 
-/* A file with given content. Below a granted tree it is a read-only file `name` of the scratch space. */
+/*
+ * Adds a file with this content: in the skeleton or, in a granted tree, as read-only file `name` of the scratch space.
+ */
 static int build_mount_text(struct build *build, const char *name, const char *virt, const void *text, size_t len,
 			    unsigned flags, const char *rule)
 {
@@ -277,7 +279,7 @@ static bool build_is_run_file(const struct build *build, const char *virt)
 	return false;
 }
 
-/* The run's own files, after the grants, below which they may lie. 0, or -errno with a message. */
+/* Adds the files of view_options.provide, after the grants that they may lie in. 0, or -errno with a message. */
 static int build_mount_run_files(struct build *build)
 {
 	char name[40];
@@ -296,7 +298,7 @@ static int build_mount_run_files(struct build *build)
 
 /* ---- /dev, /proc and the root ---- */
 
-/* A grant of "/" does not include /dev, which holds the caller's terminal: devices are granted by their own names. */
+/* Makes an own /dev, even if "/" is granted: the host's has the caller's terminal. Devices are granted by name. */
 static int build_mount_dev(const struct build *build)
 {
 	struct place place;
@@ -372,7 +374,7 @@ static int build_mount_root(struct build *build)
 	return 0;
 }
 
-/* One grant of the policy. index: its place among them, which names a provided file in the scratch space. */
+/* Mounts one grant of the policy. index: its number, which names a provided file in the scratch directory. */
 static int build_mount_rule(struct build *build, const struct policy_mount *grant, size_t index)
 {
 	char name[32];
@@ -388,7 +390,7 @@ static int build_mount_rule(struct build *build, const struct policy_mount *gran
 	return r < 0 && !build->error->text[0] ? build_set_error(build, r, "cannot mount in the view", grant->virt) : r;
 }
 
-/* Adds the host's symbolic links on the ways of the rules. */
+/* Adds the symbolic links that the host has in the paths of rules. */
 static int build_add_links(struct build *build, const struct policy *policy, const struct policy_mount *grant,
 			   size_t count)
 {
@@ -397,10 +399,10 @@ static int build_add_links(struct build *build, const struct policy *policy, con
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++)
-		/* Where the rule was written by the canonical name, no link is on its way. */
+		/* A rule that was written by its canonical path leads through no link. */
 		if (grant[i].written && strcmp(grant[i].written, grant[i].virt) != 0)
 			r = view_add_links(build->view, grant[i].written);
-	for (size_t i = 0; r == 0 && i < links; i++) /* adds the links of rules whose mount another one covers */
+	for (size_t i = 0; r == 0 && i < links; i++) /* links of rules whose mount is redundant */
 		r = view_add_links(build->view, link[i].path);
 	if (r == 0)
 		r = view_add_merged_usr(build->view);
@@ -417,7 +419,7 @@ static int build_whole_view(struct build *build, const struct policy *policy)
 
 	if (r != 0)
 		return build_set_error(build, r, "cannot make the view in", build->options->scratch_host);
-	/* Before the grants: one of /dev/pts is of the run's own terminals. */
+	/* Before the grants: a grant of /dev/pts must show the terminals of the run. */
 	r = terminals_build(build->view, build->options->pts_fd, build->options->tmpfs_fd >= 0);
 	if (r < 0)
 		return build_set_error(build, r, "cannot make in the view", "/dev/pts");
@@ -439,7 +441,7 @@ static int build_whole_view(struct build *build, const struct policy *policy)
 	return r < 0 ? build_set_error(build, r, "cannot finish the view in", build->options->scratch_host) : 0;
 }
 
-/* ---- the life of a view ---- */
+/* ---- creating and freeing a view ---- */
 
 int view_create(const struct policy *policy, const struct view_options *options, struct view **ret_view,
 		struct policy_error *ret_error)
@@ -502,5 +504,5 @@ void view_set_run_root(struct view *view, pid_t root)
 {
 	view->run_root = root;
 	if (root && !view->bases)
-		view->bases = calloc(1, sizeof(*view->bases)); /* without memory every name is looked up anew */
+		view->bases = calloc(1, sizeof(*view->bases)); /* out of memory: paths are not cached */
 }

@@ -1,4 +1,4 @@
-/* Finds the inodes that the policy lets be executed, for the Landlock domain, which knows nothing else of a policy. */
+/* Finds the inodes that the policy lets be executed. The Landlock domain knows nothing else of the policy. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "policy/paths/glob.h"
 #include "view/private.h"
 
-/* Bounds for one glob. Past either its literal directory is taken as a whole. */
+/* Bounds for the matches of one glob. Beyond them, its literal directory is taken as a whole. */
 #define GLOB_FILES_MAX 64
 #define GLOB_ENTRIES_MAX 4096
 
@@ -26,15 +26,15 @@ static bool execs_locate_path(const struct view *view, const char *virt, struct 
 	return view_locate_path(view, NULL, "/", virt, VIEW_FOLLOW, ret_place) == 0;
 }
 
-/* Opens the host's object (O_PATH), not a stand-in directory. */
+/* Opens the object of the host (O_PATH), not its stand-in directory. */
 static int execs_open_object(const struct place *place)
 {
 	return openat2_call(place->mount->fd, place->rest, O_PATH, 0, RESOLVE_STRICT);
 }
 
 /*
- * Moves the place up to an inode that the program cannot replace. In a directory that it may write it can remove a name
- * and make it again. The root of a mount cannot be replaced (EBUSY).
+ * Moves the place up to an inode that the program cannot replace. In a directory that it may write, the program can
+ * remove a name and make it again. It cannot replace the root of a mount (EBUSY).
  */
 static void execs_move_to_fixed_inode(const struct view *view, struct place *place)
 {
@@ -47,21 +47,21 @@ static void execs_move_to_fixed_inode(const struct view *view, struct place *pla
 		place->virt[len] = '\0';
 		place->virt_len = len;
 		if (view_set_place(view, place) < 0)
-			return; /* cannot happen: the ancestors of a place in a tree have places */
+			return; /* cannot happen: all ancestors of a place are places */
 	}
 }
 
-/* Takes one object. 0 also when nothing exists there. */
+/* Passes one object to execs->take. Also returns 0 when nothing exists there. */
 static int execs_take_object(const struct execs *execs, const struct place *place)
 {
 	_cleanup_close_ int fd = execs_open_object(place);
 
 	if (fd == -ENOENT || fd == -EACCES || fd == -ENOTDIR || fd == -ELOOP)
-		return 0; /* the kernel cannot execute it either */
+		return 0; /* the kernel cannot execute such an object either */
 	return fd < 0 ? fd : execs->take(execs->ctx, fd);
 }
 
-/* The matches of one glob, which are taken only when there are not too many. */
+/* The files that match one glob. They are taken only if there are not too many. */
 struct matches {
 	const struct execs *execs;
 	const struct glob *glob;
@@ -70,7 +70,7 @@ struct matches {
 	int fd[GLOB_FILES_MAX]; /* owned */
 };
 
-/* Adds a match. -E2BIG: there are too many matches, or the program can make more of them. */
+/* Adds a file that matches. -E2BIG: there are too many, or the program can make more of them. */
 static int match_add_file(struct matches *matches, const char *virt)
 {
 	const struct policy *policy = matches->execs->view->policy;
@@ -85,7 +85,7 @@ static int match_add_file(struct matches *matches, const char *virt)
 		return 0;
 	fd = execs_open_object(&place);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return 0; /* the target of a link must match by its own name */
+		return 0; /* no regular file; the target of a link must match by its own name */
 	if (matches->files == GLOB_FILES_MAX)
 		return -E2BIG;
 	matches->fd[matches->files++] = steal_fd(&fd);
@@ -105,7 +105,7 @@ static int match_check_entry(struct matches *matches, const char *dir, const str
 	if (++matches->entries > GLOB_ENTRIES_MAX)
 		return -E2BIG;
 	if (view_join_path(dir, entry->d_name, virt, sizeof(virt)) < 0)
-		return 0; /* too long for a path */
+		return 0; /* the path is longer than PATH_MAX */
 	rest = path_rest_below(virt, matches->literal);
 	if (glob_matches(matches->glob, rest, strlen(rest)))
 		r = match_add_file(matches, virt);
@@ -129,7 +129,7 @@ static int match_scan_dir(struct matches *matches, const char *dir)
 	pin = execs_open_object(&place);
 	fd = pin < 0 ? pin : openat(pin, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return 0; /* names that cannot be listed are refused by Landlock */
+		return 0; /* a directory that cannot be listed: Landlock refuses its files */
 	entries = fdopendir(fd);
 	if (!entries)
 		return -errno;
@@ -147,7 +147,7 @@ static bool glob_is_wide(const struct glob *glob)
 	return false;
 }
 
-/* Takes the files that match a glob. -E2BIG: take its directory instead. */
+/* Takes the files that match a glob. -E2BIG: take its literal directory instead. */
 static int execs_take_matches(const struct execs *execs, const struct policy_exec *exec)
 {
 	struct matches matches = {.execs = execs, .glob = exec->glob, .literal = exec->virt};
@@ -180,7 +180,7 @@ static int execs_take_rule(const struct execs *execs, const struct policy_exec *
 	return execs_take_object(execs, &place);
 }
 
-/* A redirect may be executed when its target may. In a mount namespace the redirect is not below the target's grant. */
+/* Takes redirects whose target may be executed: in a mount namespace they are not below the grant of the target. */
 static int execs_take_redirects(const struct execs *execs)
 {
 	const struct view *view = execs->view;
@@ -195,7 +195,7 @@ static int execs_take_redirects(const struct execs *execs)
 	return r;
 }
 
-/* As loader_get_required_right() in syscalls/exec/execve.c: the system's own loaders need only POLICY_READ. */
+/* Takes the own loaders, which need only POLICY_READ: loader_get_required_right() in syscalls/exec/execve.c. */
 static int execs_take_loaders(const struct execs *execs)
 {
 	static const char *const own[] = ELF_LOADERS;

@@ -1,7 +1,7 @@
 /*
- * Files of /proc that callgate writes itself, because the kernel's would tell about the machine: mounts as the program
- * sees them, counters of the machine as zeros, and what the supervisor gives for a process's "net". They are made in
- * the scratch space when the first one is opened, since most programs open none, and do not change.
+ * Files of /proc that callgate writes itself, because the files of the kernel would tell about the machine: the mounts
+ * that the program sees, the counters of the machine as zeros, and the files of "net" that the supervisor gives. They
+ * are made in the scratch directory when one of them is first opened (most programs open none), and never change.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,13 +20,13 @@
 #include "base/path.h"
 #include "view/private.h"
 
-#define PARENT "provided" /* in the scratch directory; the keeper removes it between phases */
+#define PARENT "provided" /* directory in the scratch directory; the keeper removes it between phases */
 #define DIRECTORY PARENT "/facts"
-#define FIRST_ID 20u      /* of a mount in mountinfo */
+#define FIRST_ID 20u      /* first mount id in mountinfo */
 #define COUNTERS_MAX (64u << 10)
 
 struct facts {
-	struct mount mount; /* fd is -1 before facts_fill() */
+	struct mount mount; /* its fd is -1 before facts_fill() */
 	int scratch_fd;     /* borrowed */
 	const struct view_provide *given;
 	size_t count;
@@ -83,12 +83,12 @@ static void write_counters(const struct view *view, struct buf *buf)
 	size_t len;
 
 	if (io_read_file(view->proc_fd, "vmstat", COUNTERS_MAX, &text, &len) < 0)
-		return; /* an empty file */
+		return; /* the file stays empty */
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		buf_printf(buf, "%.*s 0\n", (int)strcspn(line, " "), line);
 }
 
-/* True for a directory that is a mount. To the program a mount of a single file is no mount. */
+/* True for a mount of a directory. Mounts of single files are not shown to the program as mounts. */
 static bool is_listed(const struct view *view, const struct mount *mount)
 {
 	return mount != view->machine && !(mount->flags & (MOUNT_FILE | MOUNT_SKELETON_FILE | MOUNT_DEVICE)) &&
@@ -117,7 +117,7 @@ static const char *type_name(const struct mount *mount)
 	return "unknown";
 }
 
-/* The device's name is the machine's. */
+/* Returns the mount source. The name of the device would tell about the machine. */
 static const char *source_name(const char *type)
 {
 	return strcmp(type, "tmpfs") == 0 || strcmp(type, "proc") == 0 ? type : "callgate";
@@ -127,14 +127,14 @@ static const char *options_of(const struct view *view, const struct mount *mount
 {
 	if (mount->flags & MOUNT_PROC)
 		return "rw,nosuid,nodev,noexec,relatime";
-	/* Without mounts of the run's own, "/" is on the device of what it holds: some tools look no further. */
+	/* Without a mount namespace, "/" has the device of the trees in it: some tools look only at "/". */
 	return (mount->flags & MOUNT_SKELETON && !view->attached) ||
 			       policy_get_rights(view->policy, mount->virt, mount->virt_len) & POLICY_WRITE
 		       ? "rw,nosuid,nodev,relatime"
 		       : "ro,nosuid,nodev,relatime";
 }
 
-/* Escapes as mangle_path() in fs/seq_file.c. */
+/* Escapes a path as mangle_path() in fs/seq_file.c does. */
 static void put_path(struct buf *buf, const char *path)
 {
 	for (; *path; path++)
@@ -144,7 +144,7 @@ static void put_path(struct buf *buf, const char *path)
 			buf_printf(buf, "%c", *path);
 }
 
-/* The listed mount around a mount: its place among the view's mounts. */
+/* Returns the index of the innermost listed mount that contains a mount. */
 static size_t parent_of(const struct view *view, const struct mount *mount)
 {
 	size_t best = 0;
@@ -165,7 +165,7 @@ static void write_mountinfo(const struct view *view, struct buf *buf, size_t ind
 	size_t parent = mount->virt_len == 1 ? 0 : FIRST_ID + parent_of(view, mount);
 	struct stat st = {0};
 
-	(void)fstat(mount->fd, &st); /* a mount that has vanished has no device */
+	(void)fstat(mount->fd, &st); /* on failure the mount has vanished, and its device is 0:0 */
 	buf_printf(buf, "%zu %zu %u:%u / ", FIRST_ID + index, parent, major(st.st_dev), minor(st.st_dev));
 	put_path(buf, mount->virt);
 	buf_printf(buf, " %s - %s %s %.2s\n", options, type, source_name(type), options);
@@ -234,7 +234,7 @@ static int make_file(int dirfd, const char *name, const void *text, size_t len)
 	return fd < 0 ? -errno : io_write_all(fd, text, len);
 }
 
-/* Makes one file. Takes the content. */
+/* Makes a file of this content. Takes the content. */
 static int make_written(int dirfd, const char *name, struct buf *buf)
 {
 	int r = buf->failed ? -ENOMEM : make_file(dirfd, name, buf->data, buf->len);
@@ -272,9 +272,9 @@ int facts_fill(const struct view *view)
 
 	if (facts->mount.fd >= 0)
 		return 0;
-	old = umask(022); /* of the task for which this thread last created a file */
+	old = umask(022); /* the umask is that of the task for which this thread last made a file */
 	r = mkdirat(facts->scratch_fd, PARENT, 0700) < 0 && errno != EEXIST ? -errno : 0;
-	(void)io_remove_tree(facts->scratch_fd, DIRECTORY); /* it exists when it could not be filled before */
+	(void)io_remove_tree(facts->scratch_fd, DIRECTORY); /* left over when an earlier attempt failed */
 	if (r == 0 && mkdirat(facts->scratch_fd, DIRECTORY, 0755) < 0)
 		r = -errno;
 	if (r == 0)

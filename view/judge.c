@@ -1,4 +1,4 @@
-/* Judges rights on a place, for every kind of mount. Called for each path of each call. */
+/* Judges the rights on a place, for every kind of mount. Called for each path of each call. */
 #include <errno.h>
 
 #include "policy/paths/shown.h"
@@ -20,7 +20,7 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 	const char *rest = view_proc_rest(place);
 	enum proc_kind kind;
 
-	if (place->magic) /* file_pin_path checks the access its holder has */
+	if (place->magic) /* file_pin_path() checks the access mode of the descriptor that holds it */
 		return judge_make_provided("own_descriptor");
 	kind = proc_classify_path(view, task, rest);
 	if (kind == PROC_ABSENT)
@@ -52,7 +52,7 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 	decision = policy_decide_access(view->policy, place->virt, place->virt_len, want);
 	if (decision.verdict != VERDICT_DENY || decision.reason == NULL)
 		return decision;
-	/* A path that no rule mentions may still be an ancestor of one that is granted. */
+	/* A path that no rule mentions can still be an ancestor of a granted path. */
 	if (policy_get_rights(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
 		return decision;
 	if (mount->flags & MOUNT_SKELETON || policy_may_grant_below(view->policy, place->virt, place->virt_len))

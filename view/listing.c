@@ -1,7 +1,7 @@
 /*
- * Stand-in directories, for readdir(3) where the host's own listing would show too much: /proc, and directories in
- * which only globs grant. The entries are empty files, directories and links; only their names and types count. Each is
- * brought up to date when it is opened.
+ * Stand-in directories, for readdir(3) where the listing of the host would show too much: /proc, and directories in
+ * which only globs grant. The entries are empty files, directories and links; only their names and types matter. A
+ * stand-in directory is brought up to date each time that it is opened.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "base/proctree.h"
 #include "view/private.h"
 
-/* The target of a link in a stand-in directory is never read: readlink(2) goes through the view. */
+/* Makes one entry. The target of a link does not matter: readlink(2) goes through the view. */
 static void listing_put_entry(int dirfd, const char *name, mode_t type)
 {
 	struct stat old;
@@ -26,7 +26,7 @@ static void listing_put_entry(int dirfd, const char *name, mode_t type)
 			return;
 		(void)io_remove_tree(dirfd, name);
 	}
-	(void)view_make_entry(dirfd, name, type, name); /* an entry that cannot be made is missing from the listing */
+	(void)view_make_entry(dirfd, name, type, name); /* on failure the listing lacks the entry */
 }
 
 #define MEMBERS_MAX 4096
@@ -34,8 +34,8 @@ static void listing_put_entry(int dirfd, const char *name, mode_t type)
 struct listing {
 	const struct view *view;
 	const struct place *place;
-	int fd;                    /* the stand-in */
-	pid_t member[MEMBERS_MAX]; /* for /proc: the first processes of the run, ascending */
+	int fd;                    /* the stand-in directory */
+	pid_t member[MEMBERS_MAX]; /* for /proc: the first processes of the run, in ascending order */
 	size_t members;
 };
 
@@ -93,7 +93,7 @@ static void listing_add_processes(struct listing *listing)
 	listing_put_entry(listing->fd, "thread-self", S_IFLNK);
 }
 
-/* In /proc only the entries of processes come and go. */
+/* True for an entry that must be removed. In /proc only processes come and go. */
 static bool listing_entry_is_stale(const struct listing *listing, int host_fd, const char *name)
 {
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
@@ -148,16 +148,16 @@ int view_refresh_standin(const struct place *place)
 	host = fdopendir(host_fd);
 	if (!host)
 		return -errno;
-	(void)steal_fd(&host_fd); /* closedir(3) closes it */
+	(void)steal_fd(&host_fd); /* closedir(3) will close it */
 	listing.view = view;
 	listing.place = place;
 	listing.fd = fd;
-	listing.members = 0; /* the array is not initialised: it is large */
+	listing.members = 0; /* the array stays uninitialised, because it is large */
 	if (place->mount->flags & MOUNT_PROC && view->run_root)
 		listing.members = proctree_list_descendants(view->run_root, listing.member, MEMBERS_MAX);
 	if (listing.members > MEMBERS_MAX)
 		listing.members = MEMBERS_MAX;
-	old = umask(022); /* of the task for which this thread last created a file */
+	old = umask(022); /* the umask is that of the task for which this thread last made a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
 	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_proc_rest(place)))
 		proc_visit_entries(view_proc_rest(place), listing_add, &listing);

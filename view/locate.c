@@ -1,6 +1,6 @@
 /*
- * The mounts and nodes of a view, and from names to places by text alone: which mount a canonical virtual path lies in,
- * and the links of the view. Only openat2_call and closing make system calls; proc_is_* and policy_* are pure, too.
+ * The mounts and nodes of a view, and the resolution of paths by text alone: which mount has a canonical virtual path,
+ * and where the links of the view lead. Nothing here makes system calls, except openat2_call() and closing descriptors.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -172,7 +172,7 @@ const char *view_get_link_target(const struct task *task, const struct node *nod
 	return buffer;
 }
 
-/* The deepest node on the way to the path, or NULL. */
+/* Finds the node with the longest path that is the path of the place or an ancestor of it, or returns NULL. */
 static const struct node *locate_deepest_node(const struct view *view, const struct place *place)
 {
 	struct view_prefix prefix = view_begin_prefixes(place->virt, place->virt_len);
@@ -202,7 +202,7 @@ bool view_has_node_below(const struct view *view, const char *virt)
 	return false;
 }
 
-/* Finds a file of /proc that callgate provides: its place is in the directory of such files. */
+/* Moves the place of a file of /proc that callgate generates into the mount of such files. False: no such file. */
 static bool locate_fact(const struct view *view, struct place *place)
 {
 	const char *leaf = proc_leaf(place->rest);
@@ -217,7 +217,7 @@ static bool locate_fact(const struct view *view, struct place *place)
 	return true;
 }
 
-/* view_set_place with the deepest node on the way. */
+/* As view_set_place, for a caller that knows the deepest node on the path. */
 static int locate_set_mount(const struct view *view, struct place *place, const struct node *node)
 {
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);
@@ -245,7 +245,7 @@ int view_set_place(const struct view *view, struct place *place)
 	return locate_set_mount(view, place, locate_deepest_node(view, place));
 }
 
-/* The first link of the view on the way. Returns the length of its path; 0: none, and *ret_node is the deepest node. */
+/* Finds the first link of the view on the path. Returns its length; 0: none, and *ret_node is the deepest node. */
 static size_t locate_first_link(const struct view *view, const struct task *task, const struct place *place,
 				bool follow_last, const char **ret_target, char buffer[64],
 				const struct node **ret_node)
@@ -276,7 +276,7 @@ static size_t locate_first_link(const struct view *view, const struct task *task
 	return 0;
 }
 
-/* Replaces the link at virt[0, prefix) by its target. 0, -ENAMETOOLONG, or -EAGAIN for a ".." after a name. */
+/* Replaces the link at virt[0, prefix) by its target. 0, -ENAMETOOLONG, or -EAGAIN: ".." follows a name. */
 static int locate_replace_link(struct place *place, size_t prefix, const char *target)
 {
 	char dir[PATH_MAX], path[PATH_MAX * 2];
@@ -352,7 +352,7 @@ bool view_is_public(const struct place *place)
 	if (place->magic || !(place->mount->flags & MOUNT_PUBLIC))
 		return false;
 	rights = policy_get_rights(place->mount->view->policy, place->virt, place->virt_len);
-	return rights == 0 || rights & POLICY_PUBLIC; /* 0: an ancestor of a grant in a private directory */
+	return rights == 0 || rights & POLICY_PUBLIC; /* 0: an ancestor of a grant */
 }
 
 bool view_may_read_public(const struct place *place)
@@ -395,7 +395,7 @@ int view_join_path(const char *virt, const char *rest, char *out, size_t cap)
 	return len < 0 || (size_t)len >= cap ? -ENAMETOOLONG : len;
 }
 
-/* The path of a place below its mount, or with `whole` below "/"; "" for that itself. */
+/* Returns the path of a place below its mount, or with `whole` below "/"; "" for the mount or "/" itself. */
 static const char *locate_get_rest(const struct place *place, bool whole)
 {
 	const char *rest = place->virt + (whole ? 1 : place->mount->virt_len);

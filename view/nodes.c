@@ -1,11 +1,9 @@
 /*
- * Names of the view that are no mounts, made with the view: links, and covered names.
- *
- * Links are the host's links that lead into a grant, so that its other names work, too.
- *
- * Covered names: what does not exist in the view, whatever the policy grants. These are the scratch space of all runs
- * and every procfs but /proc: in a chroot's or a container's procfs "self" would be the supervisor. view_attach_mounts
- * hides them from the kernel's own path resolution as well.
+ * Nodes of the view that are no mounts: links and covered names. They are made together with the view.
+ * Links are the links of the host that lead into a grant, so that other names for the granted files work, too.
+ * At a covered name nothing exists, whatever the policy grants. Covered are the scratch directories of all runs, and
+ * every procfs except /proc: in the procfs of a chroot or a container, "self" would be the supervisor.
+ * view_attach_mounts covers these names for the kernel as well.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +21,7 @@
 #include "view/fixed.h"
 #include "view/private.h"
 
-/* Adds a link of the host, at its canonical path, unless a mount shows it already. */
+/* Adds a link of the host by its canonical path, unless a mount shows the link already. */
 static int links_add_link(struct view *view, const char *path, const char *target)
 {
 	const struct node *known = view_find_node(view, path, strlen(path), view_hash_path(path, strlen(path)));
@@ -51,7 +49,7 @@ static int links_compare_paths(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* 1 with the target when the host has a link at the canonical path `at`, else 0. */
+/* Reads a link of the host. 1 with the target when there is a link at the canonical path `at`, else 0. */
 static int links_read_target(struct view *view, const char *at, char target[PATH_MAX])
 {
 	char *copy;
@@ -60,17 +58,17 @@ static int links_read_target(struct view *view, const char *at, char target[PATH
 	if (tfind(at, &view->plain, links_compare_paths))
 		return 0;
 	len = readlink(at, target, PATH_MAX - 1);
-	if (len <= 0) { /* noted as no link: most rules share their first directories */
+	if (len <= 0) { /* no link: remember that, since most rules begin with the same directories */
 		copy = strdup(at);
 		if (copy && !tsearch(copy, &view->plain, links_compare_paths))
-			free(copy); /* it is looked up again */
+			free(copy); /* out of memory: the path is looked up again next time */
 		return 0;
 	}
 	target[len] = '\0';
 	return 1;
 }
 
-/* As realpath(3), to find each link at its canonical path: /bin/sh has /bin -> usr/bin and /usr/bin/sh -> dash. */
+/* Resolves as realpath(3), and adds each link on the way: /bin/sh has /bin -> usr/bin and /usr/bin/sh -> dash. */
 int view_add_links(struct view *view, const char *written)
 {
 	char at[PATH_MAX] = "/", todo[PATH_MAX * 2], rest[PATH_MAX * 2], target[PATH_MAX];
@@ -116,11 +114,11 @@ int view_add_merged_usr(struct view *view)
 		_cleanup_free_ char *real = NULL;
 		char target;
 
-		/* A rule has added the link, or the path is no link. */
+		/* A rule has added this link, or the host has no link here. */
 		if ((known && known->link) || readlink(links[i], &target, 1) < 0)
 			continue;
 		real = realpath(links[i], NULL);
-		/* The link is of use when something is granted there or below. */
+		/* The link matters only if something is granted at its target or below. */
 		if (real && strcmp(real, links[i]) != 0 &&
 		    (view_is_in_host_tree(view, real) || faccessat(view->root->fd, real + 1, F_OK, 0) == 0))
 			r = view_add_links(view, links[i]);
@@ -135,7 +133,7 @@ bool view_is_procfs(int fd)
 	return fstatfs(fd, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Covers each path at which the mounts show this host directory. */
+/* Covers each virtual path that shows this host directory. */
 static int covered_add_dir(struct view *view, const char *host)
 {
 	for (size_t i = 0; i < view->mounts; i++) {
@@ -151,7 +149,7 @@ static int covered_add_dir(struct view *view, const char *host)
 			return r;
 		place.virt_len = (size_t)r;
 		if (view_set_place(view, &place) < 0 || place.mount != mount)
-			continue; /* another mount covers it: a redirected /tmp below a grant of "/" */
+			continue; /* another mount is there: a redirected /tmp below a grant of "/" */
 		r = view_add_node(view, place.virt, NULL, NULL);
 		if (r < 0 && r != -EEXIST)
 			return r;

@@ -1,6 +1,6 @@
 /*
- * Opens what a place leads to: the object is at the path that was judged, because openat2(2) follows no link here. And
- * back: the virtual names of the host's paths and objects, and the object of a place in the mounts of the host.
+ * Opens the object at a place. openat2(2) follows no link here, so the object is at the path that was judged. Also
+ * finds the virtual path of a host path or object, and the object of a place in the mounts of the host.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +11,14 @@
 #include "base/path.h"
 #include "view/private.h"
 
-/* Opens the stand-in directory of a place. */
+/* Opens the stand-in directory of a place, and brings it up to date. */
 static int open_standin_dir(const struct place *place, int flags)
 {
 	const struct view *view = place->mount->view;
 	int r;
 
 	if (!(place->mount->flags & MOUNT_PROC)) {
-		/* ENOENT and ENOTDIR are the host's to say. */
+		/* Fails with ENOENT or ENOTDIR as the object of the host does. */
 		_cleanup_close_ int host =
 			openat2_call(place->mount->fd, place->rest, O_PATH | O_DIRECTORY, 0, RESOLVE_STRICT);
 
@@ -62,7 +62,7 @@ static int open_public_parent(const struct place *place, int *ret_dir, const cha
 	return 0;
 }
 
-/* The mode is looked at before, so that nothing private is ever opened, and again on what was opened. */
+/* Opens a public object. Its mode is checked before, so that nothing private is opened, and again on the descriptor. */
 static int open_public(const struct place *place, int flags)
 {
 	_cleanup_close_ int own = -1, fd = -1;
@@ -102,7 +102,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 {
 	const struct view *view = place->mount->view;
 
-	if (place->magic) /* an object without a name: by the link of a descriptor that holds it */
+	if (place->magic) /* an object without a name is opened through /proc/PID/fd of its holder */
 		return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
 	if (place->mount->flags & MOUNT_PROC && place->mount == facts_mount(view->facts)) {
 		int r = facts_fill(view);
@@ -111,22 +111,23 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 			return r;
 	}
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
-		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* opening it takes a task: view_open_terminal */
+		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* only view_open_terminal() can open it */
 	if (place->mount->flags & MOUNT_PTS && !terminals_is_directory(place))
 		return terminals_open(place, flags);
 	/*
-	 * After view_attach_mounts an O_PATH descriptor is of the directory itself, not of its stand-in. A caller that
-	 * lets the program see its entries must check view_has_standin first; syscalls/file/watch.c is the only one.
+	 * After view_attach_mounts, an O_PATH descriptor is of the directory itself, not of its stand-in directory. A
+	 * caller that shows its entries to the program must check view_has_standin first: syscalls/file/watch.c is the
+	 * only one.
 	 */
 	if (place->mount->flags & (MOUNT_PROC | MOUNT_FILTERED | MOUNT_PTS) && view_has_standin(place) &&
 	    !(flags & O_PATH && view->attached && !view_is_nameless(place))) {
 		int fd = open_standin_dir(place, flags);
 
-		/* The path is a file, which matches no glob; view_judge_place refuses its name. */
+		/* The path is a file, which matches no glob: view_judge_place refuses its name. */
 		return fd == -ENOTDIR && !(flags & O_DIRECTORY) ? -ENOENT : fd;
 	}
 	if (view_is_public(place))
-		return open_public(place, flags & ~O_CREAT); /* nothing may be made there */
+		return open_public(place, flags & ~O_CREAT); /* nothing may be created there */
 	return openat2_call(place->mount->fd, place->rest, flags, mode, RESOLVE_STRICT);
 }
 
@@ -183,7 +184,7 @@ int view_name_host_path(const struct view *view, const char *host, size_t host_l
 	const struct mount *best = NULL;
 	const char *rest = path_rest_below(host, view->standin_host);
 
-	if (!rest && view->skeleton_host[1]) /* "/" would match every name */
+	if (!rest && view->skeleton_host[1]) /* when it is "/", every path would match */
 		rest = path_rest_below(host, view->skeleton_host);
 	if (rest)
 		return view_join_path("/", rest, out, cap);
@@ -213,7 +214,7 @@ bool view_confirm_name(const struct view *view, const char *virt, const struct s
 	const char *path;
 	int dirfd;
 
-	/* No task: the name comes from the kernel, which has no "self" in it. */
+	/* Without a task: the path comes from the kernel and has no "self" in it. */
 	if (view_locate_path(view, NULL, "/", virt, 0, &place) < 0 ||
 	    view_stat_place(&place, &found, &dirfd, &path, &fd) < 0)
 		return false;

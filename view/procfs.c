@@ -1,6 +1,6 @@
 /*
- * Which files of /proc exist in the view: those of the run's processes that tell nothing about other processes, and
- * some facts about the machine. An allowlist, because an injected descriptor has the supervisor's rights.
+ * Which files of /proc exist in the view: files of the run's processes that tell nothing about others, and some facts
+ * about the machine. It is an allowlist, because injected descriptors have the supervisor's rights.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "view/private.h"
 #include "view/tree.h"
 
-/* Facts about the machine, which runtimes need. Their directories are listed as well. */
+/* Facts about the machine that runtimes need, and the directories that have them. */
 static const char *const machine_leaf[] = {
 	"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat", "sys", "sys/kernel",
 	"sys/kernel/cap_last_cap", "sys/kernel/hostname", "sys/kernel/ngroups_max", "sys/kernel/osrelease",
@@ -21,24 +21,24 @@ static const char *const machine_leaf[] = {
 	"sys/fs/nr_open", "sys/fs/pipe-max-size", "sys/net", "sys/net/core", "sys/net/core/somaxconn",
 	"sys/vm", "sys/vm/max_map_count", "sys/vm/mmap_min_addr", "sys/vm/overcommit_memory", NULL};
 
-/* Links to a directory or file of the calling process. */
+/* Links in /proc that lead to a file or directory of the calling process. */
 static const char *const machine_link[] = {"mounts", "net", NULL};
 
-/* Files of each process and thread of the run. Not mem, map_files, ns, pagemap. auxv tells no more than maps. */
+/* Files of each process and thread of the run. Not mem, map_files, ns, pagemap. auxv tells no more than maps does. */
 static const char *const process_leaf[] = {
 	"auxv",      "cgroup",        "cmdline",     "comm",  "io",        "limits", "maps",         "oom_adj",
 	"oom_score", "oom_score_adj", "personality", "sched", "schedstat", "smaps",  "smaps_rollup",
 	"stat",      "statm",         "status",      "wchan", NULL,
 };
 
-/* As process_leaf, but the kernel's files tell about the machine: facts.c has others. Those of "net" see net_leaf. */
+/* Files of each process and thread that facts.c makes, because those of the kernel tell about the machine. */
 static const char *const fact_leaf[] = {"mountinfo", "mounts", "mountstats", NULL};
 
-/* Files below "net": of facts.c, or the kernel's for the run's own network namespace. */
+/* Files below "net": made by facts.c, or those of the kernel in a network namespace of the run's own. */
 static const char *const net_leaf[] = {"net/dev",  "net/if_inet6", "net/route", "net/tcp", "net/tcp6",
 				       "net/udp",  "net/udp6",     "net/unix",  NULL};
 
-/* Files of the calling process only: another one's may hold secrets that were given to it alone. */
+/* Files that only the process itself may open: those of others may hold secrets that were given to them alone. */
 static const char *const own_leaf[] = {"environ", "timerslack_ns", NULL};
 
 static const char *const magic_leaf[] = {"cwd", "exe", "root", NULL};
@@ -58,7 +58,7 @@ bool proc_path_is_directory(const char *leaf)
 	       strcmp(leaf, "sys/vm") == 0;
 }
 
-/* Parses "123" or "123/…". Returns the pid or 0; *ret_leaf is what follows. */
+/* Parses a path that begins with a pid: "123" or "123/…". Returns the pid or 0; *ret_leaf is what follows. */
 static pid_t proc_parse_pid(const char *text, const char **ret_leaf)
 {
 	char *end;
@@ -94,7 +94,7 @@ static bool proc_is_own_pid(const struct task *task, pid_t pid)
 	return task && (pid == task->tgid || pid == task->tid);
 }
 
-/* True for a file whose content facts.c has, or may be the kernel's because it is about the run alone. */
+/* True for a file that facts.c makes, or that may be the file of the kernel because it only tells about the run. */
 static bool proc_is_shown(const struct view *view, const char *leaf)
 {
 	return proc_list_has_name(fact_leaf, leaf) ? facts_hold(view->facts, leaf, true)
@@ -128,7 +128,7 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	pid_t pid, tid;
 
 	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has_name(machine_link, rest))
-		return PROC_FILE; /* view_get_link_target gives the target */
+		return PROC_FILE; /* view_get_link_target() returns the target */
 	if (strcmp(rest, "vmstat") == 0)
 		return facts_hold(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
 	if (*rest == '\0' || proc_list_has_name(machine_leaf, rest))
@@ -140,7 +140,7 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	if (strcmp(leaf, "task") == 0)
 		return PROC_DIR;
 	if (strncmp(leaf, "task/", 5) == 0) {
-		/* The kernel checks that tid is a thread of pid. */
+		/* The kernel will check that tid is a thread of pid. */
 		tid = proc_parse_pid(leaf + 5, &leaf);
 		return tid == 0 ? PROC_ABSENT : proc_classify_leaf(view, task, pid, leaf);
 	}
@@ -156,8 +156,8 @@ bool proc_file_is_writable(const char *rest)
 	if (strncmp(leaf, "task/", 5) == 0 && proc_parse_pid(leaf + 5, &leaf) == 0)
 		return false;
 	/*
-	 * Of other processes the kernel refuses the write itself: EINVAL, comm_write() in fs/proc/base.c. Not
-	 * oom_score_adj: the kernel would let the program lower what launch.c has raised.
+	 * The kernel refuses to write the comm of another process: EINVAL, comm_write() in fs/proc/base.c. Writing
+	 * oom_score_adj is not allowed: the program could lower what launch.c has raised.
 	 */
 	return strcmp(leaf, "comm") == 0;
 }

@@ -1,9 +1,8 @@
 /*
- * The skeleton: real directories for the ancestors of mounts, and entries that give listings their names. Made with the
- * view; while the program runs only stand-in directories are added.
- *
- * Its names are kept in memory, so that any other name is ENOENT without a system call. What the host has at such a
- * name only decides a word of the record; the host's answers are kept for 10 ms.
+ * The skeleton: real directories for the ancestors of mounts, and entries that give listings their names. It is made
+ * with the view; later only stand-in directories are added. Its names are kept in memory, so that any other name is
+ * ENOENT without a system call. Whether the host has such a name only changes a word of the record; the answers of the
+ * host are kept for 10 ms.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +17,7 @@
 
 #define SHOWN_BUCKETS 256u
 #define HOST_ANSWERS 64u
-#define HOST_ANSWER_BYTES 232u /* answers about longer names are not kept */
+#define HOST_ANSWER_BYTES 232u /* longer names are not kept */
 #define HOST_ANSWER_NS 10000000u
 
 struct shown_name {
@@ -28,7 +27,7 @@ struct shown_name {
 	char virt[];
 };
 
-/* Whether the host has a name. */
+/* A cached answer: does the host have this name? */
 struct host_answer {
 	uint64_t until_ns;
 	bool absent;
@@ -39,7 +38,7 @@ struct host_answer {
 struct shown {
 	struct shown_name *bucket[SHOWN_BUCKETS];
 	struct host_answer answer[HOST_ANSWERS];
-	bool lost; /* memory ran out: the names are not complete */
+	bool lost; /* memory ran out, so some names are missing */
 };
 
 static struct shown_name *shown_find_name(const struct shown *shown, const char *virt, size_t len, uint32_t hash)
@@ -86,13 +85,13 @@ void view_shown_free(struct shown *shown)
 	free(shown);
 }
 
-/* Notes a name of the skeleton, with its ancestors. */
+/* Remembers a name of the skeleton, and its ancestors. */
 static void skeleton_note_name(const struct view *view, const char *virt, bool directory)
 {
 	size_t len = strlen(virt);
 	struct view_prefix prefix = view_begin_prefixes(virt, len);
 
-	/* While the program runs only stand-ins of the host's directories are made. */
+	/* While the program runs, only stand-in directories are added: their names do not count. */
 	if (view->run_root)
 		return;
 	while (view_extend_prefix(&prefix))
@@ -110,8 +109,8 @@ bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len
 /* ---- making directories and entries ---- */
 
 /*
- * Opens or makes the directory `name` of dirfd. A listing may have left a link here, which the host had at this name;
- * following it would make directories elsewhere. An O_PATH descriptor owned by the caller, or -errno.
+ * Opens the directory `name` of dirfd, or makes it. A listing may have left a link of the host here; following it would
+ * make directories elsewhere. An O_PATH descriptor owned by the caller, or -errno.
  */
 static int skeleton_open_or_make_dir(int dirfd, const char *name)
 {
@@ -121,14 +120,14 @@ static int skeleton_open_or_make_dir(int dirfd, const char *name)
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOTDIR || errno == ELOOP)
-		(void)io_remove_tree(dirfd, name); /* if removing fails, so does mkdirat */
+		(void)io_remove_tree(dirfd, name); /* if this fails, mkdirat(2) fails as well */
 	if (mkdirat(dirfd, name, 0755) < 0)
 		return -errno;
 	fd = openat(dirfd, name, flags);
 	return fd < 0 ? -errno : fd;
 }
 
-/* Makes a directory with its ancestors. Changes path. */
+/* Makes a directory and its missing ancestors. Modifies path. */
 static int skeleton_make_dirs(const struct view *view, char *path)
 {
 	_cleanup_close_ int dir = fcntl(view->standin_fd, F_DUPFD_CLOEXEC, 3);
@@ -147,7 +146,7 @@ static int skeleton_make_dirs(const struct view *view, char *path)
 	return 0;
 }
 
-/* Makes directories while the view is built, when none can be a link. On -errno skeleton_make_dirs() is tried. */
+/* Makes directories while the view is built, when none can be a link. On failure use skeleton_make_dirs(). */
 static int skeleton_make_new_dirs(const struct view *view, char *path)
 {
 	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
@@ -161,7 +160,7 @@ static int skeleton_make_new_dirs(const struct view *view, char *path)
 	}
 }
 
-/* Makes the directory, unless it is there. virt is not "/". */
+/* Makes a directory of the skeleton, unless it exists. virt is not "/". */
 static int skeleton_make_missing_dirs(const struct view *view, const char *virt, char path[PATH_MAX])
 {
 	_cleanup_close_ int fd = -1;
@@ -187,7 +186,7 @@ int view_skeleton_mkdir(const struct view *view, const char *virt)
 		return -ENAMETOOLONG;
 	if (len <= 1 || (!view->run_root && view_skeleton_has_dir(view, virt, len)))
 		return 0;
-	old = umask(022); /* while the program runs: of the task for which this thread last created a file */
+	old = umask(022); /* the umask may be that of a task */
 	r = skeleton_make_missing_dirs(view, virt, path);
 	(void)umask(old);
 	skeleton_note_name(view, virt, true);
@@ -242,7 +241,7 @@ int view_skeleton_add_file(const struct view *view, const char *virt, const void
 	if (r < 0)
 		return r;
 	fd = openat(view->root->fd, virt + 1, flags, 0444);
-	if (fd < 0 && errno == EEXIST && unlinkat(view->root->fd, virt + 1, 0) == 0) /* left by an earlier attempt */
+	if (fd < 0 && errno == EEXIST && unlinkat(view->root->fd, virt + 1, 0) == 0) /* an earlier attempt left it */
 		fd = openat(view->root->fd, virt + 1, flags, 0444);
 	if (fd < 0)
 		return -errno;
@@ -250,7 +249,7 @@ int view_skeleton_add_file(const struct view *view, const char *virt, const void
 	return io_write_all(fd, text, len);
 }
 
-/* A path below a redirected /tmp gets its ancestors and an entry, so that a walk reaches it and listings show it. */
+/* Makes an entry and its ancestors in a private mount, such as a redirected /tmp: walks and listings find it. */
 static int skeleton_show_private_name(const struct place *place, mode_t type, const char *target)
 {
 	char host[PATH_MAX];
@@ -282,7 +281,7 @@ int view_add_listed_name(const struct view *view, const char *virt, mode_t type,
 
 /* ---- names that do not exist ---- */
 
-/* The offset of the first component that the skeleton lacks. 0: it has all of them, or one is no directory. */
+/* Returns the offset of the first component that the skeleton lacks. 0: it lacks none, or one is no directory. */
 static size_t shown_find_lacking(const struct shown *shown, const char *virt, size_t len)
 {
 	struct view_prefix prefix = view_begin_prefixes(virt, len);
@@ -306,7 +305,7 @@ bool view_is_absent(const struct place *place)
 	if (!(place->mount->flags & MOUNT_SKELETON) || shown->lost)
 		return false;
 	lacking = shown_find_lacking(shown, place->virt, place->virt_len);
-	/* A longer component is ENAMETOOLONG. */
+	/* With a longer component the kernel returns ENAMETOOLONG. */
 	return lacking && strcspn(place->virt + lacking, "/") <= NAME_MAX;
 }
 
@@ -331,7 +330,7 @@ static bool host_lacks_path(const struct view *view, const char *virt)
 	return r == -ENOENT || r == -ENOTDIR;
 }
 
-/* Programs look the same absent names up again and again: the loader its preload list in every process. */
+/* The answer is cached: every process asks for the same absent names, as the loader does for its preload list. */
 bool view_is_absent_on_host(const struct view *view, const char *virt, size_t len)
 {
 	struct host_answer *answer = &view->shown->answer[view_hash_path(virt, len) % HOST_ANSWERS];

@@ -1,6 +1,6 @@
 /*
- * The directory a relative path starts from: the cwd or a descriptor of the task. The program changes both natively, so
- * one statx(2) a call finds which directory it is. Its name is kept by inode and mount.
+ * Finds the directory that a relative path starts from: the cwd of the task, or a descriptor. The kernel lets the
+ * program change both, so each call asks by statx(2) which directory it is. Its path is cached by mount and inode.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "view/private.h"
 #include "view/tree.h"
 
-#define CONFIRMED_NS 10000000u /* how long a name is taken for true after it was confirmed */
+#define CONFIRMED_NS 10000000u /* how long a path is used after it was confirmed */
 
 void view_note_name_change(const struct view *view)
 {
@@ -31,7 +31,7 @@ static int base_get_identity(int dirfd, const char *path, int flags, struct stat
 	return 0;
 }
 
-/* "PID" and a leaf. Not by snprintf: every relative path needs it. */
+/* Writes PID and `leaf`. snprintf(3) would be too slow: every relative path needs it. */
 static void base_write_proc_link(char link[64], pid_t pid, const char *leaf)
 {
 	char digits[16];
@@ -45,8 +45,9 @@ static void base_write_proc_link(char link[64], pid_t pid, const char *leaf)
 }
 
 /*
- * Finds the directory. link: its link below /proc, or "" when *ret_copy serves. *ret_copy: a duplicate of the program's
- * descriptor, owned by the caller, or -1. When a pidfd gave one, the task is alive and its pid was not reused.
+ * Finds out which directory it is. link: its link below /proc, or "" if *ret_copy can be used. *ret_copy: a duplicate
+ * of the task's descriptor, owned by the caller, or -1. If a pidfd gave it, the task is alive and its pid was not
+ * reused.
  */
 static int base_identify_dir(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
 			     char link[64], int *ret_copy)
@@ -91,8 +92,8 @@ static bool base_confirm_name(const struct view *view, const char *virt, const s
 }
 
 /*
- * The name that was kept. It is confirmed again once the run has changed names, or after 10 ms: another process may
- * move it. Security does not rest on it: what is opened is what the name leads to then, and that is judged.
+ * Uses the cached path. It is confirmed again after the run has changed a name, and after 10 ms, since other processes
+ * may move the directory. Security does not depend on this path: the object that it leads to is judged and opened.
  */
 static int base_use_kept_name(const struct view *view, struct base_name *name, const struct statx *object, char *out,
 			      size_t cap)
@@ -157,9 +158,9 @@ int view_get_start_dir(const struct view *view, const struct task *task, int fd,
 	r = view_name_host_path(view, host, (size_t)len, out, cap);
 	if (r < 0)
 		return r;
-	/* The link can mislead ("x (deleted)", a rename at the same time): the name must lead to this object. */
+	/* The link can be misleading ("x (deleted)", a rename at the same time): the path must lead to this object. */
 	if (!base_confirm_name(view, out, &object))
-		return strncmp(out, "/proc/", 6) == 0 ? -ESRCH : -ENOENT; /* ESRCH: of a process that was reaped */
+		return strncmp(out, "/proc/", 6) == 0 ? -ESRCH : -ENOENT; /* ESRCH: the process was reaped */
 	if (name)
 		base_keep_name(view, name, &object, out, (size_t)r);
 	return r;
@@ -167,7 +168,7 @@ int view_get_start_dir(const struct view *view, const struct task *task, int fd,
 
 int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held)
 {
-	static const char deleted[] = " (deleted)"; /* d_path() appends it */
+	static const char deleted[] = " (deleted)"; /* d_path() in the kernel appends it */
 	_cleanup_close_ int copy = -1;
 	struct statx object, parent;
 	char link[64], above[72], host[PATH_MAX];

@@ -1,10 +1,10 @@
 /*
- * The run's own pseudoterminals: /dev/pts and /dev/ptmx of the view. In a mount namespace they are a devpts instance of
- * the run's own; elsewhere pairs of the host's instance that the supervisor has made for the program.
- *
- * Each slave is pinned by an O_PATH descriptor, and a name in /dev/pts leads to that pin, never to the instance. A pin
- * keeps neither end open: the kernel drops the inode's link when the last master is closed (devpts_pty_kill()), and
- * opening the pin fails from then on, also when another process has got the same number meanwhile.
+ * The pseudoterminals of the run: /dev/pts and /dev/ptmx of the view. In a mount namespace they are a devpts instance
+ * of the run's own. Otherwise they are those pairs of the host's instance that the supervisor has made for the program.
+ * Each slave is pinned by an O_PATH descriptor, and its name in /dev/pts leads to that descriptor, not to the instance.
+ * The descriptor keeps neither end open: the kernel removes the link of the inode when the last master is closed
+ * (devpts_pty_kill()). After that, opening through the descriptor fails, even if another process has got the same
+ * number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,14 +36,14 @@
 
 struct pair {
 	unsigned number;
-	int pin_fd; /* the slave, O_PATH */
-	bool given; /* not made by the program: the terminal of --tty */
+	int pin_fd; /* an O_PATH descriptor of the slave */
+	bool given; /* the terminal of --tty: not made by the program */
 };
 
 struct terminals {
-	const struct mount *mount; /* /dev/pts; NULL: no devpts */
-	bool own;                  /* the devpts is the run's own instance */
-	bool named;                /* /dev/ptmx is known to lead to the instance at /dev/pts */
+	const struct mount *mount; /* the mount at /dev/pts; NULL: there is no devpts */
+	bool own;                  /* the devpts is an instance of the run's own */
+	bool named;                /* /dev/ptmx is known to make pairs of the instance at /dev/pts */
 	size_t pairs;
 	struct pair pair[PAIRS_MAX];
 };
@@ -141,7 +141,7 @@ static bool terminals_host_has_room(void)
 	return value[0] + HOST_PAIRS_LEFT <= value[1];
 }
 
-/* True when a pair made by /dev/ptmx is of the instance at /dev/pts. Asked with a pair of our own. */
+/* True when /dev/ptmx makes pairs of the instance at /dev/pts. Makes a pair to find out. */
 static bool terminals_check_instance(const struct terminals *terminals)
 {
 	_cleanup_close_ int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), slave = -1;
@@ -155,7 +155,7 @@ static bool terminals_check_instance(const struct terminals *terminals)
 	       made.st_dev == instance.st_dev;
 }
 
-/* Opens the device that makes pairs. */
+/* Opens the device that makes pairs, with `flags`. */
 static int terminals_open_ptmx(struct terminals *terminals, int flags)
 {
 	const int own = (flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC;
@@ -163,7 +163,7 @@ static int terminals_open_ptmx(struct terminals *terminals, int flags)
 
 	if (fd >= 0)
 		return fd;
-	/* Its mode is 000 in many instances, and /dev/ptmx is the device for everybody. */
+	/* Many instances have a ptmx of mode 000; then /dev/ptmx is the device for everybody. */
 	if (terminals->own || errno != EACCES)
 		return -errno;
 	if (!terminals->named && !terminals_check_instance(terminals))
@@ -249,7 +249,7 @@ bool terminals_hides(const struct place *place, bool writes)
 	if (terminals->own || place->mount->flags & MOUNT_FILE || !terminals_parse(place->rest, &number) ||
 	    terminals_find(terminals, number))
 		return false;
-	/* mkdir(2) and its like would fail in another way where the host has one. */
+	/* mkdir(2) and similar calls would fail with another errno where the host has a slave. */
 	return writes || fstatat(terminals->mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -309,7 +309,7 @@ static bool terminals_is_devpts(int fd)
 	return fd >= 0 && fstatfs(fd, &status) == 0 && status.f_type == DEVPTS_MAGIC;
 }
 
-/* /dev/ptmx: the host's device, or a link where the host has one or the instance is the run's own. */
+/* Adds /dev/ptmx: the device of the host; or a link, if the host has a link there or the instance is the run's own. */
 static int terminals_add_ptmx(struct view *view)
 {
 	struct held *held;
@@ -342,7 +342,7 @@ int terminals_build(struct view *view, int own_fd, bool mounts)
 		return -ENOMEM;
 	if (own_fd >= 0)
 		fd = fcntl(own_fd, F_DUPFD_CLOEXEC, 3);
-	else if (!mounts) /* in a mount namespace the kernel would show the program the whole instance */
+	else if (!mounts) /* in a mount namespace the program would see all of the instance */
 		fd = io_open_without_links("/dev/pts", O_PATH | O_DIRECTORY);
 	if (!terminals_is_devpts(fd))
 		return 0;

@@ -17,22 +17,22 @@
 #include "view/view.h"
 
 #define TREE_BUCKETS 256u
-#define TREE_SPARE_FDS 96 /* kept free for judging calls and for workers */
+#define TREE_SPARE_FDS 96 /* descriptors kept free for judging calls and for workers */
 
 struct tree {
 	pid_t root;
 	const struct view *view;
 	int epoll_fd;
 	int host_proc_fd;
-	int host_pidns_fd; /* -1: there is no other namespace, or the kernel cannot be asked */
-	int fd_end; /* pidfds from here on are not kept, so that many processes cannot use up the descriptors */
+	int host_pidns_fd; /* -1: there is no outer namespace, or the kernel is too old to ask it */
+	int fd_end; /* a pidfd of this number or above is not kept: many processes must not use up all descriptors */
 	unsigned seen;
 	struct {
-		unsigned changes;  /* never 0 */
-		unsigned changing; /* tasks whose call that changes it was continued */
-		bool lost;         /* a task without a pidfd changes it: the end of that call cannot be seen */
-	} limit; /* RLIMIT_NOFILE */
-	struct task transient; /* a task without a pidfd: looked up anew for each call */
+		unsigned changes;  /* a generation, never 0 */
+		unsigned changing; /* how many tasks are in a continued call that changes the limit */
+		bool lost;         /* a task without a pidfd changes it, and the end of such a call cannot be noticed */
+	} limit; /* changes of RLIMIT_NOFILE */
+	struct task transient; /* the entry of a task without a pidfd, which is filled anew for each call */
 	struct task *bucket[TREE_BUCKETS];
 };
 
@@ -94,7 +94,7 @@ static ssize_t task_read_status(pid_t pid, char *out, size_t cap)
 	return io_read_once(AT_FDCWD, path, out, cap);
 }
 
-/* A hostile comm cannot forge a field: the kernel escapes newlines in "Name:". */
+/* Parses a number field. A hostile comm cannot fake a field: the kernel escapes newlines in "Name:". */
 static long status_get_number(const char *text, const char *field, int base)
 {
 	char key[32];
@@ -112,7 +112,7 @@ long tree_read_status(pid_t tid, const char *field, int base)
 	return task_read_status(tid, text, sizeof(text)) <= 0 ? -ESRCH : status_get_number(text, field, base);
 }
 
-/* The executable's path in the view, or else on the host; "": it cannot be read. Owned; NULL: no memory. */
+/* Gets the virtual path of the executable, else its host path; "": unreadable. Owned by the caller; NULL: no memory. */
 static char *task_get_image_path(const struct tree *tree, pid_t tid)
 {
 	char link[64], host[PATH_MAX], virt[PATH_MAX];
@@ -133,7 +133,7 @@ static struct task **tree_get_bucket(struct tree *tree, pid_t tid)
 	return &tree->bucket[(unsigned)tid % TREE_BUCKETS];
 }
 
-/* Asks for the process and its parent: PIDFD_GET_INFO (Linux 6.13), or /proc. */
+/* Gets the process and parent of a task: by PIDFD_GET_INFO (Linux 6.13), or from /proc. */
 static int task_ask_process_and_parent(struct task *task)
 {
 	struct pidinfo info = {.mask = PIDINFO_PID};
@@ -151,7 +151,7 @@ static int task_ask_process_and_parent(struct task *task)
 	return task->tgid < 0 || task->ppid < 0 ? -ESRCH : 0;
 }
 
-/* Fills in all but the pidfd. 0, -ESRCH or -ENOMEM. */
+/* Fills in all fields of a task, except its pidfd. 0, -ESRCH or -ENOMEM. */
 static int task_fill_fields(const struct tree *tree, struct task *task)
 {
 	if (task_ask_process_and_parent(task) < 0)
@@ -161,7 +161,7 @@ static int task_fill_fields(const struct tree *tree, struct task *task)
 	return task->exe ? 0 : -ENOMEM;
 }
 
-/* A pidfd of the process; for a thread that is not its leader (EINVAL, since Linux 6.16 ENOENT) of the thread. */
+/* Opens a pidfd of the process, or of the thread if that is not the leader (EINVAL, since Linux 6.16 ENOENT). */
 static int task_open_pidfd(pid_t tid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, tid, 0);
@@ -171,7 +171,7 @@ static int task_open_pidfd(pid_t tid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The pidfd becomes readable when the task dies, so that a reused pid does not inherit the entry. */
+/* Watches the pidfd, which becomes readable when the task dies: a reused pid must not inherit the entry. */
 static int task_watch_pidfd(const struct tree *tree, struct task *task)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = task};
@@ -188,8 +188,8 @@ static int task_watch_pidfd(const struct tree *tree, struct task *task)
 }
 
 /*
- * The pid of a process in the pid namespace around this one, or 0. Kernels before 6.11 show it in the pidfd's fdinfo,
- * in a procfs of that namespace: proc_pid_fdinfo(5). When the process dies meanwhile, nobody waits for the response.
+ * Gets the pid of a process in the pid namespace around this one, or 0. Before Linux 6.11 the pidfd's fdinfo has it, in
+ * a procfs of that namespace (proc_pid_fdinfo(5)). If the process dies meanwhile, nobody waits for the response.
  */
 static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
 {
@@ -208,7 +208,7 @@ static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
 	return fdinfo_read_at(tree->host_proc_fd, path, &info) < 0 || info.pid < 0 ? 0 : info.pid;
 }
 
-/* A new task that is not in the table yet. NULL with *ret_error. */
+/* Makes a task that is not in the table yet. NULL with *ret_error. */
 static struct task *task_new(const struct tree *tree, pid_t tid, int *ret_error)
 {
 	struct task *task = calloc(1, sizeof(*task));
@@ -238,7 +238,7 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 			return task;
 	task = task_new(tree, tid, &error);
 	if (!task) {
-		/* No free descriptor, or a thread before Linux 6.9: the task is valid for this call only. */
+		/* No descriptor is left, or it is a thread before Linux 6.9: the entry is valid for this call only. */
 		tree->transient.tid = tid;
 		return error == -ESRCH || task_fill_fields(tree, &tree->transient) < 0 ? NULL : &tree->transient;
 	}
@@ -246,7 +246,7 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 		tree->seen++;
 		task->host_pid = tree_get_host_pid(tree, task);
 	} else {
-		const struct task *leader = tree_find_task(tree, task->tgid); /* counts the process */
+		const struct task *leader = tree_find_task(tree, task->tgid); /* also counts the process */
 
 		task->host_pid = leader ? leader->host_pid : 0;
 	}
@@ -274,11 +274,11 @@ void tree_note_exec(struct tree *tree, pid_t tgid, const char *exe)
 
 	if (!task)
 		return;
-	/* After an exec by another thread the leader has that thread's descriptors. */
+	/* After an exec by another thread, the leader has the descriptor table of that thread. */
 	task->room = (struct fd_table_state){0};
 	copy = strdup(exe);
 	if (!copy)
-		return; /* the record's `exe` keeps the old name */
+		return; /* out of memory: records keep the old path */
 	free(task->exe);
 	task->exe = copy;
 }

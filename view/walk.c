@@ -1,6 +1,4 @@
-/*
- * Canonicalises a path step by step. Anything may change meanwhile, so view_open_place then opens it following no link.
- */
+/* Resolves a path step by step. Files may change meanwhile, so view_open_place then opens following no link. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -13,8 +11,8 @@ struct walk {
 	const struct task *task;
 	unsigned flags;
 	int links;
-	struct place *place; /* virt: the canonical path so far */
-	const char *todo;    /* the components that are left, in text */
+	struct place *place; /* its virt is the canonical path so far */
+	const char *todo;    /* the rest of the path, in `text` */
 	char text[PATH_MAX * 2];
 };
 
@@ -52,7 +50,7 @@ static int walk_add_component(struct place *place, const char *name)
 	return 0;
 }
 
-/* Puts a link's target in front of what is left; an absolute one starts at the view's root. */
+/* Puts the target of a link in front of the rest of the path. An absolute target starts at "/" of the view. */
 static int walk_enter_link(struct walk *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
@@ -65,7 +63,7 @@ static int walk_enter_link(struct walk *walk, const char *target)
 		return -ENAMETOOLONG;
 	memcpy(walk->text, text, strlen(text) + 1);
 	walk->todo = walk->text;
-	view_drop_component(walk->place); /* replaces the link by its directory */
+	view_drop_component(walk->place); /* goes from the link to its directory */
 	if (*target == '/') {
 		walk->place->virt[1] = '\0';
 		walk->place->virt_len = 1;
@@ -73,7 +71,7 @@ static int walk_enter_link(struct walk *walk, const char *target)
 	return 0;
 }
 
-/* /proc/PID/{cwd,exe,root,fd/N}: goes to the virtual name of the object. 1: it has none, and the walk ends here. */
+/* Goes from /proc/PID/{cwd,exe,root,fd/N} to the virtual path of its object. 1: there is none, and the walk ends. */
 static int walk_enter_magic_link(struct walk *walk, bool last)
 {
 	struct place *place = walk->place;
@@ -109,7 +107,7 @@ static int walk_check_readable(const struct walk *walk)
 	return decision.verdict == VERDICT_DENY ? -decision.error : 0;
 }
 
-/* Follows a symbolic link of the host, (fd, path), which stands at the place. */
+/* Follows a symbolic link of the host, (fd, path), at the current place. */
 static int walk_follow_link(struct walk *walk, int fd, const char *path)
 {
 	char target[PATH_MAX];
@@ -124,7 +122,7 @@ static int walk_follow_link(struct walk *walk, int fd, const char *path)
 	return r < 0 ? r : walk_enter_link(walk, target);
 }
 
-/* Looks at the object at the end of the path so far. 0: go on; 1: it has no name, and the walk ends; -errno. */
+/* Looks at the object at the current place. 0: go on; 1: it has no virtual path, and the walk ends; or -errno. */
 static int walk_check_object(struct walk *walk, bool last)
 {
 	struct place *place = walk->place;
@@ -140,7 +138,7 @@ static int walk_check_object(struct walk *walk, bool last)
 		enum proc_kind kind = proc_classify_path(walk->view, walk->task, view_proc_rest(place));
 
 		if (kind == PROC_ABSENT)
-			return last ? 0 : -ENOENT; /* the caller judges the last component, for the record */
+			return last ? 0 : -ENOENT; /* the caller will judge the last component, for the record */
 		if (kind == PROC_MAGIC && follow)
 			return walk_enter_magic_link(walk, last);
 	}
@@ -149,7 +147,7 @@ static int walk_check_object(struct walk *walk, bool last)
 		return last && r == -ENOENT && walk->flags & VIEW_ABSENT ? 0 : r;
 	if (S_ISLNK(object.st_mode) && follow) {
 		r = walk_follow_link(walk, dirfd, path);
-		/* EINVAL: the link was replaced meanwhile. A program that keeps doing that gets ELOOP. */
+		/* EINVAL: the link was replaced meanwhile. A program that goes on doing that gets ELOOP. */
 		return r == -EINVAL && ++walk->links <= VIEW_LINKS_MAX ? walk_check_object(walk, last) : r;
 	}
 	if (!S_ISLNK(object.st_mode) && !S_ISDIR(object.st_mode) && (!last || *walk->todo == '/'))
@@ -157,7 +155,7 @@ static int walk_check_object(struct walk *walk, bool last)
 	return 0;
 }
 
-/* Takes one component. Returns as walk_check_object. */
+/* Goes on by one component. Returns as walk_check_object. */
 static int walk_take_component(struct walk *walk, const char *name, bool last)
 {
 	struct place *place = walk->place;
