@@ -76,7 +76,7 @@ static struct run *start(const char *text, const char *name)
 	if (r < 0)
 		judged_die(error.text, -r);
 	stand_still(run->sandbox.view);
-	run->sandbox.view->bases = calloc(1, sizeof(struct base_names));
+	run->sandbox.view->bases = calloc(1, sizeof(struct start_dirs));
 	r = audit_open_log(log, &header, &run->sandbox.audit);
 	if (r < 0)
 		judged_die(log, -r);

@@ -57,7 +57,7 @@ bool outcome_may_continue(const struct call *call)
 	const struct inet *inet = call->sandbox->inet;
 	enum row_basis basis = call->row->basis;
 
-	return basis == BASIS_REGS || (basis == BASIS_MOUNTNS && view_is_root(call->sandbox->view)) ||
+	return basis == BASIS_REGS || (basis == BASIS_MOUNTNS && view_is_attached(call->sandbox->view)) ||
 	       (basis == BASIS_NETNS && (!inet || inet_has_own_netns(inet)));
 }
 

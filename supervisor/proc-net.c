@@ -33,9 +33,9 @@ static void write_addresses(const struct in6_addr *own)
 		       own ? " 01 80 00 80       lo\n" : "", 0);
 }
 
-const struct view_provide *proc_net_files(const struct in6_addr *own, size_t *ret_count)
+const struct view_provided_file *proc_net_files(const struct in6_addr *own, size_t *ret_count)
 {
-	static struct view_provide file[] = {{net_dev, dev, 0},   {net_tcp, tcp, 0},   {net_tcp6, tcp6, 0},
+	static struct view_provided_file file[] = {{net_dev, dev, 0},   {net_tcp, tcp, 0},   {net_tcp6, tcp6, 0},
 					     {net_udp, udp, 0},   {net_udp6, udp6, 0}, {net_unix, unix_sockets, 0},
 					     {net_route, route, 0}, {net_if_inet6, if_inet6, 0}};
 

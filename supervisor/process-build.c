@@ -138,7 +138,7 @@ static void process_show_network(struct process *process)
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
 	bool own = (process->options->namespaces->made & bounded) == bounded;
 	struct net_pool pool = policy_net_get_pool(process->options->policy);
-	const struct view_provide *file = NULL;
+	const struct view_provided_file *file = NULL;
 	size_t count = 0;
 
 	pool_find_own((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);

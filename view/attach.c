@@ -18,7 +18,7 @@
 #include "view/private.h"
 
 /* One mount of the view, while it is being attached. */
-struct piece {
+struct attached_mount {
 	struct mount *mount;
 	int copy_fd;    /* the mount to attach; -1: its object is gone, or another mount has its path */
 	bool kept;      /* struct mount owns copy_fd */
@@ -26,21 +26,21 @@ struct piece {
 	bool elsewhere; /* attached below VIEW_MORE_*: its virtual path does not exist in the host tree around it */
 };
 
-struct attach {
+struct attach_state {
 	struct view *view;
 	int tmpfs_fd;
 	int own_proc_fd;     /* a procfs for the supervisor alone; -1: it uses that of the program */
 	int root_fd;         /* "/" of the program */
-	int more_fd;         /* the directory VIEW_MORE_*, for pieces that are `elsewhere`; -1: not made yet */
+	int more_fd;         /* the directory VIEW_MORE_*, for mounts that are `elsewhere`; -1: not made yet */
 	const char *more;    /* path of that directory */
 	int empty_dir_fd, empty_file_fd; /* mode 0; -1: nothing was covered yet */
-	struct piece *piece; /* parents before children */
+	struct attached_mount *piece; /* parents before children */
 	size_t pieces;
 	const char *what; /* the step that failed, for the message */
 };
 
 /* Stores the name of the step that failed. Returns error. */
-static int attach_note_failure(struct attach *attach, int error, const char *what)
+static int attach_note_failure(struct attach_state *attach, int error, const char *what)
 {
 	attach->what = what;
 	return error;
@@ -51,7 +51,7 @@ static int attach_note_failure(struct attach *attach, int error, const char *wha
 /* True when a look-up of the virtual path finds this mount: of two mounts at one path the first counts. */
 static bool attach_is_first_at_path(const struct view *view, const struct mount *mount)
 {
-	const struct node *node;
+	const struct view_node *node;
 
 	if (mount->virt_len == 1)
 		return mount == view->top;
@@ -68,7 +68,7 @@ static int attach_copy_proc(int proc_fd)
 }
 
 /* Makes a detached copy of a mount, unless it has one. An object that has vanished meanwhile stays absent. */
-static int attach_copy_mount(struct attach *attach, struct piece *piece, int proc_fd)
+static int attach_copy_mount(struct attach_state *attach, struct attached_mount *piece, int proc_fd)
 {
 	struct mount *mount = piece->mount;
 
@@ -97,12 +97,13 @@ static int attach_copy_mount(struct attach *attach, struct piece *piece, int pro
 
 static int attach_compare_depths(const void *a, const void *b)
 {
-	const struct mount *left = ((const struct piece *)a)->mount, *right = ((const struct piece *)b)->mount;
+	const struct attached_mount *one = a, *other = b;
+	const struct mount *left = one->mount, *right = other->mount;
 
 	return (left->virt_len > right->virt_len) - (left->virt_len < right->virt_len);
 }
 
-static int attach_copy_mounts(struct attach *attach, int proc_fd)
+static int attach_copy_mounts(struct attach_state *attach, int proc_fd)
 {
 	const struct view *view = attach->view;
 	int r = 0;
@@ -112,7 +113,8 @@ static int attach_copy_mounts(struct attach *attach, int proc_fd)
 		return attach_note_failure(attach, -ENOMEM, "list the mounts");
 	for (size_t i = 0; i < view->mounts; i++)
 		if (view->mount[i] != view->root)
-			attach->piece[attach->pieces++] = (struct piece){.mount = view->mount[i], .copy_fd = -1};
+			attach->piece[attach->pieces++] =
+				(struct attached_mount){.mount = view->mount[i], .copy_fd = -1};
 	qsort(attach->piece, attach->pieces, sizeof(*attach->piece), attach_compare_depths);
 	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
 		r = attach_copy_mount(attach, &attach->piece[i], proc_fd);
@@ -120,10 +122,10 @@ static int attach_copy_mounts(struct attach *attach, int proc_fd)
 }
 
 /*
- * Makes the directory for pieces whose virtual path does not exist. It is a covered name in the view's own /dev, where
+ * Makes the directory for mounts whose virtual path does not exist. It is a covered name in the view's own /dev, where
  * the kernel can reach it for exec and chdir. When the policy grants /dev, it lies outside of the root.
  */
-static int attach_make_more_dir(struct attach *attach)
+static int attach_make_more_dir(struct attach_state *attach)
 {
 	struct view *view = attach->view;
 	struct place place;
@@ -143,7 +145,7 @@ static int attach_make_more_dir(struct attach *attach)
 		       : 0;
 }
 
-static int attach_piece_elsewhere(struct attach *attach, struct piece *piece, size_t index)
+static int attach_mount_elsewhere(struct attach_state *attach, struct attached_mount *piece, size_t index)
 {
 	struct mount *mount = piece->mount;
 	char name[32], *host = NULL;
@@ -180,7 +182,7 @@ static bool attach_parents_are_skeleton(const struct view *view, const struct mo
 	return true;
 }
 
-static int attach_piece(struct attach *attach, struct piece *piece, size_t index)
+static int attach_mount(struct attach_state *attach, struct attached_mount *piece, size_t index)
 {
 	const struct mount *mount = piece->mount;
 	_cleanup_close_ int point = -1;
@@ -195,13 +197,13 @@ static int attach_piece(struct attach *attach, struct piece *piece, size_t index
 	point = openat2_call(attach->root_fd, mount->virt + 1, O_PATH | O_NOFOLLOW, 0, RESOLVE_STRICT);
 	if (point < 0 || fstat(point, &st) < 0 || S_ISLNK(st.st_mode) ||
 	    S_ISDIR(st.st_mode) == !!(mount->flags & MOUNT_FILE))
-		return attach_piece_elsewhere(attach, piece, index);
+		return attach_mount_elsewhere(attach, piece, index);
 	r = mounts_attach_copy(piece->copy_fd, point, "");
 	return r < 0 ? attach_note_failure(attach, r, "mount in the program's root") : 0;
 }
 
 /* Mounts a part of the skeleton. When the policy grants "/", only its nodes, such as /dev, show the skeleton. */
-static int attach_skeleton_part(struct attach *attach, const struct node *node)
+static int attach_skeleton_part(struct attach_state *attach, const struct view_node *node)
 {
 	_cleanup_close_ int copy = mounts_clone_tree(attach->view->root->fd, node->virt + 1);
 	_cleanup_close_ int point =
@@ -213,7 +215,7 @@ static int attach_skeleton_part(struct attach *attach, const struct node *node)
 	return r < 0 ? attach_note_failure(attach, r, "mount the view's own /dev") : 0;
 }
 
-static int attach_root_mount(struct attach *attach)
+static int attach_root_mount(struct attach_state *attach)
 {
 	const struct view *view = attach->view;
 	int r = 0;
@@ -226,14 +228,14 @@ static int attach_root_mount(struct attach *attach)
 	if (attach->root_fd < 0)
 		return attach_note_failure(attach, -errno, "open the program's root");
 	for (unsigned i = 0; view->top != view->root && r == 0 && i < VIEW_BUCKETS; i++)
-		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
+		for (const struct view_node *node = view->bucket[i]; node && r == 0; node = node->next)
 			if (node->mount == view->root)
 				r = attach_skeleton_part(attach, node);
 	return r;
 }
 
 /* Attaches all mounts. The tmpfs is mounted over "/"; attach_change_root makes it the root. */
-static int attach_all_pieces(struct attach *attach)
+static int attach_all_mounts(struct attach_state *attach)
 {
 	int r = mounts_attach_copy(attach->tmpfs_fd, AT_FDCWD, "/");
 
@@ -243,12 +245,12 @@ static int attach_all_pieces(struct attach *attach)
 		return attach_note_failure(attach, -errno, "make the program's root");
 	r = attach_root_mount(attach);
 	for (size_t i = 0; r == 0 && i < attach->pieces; i++)
-		r = attach_piece(attach, &attach->piece[i], i);
+		r = attach_mount(attach, &attach->piece[i], i);
 	return r;
 }
 
 /* pivot_root(2) with the same path twice stacks the old root over the new one, where it is detached. */
-static int attach_change_root(struct attach *attach)
+static int attach_change_root(struct attach_state *attach)
 {
 	if (fchdir(attach->tmpfs_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return attach_note_failure(attach, -errno, "pivot_root");
@@ -266,7 +268,7 @@ static int attach_change_root(struct attach *attach)
  * processes that the program could trace. From this one the supervisor serves the files that belong to no process. An
  * O_PATH descriptor owned by the caller, or -errno.
  */
-static int attach_second_procfs(struct attach *attach)
+static int attach_second_procfs(struct attach_state *attach)
 {
 	_cleanup_close_ int dir = -1, proc = -1, copy = -1;
 	struct view *view = attach->view;
@@ -293,7 +295,8 @@ static int attach_second_procfs(struct attach *attach)
 }
 
 /* Finds or makes the held directory of a single file at its new path. */
-static int attach_hold_dir(struct attach *attach, const struct piece *piece, const char *name, struct held **ret_held)
+static int attach_hold_dir(struct attach_state *attach, const struct attached_mount *piece, const char *name,
+			   struct held_dir **ret_held)
 {
 	char key[PATH_MAX + 1];
 	int len = (int)(strrchr(name, '/') - name), fd;
@@ -313,9 +316,9 @@ static int attach_hold_dir(struct attach *attach, const struct piece *piece, con
 }
 
 /* Makes the mount be opened through what was attached. */
-static int attach_hold_mount(struct attach *attach, struct piece *piece, const char *name)
+static int attach_hold_mount(struct attach_state *attach, struct attached_mount *piece, const char *name)
 {
-	struct held *held = NULL;
+	struct held_dir *held = NULL;
 	int r = 0;
 
 	if (piece->own || piece->kept)
@@ -342,7 +345,7 @@ static int attach_replace_text(char **slot, size_t *ret_len, const char *text)
 	return 0;
 }
 
-static int attach_reopen_mount(struct attach *attach, struct piece *piece)
+static int attach_reopen_mount(struct attach_state *attach, struct attached_mount *piece)
 {
 	struct mount *mount = piece->mount;
 	const char *name = piece->elsewhere ? mount->host : mount->virt;
@@ -361,7 +364,7 @@ static int attach_reopen_mount(struct attach *attach, struct piece *piece)
 }
 
 /* Opens the descriptors of the view again, below the program's root, and gives its mounts the paths they have there. */
-static int attach_reopen_mounts(struct attach *attach)
+static int attach_reopen_mounts(struct attach_state *attach)
 {
 	struct view *view = attach->view;
 	const char *skeleton = view->top == view->root ? "/" : "/" VIEW_ROOT_NAME;
@@ -389,7 +392,7 @@ static int attach_reopen_mounts(struct attach *attach)
 
 /* ---- covered names ---- */
 
-static int attach_make_empty_objects(struct attach *attach)
+static int attach_make_empty_objects(struct attach_state *attach)
 {
 	if (mkdirat(attach->tmpfs_fd, VIEW_EMPTY_NAME, 0) < 0 ||
 	    mknodat(attach->tmpfs_fd, VIEW_EMPTY_NAME "-file", S_IFREG, 0) < 0)
@@ -402,7 +405,7 @@ static int attach_make_empty_objects(struct attach *attach)
 /* Covers one path, unless it does not exist or is a symbolic link: then nothing needs a cover. */
 static int attach_cover_path(void *ctx, const char *path)
 {
-	struct attach *attach = ctx;
+	struct attach_state *attach = ctx;
 	_cleanup_close_ int point = -1, copy = -1;
 	struct stat st;
 	int r;
@@ -422,13 +425,13 @@ static int attach_cover_path(void *ctx, const char *path)
 }
 
 /* Mounts an empty object over each covered or denied name. Globs, and names made later, only the supervisor refuses. */
-static int attach_cover_names(struct attach *attach)
+static int attach_cover_names(struct attach_state *attach)
 {
 	const struct view *view = attach->view;
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < VIEW_BUCKETS; i++)
-		for (const struct node *node = view->bucket[i]; node && r == 0; node = node->next)
+		for (const struct view_node *node = view->bucket[i]; node && r == 0; node = node->next)
 			/* Not VIEW_MORE_PATH: the kernel must reach the mounts below it, for exec and chdir. */
 			if (node_is_covered(node) && strcmp(node->virt, VIEW_MORE_PATH) != 0)
 				r = attach_cover_path(attach, node->virt);
@@ -441,7 +444,7 @@ static int attach_cover_names(struct attach *attach)
  * Makes a copy of the program's root, mounted with nosymfollow: fstatat(2) by a path below the copy finds the object
  * that openat2(2) would, in one system call instead of three. Without this copy every object is opened.
  */
-static void attach_make_nolinks_copy(struct attach *attach)
+static void attach_make_nolinks_copy(struct attach_state *attach)
 {
 	struct view *view = attach->view;
 	_cleanup_close_ int copy = mounts_clone_restricted(attach->root_fd, "", MOUNTS_NO_LINKS);
@@ -455,10 +458,10 @@ static void attach_make_nolinks_copy(struct attach *attach)
 	if (view->top == view->root)
 		view->root->flags |= MOUNT_NOLINKS;
 	for (size_t i = 0; i < attach->pieces; i++) {
-		const struct piece *piece = &attach->piece[i];
+		const struct attached_mount *piece = &attach->piece[i];
 
 		/*
-		 * Not /proc and terminals: /proc/self depends on the reader. Not pieces that are elsewhere: they, like
+		 * Not /proc and terminals: /proc/self depends on the reader. Not mounts that are elsewhere: they, like
 		 * the terminal of --tty, have no path below the root.
 		 */
 		if ((piece->copy_fd >= 0 || piece->own) && !piece->elsewhere &&
@@ -469,7 +472,7 @@ static void attach_make_nolinks_copy(struct attach *attach)
 
 int view_attach_mounts(struct view *view, const struct view_mounts *mounts, const char **ret_what)
 {
-	struct attach attach = {
+	struct attach_state attach = {
 		.view = view, .tmpfs_fd = mounts->tmpfs_fd, .root_fd = -1, .more_fd = -1, .more = "", .what = "",
 		.empty_dir_fd = -1, .empty_file_fd = -1,
 		.own_proc_fd = mounts->program_proc_fd >= 0 ? mounts->proc_fd : -1};
@@ -479,7 +482,7 @@ int view_attach_mounts(struct view *view, const struct view_mounts *mounts, cons
 	if (view->host_root_fd < 0)
 		r = -errno;
 	if (r == 0)
-		r = attach_all_pieces(&attach);
+		r = attach_all_mounts(&attach);
 	if (r == 0)
 		r = attach_change_root(&attach);
 	if (r == 0)
@@ -500,7 +503,7 @@ int view_attach_mounts(struct view *view, const struct view_mounts *mounts, cons
 	return r;
 }
 
-bool view_is_root(const struct view *view)
+bool view_is_attached(const struct view *view)
 {
 	return view->attached;
 }
@@ -511,7 +514,7 @@ bool view_is_root(const struct view *view)
 static bool attach_has_covered_names(const struct view *view)
 {
 	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
-		for (const struct node *node = view->bucket[i]; node; node = node->next)
+		for (const struct view_node *node = view->bucket[i]; node; node = node->next)
 			if (node_is_covered(node))
 				return true;
 	return false;

@@ -14,14 +14,14 @@
 #include "view/fixed.h"
 #include "view/private.h"
 
-struct build {
+struct build_state {
 	struct view *view;
 	const struct view_options *options;
 	struct policy_error *error;
 };
 
 /* Writes the error message. Returns error. */
-static int build_set_error(const struct build *build, int error, const char *what, const char *path)
+static int build_set_error(const struct build_state *build, int error, const char *what, const char *path)
 {
 	(void)snprintf(build->error->text, sizeof(build->error->text), "%s %s: %s", what, path, strerror(-error));
 	return error;
@@ -29,7 +29,7 @@ static int build_set_error(const struct build *build, int error, const char *wha
 
 /* ---- grants ---- */
 
-static unsigned build_get_flags(const struct build *build, const struct policy_mount *grant)
+static unsigned build_get_flags(const struct build_state *build, const struct policy_mount *grant)
 {
 	const char *workdir = build->options->workdir_host, *scratch = build->options->scratch_host;
 	bool reported = workdir && path_is_below(workdir, scratch) && path_is_below(grant->host, workdir);
@@ -87,7 +87,7 @@ static int build_make_private_dir(const char *host)
 	return build_make_shared_dir(path);
 }
 
-static int build_refuse_procfs(const struct build *build, int fd, const char *host)
+static int build_refuse_procfs(const struct build_state *build, int fd, const char *host)
 {
 	if (!view_is_procfs(fd))
 		return 0;
@@ -98,7 +98,7 @@ static int build_refuse_procfs(const struct build *build, int fd, const char *ho
 }
 
 /* Opens a directory of the host, O_PATH. A descriptor or -errno, for some errors with a message. */
-static int build_open_dir(const struct build *build, const char *host)
+static int build_open_dir(const struct build_state *build, const char *host)
 {
 	_cleanup_close_ int fd = io_open_without_links(host, O_PATH | O_DIRECTORY);
 	int r;
@@ -115,7 +115,7 @@ static int build_open_dir(const struct build *build, const char *host)
 }
 
 /* Clones the mount of a host path, for view_attach_mounts. A descriptor; -errno: the caller opens the path instead. */
-static int build_clone_mount(const struct build *build, const char *virt, const char *host, unsigned flags,
+static int build_clone_mount(const struct build_state *build, const char *virt, const char *host, unsigned flags,
 			     mode_t *ret_mode)
 {
 	_cleanup_close_ int fd = -1, at = -1;
@@ -142,7 +142,8 @@ static void build_get_parent_path(const char *path, char dir[PATH_MAX])
 }
 
 /* Finds or makes the held directory of a file. virt: the file is in the skeleton, where `host` may not exist yet. */
-static int build_hold_dir(const struct build *build, const char *host, const char *virt, struct held **ret_held)
+static int build_hold_dir(const struct build_state *build, const char *host, const char *virt,
+			  struct held_dir **ret_held)
 {
 	char name[PATH_MAX], dir[PATH_MAX];
 	int fd;
@@ -164,11 +165,11 @@ static int build_hold_dir(const struct build *build, const char *host, const cha
 }
 
 /* Mounts a file. It is opened through its directory: if the host replaces it, the new file is seen. Takes copy_fd. */
-static int build_mount_file(struct build *build, const char *virt, const char *host, int copy_fd, unsigned flags,
+static int build_mount_file(struct build_state *build, const char *virt, const char *host, int copy_fd, unsigned flags,
 			    const char *rule)
 {
 	_cleanup_close_ int copy = copy_fd;
-	struct held *held = NULL;
+	struct held_dir *held = NULL;
 	int r = build_hold_dir(build, host, NULL, &held);
 
 	if (r == 0)
@@ -180,7 +181,7 @@ static int build_mount_file(struct build *build, const char *virt, const char *h
 	return r;
 }
 
-static int build_mount_dir(struct build *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
+static int build_mount_dir(struct build_state *build, const struct policy_mount *grant, int dir_fd, unsigned flags)
 {
 	_cleanup_close_ int fd = dir_fd;
 	int r = view_add_listed_name(build->view, grant->virt, S_IFDIR, NULL);
@@ -190,7 +191,7 @@ static int build_mount_dir(struct build *build, const struct policy_mount *grant
 }
 
 /* Mounts a clone of the granted object. -EAGAIN: it must be opened instead. */
-static int build_mount_clone(struct build *build, const struct policy_mount *grant, unsigned flags)
+static int build_mount_clone(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	mode_t mode = 0;
 	_cleanup_close_ int fd = build_clone_mount(build, grant->virt, grant->host, flags, &mode);
@@ -204,7 +205,7 @@ static int build_mount_clone(struct build *build, const struct policy_mount *gra
 	return build_mount_dir(build, grant, steal_fd(&fd), flags | MOUNT_DETACHED);
 }
 
-static int build_mount_opened(struct build *build, const struct policy_mount *grant, unsigned flags)
+static int build_mount_opened(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	int fd = build_open_dir(build, grant->host);
 
@@ -216,7 +217,7 @@ static int build_mount_opened(struct build *build, const struct policy_mount *gr
 }
 
 /* Mounts a grant. 0 or -errno, for some errors with a message. */
-static int build_mount_grant(struct build *build, const struct policy_mount *grant)
+static int build_mount_grant(struct build_state *build, const struct policy_mount *grant)
 {
 	unsigned flags = build_get_flags(build, grant);
 	int r = build_mount_clone(build, grant, flags);
@@ -230,11 +231,11 @@ static int build_mount_grant(struct build *build, const struct policy_mount *gra
 /* ---- provided files ---- */
 
 /* Adds a file of the skeleton itself, which needs no mount. */
-static int build_mount_skeleton_file(struct build *build, const char *virt, const void *text, size_t len,
+static int build_mount_skeleton_file(struct build_state *build, const char *virt, const void *text, size_t len,
 				     unsigned flags, const char *rule)
 {
 	_cleanup_free_ char *host = NULL;
-	struct held *held = NULL;
+	struct held_dir *held = NULL;
 	int r = view_skeleton_add_file(build->view, virt, text, len);
 
 	if (r == 0 && asprintf(&host, "%s%s", build->view->skeleton_host, virt) < 0) {
@@ -249,7 +250,7 @@ static int build_mount_skeleton_file(struct build *build, const char *virt, cons
 /*
  * Adds a file with this content: in the skeleton or, in a granted tree, as read-only file `name` of the scratch space.
  */
-static int build_mount_text(struct build *build, const char *name, const char *virt, const void *text, size_t len,
+static int build_mount_text(struct build_state *build, const char *name, const char *virt, const void *text, size_t len,
 			    unsigned flags, const char *rule)
 {
 	char host[PATH_MAX];
@@ -271,7 +272,7 @@ static int build_mount_text(struct build *build, const char *name, const char *v
 	return build_mount_file(build, virt, host, -1, flags, rule);
 }
 
-static bool build_is_run_file(const struct build *build, const char *virt)
+static bool build_is_run_file(const struct build_state *build, const char *virt)
 {
 	for (size_t i = 0; i < build->options->provides; i++)
 		if (strcmp(build->options->provide[i].virt, virt) == 0)
@@ -280,13 +281,13 @@ static bool build_is_run_file(const struct build *build, const char *virt)
 }
 
 /* Adds the files of view_options.provide, after the grants that they may lie in. 0, or -errno with a message. */
-static int build_mount_run_files(struct build *build)
+static int build_mount_run_files(struct build_state *build)
 {
 	char name[40];
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < build->options->provides; i++) {
-		const struct view_provide *file = &build->options->provide[i];
+		const struct view_provided_file *file = &build->options->provide[i];
 
 		(void)snprintf(name, sizeof(name), "provided/run-%zu", i);
 		r = build_mount_text(build, name, file->virt, file->text, file->text_len, MOUNT_RUN_FILE, NULL);
@@ -299,7 +300,7 @@ static int build_mount_run_files(struct build *build)
 /* ---- /dev, /proc and the root ---- */
 
 /* Makes an own /dev, even if "/" is granted: the host's has the caller's terminal. Devices are granted by name. */
-static int build_mount_dev(const struct build *build)
+static int build_mount_dev(const struct build_state *build)
 {
 	struct place place;
 	int r = view_locate_path(build->view, NULL, "/", "/dev", 0, &place);
@@ -310,7 +311,7 @@ static int build_mount_dev(const struct build *build)
 	return r < 0 ? r : view_add_node(build->view, "/dev", build->view->root, NULL);
 }
 
-static int build_mount_device(struct build *build, const char *path)
+static int build_mount_device(struct build_state *build, const char *path)
 {
 	mode_t mode;
 	int copy = build_clone_mount(build, path, path, MOUNT_DEVICE, &mode);
@@ -321,7 +322,7 @@ static int build_mount_device(struct build *build, const char *path)
 				NULL);
 }
 
-static int build_mount_devices(struct build *build)
+static int build_mount_devices(struct build_state *build)
 {
 	int r = 0;
 
@@ -335,7 +336,7 @@ static int build_mount_devices(struct build *build)
 	return r;
 }
 
-static int build_mount_proc(struct build *build)
+static int build_mount_proc(struct build_state *build)
 {
 	_cleanup_close_ int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -347,7 +348,7 @@ static int build_mount_proc(struct build *build)
 	return view_add_mount(build->view, "/proc", "/proc", steal_fd(&fd), ".", MOUNT_PROC, NULL);
 }
 
-static int build_mount_root(struct build *build)
+static int build_mount_root(struct build_state *build)
 {
 	const struct view_options *options = build->options;
 	struct view *view = build->view;
@@ -375,7 +376,7 @@ static int build_mount_root(struct build *build)
 }
 
 /* Mounts one grant of the policy. index: its number, which names a provided file in the scratch directory. */
-static int build_mount_rule(struct build *build, const struct policy_mount *grant, size_t index)
+static int build_mount_rule(struct build_state *build, const struct policy_mount *grant, size_t index)
 {
 	char name[32];
 	int r;
@@ -391,7 +392,7 @@ static int build_mount_rule(struct build *build, const struct policy_mount *gran
 }
 
 /* Adds the symbolic links that the host has in the paths of rules. */
-static int build_add_links(struct build *build, const struct policy *policy, const struct policy_mount *grant,
+static int build_add_links(struct build_state *build, const struct policy *policy, const struct policy_mount *grant,
 			   size_t count)
 {
 	size_t links;
@@ -411,7 +412,7 @@ static int build_add_links(struct build *build, const struct policy *policy, con
 	return r;
 }
 
-static int build_whole_view(struct build *build, const struct policy *policy)
+static int build_whole_view(struct build_state *build, const struct policy *policy)
 {
 	size_t count;
 	const struct policy_mount *grant = policy_get_mounts(policy, &count);
@@ -420,7 +421,7 @@ static int build_whole_view(struct build *build, const struct policy *policy)
 	if (r != 0)
 		return build_set_error(build, r, "cannot make the view in", build->options->scratch_host);
 	/* Before the grants: a grant of /dev/pts must show the terminals of the run. */
-	r = terminals_build(build->view, build->options->pts_fd, build->options->tmpfs_fd >= 0);
+	r = terminals_add_to_view(build->view, build->options->pts_fd, build->options->tmpfs_fd >= 0);
 	if (r < 0)
 		return build_set_error(build, r, "cannot make in the view", "/dev/pts");
 	for (size_t i = 0; r == 0 && i < count; i++)
@@ -447,12 +448,12 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		struct policy_error *ret_error)
 {
 	struct view *view = calloc(1, sizeof(*view));
-	struct build build = {.view = view, .options = options, .error = ret_error};
+	struct build_state build = {.view = view, .options = options, .error = ret_error};
 	mode_t old;
 	int r;
 
 	ret_error->text[0] = '\0';
-	if (!view || !(view->shown = view_shown_create())) {
+	if (!view || !(view->shown = view_skeleton_names_create())) {
 		free(view);
 		return -ENOMEM;
 	}
@@ -477,7 +478,7 @@ void view_free(struct view *view)
 		return;
 	for (unsigned i = 0; i < VIEW_BUCKETS; i++) {
 		while (view->bucket[i]) {
-			struct node *node = view->bucket[i];
+			struct view_node *node = view->bucket[i];
 
 			view->bucket[i] = node->next;
 			free(node->link);
@@ -485,9 +486,9 @@ void view_free(struct view *view)
 		}
 	}
 	view_mounts_free(view);
-	view_shown_free(view->shown);
+	view_skeleton_names_free(view->shown);
 	terminals_free(view);
-	for (unsigned i = 0; view->bases && i < VIEW_BASE_NAMES; i++)
+	for (unsigned i = 0; view->bases && i < VIEW_START_DIRS; i++)
 		free(view->bases->name[i].virt);
 	free(view->bases);
 	facts_free(view->facts);

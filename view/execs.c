@@ -15,7 +15,7 @@
 #define GLOB_FILES_MAX 64
 #define GLOB_ENTRIES_MAX 4096
 
-struct execs {
+struct execs_visit {
 	const struct view *view;
 	int (*take)(void *ctx, int fd);
 	void *ctx;
@@ -52,7 +52,7 @@ static void execs_move_to_fixed_inode(const struct view *view, struct place *pla
 }
 
 /* Passes one object to execs->take. Also returns 0 when nothing exists there. */
-static int execs_take_object(const struct execs *execs, const struct place *place)
+static int execs_take_object(const struct execs_visit *execs, const struct place *place)
 {
 	_cleanup_close_ int fd = execs_open_object(place);
 
@@ -62,8 +62,8 @@ static int execs_take_object(const struct execs *execs, const struct place *plac
 }
 
 /* The files that match one glob. They are taken only if there are not too many. */
-struct matches {
-	const struct execs *execs;
+struct glob_match_list {
+	const struct execs_visit *execs;
 	const struct glob *glob;
 	const char *literal;
 	size_t entries, files;
@@ -71,7 +71,7 @@ struct matches {
 };
 
 /* Adds a file that matches. -E2BIG: there are too many, or the program can make more of them. */
-static int match_add_file(struct matches *matches, const char *virt)
+static int match_add_file(struct glob_match_list *matches, const char *virt)
 {
 	const struct policy *policy = matches->execs->view->policy;
 	_cleanup_close_ int fd = -1;
@@ -92,9 +92,9 @@ static int match_add_file(struct matches *matches, const char *virt)
 	return 0;
 }
 
-static int match_scan_dir(struct matches *matches, const char *dir);
+static int match_scan_dir(struct glob_match_list *matches, const char *dir);
 
-static int match_check_entry(struct matches *matches, const char *dir, const struct dirent *entry)
+static int match_check_entry(struct glob_match_list *matches, const char *dir, const struct dirent *entry)
 {
 	char virt[PATH_MAX];
 	const char *rest;
@@ -116,7 +116,7 @@ static int match_check_entry(struct matches *matches, const char *dir, const str
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the pattern has parts */
-static int match_scan_dir(struct matches *matches, const char *dir)
+static int match_scan_dir(struct glob_match_list *matches, const char *dir)
 {
 	_cleanup_closedir_ DIR *entries = NULL;
 	_cleanup_close_ int pin = -1, fd = -1;
@@ -148,9 +148,9 @@ static bool glob_is_wide(const struct glob *glob)
 }
 
 /* Takes the files that match a glob. -E2BIG: take its literal directory instead. */
-static int execs_take_matches(const struct execs *execs, const struct policy_exec *exec)
+static int execs_take_matches(const struct execs_visit *execs, const struct policy_exec *exec)
 {
-	struct matches matches = {.execs = execs, .glob = exec->glob, .literal = exec->virt};
+	struct glob_match_list matches = {.execs = execs, .glob = exec->glob, .literal = exec->virt};
 	int r;
 
 	if (glob_is_wide(exec->glob) ||
@@ -164,7 +164,7 @@ static int execs_take_matches(const struct execs *execs, const struct policy_exe
 	return r;
 }
 
-static int execs_take_rule(const struct execs *execs, const struct policy_exec *exec)
+static int execs_take_rule(const struct execs_visit *execs, const struct policy_exec *exec)
 {
 	struct place place;
 	int r;
@@ -181,7 +181,7 @@ static int execs_take_rule(const struct execs *execs, const struct policy_exec *
 }
 
 /* Takes redirects whose target may be executed: in a mount namespace they are not below the grant of the target. */
-static int execs_take_redirects(const struct execs *execs)
+static int execs_take_redirects(const struct execs_visit *execs)
 {
 	const struct view *view = execs->view;
 	struct place place;
@@ -196,7 +196,7 @@ static int execs_take_redirects(const struct execs *execs)
 }
 
 /* Takes the own loaders, which need only POLICY_READ: loader_get_required_right() in syscalls/exec/execve.c. */
-static int execs_take_loaders(const struct execs *execs)
+static int execs_take_loaders(const struct execs_visit *execs)
 {
 	static const char *const own[] = ELF_LOADERS;
 	int r = 0;
@@ -213,7 +213,7 @@ static int execs_take_loaders(const struct execs *execs)
 
 int view_visit_execs(const struct view *view, int (*take)(void *ctx, int fd), void *ctx)
 {
-	const struct execs execs = {view, take, ctx};
+	const struct execs_visit execs = {view, take, ctx};
 	struct policy_exec exec;
 	size_t at = 0;
 	int r = 0;

@@ -20,15 +20,15 @@
 #include "base/path.h"
 #include "view/private.h"
 
-#define PARENT "provided" /* directory in the scratch directory; the keeper removes it between phases */
-#define DIRECTORY PARENT "/facts"
-#define FIRST_ID 20u      /* first mount id in mountinfo */
+#define PROVIDED_DIR "provided" /* directory in the scratch directory; the keeper removes it between phases */
+#define FACTS_DIR PROVIDED_DIR "/facts"
+#define FIRST_MOUNT_ID 20u      /* first mount id in mountinfo */
 #define COUNTERS_MAX (64u << 10)
 
 struct facts {
-	struct mount mount; /* its fd is -1 before facts_fill() */
+	struct mount mount; /* its fd is -1 before facts_make_files() */
 	int scratch_fd;     /* borrowed */
-	const struct view_provide *given;
+	const struct view_provided_file *given;
 	size_t count;
 };
 
@@ -62,21 +62,21 @@ void facts_free(struct facts *facts)
 	free(facts);
 }
 
-void view_set_network(struct view *view, const struct view_provide *file, size_t count)
+void view_set_network(struct view *view, const struct view_provided_file *file, size_t count)
 {
 	view->own_network = count == 0;
 	view->facts->given = file;
 	view->facts->count = count;
 }
 
-const struct mount *facts_mount(const struct facts *facts)
+const struct mount *facts_get_mount(const struct facts *facts)
 {
 	return facts ? &facts->mount : NULL;
 }
 
 /* ---- content ---- */
 
-static void write_counters(const struct view *view, struct buf *buf)
+static void facts_write_counters(const struct view *view, struct buf *buf)
 {
 	_cleanup_free_ char *text = NULL;
 	char *line, *rest;
@@ -89,13 +89,13 @@ static void write_counters(const struct view *view, struct buf *buf)
 }
 
 /* True for a mount of a directory. Mounts of single files are not shown to the program as mounts. */
-static bool is_listed(const struct view *view, const struct mount *mount)
+static bool facts_lists_mount(const struct view *view, const struct mount *mount)
 {
 	return mount != view->machine && !(mount->flags & (MOUNT_FILE | MOUNT_SKELETON_FILE | MOUNT_DEVICE)) &&
 	       (mount != view->root || view->top == view->root);
 }
 
-static const char *type_name(const struct mount *mount)
+static const char *facts_get_type(const struct mount *mount)
 {
 	static const struct {
 		unsigned long magic;
@@ -118,12 +118,12 @@ static const char *type_name(const struct mount *mount)
 }
 
 /* Returns the mount source. The name of the device would tell about the machine. */
-static const char *source_name(const char *type)
+static const char *facts_get_source(const char *type)
 {
 	return strcmp(type, "tmpfs") == 0 || strcmp(type, "proc") == 0 ? type : "callgate";
 }
 
-static const char *options_of(const struct view *view, const struct mount *mount)
+static const char *facts_get_options(const struct view *view, const struct mount *mount)
 {
 	if (mount->flags & MOUNT_PROC)
 		return "rw,nosuid,nodev,noexec,relatime";
@@ -135,7 +135,7 @@ static const char *options_of(const struct view *view, const struct mount *mount
 }
 
 /* Escapes a path as mangle_path() in fs/seq_file.c does. */
-static void put_path(struct buf *buf, const char *path)
+static void facts_put_path(struct buf *buf, const char *path)
 {
 	for (; *path; path++)
 		if (strchr(" \t\n\\#", *path))
@@ -145,65 +145,65 @@ static void put_path(struct buf *buf, const char *path)
 }
 
 /* Returns the index of the innermost listed mount that contains a mount. */
-static size_t parent_of(const struct view *view, const struct mount *mount)
+static size_t facts_find_parent_mount(const struct view *view, const struct mount *mount)
 {
 	size_t best = 0;
 
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *other = view->mount[i];
 
-		if (other != mount && is_listed(view, other) && path_is_below(mount->virt, other->virt) &&
+		if (other != mount && facts_lists_mount(view, other) && path_is_below(mount->virt, other->virt) &&
 		    (best == 0 || other->virt_len > view->mount[best]->virt_len))
 			best = i;
 	}
 	return best;
 }
 
-static void write_mountinfo(const struct view *view, struct buf *buf, size_t index, const struct mount *mount)
+static void facts_write_mountinfo(const struct view *view, struct buf *buf, size_t index, const struct mount *mount)
 {
-	const char *type = type_name(mount), *options = options_of(view, mount);
-	size_t parent = mount->virt_len == 1 ? 0 : FIRST_ID + parent_of(view, mount);
+	const char *type = facts_get_type(mount), *options = facts_get_options(view, mount);
+	size_t parent = mount->virt_len == 1 ? 0 : FIRST_MOUNT_ID + facts_find_parent_mount(view, mount);
 	struct stat st = {0};
 
 	(void)fstat(mount->fd, &st); /* on failure the mount has vanished, and its device is 0:0 */
-	buf_printf(buf, "%zu %zu %u:%u / ", FIRST_ID + index, parent, major(st.st_dev), minor(st.st_dev));
-	put_path(buf, mount->virt);
-	buf_printf(buf, " %s - %s %s %.2s\n", options, type, source_name(type), options);
+	buf_printf(buf, "%zu %zu %u:%u / ", FIRST_MOUNT_ID + index, parent, major(st.st_dev), minor(st.st_dev));
+	facts_put_path(buf, mount->virt);
+	buf_printf(buf, " %s - %s %s %.2s\n", options, type, facts_get_source(type), options);
 }
 
-static void write_mounts(const struct mount *mount, struct buf *buf, const char *options)
+static void facts_write_mounts(const struct mount *mount, struct buf *buf, const char *options)
 {
-	const char *type = type_name(mount);
+	const char *type = facts_get_type(mount);
 
-	buf_printf(buf, "%s ", source_name(type));
-	put_path(buf, mount->virt);
+	buf_printf(buf, "%s ", facts_get_source(type));
+	facts_put_path(buf, mount->virt);
 	buf_printf(buf, " %s %s 0 0\n", type, options);
 }
 
-static void write_mountstats(const struct mount *mount, struct buf *buf)
+static void facts_write_mountstats(const struct mount *mount, struct buf *buf)
 {
-	const char *type = type_name(mount);
+	const char *type = facts_get_type(mount);
 
-	buf_printf(buf, "device %s mounted on ", source_name(type));
-	put_path(buf, mount->virt);
+	buf_printf(buf, "device %s mounted on ", facts_get_source(type));
+	facts_put_path(buf, mount->virt);
 	buf_printf(buf, " with fstype %s\n", type);
 }
 
-enum table { TABLE_MOUNTS, TABLE_MOUNTINFO, TABLE_MOUNTSTATS };
+enum mount_table { TABLE_MOUNTS, TABLE_MOUNTINFO, TABLE_MOUNTSTATS };
 
-static void write_table(const struct view *view, struct buf *buf, enum table table)
+static void facts_write_table(const struct view *view, struct buf *buf, enum mount_table table)
 {
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
 
-		if (!is_listed(view, mount))
+		if (!facts_lists_mount(view, mount))
 			continue;
 		if (table == TABLE_MOUNTINFO)
-			write_mountinfo(view, buf, i, mount);
+			facts_write_mountinfo(view, buf, i, mount);
 		else if (table == TABLE_MOUNTS)
-			write_mounts(mount, buf, options_of(view, mount));
+			facts_write_mounts(mount, buf, facts_get_options(view, mount));
 		else
-			write_mountstats(mount, buf);
+			facts_write_mountstats(mount, buf);
 	}
 }
 
@@ -212,7 +212,7 @@ static void write_table(const struct view *view, struct buf *buf, enum table tab
 static const char *const tables[] = {
 	[TABLE_MOUNTS] = "mounts", [TABLE_MOUNTINFO] = "mountinfo", [TABLE_MOUNTSTATS] = "mountstats"};
 
-bool facts_hold(const struct facts *facts, const char *leaf, bool of_process)
+bool facts_have_file(const struct facts *facts, const char *leaf, bool of_process)
 {
 	if (!facts)
 		return false;
@@ -227,7 +227,7 @@ bool facts_hold(const struct facts *facts, const char *leaf, bool of_process)
 	return false;
 }
 
-static int make_file(int dirfd, const char *name, const void *text, size_t len)
+static int facts_make_file(int dirfd, const char *name, const void *text, size_t len)
 {
 	_cleanup_close_ int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 
@@ -235,35 +235,35 @@ static int make_file(int dirfd, const char *name, const void *text, size_t len)
 }
 
 /* Makes a file of this content. Takes the content. */
-static int make_written(int dirfd, const char *name, struct buf *buf)
+static int facts_make_file_from_buf(int dirfd, const char *name, struct buf *buf)
 {
-	int r = buf->failed ? -ENOMEM : make_file(dirfd, name, buf->data, buf->len);
+	int r = buf->failed ? -ENOMEM : facts_make_file(dirfd, name, buf->data, buf->len);
 
 	buf_release(buf);
 	*buf = (struct buf){0};
 	return r;
 }
 
-static int make_all(const struct view *view, int dirfd)
+static int facts_make_all_files(const struct view *view, int dirfd)
 {
 	const struct facts *facts = view->facts;
 	_cleanup_buf_ struct buf buf = {0};
 	int r;
 
-	write_counters(view, &buf);
-	r = make_written(dirfd, "vmstat", &buf);
+	facts_write_counters(view, &buf);
+	r = facts_make_file_from_buf(dirfd, "vmstat", &buf);
 	for (size_t i = 0; r == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
-		write_table(view, &buf, (enum table)i);
-		r = make_written(dirfd, tables[i], &buf);
+		facts_write_table(view, &buf, (enum mount_table)i);
+		r = facts_make_file_from_buf(dirfd, tables[i], &buf);
 	}
 	if (r == 0 && facts->count && mkdirat(dirfd, "net", 0755) < 0)
 		r = -errno;
 	for (size_t i = 0; r == 0 && i < facts->count; i++)
-		r = make_file(dirfd, facts->given[i].virt, facts->given[i].text, facts->given[i].text_len);
+		r = facts_make_file(dirfd, facts->given[i].virt, facts->given[i].text, facts->given[i].text_len);
 	return r;
 }
 
-int facts_fill(const struct view *view)
+int facts_make_files(const struct view *view)
 {
 	struct facts *facts = view->facts;
 	_cleanup_close_ int fd = -1;
@@ -273,14 +273,14 @@ int facts_fill(const struct view *view)
 	if (facts->mount.fd >= 0)
 		return 0;
 	old = umask(022); /* the umask is that of the task for which this thread last made a file */
-	r = mkdirat(facts->scratch_fd, PARENT, 0700) < 0 && errno != EEXIST ? -errno : 0;
-	(void)io_remove_tree(facts->scratch_fd, DIRECTORY); /* left over when an earlier attempt failed */
-	if (r == 0 && mkdirat(facts->scratch_fd, DIRECTORY, 0755) < 0)
+	r = mkdirat(facts->scratch_fd, PROVIDED_DIR, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	(void)io_remove_tree(facts->scratch_fd, FACTS_DIR); /* left over when an earlier attempt failed */
+	if (r == 0 && mkdirat(facts->scratch_fd, FACTS_DIR, 0755) < 0)
 		r = -errno;
 	if (r == 0)
-		fd = openat(facts->scratch_fd, DIRECTORY, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = openat(facts->scratch_fd, FACTS_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r == 0)
-		r = fd < 0 ? -errno : make_all(view, fd);
+		r = fd < 0 ? -errno : facts_make_all_files(view, fd);
 	(void)umask(old);
 	if (r == 0)
 		facts->mount.fd = steal_fd(&fd);

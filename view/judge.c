@@ -17,7 +17,7 @@ static struct policy_decision judge_make_provided(const char *reason)
 static struct policy_decision judge_proc_path(const struct view *view, const struct task *task,
 					      const struct place *place, unsigned want)
 {
-	const char *rest = view_proc_rest(place);
+	const char *rest = view_get_proc_rest(place);
 	enum proc_kind kind;
 
 	if (place->magic) /* file_pin_path() checks the access mode of the descriptor that holds it */
@@ -40,7 +40,7 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 
 	if (mount->flags & MOUNT_PROC)
 		return judge_proc_path(view, task, place, want);
-	if (mount->flags & MOUNT_PTS && terminals_hides(place, want & POLICY_WRITE))
+	if (mount->flags & MOUNT_PTS && terminals_hides_place(place, want & POLICY_WRITE))
 		return judge_make_denial(ENOENT, "not_granted");
 	if (mount->flags & MOUNT_PTS && want & POLICY_WRITE && terminals_is_directory(place))
 		return judge_make_denial(EROFS, "read_only");

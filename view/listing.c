@@ -29,13 +29,13 @@ static void listing_put_entry(int dirfd, const char *name, mode_t type)
 	(void)view_make_entry(dirfd, name, type, name); /* on failure the listing lacks the entry */
 }
 
-#define MEMBERS_MAX 4096
+#define LISTING_PROCESSES_MAX 4096
 
 struct listing {
 	const struct view *view;
 	const struct place *place;
 	int fd;                    /* the stand-in directory */
-	pid_t member[MEMBERS_MAX]; /* for /proc: the first processes of the run, in ascending order */
+	pid_t member[LISTING_PROCESSES_MAX]; /* for /proc: the first processes of the run, in ascending order */
 	size_t members;
 };
 
@@ -71,7 +71,7 @@ static void listing_add_host_entry(const struct listing *listing, int host_fd, c
 			  S_ISDIR(entry.st_mode) || S_ISLNK(entry.st_mode) ? entry.st_mode & S_IFMT : S_IFREG);
 }
 
-static void listing_add(void *ctx, const char *name, mode_t type)
+static void listing_add_entry(void *ctx, const char *name, mode_t type)
 {
 	const struct listing *listing = ctx;
 
@@ -87,8 +87,8 @@ static void listing_add_processes(struct listing *listing)
 		(void)snprintf(name, sizeof(name), "%d", listing->member[i]);
 		listing_put_entry(listing->fd, name, S_IFDIR);
 	}
-	proc_visit_entries("", listing_add, listing);
-	proc_each_machine_link(listing_add, listing);
+	proc_visit_entries("", listing_add_entry, listing);
+	proc_visit_machine_links(listing_add_entry, listing);
 	listing_put_entry(listing->fd, "self", S_IFLNK);
 	listing_put_entry(listing->fd, "thread-self", S_IFLNK);
 }
@@ -103,7 +103,7 @@ static bool listing_entry_is_stale(const struct listing *listing, int host_fd, c
 		return name[0] >= '1' && name[0] <= '9' &&
 		       !bsearch(&pid, listing->member, listing->members, sizeof(pid), listing_compare_pids);
 	if (listing->place->mount->flags & MOUNT_PTS)
-		return !terminals_shows(listing->view, name);
+		return !terminals_shows_name(listing->view, name);
 	return fstatat(host_fd, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
 	       !listing_shows_name(listing, name, there.st_mode & S_IFMT);
 }
@@ -154,19 +154,19 @@ int view_refresh_standin(const struct place *place)
 	listing.fd = fd;
 	listing.members = 0; /* the array stays uninitialised, because it is large */
 	if (place->mount->flags & MOUNT_PROC && view->run_root)
-		listing.members = proctree_list_descendants(view->run_root, listing.member, MEMBERS_MAX);
-	if (listing.members > MEMBERS_MAX)
-		listing.members = MEMBERS_MAX;
+		listing.members = proctree_list_descendants(view->run_root, listing.member, LISTING_PROCESSES_MAX);
+	if (listing.members > LISTING_PROCESSES_MAX)
+		listing.members = LISTING_PROCESSES_MAX;
 	old = umask(022); /* the umask is that of the task for which this thread last made a file */
 	listing_drop_stale_entries(&listing, dirfd(host));
-	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_proc_rest(place)))
-		proc_visit_entries(view_proc_rest(place), listing_add, &listing);
-	else if (place->mount->flags & MOUNT_PROC && proc_is_net(view_proc_rest(place)))
-		proc_each_net(listing_add, &listing);
+	if (place->mount->flags & MOUNT_PROC && proc_path_is_directory(view_get_proc_rest(place)))
+		proc_visit_entries(view_get_proc_rest(place), listing_add_entry, &listing);
+	else if (place->mount->flags & MOUNT_PROC && proc_path_is_net(view_get_proc_rest(place)))
+		proc_visit_net_entries(listing_add_entry, &listing);
 	else if (place->mount->flags & MOUNT_PROC)
 		listing_add_processes(&listing);
 	else if (place->mount->flags & MOUNT_PTS)
-		terminals_each(view, listing_add, &listing);
+		terminals_visit_entries(view, listing_add_entry, &listing);
 	else
 		while ((entry = readdir(host)))
 			listing_add_host_entry(&listing, dirfd(host), entry->d_name);

@@ -13,7 +13,7 @@
 
 /* ---- mounts ---- */
 
-struct held *view_find_held_dir(const struct view *view, const char *name)
+struct held_dir *view_find_held_dir(const struct view *view, const char *name)
 {
 	for (size_t i = 0; i < view->helds; i++)
 		if (view->held[i]->fd >= 0 && strcmp(view->held[i]->name, name) == 0)
@@ -21,11 +21,11 @@ struct held *view_find_held_dir(const struct view *view, const char *name)
 	return NULL;
 }
 
-struct held *view_add_held_dir(struct view *view, const char *name, int fd)
+struct held_dir *view_add_held_dir(struct view *view, const char *name, int fd)
 {
 	_cleanup_close_ int owned = fd;
-	struct held **list = reallocarray(view->held, view->helds + 1, sizeof(struct held *));
-	struct held *held = calloc(1, sizeof(*held) + strlen(name) + 1);
+	struct held_dir **list = reallocarray(view->held, view->helds + 1, sizeof(struct held_dir *));
+	struct held_dir *held = calloc(1, sizeof(*held) + strlen(name) + 1);
 
 	if (list)
 		view->held = list;
@@ -39,7 +39,7 @@ struct held *view_add_held_dir(struct view *view, const char *name, int fd)
 	return held;
 }
 
-void view_set_mount_fd(struct mount *mount, int fd, struct held *held)
+void view_set_mount_fd(struct mount *mount, int fd, struct held_dir *held)
 {
 	if (held)
 		held->users++;
@@ -109,7 +109,7 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 	return r == -EEXIST ? 0 : r;
 }
 
-int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags,
+int view_add_file(struct view *view, const char *virt, const char *host, struct held_dir *held, unsigned flags,
 		  const char *rule)
 {
 	size_t before = view->mounts;
@@ -122,9 +122,9 @@ int view_add_file(struct view *view, const char *virt, const char *host, struct 
 
 /* ---- nodes and places ---- */
 
-struct node *view_find_node(const struct view *view, const char *virt, size_t len, uint32_t hash)
+struct view_node *view_find_node(const struct view *view, const char *virt, size_t len, uint32_t hash)
 {
-	for (struct node *node = view->bucket[hash % VIEW_BUCKETS]; node; node = node->next)
+	for (struct view_node *node = view->bucket[hash % VIEW_BUCKETS]; node; node = node->next)
 		if (node->hash == hash && node->virt_len == len && memcmp(node->virt, virt, len) == 0)
 			return node;
 	return NULL;
@@ -134,7 +134,7 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 {
 	size_t len = strlen(virt);
 	uint32_t hash = view_hash_path(virt, len);
-	struct node *node;
+	struct view_node *node;
 
 	if (view_find_node(view, virt, len, hash))
 		return -EEXIST;
@@ -155,7 +155,8 @@ int view_add_node(struct view *view, const char *virt, struct mount *mount, cons
 	return 0;
 }
 
-const char *view_get_link_target(const struct task *task, const struct node *node, const char *virt, char buffer[64])
+const char *view_get_link_target(const struct task *task, const struct view_node *node, const char *virt,
+				 char buffer[64])
 {
 	if (node && node->link)
 		return node->link;
@@ -173,13 +174,14 @@ const char *view_get_link_target(const struct task *task, const struct node *nod
 }
 
 /* Finds the node with the longest path that is the path of the place or an ancestor of it, or returns NULL. */
-static const struct node *locate_deepest_node(const struct view *view, const struct place *place)
+static const struct view_node *locate_find_deepest_node(const struct view *view, const struct place *place)
 {
 	struct view_prefix prefix = view_begin_prefixes(place->virt, place->virt_len);
-	const struct node *best = NULL;
+	const struct view_node *best = NULL;
 
 	while (view_extend_prefix(&prefix)) {
-		const struct node *node = view_find_node(view, place->virt, prefix.len, view_get_prefix_hash(&prefix));
+		const struct view_node *node = view_find_node(view, place->virt, prefix.len,
+							      view_get_prefix_hash(&prefix));
 
 		best = node ? node : best;
 	}
@@ -188,7 +190,7 @@ static const struct node *locate_deepest_node(const struct view *view, const str
 
 bool view_is_covered(const struct place *place)
 {
-	const struct node *node = locate_deepest_node(place->mount->view, place);
+	const struct view_node *node = locate_find_deepest_node(place->mount->view, place);
 
 	return node && node_is_covered(node);
 }
@@ -196,29 +198,29 @@ bool view_is_covered(const struct place *place)
 bool view_has_node_below(const struct view *view, const char *virt)
 {
 	for (unsigned i = 0; i < VIEW_BUCKETS; i++)
-		for (const struct node *node = view->bucket[i]; node; node = node->next)
+		for (const struct view_node *node = view->bucket[i]; node; node = node->next)
 			if (path_is_below(node->virt, virt))
 				return true;
 	return false;
 }
 
 /* Moves the place of a file of /proc that callgate generates into the mount of such files. False: no such file. */
-static bool locate_fact(const struct view *view, struct place *place)
+static bool locate_find_fact_file(const struct view *view, struct place *place)
 {
-	const char *leaf = proc_leaf(place->rest);
+	const char *leaf = proc_skip_pid(place->rest);
 	bool of_process = leaf != NULL;
 
 	if (!of_process)
 		leaf = place->rest;
-	if (!facts_hold(view->facts, leaf, of_process))
+	if (!facts_have_file(view->facts, leaf, of_process))
 		return false;
-	place->mount = facts_mount(view->facts);
+	place->mount = facts_get_mount(view->facts);
 	place->rest = leaf;
 	return true;
 }
 
 /* As view_set_place, for a caller that knows the deepest node on the path. */
-static int locate_set_mount(const struct view *view, struct place *place, const struct node *node)
+static int locate_set_mount(const struct view *view, struct place *place, const struct view_node *node)
 {
 	const struct mount *mount = node && node->mount ? node->mount : (node ? view->root : view->top);
 	size_t skip = mount->virt_len;
@@ -233,7 +235,7 @@ static int locate_set_mount(const struct view *view, struct place *place, const 
 		place->rest = ".";
 	else
 		place->rest = place->virt + skip + (skip > 1);
-	if (mount->flags & MOUNT_PROC && locate_fact(view, place))
+	if (mount->flags & MOUNT_PROC && locate_find_fact_file(view, place))
 		return 0;
 	if (mount->flags & MOUNT_PROC && view->machine && proc_path_is_machine_wide(place->rest))
 		place->mount = view->machine;
@@ -242,20 +244,21 @@ static int locate_set_mount(const struct view *view, struct place *place, const 
 
 int view_set_place(const struct view *view, struct place *place)
 {
-	return locate_set_mount(view, place, locate_deepest_node(view, place));
+	return locate_set_mount(view, place, locate_find_deepest_node(view, place));
 }
 
 /* Finds the first link of the view on the path. Returns its length; 0: none, and *ret_node is the deepest node. */
-static size_t locate_first_link(const struct view *view, const struct task *task, const struct place *place,
+static size_t locate_find_first_link(const struct view *view, const struct task *task, const struct place *place,
 				bool follow_last, const char **ret_target, char buffer[64],
-				const struct node **ret_node)
+				const struct view_node **ret_node)
 {
 	struct view_prefix prefix = view_begin_prefixes(place->virt, place->virt_len);
 	bool proc = task && strncmp(place->virt, "/proc/", 6) == 0;
 
 	*ret_node = NULL;
 	while (view_extend_prefix(&prefix)) {
-		const struct node *node = view_find_node(view, place->virt, prefix.len, view_get_prefix_hash(&prefix));
+		const struct view_node *node = view_find_node(view, place->virt, prefix.len,
+							      view_get_prefix_hash(&prefix));
 		char name[32];
 
 		*ret_node = node ? node : *ret_node;
@@ -311,10 +314,10 @@ int view_locate_path(const struct view *view, const struct task *task, const cha
 		return -EAGAIN;
 	ret_place->virt_len = (size_t)len;
 	for (int links = 0; links < VIEW_LINKS_MAX; links++) {
-		const struct node *node;
+		const struct view_node *node;
 		const char *target;
 		char buffer[64];
-		size_t prefix = locate_first_link(view, task, ret_place, follow, &target, buffer, &node);
+		size_t prefix = locate_find_first_link(view, task, ret_place, follow, &target, buffer, &node);
 		int r;
 
 		if (prefix == 0)
@@ -336,9 +339,9 @@ bool view_has_standin(const struct place *place)
 {
 	const struct mount *mount = place->mount;
 
-	if (mount->flags & MOUNT_PROC) /* ".." in the supervisor's procfs would leave the allowlist */
-		return place->virt_len == mount->virt_len || proc_path_is_directory(view_proc_rest(place)) ||
-		       proc_is_net(view_proc_rest(place));
+	if (mount->flags & MOUNT_PROC) /* ".." in the procfs of the supervisor would lead past the allowlist */
+		return place->virt_len == mount->virt_len || proc_path_is_directory(view_get_proc_rest(place)) ||
+		       proc_path_is_net(view_get_proc_rest(place));
 	if (mount->flags & MOUNT_PTS)
 		return terminals_is_directory(place);
 	return mount->flags & MOUNT_FILTERED && !(mount->flags & MOUNT_FILE) &&
@@ -380,7 +383,7 @@ bool view_is_nameless(const struct place *place)
 {
 	const struct view *view = place->mount->view;
 
-	return !place->magic && (place->mount == view->machine || place->mount == facts_mount(view->facts));
+	return !place->magic && (place->mount == view->machine || place->mount == facts_get_mount(view->facts));
 }
 
 int view_join_path(const char *virt, const char *rest, char *out, size_t cap)

@@ -24,7 +24,7 @@
 /* Adds a link of the host by its canonical path, unless a mount shows the link already. */
 static int links_add_link(struct view *view, const char *path, const char *target)
 {
-	const struct node *known = view_find_node(view, path, strlen(path), view_hash_path(path, strlen(path)));
+	const struct view_node *known = view_find_node(view, path, strlen(path), view_hash_path(path, strlen(path)));
 	struct place place;
 	int r;
 
@@ -109,7 +109,7 @@ int view_add_merged_usr(struct view *view)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && links[i]; i++) {
-		const struct node *known =
+		const struct view_node *known =
 			view_find_node(view, links[i], strlen(links[i]), view_hash_path(links[i], strlen(links[i])));
 		_cleanup_free_ char *real = NULL;
 		char target;
@@ -134,7 +134,7 @@ bool view_is_procfs(int fd)
 }
 
 /* Covers each virtual path that shows this host directory. */
-static int covered_add_dir(struct view *view, const char *host)
+static int covered_hide_host_dir(struct view *view, const char *host)
 {
 	for (size_t i = 0; i < view->mounts; i++) {
 		const struct mount *mount = view->mount[i];
@@ -161,7 +161,7 @@ int view_add_covered_names(struct view *view, const char *scratch_base)
 {
 	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
 	_cleanup_free_ char *line = NULL;
-	int r = covered_add_dir(view, scratch_base);
+	int r = covered_hide_host_dir(view, scratch_base);
 	size_t cap = 0;
 
 	if (!mounts)
@@ -171,7 +171,7 @@ int view_add_covered_names(struct view *view, const char *scratch_base)
 
 		if (mounts_parse_line(line, &mount) && strcmp(mount.type, "proc") == 0 &&
 		    !path_is_below(mount.point, "/proc"))
-			r = covered_add_dir(view, mount.point);
+			r = covered_hide_host_dir(view, mount.point);
 	}
 	return r == 0 && ferror(mounts) ? -EIO : r;
 }

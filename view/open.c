@@ -32,8 +32,8 @@ static int open_standin_dir(const struct place *place, int flags)
 }
 
 /*
- * Opens the directory of the place's last name, one directory after the other: each is the one whose mode was looked
- * at. *ret_name: the last name. *ret_dir: an O_PATH descriptor owned by the caller; -1: the mount's. 0 or -errno.
+ * Opens the parent directory of a place, one component after another, and checks the mode of each opened directory.
+ * *ret_name: the last name. *ret_dir: an O_PATH descriptor owned by the caller; -1: use mount->fd. 0 or -errno.
  */
 static int open_public_parent(const struct place *place, int *ret_dir, const char **ret_name)
 {
@@ -104,8 +104,8 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 
 	if (place->magic) /* an object without a name is opened through /proc/PID/fd of its holder */
 		return openat2_call(place->mount->fd, place->rest, flags & ~(O_NOFOLLOW | O_CREAT | O_EXCL), 0, 0);
-	if (place->mount->flags & MOUNT_PROC && place->mount == facts_mount(view->facts)) {
-		int r = facts_fill(view);
+	if (place->mount->flags & MOUNT_PROC && place->mount == facts_get_mount(view->facts)) {
+		int r = facts_make_files(view);
 
 		if (r < 0)
 			return r;
@@ -113,7 +113,7 @@ int view_open_place(const struct place *place, int flags, mode_t mode)
 	if (place->mount->flags & MOUNT_TTY && !(flags & O_PATH))
 		return flags & O_DIRECTORY ? -ENOTDIR : -ENXIO; /* only view_open_terminal() can open it */
 	if (place->mount->flags & MOUNT_PTS && !terminals_is_directory(place))
-		return terminals_open(place, flags);
+		return terminals_open_place(place, flags);
 	/*
 	 * After view_attach_mounts, an O_PATH descriptor is of the directory itself, not of its stand-in directory. A
 	 * caller that shows its entries to the program must check view_has_standin first: syscalls/file/watch.c is the
@@ -165,7 +165,7 @@ int view_get_nolinks_fd(const struct view *view)
 	return view->nolinks_fd;
 }
 
-uint64_t view_mount_id(const struct view *view, uint64_t copy_id)
+uint64_t view_map_mount_id(const struct view *view, uint64_t copy_id)
 {
 	for (size_t i = 0; i < view->mount_ids; i++)
 		if (view->mount_id[i].copy_id == copy_id)

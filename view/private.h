@@ -9,7 +9,7 @@
 
 #define VIEW_BUCKETS 512u
 #define VIEW_MOUNT_IDS_MAX 64u
-#define VIEW_BASE_NAMES 64u
+#define VIEW_START_DIRS 64u
 #define VIEW_LINKS_MAX 40 /* as many as the kernel follows: path_resolution(7) */
 
 /* Names in the tmpfs of view_attach_mounts. VIEW_ROOT_NAME becomes the program's root; the others lie outside. */
@@ -22,8 +22,8 @@
 #define VIEW_MORE_PATH "/dev/.callgate" /* path of VIEW_MORE_NAME when it lies within the root of the program */
 
 /* A name of the view that differs from the mount around it: a mount, a link, or a covered name. */
-struct node {
-	struct node *next; /* next node of the same bucket */
+struct view_node {
+	struct view_node *next; /* next node of the same bucket */
 	uint32_t hash;
 	uint32_t virt_len;
 	struct mount *mount; /* the mount whose root is here; NULL: a link or a covered name */
@@ -31,15 +31,15 @@ struct node {
 	char virt[];
 };
 
-static inline bool node_is_covered(const struct node *node)
+static inline bool node_is_covered(const struct view_node *node)
 {
 	return !node->mount && !node->link;
 }
 
-struct shown; /* the names of the skeleton: skeleton.c */
+struct skeleton_names; /* the names of the skeleton: skeleton.c */
 
 /* The virtual path of a directory. In each mount a directory has one path at a time. */
-struct base_name {
+struct start_dir {
 	uint64_t mount, ino;
 	uint32_t major, minor;
 	uint64_t confirmed_ns;
@@ -48,20 +48,20 @@ struct base_name {
 	char *virt; /* NULL: the slot is unused */
 };
 
-struct base_names {
+struct start_dirs {
 	unsigned changes; /* counts calls that changed names */
 	bool refused;     /* pidfd_getfd(2) is not permitted, as in some containers */
-	struct base_name name[VIEW_BASE_NAMES];
+	struct start_dir name[VIEW_START_DIRS];
 };
 
 struct view {
 	const struct policy *policy;
 	pid_t run_root;           /* pid of the supervisor: the run is its descendants; 0: the program does not run */
-	struct shown *shown;
-	struct base_names *bases; /* NULL: directory paths are not cached */
+	struct skeleton_names *shown;
+	struct start_dirs *bases; /* NULL: directory paths are not cached */
 	struct mount **mount;     /* in the order in which they were added */
 	size_t mounts;
-	struct held **held;       /* directories through which single files are opened */
+	struct held_dir **held;       /* directories through which single files are opened */
 	size_t helds;
 	void *plain;              /* used while building: a tsearch(3) tree of host paths that are no links */
 	struct mount *root;       /* the skeleton */
@@ -80,9 +80,9 @@ struct view {
 	struct terminals *terminals; /* the pseudoterminals: terminals.c; NULL only while the view is made */
 	struct view_mount_id {
 		uint64_t copy_id, id;
-	} mount_id[VIEW_MOUNT_IDS_MAX]; /* maps mount ids: view_mount_id() */
+	} mount_id[VIEW_MOUNT_IDS_MAX]; /* maps mount ids: view_map_mount_id() */
 	size_t mount_ids;
-	struct node *bucket[VIEW_BUCKETS]; /* last: the fields above, which every call reads, share cache lines */
+	struct view_node *bucket[VIEW_BUCKETS]; /* last: the fields above, which every call reads, share cache lines */
 };
 
 /* A prefix of a canonical path that ends after a component. Its hash is computed from that of the prefix before. */
@@ -142,11 +142,12 @@ static inline uint32_t view_hash_path(const char *virt, size_t len)
 /* ---- locate.c: nodes, and resolution without system calls ---- */
 
 /* Finds the node at this path, or returns NULL. */
-struct node *view_find_node(const struct view *view, const char *virt, size_t len, uint32_t hash);
+struct view_node *view_find_node(const struct view *view, const char *virt, size_t len, uint32_t hash);
 /* Adds a node. Takes mount, copies the texts. 0, -ENOMEM, or -EEXIST: the first node of a path stays. */
 int view_add_node(struct view *view, const char *virt, struct mount *mount, const char *link);
 /* Returns the target of a link of the view itself: of the policy, /proc/self, /proc/thread-self. Else NULL. */
-const char *view_get_link_target(const struct task *task, const struct node *node, const char *virt, char buffer[64]);
+const char *view_get_link_target(const struct task *task, const struct view_node *node, const char *virt,
+				 char buffer[64]);
 /* Sets mount and rest of a place by its virt: the mount with the longest path wins. 0; -ENOTDIR below a file. */
 int view_set_place(const struct view *view, struct place *place);
 /* True for a place at or below a covered name. Nothing exists there, even if the policy grants it. */
@@ -166,20 +167,20 @@ int view_add_mount(struct view *view, const char *virt, const char *host, int fd
 		   const char *rule);
 
 /* A directory through which single granted files are opened ("held directory"). */
-struct held {
+struct held_dir {
 	int fd; /* an O_PATH descriptor of the directory */
 	unsigned users;
 	char name[]; /* host path of the directory; after view_attach_mounts "@" and its virtual path */
 };
 /* Finds the held directory of this name, or returns NULL. */
-struct held *view_find_held_dir(const struct view *view, const char *name);
+struct held_dir *view_find_held_dir(const struct view *view, const char *name);
 /* Adds a held directory. Takes fd, also on failure; it is closed with the last mount that uses it. NULL: no memory. */
-struct held *view_add_held_dir(struct view *view, const char *name, int fd);
+struct held_dir *view_add_held_dir(struct view *view, const char *name, int fd);
 /* As view_add_mount, for a single file in a held directory. */
-int view_add_file(struct view *view, const char *virt, const char *host, struct held *held, unsigned flags,
+int view_add_file(struct view *view, const char *virt, const char *host, struct held_dir *held, unsigned flags,
 		  const char *rule);
 /* Makes a mount be opened through fd (taken) from now on or, when `held` is not NULL, through that directory. */
-void view_set_mount_fd(struct mount *mount, int fd, struct held *held);
+void view_set_mount_fd(struct mount *mount, int fd, struct held_dir *held);
 void view_mounts_free(struct view *view);
 
 /* ---- open.c, walk.c ---- */
@@ -198,8 +199,8 @@ int view_take_component(const char **todo, char name[NAME_MAX + 1], bool *ret_la
 
 /* True for a directory of the skeleton. Before the program runs, such a directory is not a link. */
 bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len);
-struct shown *view_shown_create(void); /* NULL: out of memory */
-void view_shown_free(struct shown *shown);
+struct skeleton_names *view_skeleton_names_create(void); /* NULL: out of memory */
+void view_skeleton_names_free(struct skeleton_names *shown);
 
 /* Makes a directory of the skeleton and its missing ancestors. Follows no link. */
 int view_skeleton_mkdir(const struct view *view, const char *virt);
@@ -235,31 +236,33 @@ bool view_is_procfs(int fd);
 int facts_create(struct view *view, int scratch_fd);
 void facts_free(struct facts *facts);
 /* True when facts.c makes this file: below /proc ("vmstat") or, with of_process, below /proc/PID ("net/dev"). */
-bool facts_hold(const struct facts *facts, const char *leaf, bool of_process);
-/* Returns the mount of these files. It can be opened after facts_fill(), which makes the files. */
-const struct mount *facts_mount(const struct facts *facts);
+bool facts_have_file(const struct facts *facts, const char *leaf, bool of_process);
+/* Returns the mount of these files. It can be opened after facts_make_files(), which makes the files. */
+const struct mount *facts_get_mount(const struct facts *facts);
 /* Makes the files, unless they exist. 0 or -errno. */
-int facts_fill(const struct view *view);
+int facts_make_files(const struct view *view);
 /* ---- terminals.c; places of MOUNT_PTS ---- */
 
 /*
  * Makes /dev/pts and /dev/ptmx of the view. own_fd: a detached devpts, borrowed. With -1 the devpts of the host is
  * used, unless the run will have a mount namespace (`mounts`). Without a devpts the view has neither name. 0 or -errno.
  */
-int terminals_build(struct view *view, int own_fd, bool mounts);
+int terminals_add_to_view(struct view *view, int own_fd, bool mounts);
 void terminals_free(struct view *view);
 /* Opens a file of /dev/pts; opening ptmx makes a new pair. A descriptor owned by the caller, or -errno. */
-int terminals_open(const struct place *place, int flags);
+int terminals_open_place(const struct place *place, int flags);
 /* True for /dev/pts itself. */
 static inline bool terminals_is_directory(const struct place *place)
 {
 	return place->virt_len == place->mount->virt_len && !(place->mount->flags & MOUNT_FILE);
 }
 /* True for the slave of a pair that is not of the run. writes: also for every other name that a slave could have. */
-bool terminals_hides(const struct place *place, bool writes);
-/* True when /dev/pts has an entry of this name. terminals_each calls `each` for all entries. */
-bool terminals_shows(const struct view *view, const char *name);
-void terminals_each(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+bool terminals_hides_place(const struct place *place, bool writes);
+/* True when /dev/pts has an entry of this name. terminals_visit_entries calls `each` for all entries. */
+bool terminals_shows_name(const struct view *view,
+			  const char *name);
+void terminals_visit_entries(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type),
+			     void *ctx);
 
 /* ---- procfs.c ---- */
 
@@ -272,13 +275,13 @@ enum proc_kind {
 /* Returns the kind of a canonical path below /proc ("self" is resolved). task may be NULL. */
 enum proc_kind proc_classify_path(const struct view *view, const struct task *task, const char *rest);
 /* Returns the path below /proc of a place in /proc; "" for /proc itself. */
-static inline const char *view_proc_rest(const struct place *place)
+static inline const char *view_get_proc_rest(const struct place *place)
 {
 	return place->virt_len > place->mount->virt_len ? place->virt + place->mount->virt_len + 1 : "";
 }
 
 /* Returns what follows PID/ or PID/task/TID/ in a path below /proc; NULL: it begins with neither. */
-const char *proc_leaf(const char *rest);
+const char *proc_skip_pid(const char *rest);
 /* True for a path below /proc that belongs to no process. */
 bool proc_path_is_machine_wide(const char *rest);
 /* True for a directory of files that belong to no process. */
@@ -288,9 +291,9 @@ bool proc_file_is_writable(const char *rest);
 /* Calls `each` for the entries of /proc (rest "") or of a directory below it that belong to no process. */
 void proc_visit_entries(const char *rest, void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 /* Calls `each` for the links in /proc that lead to a file or directory of the calling process. */
-void proc_each_machine_link(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
-/* proc_is_net: true for the directory "net" of a process or thread. proc_each_net calls `each` for its entries. */
-bool proc_is_net(const char *rest);
-void proc_each_net(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+void proc_visit_machine_links(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
+/* The directory "net" of a process or thread: is a path this directory? Calls `each` for its entries. */
+bool proc_path_is_net(const char *rest);
+void proc_visit_net_entries(void (*each)(void *ctx, const char *name, mode_t type), void *ctx);
 
 #endif

@@ -73,7 +73,7 @@ static pid_t proc_parse_pid(const char *text, const char **ret_leaf)
 	return (pid_t)pid;
 }
 
-const char *proc_leaf(const char *rest)
+const char *proc_skip_pid(const char *rest)
 {
 	const char *leaf;
 
@@ -97,9 +97,9 @@ static bool proc_is_own_pid(const struct task *task, pid_t pid)
 /* True for a file that facts.c makes, or that may be the file of the kernel because it only tells about the run. */
 static bool proc_is_shown(const struct view *view, const char *leaf)
 {
-	return proc_list_has_name(fact_leaf, leaf) ? facts_hold(view->facts, leaf, true)
+	return proc_list_has_name(fact_leaf, leaf) ? facts_have_file(view->facts, leaf, true)
 					   : proc_list_has_name(net_leaf, leaf) &&
-						     (view->own_network || facts_hold(view->facts, leaf, true));
+						     (view->own_network || facts_have_file(view->facts, leaf, true));
 }
 
 static enum proc_kind proc_classify_leaf(const struct view *view, const struct task *task, pid_t pid, const char *leaf)
@@ -107,7 +107,7 @@ static enum proc_kind proc_classify_leaf(const struct view *view, const struct t
 	if (*leaf == '\0' || strcmp(leaf, "fd") == 0 || strcmp(leaf, "fdinfo") == 0)
 		return PROC_DIR;
 	if (strcmp(leaf, "net") == 0)
-		return view->own_network || facts_hold(view->facts, leaf, true) ? PROC_DIR : PROC_ABSENT;
+		return view->own_network || facts_have_file(view->facts, leaf, true) ? PROC_DIR : PROC_ABSENT;
 	if (proc_is_shown(view, leaf))
 		return PROC_FILE;
 	if (proc_list_has_name(magic_leaf, leaf))
@@ -130,7 +130,7 @@ enum proc_kind proc_classify_path(const struct view *view, const struct task *ta
 	if (strcmp(rest, "self") == 0 || strcmp(rest, "thread-self") == 0 || proc_list_has_name(machine_link, rest))
 		return PROC_FILE; /* view_get_link_target() returns the target */
 	if (strcmp(rest, "vmstat") == 0)
-		return facts_hold(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
+		return facts_have_file(view->facts, rest, false) ? PROC_FILE : PROC_ABSENT;
 	if (*rest == '\0' || proc_list_has_name(machine_leaf, rest))
 		return *rest && !proc_path_is_directory(rest) ? PROC_FILE : PROC_DIR;
 	pid = proc_parse_pid(rest, &leaf);
@@ -177,20 +177,20 @@ void proc_visit_entries(const char *rest, void (*each)(void *ctx, const char *na
 	}
 }
 
-bool proc_is_net(const char *rest)
+bool proc_path_is_net(const char *rest)
 {
-	const char *leaf = proc_leaf(rest);
+	const char *leaf = proc_skip_pid(rest);
 
 	return leaf && strcmp(leaf, "net") == 0;
 }
 
-void proc_each_net(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_visit_net_entries(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	for (const char *const *leaf = net_leaf; *leaf; leaf++)
 		each(ctx, *leaf + strlen("net/"), S_IFREG);
 }
 
-void proc_each_machine_link(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void proc_visit_machine_links(void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	for (const char *const *link = machine_link; *link; link++)
 		each(ctx, *link, S_IFLNK);

@@ -15,13 +15,13 @@
 #include "base/cleanup.h"
 #include "view/private.h"
 
-#define SHOWN_BUCKETS 256u
+#define SKELETON_BUCKETS 256u
 #define HOST_ANSWERS 64u
 #define HOST_ANSWER_BYTES 232u /* longer names are not kept */
 #define HOST_ANSWER_NS 10000000u
 
-struct shown_name {
-	struct shown_name *next;
+struct skeleton_name {
+	struct skeleton_name *next;
 	bool directory;
 	size_t len;
 	char virt[];
@@ -35,23 +35,24 @@ struct host_answer {
 	char virt[HOST_ANSWER_BYTES];
 };
 
-struct shown {
-	struct shown_name *bucket[SHOWN_BUCKETS];
+struct skeleton_names {
+	struct skeleton_name *bucket[SKELETON_BUCKETS];
 	struct host_answer answer[HOST_ANSWERS];
 	bool lost; /* memory ran out, so some names are missing */
 };
 
-static struct shown_name *shown_find_name(const struct shown *shown, const char *virt, size_t len, uint32_t hash)
+static struct skeleton_name *skeleton_find_name(const struct skeleton_names *shown, const char *virt, size_t len,
+						uint32_t hash)
 {
-	for (struct shown_name *name = shown->bucket[hash % SHOWN_BUCKETS]; name; name = name->next)
+	for (struct skeleton_name *name = shown->bucket[hash % SKELETON_BUCKETS]; name; name = name->next)
 		if (name->len == len && memcmp(name->virt, virt, len) == 0)
 			return name;
 	return NULL;
 }
 
-static void shown_add_name(struct shown *shown, const char *virt, size_t len, uint32_t hash, bool directory)
+static void skeleton_add_name(struct skeleton_names *shown, const char *virt, size_t len, uint32_t hash, bool directory)
 {
-	struct shown_name *name = shown_find_name(shown, virt, len, hash);
+	struct skeleton_name *name = skeleton_find_name(shown, virt, len, hash);
 
 	if (!name) {
 		name = calloc(1, sizeof(*name) + len + 1);
@@ -61,22 +62,22 @@ static void shown_add_name(struct shown *shown, const char *virt, size_t len, ui
 		}
 		name->len = len;
 		memcpy(name->virt, virt, len);
-		name->next = shown->bucket[hash % SHOWN_BUCKETS];
-		shown->bucket[hash % SHOWN_BUCKETS] = name;
+		name->next = shown->bucket[hash % SKELETON_BUCKETS];
+		shown->bucket[hash % SKELETON_BUCKETS] = name;
 	}
 	name->directory |= directory;
 }
 
-struct shown *view_shown_create(void)
+struct skeleton_names *view_skeleton_names_create(void)
 {
-	return calloc(1, sizeof(struct shown));
+	return calloc(1, sizeof(struct skeleton_names));
 }
 
-void view_shown_free(struct shown *shown)
+void view_skeleton_names_free(struct skeleton_names *shown)
 {
-	for (unsigned i = 0; shown && i < SHOWN_BUCKETS; i++) {
+	for (unsigned i = 0; shown && i < SKELETON_BUCKETS; i++) {
 		while (shown->bucket[i]) {
-			struct shown_name *name = shown->bucket[i];
+			struct skeleton_name *name = shown->bucket[i];
 
 			shown->bucket[i] = name->next;
 			free(name);
@@ -95,13 +96,13 @@ static void skeleton_note_name(const struct view *view, const char *virt, bool d
 	if (view->run_root)
 		return;
 	while (view_extend_prefix(&prefix))
-		shown_add_name(view->shown, virt, prefix.len, view_get_prefix_hash(&prefix),
+		skeleton_add_name(view->shown, virt, prefix.len, view_get_prefix_hash(&prefix),
 			       prefix.len < len || directory);
 }
 
 bool view_skeleton_has_dir(const struct view *view, const char *virt, size_t len)
 {
-	const struct shown_name *name = shown_find_name(view->shown, virt, len, view_hash_path(virt, len));
+	const struct skeleton_name *name = skeleton_find_name(view->shown, virt, len, view_hash_path(virt, len));
 
 	return name && name->directory;
 }
@@ -282,12 +283,13 @@ int view_add_listed_name(const struct view *view, const char *virt, mode_t type,
 /* ---- names that do not exist ---- */
 
 /* Returns the offset of the first component that the skeleton lacks. 0: it lacks none, or one is no directory. */
-static size_t shown_find_lacking(const struct shown *shown, const char *virt, size_t len)
+static size_t skeleton_find_missing_component(const struct skeleton_names *shown, const char *virt, size_t len)
 {
 	struct view_prefix prefix = view_begin_prefixes(virt, len);
 
 	while (view_extend_prefix(&prefix)) {
-		const struct shown_name *name = shown_find_name(shown, virt, prefix.len, view_get_prefix_hash(&prefix));
+		const struct skeleton_name *name = skeleton_find_name(shown, virt, prefix.len,
+								      view_get_prefix_hash(&prefix));
 
 		if (!name)
 			return prefix.start;
@@ -299,12 +301,12 @@ static size_t shown_find_lacking(const struct shown *shown, const char *virt, si
 
 bool view_is_absent(const struct place *place)
 {
-	const struct shown *shown = place->mount->view->shown;
+	const struct skeleton_names *shown = place->mount->view->shown;
 	size_t lacking;
 
 	if (!(place->mount->flags & MOUNT_SKELETON) || shown->lost)
 		return false;
-	lacking = shown_find_lacking(shown, place->virt, place->virt_len);
+	lacking = skeleton_find_missing_component(shown, place->virt, place->virt_len);
 	/* With a longer component the kernel returns ENAMETOOLONG. */
 	return lacking && strcspn(place->virt + lacking, "/") <= NAME_MAX;
 }

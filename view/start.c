@@ -14,7 +14,7 @@
 #include "view/private.h"
 #include "view/tree.h"
 
-#define CONFIRMED_NS 10000000u /* how long a path is used after it was confirmed */
+#define START_DIR_VALID_NS 10000000u /* how long a path is used after it was confirmed */
 
 void view_note_name_change(const struct view *view)
 {
@@ -22,7 +22,7 @@ void view_note_name_change(const struct view *view)
 		view->bases->changes++;
 }
 
-static int base_get_identity(int dirfd, const char *path, int flags, struct statx *ret_object)
+static int start_get_identity(int dirfd, const char *path, int flags, struct statx *ret_object)
 {
 	const unsigned mask = STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MNT_ID;
 
@@ -32,7 +32,7 @@ static int base_get_identity(int dirfd, const char *path, int flags, struct stat
 }
 
 /* Writes PID and `leaf`. snprintf(3) would be too slow: every relative path needs it. */
-static void base_write_proc_link(char link[64], pid_t pid, const char *leaf)
+static void start_write_proc_link(char link[64], pid_t pid, const char *leaf)
 {
 	char digits[16];
 	size_t at = sizeof(digits), len = strlen(leaf) + 1;
@@ -49,15 +49,15 @@ static void base_write_proc_link(char link[64], pid_t pid, const char *leaf)
  * of the task's descriptor, owned by the caller, or -1. If a pidfd gave it, the task is alive and its pid was not
  * reused.
  */
-static int base_identify_dir(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
+static int start_identify_dir(const struct view *view, const struct task *task, int fd, struct statx *ret_object,
 			     char link[64], int *ret_copy)
 {
-	struct base_names *bases = view->bases;
+	struct start_dirs *bases = view->bases;
 	int r;
 
 	if (fd == AT_FDCWD) {
-		base_write_proc_link(link, task->tid, "/cwd");
-		return base_get_identity(view->proc_fd, link, 0, ret_object);
+		start_write_proc_link(link, task->tid, "/cwd");
+		return start_get_identity(view->proc_fd, link, 0, ret_object);
 	}
 	if (fd < 0)
 		return -EBADF;
@@ -65,25 +65,25 @@ static int base_identify_dir(const struct view *view, const struct task *task, i
 		*ret_copy = (int)syscall(SYS_pidfd_getfd, task->pidfd, fd, 0);
 		link[0] = '\0';
 		if (*ret_copy >= 0)
-			return base_get_identity(*ret_copy, "", AT_EMPTY_PATH, ret_object);
+			return start_get_identity(*ret_copy, "", AT_EMPTY_PATH, ret_object);
 		if (errno == EBADF)
 			return -EBADF;
 		bases->refused = errno == EPERM || errno == ENOSYS;
 	}
 	(void)snprintf(link, 64, "%d/fd/%d", task->tid, fd);
-	r = base_get_identity(view->proc_fd, link, 0, ret_object);
+	r = start_get_identity(view->proc_fd, link, 0, ret_object);
 	return r < 0 ? -EBADF : r;
 }
 
-static struct base_name *base_get_slot(const struct view *view, const struct statx *object)
+static struct start_dir *start_get_slot(const struct view *view, const struct statx *object)
 {
 	uint64_t mixed = (object->stx_ino ^ object->stx_mnt_id << 32) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return view->bases && object->stx_mask & STATX_MNT_ID ? &view->bases->name[mixed >> 58] : NULL;
 }
-_Static_assert(VIEW_BASE_NAMES == 1u << (64 - 58), "the slot is the hash's highest bits");
+_Static_assert(VIEW_START_DIRS == 1u << (64 - 58), "the slot is the hash's highest bits");
 
-static bool base_confirm_name(const struct view *view, const char *virt, const struct statx *object)
+static bool start_confirm_name(const struct view *view, const char *virt, const struct statx *object)
 {
 	struct stat expected = {.st_dev = makedev(object->stx_dev_major, object->stx_dev_minor),
 				.st_ino = object->stx_ino};
@@ -95,7 +95,7 @@ static bool base_confirm_name(const struct view *view, const char *virt, const s
  * Uses the cached path. It is confirmed again after the run has changed a name, and after 10 ms, since other processes
  * may move the directory. Security does not depend on this path: the object that it leads to is judged and opened.
  */
-static int base_use_kept_name(const struct view *view, struct base_name *name, const struct statx *object, char *out,
+static int start_use_cached_name(const struct view *view, struct start_dir *name, const struct statx *object, char *out,
 			      size_t cap)
 {
 	uint64_t now = io_read_clock_ns();
@@ -103,8 +103,8 @@ static int base_use_kept_name(const struct view *view, struct base_name *name, c
 	if (!name->virt || name->ino != object->stx_ino || name->mount != object->stx_mnt_id || name->len >= cap ||
 	    name->major != object->stx_dev_major || name->minor != object->stx_dev_minor)
 		return -ENOENT;
-	if (name->changes != view->bases->changes || now - name->confirmed_ns > CONFIRMED_NS) {
-		if (!base_confirm_name(view, name->virt, object))
+	if (name->changes != view->bases->changes || now - name->confirmed_ns > START_DIR_VALID_NS) {
+		if (!start_confirm_name(view, name->virt, object))
 			return -ENOENT;
 		name->changes = view->bases->changes;
 		name->confirmed_ns = now;
@@ -113,7 +113,7 @@ static int base_use_kept_name(const struct view *view, struct base_name *name, c
 	return (int)name->len;
 }
 
-static void base_keep_name(const struct view *view, struct base_name *name, const struct statx *object,
+static void start_cache_name(const struct view *view, struct start_dir *name, const struct statx *object,
 			   const char *virt, size_t len)
 {
 	char *copy = strdup(virt);
@@ -121,7 +121,7 @@ static void base_keep_name(const struct view *view, struct base_name *name, cons
 	if (!copy)
 		return;
 	free(name->virt);
-	*name = (struct base_name){.mount = object->stx_mnt_id,
+	*name = (struct start_dir){.mount = object->stx_mnt_id,
 				   .ino = object->stx_ino,
 				   .major = object->stx_dev_major,
 				   .minor = object->stx_dev_minor,
@@ -135,18 +135,18 @@ int view_get_start_dir(const struct view *view, const struct task *task, int fd,
 {
 	_cleanup_close_ int copy = -1;
 	char link[64], host[PATH_MAX];
-	struct base_name *name;
+	struct start_dir *name;
 	struct statx object;
 	ssize_t len;
-	int r = base_identify_dir(view, task, fd, &object, link, &copy);
+	int r = start_identify_dir(view, task, fd, &object, link, &copy);
 
 	*ret_held = copy >= 0;
 	if (r < 0)
 		return r;
 	if (!S_ISDIR(object.stx_mode))
 		return -ENOTDIR;
-	name = base_get_slot(view, &object);
-	r = name ? base_use_kept_name(view, name, &object, out, cap) : -ENOENT;
+	name = start_get_slot(view, &object);
+	r = name ? start_use_cached_name(view, name, &object, out, cap) : -ENOENT;
 	if (r >= 0)
 		return r;
 	if (!link[0])
@@ -159,21 +159,22 @@ int view_get_start_dir(const struct view *view, const struct task *task, int fd,
 	if (r < 0)
 		return r;
 	/* The link can be misleading ("x (deleted)", a rename at the same time): the path must lead to this object. */
-	if (!base_confirm_name(view, out, &object))
+	if (!start_confirm_name(view, out, &object))
 		return strncmp(out, "/proc/", 6) == 0 ? -ESRCH : -ENOENT; /* ESRCH: the process was reaped */
 	if (name)
-		base_keep_name(view, name, &object, out, (size_t)r);
+		start_cache_name(view, name, &object, out, (size_t)r);
 	return r;
 }
 
-int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held)
+int view_get_deleted_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap,
+			       bool *ret_held)
 {
 	static const char deleted[] = " (deleted)"; /* d_path() in the kernel appends it */
 	_cleanup_close_ int copy = -1;
 	struct statx object, parent;
 	char link[64], above[72], host[PATH_MAX];
 	ssize_t len;
-	int r = base_identify_dir(view, task, fd, &object, link, &copy);
+	int r = start_identify_dir(view, task, fd, &object, link, &copy);
 
 	*ret_held = copy >= 0;
 	if (r < 0)
@@ -183,7 +184,7 @@ int view_start_deleted(const struct view *view, const struct task *task, int fd,
 	(void)snprintf(above, sizeof(above), "%s/..", link);
 	len = readlinkat(view->proc_fd, link, host, sizeof(host) - 1);
 	if (len < 0 || !S_ISDIR(object.stx_mode) || object.stx_nlink > 0 ||
-	    base_get_identity(view->proc_fd, above, 0, &parent) < 0)
+	    start_get_identity(view->proc_fd, above, 0, &parent) < 0)
 		return -ENOENT;
 	host[len] = '\0';
 	if ((size_t)len < sizeof(deleted) || strcmp(host + len - (sizeof(deleted) - 1), deleted) != 0)
@@ -191,5 +192,5 @@ int view_start_deleted(const struct view *view, const struct task *task, int fd,
 	host[len - (ssize_t)(sizeof(deleted) - 1)] = '\0';
 	*strrchr(host, '/') = '\0';
 	r = view_name_host_path(view, *host ? host : "/", *host ? strlen(host) : 1, out, cap);
-	return r < 0 || base_confirm_name(view, out, &parent) ? r : -ENOENT;
+	return r < 0 || start_confirm_name(view, out, &parent) ? r : -ENOENT;
 }

@@ -26,15 +26,15 @@
 #endif
 
 #define DEVPTS_MAGIC 0x1cd1
-#define PAIRS_MAX 128u        /* that have not ended; ENOSPC beyond, as from the kernel */
-#define NUMBERS_TRIED 8       /* new pairs until one has a number that no other pair of the run has */
+#define PAIRS_MAX 128u        /* pairs that have not ended; beyond that ENOSPC, as from the kernel */
+#define NUMBERS_TRIED 8       /* attempts to get a pair whose number no other pair of the run has */
 /*
- * Of the host's pairs; no new one when fewer are left. Twice the kernel's pty.reserve, so that instances of other runs
- * and containers still get pairs.
+ * No new pair is made when the host has fewer than this left. It is twice the pty.reserve of the kernel, so that other
+ * runs and containers still get pairs.
  */
 #define HOST_PAIRS_LEFT 2048u
 
-struct pair {
+struct terminal_pair {
 	unsigned number;
 	int pin_fd; /* an O_PATH descriptor of the slave */
 	bool given; /* the terminal of --tty: not made by the program */
@@ -45,12 +45,12 @@ struct terminals {
 	bool own;                  /* the devpts is an instance of the run's own */
 	bool named;                /* /dev/ptmx is known to make pairs of the instance at /dev/pts */
 	size_t pairs;
-	struct pair pair[PAIRS_MAX];
+	struct terminal_pair pair[PAIRS_MAX];
 };
 
 /* ---- the pairs ---- */
 
-static bool pair_is_alive(const struct pair *pair)
+static bool pair_is_alive(const struct terminal_pair *pair)
 {
 	struct stat status;
 
@@ -58,10 +58,10 @@ static bool pair_is_alive(const struct pair *pair)
 }
 
 /*
- * True when a pair no longer takes one of the instance's. When its master is closed, its slave may still be open; of
- * the host's instance the number tells: the kernel gives it to another pair only afterwards.
+ * True when the instance no longer counts a pair. After its master is closed, its slave may still be open. In the
+ * instance of the host the number tells: the kernel gives it to another pair only after that.
  */
-static bool pair_has_ended(const struct terminals *terminals, const struct pair *pair)
+static bool pair_has_ended(const struct terminals *terminals, const struct terminal_pair *pair)
 {
 	struct stat status;
 	char name[16];
@@ -72,7 +72,7 @@ static bool pair_has_ended(const struct terminals *terminals, const struct pair 
 	return terminals->own || fstatat(terminals->mount->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void terminals_drop_ended(struct terminals *terminals)
+static void terminals_drop_ended_pairs(struct terminals *terminals)
 {
 	for (size_t i = 0; i < terminals->pairs;) {
 		if (!pair_has_ended(terminals, &terminals->pair[i])) {
@@ -84,7 +84,7 @@ static void terminals_drop_ended(struct terminals *terminals)
 	}
 }
 
-static const struct pair *terminals_find(const struct terminals *terminals, unsigned number)
+static const struct terminal_pair *terminals_find_pair(const struct terminals *terminals, unsigned number)
 {
 	for (size_t i = 0; i < terminals->pairs; i++)
 		if (terminals->pair[i].number == number && pair_is_alive(&terminals->pair[i]))
@@ -92,7 +92,7 @@ static const struct pair *terminals_find(const struct terminals *terminals, unsi
 	return NULL;
 }
 
-/* True when there is no room, nor can be: any other pair may have ended. */
+/* True when all pairs have an open master: then none can have ended, and there is no room. */
 static bool terminals_are_all_alive(const struct terminals *terminals)
 {
 	for (size_t i = 0; i < terminals->pairs; i++)
@@ -101,8 +101,8 @@ static bool terminals_are_all_alive(const struct terminals *terminals)
 	return terminals->pairs == PAIRS_MAX;
 }
 
-/* The number in a name in /dev/pts, as devpts writes it. */
-static bool terminals_parse(const char *name, unsigned *ret_number)
+/* Parses the number from a name in /dev/pts, as devpts writes it. */
+static bool terminals_parse_number(const char *name, unsigned *ret_number)
 {
 	size_t len = strspn(name, "0123456789");
 
@@ -112,7 +112,7 @@ static bool terminals_parse(const char *name, unsigned *ret_number)
 	return true;
 }
 
-static int pair_open(const struct pair *pair, int flags)
+static int pair_open_slave(const struct terminal_pair *pair, int flags)
 {
 	char path[32];
 	int fd;
@@ -126,7 +126,7 @@ static int pair_open(const struct pair *pair, int flags)
 
 /* ---- new pairs ---- */
 
-/* The host's pairs are for all users. */
+/* True when the host, whose pairs are for all users, has some left for others. */
 static bool terminals_host_has_room(void)
 {
 	static const char *const file[] = {"/proc/sys/kernel/pty/nr", "/proc/sys/kernel/pty/max"};
@@ -135,7 +135,7 @@ static bool terminals_host_has_room(void)
 
 	for (size_t i = 0; i < 2; i++) {
 		if (io_read_once(AT_FDCWD, file[i], text, sizeof(text)) <= 0)
-			return true; /* hidden, as in some containers: the kernel's own limit holds */
+			return true; /* not visible, as in some containers: the kernel's own limit applies */
 		value[i] = strtoul(text, NULL, 10);
 	}
 	return value[0] + HOST_PAIRS_LEFT <= value[1];
@@ -173,22 +173,22 @@ static int terminals_open_ptmx(struct terminals *terminals, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The pair of a new master is added. 0; -EEXIST: its number is another pair's, or there is no room for it. */
-static int terminals_add(struct terminals *terminals, int master_fd)
+/* Adds the pair of a new master. 0; -EEXIST: its number is that of another pair, or there is no room for it. */
+static int terminals_add_slave(struct terminals *terminals, int master_fd)
 {
-	struct pair *pair;
+	struct terminal_pair *pair;
 	unsigned number;
 	char name[16];
 
 	if (ioctl(master_fd, TIOCGPTN, &number) < 0)
 		return -errno;
-	terminals_drop_ended(terminals); /* the number may be that of a pair which is counted still */
-	if (terminals_find(terminals, number) || terminals->pairs == PAIRS_MAX)
+	terminals_drop_ended_pairs(terminals); /* an ended pair that is still counted may have had the number */
+	if (terminals_find_pair(terminals, number) || terminals->pairs == PAIRS_MAX)
 		return -EEXIST;
 	pair = &terminals->pair[terminals->pairs];
 	(void)snprintf(name, sizeof(name), "%u", number);
-	/* The master is open, so its number can be nobody else's. */
-	*pair = (struct pair){.number = number,
+	/* The master is open, so no other pair can have its number. */
+	*pair = (struct terminal_pair){.number = number,
 			      .pin_fd = openat(terminals->mount->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)};
 	if (pair->pin_fd < 0)
 		return -errno;
@@ -197,22 +197,22 @@ static int terminals_add(struct terminals *terminals, int master_fd)
 }
 
 /*
- * Makes a pair whose number no other pair of the run has: the terminal of --tty is of the host's instance, and
- * /proc/PID/stat tells a controlling terminal by its number alone. With a full table, one whose number is that of a
+ * Makes a pair whose number no other pair of the run has. The terminal of --tty belongs to the instance of the host,
+ * and /proc/PID/stat names the controlling terminal by number alone. With a full table, the number must be that of a
  * pair which has ended.
  */
 static int terminals_open_master(struct terminals *terminals, int flags)
 {
 	int taken[NUMBERS_TRIED], tries = 0, fd = -1, r = -EEXIST;
 
-	terminals_drop_ended(terminals);
+	terminals_drop_ended_pairs(terminals);
 	if (terminals_are_all_alive(terminals) || (!terminals->own && !terminals_host_has_room()))
 		return -ENOSPC;
 	while (r == -EEXIST && tries < NUMBERS_TRIED) {
 		fd = terminals_open_ptmx(terminals, flags);
-		r = fd < 0 ? fd : terminals_add(terminals, fd);
+		r = fd < 0 ? fd : terminals_add_slave(terminals, fd);
 		if (fd >= 0 && r < 0)
-			taken[tries++] = fd; /* keeps the number while the next is asked for */
+			taken[tries++] = fd; /* stays open, so that the next pair gets another number */
 	}
 	while (tries > 0)
 		(void)close(taken[--tries]);
@@ -223,10 +223,10 @@ static int terminals_open_master(struct terminals *terminals, int flags)
 
 /* ---- places ---- */
 
-int terminals_open(const struct place *place, int flags)
+int terminals_open_place(const struct place *place, int flags)
 {
 	struct terminals *terminals = place->mount->view->terminals;
-	const struct pair *pair;
+	const struct terminal_pair *pair;
 	unsigned number;
 
 	if (strcmp(place->rest, "ptmx") == 0) {
@@ -236,32 +236,32 @@ int terminals_open(const struct place *place, int flags)
 			return openat2_call(place->mount->fd, place->rest, flags, 0, RESOLVE_STRICT);
 		return terminals_open_master(terminals, flags);
 	}
-	pair = terminals_parse(place->rest, &number) ? terminals_find(terminals, number) : NULL;
-	return pair ? pair_open(pair, flags) : strchr(place->rest, '/') ? -ENOTDIR : -ENOENT;
+	pair = terminals_parse_number(place->rest, &number) ? terminals_find_pair(terminals, number) : NULL;
+	return pair ? pair_open_slave(pair, flags) : strchr(place->rest, '/') ? -ENOTDIR : -ENOENT;
 }
 
-bool terminals_hides(const struct place *place, bool writes)
+bool terminals_hides_place(const struct place *place, bool writes)
 {
 	const struct terminals *terminals = place->mount->view->terminals;
 	struct stat status;
 	unsigned number;
 
-	if (terminals->own || place->mount->flags & MOUNT_FILE || !terminals_parse(place->rest, &number) ||
-	    terminals_find(terminals, number))
+	if (terminals->own || place->mount->flags & MOUNT_FILE || !terminals_parse_number(place->rest, &number) ||
+	    terminals_find_pair(terminals, number))
 		return false;
 	/* mkdir(2) and similar calls would fail with another errno where the host has a slave. */
 	return writes || fstatat(terminals->mount->fd, place->rest, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool terminals_shows(const struct view *view, const char *name)
+bool terminals_shows_name(const struct view *view, const char *name)
 {
 	unsigned number;
 
 	return strcmp(name, "ptmx") == 0 ||
-	       (terminals_parse(name, &number) && terminals_find(view->terminals, number));
+	       (terminals_parse_number(name, &number) && terminals_find_pair(view->terminals, number));
 }
 
-void terminals_each(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
+void terminals_visit_entries(const struct view *view, void (*each)(void *ctx, const char *name, mode_t type), void *ctx)
 {
 	const struct terminals *terminals = view->terminals;
 	char name[16];
@@ -277,20 +277,20 @@ void terminals_each(const struct view *view, void (*each)(void *ctx, const char 
 
 int view_open_terminal(const struct view *view, unsigned number, int flags)
 {
-	const struct pair *pair = view->terminals ? terminals_find(view->terminals, number) : NULL;
+	const struct terminal_pair *pair = view->terminals ? terminals_find_pair(view->terminals, number) : NULL;
 
-	return pair ? pair_open(pair, flags) : -ENXIO;
+	return pair ? pair_open_slave(pair, flags) : -ENXIO;
 }
 
-bool view_made_terminal(const struct place *place, bool *ret_shared)
+bool view_terminal_is_from_program(const struct place *place, bool *ret_shared)
 {
-	const struct pair *pair;
+	const struct terminal_pair *pair;
 	unsigned number;
 
 	if (!place->mount || !(place->mount->flags & MOUNT_PTS) || place->magic ||
-	    !terminals_parse(place->rest, &number))
+	    !terminals_parse_number(place->rest, &number))
 		return false;
-	pair = terminals_find(place->mount->view->terminals, number);
+	pair = terminals_find_pair(place->mount->view->terminals, number);
 	*ret_shared = !place->mount->view->terminals->own;
 	return pair && !pair->given;
 }
@@ -312,7 +312,7 @@ static bool terminals_is_devpts(int fd)
 /* Adds /dev/ptmx: the device of the host; or a link, if the host has a link there or the instance is the run's own. */
 static int terminals_add_ptmx(struct view *view)
 {
-	struct held *held;
+	struct held_dir *held;
 	struct stat status;
 	int r, dev;
 
@@ -330,7 +330,7 @@ static int terminals_add_ptmx(struct view *view)
 	return r < 0 ? r : view_add_file(view, "/dev/ptmx", "/dev/ptmx", held, MOUNT_DEVICE | MOUNT_PTS, NULL);
 }
 
-int terminals_build(struct view *view, int own_fd, bool mounts)
+int terminals_add_to_view(struct view *view, int own_fd, bool mounts)
 {
 	unsigned flags = MOUNT_DEVICE | MOUNT_PTS | (own_fd >= 0 ? MOUNT_DETACHED : 0);
 	_cleanup_close_ int fd = -1;
@@ -366,14 +366,15 @@ void terminals_free(struct view *view)
 int view_set_terminal(struct view *view, int terminal_fd)
 {
 	struct terminals *terminals = view->terminals;
-	struct pair *pair = &terminals->pair[terminals->pairs];
+	struct terminal_pair *pair = &terminals->pair[terminals->pairs];
 	struct stat status;
 	char path[32];
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", terminal_fd);
 	if (fstat(terminal_fd, &status) < 0)
 		return -errno;
-	*pair = (struct pair){.number = minor(status.st_rdev), .pin_fd = open(path, O_PATH | O_CLOEXEC), .given = true};
+	*pair = (struct terminal_pair){
+		.number = minor(status.st_rdev), .pin_fd = open(path, O_PATH | O_CLOEXEC), .given = true};
 	if (pair->pin_fd < 0)
 		return -errno;
 	terminals->pairs++;

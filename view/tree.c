@@ -209,7 +209,7 @@ static pid_t tree_get_host_pid(const struct tree *tree, const struct task *task)
 }
 
 /* Makes a task that is not in the table yet. NULL with *ret_error. */
-static struct task *task_new(const struct tree *tree, pid_t tid, int *ret_error)
+static struct task *task_create(const struct tree *tree, pid_t tid, int *ret_error)
 {
 	struct task *task = calloc(1, sizeof(*task));
 
@@ -236,7 +236,7 @@ struct task *tree_find_task(struct tree *tree, pid_t tid)
 	for (task = *bucket; task; task = task->next)
 		if (task->tid == tid)
 			return task;
-	task = task_new(tree, tid, &error);
+	task = task_create(tree, tid, &error);
 	if (!task) {
 		/* No descriptor is left, or it is a thread before Linux 6.9: the entry is valid for this call only. */
 		tree->transient.tid = tid;

@@ -18,7 +18,7 @@
 
 struct view;
 struct task;
-struct held; /* a directory through which files are opened: private.h */
+struct held_dir; /* a directory through which files are opened: private.h */
 
 enum mount_flag {
 	MOUNT_SKELETON = 1 << 0, /* the skeleton: its directories are listed, but never written */
@@ -48,7 +48,7 @@ struct mount {
 	char *base; /* path of the object below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
 	int copy_fd; /* of a single file: the detached copy that view_attach_mounts will mount; -1: none */
-	struct held *held; /* the held directory that fd belongs to; NULL: the mount owns fd */
+	struct held_dir *held; /* the held directory that fd belongs to; NULL: the mount owns fd */
 	unsigned flags;
 	const char *rule; /* the rule that made the mount, borrowed from the policy; NULL for the skeleton */
 };
@@ -71,7 +71,7 @@ enum view_flag {
 };
 
 /* A file that callgate provides. It replaces what the policy provides at that path. */
-struct view_provide {
+struct view_provided_file {
 	char *virt; /* canonical virtual path */
 	char *text; /* the content: text_len bytes, which may contain NUL */
 	size_t text_len;
@@ -82,7 +82,7 @@ struct view_options {
 	const char *scratch_host; /* canonical host path of the scratch directory */
 	const char *scratch_base; /* host path of the scratch directories of all runs, which becomes a covered name */
 	const char *workdir_host; /* workdir on the host: its changes are reported, even in the scratch directory */
-	const struct view_provide *provide; /* borrowed for the call */
+	const struct view_provided_file *provide; /* borrowed for the call */
 	size_t provides;
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */
 	int pts_fd;               /* a detached devpts for the run; borrowed. -1: the host's, if tmpfs_fd is -1, too */
@@ -103,7 +103,7 @@ int view_set_terminal(struct view *view, int terminal_fd);
  * and they are borrowed while the view exists. With count 0, the files of the kernel: for a run with a network and pid
  * namespace of its own. Before this call there is no such directory.
  */
-void view_set_network(struct view *view, const struct view_provide *file, size_t count);
+void view_set_network(struct view *view, const struct view_provided_file *file, size_t count);
 
 /*
  * Opens the terminal of the run with this number (minor device number of the slave), as /dev/tty does. A descriptor
@@ -112,7 +112,7 @@ void view_set_network(struct view *view, const struct view_provide *file, size_t
 int view_open_terminal(const struct view *view, unsigned number, int flags);
 
 /* True for a slave that the program has made. *ret_shared: processes outside the run can open it, by its host path. */
-bool view_made_terminal(const struct place *place, bool *ret_shared);
+bool view_terminal_is_from_program(const struct place *place, bool *ret_shared);
 
 /* True when the run can have a terminal: by /dev/ptmx or by --tty. */
 bool view_has_terminals(const struct view *view);
@@ -134,7 +134,7 @@ struct view_mounts {
 int view_attach_mounts(struct view *view, const struct view_mounts *mounts, const char **ret_what);
 
 /* True after view_attach_mounts. */
-bool view_is_root(const struct view *view);
+bool view_is_attached(const struct view *view);
 
 /*
  * True when an unjudged stat(2) reveals no more about any path than a judged one would. Then view_attach_mounts is
@@ -168,7 +168,8 @@ int view_get_start_dir(const struct view *view, const struct task *task, int fd,
  * For a directory that was removed, for which view_get_start_dir returns -ENOENT: gets the path of its former parent,
  * where its ".." leads. -ENOENT: the directory was not removed, or its parent is not in the view.
  */
-int view_start_deleted(const struct view *view, const struct task *task, int fd, char *out, size_t cap, bool *ret_held);
+int view_get_deleted_start_dir(const struct view *view, const struct task *task, int fd, char *out, size_t cap,
+			       bool *ret_held);
 
 /* Call this before a name in the view changes: view_get_start_dir then checks the paths that it has cached. */
 void view_note_name_change(const struct view *view);
@@ -229,7 +230,7 @@ int view_get_nolinks_fd(const struct view *view);
  * The copy for view_get_nolinks_path has other mount ids (statx(2), stx_mnt_id) than the program's mounts. Returns the
  * program's id for the mount id copy_id, as set by view_set_mount_id; 0: not set.
  */
-uint64_t view_mount_id(const struct view *view, uint64_t copy_id);
+uint64_t view_map_mount_id(const struct view *view, uint64_t copy_id);
 void view_set_mount_id(struct view *view, uint64_t copy_id, uint64_t id);
 
 /* Opens the parent directory of a place (O_PATH). *ret_name: the last component. -EBUSY for the root of a mount. */

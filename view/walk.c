@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "view/private.h"
 
-struct walk {
+struct walk_state {
 	const struct view *view;
 	const struct task *task;
 	unsigned flags;
@@ -51,7 +51,7 @@ static int walk_add_component(struct place *place, const char *name)
 }
 
 /* Puts the target of a link in front of the rest of the path. An absolute target starts at "/" of the view. */
-static int walk_enter_link(struct walk *walk, const char *target)
+static int walk_enter_link(struct walk_state *walk, const char *target)
 {
 	char text[sizeof(walk->text)];
 
@@ -72,7 +72,7 @@ static int walk_enter_link(struct walk *walk, const char *target)
 }
 
 /* Goes from /proc/PID/{cwd,exe,root,fd/N} to the virtual path of its object. 1: there is none, and the walk ends. */
-static int walk_enter_magic_link(struct walk *walk, bool last)
+static int walk_enter_magic_link(struct walk_state *walk, bool last)
 {
 	struct place *place = walk->place;
 	char host[PATH_MAX], virt[PATH_MAX];
@@ -100,7 +100,7 @@ static int walk_enter_magic_link(struct walk *walk, bool last)
 	return 1;
 }
 
-static int walk_check_readable(const struct walk *walk)
+static int walk_check_readable(const struct walk_state *walk)
 {
 	struct policy_decision decision = view_judge_place(walk->view, walk->task, walk->place, POLICY_READ);
 
@@ -108,7 +108,7 @@ static int walk_check_readable(const struct walk *walk)
 }
 
 /* Follows a symbolic link of the host, (fd, path), at the current place. */
-static int walk_follow_link(struct walk *walk, int fd, const char *path)
+static int walk_follow_link(struct walk_state *walk, int fd, const char *path)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(fd, path, target, sizeof(target) - 1);
@@ -123,7 +123,7 @@ static int walk_follow_link(struct walk *walk, int fd, const char *path)
 }
 
 /* Looks at the object at the current place. 0: go on; 1: it has no virtual path, and the walk ends; or -errno. */
-static int walk_check_object(struct walk *walk, bool last)
+static int walk_check_object(struct walk_state *walk, bool last)
 {
 	struct place *place = walk->place;
 	bool follow = !last || walk->flags & VIEW_FOLLOW || *walk->todo == '/';
@@ -135,7 +135,7 @@ static int walk_check_object(struct walk *walk, bool last)
 	if (r < 0)
 		return r;
 	if (place->mount->flags & MOUNT_PROC) {
-		enum proc_kind kind = proc_classify_path(walk->view, walk->task, view_proc_rest(place));
+		enum proc_kind kind = proc_classify_path(walk->view, walk->task, view_get_proc_rest(place));
 
 		if (kind == PROC_ABSENT)
 			return last ? 0 : -ENOENT; /* the caller will judge the last component, for the record */
@@ -156,10 +156,10 @@ static int walk_check_object(struct walk *walk, bool last)
 }
 
 /* Goes on by one component. Returns as walk_check_object. */
-static int walk_take_component(struct walk *walk, const char *name, bool last)
+static int walk_take_component(struct walk_state *walk, const char *name, bool last)
 {
 	struct place *place = walk->place;
-	const struct node *node;
+	const struct view_node *node;
 	const char *target;
 	char buffer[64];
 	int r;
@@ -188,7 +188,7 @@ static int walk_take_component(struct walk *walk, const char *name, bool last)
 int view_walk_path(const struct view *view, const struct task *task, const char *base, const char *path, unsigned flags,
 	      struct place *ret_place)
 {
-	struct walk walk = {.view = view, .task = task, .flags = flags, .place = ret_place};
+	struct walk_state walk = {.view = view, .task = task, .flags = flags, .place = ret_place};
 	const char *start = *path == '/' ? "/" : base;
 	char name[NAME_MAX + 1];
 	bool last = false;

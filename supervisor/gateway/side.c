@@ -14,8 +14,8 @@
 
 int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
 {
-	struct view_provide *more = reallocarray(side->provide, side->provides + 1, sizeof(*more));
-	struct view_provide file = {.virt = strdup(virt), .text = malloc(len + 1), .text_len = len};
+	struct view_provided_file *more = reallocarray(side->provide, side->provides + 1, sizeof(*more));
+	struct view_provided_file file = {.virt = strdup(virt), .text = malloc(len + 1), .text_len = len};
 
 	if (more)
 		side->provide = more;

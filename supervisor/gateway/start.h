@@ -53,7 +53,7 @@ struct egress_side {
 	int dns_fd[2];             /* UDP and TCP at own:53, for runs without a network namespace; -1: refused */
 	struct in_addr own;        /* first loopback address of a run without a network namespace: address.h */
 	int own_fd;                /* the keeper's socket, which reserves `own` */
-	struct view_provide *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, Java's store … */
+	struct view_provided_file *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, … */
 	size_t provides;
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
 	size_t variables;

@@ -37,7 +37,7 @@ int file_refuse_foreign_object(struct call *call, int fd)
 	if (fstat(object, &status) < 0)
 		return call_fail(call, -errno);
 	if ((S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) &&
-	    !view_made_terminal(&call->place[0], &shared))
+	    !view_terminal_is_from_program(&call->place[0], &shared))
 		return call_refuse(call, -EPERM, NULL, "device_metadata");
 	if (call->place[0].magic && status.st_nlink > 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		return call_refuse(call, -EACCES, NULL, "not_granted");

@@ -125,7 +125,7 @@ static bool chdir_may_continue(struct call *call, const struct stat *status)
 {
 	const struct place *place = &call->place[0];
 
-	return view_is_root(call->sandbox->view) && !view_is_nameless(place) &&
+	return view_is_attached(call->sandbox->view) && !view_is_nameless(place) &&
 	       native_leads_to(call, AT_FDCWD, call->path[0].text, 0, status);
 }
 

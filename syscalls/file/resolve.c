@@ -192,7 +192,7 @@ static int start_at_parent(const struct call *call, struct call_path *path, char
 
 	if (rest[0] != '.' || rest[1] != '.' || (rest[2] != '/' && rest[2] != '\0'))
 		return -ENOENT;
-	r = view_start_deleted(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, ret_held);
+	r = view_get_deleted_start_dir(call->sandbox->view, call->task, path->dirfd, base, PATH_MAX, ret_held);
 	if (r < 0)
 		return r;
 	rest += 2 + strspn(rest + 2, "/");

@@ -69,7 +69,7 @@ static int scope_enter_text(struct scope_walk *walk, const char *target)
 /* Follows the link at the place. */
 static int scope_enter_link(struct scope_walk *walk, const struct place *place, int fd)
 {
-	const char *rest = view_proc_rest(place);
+	const char *rest = view_get_proc_rest(place);
 	char target[PATH_MAX];
 	ssize_t len;
 

@@ -95,7 +95,7 @@ static bool statx_set_mount_id(struct call *call, unsigned flags, const struct f
 
 	if (!(statx->status.known.stx_mask & STATX_MNT_ID))
 		return true;
-	statx->status.known.stx_mnt_id = view_mount_id(call->sandbox->view, still);
+	statx->status.known.stx_mnt_id = view_map_mount_id(call->sandbox->view, still);
 	if (statx->status.known.stx_mnt_id)
 		return true;
 	if (stat_ask_object(call, flags, true, question) < 0)

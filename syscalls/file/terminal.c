@@ -69,7 +69,7 @@ bool terminal_refuse_foreign(struct call *call, int fd)
 	struct stat status;
 
 	/* In a mount namespace no other mounts have devices: view_get_restrictions() in view/build.c. */
-	if (mount && view_is_root(call->sandbox->view) && strncmp(mount->origin, "/dev", strlen("/dev")) != 0)
+	if (mount && view_is_attached(call->sandbox->view) && strncmp(mount->origin, "/dev", strlen("/dev")) != 0)
 		return false;
 	/* Every open of a file comes here: lseek(2), which fails for terminals (ESPIPE), is cheaper. */
 	if (lseek(fd, 0, SEEK_CUR) >= 0 || fstat(fd, &status) < 0 || !terminal_is_foreign(call, &status))
@@ -82,7 +82,8 @@ bool terminal_refuse_mode(struct call *call, mode_t mode)
 {
 	bool shared;
 
-	if (!view_made_terminal(&call->place[0], &shared) || !shared || !(mode & (S_IRGRP | S_IXGRP | S_IRWXO)))
+	if (!view_terminal_is_from_program(&call->place[0],
+					   &shared) || !shared || !(mode & (S_IRGRP | S_IXGRP | S_IRWXO)))
 		return false;
 	call_refuse(call, -EPERM, NULL, "device_metadata");
 	return true;

@@ -112,7 +112,7 @@ static void make_link(const char *target, const char *dir, const char *name)
  * Of the run: where nothing is granted, in place of what the policy provides, within a granted tree, and denied by a
  * rule.
  */
-static const struct view_provide provides[] = {
+static const struct view_provided_file provides[] = {
 	{(char *)"/etc/resolv.conf", (char *)"run", 3},
 	{(char *)"/etc/motd", (char *)"run", 3},
 	{(char *)"/data/sub/given", (char *)"run", 3},
