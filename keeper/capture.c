@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define CAPTURE_SPLICE_BYTES ((size_t)1 << 20) /* more than a pipe holds */
+#define CAPTURE_SPLICE_BYTES ((size_t)1 << 20) /* most bytes of one splice(2): more than a pipe holds */
 
-/* poll(2) calls a pipe writable when PIPE_BUF bytes fit; so do terminals and sockets. Regular files never block. */
+/* How much to write at once without blocking: PIPE_BUF for pipes, terminals and sockets that poll(2) calls writable. */
 static size_t capture_get_forward_step(int fd)
 {
 	struct stat st;
@@ -50,7 +50,7 @@ int capture_init(struct capture *capture, const struct capture_options *options,
 	*capture = (struct capture){.pipe_fd = -1, .spill_fd = -1};
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	/* Set for our end only: each end of a pipe is a file description with its own O_NONBLOCK. */
+	/* Set only for the keeper's end: each end of a pipe is a file description with its own O_NONBLOCK. */
 	(void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	error = capture_init_from(capture, options, fds[0]);
 	capture->splices = error == 0 && capture_can_splice(options);
@@ -88,7 +88,7 @@ static void capture_spill_bytes(struct capture *capture, const char *bytes, size
 		capture->spilled_bytes += len;
 }
 
-/* The file begins with what was kept so far, so that it holds the stream from its first byte. */
+/* Opens the spill file and writes the bytes kept so far, so that it holds the stream from its first byte. */
 static void capture_open_spill_file(struct capture *capture)
 {
 	if (capture->spill_fd >= 0 || capture->spill_error)
@@ -126,7 +126,7 @@ static bool capture_keep_bytes(struct capture *capture, const char *bytes, size_
 	return true;
 }
 
-/* Counts a chunk, and keeps and queues what is within the limit. Past the limit all goes to the spill file as well. */
+/* Counts a chunk, keeps and queues what is within the limit. Past the limit the spill file gets the chunk as well. */
 static void capture_take_chunk(struct capture *capture, size_t len)
 {
 	const struct capture_options *options = &capture->options;
@@ -140,11 +140,11 @@ static void capture_take_chunk(struct capture *capture, size_t len)
 			capture_open_spill_file(capture);
 		capture->truncated = true;
 		capture_spill_bytes(capture, capture->pending, len);
-		shown = len <= capture->left_bytes ? 0 /* out of memory */ : (size_t)capture->left_bytes;
+		shown = len <= capture->left_bytes ? 0 /* no memory to keep the chunk */ : (size_t)capture->left_bytes;
 		if (options->keep && shown > 0 && !capture_keep_bytes(capture, capture->pending, shown))
 			shown = 0;
 	}
-	/* After the first byte that is left out nothing is kept or forwarded, also when memory was the reason. */
+	/* Once a byte was left out, by the limit or for lack of memory, nothing more is kept or forwarded. */
 	capture->left_bytes = fits ? capture->left_bytes - len : 0;
 	capture->pending_at = 0;
 	capture->pending_end = options->forward_fd >= 0 ? shown : 0;
@@ -156,12 +156,12 @@ static bool capture_read_pipe(struct capture *capture)
 
 	if (got > 0)
 		capture_take_chunk(capture, (size_t)got);
-	else if (got == 0 || (errno != EAGAIN && errno != EINTR)) /* EIO: the terminal's slave side is closed */
+	else if (got == 0 || (errno != EAGAIN && errno != EINTR)) /* EIO: the slave side of the terminal is closed */
 		(void)close(steal_fd(&capture->pipe_fd));
 	return got > 0;
 }
 
-/* On EPIPE the program gets EPIPE too, as without callgate. After another error the pipe is drained. */
+/* Handles a failed write. At EPIPE closes the pipe, so that the program gets EPIPE too. Else the pipe is drained. */
 static void capture_fail_forward(struct capture *capture, int error)
 {
 	capture->forward_error = error;
@@ -175,9 +175,9 @@ static void capture_fail_forward(struct capture *capture, int error)
 }
 
 /*
- * Moves what the program wrote from its pipe to callgate's standard output, where that is a pipe, too. The flag keeps
- * splice(2) from waiting although forward_fd does not have O_NONBLOCK. EAGAIN: of a readable pipe, that the other one
- * is full.
+ * Moves the program's output from its pipe to callgate's standard output, where that is a pipe, too. SPLICE_F_NONBLOCK
+ * keeps splice(2) from waiting although forward_fd does not have O_NONBLOCK. EAGAIN when the program's pipe is readable
+ * means that forward_fd is full.
  */
 static bool capture_splice(struct capture *capture)
 {
@@ -191,7 +191,7 @@ static bool capture_splice(struct capture *capture)
 	else if (errno == EAGAIN)
 		capture->full = !capture->full;
 	else if (errno == EINVAL || errno == ENOSYS)
-		capture->splices = capture->full = false; /* read and write instead */
+		capture->splices = capture->full = false; /* read(2) and write(2) are used from now on */
 	else if (errno != EINTR)
 		capture_fail_forward(capture, errno);
 	if (moved >= 0)
@@ -224,7 +224,7 @@ void capture_fill_poll(const struct capture *capture, struct pollfd *ret_poll)
 {
 	bool out = capture_has_pending(capture) || (capture->splices && capture->full && capture->pipe_fd >= 0);
 
-	/* While bytes are pending the pipe is not read: a slow reader slows the program, as without callgate. */
+	/* The pipe is not read while bytes are pending: a slow reader slows the program, as without callgate. */
 	*ret_poll = (struct pollfd){.fd = out ? capture->options.forward_fd : capture->pipe_fd,
 				    .events = out ? POLLOUT : POLLIN};
 }

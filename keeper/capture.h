@@ -1,6 +1,6 @@
 /*
- * One output stream of the program, read by the keeper from a pipe. It is forwarded, or kept in memory, or both, up to
- * a limit. Past the limit it is written to a spill file; the pipe is always drained, so the program never blocks.
+ * One output stream of the program, which the keeper reads from a pipe. It is forwarded, or kept in memory, or both, up
+ * to a limit, past which a spill file gets it. The pipe is always drained, so that the program never blocks.
  */
 #ifndef CALLGATE_KEEPER_CAPTURE_H
 #define CALLGATE_KEEPER_CAPTURE_H
@@ -11,51 +11,51 @@
 
 #define CAPTURE_CHUNK_BYTES 65536
 #define CAPTURE_NO_LIMIT UINT64_MAX
-/* Cap of a spill file: a program that prints without end must not fill the disk. */
+/* Most bytes of a spill file: a program that prints without end must not fill the disk. */
 #define CAPTURE_SPILL_MAX_BYTES (UINT64_C(1) << 30)
 
 struct capture_options {
-	int forward_fd; /* borrowed; -1: not forwarded. Its O_NONBLOCK is not set: others share the file description */
-	bool keep;      /* in memory, up to the limit; needed for a spill file that begins with the first byte */
-	uint64_t limit_bytes; /* or CAPTURE_NO_LIMIT */
-	int spill_dirfd;      /* where the spill file is made, borrowed */
+	int forward_fd; /* borrowed, shared with other processes, so O_NONBLOCK is not set; -1: not forwarded */
+	bool keep;      /* keep bytes in memory up to the limit, so that a spill file can begin with the first byte */
+	uint64_t limit_bytes; /* most bytes to keep and forward, or CAPTURE_NO_LIMIT */
+	int spill_dirfd;      /* directory for the spill file, borrowed */
 	const char *spill_name;
 };
 
 struct capture {
 	struct capture_options options;
-	int pipe_fd; /* the reading end, O_NONBLOCK, owned; -1: ended or closed */
-	char *kept;  /* owned */
+	int pipe_fd; /* reading end of the program's pipe, O_NONBLOCK, owned; -1: the stream has ended */
+	char *kept;  /* the bytes kept in memory; owned */
 	size_t kept_len, kept_room;
-	uint64_t bytes;      /* what the program wrote */
-	uint64_t left_bytes; /* of the limit */
+	uint64_t bytes;      /* how much the program wrote */
+	uint64_t left_bytes; /* what is left of the limit */
 	bool truncated;
-	bool reader_gone;  /* forwarding failed with EPIPE; the pipe was closed, so the program gets EPIPE as well */
-	int forward_error; /* errno of a failed write to forward_fd; the rest is drained */
+	bool reader_gone;  /* forwarding failed with EPIPE, so the pipe was closed: the program gets EPIPE as well */
+	int forward_error; /* errno of a failed write to forward_fd, after which the pipe is only drained; 0: none */
 	int spill_fd;
-	int spill_error; /* errno: the spill file is incomplete */
+	int spill_error; /* errno of a failed write: the spill file is incomplete; 0: none */
 	uint64_t spilled_bytes;
-	bool splices; /* from pipe to pipe, without a copy: only where nothing is kept and there is no limit */
-	bool full;    /* splicing: forward_fd takes no more at the moment */
-	size_t forward_step; /* bytes that write(2) takes without blocking once poll(2) says writable */
-	char *pending;       /* CAPTURE_CHUNK_BYTES, read and not yet forwarded */
+	bool splices; /* splice(2) moves the bytes to forward_fd: only where nothing is kept and there is no limit */
+	bool full;    /* splice(2) found forward_fd full */
+	size_t forward_step; /* bytes that write(2) takes without blocking when poll(2) calls forward_fd writable */
+	char *pending;       /* CAPTURE_CHUNK_BYTES for what was read and is to be forwarded */
 	size_t pending_at, pending_end;
 };
 
-/* Makes the pipe; *ret_write_fd (CLOEXEC, owned by the caller) is for the program. 0 or -errno. */
+/* Creates the pipe. The program gets *ret_write_fd, CLOEXEC and owned by the caller. 0 or -errno. */
 int capture_init(struct capture *capture, const struct capture_options *options, int *ret_write_fd);
-/* As capture_init, from an open descriptor (O_NONBLOCK), which is taken also on failure. -1: the stream has ended. */
+/* As capture_init, but reads from `fd` (O_NONBLOCK), which is taken also on failure. -1: the stream has ended. */
 int capture_init_from(struct capture *capture, const struct capture_options *options, int fd);
 void capture_release(struct capture *capture);
 
-/* What to poll for: the pipe (-1 when ended), or forward_fd while bytes are pending. */
+/* The descriptor to poll: the pipe (-1 when it has ended), or forward_fd while bytes are to be forwarded. */
 struct pollfd;
 void capture_fill_poll(const struct capture *capture, struct pollfd *ret_poll);
 
-/* To be called when the descriptor to poll is ready. Moves at most one chunk. True: something was moved. */
+/* To be called when the polled descriptor is ready. Moves at most one chunk. True: bytes were moved. */
 bool capture_move_chunk(struct capture *capture);
 
-/* True when the program's end is closed and everything read has been forwarded. */
+/* True when the program has closed the stream and everything that was read has been forwarded. */
 bool capture_has_ended(const struct capture *capture);
 
 /* Stops forwarding, because its reader is too slow, and drains the pipe: the rest is counted, kept and spilled. */

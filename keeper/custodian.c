@@ -19,22 +19,22 @@
 #include "keeper/store.h"
 #include "supervisor/environment.h"
 
-/* The first byte of a request. */
-enum request { REQUEST_STORE = 's', REQUEST_REMOVE = 'r' };
+/* The first byte of a request to the custodian. */
+enum custodian_request { REQUEST_STORE = 's', REQUEST_REMOVE = 'r' };
 
-#define REMOVALS_MAX 8 /* more than there are cgroup hierarchies in use */
-#define NAME_SIZE 64
+#define REMOVALS_MAX 8 /* more than the cgroup hierarchies of a machine */
+#define REMOVAL_NAME_SIZE 64
 
-/* Room for one descriptor in a message. */
-union control {
-	struct cmsghdr header; /* for its alignment */
+/* Room for the control message (cmsg(3)) that passes one descriptor. */
+union custodian_control {
+	struct cmsghdr header; /* gives `bytes` the alignment of a cmsghdr */
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-/* One request: text, and a descriptor or -1. False when the keeper has closed the socket. */
+/* Receives a request: a text, and a descriptor or -1. False when the keeper has closed the socket. */
 static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_from)
 {
-	union control control = {.bytes = {0}};
+	union custodian_control control = {.bytes = {0}};
 	struct iovec part = {.iov_base = name, .iov_len = size - 1};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
@@ -66,21 +66,21 @@ static int custodian_store_fd(int output_fd, int from, const char *name)
 	return store_file(output_fd, from, &st, name);
 }
 
-/* Directories to be removed at the end. */
-struct removals {
+/* Directories that the custodian removes at the end of the run. */
+struct custodian_removals {
 	size_t count;
 	struct {
 		int parent_fd;
-		char name[NAME_SIZE];
+		char name[REMOVAL_NAME_SIZE];
 	} item[REMOVALS_MAX];
 };
 
-/* Takes parent_fd. Accepts the names of control groups only: the keeper runs as another user and is not trusted. */
-static int custodian_add_removal(struct removals *removals, int parent_fd, const char *name)
+/* Takes parent_fd. Accepts only names of control groups: the keeper runs as another user and is not trusted. */
+static int custodian_add_removal(struct custodian_removals *removals, int parent_fd, const char *name)
 {
 	_cleanup_close_ int fd = parent_fd;
 
-	if (fd < 0 || removals->count == REMOVALS_MAX || strlen(name) >= NAME_SIZE || strchr(name, '/') ||
+	if (fd < 0 || removals->count == REMOVALS_MAX || strlen(name) >= REMOVAL_NAME_SIZE || strchr(name, '/') ||
 	    strncmp(name, CGROUP_BASE, strlen(CGROUP_BASE)) != 0)
 		return -EINVAL;
 	removals->item[removals->count].parent_fd = steal_fd(&fd);
@@ -90,7 +90,7 @@ static int custodian_add_removal(struct removals *removals, int parent_fd, const
 
 static _Noreturn void custodian_main(int fd, int output_fd)
 {
-	struct removals removals = {.count = 0};
+	struct custodian_removals removals = {.count = 0};
 	char text[1 + PATH_MAX];
 	int from;
 
@@ -106,20 +106,20 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 			break; /* the keeper died */
 	}
 	for (size_t i = 0; i < removals.count; i++)
-		/* The directory stays when another run uses it. */
+		/* Fails, and leaves the directory, when another run uses it. */
 		(void)unlinkat(removals.item[i].parent_fd, removals.item[i].name, AT_REMOVEDIR);
 	_exit(0);
 }
 
-/* Keeps only fd and output_fd, as 3 and 4, drops privileges, and serves. */
+/* Moves fd to 3 and output_fd to 4, closes all other descriptors, drops privileges, and handles requests. */
 static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool self_filter)
 {
 	sigset_t all;
 
-	(void)sigfillset(&all); /* the keeper handles Ctrl-C */
+	(void)sigfillset(&all); /* a Ctrl-C is for the keeper to handle */
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
-	/* First copies both above 4: either may be 3 or 4 already. -2: without --output. */
+	/* Both are first copied above 4, because either may be 3 or 4 already. output_fd -2: there is no --output. */
 	fd = fcntl(fd, F_DUPFD, 5);
 	output_fd = output_fd < 0 ? -2 : fcntl(output_fd, F_DUPFD, 5);
 	fd = fd < 0 ? -1 : dup2(fd, 3);
@@ -154,9 +154,10 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 	return 0;
 }
 
-static int custodian_send_request(const struct custodian *custodian, enum request request, int fd, const char *text)
+static int custodian_send_request(const struct custodian *custodian, enum custodian_request request, int fd,
+				  const char *text)
 {
-	union control control = {.bytes = {0}};
+	union custodian_control control = {.bytes = {0}};
 	char kind = (char)request;
 	struct iovec part[] = {{.iov_base = &kind, .iov_len = 1},
 			       {.iov_base = (void *)(uintptr_t)text, .iov_len = strlen(text)}};

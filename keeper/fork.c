@@ -19,15 +19,15 @@
 #include "keeper/private.h"
 #include "supervisor/process.h"
 
-/* What is made for the supervisor. The keeper closes these when the supervisor is forked. */
-struct fork_ends {
-	int stdio_fd[3]; /* of the program */
+/* Descriptors created for the supervisor. The keeper closes its copies after the fork. */
+struct fork_descriptors {
+	int stdio_fd[3]; /* the program's stdin, stdout and stderr */
 	int control_fd;
 	int ready_pipe[2];  /* the keeper writes an int, 0 or -errno, after each step of keeper_prepare_run */
-	int prepare_error; /* that of the last step */
+	int prepare_error; /* result of the last step */
 };
 
-static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct fork_ends *ends,
+static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct fork_descriptors *ends,
 					    struct namespaces *namespaces)
 {
 	const struct keeper_options *options = keeper->options;
@@ -65,9 +65,9 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 
 	memcpy(keep, own, sizeof(own));
 	descriptors_detach_stdio(true);
-	/* Closes the keeper's end of control_fd, too: else the supervisor would not see EOF when the keeper dies. */
+	/* Closes the keeper's end of control_fd, too, so that the supervisor sees EOF when the keeper dies. */
 	descriptors_keep_only(keep, count + cgroup_get_fds(keeper->cgroup, keep + count));
-	exit_quickly(process_main(&process)); /* stdio was flushed before the fork */
+	exit_quickly(process_main(&process)); /* the keeper flushed stdio before the fork */
 }
 
 static int keeper_make_shared_memory(struct keeper *keeper)
@@ -81,7 +81,7 @@ static int keeper_make_shared_memory(struct keeper *keeper)
 	return keeper->report_fd < 0 ? -errno : 0;
 }
 
-/* On a terminal stdout and stderr are one stream, which is captured as stdout. */
+/* Creates the pseudoterminal of --tty. On it stdout and stderr are one stream, which is captured as stdout. */
 static int keeper_make_terminal(struct keeper *keeper, const struct capture_options *out, int stdio_fd[3])
 {
 	int error = terminal_open(&keeper->terminal, keeper->options->show, &stdio_fd[0]), fd = -1;
@@ -99,7 +99,7 @@ static int keeper_make_terminal(struct keeper *keeper, const struct capture_opti
 	return fd < 0 ? fd : capture_init_from(&keeper->outcome->out, out, fd);
 }
 
-/* Options for one output stream. name: room for the name of its spill file, which they borrow. */
+/* Options for capturing one output stream. `name` receives the name of the spill file, which the options borrow. */
 static struct capture_options keeper_make_capture_options(const struct keeper_options *options, const char *stream,
 						     int forward_fd, uint64_t limit_bytes, char *name, size_t size)
 {
@@ -134,7 +134,7 @@ static int keeper_make_streams(struct keeper *keeper, int stdio_fd[3])
 	return error;
 }
 
-/* Directories for redirects into the scratch directory, say of /var/tmp. The view makes those in subdirectories. */
+/* Creates the directories of redirects, such as of /var/tmp, in the scratch directory. The view creates deeper ones. */
 static void keeper_add_redirect_dirs(const struct keeper_options *options)
 {
 	size_t count;
@@ -148,18 +148,18 @@ static void keeper_add_redirect_dirs(const struct keeper_options *options)
 	}
 }
 
-static void keeper_send_ready(const struct fork_ends *ends)
+static void keeper_send_ready(const struct fork_descriptors *ends)
 {
 	/* EPIPE: the supervisor is dead, which the loop handles */
 	(void)!write(ends->ready_pipe[1], &ends->prepare_error, sizeof(ends->prepare_error));
 }
 
 /*
- * What the disk or the CPU takes time for is done here, while the supervisor starts: the scratch directories, the
- * policy's digest (the first record of the log needs it), and the removal of what dead runs left. Each supervisor that
- * is forked is told again that the directories are there.
+ * Does slow work while the supervisor starts: creates the scratch directories, computes the policy's digest, which the
+ * first record of the log needs, and removes what dead runs left. `again`: the work is done, and only the message that
+ * the directories exist is sent to another supervisor.
  */
-static void keeper_prepare_run(struct keeper *keeper, struct fork_ends *ends, bool again)
+static void keeper_prepare_run(struct keeper *keeper, struct fork_descriptors *ends, bool again)
 {
 	const struct keeper_options *options = keeper->options;
 
@@ -181,7 +181,7 @@ static void keeper_prepare_run(struct keeper *keeper, struct fork_ends *ends, bo
 		scratch_sweep_base(options->scratch);
 }
 
-/* A signalfd, readable when a signal ends the run. It is not read here. Ignored signals never make it readable. */
+/* A signalfd that is readable when a signal is to end the run. It is not read. Ignored signals do not count. */
 static int keeper_open_end_signals(void)
 {
 	sigset_t ending;
@@ -194,10 +194,10 @@ static int keeper_open_end_signals(void)
 	return signalfd(-1, &ending, SFD_CLOEXEC);
 }
 
-/* Forks the supervisor into the namespaces that can be made; again with fewer when it could not use one. */
-static int keeper_fork_supervisor(struct keeper *keeper, struct fork_ends *ends)
+/* Forks the supervisor into the namespaces that can be created, and again without a namespace that it could not use. */
+static int keeper_fork_supervisor(struct keeper *keeper, struct fork_descriptors *ends)
 {
-	_cleanup_close_ int end_fd = keeper_open_end_signals(); /* -1: signals are handled after the fork */
+	_cleanup_close_ int end_fd = keeper_open_end_signals(); /* -1: signals are noticed only after the fork */
 	struct namespaces namespaces = NAMESPACES_NONE;
 	bool again = false;
 
@@ -213,7 +213,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_ends *ends)
 		keeper->supervisor_pid = namespaces_fork_supervisor(&namespaces);
 		if (keeper->supervisor_pid == 0)
 			keeper_run_supervisor(keeper, ends, &namespaces);
-		if (keeper->supervisor_pid > 0 && !namespaces.lost) /* no process is left that would read this */
+		if (keeper->supervisor_pid > 0 && !namespaces.lost) /* if lost, no process is left to read this */
 			keeper_prepare_run(keeper, ends, again);
 		again = true;
 		keeper->batch = scheduling_set_batch();
@@ -223,7 +223,7 @@ static int keeper_fork_supervisor(struct keeper *keeper, struct fork_ends *ends)
 	return keeper->supervisor_pid < 0 ? keeper->supervisor_pid : 0;
 }
 
-static int keeper_make_fork_ends(struct keeper *keeper, struct fork_ends *ends)
+static int keeper_make_fork_ends(struct keeper *keeper, struct fork_descriptors *ends)
 {
 	int pair[2], error = keeper_make_streams(keeper, ends->stdio_fd);
 
@@ -240,7 +240,7 @@ static int keeper_make_fork_ends(struct keeper *keeper, struct fork_ends *ends)
 
 int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step)
 {
-	struct fork_ends ends = {.stdio_fd = {-1, -1, -1}, .control_fd = -1, .ready_pipe = {-1, -1}};
+	struct fork_descriptors ends = {.stdio_fd = {-1, -1, -1}, .control_fd = -1, .ready_pipe = {-1, -1}};
 	const int *const opened[] = {&ends.stdio_fd[0], &ends.stdio_fd[1], &ends.stdio_fd[2],
 				     &ends.control_fd,  &ends.ready_pipe[0], &ends.ready_pipe[1]};
 	int error = keeper_make_fork_ends(keeper, &ends);

@@ -13,13 +13,13 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-/* Of a directory: what is larger is better granted than copied for each run. */
+/* Limits for copying a directory. A larger directory had better be granted than copied for each run. */
 #define INPUT_ENTRIES_MAX 100000u
 #define INPUT_ENTRIES_TEXT "100000"
 #define INPUT_BYTES_MAX (UINT64_C(4) << 30)
 #define INPUT_BYTES_TEXT "4G"
 #define INPUT_DEPTH_MAX 64u
-#define NAME_TAKEN "the workdir has a file of this name already; rename one of them"
+#define NAME_TAKEN_TEXT "the workdir has a file of this name already; rename one of them"
 
 static int input_set_error(struct policy_error *ret_error, const char *path, int error, const char *what)
 {
@@ -28,28 +28,28 @@ static int input_set_error(struct policy_error *ret_error, const char *path, int
 	return error;
 }
 
-/* O_NONBLOCK, so that opening a FIFO does not block; the FIFO is refused later. */
+/* Opens an input. With O_NONBLOCK, opening a FIFO does not block; the caller refuses the FIFO. */
 static int input_open_file(const struct input_file *file)
 {
 	struct stat st;
 
 	if (file->path)
 		return io_open_without_links(file->path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
-	return stat(file->named, &st) < 0 ? -errno : -EINVAL; /* /proc/self/fd/N without a path: not a regular file */
+	return stat(file->named, &st) < 0 ? -errno : -EINVAL; /* -EINVAL: it exists, but has no path, as a pipe */
 }
 
-/* The copying of one --input. */
-struct input {
+/* State of copying one --input. */
+struct input_copy {
 	const struct privs_user *user;
-	const char *named;   /* for messages */
-	struct stat workdir; /* must not be in the tree that is copied into it */
+	const char *named;   /* as the user named it, for messages */
+	struct stat workdir; /* the workdir, which must not be in the tree that is copied into it */
 	unsigned entries, depth;
 	uint64_t left_bytes;
 	struct policy_error *ret_error;
 };
 
-/* `name`: below the directory that was named; NULL: that one itself. */
-static int input_set_error_at(const struct input *input, const char *name, int error, const char *what)
+/* Sets a message about `name`, an entry of the directory being copied; NULL: about that directory. */
+static int input_set_error_at(const struct input_copy *input, const char *name, int error, const char *what)
 {
 	char path[512];
 
@@ -57,8 +57,8 @@ static int input_set_error_at(const struct input *input, const char *name, int e
 	return input_set_error(input->ret_error, path, error, what);
 }
 
-/* Gives the copy the permissions, times and owner that it shall have. 0 or -errno. */
-static int input_finish(const struct input *input, int fd, const struct stat *st)
+/* Sets the permissions, times and owner of a copy. 0 or -errno. */
+static int input_set_attributes(const struct input_copy *input, int fd, const struct stat *st)
 {
 	const struct timespec times[2] = {st->st_atim, st->st_mtim};
 
@@ -68,7 +68,7 @@ static int input_finish(const struct input *input, int fd, const struct stat *st
 	return 0;
 }
 
-static int input_copy_regular(struct input *input, int from, const struct stat *st, int to_dirfd, const char *name)
+static int input_copy_regular(struct input_copy *input, int from, const struct stat *st, int to_dirfd, const char *name)
 {
 	_cleanup_close_ int to = -1;
 	uint64_t copied = 0;
@@ -81,12 +81,12 @@ static int input_copy_regular(struct input *input, int from, const struct stat *
 	if (error < 0)
 		return error;
 	input->left_bytes -= copied;
-	return input_finish(input, to, st);
+	return input_set_attributes(input, to, st);
 }
 
 /*
- * Whether a link in a directory `depth` levels below the root of the tree leads to a name in the tree: it is relative
- * and does not go above the root.
+ * Whether a symbolic link leads to a name in the copied tree: its target is relative and does not go above the root of
+ * the tree. depth: levels between the root and the link's directory.
  */
 static bool input_link_stays(const char *target, unsigned depth)
 {
@@ -108,8 +108,8 @@ static bool input_link_stays(const char *target, unsigned depth)
 	return true;
 }
 
-/* Links are never followed here. They are copied, but not one that leads out of the tree. */
-static int input_copy_link(struct input *input, int from_dirfd, int to_dirfd, const char *name)
+/* Copies a symbolic link as a link, without following it. A link that leads out of the tree is an error. */
+static int input_copy_link(struct input_copy *input, int from_dirfd, int to_dirfd, const char *name)
 {
 	char target[PATH_MAX];
 	ssize_t len = readlinkat(from_dirfd, name, target, sizeof(target) - 1);
@@ -127,9 +127,9 @@ static int input_copy_link(struct input *input, int from_dirfd, int to_dirfd, co
 	return 0;
 }
 
-static int input_copy_tree(struct input *input, int from, const struct stat *st, int to_dirfd, const char *name);
+static int input_copy_tree(struct input_copy *input, int from, const struct stat *st, int to_dirfd, const char *name);
 
-static int input_copy_entry(struct input *input, int from_dirfd, int to_dirfd, const char *name)
+static int input_copy_entry(struct input_copy *input, int from_dirfd, int to_dirfd, const char *name)
 {
 	_cleanup_close_ int from = -1;
 	struct stat st;
@@ -144,7 +144,7 @@ static int input_copy_entry(struct input *input, int from_dirfd, int to_dirfd, c
 		return input_copy_link(input, from_dirfd, to_dirfd, name);
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return input_set_error_at(input, name, -EINVAL, "is neither a regular file nor a directory");
-	/* It may have been replaced since. */
+	/* Looked at again when it is open, because it may have been replaced since. */
 	from = openat(from_dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (from < 0 || fstat(from, &st) < 0)
 		return input_set_error_at(input, name, -errno, NULL);
@@ -157,7 +157,7 @@ static int input_copy_entry(struct input *input, int from_dirfd, int to_dirfd, c
 	return error < 0 ? input_set_error_at(input, name, error, NULL) : 0;
 }
 
-static int input_copy_entries(struct input *input, int from, int to)
+static int input_copy_entries(struct input_copy *input, int from, int to)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *entry;
@@ -172,7 +172,7 @@ static int input_copy_entries(struct input *input, int from, int to)
 	return error == 0 && errno ? input_set_error_at(input, NULL, -errno, NULL) : error;
 }
 
-static int input_copy_tree(struct input *input, int from, const struct stat *st, int to_dirfd, const char *name)
+static int input_copy_tree(struct input_copy *input, int from, const struct stat *st, int to_dirfd, const char *name)
 {
 	_cleanup_close_ int to = -1;
 	int error;
@@ -189,12 +189,12 @@ static int input_copy_tree(struct input *input, int from, const struct stat *st,
 	input->depth++;
 	error = input_copy_entries(input, from, to);
 	input->depth--;
-	if (error == 0 && (error = input_finish(input, to, st)) < 0)
+	if (error == 0 && (error = input_set_attributes(input, to, st)) < 0)
 		return input_set_error_at(input, name, error, NULL);
 	return error;
 }
 
-/* A directory may be named as "." or with a "/" at its end. */
+/* The name of the copy. From the canonical path, because a directory may be named as "." or with a "/" at its end. */
 static const char *input_get_name(const struct input_file *file)
 {
 	const char *path = file->path ? file->path : file->named, *slash = strrchr(path, '/');
@@ -205,7 +205,8 @@ static const char *input_get_name(const struct input_file *file)
 static int input_copy_file(int workdir_fd, const struct input_file *file, const struct privs_user *user,
 			  struct policy_error *ret_error)
 {
-	struct input input = {.user = user, .named = file->named, .left_bytes = UINT64_MAX, .ret_error = ret_error};
+	struct input_copy input = {
+		.user = user, .named = file->named, .left_bytes = UINT64_MAX, .ret_error = ret_error};
 	const char *path = file->named;
 	const char *slash = strrchr(path, '/');
 	_cleanup_close_ int from = input_open_file(file);
@@ -225,12 +226,12 @@ static int input_copy_file(int workdir_fd, const struct input_file *file, const 
 		if (*input_get_name(file) == '\0')
 			return input_set_error(ret_error, path, -EINVAL, "is the root; name a directory below it");
 		if (faccessat(workdir_fd, input_get_name(file), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			return input_set_error(ret_error, path, -EEXIST, NAME_TAKEN);
+			return input_set_error(ret_error, path, -EEXIST, NAME_TAKEN_TEXT);
 		input.left_bytes = INPUT_BYTES_MAX;
 		return input_copy_tree(&input, from, &st, workdir_fd, input_get_name(file));
 	}
 	error = input_copy_regular(&input, from, &st, workdir_fd, slash ? slash + 1 : path);
-	return error < 0 ? input_set_error(ret_error, path, error, error == -EEXIST ? NAME_TAKEN : NULL) : 0;
+	return error < 0 ? input_set_error(ret_error, path, error, error == -EEXIST ? NAME_TAKEN_TEXT : NULL) : 0;
 }
 
 int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,

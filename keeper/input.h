@@ -7,17 +7,17 @@
 #include "confine/privs.h"
 #include "policy/policy.h"
 
-/* A file as the user named it, and its canonical path; NULL: no such file. */
+/* A file as the user named it, and its canonical path, which is NULL if there is no such file. */
 struct input_file {
 	const char *named;
 	char *path;
 };
 
 /*
- * Copies each regular file, and each directory with its tree, into the directory under its own name, with permissions
- * and times. No link is followed; one in a tree is copied if it leads to a name in that tree, and an error otherwise,
- * like any special file. An existing file of that name is an error. The copies belong to `user` when set. 0, or -errno
- * with a message.
+ * Copies each regular file, and each directory with its tree, into the workdir under its own name, with permissions and
+ * times. No symbolic link is followed. A link in a tree is copied if it leads to a name in that tree, else it is an
+ * error; so is any special file, and an existing file of that name. The copies belong to `user` if it is set. 0, or
+ * -errno with a message.
  */
 int input_copy_files(int workdir_fd, const struct input_file *files, size_t count, const struct privs_user *user,
 	       struct policy_error *ret_error);

@@ -14,22 +14,22 @@
 #include "supervisor/limits/killtree.h"
 
 /*
- * Time that the supervisor gets, once told to end the run, to kill the process tree and to write its report. It may be
- * late because it is stuck in a system call on a hanging disk; then the keeper kills the processes below it.
+ * Time that the supervisor has to kill the process tree and to write its report, after the order to end the run. It may
+ * be late because it waits in a system call for a hanging disk; then the keeper kills the process tree itself.
  */
 #define KILL_SUPERVISOR_NS UINT64_C(10000000000)
-#define KILL_SUPERVISOR_AGAIN_NS UINT64_C(1000000000) /* after a second signal */
+#define KILL_SUPERVISOR_AGAIN_NS UINT64_C(1000000000) /* the same after a second signal */
 #define KILL_TREE_NS UINT64_C(500000000)
 #define STATUS_FIRST_NS UINT64_C(2000000000)
 #define STATUS_EVERY_NS UINT64_C(500000000)
 #define CLEAR_LINE "\r\033[K"
 
-/* timeout(1) sends its signal twice, to the command and to its process group. Within this time that is one signal. */
+/* timeout(1) sends its signal to the command and to its process group. Two signals within this time count as one. */
 #define SAME_SIGNAL_NS UINT64_C(250000000)
 
-enum source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
+enum loop_source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
 
-/* Updates the status line of a long run when it is due, unless the last output on the terminal was half a line. */
+/* Updates the status line of a long run when it is due, unless the terminal's last line is unfinished output. */
 static void loop_show_status(struct keeper *keeper, uint64_t now)
 {
 	char text[128];
@@ -47,15 +47,15 @@ static void loop_show_status(struct keeper *keeper, uint64_t now)
 	keeper->status_shown = write(STDERR_FILENO, text, (size_t)len) > 0;
 }
 
-/* To be called before anything else is written to the terminal, and at the end. */
+/* Clears the status line. To be called before other output to the terminal, and at the end. */
 static void loop_clear_status(struct keeper *keeper)
 {
 	if (keeper->status_shown)
-		(void)!write(STDERR_FILENO, CLEAR_LINE, sizeof(CLEAR_LINE) - 1); /* EIO: hung up */
+		(void)!write(STDERR_FILENO, CLEAR_LINE, sizeof(CLEAR_LINE) - 1); /* EIO: the terminal hung up */
 	keeper->status_shown = false;
 }
 
-/* Tells the supervisor to end the run. The second time it is killed, and output that waits is dropped. */
+/* Orders the supervisor to end the run. The second time kills the supervisor and drops output that was not read yet. */
 static void loop_end_run(struct keeper *keeper, unsigned end)
 {
 	unsigned char byte = (unsigned char)end;
@@ -72,19 +72,19 @@ static void loop_end_run(struct keeper *keeper, unsigned end)
 	keeper->end = end;
 	keeper->kill_supervisor_ns = io_read_clock_ns() + KILL_SUPERVISOR_NS;
 	keeper->kill_tree_ns = io_read_clock_ns() + KILL_TREE_NS;
-	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: it has just exited */
+	(void)!write(keeper->control_fd, &byte, 1); /* EPIPE: the supervisor has just exited */
 }
 
 /* Sends the supervisor an order that does not end the run; see supervisor/process.h. */
 static void loop_send_order(const struct keeper *keeper, unsigned char order)
 {
 	if (!keeper->exited && keeper->end == RUN_END_NONE)
-		(void)!write(keeper->control_fd, &order, 1); /* EPIPE: it has just exited */
+		(void)!write(keeper->control_fd, &order, 1); /* EPIPE: the supervisor has just exited */
 }
 
 /*
- * Asks the program to end by itself. After the grace time, or when this is called again, the run is ended.
- * why: RUN_END_TIMEOUT or a signal's number.
+ * Asks the program to end by itself. The run is ended after the grace time, or when this function is called again. why:
+ * RUN_END_TIMEOUT or a signal's number.
  */
 static void loop_ask_to_end(struct keeper *keeper, unsigned why)
 {
@@ -122,7 +122,7 @@ static void loop_on_continue(struct keeper *keeper)
 	loop_send_order(keeper, SIGCONT);
 }
 
-/* Stops this process by SIGTSTP, not SIGSTOP: the kernel ignores it in an orphaned process group. */
+/* Stops the program and then this process, by SIGTSTP because the kernel ignores that in an orphaned process group. */
 static void loop_on_stop(struct keeper *keeper)
 {
 	sigset_t set;
@@ -133,7 +133,7 @@ static void loop_on_stop(struct keeper *keeper)
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTSTP);
 	(void)raise(SIGTSTP);
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* stops here */
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL); /* this process stops here */
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	loop_on_continue(keeper);
 }
@@ -154,11 +154,11 @@ static void loop_on_signal(struct keeper *keeper)
 		loop_on_end_signal(keeper, info.ssi_signo);
 }
 
-/* The supervisor has killed the tree and written its report. Its exit takes a while, because of its mounts. */
+/* Handles the message that the process tree is dead and the report written. The supervisor exits later (mounts). */
 static void loop_on_report(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
-	/* Else output may still be kept in a file of the scratch directory. */
+	/* Otherwise a file in the scratch directory may still hold output. */
 	bool all = options->show && options->stdout_bytes == CAPTURE_NO_LIMIT &&
 		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->output;
 	unsigned char byte;
@@ -172,7 +172,7 @@ static void loop_on_report(struct keeper *keeper)
 	keeper->early = keeper_read_report(keeper);
 }
 
-/* The user wants the run to end: output is dropped if its reader does not take it at once. */
+/* Drops output that its reader does not take at once, because the user wants the run to end. */
 static void loop_drop_unread(struct keeper *keeper)
 {
 	struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -184,9 +184,9 @@ static void loop_drop_unread(struct keeper *keeper)
 static void loop_on_supervisor_exit(struct keeper *keeper)
 {
 	if (waitpid(keeper->supervisor_pid, &keeper->supervisor_status, 0) != keeper->supervisor_pid)
-		keeper->supervisor_status = SIGKILL; /* cannot happen; treated as its death */
+		keeper->supervisor_status = SIGKILL; /* cannot happen; counts as the supervisor's death */
 	keeper->egress_failed = !egress_side_end_process(&keeper->egress, &keeper->egress_status);
-	/* kills the supervisor's children, now ours; what survives is in uninterruptible sleep */
+	/* The supervisor's children are now this process's. Those that survive are in uninterruptible sleep. */
 	(void)killtree(KEEPER_KILL_TIMEOUT_MS, 0);
 	keeper->exited = true;
 	keeper->outcome->duration_ns = io_read_clock_ns() - keeper->start_ns;
@@ -194,7 +194,7 @@ static void loop_on_supervisor_exit(struct keeper *keeper)
 		loop_drop_unread(keeper);
 }
 
-/* Ends the run when the spill files reach their own cap, or with all other files the disk limit. */
+/* Ends the run when the spill files reach their own limit or, together with all other files, the disk limit. */
 static void loop_check_spill_size(struct keeper *keeper)
 {
 	const struct capture *out = &keeper->outcome->out, *err = &keeper->outcome->err;
@@ -214,10 +214,10 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 	size_t before = capture->pending_at;
 
 	loop_clear_status(keeper);
-	(void)capture_move_chunk(capture); /* if nothing moved, the stream is polled again */
+	(void)capture_move_chunk(capture); /* if nothing was moved, the stream is polled again */
 	loop_check_spill_size(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
-		/* Hangs up the terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
+		/* Hangs up the program's terminal: the program gets SIGHUP, where a pipe would give EPIPE. */
 		stdin_relay_release(&keeper->input);
 		close_fd(&keeper->terminal.master_fd);
 	}
@@ -236,7 +236,7 @@ static void loop_on_input(struct keeper *keeper)
 	}
 }
 
-/* When the time limit ends the run; UINT64_MAX: it does not, or it has asked the program to end. */
+/* When the time limit ends the run; UINT64_MAX: no limit, or the end of the run has been asked for already. */
 static uint64_t loop_get_wall_ns(const struct keeper *keeper)
 {
 	if (!keeper->until_ns || keeper->end != RUN_END_NONE || keeper->asked == RUN_END_TIMEOUT)
@@ -244,7 +244,7 @@ static uint64_t loop_get_wall_ns(const struct keeper *keeper)
 	return keeper->until_ns;
 }
 
-/* The program was asked to end, and its time for that is over. */
+/* Ends the run after the grace time, in which the program was asked to end by itself. */
 static void loop_end_grace(struct keeper *keeper)
 {
 	keeper->ask_until_ns = 0;

@@ -1,4 +1,4 @@
-/* The outcome of a run, from the supervisor's report or from how it died. */
+/* Determines the outcome of a run, from the supervisor's report or from how the supervisor died. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "keeper/private.h"
 
-#define REPORT_MAX_BYTES (512u << 20) /* above what the caps in changes.h and denials.h allow */
+#define REPORT_MAX_BYTES (512u << 20) /* more than the caps in changes.h and denials.h allow */
 
 json_t *keeper_read_report(const struct keeper *keeper)
 {
@@ -31,7 +31,7 @@ json_t *keeper_read_report(const struct keeper *keeper)
 	return report;
 }
 
-/* The supervisor died. If the keeper killed it, the reason for that is the status; otherwise it is an error. */
+/* The outcome after the supervisor's death. If the keeper killed it, the reason is the status, otherwise an error. */
 static void keeper_judge_supervisor_death(struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
@@ -73,7 +73,7 @@ static enum limit_kind keeper_find_limit(const json_t *report)
 	return kind;
 }
 
-/* When egress died and the program failed, the missing network may be the reason. */
+/* Reports that egress died if the program failed, because the missing network may be the reason. */
 static void keeper_judge_egress_death(const struct keeper *keeper)
 {
 	struct keeper_outcome *outcome = keeper->outcome;
@@ -88,7 +88,7 @@ static void keeper_judge_egress_death(const struct keeper *keeper)
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* The report does not count unless the supervisor exited with status 0 afterwards. */
+/* Takes the supervisor's report, which counts only if the supervisor then exited with status 0. NULL: none. */
 static json_t *keeper_take_report(struct keeper *keeper)
 {
 	json_t *early = steal_pointer(&keeper->early);
@@ -131,7 +131,7 @@ void keeper_judge_outcome(struct keeper *keeper)
 	keeper_judge_egress_death(keeper);
 }
 
-/* True under a seccomp filter of another callgate or of a container, which may deny what is needed here. */
+/* True if a seccomp filter of a container or another callgate is on this process: it may deny what a run needs. */
 static bool keeper_is_filtered(void)
 {
 	_cleanup_free_ char *status = NULL;

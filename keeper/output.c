@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "keeper/store.h"
 
-/* Makes it without following links: one put there since the path was resolved could lead anywhere. 0 or -errno. */
+/* Creates a directory without following symbolic links: a link made since the path was resolved could lead anywhere. */
 static int output_make_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -24,7 +24,7 @@ static int output_make_directory(const char *path)
 	if (fd < 0)
 		return fd;
 	if (slash && !slash[1])
-		return 0; /* the root */
+		return 0; /* the root directory */
 	return mkdirat(fd, slash ? slash + 1 : path, 0777) < 0 && errno != EEXIST ? -errno : 0;
 }
 
@@ -52,7 +52,7 @@ static bool output_matches_globs(const struct output_options *options, const cha
 	return match;
 }
 
-/* Stores one file. 1: stored, 0: not a file to store, or -errno. */
+/* Stores one file. 1: stored; 0: it is missing or no regular file; -errno. */
 static int output_keep_file(const struct output_options *options, int workdir_fd, const char *rest)
 {
 	_cleanup_close_ int from =

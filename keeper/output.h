@@ -9,21 +9,21 @@
 #include "policy/policy.h"
 
 struct output_options {
-	const char *directory; /* --output */
-	int directory_fd;      /* that directory, open */
+	const char *directory; /* value of --output, for messages */
+	int directory_fd;      /* `directory`, open */
 	const char *workdir_virt;
 	const char *workdir_host;
-	char *const *globs; /* --artifact: fnmatch(3) on the path below the workdir; none: everything */
+	char *const *globs; /* --artifact: fnmatch(3) patterns for paths below the workdir; none: every path */
 	size_t glob_count;
-	const struct custodian *custodian; /* writes there, where it runs (--user) */
+	const struct custodian *custodian; /* writes the files if it runs (--user) */
 };
 
-/* Opens --output's directory (canonical), made when missing, but not its parent. fd, or -errno with a message. */
+/* Opens --output's directory (canonical). Creates it, but not its parent, if missing. fd, or -errno with a message. */
 int output_open_directory(const char *directory, struct policy_error *ret_error);
 
 /*
- * Stores the regular files in the result's "changes", with the directories above them, over existing ones. Links
- * and special files are left out: a link could point anywhere. 0 with the number of files, or -errno with a message.
+ * Stores the regular files in the result's "changes", with the directories above them, over existing ones. Links and
+ * special files are left out: a link could lead anywhere. 0 with the number of files, or -errno with a message.
  */
 int output_keep_files(const struct output_options *options, const json_t *changes, size_t *ret_files,
 		struct policy_error *ret_error);

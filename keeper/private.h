@@ -16,49 +16,49 @@ struct keeper {
 	struct stdin_relay input;
 	struct terminal terminal;
 	struct egress_side egress;
-	bool egress_failed; /* egress ended without being told to; egress_status says how */
+	bool egress_failed; /* egress ended without having been told to */
 	int egress_status;
 	struct cgroup *cgroup; /* owned; NULL: none */
 	pid_t supervisor_pid;
 	int supervisor_pidfd;
-	int supervisor_status; /* of waitpid(2) */
+	int supervisor_status; /* wait status, from waitpid(2) */
 	int control_fd;        /* the keeper's end of a socket pair with the supervisor */
-	int report_fd;         /* memfd */
-	struct run_counters *counters; /* page shared with the supervisor */
+	int report_fd;         /* a memfd to which the supervisor writes its report */
+	struct run_counters *counters; /* on a page shared with the supervisor */
 	int signal_fd;
 	uint64_t start_ns;
-	uint64_t until_ns;           /* the run's time limit; 0: none */
-	uint64_t kill_tree_ns;       /* when the keeper kills the supervisor's descendants; 0: not told to end yet */
-	uint64_t kill_supervisor_ns; /* when the keeper kills the supervisor; 0: not told to end yet */
-	unsigned asked;        /* why the program was asked to end: RUN_END_TIMEOUT or a signal number; 0: it was not */
-	uint64_t asked_ns;     /* when */
-	uint64_t ask_until_ns; /* when the run is ended all the same; 0: not asked, or that is done */
-	unsigned end;  /* why the run was told to end: RUN_END_* or a signal number */
-	bool batch;    /* the keeper is SCHED_BATCH until it has dropped its privileges */
-	bool reported; /* the supervisor has written its report, or never will */
-	json_t *early; /* the report, read before the supervisor exits; used only if the exit status is 0 */
+	uint64_t until_ns;           /* when the run's time limit ends; 0: no limit */
+	uint64_t kill_tree_ns; /* when the supervisor's descendants are killed; 0: the run is not to end */
+	uint64_t kill_supervisor_ns; /* when the supervisor is killed; 0: the run is not to end */
+	unsigned asked;        /* why the program was asked to end: RUN_END_TIMEOUT or a signal number; 0: not asked */
+	uint64_t asked_ns;     /* when the program was asked to end */
+	uint64_t ask_until_ns; /* when the grace time ends; 0: the program was not asked to end, or it has ended */
+	unsigned end;  /* why the supervisor was told to end the run: RUN_END_* or a signal number */
+	bool batch;    /* the keeper has SCHED_BATCH, until it has dropped its privileges */
+	bool reported; /* the supervisor has written its report, or died before */
+	json_t *early; /* owned: the report, read before the supervisor exits; used only if its exit status is 0 */
 	bool exited;   /* the supervisor has exited, and its process tree is dead */
 	char last_shown; /* the last byte forwarded to stderr */
-	bool status_shown; /* the status line is on the terminal: options->status_line */
+	bool status_shown; /* the status line is on the terminal (options->status_line) */
 	uint64_t status_next_ns;
 };
 
 /*
- * Makes the pipes or the terminal, and forks the supervisor. 0, or -errno with *ret_step, what failed (static). The
- * supervisor may be dead already. keeper_run_program releases what was made in both cases.
+ * Creates the pipes or the terminal, and forks the supervisor. 0, or -errno with the failed step in *ret_step (static).
+ * The supervisor may be dead already. keeper_run_program releases everything in both cases.
  */
 int keeper_prepare_and_fork(struct keeper *keeper, const char **ret_step);
 
-/* Returns when the supervisor has exited and all output is forwarded. */
+/* Runs until the supervisor has exited and all output is forwarded. */
 void keeper_run_loop(struct keeper *keeper);
 
-/* Reads the supervisor's report. Owned by the caller; NULL: none. */
+/* Reads the supervisor's report. Owned by the caller; NULL: there is none, or it is damaged. */
 json_t *keeper_read_report(const struct keeper *keeper);
 
-/* Fills the outcome from the supervisor's report, or from how it died. */
+/* Fills keeper->outcome from the supervisor's report, or from how the supervisor died. */
 void keeper_judge_outcome(struct keeper *keeper);
 
-/* Sets the message of a run that did not begin: `step` failed with -errno. */
+/* Sets the message for a run that did not begin, because `step` failed with -errno. */
 void keeper_explain_failure(struct keeper_outcome *outcome, const char *step, int error);
 
 #endif

@@ -29,7 +29,7 @@ static json_t *result_make_no_usage(void)
 	return json_pack("{s:n, s:n, s:n, s:n}", "cpu_user_ms", "cpu_sys_ms", "max_rss_bytes", "processes");
 }
 
-/* A limit that the keeper measures; "peak" is the same as "used". */
+/* The JSON of a limit that the keeper measures. "peak" is the same as "used". */
 static json_t *result_make_limit(uint64_t limit, uint64_t unlimited, uint64_t used, bool hit)
 {
 	return json_pack("{s:o, s:I, s:I, s:b}", "limit",
@@ -37,7 +37,7 @@ static json_t *result_make_limit(uint64_t limit, uint64_t unlimited, uint64_t us
 			 "peak", (json_int_t)used, "hit", (int)hit);
 }
 
-/* The limits that the supervisor measures; without its report only their values are known. */
+/* The JSON of the limits that the supervisor measures. Without its report only the values of the limits are known. */
 static json_t *result_get_supervisor_limits(const struct keeper_options *options, const struct keeper_outcome *outcome)
 {
 	json_t *report = json_object_get(outcome->report, "limits");
@@ -67,7 +67,7 @@ static json_t *result_make_limits(const struct keeper_options *options, const st
 	return all;
 }
 
-/* Sets NAME (unless it was forwarded), NAME_bytes, NAME_truncated and NAME_path. */
+/* Sets the fields NAME_bytes, NAME_truncated and NAME_path of an output stream, and NAME unless it was forwarded. */
 static void result_set_stream(json_t *result, const char *name, struct capture *capture,
 			      const struct keeper_options *options)
 {
@@ -78,7 +78,7 @@ static void result_set_stream(json_t *result, const char *name, struct capture *
 
 	text = utf8_copy_repaired(capture->kept ? capture->kept : "", capture->kept_len, &len, &changed);
 	if (changed && !options->show)
-		(void)capture_spill_all(capture); /* on failure there is no spill_fd below */
+		(void)capture_spill_all(capture); /* on failure spill_fd stays -1 */
 	if (capture->spill_fd >= 0)
 		path = scratch_keep_file(options->scratch, capture->options.spill_name);
 	if (!options->show)
@@ -103,8 +103,8 @@ static json_t *result_make_error_object(const char *code, const char *message)
 	return code ? json_pack("{s:s, s:o}", "code", code, "message", report_make_text_json(message)) : json_null();
 }
 
-/* How callgate ended the run, or asked the program to end; null: neither. */
-static json_t *result_termination(const struct keeper_outcome *outcome)
+/* The JSON of how callgate ended the run or asked the program to end; null: it did neither. */
+static json_t *result_make_termination(const struct keeper_outcome *outcome)
 {
 	unsigned why = outcome->asked ? outcome->asked : outcome->end;
 	bool timeout = why == RUN_END_TIMEOUT;
@@ -124,7 +124,7 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "schema", json_string(RESULT_SCHEMA));
 	(void)json_object_set_new(result, "run_id", json_string(options->scratch->id));
 	result_set_ending(result, &outcome->ending);
-	(void)json_object_set_new(result, "termination", result_termination(outcome));
+	(void)json_object_set_new(result, "termination", result_make_termination(outcome));
 	(void)json_object_set_new(result, "duration_ms", json_integer((json_int_t)(outcome->duration_ns / 1000000)));
 	result_set_stream(result, "stdout", &outcome->out, options);
 	result_set_stream(result, "stderr", &outcome->err, options);
@@ -144,7 +144,7 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "usage", result_get_field(report, "usage", result_make_no_usage));
 	(void)json_object_set_new(result, "calls", result_get_field(report, "calls", result_make_no_calls));
 	if (policy_get_settings(options->policy)->sha256[0] == '\0')
-		(void)policy_compute_sha256(options->policy); /* the run failed before that */
+		(void)policy_compute_sha256(options->policy); /* the run failed before the keeper computed it */
 	(void)json_object_set_new(result, "policy",
 				  json_pack("{s:o, s:s}", "name",
 					    report_make_text_json(policy_get_settings(options->policy)->name), "sha256",

@@ -21,7 +21,7 @@
 #include "supervisor/environment.h"
 #include "supervisor/limits/killtree.h"
 
-/* Signals that were ignored when callgate was started (nohup, background jobs of a plain shell) stay ignored. */
+/* Opens a signalfd. Signals that were ignored at the start (nohup, background jobs of a plain shell) stay ignored. */
 static int keeper_open_signals(void)
 {
 	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
@@ -34,20 +34,22 @@ static int keeper_open_signals(void)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			(void)sigaddset(&set, wanted[i]);
-	(void)signal(SIGPIPE, SIG_IGN); /* a closed stdout is an errno to handle */
-	(void)signal(SIGXFSZ, SIG_IGN); /* a write past RLIMIT_FSIZE is an errno, too */
-	(void)signal(SIGCHLD, SIG_DFL); /* were it ignored, the kernel would reap our children */
+	(void)signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe gives EPIPE, which is handled */
+	(void)signal(SIGXFSZ, SIG_IGN); /* writing past RLIMIT_FSIZE gives EFBIG */
+	(void)signal(SIGCHLD, SIG_DFL); /* if it were ignored, the kernel would reap the children */
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Called after the last change of credentials, which would clear PDEATHSIG. Checks that the parent still lives. */
-static int keeper_die_with_parent(const struct keeper *keeper)
+/*
+ * --die-with-parent. Called after the last change of credentials, which clears PDEATHSIG. Fails if the parent is dead.
+ */
+static int keeper_set_death_signal(const struct keeper *keeper)
 {
 	if (!keeper->options->parent)
 		return 0;
-	(void)signal(SIGTERM, SIG_DFL); /* even if it was ignored */
+	(void)signal(SIGTERM, SIG_DFL); /* callgate may have been started with SIGTERM ignored */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) < 0)
 		return -errno;
 	return getppid() == keeper->options->parent ? 0 : -EOWNERDEAD;
@@ -55,20 +57,20 @@ static int keeper_die_with_parent(const struct keeper *keeper)
 
 static int keeper_prepare_process(struct keeper *keeper)
 {
-	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* as in launch.c */
+	static const struct rlimit one_byte = {1, 1}, no_core = {0, 0}; /* the same limits as in launch.c */
 	int error;
 
-	/* No core dumps of keeper and supervisor. A piped core_pattern ignores limit 0, but not PR_SET_DUMPABLE. */
+	/* Keeper and supervisor dump no core. A piped core_pattern ignores the limit 0, but not PR_SET_DUMPABLE. */
 	if (setrlimit(RLIMIT_CORE, &one_byte) < 0 && setrlimit(RLIMIT_CORE, &no_core) < 0)
 		return -errno;
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
-	/* privs_drop_all() drops and locks the rest, after the supervisor was forked into its namespaces. */
+	/* privs_drop_all() drops these capabilities after the supervisor was forked into its namespaces. */
 	error = privs_keep_capabilities(&keeper->options->user, namespaces_caps, NAMESPACES_CAPS, false);
-	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* after the change of uid, which resets it */
+	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) /* after the change of uid, which resets this flag */
 		error = -errno;
 	if (error == 0)
-		error = keeper_die_with_parent(keeper);
+		error = keeper_set_death_signal(keeper);
 	if (error < 0)
 		return error;
 	keeper->signal_fd = keeper_open_signals();
@@ -86,7 +88,7 @@ static struct cgroup *keeper_make_cgroup(const struct keeper_options *options)
 	return cgroup_create(&wanted);
 }
 
-/* The run's user may not remove these directories. */
+/* Lets the custodian remove the control group directories at the end, because the run's user may not. */
 static void keeper_hand_over_cgroup(const struct cgroup *cgroup, const struct custodian *custodian)
 {
 	int parent_fds[CGROUP_BASES_MAX];
@@ -94,10 +96,10 @@ static void keeper_hand_over_cgroup(const struct cgroup *cgroup, const struct cu
 	size_t count = custodian->pid > 0 ? cgroup_get_bases(cgroup, parent_fds, &name) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		(void)custodian_remove_dir_at_end(custodian, parent_fds[i], name); /* else it stays, empty */
+		(void)custodian_remove_dir_at_end(custodian, parent_fds[i], name); /* on failure they stay, empty */
 }
 
-/* Set before the filter is installed, since the supervisor reports the layers. If installing fails, the run ends. */
+/* Reports self_filter as active before it is, because the supervisor reports the layers. If it fails, the run ends. */
 static void keeper_plan_self_filter(const struct policy *policy, struct layers *layers)
 {
 	const char *why;
@@ -112,7 +114,7 @@ static void keeper_plan_self_filter(const struct policy *policy, struct layers *
 		layers_set_state(layers, LAYER_SELF_FILTER, false, "%s", why);
 }
 
-/* Called before the change of uid: egress reads the secrets, which the run's user may not be able to read. */
+/* Starts egress before the change of uid: it gets the secrets, which the run's user may not be able to read. */
 static int keeper_start_egress(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
@@ -129,7 +131,7 @@ static int keeper_start_egress(struct keeper *keeper)
 	return error;
 }
 
-/* Ends what was started when a later step failed. */
+/* Ends the processes that were started before a later step failed. */
 static void keeper_end_failed_start(struct keeper *keeper, const char *step, int error)
 {
 	if (keeper->supervisor_pid > 0)
@@ -172,7 +174,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 
 	*ret_outcome =
 		(struct keeper_outcome){.out = {.pipe_fd = -1, .spill_fd = -1}, .err = {.pipe_fd = -1, .spill_fd = -1}};
-	/* Made before privileges are dropped. */
+	/* Created before privileges are dropped. */
 	keeper.cgroup = keeper_make_cgroup(options);
 	keeper_hand_over_cgroup(keeper.cgroup, options->custodian);
 	keeper_plan_self_filter(options->policy, options->layers);
@@ -187,7 +189,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 	egress_side_close_handed_fds(&keeper.egress);
 	if (error == 0)
 		error = privs_drop_all();
-	environment_wipe_own(); /* the supervisor scrubs its own copy */
+	environment_wipe_own(); /* the supervisor wipes its own copy */
 	if (keeper.batch)
 		scheduling_set_normal();
 	cpu_request_short_slice();

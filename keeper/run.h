@@ -1,5 +1,5 @@
 /*
- * The keeper: the process that the user started, parent and subreaper of all others. It holds the program's output, the
+ * The keeper: the process that the user started, parent and subreaper of all others. It has the program's output, the
  * time limit and the signals, and kills every process of the run when the run or the supervisor ends.
  */
 #ifndef CALLGATE_KEEPER_RUN_H
@@ -20,30 +20,30 @@
 struct egress_read;
 
 struct keeper_options {
-	struct policy *policy; /* the policy's digest (policy_compute_sha256) is computed while the supervisor starts */
+	struct policy *policy; /* its digest (policy_compute_sha256) is computed while the supervisor starts */
 	struct scratch *scratch;
-	bool scratch_dirs_pending;        /* scratch_make_dirs() is still to be called */
-	char *const *argv;        /* of the program, NULL-ended */
+	bool scratch_dirs_pending;        /* the keeper is to call scratch_make_dirs() */
+	char *const *argv;        /* the program and its arguments, NULL-ended */
 	const char *preferred;    /* see struct process_options */
 	const char *workdir_host; /* canonical */
 	const char *audit_path;   /* NULL: no log */
 	int audit_fd;             /* see struct process_options */
 	const char *audit_earlier; /* see struct process_options */
-	const char *part;         /* "setup", for the names of the spill files; NULL: the program's own phase */
-	struct layers *layers;    /* shared page */
+	const char *part; /* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
+	struct layers *layers;    /* on a page shared with the supervisor */
 	struct egress_read *read; /* see struct egress_start_options */
-	struct privs_user user;   /* --user */
+	struct privs_user user;   /* the user of --user */
 	const struct custodian *custodian; /* custodian->pid is 0 without --user */
-	bool show;                /* forward the output as it comes; otherwise keep it */
+	bool show;                /* forward the program's output as it comes; false: keep it */
 	bool interactive;         /* relay stdin to the program */
-	bool output;              /* the workdir is read after the run */
+	bool output;              /* --output: the workdir is read after the run */
 	bool tty;                 /* give the program a terminal */
-	pid_t parent;             /* --die-with-parent: getppid() at the start; 0: not asked for */
-	bool status_line;         /* on stderr: a terminal that is not the program's stdout */
-	uint64_t wall_ns;         /* 0: no limit */
-	uint64_t grace_ns;        /* from SIGTERM at the time limit to the end of the run; 0: it ends at once */
-	uint64_t kill_after_ns;   /* the same for a signal to callgate */
-	uint64_t stdout_bytes;    /* or CAPTURE_NO_LIMIT */
+	pid_t parent;             /* --die-with-parent: getppid() at the start; 0: without that option */
+	bool status_line;         /* show a status line on stderr, a terminal that is not the program's stdout */
+	uint64_t wall_ns;         /* time limit; 0: none */
+	uint64_t grace_ns;        /* from SIGTERM at the time limit to the end of the run; 0: the run ends at once */
+	uint64_t kill_after_ns;   /* from a signal to callgate to the end of the run; 0: the run ends at once */
+	uint64_t stdout_bytes;    /* limits of the output, or CAPTURE_NO_LIMIT */
 	uint64_t stderr_bytes;
 };
 
@@ -53,16 +53,16 @@ struct keeper_outcome {
 	unsigned end;           /* why callgate killed the program: RUN_END_* or a signal number */
 	uint64_t duration_ns;
 	struct capture out, err;
-	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* of the spill files */
-	json_t *report;         /* report.h; NULL when the supervisor left none */
+	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* names of the spill files */
+	json_t *report;         /* owned: the supervisor's report (report.h); NULL: it left none */
 	const char *error_code; /* NULL: none; borrowed from the report or static */
 	char message[1280];
 };
 
 /*
- * Runs the program from fork to end. 0 with an outcome (release with keeper_outcome_release), also when it could not
- * start or the supervisor died; -errno when nothing was started, with ret_outcome->message. Changes the calling process
- * for good: no capabilities, not dumpable, a subreaper, signals blocked.
+ * Runs the program from fork to end. 0 with an outcome, also when the program could not start or the supervisor died;
+ * -errno with ret_outcome->message when nothing was started. keeper_outcome_release releases the outcome. Changes the
+ * calling process for good: no capabilities, not dumpable, a subreaper, signals blocked.
  */
 int keeper_run_program(const struct keeper_options *options, struct keeper_outcome *ret_outcome);
 void keeper_outcome_release(struct keeper_outcome *outcome);

@@ -1,8 +1,8 @@
 /*
  * The directory of all runs of a user: TMPDIR/callgate-UID. In /tmp another user may have taken that name. Then the
- * runs use TMPDIR/callgate-UID-XXXXXX: a directory of this name that belongs to this user was made by an earlier run.
- * Where TMPDIR cannot be listed, a fixed set of numbers is tried instead of XXXXXX. If another user takes all of these
- * names too, each run makes a new directory, and what killed runs leave is never found again.
+ * runs use TMPDIR/callgate-UID-XXXXXX: a directory of such a name that belongs to this user was created by an earlier
+ * run. Where TMPDIR cannot be listed, the numbers 000000 to 000063 are tried instead of XXXXXX. If another user has
+ * taken all these names, too, each run creates a new directory, and what killed runs leave is never found again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,12 +17,12 @@
 #include "base/cleanup.h"
 #include "keeper/scratch-private.h"
 
-#define SUFFIX "-XXXXXX"       /* mkdtemp(3) */
-#define NUMBERS 64u             /* -000000 to -000063 */
-#define ENTRIES_MAX 100000u    /* others may have filled /tmp */
+#define BASE_SUFFIX "-XXXXXX"       /* template of mkdtemp(3) */
+#define BASE_NUMBERS_MAX 64u             /* how many numbers are tried: -000000 to -000063 */
+#define TMPDIR_ENTRIES_MAX 100000u    /* names read from TMPDIR: other users may have filled /tmp */
 #define WHY_SIZE 128
 
-/* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with why, or -errno. */
+/* Opens a directory that only this user can enter. A descriptor owned by the caller, -EPERM with `why`, or -errno. */
 static int scratch_open_own_dir(const char *path, char why[WHY_SIZE])
 {
 	_cleanup_close_ int fd = scratch_open_dir(AT_FDCWD, path);
@@ -40,7 +40,7 @@ static int scratch_open_own_dir(const char *path, char why[WHY_SIZE])
 	return -EPERM;
 }
 
-/* Opens the base under its usual name. 0; -EPERM with why: another user has that name; -ENOENT: try again; -errno. */
+/* Opens the base by its usual name. 0 or -errno: -EPERM with `why`: the name is taken; -ENOENT: try again. */
 static int scratch_open_usual_base(struct scratch *scratch, char why[WHY_SIZE])
 {
 	int made = scratch_make_dir(AT_FDCWD, scratch->base, 0700);
@@ -58,10 +58,10 @@ static bool scratch_is_private_name(const char *name, const char *known)
 {
 	size_t len = strlen(known);
 
-	return strncmp(name, known, len) == 0 && name[len] == '-' && strlen(name) == len + sizeof(SUFFIX) - 1;
+	return strncmp(name, known, len) == 0 && name[len] == '-' && strlen(name) == len + sizeof(BASE_SUFFIX) - 1;
 }
 
-/* The first by name that belongs to this user, so that all runs find the same one. Owned; NULL: none. */
+/* The first directory by name that belongs to this user, so that all runs find the same. Owned; NULL: there is none. */
 static char *scratch_find_private_base(const char *dir, const char *known, bool *ret_listed)
 {
 	_cleanup_closedir_ DIR *entries = opendir(dir);
@@ -70,7 +70,7 @@ static char *scratch_find_private_base(const char *dir, const char *known, bool 
 	char *found = NULL;
 
 	*ret_listed = entries != NULL;
-	for (unsigned i = 0; entries && i < ENTRIES_MAX && (entry = readdir(entries)); i++) {
+	for (unsigned i = 0; entries && i < TMPDIR_ENTRIES_MAX && (entry = readdir(entries)); i++) {
 		int fd, len;
 
 		if (!scratch_is_private_name(entry->d_name, known))
@@ -88,18 +88,18 @@ static char *scratch_find_private_base(const char *dir, const char *known, bool 
 	return found;
 }
 
-/* The first number whose directory is this user's, or can be made. Owned; NULL: none. */
+/* The base with the first number whose directory belongs to this user or can be created. Owned; NULL: none. */
 static char *scratch_find_numbered_base(const char *dir, const char *known)
 {
 	char why[WHY_SIZE];
 
-	for (unsigned i = 0; i < NUMBERS; i++) {
+	for (unsigned i = 0; i < BASE_NUMBERS_MAX; i++) {
 		_cleanup_close_ int fd = -1;
 		char *path;
 
 		if (asprintf(&path, "%s/%s-%06u", dir, known, i) < 0)
 			return NULL;
-		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* it may exist */
+		(void)scratch_make_dir(AT_FDCWD, path, 0700); /* the directory may exist already */
 		fd = scratch_open_own_dir(path, why);
 		if (fd >= 0)
 			return path;
@@ -108,14 +108,14 @@ static char *scratch_find_numbered_base(const char *dir, const char *known)
 	return NULL;
 }
 
-/* If another run makes one at the same time, both use the first by name. Owned; NULL with errno. */
+/* Creates a base of another name. If another run does so, too, both use the first by name. Owned; NULL with errno. */
 static char *scratch_make_private_base(const char *dir, const char *known)
 {
 	_cleanup_free_ char *made = NULL;
 	bool listed;
 	char *found;
 
-	if (asprintf(&made, "%s/%s" SUFFIX, dir, known) < 0) {
+	if (asprintf(&made, "%s/%s" BASE_SUFFIX, dir, known) < 0) {
 		made = NULL;
 		errno = ENOMEM;
 		return NULL;
@@ -127,11 +127,11 @@ static char *scratch_make_private_base(const char *dir, const char *known)
 		free(found);
 		return steal_pointer(&made);
 	}
-	(void)rmdir(made); /* empty */
+	(void)rmdir(made); /* it is empty */
 	return found;
 }
 
-/* Opens a base of another name, and sets scratch->notice. 0 or -errno. */
+/* Opens a base of another name than the usual one, and sets scratch->notice. 0 or -errno. */
 static int scratch_open_private_base(struct scratch *scratch, const char *why)
 {
 	_cleanup_free_ char *dir = strdup(scratch->base), *known = NULL, *name = NULL;
@@ -174,8 +174,8 @@ int scratch_open_base(struct scratch *scratch, struct policy_error *ret_error)
 		tmpdir = "/tmp";
 	real = realpath(tmpdir, NULL);
 	if (!real || asprintf(&scratch->base, "%s/callgate-%u", strcmp(real, "/") == 0 ? "" : real, geteuid()) < 0) {
-		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT would mean "try again" */
-		scratch->base = NULL;                        /* asprintf leaves it undefined */
+		error = errno == ENOENT ? -ENOTDIR : -errno; /* -ENOENT tells the caller to try again */
+		scratch->base = NULL;                        /* asprintf(3) leaves it undefined on failure */
 		(void)snprintf(ret_error->text, sizeof(ret_error->text),
 			       "TMPDIR %s: %s; set TMPDIR to a directory that exists", tmpdir,
 			       error == -ENOTDIR && access(tmpdir, F_OK) < 0 ? "it does not exist" : strerror(-error));

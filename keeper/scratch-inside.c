@@ -1,6 +1,6 @@
 /*
- * The directories in a run's directory. On a disk it takes 40 us to make one and 140 to 500 us to remove one (ext4 with
- * `discard`). Most programs leave them unchanged, so one unchanged set is left under a fixed name for the next run.
+ * The directories in a run's directory. On a disk it takes 40 us to create one and 140 to 500 us to remove one (ext4
+ * with `discard`). Most programs leave them unchanged. One unchanged run's directory is left for the next run.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -15,18 +15,18 @@
 #include "base/io.h"
 #include "keeper/scratch-private.h"
 
-#define REUSABLE "spare" /* its name in the base */
+#define SPARE_NAME "spare" /* name in the base of an unchanged directory for the next run */
 
 static const struct {
 	const char *name;
 	mode_t mode;
 	bool always;
-} scratch_dirs[SCRATCH_INSIDE] = {
+} scratch_dirs[SCRATCH_SUBDIRS] = {
 	{"work", 0755, true}, {"tmp", 01777, true}, {"shm", 01777, true}, {"var-tmp", 01777, false}};
 
 int scratch_make_dir(int dirfd, const char *name, mode_t mode)
 {
-	/* fchmodat(2), because the umask is the program's and is not changed here. */
+	/* The mode is set by fchmodat(2), because the umask is for the program and must not be changed here. */
 	if (mkdirat(dirfd, name, 0700) < 0)
 		return -errno;
 	return mode != 0700 && fchmodat(dirfd, name, mode, 0) < 0 ? -errno : 0;
@@ -49,7 +49,7 @@ static size_t scratch_find_dir_index(const char *name)
 {
 	size_t i = 0;
 
-	while (i < SCRATCH_INSIDE && strcmp(scratch_dirs[i].name, name) != 0)
+	while (i < SCRATCH_SUBDIRS && strcmp(scratch_dirs[i].name, name) != 0)
 		i++;
 	return i;
 }
@@ -74,7 +74,7 @@ static int scratch_make_marked_dir(struct scratch *scratch, size_t i)
 {
 	int error = scratch_make_dir(scratch->fd, scratch_dirs[i].name, scratch_dirs[i].mode);
 
-	if (error < 0 && error != -EEXIST) /* it was reused */
+	if (error < 0 && error != -EEXIST) /* EEXIST: the directory was reused */
 		return error;
 	if (!scratch->reusable)
 		return 0;
@@ -85,11 +85,11 @@ int scratch_make_dirs(struct scratch *scratch)
 {
 	int error = 0;
 
-	for (size_t i = 0; error == 0 && i < SCRATCH_INSIDE; i++)
+	for (size_t i = 0; error == 0 && i < SCRATCH_SUBDIRS; i++)
 		if (scratch_dirs[i].always)
 			error = scratch_make_marked_dir(scratch, i);
 		else if (scratch->reusable)
-			(void)scratch_set_mark(scratch, i); /* left by a run whose policy wanted it */
+			(void)scratch_set_mark(scratch, i); /* an earlier run, whose policy wanted it, has left it */
 	return error;
 }
 
@@ -97,7 +97,7 @@ void scratch_add_dir(struct scratch *scratch, const char *name)
 {
 	size_t i = scratch_find_dir_index(name);
 
-	if (i == SCRATCH_INSIDE)
+	if (i == SCRATCH_SUBDIRS)
 		(void)scratch_make_dir(scratch->fd, name, 01777);
 	else if (!scratch_dirs[i].always && !scratch->mark[i].set)
 		(void)scratch_make_marked_dir(scratch, i);
@@ -108,7 +108,7 @@ static bool scratch_is_same_time(const struct timespec *a, const struct timespec
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Every change sets ctime. A change within the same clock tick shows in the other fields, or has left nothing. */
+/* Every change sets ctime. A change within the same clock tick shows in other fields, or has left nothing. */
 static bool scratch_is_same_mark(const struct scratch_mark *a, const struct scratch_mark *b)
 {
 	return a->set && b->set && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&
@@ -118,7 +118,7 @@ static bool scratch_is_same_mark(const struct scratch_mark *a, const struct scra
 	       a->st.st_size == b->st.st_size && a->attributes == b->attributes;
 }
 
-/* True when `allowed` accepts every name in the directory; NULL: the directory must be empty. */
+/* True when `allowed` accepts every name in the directory; `allowed` NULL: when the directory is empty. */
 static bool scratch_dir_holds_only(int fd, const struct scratch *scratch,
 				   bool (*allowed)(const struct scratch *, const char *name))
 {
@@ -143,7 +143,7 @@ static bool scratch_subdir_is_unchanged(const struct scratch *scratch, const cha
 	_cleanup_close_ int fd = -1;
 	struct scratch_mark now;
 
-	if (i == SCRATCH_INSIDE || !scratch->mark[i].set)
+	if (i == SCRATCH_SUBDIRS || !scratch->mark[i].set)
 		return false;
 	fd = scratch_open_dir(scratch->fd, name);
 	if (fd < 0)
@@ -162,16 +162,16 @@ bool scratch_is_unchanged(const struct scratch *scratch)
 
 bool scratch_leave_as_spare(const struct scratch *scratch)
 {
-	/* The exiting supervisor still shares the lock. A sweep after this call may remove the directory: harmless. */
+	/* The exiting supervisor shares the lock. It does no harm if a sweep then removes the directory. */
 	(void)flock(scratch->fd, LOCK_UN);
-	return renameat(scratch->base_fd, scratch_get_run_name(scratch), scratch->base_fd, REUSABLE) == 0;
+	return renameat(scratch->base_fd, scratch_get_run_name(scratch), scratch->base_fd, SPARE_NAME) == 0;
 }
 
-/* Only this user can have changed it; this check is against other software and other versions. */
+/* Only this user can have changed the directory; this check is against other software and other versions. */
 static bool scratch_subdir_is_valid(const struct scratch *scratch, const char *name)
 {
 	size_t i = scratch_find_dir_index(name);
-	_cleanup_close_ int fd = i < SCRATCH_INSIDE ? scratch_open_dir(scratch->fd, name) : -1;
+	_cleanup_close_ int fd = i < SCRATCH_SUBDIRS ? scratch_open_dir(scratch->fd, name) : -1;
 	struct scratch_mark now;
 
 	if (fd < 0)
@@ -187,7 +187,7 @@ bool scratch_take_spare(struct scratch *scratch)
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	if (!scratch->reusable || renameat(scratch->base_fd, REUSABLE, scratch->base_fd, name) < 0)
+	if (!scratch->reusable || renameat(scratch->base_fd, SPARE_NAME, scratch->base_fd, name) < 0)
 		return false;
 	scratch->fd = scratch_open_dir(scratch->base_fd, name);
 	fd = scratch->fd < 0 ? -1 : scratch_open_dir(scratch->fd, ".");
@@ -195,6 +195,6 @@ bool scratch_take_spare(struct scratch *scratch)
 	    scratch_dir_holds_only(fd, scratch, scratch_subdir_is_valid))
 		return true;
 	close_fd(&scratch->fd);
-	(void)io_remove_tree(scratch->base_fd, name); /* on failure mkdirat(2) will fail */
+	(void)io_remove_tree(scratch->base_fd, name); /* on failure the caller's mkdirat(2) will fail */
 	return false;
 }

@@ -16,18 +16,18 @@
 #include "base/io.h"
 #include "keeper/scratch-private.h"
 
-/* Directory names have a prefix, because earlier versions used bare ids with another kind of lock. */
+/* Names of runs' directories have a prefix, because earlier versions used ids without one and another kind of lock. */
 #define RUN_PREFIX "run-"
-#define RESULTS "results"   /* in the base */
-#define DEAD_PREFIX "dead-" /* a dead run's directory on its way out */
+#define RESULTS_DIR "results"   /* directory in the base for files that outlive their runs */
+#define DEAD_PREFIX "dead-" /* prefix of a dead run's directory that is being removed */
 #define CREATE_TRIES 100
 #define SWEEP_NS UINT64_C(500000000)
 #define RESULTS_AGE_S (7 * 24 * 3600)
 
-/* Locks the base: shared to make a directory, exclusively to look for dead runs. Closing the descriptor unlocks. */
+/* Locks the base: shared to create a directory, exclusively to look for dead runs. Closing the descriptor unlocks. */
 static int scratch_lock_base(const struct scratch *scratch, int operation)
 {
-	/* A new file description: a lock on base_fd would be shared by all processes that inherit it. */
+	/* A new file description, because all processes that inherit base_fd would share a lock on it. */
 	_cleanup_close_ int fd = scratch_open_dir(scratch->base_fd, ".");
 
 	if (fd < 0)
@@ -38,9 +38,9 @@ static int scratch_lock_base(const struct scratch *scratch, int operation)
 	return steal_fd(&fd);
 }
 
-/* ---- the sweep ---- */
+/* ---- removing what dead runs left ---- */
 
-/* True when the run's lock is free. The caller holds the base's lock, so no run is being made. */
+/* True when the run's lock is free. The caller holds the base's lock, so that no run is being created. */
 static bool scratch_run_is_dead(int base_fd, const char *name)
 {
 	_cleanup_close_ int dir = scratch_open_dir(base_fd, name);
@@ -56,7 +56,7 @@ static bool scratch_is_run_name(const char *name)
 	       strspn(id, "0123456789abcdef") == strlen(id) && strlen(id) == SCRATCH_ID_SIZE - 1;
 }
 
-/* Renames dead runs under the lock, so that no two processes remove the same one, and removes them without it. */
+/* Renames dead runs under the base's lock, so that no two processes remove the same one, and then removes them. */
 static void scratch_sweep_runs(const struct scratch *scratch)
 {
 	_cleanup_close_ int lock = scratch_lock_base(scratch, LOCK_EX | LOCK_NB);
@@ -68,7 +68,7 @@ static void scratch_sweep_runs(const struct scratch *scratch)
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (lock < 0 || !dir)
-		return; /* another process sweeps */
+		return; /* another process does this */
 	while ((entry = readdir(dir))) {
 		if (!scratch_is_run_name(entry->d_name) || !scratch_run_is_dead(scratch->base_fd, entry->d_name))
 			continue;
@@ -88,7 +88,7 @@ static void scratch_sweep_results(const struct scratch *scratch)
 	time_t oldest = time(NULL) - RESULTS_AGE_S;
 	struct dirent *entry;
 	struct stat st;
-	int fd = scratch_open_dir(scratch->base_fd, RESULTS);
+	int fd = scratch_open_dir(scratch->base_fd, RESULTS_DIR);
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	while (dir && (entry = readdir(dir)))
@@ -97,7 +97,7 @@ static void scratch_sweep_results(const struct scratch *scratch)
 			(void)unlinkat(fd, entry->d_name, 0); /* ENOENT: removed by another run */
 }
 
-/* ---- the run's own ---- */
+/* ---- this run's directory ---- */
 
 static int scratch_make_id(char id[SCRATCH_ID_SIZE])
 {
@@ -110,7 +110,7 @@ static int scratch_make_id(char id[SCRATCH_ID_SIZE])
 	return 0;
 }
 
-/* Makes no directory that only some runs need: inodes are expensive (scratch-inside.c). */
+/* Creates the run's directory, but no directory that only some runs need: creating one is slow (scratch-inside.c). */
 static int scratch_make_run(struct scratch *scratch)
 {
 	_cleanup_close_ int base_lock = scratch_lock_base(scratch, LOCK_SH);
@@ -154,7 +154,7 @@ static int scratch_create_run(bool reusable, struct scratch *ret_scratch, struct
 	struct scratch scratch;
 	int error = -ENOENT;
 
-	/* Tried again at -ENOENT: another run that ended has removed the empty base meanwhile. */
+	/* -ENOENT: another run has just ended and removed the empty base. */
 	for (int i = 0; i < CREATE_TRIES && error == -ENOENT; i++) {
 		scratch = (struct scratch){.base_fd = -1, .fd = -1, .reusable = reusable};
 		ret_error->text[0] = '\0';
@@ -165,7 +165,7 @@ static int scratch_create_run(bool reusable, struct scratch *ret_scratch, struct
 				scratch_set_error(&scratch, error, ret_error);
 		}
 		if (error < 0)
-			(void)scratch_remove_run(&scratch); /* the first error is reported */
+			(void)scratch_remove_run(&scratch); /* the first error is the one to report */
 	}
 	if (error == 0)
 		*ret_scratch = scratch;
@@ -187,7 +187,7 @@ int scratch_create(struct scratch *ret_scratch, struct policy_error *ret_error)
 	error = scratch_make_dirs(ret_scratch);
 	if (error < 0) {
 		scratch_set_error(ret_scratch, error, ret_error);
-		(void)scratch_remove_run(ret_scratch); /* the first error is reported */
+		(void)scratch_remove_run(ret_scratch); /* the first error is the one to report */
 	}
 	return error;
 }
@@ -197,11 +197,11 @@ char *scratch_keep_file(const struct scratch *scratch, const char *name)
 	char *path = NULL;
 	int moved = -1;
 
-	if (asprintf(&path, "%s/%s/%s", scratch->base, RESULTS, name) < 0)
+	if (asprintf(&path, "%s/%s/%s", scratch->base, RESULTS_DIR, name) < 0)
 		return NULL;
-	/* Retry when another run has just removed the empty directory. */
+	/* Tries again when another run has just removed the empty directory of results. */
 	for (int i = 0; i < CREATE_TRIES && moved < 0; i++) {
-		(void)scratch_make_dir(scratch->base_fd, RESULTS, 0700); /* EEXIST: fine */
+		(void)scratch_make_dir(scratch->base_fd, RESULTS_DIR, 0700); /* EEXIST is fine */
 		moved = renameat(scratch->fd, name, scratch->base_fd, path + strlen(scratch->base) + 1);
 		if (moved < 0 && errno != ENOENT)
 			break;
@@ -231,7 +231,7 @@ void scratch_remove_empty_dirs(const struct scratch *scratch, bool all)
 	if (scratch_is_unchanged(scratch) && (!all || scratch_leave_as_spare(scratch)))
 		return;
 	for (size_t i = 0; i < sizeof(often_empty) / sizeof(often_empty[0]); i++)
-		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* ENOTEMPTY: scratch_remove_run() does it */
+		(void)unlinkat(scratch->fd, often_empty[i], AT_REMOVEDIR); /* or scratch_remove_run() removes it */
 	if (!all)
 		return;
 	(void)unlinkat(scratch->fd, "work", AT_REMOVEDIR);
@@ -248,9 +248,9 @@ int scratch_remove_run(struct scratch *scratch)
 		error = io_remove_tree(scratch->base_fd, scratch_get_run_name(scratch));
 	if (error == -ENOENT) /* scratch_remove_empty_dirs() has removed it */
 		error = 0;
-	cleanup_close(&scratch->fd); /* closed after the removal, because it holds the lock */
+	cleanup_close(&scratch->fd); /* closed after the removal, because it holds the run's lock */
 	if (scratch->base_fd >= 0 && scratch->base) {
-		(void)unlinkat(scratch->base_fd, RESULTS, AT_REMOVEDIR); /* both fail unless empty */
+		(void)unlinkat(scratch->base_fd, RESULTS_DIR, AT_REMOVEDIR); /* fails unless it is empty */
 		(void)rmdir(scratch->base);
 	}
 	cleanup_close(&scratch->base_fd);

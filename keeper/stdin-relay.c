@@ -10,8 +10,8 @@
 #include "base/io.h"
 
 #define ESCAPE_KEY 0x1d /* Ctrl-], as systemd-nspawn and telnet have it */
-#define ESCAPE_TIMES 3
-#define ESCAPE_NS UINT64_C(1000000000)
+#define ESCAPE_KEYS_NEEDED 3
+#define ESCAPE_WITHIN_NS UINT64_C(1000000000)
 
 int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 {
@@ -24,7 +24,7 @@ int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd)
 	}
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
-	(void)fcntl(fds[1], F_SETFL, O_NONBLOCK); /* our end only; a full pipe must not block the keeper */
+	(void)fcntl(fds[1], F_SETFL, O_NONBLOCK); /* only the keeper's end: a full pipe must not block the keeper */
 	relay->pipe_fd = fds[1];
 	*ret_read_fd = fds[0];
 	return 0;
@@ -49,7 +49,7 @@ void stdin_relay_fill_poll(const struct stdin_relay *relay, struct pollfd *ret_p
 				    .events = pending ? POLLOUT : POLLIN};
 }
 
-/* In raw mode the program gets every key, also Ctrl-C. These keys end a run whose program does not react. */
+/* Looks for the keys that end a run whose program does not react: in raw mode even Ctrl-C is for the program. */
 static void stdin_relay_find_escape_keys(struct stdin_relay *relay)
 {
 	for (size_t i = 0; i < relay->end; i++) {
@@ -60,18 +60,20 @@ static void stdin_relay_find_escape_keys(struct stdin_relay *relay)
 			continue;
 		}
 		now = io_read_clock_ns();
-		if (relay->escapes == 0 || now - relay->escape_ns > ESCAPE_NS) {
+		if (relay->escapes == 0 || now - relay->escape_ns > ESCAPE_WITHIN_NS) {
 			relay->escapes = 0;
 			relay->escape_ns = now;
 		}
-		if (++relay->escapes == ESCAPE_TIMES) {
+		if (++relay->escapes == ESCAPE_KEYS_NEEDED) {
 			relay->escaped = true;
 			relay->escapes = 0;
 		}
 	}
 }
 
-/* Sends VEOF: twice in the middle of a line, which the first only flushes. Without ICANON it means nothing. */
+/*
+ * Sends VEOF: twice in the middle of a line, because the first only flushes the line. It has no effect without ICANON.
+ */
 static void stdin_relay_send_eof(struct stdin_relay *relay)
 {
 	struct termios modes;
@@ -112,7 +114,7 @@ void stdin_relay_move_bytes(struct stdin_relay *relay)
 	}
 	if (moved > 0 || (moved < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
-	/* End of input, or EPIPE: the program has closed its stdin. */
+	/* It was the end of input, or EPIPE, because the program has closed its stdin. */
 	if (relay->terminal && !out) {
 		stdin_relay_send_eof(relay);
 	} else {

@@ -1,6 +1,6 @@
 /*
- * The program's standard input. The keeper copies its own into a pipe or into the run's terminal, so that the program
- * never holds a descriptor of the caller's terminal or file.
+ * The program's standard input. The keeper copies its own standard input into a pipe or into the run's terminal, so
+ * that the program never holds a descriptor of the user's terminal or file.
  */
 #ifndef CALLGATE_KEEPER_STDIN_RELAY_H
 #define CALLGATE_KEEPER_STDIN_RELAY_H
@@ -12,26 +12,26 @@
 struct pollfd;
 
 struct stdin_relay {
-	int from_fd; /* borrowed; -1: ended */
-	int pipe_fd; /* writing end, owned, O_NONBLOCK; -1: closed */
+	int from_fd; /* the keeper's standard input, borrowed; -1: it has ended */
+	int pipe_fd; /* writing end of the program's pipe, O_NONBLOCK, owned; -1: closed */
 	size_t at, end;
-	bool terminal;      /* pipe_fd is a terminal's master side */
+	bool terminal;      /* pipe_fd is the master side of the run's terminal */
 	bool line_begun;    /* the last byte read was not a newline */
-	bool escaped;       /* Ctrl-] was typed three times within a second; the caller acts on it and clears it */
-	unsigned escapes;   /* how many of the three were typed */
-	uint64_t escape_ns; /* when the first was */
+	bool escaped;       /* Ctrl-] was typed three times within a second; the caller clears it */
+	unsigned escapes;   /* how many Ctrl-] were typed in a row */
+	uint64_t escape_ns; /* when the first of them was typed */
 	char bytes[65536];
 };
 
-/* from_fd -1: the program gets /dev/null. *ret_read_fd (CLOEXEC, owned by the caller) is its stdin. 0 or -errno. */
+/* Creates the program's stdin, *ret_read_fd (CLOEXEC, owned by the caller); from_fd -1: /dev/null. 0 or -errno. */
 int stdin_relay_init(struct stdin_relay *relay, int from_fd, int *ret_read_fd);
-/* Into a terminal: takes master_fd (O_NONBLOCK). The end of input becomes the terminal's end-of-file character. */
+/* Relays into a terminal instead. Takes master_fd (O_NONBLOCK). At the end of input sends the end-of-file character. */
 void stdin_relay_init_terminal(struct stdin_relay *relay, int from_fd, int master_fd);
 void stdin_relay_release(struct stdin_relay *relay);
 
-/* What to poll for: input, or room in the pipe while bytes are pending; fd -1 when done. */
+/* What to poll: the input, or pipe_fd while bytes are to be written. fd -1 when the relay has ended. */
 void stdin_relay_fill_poll(const struct stdin_relay *relay, struct pollfd *ret_poll);
-/* To be called when the descriptor to poll is ready. */
+/* Moves bytes. To be called when the polled descriptor is ready. */
 void stdin_relay_move_bytes(struct stdin_relay *relay);
 
 #endif

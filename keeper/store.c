@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-/* Makes and opens the directory of the last component, following no link. Cuts `path`. A descriptor or -errno. */
+/* Creates and opens the directory of a path's last component through no link. Cuts `path`. A descriptor or -errno. */
 static int store_make_parents(int dirfd, char *path)
 {
 	_cleanup_close_ int dir = fcntl(dirfd, F_DUPFD_CLOEXEC, 3);
@@ -33,25 +33,25 @@ static int store_make_parents(int dirfd, char *path)
 }
 
 /*
- * Stored files that have several hard links. Their other names become links to the copy; otherwise each name would take
- * the file's size again. Global because a process stores the files of one run only.
+ * Stored files that have several hard links. Their other names become links to the copy, because each name would
+ * otherwise take the file's size again. Global, because a process stores the files of one run only.
  */
-static struct store_linked {
+static struct store_linked_file {
 	dev_t dev, copy_dev;
 	ino_t ino, copy_ino;
-	char *rest; /* the path of the copy */
+	char *rest; /* path of the copy, below --output's directory */
 } *store_linked;
 static size_t store_linked_count;
 
 static void store_remember_copy(const struct stat *st, const struct stat *copy, const char *rest)
 {
-	struct store_linked *more = reallocarray(store_linked, store_linked_count + 1, sizeof(*more));
+	struct store_linked_file *more = reallocarray(store_linked, store_linked_count + 1, sizeof(*more));
 
 	if (!more)
-		return; /* the next name gets a copy of its own */
+		return; /* the file's next name gets a copy of its own */
 	store_linked = more;
 	more += store_linked_count;
-	*more = (struct store_linked){st->st_dev, copy->st_dev, st->st_ino, copy->st_ino, strdup(rest)};
+	*more = (struct store_linked_file){st->st_dev, copy->st_dev, st->st_ino, copy->st_ino, strdup(rest)};
 	store_linked_count += more->rest != NULL;
 }
 
@@ -62,10 +62,10 @@ static const char *store_get_last_name(const char *rest)
 	return slash ? slash + 1 : rest;
 }
 
-/* Links `rest` in dir to the copy of the same file, by way of the name `partial`. False: a new copy is needed. */
+/* Links `rest` in dir to the stored copy of the same file, by renaming `partial`. False: a new copy is needed. */
 static bool store_link_to_copy(int directory_fd, const struct stat *st, int dir, const char *partial, const char *rest)
 {
-	const struct store_linked *linked = store_linked, *end = linked ? linked + store_linked_count : linked;
+	const struct store_linked_file *linked = store_linked, *end = linked ? linked + store_linked_count : linked;
 	_cleanup_free_ char *path = NULL;
 	_cleanup_close_ int from = -1;
 	struct stat copy;
@@ -99,7 +99,7 @@ int store_file(int directory_fd, int from_fd, const struct stat *st, const char 
 	dir = store_make_parents(directory_fd, path);
 	if (dir < 0)
 		return dir;
-	(void)unlinkat(dir, partial, 0); /* left by a run that was killed */
+	(void)unlinkat(dir, partial, 0); /* may be left from a run that was killed */
 	if (st->st_nlink > 1 && store_link_to_copy(directory_fd, st, dir, partial, rest))
 		return 0;
 	to = openat(dir, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -6,15 +6,15 @@
 
 #include "base/text.h"
 
-#define SUMMARY_FIRST 5
+#define SUMMARY_DENIALS_MAX 5
 
-/* Prints a line with control characters escaped, newlines among them. */
+/* Prints a line. Control characters in it, newlines included, are escaped. */
 static void __attribute__((format(printf, 2, 3))) summary_print_line(FILE *out, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	(void)text_vprintf(out, false, format, args); /* stderr failed: no way to report it */
+	(void)text_vprintf(out, false, format, args); /* if stderr fails, there is no way to report it */
 	va_end(args);
 	(void)fputc('\n', out);
 }
@@ -79,7 +79,7 @@ void summary_print_result(FILE *out, const json_t *result, enum summary_events e
 
 	if (events == SUMMARY_NONE)
 		return;
-	summary_print_denials(out, result, events == SUMMARY_SUMMARY ? SUMMARY_FIRST : SIZE_MAX);
+	summary_print_denials(out, result, events == SUMMARY_SUMMARY ? SUMMARY_DENIALS_MAX : SIZE_MAX);
 	summary_print_list(out, json_object_get(result, "network_advice"), "", "host", ": ", "advice");
 	if (events == SUMMARY_ALL) {
 		summary_print_list(out, json_object_get(result, "redirects"), "redirected ", "from", " ", "to");

@@ -12,14 +12,14 @@
 #define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
 #endif
 
-/* What the crash handler restores. owner 0: the modes are unchanged. */
+/* The terminal modes that the crash handler restores, in the process `owner`. 0: the modes were not changed. */
 static struct {
 	volatile pid_t owner;
 	int fd;
 	struct termios modes;
 } terminal_saved;
 
-/* False also for a terminal that is not the session's controlling terminal. */
+/* Whether this process is in the background of the terminal. False if it is not this session's controlling terminal. */
 static bool terminal_is_in_background(int fd)
 {
 	pid_t foreground = tcgetpgrp(fd);
@@ -27,20 +27,20 @@ static bool terminal_is_in_background(int fd)
 	return foreground >= 0 && foreground != getpgrp();
 }
 
-/* Async-signal-safe. */
+/* Restores the terminal modes. Async-signal-safe. */
 static void terminal_restore_modes(void)
 {
-	if (terminal_saved.owner != getpid()) /* a forked child must not */
+	if (terminal_saved.owner != getpid()) /* a forked child must not restore them */
 		return;
 	terminal_saved.owner = 0;
 	if (!terminal_is_in_background(terminal_saved.fd))
-		(void)tcsetattr(terminal_saved.fd, TCSANOW, &terminal_saved.modes); /* EIO: hung up */
+		(void)tcsetattr(terminal_saved.fd, TCSANOW, &terminal_saved.modes); /* EIO: the terminal hung up */
 }
 
 static void terminal_on_crash(int signal_number)
 {
 	terminal_restore_modes();
-	(void)raise(signal_number); /* kills: SA_RESETHAND */
+	(void)raise(signal_number); /* kills this process, because of SA_RESETHAND */
 }
 
 static void terminal_catch_crashes(void)
@@ -50,17 +50,17 @@ static void terminal_catch_crashes(void)
 	struct sigaction before;
 
 	for (size_t i = 0; i < sizeof(crash) / sizeof(crash[0]); i++)
-		if (sigaction(crash[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) /* no sanitizer's */
+		if (sigaction(crash[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) /* no handler is set */
 			(void)sigaction(crash[i], &action, NULL);
 }
 
-/* The size of callgate's terminal, or 80x24 as docker and others use. */
+/* Gives the run's terminal the size of callgate's terminal or, without one, 24 rows of 80 columns. */
 static int terminal_copy_size(const struct terminal *terminal)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = 80};
 
 	if (terminal->size_fd >= 0)
-		(void)ioctl(terminal->size_fd, TIOCGWINSZ, &size); /* EIO: hung up */
+		(void)ioctl(terminal->size_fd, TIOCGWINSZ, &size); /* EIO: the terminal hung up */
 	return ioctl(terminal->master_fd, TIOCSWINSZ, &size) < 0 ? -errno : 0;
 }
 
@@ -72,7 +72,7 @@ static void terminal_find_own_terminal(struct terminal *terminal, bool keys)
 	if (!keys || !isatty(STDIN_FILENO))
 		return;
 	if (terminal_is_in_background(STDIN_FILENO))
-		(void)raise(SIGTTOU); /* in the background the terminal has the modes of the shell's line editor */
+		(void)raise(SIGTTOU); /* a background terminal has the modes of the shell's line editor */
 	if (tcgetattr(STDIN_FILENO, &terminal->modes) == 0)
 		terminal->keys_fd = STDIN_FILENO;
 }
@@ -87,7 +87,7 @@ int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd)
 	terminal->master_fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	if (terminal->master_fd < 0 || ioctl(terminal->master_fd, TIOCSPTLCK, &unlock) < 0)
 		return -errno;
-	/* Not opened by path: in a container the path may be another devpts instance's. */
+	/* Not opened by its path, which in a container may be in another instance of devpts. */
 	slave = ioctl(terminal->master_fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return -errno;
@@ -124,7 +124,7 @@ void terminal_set_raw_mode(struct terminal *terminal)
 	terminal_saved.owner = getpid();
 	terminal_catch_crashes();
 	cfmakeraw(&modes);
-	(void)tcsetattr(terminal->keys_fd, TCSANOW, &modes); /* EIO: hung up, which read(2) will report */
+	(void)tcsetattr(terminal->keys_fd, TCSANOW, &modes); /* EIO: the terminal hung up, which read(2) will report */
 }
 
 void terminal_leave_raw_mode(struct terminal *terminal)

@@ -1,7 +1,7 @@
 /*
  * --tty: a pseudoterminal for the run. The keeper copies bytes between the master side and its own stdin and stdout.
- * The program gets the slave side. Meanwhile callgate's own terminal is in raw mode, so that every key reaches the
- * program, which never gets a descriptor of it.
+ * The program gets the slave side. During the run callgate's own terminal is in raw mode, so that every key reaches the
+ * program, which never gets a descriptor of callgate's terminal.
  */
 #ifndef CALLGATE_KEEPER_TERMINAL_H
 #define CALLGATE_KEEPER_TERMINAL_H
@@ -10,31 +10,32 @@
 #include <termios.h>
 
 struct terminal {
-	int master_fd;        /* owned; -1: none */
-	int keys_fd;          /* callgate's stdin if it is a terminal to type on, borrowed; -1: it is not */
+	int master_fd;        /* the run's terminal; owned; -1: none */
+	int keys_fd;          /* callgate's stdin if it is a terminal and used interactively, borrowed; -1: it is not */
 	int size_fd;          /* the terminal whose size is copied, borrowed; -1: 24 rows of 80 columns */
-	struct termios modes; /* of keys_fd, before raw mode */
+	struct termios modes; /* the modes of keys_fd before raw mode */
 };
 
 #define TERMINAL_NONE {.master_fd = -1, .keys_fd = -1, .size_fd = -1}
 
 /*
- * Makes the terminal, with the size of callgate's own; no process has it as controlling terminal. keys: callgate's own
- * terminal is used interactively: its modes are copied, and SIGTTOU stops a caller in the background. *ret_slave_fd
- * (CLOEXEC, owned by the caller) is for the program. 0 or -errno. Release with terminal_release in both cases.
+ * Creates the run's terminal, with the size of callgate's own; no process has it as controlling terminal. keys:
+ * callgate's own terminal is used interactively: its modes are copied, and SIGTTOU stops a caller in the background.
+ * *ret_slave_fd (CLOEXEC, owned by the caller) is for the program. 0 or -errno. Release with terminal_release in both
+ * cases.
  */
 int terminal_open(struct terminal *terminal, bool keys, int *ret_slave_fd);
 void terminal_release(struct terminal *terminal);
 
-/* A CLOEXEC, O_NONBLOCK descriptor of the master side, owned by the caller, or -errno. */
+/* Returns a CLOEXEC, O_NONBLOCK descriptor of the master side, owned by the caller, or -errno. */
 int terminal_dup_master(const struct terminal *terminal);
 
-/* Sets callgate's terminal, if any, to raw mode, until terminal_leave_raw_mode or a crash of this process. */
+/* Sets callgate's terminal, if it has one, to raw mode, until terminal_leave_raw_mode or a crash of this process. */
 void terminal_set_raw_mode(struct terminal *terminal);
-/* Restores the modes, unless this process is in the background: then the shell has set its own. */
+/* Restores the modes of callgate's terminal, unless this process is in the background: the shell has set its own. */
 void terminal_leave_raw_mode(struct terminal *terminal);
 
-/* Copies the size; if it differs, the kernel sends SIGWINCH to the program's foreground process group. */
+/* Copies the size of callgate's terminal to the run's. If it changes, the kernel sends SIGWINCH to the program. */
 void terminal_update_size(const struct terminal *terminal);
 
 #endif

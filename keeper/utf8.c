@@ -13,7 +13,7 @@ char *utf8_copy_repaired(const char *bytes, size_t len, size_t *ret_len, bool *r
 	uint32_t point;
 	char *text;
 
-	/* At worst every byte becomes the three bytes of U+FFFD. */
+	/* In the worst case every byte becomes U+FFFD, which has three bytes. */
 	if (len > (SIZE_MAX - 1) / 3)
 		return NULL;
 	text = malloc(len * 3 + 1);

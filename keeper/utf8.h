@@ -1,4 +1,4 @@
-/* Conversion of arbitrary bytes to valid UTF-8. */
+/* Converts arbitrary bytes to valid UTF-8. */
 #ifndef CALLGATE_KEEPER_UTF8_H
 #define CALLGATE_KEEPER_UTF8_H
 
@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * A NUL-terminated copy with each malformed part replaced by U+FFFD. NUL bytes stay, hence *ret_len. *ret_changed tells
- * whether anything was replaced. Owned by the caller; NULL: out of memory.
+ * Returns a NUL-terminated copy with each malformed sequence replaced by U+FFFD. It may have other NUL bytes: its
+ * length is *ret_len. *ret_changed: something was replaced. Owned by the caller; NULL: out of memory.
  */
 char *utf8_copy_repaired(const char *bytes, size_t len, size_t *ret_len, bool *ret_changed);
 
