@@ -8,7 +8,7 @@
 
 #include "base/io.h"
 
-/* An interrupted ioctl (by the watchdog's signal or a cancelled worker's) has had no effect, so it is repeated. */
+/* An ioctl that was interrupted (by the watchdog, or in a cancelled worker) had no effect, so it is repeated. */
 static int answer_call_ioctl(int listener_fd, unsigned long request, const void *argument)
 {
 	int r;

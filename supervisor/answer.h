@@ -15,16 +15,16 @@
 
 #include "syscalls/call/call.h"
 
-/* ERESTARTSYS of linux/errno.h: EINTR for the program, or a restart by the kernel if the handler has SA_RESTART. */
+/* ERESTARTSYS of linux/errno.h: EINTR for the program, or the kernel restarts the call if SA_RESTART is set. */
 #define ANSWER_RESTART (-512)
 
-/* ---- at once: the caller ends the record. Each returns 0 or more, or -ENOENT: the call has ended already ---- */
+/* ---- respond at once; the caller ends the record. 0 or more; -ENOENT: the call has ended already ---- */
 
 int answer_with_value(int listener_fd, uint64_t id, int64_t value);
-int answer_with_error(int listener_fd, uint64_t id, int error); /* -errno */
+int answer_with_error(int listener_fd, uint64_t id, int error); /* error is -errno */
 /*
  * Adds a descriptor of fd's file description to the target process, and closes fd. Does not respond. Returns the new
- * descriptor, or -errno: -EMFILE when the target's table is full, -EINTR when the call has ended already.
+ * descriptor, or -errno: -EMFILE if the target's table is full, -EINTR if the call has ended already.
  *
  * Adding and responding are separate steps, so that the target's descriptor is the only one when its call returns: its
  * close(2) then releases locks, ends a FIFO and is seen by inotify at once. With SECCOMP_ADDFD_FLAG_SEND the supervisor
@@ -41,24 +41,24 @@ enum continue_reason {
 };
 
 /*
- * Continues the call. Only this function and the next one do. A row whose basis does not permit the reason, or is
- * BASIS_MEMORY, gets EPERM instead, and -EPERM is returned.
+ * Continues the call. No code but this function and answer_continue_hooked() does. If the row's basis does not permit
+ * the reason, or is BASIS_MEMORY, the call gets EPERM instead, and -EPERM is returned.
  */
 int answer_continue(int listener_fd, uint64_t id, const struct syscall_row *row, enum continue_reason reason);
 /* Continues a call that was notified for a hook only (enum row_hook): its registers must match the row's `allow`. */
 int answer_continue_hooked(int listener_fd, const struct seccomp_notif *notification, const struct syscall_row *row);
 
-/* ---- later ---- */
+/* ---- respond later ---- */
 
-/* What is needed for a later response and for the end of the call's record. */
+/* What is needed to respond later, and to end the call's record. */
 struct answer {
 	struct sandbox *sandbox; /* borrowed */
-	uint64_t id;             /* of the notification */
+	uint64_t id;             /* the notification's id */
 	uint64_t start_ns;
 	struct audit_slot slot;
 };
 
-/* What to keep for a later response to the call, which must be recorded already. */
+/* Keeps what a later response to the call needs. The call must be recorded already. */
 struct answer answer_make_for_later(const struct call *call);
 /* False: the target thread is dead, or a signal has ended its call. */
 bool answer_is_awaited(const struct answer *answer);

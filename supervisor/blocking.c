@@ -17,12 +17,12 @@
 #include "syscalls/call/work.h"
 
 #define BLOCKING_STACK_BYTES (64u * 1024)
-#define DESCRIPTORS_EACH 4u /* per call: two that it takes, two left for everything else */
-#define LOOKS_MAX 64u       /* jobs checked at a tick: each delays the next notification by some microseconds */
+#define DESCRIPTORS_PER_CALL 4u /* for each call: two that it takes, and two for other uses */
+#define CHECKS_PER_TICK_MAX 64u       /* jobs checked at a tick: each check delays notifications by some microseconds */
 
-/* One call. */
-struct job {
-	struct job *next;
+/* One call that a worker thread performs. */
+struct blocking_job {
+	struct blocking_job *next;
 	pthread_t thread;
 	struct answer answer;
 	pid_t tid;
@@ -30,17 +30,17 @@ struct job {
 	struct call_work *work; /* OUTCOME_WORK: performed on fd; else NULL */
 	int open_flags;
 	bool cloexec;
-	bool no_wait; /* see struct call */
-	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted one */
-	atomic_bool done;        /* the thread ends now */
+	bool no_wait; /* a restarted open: see call.h */
+	atomic_bool interrupted; /* a signal is pending for the target thread, or the call is a restarted open */
+	atomic_bool done;        /* the thread is about to end */
 };
 
 struct blocking {
-	struct job *jobs;
+	struct blocking_job *jobs;
 	unsigned count;
-	unsigned most;    /* jobs at a time */
+	unsigned most;    /* most jobs at a time */
 	unsigned next;    /* index of the first job to be checked at the next tick */
-	uint64_t tick_ns; /* when */
+	uint64_t tick_ns; /* time of the next tick */
 };
 
 static void job_on_wake_signal(int number)
@@ -67,7 +67,7 @@ int blocking_create(struct blocking **ret_blocking)
 		free(blocking);
 		return -EAGAIN;
 	}
-	blocking->most = blocking_get_descriptor_share(DESCRIPTORS_EACH);
+	blocking->most = blocking_get_descriptor_share(DESCRIPTORS_PER_CALL);
 	if (blocking->most > BLOCKING_MAX)
 		blocking->most = BLOCKING_MAX;
 	*ret_blocking = blocking;
@@ -94,16 +94,16 @@ uint64_t blocking_read_pending_signals(pid_t tid)
 	return waiting & ~blocking_parse_status_field(status, "\nSigBlk:", 16);
 }
 
-/* Whether to repeat an interrupted system call: the signal may have been a stray one. */
+/* Whether to repeat an interrupted system call. A stray signal does not end the call. */
 static bool job_may_retry(void *ctx)
 {
-	struct job *job = ctx;
+	struct blocking_job *job = ctx;
 
 	return answer_is_awaited(&job->answer) && !atomic_load(&job->interrupted);
 }
 
 /* Opens the file and adds it to the target process. The target's descriptor or -errno. */
-static int job_open_file(struct job *job)
+static int job_open_file(struct blocking_job *job)
 {
 	struct file_link link = file_link(job->fd);
 	int fd;
@@ -117,7 +117,7 @@ static int job_open_file(struct job *job)
 
 static void *job_run_thread(void *argument)
 {
-	struct job *job = argument;
+	struct blocking_job *job = argument;
 	int64_t result; /* a value or -errno */
 
 	result = job->work ? job->work->run(job->work, job->fd, job_may_retry, job) : job_open_file(job);
@@ -130,7 +130,7 @@ static void *job_run_thread(void *argument)
 	return NULL;
 }
 
-static int job_start_thread(struct job *job)
+static int job_start_thread(struct blocking_job *job)
 {
 	pthread_attr_t attributes;
 	int r;
@@ -145,10 +145,10 @@ static int job_start_thread(struct job *job)
 
 static void blocking_join_ended(struct blocking *blocking)
 {
-	struct job **at = &blocking->jobs;
+	struct blocking_job **at = &blocking->jobs;
 
 	while (*at) {
-		struct job *job = *at;
+		struct blocking_job *job = *at;
 
 		if (!atomic_load(&job->done)) {
 			at = &job->next;
@@ -163,7 +163,7 @@ static void blocking_join_ended(struct blocking *blocking)
 
 int blocking_start_call(struct blocking *blocking, struct call *call)
 {
-	struct job *job;
+	struct blocking_job *job;
 	int r;
 
 	if (blocking->count >= blocking->most)
@@ -173,7 +173,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	job = calloc(1, sizeof(*job));
 	if (!job)
 		return -ENOMEM;
-	*job = (struct job){.answer = answer_make_for_later(call), .tid = call->tid, .fd = call->outcome.fd,
+	*job = (struct blocking_job){.answer = answer_make_for_later(call), .tid = call->tid, .fd = call->outcome.fd,
 			    .work = call->outcome.work,
 			    .open_flags = call->outcome.open_flags, .cloexec = call->outcome.fd_cloexec,
 			    .no_wait = call->no_wait, .interrupted = call->no_wait};
@@ -182,7 +182,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 		free(job);
 		return r;
 	}
-	call->outcome.fd = -1; /* taken */
+	call->outcome.fd = -1; /* the thread owns them now */
 	call->outcome.work = NULL;
 	job->next = blocking->jobs;
 	blocking->jobs = job;
@@ -190,8 +190,8 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 	return 0;
 }
 
-/* Interrupts the worker if need be, and again at each tick: the first signal may come before the worker blocks. */
-static void job_interrupt_if_needed(struct job *job)
+/* Interrupts the worker if its call must end. Repeated at each tick: a signal may come before the worker blocks. */
+static void job_interrupt_if_needed(struct blocking_job *job)
 {
 	if (blocking_read_pending_signals(job->tid) != 0)
 		atomic_store(&job->interrupted, true);
@@ -199,12 +199,12 @@ static void job_interrupt_if_needed(struct job *job)
 		(void)pthread_kill(job->thread, SIGUSR1);
 }
 
-/* Checks the next `most` jobs. */
+/* Checks the next `most` jobs, and interrupts those that must end. */
 static void blocking_check_jobs(struct blocking *blocking, unsigned most)
 {
 	unsigned first = blocking->next < blocking->count ? blocking->next : 0, at = 0;
 
-	for (struct job *job = blocking->jobs; job; job = job->next, at++)
+	for (struct blocking_job *job = blocking->jobs; job; job = job->next, at++)
 		if (at >= first && at - first < most)
 			job_interrupt_if_needed(job);
 	blocking->next = first + most;
@@ -221,7 +221,7 @@ bool blocking_check_due_jobs(struct blocking *blocking)
 		return true;
 	blocking->tick_ns = now + BLOCKING_TICK_MS * UINT64_C(1000000);
 	blocking_join_ended(blocking);
-	blocking_check_jobs(blocking, LOOKS_MAX);
+	blocking_check_jobs(blocking, CHECKS_PER_TICK_MAX);
 	return blocking->jobs != NULL;
 }
 

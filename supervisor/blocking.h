@@ -12,28 +12,28 @@
 #include "syscalls/call/call.h"
 
 /*
- * Calls at a time; beyond that a call gets EMFILE or EAGAIN. A shell may well block on more than 64 FIFOs. The limit is
- * lower where the supervisor has few descriptors.
+ * Most calls at a time; further calls get EMFILE or EAGAIN. A shell may block on more than 64 FIFOs. The maximum is
+ * lower if the supervisor may open few descriptors.
  */
 #define BLOCKING_MAX 1000
 
 struct blocking;
 
-/* One of `parts` equal parts of the descriptors that the supervisor may have. */
+/* The number of descriptors that the supervisor may open, divided by `parts`. */
 unsigned blocking_get_descriptor_share(unsigned parts);
 
 int blocking_create(struct blocking **ret_blocking);
-/* Cancels the calls and waits for the threads. NULL is fine. */
+/* Cancels the calls and waits for the threads. blocking may be NULL. */
 void blocking_free(struct blocking *blocking);
 
 /*
- * Starts the call of OUTCOME_BLOCKING or OUTCOME_WORK. 0: a thread has taken what the outcome owned, responds and
- * ends the record. -errno: the caller does.
+ * Starts the call of OUTCOME_BLOCKING or OUTCOME_WORK. 0: a thread has taken what the outcome owned; it responds and
+ * ends the record. -errno: the caller must do so.
  */
 int blocking_start_call(struct blocking *blocking, struct call *call);
 
 /*
- * Interrupts threads whose target thread waits no longer, at most 64 at each tick. True while there are calls: then it
+ * Interrupts threads whose target thread no longer waits, at most 64 at each tick. True while there are calls: then it
  * must be called again after BLOCKING_TICK_MS.
  */
 #define BLOCKING_TICK_MS 20

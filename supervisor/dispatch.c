@@ -34,7 +34,7 @@ void dispatch_release(struct dispatch *dispatch)
 	free(steal_pointer(&dispatch->counts.by_row));
 }
 
-/* Resets only what is read before it is written: the texts make the struct too large to clear for every call. */
+/* Resets only members that are read before they are written: the texts make the struct too large to clear. */
 static void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_notif *notification,
 				const struct syscall_row *row)
 {
@@ -55,7 +55,7 @@ static void dispatch_begin_call(struct dispatch *dispatch, const struct seccomp_
 	call->outcome = (struct outcome){.kind = OUTCOME_ERROR, .value = -ENOSYS, .fd = -1};
 }
 
-/* Unlisted numbers and calls of another architecture (int 0x80, x32): ENOSYS, as if the kernel did not have them. */
+/* Refuses unlisted numbers and calls of other architectures (int 0x80, x32) with ENOSYS, as a kernel without them. */
 static void dispatch_refuse_unlisted_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	static struct syscall_row row = {.class = ROW_REFUSE, .error = ENOSYS};
@@ -79,7 +79,7 @@ static void dispatch_judge_call(struct call *call)
 	}
 	r = decode_call_args(call);
 	if (!call_is_valid(call)) {
-		/* The target thread died, and its pid may be reused: the memory read may be another process's. */
+		/* The target thread died, and its pid may be reused, so the memory may have been another process's. */
 		call->outcome.kind = OUTCOME_GONE;
 		return;
 	}
@@ -128,8 +128,8 @@ static void dispatch_count_call(struct dispatch *dispatch)
 }
 
 /*
- * Sets call->task. False: the target thread is dead, and no response is due. When the thread cannot be looked up (no
- * memory, no descriptor) its call is refused, with the pid as the only thing on record about it.
+ * Sets call->task. False: the target thread is dead, and no response is due. If the thread cannot be looked up (no
+ * memory, no descriptor), its call is refused, and only its pid is recorded.
  */
 static bool dispatch_find_task(struct call *call)
 {
@@ -147,7 +147,7 @@ static bool dispatch_find_task(struct call *call)
 	return true;
 }
 
-/* A call for which the supervisor has to seize the target thread, which a tracer of the run's own prevents. */
+/* Refuses a call for which the supervisor would have to seize a thread that another process of the run traces. */
 static void dispatch_refuse_traced_call(struct call *call)
 {
 	enum outcome_kind kind = call->outcome.kind;
@@ -160,7 +160,7 @@ static void dispatch_refuse_traced_call(struct call *call)
 	call_refuse(call, -EPERM, NULL, kind == OUTCOME_EXEC ? "exec_of_traced" : "traced");
 }
 
-/* Closes the fetched descriptor, unless the handler has taken it. */
+/* Closes the fetched descriptor, unless the handler took it. */
 static void dispatch_close_fetched_fd(struct call *call)
 {
 	if (call->again && call->fetched >= 0)
@@ -168,7 +168,7 @@ static void dispatch_close_fetched_fd(struct call *call)
 	call->again = false;
 }
 
-/* The row's hook. True: the call needs neither a verdict nor a record. */
+/* Runs the row's hook. True: the call needs neither a verdict nor a record. */
 static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_row *row,
 			      const struct seccomp_notif *notification)
 {
@@ -200,7 +200,7 @@ static void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp
 	if (call->outcome.kind == OUTCOME_BLOCKING)
 		interrupted_note_waiting_open(&dispatch->interrupted, notification);
 	if (call->outcome.kind != OUTCOME_GONE)
-		(void)call_commit_record(call); /* on failure the outcome is an error */
+		(void)call_commit_record(call); /* on failure the outcome is set to the error */
 	cpu_before_response(dispatch->cpu, call);
 	outcome_perform(dispatch);
 }
@@ -225,7 +225,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_VERIFIED);
 		return;
 	}
-	/* Locks up to the limit are continued here; other commands, and locks beyond it, are judged below. */
+	/* Record locks up to the limit are continued here. Other commands, and further locks, are judged below. */
 	if (row && row->hook == HOOK_RECORD_LOCK && locks_must_admit_command(data->args[1]) &&
 	    locks_admit_command(&sandbox->locks, data->args[1], io_read_clock_ns())) {
 		(void)answer_continue(sandbox->listener_fd, notification->id, row, CONTINUE_ROW);
@@ -247,7 +247,7 @@ void dispatch_notification(struct dispatch *dispatch, const struct seccomp_notif
 	dispatch_refuse_traced_call(call);
 	dispatch_close_fetched_fd(call);
 	if (call->outcome.kind == OUTCOME_FETCH) {
-		/* The target thread is to send us a descriptor, then its call is restarted and judged again. */
+		/* The target thread sends the supervisor a descriptor; then its call is restarted and judged again. */
 		int r = trace_start_call(dispatch->tracer, call);
 
 		if (r == 0)

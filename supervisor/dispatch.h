@@ -15,9 +15,9 @@
 #include "supervisor/trace/trace.h"
 #include "syscalls/call/call.h"
 
-#define REDIRECTS_MAX 64 /* further ones are not counted */
+#define REDIRECTS_MAX 64 /* most redirects whose uses are counted */
 
-/* The uses of a redirect of the policy by one kind of access. */
+/* How often a redirect of the policy was used for one kind of access. */
 struct redirect {
 	const struct mount *mount; /* borrowed from the view */
 	const char *op;            /* static; as in a denial */
@@ -28,21 +28,21 @@ struct redirect {
 struct call_counts {
 	uint64_t judged, allowed, denied;
 	uint64_t expected; /* denied calls that are probes: account/probes.h */
-	uint64_t *by_row;  /* indexed as table_get_rows(). Owned */
+	uint64_t *by_row;  /* count of each row, indexed as table_get_rows(); owned */
 	struct redirect redirect[REDIRECTS_MAX];
 	size_t redirects;
 };
 
 struct dispatch {
 	struct sandbox *sandbox;
-	struct tracer *tracer;        /* set by the caller, as all members up to `cpu` */
+	struct tracer *tracer;        /* set by the caller, like all members up to `cpu` */
 	struct blocking *blocking;
 	struct egress_client *egress; /* NULL: no network */
 	struct cpu *cpu;              /* NULL: CPU placement is off */
 	uint64_t ended_ns;            /* io_read_clock_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
-	struct interrupted interrupted; /* traits are set by the caller */
+	struct interrupted interrupted; /* the caller sets its traits */
 };
 
 /* Initialises a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_release releases in both cases. */

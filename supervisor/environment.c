@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Adds a variable unless it is there already. False when memory ran out. */
+/* Adds a variable, unless the list has it already. False: no memory. */
 static bool environment_add_variable(char **envp, size_t *used, const char *name, size_t name_len, const char *value)
 {
 	for (size_t i = 0; i < *used; i++)
@@ -20,7 +20,7 @@ static bool environment_add_variable(char **envp, size_t *used, const char *name
 	return true;
 }
 
-/* The caller's variables that the policy passes, by name or by pattern ("LC_*"). */
+/* Adds the variables of callgate's own environment that the policy passes, by name or by pattern ("LC_*"). */
 static bool environment_add_passed_variables(const struct policy *policy, char **envp, size_t *used)
 {
 	for (char **variable = environ; variable && *variable; variable++) {
@@ -29,7 +29,7 @@ static bool environment_add_passed_variables(const struct policy *policy, char *
 		size_t len = equal ? (size_t)(equal - *variable) : sizeof(name);
 
 		if (len == 0 || len >= sizeof(name))
-			continue; /* not a variable, or longer than any name in a policy */
+			continue; /* not a variable, or longer than any name in a policy can be */
 		memcpy(name, *variable, len);
 		name[len] = '\0';
 		if (policy_env_passes_variable(policy, name) &&

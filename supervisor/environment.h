@@ -1,4 +1,4 @@
-/* The program's environment: only what the policy lists. */
+/* Builds the program's environment, which has only what the policy lists. */
 #ifndef CALLGATE_SUPERVISOR_ENVIRONMENT_H
 #define CALLGATE_SUPERVISOR_ENVIRONMENT_H
 
@@ -6,7 +6,7 @@
 #include "supervisor/gateway/start.h"
 
 /*
- * Returns a NULL-ended "NAME=VALUE" list, released with environment_free; NULL when memory ran out. The policy's values
+ * Returns an owned, NULL-terminated list of "NAME=VALUE", for environment_free(); NULL: no memory. The policy's values
  * override those of the network, except the placeholders of secrets.
  */
 char **environment_build(const struct policy *policy, const struct egress_side *egress);

@@ -10,9 +10,9 @@
 #include "syscalls/arch/frame.h"
 #include "syscalls/table/table.h"
 
-#define OTHERS_MAX 64u /* other calls after which a restarted open counts as abandoned (siglongjmp) */
+#define OTHER_CALLS_MAX 64u /* calls of the thread after which a restarted open counts as abandoned (siglongjmp) */
 
-/* /proc/TID/syscall has the number, six arguments, stack pointer and instruction pointer of a waiting thread. */
+/* /proc/TID/syscall has a waiting thread's call number, six arguments, stack pointer and instruction pointer. */
 static bool interrupted_parse_stack_pointer(const char *text, int nr, uint64_t *ret_stack)
 {
 	char *end;
@@ -34,7 +34,7 @@ static void interrupted_close_syscall_file(struct interrupted_source *source)
 	source->tid = 0;
 }
 
-/* Reads /proc/TID/syscall by a descriptor that is kept open, because opening takes as long as all the rest. */
+/* Reads /proc/TID/syscall. Its descriptor is kept open, because opening it takes as long as the rest of the restart. */
 static ssize_t interrupted_read_syscall_file(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
 {
 	struct interrupted_source *source = &interrupted->source[(unsigned)tid % INTERRUPTED_SOURCES];
@@ -68,8 +68,8 @@ void interrupted_release(struct interrupted *interrupted)
 }
 
 /*
- * True when the call was notified, so that its EINTR came from the wait for the supervisor or from its response. A call
- * that the filter allows gets EINTR as natively. With FRAME_UNKNOWN the arguments may be wrong: only the number counts.
+ * Whether the call was notified, so that its EINTR came from the wait for the supervisor or from its response. A native
+ * call's EINTR is kept. With FRAME_UNKNOWN the arguments may be wrong, so only the number counts.
  */
 static bool interrupted_call_was_notified(const struct interrupted *interrupted, const struct frame *frame,
 					  enum frame_kind kind)
@@ -81,15 +81,15 @@ static bool interrupted_call_was_notified(const struct interrupted *interrupted,
 	return filter_notifies_call(interrupted->traits, frame->nr, frame->arg);
 }
 
-/* Whether natively a signal may end the call. */
+/* Whether a signal may natively end the call with EINTR. */
 static enum row_eintr interrupted_get_native_eintr(const struct frame *frame)
 {
 	const struct syscall_row *row = frame->nr < 0 ? NULL : table_find_row(frame->nr);
 
 	if (!row)
-		return EINTR_NEVER; /* unlisted calls are ENOSYS at once */
+		return EINTR_NEVER; /* unlisted calls fail with ENOSYS at once */
 	if (row->waits && !table_terms_match(row->waits, frame->arg))
-		return EINTR_NEVER; /* F_SETLK */
+		return EINTR_NEVER; /* fcntl(2) commands that do not wait, such as F_SETLK */
 	return row->eintr;
 }
 
@@ -101,9 +101,9 @@ static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t t
 }
 
 /*
- * Whether this is the same call as the last one that could not be restarted. A program whose timer expires more often
- * than the supervisor responds runs handler after handler over the same call, and identifying it each time would starve
- * the program. Calls at the same place, such as syscall(2), are told apart by registers and by return addresses.
+ * Whether this is the call that could not be restarted the last time. If a timer expires more often than the supervisor
+ * responds, a program runs handler after handler over the same call, and identifying the call each time would starve
+ * the program. Calls at the same place, as in syscall(2), are distinguished by registers and return addresses.
  */
 static bool interrupted_was_left_before(const struct interrupted *interrupted, const struct memory_ops *guest,
 					pid_t tid, const struct frame *frame)
@@ -171,7 +171,7 @@ bool interrupted_is_restarted_open(struct interrupted *interrupted, const struct
 		return false;
 	same = interrupted_is_same_open(open, data->nr, data->instruction_pointer, data->args);
 	waited = open->waited;
-	if (same || ++open->others > OTHERS_MAX)
+	if (same || ++open->others > OTHER_CALLS_MAX)
 		interrupted_forget_open(interrupted, open);
 	return same && !waited;
 }
@@ -184,7 +184,7 @@ void interrupted_note_waiting_open(struct interrupted *interrupted, const struct
 				  data->args);
 }
 
-/* True when the frame's open has waited, so that its EINTR is the native one. Once. */
+/* Whether the frame's open has waited, so that its EINTR is native. True only once. */
 static bool interrupted_open_has_waited(struct interrupted *interrupted, pid_t tid, const struct frame *frame)
 {
 	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
@@ -211,7 +211,7 @@ void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memo
 	eintr = interrupted_get_native_eintr(&frame);
 	if (kind == FRAME_OTHER || eintr == EINTR_MAY || !interrupted_call_was_notified(interrupted, &frame, kind))
 		return;
-	/* If the thread has died and its tid was reused, the memory is another process's. */
+	/* If the thread has died and its tid was reused, the memory that was read is another process's. */
 	if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &notification->id) < 0)
 		return;
 	if (kind == FRAME_CALL && eintr == EINTR_OPEN && interrupted_open_has_waited(interrupted, tid, &frame))

@@ -25,15 +25,15 @@
 
 /*
  * A thread's last open that was restarted, or that waited for the other end of a FIFO. A restarted open must not wait:
- * natively the signal would have ended the wait. One that has waited (`waited`) got EINTR as natively.
+ * natively the signal would have ended the wait. An open that has waited (`waited`) got EINTR, as natively.
  */
 struct interrupted_open {
-	pid_t tid; /* 0: none */
+	pid_t tid; /* 0: the entry is empty */
 	bool waited;
 	int nr;
 	uint64_t pc;
 	uint64_t arg[6];
-	unsigned others; /* calls of the thread since then */
+	unsigned others; /* calls of the thread since that open */
 };
 
 #define INTERRUPTED_LEFT 16u
@@ -41,23 +41,23 @@ struct interrupted_open {
 
 /* Identifies the last call of a thread that could not be restarted. */
 struct interrupted_left {
-	pid_t tid; /* 0: none */
+	pid_t tid; /* 0: the entry is empty */
 	struct frame frame;
-	uint64_t slot[INTERRUPTED_SLOTS]; /* top of the stack, with return addresses; 0 beyond its end */
+	uint64_t slot[INTERRUPTED_SLOTS]; /* top of the stack, with return addresses; 0 beyond the end of the stack */
 };
 
 #define INTERRUPTED_SOURCES 8u
 
-/* /proc/TID/syscall, kept open for a thread that returned from a handler lately. It fails for a reused tid. */
+/* An open /proc/TID/syscall of a thread that lately returned from a handler. Not readable after the thread's death. */
 struct interrupted_source {
-	pid_t tid; /* 0: none */
+	pid_t tid; /* 0: the entry is empty */
 	int fd;    /* owned */
 };
 
-/* Zero-initialise, then set traits. */
+/* To be initialised with zeros; then the caller sets `traits`. */
 struct interrupted {
 	unsigned traits;    /* enum run_trait: which calls are notified */
-	uint64_t restarted; /* calls */
+	uint64_t restarted; /* calls that were restarted */
 	uint64_t left;      /* calls that could not be restarted: FRAME_UNKNOWN of frame.h */
 	unsigned opens;     /* entries of open[] in use */
 	unsigned next;      /* entry of open[] to be replaced next */
@@ -68,11 +68,11 @@ struct interrupted {
 
 void interrupted_release(struct interrupted *interrupted);
 
-/* At the notification of an rt_sigreturn: restarts the call that the signal handler interrupted, if need be. */
+/* At the notification of an rt_sigreturn: restarts the call that the handler interrupted, if need be. */
 void interrupted_on_sigreturn(struct interrupted *interrupted, const struct memory_ops *guest, int listener_fd,
 			      const struct seccomp_notif *notification);
 
-/* True for a restarted open, which must not wait for the other end of a FIFO. */
+/* Whether the call is a restarted open, which must not wait for the other end of a FIFO. */
 bool interrupted_is_restarted_open(struct interrupted *interrupted, const struct seccomp_notif *notification);
 
 /* Notes that this open waits. */

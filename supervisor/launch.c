@@ -21,7 +21,7 @@
 
 enum page_state { PAGE_STARTED, PAGE_READY, PAGE_FAILED };
 
-/* Memory shared by supervisor and child until the child's exec: the only channel that the filter does not see. */
+/* Shared by supervisor and child until the child's exec. The only channel that the filter does not see. */
 struct launch_page {
 	volatile int error;
 	volatile int step;
@@ -32,7 +32,8 @@ struct launch_page {
 static void launch_post_state(struct launch_page *page, enum page_state state)
 {
 	page->state = (int)state;
-	(void)syscall(SYS_futex, &page->state, FUTEX_WAKE, 1, NULL, NULL, 0); /* the parent may not be waiting yet */
+	/* wakes nothing if the parent does not wait yet */
+	(void)syscall(SYS_futex, &page->state, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* ---- the child: a raw clone(2) without CLONE_VM, so only async-signal-safe functions until its exec ---- */
@@ -51,12 +52,12 @@ static void child_reset_signals(void)
 	struct sigaction plain = {.sa_handler = SIG_DFL};
 
 	for (int signal = 1; signal < _NSIG; signal++)
-		(void)sigaction(signal, &plain, NULL); /* EINVAL for SIGKILL, SIGSTOP and those of glibc */
+		(void)sigaction(signal, &plain, NULL); /* EINVAL for SIGKILL, SIGSTOP and glibc's signals */
 }
 
 /*
- * At an OOM the kernel shall kill the program first, not its supervisor or other processes of the user. The program
- * cannot lower the value again, because the view refuses it. Best effort: a container may mask the file.
+ * When memory runs out, the kernel shall kill the program first, not its supervisor or other processes of the user. The
+ * program cannot lower the value again: the view refuses that. Failure is ignored, as a container may mask the file.
  */
 static void child_raise_oom_score(void)
 {
@@ -64,7 +65,7 @@ static void child_raise_oom_score(void)
 
 	if (fd < 0)
 		return;
-	(void)!write(fd, OOM_SCORE_ADJ, sizeof(OOM_SCORE_ADJ) - 1); /* EACCES: the value is higher already */
+	(void)!write(fd, OOM_SCORE_ADJ, sizeof(OOM_SCORE_ADJ) - 1); /* EACCES if the value is higher already */
 	(void)close(fd);
 }
 
@@ -99,8 +100,8 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 	if (privs_drop_all() < 0)
 		return -EPERM;
 	/*
-	 * The supervisor must be able to read our execve arguments with process_vm_readv. Set after privs_drop_all,
-	 * because capset(2) may reset it.
+	 * The supervisor must be able to read this process's execve arguments by process_vm_readv. Set after
+	 * privs_drop_all, because capset(2) may reset it.
 	 */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
@@ -108,7 +109,7 @@ static int child_set_up_process(const struct launch_options *options, pid_t pare
 	return 0;
 }
 
-/* Leaves the shared descriptor table with 0 to 2 only. Copies above 2 first, since a source may be one of 0 to 2. */
+/* Leaves the shared table with descriptors 0 to 2 only. Copies them above 2 first: a source may be one of 0 to 2. */
 static int child_keep_only_stdio(const struct launch_options *options)
 {
 	int copy[3];
@@ -135,7 +136,7 @@ static _Noreturn void child_exec_program(const struct launch_options *options, s
 	error = child_set_up_process(options, parent);
 	if (error < 0)
 		child_report_failure(page, LAUNCH_SETUP, -error);
-	/* Entered after chdir(2) and no_new_privs, but before the filter would see the call. */
+	/* Entered after chdir(2) and no_new_privs, and before the filter, which would notify the call. */
 	error = options->landlock_fd < 0 ? 0 : landlock_enter_domain(options->landlock_fd);
 	if (error < 0)
 		child_report_failure(page, LAUNCH_LANDLOCK, -error);
@@ -158,7 +159,7 @@ static _Noreturn void child_exec_program(const struct launch_options *options, s
 
 /* ---- the parent ---- */
 
-/* Signals are blocked across the clone, so that no handler of the supervisor runs in the child. */
+/* Clones the child, with signals blocked, so that no handler of the supervisor runs in the child. */
 static pid_t launch_clone_child(const struct launch_options *options, struct launch_page *page)
 {
 	sigset_t all, before;
@@ -183,10 +184,10 @@ static bool launch_child_has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid;
 }
 
-/* Waits until the child has its filter and its own descriptors. 0, or -errno with the child reaped. */
+/* Waits until the child has its filter and its own descriptors. 0, or -errno; then the child is reaped. */
 static int launch_await_child(const struct launch *launch)
 {
-	/* Now and then the parent checks whether the child lives. */
+	/* how often the parent checks whether the child still lives */
 	const struct timespec timeout = {.tv_nsec = 50000000};
 	struct launch_page *page = launch->page;
 
@@ -195,12 +196,12 @@ static int launch_await_child(const struct launch *launch)
 	if (page->state == PAGE_READY)
 		return 0;
 	launch_kill_child(launch);
-	return page->error > 0 ? -page->error : -ECHILD; /* ECHILD: it was killed from outside */
+	return page->error > 0 ? -page->error : -ECHILD; /* ECHILD: another process killed the child */
 }
 
 /*
- * Set by the parent: in the child prlimit64 would be a judged call, and before the filter a limit on descriptors would
- * apply to the shared table.
+ * Sets the child's limits. The parent does so, because in the child prlimit64 would be a judged call, and before the
+ * filter a limit on descriptors would apply to the shared table.
  */
 static int launch_set_rlimits(pid_t pid, const struct launch_options *options)
 {
@@ -212,7 +213,7 @@ static int launch_set_rlimits(pid_t pid, const struct launch_options *options)
 
 int launch_fork_child(const struct launch_options *options, struct launch *ret_launch)
 {
-	/* ret_error and ret_step point here when there is no memory for the page. */
+	/* ret_error and ret_step point here if there is no memory for the page. */
 	static volatile int no_page[2] = {ENOMEM, LAUNCH_SETUP};
 	struct launch_page *page;
 	pid_t pid;
@@ -240,7 +241,7 @@ int launch_await_filter(const struct launch_options *options, struct launch *lau
 
 	scheduling_restore_task(&launch->aside);
 	error = launch_await_child(launch);
-	launch->listener_fd = page->listener_fd; /* set even if the child failed afterwards */
+	launch->listener_fd = page->listener_fd; /* set even if the child failed later */
 	if (error < 0)
 		return error;
 	error = launch_set_rlimits(launch->pid, options);

@@ -14,7 +14,7 @@
 
 #include "confine/scheduling.h"
 
-/* A resource limit of the program. The supervisor sets it. */
+/* A resource limit that the supervisor sets for the program. */
 struct launch_rlimit {
 	int resource; /* RLIMIT_* */
 	struct rlimit limit;
@@ -29,25 +29,25 @@ struct launch_options {
 	const char *cwd_host; /* host directory of the virtual workdir */
 	int stdio_fd[3];
 	const struct sock_fprog *filter;
-	struct launch_rlimit rlimit[LAUNCH_RLIMITS_MAX]; /* others are inherited from the supervisor */
+	struct launch_rlimit rlimit[LAUNCH_RLIMITS_MAX]; /* limits that the supervisor sets; the others are inherited */
 	size_t rlimits;
-	int landlock_fd;          /* Landlock ruleset; -1: none */
-	const int *cgroup_fd;     /* cgroup.procs files that the child writes itself to */
+	int landlock_fd;          /* Landlock ruleset; -1: no Landlock domain */
+	const int *cgroup_fd;     /* cgroup.procs files, to which the child writes itself */
 	size_t cgroups;
-	bool no_huge_pages;       /* PR_SET_THP_DISABLE, which the program's filter keeps it from undoing */
-	bool tty;                 /* stdio_fd are a terminal, which becomes the controlling one */
+	bool no_huge_pages;       /* sets PR_SET_THP_DISABLE; the program's filter does not let it undo that */
+	bool tty;                 /* stdio_fd are a terminal, which becomes the controlling terminal */
 };
 
 struct launch_page;
 
 struct launch {
 	pid_t pid;
-	struct scheduling_moved aside; /* the child's CPU affinity until launch_await_filter */
+	struct scheduling_moved aside; /* the child's CPU affinity, to be restored by launch_await_filter() */
 	int listener_fd;
-	/* Shared with the child until its exec: 0, or the errno of what failed. */
+	/* On a page that is shared with the child until its exec: 0, or the errno of the failed step. */
 	volatile int *ret_error;
 	volatile int *ret_step;   /* enum launch_step */
-	struct launch_page *page; /* the page that both pointers lead into. Released by launch_release */
+	struct launch_page *page; /* the page to which both pointers lead; released by launch_release */
 };
 
 enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
@@ -60,13 +60,13 @@ enum launch_step { LAUNCH_SETUP, LAUNCH_LANDLOCK, LAUNCH_FILTER, LAUNCH_EXEC };
 int launch_fork_child(const struct launch_options *options, struct launch *ret_launch);
 
 /*
- * Waits until the child has its filter. 0: its next call is execve, the first judged one; should that fail, it writes
- * errno and LAUNCH_EXEC and exits with 127. -errno: *launch->ret_step is the step that failed, and the child is reaped.
- * LAUNCH_FILTER with -EBUSY: there is a listener already, as in a nested callgate.
+ * Waits until the child has installed its filter. 0: the child's next call is execve, the first judged call; if that
+ * fails, the child writes errno and LAUNCH_EXEC and exits with 127. -errno: *launch->ret_step is the failed step, and
+ * the child is reaped. LAUNCH_FILTER with -EBUSY: there is a listener already, as in a nested callgate.
  */
 int launch_await_filter(const struct launch_options *options, struct launch *launch);
 
-/* Kills and reaps the child, instead of launch_await_filter. */
+/* Kills and reaps the child. To be called in place of launch_await_filter(). */
 void launch_kill_child(const struct launch *launch);
 /* Closes the listener and unmaps the page; reaps nothing. */
 void launch_release(struct launch *launch);

@@ -20,10 +20,10 @@
 #include "syscalls/net/netlink.h"
 
 #define EVENTS_MAX 32
-#define MISSES_MAX 6u
+#define POLL_MISSES_MAX 6u
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
-#define NEVER UINT64_MAX
+#define TIMER_NEVER UINT64_MAX
 
 int loop_watch_fd(const struct supervisor *supervisor, int fd, unsigned events, void *mark)
 {
@@ -58,12 +58,12 @@ unsigned supervise_read_control(int control_fd)
 	unsigned char byte;
 	ssize_t got = read(control_fd, &byte, 1);
 
-	return got == 1 ? byte : SIGKILL; /* end of file: the keeper is dead */
+	return got == 1 ? byte : SIGKILL; /* end of file means that the keeper is dead */
 }
 
 /* ---- events ---- */
 
-/* SIGCHLD stands for exits and for ptrace stops; waitpid reports both. */
+/* SIGCHLD reports exits and ptrace stops, and waitpid returns both. */
 static void loop_reap_children(struct supervisor *supervisor)
 {
 	int status;
@@ -92,8 +92,8 @@ static void loop_on_signal(struct supervisor *supervisor)
 }
 
 /*
- * Sends the signal to the program's process group, as a terminal does, so that the program can end by itself. SIGCONT
- * lets a stopped group take it, as timeout(1) does. Not to a program that has ended at this moment.
+ * Sends a signal to the program's process group, as a terminal does, so that the program can end by itself. SIGCONT
+ * makes a stopped group receive it, as timeout(1) does. Not sent to a program that has ended meanwhile.
  */
 static void loop_ask_to_end(struct supervisor *supervisor, unsigned order)
 {
@@ -116,7 +116,7 @@ static void loop_on_control(struct supervisor *supervisor)
 		return;
 	}
 	if (end == SIGTSTP || end == SIGCONT) {
-		/* The program leads its process group, whose number is not reused before the program is reaped. */
+		/* The program leads its process group, so the number is not reused before the program is reaped. */
 		if (!supervisor->reaped)
 			(void)kill(-supervisor->launch.pid, end == SIGCONT ? SIGCONT : SIGSTOP);
 		return;
@@ -138,7 +138,7 @@ static void loop_on_event(struct supervisor *supervisor, const struct epoll_even
 	else if (event->data.ptr == &supervisor->netlink_mark)
 		netlink_serve(supervisor->sandbox.netlink, &supervisor->sandbox);
 	else if (event->data.ptr == &supervisor->timer_mark)
-		supervisor->timer_ns = NEVER;
+		supervisor->timer_ns = TIMER_NEVER;
 }
 
 static bool loop_event_is_task(const struct supervisor *supervisor, const struct epoll_event *event)
@@ -153,7 +153,7 @@ static void loop_on_events(struct supervisor *supervisor)
 	struct epoll_event event[EVENTS_MAX];
 	int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, 0);
 
-	/* Handles exits first: a reused pid must not inherit the entry of the dead task. */
+	/* Exits are handled first, so that a reused pid does not get the dead task's entry. */
 	for (int i = 0; i < count; i++)
 		if (loop_event_is_task(supervisor, &event[i]))
 			tree_forget_task(supervisor->sandbox.tree, event[i].data.ptr);
@@ -205,13 +205,13 @@ static bool loop_poll_once(struct supervisor *supervisor, int timeout_ms)
 }
 
 /*
- * Returns the timeout for poll(2); -1: the timer wakes it. A timeout of poll's own would set and clear a kernel timer
- * at each call, which on a virtual machine costs an exit to the hypervisor each time. When the timer expires too early,
- * because notifications were handled meanwhile, it is armed again.
+ * Returns the timeout for poll(2); -1: the timer ends the wait. A timeout of poll itself would set and clear a kernel
+ * timer at each call, which on a virtual machine costs an exit to the hypervisor each time. If the timer expires too
+ * early, because notifications were handled meanwhile, it is armed again.
  */
 static int loop_arm_timer(struct supervisor *supervisor, int timeout_ms)
 {
-	uint64_t due_ns = timeout_ms < 0 ? NEVER : supervisor->now_ns + (uint64_t)timeout_ms * NS_PER_MS;
+	uint64_t due_ns = timeout_ms < 0 ? TIMER_NEVER : supervisor->now_ns + (uint64_t)timeout_ms * NS_PER_MS;
 	struct itimerspec when = {
 		.it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
 
@@ -224,8 +224,8 @@ static int loop_arm_timer(struct supervisor *supervisor, int timeout_ms)
 }
 
 /*
- * Polls without waiting first: a program that makes call after call has mostly made the next one by now, and a poll
- * that prepares to wait costs half as much again. After each failure twice as many turns skip the attempt, up to 64.
+ * Polls without waiting first: a program that makes call after call has mostly made the next call by now, and a poll
+ * that prepares to wait takes half as long again. After each failure, twice as many turns skip this attempt, up to 64.
  */
 static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 {
@@ -238,28 +238,28 @@ static void loop_wait_and_handle(struct supervisor *supervisor, int timeout_ms)
 		supervisor->misses = 0;
 	} else {
 		supervisor->skip = 1u << supervisor->misses;
-		supervisor->misses += supervisor->misses < MISSES_MAX;
+		supervisor->misses += supervisor->misses < POLL_MISSES_MAX;
 		(void)loop_poll_once(supervisor, loop_arm_timer(supervisor, timeout_ms));
 	}
 	if (supervisor->now_ns == before_ns)
 		supervisor->now_ns = io_read_clock_ns();
 }
 
-/* ---- what is due by the clock ---- */
+/* ---- work that is due by the clock ---- */
 
-/* The shorter of two waits in milliseconds; -1, the largest unsigned number: none. */
+/* The shorter of two waits in milliseconds. -1 means no wait, and is the largest as an unsigned number. */
 static int loop_get_shorter_wait(int one, int other)
 {
 	return (unsigned)one < (unsigned)other ? one : other;
 }
 
-/* Handles what is due but for limits. Milliseconds until the next time; -1: nothing is waiting. */
+/* Handles all work that is due, except limits. Returns the milliseconds until more is due; -1: nothing is. */
 static int loop_handle_due_work(struct supervisor *supervisor)
 {
 	struct egress_client *egress = supervisor->dispatch.egress;
 	int wait_ms = egress ? egress_client_check_connects(egress) : -1;
 
-	/* Without an epoll watch, egress' socket is polled at each tick. */
+	/* If the epoll does not watch egress' socket, the socket is read at each tick. */
 	if (egress && egress_client_watch_socket(egress, supervisor->epoll_fd, &supervisor->network_mark) < 0)
 		wait_ms = loop_get_shorter_wait(wait_ms, BLOCKING_TICK_MS);
 	if (inet_end_connects(supervisor->sandbox.inet, supervisor->now_ns))

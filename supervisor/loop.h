@@ -20,19 +20,19 @@ struct supervisor {
 	int listener_fd;     /* borrowed; -1: no task is left under the filter */
 	int signal_fd;
 	int timer_fd;
-	uint64_t timer_ns;   /* when the timer expires; UINT64_MAX: it is not armed */
+	uint64_t timer_ns;   /* when the timer expires; UINT64_MAX: the timer is not armed */
 	uint64_t now_ns;     /* the clock when it was last read */
-	unsigned misses;     /* attempts in a row to find an event without waiting that failed */
-	unsigned skip;       /* turns that wait at once, before the next such attempt */
+	unsigned misses;     /* how many attempts in a row to find an event without waiting have failed */
+	unsigned skip;       /* turns that wait at once before the next such attempt */
 	bool ended;          /* the program has ended, or the run is to end */
-	bool reaped;         /* the program: report->wait_status is known */
-	/* epoll data: the address of a mark, or a struct task of which the pidfd is watched. */
+	bool reaped;         /* the program was reaped, and report->wait_status is set */
+	/* The data of an epoll event: the address of a mark, or a struct task whose pidfd is watched. */
 	char signal_mark, control_mark, limits_mark, network_mark, netlink_mark, timer_mark;
 };
 
 /*
- * Blocks SIGCHLD and SIGTERM, opens the descriptors above and watches signals and timer. 0 or -errno; the caller closes
- * them in both cases.
+ * Blocks SIGCHLD, opens the descriptors above, and watches signals and timer. 0 or -errno; in both cases the caller
+ * closes the descriptors.
  */
 int loop_open_descriptors(struct supervisor *supervisor);
 /* Watches fd for events of epoll_ctl(2); mark is one of the marks above. 0 or -errno. */

@@ -18,7 +18,7 @@ static void outcome_send_result(struct dispatch *dispatch, int64_t result)
 	dispatch->ended_ns = answer_send_and_end_record(&answer, result);
 }
 
-/* Completes the record of a call that got its response. */
+/* Completes the record of a call that has got its response. */
 static void outcome_end_record(const struct dispatch *dispatch, int64_t result)
 {
 	const struct call *call = dispatch->call;
@@ -26,7 +26,7 @@ static void outcome_end_record(const struct dispatch *dispatch, int64_t result)
 	audit_end_record(call->sandbox->audit, call->slot, result, dispatch->ended_ns - call->start_ns);
 }
 
-/* Notes the number for the meter of open files. The kernel uses the lowest free one, so all below are in use. */
+/* Notes a descriptor for the meter of open files. The kernel uses the lowest free one: all lower ones are open. */
 static void outcome_note_descriptor(struct limit_events *notes, int number)
 {
 	if (number == -EMFILE)
@@ -46,7 +46,7 @@ static void outcome_send_descriptor(struct dispatch *dispatch)
 	number = answer_add_descriptor(listener_fd, call->id, steal_fd(&call->outcome.fd), call->outcome.fd_cloexec);
 	if (number >= 0)
 		(void)answer_with_value(listener_fd, call->id, number);
-	else if (number != -EINTR) /* -EINTR: no response is due. A full table is EMFILE, never a continue */
+	else if (number != -EINTR) /* -EINTR: no response is due. EMFILE is never continued */
 		(void)answer_with_error(listener_fd, call->id, number);
 	outcome_note_descriptor(&call->sandbox->notes, number);
 	outcome_end_record(dispatch, number);
@@ -75,7 +75,7 @@ static void outcome_send_continue(struct dispatch *dispatch)
 void outcome_perform(struct dispatch *dispatch)
 {
 	struct call *call = dispatch->call;
-	int r = 0; /* 0: the response was sent, or what was started took the outcome's resources and sends it */
+	int r = 0; /* 0: the response was sent, or the code that will send it took the outcome's resources */
 
 	switch (call->outcome.kind) {
 	case OUTCOME_ERROR:
@@ -101,12 +101,12 @@ void outcome_perform(struct dispatch *dispatch)
 		r = egress_client_start_connect(dispatch->egress, call);
 		break;
 	case OUTCOME_GONE:
-		r = -EINTR; /* no effect unless the target thread waits after all */
+		r = -EINTR; /* has no effect, unless the target thread still waits */
 		break;
 	case OUTCOME_FETCH:
 	case OUTCOME_MAX:
 	default:
-		r = -EPERM; /* a bug of ours: dispatch.c restarts calls with OUTCOME_FETCH or makes them fail */
+		r = -EPERM; /* a bug: dispatch.c restarts calls with OUTCOME_FETCH, or makes them fail */
 	}
 	if (r < 0)
 		outcome_send_result(dispatch, r);

@@ -7,10 +7,10 @@
 
 #include "supervisor/dispatch.h"
 
-/* Performs the outcome of dispatch->call, or has it performed, and releases what it still owns. */
+/* Performs the outcome of dispatch->call, or starts what performs it. Then releases what the outcome still owns. */
 void outcome_perform(struct dispatch *dispatch);
 
-/* Whether the kernel may perform the call: by its row's basis, and where a namespace bounds what the call can reach. */
+/* Whether the kernel may perform the call: by its row's basis, or because a namespace bounds what it can reach. */
 bool outcome_may_continue(const struct call *call);
 
 /* Releases what an outcome owns. May be called again. */

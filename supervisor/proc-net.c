@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The texts as the kernel writes them, with the spaces at the ends of lines. */
-#define WIDE(text, width) "%-" #width "s\n", text
+/* The texts of the kernel, including the spaces at the ends of lines. */
+#define PADDED(text, width) "%-" #width "s\n", text
 
 static char dev[] = "Inter-|   Receive                                                |  Transmit\n"
 		    " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo "
@@ -23,7 +23,7 @@ static char net_dev[] = "net/dev", net_tcp[] = "net/tcp", net_tcp6[] = "net/tcp6
 	    net_udp6[] = "net/udp6", net_unix[] = "net/unix", net_route[] = "net/route",
 	    net_if_inet6[] = "net/if_inet6";
 
-static void write_addresses(const struct in6_addr *own)
+static void proc_net_write_addresses(const struct in6_addr *own)
 {
 	char text[2 * sizeof(*own) + 1] = "";
 
@@ -40,17 +40,17 @@ const struct view_provided_file *proc_net_files(const struct in6_addr *own, size
 					     {net_route, route, 0}, {net_if_inet6, if_inet6, 0}};
 
 	(void)snprintf(tcp, sizeof(tcp),
-		       WIDE("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
+		       PADDED("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
 			    "timeout inode",
 			    149));
 	(void)snprintf(udp, sizeof(udp),
-		       WIDE("   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
+		       PADDED("   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
 			    "timeout inode ref pointer drops",
 			    127));
 	(void)snprintf(route, sizeof(route),
-		       WIDE("Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
+		       PADDED("Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
 			    127));
-	write_addresses(own);
+	proc_net_write_addresses(own);
 	*ret_count = sizeof(file) / sizeof(file[0]);
 	for (size_t i = 0; i < *ret_count; i++)
 		file[i].text_len = strlen(file[i].text);

@@ -1,4 +1,4 @@
-/* The log of a run: checks its place, makes it, completes it. */
+/* The log of a run: checks its path, makes it, completes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,7 @@ static int process_fail_log_write(struct process *process, const char *path, int
 	return process_fail(process, "audit_failed", "cannot write the log %s: %s", path, strerror(error));
 }
 
-/* Refuses a log that the program could write, by a grant of its directory or of its own name. */
+/* Refuses a log that the program could write by a grant of the log's directory or name. */
 static int process_check_log_place(struct process *process, const char *path)
 {
 	_cleanup_free_ char *copy = strdup(path), *real = NULL;
@@ -31,7 +31,7 @@ static int process_check_log_place(struct process *process, const char *path)
 		return process_fail(process, "out_of_memory", "no memory for the log's path");
 	if (slash)
 		slash[slash == copy ? 1 : 0] = '\0';
-	/* The user of --user may be unable to resolve the path of a log that the keeper has made already. */
+	/* With --user, that user may be unable to resolve the path of a log that the keeper has made already. */
 	real = process->options->audit_fd >= 0 && slash ? strdup(copy) : realpath(slash ? copy : ".", NULL);
 	if (!real)
 		return process_fail_log_write(process, path, errno);
@@ -76,7 +76,7 @@ static int process_make_log(struct process *process)
 {
 	const struct process_options *options = process->options;
 	json_t *enforcement = layers_make_json(options->layers);
-	_cleanup_free_ char *layers = json_dumps(enforcement, JSON_COMPACT); /* NULL, without memory: none in the log */
+	_cleanup_free_ char *layers = json_dumps(enforcement, JSON_COMPACT); /* NULL, without memory: not in the log */
 	const struct audit_header header = {.run_id = options->scratch.run_id,
 					    .argv = (const char *const *)options->argv,
 					    .policy_name = policy_get_settings(options->policy)->name,
@@ -107,8 +107,8 @@ bool process_policy_allows_native_fstat(const struct process_options *options)
 }
 
 /*
- * Whether newfstatat and statx with a descriptor are left to the kernel: where a path that the program may pass instead
- * tells it no more than the view would. The network namespace must be the run's own, because /proc/PID/net shows it.
+ * Whether newfstatat and statx with a descriptor are native. They are if a path, which the program may pass too, tells
+ * it no more than the view shows. The network namespace must be the run's own, because /proc/PID/net shows it.
  */
 static bool process_decide_native_fstat(const struct process *process)
 {
@@ -131,7 +131,7 @@ int process_open_log(struct process *process)
 	return process_make_log(process);
 }
 
-/* What ended the run: the report's `end`, or an order that the keeper has written since. */
+/* The byte that ended the run: the report's `end`, or a byte that the keeper has written since. */
 static unsigned process_read_run_end(const struct process *process)
 {
 	struct pollfd control = {.fd = process->options->control_fd, .events = POLLIN};
@@ -140,7 +140,7 @@ static unsigned process_read_run_end(const struct process *process)
 	while (end == RUN_END_NONE && poll(&control, 1, 0) > 0) {
 		end = supervise_read_control(control.fd);
 		if (end == SIGTSTP || end == SIGCONT || (end >= RUN_ASK && end < RUN_END_OUTPUT))
-			end = RUN_END_NONE; /* orders about a program that has ended */
+			end = RUN_END_NONE; /* such bytes concern a running program, and this one has ended */
 	}
 	return end;
 }

@@ -1,4 +1,4 @@
-/* What the process builds before the program starts: its view, its sockets to egress, its Landlock domain. */
+/* Builds what the program needs before it starts: its view, its sockets to egress, its Landlock domain. */
 #include "supervisor/process-private.h"
 
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 #include "supervisor/proc-net.h"
 #include "syscalls/call/descriptor.h"
 
-/* The keeper's next message: 0, or -errno of what it did. An earlier supervisor may have left messages unread. */
+/* Reads the keeper's next message: 0, or an -errno. An earlier supervisor may have left messages unread. */
 static int process_read_keeper_message(const struct process *process)
 {
 	int error = 0;
@@ -116,7 +116,7 @@ int process_open_program_sockets(struct process *process)
 	return 0;
 }
 
-/* Adds to "enforcement" that connections go to egress, with or without a network namespace. */
+/* Describes in "enforcement" that connections go to egress, with or without a network namespace. */
 static void process_describe_network(const struct process *process)
 {
 	struct layers *layers = process->options->layers;
@@ -130,8 +130,8 @@ static void process_describe_network(const struct process *process)
 }
 
 /*
- * Called when it is known whether the run has its own network namespace. Without a pid namespace a process outside may
- * get the pid of one that dies while its "net" is opened, and that would be the machine's.
+ * Called when it is known whether the run has its own network namespace. Without a pid namespace, a process outside may
+ * get the pid of a process of the run while its "net" is opened, which would then be the machine's.
  */
 static void process_show_network(struct process *process)
 {

@@ -1,4 +1,4 @@
-/* Finds the file of the program's name inside the run. */
+/* Finds the program's file by its name, inside the run. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum lookup_result {
 	LOOKUP_MISSING,
 };
 
-/* An executable that the host has but the view has not, which is not a typing error. Redirects are ignored. */
+/* Whether the host has such an executable, which the view lacks: no typing error. Redirects are ignored. */
 static bool lookup_exists_on_host(const struct view *view, const char *path)
 {
 	struct stat st;
@@ -42,7 +42,7 @@ static enum lookup_result lookup_judge_path(const struct process *process, const
 	if (error != 0)
 		return lookup_exists_on_host(process->view, path) ? LOOKUP_REFUSED : LOOKUP_MISSING;
 	if (S_ISDIR(st.st_mode))
-		return strchr(process->options->argv[0], '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* as execvp(3) */
+		return strchr(process->options->argv[0], '/') ? LOOKUP_REFUSED : LOOKUP_MISSING; /* as execvp(3) does */
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
 		return LOOKUP_REFUSED;
 	if (policy_decide_access(policy, place.virt, place.virt_len, POLICY_EXEC).verdict == VERDICT_DENY)
@@ -55,7 +55,7 @@ static bool lookup_set_program(struct process *process, const char *path)
 	return snprintf(process->program, sizeof(process->program), "%s", path) < (int)sizeof(process->program);
 }
 
-/* A version manager's shim is not granted, but the program that it would start may be. */
+/* Sets the program that a version manager's shim would start. It may be granted, although the shim is not. */
 static bool lookup_set_shim_target(struct process *process)
 {
 	const char *preferred = process->options->preferred;
@@ -64,7 +64,7 @@ static bool lookup_set_shim_target(struct process *process)
 	       lookup_set_program(process, preferred);
 }
 
-/* Looks the program up as execvp(3), in the view. The program is what was found, else the first refused candidate. */
+/* Looks the program up in the view, as execvp(3) does. Sets the program that was found, else the first refused one. */
 static enum lookup_result lookup_search_path_env(struct process *process, const char *path_env)
 {
 	const char *name = process->options->argv[0], *at = path_env ? path_env : DEFAULT_PATH, *end;
@@ -73,7 +73,7 @@ static enum lookup_result lookup_search_path_env(struct process *process, const 
 
 	for (;; at = end + 1) {
 		end = strchrnul(at, ':');
-		/* An empty entry is the working directory. */
+		/* An empty entry means the working directory. */
 		if (snprintf(path, sizeof(path), "%.*s/%s", end > at ? (int)(end - at) : 1, end > at ? at : ".",
 			     name) < (int)sizeof(path)) {
 			result = lookup_judge_path(process, path);
@@ -90,7 +90,7 @@ static enum lookup_result lookup_search_path_env(struct process *process, const 
 	return best == LOOKUP_MISSING && lookup_set_shim_target(process) ? LOOKUP_FOUND : best;
 }
 
-/* A program started in place of a shim gets its own path as argv[0], as the shim would do: python needs it. */
+/* A program that is started in place of a shim gets its own path as argv[0], as from the shim: python needs that. */
 static int process_copy_argv(struct process *process)
 {
 	const struct process_options *options = process->options;
@@ -110,7 +110,7 @@ static int process_copy_argv(struct process *process)
 int process_find_program(struct process *process)
 {
 	const char *name = process->options->argv[0], *path_env = environment_get_value(process->envp, "PATH");
-	bool is_path = strchr(name, '/') != NULL; /* relative to the virtual workdir */
+	bool is_path = strchr(name, '/') != NULL; /* a path is relative to the virtual workdir */
 	enum lookup_result result = LOOKUP_MISSING;
 
 	if (lookup_set_program(process, name) && name[0] != '\0')

@@ -11,17 +11,17 @@
 /* Everything that the process builds. process.c releases it. */
 struct process {
 	const struct process_options *options;
-	struct rlimit open_files; /* RLIMIT_NOFILE of callgate's caller, for the program */
+	struct rlimit open_files; /* RLIMIT_NOFILE with which callgate was started; the program gets it */
 	char **envp;
 	char **argv; /* the list is owned, its texts are borrowed */
 	char program[PATH_MAX];
 	struct sock_fprog filter;
 	struct view *view;
 	struct egress_guest guest;
-	int landlock_fd;   /* -1: none */
-	bool fstat_native; /* fstat is neither judged nor recorded */
-	int audit_dirfd;   /* directory of the log; -1: none */
-	char *audit_name;  /* a path through audit_dirfd; NULL: no log is kept, or it is open */
+	int landlock_fd;   /* -1: no Landlock domain */
+	bool fstat_native; /* fstat is native: neither judged nor recorded */
+	int audit_dirfd;   /* directory of the log; -1: not open */
+	char *audit_name;  /* the log's path through audit_dirfd; NULL: no log is kept, or it is open */
 	struct audit *audit;
 	struct supervise_report report;
 	json_t *result; /* the report or the error */
@@ -36,29 +36,29 @@ __attribute__((format(printf, 4, 5))) int process_set_error(struct process *proc
 /* Writes the result to report_fd and tells the keeper. Returns the exit status of the process. */
 int process_send_result(const struct process *process);
 
-/* ---- process-build.c: each returns 0, or -1 with the error in the result ---- */
+/* ---- process-build.c: each function returns 0, or -1 with the error in the result ---- */
 
 /* Waits until the keeper has made the directories that the view shows. */
 int process_await_scratch(struct process *process);
 /* Waits until the keeper has written the policy's digest to the shared page. */
 int process_await_digest(struct process *process);
 int process_build_view(struct process *process);
-/* Made from the view as it is now: Landlock's rules hold for inodes, whatever names they get later. */
+/* Builds Landlock's ruleset from the view as it is now. Its rules hold for inodes, whatever names these get later. */
 int process_build_landlock(struct process *process);
-/* Opens the sockets that the program reaches egress by. Needs the process's first capabilities. */
+/* Opens the sockets by which the program reaches egress. Needs the capabilities with which the process starts. */
 int process_open_program_sockets(struct process *process);
-/* Hands the sockets of the program's network to egress. */
+/* Sends the sockets of the program's network to egress. */
 int process_send_program_sockets(struct process *process);
 
 /*
- * process-lookup.c: sets program and argv. What is not found is an error. A refused path is tried, so that the refusal
- * is judged and recorded.
+ * process-lookup.c: finds the program, and sets `program` and `argv`. An absent program is an error. A program that is
+ * refused is started all the same, so that its exec is judged and recorded.
  */
 int process_find_program(struct process *process);
 
 /* ---- process-audit.c: the log ---- */
 
-/* Whether the policy permits to leave fstat to the kernel; process_open_log checks the sandbox layers as well. */
+/* Whether the policy permits fstat to be native. process_open_log() checks the sandbox layers as well. */
 bool process_policy_allows_native_fstat(const struct process_options *options);
 /* Opens the log's directory before the process changes its root. 0, or -1 with the error in the result. */
 int process_open_log_dir(struct process *process);

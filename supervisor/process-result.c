@@ -16,7 +16,7 @@ int process_set_error(struct process *process, enum run_exit exit_code, const ch
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer one is cut */
+	(void)vsnprintf(message, sizeof(message), format, arguments); /* a longer message is truncated */
 	va_end(arguments);
 	if (!process->result)
 		process->result = json_object();
@@ -32,6 +32,6 @@ int process_send_result(const struct process *process)
 
 	if (!text || io_write_all(process->options->report_fd, text, strlen(text)) < 0)
 		return 1;
-	(void)!write(process->options->control_fd, "", 1); /* EPIPE: the keeper is dead */
+	(void)!write(process->options->control_fd, "", 1); /* fails with EPIPE if the keeper is dead */
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "syscalls/account/denials.h"
 #include "syscalls/call/descriptor.h"
 
-/* The denial of the program's first exec. It is the first denial, because nothing runs before. NULL: no denial. */
+/* The denial of the program's first exec, which is the first denial of the run. NULL: the exec was not denied. */
 static const struct denial *process_find_exec_denial(const struct supervise_report *report)
 {
 	uint64_t unlisted;
@@ -44,7 +44,7 @@ static void process_explain_exec(struct process *process, int error)
 							  "does not exist in the view");
 }
 
-/* The program could not be started. The report is kept, because the refusal is one of its denials. */
+/* Explains in the result why the program could not be started. The report is kept: it has the denial. */
 static void process_explain_start(struct process *process)
 {
 	const struct supervise_report *report = &process->report;
@@ -71,7 +71,7 @@ static void process_explain_start(struct process *process)
 		(void)process_fail(process, "launch_failed", "cannot start %s: %s", process->program, strerror(error));
 }
 
-/* How limits are enforced that no control group enforces. Also describes it in the cgroups layer. */
+/* Decides how limits are enforced that no control group enforces, and describes that in the cgroups layer. */
 static struct rlimits_fallback process_choose_fallback(const struct process_options *options)
 {
 	const struct policy_limits *limits = &policy_get_settings(options->policy)->limits;
@@ -82,7 +82,7 @@ static struct rlimits_fallback process_choose_fallback(const struct process_opti
 	char why[sizeof(layers->layer[0].why)];
 
 	fallback.memory = limits->memory_bytes && !cgroup_has_controller(options->cgroup, CGROUP_MEMORY);
-	/* RLIMIT_NPROC counts by user and user namespace (Linux 5.14). The machine's root is exempt. */
+	/* RLIMIT_NPROC counts by user and user namespace (Linux 5.14), and not for the machine's root. */
 	fallback.tasks = tasks && layers->layer[LAYER_USERNS].active && geteuid() != 0;
 	fallback.forks = tasks && !fallback.tasks && !options->namespaces->tasks_bound;
 	if (!tasks && !fallback.memory && !fallback.cpu)
@@ -98,7 +98,7 @@ static struct rlimits_fallback process_choose_fallback(const struct process_opti
 	return fallback;
 }
 
-/* The path by which the program's working directory is reached now. */
+/* The path by which the program's working directory can be entered now. */
 static const char *process_find_cwd(const struct process *process, char path[PATH_MAX])
 {
 	const struct process_options *options = process->options;
@@ -118,12 +118,12 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 	const bool inet = options->egress->active, alone = process->guest.own_netns;
 	const struct policy_limits *limits = &policy_get_settings(options->policy)->limits;
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
-	/* What netlink sockets hold is in no control group's account: 0.2 MB each. */
+	/* No control group counts what netlink sockets hold (0.2 MB each): native only without a limit of memory. */
 	const bool routes = (options->namespaces->made & bounded) == bounded && !limits->memory_bytes;
 	const bool disk = limits->disk_bytes > 0 || fallback->memory;
 	int error;
 
-	/* No process shows the memory of System V IPC, so where memory is sampled it would evade the limit. */
+	/* No process shows the memory of System V IPC, so it would evade the limit where memory is sampled. */
 	*ret_traits = (options->layers->layer[LAYER_IPCNS].active && !fallback->memory ? RUN_OWN_IPC : 0u) |
 		      (view_has_terminals(process->view) ? RUN_TERMINAL : 0u) |
 		      (process->fstat_native ? RUN_FSTAT : 0u) | (fallback->forks ? RUN_FORKS : 0u) |

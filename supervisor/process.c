@@ -40,7 +40,7 @@ static void process_leave_terminal(void)
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGTTOU, SIGPIPE, SIGIO, SIGXFSZ};
 	sigset_t none;
 
-	/* In its own session a tty that the process opens for the program cannot be callgate's controlling terminal. */
+	/* In its own session: a terminal that it opens for the program cannot become callgate's controlling one. */
 	(void)setsid(); /* cannot fail: a forked child leads no process group */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		(void)signal(ignored[i], SIG_IGN);
@@ -61,7 +61,7 @@ static int process_give_up_privileges(struct process *process)
 		return process_fail(process, "setup_failed", "cannot read the open files limit: %s",
 				    strerror(errno));
 	process->open_files = limit;
-	limit.rlim_cur = limit.rlim_max; /* each blocked open takes a descriptor of ours */
+	limit.rlim_cur = limit.rlim_max; /* each blocked open takes a descriptor of the supervisor */
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	descriptors_make_room();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
@@ -88,7 +88,7 @@ static int process_give_up_privileges(struct process *process)
 	return 0;
 }
 
-/* The sandbox layers that the user requires must be active before the program runs. */
+/* Checks that the sandbox layers which the user requires are active, before the program runs. */
 static int process_check_layers(struct process *process)
 {
 	const struct layers *layers = process->options->layers;
@@ -114,7 +114,7 @@ int process_main(const struct process_options *options)
 	ready = ready && !retry && process_open_program_sockets(&process) == 0 &&
 		process_await_scratch(&process) == 0 && process_build_view(&process) == 0 &&
 		process_open_log_dir(&process) == 0;
-	if (ready) /* afterwards no name leads to a file of the host any more */
+	if (ready) /* from then on, no path leads to a file of the host */
 		retry = namespaces_enter_view(options->namespaces, process.view) < 0;
 	ready = ready && !retry && process_build_landlock(&process) == 0 &&
 		process_send_program_sockets(&process) == 0 && process_check_layers(&process) == 0 &&

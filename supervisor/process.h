@@ -23,30 +23,32 @@ struct process_scratch {
 	int fd;
 };
 
-/* A page shared by keeper and supervisor: the policy's digest, counters for the status line, bytes on disk. */
+/* A page that keeper and supervisor share: the policy's digest, counters for the status line, bytes on disk. */
 struct run_counters {
 	char policy_sha256[SHA256_HEX_SIZE]; /* for the log; written by the keeper before it sets `sealed` */
 	bool sealed;
 	volatile uint64_t judged, denied;
-	volatile uint64_t disk_bytes;    /* of the run, when there is a limit. Written by the supervisor */
-	volatile uint64_t spilled_bytes; /* of output beyond its limit. Written by the keeper */
+	volatile uint64_t disk_bytes;    /* disk use of the run, if it is limited; written by the supervisor */
+	volatile uint64_t spilled_bytes; /* bytes of output beyond the limit of output; written by the keeper */
 };
 
 struct process_options {
 	const struct policy *policy;
 	struct process_scratch scratch;
-	int keeper_ready_fd; /* the keeper writes an int, 0 or -errno, for the directories and the digest */
-	char *const *argv;        /* of the program, NULL-ended */
-	const char *preferred;    /* the program behind a version manager's shim of that name, or NULL */
-	const char *workdir_host; /* canonical */
-	const char *audit_path;   /* NULL: not kept */
-	int audit_fd;             /* of audit_make_log_file, borrowed, and audit_path is canonical; -1: not made yet */
-	const char *audit_earlier; /* the log of the run's setup, checked like audit_path; NULL: none */
+	/* the keeper writes an int to it (0 or -errno) when the directories are made, and when the digest is written */
+	int keeper_ready_fd;
+	char *const *argv;        /* the program's arguments, NULL-terminated */
+	const char *preferred;    /* the program that a version manager's shim of that name would start, or NULL */
+	const char *workdir_host; /* canonical host path */
+	const char *audit_path;   /* NULL: no log is kept */
+	/* from audit_make_log_file(), borrowed; then audit_path is canonical. -1: the log is not made yet */
+	int audit_fd;
+	const char *audit_earlier; /* the log of the run's setup, checked like audit_path; NULL: there is no such log */
 	struct layers *layers;    /* on a page shared with the keeper */
-	struct namespaces *namespaces; /* the process was forked into them. Released by the process */
+	struct namespaces *namespaces; /* namespaces in which the process was forked; released by the process */
 	struct privs_user user;
 	int stdio_fd[3];          /* the program's; owned by the process */
-	bool tty;                 /* stdio_fd are a terminal of the run's own */
+	bool tty;                 /* stdio_fd are a terminal that callgate made for the run */
 	/*
 	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
 	 * does not stop an orphaned group. SIGCONT continues it. RUN_ASK plus a signal's number sends that signal to
@@ -56,12 +58,12 @@ struct process_options {
 	int control_fd;
 	int report_fd;            /* a memfd shared with the keeper */
 	struct run_counters *counters;
-	struct cgroup *cgroup;    /* borrowed; NULL: none */
+	struct cgroup *cgroup;    /* borrowed; NULL: no control group */
 	struct egress_side *egress; /* released by the process */
 };
 
 /*
- * Returns the exit status: 0 when the whole result (report.h) was written to report_fd, else 1. A failure before the
+ * Returns the exit status: 0 if the whole result (report.h) was written to report_fd, else 1. A failure before the
  * program ran is a result too: {"error": {"code", "message"}, "exit_code"}.
  */
 int process_main(const struct process_options *options);

@@ -1,4 +1,4 @@
-/* The supervisor's part of the result, as JSON, which the keeper completes. */
+/* Makes the supervisor's part of the result as JSON. The keeper completes the result. */
 #ifndef CALLGATE_SUPERVISOR_REPORT_H
 #define CALLGATE_SUPERVISOR_REPORT_H
 

@@ -21,17 +21,20 @@ struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit
 
 	if (WIFSIGNALED(wait_status))
 		ending.signal = WTERMSIG(wait_status);
-	/* A program that ended by itself at the moment of the timeout was not killed. */
+	/* If the signal was not SIGKILL, the program ended by itself at the moment of the timeout. */
 	if (ending.signal != SIGKILL)
 		end = RUN_END_NONE;
-	/* Asked to end, it ended: by the time limit in any case, by callgate's signal when it did not handle that. */
+	/* It ended after it was asked to: counts for a timeout, or for callgate's signal if that ended it. */
 	if (end == RUN_END_NONE && (asked == RUN_END_TIMEOUT || (int)asked == ending.signal))
 		end = asked;
 	ending.exit_code = ending.signal ? 128 + ending.signal : WEXITSTATUS(wait_status);
 	if (limit != LIMIT_MAX) {
-		/* cpu time exits with 124 like a timeout, other limits with what a shell shows after an OOM kill. */
+		/*
+		 * A limit of cpu time exits with 124, like a timeout; other limits with a shell's status for an OOM
+		 * kill.
+		 */
 		ending.status = RUN_LIMIT;
-		if (limit != LIMIT_FILE_SIZE) /* the program ended by SIGXFSZ */
+		if (limit != LIMIT_FILE_SIZE) /* otherwise the program ended by SIGXFSZ */
 			ending.exit_code = limit == LIMIT_CPU ? RUN_EXIT_TIMEOUT : RUN_EXIT_LIMIT;
 	} else if (end == RUN_END_TIMEOUT) {
 		ending.status = RUN_TIMEOUT;

@@ -1,4 +1,4 @@
-/* How a run ended, for the result, the exit status and the log's trailer. Used by keeper and supervisor. */
+/* How a run ended: for the result, the exit status and the log's trailer. Used by keeper and supervisor. */
 #ifndef CALLGATE_SUPERVISOR_STATUS_H
 #define CALLGATE_SUPERVISOR_STATUS_H
 
@@ -7,8 +7,8 @@
 #include "supervisor/supervise.h"
 
 enum run_status {
-	RUN_OK,      /* exit 0 */
-	RUN_FAILED,  /* another exit status, or a signal that did not come from callgate */
+	RUN_OK,      /* the program exited with 0 */
+	RUN_FAILED,  /* the program exited with another status, or by a signal that was not callgate's */
 	RUN_DENIED,  /* the start was refused, or the exit was not 0 and calls were denied */
 	RUN_TIMEOUT, /* the wall-clock limit ended it */
 	RUN_LIMIT,   /* another limit ended it */
@@ -39,13 +39,13 @@ enum run_exit {
 
 struct run_ending {
 	enum run_status status;
-	int exit_code; /* of callgate; 128+n for a signal */
-	int signal;    /* signal that ended the program or callgate; 0: none */
+	int exit_code; /* callgate's exit status; 128+n for signal n */
+	int signal;    /* the signal that ended the program or callgate; 0: no signal */
 };
 
 /*
- * end: RUN_END_*, or the signal callgate got. asked, limit: supervise_report.asked and .ended_by. wait_status: of the
- * program.
+ * Decides how the run ended. end: RUN_END_*, or the signal that callgate got. asked, limit: `asked` and `ended_by` of
+ * supervise_report. wait_status: the program's.
  */
 struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit, int wait_status, bool denials);
 

@@ -31,9 +31,9 @@
 #define KILL_TIMEOUT_MS 10000
 
 /*
- * Kills as many processes as one system call can reach, so that none can fork past it: on a busy machine the next call
- * may come a second later. That is the pid namespace when the supervisor is its process 1, else the program's process
- * group, whose number is not reused before the program is reaped.
+ * Kills as many processes as one system call can, so that none can fork meanwhile: on a busy machine the next call may
+ * come a second later. If the supervisor is process 1, that is its pid namespace; else the program's process group,
+ * whose number is not reused before the program is reaped.
  */
 static void supervise_kill_most(const struct supervisor *supervisor)
 {
@@ -54,7 +54,7 @@ static void supervise_kill_all(struct supervisor *supervisor)
 	supervise_kill_most(supervisor);
 	if (!supervisor->reaped) {
 		(void)kill(supervisor->launch.pid, SIGKILL);
-		/* Reaps any child: a process is not reported before all its traced threads were reaped (ptrace(2)). */
+		/* Reaps any child: a process is reported after all its traced threads were reaped (ptrace(2)). */
 		do
 			pid = waitpid(-1, &status, __WALL);
 		while ((pid > 0 && (pid != supervisor->launch.pid || WIFSTOPPED(status))) ||
@@ -106,7 +106,7 @@ static int supervise_prepare_netlink(struct supervisor *supervisor)
 				      &supervisor->netlink_mark);
 }
 
-/* Builds everything that the supervisor needs, while the program's child process prepares itself. */
+/* Builds everything that the supervisor needs. Meanwhile the program's child process prepares itself. */
 static int supervise_build_all(struct supervisor *supervisor)
 {
 	const struct supervise_options *options = supervisor->options;
@@ -157,7 +157,7 @@ static int supervise_build_all(struct supervisor *supervisor)
 	return r < 0 ? r : loop_watch_fd(supervisor, process->control_fd, EPOLLIN, &supervisor->control_mark);
 }
 
-/* No process of the run is left: orphans become children of the supervisor. Most runs end like this. */
+/* Whether no process of the run is left, as at the end of most runs. Orphans are children of the supervisor. */
 static bool supervise_has_no_process_left(const struct supervisor *supervisor)
 {
 	return supervisor->reaped && waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
@@ -174,11 +174,11 @@ static void supervise_run_program(struct supervisor *supervisor)
 	loop_run(supervisor);
 	if (supervisor->report->end != RUN_END_NONE)
 		supervise_kill_most(supervisor);
-	watchdog_stop(supervisor->watchdog); /* the watchdog's thread ends meanwhile: our exit would wait for it */
+	watchdog_stop(supervisor->watchdog); /* its thread ends meanwhile; our exit would wait for it */
 	alone = supervise_has_no_process_left(supervisor);
 	if (!alone)
 		cpu_unpin_run(supervisor->dispatch.cpu);
-	/* Measured before the tree is killed, because an OOM kill in it counts as well. */
+	/* Measured before the tree is killed, because an OOM kill of one of its processes counts too. */
 	supervisor->report->ended_by = limits_measure_at_end(
 		supervisor->limits, supervisor->reaped ? supervisor->report->wait_status : 0, alone);
 	if (!alone)
@@ -188,7 +188,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 	limits_measure_final(supervisor->limits);
 }
 
-/* Releases everything. Not called at a normal exit: the kernel releases all this faster. */
+/* Releases everything. Not called at a normal exit, because the kernel releases faster. */
 static void supervise_free(struct supervisor *supervisor)
 {
 	watchdog_free(supervisor->watchdog);
@@ -213,7 +213,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 	struct supervise_report *report = supervisor->report;
 
 	report->calls = supervisor->dispatch.counts;
-	supervisor->dispatch.counts.by_row = NULL; /* the report's now */
+	supervisor->dispatch.counts.by_row = NULL; /* owned by the report now */
 	report->restarted = supervisor->dispatch.interrupted.restarted;
 	report->interrupted = supervisor->dispatch.interrupted.left;
 	report->processes = supervisor->sandbox.tree ? tree_count_processes_seen(supervisor->sandbox.tree) : 0;
@@ -230,7 +230,7 @@ static void supervise_fill_report(struct supervisor *supervisor)
 		supervise_free(supervisor);
 }
 
-/* Returns 0, or -errno when supervision failed. A program that failed to start is 0, with the error in the report. */
+/* Returns 0, or -errno if supervision failed. If only the program's start failed: 0, with the error in the report. */
 static int supervise_launch_and_run(struct supervisor *supervisor)
 {
 	const struct launch_options *options = &supervisor->options->launch;

@@ -24,13 +24,13 @@ struct supervise_options {
 };
 
 struct supervise_report {
-	int start_error; /* errno; 0: the program ran */
+	int start_error; /* errno of the start; 0: the program ran */
 	enum launch_step start_step;
-	int wait_status; /* of the program */
-	unsigned end;    /* the byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
-	unsigned asked;  /* why the program was asked to end: RUN_END_TIMEOUT or the signal sent; 0: neither */
-	struct call_counts calls; /* borrow from the view */
-	uint64_t restarted, interrupted; /* struct interrupted: restarted, left */
+	int wait_status; /* the program's */
+	unsigned end; /* byte of control_fd that ended the run; SIGKILL: the keeper died; 0: neither */
+	unsigned asked; /* why the program was asked to end: RUN_END_TIMEOUT or a signal; 0: it was not */
+	struct call_counts calls; /* its redirects borrow from the view */
+	uint64_t restarted, interrupted; /* calls that were restarted after a signal, and calls that could not be */
 	unsigned processes;
 	struct rusage usage; /* RUSAGE_CHILDREN */
 	struct limit_meter limit[LIMIT_MAX];
@@ -40,7 +40,7 @@ struct supervise_report {
 	struct network_report network; /* owned by the report */
 };
 
-/* Returns 0 with a report, also when the program could not be started; -errno when supervision itself failed. */
+/* Returns 0 with a report, even if the program could not be started; -errno if supervision failed. */
 int supervise(const struct supervise_options *options, struct supervise_report *ret_report);
 /* Reads the next byte of a control_fd that poll(2) reports; SIGKILL after a hang-up. */
 unsigned supervise_read_control(int control_fd);

@@ -15,13 +15,13 @@
 #include "supervisor/watchdog.h"
 
 /*
- * The bits of `turn`. They are in one word, so that the start of a signal and the end of a notification are ordered by
- * one atomic operation.
+ * The bits of `turn`. One word has them all, so that one atomic operation orders the start of a signal and the end of a
+ * notification.
  */
 #define TURN_BUSY 1u    /* a notification is being handled */
 #define TURN_SENDING 2u /* set and cleared by the watching thread while it sends a signal */
 #define TURN_SENT 4u    /* a signal was sent and may be pending; cleared by the watched thread */
-#define TURN_NEXT 8u    /* the bits from here on count notifications */
+#define TURN_COUNT_UNIT 8u    /* the bits from this one on count notifications */
 
 struct watchdog {
 	pthread_t watched;
@@ -30,7 +30,7 @@ struct watchdog {
 	_Atomic uint32_t stop;
 };
 
-/* Sleeps one period. False after watchdog_stop. */
+/* Sleeps for one period. False after watchdog_stop(). */
 static bool watchdog_sleep(struct watchdog *watchdog)
 {
 	static const struct timespec period = {.tv_nsec = WATCHDOG_PERIOD_MS * 1000000L};
@@ -39,7 +39,7 @@ static bool watchdog_sleep(struct watchdog *watchdog)
 	return !atomic_load(&watchdog->stop);
 }
 
-/* Sends the signal, unless the notification of `turn` has ended. */
+/* Sends the signal to the watched thread, unless the notification of `turn` has ended. */
 static void watchdog_interrupt_thread(struct watchdog *watchdog, uint64_t turn)
 {
 	if (!atomic_compare_exchange_strong(&watchdog->turn, &turn, turn | TURN_SENDING))
@@ -55,16 +55,16 @@ static void *watchdog_run_thread(void *argument)
 	uint64_t last = 0;
 
 	/*
-	 * In a shared descriptor table every system call takes a reference of its file. This thread needs no
-	 * descriptors, and with a table of its own it spares the supervisor thread that cost.
+	 * A system call takes a reference of its file if the descriptor table is shared. This thread needs no
+	 * descriptors, so it gets its own table, which spares the supervisor thread that cost.
 	 */
 	(void)syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE);
 	while (watchdog_sleep(watchdog)) {
 		uint64_t turn = atomic_load(&watchdog->turn);
 
-		if (turn & TURN_BUSY && turn / TURN_NEXT == last)
+		if (turn & TURN_BUSY && turn / TURN_COUNT_UNIT == last)
 			watchdog_interrupt_thread(watchdog, turn);
-		last = turn / TURN_NEXT;
+		last = turn / TURN_COUNT_UNIT;
 	}
 	return NULL;
 }
@@ -84,7 +84,7 @@ int watchdog_create(struct watchdog **ret_watchdog)
 	return 0;
 }
 
-/* A plain futex: a condition variable would make its waiter wait for the lock too, at one more wake-up. */
+/* Uses a futex: the waiter of a condition variable would wait for its lock too, at the cost of another wake-up. */
 void watchdog_stop(struct watchdog *watchdog)
 {
 	atomic_store(&watchdog->stop, 1);
@@ -128,5 +128,5 @@ void watchdog_begin_notification(struct watchdog *watchdog)
 
 void watchdog_end_notification(struct watchdog *watchdog)
 {
-	watchdog_change_turn(watchdog, TURN_BUSY, TURN_NEXT);
+	watchdog_change_turn(watchdog, TURN_BUSY, TURN_COUNT_UNIT);
 }

@@ -11,7 +11,7 @@ struct watchdog;
 
 /* Watches the calling thread. SIGUSR1 must have a handler without SA_RESTART; blocking_create installs it. */
 int watchdog_create(struct watchdog **ret_watchdog);
-/* To be called when no more notifications come: tells the watchdog's thread to end. watchdog_free() waits for it. */
+/* Tells the watchdog's thread to end; watchdog_free() waits for the end. To be called after the last notification. */
 void watchdog_stop(struct watchdog *watchdog);
 void watchdog_free(struct watchdog *watchdog);
 

@@ -13,12 +13,15 @@
 #include "base/procstat.h"
 #include "supervisor/cpu/private.h"
 
-/* Scans after unpinning for tasks that were being created: the first delay, multiplied by ten each time. */
-#define LATE_LOOKS 3u
-#define LATE_FIRST_NS (5 * MS)
-#define PID_MAX_SMALL 8192
-#define SHORTEST_SLICE_NS 100000u /* the kernel's minimum */
-#define WRAPPED_MOST 4096 /* pids scanned above `from` after the kernel began again with low pids */
+/*
+ * After unpinning, later scans find tasks that were being created. Delay of the first scan; the next waits ten times as
+ * long.
+ */
+#define LATE_SCANS 3u
+#define LATE_SCAN_FIRST_NS (5 * MS)
+#define SMALL_PID_MAX 8192
+#define TIME_SLICE_MIN_NS 100000u /* the kernel's minimum */
+#define WRAPPED_PIDS_MAX 4096 /* most pids above `from` that are scanned, after the kernel began again with low pids */
 
 static int affinity_get_mask(pid_t tid, cpu_set_t *ret_mask)
 {
@@ -31,7 +34,7 @@ static int affinity_set_mask(pid_t tid, const cpu_set_t *mask)
 	return sched_setaffinity(tid, sizeof(*mask), mask) < 0 ? -errno : 0;
 }
 
-/* The widest mask is restored as "all CPUs": then it follows changes of the cpuset, like a mask that was never set. */
+/* Restores a mask. "All CPUs" stands for the widest mask: it follows changes of the cpuset, like a mask never set. */
 static void affinity_restore_mask(const struct affinity *affinity, pid_t tid, const cpu_set_t *mask)
 {
 	cpu_set_t all, now;
@@ -44,7 +47,7 @@ static void affinity_restore_mask(const struct affinity *affinity, pid_t tid, co
 	(void)affinity_set_mask(tid, mask);
 }
 
-/* True while the pid is still this task's, also as a zombie. */
+/* Whether the pid still belongs to this task, even if it is a zombie. */
 static bool affinity_task_keeps_pid(const struct task *task)
 {
 	return syscall(SYS_pidfd_send_signal, task->pidfd, 0, NULL, 0) == 0 || errno != ESRCH;
@@ -57,7 +60,7 @@ bool affinity_task_is_running(pid_t tid)
 	return procstat_read(tid, &stat) == 0 && stat.state == 'R';
 }
 
-/* proc_loadavg(5): "0.20 0.18 0.12 1/80 11206". */
+/* Reads proc_loadavg(5): "0.20 0.18 0.12 1/80 11206". */
 struct load affinity_read_load(const struct affinity *affinity)
 {
 	struct load load = {.last = -1};
@@ -111,7 +114,9 @@ int affinity_pin_pid(const struct affinity *affinity, pid_t tid)
 
 	if (r < 0)
 		return r;
-	/* Only tasks with the run's mask are pinned: that mask is restored where the pinned mask was inherited. */
+	/*
+	 * Pins only tasks with the run's mask, because unpinning restores that mask to all that inherited a pinned one.
+	 */
 	return CPU_EQUAL(&mask, &affinity->theirs) ? affinity_set_mask(tid, &affinity->cpu) : -ENODEV;
 }
 
@@ -119,7 +124,7 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 {
 	int r = task->pidfd < 0 ? -ENODEV : affinity_pin_pid(affinity, task->tid);
 
-	/* The pid is checked afterwards: if it was reused meanwhile, its new task must not stay pinned. */
+	/* Checked after pinning: if the pid was reused meanwhile, its new task must not stay pinned. */
 	if (r == 0 && !affinity_task_keeps_pid(task)) {
 		affinity_restore_mask(affinity, task->tid, &affinity->theirs);
 		return -ESRCH;
@@ -129,7 +134,7 @@ int affinity_pin_task(const struct affinity *affinity, const struct task *task)
 
 /* ---- unpinning ---- */
 
-/* A wider mask alone moves no task: it would wait for its CPU until the scheduler balances the load. */
+/* Moves a task to another CPU. A wider mask moves no task: it would wait for its CPU until the load is balanced. */
 static void affinity_move_off_cpu(struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t others;
@@ -156,7 +161,7 @@ static void affinity_unpin_task(struct task *task, void *ctx)
 	affinity_restore_mask(affinity, task->tid, &affinity->theirs);
 }
 
-/* A run that sets no masks has inherited any mask of one CPU to which it was once pinned. */
+/* Restores the mask of a task with a mask of one CPU to which the run was once pinned: the task has inherited it. */
 static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 {
 	cpu_set_t now, known;
@@ -170,7 +175,7 @@ static void affinity_unpin_new_task(struct affinity *affinity, pid_t tid)
 	affinity_restore_mask(affinity, tid, &affinity->theirs);
 }
 
-/* The kernel assigns pids in ascending order, and begins again with low ones after pid_max. */
+/* Restores masks of new tasks. Pids ascend, and begin again with low ones after pid_max. */
 void affinity_unpin_new_tasks(struct affinity *affinity)
 {
 	pid_t last = affinity_read_load(affinity).last, top = last;
@@ -185,7 +190,7 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 	if (last < 0 || (last == affinity->from && last == affinity->from_before))
 		return;
 	if (last < affinity->from) {
-		top = affinity->from < INT_MAX - WRAPPED_MOST ? affinity->from + WRAPPED_MOST : INT_MAX;
+		top = affinity->from < INT_MAX - WRAPPED_PIDS_MAX ? affinity->from + WRAPPED_PIDS_MAX : INT_MAX;
 		for (pid_t tid = 2; tid <= last; tid++)
 			affinity_unpin_new_task(affinity, tid);
 	}
@@ -196,8 +201,8 @@ void affinity_unpin_new_tasks(struct affinity *affinity)
 }
 
 /*
- * A task that is being created inherits the pinned mask some time before it gets its pid, the longer the larger its
- * parent is. So scans must follow.
+ * Restores all masks. A task that is being created inherits the pinned mask before it gets its pid, the longer before
+ * the larger its parent is. So later scans must follow.
  */
 void affinity_unpin_run(struct affinity *affinity, bool spread)
 {
@@ -206,9 +211,9 @@ void affinity_unpin_run(struct affinity *affinity, bool spread)
 	affinity_unpin_self(affinity);
 	affinity_unpin_new_tasks(affinity);
 	affinity->spread = false;
-	affinity->late = LATE_LOOKS;
-	affinity->late_step_ns = LATE_FIRST_NS;
-	affinity->late_ns = io_read_clock_ns() + LATE_FIRST_NS;
+	affinity->late = LATE_SCANS;
+	affinity->late_step_ns = LATE_SCAN_FIRST_NS;
+	affinity->late_ns = io_read_clock_ns() + LATE_SCAN_FIRST_NS;
 }
 
 int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns)
@@ -224,7 +229,7 @@ int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns)
 
 /* ---- creation ---- */
 
-/* pid_max, or 0 if it is large. */
+/* kernel.pid_max if it is small, else 0. */
 static pid_t affinity_read_small_pid_max(void)
 {
 	_cleanup_close_ int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
@@ -236,7 +241,7 @@ static pid_t affinity_read_small_pid_max(void)
 		return 0;
 	text[len] = '\0';
 	most = strtol(text, NULL, 10);
-	return most > 0 && most <= PID_MAX_SMALL ? (pid_t)most : 0;
+	return most > 0 && most <= SMALL_PID_MAX ? (pid_t)most : 0;
 }
 
 static int affinity_find_widest_mask(cpu_set_t *ret_whole)
@@ -282,8 +287,8 @@ int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd)
 	return loadavg_fd < 0 ? loadavg_fd : affinity_find_widest_mask(&affinity->whole);
 }
 
-/* struct sched_attr in its first version: <linux/sched/types.h> and <sched.h> cannot both be included. */
-struct slice_attr {
+/* First version of struct sched_attr: <linux/sched/types.h> and <sched.h> cannot both be included. */
+struct sched_attr_v0 {
 	uint32_t size, policy;
 	uint64_t flags;
 	int32_t nice;
@@ -293,11 +298,11 @@ struct slice_attr {
 
 void cpu_request_short_slice(void)
 {
-	struct slice_attr attr = {.size = sizeof(attr)};
+	struct sched_attr_v0 attr = {.size = sizeof(attr)};
 
 	if (syscall(SYS_sched_getattr, 0, &attr, sizeof(attr), 0) < 0 || attr.policy != SCHED_OTHER)
 		return;
 	attr.size = sizeof(attr);
-	attr.runtime_ns = SHORTEST_SLICE_NS;
+	attr.runtime_ns = TIME_SLICE_MIN_NS;
 	(void)syscall(SYS_sched_setattr, 0, &attr, 0);
 }

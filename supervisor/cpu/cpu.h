@@ -1,10 +1,10 @@
 /*
- * CPU placement: while at most one task (thread) of the run is runnable, pins all its tasks and the supervisor thread
- * to the same CPU. A notification is then a switch between two tasks. Otherwise the kernel often wakes the task on an
+ * CPU placement: while at most one task (thread) of the run is runnable, all its tasks and the supervisor thread are
+ * pinned to one CPU. A notification is then a switch between two tasks. Otherwise the kernel often wakes the task on an
  * idle CPU, by an inter-processor interrupt: ADDFD and the stops of a traced exec, fork or exit wake without WF_SYNC.
  *
  * Called in the supervisor thread, by dispatch and by the loop. The program never sees these affinity masks: the run is
- * unpinned before it reads or sets one. A run that sets a mask itself is never pinned again.
+ * unpinned before the program reads or sets one. A run that sets a mask itself is never pinned again.
  */
 #ifndef CALLGATE_SUPERVISOR_CPU_CPU_H
 #define CALLGATE_SUPERVISOR_CPU_CPU_H
@@ -19,33 +19,33 @@ struct seccomp_notif;
 struct syscall_row;
 struct tree;
 
-/* False if only one CPU is usable: then calls that read or set masks need not be notified. */
+/* False if only one CPU is usable. Then calls that read or set masks need not be notified. */
 bool cpu_can_pin(void);
 
 /*
- * Opens loadavg, whose last field is the newest pid of our PID namespace, in the procfs proc_fd, or in /proc for -1.
- * Returns an owned descriptor, or -errno: -ENODEV when the file is not the kernel's (lxcfs).
+ * Opens loadavg of the procfs proc_fd, or of /proc for -1. Its last field is the newest pid of that PID namespace.
+ * Returns an owned descriptor, or -errno; -ENODEV: the file is not the kernel's (lxcfs).
  */
 int cpu_open_loadavg(int proc_fd);
 
 /*
- * To be called in the supervisor thread. Borrows the tree, takes loadavg_fd. If that is negative or the kernel does not
- * report run-queue delays (/proc/PID/schedstat), nothing is ever pinned. 0 or -ENOMEM.
+ * To be called in the supervisor thread. Borrows the tree and takes loadavg_fd. If loadavg_fd is negative, or the
+ * kernel does not report run-queue delays (/proc/PID/schedstat), no task is ever pinned. 0 or -ENOMEM.
  */
 int cpu_create(struct tree *tree, int loadavg_fd, struct cpu **ret_cpu);
 
-/* ---- cpu may be NULL in all of these: CPU placement is off ---- */
+/* ---- in all these functions cpu may be NULL: CPU placement is off ---- */
 
 /* Pins the supervisor thread and the program. Called before the program's execve(2) gets its response. */
 void cpu_pin_program(struct cpu *cpu, pid_t program);
 /*
- * A notification has arrived; row may be NULL. Unpins the run if the call reads or sets an affinity mask. True if the
- * call is then to be continued without a record, because the filter would have allowed it.
+ * Called when a notification has arrived; row may be NULL. Unpins the run if the call reads or sets an affinity mask.
+ * True: the call is to be continued without a record, because the filter would have allowed it.
  */
 bool cpu_on_notification(struct cpu *cpu, const struct syscall_row *row, const struct seccomp_notif *notification);
-/* Called before the response is sent, while the call's task still waits. May pin or unpin the run. */
+/* Called before the response is sent, while the call's task still waits. Pins or unpins the run if necessary. */
 void cpu_before_response(struct cpu *cpu, const struct call *call);
-/* Called after each wait of the loop. Returns the timeout of the next wait in milliseconds, or -1: none. */
+/* Called after each wait of the loop. Returns the timeout of the next wait in milliseconds; -1: no timeout. */
 int cpu_after_wait(struct cpu *cpu, uint64_t now_ns);
 /* Restores all masks. */
 void cpu_unpin_run(struct cpu *cpu);

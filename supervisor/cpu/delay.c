@@ -5,9 +5,9 @@
 #include "base/procstat.h"
 #include "supervisor/cpu/private.h"
 
-#define CALL_NS (5 * US) /* run-queue delay that a call causes */
+#define DELAY_PER_CALL_NS (5 * US) /* run-queue delay that each call causes */
 
-/* The second number is the run-queue delay. The third, how often the task ran, is 0 if the kernel does not count. */
+/* Reads schedstat. Its second number is the run-queue delay; its third number is 0 if the kernel does not count. */
 static bool delays_read_file(int fd, uint64_t *ret_ns)
 {
 	char text[96], *end;
@@ -21,7 +21,7 @@ static bool delays_read_file(int fd, uint64_t *ret_ns)
 	return strtoull(end, NULL, 10) > 0;
 }
 
-/* The file stays open, since opening is slow. It is empty after the task's death, even if the pid is reused. */
+/* Reads a thread's delay. The file stays open, because opening is slow. It is empty after the thread's death. */
 static bool delays_read_caller(struct caller *caller, uint64_t *ret_ns)
 {
 	if (caller->fd >= 0 && delays_read_file(caller->fd, ret_ns))
@@ -64,13 +64,13 @@ bool delays_note_calling_thread(struct delays *delays, pid_t tid)
 	delays_replace_caller(caller, tid);
 	if (tid > delays->since)
 		return false;
-	(void)delays_read_caller(caller, &caller->delay_ns); /* the delay before pinning does not count */
+	(void)delays_read_caller(caller, &caller->delay_ns); /* delay before the run was pinned does not count */
 	return true;
 }
 
 uint64_t delays_sample_callers(struct delays *delays, unsigned calls)
 {
-	uint64_t total_ns = 0, explained_ns = calls * CALL_NS, now;
+	uint64_t total_ns = 0, explained_ns = calls * DELAY_PER_CALL_NS, now;
 
 	for (unsigned i = 0; i < CALLERS_MAX; i++) {
 		struct caller *caller = &delays->caller[i];

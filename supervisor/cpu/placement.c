@@ -10,33 +10,33 @@
 #include "syscalls/call/call.h"
 
 #define SAMPLE_MS 4
-#define SAMPLE_FIRST_MS 2 /* sampling interval until FIRST_NS after pinning */
-#define FIRST_NS (20 * MS)
-#define SAMPLE_LATE_NS (20 * MS)  /* a sample so late that pids may have been reused */
-#define IDLE_NS (32 * MS)         /* without a call: unpin */
-#define DELAY_MOST_NS (800 * US)  /* run-queue delay above which the run is unpinned */
-#define GOOD_NS (200 * MS)        /* after being pinned for so long, the next pause is PAUSE_FIRST_NS again */
-#define PAUSE_FIRST_NS (50 * MS)  /* before pinning again; four times as long each time, up to PAUSE_MOST_NS */
-#define PAUSE_MOST_NS (1000 * MS)
-#define CROWDED_NS (10 * MS)      /* pause while the machine is busy */
-#define READ_MASK_NS (2 * MS)     /* pause for a thread that reads its mask */
-#define READ_STATUS_NS (200 * MS) /* pause for a program that opens a /proc status file */
-#define TASKS_MOST 32u            /* runs with more are not pinned */
-#define NEW_MOST 64               /* new tasks whose state is read at a sample */
+#define SAMPLE_FIRST_MS 2 /* sampling interval until SAMPLE_FIRST_PERIOD_NS after pinning */
+#define SAMPLE_FIRST_PERIOD_NS (20 * MS)
+#define SAMPLE_LATE_NS (20 * MS)  /* if a sample is later than this, pids may have been reused */
+#define IDLE_UNPIN_NS (32 * MS)         /* time without a call, after which the run is unpinned */
+#define RUN_QUEUE_DELAY_MAX_NS (800 * US)  /* run-queue delay above which the run is unpinned */
+#define PAUSE_RESET_NS (200 * MS)        /* time pinned, after which the next pause is PAUSE_FIRST_NS again */
+#define PAUSE_FIRST_NS (50 * MS)  /* before pinning again; four times as long each time, up to PAUSE_MAX_NS */
+#define PAUSE_MAX_NS (1000 * MS)
+#define BUSY_MACHINE_PAUSE_NS (10 * MS)      /* pause while the machine is busy */
+#define READ_MASK_PAUSE_NS (2 * MS)     /* pause for a thread that reads its mask */
+#define READ_STATUS_PAUSE_NS (200 * MS) /* pause for a program that opens a /proc status file */
+#define PINNED_TASKS_MAX 32u            /* most tasks of a run that is pinned */
+#define NEW_TASKS_SAMPLED_MAX 64               /* most new tasks whose state is read at a sample */
 #define READERS_MAX 8u
 
 struct cpu {
 	struct affinity affinity;
-	bool off; /* for good: the run sets masks itself, or the kernel does not report run-queue delays */
+	bool off; /* no pinning any more: the run sets masks itself, or the kernel does not report run-queue delays */
 	bool pinned;
 	uint64_t pinned_ns, sampled_ns;
-	unsigned calls;    /* since the last sample */
-	uint64_t idle_ns;  /* without a call */
+	unsigned calls;    /* calls since the last sample */
+	uint64_t idle_ns;  /* time without a call */
 	uint64_t delay_ns; /* run-queue delay of the calling threads, halved at each sample */
 	struct delays delays;
-	pid_t reader[READERS_MAX]; /* threads that are reading a mask and have made no call since; or 0 */
+	pid_t reader[READERS_MAX]; /* threads that read a mask, and have made no other call since; 0: free */
 	unsigned next_reader;
-	uint64_t pause_ns; /* how long the next pause is */
+	uint64_t pause_ns; /* length of the next pause */
 	uint64_t paused_until_ns;
 };
 
@@ -53,12 +53,12 @@ static void placement_pause_longer(struct cpu *placement, uint64_t now_ns)
 	uint64_t longer_ns = placement->pause_ns * 4;
 
 	placement_pause_until(placement, now_ns + placement->pause_ns);
-	placement->pause_ns = longer_ns < PAUSE_MOST_NS ? longer_ns : PAUSE_MOST_NS;
+	placement->pause_ns = longer_ns < PAUSE_MAX_NS ? longer_ns : PAUSE_MAX_NS;
 }
 
 /*
- * Pins the supervisor thread. False if other programs need all CPUs. One runnable task more than CPUs is accepted: a
- * parent that is about to wait for its child.
+ * Pins the supervisor thread. False: other programs need all CPUs. One runnable task more than CPUs is accepted,
+ * because it may be a parent that is about to wait for its child.
  */
 static bool placement_pin_self(struct cpu *placement, const struct load *load, uint64_t now_ns)
 {
@@ -67,7 +67,7 @@ static bool placement_pin_self(struct cpu *placement, const struct load *load, u
 	if (load->last >= 0 && load->runnable <= (unsigned long)CPU_COUNT(&affinity->whole) + 1 &&
 	    affinity_pin_self(affinity) == 0)
 		return true;
-	placement_pause_until(placement, now_ns + CROWDED_NS);
+	placement_pause_until(placement, now_ns + BUSY_MACHINE_PAUSE_NS);
 	return false;
 }
 
@@ -81,7 +81,7 @@ static void placement_start_sampling(struct cpu *placement, pid_t since, uint64_
 	placement->delay_ns = 0;
 }
 
-/* The program's children inherit its mask, so forks and execs need no action. */
+/* Pins the program. Its children inherit the mask, so forks and execs need no action. */
 void cpu_pin_program(struct cpu *placement, pid_t program)
 {
 	struct affinity *affinity = placement ? &placement->affinity : NULL;
@@ -100,17 +100,18 @@ void cpu_pin_program(struct cpu *placement, pid_t program)
 		placement_start_sampling(placement, program - 1, now_ns);
 }
 
-struct survey {
-	const struct task *caller; /* is not counted as running */
-	pid_t last;                /* newer tasks are not counted at all */
+struct running_survey {
+	const struct task *caller; /* not counted as running */
+	pid_t last;                /* tasks with higher pids are not counted at all */
 	unsigned tasks, running;
 };
 
 static void placement_survey_task(struct task *task, void *ctx)
 {
-	struct survey *survey = ctx;
+	struct running_survey *survey = ctx;
 
-	if (task->tid <= survey->last && ++survey->tasks <= TASKS_MOST && survey->running < 2 && task != survey->caller)
+	if (task->tid <= survey->last && ++survey->tasks <= PINNED_TASKS_MAX && survey->running < 2 &&
+	    task != survey->caller)
 		survey->running += affinity_task_is_running(task->tid);
 }
 
@@ -124,15 +125,15 @@ static void placement_pin_task(struct task *task, void *ctx)
 	(void)affinity_pin_task(&placement->affinity, task);
 }
 
-/* Pins all known tasks if none but the caller is runnable. Tasks become known by their first notified call. */
+/* Pins all known tasks, if only the caller is runnable. A task becomes known by its first notified call. */
 static void placement_pin_run(struct cpu *placement, const struct task *caller, uint64_t now_ns)
 {
 	struct affinity *affinity = &placement->affinity;
 	struct load load = affinity_read_load(affinity);
-	struct survey survey = {.caller = caller, .last = INT_MAX};
+	struct running_survey survey = {.caller = caller, .last = INT_MAX};
 
 	tree_visit_tasks(affinity->tree, placement_survey_task, &survey);
-	if (survey.tasks > TASKS_MOST || survey.running > 0) {
+	if (survey.tasks > PINNED_TASKS_MAX || survey.running > 0) {
 		placement_pause_longer(placement, now_ns);
 		return;
 	}
@@ -164,16 +165,16 @@ void cpu_unpin_run(struct cpu *placement)
 		placement_unpin_run(placement, false);
 }
 
-/* More than one task is runnable. */
+/* Called when more than one task is runnable. */
 static void placement_unpin_and_pause(struct cpu *placement, uint64_t now_ns)
 {
-	if (now_ns - placement->pinned_ns >= GOOD_NS)
+	if (now_ns - placement->pinned_ns >= PAUSE_RESET_NS)
 		placement->pause_ns = PAUSE_FIRST_NS;
 	placement_unpin_run(placement, true);
 	placement_pause_longer(placement, now_ns);
 }
 
-/* Called before a mask is read: unpins the run, also tasks that have inherited the pinned mask. */
+/* Called before a mask is read: unpins all tasks, including tasks that inherited the pinned mask. */
 static void placement_hide_masks(struct cpu *placement)
 {
 	placement_unpin_run(placement, false);
@@ -190,7 +191,7 @@ static void placement_forget_reader(struct cpu *placement, pid_t tid)
 			placement->reader[i] = 0;
 }
 
-/* True for a call about the caller's own mask. Another thread may be pinned again before the continued call runs. */
+/* Whether the call is about the calling thread's mask. Another thread might be pinned before the call is performed. */
 static bool placement_may_continue(const struct syscall_row *row, const struct seccomp_notif *notification)
 {
 	uint64_t arg[6];
@@ -211,15 +212,15 @@ bool cpu_on_notification(struct cpu *placement, const struct syscall_row *row, c
 	placement_hide_masks(placement);
 	placement_forget_reader(placement, tid);
 	placement->reader[placement->next_reader++ % READERS_MAX] = tid;
-	placement_pause_until(placement, io_read_clock_ns() + READ_MASK_NS);
+	placement_pause_until(placement, io_read_clock_ns() + READ_MASK_PAUSE_NS);
 	if (row->hook == HOOK_SET_AFFINITY) {
 		placement->off = true;
-		placement->affinity.late = 0; /* a mask of one CPU may now be the run's own */
+		placement->affinity.late = 0; /* a mask of one CPU may be the run's own from now on */
 	}
 	return placement_may_continue(row, notification);
 }
 
-/* /proc/PID/status and /proc/PID/task/TID/status show the mask. */
+/* Whether the call opens /proc/PID/status or /proc/PID/task/TID/status, which show the mask. */
 static bool placement_opens_status(const struct call *call)
 {
 	const char *virt = call->place[0].virt;
@@ -241,9 +242,9 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 		affinity_unpin_new_tasks(affinity);
 	if (placement_opens_status(call)) {
 		placement_hide_masks(placement);
-		placement_pause_until(placement, call->start_ns + READ_STATUS_NS);
+		placement_pause_until(placement, call->start_ns + READ_STATUS_PAUSE_NS);
 	} else if (call->outcome.kind == OUTCOME_EXEC && call->tid != call->task->tgid) {
-		placement_unpin_run(placement, false); /* the thread gets its leader's pid, but not the leader's mask */
+		placement_unpin_run(placement, false); /* the thread takes its leader's pid, but keeps its own mask */
 	} else if (placement->pinned) {
 		placement->calls++;
 		if (delays_note_calling_thread(&placement->delays, call->tid))
@@ -255,11 +256,11 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 
 /* ---- sampling ---- */
 
-/* True if two or more tasks of the run compute. */
+/* Whether two or more tasks of the run are computing. */
 static bool placement_has_several_running(const struct cpu *placement, pid_t last)
 {
 	const struct affinity *affinity = &placement->affinity;
-	struct survey survey = {.last = affinity->from};
+	struct running_survey survey = {.last = affinity->from};
 
 	tree_visit_tasks(affinity->tree, placement_survey_task, &survey);
 	for (pid_t tid = affinity->from + 1; tid <= last && survey.running < 2; tid++)
@@ -274,17 +275,17 @@ static void placement_sample_delay(struct cpu *placement, uint64_t now_ns)
 	uint64_t window_ns = now_ns - placement->sampled_ns;
 	bool late = window_ns > SAMPLE_LATE_NS || load.last < affinity->from;
 	bool quiet = placement->calls == 0, crowded = quiet && load.runnable > 2;
-	bool many = load.last - affinity->from > NEW_MOST;
+	bool many = load.last - affinity->from > NEW_TASKS_SAMPLED_MAX;
 
 	affinity->scan_all |= late;
 	placement->delay_ns = placement->delay_ns / 2 + delays_sample_callers(&placement->delays, placement->calls);
 	placement->sampled_ns = now_ns;
 	placement->calls = 0;
 	placement->idle_ns = quiet ? placement->idle_ns + window_ns : 0;
-	if (placement->delay_ns > DELAY_MOST_NS ||
+	if (placement->delay_ns > RUN_QUEUE_DELAY_MAX_NS ||
 	    (crowded && !many && placement_has_several_running(placement, load.last)))
 		placement_unpin_and_pause(placement, now_ns);
-	else if (placement->idle_ns > IDLE_NS || late || (crowded && many))
+	else if (placement->idle_ns > IDLE_UNPIN_NS || late || (crowded && many))
 		placement_unpin_run(placement, false);
 }
 
@@ -294,7 +295,7 @@ int cpu_after_wait(struct cpu *placement, uint64_t now_ns)
 
 	if (!placement)
 		return -1;
-	sample_ms = now_ns - placement->pinned_ns < FIRST_NS ? SAMPLE_FIRST_MS : SAMPLE_MS;
+	sample_ms = now_ns - placement->pinned_ns < SAMPLE_FIRST_PERIOD_NS ? SAMPLE_FIRST_MS : SAMPLE_MS;
 	if (placement->pinned && now_ns - placement->sampled_ns >= (uint64_t)sample_ms * MS)
 		placement_sample_delay(placement, now_ns);
 	return placement->pinned ? sample_ms : affinity_rescan_if_due(&placement->affinity, now_ns);

@@ -1,4 +1,6 @@
-/* Shared by placement.c (when to pin the run), affinity.c (how to) and delay.c (run-queue delay while pinned). */
+/*
+ * Shared by placement.c (when to pin the run), affinity.c (how to pin it) and delay.c (run-queue delay while pinned).
+ */
 #ifndef CALLGATE_SUPERVISOR_CPU_PRIVATE_H
 #define CALLGATE_SUPERVISOR_CPU_PRIVATE_H
 
@@ -18,15 +20,15 @@ struct affinity {
 	cpu_set_t whole;  /* the widest mask that the supervisor thread can have */
 	cpu_set_t cpu;    /* the CPU to which the run is pinned */
 	cpu_set_t own;    /* the supervisor thread's original mask */
-	cpu_set_t theirs; /* the original mask of all tasks of the run */
+	cpu_set_t theirs; /* the mask of all tasks of the run before they were pinned */
 	cpu_set_t used;   /* CPUs to which the run has ever been pinned */
-	pid_t pid_max;    /* kernel.pid_max if so small that pids are soon reused; else 0 */
-	bool scan_all;    /* pids may have been reused: unpinning checks every pid */
+	pid_t pid_max;    /* kernel.pid_max, if it is so small that pids are soon reused; else 0 */
+	bool scan_all;    /* pids may have been reused, so unpinning checks every pid */
 	pid_t from;       /* tasks with higher pids may have inherited the pinned mask */
-	pid_t from_before; /* `from` before the last scan: a task becomes visible some time after it got its pid */
-	bool spread;       /* unpinning moves all running tasks but the first to other CPUs */
+	pid_t from_before; /* `from` before the last scan: a new task may become visible late */
+	bool spread;       /* unpinning moves all running tasks except the first to other CPUs */
 	bool first_stays;
-	unsigned late; /* number of scans for inherited masks still to be made after unpinning */
+	unsigned late; /* number of scans for inherited masks that are still due after unpinning */
 	uint64_t late_ns, late_step_ns;
 };
 
@@ -35,7 +37,7 @@ struct load {
 	unsigned long runnable; /* tasks on the whole machine */
 };
 
-/* Takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
+/* Borrows the tree and takes loadavg_fd, which the caller closes at the end. 0 or -errno. */
 int affinity_init(struct affinity *affinity, struct tree *tree, int loadavg_fd);
 struct load affinity_read_load(const struct affinity *affinity);
 bool affinity_task_is_running(pid_t tid);
@@ -45,16 +47,16 @@ int affinity_pin_self(struct affinity *affinity);
 void affinity_unpin_self(const struct affinity *affinity);
 /* Pins a task of the run that still has the run's mask. 0 or -errno. */
 int affinity_pin_task(const struct affinity *affinity, const struct task *task);
-/* affinity_pin_task by pid, for a task that cannot have been reaped. */
+/* Like affinity_pin_task(), by the pid of a task that cannot have been reaped. */
 int affinity_pin_pid(const struct affinity *affinity, pid_t tid);
 /* Tasks with pids above `last` may inherit the pinned mask from now on. */
 void affinity_note_newest_pid(struct affinity *affinity, pid_t last);
 
-/* Restores all masks. affinity_rescan_if_due must follow. spread: see struct affinity. */
+/* Restores all masks. affinity_rescan_if_due() must be called afterwards. spread: see struct affinity. */
 void affinity_unpin_run(struct affinity *affinity, bool spread);
-/* Restores the masks of tasks that were created since the last scan but one and inherited a pinned mask. */
+/* Restores the masks of tasks that inherited a pinned mask and were created since the last scan but one. */
 void affinity_unpin_new_tasks(struct affinity *affinity);
-/* Repeats affinity_unpin_new_tasks when it is due. Returns the milliseconds until it is due again, or -1. */
+/* Repeats affinity_unpin_new_tasks() when it is due. Returns the milliseconds until it is due again; -1: never. */
 int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns);
 
 /* ---- delay.c ---- */
@@ -63,24 +65,24 @@ int affinity_rescan_if_due(struct affinity *affinity, uint64_t now_ns);
 
 struct caller {
 	pid_t tid;
-	bool called;       /* since the last sample */
+	bool called;       /* the thread has made a call since the last sample */
 	uint64_t delay_ns; /* the thread's run-queue delay from its creation to the last sample */
 	int fd;            /* /proc/TID/schedstat; -1: not opened yet */
 };
 
-/* Some of the threads that made calls. More are not needed, since all share one CPU. */
+/* Some of the threads that made calls. A few are enough, because all share one CPU. */
 struct delays {
 	pid_t since; /* threads with higher pids were created after pinning */
 	struct caller caller[CALLERS_MAX];
 };
 
-/* Initialises. False if the kernel does not report run-queue delays. */
+/* False: the kernel does not report run-queue delays. */
 bool delays_init(struct delays *delays);
-/* Notes that the thread made a call. True if it was unknown and was created before pinning. */
+/* Notes that the thread made a call. True: the thread was unknown, and was created before the run was pinned. */
 bool delays_note_calling_thread(struct delays *delays, pid_t tid);
 /*
- * Run-queue delay of the calling threads since the last sample, minus 5 µs a call: after each call, its thread waits
- * until the supervisor thread has left the CPU.
+ * Returns the run-queue delay of the calling threads since the last sample, minus 5 µs for each call: after a call, its
+ * thread waits until the supervisor thread has left the CPU.
  */
 uint64_t delays_sample_callers(struct delays *delays, unsigned calls);
 /* Forgets all threads and closes their descriptors. */

@@ -10,12 +10,12 @@
 
 #include "base/cleanup.h"
 
-#define TRIES 32
-#define BACKLOG 1024 /* connections wait for egress' next turn only; the kernel limits it to net.core.somaxconn */
+#define ADDRESS_TRIES 32
+#define EGRESS_LISTEN_BACKLOG 1024 /* connections wait for egress' next turn only; the kernel's maximum is somaxconn */
 
 /*
- * A random 127.x.y.z. x and y are neither 0 nor 255, which excludes the addresses that programs and distributions use
- * (127.0.0.1, 127.0.0.53, 127.0.1.1).
+ * A random address 127.x.y.z. x and y are neither 0 nor 255, so none of the addresses that programs and distributions
+ * use (127.0.0.1, 127.0.0.53, 127.0.1.1).
  */
 static int address_draw_random(struct in_addr *ret_address)
 {
@@ -28,7 +28,7 @@ static int address_draw_random(struct in_addr *ret_address)
 	return 0;
 }
 
-/* Reserves it by an abstract socket name, which is unique in the network namespace and freed at the close. */
+/* Reserves an address by an abstract socket name. It is unique in the network namespace, and free after the close. */
 static int address_reserve_pair(struct in_addr address)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -50,7 +50,7 @@ int egress_address_reserve(struct in_addr *ret_address, int *ret_fd)
 {
 	int fd = -EADDRINUSE;
 
-	for (int i = 0; i < TRIES && fd == -EADDRINUSE; i++) {
+	for (int i = 0; i < ADDRESS_TRIES && fd == -EADDRINUSE; i++) {
 		int error = address_draw_random(ret_address);
 
 		if (error < 0)
@@ -70,7 +70,8 @@ int egress_address_bind_socket(struct in_addr address, uint16_t port, int type, 
 	socklen_t len = sizeof(name);
 
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&name, sizeof(name)) < 0 ||
-	    (type == SOCK_STREAM && listen(fd, BACKLOG) < 0) || getsockname(fd, (struct sockaddr *)&name, &len) < 0)
+	    (type == SOCK_STREAM && listen(fd, EGRESS_LISTEN_BACKLOG) < 0) || getsockname(fd, (struct sockaddr *)&name,
+											  &len) < 0)
 		return -errno;
 	*ret_port = ntohs(name.sin_port);
 	return steal_fd(&fd);
@@ -80,7 +81,7 @@ int egress_address_bind_pair(struct in_addr address, uint16_t port, int ret_fd[2
 {
 	int error = -EADDRINUSE;
 
-	for (int i = 0; i < (port ? 1 : TRIES) && error == -EADDRINUSE; i++) {
+	for (int i = 0; i < (port ? 1 : ADDRESS_TRIES) && error == -EADDRINUSE; i++) {
 		uint16_t chosen = 0, same;
 		_cleanup_close_ int udp = egress_address_bind_socket(address, port, SOCK_DGRAM, &chosen), tcp = -1;
 

@@ -1,4 +1,4 @@
-/* Egress' client: checks and handles messages of egress. An illegal message ends the run's network. */
+/* The supervisor's client of egress: checks and handles egress' messages. An illegal message ends the run's network. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -11,8 +11,8 @@
 #include "base/io.h"
 #include "supervisor/gateway/private.h"
 
-#define MESSAGES_MAX 256 /* read at a time, so that notifications do not wait */
-#define FINISH_MS 2000
+#define MESSAGES_PER_TURN_MAX 256 /* messages that are read at a time, so that notifications do not wait */
+#define END_RUN_TIMEOUT_MS 2000
 
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client)
 {
@@ -94,7 +94,7 @@ int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void 
 	struct epoll_event event = {.events = egress_client_get_poll_events(client), .data.ptr = mark};
 	int r;
 
-	/* A closed socket has left the epoll. */
+	/* A closed socket is no longer in the epoll. */
 	if (client->line.fd < 0 || event.events == client->interest)
 		return 0;
 	r = epoll_ctl(epoll_fd, client->interest ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, client->line.fd, &event);
@@ -104,7 +104,7 @@ int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void 
 
 /* ---- messages of egress ---- */
 
-/* One of the name's rules has "dns": "real" and permits to dial the address. */
+/* Whether a rule of the name has "dns": "real" and permits dialling the address. */
 static bool client_permits_real_address(const struct egress_client *client, const char *host,
 					const struct sockaddr *address)
 {
@@ -132,7 +132,7 @@ static int client_learn_real_address(struct egress_client *client, const struct 
 		address = (const struct sockaddr *)&v6;
 	if (!client_permits_real_address(client, name->host, address))
 		return -EBADMSG;
-	/* An address of another name stays that name's. An address that cannot be stored is refused as unknown. */
+	/* Another name keeps an address that it has. An address that cannot be stored is refused as unknown. */
 	(void)pool_learn_real_address(client->pool, address, name->host);
 	return 0;
 }
@@ -149,7 +149,7 @@ static int client_on_name_message(struct egress_client *client, const struct con
 	return pool_learn_name(client->pool, name->index, host) == -EBADMSG ? -EBADMSG : 0;
 }
 
-/* Handles CONTROL_CONNECTED. The connection may have been closed meanwhile. */
+/* Handles CONTROL_CONNECTED. The connection may be closed already. */
 static int client_on_connected(struct egress_client *client, const struct control_connected *connected)
 {
 	struct connection *conn = connections_find_by_id(&client->connections, connected->conn);
@@ -165,7 +165,7 @@ static int client_on_connected(struct egress_client *client, const struct contro
 	return 0;
 }
 
-/* A message that control_admits_message has accepted. */
+/* Handles a message that control_admits_message() has accepted. */
 static int client_on_message(struct egress_client *client, const struct control_message *message)
 {
 	if (message->type == CONTROL_NAME)
@@ -185,7 +185,7 @@ static int client_receive_messages(struct egress_client *client)
 	struct control_message message;
 	int r = 0;
 
-	for (int i = 0; i < MESSAGES_MAX && r == 0; i++) {
+	for (int i = 0; i < MESSAGES_PER_TURN_MAX && r == 0; i++) {
 		r = egress_line_receive(&client->line, &message);
 		if (r == 0)
 			r = client_on_message(client, &message);
@@ -252,11 +252,11 @@ int egress_client_start_connect(struct egress_client *client, struct call *call)
 	conn->address[sizeof(conn->address) - 1] = '\0';
 	r = connects_add_waiting(client, call, steal_fd(&fd), what, conn);
 	if (r < 0) {
-		connections_remove(&client->connections, conn); /* not announced yet */
+		connections_remove(&client->connections, conn); /* egress has not been told of it yet */
 		return r;
 	}
 	if (client_announce_connection(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
-		client_close_line(client, "egress_failed"); /* client_close_line has responded to the call */
+		client_close_line(client, "egress_failed"); /* this responds to the call */
 	return 0;
 }
 
@@ -270,7 +270,7 @@ int egress_client_send_udp_socket(void *context, const struct control_connect *e
 		r = connections_add(&client->connections, NULL, endpoint, &conn);
 	if (r < 0)
 		return r;
-	conn->answered = true; /* no connect(2) waits */
+	conn->answered = true; /* no connect(2) waits for a response */
 	r = client_announce_connection(client, CONTROL_UDP, endpoint, conn, fd);
 	if (r < 0) {
 		connections_remove(&client->connections, conn);
@@ -282,9 +282,9 @@ int egress_client_send_udp_socket(void *context, const struct control_connect *e
 void egress_client_end_run(struct egress_client *client)
 {
 	const struct control_message end = {.version = CONTROL_VERSION, .type = CONTROL_END};
-	uint64_t until = io_read_clock_ns() + FINISH_MS * UINT64_C(1000000), now;
+	uint64_t until = io_read_clock_ns() + END_RUN_TIMEOUT_MS * UINT64_C(1000000), now;
 
-	connects_fail_all(client, -ECONNABORTED); /* their threads are dead */
+	connects_fail_all(client, -ECONNABORTED); /* the calling threads are dead */
 	client->ending = true;
 	if (egress_line_send(&client->line, &end, -1) < 0)
 		client_close_line(client, "egress_failed");

@@ -16,54 +16,54 @@ struct control_connect;
 struct egress_client;
 struct pool;
 
-/* A connect(2) of a non-blocking socket gets a response after this time, whatever egress does. */
+/* After this time a connect(2) of a nonblocking socket gets a response, whatever egress does. */
 #define EGRESS_HOLD_MS 250
-/* Waiting connects at a time; more get EAGAIN. */
+/* waiting connects at a time; further ones get EAGAIN */
 #define EGRESS_PENDING_MAX 1024
 
 /*
- * Makes the client and sandbox->inet. Takes side's control_fd. 0, or -errno, perhaps with a client. Release with
- * inet_free and then egress_client_free.
+ * Makes the client and sandbox->inet. Takes side's control_fd. 0, or -errno, perhaps with a client. inet_free() and
+ * then egress_client_free() release them.
  */
 int egress_client_start(struct sandbox *sandbox, struct egress_side *side, const struct egress_guest *guest,
 			struct egress_client **ret_client);
 /* Makes only the client, without sandbox->inet. Takes pool and control_fd, also on failure. 0 or -ENOMEM. */
 int egress_client_create(struct sandbox *sandbox, struct pool *pool, int control_fd, struct egress_client **ret_client);
-/* Connects that still wait get ECONNABORTED. */
+/* Ends connects that still wait with ECONNABORTED, and frees the client. */
 void egress_client_free(struct egress_client *client);
 
 /* EPOLLIN and, while messages are queued, EPOLLOUT. May change at each event or tick. */
 unsigned egress_client_get_poll_events(const struct egress_client *client);
-/* Watches the control socket for its present interest, with data.ptr = mark. 0 or -errno. */
+/* Watches the control socket for the events that it needs now, with data.ptr = mark. 0 or -errno. */
 int egress_client_watch_socket(struct egress_client *client, int epoll_fd, void *mark);
-/* Sends and reads messages without waiting. inet.h calls it too, to learn names that egress has just given out. */
+/* Sends and reads messages without waiting. inet.h calls it too, to learn names that egress has just handed out. */
 void egress_client_exchange_messages(void *client);
 /* Ends connects that timed out or were interrupted. Milliseconds until the next call is due; -1: none. */
 int egress_client_check_connects(struct egress_client *client);
 
-/* OUTCOME_EGRESS. 0: takes the outcome's descriptor, responds and ends the record later. -errno: the caller does. */
+/* Handles OUTCOME_EGRESS. 0: takes the outcome's descriptor, and responds and ends the record later. Else -errno. */
 int egress_client_start_connect(struct egress_client *client, struct call *call);
 /* For inet.h: sends egress a socket for the datagrams to an endpoint. Borrows fd. 0 or -errno. */
 int egress_client_send_udp_socket(void *client, const struct control_connect *endpoint, int fd);
 
-/* After the program's end: has egress close everything and takes its last records. Waits up to two seconds. */
+/* Called after the program's end: egress closes everything, and its last records are taken. Waits up to 2 s. */
 void egress_client_end_run(struct egress_client *client);
 /* For inet.h. False: egress has died or broken the protocol; every connect is refused (ENETDOWN, "egress_failed"). */
 bool egress_client_is_alive(const void *client);
-/* For inet.h: lists a refusal that egress knows nothing of. */
+/* For inet.h: adds a refusal that egress does not know of to the result. */
 void egress_client_add_refusal(void *client, const char *host, unsigned port, const char *rule, const char *reason);
 
-/* The network in the result and in the report. Zeroed: no network. */
+/* The network in the result and in the report. All zeros: no network. */
 struct network_report {
 	/*
 	 * [{host, port, method, path, status, bytes_up, bytes_down, decision, rule, reason, count}], at most 1,000;
-	 * equal entries are one with a count. Owned, as the next two.
+	 * equal entries are one with a count. Owned, like `advice` and `budgets`.
 	 */
 	json_t *list;
 	json_t *advice;    /* [{host, reason, advice}] */
 	json_t *budgets;   /* the use of each rule's budget */
-	uint64_t unlisted; /* how many are not in the list */
-	uint64_t denied; /* requests, connections and names that egress refused; refused connect(2) calls are calls */
+	uint64_t unlisted; /* entries that are not in the list */
+	uint64_t denied; /* refusals by egress; refused connect(2) calls are counted as calls */
 };
 void egress_client_make_report(const struct egress_client *client, struct network_report *ret_report);
 void network_report_release(struct network_report *report);

@@ -1,7 +1,7 @@
 /*
  * The connections that were announced to egress and are not closed, their requests without an outcome, and the records
- * that egress asks for. A record is checked against everything that is known here: which connections there are, where
- * they may lead, and the order of events. A wrong record ends the run's network.
+ * that egress asks for. Each record is checked: the connection must exist, may lead to that destination, and may have
+ * that event now. A wrong record ends the run's network.
  */
 #include <errno.h>
 #include <search.h>
@@ -16,7 +16,7 @@
 
 /* ---- the table ---- */
 
-/* The items of both trees begin with their id. */
+/* Compares ids, which are the first members of the items of both trees. */
 static int connections_compare_ids(const void *a, const void *b)
 {
 	const uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
@@ -116,20 +116,20 @@ static void request_remove(struct connections *connections, struct request *requ
 	free(request);
 }
 
-/* ---- what may happen to a connection, and when ---- */
+/* ---- which steps a connection permits in which state ---- */
 
-/* The destinations of a proxy are known from its records only. */
+/* Whether the connection is to the proxy. Then only its records tell its destinations. */
 static bool connection_is_proxy(const struct connection *conn)
 {
 	return conn->host[0] == '\0';
 }
 
-/* What is recorded of a connection. */
+/* What the log has of a connection. */
 enum connection_state {
-	NO_CONNECTION, /* never announced, or closed */
+	NO_CONNECTION, /* the connection was never announced, or is closed */
 	ANNOUNCED,
 	OPENED,
-	USED, /* opened, and a request or a refusal is recorded */
+	USED, /* opened, and a request or a refusal is recorded as well */
 	PROXY_ANNOUNCED,
 	PROXY_OPENED,
 };
@@ -149,7 +149,7 @@ static enum connection_state connection_state(const struct connection *conn)
 #define IN_CONNECTION (IN(ANNOUNCED) | IN(OPENED) | IN(USED) | IN(PROXY_ANNOUNCED) | IN(PROXY_OPENED))
 
 static const struct connection_rule {
-	unsigned states;  /* connection_states in which egress may report the step */
+	unsigned states;  /* connection states in which egress may report the step */
 	bool once;        /* not possible after the connect(2) got its response */
 	bool destination; /* the record names the connection's destination */
 } rules[] = {
@@ -160,7 +160,7 @@ static const struct connection_rule {
 	[STEP_REFUSAL] = {.states = IN_CONNECTION},
 	[STEP_CLOSE] = {.states = IN_CONNECTION},
 	[STEP_CONNECTED] = {.states = IN_CONNECTION & ~IN(ANNOUNCED), .once = true},
-	/* The connection may have been closed meanwhile. */
+	/* The connection may be closed already. */
 	[STEP_FAILED] = {.states = IN_CONNECTION | IN(NO_CONNECTION), .once = true},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == STEP_MAX, "each step has its rule");
@@ -176,13 +176,13 @@ static const char *const event_name[CONTROL_EVENT_MAX] = {
 	[CONTROL_EVENT_OPEN] = "open", [CONTROL_EVENT_REQUEST] = "request", [CONTROL_EVENT_CLOSE] = "close",
 	[CONTROL_EVENT_DNS] = "dns"};
 
-/* True for text in the form of egress' codes, not for any bytes of the program or a server. */
+/* Whether a text looks like a code of egress, so that it has no bytes of the program's or a server's choice. */
 static bool record_text_is_code(const char *text)
 {
 	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_./-")] == '\0';
 }
 
-/* A connect that was granted but failed outside is no denial. Egress sends allow = 0 for both. */
+/* Whether a granted connect failed outside, which is not a denial. Egress sends allow = 0 for both. */
 static bool record_has_failed(const struct control_record *record)
 {
 	static const char *const codes[] = {"connect_failed", "dns_fail", "failed", "not_recorded"};
@@ -217,7 +217,7 @@ static enum connection_step record_find_step(const struct control_record *record
 	return record->event == CONTROL_EVENT_OPEN ? STEP_OPEN : STEP_REQUEST;
 }
 
-/* conn: NULL when it is not known. */
+/* Whether egress may ask for this record now. conn NULL: the connection is unknown. */
 static bool record_may_come_now(const struct egress_client *client, const struct connection *conn,
 				const struct control_record *record)
 {
@@ -268,7 +268,7 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 
 /* ---- the result ---- */
 
-/* One record stands for a flood of names. Its name is the last one. */
+/* Whether the record stands for a flood of refused names. Its name is the last of them. */
 static bool record_stands_for_others(const struct control_record *record)
 {
 	return record->event == CONTROL_EVENT_DNS && strcmp(record->reason, "rate_limited") == 0;
@@ -287,7 +287,7 @@ static void record_add_to_summary(struct egress_client *client, const struct con
 	summary_add_entry(&client->summary, &item);
 }
 
-/* "GET https://api.test:443/x", "api.test:443", "api.test". */
+/* Writes the target of a denial: "GET https://api.test:443/x", "api.test:443", "api.test". */
 static void record_put_target(char *text, size_t size, const struct control_record *record)
 {
 	bool v6 = strchr(record->host, ':') != NULL;
@@ -303,8 +303,7 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 }
 
 /*
- * Whether "private" would let one of the addresses in `dropped` pass; see address_filter_list() in
- * egress/conn/address.h.
+ * Whether "private" would permit one of the addresses in `dropped`; see address_filter_list() in egress/conn/address.h.
  */
 static bool record_dropped_private(const char *dropped)
 {
@@ -319,7 +318,7 @@ static bool record_dropped_private(const char *dropped)
 	return false;
 }
 
-/* The option that would grant it. False: no such option. */
+/* Writes the option that would grant the target. False: there is no such option. */
 static bool record_put_suggestion(char *text, size_t size, const struct control_record *record, const char *target)
 {
 	static const char *const codes[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted"};
@@ -363,7 +362,7 @@ static void record_add_denial(struct egress_client *client, const struct connect
 
 /* ---- steps ---- */
 
-/* What the program got, as egress reports it: a response's status, or a refusal. */
+/* The result for the log, as egress reports it: a response's status, or a refusal. */
 static int64_t record_get_result_value(const struct control_record *record)
 {
 	if (record->status)
@@ -399,7 +398,7 @@ int connections_end_request(struct egress_client *client, const struct control_d
 	return 0;
 }
 
-/* A connection without requests is listed itself, with its bytes. */
+/* Removes a connection. If it had no requests, it gets an entry of its own in the result, with its bytes. */
 static void connection_list_and_remove(struct egress_client *client, struct connection *conn,
 				       const struct control_record *record)
 {
@@ -434,7 +433,7 @@ static int record_apply_open(struct egress_client *client, struct connection *co
 
 	if (!rule)
 		return -ENOMEM;
-	if (conn->rule) /* a previous upstream connection */
+	if (conn->rule) /* the connection had another upstream connection before */
 		usage_end_connection(client->usage, conn->rule, 0, 0);
 	usage_count_connection(client->usage, rule);
 	free(conn->rule);
@@ -443,7 +442,7 @@ static int record_apply_open(struct egress_client *client, struct connection *co
 	return 0;
 }
 
-/* Handles a record that was written. -errno: egress must not do what it asked for. */
+/* Handles a record after it was written. -errno: egress must not do what it asked for. */
 static int record_apply_written(struct egress_client *client, struct connection *conn,
 				const struct control_record *record, struct audit_slot slot)
 {
@@ -460,7 +459,7 @@ static int record_apply_written(struct egress_client *client, struct connection 
 		if (r == 0) {
 			request->slot = slot;
 			usage_count_request(client->usage, record->rule);
-			return 0; /* CONTROL_DONE ends it */
+			return 0; /* CONTROL_DONE ends the record */
 		}
 	} else if (conn && opens && record->allow) {
 		r = record_apply_open(client, conn, record);
@@ -503,7 +502,7 @@ int connections_handle_record(struct egress_client *client, const struct control
 	return record_send_acknowledgement(client, record, r);
 }
 
-/* Writes the close record that egress has not sent. */
+/* Writes the close record of a connection for which egress has sent none. */
 static void connection_write_close_record(struct egress_client *client, struct connection *conn, const char *cause)
 {
 	struct control_record record = {
@@ -519,7 +518,7 @@ static void connection_write_close_record(struct egress_client *client, struct c
 
 void connections_close_all(struct egress_client *client, const char *cause)
 {
-	/* The root is a node, which begins with the pointer to its item: tsearch(3). */
+	/* A tree's root is a node, which begins with a pointer to its item: tsearch(3). */
 	while (client->connections.tree)
 		connection_write_close_record(client, *(struct connection **)client->connections.tree, cause);
 }

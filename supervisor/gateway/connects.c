@@ -1,7 +1,7 @@
 /*
  * connect(2) calls that wait for an upstream connection. The program's socket is connected to egress' listener only
- * when egress has one, so that the program gets the true error. A non-blocking connect gets a response in time in any
- * case.
+ * when egress has the upstream connection, so that the program gets the true error. A nonblocking connect gets a
+ * response in time in any case.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,23 +18,23 @@
 #include "supervisor/gateway/private.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define LOOK_MS BLOCKING_TICK_MS
-#define LOOKS_MAX 64u      /* connects checked for interruptions at a tick */
-#define ARRIVING_MS 1      /* between checks of an unfinished handshake on loopback */
+#define INTERRUPTION_CHECK_MS BLOCKING_TICK_MS
+#define INTERRUPTION_CHECKS_MAX 64u      /* connects checked for interruptions at a tick */
+#define HANDSHAKE_CHECK_MS 1      /* interval between checks of an unfinished handshake on loopback */
 
 struct pending_connect {
 	struct pending_connect *next;
 	struct answer answer;
-	uint64_t deadline_ns; /* 0: none */
+	uint64_t deadline_ns; /* 0: no deadline */
 	uint64_t conn;
-	uint64_t cookie; /* of the socket */
+	uint64_t cookie; /* the socket's SO_COOKIE */
 	pid_t tid;
-	int fd; /* owned duplicate */
+	int fd; /* a duplicate of the program's socket, owned */
 	bool nonblocking;
 	bool answered;  /* egress has an upstream connection; the handshake with its listener is under way */
 	bool started;   /* connect(2) to the listener was called here and has not failed */
-	uint16_t source_port; /* as announced to egress */
-	int domain; /* of the socket */
+	uint16_t source_port; /* the port that was announced to egress */
+	int domain; /* the socket's domain */
 	struct inet_address listener;
 };
 
@@ -46,7 +46,7 @@ static uint64_t connect_get_socket_cookie(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &len) == 0 ? cookie : 0;
 }
 
-/* SO_SNDTIMEO bounds a connect(2) as well: socket(7). 0: none is set. */
+/* Reads SO_SNDTIMEO, which limits connect(2) as well: socket(7). 0: not set. */
 static uint64_t connect_get_timeout_ns(int fd)
 {
 	struct timeval time = {0};
@@ -57,7 +57,7 @@ static uint64_t connect_get_timeout_ns(int fd)
 	return (uint64_t)time.tv_sec * 1000 * NS_PER_MS + (uint64_t)time.tv_usec * 1000;
 }
 
-/* Whether it is connected to egress' listener from the announced port. */
+/* Whether the socket is connected to egress' listener from the announced port. */
 static bool connect_leads_to_listener(const struct pending_connect *pending)
 {
 	struct sockaddr_storage own = {0}, peer = {0};
@@ -72,8 +72,8 @@ static bool connect_leads_to_listener(const struct pending_connect *pending)
 }
 
 /*
- * connect(2) also succeeds, once, when it finds that a connect which another thread began has ended, and is -EALREADY
- * while that is under way (net/ipv4/af_inet.c: SS_CONNECTING). Then the socket goes elsewhere: -EISCONN.
+ * Connects the socket to egress' listener. connect(2) also succeeds, once, if a connect that another thread began has
+ * ended, and is -EALREADY before (net/ipv4/af_inet.c: SS_CONNECTING). Then the socket leads elsewhere: -EISCONN.
  */
 static int connect_socket_to_listener(struct pending_connect *pending)
 {
@@ -88,9 +88,9 @@ static int connect_socket_to_listener(struct pending_connect *pending)
 }
 
 /*
- * connect(2) that does not block if the listener's backlog is full. O_NONBLOCK belongs to the file description, which
- * the program shares, so it is reset right after. `times`: the first call starts the handshake and cannot see its end;
- * a second call, like the program's own later one, finds a handshake on loopback complete.
+ * Connects without blocking, even if the listener's backlog is full. O_NONBLOCK belongs to the file description, which
+ * the program shares, so it is reset at once. times: the first connect(2) starts the handshake and cannot see its end;
+ * a second one, like the program's own later one, finds a handshake on loopback complete.
  */
 static int connect_socket_without_blocking(struct pending_connect *pending, int times)
 {
@@ -107,7 +107,7 @@ static int connect_socket_without_blocking(struct pending_connect *pending, int 
 	return r == -EALREADY ? -EINPROGRESS : r;
 }
 
-/* Closes the socket before the response, for the reason that answer_add_descriptor has. */
+/* Ends the call. The socket is closed before the response, for the same reason as in answer_add_descriptor(). */
 static void connect_end_call(struct egress_client *client, struct pending_connect **at, int result)
 {
 	struct pending_connect *pending = *at;
@@ -120,18 +120,18 @@ static void connect_end_call(struct egress_client *client, struct pending_connec
 	answer_send_and_end_record(&answer, result);
 }
 
-/* Cancels a connect whose socket will not be connected to egress. */
+/* Cancels at egress a connect whose socket will not be connected to it, and ends the call. */
 static void connect_cancel_at_egress(struct egress_client *client, struct pending_connect **at, int result)
 {
 	const struct control_message message = {
 		.version = CONTROL_VERSION, .type = CONTROL_CANCEL, .id = {.conn = (*at)->conn}};
 
-	/* Egress is told first: after the close another process may get the port and be taken for the program. */
+	/* Egress is told first: after the close another process may get the port, and be taken for the program. */
 	(void)egress_line_send(&client->line, &message, -1); /* a failure is noticed at the next tick */
 	connect_end_call(client, at, result);
 }
 
-/* If another thread has connected the socket elsewhere, egress must not wait for it any longer. */
+/* Ends the call. If another thread has connected the socket elsewhere, egress must not wait for it any longer. */
 static void connect_end_or_cancel(struct egress_client *client, struct pending_connect **at, int connected, int result)
 {
 	if (connected < 0 && connected != -EINPROGRESS)
@@ -140,7 +140,7 @@ static void connect_end_or_cancel(struct egress_client *client, struct pending_c
 		connect_end_call(client, at, result);
 }
 
-/* Ends the call, as after a timeout; from now on the socket itself waits for the upstream connection. */
+/* Ends the call, for example after a timeout. From now on the socket itself waits for the upstream connection. */
 static void connect_stop_waiting(struct egress_client *client, struct pending_connect **at, int result)
 {
 	int r = connect_socket_without_blocking(*at, 1);
@@ -204,7 +204,7 @@ void connects_fail_all(struct egress_client *client, int error)
 		connect_end_call(client, &client->connects.first, error);
 }
 
-/* A signal other than SIGKILL is pending. */
+/* Whether a signal other than SIGKILL is pending. */
 static bool connect_is_interrupted(const struct pending_connect *pending)
 {
 	uint64_t signals = pending->nonblocking ? 0 : blocking_read_pending_signals(pending->tid);
@@ -212,12 +212,12 @@ static bool connect_is_interrupted(const struct pending_connect *pending)
 	return signals != 0 && !(signals & UINT64_C(1) << (SIGKILL - 1));
 }
 
-/* True when *at has been taken off the list. */
+/* Checks one connect. True: *at was removed from the list. */
 static bool connect_check_one(struct egress_client *client, struct pending_connect **at, uint64_t now, bool look)
 {
 	struct pending_connect *pending = *at;
 	size_t before = client->connects.count;
-	bool announced = client->line.count == 0; /* false: the announcement may still be queued */
+	bool announced = client->line.count == 0; /* false: the announcement may be queued still */
 
 	if (look && !answer_is_awaited(&pending->answer)) {
 		connect_cancel_at_egress(client, at, -EINTR);
@@ -236,12 +236,12 @@ static bool connect_check_one(struct egress_client *client, struct pending_conne
 
 static uint64_t connect_get_next_check_ns(const struct pending_connect *pending, uint64_t now)
 {
-	uint64_t next = LOOK_MS * NS_PER_MS;
+	uint64_t next = INTERRUPTION_CHECK_MS * NS_PER_MS;
 
 	if (pending->answered)
-		return ARRIVING_MS * NS_PER_MS;
+		return HANDSHAKE_CHECK_MS * NS_PER_MS;
 	if (pending->deadline_ns && pending->deadline_ns < now + next)
-		next = pending->deadline_ns > now ? pending->deadline_ns - now : ARRIVING_MS * NS_PER_MS;
+		next = pending->deadline_ns > now ? pending->deadline_ns - now : HANDSHAKE_CHECK_MS * NS_PER_MS;
 	return next;
 }
 
@@ -256,11 +256,11 @@ int connects_check_all(struct egress_client *client)
 	if (!connects->first)
 		return -1;
 	if (looking) {
-		connects->look_ns = now + LOOK_MS * NS_PER_MS;
-		connects->looked = first + LOOKS_MAX;
+		connects->look_ns = now + INTERRUPTION_CHECK_MS * NS_PER_MS;
+		connects->looked = first + INTERRUPTION_CHECKS_MAX;
 	}
 	for (; *at; at_index++) {
-		bool look = looking && at_index >= first && at_index - first < LOOKS_MAX;
+		bool look = looking && at_index >= first && at_index - first < INTERRUPTION_CHECKS_MAX;
 
 		if (connect_check_one(client, at, now, look))
 			continue;

@@ -1,4 +1,4 @@
-/* The sockets that the run's processes connect to, in their network namespace or at a loopback address of theirs. */
+/* The sockets that the run's processes connect to: in their network namespace, or at a loopback address of the run. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "supervisor/gateway/start.h"
 #include "syscalls/net/inet-fence.h"
 
-#define GUARD_TRIES 32 /* ports that are in use at another address */
+#define GUARD_TRIES 32 /* a port may be in use at another address */
 
-/* An unprivileged port. Without a network namespace the guard keeps other processes from binding it. */
+/* Binds any unprivileged port. Without a network namespace, a guard keeps other processes from binding it. */
 static int program_side_bind_dns_any_port(struct egress_guest *guest)
 {
 	int r = -EADDRINUSE;
@@ -31,7 +31,7 @@ static int program_side_bind_dns_any_port(struct egress_guest *guest)
 	return r < 0 ? r : 0;
 }
 
-/* DNS sockets: those bound by the keeper, else port 53, else any port, to which the supervisor leads queries. */
+/* Makes the DNS sockets: those bound by the keeper, else port 53, else any port, to which queries are led. */
 static int program_side_bind_dns(struct egress_side *side, struct egress_guest *guest)
 {
 	int error;
@@ -48,9 +48,7 @@ static int program_side_bind_dns(struct egress_side *side, struct egress_guest *
 	return error;
 }
 
-/*
- * A UDP socket connected to itself: datagrams of all others get ECONNREFUSED, and no other process can bind its port.
- */
+/* Makes a UDP socket connected to itself: others' datagrams get ECONNREFUSED, and its port cannot be bound again. */
 static int program_side_bind_udp_sink(struct egress_guest *guest)
 {
 	struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = guest->loopback};

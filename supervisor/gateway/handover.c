@@ -4,16 +4,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
-union rights {
+union fd_control_data {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
 int handover_send(int fd, const void *bytes, size_t len, int passed_fd)
 {
-	struct iovec part = {(void *)(uintptr_t)bytes, len}; /* only read */
+	struct iovec part = {(void *)(uintptr_t)bytes, len}; /* sendmsg(2) only reads it */
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-	union rights rights = {
+	union fd_control_data rights = {
 		.align = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))}};
 	ssize_t sent;
 
@@ -31,7 +31,7 @@ int handover_send(int fd, const void *bytes, size_t len, int passed_fd)
 int handover_receive(int fd, void *bytes, size_t len, int *ret_fd)
 {
 	struct iovec part = {bytes, len};
-	union rights rights = {.bytes = {0}};
+	union fd_control_data rights = {.bytes = {0}};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = ret_fd ? rights.bytes : NULL,
 				 .msg_controllen = ret_fd ? sizeof(rights.bytes) : 0};
 	ssize_t got;

@@ -1,4 +1,4 @@
-/* The control socket to egress. Messages that do not fit are queued. Received ones must be permitted by control.h. */
+/* The control socket to egress. Messages that cannot be sent at once are queued. control.h permits received ones. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 #include "base/io.h"
 #include "supervisor/gateway/private.h"
 
-#define STUCK_MS 10000 /* egress counts as dead when it reads nothing for this long */
+#define EGRESS_STUCK_MS 10000 /* egress counts as dead if it reads nothing for this time */
 
 struct queued {
 	struct queued *next;
-	int fd; /* owned; -1: none */
-	struct control_message message; /* only its first control_get_message_size() bytes are allocated */
+	int fd; /* owned; -1: no descriptor */
+	struct control_message message; /* only control_get_message_size() bytes of it are allocated */
 };
 
 void egress_line_init(struct egress_line *line, int fd)
@@ -36,7 +36,7 @@ static void line_drop_first_message(struct egress_line *line)
 
 void egress_line_close(struct egress_line *line)
 {
-	close_fd(&line->fd); /* at which egress ends */
+	close_fd(&line->fd); /* egress ends when it sees this */
 	while (line->first)
 		line_drop_first_message(line);
 }
@@ -65,7 +65,7 @@ static int line_queue_message(struct egress_line *line, const struct control_mes
 	return 0;
 }
 
-/* ENOBUFS is a temporary lack of kernel memory: tried again. */
+/* Whether a send failed temporarily. ENOBUFS is a temporary lack of kernel memory. */
 static bool line_error_is_temporary(int r)
 {
 	return r == -EAGAIN || r == -ENOBUFS;
@@ -88,7 +88,8 @@ int egress_line_send_queued(struct egress_line *line)
 		int r = control_send_message(line->fd, &first->message, &first->fd, first->fd >= 0 ? 1 : 0);
 
 		if (line_error_is_temporary(r))
-			return io_read_clock_ns() - line->stuck_ns > STUCK_MS * UINT64_C(1000000) ? -ETIMEDOUT : 0;
+			return io_read_clock_ns() - line->stuck_ns > EGRESS_STUCK_MS * UINT64_C(1000000) ? -ETIMEDOUT
+				       : 0;
 		if (r < 0)
 			return r;
 		line_drop_first_message(line);

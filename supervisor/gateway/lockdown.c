@@ -14,12 +14,12 @@
 #include "confine/selffilter.h"
 #include "supervisor/environment.h"
 
-#define VARIABLES_MAX 4
+#define KEPT_VARIABLES_MAX 4
 
 int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown)
 {
 	const char *why;
-	/* With a sanitizer there is no domain, because the sanitizer reads /proc to look for leaks. */
+	/* With a sanitizer there is no Landlock domain, because the sanitizer reads /proc to find leaks. */
 	int abi = landlock && selffilter_is_possible(&why) ? landlock_get_abi() : -EOPNOTSUPP;
 
 	*ret_lockdown = (struct lockdown){.role = role, .self_filter = self_filter, .landlock_fd = -1};
@@ -34,7 +34,7 @@ void lockdown_release(struct lockdown *lockdown)
 	close_fd(&lockdown->landlock_fd);
 }
 
-/* The terminal's signals go to the keeper only. A signal from outside ends the process, and so the run's network. */
+/* Resets signals. Terminal signals are for the keeper, in another session. Others end the process. */
 static void lockdown_reset_signals(void)
 {
 	sigset_t none;
@@ -56,22 +56,22 @@ static int lockdown_set_limits(void)
 		return -errno;
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return -errno;
-	files.rlim_cur = files.rlim_max; /* a connection is two descriptors */
+	files.rlim_cur = files.rlim_max; /* a connection needs two descriptors */
 	return setrlimit(RLIMIT_NOFILE, &files) < 0 ? -errno : 0;
 }
 
 static int lockdown_keep_variables(const char *const *variables)
 {
-	char *value[VARIABLES_MAX] = {NULL};
+	char *value[KEPT_VARIABLES_MAX] = {NULL};
 	int error = 0;
 
-	for (size_t i = 0; i < VARIABLES_MAX && variables[i]; i++) {
+	for (size_t i = 0; i < KEPT_VARIABLES_MAX && variables[i]; i++) {
 		const char *there = getenv(variables[i]);
 
 		value[i] = there ? strdup(there) : NULL;
 	}
 	environment_wipe_own();
-	for (size_t i = 0; i < VARIABLES_MAX && variables[i]; i++) {
+	for (size_t i = 0; i < KEPT_VARIABLES_MAX && variables[i]; i++) {
 		if (value[i] && setenv(variables[i], value[i], 1) < 0)
 			error = -ENOMEM;
 		free(value[i]);
@@ -90,7 +90,7 @@ int lockdown_drop_privileges(const struct lockdown *lockdown, const struct privs
 		error = privs_become_user(user);
 	if (error == 0)
 		error = privs_drop_all();
-	/* Set after the last change of credentials, which would reset both. */
+	/* Set after the last change of credentials, which resets both. */
 	if (error == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
 		error = -errno;
 	if (error == 0 && getppid() != parent)

@@ -14,10 +14,10 @@
 struct lockdown {
 	unsigned role;    /* SELF_EGRESS or SELF_RESOLVER */
 	bool self_filter; /* see selffilter.h */
-	int landlock_fd;  /* -1: none */
+	int landlock_fd;  /* Landlock ruleset; -1: no Landlock domain */
 };
 
-/* Prepares while files can still be opened. 0, also without Landlock, or -errno. lockdown_release releases. */
+/* Prepares the sandbox while files can be opened. 0, even without Landlock, or -errno. lockdown_release() releases. */
 int lockdown_build_domain(unsigned role, bool self_filter, bool landlock, struct lockdown *ret_lockdown);
 void lockdown_release(struct lockdown *lockdown);
 

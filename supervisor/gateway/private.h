@@ -1,4 +1,4 @@
-/* Shared by the files of egress' client only: client.c and the files named below. Supervisor thread. */
+/* Shared by the files of egress' client only, in the supervisor thread: client.c and the files named below. */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_PRIVATE_H
 #define CALLGATE_SUPERVISOR_GATEWAY_PRIVATE_H
 
@@ -7,17 +7,17 @@
 #include "supervisor/gateway/client.h"
 #include "syscalls/net/inet.h"
 
-/* ---- line.c ---- */
+/* ---- line.c: the control socket ---- */
 
-#define LINE_QUEUE_MAX 2048 /* messages; beyond that none are read until egress has read some */
+#define LINE_QUEUE_MAX 2048 /* messages; if more are queued, none is received until egress has read some */
 
 struct queued;
 struct egress_line {
 	int fd;                   /* owned; -1: closed after an error */
-	enum control_phase phase; /* which messages egress may send now */
+	enum control_phase phase; /* decides which messages egress may send now */
 	struct queued *first, **last;
 	size_t count;
-	uint64_t stuck_ns; /* when a message last left the queue, while it is not empty */
+	uint64_t stuck_ns; /* time when a message last left the queue; only while the queue is not empty */
 };
 
 /* Takes fd. */
@@ -25,13 +25,13 @@ void egress_line_init(struct egress_line *line, int fd);
 /* Closes the socket and drops the queue. */
 void egress_line_close(struct egress_line *line);
 /*
- * Sends a message, or queues it with a duplicate of fd (-1: none). 0 or -errno: the line is broken, and client.c must
- * close it.
+ * Sends a message, or queues it with a duplicate of fd (-1: no descriptor). 0; -errno: the line is broken, and client.c
+ * must close it.
  */
 int egress_line_send(struct egress_line *line, const struct control_message *message, int fd);
 /* Sends queued messages. 0, or -errno: egress is dead or has read nothing for too long. */
 int egress_line_send_queued(struct egress_line *line);
-/* The next message; -EAGAIN: none now; other -errno: egress is dead, or the message is not permitted (control.h). */
+/* Receives a message. -EAGAIN: none now; other -errno: egress is dead, or control.h forbids the message. */
 int egress_line_receive(struct egress_line *line, struct control_message *ret_message);
 
 /* ---- summary.c: the result's lists ---- */
@@ -40,71 +40,71 @@ int egress_line_receive(struct egress_line *line, struct control_message *ret_me
 #define ADVICE_MAX 100
 
 struct summary {
-	json_t *list;   /* the entries, as in the result. Owned, as the next two */
-	json_t *index;  /* the same entries, by their JSON text without bytes and count */
-	json_t *advice; /* for clients that did not accept the run's certificate authority */
+	json_t *list;   /* the entries of the result; owned, like `index` and `advice` */
+	json_t *index;  /* the same entries, keyed by their JSON text without bytes and count */
+	json_t *advice; /* advice for clients that did not accept the run's certificate authority */
 	uint64_t unlisted;
 };
 
-struct summary_item { /* texts borrow; NULL or "": null */
+struct summary_item { /* texts are borrowed; NULL or "" become null */
 	const char *host, *method, *path, *rule, *reason;
 	unsigned port, status; /* 0: null */
 	bool allow;
 	uint64_t bytes_up, bytes_down, count;
 };
 
-/* Initialises. Without memory all is counted as unlisted. */
+/* Without memory all entries count as unlisted. */
 void summary_init(struct summary *summary);
 void summary_release(struct summary *summary);
-/* Adds to an entry that is equal but for bytes and count, or makes one. */
+/* Adds to the entry that is equal except for bytes and count, or makes a new entry. */
 void summary_add_entry(struct summary *summary, const struct summary_item *item);
 void summary_add_advice(struct summary *summary, const char *host, const char *reason);
 
-/* The use of rules' budgets. A rule is identified by its label. Released with free(3). */
+/* How far rules' budgets are used. A rule is identified by its label. free(3) releases it. */
 struct usage;
 struct usage *usage_create(const struct policy *policy);
 void usage_count_connection(struct usage *usage, const char *label);
 void usage_count_request(struct usage *usage, const char *label);
 void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down);
-/* Counts a refusal: marks the budget that caused it, if a budget did. */
+/* Counts a refusal: if a budget caused it, marks that budget. */
 void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record);
 json_t *usage_make_json(const struct usage *usage);
 
-/* ---- connections.c ---- */
+/* ---- connections.c: announced connections ---- */
 
-#define CONNS_MAX 2048    /* announced and not closed; above the limit of egress (CONN_MAX) */
-#define REQUESTS_MAX 8192 /* recorded, without an outcome yet */
+#define CONNS_MAX 2048    /* connections announced and not closed; more than egress permits (CONN_MAX) */
+#define REQUESTS_MAX 8192 /* requests recorded without an outcome */
 
 struct request {
-	uint64_t id; /* of its record */
+	uint64_t id; /* id of the request's record */
 	struct audit_slot slot;
 	struct connection *conn;
 	struct request *next_of_conn;
-	char *texts;              /* of item. Owned */
+	char *texts;              /* the texts of `item`; owned */
 	struct summary_item item; /* what is known of the request before its outcome */
 };
 
-/* The connection's process is known from its announcement. Egress only names the connection's id. */
+/* A connection that was announced to egress. The announcement told its process; egress sends only its id. */
 struct connection {
 	uint64_t id;
 	struct request *requests;
 	char *exe;
-	char *rule; /* the rule of the "open" record; NULL: not opened */
+	char *rule; /* the rule of the "open" record; NULL: not opened yet */
 	pid_t pid, ppid, host_pid;
 	uint16_t port;
 	bool opened;
-	bool answered;   /* the program's connect(2) got a response; always true for datagrams */
-	bool listed;     /* the result lists something of this connection already */
-	char denied[32]; /* reason of the connection's last denial */
+	bool answered;   /* the program's connect(2) got its response; always true for datagrams */
+	bool listed;     /* the result has an entry about this connection */
+	char denied[32]; /* the reason of its last denial */
 	char address[NET_ADDRESS_TEXT];
-	char host[NET_HOST_MAX]; /* "": a proxy; its records name the destinations */
+	char host[NET_HOST_MAX]; /* "": the proxy; its records name the destinations */
 };
 
 struct connections {
-	void *tree;         /* of struct connection by id: tsearch(3). Owned */
-	void *request_tree; /* of struct request by id. Owned */
+	void *tree;         /* tree of struct connection by id: tsearch(3). Owned */
+	void *request_tree; /* tree of struct request by id. Owned */
 	size_t count, requests;
-	uint64_t next; /* the last id given */
+	uint64_t next; /* the last id that was given */
 };
 
 /* What egress reports about a connection, or about a name without one. */
@@ -119,13 +119,13 @@ enum connection_step {
 	STEP_MAX,
 };
 
-/* Adds the connection of a call; task NULL: datagrams. -EAGAIN: too many; -ENOMEM. Owned by the table. */
+/* Adds the connection of a call; task NULL: of datagrams. The table owns it. 0; -EAGAIN: too many; -ENOMEM. */
 int connections_add(struct connections *connections, const struct task *task, const struct control_connect *what,
 		    struct connection **ret_conn);
 struct connection *connections_find_by_id(const struct connections *connections, uint64_t id);
 /* Removes and frees a connection, which must have no requests. */
 void connections_remove(struct connections *connections, struct connection *conn);
-/* Whether egress may report this step now. conn NULL: unknown to us. */
+/* Whether egress may report this step now. conn NULL: the connection is unknown. */
 bool connection_permits_step(const struct connection *conn, enum connection_step step);
 
 /* Handle messages of egress. 0, or -errno: client.c must close the line. */
@@ -139,21 +139,21 @@ void connections_close_all(struct egress_client *client, const char *cause);
 struct pending_connect;
 struct connects {
 	struct pending_connect *first;
-	size_t count, looked; /* looked: index of the next one to be checked for interruptions */
-	uint64_t look_ns;     /* when */
+	size_t count, looked; /* looked: index of the connect that is checked next for interruptions */
+	uint64_t look_ns;     /* time of the next check */
 };
 
-/* Takes fd, a duplicate of the program's socket. 0 or -errno. */
+/* Adds a connect that waits. Takes fd, a duplicate of the program's socket. 0 or -errno. */
 int connects_add_waiting(struct egress_client *client, const struct call *call, int fd, const struct inet_dial *what,
 			 const struct connection *conn);
-/* CONTROL_CONNECTED: connects the socket to egress' listener, or ends the call with the error. */
+/* Handles CONTROL_CONNECTED: connects the socket to egress' listener, or ends the call with the error. */
 void connects_on_connected(struct egress_client *client, uint64_t conn, int error);
-/* Ends all waiting connects with the error. */
+/* Ends all waiting connects with this error. */
 void connects_fail_all(struct egress_client *client, int error);
-/* Milliseconds until the next call is due; -1: none. */
+/* Checks the waiting connects. Returns the milliseconds until the next check; -1: no connect waits. */
 int connects_check_all(struct egress_client *client);
 
-#define ERRNO_MAX 133 /* EHWPOISON: higher ones are internal to the kernel */
+#define ERRNO_MAX 133 /* EHWPOISON: higher numbers are internal to the kernel */
 
 /* ---- client.c ---- */
 
@@ -167,7 +167,7 @@ struct egress_client {
 	struct connects connects;
 	struct summary summary;
 	struct usage *usage;
-	uint64_t last_record; /* its id */
+	uint64_t last_record; /* id of the last record */
 	uint64_t denied;
 };
 

@@ -1,4 +1,6 @@
-/* The main function of callgate-egress (base/helper.h): locks and runs egress, the resolver or the name service. */
+/*
+ * The main function of callgate-egress (base/helper.h): locks down and runs egress, the resolver or the name service.
+ */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -28,13 +30,13 @@ static _Noreturn void program_run_resolver(const struct handover *handover, int 
 	struct lockdown lockdown;
 	int keep[] = {fd, -1};
 
-	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* the resolver's command line is that of egress */
+	(void)prctl(PR_SET_NAME, "callgate-resolv"); /* the resolver has the command line of egress */
 	if (lockdown_build_domain(SELF_RESOLVER, handover->self_filter, handover->landlock, &lockdown) < 0)
 		_exit(EXIT_FAILURE);
 	keep[1] = lockdown.landlock_fd;
 	if (lockdown_drop_privileges(&lockdown, &handover->user, egress, variables, keep, 2) < 0)
 		_exit(EXIT_FAILURE);
-	exit(resolver_main(fd, lockdown_enter_sandbox, &lockdown)); /* not _exit: sanitizers report at exit */
+	exit(resolver_main(fd, lockdown_enter_sandbox, &lockdown)); /* exit(3), because sanitizers report at exit */
 }
 
 /* Forks the resolver before egress has received any secret. The resolver dies with egress (PR_SET_PDEATHSIG). */
@@ -70,11 +72,11 @@ static int program_unpack_policy(const struct handover *handover, int bytes_fd, 
 	*ret_roots = roots_len ? strndup(bytes + policy_len, roots_len) : NULL;
 	if (roots_len && !*ret_roots)
 		error = -ENOMEM;
-	(void)munmap(bytes, policy_len + roots_len); /* whole, as it was mapped: cannot fail */
+	(void)munmap(bytes, policy_len + roots_len); /* cannot fail: it unmaps the whole mapping */
 	return error;
 }
 
-/* Fills egress_main's options and the reply. 0, or -errno with what failed in reply->step. */
+/* Fills egress_main's options and the reply. 0; -errno: reply->step says what failed. */
 static int program_receive_secrets(const struct handover *handover, int bytes_fd, struct policy **ret_policy,
 		       struct egress_options *options, struct handover_reply *reply)
 {
@@ -99,7 +101,7 @@ static int program_receive_secrets(const struct handover *handover, int bytes_fd
 	return error;
 }
 
-/* Forks the resolver and gives up privileges. lockdown_enter_sandbox follows when everything is open. */
+/* Forks the resolver and gives up privileges. lockdown_enter_sandbox() follows when everything is open. */
 static int program_fork_and_drop_privileges(const struct handover *handover, int bytes_fd, int *ret_resolver_fd,
 				 struct lockdown *ret_lockdown)
 {
@@ -139,7 +141,7 @@ static int program_run_egress(void)
 	return status;
 }
 
-/* ---- the name service: accounts of a policy and of --user ---- */
+/* ---- the name service: looks up accounts of a policy and of --user ---- */
 
 static void program_put_account(const struct passwd *account, struct account_reply *reply)
 {
@@ -167,7 +169,7 @@ static void program_find_account(const struct account_query *query, struct accou
 		reply->gid = group->gr_gid;
 }
 
-/* The name service runs with the resolver's filter, because both use the C library's name service. */
+/* Runs the name service, with the resolver's filter, because both use the C library's name service. */
 static int program_run_accounts(void)
 {
 	static const char *const variables[] = {NULL};
@@ -211,7 +213,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc == 2 && i < sizeof(roles) / sizeof(roles[0]); i++) {
 		if (strcmp(argv[1], roles[i].name) != 0)
 			continue;
-		(void)syscall(SYS_close_range, HELPER_FD + 1, ~0u, 0u); /* inherited from callgate */
+		(void)syscall(SYS_close_range, HELPER_FD + 1, ~0u, 0u); /* closes what was inherited from callgate */
 		return roles[i].run();
 	}
 	(void)text_print(stderr, HELPER_FILE ": a part of callgate, which starts it; see callgate(1)\n", true);

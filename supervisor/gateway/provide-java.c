@@ -1,4 +1,4 @@
-/* Java ignores the system's certificates: each Java that may be executed gets a cacerts file in its place. */
+/* Java ignores the system's certificates, so each Java that may be executed gets a cacerts file. */
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,15 +8,15 @@
 #include "base/cleanup.h"
 #include "supervisor/gateway/provide.h"
 
-struct search {
+struct java_search {
 	const struct egress_provide *provide;
 	struct egress_side *side; /* gets a file for each store */
-	char *bytes;              /* the new store, owned; NULL: not made yet */
+	char *bytes;              /* the new truststore, owned; NULL: not made yet */
 	size_t len;
 	int error;
 };
 
-static void java_add_store(struct search *search, const char *home, const char *below)
+static void java_add_store(struct java_search *search, const char *home, const char *below)
 {
 	_cleanup_free_ char *real = NULL;
 	char path[PATH_MAX];
@@ -32,8 +32,8 @@ static void java_add_store(struct search *search, const char *home, const char *
 		search->error = egress_side_add_file(search->side, real, search->bytes, search->len);
 }
 
-/* The installation that a path of java leads to. */
-static void java_try_executable(struct search *search, const char *java)
+/* Adds the stores of the installation to which a path of java leads. */
+static void java_try_executable(struct java_search *search, const char *java)
 {
 	static const char bin[] = "/bin/java";
 	_cleanup_free_ char *real = realpath(java, NULL);
@@ -47,7 +47,7 @@ static void java_try_executable(struct search *search, const char *java)
 	java_add_store(search, real, "jre/lib/security/cacerts"); /* up to Java 8 */
 }
 
-static void java_search_path(struct search *search, const char *path)
+static void java_search_path(struct java_search *search, const char *path)
 {
 	char java[PATH_MAX];
 
@@ -60,7 +60,7 @@ static void java_search_path(struct search *search, const char *path)
 	}
 }
 
-static void java_search_environment(struct search *search)
+static void java_search_environment(struct java_search *search)
 {
 	size_t count;
 	const struct policy_env *env = policy_get_env(search->provide->policy, &count);
@@ -77,7 +77,7 @@ static void java_search_environment(struct search *search)
 	}
 }
 
-static void java_search_usual_places(struct search *search)
+static void java_search_usual_places(struct java_search *search)
 {
 	static const char *const patterns[] = {"/usr/lib/jvm/*/bin/java", "/usr/java/*/bin/java", "/opt/*/bin/java",
 					       "/usr/bin/java"};
@@ -94,7 +94,7 @@ static void java_search_usual_places(struct search *search)
 
 int egress_provide_java_stores(const struct egress_provide *provide, struct egress_side *side)
 {
-	struct search search = {.provide = provide, .side = side};
+	struct java_search search = {.provide = provide, .side = side};
 
 	java_search_usual_places(&search);
 	java_search_environment(&search);

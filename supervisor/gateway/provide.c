@@ -15,9 +15,9 @@
 #include "egress/conn/pool.h"
 #include "egress/control.h"
 
-#define RUN_CA "/etc/ssl/certs/callgate-run.pem" /* the run's authority, for clients that add it to their own list */
+#define RUN_CA_PATH "/etc/ssl/certs/callgate-run.pem" /* the run's authority, for clients with lists of their own */
 
-/* Debian, Alpine and Arch; Fedora; newer Fedora; openSUSE; a default of OpenSSL and LibreSSL. */
+/* Certificate bundles of Debian, Alpine, Arch; Fedora; newer Fedora; openSUSE; a default of OpenSSL and LibreSSL. */
 static const char *const bundles[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -25,13 +25,13 @@ static const char *const bundles[] = {
 	"/etc/ssl/ca-bundle.pem",
 	"/etc/ssl/cert.pem",
 };
-#define BUNDLES (sizeof(bundles) / sizeof(bundles[0]))
+#define BUNDLES_COUNT (sizeof(bundles) / sizeof(bundles[0]))
 
 char *egress_read_system_roots(size_t *ret_len)
 {
 	char *text = NULL;
 
-	for (size_t i = 0; i < BUNDLES; i++)
+	for (size_t i = 0; i < BUNDLES_COUNT; i++)
 		if (io_read_file(AT_FDCWD, bundles[i], ROOTS_MAX, &text, ret_len) == 0)
 			return text;
 	return NULL;
@@ -58,7 +58,7 @@ static bool provide_name_is_real(const struct policy *policy, const char *host)
 	return false;
 }
 
-/* Every exact name that may resolve, so that it needs no query. Egress resolves those with real addresses. */
+/* Provides /etc/hosts: every exact name that may be resolved. Egress resolves names with real addresses. */
 static int provide_hosts_file(const struct policy *policy, const struct pool *pool, struct egress_side *side)
 {
 	_cleanup_buf_ struct buf buf = {0};
@@ -77,7 +77,7 @@ static int provide_hosts_file(const struct policy *policy, const struct pool *po
 	return buf.failed ? -ENOMEM : egress_side_add_file(side, "/etc/hosts", buf.data, buf.len);
 }
 
-/* Resolves symlinks of the directory, as /etc/ssl/certs on Fedora, but not of the file, which is covered as such. */
+/* Resolves symlinks in the directory's path, as of /etc/ssl/certs on Fedora, but not in the file's name. */
 static bool provide_resolve_path(const char *path, char ret_path[PATH_MAX])
 {
 	const char *name = strrchr(path, '/');
@@ -91,13 +91,13 @@ static int provide_ca_bundles(const struct egress_provide *provide, struct egres
 	char path[PATH_MAX];
 	int error = 0;
 
-	for (size_t i = 0; error == 0 && i < BUNDLES; i++)
+	for (size_t i = 0; error == 0 && i < BUNDLES_COUNT; i++)
 		if ((i == 0 || access(bundles[i], F_OK) == 0) && provide_resolve_path(bundles[i], path))
 			error = egress_side_add_file(side, path, provide->trusted, strlen(provide->trusted));
 	return error;
 }
 
-/* Provides the run's CA certificates, but only with an authority of the run; else programs use their defaults. */
+/* Provides the run's CA certificates, if the run has an authority of its own; else programs use their defaults. */
 static int provide_run_ca(const struct egress_provide *provide, struct egress_side *side)
 {
 	static const char *const whole[] = {"SSL_CERT_FILE",      "CURL_CA_BUNDLE",
@@ -108,7 +108,7 @@ static int provide_run_ca(const struct egress_provide *provide, struct egress_si
 	char bundle[PATH_MAX], own[PATH_MAX];
 	int error;
 
-	if (!provide_resolve_path(bundles[0], bundle) || !provide_resolve_path(RUN_CA, own))
+	if (!provide_resolve_path(bundles[0], bundle) || !provide_resolve_path(RUN_CA_PATH, own))
 		return -ENOMEM;
 	error = egress_side_add_file(side, own, provide->ca, strlen(provide->ca));
 	for (size_t i = 0; error == 0 && i < sizeof(whole) / sizeof(whole[0]); i++)

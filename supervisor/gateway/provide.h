@@ -8,24 +8,24 @@
 #include "egress/secrets/secret.h"
 #include "supervisor/gateway/start.h"
 
-#define ROOTS_MAX (8u << 20) /* bytes of a file of certificates */
+#define ROOTS_MAX (8u << 20) /* most bytes of a file of certificates */
 #define DNS_PORT 53
 
 struct egress_provide {
 	const struct policy *policy;
-	const struct secrets *secrets; /* NULL: none */
-	const char *roots;             /* the system's certificates, PEM; NULL: none were found */
-	const char *ca;                /* the run's authority, PEM; NULL: no TLS is intercepted */
-	char *trusted;                 /* both, owned; NULL: neither */
+	const struct secrets *secrets; /* NULL: no secrets */
+	const char *roots;             /* the system's certificates in PEM; NULL: none were found */
+	const char *ca;                /* the certificate of the run's authority in PEM; NULL: no TLS is intercepted */
+	char *trusted;                 /* `roots` and `ca` together, owned; NULL: neither exists */
 };
 
-/* The system's certificates in PEM, owned; NULL: none. */
+/* Returns the system's certificates in PEM, owned; NULL: none were found. */
 char *egress_read_system_roots(size_t *ret_len);
 
 /* Fills side->provide and side->variable. 0 or -ENOMEM. */
 int egress_provide(struct egress_provide *provide, struct egress_side *side);
 
-/* side.c: add one file or variable and copy the texts. 0 or -ENOMEM. */
+/* side.c: add a file or a variable, and copy its texts. 0 or -ENOMEM. */
 int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len);
 int egress_side_add_variable(struct egress_side *side, const char *name, const char *value, bool wins);
 
@@ -38,22 +38,19 @@ int egress_provide_java_stores(const struct egress_provide *provide, struct egre
  */
 int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len);
 
-/* ---- address.c: loopback addresses for a run without a network namespace of its own ---- */
+/* ---- address.c: loopback addresses for runs without a network namespace ---- */
 
-/*
- * Reserves a free pair of addresses, 127.x.y.z with an even z and the next one, as long as *ret_fd is open. 0 or
- * -errno.
- */
+/* Reserves a free pair of addresses (127.x.y.z with an even z, and the next one) while *ret_fd is open. 0 or -errno. */
 int egress_address_reserve(struct in_addr *ret_address, int *ret_fd);
-/* Binds a UDP and a listening TCP socket to the same port; port 0: any free one. 0 or -errno. */
+/* Binds a UDP socket and a listening TCP socket to the same port; port 0: any free port. 0 or -errno. */
 int egress_address_bind_pair(struct in_addr address, uint16_t port, int ret_fd[2], uint16_t *ret_port);
-/* Binds one socket of the type. The descriptor or -errno. */
+/* Binds a socket of this type. Returns the descriptor or -errno. */
 int egress_address_bind_socket(struct in_addr address, uint16_t port, int type, uint16_t *ret_port);
 
 /*
- * routes.c: makes foreign addresses local in the run's own network namespace, by "ip route add local RANGE dev lo" for
- * the policy's pool and for the addresses in its UDP rules, and "ip address add OWN dev lo" for the run's own address
- * in the pool. Needs CAP_NET_ADMIN over the network namespace. IPv6 is skipped where the kernel has none. 0 or -errno.
+ * routes.c: makes foreign addresses local in the run's own network namespace: by "ip route add local RANGE dev lo" the
+ * policy's pool and the addresses in its UDP rules, and by "ip address add OWN dev lo" the run's own address in the
+ * pool. Needs CAP_NET_ADMIN over the network namespace. IPv6 is skipped if the kernel lacks it. 0 or -errno.
  */
 int egress_routes_add(const struct policy *policy);
 

@@ -1,4 +1,4 @@
-/* rtnetlink(7): local routes, one request and one answer each. */
+/* Adds local routes by rtnetlink(7): one request and one answer each. */
 #include "supervisor/gateway/provide.h"
 
 #include <arpa/inet.h>
@@ -12,23 +12,24 @@
 #include "base/cleanup.h"
 #include "egress/conn/pool.h"
 
-#define LOOPBACK_INDEX 1u /* LOOPBACK_IFINDEX of the kernel: lo is the first interface of every network namespace */
+#define LOOPBACK_INDEX 1u /* the kernel's LOOPBACK_IFINDEX: lo is the first interface of every network namespace */
 
-struct request {
+struct route_request {
 	struct nlmsghdr head;
 	struct rtmsg route;
 	struct rtattr device;
 	uint32_t index;
 	struct rtattr to;
-	unsigned char address[sizeof(struct in6_addr)]; /* or shorter */
+	unsigned char address[sizeof(struct in6_addr)]; /* or shorter, for IPv4 */
 };
-_Static_assert(offsetof(struct request, device) == NLMSG_LENGTH(sizeof(struct rtmsg)), "attributes follow at once");
+_Static_assert(offsetof(struct route_request, device) == NLMSG_LENGTH(sizeof(struct rtmsg)),
+	       "attributes follow at once");
 
-/* NLM_F_ACK: the reply is an error message, with 0 for success. */
+/* Sends a request with NLM_F_ACK, so the answer is an error message, in which 0 means success. */
 static int routes_send_request(int fd, const struct nlmsghdr *request)
 {
 	union {
-		struct nlmsghdr head; /* for its alignment */
+		struct nlmsghdr head; /* aligns the bytes */
 		char bytes[512];
 	} answer;
 	struct nlmsgerr *error = NLMSG_DATA(&answer.head);
@@ -47,8 +48,8 @@ static int routes_send_request(int fd, const struct nlmsghdr *request)
 static int routes_add_local(int fd, int family, const void *address, unsigned bits)
 {
 	const unsigned short len = family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
-	struct request request = {
-		.head = {.nlmsg_len = (uint32_t)offsetof(struct request, address) + len,
+	struct route_request request = {
+		.head = {.nlmsg_len = (uint32_t)offsetof(struct route_request, address) + len,
 			 .nlmsg_type = RTM_NEWROUTE,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL},
 		.route = {.rtm_family = (unsigned char)family, .rtm_dst_len = (unsigned char)bits,
@@ -63,7 +64,7 @@ static int routes_add_local(int fd, int family, const void *address, unsigned bi
 	return routes_send_request(fd, &request.head);
 }
 
-/* A kernel without IPv6, or with IPv6 disabled for lo: then the program cannot use it either. */
+/* Ignores errors of a kernel without IPv6, or with IPv6 disabled for lo: the program cannot use it either. */
 static int routes_ignore_missing_v6(int error)
 {
 	return error == -EOPNOTSUPP || error == -EAFNOSUPPORT || error == -EACCES || error == -EPERM || error == -ENODEV
@@ -99,8 +100,8 @@ static int routes_add_address(int fd, int family, const void *address, unsigned 
 }
 
 /*
- * The run's own address is also an address of lo. getaddrinfo(3) with AI_ADDRCONFIG gives only addresses of a family in
- * which the machine has one besides the loopback's.
+ * Adds the run's own address to lo as well. getaddrinfo(3) with AI_ADDRCONFIG returns only addresses of a family in
+ * which the machine has an address besides the loopback's.
  */
 static int routes_add_own(int fd, struct net_pool pool)
 {

@@ -1,4 +1,4 @@
-/* struct egress_side: what the keeper and the supervisor hold of egress. */
+/* What the keeper and the supervisor hold of egress (struct egress_side). */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include "supervisor/gateway/provide.h"
 #include "supervisor/gateway/start.h"
 
-#define END_TIMEOUT_MS 1000 /* time for egress to end by itself after the supervisor's end */
+#define EGRESS_END_TIMEOUT_MS 1000 /* time for egress to end by itself, after the supervisor has ended */
 
 int egress_side_add_file(struct egress_side *side, const char *virt, const char *text, size_t len)
 {
@@ -61,7 +61,7 @@ bool egress_side_end_process(struct egress_side *side, int *ret_status)
 	egress_side_close_handed_fds(side);
 	*ret_status = 0;
 	if (side->pid > 0) {
-		in_time = side->pidfd >= 0 && poll(&end, 1, END_TIMEOUT_MS) > 0;
+		in_time = side->pidfd >= 0 && poll(&end, 1, EGRESS_END_TIMEOUT_MS) > 0;
 		if (!in_time)
 			(void)kill(side->pid, SIGKILL);
 		while (waitpid(side->pid, ret_status, 0) < 0 && errno == EINTR)

@@ -17,12 +17,12 @@
 #include "supervisor/gateway/handover.h"
 #include "supervisor/gateway/provide.h"
 
-/* What is sent to egress and then forgotten. */
-struct baggage {
+/* What the keeper sends to egress and then forgets. */
+struct egress_handover {
 	const struct egress_start_options *options;
 	struct secrets *secrets;
 	char *roots;    /* the system's certificates; owned */
-	char *upstream; /* `roots` and network.upstream_ca; NULL: none. Owned */
+	char *upstream; /* `roots` and network.upstream_ca, owned; NULL: no certificates */
 	struct handover_reply reply;
 };
 
@@ -35,7 +35,7 @@ static int start_set_error(struct policy_error *error, int code, const char *wha
 
 /* ---- what is read from the host ---- */
 
-/* Whether TLS of any connection may be intercepted: policy_net_intercepts_tls for all names that rules can match. */
+/* Whether TLS of any connection may be intercepted: policy_net_intercepts_tls() for all names that rules can match. */
 static bool start_may_intercept_tls(const struct policy *policy)
 {
 	size_t count, secrets;
@@ -91,7 +91,7 @@ void egress_read_release(struct egress_read *read)
 	*read = (struct egress_read){NULL, NULL};
 }
 
-static int start_join_roots(struct baggage *baggage, const char *more)
+static int start_join_roots(struct egress_handover *baggage, const char *more)
 {
 	size_t len;
 
@@ -105,7 +105,7 @@ static int start_join_roots(struct baggage *baggage, const char *more)
 	return 0;
 }
 
-static int start_read_host(struct baggage *baggage, struct policy_error *error)
+static int start_read_host(struct egress_handover *baggage, struct policy_error *error)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct egress_read now = {NULL, NULL}, *read = options->read ? options->read : &now;
@@ -123,7 +123,7 @@ static int start_read_host(struct baggage *baggage, struct policy_error *error)
 /* ---- the processes ---- */
 
 /* Makes a memfd with the packed network and the root certificates. */
-static int start_pack_policy(const struct baggage *baggage, struct handover *handover, int *ret_fd)
+static int start_pack_policy(const struct egress_handover *baggage, struct handover *handover, int *ret_fd)
 {
 	_cleanup_close_ int fd = memfd_create("callgate-network", MFD_CLOEXEC);
 	_cleanup_buf_ struct buf buf = {0};
@@ -141,7 +141,7 @@ static int start_pack_policy(const struct baggage *baggage, struct handover *han
 	return 0;
 }
 
-static int start_send_handover(struct baggage *baggage, const struct egress_side *side)
+static int start_send_handover(struct egress_handover *baggage, const struct egress_side *side)
 {
 	const struct egress_start_options *options = baggage->options;
 	struct handover handover = {
@@ -169,12 +169,12 @@ static int start_watch_egress(struct egress_side *side, const struct helper *egr
 	return side->pidfd < 0 ? start_set_error(error, -errno, "watch the egress process") : 0;
 }
 
-/* Egress loads its libraries while the host is read. It must be of this callgate before it is sent anything. */
-static int start_and_await_egress(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
+/* Starts egress, which loads its libraries while the host is read. It must be of the same build. */
+static int start_and_await_egress(struct egress_handover *baggage, struct egress_side *side, struct policy_error *error)
 {
 	static const char *const variables[] = {"RES_OPTIONS", "LOCALDOMAIN", NULL}; /* resolv.conf(5) */
 	struct handover_reply *reply = &baggage->reply;
-	const char *why = NULL; /* what helper.h says of a failure */
+	const char *why = NULL; /* helper.h's text about a failure */
 	struct helper egress;
 	int r = helper_start("egress", variables, &egress, &why);
 
@@ -198,7 +198,7 @@ static int start_and_await_egress(struct baggage *baggage, struct egress_side *s
 	return reply->error < 0 ? start_set_error(error, reply->error, reply->step) : 0;
 }
 
-/* Loopback addresses for a run without a network namespace, with their DNS port while callgate may be root. */
+/* Reserves loopback addresses for a run without a network namespace, and binds their DNS port while root. */
 static int start_reserve_address(struct egress_side *side)
 {
 	uint16_t port;
@@ -210,12 +210,12 @@ static int start_reserve_address(struct egress_side *side)
 	return error;
 }
 
-static int start_network(struct baggage *baggage, struct egress_side *side, struct policy_error *error)
+static int start_network(struct egress_handover *baggage, struct egress_side *side, struct policy_error *error)
 {
 	struct egress_provide provide = {.policy = baggage->options->policy};
 	int r;
 
-	/* Set before any secret is read. keeper.c does it again. */
+	/* Set before any secret is read. The keeper sets it again. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return start_set_error(error, -errno, "make callgate undumpable");
 	r = start_and_await_egress(baggage, side, error);
@@ -233,7 +233,7 @@ static int start_network(struct baggage *baggage, struct egress_side *side, stru
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error)
 {
-	struct baggage baggage = {.options = options, .reply = {.error = 0}};
+	struct egress_handover baggage = {.options = options, .reply = {.error = 0}};
 	int r, status;
 
 	*ret_side = (struct egress_side)EGRESS_SIDE_NONE;

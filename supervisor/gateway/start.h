@@ -1,7 +1,7 @@
 /*
- * Starts callgate-egress (base/helper.h) for a run whose policy has a network. The keeper does so before anything else,
- * sends it the policy's network, certificates and secrets, and forgets the secrets. Egress forks the resolver and makes
- * the run's certificate authority, of which only the certificate is returned.
+ * Starts callgate-egress (base/helper.h) for a run whose policy has a network. The keeper starts it before anything
+ * else, sends it the policy's network, certificates and secrets, and forgets the secrets. Egress forks the resolver and
+ * makes the run's certificate authority, of which only the certificate is returned.
  */
 #ifndef CALLGATE_SUPERVISOR_GATEWAY_START_H
 #define CALLGATE_SUPERVISOR_GATEWAY_START_H
@@ -19,18 +19,18 @@
 /* A variable of the program's environment. */
 struct egress_variable {
 	char *name, *value; /* owned */
-	bool wins;          /* overrides the policy's value: a secret's placeholder */
+	bool wins;          /* overrides the policy's value, as for a secret's placeholder */
 };
 
 /* What is read from the host for a run with a network, before the run starts. */
 struct egress_read {
-	struct secrets *secrets; /* owned; NULL: none */
-	char *upstream_ca;       /* the file's text, owned; NULL: none */
+	struct secrets *secrets; /* owned; NULL: no secrets */
+	char *upstream_ca;       /* text of the file, owned; NULL: no such file */
 };
 
 /*
- * Reads from the host; nothing for a policy without a network. secrets false: the run's other phase has read them. 0,
- * or -errno with a message. egress_read_release releases.
+ * Reads files and secrets from the host; nothing for a policy without a network. secrets false: the run's other phase
+ * has read them. 0, or -errno with a message. egress_read_release() releases.
  */
 int egress_read(const struct policy *policy, bool secrets, struct egress_read *ret_read,
 		struct policy_error *ret_error);
@@ -40,19 +40,19 @@ struct egress_start_options {
 	const struct policy *policy;
 	struct layers *layers;
 	const char *run_id;
-	struct egress_read *read; /* the contents are taken; NULL: egress_start calls egress_read */
+	struct egress_read *read; /* its contents are taken; NULL: egress_start() calls egress_read() */
 	struct privs_user user; /* the user that egress and resolver become */
 };
 
-/* What keeper and supervisor hold of egress. The supervisor inherits it. EGRESS_SIDE_NONE: no network. */
+/* What keeper and supervisor hold of egress; the supervisor inherits it. EGRESS_SIDE_NONE: no network. */
 struct egress_side {
 	bool active;
 	pid_t pid;
 	int pidfd;
 	int control_fd;            /* the supervisor's end */
 	int dns_fd[2];             /* UDP and TCP at own:53, for runs without a network namespace; -1: refused */
-	struct in_addr own;        /* first loopback address of a run without a network namespace: address.h */
-	int own_fd;                /* the keeper's socket, which reserves `own` */
+	struct in_addr own;        /* first loopback address of a run without a network namespace: see provide.h */
+	int own_fd;                /* the keeper's socket that reserves `own` */
 	struct view_provided_file *provide; /* owned array: resolv.conf, hosts, nsswitch.conf, CA bundle, … */
 	size_t provides;
 	struct egress_variable *variable; /* owned array: placeholders, SSL_CERT_FILE … */
@@ -60,45 +60,43 @@ struct egress_side {
 };
 #define EGRESS_SIDE_NONE {.pidfd = -1, .control_fd = -1, .dns_fd = {-1, -1}, .own_fd = -1}
 
-/*
- * Returns 0, also without a network (ret_side->active false), or -errno with a message. egress_side_release releases.
- */
+/* 0, even without a network (ret_side->active is false), or -errno with a message. egress_side_release() releases. */
 int egress_start(const struct egress_start_options *options, struct egress_side *ret_side,
 		 struct policy_error *ret_error);
-/* In the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */
+/* Called in the keeper after the fork of the supervisor: closes the descriptors that only the supervisor may hold. */
 void egress_side_close_handed_fds(struct egress_side *side);
 /*
- * In the keeper after the supervisor's end, before it waits for arbitrary children: waits for egress, and kills it
- * after a second. False: egress had failed before, with *ret_status of waitpid(2).
+ * Called in the keeper after the supervisor's end, before it waits for arbitrary children: waits for egress, and kills
+ * it after a second. False: egress had failed before; *ret_status is its wait status.
  */
 bool egress_side_end_process(struct egress_side *side, int *ret_status);
-/* Releases what this process holds. */
+/* Releases what the calling process holds. */
 void egress_side_release(struct egress_side *side);
 
 /*
  * The sockets that the run's processes connect to. Made in the supervisor, in its namespaces and with its capabilities.
- * The supervisor keeps them open, because without a network namespace another process of the host could else bind their
- * ports after egress has died.
+ * The supervisor keeps them open: without a network namespace, another process of the host could bind their ports after
+ * egress has died.
  */
 struct egress_guest {
 	bool own_netns;
-	struct in_addr loopback; /* 127.0.0.1 in an own network namespace, else side->own */
+	struct in_addr loopback; /* 127.0.0.1 in the run's own network namespace, else side->own */
 	uint16_t listener_port;  /* egress' TCP listener at loopback */
-	uint16_t dns_port;       /* at loopback: 53, or another one where 53 was refused */
+	uint16_t dns_port;       /* at loopback: 53, or another port if 53 was refused */
 	uint16_t sink_port;      /* UDP at loopback, where datagrams get ECONNREFUSED */
 	int listener_fd, dns_fd[2], sink_fd;
-	int guard_fd; /* protects an unprivileged dns_port: inet_fence_reserve_port */
+	int guard_fd; /* protects an unprivileged dns_port: see inet_fence_reserve_port() */
 };
 #define EGRESS_GUEST_NONE {.listener_fd = -1, .dns_fd = {-1, -1}, .sink_fd = -1, .guard_fd = -1}
 /*
- * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static).
- * egress_program_side_release releases in both cases.
+ * Adds local routes for the pool if own_netns, and makes the sockets. 0, or -errno with *ret_step (static), the step
+ * that failed. In both cases egress_program_side_release() releases.
  */
 int egress_open_program_sockets(struct egress_side *side, const struct policy *policy, bool own_netns,
 			      struct egress_guest *ret_guest, const char **ret_step);
 /*
- * Provides resolv.conf(5). The server is guest->loopback with port 53, because musl compares the address of replies,
- * else 127.0.0.1, whose queries are led to dns_port. datagrams: false where the program has no UDP. 0 or -ENOMEM.
+ * Provides resolv.conf(5). The server is guest->loopback if its port is 53, because musl compares the address of
+ * replies; else 127.0.0.1, whose queries are led to dns_port. datagrams: false if the program has no UDP. 0 or -ENOMEM.
  */
 int egress_provide_resolv_conf(struct egress_side *side, const struct egress_guest *guest, bool datagrams);
 /* Sends duplicates of the sockets to egress (CONTROL_GUEST). 0 or -errno. */

@@ -1,6 +1,6 @@
 /*
- * The network part of the result: requests and connections, where equal ones are one entry with a count, and the use of
- * each rule's budget as the records show it. Egress enforces the budgets.
+ * The network part of the result: requests and connections, of which equal ones are one entry with a count; and how far
+ * each rule's budget is used, as the records show it. Egress enforces the budgets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static json_t *summary_make_number(unsigned number)
 	return number ? json_integer(number) : json_null();
 }
 
-/* Saturates at the largest JSON integer. The sums are only shown. */
+/* Adds, up to the largest JSON integer. The sums are only shown. */
 static uint64_t summary_add_saturating(uint64_t one, uint64_t other)
 {
 	uint64_t both;
@@ -85,15 +85,15 @@ void summary_add_advice(struct summary *summary, const char *host, const char *r
 	json_decref(item);
 }
 
-struct use {
+struct rule_usage {
 	uint64_t bytes_up, bytes_down, requests, connections, connections_peak;
 	bool up_hit, down_hit, requests_hit, rate_hit, connections_hit;
 };
 
 struct usage {
-	const struct net_rule *rule; /* the policy's */
+	const struct net_rule *rule; /* the policy's rules */
 	size_t count;
-	struct use use[]; /* one of each rule, and one for labels without a rule */
+	struct rule_usage use[]; /* one for each rule, and one for labels without a rule */
 };
 
 struct usage *usage_create(const struct policy *policy)
@@ -109,7 +109,7 @@ struct usage *usage_create(const struct policy *policy)
 	return usage;
 }
 
-static struct use *usage_find_rule(struct usage *usage, const char *label)
+static struct rule_usage *usage_find_rule(struct usage *usage, const char *label)
 {
 	size_t i = 0;
 
@@ -120,7 +120,7 @@ static struct use *usage_find_rule(struct usage *usage, const char *label)
 
 void usage_count_connection(struct usage *usage, const char *label)
 {
-	struct use *use = usage_find_rule(usage, label);
+	struct rule_usage *use = usage_find_rule(usage, label);
 
 	if (++use->connections > use->connections_peak)
 		use->connections_peak = use->connections;
@@ -133,7 +133,7 @@ void usage_count_request(struct usage *usage, const char *label)
 
 void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes_up, uint64_t bytes_down)
 {
-	struct use *use = usage_find_rule(usage, label);
+	struct rule_usage *use = usage_find_rule(usage, label);
 
 	use->connections -= use->connections > 0;
 	use->bytes_up = summary_add_saturating(use->bytes_up, bytes_up);
@@ -142,7 +142,7 @@ void usage_end_connection(struct usage *usage, const char *label, uint64_t bytes
 
 void usage_mark_hit_budget(struct usage *usage, const char *label, const struct control_record *record)
 {
-	struct use *use = usage_find_rule(usage, label);
+	struct rule_usage *use = usage_find_rule(usage, label);
 
 	if (strncmp(record->reason, "cap_", 4) != 0)
 		return;
@@ -153,7 +153,7 @@ void usage_mark_hit_budget(struct usage *usage, const char *label, const struct 
 	use->connections_hit |= strcmp(record->reason, "cap_connections") == 0;
 }
 
-/* Omits a budget that the rule does not have. */
+/* Sets a budget's limit and use. A budget that the rule does not have is omitted. */
 static void usage_set_meter(json_t *object, const char *name, uint64_t limit, uint64_t used, bool hit)
 {
 	if (limit)
@@ -168,7 +168,7 @@ json_t *usage_make_json(const struct usage *usage)
 
 	for (size_t i = 0; i < usage->count; i++) {
 		const struct net_budget *budget = &usage->rule[i].budget;
-		const struct use *use = &usage->use[i];
+		const struct rule_usage *use = &usage->use[i];
 		json_t *object = json_object();
 
 		usage_set_meter(object, "bytes_up", budget->bytes_up, use->bytes_up, use->up_hit);

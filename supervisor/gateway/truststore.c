@@ -1,7 +1,7 @@
 /*
- * The format of sun.security.provider.JavaKeyStore, big-endian: magic, version, number of entries; for each entry a
- * tag, an alias, a date, the certificate's type and its DER; then SHA-1 over the password in UTF-16, a fixed text and
- * all of the above.
+ * Makes Java truststores, in the big-endian format of sun.security.provider.JavaKeyStore: magic, version, number of
+ * entries; for each entry a tag, an alias, a date, the certificate's type and its DER; then SHA-1 over the password in
+ * UTF-16, a fixed text and all bytes before.
  */
 #include "supervisor/gateway/provide.h"
 
@@ -16,13 +16,13 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define MAGIC 0xfeedfeedu
-#define VERSION 2u
-#define TRUSTED 2u /* tag of a trusted certificate */
-#define COUNT_AT 8u
-#define SALT "Mighty Aphrodite"
-#define BEGIN "-----BEGIN CERTIFICATE-----"
-#define END "-----END CERTIFICATE-----"
+#define JKS_MAGIC 0xfeedfeedu
+#define JKS_VERSION 2u
+#define JKS_TRUSTED_TAG 2u /* tag of a trusted certificate */
+#define JKS_COUNT_OFFSET 8u
+#define JKS_SALT "Mighty Aphrodite"
+#define PEM_BEGIN "-----BEGIN CERTIFICATE-----"
+#define PEM_END "-----END CERTIFICATE-----"
 static const char password[] = "changeit"; /* Java's default password; it protects nothing */
 
 static void truststore_put_number(struct buf *buf, uint64_t value, unsigned bytes)
@@ -45,7 +45,7 @@ static void truststore_put_certificate(struct buf *buf, unsigned number, const u
 	char alias[32];
 
 	(void)snprintf(alias, sizeof(alias), "callgate-%u", number);
-	truststore_put_number(buf, TRUSTED, 4);
+	truststore_put_number(buf, JKS_TRUSTED_TAG, 4);
 	truststore_put_text(buf, alias);
 	truststore_put_number(buf, 0, 8); /* date of creation */
 	truststore_put_text(buf, "X.509");
@@ -53,14 +53,14 @@ static void truststore_put_certificate(struct buf *buf, unsigned number, const u
 	buf_add(buf, der, len);
 }
 
-/* Reads the certificates. Returns their number, or -ENOMEM. Skips what is not base64. */
+/* Adds the certificates of a PEM text. Returns their number, or -ENOMEM. Skips those that are not base64. */
 static int truststore_put_certificates(struct buf *buf, const char *pem)
 {
 	const char *end;
 	int count = 0;
 
-	while ((pem = strstr(pem, BEGIN)) && (end = strstr(pem, END))) {
-		const char *text = pem + strlen(BEGIN);
+	while ((pem = strstr(pem, PEM_BEGIN)) && (end = strstr(pem, PEM_END))) {
+		const char *text = pem + strlen(PEM_BEGIN);
 		size_t len = (size_t)(end - text), der_len = BASE64_DECODE_LENGTH(len);
 		_cleanup_free_ uint8_t *der = malloc(der_len + 1);
 		struct base64_decode_ctx decode;
@@ -87,7 +87,7 @@ static void truststore_put_digest(struct buf *buf)
 	}
 	sha1_init(&hash);
 	sha1_update(&hash, sizeof(wide), wide);
-	sha1_update(&hash, sizeof(SALT) - 1, (const uint8_t *)SALT);
+	sha1_update(&hash, sizeof(JKS_SALT) - 1, (const uint8_t *)JKS_SALT);
 	sha1_update(&hash, buf->len, (const uint8_t *)buf->data);
 	sha1_digest(&hash, sizeof(digest), digest);
 	buf_add(buf, digest, sizeof(digest));
@@ -98,8 +98,8 @@ int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 	_cleanup_buf_ struct buf buf = {0};
 	int count;
 
-	truststore_put_number(&buf, MAGIC, 4);
-	truststore_put_number(&buf, VERSION, 4);
+	truststore_put_number(&buf, JKS_MAGIC, 4);
+	truststore_put_number(&buf, JKS_VERSION, 4);
 	truststore_put_number(&buf, 0, 4);
 	count = truststore_put_certificates(&buf, pem);
 	if (buf.failed || count < 0)
@@ -107,7 +107,7 @@ int truststore_make_jks(const char *pem, char **ret_bytes, size_t *ret_len)
 	if (count == 0)
 		return -EINVAL;
 	for (unsigned i = 0; i < 4; i++)
-		buf.data[COUNT_AT + i] = (char)((unsigned)count >> (8 * (3 - i)));
+		buf.data[JKS_COUNT_OFFSET + i] = (char)((unsigned)count >> (8 * (3 - i)));
 	truststore_put_digest(&buf);
 	if (buf.failed)
 		return -ENOMEM;

@@ -1,4 +1,4 @@
-/* The bytes in pipes and sockets. */
+/* Measures the bytes held in pipes and sockets. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +25,10 @@
 enum { MEMINFO_RMEM, MEMINFO_RCVBUF, MEMINFO_WMEM, MEMINFO_SNDBUF, MEMINFO_FWD, MEMINFO_QUEUED, MEMINFO_OPTMEM,
        MEMINFO_BACKLOG, MEMINFO_VARS };
 
-#define UNIX_QUEUE_BYTES 425984 /* the most in a unix socket with the default net.core.wmem_default */
-#define PIPE_BYTES 65536
-#define EVENT_FACTOR 4    /* an event of 16 bytes and a name takes 64 and more in the kernel */
-#define WATCH_BYTES 1536  /* a watch, with the inode that it pins */
+#define UNIX_QUEUE_BYTES 425984 /* most bytes in a unix socket with the default net.core.wmem_default */
+#define PIPE_DEFAULT_BYTES 65536
+#define INOTIFY_EVENT_FACTOR 4    /* kernel bytes for each byte of an event: 16 bytes and a name take 64 and more */
+#define INOTIFY_WATCH_BYTES 1536  /* an inotify watch, with the inode that it pins */
 #define EPOLL_ITEM_BYTES 256
 
 static int held_compare_inodes(const void *a, const void *b)
@@ -38,14 +38,14 @@ static int held_compare_inodes(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* A pipe with one byte may have all its pages allocated. */
+/* The bytes that a pipe holds. A pipe with one byte may have all its pages allocated. */
 static uint64_t held_measure_pipe(int fd)
 {
 	int inside = 0, size = fcntl(fd, F_GETPIPE_SZ);
 
 	if (ioctl(fd, FIONREAD, &inside) == 0 && inside == 0)
 		return 0;
-	return size > 0 ? (uint64_t)size : PIPE_BYTES;
+	return size > 0 ? (uint64_t)size : PIPE_DEFAULT_BYTES;
 }
 
 static int held_read_option(int fd, int option)
@@ -64,8 +64,8 @@ static bool held_has_input(int fd)
 }
 
 /*
- * Bytes in a unix socket are charged to the sending socket, which may be closed: so a unix socket with input counts as
- * full. Other sockets are charged themselves.
+ * The bytes that a socket holds. Bytes in a unix socket are charged to the sender's socket, which may be closed. So a
+ * unix socket with input counts as full. Other sockets are charged for their own bytes.
  */
 static uint64_t held_measure_socket(int fd)
 {
@@ -77,10 +77,10 @@ static uint64_t held_measure_socket(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &len) < 0)
 		return UNIX_QUEUE_BYTES;
 	input = held_has_input(fd);
-	/* Each connection that was not accepted may be full, though its other end may be closed. */
+	/* Each connection that is not accepted yet may be full, even if its other end is closed. */
 	if (input && held_read_option(fd, SO_ACCEPTCONN) && held_read_option(fd, SO_DOMAIN) == AF_UNIX)
 		return (uint64_t)(MEMFDS_BACKLOG_MAX + 1) * (UNIX_QUEUE_BYTES / 2);
-	/* SIOCINQ shows the first packet only, which may be empty. */
+	/* SIOCINQ reports only the first packet, which may be empty. */
 	if (info[MEMINFO_RMEM] == 0 && ((ioctl(fd, SIOCINQ, &inside) == 0 && inside > 0) ||
 					(input && held_read_option(fd, SO_TYPE) == SOCK_SEQPACKET)))
 		return UNIX_QUEUE_BYTES / 2;
@@ -88,28 +88,28 @@ static uint64_t held_measure_socket(int fd)
 	       info[MEMINFO_BACKLOG];
 }
 
-enum kind { OTHER, PIPE, SOCKET, INOTIFY, EPOLL };
+enum descriptor_kind { KIND_OTHER, KIND_PIPE, KIND_SOCKET, KIND_INOTIFY, KIND_EPOLL };
 
-/* "pipe:[123]", "socket:[123]", "anon_inode:inotify" or "anon_inode:[eventpoll]". The last two share one inode. */
-static enum kind held_read_descriptor_kind(int dirfd, const char *name, uint64_t *ret_inode)
+/* "pipe:[1]", "socket:[1]", "anon_inode:inotify" or "anon_inode:[eventpoll]"; the last two have the same inode. */
+static enum descriptor_kind held_read_descriptor_kind(int dirfd, const char *name, uint64_t *ret_inode)
 {
 	char text[48];
 	ssize_t len = readlinkat(dirfd, name, text, sizeof(text) - 1);
 
 	if (len <= 0)
-		return OTHER;
+		return KIND_OTHER;
 	text[len] = '\0';
 	if (strcmp(text, "anon_inode:inotify") == 0)
-		return INOTIFY;
+		return KIND_INOTIFY;
 	if (strcmp(text, "anon_inode:[eventpoll]") == 0)
-		return EPOLL;
+		return KIND_EPOLL;
 	if (strncmp(text, "pipe:[", 6) != 0 && strncmp(text, "socket:[", 8) != 0)
-		return OTHER;
+		return KIND_OTHER;
 	*ret_inode = strtoull(strchr(text, '[') + 1, NULL, 10);
-	return text[0] == 'p' ? PIPE : SOCKET;
+	return text[0] == 'p' ? KIND_PIPE : KIND_SOCKET;
 }
 
-/* Unread events and watches. Where pidfd_getfd(2) is refused the run has none, because adding a watch needs it too. */
+/* Bytes of unread events and watches. Adding a watch needs pidfd_getfd(2), so without it there are none. */
 static uint64_t held_measure_inotify(int pidfd, pid_t pid, const char *name)
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, (int)strtol(name, NULL, 10), 0);
@@ -118,11 +118,11 @@ static uint64_t held_measure_inotify(int pidfd, pid_t pid, const char *name)
 
 	if (fd < 0 || ioctl(fd, FIONREAD, &inside) < 0)
 		return 0;
-	(void)snprintf(leaf, sizeof(leaf), "fdinfo/%.11s", name); /* a line for each watch, and a few more */
-	return (uint64_t)inside * EVENT_FACTOR + held_count_lines(pid, leaf) * WATCH_BYTES;
+	(void)snprintf(leaf, sizeof(leaf), "fdinfo/%.11s", name); /* one line for each watch, and a few others */
+	return (uint64_t)inside * INOTIFY_EVENT_FACTOR + held_count_lines(pid, leaf) * INOTIFY_WATCH_BYTES;
 }
 
-/* Whether the inode was counted before; remembers it. Without memory for that it counts again, on the safe side. */
+/* Whether the inode was counted before; remembers it. Without memory it counts again: the sum is never too low. */
 static bool held_inode_is_known(struct held_buffers *buffers, uint64_t inode)
 {
 	uint64_t *item = malloc(sizeof(*item)), **found;
@@ -141,13 +141,13 @@ static void held_add_descriptor(struct held_buffers *buffers, int pidfd, int num
 {
 	_cleanup_close_ int fd = pidfd < 0 ? -1 : pidfd_getfd(pidfd, number, 0);
 
-	if (fd < 0) /* a container's filter may refuse that */
-		buffers->bytes += is_pipe ? PIPE_BYTES : UNIX_QUEUE_BYTES / 2;
+	if (fd < 0) /* a container's filter may refuse pidfd_getfd(2) */
+		buffers->bytes += is_pipe ? PIPE_DEFAULT_BYTES : UNIX_QUEUE_BYTES / 2;
 	else
 		buffers->bytes += is_pipe ? held_measure_pipe(fd) : held_measure_socket(fd);
 }
 
-/* pid may be a thread that is not its process's main thread (PIDFD_THREAD, Linux 6.9). */
+/* Opens a pidfd of a process or thread (PIDFD_THREAD, Linux 6.9). */
 static int held_open_pidfd(pid_t pid)
 {
 	int pidfd = pidfd_open(pid, 0);
@@ -164,21 +164,21 @@ static void held_add_descriptor_table(struct held_buffers *buffers, pid_t pid)
 
 	while (dir && (entry = readdir(dir))) {
 		uint64_t inode = 0;
-		const enum kind kind = held_read_descriptor_kind(dirfd(dir), entry->d_name, &inode);
+		const enum descriptor_kind kind = held_read_descriptor_kind(dirfd(dir), entry->d_name, &inode);
 
 		entries++;
-		if (kind == INOTIFY)
+		if (kind == KIND_INOTIFY)
 			buffers->bytes += held_measure_inotify(pidfd, pid, entry->d_name);
-		else if (kind == EPOLL)
+		else if (kind == KIND_EPOLL)
 			epolls++;
-		else if (kind != OTHER && !held_inode_is_known(buffers, inode))
-			held_add_descriptor(buffers, pidfd, (int)strtol(entry->d_name, NULL, 10), kind == PIPE);
+		else if (kind != KIND_OTHER && !held_inode_is_known(buffers, inode))
+			held_add_descriptor(buffers, pidfd, (int)strtol(entry->d_name, NULL, 10), kind == KIND_PIPE);
 	}
-	/* Each epoll descriptor may watch all others. Counting them in fdinfo would take too long. */
+	/* Each epoll descriptor may watch all others. Counting its watches in fdinfo would take too long. */
 	buffers->bytes += epolls * entries * EPOLL_ITEM_BYTES;
 }
 
-/* A table of which it is unknown whether it is shared is read as well: an inode counts once. */
+/* Adds the descriptors of a process. A table that may be shared is read too: each inode counts once. */
 void held_buffers_add_process(struct held_buffers *buffers, pid_t pid)
 {
 	_cleanup_closedir_ DIR *dir = held_open_dir(pid, "task");

@@ -11,13 +11,13 @@
 #include "base/cleanup.h"
 #include "base/procstat.h"
 
-#define CHUNK_BYTES 65536
+#define READ_CHUNK_BYTES 65536
 
 DIR *held_open_dir(pid_t pid, const char *leaf)
 {
 	char path[48];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* never cut: an int and a short name */
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* always fits: an int and a short name */
 	return opendir(path);
 }
 
@@ -78,7 +78,7 @@ uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most)
 uint64_t held_count_lines(pid_t pid, const char *leaf)
 {
 	_cleanup_close_ int fd = procstat_open_file(pid, leaf);
-	char text[CHUNK_BYTES];
+	char text[READ_CHUNK_BYTES];
 	uint64_t lines = 0;
 	ssize_t len;
 

@@ -1,7 +1,7 @@
 /*
- * Estimates the kernel memory that processes hold by descriptors and memory areas, which no counter of theirs shows.
- * Used by sample.c where no control group counts it, and by limits.c for files that the supervisor has opened, which
- * are not charged to the run's group.
+ * Estimates the kernel memory that processes hold by descriptors and memory areas, which no counter of a process shows.
+ * Used by sample.c if no control group counts this memory, and by limits.c for files that the supervisor opened,
+ * because these are not charged to the run's control group.
  */
 #ifndef CALLGATE_SUPERVISOR_LIMITS_HELD_H
 #define CALLGATE_SUPERVISOR_LIMITS_HELD_H
@@ -16,7 +16,7 @@
 #define HELD_AREA_BYTES 192        /* a mapping */
 #define HELD_TASK_BYTES 24576      /* a thread with its kernel stack */
 
-/* Opens a directory of /proc/PID. NULL: it cannot be read. */
+/* Opens a directory of /proc/PID. NULL: the directory cannot be read. */
 DIR *held_open_dir(pid_t pid, const char *leaf);
 /* The next thread in the "task" directory of a process; 0: no further thread, or dir is NULL. */
 pid_t held_get_next_thread(DIR *dir);
@@ -32,33 +32,31 @@ enum held_table held_compare_tables(pid_t pid, pid_t tid);
 uint64_t held_count_descriptors(pid_t pid, uint64_t *ret_most);
 
 /*
- * The number of lines of a file of /proc/PID; 0 when it cannot be read. Those of "maps" are the process's memory areas,
- * and take 0.3 µs each.
+ * The number of lines of a file of /proc/PID; 0: unreadable. Each line of "maps" is a memory area, and takes 0.3 µs to
+ * read.
  */
 uint64_t held_count_lines(pid_t pid, const char *leaf);
 
-/*
- * The thread whose /proc/TID shows the memory of a process: pid itself, or another one if the main thread is a zombie.
- */
+/* The thread whose /proc/TID shows the memory of a process: pid, or another thread if the main thread is a zombie. */
 pid_t held_find_shown_thread(pid_t pid, char state, uint64_t threads);
 
-/* held-buffers.c: the bytes in pipes and sockets. Each counts once. Zero-initialise. */
+/* held-buffers.c: the bytes in pipes and sockets. Each pipe or socket counts once. To be initialised with zeros. */
 struct held_buffers {
 	uint64_t bytes;
 	void *inodes; /* inodes that were counted: a tree of tsearch(3). Owned */
 };
 
 /*
- * The most that one descriptor may hold: a unix socket or pipe; a TCP socket (with the usual net.ipv4.tcp_rmem and
- * tcp_wmem); a unix listener, or inotify with fs.inotify.max_queued_events.
+ * The most bytes that one descriptor may hold: a unix socket or pipe; a TCP socket (with the usual net.ipv4.tcp_rmem
+ * and tcp_wmem); a unix listener, or inotify with fs.inotify.max_queued_events.
  */
 #define HELD_BUFFER_BYTES (UINT64_C(256) << 10)
 #define HELD_BUFFER_INET_BYTES (UINT64_C(12) << 20)
 #define HELD_BUFFER_QUEUE_BYTES (UINT64_C(14) << 20)
 
 /*
- * Adds the pipes, sockets, inotify and epoll descriptors of a process; 5 µs for each pipe or socket. Where
- * pidfd_getfd(2) is refused, each of those counts as full.
+ * Adds the pipes, sockets, inotify and epoll descriptors of a process. Takes 5 µs for each pipe or socket. If
+ * pidfd_getfd(2) is refused, each of them counts as full.
  */
 void held_buffers_add_process(struct held_buffers *buffers, pid_t pid);
 void held_buffers_release(struct held_buffers *buffers);

@@ -17,20 +17,20 @@
 #include "base/procstat.h"
 #include "base/proctree.h"
 
-#define CHILDREN_BYTES (8u << 20) /* a million children */
+#define CHILDREN_FILE_BYTES_MAX (8u << 20) /* bytes of the list of children: room for a million */
 
-/* Kills through a pidfd and reads the parent again, because the pid may have been reused since it was listed. */
+/* Kills a process through a pidfd. Reads its parent again first, because the pid may have been reused. */
 static void killtree_kill_process(pid_t pid, pid_t parent)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (pidfd >= 0 && procstat_read_parent(pid) == parent)
-		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0); /* ESRCH: gone by itself */
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0); /* ESRCH: it has ended by itself */
 }
 
 /*
- * Kills the children, whose pids cannot be reused because only this process reaps them. Cheaper than a search of all
- * processes. Kernels without CONFIG_PROC_CHILDREN leave them to the next round.
+ * Kills the children of this process. Only this process reaps them, so their pids are not reused. Cheaper than
+ * searching all processes. Kernels without CONFIG_PROC_CHILDREN have no such list, so the next round kills them.
  */
 static void killtree_kill_children(void)
 {
@@ -39,7 +39,7 @@ static void killtree_kill_children(void)
 	size_t len;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid()); /* bounded by an int */
-	if (io_read_file(AT_FDCWD, path, CHILDREN_BYTES, &text, &len) < 0)
+	if (io_read_file(AT_FDCWD, path, CHILDREN_FILE_BYTES_MAX, &text, &len) < 0)
 		return;
 	for (at = text; *at; at = end) {
 		pid_t pid = (pid_t)strtol(at, &end, 10);
@@ -51,7 +51,7 @@ static void killtree_kill_children(void)
 	}
 }
 
-/* Processes that cannot be listed, for lack of memory, are left to the next round. */
+/* Processes that cannot be listed, without memory, are left to the next round. */
 void killtree_kill_below(pid_t root)
 {
 	struct proctree all;
@@ -64,7 +64,7 @@ void killtree_kill_below(pid_t root)
 	proctree_release(&all);
 }
 
-/* Reaps what has ended. True when no child is left. */
+/* Reaps children that have ended. True: no child is left. */
 static bool killtree_reap_ended(int wait_flags)
 {
 	pid_t pid;
@@ -89,7 +89,7 @@ int killtree(unsigned timeout_ms, int wait_flags)
 			killtree_kill_below(getpid());
 		first = false;
 		if (!killtree_reap_ended(wait_flags))
-			(void)nanosleep(&pause, NULL); /* dying takes a moment; an early wake-up is fine */
+			(void)nanosleep(&pause, NULL); /* a killed process ends a little later */
 	}
 	return 0;
 }

@@ -5,10 +5,9 @@
 #include <sys/types.h>
 
 /*
- * Kills (SIGKILL) and reaps all descendants of the caller, in rounds until none is left: the next round meets processes
- * that were forked or reparented meanwhile. 0, or -ETIMEDOUT when some still live after timeout_ms, as in an
- * uninterruptible sleep. wait_flags: __WALL for a tracer; 0 spares children that do not end with SIGCHLD, such as the
- * custodian.
+ * Kills (SIGKILL) and reaps all descendants of the caller, in rounds until none is left, because processes may fork or
+ * be reparented meanwhile. 0; -ETIMEDOUT: some still live after timeout_ms, for example in uninterruptible sleep.
+ * wait_flags: __WALL for a tracer; 0 spares children that do not end with SIGCHLD, such as the custodian.
  */
 int killtree(unsigned timeout_ms, int wait_flags);
 

@@ -17,23 +17,23 @@
 #include "syscalls/call/call.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define NEVER UINT64_MAX
+#define MEASURE_NEVER UINT64_MAX
 
-#define CPU_SHORTEST_NS (5 * NS_PER_MS) /* between two measurements of cpu time */
-/* Longest intervals when cpu time is sampled: short enough to see short-lived children, long when little runs. */
-#define CPU_BUSY_NS (20 * NS_PER_MS)
-#define CPU_IDLE_NS (500 * NS_PER_MS)
-/* Memory is sampled again before a writer of 4 GB/s could use up what is left of the limit. */
+#define CPU_INTERVAL_MIN_NS (5 * NS_PER_MS) /* shortest time between two measurements of cpu time */
+/* Longest intervals of cpu time samples: short enough to see short-lived children, long if few processes run. */
+#define CPU_BUSY_INTERVAL_NS (20 * NS_PER_MS)
+#define CPU_IDLE_INTERVAL_NS (500 * NS_PER_MS)
+/* Memory is sampled again before a process that writes 4 GB/s could use up the rest of the limit. */
 #define FILL_BYTES_PER_MS (UINT64_C(4) << 20)
-#define SAMPLE_SHORTEST_NS (2 * NS_PER_MS)
-#define SAMPLE_LONGEST_NS (100 * NS_PER_MS)
-#define TASKS_NS (500 * NS_PER_MS)
-#define TASKS_FIRST_NS (20 * NS_PER_MS) /* late, so that a short run takes no sample */
-/* Sampling takes at most 1/20 of a CPU, but a program that makes samples costly cannot delay them beyond this. */
+#define SAMPLE_INTERVAL_MIN_NS (2 * NS_PER_MS)
+#define SAMPLE_INTERVAL_MAX_NS (100 * NS_PER_MS)
+#define TASKS_INTERVAL_NS (500 * NS_PER_MS)
+#define TASKS_FIRST_SAMPLE_NS (20 * NS_PER_MS) /* late, so that no sample is taken in a short run */
+/* Sampling takes at most 1/20 of a CPU. But a program that makes samples costly cannot delay them beyond this. */
 #define SAMPLE_COST_FACTOR 20
-#define SAMPLE_COSTLY_NS (200 * NS_PER_MS)
+#define COSTLY_SAMPLE_INTERVAL_MAX_NS (200 * NS_PER_MS)
 
-#define FILES_LEAST 256 /* files opened before they are counted again */
+#define FILES_RECOUNT_MIN 256 /* files that are opened before they are counted again, at least */
 
 struct limits {
 	const struct sandbox *sandbox;
@@ -42,17 +42,17 @@ struct limits {
 	struct limit_meter meter[LIMIT_MAX];
 	enum limit_kind ended; /* the limit that ended the run, or LIMIT_MAX */
 	uint64_t cpus;
-	uint64_t next_ns; /* when cpu and memory are due */
-	uint64_t cost_ns; /* of the last sample */
+	uint64_t next_ns; /* when cpu and memory are measured next */
+	uint64_t cost_ns; /* time that the last sample took */
 	struct sampler sampler;
 	uint64_t sampled_ns;  /* time of the last sample */
-	uint64_t lost_ns;     /* estimate of cpu time that was used and not seen */
+	uint64_t lost_ns;     /* estimate of cpu time that was used, but that no sample showed */
 	uint64_t cpu_step_ns; /* longest interval until the next sample of cpu time */
 	uint64_t files_bytes; /* kernel memory of files that the supervisor opened, which no control group counts */
 	uint64_t files_at;    /* number of opened files at which they are counted again */
 	bool sample_memory, sample_cpu;
-	bool alone;        /* no process is left to be sampled */
-	bool sample_tasks; /* RLIMIT_NPROC limits them, but the kernel does not show its count */
+	bool alone;        /* no process is left to sample */
+	bool sample_tasks; /* RLIMIT_NPROC limits the tasks, but the kernel does not show its count */
 };
 
 static void limits_set_usage(struct limit_meter *meter, uint64_t used, uint64_t peak)
@@ -75,15 +75,15 @@ int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct l
 	limits->cgroup = cgroup;
 	limits->root_pid = getpid();
 	limits->ended = LIMIT_MAX;
-	limits->files_at = FILES_LEAST;
+	limits->files_at = FILES_RECOUNT_MIN;
 	limits->cpus = cpus > 0 ? (uint64_t)cpus : 1;
 	limits_meters_init(limits->meter, policy);
 	limits->sample_memory = policy->memory_bytes && !cgroup_has_controller(cgroup, CGROUP_MEMORY);
 	limits->sample_cpu = policy->cpu_ns && !cgroup_has_controller(cgroup, CGROUP_CPU);
 	limits->sample_tasks = policy->pids && !cgroup_has_controller(cgroup, CGROUP_PIDS) && !sandbox->forks;
-	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : NEVER;
+	limits->next_ns = policy->cpu_ns || limits->sample_memory ? 0 : MEASURE_NEVER;
 	if (limits->next_ns && limits->sample_tasks)
-		limits->next_ns = io_read_clock_ns() + TASKS_FIRST_NS;
+		limits->next_ns = io_read_clock_ns() + TASKS_FIRST_SAMPLE_NS;
 	if (limits->sample_tasks)
 		limits_set_usage(&limits->meter[LIMIT_PIDS], 1, 1); /* the program */
 	*ret_limits = limits;
@@ -127,7 +127,7 @@ static void limits_read_cgroup(struct limits *limits)
 	if (cgroup_has_controller(cgroup, CGROUP_MEMORY)) {
 		limits_set_usage(&meter[LIMIT_MEMORY], usage.memory_bytes + limits->files_bytes,
 		    (usage.memory_peak_bytes ? usage.memory_peak_bytes : usage.memory_bytes) + limits->files_bytes);
-		/* The kernel counts OOM kills itself: no other kill increases the count. */
+		/* The kernel counts its own OOM kills here, and no other kills. */
 		if (usage.oom_kills > 0 && meter[LIMIT_MEMORY].limit)
 			limits_mark_exceeded(&meter[LIMIT_MEMORY]);
 	}
@@ -184,8 +184,8 @@ static bool limits_sample_exceeds(const struct limits *limits, const struct samp
 }
 
 /*
- * The time of children whose parent ignores SIGCHLD is added to no process. When much time is lost like this, samples
- * are taken as often as possible, and every running process is assumed to have run since the last sample.
+ * Estimates cpu time that no process shows: that of children whose parent ignores SIGCHLD. If much is lost, samples are
+ * taken as often as possible, and every running process is assumed to have run since the last sample.
  */
 static uint64_t limits_guess_lost_time(struct limits *limits, const struct sample *sample, uint64_t since_ns)
 {
@@ -207,17 +207,18 @@ static void limits_read_cpu(struct limits *limits, const struct sample *sample, 
 	if (used < meter->used)
 		used = meter->used;
 	if (sample->loses_time)
-		limits->cpu_step_ns = CPU_SHORTEST_NS;
+		limits->cpu_step_ns = CPU_INTERVAL_MIN_NS;
 	else if (sample->running > 0 || used - meter->used >= since_ns / 8)
-		limits->cpu_step_ns = CPU_BUSY_NS;
+		limits->cpu_step_ns = CPU_BUSY_INTERVAL_NS;
 	else
-		limits->cpu_step_ns = limits_clamp_value(limits->cpu_step_ns * 2, CPU_BUSY_NS, CPU_IDLE_NS);
+		limits->cpu_step_ns = limits_clamp_value(limits->cpu_step_ns * 2, CPU_BUSY_INTERVAL_NS,
+							 CPU_IDLE_INTERVAL_NS);
 	limits_set_usage(meter, used, used);
 	if (used >= meter->limit)
 		limits_mark_exceeded(meter);
 }
 
-/* A sample is not taken at one instant. So one that would end the run is taken twice. */
+/* A sample is not taken at one instant, so a sample that would end the run is repeated. */
 static void limits_read_sample(struct limits *limits)
 {
 	uint64_t begin_ns = io_read_clock_ns();
@@ -260,39 +261,41 @@ static void limits_read_forks(struct limits *limits)
 
 /* ---- when ---- */
 
-/* The time in which all CPUs together could use up what is left. */
+/* The time in which all CPUs together could use up the rest of the limit. */
 static uint64_t limits_get_cpu_wait_ns(const struct limits *limits)
 {
 	const struct limit_meter *meter = &limits->meter[LIMIT_CPU];
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
 
-	return limits_clamp_value(left / limits->cpus, CPU_SHORTEST_NS,
-				  limits->sample_cpu ? limits->cpu_step_ns : NEVER / 2);
+	return limits_clamp_value(left / limits->cpus, CPU_INTERVAL_MIN_NS,
+				  limits->sample_cpu ? limits->cpu_step_ns : MEASURE_NEVER / 2);
 }
 
 static uint64_t limits_get_memory_wait_ns(const struct limits *limits)
 {
 	const struct limit_meter *meter = &limits->meter[LIMIT_MEMORY];
 	uint64_t left = meter->limit > meter->used ? meter->limit - meter->used : 0;
-	uint64_t wait = limits_clamp_value(left / FILL_BYTES_PER_MS * NS_PER_MS, SAMPLE_SHORTEST_NS, SAMPLE_LONGEST_NS);
+	uint64_t wait = limits_clamp_value(left / FILL_BYTES_PER_MS * NS_PER_MS, SAMPLE_INTERVAL_MIN_NS,
+					   SAMPLE_INTERVAL_MAX_NS);
 	uint64_t rest = limits->cost_ns * SAMPLE_COST_FACTOR;
 
-	if (rest > SAMPLE_COSTLY_NS)
-		rest = limits->cost_ns > SAMPLE_COSTLY_NS ? limits->cost_ns : SAMPLE_COSTLY_NS;
+	if (rest > COSTLY_SAMPLE_INTERVAL_MAX_NS)
+		rest = limits->cost_ns > COSTLY_SAMPLE_INTERVAL_MAX_NS ? limits->cost_ns
+			: COSTLY_SAMPLE_INTERVAL_MAX_NS;
 	return wait < rest ? rest : wait;
 }
 
 static void limits_plan_next_measurement(struct limits *limits, uint64_t now_ns)
 {
-	uint64_t wait = NEVER;
+	uint64_t wait = MEASURE_NEVER;
 
 	if (limits->meter[LIMIT_CPU].limit)
 		wait = limits_get_cpu_wait_ns(limits);
 	if (limits->sample_memory && limits_get_memory_wait_ns(limits) < wait)
 		wait = limits_get_memory_wait_ns(limits);
-	if (limits->sample_tasks && TASKS_NS < wait)
-		wait = TASKS_NS;
-	limits->next_ns = wait >= NEVER - now_ns ? NEVER : now_ns + wait;
+	if (limits->sample_tasks && TASKS_INTERVAL_NS < wait)
+		wait = TASKS_INTERVAL_NS;
+	limits->next_ns = wait >= MEASURE_NEVER - now_ns ? MEASURE_NEVER : now_ns + wait;
 }
 
 static void limits_measure_all(struct limits *limits)
@@ -305,10 +308,10 @@ static void limits_measure_all(struct limits *limits)
 }
 
 /*
- * The kernel charges an open file to the process that opened it: the supervisor, which is outside of the run's control
- * group. Counts the files that the program holds, but no more than were opened for it. They are counted again when
- * enough were opened since to take a quarter of what is left. They may take as much as the limit once more, because the
- * group's own use includes the page cache and may fill the limit at any time.
+ * The kernel charges an open file to the process that opened it: the supervisor, which is outside the run's control
+ * group. So this counts the files that the program holds, up to the number opened for it. They are counted again when
+ * enough files were opened since to take a quarter of the rest of the limit. They may take as much as the limit once
+ * more, because the group's own use includes the page cache, and may fill the limit at any time.
  */
 static void limits_count_open_files(struct limits *limits)
 {
@@ -324,7 +327,7 @@ static void limits_count_open_files(struct limits *limits)
 	if (limits->files_bytes > meter->limit)
 		limits_mark_exceeded(meter);
 	left = limits->files_bytes < meter->limit ? meter->limit - limits->files_bytes : 0;
-	limits->files_at = opened + FILES_LEAST + left / 4 / HELD_DESCRIPTOR_BYTES;
+	limits->files_at = opened + FILES_RECOUNT_MIN + left / 4 / HELD_DESCRIPTOR_BYTES;
 }
 
 static void limits_read_disk(struct limits *limits, uint64_t now_ns)
@@ -354,7 +357,7 @@ static void limits_read_audit(struct limits *limits)
 		limits_mark_exceeded(meter);
 }
 
-/* Limits that the kernel keeps for each process, as handlers saw them hit. */
+/* Reads which limits of single processes, which the kernel enforces, were hit according to the handlers. */
 static void limits_read_handler_notes(struct limits *limits, int wait_status)
 {
 	const struct limit_events *notes = &limits->sandbox->notes;
@@ -401,9 +404,9 @@ int limits_get_wait_ms(const struct limits *limits, uint64_t now_ns)
 	int disk_ms = limits->sandbox->disk ? disk_get_next_measure_ms(limits->sandbox->disk, now_ns) : -1, own_ms = -1;
 	uint64_t left_ns = limits->next_ns > now_ns ? limits->next_ns - now_ns : 0;
 
-	if (limits->next_ns != NEVER)
+	if (limits->next_ns != MEASURE_NEVER)
 		own_ms = (int)limits_clamp_value((left_ns + NS_PER_MS - 1) / NS_PER_MS, 0, 3600000);
-	return (unsigned)own_ms < (unsigned)disk_ms ? own_ms : disk_ms; /* -1 is the largest */
+	return (unsigned)own_ms < (unsigned)disk_ms ? own_ms : disk_ms; /* -1 is the largest as an unsigned number */
 }
 
 int limits_get_oom_fd(const struct limits *limits)
@@ -418,7 +421,7 @@ void limits_read_oom_event(struct limits *limits)
 
 void limits_measure_final(struct limits *limits)
 {
-	limits_read_disk(limits, NEVER);
+	limits_read_disk(limits, MEASURE_NEVER);
 	limits_read_audit(limits);
 }
 

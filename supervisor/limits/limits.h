@@ -1,7 +1,7 @@
 /*
- * Meters the resources of the run: by control groups where the keeper could make them, else by sampling the processes.
- * A limit that is hit ends the run (cpu, memory, disk), or the program gets the native error (pids: EAGAIN, open_files:
- * EMFILE) and the result says so. Called by the loop in the supervisor thread.
+ * Measures the resources that the run uses: by control groups if the keeper could make them, else by sampling the
+ * processes. A limit that is hit ends the run (cpu, memory, disk), or makes calls fail natively (pids: EAGAIN,
+ * open_files: EMFILE) and is reported in the result. Called by the loop in the supervisor thread.
  */
 #ifndef CALLGATE_SUPERVISOR_LIMITS_LIMITS_H
 #define CALLGATE_SUPERVISOR_LIMITS_LIMITS_H
@@ -21,12 +21,12 @@ enum limit_kind {
 	LIMIT_FILE_SIZE,  /* bytes of one file */
 	LIMIT_DISK,       /* bytes */
 	LIMIT_AUDIT,      /* bytes of the log */
-	LIMIT_MAX,        /* or: none */
+	LIMIT_MAX,        /* the number of limits; also: no limit */
 };
 
 struct limit_meter {
-	uint64_t limit; /* 0: none */
-	uint64_t used;  /* when last measured */
+	uint64_t limit; /* 0: no limit */
+	uint64_t used;  /* the use when last measured */
 	uint64_t peak;
 	bool known;     /* false: used and peak are not measured */
 	bool hit;
@@ -38,19 +38,16 @@ struct sandbox;
 struct limits;
 
 /*
- * Borrows the sandbox, which has what meters forks, memfds and disk use, and the cgroup. cgroup NULL: memory and cpu
- * are sampled. To be called by the supervisor, whose descendants the run's processes are. 0 or -ENOMEM.
+ * Borrows the cgroup, and the sandbox, which has the modules that count forks, memfds and disk use. cgroup NULL: memory
+ * and cpu are sampled. To be called by the supervisor, because the run's processes are its descendants. 0 or -ENOMEM.
  */
 int limits_create(const struct sandbox *sandbox, struct cgroup *cgroup, struct limits **ret_limits);
 void limits_free(struct limits *limits);
 
-/*
- * Measures what is due. Returns the limit that ended the run, then and ever after, or LIMIT_MAX. Cheap when nothing is
- * due.
- */
+/* Measures what is due. Returns the limit that ended the run, from then on, or LIMIT_MAX. Cheap if nothing is due. */
 enum limit_kind limits_measure_due(struct limits *limits, uint64_t now_ns);
 
-/* Milliseconds until the next tick is due; -1: never, because nothing is sampled. */
+/* Milliseconds until the next measurement is due; -1: nothing is sampled. */
 int limits_get_wait_ms(const struct limits *limits, uint64_t now_ns);
 
 /* A descriptor that becomes readable at an OOM kill; -1: none. */
@@ -59,8 +56,8 @@ int limits_get_oom_fd(const struct limits *limits);
 void limits_read_oom_event(struct limits *limits);
 
 /*
- * Makes the last measurement before the rest of the process tree is killed. wait_status: of the program; 0: not reaped.
- * alone: no process is left. Returns as limits_measure_due does.
+ * Makes the last measurement before the rest of the process tree is killed. wait_status: the program's; 0: not reaped.
+ * alone: no process is left. Returns what limits_measure_due() does.
  */
 enum limit_kind limits_measure_at_end(struct limits *limits, int wait_status, bool alone);
 
@@ -73,17 +70,17 @@ void limits_meters_init(struct limit_meter *meters, const struct policy_limits *
 /* The memory that the run uses now; where memory is sampled, at the last sample. */
 uint64_t limits_read_memory_bytes(void *limits);
 
-/* limits_measure_due for struct sandbox. True: a limit has ended the run. */
+/* limits_measure_due() as struct sandbox needs it. True: a limit has ended the run. */
 bool limits_have_ended_run(void *limits);
 
-/* The array of LIMIT_MAX meters. Borrowed. */
+/* The array of LIMIT_MAX meters, borrowed. */
 struct limit_meter *limits_get_meters(struct limits *limits);
 
 /* The name in the policy and the result: "cpu", "memory", … Static. */
 const char *limit_get_name(enum limit_kind kind);
 
 /*
- * {NAME: {"limit", "used", "peak", "hit"}} of LIMIT_MAX meters; cpu in milliseconds; null: none, or not known. Owned.
+ * {NAME: {"limit", "used", "peak", "hit"}} of LIMIT_MAX meters, owned; cpu in milliseconds; null: no limit, or unknown.
  */
 json_t *limits_make_json(const struct limit_meter *meters);
 

@@ -9,17 +9,17 @@
 #include "policy/policy.h"
 #include "supervisor/launch.h"
 
-/* What has to be bounded without a control group. */
+/* What has to be limited although no control group does. */
 struct rlimits_fallback {
-	bool cpu;    /* each process gets a resource limit of its own, as for `memory` and `tasks` */
-	bool memory; /* calls that make memory that no process shows are judged as well */
-	bool tasks;  /* RLIMIT_NPROC, which counts by user: only with a user namespace of the run's own */
-	bool forks;  /* without RLIMIT_NPROC: calls that make processes are judged */
+	bool cpu;    /* each process gets a resource limit; likewise for `memory` and `tasks` */
+	bool memory; /* also: calls that make memory which no process shows are judged */
+	bool tasks;  /* RLIMIT_NPROC, which counts by user; only with the run's own user namespace */
+	bool forks;  /* if RLIMIT_NPROC is not used: calls that make processes are judged */
 };
 
 /*
- * Fills ret_rlimit and returns the count. open_files: the caller's RLIMIT_NOFILE, for the program unless the policy
- * sets one. No limit exceeds the caller's own, because raising one needs a capability.
+ * Fills ret_rlimit and returns the count. open_files: callgate's RLIMIT_NOFILE, for the program unless the policy sets
+ * a limit. No limit exceeds callgate's own, because raising one needs a capability.
  */
 size_t rlimits_build(const struct policy_limits *limits, const struct rlimit *open_files,
 		     const struct rlimits_fallback *fallback, struct launch_rlimit ret_rlimit[LAUNCH_RLIMITS_MAX]);

@@ -16,20 +16,20 @@
 
 struct sample_process {
 	pid_t pid;
-	pid_t shown_by; /* the thread whose files in /proc show the memory: held_find_shown_thread */
+	pid_t shown_by; /* the thread whose files in /proc show the memory: see held_find_shown_thread() */
 	struct procstat stat;
 	uint64_t own_ns; /* cpu time of the process's threads */
 	bool lends;      /* a vfork child runs in the process's memory */
 	bool borrows;    /* the process is a vfork child in its parent's memory */
 };
 
-/* The memory of one process. */
-struct memory {
+/* The memory of one process, in bytes. */
+struct process_memory {
 	uint64_t private_bytes; /* anonymous pages and swap */
 	uint64_t shared_bytes;  /* shmem pages */
 };
 
-/* The clock id is that of clock_getcpuclockid(3), without its system call. */
+/* Uses the clock id that clock_getcpuclockid(3) would return, without its system call. */
 static uint64_t sample_read_process_cpu_ns(pid_t pid)
 {
 	clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2);
@@ -49,7 +49,7 @@ static bool sample_read_process(pid_t pid, struct sample_process *ret_process)
 	return ret_process->shown_by == pid || procstat_read(ret_process->shown_by, stat) == 0;
 }
 
-/* Lists the descendants of root by ascending pid. 0 or -errno; sample_list_release releases. */
+/* Lists the descendants of root by ascending pid. 0 or -errno. sample_list_release() releases the list. */
 static int sample_list_processes(pid_t root, struct sample_list *ret_list)
 {
 	struct sample_list list = {0};
@@ -74,7 +74,7 @@ static void sample_list_release(struct sample_list *list)
 	*list = (struct sample_list){0};
 }
 
-/* "Key:   123 kB" in bytes. */
+/* The value of a line "Key:   123 kB", in bytes. */
 static uint64_t sample_parse_kilobytes(const char *text, const char *key)
 {
 	char line[32];
@@ -85,19 +85,20 @@ static uint64_t sample_parse_kilobytes(const char *text, const char *key)
 	return at ? strtoull(at + strlen(line), NULL, 10) * 1024 : 0;
 }
 
-/* Pages that processes share, as after fork, count once in total. Those of an undumpable process count in full. */
-static struct memory sample_read_process_memory(pid_t pid)
+/* Pages that processes share, as after fork, count once in total. All pages of an undumpable process count. */
+static struct process_memory sample_read_process_memory(pid_t pid)
 {
 	char text[4096];
 
 	if (procstat_read_file(pid, "smaps_rollup", text, sizeof(text)) > 0)
-		return (struct memory){sample_parse_kilobytes(text, "Pss_Anon") +
+		return (struct process_memory){sample_parse_kilobytes(text, "Pss_Anon") +
 					       sample_parse_kilobytes(text, "SwapPss"),
 				       sample_parse_kilobytes(text, "Pss_Shmem")};
 	if (procstat_read_file(pid, "status", text, sizeof(text)) > 0)
-		return (struct memory){sample_parse_kilobytes(text, "RssAnon") + sample_parse_kilobytes(text, "VmSwap"),
+		return (struct process_memory){sample_parse_kilobytes(text, "RssAnon") +
+						       sample_parse_kilobytes(text, "VmSwap"),
 				       sample_parse_kilobytes(text, "RssShmem")};
-	return (struct memory){0};
+	return (struct process_memory){0};
 }
 
 static int sample_compare_pids(const void *a, const void *b)
@@ -108,8 +109,8 @@ static int sample_compare_pids(const void *a, const void *b)
 }
 
 /*
- * True for a vfork child, which runs in its parent's memory while the parent waits. The pages count as the parent's. A
- * parent waits for one such child at a time, so that another child of the same size has its own memory.
+ * Whether the process is a vfork child, which runs in its parent's memory while the parent waits. Its pages count as
+ * the parent's. A parent waits for one such child at a time, so another child of the same size has its own memory.
  */
 static bool sample_borrows_memory(const struct sample_list *list, const struct sample_process *process)
 {
@@ -125,8 +126,8 @@ static bool sample_borrows_memory(const struct sample_list *list, const struct s
 }
 
 /*
- * A process may fill memory with page tables alone: reading one byte in each 2 MiB of zero pages makes one. Measuring
- * exactly walks them, so it takes longer the more there are.
+ * Measures page tables, with which alone a process may fill memory: reading one byte in each 2 MiB of zero pages makes
+ * one. An exact measurement walks the tables, so it takes longer the more there are.
  */
 static uint64_t sample_measure_page_tables(const struct sample_list *list)
 {
@@ -140,11 +141,11 @@ static uint64_t sample_measure_page_tables(const struct sample_list *list)
 	return sum;
 }
 
-/* Each address space counts once. */
+/* Measures memory exactly. Each address space counts once. */
 static uint64_t sample_measure_exact_memory(const struct sample_list *list, const struct sample_wanted *wanted)
 {
 	uint64_t tables, areas = 0;
-	struct memory sum = {0};
+	struct process_memory sum = {0};
 
 	for (size_t i = 0; i < list->count; i++)
 		list->process[i].borrows = sample_borrows_memory(list, &list->process[i]);
@@ -152,7 +153,7 @@ static uint64_t sample_measure_exact_memory(const struct sample_list *list, cons
 	if (tables > wanted->enough_bytes)
 		return tables;
 	for (size_t i = 0; i < list->count; i++) {
-		struct memory one;
+		struct process_memory one;
 
 		if (list->process[i].borrows)
 			continue;
@@ -210,7 +211,7 @@ void sampler_release(struct sampler *sampler)
 	*sampler = (struct sampler){0};
 }
 
-/* Adds what each process has used since the last sample. Takes `now`. */
+/* Adds the cpu time that each process has used since the last sample. Takes `now`. */
 static void sampler_remember_usage(struct sampler *sampler, const struct sample_list *now)
 {
 	for (size_t i = 0; i < now->count; i++) {
@@ -229,8 +230,8 @@ static void sampler_remember_usage(struct sampler *sampler, const struct sample_
 }
 
 /*
- * Reads the root's reaped children first, then processes by ascending pid: a process that is reaped meanwhile is missed
- * rather than counted twice.
+ * Reads the root's reaped children first, then processes by ascending pid. So a process that is reaped meanwhile is
+ * missed, and not counted twice.
  */
 int sample_measure_process_tree(struct sampler *sampler, const struct sample_wanted *wanted, struct sample *ret_sample)
 {
@@ -265,7 +266,7 @@ int sample_measure_process_tree(struct sampler *sampler, const struct sample_wan
 	if (sample.memory_bytes > wanted->near_bytes || size > wanted->near_bytes)
 		sample.memory_bytes = kernel + sample_measure_exact_memory(&now, wanted);
 	sampler_remember_usage(sampler, &now);
-	/* /proc/PID/stat rounds the children's two times down by up to a tick each. */
+	/* /proc/PID/stat rounds each of the two times of children down, by up to one tick. */
 	sample.loses_time = sampler->cpu_ns > sample.cpu_ns + now.count * 2 * tick_ns;
 	if (sampler->cpu_ns > sample.cpu_ns)
 		sample.cpu_ns = sampler->cpu_ns;

@@ -1,6 +1,6 @@
 /*
- * Samples what a process tree uses, from /proc, for runs without control groups. What a process allocates and frees
- * between two samples is not seen.
+ * Samples from /proc what a process tree uses, for runs without control groups. Memory that a process allocates and
+ * frees between two samples is not seen.
  */
 #ifndef CALLGATE_SUPERVISOR_LIMITS_SAMPLE_H
 #define CALLGATE_SUPERVISOR_LIMITS_SAMPLE_H
@@ -11,11 +11,11 @@
 #include <sys/types.h>
 
 struct sample_wanted {
-	pid_t root;             /* the caller: its descendants are sampled, and its reaped children's cpu time counts */
-	bool alone;             /* `root` has no descendants: only the reaped children count */
+	pid_t root;             /* the calling process */
+	bool alone;             /* `root` has no descendants, so only reaped children count */
 	uint64_t near_bytes;    /* above this memory is measured exactly: pages that processes share count once */
 	uint64_t enough_bytes;  /* if page tables exceed this, mapped memory is not measured */
-	uint64_t buffer_bytes;  /* the most that one descriptor can hold: decides whether buffers are measured */
+	uint64_t buffer_bytes;  /* most bytes that a descriptor can hold; decides whether buffers are measured */
 	uint64_t shared_bytes;  /* shared memory without a page in any process: syscalls/account/memfds.h */
 };
 
@@ -24,10 +24,10 @@ struct sample_list {
 	size_t count;
 };
 
-/* What is kept from one sample to the next. Zero-initialise; sampler_release releases it. */
+/* What is kept from one sample to the next. To be initialised with zeros, and released by sampler_release(). */
 struct sampler {
 	struct sample_list last; /* the processes of the last sample */
-	uint64_t cpu_ns;         /* sum of what processes were seen to use themselves */
+	uint64_t cpu_ns;         /* sum of the cpu time that processes were seen to use themselves */
 };
 
 void sampler_release(struct sampler *sampler);
@@ -35,13 +35,13 @@ void sampler_release(struct sampler *sampler);
 struct sample {
 	uint64_t memory_bytes; /* anonymous pages, shared memory and swap; not the page cache, which can be reclaimed */
 	/*
-	 * cpu time of living processes and of all that were reaped; or the sampler's cpu_ns if that is more, because
-	 * the time of children whose parent ignores SIGCHLD is added to no process.
+	 * cpu time of living processes and of all that were reaped; or the sampler's cpu_ns if that is more, because no
+	 * process shows the time of children whose parent ignores SIGCHLD
 	 */
 	uint64_t cpu_ns;
 	uint64_t tasks;        /* threads */
 	uint64_t running;      /* processes */
-	bool loses_time;       /* the sampler's cpu_ns is much more: many children are lost between samples */
+	bool loses_time;       /* the sampler's cpu_ns is much more, so many children are missed between samples */
 };
 
 /* Takes a sample. 0, or -errno when /proc cannot be listed. */

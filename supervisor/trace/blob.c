@@ -5,16 +5,16 @@
 #include "base/buf.h"
 #include "supervisor/trace/private.h"
 
-#define ARGV_MAX 131072u /* a megabyte of pointers: more than an exec's argument space can hold */
-#define ARGV_STEP 64u
-#define KEPT_MAX (64u << 20) /* bytes of all blobs: a thread that leaves execs by longjmp keeps eight */
+#define ARGV_POINTERS_MAX 131072u /* a megabyte of pointers: more than an exec's argument space can hold */
+#define ARGV_POINTERS_PER_READ 64u
+#define BLOBS_BYTES_MAX (64u << 20) /* of all blobs; a thread that leaves its execs by longjmp keeps eight */
 
-/* Reads the program's argv without the final NULL. addr 0: an empty one. */
+/* Reads the program's argv, without the final NULL. addr 0: argv is empty. */
 static int blob_read_argv(const struct call *call, uint64_t addr, struct buf *argv)
 {
-	uint64_t step[ARGV_STEP];
+	uint64_t step[ARGV_POINTERS_PER_READ];
 
-	while (addr && argv->len / sizeof(*step) < ARGV_MAX) {
+	while (addr && argv->len / sizeof(*step) < ARGV_POINTERS_MAX) {
 		ssize_t got = call->sandbox->guest->read(call->tid, addr + argv->len, step, sizeof(step));
 		size_t have = got < 0 ? 0 : (size_t)got / sizeof(*step), used = 0;
 
@@ -31,7 +31,7 @@ static int blob_read_argv(const struct call *call, uint64_t addr, struct buf *ar
 	return addr ? -E2BIG : 0;
 }
 
-/* Puts the array: offsets of our texts from `at` on; the program's own pointers without argv[0]; NULL. */
+/* Adds the array: the offsets of our texts, which begin at `at`; the program's own pointers without argv[0]; NULL. */
 static void blob_put_argv(struct buf *bytes, char *const *head, const struct buf *argv, uint64_t at)
 {
 	const uint64_t end = 0;
@@ -79,9 +79,9 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 	for (size_t i = 0; i < blob.pointers; i++)
 		buf_add(&bytes, plan->argv_head[i], strlen(plan->argv_head[i]) + 1);
 	blob.len = bytes.len;
-	if (blob.len > KEPT_MAX || *budget > KEPT_MAX - blob.len)
+	if (blob.len > BLOBS_BYTES_MAX || *budget > BLOBS_BYTES_MAX - blob.len)
 		return -E2BIG;
-	blob.bytes = bytes.failed ? NULL : malloc(blob.len); /* a copy without the buffer's spare room */
+	blob.bytes = bytes.failed ? NULL : malloc(blob.len); /* a copy, because the buffer has spare room */
 	if (!blob.bytes)
 		return -ENOMEM;
 	memcpy(blob.bytes, bytes.data, blob.len);
@@ -92,7 +92,7 @@ int blob_build_for_exec(const struct call *call, const struct exec_plan *plan, s
 
 void blob_relocate_array(struct trace_blob *blob, uint64_t addr)
 {
-	uint64_t *pointer = (void *)blob->bytes; /* aligned, as malloc(3)'s */
+	uint64_t *pointer = (void *)blob->bytes; /* aligned, because malloc(3) made it */
 
 	for (size_t i = 0; i < blob->pointers; i++)
 		pointer[i] += addr;

@@ -1,6 +1,6 @@
 /*
- * Gets a target thread's descriptor where a container's filter refuses pidfd_getfd(2): the thread is given a socket,
- * sends the descriptor through it by injected calls and restarts its call, which is judged with the descriptor.
+ * Fetches a target thread's descriptor if a container's filter refuses pidfd_getfd(2). The thread gets a socket and
+ * sends the descriptor through it by injected calls. Then its call is restarted, and judged with the descriptor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "supervisor/trace/private.h"
 
 /*
- * The descriptor that the thread has sent, or -errno. Another thread of the process may have sent it: whatever comes
+ * Returns the descriptor that was sent, or -errno. Another thread of the process may have sent it, but whatever arrives
  * is a descriptor of the target process.
  */
 static int fetch_receive_descriptor(int near)
@@ -23,7 +23,8 @@ static int fetch_receive_descriptor(int near)
 	int fd;
 
 	fd_message_init(&message, (uint64_t)(uintptr_t)&message, -1);
-	message.header.msg_controllen = CMSG_LEN(sizeof(fd)); /* no padding: two would fit */
+	/* without padding, which has room for a second descriptor */
+	message.header.msg_controllen = CMSG_LEN(sizeof(fd));
 	if (recvmsg(near, &message.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
 		return -errno;
 	if (message.header.msg_controllen < CMSG_LEN(sizeof(int)) || message.control.align.cmsg_type != SCM_RIGHTS)
@@ -32,7 +33,7 @@ static int fetch_receive_descriptor(int near)
 	return fd;
 }
 
-/* 0 or -errno. */
+/* Makes the thread send its descriptor. 0 or -errno. */
 static int fetch_send_message(struct injection *injection)
 {
 	const struct pending *pending = injection->pending;
@@ -57,7 +58,7 @@ int fetch_make_thread_send(struct tracer *tracer, struct pending *pending)
 
 	if (r < 0)
 		return r;
-	/* After a failure the call is restarted as well: it then gets the error, and is recorded with the error. */
+	/* After a failure the call is restarted too: the error becomes its result, and is recorded. */
 	r = fetch_send_message(&injection);
 	pending->fetched_fd = r < 0 ? r : fetch_receive_descriptor(pending->near_fd);
 	(void)close(steal_fd(&pending->near_fd));
@@ -95,7 +96,7 @@ bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64
 
 	if (!pending || pending->kind != PENDING_FETCH)
 		return false;
-	/* Gives a duplicate, because an older kernel may restart the call once more (skip_interrupt). */
+	/* Returns a duplicate, because an older kernel may restart the call once more (skip_interrupt). */
 	*ret_fd = pending->fetched_fd < 0 ? pending->fetched_fd : fcntl(pending->fetched_fd, F_DUPFD_CLOEXEC, 0);
 	if (*ret_fd < 0 && pending->fetched_fd >= 0)
 		*ret_fd = -errno;

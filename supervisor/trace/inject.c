@@ -1,4 +1,4 @@
-/* Injected system calls: a seized thread that stands behind its call runs others, by one single step each. */
+/* Injected system calls. A seized thread, stopped behind its own call, runs other calls by single steps. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,18 +15,18 @@
 #include "supervisor/trace/private.h"
 
 #define STACK_ALIGN 16u
-#define YIELDS_MAX 200u           /* a step takes microseconds, unless the thread does not get a CPU */
-#define STEP_NS UINT64_C(2000000000) /* none of the calls can block: a longer step is an attack */
-#define STARVED_NS UINT64_C(10000000000) /* a thread of low priority on a busy machine */
-/* More stray stops for longer than this are a storm of signals, or code that was changed. */
-#define STRAYS_NS UINT64_C(250000000)
-#define STRAYS_MAX 32u
+#define STEP_YIELDS_MAX 200u           /* a step takes microseconds if the thread gets a CPU */
+#define STEP_MAX_NS UINT64_C(2000000000) /* none of the injected calls can block, so a longer step is an attack */
+#define STARVED_STEP_MAX_NS UINT64_C(10000000000) /* most time for a thread of low priority on a busy machine */
+/* More stray stops than STRAY_STOPS_MAX after this time are a flood of signals, or the program's code was changed. */
+#define STRAY_STOPS_NS UINT64_C(250000000)
+#define STRAY_STOPS_MAX 32u
 #define SIGNAL_BIT(number) (UINT64_C(1) << ((number) - 1))
-/* Signals that the kernel forces on a thread: blocked, they kill it or reset its handler. SIGTRAP ends a step. */
-#define FAULTS                                                                                                       \
+/* Signals that the kernel forces on a thread: if blocked, they kill it or reset its handler. SIGTRAP ends a step. */
+#define FAULT_SIGNALS                                                                                                \
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGSYS))
 
-/* Whether a step may take longer. False also when a limit has ended the run meanwhile. */
+/* Whether a step may take longer. False also if a limit has ended the run. */
 static bool inject_step_may_wait(const struct injection *injection, uint64_t begin_ns)
 {
 	const struct sandbox *sandbox = injection->tracer->sandbox;
@@ -36,12 +36,13 @@ static bool inject_step_may_wait(const struct injection *injection, uint64_t beg
 
 	if (sandbox->is_over && sandbox->is_over(sandbox->memory.meter))
 		return false;
-	return waited_ns < STEP_NS || (waited_ns < STARVED_NS && procstat_read(tid, &stat) == 0 && stat.state == 'R');
+	return waited_ns < STEP_MAX_NS || (waited_ns < STARVED_STEP_MAX_NS && procstat_read(tid, &stat) == 0 &&
+					   stat.state == 'R');
 }
 
 /*
- * Waits for a stop. -ESRCH: the thread exited, which the loop reaps, or was killed because it took too long. The stop
- * is the thread's own, because no other thread of its process is in an exec (later.c).
+ * Waits for a stop. -ESRCH: the thread exited, which the loop reaps, or it was killed because the step took too long.
+ * The stop is the thread's own, because no other thread of its process is in an exec (later.c).
  */
 static int inject_await_stop(const struct injection *injection, int *ret_status)
 {
@@ -54,14 +55,14 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 			return -ESRCH;
 		if (info.si_pid == tid)
 			break;
-		if (tries < YIELDS_MAX)
+		if (tries < STEP_YIELDS_MAX)
 			(void)sched_yield();
 		else if (inject_step_may_wait(injection, begin_ns))
 			(void)nanosleep(&(const struct timespec){.tv_nsec = 50000}, NULL);
 		else
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 	}
-	/* Not reaped by waitpid(2): SIGKILL may turn the stop into an exit meanwhile, which is left to the loop. */
+	/* Does not reap: SIGKILL may turn the stop into an exit meanwhile, which is left to the loop. */
 	info.si_pid = 0;
 	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) < 0 || info.si_pid != tid)
 		return -ESRCH;
@@ -69,7 +70,7 @@ static int inject_await_stop(const struct injection *injection, int *ret_status)
 	return 0;
 }
 
-/* One single step over the system call instruction. Signals are kept: a timer can send them without end. */
+/* One single step over the system call instruction. Signals are kept for later: a timer can send endless ones. */
 static int inject_single_step(struct injection *injection)
 {
 	pid_t tid = injection->pending->tid;
@@ -91,11 +92,11 @@ static int inject_single_step(struct injection *injection)
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP &&
 		    arch_get_pc(&now) == arch_get_pc(&injection->behind))
 			return 0;
-		if (++injection->strays > STRAYS_MAX && io_read_clock_ns() > injection->end_ns)
+		if (++injection->strays > STRAY_STOPS_MAX && io_read_clock_ns() > injection->end_ns)
 			return kill(tid, SIGKILL) < 0 ? -errno : -ESRCH;
 		if (status >> 16 != 0)
-			continue; /* a group stop: reported again after the detach */
-		/* SIGSTOP is not kept: it might then come after the SIGCONT that ends the stop. */
+			continue; /* a group stop, which is reported again after the detach */
+		/* SIGSTOP is not kept, because it might come after the SIGCONT that ends the stop. */
 		if (WSTOPSIG(status) == SIGSTOP)
 			pass = SIGSTOP;
 		else
@@ -124,19 +125,19 @@ int64_t inject_syscall_with_args(struct injection *injection, long nr, const uin
 
 int inject_prepare_thread(const struct tracer *tracer, const struct pending *pending, struct injection *ret_injection)
 {
-	uint64_t mask = ~(FAULTS | SIGNAL_BIT(SIGTRAP));
+	uint64_t mask = ~(FAULT_SIGNALS | SIGNAL_BIT(SIGTRAP));
 	int r;
 
 	*ret_injection =
-		(struct injection){.tracer = tracer, .pending = pending, .end_ns = io_read_clock_ns() + STRAYS_NS};
+		(struct injection){.tracer = tracer, .pending = pending, .end_ns = io_read_clock_ns() + STRAY_STOPS_NS};
 	r = arch_read_regs(pending->tid, &ret_injection->behind);
 	if (r < 0)
 		return r;
 	if (!arch_is_last_call(&ret_injection->behind, pending->row->nr))
-		return -EINTR; /* killed: nothing else makes it leave its call */
+		return -EINTR; /* killed: only that can make the thread leave its call */
 	if (ptrace(PTRACE_GETSIGMASK, pending->tid, sizeof(mask), &ret_injection->mask) < 0)
 		return -errno;
-	mask |= ret_injection->mask & FAULTS; /* all others are blocked */
+	mask |= ret_injection->mask & FAULT_SIGNALS; /* all signals but these are blocked */
 	return ptrace(PTRACE_SETSIGMASK, pending->tid, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
@@ -167,7 +168,7 @@ int64_t inject_run_and_set_result(const struct tracer *tracer, const struct pend
 	return result;
 }
 
-/* Since Linux 6.5 process_vm_writev does not grow a stack. PTRACE_POKEDATA does. */
+/* Writes target memory. Since Linux 6.5 process_vm_writev(2) does not grow a stack, but PTRACE_POKEDATA does. */
 int inject_write_memory(const struct tracer *tracer, pid_t tid, uint64_t addr, const void *bytes, size_t len)
 {
 	const struct memory_ops *guest = tracer->sandbox->guest;

@@ -6,7 +6,7 @@
 #include "supervisor/answer.h"
 #include "supervisor/trace/private.h"
 
-/* An exec under way of another thread of the process, or NULL. */
+/* The entry of an exec that another thread of the process is performing, or NULL. */
 static struct pending *later_find_exec(const struct tracer *tracer, pid_t tgid, pid_t tid)
 {
 	struct pending *pending = tracer->pending;
@@ -16,7 +16,7 @@ static struct pending *later_find_exec(const struct tracer *tracer, pid_t tgid, 
 	return pending;
 }
 
-/* Interrupts an exec that was continued without an interrupt: if it has failed, its thread stops now. */
+/* Interrupts an exec that was continued without an interrupt. If the exec has failed, its thread stops now. */
 static void later_interrupt_exec(struct pending *busy)
 {
 	if (busy->skip_interrupt && ptrace(PTRACE_INTERRUPT, busy->tid, 0, 0) == 0)

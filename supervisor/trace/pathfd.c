@@ -1,9 +1,9 @@
 /*
- * Gives O_PATH descriptors to target threads. SECCOMP_IOCTL_NOTIF_ADDFD refuses them, but a socket can carry them: the
- * thread gets a socket with the descriptor in its queue and runs recvmsg, dup3 and close as injected calls. The
- * descriptor is then the lowest free one, as after open(2). For a chdir the thread runs fchdir instead of dup3. A
- * directory that may be read is added by ADDFD itself, so that its chdir needs registers only. A file that is to be
- * mapped is added likewise.
+ * Gives O_PATH descriptors to target threads. SECCOMP_IOCTL_NOTIF_ADDFD refuses them, but a socket can carry them. The
+ * thread gets a socket with the descriptor in its queue, and runs recvmsg, dup3 and close as injected calls. The
+ * descriptor is then the lowest free one, as after open(2). For a chdir the thread runs fchdir in place of dup3. If the
+ * directory may be read, ADDFD adds it, so that its chdir needs registers only. A file that is to be mapped is added by
+ * ADDFD too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ int pathfd_open_directory(const struct call *call, int fd)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* The number of the received descriptor, or -errno. */
+/* Reads the number of the received descriptor. -errno: none was received. */
 static int64_t pathfd_read_message(const struct injection *injection, uint64_t addr)
 {
 	struct fd_message message;
@@ -56,7 +56,7 @@ static int64_t pathfd_read_message(const struct injection *injection, uint64_t a
 			   sizeof(message)) < 0)
 		return -EFAULT;
 	if (message.header.msg_controllen < CMSG_LEN(sizeof(int)) || message.control.align.cmsg_type != SCM_RIGHTS)
-		return -EMFILE; /* the message came without its descriptor: the table is full */
+		return -EMFILE; /* the message came without its descriptor, because the table is full */
 	memcpy(&number, CMSG_DATA(&message.control.align), sizeof(number));
 	return number < 0 ? -EMFILE : number;
 }
@@ -69,7 +69,7 @@ static int pathfd_write_message(const struct injection *injection, uint64_t addr
 	return inject_write_memory(injection->tracer, injection->pending->tid, addr, &message, sizeof(message));
 }
 
-/* Changes to the directory that was added to the target. */
+/* Changes the thread's cwd to the directory that was added to the target. */
 static int64_t pathfd_change_directory(struct injection *injection)
 {
 	uint64_t directory = (uint64_t)injection->pending->carrier;
@@ -79,18 +79,18 @@ static int64_t pathfd_change_directory(struct injection *injection)
 	return result;
 }
 
-/* Makes the terminal that was added to the target the controlling one. Where that fails, open(2) succeeds, too. */
+/* Makes the added terminal the controlling terminal. A failure is ignored, as by open(2). */
 static int64_t pathfd_control_terminal(struct injection *injection)
 {
 	uint64_t terminal = (uint64_t)injection->pending->carrier;
 
 	(void)inject_syscall(injection, __NR_ioctl, terminal, TIOCSCTTY, 0);
-	if (!injection->pending->cloexec) /* the terminal was added close-on-exec */
+	if (!injection->pending->cloexec) /* the terminal was added with O_CLOEXEC */
 		(void)inject_syscall(injection, __NR_fcntl, terminal, F_SETFD, 0);
 	return (int64_t)terminal;
 }
 
-/* Takes the descriptor out of the carrier, and replaces the carrier by it or changes to it. */
+/* Receives the descriptor from the carrier. Then replaces the carrier by it or, for a chdir, changes the cwd to it. */
 static int64_t pathfd_take_from_carrier(struct injection *injection)
 {
 	uint64_t carrier = (uint64_t)injection->pending->carrier;
@@ -126,8 +126,8 @@ int64_t pathfd_give_to_thread(const struct tracer *tracer, const struct pending 
 }
 
 /*
- * mmap(2) of a file in place of anonymous memory. Another thread may use the file's descriptor meanwhile, which does no
- * harm: the file stays counted.
+ * Maps a file in place of anonymous memory by mmap(2). Another thread may use the file's descriptor meanwhile, which
+ * does no harm: the file stays counted.
  */
 static int64_t pathfd_map_carrier(struct injection *injection)
 {
@@ -136,7 +136,7 @@ static int64_t pathfd_map_carrier(struct injection *injection)
 	int64_t result;
 
 	memcpy(arg, pending->arg, sizeof(arg));
-	/* MAP_POPULATE is only a hint, and would take longer than a single step may. */
+	/* MAP_POPULATE is only a hint, and its work would take longer than a single step may. */
 	arg[3] &= ~(uint64_t)(MAP_ANONYMOUS | MAP_POPULATE);
 	arg[4] = (uint64_t)pending->carrier;
 	arg[5] = 0;

@@ -8,7 +8,7 @@
 #include "supervisor/answer.h"
 #include "supervisor/trace/private.h"
 
-#define DEPTH_MAX 8 /* calls of one thread that wait for their restart: signal handlers interrupted by others */
+#define RESTARTS_PER_THREAD_MAX 8 /* calls that wait for a restart: signal handlers interrupted each other */
 
 struct pending *pending_find_newest(const struct tracer *tracer, pid_t tid)
 {
@@ -32,10 +32,10 @@ bool pending_is_stale(const struct pending *pending)
 void pending_end_record(struct tracer *tracer, struct pending *pending, int64_t ret)
 {
 	audit_end_record(tracer->sandbox->audit, pending->slot, ret, io_read_clock_ns() - pending->start_ns);
-	pending->slot.seq = 0; /* no record any more: ending it again has no effect */
+	pending->slot.seq = 0; /* the record has ended: ending it again has no effect */
 }
 
-/* Releases what belongs to the call. */
+/* Releases what the entry holds for its call. */
 static void pending_release_call(struct tracer *tracer, struct pending *pending)
 {
 	exec_plan_free(steal_pointer(&pending->plan));
@@ -76,7 +76,7 @@ void pending_drop_call(struct tracer *tracer, struct pending *pending)
 	pending_release_call(tracer, pending);
 	pending->state = PENDING_DROPPED;
 	if (ptrace(PTRACE_INTERRUPT, pending->tid, 0, 0) < 0)
-		pending_remove_entry(tracer, pending); /* dead */
+		pending_remove_entry(tracer, pending); /* the thread is dead */
 }
 
 static struct pending *pending_add_entry(struct tracer *tracer, const struct call *call)
@@ -92,14 +92,14 @@ static struct pending *pending_add_entry(struct tracer *tracer, const struct cal
 	return pending;
 }
 
-/* The entry for a new call of a seized thread: a new entry if its newest call waits for a restart, else that one. */
+/* The entry for a new call of a seized thread: a new entry if the newest waits for a restart, else the newest. */
 static struct pending *pending_reuse_entry(struct tracer *tracer, const struct call *call, struct pending *newest)
 {
 	unsigned depth = 0;
 
 	for (const struct pending *pending = newest; pending; pending = pending->next)
 		depth += pending->tid == call->tid;
-	if (newest->state == PENDING_RESTARTED && depth < DEPTH_MAX)
+	if (newest->state == PENDING_RESTARTED && depth < RESTARTS_PER_THREAD_MAX)
 		return pending_add_entry(tracer, call);
 	pending_end_record(tracer, newest, -EINTR);
 	pending_release_call(tracer, newest);
@@ -107,8 +107,8 @@ static struct pending *pending_reuse_entry(struct tracer *tracer, const struct c
 }
 
 /*
- * A notified thread waits in the kernel, so it keeps its tid as long as the notification is valid. That is checked
- * after the seize: before, the thread could still die in between. 0 or -errno.
+ * Seizes a notified thread. It waits in the kernel, so it keeps its tid while the notification is valid. That is
+ * checked after the seize, because the thread could die before. 0 or -errno.
  */
 static int pending_seize_thread(struct tracer *tracer, const struct call *call, struct pending **ret_pending)
 {
@@ -170,7 +170,7 @@ int pending_seize_with_carrier(struct tracer *tracer, const struct call *call, i
 	int r;
 
 	r = pending_seize_and_interrupt(tracer, call, PENDING_ANSWERED, &pending);
-	if (!pending) /* r != 0 */
+	if (!pending) /* r is not 0 */
 		return r;
 	r = answer_add_descriptor(tracer->sandbox->listener_fd, call->id, steal_fd(&owned), true);
 	if (r < 0) {

@@ -1,4 +1,4 @@
-/* What happens at the stops of seized threads. */
+/* Handles the stops of seized threads. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,18 +12,18 @@
 #include "syscalls/account/denials.h"
 
 #define STACK_ALIGN 16u
-/* Results for the kernel itself: the call is restarted unless a signal handler runs (include/linux/errno.h). */
+/* Results for the kernel itself: it restarts the call, unless a signal handler runs (include/linux/errno.h). */
 #define KERNEL_RESTARTSYS 512
 #define KERNEL_RESTART_LAST 516
 
-/* ---- ptrace(2) on a stopped thread. If it was killed meanwhile: ESRCH, and its exit is reported later ---- */
+/* ---- ptrace(2) on a stopped thread: fails with ESRCH if the thread was killed; its exit is reported later ---- */
 
 static void stop_detach_thread(pid_t tid, int signal)
 {
 	(void)ptrace(PTRACE_DETACH, tid, 0, (long)signal);
 }
 
-/* A group stop is kept: after PTRACE_LISTEN the thread stops again, by SIGTRAP, at SIGCONT. */
+/* Resumes a thread. A group stop is kept: after PTRACE_LISTEN the thread stops again, by SIGTRAP, at SIGCONT. */
 static void stop_resume_thread(pid_t tid, int signal, bool group_stop)
 {
 	if (group_stop)
@@ -54,13 +54,13 @@ static void stop_forget_thread(struct tracer *tracer, pid_t tid)
 
 /* ---- exec ---- */
 
-/* Records the kill as a call of its own: the loaded image is not the approved one. */
+/* Records the kill of a process, whose loaded image is not the approved image, as a separate call. */
 static void stop_record_kill(struct tracer *tracer, const struct pending *pending, pid_t pid, const char *reason)
 {
 	_cleanup_free_ struct call *call = calloc(1, sizeof(*call));
 
 	if (!call)
-		return; /* the call's own record gets an errno in any case */
+		return; /* the call's own record gets an errno all the same */
 	call->sandbox = tracer->sandbox;
 	call->tid = pid;
 	call->task = tree_find_task(tracer->sandbox->tree, pid);
@@ -70,7 +70,8 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 		return;
 	call->paths = 1;
 	call->path[0].len = strlen(pending->text);
-	(void)snprintf(call->path[0].text, sizeof(call->path[0].text), "%s", pending->text); /* was a path of a call */
+	/* fits: it was a call's path */
+	(void)snprintf(call->path[0].text, sizeof(call->path[0].text), "%s", pending->text);
 	call->decision = (struct policy_decision){VERDICT_KILL, EACCES, pending->decision.rule, reason, 0};
 	call->outcome.kind = OUTCOME_CONTINUE;
 	if (call_commit_record(call) < 0)
@@ -79,7 +80,7 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	audit_end_record(tracer->sandbox->audit, call->slot, -EACCES, 0);
 }
 
-/* The leader's entry if no other thread of its process has one: then the leader made the exec. Else NULL. */
+/* The leader's entry, if no other thread of its process has an entry: then the leader made the exec. Else NULL. */
 static struct pending *stop_find_lone_leader(const struct tracer *tracer, pid_t pid)
 {
 	struct pending *lone = NULL;
@@ -95,8 +96,8 @@ static struct pending *stop_find_lone_leader(const struct tracer *tracer, pid_t 
 }
 
 /*
- * The entry of an exec that succeeded. The event comes with the leader's pid, whichever thread made the call, and that
- * thread has this pid now (ptrace(2), "execve(2) under ptrace"). The other threads are dead.
+ * The entry of an exec that succeeded. Whichever thread made the call, the event has the leader's pid, which that
+ * thread has now (ptrace(2), "execve(2) under ptrace"). The other threads are dead.
  */
 static struct pending *stop_find_exec(struct tracer *tracer, pid_t pid)
 {
@@ -110,7 +111,7 @@ static struct pending *stop_find_exec(struct tracer *tracer, pid_t pid)
 	pending = pending_find_newest(tracer, (pid_t)former);
 	if (!pending)
 		return NULL;
-	/* Forget the old leader's calls and older ones of the thread itself, but not this entry. */
+	/* Forgets the old leader's calls and the thread's older calls, but keeps this entry. */
 	pending->tid = -1;
 	stop_forget_thread(tracer, pid);
 	stop_forget_thread(tracer, (pid_t)former);
@@ -133,10 +134,10 @@ void stop_on_exec(struct tracer *tracer, pid_t pid)
 		pending_remove_entry(tracer, pending);
 		return;
 	}
-	/* A process that is being killed cannot be read either, which is no mismatch. */
+	/* A process that is being killed is unreadable too, but that is not recorded as a mismatch. */
 	if (pending && ptrace(PTRACE_GETEVENTMSG, pid, 0, &message) == 0)
 		stop_record_kill(tracer, pending, pid, reason);
-	(void)kill(pid, SIGKILL); /* a traced process keeps its pid */
+	(void)kill(pid, SIGKILL); /* the process is traced, so it keeps its pid */
 	if (pending)
 		pending_end_and_remove(tracer, pending, -EACCES);
 }
@@ -156,7 +157,7 @@ static void stop_set_restart_args(struct pending *pending, uint64_t addr)
 		pending->restart_arg[4] = 0;
 }
 
-/* Sets the thread, which got -EINTR, back to the system call instruction. 0 or -errno for the program. */
+/* Sets the thread, whose call got -EINTR, back to the system call instruction. 0, or an -errno for the program. */
 static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 {
 	struct arch_regs regs;
@@ -175,7 +176,7 @@ static int stop_restart_call(struct tracer *tracer, struct pending *pending)
 	r = inject_write_memory(tracer, pending->tid, addr, pending->blob.bytes, pending->blob.len);
 	if (r < 0) {
 		arch_set_result(&regs, r);
-		(void)arch_write_regs(pending->tid, &regs); /* failing, it keeps EINTR or is dead */
+		(void)arch_write_regs(pending->tid, &regs); /* on failure: EINTR, or the thread is dead */
 		return r;
 	}
 	pending->blob_addr = addr;
@@ -204,7 +205,7 @@ static void stop_after_response(struct tracer *tracer, struct pending *pending, 
 	stop_end_call(tracer, pending, result, signal, group_stop);
 }
 
-/* ---- the end of a continued call, as of an exec that failed ---- */
+/* ---- the end of a continued call, such as an exec that failed ---- */
 
 static void stop_after_continued_call(struct tracer *tracer, struct pending *pending, int signal, bool group_stop)
 {
@@ -235,7 +236,7 @@ void stop_on_other(struct tracer *tracer, pid_t pid, int status)
 {
 	bool event = status >> 16 != 0;
 	bool group_stop = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP;
-	int signal = event ? 0 : WSTOPSIG(status); /* a signal about to be delivered is passed on */
+	int signal = event ? 0 : WSTOPSIG(status); /* a signal that was about to be delivered is passed on */
 	struct pending *pending = pending_find_newest(tracer, pid);
 
 	if (!pending)
@@ -249,5 +250,5 @@ void stop_on_other(struct tracer *tracer, pid_t pid, int status)
 	else if (pending->state == PENDING_RUNNING)
 		stop_after_continued_call(tracer, pending, signal, group_stop);
 	else
-		stop_end_call(tracer, pending, -EINTR, signal, group_stop); /* the call's record is complete already */
+		stop_end_call(tracer, pending, -EINTR, signal, group_stop); /* the record has ended already */
 }

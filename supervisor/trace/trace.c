@@ -10,8 +10,8 @@
 #include "supervisor/blocking.h"
 #include "supervisor/trace/private.h"
 
-#define FETCH_SHARE 8u /* 1/8 of our descriptors: a fetch keeps one, and its call needs others */
-#define OTHERS_MAX 4096 /* calls of a signal handler after which a restarted call counts as abandoned (longjmp) */
+#define FETCH_DESCRIPTOR_SHARE 8u /* fetches use 1/8 of our descriptors: each keeps one, its call needs more */
+#define OTHER_CALLS_MAX 4096 /* calls of signal handlers after which a restarted call counts as abandoned (longjmp) */
 
 int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 {
@@ -20,7 +20,7 @@ int tracer_create(struct sandbox *sandbox, struct tracer **ret_tracer)
 	if (!tracer)
 		return -ENOMEM;
 	tracer->sandbox = sandbox;
-	tracer->fetches_most = blocking_get_descriptor_share(FETCH_SHARE);
+	tracer->fetches_most = blocking_get_descriptor_share(FETCH_DESCRIPTOR_SHARE);
 	*ret_tracer = tracer;
 	return 0;
 }
@@ -61,15 +61,15 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 	pending->plan = steal_pointer(&call->outcome.exec); /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
 	pending->blob = blob;
 	if (plan->detour)
-		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR); /* restarted at its stop */
+		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR); /* it is restarted at its stop */
 	else
 		(void)answer_continue(tracer->sandbox->listener_fd, call->id, call->row, CONTINUE_VERIFIED);
 	return 0;
 }
 
 /*
- * An open with O_PATH or a chdir(2): the thread receives the descriptor and keeps it or changes to it. An open of a
- * terminal: the thread receives the terminal and makes it the controlling one.
+ * For an open with O_PATH, the thread receives the descriptor; for a chdir(2) it changes its cwd to it. For an open of
+ * a terminal, the thread receives the terminal and makes it the controlling terminal.
  */
 static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 {
@@ -91,14 +91,14 @@ static int trace_start_pathfd(struct tracer *tracer, struct call *call)
 	return 0;
 }
 
-/* The thread maps a file of ours in place of the anonymous memory that it asked for. */
+/* Makes the thread map a file in place of the anonymous memory that it asked for. */
 static int trace_start_map(struct tracer *tracer, struct call *call)
 {
 	struct pending *pending;
 	int r = pending_seize_with_carrier(tracer, call, steal_fd(&call->outcome.fd), &pending);
 
 	if (r < 0)
-		return r == -EMFILE ? -ENOMEM : r; /* mmap needs no descriptor */
+		return r == -EMFILE ? -ENOMEM : r; /* natively mmap needs no descriptor */
 	pending->kind = PENDING_MAP; /* NOLINT(clang-analyzer-core*): as above */
 	return 0;
 }
@@ -117,11 +117,11 @@ int trace_start_call(struct tracer *tracer, struct call *call)
 		r = call->outcome.kind == OUTCOME_MAP ? trace_start_map(tracer, call)
 						      : trace_start_pathfd(tracer, call);
 	if (r == 0)
-		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR); /* continued at its stop */
+		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR); /* goes on at its stop */
 	return r;
 }
 
-/* Handling a stop may begin an exec that other stops have to wait for. */
+/* Handles the stops that waited. One of them may begin another exec, for which the others wait again. */
 static void trace_handle_held_stops(struct tracer *tracer)
 {
 	struct pending *pending = tracer->pending;
@@ -135,7 +135,7 @@ static void trace_handle_held_stops(struct tracer *tracer)
 			continue;
 		}
 		stop_on_other(tracer, pending->tid, status);
-		pending = tracer->pending; /* the entry may be gone */
+		pending = tracer->pending; /* the entry may have been removed */
 	}
 }
 
@@ -160,13 +160,13 @@ static void trace_start_waiting_calls(struct tracer *tracer)
 	}
 }
 
-/* Handles a call of a seized thread that is not the restarted call. */
+/* Handles a call of a seized thread that is not its restarted call. */
 static void trace_on_other_call(struct tracer *tracer, struct pending *pending)
 {
 	if (pending->state == PENDING_DROPPED || pending_is_stale(pending))
 		return;
-	/* The call is made by a signal handler that runs before the restarted call. */
-	if (pending->state == PENDING_RESTARTED && ++pending->other_calls <= OTHERS_MAX)
+	/* A signal handler makes the call, before the restarted call. */
+	if (pending->state == PENDING_RESTARTED && ++pending->other_calls <= OTHER_CALLS_MAX)
 		return;
 	pending_drop_call(tracer, pending);
 	trace_start_waiting_calls(tracer);
@@ -177,7 +177,7 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
 	struct pending *newest = tracer->pending ? pending_find_newest(tracer, tid) : NULL;
 	struct pending *pending = newest ? pending_find_restarted(tracer, tid, nr, args) : NULL;
 
-	/* Only an exec is continued, because it is verified afterwards. Everything else is judged again. */
+	/* Only an exec is continued, because its image is verified later. All other calls are judged again. */
 	if (pending && !(pending->plan && pending->row->basis == BASIS_EXEC)) {
 		pending_drop_call(tracer, pending);
 		return false;
@@ -187,7 +187,7 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
 			trace_on_other_call(tracer, newest);
 		return false;
 	}
-	/* A signal frame may have overwritten the blob. If this fails, the kernel reads no more and returns EFAULT. */
+	/* A signal frame may have overwritten the blob. If this write fails, the kernel's read fails too (EFAULT). */
 	if (pending->blob_addr)
 		(void)memory_copy_out(tracer->sandbox->guest, tid, pending->blob_addr, pending->blob.bytes,
 				      pending->blob.len);
@@ -198,9 +198,9 @@ bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u
 }
 
 /*
- * Forgets the calls of the thread that exited. A leader's exit is reported when its whole thread group is gone, with
- * any thread whose exec was about to take the leader's pid. A thread does not die alone in its exec, so the leader's
- * held stop is out of date as well.
+ * Forgets the calls of a thread that exited. A leader's exit is reported when its whole thread group is gone, including
+ * any thread whose exec was about to take the leader's pid. A thread does not die alone in its exec. So the leader's
+ * held stop is obsolete too.
  */
 static void trace_forget_group(struct tracer *tracer, pid_t pid)
 {
@@ -233,7 +233,7 @@ void trace_forget_thread(struct tracer *tracer, pid_t tid)
 {
 	struct pending *pending = pending_find_newest(tracer, tid);
 
-	/* A thread loses its tid without an exit when its exec succeeds. The entry is needed until the exec's stop. */
+	/* A successful exec takes the thread's tid away without an exit. Its entry is needed until the exec's stop. */
 	if (!pending || pending_is_in_exec(pending))
 		return;
 	pending_end_and_remove(tracer, pending, -ESRCH);

@@ -1,6 +1,6 @@
 /*
  * ptrace(2): verifies execs, and makes target threads do what the supervisor cannot do for them. Called by dispatch.c,
- * outcome.c and loop.c in the supervisor thread, which is the tracer of every seized thread.
+ * outcome.c and loop.c in the supervisor thread, which is the tracer of all seized threads.
  */
 #ifndef CALLGATE_SUPERVISOR_TRACE_TRACE_H
 #define CALLGATE_SUPERVISOR_TRACE_TRACE_H
@@ -30,24 +30,25 @@ void tracer_free(struct tracer *tracer);
 int trace_start_call(struct tracer *tracer, struct call *call);
 
 /*
- * To be asked for every notification, before trace_is_restarted_exec. True: it is the restarted call of an
- * OUTCOME_FETCH, and *ret_fd is the fetched descriptor, owned by the caller, or -errno.
+ * To be called for every notification, before trace_is_restarted_exec(). True: the notification is the restarted call
+ * of an OUTCOME_FETCH, and *ret_fd is the fetched descriptor, owned by the caller, or -errno.
  */
 bool trace_take_fetched_fd(struct tracer *tracer, pid_t tid, int nr, const __u64 *args, int *ret_fd);
 
 /*
- * To be asked for every other notification, before decoding. True: it is a restarted exec that was approved, to be
- * continued with CONTINUE_VERIFIED. False: the call is to be judged.
+ * To be called for every other notification, before decoding. True: it is a restarted exec that was approved, and is to
+ * be continued with CONTINUE_VERIFIED. False: the call is to be judged.
  */
 bool trace_is_restarted_exec(struct tracer *tracer, pid_t tid, int nr, const __u64 *args);
 
 /*
  * Handles a wait status. True: it was a stop. False: an exit; the thread's calls are forgotten, and the caller does the
- * rest. Must get every status that waitpid(2) with __WALL returns, because exits of seized threads are reported too.
+ * rest. To be called with every status that waitpid(2) with __WALL returns, because seized threads' exits are reported
+ * too.
  */
 bool trace_on_wait_status(struct tracer *tracer, pid_t pid, int status);
 
-/* The number of calls that are under way or wait for their restart. For tests. */
+/* The number of calls that are being handled, or wait for their restart. For tests. */
 size_t tracer_count_pending(const struct tracer *tracer);
 
 /* Forgets the newest call of a thread that has exited. */

@@ -1,4 +1,4 @@
-/* Checks at the stop of an exec that the kernel has loaded what was approved. */
+/* Verifies at the stop of an exec that the kernel has loaded the approved files. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,15 +19,15 @@
 
 #define AUXV_MAX 64
 
-/* From the auxiliary vector of the new image; 0: no such entry. */
-struct vector {
+/* Entries of the new image's auxiliary vector; 0: no such entry. */
+struct auxv_entries {
 	uint64_t base;   /* AT_BASE: address of the loader; 0: no loader */
-	uint64_t execfn; /* AT_EXECFN: an address */
+	uint64_t execfn; /* AT_EXECFN: address of the exec's file name */
 };
 
-static int verify_read_auxv(pid_t pid, struct vector *ret_vector)
+static int verify_read_auxv(pid_t pid, struct auxv_entries *ret_vector)
 {
-	struct vector vector = {0};
+	struct auxv_entries vector = {0};
 	Elf64_auxv_t auxv[AUXV_MAX];
 	_cleanup_close_ int fd = procstat_open_file(pid, "auxv");
 	ssize_t got = fd < 0 ? -1 : read(fd, auxv, sizeof(auxv));
@@ -55,7 +55,7 @@ static const char *verify_program_file(pid_t pid, const struct exec_image *image
 	return st.st_dev == image->dev && st.st_ino == image->ino ? NULL : "exec_mismatch";
 }
 
-/* The loader runs before the program, so the program alone proves nothing (threat 2 of doc/security.md). */
+/* Verifies the loader: it runs before the program, which alone proves nothing (threat 2 of doc/security.md). */
 static const char *verify_loader_file(pid_t pid, const struct exec_plan *plan, uint64_t base)
 {
 	struct exec_image found = {0};
@@ -73,21 +73,21 @@ static const char *verify_loader_file(pid_t pid, const struct exec_plan *plan, u
 }
 
 /*
- * The name that the kernel used. The image of a script shows its interpreter only. The name tells the approved script
- * from another one with the same interpreter, which a thread could have put there by rewriting the path (TOCTOU).
+ * Verifies the file name that the kernel used. The image of a script shows only its interpreter. The name distinguishes
+ * the approved script from another script, which a thread could have named by rewriting the path (TOCTOU).
  */
 static const char *verify_exec_name(pid_t pid, const struct exec_plan *plan, uint64_t addr)
 {
 	char name[PATH_MAX + 32];
 
 	if (plan->detour)
-		return NULL; /* the interpreter itself was run: see verify_set_exec_name */
+		return NULL; /* the interpreter itself was executed: see verify_set_exec_name() */
 	if (memory_copy_string(&memory_of_process, pid, addr, name, sizeof(name), -ENAMETOOLONG) < 0)
 		return "exec_unreadable";
 	return strcmp(name, plan->execfn) == 0 ? NULL : "exec_mismatch";
 }
 
-/* Makes AT_EXECFN what the program named. The host path was padded, so there is room. */
+/* Sets AT_EXECFN to the name that the program gave. There is room, because the host path was padded. */
 static const char *verify_set_exec_name(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan,
 					uint64_t addr)
 {
@@ -96,8 +96,8 @@ static const char *verify_set_exec_name(const struct memory_ops *guest, pid_t pi
 	return "exec_unreadable";
 }
 
-/* A new stack ends in a null pointer, with the name that the kernel used before it: bprm_mm_init() in fs/exec.c. */
-#define STACK_TAIL 8u
+/* A new stack ends with the file name that the kernel used and a null pointer: bprm_mm_init() in fs/exec.c. */
+#define STACK_END_BYTES 8u
 
 static bool image_query_map(int maps_fd, uint64_t addr, uint64_t flags, struct procmap *ret_map)
 {
@@ -105,7 +105,7 @@ static bool image_query_map(int maps_fd, uint64_t addr, uint64_t flags, struct p
 	return ioctl(maps_fd, PROCMAP_QUERY_IOCTL, ret_map) == 0;
 }
 
-/* The kernel has set the program counter to the loader's first instruction. */
+/* Whether the program counter is in the loader: the kernel sets it to the loader's first instruction. */
 static bool image_is_loader(int maps_fd, uint64_t pc, const struct exec_image *loader)
 {
 	struct procmap map;
@@ -115,8 +115,9 @@ static bool image_is_loader(int maps_fd, uint64_t pc, const struct exec_image *l
 }
 
 /*
- * A new image maps two files, the program and its loader. The lower one must be the approved program, and must not be
- * the loader. On btrfs and overlayfs, whose mappings show other numbers than stat(2), this is always false.
+ * Whether the image is the approved program. A new image maps two files, the program and its loader. The lower one must
+ * be the approved program and not the loader. False on btrfs and overlayfs, whose mappings show other numbers than
+ * stat(2).
  */
 static bool image_is_program(int maps_fd, const struct exec_plan *plan)
 {
@@ -129,7 +130,7 @@ static bool image_is_program(int maps_fd, const struct exec_plan *plan)
 		 map.minor == plan->interp.maps_minor);
 }
 
-/* Whether this kernel puts the name at the end of the stack: checked on our own. */
+/* Whether this kernel puts the file name at the end of the stack. Checked on the supervisor's own stack. */
 static bool image_layout_is_known(void)
 {
 	static _Thread_local enum { UNKNOWN, KNOWN, OTHER } layout;
@@ -141,13 +142,13 @@ static bool image_layout_is_known(void)
 
 		layout = OTHER;
 		if (maps_fd >= 0 && image_query_map(maps_fd, name, 0, &map) &&
-		    name + strlen((const char *)(uintptr_t)name) + 1 + STACK_TAIL == map.end)
+		    name + strlen((const char *)(uintptr_t)name) + 1 + STACK_END_BYTES == map.end)
 			layout = KNOWN;
 	}
 	return layout == KNOWN;
 }
 
-/* The byte before the name must be 0: else a longer name with the same end would pass. */
+/* Whether the stack ends with the name. The byte before it must be 0: a longer name with the same end must not pass. */
 static bool image_has_name(const struct memory_ops *guest, pid_t pid, int maps_fd, uint64_t stack, const char *name)
 {
 	char found[1 + PATH_MAX + 32];
@@ -155,16 +156,16 @@ static bool image_has_name(const struct memory_ops *guest, pid_t pid, int maps_f
 	struct procmap map;
 
 	if (len > sizeof(found) || !image_layout_is_known() || !image_query_map(maps_fd, stack, 0, &map) ||
-	    map.end < len + STACK_TAIL ||
-	    guest->read(pid, map.end - STACK_TAIL - len, found, len) != (ssize_t)len)
+	    map.end < len + STACK_END_BYTES ||
+	    guest->read(pid, map.end - STACK_END_BYTES - len, found, len) != (ssize_t)len)
 		return false;
 	return found[0] == '\0' && memcmp(found + 1, name, len - 1) == 0;
 }
 
 /*
- * The cheap check, for a program with an ELF loader that was run by its own name, as most are. It looks up three
- * mappings in one file of /proc (Linux 6.11), where the other checks open two files and read a link. False: they
- * decide.
+ * The cheap verification, for a program with an ELF loader that was executed by its own name, as most are. It looks up
+ * three mappings in one file of /proc (Linux 6.11); the other checks open two files and read a link. False: the other
+ * checks decide.
  */
 static bool image_is_approved(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
@@ -181,7 +182,7 @@ static bool image_is_approved(const struct memory_ops *guest, pid_t pid, const s
 
 const char *verify_exec_image(const struct memory_ops *guest, pid_t pid, const struct exec_plan *plan)
 {
-	struct vector vector = {0};
+	struct auxv_entries vector = {0};
 	const char *reason;
 
 	if (image_is_approved(guest, pid, plan))
