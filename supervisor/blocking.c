@@ -182,7 +182,7 @@ int blocking_start_call(struct blocking *blocking, struct call *call)
 		free(job);
 		return r;
 	}
-	call->outcome.fd = -1; /* the thread owns them now */
+	call->outcome.fd = -1; /* the thread owns fd and work now */
 	call->outcome.work = NULL;
 	job->next = blocking->jobs;
 	blocking->jobs = job;

@@ -37,7 +37,7 @@ static void interrupted_close_syscall_file(struct interrupted_source *source)
 /* Reads /proc/TID/syscall. Its descriptor is kept open, because opening it takes as long as the rest of the restart. */
 static ssize_t interrupted_read_syscall_file(struct interrupted *interrupted, pid_t tid, char *text, size_t size)
 {
-	struct interrupted_source *source = &interrupted->source[(unsigned)tid % INTERRUPTED_SOURCES];
+	struct interrupted_source *source = &interrupted->source[(unsigned)tid % INTERRUPTED_SOURCES_MAX];
 	ssize_t len = source->tid == tid ? pread(source->fd, text, size, 0) : -1;
 
 	if (len > 0)
@@ -63,7 +63,7 @@ static bool interrupted_read_stack_pointer(struct interrupted *interrupted, pid_
 
 void interrupted_release(struct interrupted *interrupted)
 {
-	for (unsigned i = 0; i < INTERRUPTED_SOURCES; i++)
+	for (unsigned i = 0; i < INTERRUPTED_SOURCES_MAX; i++)
 		interrupted_close_syscall_file(&interrupted->source[i]);
 }
 
@@ -94,10 +94,10 @@ static enum row_eintr interrupted_get_native_eintr(const struct frame *frame)
 }
 
 static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t tid, uint64_t stack,
-					 uint64_t slot[INTERRUPTED_SLOTS])
+					 uint64_t slot[INTERRUPTED_STACK_SLOTS])
 {
-	memset(slot, 0, INTERRUPTED_SLOTS * sizeof(slot[0]));
-	(void)guest->read(tid, stack, slot, INTERRUPTED_SLOTS * sizeof(slot[0])); /* as much as the stack has */
+	memset(slot, 0, INTERRUPTED_STACK_SLOTS * sizeof(slot[0]));
+	(void)guest->read(tid, stack, slot, INTERRUPTED_STACK_SLOTS * sizeof(slot[0])); /* as much as the stack has */
 }
 
 /*
@@ -108,8 +108,8 @@ static void interrupted_read_stack_slots(const struct memory_ops *guest, pid_t t
 static bool interrupted_was_left_before(const struct interrupted *interrupted, const struct memory_ops *guest,
 					pid_t tid, const struct frame *frame)
 {
-	const struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
-	uint64_t slot[INTERRUPTED_SLOTS];
+	const struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT_MAX];
+	uint64_t slot[INTERRUPTED_STACK_SLOTS];
 
 	if (left->tid != tid || left->frame.addr != frame->addr ||
 	    memcmp(left->frame.word, frame->word, sizeof(frame->word)) != 0)
@@ -121,7 +121,7 @@ static bool interrupted_was_left_before(const struct interrupted *interrupted, c
 static void interrupted_note_left_call(struct interrupted *interrupted, const struct memory_ops *guest, pid_t tid,
 				       const struct frame *frame)
 {
-	struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT];
+	struct interrupted_left *left = &interrupted->last[(unsigned)tid % INTERRUPTED_LEFT_MAX];
 
 	interrupted->left++;
 	left->tid = tid;
@@ -131,7 +131,7 @@ static void interrupted_note_left_call(struct interrupted *interrupted, const st
 
 static struct interrupted_open *interrupted_find_open(struct interrupted *interrupted, pid_t tid)
 {
-	for (unsigned i = 0; interrupted->opens > 0 && i < INTERRUPTED_OPENS; i++)
+	for (unsigned i = 0; interrupted->opens > 0 && i < INTERRUPTED_OPENS_MAX; i++)
 		if (interrupted->open[i].tid == tid)
 			return &interrupted->open[i];
 	return NULL;
@@ -143,7 +143,7 @@ static void interrupted_remember_open(struct interrupted *interrupted, pid_t tid
 	struct interrupted_open *open = interrupted_find_open(interrupted, tid);
 
 	if (!open) {
-		open = &interrupted->open[interrupted->next++ % INTERRUPTED_OPENS];
+		open = &interrupted->open[interrupted->next++ % INTERRUPTED_OPENS_MAX];
 		interrupted->opens += open->tid == 0;
 	}
 	*open = (struct interrupted_open){.tid = tid, .waited = waited, .nr = nr, .pc = pc};

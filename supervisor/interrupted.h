@@ -21,7 +21,7 @@
 #include "syscalls/arch/frame.h"
 #include "syscalls/call/memory.h"
 
-#define INTERRUPTED_OPENS 64u
+#define INTERRUPTED_OPENS_MAX 64u
 
 /*
  * A thread's last open that was restarted, or that waited for the other end of a FIFO. A restarted open must not wait:
@@ -36,17 +36,17 @@ struct interrupted_open {
 	unsigned others; /* calls of the thread since that open */
 };
 
-#define INTERRUPTED_LEFT 16u
-#define INTERRUPTED_SLOTS 16u
+#define INTERRUPTED_LEFT_MAX 16u
+#define INTERRUPTED_STACK_SLOTS 16u
 
 /* Identifies the last call of a thread that could not be restarted. */
 struct interrupted_left {
 	pid_t tid; /* 0: the entry is empty */
 	struct frame frame;
-	uint64_t slot[INTERRUPTED_SLOTS]; /* top of the stack, with return addresses; 0 beyond the end of the stack */
+	uint64_t slot[INTERRUPTED_STACK_SLOTS]; /* top of the stack, with return addresses; 0 beyond its end */
 };
 
-#define INTERRUPTED_SOURCES 8u
+#define INTERRUPTED_SOURCES_MAX 8u
 
 /* An open /proc/TID/syscall of a thread that lately returned from a handler. Not readable after the thread's death. */
 struct interrupted_source {
@@ -61,9 +61,9 @@ struct interrupted {
 	uint64_t left;      /* calls that could not be restarted: FRAME_UNKNOWN of frame.h */
 	unsigned opens;     /* entries of open[] in use */
 	unsigned next;      /* entry of open[] to be replaced next */
-	struct interrupted_open open[INTERRUPTED_OPENS];
-	struct interrupted_source source[INTERRUPTED_SOURCES];
-	struct interrupted_left last[INTERRUPTED_LEFT];
+	struct interrupted_open open[INTERRUPTED_OPENS_MAX];
+	struct interrupted_source source[INTERRUPTED_SOURCES_MAX];
+	struct interrupted_left last[INTERRUPTED_LEFT_MAX];
 };
 
 void interrupted_release(struct interrupted *interrupted);

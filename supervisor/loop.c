@@ -19,7 +19,7 @@
 #include "syscalls/net/inet.h"
 #include "syscalls/net/netlink.h"
 
-#define EVENTS_MAX 32
+#define EVENTS_PER_TURN_MAX 32
 #define POLL_MISSES_MAX 6u
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
@@ -87,7 +87,7 @@ static void loop_on_signal(struct supervisor *supervisor)
 {
 	struct signalfd_siginfo info;
 
-	(void)!read(supervisor->signal_fd, &info, sizeof(info)); /* SIGCHLD: one may stand for several deaths */
+	(void)!read(supervisor->signal_fd, &info, sizeof(info)); /* one SIGCHLD may stand for several exits */
 	loop_reap_children(supervisor);
 }
 
@@ -150,8 +150,8 @@ static bool loop_event_is_task(const struct supervisor *supervisor, const struct
 
 static void loop_on_events(struct supervisor *supervisor)
 {
-	struct epoll_event event[EVENTS_MAX];
-	int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_MAX, 0);
+	struct epoll_event event[EVENTS_PER_TURN_MAX];
+	int count = epoll_wait(supervisor->epoll_fd, event, EVENTS_PER_TURN_MAX, 0);
 
 	/* Exits are handled first, so that a reused pid does not get the dead task's entry. */
 	for (int i = 0; i < count; i++)

@@ -140,7 +140,7 @@ static unsigned process_read_run_end(const struct process *process)
 	while (end == RUN_END_NONE && poll(&control, 1, 0) > 0) {
 		end = supervise_read_control(control.fd);
 		if (end == SIGTSTP || end == SIGCONT || (end >= RUN_ASK && end < RUN_END_OUTPUT))
-			end = RUN_END_NONE; /* such bytes concern a running program, and this one has ended */
+			end = RUN_END_NONE; /* bytes for a running program, but the program has ended */
 	}
 	return end;
 }

@@ -25,7 +25,7 @@ struct process_scratch {
 
 /* A page that keeper and supervisor share: the policy's digest, counters for the status line, bytes on disk. */
 struct run_counters {
-	char policy_sha256[SHA256_HEX_SIZE]; /* for the log; written by the keeper before it sets `sealed` */
+	char policy_sha256[SHA256_HEX_SIZE]; /* written by the keeper, for the log, before the keeper sets `sealed` */
 	bool sealed;
 	volatile uint64_t judged, denied;
 	volatile uint64_t disk_bytes;    /* disk use of the run, if it is limited; written by the supervisor */

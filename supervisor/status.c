@@ -24,7 +24,7 @@ struct run_ending run_ending(unsigned end, unsigned asked, enum limit_kind limit
 	/* If the signal was not SIGKILL, the program ended by itself at the moment of the timeout. */
 	if (ending.signal != SIGKILL)
 		end = RUN_END_NONE;
-	/* It ended after it was asked to: counts for a timeout, or for callgate's signal if that ended it. */
+	/* The program ended after it was asked to: a timeout, or callgate's signal if that signal ended the program. */
 	if (end == RUN_END_NONE && (asked == RUN_END_TIMEOUT || (int)asked == ending.signal))
 		end = asked;
 	ending.exit_code = ending.signal ? 128 + ending.signal : WEXITSTATUS(wait_status);

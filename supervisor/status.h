@@ -10,9 +10,9 @@ enum run_status {
 	RUN_OK,      /* the program exited with 0 */
 	RUN_FAILED,  /* the program exited with another status, or by a signal that was not callgate's */
 	RUN_DENIED,  /* the start was refused, or the exit was not 0 and calls were denied */
-	RUN_TIMEOUT, /* the wall-clock limit ended it */
-	RUN_LIMIT,   /* another limit ended it */
-	RUN_KILLED,  /* a signal to callgate ended it */
+	RUN_TIMEOUT, /* the wall-clock limit ended the run */
+	RUN_LIMIT,   /* another limit ended the run */
+	RUN_KILLED,  /* a signal to callgate ended the run */
 	RUN_ERROR,   /* an error of callgate, or no such program */
 	RUN_STATUS_MAX,
 };

@@ -252,11 +252,11 @@ int egress_client_start_connect(struct egress_client *client, struct call *call)
 	conn->address[sizeof(conn->address) - 1] = '\0';
 	r = connects_add_waiting(client, call, steal_fd(&fd), what, conn);
 	if (r < 0) {
-		connections_remove(&client->connections, conn); /* egress has not been told of it yet */
+		connections_remove(&client->connections, conn); /* egress does not know the connection yet */
 		return r;
 	}
 	if (client_announce_connection(client, CONTROL_CONNECT, &what->request, conn, -1) < 0)
-		client_close_line(client, "egress_failed"); /* this responds to the call */
+		client_close_line(client, "egress_failed"); /* client_close_line() responds to the call */
 	return 0;
 }
 

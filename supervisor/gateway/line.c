@@ -36,7 +36,7 @@ static void line_drop_first_message(struct egress_line *line)
 
 void egress_line_close(struct egress_line *line)
 {
-	close_fd(&line->fd); /* egress ends when it sees this */
+	close_fd(&line->fd); /* egress ends when the socket is closed */
 	while (line->first)
 		line_drop_first_message(line);
 }

@@ -206,7 +206,7 @@ static int start_reserve_address(struct egress_side *side)
 
 	if (error == 0)
 		(void)egress_address_bind_pair(side->own, DNS_PORT, side->dns_fd,
-					       &port); /* on failure another port is used: guest.c */
+					       &port); /* guest.c uses another port on failure */
 	return error;
 }
 

@@ -25,7 +25,8 @@ static void killtree_kill_process(pid_t pid, pid_t parent)
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	if (pidfd >= 0 && procstat_read_parent(pid) == parent)
-		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0); /* ESRCH: it has ended by itself */
+		/* ESRCH: the process has ended by itself */
+		(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 }
 
 /*
@@ -51,7 +52,7 @@ static void killtree_kill_children(void)
 	}
 }
 
-/* Processes that cannot be listed, without memory, are left to the next round. */
+/* If there is no memory to list all processes, the others are left to the next round. */
 void killtree_kill_below(pid_t root)
 {
 	struct proctree all;

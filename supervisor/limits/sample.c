@@ -80,7 +80,7 @@ static uint64_t sample_parse_kilobytes(const char *text, const char *key)
 	char line[32];
 	const char *at;
 
-	(void)snprintf(line, sizeof(line), "\n%s:", key); /* short keys */
+	(void)snprintf(line, sizeof(line), "\n%s:", key); /* fits: keys are short */
 	at = strstr(text, line);
 	return at ? strtoull(at + strlen(line), NULL, 10) * 1024 : 0;
 }

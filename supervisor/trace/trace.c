@@ -61,7 +61,8 @@ static int trace_start_exec(struct tracer *tracer, struct call *call)
 	pending->plan = steal_pointer(&call->outcome.exec); /* NOLINT(clang-analyzer-core*): it takes a failure for 0 */
 	pending->blob = blob;
 	if (plan->detour)
-		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR); /* it is restarted at its stop */
+		/* the call is restarted at its stop */
+		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR);
 	else
 		(void)answer_continue(tracer->sandbox->listener_fd, call->id, call->row, CONTINUE_VERIFIED);
 	return 0;

@@ -358,7 +358,7 @@ struct move_walk {
 	char **queue; /* directories to list, relative to move->to; owned */
 	size_t queued, done, cap, entries;
 	uint64_t end_ns;
-	struct place place; /* the present place; a member, because it is large */
+	struct place place; /* the present place; a member of the struct, because a place is large */
 };
 
 static int changes_queue_directory(struct move_walk *walk, const char *tail)

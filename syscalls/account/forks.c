@@ -27,7 +27,7 @@
 
 struct pending_fork {
 	pid_t tid;
-	uint64_t ns;     /* when it was admitted */
+	uint64_t ns;     /* when the fork was admitted */
 	uint64_t run_ns; /* the thread's CPU time when it was first seen running after that; 0: not seen yet */
 };
 

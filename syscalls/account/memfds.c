@@ -211,7 +211,7 @@ void sys_mmap(struct call *call)
 	if (!call->sandbox->memfds) {
 		call_refuse(call, -EPERM, NULL, "refused_syscall");
 	} else if (flags & MAP_ANONYMOUS && flags & MAP_HUGETLB) {
-		/* samples do not count them; fails as if the machine had none */
+		/* samples do not count huge pages; fails as if the machine had none */
 		call_refuse(call, -ENOMEM, NULL, "huge_pages");
 	} else if (flags & MAP_ANONYMOUS && (flags & MAP_TYPE) == MAP_SHARED) {
 		memfds_map_shared_memory(call);

@@ -93,7 +93,7 @@ int meminfo_replace_by_limited(const struct call *call, int fd)
 		return steal_fd(&opened);
 	len = pread(fd, text, sizeof(text) - 1, 0);
 	if (len < 0)
-		return steal_fd(&opened); /* an O_PATH descriptor */
+		return steal_fd(&opened); /* an O_PATH descriptor, which cannot be read */
 	text[len] = '\0';
 	line = strstr(text, total);
 	if (!line || limit >= strtoull(line + strlen(total), NULL, 10) * 1024)

@@ -12,7 +12,7 @@
 #include "syscalls/arch/insn.h"
 #include "syscalls/table/numbers.h"
 
-#define CALL_BYTES 2u /* syscall: 0f 05 */
+#define CALL_BYTES 2u /* length of the instruction `syscall` (0f 05) */
 #define RESTORER_BYTES 32u
 #define STACK_SLOTS 16 /* words of the stack that are searched for a return address */
 #define BIT(reg) (UINT32_C(1) << (reg))

@@ -7,7 +7,7 @@
 enum { RAX = 0, RDX = 2, RSP = 4, NO_REGISTER = 16 };
 
 #define BIT(reg) (1u << (reg))
-#define BYTE_BITS(reg) (BIT(reg) | BIT((reg) & 3)) /* without REX, numbers 4 to 7 are ah, ch, dh, bh */
+#define BYTE_BITS(reg) (BIT(reg) | BIT((reg) & 3)) /* without REX, the registers 4 to 7 are ah, ch, dh and bh */
 #define SEARCHED_BYTES 64u	   /* most bytes between the setting of a register and the call */
 
 struct instruction {

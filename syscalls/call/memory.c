@@ -3,7 +3,7 @@
 
 #include "syscalls/call/memory.h"
 
-#define GUEST_PAGE 4096u
+#define TARGET_PAGE_BYTES 4096u
 
 /* One iovec a page: process_vm_readv(2) copies no part of an iovec, and a string may end before an unmapped page. */
 static size_t memory_split_at_pages(uint64_t addr, size_t len, struct iovec remote[3])
@@ -11,7 +11,7 @@ static size_t memory_split_at_pages(uint64_t addr, size_t len, struct iovec remo
 	size_t count = 0;
 
 	while (len && count < 3) {
-		size_t room = GUEST_PAGE - (size_t)(addr & (GUEST_PAGE - 1));
+		size_t room = TARGET_PAGE_BYTES - (size_t)(addr & (TARGET_PAGE_BYTES - 1));
 		size_t part = count == 2 || len < room ? len : room;
 
 		remote[count].iov_base = (void *)(uintptr_t)addr;
@@ -70,7 +70,7 @@ ssize_t memory_copy_string(const struct memory_ops *ops, pid_t tid, uint64_t add
 
 	/* The first read has at most 256 bytes, because most paths are short. */
 	while (have < cap) {
-		size_t page_left = GUEST_PAGE - (size_t)((addr + have) & (GUEST_PAGE - 1));
+		size_t page_left = TARGET_PAGE_BYTES - (size_t)((addr + have) & (TARGET_PAGE_BYTES - 1));
 		size_t want = have ? page_left : (page_left < 256 ? page_left : 256);
 		ssize_t got;
 		char *end;

@@ -17,7 +17,7 @@ struct exec_program {
 	char interp[EXEC_INTERP_MAX];
 };
 
-/* What is kept of one of the ABI's loaders. */
+/* What is kept of a loader of the ABI. */
 struct exec_loader {
 	struct exec_image image;
 	uint64_t page; /* see exec_plan.interp_page */
@@ -29,7 +29,7 @@ bool exec_cache_find_program(const struct place *place, const struct stat *st, s
 void exec_cache_keep_program(const struct call *call, const struct place *place, const struct stat *st,
 			     const struct elf_facts *facts);
 
-/* Whether `text` is the path of one of the ABI's loaders. */
+/* Whether `text` is the path of a loader of the ABI. */
 bool exec_cache_is_system_loader(const char *text);
 
 /* Whether loader `text` (a PT_INTERP) is in the cache and the path still leads to the same file, by one stat(2). */

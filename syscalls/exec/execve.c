@@ -115,7 +115,8 @@ static int exec_find_cached(struct call *call, unsigned i, unsigned at_flags, st
 
 /*
  * Checks what the kernel demands of an executable file, and that the file can be read: a program of mode 0111 runs
- * undumpable, and could not be compared with its plan. Takes pin, of place i. 0, or -1 with the outcome set.
+ * undumpable, and could not be compared with its plan. Takes pin, a descriptor of the file at place[i]. 0, or -1 with
+ * the outcome set.
  */
 static int exec_open_file(struct call *call, unsigned i, int pin, struct exec_file *file)
 {

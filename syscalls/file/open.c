@@ -296,7 +296,7 @@ static bool open_to_read(struct call *call, const struct open_request *request)
 	int fd;
 
 	if (request->flags & special || (request->flags & O_ACCMODE) != O_RDONLY || request->resolve ||
-	    path_needs_dir(call->path[0].text)) /* O_DIRECTORY, which it needs, would show in F_GETFL */
+	    path_needs_dir(call->path[0].text)) /* the needed O_DIRECTORY would show in F_GETFL */
 		return false;
 	fd = file_pin_path(call, 0, POLICY_READ, open_get_follow_flag(request->flags),
 			   open_get_own_flags(request->flags));

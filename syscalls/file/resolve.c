@@ -470,8 +470,8 @@ static void resolve_set_own_place(const struct call *call, int fd, struct place 
 }
 
 /*
- * Resolves "." in a removed directory: the object of the descriptor or cwd. Nothing is in it, or can be again. -1: the
- * outcome is set, because it is not such a path.
+ * Resolves "." in a removed directory: the object of the descriptor or cwd. Nothing is in it, or can be again. -1 with
+ * the outcome set: the path is not ".", or the directory is not removed.
  */
 static int resolve_own_directory(struct call *call, unsigned i, int open_flags, const struct file_question *question)
 {

@@ -55,7 +55,7 @@ static void bind_path(struct call *call)
 	if (r >= 0) {
 		r = sockets_bind(sockets, copy, node, call->path[0].text);
 		if (r < 0)
-			(void)unlinkat(parent, name, 0); /* fails only if the target has removed it */
+			(void)unlinkat(parent, name, 0); /* fails only if the target has removed the file */
 	}
 	call_return_result(call, r < 0 ? r : 0);
 	disk_count_name(call, S_IFSOCK);

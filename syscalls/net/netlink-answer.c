@@ -14,8 +14,8 @@
 #define LOOPBACK_MTU 65536u
 #define LOOPBACK_QUEUE_LENGTH 1000u
 #define LIFETIME_FOREVER 0xffffffffu
-#define METRIC_KERNEL 256u /* IP6_RT_PRIO_ADDRCONF, IP6_RT_PRIO_USER */
-#define METRIC_STATIC 1024u
+#define ROUTE_METRIC_KERNEL 256u /* IP6_RT_PRIO_ADDRCONF, IP6_RT_PRIO_USER */
+#define ROUTE_METRIC_STATIC 1024u
 #define PROTO_KERNEL_LO 1 /* IFAPROT_KERNEL_LO, Linux 5.18 */
 
 /* ---- writing ---- */
@@ -67,22 +67,22 @@ static void answer_add_attribute(struct answer_writer *writer, unsigned type, co
 	answer_write_bytes(writer, value, len);
 }
 
-static void add_u8(struct answer_writer *writer, unsigned type, uint8_t value)
+static void answer_add_u8(struct answer_writer *writer, unsigned type, uint8_t value)
 {
 	answer_add_attribute(writer, type, &value, sizeof(value));
 }
 
-static void add_u32(struct answer_writer *writer, unsigned type, uint32_t value)
+static void answer_add_u32(struct answer_writer *writer, unsigned type, uint32_t value)
 {
 	answer_add_attribute(writer, type, &value, sizeof(value));
 }
 
-static void add_text(struct answer_writer *writer, unsigned type, const char *text)
+static void answer_add_text(struct answer_writer *writer, unsigned type, const char *text)
 {
 	answer_add_attribute(writer, type, text, strlen(text) + 1);
 }
 
-static void write_done(struct answer_writer *writer)
+static void answer_write_done(struct answer_writer *writer)
 {
 	const int status = 0;
 
@@ -91,7 +91,7 @@ static void write_done(struct answer_writer *writer)
 }
 
 /* Writes an acknowledgement (0) or an error (-errno), without a copy of the refused message after its header. */
-static void write_error(struct answer_writer *writer, int error)
+static void answer_write_error(struct answer_writer *writer, int error)
 {
 	struct nlmsgerr body = {.error = error, .msg = writer->request};
 
@@ -102,7 +102,7 @@ static void write_error(struct answer_writer *writer, int error)
 
 /* ---- links ---- */
 
-static void write_link(struct answer_writer *writer)
+static void answer_write_link(struct answer_writer *writer)
 {
 	const struct ifinfomsg body = {.ifi_family = AF_UNSPEC,
 				       .ifi_type = ARPHRD_LOOPBACK,
@@ -114,20 +114,20 @@ static void write_link(struct answer_writer *writer)
 	const struct rtnl_link_ifmap map = {0};
 
 	answer_begin_message(writer, RTM_NEWLINK, &body, sizeof(body));
-	add_text(writer, IFLA_IFNAME, "lo");
-	add_u32(writer, IFLA_TXQLEN, LOOPBACK_QUEUE_LENGTH);
-	add_u8(writer, IFLA_OPERSTATE, IF_OPER_UNKNOWN);
-	add_u8(writer, IFLA_LINKMODE, 0);
-	add_u32(writer, IFLA_MTU, LOOPBACK_MTU);
-	add_u32(writer, IFLA_MIN_MTU, 0);
-	add_u32(writer, IFLA_MAX_MTU, 0);
-	add_u32(writer, IFLA_GROUP, 0);
-	add_u32(writer, IFLA_PROMISCUITY, 0);
-	add_u32(writer, IFLA_NUM_TX_QUEUES, 1);
-	add_u32(writer, IFLA_NUM_RX_QUEUES, 1);
-	add_u8(writer, IFLA_CARRIER, 1);
-	add_text(writer, IFLA_QDISC, "noqueue");
-	add_u32(writer, IFLA_CARRIER_CHANGES, 0);
+	answer_add_text(writer, IFLA_IFNAME, "lo");
+	answer_add_u32(writer, IFLA_TXQLEN, LOOPBACK_QUEUE_LENGTH);
+	answer_add_u8(writer, IFLA_OPERSTATE, IF_OPER_UNKNOWN);
+	answer_add_u8(writer, IFLA_LINKMODE, 0);
+	answer_add_u32(writer, IFLA_MTU, LOOPBACK_MTU);
+	answer_add_u32(writer, IFLA_MIN_MTU, 0);
+	answer_add_u32(writer, IFLA_MAX_MTU, 0);
+	answer_add_u32(writer, IFLA_GROUP, 0);
+	answer_add_u32(writer, IFLA_PROMISCUITY, 0);
+	answer_add_u32(writer, IFLA_NUM_TX_QUEUES, 1);
+	answer_add_u32(writer, IFLA_NUM_RX_QUEUES, 1);
+	answer_add_u8(writer, IFLA_CARRIER, 1);
+	answer_add_text(writer, IFLA_QDISC, "noqueue");
+	answer_add_u32(writer, IFLA_CARRIER_CHANGES, 0);
 	answer_add_attribute(writer, IFLA_MAP, &map, sizeof(map));
 	answer_add_attribute(writer, IFLA_ADDRESS, none, sizeof(none));
 	answer_add_attribute(writer, IFLA_BROADCAST, none, sizeof(none));
@@ -163,12 +163,12 @@ static void answer_link(struct answer_writer *writer, const unsigned char *body,
 	size_t name_len = 0;
 
 	if (writer->flags & NLM_F_MULTI) {
-		write_link(writer);
-		write_done(writer);
+		answer_write_link(writer);
+		answer_write_done(writer);
 		return;
 	}
 	if (len < sizeof(asked)) {
-		write_error(writer, -EINVAL);
+		answer_write_error(writer, -EINVAL);
 		return;
 	}
 	memcpy(&asked, body, sizeof(asked));
@@ -176,16 +176,16 @@ static void answer_link(struct answer_writer *writer, const unsigned char *body,
 	if (!name)
 		name = answer_find_attribute(body, len, sizeof(asked), IFLA_ALT_IFNAME, &name_len);
 	if (asked.ifi_index == LOOPBACK_INDEX)
-		write_link(writer);
+		answer_write_link(writer);
 	else if (asked.ifi_index == 0 && name && strnlen(name, name_len) == 2 && memcmp(name, "lo", 2) == 0)
-		write_link(writer);
+		answer_write_link(writer);
 	else
-		write_error(writer, asked.ifi_index || name ? -ENODEV : -EINVAL);
+		answer_write_error(writer, asked.ifi_index || name ? -ENODEV : -EINVAL);
 }
 
 /* ---- addresses ---- */
 
-static size_t address_len(int family)
+static size_t answer_get_address_len(int family)
 {
 	return family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
 }
@@ -201,14 +201,14 @@ static void answer_write_address(struct answer_writer *writer, int family, const
 	const struct ifa_cacheinfo age = {.ifa_prefered = LIFETIME_FOREVER, .ifa_valid = LIFETIME_FOREVER};
 
 	answer_begin_message(writer, RTM_NEWADDR, &body, sizeof(body));
-	answer_add_attribute(writer, IFA_ADDRESS, address, address_len(family));
+	answer_add_attribute(writer, IFA_ADDRESS, address, answer_get_address_len(family));
 	if (family == AF_INET) {
-		answer_add_attribute(writer, IFA_LOCAL, address, address_len(family));
-		add_text(writer, IFA_LABEL, "lo");
+		answer_add_attribute(writer, IFA_LOCAL, address, answer_get_address_len(family));
+		answer_add_text(writer, IFA_LABEL, "lo");
 	}
 	if (scope == RT_SCOPE_HOST)
-		add_u8(writer, IFA_PROTO, PROTO_KERNEL_LO);
-	add_u32(writer, IFA_FLAGS, IFA_F_PERMANENT);
+		answer_add_u8(writer, IFA_PROTO, PROTO_KERNEL_LO);
+	answer_add_u32(writer, IFA_FLAGS, IFA_F_PERMANENT);
 	answer_add_attribute(writer, IFA_CACHEINFO, &age, sizeof(age));
 	answer_end_message(writer);
 }
@@ -219,7 +219,7 @@ static void answer_address(struct answer_writer *writer, const struct netlink_fa
 
 	/* the kernel answers an IPv6 request for one address; no known tool makes one */
 	if (!(writer->flags & NLM_F_MULTI)) {
-		write_error(writer, -EOPNOTSUPP);
+		answer_write_error(writer, -EOPNOTSUPP);
 		return;
 	}
 	if (family == AF_UNSPEC || family == AF_INET) {
@@ -232,7 +232,7 @@ static void answer_address(struct answer_writer *writer, const struct netlink_fa
 			answer_write_address(writer, AF_INET6, &facts->own_v6, 128, RT_SCOPE_UNIVERSE);
 		answer_write_address(writer, AF_INET6, &in6addr_loopback, 128, RT_SCOPE_HOST);
 	}
-	write_done(writer);
+	answer_write_done(writer);
 }
 
 /* ---- routes ---- */
@@ -246,7 +246,7 @@ struct route {
 	uid_t user; /* only with RTM_F_CLONED: the user who asks for the route */
 };
 
-static void write_route(struct answer_writer *writer, int family, const struct route *route)
+static void answer_write_route(struct answer_writer *writer, int family, const struct route *route)
 {
 	const struct rtmsg body = {.rtm_family = (unsigned char)family,
 				   .rtm_dst_len = (unsigned char)route->bits,
@@ -257,17 +257,17 @@ static void write_route(struct answer_writer *writer, int family, const struct r
 				   .rtm_flags = route->flags};
 
 	answer_begin_message(writer, RTM_NEWROUTE, &body, sizeof(body));
-	add_u32(writer, RTA_TABLE, route->table);
-	answer_add_attribute(writer, RTA_DST, route->to, address_len(family));
+	answer_add_u32(writer, RTA_TABLE, route->table);
+	answer_add_attribute(writer, RTA_DST, route->to, answer_get_address_len(family));
 	if (family == AF_INET6)
-		add_u32(writer, RTA_PRIORITY, route->metric);
+		answer_add_u32(writer, RTA_PRIORITY, route->metric);
 	if (route->source)
-		answer_add_attribute(writer, RTA_PREFSRC, route->source, address_len(family));
-	add_u32(writer, RTA_OIF, LOOPBACK_INDEX);
+		answer_add_attribute(writer, RTA_PREFSRC, route->source, answer_get_address_len(family));
+	answer_add_u32(writer, RTA_OIF, LOOPBACK_INDEX);
 	if (family == AF_INET6)
-		add_u8(writer, RTA_PREF, ICMPV6_ROUTER_PREF_MEDIUM);
+		answer_add_u8(writer, RTA_PREF, ICMPV6_ROUTER_PREF_MEDIUM);
 	if (route->flags & RTM_F_CLONED)
-		add_u32(writer, RTA_UID, route->user);
+		answer_add_u32(writer, RTA_UID, route->user);
 	answer_end_message(writer);
 }
 
@@ -278,30 +278,31 @@ static struct route answer_make_local_route(const void *to, unsigned bits, const
 			      .protocol = RTPROT_KERNEL, .scope = RT_SCOPE_HOST, .source = source};
 }
 
-static void write_routes_v4(struct answer_writer *writer, const struct netlink_facts *facts)
+static void answer_write_routes_v4(struct answer_writer *writer, const struct netlink_facts *facts)
 {
 	const struct in_addr lo = {.s_addr = htonl(INADDR_LOOPBACK)}, net = {.s_addr = htonl(0x7f000000)};
 	const struct in_addr all = {.s_addr = htonl(0x7fffffff)};
 	struct route route = answer_make_local_route(&net, 8, &lo);
 
-	write_route(writer, AF_INET, &route);
+	answer_write_route(writer, AF_INET, &route);
 	route = answer_make_local_route(&lo, 32, &lo);
-	write_route(writer, AF_INET, &route);
+	answer_write_route(writer, AF_INET, &route);
 	route = answer_make_local_route(&all, 32, &lo);
 	route.type = RTN_BROADCAST;
 	route.scope = RT_SCOPE_LINK;
-	write_route(writer, AF_INET, &route);
+	answer_write_route(writer, AF_INET, &route);
 	if (!facts->network)
 		return;
 	route = answer_make_local_route(&facts->pool_v4, facts->pool_v4_bits, NULL);
 	route.protocol = RTPROT_STATIC;
-	write_route(writer, AF_INET, &route);
+	answer_write_route(writer, AF_INET, &route);
 	route = answer_make_local_route(&facts->own_v4, 32, &facts->own_v4);
-	write_route(writer, AF_INET, &route);
+	answer_write_route(writer, AF_INET, &route);
 }
 
 /* Writes an IPv6 route, which has no scope. */
-static void write_route_v6(struct answer_writer *writer, const void *to, unsigned bits, unsigned table, uint32_t metric)
+static void answer_write_route_v6(struct answer_writer *writer, const void *to, unsigned bits, unsigned table,
+				  uint32_t metric)
 {
 	struct route route = answer_make_local_route(to, bits, NULL);
 
@@ -310,23 +311,23 @@ static void write_route_v6(struct answer_writer *writer, const void *to, unsigne
 	route.metric = metric;
 	if (table == RT_TABLE_MAIN)
 		route.type = RTN_UNICAST;
-	if (metric == METRIC_STATIC)
+	if (metric == ROUTE_METRIC_STATIC)
 		route.protocol = RTPROT_STATIC;
-	write_route(writer, AF_INET6, &route);
+	answer_write_route(writer, AF_INET6, &route);
 }
 
-static void write_routes_v6(struct answer_writer *writer, const struct netlink_facts *facts)
+static void answer_write_routes_v6(struct answer_writer *writer, const struct netlink_facts *facts)
 {
 	if (facts->network)
-		write_route_v6(writer, &facts->own_v6, 128, RT_TABLE_MAIN, METRIC_KERNEL);
-	write_route_v6(writer, &in6addr_loopback, 128, RT_TABLE_LOCAL, 0);
+		answer_write_route_v6(writer, &facts->own_v6, 128, RT_TABLE_MAIN, ROUTE_METRIC_KERNEL);
+	answer_write_route_v6(writer, &in6addr_loopback, 128, RT_TABLE_LOCAL, 0);
 	if (!facts->network)
 		return;
-	write_route_v6(writer, &facts->own_v6, 128, RT_TABLE_LOCAL, 0);
-	write_route_v6(writer, &facts->pool_v6, facts->pool_v6_bits, RT_TABLE_LOCAL, METRIC_STATIC);
+	answer_write_route_v6(writer, &facts->own_v6, 128, RT_TABLE_LOCAL, 0);
+	answer_write_route_v6(writer, &facts->pool_v6, facts->pool_v6_bits, RT_TABLE_LOCAL, ROUTE_METRIC_STATIC);
 }
 
-static bool has_prefix(const void *address, const void *prefix, unsigned bits)
+static bool answer_has_prefix(const void *address, const void *prefix, unsigned bits)
 {
 	const unsigned char *a = address, *b = prefix;
 	unsigned bytes = bits / 8, rest = bits % 8;
@@ -339,12 +340,12 @@ static bool answer_leads_to_run(const struct netlink_facts *facts, int family, c
 	const struct in_addr net = {.s_addr = htonl(0x7f000000)};
 
 	if (family == AF_INET)
-		return has_prefix(to, &net, 8) ||
-		       (facts->network && (has_prefix(to, &facts->own_v4, 32) ||
-					   has_prefix(to, &facts->pool_v4, facts->pool_v4_bits)));
-	return has_prefix(to, &in6addr_loopback, 128) ||
-	       (facts->network && (has_prefix(to, &facts->own_v6, 128) ||
-				   has_prefix(to, &facts->pool_v6, facts->pool_v6_bits)));
+		return answer_has_prefix(to, &net, 8) ||
+		       (facts->network && (answer_has_prefix(to, &facts->own_v4, 32) ||
+					   answer_has_prefix(to, &facts->pool_v4, facts->pool_v4_bits)));
+	return answer_has_prefix(to, &in6addr_loopback, 128) ||
+	       (facts->network && (answer_has_prefix(to, &facts->own_v6, 128) ||
+				   answer_has_prefix(to, &facts->pool_v6, facts->pool_v6_bits)));
 }
 
 /* Answers "ip route get": which route a packet to RTA_DST would take. */
@@ -358,15 +359,15 @@ static void answer_lookup(struct answer_writer *writer, const struct netlink_fac
 	struct route route;
 
 	if (family != AF_INET && family != AF_INET6) {
-		write_error(writer, -EOPNOTSUPP);
+		answer_write_error(writer, -EOPNOTSUPP);
 		return;
 	}
-	if (!to || to_len != address_len(family)) {
-		write_error(writer, -EINVAL);
+	if (!to || to_len != answer_get_address_len(family)) {
+		answer_write_error(writer, -EINVAL);
 		return;
 	}
 	if (!answer_leads_to_run(facts, family, to)) {
-		write_error(writer, -ENETUNREACH);
+		answer_write_error(writer, -ENETUNREACH);
 		return;
 	}
 	route = answer_make_local_route(to, family == AF_INET ? 32 : 128, to);
@@ -375,7 +376,7 @@ static void answer_lookup(struct answer_writer *writer, const struct netlink_fac
 	route.scope = RT_SCOPE_UNIVERSE;
 	route.user = facts->user;
 	route.flags = family == AF_INET ? RTM_F_CLONED | 0x80000000 /* RTCF_LOCAL */ : 0;
-	write_route(writer, family, &route);
+	answer_write_route(writer, family, &route);
 }
 
 static void answer_route(struct answer_writer *writer, const struct netlink_facts *facts, const unsigned char *body,
@@ -388,10 +389,10 @@ static void answer_route(struct answer_writer *writer, const struct netlink_fact
 		return;
 	}
 	if (family == AF_UNSPEC || family == AF_INET)
-		write_routes_v4(writer, facts);
+		answer_write_routes_v4(writer, facts);
 	if (family == AF_UNSPEC || family == AF_INET6)
-		write_routes_v6(writer, facts);
-	write_done(writer);
+		answer_write_routes_v6(writer, facts);
+	answer_write_done(writer);
 }
 
 /* ---- requests ---- */
@@ -406,11 +407,11 @@ static void answer_message(struct answer_writer *writer, const struct netlink_fa
 
 	if (type < RTM_BASE || len < sizeof(struct rtgenmsg)) {
 		if (writer->request.nlmsg_flags & NLM_F_ACK)
-			write_error(writer, 0);
+			answer_write_error(writer, 0);
 		return;
 	}
 	if ((type - RTM_BASE) % 4 != 2) {
-		write_error(writer, type > RTM_MAX ? -EOPNOTSUPP : -EPERM);
+		answer_write_error(writer, type > RTM_MAX ? -EOPNOTSUPP : -EPERM);
 		return;
 	}
 	writer->flags = dump ? NLM_F_MULTI : 0;
@@ -421,9 +422,9 @@ static void answer_message(struct answer_writer *writer, const struct netlink_fa
 	else if (type == RTM_GETROUTE)
 		answer_route(writer, facts, body, len);
 	else
-		write_error(writer, -EOPNOTSUPP);
+		answer_write_error(writer, -EOPNOTSUPP);
 	if (!dump && writer->request.nlmsg_flags & NLM_F_ACK && writer->flags != NLM_F_CAPPED)
-		write_error(writer, 0);
+		answer_write_error(writer, 0);
 }
 
 /* Works as netlink_rcv_skb() in net/netlink/af_netlink.c. */
@@ -444,6 +445,6 @@ size_t netlink_answer(const struct netlink_facts *facts, uint32_t port, const vo
 	if (writer.request.nlmsg_flags & NLM_F_REQUEST && writer.request.nlmsg_type >= NLMSG_MIN_TYPE)
 		answer_message(&writer, facts, (const unsigned char *)request + NLMSG_HDRLEN, message - NLMSG_HDRLEN);
 	else if (writer.request.nlmsg_flags & NLM_F_ACK)
-		write_error(&writer, 0);
+		answer_write_error(&writer, 0);
 	return writer.len;
 }

@@ -297,7 +297,7 @@ static int netlink_connect_for_process(int fd, const struct sockaddr_nl *peer, p
 	socklen_t len = sizeof(name);
 
 	if (getsockname(fd, (struct sockaddr *)&name, &len) == 0 && !name.nl_pid)
-		(void)netlink_bind_for_process(fd, &name, process); /* if it fails, connect(2) chooses a name */
+		(void)netlink_bind_for_process(fd, &name, process); /* on failure connect(2) chooses a name */
 	return connect(fd, (const struct sockaddr *)peer, sizeof(*peer)) < 0 ? -errno : 0;
 }
 

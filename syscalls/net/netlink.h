@@ -30,7 +30,7 @@ void netlink_serve(struct netlink *netlink, const struct sandbox *sandbox);
 /* The addresses that stand-ins tell, borrowed. To be called only if sandbox->netlink is not NULL. */
 const struct netlink_facts *netlink_facts(const struct sandbox *sandbox);
 
-/* Makes a stand-in for socket(AF_NETLINK, SOCK_RAW or SOCK_DGRAM, NETLINK_ROUTE). False: not such a call or run. */
+/* Makes a stand-in for socket(AF_NETLINK, SOCK_RAW or SOCK_DGRAM, NETLINK_ROUTE). False: the call makes none. */
 bool netlink_make_standin(struct call *call);
 /* bind(2) and connect(2) with an AF_NETLINK address. */
 void netlink_bind(struct call *call, const struct sockaddr_storage *address, int len);

@@ -1,6 +1,7 @@
 /*
- * sendto, sendmsg and sendmmsg. With a network they are judged and performed from a copy of the message, on a duplicate
- * of the socket. Without one, and for stream and unix sockets in a network namespace, they are continued.
+ * sendto, sendmsg and sendmmsg. In a run with a network they are judged and performed from a copy of the message, on a
+ * duplicate of the socket. In a run without one, and for stream and unix sockets in a network namespace, they are
+ * continued.
  */
 #include <errno.h>
 

@@ -86,7 +86,8 @@ static void socket_listen_unix(struct call *call, int copy)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNSPEC}, peer;
 	socklen_t len = sizeof(name), peer_len = sizeof(peer);
-	unsigned backlog = call_get_uint(call, 1); /* unsigned, as the kernel compares it with somaxconn */
+	/* unsigned, because the kernel compares an unsigned backlog with somaxconn */
+	unsigned backlog = call_get_uint(call, 1);
 
 	/* Each pending connection holds what its client has sent; sampled memory counts MEMFDS_BACKLOG_MAX of them. */
 	if (call->sandbox->memfds && backlog > MEMFDS_BACKLOG_MAX)

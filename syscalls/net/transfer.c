@@ -132,7 +132,7 @@ static int64_t transfer_get_result(const struct sending *sending, int64_t r)
 
 /* ---- in a thread ---- */
 
-/* sendmmsg(2): the length is written to target memory; the result is one message. */
+/* For sendmmsg(2): writes the sent length to target memory, and returns 1 message. For other calls: returns r. */
 static int64_t transfer_write_length(const struct sending *sending, int64_t r)
 {
 	uint32_t told = (uint32_t)r;

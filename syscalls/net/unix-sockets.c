@@ -301,7 +301,7 @@ static int sockets_choose_name(struct sockets *sockets, int socket_fd, int type)
 	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
 		return -EAGAIN;
 	do
-		(void)snprintf(name, sizeof(name), "%c%05x", '\0', number++ & 0xfffff); /* it fits */
+		(void)snprintf(name, sizeof(name), "%c%05x", '\0', number++ & 0xfffff); /* always fits */
 	while (sockets_name_is_used(sockets, name, 6, type)); /* SOCKETS_MAX times at most */
 	return sockets_bind_name(sockets, socket_fd, name, 6, type);
 }

@@ -41,16 +41,16 @@ enum row_basis {
 enum row_eintr {
 	EINTR_NEVER, /* never; if a signal ends the call before it is received, the call is restarted (interrupted.h) */
 	EINTR_OPEN,  /* only while it waits for the other end of a FIFO: restarted, and then it does not wait */
-	EINTR_MAY,   /* it may, because the call may wait: not restarted */
+	EINTR_MAY,   /* always possible, because the call may wait: not restarted */
 };
 
-/* What a refused call was meant to do, for the wording of the summary of denials. No verdict rests on this. */
+/* What a refused call does, for the wording of the summary of denials. No verdict rests on this. */
 enum row_intent {
-	INTENT_NONE,    /* if the call has a path: to write to its object, unless the open flags say otherwise */
-	INTENT_LOOK,    /* to read the object of a path */
-	INTENT_NAME,    /* to create or remove a name, for which its directory must be writable */
+	INTENT_NONE,    /* if the call has a path: writes to its object, unless the open flags say otherwise */
+	INTENT_LOOK,    /* reads the object of a path */
+	INTENT_NAME,    /* creates or removes a name, for which its directory must be writable */
 	INTENT_NET,
-	INTENT_SERVE,   /* to accept connections from the network */
+	INTENT_SERVE,   /* accepts connections from the network */
 	INTENT_PROCESS,
 	INTENT_MAX,
 };

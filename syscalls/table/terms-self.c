@@ -83,6 +83,6 @@ const struct self_terms self_unshare[] = {{SELF_SUPERVISOR, own_umask}, {0, NULL
 const struct self_terms self_socketpair[] = {{SELF_SUPERVISOR, unix_sockets}, {0, NULL}};
 const struct self_terms self_socket[] = {{SELF_SUPERVISOR, unix_sockets},
 					 {SELF_EGRESS, inet_sockets},
-					 {SELF_NETWORK, supervisor_sockets}, /* the last one of a role counts */
+					 {SELF_NETWORK, supervisor_sockets}, /* a role's last entry counts */
 					 {SELF_RESOLVER, resolver_sockets},
 					 {0, NULL}};

@@ -10,10 +10,10 @@
 #define SOCKET_TYPE_MASK 0xf /* SOCK_TYPE_MASK of include/linux/net.h; higher bits are SOCK_CLOEXEC and SOCK_NONBLOCK */
 
 /* Stream and seqpacket sockets. Datagram sockets are left out, because an unconnected one can send to any address. */
-#define UNIX_CONNECTED(type) BOTH(IS(0, AF_UNIX), MASKED(1, SOCKET_TYPE_MASK, (type)))
+#define UNIX_SOCKET_OF_TYPE(type) BOTH(IS(0, AF_UNIX), MASKED(1, SOCKET_TYPE_MASK, (type)))
 
-const struct row_term allow_socket[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
-const struct row_term allow_socketpair[] = {UNIX_CONNECTED(SOCK_STREAM), UNIX_CONNECTED(SOCK_SEQPACKET), END};
+const struct row_term allow_socket[] = {UNIX_SOCKET_OF_TYPE(SOCK_STREAM), UNIX_SOCKET_OF_TYPE(SOCK_SEQPACKET), END};
+const struct row_term allow_socketpair[] = {UNIX_SOCKET_OF_TYPE(SOCK_STREAM), UNIX_SOCKET_OF_TYPE(SOCK_SEQPACKET), END};
 
 /*
  * Only TCP and UDP. A socket that is neither bound nor connected grants nothing; inet-fence.h has an exception. Of the

@@ -29,10 +29,10 @@ const struct row_term allow_always[] = {ONE(MASKED(0, 0, 0)), END};
 #define COMMAND(command) ONE(IS(1, command)) /* of fcntl and ioctl */
 
 /*
- * Left out: F_SETLEASE and F_NOTIFY (block or observe processes outside the run through a read-only descriptor) and
- * F_SET_*RW_HINT (changes the inode). O_ASYNC and F_SETSIG only say whether and which signal the owner of the
- * description gets: one set by F_SETOWN, which is judged (owner.h), or, of a terminal, the process itself or the
- * foreground group (__tty_fasync() in drivers/tty/tty_io.c), whose terminal is the run's.
+ * Left out: F_SETLEASE and F_NOTIFY, which block or observe processes outside the run through a read-only descriptor,
+ * and F_SET_*RW_HINT, which changes the inode. O_ASYNC and F_SETSIG only tell whether the description's owner is
+ * signalled, and by which signal. Setting an owner is judged (owner.h). A terminal signals the process itself or its
+ * foreground group (__tty_fasync() in drivers/tty/tty_io.c), which is the run's.
  */
 const struct row_term allow_fcntl[] = {
 	COMMAND(F_GETFL), COMMAND(F_SETFD), COMMAND(F_SETFL), COMMAND(F_SETSIG), COMMAND(F_GETFD), COMMAND(F_DUPFD),
@@ -56,10 +56,10 @@ const struct row_term waits_fcntl[] = {COMMAND(F_SETLKW), COMMAND(F_OFD_SETLKW),
 #define TCSETS2_COMMON 0x402c542b
 
 /*
- * Left out are above all TIOCSTI and TIOCLINUX (type into the user's shell), FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR
- * (change metadata through a read-only descriptor), FIDEDUPERANGE (shares extents through one) and PIDFD_GET_*
- * (namespaces). FIOSETOWN and SIOCSPGRP are judged. What BLK* and RNDGETENTCNT ask is no secret of a device that was
- * granted, and ENOTTY of everything else.
+ * Left out are above all TIOCSTI and TIOCLINUX, which type into the user's shell; FS_IOC_SETFLAGS and
+ * FS_IOC_FSSETXATTR, which change metadata through a read-only descriptor; FIDEDUPERANGE, which shares extents through
+ * such a descriptor; and PIDFD_GET_*, which open namespaces. FIOSETOWN and SIOCSPGRP are judged. BLK* and RNDGETENTCNT
+ * tell no secret of a device that was granted, and fail with ENOTTY on other files.
  */
 const struct row_term allow_ioctl[] = {
 	COMMAND(TCGETS),
@@ -84,15 +84,13 @@ const struct row_term allow_ioctl[] = {
 #endif
 
 /*
- * All terminals that a program can have are the run's own: pairs that it has made (view/terminals.c), and that of
- * --tty, whose master is the keeper's. An attacker gains power over these alone: modes, size, packet mode, exclusive
- * use, tcflush(3), tcflow(3), tcdrain(3), tcsendbreak(3), the lock of a slave. The kernel sends the signals of a
- * terminal to its session, and a terminal becomes that of a session only when it has none (taking one away needs
- * CAP_SYS_ADMIN); a foreground group must be of the caller's session. Every session with a terminal of the run is the
- * run's.
- *
- * Still left out: TIOCSTI (types into a terminal), TIOCLINUX, TIOCCONS (the console's output), TIOCSETD (line
- * disciplines: modules of the kernel), TIOCVHANGUP. TIOCGPTPEER is judged (sys_ioctl).
+ * Every terminal of a run is the run's own: pairs that the program made (view/terminals.c), and the terminal of --tty,
+ * whose master is the keeper's. An attacker gains power over these terminals only: modes, size, packet mode, exclusive
+ * use, tcflush(3), tcflow(3), tcdrain(3), tcsendbreak(3), the lock of a slave. The kernel sends a terminal's signals to
+ * its session. A terminal becomes a session's only if the session has none, because taking a terminal away needs
+ * CAP_SYS_ADMIN. A foreground group must be of the caller's session. So every session with a terminal of the run is the
+ * run's. TIOCSTI (types into a terminal), TIOCLINUX, TIOCCONS (the console's output), TIOCSETD (line disciplines:
+ * kernel modules) and TIOCVHANGUP are left out. TIOCGPTPEER is judged (sys_ioctl).
  */
 const struct row_term allow_ioctl_terminal[] = {
 	COMMAND(TCSETS), COMMAND(TCSETSW), COMMAND(TCSETSF), COMMAND(TCSETS2_COMMON),
