@@ -26,6 +26,7 @@
 #include "syscalls/account/memfds.h"
 #include "syscalls/net/inet.h"
 #include "syscalls/net/netlink.h"
+#include "syscalls/net/unix-peers.h"
 #include "syscalls/net/unix-sockets.h"
 
 #define KILL_TIMEOUT_MS 10000
@@ -134,6 +135,8 @@ static int supervise_build_all(struct supervisor *supervisor)
 	if (r == 0)
 		r = sockets_create(process->scratch.fd, process->layers->layer[LAYER_NETNS].active,
 				   &sandbox->sockets);
+	if (r == 0)
+		r = peers_create(&sandbox->peers);
 	if (r == 0 && !(options->traits & RUN_ROUTES))
 		r = supervise_prepare_netlink(supervisor);
 	if (r == 0)
@@ -202,6 +205,7 @@ static void supervise_free(struct supervisor *supervisor)
 	dispatch_release(&supervisor->dispatch);
 	tree_free(supervisor->sandbox.tree);
 	sockets_free(supervisor->sandbox.sockets);
+	peers_free(supervisor->sandbox.peers);
 	netlink_free(supervisor->sandbox.netlink);
 	cleanup_close(&supervisor->epoll_fd);
 	cleanup_close(&supervisor->signal_fd);

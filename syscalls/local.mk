@@ -81,6 +81,7 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/address.h \
 	syscalls/net/bind.c \
 	syscalls/net/connect.c \
+	syscalls/net/getsockopt.c \
 	syscalls/net/inet-address.c \
 	syscalls/net/inet-address.h \
 	syscalls/net/inet-bind.c \
@@ -109,6 +110,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/socket.c \
 	syscalls/net/transfer.c \
 	syscalls/net/transfer.h \
+	syscalls/net/unix-peers.c \
+	syscalls/net/unix-peers.h \
 	syscalls/net/unix-sockets.c \
 	syscalls/net/unix-sockets.h \
 	syscalls/process/process.c \

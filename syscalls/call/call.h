@@ -57,6 +57,7 @@ struct sandbox {
 	} memory; /* for /proc/meminfo */
 	bool (*is_over)(void *meter); /* checks the limits while a handler waits; true: the run ends */
 	struct sockets *sockets;   /* unix-sockets.h */
+	struct peers *peers;       /* unix-peers.h */
 	struct inet *inet;         /* inet.h; NULL: the run has no network */
 	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_ROUTES) */
 	const struct memory_ops *guest;

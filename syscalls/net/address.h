@@ -3,6 +3,7 @@
 #define CALLGATE_SYSCALLS_NET_ADDRESS_H
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "syscalls/call/call.h"
 
@@ -28,6 +29,14 @@ static inline int net_get_option(int socket_fd, int level, int name)
 	socklen_t len = sizeof(value);
 
 	return getsockopt(socket_fd, level, name, &value, &len) < 0 ? -1 : value;
+}
+
+/* The inode number by which the kernel and /proc name a socket; 0: it cannot be read. */
+static inline ino_t net_get_inode(int socket_fd)
+{
+	struct stat st;
+
+	return fstat(socket_fd, &st) < 0 ? 0 : st.st_ino;
 }
 
 /*

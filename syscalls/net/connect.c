@@ -15,6 +15,7 @@
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
 #include "syscalls/net/netlink.h"
+#include "syscalls/net/unix-peers.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -74,6 +75,8 @@ static void connect_perform(struct call *call, int socket_fd, const struct socke
 	if (call_commit_record(call) < 0)
 		return;
 	r = net_is_nonblocking(fd) ? sockets_connect(fd, address) : -EINTR;
+	if (r == 0 || r == -EINTR)
+		peers_note_connection(call->sandbox->peers, fd, address, call->task->tgid);
 	if (r == -EINTR) /* connect may wait for room in the backlog, even if another thread sets O_NONBLOCK now */
 		connect_move_to_thread(call, &fd, address, &pin);
 	else

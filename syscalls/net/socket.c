@@ -14,6 +14,7 @@
 #include "syscalls/net/inet-fence.h"
 #include "syscalls/net/inet-private.h"
 #include "syscalls/net/netlink.h"
+#include "syscalls/net/unix-peers.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -102,6 +103,7 @@ static void socket_listen_unix(struct call *call, int copy)
 		call_refuse(call, -EACCES, NULL, "abstract_socket_not_granted");
 	else if (call_commit_record(call) == 0) {
 		memfds_set_queues(call->sandbox->memfds);
+		peers_note_listener(call->sandbox->peers, copy, call->task->tgid);
 		file_end_call(call, listen(copy, (int)backlog));
 	}
 }

@@ -29,6 +29,7 @@ struct bound_socket {
 	int pin_fd; /* O_PATH descriptor of the inode that the socket is bound to */
 	dev_t dev;  /* of the socket file */
 	ino_t ino;
+	ino_t socket_ino; /* of the socket itself */
 	int type;   /* SOCK_*: sockets of different types can have the same abstract name */
 	size_t name_len;
 	char name[SOCKETS_NAME_MAX]; /* the abstract name, which begins with NUL */
@@ -221,26 +222,34 @@ int sockets_bind(struct sockets *sockets, int socket_fd, int node_fd, const char
 	pin = sockets_bind_in_scratch(sockets, socket_fd, text, strnlen(text, SOCKETS_NAME_MAX));
 	if (pin < 0)
 		return pin;
-	*bound = (struct bound_socket){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino};
+	*bound = (struct bound_socket){.node_fd = steal_fd(&node), .pin_fd = pin, .dev = st.st_dev, .ino = st.st_ino,
+				       .socket_ino = net_get_inode(socket_fd)};
 	sockets->count++;
 	sockets->renamed |= strchr(text, '/') != NULL;
 	return 0;
 }
 
+/* Duplicates the pin, because the list may close its own while a thread waits. As sockets_find_path(). */
+static int bound_get_address(const struct bound_socket *bound, struct sockets_address *ret_address)
+{
+	int pin = fcntl(bound->pin_fd, F_DUPFD_CLOEXEC, 0);
+
+	if (pin < 0)
+		return -EAGAIN;
+	*ret_address = sockets_make_pin_address(pin);
+	ret_address->ino = bound->socket_ino;
+	return pin;
+}
+
 int sockets_find_path(const struct sockets *sockets, const struct stat *node, struct sockets_address *ret_address)
 {
-	int pin;
-
 	/* Newest first: a file that was replaced during its bind(2) may be listed twice. */
-	for (size_t i = sockets->count; i-- > 0;)
-		if (sockets->bound[i].node_fd >= 0 && sockets->bound[i].dev == node->st_dev &&
-		    sockets->bound[i].ino == node->st_ino) {
-			/* Duplicated, because the list may close its own descriptor while a thread waits. */
-			pin = fcntl(sockets->bound[i].pin_fd, F_DUPFD_CLOEXEC, 0);
-			if (pin >= 0)
-				*ret_address = sockets_make_pin_address(pin);
-			return pin < 0 ? -EAGAIN : pin;
-		}
+	for (size_t i = sockets->count; i-- > 0;) {
+		const struct bound_socket *bound = &sockets->bound[i];
+
+		if (bound->node_fd >= 0 && bound->dev == node->st_dev && bound->ino == node->st_ino)
+			return bound_get_address(bound, ret_address);
+	}
 	return -ENOENT;
 }
 
@@ -286,7 +295,8 @@ static int sockets_bind_name(struct sockets *sockets, int socket_fd, const char 
 	if (pin < 0)
 		return pin;
 	bound = &sockets->bound[sockets->count++];
-	*bound = (struct bound_socket){.node_fd = -1, .pin_fd = pin, .type = type, .name_len = len};
+	*bound = (struct bound_socket){.node_fd = -1, .pin_fd = pin, .socket_ino = net_get_inode(socket_fd),
+				       .type = type, .name_len = len};
 	memcpy(bound->name, name, len);
 	sockets->renamed = true;
 	return 0;
@@ -339,11 +349,8 @@ int sockets_find_abstract(const struct sockets *sockets, int socket_fd, struct s
 			      net_get_option(socket_fd, SOL_SOCKET, SO_TYPE));
 	if (i == sockets->count)
 		return -ECONNREFUSED;
-	*ret_pin_fd = fcntl(sockets->bound[i].pin_fd, F_DUPFD_CLOEXEC, 0);
-	if (*ret_pin_fd < 0)
-		return -EAGAIN;
-	*address = sockets_make_pin_address(*ret_pin_fd);
-	return 0;
+	*ret_pin_fd = bound_get_address(&sockets->bound[i], address);
+	return *ret_pin_fd < 0 ? *ret_pin_fd : 0;
 }
 
 bool sockets_may_listen(const struct sockets *sockets, const struct sockaddr_un *name)

@@ -21,7 +21,8 @@ EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py
 	tests/cases/threat-canary.py tests/cases/threat-stall.py tests/cases/rename-random.py
 EXTRA_DIST += tests/cases/proc-ends.py
 EXTRA_DIST += tests/cases/Interfaces.java tests/cases/interfaces.c tests/cases/interfaces.go tests/cases/interfaces.py
-EXTRA_DIST += tests/cases/unix-names.py tests/cases/workload-sockets.js tests/cases/workload-sockets.py
+EXTRA_DIST += tests/cases/unix-names.py tests/cases/unix-peers.py
+EXTRA_DIST += tests/cases/workload-sockets.js tests/cases/workload-sockets.py
 
 # Internet sockets, natively and inside.
 check_PROGRAMS += tests/cases/cases-inet

@@ -115,6 +115,7 @@ LIVE_TESTS = \
 	tests/live/syscalls/signals.sh \
 	tests/live/keeper/terminal.sh \
 	tests/live/syscalls/unix-names.sh \
+	tests/live/syscalls/unix-peers.sh \
 	tests/live/threats/01-clone.sh \
 	tests/live/threats/02-exec-race.sh \
 	tests/live/threats/02-exec.sh \

@@ -112,14 +112,18 @@ static struct sandbox sandbox;
 static struct task task;
 static struct call call;
 
+static pid_t caller;            /* the process on record as the caller; 0: this one */
+static uint64_t fifth_argument; /* of the next calls */
+
 /* The caller is this process; its memory is read for real. */
 static void run(syscall_fn *handler, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
-	uint64_t arg[6] = {a, b, c, d};
+	uint64_t arg[6] = {a, b, c, d, fifth_argument};
 
 	memset(&call.outcome, 0, sizeof(call.outcome));
 	sandbox.guest = &memory_of_process;
-	task.tid = task.tgid = getpid();
+	task.tid = getpid();
+	task.tgid = caller ? caller : getpid();
 	call.sandbox = &sandbox;
 	call.paths = 0;
 	call.task = &task;

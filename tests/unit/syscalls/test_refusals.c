@@ -12,6 +12,7 @@
 #include "syscalls/call/descriptor.h"
 #include "syscalls/call/work.h"
 #include "syscalls/file/resolve.h"
+#include "syscalls/net/unix-peers.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/table/handlers.h"
 #include "tests/unit/syscalls/stub-call.h"
@@ -19,6 +20,8 @@
 
 #define OUTSIDER 1
 #define MEMBER 4242
+#define LISTENER 4243
+#define CLIENT 4244
 
 /* What the view would find: -1 with the outcome set, or an object. And where a name would be made. */
 static const char *pin_object;
@@ -111,11 +114,13 @@ static void set_up(void)
 	directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ck_assert_int_ge(directory_fd, 0);
 	ck_assert_int_eq(sockets_create(directory_fd, false, &sandbox.sockets), 0);
+	ck_assert_int_eq(peers_create(&sandbox.peers), 0);
 }
 
 static void tear_down(void)
 {
 	sockets_free(sandbox.sockets);
+	peers_free(sandbox.peers);
 	(void)unlinkat(directory_fd, "name", 0);
 	(void)unlinkat(directory_fd, "sockets", AT_REMOVEDIR);
 	(void)close(directory_fd);
@@ -287,6 +292,49 @@ START_TEST(an_outsiders_socket_is_refused)
 }
 END_TEST
 
+static void expect_peer(int fd, pid_t pid)
+{
+	struct ucred told = {0};
+	socklen_t len = sizeof(told) + 1;
+
+	fifth_argument = ADDRESS(&len);
+	run(sys_getsockopt, NUMBER(fd), SOL_SOCKET, SO_PEERCRED, ADDRESS(&told));
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	ck_assert_int_eq(told.pid, pid);
+	ck_assert_uint_eq(told.uid, getuid());
+	ck_assert_uint_eq(len, sizeof(told));
+}
+
+START_TEST(other_options_are_refused)
+{
+	struct ucred told;
+	socklen_t len = sizeof(told);
+	int pair[2];
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	fifth_argument = ADDRESS(&len);
+	run(sys_getsockopt, NUMBER(pair[0]), SOL_SOCKET, SO_PEERSEC, ADDRESS(&told));
+	expect(OUTCOME_ERROR, -ENOPROTOOPT, VERDICT_DENY);
+	run(sys_getsockopt, NUMBER(socket(AF_INET, SOCK_STREAM, 0)), SOL_SOCKET, SO_PEERCRED, ADDRESS(&told));
+	expect(OUTCOME_CONTINUE, 0, VERDICT_ALLOW);
+	run(sys_getsockopt, 999, SOL_SOCKET, SO_PEERCRED, ADDRESS(&told));
+	expect(OUTCOME_ERROR, -EBADF, VERDICT_ALLOW);
+	/* Of a pair the kernel names this process, which has not connected it for a process of the run. */
+	run(sys_getsockopt, NUMBER(pair[0]), SOL_SOCKET, SO_PEERCRED, ADDRESS(&told));
+	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	ck_assert_int_eq(told.pid, 0);
+	len = (socklen_t)-1;
+	run(sys_getsockopt, NUMBER(pair[0]), SOL_SOCKET, SO_PEERCRED, ADDRESS(&told));
+	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW);
+	len = sizeof(told);
+	run(sys_getsockopt, NUMBER(pair[0]), SOL_SOCKET, SO_PEERCRED, 8);
+	expect(OUTCOME_ERROR, -EFAULT, VERDICT_ALLOW);
+	fifth_argument = 8;
+	run(sys_getsockopt, NUMBER(pair[0]), SOL_SOCKET, SO_PEERCRED, ADDRESS(&told));
+	expect(OUTCOME_ERROR, -EFAULT, VERDICT_ALLOW);
+}
+END_TEST
+
 START_TEST(what_the_run_binds_it_connects_to)
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "/virtual/\xc3\xa4/name"}, told = {0};
@@ -303,8 +351,10 @@ START_TEST(what_the_run_binds_it_connects_to)
 	expect(OUTCOME_ERROR, -EINVAL, VERDICT_ALLOW); /* it has a name */
 	run(sys_bind, NUMBER(client), ADDRESS(&name), sizeof(name), 0);
 	expect(OUTCOME_ERROR, -EADDRINUSE, VERDICT_ALLOW);
+	caller = LISTENER;
 	run(sys_listen, NUMBER(server), 1, 0, 0);
 	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
+	caller = CLIENT;
 	/* Nobody else finds it there. */
 	(void)snprintf(real.sun_path, sizeof(real.sun_path), "%s/name", directory);
 	ck_assert_int_lt(connect(client, (struct sockaddr *)&real, sizeof(real)), 0);
@@ -316,6 +366,10 @@ START_TEST(what_the_run_binds_it_connects_to)
 	expect(OUTCOME_VALUE, 0, VERDICT_ALLOW);
 	ck_assert_str_eq(told.sun_path, name.sun_path);
 	ck_assert_uint_eq(len, offsetof(struct sockaddr_un, sun_path) + strlen(name.sun_path) + 1);
+	/* The kernel names this process, which has performed both calls; the process that called them is told. */
+	expect_peer(client, LISTENER);
+	expect_peer(accept(server, NULL, NULL), CLIENT);
+	expect_peer(server, LISTENER);
 	/* One that may wait is left to a thread, with descriptors of its own. */
 	client = socket(AF_UNIX, SOCK_STREAM, 0);
 	run(sys_connect, NUMBER(client), ADDRESS(&name), sizeof(name), 0);
@@ -449,6 +503,7 @@ int main(void)
 	tcase_add_test(tcase, unix_paths_are_looked_up_in_the_view);
 	tcase_add_test(tcase, an_outsiders_socket_is_refused);
 	tcase_add_test(tcase, what_the_run_binds_it_connects_to);
+	tcase_add_test(tcase, other_options_are_refused);
 	tcase_add_test(tcase, abstract_names_are_in_a_table_of_the_run);
 	tcase_add_test(tcase, the_longest_abstract_name_keeps_its_length);
 	tcase_add_test(tcase, names_are_chosen);

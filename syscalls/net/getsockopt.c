@@ -1,0 +1,61 @@
+/*
+ * getsockopt(2) of SO_PEERCRED. Other options are native, or refused. If the kernel names the supervisor, which has
+ * performed the connect(2) or listen(2), the process that called it is told instead.
+ */
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/call/decode.h"
+#include "syscalls/net/address.h"
+#include "syscalls/net/unix-peers.h"
+#include "syscalls/process/target.h"
+#include "syscalls/table/handlers.h"
+
+/* Works as sk_getsockopt() in net/core/sock.c. */
+static void getsockopt_write_credentials(struct call *call, const struct ucred *credentials)
+{
+	int32_t len;
+	int r = decode_struct(call, 4, &len, sizeof(len));
+
+	if (r == 0 && len < 0)
+		r = -EINVAL;
+	if (r == 0 && (size_t)len > sizeof(*credentials))
+		len = sizeof(*credentials);
+	if (r == 0 && len > 0)
+		r = decode_write_output(call, call->arg[3], credentials, (size_t)len);
+	if (r == 0)
+		r = decode_write_output(call, call->arg[4], &len, sizeof(len));
+	call_return_result(call, r);
+}
+
+/* Continuing is safe: the process ids of a run are no secret to it. */
+static void getsockopt_tell_peer(struct call *call)
+{
+	struct ucred credentials = {0};
+	socklen_t len = sizeof(credentials);
+	_cleanup_close_ int copy = -1;
+	int domain;
+
+	if (!net_allow_socket(call))
+		return;
+	copy = net_copy_domain(call, &domain);
+	if (copy < 0)
+		return;
+	if (domain != AF_UNIX || getsockopt(copy, SOL_SOCKET, SO_PEERCRED, &credentials, &len) < 0 ||
+	    credentials.pid != getpid()) {
+		call_continue(call);
+		return;
+	}
+	credentials.pid = peers_find_process(call->sandbox->peers, copy);
+	getsockopt_write_credentials(call, &credentials);
+}
+
+void sys_getsockopt(struct call *call)
+{
+	if (call_get_int(call, 1) == SOL_SOCKET && call_get_int(call, 2) == SO_PEERCRED)
+		getsockopt_tell_peer(call);
+	else
+		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");
+}
