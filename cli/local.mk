@@ -52,8 +52,11 @@ CALLGATE_SOURCES += \
 	cli/host/real.c \
 	cli/host/real.h
 CALLGATE_SOURCES += \
+	cli/policy/cases.c \
+	cli/policy/cases.h \
 	cli/policy/diff.c \
 	cli/policy/load.c \
+	cli/policy/test.c \
 	cli/policy/verbs.c \
 	cli/policy/verbs.h
 CALLGATE_SOURCES += \

@@ -32,4 +32,9 @@ EXTRA_DIST += \
 	examples/phases/index.py \
 	examples/phases/job.py \
 	examples/phases/policy.json \
-	examples/phases/run.sh
+	examples/phases/run.sh \
+	examples/policy-review/README.md \
+	examples/policy-review/cases.json \
+	examples/policy-review/policy.json \
+	examples/policy-review/proposed.json \
+	examples/policy-review/run.sh

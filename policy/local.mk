@@ -10,6 +10,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/diff/walk.c \
 	policy/diff/walk.h \
 	policy/limits.c \
+	policy/match.c \
+	policy/match.h \
 	policy/model.h \
 	policy/network/address.c \
 	policy/network/agree.c \

@@ -49,6 +49,8 @@ offers setup show --phase s
 offers github-read run --profile gith
 offers stats audit st
 offers diff policy d
+offers --coverage policy test --cov
+offers junit policy test --format j
 offers --no-new-access policy diff --no-n
 offers --workdir policy diff --wo
 offers python run --profile py

@@ -1,5 +1,5 @@
 #!/bin/sh
-# callgate policy: diff.
+# callgate policy: diff, test.
 set -u
 
 top=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -104,6 +104,61 @@ if command -v jq >/dev/null; then
 		done
 	done <witnesses
 fi
+
+# ---- test ----
+cat >cases.json <<'END'
+{"description": "of b.json", "cases": [
+	{"name": "data #1", "open": "DIR/data/x", "verdict": "allow", "rule": "b.json: filesystem.read[0]"},
+	{"open": "DIR/data/x:w", "verdict": "deny", "reason": "read_only"},
+	{"exec": "/usr/bin/curl", "verdict": "deny", "rule": null},
+	{"url": "GET https://api.test/v1/x", "verdict": "allow"},
+	{"connect": "api.test:443", "verdict": "allow", "rule": "network.allow[0]"},
+	{"listen": "8000", "verdict": "allow"}
+]}
+END
+sed "s#DIR#$dir#" cases.json >good.json
+expect 0 '1..6
+ok 1 - data  1: open' test b.json good.json
+expect 0 '# rules: 3, decided a case: 3, match a case: 3' test --coverage b.json good.json
+expect 0 "#       2       2 b.json: filesystem.read[0] $dir/data" test --coverage b.json good.json
+expect 1 "not ok 4 - url GET https://api.test/v1/x: allow
+# good.json:5: deny by no rule (no_network)" test a.json good.json
+expect 1 '<testsuite name="good.json" tests="6" failures="4">' test --format junit a.json good.json
+expect 1 '<failure message="good.json:2: allow by a.json: filesystem.read[0]' test --format junit a.json good.json
+if command -v xmllint >/dev/null; then
+	printf '%s\n' "$out" | xmllint --noout - || fail "no XML: $out"
+fi
+# A rule that matches and does not decide is counted apart.
+printf '{"filesystem": {"read": ["%s", "%s/data"]}}' "$dir" "$dir" >two.json
+printf '{"cases": [{"open": "%s/data/x", "verdict": "allow"}]}' "$dir" >one.json
+expect 0 '# rules: 2, decided a case: 1, match a case: 2' test --coverage two.json one.json
+# bad REGEX TEXT: callgate policy test refuses this file of cases with the message.
+bad()
+{
+	printf '%b' "$2" >badcases.json
+	expect 125 "$1" test b.json badcases.json
+}
+bad 'badcases.json:1:12: not valid JSON' '{"cases": [}'
+bad 'badcases.json:1: must be an object {"cases": [...]}' '[]'
+bad 'badcases.json:1: must have "cases"' '{"cases": []}'
+bad 'badcases.json:2: case: unknown key; there are "cases"' '{\n"case": []}'
+bad 'badcases.json:2: cases[0]: must be an object such as' '{"cases": [\n3]}'
+bad 'badcases.json:2: cases[0].opn: unknown key; did you mean "open"?' '{"cases": [\n{"opn": "/a", "verdict": "deny"}]}'
+bad 'badcases.json:3: cases[0].exec: is a second question' \
+	'{"cases": [{"open": "/a",\n "verdict": "deny",\n "exec": "/a"}]}'
+bad 'cases[0].verdict: must be "allow", "deny", "redirect" or "provide", not "kill"' \
+	'{"cases": [{"open": "/a", "verdict": "kill"}]}'
+bad 'cases[0]: lacks "verdict"' '{"cases": [{"open": "/a"}]}'
+bad 'cases[0]: asks nothing' '{"cases": [{"verdict": "deny"}]}'
+bad 'cases[0].rule: must be a string that is not empty, or null' \
+	'{"cases": [{"open": "/a", "verdict": "deny", "rule": 1}]}'
+bad 'badcases.json:2: cases[0].connect: "a_b:1" names no host' \
+	'{"cases": [\n{"connect": "a_b:1", "verdict": "deny"}]}'
+bad 'cases[0].listen: "70000" is no port' '{"cases": [{"listen": "70000", "verdict": "deny"}]}'
+expect 125 'none.json: No such file' test b.json none.json
+expect 125 'takes a policy and a file of cases' test b.json
+expect 125 'must be tap or junit' test --format xml b.json good.json
+expect 125 'unknown key' test bad.json good.json
 
 echo "$ran cases, $failed failed"
 [ "$failed" -eq 0 ]

@@ -52,7 +52,7 @@ static bool diff_confirm_witness(struct policy *const policy[2], struct diff_wit
 		struct why_answer answer;
 		const char *wrong;
 
-		if (why_ask(policy[side], diff_find_kind(witness->option), witness->text, &answer, &wrong) < 0)
+		if (why_ask(policy[side], diff_find_kind(witness->option), witness->text, &answer, NULL, &wrong) < 0)
 			return false;
 		asked[side] = (struct diff_answer){diff_get_level(answer.verdict, answer.reason), answer.verdict,
 						   answer.rule, answer.reason};

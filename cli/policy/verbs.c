@@ -12,6 +12,7 @@ static const struct policy_verb {
 	const char *help;
 } verbs[] = {
 	{"diff", policy_main_diff, "what one policy allows and another does not, with examples"},
+	{"test", policy_main_test, "whether a policy answers questions as a file expects"},
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))

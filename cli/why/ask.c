@@ -17,28 +17,34 @@ const char *why_kind_get_name(enum why_kind kind)
 }
 
 static int why_ask_path(const struct policy *policy, const char *text, bool exec, struct why_answer *ret_answer,
-			const char **ret_wrong)
+			struct policy_question *ret_question, const char **ret_wrong)
 {
 	struct why_path question;
 	int ret = *text ? why_decide_path(policy, text, exec, &question) : -EINVAL;
 
 	*ret_wrong = *text ? "cannot be resolved: it is too long, or its links lead in a circle"
 			   : "an empty path names nothing; write a path";
-	if (ret == 0)
-		*ret_answer = (struct why_answer){question.decision.verdict, question.decision.rule,
-						  question.decision.reason};
-	return ret;
+	if (ret < 0)
+		return ret;
+	*ret_answer = (struct why_answer){question.decision.verdict, question.decision.rule, question.decision.reason};
+	ret_question->kind = POLICY_QUESTION_PATH;
+	ret_question->want = question.want;
+	memcpy(ret_question->path, question.resolved, sizeof(ret_question->path));
+	return 0;
 }
 
 int why_ask(const struct policy *policy, enum why_kind kind, const char *text, struct why_answer *ret_answer,
-	    const char **ret_wrong)
+	    struct policy_question *ret_question, const char **ret_wrong)
 {
+	struct policy_question unused;
 	struct net_verdict verdict;
 	int ret;
 
+	if (!ret_question)
+		ret_question = &unused;
 	if (kind == WHY_OPEN || kind == WHY_EXEC)
-		return why_ask_path(policy, text, kind == WHY_EXEC, ret_answer, ret_wrong);
-	ret = why_decide_net(policy, kind, text, &verdict, ret_wrong);
+		return why_ask_path(policy, text, kind == WHY_EXEC, ret_answer, ret_question, ret_wrong);
+	ret = why_decide_net(policy, kind, text, &verdict, ret_question, ret_wrong);
 	if (ret == 0)
 		*ret_answer = (struct why_answer){verdict.allow ? VERDICT_ALLOW : VERDICT_DENY, verdict.label,
 						  verdict.reason};

@@ -5,7 +5,7 @@
 #ifndef CALLGATE_CLI_WHY_ASK_H
 #define CALLGATE_CLI_WHY_ASK_H
 
-#include "policy/policy.h"
+#include "policy/match.h"
 
 enum why_kind { WHY_OPEN, WHY_EXEC, WHY_CONNECT, WHY_LISTEN, WHY_URL, WHY_KIND_MAX };
 
@@ -18,8 +18,11 @@ struct why_answer {
 	const char *reason; /* static */
 };
 
-/* Answers a question. 0, or -errno with what is wrong with it: the end of a message, static. */
+/*
+ * Answers a question. *ret_question (NULL: not wanted) is what it asks, after links were followed. 0, or -errno with
+ * what is wrong with it: the end of a message, static.
+ */
 int why_ask(const struct policy *policy, enum why_kind kind, const char *text, struct why_answer *ret_answer,
-	    const char **ret_wrong);
+	    struct policy_question *ret_question, const char **ret_wrong);
 
 #endif

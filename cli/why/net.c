@@ -344,10 +344,10 @@ static int why_decide_listen(const struct policy *policy, const char *text, uint
 }
 
 int why_decide_net(const struct policy *policy, enum why_kind kind, const char *text, struct net_verdict *ret_verdict,
-		   const char **ret_wrong)
+		   struct policy_question *ret_question, const char **ret_wrong)
 {
 	struct net_question asked = {.policy = policy, .wrong = not_a_port};
-	uint64_t port;
+	uint64_t port = 0;
 	int ret;
 
 	if (kind == WHY_LISTEN)
@@ -355,11 +355,23 @@ int why_decide_net(const struct policy *policy, enum why_kind kind, const char *
 	else
 		ret = (kind == WHY_URL ? why_parse_url : why_parse_connect)(&asked, text);
 	*ret_wrong = asked.wrong;
-	if (ret == 0 && kind != WHY_LISTEN)
+	if (ret < 0)
+		return ret;
+	if (kind == WHY_LISTEN)
+		asked.port = (unsigned)port;
+	else
 		why_judge_endpoint(&asked);
-	if (ret == 0)
-		*ret_verdict = asked.verdict;
-	return ret;
+	*ret_verdict = asked.verdict;
+	ret_question->kind = kind == WHY_LISTEN ? POLICY_QUESTION_LISTEN
+			     : kind == WHY_URL  ? POLICY_QUESTION_REQUEST
+						: POLICY_QUESTION_CONNECT;
+	ret_question->port = asked.port;
+	ret_question->udp = asked.udp;
+	ret_question->upgrade = asked.upgrade;
+	memcpy(ret_question->host, asked.host, sizeof(asked.host));
+	memcpy(ret_question->method, asked.method, sizeof(asked.method));
+	memcpy(ret_question->path, asked.path, sizeof(asked.path));
+	return 0;
 }
 
 int why_answer_listen(const struct policy *policy, const char *text, bool json)

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "cli/why/ask.h"
-#include "policy/network/net.h"
 
 /*
  * Decides about "HOST:PORT" ("HOST:PORT/udp") or, with `url`, about "METHOD URL", and prints the answer. Returns the
@@ -14,7 +13,7 @@
 int why_answer_net(const struct policy *policy, const char *text, bool url, bool json);
 /* Decides a question of kind WHY_CONNECT, WHY_LISTEN or WHY_URL. 0, or -EINVAL with why it is none, static. */
 int why_decide_net(const struct policy *policy, enum why_kind kind, const char *text, struct net_verdict *ret_verdict,
-		   const char **ret_wrong);
+		   struct policy_question *ret_question, const char **ret_wrong);
 /* Decides about listening at a port, 0 to 65535, of the run's own loopback. Prints and returns as why_answer_net. */
 int why_answer_listen(const struct policy *policy, const char *text, bool json);
 

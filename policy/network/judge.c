@@ -227,6 +227,13 @@ static bool judge_http_allows(const struct net_rule *rule, const char *method, c
 	return false;
 }
 
+bool net_rule_allows_request(const struct net_rule *rule, const char *method, const char *path, bool upgrade)
+{
+	const char *reason = "";
+
+	return rule->http_count == 0 || judge_http_allows(rule, method, path, upgrade, &reason);
+}
+
 struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,
 					    const char *method, const char *path, bool upgrade)
 {

@@ -95,6 +95,8 @@ bool policy_net_intercepts_tls(const struct policy *policy, const char *host, un
  */
 struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,
 					    const char *method, const char *path, bool upgrade);
+/* True when the "http" of a rule allows a request, or the rule has none. `path` is net_path_normalise()'s. */
+bool net_rule_allows_request(const struct net_rule *rule, const char *method, const char *path, bool upgrade);
 /* True when callgate judges each request to this endpoint of a rule: plain HTTP, or TLS is intercepted. */
 bool policy_net_sees_requests(const struct policy *policy, const struct net_rule *rule, const char *host,
 			      unsigned port);

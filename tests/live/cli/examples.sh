@@ -45,6 +45,12 @@ says node '[0-9]+ kinds of files; /etc/shadow: ENOENT'
 kept node report.json
 jq -e '[.sums[].files] | add > 0' "$T/out-node/report.json" >/dev/null || fail "node: report.json counts nothing"
 
+example policy-review
+says policy-review 'ok 7 - nowhere else: .*'
+says policy-review 'not ok 6 - writes none: .*'
+says policy-review '    open /work/x/[.]env:r'
+says policy-review 'FAIL: new accesses: [1-9][0-9]*; .*'
+
 if "$PYTHON" -c 'import pandas, matplotlib' 2>/dev/null; then
 	example analysis out-analysis
 	says analysis 'total revenue: 694401.40'

@@ -1,0 +1,231 @@
+#include "cli/policy/cases.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "policy/parse/locate.h"
+
+#define CASES_BYTES_MAX ((size_t)16 << 20)
+
+/* A file that is being read. */
+struct cases_file {
+	const char *verb, *path, *text;
+	struct locate_memo memo;
+	struct locate_path at; /* of the current value */
+	bool failed;
+};
+
+static void cases_enter(struct cases_file *file, const char *name, size_t index)
+{
+	file->at.step[file->at.depth++] = (struct locate_step){name, index};
+}
+
+/* Prints a message about the current value. */
+__attribute__((format(printf, 2, 3))) static void cases_fail(struct cases_file *file, const char *format, ...)
+{
+	unsigned line = locate_find_line(file->text, &file->at, &file->memo);
+	_cleanup_free_ char *message = NULL;
+	char key[256];
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&message, format, args) < 0)
+		message = NULL;
+	va_end(args);
+	(void)locate_print_path(&file->at, key, sizeof(key));
+	cli_note("%s:%u: %s%s%s", file->path, line, key, *key ? ": " : "", message ? message : "");
+	file->failed = true;
+}
+
+/* ---- one case ---- */
+
+static bool cases_find_kind(const char *name, enum why_kind *ret_kind)
+{
+	for (enum why_kind kind = 0; kind < WHY_KIND_MAX; kind++)
+		if (strcmp(why_kind_get_name(kind), name) == 0) {
+			*ret_kind = kind;
+			return true;
+		}
+	return false;
+}
+
+static bool cases_is_verdict(const char *text)
+{
+	for (enum verdict verdict = 0; verdict < VERDICT_MAX; verdict++)
+		if (verdict != VERDICT_KILL && strcmp(verdict_get_name(verdict), text) == 0)
+			return true;
+	return false;
+}
+
+/* Takes one member of a case. */
+static void cases_take_member(struct cases_file *file, struct policy_case *one, const char *name, const json_t *value)
+{
+	static const char *const names[] = {"open", "exec", "connect", "listen", "url",
+					    "name", "verdict", "rule", "reason", NULL};
+	const char *text = json_string_value(value), *nearest = text_find_nearest(name, names);
+	bool question = cases_find_kind(name, &one->kind), rule = strcmp(name, "rule") == 0;
+
+	if (!nearest || strcmp(nearest, name) != 0)
+		cases_fail(file, "unknown key%s%s%s", nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+			   nearest ? "\"?" : "; see callgate(1) for the keys known here");
+	else if (rule && json_is_null(value))
+		one->no_rule = true;
+	else if (!text || !*text)
+		cases_fail(file, "must be a string that is not empty%s", rule ? ", or null for no rule" : "");
+	else if (question && one->text)
+		cases_fail(file, "is a second question; make it a case of its own");
+	else if (question)
+		one->text = text;
+	else if (strcmp(name, "verdict") != 0)
+		*(strcmp(name, "name") == 0 ? &one->name : rule ? &one->rule : &one->reason) = text;
+	else if (!cases_is_verdict(text))
+		cases_fail(file, "must be \"allow\", \"deny\", \"redirect\" or \"provide\", not \"%s\"", text);
+	else
+		one->verdict = text;
+}
+
+static void cases_take_case(struct cases_file *file, const json_t *object, struct policy_case *one)
+{
+	json_t *members = (json_t *)(uintptr_t)object, *value;
+	enum why_kind kind = 0;
+	const char *name;
+	size_t index = 0;
+
+	one->line = locate_find_line(file->text, &file->at, &file->memo);
+	if (!json_is_object(object)) {
+		cases_fail(file, "must be an object such as {\"open\": \"/etc/passwd\", \"verdict\": \"deny\"}");
+		return;
+	}
+	json_object_foreach (members, name, value) {
+		cases_enter(file, name, index++);
+		cases_take_member(file, one, name, value);
+		kind = one->text && one->text == json_string_value(value) ? one->kind : kind;
+		file->at.depth--;
+	}
+	one->kind = kind;
+	if (file->failed)
+		return;
+	if (!one->text)
+		cases_fail(file, "asks nothing; write \"open\", \"exec\", \"connect\", \"listen\" or \"url\"");
+	if (!one->verdict)
+		cases_fail(file, "lacks \"verdict\"; write \"allow\" or \"deny\"");
+}
+
+/* ---- the file ---- */
+
+/* Returns the list of cases; NULL with a message. */
+static const json_t *cases_find_list(struct cases_file *file, const json_t *root)
+{
+	json_t *members = (json_t *)(uintptr_t)root, *value;
+	const json_t *list = NULL;
+	const char *name;
+	size_t index = 0, at = 0;
+
+	if (!json_is_object(root)) {
+		cases_fail(file, "must be an object {\"cases\": [...]}");
+		return NULL;
+	}
+	json_object_foreach (members, name, value) {
+		cases_enter(file, name, index++);
+		if (strcmp(name, "cases") == 0) {
+			list = value;
+			at = index - 1;
+		} else if (strcmp(name, "description") != 0) {
+			cases_fail(file, "unknown key; there are \"cases\" and \"description\"");
+		}
+		file->at.depth--;
+	}
+	if (!json_is_array(list) || json_array_size(list) == 0) {
+		cases_fail(file, "must have \"cases\", a list of at least one case");
+		return NULL;
+	}
+	cases_enter(file, "cases", at);
+	return list;
+}
+
+static int cases_take_all(struct cases_file *file, const json_t *root, struct policy_cases *cases)
+{
+	const json_t *list = cases_find_list(file, root);
+
+	cases->count = json_array_size(list);
+	cases->item = calloc(cases->count + 1, sizeof(*cases->item));
+	if (!cases->item)
+		return -ENOMEM;
+	for (size_t i = 0; i < cases->count; i++) {
+		bool failed = file->failed;
+
+		file->failed = false;
+		cases_enter(file, NULL, i);
+		cases_take_case(file, json_array_get(list, i), &cases->item[i]);
+		file->at.depth--;
+		file->failed |= failed;
+	}
+	return file->failed ? -EINVAL : 0;
+}
+
+int policy_cases_read(const char *verb, const char *path, struct policy_cases *ret_cases)
+{
+	struct policy_cases cases = {.count = 0};
+	struct cases_file file = {.verb = verb, .path = path};
+	_cleanup_free_ char *text = NULL;
+	json_error_t error;
+	size_t len;
+	int ret = io_read_file(AT_FDCWD, path, CASES_BYTES_MAX, &text, &len);
+
+	if (ret < 0) {
+		cli_print_error(verb, "%s: %s", path, strerror(-ret));
+		return ret;
+	}
+	file.text = text;
+	cases.json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+	if (!cases.json) {
+		cli_note("%s:%d:%d: not valid JSON: %s", path, error.line, error.column, error.text);
+		return -EINVAL;
+	}
+	ret = cases_take_all(&file, cases.json, &cases);
+	if (ret == 0)
+		*ret_cases = cases;
+	else
+		policy_cases_release(&cases);
+	return ret;
+}
+
+void policy_cases_release(struct policy_cases *cases)
+{
+	free(cases->item);
+	json_decref(cases->json);
+	*cases = (struct policy_cases){.count = 0};
+}
+
+/* ---- judging ---- */
+
+/* True when `words` is in the text, and does not begin or end within a word: "read[1]" is not in "read[10]". */
+static bool cases_has_words(const char *text, const char *words)
+{
+	size_t len = strlen(words);
+
+	for (const char *at = text; (at = strstr(at, words)); at++)
+		if ((at == text || strchr(" .", at[-1])) && (!at[len] || strchr(" :", at[len])))
+			return true;
+	return false;
+}
+
+bool policy_case_holds(const struct policy_case *expected, const struct why_answer *answer)
+{
+	bool allow = strcmp(expected->verdict, "allow") == 0;
+
+	if (allow ? answer->verdict == VERDICT_DENY : strcmp(verdict_get_name(answer->verdict), expected->verdict) != 0)
+		return false;
+	if (expected->no_rule && answer->rule)
+		return false;
+	if (expected->rule && !(answer->rule && cases_has_words(answer->rule, expected->rule)))
+		return false;
+	return !expected->reason || strcmp(expected->reason, answer->reason) == 0;
+}

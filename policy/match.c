@@ -1,0 +1,125 @@
+#include "policy/match.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/model.h"
+#include "policy/paths/explain.h"
+
+/* ---- paths ---- */
+
+/* True when the rule, at one of its literal paths (NULL: a leading "**"), matches the path. */
+static bool match_path_below(const struct rule *rule, const char *literal, const char *path)
+{
+	const char *rest = path_rest_below(path, literal ? literal : "/");
+
+	return rest && (!rule->pattern || glob_matches(&rule->glob, rest, strlen(rest)));
+}
+
+static bool match_path(const struct rule *rule, const char *path)
+{
+	if (match_path_below(rule, rule->literal, path))
+		return true;
+	if (!kind_is_deny(rule->kind))
+		return false;
+	return (rule->alias && match_path_below(rule, rule->alias, path)) ||
+	       (rule_get_other_path(rule) && match_path_below(rule, rule_get_other_path(rule), path));
+}
+
+/* A grant of reading matches an attempt to write as well: it is why that is EROFS and not ENOENT. */
+static bool match_path_rule(const struct policy *policy, const struct rule *rule,
+			    const struct policy_question *question)
+{
+	const struct policy_mount *mount;
+	char host[PATH_MAX];
+
+	if (question->kind != POLICY_QUESTION_PATH ||
+	    (rule->kind == RULE_EXEC_DENY && !(question->want & POLICY_EXEC)))
+		return false;
+	if (match_path(rule, question->path))
+		return true;
+	/* denies hold under the host's name of what a mount shows, too */
+	mount = kind_is_deny(rule->kind) ? policy_find_mount(policy, question->path) : NULL;
+	return mount && mount->kind == POLICY_MOUNT_TREE &&
+	       policy_map_to_host(policy, question->path, host) > 0 && match_path(rule, host);
+}
+
+/* ---- network ---- */
+
+static bool match_has_port(const uint16_t *port, size_t ports, unsigned wanted)
+{
+	for (size_t i = 0; i < ports; i++)
+		if (port[i] == wanted)
+			return true;
+	return false;
+}
+
+static bool match_net_rule(const struct net_rule *rule, const struct policy_question *question)
+{
+	bool request = question->kind == POLICY_QUESTION_REQUEST;
+
+	if ((question->kind != POLICY_QUESTION_CONNECT && !request) || !net_host_matches(rule->host, question->host) ||
+	    !match_has_port(rule->port, rule->ports, question->port))
+		return false;
+	if (!request)
+		return (rule->proto == NET_UDP) == question->udp;
+	return rule->proto == NET_TCP || net_rule_allows_request(rule, question->method, question->path,
+								 question->upgrade);
+}
+
+static bool match_deny(const struct net_deny *deny, const struct policy_question *question)
+{
+	return (question->kind == POLICY_QUESTION_CONNECT || question->kind == POLICY_QUESTION_REQUEST) &&
+	       net_host_matches(deny->host, question->host) &&
+	       (!deny->ports || match_has_port(deny->port, deny->ports, question->port));
+}
+
+static bool match_range(const struct net_range *range, const struct policy_question *question)
+{
+	return question->kind == POLICY_QUESTION_LISTEN && question->port >= range->first &&
+	       question->port <= range->last;
+}
+
+/* ---- all rules ---- */
+
+/* True for a rule that takes part in decisions. */
+static bool match_is_in_force(const struct rule *rule)
+{
+	return !rule->overridden && (kind_is_deny(rule->kind) || rule->node != TREE_NONE);
+}
+
+static bool match_get_net_rule(const struct policy_network *network, const struct policy_question *question, size_t at,
+			       struct policy_rule_label *ret_rule)
+{
+	if (at < network->rules) {
+		*ret_rule = (struct policy_rule_label){network->rule[at].label,
+						       match_net_rule(&network->rule[at], question)};
+		return true;
+	}
+	at -= network->rules;
+	if (at < network->denies) {
+		*ret_rule = (struct policy_rule_label){network->deny[at].label,
+						       match_deny(&network->deny[at], question)};
+		return true;
+	}
+	at -= network->denies;
+	if (at >= network->listens)
+		return false;
+	*ret_rule = (struct policy_rule_label){network->listen[at].label, match_range(&network->listen[at], question)};
+	return true;
+}
+
+bool policy_match_next_rule(const struct policy *policy, const struct policy_question *question, size_t *at,
+			    struct policy_rule_label *ret_rule)
+{
+	for (; *at < policy->rule_count; ++*at) {
+		const struct rule *rule = &policy->rule[*at];
+
+		if (!match_is_in_force(rule))
+			continue;
+		*ret_rule = (struct policy_rule_label){rule->label, match_path_rule(policy, rule, question)};
+		++*at;
+		return true;
+	}
+	return match_get_net_rule(&policy->network, question, (*at)++ - policy->rule_count, ret_rule);
+}
