@@ -32,6 +32,7 @@ int cli_main_why(int argc, char **argv);
 int cli_main_policy(int argc, char **argv);
 int cli_main_audit(int argc, char **argv);
 int cli_main_compare(int argc, char **argv);
+int cli_main_experiment(int argc, char **argv);
 int cli_main_doctor(int argc, char **argv);
 
 /*

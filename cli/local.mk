@@ -34,6 +34,19 @@ CALLGATE_SOURCES += \
 	cli/doctor/doctor.h \
 	cli/doctor/run.c
 CALLGATE_SOURCES += \
+	cli/experiment/cells.c \
+	cli/experiment/cells.h \
+	cli/experiment/digest.c \
+	cli/experiment/digest.h \
+	cli/experiment/experiment.c \
+	cli/experiment/experiment.h \
+	cli/experiment/plan.c \
+	cli/experiment/plan.h \
+	cli/experiment/plot.c \
+	cli/experiment/report.c \
+	cli/experiment/rows.c \
+	cli/experiment/run.c
+CALLGATE_SOURCES += \
 	cli/host/account.c \
 	cli/host/account.h \
 	cli/host/command.c \

@@ -18,6 +18,7 @@ static const struct verb {
 	{"policy", cli_main_policy, "compare policies, without running anything"},
 	{"audit", cli_main_audit, "read the audit log of a run"},
 	{"compare", cli_main_compare, "run a program under several policies and show where the runs part"},
+	{"experiment", cli_main_experiment, "run programs, inputs and policies by a plan, and report"},
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 
@@ -30,7 +31,7 @@ static int main_print_help(void)
 	buf_puts(&text, "Usage: callgate VERB [OPTION...] [ARGUMENT...]\n\n"
 			"Runs an untrusted program and decides each of its accesses by a policy.\n\n");
 	for (size_t i = 0; i < VERB_COUNT; i++)
-		buf_printf(&text, "  %-8s %s\n", verbs[i].name, verbs[i].help);
+		buf_printf(&text, "  %-10s %s\n", verbs[i].name, verbs[i].help);
 	buf_puts(&text, "\nEach verb has --help. See callgate(1) and callgate-policy(5).\n");
 	return cli_print_buf("", &text);
 }

@@ -11,6 +11,12 @@ EXTRA_DIST += \
 	examples/c-build/run.sh \
 	examples/c-build/words.c \
 	examples/c-build/words.h \
+	examples/experiment/README.md \
+	examples/experiment/plan.json \
+	examples/experiment/run.sh \
+	examples/experiment/slurm.sh \
+	examples/experiment/policy.json \
+	examples/experiment/work/words.py \
 	examples/git-session/README.md \
 	examples/git-session/policy.json \
 	examples/git-session/run.sh \

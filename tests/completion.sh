@@ -29,7 +29,7 @@ offers()
 	echo "FAIL: '$*' does not offer $wanted but: ${COMPREPLY[*]}" >&2
 }
 
-for verb in run check show why policy audit compare doctor; do
+for verb in run check show why policy audit compare experiment doctor; do
 	offers "$verb" ''
 	offers --help "$verb" --h
 done
@@ -62,6 +62,8 @@ offers cgroups run --require cgroups
 offers --json doctor --j
 offers --run-option compare --run
 offers ls compare l
+offers report experiment rep
+offers --shard experiment run --sh
 offers ls run -- l
 offers /etc/passwd run -- cat /etc/pass
 echo "$passed passed, $failed failed, 0 skipped"

@@ -124,13 +124,6 @@ def _():
         "/tmp/.X11-unix/X0", "\0/tmp/.X11-unix/X0", "\0hostile"])
 
 
-@attempt("an abstract unix socket name")
-def _():
-    with socket.socket(socket.AF_UNIX) as s:
-        s.bind("\0hostile-%d" % os.getpid())
-        return "bound"
-
-
 # What was left lying about.
 @attempt("secrets in the environment")
 def _():

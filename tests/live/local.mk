@@ -44,6 +44,7 @@ LIVE_TESTS = \
 	tests/live/egress/egress-life.sh \
 	tests/live/cli/compare.sh \
 	tests/live/cli/examples.sh \
+	tests/live/cli/experiment.sh \
 	tests/live/syscalls/errnos.sh \
 	tests/live/syscalls/exec-again.sh \
 	tests/live/syscalls/exec-attacks.sh \
@@ -185,6 +186,7 @@ LIVE_TESTS = \
 	tests/live/workloads/python-venv.sh \
 	tests/live/workloads/setgid.sh \
 	tests/live/workloads/shell.sh \
+	tests/live/workloads/slurm.sh \
 	tests/live/workloads/hostname.sh \
 	tests/live/workloads/interfaces.sh \
 	tests/live/workloads/sockets.sh \

@@ -65,6 +65,12 @@ if "$PYTHON" -m pip --version >/dev/null 2>&1; then
 	kept phases report.txt
 fi
 
+example experiment out-experiment
+says experiment '24 cells: 24 run, 0 failed, 0 were there already or are of other shards'
+says experiment 'words +no release file +4 +4 +3\.0 .*'
+[ "$(wc -l <"$T/out-experiment/results.jsonl")" = 24 ] || fail "experiment: not 24 rows"
+grep -q '<svg' "$T/out-experiment/report.svg" || fail "experiment: no plot"
+
 mark=hostile-mark-$$
 example hostile "$mark"
 says hostile 'got: nothing'

@@ -7,6 +7,7 @@ mkdir "$T/bin" "$T/dir"
 ln -s "$CALLGATE" "$T/bin/callgate"
 cp "$SRC"/examples/analysis/sales.csv "$T/dir"
 cp "$SRC"/examples/analysis/analyse.py "$T/dir"
+cp -r "$SRC"/examples/experiment/. "$T/dir"
 printf 'all:\n\t@echo made\n' >"$T/dir/Makefile"
 # joins continued lines, drops the prompt
 mandoc -T ascii "$SRC/doc/callgate.1" | col -bx | sed -n '/^EXAMPLES/,/^SEE/p' |

@@ -1,0 +1,323 @@
+#include "cli/experiment/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "policy/parse/locate.h"
+
+#define PLAN_MAX_BYTES (16u << 20)
+
+/* What is being read, for messages. */
+struct spot {
+	const char *file, *text;
+	struct locate_path at;
+	bool *failed;
+};
+
+/* The place of a member of an object, which may be missing, or of an item of an array. */
+static struct spot spot_get_member(const struct spot *spot, json_t *object, const char *name)
+{
+	struct spot inner = *spot;
+	size_t index = 0;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(object, key, value) {
+		if (strcmp(key, name) == 0)
+			break;
+		index++;
+	}
+	inner.at.step[inner.at.depth++] = (struct locate_step){.name = name, .index = index};
+	return inner;
+}
+
+static struct spot spot_get_item(const struct spot *spot, size_t index)
+{
+	struct spot inner = *spot;
+
+	inner.at.step[inner.at.depth++] = (struct locate_step){.index = index};
+	return inner;
+}
+
+static void spot_refuse(const struct spot *spot, const char *message)
+{
+	struct locate_memo memo = {0};
+	char key[256];
+
+	(void)locate_print_path(&spot->at, key, sizeof(key));
+	cli_print_error("experiment", "%s:%u: %s%s%s", spot->file, locate_find_line(spot->text, &spot->at, &memo), key,
+			*key ? ": " : "", message);
+	*spot->failed = true;
+}
+
+/* Refuses members whose names are not in the list, which ends with NULL. */
+static void spot_check_names(const struct spot *spot, json_t *object, const char *const *names)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(object, key, value) {
+		size_t i = 0;
+
+		while (names[i] && strcmp(names[i], key) != 0)
+			i++;
+		if (!names[i]) {
+			struct spot inner = spot_get_member(spot, object, key);
+			const char *nearest = text_find_nearest(key, names);
+			_cleanup_free_ char *message =
+				nearest ? cli_format("unknown key; did you mean \"%s\"?", nearest) : NULL;
+
+			spot_refuse(&inner, message ? message : "unknown key");
+		}
+	}
+}
+
+/* A member that is a text; NULL when it is missing, with a message when it must not be or has another type. */
+static const char *spot_read_text(const struct spot *spot, json_t *object, const char *name, bool required)
+{
+	json_t *value = json_object_get(object, name);
+	struct spot inner = spot_get_member(spot, object, name);
+	const char *text = json_string_value(value);
+
+	if (text && *text && strlen(text) == json_string_length(value))
+		return text;
+	if (value || required)
+		spot_refuse(&inner, value ? "write a text that is not empty" : "missing");
+	return NULL;
+}
+
+static uint64_t spot_read_number(const struct spot *spot, json_t *object, const char *name, uint64_t most,
+				 uint64_t otherwise)
+{
+	json_t *value = json_object_get(object, name);
+	struct spot inner = spot_get_member(spot, object, name);
+
+	if (!value)
+		return otherwise;
+	if (json_is_integer(value) && json_integer_value(value) >= 0 && (uint64_t)json_integer_value(value) <= most)
+		return (uint64_t)json_integer_value(value);
+	spot_refuse(&inner, "write a whole number within its range");
+	return otherwise;
+}
+
+/* A file or directory of the plan, made absolute. Owned; NULL when the member is missing or was refused. */
+static char *spot_read_path(const struct spot *spot, json_t *object, const char *name, const char *dir, bool required)
+{
+	struct spot inner = spot_get_member(spot, object, name);
+	const char *text = spot_read_text(spot, object, name, required);
+	bool absolute = text && *text == '/';
+	_cleanup_free_ char *joined =
+		text ? cli_format("%s%s%s", absolute ? "" : dir, absolute ? "" : "/", text) : NULL;
+	char *path = joined ? realpath(joined, NULL) : NULL;
+
+	if (text && !path) {
+		_cleanup_free_ char *message = cli_format("%s: %s", joined ? joined : text, strerror(errno));
+
+		spot_refuse(&inner, message ? message : "no memory");
+	}
+	return path;
+}
+
+/* Reads a list of texts into `list`. */
+static void spot_read_texts(const struct spot *spot, json_t *object, const char *name, bool required,
+			    struct cli_list *list)
+{
+	json_t *value = json_object_get(object, name), *item;
+	struct spot inner = spot_get_member(spot, object, name);
+	size_t i;
+
+	if (!value && !required)
+		return;
+	if (!json_is_array(value) || (required && json_array_size(value) == 0)) {
+		spot_refuse(&inner, value ? "write a list of texts" : "missing: write a list of texts");
+		return;
+	}
+	json_array_foreach(value, i, item) {
+		struct spot at = spot_get_item(&inner, i);
+
+		if (!json_is_string(item) || strlen(json_string_value(item)) != json_string_length(item))
+			spot_refuse(&at, "write a text");
+		else if (cli_list_add_owned(list, strdup(json_string_value(item))) < 0)
+			spot_refuse(&at, "no memory");
+	}
+}
+
+/* The name of an item, which no other item of the list may have: it tells the rows apart. */
+static const char *spot_read_name(const struct spot *spot, json_t *list, size_t index)
+{
+	json_t *item = json_array_get(list, index);
+	const char *name = spot_read_text(spot, item, "name", true);
+	struct spot inner = spot_get_member(spot, item, "name");
+
+	for (size_t i = 0; name && i < index; i++) {
+		const char *other = json_string_value(json_object_get(json_array_get(list, i), "name"));
+
+		if (other && strcmp(other, name) == 0)
+			spot_refuse(&inner, "another item of the list has this name");
+	}
+	return name ? name : "";
+}
+
+static void plan_read_program(struct plan *plan, const struct spot *spot, json_t *list, size_t index)
+{
+	static const char *const names[] = {"name", "command", "workdir", NULL};
+	struct plan_program *program = &plan->program[index];
+	json_t *item = json_array_get(list, index);
+
+	spot_check_names(spot, item, names);
+	program->name = spot_read_name(spot, list, index);
+	spot_read_texts(spot, item, "command", true, &program->command);
+	program->workdir = spot_read_path(spot, item, "workdir", plan->dir, false);
+}
+
+static void plan_read_input(struct plan *plan, const struct spot *spot, json_t *list, size_t index)
+{
+	static const char *const names[] = {"name", "file", "stdin", NULL};
+	struct plan_input *input = &plan->input[index];
+	json_t *item = json_array_get(list, index);
+
+	spot_check_names(spot, item, names);
+	input->name = spot_read_name(spot, list, index);
+	input->file = spot_read_path(spot, item, "file", plan->dir, false);
+	input->standard = spot_read_path(spot, item, "stdin", plan->dir, false);
+}
+
+/* Adds an option of callgate run with its value, which it takes. */
+static void policy_add_option(const struct spot *spot, struct plan_policy *policy, const char *option, char *value)
+{
+	if (!value)
+		return;
+	if (cli_list_add_owned(&policy->options, strdup(option)) == 0 &&
+	    cli_list_add_owned(&policy->options, value) == 0)
+		return;
+	spot_refuse(spot, "no memory");
+}
+
+static void plan_read_policy(struct plan *plan, const struct spot *spot, json_t *list, size_t index)
+{
+	static const char *const names[] = {"name", "file", "profile", "options", NULL};
+	struct plan_policy *policy = &plan->policy[index];
+	json_t *item = json_array_get(list, index);
+	const char *profile = spot_read_text(spot, item, "profile", false);
+	char *file = spot_read_path(spot, item, "file", plan->dir, false);
+
+	spot_check_names(spot, item, names);
+	policy->name = spot_read_name(spot, list, index);
+	if (plan->timeout) /* first: the policy's own options may override it */
+		policy_add_option(spot, policy, "-t", strdup(plan->timeout));
+	policy_add_option(spot, policy, "-p", file);
+	policy_add_option(spot, policy, "--profile", profile ? strdup(profile) : NULL);
+	if (!json_object_get(item, "file") && !profile)
+		spot_refuse(spot, "name a \"file\" or a \"profile\"");
+	spot_read_texts(spot, item, "options", false, &policy->options);
+}
+
+/* Reads a list of objects. Returns how many, with their zeroed array, or 0 with a message. */
+static size_t plan_read_items(struct plan *plan, const struct spot *spot, const char *name, size_t size,
+			      void *ret_items, void (*read)(struct plan *, const struct spot *, json_t *, size_t))
+{
+	json_t *list = json_object_get(plan->json, name);
+	struct spot inner = spot_get_member(spot, plan->json, name);
+	size_t count = json_array_size(list);
+	void *items = calloc(count + 1, size);
+
+	if (!json_is_array(list) || count == 0 || count > PLAN_ITEMS_MAX || !items) {
+		free(items);
+		spot_refuse(&inner, list ? "write a list of 1 to 1000 objects" : "missing: write a list of objects");
+		return 0;
+	}
+	memcpy(ret_items, &items, sizeof(items));
+	for (size_t i = 0; i < count; i++) {
+		struct spot at = spot_get_item(&inner, i);
+
+		if (json_is_object(json_array_get(list, i)))
+			read(plan, &at, list, i);
+		else
+			spot_refuse(&at, "write an object");
+	}
+	return count;
+}
+
+static void plan_read_all(struct plan *plan, const struct spot *spot)
+{
+	static const char *const names[] = {"version", "name", "programs", "inputs", "policies", "repetitions", "seed",
+					    "timeout", NULL};
+
+	spot_check_names(spot, plan->json, names);
+	if (json_integer_value(json_object_get(plan->json, "version")) != 1) {
+		struct spot at = spot_get_member(spot, plan->json, "version");
+
+		spot_refuse(&at, "this callgate reads version 1");
+	}
+	(void)spot_read_text(spot, plan->json, "name", false);
+	plan->repetitions = (unsigned)spot_read_number(spot, plan->json, "repetitions", PLAN_REPETITIONS_MAX, 1);
+	plan->seed = spot_read_number(spot, plan->json, "seed", INT32_MAX, 0);
+	plan->timeout = spot_read_text(spot, plan->json, "timeout", false);
+	plan->programs = plan_read_items(plan, spot, "programs", sizeof(*plan->program), &plan->program,
+					 plan_read_program);
+	plan->policies = plan_read_items(plan, spot, "policies", sizeof(*plan->policy), &plan->policy,
+					 plan_read_policy);
+	if (json_object_get(plan->json, "inputs")) {
+		plan->inputs = plan_read_items(plan, spot, "inputs", sizeof(*plan->input), &plan->input,
+					       plan_read_input);
+		return;
+	}
+	plan->input = calloc(1, sizeof(*plan->input));
+	plan->inputs = plan->input != NULL;
+	if (plan->input)
+		plan->input[0].name = "";
+}
+
+int plan_load(const char *path, struct plan *ret_plan)
+{
+	_cleanup_free_ char *text = NULL, *absolute = realpath(path, NULL);
+	bool failed = false;
+	json_error_t error;
+	struct spot spot = {.file = path, .failed = &failed};
+	size_t len = 0;
+	int r = absolute ? io_read_file(AT_FDCWD, absolute, PLAN_MAX_BYTES, &text, &len) : -errno;
+
+	*ret_plan = (struct plan){0};
+	if (r < 0) {
+		cli_print_error("experiment", "%s: %s", path, strerror(-r));
+		return -EINVAL;
+	}
+	*strrchr(absolute, '/') = '\0';
+	ret_plan->dir = steal_pointer(&absolute);
+	ret_plan->json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+	spot.text = text;
+	if (!json_is_object(ret_plan->json)) {
+		cli_print_error("experiment", "%s:%d: %s", path, error.line > 0 && !ret_plan->json ? error.line : 1,
+				ret_plan->json ? "write an object" : error.text);
+		return -EINVAL;
+	}
+	plan_read_all(ret_plan, &spot);
+	return failed || ret_plan->inputs == 0 ? -EINVAL : 0;
+}
+
+void plan_release(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->programs; i++) {
+		cli_list_release(&plan->program[i].command);
+		free(plan->program[i].workdir);
+	}
+	for (size_t i = 0; i < plan->inputs; i++) {
+		free(plan->input[i].file);
+		free(plan->input[i].standard);
+	}
+	for (size_t i = 0; i < plan->policies; i++)
+		cli_list_release(&plan->policy[i].options);
+	free(plan->program);
+	free(plan->input);
+	free(plan->policy);
+	free(plan->dir);
+	json_decref(plan->json);
+	*plan = (struct plan){0};
+}

@@ -1,0 +1,315 @@
+/* Runs cells, several at once. What is finished stays finished whatever happens to this process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/batch/batch.h"
+#include "cli/experiment/cells.h"
+#include "cli/experiment/experiment.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define BAR_CELLS 20u
+
+struct job {
+	pid_t pid; /* 0: unused */
+	const struct cell *cell;
+};
+
+struct experiment {
+	const struct experiment_options *options;
+	struct plan plan;
+	struct cell *cell;
+	size_t cells, next;
+	struct job *job;
+	size_t running, wanted, finished, failed; /* wanted: cells that this run has to perform */
+	uint64_t start_ns;
+	bool shows_progress, stopped;
+};
+
+/* Owned by the caller; NULL: no memory. */
+static char *cell_get_dir(const struct experiment *experiment, const char *below, const struct cell *cell)
+{
+	return cli_format("%s/%s/%s", experiment->options->dir, below, cell->digest);
+}
+
+static bool cell_is_of_shard(const struct experiment *experiment, const struct cell *cell)
+{
+	return cell->index % experiment->options->shards == experiment->options->shard - 1;
+}
+
+static bool cell_is_finished(const struct experiment *experiment, const struct cell *cell)
+{
+	_cleanup_free_ char *row = cli_format("%s/" RESULTS_CELLS "/%s/" RESULTS_ROW, experiment->options->dir,
+					      cell->digest);
+
+	return row && access(row, F_OK) == 0;
+}
+
+static void experiment_show_progress(const struct experiment *experiment)
+{
+	size_t done = experiment->finished + experiment->failed;
+	size_t filled = experiment->wanted ? done * BAR_CELLS / experiment->wanted : BAR_CELLS;
+	uint64_t spent_s = (io_read_clock_ns() - experiment->start_ns) / NS_PER_S;
+	uint64_t left_s = done ? spent_s * (experiment->wanted - done) / done : 0;
+
+	if (!experiment->shows_progress)
+		return;
+	(void)fprintf(stderr, "\r[%.*s%.*s] %zu of %zu, %zu failed", (int)filled, "####################",
+		      (int)(BAR_CELLS - filled), "....................", done, experiment->wanted, experiment->failed);
+	if (done > 0)
+		(void)fprintf(stderr, ", %llu:%02llu left", (unsigned long long)(left_s / 60),
+			      (unsigned long long)(left_s % 60));
+	(void)fprintf(stderr, "   %s", done == experiment->wanted ? "\n" : "");
+	(void)fflush(stderr);
+}
+
+/* Ends the line of the progress bar, before a message. */
+static void experiment_interrupt_progress(const struct experiment *experiment)
+{
+	if (experiment->shows_progress)
+		(void)fputc('\n', stderr);
+}
+
+/* The options of a cell's run. Owned by the caller; its texts are those of the plan and `seed`. */
+static const char **cell_make_options(const struct cell *cell, const char *seed)
+{
+	const struct cli_list *policy = &cell->policy->options;
+	const char **options = calloc(policy->count + 6, sizeof(*options));
+	size_t count = 0;
+
+	if (!options)
+		return NULL;
+	for (; count < policy->count; count++)
+		options[count] = policy->item[count];
+	options[count++] = "--die-with-parent";
+	options[count++] = "-e";
+	options[count++] = seed;
+	if (cell->input->file) {
+		options[count++] = "--input";
+		options[count] = cell->input->file;
+	}
+	return options;
+}
+
+/* Returns the pid of the cell's run or -errno. */
+static pid_t cell_start_run(const struct experiment *experiment, const struct cell *cell)
+{
+	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING, cell);
+	_cleanup_free_ char *seed = cli_format("CALLGATE_SEED=%llu",
+					       (unsigned long long)cell_get_seed(&experiment->plan, cell));
+	_cleanup_free_ const char **options = seed ? cell_make_options(cell, seed) : NULL;
+	_cleanup_list_ struct cli_list command = {0};
+	struct batch_run run = {.dir = dir, .workdir = cell->program->workdir, .options = options,
+				.input = cell->input->standard};
+
+	if (!dir || !options || cell_expand_command(&experiment->plan, cell, &command) < 0)
+		return -ENOMEM;
+	run.program = (const char *const *)command.item;
+	if (io_remove_tree(AT_FDCWD, dir) < 0 && errno != ENOENT)
+		return -errno; /* of an earlier run that was killed */
+	return mkdir(dir, 0777) < 0 ? -errno : batch_start_run(&run);
+}
+
+/* Writes the row and moves the cell's directory to the finished ones. 0, or -errno with a message. */
+static int cell_keep_row(const struct experiment *experiment, const struct cell *cell, const char *dir,
+			 const json_t *result)
+{
+	_cleanup_free_ char *finished = cell_get_dir(experiment, RESULTS_CELLS, cell),
+			    *workdir = cli_format("%s/" BATCH_WORKDIR, dir);
+	_cleanup_json_ json_t *row = cell_make_row(&experiment->plan, cell, result);
+	_cleanup_free_ char *line = row ? json_dumps(row, JSON_COMPACT) : NULL;
+	_cleanup_buf_ struct buf text = {0};
+	int r;
+
+	if (!finished || !workdir || !line)
+		return cli_fail_no_memory("experiment"), -ENOMEM;
+	buf_printf(&text, "%s\n", line);
+	r = results_write_file(dir, RESULTS_ROW, &text);
+	if (r < 0)
+		return r;
+	if (!experiment->options->keep_workdirs)
+		(void)io_remove_tree(AT_FDCWD, workdir); /* a rest of it does no harm */
+	if (rename(dir, finished) == 0)
+		return 0;
+	r = -errno;
+	cli_print_error("experiment", "%s: %s", finished, strerror(-r));
+	return r;
+}
+
+static const char *result_get_status(const json_t *result)
+{
+	const char *status = json_string_value(json_object_get(result, "status"));
+
+	return status ? status : "error";
+}
+
+/* A run that callgate itself failed to make says nothing about the policy. It is tried again by the next run. */
+static void cell_finish(struct experiment *experiment, const struct cell *cell)
+{
+	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING, cell);
+	_cleanup_json_ json_t *result = dir ? batch_read_result(dir) : NULL;
+
+	if (result && strcmp(result_get_status(result), "error") != 0) {
+		*(cell_keep_row(experiment, cell, dir, result) == 0 ? &experiment->finished : &experiment->failed) += 1;
+		return;
+	}
+	experiment->failed++;
+	if (experiment->stopped)
+		return;
+	experiment_interrupt_progress(experiment);
+	cli_print_error("experiment", "program %s, input %s, policy %s, repetition %u: there is no result",
+			cell->program->name, *cell->input->name ? cell->input->name : "(none)", cell->policy->name,
+			cell->repetition);
+	if (dir)
+		batch_print_messages("experiment", dir);
+}
+
+/* Starts the next cell that is to be run. False: there is none, or it could not be started (with a message). */
+static bool experiment_start_next(struct experiment *experiment, struct job *job)
+{
+	const struct cell *cell;
+	pid_t pid;
+
+	do {
+		if (experiment->next == experiment->cells)
+			return false;
+		cell = &experiment->cell[experiment->next++];
+	} while (!cell_is_of_shard(experiment, cell) || cell_is_finished(experiment, cell));
+	pid = cell_start_run(experiment, cell);
+	if (pid < 0) {
+		cli_print_error("experiment", "%s/" RESULTS_RUNNING "/%s: %s", experiment->options->dir, cell->digest,
+				strerror(-pid));
+		experiment->stopped = true;
+		experiment->failed++;
+		return false;
+	}
+	*job = (struct job){.pid = pid, .cell = cell};
+	experiment->running++;
+	return true;
+}
+
+static void experiment_wait_for_one(struct experiment *experiment)
+{
+	int status;
+	pid_t pid = waitpid(-1, &status, 0); /* -1 with EINTR: the caller tries again */
+
+	for (size_t i = 0; i < experiment->options->jobs; i++) {
+		struct job *job = &experiment->job[i];
+
+		if (pid <= 0 || job->pid != pid)
+			continue;
+		experiment->running--;
+		job->pid = 0;
+		if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))
+			experiment->stopped = true;
+		cell_finish(experiment, job->cell);
+	}
+}
+
+static void experiment_run_cells(struct experiment *experiment)
+{
+	experiment->start_ns = io_read_clock_ns();
+	do {
+		for (size_t i = 0; i < experiment->options->jobs && !experiment->stopped; i++)
+			if (experiment->job[i].pid == 0 && !experiment_start_next(experiment, &experiment->job[i]))
+				break;
+		if (experiment->running > 0)
+			experiment_wait_for_one(experiment);
+		experiment_show_progress(experiment);
+	} while (experiment->running > 0 || (experiment->next < experiment->cells && !experiment->stopped));
+}
+
+/* Counts the cells that are to be run. */
+static size_t experiment_count_wanted(const struct experiment *experiment)
+{
+	size_t wanted = 0;
+
+	for (size_t i = 0; i < experiment->cells; i++)
+		wanted += cell_is_of_shard(experiment, &experiment->cell[i]) &&
+			  !cell_is_finished(experiment, &experiment->cell[i]);
+	return wanted;
+}
+
+static bool results_make_dir(const char *dir, const char *below)
+{
+	_cleanup_free_ char *path = cli_format("%s%s%s", dir, *below ? "/" : "", below);
+
+	if (path && (mkdir(path, 0777) == 0 || errno == EEXIST))
+		return true;
+	cli_print_error("experiment", "%s: %s; name a directory for the results with -o", path ? path : dir,
+			strerror(path ? errno : ENOMEM));
+	return false;
+}
+
+/* Keeps another process from running the same shard in this directory. A descriptor that holds the lock, or -1. */
+static int results_lock_shard(const struct experiment_options *options)
+{
+	_cleanup_free_ char *path = cli_format("%s/shard-%zu-of-%zu.lock", options->dir, options->shard,
+					       options->shards);
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	cli_print_error("experiment", "%s: %s", path ? path : options->dir,
+			errno == EWOULDBLOCK ? "another callgate is running this shard" : strerror(errno));
+	cleanup_close(&fd);
+	return -1;
+}
+
+static int experiment_write_rows(const struct experiment *experiment)
+{
+	_cleanup_json_ json_t *rows = NULL;
+	int r = rows_load(experiment->options->dir, &rows);
+
+	return r < 0 ? r : rows_write(experiment->options->dir, rows, experiment->options->csv);
+}
+
+static int experiment_perform(struct experiment *experiment)
+{
+	const struct experiment_options *options = experiment->options;
+	_cleanup_close_ int lock = -1;
+	int r;
+
+	experiment->job = calloc(options->jobs, sizeof(*experiment->job));
+	experiment->cell = cells_create(&experiment->plan, &experiment->cells);
+	if (!experiment->job || !experiment->cell || !results_make_dir(options->dir, "") ||
+	    !results_make_dir(options->dir, RESULTS_CELLS) || !results_make_dir(options->dir, RESULTS_RUNNING))
+		return CLI_ERROR;
+	lock = results_lock_shard(options);
+	if (lock < 0)
+		return CLI_ERROR;
+	experiment->wanted = experiment_count_wanted(experiment);
+	experiment->shows_progress = !options->quiet && isatty(STDERR_FILENO);
+	experiment_run_cells(experiment);
+	r = experiment_write_rows(experiment);
+	if (!options->quiet)
+		(void)printf("%zu cells: %zu run, %zu failed, %zu were there already or are of other shards\n",
+			     experiment->cells, experiment->finished, experiment->failed,
+			     experiment->cells - experiment->wanted);
+	return r < 0 || experiment->failed > 0 || experiment->stopped ? CLI_ERROR : CLI_OK;
+}
+
+int experiment_run_plan(const struct experiment_options *options)
+{
+	struct experiment experiment = {.options = options};
+	int status = CLI_ERROR;
+
+	if (plan_load(options->plan, &experiment.plan) == 0) {
+		if (chdir(experiment.plan.dir) == 0)
+			status = experiment_perform(&experiment);
+		else
+			cli_print_error("experiment", "%s: %s", experiment.plan.dir, strerror(errno));
+	}
+	free(experiment.cell);
+	free(experiment.job);
+	plan_release(&experiment.plan);
+	return status;
+}
