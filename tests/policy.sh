@@ -53,6 +53,7 @@ EOT
 expect 125 'mistakes.json:1: limits.wall: "5x" is no time' check ./mistakes.json
 expect 125 'mistakes.json:2: filesystem.read[0]: "rel/path" is relative' check ./mistakes.json
 expect 125 'mistakes.json:2: filesystem.redirect[0]: leads to /none/there' check ./mistakes.json
+# shellcheck disable=SC2016 # the message has the variable
 expect 125 'mistakes.json:3: phases.setup.filesystem.write[0]: ${UNSET_HERE} is not set' check ./mistakes.json
 ran=$((ran + 1))
 [ "$(printf '%s\n' "$out" | wc -l)" = 4 ] || { echo "each mistake once: $out" >&2; failed=$((failed + 1)); }

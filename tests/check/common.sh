@@ -61,7 +61,8 @@ CHECK_PACKAGES="check clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellc
 	redis-server=redis-server golang-go=go musl-tools=musl-gcc python3-httpx python3-aiohttp python3-requests
 	python3-grpcio python3-websockets python3-h2 apache2-bin=apache2 lighttpd=lighttpd gunicorn=gunicorn
 	dnsmasq-base=dnsmasq acl=setfacl tcpdump=tcpdump curl=curl wget=wget default-jdk-headless=javac
-	slurm-wlm=slurmctld munge=munged iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg libnss-wrapper"
+	slurm-wlm=slurmctld munge=munged
+	iproute2=ip expect=expect tmux=tmux screen=screen gdb=gdb strace=strace gpg=gpg libnss-wrapper"
 EXAMPLE_PACKAGES="python3 python3-pandas python3-matplotlib jq"
 
 # Makes configure where it is not; later changes of configure.ac are make's to follow.

@@ -68,7 +68,8 @@ diff "$T/one.rows" "$T/two.rows" >"$T/out" || fail "the same plan gave other row
 for shard in 1 2 3; do
 	experiment run -q --shard $shard/3 -o "$T/shard$shard" "$T/plan.json" || fail "share $shard: status $?"
 	[ "$(wc -l <"$T/shard$shard/results.jsonl")" = 8 ] || fail "share $shard: not 8 rows"
-	mkdir -p "$T/merged" && cp -r "$T/shard$shard/." "$T/merged" || fail "cp"
+	mkdir -p "$T/merged"
+	cp -r "$T/shard$shard/." "$T/merged" || fail "cp"
 done
 experiment run -o "$T/merged" "$T/plan.json" | grep -q '0 run, 0 failed, 24' || fail "merged shares are not whole"
 jq -c 'del(.measured)' "$T/merged/results.jsonl" | cmp -s - "$T/one.rows" || fail "merged rows differ"
@@ -140,7 +141,7 @@ program='"programs": [{"name": "a", "command": ["x"]}]'
 refused 'programs: missing' "{\"version\": 1, $good"
 refused 'bad.json:2: programs\[0\].command: missing' "{\"version\": 1,
 \"programs\": [{\"name\": \"a\"}], $good"
-refused 'did you mean "command"' "{\"version\": 1, \"programs\": [{\"name\": \"a\", \"comand\": [\"x\"]}], $good"
+refused 'did you mean "command"' "{\"version\": 1, \"programs\": [{\"name\": \"a\", \"commandd\": [\"x\"]}], $good"
 refused 'another item' '{"version": 1,
 "programs": [{"name": "a", "command": ["x"]}, {"name": "a", "command": ["x"]}], '"$good"
 refused 'workdir: .*No such file' '{"version": 1,

@@ -53,7 +53,8 @@ end_daemons()
 trap end_daemons EXIT
 
 munged --key-file="$T/munge.key" --socket="$T/munge.socket" --pid-file="$T/munge.pid" --log-file="$T/munge.log" \
-	--seed-file="$T/munge.seed" >"$T/munge.out" 2>&1 || skip "munged does not start here: $(head -n 1 "$T/munge.out")"
+	--seed-file="$T/munge.seed" >"$T/munge.out" 2>&1 ||
+	skip "munged does not start here: $(head -n 1 "$T/munge.out")"
 slurmctld || die "slurmctld: $(tail -n 3 slurmctld.log)"
 { slurmd -N n1 && slurmd -N n2; } || die "slurmd: $(tail -n 3 slurmd-n1.log)"
 for ((i = 0; i < 100; i++)); do
