@@ -41,6 +41,7 @@ CONF
 chmod 755 "$T" # munged refuses a socket in a directory that others cannot search
 
 # Every daemon ends with the test.
+# shellcheck disable=SC2317 # called by the trap
 end_daemons()
 {
 	local file
