@@ -6,23 +6,23 @@
 #include "base/io.h"
 
 #define NS_PER_S 1000000000u
-#define BURSTS_PER_S 4u   /* the bucket holds a quarter of a second's bytes */
+#define BURSTS_PER_S 4u   /* the bucket holds the bytes of a quarter of a second */
 #define PORTIONS_PER_S 20u /* bytes are moved in portions of at least 1/20 s */
 
-/* Token bucket; negative when more was spent than it held. */
-struct bucket {
+/* A token bucket. `tokens` is negative when more was spent than the bucket held. */
+struct token_bucket {
 	int64_t tokens;
 	uint64_t filled_ns;
 };
 
-struct rule_use {
-	uint64_t bytes_moved[2], requests, connections; /* bytes: down, up */
-	struct bucket bytes, minute;
+struct rule_budget_use {
+	uint64_t bytes_moved[2], requests, connections; /* bytes_moved: towards the program, towards the endpoint */
+	struct token_bucket bytes, minute;
 };
 
 struct budgets {
 	size_t count;
-	struct rule_use use[];
+	struct rule_budget_use use[];
 };
 
 int budgets_create(const struct policy *policy, struct budgets **ret_budgets)
@@ -38,10 +38,10 @@ int budgets_create(const struct policy *policy, struct budgets **ret_budgets)
 		return -ENOMEM;
 	budgets->count = count;
 	for (size_t i = 0; i < count; i++) {
-		struct rule_use *use = &budgets->use[i];
+		struct rule_budget_use *use = &budgets->use[i];
 
-		use->bytes = (struct bucket){(int64_t)(rule[i].budget.bytes_per_second / BURSTS_PER_S), now_ns};
-		use->minute = (struct bucket){(int64_t)rule[i].budget.requests_per_minute, now_ns};
+		use->bytes = (struct token_bucket){(int64_t)(rule[i].budget.bytes_per_second / BURSTS_PER_S), now_ns};
+		use->minute = (struct token_bucket){(int64_t)rule[i].budget.requests_per_minute, now_ns};
 	}
 	*ret_budgets = budgets;
 	return 0;
@@ -52,13 +52,14 @@ void budgets_free(struct budgets *budgets)
 	free(budgets);
 }
 
-static struct rule_use *budget_find_rule_use(struct budgets *budgets, const struct net_rule *rule)
+static struct rule_budget_use *budget_find_rule_use(struct budgets *budgets, const struct net_rule *rule)
 {
 	return budgets && rule && rule->index < budgets->count ? &budgets->use[rule->index] : NULL;
 }
 
-/* Adds `rate` tokens a period. Fractions of a token stay in filled_ns. */
-static void budget_fill_bucket(struct bucket *bucket, uint64_t rate, uint64_t period_ns, uint64_t cap, uint64_t now_ns)
+/* Adds `rate` tokens for each period that has passed. The time of a fraction of a token stays in filled_ns. */
+static void budget_fill_bucket(struct token_bucket *bucket, uint64_t rate, uint64_t period_ns, uint64_t cap,
+			       uint64_t now_ns)
 {
 	uint64_t passed = now_ns > bucket->filled_ns ? now_ns - bucket->filled_ns : 0;
 	uint64_t due;
@@ -80,7 +81,7 @@ static void budget_fill_bucket(struct bucket *bucket, uint64_t rate, uint64_t pe
 
 int budget_add_connection(struct budgets *budgets, const struct net_rule *rule, struct budget_use *ret_use)
 {
-	struct rule_use *use = budget_find_rule_use(budgets, rule);
+	struct rule_budget_use *use = budget_find_rule_use(budgets, rule);
 
 	if (use) {
 		if (rule->budget.connections && use->connections >= rule->budget.connections)
@@ -93,7 +94,7 @@ int budget_add_connection(struct budgets *budgets, const struct net_rule *rule, 
 
 void budget_drop_connection(struct budget_use *use)
 {
-	struct rule_use *of = budget_find_rule_use(use->budgets, use->rule);
+	struct rule_budget_use *of = budget_find_rule_use(use->budgets, use->rule);
 
 	if (of)
 		of->connections--;
@@ -102,7 +103,7 @@ void budget_drop_connection(struct budget_use *use)
 
 const char *budget_count_request(struct budgets *budgets, const struct net_rule *rule, uint64_t now_ns)
 {
-	struct rule_use *use = budget_find_rule_use(budgets, rule);
+	struct rule_budget_use *use = budget_find_rule_use(budgets, rule);
 
 	if (!use)
 		return NULL;
@@ -124,7 +125,7 @@ static uint64_t budget_raise_to_1(uint64_t value)
 	return value ? value : 1;
 }
 
-static size_t budget_get_bytes_by_rate(struct rule_use *use, uint64_t rate, size_t want, uint64_t now_ns,
+static size_t budget_get_bytes_by_rate(struct rule_budget_use *use, uint64_t rate, size_t want, uint64_t now_ns,
 				 uint64_t *ret_wait_ms)
 {
 	int64_t portion = (int64_t)budget_raise_to_1(rate / PORTIONS_PER_S);
@@ -143,7 +144,7 @@ static size_t budget_get_bytes_by_rate(struct rule_use *use, uint64_t rate, size
 size_t budget_get_allowed_bytes(const struct budget_use *use, bool up, size_t want, uint64_t now_ns,
 				uint64_t *ret_wait_ms)
 {
-	struct rule_use *of = budget_find_rule_use(use->budgets, use->rule);
+	struct rule_budget_use *of = budget_find_rule_use(use->budgets, use->rule);
 	uint64_t cap, spent;
 
 	if (!of || !want)
@@ -163,7 +164,7 @@ size_t budget_get_allowed_bytes(const struct budget_use *use, bool up, size_t wa
 
 void budget_spend_bytes(const struct budget_use *use, bool up, size_t bytes)
 {
-	struct rule_use *of = budget_find_rule_use(use->budgets, use->rule);
+	struct rule_budget_use *of = budget_find_rule_use(use->budgets, use->rule);
 
 	if (!of)
 		return;

@@ -5,36 +5,36 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HEAD offsetof(struct control_message, id)
+#define CONTROL_HEAD_SIZE offsetof(struct control_message, id)
 
-#define IN(phase) (1u << CONTROL_##phase)
+#define IN_PHASE(phase) (1u << CONTROL_##phase)
 
-/* Which message is legal in which phase of its receiver, as OpenSSH's monitor.c has it. */
+/* Which message is legal in which phase of its receiver: a table as in OpenSSH's monitor.c. */
 static const struct control_rule {
 	size_t body; /* bytes after the header */
-	size_t fds;  /* descriptors that come with the message */
+	size_t fds;  /* number of descriptors that come with the message */
 	enum control_side receiver;
-	unsigned phases;         /* in which the message may come */
-	enum control_phase next; /* the phase that the message begins; CONTROL_STARTING: none */
+	unsigned phases;         /* phases in which the message may come */
+	enum control_phase next; /* the phase that begins with the message; CONTROL_STARTING: the phase stays */
 } rules[] = {
-	[CONTROL_GUEST] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN(STARTING), CONTROL_RUNNING},
-	[CONTROL_CONNECT] = {sizeof(struct control_connect), 0, CONTROL_EGRESS, IN(RUNNING), 0},
-	[CONTROL_UDP] = {sizeof(struct control_connect), 1, CONTROL_EGRESS, IN(RUNNING), 0},
-	[CONTROL_CANCEL] = {sizeof(struct control_id), 0, CONTROL_EGRESS, IN(RUNNING), 0},
-	[CONTROL_ACK] = {sizeof(struct control_ack), 0, CONTROL_EGRESS, IN(RUNNING) | IN(ENDING), 0},
-	[CONTROL_END] = {0, 0, CONTROL_EGRESS, IN(STARTING) | IN(RUNNING), CONTROL_ENDING},
+	[CONTROL_GUEST] = {0, CONTROL_FDS_MAX, CONTROL_EGRESS, IN_PHASE(STARTING), CONTROL_RUNNING},
+	[CONTROL_CONNECT] = {sizeof(struct control_connect), 0, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
+	[CONTROL_UDP] = {sizeof(struct control_connect), 1, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
+	[CONTROL_CANCEL] = {sizeof(struct control_id), 0, CONTROL_EGRESS, IN_PHASE(RUNNING), 0},
+	[CONTROL_ACK] = {sizeof(struct control_ack), 0, CONTROL_EGRESS, IN_PHASE(RUNNING) | IN_PHASE(ENDING), 0},
+	[CONTROL_END] = {0, 0, CONTROL_EGRESS, IN_PHASE(STARTING) | IN_PHASE(RUNNING), CONTROL_ENDING},
 
-	[CONTROL_READY] = {0, 0, CONTROL_SUPERVISOR, IN(STARTING), CONTROL_RUNNING},
-	[CONTROL_NAME] = {sizeof(struct control_name), 0, CONTROL_SUPERVISOR, IN(RUNNING), 0},
-	[CONTROL_CONNECTED] = {sizeof(struct control_connected), 0, CONTROL_SUPERVISOR, IN(RUNNING), 0},
-	[CONTROL_RECORD] = {sizeof(struct control_record), 0, CONTROL_SUPERVISOR, IN(RUNNING), 0},
-	[CONTROL_DONE] = {sizeof(struct control_done), 0, CONTROL_SUPERVISOR, IN(RUNNING), 0},
+	[CONTROL_READY] = {0, 0, CONTROL_SUPERVISOR, IN_PHASE(STARTING), CONTROL_RUNNING},
+	[CONTROL_NAME] = {sizeof(struct control_name), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
+	[CONTROL_CONNECTED] = {sizeof(struct control_connected), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
+	[CONTROL_RECORD] = {sizeof(struct control_record), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
+	[CONTROL_DONE] = {sizeof(struct control_done), 0, CONTROL_SUPERVISOR, IN_PHASE(RUNNING), 0},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) == CONTROL_TYPE_MAX, "each message has its rule");
 
 size_t control_get_message_size(enum control_type type)
 {
-	return HEAD + rules[type].body;
+	return CONTROL_HEAD_SIZE + rules[type].body;
 }
 
 bool control_admits_message(enum control_side receiver, enum control_phase *phase,
@@ -49,17 +49,17 @@ bool control_admits_message(enum control_side receiver, enum control_phase *phas
 	return true;
 }
 
-union control_room {
+union control_fds {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FDS_MAX)];
 };
 
 int control_send_message(int fd, const struct control_message *message, const int *fds, size_t fds_count)
 {
-	struct iovec part = {.iov_base = (void *)(uintptr_t)message, /* only read */
+	struct iovec part = {.iov_base = (void *)(uintptr_t)message, /* it is only read */
 			     .iov_len = control_get_message_size((enum control_type)message->type)};
 	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1};
-	union control_room room;
+	union control_fds room;
 	ssize_t sent;
 
 	if (fds_count) {
@@ -80,26 +80,28 @@ int control_send_message(int fd, const struct control_message *message, const in
 	return (size_t)sent == part.iov_len ? 0 : -EMSGSIZE;
 }
 
-#define ENDS(field) (memchr(field, '\0', sizeof(field)) != NULL)
+#define HAS_NUL(field) (memchr(field, '\0', sizeof(field)) != NULL)
 
-static bool control_record_is_sound(const struct control_record *record)
+static bool control_record_is_valid(const struct control_record *record)
 {
-	return record->event < CONTROL_EVENT_MAX && ENDS(record->host) && ENDS(record->real) && ENDS(record->dropped) &&
-	       ENDS(record->sni) && ENDS(record->alpn) && ENDS(record->proto) && ENDS(record->method) &&
-	       ENDS(record->path) && ENDS(record->rule) && ENDS(record->reason) && ENDS(record->credential) &&
-	       ENDS(record->cause);
+	return record->event < CONTROL_EVENT_MAX && HAS_NUL(record->host) && HAS_NUL(record->real) &&
+		HAS_NUL(record->dropped) &&
+	       HAS_NUL(record->sni) && HAS_NUL(record->alpn) && HAS_NUL(record->proto) && HAS_NUL(record->method) &&
+	       HAS_NUL(record->path) && HAS_NUL(record->rule) && HAS_NUL(record->reason) &&
+		       HAS_NUL(record->credential) &&
+	       HAS_NUL(record->cause);
 }
 
-static bool control_message_is_sound(const struct control_message *message, size_t len)
+static bool control_message_is_valid(const struct control_message *message, size_t len)
 {
-	if (len < HEAD || message->version != CONTROL_VERSION || message->type >= CONTROL_TYPE_MAX ||
+	if (len < CONTROL_HEAD_SIZE || message->version != CONTROL_VERSION || message->type >= CONTROL_TYPE_MAX ||
 	    len != control_get_message_size((enum control_type)message->type))
 		return false;
 	if (message->type == CONTROL_CONNECT || message->type == CONTROL_UDP)
-		return ENDS(message->connect.host) && ENDS(message->connect.exe);
+		return HAS_NUL(message->connect.host) && HAS_NUL(message->connect.exe);
 	if (message->type == CONTROL_NAME)
-		return ENDS(message->name.host);
-	return message->type != CONTROL_RECORD || control_record_is_sound(&message->record);
+		return HAS_NUL(message->name.host);
+	return message->type != CONTROL_RECORD || control_record_is_valid(&message->record);
 }
 
 static size_t control_take_descriptors(struct msghdr *head, int ret_fds[CONTROL_FDS_MAX])
@@ -127,7 +129,7 @@ int control_receive_message(int fd, struct control_message *ret_message, int ret
 			    size_t *ret_fds_count)
 {
 	struct iovec part = {.iov_base = ret_message, .iov_len = sizeof(*ret_message)};
-	union control_room room;
+	union control_fds room;
 	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes,
 			      .msg_controllen = sizeof(room.bytes)};
 	ssize_t got;
@@ -139,7 +141,7 @@ int control_receive_message(int fd, struct control_message *ret_message, int ret
 	*ret_fds_count = control_take_descriptors(&head, ret_fds);
 	if (got == 0)
 		return -EPIPE;
-	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && control_message_is_sound(ret_message, (size_t)got))
+	if (!(head.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && control_message_is_valid(ret_message, (size_t)got))
 		return 0;
 	while (*ret_fds_count)
 		(void)close(ret_fds[--*ret_fds_count]);

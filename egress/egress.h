@@ -1,7 +1,7 @@
 /*
  * The egress process: names, connections, TLS, HTTP, secrets. It sees neither the seccomp listener nor the program's
- * memory, and after set-up opens no file, starts nothing and can make no call that others' work needs (selffilter.h,
- * SELF_EGRESS).
+ * memory. After set-up it opens no file, starts no process and can make no call that only other processes need
+ * (selffilter.h, SELF_EGRESS).
  */
 #ifndef CALLGATE_EGRESS_EGRESS_H
 #define CALLGATE_EGRESS_EGRESS_H
@@ -12,13 +12,13 @@
 
 struct egress_options {
 	const struct policy *policy;
-	int control_fd;            /* to the supervisor; taken */
-	int resolver_fd;           /* to the resolver process; taken */
-	struct ca *ca;             /* of the run; NULL: nothing is opened. Taken */
-	struct secrets *secrets;   /* Taken; NULL: none */
-	char *upstream_roots;      /* PEM text to verify servers with (system's and policy's); taken; NULL: none */
+	int control_fd;            /* control socket to the supervisor; taken */
+	int resolver_fd;           /* socket to the resolver process; taken */
+	struct ca *ca;             /* the run's certificate authority; NULL: no TLS is intercepted. Taken */
+	struct secrets *secrets;   /* taken; NULL: none */
+	char *upstream_roots; /* PEM certificates (system's and policy's) to verify servers; taken; NULL: none */
 	size_t upstream_roots_len;
-	/* called once everything is open: seccomp and Landlock (lockdown_enter_sandbox). 0 or -errno */
+	/* called when all files and sockets are open: seccomp and Landlock (lockdown_enter_sandbox). 0 or -errno */
 	int (*lock_down)(void *ctx);
 	void *lock_ctx;
 };

@@ -1,6 +1,7 @@
 /*
- * The egress process: set-up, lock-down, what the supervisor says, and an orderly end. The program's side of TCP:
- * announced connections, and the one listener at the run's loopback address, which serves announced source ports only.
+ * The egress process: set-up, lock-down, messages from the supervisor, and an orderly end. Also the program's side of
+ * TCP: announced connections, and the one listener at the run's loopback address, which serves announced source ports
+ * only.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,12 +23,12 @@
 #include "egress/state.h"
 #include "egress/tls/context.h"
 
-#define RESERVED_FDS 96  /* for all but connections: control line, listener, names, dialling */
-#define END_MS 300       /* after the program's end: time to deliver what it sent */
-#define END_LINE_MS 1500 /* then: time for the supervisor to take the last records */
-#define END_STEP_MS 5
-#define ACCEPTS_MAX 64 /* a round of the loop */
-#define PAUSE_MS 100   /* of accepting, while no file descriptor is free */
+#define RESERVED_FDS 96  /* descriptors for everything except connections: control line, listener, names, dialling */
+#define END_DELIVER_MS 300       /* time after the program's end to deliver what the program sent */
+#define END_RECORDS_MS 1500 /* time after the program's end for the supervisor to take the last records */
+#define END_POLL_MS 5
+#define ACCEPTS_MAX 64 /* most connections accepted in one round of the loop */
+#define ACCEPT_PAUSE_MS 100   /* pause of accepting while no file descriptor is free */
 
 /* ---- connections of the program ---- */
 
@@ -36,7 +37,7 @@ static const struct conn_mode *const modes[CONN_MODE_MAX] = {
 	[CONN_HTTP2] = &mode_http2, [CONN_PROXY] = &mode_proxy, [CONN_SOCKS] = &mode_socks,
 };
 
-/* Answer of conn_open_upstream for a connection that was announced with its destination. */
+/* Called by conn_open_upstream() for a connection that was announced with its destination. */
 static void egress_on_upstream_opened(struct conn *conn, int error, const char *reason)
 {
 	conn_send_connected(conn, error);
@@ -48,7 +49,7 @@ static void egress_on_upstream_opened(struct conn *conn, int error, const char *
 		conn_set_limit(conn, CONN_ARRIVE_MS, "cancelled");
 }
 
-/* Evicts the longest idle connection: thousands of idle ones must not block a new one. False: there is no room. */
+/* Evicts the longest idle connection, so that idle ones do not block a new one. False: there is no room. */
 static bool evict_idle_conn(struct egress *egress)
 {
 	uint64_t oldest_ns = loop_get_now_ns(egress->loop) - CONN_EVICT_MS * (uint64_t)NS_PER_MS;
@@ -73,10 +74,10 @@ static void egress_on_connect(struct egress *egress, const struct control_connec
 	struct conn *former = egress->expected[connect->source_port];
 	struct conn *conn;
 
-	if (former) /* the former socket is closed, else the port would not be free */
+	if (former) /* the former socket must be closed, or its port would not be free */
 		conn_close(former, "cancelled", NULL, true);
 	conn = conn_create(egress, connect, modes);
-	if (!conn) { /* the supervisor would wait for an answer for ever */
+	if (!conn) { /* otherwise the supervisor would wait for an answer for ever */
 		line_report_gone(egress->line);
 		return;
 	}
@@ -113,8 +114,8 @@ static void accept_connections(struct egress *egress, int most)
 		struct conn *conn;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			loop_set_interest(egress->loop, &egress->listener, 0); /* else it is ready at once */
-			loop_set_timer(egress->loop, &egress->listener_pause, PAUSE_MS);
+			loop_set_interest(egress->loop, &egress->listener, 0); /* stays ready otherwise */
+			loop_set_timer(egress->loop, &egress->listener_pause, ACCEPT_PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
 			return;
@@ -134,14 +135,14 @@ static void accept_connections(struct egress *egress, int most)
 
 static void listener_on_ready(struct watch *watch)
 {
-	struct egress *egress = owner_of(watch, struct egress, listener);
+	struct egress *egress = container_of(watch, struct egress, listener);
 
 	accept_connections(egress, ACCEPTS_MAX);
 }
 
 static void listener_on_pause_due(struct timer *timer)
 {
-	struct egress *egress = owner_of(timer, struct egress, listener_pause);
+	struct egress *egress = container_of(timer, struct egress, listener_pause);
 
 	loop_set_interest(egress->loop, &egress->listener, EPOLLIN);
 }
@@ -170,7 +171,7 @@ static void listener_stop_accepting(struct egress *egress)
 	loop_clear_timer(egress->loop, &egress->listener_pause);
 	if (egress->listener.fd < 0)
 		return;
-	/* the backlog may hold connections with data of a program that has ended */
+	/* the backlog may hold connections with data from a program that has ended */
 	accept_connections(egress, CONN_MAX);
 	loop_close_watch(egress->loop, &egress->listener);
 }
@@ -204,7 +205,7 @@ static void close_conns(struct egress *egress)
 		conn_close(conn, "end", NULL, true);
 }
 
-/* The program has ended, so nobody reads an answer: a connection whose request is out is over. */
+/* Closes connections whose request is sent: the program has ended, so no process reads the response. */
 static void close_flushed_conns(struct egress *egress)
 {
 	for (struct conn *conn = egress->conns; conn; conn = conn->next)
@@ -216,28 +217,28 @@ static void egress_check_end(struct egress *egress)
 {
 	uint64_t passed_ms = (loop_get_now_ns(egress->loop) - egress->end_ns) / NS_PER_MS;
 
-	if (passed_ms < END_MS)
+	if (passed_ms < END_DELIVER_MS)
 		close_flushed_conns(egress);
 	else
 		close_conns(egress);
-	if ((!egress->conns && line_is_idle(egress->line)) || passed_ms >= END_LINE_MS)
+	if ((!egress->conns && line_is_idle(egress->line)) || passed_ms >= END_RECORDS_MS)
 		loop_stop(egress->loop);
 	else
-		loop_set_timer(egress->loop, &egress->end_timer, END_STEP_MS);
+		loop_set_timer(egress->loop, &egress->end_timer, END_POLL_MS);
 }
 
 static void egress_on_end_due(struct timer *timer)
 {
-	egress_check_end(owner_of(timer, struct egress, end_timer));
+	egress_check_end(container_of(timer, struct egress, end_timer));
 }
 
 /*
  * Refuses new connections and starts to forward what the program has sent. The program's sockets are closed by now; the
- * bytes that they sent are in ours.
+ * bytes that they sent are in egress' sockets.
  */
 static void egress_on_end_begin_due(struct timer *timer)
 {
-	struct egress *egress = owner_of(timer, struct egress, end_timer);
+	struct egress *egress = container_of(timer, struct egress, end_timer);
 
 	egress->ending = true;
 	egress->end_ns = loop_get_now_ns(egress->loop);
@@ -275,7 +276,7 @@ static void egress_on_message(struct egress *egress, const struct control_messag
 	} else if (message->type == CONTROL_ACK) {
 		line_acknowledge_record(egress->line, &message->ack);
 	} else if (message->type == CONTROL_END) {
-		/* Sent later: guest.c may read this message while it accepts a connection that is not stored yet. */
+		/* Begun from the loop: a connection may just be being accepted that is not stored yet. */
 		egress->end_timer.fire = egress_on_end_begin_due;
 		loop_set_timer(egress->loop, &egress->end_timer, 0);
 	} else if (message->type == CONTROL_CONNECT) {
@@ -295,7 +296,7 @@ static void egress_on_drained(struct egress *egress)
 	}
 }
 
-/* Nothing could be recorded any more, so nothing may go on. */
+/* Ends the process: nothing can be recorded any more, so nothing may go on. */
 static void egress_on_line_gone(struct egress *egress)
 {
 	if (egress->phase != CONTROL_ENDING)
@@ -303,7 +304,7 @@ static void egress_on_line_gone(struct egress *egress)
 	loop_stop(egress->loop);
 }
 
-/* Asks for as many descriptors as may be had. Returns how many connections they suffice for. */
+/* Raises the limit of descriptors as far as allowed. Returns for how many connections it suffices. */
 static size_t egress_raise_fd_limit(void)
 {
 	struct rlimit limit;
@@ -312,7 +313,7 @@ static size_t egress_raise_fd_limit(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return CONN_MAX / 16;
 	limit.rlim_cur = limit.rlim_max < 4 * CONN_MAX ? limit.rlim_max : 4 * CONN_MAX;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* cannot fail: not above the hard limit */
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* cannot fail: it is not above the hard limit */
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * RESERVED_FDS)
 		return CONN_MAX / 64;
 	conns = (size_t)(limit.rlim_cur - RESERVED_FDS) / 2;
@@ -344,10 +345,10 @@ static int egress_set_up(struct egress *egress)
 	return error;
 }
 
-/* Ends with the process: what the kernel takes back anyway is not given back one by one. Secrets are wiped. */
+/* Writes the last records and wipes secrets. What the kernel takes back when the process ends is not all freed here. */
 static void egress_tear_down(struct egress *egress)
 {
-	egress->ending = true; /* no message is read any more */
+	egress->ending = true; /* no message is read from now on */
 	close_conns(egress);
 	listener_stop_accepting(egress);
 	if (egress->line)

@@ -1,4 +1,4 @@
-/* State of the egress process, shared by its files. One instance, owned by main.c. */
+/* The state of the egress process, shared by its files. There is one instance, which main.c owns. */
 #ifndef CALLGATE_EGRESS_STATE_H
 #define CALLGATE_EGRESS_STATE_H
 
@@ -27,21 +27,21 @@ struct egress {
 	struct pool *pool;
 	struct budgets *budgets;
 	struct control_line *line;
-	struct conn *conns;      /* all; a list */
+	struct conn *conns;      /* list of all connections */
 	size_t conns_count, conns_max;
-	struct conn **expected;  /* by source port: the connections whose sockets have not arrived; owned */
+	struct conn **expected;  /* the connections whose sockets have not arrived, by source port; owned */
 	struct resolver *resolver;
 	struct dns_server *dns;
 	struct tls *tls;         /* NULL: no rule intercepts TLS */
-	struct udp_relay *udp;   /* list of UDP endpoints */
-	struct watch listener;   /* for TCP connections of the program */
-	struct in_addr own;      /* the run's own loopback address, where it listens and programs connect from */
-	struct timer listener_pause; /* while no file descriptor is free */
-	struct timer end_timer;  /* CONTROL_END starts it */
+	struct udp_relay *udp;   /* list of all UDP endpoints */
+	struct watch listener;   /* socket that accepts the program's TCP connections */
+	struct in_addr own; /* the run's own loopback address, of egress' listener and of programs' sockets */
+	struct timer listener_pause; /* ends a pause of accepting, while no file descriptor is free */
+	struct timer end_timer;  /* started by CONTROL_END */
 	uint64_t end_ns;         /* when `ending` was set */
-	enum control_phase phase; /* what the supervisor may say now */
-	bool ending;             /* no new connections */
-	int status;              /* exit status */
+	enum control_phase phase; /* which messages the supervisor may send now */
+	bool ending;             /* no new connections are accepted */
+	int status;              /* exit status of the process */
 };
 
 #endif

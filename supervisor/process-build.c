@@ -141,7 +141,7 @@ static void process_show_network(struct process *process)
 	const struct view_provided_file *file = NULL;
 	size_t count = 0;
 
-	pool_find_own((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
+	pool_set_own_address((unsigned char *)&pool.v6, sizeof(pool.v6), pool.v6_bits);
 	if (!own)
 		file = proc_net_files(process->options->egress->active ? &pool.v6 : NULL, &count);
 	view_set_network(process->view, file, count);

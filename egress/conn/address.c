@@ -15,7 +15,7 @@ enum net_lift address_get_rule_lift(const struct net_rule *rule, bool named)
 	return named ? NET_LIFT_NAMED : NET_LIFT_PRIVATE;
 }
 
-/* The address without port; an IPv4-mapped address becomes IPv4, since the kernel routes it by IPv4's tables. */
+/* Copies an address without its port. An IPv4-mapped address becomes IPv4, as the kernel routes it by IPv4's tables. */
 static void address_unmap(const struct sockaddr *from, struct sockaddr_storage *ret)
 {
 	const uint8_t *bytes = sockaddr_get_bytes(from);
@@ -28,17 +28,17 @@ static void address_unmap(const struct sockaddr *from, struct sockaddr_storage *
 	sockaddr_set_address(ret, v4 ? AF_INET : AF_INET6, bytes);
 }
 
-/* bind(2) succeeds for addresses of this machine, on any interface. True also when that cannot be determined. */
+/* Whether bind(2) accepts the address, as it does for addresses of this machine on any interface. True if not known. */
 static bool address_can_bind(const struct sockaddr_storage *address)
 {
 	_cleanup_close_ int fd = socket(address->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		return errno != EAFNOSUPPORT; /* without the family connect(2) cannot work either */
+		return errno != EAFNOSUPPORT; /* without this address family connect(2) cannot work either */
 	return !bind(fd, (const struct sockaddr *)(const void *)address, sizeof(*address)) || errno != EADDRNOTAVAIL;
 }
 
-/* With net.ipv4.ip_nonlocal_bind (or IPv6's) set bind(2) accepts any address. */
+/* Whether bind(2) accepts any address of the family, because net.ipv4.ip_nonlocal_bind or IPv6's is set. */
 static bool address_family_can_bind_any(int family)
 {
 	static const uint8_t v4[4] = {240, 0, 0, 1};    /* reserved, never local */
@@ -50,8 +50,8 @@ static bool address_family_can_bind_any(int family)
 }
 
 /*
- * Asks the routing table instead of bind(2). To the machine itself the kernel uses the same source address, or the
- * loopback device, whose MTU is larger than any other's. Sends no packet.
+ * Asks the routing table, without sending a packet, whether the address belongs to this machine. For such an address
+ * the kernel chooses the address itself as source, or the loopback device, whose MTU is larger than any other's.
  */
 static bool address_is_routed_here(const struct sockaddr_storage *address)
 {
@@ -64,7 +64,7 @@ static bool address_is_routed_here(const struct sockaddr_storage *address)
 	if (fd < 0)
 		return errno != EAFNOSUPPORT;
 	if (connect(fd, (const struct sockaddr *)(const void *)&to, sizeof(to)) < 0)
-		return false; /* no route: connect(2) cannot work */
+		return false; /* no route: connect(2) to the address cannot work */
 	if (getsockname(fd, (struct sockaddr *)(void *)&own, &own_len) < 0 ||
 	    getsockopt(fd, level, level == IPPROTO_IP ? IP_MTU : IPV6_MTU, &mtu, &mtu_len) < 0)
 		return true;

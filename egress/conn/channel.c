@@ -1,7 +1,7 @@
 /*
- * OpenSSL reads and writes through a BIO of our own. The BIO reads bytes that were put back first, and accepts every
- * write: what the socket has no room for is queued in channel->out. So no call has to be repeated with the same bytes,
- * and callers need not care about writes that a read causes (key updates, alerts).
+ * OpenSSL reads and writes through a BIO defined here. The BIO first reads bytes that were put back, and accepts every
+ * write: what the socket has no room for is queued in channel->out. So no OpenSSL call has to be repeated with the same
+ * bytes, and callers need not care about writes that a read causes (key updates, alerts).
  */
 #include "egress/conn/channel.h"
 
@@ -15,18 +15,18 @@
 #include <unistd.h>
 
 /*
- * Limit of `out`. Above it the BIO asks OpenSSL to retry: a peer that requests key updates without reading the replies
- * must not fill memory.
+ * Most bytes queued in channel->out. Above this limit the BIO asks OpenSSL to retry: a peer that requests key updates
+ * without reading the replies must not fill memory.
  */
-#define OUT_MAX (128 * 1024)
+#define CHANNEL_OUT_MAX (128 * 1024)
 
 /*
- * Reads that one call into OpenSSL may make. OpenSSL goes on reading while records carry no data (tickets, key
- * updates), which would block other connections; the rest is left to the next round of the loop.
+ * How many reads one call into OpenSSL may make. OpenSSL goes on reading while records carry no data (tickets, key
+ * updates), which would block other connections. The rest is read in the next round of the loop.
  */
-#define READS_MAX 64
+#define CHANNEL_READS_MAX 64
 
-/* ---- plain ---- */
+/* ---- without TLS ---- */
 
 static ssize_t channel_receive(int fd, void *data, size_t cap)
 {
@@ -87,7 +87,7 @@ static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written
 
 	BIO_clear_retry_flags(bio);
 	*ret_written = 0;
-	if (channel->shut) { /* an alert or a key update after the FIN: nothing can be sent, so it is dropped */
+	if (channel->shut) { /* an alert or a key update after the FIN cannot be sent */
 		*ret_written = len;
 		return 1;
 	}
@@ -100,7 +100,7 @@ static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_written
 		channel->error = error;
 		return 0;
 	}
-	if (bytes_count_left(&channel->out) + len > OUT_MAX) {
+	if (bytes_count_left(&channel->out) + len > CHANNEL_OUT_MAX) {
 		BIO_set_retry_write(bio);
 		*ret_written = (size_t)sent;
 		return sent > 0;
@@ -122,7 +122,7 @@ static long bio_ctrl(BIO *bio, int command, long number, void *pointer)
 	return command == BIO_CTRL_FLUSH || command == BIO_CTRL_DUP;
 }
 
-/* The BIO's methods: one for the process, which has one thread. */
+/* The methods of the BIO. One object serves the whole process, which has one thread. */
 static const BIO_METHOD *bio_get_method(void)
 {
 	static BIO_METHOD *method;
@@ -149,7 +149,7 @@ int channel_start_tls(struct channel *channel, SSL *ssl)
 	}
 	BIO_set_data(bio, channel);
 	BIO_set_init(bio, 1);
-	SSL_set_bio(ssl, bio, bio); /* takes it */
+	SSL_set_bio(ssl, bio, bio); /* takes the BIO */
 	(void)SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
 			   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	channel->ssl = ssl;
@@ -158,7 +158,7 @@ int channel_start_tls(struct channel *channel, SSL *ssl)
 	return 0;
 }
 
-/* The error of a failed OpenSSL call. An end without close_notify is -ECONNRESET: it may be forged. */
+/* The error of a failed OpenSSL call. A stream without close_notify at its end is -ECONNRESET: it may be forged. */
 static int channel_get_tls_errno(struct channel *channel, int result)
 {
 	switch (SSL_get_error(channel->ssl, result)) {
@@ -180,10 +180,10 @@ static int channel_get_tls_errno(struct channel *channel, int result)
 	}
 }
 
-/* After a failure OpenSSL must not be called again, not even for an orderly end. */
+/* To be called before each OpenSSL call. An error: TLS has failed, and OpenSSL must not be called again. */
 static int channel_prepare_tls_call(struct channel *channel)
 {
-	channel->reads_left = READS_MAX;
+	channel->reads_left = CHANNEL_READS_MAX;
 	ERR_clear_error();
 	return channel->error;
 }
@@ -251,7 +251,7 @@ static int channel_tls_close(struct channel *channel)
 	return result < 0 ? channel_get_tls_errno(channel, result) : 0;
 }
 
-/* ---- both ---- */
+/* ---- with and without TLS ---- */
 
 void channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch))
 {
@@ -266,11 +266,11 @@ void channel_close(struct channel *channel, bool abort)
 	if (fd < 0)
 		return;
 	if (channel->ssl && !abort)
-		/* best effort: the peer has its data and only misses the close_notify */
+		/* best effort: without close_notify the peer still has all data */
 		(void)channel_half_close(channel);
 	if (abort)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset,
-				 /* without it the connection ends by FIN; the close record is right either way */
+				 /* on failure the connection ends by FIN; the close record is right in both cases */
 				 sizeof(reset));
 	loop_close_watch(channel->loop, &channel->watch);
 	SSL_free(channel->ssl);
@@ -337,7 +337,7 @@ int channel_put_back_bytes(struct channel *channel, const void *data, size_t len
 	}
 	bytes_release(&channel->early);
 	channel->early = early;
-	channel->bytes_in -= len; /* the bytes are counted again when they are read again */
+	channel->bytes_in -= len; /* counted again when they are read again */
 	return 0;
 }
 
@@ -362,7 +362,7 @@ int channel_half_close(struct channel *channel)
 	return 0;
 }
 
-/* Not SSL_has_pending: it counts an incomplete record, and the caller would spin until the rest arrives. */
+/* SSL_has_pending() is not used: it counts an incomplete record, and the caller would spin until the rest arrives. */
 bool channel_has_bytes(const struct channel *channel)
 {
 	return channel->early.data || channel->below.data || (channel->ssl && SSL_pending(channel->ssl) > 0);

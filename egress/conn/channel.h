@@ -17,53 +17,54 @@
 struct channel {
 	struct loop *loop;
 	struct watch watch; /* fd -1: closed */
-	SSL *ssl;           /* NULL: plain. Owned */
-	struct bytes early; /* put back by channel_put_back_bytes */
-	struct bytes below; /* put back before TLS was added: ciphertext */
-	struct bytes out;   /* ciphertext that the socket has no room for */
+	SSL *ssl;           /* owned; NULL: the channel has no TLS */
+	struct bytes early; /* bytes that channel_put_back_bytes() put back */
+	struct bytes below; /* ciphertext: bytes that were put back before TLS was added */
+	struct bytes out;   /* ciphertext to send, for which the socket had no room */
 	int error;          /* the error that ended TLS; 0: none */
-	unsigned reads_left; /* reads OpenSSL may still make in this call */
-	bool ended;         /* the peer's end of stream was read (half-close) */
-	bool closing;       /* close_notify was queued; it may still be in out */
+	unsigned reads_left; /* how many reads OpenSSL may still make in this call */
+	bool ended;         /* the end of the peer's stream was read (half-close) */
+	bool closing;       /* close_notify was queued; it may still be in `out` */
 	bool shut;          /* FIN was sent */
-	uint64_t bytes_in, bytes_out; /* of application data, without the overhead of TLS */
+	uint64_t bytes_in, bytes_out; /* bytes of application data, without the overhead of TLS */
 };
 
-/* Takes fd, which is non-blocking. Waits for nothing yet. */
+/* Takes fd, which is non-blocking. The channel waits for no event yet. */
 void channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch));
 /*
- * Closes, by reset when abort is set. Otherwise a close_notify is sent if there is room for it, so a stream that was
- * cut off must be ended with abort. Idempotent.
+ * Closes the channel, by a TCP reset if `abort` is set. Otherwise sends a close_notify if there is room for it, so a
+ * stream that was cut off must be closed with `abort`. May be called again.
  */
 void channel_close(struct channel *channel, bool abort);
 
 /*
- * Reads. > 0: bytes; 0: the orderly end (FIN, with TLS close_notify); -EAGAIN; -errno. -EPROTO: TLS failed. -ECONNRESET
- * also for a FIN without close_notify: anybody on the path could have sent it.
+ * Reads. > 0: number of bytes; 0: orderly end of the stream (FIN, with TLS close_notify); -EAGAIN; -errno. -EPROTO: TLS
+ * failed. -ECONNRESET also for a FIN without close_notify, which any host on the path could have sent.
  */
 ssize_t channel_read(struct channel *channel, void *data, size_t cap);
-/* Writes. > 0: bytes accepted, perhaps not all; -EAGAIN; -errno. The next attempt may have other bytes. */
+/* Writes. > 0: number of bytes accepted, which may be fewer; -EAGAIN; -errno. The next call may pass other bytes. */
 ssize_t channel_write(struct channel *channel, const void *data, size_t len);
-/* Writes and removes what the channel has room for. 0: all; -EAGAIN; -errno. */
+/* Writes from a queue and removes what was written. 0: everything was written; -EAGAIN; -errno. */
 int channel_write_bytes(struct channel *channel, struct bytes *bytes);
-/* Puts bytes back, which are read again first. Before channel_start_tls they become its ciphertext. 0 or -ENOMEM. */
+/* Puts bytes back, to be read again first. channel_start_tls reads such bytes as ciphertext. 0 or -ENOMEM. */
 int channel_put_back_bytes(struct channel *channel, const void *data, size_t len);
-/* Half-close: sends what is queued, with TLS a close_notify, then FIN. 0, -EAGAIN, -errno. */
+/* Half-close: sends what is queued, with TLS a close_notify, and then the FIN. 0, -EAGAIN or -errno. */
 int channel_half_close(struct channel *channel);
 
-/* Adds TLS, which reads bytes put back first. Takes ssl, also on failure. 0 or -ENOMEM, also when ssl is NULL. */
+/* Adds TLS, which first reads bytes put back. Takes ssl, also on failure. 0, or -ENOMEM, also if ssl is NULL. */
 int channel_start_tls(struct channel *channel, SSL *ssl);
 /*
- * One step of the handshake, as server or client as ssl was set. 0, -EAGAIN, -EPROTO (see tls_describe_error), -errno
- * of the socket.
+ * Makes one step of the TLS handshake, as server or client as `ssl` was set. 0, -EAGAIN, -EPROTO (see
+ * tls_describe_error) or -errno of the socket.
  */
 int channel_shake_hands(struct channel *channel);
 
-/* Whether there are bytes to read that do not make the socket readable: put back, or decrypted inside TLS. */
+/* Whether bytes can be read although the socket may not be readable: bytes put back, or decrypted inside OpenSSL. */
 bool channel_has_bytes(const struct channel *channel);
 /*
- * Sets what the channel waits for: bytes to read, room to write, both or none; sends queued ciphertext. A caller that
- * stops reading before -EAGAIN and waits to read must check channel_has_bytes. A handshake waits to read.
+ * Sets whether the channel waits for bytes to read, for room to write, both or none, and sends queued ciphertext. A
+ * caller that stops reading before -EAGAIN must check channel_has_bytes before it waits to read. A handshake waits to
+ * read.
  */
 void channel_set_wait(struct channel *channel, bool read, bool write);
 

@@ -13,7 +13,7 @@ void conn_pump_mode(struct conn *conn)
 {
 	if (conn->closed || !conn->mode)
 		return;
-	if (line_is_full(conn->egress->line)) { /* any further step may need a record */
+	if (line_is_full(conn->egress->line)) { /* any further step may need to send a record */
 		conn->stalled = true;
 		channel_set_wait(&conn->client, false, false);
 		channel_set_wait(&conn->upstream, false, false);
@@ -30,17 +30,17 @@ static void conn_on_ready(struct conn *conn)
 
 static void conn_on_client_ready(struct watch *watch)
 {
-	conn_on_ready(owner_of(watch, struct conn, client.watch));
+	conn_on_ready(container_of(watch, struct conn, client.watch));
 }
 
 static void conn_on_upstream_ready(struct watch *watch)
 {
-	conn_on_ready(owner_of(watch, struct conn, upstream.watch));
+	conn_on_ready(container_of(watch, struct conn, upstream.watch));
 }
 
 static void conn_on_limit_due(struct timer *timer)
 {
-	struct conn *conn = owner_of(timer, struct conn, timer);
+	struct conn *conn = container_of(timer, struct conn, timer);
 	uint64_t now_ns = loop_get_now_ns(conn->egress->loop);
 
 	if (now_ns < conn->deadline_ns)
@@ -49,7 +49,7 @@ static void conn_on_limit_due(struct timer *timer)
 		conn_close(conn, conn->timeout_cause, NULL, true);
 }
 
-/* Called for every transfer, so a later deadline is only stored: conn_on_limit_due re-arms the timer. */
+/* Called for every transfer, so that a later deadline is only stored: conn_on_limit_due sets the timer again. */
 void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause)
 {
 	conn->deadline_ns = loop_get_now_ns(conn->egress->loop) + ms * NS_PER_MS;
@@ -60,7 +60,7 @@ void conn_set_limit(struct conn *conn, uint64_t ms, const char *cause)
 
 static void conn_on_pump_due(struct timer *timer)
 {
-	conn_pump_mode(owner_of(timer, struct conn, pump_timer));
+	conn_pump_mode(container_of(timer, struct conn, pump_timer));
 }
 
 void conn_pump_mode_after(struct conn *conn, uint64_t ms)
@@ -79,7 +79,7 @@ ssize_t conn_read_bytes(struct conn *conn, bool up, void *data, size_t cap, uint
 		*ret_wait_ms = wait_ms;
 		return -EBUSY;
 	}
-	/* The connection ends when there is one byte more than the cap, not at exactly the cap. */
+	/* With the budget spent, the connection ends at one byte more than the budget, not at exactly the budget. */
 	got = channel_read(up ? &conn->client : &conn->upstream, data, spent ? 1 : room);
 	if (got > 0 && spent)
 		return -EDQUOT;
@@ -155,7 +155,7 @@ struct conn *conn_create(struct egress *egress, const struct control_connect *co
 	return conn;
 }
 
-/* From now on the connection's source port may be announced for another connection. */
+/* Lets another connection be announced with this connection's source port. */
 static void conn_stop_expecting_socket(struct conn *conn)
 {
 	struct conn **expected = &conn->egress->expected[conn->source_port];
@@ -183,12 +183,12 @@ void conn_send_connected(struct conn *conn, int error)
 	if (conn->answered)
 		return;
 	conn->answered = true;
-	(void)line_send_message(conn->egress->line, &message); /* a failed control socket ends the process */
+	(void)line_send_message(conn->egress->line, &message); /* if the control socket has failed, the process ends */
 }
 
 static void conn_on_free_due(struct timer *timer)
 {
-	free(owner_of(timer, struct conn, later));
+	free(container_of(timer, struct conn, later));
 }
 
 void conn_drop_upstream(struct conn *conn, bool abort)
@@ -211,7 +211,7 @@ static void conn_write_close_record(struct conn *conn, const char *cause, const 
 	record.duration_us = (loop_get_now_ns(conn->egress->loop) - conn->start_ns) / 1000;
 	LINE_COPY(record.cause, cause);
 	LINE_COPY(record.reason, reason);
-	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed socket ends the process */
+	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* if it fails, the process ends */
 }
 
 void conn_close(struct conn *conn, const char *cause, const char *reason, bool abort)
@@ -248,7 +248,7 @@ void conn_write_refusal_record(struct conn *conn, const char *reason)
 
 	conn_init_open_record(conn, &record);
 	LINE_COPY(record.reason, reason);
-	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* a failed socket ends the process */
+	(void)line_send_record(conn->egress->line, &record, NULL, NULL, NULL); /* if it fails, the process ends */
 }
 
 static void conn_report_open_result(struct conn *conn, int error, const char *reason)
@@ -264,14 +264,14 @@ static void conn_refuse_open(struct conn *conn, int error, const char *reason)
 	conn_write_refusal_record(conn, reason);
 	budget_drop_connection(&conn->use);
 	conn_drop_upstream(conn, true);
-	if (conn->mode) /* true for a proxy, which goes on without a destination */
+	if (conn->mode) /* a proxy goes on without a destination */
 		conn->rule = NULL;
 	conn_report_open_result(conn, error, reason);
 }
 
 static void conn_on_refuse_due(struct timer *timer)
 {
-	struct conn *conn = owner_of(timer, struct conn, later);
+	struct conn *conn = container_of(timer, struct conn, later);
 
 	conn_refuse_open(conn, conn->dialled.error, conn->dialled.reason);
 }
@@ -365,5 +365,5 @@ void conn_complete_record(struct conn *conn, uint64_t start_ns, struct control_d
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_DONE, .done = done};
 
 	message.done.duration_us = (loop_get_now_ns(conn->egress->loop) - start_ns) / 1000;
-	(void)line_send_message(conn->egress->line, &message); /* a failed control socket ends the process */
+	(void)line_send_message(conn->egress->line, &message); /* if the control socket fails, the process ends */
 }

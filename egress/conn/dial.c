@@ -15,12 +15,12 @@
 #include "egress/dns/resolver.h"
 #include "egress/state.h"
 
-#define ATTEMPTS_MAX 8   /* of up to 16 resolved addresses; rarely more than three are tried */
-#define NEXT_MS 250      /* RFC 8305, 5: Connection Attempt Delay */
+#define ATTEMPTS_MAX 8   /* addresses tried of up to 16 resolved ones; rarely more than three are needed */
+#define ATTEMPT_DELAY_MS 250      /* Connection Attempt Delay (RFC 8305, 5) */
 
-struct attempt {
+struct dial_attempt {
 	struct dial *dial;
-	struct watch watch; /* fd -1: not connecting */
+	struct watch watch; /* fd is -1 while not connecting */
 	struct timer timer;
 	struct sockaddr_storage address;
 };
@@ -31,18 +31,18 @@ struct dial {
 	uint16_t port;
 	int type;
 	enum net_lift named, other; /* deny-set exceptions for addresses in the policy, and for resolved ones */
-	enum net_lift lift;         /* for the addresses in attempt */
+	enum net_lift lift;         /* the exceptions for the addresses in `attempt` */
 	void (*answer)(void *ctx, const struct dial_result *result);
 	void *ctx;
-	uint64_t asked;             /* id at the resolver; 0: none pending */
-	uint64_t since_ns;          /* start of the lookup, then of connecting */
-	struct attempt attempt[ATTEMPTS_MAX];
+	uint64_t asked;             /* number of the pending question to the resolver; 0: none */
+	uint64_t since_ns;          /* when the lookup began, then when connecting began */
+	struct dial_attempt attempt[ATTEMPTS_MAX];
 	size_t count, next, running;
-	struct timer timer;         /* due when dialling starts, then at each further attempt */
+	struct timer timer;         /* fires when dialling starts, then for each further attempt */
 	struct dial_result result;
 };
 
-static void attempt_close_socket(struct attempt *attempt)
+static void attempt_close_socket(struct dial_attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
 
@@ -61,7 +61,7 @@ void dial_cancel(struct dial *dial)
 		attempt_close_socket(&dial->attempt[i]);
 	loop_clear_timer(dial->egress->loop, &dial->timer);
 	if (dial->asked)
-		resolver_cancel_ask(dial->egress->resolver, dial->asked);
+		resolver_cancel_question(dial->egress->resolver, dial->asked);
 	free(dial);
 }
 
@@ -82,7 +82,7 @@ static uint64_t dial_get_elapsed_us(const struct dial *dial)
 	return (io_read_clock_ns() - dial->since_ns) / 1000;
 }
 
-/* The error that the program gets when no attempt succeeds. A server's answer tells more than a missing local route. */
+/* Keeps the error that the program gets if no attempt succeeds. A server's error tells more than a missing route. */
 static void attempt_note_error(struct dial *dial, int error)
 {
 	bool here = error == -ENETUNREACH || error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT ||
@@ -92,7 +92,7 @@ static void attempt_note_error(struct dial *dial, int error)
 		dial->result.error = error;
 }
 
-/* TCP self-connect: connecting to a port of this machine can pick that very port as its source. */
+/* Detects a TCP self-connect: connecting to a port of this machine can pick the same port as source. */
 static bool dial_is_self_connect(int fd, const struct sockaddr_storage *peer)
 {
 	struct sockaddr_storage own = {0};
@@ -101,12 +101,12 @@ static bool dial_is_self_connect(int fd, const struct sockaddr_storage *peer)
 	return getsockname(fd, (struct sockaddr *)(void *)&own, &len) == 0 && memcmp(&own, peer, sizeof(own)) == 0;
 }
 
-static void attempt_hand_over_socket(struct attempt *attempt)
+static void attempt_hand_over_socket(struct dial_attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
 	int on = 1;
 
-	if (dial->type == SOCK_STREAM) /* best effort, affects latency only */
+	if (dial->type == SOCK_STREAM) /* best effort: affects latency only */
 		(void)setsockopt(attempt->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	loop_remove_watch(dial->egress->loop, &attempt->watch);
 	dial->result.fd = attempt->watch.fd;
@@ -119,7 +119,7 @@ static void attempt_hand_over_socket(struct attempt *attempt)
 
 static void dial_start_next_attempt(struct dial *dial);
 
-static void attempt_give_up(struct attempt *attempt, int error)
+static void attempt_give_up(struct dial_attempt *attempt, int error)
 {
 	attempt_note_error(attempt->dial, error);
 	attempt_close_socket(attempt);
@@ -128,7 +128,7 @@ static void attempt_give_up(struct attempt *attempt, int error)
 
 static void attempt_on_ready(struct watch *watch)
 {
-	struct attempt *attempt = owner_of(watch, struct attempt, watch);
+	struct dial_attempt *attempt = container_of(watch, struct dial_attempt, watch);
 	int error = 0;
 	socklen_t len = sizeof(error);
 
@@ -144,17 +144,17 @@ static void attempt_on_ready(struct watch *watch)
 
 static void attempt_on_expired(struct timer *timer)
 {
-	attempt_give_up(owner_of(timer, struct attempt, timer), -ETIMEDOUT);
+	attempt_give_up(container_of(timer, struct dial_attempt, timer), -ETIMEDOUT);
 }
 
-/* Starts a connect. 0: connecting, or connected already (then the socket is writable at once). */
-static int attempt_start_connect(struct attempt *attempt)
+/* Starts to connect. 0: connecting, or connected at once, so that the socket is writable. */
+static int attempt_start_connect(struct dial_attempt *attempt)
 {
 	struct dial *dial = attempt->dial;
 	const struct sockaddr *address = (const struct sockaddr *)(const void *)&attempt->address;
 	int fd, error;
 
-	/* the address is judged and connected without a copy in between */
+	/* The address is judged here and connected to without a copy in between. */
 	if (address_get_refusal_reason(dial->egress->policy, address, dial->port, dial->lift))
 		return -EACCES;
 	fd = socket(address->sa_family, dial->type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -175,7 +175,7 @@ static int attempt_start_connect(struct attempt *attempt)
 
 static void dial_on_next_attempt_due(struct timer *timer)
 {
-	dial_start_next_attempt(owner_of(timer, struct dial, timer));
+	dial_start_next_attempt(container_of(timer, struct dial, timer));
 }
 
 static void dial_start_next_attempt(struct dial *dial)
@@ -189,7 +189,7 @@ static void dial_start_next_attempt(struct dial *dial)
 			continue;
 		}
 		if (dial->next < dial->count)
-			loop_set_timer(dial->egress->loop, &dial->timer, NEXT_MS);
+			loop_set_timer(dial->egress->loop, &dial->timer, ATTEMPT_DELAY_MS);
 		return;
 	}
 	if (dial->running)
@@ -198,7 +198,7 @@ static void dial_start_next_attempt(struct dial *dial)
 	dial_report_result(dial, dial->result.error ? dial->result.error : -ECONNREFUSED, "connect_failed");
 }
 
-/* Interleaves the address families (RFC 8305, 4), so that the second attempt works where one family is broken. */
+/* Adds attempts with the address families interleaved (RFC 8305, 4), in case one family is broken. */
 static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, size_t count)
 {
 	sa_family_t last = AF_UNSPEC;
@@ -212,7 +212,7 @@ static void dial_add_attempts(struct dial *dial, struct sockaddr_storage *list, 
 			pick = 0;
 		last = list[pick].ss_family;
 		sockaddr_set_port(&list[pick], dial->port);
-		dial->attempt[dial->count++] = (struct attempt){.dial = dial,
+		dial->attempt[dial->count++] = (struct dial_attempt){.dial = dial,
 								.watch = {.fd = -1, .ready = attempt_on_ready},
 								.timer.fire = attempt_on_expired,
 								.address = list[pick]};
@@ -252,13 +252,13 @@ static void dial_on_resolved(void *ctx, const struct resolver_answer *answer)
 
 static void dial_on_start_due(struct timer *timer)
 {
-	struct dial *dial = owner_of(timer, struct dial, timer);
+	struct dial *dial = container_of(timer, struct dial, timer);
 	struct sockaddr_storage list[NET_ADDRESSES_MAX];
 	size_t count;
 
 	dial->timer.fire = dial_on_next_attempt_due;
 	dial->since_ns = io_read_clock_ns();
-	/* Host names are canonical, so text that parses as an address is one. */
+	/* Host names are canonical, so that a text that parses as an address is one. */
 	count = sockaddr_parse(dial->host, &list[0]) ?
 			1 :
 			policy_net_get_fixed_addresses(dial->egress->policy, dial->host, list, NET_ADDRESSES_MAX);

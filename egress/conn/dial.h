@@ -1,6 +1,6 @@
 /*
- * From a host name to a connected socket: resolves, drops addresses that may not be dialled, connects to the addresses
- * that were judged. Called in the egress process by conn.c and udp.c.
+ * Connects to a host name: resolves it, drops addresses that may not be dialled, and connects to the addresses that
+ * were judged. Called in the egress process by conn.c and udp.c.
  */
 #ifndef CALLGATE_EGRESS_CONN_DIAL_H
 #define CALLGATE_EGRESS_CONN_DIAL_H
@@ -11,31 +11,31 @@
 #include "policy/network/net.h"
 
 #define DIAL_DNS_MS 5000
-#define DIAL_CONNECT_MS 10000 /* for each address; attempts start 250 ms apart (RFC 8305) */
+#define DIAL_CONNECT_MS 10000 /* time limit for each address; attempts start 250 ms apart (RFC 8305) */
 
 struct control_record;
 struct egress;
 
 struct dial_result {
 	int error;            /* 0 or -errno for the program */
-	const char *reason;   /* static: NULL, dns_fail denied_addr connect_failed budget … */
-	int fd;               /* connected and non-blocking; the callback owns it */
-	struct sockaddr_storage address; /* the one connected to */
-	char dropped[256];    /* text: "10.0.0.1 private, …" */
+	const char *reason;   /* static code: dns_fail, denied_addr, connect_failed, budget …; NULL: connected */
+	int fd;               /* the connected, non-blocking socket, which the callback owns */
+	struct sockaddr_storage address; /* the address that the socket is connected to */
+	char dropped[256];    /* addresses that may not be dialled: "10.0.0.1 private, …" */
 	uint64_t dns_us, connect_us;
 };
 
 struct dial;
 
 /*
- * Starts to connect. answer is called once, from the loop, never before dial_start returns and not after dial_cancel.
- * rule (NULL: none) selects the exceptions from the deny set and the transport. NULL: no memory.
+ * Starts to connect. `answer` is called once, from the loop, never before dial_start returns and not after dial_cancel.
+ * rule (may be NULL) selects the exceptions from the deny set and the transport. NULL: no memory.
  */
 struct dial *dial_start(struct egress *egress, const char *host, uint16_t port, const struct net_rule *rule,
 			void (*answer)(void *ctx, const struct dial_result *result), void *ctx);
-void dial_cancel(struct dial *dial); /* NULL is fine */
+void dial_cancel(struct dial *dial); /* `dial` may be NULL */
 
-/* Puts a result into an "open" record: address, dropped addresses, durations. port: host order. */
+/* Copies a result into an "open" record: address, dropped addresses, durations. port: host order. */
 void dial_fill_record(const struct dial_result *result, uint16_t port, struct control_record *record);
 
 #endif

@@ -8,15 +8,15 @@
 
 #include "egress/state.h"
 
-#define READ_AT_ONCE 64 /* messages a round of the loop */
+#define LINE_READS_MAX 64 /* messages read in one round of the loop */
 
-struct queued {
-	struct queued *next;
-	struct control_message message; /* only control_get_message_size() bytes are allocated */
+struct line_queued_message {
+	struct line_queued_message *next;
+	struct control_message message; /* allocated only up to control_get_message_size() */
 };
 
-struct waiting {
-	struct waiting *next;
+struct line_waiting_answer {
+	struct line_waiting_answer *next;
 	uint64_t id;
 	void (*answer)(void *ctx, int error);
 	void *ctx;
@@ -26,11 +26,11 @@ struct control_line {
 	struct egress *egress;
 	struct watch watch;
 	struct line_events events;
-	struct queued *first, **end;
+	struct line_queued_message *first, **end;
 	size_t queued;
 	bool full, gone;
 	uint64_t last_id;
-	struct waiting *waiting, **waiting_end; /* by id: the supervisor acknowledges in this order */
+	struct line_waiting_answer *waiting, **waiting_end; /* sorted by id, as the supervisor acknowledges */
 };
 
 static void line_on_ready(struct watch *watch);
@@ -61,13 +61,13 @@ void line_free(struct control_line *line)
 		return;
 	loop_close_watch(line->egress->loop, &line->watch);
 	while (line->first) {
-		struct queued *next = line->first->next;
+		struct line_queued_message *next = line->first->next;
 
 		free(line->first);
 		line->first = next;
 	}
 	while (line->waiting) {
-		struct waiting *next = line->waiting->next;
+		struct line_waiting_answer *next = line->waiting->next;
 
 		free(line->waiting);
 		line->waiting = next;
@@ -94,7 +94,7 @@ void line_report_gone(struct control_line *line)
 	line->events.gone(line->egress);
 }
 
-/* A full queue is not read from: each message read may add messages to send. */
+/* Sets what to wait for. A full queue stops reading, because each message read may add messages to send. */
 static void line_update_watch(struct control_line *line)
 {
 	if (!line->gone)
@@ -105,7 +105,7 @@ static void line_update_watch(struct control_line *line)
 static int line_queue_message(struct control_line *line, const struct control_message *message)
 {
 	size_t size = control_get_message_size((enum control_type)message->type);
-	struct queued *entry = malloc(offsetof(struct queued, message) + size);
+	struct line_queued_message *entry = malloc(offsetof(struct line_queued_message, message) + size);
 
 	if (!entry) {
 		line_report_gone(line);
@@ -141,7 +141,7 @@ int line_send_message(struct control_line *line, const struct control_message *m
 static void line_flush_queue(struct control_line *line)
 {
 	while (line->first) {
-		struct queued *entry = line->first;
+		struct line_queued_message *entry = line->first;
 		int error = control_send_message(line->watch.fd, &entry->message, NULL, 0);
 
 		if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
@@ -165,7 +165,7 @@ static void line_flush_queue(struct control_line *line)
 
 void line_read_messages(struct control_line *line)
 {
-	for (int n = 0; n < READ_AT_ONCE && !line->gone && !line->full; n++) {
+	for (int n = 0; n < LINE_READS_MAX && !line->gone && !line->full; n++) {
 		struct control_message message;
 		int fds[CONTROL_FDS_MAX], error;
 		size_t count;
@@ -183,7 +183,7 @@ void line_read_messages(struct control_line *line)
 
 static void line_on_ready(struct watch *watch)
 {
-	struct control_line *line = owner_of(watch, struct control_line, watch);
+	struct control_line *line = container_of(watch, struct control_line, watch);
 
 	line_flush_queue(line);
 	line_read_messages(line);
@@ -203,13 +203,13 @@ int line_send_record(struct control_line *line, struct control_record *record, v
 	record->id = ++line->last_id;
 	record->wants_ack = answer != NULL;
 	if (answer) {
-		struct waiting *waiting = malloc(sizeof(*waiting));
+		struct line_waiting_answer *waiting = malloc(sizeof(*waiting));
 
 		if (!waiting) {
 			line_report_gone(line);
 			return -ENOMEM;
 		}
-		*waiting = (struct waiting){.id = record->id, .answer = answer, .ctx = ctx};
+		*waiting = (struct line_waiting_answer){.id = record->id, .answer = answer, .ctx = ctx};
 		*line->waiting_end = waiting;
 		line->waiting_end = &waiting->next;
 	}
@@ -222,9 +222,9 @@ int line_send_record(struct control_line *line, struct control_record *record, v
 	return 0;
 }
 
-static void line_drop_waiting_answer(struct control_line *line, struct waiting **slot)
+static void line_drop_waiting_answer(struct control_line *line, struct line_waiting_answer **slot)
 {
-	struct waiting *waiting = *slot;
+	struct line_waiting_answer *waiting = *slot;
 
 	*slot = waiting->next;
 	if (!waiting->next)
@@ -234,7 +234,7 @@ static void line_drop_waiting_answer(struct control_line *line, struct waiting *
 
 void line_forget_answers(struct control_line *line, const void *ctx)
 {
-	for (struct waiting **slot = &line->waiting; *slot;) {
+	for (struct line_waiting_answer **slot = &line->waiting; *slot;) {
 		if ((*slot)->ctx == ctx)
 			line_drop_waiting_answer(line, slot);
 		else
@@ -244,7 +244,7 @@ void line_forget_answers(struct control_line *line, const void *ctx)
 
 void line_acknowledge_record(struct control_line *line, const struct control_ack *ack)
 {
-	struct waiting **slot = &line->waiting, waiting;
+	struct line_waiting_answer **slot = &line->waiting, waiting;
 
 	while (*slot && (*slot)->id != ack->id)
 		slot = &(*slot)->next;

@@ -10,15 +10,15 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-#define EVENTS 64
+#define LOOP_EVENTS_MAX 64
 
 struct loop {
 	int fd;
 	bool stopped;
 	uint64_t now_ns;
-	struct epoll_event event[EVENTS];
-	int events, at; /* events of this round; those in [at, events) are not handled yet */
-	struct timer *first; /* root of a pairing heap by due_ns: no child is due before its parent */
+	struct epoll_event event[LOOP_EVENTS_MAX];
+	int events, at; /* events of this round; those from `at` on are not handled yet */
+	struct timer *first; /* root of a pairing heap ordered by due_ns: no child is due before its parent */
 	size_t timers;
 };
 
@@ -52,7 +52,7 @@ static int loop_epoll_ctl(const struct loop *loop, int what, struct watch *watch
 	return epoll_ctl(loop->fd, what, watch->fd, &event) < 0 ? -errno : 0;
 }
 
-/* A watch without interest is not in the epoll set: EPOLLERR and EPOLLHUP cannot be masked and would repeat. */
+/* A watch without interest is not in the epoll set, because EPOLLERR and EPOLLHUP cannot be masked and would repeat. */
 int loop_add_watch(struct loop *loop, struct watch *watch, unsigned interest)
 {
 	watch->interest = interest;
@@ -69,7 +69,7 @@ void loop_set_interest(struct loop *loop, struct watch *watch, unsigned interest
 		what = EPOLL_CTL_DEL;
 	else if (!watch->interest)
 		what = EPOLL_CTL_ADD;
-	/* Adding can fail without memory; then the timer of the watch's owner ends the wait. */
+	/* Adding can fail for lack of memory. Then the timer of the watch's owner ends the wait. */
 	if (loop_epoll_ctl(loop, what, watch, interest) == 0)
 		watch->interest = interest;
 }
@@ -90,7 +90,7 @@ void loop_close_watch(struct loop *loop, struct watch *watch)
 	close_fd(&watch->fd);
 }
 
-/* Joins two heaps, either of which may be NULL: the root that is due later becomes the first child of the other. */
+/* Joins two heaps, either of which may be NULL. The root that is due later becomes the other root's first child. */
 static struct timer *loop_join_timer_heaps(struct timer *a, struct timer *b)
 {
 	struct timer *root, *child;
@@ -107,7 +107,7 @@ static struct timer *loop_join_timer_heaps(struct timer *a, struct timer *b)
 	return root;
 }
 
-/* Joins the heaps of a list of siblings: first in pairs, then the pairs, so that a removal costs O(log n). */
+/* Joins a list of sibling heaps: in pairs first, then the pairs, so that removing a root costs O(log n). */
 static struct timer *loop_join_timer_siblings(struct timer *list)
 {
 	struct timer *pairs = NULL, *root = NULL;
@@ -159,7 +159,7 @@ void loop_set_timer(struct loop *loop, struct timer *timer, uint64_t ms)
 	loop->timers++;
 }
 
-/* The time until the first timer is due, for epoll_wait(2). */
+/* The time until the first timer is due, for epoll_wait(2). -1: there is no timer. */
 static int loop_get_wait_ms(const struct loop *loop)
 {
 	uint64_t ms;
@@ -174,7 +174,7 @@ static int loop_get_wait_ms(const struct loop *loop)
 
 static void loop_fire_timers(struct loop *loop)
 {
-	/* At most as many as there are now: a timer that re-arms itself for "at once" must not starve the others. */
+	/* At most as many as there are now: a timer that is set again for "at once" must not starve the others. */
 	for (size_t n = loop->timers; n > 0 && loop->first && loop->first->due_ns <= loop->now_ns; n--) {
 		struct timer *timer = loop->first;
 
@@ -205,7 +205,7 @@ void loop_free(struct loop *loop)
 int loop_run(struct loop *loop)
 {
 	while (!loop->stopped) {
-		int count = epoll_wait(loop->fd, loop->event, EVENTS, loop_get_wait_ms(loop));
+		int count = epoll_wait(loop->fd, loop->event, LOOP_EVENTS_MAX, loop_get_wait_ms(loop));
 
 		if (count < 0 && errno != EINTR)
 			return -errno;
@@ -215,7 +215,7 @@ int loop_run(struct loop *loop)
 		loop_dispatch_events(loop);
 		loop_fire_timers(loop);
 	}
-	loop->stopped = false; /* loop_run may be called again */
+	loop->stopped = false; /* so that loop_run may be called again */
 	return 0;
 }
 

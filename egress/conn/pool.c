@@ -7,25 +7,25 @@
 
 #include "egress/conn/sockaddr.h"
 
-#define REAL_MAX 4096u
+#define POOL_REAL_MAX 4096u
 
-/* An address as a number: IPv6, or IPv4 mapped to IPv6. */
+/* An IPv6 address, or an IPv4 address mapped to IPv6, as a number. */
 typedef unsigned __int128 address_number;
 
-struct real {
+struct pool_real_address {
 	address_number address;
 	char *host; /* owned */
 };
 
-/* Lists, not hash tables: a program that makes them long, by names of its choice, makes itself wait. */
+/* The names are in lists, not hash tables: a program that makes them long by its choice of names slows down itself. */
 struct pool {
 	address_number v4, v6;         /* the first address of each family's range */
-	unsigned v4_free, v6_free;     /* bits of an address within it */
-	uint32_t capacity;             /* indices POOL_FIRST … POOL_FIRST + capacity - 1 */
+	unsigned v4_free, v6_free;     /* number of address bits within the range */
+	uint32_t capacity;             /* number of names; their indices begin at POOL_FIRST */
 	uint32_t next;                 /* first position to try for a new name */
 	uint32_t from_policy;          /* number of names from the policy */
-	char *name[POOL_NAMES_MAX];    /* owned; by index - POOL_FIRST; NULL: free */
-	struct real real[REAL_MAX];
+	char *name[POOL_NAMES_MAX];    /* owned; position is index - POOL_FIRST; NULL: free */
+	struct pool_real_address real[POOL_REAL_MAX];
 	uint32_t reals;
 };
 
@@ -46,7 +46,7 @@ static bool pool_convert_address(const struct sockaddr *address, address_number 
 	return true;
 }
 
-/* Finds the index of an address. False: not in the pool. An address past all indices has the index UINT32_MAX. */
+/* Finds the index of an address. False: not in the pool. UINT32_MAX: an address above all indices. */
 static bool pool_find_index(const struct pool *pool, const struct sockaddr *address, uint32_t *ret_index)
 {
 	address_number number, first;
@@ -75,14 +75,14 @@ void pool_make_address(const struct pool *pool, uint32_t index, int family, uint
 	sockaddr_set_port(ret, port);
 }
 
-void pool_find_own(unsigned char *address, size_t len, unsigned bits)
+void pool_set_own_address(unsigned char *address, size_t len, unsigned bits)
 {
 	for (size_t i = bits; i < len * 8; i++)
 		address[i / 8] = (unsigned char)(address[i / 8] & ~(0x80u >> (i % 8)));
 	address[len - 1] |= POOL_OWN;
 }
 
-/* The position of a name; pool->capacity: the name has none. */
+/* Finds the position of a name; pool->capacity: the name has none. */
 static uint32_t pool_find_name_position(const struct pool *pool, const char *host)
 {
 	uint32_t position = 0;
@@ -125,7 +125,7 @@ int pool_learn_name(struct pool *pool, uint32_t index, const char *host)
 	return pool->name[position] ? 0 : -ENOMEM;
 }
 
-/* The name that a real address stands for, or NULL. */
+/* Finds the name that a real address stands for; NULL: none. */
 static const char *pool_find_real_name(const struct pool *pool, address_number address)
 {
 	for (uint32_t i = 0; i < pool->reals; i++)
@@ -136,7 +136,7 @@ static const char *pool_find_real_name(const struct pool *pool, address_number a
 
 int pool_learn_real_address(struct pool *pool, const struct sockaddr *address, const char *host)
 {
-	struct real *real = &pool->real[pool->reals];
+	struct pool_real_address *real = &pool->real[pool->reals];
 	address_number number;
 	const char *known;
 
@@ -145,7 +145,7 @@ int pool_learn_real_address(struct pool *pool, const struct sockaddr *address, c
 	known = pool_find_real_name(pool, number);
 	if (known)
 		return strcmp(known, host) == 0 ? 0 : -EEXIST;
-	if (pool->reals >= REAL_MAX)
+	if (pool->reals >= POOL_REAL_MAX)
 		return -ENOSPC;
 	real->host = strdup(host);
 	if (!real->host)
@@ -197,8 +197,8 @@ const char *pool_get_policy_name(const struct pool *pool, uint32_t index)
 }
 
 /*
- * The ranges, without host bits that the policy may have set. The last IPv4 address is the broadcast address; at most
- * 32 bits of an IPv6 range are used.
+ * Sets the ranges, without host bits that the policy may have. The last IPv4 address is left out, as the broadcast
+ * address. At most 32 bits of an IPv6 range are used.
  */
 static void pool_set_ranges(struct pool *pool, const struct net_pool *range)
 {
@@ -211,7 +211,7 @@ static void pool_set_ranges(struct pool *pool, const struct net_pool *range)
 	pool->v6 = pool_convert_bytes(AF_INET6, range->v6.s6_addr);
 	pool->v6 = pool->v6_free < 128 ? pool->v6 >> pool->v6_free << pool->v6_free : 0;
 	bits = pool->v4_free < pool->v6_free ? pool->v4_free : pool->v6_free;
-	if (bits > 4) /* a smaller range has only the run's own addresses */
+	if (bits > 4) /* in a smaller range there is room for the run's own addresses only */
 		pool->capacity = bits < 13 ? (1u << bits) - 1 - POOL_FIRST : POOL_NAMES_MAX;
 	if (pool->capacity > POOL_NAMES_MAX)
 		pool->capacity = POOL_NAMES_MAX;
@@ -240,7 +240,7 @@ int pool_create(const struct policy *policy, struct pool **ret_pool)
 		pool_free(pool);
 		return error;
 	}
-	/* names beyond the capacity have no address; the name server answers SERVFAIL */
+	/* Names beyond the capacity have no address. The name server answers them with SERVFAIL. */
 	pool->from_policy = pool->next;
 	*ret_pool = pool;
 	return 0;

@@ -1,4 +1,4 @@
-/* mode_relay: copies bytes both ways. Data is written on at once; only what the peer has no room for is buffered. */
+/* mode_relay: copies bytes both ways. They are written at once; only what the peer has no room for is buffered. */
 #include <errno.h>
 #include <linux/sock_diag.h>
 #include <sys/socket.h>
@@ -6,38 +6,39 @@
 #include "egress/conn/conn.h"
 #include "egress/state.h"
 
-#define BULK_BUFFER (1024 * 1024)
-#define ROUND_BYTES (2 * BULK_BUFFER) /* bytes a direction and round of the loop */
+#define RELAY_BULK_BYTES (1024 * 1024)
+#define RELAY_ROUND_BYTES (2 * RELAY_BULK_BYTES) /* bytes moved in one direction in one round of the loop */
 
-struct direction {
+struct relay_direction {
 	struct bytes buffered;
 	bool bulk; /* the last read returned a full buffer */
 };
 
 struct relay {
-	struct direction up, down;
-	const char *first_end; /* end that closed first: cause of the close record */
+	struct relay_direction up, down;
+	const char *first_end; /* the end that closed first, for the close record */
 };
 
 /* The result of moving the bytes of one direction. */
-struct progress {
+struct relay_progress {
 	bool wants_read, wants_write;
 	uint64_t wait_ms;  /* time until the budget allows bytes again; 0: no wait */
-	const char *cause; /* close the connection; NULL: go on */
+	const char *cause; /* why the connection is to be closed; NULL: go on */
 	const char *reason;
 };
 
-/* Shared by all relays: one thread, and no data stays in it between calls. */
-static uint8_t bulk[BULK_BUFFER];
+/* Shared by all relays: egress has one thread, and no data stays in the array between calls. */
+static uint8_t bulk[RELAY_BULK_BYTES];
 
-static void progress_set_end(struct progress *progress, const char *cause, const char *reason)
+static void relay_set_end(struct relay_progress *progress, const char *cause, const char *reason)
 {
 	progress->cause = cause;
 	progress->reason = reason;
 }
 
-/* Returns the bytes written; the caller buffers the rest. */
-static size_t relay_write_bytes(struct channel *to, const uint8_t *data, size_t len, bool up, struct progress *progress)
+/* Writes as much as possible and returns how much was written. The caller buffers the rest. */
+static size_t relay_write_bytes(struct channel *to, const uint8_t *data, size_t len, bool up,
+				struct relay_progress *progress)
 {
 	size_t done = 0;
 
@@ -49,7 +50,7 @@ static size_t relay_write_bytes(struct channel *to, const uint8_t *data, size_t 
 			break;
 		}
 		if (n < 0) {
-			progress_set_end(progress, up ? "server_reset" : "client_reset", NULL);
+			relay_set_end(progress, up ? "server_reset" : "client_reset", NULL);
 			break;
 		}
 		done += (size_t)n;
@@ -57,8 +58,8 @@ static size_t relay_write_bytes(struct channel *to, const uint8_t *data, size_t 
 	return done;
 }
 
-/* Writes what is buffered. False: bytes are still buffered. */
-static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool up, struct progress *progress)
+/* Writes the buffered bytes. False: bytes are still buffered. */
+static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool up, struct relay_progress *progress)
 {
 	if (!buffered->data)
 		return true;
@@ -68,10 +69,10 @@ static bool relay_flush_buffer(struct bytes *buffered, struct channel *to, bool 
 }
 
 /*
- * How much to read at once. More than CONN_BUFFER only as far as the peer's send buffer has room, minus an eighth for
- * the kernel's overhead: a bulk stream then costs half the CPU time.
+ * How much to read at once: CONN_BUFFER, and for a bulk stream also what the peer's send buffer has room for, minus an
+ * eighth for the kernel's overhead. Larger reads halve the CPU time of a bulk stream.
  */
-static size_t relay_get_read_size(const struct direction *direction, const struct channel *to)
+static size_t relay_get_read_size(const struct relay_direction *direction, const struct channel *to)
 {
 	uint32_t memory[SK_MEMINFO_VARS];
 	socklen_t len = sizeof(memory);
@@ -84,27 +85,29 @@ static size_t relay_get_read_size(const struct direction *direction, const struc
 	return room < sizeof(bulk) ? room : sizeof(bulk);
 }
 
-/* Bytes read into `bulk`, at most want. 0: the end, or progress says what to wait for. */
-static size_t relay_read_bytes(struct conn *conn, size_t want, bool up, struct progress *progress)
+/* Reads at most `want` bytes into `bulk`. 0: the stream has ended, or `progress` says what to wait for. */
+static size_t relay_read_bytes(struct conn *conn, size_t want, bool up, struct relay_progress *progress)
 {
 	ssize_t got = conn_read_bytes(conn, up, bulk, want, &progress->wait_ms);
 
 	if (got == -EAGAIN)
 		progress->wants_read = true;
 	else if (got == -EDQUOT)
-		progress_set_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
+		relay_set_end(progress, up ? "cap_bytes_up" : "cap_bytes_down", "cap_bytes");
 	else if (got < 0 && got != -EBUSY)
-		progress_set_end(progress, up ? "client_reset" : "server_reset", NULL);
+		relay_set_end(progress, up ? "client_reset" : "server_reset", NULL);
 	return got > 0 ? (size_t)got : 0;
 }
 
 /* Moves the bytes of one direction until it has to wait. Returns the bytes moved. */
-static size_t relay_move_bytes(struct conn *conn, struct direction *direction, bool up, struct progress *progress)
+static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direction, bool up,
+			       struct relay_progress *progress)
 {
 	struct channel *from = up ? &conn->client : &conn->upstream, *to = up ? &conn->upstream : &conn->client;
 	size_t moved = 0;
 
-	while (relay_flush_buffer(&direction->buffered, to, up, progress) && !from->ended && moved < ROUND_BYTES) {
+	while (relay_flush_buffer(&direction->buffered, to, up, progress) && !from->ended &&
+	       moved < RELAY_ROUND_BYTES) {
 		size_t want = relay_get_read_size(direction, to), got = relay_read_bytes(conn, want, up, progress);
 		size_t done;
 
@@ -114,7 +117,7 @@ static size_t relay_move_bytes(struct conn *conn, struct direction *direction, b
 		moved += got;
 		done = relay_write_bytes(to, bulk, got, up, progress);
 		if (done < got && !progress->cause && bytes_add(&direction->buffered, bulk + done, got - done))
-			progress_set_end(progress, "no_memory", NULL);
+			relay_set_end(progress, "no_memory", NULL);
 		if (progress->cause || progress->wants_write)
 			break;
 		if (got < want && !channel_has_bytes(from)) { /* the socket is empty */
@@ -122,16 +125,16 @@ static size_t relay_move_bytes(struct conn *conn, struct direction *direction, b
 			break;
 		}
 	}
-	if (moved >= ROUND_BYTES)
+	if (moved >= RELAY_ROUND_BYTES)
 		progress->wants_read = true;
 	if (from->ended && !direction->buffered.data && !progress->cause && channel_half_close(to) == -EAGAIN)
 		progress->wants_write = true;
 	return moved;
 }
 
-static void relay_set_waits(struct conn *conn, const struct progress *up, const struct progress *down)
+static void relay_set_waits(struct conn *conn, const struct relay_progress *up, const struct relay_progress *down)
 {
-	const struct progress *progress = up->cause ? up : down;
+	const struct relay_progress *progress = up->cause ? up : down;
 	struct relay *relay = conn->state;
 	uint64_t wait_ms;
 
@@ -156,7 +159,7 @@ static void relay_set_waits(struct conn *conn, const struct progress *up, const 
 
 static void relay_pump(struct conn *conn)
 {
-	struct progress up = {0}, down = {0};
+	struct relay_progress up = {0}, down = {0};
 	struct relay *relay = conn->state;
 	size_t moved = relay_move_bytes(conn, &relay->up, true, &up);
 

@@ -1,4 +1,4 @@
-/* IPv4 and IPv6 addresses in a struct sockaddr_storage, without a case for each family. For all of egress. */
+/* IPv4 and IPv6 addresses in a struct sockaddr_storage, handled without a case for each family. For all of egress. */
 #ifndef CALLGATE_EGRESS_CONN_SOCKADDR_H
 #define CALLGATE_EGRESS_CONN_SOCKADDR_H
 
@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The length of an address in bytes: 4, 16; 0: of another family. */
+/* The length of an address in bytes: 4 or 16; 0: the family is neither AF_INET nor AF_INET6. */
 static inline size_t sockaddr_get_address_len(int family)
 {
 	return family == AF_INET ? sizeof(struct in_addr) : family == AF_INET6 ? sizeof(struct in6_addr) : 0;
 }
 
-/* The bytes of the address itself. address: AF_INET or AF_INET6. */
+/* The bytes of the address in a sockaddr of AF_INET or AF_INET6. */
 static inline void *sockaddr_get_bytes(const void *address)
 {
 	size_t v4 = offsetof(struct sockaddr_in, sin_addr), v6 = offsetof(struct sockaddr_in6, sin6_addr);
@@ -24,7 +24,7 @@ static inline void *sockaddr_get_bytes(const void *address)
 	return (char *)(uintptr_t)address + (((const struct sockaddr *)address)->sa_family == AF_INET ? v4 : v6);
 }
 
-/* An address without port. family: AF_INET or AF_INET6; bytes: sockaddr_get_address_len(family). */
+/* Sets an address without port. family: AF_INET or AF_INET6; bytes: sockaddr_get_address_len(family) bytes. */
 static inline void sockaddr_set_address(struct sockaddr_storage *ret, int family, const void *bytes)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -38,7 +38,7 @@ static inline void sockaddr_set_port(struct sockaddr_storage *address, uint16_t 
 }
 _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port), "one offset");
 
-/* Parses the text of an address. False: not an address. */
+/* Parses the text of an address. False: the text is no address. */
 static inline bool sockaddr_parse(const char *text, struct sockaddr_storage *ret)
 {
 	memset(ret, 0, sizeof(*ret));

@@ -4,17 +4,17 @@
 
 #include "egress/conn/socks.h"
 
-#define VERSION 5
-#define CONNECT 1
-#define IPV4 1
-#define NAME 3
-#define IPV6 4
+#define SOCKS_VERSION 5
+#define SOCKS_COMMAND_CONNECT 1
+#define SOCKS_ATYP_IPV4 1
+#define SOCKS_ATYP_NAME 3
+#define SOCKS_ATYP_IPV6 4
 
 ssize_t socks_parse_greeting(const uint8_t *data, size_t len, bool *ret_open)
 {
 	size_t size;
 
-	if (len && data[0] != VERSION) /* for example SOCKS4, TLS, HTTP */
+	if (len && data[0] != SOCKS_VERSION) /* another protocol, such as SOCKS4, TLS or HTTP */
 		return -EPROTO;
 	if (len < 2)
 		return 0;
@@ -27,15 +27,15 @@ ssize_t socks_parse_greeting(const uint8_t *data, size_t len, bool *ret_open)
 	return (ssize_t)size;
 }
 
-/* Length of the address from its ATYP byte on, without the port; 0: incomplete; -EAFNOSUPPORT. */
+/* The length of a SOCKS address with its ATYP byte, without the port; 0: incomplete; -EAFNOSUPPORT: unknown ATYP. */
 static ssize_t socks_measure_address(const uint8_t *data, size_t len)
 {
 	switch (data[0]) {
-	case IPV4:
+	case SOCKS_ATYP_IPV4:
 		return 1 + 4;
-	case IPV6:
+	case SOCKS_ATYP_IPV6:
 		return 1 + 16;
-	case NAME:
+	case SOCKS_ATYP_NAME:
 		return len < 2 ? 0 : 2 + data[1];
 	default:
 		return -EAFNOSUPPORT;
@@ -46,9 +46,9 @@ static int socks_read_address(const uint8_t *data, char ret_host[NET_HOST_MAX])
 {
 	char text[INET6_ADDRSTRLEN];
 
-	if (data[0] == NAME)
+	if (data[0] == SOCKS_ATYP_NAME)
 		return net_host_canonicalise((const char *)data + 2, data[1], ret_host);
-	if (!inet_ntop(data[0] == IPV4 ? AF_INET : AF_INET6, data + 1, text, sizeof(text)))
+	if (!inet_ntop(data[0] == SOCKS_ATYP_IPV4 ? AF_INET : AF_INET6, data + 1, text, sizeof(text)))
 		return -EINVAL;
 	return net_host_canonicalise(text, strlen(text), ret_host);
 }
@@ -58,11 +58,11 @@ ssize_t socks_parse_request(const uint8_t *data, size_t len, struct socks_reques
 	struct socks_request request;
 	ssize_t size;
 
-	if ((len > 0 && data[0] != VERSION) || (len > 2 && data[2] != 0))
+	if ((len > 0 && data[0] != SOCKS_VERSION) || (len > 2 && data[2] != 0))
 		return -EPROTO;
 	if (len < 4)
 		return 0;
-	if (data[1] != CONNECT)
+	if (data[1] != SOCKS_COMMAND_CONNECT)
 		return -EOPNOTSUPP;
 	size = socks_measure_address(data + 3, len - 3);
 	if (size <= 0)

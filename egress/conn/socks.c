@@ -1,6 +1,5 @@
 /*
- * mode_socks: SOCKS5 (RFC 1928) without authentication, CONNECT only. Names stay names, so the program resolves
- * nothing.
+ * mode_socks: SOCKS5 (RFC 1928) without authentication, CONNECT only. The program need not resolve names: egress does.
  */
 #include "egress/conn/socks.h"
 
@@ -10,7 +9,7 @@
 #include "egress/conn/conn.h"
 #include "egress/state.h"
 
-/* More than greeting and request together; what follows them is application data. */
+/* More than greeting and request need together; what follows them is application data. */
 #define SOCKS_BYTES 1024
 
 struct socks {
@@ -19,7 +18,7 @@ struct socks {
 	uint8_t data[SOCKS_BYTES];
 };
 
-/* Writes a few bytes into an empty send buffer: only a client that does not read leaves no room. */
+/* Writes a few bytes into an empty send buffer. Only a client that does not read leaves no room; it is disconnected. */
 static bool socks_write_bytes(struct conn *conn, const uint8_t *bytes, size_t len)
 {
 	if (channel_write(&conn->client, bytes, len) == (ssize_t)len)
@@ -28,7 +27,7 @@ static bool socks_write_bytes(struct conn *conn, const uint8_t *bytes, size_t le
 	return false;
 }
 
-/* BND.ADDR is not revealed. */
+/* Sends a SOCKS reply. Its BND.ADDR is 0.0.0.0: egress' own address is not revealed. */
 static bool socks_send_reply(struct conn *conn, uint8_t code)
 {
 	const uint8_t bytes[] = {5, code, 0, 1, 0, 0, 0, 0, 0, 0};
@@ -67,7 +66,7 @@ static void socks_on_upstream_opened(struct conn *conn, int error, const char *r
 	}
 }
 
-/* Returns 0: a message was handled; 1: more bytes or conn_open_upstream's answer are needed; -1: closed. */
+/* Returns 0: the greeting was handled; 1: more bytes are needed; -1: the connection is closed. */
 static int socks_handle_greeting(struct conn *conn)
 {
 	static const uint8_t open_to_all[] = {5, 0}, none_acceptable[] = {5, 0xff};

@@ -1,4 +1,4 @@
-/* SOCKS5 client messages (RFC 1928), parsed. Pure; fuzzed. */
+/* Parses SOCKS5 client messages (RFC 1928). Pure; fuzzed. */
 #ifndef CALLGATE_EGRESS_CONN_SOCKS_H
 #define CALLGATE_EGRESS_CONN_SOCKS_H
 
@@ -17,16 +17,16 @@
 #define SOCKS_REPLY_COMMAND 7
 #define SOCKS_REPLY_ADDRESS 8
 
-/* Length of the greeting; 0: incomplete; -EPROTO. *ret_open: it offers "no authentication". */
+/* Parses a greeting. Its length; 0: incomplete; -EPROTO. *ret_open: the client offers "no authentication". */
 ssize_t socks_parse_greeting(const uint8_t *data, size_t len, bool *ret_open);
 
 struct socks_request {
-	char host[NET_HOST_MAX]; /* canonical name or address */
+	char host[NET_HOST_MAX]; /* canonical name, or address as text */
 	uint16_t port;
 };
 /*
- * Length of a CONNECT request; 0: incomplete; -EPROTO; -EOPNOTSUPP: another command; -EAFNOSUPPORT: unknown address
- * type; -EINVAL: malformed name or port 0.
+ * Parses a CONNECT request. Its length; 0: incomplete; -EPROTO; -EOPNOTSUPP: another command; -EAFNOSUPPORT: unknown
+ * address type; -EINVAL: malformed name or port 0.
  */
 ssize_t socks_parse_request(const uint8_t *data, size_t len, struct socks_request *ret_request);
 

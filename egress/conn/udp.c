@@ -14,9 +14,9 @@
 
 #define DATAGRAM_MAX 65536
 #define DATAGRAMS_PER_ROUND 64
-#define WAITING_MAX 8 /* datagrams a flow keeps while it is dialled; more are lost */
+#define FLOW_WAITING_MAX 8 /* datagrams that a flow keeps while it is dialled; more are lost */
 
-/* One address of the program at one endpoint: an upstream socket of its own. */
+/* A flow: the datagrams between one address of the program and one endpoint, with an upstream socket of its own. */
 struct udp_flow {
 	struct udp_flow *next;
 	struct udp_relay *relay;
@@ -25,16 +25,16 @@ struct udp_flow {
 	struct dial *dial;
 	struct watch upstream;
 	struct budget_use use;
-	struct timer idle; /* closes the flow; then frees it */
+	struct timer idle; /* closes the idle flow, and then frees it */
 	uint64_t active_ns;
 	struct {
 		uint8_t *data; /* owned */
 		size_t len;
-	} waiting[WAITING_MAX]; /* datagrams for the upstream socket */
+	} waiting[FLOW_WAITING_MAX]; /* datagrams that wait for the upstream socket */
 	size_t waiting_count;
 };
 
-/* One endpoint. */
+/* An endpoint with its flows. */
 struct udp_relay {
 	struct udp_relay *next;
 	struct egress *egress;
@@ -43,7 +43,7 @@ struct udp_relay {
 	uint16_t port;
 	char host[NET_HOST_MAX];
 	const struct net_rule *rule;
-	struct watch program; /* datagrams from and to the program */
+	struct watch program; /* socket for datagrams from and to the program */
 	struct udp_flow *flows;
 	size_t flow_count;
 	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* of its one "open" record */
@@ -54,7 +54,7 @@ struct udp_relay {
 
 static uint8_t datagram[DATAGRAM_MAX];
 
-/* ---- records and the end ---- */
+/* ---- records and closing ---- */
 
 static void udp_init_record(const struct udp_relay *relay, enum control_event event, struct control_record *ret_record)
 {
@@ -80,7 +80,7 @@ static void udp_write_refusal_record(struct udp_relay *relay, const char *reason
 
 static void flow_on_free_due(struct timer *timer)
 {
-	free(owner_of(timer, struct udp_flow, idle));
+	free(container_of(timer, struct udp_flow, idle));
 }
 
 static void flow_drop_waiting_datagrams(struct udp_flow *flow)
@@ -108,7 +108,7 @@ static void flow_close(struct udp_flow *flow)
 
 static void udp_on_relay_free_due(struct timer *timer)
 {
-	free(owner_of(timer, struct udp_relay, release));
+	free(container_of(timer, struct udp_relay, release));
 }
 
 static void udp_close_relay(struct udp_relay *relay, const char *cause, const char *reason)
@@ -162,7 +162,7 @@ static bool flow_spend_budget(struct udp_flow *flow, bool up, size_t len, bool *
 
 static void flow_on_idle_due(struct timer *timer)
 {
-	struct udp_flow *flow = owner_of(timer, struct udp_flow, idle);
+	struct udp_flow *flow = container_of(timer, struct udp_flow, idle);
 	uint64_t idle_ms = (loop_get_now_ns(flow->relay->egress->loop) - flow->active_ns) / NS_PER_MS;
 
 	if (idle_ms >= UDP_IDLE_MS)
@@ -173,7 +173,7 @@ static void flow_on_idle_due(struct timer *timer)
 
 static void flow_on_upstream_ready(struct watch *watch)
 {
-	struct udp_flow *flow = owner_of(watch, struct udp_flow, upstream);
+	struct udp_flow *flow = container_of(watch, struct udp_flow, upstream);
 	struct udp_relay *relay = flow->relay;
 
 	flow->active_ns = loop_get_now_ns(relay->egress->loop);
@@ -181,14 +181,14 @@ static void flow_on_upstream_ready(struct watch *watch)
 		ssize_t got = recv(watch->fd, datagram, sizeof(datagram), MSG_DONTWAIT);
 		bool pass;
 
-		if (got < 0 && errno == ECONNREFUSED) /* ICMP about an earlier datagram; the next may be accepted */
+		if (got < 0 && errno == ECONNREFUSED) /* ICMP error of an earlier datagram: read on */
 			continue;
 		if (got < 0 || !flow_spend_budget(flow, false, (size_t)got, &pass))
 			return;
 		if (!pass)
 			continue;
 		relay->bytes_down += (size_t)got;
-		/* The datagram is lost when the program's receive buffer is full, as without us. */
+		/* The datagram is lost if the program's receive buffer is full, as without callgate. */
 		(void)sendto(relay->program.fd, datagram, (size_t)got, MSG_DONTWAIT | MSG_NOSIGNAL,
 			     (const struct sockaddr *)&flow->client, flow->client_len);
 	}
@@ -230,7 +230,7 @@ static void flow_send_or_keep(struct udp_flow *flow, const uint8_t *data, size_t
 		(void)flow_send_datagram(flow, data, len); /* the caller checks relay->closed */
 		return;
 	}
-	copy = flow->waiting_count < WAITING_MAX ? malloc(len + 1) : NULL;
+	copy = flow->waiting_count < FLOW_WAITING_MAX ? malloc(len + 1) : NULL;
 	if (!copy)
 		return;
 	memcpy(copy, data, len);
@@ -255,7 +255,7 @@ static void udp_on_record_acknowledged(void *ctx, int error)
 	}
 }
 
-/* Records the result of the first dial, once: later flows may fail again and again. */
+/* Records the result of the first dial only, because later flows may fail again and again. */
 static void udp_record_dial_result(struct udp_relay *relay, const struct dial_result *result)
 {
 	struct control_record record;
@@ -307,7 +307,7 @@ static void flow_evict_oldest(struct udp_relay *relay)
 		flow_close(oldest);
 }
 
-/* The flow of a client address, created on first use. NULL: no budget or no memory. */
+/* The flow of a client address, created at first use. NULL: no budget or no memory. */
 static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struct sockaddr *client, socklen_t len)
 {
 	struct udp_flow *flow = relay->flows;
@@ -344,11 +344,9 @@ static struct udp_flow *flow_find_or_create(struct udp_relay *relay, const struc
 	return NULL;
 }
 
-/* ---- the program's side ---- */
+/* ---- the program's end ---- */
 
-/*
- * Without a network namespace other users of this machine can send to the socket: only the run's own address is served.
- */
+/* Whether the program sent it: without a network namespace other users of this machine can send to the socket, too. */
 static bool udp_is_from_program(const struct udp_relay *relay, const struct sockaddr_storage *client)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)client;
@@ -360,7 +358,7 @@ static bool udp_is_from_program(const struct udp_relay *relay, const struct sock
 
 static void udp_on_program_ready(struct watch *watch)
 {
-	struct udp_relay *relay = owner_of(watch, struct udp_relay, program);
+	struct udp_relay *relay = container_of(watch, struct udp_relay, program);
 
 	for (int n = 0; n < DATAGRAMS_PER_ROUND && !relay->closed; n++) {
 		struct sockaddr_storage client = {0};

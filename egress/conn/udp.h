@@ -1,6 +1,6 @@
 /*
- * Datagrams to approved endpoints, with one connected socket for each address of the program and endpoint. Called in
- * the egress process by main.c.
+ * Forwards datagrams to approved endpoints, with one connected socket for each pair of a program's address and an
+ * endpoint. Called in the egress process by main.c.
  */
 #ifndef CALLGATE_EGRESS_CONN_UDP_H
 #define CALLGATE_EGRESS_CONN_UDP_H
@@ -9,8 +9,8 @@
 
 struct egress;
 
-#define UDP_RELAYS_MAX 256  /* endpoints */
-#define UDP_FLOWS_MAX 256   /* client addresses of an endpoint; one more closes the longest idle flow */
+#define UDP_RELAYS_MAX 256  /* most endpoints */
+#define UDP_FLOWS_MAX 256   /* most client addresses of an endpoint; one more closes the flow that was idle longest */
 #define UDP_IDLE_MS 60000
 
 /* Handles CONTROL_UDP, a new endpoint. Takes fd. */

@@ -31,7 +31,7 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && strcmp(text + len - end_len, end) == 0;
 }
 
-/* Judges PTR queries: only addresses given out here have a name. */
+/* Judges PTR queries: only addresses that this name server gave out have a name. */
 static bool judge_reverse_name(const struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
 {
 	struct sockaddr_storage address;
@@ -49,7 +49,7 @@ static bool judge_reverse_name(const struct pool *pool, const struct dns_query *
 	return true;
 }
 
-/* Allows queries for both address families, whichever the real name has: egress chooses the family it dials. */
+/* Answers queries for both address families, whichever the real name has, because egress chooses the family to dial. */
 static void judge_synthetic_name(struct pool *pool, const struct dns_query *query, struct dns_verdict *verdict)
 {
 	struct sockaddr_storage address;
@@ -82,7 +82,7 @@ static void dns_judge_name(const struct policy *policy, struct pool *pool, const
 	if (!name.allow)
 		verdict_refuse_name(verdict, DNS_NXDOMAIN, name.reason, name.label);
 	else if (!query_asks_for_family(query, AF_INET) && !query_asks_for_family(query, AF_INET6))
-		return; /* NODATA, also for type HTTPS, whose answer could carry keys for Encrypted ClientHello */
+		return; /* NODATA; also for type HTTPS, whose answer could carry keys for Encrypted ClientHello */
 	else if (name.rule->dns_real)
 		verdict->real = true;
 	else
@@ -125,7 +125,7 @@ void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const
 		if (error == 0)
 			answer_add_address(query, &verdict->answer, &list[i]);
 		else
-			others = true; /* taken by another name, or the table is full */
+			others = true; /* the address stands for another name, or the table is full */
 	}
 	if (others && verdict->answer.count == 0)
 		judge_synthetic_name(pool, query, verdict);

@@ -1,5 +1,5 @@
 /*
- * The verdict on a DNS query, as far as it needs no real lookup. Pure but for the pool. Called in the egress process by
+ * Judges a DNS query, as far as that needs no real lookup. Pure except for the pool. Called in the egress process by
  * server.c.
  */
 #ifndef CALLGATE_EGRESS_DNS_JUDGE_H
@@ -13,25 +13,25 @@
 #include "egress/dns/message.h"
 #include "policy/network/net.h"
 
-#define DNS_TTL 60 /* seconds; addresses stand for a name during the whole run */
+#define DNS_TTL 60 /* in seconds; an address stands for its name during the whole run */
 
 struct dns_verdict {
 	struct dns_answer answer;
-	const char *reason;          /* static: reason code for the record of a refusal; NULL: no record */
+	const char *reason;          /* static code for the record of a refusal; NULL: no record */
 	const char *label;           /* label of the deciding rule; may be NULL */
-	char host[NET_HOST_MAX];     /* canonical; "": none */
+	char host[NET_HOST_MAX];     /* canonical name; "": none */
 	const struct net_rule *rule; /* the rule that allows the name */
-	/* the answer has the addresses of index; the supervisor has to be told of them first */
+	/* the answer has the addresses of `index`, which the supervisor has to know before the program */
 	bool named;
 	uint32_t index;
-	bool real;                   /* no answer yet: the rule asks for real addresses (dns_judge_addresses) */
+	bool real; /* there is no answer yet: the rule asks for real addresses (dns_judge_addresses) */
 };
 
 void dns_judge_query(const struct policy *policy, struct pool *pool, const struct dns_query *query,
 		     struct dns_verdict *ret_verdict);
 /*
- * Answers with real addresses, filtered by the caller, which from now on stand for verdict->host. Addresses of another
- * name are left out; if none is left the answer is synthetic.
+ * Answers with real addresses, which the caller has filtered and which stand for verdict->host from now on. Leaves out
+ * addresses of another name. If no address is left, the answer is a synthetic address.
  */
 void dns_judge_addresses(struct pool *pool, const struct dns_query *query, const struct sockaddr_storage *list,
 			 size_t count, struct dns_verdict *verdict);

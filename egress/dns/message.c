@@ -11,7 +11,7 @@ enum {
 	LABEL_MAX = 63,
 	NAME_WIRE_MAX = 255,
 	TYPE_OPT = 41,
-	EXTRAS_MAX = 4, /* additional records of a query: one OPT, and unusual ones */
+	EXTRAS_MAX = 4, /* most additional records of a query: one OPT, and unusual ones */
 	FLAG_RESPONSE = 0x8000,
 	FLAG_OPCODE = 0x7800,
 	FLAG_RECURSION_DESIRED = 0x0100,
@@ -21,12 +21,12 @@ enum {
 	EDNS_PAYLOAD = 1232,
 };
 
-struct reader {
+struct dns_reader {
 	const uint8_t *data;
 	size_t len, at;
 };
 
-static bool read_uint16(struct reader *reader, uint16_t *ret)
+static bool read_uint16(struct dns_reader *reader, uint16_t *ret)
 {
 	if (reader->len - reader->at < 2)
 		return false;
@@ -46,10 +46,10 @@ static uint8_t lower_byte(uint8_t byte)
 }
 
 /*
- * A name without compression: a pointer in a query has nothing to point to. *plain is cleared for a byte that host
- * names do not have; the text then serves records only.
+ * Reads a name without compression: in a query a pointer has nothing to point to. Clears *plain at a byte that host
+ * names do not have; the text is then for records only.
  */
-static bool read_query_name(struct reader *reader, char text[NET_HOST_MAX], bool *plain)
+static bool read_query_name(struct dns_reader *reader, char text[NET_HOST_MAX], bool *plain)
 {
 	size_t wire = 0, len = 0;
 
@@ -77,7 +77,7 @@ static bool read_query_name(struct reader *reader, char text[NET_HOST_MAX], bool
 	return true;
 }
 
-static bool read_question(struct reader *reader, struct dns_query *query)
+static bool read_question(struct dns_reader *reader, struct dns_query *query)
 {
 	size_t from = reader->at;
 
@@ -90,8 +90,8 @@ static bool read_question(struct reader *reader, struct dns_query *query)
 	return true;
 }
 
-/* OPT is parsed; other records (TSIG, SIG(0)) are skipped, since no verdict depends on the sender. */
-static bool read_additional_record(struct reader *reader, struct dns_query *query)
+/* Parses OPT. Skips other records (TSIG, SIG(0)), because no verdict depends on the sender. */
+static bool read_additional_record(struct dns_reader *reader, struct dns_query *query)
 {
 	char name[NET_HOST_MAX];
 	uint16_t type, klass, high, low, len;
@@ -104,7 +104,7 @@ static bool read_additional_record(struct reader *reader, struct dns_query *quer
 	reader->at += len;
 	if (type != TYPE_OPT)
 		return true;
-	if (query->edns || name[0]) /* RFC 6891, 6.1.1 */
+	if (query->edns || name[0]) /* only one OPT, with the root as name: RFC 6891, 6.1.1 */
 		return false;
 	query->edns = true;
 	query->edns_version = (uint8_t)high;
@@ -112,7 +112,7 @@ static bool read_additional_record(struct reader *reader, struct dns_query *quer
 	return true;
 }
 
-static bool read_body(struct reader *reader, struct dns_query *query)
+static bool read_query_sections(struct dns_reader *reader, struct dns_query *query)
 {
 	uint16_t questions, answers, authorities, extras;
 
@@ -128,7 +128,7 @@ static bool read_body(struct reader *reader, struct dns_query *query)
 
 int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query)
 {
-	struct reader reader = {.data = data, .len = len};
+	struct dns_reader reader = {.data = data, .len = len};
 	struct dns_query query = {0};
 
 	if (len < HEAD || !read_uint16(&reader, &query.id) || !read_uint16(&reader, &query.flags) ||
@@ -137,19 +137,19 @@ int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query
 	*ret_query = query;
 	if (query.flags & FLAG_OPCODE)
 		return -EOPNOTSUPP;
-	if (len > DNS_QUERY_MAX || !read_body(&reader, &query))
+	if (len > DNS_QUERY_MAX || !read_query_sections(&reader, &query))
 		return -EBADMSG;
 	*ret_query = query;
 	return 0;
 }
 
-struct writer {
+struct dns_writer {
 	uint8_t *data;
 	size_t cap, len;
 	bool full;
 };
 
-static void write_bytes(struct writer *writer, const void *bytes, size_t len)
+static void write_bytes(struct dns_writer *writer, const void *bytes, size_t len)
 {
 	writer->full = writer->full || len > writer->cap - writer->len;
 	if (writer->full)
@@ -158,14 +158,14 @@ static void write_bytes(struct writer *writer, const void *bytes, size_t len)
 	writer->len += len;
 }
 
-static void write_uint16(struct writer *writer, unsigned value)
+static void write_uint16(struct dns_writer *writer, unsigned value)
 {
 	write_bytes(writer, (const uint8_t[]){(uint8_t)(value >> 8), (uint8_t)value}, 2);
 }
 
-static void write_answer_record(struct writer *writer, uint16_t type, uint32_t ttl, const void *data, size_t len)
+static void write_answer_record(struct dns_writer *writer, uint16_t type, uint32_t ttl, const void *data, size_t len)
 {
-	write_uint16(writer, 0xc000 | HEAD); /* pointer to the question's name */
+	write_uint16(writer, 0xc000 | HEAD); /* compressed name: a pointer to the question's name */
 	write_uint16(writer, type);
 	write_uint16(writer, DNS_IN);
 	write_uint16(writer, ttl >> 16);
@@ -174,8 +174,8 @@ static void write_answer_record(struct writer *writer, uint16_t type, uint32_t t
 	write_bytes(writer, data, len);
 }
 
-/* name is canonical, so its labels have 1 to 63 bytes. */
-static void write_ptr_record(struct writer *writer, uint32_t ttl, const char *name)
+/* Writes a PTR record. `name` is canonical, so that its labels have 1 to 63 bytes. */
+static void write_ptr_record(struct dns_writer *writer, uint32_t ttl, const char *name)
 {
 	uint8_t wire[NET_HOST_MAX + 1];
 	size_t len = 0;
@@ -192,7 +192,7 @@ static void write_ptr_record(struct writer *writer, uint32_t ttl, const char *na
 	write_answer_record(writer, DNS_PTR, ttl, wire, len);
 }
 
-static void write_opt_record(struct writer *writer, const struct dns_query *query, enum dns_code code)
+static void write_opt_record(struct dns_writer *writer, const struct dns_query *query, enum dns_code code)
 {
 	write_bytes(writer, "", 1);
 	write_uint16(writer, TYPE_OPT);
@@ -204,7 +204,7 @@ static void write_opt_record(struct writer *writer, const struct dns_query *quer
 
 size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap)
 {
-	struct writer writer = {.data = ret_data, .cap = cap};
+	struct dns_writer writer = {.data = ret_data, .cap = cap};
 	unsigned kept = query->flags & (FLAG_OPCODE | FLAG_RECURSION_DESIRED | FLAG_CHECKING_DISABLED);
 	size_t count = answer->count < DNS_ANSWERS_MAX ? answer->count : DNS_ANSWERS_MAX;
 
@@ -250,7 +250,7 @@ static bool parse_reverse_v4(const char *name, struct in_addr *ret)
 
 	if (len < 2 || len > sizeof(text) || strcmp(name + len, "in-addr.arpa") != 0)
 		return false;
-	memcpy(text, name, len - 1); /* without the dot before "in-addr" */
+	memcpy(text, name, len - 1); /* copied without the dot before "in-addr" */
 	if (name[len - 1] != '.' || inet_pton(AF_INET, text, &turned) != 1)
 		return false;
 	ret->s_addr = __builtin_bswap32(turned.s_addr);

@@ -1,4 +1,4 @@
-/* DNS messages (RFC 1035, RFC 6891): queries parsed, answers built. Pure; fuzzed. */
+/* DNS messages (RFC 1035, RFC 6891): parses queries, builds answers. Pure; fuzzed. */
 #ifndef CALLGATE_EGRESS_DNS_MESSAGE_H
 #define CALLGATE_EGRESS_DNS_MESSAGE_H
 
@@ -9,9 +9,9 @@
 
 #include "policy/network/net.h"
 
-#define DNS_QUERY_MAX 1024   /* longer ones get FORMERR */
+#define DNS_QUERY_MAX 1024   /* longer queries get FORMERR */
 #define DNS_REPLY_MAX 512    /* every answer fits, so none is truncated */
-#define DNS_ANSWERS_MAX 8    /* addresses: 12 + 259 + 8 * 28 + 11 bytes */
+#define DNS_ANSWERS_MAX 8    /* addresses of an answer: 12 + 259 + 8 * 28 + 11 bytes fit */
 #define DNS_QUESTION_MAX 259
 #define DNS_TYPE_TEXT 12
 
@@ -25,18 +25,18 @@ enum dns_code {
 	DNS_NXDOMAIN = 3,
 	DNS_NOTIMP = 4,
 	DNS_REFUSED = 5,
-	DNS_BADVERS = 16, /* needs EDNS */
+	DNS_BADVERS = 16, /* only in answers with EDNS */
 };
 
 struct dns_query {
 	uint16_t id, flags;
 	uint16_t type, klass;
-	/* lower case, without the final dot; "": the root; bytes that no host name has are "?" */
+	/* in lower case, without the final dot; "": the root; a byte that no host name has is "?" */
 	char name[NET_HOST_MAX];
-	bool plain;              /* name has letters, digits, "-" and "_" only */
-	bool edns, dnssec;       /* has an OPT record; its DO bit */
+	bool plain;              /* the name has only letters, digits, "-" and "_" */
+	bool edns, dnssec;       /* edns: the query has an OPT record; dnssec: its DO bit */
 	uint8_t edns_version;
-	uint8_t question[DNS_QUESTION_MAX]; /* as received: the answer must repeat its letter case (0x20 encoding) */
+	uint8_t question[DNS_QUESTION_MAX]; /* as received: an answer repeats its letter case (0x20 encoding) */
 	size_t question_len;
 };
 
@@ -45,22 +45,22 @@ struct dns_answer {
 	uint32_t ttl;
 	size_t count;
 	struct sockaddr_storage address[DNS_ANSWERS_MAX];
-	char name[NET_HOST_MAX]; /* for a PTR record; "": none */
+	char name[NET_HOST_MAX]; /* the name of a PTR record; "": none */
 };
 
 /*
- * Parses a query. 0; -EINVAL: drop it (too short, or itself an answer); -EBADMSG: answer FORMERR; -EOPNOTSUPP: answer
- * NOTIMP. The latter two set id and flags, so that dns_build_answer can answer.
+ * Parses a query. 0; -EINVAL: too short or itself an answer, so to be dropped; -EBADMSG: to be answered with FORMERR;
+ * -EOPNOTSUPP: with NOTIMP. The latter two set id and flags, so that dns_build_answer can answer.
  */
 int dns_parse_query(const uint8_t *data, size_t len, struct dns_query *ret_query);
 
-/* Length of the answer; 0: it does not fit, which happens to PTR records of long names only. */
+/* Builds an answer and returns its length; 0: it does not fit, which happens only to PTR records of long names. */
 size_t dns_build_answer(const struct dns_query *query, const struct dns_answer *answer, uint8_t *ret_data, size_t cap);
 
 /* Parses "4.3.2.1.in-addr.arpa" and the IPv6 form under ip6.arpa. */
 bool dns_parse_reverse_name(const char *name, struct sockaddr_storage *ret_address);
 
-/* The type's mnemonic, or "TYPE4711". */
+/* The name of a query type, such as "AAAA", or "TYPE4711". */
 void dns_get_type_text(uint16_t type, char ret_text[DNS_TYPE_TEXT]);
 
 #endif

@@ -9,7 +9,7 @@
 #define SECOND_MS 1000u
 #define SECOND_NS 1000000000u
 
-/* When the record cannot be sent, the control socket has failed, which ends the process. */
+/* If the record cannot be sent, the control socket has failed, which ends the process. */
 static void refusals_write_pending(struct dns_refusals *refusals)
 {
 	if (refusals->more.count)
@@ -19,7 +19,7 @@ static void refusals_write_pending(struct dns_refusals *refusals)
 
 static void refusals_on_flush_due(struct timer *timer)
 {
-	refusals_write_pending(owner_of(timer, struct dns_refusals, timer));
+	refusals_write_pending(container_of(timer, struct dns_refusals, timer));
 }
 
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress)

@@ -1,6 +1,6 @@
 /*
- * Records of refused names, limited in rate since the program chooses the names. Called in the egress process by
- * server.c.
+ * Writes records of refused names, at a limited rate, because the program chooses the names. Called in the egress
+ * process by server.c.
  */
 #ifndef CALLGATE_EGRESS_DNS_REFUSALS_H
 #define CALLGATE_EGRESS_DNS_REFUSALS_H
@@ -20,16 +20,16 @@ struct dns_refusals {
 	struct timer timer;
 	uint64_t second_ns; /* start of the present second */
 	unsigned written;   /* records in this second */
-	struct control_record more; /* refusals without a record of their own; count 0: none */
+	struct control_record more; /* counts the refusals without a record of their own; count 0: none */
 };
 
 void dns_refusals_init(struct dns_refusals *refusals, struct egress *egress);
-/* Writes the pending record. */
+/* Writes the pending record and stops the timer. */
 void dns_refusals_release(struct dns_refusals *refusals);
 
 /*
- * Records or counts a refusal. After DNS_REFUSALS_PER_SECOND records in a second, one further record counts the rest of
- * it, with the last name and, if the names differ, the reason "rate_limited".
+ * Records a refusal, or only counts it after DNS_REFUSALS_PER_SECOND records in a second. Then one further record has
+ * the count, with the last name and, if names or reasons differed, the reason "rate_limited".
  */
 void dns_refusals_add(struct dns_refusals *refusals, const struct dns_query *query, const char *reason,
 			 const char *label);

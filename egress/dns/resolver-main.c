@@ -11,7 +11,7 @@
 #include "egress/conn/sockaddr.h"
 #include "egress/dns/resolver.h"
 
-#define THREADS 4
+#define RESOLVER_THREADS 4
 
 static void reply_add_address(const struct sockaddr *from, struct resolver_reply *reply)
 {
@@ -24,10 +24,10 @@ static void reply_add_address(const struct sockaddr *from, struct resolver_reply
 }
 
 /*
- * A name with a dot is looked up as it is. The host's search list would make other names of it, which no rule
- * approves, and send them to the network. glibc keeps these options per thread. res_init re-reads resolv.conf;
- * getaddrinfo does the same when it finds the file changed, and forgets them, but for RES_NORELOAD
- * (resolv/resolv_context.c: maybe_init).
+ * Sets the resolver options for a lookup. A name with a dot is looked up as it is: the host's search list would make
+ * other names of it, which no rule approves, and send them to the network. glibc keeps these options per thread.
+ * res_init re-reads resolv.conf; getaddrinfo does the same when it finds the file changed, and would forget the options
+ * without RES_NORELOAD (resolv/resolv_context.c: maybe_init).
  */
 static bool set_search_options(const char *host)
 {
@@ -58,7 +58,7 @@ static void resolve_name(const struct resolver_query *query, struct resolver_rep
 	}
 }
 
-/* Egress has judged the name. Checked again so that getaddrinfo and NSS modules only see syntactically valid names. */
+/* Egress has judged the name. It is checked again, so that getaddrinfo and NSS modules see only valid names. */
 static bool query_is_valid(const struct resolver_query *query)
 {
 	char canonical[NET_HOST_MAX];
@@ -67,7 +67,7 @@ static bool query_is_valid(const struct resolver_query *query)
 	       net_host_canonicalise(query->host, strlen(query->host), canonical) == 0;
 }
 
-/* Every thread reads the socket itself: SOCK_SEQPACKET delivers each query to one of them. */
+/* Every thread reads the socket itself: SOCK_SEQPACKET delivers each query to one thread. */
 static void *resolver_run_thread(void *ctx)
 {
 	int fd = *(const int *)ctx;
@@ -84,18 +84,18 @@ static void *resolver_run_thread(void *ctx)
 		reply.number = query.number;
 		if (query_is_valid(&query))
 			resolve_name(&query, &reply);
-		(void)TEMP_FAILURE_RETRY(send(fd, &reply, sizeof(reply), MSG_NOSIGNAL)); /* lost when egress is gone */
+		(void)TEMP_FAILURE_RETRY(send(fd, &reply, sizeof(reply), MSG_NOSIGNAL)); /* lost if egress is gone */
 	}
 }
 
 int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx)
 {
-	struct pollfd closed = {.fd = fd}; /* POLLHUP: the egress process has ended */
+	struct pollfd closed = {.fd = fd}; /* POLLHUP means that the egress process has ended */
 
 	/* Locked down before the threads are created, which inherit the filter. */
 	if (lock_down && lock_down(lock_ctx) < 0)
 		return EXIT_FAILURE;
-	for (size_t i = 0; i < THREADS; i++) {
+	for (size_t i = 0; i < RESOLVER_THREADS; i++) {
 		pthread_t thread;
 
 		if (pthread_create(&thread, NULL, resolver_run_thread, &fd) != 0)

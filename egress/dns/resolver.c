@@ -9,75 +9,75 @@
 
 #include "egress/conn/sockaddr.h"
 
-#define ASKS_MAX 8192 /* of all connections and the name server; few enough for a list */
+#define QUESTIONS_MAX 8192 /* most pending questions of all connections and the name server; few enough for a list */
 
-/* One pending resolver_ask_name. All asks for a name share a query: a thousand connects to a host are one lookup. */
-struct ask {
+/* A pending resolver_ask_name(). All of a name share a query, so that a thousand connects to it need one lookup. */
+struct resolver_question {
 	struct resolver *resolver;
-	struct ask *next; /* in its query's list */
+	struct resolver_question *next; /* next question in the list of the query */
 	uint64_t number;
 	struct timer timer;
 	void (*answer)(void *ctx, const struct resolver_answer *answer);
 	void *ctx;
 };
 
-struct query {
-	struct query *next;
+struct resolver_pending_query {
+	struct resolver_pending_query *next;
 	struct resolver_query wire;
-	bool sent, answered; /* answered: an ask during the callbacks gets a query of its own */
-	struct ask *asks; /* NULL: all were cancelled; the reply is still expected */
+	bool sent, answered; /* answered: the callbacks run, so a new question about the name needs a new query */
+	struct resolver_question *questions; /* NULL: all were cancelled, but the reply is still expected */
 };
 
 struct resolver {
 	struct loop *loop;
-	struct watch watch; /* fd -1: the process is gone */
-	struct query *queries;
-	size_t queries_count, asks_count;
+	struct watch watch; /* fd -1: the resolver process is gone */
+	struct resolver_pending_query *queries;
+	size_t queries_count, questions_count;
 	uint64_t last_number;
 };
 
-static void resolver_drop_ask(struct ask **slot)
+static void resolver_drop_question(struct resolver_question **slot)
 {
-	struct ask *ask = *slot;
+	struct resolver_question *question = *slot;
 
-	*slot = ask->next;
-	loop_clear_timer(ask->resolver->loop, &ask->timer);
-	ask->resolver->asks_count--;
-	free(ask);
+	*slot = question->next;
+	loop_clear_timer(question->resolver->loop, &question->timer);
+	question->resolver->questions_count--;
+	free(question);
 }
 
-static void resolver_drop_query(struct resolver *resolver, struct query **slot)
+static void resolver_drop_query(struct resolver *resolver, struct resolver_pending_query **slot)
 {
-	struct query *query = *slot;
+	struct resolver_pending_query *query = *slot;
 
 	*slot = query->next;
-	while (query->asks)
-		resolver_drop_ask(&query->asks);
+	while (query->questions)
+		resolver_drop_question(&query->questions);
 	resolver->queries_count--;
 	free(query);
 }
 
-/* A callback may cancel other asks, so the list head is read anew each time. */
-static void resolver_answer_asks(struct ask **list, const struct resolver_answer *answer)
+/* Answers all questions of a list. A callback may cancel other questions, so the list's head is read anew each time. */
+static void resolver_answer_questions(struct resolver_question **list, const struct resolver_answer *answer)
 {
 	while (*list) {
-		const struct ask ask = **list;
+		const struct resolver_question question = **list;
 
-		resolver_drop_ask(list);
-		ask.answer(ask.ctx, answer);
+		resolver_drop_question(list);
+		question.answer(question.ctx, answer);
 	}
 }
 
-/* The process died or broke the protocol: fails all asks, and later ones at once. */
-static void resolver_fail_asks(struct resolver *resolver)
+/* The resolver process died or broke the protocol: fails all pending questions, and later ones at once. */
+static void resolver_fail_questions(struct resolver *resolver)
 {
-	struct query **slot = &resolver->queries;
+	struct resolver_pending_query **slot = &resolver->queries;
 
 	loop_close_watch(resolver->loop, &resolver->watch);
 	while (*slot) {
-		for (struct ask *ask = (*slot)->asks; ask; ask = ask->next)
-			loop_set_timer(resolver->loop, &ask->timer, 0);
-		if ((*slot)->asks)
+		for (struct resolver_question *question = (*slot)->questions; question; question = question->next)
+			loop_set_timer(resolver->loop, &question->timer, 0);
+		if ((*slot)->questions)
 			slot = &(*slot)->next;
 		else
 			resolver_drop_query(resolver, slot);
@@ -88,12 +88,12 @@ static void send_queries(struct resolver *resolver)
 {
 	bool waits = false;
 
-	for (struct query *query = resolver->queries; query && !waits; query = query->next) {
+	for (struct resolver_pending_query *query = resolver->queries; query && !waits; query = query->next) {
 		if (query->sent)
 			continue;
 		if (send(resolver->watch.fd, &query->wire, sizeof(query->wire), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 			query->sent = true;
-		else /* if the process is gone, reading reports it */
+		else /* if the resolver process is gone, reading will report it */
 			waits = true;
 	}
 	loop_set_interest(resolver->loop, &resolver->watch, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
@@ -112,7 +112,7 @@ static bool resolver_reply_is_valid(const struct resolver_reply *reply, size_t l
 
 static void resolver_on_reply(struct resolver *resolver, const struct resolver_reply *reply)
 {
-	struct query **slot = &resolver->queries, *query;
+	struct resolver_pending_query **slot = &resolver->queries, *query;
 	struct resolver_answer answer = {.error = reply->error, .count = reply->count};
 
 	while (*slot && (*slot)->wire.number != reply->number)
@@ -123,8 +123,8 @@ static void resolver_on_reply(struct resolver *resolver, const struct resolver_r
 		sockaddr_set_address(&answer.address[i], reply->address[i].family, reply->address[i].byte);
 	query = *slot;
 	query->answered = true;
-	resolver_answer_asks(&query->asks, &answer);
-	/* callbacks may have inserted queries before it */
+	resolver_answer_questions(&query->questions, &answer);
+	/* The callbacks may have inserted queries before this one. */
 	for (slot = &resolver->queries; *slot != query; slot = &(*slot)->next)
 		;
 	resolver_drop_query(resolver, slot);
@@ -132,7 +132,7 @@ static void resolver_on_reply(struct resolver *resolver, const struct resolver_r
 
 static void resolver_on_ready(struct watch *watch)
 {
-	struct resolver *resolver = owner_of(watch, struct resolver, watch);
+	struct resolver *resolver = container_of(watch, struct resolver, watch);
 
 	while (resolver->watch.fd >= 0) {
 		struct resolver_reply reply;
@@ -143,7 +143,7 @@ static void resolver_on_ready(struct watch *watch)
 		if (got < 0 && errno == EAGAIN)
 			break;
 		if (got <= 0 || !resolver_reply_is_valid(&reply, (size_t)got))
-			resolver_fail_asks(resolver);
+			resolver_fail_questions(resolver);
 		else
 			resolver_on_reply(resolver, &reply);
 	}
@@ -151,44 +151,44 @@ static void resolver_on_ready(struct watch *watch)
 		send_queries(resolver);
 }
 
-/* Finds an ask among those of a query. NULL: it is not there. */
-static struct ask **resolver_find_ask(struct query *query, uint64_t number)
+/* Finds a question in a query's list. NULL: it is not there. */
+static struct resolver_question **resolver_find_question(struct resolver_pending_query *query, uint64_t number)
 {
-	struct ask **slot = &query->asks;
+	struct resolver_question **slot = &query->questions;
 
 	while (*slot && (*slot)->number != number)
 		slot = &(*slot)->next;
 	return *slot ? slot : NULL;
 }
 
-void resolver_cancel_ask(struct resolver *resolver, uint64_t number)
+void resolver_cancel_question(struct resolver *resolver, uint64_t number)
 {
-	struct query **slot = &resolver->queries;
-	struct ask **ask = NULL;
+	struct resolver_pending_query **slot = &resolver->queries;
+	struct resolver_question **question = NULL;
 
-	while (*slot && !(ask = resolver_find_ask(*slot, number)))
+	while (*slot && !(question = resolver_find_question(*slot, number)))
 		slot = &(*slot)->next;
-	if (!ask)
+	if (!question)
 		return;
-	resolver_drop_ask(ask);
-	if (resolver->watch.fd < 0 && !(*slot)->asks) /* no reply will free it */
+	resolver_drop_question(question);
+	if (resolver->watch.fd < 0 && !(*slot)->questions) /* no reply will come and free the query */
 		resolver_drop_query(resolver, slot);
 }
 
-/* Ends an ask, because its time is over or the process is gone. */
-static void resolver_on_ask_expired(struct timer *timer)
+/* Ends a question, because its time is over or the resolver process is gone. */
+static void resolver_on_question_expired(struct timer *timer)
 {
-	const struct ask ask = *owner_of(timer, struct ask, timer);
-	const struct resolver_answer answer = {.error = ask.resolver->watch.fd < 0 ? -EPIPE : -ETIMEDOUT};
+	const struct resolver_question question = *container_of(timer, struct resolver_question, timer);
+	const struct resolver_answer answer = {.error = question.resolver->watch.fd < 0 ? -EPIPE : -ETIMEDOUT};
 
-	resolver_cancel_ask(ask.resolver, ask.number);
-	ask.answer(ask.ctx, &answer);
+	resolver_cancel_question(question.resolver, question.number);
+	question.answer(question.ctx, &answer);
 }
 
-/* The query for a name, new or outstanding; NULL: no memory or too many. */
-static struct query *find_or_add_query(struct resolver *resolver, const char *host)
+/* The query for a name, new or outstanding. NULL: no memory, or too many queries. */
+static struct resolver_pending_query *find_or_add_query(struct resolver *resolver, const char *host)
 {
-	struct query *query = resolver->queries;
+	struct resolver_pending_query *query = resolver->queries;
 
 	while (query && (query->answered || strcmp(query->wire.host, host) != 0))
 		query = query->next;
@@ -208,24 +208,24 @@ static struct query *find_or_add_query(struct resolver *resolver, const char *ho
 uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
 			   void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx)
 {
-	bool room = resolver->asks_count < ASKS_MAX && strlen(host) < NET_HOST_MAX;
-	struct query *query = room ? find_or_add_query(resolver, host) : NULL;
-	struct ask *ask = query ? calloc(1, sizeof(*ask)) : NULL;
+	bool room = resolver->questions_count < QUESTIONS_MAX && strlen(host) < NET_HOST_MAX;
+	struct resolver_pending_query *query = room ? find_or_add_query(resolver, host) : NULL;
+	struct resolver_question *question = query ? calloc(1, sizeof(*question)) : NULL;
 
-	if (!ask)
-		return 0; /* a query without asks is freed when its reply arrives */
-	*ask = (struct ask){.resolver = resolver,
-			    .next = query->asks,
+	if (!question)
+		return 0; /* a query without questions is freed when its reply arrives */
+	*question = (struct resolver_question){.resolver = resolver,
+			    .next = query->questions,
 			    .number = ++resolver->last_number,
-			    .timer.fire = resolver_on_ask_expired,
+			    .timer.fire = resolver_on_question_expired,
 			    .answer = answer,
 			    .ctx = ctx};
-	query->asks = ask;
-	resolver->asks_count++;
-	loop_set_timer(resolver->loop, &ask->timer, resolver->watch.fd < 0 ? 0 : timeout_ms);
+	query->questions = question;
+	resolver->questions_count++;
+	loop_set_timer(resolver->loop, &question->timer, resolver->watch.fd < 0 ? 0 : timeout_ms);
 	if (!query->sent && resolver->watch.fd >= 0)
 		send_queries(resolver);
-	return ask->number;
+	return question->number;
 }
 
 int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver)

@@ -1,6 +1,6 @@
 /*
  * Resolves real names by getaddrinfo(3), hence by the host's nsswitch.conf. That opens files and sockets, which the
- * egress process may not: a process of its own does it, with four threads.
+ * egress process may not do. Therefore another process, the resolver, does it, with four threads.
  */
 #ifndef CALLGATE_EGRESS_DNS_RESOLVER_H
 #define CALLGATE_EGRESS_DNS_RESOLVER_H
@@ -14,10 +14,10 @@
 
 #define RESOLVER_ADDRESSES_MAX 16
 
-/* Limit of outstanding queries. */
+/* Most outstanding queries. */
 #define RESOLVER_QUERIES_MAX 256
 
-/* Messages between egress and the resolver process on a SOCK_SEQPACKET pair: one query or one reply each. */
+/* Messages between egress and the resolver process on a SOCK_SEQPACKET pair. Each is one query or one reply. */
 struct resolver_query {
 	uint64_t number;
 	char host[NET_HOST_MAX];
@@ -33,28 +33,28 @@ struct resolver_reply {
 };
 
 /*
- * Main function of the resolver process: answers on fd until it closes. lock_down as in egress.h. Returns the exit
- * status.
+ * The main function of the resolver process: answers queries from fd until it closes. lock_down as in egress.h. Returns
+ * the exit status.
  */
 int resolver_main(int fd, int (*lock_down)(void *ctx), void *lock_ctx);
 
-/* In the egress process: the connection to the resolver process. Takes fd, also on failure. 0 or -errno. */
+/* Creates egress' end of the connection to the resolver process. Takes fd, also on failure. 0 or -errno. */
 struct resolver;
 int resolver_create(struct loop *loop, int fd, struct resolver **ret_resolver);
 void resolver_free(struct resolver *resolver);
 
 struct resolver_answer {
-	int error; /* 0; -ENOENT: no such name; -ETIMEDOUT; -EAGAIN: the servers failed; -EPIPE: the process is gone */
+	int error; /* 0; -ENOENT: no such name; -ETIMEDOUT; -EAGAIN: the servers failed; -EPIPE: the resolver is gone */
 	size_t count;
-	struct sockaddr_storage address[RESOLVER_ADDRESSES_MAX]; /* without port, in order of preference */
+	struct sockaddr_storage address[RESOLVER_ADDRESSES_MAX]; /* without ports, in order of preference */
 };
 
 /*
- * Resolves a name. answer is called once from the loop, within timeout_ms, unless resolver_cancel_ask is called before.
- * Returns an id for that, or 0: no memory or too many asks.
+ * Resolves a name. `answer` is called once from the loop, within timeout_ms, unless resolver_cancel_question is called
+ * before. Returns the number of the question, for resolver_cancel_question; 0: no memory or too many questions.
  */
 uint64_t resolver_ask_name(struct resolver *resolver, const char *host, uint64_t timeout_ms,
 			   void (*answer)(void *ctx, const struct resolver_answer *answer), void *ctx);
-void resolver_cancel_ask(struct resolver *resolver, uint64_t number);
+void resolver_cancel_question(struct resolver *resolver, uint64_t number);
 
 #endif

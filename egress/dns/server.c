@@ -21,31 +21,31 @@
 #include "egress/state.h"
 
 #define DATAGRAMS_PER_ROUND 64
-#define PAUSE_MS 5 /* pause while the control line is full or no file descriptor is free */
-#define TASKS_MAX 128
-#define HOLD_STEP_MS 2
-#define HOLD_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
+#define DNS_PAUSE_MS 5 /* pause of reading while the control line is full or no file descriptor is free */
+#define DNS_TASKS_MAX 128
+#define ANNOUNCE_POLL_MS 2
+#define ANNOUNCE_WAIT_MAX_MS 4000 /* stub resolvers repeat a query after five seconds */
 
-/* A query and its sender. It may wait for the resolver, or for the supervisor to know the addresses of the answer. */
+/* A query and its sender. It may wait for the resolver, or until the supervisor knows the addresses of the answer. */
 struct dns_task {
 	struct dns_task *next;
 	struct dns_server *server;
-	struct dns_stream *stream; /* NULL: a datagram from `from` */
+	struct dns_stream *stream; /* NULL: the query was a datagram from `from` */
 	struct sockaddr_storage from;
 	socklen_t from_len;
 	struct dns_query query;
 	struct dns_verdict verdict;
-	uint64_t asked;     /* id at the resolver; 0: none pending */
-	struct timer timer; /* polls until the control line is idle */
+	uint64_t asked;     /* number of the pending question to the resolver; 0: none */
+	struct timer timer; /* fires again and again until the control line is idle */
 	unsigned waited_ms;
 };
 
-enum dns_announced { DNS_UNANNOUNCED, DNS_QUEUED, DNS_ANNOUNCED };
+enum dns_announcement_state { DNS_UNANNOUNCED, DNS_QUEUED, DNS_ANNOUNCED };
 
 struct dns_socket {
 	struct dns_server *server;
-	struct watch watch; /* fd -1: none */
-	struct timer pause; /* ends a pause */
+	struct watch watch; /* fd -1: there is no such socket */
+	struct timer pause; /* ends a pause of reading */
 };
 
 struct dns_server {
@@ -55,12 +55,12 @@ struct dns_server {
 	struct dns_task *tasks;
 	size_t tasks_count;
 	struct dns_streams streams;
-	uint8_t announced[POOL_NAMES_MAX]; /* enum dns_announced by index - POOL_FIRST, of names that egress added */
+	uint8_t announced[POOL_NAMES_MAX]; /* enum dns_announcement_state of added names, by index - POOL_FIRST */
 };
 
 /* ---- answers ---- */
 
-static int announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address,
+static int server_announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address,
 			 const char *host)
 {
 	struct control_message message = {.version = CONTROL_VERSION, .type = CONTROL_NAME};
@@ -74,8 +74,8 @@ static int announce_name(struct dns_server *server, uint32_t index, const struct
 }
 
 /*
- * Tells the supervisor which name the addresses in an answer stand for. 0: it can read that; 1: it cannot yet; -EPIPE:
- * the line failed.
+ * Tells the supervisor which name the addresses in an answer stand for. 0: the message was sent; 1: it is queued;
+ * -EPIPE: the line failed.
  */
 static int server_announce_answer(struct dns_server *server, const struct dns_verdict *verdict)
 {
@@ -84,7 +84,7 @@ static int server_announce_answer(struct dns_server *server, const struct dns_ve
 
 	if (!verdict->named) {
 		for (size_t i = 0; verdict->rule && state >= 0 && i < verdict->answer.count; i++) {
-			int sent = announce_name(server, UINT32_MAX, &verdict->answer.address[i], verdict->host);
+			int sent = server_announce_name(server, UINT32_MAX, &verdict->answer.address[i], verdict->host);
 
 			state = sent ? sent : state;
 		}
@@ -94,7 +94,7 @@ static int server_announce_answer(struct dns_server *server, const struct dns_ve
 		return 0;
 	announced = &server->announced[verdict->index - POOL_FIRST];
 	if (*announced == DNS_UNANNOUNCED) {
-		state = announce_name(server, verdict->index, NULL, verdict->host);
+		state = server_announce_name(server, verdict->index, NULL, verdict->host);
 		if (state < 0)
 			return state;
 		*announced = state ? DNS_QUEUED : DNS_ANNOUNCED;
@@ -118,7 +118,7 @@ static struct dns_task *dns_task_create(struct dns_server *server, struct dns_st
 	return task;
 }
 
-static void task_free(struct dns_task *task)
+static void dns_task_free(struct dns_task *task)
 {
 	struct dns_task **slot = &task->server->tasks;
 
@@ -128,7 +128,7 @@ static void task_free(struct dns_task *task)
 	task->server->tasks_count--;
 	loop_clear_timer(task->server->egress->loop, &task->timer);
 	if (task->asked)
-		resolver_cancel_ask(task->server->egress->resolver, task->asked);
+		resolver_cancel_question(task->server->egress->resolver, task->asked);
 	free(task);
 }
 
@@ -137,12 +137,12 @@ static void dns_task_fail(struct dns_task *task)
 {
 	struct dns_stream *stream = task->stream;
 
-	task_free(task);
+	dns_task_free(task);
 	if (stream)
 		dns_stream_fail(stream);
 }
 
-/* Ends a task. First takes it from its stream, which may then serve the next query or be closed. */
+/* Answers a query. First frees its task, because the stream may then serve the next query or be closed. */
 static void dns_task_send_answer(struct dns_task *task, const struct dns_answer *answer)
 {
 	static const struct dns_answer failed = {.code = DNS_SERVFAIL};
@@ -152,31 +152,31 @@ static void dns_task_send_answer(struct dns_task *task, const struct dns_answer 
 
 	if (len == 0)
 		len = dns_build_answer(&task->query, &failed, data, sizeof(data));
-	if (!stream) /* lost when the receive buffer is full: the program repeats the query */
+	if (!stream) /* lost if the receive buffer is full: the program repeats the query */
 		(void)sendto(task->server->udp.watch.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL,
 			     (const struct sockaddr *)(const void *)&task->from, task->from_len);
-	task_free(task);
+	dns_task_free(task);
 	if (stream)
 		dns_stream_send_answer(stream, data, len);
 }
 
-/* Polls until the control line is idle: then the supervisor can read the announcements of the answer's addresses. */
+/* Answers when the control line is idle: then the supervisor can read the announcements of the answer's addresses. */
 static void dns_task_on_hold_due(struct timer *timer)
 {
-	struct dns_task *task = owner_of(timer, struct dns_task, timer);
+	struct dns_task *task = container_of(timer, struct dns_task, timer);
 
-	task->waited_ms += HOLD_STEP_MS;
+	task->waited_ms += ANNOUNCE_POLL_MS;
 	if (line_is_idle(task->server->egress->line))
 		dns_task_send_answer(task, &task->verdict.answer);
-	else if (task->waited_ms < HOLD_MAX_MS)
-		loop_set_timer(task->server->egress->loop, &task->timer, HOLD_STEP_MS);
+	else if (task->waited_ms < ANNOUNCE_WAIT_MAX_MS)
+		loop_set_timer(task->server->egress->loop, &task->timer, ANNOUNCE_POLL_MS);
 	else
 		dns_task_fail(task);
 }
 
 /* ---- verdicts ---- */
 
-/* Records a refusal, announces the answer's addresses, answers. */
+/* Records a refusal, announces the answer's addresses to the supervisor, and answers. */
 static void dns_task_answer_by_verdict(struct dns_task *task)
 {
 	struct dns_server *server = task->server;
@@ -187,11 +187,11 @@ static void dns_task_answer_by_verdict(struct dns_task *task)
 		dns_refusals_add(&server->refusals, &task->query, verdict->reason, verdict->label);
 	if (state == 0) {
 		dns_task_send_answer(task, &verdict->answer);
-	} else if (state < 0 || server->tasks_count > TASKS_MAX) {
+	} else if (state < 0 || server->tasks_count > DNS_TASKS_MAX) {
 		dns_task_fail(task);
 	} else {
 		task->timer.fire = dns_task_on_hold_due;
-		loop_set_timer(server->egress->loop, &task->timer, HOLD_STEP_MS);
+		loop_set_timer(server->egress->loop, &task->timer, ANNOUNCE_POLL_MS);
 	}
 }
 
@@ -202,11 +202,11 @@ static void dns_task_set_refusal(struct dns_task *task, enum dns_code code, cons
 	task->verdict.label = task->verdict.rule->label;
 }
 
-/* named: the addresses are written in the policy. */
+/* Judges the addresses of a name. named: the addresses are written in the policy. */
 static void dns_task_judge_addresses(struct dns_task *task, struct sockaddr_storage *list, size_t count, bool named)
 {
 	const struct egress *egress = task->server->egress;
-	char dropped[2] = ""; /* unused: the "open" record of a connect has the text */
+	char dropped[2] = ""; /* not used: the "open" record of a connection lists them */
 
 	count = address_filter_list(egress->policy, list, count, 0, address_get_rule_lift(task->verdict.rule, named),
 				    dropped, sizeof(dropped));
@@ -242,14 +242,14 @@ static void dns_task_look_up_name(struct dns_task *task)
 		dns_task_answer_by_verdict(task);
 		return;
 	}
-	if (task->server->tasks_count <= TASKS_MAX)
+	if (task->server->tasks_count <= DNS_TASKS_MAX)
 		task->asked = resolver_ask_name(egress->resolver, task->verdict.host, DIAL_DNS_MS, dns_task_on_resolved,
 						task);
 	if (!task->asked)
 		dns_task_fail(task);
 }
 
-/* A query has arrived. */
+/* Handles a query that has arrived. */
 static void dns_task_handle_query(struct dns_task *task, const uint8_t *data, size_t len)
 {
 	const struct egress *egress = task->server->egress;
@@ -275,8 +275,8 @@ static void dns_task_handle_query(struct dns_task *task, const uint8_t *data, si
 /* ---- sockets ---- */
 
 /*
- * Only processes of this machine send from a loopback address. In a network namespace that is the run. Without one
- * other users of the machine can ask too: they learn which names the policy approves, nothing else.
+ * Whether a query comes from this machine, as a loopback address shows. In a network namespace that is the run. Without
+ * one, other users of the machine can ask, too: they learn which names the policy approves, nothing else.
  */
 static bool server_is_from_program(const struct dns_server *server, const struct sockaddr_storage *from)
 {
@@ -294,7 +294,7 @@ static bool server_is_from_program(const struct dns_server *server, const struct
 static void server_on_stream_query(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data,
 				   size_t len)
 {
-	struct dns_task *task = dns_task_create(owner_of(streams, struct dns_server, streams), stream);
+	struct dns_task *task = dns_task_create(container_of(streams, struct dns_server, streams), stream);
 
 	if (task)
 		dns_task_handle_query(task, data, len);
@@ -304,32 +304,33 @@ static void server_on_stream_query(struct dns_streams *streams, struct dns_strea
 
 static void server_on_stream_closed(struct dns_streams *streams, struct dns_stream *stream)
 {
-	for (struct dns_task *task = owner_of(streams, struct dns_server, streams)->tasks, *next; task; task = next) {
+	for (struct dns_task *task = container_of(streams, struct dns_server, streams)->tasks,
+	     *next; task; task = next) {
 		next = task->next;
 		if (task->stream == stream)
-			task_free(task);
+			dns_task_free(task);
 	}
 }
 
 static void server_pause_socket(struct dns_socket *socket)
 {
-	loop_set_timer(socket->server->egress->loop, &socket->pause, PAUSE_MS);
+	loop_set_timer(socket->server->egress->loop, &socket->pause, DNS_PAUSE_MS);
 	loop_set_interest(socket->server->egress->loop, &socket->watch, 0);
 }
 
 static void server_on_pause_over(struct timer *timer)
 {
-	struct dns_socket *socket = owner_of(timer, struct dns_socket, pause);
+	struct dns_socket *socket = container_of(timer, struct dns_socket, pause);
 
 	loop_set_interest(socket->server->egress->loop, &socket->watch, EPOLLIN);
 }
 
 static void server_on_udp_ready(struct watch *watch)
 {
-	struct dns_socket *udp = owner_of(watch, struct dns_socket, watch);
+	struct dns_socket *udp = container_of(watch, struct dns_socket, watch);
 
 	for (size_t i = 0; i < DATAGRAMS_PER_ROUND; i++) {
-		uint8_t data[DNS_QUERY_MAX + 1]; /* one more, to detect longer ones */
+		uint8_t data[DNS_QUERY_MAX + 1]; /* one byte more, to detect longer queries */
 		struct sockaddr_storage from = {0};
 		socklen_t from_len = sizeof(from);
 		struct dns_task *task;
@@ -354,7 +355,7 @@ static void server_on_udp_ready(struct watch *watch)
 
 static void server_on_tcp_ready(struct watch *watch)
 {
-	struct dns_socket *tcp = owner_of(watch, struct dns_socket, watch);
+	struct dns_socket *tcp = container_of(watch, struct dns_socket, watch);
 	struct sockaddr_storage from = {0};
 	socklen_t len = sizeof(from);
 	int fd = accept4(watch->fd, (struct sockaddr *)(void *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -367,7 +368,7 @@ static void server_on_tcp_ready(struct watch *watch)
 		server_pause_socket(tcp);
 }
 
-/* A blocking accept would stop the process when a client aborts before it is accepted. */
+/* Watches a socket. A blocking accept(2) would stop the process if a client aborts before it is accepted. */
 static int server_watch_socket(struct dns_server *server, struct dns_socket *socket, int fd,
 			      void (*ready)(struct watch *))
 {
@@ -416,7 +417,7 @@ void dns_server_free(struct dns_server *server)
 	loop_clear_timer(server->egress->loop, &server->udp.pause);
 	loop_clear_timer(server->egress->loop, &server->tcp.pause);
 	while (server->tasks)
-		task_free(server->tasks);
+		dns_task_free(server->tasks);
 	dns_streams_close(&server->streams);
 	dns_refusals_release(&server->refusals);
 	free(server);

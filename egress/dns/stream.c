@@ -9,21 +9,21 @@
 #include "egress/dns/stream.h"
 #include "egress/state.h"
 
-#define STREAMS_MAX 32
-#define IDLE_MS 10000
-#define LENGTH 2
+#define DNS_STREAMS_MAX 32
+#define DNS_STREAM_IDLE_MS 10000
+#define LENGTH_FIELD_BYTES 2
 
 struct dns_stream {
 	struct dns_stream *next;
 	struct dns_streams *streams;
 	struct watch watch;
 	struct timer timer;
-	bool busy;  /* a query awaits its answer */
-	bool ended; /* half-closed by the program */
-	bool dead;  /* stream_serve_queries frees it */
+	bool busy;  /* a query waits for its answer */
+	bool ended; /* the program has half-closed the stream */
+	bool dead;  /* to be freed by stream_serve_queries() */
 	bool pumping;
 	size_t len;
-	uint8_t data[LENGTH + DNS_QUERY_MAX];
+	uint8_t data[LENGTH_FIELD_BYTES + DNS_QUERY_MAX];
 };
 
 static void stream_free(struct dns_stream *stream)
@@ -41,12 +41,12 @@ static void stream_free(struct dns_stream *stream)
 	free(stream);
 }
 
-/* Length of the first query; 0: incomplete. */
+/* The length of the first query in the buffer; 0: it is incomplete. */
 static size_t stream_get_query_len(const struct dns_stream *stream)
 {
-	size_t len = stream->len < LENGTH ? 0 : (size_t)stream->data[0] << 8 | stream->data[1];
+	size_t len = stream->len < LENGTH_FIELD_BYTES ? 0 : (size_t)stream->data[0] << 8 | stream->data[1];
 
-	return len && stream->len - LENGTH >= len ? len : 0;
+	return len && stream->len - LENGTH_FIELD_BYTES >= len ? len : 0;
 }
 
 static void stream_read_bytes(struct dns_stream *stream)
@@ -72,13 +72,13 @@ static void stream_serve_queries(struct dns_stream *stream)
 	stream->pumping = true;
 	while (!stream->dead && !stream->busy && (len = stream_get_query_len(stream))) {
 		stream->busy = true;
-		stream->streams->serve(stream->streams, stream, stream->data + LENGTH, len);
-		stream->len -= LENGTH + len;
-		memmove(stream->data, stream->data + LENGTH + len, stream->len);
+		stream->streams->serve(stream->streams, stream, stream->data + LENGTH_FIELD_BYTES, len);
+		stream->len -= LENGTH_FIELD_BYTES + len;
+		memmove(stream->data, stream->data + LENGTH_FIELD_BYTES + len, stream->len);
 	}
 	stream->pumping = false;
 	if (!stream->busy && (stream->ended || stream->len == sizeof(stream->data)))
-		stream->dead = true; /* half-closed inside a query, or a query longer than the buffer */
+		stream->dead = true; /* half-closed inside a query, or the query is longer than the buffer */
 	if (stream->dead) {
 		stream_free(stream);
 		return;
@@ -88,10 +88,10 @@ static void stream_serve_queries(struct dns_stream *stream)
 
 static void stream_on_ready(struct watch *watch)
 {
-	struct dns_stream *stream = owner_of(watch, struct dns_stream, watch);
+	struct dns_stream *stream = container_of(watch, struct dns_stream, watch);
 
 	stream_read_bytes(stream); /* the buffer has room: stream_serve_queries closes full ones */
-	loop_set_timer(stream->streams->egress->loop, &stream->timer, IDLE_MS);
+	loop_set_timer(stream->streams->egress->loop, &stream->timer, DNS_STREAM_IDLE_MS);
 	if (line_is_full(stream->streams->egress->line))
 		stream->dead = true;
 	stream_serve_queries(stream);
@@ -99,22 +99,23 @@ static void stream_on_ready(struct watch *watch)
 
 static void stream_on_expired(struct timer *timer)
 {
-	stream_free(owner_of(timer, struct dns_stream, timer));
+	stream_free(container_of(timer, struct dns_stream, timer));
 }
 
 /*
- * Writes an answer, which is smaller than any send buffer: only a client that leaves many unread has no room, and loses
- * the connection.
+ * Writes an answer, which is smaller than any send buffer. Only for a client that leaves many answers unread there is
+ * no room; it loses the connection.
  */
 void dns_stream_send_answer(struct dns_stream *stream, const uint8_t *data, size_t len)
 {
-	uint8_t message[LENGTH + DNS_REPLY_MAX] = {(uint8_t)(len >> 8), (uint8_t)len};
+	uint8_t message[LENGTH_FIELD_BYTES + DNS_REPLY_MAX] = {(uint8_t)(len >> 8), (uint8_t)len};
 
-	memcpy(message + LENGTH, data, len);
-	if (send(stream->watch.fd, message, LENGTH + len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)(LENGTH + len))
+	memcpy(message + LENGTH_FIELD_BYTES, data, len);
+	if (send(stream->watch.fd, message, LENGTH_FIELD_BYTES + len,
+		 MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)(LENGTH_FIELD_BYTES + len))
 		stream->dead = true;
 	stream->busy = false;
-	stream_serve_queries(stream); /* serves queries that arrived meanwhile; no effect when called by itself */
+	stream_serve_queries(stream); /* does nothing if stream_serve_queries() called this */
 }
 
 void dns_stream_fail(struct dns_stream *stream)
@@ -138,7 +139,7 @@ void dns_stream_accept(struct dns_streams *streams, int fd)
 {
 	struct dns_stream *stream;
 
-	if (streams->count >= STREAMS_MAX)
+	if (streams->count >= DNS_STREAMS_MAX)
 		stream_close_oldest(streams);
 	stream = calloc(1, sizeof(*stream));
 	if (!stream) {
@@ -151,7 +152,7 @@ void dns_stream_accept(struct dns_streams *streams, int fd)
 	stream->next = streams->first;
 	streams->first = stream;
 	streams->count++;
-	loop_set_timer(streams->egress->loop, &stream->timer, IDLE_MS);
+	loop_set_timer(streams->egress->loop, &stream->timer, DNS_STREAM_IDLE_MS);
 	if (loop_add_watch(streams->egress->loop, &stream->watch, EPOLLIN) < 0)
 		stream_free(stream);
 }

@@ -1,5 +1,5 @@
 /*
- * DNS over TCP (RFC 7766): connections of the program, each with one query at a time. Called in the egress process by
+ * DNS over TCP (RFC 7766): the program's connections, each with one query at a time. Called in the egress process by
  * server.c, which answers the queries. Owns the sockets.
  */
 #ifndef CALLGATE_EGRESS_DNS_STREAM_H
@@ -13,9 +13,9 @@ struct egress;
 
 struct dns_streams {
 	struct egress *egress;
-	/* A query was read: dns_stream_send_answer or dns_stream_fail follows. */
+	/* Called when a query was read. It is answered by dns_stream_send_answer or dns_stream_fail. */
 	void (*serve)(struct dns_streams *streams, struct dns_stream *stream, const uint8_t *data, size_t len);
-	/* The stream is about to be freed. */
+	/* Called when the stream is about to be freed. */
 	void (*closed)(struct dns_streams *streams, struct dns_stream *stream);
 	struct dns_stream *first;
 	size_t count;
@@ -23,9 +23,9 @@ struct dns_streams {
 
 /* Takes fd, a connected non-blocking socket. */
 void dns_stream_accept(struct dns_streams *streams, int fd);
-/* Sends one answer, without its length field; then the stream's next query is read. */
+/* Sends one answer, without its length field. Then the stream's next query is read. */
 void dns_stream_send_answer(struct dns_stream *stream, const uint8_t *data, size_t len);
-/* The query will not be answered: closes the stream. */
+/* Closes the stream, because its query will not be answered. */
 void dns_stream_fail(struct dns_stream *stream);
 void dns_streams_close(struct dns_streams *streams);
 

@@ -1,12 +1,12 @@
-/* Bodies: by length, chunked (RFC 9112, 7.1), or until the connection closes. */
+/* Parses the bodies of HTTP/1 messages: by length, chunked (RFC 9112, 7.1), or until the connection closes. */
 #include <errno.h>
 #include <string.h>
 
 #include "egress/http/http1.h"
 
-#define DIGITS_MAX 15u      /* most digits of a chunk size, which is below 2^60 */
-#define EXTENSION_MAX 256u  /* bytes of chunk extensions */
-#define TRAILERS_MAX 8192u  /* bytes of all trailers */
+#define CHUNK_DIGITS_MAX 15u      /* most digits of a chunk size, which is below 2^60 */
+#define CHUNK_EXTENSIONS_MAX 256u  /* most bytes of chunk extensions */
+#define TRAILERS_BYTES_MAX 8192u  /* most bytes of all trailers */
 
 enum {
 	SIZE,
@@ -47,7 +47,7 @@ static int parse_size_byte(struct http1_body *body, char byte)
 	int value = http1_parse_hex_digit(byte);
 
 	if (value >= 0) {
-		if (++body->count > DIGITS_MAX)
+		if (++body->count > CHUNK_DIGITS_MAX)
 			return -EBADMSG;
 		body->left = body->left << 4 | (unsigned)value;
 		return SIZE;
@@ -58,8 +58,8 @@ static int parse_size_byte(struct http1_body *body, char byte)
 	if (byte == '\r')
 		return SIZE_LF;
 	/*
-	 * No program uses chunk extensions, and lenient parsers miss line ends in them. Old servers pad sizes with
-	 * spaces.
+	 * Chunk extensions are refused in requests: no program uses them, and lenient parsers miss line ends in them.
+	 * Old servers pad sizes with spaces.
 	 */
 	return body->strict || !memchr("; \t", byte, 3) ? -EBADMSG : EXTENSION;
 }
@@ -68,14 +68,14 @@ static int parse_trailer_byte(struct http1_body *body, char byte)
 {
 	bool start = body->state == TRAILER_START;
 
-	if (++body->count > TRAILERS_MAX)
+	if (++body->count > TRAILERS_BYTES_MAX)
 		return -EMSGSIZE;
 	if (byte == '\r')
 		return start ? END_LF : TRAILER_LF;
 	return !is_field_text_byte(byte) || (start && (byte == ' ' || byte == '\t')) ? -EBADMSG : TRAILER;
 }
 
-/* The state after a byte of the framing, or an error. */
+/* The parser's state after a byte of the framing, or an error. */
 static int parse_framing_byte(struct http1_body *body, char byte)
 {
 	switch (body->state) {
@@ -84,7 +84,7 @@ static int parse_framing_byte(struct http1_body *body, char byte)
 	case EXTENSION:
 		if (byte == '\r')
 			return SIZE_LF;
-		return is_field_text_byte(byte) && ++body->count <= EXTENSION_MAX ? EXTENSION : -EBADMSG;
+		return is_field_text_byte(byte) && ++body->count <= CHUNK_EXTENSIONS_MAX ? EXTENSION : -EBADMSG;
 	case SIZE_LF:
 		body->count = 0;
 		return byte != '\n' ? -EBADMSG : body->left ? DATA : TRAILER_START;

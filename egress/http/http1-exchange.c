@@ -1,6 +1,6 @@
 /*
- * Both directions: a request's head, then its body, which is forwarded after the verdict; interim responses, the
- * response's head, serialised anew, and its body.
+ * Moves an HTTP/1 request and its response. The request: its head, then its body, which is forwarded after the verdict.
+ * The response: interim responses, the final head, serialised anew, and the body.
  */
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 
 static void handle_request_head(struct conn *conn, size_t len)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	int error = http1_parse_request(bytes_get_text(&http1->from_client), len, &http1->head);
 
 	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
@@ -35,17 +35,17 @@ static void handle_request_head(struct conn *conn, size_t len)
 		http1_judge_request(conn);
 }
 
-/* Handles input from the server between requests: it may only close. */
+/* Handles what the server sends between requests, when it may only close. */
 static enum http1_step check_idle_server(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	int fill = http1_fill_input(conn, false);
 
 	if (!fill)
 		return HTTP1_STEP_NONE;
 	if (fill > 0)
 		return http1_close_conn(conn, "server", "bad_response", true);
-	if (!http1->proxied) /* the client sees what it would see without us */
+	if (!http1->proxied) /* the client sees what it would see without callgate */
 		return http1_close_conn(conn, "server", NULL, false);
 	conn_drop_upstream(conn, false);
 	return HTTP1_STEP_NONE;
@@ -53,7 +53,7 @@ static enum http1_step check_idle_server(struct conn *conn)
 
 enum http1_step http1_read_request(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	struct bytes *in = &http1->from_client;
 	int fill;
 	ssize_t len = in->data ? http1_find_head_end(&http1->client_scan, bytes_get_text(in), bytes_count_left(in)) : 0;
@@ -66,7 +66,7 @@ enum http1_step http1_read_request(struct conn *conn)
 		return HTTP1_STEP_DONE;
 	fill = http1_fill_input(conn, true);
 	if (fill > 0) {
-		if (!http1->head_len) /* the first bytes: the time limit covers the whole head */
+		if (!http1->head_len) /* first bytes of a request: the time limit covers its whole head */
 			conn_set_limit(conn, CONN_HEADERS_MS, "header_timeout");
 		http1->head_len = 1;
 		return HTTP1_STEP_DONE;
@@ -78,25 +78,25 @@ enum http1_step http1_read_request(struct conn *conn)
 	return check_idle_server(conn);
 }
 
-/* Reads ahead while the response is awaited: the next request, or a reset. */
+/* Reads from the client while the response is awaited, to notice the next request or a reset. */
 static enum http1_step read_client_ahead(struct conn *conn)
 {
 	int fill = conn->client.ended ? 0 : http1_fill_input(conn, true);
 
-	if (!fill || fill == -ENODATA) /* a half-closed client still reads */
+	if (!fill || fill == -ENODATA) /* a half-closed client still reads the response */
 		return HTTP1_STEP_NONE;
 	return fill > 0 ? HTTP1_STEP_DONE : http1_close_after_error(conn, fill, true);
 }
 
 static enum http1_step forward_request_body(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	int fill = http1->from_client.data ? 1 : http1_fill_input(conn, true);
 	int error;
 
 	if (!fill)
 		return HTTP1_STEP_NONE;
-	if (fill == -ENODATA) /* cut off: the server must not take it for complete */
+	if (fill == -ENODATA) /* the request is cut off: the server must not take it for complete */
 		return http1_close_conn(conn, "client", NULL, true);
 	if (fill < 0)
 		return http1_close_after_error(conn, fill, true);
@@ -113,7 +113,7 @@ static enum http1_step forward_request_body(struct conn *conn)
 
 enum http1_step http1_move_request(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	if (http1->up_lost) { /* the server may have responded before it closed */
 		bytes_release(&http1->to_server);
@@ -130,7 +130,7 @@ enum http1_step http1_move_request(struct conn *conn)
 
 static int http1_queue_response(struct conn *conn, const struct http1_head *head, const char *connection)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	_cleanup_buf_ struct buf out = {0};
 
 	http1_write_response(&out, head);
@@ -143,10 +143,10 @@ static int http1_queue_response(struct conn *conn, const struct http1_head *head
 	return out.failed ? -ENOMEM : bytes_add(&http1->to_client, out.data, out.len);
 }
 
-/* 100, 103. HTTP/1.0 has no interim responses (RFC 9110, 15.2). */
+/* Forwards an interim response, such as 100 or 103. HTTP/1.0 has none (RFC 9110, 15.2). */
 static int pass_interim_response(struct conn *conn, const struct http1_head *head)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	http1->down_as = HTTP1_NO_BODY;
 	return http1->head.minor ? http1_queue_response(conn, head, NULL) : 0;
@@ -154,7 +154,7 @@ static int pass_interim_response(struct conn *conn, const struct http1_head *hea
 
 static int pass_final_response(struct conn *conn, const struct http1_head *head)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	bool old = http1->head.minor == 0;
 	const char *connection = NULL;
 
@@ -163,7 +163,7 @@ static int pass_final_response(struct conn *conn, const struct http1_head *head)
 	http1_body_init(&http1->down, head, false);
 	http1->down_as = head->framing == HTTP1_CHUNKED && old ? HTTP1_UNTIL_CLOSE : head->framing;
 	http1->server_keeps = head->keep_alive;
-	/* Servers echo "Connection: close". One that has not read the whole body yet means its own wish to close. */
+	/* Servers echo "Connection: close". A server that has not read the whole body wants to close by itself. */
 	http1->client_keeps &= (head->keep_alive || (http1->closes && http1->up.ended)) &&
 			       http1->down_as != HTTP1_UNTIL_CLOSE;
 	if (head->upgrade)
@@ -177,7 +177,7 @@ static int pass_final_response(struct conn *conn, const struct http1_head *head)
 
 static enum http1_step http1_take_response(struct conn *conn, size_t len)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	struct bytes *in = &http1->from_server;
 	struct http1_head head;
 	int error = http1_parse_response(bytes_get_text(in), len, http1->request.method, &head);
@@ -199,7 +199,7 @@ static enum http1_step http1_take_response(struct conn *conn, size_t len)
 
 static enum http1_step http1_await_response(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	struct bytes *in = &http1->from_server;
 	ssize_t len = in->data ? http1_find_head_end(&http1->server_scan, bytes_get_text(in), bytes_count_left(in)) : 0;
 	int fill;
@@ -213,14 +213,14 @@ static enum http1_step http1_await_response(struct conn *conn)
 	fill = http1_fill_input(conn, false);
 	if (fill >= 0)
 		return fill ? HTTP1_STEP_DONE : HTTP1_STEP_NONE;
-	if (fill == -ENODATA) /* the client sees what it would see without us, and may retry */
+	if (fill == -ENODATA) /* the client sees what it would see without callgate, and may retry */
 		return http1_close_conn(conn, "server", NULL, false);
 	return http1_close_after_error(conn, fill, false);
 }
 
 static enum http1_step return_response_body(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	int fill = http1->from_server.data ? 1 : http1_fill_input(conn, false);
 	int error;
 
@@ -230,7 +230,7 @@ static enum http1_step return_response_body(struct conn *conn)
 		http1->down.ended = true;
 		return HTTP1_STEP_DONE;
 	}
-	if (fill == -ENODATA) /* cut off: a reset tells the client */
+	if (fill == -ENODATA) /* the response is cut off: a reset tells the client */
 		return http1_close_conn(conn, "server", "truncated", true);
 	if (fill < 0)
 		return http1_close_after_error(conn, fill, false);
@@ -244,7 +244,7 @@ static enum http1_step return_response_body(struct conn *conn)
 
 enum http1_step http1_move_response(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
 		return http1_close_conn(conn, "client_reset", NULL, true);

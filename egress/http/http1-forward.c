@@ -1,6 +1,6 @@
 /*
- * The verdict on a request, its record, and the request that is forwarded: serialised anew, with its secrets. Upstream
- * connections after the first: dialled again, or named by each request of a proxy's client.
+ * Judges and records an HTTP/1 request, and forwards it: serialised anew, with its secrets. Opens further upstream
+ * connections: dialled again, or named by each request of a proxy's client.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@ static void http1_write_host(const struct conn *conn, struct buf *out)
 		buf_printf(out, ":%u", conn->port);
 }
 
-/* Writes a field, with placeholders replaced. */
-static int forward_field(const struct conn *conn, const struct field *field, struct buf *out)
+/* Writes a header field with its placeholders replaced by secrets. */
+static int forward_field(const struct conn *conn, const struct http_field *field, struct buf *out)
 {
-	struct field shown = *field;
+	struct http_field shown = *field;
 	char *value = NULL;
 	int found = request_fill_placeholders(conn, field, &value, &shown.value_len);
 
@@ -40,7 +40,7 @@ static int forward_field(const struct conn *conn, const struct field *field, str
 
 static int forward_fields(struct conn *conn, struct buf *out)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	const struct http1_head *head = &http1->head;
 	const char *name;
 	char *value;
@@ -49,7 +49,7 @@ static int forward_fields(struct conn *conn, struct buf *out)
 	if (error)
 		return error;
 	for (size_t i = 0; i < head->fields && !error; i++) {
-		const struct field *field = &head->field[i];
+		const struct http_field *field = &head->field[i];
 
 		if (http1_field_is_forwarded(head, field, false) &&
 		    !(name && request_field_is_read_as(field->name, field->name_len, name)))
@@ -63,7 +63,7 @@ static int forward_fields(struct conn *conn, struct buf *out)
 
 static int forward_head(struct conn *conn, struct buf *out)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	const struct http1_head *head = &http1->head;
 	const char *query = memchr(http1->target, '?', http1->target_len);
 	size_t query_len = query ? http1->target_len - (size_t)(query - http1->target) : 0;
@@ -84,8 +84,8 @@ static int forward_head(struct conn *conn, struct buf *out)
 
 static int http1_queue_request(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
-	/* The size is known in advance: growing would leave copies of secrets in freed memory. */
+	struct http1_state *http1 = conn->state;
+	/* The buffer has its final size, because growing would leave copies of secrets in freed memory. */
 	size_t room = http1->head_len + NET_PATH_MAX + SECRET_VALUE_MAX + 1024;
 	struct buf head = {.data = malloc(room), .cap = room};
 	int error = head.data ? forward_head(conn, &head) : -ENOMEM;
@@ -97,15 +97,15 @@ static int http1_queue_request(struct conn *conn)
 }
 
 /*
- * A server that does not read a body takes it for the next request and would execute that without a record. It does not
- * when the request is announced as the connection's last (RFC 9112, 9.6).
+ * Forwards a request. A request with a body is announced as the connection's last (RFC 9112, 9.6): a server that does
+ * not read the body would otherwise take it for the next request and execute that without a record.
  */
 static void http1_forward_request(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	int error;
 
-	/* bytes that the server sent before the request would be read as its response */
+	/* Bytes that the server sent before the request would be read as the response. */
 	if (http1->from_server.data || http1_fill_input(conn, false) > 0) {
 		http1_refuse_bad_response(conn);
 		return;
@@ -130,7 +130,7 @@ static void http1_forward_request(struct conn *conn)
 static void http1_on_record_acknowledged(void *ctx, int error)
 {
 	struct conn *conn = ctx;
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	if (error < 0) {
 		request_set_refusal(&http1->verdict, 503, "not_recorded");
@@ -144,7 +144,7 @@ static void http1_on_record_acknowledged(void *ctx, int error)
 
 void http1_judge_request(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	struct request_verdict *verdict = &http1->verdict;
 
 	request_judge(conn, &http1->request, http1->head.field, http1->head.fields, verdict);
@@ -157,7 +157,7 @@ void http1_judge_request(struct conn *conn)
 	request_write_record(conn, &http1->request, verdict, http1_on_record_acknowledged, conn, &http1->record_id);
 }
 
-int http1_fill_request(struct http1 *http1, const struct http1_absolute *absolute)
+int http1_fill_request(struct http1_state *http1, const struct http1_absolute *absolute)
 {
 	const struct http1_head *head = &http1->head;
 	struct request *request = &http1->request;
@@ -168,7 +168,7 @@ int http1_fill_request(struct http1 *http1, const struct http1_absolute *absolut
 
 	if (!authority || authority_len >= sizeof(request->authority))
 		return -EPROTO;
-	memcpy(request->method, head->method, head->method_len); /* shorter than NET_METHOD_MAX, and zeroed */
+	memcpy(request->method, head->method, head->method_len); /* shorter than NET_METHOD_MAX, zeroed before */
 	http1->target = absolute ? absolute->path : head->target;
 	http1->target_len = absolute ? absolute->path_len : head->target_len;
 	request->upgrade = head->upgrade;
@@ -183,7 +183,7 @@ int http1_fill_request(struct http1 *http1, const struct http1_absolute *absolut
 
 static void upstream_failed(struct conn *conn, int error, const char *reason)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	conn_drop_upstream(conn, true);
 	http1->client_keeps = false;
@@ -195,7 +195,7 @@ static void upstream_failed(struct conn *conn, int error, const char *reason)
 
 enum http1_step http1_continue_handshake(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	char chosen[sizeof(conn->alpn)];
 	int error = channel_shake_hands(&conn->upstream);
 
@@ -218,7 +218,7 @@ enum http1_step http1_continue_handshake(struct conn *conn)
 
 static void http1_on_upstream_reopened(struct conn *conn, int error, const char *reason)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	if (error) {
 		upstream_failed(conn, error, reason);
@@ -226,7 +226,7 @@ static void http1_on_upstream_reopened(struct conn *conn, int error, const char 
 		http1_judge_request(conn);
 	} else if (channel_start_tls(&conn->upstream, tls_create_client(conn->egress->tls, conn->host,
 									conn->alpn)) < 0) {
-		upstream_failed(conn, -ENOMEM, "tls_failed"); /* the protocol negotiated before is offered */
+		upstream_failed(conn, -ENOMEM, "tls_failed"); /* offers the former ALPN protocol */
 	} else {
 		http1->phase = HTTP1_SHAKING;
 		conn_set_limit(conn, CONN_HANDSHAKE_MS, "upstream_timeout");
@@ -236,16 +236,16 @@ static void http1_on_upstream_reopened(struct conn *conn, int error, const char 
 
 void http1_reopen_upstream(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	http1->phase = HTTP1_OPENING;
 	conn_open_upstream(conn, conn->host, conn->port, http1_on_upstream_reopened);
 }
 
-/* Answers the client with the reason why conn_open_upstream failed, which is recorded by then. */
+/* Answers the client with the reason why conn_open_upstream() failed. The failure is recorded by then. */
 static void proxy_refuse_request(struct conn *conn, int error, const char *reason)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	bool failed = strcmp(reason, "dns_fail") == 0 || strcmp(reason, "connect_failed") == 0;
 
 	request_set_refusal(&http1->verdict, !failed ? 403 : error == -ETIMEDOUT ? 504 : 502, reason);
@@ -261,10 +261,10 @@ static void proxy_on_upstream_opened(struct conn *conn, int error, const char *r
 	conn_pump_mode(conn);
 }
 
-/* RFC 9112, 3.2.2 ignores Host here; a Host that differs is refused, as it may mislead the server. */
+/* RFC 9112, 3.2.2 ignores Host in favour of the target. A Host that differs is refused: it may mislead the server. */
 static void proxy_handle_absolute(struct conn *conn, const struct http1_absolute *target)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	char host[NET_HOST_MAX], said[NET_HOST_MAX];
 	unsigned port, said_port;
 
@@ -287,7 +287,7 @@ static void proxy_handle_absolute(struct conn *conn, const struct http1_absolute
 static void tunnel_on_upstream_opened(struct conn *conn, int error, const char *reason)
 {
 	static const char yes[] = "HTTP/1.1 200 Connection established\r\n\r\n";
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	if (error) {
 		proxy_refuse_request(conn, error, reason);
@@ -301,10 +301,10 @@ static void tunnel_on_upstream_opened(struct conn *conn, int error, const char *
 	conn_pump_mode(conn);
 }
 
-/* CONNECT has no other use for Host, and old clients send none: it is not checked. */
+/* Handles CONNECT. Host is not checked: it has no other use there, and old clients send none. */
 static void proxy_handle_connect(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	const struct http1_head *head = &http1->head;
 	char host[NET_HOST_MAX];
 	unsigned port;
@@ -320,10 +320,10 @@ static void proxy_handle_connect(struct conn *conn)
 	conn_open_upstream(conn, host, (uint16_t)port, tunnel_on_upstream_opened);
 }
 
-/* Sends the answer, then starts the mode of the rule, as if the program had connected there itself. */
+/* Answers CONNECT, then starts the mode of the rule, as if the program had connected to that host itself. */
 enum http1_step http1_start_tunnel(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	struct bytes *in = &http1->from_client;
 
 	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
@@ -338,7 +338,7 @@ enum http1_step http1_start_tunnel(struct conn *conn)
 
 void http1_judge_proxy_request(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	struct http1_absolute absolute;
 	int error;
 

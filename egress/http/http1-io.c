@@ -1,6 +1,6 @@
 /*
- * Helpers of mode_http1 and mode_proxy: buffered input and output, responses of egress itself, the outcome of a
- * request, the orderly end of a connection.
+ * Helpers of mode_http1 and mode_proxy: buffered input and output, egress' own responses, the outcome of a request, the
+ * orderly end of a connection.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 int http1_fill_input(struct conn *conn, bool from_client)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	struct bytes *in = from_client ? &http1->from_client : &http1->from_server;
 	struct channel *from = from_client ? &conn->client : &conn->upstream;
 	bool asked = from_client ? http1->client_waits : http1->server_waits;
@@ -27,7 +27,7 @@ int http1_fill_input(struct conn *conn, bool from_client)
 	got = conn_read_bytes(conn, from_client, in->data + in->len, CONN_BUFFER - bytes_count_left(in), &wait_ms);
 	if (got > 0)
 		in->len += (size_t)got;
-	if (!bytes_count_left(in)) /* saves memory: thousands of connections may be idle */
+	if (!bytes_count_left(in)) /* freed to save memory: thousands of connections may be idle */
 		bytes_release(in);
 	if (got == -EAGAIN)
 		*(from_client ? &http1->client_waits : &http1->server_waits) = true;
@@ -56,7 +56,7 @@ static int out_add_chunk(struct bytes *out, const char *part, size_t len)
 	return error ? error : bytes_add(out, HTTP1_CHUNK_END, strlen(HTTP1_CHUNK_END));
 }
 
-/* Written directly from the input buffer if nothing is queued; the rest is queued. */
+/* Writes directly from the input buffer if nothing is queued, and queues the rest. */
 static int out_send_or_queue(struct bytes *out, struct channel *to, const char *part, size_t len)
 {
 	if (!out->data) {
@@ -109,7 +109,7 @@ enum http1_step http1_close_after_error(struct conn *conn, int error, bool from_
 
 void http1_record_outcome(struct conn *conn, int64_t result)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	if (!http1->open_record)
 		return;
@@ -153,7 +153,7 @@ static int http1_write_refusal(struct buf *out, const struct conn *conn, const s
 
 void http1_refuse_request(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	_cleanup_buf_ struct buf out = {0};
 
 	http1->client_keeps &= http1->up.ended; /* the rest of a refused request is not read */
@@ -163,20 +163,20 @@ void http1_refuse_request(struct conn *conn)
 		bytes_drop(&http1->from_client, http1->head_len);
 	if (http1_write_refusal(&out, conn, &http1->request, &http1->verdict, http1->client_keeps) < 0 ||
 	    bytes_add(&http1->to_client, out.data, out.len) < 0)
-		http1->client_keeps = false; /* without memory only the connection's end is sent */
+		http1->client_keeps = false; /* without memory no response is sent; the connection only ends */
 	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
 }
 
 void http1_refuse_malformed(struct conn *conn, int error)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	bool begun = http1->phase == HTTP1_EXCHANGE;
 
 	http1->client_keeps = false;
 	http1->reason = http1_get_error_reason(error);
 	http1->verdict = (struct request_verdict){.status = error == -EMSGSIZE ? 431 : 400, .reason = http1->reason};
 	request_write_record(conn, &http1->request, &http1->verdict, NULL, NULL, NULL);
-	if (begun) { /* the server must not take the cut-off request for a complete one */
+	if (begun) { /* the server must not take the request, which is cut off, for complete */
 		http1_record_outcome(conn, error);
 		conn_drop_upstream(conn, true);
 		bytes_release(&http1->to_server);
@@ -190,7 +190,7 @@ void http1_refuse_malformed(struct conn *conn, int error)
 
 void http1_refuse_bad_response(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	http1_record_outcome(conn, -EPROTO);
 	conn_drop_upstream(conn, true);
@@ -203,7 +203,7 @@ void http1_refuse_bad_response(struct conn *conn)
 
 enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	conn_drop_upstream(conn, http1->forwarded && !http1->up.ended);
 	http1->phase = HTTP1_LINGER;
@@ -215,7 +215,7 @@ enum http1_step http1_start_linger(struct conn *conn, const char *cause, const c
 
 enum http1_step http1_continue_linger(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	char dropped[4096];
 	ssize_t got;
 	int error = channel_half_close(&conn->client);

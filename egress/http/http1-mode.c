@@ -5,11 +5,11 @@
 
 #include "egress/state.h"
 
-#define STEPS_MAX 64 /* steps a round of the loop */
+#define HTTP1_STEPS_MAX 64 /* most steps of a connection in one round of the loop */
 
 static void await_next_request(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	http1->phase = HTTP1_IDLE;
 	http1->client_scan = http1->server_scan = (struct http1_scan){0};
@@ -17,14 +17,14 @@ static void await_next_request(struct conn *conn)
 	http1->head_len = 0;
 	memset(&http1->request, 0, sizeof(http1->request));
 	memset(&http1->verdict, 0, sizeof(http1->verdict));
-	http1->client_keeps = false; /* until a head says so */
+	http1->client_keeps = false; /* false until the head of a request says otherwise */
 	conn_set_limit(conn, CONN_IDLE_MS, "idle_timeout");
 }
 
-/* After 101 the connection is no longer HTTP: relays bytes, first those that were read already. */
+/* After status 101 the connection is no longer HTTP: relays bytes, first those that were read already. */
 static enum http1_step switch_to_relay(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	struct bytes *up = &http1->from_client, *down = &http1->from_server;
 
 	http1_record_outcome(conn, 101);
@@ -35,16 +35,16 @@ static enum http1_step switch_to_relay(struct conn *conn)
 	return HTTP1_STEP_OVER;
 }
 
-/* The response ended before the request's body did: the server may read on or stop reading. */
+/* Waits for the end of the request, because the response ended first: the server may read on or stop reading. */
 static enum http1_step await_request_end(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	int fill = http1_fill_input(conn, false);
 
 	if (!fill)
 		return HTTP1_STEP_NONE;
 	if (fill > 0)
-		http1->server_keeps = false; /* no request is outstanding that these bytes could answer */
+		http1->server_keeps = false; /* these bytes are no response: no request is outstanding */
 	else
 		http1->up_lost = true;
 	return HTTP1_STEP_DONE;
@@ -52,7 +52,7 @@ static enum http1_step await_request_end(struct conn *conn)
 
 static enum http1_step end_exchange(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	bool sent = http1->up.ended && !http1->to_server.data;
 
 	if (!http1->answered || !http1->down.ended || http1->to_client.data)
@@ -76,10 +76,10 @@ static enum http1_step end_exchange(struct conn *conn)
 
 static enum http1_step http1_step_exchange(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 	enum http1_step up, down;
 
-	/* The exchange is complete, so a client that closes now is no error. */
+	/* Checked first, because a client that closes after a complete exchange is no error. */
 	if (http1->answered && http1->down.ended && http1->up.ended && !http1->to_client.data && !http1->to_server.data)
 		return end_exchange(conn);
 	up = http1_move_request(conn);
@@ -97,7 +97,7 @@ static enum http1_step http1_step_exchange(struct conn *conn)
 
 static enum http1_step http1_send_refusal(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	if (http1_flush_output(&http1->to_client, &conn->client) < 0)
 		return http1_close_conn(conn, "client_reset", NULL, true);
@@ -111,7 +111,7 @@ static enum http1_step http1_send_refusal(struct conn *conn)
 
 static enum http1_step http1_step_once(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	switch (http1->phase) {
 	case HTTP1_IDLE:
@@ -129,19 +129,19 @@ static enum http1_step http1_step_once(struct conn *conn)
 	case HTTP1_OPENING:
 	case HTTP1_ASKED:
 	default:
-		return HTTP1_STEP_NONE; /* waits for a callback */
+		return HTTP1_STEP_NONE; /* a callback will continue */
 	}
 }
 
 static void http1_pump(struct conn *conn)
 {
 	enum http1_step did = HTTP1_STEP_DONE;
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
 	http1->proxied = conn->mode == &mode_proxy;
 	http1->wait_ms = 0;
 	http1->client_waits = http1->server_waits = false;
-	for (unsigned steps = 0; did == HTTP1_STEP_DONE && steps < STEPS_MAX; steps++)
+	for (unsigned steps = 0; did == HTTP1_STEP_DONE && steps < HTTP1_STEPS_MAX; steps++)
 		did = http1_step_once(conn);
 	if (did == HTTP1_STEP_OVER)
 		return;
@@ -153,16 +153,16 @@ static void http1_pump(struct conn *conn)
 
 static void http1_free_buffers(struct conn *conn)
 {
-	struct http1 *http1 = conn->state;
+	struct http1_state *http1 = conn->state;
 
-	http1_record_outcome(conn, -ECONNABORTED); /* no effect if the outcome is recorded */
+	http1_record_outcome(conn, -ECONNABORTED); /* no effect if the outcome is recorded already */
 	bytes_release(&http1->from_client);
 	bytes_release(&http1->from_server);
 	bytes_release(&http1->to_client);
 	bytes_release(&http1->to_server);
 }
 
-#define HTTP1_MODE .state_size = sizeof(struct http1), .limit_ms = CONN_IDLE_MS, .limit_cause = "idle_timeout", \
+#define HTTP1_MODE .state_size = sizeof(struct http1_state), .limit_ms = CONN_IDLE_MS, .limit_cause = "idle_timeout", \
 		   .pump = http1_pump, .done = http1_free_buffers
 const struct conn_mode mode_http1 = {.name = "http1", HTTP1_MODE};
 const struct conn_mode mode_proxy = {.name = "proxy", HTTP1_MODE};

@@ -1,6 +1,6 @@
 /*
- * One HTTP/1 connection: each request is judged and recorded before a byte of it is forwarded. mode_proxy does this,
- * too, with targets that name the destination. Runs in the egress process; private to http1-*.c.
+ * One HTTP/1 connection: each request is judged and recorded before a byte of it is forwarded. mode_proxy does the same
+ * for requests whose target names the destination. Runs in the egress process; private to http1-*.c.
  */
 #ifndef CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
 #define CALLGATE_EGRESS_HTTP_HTTP1_MODE_H
@@ -14,110 +14,110 @@
 #include "egress/http/request.h"
 
 enum http1_phase {
-	HTTP1_IDLE,     /* reads a request's head */
-	HTTP1_OPENING,  /* connects the upstream: proxied, or after a request with a body */
+	HTTP1_IDLE,     /* reads the head of a request */
+	HTTP1_OPENING,  /* connects upstream: for a proxy, or again after a request with a body */
 	HTTP1_SHAKING,  /* TLS handshake with a new upstream */
 	HTTP1_TUNNEL,   /* sends the answer to CONNECT, then leaves HTTP */
 	HTTP1_ASKED,    /* waits for the acknowledgement of the request's record */
 	HTTP1_EXCHANGE, /* forwards the body, returns the response */
 	HTTP1_REFUSED,  /* sends a refusal */
-	HTTP1_LINGER,   /* half-closed, waits for the client's end: closing with unread bytes would be a reset */
+	HTTP1_LINGER, /* half-closed, waits for the client to close: closing with unread bytes sends a reset */
 };
 
 #define HTTP1_LINGER_MS 3000
 
-struct http1 {
+struct http1_state {
 	enum http1_phase phase;
 	bool proxied;
-	struct bytes from_client, from_server; /* read and not parsed yet; at most CONN_BUFFER bytes */
-	struct bytes to_client, to_server;     /* to be sent */
+	struct bytes from_client, from_server; /* bytes read and not parsed yet; at most CONN_BUFFER */
+	struct bytes to_client, to_server;     /* bytes to be sent */
 	struct http1_scan client_scan, server_scan;
-	struct http1_head head;      /* of the request; borrows from from_client until it is forwarded */
+	struct http1_head head;      /* head of the request; borrows from from_client until it is forwarded */
 	size_t head_len;
-	const char *target;          /* its target in origin form */
+	const char *target;          /* the request's target in origin form */
 	size_t target_len;
 	struct request request;
 	struct request_verdict verdict;
-	struct http1_body up, down;  /* framing of the bodies as received */
+	struct http1_body up, down;  /* framing of request body and response body as received */
 	enum http1_framing down_as;  /* framing of the response towards the client */
-	bool client_keeps, server_keeps; /* persistent: another request may follow */
-	bool closes;                 /* "Connection: close" was sent to the server, as the request has a body */
+	bool client_keeps, server_keeps; /* the client's, or the server's, connection persists for another request */
+	bool closes;                 /* the server was sent "Connection: close", because the request has a body */
 	bool forwarded;              /* the request's head was queued for the server */
 	bool up_lost;                /* the server no longer reads the body */
 	bool answered;               /* the response's head was queued for the client */
 	bool open_record;            /* the request's record awaits its outcome */
 	uint64_t record_id, start_ns, base_up, base_down;
-	/* of this round of the loop */
-	bool client_waits, server_waits; /* reading found nothing more */
+	/* the following are valid in this round of the loop */
+	bool client_waits, server_waits; /* reading from this end would block */
 	uint64_t wait_ms;            /* time until the budget allows bytes again; 0: no wait */
-	const char *cause, *reason;  /* for the close record after HTTP1_LINGER */
+	const char *cause, *reason;  /* for the close record, after HTTP1_LINGER */
 };
 
-/* Result of a step. */
+/* The result of one step of a connection. */
 enum http1_step {
 	HTTP1_STEP_NONE,  /* no progress is possible now */
-	HTTP1_STEP_DONE,  /* progress: take another step */
+	HTTP1_STEP_DONE,  /* progress was made: take another step */
 	HTTP1_STEP_OVER,  /* the connection is closed or has another mode */
 };
 
 /* ---- http1-io.c ---- */
 
 /*
- * Reads as much as there is room for, from the client or the server. 1: some bytes; 0: no bytes, no room or no budget
- * now; -ENODATA: the end; -EDQUOT: the byte budget is spent; -ENOMEM; other -errno of reading.
+ * Reads from the client or the server, as much as there is room for. 1: bytes were read; 0: no bytes, no room or no
+ * budget now; -ENODATA: end of the stream; -EDQUOT: the byte budget is spent; -ENOMEM; other -errno of reading.
  */
 int http1_fill_input(struct conn *conn, bool from_client);
-/* Sends as much as possible; what is left is in `out`. 0 or -errno. */
+/* Sends as much as possible; the rest stays in `out`. 0 or -errno. */
 int http1_flush_output(struct bytes *out, struct channel *to);
 /*
- * Forwards the bytes of a body in `in`, with the framing `as`. 0; -EBADMSG or -EMSGSIZE: malformed (bytes before that
- * are sent); -ENOMEM; -errno of writing.
+ * Forwards the bytes of a body in `in`, with the framing `as`. 0; -EBADMSG or -EMSGSIZE: malformed (the bytes before
+ * were sent); -ENOMEM; -errno of writing.
  */
 int http1_forward_body(struct http1_body *body, enum http1_framing as, struct bytes *in, struct bytes *out,
 		    struct channel *to);
-/* Closes the connection; http1_close_after_error for an error of http1_fill_input. HTTP1_STEP_OVER. */
+/* Close the connection; http1_close_after_error: after an error of http1_fill_input. Return HTTP1_STEP_OVER. */
 enum http1_step http1_close_conn(struct conn *conn, const char *cause, const char *reason, bool abort);
 enum http1_step http1_close_after_error(struct conn *conn, int error, bool from_client);
 
-/* Answers with http1->verdict; then reads the next request if nothing of this one is unread. */
+/* Answers with http1->verdict, a refusal. Reads the next request if this one was read completely. */
 void http1_refuse_request(struct conn *conn);
-/* To be called when the request is malformed: records it, answers 400 or 431. error: of http1.h. */
+/* Handles a malformed request: records it and answers 400 or 431. error: as in http1.h. */
 void http1_refuse_malformed(struct conn *conn, int error);
-/* To be called when the response is malformed: records the outcome, answers 502. */
+/* Handles a malformed response: records the outcome and answers 502. */
 void http1_refuse_bad_response(struct conn *conn);
-/* Everything is sent: half-closes, lets the client close, then closes with cause and reason. */
+/* When everything is sent: half-closes, waits until the client closes, then closes with cause and reason. */
 enum http1_step http1_start_linger(struct conn *conn, const char *cause, const char *reason);
 enum http1_step http1_continue_linger(struct conn *conn);
-/* Completes the request's record, once. result: a status or -errno. */
+/* Completes the record of the request; does nothing the second time. result: an HTTP status or -errno. */
 void http1_record_outcome(struct conn *conn, int64_t result);
 
 /* ---- http1-forward.c ---- */
 
-/* Fills http1->request from the head. absolute: the target of a proxied request, or NULL. 0, -EPROTO or -EMSGSIZE. */
-int http1_fill_request(struct http1 *http1, const struct http1_absolute *absolute);
-/* Judges and records http1->request; then refuses or forwards it. */
+/* Fills http1->request from the head. absolute: target of a proxied request; may be NULL. 0, -EPROTO or -EMSGSIZE. */
+int http1_fill_request(struct http1_state *http1, const struct http1_absolute *absolute);
+/* Judges and records http1->request. Then refuses or forwards it. */
 void http1_judge_request(struct conn *conn);
 
 /*
- * A request was read after the upstream connection ended, as it does after every request with a body: dials the same
- * endpoint again, with TLS if the former connection had it, and judges the request; 502 or 504 if that fails.
+ * Dials the same endpoint again for a request, because the upstream connection ended, as it does after every request
+ * with a body. Uses TLS if the former connection did. Judges the request, or answers 502 or 504 if dialling fails.
  */
 void http1_reopen_upstream(struct conn *conn);
-/* HTTP1_SHAKING: continues the handshake. */
+/* In the phase HTTP1_SHAKING: continues the TLS handshake. */
 enum http1_step http1_continue_handshake(struct conn *conn);
 
-/* Judges a head with CONNECT or an absolute-form target. */
+/* Judges a request of a proxy's client: CONNECT, or an absolute-form target. */
 void http1_judge_proxy_request(struct conn *conn);
-/* HTTP1_TUNNEL: sends the answer to CONNECT. */
+/* In the phase HTTP1_TUNNEL: sends the answer to CONNECT. */
 enum http1_step http1_start_tunnel(struct conn *conn);
 
 /* ---- http1-exchange.c ---- */
 
-/* HTTP1_IDLE: reads a head and has it judged. */
+/* In the phase HTTP1_IDLE: reads a head and has it judged. */
 enum http1_step http1_read_request(struct conn *conn);
-/* HTTP1_EXCHANGE: forwards the body; reads what the client sends ahead. */
+/* In the phase HTTP1_EXCHANGE: forwards the body, and reads what the client sends after it. */
 enum http1_step http1_move_request(struct conn *conn);
-/* HTTP1_EXCHANGE: returns the response. */
+/* In the phase HTTP1_EXCHANGE: returns the response. */
 enum http1_step http1_move_response(struct conn *conn);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- the end of a head ---- */
+/* ---- finding the end of a head ---- */
 
 enum {
 	FIRST, /* inside the first line */
@@ -17,7 +17,7 @@ enum {
 	END_CR,
 };
 
-/* The state after a byte of a line, or an error. A tab is allowed in field values only (read_field_line). */
+/* The scanner's state after a byte of a line, or an error. Tabs are allowed in field values only (read_field_line). */
 static int scan_line_byte(unsigned state, unsigned char byte, bool at_start)
 {
 	bool first = state == FIRST;
@@ -25,9 +25,9 @@ static int scan_line_byte(unsigned state, unsigned char byte, bool at_start)
 	if (byte == '\r')
 		return at_start ? (first ? -EPROTO : END_CR) : first ? FIRST_CR : LINE_CR;
 	if (byte == '\n')
-		return -EBADMSG; /* RFC 9112, 2.2 permits a bare LF as line end: parsers differ */
+		return -EBADMSG; /* RFC 9112, 2.2 permits a bare LF as line end, but parsers differ */
 	if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
-		return first ? -EPROTO : -EBADMSG; /* in the first line: probably not HTTP */
+		return first ? -EPROTO : -EBADMSG; /* in the first line: probably not HTTP at all */
 	if (at_start && (byte == ' ' || byte == '\t'))
 		return first ? -EPROTO : -EBADMSG; /* obs-fold, RFC 9112, 5.2 */
 	return (int)(first ? FIRST : LINE);
@@ -73,7 +73,7 @@ static bool is_digit(char byte)
 	return byte >= '0' && byte <= '9';
 }
 
-/* The next member of a comma-separated list of words; moves past it. False: none is left. */
+/* Takes the next word from a comma-separated list. False: none is left. */
 static bool http1_take_list_member(const char **list, size_t *len, const char **ret_word, size_t *ret_len)
 {
 	while (*len && memchr(", \t", **list, 3)) {
@@ -91,29 +91,29 @@ static bool http1_take_list_member(const char **list, size_t *len, const char **
 
 /* ---- fields ---- */
 
-/* Reads one line without its CR LF: name, colon, value between optional white space. */
-static int read_field_line(const char *line, size_t len, struct field *ret_field)
+/* Reads a field line without its CR LF: name, colon, value between optional white space. */
+static int read_field_line(const char *line, size_t len, struct http_field *ret_field)
 {
 	const char *colon = memchr(line, ':', len);
 	const char *value, *end = line + len;
 
 	if (!colon)
 		return -EPROTO;
-	/* parsers differ about white space before the colon: RFC 9112, 5.1 */
+	/* Parsers differ about white space before the colon (RFC 9112, 5.1), so it is refused. */
 	if (!is_token_text(line, (size_t)(colon - line)))
 		return -EBADMSG;
 	for (value = colon + 1; value < end && (*value == ' ' || *value == '\t'); value++)
 		;
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
-	*ret_field = (struct field){.name = line, .name_len = (size_t)(colon - line), .value = value,
+	*ret_field = (struct http_field){.name = line, .name_len = (size_t)(colon - line), .value = value,
 				    .value_len = (size_t)(end - value)};
 	return 0;
 }
 
 static int read_fields(const char *data, size_t len, struct http1_head *head)
 {
-	const char *end = data + len - 2; /* end of the last field; the empty line follows */
+	const char *end = data + len - 2; /* end of the last field, before the empty line */
 
 	head->fields = 0;
 	while (data < end) {
@@ -134,24 +134,25 @@ static int read_fields(const char *data, size_t len, struct http1_head *head)
 	return 0;
 }
 
-/* What the fields have said so far. */
-struct seen {
+/* What the header fields that were read so far say. */
+struct http1_seen_fields {
 	bool response;
 	bool chunked, close, keep_alive, wants_upgrade, websocket, upgrades;
 };
 
-static int read_content_length(struct http1_head *head, const struct field *field, const struct seen *seen)
+static int read_content_length(struct http1_head *head, const struct http_field *field,
+			       const struct http1_seen_fields *seen)
 {
 	uint64_t length = 0;
 
-	if (field->value_len == 0 || field->value_len > 18) /* below 2^63 */
+	if (field->value_len == 0 || field->value_len > 18) /* at most 18 digits: below 2^63 */
 		return -EBADMSG;
 	for (size_t i = 0; i < field->value_len; i++) {
 		if (!is_digit(field->value[i]))
 			return -EBADMSG;
 		length = length * 10 + (uint64_t)(field->value[i] - '0');
 	}
-	/* A repeated length is refused in a request. Some servers repeat it; the same value cannot mislead. */
+	/* A repeated length is refused, except in a response with the same value, because some servers repeat it. */
 	if (head->has_length && (!seen->response || head->length != length))
 		return -EBADMSG;
 	head->has_length = true;
@@ -159,8 +160,9 @@ static int read_content_length(struct http1_head *head, const struct field *fiel
 	return 0;
 }
 
-/* Only "chunked": parsers differ about other codings and about "chunked" repeated or not last. */
-static int read_transfer_coding(const struct http1_head *head, const struct field *field, struct seen *seen)
+/* Accepts "chunked" only: parsers differ about other codings, and about "chunked" repeated or not last. */
+static int read_transfer_coding(const struct http1_head *head, const struct http_field *field,
+				struct http1_seen_fields *seen)
 {
 	if (seen->chunked || head->minor == 0 || !http1_name_equals(field->value, field->value_len, "chunked"))
 		return -EBADMSG;
@@ -168,7 +170,7 @@ static int read_transfer_coding(const struct http1_head *head, const struct fiel
 	return 0;
 }
 
-static void read_connection_field(const struct field *field, struct seen *seen)
+static void read_connection_field(const struct http_field *field, struct http1_seen_fields *seen)
 {
 	const char *list = field->value, *word;
 	size_t left = field->value_len, len;
@@ -180,7 +182,7 @@ static void read_connection_field(const struct field *field, struct seen *seen)
 	}
 }
 
-static int read_request_only_field(struct http1_head *head, const struct field *field)
+static int read_request_only_field(struct http1_head *head, const struct http_field *field)
 {
 	if (http1_name_equals(field->name, field->name_len, "host")) {
 		if (head->host)
@@ -197,7 +199,7 @@ static int read_request_only_field(struct http1_head *head, const struct field *
 	return 0;
 }
 
-static int read_known_field(struct http1_head *head, const struct field *field, struct seen *seen)
+static int read_known_field(struct http1_head *head, const struct http_field *field, struct http1_seen_fields *seen)
 {
 	if (request_field_is_disguised(field->name, field->name_len))
 		return -EBADMSG;
@@ -214,7 +216,7 @@ static int read_known_field(struct http1_head *head, const struct field *field, 
 	return seen->response ? 0 : read_request_only_field(head, field);
 }
 
-static enum http1_framing http1_find_framing(const struct http1_head *head, const struct seen *seen)
+static enum http1_framing http1_find_framing(const struct http1_head *head, const struct http1_seen_fields *seen)
 {
 	if (seen->chunked)
 		return HTTP1_CHUNKED;
@@ -225,7 +227,7 @@ static enum http1_framing http1_find_framing(const struct http1_head *head, cons
 
 static int http1_apply_fields(struct http1_head *head, bool response)
 {
-	struct seen seen = {.response = response};
+	struct http1_seen_fields seen = {.response = response};
 
 	for (size_t i = 0; i < head->fields; i++) {
 		int error = read_known_field(head, &head->field[i], &seen);
@@ -235,7 +237,7 @@ static int http1_apply_fields(struct http1_head *head, bool response)
 	}
 	if (seen.chunked && head->has_length) /* CL.TE and TE.CL smuggling */
 		return -EBADMSG;
-	/* clients of proxies often omit it */
+	/* clients of proxies often omit Host with CONNECT */
 	if (!response && !head->host && !http1_name_equals(head->method, head->method_len, "connect"))
 		return -EPROTO;
 	head->framing = http1_find_framing(head, &seen);
@@ -249,7 +251,7 @@ static int http1_apply_fields(struct http1_head *head, bool response)
 
 /* ---- request and status lines ---- */
 
-/* "HTTP/1.0" or "HTTP/1.1". RFC 9112 permits a higher minor version, which no client sends. */
+/* Reads "HTTP/1.0" or "HTTP/1.1". RFC 9112 permits a higher minor version, which no client sends. */
 static bool read_http_version(const char *text, size_t len, unsigned *ret_minor)
 {
 	if (len != 8 || memcmp(text, "HTTP/1.", 7) != 0 || (text[7] != '0' && text[7] != '1'))
@@ -259,8 +261,8 @@ static bool read_http_version(const char *text, size_t len, unsigned *ret_minor)
 }
 
 /*
- * Bytes of a request target (RFC 3986), plus those that programs send unescaped; no space, fragment or control
- * character.
+ * Whether the text is a request target (RFC 3986), possibly with bytes that programs send unescaped. Spaces, fragments
+ * and control characters are refused.
  */
 static bool is_request_target(const char *text, size_t len)
 {
@@ -270,7 +272,7 @@ static bool is_request_target(const char *text, size_t len)
 	return len > 0;
 }
 
-/* Reads exactly three parts with single spaces between them: HTTP/0.9 has two. */
+/* Reads a request line: exactly three parts with single spaces between them. HTTP/0.9 has two. */
 static int read_request_line(const char *line, size_t len, struct http1_head *head)
 {
 	const char *end = line + len;
@@ -290,7 +292,7 @@ static int read_request_line(const char *line, size_t len, struct http1_head *he
 	return 0;
 }
 
-/* Some servers omit the reason phrase and the space before it. */
+/* Reads a status line. Some servers omit the reason phrase and the space before it. */
 static int read_status_line(const char *line, size_t len, struct http1_head *head)
 {
 	if (len < 12 || !read_http_version(line, 8, &head->minor) || line[8] != ' ' || line[9] < '1' || line[9] > '5' ||
@@ -333,10 +335,10 @@ int http1_parse_response(const char *data, size_t len, const char *method, struc
 
 	if (error)
 		return error;
-	/* RFC 9112, 6.3: responses that never have a body, whatever their fields say */
+	/* Responses that never have a body, whatever their fields say (RFC 9112, 6.3). */
 	if (head.status < 200 || head.status == 204 || head.status == 304 || strcmp(method, "HEAD") == 0)
 		head.framing = HTTP1_NO_BODY;
-	if (head.status < 200 || head.status == 204) { /* RFC 9110, 8.6: not permitted here; with HEAD and 304 it is */
+	if (head.status < 200 || head.status == 204) { /* no length permitted (RFC 9110, 8.6), unlike HEAD and 304 */
 		head.has_length = false;
 		head.length = 0;
 	}
@@ -365,7 +367,7 @@ bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute *
 	return true;
 }
 
-/* ---- what is sent ---- */
+/* ---- writing messages ---- */
 
 void http1_write_request(struct buf *out, const char *method, const char *path, const char *query, size_t query_len,
 			 const char *host)
@@ -383,7 +385,7 @@ void http1_write_response(struct buf *out, const struct http1_head *head)
 	buf_puts(out, "\r\n");
 }
 
-void http1_write_field(struct buf *out, const struct field *field)
+void http1_write_field(struct buf *out, const struct http_field *field)
 {
 	buf_add(out, field->name, field->name_len);
 	buf_puts(out, ": ");
@@ -391,8 +393,8 @@ void http1_write_field(struct buf *out, const struct field *field)
 	buf_puts(out, "\r\n");
 }
 
-/* RFC 9110, 7.6.1: fields that Connection lists are hop-by-hop too. */
-static bool is_named_by_connection(const struct http1_head *head, const struct field *field)
+/* Whether Connection lists the field, which makes it hop-by-hop (RFC 9110, 7.6.1). */
+static bool is_named_by_connection(const struct http1_head *head, const struct http_field *field)
 {
 	for (size_t i = 0; i < head->fields; i++) {
 		const char *list = head->field[i].value, *word;
@@ -407,7 +409,7 @@ static bool is_named_by_connection(const struct http1_head *head, const struct f
 	return false;
 }
 
-bool http1_field_is_forwarded(const struct http1_head *head, const struct field *field, bool response)
+bool http1_field_is_forwarded(const struct http1_head *head, const struct http_field *field, bool response)
 {
 	if (http1_name_equals(field->name, field->name_len, "content-length") ||
 	    http1_name_equals(field->name, field->name_len, "transfer-encoding") ||

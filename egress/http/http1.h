@@ -17,15 +17,16 @@
 #include "base/buf.h"
 #include "egress/http/request.h"
 
-/* State of the search for the end of a head; zeroed at its first byte. */
+/* State of the search for the end of a head; zeroed at the head's first byte. */
 struct http1_scan {
 	size_t at;
 	unsigned state;
 };
 
 /*
- * Finds the end of the head at data, of which len bytes have arrived. Returns the head's length with its empty line; 0:
- * incomplete; or an error. Checks each byte once: refuses control characters, bare LF and obs-fold as they arrive.
+ * Finds the end of the head at `data`, of which `len` bytes have arrived. Returns the length of the head with its empty
+ * line; 0: incomplete; or an error. Checks each byte once, and refuses control characters, bare LF and obs-fold as they
+ * arrive.
  */
 ssize_t http1_find_head_end(struct http1_scan *scan, const char *data, size_t len);
 
@@ -33,72 +34,72 @@ enum http1_framing {
 	HTTP1_NO_BODY,
 	HTTP1_LENGTH,
 	HTTP1_CHUNKED,
-	HTTP1_UNTIL_CLOSE, /* responses only */
+	HTTP1_UNTIL_CLOSE, /* only for responses */
 };
 
 struct http1_head {
 	unsigned minor; /* HTTP/1.minor: 0 or 1 */
-	struct field field[HTTP_FIELDS_MAX];
+	struct http_field field[HTTP_FIELDS_MAX];
 	size_t fields;
 	enum http1_framing framing;
-	uint64_t length;        /* Content-Length if has_length, also where there is no body (HEAD, 304) */
+	uint64_t length;        /* Content-Length, if has_length; also if there is no body (HEAD, 304) */
 	bool has_length;
 	bool keep_alive;        /* the connection persists after this message */
-	bool upgrade;           /* to a websocket: requested or accepted */
-	/* of a request; texts borrow */
+	bool upgrade;           /* an upgrade to a websocket was requested or accepted */
+	/* only in a request; texts are borrowed */
 	const char *method, *target, *host;
 	size_t method_len, target_len, host_len;
-	bool expects;           /* expects 100-continue */
-	/* of a response */
+	bool expects;           /* the client expects "100 (Continue)" */
+	/* only in a response */
 	unsigned status;
 	const char *phrase;
 	size_t phrase_len;
 };
 
-/* Parses a complete head, as http1_find_head_end found it. 0 or an error. ret_head borrows from data. */
+/* Parses a complete head, which http1_find_head_end has found. 0 or an error. ret_head borrows from data. */
 int http1_parse_request(const char *data, size_t len, struct http1_head *ret_head);
-/* Parses the head of a response to a request with this method. As http1_parse_request. */
+/* Parses the head of a response to a request with this method, as http1_parse_request does. */
 int http1_parse_response(const char *data, size_t len, const char *method, struct http1_head *ret_head);
 
-/* The reason code of an error, for records. */
+/* The code of an error for records. */
 const char *http1_get_error_reason(int error);
 
 /*
- * The parts of an absolute-form target "http://host:port/path?query" (RFC 9112, 3.2.2). Borrowed. False: another form.
+ * The parts of an absolute-form target "http://host:port/path?query" (RFC 9112, 3.2.2), borrowed. False: another form.
  */
 struct http1_absolute {
-	const char *authority, *path; /* path and query: "/…"; "/" if the target has no path */
+	const char *authority, *path; /* path with query: "/…"; "/" if the target has none */
 	size_t authority_len, path_len;
 };
 bool http1_parse_absolute(const struct http1_head *head, struct http1_absolute *ret_parts);
 
 struct http1_body {
 	enum http1_framing framing;
-	bool strict;     /* of a request: chunk extensions are refused; otherwise dropped */
-	bool ended;      /* the end was read; the caller sets it for HTTP1_UNTIL_CLOSE */
+	bool strict;     /* the body is a request's: chunk extensions are refused, not dropped */
+	bool ended;      /* the end of the body was read; for HTTP1_UNTIL_CLOSE the caller sets it */
 	unsigned state;
-	unsigned count;  /* of digits of a chunk size, bytes of an extension or of trailers */
+	unsigned count;  /* digits of a chunk size, bytes of an extension, or bytes of trailers so far */
 	uint64_t left;   /* unread bytes of the body or chunk */
 };
 
 void http1_body_init(struct http1_body *body, const struct http1_head *head, bool request);
 /*
- * Parses more of a body. Returns how many bytes of data were consumed (0 only if len is 0 or the body has ended);
- * *ret_len bytes at *ret_part are content. Trailers are checked and dropped. Or an error.
+ * Parses more of a body. Returns how many bytes of data were consumed (0 only if len is 0 or the body has ended), or an
+ * error. *ret_len bytes at *ret_part are content. Trailers are checked and dropped.
  */
 ssize_t http1_body_read(struct http1_body *body, const char *data, size_t len, const char **ret_part, size_t *ret_len);
 
-/* "GET /path?query HTTP/1.1" with Host; "HTTP/1.1 200 OK". The texts must be free of control characters. */
+/* Write "GET /path?query HTTP/1.1" with Host; "HTTP/1.1 200 OK"; a field. Texts must have no control characters. */
 void http1_write_request(struct buf *out, const char *method, const char *path, const char *query, size_t query_len,
 			 const char *host);
 void http1_write_response(struct buf *out, const struct http1_head *head);
-void http1_write_field(struct buf *out, const struct field *field);
-/* Whether a field is forwarded: neither framing nor hop-by-hop, by its name or by Connection. */
-bool http1_field_is_forwarded(const struct http1_head *head, const struct field *field, bool response);
-/* Framing fields, Connection ("close", "keep-alive", "Upgrade"; NULL: none) and the empty line. */
+void http1_write_field(struct buf *out, const struct http_field *field);
+/* Whether a field is forwarded: neither a framing field nor hop-by-hop, by its name or by Connection. */
+bool http1_field_is_forwarded(const struct http1_head *head, const struct http_field *field, bool response);
+/* Writes framing fields, Connection ("close", "keep-alive", "Upgrade"; NULL: none) and the empty line. */
 void http1_write_head_end(struct buf *out, enum http1_framing framing, const struct http1_head *head,
 			  const char *connection);
-/* The size line of a chunk of len bytes (> 0). HTTP1_CHUNK_END follows the chunk; HTTP1_CHUNK_LAST ends the body. */
+/* Writes a chunk's size line; len > 0. HTTP1_CHUNK_END follows the chunk; HTTP1_CHUNK_LAST ends the body. */
 #define HTTP1_CHUNK_HEAD 20
 size_t http1_write_chunk_head(char out[HTTP1_CHUNK_HEAD], size_t len);
 #define HTTP1_CHUNK_END "\r\n"

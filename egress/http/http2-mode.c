@@ -1,6 +1,6 @@
 /*
- * mode_http2: moves bytes between two channels and two nghttp2 sessions. Never closes the connection inside a callback
- * of nghttp2.
+ * mode_http2: moves bytes between two channels and two nghttp2 sessions. The connection is never closed inside a
+ * callback of nghttp2.
  */
 #include <errno.h>
 
@@ -8,12 +8,12 @@
 #include "egress/http/http2.h"
 #include "egress/state.h"
 
-#define READ_BYTES 16384
-#define READS_MAX 16 /* reads of each end in a round of the loop */
-#define FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
+#define HTTP2_READ_BYTES 16384
+#define HTTP2_READS_MAX 16 /* most reads from each end in one round of the loop */
+#define HTTP2_QUEUED_FRAMES_MAX ((size_t)HTTP2_STREAMS_MAX * 2)
 
-/* Lets streams that waited for the budget try again. */
-static void resume_waiting_streams(struct http2 *http2)
+/* Lets streams that wait for the budget try again. */
+static void resume_waiting_streams(struct http2_state *http2)
 {
 	http2->wait_ms = 0;
 	for (struct http2_stream *stream = http2->streams; stream; stream = stream->next) {
@@ -22,20 +22,20 @@ static void resume_waiting_streams(struct http2 *http2)
 	}
 }
 
-/* Flow control does not bound interim responses and refusals: a peer that does not read them is not read from. */
+/* False while a peer does not read interim responses and refusals, which flow control does not bound. */
 static bool session_has_room(nghttp2_session *to)
 {
-	return nghttp2_session_get_outbound_queue_size(to) < FRAMES_MAX;
+	return nghttp2_session_get_outbound_queue_size(to) < HTTP2_QUEUED_FRAMES_MAX;
 }
 
-/* Reads. Returns the bytes read; 0: none now; -EPIPE: the end; -errno. */
-static ssize_t session_read_bytes(struct http2 *http2, struct channel *channel, nghttp2_session *session)
+/* Reads from one end into its session. Returns the bytes read; 0: none now; -EPIPE: end of the stream; -errno. */
+static ssize_t session_read_bytes(struct http2_state *http2, struct channel *channel, nghttp2_session *session)
 {
-	uint8_t data[READ_BYTES];
+	uint8_t data[HTTP2_READ_BYTES];
 	ssize_t total = 0, got = -EAGAIN;
 
-	/* A few bytes can be a request and its cancellation, with a record each: stop when the control line is full. */
-	for (unsigned reads = 0; reads < READS_MAX && session_has_room(http2->client) &&
+	/* A few bytes can be a request and its cancellation, with a record each: stops if the control line is full. */
+	for (unsigned reads = 0; reads < HTTP2_READS_MAX && session_has_room(http2->client) &&
 	     session_has_room(http2->upstream) && !line_is_full(http2->conn->egress->line);
 	     reads++) {
 		got = channel_read(channel, data, sizeof(data));
@@ -50,7 +50,7 @@ static ssize_t session_read_bytes(struct http2 *http2, struct channel *channel, 
 	return got > 0 || got == -EAGAIN ? total : got;
 }
 
-/* Sends. Returns the bytes sent; 0: none now; -errno. */
+/* Sends a session's output. Returns the bytes sent; 0: none now; -errno. */
 static ssize_t session_write_bytes(struct channel *channel, nghttp2_session *session, struct http2_output *out)
 {
 	ssize_t total = 0, sent;
@@ -77,8 +77,8 @@ static bool session_is_over(nghttp2_session *session)
 	return !nghttp2_session_want_read(session) && !nghttp2_session_want_write(session);
 }
 
-/* Makes one step. False: the connection is closed. */
-static bool http2_step_once(struct http2 *http2, bool *ret_moved)
+/* Reads and sends once in each direction. False: the connection is closed. */
+static bool http2_step_once(struct http2_state *http2, bool *ret_moved)
 {
 	struct conn *conn = http2->conn;
 	ssize_t client = session_read_bytes(http2, &conn->client, http2->client);
@@ -104,7 +104,7 @@ static bool http2_step_once(struct http2 *http2, bool *ret_moved)
 
 static void http2_pump(struct conn *conn)
 {
-	struct http2 *http2 = conn->state;
+	struct http2_state *http2 = conn->state;
 	bool moved, room;
 
 	if (!http2->conn) {
@@ -133,7 +133,7 @@ static void http2_pump(struct conn *conn)
 
 static void http2_free_state(struct conn *conn)
 {
-	struct http2 *http2 = conn->state;
+	struct http2_state *http2 = conn->state;
 
 	while (http2->streams) {
 		http2_record_outcome(http2->streams, http2->streams->status && http2->streams->down.ended ?
@@ -145,4 +145,4 @@ static void http2_free_state(struct conn *conn)
 }
 
 const struct conn_mode mode_http2 = {
-	.name = "h2", .state_size = sizeof(struct http2), .pump = http2_pump, .done = http2_free_state};
+	.name = "h2", .state_size = sizeof(struct http2_state), .pump = http2_pump, .done = http2_free_state};

@@ -7,14 +7,14 @@
 #include "egress/state.h"
 
 /* The header fields that are sent to the endpoint. The values of secret fields are owned, and wiped. */
-struct outgoing {
+struct outgoing_fields {
 	nghttp2_nv field[HTTP_FIELDS_MAX + 6];
 	size_t count;
 	char path[HTTP_HEAD_MAX + NET_PATH_MAX];
 	char authority[NET_HOST_MAX + 8];
 };
 
-static void outgoing_free(struct outgoing *outgoing)
+static void outgoing_free(struct outgoing_fields *outgoing)
 {
 	for (size_t i = 0; i < outgoing->count; i++)
 		if (outgoing->field[i].flags & NGHTTP2_NV_FLAG_NO_INDEX)
@@ -22,22 +22,22 @@ static void outgoing_free(struct outgoing *outgoing)
 	free(outgoing);
 }
 
-static void outgoing_add_text(struct outgoing *outgoing, const char *name, const char *value, bool secret)
+static void outgoing_add_text(struct outgoing_fields *outgoing, const char *name, const char *value, bool secret)
 {
-	const struct field field = {name, strlen(name), value, strlen(value)};
+	const struct http_field field = {name, strlen(name), value, strlen(value)};
 
 	outgoing->field[outgoing->count++] = http2_make_nv(&field, secret);
 }
 
-/* The path that was judged, and the query as received. */
-static void outgoing_add_target(struct outgoing *outgoing, const struct http2_stream *stream)
+/* Adds the pseudo-header fields, with the path that was judged and the query as received. */
+static void outgoing_add_target(struct outgoing_fields *outgoing, const struct http2_stream *stream)
 {
 	const struct conn *conn = stream->http2->conn;
 	const char *path = http2_head_find_field(&stream->request, ":path"), *query = path ? strchr(path, '?') : NULL;
 	bool v6 = strchr(conn->host, ':') != NULL;
 
 	(void)snprintf(outgoing->path, sizeof(outgoing->path), "%s%s", stream->asked.path,
-		       stream->asked.query && query ? query : ""); /* both are bounded by the head */
+		       stream->asked.query && query ? query : ""); /* fits: both are bounded by the head */
 	(void)snprintf(outgoing->authority, sizeof(outgoing->authority), conn->port == 443 ? "%s%s%s" : "%s%s%s:%u",
 		       v6 ? "[" : "", conn->host, v6 ? "]" : "", conn->port);
 	outgoing_add_text(outgoing, ":method", stream->asked.method, false);
@@ -46,7 +46,7 @@ static void outgoing_add_target(struct outgoing *outgoing, const struct http2_st
 	outgoing_add_text(outgoing, ":path", outgoing->path, false);
 }
 
-/* "te: trailers" is the one hop-by-hop field that HTTP/2 keeps; gRPC requires it. */
+/* Whether a field is forwarded. "te: trailers" is the one hop-by-hop field that HTTP/2 keeps; gRPC requires it. */
 static bool http2_field_is_forwarded(const char *name, size_t len, const char *value)
 {
 	if (name[0] == ':' || strcmp(name, "host") == 0)
@@ -56,11 +56,11 @@ static bool http2_field_is_forwarded(const char *name, size_t len, const char *v
 	return !request_field_is_dropped(name, len);
 }
 
-static int outgoing_add_received_fields(struct outgoing *outgoing, const struct http2_stream *stream,
+static int outgoing_add_received_fields(struct outgoing_fields *outgoing, const struct http2_stream *stream,
 					const char *replaced)
 {
 	for (size_t i = 0; i < stream->request.count; i++) {
-		struct field field = stream->request.field[i];
+		struct http_field field = stream->request.field[i];
 		char *value;
 		size_t len;
 		int r;
@@ -80,7 +80,7 @@ static int outgoing_add_received_fields(struct outgoing *outgoing, const struct 
 	return 0;
 }
 
-static int outgoing_build_fields(struct outgoing *outgoing, const struct http2_stream *stream)
+static int outgoing_build_fields(struct outgoing_fields *outgoing, const struct http2_stream *stream)
 {
 	const char *name = NULL;
 	char *value = NULL;
@@ -96,8 +96,8 @@ static int outgoing_build_fields(struct outgoing *outgoing, const struct http2_s
 
 static void http2_forward_request(struct http2_stream *stream)
 {
-	struct http2 *http2 = stream->http2;
-	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
+	struct http2_state *http2 = stream->http2;
+	struct outgoing_fields *outgoing = calloc(1, sizeof(*outgoing));
 	bool empty = stream->up.ended && !stream->up.bytes.data;
 	int r = outgoing ? outgoing_build_fields(outgoing, stream) : -ENOMEM;
 	int32_t id = NGHTTP2_ERR_NOMEM;
@@ -146,7 +146,7 @@ static void http2_on_record_acknowledged(void *ctx, int error)
 
 	if (stream->gone) {
 		stream->phase = error == 0 ? HTTP2_FORWARDED : stream->phase;
-		http2_record_outcome(stream, -ECANCELED); /* what is on record needs an outcome */
+		http2_record_outcome(stream, -ECANCELED); /* a record of an allowed request needs an outcome */
 		http2_stream_free(stream);
 		return;
 	}
@@ -165,8 +165,8 @@ static bool copy_text(char *to, size_t cap, const char *from)
 }
 
 /*
- * Fills stream->asked from the pseudo-header fields, which nghttp2 has checked to be unique. NULL, or the reason code
- * of a refusal.
+ * Fills stream->asked from the pseudo-header fields, which nghttp2 has checked to be unique. NULL, or the code of a
+ * refusal's reason.
  */
 static const char *http2_read_request(struct http2_stream *stream)
 {
@@ -215,8 +215,8 @@ static void http2_judge_request(struct http2_stream *stream)
 }
 
 /*
- * Judges once it is known whether content follows. For methods without content the verdict waits for the next frame,
- * since a server may pass the request on by HTTP/1.
+ * Judges a request when it is known whether content follows. For a method without content the verdict waits for the
+ * next frame, because the server may pass the request on by HTTP/1, where content would be dangerous.
  */
 static void http2_judge_when_body_known(struct http2_stream *stream)
 {
@@ -238,12 +238,12 @@ static int client_on_begin_headers(nghttp2_session *session, const nghttp2_frame
 	if (!stream)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	stream->start_ns = loop_get_now_ns(stream->http2->conn->egress->loop);
-	/* the stream was just created */
+	/* cannot fail: the stream was just created */
 	(void)nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, stream);
 	return 0;
 }
 
-/* Trailers of a request are dropped: nothing that is judged may follow the verdict. */
+/* Adds a header field of a request. Trailers are dropped: nothing that is judged may follow the verdict. */
 static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_len,
 			    const uint8_t *value, size_t value_len, uint8_t flags, void *user_data)
 {
@@ -258,7 +258,7 @@ static int client_on_header(nghttp2_session *session, const nghttp2_frame *frame
 	if (!stream->request.too_large)
 		return 0;
 	http2_refuse_request(stream, 431, "head_too_large");
-	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream: no more of it is read */
+	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* resets the stream, so that no more of it is read */
 }
 
 static int client_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
@@ -290,7 +290,7 @@ static int client_on_close(nghttp2_session *session, int32_t id, uint32_t code, 
 	return 0;
 }
 
-int http2_client_create(struct http2 *http2)
+int http2_client_create(struct http2_state *http2)
 {
 	static const struct http2_callbacks callbacks = {.begin_headers = client_on_begin_headers,
 							 .header = client_on_header,

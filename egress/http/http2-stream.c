@@ -9,7 +9,7 @@
 #include "egress/conn/line.h"
 #include "egress/state.h"
 
-struct http2_stream *http2_stream_create(struct http2 *http2, int32_t client_id)
+struct http2_stream *http2_stream_create(struct http2_state *http2, int32_t client_id)
 {
 	struct http2_stream *stream = calloc(1, sizeof(*stream));
 
@@ -49,7 +49,7 @@ void http2_stream_free(struct http2_stream *stream)
 int http2_head_add_field(struct http2_head *head, const uint8_t *name, size_t name_len, const uint8_t *value,
 		   size_t value_len)
 {
-	struct field field = {.name_len = name_len, .value_len = value_len};
+	struct http_field field = {.name_len = name_len, .value_len = value_len};
 	size_t size = name_len + value_len + 2;
 	char *at;
 
@@ -76,10 +76,10 @@ const char *http2_head_find_field(const struct http2_head *head, const char *nam
 	return NULL;
 }
 
-/* Reopens the flow-control window of a session by bytes that are handled. id -1: the stream is closed. */
+/* Reopens a session's flow-control window by the bytes that are handled. id -1: the stream is closed. */
 static void http2_consume_bytes(nghttp2_session *session, int32_t id, size_t len)
 {
-	/* both fail only for a closed stream */
+	/* Both calls fail only for a closed stream. */
 	if (id >= 0)
 		(void)nghttp2_session_consume(session, id, len);
 	else
@@ -101,12 +101,12 @@ void http2_resume_body(struct http2_stream *stream, bool up)
 	if (!body->deferred || id < 0)
 		return;
 	body->deferred = false;
-	/* fails only for a closed stream */
+	/* Fails only for a closed stream. */
 	(void)nghttp2_session_resume_data(up ? stream->http2->upstream : stream->http2->client, id);
 }
 
-/* How many of the bytes may be sent now. */
-static size_t http2_get_allowed_bytes(struct http2 *http2, bool up, size_t want)
+/* How many of `want` bytes the budget allows to be sent now. */
+static size_t http2_get_allowed_bytes(struct http2_state *http2, bool up, size_t want)
 {
 	uint64_t wait_ms = 0;
 	size_t room = budget_get_allowed_bytes(&http2->conn->use, up, want, loop_get_now_ns(http2->conn->egress->loop),
@@ -119,7 +119,7 @@ static size_t http2_get_allowed_bytes(struct http2 *http2, bool up, size_t want)
 	return room;
 }
 
-/* Sends the trailers of the response, if it has any. */
+/* Sends the response's trailers. False: it has none, or sending failed. */
 static bool submit_trailers(const struct http2_stream *stream)
 {
 	const struct http2_head *head = &stream->trailers;
@@ -133,7 +133,7 @@ static bool submit_trailers(const struct http2_stream *stream)
 static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out, size_t cap, uint32_t *flags,
 			 nghttp2_data_source *source, void *user_data)
 {
-	struct http2 *http2 = user_data;
+	struct http2_state *http2 = user_data;
 	struct http2_stream *stream = http2_find_stream(session, id);
 	bool up = session == http2->upstream;
 	struct http2_body *body;
@@ -165,7 +165,7 @@ const nghttp2_data_provider http2_body_provider = {.read_callback = read_body};
 static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data, size_t len,
 		   void *user_data)
 {
-	struct http2 *http2 = user_data;
+	struct http2_state *http2 = user_data;
 	struct http2_stream *stream = http2_find_stream(session, id);
 	bool up = session == http2->client;
 
@@ -180,7 +180,8 @@ static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, co
 	return 0;
 }
 
-struct http2_stream *http2_find_frame_stream(struct http2 *http2, nghttp2_session *session, const nghttp2_frame *frame)
+struct http2_stream *http2_find_frame_stream(struct http2_state *http2, nghttp2_session *session,
+					     const nghttp2_frame *frame)
 {
 	struct http2_stream *stream = http2_find_stream(session, frame->hd.stream_id);
 
@@ -191,7 +192,7 @@ struct http2_stream *http2_find_frame_stream(struct http2 *http2, nghttp2_sessio
 	return stream;
 }
 
-int http2_session_create(struct http2 *http2, bool server, const struct http2_callbacks *on,
+int http2_session_create(struct http2_state *http2, bool server, const struct http2_callbacks *on,
 			 nghttp2_session **ret_session)
 {
 	const nghttp2_settings_entry settings[] = {
@@ -228,9 +229,9 @@ struct http2_stream *http2_find_stream(nghttp2_session *session, int32_t id)
 	return nghttp2_session_get_stream_user_data(session, id);
 }
 
-nghttp2_nv http2_make_nv(const struct field *field, bool secret)
+nghttp2_nv http2_make_nv(const struct http_field *field, bool secret)
 {
-	return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)field->name, /* copied, not written to */
+	return (nghttp2_nv){.name = (uint8_t *)(uintptr_t)field->name, /* nghttp2 copies it and does not write to it */
 			    .value = (uint8_t *)(uintptr_t)field->value,
 			    .namelen = field->name_len,
 			    .valuelen = field->value_len,
@@ -253,11 +254,11 @@ void http2_record_outcome(struct http2_stream *stream, int64_t result)
 		.bytes_up = stream->up.moved, .bytes_down = stream->down.moved});
 }
 
-/* ---- the session towards the endpoint, whose responses are returned ---- */
+/* ---- the session towards the endpoint, whose responses are returned to the program ---- */
 
 static void http2_submit_response(struct http2_stream *stream, bool final)
 {
-	struct http2 *http2 = stream->http2;
+	struct http2_state *http2 = stream->http2;
 	const struct http2_head *head = &stream->response;
 	nghttp2_nv field[HTTP_FIELDS_MAX];
 	bool empty = stream->down.ended && !stream->trailers.count && !stream->down.bytes.data;
@@ -265,7 +266,7 @@ static void http2_submit_response(struct http2_stream *stream, bool final)
 	int r;
 
 	for (size_t i = 0; i < head->count; i++) {
-		const struct field *one = &head->field[i];
+		const struct http_field *one = &head->field[i];
 
 		if (one->name[0] == ':' ? strcmp(one->name, ":status") == 0
 					: !request_field_is_dropped(one->name, one->name_len))
@@ -294,7 +295,7 @@ static ssize_t http2_read_refusal(nghttp2_session *session, int32_t id, uint8_t 
 	len = bytes_take(&stream->refusal, out, cap);
 	if (!stream->refusal.data) {
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
-		if (!stream->up.ended) /* RFC 9113, 8.1: the rest of the request is not wanted */
+		if (!stream->up.ended) /* the rest of the request is not wanted (RFC 9113, 8.1) */
 			(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
 	}
 	return (ssize_t)len;
@@ -305,7 +306,7 @@ void http2_send_refusal(struct http2_stream *stream)
 	nghttp2_data_provider body = {.read_callback = http2_read_refusal};
 	_cleanup_free_ char *text = request_make_refusal_body(stream->http2->conn, &stream->asked, &stream->verdict);
 	char status[8] = "";
-	const struct field first = {":status", 7, status, 3}, type = {"content-type", 12, "application/json", 16};
+	const struct http_field first = {":status", 7, status, 3}, type = {"content-type", 12, "application/json", 16};
 	nghttp2_nv field[] = {http2_make_nv(&first, false), http2_make_nv(&type, false)};
 
 	(void)snprintf(status, sizeof(status), "%03u", stream->verdict.status % 1000);
@@ -346,7 +347,7 @@ static void http2_handle_response_head(struct http2_stream *stream)
 		return;
 	}
 	http2_submit_response(stream, false);
-	http2_head_release(&stream->response); /* for the next one */
+	http2_head_release(&stream->response); /* emptied for the next response */
 }
 
 static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *user_data)
@@ -360,7 +361,7 @@ static int upstream_on_frame(nghttp2_session *session, const nghttp2_frame *fram
 	return 0;
 }
 
-/* The program's stream gets what has arrived; the record is settled when that stream closes. */
+/* Lets the program's stream have what has arrived. The outcome is recorded when the program's stream closes. */
 static int upstream_on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user_data)
 {
 	struct http2_stream *stream = http2_find_stream(session, id);
@@ -375,12 +376,12 @@ static int upstream_on_close(nghttp2_session *session, int32_t id, uint32_t code
 }
 
 /*
- * A request that the endpoint no longer accepts (GOAWAY, or no stream ids left) never becomes a stream, so nothing
- * closes it.
+ * Handles a request that the endpoint no longer accepts (GOAWAY, or no stream ids left). It never becomes a stream, so
+ * that no other callback ends it.
  */
 static int upstream_on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int error, void *user_data)
 {
-	struct http2 *http2 = user_data;
+	struct http2_state *http2 = user_data;
 
 	(void)session;
 	(void)error;
@@ -394,7 +395,7 @@ static int upstream_on_not_sent(nghttp2_session *session, const nghttp2_frame *f
 	return 0;
 }
 
-int http2_upstream_create(struct http2 *http2)
+int http2_upstream_create(struct http2_state *http2)
 {
 	static const struct http2_callbacks callbacks = {.header = upstream_on_header,
 							 .frame = upstream_on_frame,

@@ -1,4 +1,4 @@
-/* Checks of a request's text. Pure. */
+/* Checks the texts of a request. Pure. */
 #include <string.h>
 #include <strings.h>
 
@@ -39,7 +39,7 @@ bool request_parse_authority(const char *text, size_t len, unsigned default_port
 	rest = !stop ? end : bracket ? stop + 1 : stop;
 	if (net_host_canonicalise(host, (size_t)((stop ? stop : end) - host), ret_host) != 0)
 		return false;
-	if (bracket != (strchr(ret_host, ':') != NULL)) /* "[name]", or an address without brackets */
+	if (bracket != (strchr(ret_host, ':') != NULL)) /* refuses "[name]", and an IPv6 address without brackets */
 		return false;
 	*ret_port = default_port;
 	return rest == end || (*rest == ':' && request_read_port(rest + 1, (size_t)(end - rest - 1), ret_port));
@@ -47,7 +47,7 @@ bool request_parse_authority(const char *text, size_t len, unsigned default_port
 
 bool request_method_has_no_body(const char *method)
 {
-	/* TRACE and CONNECT are never forwarded */
+	/* TRACE and CONNECT are not listed, because they are never forwarded */
 	static const char *const none[] = {"GET", "HEAD", "DELETE", "OPTIONS"};
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
@@ -56,7 +56,7 @@ bool request_method_has_no_body(const char *method)
 	return false;
 }
 
-/* Folds as lighttpd does; other servers map "-" only. */
+/* Maps a byte of a field name as lighttpd does for CGI variables; other servers map only "-". */
 static char fold_name_byte(char byte)
 {
 	if (byte >= 'A' && byte <= 'Z')
@@ -95,8 +95,8 @@ bool request_field_is_disguised(const char *name, size_t len)
 bool request_field_is_dropped(const char *name, size_t len)
 {
 	/*
-	 * Hop-by-hop fields and those of proxies. Alt-Svc and the upgrade to HTTP/2 would lead the program to another
-	 * port or protocol. "Close" is not a field (RFC 9110, 7.6.1), but Connection would seem to list it.
+	 * Hop-by-hop fields, and fields for proxies. Alt-Svc and the upgrade to HTTP/2 would lead the program to
+	 * another port or protocol. "Close" is not a field (RFC 9110, 7.6.1), but Connection would seem to list it.
 	 */
 	static const char *const dropped[] = {"connection", "close", "keep-alive", "proxy-connection",
 					      "proxy-authorization", "proxy-authenticate", "proxy-authentication-info",
@@ -108,10 +108,10 @@ bool request_field_is_dropped(const char *name, size_t len)
 
 /* Fields from which servers, frameworks and their proxies take another method or path than the request line's. */
 static const char *const overriding[] = {
-	/* the method */
+	/* these override the method */
 	"x-http-method-override", "x-http-method", "x-method-override", "x-method", "http-method-override",
 	"http-x-http-method-override", "x-original-method", "x-forwarded-method", "x-real-method",
-	/* the path */
+	/* these override the path */
 	"x-original-url", "x-rewrite-url", "x-override-url", "x-original-uri", "x-rewrite-uri", "x-request-uri",
 	"x-original-path", "x-envoy-original-path", "x-forwarded-uri", "x-forwarded-url", "x-forwarded-path",
 	"x-forwarded-prefix", "x-script-name", "x-path-info", "x-proxy-url", "x-http-destinationurl",
@@ -124,14 +124,14 @@ static const char *const overriding[] = {
 	"x-copy-from",
 };
 
-/* Fields from which servers take another host: refused even by a rule for all requests, as a rule grants one host. */
+/* Fields from which servers take another host: refused even by a rule for all requests, as it grants one host. */
 static const char *const overriding_host[] = {
 	"forwarded", "x-forwarded-host", "x-forwarded-server", "x-host", "x-original-host", "x-real-host",
 	"x-http-host-override", "x-backend-host", "x-envoy-original-host", "proxy-host", "x-backend-server",
 	"proxy", /* CGI's HTTP_PROXY: the proxy of the server's own requests ("httpoxy") */
 };
 
-bool request_has_override(const struct net_rule *rule, const struct field *fields, size_t count)
+bool request_has_override(const struct net_rule *rule, const struct http_field *fields, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (IS_ONE_OF(fields[i].name, fields[i].name_len, overriding_host) ||

@@ -12,7 +12,7 @@
 #include "egress/http/http1.h"
 #include "egress/state.h"
 
-/* The authority must be the approved host and port of the connection. */
+/* Whether the request's authority is the host and port that the connection was approved for. */
 static bool request_is_for_connection(const struct conn *conn, const struct request *request)
 {
 	char host[NET_HOST_MAX];
@@ -33,16 +33,14 @@ void request_set_refusal(struct request_verdict *verdict, unsigned status, const
 	verdict->reason = reason;
 }
 
-/*
- * Independent of the policy: a method is a token, and CONNECT and TRACE are not forwarded (RFC 9110, 9.3.6 and 9.3.8).
- */
+/* Whether a method is a token, and neither CONNECT nor TRACE, which are not forwarded (RFC 9110, 9.3.6 and 9.3.8). */
 static bool request_method_is_valid(const char *method)
 {
 	return *method && method[strspn(method, REQUEST_TOKEN)] == '\0' && strcasecmp(method, "CONNECT") != 0 &&
 	       strcasecmp(method, "TRACE") != 0;
 }
 
-void request_judge(struct conn *conn, const struct request *request, const struct field *fields, size_t count,
+void request_judge(struct conn *conn, const struct request *request, const struct http_field *fields, size_t count,
 		   struct request_verdict *ret_verdict)
 {
 	struct egress *egress = conn->egress;
@@ -58,7 +56,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		request_set_refusal(ret_verdict, 403, "method_not_granted");
 		return;
 	}
-	if (conn->rule && conn->rule->proto == NET_HTTPS && !conn->client.ssl) { /* by a proxy: "http://host:443/" */
+	if (conn->rule && conn->rule->proto == NET_HTTPS && !conn->client.ssl) { /* "http://host:443/" */
 		request_set_refusal(ret_verdict, 403, "proto_not_granted");
 		return;
 	}
@@ -87,7 +85,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 	ret_verdict->reason = verdict.reason;
 }
 
-/* "authorization GH_TOKEN": the header and the names of the secrets. */
+/* Writes the names of the header and of its secrets, such as "authorization GH_TOKEN". */
 static void describe_credential(const struct net_rule *rule, char *out, size_t cap)
 {
 	_cleanup_buf_ struct buf names = {0};
@@ -103,7 +101,7 @@ static void describe_credential(const struct net_rule *rule, char *out, size_t c
 	line_copy_text(out, cap, names.failed ? rule->header : names.data);
 }
 
-/* The query may contain tokens and data: the record tells only that a query was present. */
+/* Sets the record's path. The query may contain tokens and data, so the record tells only that there is one. */
 static void describe_path(const struct request *request, struct control_record *record)
 {
 	static const char hidden[] = "?…";
@@ -132,7 +130,7 @@ void request_write_record(struct conn *conn, const struct request *request, cons
 	if (verdict->allow && verdict->rule && verdict->rule->header && conn->upstream.ssl)
 		describe_credential(verdict->rule, record.credential, sizeof(record.credential));
 	if (line_send_record(conn->egress->line, &record, answer, ctx, ret_id) < 0 && ret_id)
-		*ret_id = 0; /* a failed control socket ends the process */
+		*ret_id = 0; /* the control socket has failed, which ends the process */
 }
 
 void request_put_json_text(struct buf *out, const char *key, const char *text)

@@ -1,5 +1,5 @@
 /*
- * One HTTP request of any version before it is forwarded: verdict, budget, record, secrets. Called in the egress
+ * Judges one HTTP request of any version before it is forwarded: verdict, budget, record, secrets. Called in the egress
  * process by the HTTP modes.
  */
 #ifndef CALLGATE_EGRESS_HTTP_REQUEST_H
@@ -16,17 +16,17 @@ struct buf;
 
 struct request {
 	char method[NET_METHOD_MAX];
-	char authority[NET_HOST_MAX + 6]; /* as received: Host or :authority */
-	char scheme[8];                   /* HTTP/2 only; otherwise "" */
-	char path[NET_PATH_MAX];          /* normalised; forwarded with the query appended */
+	char authority[NET_HOST_MAX + 6]; /* Host or :authority, as received */
+	char scheme[8];                   /* only in HTTP/2; otherwise "" */
+	char path[NET_PATH_MAX];          /* normalised; the query is appended when it is forwarded */
 	bool query;
-	bool upgrade;                     /* to a websocket */
-	bool body;                        /* has content, or may have */
+	bool upgrade;                     /* the request asks for an upgrade to a websocket */
+	bool body;                        /* the request has content, or may have */
 };
 
-/* A header field. Texts borrow. */
-struct field {
-	const char *name; /* in any case */
+/* A header field. The texts are borrowed. */
+struct http_field {
+	const char *name; /* in upper or lower case */
 	size_t name_len;
 	const char *value;
 	size_t value_len;
@@ -40,51 +40,49 @@ struct request_verdict {
 	const char *label, *reason;
 };
 
-/* RFC 9110, 5.6.2: bytes of methods and field names */
+/* The bytes that methods and field names may have (token: RFC 9110, 5.6.2). */
 #define REQUEST_TOKEN "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/*
- * Parses "host", "host:port", "[address]:port" to a canonical host and a port. False: anything else (userinfo, port 0).
- */
+/* Parses "host", "host:port" or "[address]:port" to a canonical host and a port. False: any other text. */
 bool request_parse_authority(const char *text, size_t len, unsigned default_port, char ret_host[NET_HOST_MAX],
 			     unsigned *ret_port);
 
 /*
- * Judges authority (421 host_mismatch), method, policy, content (body_not_granted), fields (override_not_granted) and
- * budget, from which it takes when it allows.
+ * Judges a request: its authority (421 host_mismatch), method, policy, content (body_not_granted), fields
+ * (override_not_granted) and budget. An allowed request is counted in the budget.
  */
-void request_judge(struct conn *conn, const struct request *request, const struct field *fields, size_t count,
+void request_judge(struct conn *conn, const struct request *request, const struct http_field *fields, size_t count,
 		   struct request_verdict *ret_verdict);
-/* Changes a verdict to a refusal; the rule's label stays. reason: static. */
+/* Changes a verdict to a refusal; the label of the rule stays. reason: static. */
 void request_set_refusal(struct request_verdict *verdict, unsigned status, const char *reason);
 
-/* Records the request. answer as of line_send_record; NULL for refused requests, which do not wait. ret_id: or NULL. */
+/* Records a request. answer: see line_send_record; NULL for a refused one, which does not wait. ret_id: may be NULL. */
 void request_write_record(struct conn *conn, const struct request *request, const struct request_verdict *verdict,
 			  void (*answer)(void *ctx, int error), void *ctx, uint64_t *ret_id);
 
 /*
- * The JSON body of a refusal: {"error": "refused_by_policy" (or by status), "host", "port", "method", "path", "rule",
- * "reason"}. Owned; NULL: no memory.
+ * The JSON body of a refusal: {"error": "refused_by_policy" (or another text for the status), "host", "port", "method",
+ * "path", "rule", "reason"}. Owned; NULL: no memory.
  */
 char *request_make_refusal_body(const struct conn *conn, const struct request *request,
 			   const struct request_verdict *verdict);
 /* Appends a JSON member with a text value and the comma before it: `, "key": "text"`. text may be NULL. */
 void request_put_json_text(struct buf *out, const char *key, const char *text);
 
-/* Whether a text is name, in any case. */
+/* Whether a text equals `name`, in upper or lower case. */
 bool http1_name_equals(const char *text, size_t len, const char *name);
 
-/* Limits of a message's head, for both versions of HTTP. */
+/* Limits for the head of a message in every version of HTTP. */
 #define HTTP_FIELDS_MAX 100
 #define HTTP_HEAD_MAX (32 * 1024)
 
 /*
- * Whether a field is hop-by-hop (RFC 9110, 7.6.1) or otherwise never forwarded: Connection, Keep-Alive, TE, Upgrade,
- * Alt-Svc …
+ * Whether a field is never forwarded, because it is hop-by-hop (RFC 9110, 7.6.1) or for other reasons: Connection,
+ * Keep-Alive, TE, Upgrade, Alt-Svc …
  */
 bool request_field_is_dropped(const char *name, size_t len);
 
-/* Methods whose requests have no content (RFC 9110, 9.3): servers that do not read it take it for the next request. */
+/* True if requests of this method have no content (RFC 9110, 9.3): a server may take it for the next request. */
 bool request_method_has_no_body(const char *method);
 
 /*
@@ -93,27 +91,29 @@ bool request_method_has_no_body(const char *method);
  */
 bool request_field_is_read_as(const char *name, size_t len, const char *known);
 
-/* Whether only such a server reads name as a field of a message's framing ("Content_Length"). */
+/* Whether such a server, and no other, reads `name` as a framing field, as in "Content_Length". */
 bool request_field_is_disguised(const char *name, size_t len);
 
 /*
- * Whether a request that the rule allows is refused for one of its fields (403 override_not_granted): some servers take
- * method, path or host from it. The one list of those fields.
+ * Whether a request must be refused for one of its fields although the rule allows it (403 override_not_granted): some
+ * servers take method, path or host from that field. This is the only list of those fields.
  */
-bool request_has_override(const struct net_rule *rule, const struct field *fields, size_t count);
+bool request_has_override(const struct net_rule *rule, const struct http_field *fields, size_t count);
 
 /*
- * The rule's credential header, inside TLS only, to its host only, after the request is recorded. *ret_name: its name,
- * NULL: none; *ret_value: owned, to be wiped. 0; -EACCES, -ENOENT, -ENOMEM: the request must not be sent.
+ * Makes the rule's credential header. It is sent inside TLS only, to its host only, after the request is recorded.
+ * *ret_name: name of the header, NULL: none; *ret_value: owned, to be wiped. 0; -EACCES, -ENOENT, -ENOMEM: the request
+ * must not be sent.
  */
 int request_make_credential(const struct conn *conn, const struct request_verdict *verdict, const char **ret_name,
 			    char **ret_value);
 /*
- * Replaces placeholders of secrets that may be sent to this host in a field's value, also inside Basic credentials. 1
- * with an owned value, to be wiped; 0: nothing to replace; -ENOMEM.
+ * Replaces placeholders in a field's value, also inside Basic credentials, by the secrets that may be sent to this
+ * host. 1 with an owned value, to be wiped; 0: nothing to replace; -ENOMEM.
  */
-int request_fill_placeholders(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len);
-/* Wipes and frees a value of request_make_credential or request_fill_placeholders. NULL is fine. */
+int request_fill_placeholders(const struct conn *conn, const struct http_field *field, char **ret_value,
+			      size_t *ret_len);
+/* Wipes and frees a value of request_make_credential or request_fill_placeholders. May be NULL. */
 void request_wipe_text(char *text, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Inserts secrets into a request that is recorded: inside TLS only, for their hosts only. Called in the egress process
+ * Inserts secrets into a recorded request: inside TLS only, and each only for its hosts. Called in the egress process
  * by the HTTP modes.
  */
 #include <errno.h>
@@ -29,7 +29,7 @@ int request_make_credential(const struct conn *conn, const struct request_verdic
 	*ret_value = NULL;
 	if (!verdict->allow || !verdict->rule || !verdict->rule->header)
 		return 0;
-	if (!secrets) /* without its credential the server would take the request for another one */
+	if (!secrets) /* without its credential the server would take it for a different request */
 		return -EACCES;
 	error = secrets_fill_template(secrets, verdict->rule->header_value, conn->host, ret_value);
 	if (!error)
@@ -44,8 +44,8 @@ void request_wipe_text(char *text, size_t len)
 	free(text);
 }
 
-/* Encodes in base64. Returns the length, -EINVAL or -ENOMEM. */
-static ssize_t basic_decode(const char *text, size_t len, char **ret_plain)
+/* Decodes base64. Returns the length, -EINVAL or -ENOMEM. */
+static ssize_t basic_decode_base64(const char *text, size_t len, char **ret_plain)
 {
 	char *plain = len % 4 == 0 && len <= HTTP_HEAD_MAX ? malloc(len / 4 * 3 + 1) : NULL;
 	int got;
@@ -78,8 +78,8 @@ static char *basic_encode(const char *plain, size_t len, size_t *ret_len)
 	return value;
 }
 
-/* git, pip and curl send user and password of a URL as Basic credentials. */
-static int fill_basic_credentials(const struct secrets *secrets, const char *host, const struct field *field,
+/* Replaces placeholders in Basic credentials, which git, pip and curl make of a URL's user and password. */
+static int fill_basic_credentials(const struct secrets *secrets, const char *host, const struct http_field *field,
 				  char **ret_value, size_t *ret_len)
 {
 	char *plain, *filled;
@@ -87,7 +87,7 @@ static int fill_basic_credentials(const struct secrets *secrets, const char *hos
 	ssize_t len;
 	int found;
 
-	len = basic_decode(field->value + 6, field->value_len - 6, &plain);
+	len = basic_decode_base64(field->value + 6, field->value_len - 6, &plain);
 	if (len < 0)
 		return len == -ENOMEM ? -ENOMEM : 0;
 	found = secrets_replace_placeholders(secrets, host, plain, (size_t)len, &filled, &filled_len);
@@ -99,7 +99,8 @@ static int fill_basic_credentials(const struct secrets *secrets, const char *hos
 	return *ret_value ? 1 : -ENOMEM;
 }
 
-int request_fill_placeholders(const struct conn *conn, const struct field *field, char **ret_value, size_t *ret_len)
+int request_fill_placeholders(const struct conn *conn, const struct http_field *field, char **ret_value,
+			      size_t *ret_len)
 {
 	const struct secrets *secrets = request_get_secrets(conn);
 

@@ -19,12 +19,12 @@
 #include "base/text.h"
 
 #define NS_PER_MS 1000000u
-#define PREFIX "callgate-secret-"
+#define PLACEHOLDER_PREFIX "callgate-secret-"
 #define RANDOM_BYTES 16
 
 struct secret {
-	const struct net_secret *of; /* the policy's definition */
-	char *value;                 /* a mapping of SECRET_VALUE_MAX bytes; NULL: forgotten */
+	const struct net_secret *of; /* the secret's definition in the policy */
+	char *value;                 /* a mapping of SECRET_VALUE_MAX bytes; NULL: the value was forgotten */
 	size_t len;
 	char placeholder[SECRET_PLACEHOLDER_SIZE];
 	size_t placeholder_len;
@@ -35,7 +35,7 @@ struct secrets {
 	struct secret item[];
 };
 
-/* ---- sources: each sets value and len. NULL, or with errno why the value cannot be had ---- */
+/* ---- sources: each sets value and len, and returns NULL, or with errno set why it cannot ---- */
 
 static const char *secret_fail_load(int error, const char *why)
 {
@@ -58,8 +58,8 @@ static int secret_wait_until_readable(int fd, uint64_t until_ns)
 	return count > 0 ? 0 : count < 0 ? -errno : -ETIMEDOUT;
 }
 
-/* Reads to the end, directly into the protected memory. */
-static const char *read_all(struct secret *secret, int fd, const char *why)
+/* Reads until the end of file, directly into the protected memory. */
+static const char *secret_read_all(struct secret *secret, int fd, const char *why)
 {
 	uint64_t until = io_read_clock_ns() + (uint64_t)SECRET_WAIT_MS * NS_PER_MS;
 
@@ -102,15 +102,15 @@ static const char *secret_read_env(struct secret *secret, const char *name)
 
 static const char *secret_read_file(struct secret *secret, const char *path)
 {
-	/* the policy has the canonical name; O_NONBLOCK so that a FIFO has the time limit too */
+	/* The policy has the canonical name. With O_NONBLOCK the time limit holds for a FIFO, too. */
 	_cleanup_close_ int fd = io_open_without_links(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
 
 	if (fd < 0)
 		return secret_fail_load(-fd, "that file cannot be opened");
-	return read_all(secret, fd, "that file cannot be read");
+	return secret_read_all(secret, fd, "that file cannot be read");
 }
 
-static const char *read_fd(struct secret *secret, const char *number)
+static const char *secret_read_fd(struct secret *secret, const char *number)
 {
 	_cleanup_close_ int taken = -1;
 	uint64_t fd;
@@ -118,13 +118,14 @@ static const char *read_fd(struct secret *secret, const char *number)
 	if (text_parse_number(number, 0, 1 << 20, &fd))
 		return secret_fail_load(EINVAL, "that is no descriptor");
 	if (fd > STDERR_FILENO)
-		taken = (int)fd; /* the program must not inherit it */
-	return read_all(secret, (int)fd, "that descriptor cannot be read");
+		taken = (int)fd; /* closed after reading, because the program must not inherit it */
+	return secret_read_all(secret, (int)fd, "that descriptor cannot be read");
 }
 
 /*
- * In a process group of its own, so that its children can be killed with it; it cannot read the terminal. In the root
- * directory: git, make and python3 -m read files of the directory they start in, which an earlier run may have written.
+ * Executes a secret's command in a process group of its own, so that its children can be killed, too; it cannot read
+ * the terminal. It runs in the root directory, because git, make and python3 -m read files of their working directory,
+ * which an earlier run may have written.
  */
 static _Noreturn void secret_run_command(const char *command, int output_fd)
 {
@@ -141,8 +142,8 @@ static _Noreturn void secret_run_command(const char *command, int output_fd)
 }
 
 /*
- * Waits for the rest of the time limit, as a command may close its output early. WNOWAIT: unreaped, it keeps its
- * process group id.
+ * Waits for the command until the end of the time limit, because it may close its output early. With WNOWAIT it is not
+ * reaped, so that its process group id stays valid.
  */
 static const char *secret_wait_for_command(pid_t pid, uint64_t until_ns)
 {
@@ -180,13 +181,13 @@ static const char *secret_read_command(struct secret *secret, const char *comman
 		(void)close(pipe_fd[0]);
 		return secret_fail_load(EAGAIN, "its command cannot be started");
 	}
-	(void)setpgid(pid, pid); /* parent and child both do it, whichever runs first */
-	why = read_all(secret, pipe_fd[0], "its command's output cannot be read");
+	(void)setpgid(pid, pid); /* parent and child both call it, because either may run first */
+	why = secret_read_all(secret, pipe_fd[0], "its command's output cannot be read");
 	cleanup_close(&pipe_fd[0]);
 	if (!why)
 		why = secret_wait_for_command(pid, until);
 	error = errno;
-	(void)kill(-pid, SIGKILL); /* its remaining processes */
+	(void)kill(-pid, SIGKILL); /* kills what remains of the command's process group */
 	(void)waitpid(pid, NULL, 0);
 	errno = error;
 	return why;
@@ -198,11 +199,11 @@ static const struct {
 } sources[] = {
 	{"env:", secret_read_env},
 	{"file:", secret_read_file},
-	{"fd:", read_fd},
+	{"fd:", secret_read_fd},
 	{"command:", secret_read_command},
 };
 
-/* Drops the final line end. */
+/* Drops the final line end of a value, and refuses an empty value and control characters. */
 static const char *secret_check_value(struct secret *secret)
 {
 	char *end = secret->value + secret->len;
@@ -220,7 +221,7 @@ static const char *secret_check_value(struct secret *secret)
 	return NULL;
 }
 
-static const char *read_value(struct secret *secret)
+static const char *secret_read_value(struct secret *secret)
 {
 	const char *from = secret->of->from, *why;
 
@@ -235,8 +236,8 @@ static const char *read_value(struct secret *secret)
 	return secret_fail_load(EINVAL, "its source is not known");
 }
 
-/* Wipes the environment variable of a value, after all were read: two secrets may use one variable. */
-static void wipe_env(const struct net_secret *secret)
+/* Wipes the environment variable of a value; called when all were read, because two secrets may use one variable. */
+static void secret_wipe_env(const struct net_secret *secret)
 {
 	char *value;
 
@@ -245,20 +246,20 @@ static void wipe_env(const struct net_secret *secret)
 	value = getenv(secret->from + 4);
 	if (!value)
 		return;
-	explicit_bzero(value, strlen(value)); /* the bytes that /proc/PID/environ shows */
+	explicit_bzero(value, strlen(value)); /* these are the bytes that /proc/PID/environ shows */
 	(void)unsetenv(secret->from + 4);
 }
 
 /* ---- values ---- */
 
-/* A mapping of its own: malloc(3) never holds its bytes. */
+/* Allocates a mapping for a value, so that the bytes are never in the heap of malloc(3). */
 static char *secret_allocate_value(void)
 {
 	void *value = mmap(NULL, SECRET_VALUE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (value == MAP_FAILED)
 		return NULL;
-	(void)madvise(value, SECRET_VALUE_MAX, MADV_DONTDUMP); /* inherited by fork(2), unlike the lock */
+	(void)madvise(value, SECRET_VALUE_MAX, MADV_DONTDUMP); /* fork(2) inherits this, but not the lock of mlock(2) */
 	(void)mlock(value, SECRET_VALUE_MAX);
 	return value;
 }
@@ -273,21 +274,22 @@ static void secret_free_value(struct secret *secret)
 	secret->len = 0;
 }
 
-/* The name helps people who meet it in a log; it may be cut. */
-static int make_placeholder(struct secret *secret)
+/* Makes a placeholder. The secret's name in it helps a person who sees it in a log; it may be truncated. */
+static int secret_make_placeholder(struct secret *secret)
 {
 	unsigned char random[RANDOM_BYTES];
 	size_t at;
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return -EIO;
-	at = (size_t)snprintf(secret->placeholder, sizeof(secret->placeholder), PREFIX "%.40s-", secret->of->name);
+	at = (size_t)snprintf(secret->placeholder, sizeof(secret->placeholder), PLACEHOLDER_PREFIX "%.40s-",
+			      secret->of->name);
 	for (size_t i = 0; i < sizeof(random); i++)
 		at += (size_t)snprintf(secret->placeholder + at, sizeof(secret->placeholder) - at, "%02x", random[i]);
 	secret->placeholder_len = at;
 	return 0;
 }
-_Static_assert(sizeof(PREFIX) + 40 + 1 + 2 * RANDOM_BYTES <= SECRET_PLACEHOLDER_SIZE, "a placeholder fits");
+_Static_assert(sizeof(PLACEHOLDER_PREFIX) + 40 + 1 + 2 * RANDOM_BYTES <= SECRET_PLACEHOLDER_SIZE, "a placeholder fits");
 
 static int secret_load(struct secret *secret, const struct net_secret *of, struct policy_error *ret_error)
 {
@@ -296,17 +298,17 @@ static int secret_load(struct secret *secret, const struct net_secret *of, struc
 
 	secret->of = of;
 	secret->value = secret_allocate_value();
-	if (secret->value && (why = read_value(secret)))
+	if (secret->value && (why = secret_read_value(secret)))
 		error = errno;
-	if (!why && make_placeholder(secret)) {
+	if (!why && secret_make_placeholder(secret)) {
 		error = EIO;
 		why = "no random bytes";
 	}
 	if (!why)
 		return 0;
-	if (strstr(why, "cannot")) /* "its value is empty" is complete without an errno's text */
+	if (strstr(why, "cannot")) /* only texts with "cannot" need the text of errno */
 		system = strerror(error);
-	/* a command's text may contain a secret */
+	/* The command is left out, because its text may contain a secret. */
 	(void)snprintf(ret_error->text, sizeof(ret_error->text), "secret %s: from \"%.200s\": %s%s%s%s", of->name,
 		       strncmp(of->from, "command:", 8) ? of->from : "command:", why, *system ? " (" : "", system,
 		       *system ? ")" : "");
@@ -340,7 +342,7 @@ int secrets_load(const struct policy *policy, struct secrets **ret_secrets, stru
 		error = secret_load(&secrets->item[i], &list[i], ret_error);
 	}
 	for (size_t i = 0; i < count; i++)
-		wipe_env(&list[i]);
+		secret_wipe_env(&list[i]);
 	if (error) {
 		secrets_free(secrets);
 		return error;
@@ -364,15 +366,15 @@ int secrets_adopt_policy(struct secrets *secrets, const struct policy *policy)
 		if (strcmp(secret->of->name, list[i].name) != 0 || strcmp(secret->of->from, list[i].from) != 0)
 			return -ESTALE;
 		secret->of = &list[i];
-		if (make_placeholder(secret) < 0)
+		if (secret_make_placeholder(secret) < 0)
 			return -EIO;
 	}
 	return 0;
 }
 
-/* ---- to the process that uses them ---- */
+/* ---- sending secrets to egress ---- */
 
-/* One message for each secret, sent from its own memory: no buffer ever holds a value. */
+/* One message for each secret, sent from and received into its own memory: no buffer ever holds a value. */
 static struct msghdr secret_make_message(struct secret *secret, struct iovec part[2])
 {
 	part[0] = (struct iovec){secret->placeholder, sizeof(secret->placeholder)};
@@ -447,7 +449,7 @@ void secrets_mlock_values(const struct secrets *secrets)
 {
 	for (size_t i = 0; secrets && i < secrets->count; i++)
 		if (secrets->item[i].value)
-			/* fails above RLIMIT_MEMLOCK; then it may be swapped */
+			/* On failure, above RLIMIT_MEMLOCK, the value may be swapped. */
 			(void)mlock(secrets->item[i].value, SECRET_VALUE_MAX);
 }
 
@@ -466,22 +468,22 @@ const char *secrets_get_placeholder(const struct secrets *secrets, size_t index)
 	return secrets->item[index].placeholder;
 }
 
-/* ---- texts ---- */
+/* ---- inserting values into texts ---- */
 
-/* Counts, and writes if out is set: the first pass finds the size, so that nothing is reallocated. */
-struct writer {
+/* Counts bytes, and writes them if `out` is set. The first pass only finds the size, so that nothing is reallocated. */
+struct secret_text_writer {
 	char *out;
 	size_t len;
 };
 
-static void writer_put(struct writer *writer, const char *text, size_t len)
+static void writer_put(struct secret_text_writer *writer, const char *text, size_t len)
 {
 	if (writer->out)
 		memcpy(writer->out + writer->len, text, len);
 	writer->len += len;
 }
 
-static int writer_allocate(struct writer *writer)
+static int writer_allocate(struct secret_text_writer *writer)
 {
 	if (writer->len > SECRET_TEXT_MAX)
 		return -EMSGSIZE;
@@ -502,7 +504,7 @@ static const struct secret *secrets_find_by_name(const struct secrets *secrets, 
 }
 
 static int secrets_write_template(const struct secrets *secrets, const char *template, const char *host,
-				  struct writer *writer)
+				  struct secret_text_writer *writer)
 {
 	while (*template) {
 		size_t plain = strcspn(template, "{"), name;
@@ -526,14 +528,14 @@ static int secrets_write_template(const struct secrets *secrets, const char *tem
 
 int secrets_fill_template(const struct secrets *secrets, const char *template, const char *host, char **ret_text)
 {
-	struct writer writer = {0};
+	struct secret_text_writer writer = {0};
 	int error = secrets_write_template(secrets, template, host, &writer);
 
 	if (!error)
 		error = writer_allocate(&writer);
 	if (error)
 		return error;
-	(void)secrets_write_template(secrets, template, host, &writer); /* cannot fail: succeeded in the first pass */
+	(void)secrets_write_template(secrets, template, host, &writer); /* succeeded in the first pass */
 	*ret_text = writer.out;
 	return 0;
 }
@@ -552,14 +554,14 @@ static const struct secret *secrets_find_by_placeholder(const struct secrets *se
 	return NULL;
 }
 
-/* Leaves placeholders of secrets for other hosts. Returns the number of replacements. */
+/* Replaces placeholders, except those of secrets for other hosts. Returns the number of replacements. */
 static size_t secrets_write_replaced(const struct secrets *secrets, const char *host, const char *text, size_t len,
-				   struct writer *writer)
+				   struct secret_text_writer *writer)
 {
 	size_t replaced = 0;
 
 	while (len) {
-		const char *found = memmem(text, len, PREFIX, sizeof(PREFIX) - 1);
+		const char *found = memmem(text, len, PLACEHOLDER_PREFIX, sizeof(PLACEHOLDER_PREFIX) - 1);
 		size_t plain = found ? (size_t)(found - text) : len;
 		const struct secret *secret;
 
@@ -569,7 +571,7 @@ static size_t secrets_write_replaced(const struct secrets *secrets, const char *
 		if (!found)
 			break;
 		secret = secrets_find_by_placeholder(secrets, host, text, len);
-		plain = secret ? secret->placeholder_len : sizeof(PREFIX) - 1;
+		plain = secret ? secret->placeholder_len : sizeof(PLACEHOLDER_PREFIX) - 1;
 		if (secret)
 			writer_put(writer, secret->value, secret->len);
 		else
@@ -584,7 +586,7 @@ static size_t secrets_write_replaced(const struct secrets *secrets, const char *
 int secrets_replace_placeholders(const struct secrets *secrets, const char *host, const char *text, size_t len,
 				 char **ret_text, size_t *ret_len)
 {
-	struct writer writer = {0};
+	struct secret_text_writer writer = {0};
 	int error;
 
 	if (!secrets || !secrets_write_replaced(secrets, host, text, len, &writer))

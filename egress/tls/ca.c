@@ -13,8 +13,9 @@
 #include "policy/network/net.h"
 
 /*
- * The key is deleted with the run, so the validity period protects nothing. It must outlast runs of months and stay
- * below the 398 days that clients accept. It starts an hour early for programs whose clock differs.
+ * Validity of the certificates. Their keys are deleted with the run, so that the period protects nothing. It must
+ * outlast runs of months and stay below the 398 days that clients accept. It starts an hour early for programs whose
+ * clock differs.
  */
 #define VALID_BEFORE_SECONDS (60 * 60)
 #define VALID_SECONDS (365L * 24 * 60 * 60)
@@ -22,22 +23,22 @@
 #define LEAVES_MAX 256
 #define COMMON_NAME_MAX 64 /* ub-common-name, RFC 5280 */
 
-struct leaf {
+struct leaf_certificate {
 	char host[NET_HOST_MAX];
-	X509 *certificate; /* NULL: free */
-	uint64_t used; /* by ca->clock; the smallest is replaced first */
+	X509 *certificate; /* NULL: the entry is free */
+	uint64_t used; /* value of ca->clock when it was last used; the smallest is replaced first */
 };
 
 struct ca {
 	EVP_PKEY *key;
-	EVP_PKEY *leaf_key; /* shared by all leaves */
+	EVP_PKEY *leaf_key; /* the key of all leaves */
 	X509 *certificate;
 	char *pem;
 	uint64_t clock;
-	struct leaf leaf[LEAVES_MAX]; /* filled from the front */
+	struct leaf_certificate leaf[LEAVES_MAX]; /* used from the front */
 };
 
-static bool set_serial(X509 *certificate)
+static bool certificate_set_serial(X509 *certificate)
 {
 	BIGNUM *number = BN_new();
 	bool done = number && BN_rand(number, SERIAL_BITS, BN_RAND_TOP_ANY, BN_RAND_BOTTOM_ANY) &&
@@ -47,8 +48,8 @@ static bool set_serial(X509 *certificate)
 	return done;
 }
 
-/* `value` must be trusted: OpenSSL parses it as configuration syntax. */
-static bool add_extension(X509 *certificate, X509 *issuer, int nid, const char *value)
+/* Adds an X.509 extension. `value` must be trusted: OpenSSL parses it as configuration syntax. */
+static bool certificate_add_extension(X509 *certificate, X509 *issuer, int nid, const char *value)
 {
 	X509_EXTENSION *extension;
 	X509V3_CTX context;
@@ -62,18 +63,18 @@ static bool add_extension(X509 *certificate, X509 *issuer, int nid, const char *
 	return done;
 }
 
-/* The fields that the authority's certificate and leaves share. */
+/* Sets the fields that the certificates of the authority and of leaves have in common. */
 static bool certificate_init(X509 *certificate, EVP_PKEY *key, const char *common_name)
 {
 	X509_NAME *subject = X509_get_subject_name(certificate);
 
-	return X509_set_version(certificate, X509_VERSION_3) && set_serial(certificate) &&
+	return X509_set_version(certificate, X509_VERSION_3) && certificate_set_serial(certificate) &&
 	       X509_gmtime_adj(X509_getm_notBefore(certificate), -VALID_BEFORE_SECONDS) &&
 	       X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS) &&
 	       X509_set_pubkey(certificate, key) &&
 	       X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8, (const unsigned char *)common_name,
 					  -1, -1, 0) &&
-	       add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
+	       certificate_add_extension(certificate, certificate, NID_subject_key_identifier, "hash");
 }
 
 static char *certificate_to_pem(X509 *certificate)
@@ -90,7 +91,7 @@ static char *certificate_to_pem(X509 *certificate)
 	return pem;
 }
 
-static bool make_authority(struct ca *ca, const char *run_id)
+static bool ca_make_certificate(struct ca *ca, const char *run_id)
 {
 	char name[COMMON_NAME_MAX + 1];
 	X509 *certificate = X509_new();
@@ -99,9 +100,9 @@ static bool make_authority(struct ca *ca, const char *run_id)
 	(void)snprintf(name, sizeof(name), "callgate run %s", run_id);
 	if (!certificate || !certificate_init(certificate, ca->key, name) ||
 	    !X509_set_issuer_name(certificate, X509_get_subject_name(certificate)) ||
-	    !add_extension(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
-	    !add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign") ||
-	    !add_extension(certificate, certificate, NID_authority_key_identifier, "keyid:always") ||
+	    !certificate_add_extension(certificate, certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
+	    !certificate_add_extension(certificate, certificate, NID_key_usage, "critical,keyCertSign,cRLSign") ||
+	    !certificate_add_extension(certificate, certificate, NID_authority_key_identifier, "keyid:always") ||
 	    !X509_sign(certificate, ca->key, EVP_sha256()))
 		return false;
 	ca->pem = certificate_to_pem(certificate);
@@ -114,9 +115,9 @@ int ca_create(const char *run_id, struct ca **ret_ca)
 
 	if (!ca)
 		return -ENOMEM;
-	/* No configuration file: it may load modules, and after lock-down nothing can be opened. */
+	/* OpenSSL reads no configuration file: it could load modules later, when lock-down lets no file be opened. */
 	if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) || !(ca->key = EVP_EC_gen("P-256")) ||
-	    !(ca->leaf_key = EVP_EC_gen("P-256")) || !make_authority(ca, run_id)) {
+	    !(ca->leaf_key = EVP_EC_gen("P-256")) || !ca_make_certificate(ca, run_id)) {
 		ca_free(ca);
 		return -EIO;
 	}
@@ -124,7 +125,7 @@ int ca_create(const char *run_id, struct ca **ret_ca)
 	return 0;
 }
 
-/* Private numbers are wiped as they are freed (BN_clear_free), and nothing else holds a reference to the keys. */
+/* The private keys are wiped as they are freed (BN_clear_free), because nothing else holds a reference to them. */
 void ca_free(struct ca *ca)
 {
 	if (!ca)
@@ -143,7 +144,7 @@ const char *ca_get_pem(const struct ca *ca)
 	return ca->pem;
 }
 
-/* Adds the name without configuration syntax, in which a comma in a name would add another name. */
+/* Adds the host name, without OpenSSL's configuration syntax, in which a comma in a name would add another name. */
 static bool certificate_add_name(X509 *certificate, const char *host)
 {
 	struct sockaddr_storage address;
@@ -175,22 +176,22 @@ static X509 *leaf_make(const struct ca *ca, const char *host)
 	if (certificate &&
 	    certificate_init(certificate, ca->leaf_key, strlen(host) <= COMMON_NAME_MAX ? host : "callgate") &&
 	    X509_set_issuer_name(certificate, X509_get_subject_name(ca->certificate)) &&
-	    add_extension(certificate, ca->certificate, NID_basic_constraints, "critical,CA:FALSE") &&
-	    add_extension(certificate, ca->certificate, NID_key_usage, "critical,digitalSignature") &&
-	    add_extension(certificate, ca->certificate, NID_ext_key_usage, "serverAuth") &&
-	    add_extension(certificate, ca->certificate, NID_authority_key_identifier, "keyid:always") &&
+	    certificate_add_extension(certificate, ca->certificate, NID_basic_constraints, "critical,CA:FALSE") &&
+	    certificate_add_extension(certificate, ca->certificate, NID_key_usage, "critical,digitalSignature") &&
+	    certificate_add_extension(certificate, ca->certificate, NID_ext_key_usage, "serverAuth") &&
+	    certificate_add_extension(certificate, ca->certificate, NID_authority_key_identifier, "keyid:always") &&
 	    certificate_add_name(certificate, host) && X509_sign(certificate, ca->key, EVP_sha256()))
 		return certificate;
 	X509_free(certificate);
 	return NULL;
 }
 
-/* Finds a host's leaf, else a free one, else the least recently used. */
-static struct leaf *leaf_find(struct ca *ca, const char *host)
+/* Finds a host's leaf, else a free entry, else the leaf that was used least recently. */
+static struct leaf_certificate *leaf_find(struct ca *ca, const char *host)
 {
-	struct leaf *oldest = ca->leaf;
+	struct leaf_certificate *oldest = ca->leaf;
 
-	for (struct leaf *leaf = ca->leaf; leaf < ca->leaf + LEAVES_MAX; leaf++) {
+	for (struct leaf_certificate *leaf = ca->leaf; leaf < ca->leaf + LEAVES_MAX; leaf++) {
 		if (!leaf->certificate || !strcmp(leaf->host, host))
 			return leaf;
 		if (leaf->used < oldest->used)
@@ -201,7 +202,7 @@ static struct leaf *leaf_find(struct ca *ca, const char *host)
 
 int ca_use_leaf(struct ca *ca, const char *host, SSL *ssl)
 {
-	struct leaf *leaf = leaf_find(ca, host);
+	struct leaf_certificate *leaf = leaf_find(ca, host);
 
 	if (strlen(host) >= NET_HOST_MAX)
 		return -EIO;

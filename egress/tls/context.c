@@ -11,8 +11,8 @@
 
 #include "egress/conn/sockaddr.h"
 
-#define WARM_HOST "warm.invalid"
-#define WARM_ROUNDS 10
+#define WARM_UP_HOST "warm.invalid"
+#define WARM_UP_ROUNDS 10
 
 struct tls {
 	struct ca *ca;
@@ -22,7 +22,7 @@ struct tls {
 	bool have_roots;
 };
 
-/* Selects the protocol that the real server selected. A client that did not offer it gets none (RFC 7301, 3.2). */
+/* Selects the ALPN protocol that the real server selected. A client that did not offer it gets none (RFC 7301, 3.2). */
 static int select_alpn(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret_len, const unsigned char *offered,
 		       unsigned offered_len, void *ctx)
 {
@@ -40,7 +40,7 @@ static int select_alpn(SSL *ssl, const unsigned char **ret_chosen, unsigned char
 	return SSL_TLSEXT_ERR_NOACK;
 }
 
-/* No resumption: every connection is verified, and no ticket outlives a verdict on its handshake. */
+/* Creates a context without session resumption, so that every connection is verified and judged by itself. */
 static SSL_CTX *tls_create_context(const SSL_METHOD *method)
 {
 	SSL_CTX *context = SSL_CTX_new(method);
@@ -64,7 +64,7 @@ static bool make_contexts(struct tls *tls)
 		return false;
 	SSL_CTX_set_alpn_select_cb(tls->server, select_alpn, NULL);
 	SSL_CTX_set_verify(tls->client, SSL_VERIFY_PEER, NULL);
-	/* A certificate in upstream_ca is trusted itself, even if it belongs to no authority. */
+	/* A certificate in upstream_ca is trusted itself, even if no authority issued it. */
 	return X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->client), X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }
 
@@ -75,14 +75,14 @@ SSL *tls_create_server(struct tls *tls, const char *host, const char *alpn)
 	if (!ssl)
 		return NULL;
 	SSL_set_accept_state(ssl);
-	/* the macro casts const away; select_alpn only reads */
+	/* the macro casts const away, but select_alpn() only reads */
 	if (SSL_set_app_data(ssl, (char *)(uintptr_t)alpn) && !ca_use_leaf(tls->ca, host, ssl))
 		return ssl;
 	SSL_free(ssl);
 	return NULL;
 }
 
-/* Parsing the system's 140 certificates takes milliseconds, which runs without interception save. */
+/* Loads the trusted certificates at first use: parsing the system's 140 takes milliseconds. */
 static void client_add_roots(struct tls *tls)
 {
 	X509_STORE *store = SSL_CTX_get_cert_store(tls->client);
@@ -98,7 +98,7 @@ static void client_add_roots(struct tls *tls)
 	ERR_clear_error();
 }
 
-/* Encodes "h2,http/1.1" with length prefixes (RFC 7301, 3.1). Returns the length; 0: none or too long. */
+/* Encodes an ALPN list such as "h2,http/1.1" with length prefixes (RFC 7301, 3.1). Its length; 0: empty or too long. */
 static size_t alpn_encode_list(const char *list, unsigned char *wire, size_t cap)
 {
 	size_t at = 0;
@@ -122,7 +122,7 @@ static bool client_set_peer_name(SSL *ssl, const char *host)
 	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
 
 	if (sockaddr_parse(host, &address))
-		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1; /* no SNI for addresses: RFC 6066, 3 */
+		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1; /* addresses have no SNI (RFC 6066, 3) */
 	X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
 	       /* the macro casts const away; OpenSSL copies the text */
@@ -223,12 +223,12 @@ static int warm_up_add_root(SSL *ssl, struct ca *ca)
 	return done ? 0 : -EIO;
 }
 
-/* Runs both ends in turn until both handshakes are done. */
+/* Makes steps of both ends in turn until both handshakes are done. */
 static int warm_up_run_both_ends(SSL *client, SSL *server)
 {
 	char byte = 'x';
 
-	for (int round = 0; round < WARM_ROUNDS; round++) {
+	for (int round = 0; round < WARM_UP_ROUNDS; round++) {
 		int here = SSL_do_handshake(client), there = SSL_do_handshake(server);
 
 		if (here == 1 && there == 1)
@@ -239,7 +239,7 @@ static int warm_up_run_both_ends(SSL *client, SSL *server)
 
 static int warm_up_handshake(struct tls *tls, int version)
 {
-	SSL *client = tls_create_client(tls, WARM_HOST, "h2"), *server = tls_create_server(tls, WARM_HOST, "h2");
+	SSL *client = tls_create_client(tls, WARM_UP_HOST, "h2"), *server = tls_create_server(tls, WARM_UP_HOST, "h2");
 	BIO *here = NULL, *there = NULL;
 	int error = -EIO;
 
@@ -264,7 +264,7 @@ int tls_create(struct ca *ca, const char *roots, size_t roots_len, struct tls **
 	if (!tls)
 		return -ENOMEM;
 	tls->ca = ca;
-	/* Handshakes in memory: afterwards everything is loaded and seeded that OpenSSL initialises on first use. */
+	/* These handshakes in memory make OpenSSL load and seed everything that it would initialise on first use. */
 	if (!make_contexts(tls) || warm_up_handshake(tls, TLS1_3_VERSION) || warm_up_handshake(tls, TLS1_2_VERSION)) {
 		tls_free(tls);
 		return -EIO;

@@ -6,23 +6,23 @@
 enum {
 	RECORD_HANDSHAKE = 22,
 	RECORD_HEAD = 5,
-	RECORD_PAYLOAD_MAX = 16384, /* RFC 8446, 5.1: of a record in the clear */
+	RECORD_PAYLOAD_MAX = 16384, /* limit for a record in the clear (RFC 8446, 5.1) */
 	MESSAGE_CLIENT_HELLO = 1,
 	MESSAGE_HEAD = 4,
 	EXTENSION_SERVER_NAME = 0,
 	EXTENSION_ALPN = 16,
-	EXTENSION_ESNI = 0xffce, /* of the drafts before ECH */
+	EXTENSION_ESNI = 0xffce, /* number in the drafts before Encrypted ClientHello */
 	EXTENSION_ECH = 0xfe0d,
 };
 
-/* Unread bytes. Each take_ function checks the length; after a failure all return nothing. */
-struct span {
+/* Unread bytes of a message. Each span_take_ function checks the length; after a failure all of them return nothing. */
+struct byte_span {
 	const uint8_t *at;
 	size_t left;
 	bool failed;
 };
 
-static const uint8_t *span_take_bytes(struct span *span, size_t len)
+static const uint8_t *span_take_bytes(struct byte_span *span, size_t len)
 {
 	const uint8_t *bytes = span->at;
 
@@ -36,7 +36,7 @@ static const uint8_t *span_take_bytes(struct span *span, size_t len)
 	return bytes;
 }
 
-static unsigned span_take_number(struct span *span, size_t size)
+static unsigned span_take_number(struct byte_span *span, size_t size)
 {
 	const uint8_t *bytes = span_take_bytes(span, size);
 	unsigned number = 0;
@@ -47,9 +47,9 @@ static unsigned span_take_number(struct span *span, size_t size)
 }
 
 /* Takes a vector (RFC 8446, 3.4) whose length field has `size` bytes. */
-static struct span span_take_vector(struct span *span, size_t size)
+static struct byte_span span_take_vector(struct byte_span *span, size_t size)
 {
-	struct span vector = {.left = span_take_number(span, size)};
+	struct byte_span vector = {.left = span_take_number(span, size)};
 
 	vector.at = span_take_bytes(span, vector.left);
 	vector.failed = span->failed;
@@ -58,12 +58,12 @@ static struct span span_take_vector(struct span *span, size_t size)
 	return vector;
 }
 
-/* RFC 6066, 3: one entry of type host_name. Anything else names a server that we would not know. */
-static void read_server_name(struct span body, struct hello *hello)
+/* Reads the SNI (RFC 6066, 3): one entry of type host_name. Another form names a server that egress would not know. */
+static void read_server_name(struct byte_span body, struct hello *hello)
 {
-	struct span list = span_take_vector(&body, 2);
+	struct byte_span list = span_take_vector(&body, 2);
 	unsigned type = span_take_number(&list, 1);
-	struct span name = span_take_vector(&list, 2);
+	struct byte_span name = span_take_vector(&list, 2);
 
 	if (hello->sni[0] || hello->bad_sni || type != 0 || name.failed || list.failed || body.failed || list.left ||
 	    body.left || net_host_canonicalise((const char *)name.at, name.left, hello->sni) < 0) {
@@ -72,16 +72,16 @@ static void read_server_name(struct span body, struct hello *hello)
 	}
 }
 
-/* Lists the ALPN protocols that fit. False: malformed. Unprintable bytes (GREASE) become "?". */
-static bool read_alpn(struct span body, struct hello *hello)
+/* Lists the ALPN protocols, as far as they fit. False: malformed. Unprintable bytes (GREASE) become "?". */
+static bool read_alpn(struct byte_span body, struct hello *hello)
 {
-	struct span list = span_take_vector(&body, 2);
+	struct byte_span list = span_take_vector(&body, 2);
 	size_t len = 0;
 
 	if (hello->alpn[0] || body.left)
 		return false;
 	while (list.left) {
-		struct span name = span_take_vector(&list, 1);
+		struct byte_span name = span_take_vector(&list, 1);
 
 		if (name.failed || name.left == 0)
 			return false;
@@ -99,13 +99,13 @@ static bool read_alpn(struct span body, struct hello *hello)
 	return !list.failed && !body.failed;
 }
 
-static bool read_extensions(struct span *body, struct hello *hello)
+static bool read_extensions(struct byte_span *body, struct hello *hello)
 {
-	struct span list = span_take_vector(body, 2);
+	struct byte_span list = span_take_vector(body, 2);
 
 	while (list.left) {
 		unsigned type = span_take_number(&list, 2);
-		struct span extension = span_take_vector(&list, 2);
+		struct byte_span extension = span_take_vector(&list, 2);
 
 		if (extension.failed)
 			return false;
@@ -119,9 +119,9 @@ static bool read_extensions(struct span *body, struct hello *hello)
 	return !list.failed;
 }
 
-static bool hello_read_message(struct span body, struct hello *hello)
+static bool hello_read_message(struct byte_span body, struct hello *hello)
 {
-	struct span session, ciphers, compressions;
+	struct byte_span session, ciphers, compressions;
 
 	if (span_take_number(&body, 2) >> 8 != 3)
 		return false;
@@ -135,8 +135,8 @@ static bool hello_read_message(struct span body, struct hello *hello)
 }
 
 /*
- * Joins the message's bytes from its records: 1 when complete, 0 when more are needed. The message must end where its
- * last record ends, since the server would read the rest under other rules.
+ * Joins the bytes of the ClientHello from its records. 1: complete; 0: more bytes are needed. The message must end
+ * where its last record ends, because the server would read the rest under other rules.
  */
 static int gather_records(const uint8_t *data, size_t len, uint8_t *message, size_t *ret_len)
 {
@@ -153,7 +153,7 @@ static int gather_records(const uint8_t *data, size_t len, uint8_t *message, siz
 		if (payload == 0 || payload > RECORD_PAYLOAD_MAX)
 			return -EPROTO;
 		part = room - RECORD_HEAD < payload ? room - RECORD_HEAD : payload;
-		memcpy(message + have, data + at + RECORD_HEAD, part); /* have <= at, so message is large enough */
+		memcpy(message + have, data + at + RECORD_HEAD, part); /* fits: never more bytes than were read */
 		have += part;
 		at += RECORD_HEAD + part;
 		if (have > 0 && message[0] != MESSAGE_CLIENT_HELLO)
@@ -184,7 +184,7 @@ int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello)
 		return whole;
 	if (whole == 0)
 		return len < HELLO_MAX ? 0 : -EMSGSIZE;
-	if (!hello_read_message((struct span){.at = message + MESSAGE_HEAD, .left = have - MESSAGE_HEAD}, &hello))
+	if (!hello_read_message((struct byte_span){.at = message + MESSAGE_HEAD, .left = have - MESSAGE_HEAD}, &hello))
 		return -EPROTO;
 	*ret_hello = hello;
 	return 1;

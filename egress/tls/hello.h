@@ -11,16 +11,16 @@
 
 #include "policy/network/net.h"
 
-#define HELLO_MAX 16384 /* bytes, over any number of records */
+#define HELLO_MAX 16384 /* bytes of a ClientHello, in any number of records */
 
 struct hello {
-	char sni[NET_HOST_MAX]; /* canonical; "": none */
+	char sni[NET_HOST_MAX]; /* canonical server name; "": none */
 	bool bad_sni;           /* the SNI is malformed, or has several names */
 	char alpn[256];         /* "h2,http/1.1", as far as it fits */
-	bool ech;               /* has Encrypted ClientHello: sni is the outer name */
+	bool ech;               /* has Encrypted ClientHello: `sni` is the outer name */
 };
 
-/* Returns 1: complete; 0: more bytes are needed; -EPROTO: not TLS, or no ClientHello; -EMSGSIZE. */
+/* Parses a ClientHello. 1: complete; 0: more bytes are needed; -EPROTO: not TLS, or no ClientHello; -EMSGSIZE. */
 int hello_parse(const uint8_t *data, size_t len, struct hello *ret_hello);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * mode_hello checks that the ClientHello names the approved host, then chooses pass-through or TLS interception.
- * mode_tls intercepts: a handshake with the server, then one with the program, which is offered the ALPN protocol that
- * the server selected, so that nothing is translated between HTTP versions. If the server's handshake fails the program
- * gets an HTTP response inside TLS, as "502" tells more than an alert.
+ * mode_hello checks that the ClientHello names the approved host, and chooses pass-through or TLS interception.
+ * mode_tls intercepts: a handshake with the server, then one with the program. The program is offered the ALPN protocol
+ * that the server selected, so that nothing is translated between HTTP versions. If the server's handshake fails, the
+ * program gets an HTTP response inside TLS, because "502" tells more than an alert.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -20,24 +20,24 @@
 #include "egress/tls/context.h"
 #include "egress/tls/hello.h"
 
-#define DRAIN_MS 2000 /* time for the program to read the answer: closing with unread data is a reset */
-#define STATUS 502
-#define DISCARDS_MAX 64
+#define REFUSAL_DRAIN_MS 2000 /* time to read the answer, because closing with unread data sends a reset */
+#define REFUSAL_STATUS 502
+#define REFUSAL_DISCARDS_MAX 64
 
-struct refusal {
+struct tls_refusal {
 	struct bytes response;
 	const char *alpn;
-	bool requested; /* the program has sent something, so a response is expected */
+	bool requested; /* the program has sent bytes, so that it expects a response */
 };
 
-/* Waits for bytes of one end; the other is not read meanwhile. */
+/* Waits for bytes from one end. The other end is not read in the meantime. */
 static void intercept_await_bytes(struct channel *from, struct channel *other)
 {
 	channel_set_wait(from, true, false);
 	channel_set_wait(other, false, false);
 }
 
-/* Where a protocol stands in a list such as "h2,http/1.1"; NULL: it is not there. */
+/* Where a protocol is in a list such as "h2,http/1.1"; NULL: it is not there. */
 static const char *alpn_find_protocol(const char *list, const char *name)
 {
 	for (size_t len; *list; list += len + (list[len] == ',')) {
@@ -48,7 +48,7 @@ static const char *alpn_find_protocol(const char *list, const char *name)
 	return NULL;
 }
 
-/* The protocols that the program offers and that can be judged, in the program's order. */
+/* The ALPN protocols that the program offers and egress can judge, in the program's order. */
 static const char *alpn_get_judgeable(const struct conn *conn)
 {
 	const struct bytes *early = &conn->client.early;
@@ -110,12 +110,12 @@ static void write_http1_refusal(const struct conn *conn, const char *text, struc
 	buf_printf(ret_bytes,
 		   "HTTP/1.1 %d Bad Gateway\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
 		   "Connection: close\r\n\r\n",
-		   STATUS, body.len);
+		   REFUSAL_STATUS, body.len);
 	buf_add(ret_bytes, body.data, body.len);
 	ret_bytes->failed |= body.failed;
 }
 
-/* Empty SETTINGS, then GOAWAY with INTERNAL_ERROR and the text as debug data (RFC 9113, 6.5 and 6.8). */
+/* Writes empty SETTINGS, then GOAWAY with INTERNAL_ERROR and the text as debug data (RFC 9113, 6.5 and 6.8). */
 static void write_http2_refusal(const char *text, struct buf *ret_bytes)
 {
 	static const char settings[9] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
@@ -131,18 +131,18 @@ _Static_assert(8 + TLS_ERROR_SIZE < 256, "the length is in one byte");
 
 static void refusal_release(struct conn *conn)
 {
-	struct refusal *refusal = conn->state;
+	struct tls_refusal *refusal = conn->state;
 
 	bytes_release(&refusal->response);
 }
 
-/* Reads and drops what the program sends, a bounded amount a round. False: the end. */
-static bool refusal_discard_input(struct conn *conn, struct refusal *refusal)
+/* Reads and drops what the program sends, a bounded amount in each round. False: end of the stream. */
+static bool refusal_discard_input(struct conn *conn, struct tls_refusal *refusal)
 {
 	char data[4096];
 	ssize_t got = 1;
 
-	for (int i = 0; i < DISCARDS_MAX && got > 0; i++) {
+	for (int i = 0; i < REFUSAL_DISCARDS_MAX && got > 0; i++) {
 		got = channel_read(&conn->client, data, sizeof(data));
 		if (got > 0)
 			refusal->requested = true;
@@ -154,7 +154,7 @@ static bool refusal_discard_input(struct conn *conn, struct refusal *refusal)
 
 static void refusal_pump(struct conn *conn)
 {
-	struct refusal *refusal = conn->state;
+	struct tls_refusal *refusal = conn->state;
 	bool more;
 	int error = -EAGAIN;
 
@@ -167,7 +167,7 @@ static void refusal_pump(struct conn *conn)
 		if (!error)
 			error = channel_half_close(&conn->client);
 		if (!error)
-			conn_set_limit(conn, DRAIN_MS, "refused");
+			conn_set_limit(conn, REFUSAL_DRAIN_MS, "refused");
 	}
 	if (!more || (error && error != -EAGAIN))
 		conn_close(conn, "refused", "upstream_tls", refusal->response.data != NULL);
@@ -178,10 +178,10 @@ static void refusal_pump(struct conn *conn)
 static void refusal_start(struct conn *conn, const char *list, const char *text)
 {
 	bool http1 = !*list || alpn_find_protocol(list, "http/1.1");
-	struct refusal *refusal = calloc(1, sizeof(*refusal));
+	struct tls_refusal *refusal = calloc(1, sizeof(*refusal));
 	_cleanup_buf_ struct buf buf = {0};
 
-	conn->status = STATUS;
+	conn->status = REFUSAL_STATUS;
 	conn->state = refusal;
 	if (http1)
 		write_http1_refusal(conn, text, &buf);
@@ -208,7 +208,7 @@ static bool upstream_start_tls(struct conn *conn)
 	return true;
 }
 
-/* One step of the server's handshake. False: it waits, or has failed and refusal_start took over. */
+/* Makes one step of the server's handshake. False: it waits, or it has failed and refusal_start() was called. */
 static bool upstream_shake_hands(struct conn *conn)
 {
 	char text[TLS_ERROR_SIZE], chosen[sizeof(conn->alpn)];
@@ -229,7 +229,7 @@ static bool upstream_shake_hands(struct conn *conn)
 		return false;
 	}
 	tls_get_chosen_alpn(conn->upstream.ssl, chosen, sizeof(chosen));
-	if (*chosen && !alpn_find_protocol(list, chosen)) { /* OpenSSL does not check */
+	if (*chosen && !alpn_find_protocol(list, chosen)) { /* OpenSSL does not check this */
 		refusal_start(conn, list, "the server chose a protocol that was not offered");
 		return false;
 	}
@@ -238,9 +238,9 @@ static bool upstream_shake_hands(struct conn *conn)
 }
 
 /*
- * Waits for the first byte of the program, as the HTTP client speaks first. A client that pins certificates may check
- * ours after the handshake and then close without an alert. That is no proof, so it is recorded as the cause, not as a
- * denial.
+ * Waits for the program's first byte, because an HTTP client speaks first. A client that pins certificates may check
+ * the run's certificate after the handshake and then close without an alert. That is no proof, so it is recorded as the
+ * cause, not as a denial.
  */
 static bool await_first_byte(struct conn *conn)
 {
@@ -284,7 +284,7 @@ struct hello_state {
 	uint8_t data[HELLO_MAX];
 };
 
-/* A plaintext alert, which every TLS client understands (RFC 8446, 6). Best effort: the record has the reason too. */
+/* Sends a plaintext alert, which every TLS client understands (RFC 8446, 6). Best effort: the record has the reason. */
 static void hello_refuse(struct conn *conn, const char *reason)
 {
 	static const uint8_t unrecognized_name[] = {21, 3, 3, 0, 2, 2, 112};
@@ -294,7 +294,7 @@ static void hello_refuse(struct conn *conn, const char *reason)
 }
 
 /*
- * Returns a reason code, or NULL: the ClientHello is for the connection's host. The name comes from the address that
+ * The code of a mismatch, or NULL: the ClientHello is for the connection's host. That name comes from the address that
  * the program connected to, never from the payload.
  */
 static const char *hello_find_mismatch(const struct conn *conn, const struct hello *hello)
@@ -313,7 +313,7 @@ static void hello_judge_client_hello(struct conn *conn, struct hello_state *stat
 	const char *reason = hello_find_mismatch(conn, hello);
 
 	memcpy(conn->sni, hello->sni, sizeof(conn->sni));
-	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* as much of it as fits, for the record */
+	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* truncated, for the record */
 	if (reason) {
 		hello_refuse(conn, reason);
 		return;
@@ -322,7 +322,7 @@ static void hello_judge_client_hello(struct conn *conn, struct hello_state *stat
 		conn_close(conn, "internal", "no_memory", true);
 		return;
 	}
-	/* With Encrypted ClientHello the server decides by the inner name; the outer one is the approved name. */
+	/* With Encrypted ClientHello the server decides by the inner name; the outer name is the approved one. */
 	conn_switch_mode(conn, policy_net_intercepts_tls(conn->egress->policy, conn->host, conn->port) ? CONN_TLS
 			 : CONN_RELAY);
 }

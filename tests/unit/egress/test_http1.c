@@ -600,7 +600,7 @@ START_TEST(messages_are_written)
 	_cleanup_buf_ struct buf out = {0};
 	const struct http1_head head = {
 		.has_length = true, .length = 12, .status = 404, .phrase = "Gone?", .phrase_len = 5};
-	const struct field field = {.name = "X-AB", .name_len = 3, .value = "cde", .value_len = 2};
+	const struct http_field field = {.name = "X-AB", .name_len = 3, .value = "cde", .value_len = 2};
 	char size[HTTP1_CHUNK_HEAD];
 
 	http1_write_request(&out, "GET", "/a", "?b#", 2, "h:1");

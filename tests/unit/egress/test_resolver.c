@@ -282,8 +282,8 @@ START_TEST(one_query_for_all)
 	query = take_query();
 	ck_assert_str_eq(query.host, "a.test");
 	ck_assert_int_eq(recv(other, &query, sizeof(query), MSG_DONTWAIT), -1);
-	resolver_cancel_ask(resolver, number[1]);
-	resolver_cancel_ask(resolver, number[1]);
+	resolver_cancel_question(resolver, number[1]);
+	resolver_cancel_question(resolver, number[1]);
 	give_answer(query.number);
 	run();
 	ck_assert_uint_eq(asked[0].answers, 1);
@@ -323,7 +323,7 @@ static struct asked anew;
 static void answered_once(void *ctx, const struct resolver_answer *answer)
 {
 	answered(ctx, answer);
-	resolver_cancel_ask(resolver, to_cancel);
+	resolver_cancel_question(resolver, to_cancel);
 	ck_assert_uint_ne(resolver_ask_name(resolver, "a.test", PATIENCE_MS, answered, &anew), 0);
 }
 
