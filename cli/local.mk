@@ -69,6 +69,7 @@ CALLGATE_SOURCES += \
 	cli/policy/cases.h \
 	cli/policy/diff.c \
 	cli/policy/load.c \
+	cli/policy/fmt.c \
 	cli/policy/test.c \
 	cli/policy/verbs.c \
 	cli/policy/verbs.h

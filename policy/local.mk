@@ -30,6 +30,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/text.c \
 	policy/network/warn.c \
 	policy/parse/errors.c \
+	policy/parse/format.c \
+	policy/parse/format.h \
 	policy/parse/keys.c \
 	policy/parse/keys.h \
 	policy/parse/layer-names.c \

@@ -49,6 +49,7 @@ offers setup show --phase s
 offers github-read run --profile gith
 offers stats audit st
 offers diff policy d
+offers --check policy fmt --ch
 offers --coverage policy test --cov
 offers junit policy test --format j
 offers --no-new-access policy diff --no-n

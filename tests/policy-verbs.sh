@@ -1,5 +1,5 @@
 #!/bin/sh
-# callgate policy: diff, test.
+# callgate policy: diff, test, fmt.
 set -u
 
 top=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -159,6 +159,40 @@ expect 125 'none.json: No such file' test b.json none.json
 expect 125 'takes a policy and a file of cases' test b.json
 expect 125 'must be tap or junit' test --format xml b.json good.json
 expect 125 'unknown key' test bad.json good.json
+
+# ---- fmt ----
+printf '{"limits": {"wall": "1s"}, "version": 1,\n"filesystem": {"read": ["/b",
+	{"path": "/a", "because": "why"}]}}' >f.json
+chmod 640 f.json
+ln -s f.json link.json
+expect 0 '{
+  "version": 1,
+  "filesystem": {
+    "read": [{"path": "/a", "because": "why"}, "/b"]
+  },
+  "limits": {
+    "wall": "1s"
+  }
+}' fmt f.json
+printf '%s\n' "$out" >wanted
+expect 1 'f.json: not in canonical form' fmt --check f.json
+expect 0 '' fmt -w link.json
+cmp -s wanted f.json || fail "fmt -w wrote: $(cat f.json)"
+[ "$(stat -c %a f.json)" = 640 ] || fail "fmt -w changed the mode"
+[ -h link.json ] || fail "fmt -w replaced a link"
+expect 0 '' fmt --check f.json link.json
+expect 125 'bad.json:2: filesystm: unknown key' fmt -w bad.json
+printf '{\n"filesystm": {}}' | cmp -s - bad.json || fail "fmt -w changed a policy with mistakes"
+expect 125 'none.json: No such file' fmt none.json
+expect 125 'no file given' fmt
+expect 125 'contradict' fmt -w --check f.json
+expect 0 'Usage' fmt --help
+# What is installed keeps its meaning.
+for profile in "$CALLGATE_PROFILES"/*.json; do
+	"$callgate" policy fmt "$profile" >profile.json
+	expect 0 'no differences' diff "$(basename "$profile" .json)" profile.json
+done
+find . -name '*.json.*' | grep . && fail "fmt left a file"
 
 echo "$ran cases, $failed failed"
 [ "$failed" -eq 0 ]

@@ -13,6 +13,7 @@ static const struct policy_verb {
 } verbs[] = {
 	{"diff", policy_main_diff, "what one policy allows and another does not, with examples"},
 	{"test", policy_main_test, "whether a policy answers questions as a file expects"},
+	{"fmt", policy_main_fmt, "policy files in canonical order and layout"},
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))

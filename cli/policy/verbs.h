@@ -9,6 +9,7 @@
 
 int policy_main_diff(int argc, char **argv);
 int policy_main_test(int argc, char **argv);
+int policy_main_fmt(int argc, char **argv);
 
 /*
  * As cli_load_policy_without_run, for a policy that is an argument: a file, or a profile when it has no "/" and does

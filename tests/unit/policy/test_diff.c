@@ -1,5 +1,6 @@
 /* What policy_diff finds, on policies made up from seeds: its witnesses are true, and none that is known is missing. */
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/cleanup.h"
 #include "policy/diff/diff.h"
 #include "policy/network/net.h"
+#include "policy/parse/format.h"
 #include "policy/paths/glob.h"
 #include "tests/unit/policy/generate.h"
 #include "tests/unit/policy/policy-rig.h"
@@ -214,6 +216,59 @@ START_TEST(test_show_round_trip)
 }
 END_TEST
 
+static struct policy *load_text(const char *text)
+{
+	struct rig rig = {0};
+	struct policy *policy;
+
+	ck_assert_msg(rig_load(&rig, text, NULL, &policy) == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "");
+	rig_done(&rig);
+	return policy;
+}
+
+static char *format_text(const char *text)
+{
+	struct policy_errors errors = {0};
+	char *formatted = NULL;
+
+	ck_assert_msg(policy_format_text("p.json", text, &errors, &formatted) == 0, "%s",
+		      errors.count ? errors.item[0].text : "");
+	return formatted;
+}
+
+/* Formatting keeps the meaning, and formatting again changes nothing; nor does the order of sorted lists. */
+START_TEST(test_format)
+{
+	uint64_t state = 0x8ebc6af09c88c6e3 * (uint64_t)(_i + 1);
+	json_t *json, *shuffled;
+	struct policy *policy = make_policy(&state, &json), *again;
+	char *text = json_dumps(json, 0), *once = format_text(text), *twice = format_text(once), *other, *shuffled_text;
+
+	ck_assert_str_eq(once, twice);
+	again = load_text(once);
+	check_empty(policy, again, once);
+	json_object_del(json, "network"); /* whose rules keep their order */
+	json_object_del(json_object_get(json, "filesystem"), "redirect");
+	shuffled = generate_shuffled(&state, json);
+	free(text);
+	free(once);
+	text = json_dumps(json, 0);
+	shuffled_text = json_dumps(shuffled, 0);
+	once = format_text(text);
+	other = format_text(shuffled_text);
+	ck_assert_str_eq(once, other);
+	free(text);
+	free(once);
+	free(twice);
+	free(other);
+	free(shuffled_text);
+	json_decref(json);
+	json_decref(shuffled);
+	policy_free(policy);
+	policy_free(again);
+}
+END_TEST
+
 /* True when a rule that denies all access matches a path, by the glob alone. */
 static bool list_denies(const json_t *json, const char *path)
 {
@@ -265,15 +320,52 @@ START_TEST(test_permutations)
 }
 END_TEST
 
-static struct policy *load_text(const char *text)
+/* Order, layout, and what is dropped; comments stay. */
+START_TEST(test_layout)
 {
-	struct rig rig = {0};
-	struct policy *policy;
+	static const char text[] =
+		"{\"network\": {\"listen\": [\"9-10\", 9000, 80],"
+		"\"allow\": [{\"reason\": \"r\", \"host\": \"b.test\"},"
+		"{\"host\": \"a.test\"}]}, \"filesystem\": {\"provide\": {\"/b\": {\"from\": \"file:x\"},"
+		"\"/a\": \"\"}, \"read\": [\"/b\", {\"path\": \"/a\"}, \"/b\", {\"because\": \"why\","
+		"\"path\": \"/aa\"}]}, \"version\": 1, \"extends\": [\"b\", \"a\"],"
+		"\"env\": {\"set\": {\"B\": \"1\", \"A\": \"\\u00e9\\n\"}}, \"limits\": {}}";
+	static const char formatted[] =
+		"{\n  \"version\": 1,\n  \"extends\": [\"b\", \"a\"],\n  \"filesystem\": {\n"
+		"    \"read\": [\"/a\", {\"path\": \"/aa\", \"because\": \"why\"}, \"/b\"],\n"
+		"    \"provide\": {\"/a\": \"\", \"/b\": {\"from\": \"file:x\"}}\n  },\n"
+		"  \"env\": {\n    \"set\": {\"A\": \"\303\251\\n\", \"B\": \"1\"}\n  },\n  \"limits\": {},\n"
+		"  \"network\": {\n"
+		"    \"allow\": [{\"host\": \"b.test\", \"reason\": \"r\"}, {\"host\": \"a.test\"}],\n"
+		"    \"listen\": [80, 9000, \"9-10\"]\n  }\n}\n";
+	char *once = format_text(text), *wide, *twice;
 
-	ck_assert_msg(rig_load(&rig, text, NULL, &policy) == 0, "%s", rig.errors.count ? rig.errors.item[0].text : "");
-	rig_done(&rig);
-	return policy;
+	ck_assert_str_eq(once, formatted);
+	free(once);
+	once = format_text("{\"filesystem\": {\"read\": [\"/a-rather-long-name-of-a-directory/one\","
+			   "\"/a-rather-long-name-of-a-directory/two\","
+			   "\"/a-rather-long-name-of-a-directory/three\"]}}");
+	ck_assert_ptr_nonnull(strstr(once, "\n      \"/a-rather-long-name-of-a-directory/three\",\n      \"/a"));
+	wide = strdup(once);
+	twice = format_text(wide);
+	ck_assert_str_eq(once, twice);
+	free(once);
+	free(twice);
+	free(wide);
 }
+END_TEST
+
+START_TEST(test_format_errors)
+{
+	struct policy_errors errors = {0};
+	char *formatted = NULL;
+
+	ck_assert_int_eq(policy_format_text("p.json", "{\n\"red\": 1}", &errors, &formatted), -EINVAL);
+	ck_assert_ptr_null(formatted);
+	ck_assert_ptr_nonnull(strstr(errors.item[0].text, "p.json:2: red: unknown key"));
+	policy_errors_release(&errors);
+}
+END_TEST
 
 /* ---- settings ---- */
 
@@ -431,6 +523,9 @@ int main(void)
 	tcase_add_loop_test(tcase, test_witnesses, 0, SEEDS);
 	tcase_add_loop_test(tcase, test_show_round_trip, 0, SEEDS);
 	tcase_add_loop_test(tcase, test_permutations, 0, SEEDS / 4);
+	tcase_add_loop_test(tcase, test_format, 0, SEEDS);
+	tcase_add_test(tcase, test_layout);
+	tcase_add_test(tcase, test_format_errors);
 	tcase_add_loop_test(tcase, test_setting, 0, (int)(sizeof(settings) / sizeof(settings[0])));
 	tcase_add_loop_test(tcase, test_example, 0, (int)(sizeof(examples) / sizeof(examples[0])));
 	tcase_add_test(tcase, test_cut);

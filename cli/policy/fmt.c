@@ -1,0 +1,111 @@
+/* callgate policy fmt: brings policy files into their canonical order and layout. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/policy/verbs.h"
+#include "policy/parse/format.h"
+
+#define VERB "policy fmt"
+#define FMT_BYTES_MAX ((size_t)16 << 20)
+
+struct fmt_options {
+	bool write, check;
+};
+
+/* Writes a new file beside `path`, with the mode of the old one, and renames it. 0 or -errno. */
+static int fmt_replace_file(const char *path, const char *text)
+{
+	_cleanup_free_ char *real = realpath(path, NULL), *name = real ? cli_format("%s.XXXXXX", real) : NULL;
+	_cleanup_close_ int fd = name ? mkostemp(name, O_CLOEXEC) : -1;
+	struct stat status;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = stat(real, &status) < 0 || fchmod(fd, status.st_mode & 07777) < 0 ? -errno : 0;
+	if (ret == 0)
+		ret = io_write_all(fd, text, strlen(text));
+	if (ret == 0 && (fsync(fd) < 0 || rename(name, real) < 0))
+		ret = -errno;
+	if (ret < 0)
+		(void)unlink(name); /* there is a message about the first failure */
+	return ret;
+}
+
+/* CLI_OK, 1: --check, and the file is not in canonical form; CLI_ERROR with a message. */
+static int fmt_take_text(const struct fmt_options *options, const char *path, const char *text, const char *formatted)
+{
+	bool same = strcmp(text, formatted) == 0;
+	int ret;
+
+	if (options->check) {
+		if (!same)
+			cli_note("%s: not in canonical form; callgate policy fmt -w writes that", path);
+		return same ? CLI_OK : 1;
+	}
+	if (!options->write)
+		return cli_print_text(VERB, formatted);
+	ret = same ? 0 : fmt_replace_file(path, formatted);
+	if (ret < 0)
+		cli_print_error(VERB, "%s: cannot be written: %s", path, strerror(-ret));
+	return ret < 0 ? CLI_ERROR : CLI_OK;
+}
+
+static int fmt_take_file(const struct fmt_options *options, const char *path)
+{
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
+	_cleanup_free_ char *text = NULL, *formatted = NULL;
+	size_t len;
+	int ret = io_read_file(AT_FDCWD, path, FMT_BYTES_MAX, &text, &len);
+
+	if (ret == 0 && strlen(text) != len)
+		ret = -EILSEQ;
+	if (ret < 0) {
+		cli_print_error(VERB, "%s: %s", path, ret == -EILSEQ ? "has a NUL byte" : strerror(-ret));
+		return CLI_ERROR;
+	}
+	ret = policy_format_text(path, text, &errors, &formatted);
+	cli_print_policy_errors(NULL, &errors);
+	if (ret == -ENOMEM)
+		return cli_fail_no_memory(VERB);
+	return ret < 0 ? CLI_ERROR : fmt_take_text(options, path, text, formatted);
+}
+
+int policy_main_fmt(int argc, char **argv)
+{
+	static const struct cli_option table[] = {
+		CLI_FLAG("write", 'w', "write the files in place; one that is not valid stays as it is",
+			 offsetof(struct fmt_options, write)),
+		CLI_FLAG("check", 0, "only name the files that would change", offsetof(struct fmt_options, check)),
+		{0},
+	};
+	struct fmt_options options = {.write = false};
+	const struct cli_syntax syntax = {
+		.verb = VERB,
+		.usage = "Usage: callgate policy fmt [OPTION...] FILE...\n\n"
+			 "Prints policy files in canonical order and layout. Their meaning stays.\n\n",
+		.epilogue = "\nExit status: 0, 1 with --check when a file would change, 125 error.\n",
+		.mixed = true,
+		.table = {{NULL, table, &options}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_PARSED)
+		return status;
+	if (optind == argc || (options.write && options.check)) {
+		cli_print_error(VERB, optind == argc ? "no file given" : "-w and --check contradict each other");
+		return cli_fail_usage(VERB);
+	}
+	for (status = CLI_OK; optind < argc; optind++) {
+		int one = fmt_take_file(&options, argv[optind]);
+
+		status = one > status ? one : status;
+	}
+	return status;
+}
