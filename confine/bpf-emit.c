@@ -5,7 +5,7 @@
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low word of an argument comes first");
 
-/* Maximum distance of a conditional jump, less one: resolving its other target may emit one more instruction. */
+/* The longest conditional jump, less one: resolving its other target may emit one more instruction. */
 #define REACH (UINT8_MAX - 1)
 
 static size_t bpf_emit_instruction(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_t no)
@@ -16,7 +16,7 @@ static size_t bpf_emit_instruction(struct bpf *bpf, unsigned code, uint32_t k, s
 	return bpf->len++;
 }
 
-/* The position of a return with this action: an earlier one within REACH, or a new one. */
+/* Returns the position of a return with this action: an earlier return within REACH, or a new one. */
 static size_t bpf_emit_return(struct bpf *bpf, uint32_t action)
 {
 	size_t i = 0, at;
@@ -35,7 +35,7 @@ static size_t bpf_emit_return(struct bpf *bpf, uint32_t action)
 	return at;
 }
 
-/* The position that the next instruction can jump to for this target. Emits a trampoline jump where it is too far. */
+/* Returns the position to jump to for this target. If it is too far, emits an unconditional jump on the way. */
 static size_t bpf_resolve_target(struct bpf *bpf, struct bpf_target target)
 {
 	size_t over = bpf->len - target.at - 1;
@@ -74,13 +74,13 @@ static size_t bpf_get_arg_offset(const struct row_compare *compare, bool high)
 	return offsetof(struct seccomp_data, args) + compare->arg * sizeof(uint64_t) + (high ? sizeof(uint32_t) : 0);
 }
 
-/* True when the accumulator holds the low word of this argument wherever the term is false. */
+/* True when the accumulator holds the low word of this argument wherever the term before was false. */
 static bool bpf_has_low_word_loaded(const struct row_term *term, unsigned arg)
 {
 	return term && term->count == 1 && term->compare[0].arg == arg && term->compare[0].mask == UINT32_MAX;
 }
 
-/* before: the preceding term; NULL: this is the first one. */
+/* Emits the test of one term. before: the term tested before it; NULL: this is the first. */
 static struct bpf_target bpf_emit_term(struct bpf *bpf, const struct row_term *term, const struct row_term *before,
 				       struct bpf_target no)
 {

@@ -1,7 +1,7 @@
 /*
- * Emits a BPF program backwards, from its last instruction to its first. So each jump's target exists and its distance
- * is known at once. Equal returns are shared where a jump reaches them: the kernel's JIT time at each start of a run is
- * proportional to the program's length.
+ * Emits a BPF program backwards, from its last instruction to its first: so the target of each jump exists already, and
+ * its distance is known. Equal returns are shared where a jump reaches them, because the kernel's JIT takes time in
+ * proportion to the length of the program, at each start of a run.
  */
 #ifndef CALLGATE_CONFINE_BPF_EMIT_H
 #define CALLGATE_CONFINE_BPF_EMIT_H
@@ -16,16 +16,16 @@
 #define BPF_RETURNS 8
 
 struct bpf {
-	struct sock_filter *code; /* BPF_MAXINSNS, in reverse order */
-	size_t len;               /* counts on past BPF_MAXINSNS, without storing */
+	struct sock_filter *code; /* BPF_MAXINSNS instructions, in reverse order */
+	size_t len;               /* length so far; goes on past BPF_MAXINSNS, without storing */
 	struct {
 		uint32_t action;
 		size_t at;
-	} last[BPF_RETURNS]; /* the nearest return of each action; further actions are not shared */
+	} last[BPF_RETURNS]; /* where the nearest return of each action is; other actions are not shared */
 	size_t returns;
 };
 
-/* The target of a jump: a return of an action, or the instruction at `at`. */
+/* The target of a jump: a return of `action`, or the instruction at `at`. */
 struct bpf_target {
 	bool returns;
 	uint32_t action;
@@ -37,15 +37,15 @@ static inline struct bpf_target bpf_make_return_target(uint32_t action)
 	return (struct bpf_target){.returns = true, .action = action};
 }
 
-/* Compares the accumulator. Like the functions below, it returns the target that is its first instruction. */
+/* Emits a comparison of the accumulator. Returns its first instruction as a target, as the functions below do. */
 struct bpf_target bpf_emit_jump(struct bpf *bpf, unsigned comparison, uint32_t value, struct bpf_target yes,
 				struct bpf_target no);
-/* Loads a word of struct seccomp_data, and continues with the instruction emitted before. */
+/* Emits a load of a word of struct seccomp_data. Execution continues with the instruction emitted before. */
 struct bpf_target bpf_emit_load(struct bpf *bpf, size_t offset);
-/* Loads a word (unless the accumulator holds it already), masks it, and compares it with the value. */
+/* Emits a test of a word: loads it (load; else it is in the accumulator), masks it, and compares it with the value. */
 struct bpf_target bpf_emit_word_test(struct bpf *bpf, size_t offset, bool load, uint32_t mask, uint32_t value,
 				     struct bpf_target yes, struct bpf_target no);
-/* The decision for one system call number. The accumulator may hold anything. */
+/* Emits the decision for one system call number. The accumulator may hold anything. */
 struct bpf_target bpf_emit_leaf(struct bpf *bpf, const struct bpf_leaf *leaf);
 
 #endif

@@ -7,23 +7,23 @@
 #include "confine/bpf-emit.h"
 #include "syscalls/arch/arch.h"
 
-#define BY_TERMS UINT32_MAX /* in place of an action: the arguments decide */
+#define BY_TERMS UINT32_MAX /* stands for an action where the arguments decide */
 
 /*
- * System call numbers are divided into groups with one common action. The exceptions in a group are compared one by
- * one: one instruction each, where a group of their own would take two. More of them would make the search slower.
+ * System call numbers are divided into groups that have one action in common. Exceptions in a group are compared one by
+ * one: one instruction each, where a group of their own would take two. More of them would slow the search down.
  */
 #define EXCEPTIONS_MOST 4
 
 struct plan {
 	const struct bpf_tree *tree;
-	uint32_t action[BPF_NR_END]; /* or BY_TERMS */
-	int first[BPF_NR_END];       /* number of each group */
-	uint32_t common[BPF_NR_END]; /* action of each group; BY_TERMS: the group is a single number */
+	uint32_t action[BPF_NR_END]; /* action of each number, or BY_TERMS */
+	int first[BPF_NR_END];       /* first number of each group */
+	uint32_t common[BPF_NR_END]; /* common action of each group; BY_TERMS: the group is a single number */
 	size_t groups;
 };
 
-/* The end of a group that begins at `first` and has this common action. */
+/* Returns the end of a group that begins at `first` and has this common action. */
 static int bpf_find_group_end(const struct plan *plan, int first, uint32_t common)
 {
 	int end = first, exceptions = 0;
@@ -80,7 +80,7 @@ static struct bpf_target bpf_emit_group_decision(struct bpf *bpf, const struct p
 	return next;
 }
 
-/* Binary search. The accumulator holds the system call number, which is in one of `count` groups. */
+/* Emits the binary search among `count` groups. The accumulator holds the system call number. */
 static struct bpf_target bpf_emit_search(struct bpf *bpf, const struct plan *plan, size_t group, size_t count)
 {
 	size_t low = count / 2;
@@ -116,7 +116,7 @@ static void bpf_reverse_program(struct bpf *bpf)
 
 int bpf_build_program(const struct bpf_tree *tree, struct sock_fprog *ret_program)
 {
-	struct bpf bpf = {.code = malloc(BPF_MAXINSNS * sizeof(*bpf.code))}; /* most pages are never touched */
+	struct bpf bpf = {.code = malloc(BPF_MAXINSNS * sizeof(*bpf.code))}; /* most of its pages are never touched */
 	struct plan plan;
 
 	if (!bpf.code)

@@ -1,4 +1,4 @@
-/* Builds seccomp filters: a binary search over system call numbers, with a decision for each number at its leaves. */
+/* Builds seccomp filters: a binary search over system call numbers, which ends in a decision for each number. */
 #ifndef CALLGATE_CONFINE_BPF_H
 #define CALLGATE_CONFINE_BPF_H
 
@@ -8,10 +8,10 @@
 
 #include "syscalls/table/table.h"
 
-#define BPF_NR_END 512 /* x32 system calls (0x40000000 and up) are above it: treated as a foreign ABI */
-#define BPF_LISTS_MAX (1 + ROW_MORE_MAX) /* row->allow, row->more */
+#define BPF_NR_END 512 /* one past the numbers that a row can have; x32 calls (0x40000000 and up) count as foreign */
+#define BPF_LISTS_MAX (1 + ROW_MORE_MAX) /* lists of terms: row->allow and row->more */
 
-/* The decision for a number: allow when all comparisons of one term in one of the lists are true, else the action. */
+/* The decision for a number: allow, if all comparisons of any term of any list are true; else `action`. */
 struct bpf_leaf {
 	const struct row_term *terms[BPF_LISTS_MAX];
 	size_t lists;
@@ -24,7 +24,7 @@ struct bpf_tree {
 	uint32_t foreign; /* the action for numbers from BPF_NR_END on, and for other architectures */
 };
 
-/* 0 with ret_program->filter owned by the caller (free), -ENOMEM, or -E2BIG. */
+/* Builds the filter. 0 with ret_program->filter owned by the caller (free(3)), -ENOMEM, or -E2BIG. */
 int bpf_build_program(const struct bpf_tree *tree, struct sock_fprog *ret_program);
 
 #endif

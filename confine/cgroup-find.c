@@ -1,4 +1,4 @@
-/* Where the control groups of this process are. */
+/* Finds the control groups of this process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ uint64_t cgroup_parse_number(const char *text, const char *key)
 static const char *const v1_names[CGROUP_CONTROLLERS] = {
 	[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids", [CGROUP_CPU] = "cpuacct"};
 
-/* True when a comma-separated list has the word. */
+/* True when a comma-separated list has this word. */
 static bool cgroup_list_has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -38,13 +38,13 @@ static bool cgroup_list_has_word(const char *list, const char *word)
 	return false;
 }
 
-/* The path of a group in a mount. False: it is not below the mount's root. */
+/* Gets the path of a group below a mount point. False: the group is not below the root of the mount. */
 static bool cgroup_locate_group(const struct mounts_line *mount, const char *group, char *out)
 {
 	size_t root = strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root);
 	const char *rest = group + root;
 
-	/* "/..": outside of the cgroup namespace. */
+	/* A path that begins with "/.." is outside of the cgroup namespace. */
 	if (strncmp(group, "/..", 3) == 0 || strncmp(mount->root, "/..", 3) == 0)
 		return false;
 	if (strncmp(group, mount->root, root) != 0 || (*rest != '/' && *rest != '\0'))
@@ -54,7 +54,7 @@ static bool cgroup_locate_group(const struct mounts_line *mount, const char *gro
 	return snprintf(out, PATH_MAX, "%s%s", mount->point, rest) < PATH_MAX;
 }
 
-/* This process's group in the hierarchy of that controller ("": version 2). Owned; NULL: none. */
+/* Finds this process's group in the hierarchy of a controller ("": version 2). Owned by the caller; NULL: none. */
 static char *cgroup_find_own_group(const char *self, const char *controller)
 {
 	_cleanup_free_ char *copy = strdup(self);
@@ -86,7 +86,7 @@ static void cgroup_add_mount(const struct mounts_line *mount, const char *self, 
 		if (!group || !cgroup_locate_group(mount, group, place))
 			*place = '\0';
 		else if (v2)
-			/* a part of v2, so it fits */
+			/* it fits: it is a part of v2 */
 			(void)snprintf(places->v2_top, sizeof(places->v2_top), "%s", mount->point);
 	}
 }

@@ -15,8 +15,8 @@
 #include "base/io.h"
 #include "confine/cgroup-private.h"
 
-#define MAKE_ROUNDS 50    /* another run may remove the directory between two steps */
-#define REMOVE_ROUNDS 200 /* tries, one a millisecond: a process leaves its group shortly after it was reaped */
+#define MAKE_ROUNDS 50    /* attempts: another run may remove the directory between two steps */
+#define REMOVE_ROUNDS 200 /* attempts, one each millisecond: a process leaves its group a little after it was reaped */
 #define LIST_BYTES (1u << 20)
 
 const struct cgroup_files cgroup_v1_files = {
@@ -39,11 +39,11 @@ static int cgroup_write_number(int dirfd, const char *name, uint64_t value)
 {
 	char text[24];
 
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value); /* at most 20 digits */
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value); /* fits: at most 20 digits */
 	return io_write_once(dirfd, name, text);
 }
 
-/* Kills processes that were left when keeper and supervisor died: every member of a leaf belongs to a run. */
+/* Kills the processes that were left when keeper and supervisor died: all members of a leaf belong to its run. */
 static void cgroup_kill_members(int leaf_fd)
 {
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
@@ -56,12 +56,12 @@ static void cgroup_kill_members(int leaf_fd)
 	for (char *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		pid_t pid = (pid_t)strtol(line, NULL, 10);
 
-		if (pid > 1) /* 0: not in our pid namespace */
+		if (pid > 1) /* 0: a process outside this pid namespace */
 			(void)kill(pid, SIGKILL);
 	}
 }
 
-/* Removes leaves whose lock is free: their keepers are dead. */
+/* Removes the leaves whose lock is free, because their keepers are dead. */
 static void cgroup_sweep_leaves(int base_fd)
 {
 	int list_fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -77,13 +77,13 @@ static void cgroup_sweep_leaves(int base_fd)
 		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 			continue;
 		if (unlinkat(base_fd, entry->d_name, AT_REMOVEDIR) < 0 && errno == EBUSY)
-			cgroup_kill_members(fd); /* the next run removes it */
+			cgroup_kill_members(fd); /* the next run will remove the leaf */
 	}
 }
 
 /*
- * Removes the empty directories of all users. With --user, or below the root group, a keeper without capabilities
- * cannot remove its own, so the next run does it while it still has its capabilities.
+ * Removes the empty callgate-UID directories of all users. With --user, or below the root group, a keeper without
+ * capabilities cannot remove its own. So the next run does, while it still has its capabilities.
  */
 static void cgroup_sweep_user_dirs(int parent_fd)
 {
@@ -93,10 +93,10 @@ static void cgroup_sweep_user_dirs(int parent_fd)
 
 	while (dir && (entry = readdir(dir)) != NULL)
 		if (strncmp(entry->d_name, CGROUP_BASE, strlen(CGROUP_BASE)) == 0)
-			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR); /* EBUSY, ENOTEMPTY: in use */
+			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR); /* EBUSY, ENOTEMPTY: a run uses it */
 }
 
-/* Makes the user's directory and in it the run's leaf. -ENOENT, -ENODEV: another run has removed one meanwhile. */
+/* Makes callgate-UID and in it the leaf of the run. -ENOENT, -ENODEV: another run has removed one meanwhile. */
 static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const char *base, const char *name,
 			    const struct cgroup_options *options)
 {
@@ -116,7 +116,7 @@ static int cgroup_make_dirs(struct cgroup_leaf *leaf, const char *parent, const 
 	cgroup_sweep_leaves(fd[CGROUP_FD_BASE]);
 	if (leaf->files == &cgroup_v2_files)
 		error = cgroup_v2_enable_controllers(fd[CGROUP_FD_BASE], leaf->controllers);
-	/* EEXIST: made in the previous round, when a sweep held its lock. Run IDs are random, so it is this run's. */
+	/* EEXIST: this run made the leaf in the round before (run IDs are random), when a sweep held its lock. */
 	if (error == 0 && mkdirat(fd[CGROUP_FD_BASE], name, 0755) < 0 && errno != EEXIST)
 		error = -errno;
 	if (error < 0)
@@ -135,7 +135,7 @@ static void cgroup_close_leaf(struct cgroup_leaf *leaf)
 		close_fd(&leaf->fd[i]);
 }
 
-/* Limits swap too: else pages would be swapped out. Without swap or its accounting the file is missing, and ignored. */
+/* Limits swap too: else pages would be swapped out. A missing file (no swap, or no accounting of it) is ignored. */
 static int cgroup_limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 {
 	const struct cgroup_files *files = leaf->files;
@@ -145,7 +145,7 @@ static int cgroup_limit_memory(const struct cgroup_leaf *leaf, uint64_t bytes)
 		return error;
 	(void)cgroup_write_number(dirfd, files->memory_swap, files->swap_is_sum ? bytes : 0);
 	if (files->memory_group)
-		(void)io_write_once(dirfd, files->memory_group, "1"); /* the OOM killer kills the whole run */
+		(void)io_write_once(dirfd, files->memory_group, "1"); /* lets the OOM killer kill the whole run */
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static int cgroup_set_limits(const struct cgroup_leaf *leaf, const struct policy
 	return error;
 }
 
-/* Version 1: an eventfd that becomes readable when the leaf runs out of memory; or -errno. */
+/* Version 1: opens an eventfd that becomes readable when the leaf runs out of memory; or -errno. */
 static int cgroup_v1_open_oom_event(int leaf_fd)
 {
 	_cleanup_close_ int event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -173,18 +173,18 @@ static int cgroup_v1_open_oom_event(int leaf_fd)
 
 	if (event_fd < 0 || control_fd < 0)
 		return -errno;
-	(void)snprintf(text, sizeof(text), "%d %d", event_fd, control_fd); /* two ints */
+	(void)snprintf(text, sizeof(text), "%d %d", event_fd, control_fd); /* two ints fit */
 	error = io_write_once(leaf_fd, "cgroup.event_control", text);
 	return error < 0 ? error : steal_fd(&event_fd);
 }
 
-/* True for a file that this version has and whose controller the leaf has. */
+/* True for a file that this version has, if the leaf has its controller. */
 static bool cgroup_leaf_needs_file(const struct cgroup_leaf *leaf, enum cgroup_fd which)
 {
 	if (!leaf->files->name[which])
 		return false;
 	if (which < CGROUP_FD_MEMORY_USED)
-		return true; /* those of every group */
+		return true; /* files that every group has */
 	if (which < CGROUP_FD_PIDS_LIMIT)
 		return leaf->controllers & 1u << CGROUP_MEMORY;
 	return leaf->controllers & 1u << (which < CGROUP_FD_CPU ? CGROUP_PIDS : CGROUP_CPU);
@@ -241,7 +241,7 @@ void cgroup_remove_leaf(struct cgroup_leaf *leaf, const char *base, const char *
 			cgroup_kill_members(fd[CGROUP_FD_LEAF]);
 		(void)nanosleep(&moment, NULL);
 	}
-	/* The base stays if another run of the user is in it, or if removing it takes capabilities (root group). */
+	/* callgate-UID stays if it has leaves of other runs, or if removing it takes capabilities (root group). */
 	if (fd[CGROUP_FD_BASE] >= 0)
 		(void)unlinkat(fd[CGROUP_FD_PARENT], base, AT_REMOVEDIR);
 	cgroup_close_leaf(leaf);

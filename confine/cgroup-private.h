@@ -1,4 +1,4 @@
-/* Shared by the files of cgroup only. */
+/* What the files cgroup*.c share. */
 #ifndef CALLGATE_CONFINE_CGROUP_PRIVATE_H
 #define CALLGATE_CONFINE_CGROUP_PRIVATE_H
 
@@ -6,7 +6,7 @@
 
 #include "confine/cgroup.h"
 
-/* The directories of this process's groups; "": none, or not reachable. */
+/* The directories of this process's own groups. "": there is none, or it cannot be reached. */
 struct cgroup_places {
 	char v1[CGROUP_CONTROLLERS][PATH_MAX];
 	char v2[PATH_MAX];
@@ -19,26 +19,26 @@ void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_p
 /* The directory in which the leaf is made. */
 struct cgroup_parent {
 	char dir[PATH_MAX];
-	unsigned controllers;  /* bits of the controllers that its leaves will have */
-	uint64_t pids_at_most; /* pids.max of the own group, when the leaf is not below it; 0: no limit */
+	unsigned controllers;  /* bits of the controllers that leaves in it will have */
+	uint64_t pids_at_most; /* pids.max of the own group, if the leaf is not below that; 0: no limit */
 };
 
-/* Version 2: finds the directory for the leaf and enables the controllers for its children. 0, or -errno with why. */
+/* Version 2: finds the directory for the leaf, and enables the controllers for its children. 0, or -errno with why. */
 int cgroup_v2_find_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size);
 
-/* Enables the controllers for the directory's children. 0 or -errno. */
+/* Enables the controllers for the children of a directory. 0 or -errno. */
 int cgroup_v2_enable_controllers(int dirfd, unsigned controllers);
 
-/* Version 2: a descriptor that becomes readable when memory.events (events_fd) changes; or -errno. */
+/* Version 2: opens a descriptor that becomes readable when memory.events (events_fd) changes; or -errno. */
 int cgroup_v2_open_oom_event(int events_fd);
 
-#define CGROUP_BASE "callgate-" /* followed by the run's uid: the directory of the leaves */
+#define CGROUP_BASE "callgate-" /* followed by the uid of the run: the directory that has the leaves */
 
-/* Open descriptors of a leaf. The first three are used by the keeper only. */
+/* The open descriptors of a leaf. Only the keeper uses the first three. */
 enum cgroup_fd {
 	CGROUP_FD_PARENT,
-	CGROUP_FD_BASE, /* callgate-UID */
-	CGROUP_FD_LEAF, /* holds the lock that says that the keeper is alive */
+	CGROUP_FD_BASE, /* the directory callgate-UID */
+	CGROUP_FD_LEAF, /* holds a lock, which tells that the keeper is alive */
 	CGROUP_FD_PROCS,
 	CGROUP_FD_KILL,
 	CGROUP_FD_MEMORY_USED,
@@ -53,28 +53,28 @@ enum cgroup_fd {
 	CGROUP_FD_MAX,
 };
 
-/* The files of a leaf, by version. */
+/* The names of the files of a leaf, for one version of control groups. */
 struct cgroup_files {
-	const char *name[CGROUP_FD_MAX]; /* NULL: it has none */
+	const char *name[CGROUP_FD_MAX]; /* NULL: this version has no such file */
 	const char *memory_limit, *memory_swap, *memory_group; /* opened only to set the limit; group may be NULL */
-	const char *cpu_key; /* NULL: the file is a single number */
+	const char *cpu_key; /* key of the CPU time in its file; NULL: the file is a single number */
 	uint64_t cpu_unit_ns;
-	bool swap_is_sum; /* memory_swap limits memory + swap, so it is set to the memory limit; else swap alone: 0 */
+	bool swap_is_sum; /* memory_swap limits memory + swap: set to the memory limit; else swap alone: set to 0 */
 };
 extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;
 
 struct cgroup_leaf {
 	const struct cgroup_files *files;
 	unsigned controllers;
-	int fd[CGROUP_FD_MAX]; /* -1: not there */
+	int fd[CGROUP_FD_MAX]; /* -1: not open */
 };
 
-/* Makes PARENT/base (options->uid's), and in it the leaf, with limits and open files. 0; -errno: nothing is left. */
+/* Makes PARENT/base for options->uid, and in it the leaf, with limits and open files. 0; -errno: nothing is left. */
 int cgroup_make_leaf(struct cgroup_leaf *leaf, const struct cgroup_parent *parent, const char *base, const char *name,
 		     const struct cgroup_options *options);
 void cgroup_remove_leaf(struct cgroup_leaf *leaf, const char *base, const char *name);
 
-/* The number after "key " at the beginning of a line; key NULL: the first number. 0 when there is no such line. */
+/* Returns the number after "key " at the beginning of a line (key NULL: the first number); 0: no such line. */
 uint64_t cgroup_parse_number(const char *text, const char *key);
 
 #endif

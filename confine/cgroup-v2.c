@@ -12,8 +12,8 @@
 #include "confine/cgroup-private.h"
 
 /*
- * "No internal processes" (cgroups(7)): except in the root, a group that contains processes cannot enable controllers
- * for its children. The own group contains at least this process. So these are tried in order:
+ * "No internal processes" (cgroups(7)): except for the root, a group that contains processes cannot enable controllers
+ * for its children. The own group contains this process at least. So these places for the leaf are tried in order:
  *
  *   own group      when it is the root, or its children have the controllers already
  *   its parent     when it may be written: under systemd the units of a user manager are siblings in a slice that
@@ -41,12 +41,12 @@ const struct cgroup_files cgroup_v2_files = {
 };
 
 #define CONTAINER_LEAF "callgate-init"
-#define MOVE_ROUNDS 10 /* processes may fork while they are moved */
+#define MOVE_ROUNDS 10 /* rounds of moving: processes may fork meanwhile */
 #define LIST_BYTES 65536
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};
 
-/* Bits of the controllers in a file. CPU time is counted without a controller. */
+/* Returns the bits of the controllers that a file lists. CPU time is counted without a controller. */
 static unsigned cgroup_get_controllers(int dirfd, const char *file)
 {
 	unsigned bits = 1u << CGROUP_CPU;
@@ -71,7 +71,7 @@ int cgroup_v2_enable_controllers(int dirfd, unsigned controllers)
 
 		if (!(missing & 1u << c))
 			continue;
-		(void)snprintf(word, sizeof(word), "+%s", controller_names[c]); /* short names */
+		(void)snprintf(word, sizeof(word), "+%s", controller_names[c]); /* the names are short */
 		error = io_write_once(dirfd, "cgroup.subtree_control", word);
 		if (error < 0)
 			return error;
@@ -83,18 +83,18 @@ static bool cgroup_file_is_max(int dirfd, const char *name)
 {
 	char text[64];
 
-	/* Without the file the group lacks that controller, and so has no limit. */
+	/* Without this file the group lacks the controller, and so has no limit. */
 	return io_read_once(dirfd, name, text, sizeof(text)) < 0 || strncmp(text, "max", 3) == 0;
 }
 
-/* True when the own group has limits that do not apply to a sibling. pids.max is copied instead. */
+/* True when the own group has limits that would not apply to a sibling. pids.max does not count: it is copied. */
 static bool cgroup_has_limits(int own_fd)
 {
 	return !cgroup_file_is_max(own_fd, "memory.max") || !cgroup_file_is_max(own_fd, "memory.high") ||
 	       !cgroup_file_is_max(own_fd, "memory.swap.max") || !cgroup_file_is_max(own_fd, "cpu.max");
 }
 
-/* Returns 0 when children of the directory can be made and have the controllers. */
+/* Tries whether children of a directory can be made and have the controllers. 0 or -errno. */
 static int cgroup_try_parent(int dirfd, unsigned controllers)
 {
 	if (faccessat(dirfd, ".", W_OK, AT_EACCESS) < 0)
@@ -118,11 +118,11 @@ static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, un
 	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2),
 		       places->v2);
 	if (io_read_once(own_fd, "pids.max", text, sizeof(text)) > 0)
-		parent->pids_at_most = cgroup_parse_number(text, NULL); /* 0 for "max" */
+		parent->pids_at_most = cgroup_parse_number(text, NULL); /* "max" gives 0 */
 	return 0;
 }
 
-/* Moves each process of a group into a leaf below it. Fails for kernel threads and processes that have ended. */
+/* Moves the processes of a group into a leaf below it, except kernel threads and processes that have ended. */
 static void cgroup_move_processes(int own_fd, int leaf_fd)
 {
 	_cleanup_free_ char *list = malloc(LIST_BYTES);
@@ -179,7 +179,7 @@ int cgroup_v2_find_parent(const struct cgroup_places *places, struct cgroup_pare
 
 int cgroup_v2_open_oom_event(int events_fd)
 {
-	/* kernfs reports a change as EPOLLPRI; the epoll descriptor around it then becomes readable (POLLIN). */
+	/* kernfs reports a change as EPOLLPRI. An epoll descriptor around the file then becomes readable (POLLIN). */
 	struct epoll_event event = {.events = EPOLLPRI};
 	_cleanup_close_ int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 

@@ -16,12 +16,12 @@
 
 #define LEAVES_MAX (CGROUP_CONTROLLERS + 1)
 #define ALL ((1u << CGROUP_CONTROLLERS) - 1)
-#define TEXT_BYTES (1u << 20) /* mountinfo of a machine with thousands of mounts */
+#define TEXT_BYTES (1u << 20) /* enough for mountinfo with thousands of mounts */
 
 _Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * LEAVES_MAX <= CGROUP_FDS_MAX, "CGROUP_FDS_MAX is large enough");
 
 struct cgroup {
-	char name[64]; /* of the leaves */
+	char name[64]; /* name of the leaves */
 	char base[32];
 	struct cgroup_leaf leaf[LEAVES_MAX];
 	size_t leaves;
@@ -30,16 +30,16 @@ struct cgroup {
 };
 
 /*
- * Tries in a short-lived child whether processes can be moved into the leaf. This fails where the common ancestor does
- * not belong to this user or is threaded; the run then goes on without the leaf. The try is free: the first move waits
- * for an RCU grace period (cgroup_threadgroup_rwsem), the program's own move soon afterwards does not. 0 or -errno.
+ * Tries in a short-lived child if processes can be moved into the leaf. This fails where the common ancestor belongs to
+ * another user or is threaded; then the run does without the leaf. The try costs no time: the first move waits for an
+ * RCU grace period (cgroup_threadgroup_rwsem), so that the move of the program soon afterwards need not. 0 or -errno.
  */
 static int cgroup_try_join_leaf(int procs_fd)
 {
 	int status = 0;
 	pid_t pid;
 
-	(void)signal(SIGCHLD, SIG_DFL); /* if inherited as ignored, the kernel would reap the child */
+	(void)signal(SIGCHLD, SIG_DFL); /* if SIGCHLD is ignored, the kernel reaps the child */
 	pid = fork();
 	if (pid == 0)
 		_exit(write(procs_fd, "0", 1) == 1 ? 0 : errno);
@@ -51,7 +51,7 @@ static int cgroup_try_join_leaf(int procs_fd)
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
-/* Makes a leaf. True when the run can use it; otherwise why is set. */
+/* Makes a leaf. True when the run can use it; otherwise `why` says why not. */
 static bool cgroup_add_leaf(struct cgroup *cgroup, const struct cgroup_files *files, const struct cgroup_parent *parent,
 			    const struct cgroup_options *options, char *why, size_t size)
 {
@@ -75,7 +75,7 @@ static bool cgroup_add_leaf(struct cgroup *cgroup, const struct cgroup_files *fi
 	return true;
 }
 
-/* Version 1: controllers that are mounted together (cpu,cpuacct) share a leaf. */
+/* Adds the leaves of version 1. Controllers that are mounted together (cpu,cpuacct) share a leaf. */
 static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_places *places,
 				 const struct cgroup_options *options, char *why, size_t size)
 {
@@ -86,7 +86,7 @@ static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_plac
 
 		if (!places->v1[c][0] || done & 1u << c)
 			continue;
-		(void)snprintf(parent.dir, sizeof(parent.dir), "%s", places->v1[c]); /* same size */
+		(void)snprintf(parent.dir, sizeof(parent.dir), "%s", places->v1[c]); /* fits: the same size */
 		for (enum cgroup_controller same = c; same < CGROUP_CONTROLLERS; same++)
 			if (strcmp(places->v1[same], places->v1[c]) == 0)
 				parent.controllers |= 1u << same;
@@ -95,7 +95,7 @@ static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_plac
 	}
 }
 
-/* Version 2 first: a controller is in one version only. Without any, version 2 still has CPU time and cgroup.kill. */
+/* Adds the leaves. Version 2 first: a controller is in one version; without any it has CPU time and cgroup.kill. */
 static void cgroup_add_leaves(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
 {
 	_cleanup_free_ char *self = NULL, *mounts = NULL;
@@ -123,7 +123,7 @@ static void cgroup_report_layer(const struct cgroup *cgroup, struct layers *laye
 		char *list = cgroup->controllers & 1u << c ? there : missing;
 		size_t len = strlen(list);
 
-		/* three short names fit */
+		/* fits: three short names */
 		(void)snprintf(list + len, sizeof(there) - len, "%s%s", len ? ", " : "", names[c]);
 	}
 	if (!missing[0])
@@ -134,8 +134,8 @@ static void cgroup_report_layer(const struct cgroup *cgroup, struct layers *laye
 }
 
 /*
- * True when the number of tasks is limited without control groups: by pidmax.h, or by RLIMIT_NPROC, which counts per
- * user namespace and uid, but not for root. Judging forks is worse: a signal can make one fail with EINTR before the
+ * True when the number of tasks is limited without control groups: by pidmax.h; or by RLIMIT_NPROC, which counts per
+ * user namespace and uid, but not for root. Judging forks is worse: a signal can make a fork fail with EINTR before its
  * notification is received, and a shell then gives up.
  */
 static bool cgroup_has_other_task_limit(const struct cgroup_options *options)
@@ -148,7 +148,7 @@ static bool cgroup_has_other_task_limit(const struct cgroup_options *options)
 	return options->uid != 0 || pidmax_is_possible(options->limits->pids);
 }
 
-/* Making and joining groups takes tens of milliseconds, more than everything else in a short run. */
+/* True when a limit needs control groups: making and joining them takes tens of ms, most of a short run. */
 static bool cgroup_is_needed(const struct cgroup_options *options)
 {
 	const struct policy_limits *limits = options->limits;
@@ -174,7 +174,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 		layers_set_state(options->layers, LAYER_CGROUPS, false, "no memory");
 		return NULL;
 	}
-	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* SCRATCH_ID_SIZE fits */
+	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* SCRATCH_ID_SIZE is smaller */
 	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_BASE "%u", (unsigned)options->uid);
 	cgroup_add_leaves(cgroup, options, why, sizeof(why));
 	cgroup_report_layer(cgroup, options->layers, why);
@@ -238,7 +238,7 @@ int cgroup_get_oom_fd(const struct cgroup *cgroup)
 	return -1;
 }
 
-/* pread(2), because the file is read repeatedly. */
+/* Reads a number from an open file. Uses pread(2), because the file is read again and again. */
 static uint64_t cgroup_read_number(int fd, const char *key)
 {
 	char text[2048];
@@ -274,7 +274,7 @@ void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usa
 	for (size_t i = 0; i < cgroup->leaves; i++) {
 		const struct cgroup_leaf *leaf = &cgroup->leaf[i];
 
-		/* Version 2: reading memory.events clears the event. */
+		/* In version 1, clear the event. In version 2, reading memory.events does that. */
 		if (leaf->files == &cgroup_v1_files && leaf->fd[CGROUP_FD_OOM] >= 0)
 			(void)!read(leaf->fd[CGROUP_FD_OOM], &event, sizeof(event));
 		cgroup_read_leaf(leaf, ret_usage);

@@ -32,7 +32,7 @@ void descriptors_detach_stdio(bool with_stderr)
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null_fd < 0)
-		return; /* no /dev/null: they stay shared with the keeper, unused */
+		return; /* without /dev/null they stay shared with the keeper, and unused */
 	(void)dup2(null_fd, 0);
 	(void)dup2(null_fd, 1);
 	if (!with_stderr)
@@ -46,5 +46,5 @@ void descriptors_make_room(void)
 	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FD_TABLE_SIZE - 1);
 
 	if (fd >= 0)
-		(void)close(fd); /* the table keeps its size */
+		(void)close(fd); /* the table stays that large */
 }

@@ -8,24 +8,24 @@
 #include "confine/filter.h"
 
 /*
- * The program: notify for another architecture or nr >= BPF_NR_END; then a binary search over system call numbers. Its
- * leaves allow, return an errno, notify, or try a row's terms and notify when none is true. Numbers that are always
- * allowed cost nothing: Linux caches them (5.11, seccomp_cache_prepare). doc/architecture.md says why libseccomp is not
- * used; tests/unit/confine/test_filter.c compares the result with libseccomp's.
+ * The filter notifies calls of another architecture or with nr >= BPF_NR_END. Then it searches the system call number.
+ * The end of the search allows, returns an errno, notifies, or tests the terms of a row and notifies when none is true.
+ * Numbers that are always allowed cost nothing: Linux caches them (5.11, seccomp_cache_prepare). doc/architecture.md
+ * says why libseccomp is not used; tests/unit/confine/test_filter.c compares the filter with that of libseccomp.
  */
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* Linux 5.19 */
 #endif
 
-/* For tests of Landlock and the namespaces alone: configure --enable-open-filter, and tests/cases/callgate-open. */
+/* configure --enable-open-filter and tests/cases/callgate-open set this, to test Landlock and the namespaces alone. */
 #ifdef CALLGATE_OPEN_FILTER
 static const bool filter_open = true;
 #else
 static const bool filter_open = false;
 #endif
 
-/* A call that is not allowed is notified, even if it is always denied, so that it is recorded. */
+/* Makes the decision for a row with terms. What is not allowed is notified, even if always denied: for the record. */
 static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct syscall_row *row)
 {
 	struct bpf_leaf leaf = {.action = SECCOMP_RET_USER_NOTIF};
@@ -35,7 +35,7 @@ static struct bpf_leaf filter_make_terms_leaf(unsigned traits, const struct sysc
 	for (const struct row_more *more = row->more; more && more->terms; more++)
 		if ((traits & more->in) == more->in && !(traits & more->not_in))
 			leaf.terms[leaf.lists++] = more->terms;
-	/* A call allowed with any arguments takes no comparison, so that Linux caches it. */
+	/* A call that is allowed with any arguments needs no comparison: so Linux caches it. */
 	if (leaf.lists > 0 && !leaf.terms[0]->compare[0].mask)
 		return (struct bpf_leaf){.action = SECCOMP_RET_ALLOW};
 	return leaf;
@@ -81,7 +81,7 @@ bool filter_can_wait_killable(void)
 {
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
-	/* The kernel checks the flags first (EINVAL), then reads the program, which is NULL (EFAULT). */
+	/* The kernel first checks the flags (EINVAL), then reads the filter, which is NULL here (EFAULT). */
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
 }
 
@@ -90,7 +90,7 @@ bool filter_is_open(void)
 	return filter_open;
 }
 
-/* A program that allows everything. */
+/* Builds a filter that allows everything. */
 static int filter_build_open_program(struct sock_fprog *ret_program)
 {
 	struct sock_filter *code = calloc(1, sizeof(*code));
@@ -114,7 +114,7 @@ int filter_install(const struct sock_fprog *program)
 	unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
 
-	/* Linux before 5.19: signals may interrupt a call while the supervisor performs it. */
+	/* Linux before 5.19: signals can interrupt a call while the supervisor performs it. */
 	if (fd < 0 && errno == EINVAL)
 		fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, program);
 	return fd < 0 ? -errno : (int)fd;

@@ -9,16 +9,16 @@
 
 #include "base/cleanup.h"
 
-/* Missing in the headers of Linux 6.1, which may be used to build: include/uapi/linux/landlock.h, landlock(7). */
+/* What the headers of Linux 6.1 lack, with which callgate can be built: include/uapi/linux/landlock.h, landlock(7). */
 #define FS_TRUNCATE (1ULL << 14)     /* ABI 3, Linux 6.2 */
-#define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, 6.10 */
-#define FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9, 7.1 */
-#define NET_TCP 3ULL                 /* BIND_TCP, CONNECT_TCP: ABI 4, 6.7 */
+#define FS_IOCTL_DEV (1ULL << 15)    /* ABI 5, Linux 6.10 */
+#define FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9, Linux 7.1 */
+#define NET_TCP 3ULL                 /* BIND_TCP, CONNECT_TCP: ABI 4, Linux 6.7 */
 #define NET_BIND_TCP 1ULL
-#define NET_UDP 12ULL                /* BIND_UDP, CONNECT_SEND_UDP: ABI 10, 7.2 */
-#define SCOPE_ABSTRACT (1ULL << 0)   /* ABI 6, 6.12 */
+#define NET_UDP 12ULL                /* BIND_UDP, CONNECT_SEND_UDP: ABI 10, Linux 7.2 */
+#define SCOPE_ABSTRACT (1ULL << 0)   /* ABI 6, Linux 6.12 */
 #define SCOPE_SIGNAL (1ULL << 1)
-#define SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, 6.15; logging after an exec is off by default */
+#define SELF_LOG_SAME_EXEC_OFF 1u    /* ABI 7, Linux 6.15; logging after an exec is off by default */
 #define SELF_LOG_SUBDOMAINS_OFF 4u
 #define ABI_LOG 7
 
@@ -27,7 +27,7 @@ static const struct {
 	int abi;
 	struct landlock_rights adds;
 } landlock_abis[] = {
-	{1, {.fs = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1}}, /* 0 (EXECUTE) to 12 */
+	{1, {.fs = LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1}}, /* rights 0 (EXECUTE) to 12 */
 	{2, {.fs = LANDLOCK_ACCESS_FS_REFER}},
 	{3, {.fs = FS_TRUNCATE}},
 	{4, {.net = NET_TCP}},
@@ -61,7 +61,7 @@ struct ruleset {
 	unsigned places;
 };
 
-/* Executing a file takes both rights, since do_open_execat() in the kernel opens it for reading. */
+/* Adds an executable file. Executing takes both rights: do_open_execat() in the kernel opens the file for reading. */
 static int landlock_allow_exec_file(void *ctx, int fd)
 {
 	struct ruleset *ruleset = ctx;
@@ -74,7 +74,7 @@ static int landlock_allow_exec_file(void *ctx, int fd)
 
 int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_places)
 {
-	/* An older kernel accepts a larger structure if the unknown part is 0. */
+	/* An older kernel accepts a larger structure if the part that it does not know is 0. */
 	const struct landlock_rights handled = landlock_rights(abi);
 	_cleanup_close_ int fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
 	struct ruleset ruleset = {.fd = fd};
@@ -98,7 +98,7 @@ int landlock_build_own_ruleset(int abi, bool read_files)
 
 	handled.net &= NET_BIND_TCP;
 	if (read_files)
-		handled.fs &= ~FS_RESOLVE_UNIX; /* name services (NSS) are reached by UNIX sockets with a path */
+		handled.fs &= ~FS_RESOLVE_UNIX; /* name services (NSS) are reached by unix sockets that have a path */
 	fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
 	if (fd < 0)
 		return -errno;

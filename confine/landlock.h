@@ -1,5 +1,5 @@
 /*
- * The program's Landlock domain. It allows only to execute (and so to read) what the policy lets the program execute.
+ * The Landlock domain of the program. It only lets the program execute (and so read) what the policy lets it execute.
  * The program gets other files as descriptors that the supervisor opened outside the domain: Landlock checks when a
  * file is opened, not when a descriptor is used.
  */
@@ -13,28 +13,28 @@
 
 #define LANDLOCK_ABI_SIGNALS 6 /* first ABI that denies signals to processes outside: Linux 6.12 */
 
-/* The kernel's Landlock ABI, 1 or more; -ENOSYS: not built in; -EOPNOTSUPP: not enabled; or another -errno. */
+/* Returns the Landlock ABI of the kernel, 1 or more; -ENOSYS: not built in; -EOPNOTSUPP: disabled; or -errno. */
 int landlock_get_abi(void);
 
-/* Access rights that an ABI can restrict: struct landlock_ruleset_attr as of Linux 6.12. */
+/* The access rights that an ABI can restrict: struct landlock_ruleset_attr of Linux 6.12. */
 struct landlock_rights {
 	uint64_t fs;
 	uint64_t net;
 	uint64_t scoped;
 };
 
-/* The rights of this ABI, or of the newest ABI known here if it is newer. */
+/* Returns the rights of this ABI. For an ABI that is too new to be known: those of the newest known one. */
 struct landlock_rights landlock_rights(int abi);
 
 /*
- * Makes a ruleset of all rights of the ABI, with *ret_places exceptions for what the view lets the program execute.
- * landlock_enter_domain() puts it into effect. A CLOEXEC descriptor owned by the caller, or -errno.
+ * Makes a ruleset that restricts all rights of the ABI, with *ret_places exceptions for what the view lets the program
+ * execute. landlock_enter_domain() puts it into effect. A CLOEXEC descriptor owned by the caller, or -errno.
  */
 int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_places);
 
 /*
- * As landlock_build_ruleset, for egress and resolver: no files (with read_files: no writing), no TCP port to listen on,
- * no signals and no abstract UNIX sockets to processes outside. Connecting by TCP is allowed.
+ * As landlock_build_ruleset, for egress and resolver. Their domain denies files (with read_files: only writing),
+ * listening on TCP ports, and signals and abstract unix sockets to processes outside. Connecting by TCP is allowed.
  */
 int landlock_build_own_ruleset(int abi, bool read_files);
 

@@ -1,4 +1,4 @@
-/* The sandbox layers of a run, in memory shared by keeper and supervisor, since each of them sets some. */
+/* The state of the sandbox layers of a run. It is in memory that keeper and supervisor share: each sets some layers. */
 #ifndef CALLGATE_CONFINE_LAYERS_H
 #define CALLGATE_CONFINE_LAYERS_H
 
@@ -12,25 +12,25 @@ struct layers {
 	unsigned required; /* LAYER_BITs whose absence is an error */
 	struct {
 		bool active;
-		char why[200]; /* one sentence without a full stop: what it does, or why it is inactive */
+		char why[200]; /* one sentence without a full stop: what the layer does, or why it is inactive */
 	} layer[LAYER_MAX];
 };
 
-/* A shared mapping with every layer inactive ("not tried", "switched off by --without"). NULL with errno. */
+/* Makes a shared mapping with every layer inactive ("not tried", "switched off by --without"). NULL with errno. */
 struct layers *layers_create(unsigned without, unsigned required);
 void layers_free(struct layers *layers);
 
-/* True unless the user switched it off. */
+/* True unless the user switched the layer off. */
 bool layers_is_wanted(const struct layers *layers, enum layer layer);
 
 /* Sets the state of a layer, and its reason. */
 __attribute__((format(printf, 4, 5))) void layers_set_state(struct layers *layers, enum layer layer, bool active,
 						      const char *format, ...);
 
-/* The first required layer that is not active, or LAYER_MAX. */
+/* Returns the first required layer that is not active, or LAYER_MAX. */
 enum layer layers_find_missing(const struct layers *layers);
 
-/* The result's "enforcement": {NAME: {"active", "why"}}. Owned by the caller; NULL: out of memory. */
+/* Makes "enforcement" of the result: {NAME: {"active", "why"}}. Owned by the caller; NULL: out of memory. */
 json_t *layers_make_json(const struct layers *layers);
 
 #endif

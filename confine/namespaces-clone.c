@@ -1,6 +1,6 @@
 /*
- * The usual way: one clone(2) makes the supervisor and all namespaces. When it fails nothing was made, and the
- * intermediate process (namespaces.c) finds out which namespaces can be made and why the others cannot.
+ * Makes the supervisor and all namespaces by one clone(2). If that fails, nothing was made, and the intermediate
+ * process (namespaces.c) finds out which namespaces can be made and why the others cannot.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +19,14 @@
 #define USERNS LAYER_BIT(LAYER_USERNS)
 #define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
 
-/* Who writes the id maps of the new user namespace. */
+/* How the id maps of the new user namespace are written. */
 struct mapping {
-	bool ours; /* the child itself: without privileges only one's own id may be mapped */
+	bool ours; /* the child itself writes them: without privileges it may only map its own ids */
 	uid_t uid;
 	gid_t gid;
 };
 
-/* Updates the tid that the C library caches, as its fork(3) does. Skipped where its address is unknown. */
+/* Calls clone(2), and updates the tid that the C library caches, as fork(3) does, if its address is known. */
 static pid_t namespaces_call_clone(unsigned long flags)
 {
 	unsigned long tid_address = 0;
@@ -36,23 +36,23 @@ static pid_t namespaces_call_clone(unsigned long flags)
 	return (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0L, 0L, tid_address, 0L);
 }
 
-/* In the keeper. Root can write the maps at once; others wait for NOTE_MAP, when the child is dumpable. */
+/* In the keeper: writes the id maps. Root can do so at once; others wait for NOTE_MAP, when the child is dumpable. */
 static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
 {
 	struct note note = {.kind = NOTE_MAP};
 
 	if (geteuid() != 0 && !namespaces_await_note(namespaces, -1, namespaces->end_fd, -1, &note))
-		return; /* the child is dead, or the run is to end: both are handled in the keeper's loop */
+		return; /* the child is dead, or the run must end: the loop of the keeper handles both */
 	note = (struct note){.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(child)};
 	(void)namespaces_send_note(namespaces->peer_fd, &note);
 }
 
-/* In the child: waits for the id maps. False: the child must exit; the keeper was told why. */
+/* In the child: waits for the id maps. False: the child must exit, and has told the keeper why. */
 static bool namespaces_await_maps(struct namespaces *namespaces, const struct mapping *mapping)
 {
 	struct note note = {.kind = NOTE_MAP};
 
-	/* Undumpable, our files in /proc would belong to root. The supervisor resets the flag at once. */
+	/* The /proc files of an undumpable process belong to root. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (mapping->ours) {
 		note.value = namespaces_write_own_id_map("self", mapping->uid, mapping->gid);
@@ -71,7 +71,7 @@ static bool namespaces_await_maps(struct namespaces *namespaces, const struct ma
 static void namespaces_begin_supervisor(struct namespaces *namespaces, unsigned made, const struct mapping *mapping)
 {
 	if (made & USERNS && !mapping->ours)
-		privs_drop_bounding_set(); /* done while the keeper writes the maps */
+		privs_drop_bounding_set(); /* meanwhile the keeper writes the maps */
 	if (made & USERNS && !namespaces_await_maps(namespaces, mapping))
 		_exit(1);
 	namespaces_set_made(namespaces, made);
@@ -86,7 +86,7 @@ pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long fla
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	/* Descriptors of the keeper's own namespaces, which the child inherits. */
+	/* The child inherits these descriptors of the keeper's namespaces. */
 	namespaces->host_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (namespaces_find_wanted(namespaces) & LAYER_BIT(LAYER_PIDNS))
 		namespaces->host_pidns_fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
@@ -114,7 +114,7 @@ pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted)
 	unsigned before = USERNS | MOUNTNS, made = wanted;
 	pid_t pid;
 
-	/* Making the network namespace takes as long as making all the others. */
+	/* Making a network namespace takes as long as making all others. */
 	namespaces->net_later =
 		namespaces->net_may_wait && (wanted & before) == before && wanted & LAYER_BIT(LAYER_NETNS);
 	if (namespaces->net_later)

@@ -1,4 +1,4 @@
-/* The supervisor's side: in the new namespaces, still with the capabilities for mounting. */
+/* The part of the supervisor: in the new namespaces, still with the capabilities for mounting. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -16,19 +16,19 @@
 #define PIDNS LAYER_BIT(LAYER_PIDNS)
 #define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
 
-/* The tmpfs holds directories and empty files only. Stand-in directories with long listings need many inodes. */
+/* The tmpfs has only directories and empty files. Stand-in directories with long listings need many inodes. */
 static const char *const tmpfs_options[] = {"mode", "0755", "size", "4m", "nr_inodes", "200k"};
 
-/* procfs options: no files about the machine; only processes that the reader may ptrace. */
+/* Options for the procfs of the program: no files about the machine, only processes that the reader may ptrace. */
 static const char *const processes_only[] = {"subset", "pid", "hidepid", "ptraceable"};
 
 /*
- * Pseudoterminals. max: in the whole kernel there are 4096 by default (/proc/sys/kernel/pty/max). Group 5 is tty in
- * every distribution; without it programs that set the group of a terminal, as sshd does, would have to fail.
+ * Options for the devpts of the run. max: the whole kernel has 4096 pairs by default (/proc/sys/kernel/pty/max). Group
+ * 5 is tty in every distribution. Programs such as sshd set the group of a terminal, and would fail otherwise.
  */
 static const char *const pts_options[] = {"ptmxmode", "0666", "max", "128", "mode", "0620", "gid", "5"};
 
-/* SIOCGSKNS, not /proc/thread-self/ns/net: the other thread is changing the root directory. */
+/* Uses SIOCGSKNS instead of /proc/thread-self/ns/net: another thread is changing the root directory. */
 static int namespaces_make_network(int *ret_loopback)
 {
 	_cleanup_close_ int fd = -1;
@@ -52,7 +52,7 @@ static void *namespaces_run_network_thread(void *ctx)
 	return NULL;
 }
 
-/* A network namespace takes as long to make as all others. Where it is not needed at once, a thread makes it. */
+/* Starts a thread that makes the network namespace, if nothing needs it at once: it takes as long as all others. */
 static void namespaces_start_network_thread(struct namespaces *namespaces)
 {
 	if (!namespaces->net_later)
@@ -65,7 +65,7 @@ static void namespaces_start_network_thread(struct namespaces *namespaces)
 		layers_set_state(namespaces->layers, LAYER_NETNS, false, "no thread can be made for it");
 }
 
-/* The thread has its own copy of the capabilities, so it is joined before namespaces_enter_view() drops ours. */
+/* Waits for that thread, which keeps its capabilities: so before namespaces_enter_view() drops ours. */
 static void namespaces_enter_network(struct namespaces *namespaces)
 {
 	_cleanup_close_ int fd = -1;
@@ -74,7 +74,7 @@ static void namespaces_enter_network(struct namespaces *namespaces)
 	if (!namespaces->net_later)
 		return;
 	namespaces->net_later = false;
-	scheduling_restore_thread(namespaces->net_thread); /* its CPU may be busy; ours becomes idle */
+	scheduling_restore_thread(namespaces->net_thread); /* its CPU may be busy, and this CPU becomes idle */
 	error = -pthread_join(namespaces->net_thread, NULL);
 	if (error == 0)
 		error = fd = namespaces->net_fd;
@@ -93,7 +93,7 @@ static int namespaces_report_failure(struct namespaces *namespaces, unsigned lay
 	return error;
 }
 
-/* In a user namespace the kernel denies a new procfs if parts of the present one are covered, as in containers. */
+/* Makes a procfs. In a user namespace the kernel refuses if parts of the present one are covered (containers). */
 static int namespaces_prepare_proc(struct namespaces *namespaces)
 {
 	int fd;
@@ -108,14 +108,14 @@ static int namespaces_prepare_proc(struct namespaces *namespaces)
 	namespaces->proc_fd = mounts_create_fs("proc", NULL, 0);
 	if (namespaces->proc_fd < 0)
 		return namespaces_report_failure(namespaces, PIDNS, "mount a /proc of its own", namespaces->proc_fd);
-	/* Linux 5.8. Before that the program sees the supervisor's procfs, and opens in it are judged. */
+	/* From Linux 5.8. On older kernels the program uses the supervisor's procfs; opening its files is judged. */
 	if (namespaces->narrow_proc)
 		namespaces->program_proc_fd =
 			mounts_create_fs("proc", processes_only, sizeof(processes_only) / sizeof(processes_only[0]));
 	return 0;
 }
 
-/* Without one the program has no pseudoterminals. A user namespace may know no group 5. */
+/* Makes a devpts; without it the program has no pseudoterminals. A user namespace may not know group 5. */
 static void namespaces_prepare_terminals(struct namespaces *namespaces)
 {
 	const size_t count = sizeof(pts_options) / sizeof(pts_options[0]);
@@ -172,6 +172,6 @@ void namespaces_report_ready(struct namespaces *namespaces)
 	const struct note ready = {.kind = NOTE_SUPERVISOR_READY};
 
 	if (namespaces->peer_fd >= 0)
-		(void)namespaces_send_note(namespaces->peer_fd, &ready); /* the keeper may have stopped waiting */
+		(void)namespaces_send_note(namespaces->peer_fd, &ready); /* the keeper may not wait any more */
 	close_fd(&namespaces->peer_fd);
 }

@@ -46,8 +46,8 @@ static int namespaces_get_timeout_ms(const struct namespaces *namespaces, int mo
 }
 
 /*
- * EOF on peer_fd is not enough: a killed child's own child may still hold the other end, and a stopped child keeps it.
- * So the pidfd, the signals that end the run and its time limit are waited for as well.
+ * EOF on peer_fd is not enough: a child of the killed child may still have the other end, and a stopped child keeps it.
+ * So this also waits for the pidfd, the signals that end the run, and its time limit.
  */
 bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
 			   struct note *ret_note)
@@ -68,7 +68,7 @@ void namespaces_send_failure(int fd, enum note_kind kind, unsigned layers, const
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(note.why, sizeof(note.why), format, arguments); /* truncated if longer */
+	(void)vsnprintf(note.why, sizeof(note.why), format, arguments); /* a longer text is cut */
 	va_end(arguments);
-	(void)namespaces_send_note(fd, &note); /* fails only if the keeper is dead */
+	(void)namespaces_send_note(fd, &note); /* fails only when the keeper is dead */
 }

@@ -1,4 +1,4 @@
-/* Shared by the files of namespaces only. */
+/* What the files namespaces*.c share. */
 #ifndef CALLGATE_CONFINE_NAMESPACES_PRIVATE_H
 #define CALLGATE_CONFINE_NAMESPACES_PRIVATE_H
 
@@ -8,9 +8,9 @@
 
 enum note_kind {
 	NOTE_MAP,    /* to the keeper: the user namespace is made; write its id maps */
-	NOTE_MAPPED, /* from the keeper: value is 0 or -errno */
-	NOTE_CHILD,  /* from the intermediate: value is the supervisor's pid in the keeper's pid namespace */
-	NOTE_INTERMEDIATE_FAILED, /* the intermediate cannot make `layers`, forked nothing and exits */
+	NOTE_MAPPED, /* from the keeper: value is the result of writing the id maps, 0 or -errno */
+	NOTE_CHILD,  /* from the intermediate process: value is the pid of the supervisor as the keeper sees it */
+	NOTE_INTERMEDIATE_FAILED, /* the intermediate process cannot make `layers`; it has forked nothing, and exits */
 	NOTE_SUPERVISOR_FAILED,   /* the supervisor cannot use `layers`, and exits */
 	NOTE_SUPERVISOR_READY,
 };
@@ -22,12 +22,12 @@ struct note {
 	char why[160];
 };
 
-/* Receives one whole note. flags: of recv(2). False when the other end is closed. */
+/* Send and receive one whole note. flags: of recv(2). False when the other end is closed. */
 bool namespaces_send_note(int fd, const struct note *note);
 bool namespaces_receive_note(int fd, int flags, struct note *ret_note);
 /*
- * In the keeper: receives from namespaces->peer_fd. False without a note when the process of pidfd (-1: none) ended,
- * stop_fd is readable, most_ms (-1: no limit) or the run's time limit is over.
+ * In the keeper: receives a note from namespaces->peer_fd. False without a note: the process of pidfd (-1: none) has
+ * ended, stop_fd is readable, or most_ms (-1: no limit) or the time limit of the run is over.
  */
 bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
 			   struct note *ret_note);
@@ -35,32 +35,32 @@ bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int s
 __attribute__((format(printf, 4, 5))) void namespaces_send_failure(int fd, enum note_kind kind, unsigned layers,
 							     const char *format, ...);
 
-/* As fork(2), or clone(2) with these flags, with namespaces->peer_fd between both. In the child the host_* are open. */
+/* As fork(2), or clone(2) with flags. namespaces->peer_fd connects both; the child has the host_* descriptors. */
 pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long flags);
 
 /*
- * As fork(2), into all wanted namespaces with one clone(2); -errno when that fails. In the child the id maps are
- * written and namespaces->made and the layers are set. The network namespace is left to namespaces_prepare_mounts()
- * where nothing needs it earlier.
+ * As fork(2), into all wanted namespaces by one clone(2); -errno when that fails. In the child the id maps are written,
+ * and namespaces->made and the layers are set. Where nothing needs the network namespace earlier,
+ * namespaces_prepare_mounts() makes it.
  */
 pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted);
 
-/* In the intermediate: unshares what can be. Sets namespaces->made and the layers. False: the process must exit. */
+/* In the intermediate process: unshares what it can, sets namespaces->made and the layers. False: it must exit. */
 bool namespaces_unshare_wanted(struct namespaces *namespaces);
 
-/* LAYER_BITs that may be tried; notes in the layers why the rest is not. */
+/* Returns the LAYER_BITs of the namespaces that may be tried; stores in the layers why the others may not. */
 unsigned namespaces_find_wanted(struct namespaces *namespaces);
 
-/* Maps these two ids only. `process` is its name in /proc. 0 or -errno, as namespaces_write_id_maps. */
+/* Maps only this uid and gid. `process`: its name in /proc. 0 or -errno, as namespaces_write_id_maps. */
 int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid);
 
-/* The CLONE_NEW* flags of LAYER_BITs. */
+/* Returns the CLONE_NEW* flags of LAYER_BITs. */
 unsigned long namespaces_get_flags(unsigned layers);
 
 /* Adds LAYER_BITs to namespaces->made and marks these layers as active. */
 void namespaces_set_made(struct namespaces *namespaces, unsigned made);
 
-/* Raises the loopback interface of this process's network namespace, which is then marked as made. */
+/* Raises the loopback interface of the network namespace of this process, and marks that namespace as made. */
 void namespaces_raise_own_loopback(struct namespaces *namespaces);
 /* Marks the network namespace as made; loopback: 0, or -errno when the interface stays down. */
 void namespaces_set_network(struct namespaces *namespaces, int loopback);

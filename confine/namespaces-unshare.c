@@ -1,4 +1,4 @@
-/* Which namespaces may be tried, in which order; unshare(2) one by one; the id maps of a user namespace. */
+/* Decides which namespaces are tried, unshares them one by one, and writes the id maps of a user namespace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -16,7 +16,7 @@
 #include "confine/namespaces-private.h"
 
 static const struct {
-	const char *file; /* in /proc/self/ns */
+	const char *file; /* name of the file in /proc/self/ns */
 	int flag;
 	const char *active;
 } namespace_kinds[LAYER_MAX] = {
@@ -55,9 +55,7 @@ unsigned namespaces_find_wanted(struct namespaces *namespaces)
 		if (namespaces->refused & LAYER_BIT(layer) || !layers_is_wanted(namespaces->layers, layer))
 			continue;
 		wanted |= LAYER_BIT(layer);
-		/*
-		 * Not checked before one clone(2) of all. If that fails, each is tried singly, and the reason is given.
-		 */
+		/* Only checked when one clone(2) for all has failed: then each is tried alone, with a reason. */
 		if (namespaces->singly && !namespaces_kernel_has_layer(layer))
 			namespaces_leave_out_layer(namespaces, &wanted, layer, "not in this kernel");
 	}
@@ -68,7 +66,7 @@ unsigned namespaces_find_wanted(struct namespaces *namespaces)
 	if (!(wanted & LAYER_BIT(LAYER_MOUNTNS)))
 		namespaces_leave_out_layer(namespaces, &wanted, LAYER_PIDNS,
 				     "takes a mount namespace, for a /proc of its own");
-	/* Alone a user namespace confines nothing, and it would show other users' files as owned by "nobody". */
+	/* A user namespace alone confines nothing, and would show the files of other users as owned by "nobody". */
 	if (wanted == LAYER_BIT(LAYER_USERNS))
 		namespaces_leave_out_layer(namespaces, &wanted, LAYER_USERNS, "of no use without the others");
 	return wanted;
@@ -87,7 +85,7 @@ int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid)
 	char text[64];
 	int r = namespaces_write_proc(process, "setgroups", "deny");
 
-	if (r < 0 && r != -ENOENT) /* Linux before 3.19 */
+	if (r < 0 && r != -ENOENT) /* ENOENT: Linux before 3.19 */
 		return r;
 	(void)snprintf(text, sizeof(text), "%u %u 1\n", uid, uid);
 	r = namespaces_write_proc(process, "uid_map", text);
@@ -97,7 +95,7 @@ int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid)
 	return namespaces_write_proc(process, "gid_map", text);
 }
 
-/* Maps each id that is mapped here to itself: in a container root has only a part of the ids. */
+/* Maps each id that is mapped here to itself. Root in a container has only some of the ids. */
 static int namespaces_copy_id_map(const char *process, const char *file)
 {
 	_cleanup_free_ char *ours = NULL, *text = NULL;
@@ -191,7 +189,7 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 	return true;
 }
 
-/* Unshares one by one, because one clone(2) of all has failed. Returns the first errno. */
+/* Unshares the namespaces one by one, after one clone(2) for all has failed. Returns the first errno. */
 static int namespaces_unshare_singly(struct namespaces *namespaces, unsigned wanted)
 {
 	int first = 0;

@@ -1,6 +1,6 @@
 /*
- * The keeper's side. It clones the supervisor into all namespaces at once (namespaces-clone.c). Where that fails it
- * forks an intermediate process, which unshares them one by one and forks the supervisor.
+ * The part of the keeper. It clones the supervisor into all namespaces at once (namespaces-clone.c). If that fails, it
+ * forks an intermediate process, which unshares them one by one and then forks the supervisor.
  */
 #include "confine/namespaces.h"
 
@@ -16,11 +16,11 @@
 #include "base/cleanup.h"
 #include "confine/namespaces-private.h"
 
-/* A supervisor that is not ready by then hangs on some file system: go on to the loop, which has clock and signals. */
+/* A supervisor that takes longer hangs on a file system: the keeper's loop, with time limit and signals, waits on. */
 #define READY_TIMEOUT_MS 10000
-#define END_TIMEOUT_MS 1000 /* for a child that is about to exit; then it is killed */
+#define END_TIMEOUT_MS 1000 /* for a child that should exit; after that it is killed */
 
-/* CAP_SETFCAP: since Linux 5.12 it is needed to map uid 0. */
+/* CAP_SETFCAP: since Linux 5.12 mapping uid 0 needs it. */
 const int namespaces_caps[NAMESPACES_CAPS] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
 					      CAP_SETUID,    CAP_SETGID,     CAP_SETPCAP,   CAP_SETFCAP};
 
@@ -32,17 +32,19 @@ static void namespaces_refuse_layers(struct namespaces *namespaces, const struct
 			layers_set_state(namespaces->layers, layer, false, "%s", note->why);
 }
 
-/* Runs in the keeper's child. Returns only in the supervisor. */
+/* The intermediate process, a child of the keeper. Returns only in the supervisor. */
 static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t keeper)
 {
 	struct note note = {.kind = NOTE_CHILD};
 	pid_t pid;
 
-	/* If the intermediate were stopped, it would keep the pipes' ends open after the keeper's death. */
+	/* A stopped process would keep its ends of the pipes open after the death of the keeper. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != keeper)
 		_exit(1);
-	/* So that a keeper without privileges can open our uid_map. The supervisor resets the flag at once. */
+	/*
+	 * Dumpable, so that a keeper without privileges can open our uid_map. The supervisor resets the flag at once.
+	 */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (!namespaces_unshare_wanted(namespaces))
 		_exit(1);
@@ -52,7 +54,7 @@ static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t kee
 	note.value = pid < 0 ? -errno : pid;
 	if (!namespaces_send_note(namespaces->peer_fd, &note) && pid > 0)
 		(void)kill(pid, SIGKILL);
-	_exit(0); /* the keeper, a subreaper, becomes the supervisor's parent */
+	_exit(0); /* the supervisor is then a child of the keeper, which is a subreaper */
 }
 
 static int namespaces_open_pidfd(pid_t pid)
@@ -60,7 +62,7 @@ static int namespaces_open_pidfd(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* Reaps a child that is about to exit. Kills it if it does not exit, for example because it is stopped. */
+/* Reaps a child that should exit. If it does not, for example because it is stopped, kills it. */
 static void namespaces_reap_child(pid_t pid)
 {
 	_cleanup_close_ int pidfd = namespaces_open_pidfd(pid);
@@ -81,8 +83,9 @@ static void namespaces_handle_supervisor_note(struct namespaces *namespaces, con
 }
 
 /*
- * Handles the intermediate's notes until it has forked. Returns the supervisor's pid, 0 to try again with fewer layers,
- * or -errno. namespaces->lost: it was killed, or the run is to end; returns its own pid, not yet reaped.
+ * Handles the notes of the intermediate process until that has forked. Returns the pid of the supervisor, 0 to try
+ * again with fewer layers, or -errno. If the process was killed or the run is to end: namespaces->lost, and its own
+ * pid.
  */
 static pid_t namespaces_serve_intermediate(struct namespaces *namespaces, pid_t between)
 {
@@ -96,7 +99,7 @@ static pid_t namespaces_serve_intermediate(struct namespaces *namespaces, pid_t 
 			struct note mapped = {.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(between)};
 
 			(void)namespaces_send_note(namespaces->peer_fd,
-						   &mapped); /* if it died, the next receive fails */
+						   &mapped); /* if it has died, the next receive fails */
 		} else if (note.kind == NOTE_INTERMEDIATE_FAILED) {
 			namespaces_refuse_layers(namespaces, &note);
 			result = 0;
@@ -153,7 +156,7 @@ bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int 
 
 	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->lost)
 		return false;
-	/* Needs no pidfd: only the child has the other end. */
+	/* No pidfd: only the child has the other end, so its death is an end of file. */
 	if (!namespaces->supervisor_failed && namespaces_await_note(namespaces, -1, stop_fd, READY_TIMEOUT_MS, &note))
 		namespaces_handle_supervisor_note(namespaces, &note);
 	if (namespaces->supervisor_failed)

@@ -16,30 +16,30 @@
 #include "view/view.h"
 
 struct namespaces {
-	struct layers *layers; /* shared page, borrowed */
-	unsigned refused;      /* LAYER_BITs not to be tried (again) */
-	unsigned made;         /* LAYER_BITs; in the supervisor: the namespaces it is in */
-	uint64_t tasks_most;   /* limit of tasks for uid 0, by pidmax.h; 0: another mechanism limits them */
-	bool tasks_bound;      /* in the supervisor: the limit of tasks is set */
+	struct layers *layers; /* in shared memory, borrowed */
+	unsigned refused;      /* LAYER_BITs of namespaces that must not be tried (again) */
+	unsigned made;         /* LAYER_BITs of the namespaces that were made; in the supervisor: that it is in */
+	uint64_t tasks_most;   /* limit of tasks for pidmax.h, when uid 0 runs; 0: something else limits them */
+	bool tasks_bound;      /* in the supervisor: the limit of tasks is in effect */
 	bool net_may_wait;     /* nothing needs the network namespace before namespaces_enter_view() */
 	bool net_later;        /* a thread makes the network namespace: see namespaces-inside.c */
 	pthread_t net_thread;
-	int net_fd, loopback; /* results of net_thread, or -errno */
-	bool singly;          /* one clone(2) of all failed: namespaces are made one by one */
-	int peer_fd;          /* keeper <-> child until the supervisor is ready; -1: none */
-	/* In the keeper: these notes of the supervisor may arrive before the intermediate's NOTE_CHILD. */
+	int net_fd, loopback; /* results of net_thread: a descriptor, 0, or -errno */
+	bool singly;          /* one clone(2) for all failed: namespaces are made one by one */
+	int peer_fd;          /* socket between keeper and child until the supervisor is ready; -1: none */
+	/* In the keeper: notes of the supervisor that may arrive before NOTE_CHILD of the intermediate process. */
 	bool supervisor_ready, supervisor_failed;
 	int end_fd;        /* in the keeper: readable when a signal ends the run; -1: none */
-	uint64_t until_ns; /* in the keeper: the run's time limit, CLOCK_MONOTONIC; 0: none */
-	bool lost;         /* the intermediate was killed: see namespaces_fork_supervisor() */
-	/* In the supervisor, from namespaces_prepare_mounts() on: */
-	int tmpfs_fd, proc_fd; /* detached mounts; -1: no mount namespace */
-	bool narrow_proc;      /* set by the caller: mount a second procfs that shows the run's processes only */
-	int program_proc_fd;   /* the second procfs; -1: none, the program sees the supervisor's */
-	int pts_fd;            /* a detached devpts of the run's own; -1: none */
-	int host_root_fd;      /* the keeper's "/"; -1: no mount namespace */
-	int host_proc_fd;      /* the keeper's /proc, to translate pids; -1: same pid namespace */
-	int host_pidns_fd;     /* the keeper's pid namespace, to translate pids; -1: the same one, or not available */
+	uint64_t until_ns; /* in the keeper: the end of the time limit, CLOCK_MONOTONIC; 0: no limit */
+	bool lost;         /* the intermediate process was killed: namespaces_fork_supervisor() */
+	/* In the supervisor, set by namespaces_prepare_mounts(): */
+	int tmpfs_fd, proc_fd; /* detached mounts; -1: the run has no mount namespace */
+	bool narrow_proc;      /* input: also mount a procfs that shows only the processes of the run */
+	int program_proc_fd;   /* that procfs; -1: none, and the program uses that of the supervisor */
+	int pts_fd;            /* a detached devpts for the run; -1: none */
+	int host_root_fd;      /* "/" of the keeper; -1: the run has no mount namespace */
+	int host_proc_fd;      /* /proc of the keeper, to translate pids; -1: same pid namespace */
+	int host_pidns_fd;     /* pid namespace of the keeper, to translate pids; -1: the same, or not available */
 };
 
 #define NAMESPACES_NONE                                                                              \
@@ -51,39 +51,39 @@ struct namespaces {
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
 #define NAMESPACES_CAPS 8u
-#define NAMESPACES_SUPERVISOR_CAPS 2u /* so many of them are enough in the supervisor */
-#define NAMESPACES_LOOPBACK_CAPS 3u   /* so many when a network namespace is still to be made */
-#define NAMESPACES_NETWORK_CAPS 4u    /* so many when addresses are to be set in it */
+#define NAMESPACES_SUPERVISOR_CAPS 2u /* the first ones, which the supervisor needs */
+#define NAMESPACES_LOOPBACK_CAPS 3u   /* the first ones, needed while a network namespace is still to be made */
+#define NAMESPACES_NETWORK_CAPS 4u    /* the first ones, needed to set addresses in it */
 
 /*
- * As fork(2), into the wanted namespaces that can be made. Returns the child's pid in the keeper, 0 in the child, or
- * -errno. The keeper must be a subreaper with one thread and no other children that may end meanwhile. It writes the
- * id maps, so it must still have its capabilities. With namespaces->lost the pid is that of the killed intermediate,
- * and a supervisor without a keeper may be left: killtree() ends it.
+ * As fork(2), into the wanted namespaces that can be made. Returns the pid of the child in the keeper, 0 in the child,
+ * or -errno. The keeper must be a subreaper with one thread, and without other children that may end meanwhile. It
+ * writes the id maps, so it must still have its capabilities. With namespaces->lost, the pid is that of the
+ * intermediate process, which was killed; it may have left a supervisor, which killtree() ends.
  */
 pid_t namespaces_fork_supervisor(struct namespaces *namespaces);
 
 /* In the keeper: waits until the supervisor is ready, failed or died, or stop_fd is readable. True: fork again. */
 bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int stop_fd);
 
-/* In the child, first: makes a tmpfs, a procfs, and all mounts private. 0; -errno: the child must exit. */
+/* In the child, at first: makes a tmpfs, a procfs, and all mounts private. 0; -errno: the child must exit. */
 int namespaces_prepare_mounts(struct namespaces *namespaces);
 
-/* In the child: makes the view its root (view_attach_mounts) and drops all capabilities. 0, or -errno as above. */
+/* In the child, then: makes the view its root (view_attach_mounts), drops all capabilities. 0; -errno: it must exit. */
 int namespaces_enter_view(struct namespaces *namespaces, struct view *view);
 
 /*
- * In the child, afterwards: tells the keeper that it is ready. The keeper then drops its own capabilities and installs
- * its filter, which takes CPU time; so this is best called when the supervisor is about to sleep.
+ * In the child, at last: tells the keeper that it is ready. The keeper then drops its capabilities and installs its
+ * filter, which takes CPU time. So call this when the supervisor is about to sleep.
  */
 void namespaces_report_ready(struct namespaces *namespaces);
 
 void namespaces_release(struct namespaces *namespaces);
 
-/* Writes the id maps of a new user namespace: all ids with CAP_SETUID and CAP_SETGID, else our own. 0 or -errno. */
+/* Writes the id maps of a new user namespace: all ids with CAP_SETUID and CAP_SETGID, else the own. 0 or -errno. */
 int namespaces_write_id_maps(pid_t pid);
 
-/* Brings the loopback interface up, through any socket of the network namespace. 0 or -errno. */
+/* Raises the loopback interface, by any socket of its network namespace. 0 or -errno. */
 int namespaces_raise_loopback(int socket_fd);
 
 #endif

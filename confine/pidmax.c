@@ -8,8 +8,8 @@
 
 #include "base/io.h"
 
-#define OWN_TASKS 2 /* the supervisor and its watchdog thread, as in rlimits.c */
-/* The kernel requires at least 301. Near the 300 reserved pids the limit would be far from exact. */
+#define OWN_TASKS 2 /* the supervisor and its watchdog thread, as rlimits.c counts them */
+/* The kernel wants at least 301. Close to the 300 reserved pids the limit would be very inexact. */
 #define TASKS_LEAST 1024
 #define TASKS_MOST 4000000 /* PID_MAX_LIMIT is 4194304 */
 
@@ -29,6 +29,6 @@ int pidmax_set_limit(uint64_t tasks)
 
 	if (!pidmax_is_possible(tasks) || getpid() != 1)
 		return -EOPNOTSUPP;
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1); /* pids are below */
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1); /* pids are lower */
 	return io_write_once(AT_FDCWD, "/proc/sys/kernel/pid_max", text);
 }

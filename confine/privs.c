@@ -28,7 +28,7 @@ bool privs_have_capability(int cap)
 	return privs_read_capabilities(data) == 0 && data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
 }
 
-/* Ends at EINVAL: the last capability is not known at compile time. Without CAP_SETPCAP only no_new_privs protects. */
+/* Drops all, up to EINVAL: their number is not known here. Without CAP_SETPCAP only no_new_privs protects. */
 void privs_drop_bounding_set(void)
 {
 	int held;
@@ -57,11 +57,11 @@ static int privs_drop_capabilities(void)
 	return 0;
 }
 
-/* The parts of privs_drop_all() that take CAP_SETPCAP. A new user namespace resets them. */
+/* Does the parts of privs_drop_all() that need CAP_SETPCAP. A new user namespace resets them. */
 static void privs_lock_securebits(void)
 {
 	privs_drop_bounding_set();
-	/* Locking the securebits fails without CAP_SETPCAP: then there are no capabilities to lock. */
+	/* Without CAP_SETPCAP locking fails, but then there are no capabilities to lock. */
 	(void)prctl(PR_SET_SECUREBITS, SECUREBITS_LOCKED, 0, 0, 0);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
@@ -74,7 +74,7 @@ int privs_drop_all(void)
 	return privs_drop_capabilities();
 }
 
-/* Asks by system calls, because glibc's wrappers synchronise all threads. */
+/* True when all ids are those of the user. Uses system calls: the wrappers of glibc synchronise all threads. */
 static bool privs_is_user(const struct privs_user *user)
 {
 	uid_t uid[3];
@@ -90,13 +90,13 @@ int privs_become_user(const struct privs_user *user)
 {
 	if (!user->set)
 		return 0;
-	privs_drop_bounding_set(); /* CAP_SETPCAP is lost with uid 0 */
+	privs_drop_bounding_set(); /* before CAP_SETPCAP is lost together with uid 0 */
 	if (privs_is_user(user))
 		return 0;
 	if (syscall(SYS_setgroups, 0, NULL) < 0 || syscall(SYS_setresgid, user->gid, user->gid, user->gid) < 0 ||
 	    syscall(SYS_setresuid, user->uid, user->uid, user->uid) < 0)
 		return -errno;
-	return privs_is_user(user) ? 0 : -EPERM; /* check the result */
+	return privs_is_user(user) ? 0 : -EPERM; /* make sure of the result */
 }
 
 int privs_borrow_user(const struct privs_user *user, struct privs_before *ret_before)
@@ -114,10 +114,10 @@ int privs_borrow_user(const struct privs_user *user, struct privs_before *ret_be
 	if (!before.group)
 		return -ENOMEM;
 	before.groups = getgroups(before.groups, before.group);
-	/* The uid is changed last: with effective uid 0 the capabilities for the others are lost. */
+	/* The uid comes last: without effective uid 0, the capabilities for the other changes are lost. */
 	if (before.groups < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
 		error = -errno;
-		(void)privs_restore_own_user(&before); /* the first error is reported */
+		(void)privs_restore_own_user(&before); /* the caller gets the first error */
 		return error;
 	}
 	*ret_before = before;
@@ -144,7 +144,7 @@ int privs_keep_capabilities(const struct privs_user *user, const int *caps, size
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3], keep[_LINUX_CAPABILITY_U32S_3];
 	int r;
 
-	(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0); /* fails if locked: then there is nothing to keep */
+	(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0); /* fails when locked: then there is nothing to keep */
 	r = privs_become_user(user);
 	(void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
 	if (r == 0)
@@ -152,7 +152,7 @@ int privs_keep_capabilities(const struct privs_user *user, const int *caps, size
 	if (r < 0)
 		return r;
 	if (lock)
-		privs_lock_securebits(); /* CAP_SETPCAP may not be among those kept */
+		privs_lock_securebits(); /* now, since CAP_SETPCAP may not be kept */
 	memset(keep, 0, sizeof(keep));
 	for (size_t i = 0; i < count; i++) {
 		keep[CAP_TO_INDEX(caps[i])].permitted |= CAP_TO_MASK(caps[i]) & data[CAP_TO_INDEX(caps[i])].permitted;

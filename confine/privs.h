@@ -1,4 +1,4 @@
-/* Dropping capabilities and the ways to regain them; changing to the user of the run. */
+/* Drops capabilities and the ways to regain them. Changes to the user of the run. */
 #ifndef CALLGATE_CONFINE_PRIVS_H
 #define CALLGATE_CONFINE_PRIVS_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* --user. Not set: the run keeps the uid, gid and groups of who started callgate. */
+/* The user of --user. Not set: the run keeps the uid, gid and groups of the user who started callgate. */
 struct privs_user {
 	bool set;
 	uid_t uid;
@@ -14,13 +14,13 @@ struct privs_user {
 };
 
 /*
- * Changes the process to that user for good: real, effective and saved ids, no supplementary groups. A no-op when not
- * set or already done. Call it before privs_drop_all(), since it needs CAP_SETUID and CAP_SETGID. The kernel resets
- * PR_SET_PDEATHSIG and PR_SET_DUMPABLE. Async-signal-safe; the process must have one thread. 0 or -errno.
+ * Changes the process to that user for good: real, effective and saved ids, no supplementary groups. Does nothing when
+ * the user is not set or the ids are right. Needs CAP_SETUID and CAP_SETGID, so call it before privs_drop_all(). The
+ * kernel resets PR_SET_PDEATHSIG and PR_SET_DUMPABLE. Async-signal-safe; the process must have one thread. 0 or -errno.
  */
 int privs_become_user(const struct privs_user *user);
 
-/* What privs_restore_own_user() restores. */
+/* The ids and groups that privs_restore_own_user() restores. */
 struct privs_before {
 	bool borrowed;
 	uid_t uid;
@@ -30,11 +30,11 @@ struct privs_before {
 };
 
 /*
- * Sets effective uid, gid and groups to the user's until privs_restore_own_user(), so that files are made and access is
- * checked as that user. A no-op when not set. 0, or -errno with nothing changed.
+ * Sets effective uid, gid and groups to those of the user, until privs_restore_own_user(): files are made, and access
+ * is checked, as that user. Does nothing when the user is not set. 0, or -errno with nothing changed.
  */
 int privs_borrow_user(const struct privs_user *user, struct privs_before *ret_before);
-/* Restores what privs_borrow_user has changed, and frees. 0; on -errno the process must exit. */
+/* Undoes privs_borrow_user, and frees. 0; on -errno the process must exit. */
 int privs_restore_own_user(struct privs_before *before);
 
 /*
@@ -48,12 +48,12 @@ int privs_drop_all(void);
 bool privs_have_capability(int cap);
 
 /*
- * privs_become_user(), but keeps these CAP_* if held. lock: takes what privs_drop_all() takes with CAP_SETPCAP. 0 or
- * -errno.
+ * As privs_become_user(), but keeps these capabilities (CAP_*), as far as it has them. lock: also does what
+ * privs_drop_all() needs CAP_SETPCAP for. 0 or -errno.
  */
 int privs_keep_capabilities(const struct privs_user *user, const int *caps, size_t count, bool lock);
 
-/* The part of privs_drop_all() that a new user namespace resets. Takes CAP_SETPCAP. */
+/* Does the part of privs_drop_all() that a new user namespace resets. Needs CAP_SETPCAP. */
 void privs_drop_bounding_set(void);
 
 #endif

@@ -1,6 +1,6 @@
 #include "confine/scheduling.h"
 
-/* False when there is no CPU but the present one, or there are more than a cpu_set_t holds: then some are idle. */
+/* Gets the other CPUs. False when there are none, or more than a cpu_set_t holds: then some are idle anyway. */
 static bool scheduling_get_other_cpus(cpu_set_t *ret_all, cpu_set_t *ret_others)
 {
 	int here = sched_getcpu();
@@ -24,7 +24,7 @@ void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved)
 void scheduling_restore_task(const struct scheduling_moved *moved)
 {
 	if (moved->moved)
-		(void)sched_setaffinity(moved->tid, sizeof(moved->before), &moved->before); /* ESRCH: it has ended */
+		(void)sched_setaffinity(moved->tid, sizeof(moved->before), &moved->before); /* ESRCH: the task ended */
 }
 
 void scheduling_move_thread_away(pthread_t thread)
@@ -43,7 +43,7 @@ void scheduling_restore_thread(pthread_t thread)
 		(void)pthread_setaffinity_np(thread, sizeof(all), &all); /* no effect on a thread that has ended */
 }
 
-/* Another policy than SCHED_OTHER was set by the user and stays. */
+/* Changes nothing when the user has set another policy than SCHED_OTHER. */
 bool scheduling_set_batch(void)
 {
 	const struct sched_param none = {.sched_priority = 0};

@@ -1,11 +1,11 @@
 /*
- * CPU affinity and scheduling policy while a run starts. With two CPUs, keeper, supervisor and program compete.
+ * CPU affinity and scheduling policy while a run starts, when keeper, supervisor and program compete for two CPUs.
  *
- * A new task is moved to another CPU than its maker's, so that both run at once. The kernel does so itself where it
- * finds an idle CPU. In a virtual machine it takes halted CPUs for busy ones; the new task then waits up to 3 ms, until
+ * A new task is moved away from the CPU of its maker, so that both run at once. Where the kernel finds an idle CPU, it
+ * does that itself. In a virtual machine it takes halted CPUs for busy ones. Then the new task waits up to 3 ms, until
  * its maker sleeps or its time slice ends.
  *
- * Everything here is best effort: on failure the kernel's own choice stays.
+ * All functions ignore failures: the task then runs where the kernel lets it.
  */
 #ifndef CALLGATE_CONFINE_SCHEDULING_H
 #define CALLGATE_CONFINE_SCHEDULING_H
@@ -18,19 +18,19 @@
 struct scheduling_moved {
 	pid_t tid;
 	bool moved;
-	cpu_set_t before; /* the caller's affinity, and so the new task's */
+	cpu_set_t before; /* affinity before: that of the caller, which the new task inherited */
 };
 
-/* Excludes the CPU that the caller is on from the affinity of the task. */
+/* Excludes the CPU of the caller from the affinity of a task. */
 void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved);
-/* Sets its affinity back. */
+/* Restores the affinity of a task. */
 void scheduling_restore_task(const struct scheduling_moved *moved);
 
 /* As scheduling_move_task_away, for a thread of this process. */
 void scheduling_move_thread_away(pthread_t thread);
 void scheduling_restore_thread(pthread_t thread);
 
-/* SCHED_BATCH: the caller preempts no other task when it wakes up. True: scheduling_set_normal() is to undo it. */
+/* Sets SCHED_BATCH: waking up, the caller preempts no other task. True: scheduling_set_normal() must undo it. */
 bool scheduling_set_batch(void);
 void scheduling_set_normal(void);
 

@@ -53,7 +53,7 @@ int selffilter_build(unsigned roles, struct sock_fprog *ret_program)
 
 int selffilter_install(unsigned roles)
 {
-	/* SPEC_ALLOW: no speculation mitigations, which would cost time; no untrusted code runs in these processes. */
+	/* SPEC_ALLOW: without speculation mitigations, which cost time; no untrusted code runs in these processes. */
 	const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 	struct sock_fprog program;
 	int error = selffilter_build(roles, &program);
@@ -62,7 +62,7 @@ int selffilter_install(unsigned roles)
 	if (error < 0)
 		return error;
 	ret = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-	/* TSYNC: a positive value is a thread that could not be synchronised. */
+	/* With TSYNC a positive result is the tid of a thread that could not be synchronised. */
 	error = ret < 0 ? -errno : ret > 0 ? -ESRCH : 0;
 	free(program.filter);
 	return error;

@@ -1,7 +1,7 @@
 /*
- * The seccomp filters of callgate's own processes (keeper, supervisor, custodian, egress, resolver), from the syscall
- * table's SELF columns. They limit what a vulnerability in one of them is worth. SELF(NEVER) kills the process. Other
- * calls that a role does not need return ENOSYS, so that a library that tries a newer call falls back.
+ * The seccomp filters of callgate's own processes (keeper, supervisor, custodian, egress, resolver), made from the SELF
+ * columns of the syscall table. They limit what a vulnerability in such a process is worth. SELF(NEVER) calls kill the
+ * process. Other calls that a role does not need return ENOSYS, so that a library which tries a newer call falls back.
  */
 #ifndef CALLGATE_CONFINE_SELFFILTER_H
 #define CALLGATE_CONFINE_SELFFILTER_H

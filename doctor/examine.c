@@ -39,9 +39,9 @@ const char *finding_get_state_name(enum finding_state state)
 }
 
 struct trial {
-	enum probe first, last; /* the probes that it reports */
+	enum probe first, last; /* the first and last probe that the trial reports */
 	void (*run)(struct doctor *doctor);
-	bool plain; /* without privileges, as in a run */
+	bool plain; /* run it without privileges, as in a run */
 };
 
 static const struct trial trials[] = {
@@ -67,7 +67,7 @@ static _Noreturn void doctor_run_trial_child(struct doctor *doctor, const struct
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)setpgid(0, 0); /* so that a hanging trial is killed with its children */
+	(void)setpgid(0, 0); /* its own process group: a hanging trial is killed together with its children */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
 		_exit(1);
 	if (trial->plain && privs_drop_all() < 0)
@@ -76,7 +76,7 @@ static _Noreturn void doctor_run_trial_child(struct doctor *doctor, const struct
 	_exit(0);
 }
 
-/* Reports the probes of a trial that ended without reporting them. */
+/* Reports the probes that a trial has not reported before it ended. */
 static void doctor_report_missing(struct doctor *doctor, const struct trial *trial, int ended, int status)
 {
 	for (enum probe probe = trial->first; probe <= trial->last; probe++) {
@@ -101,7 +101,7 @@ static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 		doctor_run_trial_child(doctor, trial, parent);
 	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_MS, &status);
 	doctor_report_missing(doctor, trial, ended, status);
-	(void)killtree(KILL_MS, __WALL); /* kills the trial's descendants; what survives is in uninterruptible sleep */
+	(void)killtree(KILL_MS, __WALL); /* kills what the trial left; only uninterruptible sleep survives */
 }
 
 static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)
@@ -142,12 +142,12 @@ static void doctor_set_expected(struct doctor *doctor)
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (doctor_probe_works(doctor, doctor_get_layer_probe(layer)))
 			doctor->expected |= LAYER_BIT(layer);
-	/* Not in this build. */
+	/* Layers that this build does not have. */
 	if (!selffilter_is_possible(&why))
 		doctor->expected &= ~LAYER_BIT(LAYER_SELF_FILTER);
 	if (filter_is_open())
 		doctor->expected &= ~LAYER_BIT(LAYER_SECCOMP);
-	/* A pid namespace needs a /proc of its own. */
+	/* A pid namespace needs a new procfs. */
 	if (!doctor_probe_works(doctor, PROBE_FRESHPROC) || !doctor_probe_works(doctor, PROBE_MOUNTNS))
 		doctor->expected &= ~LAYER_BIT(LAYER_PIDNS);
 }
@@ -158,7 +158,7 @@ struct doctor *doctor_run_all_trials(void)
 
 	if (doctor == MAP_FAILED)
 		return NULL;
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* on failure children of killed trials may be left */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* on failure, children of killed trials are left */
 	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
 		doctor_fork_trial(doctor, &trials[i]);
 	doctor_set_expected(doctor);

@@ -1,6 +1,6 @@
 /*
- * Finds out what this machine offers a run, by trying it. Each trial runs in a child process with a time limit, so that
- * it leaves nothing behind, and may hang or be killed.
+ * Finds out what this machine offers a run, by trying. Each trial runs in a child process with a time limit: it leaves
+ * nothing behind, and may hang or be killed.
  */
 #ifndef CALLGATE_DOCTOR_EXAMINE_H
 #define CALLGATE_DOCTOR_EXAMINE_H
@@ -9,14 +9,14 @@
 
 #include "policy/parse/layer-names.h"
 
-/* The probes with their names in messages and --json, in the order of the output. */
+/* The probes, with their names in messages and --json, in the order of the output. */
 #define PROBES(PROBE) \
 	PROBE(KERNEL, "kernel") \
-	PROBE(OUTER, "outer_filter")      /* seccomp filters on this process already */ \
+	PROBE(OUTER, "outer_filter")      /* seccomp filters that are already on this process */ \
 	PROBE(FILTER, "seccomp_filter")   /* a seccomp filter can be installed */ \
-	PROBE(LISTENER, "seccomp_notify") /* a notification received, responded to, a descriptor added */ \
-	PROBE(MEMORY, "process_memory")   /* process_vm_readv and _writev of a child */ \
-	PROBE(TRACE, "exec_tracing")      /* PTRACE_SEIZE, and the stop at an exec */ \
+	PROBE(LISTENER, "seccomp_notify") /* receives a notification, responds, injects a descriptor */ \
+	PROBE(MEMORY, "process_memory")   /* process_vm_readv(2) and process_vm_writev(2) of a child */ \
+	PROBE(TRACE, "exec_tracing")      /* PTRACE_SEIZE, and a stop at an exec */ \
 	PROBE(BENEATH, "openat2") \
 	PROBE(LANDLOCK, "landlock") \
 	PROBE(USERNS, "userns") \
@@ -28,8 +28,8 @@
 	PROBE(NETNS, "netns") \
 	PROBE(CGROUPNS, "cgroupns") \
 	PROBE(CGROUPS, "cgroups") \
-	PROBE(PROC, "proc")               /* the present /proc */ \
-	PROBE(SCRATCH, "scratch")         /* $TMPDIR */ \
+	PROBE(PROC, "proc")               /* /proc of this process */ \
+	PROBE(SCRATCH, "scratch")         /* the place for scratch directories, in $TMPDIR */ \
 	PROBE(CORE, "core_pattern") \
 	PROBE(LIBRARIES, "libraries")
 
@@ -46,11 +46,11 @@ enum finding_state {
 
 struct finding {
 	enum finding_state state;
-	int error;      /* errno of what failed, or 0 */
+	int error;      /* errno of the call that failed, or 0 */
 	char text[240]; /* what the finding means, without a full stop */
 };
 
-/* What the advice depends on besides the findings. */
+/* Traits of the machine that the advice depends on, besides the findings. */
 enum trait {
 	TRAIT_FILTERED = 1 << 0, /* this process has a seccomp filter */
 	TRAIT_LISTENER = 1 << 1, /* this process has a seccomp filter with a listener */
@@ -65,33 +65,33 @@ enum trait {
 	TRAIT_MAX_USERNS = 1 << 10,   /* user.max_user_namespaces is 0 */
 	TRAIT_USERNS_CLONE = 1 << 11, /* kernel.unprivileged_userns_clone is 0 */
 	TRAIT_CHROOT = 1 << 12,       /* the root directory is not a mount point: no user namespaces */
-	TRAIT_CGROUP2 = 1 << 13,      /* there is a v2 hierarchy with controllers */
-	TRAIT_SYSTEMD = 1 << 14,      /* systemd runs and could delegate one */
+	TRAIT_CGROUP2 = 1 << 13,      /* there is a cgroup v2 hierarchy with controllers */
+	TRAIT_SYSTEMD = 1 << 14,      /* systemd runs, and could delegate a control group */
 };
 #define TRAITS_CONTAINER (TRAIT_DOCKER | TRAIT_PODMAN | TRAIT_KUBERNETES)
 
 struct doctor {
 	struct finding finding[PROBE_MAX];
-	unsigned traits;          /* enum trait */
-	unsigned expected;        /* LAYER_BITs a run should have */
-	bool refused_pidfd_getfd; /* the filters on this process refuse pidfd_getfd(2) */
+	unsigned traits;          /* bits of enum trait */
+	unsigned expected;        /* LAYER_BITs of the layers that a run should have */
+	bool refused_pidfd_getfd; /* a filter on this process refuses pidfd_getfd(2) */
 };
 
 /*
- * Runs all trials. The calling process must have no other children and becomes a subreaper. Release with doctor_free.
- * NULL with errno.
+ * Runs all trials. The calling process must have no other children, and becomes a subreaper. Returns the findings,
+ * which doctor_free releases, or NULL with errno.
  */
 struct doctor *doctor_run_all_trials(void);
 void doctor_free(struct doctor *doctor);
 
-/* Names in messages and --json. Static. */
+/* The names in messages and --json. Static. */
 const char *probe_get_name(enum probe probe);
 const char *finding_get_state_name(enum finding_state state);
 
-/* The probe that says whether a run would have the layer. */
+/* Returns the probe that tells whether a run would have the layer. */
 enum probe doctor_get_layer_probe(enum layer layer);
 
-/* True when everything that every run needs was found. */
+/* True when the machine has everything that every run needs. */
 bool doctor_can_run(const struct doctor *doctor);
 
 #endif

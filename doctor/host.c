@@ -24,7 +24,7 @@
 
 #define LITTLE_BYTES (UINT64_C(64) << 20)
 
-/* Traits for the advice only: what can be tried is never concluded from names. */
+/* Finds traits that only the advice uses. Whether a mechanism works is tried, never concluded from names. */
 static void probe_find_host_traits(struct doctor *doctor, const struct utsname *kernel)
 {
 	char text[256];
@@ -37,7 +37,7 @@ static void probe_find_host_traits(struct doctor *doctor, const struct utsname *
 		doctor->traits |= TRAIT_KUBERNETES;
 	if (strcasestr(kernel->release, "microsoft"))
 		doctor->traits |= TRAIT_WSL;
-	/* a constant of gVisor */
+	/* gVisor always reports this version */
 	if (probe_read_first_line("/proc/version", text, sizeof(text)) &&
 	    strstr(text, "Linux version 4.4.0 #1 SMP Sun Jan 10"))
 		doctor->traits |= TRAIT_GVISOR;
@@ -85,7 +85,7 @@ void probe_resolve_beneath(struct doctor *doctor)
 			    "opens beneath a directory and refuses to leave it");
 }
 
-/* The options of the last mount at a mount point: "rw,hidepid=invisible". -ENOENT: nothing is mounted there. */
+/* Gets the options of the last mount at a mount point: "rw,hidepid=invisible". -ENOENT: nothing is mounted there. */
 static int probe_get_mount_options(const char *point, char *out, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -94,7 +94,7 @@ static int probe_get_mount_options(const char *point, char *out, size_t size)
 
 	while (mounts && (entry = getmntent(mounts)))
 		if (strcmp(entry->mnt_dir, point) == 0) {
-			(void)snprintf(out, size, "%s", entry->mnt_opts); /* truncated if longer */
+			(void)snprintf(out, size, "%s", entry->mnt_opts); /* longer text is cut */
 			error = 0;
 		}
 	if (mounts)
@@ -159,7 +159,7 @@ void probe_scratch_base(struct doctor *doctor)
 		finding_set_state(doctor, PROBE_SCRATCH, FINDING_LACKS, -ret, "%s", error.text);
 		return;
 	}
-	(void)fstatfs(scratch.fd, &fs); /* on failure `fs` stays zero: no free space */
+	(void)fstatfs(scratch.fd, &fs); /* on failure `fs` is zero, which means no free space */
 	kind = probe_name_filesystem(fs.f_type);
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
 	little = bytes < LITTLE_BYTES;
@@ -173,13 +173,13 @@ void probe_scratch_base(struct doctor *doctor)
 }
 
 /*
- * A core_pattern handler runs outside of the run and reads the program's memory. With an RLIMIT_CORE of 1 byte (set by
- * launch.c) the kernel starts no pipe handler; a socket handler (Linux 6.16) ignores the limit.
+ * A core_pattern handler runs outside of the run, and reads the memory of the program. With an RLIMIT_CORE of 1 byte
+ * (set by launch.c) the kernel starts no pipe handler. A socket handler (Linux 6.16) ignores that limit.
  */
 void probe_core_pattern(struct doctor *doctor)
 {
 	static const struct rlimit one_byte = {1, 1};
-	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* fails if the hard limit is 0 */
+	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* fails when the hard limit is 0 */
 	char pattern[160];
 
 	if (!probe_read_first_line("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))
@@ -198,10 +198,10 @@ void probe_core_pattern(struct doctor *doctor)
 				  "a crash starts no handler and leaves no core file");
 }
 
-/* Makes, limits, reads and removes the control group that a run would. */
+/* Makes the control groups of a run, sets limits, reads the usage, and removes the groups. */
 void probe_cgroups(struct doctor *doctor)
 {
-	/* Sets high limits: the question is whether they can be set. */
+	/* The limits are high: the trial only finds out if they can be set. */
 	const struct policy_limits limits = {
 		.memory_bytes = UINT64_C(1) << 30, .pids = 1000, .cpu_ns = UINT64_C(3600000000000)};
 	struct layers *layers = layers_create(0, 0);

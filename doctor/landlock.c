@@ -1,4 +1,4 @@
-/* The trial of Landlock: enters a domain, in which an open and a signal must be denied. landlock(7). */
+/* The trial of Landlock (landlock(7)): enters a domain, in which an open and a signal must be denied. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "confine/landlock.h"
 #include "doctor/probe.h"
 
-/* Enters a domain that restricts all rights without exceptions. */
+/* Enters a domain that restricts all rights, without exceptions. */
 static int probe_enter_domain(int abi)
 {
 	const struct landlock_rights rights = landlock_rights(abi);

@@ -1,7 +1,7 @@
 /*
- * The trial of namespaces, as a run makes them: all but the network namespace by one clone(2). Where that fails, a
- * process unshares them one by one, the user namespace first, which gives the capabilities for the others. In each one
- * it then does what a run does there.
+ * The trial of namespaces. It makes them as a run does: all but the network namespace by one clone(2). If that fails, a
+ * process unshares them one by one, first the user namespace, which gives the capabilities for the others. In each
+ * namespace it then does what a run does there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,8 +44,8 @@ enum step {
 
 static const struct {
 	enum probe probe;
-	const char *fails; /* the finding when the step fails */
-	const char *works; /* on the last step of a probe: the finding when all worked */
+	const char *fails; /* the finding when this step fails */
+	const char *works; /* for the last step of a probe: the finding when all its steps worked */
 } steps[STEP_MAX] = {
 	[STEP_USER] = {PROBE_USERNS, "cannot be made", NULL},
 	[STEP_MAP] = {PROBE_USERNS, "its user ids cannot be mapped", "made, with its ids mapped"},
@@ -64,11 +64,11 @@ static const struct {
 };
 
 struct page {
-	volatile int unshared; /* 1: the id maps are to be written, 2: failed */
+	volatile int unshared; /* 1: the parent must write the id maps; 2: unsharing failed */
 	volatile int mapped;
-	volatile int error[STEP_MAX]; /* -1: not reached */
+	volatile int error[STEP_MAX]; /* errno of each step, 0: it worked; -1: not reached */
 	volatile bool proc_is_fresh;
-	bool cloned; /* made by clone(2): all but the network namespace */
+	bool cloned; /* clone(2) made all namespaces but the network namespace */
 };
 
 /* ---- in the namespaces ---- */
@@ -87,7 +87,7 @@ static int probe_raise_loopback(void)
 	return -namespaces_raise_loopback(fd);
 }
 
-/* As view/attach.c: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs or -errno. */
+/* Makes what view/attach.c makes: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs or -errno. */
 static int probe_make_tree(struct page *page)
 {
 	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
@@ -106,7 +106,7 @@ static int probe_make_tree(struct page *page)
 	return steal_fd(&tmpfs);
 }
 
-/* In the new pid namespace: the new procfs must show this process under its pid there, 1 or 2. */
+/* In the new pid namespace: mounts a procfs, which must show this process by its pid there, 1 or 2. */
 static _Noreturn void probe_mount_proc(struct page *page, int tmpfs)
 {
 	int proc = mounts_create_fs("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach_copy(proc, tmpfs, "proc");
@@ -132,10 +132,10 @@ static void probe_make_pidns(struct page *page, int tmpfs)
 	if (pid < 0)
 		page->error[STEP_PID] = errno;
 	else
-		(void)probe_wait_for_child(pid, STEP_MS, &status); /* the result is in the page */
+		(void)probe_wait_for_child(pid, STEP_MS, &status); /* the child has put its result into the page */
 }
 
-/* Makes tmpfs the root and detaches the old one: pivot_root(2), section "pivot_root(".", ".")". */
+/* Makes tmpfs the root and detaches the old root: pivot_root(2), section "pivot_root(".", ".")". */
 static int probe_change_root(int tmpfs)
 {
 	if (mounts_attach_copy(tmpfs, AT_FDCWD, "/") < 0 || fchdir(tmpfs) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
@@ -143,7 +143,7 @@ static int probe_change_root(int tmpfs)
 	return umount2(".", MNT_DETACH) < 0 ? errno : 0;
 }
 
-/* False when this failed, so that no other namespace can be made. */
+/* Makes a user namespace. False when that failed: then no other namespace can be made. */
 static bool probe_make_userns(struct page *page)
 {
 	page->error[STEP_USER] = probe_unshare_namespace(page, CLONE_NEWUSER);
@@ -186,7 +186,7 @@ static void probe_find_userns_traits(struct doctor *doctor)
 		doctor->traits |= TRAIT_APPARMOR;
 }
 
-/* The likeliest reason for this errno. */
+/* Returns the most likely reason for this errno. */
 static const char *probe_explain_errno(const struct doctor *doctor, enum step step, int error)
 {
 	unsigned traits = doctor->traits;

@@ -22,7 +22,7 @@ void finding_set_state(struct doctor *doctor, enum probe probe, enum finding_sta
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(finding->text, sizeof(finding->text), format, arguments); /* truncated if longer */
+	(void)vsnprintf(finding->text, sizeof(finding->text), format, arguments); /* longer text is cut */
 	va_end(arguments);
 	finding->error = error;
 	finding->state = state;
@@ -33,12 +33,12 @@ void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const
 	finding_set_state(doctor, probe, FINDING_LACKS, error, "%s: %s", what, strerror(error));
 }
 
-/* Polls, because pidfds may not be available here. */
+/* Sleeps between two polls. pidfds, which need no polling, may not be available. */
 static void probe_sleep_briefly(void)
 {
 	const struct timespec moment = {.tv_nsec = 200000};
 
-	(void)nanosleep(&moment, NULL); /* EINTR: fine */
+	(void)nanosleep(&moment, NULL); /* EINTR only makes it shorter */
 }
 
 int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status)
@@ -52,7 +52,7 @@ int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status)
 		return 0;
 	if (reaped < 0)
 		return -ECHILD;
-	(void)kill(-pid, SIGKILL); /* the child's process group, if the child leads one */
+	(void)kill(-pid, SIGKILL); /* the process group that the child leads, if any */
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, ret_status, __WALL);
 	return -ETIMEDOUT;

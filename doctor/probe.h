@@ -1,4 +1,4 @@
-/* The trials of doctor/examine.h. Each runs in a process of its own and reports by finding_set_state(). */
+/* The trials of examine.h. Each trial runs in a process of its own and reports by finding_set_state(). */
 #ifndef CALLGATE_DOCTOR_PROBE_H
 #define CALLGATE_DOCTOR_PROBE_H
 
@@ -7,30 +7,30 @@
 
 #include "doctor/examine.h"
 
-/* Sets a finding. */
+/* Sets the finding of a probe. */
 __attribute__((format(printf, 5, 6))) void finding_set_state(struct doctor *doctor, enum probe probe,
 						       enum finding_state state, int error, const char *format,
 						       ...);
 
-/* Sets FINDING_LACKS, with the error's text after the message. `error` is positive. */
+/* Sets FINDING_LACKS, with a message that ends in the text of `error`, a positive errno. */
 void probe_set_lacking(struct doctor *doctor, enum probe probe, int error, const char *what);
 
-/* Waits for a child and reaps it; kills it after the timeout. 0 with its status, -ETIMEDOUT or -ECHILD. */
+/* Waits for a child and reaps it; after the timeout kills it. 0 with its status, -ETIMEDOUT or -ECHILD. */
 int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status);
 
-/* Memory shared with the children of a trial; NULL with errno. Released when the trial's process exits. */
+/* Maps memory that is shared with the children of a trial; NULL with errno. It is released when the trial exits. */
 void *probe_map_shared(size_t size);
 
-/* Waits until the word is not `value`. False after the timeout. */
+/* Waits until `word` is not `value`. False after the timeout. */
 bool probe_await_change(const volatile int *word, int value, unsigned timeout_ms);
 
-/* The first line of a file of /proc or /sys, truncated to size. False when it cannot be read. */
+/* Reads the first line of a file of /proc or /sys, cut to size. False when it cannot be read. */
 bool probe_read_first_line(const char *path, char *out, size_t size);
 
-/* The number in a file of /proc or /sys; -1 when it cannot be read. */
+/* Reads the number in a file of /proc or /sys; -1 when it cannot be read. */
 long probe_read_number(const char *path);
 
-/* ---- the trials; comments in the .c files ---- */
+/* ---- the trials: the .c files say what each does ---- */
 void probe_kernel(struct doctor *doctor);
 void probe_libraries(struct doctor *doctor);
 void probe_outer_filter(struct doctor *doctor);

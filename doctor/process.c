@@ -1,4 +1,4 @@
-/* Trials of what the supervisor does to target processes: access to their memory, ptrace of their execs. */
+/* Trials of what the supervisor does to target processes: reads and writes their memory, traces their execs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 #define STEP_MS 1000
 
-/* Forks a child that sleeps until it is killed. It is dumpable, as the program is: privs_drop_all() reset that. */
+/* Forks a child that sleeps until it is killed. It is made dumpable, as the program is: privs_drop_all() reset that. */
 static pid_t probe_fork_idle(void)
 {
 	pid_t pid = fork();
@@ -31,7 +31,7 @@ static void probe_end_child(pid_t pid)
 	(void)waitpid(pid, NULL, __WALL);
 }
 
-/* Reports an error of ptrace access, naming Yama if that is the reason. */
+/* Reports an error of ptrace access, with Yama as the reason if it is. */
 static void probe_report_ptrace_error(struct doctor *doctor, enum probe probe, int error, const char *what)
 {
 	long scope = probe_read_number(YAMA);
@@ -57,7 +57,7 @@ void probe_target_memory(struct doctor *doctor)
 
 	if (pid < 0)
 		return;
-	/* Repeated until it works: the child cannot be read before it is dumpable. */
+	/* Tried again until it works: before the child is dumpable, it cannot be read. */
 	while (process_vm_readv(pid, &local, 1, &remote, 1, 0) != 1 && ++tries < 100)
 		(void)usleep(500);
 	here++;
@@ -76,7 +76,7 @@ void probe_target_memory(struct doctor *doctor)
 	probe_end_child(pid);
 }
 
-/* Waits for `go`, then executes callgate itself, an executable that surely exists. */
+/* Waits until `go` is set, then executes callgate itself, an executable that exists for sure. */
 static _Noreturn void probe_exec_child(const volatile int *go)
 {
 	static char name[] = "callgate", version[] = "--version";

@@ -1,4 +1,4 @@
-/* Trials of seccomp: filters on this process, a filter of our own, a listener and its features. */
+/* Trials of seccomp: the filters on this process, installing a filter, a listener and its features. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -35,7 +35,7 @@
 #define STEP_MS 500
 #define ANSWER 424242
 
-/* Installs a filter: `action` for getppid, allow for the rest. No check of the arch: only our own code runs. */
+/* Installs a filter: `action` for getppid(2), allow for the rest. Only our own code runs: arch is not checked. */
 static long probe_install_filter(unsigned long flags, unsigned action)
 {
 	struct sock_filter code[] = {
@@ -84,16 +84,16 @@ void probe_seccomp_filter(struct doctor *doctor)
 enum { KILLABLE = 1 << 0, SYNC = 1 << 1 };
 
 struct listener_page {
-	volatile int listener; /* -2: not yet installed; -1: failed with `error` */
+	volatile int listener; /* the listener; -2: not installed yet; -1: failed with `error` */
 	volatile int error;
-	volatile int extras; /* KILLABLE, SYNC */
+	volatile int extras; /* the features that work: KILLABLE, SYNC */
 	volatile long answer;
-	volatile int injected; /* 1 when the descriptor that was added is the right one */
+	volatile int injected; /* 1: the injected descriptor is the right one */
 	dev_t device;
 	ino_t inode;
 };
 
-/* Shares the descriptor table, as the program does until its filter is installed. */
+/* The child that makes the notified call. It shares the descriptor table, as a program does before its filter. */
 static _Noreturn void probe_run_listener_child(struct listener_page *page)
 {
 	long listener = probe_install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
@@ -123,7 +123,7 @@ static int probe_receive_notification(int listener, struct seccomp_notif *ret_no
 	return notify_receive(listener, ret_notification);
 }
 
-/* The step that failed, or NULL. */
+/* Receives a notification of the child and responds. Returns the step that failed, or NULL. */
 static const char *probe_respond_to_child(struct listener_page *page, int fd, pid_t pid, int *ret_error)
 {
 	struct seccomp_notif notification;
@@ -151,7 +151,7 @@ static const char *probe_respond_to_child(struct listener_page *page, int fd, pi
 	return page->injected ? NULL : "the descriptor did not arrive";
 }
 
-/* callgate returns EOPNOTSUPP from name_to_handle_at even for a missing path; the kernel returns ENOENT. */
+/* True in a run of callgate: there name_to_handle_at(2) returns EOPNOTSUPP for a missing path, natively ENOENT. */
 static bool probe_is_inside_callgate(void)
 {
 	struct {
@@ -215,7 +215,7 @@ void probe_seccomp_listener(struct doctor *doctor)
 
 /* ---- filters on this process ---- */
 
-/* Tries what a container's profile may refuse. `refused`: the names of the calls that failed. */
+/* Tries the calls that the profile of a container may refuse. `refused`: the names of those that failed. */
 static void probe_try_calls(char *refused, size_t size)
 {
 	char from = 1, to = 0;
@@ -224,13 +224,13 @@ static void probe_try_calls(char *refused, size_t size)
 	_cleanup_close_ int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
 	const char *unshared = unshare(CLONE_FILES) == 0 ? "" : ", unshare";
 	const char *read = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? "" : ", process_vm_readv";
-	/* Installed last: afterwards signals stop this process. */
+	/* Tried last: from then on signals stop this process. */
 	const char *traced = ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? "" : ", ptrace";
 
 	(void)snprintf(refused, size, "%s%s%s%s", copy >= 0 ? "" : ", pidfd_getfd", unshared, read, traced);
 }
 
-/* Counts this process's filters: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
+/* Counts the filters on this process: "Seccomp_filters:" (Linux 5.9), or 1 for "Seccomp:\t2". 0: none; -1: unknown. */
 static int probe_count_filters(void)
 {
 	_cleanup_free_ char *status = NULL;
