@@ -6,7 +6,7 @@
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the low word of an argument comes first");
 
 /* The longest conditional jump, less one: resolving its other target may emit one more instruction. */
-#define REACH (UINT8_MAX - 1)
+#define JUMP_DISTANCE_MAX (UINT8_MAX - 1)
 
 static size_t bpf_emit_instruction(struct bpf *bpf, unsigned code, uint32_t k, size_t yes, size_t no)
 {
@@ -16,17 +16,17 @@ static size_t bpf_emit_instruction(struct bpf *bpf, unsigned code, uint32_t k, s
 	return bpf->len++;
 }
 
-/* Returns the position of a return with this action: an earlier return within REACH, or a new one. */
+/* Returns the position of a return with this action: an earlier return within JUMP_DISTANCE_MAX, or a new one. */
 static size_t bpf_emit_return(struct bpf *bpf, uint32_t action)
 {
 	size_t i = 0, at;
 
 	while (i < bpf->returns && bpf->last[i].action != action)
 		i++;
-	if (i < bpf->returns && bpf->len - bpf->last[i].at - 1 <= REACH)
+	if (i < bpf->returns && bpf->len - bpf->last[i].at - 1 <= JUMP_DISTANCE_MAX)
 		return bpf->last[i].at;
 	at = bpf_emit_instruction(bpf, BPF_RET | BPF_K, action, 0, 0);
-	if (i == BPF_RETURNS)
+	if (i == BPF_SHARED_RETURNS_MAX)
 		return at;
 	bpf->last[i].action = action;
 	bpf->last[i].at = at;
@@ -42,7 +42,8 @@ static size_t bpf_resolve_target(struct bpf *bpf, struct bpf_target target)
 
 	if (target.returns)
 		return bpf_emit_return(bpf, target.action);
-	return over <= REACH ? target.at : bpf_emit_instruction(bpf, BPF_JMP | BPF_JA, (uint32_t)over, 0, 0);
+	return over <= JUMP_DISTANCE_MAX ? target.at : bpf_emit_instruction(bpf, BPF_JMP | BPF_JA, (uint32_t)over, 0,
+									    0);
 }
 
 struct bpf_target bpf_emit_jump(struct bpf *bpf, unsigned comparison, uint32_t value, struct bpf_target yes,

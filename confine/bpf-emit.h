@@ -13,7 +13,7 @@
 
 #include "confine/bpf.h"
 
-#define BPF_RETURNS 8
+#define BPF_SHARED_RETURNS_MAX 8
 
 struct bpf {
 	struct sock_filter *code; /* BPF_MAXINSNS instructions, in reverse order */
@@ -21,7 +21,7 @@ struct bpf {
 	struct {
 		uint32_t action;
 		size_t at;
-	} last[BPF_RETURNS]; /* where the nearest return of each action is; other actions are not shared */
+	} last[BPF_SHARED_RETURNS_MAX]; /* where the nearest return of each action is; other actions are not shared */
 	size_t returns;
 };
 

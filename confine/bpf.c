@@ -13,9 +13,9 @@
  * System call numbers are divided into groups that have one action in common. Exceptions in a group are compared one by
  * one: one instruction each, where a group of their own would take two. More of them would slow the search down.
  */
-#define EXCEPTIONS_MOST 4
+#define GROUP_EXCEPTIONS_MAX 4
 
-struct plan {
+struct bpf_plan {
 	const struct bpf_tree *tree;
 	uint32_t action[BPF_NR_END]; /* action of each number, or BY_TERMS */
 	int first[BPF_NR_END];       /* first number of each group */
@@ -24,11 +24,11 @@ struct plan {
 };
 
 /* Returns the end of a group that begins at `first` and has this common action. */
-static int bpf_find_group_end(const struct plan *plan, int first, uint32_t common)
+static int bpf_find_group_end(const struct bpf_plan *plan, int first, uint32_t common)
 {
 	int end = first, exceptions = 0;
 
-	for (int nr = first; nr < BPF_NR_END && exceptions <= EXCEPTIONS_MOST; nr++) {
+	for (int nr = first; nr < BPF_NR_END && exceptions <= GROUP_EXCEPTIONS_MAX; nr++) {
 		if (plan->action[nr] == common)
 			end = nr + 1;
 		else
@@ -37,7 +37,7 @@ static int bpf_find_group_end(const struct plan *plan, int first, uint32_t commo
 	return common == BY_TERMS || end == first ? first + 1 : end;
 }
 
-static void bpf_plan_groups(struct plan *plan)
+static void bpf_plan_groups(struct bpf_plan *plan)
 {
 	int end;
 
@@ -55,7 +55,7 @@ static void bpf_plan_groups(struct plan *plan)
 	}
 }
 
-static struct bpf_target bpf_emit_syscall_decision(struct bpf *bpf, const struct plan *plan, int nr)
+static struct bpf_target bpf_emit_syscall_decision(struct bpf *bpf, const struct bpf_plan *plan, int nr)
 {
 	struct bpf_leaf leaf;
 
@@ -65,7 +65,7 @@ static struct bpf_target bpf_emit_syscall_decision(struct bpf *bpf, const struct
 	return bpf_emit_leaf(bpf, &leaf);
 }
 
-static struct bpf_target bpf_emit_group_decision(struct bpf *bpf, const struct plan *plan, size_t group)
+static struct bpf_target bpf_emit_group_decision(struct bpf *bpf, const struct bpf_plan *plan, size_t group)
 {
 	int first = plan->first[group], end = group + 1 < plan->groups ? plan->first[group + 1] : BPF_NR_END;
 	struct bpf_target next;
@@ -81,7 +81,7 @@ static struct bpf_target bpf_emit_group_decision(struct bpf *bpf, const struct p
 }
 
 /* Emits the binary search among `count` groups. The accumulator holds the system call number. */
-static struct bpf_target bpf_emit_search(struct bpf *bpf, const struct plan *plan, size_t group, size_t count)
+static struct bpf_target bpf_emit_search(struct bpf *bpf, const struct bpf_plan *plan, size_t group, size_t count)
 {
 	size_t low = count / 2;
 	struct bpf_target above, below;
@@ -93,7 +93,7 @@ static struct bpf_target bpf_emit_search(struct bpf *bpf, const struct plan *pla
 	return bpf_emit_jump(bpf, BPF_JGE, (uint32_t)plan->first[group + low], above, below);
 }
 
-static void bpf_emit_program(struct bpf *bpf, const struct plan *plan)
+static void bpf_emit_program(struct bpf *bpf, const struct bpf_plan *plan)
 {
 	const struct bpf_target foreign = bpf_make_return_target(plan->tree->foreign);
 	struct bpf_target next = bpf_emit_search(bpf, plan, 0, plan->groups);
@@ -117,7 +117,7 @@ static void bpf_reverse_program(struct bpf *bpf)
 int bpf_build_program(const struct bpf_tree *tree, struct sock_fprog *ret_program)
 {
 	struct bpf bpf = {.code = malloc(BPF_MAXINSNS * sizeof(*bpf.code))}; /* most of its pages are never touched */
-	struct plan plan;
+	struct bpf_plan plan;
 
 	if (!bpf.code)
 		return -ENOMEM;

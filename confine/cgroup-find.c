@@ -72,7 +72,7 @@ static char *cgroup_find_own_group(const char *self, const char *controller)
 	return NULL;
 }
 
-static void cgroup_add_mount(const struct mounts_line *mount, const char *self, struct cgroup_places *places)
+static void cgroup_add_mount(const struct mounts_line *mount, const char *self, struct cgroup_own_dirs *places)
 {
 	bool v2 = strcmp(mount->type, "cgroup2") == 0;
 
@@ -91,7 +91,7 @@ static void cgroup_add_mount(const struct mounts_line *mount, const char *self, 
 	}
 }
 
-void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_places *ret_places)
+void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_own_dirs *ret_places)
 {
 	_cleanup_free_ char *copy = strdup(mountinfo);
 	char *save = NULL;

@@ -15,9 +15,9 @@
 #include "base/io.h"
 #include "confine/cgroup-private.h"
 
-#define MAKE_ROUNDS 50    /* attempts: another run may remove the directory between two steps */
-#define REMOVE_ROUNDS 200 /* attempts, one each millisecond: a process leaves its group a little after it was reaped */
-#define LIST_BYTES (1u << 20)
+#define MAKE_ATTEMPTS 50    /* another run may remove the directory between two steps */
+#define REMOVE_ATTEMPTS 200 /* one each millisecond: a process leaves its group a little after it was reaped */
+#define PROCS_LIST_BYTES (1u << 20)
 
 const struct cgroup_files cgroup_v1_files = {
 	.name = {[CGROUP_FD_PROCS] = "cgroup.procs",
@@ -46,12 +46,12 @@ static int cgroup_write_number(int dirfd, const char *name, uint64_t value)
 /* Kills the processes that were left when keeper and supervisor died: all members of a leaf belong to its run. */
 static void cgroup_kill_members(int leaf_fd)
 {
-	_cleanup_free_ char *list = malloc(LIST_BYTES);
+	_cleanup_free_ char *list = malloc(PROCS_LIST_BYTES);
 	char *save = NULL;
 
 	if (io_write_once(leaf_fd, "cgroup.kill", "1") == 0)
 		return;
-	if (!list || io_read_once(leaf_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+	if (!list || io_read_once(leaf_fd, "cgroup.procs", list, PROCS_LIST_BYTES) < 0)
 		return;
 	for (char *line = strtok_r(list, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		pid_t pid = (pid_t)strtol(line, NULL, 10);
@@ -92,7 +92,7 @@ static void cgroup_sweep_user_dirs(int parent_fd)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL)
-		if (strncmp(entry->d_name, CGROUP_BASE, strlen(CGROUP_BASE)) == 0)
+		if (strncmp(entry->d_name, CGROUP_BASE_PREFIX, strlen(CGROUP_BASE_PREFIX)) == 0)
 			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR); /* EBUSY, ENOTEMPTY: a run uses it */
 }
 
@@ -216,7 +216,7 @@ int cgroup_make_leaf(struct cgroup_leaf *leaf, const struct cgroup_parent *paren
 	leaf->controllers = parent->controllers;
 	for (size_t i = 0; i < CGROUP_FD_MAX; i++)
 		leaf->fd[i] = -1;
-	for (int i = 0; i < MAKE_ROUNDS && (error == -ENOENT || error == -ENODEV); i++) {
+	for (int i = 0; i < MAKE_ATTEMPTS && (error == -ENOENT || error == -ENODEV); i++) {
 		cgroup_close_leaf(leaf);
 		error = cgroup_make_dirs(leaf, parent->dir, base, name, options);
 	}
@@ -234,7 +234,7 @@ void cgroup_remove_leaf(struct cgroup_leaf *leaf, const char *base, const char *
 	static const struct timespec moment = {.tv_nsec = 1000000};
 	const int *fd = leaf->fd;
 
-	for (int i = 0; fd[CGROUP_FD_LEAF] >= 0 && i < REMOVE_ROUNDS; i++) {
+	for (int i = 0; fd[CGROUP_FD_LEAF] >= 0 && i < REMOVE_ATTEMPTS; i++) {
 		if (unlinkat(fd[CGROUP_FD_BASE], name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 			break;
 		if (i == 0)

@@ -7,14 +7,14 @@
 #include "confine/cgroup.h"
 
 /* The directories of this process's own groups. "": there is none, or it cannot be reached. */
-struct cgroup_places {
+struct cgroup_own_dirs {
 	char v1[CGROUP_CONTROLLERS][PATH_MAX];
 	char v2[PATH_MAX];
 	char v2_top[PATH_MAX]; /* the mount point of version 2 */
 };
 
 /* Finds the directories from the texts of /proc/self/cgroup and /proc/self/mountinfo. */
-void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_places *ret_places);
+void cgroup_find_places(const char *self, const char *mountinfo, struct cgroup_own_dirs *ret_places);
 
 /* The directory in which the leaf is made. */
 struct cgroup_parent {
@@ -24,7 +24,8 @@ struct cgroup_parent {
 };
 
 /* Version 2: finds the directory for the leaf, and enables the controllers for its children. 0, or -errno with why. */
-int cgroup_v2_find_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size);
+int cgroup_v2_find_parent(const struct cgroup_own_dirs *places, struct cgroup_parent *ret_parent, char *why,
+			  size_t size);
 
 /* Enables the controllers for the children of a directory. 0 or -errno. */
 int cgroup_v2_enable_controllers(int dirfd, unsigned controllers);
@@ -32,7 +33,7 @@ int cgroup_v2_enable_controllers(int dirfd, unsigned controllers);
 /* Version 2: opens a descriptor that becomes readable when memory.events (events_fd) changes; or -errno. */
 int cgroup_v2_open_oom_event(int events_fd);
 
-#define CGROUP_BASE "callgate-" /* followed by the uid of the run: the directory that has the leaves */
+#define CGROUP_BASE_PREFIX "callgate-" /* followed by the uid of the run: the directory that has the leaves */
 
 /* The open descriptors of a leaf. Only the keeper uses the first three. */
 enum cgroup_fd {

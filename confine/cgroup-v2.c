@@ -41,8 +41,8 @@ const struct cgroup_files cgroup_v2_files = {
 };
 
 #define CONTAINER_LEAF "callgate-init"
-#define MOVE_ROUNDS 10 /* rounds of moving: processes may fork meanwhile */
-#define LIST_BYTES 65536
+#define MOVE_ATTEMPTS 10 /* rounds of moving: processes may fork meanwhile */
+#define PROCS_LIST_BYTES 65536
 
 static const char *const controller_names[CGROUP_CONTROLLERS] = {[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids"};
 
@@ -102,7 +102,7 @@ static int cgroup_try_parent(int dirfd, unsigned controllers)
 	return cgroup_v2_enable_controllers(dirfd, controllers);
 }
 
-static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, unsigned controllers,
+static int cgroup_try_sibling(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers,
 			      struct cgroup_parent *parent)
 {
 	_cleanup_close_ int up_fd = -1;
@@ -125,16 +125,16 @@ static int cgroup_try_sibling(const struct cgroup_places *places, int own_fd, un
 /* Moves the processes of a group into a leaf below it, except kernel threads and processes that have ended. */
 static void cgroup_move_processes(int own_fd, int leaf_fd)
 {
-	_cleanup_free_ char *list = malloc(LIST_BYTES);
+	_cleanup_free_ char *list = malloc(PROCS_LIST_BYTES);
 	char *save = NULL;
 
-	if (!list || io_read_once(own_fd, "cgroup.procs", list, LIST_BYTES) < 0)
+	if (!list || io_read_once(own_fd, "cgroup.procs", list, PROCS_LIST_BYTES) < 0)
 		return;
 	for (char *pid = strtok_r(list, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
 		(void)io_write_once(leaf_fd, "cgroup.procs", pid);
 }
 
-static int cgroup_try_container(const struct cgroup_places *places, int own_fd, unsigned controllers)
+static int cgroup_try_container(const struct cgroup_own_dirs *places, int own_fd, unsigned controllers)
 {
 	_cleanup_close_ int leaf_fd = -1;
 	int error = -EBUSY;
@@ -146,14 +146,15 @@ static int cgroup_try_container(const struct cgroup_places *places, int own_fd, 
 	leaf_fd = openat(own_fd, CONTAINER_LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (leaf_fd < 0)
 		return -errno;
-	for (int round = 0; error == -EBUSY && round < MOVE_ROUNDS; round++) {
+	for (int round = 0; error == -EBUSY && round < MOVE_ATTEMPTS; round++) {
 		cgroup_move_processes(own_fd, leaf_fd);
 		error = cgroup_try_parent(own_fd, controllers);
 	}
 	return error;
 }
 
-int cgroup_v2_find_parent(const struct cgroup_places *places, struct cgroup_parent *ret_parent, char *why, size_t size)
+int cgroup_v2_find_parent(const struct cgroup_own_dirs *places, struct cgroup_parent *ret_parent, char *why,
+			  size_t size)
 {
 	_cleanup_close_ int own_fd = open(places->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	unsigned controllers = own_fd < 0 ? 0 : cgroup_get_controllers(own_fd, "cgroup.controllers");

@@ -15,8 +15,8 @@
 #include "confine/pidmax.h"
 
 #define LEAVES_MAX (CGROUP_CONTROLLERS + 1)
-#define ALL ((1u << CGROUP_CONTROLLERS) - 1)
-#define TEXT_BYTES (1u << 20) /* enough for mountinfo with thousands of mounts */
+#define ALL_CONTROLLERS ((1u << CGROUP_CONTROLLERS) - 1)
+#define MOUNTINFO_BYTES_MAX (1u << 20) /* enough for mountinfo with thousands of mounts */
 
 _Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * LEAVES_MAX <= CGROUP_FDS_MAX, "CGROUP_FDS_MAX is large enough");
 
@@ -76,7 +76,7 @@ static bool cgroup_add_leaf(struct cgroup *cgroup, const struct cgroup_files *fi
 }
 
 /* Adds the leaves of version 1. Controllers that are mounted together (cpu,cpuacct) share a leaf. */
-static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_places *places,
+static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_own_dirs *places,
 				 const struct cgroup_options *options, char *why, size_t size)
 {
 	unsigned done = cgroup->controllers;
@@ -99,12 +99,12 @@ static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_plac
 static void cgroup_add_leaves(struct cgroup *cgroup, const struct cgroup_options *options, char *why, size_t size)
 {
 	_cleanup_free_ char *self = NULL, *mounts = NULL;
-	_cleanup_free_ struct cgroup_places *places = malloc(sizeof(*places));
+	_cleanup_free_ struct cgroup_own_dirs *places = malloc(sizeof(*places));
 	struct cgroup_parent parent;
 	size_t len;
 
-	if (!places || io_read_file(AT_FDCWD, "/proc/self/cgroup", TEXT_BYTES, &self, &len) < 0 ||
-	    io_read_file(AT_FDCWD, "/proc/self/mountinfo", TEXT_BYTES, &mounts, &len) < 0) {
+	if (!places || io_read_file(AT_FDCWD, "/proc/self/cgroup", MOUNTINFO_BYTES_MAX, &self, &len) < 0 ||
+	    io_read_file(AT_FDCWD, "/proc/self/mountinfo", MOUNTINFO_BYTES_MAX, &mounts, &len) < 0) {
 		(void)snprintf(why, size, "/proc/self/cgroup and mountinfo cannot be read");
 		return;
 	}
@@ -175,7 +175,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 		return NULL;
 	}
 	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* SCRATCH_ID_SIZE is smaller */
-	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_BASE "%u", (unsigned)options->uid);
+	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_BASE_PREFIX "%u", (unsigned)options->uid);
 	cgroup_add_leaves(cgroup, options, why, sizeof(why));
 	cgroup_report_layer(cgroup, options->layers, why);
 	if (cgroup->leaves > 0)

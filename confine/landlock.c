@@ -44,7 +44,7 @@ int landlock_get_abi(void)
 	return abi < 0 ? -errno : (int)abi;
 }
 
-struct landlock_rights landlock_rights(int abi)
+struct landlock_rights landlock_get_rights(int abi)
 {
 	struct landlock_rights all = {0};
 
@@ -56,7 +56,7 @@ struct landlock_rights landlock_rights(int abi)
 	return all;
 }
 
-struct ruleset {
+struct landlock_ruleset {
 	int fd;
 	unsigned places;
 };
@@ -64,7 +64,7 @@ struct ruleset {
 /* Adds an executable file. Executing takes both rights: do_open_execat() in the kernel opens the file for reading. */
 static int landlock_allow_exec_file(void *ctx, int fd)
 {
-	struct ruleset *ruleset = ctx;
+	struct landlock_ruleset *ruleset = ctx;
 	const struct landlock_path_beneath_attr rule = {
 		.allowed_access = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE, .parent_fd = fd};
 
@@ -75,9 +75,9 @@ static int landlock_allow_exec_file(void *ctx, int fd)
 int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_places)
 {
 	/* An older kernel accepts a larger structure if the part that it does not know is 0. */
-	const struct landlock_rights handled = landlock_rights(abi);
+	const struct landlock_rights handled = landlock_get_rights(abi);
 	_cleanup_close_ int fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0u);
-	struct ruleset ruleset = {.fd = fd};
+	struct landlock_ruleset ruleset = {.fd = fd};
 	int r;
 
 	if (fd < 0)
@@ -91,7 +91,7 @@ int landlock_build_ruleset(const struct view *view, int abi, unsigned *ret_place
 
 int landlock_build_own_ruleset(int abi, bool read_files)
 {
-	struct landlock_rights handled = landlock_rights(abi);
+	struct landlock_rights handled = landlock_get_rights(abi);
 	struct landlock_path_beneath_attr all = {
 		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR};
 	_cleanup_close_ int fd = -1, root = -1;

@@ -24,7 +24,7 @@ struct landlock_rights {
 };
 
 /* Returns the rights of this ABI. For an ABI that is too new to be known: those of the newest known one. */
-struct landlock_rights landlock_rights(int abi);
+struct landlock_rights landlock_get_rights(int abi);
 
 /*
  * Makes a ruleset that restricts all rights of the ABI, with *ret_places exceptions for what the view lets the program

@@ -20,7 +20,7 @@
 #define MOUNTNS LAYER_BIT(LAYER_MOUNTNS)
 
 /* How the id maps of the new user namespace are written. */
-struct mapping {
+struct id_mapping {
 	bool ours; /* the child itself writes them: without privileges it may only map its own ids */
 	uid_t uid;
 	gid_t gid;
@@ -39,18 +39,18 @@ static pid_t namespaces_call_clone(unsigned long flags)
 /* In the keeper: writes the id maps. Root can do so at once; others wait for NOTE_MAP, when the child is dumpable. */
 static void namespaces_write_maps(struct namespaces *namespaces, pid_t child)
 {
-	struct note note = {.kind = NOTE_MAP};
+	struct namespaces_note note = {.kind = NOTE_MAP};
 
 	if (geteuid() != 0 && !namespaces_await_note(namespaces, -1, namespaces->end_fd, -1, &note))
 		return; /* the child is dead, or the run must end: the loop of the keeper handles both */
-	note = (struct note){.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(child)};
+	note = (struct namespaces_note){.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(child)};
 	(void)namespaces_send_note(namespaces->peer_fd, &note);
 }
 
 /* In the child: waits for the id maps. False: the child must exit, and has told the keeper why. */
-static bool namespaces_await_maps(struct namespaces *namespaces, const struct mapping *mapping)
+static bool namespaces_await_maps(struct namespaces *namespaces, const struct id_mapping *mapping)
 {
-	struct note note = {.kind = NOTE_MAP};
+	struct namespaces_note note = {.kind = NOTE_MAP};
 
 	/* The /proc files of an undumpable process belong to root. The supervisor resets the flag at once. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -68,7 +68,7 @@ static bool namespaces_await_maps(struct namespaces *namespaces, const struct ma
 	return note.value == 0;
 }
 
-static void namespaces_begin_supervisor(struct namespaces *namespaces, unsigned made, const struct mapping *mapping)
+static void namespaces_begin_supervisor(struct namespaces *namespaces, unsigned made, const struct id_mapping *mapping)
 {
 	if (made & USERNS && !mapping->ours)
 		privs_drop_bounding_set(); /* meanwhile the keeper writes the maps */
@@ -107,7 +107,7 @@ pid_t namespaces_fork_with_peer(struct namespaces *namespaces, unsigned long fla
 
 pid_t namespaces_clone_wanted(struct namespaces *namespaces, unsigned wanted)
 {
-	const struct mapping mapping = {.ours = !privs_have_capability(CAP_SETUID) ||
+	const struct id_mapping mapping = {.ours = !privs_have_capability(CAP_SETUID) ||
 						!privs_have_capability(CAP_SETGID),
 					.uid = geteuid(),
 					.gid = getegid()};

@@ -169,7 +169,7 @@ int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 
 void namespaces_report_ready(struct namespaces *namespaces)
 {
-	const struct note ready = {.kind = NOTE_SUPERVISOR_READY};
+	const struct namespaces_note ready = {.kind = NOTE_SUPERVISOR_READY};
 
 	if (namespaces->peer_fd >= 0)
 		(void)namespaces_send_note(namespaces->peer_fd, &ready); /* the keeper may not wait any more */

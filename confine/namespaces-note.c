@@ -10,7 +10,7 @@
 
 #define STOP_TIMEOUT_MS 500
 
-bool namespaces_send_note(int fd, const struct note *note)
+bool namespaces_send_note(int fd, const struct namespaces_note *note)
 {
 	ssize_t sent;
 
@@ -20,7 +20,7 @@ bool namespaces_send_note(int fd, const struct note *note)
 	return sent == (ssize_t)sizeof(*note);
 }
 
-bool namespaces_receive_note(int fd, int flags, struct note *ret_note)
+bool namespaces_receive_note(int fd, int flags, struct namespaces_note *ret_note)
 {
 	ssize_t got;
 
@@ -50,7 +50,7 @@ static int namespaces_get_timeout_ms(const struct namespaces *namespaces, int mo
  * So this also waits for the pidfd, the signals that end the run, and its time limit.
  */
 bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
-			   struct note *ret_note)
+			   struct namespaces_note *ret_note)
 {
 	struct pollfd wait_for[] = {{.fd = namespaces->peer_fd, .events = POLLIN},
 				    {.fd = pidfd, .events = POLLIN},
@@ -62,9 +62,9 @@ bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int s
 	return namespaces_receive_note(namespaces->peer_fd, MSG_DONTWAIT, ret_note);
 }
 
-void namespaces_send_failure(int fd, enum note_kind kind, unsigned layers, const char *format, ...)
+void namespaces_send_failure(int fd, enum namespaces_note_kind kind, unsigned layers, const char *format, ...)
 {
-	struct note note = {.kind = kind, .layers = layers};
+	struct namespaces_note note = {.kind = kind, .layers = layers};
 	va_list arguments;
 
 	va_start(arguments, format);

@@ -6,7 +6,7 @@
 
 /* ---- namespaces-note.c: messages between the keeper and its child while the namespaces are made ---- */
 
-enum note_kind {
+enum namespaces_note_kind {
 	NOTE_MAP,    /* to the keeper: the user namespace is made; write its id maps */
 	NOTE_MAPPED, /* from the keeper: value is the result of writing the id maps, 0 or -errno */
 	NOTE_CHILD,  /* from the intermediate process: value is the pid of the supervisor as the keeper sees it */
@@ -15,24 +15,25 @@ enum note_kind {
 	NOTE_SUPERVISOR_READY,
 };
 
-struct note {
-	enum note_kind kind;
+struct namespaces_note {
+	enum namespaces_note_kind kind;
 	int value;
 	unsigned layers;
 	char why[160];
 };
 
 /* Send and receive one whole note. flags: of recv(2). False when the other end is closed. */
-bool namespaces_send_note(int fd, const struct note *note);
-bool namespaces_receive_note(int fd, int flags, struct note *ret_note);
+bool namespaces_send_note(int fd, const struct namespaces_note *note);
+bool namespaces_receive_note(int fd, int flags, struct namespaces_note *ret_note);
 /*
  * In the keeper: receives a note from namespaces->peer_fd. False without a note: the process of pidfd (-1: none) has
  * ended, stop_fd is readable, or most_ms (-1: no limit) or the time limit of the run is over.
  */
 bool namespaces_await_note(const struct namespaces *namespaces, int pidfd, int stop_fd, int most_ms,
-			   struct note *ret_note);
+			   struct namespaces_note *ret_note);
 /* Sends NOTE_INTERMEDIATE_FAILED or NOTE_SUPERVISOR_FAILED with a reason. */
-__attribute__((format(printf, 4, 5))) void namespaces_send_failure(int fd, enum note_kind kind, unsigned layers,
+__attribute__((format(printf, 4, 5))) void namespaces_send_failure(int fd, enum namespaces_note_kind kind,
+								   unsigned layers,
 							     const char *format, ...);
 
 /* As fork(2), or clone(2) with flags. namespaces->peer_fd connects both; the child has the host_* descriptors. */

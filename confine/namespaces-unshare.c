@@ -169,7 +169,7 @@ unsigned long namespaces_get_flags(unsigned layers)
 
 static bool namespaces_unshare_user(struct namespaces *namespaces)
 {
-	struct note note = {.kind = NOTE_MAP};
+	struct namespaces_note note = {.kind = NOTE_MAP};
 
 	if (unshare(CLONE_NEWUSER) < 0) {
 		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),

@@ -24,7 +24,7 @@
 const int namespaces_caps[NAMESPACES_CAPS] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
 					      CAP_SETUID,    CAP_SETGID,     CAP_SETPCAP,   CAP_SETFCAP};
 
-static void namespaces_refuse_layers(struct namespaces *namespaces, const struct note *note)
+static void namespaces_refuse_layers(struct namespaces *namespaces, const struct namespaces_note *note)
 {
 	namespaces->refused |= note->layers;
 	for (enum layer layer = LAYER_USERNS; layer <= LAYER_CGROUPNS; layer++)
@@ -35,7 +35,7 @@ static void namespaces_refuse_layers(struct namespaces *namespaces, const struct
 /* The intermediate process, a child of the keeper. Returns only in the supervisor. */
 static void namespaces_run_intermediate(struct namespaces *namespaces, pid_t keeper)
 {
-	struct note note = {.kind = NOTE_CHILD};
+	struct namespaces_note note = {.kind = NOTE_CHILD};
 	pid_t pid;
 
 	/* A stopped process would keep its ends of the pipes open after the death of the keeper. */
@@ -74,7 +74,7 @@ static void namespaces_reap_child(pid_t pid)
 		;
 }
 
-static void namespaces_handle_supervisor_note(struct namespaces *namespaces, const struct note *note)
+static void namespaces_handle_supervisor_note(struct namespaces *namespaces, const struct namespaces_note *note)
 {
 	if (note->kind == NOTE_SUPERVISOR_FAILED)
 		namespaces_refuse_layers(namespaces, note);
@@ -90,13 +90,14 @@ static void namespaces_handle_supervisor_note(struct namespaces *namespaces, con
 static pid_t namespaces_serve_intermediate(struct namespaces *namespaces, pid_t between)
 {
 	_cleanup_close_ int pidfd = namespaces_open_pidfd(between);
-	struct note note = {.kind = NOTE_MAP};
+	struct namespaces_note note = {.kind = NOTE_MAP};
 	pid_t result = between;
 
 	while (note.kind != NOTE_CHILD && note.kind != NOTE_INTERMEDIATE_FAILED &&
 	       namespaces_await_note(namespaces, pidfd, namespaces->end_fd, -1, &note)) {
 		if (note.kind == NOTE_MAP) {
-			struct note mapped = {.kind = NOTE_MAPPED, .value = namespaces_write_id_maps(between)};
+			struct namespaces_note mapped = {.kind = NOTE_MAPPED,
+							 .value = namespaces_write_id_maps(between)};
 
 			(void)namespaces_send_note(namespaces->peer_fd,
 						   &mapped); /* if it has died, the next receive fails */
@@ -152,7 +153,7 @@ pid_t namespaces_fork_supervisor(struct namespaces *namespaces)
 
 bool namespaces_must_fork_again(struct namespaces *namespaces, pid_t child, int stop_fd)
 {
-	struct note note;
+	struct namespaces_note note;
 
 	if (namespaces->peer_fd < 0 || namespaces->supervisor_ready || namespaces->lost)
 		return false;

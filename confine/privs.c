@@ -99,12 +99,12 @@ int privs_become_user(const struct privs_user *user)
 	return privs_is_user(user) ? 0 : -EPERM; /* make sure of the result */
 }
 
-int privs_borrow_user(const struct privs_user *user, struct privs_before *ret_before)
+int privs_borrow_user(const struct privs_user *user, struct privs_saved_ids *ret_before)
 {
-	struct privs_before before = {.borrowed = user->set, .uid = geteuid(), .gid = getegid()};
+	struct privs_saved_ids before = {.borrowed = user->set, .uid = geteuid(), .gid = getegid()};
 	int error;
 
-	*ret_before = (struct privs_before){0};
+	*ret_before = (struct privs_saved_ids){0};
 	if (!user->set)
 		return 0;
 	before.groups = getgroups(0, NULL);
@@ -124,7 +124,7 @@ int privs_borrow_user(const struct privs_user *user, struct privs_before *ret_be
 	return 0;
 }
 
-int privs_restore_own_user(struct privs_before *before)
+int privs_restore_own_user(struct privs_saved_ids *before)
 {
 	int error = 0;
 
@@ -134,7 +134,7 @@ int privs_restore_own_user(struct privs_before *before)
 	    (before->groups >= 0 && setgroups((size_t)before->groups, before->group) < 0))
 		error = -errno;
 	free(before->group);
-	*before = (struct privs_before){0};
+	*before = (struct privs_saved_ids){0};
 	return error;
 }
 

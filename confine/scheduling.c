@@ -12,16 +12,16 @@ static bool scheduling_get_other_cpus(cpu_set_t *ret_all, cpu_set_t *ret_others)
 	return CPU_COUNT(ret_others) > 0;
 }
 
-void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved)
+void scheduling_move_task_away(pid_t tid, struct scheduling_saved_affinity *ret_moved)
 {
 	cpu_set_t others;
 
-	*ret_moved = (struct scheduling_moved){.tid = tid};
+	*ret_moved = (struct scheduling_saved_affinity){.tid = tid};
 	ret_moved->moved = scheduling_get_other_cpus(&ret_moved->before, &others) &&
 			   sched_setaffinity(tid, sizeof(others), &others) == 0;
 }
 
-void scheduling_restore_task(const struct scheduling_moved *moved)
+void scheduling_restore_task(const struct scheduling_saved_affinity *moved)
 {
 	if (moved->moved)
 		(void)sched_setaffinity(moved->tid, sizeof(moved->before), &moved->before); /* ESRCH: the task ended */

@@ -15,16 +15,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct scheduling_moved {
+struct scheduling_saved_affinity {
 	pid_t tid;
 	bool moved;
 	cpu_set_t before; /* affinity before: that of the caller, which the new task inherited */
 };
 
 /* Excludes the CPU of the caller from the affinity of a task. */
-void scheduling_move_task_away(pid_t tid, struct scheduling_moved *ret_moved);
+void scheduling_move_task_away(pid_t tid, struct scheduling_saved_affinity *ret_moved);
 /* Restores the affinity of a task. */
-void scheduling_restore_task(const struct scheduling_moved *moved);
+void scheduling_restore_task(const struct scheduling_saved_affinity *moved);
 
 /* As scheduling_move_task_away, for a thread of this process. */
 void scheduling_move_thread_away(pthread_t thread);

@@ -14,8 +14,8 @@
 #include "doctor/probe.h"
 #include "supervisor/limits/killtree.h"
 
-#define TRIAL_MS 2000
-#define KILL_MS 2000
+#define TRIAL_TIMEOUT_MS 2000
+#define KILL_TIMEOUT_MS 2000
 
 #define PROBE_TEXT(name, text) text,
 
@@ -99,9 +99,9 @@ static void doctor_fork_trial(struct doctor *doctor, const struct trial *trial)
 
 	if (pid == 0)
 		doctor_run_trial_child(doctor, trial, parent);
-	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_MS, &status);
+	ended = pid < 0 ? -ECHILD : probe_wait_for_child(pid, TRIAL_TIMEOUT_MS, &status);
 	doctor_report_missing(doctor, trial, ended, status);
-	(void)killtree(KILL_MS, __WALL); /* kills what the trial left; only uninterruptible sleep survives */
+	(void)killtree(KILL_TIMEOUT_MS, __WALL); /* kills what the trial left; only uninterruptible sleep survives */
 }
 
 static bool doctor_probe_works(const struct doctor *doctor, enum probe probe)
@@ -135,7 +135,7 @@ enum probe doctor_get_layer_probe(enum layer layer)
 	return probes[layer];
 }
 
-static void doctor_set_expected(struct doctor *doctor)
+static void doctor_set_expected_layers(struct doctor *doctor)
 {
 	const char *why;
 
@@ -161,7 +161,7 @@ struct doctor *doctor_run_all_trials(void)
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* on failure, children of killed trials are left */
 	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++)
 		doctor_fork_trial(doctor, &trials[i]);
-	doctor_set_expected(doctor);
+	doctor_set_expected_layers(doctor);
 	return doctor;
 }
 

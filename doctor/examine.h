@@ -51,7 +51,7 @@ struct finding {
 };
 
 /* Traits of the machine that the advice depends on, besides the findings. */
-enum trait {
+enum machine_trait {
 	TRAIT_FILTERED = 1 << 0, /* this process has a seccomp filter */
 	TRAIT_LISTENER = 1 << 1, /* this process has a seccomp filter with a listener */
 	TRAIT_CALLGATE = 1 << 2, /* this process has a seccomp filter like callgate's */
@@ -72,7 +72,7 @@ enum trait {
 
 struct doctor {
 	struct finding finding[PROBE_MAX];
-	unsigned traits;          /* bits of enum trait */
+	unsigned traits;          /* bits of enum machine_trait */
 	unsigned expected;        /* LAYER_BITs of the layers that a run should have */
 	bool refused_pidfd_getfd; /* a filter on this process refuses pidfd_getfd(2) */
 };

@@ -22,7 +22,7 @@
 #include "doctor/probe.h"
 #include "keeper/scratch.h"
 
-#define LITTLE_BYTES (UINT64_C(64) << 20)
+#define LOW_SPACE_BYTES (UINT64_C(64) << 20)
 
 /* Finds traits that only the advice uses. Whether a mechanism works is tried, never concluded from names. */
 static void probe_find_host_traits(struct doctor *doctor, const struct utsname *kernel)
@@ -162,7 +162,7 @@ void probe_scratch_base(struct doctor *doctor)
 	(void)fstatfs(scratch.fd, &fs); /* on failure `fs` is zero, which means no free space */
 	kind = probe_name_filesystem(fs.f_type);
 	bytes = (uint64_t)fs.f_bavail * (uint64_t)fs.f_frsize;
-	little = bytes < LITTLE_BYTES;
+	little = bytes < LOW_SPACE_BYTES;
 	finding_set_state(doctor, PROBE_SCRATCH, little || kind.slow || scratch.notice ? FINDING_WARNS : FINDING_WORKS,
 			  0, "%s: %s, %llu MiB free%s%s", scratch.notice ? scratch.notice : scratch.base, kind.name,
 			  (unsigned long long)(bytes >> 20), little ? ": little" : "",

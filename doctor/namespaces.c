@@ -22,10 +22,10 @@
 #include "confine/privs.h"
 #include "doctor/probe.h"
 
-#define STEP_MS 1000
-#define BY_CLONE (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+#define STEP_TIMEOUT_MS 1000
+#define CLONED_NAMESPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-enum step {
+enum namespaces_step {
 	STEP_USER,
 	STEP_MAP,
 	STEP_MOUNT,
@@ -63,7 +63,7 @@ static const struct {
 	[STEP_CGROUP] = {PROBE_CGROUPNS, "cannot be made", "made"},
 };
 
-struct page {
+struct trial_page {
 	volatile int unshared; /* 1: the parent must write the id maps; 2: unsharing failed */
 	volatile int mapped;
 	volatile int error[STEP_MAX]; /* errno of each step, 0: it worked; -1: not reached */
@@ -73,9 +73,9 @@ struct page {
 
 /* ---- in the namespaces ---- */
 
-static int probe_unshare_namespace(const struct page *page, int flag)
+static int probe_unshare_namespace(const struct trial_page *page, int flag)
 {
-	if (page->cloned && flag & BY_CLONE)
+	if (page->cloned && flag & CLONED_NAMESPACES)
 		return 0;
 	return unshare(flag) < 0 ? errno : 0;
 }
@@ -88,7 +88,7 @@ static int probe_raise_loopback(void)
 }
 
 /* Makes what view/attach.c makes: a detached tmpfs, and in it a copy of mounts. Returns the tmpfs or -errno. */
-static int probe_make_tree(struct page *page)
+static int probe_make_tree(struct trial_page *page)
 {
 	int r = mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? -errno : 0;
 	_cleanup_close_ int copy = -1, tmpfs = r < 0 ? r : mounts_create_fs("tmpfs", NULL, 0);
@@ -107,7 +107,7 @@ static int probe_make_tree(struct page *page)
 }
 
 /* In the new pid namespace: mounts a procfs, which must show this process by its pid there, 1 or 2. */
-static _Noreturn void probe_mount_proc(struct page *page, int tmpfs)
+static _Noreturn void probe_mount_proc(struct trial_page *page, int tmpfs)
 {
 	int proc = mounts_create_fs("proc", NULL, 0), r = proc < 0 ? proc : mounts_attach_copy(proc, tmpfs, "proc");
 	char self[16] = "";
@@ -118,7 +118,7 @@ static _Noreturn void probe_mount_proc(struct page *page, int tmpfs)
 	_exit(0);
 }
 
-static void probe_make_pidns(struct page *page, int tmpfs)
+static void probe_make_pidns(struct trial_page *page, int tmpfs)
 {
 	pid_t pid;
 	int status;
@@ -132,7 +132,7 @@ static void probe_make_pidns(struct page *page, int tmpfs)
 	if (pid < 0)
 		page->error[STEP_PID] = errno;
 	else
-		(void)probe_wait_for_child(pid, STEP_MS, &status); /* the child has put its result into the page */
+		(void)probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status); /* the page has the result */
 }
 
 /* Makes tmpfs the root and detaches the old root: pivot_root(2), section "pivot_root(".", ".")". */
@@ -144,16 +144,16 @@ static int probe_change_root(int tmpfs)
 }
 
 /* Makes a user namespace. False when that failed: then no other namespace can be made. */
-static bool probe_make_userns(struct page *page)
+static bool probe_make_userns(struct trial_page *page)
 {
 	page->error[STEP_USER] = probe_unshare_namespace(page, CLONE_NEWUSER);
 	page->unshared = page->error[STEP_USER] ? 2 : 1;
 	if (page->error[STEP_USER])
 		return privs_have_capability(CAP_SYS_ADMIN);
-	return probe_await_change(&page->mapped, 0, STEP_MS) && page->error[STEP_MAP] == 0;
+	return probe_await_change(&page->mapped, 0, STEP_TIMEOUT_MS) && page->error[STEP_MAP] == 0;
 }
 
-static _Noreturn void probe_run_namespaces_child(struct page *page)
+static _Noreturn void probe_run_namespaces_child(struct trial_page *page)
 {
 	int tmpfs = -1;
 
@@ -187,7 +187,7 @@ static void probe_find_userns_traits(struct doctor *doctor)
 }
 
 /* Returns the most likely reason for this errno. */
-static const char *probe_explain_errno(const struct doctor *doctor, enum step step, int error)
+static const char *probe_explain_errno(const struct doctor *doctor, enum namespaces_step step, int error)
 {
 	unsigned traits = doctor->traits;
 
@@ -211,11 +211,11 @@ static const char *probe_explain_errno(const struct doctor *doctor, enum step st
 	return "refused, perhaps by a security module";
 }
 
-static void probe_report_namespaces(struct doctor *doctor, const struct page *page)
+static void probe_report_namespaces(struct doctor *doctor, const struct trial_page *page)
 {
 	int user = page->error[STEP_USER] ? page->error[STEP_USER] : page->error[STEP_MAP];
 
-	for (enum step step = 0; step < STEP_MAX; step++) {
+	for (enum namespaces_step step = 0; step < STEP_MAX; step++) {
 		enum probe probe = steps[step].probe;
 		int error = page->error[step];
 
@@ -238,17 +238,17 @@ static void probe_report_namespaces(struct doctor *doctor, const struct page *pa
 
 void probe_namespaces(struct doctor *doctor)
 {
-	struct page *page = probe_map_shared(sizeof(*page));
+	struct trial_page *page = probe_map_shared(sizeof(*page));
 	pid_t pid;
 	int status;
 
 	if (!page)
 		return;
-	for (enum step step = 0; step < STEP_MAX; step++)
+	for (enum namespaces_step step = 0; step < STEP_MAX; step++)
 		page->error[step] = -1;
 	probe_find_userns_traits(doctor);
 	page->cloned = true;
-	pid = (pid_t)syscall(SYS_clone, (unsigned long)(BY_CLONE | SIGCHLD), 0L, 0L, 0L, 0L);
+	pid = (pid_t)syscall(SYS_clone, (unsigned long)(CLONED_NAMESPACES | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid < 0) {
 		page->cloned = false;
 		pid = fork();
@@ -257,9 +257,9 @@ void probe_namespaces(struct doctor *doctor)
 		probe_run_namespaces_child(page);
 	if (pid < 0)
 		return;
-	if (probe_await_change(&page->unshared, 0, STEP_MS) && page->unshared == 1)
+	if (probe_await_change(&page->unshared, 0, STEP_TIMEOUT_MS) && page->unshared == 1)
 		page->error[STEP_MAP] = -namespaces_write_id_maps(pid);
 	page->mapped = 1;
-	if (probe_wait_for_child(pid, STEP_MS, &status) == 0 && page->unshared)
+	if (probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status) == 0 && page->unshared)
 		probe_report_namespaces(doctor, page);
 }

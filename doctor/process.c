@@ -10,8 +10,8 @@
 
 #include "doctor/probe.h"
 
-#define YAMA "/proc/sys/kernel/yama/ptrace_scope"
-#define STEP_MS 1000
+#define YAMA_SCOPE_FILE "/proc/sys/kernel/yama/ptrace_scope"
+#define STEP_TIMEOUT_MS 1000
 
 /* Forks a child that sleeps until it is killed. It is made dumpable, as the program is: privs_drop_all() reset that. */
 static pid_t probe_fork_idle(void)
@@ -34,7 +34,7 @@ static void probe_end_child(pid_t pid)
 /* Reports an error of ptrace access, with Yama as the reason if it is. */
 static void probe_report_ptrace_error(struct doctor *doctor, enum probe probe, int error, const char *what)
 {
-	long scope = probe_read_number(YAMA);
+	long scope = probe_read_number(YAMA_SCOPE_FILE);
 
 	if (scope > 1) {
 		doctor->traits |= TRAIT_YAMA;
@@ -86,7 +86,7 @@ static _Noreturn void probe_exec_child(const volatile int *go)
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	for (int fd = 0; fd < 3; fd++)
 		(void)(null_fd >= 0 ? dup2(null_fd, fd) : close(fd));
-	if (probe_await_change(go, 0, STEP_MS))
+	if (probe_await_change(go, 0, STEP_TIMEOUT_MS))
 		(void)execve("/proc/self/exe", argv, envp);
 	_exit(127);
 }
@@ -94,7 +94,7 @@ static _Noreturn void probe_exec_child(const volatile int *go)
 void probe_ptrace(struct doctor *doctor)
 {
 	volatile int *go = probe_map_shared(sizeof(*go));
-	long scope = probe_read_number(YAMA);
+	long scope = probe_read_number(YAMA_SCOPE_FILE);
 	int status = 0;
 	pid_t pid;
 
@@ -109,7 +109,7 @@ void probe_ptrace(struct doctor *doctor)
 		probe_report_ptrace_error(doctor, PROBE_TRACE, errno, "a child cannot be traced");
 	*go = 1;
 	if (doctor->finding[PROBE_TRACE].state == FINDING_NONE) {
-		if (probe_wait_for_child(pid, STEP_MS, &status) == 0 &&
+		if (probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status) == 0 &&
 		    status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))
 			finding_set_state(doctor, PROBE_TRACE, FINDING_WORKS, 0,
 				    "an exec was stopped before its first instruction%s",

@@ -32,8 +32,8 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
 
-#define STEP_MS 500
-#define ANSWER 424242
+#define STEP_TIMEOUT_MS 500
+#define TEST_RESPONSE 424242
 
 /* Installs a filter: `action` for getppid(2), allow for the rest. Only our own code runs: arch is not checked. */
 static long probe_install_filter(unsigned long flags, unsigned action)
@@ -118,7 +118,7 @@ static int probe_receive_notification(int listener, struct seccomp_notif *ret_no
 {
 	struct pollfd ready = {.fd = listener, .events = POLLIN};
 
-	if (poll(&ready, 1, STEP_MS) != 1 || !(ready.revents & POLLIN))
+	if (poll(&ready, 1, STEP_TIMEOUT_MS) != 1 || !(ready.revents & POLLIN))
 		return -ETIMEDOUT;
 	return notify_receive(listener, ret_notification);
 }
@@ -133,7 +133,7 @@ static const char *probe_respond_to_child(struct listener_page *page, int fd, pi
 		page->extras |= SYNC;
 	*ret_error = probe_receive_notification(listener, &notification);
 	if (*ret_error == 0)
-		*ret_error = answer_with_value(listener, notification.id, ANSWER);
+		*ret_error = answer_with_value(listener, notification.id, TEST_RESPONSE);
 	if (*ret_error < 0)
 		return "a call could not be received and answered";
 	*ret_error = probe_receive_notification(listener, &notification);
@@ -142,11 +142,11 @@ static const char *probe_respond_to_child(struct listener_page *page, int fd, pi
 	if (*ret_error >= 0)
 		*ret_error = answer_with_value(listener, notification.id, *ret_error);
 	if (*ret_error >= 0)
-		*ret_error = probe_wait_for_child(pid, STEP_MS, &status);
+		*ret_error = probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status);
 	if (*ret_error < 0)
 		return "a descriptor could not be injected (ADDFD, Linux 5.9)";
 	*ret_error = -EIO;
-	if (page->answer != ANSWER)
+	if (page->answer != TEST_RESPONSE)
 		return "the answer did not arrive";
 	return page->injected ? NULL : "the descriptor did not arrive";
 }
@@ -194,7 +194,7 @@ void probe_seccomp_listener(struct doctor *doctor)
 	pid = syscall(SYS_clone, (unsigned long)(CLONE_FILES | SIGCHLD), 0L, 0L, 0L, 0L);
 	if (pid == 0)
 		probe_run_listener_child(page);
-	if (pid < 0 || !probe_await_change(&page->listener, -2, STEP_MS))
+	if (pid < 0 || !probe_await_change(&page->listener, -2, STEP_TIMEOUT_MS))
 		return;
 	if (page->listener < 0) {
 		probe_report_no_listener(doctor, page->error);

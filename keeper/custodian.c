@@ -81,7 +81,7 @@ static int custodian_add_removal(struct custodian_removals *removals, int parent
 	_cleanup_close_ int fd = parent_fd;
 
 	if (fd < 0 || removals->count == REMOVALS_MAX || strlen(name) >= REMOVAL_NAME_SIZE || strchr(name, '/') ||
-	    strncmp(name, CGROUP_BASE, strlen(CGROUP_BASE)) != 0)
+	    strncmp(name, CGROUP_BASE_PREFIX, strlen(CGROUP_BASE_PREFIX)) != 0)
 		return -EINVAL;
 	removals->item[removals->count].parent_fd = steal_fd(&fd);
 	memcpy(removals->item[removals->count++].name, name, strlen(name) + 1);

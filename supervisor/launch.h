@@ -42,7 +42,7 @@ struct launch_page;
 
 struct launch {
 	pid_t pid;
-	struct scheduling_moved aside; /* the child's CPU affinity, to be restored by launch_await_filter() */
+	struct scheduling_saved_affinity aside; /* the child's CPU affinity, to be restored by launch_await_filter() */
 	int listener_fd;
 	/* On a page that is shared with the child until its exec: 0, or the errno of the failed step. */
 	volatile int *ret_error;

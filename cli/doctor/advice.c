@@ -190,7 +190,8 @@ static bool advice_applies(const struct doctor *doctor, const struct advice *adv
 }
 
 /* Writes the text for one container runtime (NULL: nothing), unless another runtime is in use. */
-static void advice_write_runtime(const struct doctor *doctor, struct buf *text, enum trait runtime, const char *words)
+static void advice_write_runtime(const struct doctor *doctor, struct buf *text, enum machine_trait runtime,
+				 const char *words)
 {
 	if (words && (doctor->traits & runtime || !(doctor->traits & TRAITS_CONTAINER)))
 		buf_puts(text, words);

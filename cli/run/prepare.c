@@ -62,7 +62,7 @@ static int prepare_user_directories(struct run *run)
 /* Calls `prepare` with the effective ids of the run's user, who shall own new files and whose rights are checked. */
 static int prepare_call_with_user_ids(struct run *run, int (*prepare)(struct run *run))
 {
-	struct privs_before before;
+	struct privs_saved_ids before;
 	int exit_code, error = privs_borrow_user(&run->user, &before);
 
 	if (error < 0)

@@ -51,7 +51,7 @@ int run_find_user(const char *option, const char *text, struct privs_user *ret_u
 {
 	_cleanup_free_ char *name = strdup(text);
 	struct privs_user user = {.set = true};
-	struct privs_before before;
+	struct privs_saved_ids before;
 	char *colon = name ? strchr(name, ':') : NULL;
 	int error;
 

@@ -16,7 +16,7 @@
 #include "confine/cgroup-private.h"
 #include "tests/unit/unit.h"
 
-static struct cgroup_places places;
+static struct cgroup_own_dirs places;
 
 START_TEST(finds_hybrid)
 {
