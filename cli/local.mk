@@ -74,6 +74,11 @@ CALLGATE_SOURCES += \
 	cli/policy/verbs.c \
 	cli/policy/verbs.h
 CALLGATE_SOURCES += \
+	cli/replay/logs.c \
+	cli/replay/replay.c \
+	cli/replay/replay.h \
+	cli/replay/report.c
+CALLGATE_SOURCES += \
 	cli/run/options.c \
 	cli/run/options.h \
 	cli/run/prepare.c \

@@ -19,6 +19,7 @@ static const struct verb {
 	{"audit", cli_main_audit, "read the audit log of a run"},
 	{"compare", cli_main_compare, "run a program under several policies and show where the runs part"},
 	{"experiment", cli_main_experiment, "run programs, inputs and policies by a plan, and report"},
+	{"replay", cli_main_replay, "judge a recorded run by another policy, and list what changes"},
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 

@@ -124,7 +124,8 @@ static size_t judge_get_fork(const struct query_path *path)
 
 /*
  * A link that was followed must be visible, too. It is the first name that the written path does not have in common
- * with the canonical one, which has no links, or a name below. True when the view does not show that name.
+ * with the canonical one, which has no links, or one below. True when the view shows none of these names that could be
+ * the link.
  */
 static bool judge_hides_link(const struct query_judge *judge, const struct query_path *path,
 			     struct policy_decision *ret_decision)
@@ -134,19 +135,29 @@ static bool judge_hides_link(const struct query_judge *judge, const struct query
 
 	if (len == 0 || strncmp(path->written, "/proc/", 6) == 0)
 		return false;
-	memcpy(name, path->written, len);
-	name[len] = '\0';
-	if (judge_is_shown(judge, name) || view_is_fixed_link(name))
-		return false;
-	*ret_decision = judge_path(judge, name, len, POLICY_READ);
-	return ret_decision->verdict == VERDICT_DENY;
+	for (;; len += 1 + strcspn(path->written + len + 1, "/")) {
+		memcpy(name, path->written, len);
+		name[len] = '\0';
+		if (judge_is_shown(judge, name) || view_is_fixed_link(name))
+			return false;
+		*ret_decision = judge_path(judge, name, len, POLICY_READ);
+		if (ret_decision->verdict == VERDICT_DENY)
+			return true;
+		if (strcmp(ret_decision->reason, "ancestor") != 0) /* that is a directory, perhaps with the link */
+			return false;
+		if (len >= path->written_len)
+			break;
+	}
+	*ret_decision = (struct policy_decision){VERDICT_DENY, ENOENT, NULL, "not_granted", POLICY_READ};
+	return true;
 }
 
-static bool judge_parent_is_denied(const struct query_judge *judge, const struct query_path *path)
+/* What rules say of the directory that a name is in. */
+static struct policy_decision judge_parent(const struct query_judge *judge, const struct query_path *path)
 {
 	size_t len = (size_t)((const char *)memrchr(path->path, '/', path->len) - path->path);
 
-	return policy_decide_access(judge->policy, path->path, len, POLICY_READ).error == EACCES;
+	return policy_decide_access(judge->policy, path->path, len, POLICY_READ);
 }
 
 enum judged { JUDGED_ALLOWED, JUDGED_DENIED, JUDGED_UNKNOWN };
@@ -158,24 +169,56 @@ enum judged { JUDGED_ALLOWED, JUDGED_DENIED, JUDGED_UNKNOWN };
 static enum judged judge_absent(const struct query_judge *judge, const struct query *query,
 				const struct query_path *path, const struct policy_decision *decision)
 {
-	if (query->redirected || policy_find_mount(judge->policy, path->path) == NULL ||
-	    decision->error == ENOENT)
-		return query->redirected ? JUDGED_UNKNOWN : JUDGED_ALLOWED;
-	if (judge_parent_is_denied(judge, path))
+	if (query->redirected || query->paths > 1) /* elsewhere; or which of the two names is missing? */
+		return JUDGED_UNKNOWN;
+	if (decision->error == ENOENT || policy_find_mount(judge->policy, path->path) == NULL)
+		return JUDGED_ALLOWED;
+	if (judge_parent(judge, path).error == EACCES)
 		return JUDGED_DENIED;
 	return JUDGED_UNKNOWN; /* whether it is looked at before the rules are asked depends on the call */
 }
 
+/* Whether the name leads to another object than in the run: a redirect is new, or gone. */
+static bool judge_leads_elsewhere(const struct query_judge *judge, const struct query *query, const char *path)
+{
+	const struct policy_mount *mount = policy_find_mount(judge->policy, path);
+
+	return query->allowed && (mount && mount->redirect) != query->redirected;
+}
+
+static enum judged judge_denial(const struct query_judge *judge, const struct query *query,
+				const struct query_path *path, const struct policy_decision *decision,
+				const char **ret_why)
+{
+	*ret_why = "absent";
+	/* What may be read is found to be there before it is found to be read-only. */
+	if (query->there && decision->error == EROFS)
+		return JUDGED_ALLOWED;
+	return query->absent ? judge_absent(judge, query, path, decision) : JUDGED_DENIED;
+}
+
 static enum judged judge_one_path(const struct query_judge *judge, const struct query *query, size_t at,
-				  struct policy_decision *ret_decision)
+				  struct policy_decision *ret_decision, const char **ret_why)
 {
 	const struct query_path *path = &query->path[at];
 
-	if (!judge_hides_link(judge, path, ret_decision))
+	*ret_why = "elsewhere";
+	if (query->run_file && policy_net_is_enabled(judge->policy)) {
+		*ret_decision = policy_decide_run_file(judge->policy, path->path, path->len, path->want, false);
+	} else if (path->written_len && judge_leads_elsewhere(judge, query, path->written)) {
+		ret_decision->verdict = VERDICT_ALLOW;
+		return JUDGED_UNKNOWN;
+	} else if (!judge_hides_link(judge, path, ret_decision)) {
 		*ret_decision = judge_path(judge, path->path, path->len, path->want);
+	}
 	if (ret_decision->verdict == VERDICT_DENY)
-		return query->absent ? judge_absent(judge, query, path, ret_decision) : JUDGED_DENIED;
-	return strcmp(ret_decision->reason, "public") == 0 && !query->public ? JUDGED_UNKNOWN : JUDGED_ALLOWED;
+		return judge_denial(judge, query, path, ret_decision, ret_why);
+	if (at == 0 && judge_leads_elsewhere(judge, query, path->path))
+		return JUDGED_UNKNOWN;
+	*ret_why = "public";
+	if (strcmp(ret_decision->reason, "public") == 0)
+		return query->public ? JUDGED_ALLOWED : JUDGED_UNKNOWN;
+	return query->unpublic && strcmp(ret_decision->reason, "ancestor") == 0 ? JUDGED_UNKNOWN : JUDGED_ALLOWED;
 }
 
 /* ---- all paths of a call ---- */
@@ -223,21 +266,35 @@ static void judge_moves(const struct query_judge *judge, const struct query *que
 		answer_set_unknown(answer, "moved_directory");
 }
 
+/* Of a name that does not exist in a denied directory, the run recorded the rule about the directory. */
+static void judge_add_parent_rule(const struct query_judge *judge, const struct query_path *path,
+				  struct query_answer *answer, size_t at)
+{
+	struct policy_decision parent = judge_parent(judge, path);
+
+	if (parent.verdict == VERDICT_DENY && parent.error == EACCES)
+		answer_add(answer, false, at, parent.rule, parent.reason);
+}
+
 static void judge_paths(const struct query_judge *judge, const struct query *query, struct query_answer *answer)
 {
 	bool unknown = false;
 
 	for (size_t i = 0; i < query->paths; i++) {
 		struct policy_decision decision;
-		enum judged judged = judge_one_path(judge, query, i, &decision);
+		const char *why;
+		enum judged judged = judge_one_path(judge, query, i, &decision, &why);
 
 		unknown |= judged == JUDGED_UNKNOWN;
 		if (judged == JUDGED_UNKNOWN)
-			answer->why = decision.verdict == VERDICT_DENY ? "absent" : "public";
+			answer->why = why;
 		else if (judged == JUDGED_ALLOWED && decision.verdict == VERDICT_DENY)
-			answer_add(answer, true, i, NULL, "absent");
+			answer_add(answer, true, i, query->there ? decision.rule : NULL,
+				   query->there ? "granted" : "absent");
 		else
 			answer_add(answer, judged == JUDGED_ALLOWED, i, decision.rule, decision.reason);
+		if (judged == JUDGED_DENIED && decision.error == EACCES)
+			judge_add_parent_rule(judge, &query->path[i], answer, i);
 	}
 	if (answer->allow && unknown)
 		answer->certain = false;

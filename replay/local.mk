@@ -1,5 +1,7 @@
 libcallgate_replay_a_SOURCES += \
 	replay/judge.c \
+	replay/log.c \
+	replay/log.h \
 	replay/query.h \
 	replay/record.c
 EXTRA_DIST += replay/README.md

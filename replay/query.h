@@ -46,8 +46,11 @@ struct query {
 	char why[QUERY_WORD_MAX]; /* QUERY_OTHER: the reason on record, or "no_path", "close" */
 	bool allowed;  /* by the verdict on record */
 	bool absent;   /* the run found that no such file exists */
+	bool there;    /* the run failed because it exists: making it (EEXIST), writing to a directory (EISDIR) */
 	bool redirected; /* the file was another one than its name says */
 	bool public;   /* it was read because everybody on the host may */
+	bool unpublic; /* it was refused because not everybody may */
+	bool run_file; /* callgate provided it for the network, whatever the rules say of its name */
 	bool renames;  /* path[0] gets the name path[1] */
 	size_t paths;
 	size_t target_len; /* 0: no symbolic link is made */
@@ -70,7 +73,7 @@ struct query_judge;
 int query_judge_create(const struct policy *policy, struct query_judge **ret_judge);
 void query_judge_free(struct query_judge *judge);
 
-#define QUERY_RULES_MAX QUERY_PATHS_MAX
+#define QUERY_RULES_MAX (2 * QUERY_PATHS_MAX) /* of a name and of its directory */
 
 struct query_answer {
 	bool certain;     /* false: the rest does not count */

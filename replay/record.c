@@ -30,7 +30,14 @@ static int record_set_other(const struct scan_text *reason, const char *otherwis
 
 /* ---- paths ---- */
 
-/* Adds a canonical path. 0, or -EBADMSG. */
+/* What the functions below return besides 0 and -EBADMSG. */
+enum {
+	RECORD_UNRESOLVED = 1, /* a path is missing, or nobody knows where it leads */
+	RECORD_OF_PROC,        /* in /proc, where no rule grants */
+	RECORD_OF_TERMINAL,    /* of a pseudoterminal, which the run made or did not */
+};
+
+/* Adds a canonical path. */
 static int record_add_path(struct query *query, const struct scan_text *text, unsigned want)
 {
 	struct query_path *path = &query->path[query->paths];
@@ -38,6 +45,10 @@ static int record_add_path(struct query *query, const struct scan_text *text, un
 
 	if (len <= 0 || path->path[0] != '/')
 		return -EBADMSG;
+	if (path_is_below(path->path, "/proc"))
+		return RECORD_OF_PROC;
+	if (path_is_below(path->path, "/dev/pts") || strcmp(path->path, "/dev/ptmx") == 0)
+		return RECORD_OF_TERMINAL;
 	path->len = (size_t)len;
 	path->want = want;
 	path->written_len = 0;
@@ -60,69 +71,61 @@ static int record_note_written(struct query_path *path, const struct scan_text *
 	return 0;
 }
 
-/* The path that a record names, with what it was resolved to. 0; 1: there is none, or it was not resolved. */
+/* The path that a record names, with what it was resolved to. */
 static int record_take_path(struct query *query, const struct scan_path *path, unsigned want)
 {
 	const struct scan_text *canonical = path->resolved.at ? &path->resolved : &path->written;
 	int r;
 
 	if (path->unresolved || !canonical->at || canonical->len == 0 || canonical->at[0] != '/')
-		return 1;
+		return RECORD_UNRESOLVED;
 	r = record_add_path(query, canonical, want);
 	if (r == 0 && path->resolved.at)
 		r = record_note_written(&query->path[query->paths - 1], &path->written);
 	return r;
 }
 
-/* Where the components of `rest` that follow the end of `path` begin: in "/a/b" and "b/c" before "c". NULL: nowhere. */
-static const char *record_find_rest(const char *path, size_t len, const char *rest)
+/*
+ * What follows, in a path as it was written, the component that is the last of a canonical path. NULL: it is in there
+ * not once, or several times.
+ */
+static const char *record_find_rest(const char *canonical, const char *written)
 {
-	const char *found = NULL;
+	const char *last = strrchr(canonical, '/') + 1, *found = NULL;
+	size_t len = strlen(last);
 
-	for (const char *end = rest + strcspn(rest, "/");; end += 1 + strcspn(end + 1, "/")) {
-		size_t part = (size_t)(end - rest);
-
-		if (part < len && path[len - part - 1] == '/' && memcmp(path + len - part, rest, part) == 0)
-			found = end;
-		if (!*end)
-			return found;
+	for (const char *at = written; *at; at += strcspn(at, "/")) {
+		at += strspn(at, "/");
+		if (strncmp(at, last, len) != 0 || (at[len] && at[len] != '/'))
+			continue;
+		if (found)
+			return NULL;
+		found = at + len;
 	}
+	return found;
 }
 
 /*
  * A walk that was refused on the way has the name that it came to in "resolved", not the whole path. Adds that name, to
- * be read, and then the whole path. Which links a view that goes on would find there, nobody knows: the rest is taken
- * as it was written. 0; 1: the rest is not known.
+ * be read, and then the whole path. Which links a view that goes on would find there is not known: the rest is taken as
+ * it was written.
  */
 static int record_take_stopped_path(struct query *query, const struct scan_path *path, unsigned want)
 {
 	struct query_path *stop = &query->path[0], *whole = &query->path[1];
+	int len, r = record_take_path(query, path, want);
 	char written[PATH_MAX];
 	const char *rest;
 	bool lexical;
-	int len, r = record_take_path(query, path, want);
 
 	if (r != 0 || !path->resolved.at || !path->written.at)
 		return r;
 	if (scan_get_bytes(&path->written, written, sizeof(written)) < 0)
 		return -EBADMSG;
-	stop->written_len = 0;
-	len = path_join("/", written, whole->path, PATH_MAX, &lexical);
-	if (len < 0 || !lexical || strstr(written, ".."))
-		return 1;
-	/* "/" + a relative path */
-	rest = record_find_rest(stop->path, stop->len, whole->path + 1);
-	if (written[0] == '/') {
-		if (!path_is_below(whole->path, stop->path))
-			return 1; /* a link was followed before */
-	} else {
-		if (!rest)
-			return 1;
-		len = snprintf(written, sizeof(written), "%s%s", stop->path, rest);
-		if (len < 0 || (size_t)len >= sizeof(written))
-			return 1;
-		memcpy(whole->path, written, (size_t)len + 1);
-	}
+	rest = record_find_rest(stop->path, written);
+	len = rest ? path_join(stop->path, rest + strspn(rest, "/"), whole->path, PATH_MAX, &lexical) : -1;
+	if (len < 0 || !lexical)
+		return RECORD_UNRESOLVED;
 	if ((size_t)len == stop->len)
 		return 0;
 	stop->want = POLICY_READ;
@@ -146,9 +149,10 @@ static unsigned record_get_right(const struct scan_record *record)
 	return 0;
 }
 
+/* Of openat2(2) an absolute path may begin at a directory: RESOLVE_IN_ROOT. */
 static bool record_stopped_on_the_way(const struct scan_record *record, const struct query *query)
 {
-	return !query->allowed && !record->rule.at && scan_text_is(&record->reason, "not_granted") &&
+	return !query->allowed && !scan_text_is(&record->syscall, "openat2") && !record->rule.at && scan_text_is(&record->reason, "not_granted") &&
 	       !record->path[1].written.at;
 }
 
@@ -166,6 +170,8 @@ static unsigned record_get_loader_right(const struct scan_path *loader)
 
 static int record_take_paths(const struct scan_record *record, unsigned right, struct query *query)
 {
+	static const char *const words[] = {[RECORD_UNRESOLVED] = "unresolved", [RECORD_OF_PROC] = "proc",
+					    [RECORD_OF_TERMINAL] = "terminal"};
 	bool exec = record_begins_with(&record->syscall, "exec");
 	int r;
 
@@ -178,13 +184,17 @@ static int record_take_paths(const struct scan_record *record, unsigned right, s
 		r = record_take_path(query, &record->path[1], right);
 	if (r == 0 && record->path[2].written.at)
 		r = record_take_path(query, &record->path[2], record_get_loader_right(&record->path[2]));
-	if (r == 0 && query->allowed && record_begins_with(&record->syscall, "symlink") && record->target.at) {
+	if (r == 0 && scan_text_is(&record->syscall, "openat2"))
+		query->path[0].written_len = 0;
+	if (r == 0 && record->has_ret && record_begins_with(&record->syscall, "symlink") && record->target.at) {
 		int len = scan_get_bytes(&record->target, query->target, sizeof(query->target));
 
 		r = len < 0 ? -EBADMSG : 0;
 		query->target_len = len > 0 ? (size_t)len : 0;
 	}
-	return r > 0 ? record_set_other(&(struct scan_text){NULL, 0}, "unresolved", query) : r;
+	if (r <= 0)
+		return r;
+	return record_set_other(&(struct scan_text){NULL, 0}, words[r], query);
 }
 
 /* ---- the network ---- */
@@ -231,7 +241,8 @@ static int record_take_network(const struct scan_record *record, struct query *q
 		return record_set_other(&(struct scan_text){NULL, 0}, "close", query);
 	if (!by_rules || (query->allowed ? record_has_word(&record->reason, rule_reasons)
 					 : !record_has_word(&record->reason, rule_reasons)))
-		return record_set_other(&record->reason, "within_run", query);
+		return record_set_other(query->allowed ? &(struct scan_text){NULL, 0} : &record->reason, "within_run",
+					query);
 	if (scan_get_bytes(&record->host, query->host, sizeof(query->host)) < 0 || record->port > 65535)
 		return -EBADMSG;
 	query->port = (unsigned)record->port;
@@ -252,6 +263,15 @@ static int record_take_network(const struct scan_record *record, struct query *q
 
 /* ---- the record ---- */
 
+/* Where rules decide, a file that may only be read has a rule that says so. */
+static bool record_is_run_file(const struct scan_record *record, const struct query *query)
+{
+	static const char *const refusals[] = {"read_only", "not_executable", NULL};
+
+	return scan_text_is(&record->reason, "network") ||
+	       (!query->allowed && !record->rule.at && record_has_word(&record->reason, refusals));
+}
+
 int query_read_record(const struct scan_record *record, struct query *ret_query)
 {
 	struct query *query = ret_query;
@@ -263,8 +283,12 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	query->allowed = !scan_text_is(&record->verdict, "deny") && !scan_text_is(&record->verdict, "kill");
 	query->absent = scan_text_is(&record->reason, "absent") ||
 			(query->allowed && scan_text_is(&record->error, "ENOENT"));
+	query->there = query->allowed &&
+		       (scan_text_is(&record->error, "EEXIST") || scan_text_is(&record->error, "EISDIR"));
 	query->redirected = record->host.at && record->host.len && record->host.at[0] == '/';
 	query->public = scan_text_is(&record->reason, "public");
+	query->unpublic = scan_text_is(&record->reason, "not_public");
+	query->run_file = record_is_run_file(record, query);
 	query->renames = record_begins_with(&record->syscall, "rename");
 	if (!record->verdict.at || (!record->syscall.at && !record->event.at))
 		return -EBADMSG;

@@ -233,7 +233,7 @@ static int resolve_start_dir(struct call *call, struct call_path *path, char bas
  * Refuses a path below a denied name, which failed with `error`, by the rule that denies the name: the errno would
  * reveal what the object is, or whether a name exists below it. True: refused.
  */
-static bool resolve_fail_denied(struct call *call, const struct place *place, int error)
+static bool resolve_fail_denied(struct call *call, const struct place *place, unsigned want, int error)
 {
 	const struct view *view = call->sandbox->view;
 	struct policy_decision decision;
@@ -248,6 +248,7 @@ static bool resolve_fail_denied(struct call *call, const struct place *place, in
 	if (decision.verdict != VERDICT_DENY || (error == -ENOENT && decision.error != EACCES))
 		return false;
 	call->decision = decision;
+	call->decision.want = want;
 	call_fail(call, -decision.error);
 	return true;
 }
@@ -288,7 +289,7 @@ static int resolve_fail_absent(struct call *call)
  */
 static int resolve_fail(struct call *call, const struct place *place, unsigned want, int error)
 {
-	if (resolve_fail_denied(call, place, error))
+	if (resolve_fail_denied(call, place, want, error))
 		return -1;
 	if (error == -EACCES && view_is_withheld(place))
 		return resolve_refuse_unpublic(call, place);
@@ -414,8 +415,10 @@ static int resolve_walk_and_judge(struct call *call, unsigned i, const char *bas
 	struct place *place = &call->place[i];
 	int r = view_walk_path(call->sandbox->view, call->task, base, call->path[i].text, follow, place);
 
-	if (r < 0)
+	if (r < 0) {
+		call->decision.want = 0; /* an earlier decision is not about the name where the walk ended */
 		return resolve_fail(call, place, want, r);
+	}
 	return resolve_judge_place(call, place, want) ? 0 : call_fail(call, -call->decision.error);
 }
 

@@ -25,6 +25,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/affinity.sh \
 	tests/live/as-user.sh \
 	tests/live/cli/bad-input.sh \
+	tests/live/cli/replay.sh \
 	tests/live/limits/bombs.sh \
 	tests/live/limits/crowd-200.sh \
 	tests/live/syscalls/async.sh \
@@ -204,7 +205,7 @@ EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py
 EXTRA_DIST += tests/cases/attack-net-h2.py tests/cases/attack-net-listener.py tests/cases/threat-datagrams.py \
 	tests/cases/threat-outsiders.py
 EXTRA_DIST += tests/cases/net-crowd.py tests/cases/net-negative.py
-EXTRA_DIST += tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
+EXTRA_DIST += tests/cases/replay-ops.py tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py
 EXTRA_DIST += tests/cases/net-git.py tests/cases/net-static.c tests/cases/net-go.go
 EXTRA_DIST += tests/cases/net-corpus.py tests/cases/net_corpus.py tests/cases/net_corpus_h2.py tests/cases/http-servers

@@ -309,3 +309,8 @@ tests_unit_egress_test_side_LDADD = libcallgate_keeper.a libcallgate_supervisor.
 	libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a \
 	libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(EGRESS_NEEDS) \
 	$(UNIT_LIBS)
+
+# Records judged again.
+UNIT_TESTS += tests/unit/replay/test_query
+tests_unit_replay_test_query_SOURCES = tests/unit/replay/test_query.c $(POLICY_RIG)
+tests_unit_replay_test_query_LDADD = libcallgate_replay.a libcallgate_view.a libcallgate_audit.a $(POLICY_TEST_LIBS)

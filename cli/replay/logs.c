@@ -1,0 +1,143 @@
+/* Reads logs and loads the policy for each, as its run loaded it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/replay/replay.h"
+
+struct logs_walk {
+	const char *verb;
+	struct cli_policy_options options; /* borrows all but workdir */
+	struct replay_log *log;
+	struct cli_host host;
+	struct policy *policy;
+	struct query_judge *judge;
+	replay_judge_fn *each;
+	void *ctx;
+	bool loading_failed; /* a message was printed */
+	char *program;
+	struct query query;
+};
+
+void replay_log_release(struct replay_log *log)
+{
+	free(log->policy_name);
+	log->policy_name = NULL;
+}
+
+/* Owned; NULL: no such text, or no memory. */
+static char *logs_get_text(const json_t *object, const char *key)
+{
+	size_t len;
+
+	return audit_line_get_bytes(object, key, &len);
+}
+
+/* argv[0] of the run: @interpreter is about it. */
+static char *logs_get_program(const json_t *header)
+{
+	const char *text = json_string_value(json_array_get(json_object_get(header, "command"), 0));
+
+	return text ? strdup(text) : NULL;
+}
+
+/* Without -w: the directory that the run had under this name, if it was one of the host's. */
+static char *logs_find_workdir(const json_t *header)
+{
+	char *workdir = logs_get_text(header, "workdir");
+	struct stat status;
+
+	if (workdir && stat(workdir, &status) == 0 && S_ISDIR(status.st_mode) && strcmp(workdir, "/work") != 0)
+		return workdir;
+	free(workdir);
+	return NULL;
+}
+
+static int logs_note_policy(struct logs_walk *walk, const json_t *header)
+{
+	const json_t *policy = json_object_get(header, "policy");
+	const char *sha256 = json_string_value(json_object_get(policy, "sha256"));
+
+	walk->log->policy_name = logs_get_text(policy, "name");
+	(void)snprintf(walk->log->sha256, sizeof(walk->log->sha256), "%s", sha256 ? sha256 : "");
+	if (policy_compute_sha256(walk->policy) < 0)
+		return -ENOMEM;
+	walk->log->same_policy = strcmp(walk->log->sha256, policy_get_settings(walk->policy)->sha256) == 0;
+	return 0;
+}
+
+static int logs_take_header(void *ctx, const json_t *header)
+{
+	struct logs_walk *walk = ctx;
+	char *workdir = walk->options.workdir ? NULL : logs_find_workdir(header);
+	int r;
+
+	if (workdir) {
+		walk->options.workdir = workdir;
+		walk->options.workdir_named = workdir;
+	}
+	walk->program = logs_get_program(header);
+	r = cli_load_policy_without_run(&walk->options, walk->verb, walk->program, &walk->host, &walk->policy);
+	walk->options.workdir = NULL;
+	walk->loading_failed = r != CLI_OK;
+	r = walk->loading_failed ? -ECANCELED : query_judge_create(walk->policy, &walk->judge);
+	if (r == 0)
+		r = logs_note_policy(walk, header);
+	free(workdir);
+	return r;
+}
+
+static int logs_take_record(void *ctx, const struct scan_record *record)
+{
+	struct logs_walk *walk = ctx;
+	int r = query_read_record(record, &walk->query);
+
+	return r < 0 ? r : walk->each(walk->ctx, walk->log, walk->judge, record, &walk->query);
+}
+
+static void logs_print_error(const struct logs_walk *walk, int error)
+{
+	const char *path = walk->log->path;
+
+	if (error == -EBADMSG)
+		cli_print_error(walk->verb, "%s:%llu: %s; if you trust the rest, use --allow-damaged", path,
+				(unsigned long long)walk->log->state.line, walk->log->state.damage);
+	else if (error == -ENOMSG)
+		cli_print_error(walk->verb, "%s: this is not an audit log: it does not begin with a header line", path);
+	else if (error == -ESPIPE)
+		cli_print_error(walk->verb, "%s: not a regular file; write the log to one", path);
+	else if (error == -E2BIG)
+		cli_print_error(walk->verb, "%s: a line is too long for an audit log", path);
+	else if (!walk->loading_failed)
+		cli_print_error(walk->verb, "%s: %s", path, strerror(-error));
+}
+
+int replay_judge_log(const char *verb, const struct cli_policy_options *options, bool allow_damaged,
+		     struct replay_log *log, replay_judge_fn *judge, void *ctx)
+{
+	struct logs_walk *walk = calloc(1, sizeof(*walk));
+	struct replay_reader reader = {log->path, allow_damaged, logs_take_header, logs_take_record, walk};
+	int r;
+
+	if (!walk)
+		return cli_fail_no_memory(verb);
+	walk->verb = verb;
+	walk->options = *options;
+	walk->log = log;
+	walk->each = judge;
+	walk->ctx = ctx;
+	r = replay_read_log(&reader, &log->state);
+	if (r < 0)
+		logs_print_error(walk, r);
+	else if (log->state.damages > 0)
+		cli_print_error(verb, "%s:%llu: warning: %s; %llu such places", log->path,
+				(unsigned long long)log->state.line, log->state.damage,
+				(unsigned long long)log->state.damages);
+	query_judge_free(walk->judge);
+	policy_free(walk->policy);
+	cli_host_release(&walk->host);
+	free(walk->program);
+	free(walk);
+	return r < 0 ? CLI_ERROR : CLI_OK;
+}

@@ -1,0 +1,183 @@
+/* callgate replay: what another policy would have said of recorded runs. Runs nothing. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/replay/replay.h"
+
+struct replay_options {
+	struct cli_policy_options policy;
+	bool json;
+	bool list;
+	bool allow_damaged;
+	unsigned fail_on; /* 1 << enum replay_change */
+};
+
+static int replay_set_fail_on(const struct cli_given *given, void *fail_on)
+{
+	static const struct {
+		const char *name;
+		unsigned changes;
+	} names[] = {{"denied", 1 << REPLAY_DENIED},
+		     {"allowed", 1 << REPLAY_ALLOWED},
+		     {"any", 1 << REPLAY_DENIED | 1 << REPLAY_ALLOWED | 1 << REPLAY_OTHER_RULE}};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(given->value, names[i].name) == 0) {
+			*(unsigned *)fail_on |= names[i].changes;
+			return 0;
+		}
+	return cli_refuse_value(given, "not one of denied, allowed and any");
+}
+
+/* ---- comparing rules ---- */
+
+/* A rule's label without its file and its number in the list: "filesystem.read /usr". The length. */
+static size_t replay_strip_label(const char *label, size_t len, char *out, size_t cap)
+{
+	const char *colon = memmem(label, len, ": ", 2), *end = label + len, *open;
+	size_t at = 0;
+
+	if (colon)
+		label = colon + 2;
+	open = memchr(label, '[', (size_t)(end - label));
+	while (label < end && at < cap) {
+		if (label == open) {
+			const char *digits = open + 1;
+
+			while (digits < end && *digits >= '0' && *digits <= '9')
+				digits++;
+			if (digits > open + 1 && digits < end && *digits == ']') {
+				label = digits + 1;
+				continue;
+			}
+		}
+		out[at++] = *label++;
+	}
+	return at;
+}
+
+/* Rules are the same when key and text are, wherever they stand. */
+static bool replay_rule_is_same(const char *recorded, size_t len, const char *rule)
+{
+	char one[1024], other[1024];
+	size_t one_len, other_len, rule_len = strlen(rule);
+
+	if (len == rule_len && memcmp(recorded, rule, len) == 0)
+		return true;
+	one_len = replay_strip_label(recorded, len, one, sizeof(one));
+	other_len = replay_strip_label(rule, rule_len, other, sizeof(other));
+	return one_len == other_len && memcmp(one, other, one_len) == 0;
+}
+
+/* Whether the rule on record is among those that agree with the answer. */
+static bool replay_has_rule(const struct scan_record *record, const struct query_answer *answer)
+{
+	char text[4096];
+	const char *recorded = record->rule.at;
+	size_t len = record->rule.len;
+
+	if (recorded && memchr(recorded, '\\', len)) {
+		int r = scan_get_bytes(&record->rule, text, sizeof(text));
+
+		recorded = text;
+		len = r < 0 ? 0 : (size_t)r;
+	}
+	for (size_t i = 0; i < answer->rules; i++) {
+		if (!recorded || !answer->rule[i] ? recorded == answer->rule[i]
+						  : replay_rule_is_same(recorded, len, answer->rule[i]))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the verb ---- */
+
+static int replay_judge_record(void *ctx, const struct replay_log *log, const struct query_judge *judge,
+			       const struct scan_record *record, const struct query *query)
+{
+	struct replay_report *report = ctx;
+	struct query_answer answer;
+
+	if (query->kind == QUERY_OTHER)
+		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, NULL);
+	query_judge(judge, query, &answer);
+	if (!answer.certain)
+		return replay_report_add(report, REPLAY_UNKNOWN, log, record, query, &answer);
+	if (answer.allow != query->allowed)
+		return replay_report_add(report, answer.allow ? REPLAY_ALLOWED : REPLAY_DENIED, log, record, query,
+					 &answer);
+	if (!replay_has_rule(record, &answer))
+		return replay_report_add(report, REPLAY_OTHER_RULE, log, record, query, &answer);
+	replay_report_count_same(report);
+	return 0;
+}
+
+static int replay_parse_options(int argc, char **argv, struct replay_options *options)
+{
+	static const struct cli_option table[] = {
+		{"fail-on", 0, "WHAT",
+		 "exit with 1 when something is newly denied, newly allowed, or any\n"
+		 "(either, or by another rule); can be repeated",
+		 replay_set_fail_on, offsetof(struct replay_options, fail_on), 0},
+		CLI_FLAG("allow-damaged", 0, "take logs that are torn or lack records",
+			 offsetof(struct replay_options, allow_damaged)),
+		CLI_FLAG("list", 0, "every record that changes or is not replayable, one line of JSON each",
+			 offsetof(struct replay_options, list)),
+		CLI_FLAG("json", 0, "one JSON object", offsetof(struct replay_options, json)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = "replay",
+		.usage = "Usage: callgate replay [OPTION...] LOG...\n\n"
+			 "Judges what audit logs recorded by another policy, and lists what changes. Runs nothing.\n\n",
+		.epilogue = "\nExit status: 0, 1 when --fail-on found something, 125 error.\n",
+		.mixed = true,
+		.table = {{NULL, table, options}, {NULL, cli_get_policy_table(), &options->policy}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_PARSED || optind < argc)
+		return status;
+	cli_print_error("replay", "no log given; name the files that run --audit wrote");
+	return cli_fail_usage("replay");
+}
+
+static int replay_logs(const struct replay_options *options, char **paths, size_t count)
+{
+	struct replay_log *logs = calloc(count, sizeof(*logs));
+	struct replay_report *report = replay_report_create(options->list);
+	int status = logs && report ? CLI_OK : cli_fail_no_memory("replay");
+	size_t read = 0;
+
+	for (; status == CLI_OK && read < count; read++) {
+		logs[read].path = paths[read];
+		status = replay_judge_log("replay", &options->policy, options->allow_damaged, &logs[read],
+					  replay_judge_record, report);
+	}
+	if (status == CLI_OK && options->list)
+		status = cli_print_text("replay", "");
+	else if (status == CLI_OK)
+		status = replay_report_print(report, logs, count, options->json);
+	for (unsigned change = 0; status == CLI_OK && change < REPLAY_CHANGES; change++)
+		if (options->fail_on >> change & 1 && replay_report_get_count(report, change) > 0)
+			status = 1;
+	for (size_t i = 0; i < read; i++)
+		replay_log_release(&logs[i]);
+	replay_report_free(report);
+	free(logs);
+	return status;
+}
+
+int cli_main_replay(int argc, char **argv)
+{
+	struct replay_options options = {.fail_on = 0};
+	int status = replay_parse_options(argc, argv, &options);
+
+	if (status == CLI_PARSED)
+		status = replay_logs(&options, argv + optind, (size_t)(argc - optind));
+	cli_policy_options_release(&options.policy);
+	return status;
+}

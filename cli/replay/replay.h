@@ -1,0 +1,55 @@
+/* What the files of `callgate replay` share. */
+#ifndef CALLGATE_CLI_REPLAY_REPLAY_H
+#define CALLGATE_CLI_REPLAY_REPLAY_H
+
+#include "cli/load.h"
+#include "replay/log.h"
+#include "replay/query.h"
+
+enum replay_change {
+	REPLAY_DENIED,     /* allowed in the run, denied by the new policy */
+	REPLAY_ALLOWED,    /* the reverse */
+	REPLAY_OTHER_RULE, /* the same verdict by another rule */
+	REPLAY_UNKNOWN,    /* not replayable */
+	REPLAY_CHANGES,
+};
+
+/* ---- logs.c ---- */
+
+/* A log whose policy is loaded. */
+struct replay_log {
+	const char *path;
+	char *policy_name; /* of the run; owned */
+	char sha256[SHA256_HEX_SIZE];
+	bool same_policy;  /* the digests are equal */
+	struct replay_log_state state;
+};
+void replay_log_release(struct replay_log *log);
+
+typedef int replay_judge_fn(void *ctx, const struct replay_log *log, const struct query_judge *judge,
+			    const struct scan_record *record, const struct query *query);
+
+/*
+ * Reads a log and calls `judge` for each of its records, with a judge of the policy of `options`, which is loaded as
+ * the run loaded it: for the program and, without -w, with the workdir on record. CLI_OK or CLI_ERROR with a message.
+ */
+int replay_judge_log(const char *verb, const struct cli_policy_options *options, bool allow_damaged,
+		     struct replay_log *log, replay_judge_fn *judge, void *ctx);
+
+/* ---- report.c ---- */
+
+struct replay_report;
+/* list: each record that is added is printed, as one line of JSON. */
+struct replay_report *replay_report_create(bool list);
+void replay_report_free(struct replay_report *report);
+
+/* A record whose verdict is the same by the same rule. */
+void replay_report_count_same(struct replay_report *report);
+/* A record that changes, or (`answer` NULL: query->why) is not replayable. 0 or -ENOMEM. */
+int replay_report_add(struct replay_report *report, enum replay_change change, const struct replay_log *log,
+		      const struct scan_record *record, const struct query *query, const struct query_answer *answer);
+uint64_t replay_report_get_count(const struct replay_report *report, enum replay_change change);
+
+int replay_report_print(const struct replay_report *report, const struct replay_log *logs, size_t count, bool json);
+
+#endif

@@ -1,0 +1,415 @@
+/* What a replay found: groups of records that change in the same way, counted in bounded memory. */
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/replay/replay.h"
+#include "supervisor/report.h"
+
+#define GROUPS_MAX 10000u /* what does not fit is one group for each change */
+#define PREFIX_NAMES 3    /* components of a path by which records are grouped */
+#define KEY_MAX (4 * 1024 + PATH_MAX)
+
+struct group {
+	enum replay_change change;
+	size_t key_len;
+	uint64_t count;
+	uint64_t seq; /* of the first record */
+	char *log, *object; /* of that record; owned */
+	const char *word, *old_rule, *new_rule, *prefix; /* in key */
+	char key[];
+};
+
+struct replay_report {
+	uint64_t same;
+	uint64_t count[REPLAY_CHANGES];
+	void *tree; /* of struct group, by key */
+	size_t groups;
+	struct group *probe; /* owned; with room for a key */
+	struct group *last;  /* most records are like the one before */
+	bool list; /* prints each record */
+};
+
+static const struct {
+	const char *key, *title;
+} changes[REPLAY_CHANGES] = {
+	[REPLAY_DENIED] = {"newly_denied", "newly denied"},
+	[REPLAY_ALLOWED] = {"newly_allowed", "newly allowed"},
+	[REPLAY_OTHER_RULE] = {"other_rule", "same verdict by another rule"},
+	[REPLAY_UNKNOWN] = {"not_replayable", "not replayable"},
+};
+
+struct replay_report *replay_report_create(bool list)
+{
+	struct replay_report *report = calloc(1, sizeof(*report));
+
+	if (report && !(report->probe = calloc(1, sizeof(*report->probe) + KEY_MAX))) {
+		free(report);
+		return NULL;
+	}
+	if (report)
+		report->list = list;
+	return report;
+}
+
+static void group_free(void *node)
+{
+	struct group *group = node;
+
+	free(group->log);
+	free(group->object);
+	free(group);
+}
+
+void replay_report_free(struct replay_report *report)
+{
+	if (!report)
+		return;
+	tdestroy(report->tree, group_free);
+	free(report->probe);
+	free(report);
+}
+
+static int group_compare_keys(const void *a, const void *b)
+{
+	const struct group *one = a, *other = b;
+	size_t len = one->key_len < other->key_len ? one->key_len : other->key_len;
+	int order = one->change != other->change ? (one->change < other->change ? -1 : 1)
+						 : memcmp(one->key, other->key, len);
+
+	return order ? order : (one->key_len > other->key_len) - (one->key_len < other->key_len);
+}
+
+/* ---- the key of a record's group ---- */
+
+struct key {
+	size_t len;
+	char text[KEY_MAX];
+};
+
+/* Adds a text with its NUL; one that does not fit is cut. */
+static void key_add(struct key *key, const char *text, size_t len)
+{
+	size_t room = sizeof(key->text) - key->len - 1;
+
+	if (len > 1023)
+		len = 1023;
+	if (len > room)
+		len = room;
+	memcpy(key->text + key->len, text, len);
+	key->len += len;
+	if (key->len < sizeof(key->text))
+		key->text[key->len++] = '\0';
+}
+
+static void key_add_scanned(struct key *key, const struct scan_text *text)
+{
+	char bytes[1024];
+	int len = text->at ? scan_get_bytes(text, bytes, sizeof(bytes)) : 0;
+
+	key_add(key, bytes, len > 0 ? (size_t)len : 0);
+}
+
+/* The directory of a path, at most PREFIX_NAMES deep; an endpoint as a whole. */
+static size_t key_get_prefix_len(const struct query *query, const char *object, size_t len)
+{
+	unsigned names = 0;
+	size_t end = 0;
+
+	if (query->kind != QUERY_PATHS)
+		return query->kind == QUERY_REQUEST ? strcspn(object, "/") : len;
+	for (size_t i = 1; i < len && names < PREFIX_NAMES; i++)
+		if (object[i] == '/') {
+			end = i;
+			names++;
+		}
+	return end ? end : 1;
+}
+
+static const char *key_get_operation(const struct query *query, size_t at)
+{
+	static const char *const names[] = {[QUERY_CONNECT] = "connect",
+					    [QUERY_LISTEN] = "listen",
+					    [QUERY_REQUEST] = "request",
+					    [QUERY_NAME] = "name"};
+
+	if (query->kind != QUERY_PATHS)
+		return names[query->kind];
+	return query->path[at].want & POLICY_EXEC ? "exec" : query->path[at].want & POLICY_WRITE ? "write" : "read";
+}
+
+/* word, old rule, new rule or reason, prefix */
+static void key_make(struct key *key, const struct scan_record *record, const struct query *query,
+		     const struct query_answer *answer, const char *object, size_t len)
+{
+	const char *rule = answer && answer->certain && answer->rules ? answer->rule[0] : NULL;
+	char reason[64];
+
+	key->len = 0;
+	if (!answer || !answer->certain) {
+		const char *why = answer ? answer->why : query->why;
+
+		key_add(key, why, strlen(why));
+		key_add(key, "", 0);
+		key_add(key, "", 0);
+		key_add(key, "", 0);
+		return;
+	}
+	(void)snprintf(reason, sizeof(reason), "none (%s)", answer->reason ? answer->reason : "granted");
+	key_add(key, key_get_operation(query, answer->at), strlen(key_get_operation(query, answer->at)));
+	if (record->rule.at)
+		key_add_scanned(key, &record->rule);
+	else
+		key_add(key, "none", 4);
+	key_add(key, rule ? rule : reason, strlen(rule ? rule : reason));
+	key_add(key, object, key_get_prefix_len(query, object, len));
+}
+
+/* ---- groups ---- */
+
+static struct group *group_create(enum replay_change change, const struct key *key)
+{
+	struct group *group = calloc(1, sizeof(*group) + key->len + 1);
+
+	if (!group)
+		return NULL;
+	group->change = change;
+	group->key_len = key->len;
+	memcpy(group->key, key->text, key->len);
+	group->word = group->key;
+	group->old_rule = group->word + strlen(group->word) + 1;
+	group->new_rule = group->old_rule + strlen(group->old_rule) + 1;
+	group->prefix = group->new_rule + strlen(group->new_rule) + 1;
+	return group;
+}
+
+/* Finds or makes the group. NULL: no memory. */
+static struct group *report_find_group(struct replay_report *report, enum replay_change change, struct key *key)
+{
+	struct group *group, **found;
+
+	if (report->last && report->last->change == change && report->last->key_len == key->len &&
+	    memcmp(report->last->key, key->text, key->len) == 0)
+		return report->last;
+	report->probe->change = change;
+	report->probe->key_len = key->len;
+	memcpy(report->probe->key, key->text, key->len);
+	found = tfind(report->probe, &report->tree, group_compare_keys);
+	if (found)
+		return *found;
+	if (report->groups >= GROUPS_MAX) {
+		static const char further[] = "further\0\0\0";
+
+		memcpy(key->text, further, sizeof(further));
+		key->len = sizeof(further);
+	}
+	group = group_create(change, key);
+	if (!group)
+		return NULL;
+	found = tsearch(group, &report->tree, group_compare_keys);
+	if (!found || *found != group) {
+		group_free(group);
+		return found ? *found : NULL;
+	}
+	report->groups++;
+	return group;
+}
+
+void replay_report_count_same(struct replay_report *report)
+{
+	report->same++;
+}
+
+uint64_t replay_report_get_count(const struct replay_report *report, enum replay_change change)
+{
+	return report->count[change];
+}
+
+/* One line a record, as it is found. */
+static int report_print_record(const struct group *group, const struct replay_log *log, uint64_t seq,
+			       const char *object)
+{
+	json_t *json = json_pack("{s:s, s:o, s:I, s:o}", "change", changes[group->change].key, "log",
+				 report_make_text_json(log->path), "seq", (json_int_t)seq,
+				 group->change == REPLAY_UNKNOWN ? "class" : "op", report_make_text_json(group->word));
+	_cleanup_free_ char *text = NULL;
+
+	if (group->change != REPLAY_UNKNOWN) {
+		(void)json_object_set_new(json, "object", report_make_text_json(object));
+		(void)json_object_set_new(json, "was", report_make_text_json(group->old_rule));
+		(void)json_object_set_new(json, "now", report_make_text_json(group->new_rule));
+	}
+	text = json_dumps(json, JSON_COMPACT);
+	json_decref(json);
+	if (!text)
+		return -ENOMEM;
+	return text_printf(stdout, "%s\n", text) < 0 ? -EIO : 0;
+}
+
+int replay_report_add(struct replay_report *report, enum replay_change change, const struct replay_log *log,
+		      const struct scan_record *record, const struct query *query, const struct query_answer *answer)
+{
+	char object[PATH_MAX + NET_PATH_MAX];
+	size_t len = query->kind == QUERY_OTHER ? 0 : query_get_object(query, answer->at, object, sizeof(object));
+	struct group *group;
+	struct key key;
+
+	object[len] = '\0';
+	key_make(&key, record, query, answer, object, len);
+	group = report_find_group(report, change, &key);
+	if (!group)
+		return -ENOMEM;
+	if (group->count++ == 0) {
+		group->seq = record->seq;
+		group->log = strdup(log->path);
+		group->object = strdup(object);
+		if (!group->log || !group->object)
+			return -ENOMEM;
+	}
+	report->last = group;
+	report->count[change]++;
+	return report->list ? report_print_record(group, log, record->seq, object) : 0;
+}
+
+/* ---- printing ---- */
+
+struct listing {
+	const struct group **group;
+	size_t count;
+};
+
+static void listing_take(const void *node, VISIT visit, void *ctx)
+{
+	struct listing *listing = ctx;
+
+	if (visit == postorder || visit == leaf)
+		listing->group[listing->count++] = *(struct group *const *)node;
+}
+
+/* By change, then the most frequent first. The order does not depend on anything but the records. */
+static int listing_compare(const void *a, const void *b)
+{
+	const struct group *one = *(const struct group *const *)a, *other = *(const struct group *const *)b;
+
+	if (one->change != other->change)
+		return one->change < other->change ? -1 : 1;
+	if (one->count != other->count)
+		return one->count > other->count ? -1 : 1;
+	return group_compare_keys(one, other);
+}
+
+/* Owned by the caller; NULL: no memory. */
+static const struct group **report_list_groups(const struct replay_report *report, size_t *ret_count)
+{
+	struct listing listing = {calloc(report->groups + 1, sizeof(const struct group *)), 0};
+
+	if (!listing.group)
+		return NULL;
+	twalk_r(report->tree, listing_take, &listing);
+	qsort(listing.group, listing.count, sizeof(const struct group *), listing_compare);
+	*ret_count = listing.count;
+	return listing.group;
+}
+
+static uint64_t report_count_records(const struct replay_report *report)
+{
+	uint64_t records = report->same;
+
+	for (unsigned i = 0; i < REPLAY_CHANGES; i++)
+		records += report->count[i];
+	return records;
+}
+
+static void print_group(struct buf *text, const struct group *group)
+{
+	if (group->change == REPLAY_UNKNOWN) {
+		buf_printf(text, "%9llu  %s, first record %llu of %s\n", (unsigned long long)group->count, group->word,
+			   (unsigned long long)group->seq, group->log);
+		return;
+	}
+	buf_printf(text, "%9llu  %-7s %s\n", (unsigned long long)group->count, group->word, group->prefix);
+	buf_printf(text, "           was: %s\n           now: %s\n", group->old_rule, group->new_rule);
+	buf_printf(text, "           first: record %llu of %s: %s\n", (unsigned long long)group->seq, group->log,
+		   group->object);
+}
+
+static int report_print_text(const struct replay_report *report, const struct replay_log *logs, size_t count,
+			     const struct group **groups, size_t group_count)
+{
+	_cleanup_buf_ struct buf text = {0};
+
+	for (size_t i = 0; i < count; i++)
+		buf_printf(&text, "%s: %llu records under the policy %s (%.12s)%s\n", logs[i].path,
+			   (unsigned long long)logs[i].state.records,
+			   logs[i].policy_name ? logs[i].policy_name : "without a name", logs[i].sha256,
+			   logs[i].same_policy ? ", the same policy" : "");
+	buf_printf(&text, "%llu records, %llu with the same verdict by the same rule\n",
+		   (unsigned long long)report_count_records(report), (unsigned long long)report->same);
+	for (size_t i = 0; i < group_count; i++) {
+		enum replay_change change = groups[i]->change;
+
+		if (i == 0 || change != groups[i - 1]->change)
+			buf_printf(&text, "\n%s: %llu\n", changes[change].title,
+				   (unsigned long long)report->count[change]);
+		print_group(&text, groups[i]);
+	}
+	return cli_print_buf("replay", &text);
+}
+
+static json_t *report_make_group(const struct group *group)
+{
+	json_t *first = json_pack("{s:o, s:I, s:o}", "log", report_make_text_json(group->log), "seq",
+				  (json_int_t)group->seq, "object", report_make_text_json(group->object));
+
+	if (group->change == REPLAY_UNKNOWN)
+		return json_pack("{s:o, s:I, s:o}", "class", report_make_text_json(group->word), "count",
+				 (json_int_t)group->count, "first", first);
+	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:o}", "op", group->word, "prefix",
+			 report_make_text_json(group->prefix), "was", report_make_text_json(group->old_rule), "now",
+			 report_make_text_json(group->new_rule), "count", (json_int_t)group->count, "first", first);
+}
+
+static json_t *report_make_log(const struct replay_log *log)
+{
+	return json_pack("{s:o, s:I, s:o, s:s, s:b, s:I}", "path", report_make_text_json(log->path), "records",
+			 (json_int_t)log->state.records, "policy", report_make_text_json(log->policy_name), "sha256",
+			 log->sha256, "same_policy", log->same_policy, "damages", (json_int_t)log->state.damages);
+}
+
+static int report_print_json(const struct replay_report *report, const struct replay_log *logs, size_t count,
+			     const struct group **groups, size_t group_count)
+{
+	json_t *list = json_array(), *root = json_pack("{s:s, s:I, s:I, s:o}", "schema", "callgate-replay/1", "records",
+						       (json_int_t)report_count_records(report), "same",
+						       (json_int_t)report->same, "logs", list);
+
+	for (size_t i = 0; i < count; i++)
+		(void)json_array_append_new(list, report_make_log(&logs[i]));
+	for (unsigned change = 0; change < REPLAY_CHANGES; change++) {
+		json_t *items = json_array();
+
+		for (size_t i = 0; i < group_count; i++)
+			if (groups[i]->change == change)
+				(void)json_array_append_new(items, report_make_group(groups[i]));
+		(void)json_object_set_new(root, changes[change].key,
+					  json_pack("{s:I, s:o}", "count", (json_int_t)report->count[change], "groups",
+						    items));
+	}
+	return cli_print_json("replay", root);
+}
+
+int replay_report_print(const struct replay_report *report, const struct replay_log *logs, size_t count, bool json)
+{
+	size_t group_count = 0;
+	_cleanup_free_ const struct group **groups = report_list_groups(report, &group_count);
+
+	if (!groups)
+		return cli_fail_no_memory("replay");
+	return json ? report_print_json(report, logs, count, groups, group_count)
+		    : report_print_text(report, logs, count, groups, group_count);
+}

@@ -1,0 +1,37 @@
+/*
+ * Reads a whole log for verbs that conclude something from it: a log with damage is an error, unless damage is allowed.
+ */
+#ifndef CALLGATE_REPLAY_LOG_H
+#define CALLGATE_REPLAY_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "audit/scan.h"
+
+struct replay_reader {
+	const char *path;   /* of the log; borrowed */
+	bool allow_damaged; /* go on behind damage */
+	/*
+	 * Called first, with the header, and then for each record; all texts are borrowed until it returns. 0 or -errno,
+	 * which ends reading. NULL: not wanted.
+	 */
+	int (*header)(void *ctx, const json_t *header);
+	int (*record)(void *ctx, const struct scan_record *record);
+	void *ctx;
+};
+
+struct replay_log_state {
+	uint64_t records;
+	uint64_t damages;   /* places; with allow_damaged also lines that were skipped */
+	uint64_t line;      /* of the first damage */
+	const char *damage; /* what it is; static; NULL: none */
+};
+
+/*
+ * 0 with the state, which is set in any case; -EBADMSG: damage; -ENOMSG: no log; or another -errno: of the file, or of
+ * a function of the reader.
+ */
+int replay_read_log(const struct replay_reader *reader, struct replay_log_state *ret_state);
+
+#endif
