@@ -221,18 +221,16 @@ static int format_check_text(const char *path, const char *text, struct policy_e
 	struct arena arena = {0};
 	struct source *source;
 	jmp_buf no_memory;
-	size_t before;
-	int ret;
+	bool good;
 
 	if (setjmp(no_memory) != 0) {
 		arena_release(&arena);
 		return -ENOMEM;
 	}
 	arena.no_memory = &no_memory;
-	before = errors->count;
-	ret = source_parse(&arena, path, text, errors, &source);
+	good = source_parse(&arena, path, text, errors, &source);
 	arena_release(&arena);
-	return ret == 0 && errors->count > before ? -EINVAL : ret; /* source_parse goes on after mistakes of meaning */
+	return good ? 0 : -EINVAL;
 }
 
 int policy_format_text(const char *path, const char *text, struct policy_errors *errors, char **ret_text)

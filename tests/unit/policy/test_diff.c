@@ -326,14 +326,14 @@ START_TEST(test_layout)
 	static const char text[] =
 		"{\"network\": {\"listen\": [\"9-10\", 9000, 80],"
 		"\"allow\": [{\"reason\": \"r\", \"host\": \"b.test\"},"
-		"{\"host\": \"a.test\"}]}, \"filesystem\": {\"provide\": {\"/b\": {\"from\": \"file:x\"},"
-		"\"/a\": \"\"}, \"read\": [\"/b\", {\"path\": \"/a\"}, \"/b\", {\"because\": \"why\","
+		"{\"host\": \"a.test\"}]}, \"filesystem\": {\"provide\": {\"/d\": {\"from\": \"file:x\"},"
+		"\"/c\": \"\"}, \"read\": [\"/b\", {\"path\": \"/a\"}, \"/b\", {\"because\": \"why\","
 		"\"path\": \"/aa\"}]}, \"version\": 1, \"extends\": [\"b\", \"a\"],"
 		"\"env\": {\"set\": {\"B\": \"1\", \"A\": \"\\u00e9\\n\"}}, \"limits\": {}}";
 	static const char formatted[] =
 		"{\n  \"version\": 1,\n  \"extends\": [\"b\", \"a\"],\n  \"filesystem\": {\n"
 		"    \"read\": [\"/a\", {\"path\": \"/aa\", \"because\": \"why\"}, \"/b\"],\n"
-		"    \"provide\": {\"/a\": \"\", \"/b\": {\"from\": \"file:x\"}}\n  },\n"
+		"    \"provide\": {\"/c\": \"\", \"/d\": {\"from\": \"file:x\"}}\n  },\n"
 		"  \"env\": {\n    \"set\": {\"A\": \"\303\251\\n\", \"B\": \"1\"}\n  },\n  \"limits\": {},\n"
 		"  \"network\": {\n"
 		"    \"allow\": [{\"host\": \"b.test\", \"reason\": \"r\"}, {\"host\": \"a.test\"}],\n"
