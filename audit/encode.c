@@ -291,6 +291,8 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 	out = encode_name(out, ",\"verdict\":\"", &encoder->verdict[record->verdict]);
 	if (!compact_omits_effect(encoder, record))
 		out = encode_name(out, ",\"effect\":\"", &encode_effects[record->effect]);
+	if (record->observed)
+		out = PUT(out, ",\"observed\":true");
 	out = put_field(out, ",\"rule\":\"", record->rule, len.rule);
 	out = encode_reason(out, record, len.reason);
 	*out++ = ',';

@@ -41,6 +41,7 @@ struct scan_record {
 	uint64_t count;  /* 0: left out */
 	bool truncated;
 	bool has_ret;    /* the call succeeded */
+	bool observed;   /* performed although it was denied: --mode observe */
 };
 
 /* 0, or -EBADMSG: not a line of the form that encode.c writes. *ret_record borrows from text. */

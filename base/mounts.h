@@ -17,6 +17,12 @@ int mounts_clone_tree(int fd, const char *path);
  */
 int mounts_create_fs(const char *type, const char *const *options, size_t count);
 
+/*
+ * An overlay of the directory upper_fd over the directory lower_fd, detached; work_fd: an empty directory beside upper.
+ * flags: MOUNTS_*. A CLOEXEC descriptor owned by the caller, or -errno.
+ */
+int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags);
+
 enum mounts_flag {
 	MOUNTS_READ_ONLY = 1 << 0,
 	MOUNTS_NO_DEVICES = 1 << 1,

@@ -143,28 +143,62 @@ static int load_judge_paths(const struct cli_policy_options *options, struct cli
 	return ways < 0 || other < 0 || files < 0 || workdir < 0 ? -EINVAL : 0;
 }
 
-int cli_load_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
-		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes)
+static const char *const *load_get_names(const struct cli_policy_options *options)
 {
 	static const char *const usual[] = {DEFAULT_PROFILE, NULL};
-	const char *const *names = options->names.count ? (const char *const *)options->names.item : usual;
-	_cleanup_policy_errors_ struct policy_errors errors = {0};
-	_cleanup_list_ struct cli_list exec = {0};
-	_cleanup_policy_ struct policy *policy = NULL;
-	struct policy_cli cli = options->cli;
-	int ret = cli_host_set_places(host, options->workdir, scratch);
 
-	if (ret == 0)
-		ret = load_add_exec_rules(options, host, &exec);
+	return options->names.count ? (const char *const *)options->names.item : usual;
+}
+
+/* The command line as the policy's last file. exec: load_add_exec_rules(). Borrows. */
+static struct policy_cli load_make_cli(const struct cli_policy_options *options, const struct cli_list *exec)
+{
+	struct policy_cli cli = options->cli;
+
 	cli.read = (const char *const *)options->read.item;
 	cli.write = (const char *const *)options->write.item;
-	cli.exec = (const char *const *)exec.item;
+	cli.exec = (const char *const *)exec->item;
 	cli.env = (const char *const *)options->env.item;
 	cli.allow_host = (const char *const *)options->allow_host.item;
 	cli.allow_private = (const char *const *)options->allow_private.item;
 	cli.listen = (const char *const *)options->listen.item;
 	cli.allow_request = (const char *const *)options->allow_request.item;
 	cli.secret = (const char *const *)options->secret.item;
+	return cli;
+}
+
+int cli_load_observing_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
+			      const struct policy_observe *observe, struct policy **ret_policy)
+{
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
+	_cleanup_list_ struct cli_list exec = {0};
+	struct policy_cli cli;
+	int ret = load_add_exec_rules(options, host, &exec);
+
+	cli = load_make_cli(options, &exec);
+	cli.draft = NULL;
+	cli.observe = observe;
+	if (ret == 0)
+		ret = policy_load(load_get_names(options), &cli, &host->policy, ret_policy, &errors);
+	cli_print_policy_errors(verb, &errors);
+	if (ret == -ENOMEM)
+		(void)cli_fail_no_memory(verb);
+	return ret;
+}
+
+int cli_load_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
+		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes)
+{
+	const char *const *names = load_get_names(options);
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
+	_cleanup_list_ struct cli_list exec = {0};
+	_cleanup_policy_ struct policy *policy = NULL;
+	struct policy_cli cli;
+	int ret = cli_host_set_places(host, options->workdir, scratch);
+
+	if (ret == 0)
+		ret = load_add_exec_rules(options, host, &exec);
+	cli = load_make_cli(options, &exec);
 	if (ret == 0)
 		ret = load_policy_phases(names, &cli, host, &policy, &errors);
 	while (ret == 0 && (ret = load_make_grants_void(options, host, policy)) > 0) {

@@ -17,6 +17,13 @@
 int cli_load_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
 		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes);
 
+/*
+ * The observing policy of a run with --mode observe, after cli_load_policy has loaded the judged one, which the
+ * observing one owns if this succeeds. 0, or -errno with the messages printed.
+ */
+int cli_load_observing_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
+			      const struct policy_observe *observe, struct policy **ret_policy);
+
 /* As cli_load_policy, for verbs without a run: also initialises `host` and reports void grants. CLI_OK or CLI_ERROR. */
 int cli_load_policy_without_run(const struct cli_policy_options *options, const char *verb, const char *program,
 			 struct cli_host *host, struct policy **ret_policy);

@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,6 +24,16 @@
 /* CAP_SETFCAP: since Linux 5.12 mapping uid 0 needs it. */
 const int namespaces_caps[NAMESPACES_CAPS] = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
 					      CAP_SETUID,    CAP_SETGID,     CAP_SETPCAP,   CAP_SETFCAP};
+
+size_t namespaces_list_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_MOST])
+{
+	static const int of_overlays[] = {CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_FSETID, CAP_MKNOD};
+
+	memcpy(ret_caps, namespaces_caps, count * sizeof(*ret_caps));
+	for (size_t i = 0; overlays && i < sizeof(of_overlays) / sizeof(of_overlays[0]); i++)
+		ret_caps[count++] = of_overlays[i];
+	return count;
+}
 
 static void namespaces_refuse_layers(struct namespaces *namespaces, const struct namespaces_note *note)
 {

@@ -56,6 +56,15 @@ extern const int namespaces_caps[];
 #define NAMESPACES_NETWORK_CAPS 4u    /* the first ones, needed to set addresses in it */
 
 /*
+ * The capabilities that the supervisor needs until namespaces_enter_view(): `count` of namespaces_caps and, with
+ * overlays, those with which an overlay copies files from its lower to its upper layer. The overlay keeps them; what
+ * the program may do there is judged by its own rights first (ovl_permission() in fs/overlayfs/inode.c). Returns how
+ * many there are in ret_caps.
+ */
+#define NAMESPACES_CAPS_MOST 16u
+size_t namespaces_list_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_MOST]);
+
+/*
  * As fork(2), into the wanted namespaces that can be made. Returns the pid of the child in the keeper, 0 in the child,
  * or -errno. The keeper must be a subreaper with one thread, and without other children that may end meanwhile. It
  * writes the id maps, so it must still have its capabilities. With namespaces->lost, the pid is that of the

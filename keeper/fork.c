@@ -48,6 +48,7 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.namespaces = namespaces,
 		.user = options->user,
 		.tty = options->tty,
+		.overlay = options->overlay,
 		.stdio_fd = {ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2]},
 		.control_fd = ends->control_fd,
 		.report_fd = keeper->report_fd,

@@ -20,8 +20,8 @@ static json_t *result_get_field(json_t *report, const char *name, json_t *(*othe
 
 static json_t *result_make_no_calls(void)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:{}}", "judged", 0, "allowed", 0, "denied", 0, "expected", 0,
-			 "restarted", 0, "interrupted", 0, "by_syscall");
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{}}", "judged", 0, "allowed", 0, "denied", 0,
+			 "expected", 0, "observed", 0, "restarted", 0, "interrupted", 0, "by_syscall");
 }
 
 static json_t *result_make_no_usage(void)
@@ -123,6 +123,9 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 
 	(void)json_object_set_new(result, "schema", json_string(RESULT_SCHEMA));
 	(void)json_object_set_new(result, "run_id", json_string(options->scratch->id));
+	(void)json_object_set_new(result, "mode",
+				  json_string(policy_is_observing(options->policy) ? "observe" : "enforce"));
+	(void)json_object_set_new(result, "dry_run", json_boolean(options->overlay == VIEW_OVERLAY_ALL));
 	result_set_ending(result, &outcome->ending);
 	(void)json_object_set_new(result, "termination", result_make_termination(outcome));
 	(void)json_object_set_new(result, "duration_ms", json_integer((json_int_t)(outcome->duration_ns / 1000000)));

@@ -16,6 +16,7 @@
 #include "keeper/scratch.h"
 #include "policy/policy.h"
 #include "supervisor/status.h"
+#include "view/view.h"
 
 struct egress_read;
 
@@ -38,6 +39,7 @@ struct keeper_options {
 	bool interactive;         /* relay stdin to the program */
 	bool output;              /* --output: the workdir is read after the run */
 	bool tty;                 /* give the program a terminal */
+	enum view_overlay overlay; /* whose writes go to the scratch directory */
 	pid_t parent;             /* --die-with-parent: getppid() at the start; 0: without that option */
 	bool status_line;         /* show a status line on stderr, a terminal that is not the program's stdout */
 	uint64_t wall_ns;         /* time limit; 0: none */

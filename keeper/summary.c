@@ -39,7 +39,8 @@ static void summary_print_denial(FILE *out, const json_t *denial)
 		why = summary_get_text(denial, "reason", "refused");
 	if (count > 1)
 		(void)snprintf(times, sizeof(times), " (%" JSON_INTEGER_FORMAT " times)", count);
-	summary_print_line(out, "callgate: denied %s %s: %s%s%s%s%s%s",
+	summary_print_line(out, "callgate: %s %s %s: %s%s%s%s%s%s",
+			   json_is_true(json_object_get(denial, "observed")) ? "would deny" : "denied",
 			   summary_get_text(denial, "syscall", event ? event : "?"),
 			   summary_get_text(denial, "target", ""), why, *why ? ", " : "",
 			   rule ? rule : summary_get_text(denial, "reason", "not granted"), times,

@@ -24,6 +24,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/network/network.h \
 	policy/network/pack.c \
 	policy/network/pack.h \
+	policy/network/observe.c \
 	policy/network/path.c \
 	policy/network/pattern.c \
 	policy/network/show.c \
@@ -42,6 +43,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/parse/locate.h \
 	policy/parse/net-rule.c \
 	policy/parse/network.c \
+	policy/parse/observe.c \
 	policy/parse/parse.c \
 	policy/parse/parser.c \
 	policy/parse/parser.h \
@@ -68,6 +70,8 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/move.c \
 	policy/paths/move.h \
 	policy/paths/remaps.c \
+	policy/paths/secrets.c \
+	policy/paths/secrets.h \
 	policy/paths/tree.c \
 	policy/paths/tree.h \
 	policy/paths/host-paths.c \

@@ -50,10 +50,12 @@ struct rule {
 	struct expanded_path to;  /* RULE_REDIRECT: the target. Other kinds: to.path is NULL */
 	const char *content; /* RULE_PROVIDE, RULE_DECOY: the content of the file */
 	bool overridden;     /* a rule of a later file replaces this rule */
+	bool observing;      /* the rule is of an observing policy itself, see parse/observe.c */
 };
 
 struct policy {
 	struct arena arena;
+	struct policy *judged; /* owned; NULL: this policy is enforced */
 	struct policy_settings settings;
 	const char *workdir_host;
 	struct rule *rule;
@@ -144,6 +146,8 @@ void compile_mounts(struct compiler *compiler);
 void compile_remaps(struct compiler *compiler);
 /* network/compile.c: merges the networks and secrets of all sources. */
 void compile_network(struct compiler *compiler, struct source *const *sources, size_t count);
+/* network/observe.c: adds every public endpoint to the network of an observing policy. */
+void compile_observing_network(struct compiler *compiler);
 /* network/agree.c: reports contradictions between rules, secrets and fixed addresses. */
 void net_check_agreement(struct compiler *compiler);
 /* network/warn.c: adds warnings about rules that are valid but probably a mistake. */

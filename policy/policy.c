@@ -19,8 +19,19 @@ void policy_free(struct policy *policy)
 {
 	if (!policy)
 		return;
+	policy_free(policy->judged);
 	arena_release(&policy->arena);
 	free(policy);
+}
+
+bool policy_is_observing(const struct policy *policy)
+{
+	return policy->judged != NULL;
+}
+
+const struct policy *policy_get_judged(const struct policy *policy)
+{
+	return policy->judged ? policy->judged : policy;
 }
 
 const struct policy_mount *policy_get_mounts(const struct policy *policy, size_t *ret_count)

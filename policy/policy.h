@@ -32,12 +32,22 @@ enum verdict {
 /* The name of a verdict in audit records and in `callgate why`. Static. */
 const char *verdict_get_name(enum verdict verdict);
 
+/*
+ * What the judged policy of a run with --mode observe says of an access that is performed all the same. error: the
+ * errno with which the access would be denied; 0: the access is granted.
+ */
+struct policy_observed {
+	int error;
+	const char *rule, *reason; /* as in struct policy_decision */
+};
+
 struct policy_decision {
 	enum verdict verdict;
 	int error;          /* errno for the program when denied, else 0 */
 	const char *rule;   /* the rule, "python.json: filesystem.read[2] /usr"; NULL: no rule. Owned by the policy */
 	const char *reason; /* not_granted, private, read_only, denied_by_rule, not_executable …; static */
 	unsigned want;      /* the POLICY_ rights that rules were asked for; 0: no rule about a path decided */
+	struct policy_observed observed;
 };
 
 struct policy;
@@ -145,6 +155,17 @@ enum policy_phase {
 /* The name of a phase: "run", "setup". Static. */
 const char *policy_phase_get_name(enum policy_phase phase);
 
+/*
+ * --mode observe. Two policies: the program runs under an *observing* policy, which grants what the user may do but for
+ * secrets and what `hidden` names; each access is judged for the record by the *judged* policy, the one of the user.
+ */
+struct policy_observe {
+	struct policy *judged;     /* owned by the observing policy once that is loaded */
+	const char *const *hidden; /* canonical host paths that are denied: the log. NULL-ended */
+	bool risky;                /* secrets may be read */
+	bool network;              /* every public endpoint may be reached */
+};
+
 /* The policy options of the command line. They act like a last file that extends the others. Lists are NULL-ended. */
 struct policy_cli {
 	const char *const *read;  /* -r */
@@ -162,6 +183,7 @@ struct policy_cli {
 	const char *const *secret;        /* --secret NAME@HOST[,HOST] */
 	bool no_net;              /* --no-net */
 	enum policy_phase phase;  /* the phase that the policy is compiled for */
+	const struct policy_observe *observe; /* NULL: the policy is enforced */
 	struct policy_draft *draft; /* from policy_peek_user() for the same names and host; emptied. NULL: none */
 };
 
@@ -181,6 +203,12 @@ void policy_free(struct policy *policy);
 struct policy_draft *policy_peek_user(const char *const *names, const struct policy_host *host, char **ret_user);
 void policy_draft_free(struct policy_draft *draft);
 
+/* The user's policy: the judged one of an observing policy, and any other one itself. */
+const struct policy *policy_get_judged(const struct policy *policy);
+
+/* True for the policy of a run with --mode observe: policy_get_judged() is another one. */
+bool policy_is_observing(const struct policy *policy);
+
 /* ---- judging ---- */
 
 /* The rights on a canonical virtual path: those of all matching grants together; 0 when a deny rule matches. */
@@ -192,6 +220,14 @@ unsigned policy_get_rights(const struct policy *policy, const char *path, size_t
  * The reason "public" allows to open the object only if everybody on the host may read it.
  */
 struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want);
+
+/*
+ * As policy_decide_access(), but a path below which only something else is granted may be looked at ("ancestor");
+ * writing and executing it are EROFS and EACCES. shown: the path is such a directory of the view, whatever the rules
+ * say.
+ */
+struct policy_decision policy_decide_place(const struct policy *policy, const char *path, size_t len, unsigned want,
+					      bool shown);
 
 /* True when a glob grants something at or below this directory, or could: then the directory must be visible. */
 bool policy_may_grant_below(const struct policy *policy, const char *path, size_t len);
@@ -272,7 +308,10 @@ const char *policy_find_user_error(const char *text);
 /* Warnings about valid rules that are probably a mistake, one line each: "file:line: key: warning: ...". Borrowed. */
 const char *const *policy_get_warnings(const struct policy *policy, size_t *ret_count);
 
-/* Computes policy_settings.sha256, which takes a fifth of the time of loading: only when needed. 0 or -ENOMEM. */
+/*
+ * Computes policy_settings.sha256, of an observing policy that of the judged one. It takes a fifth of the time of
+ * loading, so call it only when needed. 0 or -ENOMEM.
+ */
 int policy_compute_sha256(struct policy *policy);
 
 /* Makes the effective policy as JSON: given to -p, it decides the same. Owned by the caller; NULL: out of memory. */

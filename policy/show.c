@@ -214,7 +214,8 @@ char *policy_make_json(const struct policy *policy)
 
 int policy_compute_sha256(struct policy *policy)
 {
-	_cleanup_free_ char *text = policy_make_json(policy);
+	/* A record names the policy by which it was judged. */
+	_cleanup_free_ char *text = policy_make_json(policy_get_judged(policy));
 
 	if (!text)
 		return -ENOMEM;

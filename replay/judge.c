@@ -148,7 +148,7 @@ static bool judge_hides_link(const struct query_judge *judge, const struct query
 		if (len >= path->written_len)
 			break;
 	}
-	*ret_decision = (struct policy_decision){VERDICT_DENY, ENOENT, NULL, "not_granted", POLICY_READ};
+	*ret_decision = policy_make_denial(ENOENT, "not_granted", POLICY_READ);
 	return true;
 }
 

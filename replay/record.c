@@ -152,8 +152,8 @@ static unsigned record_get_right(const struct scan_record *record)
 /* Of openat2(2) an absolute path may begin at a directory: RESOLVE_IN_ROOT. */
 static bool record_stopped_on_the_way(const struct scan_record *record, const struct query *query)
 {
-	return !query->allowed && !scan_text_is(&record->syscall, "openat2") && !record->rule.at && scan_text_is(&record->reason, "not_granted") &&
-	       !record->path[1].written.at;
+	return !query->allowed && !record->observed && !scan_text_is(&record->syscall, "openat2") &&
+	       !record->rule.at && scan_text_is(&record->reason, "not_granted") && !record->path[1].written.at;
 }
 
 /* The system's own loaders need only be readable: loader_get_required_right() in syscalls/exec/execve.c. */

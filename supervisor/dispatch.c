@@ -119,6 +119,7 @@ static void dispatch_count_call(struct dispatch *dispatch)
 	dispatch->counts.judged++;
 	dispatch->counts.denied += denied;
 	dispatch->counts.allowed += !denied;
+	dispatch->counts.observed += call_is_observed(call);
 	dispatch->counts.expected += denied && probe_was_refused(call);
 	if (call->row >= first && call->row < first + rows)
 		dispatch->counts.by_row[call->row - first]++;

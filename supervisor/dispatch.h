@@ -27,6 +27,7 @@ struct redirect {
 /* Judged calls, for the result. */
 struct call_counts {
 	uint64_t judged, allowed, denied;
+	uint64_t observed; /* of the allowed ones: the judged policy denies them */
 	uint64_t expected; /* denied calls that are probes: account/probes.h */
 	uint64_t *by_row;  /* count of each row, indexed as table_get_rows(); owned */
 	struct redirect redirect[REDIRECTS_MAX];

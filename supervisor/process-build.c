@@ -55,7 +55,7 @@ int process_build_view(struct process *process)
 	const struct view_options view_options = {
 		.scratch_fd = options->scratch.fd, .scratch_host = options->scratch.path,
 		.scratch_base = options->scratch.base, .workdir_host = options->workdir_host,
-		.provide = options->egress->provide, .provides = options->egress->provides,
+		.overlay = options->overlay, .provide = options->egress->provide, .provides = options->egress->provides,
 		.tmpfs_fd = options->namespaces->tmpfs_fd, .pts_fd = options->namespaces->pts_fd};
 	struct policy_error error = {""};
 	int ret = view_create(options->policy, &view_options, &process->view, &error);

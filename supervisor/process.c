@@ -53,6 +53,7 @@ static int process_give_up_privileges(struct process *process)
 	const struct namespaces *namespaces = process->options->namespaces;
 	bool routes = process->options->egress->active && namespaces->made & LAYER_BIT(LAYER_NETNS);
 	size_t caps = routes ? NAMESPACES_NETWORK_CAPS : NAMESPACES_SUPERVISOR_CAPS;
+	int cap[NAMESPACES_CAPS_MOST];
 	struct rlimit limit;
 	int error;
 
@@ -65,9 +66,10 @@ static int process_give_up_privileges(struct process *process)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	descriptors_make_room();
 	error = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -errno : 0;
+	caps = namespaces_list_caps(namespaces->net_later ? NAMESPACES_LOOPBACK_CAPS : caps,
+				    process->options->overlay != VIEW_OVERLAY_NONE, cap);
 	if (error == 0)
-		error = privs_keep_capabilities(&process->options->user, namespaces_caps,
-				   namespaces->net_later ? NAMESPACES_LOOPBACK_CAPS : caps, true);
+		error = privs_keep_capabilities(&process->options->user, cap, caps, true);
 	if (error == 0 && !namespaces->made)
 		error = privs_drop_all();
 	if (error == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

@@ -38,7 +38,7 @@ static json_t *report_make_denials(const struct denials *denials, uint64_t *ret_
 	denial = denials_get_list(denials, &count, ret_unlisted);
 	for (size_t i = 0; i < count; i++, denial++) {
 		json_t *item = json_pack(
-			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*}", "seq",
+			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*, s:o*}", "seq",
 			(json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
 			report_make_text_json(denial->target), "resolved", report_make_text_json(denial->resolved),
 			"errno", denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
@@ -46,7 +46,7 @@ static json_t *report_make_denials(const struct denials *denials, uint64_t *ret_
 			(int)denial->pid, "exe", report_make_text_json(denial->exe), "count", (json_int_t)denial->count,
 			"suggest", report_make_text_json(denial->suggest), "event", denial->event, "host_pid",
 			denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL, "suggest_reason",
-			denial->suggest_why);
+			denial->suggest_why, "observed", denial->observed ? json_true() : NULL);
 
 		(void)json_array_append_new(list, item);
 	}
@@ -105,11 +105,13 @@ static json_t *report_make_usage(const struct supervise_report *report)
 
 static json_t *report_make_calls(const struct supervise_report *report)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)report->calls.judged, "allowed",
-			 (json_int_t)report->calls.allowed, "denied", (json_int_t)report->calls.denied, "expected",
-			 (json_int_t)report->calls.expected, "restarted", (json_int_t)report->restarted, "interrupted",
-			 (json_int_t)report->interrupted, "by_syscall",
-			 report_make_syscall_counts(report->calls.by_row));
+	const struct call_counts *calls = &report->calls;
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "judged", (json_int_t)calls->judged, "allowed",
+			 (json_int_t)calls->allowed, "denied", (json_int_t)calls->denied, "expected",
+			 (json_int_t)calls->expected, "observed", (json_int_t)calls->observed, "restarted",
+			 (json_int_t)report->restarted, "interrupted", (json_int_t)report->interrupted, "by_syscall",
+			 report_make_syscall_counts(calls->by_row));
 }
 
 static void report_set_changes(json_t *object, struct changes *changes, const struct view *view)

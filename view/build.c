@@ -1,4 +1,5 @@
 /* Makes the view: mounts for grants, provided files, /dev and /proc. Called before the program starts. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <search.h>
@@ -7,17 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/mounts.h"
 #include "base/path.h"
 #include "policy/paths/below.h"
 #include "view/fixed.h"
+#include "view/overlay.h"
 #include "view/private.h"
 
 struct build_state {
 	struct view *view;
 	const struct view_options *options;
 	struct policy_error *error;
+	struct overlays overlays;
+	const struct policy_mount **split; /* grants with mounts below them: overlays are made of their parts */
+	size_t splits, split_room;
 };
 
 /* Writes the error message. Returns error. */
@@ -28,6 +34,17 @@ static int build_set_error(const struct build_state *build, int error, const cha
 }
 
 /* ---- grants ---- */
+
+/* Whether writes to what is granted go to the scratch directory. What lies there needs no overlay. */
+static bool build_wants_overlay(const struct build_state *build, const struct policy_mount *grant)
+{
+	const struct view_options *options = build->options;
+	bool own = path_is_below(grant->host, options->scratch_host) || path_is_below(grant->host, "/dev");
+
+	if (options->overlay == VIEW_OVERLAY_OUTSIDE && options->workdir_host)
+		own = own || path_is_below(grant->host, options->workdir_host);
+	return options->overlay != VIEW_OVERLAY_NONE && !own && policy_may_write(build->view->policy, grant->virt);
+}
 
 static unsigned build_get_flags(const struct build_state *build, const struct policy_mount *grant)
 {
@@ -43,6 +60,8 @@ static unsigned build_get_flags(const struct build_state *build, const struct po
 		flags |= MOUNT_PUBLIC;
 	if (path_is_below(grant->host, scratch) && !reported)
 		flags |= MOUNT_PRIVATE;
+	if (build_wants_overlay(build, grant))
+		flags |= MOUNT_OVERLAY;
 	return flags;
 }
 
@@ -54,7 +73,7 @@ unsigned view_get_restrictions(const struct view *view, unsigned flags, const ch
 		return restrictions;
 	if (!path_is_below(host, "/dev")) /* a grant below /dev is a grant of devices */
 		restrictions |= MOUNTS_NO_DEVICES;
-	if (flags & MOUNT_PROVIDED || !policy_may_write(view->policy, virt))
+	if (flags & (MOUNT_PROVIDED | MOUNT_UNWRITABLE) || !policy_may_write(view->policy, virt))
 		restrictions |= MOUNTS_READ_ONLY;
 	return restrictions;
 }
@@ -216,16 +235,153 @@ static int build_mount_opened(struct build_state *build, const struct policy_mou
 	return build_mount_dir(build, grant, fd, flags);
 }
 
-/* Mounts a grant. 0 or -errno, for some errors with a message. */
-static int build_mount_grant(struct build_state *build, const struct policy_mount *grant)
+/* ---- grants whose writes go to the scratch directory ---- */
+
+#define OVERLAYS_MAX 200u
+
+/* Mounts an overlay over the granted directory. -EAGAIN: that is not possible. */
+static int build_mount_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
-	unsigned flags = build_get_flags(build, grant);
+	const unsigned restrictions = view_get_restrictions(build->view, flags, grant->host, grant->virt);
+	_cleanup_close_ int lower = -1;
+	int fd;
+
+	if (build->options->tmpfs_fd < 0 || build->overlays.made >= OVERLAYS_MAX ||
+	    overlays_has_mount_below(&build->overlays, grant->host))
+		return -EAGAIN;
+	lower = build_open_dir(build, grant->host);
+	if (lower < 0)
+		return lower == -EPERM ? lower : -EAGAIN;
+	fd = overlay_create(&build->overlays, build->options->scratch_host, lower, restrictions);
+	return fd < 0 ? -EAGAIN : build_mount_dir(build, grant, fd, flags | MOUNT_DETACHED);
+}
+
+static bool build_may_overlay_below(const struct build_state *build, const char *virt)
+{
+	static const char *const machine[] = {"/proc", "/sys", "/dev"};
+
+	for (size_t i = 0; i < sizeof(machine) / sizeof(machine[0]); i++)
+		if (path_is_below(virt, machine[i]))
+			return false;
+	/* Another mount or a link of the view stands there, such as a redirected /tmp. */
+	return !view_find_node(build->view, virt, strlen(virt), view_hash_path(virt, strlen(virt)));
+}
+
+static int build_mount_overlays_below(struct build_state *build, const struct policy_mount *grant, unsigned flags);
+
+/* One entry of a granted directory that has mounts below it. */
+static int build_mount_overlay_at(struct build_state *build, const struct policy_mount *grant, unsigned flags,
+				  const char *name)
+{
+	_cleanup_free_ char *virt = NULL, *host = NULL;
+	struct policy_mount part = *grant;
+	int r;
+
+	if (asprintf(&virt, "%s/%s", grant->virt[1] ? grant->virt : "", name) < 0)
+		virt = NULL;
+	if (asprintf(&host, "%s/%s", grant->host[1] ? grant->host : "", name) < 0)
+		host = NULL;
+	if (!virt || !host)
+		return -ENOMEM;
+	part.virt = virt;
+	part.host = host;
+	if (!build_may_overlay_below(build, virt))
+		return 0;
+	if (overlays_has_mount_below(&build->overlays, host))
+		return build_mount_overlays_below(build, &part, flags);
+	r = build_mount_overlay(build, &part, flags);
+	return r == -EAGAIN ? 0 : r; /* it stays a part of the mount around it, where writing is refused */
+}
+
+/* Mounts overlays over the directories in a granted one. 0 or -errno. */
+static int build_mount_overlays_below(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+{
+	_cleanup_closedir_ DIR *dir = opendir(grant->host);
+	const struct dirent *entry;
+	int r = 0;
+
+	while (r == 0 && dir && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			r = build_mount_overlay_at(build, grant, flags, entry->d_name);
+	return r;
+}
+
+static int build_mount_plain(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+{
 	int r = build_mount_clone(build, grant, flags);
 
 	if (r != -EAGAIN)
 		return r;
 	r = grant->create ? build_make_private_dir(grant->host) : 0;
 	return r < 0 ? r : build_mount_opened(build, grant, flags);
+}
+
+/* A directory that the run would make (@workdir/.tmp) is made in the scratch directory instead. */
+static int build_mount_missing(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+{
+	_cleanup_free_ char *host = NULL;
+	struct policy_mount made = *grant;
+	int r;
+
+	if (asprintf(&host, "%s/made-%zu", build->options->scratch_host, build->overlays.count++) < 0) {
+		host = NULL;
+		return -ENOMEM;
+	}
+	made.host = host;
+	r = build_make_private_dir(host);
+	return r < 0 ? r : build_mount_plain(build, &made, flags & ~(unsigned)MOUNT_OVERLAY);
+}
+
+static int build_refuse_dry_run(const struct build_state *build, const struct policy_mount *grant)
+{
+	(void)snprintf(build->error->text, sizeof(build->error->text),
+		       "--dry-run: what is written to %s cannot be kept apart: %s", grant->virt,
+		       build->options->tmpfs_fd < 0 ? "that takes a mount namespace of the run's own (callgate doctor)"
+						    : "that takes a directory, and an overlayfs that can be mounted "
+						      "over it; grant its directory, or run in a copy");
+	return -EOPNOTSUPP;
+}
+
+/*
+ * Mounts a grant whose writes go to the scratch directory. What cannot be an overlay is mounted read-only; for a dry
+ * run that is an error when it is all of the grant.
+ */
+static int build_mount_redirected(struct build_state *build, const struct policy_mount *grant, unsigned flags)
+{
+	const bool dry = build->options->overlay == VIEW_OVERLAY_ALL;
+	int r = build_mount_overlay(build, grant, flags);
+
+	if (r != -EAGAIN)
+		return r;
+	if (grant->create && access(grant->host, F_OK) < 0)
+		return build_mount_missing(build, grant, flags);
+	if (build->options->tmpfs_fd >= 0 && overlays_has_mount_below(&build->overlays, grant->host)) {
+		if (!array_reserve(&build->split, build->splits, &build->split_room))
+			return -ENOMEM;
+		build->split[build->splits++] = grant;
+	} else if (dry) {
+		return build_refuse_dry_run(build, grant);
+	}
+	return build_mount_plain(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_UNWRITABLE);
+}
+
+/* Called when all grants are mounted: another grant may stand at the name of a part. */
+static int build_mount_split_grants(struct build_state *build)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < build->splits; i++)
+		r = build_mount_overlays_below(build, build->split[i], build_get_flags(build, build->split[i]));
+	return r;
+}
+
+/* Mounts a grant. 0 or -errno, for some errors with a message. */
+static int build_mount_grant(struct build_state *build, const struct policy_mount *grant)
+{
+	unsigned flags = build_get_flags(build, grant);
+
+	return flags & MOUNT_OVERLAY ? build_mount_redirected(build, grant, flags)
+				     : build_mount_plain(build, grant, flags);
 }
 
 /* ---- provided files ---- */
@@ -427,6 +583,8 @@ static int build_whole_view(struct build_state *build, const struct policy *poli
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = build_mount_rule(build, &grant[i], i);
 	if (r == 0)
+		r = build_mount_split_grants(build);
+	if (r == 0)
 		r = build_mount_run_files(build);
 	if (r < 0)
 		return r;
@@ -448,7 +606,8 @@ int view_create(const struct policy *policy, const struct view_options *options,
 		struct policy_error *ret_error)
 {
 	struct view *view = calloc(1, sizeof(*view));
-	struct build_state build = {.view = view, .options = options, .error = ret_error};
+	struct build_state build = {.view = view, .options = options, .error = ret_error,
+				    .overlays = OVERLAYS_NONE};
 	mode_t old;
 	int r;
 
@@ -461,9 +620,13 @@ int view_create(const struct policy *policy, const struct view_options *options,
 	view->proc_fd = view->standin_fd = view->host_root_fd = view->nolinks_fd = -1;
 	old = umask(022);
 	r = facts_create(view, options->scratch_fd);
+	if (r == 0 && options->overlay != VIEW_OVERLAY_NONE && options->tmpfs_fd >= 0)
+		r = overlays_read_mount_points(&build.overlays);
 	if (r == 0)
 		r = build_whole_view(&build, policy);
 	(void)umask(old);
+	overlays_release(&build.overlays);
+	free(build.split);
 	if (r < 0) {
 		view_free(view);
 		return r;

@@ -32,11 +32,22 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 	return judge_make_provided("proc");
 }
 
+/* Refuses a write that should go to the run's scratch directory where no overlay leads it there. */
+static struct policy_decision judge_overlay(const struct mount *mount, struct policy_decision decision, unsigned want)
+{
+	if (decision.verdict == VERDICT_DENY || !(want & POLICY_WRITE) || !(mount->flags & MOUNT_UNWRITABLE))
+		return decision;
+	if (decision.observed.error)
+		return (struct policy_decision){.verdict = VERDICT_DENY, .error = decision.observed.error,
+						.rule = decision.observed.rule, .reason = decision.observed.reason,
+						.want = want};
+	return judge_make_denial(EROFS, "no_overlay");
+}
+
 struct policy_decision view_judge_place(const struct view *view, const struct task *task, const struct place *place,
 				  unsigned want)
 {
 	const struct mount *mount = place->mount;
-	struct policy_decision decision;
 
 	if (mount->flags & MOUNT_PROC)
 		return judge_proc_path(view, task, place, want);
@@ -49,13 +60,7 @@ struct policy_decision view_judge_place(const struct view *view, const struct ta
 					      mount->flags & MOUNT_DEVICE);
 	if (mount->flags & MOUNT_SKELETON && view_is_covered(place))
 		return judge_make_denial(ENOENT, "not_granted");
-	decision = policy_decide_access(view->policy, place->virt, place->virt_len, want);
-	if (decision.verdict != VERDICT_DENY || decision.reason == NULL)
-		return decision;
-	/* A path that no rule mentions can still be an ancestor of a granted path. */
-	if (policy_get_rights(view->policy, place->virt, place->virt_len) != 0 || decision.error == EACCES)
-		return decision;
-	if (mount->flags & MOUNT_SKELETON || policy_may_grant_below(view->policy, place->virt, place->virt_len))
-		return policy_decide_ancestor(want);
-	return decision;
+	return judge_overlay(mount, policy_decide_place(view->policy, place->virt, place->virt_len, want,
+							   mount->flags & MOUNT_SKELETON),
+			     want);
 }

@@ -10,6 +10,8 @@ libcallgate_view_a_SOURCES += \
 	view/locate.c \
 	view/nodes.c \
 	view/open.c \
+	view/overlay.c \
+	view/overlay.h \
 	view/private.h \
 	view/procfs.c \
 	view/skeleton.c \

@@ -233,7 +233,7 @@ int view_open_host_object(const struct place *place, int fd, bool parent)
 	char path[PATH_MAX], *slash;
 
 	if (!place->mount || place->magic || place->mount->view->host_root_fd < 0 ||
-	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED) ||
+	    place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED | MOUNT_OVERLAY) ||
 	    view_get_host_path(place, path) < 0)
 		return -EXDEV;
 	slash = strrchr(path, '/');

@@ -36,6 +36,8 @@ enum mount_flag {
 	MOUNT_PUBLIC = 1 << 14,      /* something below is granted by RULE_PUBLIC: view_is_public() */
 	MOUNT_DETACHED = 1 << 12,    /* fd is a detached copy, which view_attach_mounts will mount */
 	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: the pseudoterminals of the run, terminals.c */
+	MOUNT_OVERLAY = 1 << 15,    /* what is written goes to the scratch directory of the run: overlay.h */
+	MOUNT_UNWRITABLE = 1 << 16, /* an overlay was wanted and is not possible: writing is refused */
 };
 
 struct mount {
@@ -77,6 +79,13 @@ struct view_provided_file {
 	size_t text_len;
 };
 
+/* Whose writes go to the run's scratch directory, so that the host's files stay as they are. */
+enum view_overlay {
+	VIEW_OVERLAY_NONE,
+	VIEW_OVERLAY_OUTSIDE, /* all but those to the workdir: --mode observe */
+	VIEW_OVERLAY_ALL,     /* --dry-run */
+};
+
 struct view_options {
 	int scratch_fd;           /* the scratch directory of the run */
 	const char *scratch_host; /* canonical host path of the scratch directory */
@@ -84,6 +93,7 @@ struct view_options {
 	const char *workdir_host; /* workdir on the host: its changes are reported, even in the scratch directory */
 	const struct view_provided_file *provide; /* borrowed for the call */
 	size_t provides;
+	enum view_overlay overlay;
 	int tmpfs_fd;             /* a tmpfs for the skeleton and view_attach_mounts; borrowed. -1: scratch_fd serves */
 	int pts_fd;               /* a detached devpts for the run; borrowed. -1: the host's, if tmpfs_fd is -1, too */
 };

@@ -27,6 +27,16 @@ static int run_set_events(const struct cli_given *given, void *all)
 	return cli_refuse_value(given, "must be none, summary, blocked or all");
 }
 
+static int run_set_mode(const struct cli_given *given, void *observe)
+{
+	bool wanted = strcmp(given->value, "observe") == 0;
+
+	if (!wanted && strcmp(given->value, "enforce") != 0)
+		return cli_refuse_value(given, "must be enforce or observe");
+	*(bool *)observe = wanted;
+	return 0;
+}
+
 static int run_set_status_fd(const struct cli_given *given, void *status_fd)
 {
 	uint64_t fd;
@@ -57,6 +67,16 @@ static const struct cli_option run_table[] = {
 	 "first run sh -c COMMAND in the policy's phase setup; PROGRAM is run when\n"
 	 "that has ended with 0 and all processes it started are dead",
 	 cli_set_text, FIELD_OFFSET(setup), 0},
+	{"mode", 0, "enforce|observe",
+	 "observe: perform what the policy would deny, and say so in each record;\n"
+	 "what is written outside the workdir goes to a scratch directory",
+	 run_set_mode, FIELD_OFFSET(observe), 0},
+	CLI_FLAG("really", 0, "with --mode observe: write outside the workdir, too", FIELD_OFFSET(really)),
+	CLI_FLAG("allow-risky", 0, "with --mode observe: read secrets, too (ssh, gpg, .env, histories, ...)",
+		 FIELD_OFFSET(allow_risky)),
+	CLI_FLAG("dry-run", 0, "change no file: all that is written goes to a scratch directory, and the\n"
+		 "result lists it",
+		 FIELD_OFFSET(dry_run)),
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit)),
 	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)",
@@ -91,6 +111,16 @@ static int run_check_options(const struct run_options *options, int left)
 				    ? "--setup goes through both phases; leave out --phase"
 			    : options->artifact.count > 0 && !options->output
 				    ? "--artifact chooses what --output keeps: name a directory with --output"
+			    : options->really && !options->observe ? "--really is for --mode observe; add that"
+			    : options->allow_risky && !options->observe
+				    ? "--allow-risky is for --mode observe; add that, or grant the files with -r"
+			    : options->really && options->dry_run
+				    ? "--really writes files and --dry-run does not; leave out one of them"
+			    : options->dry_run && options->output
+				    ? "--dry-run leaves nothing that --output could keep; leave out one of them"
+			    : options->setup && (options->dry_run || options->observe)
+				    ? "with --dry-run or --mode observe the program would not see what --setup has "
+				      "written; run one of the two, without --setup"
 				    : NULL;
 
 	if (wrong)

@@ -16,6 +16,10 @@ struct run_options {
 	const char *output; /* --output; NULL: nothing is kept */
 	const char *audit;  /* --audit; NULL: the policy's file, if any */
 	const char *setup;  /* --setup: a shell command; NULL: none */
+	bool observe;     /* --mode observe */
+	bool allow_risky; /* ... and secrets may be read */
+	bool really;      /* ... and what is written outside the workdir is written there */
+	bool dry_run;
 	bool json;
 	bool interactive;
 	bool tty;             /* implies interactive */

@@ -371,6 +371,26 @@ int run_start_custodian(struct run *run)
 					      strerror(-error)) : 0;
 }
 
+/*
+ * --mode observe: from here on the program's policy is the observing one, which owns the judged one. All checks were
+ * made with the judged one, because an observing one may write everything.
+ */
+static int prepare_observe(struct run *run)
+{
+	const char *const hidden[] = {run->program.log, NULL};
+	const struct policy_observe observe = {.judged = run->program.policy, .hidden = hidden,
+					       .risky = run->options.allow_risky,
+					       .network = !run->options.policy.cli.no_net};
+	struct policy *policy;
+
+	if (!run->options.observe)
+		return 0;
+	if (cli_load_observing_policy(&run->options.policy, "run", &run->host, &observe, &policy) < 0)
+		return run_report_refusal(run, "policy_invalid", "the policy cannot be observed: nothing was run");
+	run->program.policy = policy;
+	return 0;
+}
+
 int run_prepare(struct run *run)
 {
 	const struct run_options *options = &run->options;
@@ -392,8 +412,10 @@ int run_prepare(struct run *run)
 	if (prepare_confirm_user(run) != 0 || prepare_call_with_user_ids(run, prepare_warn_workdir) != 0 ||
 	    prepare_make_logs(run) != 0)
 		return CLI_ERROR;
-	account_end_helper();
 	if (options->output && prepare_open_output(run) != 0)
 		return CLI_ERROR;
+	if (prepare_observe(run) != 0)
+		return CLI_ERROR;
+	account_end_helper();
 	return run->user.set && run->user.uid != geteuid() ? run_start_custodian(run) : 0;
 }

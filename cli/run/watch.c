@@ -297,6 +297,9 @@ int run_program_to_end(struct run *run)
 		.interactive = options->interactive,
 		.output = run->output_fd >= 0,
 		.tty = options->tty,
+		.overlay = options->dry_run                        ? VIEW_OVERLAY_ALL
+			   : options->observe && !options->really ? VIEW_OVERLAY_OUTSIDE
+								   : VIEW_OVERLAY_NONE,
 		.parent = options->die_with_parent ? run->parent : 0,
 		.status_line = watch_needs_status_line(options),
 		.wall_ns = limits->wall_ns,

@@ -47,7 +47,7 @@ static void net_compile_add_lists(struct compiler *compiler, const struct policy
 
 	for (size_t i = 0; i < from->rules; i++)
 		ARENA_APPEND(arena, network->rule, network->rules, from->rule[i]);
-	for (size_t i = 0; i < from->denies; i++)
+	for (size_t i = 0; i < from->denies && !policy_is_observing(compiler->policy); i++)
 		ARENA_APPEND(arena, network->deny, network->denies, from->deny[i]);
 	for (size_t i = 0; i < from->listens; i++)
 		ARENA_APPEND(arena, network->listen, network->listens, from->listen[i]);
@@ -180,4 +180,6 @@ void compile_network(struct compiler *compiler, struct source *const *sources, s
 		net_check_agreement(compiler);
 	if (!compiler->failed)
 		net_warn_of_mistakes(compiler);
+	if (policy_is_observing(compiler->policy))
+		compile_observing_network(compiler);
 }

@@ -1,4 +1,5 @@
 /* Judges endpoints and requests: a deny rule beats everything, else a rule must allow it. No allocation, no I/O. */
+#include <errno.h>
 #include <string.h>
 
 #include "policy/model.h"
@@ -83,7 +84,7 @@ static struct net_verdict judge_make_refusal(const char *reason)
 
 static struct net_verdict judge_make_grant(const struct net_rule *rule)
 {
-	return (struct net_verdict){true, rule, rule->label, "granted"};
+	return (struct net_verdict){.allow = true, .rule = rule, .label = rule->label, .reason = "granted"};
 }
 
 static bool judge_has_port(const uint16_t *ports, size_t count, unsigned port)
@@ -134,7 +135,7 @@ static const struct net_rule *judge_find_next_match(const struct policy *policy,
 
 		if (!net_host_matches(rule->host, host))
 			continue;
-		if (!judge_has_port(rule->port, rule->ports, port)) {
+		if (rule->ports && !judge_has_port(rule->port, rule->ports, port)) {
 			if (strcmp(*reason, "no_rule") == 0)
 				*reason = "port_not_granted";
 			continue;
@@ -146,7 +147,15 @@ static const struct net_rule *judge_find_next_match(const struct policy *policy,
 	return NULL;
 }
 
-struct net_verdict policy_net_judge_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
+/* Adds what the judged policy says, where that denies. */
+static struct net_verdict judge_note_observed(struct net_verdict verdict, const struct net_verdict *judged, int error)
+{
+	if (verdict.allow && !judged->allow)
+		verdict.observed = (struct policy_observed){error, judged->label, judged->reason};
+	return verdict;
+}
+
+static struct net_verdict judge_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
 	const char *reason = "no_rule";
@@ -157,6 +166,17 @@ struct net_verdict policy_net_judge_connect(const struct policy *policy, const c
 		return judge_make_denial(deny);
 	rule = judge_find_next_match(policy, &at, host, port, udp, &reason);
 	return rule ? judge_make_grant(rule) : judge_make_refusal(reason);
+}
+
+struct net_verdict policy_net_judge_connect(const struct policy *policy, const char *host, unsigned port, bool udp)
+{
+	const struct net_verdict verdict = judge_connect(policy, host, port, udp);
+	struct net_verdict judged;
+
+	if (!policy_is_observing(policy))
+		return verdict;
+	judged = judge_connect(policy->judged, host, port, udp);
+	return judge_note_observed(verdict, &judged, ECONNREFUSED);
 }
 
 struct net_verdict policy_net_judge_address(const struct policy *policy, const struct sockaddr *address, unsigned port)
@@ -234,8 +254,8 @@ bool net_rule_allows_request(const struct net_rule *rule, const char *method, co
 	return rule->http_count == 0 || judge_http_allows(rule, method, path, upgrade, &reason);
 }
 
-struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,
-					    const char *method, const char *path, bool upgrade)
+static struct net_verdict judge_request(const struct policy *policy, const char *host, unsigned port,
+					const char *method, const char *path, bool upgrade)
 {
 	const struct net_deny *deny = judge_find_deny(policy, host, port, false);
 	const struct net_rule *rule, *any = NULL;
@@ -264,6 +284,18 @@ struct net_verdict policy_net_judge_request(const struct policy *policy, const c
 	return judge_make_refusal(some ? closest : reason);
 }
 
+struct net_verdict policy_net_judge_request(const struct policy *policy, const char *host, unsigned port,
+					    const char *method, const char *path, bool upgrade)
+{
+	const struct net_verdict verdict = judge_request(policy, host, port, method, path, upgrade);
+	struct net_verdict judged;
+
+	if (!policy_is_observing(policy))
+		return verdict;
+	judged = judge_request(policy->judged, host, port, method, path, upgrade);
+	return judge_note_observed(verdict, &judged, ECONNREFUSED);
+}
+
 bool policy_net_sees_requests(const struct policy *policy, const struct net_rule *rule, const char *host, unsigned port)
 {
 	return rule->proto == NET_HTTP || (rule->proto == NET_HTTPS && policy_net_intercepts_tls(policy, host, port));
@@ -284,7 +316,7 @@ struct net_verdict policy_net_judge_url(const struct policy *policy, const struc
 					request->upgrade);
 }
 
-struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned port)
+static struct net_verdict judge_listen(const struct policy *policy, unsigned port)
 {
 	for (size_t i = 0; i < policy->network.listens; i++) {
 		const struct net_range *range = &policy->network.listen[i];
@@ -293,4 +325,15 @@ struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned
 			return (struct net_verdict){.allow = true, .label = range->label, .reason = "granted"};
 	}
 	return judge_make_refusal("port_not_granted");
+}
+
+struct net_verdict policy_net_judge_listen(const struct policy *policy, unsigned port)
+{
+	const struct net_verdict verdict = judge_listen(policy, port);
+	struct net_verdict judged;
+
+	if (!policy_is_observing(policy))
+		return verdict;
+	judged = judge_listen(policy->judged, port);
+	return judge_note_observed(verdict, &judged, EACCES);
 }

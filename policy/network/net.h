@@ -18,6 +18,7 @@
 #define NET_PATH_MAX 2048   /* bytes of the normalised path of a request, without its query */
 #define NET_METHOD_MAX 24
 #define NET_ADDRESSES_MAX 8 /* addresses of one name in "resolve" */
+#define NET_EVERY_HOST "**"  /* the host of a rule of an observing policy: every name and address */
 
 enum net_proto {
 	NET_HTTPS, /* TLS; the SNI must be the approved name; see policy_net_intercepts_tls() */
@@ -49,10 +50,10 @@ struct net_rule {
 	size_t index;       /* index in policy_net_get_rules(): egress keeps the budget of a rule by it */
 	const char *label;  /* "data.json: network.allow[0] api.github.com:443" */
 	const char *where;  /* "file:line: key", for messages while the policy is compiled */
-	const char *host;   /* host pattern: a canonical name, "*.d", "**.d", or an address as inet_ntop writes it */
+	const char *host;   /* a canonical name, "*.d", "**.d", an address as inet_ntop writes it, or NET_EVERY_HOST */
 	bool is_address;
 	const uint16_t *port;
-	size_t ports;
+	size_t ports; /* 0: every port, in an observing policy only */
 	enum net_proto proto;
 	const struct net_http_rule *http;
 	size_t http_count;        /* 0: any request */
@@ -76,6 +77,8 @@ struct net_verdict {
 	const char *label;           /* label of the rule that allows or denies; NULL: no rule matches */
 	const char *reason;          /* static: granted no_rule denied_by_rule port_not_granted proto_not_granted
 					method_not_granted path_not_granted upgrade_not_granted */
+	/* Of an observing policy: what the judged one says of what is allowed; the error is ECONNREFUSED or EACCES. */
+	struct policy_observed observed;
 };
 
 /* Judges the resolution of a name: allowed when a rule allows any port of it and no deny rule denies all its ports. */
@@ -152,7 +155,10 @@ bool net_secret_allows_host(const struct net_secret *secret, const char *host);
 int net_host_canonicalise(const char *text, size_t len, char ret_host[NET_HOST_MAX]);
 /* As net_host_canonicalise, for policies: also converts IDNA names to A-labels. -EINVAL with *ret_why, static. */
 int net_host_parse(const char *text, char ret_host[NET_HOST_MAX], const char **ret_why);
-/* True when a pattern matches a host: "*.d" one label before d, "**.d" one or more labels, any other pattern itself. */
+/*
+ * True when a pattern matches a host: "*.d" one label before d, "**.d" one or more labels, NET_EVERY_HOST every host,
+ * any other pattern itself.
+ */
 bool net_host_matches(const char *pattern, const char *host);
 
 /*

@@ -102,7 +102,7 @@ bool net_host_matches(const char *pattern, const char *host)
 	bool deep = strncmp(pattern, "**.", 3) == 0;
 
 	if (!deep && strncmp(pattern, "*.", 2) != 0)
-		return strcmp(pattern, host) == 0;
+		return strcmp(pattern, NET_EVERY_HOST) == 0 || strcmp(pattern, host) == 0;
 	pattern += deep ? 2 : 1; /* now ".d" */
 	len = strlen(pattern);
 	if (host_len <= len || strcmp(host + host_len - len, pattern) != 0)

@@ -280,6 +280,9 @@ static void load_all_sources(struct loader *loader, const char *const *names, co
 		source->network = (struct policy_network){.secret = source->network.secret,
 							  .secrets = source->network.secrets};
 	load_add_source(loader, source);
+	if (cli->observe)
+		load_add_source(loader, source_from_observe(&compiler->policy->arena, cli->observe,
+							    compiler->host->home != NULL));
 }
 
 /* Loads and compiles; with `peek`, only parses the files. 0, -EINVAL with messages, or -ENOMEM. */
@@ -351,7 +354,11 @@ int policy_load(const char *const *names, const struct policy_cli *cli, const st
 	}
 	loader.compiler.host = host;
 	loader.compiler.errors = errors;
+	if (cli && cli->observe && loader.compiler.policy)
+		loader.compiler.policy->judged = cli->observe->judged;
 	ret = load_and_compile(&loader, names, cli, false);
+	if (ret < 0 && loader.compiler.policy)
+		loader.compiler.policy->judged = NULL; /* stays the caller's */
 	if (ret < 0)
 		policy_free(loader.compiler.policy);
 	else

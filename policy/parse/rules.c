@@ -67,6 +67,7 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 	rule = &policy->rule[policy->rule_count - 1];
 	rule->source = pending->index;
 	rule->profile = pending->source->profile;
+	rule->observing = pending->source->observing;
 	rule->where = from->path.where;
 	rule->because = from->because;
 	rule->name = *expanded;
@@ -117,9 +118,12 @@ void compile_rules(struct compiler *compiler, struct source *const *sources, siz
 			const struct source_rule *from = &sources[i]->rule[j];
 			struct rule_expansion pending = {sources[i], from, i};
 
-			if (!from->left_out)
-				vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path,
-						 &pending);
+			/* Denies of other sources count in the judged policy only. */
+			if (from->left_out || (policy_is_observing(compiler->policy) && !sources[i]->observing &&
+					       kind_is_deny(from->kind)))
+				continue;
+			vars_expand_path(compiler, &from->path, rules_vars_flags[from->kind], rules_take_path,
+					 &pending);
 		}
 	}
 	rules_override_earlier(compiler->policy);

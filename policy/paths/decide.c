@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "policy/model.h"
+#include "policy/paths/shown.h"
 
 /* Sets the deny rules of a finding; NULL keeps the one it has. */
 static void decide_set_denies(struct path_rules *finding, const struct rule *deny, const struct rule *exec_deny)
@@ -24,6 +25,12 @@ static void decide_withhold(struct path_rules *finding, const struct rule *rule)
 	finding->publish = NULL;
 }
 
+/* What the policy shows in place of a secret is no secret. */
+static bool decide_shows_substitute(const struct tree_node *node)
+{
+	return node->remapped && node->verdict != VERDICT_ALLOW && node->deny && node->deny->observing;
+}
+
 /* Applies the rules of one tree node on the path. `rest` is the part of the path below the node. */
 static void decide_apply_node(const struct tree_node *node, const char *rest, size_t rest_len,
 			      struct path_rules *finding)
@@ -32,13 +39,15 @@ static void decide_apply_node(const struct tree_node *node, const char *rest, si
 		finding->rights = 0;
 		memset(finding->grant, 0, sizeof(finding->grant));
 		finding->publish = finding->withhold = NULL;
+		if (finding->deny && finding->deny->observing && node->verdict != VERDICT_ALLOW)
+			finding->deny = NULL;
 		finding->remap = node;
 	}
 	finding->rights |= node->rights;
 	for (unsigned i = 0; i < 3; i++)
 		if (node->grant[i])
 			finding->grant[i] = node->grant[i];
-	decide_set_denies(finding, node->deny, node->exec_deny);
+	decide_set_denies(finding, decide_shows_substitute(node) ? NULL : node->deny, node->exec_deny);
 	if (node->publish)
 		decide_publish(finding, node->publish);
 	if (node->withhold)
@@ -162,10 +171,11 @@ unsigned policy_get_rights(const struct policy *policy, const char *path, size_t
 static struct policy_decision decide_make_refusal(unsigned want, int error, const struct rule *rule,
 						  const char *reason)
 {
-	return (struct policy_decision){VERDICT_DENY, error, rule ? rule->label : NULL, reason, want};
+	return (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .rule = rule ? rule->label : NULL,
+					.reason = reason, .want = want};
 }
 
-struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
+static struct policy_decision decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
 {
 	struct path_rules finding = policy_find_rules(policy, path, len);
 	unsigned bit = want & POLICY_EXEC ? 2 : want & POLICY_WRITE ? 1 : 0;
@@ -176,7 +186,8 @@ struct policy_decision policy_decide_access(const struct policy *policy, const c
 							    : "provided";
 
 	if (finding.deny)
-		return decide_make_refusal(want, EACCES, finding.deny, "denied_by_rule");
+		return decide_make_refusal(want, EACCES, finding.deny,
+					   finding.deny->observing ? "not_observed" : "denied_by_rule");
 	if (!finding.rights)
 		return decide_make_refusal(want, ENOENT, finding.withhold,
 					   finding.withhold ? "private" : "not_granted");
@@ -186,8 +197,9 @@ struct policy_decision policy_decide_access(const struct policy *policy, const c
 		return decide_make_refusal(want, EACCES, finding.exec_deny, "exec_denied_by_rule");
 	if (want & POLICY_EXEC && !(finding.rights & POLICY_EXEC))
 		return decide_make_refusal(want, EACCES, finding.grant[0], "not_executable");
-	return (struct policy_decision){verdict, 0, finding.grant[bit] ? finding.grant[bit]->label : NULL, reason,
-					want};
+	return (struct policy_decision){.verdict = verdict,
+					.rule = finding.grant[bit] ? finding.grant[bit]->label : NULL,
+					.reason = reason, .want = want};
 }
 
 static bool decide_globs_grant_below(const struct tree_node *node, const char *rest, size_t rest_len)
@@ -228,4 +240,47 @@ bool policy_may_grant_below(const struct policy *policy, const char *path, size_
 			return false;
 		at = end < len ? end + 1 : len;
 	}
+}
+
+static struct policy_decision decide_place(const struct policy *policy, const char *path, size_t len, unsigned want,
+					   bool shown)
+{
+	struct policy_decision decision = decide_access(policy, path, len, want);
+
+	/* A path that no rule mentions may still be an ancestor of one that is granted. */
+	if (decision.verdict != VERDICT_DENY || decision.error == EACCES || policy_get_rights(policy, path, len) != 0 ||
+	    !(shown || policy_may_grant_below(policy, path, len)))
+		return decision;
+	return policy_decide_ancestor(want);
+}
+
+/* Directories that every view has. */
+static bool decide_is_always_shown(const char *path, size_t len)
+{
+	return len == 1 || (len == 4 && memcmp(path, "/dev", 4) == 0);
+}
+
+/* Adds what the judged policy says, where that denies what the observing one allows. */
+static struct policy_decision decide_note_observed(const struct policy *policy, struct policy_decision decision,
+						   const char *path, size_t len, unsigned want)
+{
+	struct policy_decision judged;
+
+	if (!policy_is_observing(policy) || decision.verdict == VERDICT_DENY)
+		return decision;
+	judged = decide_place(policy->judged, path, len, want, decide_is_always_shown(path, len));
+	if (judged.verdict == VERDICT_DENY)
+		decision.observed = (struct policy_observed){judged.error, judged.rule, judged.reason};
+	return decision;
+}
+
+struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want)
+{
+	return decide_note_observed(policy, decide_access(policy, path, len, want), path, len, want);
+}
+
+struct policy_decision policy_decide_place(const struct policy *policy, const char *path, size_t len, unsigned want,
+					      bool shown)
+{
+	return decide_note_observed(policy, decide_place(policy, path, len, want, shown), path, len, want);
 }

@@ -131,9 +131,14 @@ static void mounts_drop_redundant(struct policy *policy, size_t *outer)
 		size_t in = mounts_find_outer(policy->mount, outer, kept, mount->virt);
 		const struct policy_mount *holder = in ? &policy->mount[in - 1] : NULL;
 
-		/* a mount whose path leads through a link is kept: it makes the link visible */
+		/*
+		 * A mount whose path leads through a link is kept: it makes the link visible. An observing policy
+		 * shows all of the host's links. Its workdir is kept because what is written there goes elsewhere.
+		 */
+		if (policy_is_observing(policy) && strcmp(mount->virt, policy->settings.workdir) == 0)
+			holder = NULL;
 		if (holder && !holder->filtered && !mount->redirect && mounts_have_same_content(holder, mount) &&
-		    strcmp(mount->written, mount->virt) == 0)
+		    (policy_is_observing(policy) || strcmp(mount->written, mount->virt) == 0))
 			continue;
 		outer[kept] = in;
 		policy->mount[kept++] = *mount;

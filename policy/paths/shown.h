@@ -9,14 +9,19 @@
 
 #include "policy/policy.h"
 
+static inline struct policy_decision policy_make_denial(int error, const char *reason, unsigned want)
+{
+	return (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason, .want = want};
+}
+
 /* A directory that is there only because something below it is granted: it may be read. */
 static inline struct policy_decision policy_decide_ancestor(unsigned want)
 {
 	if (want & POLICY_EXEC)
-		return (struct policy_decision){VERDICT_DENY, EACCES, NULL, "not_executable", want};
+		return policy_make_denial(EACCES, "not_executable", want);
 	if (want & POLICY_WRITE)
-		return (struct policy_decision){VERDICT_DENY, EROFS, NULL, "read_only", want};
-	return (struct policy_decision){VERDICT_PROVIDE, 0, NULL, "ancestor", want};
+		return policy_make_denial(EROFS, "read_only", want);
+	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = "ancestor", .want = want};
 }
 
 /* A device, or another file of the run: it may be read, and a device written, unless a rule denies it. */
@@ -29,10 +34,13 @@ static inline struct policy_decision policy_decide_run_file(const struct policy 
 	if (rule.verdict == VERDICT_DENY && rule.error == EACCES)
 		return rule;
 	if (want & POLICY_EXEC)
-		return (struct policy_decision){VERDICT_DENY, EACCES, NULL, "not_executable", want};
+		return policy_make_denial(EACCES, "not_executable", want);
 	if (want & POLICY_WRITE && !device)
-		return (struct policy_decision){VERDICT_DENY, EROFS, NULL, "read_only", want};
-	return (struct policy_decision){VERDICT_PROVIDE, 0, NULL, device ? "device" : "network", want};
+		return policy_make_denial(EROFS, "read_only", want);
+	if (rule.observed.error != EACCES)
+		rule.observed = (struct policy_observed){0};
+	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = device ? "device" : "network",
+					.want = want, .observed = rule.observed};
 }
 
 #endif

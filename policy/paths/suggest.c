@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
+#include "policy/paths/secrets.h"
 #include "policy/policy.h"
 
 #define WHOLE_SYSTEM "a directory of the whole system; name the file or a directory below it"
@@ -30,34 +31,9 @@ static bool suggest_is_below(const char *path, const char *const *list)
 	return false;
 }
 
-/* True when a component of the path names a usual place of secrets: ".ssh", ".env.local", "id_ed25519". */
-static bool suggest_names_secret(const char *path)
+static bool suggest_is_secret(const struct suggest_host *host, const char *path)
 {
-	static const char *const names[] = {
-		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials", ".pgpass",
-		".pypirc", ".npmrc", ".password-store", ".vault-token", ".mozilla", ".bash_history", ".env", "gcloud",
-		"gh",
-		"credentials", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "machine-id", "private", NULL};
-	char name[NAME_MAX + 1];
-
-	for (const char *at = path; *at; at += strcspn(at, "/")) {
-		at += strspn(at, "/");
-		(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "/"), at);
-		if (suggest_is_one_of(name, names) || strncmp(name, ".env.", 5) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool suggest_is_secret(const char *path)
-{
-	static const char *const secrets[] = {"/etc/shadow",  "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-",
-					      "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/etc/krb5.keytab",
-					      "/etc/security/opasswd", NULL};
-	size_t len = strlen(path);
-
-	return suggest_is_below(path, secrets) || suggest_names_secret(path) ||
-	       (len > 5 && strcmp(path + len - 5, ".sock") == 0) || strcmp(path, "/etc/ssl") == 0;
+	return secret_find_pattern(host->home, path) != NULL;
 }
 
 static bool suggest_is_home(const struct suggest_host *host, const char *path)
@@ -91,7 +67,7 @@ static const char *suggest_find_refusal(const struct suggest_host *host, const c
 		return WHOLE_SYSTEM;
 	if (suggest_is_below(path, machine))
 		return "it belongs to the machine: a run has a /proc and a /dev of its own";
-	if (suggest_is_secret(path))
+	if (suggest_is_secret(host, path) || strcmp(path, "/etc/ssl") == 0)
 		return SECRET_PLACE;
 	if (want & POLICY_WRITE && suggest_is_below(path, installed))
 		return "it belongs to the system, which a run should not change; redirect it, or grant it by hand";
@@ -108,7 +84,7 @@ const char *suggest_shorten_path(const struct suggest_host *host, char *path, un
 	if (want & POLICY_EXEC && (type == 0 || type == S_IFDIR))
 		return type == 0 ? "there is no such file" : "it is a directory, not a program";
 	/* A secret that does not exist: neither it nor its parent may be suggested. */
-	if (type == 0 && suggest_is_secret(path))
+	if (type == 0 && suggest_is_secret(host, path))
 		return SECRET_PLACE;
 	while (type == 0 && (slash = strrchr(path, '/'))) {
 		slash[slash == path] = '\0';

@@ -251,11 +251,34 @@ static struct audit_net record_make_audit_net(const struct connection *conn, con
 	return net;
 }
 
+/*
+ * What the judged policy says of a connection or request that egress allows: --mode observe. Judged here, because
+ * egress has the observing policy only. error 0: nothing.
+ */
+static struct policy_observed record_observe(const struct egress_client *client, const struct control_record *record)
+{
+	const struct policy *policy = client->sandbox->policy;
+	const bool request = record->event == CONTROL_EVENT_REQUEST;
+	char path[NET_PATH_MAX];
+
+	if (!record->allow || (!request && record->event != CONTROL_EVENT_OPEN))
+		return (struct policy_observed){0};
+	if (!request)
+		return policy_net_judge_connect(policy, record->host, record->port, strcmp(record->proto, "udp") == 0)
+			.observed;
+	/* Without the mark of a query: no normalised path has a "?". */
+	(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(record->path, "?"), record->path);
+	return policy_net_judge_request(policy, record->host, record->port, record->method, path,
+					strcmp(record->proto, "websocket") == 0)
+		.observed;
+}
+
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,
 			       const struct control_record *record, struct audit_slot *ret_slot)
 {
+	const struct policy_observed observed = record_observe(client, record);
 	const struct audit_net net = record_make_audit_net(conn, record);
-	const struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
+	struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
 					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
 					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
 					  .verdict = record_is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
@@ -263,6 +286,12 @@ static int record_write_to_log(const struct egress_client *client, const struct 
 					  .rule = record->rule[0] ? record->rule : NULL,
 					  .reason = record->reason[0] ? record->reason : NULL, .net = &net};
 
+	line.observed = observed.error != 0;
+	if (line.observed) {
+		line.verdict = VERDICT_DENY;
+		line.rule = observed.rule;
+		line.reason = observed.reason;
+	}
 	return audit_begin_record(client->sandbox->audit, &line, ret_slot);
 }
 
@@ -341,13 +370,14 @@ static bool record_put_suggestion(char *text, size_t size, const struct control_
 }
 
 static void record_add_denial(struct egress_client *client, const struct connection *conn,
-			      const struct control_record *record, struct audit_slot slot)
+			      const struct control_record *record, bool observed, struct audit_slot slot)
 {
 	char target[NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 16], suggestion[sizeof(target) + 32];
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
 	struct denial item = {.seq = slot.seq, .event = event_name[record->event], .op = "net", .target = target,
 			      .exe = conn ? conn->exe : op, .pid = conn ? conn->pid : 0,
-			      .host_pid = conn ? conn->host_pid : 0, .count = record->count ? record->count : 1};
+			      .host_pid = conn ? conn->host_pid : 0, .observed = observed,
+			      .count = record->count ? record->count : 1};
 
 	record_put_target(target, sizeof(target), record);
 	memcpy(rule, record->rule, sizeof(rule));
@@ -357,7 +387,22 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	if (record_put_suggestion(suggestion, sizeof(suggestion), record, target))
 		item.suggest = suggestion;
 	denials_add_event(client->sandbox->denials, &item);
-	client->denied += item.count;
+	client->denied += observed ? 0 : item.count;
+}
+
+/* Lists a request that only the judged policy denies. Of a connection the connect(2) is listed already. */
+static void record_list_observed(struct egress_client *client, const struct connection *conn,
+				 const struct control_record *record, struct audit_slot slot)
+{
+	const struct policy_observed observed = record_observe(client, record);
+	struct control_record denied;
+
+	if (!observed.error || record->event != CONTROL_EVENT_REQUEST)
+		return;
+	denied = *record;
+	(void)snprintf(denied.rule, sizeof(denied.rule), "%s", observed.rule ? observed.rule : "");
+	(void)snprintf(denied.reason, sizeof(denied.reason), "%s", observed.reason);
+	record_add_denial(client, conn, &denied, true, slot);
 }
 
 /* ---- steps ---- */
@@ -454,6 +499,7 @@ static int record_apply_written(struct egress_client *client, struct connection 
 	int r = 0;
 
 	if (conn && record->event == CONTROL_EVENT_REQUEST && record->allow) {
+		record_list_observed(client, conn, record, slot);
 		conn->listed = true;
 		r = request_add(&client->connections, conn, record, &request);
 		if (r == 0) {
@@ -465,7 +511,7 @@ static int record_apply_written(struct egress_client *client, struct connection 
 		r = record_apply_open(client, conn, record);
 	} else if (!record->allow && !repeats) {
 		if (record_is_denied(record)) {
-			record_add_denial(client, conn, record, slot);
+			record_add_denial(client, conn, record, false, slot);
 			usage_mark_hit_budget(client->usage,
 					      record->rule[0] || !conn || !conn->rule ? record->rule : conn->rule,
 					      record);

@@ -72,7 +72,8 @@ static void stop_record_kill(struct tracer *tracer, const struct pending *pendin
 	call->path[0].len = strlen(pending->text);
 	/* fits: it was a call's path */
 	(void)snprintf(call->path[0].text, sizeof(call->path[0].text), "%s", pending->text);
-	call->decision = (struct policy_decision){VERDICT_KILL, EACCES, pending->decision.rule, reason, 0};
+	call->decision = (struct policy_decision){.verdict = VERDICT_KILL, .error = EACCES,
+						   .rule = pending->decision.rule, .reason = reason};
 	call->outcome.kind = OUTCOME_CONTINUE;
 	if (call_commit_record(call) < 0)
 		return;

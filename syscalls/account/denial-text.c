@@ -29,11 +29,21 @@ static int denial_read_open_flags(const struct call *call)
 	return arg < 0 ? 0 : call_get_int(call, (unsigned)arg);
 }
 
+struct policy_decision denial_get_decision(const struct call *call)
+{
+	const struct policy_observed *observed = &call->decision.observed;
+
+	if (!call_is_observed(call))
+		return call->decision;
+	return (struct policy_decision){.verdict = VERDICT_DENY, .error = observed->error, .rule = observed->rule,
+					.reason = observed->reason};
+}
+
 static bool denial_wants_write(const struct call *call)
 {
 	int flags = denial_read_open_flags(call);
 
-	if (call->decision.error == EROFS)
+	if (denial_get_decision(call).error == EROFS)
 		return true;
 	if (denial_find_arg(call, ARG_OPENFLAGS) >= 0)
 		return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
@@ -92,7 +102,8 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	const struct call_path *path = &call->path[denial_find_refused_path(call)];
 	struct denial_key key = {.syscall = call->row->name, .exe = call->task->exe, .target = text};
 
-	key.error = call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
+	key.error = call_is_observed(call)               ? call->decision.observed.error
+		    : call->outcome.kind == OUTCOME_ERROR ? (int)-call->outcome.value : call->decision.error;
 	if (call->net.host[0])
 		(void)snprintf(text, DENIAL_TARGET_MAX, "%s:%u", call->net.host, call->net.record.port);
 	else if (call->paths > 0 && !path->null && path->len > 0)
@@ -117,7 +128,8 @@ static size_t denial_get_grant_len(const struct call *call, const char *path, bo
 /* Suggests an option of `callgate run`. NULL: no rule names the endpoint, but another reason refused it. */
 static char *denial_suggest_endpoint(const struct call *call)
 {
-	const char *reason = call->decision.reason ? call->decision.reason : "";
+	const struct policy_decision decision = denial_get_decision(call);
+	const char *reason = decision.reason ? decision.reason : "";
 	_cleanup_buf_ struct buf buf = {0};
 
 	if (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0)
@@ -180,7 +192,8 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 	char full[PATH_MAX];
 	const struct mount *mount = call->place[denial_find_refused_path(call)].mount;
 	bool exec = call->row->basis == BASIS_EXEC, write = !exec && denial_wants_write(call);
-	const char *path = denial_get_resolved(call), *reason = call->decision.reason;
+	const struct policy_decision decision = denial_get_decision(call);
+	const char *path = denial_get_resolved(call), *reason = decision.reason;
 	_cleanup_buf_ struct buf buf = {0};
 
 	if (reason && denial_suggest_tracing(reason))
@@ -189,8 +202,10 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 		return denial_suggest_endpoint(call);
 	if (!path || !mount || !reason || mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED))
 		return NULL;
-	if (strcmp(reason, "denied_by_rule") == 0 && call->decision.rule) {
-		buf_printf(&buf, "drop or narrow the rule \"%s\"", call->decision.rule);
+	if (strcmp(reason, "not_observed") == 0)
+		return strdup("--allow-risky");
+	if (strcmp(reason, "denied_by_rule") == 0 && decision.rule) {
+		buf_printf(&buf, "drop or narrow the rule \"%s\"", decision.rule);
 		return buf_take_text(&buf);
 	}
 	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 &&

@@ -95,6 +95,7 @@ static bool denial_fill_texts(struct denial *item, const char *target, const cha
 
 static bool denial_fill_from_call(struct denial *item, const struct call *call, const struct denial_key *key)
 {
+	const struct policy_decision decision = denial_get_decision(call);
 	const char *suggest_why = NULL;
 	char *suggest = denial_suggest_grant(call, &suggest_why);
 
@@ -106,9 +107,10 @@ static bool denial_fill_from_call(struct denial *item, const struct call *call, 
 				.host_pid = call->task->host_pid,
 				.suggest = suggest,
 				.suggest_why = suggest_why,
+				.observed = call_is_observed(call),
 				.count = 1};
-	return denial_fill_texts(item, key->target, denial_get_resolved(call), key->exe, call->decision.rule,
-			  call->decision.reason);
+	return denial_fill_texts(item, key->target, denial_get_resolved(call), key->exe, decision.rule,
+				 decision.reason);
 }
 
 static bool denial_fill_from_event(struct denial *item, const struct denial *event)

@@ -2,6 +2,7 @@
 #ifndef CALLGATE_SYSCALLS_ACCOUNT_DENIALS_H
 #define CALLGATE_SYSCALLS_ACCOUNT_DENIALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -31,6 +32,7 @@ struct denial {
 	pid_t host_pid; /* the pid outside the run's pid namespace; 0: the same pid, or unknown */
 	char *exe;
 	uint64_t count;
+	bool observed; /* performed all the same: --mode observe */
 	char *suggest; /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
 	const char *suggest_why; /* why no grant is suggested, static, or NULL */
 };

@@ -64,11 +64,12 @@ static bool probe_names_path(const struct call *call, const char *path)
 
 bool probe_was_refused(const struct call *call)
 {
-	const char *reason = call->decision.reason;
+	const struct policy_decision decision = denial_get_decision(call);
+	const char *reason = decision.reason;
 
 	if (reason && strcmp(reason, DENIAL_EXPECTED) == 0)
 		return true;
-	if (call->decision.verdict != VERDICT_DENY || call->decision.rule)
+	if (decision.verdict != VERDICT_DENY || decision.rule)
 		return false;
 	for (size_t i = 0; i < sizeof(probe_calls) / sizeof(probe_calls[0]); i++)
 		if (strcmp(probe_calls[i], call->row->name) == 0)

@@ -61,7 +61,7 @@ int call_commit_record(struct call *call)
 		return r;
 	}
 	call->committed = true;
-	if (call->decision.verdict == VERDICT_DENY)
+	if (call->decision.verdict == VERDICT_DENY || call_is_observed(call))
 		denials_add(call->sandbox->denials, call);
 	return 0;
 }

@@ -155,6 +155,12 @@ void call_continue(struct call *call);
 /* Denies the call: rule and reason go to the record. error is -errno. Returns -1. */
 int call_refuse(struct call *call, int error, const char *rule, const char *reason);
 
+/* True when the call is performed although the judged policy denies it: --mode observe. */
+static inline bool call_is_observed(const struct call *call)
+{
+	return call->decision.verdict != VERDICT_DENY && call->decision.observed.error;
+}
+
 /* Writes the call's audit record. On failure returns -errno and sets the outcome; the call must then have no effect. */
 int call_commit_record(struct call *call);
 

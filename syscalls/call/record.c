@@ -110,6 +110,12 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->verdict = call->decision.verdict;
 	record->rule = call->decision.rule;
 	record->reason = call->decision.reason;
+	record->observed = call_is_observed(call);
+	if (record->observed) {
+		record->verdict = VERDICT_DENY;
+		record->rule = call->decision.observed.rule;
+		record->reason = call->decision.observed.reason;
+	}
 	if (call->decision.verdict == VERDICT_DENY)
 		record->effect = AUDIT_REFUSED;
 	else if (kind == OUTCOME_CONTINUE || kind == OUTCOME_EXEC)

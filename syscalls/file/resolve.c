@@ -293,6 +293,8 @@ static int resolve_fail(struct call *call, const struct place *place, unsigned w
 		return -1;
 	if (error == -EACCES && view_is_withheld(place))
 		return resolve_refuse_unpublic(call, place);
+	if (error == -ENOENT && call_is_observed(call)) /* also under the judged policy nothing is there */
+		return resolve_fail_absent(call);
 	/* In a granted tree, an absent name is not denied, even if a rule denies such names (as all .env). */
 	if (error == -ENOENT && place->mount && !(place->mount->flags & (MOUNT_SKELETON | MOUNT_PROC)) &&
 	    call->decision.verdict == VERDICT_DENY)
@@ -669,7 +671,7 @@ static int name_pin_parent(struct call *call, unsigned i, const char **ret_name,
 		allowed = true;
 	}
 	if (make && fstatat(fd, *ret_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    (allowed || resolve_judge_place(call, place, POLICY_READ)))
+	    ((allowed && !call_is_observed(call)) || resolve_judge_place(call, place, POLICY_READ)))
 		return call_fail(call, -EEXIST);
 	if (!allowed)
 		return call_fail(call, -call->decision.error);

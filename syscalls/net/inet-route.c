@@ -83,14 +83,15 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 	const struct pool *pool = inet->options.pool;
 	struct sockaddr_storage storage;
 	const struct sockaddr *at = (const struct sockaddr *)&storage;
-	bool own, known;
+	bool own, known, any; /* any: an observing policy allows every endpoint, but this may be the run's own */
 
 	*ret_route = (struct inet_route){.place = INET_NOWHERE};
 	(void)inet_write_sockaddr(address->family, address, &storage);
 	own = pool_is_own_address(pool, at);
 	known = own || pool_holds_address(pool, at);
 	inet_judge_literal_address(inet, address, udp, ret_route);
-	if (ret_route->place == INET_ENDPOINT && !known)
+	any = ret_route->place == INET_ENDPOINT && !ret_route->verdict.rule->is_address;
+	if (ret_route->place == INET_ENDPOINT && !known && !any)
 		return;
 	ret_route->place = INET_NOWHERE;
 	if (inet_judge_own_address(inet, address, own, udp, ret_route))
@@ -101,6 +102,8 @@ void inet_judge_address(struct inet *inet, const struct inet_address *address, b
 		ret_route->place = ret_route->verdict.allow ? INET_ENDPOINT : INET_NOWHERE;
 	} else {
 		ret_route->host = ret_route->text;
+		if (any && !known)
+			ret_route->place = INET_ENDPOINT;
 		if (known)
 			ret_route->verdict = (struct net_verdict){.reason = "address_unknown"};
 	}
@@ -126,6 +129,7 @@ void inet_allow_call(struct call *call, const struct net_verdict *verdict)
 		return;
 	call->decision.rule = verdict->label;
 	call->decision.reason = verdict->reason;
+	call->decision.observed = verdict->observed;
 }
 
 void inet_refuse_call(struct call *call, int error, const char *rule, const char *reason)

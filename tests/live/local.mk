@@ -26,6 +26,7 @@ LIVE_TESTS = \
 	tests/live/as-user.sh \
 	tests/live/cli/bad-input.sh \
 	tests/live/cli/replay.sh \
+	tests/live/cli/observe.sh \
 	tests/live/limits/bombs.sh \
 	tests/live/limits/crowd-200.sh \
 	tests/live/syscalls/async.sh \

@@ -92,8 +92,8 @@ START_TEST(test_texts)
 	srandom(1);
 	for (int i = 0; i < 20000; i++) {
 		char text[200] = "/", back[400], *expected;
-		struct policy_decision decision = {VERDICT_ALLOW, 0, "p.json: filesystem.read[0] /", "granted",
-						   POLICY_READ};
+		struct policy_decision decision = {.verdict = VERDICT_ALLOW, .rule = "p.json: filesystem.read[0] /",
+						   .reason = "granted", .want = POLICY_READ};
 		struct scan_record record;
 		struct audit_record written;
 		size_t len;
@@ -119,7 +119,8 @@ END_TEST
 /* Whatever is done to a line, it is read as jansson reads it, or not at all; and never beyond its end. */
 START_TEST(test_broken_lines)
 {
-	struct policy_decision decision = {VERDICT_DENY, ENOENT, NULL, "not_granted", POLICY_READ};
+	struct policy_decision decision = {
+		.verdict = VERDICT_DENY, .error = ENOENT, .reason = "not_granted", .want = POLICY_READ};
 	struct audit_record written = make_record(&decision, "/a/\x1b\xff/b\"c");
 	unsigned read = 0;
 

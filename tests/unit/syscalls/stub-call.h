@@ -90,7 +90,8 @@ void call_continue(struct call *call)
 
 int call_refuse(struct call *call, int error, const char *rule, const char *reason)
 {
-	call->decision = (struct policy_decision){VERDICT_DENY, abs(error), rule, reason, 0};
+	call->decision = (struct policy_decision){
+		.verdict = VERDICT_DENY, .error = abs(error), .rule = rule, .reason = reason};
 	return call_fail(call, -abs(error));
 }
 

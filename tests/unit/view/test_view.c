@@ -72,6 +72,19 @@ struct policy_decision policy_decide_access(const struct policy *policy, const c
 		.verdict = VERDICT_DENY, .error = rights ? EROFS : ENOENT, .reason = "not_granted"};
 }
 
+struct policy_decision policy_decide_place(const struct policy *policy, const char *path, size_t len, unsigned want,
+					      bool shown)
+{
+	struct policy_decision decision = policy_decide_access(policy, path, len, want);
+
+	if (decision.verdict != VERDICT_DENY || decision.error == EACCES || policy_get_rights(policy, path, len) != 0 ||
+	    !(shown || policy_may_grant_below(policy, path, len)))
+		return decision;
+	if (want & (POLICY_WRITE | POLICY_EXEC))
+		return (struct policy_decision){.verdict = VERDICT_DENY, .error = want & POLICY_EXEC ? EACCES : EROFS};
+	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = "ancestor"};
+}
+
 /* ---- the host ---- */
 
 static void path_to(char out[PATH_MAX], const char *dir, const char *name)

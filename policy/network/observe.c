@@ -1,0 +1,47 @@
+/*
+ * What an observing policy lets the program reach beside the endpoints of the user's policy: every public name and
+ * address. Requests by HTTP are read, so that they are on record with method and path; TLS is intercepted for that.
+ */
+#include "policy/model.h"
+
+#define EVERY_METHOD "*"
+
+/* port 0: every port. http: requests are judged one by one. */
+static void observe_add_endpoints(struct compiler *compiler, enum net_proto proto, uint16_t port, bool http)
+{
+	static const struct net_http_rule any[] = {{EVERY_METHOD, "/**", false}, {"GET", "/**", true}};
+	struct policy_network *network = &compiler->policy->network;
+	struct net_rule rule = {
+		.index = network->rules,
+		.label = "observe: every public endpoint",
+		.where = "--mode observe",
+		.host = NET_EVERY_HOST,
+		.proto = proto,
+		.http = http ? any : NULL,
+		.http_count = http ? sizeof(any) / sizeof(any[0]) : 0,
+		.any_body = true,
+	};
+
+	if (port) {
+		uint16_t *ports = arena_alloc(&compiler->policy->arena, sizeof(*ports));
+
+		ports[0] = port;
+		rule.port = ports;
+		rule.ports = 1;
+	}
+	ARENA_APPEND(&compiler->policy->arena, network->rule, network->rules, rule);
+}
+
+void compile_observing_network(struct compiler *compiler)
+{
+	struct policy_network *network = &compiler->policy->network;
+	const struct net_range every = {.first = 0, .last = 65535, .label = "observe: every port"};
+
+	if (network->said != NET_SAID)
+		return;
+	observe_add_endpoints(compiler, NET_HTTPS, 443, true);
+	observe_add_endpoints(compiler, NET_HTTP, 80, true);
+	observe_add_endpoints(compiler, NET_TCP, 0, false);
+	observe_add_endpoints(compiler, NET_UDP, 0, false);
+	ARENA_APPEND(&compiler->policy->arena, network->listen, network->listens, every);
+}

@@ -1,0 +1,59 @@
+/*
+ * The source that makes a policy an observing one: it grants all that the user may do, and denies secrets and the names
+ * that the caller hides. Denies of other sources count in the judged policy only (rules.c).
+ */
+#include "policy/parse/source.h"
+#include "policy/paths/secrets.h"
+
+static void observe_add_rule(struct arena *arena, struct source *source, enum rule_kind kind, const char *key,
+			     const char *path)
+{
+	struct source_rule *rule = source_add_rule(arena, source, kind);
+
+	rule->key = key;
+	rule->path = (struct source_text){path, "--mode observe"};
+}
+
+static void observe_deny_below(struct arena *arena, struct source *source, const char *dir, const char *pattern)
+{
+	observe_add_rule(arena, source, RULE_DENY, "secret", arena_concat_texts(arena, dir, pattern, (char *)NULL));
+}
+
+/* home: "~" stands for something. */
+static void observe_deny_secret(struct arena *arena, struct source *source, const char *pattern, bool home)
+{
+	if (pattern[0] == '/') {
+		observe_deny_below(arena, source, "", pattern);
+	} else if (pattern[0] == '~') {
+		observe_deny_below(arena, source, "/root", pattern + 1);
+		observe_deny_below(arena, source, "/home/*", pattern + 1);
+		if (home)
+			observe_deny_below(arena, source, "", pattern);
+	} else {
+		observe_deny_below(arena, source, "**/", pattern);
+		if (home) /* a rule without globs denies what a link there leads to as well */
+			observe_deny_below(arena, source, "~/", pattern);
+	}
+}
+
+struct source *source_from_observe(struct arena *arena, const struct policy_observe *observe, bool home)
+{
+	struct source *source = arena_alloc(arena, sizeof(*source));
+	size_t count;
+	const struct secret_pattern *secret = secrets_get_patterns(&count);
+
+	source->path = source->label = "observe";
+	source->observing = true;
+	observe_add_rule(arena, source, RULE_WRITE, "all", "/");
+	observe_add_rule(arena, source, RULE_EXEC, "all", "/");
+	observe_add_rule(arena, source, RULE_WRITE, "workdir", "@workdir");
+	observe_add_rule(arena, source, RULE_EXEC, "workdir", "@workdir");
+	for (const char *const *hidden = observe->hidden; hidden && *hidden; hidden++)
+		observe_add_rule(arena, source, RULE_DENY, "hidden", *hidden);
+	for (size_t i = 0; i < count && !observe->risky; i++)
+		if (secret[i].certainty == SECRET_CERTAIN)
+			observe_deny_secret(arena, source, secret[i].pattern, home);
+	if (observe->network)
+		source->network.said = NET_SAID;
+	return source;
+}

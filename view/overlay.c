@@ -1,0 +1,136 @@
+/*
+ * Overlays: mounts whose lower layer is a directory of the host and whose upper layer, where everything that is written
+ * ends up, is in the run's scratch directory. build.c makes them for --mode observe and --dry-run.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/mounts.h"
+#include "base/path.h"
+#include "view/overlay.h"
+
+#define UPPER_NAME "upper" /* in the scratch directory: the upper layers */
+
+static int overlay_open_dir(int dirfd, const char *name, mode_t mode)
+{
+	int fd;
+
+	if (mkdirat(dirfd, name, mode) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The overlay's root has the attributes of its upper layer. As another user only the mode can be set. */
+static void overlay_copy_attributes(int upper_fd, int lower_fd)
+{
+	struct stat lower;
+
+	if (fstat(lower_fd, &lower) < 0)
+		return;
+	(void)!fchown(upper_fd, lower.st_uid, lower.st_gid);
+	(void)fchmod(upper_fd, lower.st_mode & 07777);
+}
+
+/* Makes the overlay with its upper layer in the directory. */
+static int overlay_create_in(struct overlays *overlays, int lower_fd, unsigned restrictions)
+{
+	_cleanup_close_ int dir = -1, upper = -1, work = -1;
+	char name[24];
+
+	(void)snprintf(name, sizeof(name), "%zu", overlays->count++);
+	dir = overlay_open_dir(overlays->dir_fd, name, 0700);
+	upper = dir < 0 ? dir : overlay_open_dir(dir, "upper", 0700);
+	work = upper < 0 ? upper : overlay_open_dir(dir, "work", 0700);
+	if (work < 0)
+		return work;
+	overlay_copy_attributes(upper, lower_fd);
+	return mounts_create_overlay(lower_fd, upper, work, restrictions);
+}
+
+/* The scratch directory may be on an overlay, as in a container, which cannot hold an upper layer. A tmpfs can. */
+static int overlay_use_tmpfs(struct overlays *overlays)
+{
+	static const char *const options[] = {"mode", "0700"};
+	_cleanup_close_ int mount_fd = mounts_create_fs("tmpfs", options, 2);
+	int r = mount_fd < 0 ? mount_fd : mounts_attach_copy(mount_fd, overlays->dir_fd, "");
+
+	overlays->in_tmpfs = true;
+	if (r < 0)
+		return r;
+	(void)close(overlays->dir_fd);
+	overlays->dir_fd = openat(mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return overlays->dir_fd < 0 ? -errno : 0;
+}
+
+/* By its path: a descriptor of the keeper's is of a mount in the keeper's namespace, which no overlay may use. */
+static int overlay_open_upper(const char *scratch)
+{
+	_cleanup_close_ int fd = io_open_without_links(scratch, O_RDONLY | O_DIRECTORY);
+
+	return fd < 0 ? fd : overlay_open_dir(fd, UPPER_NAME, 0700);
+}
+
+int overlay_create(struct overlays *overlays, const char *scratch, int lower_fd, unsigned restrictions)
+{
+	int r;
+
+	if (overlays->dir_fd < 0)
+		overlays->dir_fd = overlay_open_upper(scratch);
+	r = overlays->dir_fd < 0 ? overlays->dir_fd : overlay_create_in(overlays, lower_fd, restrictions);
+	if (r < 0 && overlays->dir_fd >= 0 && !overlays->in_tmpfs && overlays->made == 0 &&
+	    overlay_use_tmpfs(overlays) == 0)
+		r = overlay_create_in(overlays, lower_fd, restrictions);
+	overlays->made += r >= 0;
+	return r;
+}
+
+int overlays_read_mount_points(struct overlays *overlays)
+{
+	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	_cleanup_free_ char *line = NULL;
+	size_t cap = 0;
+
+	if (!mounts)
+		return -errno;
+	while (getline(&line, &cap, mounts) > 0) {
+		struct mounts_line mount;
+
+		if (!mounts_parse_line(line, &mount))
+			continue;
+		if (!array_reserve(&overlays->point, overlays->points, &overlays->room))
+			return -ENOMEM;
+		overlays->point[overlays->points] = strdup(mount.point);
+		if (!overlays->point[overlays->points])
+			return -ENOMEM;
+		overlays->points++;
+	}
+	return ferror(mounts) ? -EIO : 0;
+}
+
+bool overlays_has_mount_below(const struct overlays *overlays, const char *host)
+{
+	for (size_t i = 0; i < overlays->points; i++) {
+		const char *rest = path_rest_below(overlays->point[i], host);
+
+		if (rest && *rest)
+			return true;
+	}
+	return false;
+}
+
+void overlays_release(struct overlays *overlays)
+{
+	for (size_t i = 0; i < overlays->points; i++)
+		free(overlays->point[i]);
+	free(overlays->point);
+	cleanup_close(&overlays->dir_fd);
+}
