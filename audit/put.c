@@ -64,7 +64,7 @@ static inline bool put_is_plain_word(uint64_t word)
 {
 	const uint64_t ones = 0x0101010101010101u, highs = ones * 0x80;
 	uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\', delete = word ^ ones * 0x7f;
-	/* Sets the high bit of a byte to be escaped: 0 - 1, or a control character - 0x20, borrows. */
+	/* Sets the high bit of each byte that needs an escape: subtracting makes a 0 or a control character borrow. */
 	uint64_t odd = word | (word - ones * 0x20) | (quote - ones) | (backslash - ones) | (delete - ones);
 
 	return (odd & highs) == 0;

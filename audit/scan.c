@@ -10,15 +10,15 @@ enum scan_kind {
 	SCAN_SKIP,
 	SCAN_TEXT,
 	SCAN_NUMBER,
-	SCAN_FLAG,     /* true, or false */
+	SCAN_FLAG,     /* true or false */
 	SCAN_RESOLVED, /* a text or null */
 	SCAN_RET,      /* a number or null */
-	SCAN_ARGS,     /* one object of numbers and texts */
+	SCAN_ARGS,     /* an object of numbers and texts */
 };
 
 #define AT(member) offsetof(struct scan_record, member)
 
-/* The fields in the order of encode.c, which is the order in which they are looked for. */
+/* The fields, in the order in which encode.c writes them and scanning expects them. */
 static const struct scan_field {
 	const char *name;
 	size_t len;
@@ -94,7 +94,7 @@ static bool scan_quote_is_escaped(const char *start, const char *quote)
 	return slashes % 2;
 }
 
-/* A string, without its quotes. */
+/* Takes a string. Its text is without the quotes. */
 static bool scan_take_text(struct scan_cursor *cursor, struct scan_text *ret_text)
 {
 	const char *start = cursor->at + 1, *quote = start;
@@ -122,7 +122,7 @@ static bool scan_take_word(struct scan_cursor *cursor, const char *word, size_t 
 }
 #define SCAN_TAKE_WORD(cursor, word) scan_take_word((cursor), "" word, sizeof(word) - 1)
 
-/* A number that is not negative; past 64 bits it is no number of ours. */
+/* Takes a number that is not negative. False when it needs more than 64 bits. */
 static bool scan_take_number(struct scan_cursor *cursor, uint64_t *ret_number)
 {
 	const char *start = cursor->at;
@@ -138,7 +138,7 @@ static bool scan_take_number(struct scan_cursor *cursor, uint64_t *ret_number)
 	return cursor->at > start;
 }
 
-/* A text, a word or a number, of which nothing is wanted. */
+/* Skips a value: a text, a word or a number. */
 static bool scan_skip_value(struct scan_cursor *cursor)
 {
 	const char *start = cursor->at;
@@ -153,7 +153,7 @@ static bool scan_skip_value(struct scan_cursor *cursor)
 	return cursor->at > start;
 }
 
-/* `"name":`, with the name's text. */
+/* Takes `"name":`. *ret_name is the name. */
 static bool scan_take_name(struct scan_cursor *cursor, struct scan_text *ret_name)
 {
 	if (!scan_take_text(cursor, ret_name) || !scan_take(cursor, ':'))
@@ -162,7 +162,7 @@ static bool scan_take_name(struct scan_cursor *cursor, struct scan_text *ret_nam
 	return true;
 }
 
-/* The arguments of a call; that of symlink(2) which is a text of another file's is wanted. */
+/* Takes the arguments of a call. Only `target` of symlink(2) is kept. */
 static bool scan_take_args(struct scan_cursor *cursor, struct scan_text *target)
 {
 	struct scan_text name;
@@ -198,7 +198,7 @@ static bool scan_take_ret(struct scan_cursor *cursor, bool *ret_has)
 	return scan_take_number(cursor, &number);
 }
 
-/* The name of an error, or its number where it has no name. */
+/* Takes an error: its name, or its number if it has no name. */
 static bool scan_take_error(struct scan_cursor *cursor, struct scan_text *error)
 {
 	const char *start = cursor->at;
@@ -242,7 +242,7 @@ static bool scan_take_value(struct scan_cursor *cursor, const struct scan_field 
 	}
 }
 
-/* The field of a name, looked for from *next on; FIELDS: one that no verb wants. */
+/* Finds the field with this name, beginning at index `next`. FIELDS: no verb needs this field. */
 static size_t scan_find_field(const struct scan_text *name, size_t next)
 {
 	for (size_t i = 0; i < FIELDS; i++) {
@@ -265,7 +265,7 @@ static bool scan_take_field(struct scan_cursor *cursor, size_t *next, uint64_t *
 	if (field == FIELDS)
 		return scan_skip_value(cursor);
 	if (*seen & UINT64_C(1) << field)
-		return false; /* twice */
+		return false; /* the line has the field twice */
 	*seen |= UINT64_C(1) << field;
 	*next = field + 1;
 	return scan_take_value(cursor, &fields[field], record);
@@ -314,7 +314,7 @@ bool scan_text_is(const struct scan_text *text, const char *word)
 
 /* ---- escapes ---- */
 
-/* Four hexadecimal digits; -1: they are not. */
+/* Reads four hexadecimal digits; -1: there are not four. */
 static int scan_read_hex(const char *at, const char *end)
 {
 	int value = 0;
@@ -355,7 +355,7 @@ static size_t scan_put_utf8(char *out, uint32_t rune)
 	return 4;
 }
 
-/* One escape of JSON at *at, behind its backslash. The bytes written, at most 4; 0: it is none. */
+/* Undoes one escape of JSON; *at is behind its backslash. Returns the bytes written, at most 4; 0: no valid escape. */
 static size_t scan_undo_escape(const char **at, const char *end, char *out)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";

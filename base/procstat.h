@@ -10,7 +10,7 @@ struct procstat {
 	pid_t group;
 	pid_t session;
 	unsigned terminal; /* the controlling terminal: device number as in stat(2); 0: none */
-	char state; /* R, S, D, T, t, Z, X, I */
+	char state; /* the state letter of proc_pid_stat(5): R, S, D, T, t, Z, X, I */
 	unsigned long threads; /* number of threads of the process; the fields below are of the process, too */
 	unsigned long child_ticks; /* CPU time of reaped children, in clock ticks */
 	unsigned long vsize_bytes, rss_pages;

@@ -174,7 +174,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 		layers_set_state(options->layers, LAYER_CGROUPS, false, "no memory");
 		return NULL;
 	}
-	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* SCRATCH_ID_SIZE is smaller */
+	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* fits: SCRATCH_ID_SIZE */
 	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_BASE_PREFIX "%u", (unsigned)options->uid);
 	cgroup_add_leaves(cgroup, options, why, sizeof(why));
 	cgroup_report_layer(cgroup, options->layers, why);

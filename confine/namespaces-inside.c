@@ -144,7 +144,7 @@ int namespaces_prepare_mounts(struct namespaces *namespaces)
 
 int namespaces_enter_view(struct namespaces *namespaces, struct view *view)
 {
-	const struct view_mounts mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
+	const struct view_attach_fds mounts = {.tmpfs_fd = namespaces->tmpfs_fd,
 					   .proc_fd = namespaces->proc_fd,
 					   .program_proc_fd = namespaces->program_proc_fd,
 					   .host_root_fd = namespaces->host_root_fd};

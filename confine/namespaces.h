@@ -35,7 +35,7 @@ struct namespaces {
 	/* In the supervisor, set by namespaces_prepare_mounts(): */
 	int tmpfs_fd, proc_fd; /* detached mounts; -1: the run has no mount namespace */
 	bool narrow_proc;      /* input: also mount a procfs that shows only the processes of the run */
-	int program_proc_fd;   /* that procfs; -1: none, and the program uses that of the supervisor */
+	int program_proc_fd;   /* the procfs that narrow_proc asks for; -1: none, the program uses proc_fd */
 	int pts_fd;            /* a detached devpts for the run; -1: none */
 	int host_root_fd;      /* "/" of the keeper; -1: the run has no mount namespace */
 	int host_proc_fd;      /* /proc of the keeper, to translate pids; -1: same pid namespace */

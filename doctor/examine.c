@@ -142,7 +142,7 @@ static void doctor_set_expected_layers(struct doctor *doctor)
 	for (enum layer layer = 0; layer < LAYER_MAX; layer++)
 		if (doctor_probe_works(doctor, doctor_get_layer_probe(layer)))
 			doctor->expected |= LAYER_BIT(layer);
-	/* Layers that this build does not have. */
+	/* Removes layers that this build does not have. */
 	if (!selffilter_is_possible(&why))
 		doctor->expected &= ~LAYER_BIT(LAYER_SELF_FILTER);
 	if (filter_is_open())

@@ -8,7 +8,7 @@
 
 /* ---- paths ---- */
 
-/* True when the rule, at one of its literal paths (NULL: a leading "**"), matches the path. */
+/* True when a rule matches the path, at one of its literal paths (NULL: the rule begins with "**"). */
 static bool match_path_below(const struct rule *rule, const char *literal, const char *path)
 {
 	const char *rest = path_rest_below(path, literal ? literal : "/");
@@ -26,7 +26,7 @@ static bool match_path(const struct rule *rule, const char *path)
 	       (rule_get_other_path(rule) && match_path_below(rule, rule_get_other_path(rule), path));
 }
 
-/* A grant of reading matches an attempt to write as well: it is why that is EROFS and not ENOENT. */
+/* A grant of reading matches an attempt to write, too: because of it the error is EROFS, not ENOENT. */
 static bool match_path_rule(const struct policy *policy, const struct rule *rule,
 			    const struct policy_question *question)
 {
@@ -38,7 +38,7 @@ static bool match_path_rule(const struct policy *policy, const struct rule *rule
 		return false;
 	if (match_path(rule, question->path))
 		return true;
-	/* denies hold under the host's name of what a mount shows, too */
+	/* deny rules also apply to the host path of what a mount shows */
 	mount = kind_is_deny(rule->kind) ? policy_find_mount(policy, question->path) : NULL;
 	return mount && mount->kind == POLICY_MOUNT_TREE &&
 	       policy_map_to_host(policy, question->path, host) > 0 && match_path(rule, host);
@@ -82,7 +82,7 @@ static bool match_range(const struct net_range *range, const struct policy_quest
 
 /* ---- all rules ---- */
 
-/* True for a rule that takes part in decisions. */
+/* True for a rule that has a part in decisions. */
 static bool match_is_in_force(const struct rule *rule)
 {
 	return !rule->overridden && (kind_is_deny(rule->kind) || rule->node != TREE_NONE);

@@ -1,6 +1,6 @@
 /*
- * Which rules of a policy match a question, each taken alone: whether they decide depends on the others. For the
- * coverage that callgate policy test reports. Pure.
+ * Finds the rules of a policy that match a question, each by itself: which one decides depends on the others. For the
+ * coverage that `callgate policy test` reports. No I/O.
  */
 #ifndef CALLGATE_POLICY_MATCH_H
 #define CALLGATE_POLICY_MATCH_H
@@ -19,22 +19,22 @@ enum policy_question_kind {
 
 struct policy_question {
 	enum policy_question_kind kind;
-	unsigned want;            /* PATH: POLICY_READ, WRITE or EXEC */
-	unsigned port;            /* CONNECT, REQUEST, LISTEN */
-	bool udp;                 /* CONNECT */
-	bool upgrade;             /* REQUEST */
-	char host[NET_HOST_MAX];  /* CONNECT, REQUEST: canonical */
+	unsigned want;            /* for PATH: POLICY_READ, WRITE or EXEC */
+	unsigned port;            /* for CONNECT, REQUEST, LISTEN */
+	bool udp;                 /* for CONNECT */
+	bool upgrade;             /* for REQUEST */
+	char host[NET_HOST_MAX];  /* for CONNECT, REQUEST: canonical host */
 	char method[NET_METHOD_MAX];
-	char path[PATH_MAX];      /* PATH: canonical, in the view; REQUEST: normalised */
+	char path[PATH_MAX];      /* for PATH: canonical virtual path; for REQUEST: normalised path */
 };
 
 /* A rule of the file system, of exec.deny, or of network.allow, deny and listen. */
 struct policy_rule_label {
-	const char *label; /* as in decisions. @interpreter makes several rules of one label. Borrowed */
-	bool matches;      /* the question */
+	const char *label; /* label as in decisions; borrowed. @interpreter makes several rules with one label */
+	bool matches;      /* the rule matches the question */
 };
 
-/* Iterates over the rules that are in force. *at starts with 0. False at the end. */
+/* Iterates over the rules that have a part in decisions. *at starts with 0. False at the end. */
 bool policy_match_next_rule(const struct policy *policy, const struct policy_question *question, size_t *at,
 			    struct policy_rule_label *ret_rule);
 

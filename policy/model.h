@@ -61,7 +61,7 @@ struct policy {
 	struct rule *rule;
 	size_t rule_count;
 	struct tree tree;
-	struct policy_mount *mount; /* allocated with one item for each rule */
+	struct policy_mount *mount; /* an array with room for one mount for each rule */
 	size_t mount_count;
 	struct policy_link *link;
 	size_t link_count;

@@ -470,7 +470,7 @@ static void attach_make_nolinks_copy(struct attach_state *attach)
 	}
 }
 
-int view_attach_mounts(struct view *view, const struct view_mounts *mounts, const char **ret_what)
+int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, const char **ret_what)
 {
 	struct attach_state attach = {
 		.view = view, .tmpfs_fd = mounts->tmpfs_fd, .root_fd = -1, .more_fd = -1, .more = "", .what = "",

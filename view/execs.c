@@ -70,7 +70,7 @@ struct glob_match_list {
 	int fd[GLOB_FILES_MAX]; /* owned */
 };
 
-/* Adds a file that matches. -E2BIG: there are too many, or the program can make more of them. */
+/* Adds a file that matches the glob. -E2BIG: too many files match, or the program can make more of them. */
 static int match_add_file(struct glob_match_list *matches, const char *virt)
 {
 	const struct policy *policy = matches->execs->view->policy;

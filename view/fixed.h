@@ -1,5 +1,5 @@
 /*
- * Names that every view shows, whatever the policy grants: devices and links. The view is built from them; replay/
+ * Devices and links that every view shows, whatever the policy grants. The view is built from these lists, and replay/
  * judges by them.
  */
 #ifndef CALLGATE_VIEW_FIXED_H
@@ -13,10 +13,10 @@ struct view_fixed_link {
 
 #define VIEW_TTY "/dev/tty"
 
-/* NULL-ended; the link list ends with a NULL path. */
+/* The devices, NULL-ended; the links, which end with a NULL path. */
 extern const char *const view_fixed_devices[];
 extern const struct view_fixed_link view_fixed_links[];
-/* Links of systems whose /bin and /lib are in /usr: shown when they lead into a grant. NULL-ended. */
+/* Links of systems that have /bin and /lib in /usr. They are shown when they lead into a grant. NULL-ended. */
 extern const char *const view_merged_usr[];
 
 bool view_is_fixed_device(const char *path);

@@ -64,7 +64,7 @@ struct view {
 	struct held_dir **held;       /* directories through which single files are opened */
 	size_t helds;
 	void *plain;              /* used while building: a tsearch(3) tree of host paths that are no links */
-	struct mount *root;       /* the skeleton */
+	struct mount *root;       /* the mount of the skeleton */
 	struct mount *top;        /* the mount of "/": the skeleton, or the host's "/" if the policy grants that */
 	char *skeleton_host;
 	int standin_fd;           /* has the stand-in directories; before view_attach_mounts the skeleton */

@@ -58,8 +58,8 @@ static bool pair_is_alive(const struct terminal_pair *pair)
 }
 
 /*
- * True when the instance no longer counts a pair. After its master is closed, its slave may still be open. In the
- * instance of the host the number tells: the kernel gives it to another pair only after that.
+ * True when the instance no longer counts a pair. A pair with a closed master still counts while its slave is open. In
+ * the host's instance, a pair has ended when the kernel has given its number to another pair.
  */
 static bool pair_has_ended(const struct terminals *terminals, const struct terminal_pair *pair)
 {

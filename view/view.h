@@ -128,7 +128,7 @@ bool view_terminal_is_from_program(const struct place *place, bool *ret_shared);
 bool view_has_terminals(const struct view *view);
 
 /* The descriptors that view_attach_mounts uses. Borrowed. */
-struct view_mounts {
+struct view_attach_fds {
 	int tmpfs_fd;        /* a detached tmpfs that has the skeleton */
 	int proc_fd;         /* a detached procfs, or a clone of the mount at /proc */
 	int program_proc_fd; /* a detached procfs that only shows the program's processes; -1: use proc_fd */
@@ -141,7 +141,7 @@ struct view_mounts {
  * view, and the kernel resolves virtual paths. Needs CAP_SYS_ADMIN and CAP_SYS_CHROOT. 0, or -errno with *ret_what
  * (static), after which only view_free may be called.
  */
-int view_attach_mounts(struct view *view, const struct view_mounts *mounts, const char **ret_what);
+int view_attach_mounts(struct view *view, const struct view_attach_fds *mounts, const char **ret_what);
 
 /* True after view_attach_mounts. */
 bool view_is_attached(const struct view *view);

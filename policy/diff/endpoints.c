@@ -1,10 +1,10 @@
 /*
- * Compares what two policies grant of the network. Tried are:
- *   - hosts: each name of a pattern, and for "*.d" and "**.d" also d, x.d and y.x.d, so that every set of patterns that
- *     some host matches has such a host;
+ * Compares what two policies grant of the network. It tries:
+ *   - hosts: each name of a pattern; for "*.d" and "**.d" also d, x.d and y.x.d. So for each set of patterns that some
+ *     host matches, one such host is tried;
  *   - ports: those of all rules for the host, and one that no rule has; with TCP and UDP;
  *   - requests: methods of the rules for the endpoint, one that none has, and the paths of walk.h;
- *   - ports to listen at: the ends of all ranges and their neighbours.
+ *   - ports to listen at: the ends of all ranges, and their neighbours.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define TEXT_MAX (NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 32)
 
-/* Without duplicates. */
+/* A list of texts without duplicates. */
 struct endpoints_texts {
 	const char **item;
 	size_t count;
@@ -27,8 +27,8 @@ struct endpoints_ports {
 	size_t count;
 };
 
-/* The endpoint whose questions are asked. */
-struct endpoints_asked {
+/* The endpoint about which both policies are asked. */
+struct endpoints_question {
 	struct diff_search *search;
 	const char *host;
 	unsigned port;
@@ -66,13 +66,13 @@ static struct diff_answer endpoints_make_answer(const struct policy *policy, str
 				    verdict.allow ? VERDICT_ALLOW : VERDICT_DENY, verdict.label, verdict.reason};
 }
 
-/* "api.test:443", with brackets around an IPv6 address. */
-static void endpoints_print(char out[TEXT_MAX], const struct endpoints_asked *at, const char *suffix)
+/* Prints an endpoint: "api.test:443", with brackets around an IPv6 address. */
+static void endpoints_print(char out[TEXT_MAX], const struct endpoints_question *at, const char *suffix)
 {
 	(void)snprintf(out, TEXT_MAX, strchr(at->host, ':') ? "[%s]:%u%s" : "%s:%u%s", at->host, at->port, suffix);
 }
 
-/* ---- what is tried ---- */
+/* ---- the hosts, ports and requests that are tried ---- */
 
 static void endpoints_add_pattern_hosts(struct diff_search *search, struct endpoints_texts *hosts, const char *pattern)
 {
@@ -97,7 +97,7 @@ static void endpoints_collect_hosts(struct diff_search *search, struct endpoints
 	}
 }
 
-/* The ports of the rules for a host, and 1 or the next port that none of them has. */
+/* Collects the ports of the rules for a host, and the lowest port that none of them has. */
 static void endpoints_collect_ports(struct diff_search *search, const char *host, struct endpoints_ports *ports)
 {
 	unsigned other = 1;
@@ -117,7 +117,7 @@ static void endpoints_collect_ports(struct diff_search *search, const char *host
 	for (size_t i = 0; i < ports->count; i++)
 		if (ports->item[i] == other) {
 			other++;
-			i = (size_t)-1; /* from the first one on */
+			i = (size_t)-1; /* start again with the first port */
 		}
 	endpoints_add_port(search, ports, other);
 }
@@ -131,8 +131,8 @@ static void endpoints_add_methods(struct diff_search *search, struct endpoints_t
 	}
 }
 
-/* True when the rule is for requests to the endpoint. */
-static bool endpoints_rule_takes_requests(const struct net_rule *rule, const struct endpoints_asked *at)
+/* True when the rule allows requests to the endpoint. */
+static bool endpoints_rule_takes_requests(const struct net_rule *rule, const struct endpoints_question *at)
 {
 	bool port = false;
 
@@ -141,8 +141,8 @@ static bool endpoints_rule_takes_requests(const struct net_rule *rule, const str
 	return port && rule->proto == (at->tls ? NET_HTTPS : NET_HTTP) && net_host_matches(rule->host, at->host);
 }
 
-/* Adds the methods and paths of the endpoint's rules. False: it has none. */
-static bool endpoints_collect_requests(struct endpoints_asked *at, struct walk_pattern **pattern, size_t *patterns)
+/* Adds the methods and paths of the rules for the endpoint. False: no rule is about requests to it. */
+static bool endpoints_collect_requests(struct endpoints_question *at, struct walk_pattern **pattern, size_t *patterns)
 {
 	struct arena *arena = endpoints_get_arena(at->search);
 	bool some = false;
@@ -170,7 +170,7 @@ static bool endpoints_collect_requests(struct endpoints_asked *at, struct walk_p
 
 /* ---- witnesses ---- */
 
-static void endpoints_ask_connect(struct endpoints_asked *at, bool udp)
+static void endpoints_ask_connect(struct endpoints_question *at, bool udp)
 {
 	char text[TEXT_MAX];
 	struct diff_witness witness = {"connect", text, "connect", {{0}}};
@@ -183,7 +183,7 @@ static void endpoints_ask_connect(struct endpoints_asked *at, bool udp)
 	diff_add_witness(at->search, &witness);
 }
 
-static void endpoints_ask_request(struct endpoints_asked *at, const char *method, const char *path)
+static void endpoints_ask_request(struct endpoints_question *at, const char *method, const char *path)
 {
 	const struct net_request request = {at->host, at->port, at->tls, at->upgrade, method, path};
 	char text[TEXT_MAX], endpoint[TEXT_MAX];
@@ -201,10 +201,10 @@ static void endpoints_ask_request(struct endpoints_asked *at, const char *method
 
 static uint64_t endpoints_visit_path(void *ctx, const char *path)
 {
-	struct endpoints_asked *at = ctx;
+	struct endpoints_question *at = ctx;
 	char normal[NET_PATH_MAX];
 
-	/* what is no request's path, or not in normal form, is not judged as written */
+	/* a path that no request has, or that is not in normal form, is not judged as written */
 	if (net_path_normalise(path, strlen(path), normal, NULL) < 0 || strcmp(path, normal) != 0)
 		return 0;
 	for (size_t i = 0; i < at->methods.count; i++) {
@@ -216,7 +216,7 @@ static uint64_t endpoints_visit_path(void *ctx, const char *path)
 	return 0;
 }
 
-static void endpoints_compare_requests(struct endpoints_asked *at)
+static void endpoints_compare_requests(struct endpoints_question *at)
 {
 	struct walk walk = {.arena = endpoints_get_arena(at->search), .visit = endpoints_visit_path, .ctx = at};
 	struct walk_pattern *pattern = NULL;
@@ -234,7 +234,7 @@ static void endpoints_compare_requests(struct endpoints_asked *at)
 
 static void endpoints_compare_host(struct diff_search *search, const char *host)
 {
-	struct endpoints_asked at = {.search = search, .host = host};
+	struct endpoints_question at = {.search = search, .host = host};
 	struct endpoints_ports ports = {.count = 0};
 
 	endpoints_collect_ports(search, host, &ports);

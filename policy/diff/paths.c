@@ -8,8 +8,8 @@
 #include "policy/diff/walk.h"
 #include "policy/model.h"
 
-/* Facts about a path that hold for everything below it, for each of the two policies. */
-enum fact {
+/* Facts about a path that hold for everything below it. Each policy has its own set of them. */
+enum path_fact {
 	FACT_DENIED,
 	FACT_EXEC_DENIED,
 	FACT_PRIVATE,
@@ -17,19 +17,19 @@ enum fact {
 	FACT_READ,
 	FACT_WRITE,
 	FACT_EXEC,
-	FACT_OTHER, /* a redirect, or a provided file */
+	FACT_OTHER, /* the path is redirected or provided */
 	FACT_MAX,
 };
 
-/* The patterns of both policies. */
+/* The patterns of the rules of both policies. */
 struct paths_search {
 	struct diff_search *search;
 	struct walk_pattern *pattern;
 	size_t patterns;
-	unsigned side; /* whose patterns are being added */
+	unsigned side; /* 0 or 1: the policy whose patterns are being added */
 };
 
-static uint64_t paths_get_bit(const struct paths_search *paths, enum fact fact)
+static uint64_t paths_get_bit(const struct paths_search *paths, enum path_fact fact)
 {
 	return UINT64_C(1) << (paths->side * FACT_MAX + fact);
 }
@@ -39,9 +39,9 @@ static struct arena *paths_get_arena(const struct paths_search *paths)
 	return &paths->search->diff->arena;
 }
 
-static enum fact paths_get_fact(enum rule_kind kind)
+static enum path_fact paths_get_fact(enum rule_kind kind)
 {
-	static const enum fact facts[RULE_MAX] = {
+	static const enum path_fact facts[RULE_MAX] = {
 		[RULE_READ] = FACT_READ,         [RULE_WRITE] = FACT_WRITE,         [RULE_EXEC] = FACT_EXEC,
 		[RULE_DENY] = FACT_DENIED,       [RULE_EXEC_DENY] = FACT_EXEC_DENIED, [RULE_PUBLIC] = FACT_PUBLIC,
 		[RULE_PRIVATE] = FACT_PRIVATE,   [RULE_REDIRECT] = FACT_OTHER,      [RULE_PROVIDE] = FACT_OTHER,
@@ -51,17 +51,17 @@ static enum fact paths_get_fact(enum rule_kind kind)
 	return facts[kind];
 }
 
-/* Adds a pattern of a kind of rule. The order in which decide.c applies rules of one path: mounts, grants, denies. */
-static void paths_add_pattern(struct paths_search *paths, enum fact fact, struct glob glob, bool has_glob)
+/* Adds the pattern of a rule. Rules at one path must be added in the order of decide.c: mounts, grants, denies. */
+static void paths_add_pattern(struct paths_search *paths, enum path_fact fact, struct glob glob, bool has_glob)
 {
 	uint64_t denied = paths_get_bit(paths, FACT_DENIED), public = paths_get_bit(paths, FACT_PUBLIC),
 		 private = paths_get_bit(paths, FACT_PRIVATE), exec_denied = paths_get_bit(paths, FACT_EXEC_DENIED);
 	struct walk_pattern pattern = {glob, paths_get_bit(paths, fact), 0, denied};
 
-	if (fact == FACT_OTHER) /* grants from further up do not count below */
+	if (fact == FACT_OTHER) /* grants above a redirect do not apply below it */
 		pattern.clears = public | private | paths_get_bit(paths, FACT_READ) |
 				 paths_get_bit(paths, FACT_WRITE) | paths_get_bit(paths, FACT_EXEC);
-	else if (fact == FACT_PUBLIC) /* the innermost of the two counts */
+	else if (fact == FACT_PUBLIC) /* the innermost of public and private applies */
 		pattern.clears = private;
 	else if (fact == FACT_PRIVATE)
 		pattern.clears = public;
@@ -74,7 +74,7 @@ static void paths_add_pattern(struct paths_search *paths, enum fact fact, struct
 	ARENA_APPEND(paths_get_arena(paths), paths->pattern, paths->patterns, pattern);
 }
 
-/* Adds a rule at one of its literal paths; NULL: the root, for a leading "**". */
+/* Adds a rule at one of its literal paths. NULL: a rule with a leading "**", which begins at "/". */
 static void paths_add_rule_at(struct paths_search *paths, const struct rule *rule, const char *literal)
 {
 	struct glob head = walk_split_path(paths_get_arena(paths), literal ? literal : "/", !rule->pattern);
@@ -83,7 +83,7 @@ static void paths_add_rule_at(struct paths_search *paths, const struct rule *rul
 	paths_add_pattern(paths, paths_get_fact(rule->kind), whole, rule->pattern);
 }
 
-/* The literal paths of a deny rule; see compile_index. */
+/* Gets the literal paths of a deny rule, as compile_rule_tree uses them. */
 static size_t paths_get_anchors(const struct rule *rule, const char *ret_anchor[3])
 {
 	size_t count = 0;
@@ -98,8 +98,8 @@ static size_t paths_get_anchors(const struct rule *rule, const char *ret_anchor[
 }
 
 /*
- * Adds what a glob from above leads to below `virt`: the rest of the glob from each part on that has to match next when
- * the parts before have matched `path`.
+ * Adds the part of a glob from above that can match below `virt`. When the first parts of the glob match `path`, the
+ * remaining parts become a pattern below `virt`.
  */
 static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule *rule, const char *path,
 				   const char *virt)
@@ -108,7 +108,7 @@ static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule
 
 	for (size_t i = 0; i < rule->glob.parts; i++) {
 		struct glob before = {rule->glob.part, i};
-		size_t next = i > 0 && rule->glob.part[i - 1].kind == GLOB_DEEP ? i - 1 : i; /* "**" takes more */
+		size_t next = i > 0 && rule->glob.part[i - 1].kind == GLOB_DEEP ? i - 1 : i; /* a "**" can match more */
 		struct glob tail = {rule->glob.part + next, rule->glob.parts - next};
 
 		if (glob_matches(&before, path, strlen(path)))
@@ -117,7 +117,7 @@ static void paths_add_rest_of_glob(struct paths_search *paths, const struct rule
 	}
 }
 
-/* Adds what of a deny rule lies below `alias`, another name of the object at `virt`, as patterns below `virt`. */
+/* Adds the part of a deny rule that lies below `alias`, another path of the object at `virt`, as if below `virt`. */
 static void paths_add_deny_below(struct paths_search *paths, const struct rule *rule, const char *anchor,
 				 const char *alias, const char *virt)
 {
@@ -131,7 +131,7 @@ static void paths_add_deny_below(struct paths_search *paths, const struct rule *
 		paths_add_rule_at(paths, rule, arena_dup(paths_get_arena(paths), moved));
 }
 
-/* Denies hold under all names of a redirected directory. */
+/* Adds the deny rules for other paths of a redirected directory: these also apply under its virtual path. */
 static void paths_add_aliases(struct paths_search *paths, const struct policy *policy, const struct tree_node *node,
 			      const char *virt)
 {
@@ -201,7 +201,7 @@ static uint64_t paths_visit(void *ctx, const char *path)
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
 		struct diff_witness witness = {questions[i].option, text, questions[i].op, {{0}}};
 
-		(void)snprintf(text, sizeof(text), "%s%s", path, questions[i].suffix); /* fits */
+		(void)snprintf(text, sizeof(text), "%s%s", path, questions[i].suffix); /* cannot overflow */
 		for (unsigned side = 0; side < 2; side++)
 			witness.answer[side] = paths_judge(search->policy[side], path, questions[i].want);
 		diff_add_witness(search, &witness);

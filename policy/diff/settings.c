@@ -1,6 +1,6 @@
 /*
- * Compares the settings of two policies: all that `callgate show` prints and that is no access. A setting that is not
- * in the table below counts as unknown, so that none is overlooked.
+ * Compares the settings of two policies: everything that `callgate show` prints, except what is granted. A setting that
+ * the table below lacks counts as unknown, so that none is overlooked.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -11,18 +11,18 @@
 #include "policy/diff/diff.h"
 
 enum settings_class {
-	SETTING_NONE,    /* an access, of which witnesses tell, or a name */
+	SETTING_NONE,    /* a grant, which witnesses show, or a name */
 	SETTING_NEUTRAL,
 	SETTING_UNKNOWN,
-	SETTING_ENTRY,   /* unknown, where both policies have the entry; else witnesses tell */
-	SETTING_VALUE,   /* unknown; not there: grants less */
-	SETTING_MORE,    /* grants when it is there */
-	SETTING_LESS,    /* takes away when it is there */
-	SETTING_CAP,     /* a bound; not there: none */
-	SETTING_RULE_CAP, /* the same, where both policies have the rule */
+	SETTING_ENTRY,   /* DIFF_UNKNOWN where both policies have the entry; otherwise witnesses show the difference */
+	SETTING_VALUE,   /* DIFF_UNKNOWN; a policy without it grants less */
+	SETTING_MORE,    /* a policy that has it grants more */
+	SETTING_LESS,    /* a policy that has it grants less */
+	SETTING_CAP,     /* an upper bound; without it there is no bound */
+	SETTING_RULE_CAP, /* as SETTING_CAP, where both policies have the rule */
 };
 
-/* Keys without the texts in brackets; the first one that a key begins with counts. */
+/* Classes by key, without the texts in brackets. The first item that a key begins with counts. */
 static const struct {
 	const char *shape;
 	enum settings_class class;
@@ -52,10 +52,10 @@ static const struct {
 	{"network.listen[]", SETTING_NONE},
 	{"network.default", SETTING_NONE},
 	{"network.", SETTING_UNKNOWN},
-	{"network", SETTING_NONE}, /* "none" */
+	{"network", SETTING_NONE}, /* the value "none" */
 };
 
-/* Objects whose members have any names. */
+/* Objects whose members are named by the user. */
 static const char *const named[] = {"secrets", "env.set", "network.resolve", "filesystem.provide", NULL};
 
 struct settings_row {
@@ -63,7 +63,7 @@ struct settings_row {
 	const json_t *value;
 };
 
-/* The rows of one policy, sorted by key. */
+/* The settings of one policy as rows, sorted by key. */
 struct settings_rows {
 	struct arena *arena;
 	struct settings_row *row;
@@ -98,7 +98,7 @@ static void settings_add_object(struct settings_rows *rows, const char *key, con
 				   value);
 }
 
-/* What tells an item from the others: the path, the endpoint, or the text itself. */
+/* Returns what identifies an item of a list: its path, its endpoint, or the text itself. */
 static const char *settings_name_item(struct arena *arena, const json_t *item)
 {
 	static const char *const members[] = {"path", "from", "host", NULL};
@@ -117,7 +117,7 @@ static const char *settings_name_item(struct arena *arena, const json_t *item)
 	return text ? arena_dup(arena, text) : arena_fail(arena);
 }
 
-/* Several rules for one endpoint are told apart by a number. */
+/* Names an item of a list. Several rules for one endpoint are told apart by a number. */
 static const char *settings_name_once(struct settings_rows *rows, const char *key, const json_t *list, size_t at)
 {
 	const char *name = settings_name_item(rows->arena, json_array_get(list, at));
@@ -148,7 +148,7 @@ static int settings_compare_keys(const void *left, const void *right)
 	return strcmp(((const struct settings_row *)left)->key, ((const struct settings_row *)right)->key);
 }
 
-/* The policy's settings; `json` keeps their values. */
+/* Collects the settings of a policy. `json` keeps their values. */
 static void settings_collect(struct arena *arena, const struct policy *policy, json_t **json,
 			     struct settings_rows *rows)
 {
@@ -172,19 +172,19 @@ static enum settings_class settings_find_class(const char *shape)
 	return SETTING_UNKNOWN;
 }
 
-/* True when the rows have any of the entry that the key is in: "network.allow[api.test:443/https]". */
+/* True when the rows have the entry that the key belongs to: "network.allow[api.test:443/https]". */
 static bool settings_have_entry(const struct settings_rows *rows, const char *key)
 {
 	const char *end = strrchr(key, ']');
 	size_t len = end ? (size_t)(end - key) + 1 : strlen(key);
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (strncmp(rows->row[i].key, key, len) == 0 && strchr(".", rows->row[i].key[len])) /* or its end */
+		if (strncmp(rows->row[i].key, key, len) == 0 && strchr(".", rows->row[i].key[len])) /* "." or NUL */
 			return true;
 	return false;
 }
 
-/* A bound as a number, no bound as the largest. */
+/* Returns an upper bound as a number; without a bound the largest number. */
 static uint64_t settings_get_bound(const json_t *value)
 {
 	uint64_t number = UINT64_MAX;
@@ -192,7 +192,7 @@ static uint64_t settings_get_bound(const json_t *value)
 	if (json_is_integer(value))
 		return (uint64_t)json_integer_value(value);
 	if (json_is_string(value))
-		(void)text_parse_duration(json_string_value(value), &number); /* show wrote it */
+		(void)text_parse_duration(json_string_value(value), &number); /* valid: `callgate show` wrote it */
 	return number;
 }
 
@@ -225,7 +225,7 @@ static const char *settings_print_value(struct arena *arena, const json_t *value
 	return !value ? NULL : text ? arena_dup(arena, text) : arena_fail(arena);
 }
 
-/* Adds a setting of which the policies have these rows; NULL: none. */
+/* Adds a difference: the rows of one setting in both policies. NULL: the policy does not have it. */
 static void settings_add_difference(struct diff_search *search, const struct settings_rows rows[2],
 				    const struct settings_row *first, const struct settings_row *second)
 {
@@ -248,7 +248,7 @@ static void settings_add_difference(struct diff_search *search, const struct set
 
 void diff_compare_settings(struct diff_search *search)
 {
-	json_auto_t *first_json = NULL, *second_json = NULL; /* not freed when memory runs out */
+	json_auto_t *first_json = NULL, *second_json = NULL; /* leaked when memory runs out */
 	struct settings_rows rows[2] = {{0}};
 	size_t at[2] = {0, 0};
 

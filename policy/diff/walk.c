@@ -5,13 +5,13 @@
 #include <string.h>
 
 #define NAME_BYTES_MAX 255
-#define SLOTS 65536  /* of the hash table of states; a power of two, at least twice WALK_STATES_MAX */
-#define STARS_MAX 4  /* of a name of which every subset of stars is tried */
-#define WILDS_MAX 64 /* names with stars at one state that are tried in pairs */
+#define SLOTS 65536  /* slots of the hash table of states: a power of two, at least twice WALK_STATES_MAX */
+#define STARS_MAX 4  /* stars of a name, up to which every subset of stars is tried */
+#define WILDS_MAX 64 /* names with "*" at one state, up to which all pairs are tried */
 
 _Static_assert(SLOTS >= 2 * WALK_STATES_MAX, "the table is never full");
 
-/* A place in a pattern: the part that has to match the next name. */
+/* A position in a pattern: its part that must match the next name. */
 struct walk_place {
 	uint32_t pattern, part;
 };
@@ -19,20 +19,20 @@ struct walk_place {
 struct walk_state {
 	uint64_t facts;
 	size_t places;
-	struct walk_state *next; /* in the queue */
+	struct walk_state *next; /* next state of the queue */
 	const char *path;
-	struct walk_place place[]; /* ascending */
+	struct walk_place place[]; /* in ascending order */
 };
 
-/* A search. */
+/* The state of a search: struct walk says what is searched. */
 struct walk_search {
 	const struct walk *walk;
 	struct walk_state **slot;
-	struct walk_state *last; /* of the queue */
+	struct walk_state *last; /* last state of the queue */
 	size_t states;
-	struct walk_state *draft; /* being made; has room for every place there is */
+	struct walk_state *draft; /* the state that is being made; has room for all positions */
 	const char *fresh;
-	const char **name; /* to try at the current state */
+	const char **name; /* the names to try at the current state */
 	size_t names;
 };
 
@@ -78,7 +78,7 @@ struct glob walk_join_globs(struct arena *arena, const struct glob *a, const str
 
 /* ---- states ---- */
 
-/* Adds a place to the draft, and the one behind it when that part matches no name as well. Applies facts. */
+/* Adds a position to the draft and, when its part is "**", which can match no name, the next one. Applies facts. */
 static void walk_add_place(struct walk_search *search, uint32_t pattern, uint32_t part)
 {
 	const struct walk_pattern *of = &search->walk->pattern[pattern];
@@ -88,7 +88,7 @@ static void walk_add_place(struct walk_search *search, uint32_t pattern, uint32_
 		struct walk_place place = {pattern, part};
 		bool deep = of->glob.part[part].kind == GLOB_DEEP, last = part + 1 == of->glob.parts;
 
-		if (deep && last) { /* everything below matches: only the facts are remembered */
+		if (deep && last) { /* everything below matches: keep the facts, not the position */
 			draft->facts = (draft->facts & ~of->clears) | of->sets;
 			return;
 		}
@@ -101,7 +101,7 @@ static void walk_add_place(struct walk_search *search, uint32_t pattern, uint32_
 	}
 }
 
-/* Removes the places of patterns that make no difference any more. */
+/* Removes the positions of patterns that cannot make a difference any more. */
 static void walk_drop_places(struct walk_search *search)
 {
 	struct walk_state *draft = search->draft;
@@ -135,7 +135,7 @@ static size_t walk_get_state_bytes(size_t places)
 	return sizeof(struct walk_state) + places * sizeof(struct walk_place);
 }
 
-/* Queues the draft with its path, unless an equal state is known or nothing below it can differ. False: too many. */
+/* Queues the draft with its path, unless an equal state is known or nothing below can differ. False: too many. */
 static bool walk_queue_draft(struct walk_search *search, const char *path)
 {
 	const struct walk_state *draft = search->draft;
@@ -161,7 +161,7 @@ static bool walk_queue_draft(struct walk_search *search, const char *path)
 	return true;
 }
 
-/* Makes the draft what follows `state` by `name`. */
+/* Makes the draft the state that follows `state` after `name`. */
 static void walk_follow_name(struct walk_search *search, const struct walk_state *state, const char *name)
 {
 	search->draft->facts = state->facts & UINT32_MAX;
@@ -192,7 +192,7 @@ static void walk_add_name(struct walk_search *search, const char *name, size_t l
 	ARENA_APPEND(arena, search->name, search->names, arena_dupn(arena, name, len));
 }
 
-/* Adds a name with "*" in which star number i is "x" when bit i of `filled` is set, else nothing. */
+/* Adds a name made from a part with "*": star number i becomes "x" if bit i of `filled` is set, else "". */
 static void walk_add_filled(struct walk_search *search, const struct glob_part *part, unsigned filled)
 {
 	char name[NAME_BYTES_MAX + 1];
@@ -221,7 +221,7 @@ static void walk_add_wild(struct walk_search *search, const struct glob_part *pa
 		walk_add_filled(search, part, filled);
 }
 
-/* Sets can[i][j]: what follows i in a and j in b can be equal. */
+/* Sets can[i][j] when the rest of a from i and the rest of b from j can match the same text. */
 static void walk_compare_wilds(const struct glob_part *a, const struct glob_part *b, bool can[][NAME_BYTES_MAX + 2])
 {
 	for (size_t i = a->len + 1; i-- > 0;)
@@ -238,7 +238,7 @@ static void walk_compare_wilds(const struct glob_part *a, const struct glob_part
 		}
 }
 
-/* Adds the shortest name that matches both names with "*", if there is one; `filled`: "x" where both have a star. */
+/* Adds the shortest name that matches two parts with "*", if one does; `filled`: with "x" where both have a star. */
 static void walk_add_common(struct walk_search *search, const struct glob_part *a, const struct glob_part *b,
 			    bool filled)
 {
@@ -267,7 +267,7 @@ static void walk_add_common(struct walk_search *search, const struct glob_part *
 		walk_add_name(search, name, len);
 }
 
-/* Collects the names to try at a state: the new name first, so that the simplest witnesses come first. */
+/* Collects the names to try at a state. The fresh name is first, so that the simplest witnesses are found first. */
 static void walk_collect_names(struct walk_search *search, const struct walk_state *state)
 {
 	const struct glob_part *wild[WILDS_MAX];
@@ -294,7 +294,7 @@ static void walk_collect_names(struct walk_search *search, const struct walk_sta
 	}
 }
 
-/* A name that no part of a pattern has or, if possible, matches by a star within the name. */
+/* Finds a name that no part of a pattern equals and, if possible, no part with a star within a name matches. */
 static const char *walk_find_fresh_name(const struct walk *walk)
 {
 	static const char *const names[] = {"x", "y", "new", "x1", "other", "zq0", "unnamed-7"};
@@ -307,7 +307,7 @@ static const char *walk_find_fresh_name(const struct walk *walk)
 			if ((part->kind == GLOB_LITERAL || part->kind == GLOB_WILD) &&
 			    glob_part_matches(part, names[at], strlen(names[at]))) {
 				at++;
-				i = (size_t)-1; /* from the first pattern on */
+				i = (size_t)-1; /* start again with the first pattern */
 				break;
 			}
 		}

@@ -83,7 +83,8 @@ static void agree_check_secret(struct compiler *compiler, const struct net_secre
 	}
 }
 
-static void agree_check_addresses(struct compiler *compiler, const struct net_fixed *fixed, const struct net_rule *rule)
+static void agree_check_addresses(struct compiler *compiler, const struct net_fixed_host *fixed,
+				  const struct net_rule *rule)
 {
 	bool lifts = false;
 

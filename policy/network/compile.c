@@ -28,7 +28,7 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 	return NULL;
 }
 
-static void net_compile_add_fixed(struct compiler *compiler, const struct net_fixed *fixed)
+static void net_compile_add_fixed(struct compiler *compiler, const struct net_fixed_host *fixed)
 {
 	struct policy_network *network = &compiler->policy->network;
 	size_t at = 0;

@@ -22,7 +22,7 @@ size_t policy_net_get_fixed_addresses(const struct policy *policy, const char *h
 	const struct policy_network *network = &policy->network;
 
 	for (size_t i = 0; i < network->fixeds; i++) {
-		const struct net_fixed *fixed = &network->fixed[i];
+		const struct net_fixed_host *fixed = &network->fixed[i];
 		size_t count = fixed->addresses < cap ? fixed->addresses : cap;
 
 		if (strcmp(fixed->host, host) != 0)

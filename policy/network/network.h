@@ -27,7 +27,7 @@ struct net_range {
 };
 
 /* A name in network.resolve. */
-struct net_fixed {
+struct net_fixed_host {
 	const char *where;
 	const char *host;
 	struct sockaddr_storage address[NET_ADDRESSES_MAX];
@@ -56,7 +56,7 @@ struct policy_network {
 	size_t denies;
 	struct net_range *listen;
 	size_t listens;
-	struct net_fixed *fixed;
+	struct net_fixed_host *fixed;
 	size_t fixeds;
 	struct net_secret *secret;
 	size_t secrets;

@@ -139,7 +139,7 @@ static void pack_range(struct packer *packer, struct net_range *range)
 	pack_text(packer, &range->label);
 }
 
-static void pack_fixed(struct packer *packer, struct net_fixed *fixed)
+static void pack_fixed(struct packer *packer, struct net_fixed_host *fixed)
 {
 	_Static_assert(sizeof(*fixed) == 24 + NET_ADDRESSES_MAX * sizeof(struct sockaddr_storage),
 		       "every field of a fixed name is packed");

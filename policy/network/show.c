@@ -96,7 +96,7 @@ static json_t *net_show_range(const struct net_range *range)
 	return json_sprintf("%u-%u", range->first, range->last);
 }
 
-static json_t *net_show_fixed(const struct net_fixed *fixed)
+static json_t *net_show_fixed(const struct net_fixed_host *fixed)
 {
 	json_t *list = json_array();
 

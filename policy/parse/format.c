@@ -17,7 +17,7 @@
 
 static json_t *format_order_value(const struct policy_key *key, const json_t *value);
 
-/* The members of an object that are rows of a section, in the table's order. A new value. */
+/* Orders the members of an object that are rows of a section, as in the table. Returns a new value. */
 static json_t *format_order_members(const char *section, const json_t *object)
 {
 	json_t *ordered = json_object();
@@ -34,7 +34,7 @@ static json_t *format_order_members(const char *section, const json_t *object)
 	return ordered;
 }
 
-/* The section of a value's members: "network.allow" and "[]" give "network.allow[]". */
+/* Orders the members of a value by its section: "network.allow" and "[]" give "network.allow[]". */
 static json_t *format_order_section(const struct policy_key *key, const char *suffix, const json_t *object)
 {
 	char section[64];
@@ -48,7 +48,7 @@ static int format_compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* An object with any names, sorted by them. A new value. */
+/* Sorts the members of an object by their names, which may be any. Returns a new value. */
 static json_t *format_sort_names(const struct policy_key *key, const json_t *object)
 {
 	size_t count = json_object_size(object), at = 0;
@@ -70,7 +70,7 @@ static json_t *format_sort_names(const struct policy_key *key, const json_t *obj
 	return ordered;
 }
 
-/* What an item is sorted by: its path or text, then all of it. Owned by the caller. */
+/* Returns the text that an item is sorted by: its path or text, then the whole item. Owned by the caller. */
 static char *format_get_sort_text(const json_t *item)
 {
 	const json_t *path = json_is_object(item) ? json_object_get(item, "path") : item;
@@ -82,7 +82,7 @@ static char *format_get_sort_text(const json_t *item)
 		       : NULL;
 }
 
-/* Orders numbers by value, and before texts. */
+/* Compares two items: numbers by value, and before texts. */
 static int format_compare_items(const json_t *a, const json_t *b)
 {
 	json_int_t left = json_integer_value(a), right = json_integer_value(b);
@@ -97,7 +97,7 @@ static int format_compare_items(const json_t *a, const json_t *b)
 	return left_text && right_text ? strcmp(left_text, right_text) : 0;
 }
 
-/* Inserts an item, which it takes, into a sorted list, behind its equals. One that is there already is dropped. */
+/* Inserts an item (taken) into a sorted list, after equal ones. If the list has the same item, drops it. */
 static void format_insert_item(json_t *list, json_t *item)
 {
 	size_t at = json_array_size(list);
@@ -113,7 +113,7 @@ static void format_insert_item(json_t *list, json_t *item)
 	(void)json_array_insert_new(list, at, item);
 }
 
-/* A path, or an object with more than a path. A new value. */
+/* Orders the item of a list of paths: a path, or an object with more than a path. Returns a new value. */
 static json_t *format_order_path(const json_t *item)
 {
 	if (json_is_object(item) && json_object_size(item) > 1)
@@ -172,7 +172,7 @@ static void format_put_flat(struct buf *out, const json_t *value)
 		out->failed = true;
 }
 
-/* True when the value stays on the line. Sections do not, nor does what is longer than a line. */
+/* True when the value is written on this line: it fits, and is not a section. */
 static bool format_fits_line(const json_t *value, unsigned depth, size_t column)
 {
 	_cleanup_free_ char *text = json_dumps(value, JSON_ENCODE_ANY);
@@ -184,7 +184,7 @@ static bool format_fits_line(const json_t *value, unsigned depth, size_t column)
 	return text && column + strlen(text) + 1 <= COLUMNS_MAX;
 }
 
-/* Appends a value that begins at a column of a line of this depth. */
+/* Appends a value at this column of a line of this depth. */
 static void format_put_value(struct buf *out, const json_t *value, unsigned depth, size_t column)
 {
 	json_t *members = (json_t *)(uintptr_t)value, *member;
@@ -215,7 +215,7 @@ static void format_put_value(struct buf *out, const json_t *value, unsigned dept
 	buf_puts(out, json_is_object(value) ? "}" : "]");
 }
 
-/* Parses the text as a policy, for its messages. 0, -EINVAL or -ENOMEM. */
+/* Parses the text as a policy, to get the messages. 0, -EINVAL or -ENOMEM. */
 static int format_check_text(const char *path, const char *text, struct policy_errors *errors)
 {
 	struct arena arena = {0};

@@ -5,10 +5,10 @@
 #include "policy/policy.h"
 
 /*
- * Formats the text of a policy file; `path` is for messages. The meaning stays:
- *   - keys are in the order of keys.c; names of files, variables and hosts are sorted;
- *   - lists whose order means nothing are sorted: paths, variables, layers, ports; an item that is there twice is kept
- *     once; {"path": PATH} without more becomes PATH;
+ * Formats the text of a policy file; `path` is for messages. The meaning stays the same:
+ *   - keys get the order of keys.c; names of files, variables and hosts are sorted;
+ *   - lists whose order means nothing are sorted: paths, variables, layers, ports; of equal items one is kept;
+ *     {"path": PATH} without other keys becomes PATH;
  *   - other lists keep their order.
  * Formatting the result again changes nothing. 0 with a text owned by the caller; -EINVAL with messages; -ENOMEM.
  */

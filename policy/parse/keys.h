@@ -13,7 +13,7 @@ enum key_type {
 	KEY_BOOL,
 	KEY_DURATION, /* "10s", a whole number of seconds, or "none" */
 	KEY_SIZE,     /* "1M" or a whole number of bytes */
-	KEY_AMOUNT,   /* as KEY_SIZE, or "none" */
+	KEY_AMOUNT,   /* a size as for KEY_SIZE, or "none" */
 	KEY_COUNT,    /* a whole number, or "none" */
 	KEY_NUMBER,   /* a whole number from 0 */
 	KEY_STRINGS,  /* a list of strings */
@@ -22,7 +22,7 @@ enum key_type {
 	KEY_TEXTS,    /* an object of strings, with any names */
 	KEY_PROVIDES, /* an object with paths as names; values are strings or objects with the rows of section NAME{} */
 	KEY_LAYERS,   /* a list of names of sandbox layers: layer-names.h */
-	KEY_NETWORK,  /* as KEY_OBJECT, or "none" */
+	KEY_NETWORK,  /* an object as for KEY_OBJECT, or the string "none" */
 	KEY_PORTS,    /* a port or a list of ports */
 	KEY_LISTEN,   /* a list of ports, "FIRST-LAST" and "*" */
 	KEY_ADDRESSES, /* an object with hosts as names; values are addresses or lists of them */

@@ -33,7 +33,7 @@ void parser_read_listen(struct parser *parser, const struct policy_key *key, con
 	}
 }
 
-static void network_add_address(struct parser *parser, const json_t *value, struct net_fixed *fixed)
+static void network_add_address(struct parser *parser, const json_t *value, struct net_fixed_host *fixed)
 {
 	const char *text = json_string_value(value);
 
@@ -49,7 +49,7 @@ static void network_add_fixed(struct parser *parser, const char *name, const jso
 	struct policy_network *network = &parser->source->network;
 	size_t count = json_is_array(value) ? json_array_size(value) : 1;
 	char host[NET_HOST_MAX];
-	struct net_fixed fixed = {.where = parser_keep_text(parser, "").where};
+	struct net_fixed_host fixed = {.where = parser_keep_text(parser, "").where};
 	const char *why;
 
 	if (net_host_parse(name, host, &why) < 0) {

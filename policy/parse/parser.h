@@ -73,15 +73,15 @@ void parser_read_members(struct parser *parser, const char *section, const json_
 /* Reads an object by parser_read_members: the value of `key` or, with suffix "[]" or "{}", an object in that value. */
 void parser_read_section(struct parser *parser, const struct policy_key *key, const char *suffix, const json_t *object);
 
-/* in lists.c */
+/* implemented in lists.c */
 parser_reader parser_read_paths, parser_read_objects, parser_read_provides, parser_read_env, parser_read_strings,
 	parser_read_layers;
-/* in network.c; parser_read_net_text reads a string of the section "network" */
+/* implemented in network.c; parser_read_net_text reads a string of the section "network" */
 parser_reader parser_read_network, parser_read_listen, parser_read_addresses, parser_read_proxy;
 void parser_read_net_text(struct parser *parser, const struct policy_key *key, const char *text);
-/* in net-rule.c: reads an object of network.allow or network.deny */
+/* implemented in net-rule.c: reads an object of network.allow or network.deny */
 parser_reader parser_read_net_rule;
-/* in secrets.c */
+/* implemented in secrets.c: reads the object "secrets" */
 parser_reader parser_read_secrets;
 
 #endif

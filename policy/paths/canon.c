@@ -248,7 +248,7 @@ void compile_rule_paths(struct compiler *compiler)
 		compiler->failed = rule->kind == RULE_REDIRECT && !rule->to.path; /* vars.c reported it */
 		if (!compiler->failed)
 			canon_resolve_rule(compiler, rule);
-		/* The later steps leave out what is wrong, and find the mistakes of the other rules. */
+		/* Later steps skip a wrong rule like an overridden one, and still find the mistakes of other rules. */
 		rule->overridden = rule->overridden || compiler->failed;
 		any = any || compiler->failed;
 	}

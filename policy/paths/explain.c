@@ -84,7 +84,7 @@ char *policy_suggest_grant(const struct policy_decision *decision, const struct 
 
 	if (decision->verdict != VERDICT_DENY)
 		return NULL;
-	if (strcmp(decision->reason, "private") == 0) { /* suggests no -r, which would grant it */
+	if (strcmp(decision->reason, "private") == 0) { /* do not suggest -r, which would grant the secret */
 		*ret_why = strdup("it is where secrets are kept; if the program must have it, grant it by hand");
 		return NULL;
 	}

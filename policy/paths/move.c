@@ -125,7 +125,7 @@ static void move_add_literal(struct rule_progress *progress, const struct rule *
 {
 	const char *rest = path_rest_below(name, anchor);
 
-	if (rest) { /* without a glob the rule applies to all names below alike, which is no difference */
+	if (rest) { /* without a glob the rule applies to all names below alike */
 		progress->positions |= rule->pattern ? move_find_positions(&rule->glob, rest) : 0;
 		return;
 	}

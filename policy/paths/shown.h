@@ -1,6 +1,6 @@
 /*
- * Judges names that a run's view shows although no rule grants them. Called by view/ while the program runs, and by
- * replay/ afterwards.
+ * Judges names that a view shows although no rule grants them. Called by view/ during the run, and by replay/
+ * afterwards.
  */
 #ifndef CALLGATE_POLICY_PATHS_SHOWN_H
 #define CALLGATE_POLICY_PATHS_SHOWN_H
@@ -14,7 +14,7 @@ static inline struct policy_decision policy_make_denial(int error, const char *r
 	return (struct policy_decision){.verdict = VERDICT_DENY, .error = error, .reason = reason, .want = want};
 }
 
-/* A directory that is there only because something below it is granted: it may be read. */
+/* Judges a directory that only exists because something below it is granted: it may be read. */
 static inline struct policy_decision policy_decide_ancestor(unsigned want)
 {
 	if (want & POLICY_EXEC)
@@ -24,7 +24,7 @@ static inline struct policy_decision policy_decide_ancestor(unsigned want)
 	return (struct policy_decision){.verdict = VERDICT_PROVIDE, .reason = "ancestor", .want = want};
 }
 
-/* A device, or another file of the run: it may be read, and a device written, unless a rule denies it. */
+/* Judges a device, or a file that callgate provides: it may be read, a device also written, unless a rule denies it. */
 static inline struct policy_decision policy_decide_run_file(const struct policy *policy, const char *path, size_t len,
 							    unsigned want, bool device)
 {
