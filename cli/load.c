@@ -186,11 +186,11 @@ int cli_load_observing_policy(const struct cli_policy_options *options, const ch
 	return ret;
 }
 
-int cli_load_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
-		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes)
+/* Composes, compiles and judges, without a message printed. 0 or -errno with the messages in errors. */
+static int load_compile(const struct cli_policy_options *options, struct cli_host *host, const char *scratch,
+			struct policy **ret_policy, struct policy_errors *errors)
 {
 	const char *const *names = load_get_names(options);
-	_cleanup_policy_errors_ struct policy_errors errors = {0};
 	_cleanup_list_ struct cli_list exec = {0};
 	_cleanup_policy_ struct policy *policy = NULL;
 	struct policy_cli cli;
@@ -200,16 +200,32 @@ int cli_load_policy(const struct cli_policy_options *options, const char *verb, 
 		ret = load_add_exec_rules(options, host, &exec);
 	cli = load_make_cli(options, &exec);
 	if (ret == 0)
-		ret = load_policy_phases(names, &cli, host, &policy, &errors);
+		ret = load_policy_phases(names, &cli, host, &policy, errors);
 	while (ret == 0 && (ret = load_make_grants_void(options, host, policy)) > 0) {
 		policy_free(policy);
 		policy = NULL;
-		ret = load_policy_phases(names, &cli, host, &policy, &errors);
+		ret = load_policy_phases(names, &cli, host, &policy, errors);
 	}
 	if (ret == 0)
-		ret = load_judge_paths(options, host, policy, &errors);
+		ret = load_judge_paths(options, host, policy, errors);
 	if (ret == 0)
 		*ret_policy = steal_pointer(&policy);
+	return ret;
+}
+
+int cli_try_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy)
+{
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
+
+	return load_compile(options, host, NULL, ret_policy, &errors);
+}
+
+int cli_load_policy(const struct cli_policy_options *options, const char *verb, struct cli_host *host,
+		    const char *scratch, struct policy **ret_policy, json_t **ret_mistakes)
+{
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
+	int ret = load_compile(options, host, scratch, ret_policy, &errors);
+
 	cli_print_policy_errors(verb, &errors);
 	if (ret < 0 && ret_mistakes)
 		*ret_mistakes = cli_policy_errors_json(&errors);

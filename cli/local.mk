@@ -65,12 +65,18 @@ CALLGATE_SOURCES += \
 	cli/host/real.c \
 	cli/host/real.h
 CALLGATE_SOURCES += \
+	cli/policy/attempt.c \
 	cli/policy/cases.c \
 	cli/policy/cases.h \
 	cli/policy/diff.c \
 	cli/policy/load.c \
+	cli/policy/minimise.c \
+	cli/policy/minimise.h \
+	cli/policy/narrow.c \
 	cli/policy/fmt.c \
 	cli/policy/test.c \
+	cli/policy/used.c \
+	cli/policy/used.h \
 	cli/policy/verbs.c \
 	cli/policy/verbs.h
 CALLGATE_SOURCES += \

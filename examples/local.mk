@@ -43,4 +43,8 @@ EXTRA_DIST += \
 	examples/policy-review/cases.json \
 	examples/policy-review/policy.json \
 	examples/policy-review/proposed.json \
-	examples/policy-review/run.sh
+	examples/policy-review/run.sh \
+	examples/replay/README.md \
+	examples/replay/policy.json \
+	examples/replay/run.sh \
+	examples/replay/stricter.json

@@ -14,6 +14,8 @@
 #include "replay/query.h"
 #include "view/fixed.h"
 
+#define LINKS_MAX 40 /* as path_resolution(7) */
+
 struct query_judge {
 	const struct policy *policy;
 	struct arena arena;
@@ -110,46 +112,90 @@ static struct policy_decision judge_path(const struct query_judge *judge, const 
 }
 
 /* The length of the name in `written` behind the components that it has in common with the canonical path. */
-static size_t judge_get_fork(const struct query_path *path)
+static size_t judge_get_fork(const char *written, const struct query_path *path)
 {
 	size_t same = 0, at = 0;
 
-	while (at < path->written_len && at < path->len && path->written[at] == path->path[at])
-		if (path->written[at++] == '/')
+	while (written[at] && at < path->len && written[at] == path->path[at])
+		if (written[at++] == '/')
 			same = at;
-	if (at == path->written_len && at < path->len && path->path[at] == '/')
+	if (!written[at] && (at == path->len || path->path[at] == '/'))
 		return 0; /* the written path is on the way of the canonical one */
-	return same + strcspn(path->written + same, "/");
+	return same + strcspn(written + same, "/");
 }
 
+/* Replaces a link whose target is known at the start of `path`. True when there was one. */
+static bool judge_follow_link(const struct query_judge *judge, char path[PATH_MAX])
+{
+	char target[PATH_MAX];
+
+	if (policy_follow_links(judge->policy, path, target) > 0 && strcmp(path, target) != 0)
+		memcpy(path, target, strlen(target) + 1);
+	else if (!query_follow_merged_usr(path, path))
+		return false;
+	return true;
+}
+
+bool query_follow_merged_usr(const char *path, char out[PATH_MAX])
+{
+	static const char usr[] = "/usr";
+	size_t len = strlen(path);
+
+	for (const char *const *link = view_merged_usr; *link; link++)
+		if (path_is_below(path, *link) && len + sizeof(usr) <= PATH_MAX) {
+			memmove(out + sizeof(usr) - 1, path, len + 1);
+			memcpy(out, usr, sizeof(usr) - 1);
+			return true;
+		}
+	return false;
+}
+
+/* What judge_find_visible_link says of a written path. */
+enum link_sight { LINK_HIDDEN, LINK_VISIBLE, LINK_KNOWN };
+
 /*
- * A link that was followed must be visible, too. It is the first name that the written path does not have in common
- * with the canonical one, which has no links, or one below. True when the view shows none of these names that could be
- * the link.
+ * A link that was followed must be visible. It is the first name that the written path does not have in common with the
+ * canonical one, which has no links, or one below. LINK_KNOWN: it is one of the view's own links. LINK_HIDDEN: the view
+ * shows none of the names that could be the link.
  */
-static bool judge_hides_link(const struct query_judge *judge, const struct query_path *path,
-			     struct policy_decision *ret_decision)
+static enum link_sight judge_find_visible_link(const struct query_judge *judge, const char *written, size_t len,
+					       struct policy_decision *ret_decision)
 {
 	char name[PATH_MAX];
-	size_t len = path->written_len ? judge_get_fork(path) : 0;
 
-	if (len == 0 || strncmp(path->written, "/proc/", 6) == 0)
-		return false;
-	for (;; len += 1 + strcspn(path->written + len + 1, "/")) {
-		memcpy(name, path->written, len);
+	for (;; len += 1 + strcspn(written + len + 1, "/")) {
+		memcpy(name, written, len);
 		name[len] = '\0';
 		if (judge_is_shown(judge, name) || view_is_fixed_link(name))
-			return false;
+			return LINK_KNOWN;
 		*ret_decision = judge_path(judge, name, len, POLICY_READ);
 		if (ret_decision->verdict == VERDICT_DENY)
-			return true;
+			return LINK_HIDDEN;
 		if (strcmp(ret_decision->reason, "ancestor") != 0) /* that is a directory, perhaps with the link */
-			return false;
-		if (len >= path->written_len)
+			return LINK_VISIBLE;
+		if (!written[len])
 			break;
 	}
 	*ret_decision = policy_make_denial(ENOENT, "not_granted", POLICY_READ);
-	return true;
+	return LINK_HIDDEN;
+}
+
+static bool judge_hides_link(const struct query_judge *judge, const struct query_path *path,
+			     struct policy_decision *ret_decision)
+{
+	char written[PATH_MAX];
+	size_t len;
+
+	if (path->written_len == 0 || strncmp(path->written, "/proc/", 6) == 0)
+		return false;
+	memcpy(written, path->written, path->written_len + 1);
+	for (unsigned links = 0; links < LINKS_MAX && (len = judge_get_fork(written, path)) > 0; links++) {
+		enum link_sight sight = judge_find_visible_link(judge, written, len, ret_decision);
+
+		if (sight != LINK_KNOWN || !judge_follow_link(judge, written))
+			return sight == LINK_HIDDEN;
+	}
+	return false;
 }
 
 /* What rules say of the directory that a name is in. */

@@ -89,6 +89,9 @@ struct query_answer {
 /* Judges anything but QUERY_OTHER. */
 void query_judge(const struct query_judge *judge, const struct query *query, struct query_answer *ret_answer);
 
+/* A path below /bin, /lib and their like, as it is where these are links to /usr. False: it is not below any. */
+bool query_follow_merged_usr(const char *path, char out[PATH_MAX]);
+
 /* The path or endpoint, for reports: "/etc/passwd", "api.test:443", "GET api.test:443/x". Length, cut to `cap`. */
 size_t query_get_object(const struct query *query, size_t at, char *out, size_t cap);
 

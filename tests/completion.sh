@@ -49,6 +49,8 @@ offers setup show --phase s
 offers github-read run --profile gith
 offers stats audit st
 offers diff policy d
+offers --flatten policy minimise --fl
+offers denied replay --fail-on d
 offers --check policy fmt --ch
 offers --coverage policy test --cov
 offers junit policy test --format j

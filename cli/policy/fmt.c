@@ -18,26 +18,6 @@ struct fmt_options {
 	bool write, check;
 };
 
-/* Writes a new file beside `path`, with the mode of the old one, and renames it. 0 or -errno. */
-static int fmt_replace_file(const char *path, const char *text)
-{
-	_cleanup_free_ char *real = realpath(path, NULL), *name = real ? cli_format("%s.XXXXXX", real) : NULL;
-	_cleanup_close_ int fd = name ? mkostemp(name, O_CLOEXEC) : -1;
-	struct stat status;
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = stat(real, &status) < 0 || fchmod(fd, status.st_mode & 07777) < 0 ? -errno : 0;
-	if (ret == 0)
-		ret = io_write_all(fd, text, strlen(text));
-	if (ret == 0 && (fsync(fd) < 0 || rename(name, real) < 0))
-		ret = -errno;
-	if (ret < 0)
-		(void)unlink(name); /* there is a message about the first failure */
-	return ret;
-}
-
 /* CLI_OK, 1: --check, and the file is not in canonical form; CLI_ERROR with a message. */
 static int fmt_take_text(const struct fmt_options *options, const char *path, const char *text, const char *formatted)
 {
@@ -51,7 +31,7 @@ static int fmt_take_text(const struct fmt_options *options, const char *path, co
 	}
 	if (!options->write)
 		return cli_print_text(VERB, formatted);
-	ret = same ? 0 : fmt_replace_file(path, formatted);
+	ret = same ? 0 : policy_replace_file(path, formatted);
 	if (ret < 0)
 		cli_print_error(VERB, "%s: cannot be written: %s", path, strerror(-ret));
 	return ret < 0 ? CLI_ERROR : CLI_OK;

@@ -1,6 +1,36 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/io.h"
 #include "cli/policy/verbs.h"
+
+#define NEW_FILE_MODE 0644
+
+int policy_replace_file(const char *path, const char *text)
+{
+	_cleanup_free_ char *found = realpath(path, NULL); /* a link stays one */
+	const char *real = found ? found : path;
+	_cleanup_free_ char *name = cli_format("%s.XXXXXX", real);
+	_cleanup_close_ int fd = name ? mkostemp(name, O_CLOEXEC) : -1;
+	struct stat status = {.st_mode = NEW_FILE_MODE};
+	int ret;
+
+	if (fd < 0)
+		return name ? -errno : -ENOMEM;
+	ret = (found && stat(real, &status) < 0) || fchmod(fd, status.st_mode & 07777) < 0 ? -errno : 0;
+	if (ret == 0)
+		ret = io_write_all(fd, text, strlen(text));
+	if (ret == 0 && (fsync(fd) < 0 || rename(name, real) < 0))
+		ret = -errno;
+	if (ret < 0)
+		(void)unlink(name); /* there is a message about the first failure */
+	return ret;
+}
 
 int policy_load_argument(const char *verb, const struct cli_policy_options *options, const char *name,
 			 const char *program, enum policy_phase phase, struct cli_host *host,

@@ -11,6 +11,7 @@ static const struct policy_verb {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
+	{"minimise", policy_main_minimise, "drop and narrow the rules that recorded runs did not need"},
 	{"diff", policy_main_diff, "what one policy allows and another does not, with examples"},
 	{"test", policy_main_test, "whether a policy answers questions as a file expects"},
 	{"fmt", policy_main_fmt, "policy files in canonical order and layout"},

@@ -10,6 +10,7 @@
 int policy_main_diff(int argc, char **argv);
 int policy_main_test(int argc, char **argv);
 int policy_main_fmt(int argc, char **argv);
+int policy_main_minimise(int argc, char **argv);
 
 /*
  * As cli_load_policy_without_run, for a policy that is an argument: a file, or a profile when it has no "/" and does
@@ -18,5 +19,11 @@ int policy_main_fmt(int argc, char **argv);
 int policy_load_argument(const char *verb, const struct cli_policy_options *options, const char *name,
 			 const char *program, enum policy_phase phase, struct cli_host *host,
 			 struct policy **ret_policy);
+
+/*
+ * Writes a new file beside `path`, with the mode of the old one if there is one, and renames it. 0 or -errno, and then
+ * nothing was changed.
+ */
+int policy_replace_file(const char *path, const char *text);
 
 #endif

@@ -16,14 +16,15 @@ struct logs_walk {
 	replay_judge_fn *each;
 	void *ctx;
 	bool loading_failed; /* a message was printed */
-	char *program;
 	struct query query;
 };
 
 void replay_log_release(struct replay_log *log)
 {
 	free(log->policy_name);
-	log->policy_name = NULL;
+	free(log->program);
+	free(log->workdir);
+	log->policy_name = log->program = log->workdir = NULL;
 }
 
 /* Owned; NULL: no such text, or no memory. */
@@ -70,22 +71,18 @@ static int logs_note_policy(struct logs_walk *walk, const json_t *header)
 static int logs_take_header(void *ctx, const json_t *header)
 {
 	struct logs_walk *walk = ctx;
-	char *workdir = walk->options.workdir ? NULL : logs_find_workdir(header);
+	struct replay_log *log = walk->log;
 	int r;
 
-	if (workdir) {
-		walk->options.workdir = workdir;
-		walk->options.workdir_named = workdir;
+	if (!walk->options.workdir && (log->workdir = logs_find_workdir(header))) {
+		walk->options.workdir = log->workdir;
+		walk->options.workdir_named = log->workdir;
 	}
-	walk->program = logs_get_program(header);
-	r = cli_load_policy_without_run(&walk->options, walk->verb, walk->program, &walk->host, &walk->policy);
-	walk->options.workdir = NULL;
+	log->program = logs_get_program(header);
+	r = cli_load_policy_without_run(&walk->options, walk->verb, log->program, &walk->host, &walk->policy);
 	walk->loading_failed = r != CLI_OK;
 	r = walk->loading_failed ? -ECANCELED : query_judge_create(walk->policy, &walk->judge);
-	if (r == 0)
-		r = logs_note_policy(walk, header);
-	free(workdir);
-	return r;
+	return r < 0 ? r : logs_note_policy(walk, header);
 }
 
 static int logs_take_record(void *ctx, const struct scan_record *record)
@@ -137,7 +134,6 @@ int replay_judge_log(const char *verb, const struct cli_policy_options *options,
 	query_judge_free(walk->judge);
 	policy_free(walk->policy);
 	cli_host_release(&walk->host);
-	free(walk->program);
 	free(walk);
 	return r < 0 ? CLI_ERROR : CLI_OK;
 }

@@ -20,6 +20,8 @@ enum replay_change {
 struct replay_log {
 	const char *path;
 	char *policy_name; /* of the run; owned */
+	char *program;     /* of the run, and the workdir for which the policy is compiled: owned; NULL: none */
+	char *workdir;
 	char sha256[SHA256_HEX_SIZE];
 	bool same_policy;  /* the digests are equal */
 	struct replay_log_state state;

@@ -25,6 +25,7 @@ LIVE_TESTS = \
 	tests/live/supervisor/affinity.sh \
 	tests/live/as-user.sh \
 	tests/live/cli/bad-input.sh \
+	tests/live/cli/minimise.sh \
 	tests/live/cli/replay.sh \
 	tests/live/cli/observe.sh \
 	tests/live/limits/bombs.sh \

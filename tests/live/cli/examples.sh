@@ -45,6 +45,9 @@ says node '[0-9]+ kinds of files; /etc/shadow: ENOENT'
 kept node report.json
 jq -e '[.sums[].files] | add > 0' "$T/out-node/report.json" >/dev/null || fail "node: report.json counts nothing"
 
+example replay
+says replay 'newly denied: [1-9]'
+says replay 'runs under the small policy: .*'
 example policy-review
 says policy-review 'ok 7 - nowhere else: .*'
 says policy-review 'not ok 6 - writes none: .*'

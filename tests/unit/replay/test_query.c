@@ -336,7 +336,7 @@ static const struct answer_case cases[] = {
 	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"/lib64/ld-linux-x86-64.so.2\","
 	 "\"loader_resolved\":\"/usr/lib/ld.so\",\"right\":\"x\",\"verdict\":\"allow\",\"ret\":0",
 	 "deny", NULL},
-	{"{\"filesystem\": {\"exec\": [\"/usr/bin\"], \"read\": [\"/usr/lib\"]}}",
+	{"{\"filesystem\": {\"exec\": [\"/usr/bin\"], \"read\": [\"/usr/lib\", \"/usr/lib64\"]}}",
 	 "\"syscall\":\"execve\",\"path\":\"/usr/bin/x\",\"loader\":\"/lib64/ld-linux-x86-64.so.2\","
 	 "\"loader_resolved\":\"/usr/lib/ld.so\",\"right\":\"x\",\"verdict\":\"allow\",\"ret\":0",
 	 "allow", "/usr/bin"},

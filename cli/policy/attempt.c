@@ -1,0 +1,110 @@
+/* The policy that callgate policy minimise works on: its entries, and what it loses of the used accesses as it is. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/policy/minimise.h"
+
+/* As the host's own, but for the policy that is worked on. */
+static int minimise_load_text(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
+{
+	const struct minimise_runs *runs = ctx;
+
+	if (from || strcmp(name, runs->all->path) != 0)
+		return runs->load(ctx, name, from, ret_text, ret_path);
+	*ret_text = strdup(runs->all->text);
+	*ret_path = strdup(name);
+	if (*ret_text && *ret_path)
+		return 0;
+	free(*ret_text);
+	free(*ret_path);
+	return -ENOMEM;
+}
+
+void minimise_watch_policy(struct minimise_runs *runs)
+{
+	runs->load = runs->host.policy.load;
+	runs->host.policy.load = minimise_load_text;
+}
+
+static int minimise_stop(void *ctx, const struct query *query, const struct query_answer *answer)
+{
+	(void)ctx;
+	(void)query;
+	(void)answer;
+	return 1;
+}
+
+struct loss {
+	minimise_loss_fn *each;
+	void *ctx;
+	bool any;
+};
+
+static int minimise_take_loss(void *ctx, const struct query *query, const struct query_answer *answer)
+{
+	struct loss *loss = ctx;
+
+	loss->any = true;
+	return loss->each(loss->ctx, query, answer);
+}
+
+static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs, struct loss *loss)
+{
+	struct cli_policy_options options = all->policy; /* borrows its lists */
+	_cleanup_policy_ struct policy *policy = NULL;
+	struct query_judge *judge;
+	int r;
+
+	if (!options.workdir && runs->workdir) {
+		options.workdir = runs->workdir;
+		options.workdir_named = runs->workdir;
+	}
+	r = cli_try_policy(&options, &runs->host, &policy);
+	if (r == 0)
+		r = query_judge_create(policy, &judge);
+	if (r < 0)
+		return r;
+	r = used_find_losses(&runs->used, judge, minimise_take_loss, loss);
+	query_judge_free(judge);
+	return r < 0 ? r : 0;
+}
+
+int minimise_find_losses(struct minimise *all, minimise_loss_fn *each, void *ctx)
+{
+	struct loss loss = {each ? each : minimise_stop, ctx, false};
+	int r = 0;
+
+	free(all->text);
+	all->text = json_dumps(all->root, JSON_INDENT(1));
+	if (!all->text)
+		return -ENOMEM;
+	for (size_t i = 0; i < all->count && r == 0 && !(loss.any && !each); i++)
+		r = minimise_judge_runs(all, all->runs[i], &loss);
+	return r < 0 ? r : loss.any;
+}
+
+const char *minimise_get_text(const json_t *entry)
+{
+	static const char *const keys[] = {"path", "host"};
+
+	for (size_t i = 0; i < 2 && json_is_object(entry); i++)
+		if (json_is_string(json_object_get(entry, keys[i])))
+			return json_string_value(json_object_get(entry, keys[i]));
+	return json_string_value(entry);
+}
+
+size_t minimise_find_entry(const struct minimise_rule *rule)
+{
+	size_t at = 0;
+
+	while (at < json_array_size(rule->list) && json_array_get(rule->list, at) != rule->entry)
+		at++;
+	return at;
+}
+
+void minimise_print(const char *what, const struct minimise_rule *rule, const char *entry, const char *into)
+{
+	cli_note("%s %s %s%s%s", what, rule->key, entry, into ? " to " : "", into ? into : "");
+}

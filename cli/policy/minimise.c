@@ -1,0 +1,345 @@
+/*
+ * callgate policy minimise: drops and narrows the rules of a policy that recorded runs did not need. Each change is
+ * tried: the changed policy is compiled and judges every access that the runs used.
+ */
+#include "cli/policy/minimise.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/policy/verbs.h"
+#include "cli/replay/replay.h"
+#include "policy/parse/format.h"
+
+#define VERB "policy minimise"
+
+/* ---- the used accesses ---- */
+
+static void minimise_runs_free(struct minimise_runs *runs)
+{
+	if (!runs)
+		return;
+	used_release(&runs->used);
+	cli_host_release(&runs->host);
+	free(runs->program);
+	free(runs->workdir);
+	free(runs);
+}
+
+static bool minimise_same_text(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+/* Finds or makes the runs of a log. NULL: no memory. */
+static struct minimise_runs *minimise_get_runs(struct minimise *all, const struct replay_log *log)
+{
+	struct minimise_runs *runs, **list;
+
+	for (size_t i = all->count; i-- > 0;)
+		if (minimise_same_text(all->runs[i]->program, log->program) &&
+		    minimise_same_text(all->runs[i]->workdir, log->workdir))
+			return all->runs[i];
+	list = reallocarray(all->runs, all->count + 1, sizeof(*list));
+	runs = calloc(1, sizeof(*runs));
+	if (list)
+		all->runs = list;
+	if (!list || !runs) {
+		free(runs);
+		return NULL;
+	}
+	all->runs[all->count++] = runs;
+	runs->all = all;
+	runs->program = log->program ? strdup(log->program) : NULL;
+	runs->workdir = log->workdir ? strdup(log->workdir) : NULL;
+	if (cli_host_init(&runs->host, runs->program) < 0)
+		return NULL;
+	minimise_watch_policy(runs);
+	return runs;
+}
+
+static int minimise_take_record(void *ctx, const struct replay_log *log, const struct query_judge *judge,
+				const struct scan_record *record, const struct query *query)
+{
+	struct minimise *all = ctx;
+	struct minimise_runs *runs = minimise_get_runs(all, log);
+	struct query_answer answer;
+
+	(void)record;
+	if (!runs)
+		return -ENOMEM;
+	if (query->kind == QUERY_OTHER) {
+		all->listens |= strcmp(query->why, "within_run") == 0;
+		return 0;
+	}
+	if (!query->allowed)
+		return 0;
+	query_judge(judge, query, &answer);
+	if (!answer.certain || answer.allow)
+		return used_add(&runs->used, query, &answer);
+	all->denied++;
+	return 0;
+}
+
+static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
+{
+	int status = CLI_OK;
+
+	for (size_t i = 0; status == CLI_OK && i < count; i++) {
+		struct replay_log log = {.path = paths[i]};
+
+		status = replay_judge_log(VERB, &all->policy, all->allow_damaged, &log, minimise_take_record, all);
+		replay_log_release(&log);
+	}
+	if (status == CLI_OK && all->denied > 0)
+		cli_print_error(VERB,
+				"warning: %s denies %llu accesses that were granted when the logs were written; "
+				"callgate replay lists them",
+				all->path, (unsigned long long)all->denied);
+	return status;
+}
+
+/* ---- the rules ---- */
+
+/* Grants only: without a denial, a redirect or an env the policy would grant more or do something else. */
+static const struct {
+	const char *section, *name, *key;
+	bool right;
+} lists[] = {
+	{"filesystem", "write", "filesystem.write", true}, {"filesystem", "exec", "filesystem.exec", true},
+	{"filesystem", "read", "filesystem.read", true},   {"filesystem", "public", "filesystem.public", true},
+	{"network", "allow", "network.allow", false},	   {"network", "listen", "network.listen", false},
+};
+#define LISTS (sizeof(lists) / sizeof(lists[0]))
+
+struct rules {
+	struct minimise_rule *rule; /* owned */
+	size_t count;
+};
+
+/* A rule that is not in force says why it is there. The workdir is where the program starts. */
+static bool minimise_may_change(const json_t *entry)
+{
+	const char *text = minimise_get_text(entry);
+
+	return !json_object_get(entry, "disabled") && !(text && strcmp(text, "@workdir") == 0);
+}
+
+static int minimise_list_rules(const struct minimise *all, struct rules *ret_rules)
+{
+	for (size_t i = 0; i < LISTS; i++) {
+		json_t *list = json_object_get(json_object_get(all->root, lists[i].section), lists[i].name);
+		struct minimise_rule *more =
+			reallocarray(ret_rules->rule, ret_rules->count + json_array_size(list) + 1, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		ret_rules->rule = more;
+		for (size_t at = 0; at < json_array_size(list); at++)
+			more[ret_rules->count++] =
+				(struct minimise_rule){list, json_array_get(list, at), lists[i].key,
+						       lists[i].right ? lists[i].name : NULL};
+	}
+	return 0;
+}
+
+/* The widest rules first, so that of two that grant the same the narrower one stays. */
+static int minimise_compare_rules(const void *a, const void *b)
+{
+	const struct minimise_rule *one = a, *other = b;
+	const char *first = minimise_get_text(one->entry), *second = minimise_get_text(other->entry);
+	size_t first_len = first ? strlen(first) : 0, second_len = second ? strlen(second) : 0;
+
+	return first_len == second_len ? strcmp(first ? first : "", second ? second : "")
+				       : (first_len > second_len) - (first_len < second_len);
+}
+
+/* True when it was dropped. */
+static bool minimise_drop_rule(struct minimise *all, struct minimise_rule *rule)
+{
+	size_t at = minimise_find_entry(rule);
+	json_t *entry = json_incref(rule->entry);
+	const char *text = minimise_get_text(entry);
+	bool dropped;
+
+	(void)json_array_remove(rule->list, at);
+	dropped = minimise_find_losses(all, NULL, NULL) == 0;
+	if (dropped)
+		minimise_print("dropped", rule, text ? text : "", NULL);
+	else
+		(void)json_array_insert(rule->list, at, entry);
+	all->dropped += dropped;
+	json_decref(entry);
+	return dropped;
+}
+
+/* Of the requests that a rule allows, drops those that were not made. One stays: none would mean any. */
+static void minimise_drop_requests(struct minimise *all, struct minimise_rule *rule)
+{
+	json_t *http = json_object_get(rule->entry, "http");
+
+	for (size_t i = json_array_size(http); i-- > 0 && json_array_size(http) > 1;) {
+		struct minimise_rule item = {http, json_array_get(http, i), "network.allow[].http", NULL};
+
+		(void)minimise_drop_rule(all, &item);
+	}
+}
+
+static int minimise_try_rules(struct minimise *all, struct rules *rules)
+{
+	int r = 0;
+
+	qsort(rules->rule, rules->count, sizeof(*rules->rule), minimise_compare_rules);
+	for (size_t i = 0; i < rules->count; i++) {
+		struct minimise_rule *rule = &rules->rule[i];
+		bool listen = strcmp(rule->key, "network.listen") == 0;
+
+		if (minimise_may_change(rule->entry) && !(listen && all->listens) && minimise_drop_rule(all, rule))
+			rule->entry = NULL;
+	}
+	for (size_t i = 0; r == 0 && i < rules->count; i++) {
+		struct minimise_rule *rule = &rules->rule[i];
+
+		if (!rule->entry || !minimise_may_change(rule->entry))
+			continue;
+		if (rule->right)
+			r = minimise_narrow_rule(all, rule);
+		else
+			minimise_drop_requests(all, rule);
+	}
+	return r;
+}
+
+/* ---- the verb ---- */
+
+/* The policy as JSON: the file, or with --flatten all that it comes to. */
+static int minimise_read_policy(struct minimise *all)
+{
+	_cleanup_policy_ struct policy *policy = NULL;
+	_cleanup_host_ struct cli_host host = {0};
+	_cleanup_free_ char *effective = NULL;
+	const char *program = all->count ? all->runs[0]->program : NULL;
+	json_error_t error;
+
+	if (!all->flatten) {
+		all->root = json_load_file(all->path, JSON_REJECT_DUPLICATES, &error);
+	} else {
+		if (cli_load_policy_without_run(&all->policy, VERB, program, &host, &policy) != CLI_OK)
+			return CLI_ERROR;
+		effective = policy_make_json(policy);
+		all->root = effective ? json_loads(effective, 0, &error) : NULL;
+	}
+	if (all->root)
+		return CLI_OK;
+	cli_print_error(VERB, "%s: %s", all->path, effective || !all->flatten ? error.text : "out of memory");
+	return CLI_ERROR;
+}
+
+static int minimise_write_result(struct minimise *all)
+{
+	_cleanup_policy_errors_ struct policy_errors errors = {0};
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	free(all->text);
+	all->text = json_dumps(all->root, JSON_INDENT(1));
+	r = all->text ? policy_format_text(all->path, all->text, &errors, &text) : -ENOMEM;
+	cli_print_policy_errors(VERB, &errors);
+	if (r == -ENOMEM)
+		return cli_fail_no_memory(VERB);
+	if (r < 0)
+		return CLI_ERROR;
+	if (!all->output)
+		return cli_print_text(VERB, text);
+	r = policy_replace_file(all->output, text);
+	if (r < 0)
+		cli_print_error(VERB, "-o %s: cannot be written: %s", all->output, strerror(-r));
+	return r < 0 ? CLI_ERROR : CLI_OK;
+}
+
+static int minimise_policy(struct minimise *all)
+{
+	struct rules rules = {NULL, 0};
+	size_t used = 0;
+	int r = minimise_find_losses(all, NULL, NULL);
+
+	for (size_t i = 0; i < all->count; i++)
+		used += all->runs[i]->used.count;
+	if (r != 0) {
+		cli_print_error(VERB, "%s: cannot be worked on: without a change its rules would lose accesses; does "
+				"it depend on another option of the run?", all->path);
+		return CLI_ERROR;
+	}
+	r = minimise_list_rules(all, &rules);
+	if (r == 0)
+		r = minimise_try_rules(all, &rules);
+	if (r == 0) /* what is written has lost nothing: every change was tried, and so is their sum */
+		r = minimise_find_losses(all, NULL, NULL);
+	free(rules.rule);
+	if (r != 0)
+		return r < 0 ? cli_fail_no_memory(VERB) : CLI_ERROR;
+	cli_note("%zu accesses of the logs are granted as before; %zu rules dropped, %zu narrowed", used, all->dropped,
+		 all->narrowed);
+	return minimise_write_result(all);
+}
+
+static void minimise_release(struct minimise *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		minimise_runs_free(all->runs[i]);
+	free(all->runs);
+	free(all->text);
+	json_decref(all->root);
+	cli_policy_options_release(&all->policy);
+}
+
+static int minimise_parse_options(int argc, char **argv, struct minimise *all)
+{
+	static const struct cli_option table[] = {
+		{"output", 'o', "FILE", "write to FILE, which may be the policy itself", cli_set_text,
+		 offsetof(struct minimise, output), 0},
+		CLI_FLAG("flatten", 0, "also minimise what the policy extends: write one file without \"extends\"",
+			 offsetof(struct minimise, flatten)),
+		CLI_FLAG("allow-damaged", 0, "take logs that are torn or lack records",
+			 offsetof(struct minimise, allow_damaged)),
+		{0},
+	};
+	const struct cli_syntax syntax = {
+		.verb = VERB,
+		.usage = "Usage: callgate policy minimise [OPTION...] POLICY LOG...\n\n"
+			 "Drops and narrows the grants of a policy that recorded runs did not need.\n\n",
+		.epilogue = "\nExit status: 0, 125 error.\n",
+		.mixed = true,
+		.table = {{NULL, table, all}, {NULL, cli_get_policy_table(), &all->policy}},
+	};
+	int status = cli_parse_options(argc, argv, &syntax);
+
+	if (status != CLI_PARSED || argc - optind >= 2)
+		return status;
+	cli_print_error(VERB, optind == argc ? "no policy given"
+					     : "no log given; name the files that run --audit wrote");
+	return cli_fail_usage(VERB);
+}
+
+int policy_main_minimise(int argc, char **argv)
+{
+	struct minimise all = {.path = NULL};
+	int status = minimise_parse_options(argc, argv, &all);
+
+	if (status == CLI_PARSED) {
+		all.path = argv[optind];
+		status = cli_list_add_owned(&all.policy.names, strdup(all.path)) < 0 ? cli_fail_no_memory(VERB)
+										     : CLI_OK;
+		if (status == CLI_OK)
+			status = minimise_read_logs(&all, argv + optind + 1, (size_t)(argc - optind - 1));
+		if (status == CLI_OK)
+			status = minimise_read_policy(&all);
+		if (status == CLI_OK)
+			status = minimise_policy(&all);
+	}
+	minimise_release(&all);
+	return status;
+}

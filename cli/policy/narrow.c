@@ -1,0 +1,272 @@
+/* Narrows a rule to what recorded runs used of it: writing to reading, a directory to what was used below it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/policy/minimise.h"
+
+#define SPLIT_MAX 8 /* rules that one may become */
+
+/* Paths in the order of strcmp(3) by component: what is below a directory follows it. */
+struct paths {
+	char **path; /* owned */
+	size_t count;
+};
+
+static void paths_release(struct paths *paths)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		free(paths->path[i]);
+	free(paths->path);
+}
+
+/*
+ * The path to grant for a lost access; "": no path can be named for it. Of what is written it is the directory, because
+ * names may differ in the next run. Of a link that was followed it is the link, so that both are granted. Owned; NULL:
+ * no memory.
+ */
+static char *paths_name_loss(const struct query *query, const struct query_answer *answer)
+{
+	const struct query_path *lost = &query->path[answer->at];
+	char link[PATH_MAX];
+
+	if (query->kind != QUERY_PATHS || !answer->certain)
+		return strdup("");
+	if (lost->want & POLICY_WRITE && lost->len > 1) {
+		size_t len = (size_t)((const char *)memrchr(lost->path, '/', lost->len) - lost->path);
+
+		return strndup(lost->path, len ? len : 1);
+	}
+	if (lost->written_len == 0)
+		return strdup(lost->path);
+	return strdup(query_follow_merged_usr(lost->written, link) ? link : lost->written);
+}
+
+static int paths_add(void *ctx, const struct query *query, const struct query_answer *answer)
+{
+	struct paths *paths = ctx;
+	char **list = reallocarray(paths->path, paths->count + 1, sizeof(*list));
+	char *path = list ? paths_name_loss(query, answer) : NULL;
+
+	if (list)
+		paths->path = list;
+	if (!path)
+		return -ENOMEM;
+	paths->path[paths->count++] = path;
+	return 0;
+}
+
+static int paths_compare(const void *a, const void *b)
+{
+	const char *one = *(char *const *)a, *other = *(char *const *)b;
+	unsigned char first, second;
+
+	while (*one && *one == *other) {
+		one++;
+		other++;
+	}
+	first = *one == '/' ? 1 : (unsigned char)*one;
+	second = *other == '/' ? 1 : (unsigned char)*other;
+	return first - second;
+}
+
+/* The length of the longest directory that both paths are at or below, of which the first is `len` long. */
+static size_t paths_get_common(const char *one, size_t len, const char *other)
+{
+	size_t same = 0, at = 0;
+
+	while (at < len && other[at] == one[at])
+		if (one[at++] == '/')
+			same = at - 1;
+	if (at == len && (other[at] == '/' || other[at] == '\0'))
+		return len;
+	return at < len && one[at] == '/' && other[at] == '\0' ? at : same;
+}
+
+/* The directory that all of the paths first to last - 1 are at or below. */
+static size_t paths_get_common_of(const struct paths *paths, size_t first, size_t last)
+{
+	size_t len = strlen(paths->path[first]);
+
+	for (size_t i = first + 1; i < last; i++)
+		len = paths_get_common(paths->path[first], len, paths->path[i]);
+	return len;
+}
+
+/* Where the paths end that have the same component behind `common` as the first. */
+static size_t paths_end_of_child(const struct paths *paths, size_t first, size_t common)
+{
+	const char *path = paths->path[first];
+	size_t len = common + 1 + strcspn(path + common + 1, "/"), last = first + 1;
+
+	while (last < paths->count && strncmp(paths->path[last], path, len) == 0 &&
+	       (paths->path[last][len] == '/' || paths->path[last][len] == '\0'))
+		last++;
+	return last;
+}
+
+/*
+ * The paths that stand for a directory: what the used ones have in common, or that for each name below it. Their
+ * number; 0: they would grant as much.
+ */
+static size_t paths_split(const struct paths *paths, const char *wide, char *narrow[SPLIT_MAX])
+{
+	size_t common = paths_get_common_of(paths, 0, paths->count), count = 0, last;
+
+	if (paths->path[0][0] != '/')
+		return 0;
+	if (common > strlen(wide)) {
+		narrow[0] = strndup(paths->path[0], common);
+		return 1;
+	}
+	if (common == 0)
+		return 0;
+	for (size_t first = 0; first < paths->count; first = last) {
+		if (paths->path[first][common] == '\0' || count == SPLIT_MAX)
+			break; /* the directory itself is used */
+		last = paths_end_of_child(paths, first, common);
+		narrow[count++] = strndup(paths->path[first], paths_get_common_of(paths, first, last));
+		if (last == paths->count)
+			return count;
+	}
+	while (count > 0)
+		free(narrow[--count]);
+	return 0;
+}
+
+/* The same entry with another path. Owned; NULL: no memory. */
+static json_t *narrow_make_entry(const json_t *entry, const char *path)
+{
+	json_t *copy;
+
+	if (!json_is_object(entry))
+		return json_string(path);
+	copy = json_deep_copy(entry);
+	(void)json_object_set_new(copy, "path", json_string(path));
+	(void)json_object_del(copy, "also_grants"); /* was about the wider path */
+	return copy;
+}
+
+/* Puts the narrow rules in the place of the wide one, if nothing is lost by that. True when that was so. */
+static bool narrow_replace(struct minimise *all, struct minimise_rule *rule, char *const *narrow, size_t count)
+{
+	size_t at = minimise_find_entry(rule);
+	json_t *wide = json_incref(rule->entry);
+	_cleanup_buf_ struct buf text = {0};
+	bool replaced;
+
+	(void)json_array_remove(rule->list, at);
+	for (size_t i = 0; i < count; i++) {
+		(void)json_array_insert_new(rule->list, at + i, narrow_make_entry(wide, narrow[i]));
+		buf_printf(&text, "%s%s", i ? ", " : "", narrow[i]);
+	}
+	replaced = minimise_find_losses(all, NULL, NULL) == 0;
+	if (replaced) {
+		minimise_print("narrowed", rule, minimise_get_text(wide), text.data);
+		all->narrowed++;
+	} else {
+		for (size_t i = 0; i < count; i++)
+			(void)json_array_remove(rule->list, at);
+		(void)json_array_insert(rule->list, at, wide);
+	}
+	json_decref(wide);
+	return replaced;
+}
+
+/* What is lost without the rule, without duplicates. 0 or -errno. */
+static int narrow_find_uses(struct minimise *all, const struct minimise_rule *rule, struct paths *paths)
+{
+	size_t at = minimise_find_entry(rule), count = 0;
+	json_t *entry = json_incref(rule->entry);
+	int r;
+
+	(void)json_array_remove(rule->list, at);
+	r = minimise_find_losses(all, paths_add, paths);
+	(void)json_array_insert_new(rule->list, at, entry);
+	if (r < 0 || paths->count == 0)
+		return r < 0 ? r : 0;
+	qsort(paths->path, paths->count, sizeof(*paths->path), paths_compare);
+	for (size_t i = 1; i < paths->count; i++) {
+		if (strcmp(paths->path[count], paths->path[i]) == 0)
+			free(paths->path[i]);
+		else
+			paths->path[++count] = paths->path[i];
+	}
+	paths->count = count + 1;
+	return 0;
+}
+
+static int narrow_path(struct minimise *all, struct minimise_rule *rule);
+
+/* The rules that took the place of a wide one, from `at` on. 0 or -ENOMEM. */
+static int narrow_further(struct minimise *all, const struct minimise_rule *wide, size_t at, size_t count)
+{
+	json_t *entry[SPLIT_MAX];
+	int r = 0;
+
+	for (size_t i = 0; i < count; i++)
+		entry[i] = json_array_get(wide->list, at + i);
+	for (size_t i = 0; i < count && r == 0; i++) {
+		struct minimise_rule rule = {wide->list, entry[i], wide->key, wide->right};
+
+		r = narrow_path(all, &rule);
+	}
+	return r;
+}
+
+static int narrow_path(struct minimise *all, struct minimise_rule *rule)
+{
+	const char *wide = minimise_get_text(rule->entry);
+	struct paths paths = {NULL, 0};
+	char *narrow[SPLIT_MAX];
+	size_t count = 0, at = minimise_find_entry(rule);
+	int r;
+
+	if (!wide || wide[0] != '/' || strchr(wide, '*'))
+		return 0; /* a pattern or a variable says what is meant */
+	r = narrow_find_uses(all, rule, &paths);
+	if (r == 0 && paths.count > 0)
+		count = paths_split(&paths, wide, narrow);
+	paths_release(&paths);
+	if (count > 0 && !(count == 1 && strcmp(narrow[0], wide) == 0) && narrow_replace(all, rule, narrow, count))
+		r = narrow_further(all, rule, at, count);
+	while (count > 0)
+		free(narrow[--count]);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* Moves the rule to "read". True when nothing is lost by that. */
+static bool narrow_right(struct minimise *all, struct minimise_rule *rule)
+{
+	json_t *filesystem = json_object_get(all->root, "filesystem"), *read = json_object_get(filesystem, "read");
+	json_t *entry = json_incref(rule->entry);
+	size_t at = minimise_find_entry(rule);
+	bool narrower;
+
+	if (!read) {
+		read = json_array();
+		(void)json_object_set_new(filesystem, "read", read);
+	}
+	(void)json_array_remove(rule->list, at);
+	(void)json_array_append(read, entry);
+	narrower = minimise_find_losses(all, NULL, NULL) == 0;
+	if (narrower) {
+		minimise_print("narrowed", rule, minimise_get_text(entry), "read");
+		all->narrowed++;
+		*rule = (struct minimise_rule){read, entry, "filesystem.read", "read"};
+	} else {
+		(void)json_array_remove(read, json_array_size(read) - 1);
+		(void)json_array_insert(rule->list, at, entry);
+	}
+	json_decref(entry);
+	return narrower;
+}
+
+int minimise_narrow_rule(struct minimise *all, struct minimise_rule *rule)
+{
+	if (strcmp(rule->right, "write") == 0 || strcmp(rule->right, "exec") == 0)
+		(void)narrow_right(all, rule);
+	return strcmp(rule->right, "public") == 0 ? 0 : narrow_path(all, rule);
+}

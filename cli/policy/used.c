@@ -1,0 +1,194 @@
+#include "cli/policy/used.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+struct used_item {
+	size_t len;
+	char bytes[];
+};
+
+/* ---- a question as bytes ---- */
+
+struct used_head {
+	enum query_kind kind;
+	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
+	bool certain; /* by the policy that is to be minimised */
+	unsigned port;
+	size_t paths;
+};
+
+static void used_pack_text(struct buf *buf, const char *text, size_t len)
+{
+	buf_add(buf, text, len);
+	buf_add(buf, "", 1);
+}
+
+static void used_pack(struct buf *buf, const struct query *query, bool certain)
+{
+	struct used_head head;
+
+	memset(&head, 0, sizeof(head)); /* also what lies between the members: the bytes are compared */
+	head.kind = query->kind;
+	head.absent = query->absent;
+	head.there = query->there;
+	head.redirected = query->redirected;
+	head.public = query->public;
+	head.unpublic = query->unpublic;
+	head.run_file = query->run_file;
+	head.renames = query->renames;
+	head.udp = query->udp;
+	head.upgrade = query->upgrade;
+	head.any_port = query->any_port;
+	head.certain = certain;
+	head.port = query->port;
+	head.paths = query->paths;
+	buf_add(buf, &head, sizeof(head));
+	for (size_t i = 0; i < query->paths; i++) {
+		const struct query_path *path = &query->path[i];
+
+		buf_add(buf, &path->want, sizeof(path->want));
+		buf_add(buf, &path->len, sizeof(path->len));
+		buf_add(buf, &path->written_len, sizeof(path->written_len));
+		used_pack_text(buf, path->path, path->len);
+		used_pack_text(buf, path->written, path->written_len);
+	}
+	used_pack_text(buf, query->target, query->target_len);
+	if (query->kind == QUERY_PATHS)
+		return;
+	used_pack_text(buf, query->host, strlen(query->host));
+	if (query->kind == QUERY_REQUEST) {
+		used_pack_text(buf, query->method, strlen(query->method));
+		used_pack_text(buf, query->request, strlen(query->request));
+	}
+}
+
+static void used_take(const char **at, void *to, size_t len)
+{
+	memcpy(to, *at, len);
+	*at += len;
+}
+
+static size_t used_take_text(const char **at, char *to)
+{
+	size_t len = strlen(*at);
+
+	used_take(at, to, len + 1);
+	return len;
+}
+
+/* Returns whether the policy that is to be minimised was certain. */
+static bool used_unpack(const struct used_item *item, struct query *query)
+{
+	const char *at = item->bytes;
+	struct used_head head;
+
+	used_take(&at, &head, sizeof(head));
+	query->kind = head.kind;
+	query->allowed = true;
+	query->absent = head.absent;
+	query->there = head.there;
+	query->redirected = head.redirected;
+	query->public = head.public;
+	query->unpublic = head.unpublic;
+	query->run_file = head.run_file;
+	query->renames = head.renames;
+	query->udp = head.udp;
+	query->upgrade = head.upgrade;
+	query->any_port = head.any_port;
+	query->port = head.port;
+	query->paths = head.paths;
+	for (size_t i = 0; i < query->paths; i++) {
+		struct query_path *path = &query->path[i];
+
+		used_take(&at, &path->want, sizeof(path->want));
+		used_take(&at, &path->len, sizeof(path->len));
+		used_take(&at, &path->written_len, sizeof(path->written_len));
+		(void)used_take_text(&at, path->path);
+		(void)used_take_text(&at, path->written);
+	}
+	query->target_len = used_take_text(&at, query->target);
+	if (query->kind == QUERY_PATHS)
+		return head.certain;
+	(void)used_take_text(&at, query->host);
+	if (query->kind == QUERY_REQUEST) {
+		(void)used_take_text(&at, query->method);
+		(void)used_take_text(&at, query->request);
+	}
+	return head.certain;
+}
+
+/* ---- the set ---- */
+
+static int used_compare_items(const void *a, const void *b)
+{
+	const struct used_item *one = a, *other = b;
+
+	if (one->len != other->len)
+		return one->len < other->len ? -1 : 1;
+	return memcmp(one->bytes, other->bytes, one->len);
+}
+
+int used_add(struct used *used, const struct query *query, const struct query_answer *answer)
+{
+	struct buf buf = {0};
+	struct used_item *item, **found;
+	size_t none = 0;
+
+	if (!used->query && !(used->query = malloc(sizeof(*used->query))))
+		return -ENOMEM;
+	buf_add(&buf, &none, sizeof(none)); /* item->len */
+	used_pack(&buf, query, answer->certain);
+	if (buf.failed)
+		return -ENOMEM;
+	item = (struct used_item *)(void *)buf.data; /* from malloc(3) */
+	item->len = buf.len - sizeof(*item);
+	found = tsearch(item, &used->tree, used_compare_items);
+	used->count += found && *found == item;
+	if (!found || *found != item)
+		buf_release(&buf);
+	return found ? 0 : -ENOMEM;
+}
+
+void used_release(struct used *used)
+{
+	tdestroy(used->tree, free);
+	free(used->query);
+	*used = (struct used){0};
+}
+
+struct used_walk {
+	const struct used *used;
+	const struct query_judge *judge;
+	int (*each)(void *ctx, const struct query *query, const struct query_answer *answer);
+	void *ctx;
+	int result;
+};
+
+static void used_judge_item(const void *node, VISIT visit, void *ctx)
+{
+	struct used_walk *walk = ctx;
+	struct query *query = walk->used->query;
+	struct query_answer answer;
+	bool certain;
+
+	if (walk->result != 0 || (visit != postorder && visit != leaf))
+		return;
+	certain = used_unpack(*(struct used_item *const *)node, query);
+	query_judge(walk->judge, query, &answer);
+	if (answer.certain ? !answer.allow : certain)
+		walk->result = walk->each(walk->ctx, query, &answer);
+}
+
+int used_find_losses(const struct used *used, const struct query_judge *judge,
+		     int (*each)(void *ctx, const struct query *query, const struct query_answer *answer), void *ctx)
+{
+	struct used_walk walk = {used, judge, each, ctx, 0};
+
+	twalk_r(used->tree, used_judge_item, &walk);
+	return walk.result;
+}
