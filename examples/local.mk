@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	examples/c-build/words.c \
 	examples/c-build/words.h \
 	examples/experiment/README.md \
+	examples/experiment/base.json \
 	examples/experiment/plan.json \
 	examples/experiment/run.sh \
 	examples/experiment/slurm.sh \

@@ -48,6 +48,7 @@ LIVE_TESTS = \
 	tests/live/cli/compare.sh \
 	tests/live/cli/examples.sh \
 	tests/live/cli/experiment.sh \
+	tests/live/cli/experiments-page.sh \
 	tests/live/syscalls/errnos.sh \
 	tests/live/syscalls/exec-again.sh \
 	tests/live/syscalls/exec-attacks.sh \
