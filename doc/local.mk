@@ -1,6 +1,7 @@
 dist_man_MANS += $(MAN_PAGES)
 bashcompletion_DATA = doc/callgate
-EXTRA_DIST += doc/architecture.md doc/experiments.md doc/glossary.md doc/performance.md doc/programs.md doc/performance.svg doc/security.md
+EXTRA_DIST += doc/architecture.md doc/experiments.md doc/glossary.md doc/performance.md \
+	doc/programs.md doc/performance.svg doc/security.md
 EXTRA_DIST += doc/callgate.bash-completion
 CLEANFILES += doc/callgate
 
