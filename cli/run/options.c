@@ -117,8 +117,8 @@ static int run_check_options(const struct run_options *options, int left)
 			    : options->really && options->dry_run
 				    ? "--really writes files and --dry-run does not; leave out one of them"
 			    : options->dry_run && options->input.count > 0 && options->policy.workdir
-				    ? "--input would write to the directory of -w, which --dry-run leaves as it is; leave "
-				      "out one of them"
+				    ? "--input would write to the directory of -w, which --dry-run leaves as it is; "
+				      "leave out one of them"
 			    : options->dry_run && options->output
 				    ? "--dry-run leaves nothing that --output could keep; leave out one of them"
 			    : options->setup && (options->dry_run || options->observe)
