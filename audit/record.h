@@ -72,7 +72,7 @@ struct audit_record {
 	char right;                  /* what rules were asked for on the path last judged: 'r', 'w', 'x'; 0: nothing */
 	enum verdict verdict;
 	enum audit_effect effect;
-	bool observed; /* denied by the judged policy, and performed all the same: --mode observe */
+	bool observed; /* the judged policy denies the call, and it is performed all the same: --mode observe */
 	const char *rule;
 	const char *reason;
 	const struct audit_net *net; /* NULL: a record about a system call */

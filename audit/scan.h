@@ -41,7 +41,7 @@ struct scan_record {
 	uint64_t count;  /* 0: the line has none */
 	bool truncated;
 	bool has_ret;    /* the line has "ret": the call succeeded */
-	bool observed;   /* performed although it was denied: --mode observe */
+	bool observed;   /* the judged policy denies the call, which was performed: --mode observe */
 };
 
 /* Scans a line. 0, or -EBADMSG: not a line as encode.c writes it. *ret_record borrows from text. */

@@ -67,7 +67,7 @@ int mounts_create_fs(const char *type, const char *const *options, size_t count)
 	return mount_fd < 0 ? -errno : mount_fd;
 }
 
-/* One layer of an overlay. Named by its link in /proc, which needs no escapes. */
+/* Sets one layer of an overlay, by the path of its descriptor in /proc, which needs no escapes. */
 static int mounts_set_layer(int fs, const char *key, int dir_fd)
 {
 	char path[32];
@@ -76,7 +76,7 @@ static int mounts_set_layer(int fs, const char *key, int dir_fd)
 	return syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, key, path, 0) < 0 ? -errno : 0;
 }
 
-/* user_xattr: whiteouts and the like as user.* attributes: in a user namespace there are no others (Linux 5.11). */
+/* Makes an overlay. user_xattr: keeps its own attributes as user.*, as a user namespace must (Linux 5.11). */
 static int mounts_open_overlay(int lower_fd, int upper_fd, int work_fd, bool user_xattr)
 {
 	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC);
@@ -86,7 +86,7 @@ static int mounts_open_overlay(int lower_fd, int upper_fd, int work_fd, bool use
 		r = mounts_set_layer(fs, "upperdir", upper_fd);
 	if (r == 0)
 		r = mounts_set_layer(fs, "workdir", work_fd);
-	/* Without it a directory of the lower layer cannot be renamed (EXDEV). */
+	/* Without redirect_dir, renaming a directory of the lower layer fails with EXDEV. */
 	if (r == 0 && syscall(SYS_fsconfig, fs, user_xattr ? FSCONFIG_SET_FLAG : FSCONFIG_SET_STRING,
 			      user_xattr ? "userxattr" : "redirect_dir", user_xattr ? NULL : "on", 0) < 0)
 		r = -errno;

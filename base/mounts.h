@@ -18,8 +18,8 @@ int mounts_clone_tree(int fd, const char *path);
 int mounts_create_fs(const char *type, const char *const *options, size_t count);
 
 /*
- * An overlay of the directory upper_fd over the directory lower_fd, detached; work_fd: an empty directory beside upper.
- * flags: MOUNTS_*. A CLOEXEC descriptor owned by the caller, or -errno.
+ * Makes a detached overlay of the directory upper_fd over the directory lower_fd. work_fd: an empty directory on the
+ * file system of upper_fd. flags: MOUNTS_*. A CLOEXEC descriptor owned by the caller, or -errno.
  */
 int mounts_create_overlay(int lower_fd, int upper_fd, int work_fd, unsigned flags);
 

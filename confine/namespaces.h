@@ -56,10 +56,9 @@ extern const int namespaces_caps[];
 #define NAMESPACES_NETWORK_CAPS 4u    /* the first ones, needed to set addresses in it */
 
 /*
- * The capabilities that the supervisor needs until namespaces_enter_view(): `count` of namespaces_caps and, with
- * overlays, those with which an overlay copies files from its lower to its upper layer. The overlay keeps them; what
- * the program may do there is judged by its own rights first (ovl_permission() in fs/overlayfs/inode.c). Returns how
- * many there are in ret_caps.
+ * Gets the capabilities that the supervisor needs until namespaces_enter_view(): the first `count` of namespaces_caps
+ * and, with overlays, those with which an overlay copies files to its upper layer. The overlay keeps these; the kernel
+ * first checks the rights of the program itself (ovl_permission() in fs/overlayfs/inode.c). Returns their number.
  */
 #define NAMESPACES_CAPS_MOST 16u
 size_t namespaces_list_caps(size_t count, bool overlays, int ret_caps[NAMESPACES_CAPS_MOST]);

@@ -50,12 +50,12 @@ struct rule {
 	struct expanded_path to;  /* RULE_REDIRECT: the target. Other kinds: to.path is NULL */
 	const char *content; /* RULE_PROVIDE, RULE_DECOY: the content of the file */
 	bool overridden;     /* a rule of a later file replaces this rule */
-	bool observing;      /* the rule is of an observing policy itself, see parse/observe.c */
+	bool observing;      /* the rule was made for an observing policy: parse/observe.c */
 };
 
 struct policy {
 	struct arena arena;
-	struct policy *judged; /* owned; NULL: this policy is enforced */
+	struct policy *judged; /* the judged policy of an observing one; owned; NULL: this policy is enforced */
 	struct policy_settings settings;
 	const char *workdir_host;
 	struct rule *rule;

@@ -33,8 +33,8 @@ enum verdict {
 const char *verdict_get_name(enum verdict verdict);
 
 /*
- * What the judged policy of a run with --mode observe says of an access that is performed all the same. error: the
- * errno with which the access would be denied; 0: the access is granted.
+ * The verdict of the judged policy, in a run with --mode observe, on an access that is performed all the same. error:
+ * the errno with which that policy denies it; 0: it grants the access.
  */
 struct policy_observed {
 	int error;
@@ -156,12 +156,12 @@ enum policy_phase {
 const char *policy_phase_get_name(enum policy_phase phase);
 
 /*
- * --mode observe. Two policies: the program runs under an *observing* policy, which grants what the user may do but for
- * secrets and what `hidden` names; each access is judged for the record by the *judged* policy, the one of the user.
+ * --mode observe has two policies. The program runs under an *observing* policy: it grants everything that the user may
+ * do, except secrets and `hidden`. The *judged* policy, that of the user, judges each access for the record.
  */
 struct policy_observe {
-	struct policy *judged;     /* owned by the observing policy once that is loaded */
-	const char *const *hidden; /* canonical host paths that are denied: the log. NULL-ended */
+	struct policy *judged;     /* the policy of the user; the observing policy owns it when that has been loaded */
+	const char *const *hidden; /* canonical host paths that are denied, such as the log; NULL-ended */
 	bool risky;                /* secrets may be read */
 	bool network;              /* every public endpoint may be reached */
 };
@@ -203,10 +203,10 @@ void policy_free(struct policy *policy);
 struct policy_draft *policy_peek_user(const char *const *names, const struct policy_host *host, char **ret_user);
 void policy_draft_free(struct policy_draft *draft);
 
-/* The user's policy: the judged one of an observing policy, and any other one itself. */
+/* Returns the policy of the user: for an observing policy the judged one, else the policy itself. */
 const struct policy *policy_get_judged(const struct policy *policy);
 
-/* True for the policy of a run with --mode observe: policy_get_judged() is another one. */
+/* True for the observing policy of a run with --mode observe. */
 bool policy_is_observing(const struct policy *policy);
 
 /* ---- judging ---- */
@@ -222,9 +222,8 @@ unsigned policy_get_rights(const struct policy *policy, const char *path, size_t
 struct policy_decision policy_decide_access(const struct policy *policy, const char *path, size_t len, unsigned want);
 
 /*
- * As policy_decide_access(), but a path below which only something else is granted may be looked at ("ancestor");
- * writing and executing it are EROFS and EACCES. shown: the path is such a directory of the view, whatever the rules
- * say.
+ * As policy_decide_access(), but a path below which something is granted may also be read ("ancestor"); writing it is
+ * EROFS, executing it EACCES. shown: the path is such a directory of the view, whatever the rules say.
  */
 struct policy_decision policy_decide_place(const struct policy *policy, const char *path, size_t len, unsigned want,
 					      bool shown);
@@ -309,8 +308,8 @@ const char *policy_find_user_error(const char *text);
 const char *const *policy_get_warnings(const struct policy *policy, size_t *ret_count);
 
 /*
- * Computes policy_settings.sha256, of an observing policy that of the judged one. It takes a fifth of the time of
- * loading, so call it only when needed. 0 or -ENOMEM.
+ * Computes policy_settings.sha256; for an observing policy that of the judged one. Takes a fifth of the time of
+ * loading, so call it only when it is needed. 0 or -ENOMEM.
  */
 int policy_compute_sha256(struct policy *policy);
 

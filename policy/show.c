@@ -214,7 +214,7 @@ char *policy_make_json(const struct policy *policy)
 
 int policy_compute_sha256(struct policy *policy)
 {
-	/* A record names the policy by which it was judged. */
+	/* Records name the policy by which accesses are judged. */
 	_cleanup_free_ char *text = policy_make_json(policy_get_judged(policy));
 
 	if (!text)

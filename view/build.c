@@ -22,7 +22,7 @@ struct build_state {
 	const struct view_options *options;
 	struct policy_error *error;
 	struct overlays overlays;
-	const struct policy_mount **split; /* grants with mounts below them: overlays are made of their parts */
+	const struct policy_mount **split; /* grants that have mounts below them: each part gets its own overlay */
 	size_t splits, split_room;
 };
 
@@ -35,7 +35,7 @@ static int build_set_error(const struct build_state *build, int error, const cha
 
 /* ---- grants ---- */
 
-/* Whether writes to what is granted go to the scratch directory. What lies there needs no overlay. */
+/* True when writes to a grant must go to the scratch directory. A grant that is in that directory needs no overlay. */
 static bool build_wants_overlay(const struct build_state *build, const struct policy_mount *grant)
 {
 	const struct view_options *options = build->options;
@@ -239,7 +239,7 @@ static int build_mount_opened(struct build_state *build, const struct policy_mou
 
 #define OVERLAYS_MAX 200u
 
-/* Mounts an overlay over the granted directory. -EAGAIN: that is not possible. */
+/* Mounts an overlay over the granted directory. -EAGAIN: that is impossible. */
 static int build_mount_overlay(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	const unsigned restrictions = view_get_restrictions(build->view, flags, grant->host, grant->virt);
@@ -263,13 +263,13 @@ static bool build_may_overlay_below(const struct build_state *build, const char 
 	for (size_t i = 0; i < sizeof(machine) / sizeof(machine[0]); i++)
 		if (path_is_below(virt, machine[i]))
 			return false;
-	/* Another mount or a link of the view stands there, such as a redirected /tmp. */
+	/* False for a path that has another mount or a link of the view, such as a redirected /tmp. */
 	return !view_find_node(build->view, virt, strlen(virt), view_hash_path(virt, strlen(virt)));
 }
 
 static int build_mount_overlays_below(struct build_state *build, const struct policy_mount *grant, unsigned flags);
 
-/* One entry of a granted directory that has mounts below it. */
+/* Mounts an overlay over one entry of a granted directory that has mounts below it. */
 static int build_mount_overlay_at(struct build_state *build, const struct policy_mount *grant, unsigned flags,
 				  const char *name)
 {
@@ -290,10 +290,10 @@ static int build_mount_overlay_at(struct build_state *build, const struct policy
 	if (overlays_has_mount_below(&build->overlays, host))
 		return build_mount_overlays_below(build, &part, flags);
 	r = build_mount_overlay(build, &part, flags);
-	return r == -EAGAIN ? 0 : r; /* it stays a part of the mount around it, where writing is refused */
+	return r == -EAGAIN ? 0 : r; /* without an overlay the mount around it shows it, read-only */
 }
 
-/* Mounts overlays over the directories in a granted one. 0 or -errno. */
+/* Mounts overlays over the directories in a granted directory. 0 or -errno. */
 static int build_mount_overlays_below(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	_cleanup_closedir_ DIR *dir = opendir(grant->host);
@@ -316,7 +316,7 @@ static int build_mount_plain(struct build_state *build, const struct policy_moun
 	return r < 0 ? r : build_mount_opened(build, grant, flags);
 }
 
-/* A directory that the run would make (@workdir/.tmp) is made in the scratch directory instead. */
+/* Makes a missing directory that a run would make (@workdir/.tmp) in the scratch directory, and mounts that. */
 static int build_mount_missing(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
 	_cleanup_free_ char *host = NULL;
@@ -343,8 +343,8 @@ static int build_refuse_dry_run(const struct build_state *build, const struct po
 }
 
 /*
- * Mounts a grant whose writes go to the scratch directory. What cannot be an overlay is mounted read-only; for a dry
- * run that is an error when it is all of the grant.
+ * Mounts a grant whose writes go to the scratch directory. What cannot have an overlay is mounted read-only. With
+ * --dry-run this is an error, if it concerns the whole grant.
  */
 static int build_mount_redirected(struct build_state *build, const struct policy_mount *grant, unsigned flags)
 {
@@ -365,7 +365,7 @@ static int build_mount_redirected(struct build_state *build, const struct policy
 	return build_mount_plain(build, grant, (flags & ~(unsigned)MOUNT_OVERLAY) | MOUNT_UNWRITABLE);
 }
 
-/* Called when all grants are mounted: another grant may stand at the name of a part. */
+/* Mounts the parts of split grants. Called after all grants: another grant may have the path of a part. */
 static int build_mount_split_grants(struct build_state *build)
 {
 	int r = 0;

@@ -32,7 +32,7 @@ static struct policy_decision judge_proc_path(const struct view *view, const str
 	return judge_make_provided("proc");
 }
 
-/* Refuses a write that should go to the run's scratch directory where no overlay leads it there. */
+/* Refuses a write that must go to the scratch directory, when no overlay was possible there. */
 static struct policy_decision judge_overlay(const struct mount *mount, struct policy_decision decision, unsigned want)
 {
 	if (decision.verdict == VERDICT_DENY || !(want & POLICY_WRITE) || !(mount->flags & MOUNT_UNWRITABLE))

@@ -1,6 +1,6 @@
 /*
- * Overlays: mounts whose lower layer is a directory of the host and whose upper layer, where everything that is written
- * ends up, is in the run's scratch directory. build.c makes them for --mode observe and --dry-run.
+ * Makes overlays for build.c, with --mode observe and --dry-run. The lower layer is a directory of the host. The upper
+ * layer, which gets all that is written, is in the scratch directory of the run.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "base/path.h"
 #include "view/overlay.h"
 
-#define UPPER_NAME "upper" /* in the scratch directory: the upper layers */
+#define UPPER_NAME "upper" /* directory in the scratch directory that has the upper layers */
 
 static int overlay_open_dir(int dirfd, const char *name, mode_t mode)
 {
@@ -29,7 +29,7 @@ static int overlay_open_dir(int dirfd, const char *name, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The overlay's root has the attributes of its upper layer. As another user only the mode can be set. */
+/* Gives the upper layer the attributes of the lower: the root of the overlay shows them. Without root only the mode. */
 static void overlay_copy_attributes(int upper_fd, int lower_fd)
 {
 	struct stat lower;
@@ -40,7 +40,7 @@ static void overlay_copy_attributes(int upper_fd, int lower_fd)
 	(void)fchmod(upper_fd, lower.st_mode & 07777);
 }
 
-/* Makes the overlay with its upper layer in the directory. */
+/* Makes an overlay whose upper layer is in overlays->dir_fd. */
 static int overlay_create_in(struct overlays *overlays, int lower_fd, unsigned restrictions)
 {
 	_cleanup_close_ int dir = -1, upper = -1, work = -1;
@@ -56,7 +56,7 @@ static int overlay_create_in(struct overlays *overlays, int lower_fd, unsigned r
 	return mounts_create_overlay(lower_fd, upper, work, restrictions);
 }
 
-/* The scratch directory may be on an overlay, as in a container, which cannot hold an upper layer. A tmpfs can. */
+/* Uses a tmpfs for the upper layers: a scratch directory that is on an overlay itself (container) cannot hold them. */
 static int overlay_use_tmpfs(struct overlays *overlays)
 {
 	static const char *const options[] = {"mode", "0700"};
@@ -71,7 +71,7 @@ static int overlay_use_tmpfs(struct overlays *overlays)
 	return overlays->dir_fd < 0 ? -errno : 0;
 }
 
-/* By its path: a descriptor of the keeper's is of a mount in the keeper's namespace, which no overlay may use. */
+/* Opens it by its path: a descriptor of the keeper is of a mount in another namespace, which overlays refuse. */
 static int overlay_open_upper(const char *scratch)
 {
 	_cleanup_close_ int fd = io_open_without_links(scratch, O_RDONLY | O_DIRECTORY);

@@ -36,8 +36,8 @@ enum mount_flag {
 	MOUNT_PUBLIC = 1 << 14,      /* something below is granted by RULE_PUBLIC: view_is_public() */
 	MOUNT_DETACHED = 1 << 12,    /* fd is a detached copy, which view_attach_mounts will mount */
 	MOUNT_PTS = 1 << 13,     /* /dev/pts and /dev/ptmx: the pseudoterminals of the run, terminals.c */
-	MOUNT_OVERLAY = 1 << 15,    /* what is written goes to the scratch directory of the run: overlay.h */
-	MOUNT_UNWRITABLE = 1 << 16, /* an overlay was wanted and is not possible: writing is refused */
+	MOUNT_OVERLAY = 1 << 15,    /* an overlay: writes go to the scratch directory of the run: overlay.h */
+	MOUNT_UNWRITABLE = 1 << 16, /* an overlay was needed, but not possible: writing is refused */
 };
 
 struct mount {
@@ -79,11 +79,11 @@ struct view_provided_file {
 	size_t text_len;
 };
 
-/* Whose writes go to the run's scratch directory, so that the host's files stay as they are. */
+/* Which grants get overlays: their writes go to the scratch directory, and the files of the host stay as they are. */
 enum view_overlay {
 	VIEW_OVERLAY_NONE,
-	VIEW_OVERLAY_OUTSIDE, /* all but those to the workdir: --mode observe */
-	VIEW_OVERLAY_ALL,     /* --dry-run */
+	VIEW_OVERLAY_OUTSIDE, /* all grants outside of the workdir: --mode observe */
+	VIEW_OVERLAY_ALL,     /* all grants: --dry-run */
 };
 
 struct view_options {

@@ -147,7 +147,7 @@ static const struct net_rule *judge_find_next_match(const struct policy *policy,
 	return NULL;
 }
 
-/* Adds what the judged policy says, where that denies. */
+/* Adds the verdict of the judged policy, if that denies what the observing policy allows. */
 static struct net_verdict judge_note_observed(struct net_verdict verdict, const struct net_verdict *judged, int error)
 {
 	if (verdict.allow && !judged->allow)

@@ -18,7 +18,7 @@
 #define NET_PATH_MAX 2048   /* bytes of the normalised path of a request, without its query */
 #define NET_METHOD_MAX 24
 #define NET_ADDRESSES_MAX 8 /* addresses of one name in "resolve" */
-#define NET_EVERY_HOST "**"  /* the host of a rule of an observing policy: every name and address */
+#define NET_EVERY_HOST "**"  /* host of a rule of an observing policy: every name and address */
 
 enum net_proto {
 	NET_HTTPS, /* TLS; the SNI must be the approved name; see policy_net_intercepts_tls() */
@@ -77,7 +77,7 @@ struct net_verdict {
 	const char *label;           /* label of the rule that allows or denies; NULL: no rule matches */
 	const char *reason;          /* static: granted no_rule denied_by_rule port_not_granted proto_not_granted
 					method_not_granted path_not_granted upgrade_not_granted */
-	/* Of an observing policy: what the judged one says of what is allowed; the error is ECONNREFUSED or EACCES. */
+	/* In an observing policy: the verdict of the judged policy; `error` is ECONNREFUSED or EACCES. */
 	struct policy_observed observed;
 };
 

@@ -1,12 +1,12 @@
 /*
- * What an observing policy lets the program reach beside the endpoints of the user's policy: every public name and
- * address. Requests by HTTP are read, so that they are on record with method and path; TLS is intercepted for that.
+ * Adds what an observing policy lets the program reach besides the endpoints of the user's policy: every public name
+ * and address. HTTP requests are parsed, so that records have their method and path. For that TLS is intercepted.
  */
 #include "policy/model.h"
 
 #define EVERY_METHOD "*"
 
-/* port 0: every port. http: requests are judged one by one. */
+/* Adds a rule for every public endpoint. port 0: every port. http: each request is judged. */
 static void observe_add_endpoints(struct compiler *compiler, enum net_proto proto, uint16_t port, bool http)
 {
 	static const struct net_http_rule any[] = {{EVERY_METHOD, "/**", false}, {"GET", "/**", true}};

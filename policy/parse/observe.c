@@ -1,6 +1,6 @@
 /*
- * The source that makes a policy an observing one: it grants all that the user may do, and denies secrets and the names
- * that the caller hides. Denies of other sources count in the judged policy only (rules.c).
+ * Makes the source that turns a policy into an observing one: it grants everything that the user may do, and denies
+ * secrets and the paths that the caller hides. Deny rules of other sources only apply in the judged policy (rules.c).
  */
 #include "policy/parse/source.h"
 #include "policy/paths/secrets.h"
@@ -19,7 +19,7 @@ static void observe_deny_below(struct arena *arena, struct source *source, const
 	observe_add_rule(arena, source, RULE_DENY, "secret", arena_concat_texts(arena, dir, pattern, (char *)NULL));
 }
 
-/* home: "~" stands for something. */
+/* Adds deny rules for a pattern of secrets. home: "~" is known. */
 static void observe_deny_secret(struct arena *arena, struct source *source, const char *pattern, bool home)
 {
 	if (pattern[0] == '/') {
@@ -31,7 +31,7 @@ static void observe_deny_secret(struct arena *arena, struct source *source, cons
 			observe_deny_below(arena, source, "", pattern);
 	} else {
 		observe_deny_below(arena, source, "**/", pattern);
-		if (home) /* a rule without globs denies what a link there leads to as well */
+		if (home) /* without globs the rule also denies the target of a link */
 			observe_deny_below(arena, source, "~/", pattern);
 	}
 }

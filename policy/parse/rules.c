@@ -118,7 +118,7 @@ void compile_rules(struct compiler *compiler, struct source *const *sources, siz
 			const struct source_rule *from = &sources[i]->rule[j];
 			struct rule_expansion pending = {sources[i], from, i};
 
-			/* Denies of other sources count in the judged policy only. */
+			/* In an observing policy other deny rules do not apply: the judged policy has them. */
 			if (from->left_out || (policy_is_observing(compiler->policy) && !sources[i]->observing &&
 					       kind_is_deny(from->kind)))
 				continue;

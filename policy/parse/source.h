@@ -82,7 +82,7 @@ struct source {
 	struct source_text *net_extends; /* network.extends */
 	size_t net_extends_count;
 	bool profile;                    /* a profile, not a file of the user */
-	bool observing;                  /* made by source_from_observe */
+	bool observing;                  /* made by source_from_observe() */
 	bool partial;                    /* loaded for network.extends: only the network counts */
 	struct source *phase[POLICY_PHASE_MAX]; /* the sources of "phases"; NULL: no such member */
 	struct source_rule *rule;
@@ -108,7 +108,7 @@ bool source_parse(struct arena *arena, const char *path, const char *text, struc
 bool source_from_cli(struct arena *arena, const struct policy_cli *cli, struct policy_errors *errors,
 		     struct source **ret_source);
 
-/* parse/observe.c: what an observing policy grants, as a source that comes after all others. */
+/* In parse/observe.c: makes the source with the rules of an observing policy, which comes after all others. */
 struct source *source_from_observe(struct arena *arena, const struct policy_observe *observe, bool home);
 
 /* In network/cli.c: adds the network rules and secrets of the command line to a source. 0, or -EINVAL with messages. */

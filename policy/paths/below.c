@@ -56,7 +56,7 @@ bool policy_may_write(const struct policy *policy, const char *path)
 
 bool policy_grants_whole_trees(const struct policy *policy)
 {
-	if (policy_is_observing(policy)) /* each call is to be on record, with what the judged policy says */
+	if (policy_is_observing(policy)) /* each call must be recorded, with the verdict of the judged policy */
 		return false;
 	for (size_t i = 0; i < policy->rule_count; i++) {
 		const struct rule *rule = &policy->rule[i];

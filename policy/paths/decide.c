@@ -25,7 +25,7 @@ static void decide_withhold(struct path_rules *finding, const struct rule *rule)
 	finding->publish = NULL;
 }
 
-/* What the policy shows in place of a secret is no secret. */
+/* True when the policy shows something else in place of a secret: that may be read. */
 static bool decide_shows_substitute(const struct tree_node *node)
 {
 	return node->remapped && node->verdict != VERDICT_ALLOW && node->deny && node->deny->observing;
@@ -247,20 +247,20 @@ static struct policy_decision decide_place(const struct policy *policy, const ch
 {
 	struct policy_decision decision = decide_access(policy, path, len, want);
 
-	/* A path that no rule mentions may still be an ancestor of one that is granted. */
+	/* A path that no rule mentions can still be an ancestor of a granted path. */
 	if (decision.verdict != VERDICT_DENY || decision.error == EACCES || policy_get_rights(policy, path, len) != 0 ||
 	    !(shown || policy_may_grant_below(policy, path, len)))
 		return decision;
 	return policy_decide_ancestor(want);
 }
 
-/* Directories that every view has. */
+/* True for directories that every view has. */
 static bool decide_is_always_shown(const char *path, size_t len)
 {
 	return len == 1 || (len == 4 && memcmp(path, "/dev", 4) == 0);
 }
 
-/* Adds what the judged policy says, where that denies what the observing one allows. */
+/* Adds the verdict of the judged policy, if that denies what the observing policy allows. */
 static struct policy_decision decide_note_observed(const struct policy *policy, struct policy_decision decision,
 						   const char *path, size_t len, unsigned want)
 {

@@ -129,7 +129,7 @@ const struct secret_pattern *secrets_get_patterns(size_t *ret_count)
 	return patterns;
 }
 
-/* True when the first components of `path` match all those of the pattern. Neither begins with a slash. */
+/* True when the first components of `path` match the whole pattern. Neither begins with a slash. */
 static bool secret_matches_head(const char *pattern, const char *path)
 {
 	char wanted[NAME_MAX + 1], name[NAME_MAX + 1];
@@ -160,7 +160,7 @@ static bool secret_matches_some_name(const char *pattern, const char *path)
 	return false;
 }
 
-/* True when `rest`, a pattern below a home directory, matches the path in some home directory. */
+/* True when the path matches `rest`, a pattern below a home directory, in some home directory. */
 static bool secret_matches_in_home(const char *rest, const char *home, const char *path)
 {
 	const char *in_own = home && home[1] ? path_rest_below(path, home) : NULL;
