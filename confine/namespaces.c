@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "confine/namespaces-private.h"
 
-/* A supervisor that takes longer hangs on a file system: the keeper's loop, with time limit and signals, waits on. */
+/* After this time the keeper goes on to its loop: the supervisor may hang on a file system, until the time limit. */
 #define READY_TIMEOUT_MS 10000
 #define END_TIMEOUT_MS 1000 /* for a child that should exit; after that it is killed */
 

@@ -168,9 +168,9 @@ struct policy_observe {
 
 /* The policy options of the command line. They act like a last file that extends the others. Lists are NULL-ended. */
 struct policy_cli {
-	const char *const *read;  /* -r */
-	const char *const *write; /* -W */
-	const char *const *exec;  /* -x */
+	const char *const *read;  /* the paths of option -r */
+	const char *const *write; /* the paths of option -W */
+	const char *const *exec;  /* the paths of option -x */
 	const char *const *env;   /* -e NAME or NAME=VALUE */
 	struct policy_limits limits; /* -t, -m, --cpu, --pids, … */
 	unsigned limits_given;    /* POLICY_LIMIT_BITs of the limits that were given */

@@ -75,7 +75,7 @@ static void canon_split_name(struct compiler *compiler, struct rule *rule)
 	}
 	if (!*at)
 		return;
-	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* a final "**" adds nothing */
+	rule->pattern = strcmp(at, "**") == 0 ? NULL : at; /* "**" matches all below, as a rule without a glob does */
 	rule->literal = literal_end == rule->name.path ? "/"
 						       : arena_dupn(&compiler->policy->arena, rule->name.path,
 								    (size_t)(literal_end - rule->name.path));
@@ -245,7 +245,7 @@ void compile_rule_paths(struct compiler *compiler)
 
 		if (rule->overridden)
 			continue;
-		compiler->failed = rule->kind == RULE_REDIRECT && !rule->to.path; /* vars.c reported it */
+		compiler->failed = rule->kind == RULE_REDIRECT && !rule->to.path; /* vars.c added a message */
 		if (!compiler->failed)
 			canon_resolve_rule(compiler, rule);
 		/* Later steps skip a wrong rule like an overridden one, and still find the mistakes of other rules. */
