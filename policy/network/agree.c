@@ -124,6 +124,6 @@ void net_check_agreement(struct compiler *compiler)
 		for (size_t j = 0; j < network->fixeds; j++)
 			agree_check_addresses(compiler, &network->fixed[j], &network->rule[i]);
 	}
-	for (size_t i = 0; i < network->secrets && !compiler->incomplete; i++) /* a rule with TLS may be left out */
+	for (size_t i = 0; i < network->secrets && !compiler->incomplete; i++) /* the missing rules may have TLS */
 		agree_check_secret(compiler, &network->secret[i]);
 }

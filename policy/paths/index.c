@@ -51,9 +51,7 @@ static struct tree_node *index_add_rule(struct policy *policy, const char *path,
 	return node;
 }
 
-/*
- * Adds a rule that denies a name in every directory as a node below TREE_NAMES, for fast look-ups. False: another rule.
- */
+/* Adds a rule that denies a name in every directory as a node below TREE_NAMES. False: another rule. */
 static bool index_add_name(struct policy *policy, const struct rule *rule)
 {
 	const struct glob *glob = &rule->glob;
