@@ -43,7 +43,7 @@ int cli_main_doctor(int argc, char **argv);
 void cli_print_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define cli_note(...) cli_print_error(NULL, __VA_ARGS__)
 
-/* Prints that memory ran out. Returns CLI_ERROR. */
+/* Prints a message that memory ran out. Returns CLI_ERROR. */
 int cli_fail_no_memory(const char *verb);
 
 /*

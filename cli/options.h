@@ -11,26 +11,26 @@
 /* An option that the user gave. */
 struct cli_given {
 	const char *verb;
-	const char *option; /* for messages: "-r", or "--cpu" where it has no letter */
-	char *value;        /* in main's argv; NULL: the option takes none */
+	const char *option; /* name of the option for messages: "-r", or "--cpu" if it has no letter */
+	char *value;        /* the option's argument, in main's argv; NULL: the option takes none */
 	unsigned which;     /* `which` of the option's row */
 };
 
 /* A row of a table of options. A row without a name ends the table. */
 struct cli_option {
-	const char *name;     /* the long option */
-	char letter;          /* 0: none */
+	const char *name;     /* the long option without its dashes */
+	char letter;          /* the short option; 0: none */
 	const char *argument; /* the argument's name in --help; NULL: the option takes no argument */
-	const char *help;     /* one or more lines */
+	const char *help;     /* text in --help: one or more lines */
 	int (*set)(const struct cli_given *given, void *field); /* 0, -ENOMEM, or -EINVAL with a message printed */
 	size_t field;         /* offset of the option's value in the structure that the table fills */
 	unsigned which;       /* tells options with the same `set` apart */
 };
 
 /* Setters for the usual types of options, and macros for rows with them. The type of `field` is beside each setter. */
-int cli_set_flag(const struct cli_given *given, void *field); /* bool */
-int cli_set_text(const struct cli_given *given, void *field); /* const char *, in main's argv */
-int cli_add_text(const struct cli_given *given, void *field); /* struct cli_list */
+int cli_set_flag(const struct cli_given *given, void *field); /* field: bool */
+int cli_set_text(const struct cli_given *given, void *field); /* field: const char *, gets a text in main's argv */
+int cli_add_text(const struct cli_given *given, void *field); /* field: struct cli_list */
 #define CLI_FLAG(name, letter, help, at) {name, letter, NULL, help, cli_set_flag, at, 0}
 #define CLI_TEXT(name, argument, help, at) {name, 0, argument, help, cli_set_text, at, 0}
 #define CLI_LIST(name, letter, argument, help, at) {name, letter, argument, help, cli_add_text, at, 0}
@@ -62,7 +62,7 @@ int cli_parse_options(int argc, char **argv, const struct cli_syntax *syntax);
 
 /* A NULL-ended list of owned strings that grows. Zero-initialise. */
 struct cli_list {
-	char **item; /* NULL while empty */
+	char **item; /* NULL if the list is empty */
 	size_t count;
 };
 
@@ -80,7 +80,7 @@ struct cli_policy_options {
 	struct cli_list names; /* -p and --profile, in the order given */
 	struct cli_list read, write, exec, env, allow_host, allow_private, listen, allow_request, secret;
 	bool phase_given;
-	const char *workdir_named; /* -w as it was written, in main's argv */
+	const char *workdir_named; /* value of -w as the user wrote it, in main's argv */
 	char *workdir;             /* -w: canonical host directory; NULL: not given; owned */
 	unsigned without;          /* --without: LAYER_BITs; not part of the policy, used by run alone */
 };

@@ -56,7 +56,7 @@ union control_fds {
 
 int control_send_message(int fd, const struct control_message *message, const int *fds, size_t fds_count)
 {
-	struct iovec part = {.iov_base = (void *)(uintptr_t)message, /* it is only read */
+	struct iovec part = {.iov_base = (void *)(uintptr_t)message, /* sendmsg(2) only reads it */
 			     .iov_len = control_get_message_size((enum control_type)message->type)};
 	struct msghdr head = {.msg_iov = &part, .msg_iovlen = 1};
 	union control_fds room;

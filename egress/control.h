@@ -24,20 +24,20 @@
 enum control_type {
 	/* from the supervisor to egress */
 	CONTROL_GUEST,     /* brings descriptors: TCP listener, DNS UDP socket, DNS TCP listener */
-	CONTROL_CONNECT,   /* struct control_connect */
+	CONTROL_CONNECT,   /* struct control_connect: a connection is announced */
 	/*
 	 * struct control_connect with a descriptor: the socket on which datagrams of all the program's sockets to that
 	 * endpoint arrive
 	 */
 	CONTROL_UDP,
 	CONTROL_CANCEL,    /* struct control_id: the program no longer waits, and its socket will not come */
-	CONTROL_ACK,       /* struct control_ack */
+	CONTROL_ACK,       /* struct control_ack: a record was written, or could not be */
 	CONTROL_END,       /* egress is to close everything, send the close records and exit */
 	/* from egress to the supervisor */
 	CONTROL_READY,     /* egress has the descriptors of CONTROL_GUEST and is ready */
 	CONTROL_NAME,      /* struct control_name: a name got an address. Sent before the DNS answer */
-	CONTROL_CONNECTED, /* struct control_connected */
-	CONTROL_RECORD,    /* struct control_record */
+	CONTROL_CONNECTED, /* struct control_connected: the upstream is connected, or not */
+	CONTROL_RECORD,    /* struct control_record: to be written to the audit log */
 	CONTROL_DONE,      /* struct control_done: the outcome of a recorded request */
 	CONTROL_TYPE_MAX,
 };
@@ -81,7 +81,7 @@ enum control_event {
 /* One audit record. Empty texts are left out of it. All texts end in NUL; the log escapes control characters. */
 struct control_record {
 	uint64_t id;   /* number of this record, for ACK and DONE */
-	uint64_t conn; /* 0 for CONTROL_EVENT_DNS */
+	uint64_t conn; /* number of the connection; 0 for CONTROL_EVENT_DNS */
 	uint8_t event;
 	uint8_t wants_ack, allow;
 	uint8_t truncated; /* the path was longer than `path` has room for */

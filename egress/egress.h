@@ -15,7 +15,7 @@ struct egress_options {
 	int control_fd;            /* control socket to the supervisor; taken */
 	int resolver_fd;           /* socket to the resolver process; taken */
 	struct ca *ca;             /* the run's certificate authority; NULL: no TLS is intercepted. Taken */
-	struct secrets *secrets;   /* taken; NULL: none */
+	struct secrets *secrets;   /* the run's secrets; taken; NULL: none */
 	char *upstream_roots; /* PEM certificates (system's and policy's) to verify servers; taken; NULL: none */
 	size_t upstream_roots_len;
 	/* called when all files and sockets are open: seccomp and Landlock (lockdown_enter_sandbox). 0 or -errno */

@@ -114,7 +114,7 @@ static void accept_connections(struct egress *egress, int most)
 		struct conn *conn;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			loop_set_interest(egress->loop, &egress->listener, 0); /* stays ready otherwise */
+			loop_set_interest(egress->loop, &egress->listener, 0); /* it would be ready at once */
 			loop_set_timer(egress->loop, &egress->listener_pause, ACCEPT_PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
@@ -176,7 +176,7 @@ static void listener_stop_accepting(struct egress *egress)
 	loop_close_watch(egress->loop, &egress->listener);
 }
 
-/* ---- the end ---- */
+/* ---- messages and the end ---- */
 
 static void egress_close_fds(int *fds, size_t count)
 {

@@ -14,11 +14,11 @@
 #include "egress/conn/pool.h"
 #include "egress/egress.h"
 
-struct control_line; /* conn/line.h */
-struct resolver;     /* dns/resolver.h */
-struct dns_server;   /* dns/server.h */
-struct tls;          /* tls/context.h */
-struct udp_relay;    /* conn/udp.c */
+struct control_line; /* defined in conn/line.h */
+struct resolver;     /* defined in dns/resolver.h */
+struct dns_server;   /* defined in dns/server.h */
+struct tls;          /* defined in tls/context.h */
+struct udp_relay;    /* defined in conn/udp.c */
 
 struct egress {
 	const struct egress_options *options;
@@ -38,7 +38,7 @@ struct egress {
 	struct in_addr own; /* the run's own loopback address, of egress' listener and of programs' sockets */
 	struct timer listener_pause; /* ends a pause of accepting, while no file descriptor is free */
 	struct timer end_timer;  /* started by CONTROL_END */
-	uint64_t end_ns;         /* when `ending` was set */
+	uint64_t end_ns;         /* time when `ending` was set */
 	enum control_phase phase; /* which messages the supervisor may send now */
 	bool ending;             /* no new connections are accepted */
 	int status;              /* exit status of the process */

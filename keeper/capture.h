@@ -36,7 +36,7 @@ struct capture {
 	int spill_error; /* errno of a failed write: the spill file is incomplete; 0: none */
 	uint64_t spilled_bytes;
 	bool splices; /* splice(2) moves the bytes to forward_fd: only where nothing is kept and there is no limit */
-	bool full;    /* splice(2) found forward_fd full */
+	bool full;    /* splice(2) found that forward_fd is full */
 	size_t forward_step; /* bytes that write(2) takes without blocking when poll(2) calls forward_fd writable */
 	char *pending;       /* CAPTURE_CHUNK_BYTES for what was read and is to be forwarded */
 	size_t pending_at, pending_end;

@@ -38,7 +38,7 @@ static int input_open_file(const struct input_file *file)
 	return stat(file->named, &st) < 0 ? -errno : -EINVAL; /* -EINVAL: it exists, but has no path, as a pipe */
 }
 
-/* State of copying one --input. */
+/* The state of copying what one --input names. */
 struct input_copy {
 	const struct privs_user *user;
 	const char *named;   /* as the user named it, for messages */

@@ -18,7 +18,7 @@
  * be late because it waits in a system call for a hanging disk; then the keeper kills the process tree itself.
  */
 #define KILL_SUPERVISOR_NS UINT64_C(10000000000)
-#define KILL_SUPERVISOR_AGAIN_NS UINT64_C(1000000000) /* the same after a second signal */
+#define KILL_SUPERVISOR_AGAIN_NS UINT64_C(1000000000) /* the supervisor's time after a second signal */
 #define KILL_TREE_NS UINT64_C(500000000)
 #define STATUS_FIRST_NS UINT64_C(2000000000)
 #define STATUS_EVERY_NS UINT64_C(500000000)

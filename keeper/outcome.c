@@ -62,7 +62,7 @@ static void keeper_judge_supervisor_death(struct keeper *keeper)
 			       recovered < 0 ? strerror(-recovered) : "");
 }
 
-/* The limit that ended the run, or LIMIT_MAX. */
+/* Finds the limit that ended the run; LIMIT_MAX: none did. */
 static enum limit_kind keeper_find_limit(const json_t *report)
 {
 	const char *name = json_string_value(json_object_get(report, "ended_by"));

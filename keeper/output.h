@@ -10,12 +10,12 @@
 
 struct output_options {
 	const char *directory; /* value of --output, for messages */
-	int directory_fd;      /* `directory`, open */
+	int directory_fd;      /* descriptor of that directory */
 	const char *workdir_virt;
 	const char *workdir_host;
 	char *const *globs; /* --artifact: fnmatch(3) patterns for paths below the workdir; none: every path */
 	size_t glob_count;
-	const struct custodian *custodian; /* writes the files if it runs (--user) */
+	const struct custodian *custodian; /* stores the files, if it was started (--user) */
 };
 
 /* Opens --output's directory (canonical). Creates it, but not its parent, if missing. fd, or -errno with a message. */

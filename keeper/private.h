@@ -18,7 +18,7 @@ struct keeper {
 	struct egress_side egress;
 	bool egress_failed; /* egress ended without having been told to */
 	int egress_status;
-	struct cgroup *cgroup; /* owned; NULL: none */
+	struct cgroup *cgroup; /* the run's control group; owned; NULL: none */
 	pid_t supervisor_pid;
 	int supervisor_pidfd;
 	int supervisor_status; /* wait status, from waitpid(2) */

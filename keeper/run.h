@@ -25,14 +25,14 @@ struct keeper_options {
 	struct scratch *scratch;
 	bool scratch_dirs_pending;        /* the keeper is to call scratch_make_dirs() */
 	char *const *argv;        /* the program and its arguments, NULL-ended */
-	const char *preferred;    /* see struct process_options */
-	const char *workdir_host; /* canonical */
-	const char *audit_path;   /* NULL: no log */
-	int audit_fd;             /* see struct process_options */
-	const char *audit_earlier; /* see struct process_options */
+	const char *preferred;    /* passed on in struct process_options */
+	const char *workdir_host; /* canonical host path of the workdir */
+	const char *audit_path;   /* path of the audit log; NULL: no log */
+	int audit_fd;             /* passed on in struct process_options */
+	const char *audit_earlier; /* passed on in struct process_options */
 	const char *part; /* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
 	struct layers *layers;    /* on a page shared with the supervisor */
-	struct egress_read *read; /* see struct egress_start_options */
+	struct egress_read *read; /* what was read for egress; NULL: egress_start() reads it */
 	struct privs_user user;   /* the user of --user */
 	const struct custodian *custodian; /* custodian->pid is 0 without --user */
 	bool show;                /* forward the program's output as it comes; false: keep it */
@@ -51,7 +51,7 @@ struct keeper_options {
 
 struct keeper_outcome {
 	struct run_ending ending;
-	unsigned asked;         /* see struct supervise_report */
+	unsigned asked;         /* why the program was asked to end, as in struct supervise_report */
 	unsigned end;           /* why callgate killed the program: RUN_END_* or a signal number */
 	uint64_t duration_ns;
 	struct capture out, err;

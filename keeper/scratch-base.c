@@ -127,7 +127,7 @@ static char *scratch_make_private_base(const char *dir, const char *known)
 		free(found);
 		return steal_pointer(&made);
 	}
-	(void)rmdir(made); /* it is empty */
+	(void)rmdir(made); /* the directory is empty */
 	return found;
 }
 

@@ -68,7 +68,7 @@ static void scratch_sweep_runs(const struct scratch *scratch)
 
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (lock < 0 || !dir)
-		return; /* another process does this */
+		return; /* another process removes dead runs now */
 	while ((entry = readdir(dir))) {
 		if (!scratch_is_run_name(entry->d_name) || !scratch_run_is_dead(scratch->base_fd, entry->d_name))
 			continue;

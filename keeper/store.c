@@ -39,7 +39,7 @@ static int store_make_parents(int dirfd, char *path)
 static struct store_linked_file {
 	dev_t dev, copy_dev;
 	ino_t ino, copy_ino;
-	char *rest; /* path of the copy, below --output's directory */
+	char *rest; /* path of the copy below the directory of --output */
 } *store_linked;
 static size_t store_linked_count;
 

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 
 #ifndef TIOCGPTPEER
-#define TIOCGPTPEER _IO('T', 0x41) /* Linux 4.13 */
+#define TIOCGPTPEER _IO('T', 0x41) /* since Linux 4.13; old headers lack it */
 #endif
 
 /* The terminal modes that the crash handler restores, in the process `owner`. 0: the modes were not changed. */
@@ -50,7 +50,7 @@ static void terminal_catch_crashes(void)
 	struct sigaction before;
 
 	for (size_t i = 0; i < sizeof(crash) / sizeof(crash[0]); i++)
-		if (sigaction(crash[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) /* no handler is set */
+		if (sigaction(crash[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) /* leaves other handlers */
 			(void)sigaction(crash[i], &action, NULL);
 }
 

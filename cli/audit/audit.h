@@ -12,10 +12,10 @@
 /* Selects records. All conditions must hold. */
 struct audit_filter {
 	bool denied;
-	const char *syscall; /* NULL: any */
+	const char *syscall; /* name of a system call; NULL: any record */
 	const char *event;   /* name of a network event; NULL: any record; "any": any network event */
 	const char *host;    /* host pattern, as in a network rule; NULL: any host */
-	int64_t pid;         /* -1: any */
+	int64_t pid;         /* pid or tid of the record's process or thread; -1: any */
 	bool by_path;
 	struct glob path; /* matched against a record's path: the resolved path, if the record has it */
 	struct arena arena;

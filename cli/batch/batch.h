@@ -10,15 +10,15 @@
 
 /* Files of a run's directory. */
 #define BATCH_WORKDIR "workdir"       /* the copy of the working directory, as the program left it */
-#define BATCH_LOG "audit.jsonl"       /* the audit log */
+#define BATCH_LOG "audit.jsonl"       /* the run's audit log */
 #define BATCH_RESULT "result.json"    /* the result, as of callgate run --json */
 #define BATCH_MESSAGES "messages.txt" /* callgate's own messages */
 
 struct batch_run {
-	const char *dir;            /* exists and is empty */
-	const char *workdir;        /* copied into `dir`; NULL: the program starts in an empty working directory */
-	const char *const *options; /* of callgate run; NULL-ended */
-	const char *const *program; /* with its arguments; NULL-ended */
+	const char *dir;            /* the run's directory, which exists and is empty */
+	const char *workdir;        /* working directory to copy into `dir`; NULL: the program starts in an empty one */
+	const char *const *options; /* options of callgate run; NULL-ended */
+	const char *const *program; /* the program and its arguments; NULL-ended */
 	const char *input;          /* file for the program's standard input; NULL: it is empty */
 };
 
@@ -28,10 +28,10 @@ struct batch_run {
  */
 pid_t batch_start_run(const struct batch_run *run);
 
-/* Reads BATCH_RESULT. Owned by the caller; NULL: there is none, because callgate did not get so far. */
+/* Reads BATCH_RESULT in a run's directory. Owned by the caller; NULL: callgate failed before it wrote a result. */
 json_t *batch_read_result(const char *dir);
 
-/* Prints what callgate said (BATCH_MESSAGES) about a run that has no result. */
+/* Prints callgate's own messages (BATCH_MESSAGES) of a run that has no result. */
 void batch_print_messages(const char *verb, const char *dir);
 
 /* Creates a directory for runs below $TMPDIR or /tmp. Owned by the caller; NULL with a message printed. */

@@ -16,10 +16,10 @@
 #define RESULT_MAX_BYTES (UINT64_C(1) << 30)
 #define MESSAGES_MAX_BYTES (1u << 20)
 
-/* Exit status of the process of a run when it could not become callgate run; the reason is in BATCH_MESSAGES. */
+/* Exit status of a run's process that could not become callgate run. The reason is in BATCH_MESSAGES. */
 #define BATCH_FAILED CLI_ERROR
 
-/* In the run's process, whose standard error is BATCH_MESSAGES. */
+/* Ends the run's process with a message. Its standard error is BATCH_MESSAGES. */
 __attribute__((noreturn)) static void batch_fail(const char *what, int error)
 {
 	(void)dprintf(STDERR_FILENO, "callgate: %s: %s\n", what, strerror(error));
@@ -38,7 +38,7 @@ static void batch_redirect_fd(const char *dir, const char *name, int flags, int 
 		batch_fail(path, errno);
 }
 
-/* cp(1) keeps times, modes, links and holes, and shares blocks where the file system can. */
+/* Copies a directory by cp(1), which keeps times, modes, links and holes, and shares blocks where it can. */
 static void batch_copy_workdir(const char *from, const char *to)
 {
 	_cleanup_free_ char *contents = cli_format("%s/.", from);
@@ -54,7 +54,7 @@ static void batch_copy_workdir(const char *from, const char *to)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (status != 0)
-		_exit(BATCH_FAILED); /* cp has said why */
+		_exit(BATCH_FAILED); /* cp(1) has printed why */
 }
 
 static size_t batch_count_texts(const char *const *text)
@@ -66,7 +66,7 @@ static size_t batch_count_texts(const char *const *text)
 	return count;
 }
 
-/* The command line of callgate run. */
+/* Makes the command line of callgate run. */
 static const char **batch_make_argv(const struct batch_run *run, const char *workdir, const char *log)
 {
 	const char *const first[] = {"callgate", "run", "--json", "--quiet", "--audit", log, "-w", workdir, NULL};

@@ -7,7 +7,7 @@ static bool align_have_equal_keys(const struct align_keys *first, size_t i, cons
 	return first->get(first->items, i) == second->get(second->items, j);
 }
 
-/* Whether ALIGN_JOIN keys from here on agree, or as many as are left if both sequences end together. */
+/* Whether the next ALIGN_JOIN keys of both sequences agree, or all that are left if both sequences end together. */
 static bool align_may_join(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j)
 {
 	for (unsigned n = 0; n < ALIGN_JOIN; n++) {
@@ -21,7 +21,7 @@ static bool align_may_join(const struct align_keys *first, size_t i, const struc
 	return true;
 }
 
-/* How many items to leave out of each sequence until they agree again. False: they do not, within the window. */
+/* Finds how many items to leave out of each sequence until they agree again. False: they do not within ALIGN_WINDOW. */
 static bool align_find_join(const struct align_keys *first, size_t i, const struct align_keys *second, size_t j,
 			    size_t *ret_skip, size_t *ret_other_skip)
 {

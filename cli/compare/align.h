@@ -8,9 +8,9 @@
 #define ALIGN_NONE SIZE_MAX
 
 /*
- * Calls `pair` for every pair of equal keys that were aligned, and for every item that has no partner (the other index
- * is ALIGN_NONE), in order. Where the sequences part, they are joined again at the nearest place where ALIGN_JOIN keys
- * in a row agree, at most ALIGN_WINDOW items further. The time is linear but for that search.
+ * Calls `pair` for every pair of equal keys that were aligned, and for every item without a partner (its other index is
+ * ALIGN_NONE), in order. Where the sequences part, they are joined again at the nearest place where ALIGN_JOIN keys in
+ * a row agree, at most ALIGN_WINDOW items further. The time is linear, except for this search.
  */
 #define ALIGN_WINDOW 512u
 #define ALIGN_JOIN 2u

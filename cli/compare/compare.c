@@ -16,20 +16,20 @@
 
 #define POLICIES_MAX 16u
 
-/* Exit statuses. */
+/* Exit statuses of callgate compare. */
 enum { COMPARE_EQUAL = 0, COMPARE_DIFFERENT = 1 };
 
 struct compare {
-	struct cli_list option; /* "-p" or "--profile", and its value, for each policy */
-	struct cli_list passed; /* options for every run */
+	struct cli_list option; /* for each policy "-p" or "--profile", then its value */
+	struct cli_list passed; /* options that are passed to every run */
 	const char *workdir, *input, *keep;
 	bool json;
-	char *dir; /* owned; of all runs */
+	char *dir; /* directory of all runs; owned */
 	struct compared run[POLICIES_MAX];
 	size_t runs;
 };
 
-/* `which`: 1 for a profile. */
+/* Adds a policy. given->which is 1 for a profile. */
 static int compare_add_policy(const struct cli_given *given, void *list)
 {
 	struct cli_list *options = list;
@@ -85,7 +85,7 @@ static int compare_parse_options(int argc, char **argv, struct compare *compare)
 	return CLI_ERROR;
 }
 
-/* Makes the directory of all runs. False with a message. */
+/* Creates the directory of all runs. False with a message. */
 static bool compare_make_dir(struct compare *compare)
 {
 	if (!compare->keep)
@@ -99,7 +99,7 @@ static bool compare_make_dir(struct compare *compare)
 	return false;
 }
 
-/* The options of one run: its policy, then those of every run. Owned by the caller, its texts are borrowed. */
+/* Makes the options of one run: its policy, then those of every run. Owned by the caller; the texts are borrowed. */
 static const char **compare_make_options(const struct compare *compare, size_t which)
 {
 	const char **options = calloc(compare->passed.count + 3, sizeof(*options));
@@ -132,7 +132,7 @@ static int compare_perform_run(const struct compare *compare, size_t which, cons
 	return pid < 0 ? pid : 0;
 }
 
-/* Reads what a run has left. False with a message when callgate could not run the program at all. */
+/* Reads a run's result. False with a message if callgate could not run the program at all. */
 static bool compare_read_run(struct compared *run)
 {
 	_cleanup_free_ char *log = cli_format("%s/" BATCH_LOG, run->dir);
@@ -146,8 +146,8 @@ static bool compare_read_run(struct compared *run)
 }
 
 /*
- * Runs the program under one policy. All runs see the same name of their working directory, so that names in their
- * output agree: the run's directory gets its own name afterwards.
+ * Runs the program under one policy. All runs have the same name for their working directory, so that file names in
+ * their output agree. The run's directory gets its own name afterwards.
  */
 static bool compare_run_once(struct compare *compare, size_t which, char *const *program)
 {

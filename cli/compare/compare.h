@@ -1,4 +1,4 @@
-/* What the files of `callgate compare` share. */
+/* Declarations shared by the source files of `callgate compare`. */
 #ifndef CALLGATE_CLI_COMPARE_COMPARE_H
 #define CALLGATE_CLI_COMPARE_COMPARE_H
 
@@ -8,11 +8,11 @@
 
 #include "cli/compare/trail.h"
 
-/* One policy's run. */
+/* One run: the program under one policy. */
 struct compared {
-	const char *policy; /* as on the command line */
-	char *dir;          /* owned; of the run */
-	json_t *result;     /* owned; of callgate run --json */
+	const char *policy; /* the policy as the command line names it */
+	char *dir;          /* directory of the run; owned */
+	json_t *result;     /* result of callgate run --json; owned */
 	struct trail trail;
 };
 
@@ -22,10 +22,10 @@ struct compared {
  */
 json_t *compare_find_differences(const struct compared *first, const struct compared *other);
 
-/* True when compare_find_differences found none. */
+/* True if compare_find_differences found no difference. */
 bool compare_found_nothing(const json_t *differences);
 
-/* Prints the comparison of two runs for people. 0 or -errno. */
+/* Prints the comparison of two runs as text. 0 or -errno. */
 int compare_print_differences(FILE *out, const struct compared *first, const struct compared *other,
 			      const json_t *differences);
 

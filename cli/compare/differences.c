@@ -1,4 +1,4 @@
-/* Finds where two runs part: verdicts, outcomes, and what followed. */
+/* Finds where two runs part: in their verdicts, outcomes, calls, processes, output, changed files and status. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "cli/compare/align.h"
 #include "cli/compare/compare.h"
 
-/* Differences of one kind: how many, and the first of them in the order of the first run's log. */
+/* The differences of one kind: how many there are, and the first in the order of the first run's log. */
 struct difference {
 	size_t count;
 	const struct trail_step *step, *other_step;
@@ -16,12 +16,12 @@ struct difference {
 
 struct comparison {
 	const struct trail *trail, *other;
-	const struct trail_process *process, *other_process; /* the pair whose steps are being aligned */
-	const size_t *child, *other_child;                   /* the children that are being aligned */
-	size_t *partner; /* owned; of each process of the first run, in the other; ALIGN_NONE: none */
+	const struct trail_process *process, *other_process; /* the two processes whose steps are being aligned */
+	const size_t *child, *other_child;                   /* the lists of child processes that are being aligned */
+	size_t *partner; /* owned: for each process of the first run its partner in the other run; ALIGN_NONE: none */
 	struct difference verdict, outcome;
 	size_t calls, calls_only, calls_other, processes, processes_only, processes_other;
-	bool failed; /* no memory */
+	bool failed; /* memory ran out */
 };
 
 static bool texts_are_equal(const char *text, const char *other)
@@ -74,14 +74,14 @@ static void comparison_align_steps(struct comparison *comparison, const struct t
 	align_keys(&keys, &other_keys, comparison_compare_steps, comparison);
 }
 
-struct children {
+struct process_children {
 	const struct trail *trail;
 	const size_t *child;
 };
 
 static uint64_t children_get_key(const void *items, size_t index)
 {
-	const struct children *children = items;
+	const struct process_children *children = items;
 
 	return children->trail->process[children->child[index]].key;
 }
@@ -94,7 +94,7 @@ static void comparison_pair_children(void *ctx, size_t first, size_t second)
 		comparison->partner[comparison->child[first]] = comparison->other_child[second];
 }
 
-/* The only child on each side are partners whatever they do first. */
+/* Makes two only children partners, whatever they do first. */
 static void comparison_pair_single(struct comparison *comparison, size_t count, size_t other_count)
 {
 	if (count == 1 && other_count == 1)
@@ -107,7 +107,7 @@ static void comparison_align_children(struct comparison *comparison, size_t pare
 	size_t count, other_count;
 	_cleanup_free_ size_t *child = trail_list_children(comparison->trail, parent, &count),
 			      *other_child = trail_list_children(comparison->other, other_parent, &other_count);
-	const struct children of = {comparison->trail, child}, of_other = {comparison->other, other_child};
+	const struct process_children of = {comparison->trail, child}, of_other = {comparison->other, other_child};
 	const struct align_keys keys = {children_get_key, &of, count};
 	const struct align_keys other_keys = {children_get_key, &of_other, other_count};
 
@@ -121,7 +121,7 @@ static void comparison_align_children(struct comparison *comparison, size_t pare
 	comparison_pair_single(comparison, count, other_count);
 }
 
-/* A parent is on record before its children, so its partner is known when the children are looked at. */
+/* Finds all processes' partners. A parent is on record before its children, so its partner is known by then. */
 static void comparison_align_processes(struct comparison *comparison)
 {
 	const struct trail *trail = comparison->trail, *other = comparison->other;
@@ -164,7 +164,7 @@ static json_t *difference_make_json(const struct difference *difference)
 			 step_make_json(difference->other_step));
 }
 
-/* {"first": …, "other": …} of a member of the results; null: it is the same in both. */
+/* Compares a member of two results: {"first": …, "other": …}; null: both have the same value. */
 static json_t *compare_member(const struct compared *first, const struct compared *other, const char *name)
 {
 	json_t *value = json_object_get(first->result, name), *other_value = json_object_get(other->result, name);
@@ -184,7 +184,7 @@ static json_t *changes_index_by_path(const json_t *result)
 	return index;
 }
 
-/* Files that one run changed and the other did not, or not to the same content. */
+/* Lists files that only one run changed, or that both runs changed to different contents. */
 static json_t *compare_changes(const struct compared *first, const struct compared *other)
 {
 	_cleanup_json_ json_t *index = changes_index_by_path(first->result),

@@ -1,4 +1,4 @@
-/* Prints a comparison for people. Everything goes through text_printf, which escapes what would act on a terminal. */
+/* Prints a comparison as text. All output goes through text_printf, which escapes control characters for terminals. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const char *get_text(const json_t *object, const char *key, const char *o
 	return text ? text : otherwise;
 }
 
-/* "deny EACCES (rule; reason), record 12" */
+/* Prints a step, such as "deny EACCES (rule; reason), record 12". */
 static void print_step(FILE *out, const char *policy, const json_t *step)
 {
 	const char *error = get_text(step, "errno", NULL), *rule = get_text(step, "rule", NULL),
@@ -78,7 +78,7 @@ static void print_end(FILE *out, const struct compared *run)
 	}
 }
 
-/* The length of the line that begins at text, at most LINE_SHOWN. */
+/* The length of the line that begins at `text`, but at most LINE_SHOWN. */
 static int measure_line(const char *text)
 {
 	size_t len = strcspn(text, "\n");

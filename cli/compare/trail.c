@@ -14,7 +14,7 @@
 #include "cli/audit/audit.h"
 #include "cli/cli.h"
 
-/* Fixed keys: both logs must give the same hash for the same text. A collision only makes two calls look alike. */
+/* Fixed keys, so that equal texts of both logs have equal hashes. A collision only makes two calls look alike. */
 static const struct texthash trail_hash = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
 
 static uint64_t trail_hash_text(const char *text)
@@ -22,7 +22,7 @@ static uint64_t trail_hash_text(const char *text)
 	return texthash_compute(&trail_hash, 0, text, strlen(text));
 }
 
-/* Replaces what differs from run to run at the start of a path: the working directory and pids below /proc. */
+/* Adds a path without the parts that differ from run to run: the working directory and pids below /proc. */
 static void trail_add_path(const struct trail *trail, struct buf *out, const char *path)
 {
 	size_t len = trail->workdir ? strlen(trail->workdir) : 0;
@@ -47,8 +47,8 @@ static void trail_add_field(const struct trail *trail, struct buf *out, const js
 }
 
 /*
- * Paths as the program wrote them: where they lead may depend on the policy. A call on a descriptor has only what it
- * was resolved to.
+ * Adds the paths of a call as the program wrote them, because where they lead may depend on the policy. A call on a
+ * descriptor has only a resolved path.
  */
 static void trail_add_paths(const struct trail *trail, struct buf *out, const json_t *line)
 {
@@ -76,7 +76,7 @@ static char *trail_describe_step(const struct trail *trail, const json_t *line)
 	return buf_take_text(&text);
 }
 
-/* The error by name; a number where it has none. */
+/* The error of a record by its name, or as a number if it has none. */
 static char *trail_get_error(const json_t *line)
 {
 	const json_t *error = json_object_get(line, "errno");
@@ -85,7 +85,7 @@ static char *trail_get_error(const json_t *line)
 				      : audit_get_field_for_display(line, "errno");
 }
 
-/* The process of a record. A pid with another parent than before is another process, which got the same number. */
+/* Finds the process of a record. A pid whose parent has changed is another process that got the same number. */
 static struct trail_process *trail_find_process(struct trail *trail, const json_t *line)
 {
 	long long pid = audit_get_field_number(line, "pid"), ppid = audit_get_field_number(line, "ppid");
@@ -113,7 +113,7 @@ static void trail_release_step(struct trail_step *step)
 	free(step->error);
 }
 
-/* Requests and connections of the network run beside the program's calls, so their place among them tells nothing. */
+/* Adds a record to the steps of its process. 0 or -ENOMEM. */
 static int trail_add_step(struct trail *trail, const json_t *line)
 {
 	struct trail_process *process = trail_find_process(trail, line);

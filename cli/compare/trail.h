@@ -1,24 +1,24 @@
-/* A log read for comparing: the steps of each process, without what differs between two runs of the same program. */
+/* A log read for comparing: the steps of each process, without what differs between runs of the same program. */
 #ifndef CALLGATE_CLI_COMPARE_TRAIL_H
 #define CALLGATE_CLI_COMPARE_TRAIL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* One record. Texts are owned; NULL: the record has no such field. */
+/* A step: one record of the log. Texts are owned; NULL: the record has no such field. */
 struct trail_step {
 	uint64_t key; /* hash of `what` */
 	uint64_t seq;
 	char *what; /* the call and its objects, such as "openat /etc/hosts" */
 	char *exe;  /* the program that the process ran at that moment */
 	char *verdict, *rule, *reason;
-	char *error; /* errno */
+	char *error; /* name or number of the errno */
 };
 
 struct trail_process {
 	uint64_t key; /* hash of what the process does first */
 	long long pid, ppid;
-	size_t parent; /* in trail->process; TRAIL_NONE: the process is not a child of one that is on record */
+	size_t parent; /* index in trail->process; TRAIL_NONE: the parent is not on record */
 	struct trail_step *step;
 	size_t steps, room;
 };
@@ -26,9 +26,9 @@ struct trail_process {
 #define TRAIL_NONE SIZE_MAX
 
 struct trail {
-	struct trail_process *process; /* in the order of their first records */
+	struct trail_process *process; /* all processes, in the order of their first records */
 	size_t processes, room;
-	char *workdir; /* in the program's view, from the header */
+	char *workdir; /* the workdir in the program's view, from the log's header */
 };
 
 /* Reads a log. 0, or -errno with a message printed. trail_release releases it, also after a failure. */
@@ -37,8 +37,8 @@ void trail_release(struct trail *trail);
 #define _cleanup_trail_ __attribute__((cleanup(trail_release)))
 
 /*
- * The children of a process, or with TRAIL_NONE those without a parent on record, by ascending pid. Owned by the
- * caller; NULL: no memory.
+ * Lists the children of a process by ascending pid; with TRAIL_NONE the processes whose parent is not on record. Owned
+ * by the caller; NULL: no memory.
  */
 size_t *trail_list_children(const struct trail *trail, size_t parent, size_t *ret_count);
 

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "cli/doctor/doctor.h"
 
-#define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR) /* inside a sandbox that container settings cannot change */
+#define TRAITS_NESTED (TRAIT_LISTENER | TRAIT_GVISOR) /* in a sandbox beyond container settings */
 #define TRAITS_CONFINED (TRAITS_CONTAINER | TRAIT_FILTERED)
 
 /* One piece of advice. It is given when a probe in `about` found its feature missing and all conditions hold. */

@@ -117,7 +117,7 @@ void doctor_try_run(struct doctor_run *ret_run)
 	ret_run->tried = pid > 0;
 	if (pid > 0) {
 		doctor_read_output(read_fd, &output);
-		(void)probe_wait_for_child(pid, DOCTOR_END_MS, &status); /* the run's output says how it ended */
+		(void)probe_wait_for_child(pid, DOCTOR_END_MS, &status); /* the run's output says how the run ended */
 		(void)killtree(DOCTOR_END_MS, __WALL); /* a killed run's children are now this subreaper's */
 	}
 	doctor_judge_output(ret_run, &output);

@@ -11,25 +11,25 @@
 #include "cli/experiment/digest.h"
 
 /* The digests of the parts of a plan, which many cells share. */
-struct parts {
+struct plan_digests {
 	char (*program)[SHA256_HEX_SIZE], (*input)[SHA256_HEX_SIZE], (*policy)[SHA256_HEX_SIZE];
 };
 
-static void parts_release(struct parts *parts)
+static void parts_release(struct plan_digests *parts)
 {
 	free(parts->program);
 	free(parts->input);
 	free(parts->policy);
 }
 
-/* Texts are separated by NULs, so that no two different lists have the same bytes. */
+/* Adds texts, each ended by a NUL, so that no two different lists have the same bytes. */
 static void buf_add_list(struct buf *out, const struct cli_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		buf_add(out, list->item[i], strlen(list->item[i]) + 1);
 }
 
-/* Replaces what was collected by its digest. 0, or the error so far, or -ENOMEM. */
+/* Computes the digest of the collected text and releases the text. 0, `error` if it is not 0, or -ENOMEM. */
 static int parts_finish_digest(struct buf *text, int error, char ret_digest[SHA256_HEX_SIZE])
 {
 	if (error == 0 && text->failed)
@@ -54,7 +54,7 @@ static int parts_hash_input(const struct plan_input *input, char ret_digest[SHA2
 	int r = 0;
 
 	if (input->file) {
-		buf_puts(&text, strrchr(input->file, '/')); /* the program sees the name */
+		buf_puts(&text, strrchr(input->file, '/')); /* the program sees the file's name */
 		r = digest_add_tree(&text, input->file);
 	}
 	if (r == 0 && input->standard) {
@@ -71,7 +71,7 @@ static int parts_hash_policy(const struct plan_policy *policy, char ret_digest[S
 	return parts_finish_digest(&text, digest_add_policy(&text, &policy->options), ret_digest);
 }
 
-static int parts_make(const struct plan *plan, struct parts *ret_parts)
+static int parts_make(const struct plan *plan, struct plan_digests *ret_parts)
 {
 	int r = 0;
 
@@ -95,10 +95,10 @@ uint64_t cell_get_seed(const struct plan *plan, const struct cell *cell)
 }
 
 /*
- * Names are part of the digest, because they are part of the row. callgate's version is, too: another version may
- * decide otherwise.
+ * Computes the digest of a cell. Names are part of it, because they are part of the row. callgate's version is, too,
+ * because another version may decide otherwise.
  */
-static int cell_compute_digest(const struct plan *plan, const struct parts *parts, struct cell *cell)
+static int cell_compute_digest(const struct plan *plan, const struct plan_digests *parts, struct cell *cell)
 {
 	_cleanup_free_ char *text =
 		cli_format("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%u\n%llu\n", PACKAGE_VERSION, cell->program->name,
@@ -112,7 +112,7 @@ static int cell_compute_digest(const struct plan *plan, const struct parts *part
 	return 0;
 }
 
-static int cells_fill(const struct plan *plan, const struct parts *parts, struct cell *cell)
+static int cells_fill(const struct plan *plan, const struct plan_digests *parts, struct cell *cell)
 {
 	size_t count = plan->programs * plan->inputs * plan->policies * plan->repetitions;
 	int r = 0;
@@ -137,7 +137,7 @@ struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 {
 	size_t count = plan->programs * plan->inputs * plan->policies * plan->repetitions;
 	struct cell *cells = count <= CELLS_MAX ? calloc(count, sizeof(*cells)) : NULL;
-	struct parts parts = {0};
+	struct plan_digests parts = {0};
 	int r = cells ? parts_make(plan, &parts) : -ENOMEM;
 
 	if (r == 0)
@@ -154,7 +154,7 @@ struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 	return NULL;
 }
 
-/* ---- the command line ---- */
+/* ---- expanding the command line ---- */
 
 /* Replaces each NAME in braces by its value. Owned by the caller. */
 static char *expand_text(const char *text, const char *const (*values)[2])
@@ -191,9 +191,9 @@ int cell_expand_command(const struct plan *plan, const struct cell *cell, struct
 	return r;
 }
 
-/* ---- the row ---- */
+/* ---- making the row ---- */
 
-/* How often each rule denied, by the result's list of denials. What no rule matched is counted as "(no rule)". */
+/* Counts how often each rule denied, by the result's denials. A denial without a rule counts as "(no rule)". */
 static json_t *row_count_denials(const json_t *denials, json_int_t *ret_total)
 {
 	json_t *by_rule = json_object(), *denial;
@@ -211,7 +211,7 @@ static json_t *row_count_denials(const json_t *denials, json_int_t *ret_total)
 	return by_rule;
 }
 
-/* Bytes of the run's connections, in one direction. */
+/* The sum of the bytes of all the run's connections, in one direction. */
 static json_int_t row_sum_bytes(const json_t *network, const char *key)
 {
 	json_int_t sum = 0;

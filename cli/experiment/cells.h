@@ -9,8 +9,8 @@ struct cell {
 	const struct plan_program *program;
 	const struct plan_input *input;
 	const struct plan_policy *policy;
-	unsigned repetition; /* from 1 */
-	size_t index;        /* in the plan, from 0 */
+	unsigned repetition; /* number of the repetition, from 1 */
+	size_t index;        /* index of the cell in the plan, from 0 */
 	char digest[SHA256_HEX_SIZE];
 };
 
@@ -20,7 +20,7 @@ struct cell {
  */
 struct cell *cells_create(const struct plan *plan, size_t *ret_count);
 
-/* The seed of a cell: that of the plan plus its repetition minus 1. */
+/* The seed of a cell: the plan's seed plus the cell's repetition minus 1. */
 uint64_t cell_get_seed(const struct plan *plan, const struct cell *cell);
 
 /*

@@ -24,7 +24,7 @@ static int digest_hash_file(const char *path, char ret_hex[SHA256_HEX_SIZE])
 	return fd < 0 ? -errno : sha256_hash_fd(fd, ret_hex, &bytes);
 }
 
-/* 0 or -errno. */
+/* Adds the line of one file, directory or link. 0 or -errno. */
 static int digest_add_entry(struct buf *out, const FTSENT *entry, size_t root_len)
 {
 	const char *name = entry->fts_path + root_len;
@@ -34,7 +34,7 @@ static int digest_add_entry(struct buf *out, const FTSENT *entry, size_t root_le
 
 	switch (entry->fts_info) {
 	case FTS_DP:
-		return 0; /* a directory was added before its contents */
+		return 0; /* after its contents: it was added before them */
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:
@@ -94,7 +94,7 @@ int digest_add_policy(struct buf *out, const struct cli_list *options)
 	argv[0] = verb;
 	for (size_t i = 0; i < options->count; i++)
 		argv[i + 1] = options->item[i];
-	optind = 0; /* getopt_long(3) starts anew */
+	optind = 0; /* makes getopt_long(3) start anew */
 	if (cli_parse_options((int)options->count + 1, argv, &syntax) != CLI_PARSED)
 		return -EINVAL;
 	if (optind <= (int)options->count) {

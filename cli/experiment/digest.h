@@ -6,12 +6,12 @@
 #include "cli/options.h"
 
 /*
- * Appends one line for each file, directory and link at and below `path`: type, mode, name, and the SHA-256 of the
- * content. In the order of names. 0, or -errno with a message printed.
+ * Appends one line for each file, directory and link at and below `path`, in the order of names: type, mode, name, and
+ * the SHA-256 of the content. 0, or -errno with a message printed.
  */
 int digest_add_tree(struct buf *out, const char *path);
 
-/* The SHA-256 of the effective policy of these options of callgate run. 0, or -EINVAL with messages printed. */
+/* Appends the SHA-256 of the effective policy of these options of callgate run. 0, or -EINVAL with messages. */
 int digest_add_policy(struct buf *out, const struct cli_list *options);
 
 #endif

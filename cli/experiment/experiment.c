@@ -71,7 +71,7 @@ static int experiment_parse_options(int argc, char **argv, struct experiment_opt
 	return cli_parse_options(argc, argv, &syntax);
 }
 
-/* The results directory as an absolute path, because the runs start in the plan's directory. NULL with a message. */
+/* Makes the results directory's path absolute, because the runs start in the plan's directory. NULL with a message. */
 static char *experiment_find_dir(const struct experiment_options *options)
 {
 	size_t len = options->plan ? strlen(options->plan) : 0;

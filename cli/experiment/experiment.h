@@ -1,4 +1,4 @@
-/* What the files of `callgate experiment` share. */
+/* Declarations shared by the source files of `callgate experiment`. */
 #ifndef CALLGATE_CLI_EXPERIMENT_EXPERIMENT_H
 #define CALLGATE_CLI_EXPERIMENT_EXPERIMENT_H
 
@@ -23,43 +23,43 @@
 #define RESULTS_ROW "row.json"
 
 struct experiment_options {
-	const char *plan, *dir; /* dir: the results directory */
+	const char *plan, *dir; /* dir: path of the results directory */
 	size_t jobs;
-	size_t shard, shards; /* from 1; 1 of 1 by default */
+	size_t shard, shards; /* this process's share, from 1, and their number; 1 of 1 by default */
 	bool csv, keep_workdirs, quiet, json;
 };
 
-/* Runs the cells of a plan that the directory does not have yet, then writes the rows. An exit status. */
+/* Runs the plan's cells that the results directory does not have yet, then writes the rows. Returns the exit status. */
 int experiment_run_plan(const struct experiment_options *options);
 
-/* Prints the table of a results directory and writes its plot. An exit status. */
+/* Prints the table of a results directory and writes its plot. Returns the exit status. */
 int experiment_print_report(const struct experiment_options *options);
 
 /*
- * All rows of a results directory, by index. *ret_rows is an array, owned by the caller. 0, or -errno with a message
- * printed.
+ * Loads all rows of a results directory, by index. *ret_rows is an array, owned by the caller. 0, or -errno with a
+ * message.
  */
 int rows_load(const char *dir, json_t **ret_rows);
 
 /* Writes results.jsonl and, with `csv`, results.csv. 0, or -errno with a message printed. */
 int rows_write(const char *dir, const json_t *rows, bool csv);
 
-/* Writes a file of a directory aside and renames it. 0, or -errno with a message printed. */
+/* Writes a file of a directory under another name and renames it. 0, or -errno with a message printed. */
 struct buf;
 int results_write_file(const char *dir, const char *name, const struct buf *text);
 
-/* The plot of a report: denials and slowdown by policy, as an SVG image. */
-struct summary;
-void plot_make(struct buf *out, const struct summary *summary, size_t count);
+/* Draws the plot of a report: denials and slowdown by policy, as an SVG image. */
+struct report_summary;
+void plot_make(struct buf *out, const struct report_summary *summary, size_t count);
 
 /* One line of the report: the cells of a program under a policy. */
-struct summary {
-	const char *program, *policy; /* borrowed from the rows */
+struct report_summary {
+	const char *program, *policy; /* names; borrowed from the rows */
 	size_t runs, ok;
-	double denials; /* mean */
-	double calls;   /* mean */
-	double time_ms; /* median */
-	double slowdown; /* time over that of the program's first policy; 0: unknown */
+	double denials; /* mean number of denials of a cell */
+	double calls;   /* mean number of calls of a cell */
+	double time_ms; /* median time of a cell */
+	double slowdown; /* time_ms divided by that of the program's first policy; 0: unknown */
 };
 
 #endif

@@ -14,17 +14,17 @@
 
 #define PLAN_MAX_BYTES (16u << 20)
 
-/* What is being read, for messages. */
-struct spot {
+/* The place in the plan that is being read, for messages. */
+struct plan_place {
 	const char *file, *text;
 	struct locate_path at;
 	bool *failed;
 };
 
-/* The place of a member of an object, which may be missing, or of an item of an array. */
-static struct spot spot_get_member(const struct spot *spot, json_t *object, const char *name)
+/* The place of a member of an object (it may be missing), or of an item of an array. */
+static struct plan_place spot_get_member(const struct plan_place *spot, json_t *object, const char *name)
 {
-	struct spot inner = *spot;
+	struct plan_place inner = *spot;
 	size_t index = 0;
 	const char *key;
 	json_t *value;
@@ -38,15 +38,15 @@ static struct spot spot_get_member(const struct spot *spot, json_t *object, cons
 	return inner;
 }
 
-static struct spot spot_get_item(const struct spot *spot, size_t index)
+static struct plan_place spot_get_item(const struct plan_place *spot, size_t index)
 {
-	struct spot inner = *spot;
+	struct plan_place inner = *spot;
 
 	inner.at.step[inner.at.depth++] = (struct locate_step){.index = index};
 	return inner;
 }
 
-static void spot_refuse(const struct spot *spot, const char *message)
+static void spot_refuse(const struct plan_place *spot, const char *message)
 {
 	struct locate_memo memo = {0};
 	char key[256];
@@ -58,7 +58,7 @@ static void spot_refuse(const struct spot *spot, const char *message)
 }
 
 /* Refuses members whose names are not in the list, which ends with NULL. */
-static void spot_check_names(const struct spot *spot, json_t *object, const char *const *names)
+static void spot_check_names(const struct plan_place *spot, json_t *object, const char *const *names)
 {
 	const char *key;
 	json_t *value;
@@ -69,7 +69,7 @@ static void spot_check_names(const struct spot *spot, json_t *object, const char
 		while (names[i] && strcmp(names[i], key) != 0)
 			i++;
 		if (!names[i]) {
-			struct spot inner = spot_get_member(spot, object, key);
+			struct plan_place inner = spot_get_member(spot, object, key);
 			const char *nearest = text_find_nearest(key, names);
 			_cleanup_free_ char *message =
 				nearest ? cli_format("unknown key; did you mean \"%s\"?", nearest) : NULL;
@@ -79,11 +79,11 @@ static void spot_check_names(const struct spot *spot, json_t *object, const char
 	}
 }
 
-/* A member that is a text; NULL when it is missing, with a message when it must not be or has another type. */
-static const char *spot_read_text(const struct spot *spot, json_t *object, const char *name, bool required)
+/* Reads a text member. NULL: it is missing, or of another type; with a message, unless it is optional and missing. */
+static const char *spot_read_text(const struct plan_place *spot, json_t *object, const char *name, bool required)
 {
 	json_t *value = json_object_get(object, name);
-	struct spot inner = spot_get_member(spot, object, name);
+	struct plan_place inner = spot_get_member(spot, object, name);
 	const char *text = json_string_value(value);
 
 	if (text && *text && strlen(text) == json_string_length(value))
@@ -93,11 +93,11 @@ static const char *spot_read_text(const struct spot *spot, json_t *object, const
 	return NULL;
 }
 
-static uint64_t spot_read_number(const struct spot *spot, json_t *object, const char *name, uint64_t most,
+static uint64_t spot_read_number(const struct plan_place *spot, json_t *object, const char *name, uint64_t most,
 				 uint64_t otherwise)
 {
 	json_t *value = json_object_get(object, name);
-	struct spot inner = spot_get_member(spot, object, name);
+	struct plan_place inner = spot_get_member(spot, object, name);
 
 	if (!value)
 		return otherwise;
@@ -107,10 +107,10 @@ static uint64_t spot_read_number(const struct spot *spot, json_t *object, const 
 	return otherwise;
 }
 
-/* A file or directory of the plan, made absolute. Owned; NULL when the member is missing or was refused. */
-static char *spot_read_path(const struct spot *spot, json_t *object, const char *name, const char *dir, bool required)
+/* Reads a path of the plan and makes it absolute. Owned; NULL: the member is missing or was refused. */
+static char *spot_read_path(const struct plan_place *spot, json_t *object, const char *name, const char *dir, bool required)
 {
-	struct spot inner = spot_get_member(spot, object, name);
+	struct plan_place inner = spot_get_member(spot, object, name);
 	const char *text = spot_read_text(spot, object, name, required);
 	bool absolute = text && *text == '/';
 	_cleanup_free_ char *joined =
@@ -126,11 +126,11 @@ static char *spot_read_path(const struct spot *spot, json_t *object, const char 
 }
 
 /* Reads a list of texts into `list`. */
-static void spot_read_texts(const struct spot *spot, json_t *object, const char *name, bool required,
+static void spot_read_texts(const struct plan_place *spot, json_t *object, const char *name, bool required,
 			    struct cli_list *list)
 {
 	json_t *value = json_object_get(object, name), *item;
-	struct spot inner = spot_get_member(spot, object, name);
+	struct plan_place inner = spot_get_member(spot, object, name);
 	size_t i;
 
 	if (!value && !required)
@@ -140,7 +140,7 @@ static void spot_read_texts(const struct spot *spot, json_t *object, const char 
 		return;
 	}
 	json_array_foreach(value, i, item) {
-		struct spot at = spot_get_item(&inner, i);
+		struct plan_place at = spot_get_item(&inner, i);
 
 		if (!json_is_string(item) || strlen(json_string_value(item)) != json_string_length(item))
 			spot_refuse(&at, "write a text");
@@ -149,12 +149,12 @@ static void spot_read_texts(const struct spot *spot, json_t *object, const char 
 	}
 }
 
-/* The name of an item, which no other item of the list may have: it tells the rows apart. */
-static const char *spot_read_name(const struct spot *spot, json_t *list, size_t index)
+/* Reads the name of an item. No other item of the list may have the name, because names tell the rows apart. */
+static const char *spot_read_name(const struct plan_place *spot, json_t *list, size_t index)
 {
 	json_t *item = json_array_get(list, index);
 	const char *name = spot_read_text(spot, item, "name", true);
-	struct spot inner = spot_get_member(spot, item, "name");
+	struct plan_place inner = spot_get_member(spot, item, "name");
 
 	for (size_t i = 0; name && i < index; i++) {
 		const char *other = json_string_value(json_object_get(json_array_get(list, i), "name"));
@@ -165,7 +165,7 @@ static const char *spot_read_name(const struct spot *spot, json_t *list, size_t 
 	return name ? name : "";
 }
 
-static void plan_read_program(struct plan *plan, const struct spot *spot, json_t *list, size_t index)
+static void plan_read_program(struct plan *plan, const struct plan_place *spot, json_t *list, size_t index)
 {
 	static const char *const names[] = {"name", "command", "workdir", NULL};
 	struct plan_program *program = &plan->program[index];
@@ -177,7 +177,7 @@ static void plan_read_program(struct plan *plan, const struct spot *spot, json_t
 	program->workdir = spot_read_path(spot, item, "workdir", plan->dir, false);
 }
 
-static void plan_read_input(struct plan *plan, const struct spot *spot, json_t *list, size_t index)
+static void plan_read_input(struct plan *plan, const struct plan_place *spot, json_t *list, size_t index)
 {
 	static const char *const names[] = {"name", "file", "stdin", NULL};
 	struct plan_input *input = &plan->input[index];
@@ -189,8 +189,8 @@ static void plan_read_input(struct plan *plan, const struct spot *spot, json_t *
 	input->standard = spot_read_path(spot, item, "stdin", plan->dir, false);
 }
 
-/* Adds an option of callgate run with its value, which it takes. */
-static void policy_add_option(const struct spot *spot, struct plan_policy *policy, const char *option, char *value)
+/* Adds an option of callgate run, and its value, which is taken. */
+static void policy_add_option(const struct plan_place *spot, struct plan_policy *policy, const char *option, char *value)
 {
 	if (!value)
 		return;
@@ -200,7 +200,7 @@ static void policy_add_option(const struct spot *spot, struct plan_policy *polic
 	spot_refuse(spot, "no memory");
 }
 
-static void plan_read_policy(struct plan *plan, const struct spot *spot, json_t *list, size_t index)
+static void plan_read_policy(struct plan *plan, const struct plan_place *spot, json_t *list, size_t index)
 {
 	static const char *const names[] = {"name", "file", "profile", "options", NULL};
 	struct plan_policy *policy = &plan->policy[index];
@@ -210,7 +210,7 @@ static void plan_read_policy(struct plan *plan, const struct spot *spot, json_t 
 
 	spot_check_names(spot, item, names);
 	policy->name = spot_read_name(spot, list, index);
-	if (plan->timeout) /* first: the policy's own options may override it */
+	if (plan->timeout) /* added first, so that the policy's own options may override it */
 		policy_add_option(spot, policy, "-t", strdup(plan->timeout));
 	policy_add_option(spot, policy, "-p", file);
 	policy_add_option(spot, policy, "--profile", profile ? strdup(profile) : NULL);
@@ -219,12 +219,12 @@ static void plan_read_policy(struct plan *plan, const struct spot *spot, json_t 
 	spot_read_texts(spot, item, "options", false, &policy->options);
 }
 
-/* Reads a list of objects. Returns how many, with their zeroed array, or 0 with a message. */
-static size_t plan_read_items(struct plan *plan, const struct spot *spot, const char *name, size_t size,
-			      void *ret_items, void (*read)(struct plan *, const struct spot *, json_t *, size_t))
+/* Reads a list of objects. Returns how many, with a zeroed array for them, or 0 with a message. */
+static size_t plan_read_items(struct plan *plan, const struct plan_place *spot, const char *name, size_t size,
+			      void *ret_items, void (*read)(struct plan *, const struct plan_place *, json_t *, size_t))
 {
 	json_t *list = json_object_get(plan->json, name);
-	struct spot inner = spot_get_member(spot, plan->json, name);
+	struct plan_place inner = spot_get_member(spot, plan->json, name);
 	size_t count = json_array_size(list);
 	void *items = calloc(count + 1, size);
 
@@ -235,7 +235,7 @@ static size_t plan_read_items(struct plan *plan, const struct spot *spot, const 
 	}
 	memcpy(ret_items, &items, sizeof(items));
 	for (size_t i = 0; i < count; i++) {
-		struct spot at = spot_get_item(&inner, i);
+		struct plan_place at = spot_get_item(&inner, i);
 
 		if (json_is_object(json_array_get(list, i)))
 			read(plan, &at, list, i);
@@ -245,14 +245,14 @@ static size_t plan_read_items(struct plan *plan, const struct spot *spot, const 
 	return count;
 }
 
-static void plan_read_all(struct plan *plan, const struct spot *spot)
+static void plan_read_all(struct plan *plan, const struct plan_place *spot)
 {
 	static const char *const names[] = {"version", "name", "programs", "inputs", "policies", "repetitions", "seed",
 					    "timeout", NULL};
 
 	spot_check_names(spot, plan->json, names);
 	if (json_integer_value(json_object_get(plan->json, "version")) != 1) {
-		struct spot at = spot_get_member(spot, plan->json, "version");
+		struct plan_place at = spot_get_member(spot, plan->json, "version");
 
 		spot_refuse(&at, "this callgate reads version 1");
 	}
@@ -280,7 +280,7 @@ int plan_load(const char *path, struct plan *ret_plan)
 	_cleanup_free_ char *text = NULL, *absolute = realpath(path, NULL);
 	bool failed = false;
 	json_error_t error;
-	struct spot spot = {.file = path, .failed = &failed};
+	struct plan_place spot = {.file = path, .failed = &failed};
 	size_t len = 0;
 	int r = absolute ? io_read_file(AT_FDCWD, absolute, PLAN_MAX_BYTES, &text, &len) : -errno;
 

@@ -10,38 +10,38 @@
 
 struct plan_program {
 	const char *name;
-	struct cli_list command; /* may contain {input}, {stdin}, {seed} and {repetition} */
-	char *workdir;           /* absolute; NULL: empty */
+	struct cli_list command; /* the command line; may contain {input}, {stdin}, {seed} and {repetition} */
+	char *workdir;           /* absolute path; NULL: an empty working directory */
 };
 
 struct plan_input {
-	const char *name; /* "": the plan has no inputs */
-	char *file;       /* absolute; copied into the working directory; NULL: none */
-	char *standard;   /* absolute; for the standard input; NULL: empty */
+	const char *name; /* name of the input; "": the plan has no inputs */
+	char *file;       /* absolute path of a file to copy into the working directory; NULL: none */
+	char *standard;   /* absolute path of a file for the standard input; NULL: it is empty */
 };
 
 struct plan_policy {
 	const char *name;
-	struct cli_list options; /* of callgate run */
+	struct cli_list options; /* options of callgate run */
 };
 
 struct plan {
-	json_t *json; /* owned; names are borrowed from it */
-	char *dir;    /* owned; of the file: paths in it are relative to this */
+	json_t *json; /* the parsed plan; owned; the names are borrowed from it */
+	char *dir;    /* directory of the plan's file, to which paths in the plan are relative; owned */
 	struct plan_program *program;
-	struct plan_input *input; /* at least one */
+	struct plan_input *input; /* the inputs, at least one */
 	struct plan_policy *policy;
 	size_t programs, inputs, policies;
 	unsigned repetitions;
 	uint64_t seed;
-	const char *timeout; /* of each run, as for -t; NULL: none; borrowed from json */
+	const char *timeout; /* time limit of each run, as for -t; borrowed from json; NULL: none */
 };
 
-/* Bounds. Their product bounds the number of cells. */
+/* Most items of each list, and most repetitions. Their product bounds the number of cells. */
 #define PLAN_ITEMS_MAX 1000u
 #define PLAN_REPETITIONS_MAX 100000u
 
-/* Reads and checks a plan. 0, or -EINVAL with one message for each mistake. plan_release in both cases. */
+/* Reads and checks a plan. 0, or -EINVAL with one message for each mistake. plan_release releases it in both cases. */
 int plan_load(const char *path, struct plan *ret_plan);
 void plan_release(struct plan *plan);
 

@@ -1,4 +1,4 @@
-/* The plot of a report, as an SVG image without scripts or fonts of its own: two bars for each program and policy. */
+/* Draws the plot of a report, as an SVG image without scripts or fonts: two bars for each program and policy. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -11,7 +11,7 @@
 #define GAP 90
 #define TOP 46
 
-/* Text of a plan may have any character: it must not become markup. */
+/* Appends a text of the plan, in which any character may occur, so that it does not become markup. */
 static void plot_add_escaped(struct buf *out, const char *text)
 {
 	for (const char *at = text; *at; at++)
@@ -50,7 +50,7 @@ static void plot_add_bar(struct buf *out, int x, int y, double value, double mos
 	plot_add_text(out, x + width + 4, y + ROW_HEIGHT - 7, "fill=\"#555\"", number);
 }
 
-static void plot_add_summary(struct buf *out, const struct summary *summary, int y, double most_denials,
+static void plot_add_summary(struct buf *out, const struct report_summary *summary, int y, double most_denials,
 			     double most_slowdown)
 {
 	char label[80];
@@ -61,7 +61,7 @@ static void plot_add_summary(struct buf *out, const struct summary *summary, int
 	plot_add_bar(out, LABEL_WIDTH + BAR_WIDTH + GAP, y, summary->slowdown, most_slowdown, "#2e6da4", 2);
 }
 
-void plot_make(struct buf *out, const struct summary *summary, size_t count)
+void plot_make(struct buf *out, const struct report_summary *summary, size_t count)
 {
 	int height = TOP + (int)count * ROW_HEIGHT + 10, width = LABEL_WIDTH + 2 * (BAR_WIDTH + GAP);
 	double most_denials = 0, most_slowdown = 0;

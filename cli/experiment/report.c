@@ -1,4 +1,4 @@
-/* callgate experiment report: a table and a plot of finished cells. */
+/* callgate experiment report: prints a table and draws a plot of the finished cells. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static double row_get_measured(const json_t *row, const char *key)
 	return json_number_value(json_object_get(json_object_get(row, "measured"), key));
 }
 
-static bool row_is_of_summary(const json_t *row, const struct summary *summary)
+static bool row_is_of_summary(const json_t *row, const struct report_summary *summary)
 {
 	return strcmp(row_get_text(row, "program"), summary->program) == 0 &&
 	       strcmp(row_get_text(row, "policy"), summary->policy) == 0;
@@ -44,7 +44,7 @@ static double doubles_get_median(double *values, size_t count)
 }
 
 /* Fills in the numbers of one line of the report. `times` has room for all rows. */
-static void summary_fill(struct summary *summary, const json_t *rows, double *times)
+static void summary_fill(struct report_summary *summary, const json_t *rows, double *times)
 {
 	json_t *row;
 	size_t i;
@@ -62,8 +62,8 @@ static void summary_fill(struct summary *summary, const json_t *rows, double *ti
 	summary->time_ms = doubles_get_median(times, summary->runs);
 }
 
-/* The slowdown is over the first policy of the plan, which has the lowest index. */
-static void summaries_compare_times(struct summary *summary, size_t count)
+/* Computes the slowdowns, over the first policy of the plan, which has the lowest index. */
+static void summaries_compare_times(struct report_summary *summary, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t first = 0; first <= i; first++)
@@ -74,11 +74,11 @@ static void summaries_compare_times(struct summary *summary, size_t count)
 			}
 }
 
-/* A line for each program and policy, in the order of the plan. Owned by the caller; NULL: no memory. */
-static struct summary *summaries_create(const json_t *rows, size_t *ret_count)
+/* Makes a line of the report for each program and policy, in the plan's order. Owned by the caller; NULL: no memory. */
+static struct report_summary *summaries_create(const json_t *rows, size_t *ret_count)
 {
 	_cleanup_free_ double *times = calloc(json_array_size(rows) + 1, sizeof(*times));
-	struct summary *summary = NULL;
+	struct report_summary *summary = NULL;
 	size_t count = 0, room = 0, i;
 	json_t *row;
 
@@ -93,7 +93,7 @@ static struct summary *summaries_create(const json_t *rows, size_t *ret_count)
 			free(summary);
 			return NULL;
 		}
-		summary[count++] = (struct summary){.program = row_get_text(row, "program"),
+		summary[count++] = (struct report_summary){.program = row_get_text(row, "program"),
 						    .policy = row_get_text(row, "policy")};
 	}
 	for (i = 0; i < count; i++)
@@ -103,7 +103,7 @@ static struct summary *summaries_create(const json_t *rows, size_t *ret_count)
 	return count ? summary : calloc(1, sizeof(*summary));
 }
 
-static int report_print_table(const struct summary *summary, size_t count)
+static int report_print_table(const struct report_summary *summary, size_t count)
 {
 	int program_width = 7, policy_width = 6;
 
@@ -125,7 +125,7 @@ static int report_print_table(const struct summary *summary, size_t count)
 	return CLI_ERROR;
 }
 
-static int report_print_json(const struct summary *summary, size_t count)
+static int report_print_json(const struct report_summary *summary, size_t count)
 {
 	json_t *list = json_array();
 
@@ -142,7 +142,7 @@ static int report_print_json(const struct summary *summary, size_t count)
 int experiment_print_report(const struct experiment_options *options)
 {
 	_cleanup_json_ json_t *rows = NULL;
-	_cleanup_free_ struct summary *summary = NULL;
+	_cleanup_free_ struct report_summary *summary = NULL;
 	_cleanup_buf_ struct buf plot = {0};
 	size_t count = 0;
 

@@ -1,4 +1,4 @@
-/* Rows of finished cells: read from the cells' directories, written as JSON lines and CSV. */
+/* Reads the rows of finished cells from the cells' directories, and writes them as JSON lines and CSV. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static int rows_compare(const void *row, const void *other)
 		      json_string_value(json_object_get(*(json_t *const *)other, "cell")));
 }
 
-/* Sorts an array in place. */
+/* Sorts an array of rows by index, in place. */
 static int rows_sort(json_t **rows)
 {
 	size_t count = json_array_size(*rows);
@@ -63,7 +63,7 @@ static int rows_sort(json_t **rows)
 	return 0;
 }
 
-/* Adds the row of one cell. A directory without one is of a copy that is under way. 0, or -errno with a message. */
+/* Adds the row of one cell. A directory without a row is a copy that is under way. 0, or -errno with a message. */
 static int rows_add_cell(const char *dir, const char *cell, json_t *rows)
 {
 	_cleanup_free_ char *path = cli_format("%s/" RESULTS_CELLS "/%s/" RESULTS_ROW, dir, cell), *text = NULL;
@@ -106,7 +106,7 @@ int rows_load(const char *dir, json_t **ret_rows)
 	return r;
 }
 
-/* ---- CSV: RFC 4180 ---- */
+/* ---- writing CSV (RFC 4180) ---- */
 
 static const char *const csv_columns[] = {"cell", "index", "program", "input", "policy", "repetition", "seed", "status",
 					  "exit_code", "signal", "error", "denials", "denials_by_rule", "changes",
@@ -151,7 +151,7 @@ static void csv_add_columns(struct buf *out, const json_t *row, const char *cons
 	}
 }
 
-/* row NULL: the names of the columns. */
+/* Adds a line of CSV; with `row` NULL the names of the columns. */
 static void csv_add_row(struct buf *out, const json_t *row)
 {
 	csv_add_columns(out, row, csv_columns, sizeof(csv_columns) / sizeof(csv_columns[0]), false);

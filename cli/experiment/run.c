@@ -1,4 +1,4 @@
-/* Runs cells, several at once. What is finished stays finished whatever happens to this process. */
+/* Runs cells, several at once. A finished cell stays finished whatever happens to this process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define BAR_CELLS 20u
 
 struct job {
-	pid_t pid; /* 0: unused */
+	pid_t pid; /* pid of a cell's run; 0: the job is unused */
 	const struct cell *cell;
 };
 
@@ -29,12 +29,12 @@ struct experiment {
 	struct cell *cell;
 	size_t cells, next;
 	struct job *job;
-	size_t running, wanted, finished, failed; /* wanted: cells that this run has to perform */
+	size_t running, wanted, finished, failed; /* wanted: how many cells this process has to run */
 	uint64_t start_ns;
 	bool shows_progress, stopped;
 };
 
-/* Owned by the caller; NULL: no memory. */
+/* Makes the path of a cell's directory. Owned by the caller; NULL: no memory. */
 static char *cell_get_dir(const struct experiment *experiment, const char *below, const struct cell *cell)
 {
 	return cli_format("%s/%s/%s", experiment->options->dir, below, cell->digest);
@@ -71,14 +71,14 @@ static void experiment_show_progress(const struct experiment *experiment)
 	(void)fflush(stderr);
 }
 
-/* Ends the line of the progress bar, before a message. */
+/* Ends the line of the progress bar, because a message follows. */
 static void experiment_interrupt_progress(const struct experiment *experiment)
 {
 	if (experiment->shows_progress)
 		(void)fputc('\n', stderr);
 }
 
-/* The options of a cell's run. Owned by the caller; its texts are those of the plan and `seed`. */
+/* Makes the options of a cell's run. Owned by the caller; the texts are borrowed from the plan and `seed`. */
 static const char **cell_make_options(const struct cell *cell, const char *seed)
 {
 	const struct cli_list *policy = &cell->policy->options;
@@ -99,7 +99,7 @@ static const char **cell_make_options(const struct cell *cell, const char *seed)
 	return options;
 }
 
-/* Returns the pid of the cell's run or -errno. */
+/* Starts a cell's run. Returns its pid or -errno. */
 static pid_t cell_start_run(const struct experiment *experiment, const struct cell *cell)
 {
 	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING, cell);
@@ -114,11 +114,11 @@ static pid_t cell_start_run(const struct experiment *experiment, const struct ce
 		return -ENOMEM;
 	run.program = (const char *const *)command.item;
 	if (io_remove_tree(AT_FDCWD, dir) < 0 && errno != ENOENT)
-		return -errno; /* of an earlier run that was killed */
+		return -errno; /* removes what an earlier run left that was killed */
 	return mkdir(dir, 0777) < 0 ? -errno : batch_start_run(&run);
 }
 
-/* Writes the row and moves the cell's directory to the finished ones. 0, or -errno with a message. */
+/* Writes a cell's row and moves the cell's directory to the finished ones. 0, or -errno with a message. */
 static int cell_keep_row(const struct experiment *experiment, const struct cell *cell, const char *dir,
 			 const json_t *result)
 {
@@ -136,7 +136,7 @@ static int cell_keep_row(const struct experiment *experiment, const struct cell 
 	if (r < 0)
 		return r;
 	if (!experiment->options->keep_workdirs)
-		(void)io_remove_tree(AT_FDCWD, workdir); /* a rest of it does no harm */
+		(void)io_remove_tree(AT_FDCWD, workdir); /* what stays on failure does no harm */
 	if (rename(dir, finished) == 0)
 		return 0;
 	r = -errno;
@@ -151,7 +151,7 @@ static const char *result_get_status(const json_t *result)
 	return status ? status : "error";
 }
 
-/* A run that callgate itself failed to make says nothing about the policy. It is tried again by the next run. */
+/* Handles the end of a cell's run. A cell whose run failed in callgate itself is tried again by the next run. */
 static void cell_finish(struct experiment *experiment, const struct cell *cell)
 {
 	_cleanup_free_ char *dir = cell_get_dir(experiment, RESULTS_RUNNING, cell);
@@ -172,7 +172,7 @@ static void cell_finish(struct experiment *experiment, const struct cell *cell)
 		batch_print_messages("experiment", dir);
 }
 
-/* Starts the next cell that is to be run. False: there is none, or it could not be started (with a message). */
+/* Starts the next cell that is to be run. False: there is none, or starting it failed (with a message). */
 static bool experiment_start_next(struct experiment *experiment, struct job *job)
 {
 	const struct cell *cell;
@@ -199,7 +199,7 @@ static bool experiment_start_next(struct experiment *experiment, struct job *job
 static void experiment_wait_for_one(struct experiment *experiment)
 {
 	int status;
-	pid_t pid = waitpid(-1, &status, 0); /* -1 with EINTR: the caller tries again */
+	pid_t pid = waitpid(-1, &status, 0); /* if interrupted (EINTR), the caller tries again */
 
 	for (size_t i = 0; i < experiment->options->jobs; i++) {
 		struct job *job = &experiment->job[i];
@@ -249,7 +249,7 @@ static bool results_make_dir(const char *dir, const char *below)
 	return false;
 }
 
-/* Keeps another process from running the same shard in this directory. A descriptor that holds the lock, or -1. */
+/* Locks a shard, so that no other process runs it in this directory. A descriptor that holds the lock, or -1. */
 static int results_lock_shard(const struct experiment_options *options)
 {
 	_cleanup_free_ char *path = cli_format("%s/shard-%zu-of-%zu.lock", options->dir, options->shard,

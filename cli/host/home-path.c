@@ -83,7 +83,7 @@ static size_t home_get_prefix_len(const char *below)
 	const char *slash = strrchr(below, '/');
 
 	if (!slash || strcmp(slash, "/bin") != 0 || !memchr(below, '/', (size_t)(slash - below)))
-		return strlen(below); /* ~/bin, ~/.local/bin, ~/.cargo/bin */
+		return strlen(below); /* the whole path: ~/bin, ~/.local/bin, ~/.cargo/bin */
 	return (size_t)(slash - below);
 }
 

@@ -26,7 +26,7 @@
 struct cli_host_note {
 	struct cli_host_note *next;
 	const char *path, *text;
-	bool told; /* for a void grant: it was reported */
+	bool told; /* of a void grant: the user was told */
 };
 
 /* Finds the note for a path, borrowed; NULL: there is none. */
@@ -50,13 +50,13 @@ static int host_add_note(struct cli_host *host, struct cli_host_note **list, con
 	return 0;
 }
 
-/* ---- files ---- */
+/* ---- reading policy files ---- */
 
 static void host_note_proc_link(void *ctx, const char *link)
 {
 	bool *in_proc = ctx;
 
-	*in_proc = path_is_below(link, "/proc"); /* called for each link in turn, so that the last link decides */
+	*in_proc = path_is_below(link, "/proc"); /* called for each link in turn: the last one decides */
 }
 
 /*

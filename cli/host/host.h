@@ -12,11 +12,11 @@
 struct cli_interpreter;
 struct cli_host_note;
 
-/* Zero-initialise. */
+/* The host as the policy compiler sees it, for one command line. Zero-initialise. */
 struct cli_host {
 	struct arena arena;        /* holds all texts, notes and the interpreter */
 	struct policy_host policy; /* callbacks and values for policy_load() */
-	struct cli_interpreter *interpreter; /* found at first use */
+	struct cli_interpreter *interpreter; /* what @interpreter stands for; NULL: not looked for yet */
 	struct cli_host_note *files;   /* the files that were read: path and text; each is read once in a run */
 	struct cli_host_note *accounts; /* path and text of generated files such as account:passwd */
 	struct cli_host_note *refused; /* grants that are void: path and reason */

@@ -41,14 +41,14 @@ static const struct manager_place manager_places[] = {
 	{"MAMBA_ROOT_PREFIX", "micromamba", "envs", true},
 	{"CONDA_PREFIX", NULL, "envs", true},
 	{NULL, ".conda", "envs", false},
-	/* virtual environments */
+	/* directories of virtual environments */
 	{"VIRTUAL_ENV", NULL, "", true},
 	{"WORKON_HOME", ".virtualenvs", "", false},
 	{NULL, ".local/share/virtualenvs", "", false},
 	{NULL, ".cache/pypoetry/virtualenvs", "", false},
 	{"PIPX_HOME", ".local/share/pipx", "venvs", false},
 	{NULL, ".local/pipx", "venvs", false},
-	/* installed by the system */
+	/* directories where the system installs interpreters */
 	{NULL, "/opt", "", false},
 	{NULL, "/usr/lib", "", false},
 	{NULL, "/usr/local", "", false},

@@ -77,7 +77,9 @@ static char *shim_read_version_file(const char *dir, const char *name)
 	return !path || io_read_file(AT_FDCWD, path, VERSION_FILE_BYTES, &text, &len) < 0 ? NULL : text;
 }
 
-/* The list of chosen versions: the variable, else the nearest `local` file, else ROOT/version. Owned; NULL: none. */
+/*
+ * The list of chosen versions: from the variable, else the nearest `local` file, else ROOT/version. Owned; NULL: none.
+ */
 static char *shim_read_chosen_versions(const struct shim_manager *manager, const char *root)
 {
 	const char *variable = getenv(manager->variable);
@@ -96,7 +98,7 @@ static char *shim_read_chosen_versions(const struct shim_manager *manager, const
 	return shim_read_version_file(root, "version");
 }
 
-/* ROOT/versions/VERSION/bin/NAME, owned; NULL: it does not exist. */
+/* Finds ROOT/versions/VERSION/bin/NAME. Owned; NULL: it does not exist. */
 static char *shim_find_installed(const char *root, const char *version, const char *name)
 {
 	_cleanup_free_ char *path = cli_format("%s/versions/%s/bin/%s", root, version, name);
@@ -120,7 +122,7 @@ static char *shim_find_newest(const char *root, const char *version, const char 
 	while (dir && (entry = readdir(dir)))
 		if (strncmp(entry->d_name, version, len) == 0 && entry->d_name[len] == '.' &&
 		    strverscmp(entry->d_name, best) > 0)
-			(void)snprintf(best, sizeof(best), "%s", entry->d_name); /* fits: a directory entry's name */
+			(void)snprintf(best, sizeof(best), "%s", entry->d_name); /* fits: a file name */
 	return *best ? shim_find_installed(root, best, name) : NULL;
 }
 
@@ -184,7 +186,7 @@ static bool shim_find_target(const char *path, const char *name, char **ret_targ
 	return true;
 }
 
-/* ---- PATH ---- */
+/* ---- searching PATH ---- */
 
 char *program_get_nth_path_dir(unsigned number)
 {
@@ -221,12 +223,12 @@ char *program_find_executable(const char *name)
 	}
 }
 
-/* ---- "#!" lines ---- */
+/* ---- reading "#!" lines ---- */
 
 enum env_word_kind {
 	ENV_SKIP,     /* an option without a further word, or "NAME=VALUE" */
 	ENV_ARGUMENT, /* an option whose argument is the next word */
-	ENV_END,      /* "--" */
+	ENV_END,      /* the word "--", which ends the options */
 	ENV_PROGRAM,
 	ENV_UNKNOWN, /* an unknown option, or a change of PATH */
 };
@@ -274,7 +276,7 @@ static const char *env_parse_split_string(char *text)
 	bool options = true;
 	char *save = NULL;
 
-	if (strpbrk(text, "\"'\\$#")) /* quotes, escapes, variables, comments */
+	if (strpbrk(text, "\"'\\$#")) /* quotes, escapes, variables and comments are not understood */
 		return NULL;
 	for (char *word = strtok_r(text, " \t\r", &save); word; word = strtok_r(NULL, " \t\r", &save)) {
 		enum env_word_kind kind = env_classify_word(word, options);
@@ -289,7 +291,7 @@ static const char *env_parse_split_string(char *text)
 	return NULL;
 }
 
-/* The program that env runs for a "#!" line, of which the kernel passes the rest as one argument: the name, or -S. */
+/* The program that env runs for a "#!" line, whose rest the kernel passes as one argument. NULL: not understood. */
 static const char *env_find_program(char *text)
 {
 	static const char split[] = "--split-string=";

@@ -9,7 +9,7 @@
 
 #include "policy/paths/tree.h"
 
-#define LINKS_MAX 40 /* the kernel's limit (MAXSYMLINKS) */
+#define LINKS_MAX 40 /* symbolic links followed in one path: the kernel's limit (MAXSYMLINKS) */
 
 /* The cached lookup of a path whose directory is canonical. */
 struct cli_real_name {
@@ -19,7 +19,7 @@ struct cli_real_name {
 	char path[];
 };
 
-/* A path being resolved. */
+/* The state of resolving one path. */
 struct real_walk {
 	char done[PATH_MAX]; /* the resolved part of the path; "": the root directory */
 	size_t len;
@@ -36,7 +36,7 @@ static void real_look_up(struct cli_real *real, struct cli_real_name *name)
 
 	if (len > 0 && (size_t)len < sizeof(target))
 		name->target = arena_dupn(&real->arena, target, (size_t)len);
-	name->exists = name->target || (len < 0 && errno == EINVAL); /* EINVAL: it is not a link */
+	name->exists = name->target || (len < 0 && errno == EINVAL); /* EINVAL: the path exists and is no link */
 }
 
 /* The lookup of the path walk->done, cached or new. NULL: no memory. */

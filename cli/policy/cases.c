@@ -14,15 +14,15 @@
 
 #define CASES_BYTES_MAX ((size_t)16 << 20)
 
-/* A file that is being read. */
+/* The state of reading a file of cases. */
 struct cases_file {
 	const char *verb, *path, *text;
 	struct locate_memo memo;
-	struct locate_path at; /* of the current value */
+	struct locate_path at; /* place of the current value */
 	bool failed;
 };
 
-static void cases_enter(struct cases_file *file, const char *name, size_t index)
+static void cases_enter_value(struct cases_file *file, const char *name, size_t index)
 {
 	file->at.step[file->at.depth++] = (struct locate_step){name, index};
 }
@@ -44,7 +44,7 @@ __attribute__((format(printf, 2, 3))) static void cases_fail(struct cases_file *
 	file->failed = true;
 }
 
-/* ---- one case ---- */
+/* ---- reading one case ---- */
 
 static bool cases_find_kind(const char *name, enum why_kind *ret_kind)
 {
@@ -64,7 +64,7 @@ static bool cases_is_verdict(const char *text)
 	return false;
 }
 
-/* Takes one member of a case. */
+/* Reads one member of a case. */
 static void cases_take_member(struct cases_file *file, struct policy_case *one, const char *name, const json_t *value)
 {
 	static const char *const names[] = {"open", "exec", "connect", "listen", "url",
@@ -104,7 +104,7 @@ static void cases_take_case(struct cases_file *file, const json_t *object, struc
 		return;
 	}
 	json_object_foreach (members, name, value) {
-		cases_enter(file, name, index++);
+		cases_enter_value(file, name, index++);
 		cases_take_member(file, one, name, value);
 		kind = one->text && one->text == json_string_value(value) ? one->kind : kind;
 		file->at.depth--;
@@ -118,9 +118,9 @@ static void cases_take_case(struct cases_file *file, const json_t *object, struc
 		cases_fail(file, "lacks \"verdict\"; write \"allow\" or \"deny\"");
 }
 
-/* ---- the file ---- */
+/* ---- reading the file ---- */
 
-/* Returns the list of cases; NULL with a message. */
+/* Finds the list of cases in the file. NULL with a message. */
 static const json_t *cases_find_list(struct cases_file *file, const json_t *root)
 {
 	json_t *members = (json_t *)(uintptr_t)root, *value;
@@ -133,7 +133,7 @@ static const json_t *cases_find_list(struct cases_file *file, const json_t *root
 		return NULL;
 	}
 	json_object_foreach (members, name, value) {
-		cases_enter(file, name, index++);
+		cases_enter_value(file, name, index++);
 		if (strcmp(name, "cases") == 0) {
 			list = value;
 			at = index - 1;
@@ -146,7 +146,7 @@ static const json_t *cases_find_list(struct cases_file *file, const json_t *root
 		cases_fail(file, "must have \"cases\", a list of at least one case");
 		return NULL;
 	}
-	cases_enter(file, "cases", at);
+	cases_enter_value(file, "cases", at);
 	return list;
 }
 
@@ -162,7 +162,7 @@ static int cases_take_all(struct cases_file *file, const json_t *root, struct po
 		bool failed = file->failed;
 
 		file->failed = false;
-		cases_enter(file, NULL, i);
+		cases_enter_value(file, NULL, i);
 		cases_take_case(file, json_array_get(list, i), &cases->item[i]);
 		file->at.depth--;
 		file->failed |= failed;
@@ -204,9 +204,9 @@ void policy_cases_release(struct policy_cases *cases)
 	*cases = (struct policy_cases){.count = 0};
 }
 
-/* ---- judging ---- */
+/* ---- comparing answers ---- */
 
-/* True when `words` is in the text, and does not begin or end within a word: "read[1]" is not in "read[10]". */
+/* True if `text` has `words`, but not beginning or ending within a word: "read[1]" is not in "read[10]". */
 static bool cases_has_words(const char *text, const char *words)
 {
 	size_t len = strlen(words);

@@ -1,4 +1,4 @@
-/* callgate policy diff: what two policies judge differently. */
+/* callgate policy diff: shows what two policies judge differently. */
 #include <jansson.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,41 +9,41 @@
 #include "policy/diff/diff.h"
 #include "policy/paths/host-paths.h"
 
-#define VERB "policy diff"
-#define SHOWN_MAX 3 /* examples for two rules */
-#define VALUE_MAX 60 /* columns of a setting's value in the text */
+#define DIFF_VERB "policy diff"
+#define SHOWN_MAX 3 /* most examples shown for the same two rules */
+#define VALUE_MAX 60 /* columns shown of a setting's value */
 
 #define _cleanup_diff_ __attribute__((cleanup(policy_diff_release)))
 
 struct diff_options {
 	struct cli_policy_options policy;
 	bool json, no_new_access;
-	const char *name[2]; /* of the policies, in argv */
+	const char *name[2]; /* names of the policies, in argv */
 	const char *program;
 };
 
-/* What was found so far. */
+/* The report on the differences that were found so far. */
 struct diff_report {
 	const struct diff_options *options;
-	json_t *phases; /* with --json */
+	json_t *phases; /* the report of --json, by phase */
 	struct buf text;
 	size_t added, removed, settings;
-	size_t new_settings; /* of them those that grant more, or may */
+	size_t new_settings; /* how many settings grant more, or may grant more */
 	bool cut;
 };
 
-/* ---- confirming ---- */
+/* ---- confirming differences ---- */
 
 static enum why_kind diff_find_kind(const char *option)
 {
 	enum why_kind kind = 0;
 
-	while (strcmp(why_kind_get_name(kind), option) != 0) /* every witness has one of the options */
+	while (strcmp(why_kind_get_name(kind), option) != 0) /* ends: every witness has one of these options */
 		kind++;
 	return kind;
 }
 
-/* Asks as callgate why does. False: the answers are alike, for example because of the host's links. */
+/* Asks both policies as callgate why does. False: their answers are alike, for example because of the host's links. */
 static bool diff_confirm_witness(struct policy *const policy[2], struct diff_witness *witness)
 {
 	struct diff_answer asked[2];
@@ -71,9 +71,9 @@ static void diff_confirm_all(struct policy *const policy[2], struct policy_diff 
 	diff->witnesses = kept;
 }
 
-/* ---- printing ---- */
+/* ---- printing differences ---- */
 
-/* The side that allows more. */
+/* Which of the two policies allows more. */
 static unsigned diff_get_winner(const struct diff_witness *witness)
 {
 	return witness->answer[1].level > witness->answer[0].level;
@@ -162,7 +162,7 @@ static bool diff_begins_group(const struct policy_diff *diff, size_t at)
 	return true;
 }
 
-/* Reports the accesses that the one side allows and the other does not. Returns their groups' number. */
+/* Reports the accesses that one policy allows and the other does not. Returns the number of their groups. */
 static size_t diff_report_side(struct diff_report *report, const struct policy_diff *diff, unsigned side, json_t *list)
 {
 	size_t groups = 0;
@@ -195,16 +195,16 @@ static void diff_report_phase(struct diff_report *report, const struct policy_di
 	report->settings += diff->settings;
 	report->cut |= diff->cut;
 	if (report->text.len == header && report->text.data)
-		report->text.data[report->text.len = start] = '\0'; /* nothing to tell of this phase */
+		report->text.data[report->text.len = start] = '\0'; /* no differences in this phase */
 	(void)json_array_append_new(report->phases,
 				    json_pack("{s:s, s:o, s:o, s:o, s:b}", "phase", policy_phase_get_name(phase),
 					      "added", added, "removed", removed, "settings",
 					      diff_make_settings_json(diff), "complete", !diff->cut));
 }
 
-/* ---- comparing ---- */
+/* ---- comparing phases ---- */
 
-/* Compares what holds in one phase. *ret_phases: some file has rules for one. CLI_OK or CLI_ERROR. */
+/* Compares the policies in one phase. *ret_phases: some file has rules for a single phase. CLI_OK or CLI_ERROR. */
 static int diff_compare_phase(struct diff_report *report, enum policy_phase phase, bool several, bool *ret_phases)
 {
 	_cleanup_host_ struct cli_host first_host = {0}, second_host = {0};
@@ -212,13 +212,13 @@ static int diff_compare_phase(struct diff_report *report, enum policy_phase phas
 	_cleanup_diff_ struct policy_diff diff = {0};
 	const struct diff_options *options = report->options;
 
-	if (policy_load_argument(VERB, &options->policy, options->name[0], options->program, phase, &first_host,
+	if (policy_load_argument(DIFF_VERB, &options->policy, options->name[0], options->program, phase, &first_host,
 				 &first) != CLI_OK ||
-	    policy_load_argument(VERB, &options->policy, options->name[1], options->program, phase, &second_host,
+	    policy_load_argument(DIFF_VERB, &options->policy, options->name[1], options->program, phase, &second_host,
 				 &second) != CLI_OK)
 		return CLI_ERROR;
 	if (policy_diff(first, second, &diff) < 0)
-		return cli_fail_no_memory(VERB);
+		return cli_fail_no_memory(DIFF_VERB);
 	diff_confirm_all((struct policy *const[]){first, second}, &diff);
 	for (enum policy_phase each = 0; each < POLICY_PHASE_MAX; each++)
 		*ret_phases |= policy_has_phase(first, each) || policy_has_phase(second, each);
@@ -254,11 +254,11 @@ static int diff_finish_report(struct diff_report *report)
 	else if (!differ)
 		buf_puts(&report->text, "no differences\n");
 	if (options->json)
-		status = cli_print_json(VERB, json_pack("{s:s, s:s, s:O, s:b, s:b}", "first", options->name[0],
+		status = cli_print_json(DIFF_VERB, json_pack("{s:s, s:s, s:O, s:b, s:b}", "first", options->name[0],
 							"second", options->name[1], "phases", report->phases,
 							"different", differ, "new_access", more));
 	else
-		status = cli_print_buf(VERB, &report->text);
+		status = cli_print_buf(DIFF_VERB, &report->text);
 	return status != CLI_OK ? status : options->no_new_access ? more : differ;
 }
 
@@ -271,7 +271,7 @@ static int diff_parse_options(int argc, char **argv, struct diff_options *option
 		{0},
 	};
 	const struct cli_syntax syntax = {
-		.verb = VERB,
+		.verb = DIFF_VERB,
 		.usage = "Usage: callgate policy diff [OPTION...] A B [-- PROGRAM]\n\n"
 			 "Lists which accesses policy B allows and A does not (+), the reverse (-), and which\n"
 			 "settings differ (~). Each access is one that callgate why answers so. A and B are files\n"
@@ -286,8 +286,8 @@ static int diff_parse_options(int argc, char **argv, struct diff_options *option
 	if (status != CLI_PARSED)
 		return status;
 	if (argc - optind < 2 || argc - optind > 3) {
-		cli_print_error(VERB, "takes two policies, and -- PROGRAM for what @interpreter stands for");
-		return cli_fail_usage(VERB);
+		cli_print_error(DIFF_VERB, "takes two policies, and -- PROGRAM for what @interpreter stands for");
+		return cli_fail_usage(DIFF_VERB);
 	}
 	options->name[0] = argv[optind];
 	options->name[1] = argv[optind + 1];

@@ -18,7 +18,7 @@ struct fmt_options {
 	bool write, check;
 };
 
-/* CLI_OK, 1: --check, and the file is not in canonical form; CLI_ERROR with a message. */
+/* Formats one file. CLI_OK; 1: with --check, the file is not in canonical form; CLI_ERROR with a message. */
 static int fmt_take_text(const struct fmt_options *options, const char *path, const char *text, const char *formatted)
 {
 	bool same = strcmp(text, formatted) == 0;

@@ -36,7 +36,7 @@ int policy_load_argument(const char *verb, const struct cli_policy_options *opti
 			 const char *program, enum policy_phase phase, struct cli_host *host,
 			 struct policy **ret_policy)
 {
-	struct cli_policy_options whole = *options; /* borrows all lists but this one */
+	struct cli_policy_options whole = *options; /* a copy that borrows all lists except `names` */
 	_cleanup_list_ struct cli_list names = {0};
 	int ret = 0;
 

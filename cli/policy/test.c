@@ -1,4 +1,4 @@
-/* callgate policy test: asks a policy the questions of a file, and compares the answers with those expected. */
+/* callgate policy test: asks a policy the questions of a file, and compares the answers with the expected ones. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,15 +12,15 @@
 
 struct test_options {
 	struct cli_policy_options policy;
-	const char *format; /* "tap", "junit" */
+	const char *format; /* format of the report: "tap" or "junit" */
 	bool coverage;
 };
 
-/* The questions of one rule's text. */
+/* A rule, and how many questions it decided and how many it matched. */
 struct test_rule {
 	const char *label;
 	size_t decided, matched;
-	bool counted; /* as matching the current question */
+	bool counted; /* the rule was counted for the current question */
 };
 
 struct test_run {
@@ -28,12 +28,12 @@ struct test_run {
 	const struct policy *policy;
 	struct test_rule *rule;
 	size_t rules;
-	struct buf text; /* of the report */
+	struct buf text; /* text of the report */
 	size_t failed;
 	const char *policy_name, *cases_name;
 };
 
-/* ---- coverage ---- */
+/* ---- counting the rules that decide ---- */
 
 static struct test_rule *test_find_rule(struct test_run *run, const char *label)
 {
@@ -96,9 +96,9 @@ static void test_print_coverage(struct test_run *run)
 			   run->rule[i].label);
 }
 
-/* ---- reports ---- */
+/* ---- printing reports ---- */
 
-/* "open /etc/passwd:r is denied" */
+/* Prints a case's title, such as "open /etc/passwd:r is denied". */
 static void test_print_title(struct buf *text, const struct policy_case *one)
 {
 	if (one->name)
@@ -121,7 +121,7 @@ static void test_print_tap(struct test_run *run, size_t number, const struct pol
 
 	test_print_title(&title, one);
 	for (char *at = title.data; at && *at; at++)
-		*at = *at == '#' || *at == '\n' ? ' ' : *at; /* TAP's directives, and its lines */
+		*at = *at == '#' || *at == '\n' ? ' ' : *at; /* "#" begins a TAP directive */
 	buf_printf(&run->text, "%s %zu - %s\n", answer ? "not ok" : "ok", number, title.data ? title.data : "");
 	if (!answer)
 		return;
@@ -168,14 +168,14 @@ static void test_print_junit(struct test_run *run, const struct policy_case *one
 	buf_puts(&run->text, "\"/>\n  </testcase>\n");
 }
 
-/* ---- the test ---- */
+/* ---- testing ---- */
 
 static bool test_is_junit(const struct test_run *run)
 {
 	return strcmp(run->options->format, "junit") == 0;
 }
 
-/* Asks all questions. 0, or -EINVAL with a message for each that is none. */
+/* Asks all questions. 0, or -EINVAL with a message for each malformed question. */
 static int test_ask_all(struct test_run *run, const struct policy_cases *cases)
 {
 	int ret = 0;
@@ -225,7 +225,7 @@ static int test_report(struct test_run *run, const struct policy_cases *cases)
 	if (status == CLI_OK && run->options->coverage) {
 		run->text.len = 0;
 		test_print_coverage(run);
-		/* JUnit's XML must stay alone on stdout */
+		/* stdout is for JUnit's XML alone */
 		if (test_is_junit(run))
 			cli_note("%s", run->text.data ? run->text.data : "");
 		else

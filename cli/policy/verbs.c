@@ -1,4 +1,4 @@
-/* callgate policy: picks the verb that compares, tests or formats policies. */
+/* callgate policy: calls the verb that compares, tests or formats policies. */
 #include "cli/policy/verbs.h"
 
 #include <string.h>

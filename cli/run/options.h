@@ -22,14 +22,14 @@ struct run_options {
 	bool dry_run;
 	bool json;
 	bool interactive;
-	bool tty;             /* implies interactive */
+	bool tty;             /* --tty; implies `interactive` */
 	bool die_with_parent;
 	bool quiet;
 	bool verbose;
 	bool events_given;
 	enum summary_events events;
-	int status_fd; /* -1: none */
-	uint64_t kill_after_ns, grace_ns; /* see struct keeper_options */
+	int status_fd; /* descriptor of --status-fd; -1: none */
+	uint64_t kill_after_ns, grace_ns; /* --kill-after and --grace: see struct keeper_options */
 	char **argv;   /* the program and its arguments, NULL-ended */
 };
 

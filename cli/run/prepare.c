@@ -16,7 +16,7 @@
 #include "keeper/input.h"
 #include "keeper/output.h"
 
-#define USER_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin" /* as the profile minimal has it */
+#define USER_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin" /* PATH for a run as another user, as in the profile minimal */
 
 static int prepare_scratch_directory(struct run *run)
 {
@@ -39,7 +39,7 @@ static int prepare_check_workdir(struct run *run)
 	char who[64] = "you";
 
 	if (run->scratch_dirs_pending && !run->options.policy.workdir)
-		return 0; /* the keeper will make it */
+		return 0; /* the keeper will create the workdir */
 	if (run->user.set)
 		(void)snprintf(who, sizeof(who), "user %u", run->user.uid);
 	run->workdir_fd = io_open_without_links(run->workdir, O_RDONLY | O_DIRECTORY);
@@ -76,7 +76,7 @@ static int prepare_call_with_user_ids(struct run *run, int (*prepare)(struct run
 	return exit_code;
 }
 
-/* Looks up the value of --user or of the policy's "user". NULL: none, *ret_user stays. 0, or an exit status. */
+/* Looks up the user that `text` names: --user or the policy's "user". NULL: leaves *ret_user. 0, or an exit status. */
 static int prepare_look_up_user(struct run *run, const char *text, struct privs_user *ret_user)
 {
 	const char *option = run->options.policy.cli.user ? "--user" : "the policy's user";
@@ -164,7 +164,7 @@ int run_load_policy(struct run *run, enum policy_phase phase, struct policy **re
 	int error;
 
 	options.cli.phase = phase;
-	options.cli.draft = run->draft; /* the first load empties it */
+	options.cli.draft = run->draft; /* the first load takes the draft's contents */
 	error = cli_load_policy(&options, "run", &run->host, run->scratch.path, ret_policy, &mistakes);
 	if (error == 0)
 		return 0;
@@ -305,7 +305,7 @@ static int prepare_copy_inputs(struct run *run)
 	return exit_code;
 }
 
-/* ---- the log ---- */
+/* ---- creating the log ---- */
 
 /* Creates the log with --user, because only the caller may be able to. Otherwise the supervisor creates it. */
 static int prepare_make_log(struct run *run, const char *named, struct run_phase *part)

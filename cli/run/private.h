@@ -31,7 +31,7 @@ struct run {
 	struct privs_user user;
 	struct cli_host host;
 	struct scratch scratch;
-	bool scratch_dirs_pending; /* see struct keeper_options */
+	bool scratch_dirs_pending; /* the keeper is to create the scratch directory's contents */
 	struct policy_draft *draft; /* what was read of the policy to find the run's user; NULL: nothing */
 	struct run_phase program;
 	struct run_phase setup;       /* the phase of --setup; its secrets are in `program` */
@@ -39,7 +39,7 @@ struct run {
 	int result_fd;               /* where the setup's process writes its result; -1 in other processes */
 	json_t *setup_result;        /* the setup's result; NULL: none */
 	json_t *mistakes;            /* mistakes of the policy as JSON, for the result; NULL: none */
-	char *workdir; /* host path */
+	char *workdir; /* host path of the workdir */
 	int workdir_fd; /* open while the run is prepared */
 	int output_fd;
 	struct custodian custodian;

@@ -46,7 +46,7 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 	static char *argv[] = {shell, option, NULL, NULL};
 	bool custodian = run->custodian.pid > 0;
 
-	argv[2] = (char *)(uintptr_t)run->options.setup; /* in main's argv; it is not written to */
+	argv[2] = (char *)(uintptr_t)run->options.setup; /* a text in main's argv, which is not written to */
 	run->setup.read.secrets = steal_pointer(&run->program.read.secrets);
 	if (setup_adopt_secrets(&run->setup.read, run->setup.policy) < 0)
 		return run_report_refusal(run, "setup_failed", "the secrets of the setup cannot be handed over");
@@ -173,7 +173,7 @@ static json_t *setup_make_failed_result(const struct run *run, const struct setu
 static int setup_report_failure(struct run *run, const struct setup_child *setup)
 {
 	const char *status = setup_get_result_status(run);
-	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* says more than exit_code */
+	bool telling = strcmp(status, "failed") != 0 && strcmp(status, "ok") != 0; /* more than exit_code says */
 	int exit_code = WIFEXITED(setup->status) ? WEXITSTATUS(setup->status) : CLI_ERROR;
 	char message[160];
 	_cleanup_json_ json_t *result = NULL;
@@ -272,7 +272,7 @@ bool run_perform_setup(struct run *run, int *ret_exit)
 	*ret_exit = error < 0 ? run_report_refusal(run, "setup_failed", "cannot start the setup: %s", strerror(-error))
 			      : setup_await_result(run, &setup);
 	if (setup.dumpable)
-		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* undoes setup_read_host_ahead() */
+		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as it was before setup_read_host_ahead() */
 	(void)sigprocmask(SIG_SETMASK, &setup.mask, NULL);
 	return *ret_exit == 0;
 }

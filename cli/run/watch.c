@@ -17,7 +17,7 @@
 #include "keeper/result.h"
 
 #define FDS_NEEDED 64           /* descriptors that callgate needs besides those of the view */
-#define START_MEMORY_BYTES (16 << 20) /* with a smaller limit of memory some interpreters do not start */
+#define START_MEMORY_BYTES (16 << 20) /* with a smaller memory limit some interpreters do not start */
 #define JSON_OUTPUT_BYTES (UINT64_C(1) << 20) /* kept for --json where neither policy nor --output-limit has a limit */
 
 int run_print_result(const struct run *run, json_t *result)
@@ -308,7 +308,7 @@ int run_program_to_end(struct run *run)
 		.stdout_bytes = watch_get_capture_limit(run, limits->stdout_bytes),
 		.stderr_bytes = watch_get_capture_limit(run, limits->stderr_bytes),
 	};
-	if (!run->setup_result && run_write_start_status(run) != 0) /* run_perform_setup() has written it */
+	if (!run->setup_result && run_write_start_status(run) != 0) /* run_perform_setup() has written the line */
 		return CLI_ERROR;
 	if (keeper_run_program(&keeper, &outcome) < 0) {
 		watch_add_fd_hint(run, outcome.message, sizeof(outcome.message));

@@ -14,13 +14,13 @@ const char *why_kind_get_name(enum why_kind kind);
 
 struct why_answer {
 	enum verdict verdict;
-	const char *rule;   /* as in struct policy_decision */
-	const char *reason; /* static */
+	const char *rule;   /* the deciding rule, as in struct policy_decision */
+	const char *reason; /* code of the reason; static */
 };
 
 /*
- * Answers a question. *ret_question (NULL: not wanted) is what it asks, after links were followed. 0, or -errno with
- * what is wrong with it: the end of a message, static.
+ * Answers a question. *ret_question (may be NULL) gets the object of the question, after links were followed. 0, or
+ * -errno with a static text that says what is wrong with the question, for the end of a message.
  */
 int why_ask(const struct policy *policy, enum why_kind kind, const char *text, struct why_answer *ret_answer,
 	    struct policy_question *ret_question, const char **ret_wrong);

@@ -33,7 +33,7 @@ struct net_question {
 	bool opened; /* callgate would see the requests: TLS interception, or plain HTTP */
 	struct net_known_address known[NET_ADDRESSES_MAX];
 	size_t known_count;
-	const char *wrong; /* why the question is none; static */
+	const char *wrong; /* why the question is malformed; static */
 	const char *never; /* why no rule can allow one of the addresses; NULL: a rule can, or no address is known */
 };
 
@@ -56,7 +56,7 @@ static int why_parse_authority(struct net_question *asked, const char *authority
 	char number[16];
 
 	if (colon && authority[0] == '[' && colon[-1] != ']')
-		colon = NULL; /* inside an IPv6 address */
+		colon = NULL; /* this colon is inside an IPv6 address */
 	if (colon) {
 		host_len = (size_t)(colon - authority);
 		(void)snprintf(number, sizeof(number), "%.*s", (int)(len - host_len - 1), colon + 1);
@@ -175,7 +175,7 @@ static const char *why_describe_interception(const struct net_question *asked)
 			     : "no: only the name in the TLS handshake is checked";
 }
 
-/* ---- addresses ---- */
+/* ---- judging the addresses of a host ---- */
 
 static size_t why_resolve_host(const struct net_question *asked, struct sockaddr_storage address[NET_ADDRESSES_MAX])
 {
@@ -330,9 +330,9 @@ int why_answer_net(const struct policy *policy, const char *text, bool url, bool
 	return exit_code == CLI_OK && !asked.verdict.allow ? 1 : exit_code;
 }
 
-/* ---- listening ---- */
+/* ---- questions about listening ---- */
 
-/* 0, or -EINVAL: it is no port. */
+/* Decides about listening at the port that `text` names. 0, or -EINVAL: it names no port. */
 static int why_decide_listen(const struct policy *policy, const char *text, uint64_t *ret_port,
 			     struct net_verdict *ret_verdict)
 {

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "policy/paths/explain.h"
 
-/* The wanted right of "PATH:w"; *ret_len: of PATH. A path that itself ends in ":r" needs another ":r". */
+/* The right that "PATH:w" asks for; *ret_len: length of PATH. A path that itself ends in ":r" needs another ":r". */
 static unsigned why_split_path(const char *text, bool exec, size_t *ret_len)
 {
 	static const char letters[] = "rwx";

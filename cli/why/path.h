@@ -6,11 +6,11 @@
 
 #include "policy/policy.h"
 
-/* A question and its answer. */
+/* A question about a path, and the answer. */
 struct why_path {
-	char asked[PATH_MAX];    /* the path made absolute */
-	char resolved[PATH_MAX]; /* canonical name in the view */
-	char host[PATH_MAX];     /* "": not a file of the host */
+	char asked[PATH_MAX];    /* the question's path, made absolute */
+	char resolved[PATH_MAX]; /* canonical path in the view */
+	char host[PATH_MAX];     /* host path; "": the path leads to no file of the host */
 	unsigned want;
 	struct policy_decision decision;
 	const struct policy_mount *mount;
@@ -23,7 +23,7 @@ struct why_path {
  */
 int why_decide_path(const struct policy *policy, const char *text, bool exec, struct why_path *ret_question);
 
-/* What would allow a denied access, owned; NULL: see policy_suggest_grant. */
+/* The option or rule that would allow a denied access, owned; NULL: see policy_suggest_grant. */
 char *why_suggest_grant(const struct policy *policy, const struct why_path *question, char **ret_why);
 
 #endif

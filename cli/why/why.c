@@ -1,4 +1,4 @@
-/* callgate why: decides one access as a run would decide it. */
+/* callgate why: decides one access as a run would, and explains the decision. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "cli/why/path.h"
 
 struct why_options {
-	const char *text; /* argument of the option; NULL: nothing asked */
+	const char *text; /* argument of the option; NULL: no question was given */
 	enum why_kind kind;
 	bool json;
 };

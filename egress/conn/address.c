@@ -41,7 +41,7 @@ static bool address_can_bind(const struct sockaddr_storage *address)
 /* Whether bind(2) accepts any address of the family, because net.ipv4.ip_nonlocal_bind or IPv6's is set. */
 static bool address_family_can_bind_any(int family)
 {
-	static const uint8_t v4[4] = {240, 0, 0, 1};    /* reserved, never local */
+	static const uint8_t v4[4] = {240, 0, 0, 1};    /* 240.0.0.1: reserved, never local */
 	static const uint8_t v6[16] = {1, [15] = 1};    /* 100::1: RFC 6666, discard prefix */
 	struct sockaddr_storage foreign;
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed: empty. */
+/* A queue of bytes. Zeroed: empty. */
 struct bytes {
 	uint8_t *data; /* owned; NULL if no byte is left to read, except between bytes_reserve and adding the bytes */
 	size_t at, len, cap; /* the unread bytes are those from `at` to `len` */

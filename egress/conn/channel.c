@@ -26,7 +26,7 @@
  */
 #define CHANNEL_READS_MAX 64
 
-/* ---- without TLS ---- */
+/* ---- input and output without TLS ---- */
 
 static ssize_t channel_receive(int fd, void *data, size_t cap)
 {
@@ -55,7 +55,7 @@ static int channel_flush_ciphertext(struct channel *channel)
 	return 0;
 }
 
-/* ---- TLS ---- */
+/* ---- input and output with TLS ---- */
 
 static int bio_read(BIO *bio, char *data, size_t cap, size_t *ret_read)
 {
@@ -251,7 +251,7 @@ static int channel_tls_close(struct channel *channel)
 	return result < 0 ? channel_get_tls_errno(channel, result) : 0;
 }
 
-/* ---- with and without TLS ---- */
+/* ---- functions for both ---- */
 
 void channel_init(struct channel *channel, struct loop *loop, int fd, void (*ready)(struct watch *watch))
 {
@@ -337,7 +337,7 @@ int channel_put_back_bytes(struct channel *channel, const void *data, size_t len
 	}
 	bytes_release(&channel->early);
 	channel->early = early;
-	channel->bytes_in -= len; /* counted again when they are read again */
+	channel->bytes_in -= len; /* the bytes are counted again when they are read again */
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 
 struct channel {
 	struct loop *loop;
-	struct watch watch; /* fd -1: closed */
+	struct watch watch; /* watches the socket; fd -1: closed */
 	SSL *ssl;           /* owned; NULL: the channel has no TLS */
 	struct bytes early; /* bytes that channel_put_back_bytes() put back */
 	struct bytes below; /* ciphertext: bytes that were put back before TLS was added */
@@ -25,7 +25,7 @@ struct channel {
 	unsigned reads_left; /* how many reads OpenSSL may still make in this call */
 	bool ended;         /* the end of the peer's stream was read (half-close) */
 	bool closing;       /* close_notify was queued; it may still be in `out` */
-	bool shut;          /* FIN was sent */
+	bool shut;          /* the FIN was sent */
 	uint64_t bytes_in, bytes_out; /* bytes of application data, without the overhead of TLS */
 };
 

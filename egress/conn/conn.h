@@ -59,9 +59,9 @@ struct conn {
 	struct timer timer;      /* limits the present phase (handshake, head, idle); may fire before deadline_ns */
 	uint64_t deadline_ns;
 	const char *timeout_cause; /* cause in the close record if the deadline passes */
-	struct timer pump_timer; /* of conn_pump_mode_after() */
+	struct timer pump_timer; /* timer of conn_pump_mode_after() */
 	struct dial *dial;       /* the dial under way; NULL: none */
-	void (*answer)(struct conn *conn, int error, const char *reason); /* of conn_open_upstream() */
+	void (*answer)(struct conn *conn, int error, const char *reason); /* gets the result of conn_open_upstream() */
 	struct dial_result dialled; /* its fd is -1: `upstream` has the socket */
 	char sni[NET_HOST_MAX], alpn[16];
 	uint64_t start_ns, active_ns; /* start_ns: when it was announced; active_ns: its last event, for eviction */
@@ -69,7 +69,7 @@ struct conn {
 	unsigned status;         /* HTTP status for the close record; 0: none */
 	bool arrived;            /* the client's socket was accepted */
 	bool opened;             /* the "open" record is written */
-	bool answered;           /* CONNECTED was sent */
+	bool answered;           /* the message CONNECTED was sent */
 	bool stalled;            /* to be pumped when the control line has room again */
 	bool closed;
 	struct conn *next, **slot; /* links in the list egress->conns, also while closed */

@@ -15,7 +15,7 @@ struct loop;
 /* A descriptor that the loop watches. Embedded in its owner. fd -1: not watched. */
 struct watch {
 	int fd;
-	unsigned interest; /* EPOLLIN, EPOLLOUT; level-triggered */
+	unsigned interest; /* events to wait for: EPOLLIN, EPOLLOUT; level-triggered */
 	void (*ready)(struct watch *watch); /* called when fd is ready; reading and writing tell what for */
 };
 

@@ -14,7 +14,7 @@ typedef unsigned __int128 address_number;
 
 struct pool_real_address {
 	address_number address;
-	char *host; /* owned */
+	char *host; /* the name that the address stands for; owned */
 };
 
 /* The names are in lists, not hash tables: a program that makes them long by its choice of names slows down itself. */

@@ -120,7 +120,7 @@ static size_t relay_move_bytes(struct conn *conn, struct relay_direction *direct
 			relay_set_end(progress, "no_memory", NULL);
 		if (progress->cause || progress->wants_write)
 			break;
-		if (got < want && !channel_has_bytes(from)) { /* the socket is empty */
+		if (got < want && !channel_has_bytes(from)) { /* less was read than asked for: the socket is empty */
 			progress->wants_read = true;
 			break;
 		}

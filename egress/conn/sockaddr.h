@@ -34,7 +34,7 @@ static inline void sockaddr_set_address(struct sockaddr_storage *ret, int family
 
 static inline void sockaddr_set_port(struct sockaddr_storage *address, uint16_t port)
 {
-	((struct sockaddr_in *)(void *)address)->sin_port = htons(port); /* same offset in sockaddr_in6 */
+	((struct sockaddr_in *)(void *)address)->sin_port = htons(port); /* sin6_port has the same offset */
 }
 _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port), "one offset");
 

@@ -9,13 +9,13 @@
 #include "egress/conn/conn.h"
 #include "egress/state.h"
 
-/* More than greeting and request need together; what follows them is application data. */
-#define SOCKS_BYTES 1024
+/* Room for greeting and request together, which need less. What follows them is application data. */
+#define SOCKS_BUFFER_BYTES 1024
 
 struct socks {
 	size_t at, len;
 	bool greeted, asked;
-	uint8_t data[SOCKS_BYTES];
+	uint8_t data[SOCKS_BUFFER_BYTES];
 };
 
 /* Writes a few bytes into an empty send buffer. Only a client that does not read leaves no room; it is disconnected. */

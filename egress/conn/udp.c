@@ -46,7 +46,7 @@ struct udp_relay {
 	struct watch program; /* socket for datagrams from and to the program */
 	struct udp_flow *flows;
 	size_t flow_count;
-	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* of its one "open" record */
+	enum { UDP_NEW, UDP_ASKED, UDP_OPEN, UDP_REFUSED } state; /* state of its "open" record */
 	uint64_t start_ns, bytes_up, bytes_down;
 	struct timer release; /* frees the relay after it was closed */
 	bool closed;
@@ -138,7 +138,7 @@ static void udp_close_relay(struct udp_relay *relay, const char *cause, const ch
 	loop_set_timer(relay->egress->loop, &relay->release, 0);
 }
 
-/* ---- datagrams ---- */
+/* ---- forwarding datagrams ---- */
 
 /*
  * Charges a datagram to its rule's budget (egress/budget.h). *ret_pass: whether it is forwarded; otherwise it is
@@ -238,7 +238,7 @@ static void flow_send_or_keep(struct udp_flow *flow, const uint8_t *data, size_t
 	flow->waiting[flow->waiting_count++].len = len;
 }
 
-/* ---- dialling ---- */
+/* ---- dialling for flows ---- */
 
 static void udp_on_record_acknowledged(void *ctx, int error)
 {

@@ -9,7 +9,7 @@
 
 struct egress;
 
-#define UDP_RELAYS_MAX 256  /* most endpoints */
+#define UDP_RELAYS_MAX 256  /* most endpoints at the same time */
 #define UDP_FLOWS_MAX 256   /* most client addresses of an endpoint; one more closes the flow that was idle longest */
 #define UDP_IDLE_MS 60000
 

@@ -100,7 +100,7 @@ void dns_judge_query(const struct policy *policy, struct pool *pool, const struc
 		ret_verdict->answer.code = DNS_BADVERS;
 	} else if (query->klass != DNS_IN && query->klass != DNS_CLASS_ANY) {
 		ret_verdict->answer.code = DNS_REFUSED;
-	} else if (strcmp(query->name, "localhost") == 0) { /* RFC 6761, 6.3 */
+	} else if (strcmp(query->name, "localhost") == 0) { /* special name: RFC 6761, 6.3 */
 		sockaddr_set_address(&address, AF_INET, &(struct in_addr){htonl(INADDR_LOOPBACK)});
 		answer_add_address(query, &ret_verdict->answer, &address);
 		sockaddr_set_address(&address, AF_INET6, &in6addr_loopback);

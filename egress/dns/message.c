@@ -66,7 +66,7 @@ static bool read_query_name(struct dns_reader *reader, char text[NET_HOST_MAX], 
 			break;
 		if (len)
 			text[len++] = '.';
-		for (size_t i = 0; i < label; i++) { /* wire <= 255 keeps len below 254 */
+		for (size_t i = 0; i < label; i++) { /* fits: `wire` <= 255 keeps `len` below 254 */
 			uint8_t byte = lower_byte(reader->data[reader->at++]);
 
 			*plain = *plain && is_host_byte(byte);

@@ -19,7 +19,7 @@ struct dns_refusals {
 	struct egress *egress;
 	struct timer timer;
 	uint64_t second_ns; /* start of the present second */
-	unsigned written;   /* records in this second */
+	unsigned written;   /* number of records written in this second */
 	struct control_record more; /* counts the refusals without a record of their own; count 0: none */
 };
 

@@ -14,7 +14,7 @@
 
 #define RESOLVER_ADDRESSES_MAX 16
 
-/* Most outstanding queries. */
+/* Most queries that may wait for a reply. */
 #define RESOLVER_QUERIES_MAX 256
 
 /* Messages between egress and the resolver process on a SOCK_SEQPACKET pair. Each is one query or one reply. */

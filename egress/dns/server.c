@@ -58,7 +58,7 @@ struct dns_server {
 	uint8_t announced[POOL_NAMES_MAX]; /* enum dns_announcement_state of added names, by index - POOL_FIRST */
 };
 
-/* ---- answers ---- */
+/* ---- sending answers ---- */
 
 static int server_announce_name(struct dns_server *server, uint32_t index, const struct sockaddr_storage *address,
 			 const char *host)
@@ -174,7 +174,7 @@ static void dns_task_on_hold_due(struct timer *timer)
 		dns_task_fail(task);
 }
 
-/* ---- verdicts ---- */
+/* ---- judging queries ---- */
 
 /* Records a refusal, announces the answer's addresses to the supervisor, and answers. */
 static void dns_task_answer_by_verdict(struct dns_task *task)
@@ -206,7 +206,7 @@ static void dns_task_set_refusal(struct dns_task *task, enum dns_code code, cons
 static void dns_task_judge_addresses(struct dns_task *task, struct sockaddr_storage *list, size_t count, bool named)
 {
 	const struct egress *egress = task->server->egress;
-	char dropped[2] = ""; /* not used: the "open" record of a connection lists them */
+	char dropped[2] = ""; /* not used: the connection's "open" record lists the dropped addresses */
 
 	count = address_filter_list(egress->policy, list, count, 0, address_get_rule_lift(task->verdict.rule, named),
 				    dropped, sizeof(dropped));
@@ -272,7 +272,7 @@ static void dns_task_handle_query(struct dns_task *task, const uint8_t *data, si
 		dns_task_answer_by_verdict(task);
 }
 
-/* ---- sockets ---- */
+/* ---- reading from the sockets ---- */
 
 /*
  * Whether a query comes from this machine, as a loopback address shows. In a network namespace that is the run. Without

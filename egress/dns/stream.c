@@ -115,7 +115,7 @@ void dns_stream_send_answer(struct dns_stream *stream, const uint8_t *data, size
 		 MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)(LENGTH_FIELD_BYTES + len))
 		stream->dead = true;
 	stream->busy = false;
-	stream_serve_queries(stream); /* does nothing if stream_serve_queries() called this */
+	stream_serve_queries(stream); /* does nothing if stream_serve_queries() is the caller */
 }
 
 void dns_stream_fail(struct dns_stream *stream)

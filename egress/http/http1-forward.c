@@ -179,7 +179,7 @@ int http1_fill_request(struct http1_state *http1, const struct http1_absolute *a
 	return error == -ENAMETOOLONG ? -EMSGSIZE : error ? -EPROTO : 0;
 }
 
-/* ---- upstream connections ---- */
+/* ---- opening upstream connections ---- */
 
 static void upstream_failed(struct conn *conn, int error, const char *reason)
 {

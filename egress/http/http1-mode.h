@@ -20,7 +20,7 @@ enum http1_phase {
 	HTTP1_TUNNEL,   /* sends the answer to CONNECT, then leaves HTTP */
 	HTTP1_ASKED,    /* waits for the acknowledgement of the request's record */
 	HTTP1_EXCHANGE, /* forwards the body, returns the response */
-	HTTP1_REFUSED,  /* sends a refusal */
+	HTTP1_REFUSED,  /* sends a refusal to the client */
 	HTTP1_LINGER, /* half-closed, waits for the client to close: closing with unread bytes sends a reset */
 };
 
@@ -60,7 +60,7 @@ enum http1_step {
 	HTTP1_STEP_OVER,  /* the connection is closed or has another mode */
 };
 
-/* ---- http1-io.c ---- */
+/* ---- functions of http1-io.c ---- */
 
 /*
  * Reads from the client or the server, as much as there is room for. 1: bytes were read; 0: no bytes, no room or no
@@ -91,7 +91,7 @@ enum http1_step http1_continue_linger(struct conn *conn);
 /* Completes the record of the request; does nothing the second time. result: an HTTP status or -errno. */
 void http1_record_outcome(struct conn *conn, int64_t result);
 
-/* ---- http1-forward.c ---- */
+/* ---- functions of http1-forward.c ---- */
 
 /* Fills http1->request from the head. absolute: target of a proxied request; may be NULL. 0, -EPROTO or -EMSGSIZE. */
 int http1_fill_request(struct http1_state *http1, const struct http1_absolute *absolute);
@@ -111,7 +111,7 @@ void http1_judge_proxy_request(struct conn *conn);
 /* In the phase HTTP1_TUNNEL: sends the answer to CONNECT. */
 enum http1_step http1_start_tunnel(struct conn *conn);
 
-/* ---- http1-exchange.c ---- */
+/* ---- functions of http1-exchange.c ---- */
 
 /* In the phase HTTP1_IDLE: reads a head and has it judged. */
 enum http1_step http1_read_request(struct conn *conn);

@@ -9,9 +9,9 @@
 /* ---- finding the end of a head ---- */
 
 enum {
-	FIRST, /* inside the first line */
+	FIRST, /* the scanner is inside the first line */
 	FIRST_CR,
-	START, /* at the start of a further line */
+	START, /* the scanner is at the start of another line */
 	LINE,
 	LINE_CR,
 	END_CR,
@@ -29,7 +29,7 @@ static int scan_line_byte(unsigned state, unsigned char byte, bool at_start)
 	if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
 		return first ? -EPROTO : -EBADMSG; /* in the first line: probably not HTTP at all */
 	if (at_start && (byte == ' ' || byte == '\t'))
-		return first ? -EPROTO : -EBADMSG; /* obs-fold, RFC 9112, 5.2 */
+		return first ? -EPROTO : -EBADMSG; /* a folded line (obs-fold: RFC 9112, 5.2) */
 	return (int)(first ? FIRST : LINE);
 }
 
@@ -89,7 +89,7 @@ static bool http1_take_list_member(const char **list, size_t *len, const char **
 	return *ret_len > 0;
 }
 
-/* ---- fields ---- */
+/* ---- reading header fields ---- */
 
 /* Reads a field line without its CR LF: name, colon, value between optional white space. */
 static int read_field_line(const char *line, size_t len, struct http_field *ret_field)
@@ -235,7 +235,7 @@ static int http1_apply_fields(struct http1_head *head, bool response)
 		if (error)
 			return error;
 	}
-	if (seen.chunked && head->has_length) /* CL.TE and TE.CL smuggling */
+	if (seen.chunked && head->has_length) /* both: servers differ about which counts (CL.TE and TE.CL smuggling) */
 		return -EBADMSG;
 	/* clients of proxies often omit Host with CONNECT */
 	if (!response && !head->host && !http1_name_equals(head->method, head->method_len, "connect"))

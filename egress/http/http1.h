@@ -34,11 +34,11 @@ enum http1_framing {
 	HTTP1_NO_BODY,
 	HTTP1_LENGTH,
 	HTTP1_CHUNKED,
-	HTTP1_UNTIL_CLOSE, /* only for responses */
+	HTTP1_UNTIL_CLOSE, /* only in responses: the body ends with the connection */
 };
 
 struct http1_head {
-	unsigned minor; /* HTTP/1.minor: 0 or 1 */
+	unsigned minor; /* minor version of HTTP/1: 0 or 1 */
 	struct http_field field[HTTP_FIELDS_MAX];
 	size_t fields;
 	enum http1_framing framing;

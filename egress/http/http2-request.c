@@ -37,7 +37,7 @@ static void outgoing_add_target(struct outgoing_fields *outgoing, const struct h
 	bool v6 = strchr(conn->host, ':') != NULL;
 
 	(void)snprintf(outgoing->path, sizeof(outgoing->path), "%s%s", stream->asked.path,
-		       stream->asked.query && query ? query : ""); /* fits: both are bounded by the head */
+		       stream->asked.query && query ? query : ""); /* fits: the head bounds path and query */
 	(void)snprintf(outgoing->authority, sizeof(outgoing->authority), conn->port == 443 ? "%s%s%s" : "%s%s%s:%u",
 		       v6 ? "[" : "", conn->host, v6 ? "]" : "", conn->port);
 	outgoing_add_text(outgoing, ":method", stream->asked.method, false);

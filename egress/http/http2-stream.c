@@ -171,7 +171,7 @@ static int http2_on_data(nghttp2_session *session, uint8_t flags, int32_t id, co
 
 	(void)flags;
 	if (!stream || (up && (stream->phase == HTTP2_ANSWERED || stream->phase == HTTP2_ENDED))) {
-		http2_consume_bytes(session, id, len); /* dropped */
+		http2_consume_bytes(session, id, len); /* bytes of a body that is no longer wanted are dropped */
 		return 0;
 	}
 	if (bytes_add(up ? &stream->up.bytes : &stream->down.bytes, data, len) < 0)

@@ -74,7 +74,7 @@ struct http2_state {
 	const char *reason; /* why the connection is to be closed: the budget is spent */
 };
 
-/* ---- http2-stream.c ---- */
+/* ---- functions of http2-stream.c ---- */
 
 /* Creates a stream and adds it to http2->streams. NULL: no memory. */
 struct http2_stream *http2_stream_create(struct http2_state *http2, int32_t client_id);

@@ -56,7 +56,7 @@ void request_judge(struct conn *conn, const struct request *request, const struc
 		request_set_refusal(ret_verdict, 403, "method_not_granted");
 		return;
 	}
-	if (conn->rule && conn->rule->proto == NET_HTTPS && !conn->client.ssl) { /* "http://host:443/" */
+	if (conn->rule && conn->rule->proto == NET_HTTPS && !conn->client.ssl) { /* a proxy got "http://host:443/" */
 		request_set_refusal(ret_verdict, 403, "proto_not_granted");
 		return;
 	}

@@ -250,7 +250,7 @@ static void secret_wipe_env(const struct net_secret *secret)
 	(void)unsetenv(secret->from + 4);
 }
 
-/* ---- values ---- */
+/* ---- holding values ---- */
 
 /* Allocates a mapping for a value, so that the bytes are never in the heap of malloc(3). */
 static char *secret_allocate_value(void)
@@ -535,7 +535,7 @@ int secrets_fill_template(const struct secrets *secrets, const char *template, c
 		error = writer_allocate(&writer);
 	if (error)
 		return error;
-	(void)secrets_write_template(secrets, template, host, &writer); /* succeeded in the first pass */
+	(void)secrets_write_template(secrets, template, host, &writer); /* cannot fail: the first pass succeeded */
 	*ret_text = writer.out;
 	return 0;
 }

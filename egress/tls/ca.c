@@ -21,7 +21,7 @@
 #define VALID_SECONDS (365L * 24 * 60 * 60)
 #define SERIAL_BITS 128
 #define LEAVES_MAX 256
-#define COMMON_NAME_MAX 64 /* ub-common-name, RFC 5280 */
+#define COMMON_NAME_MAX 64 /* bytes of a common name (ub-common-name, RFC 5280) */
 
 struct leaf_certificate {
 	char host[NET_HOST_MAX];
@@ -35,7 +35,7 @@ struct ca {
 	X509 *certificate;
 	char *pem;
 	uint64_t clock;
-	struct leaf_certificate leaf[LEAVES_MAX]; /* used from the front */
+	struct leaf_certificate leaf[LEAVES_MAX]; /* entries are used from the front */
 };
 
 static bool certificate_set_serial(X509 *certificate)

@@ -156,7 +156,7 @@ void tls_get_chosen_alpn(const SSL *ssl, char *ret_alpn, size_t cap)
 	(void)snprintf(ret_alpn, cap, "%.*s", (int)len, chosen ? (const char *)chosen : "");
 }
 
-/* The alerts that clients send when they reject a certificate (RFC 8446, 6.2). */
+/* Whether a TLS error is an alert that clients send when they reject a certificate (RFC 8446, 6.2). */
 static bool tls_alert_rejects_certificate(unsigned long error)
 {
 	if (ERR_GET_LIB(error) != ERR_LIB_SSL)

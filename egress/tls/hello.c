@@ -125,7 +125,7 @@ static bool hello_read_message(struct byte_span body, struct hello *hello)
 
 	if (span_take_number(&body, 2) >> 8 != 3)
 		return false;
-	(void)span_take_bytes(&body, 32); /* random */
+	(void)span_take_bytes(&body, 32); /* skips the field "random" */
 	session = span_take_vector(&body, 1);
 	ciphers = span_take_vector(&body, 2);
 	compressions = span_take_vector(&body, 1);

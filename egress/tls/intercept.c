@@ -313,7 +313,7 @@ static void hello_judge_client_hello(struct conn *conn, struct hello_state *stat
 	const char *reason = hello_find_mismatch(conn, hello);
 
 	memcpy(conn->sni, hello->sni, sizeof(conn->sni));
-	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* truncated, for the record */
+	memcpy(conn->alpn, hello->alpn, sizeof(conn->alpn) - 1); /* for the record; truncated if it is too long */
 	if (reason) {
 		hello_refuse(conn, reason);
 		return;
