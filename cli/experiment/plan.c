@@ -108,7 +108,8 @@ static uint64_t spot_read_number(const struct plan_place *spot, json_t *object, 
 }
 
 /* Reads a path of the plan and makes it absolute. Owned; NULL: the member is missing or was refused. */
-static char *spot_read_path(const struct plan_place *spot, json_t *object, const char *name, const char *dir, bool required)
+static char *spot_read_path(const struct plan_place *spot, json_t *object, const char *name, const char *dir,
+			    bool required)
 {
 	struct plan_place inner = spot_get_member(spot, object, name);
 	const char *text = spot_read_text(spot, object, name, required);
@@ -190,7 +191,8 @@ static void plan_read_input(struct plan *plan, const struct plan_place *spot, js
 }
 
 /* Adds an option of callgate run, and its value, which is taken. */
-static void policy_add_option(const struct plan_place *spot, struct plan_policy *policy, const char *option, char *value)
+static void policy_add_option(const struct plan_place *spot, struct plan_policy *policy, const char *option,
+			      char *value)
 {
 	if (!value)
 		return;
