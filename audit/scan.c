@@ -242,13 +242,17 @@ static bool scan_take_value(struct scan_cursor *cursor, const struct scan_field 
 	}
 }
 
-/* Finds the field with this name, beginning at index `next`. FIELDS: no verb needs this field. */
-static size_t scan_find_field(const struct scan_text *name, size_t next)
+/* Finds the field whose name is at the cursor, beginning at index `next`. FIELDS: no verb needs this field. */
+static size_t scan_find_field(const struct scan_cursor *cursor, size_t next)
 {
-	for (size_t i = 0; i < FIELDS; i++) {
-		size_t at = next + i < FIELDS ? next + i : next + i - FIELDS;
+	const char *name = cursor->at + 1; /* behind the quote */
+	size_t left = (size_t)(cursor->end - cursor->at);
 
-		if (fields[at].len == name->len && memcmp(fields[at].name, name->at, name->len) == 0)
+	for (size_t i = 0; i < FIELDS; i++) {
+		size_t at = next + i < FIELDS ? next + i : next + i - FIELDS, len = fields[at].len;
+
+		if (left > len + 2 && name[0] == fields[at].name[0] && name[len] == '"' && name[len + 1] == ':' &&
+		    memcmp(fields[at].name, name, len) == 0)
 			return at;
 	}
 	return FIELDS;
@@ -256,16 +260,15 @@ static size_t scan_find_field(const struct scan_text *name, size_t next)
 
 static bool scan_take_field(struct scan_cursor *cursor, size_t *next, uint64_t *seen, struct scan_record *record)
 {
+	size_t field = scan_find_field(cursor, *next);
 	struct scan_text name;
-	size_t field;
 
-	if (!scan_take_name(cursor, &name))
-		return false;
-	field = scan_find_field(&name, *next);
 	if (field == FIELDS)
-		return scan_skip_value(cursor);
-	if (*seen & UINT64_C(1) << field)
-		return false; /* the line has the field twice */
+		return scan_take_name(cursor, &name) && scan_skip_value(cursor);
+	if (!scan_take(cursor, '"') || *seen & UINT64_C(1) << field)
+		return false; /* no name, or the line has the field twice */
+	cursor->at += fields[field].len + 2; /* the name, its quote and the colon */
+	scan_skip_blanks(cursor);
 	*seen |= UINT64_C(1) << field;
 	*next = field + 1;
 	return scan_take_value(cursor, &fields[field], record);

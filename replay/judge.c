@@ -116,7 +116,7 @@ static size_t judge_get_fork(const char *written, const struct query_path *path)
 {
 	size_t same = 0, at = 0;
 
-	while (written[at] && at < path->len && written[at] == path->path[at])
+	while (at < path->len && written[at] && written[at] == path->path[at])
 		if (written[at++] == '/')
 			same = at;
 	if (!written[at] && (at == path->len || path->path[at] == '/'))

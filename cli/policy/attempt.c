@@ -54,7 +54,7 @@ static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs,
 {
 	struct cli_policy_options options = all->policy; /* borrows its lists */
 	_cleanup_policy_ struct policy *policy = NULL;
-	struct query_judge *judge;
+	struct query_judge *judge = NULL;
 	int r;
 
 	if (!options.workdir && runs->workdir) {

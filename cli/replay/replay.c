@@ -149,9 +149,14 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 {
 	struct replay_log *logs = calloc(count, sizeof(*logs));
 	struct replay_report *report = replay_report_create(options->list);
-	int status = logs && report ? CLI_OK : cli_fail_no_memory("replay");
+	int status = CLI_OK;
 	size_t read = 0;
 
+	if (!logs || !report) {
+		free(logs);
+		replay_report_free(report);
+		return cli_fail_no_memory("replay");
+	}
 	for (; status == CLI_OK && read < count; read++) {
 		logs[read].path = paths[read];
 		status = replay_judge_log("replay", &options->policy, options->allow_damaged, &logs[read],

@@ -11,6 +11,7 @@
 
 #include "audit/audit.h"
 #include "audit/read.h"
+#include "audit/scan.h"
 #include "base/io.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -31,6 +32,25 @@ static void read_fields(const json_t *line)
 	promise(audit_line_get_type(line) != NULL);
 }
 
+/* Where scan.h understands a line, it reads what jansson reads. */
+static void scan_fields(const struct audit_line *line)
+{
+	struct scan_record record;
+	char bytes[4096];
+	char *expected;
+	size_t len;
+	int got;
+
+	if (scan_line(line->text, line->len, &record) < 0 || !line->json)
+		return;
+	promise((json_int_t)record.seq == json_integer_value(json_object_get(line->json, "seq")));
+	expected = audit_line_get_bytes(line->json, "path", &len);
+	promise((expected != NULL) == (record.path[0].written.at != NULL));
+	got = expected ? scan_get_bytes(&record.path[0].written, bytes, sizeof(bytes)) : -ENAMETOOLONG;
+	promise(got == -ENAMETOOLONG || ((size_t)got == len && memcmp(bytes, expected, len) == 0));
+	free(expected);
+}
+
 /* Returns how many lines parsed. Takes fd. */
 static size_t read_all(int fd, char ret_last[16])
 {
@@ -45,6 +65,7 @@ static size_t read_all(int fd, char ret_last[16])
 		promise(line.offset >= end);
 		end = line.offset + line.len;
 		promise((r == 1) == (line.json != NULL));
+		scan_fields(&line);
 		if (r < 0)
 			continue;
 		promise(memchr(line.text, '\n', line.len) == NULL && memchr(line.text, '\0', line.len) == NULL);

@@ -81,7 +81,9 @@ static void put_random_text(char *out, size_t max)
 	for (size_t i = 0; i < len; i++) {
 		static const char odd[] = "\\\"\n\x01\x7f\xff\xc3\xa4u/x ";
 
-		out[i] = random() % 3 ? (char)('a' + random() % 26) : odd[(size_t)random() % (sizeof(odd) - 1)];
+		out[i] = odd[(size_t)random() % (sizeof(odd) - 1)];
+		if (random() % 3)
+			out[i] = "abcdefghijklmnopqrstuvwxyz"[random() % 26];
 	}
 	out[len] = '\0';
 }
