@@ -1,4 +1,4 @@
-/* The policy that callgate policy minimise works on: its entries, and what it loses of the used accesses as it is. */
+/* The policy that callgate policy minimise changes: its entries, and which of the used accesses it would deny now. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "cli/policy/minimise.h"
 
-/* As the host's own, but for the policy that is worked on. */
+/* Loads a policy file like the host, except that the policy being changed is read from memory. */
 static int minimise_load_text(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path)
 {
 	const struct minimise_runs *runs = ctx;
@@ -52,7 +52,7 @@ static int minimise_take_loss(void *ctx, const struct query *query, const struct
 
 static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs, struct loss *loss)
 {
-	struct cli_policy_options options = all->policy; /* borrows its lists */
+	struct cli_policy_options options = all->policy; /* a copy that borrows the lists */
 	_cleanup_policy_ struct policy *policy = NULL;
 	struct query_judge *judge = NULL;
 	int r;

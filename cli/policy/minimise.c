@@ -16,7 +16,7 @@
 
 #define VERB "policy minimise"
 
-/* ---- the used accesses ---- */
+/* ---- collecting the used accesses ---- */
 
 static void minimise_runs_free(struct minimise_runs *runs)
 {
@@ -34,7 +34,7 @@ static bool minimise_same_text(const char *one, const char *other)
 	return one && other ? strcmp(one, other) == 0 : one == other;
 }
 
-/* Finds or makes the runs of a log. NULL: no memory. */
+/* Finds or creates the runs that a log belongs to. NULL: no memory. */
 static struct minimise_runs *minimise_get_runs(struct minimise *all, const struct replay_log *log)
 {
 	struct minimise_runs *runs, **list;
@@ -102,9 +102,12 @@ static int minimise_read_logs(struct minimise *all, char **paths, size_t count)
 	return status;
 }
 
-/* ---- the rules ---- */
+/* ---- dropping and narrowing rules ---- */
 
-/* Grants only: without a denial, a redirect or an env the policy would grant more or do something else. */
+/*
+ * The lists of rules that may be dropped: only grants. Without a denial, a redirect or an env the policy would grant
+ * more, or do something else.
+ */
 static const struct {
 	const char *section, *name, *key;
 	bool right;
@@ -116,11 +119,14 @@ static const struct {
 #define LISTS (sizeof(lists) / sizeof(lists[0]))
 
 struct rules {
-	struct minimise_rule *rule; /* owned */
+	struct minimise_rule *rule; /* array of rules; owned */
 	size_t count;
 };
 
-/* A rule that is not in force says why it is there. The workdir is where the program starts. */
+/*
+ * Whether a rule may be changed. A disabled rule stays, because it says why it is there; so does the workdir, where the
+ * program starts.
+ */
 static bool minimise_may_change(const json_t *entry)
 {
 	const char *text = minimise_get_text(entry);
@@ -146,7 +152,7 @@ static int minimise_list_rules(const struct minimise *all, struct rules *ret_rul
 	return 0;
 }
 
-/* The widest rules first, so that of two that grant the same the narrower one stays. */
+/* Sorts the widest rules first, so that of two rules that grant the same the narrower one stays. */
 static int minimise_compare_rules(const void *a, const void *b)
 {
 	const struct minimise_rule *one = a, *other = b;
@@ -157,7 +163,7 @@ static int minimise_compare_rules(const void *a, const void *b)
 				       : (first_len > second_len) - (first_len < second_len);
 }
 
-/* True when it was dropped. */
+/* Tries to drop a rule. True: it was dropped, because no used access needs it. */
 static bool minimise_drop_rule(struct minimise *all, struct minimise_rule *rule)
 {
 	size_t at = minimise_find_entry(rule);
@@ -176,7 +182,7 @@ static bool minimise_drop_rule(struct minimise *all, struct minimise_rule *rule)
 	return dropped;
 }
 
-/* Of the requests that a rule allows, drops those that were not made. One stays: none would mean any. */
+/* Drops the requests of a rule that were not made. One request stays, because a rule without requests allows all. */
 static void minimise_drop_requests(struct minimise *all, struct minimise_rule *rule)
 {
 	json_t *http = json_object_get(rule->entry, "http");
@@ -213,9 +219,9 @@ static int minimise_try_rules(struct minimise *all, struct rules *rules)
 	return r;
 }
 
-/* ---- the verb ---- */
+/* ---- reading and writing the policy ---- */
 
-/* The policy as JSON: the file, or with --flatten all that it comes to. */
+/* Reads the policy as JSON: the file itself, or with --flatten the policy with all that it extends. */
 static int minimise_read_policy(struct minimise *all)
 {
 	_cleanup_policy_ struct policy *policy = NULL;
@@ -276,7 +282,7 @@ static int minimise_policy(struct minimise *all)
 	r = minimise_list_rules(all, &rules);
 	if (r == 0)
 		r = minimise_try_rules(all, &rules);
-	if (r == 0) /* what is written has lost nothing: every change was tried, and so is their sum */
+	if (r == 0) /* every change was tried, and so was the policy that is written */
 		r = minimise_find_losses(all, NULL, NULL);
 	free(rules.rule);
 	if (r != 0)

@@ -1,4 +1,4 @@
-/* callgate policy minimise: what its files share. */
+/* Declarations shared by the source files of `callgate policy minimise`. */
 #ifndef CALLGATE_CLI_POLICY_MINIMISE_H
 #define CALLGATE_CLI_POLICY_MINIMISE_H
 
@@ -8,57 +8,57 @@
 #include "cli/load.h"
 #include "cli/policy/used.h"
 
-/* Runs of one program with one workdir: the policy is compiled for these. */
+/* The runs of one program with one workdir. The policy is compiled once for each program and workdir. */
 struct minimise_runs {
-	struct cli_host host; /* comes first: its `load` finds the others by it */
+	struct cli_host host; /* the first member: the host's callbacks find the structure by it */
 	int (*load)(void *ctx, const char *name, const char *from, char **ret_text, char **ret_path);
 	const struct minimise *all;
-	char *program, *workdir; /* owned; NULL: none */
+	char *program, *workdir; /* the runs' program and workdir; owned; NULL: none */
 	struct used used;
 };
 
 struct minimise {
 	struct cli_policy_options policy;
-	const char *path;   /* of the policy; main's argv */
-	const char *output; /* -o; NULL: stdout */
+	const char *path;   /* path of the policy, in main's argv */
+	const char *output; /* value of -o; NULL: stdout */
 	bool flatten, allow_damaged;
-	json_t *root;       /* the policy as it is by now; owned */
-	char *text;         /* the same, for the compiler; owned */
-	struct minimise_runs **runs; /* owned */
+	json_t *root;       /* the policy with all changes so far; owned */
+	char *text;         /* text of `root` for the policy compiler; owned */
+	struct minimise_runs **runs; /* array of all runs; owned */
 	size_t count;
-	bool listens;       /* a connection within the run was made: rules about ports that listen are not dropped */
-	uint64_t denied;    /* accesses that the run was granted, but are denied by the policy as it was */
+	bool listens;       /* a run connected to itself, so that rules about listening are not dropped */
+	uint64_t denied;    /* number of accesses that a run was granted but the unchanged policy denies */
 	size_t dropped, narrowed;
 };
 
 /* A rule that may be dropped. */
 struct minimise_rule {
-	json_t *list;  /* borrowed from root; holds entry */
+	json_t *list;  /* the list in `root` that holds the entry; borrowed */
 	json_t *entry;
-	const char *key; /* "filesystem.read"; static */
-	const char *right; /* key of the list in "filesystem"; NULL: a rule about the network */
+	const char *key; /* key of the list, such as "filesystem.read"; static */
+	const char *right; /* key of the list in "filesystem", such as "read"; NULL: a network rule */
 };
 
-/* ---- attempt.c ---- */
+/* ---- functions of attempt.c ---- */
 
-/* Lets the compiler read the policy from all->text, in place of its file. To be called after cli_host_init. */
+/* Lets the policy compiler read the policy from all->text instead of its file. To be called after cli_host_init. */
 void minimise_watch_policy(struct minimise_runs *runs);
 
 typedef int minimise_loss_fn(void *ctx, const struct query *query, const struct query_answer *answer);
 /*
- * Compiles root as it is now, and calls `each` (NULL: the first loss ends it) for what it loses. 0: nothing is lost, 1,
- * or -errno: it is no policy.
+ * Compiles all->root, and calls `each` for each used access that it would deny (NULL: stops at the first). 0: there is
+ * none; 1: there are; -errno: the policy is invalid.
  */
 int minimise_find_losses(struct minimise *all, minimise_loss_fn *each, void *ctx);
 
-/* The entry's path or host; NULL: none. Borrowed. */
+/* The path or host of a rule's entry, borrowed; NULL: none. */
 const char *minimise_get_text(const json_t *entry);
 size_t minimise_find_entry(const struct minimise_rule *rule);
 void minimise_print(const char *what, const struct minimise_rule *rule, const char *entry, const char *into);
 
-/* ---- narrow.c ---- */
+/* ---- functions of narrow.c ---- */
 
-/* Makes the rule's right or path smaller. 0 or -ENOMEM. */
+/* Narrows the right or the path of a rule. 0 or -ENOMEM. */
 int minimise_narrow_rule(struct minimise *all, struct minimise_rule *rule);
 
 #endif

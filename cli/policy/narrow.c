@@ -1,4 +1,4 @@
-/* Narrows a rule to what recorded runs used of it: writing to reading, a directory to what was used below it. */
+/* Narrows a rule to what recorded runs used of it: from writing to reading, from a directory to what was used in it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 #include "base/path.h"
 #include "cli/policy/minimise.h"
 
-#define SPLIT_MAX 8 /* rules that one may become */
+#define SPLIT_MAX 8 /* most rules that may replace one rule */
 
-/* Paths in the order of strcmp(3) by component: what is below a directory follows it. */
+/* Paths, sorted by their components, so that what is below a directory follows it. */
 struct paths {
-	char **path; /* owned */
+	char **path; /* array of owned paths; owned */
 	size_t count;
 };
 
@@ -23,9 +23,8 @@ static void paths_release(struct paths *paths)
 }
 
 /*
- * The path to grant for a lost access; "": no path can be named for it. Of what is written it is the directory, because
- * names may differ in the next run. Of a link that was followed it is the link, so that both are granted. Owned; NULL:
- * no memory.
+ * The path to grant for a denied access: the directory of a written file, because its name may differ in the next run;
+ * a followed link itself, so that link and target are granted. "": no path can be named. Owned; NULL: no memory.
  */
 static char *paths_name_loss(const struct query *query, const struct query_answer *answer)
 {
@@ -72,7 +71,7 @@ static int paths_compare(const void *a, const void *b)
 	return first - second;
 }
 
-/* The length of the longest directory that both paths are at or below, of which the first is `len` long. */
+/* The length of the longest directory that both paths are at or below. The first path is `len` long. */
 static size_t paths_get_common(const char *one, size_t len, const char *other)
 {
 	size_t same = 0, at = 0;
@@ -85,7 +84,7 @@ static size_t paths_get_common(const char *one, size_t len, const char *other)
 	return at < len && one[at] == '/' && other[at] == '\0' ? at : same;
 }
 
-/* The directory that all of the paths first to last - 1 are at or below. */
+/* The length of the longest directory that the paths `first` to `last` - 1 are at or below. */
 static size_t paths_get_common_of(const struct paths *paths, size_t first, size_t last)
 {
 	size_t len = strlen(paths->path[first]);
@@ -95,7 +94,7 @@ static size_t paths_get_common_of(const struct paths *paths, size_t first, size_
 	return len;
 }
 
-/* Where the paths end that have the same component behind `common` as the first. */
+/* The end of the paths that have the same component behind `common` as the path `first`. */
 static size_t paths_end_of_child(const struct paths *paths, size_t first, size_t common)
 {
 	const char *path = paths->path[first];
@@ -108,8 +107,8 @@ static size_t paths_end_of_child(const struct paths *paths, size_t first, size_t
 }
 
 /*
- * The paths that stand for a directory: what the used ones have in common, or that for each name below it. Their
- * number; 0: they would grant as much.
+ * Finds paths to replace a directory: the longest common directory of the used paths or, for each name in that, another
+ * one. Returns their number; 0: they would grant as much as the directory.
  */
 static size_t paths_split(const struct paths *paths, const char *wide, char *narrow[SPLIT_MAX])
 {
@@ -125,7 +124,7 @@ static size_t paths_split(const struct paths *paths, const char *wide, char *nar
 		return 0;
 	for (size_t first = 0; first < paths->count; first = last) {
 		if (paths->path[first][common] == '\0' || count == SPLIT_MAX)
-			break; /* the directory itself is used */
+			break; /* the common directory itself is used */
 		last = paths_end_of_child(paths, first, common);
 		narrow[count++] = strndup(paths->path[first], paths_get_common_of(paths, first, last));
 		if (last == paths->count)
@@ -136,7 +135,7 @@ static size_t paths_split(const struct paths *paths, const char *wide, char *nar
 	return 0;
 }
 
-/* The same entry with another path. Owned; NULL: no memory. */
+/* Copies an entry with another path. Owned; NULL: no memory. */
 static json_t *narrow_make_entry(const json_t *entry, const char *path)
 {
 	json_t *copy;
@@ -145,11 +144,11 @@ static json_t *narrow_make_entry(const json_t *entry, const char *path)
 		return json_string(path);
 	copy = json_deep_copy(entry);
 	(void)json_object_set_new(copy, "path", json_string(path));
-	(void)json_object_del(copy, "also_grants"); /* was about the wider path */
+	(void)json_object_del(copy, "also_grants"); /* it was about the wider path */
 	return copy;
 }
 
-/* Puts the narrow rules in the place of the wide one, if nothing is lost by that. True when that was so. */
+/* Replaces the wide rule by the narrow ones, unless a used access would then be denied. True: it was replaced. */
 static bool narrow_replace(struct minimise *all, struct minimise_rule *rule, char *const *narrow, size_t count)
 {
 	size_t at = minimise_find_entry(rule);
@@ -175,7 +174,7 @@ static bool narrow_replace(struct minimise *all, struct minimise_rule *rule, cha
 	return replaced;
 }
 
-/* What is lost without the rule, without duplicates. 0 or -errno. */
+/* Finds which used accesses would be denied without the rule, as paths without duplicates. 0 or -errno. */
 static int narrow_find_uses(struct minimise *all, const struct minimise_rule *rule, struct paths *paths)
 {
 	size_t at = minimise_find_entry(rule), count = 0;
@@ -200,7 +199,7 @@ static int narrow_find_uses(struct minimise *all, const struct minimise_rule *ru
 
 static int narrow_path(struct minimise *all, struct minimise_rule *rule);
 
-/* The rules that took the place of a wide one, from `at` on. 0 or -ENOMEM. */
+/* Narrows the rules, from `at` on, that replaced a wide one. 0 or -ENOMEM. */
 static int narrow_further(struct minimise *all, const struct minimise_rule *wide, size_t at, size_t count)
 {
 	json_t *entry[SPLIT_MAX];
@@ -225,7 +224,7 @@ static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 	int r;
 
 	if (!wide || wide[0] != '/' || strchr(wide, '*'))
-		return 0; /* a pattern or a variable says what is meant */
+		return 0; /* a pattern or a variable says what the user meant */
 	r = narrow_find_uses(all, rule, &paths);
 	if (r == 0 && paths.count > 0)
 		count = paths_split(&paths, wide, narrow);
@@ -237,7 +236,7 @@ static int narrow_path(struct minimise *all, struct minimise_rule *rule)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Moves the rule to "read". True when nothing is lost by that. */
+/* Tries to move a rule to the list "read". True: it was moved, because no used access needs more. */
 static bool narrow_right(struct minimise *all, struct minimise_rule *rule)
 {
 	json_t *filesystem = json_object_get(all->root, "filesystem"), *read = json_object_get(filesystem, "read");

@@ -12,12 +12,12 @@ struct used_item {
 	char bytes[];
 };
 
-/* ---- a question as bytes ---- */
+/* ---- packing questions into bytes ---- */
 
 struct used_head {
 	enum query_kind kind;
 	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
-	bool certain; /* by the policy that is to be minimised */
+	bool certain; /* the policy that is to be minimised was certain of its answer */
 	unsigned port;
 	size_t paths;
 };
@@ -32,7 +32,7 @@ static void used_pack(struct buf *buf, const struct query *query, bool certain)
 {
 	struct used_head head;
 
-	memset(&head, 0, sizeof(head)); /* also what lies between the members: the bytes are compared */
+	memset(&head, 0, sizeof(head)); /* clears the padding, too, because the bytes are compared */
 	head.kind = query->kind;
 	head.absent = query->absent;
 	head.there = query->there;
@@ -81,7 +81,7 @@ static size_t used_take_text(const char **at, char *to)
 	return len;
 }
 
-/* Returns whether the policy that is to be minimised was certain. */
+/* Unpacks a question. Returns whether the policy that is to be minimised was certain of its answer. */
 static bool used_unpack(const struct used_item *item, struct query *query)
 {
 	const char *at = item->bytes;
@@ -122,7 +122,7 @@ static bool used_unpack(const struct used_item *item, struct query *query)
 	return head.certain;
 }
 
-/* ---- the set ---- */
+/* ---- the set of questions ---- */
 
 static int used_compare_items(const void *a, const void *b)
 {
@@ -141,11 +141,11 @@ int used_add(struct used *used, const struct query *query, const struct query_an
 
 	if (!used->query && !(used->query = malloc(sizeof(*used->query))))
 		return -ENOMEM;
-	buf_add(&buf, &none, sizeof(none)); /* item->len */
+	buf_add(&buf, &none, sizeof(none)); /* room for item->len */
 	used_pack(&buf, query, answer->certain);
 	if (buf.failed)
 		return -ENOMEM;
-	item = (struct used_item *)(void *)buf.data; /* from malloc(3) */
+	item = (struct used_item *)(void *)buf.data; /* aligned, because it is from malloc(3) */
 	item->len = buf.len - sizeof(*item);
 	found = tsearch(item, &used->tree, used_compare_items);
 	used->count += found && *found == item;

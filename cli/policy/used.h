@@ -1,17 +1,17 @@
 /*
- * The accesses that recorded runs used, each once, for callgate policy minimise: a policy loses one when it denies it,
- * or when it is no longer certain that it allows it.
+ * The accesses that recorded runs used, each once, for callgate policy minimise. A policy loses an access when it
+ * denies it, or is no longer certain that it allows it.
  */
 #ifndef CALLGATE_CLI_POLICY_USED_H
 #define CALLGATE_CLI_POLICY_USED_H
 
 #include "replay/query.h"
 
-/* Zero-initialise. */
+/* A set of used accesses. Zero-initialise. */
 struct used {
-	void *tree;    /* of distinct questions, as bytes; owned */
+	void *tree;    /* the set of packed questions: tsearch(3); owned */
 	size_t count;
-	struct query *query; /* owned; for questions that are unpacked */
+	struct query *query; /* room for the question being unpacked; owned */
 };
 
 /* Adds a question with the answer of the policy that is to be minimised. 0 or -ENOMEM. */
@@ -19,8 +19,8 @@ int used_add(struct used *used, const struct query *query, const struct query_an
 void used_release(struct used *used);
 
 /*
- * Calls `each` for every access that the policy of `judge` loses, with the answer, until it returns not 0. Returns
- * that, or 0.
+ * Calls `each` with the answer for every access that the policy of `judge` loses, until `each` does not return 0.
+ * Returns the last result of `each`, or 0.
  */
 int used_find_losses(const struct used *used, const struct query_judge *judge,
 		     int (*each)(void *ctx, const struct query *query, const struct query_answer *answer), void *ctx);

@@ -8,14 +8,14 @@
 
 struct logs_walk {
 	const char *verb;
-	struct cli_policy_options options; /* borrows all but workdir */
+	struct cli_policy_options options; /* a copy that borrows all except `workdir` */
 	struct replay_log *log;
 	struct cli_host host;
 	struct policy *policy;
 	struct query_judge *judge;
 	replay_judge_fn *each;
 	void *ctx;
-	bool loading_failed; /* a message was printed */
+	bool loading_failed; /* loading the policy failed, with a message */
 	struct query query;
 };
 
@@ -27,7 +27,7 @@ void replay_log_release(struct replay_log *log)
 	log->policy_name = log->program = log->workdir = NULL;
 }
 
-/* Owned; NULL: no such text, or no memory. */
+/* The text of a member. Owned; NULL: no such text, or no memory. */
 static char *logs_get_text(const json_t *object, const char *key)
 {
 	size_t len;
@@ -35,7 +35,7 @@ static char *logs_get_text(const json_t *object, const char *key)
 	return audit_line_get_bytes(object, key, &len);
 }
 
-/* argv[0] of the run: @interpreter is about it. */
+/* The program of the run, argv[0], for which @interpreter is found. */
 static char *logs_get_program(const json_t *header)
 {
 	const char *text = json_string_value(json_array_get(json_object_get(header, "command"), 0));
@@ -43,7 +43,7 @@ static char *logs_get_program(const json_t *header)
 	return text ? strdup(text) : NULL;
 }
 
-/* Without -w: the directory that the run had under this name, if it was one of the host's. */
+/* Without -w: finds the directory that the run had as workdir, if it was a directory of the host. */
 static char *logs_find_workdir(const json_t *header)
 {
 	char *workdir = logs_get_text(header, "workdir");

@@ -1,4 +1,4 @@
-/* callgate replay: what another policy would have said of recorded runs. Runs nothing. */
+/* callgate replay: shows what another policy would decide about recorded runs. No program is run. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ struct replay_options {
 	bool json;
 	bool list;
 	bool allow_damaged;
-	unsigned fail_on; /* 1 << enum replay_change */
+	unsigned fail_on; /* set of 1 << enum replay_change: changes that make the exit status a failure */
 };
 
 static int replay_set_fail_on(const struct cli_given *given, void *fail_on)
@@ -34,7 +34,7 @@ static int replay_set_fail_on(const struct cli_given *given, void *fail_on)
 
 /* ---- comparing rules ---- */
 
-/* A rule's label without its file and its number in the list: "filesystem.read /usr". The length. */
+/* Copies a rule's label without its file and its number in the list: "filesystem.read /usr". Returns the length. */
 static size_t replay_strip_label(const char *label, size_t len, char *out, size_t cap)
 {
 	const char *colon = memmem(label, len, ": ", 2), *end = label + len, *open;
@@ -59,7 +59,7 @@ static size_t replay_strip_label(const char *label, size_t len, char *out, size_
 	return at;
 }
 
-/* Rules are the same when key and text are, wherever they stand. */
+/* Whether two rules have the same key and text, wherever they stand in their policies. */
 static bool replay_rule_is_same(const char *recorded, size_t len, const char *rule)
 {
 	char one[1024], other[1024];
@@ -72,7 +72,7 @@ static bool replay_rule_is_same(const char *recorded, size_t len, const char *ru
 	return one_len == other_len && memcmp(one, other, one_len) == 0;
 }
 
-/* Whether the rule on record is among those that agree with the answer. */
+/* Whether the recorded rule is among the rules that agree with the answer. */
 static bool replay_has_rule(const struct scan_record *record, const struct query_answer *answer)
 {
 	char text[4096];
@@ -93,7 +93,7 @@ static bool replay_has_rule(const struct scan_record *record, const struct query
 	return false;
 }
 
-/* ---- the verb ---- */
+/* ---- judging records ---- */
 
 static int replay_judge_record(void *ctx, const struct replay_log *log, const struct query_judge *judge,
 			       const struct scan_record *record, const struct query *query)

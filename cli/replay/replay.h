@@ -1,4 +1,4 @@
-/* What the files of `callgate replay` share. */
+/* Declarations shared by the source files of `callgate replay`. */
 #ifndef CALLGATE_CLI_REPLAY_REPLAY_H
 #define CALLGATE_CLI_REPLAY_REPLAY_H
 
@@ -8,22 +8,22 @@
 
 enum replay_change {
 	REPLAY_DENIED,     /* allowed in the run, denied by the new policy */
-	REPLAY_ALLOWED,    /* the reverse */
+	REPLAY_ALLOWED,    /* denied in the run, allowed by the new policy */
 	REPLAY_OTHER_RULE, /* the same verdict by another rule */
-	REPLAY_UNKNOWN,    /* not replayable */
+	REPLAY_UNKNOWN,    /* the record does not tell enough to judge the access again */
 	REPLAY_CHANGES,
 };
 
-/* ---- logs.c ---- */
+/* ---- functions of logs.c ---- */
 
-/* A log whose policy is loaded. */
+/* A log, and how the policy that judges it is loaded. */
 struct replay_log {
 	const char *path;
-	char *policy_name; /* of the run; owned */
-	char *program;     /* of the run, and the workdir for which the policy is compiled: owned; NULL: none */
+	char *policy_name; /* name of the policy that the run had; owned */
+	char *program;     /* the run's program, and the workdir for which the policy is compiled; owned; NULL: none */
 	char *workdir;
 	char sha256[SHA256_HEX_SIZE];
-	bool same_policy;  /* the digests are equal */
+	bool same_policy;  /* the run had the policy that judges: their digests are equal */
 	struct replay_log_state state;
 };
 void replay_log_release(struct replay_log *log);
@@ -38,16 +38,16 @@ typedef int replay_judge_fn(void *ctx, const struct replay_log *log, const struc
 int replay_judge_log(const char *verb, const struct cli_policy_options *options, bool allow_damaged,
 		     struct replay_log *log, replay_judge_fn *judge, void *ctx);
 
-/* ---- report.c ---- */
+/* ---- functions of report.c ---- */
 
 struct replay_report;
-/* list: each record that is added is printed, as one line of JSON. */
+/* Creates a report. list: prints each added record as one line of JSON. NULL: no memory. */
 struct replay_report *replay_report_create(bool list);
 void replay_report_free(struct replay_report *report);
 
-/* A record whose verdict is the same by the same rule. */
+/* Counts a record that has the same verdict by the same rule. */
 void replay_report_count_same(struct replay_report *report);
-/* A record that changes, or (`answer` NULL: query->why) is not replayable. 0 or -ENOMEM. */
+/* Adds a record that changes or, with `answer` NULL, is not replayable (query->why). 0 or -ENOMEM. */
 int replay_report_add(struct replay_report *report, enum replay_change change, const struct replay_log *log,
 		      const struct scan_record *record, const struct query *query, const struct query_answer *answer);
 uint64_t replay_report_get_count(const struct replay_report *report, enum replay_change change);

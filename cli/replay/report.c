@@ -1,4 +1,4 @@
-/* What a replay found: groups of records that change in the same way, counted in bounded memory. */
+/* The report of a replay: groups of records that change in the same way, counted in bounded memory. */
 #include <errno.h>
 #include <search.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "cli/replay/replay.h"
 #include "supervisor/report.h"
 
-#define GROUPS_MAX 10000u /* what does not fit is one group for each change */
+#define GROUPS_MAX 10000u /* most groups; further records are one group for each kind of change */
 #define PREFIX_NAMES 3    /* components of a path by which records are grouped */
 #define KEY_MAX (4 * 1024 + PATH_MAX)
 
@@ -19,20 +19,20 @@ struct group {
 	enum replay_change change;
 	size_t key_len;
 	uint64_t count;
-	uint64_t seq; /* of the first record */
-	char *log, *object; /* of that record; owned */
-	const char *word, *old_rule, *new_rule, *prefix; /* in key */
+	uint64_t seq; /* number of the first record */
+	char *log, *object; /* log and object of the first record; owned */
+	const char *word, *old_rule, *new_rule, *prefix; /* parts of `key` */
 	char key[];
 };
 
 struct replay_report {
 	uint64_t same;
 	uint64_t count[REPLAY_CHANGES];
-	void *tree; /* of struct group, by key */
+	void *tree; /* all groups, sorted by key: tsearch(3) */
 	size_t groups;
-	struct group *probe; /* owned; with room for a key */
-	struct group *last;  /* most records are like the one before */
-	bool list; /* prints each record */
+	struct group *probe; /* a group to search with, which has room for every key; owned */
+	struct group *last;  /* the group of the last record: most records are like the one before */
+	bool list; /* print each record */
 };
 
 static const struct {
@@ -85,14 +85,14 @@ static int group_compare_keys(const void *a, const void *b)
 	return order ? order : (one->key_len > other->key_len) - (one->key_len < other->key_len);
 }
 
-/* ---- the key of a record's group ---- */
+/* ---- making the key of a record's group ---- */
 
 struct key {
 	size_t len;
 	char text[KEY_MAX];
 };
 
-/* Adds a text with its NUL; one that does not fit is cut. */
+/* Adds a text and a NUL to a key. A text that does not fit is truncated. */
 static void key_add(struct key *key, const char *text, size_t len)
 {
 	size_t room = sizeof(key->text) - key->len - 1;
@@ -115,7 +115,9 @@ static void key_add_scanned(struct key *key, const struct scan_text *text)
 	key_add(key, bytes, len > 0 ? (size_t)len : 0);
 }
 
-/* The directory of a path, at most PREFIX_NAMES deep; an endpoint as a whole. */
+/*
+ * The length of what records are grouped by: the directory of a path, at most PREFIX_NAMES deep, or a whole endpoint.
+ */
 static size_t key_get_prefix_len(const struct query *query, const char *object, size_t len)
 {
 	unsigned names = 0;
@@ -143,7 +145,7 @@ static const char *key_get_operation(const struct query *query, size_t at)
 	return query->path[at].want & POLICY_EXEC ? "exec" : query->path[at].want & POLICY_WRITE ? "write" : "read";
 }
 
-/* word, old rule, new rule or reason, prefix */
+/* Makes the key of a record's group: operation, old rule, new rule or reason, prefix of the object. */
 static void key_make(struct key *key, const struct scan_record *record, const struct query *query,
 		     const struct query_answer *answer, const char *object, size_t len)
 {
@@ -170,7 +172,7 @@ static void key_make(struct key *key, const struct scan_record *record, const st
 	key_add(key, object, key_get_prefix_len(query, object, len));
 }
 
-/* ---- groups ---- */
+/* ---- finding groups ---- */
 
 static struct group *group_create(enum replay_change change, const struct key *key)
 {
@@ -188,7 +190,7 @@ static struct group *group_create(enum replay_change change, const struct key *k
 	return group;
 }
 
-/* Finds or makes the group. NULL: no memory. */
+/* Finds a group or creates it. NULL: no memory. */
 static struct group *report_find_group(struct replay_report *report, enum replay_change change, struct key *key)
 {
 	struct group *group, **found;
@@ -230,7 +232,7 @@ uint64_t replay_report_get_count(const struct replay_report *report, enum replay
 	return report->count[change];
 }
 
-/* One line a record, as it is found. */
+/* Prints a record as one line of JSON, as soon as it is found. */
 static int report_print_record(const struct group *group, const struct replay_log *log, uint64_t seq,
 			       const char *object)
 {
@@ -276,7 +278,7 @@ int replay_report_add(struct replay_report *report, enum replay_change change, c
 	return report->list ? report_print_record(group, log, record->seq, object) : 0;
 }
 
-/* ---- printing ---- */
+/* ---- printing the report ---- */
 
 struct listing {
 	const struct group **group;
@@ -291,7 +293,7 @@ static void listing_take(const void *node, VISIT visit, void *ctx)
 		listing->group[listing->count++] = *(struct group *const *)node;
 }
 
-/* By change, then the most frequent first. The order does not depend on anything but the records. */
+/* Sorts groups by kind of change, then the most frequent first. The order depends on nothing but the records. */
 static int listing_compare(const void *a, const void *b)
 {
 	const struct group *one = *(const struct group *const *)a, *other = *(const struct group *const *)b;
@@ -303,7 +305,7 @@ static int listing_compare(const void *a, const void *b)
 	return group_compare_keys(one, other);
 }
 
-/* Owned by the caller; NULL: no memory. */
+/* Lists the groups, sorted. Owned by the caller; NULL: no memory. */
 static const struct group **report_list_groups(const struct replay_report *report, size_t *ret_count)
 {
 	struct listing listing = {calloc(report->groups + 1, sizeof(const struct group *)), 0};

@@ -17,8 +17,8 @@ struct run_options {
 	const char *audit;  /* --audit; NULL: the policy's file, if any */
 	const char *setup;  /* --setup: a shell command; NULL: none */
 	bool observe;     /* --mode observe */
-	bool allow_risky; /* ... and secrets may be read */
-	bool really;      /* ... and what is written outside the workdir is written there */
+	bool allow_risky; /* with --mode observe: secrets may be read */
+	bool really;      /* with --mode observe: writes outside the workdir are not kept in the scratch directory */
 	bool dry_run;
 	bool json;
 	bool interactive;

@@ -372,8 +372,8 @@ int run_start_custodian(struct run *run)
 }
 
 /*
- * --mode observe: from here on the program's policy is the observing one, which owns the judged one. All checks were
- * made with the judged one, because an observing one may write everything.
+ * With --mode observe: makes the observing policy the program's policy; it owns the judged policy. All checks were made
+ * before with the judged policy, because an observing policy lets everything be written.
  */
 static int prepare_observe(struct run *run)
 {
