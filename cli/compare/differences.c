@@ -179,8 +179,9 @@ static json_t *changes_index_by_path(const json_t *result)
 	json_t *index = json_object(), *change;
 	size_t i;
 
-	json_array_foreach(json_object_get(result, "changes"), i, change)
+	json_array_foreach(json_object_get(result, "changes"), i, change) {
 		(void)json_object_set(index, json_string_value(json_object_get(change, "path")), change);
+	}
 	return index;
 }
 
@@ -199,10 +200,11 @@ static json_t *compare_changes(const struct compared *first, const struct compar
 			(void)json_array_append_new(list, json_pack("{s:s, s:O, s:O?}", "path", path, "first", change,
 								    "other", partner));
 	}
-	json_object_foreach(other_index, path, change)
+	json_object_foreach(other_index, path, change) {
 		if (!json_object_get(index, path))
 			(void)json_array_append_new(list, json_pack("{s:s, s:n, s:O}", "path", path, "first", "other",
 								    change));
+	}
 	return list;
 }
 

@@ -218,8 +218,9 @@ static json_int_t row_sum_bytes(const json_t *network, const char *key)
 	json_t *endpoint;
 	size_t i;
 
-	json_array_foreach(network, i, endpoint)
+	json_array_foreach(network, i, endpoint) {
 		sum += json_integer_value(json_object_get(endpoint, key));
+	}
 	return sum;
 }
 

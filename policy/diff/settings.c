@@ -89,13 +89,14 @@ static void settings_add_object(struct settings_rows *rows, const char *key, con
 	const char *name;
 	json_t *value;
 
-	json_object_foreach ((json_t *)(uintptr_t)object, name, value)
+	json_object_foreach((json_t *)(uintptr_t)object, name, value) {
 		settings_add_value(rows,
 				   any ? arena_printf(arena, "%s[%s]", key, name)
 				       : arena_printf(arena, "%s%s%s", key, *key ? "." : "", name),
 				   any ? arena_printf(arena, "%s[]", shape)
 				       : arena_printf(arena, "%s%s%s", shape, *shape ? "." : "", name),
 				   value);
+	}
 }
 
 /* Returns what identifies an item of a list: its path, its endpoint, or the text itself. */
@@ -235,7 +236,7 @@ static void settings_add_difference(struct diff_search *search, const struct set
 	const json_t *value[2] = {first ? first->value : NULL, second ? second->value : NULL};
 	struct diff_setting setting = {.key = some->key};
 
-	if (class == SETTING_NONE || (first && second && json_equal(value[0], value[1])))
+	if (class == SETTING_NONE || (value[0] && value[1] && json_equal(value[0], value[1])))
 		return;
 	if ((class == SETTING_RULE_CAP || class == SETTING_ENTRY) &&
 	    !(settings_have_entry(&rows[0], some->key) && settings_have_entry(&rows[1], some->key)))
