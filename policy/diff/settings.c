@@ -232,9 +232,9 @@ static void settings_add_difference(struct diff_search *search, const struct set
 {
 	struct policy_diff *diff = search->diff;
 	const struct settings_row *some = first ? first : second;
-	enum settings_class class = settings_find_class(some->shape);
+	enum settings_class class = some ? settings_find_class(some->shape) : SETTING_NONE;
 	const json_t *value[2] = {first ? first->value : NULL, second ? second->value : NULL};
-	struct diff_setting setting = {.key = some->key};
+	struct diff_setting setting = {.key = some ? some->key : NULL};
 
 	if (class == SETTING_NONE || (value[0] && value[1] && json_equal(value[0], value[1])))
 		return;
