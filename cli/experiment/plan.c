@@ -287,7 +287,7 @@ int plan_load(const char *path, struct plan *ret_plan)
 	int r = absolute ? io_read_file(AT_FDCWD, absolute, PLAN_MAX_BYTES, &text, &len) : -errno;
 
 	*ret_plan = (struct plan){0};
-	if (r < 0) {
+	if (!absolute || r < 0) {
 		cli_print_error("experiment", "%s: %s", path, strerror(-r));
 		return -EINVAL;
 	}

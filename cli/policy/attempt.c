@@ -64,7 +64,7 @@ static int minimise_judge_runs(struct minimise *all, struct minimise_runs *runs,
 	r = cli_try_policy(&options, &runs->host, &policy);
 	if (r == 0)
 		r = query_judge_create(policy, &judge);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	r = used_find_losses(&runs->used, judge, minimise_take_loss, loss);
 	query_judge_free(judge);

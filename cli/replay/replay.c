@@ -157,7 +157,7 @@ static int replay_logs(const struct replay_options *options, char **paths, size_
 		replay_report_free(report);
 		return cli_fail_no_memory("replay");
 	}
-	for (; status == CLI_OK && read < count; read++) {
+	for (; logs && status == CLI_OK && read < count; read++) {
 		logs[read].path = paths[read];
 		status = replay_judge_log("replay", &options->policy, options->allow_damaged, &logs[read],
 					  replay_judge_record, report);

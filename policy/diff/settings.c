@@ -160,7 +160,8 @@ static void settings_collect(struct arena *arena, const struct policy *policy, j
 	if (!*json)
 		(void)arena_fail(arena);
 	settings_add_object(rows, "", "", *json);
-	qsort(rows->row, rows->count, sizeof(*rows->row), settings_compare_keys);
+	if (rows->count > 0)
+		qsort(rows->row, rows->count, sizeof(*rows->row), settings_compare_keys);
 }
 
 /* ---- differences ---- */
