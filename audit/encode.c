@@ -293,6 +293,8 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 		out = encode_name(out, ",\"effect\":\"", &encode_effects[record->effect]);
 	if (record->observed)
 		out = PUT(out, ",\"observed\":true");
+	if (record->on_deny)
+		out = put_field(out, ",\"on_deny\":\"", record->on_deny, strlen(record->on_deny));
 	out = put_field(out, ",\"rule\":\"", record->rule, len.rule);
 	out = encode_reason(out, record, len.reason);
 	*out++ = ',';

@@ -73,6 +73,7 @@ struct audit_record {
 	enum verdict verdict;
 	enum audit_effect effect;
 	bool observed; /* the judged policy denies the call, and it is performed all the same: --mode observe */
+	const char *on_deny; /* of a denial: what it does to the process, besides the errno; NULL: nothing */
 	const char *rule;
 	const char *reason;
 	const struct audit_net *net; /* NULL: a record about a system call */

@@ -54,6 +54,7 @@ static const struct scan_field {
 	FIELD("verdict", SCAN_TEXT, AT(verdict)),
 	FIELD("effect", SCAN_SKIP, 0),
 	FIELD("observed", SCAN_FLAG, AT(observed)),
+	FIELD("on_deny", SCAN_SKIP, 0),
 	FIELD("rule", SCAN_TEXT, AT(rule)),
 	FIELD("reason", SCAN_TEXT, AT(reason)),
 	FIELD("ret", SCAN_RET, AT(has_ret)),

@@ -154,17 +154,44 @@ static void loop_on_signal(struct keeper *keeper)
 		loop_on_end_signal(keeper, info.ssi_signo);
 }
 
-/* Handles the message that the process tree is dead and the report written. The supervisor exits later (mounts). */
-static void loop_on_report(struct keeper *keeper)
+/* Says of each process that "on_deny" has stopped how to look at it, and how to go on. */
+static void loop_tell_stops(struct keeper *keeper)
+{
+	const uint64_t stops = keeper->counters->stops;
+
+	loop_clear_status(keeper);
+	if (stops - keeper->stops_told > RUN_STOPS_KEPT)
+		keeper->stops_told = stops - RUN_STOPS_KEPT;
+	for (; keeper->stops_told < stops; keeper->stops_told++) {
+		const struct run_stop *stop = &keeper->counters->stop[keeper->stops_told % RUN_STOPS_KEPT];
+
+		(void)dprintf(STDERR_FILENO,
+			      "callgate: process %d was denied a call (record %" PRIu64 ") and is stopped; look at it: "
+			      "gdb -p %d; go on: kill -CONT %d%s\n",
+			      stop->host_pid, stop->seq, stop->host_pid, stop->host_pid,
+			      keeper->options->tty ? "\r" : "");
+	}
+}
+
+/*
+ * Handles a byte of the supervisor: a process was stopped; or the process tree is dead and the report is written. The
+ * supervisor exits later (mounts).
+ */
+static void loop_on_supervisor_byte(struct keeper *keeper)
 {
 	const struct keeper_options *options = keeper->options;
 	/* Otherwise a file in the scratch directory may still hold output. */
 	bool all = options->show && options->stdout_bytes == CAPTURE_NO_LIMIT &&
 		   options->stderr_bytes == CAPTURE_NO_LIMIT && !options->output;
-	unsigned char byte;
+	char byte;
+	ssize_t got = read(keeper->control_fd, &byte, 1);
 
+	if (got == 1 && byte == RUN_SAYS_STOPPED) {
+		loop_tell_stops(keeper);
+		return;
+	}
 	keeper->reported = true;
-	if (read(keeper->control_fd, &byte, 1) != 1)
+	if (got != 1)
 		return;
 	options->scratch->ended_well = keeper->end == RUN_END_NONE;
 	if (!options->part)
@@ -325,7 +352,7 @@ void keeper_run_loop(struct keeper *keeper)
 		if (poll_set[SOURCE_ERR].revents)
 			loop_on_output(keeper, &outcome->err);
 		if (poll_set[SOURCE_REPORT].revents)
-			loop_on_report(keeper);
+			loop_on_supervisor_byte(keeper);
 		if (poll_set[SOURCE_SUPERVISOR].revents)
 			loop_on_supervisor_exit(keeper);
 	}

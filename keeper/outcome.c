@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "keeper/private.h"
+#include "supervisor/report.h"
 
 #define REPORT_MAX_BYTES (512u << 20) /* more than the caps in changes.h and denials.h allow */
 
@@ -73,6 +74,14 @@ static enum limit_kind keeper_find_limit(const json_t *report)
 	return kind;
 }
 
+/* Whether the supervisor ended the run because a decoy with "on_read": "kill" was read. */
+static bool keeper_was_ended_by_decoy(const json_t *report)
+{
+	const char *name = json_string_value(json_object_get(report, "ended_by"));
+
+	return name && strcmp(name, REPORT_ENDED_BY_DECOY) == 0;
+}
+
 /* Reports that egress died if the program failed, because the missing network may be the reason. */
 static void keeper_judge_egress_death(const struct keeper *keeper)
 {
@@ -114,6 +123,9 @@ void keeper_judge_outcome(struct keeper *keeper)
 	calls = json_object_get(outcome->report, "calls");
 	wait_status = (int)json_integer_value(json_object_get(outcome->report, "wait_status"));
 	outcome->asked = (unsigned)json_integer_value(json_object_get(outcome->report, "asked"));
+	outcome->decoy = keeper_was_ended_by_decoy(outcome->report);
+	if (outcome->decoy && keeper->end == RUN_END_NONE)
+		keeper->end = SIGKILL;
 	outcome->end = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ? keeper->end : RUN_END_NONE;
 	outcome->ending = run_ending(keeper->end, outcome->asked, keeper_find_limit(outcome->report), wait_status,
 				     json_integer_value(json_object_get(calls, "denied")) >

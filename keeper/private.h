@@ -41,6 +41,7 @@ struct keeper {
 	char last_shown; /* the last byte forwarded to stderr */
 	bool status_shown; /* the status line is on the terminal (options->status_line) */
 	uint64_t status_next_ns;
+	uint64_t stops_told; /* how many of run_counters.stops were told on stderr */
 };
 
 /*

@@ -111,7 +111,7 @@ static json_t *result_make_termination(const struct keeper_outcome *outcome)
 
 	if (why == RUN_END_NONE || why == RUN_END_OUTPUT)
 		return json_null();
-	return json_pack("{s:s, s:o, s:b}", "cause", timeout ? "timeout" : "signal", "sent",
+	return json_pack("{s:s, s:o, s:b}", "cause", timeout ? "timeout" : outcome->decoy ? "decoy" : "signal", "sent",
 			 outcome->asked ? json_integer(timeout ? SIGTERM : (json_int_t)why) : json_null(), "killed",
 			 (int)(outcome->end != RUN_END_NONE));
 }
@@ -134,6 +134,7 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "denials", result_get_field(report, "denials", json_array));
 	(void)json_object_set_new(result, "denials_unlisted",
 				  json_integer(json_integer_value(json_object_get(report, "denials_unlisted"))));
+	(void)json_object_set_new(result, "decoys", result_get_field(report, "decoys", json_array));
 	(void)json_object_set_new(result, "redirects", result_get_field(report, "redirects", json_array));
 	(void)json_object_set_new(result, "network", result_get_field(report, "network", json_array));
 	(void)json_object_set_new(result, "network_unlisted",
@@ -162,10 +163,10 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 
 json_t *result_make_error(const char *run_id, int exit_code, const char *code, const char *message)
 {
-	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:o, s:o}", "schema", RESULT_SCHEMA,
-			 "run_id", run_id, "status", run_status_get_name(RUN_ERROR), "exit_code", exit_code, "signal",
-			 "duration_ms", 0, "denials", "redirects", "network", "changes", "calls",
-			 result_make_no_calls(), "error", result_make_error_object(code, message));
+	return json_pack("{s:s, s:s?, s:s, s:i, s:n, s:i, s:[], s:[], s:[], s:[], s:[], s:o, s:o}", "schema",
+			 RESULT_SCHEMA, "run_id", run_id, "status", run_status_get_name(RUN_ERROR), "exit_code",
+			 exit_code, "signal", "duration_ms", 0, "denials", "decoys", "redirects", "network", "changes",
+			 "calls", result_make_no_calls(), "error", result_make_error_object(code, message));
 }
 
 void result_set_error(json_t *result, const char *code, const char *message)

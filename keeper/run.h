@@ -57,6 +57,7 @@ struct keeper_outcome {
 	struct capture out, err;
 	char out_name[SCRATCH_ID_SIZE + 16], err_name[SCRATCH_ID_SIZE + 16]; /* names of the spill files */
 	json_t *report;         /* owned: the supervisor's report (report.h); NULL: it left none */
+	bool decoy;             /* callgate killed the program because a decoy was read */
 	const char *error_code; /* NULL: none; borrowed from the report or static */
 	char message[1280];
 };

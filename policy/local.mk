@@ -12,6 +12,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/limits.c \
 	policy/match.c \
 	policy/match.h \
+	policy/modes.c \
 	policy/model.h \
 	policy/network/address.c \
 	policy/network/agree.c \

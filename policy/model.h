@@ -51,6 +51,14 @@ struct rule {
 	const char *content; /* RULE_PROVIDE, RULE_DECOY: the content of the file */
 	bool overridden;     /* a rule of a later file replaces this rule */
 	bool observing;      /* the rule was made for an observing policy: parse/observe.c */
+	enum policy_on_deny on_deny;
+	bool kills;          /* RULE_DECOY: reading it ends the run */
+};
+
+/* What a denial by one rule does to the process. */
+struct policy_mode {
+	const char *label; /* of the rule */
+	enum policy_on_deny on_deny;
 };
 
 struct policy {
@@ -70,6 +78,8 @@ struct policy {
 	struct policy_network network;
 	struct policy_host_path *host_path;
 	size_t host_paths;
+	struct policy_mode *mode; /* rules with "on_deny" */
+	size_t modes;
 	unsigned phases; /* bits 1 << enum policy_phase: the phases for which some file has rules */
 	const char **warning;
 	size_t warnings;
@@ -152,6 +162,8 @@ void compile_observing_network(struct compiler *compiler);
 void net_check_agreement(struct compiler *compiler);
 /* network/warn.c: adds warnings about rules that are valid but probably a mistake. */
 void net_warn_of_mistakes(struct compiler *compiler);
+/* modes.c: sets policy->mode. */
+void compile_modes(struct compiler *compiler);
 /* parse/settings.c: sets the environment, limits, audit log and user. */
 void compile_settings(struct compiler *compiler, struct source *const *sources, size_t count);
 

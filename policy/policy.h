@@ -45,12 +45,37 @@ struct policy_decision {
 	enum verdict verdict;
 	int error;          /* errno for the program when denied, else 0 */
 	const char *rule;   /* the rule, "python.json: filesystem.read[2] /usr"; NULL: no rule. Owned by the policy */
-	const char *reason; /* not_granted, private, read_only, denied_by_rule, not_executable …; static */
+	const char *reason; /* not_granted, private, read_only, denied_by_rule, not_executable, decoy …; static */
 	unsigned want;      /* the POLICY_ rights that rules were asked for; 0: no rule about a path decided */
 	struct policy_observed observed;
 };
 
 struct policy;
+
+/* What a denial does to the process that made the call: "on_deny". The call fails in any case. */
+enum policy_on_deny {
+	ON_DENY_UNSET,
+	ON_DENY_ERRNO, /* nothing */
+	ON_DENY_KILL,  /* SIGKILL */
+	ON_DENY_STOP,  /* SIGSTOP: somebody may look at it with a debugger, and continue it */
+	ON_DENY_MAX,
+};
+
+/* The words of the policy, NULL-ended: those of enum policy_on_deny from ON_DENY_ERRNO on; those of "on_read". */
+extern const char *const policy_on_deny_names[], *const policy_on_read_names[];
+const char *policy_on_deny_get_name(enum policy_on_deny mode);
+
+/*
+ * The mode of a denial: that of its rule, else that of the policy. `rule` is the rule's name in the record; NULL: no
+ * rule denied. Never ON_DENY_UNSET.
+ */
+enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char *rule);
+
+/* Whether some denial does more to the process than the errno. */
+bool policy_acts_on_denials(const struct policy *policy);
+
+/* Whether reading the decoy of this rule, named as in a record, ends the run. */
+bool policy_decoy_kills(const struct policy *policy, const char *rule);
 
 /* What the host supplies while a policy is loaded. Loading does no other I/O. */
 struct policy_host {
@@ -291,6 +316,7 @@ struct policy_settings {
 	const char *workdir; /* virtual path of the working directory */
 	const char *home;    /* what "~" expands to; NULL: unknown */
 	const char *user;    /* "USER[:GROUP]"; NULL: not set */
+	enum policy_on_deny on_deny; /* ON_DENY_UNSET: as ON_DENY_ERRNO */
 	struct policy_limits limits;
 	unsigned required;      /* LAYER_BITs of policy/parse/layer-names.h: "require" of all files, and --require */
 	const char *audit_file; /* NULL: not set */

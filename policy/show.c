@@ -77,19 +77,27 @@ static size_t show_find_path(const json_t *list, const json_t *path)
 	return i;
 }
 
-/* Appends the path of a rule, unless the list has it; as an object when a rule for the path has a "because". */
+/* Appends the path of a rule, unless the list has it; as an object when a rule for the path has more members. */
 static int show_append_path(json_t *list, const struct rule *rule)
 {
-	json_auto_t *path = show_text(rule->name.shown);
+	json_auto_t *path = show_text(rule->name.shown), *members = json_object();
 	size_t at = show_find_path(list, path);
+	json_t *item = json_array_get(list, at);
+	int ret = 0;
 
-	if (at < json_array_size(list) && (!rule->because || json_is_object(json_array_get(list, at))))
-		return 0;
 	if (rule->because)
-		path = json_pack("{s:o, s:s}", "path", steal_pointer(&path), "because", rule->because);
-	if (at < json_array_size(list))
-		return json_array_set_new(list, at, steal_pointer(&path));
-	return json_array_append_new(list, steal_pointer(&path));
+		ret |= json_object_set_new(members, "because", json_string(rule->because));
+	if (rule->on_deny)
+		ret |= json_object_set_new(members, "on_deny", json_string(policy_on_deny_get_name(rule->on_deny)));
+	if (rule->kills)
+		ret |= json_object_set_new(members, "on_read", json_string("kill"));
+	if (json_is_object(item))
+		return ret | json_object_update_missing(item, members);
+	if (json_object_size(members) > 0) {
+		ret |= json_object_set(members, "path", path);
+		return ret | (item ? json_array_set(list, at, members) : json_array_append(list, members));
+	}
+	return item ? ret : json_array_append(list, path) | ret;
 }
 
 static int show_rule(json_t *root, const struct rule *rule)
@@ -196,6 +204,9 @@ char *policy_make_json(const struct policy *policy)
 
 	ret |= json_object_set_new(root, "name", json_string(policy->settings.name));
 	ret |= json_object_set_new(root, "workdir", show_text(policy->settings.workdir));
+	if (policy->settings.on_deny)
+		ret |= json_object_set_new(root, "on_deny",
+					   json_string(policy_on_deny_get_name(policy->settings.on_deny)));
 	if (policy->settings.user)
 		ret |= json_object_set_new(root, "user", json_string(policy->settings.user));
 	for (size_t i = 0; i < policy->rule_count; i++)

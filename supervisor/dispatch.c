@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,9 @@
 #include "base/io.h"
 #include "supervisor/answer.h"
 #include "supervisor/dispatch.h"
+#include "supervisor/on-deny.h"
 #include "supervisor/outcome.h"
+#include "syscalls/account/decoys.h"
 #include "syscalls/account/denial-text.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/account/probes.h"
@@ -192,16 +195,53 @@ static bool dispatch_run_hook(struct dispatch *dispatch, const struct syscall_ro
 	}
 }
 
+/*
+ * Whether the call gets a descriptor of a decoy. A descriptor opened with O_PATH counts, because /proc/self/fd opens it
+ * again for reading. Where reading this decoy ends the run, the call fails.
+ */
+static bool dispatch_reads_decoy(struct dispatch *dispatch)
+{
+	struct call *call = dispatch->call;
+	enum outcome_kind kind = call->outcome.kind;
+
+	if (call->decision.verdict != VERDICT_PROVIDE || strcmp(call->decision.reason, "decoy") != 0 ||
+	    (kind != OUTCOME_FD && kind != OUTCOME_PATHFD))
+		return false;
+	if (policy_decoy_kills(call->sandbox->policy, call->decision.rule)) {
+		outcome_release(&call->outcome);
+		call->decision.verdict = VERDICT_KILL;
+		(void)call_fail(call, -EACCES);
+		dispatch->decoy_ends = true;
+	}
+	return true;
+}
+
+/* Does what the policy says about a recorded denial or the reading of a decoy, before the target gets its response. */
+static void dispatch_follow_record(struct dispatch *dispatch, bool decoy)
+{
+	struct call *call = dispatch->call;
+
+	if (decoy) {
+		decoys_add(call->sandbox->decoys, call);
+		if (dispatch->decoy_ends)
+			on_deny_signal_process(call->task, SIGKILL);
+	} else if (call->on_deny > ON_DENY_ERRNO) {
+		on_deny_apply(call->sandbox->stops, call->on_deny, call->task, call->slot.seq);
+	}
+}
+
 /* Records the verdict, then performs the outcome. A call that cannot be recorded fails and is not performed. */
 static void dispatch_finish_call(struct dispatch *dispatch, const struct seccomp_notif *notification)
 {
 	struct call *call = dispatch->call;
+	bool decoy = dispatch_reads_decoy(dispatch);
 
 	dispatch_count_call(dispatch);
 	if (call->outcome.kind == OUTCOME_BLOCKING)
 		interrupted_note_waiting_open(&dispatch->interrupted, notification);
 	if (call->outcome.kind != OUTCOME_GONE)
 		(void)call_commit_record(call); /* on failure the outcome is set to the error */
+	dispatch_follow_record(dispatch, decoy);
 	cpu_before_response(dispatch->cpu, call);
 	outcome_perform(dispatch);
 }

@@ -43,6 +43,7 @@ struct dispatch {
 	uint64_t ended_ns;            /* io_read_clock_ns() just before the last response; 0: unknown */
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
+	bool decoy_ends;              /* a decoy was read whose reading ends the run */
 	struct interrupted interrupted; /* the caller sets its traits */
 };
 

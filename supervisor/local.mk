@@ -53,6 +53,8 @@ libcallgate_supervisor_a_SOURCES += \
 	supervisor/loop.h \
 	supervisor/notify.c \
 	supervisor/notify.h \
+	supervisor/on-deny.c \
+	supervisor/on-deny.h \
 	supervisor/outcome.c \
 	supervisor/outcome.h \
 	supervisor/proc-net.c \

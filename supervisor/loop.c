@@ -289,6 +289,8 @@ void loop_run(struct supervisor *supervisor)
 				     loop_get_shorter_wait(limits_get_wait_ms(supervisor->limits, supervisor->now_ns),
 							   wait_ms));
 		wait_ms = loop_handle_due_work(supervisor);
+		if (supervisor->dispatch.decoy_ends)
+			supervisor->ended = supervisor->report->decoy_ended = true;
 		if (limits_measure_due(supervisor->limits, supervisor->now_ns) != LIMIT_MAX)
 			supervisor->ended = true;
 		loop_share_counters(supervisor);

@@ -6,6 +6,7 @@
 #define CALLGATE_SUPERVISOR_LOOP_H
 
 #include "supervisor/dispatch.h"
+#include "supervisor/on-deny.h"
 #include "supervisor/supervise.h"
 
 struct supervisor {
@@ -15,6 +16,7 @@ struct supervisor {
 	struct dispatch dispatch;
 	struct watchdog *watchdog;
 	struct limits *limits;
+	struct stop_notices stops;
 	struct launch launch;
 	int epoll_fd;        /* watches every event source but the listener */
 	int listener_fd;     /* borrowed; -1: no task is left under the filter */

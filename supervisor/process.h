@@ -24,6 +24,12 @@ struct process_scratch {
 	int fd;
 };
 
+#define RUN_STOPS_KEPT 16u
+
+/* What the process writes to control_fd. */
+#define RUN_SAYS_REPORTED '\0' /* the report is complete */
+#define RUN_SAYS_STOPPED 's'   /* run_counters.stops has changed */
+
 /* A page that keeper and supervisor share: the policy's digest, counters for the status line, bytes on disk. */
 struct run_counters {
 	char policy_sha256[SHA256_HEX_SIZE]; /* written by the keeper, for the log, before the keeper sets `sealed` */
@@ -31,6 +37,11 @@ struct run_counters {
 	volatile uint64_t judged, denied;
 	volatile uint64_t disk_bytes;    /* disk use of the run, if it is limited; written by the supervisor */
 	volatile uint64_t spilled_bytes; /* bytes of output beyond the limit of output; written by the keeper */
+	volatile uint64_t stops;         /* processes that "on_deny" has stopped; the last ones are in `stop` */
+	struct run_stop {
+		volatile pid_t host_pid;
+		volatile uint64_t seq;   /* number of the denial's record */
+	} stop[RUN_STOPS_KEPT];
 };
 
 struct process_options {
@@ -55,7 +66,7 @@ struct process_options {
 	 * The keeper's orders, one byte each. SIGTSTP stops the program's process group, by SIGSTOP because SIGTSTP
 	 * does not stop an orphaned group. SIGCONT continues it. RUN_ASK plus a signal's number sends that signal to
 	 * the group, so that the program can end by itself. Any other byte ends the run (run_ending), and so does the
-	 * hang-up when the keeper dies. The process writes a byte when the report is complete.
+	 * hang-up when the keeper dies. The process writes bytes RUN_SAYS_*.
 	 */
 	int control_fd;
 	int report_fd;            /* a memfd shared with the keeper */

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "syscalls/account/changes.h"
+#include "syscalls/account/decoys.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/table/table.h"
 
@@ -38,7 +39,8 @@ static json_t *report_make_denials(const struct denials *denials, uint64_t *ret_
 	denial = denials_get_list(denials, &count, ret_unlisted);
 	for (size_t i = 0; i < count; i++, denial++) {
 		json_t *item = json_pack(
-			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*, s:o*}", "seq",
+			"{s:I, s:s?, s:s, s:o, s:o, s:s?, s:o, s:o, s:i, s:o, s:I, s:o, s:s*, s:o*, s:s*, s:o*, s:s*}",
+			"seq",
 			(json_int_t)denial->seq, "syscall", denial->syscall, "op", denial->op, "target",
 			report_make_text_json(denial->target), "resolved", report_make_text_json(denial->resolved),
 			"errno", denial->error > 0 ? strerrorname_np(denial->error) : NULL, "rule",
@@ -46,10 +48,28 @@ static json_t *report_make_denials(const struct denials *denials, uint64_t *ret_
 			(int)denial->pid, "exe", report_make_text_json(denial->exe), "count", (json_int_t)denial->count,
 			"suggest", report_make_text_json(denial->suggest), "event", denial->event, "host_pid",
 			denial->host_pid > 0 ? json_integer(denial->host_pid) : NULL, "suggest_reason",
-			denial->suggest_why, "observed", denial->observed ? json_true() : NULL);
+			denial->suggest_why, "observed", denial->observed ? json_true() : NULL, "on_deny",
+			denial->on_deny > ON_DENY_ERRNO ? policy_on_deny_get_name(denial->on_deny) : NULL);
 
 		(void)json_array_append_new(list, item);
 	}
+	return list;
+}
+
+static json_t *report_make_decoys(const struct decoys *decoys)
+{
+	json_t *list = json_array();
+	size_t count;
+	const struct decoy_read *read = decoys_get_list(decoys, &count);
+
+	for (size_t i = 0; i < count; i++, read++)
+		(void)json_array_append_new(
+			list, json_pack("{s:I, s:o, s:o, s:i, s:o*, s:o, s:I, s:b}", "seq",
+					(json_int_t)read->seq, "path", report_make_text_json(read->path), "rule",
+					report_make_text_json(read->rule), "pid", (int)read->pid, "host_pid",
+					read->host_pid > 0 ? json_integer(read->host_pid) : NULL, "exe",
+					report_make_text_json(read->exe), "count", (json_int_t)read->count,
+					"killed", (int)read->killed));
 	return list;
 }
 
@@ -137,16 +157,19 @@ json_t *report_make_json(const struct supervise_report *report, const struct vie
 	uint64_t unlisted = 0;
 	json_t *denials = report->denials ? report_make_denials(report->denials, &unlisted) : json_array();
 	json_t *object =
-		json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o}", "wait_status",
+		json_pack("{s:i, s:i, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:o, s:I, s:o, s:o}", "wait_status",
 			  report->wait_status, "asked", (int)report->asked, "usage", report_make_usage(report),
 			  "limits", limits_make_json(report->limit), "calls", report_make_calls(report), "denials",
 			  denials, "denials_unlisted", (json_int_t)unlisted, "redirects",
 			  report_make_redirects(&report->calls), "network", report_get_list_or_empty(network->list),
 			  "network_unlisted", (json_int_t)network->unlisted, "network_budgets",
 			  report_get_list_or_empty(network->budgets), "network_denied", (json_int_t)network->denied,
-			  "network_advice", report_get_list_or_empty(network->advice));
+			  "network_advice", report_get_list_or_empty(network->advice), "decoys",
+			  report->decoys ? report_make_decoys(report->decoys) : json_array());
 
-	if (report->ended_by != LIMIT_MAX)
+	if (report->decoy_ended)
+		(void)json_object_set_new(object, "ended_by", json_string(REPORT_ENDED_BY_DECOY));
+	else if (report->ended_by != LIMIT_MAX)
 		(void)json_object_set_new(object, "ended_by", json_string(limit_get_name(report->ended_by)));
 	report_set_changes(object, report->changes, view);
 	return object;

@@ -7,9 +7,12 @@
 #include "supervisor/supervise.h"
 #include "view/view.h"
 
+#define REPORT_ENDED_BY_DECOY "decoy" /* "ended_by", where it is not a limit */
+
 /*
  * {"wait_status", "usage", "calls", "denials", "denials_unlisted", "redirects", "network", "network_unlisted",
- * "network_advice", "network_budgets", "changes"} of a finished run, and "network_denied", the number of refusals by
+ * "network_advice", "network_budgets", "decoys", "changes"} of a finished run, and "network_denied", the
+ * number of refusals by
  * egress. Owned by the caller; NULL when memory ran out.
  */
 json_t *report_make_json(const struct supervise_report *report, const struct view *view);

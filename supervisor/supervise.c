@@ -20,6 +20,7 @@
 #include "supervisor/loop.h"
 #include "supervisor/watchdog.h"
 #include "syscalls/account/changes.h"
+#include "syscalls/account/decoys.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/account/disk.h"
 #include "syscalls/account/forks.h"
@@ -119,10 +120,13 @@ static int supervise_build_all(struct supervisor *supervisor)
 
 	supervisor->report->changes = changes_create();
 	supervisor->report->denials = denials_create();
-	if (!supervisor->report->changes || !supervisor->report->denials)
+	supervisor->report->decoys = decoys_create();
+	if (!supervisor->report->changes || !supervisor->report->denials || !supervisor->report->decoys)
 		return -ENOMEM;
+	supervisor->stops = (struct stop_notices){process->counters, process->control_fd};
 	*sandbox = (struct sandbox){.policy = process->policy, .view = options->view, .audit = options->audit,
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
+				    .decoys = supervisor->report->decoys, .stops = &supervisor->stops,
 				    .guest = &memory_of_process, .listener_fd = -1,
 				    .private_ipc = options->traits & RUN_OWN_IPC,
 				    .signals_bounded = supervise_signals_are_bounded(process->layers),
@@ -175,7 +179,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 	cpu_pin_program(supervisor->dispatch.cpu, supervisor->launch.pid);
 	supervisor->listener_fd = supervisor->launch.listener_fd;
 	loop_run(supervisor);
-	if (supervisor->report->end != RUN_END_NONE)
+	if (supervisor->report->end != RUN_END_NONE || supervisor->report->decoy_ended)
 		supervise_kill_most(supervisor);
 	watchdog_stop(supervisor->watchdog); /* its thread ends meanwhile; our exit would wait for it */
 	alone = supervise_has_no_process_left(supervisor);
@@ -282,6 +286,7 @@ void supervise_report_release(struct supervise_report *report)
 {
 	changes_free(report->changes);
 	denials_free(report->denials);
+	decoys_free(report->decoys);
 	network_report_release(&report->network);
 	free(report->calls.by_row);
 }

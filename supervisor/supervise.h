@@ -37,6 +37,8 @@ struct supervise_report {
 	enum limit_kind ended_by; /* the limit that ended the run, or LIMIT_MAX */
 	struct changes *changes; /* owned by the report */
 	struct denials *denials; /* owned by the report */
+	struct decoys *decoys;   /* owned by the report */
+	bool decoy_ended;        /* the reading of a decoy ended the run */
 	struct network_report network; /* owned by the report */
 };
 

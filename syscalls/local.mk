@@ -7,6 +7,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/probes.c \
 	syscalls/account/probes.h \
 	syscalls/account/denial-text.h \
+	syscalls/account/decoys.c \
+	syscalls/account/decoys.h \
 	syscalls/account/denials.c \
 	syscalls/account/denials.h \
 	syscalls/account/disk-files.c \

@@ -45,9 +45,23 @@ static const char *why_get_want_name(unsigned want)
 	return want == POLICY_EXEC ? "exec" : want == POLICY_WRITE ? "write" : "read";
 }
 
-static int why_print_text(const struct why_path *question, const char *suggest, const char *suggest_why)
+/* What follows besides the errno or the descriptor: "kill". NULL: nothing. */
+static const char *why_find_consequence(const struct policy *policy, const struct policy_decision *decision)
+{
+	enum policy_on_deny mode = policy_find_on_deny(policy, decision->rule);
+
+	if (decision->verdict == VERDICT_DENY)
+		return mode > ON_DENY_ERRNO ? policy_on_deny_get_name(mode) : NULL;
+	if (strcmp(decision->reason, "decoy") == 0)
+		return policy_decoy_kills(policy, decision->rule) ? "kill" : "flag";
+	return NULL;
+}
+
+static int why_print_text(const struct policy *policy, const struct why_path *question, const char *suggest,
+			  const char *suggest_why)
 {
 	const struct policy_decision *decision = &question->decision;
+	const char *then = why_find_consequence(policy, decision);
 	_cleanup_buf_ struct buf text = {0};
 
 	buf_printf(&text, "%s %s %s\n", verdict_get_name(decision->verdict), why_get_want_name(question->want),
@@ -59,6 +73,8 @@ static int why_print_text(const struct why_path *question, const char *suggest, 
 	buf_printf(&text, "  reason    %s\n", decision->reason);
 	if (decision->error)
 		buf_printf(&text, "  errno     %s\n", strerrorname_np(decision->error));
+	if (then)
+		buf_printf(&text, "  then      %s\n", then);
 	buf_printf(&text, "  mount     %s\n", why_get_text_or_none(question->mount ? question->mount->virt : NULL));
 	buf_printf(&text, "  host      %s\n", why_get_text_or_none(question->host));
 	if (suggest)
@@ -76,18 +92,20 @@ static json_t *why_make_json_string(const char *text)
 	return value ? value : json_null();
 }
 
-static int why_print_json(const struct why_path *question, const char *suggest, const char *suggest_why)
+static int why_print_json(const struct policy *policy, const struct why_path *question, const char *suggest,
+			  const char *suggest_why)
 {
 	const struct policy_decision *decision = &question->decision;
 	json_t *object =
-		json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "verdict",
+		json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:s?}", "verdict",
 			  verdict_get_name(decision->verdict), "op", why_get_want_name(question->want), "path",
 			  why_make_json_string(question->asked), "resolved", why_make_json_string(question->resolved),
 			  "rule", why_make_json_string(decision->rule), "reason", decision->reason, "errno",
 			  why_make_json_string(decision->error ? strerrorname_np(decision->error) : NULL), "mount",
 			  why_make_json_string(question->mount ? question->mount->virt : NULL), "host",
 			  why_make_json_string(question->host), "suggest", why_make_json_string(suggest),
-			  "suggest_reason", why_make_json_string(suggest_why));
+			  "suggest_reason", why_make_json_string(suggest_why), "then",
+			  why_find_consequence(policy, decision));
 
 	return cli_print_json("why", object);
 }
@@ -103,8 +121,8 @@ static int why_answer_path(const struct policy *policy, const struct why_options
 		return CLI_ERROR;
 	}
 	suggest = why_suggest_grant(policy, &question, &suggest_why);
-	exit_code = asked->json ? why_print_json(&question, suggest, suggest_why)
-				: why_print_text(&question, suggest, suggest_why);
+	exit_code = asked->json ? why_print_json(policy, &question, suggest, suggest_why)
+				: why_print_text(policy, &question, suggest, suggest_why);
 	return exit_code == CLI_OK && question.decision.verdict == VERDICT_DENY ? 1 : exit_code;
 }
 

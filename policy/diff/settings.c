@@ -30,6 +30,7 @@ static const struct {
 	{"name", SETTING_NONE},
 	{"version", SETTING_NONE},
 	{"audit.", SETTING_NEUTRAL},
+	{"on_deny", SETTING_NEUTRAL},
 	{"filesystem.redirect[].to", SETTING_ENTRY},
 	{"filesystem.provide[]", SETTING_ENTRY},
 	{"filesystem.", SETTING_NONE},

@@ -65,6 +65,7 @@ struct net_rule {
 	bool any_body;            /* "any_body" in the policy: GET, HEAD, DELETE and OPTIONS may have a body, too */
 	struct net_budget budget;
 	const char *reason;       /* "reason" in the policy; NULL: none */
+	enum policy_on_deny on_deny;
 };
 
 /* False when the policy has no "network": every network call is denied, and egress is not started. */

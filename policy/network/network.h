@@ -18,6 +18,7 @@ struct net_deny {
 	size_t ports;
 	const char *reason;   /* "reason" in the policy; NULL: none */
 	const char *label;
+	enum policy_on_deny on_deny;
 };
 
 /* An item of network.listen. */

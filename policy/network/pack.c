@@ -103,7 +103,7 @@ static void pack_rule(struct packer *packer, struct net_rule *rule)
 {
 	struct net_http_rule *http = (struct net_http_rule *)(uintptr_t)rule->http; /* changed only when unpacking */
 
-	_Static_assert(sizeof(*rule) == 160, "every field of a rule is packed");
+	_Static_assert(sizeof(*rule) == 168, "every field of a rule is packed");
 	PACK(packer, rule->index);
 	pack_text(packer, &rule->label);
 	pack_text(packer, &rule->where);
@@ -120,15 +120,17 @@ static void pack_rule(struct packer *packer, struct net_rule *rule)
 	PACK(packer, rule->any_body);
 	PACK(packer, rule->budget);
 	pack_text(packer, &rule->reason);
+	PACK(packer, rule->on_deny);
 }
 
 static void pack_deny(struct packer *packer, struct net_deny *deny)
 {
-	_Static_assert(sizeof(*deny) == 40, "every field of a deny rule is packed");
+	_Static_assert(sizeof(*deny) == 48, "every field of a deny rule is packed");
 	pack_text(packer, &deny->host);
 	deny->port = pack_ports(packer, deny->port, &deny->ports);
 	pack_text(packer, &deny->reason);
 	pack_text(packer, &deny->label);
+	PACK(packer, deny->on_deny);
 }
 
 static void pack_range(struct packer *packer, struct net_range *range)

@@ -72,6 +72,8 @@ static int net_show_rule(json_t *list, const struct net_rule *rule)
 	ret |= net_show_budget(object, &rule->budget);
 	if (rule->reason)
 		ret |= json_object_set_new(object, "reason", json_string(rule->reason));
+	if (rule->on_deny)
+		ret |= json_object_set_new(object, "on_deny", json_string(policy_on_deny_get_name(rule->on_deny)));
 	return json_array_append_new(list, object) | ret;
 }
 
@@ -84,6 +86,8 @@ static int net_show_deny(json_t *list, const struct net_deny *deny)
 		ret |= json_object_set_new(object, "port", net_show_ports(deny->port, deny->ports));
 	if (deny->reason)
 		ret |= json_object_set_new(object, "reason", json_string(deny->reason));
+	if (deny->on_deny)
+		ret |= json_object_set_new(object, "on_deny", json_string(policy_on_deny_get_name(deny->on_deny)));
 	return json_array_append_new(list, object) | ret;
 }
 

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "policy/parse/keys.h"
+#include "policy/policy.h"
 
 /* clang-format off */
 static const struct policy_key keys[] = {
@@ -18,6 +19,8 @@ static const struct policy_key keys[] = {
 	{"paths[].also_grants", "count", KEY_NUMBER, KEY_ID_NONE, "how many files"},
 	{"paths[].also_grants", "names", KEY_STRINGS, KEY_ID_COMMENT, "the most sensitive of them"},
 	{"paths[]", "disabled", KEY_STRING, KEY_ID_NONE, "why the rule is not applied"},
+	{"paths[]", "on_deny", KEY_ON_DENY, KEY_ID_NONE, "what a denial by this rule does to the process"},
+	{"paths[]", "on_read", KEY_ON_READ, KEY_ID_NONE, "decoys: what reading does to the run; default: flag"},
 	{"filesystem", "read", KEY_PATHS, KEY_ID_READ, "may be seen, read and listed"},
 	{"filesystem", "write", KEY_PATHS, KEY_ID_WRITE, "may be changed as well"},
 	{"filesystem", "exec", KEY_PATHS, KEY_ID_EXEC, "may be executed as well"},
@@ -81,11 +84,13 @@ static const struct policy_key keys[] = {
 	{"network.allow[]", "max_connections", KEY_COUNT, KEY_ID_NONE, "connections at a time"},
 	{"network.allow[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why"},
 	{"network.allow[]", "disabled", KEY_STRING, KEY_ID_NONE, "why the rule is not applied"},
+	{"network.allow[]", "on_deny", KEY_ON_DENY, KEY_ID_NONE, "what a denial by this rule does to the process"},
 	{"network", "deny", KEY_OBJECTS, KEY_ID_NET_DENY, "endpoints that are denied, whatever is allowed"},
 	{"network.deny[]", "host", KEY_STRING, KEY_ID_NONE, "name, wildcard or address"},
 	{"network.deny[]", "port", KEY_PORTS, KEY_ID_NONE, "port or ports; default: all"},
 	{"network.deny[]", "reason", KEY_STRING, KEY_ID_NONE, "for people: why not"},
 	{"network.deny[]", "disabled", KEY_STRING, KEY_ID_NONE, "why the rule is not applied"},
+	{"network.deny[]", "on_deny", KEY_ON_DENY, KEY_ID_NONE, "what a denial by this rule does to the process"},
 	{"network", "listen", KEY_LISTEN, KEY_ID_NONE, "ports of the run's loopback that the program may listen on"},
 	{"network", "resolve", KEY_ADDRESSES, KEY_ID_NONE, "fixed addresses of names"},
 	{"network", "upstream_ca", KEY_PATH, KEY_ID_NET_UPSTREAM_CA,
@@ -116,7 +121,7 @@ static const struct policy_key keys[] = {
 	{"phases", "setup", KEY_PHASE, KEY_ID_PHASE_SETUP, "for the command of --setup, which runs first"},
 	{"phases", "run", KEY_PHASE, KEY_ID_PHASE_RUN, "for the program"},
 
-	{"", "on_deny", KEY_LATER, KEY_ID_NONE, "other answers than an errno"},
+	{"", "on_deny", KEY_ON_DENY, KEY_ID_ON_DENY, "what a denial does to the process; default: errno"},
 };
 /* clang-format on */
 
@@ -150,8 +155,12 @@ const char *const *policy_key_words(enum key_type type)
 	static const char *const defaults[] = {"deny", NULL};
 	static const char *const protos[] = {"https", "http", "tcp", "udp", NULL};
 	static const char *const answers[] = {"synthetic", "real", NULL};
+	static const char *const *const words[KEY_TYPE_MAX] = {
+		[KEY_DEFAULT] = defaults, [KEY_PROTO] = protos, [KEY_DNS] = answers,
+		[KEY_ON_DENY] = policy_on_deny_names, [KEY_ON_READ] = policy_on_read_names,
+	};
 
-	return type == KEY_DEFAULT ? defaults : type == KEY_PROTO ? protos : type == KEY_DNS ? answers : NULL;
+	return words[type];
 }
 
 const char *policy_key_get_expected_text(enum key_type type)
@@ -183,7 +192,8 @@ const char *policy_key_get_expected_text(enum key_type type)
 		[KEY_DEFAULT] = "\"deny\", the only default there is",
 		[KEY_PROTO] = "\"https\", \"http\", \"tcp\" or \"udp\"",
 		[KEY_DNS] = "\"synthetic\" or \"real\"",
-		[KEY_LATER] = "left out",
+		[KEY_ON_DENY] = "\"errno\", \"kill\" or \"stop\"",
+		[KEY_ON_READ] = "\"flag\" or \"kill\"",
 	};
 
 	return words[type];

@@ -32,7 +32,8 @@ enum key_type {
 	KEY_DEFAULT,  /* KEY_DEFAULT, KEY_PROTO and KEY_DNS: one of the words of policy_key_words */
 	KEY_PROTO,
 	KEY_DNS,
-	KEY_LATER,    /* a key that is not supported yet */
+	KEY_ON_DENY,  /* as these, and KEY_ON_READ: what happens to the process */
+	KEY_ON_READ,
 	KEY_TYPE_MAX,
 };
 
@@ -40,7 +41,7 @@ enum key_type {
 enum key_id {
 	KEY_ID_NONE, /* only the type is checked: the value is unused, or read by its type or with its object */
 	KEY_ID_COMMENT, /* a list whose items are checked as well, and not used */
-	KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
+	KEY_ID_ON_DENY, KEY_ID_NAME, KEY_ID_EXTENDS, KEY_ID_WORKDIR, KEY_ID_USER, KEY_ID_REQUIRE,
 	/* rules of "filesystem", in the order of enum rule_kind */
 	KEY_ID_READ, KEY_ID_WRITE, KEY_ID_EXEC, KEY_ID_DENY, KEY_ID_REDIRECT, KEY_ID_PROVIDE, KEY_ID_DECOY,
 	KEY_ID_EXEC_DENY, KEY_ID_PUBLIC, KEY_ID_PRIVATE,
@@ -60,7 +61,7 @@ struct policy_key {
 	const char *name;
 	enum key_type type;
 	enum key_id id;
-	const char *help;    /* explains the key in one line; for KEY_LATER: what it will do */
+	const char *help;    /* explains the key in one line */
 };
 
 const struct policy_key *policy_key_get_all(size_t *ret_count);
@@ -71,7 +72,7 @@ const struct policy_key *policy_key_find(const char *section, const char *name);
 /* True for a top key that is also allowed in a phase. */
 bool policy_key_may_be_in_phase(const struct policy_key *key);
 
-/* The words allowed for KEY_DEFAULT, KEY_PROTO or KEY_DNS, NULL-ended. NULL for other types. */
+/* The words allowed for KEY_DEFAULT, KEY_PROTO, KEY_DNS, KEY_ON_DENY or KEY_ON_READ, NULL-ended. Else NULL. */
 const char *const *policy_key_words(enum key_type type);
 
 /* Describes the values of a type, for messages: "a list of paths". */

@@ -41,12 +41,23 @@ static const char *lists_get_path_of_object(struct parser *parser, const json_t 
 	return text && *text && !lists_is_disabled(object) ? text : NULL;
 }
 
-static void lists_take_because(struct parser *parser, const json_t *value, struct source_rule *rule)
+/* Reads the members of {"path": PATH, "because": ...} but for the path. rule NULL: the entry makes none. */
+static void lists_take_members(struct parser *parser, const json_t *value, struct source_rule *rule)
 {
 	const char *because = json_string_value(json_object_get(value, "because"));
+	const char *on_read = json_string_value(json_object_get(value, "on_read"));
 
-	if (rule && because)
+	if (!rule)
+		return;
+	if (because)
 		rule->because = arena_dup(parser->arena, because);
+	rule->on_deny = parser_find_on_deny(json_object_get(value, "on_deny"));
+	rule->kills = on_read && strcmp(on_read, "kill") == 0;
+	if (on_read && rule->kind != RULE_DECOY) {
+		(void)parser_enter_member(parser, value, "on_read");
+		parser_fail(parser, "is for filesystem.decoy; write it there");
+		parser_leave_member(parser);
+	}
 }
 
 void parser_read_paths(struct parser *parser, const struct policy_key *key, const json_t *list)
@@ -56,7 +67,7 @@ void parser_read_paths(struct parser *parser, const struct policy_key *key, cons
 							      : parser_get_text(parser, KEY_PATH, item.value);
 
 		if (text)
-			lists_take_because(parser, item.value,
+			lists_take_members(parser, item.value,
 					   lists_add_rule(parser, (enum rule_kind)(key->id - KEY_ID_READ), text));
 	}
 }
@@ -85,7 +96,7 @@ static void lists_add_redirect(struct parser *parser, const json_t *object)
 	rule = lists_add_rule(parser, RULE_REDIRECT, json_string_value(from));
 	if (!rule)
 		return;
-	lists_take_because(parser, object, rule);
+	lists_take_members(parser, object, rule);
 	(void)parser_enter_member(parser, object, "to");
 	rule->to = parser_keep_text(parser, json_string_value(to));
 	parser_leave_member(parser);

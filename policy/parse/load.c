@@ -220,6 +220,7 @@ static void load_compile_policy(struct loader *loader)
 		load_compile_files(loader);
 	compiler->incomplete = incomplete;
 	compile_network(compiler, loader->source, loader->count);
+	compile_modes(compiler);
 }
 
 /*

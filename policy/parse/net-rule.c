@@ -209,6 +209,7 @@ static void net_rule_parse_members(struct parser *parser, const json_t *object, 
 	rule->private_addresses = json_is_true(json_object_get(object, "private"));
 	rule->dns_real = dns && strcmp(dns, "real") == 0;
 	rule->any_body = json_is_true(json_object_get(object, "any_body"));
+	rule->on_deny = parser_find_on_deny(json_object_get(object, "on_deny"));
 	if (reason)
 		rule->reason = arena_dup(parser->arena, reason);
 }
@@ -252,6 +253,7 @@ static void net_rule_add_deny(struct parser *parser, const json_t *object)
 		deny.reason = arena_dup(parser->arena, reason);
 	if (!deny.host || net_rule_has_member(object, "disabled"))
 		return;
+	deny.on_deny = parser_find_on_deny(json_object_get(object, "on_deny"));
 	deny.label = parser_make_label(parser, deny.host);
 	ARENA_APPEND(parser->arena, network->deny, network->denies, deny);
 }

@@ -42,10 +42,17 @@ static void parse_choice(struct parser *parser, const struct policy_key *key, co
 {
 	const char *text = json_string_value(value);
 
-	for (const char *const *word = policy_key_words(key->type); text && *word; word++)
-		if (strcmp(*word, text) == 0)
-			return;
-	if (text)
+	for (const char *const *word = policy_key_words(key->type); text && *word; word++) {
+		if (strcmp(*word, text) != 0)
+			continue;
+		if (key->id == KEY_ID_ON_DENY)
+			parser->source->on_deny = parser_find_on_deny(value);
+		return;
+	}
+	if (text && key->type == KEY_ON_DENY && strcmp(text, "ask-file") == 0)
+		parser_fail(parser, "this version of callgate does not support \"ask-file\"; write %s",
+			    policy_key_get_expected_text(key->type));
+	else if (text)
 		parser_fail(parser, "must be %s, not \"%s\"", policy_key_get_expected_text(key->type), text);
 	else
 		parser_fail_type(parser, key->type, value);
@@ -96,12 +103,6 @@ static void parse_number(struct parser *parser, const struct policy_key *key, co
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
 		parser_fail(parser, "must be %s", policy_key_get_expected_text(key->type));
-}
-
-static void parse_refuse_later_key(struct parser *parser, const struct policy_key *key, const json_t *value)
-{
-	(void)value;
-	parser_fail(parser, "this version of callgate does not support %s; remove the key", key->help);
 }
 
 static void parse_section(struct parser *parser, const struct policy_key *key, const json_t *object)
@@ -163,7 +164,8 @@ static void parse_value(struct parser *parser, const struct policy_key *key, con
 		[KEY_DEFAULT] = {FORM_ANY, parse_choice},
 		[KEY_PROTO] = {FORM_ANY, parse_choice},
 		[KEY_DNS] = {FORM_ANY, parse_choice},
-		[KEY_LATER] = {FORM_ANY, parse_refuse_later_key},
+		[KEY_ON_DENY] = {FORM_ANY, parse_choice},
+		[KEY_ON_READ] = {FORM_ANY, parse_choice},
 	};
 	enum parse_form wanted = types[key->type].form;
 

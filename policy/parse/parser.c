@@ -116,6 +116,16 @@ const char *parser_get_text(struct parser *parser, enum key_type type, const jso
 	return json_string_value(value);
 }
 
+enum policy_on_deny parser_find_on_deny(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	for (unsigned i = 0; text && policy_on_deny_names[i]; i++)
+		if (strcmp(policy_on_deny_names[i], text) == 0)
+			return (enum policy_on_deny)(i + 1);
+	return ON_DENY_UNSET;
+}
+
 const char *parser_make_label(struct parser *parser, const char *detail)
 {
 	char key[PARSER_WHERE_MAX];

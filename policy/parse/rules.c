@@ -70,6 +70,8 @@ static void rules_take_path(struct compiler *compiler, void *ctx, const struct e
 	rule->observing = pending->source->observing;
 	rule->where = from->path.where;
 	rule->because = from->because;
+	rule->on_deny = from->on_deny;
+	rule->kills = from->kills;
 	rule->name = *expanded;
 	rule->node = TREE_NONE;
 	rule->content = from->kind == RULE_DECOY ? decoy_make_text(&policy->arena, expanded->path) : from->to.text;

@@ -55,6 +55,8 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 		for (size_t j = 0; j < 3; j++)
 			if (sources[i]->audit[j] != FLAG_UNSAID)
 				*audit[j] = sources[i]->audit[j] == FLAG_ON;
+		if (sources[i]->on_deny)
+			settings->on_deny = sources[i]->on_deny;
 		if (sources[i]->user)
 			settings->user = sources[i]->user;
 		if (sources[i]->audit_file.text)

@@ -60,6 +60,8 @@ struct source_rule {
 	bool left_out;           /* contradicts an earlier rule of the file */
 	const char *key;         /* "filesystem.read[1]" */
 	const char *because;     /* why the rule exists, for people; NULL: the policy does not say */
+	enum policy_on_deny on_deny;
+	bool kills;              /* a decoy: reading it ends the run */
 };
 
 struct source_env {
@@ -77,6 +79,7 @@ struct source {
 	struct source_text workdir;
 	struct source_text audit_file;
 	const char *user; /* NULL: not set */
+	enum policy_on_deny on_deny;
 	struct source_text *extends;
 	size_t extends_count;
 	struct source_text *net_extends; /* network.extends */

@@ -183,7 +183,7 @@ static struct policy_decision decide_access(const struct policy *policy, const c
 	const char *reason = finding.rights & POLICY_PUBLIC ? "public"
 			     : verdict == VERDICT_ALLOW     ? "granted"
 			     : verdict == VERDICT_REDIRECT  ? "redirected"
-							    : "provided";
+			     : finding.grant[0] && finding.grant[0]->kind == RULE_DECOY ? "decoy" : "provided";
 
 	if (finding.deny)
 		return decide_make_refusal(want, EACCES, finding.deny,

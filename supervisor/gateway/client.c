@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
@@ -248,6 +250,13 @@ int egress_client_start_connect(struct egress_client *client, struct call *call)
 		r = connections_add(&client->connections, call->task, &what->request, &conn);
 	if (r < 0)
 		return r;
+	if (policy_acts_on_denials(client->sandbox->policy)) {
+		conn->pidfd = (int)syscall(SYS_pidfd_open, call->task->tgid, 0);
+		if (conn->pidfd < 0) {
+			connections_remove(&client->connections, conn); /* not announced yet */
+			return -EAGAIN;
+		}
+	}
 	memcpy(conn->address, what->address, sizeof(conn->address));
 	conn->address[sizeof(conn->address) - 1] = '\0';
 	r = connects_add_waiting(client, call, steal_fd(&fd), what, conn);

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "supervisor/gateway/private.h"
+#include "supervisor/on-deny.h"
 #include "syscalls/account/denials.h"
 
 #define NS_PER_US 1000u
@@ -35,6 +37,7 @@ int connections_add(struct connections *connections, const struct task *task, co
 	if (!conn)
 		return -ENOMEM;
 	conn->id = connections->next + 1;
+	conn->pidfd = -1;
 	conn->exe = task ? strdup(task->exe) : strdup("");
 	if (!conn->exe || !tsearch(conn, &connections->tree, connections_compare_ids)) {
 		free(conn->exe);
@@ -65,6 +68,7 @@ void connections_remove(struct connections *connections, struct connection *conn
 {
 	(void)tdelete(conn, &connections->tree, connections_compare_ids);
 	connections->count--;
+	close_fd(&conn->pidfd);
 	free(conn->exe);
 	free(conn->rule);
 	free(conn);
@@ -273,16 +277,28 @@ static struct policy_observed record_observe(const struct egress_client *client,
 		.observed;
 }
 
+/* What the denial does to the process of the connection. Of names and datagrams the process is not known. */
+static enum policy_on_deny record_find_on_deny(const struct egress_client *client, const struct connection *conn,
+					       const struct control_record *record)
+{
+	/* The close record repeats a denial. */
+	if (!conn || conn->pidfd < 0 || !record_is_denied(record) || record->event == CONTROL_EVENT_CLOSE)
+		return ON_DENY_UNSET;
+	return policy_find_on_deny(client->sandbox->policy, record->rule[0] ? record->rule : NULL);
+}
+
 static int record_write_to_log(const struct egress_client *client, const struct connection *conn,
 			       const struct control_record *record, struct audit_slot *ret_slot)
 {
 	const struct policy_observed observed = record_observe(client, record);
 	const struct audit_net net = record_make_audit_net(conn, record);
+	const enum policy_on_deny mode = record_find_on_deny(client, conn, record);
 	struct audit_record line = {.pid = conn ? conn->pid : 0, .tid = conn ? conn->pid : 0,
 					  .ppid = conn ? conn->ppid : 0, .host_pid = conn ? conn->host_pid : 0,
 					  .exe = conn && conn->exe[0] ? conn->exe : NULL,
 					  .verdict = record_is_denied(record) ? VERDICT_DENY : VERDICT_ALLOW,
 					  .effect = record_is_denied(record) ? AUDIT_REFUSED : AUDIT_PERFORMED,
+					  .on_deny = mode > ON_DENY_ERRNO ? policy_on_deny_get_name(mode) : NULL,
 					  .rule = record->rule[0] ? record->rule : NULL,
 					  .reason = record->reason[0] ? record->reason : NULL, .net = &net};
 
@@ -372,12 +388,14 @@ static bool record_put_suggestion(char *text, size_t size, const struct control_
 static void record_add_denial(struct egress_client *client, const struct connection *conn,
 			      const struct control_record *record, bool observed, struct audit_slot slot)
 {
+	enum policy_on_deny mode = record_find_on_deny(client, conn, record);
 	char target[NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 16], suggestion[sizeof(target) + 32];
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
 	struct denial item = {.seq = slot.seq, .event = event_name[record->event], .op = "net", .target = target,
 			      .exe = conn ? conn->exe : op, .pid = conn ? conn->pid : 0,
 			      .host_pid = conn ? conn->host_pid : 0, .observed = observed,
-			      .count = record->count ? record->count : 1};
+			      .count = record->count ? record->count : 1,
+			      .on_deny = mode};
 
 	record_put_target(target, sizeof(target), record);
 	memcpy(rule, record->rule, sizeof(rule));
@@ -387,6 +405,9 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	if (record_put_suggestion(suggestion, sizeof(suggestion), record, target))
 		item.suggest = suggestion;
 	denials_add_event(client->sandbox->denials, &item);
+	if (mode > ON_DENY_ERRNO)
+		on_deny_apply_to_pidfd(client->sandbox->stops, mode, conn->pidfd,
+				       conn->host_pid > 0 ? conn->host_pid : conn->pid, slot.seq);
 	client->denied += observed ? 0 : item.count;
 }
 

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "policy/policy.h"
+
 struct call;
 struct denials;
 
@@ -33,6 +35,7 @@ struct denial {
 	char *exe;
 	uint64_t count;
 	bool observed; /* performed all the same: --mode observe */
+	enum policy_on_deny on_deny; /* what became of the process */
 	char *suggest; /* a grant that would allow the attempt, e.g. "-r /srv/data", or NULL */
 	const char *suggest_why; /* why no grant is suggested, static, or NULL */
 };

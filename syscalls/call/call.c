@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 
 #include "syscalls/account/denials.h"
+#include "syscalls/account/probes.h"
 #include "syscalls/call/call.h"
 
 void call_return(struct call *call, int64_t value)
@@ -52,11 +53,14 @@ int call_commit_record(struct call *call)
 
 	if (call->committed)
 		return 0;
+	if (call->decision.verdict == VERDICT_DENY && !probe_was_refused(call))
+		call->on_deny = policy_find_on_deny(call->sandbox->policy, call->decision.rule);
 	call_fill_record(call, &record);
 	r = audit_begin_record(call->sandbox->audit, &record, &call->slot);
 	if (r < 0) {
 		/* A call that cannot be recorded is not performed. */
 		call->decision.verdict = VERDICT_DENY;
+		call->on_deny = ON_DENY_UNSET;
 		call_fail(call, r);
 		return r;
 	}

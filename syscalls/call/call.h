@@ -42,6 +42,8 @@ struct sandbox {
 	struct audit *audit;
 	struct changes *changes;   /* changes.h: files that the run changed in granted trees */
 	struct denials *denials;   /* denials.h: denied attempts, for the result */
+	struct decoys *decoys;     /* decoys.h: decoys that were read, for the result */
+	const struct stop_notices *stops; /* supervisor/on-deny.h; NULL: nobody is told of stopped processes */
 	struct disk *disk;         /* disk.h; NULL: disk space is not limited */
 	struct limit_events notes;
 	/* file/room.c: descriptor tables of the threads that opened files last */
@@ -138,6 +140,7 @@ struct call {
 	bool again;
 	int fetched;
 	struct policy_decision decision;
+	enum policy_on_deny on_deny; /* of a recorded denial; ON_DENY_UNSET: no denial, or an expected one */
 	struct outcome outcome;
 	struct audit_slot slot;
 	struct call_net net;

@@ -108,6 +108,8 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 	record->right = record_get_right(call->decision.want);
 	record->net = call->net.host[0] ? &call->net.record : NULL;
 	record->verdict = call->decision.verdict;
+	if (call->on_deny > ON_DENY_ERRNO)
+		record->on_deny = policy_on_deny_get_name(call->on_deny);
 	record->rule = call->decision.rule;
 	record->reason = call->decision.reason;
 	record->observed = call_is_observed(call);
@@ -116,7 +118,8 @@ void call_fill_record(const struct call *call, struct audit_record *ret_record)
 		record->rule = call->decision.observed.rule;
 		record->reason = call->decision.observed.reason;
 	}
-	if (call->decision.verdict == VERDICT_DENY)
+	if (call->decision.verdict == VERDICT_DENY ||
+	    (call->decision.verdict == VERDICT_KILL && kind == OUTCOME_ERROR))
 		record->effect = AUDIT_REFUSED;
 	else if (kind == OUTCOME_CONTINUE || kind == OUTCOME_EXEC)
 		record->effect = AUDIT_CONTINUED;

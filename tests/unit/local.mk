@@ -151,6 +151,10 @@ UNIT_TESTS += tests/unit/policy/test_diff
 tests_unit_policy_test_diff_SOURCES = tests/unit/policy/test_diff.c tests/unit/policy/generate.c \
 	tests/unit/policy/generate.h $(POLICY_RIG)
 tests_unit_policy_test_diff_LDADD = $(POLICY_TEST_LIBS) $(JANSSON_LIBS)
+UNIT_TESTS += tests/unit/policy/test_modes
+tests_unit_policy_test_modes_SOURCES = tests/unit/policy/test_modes.c $(POLICY_RIG)
+tests_unit_policy_test_modes_LDADD = $(POLICY_TEST_LIBS)
+
 UNIT_TESTS += tests/unit/policy/test_phases
 tests_unit_policy_test_phases_SOURCES = tests/unit/policy/test_phases.c $(POLICY_RIG)
 tests_unit_policy_test_phases_LDADD = $(POLICY_TEST_LIBS)

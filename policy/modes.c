@@ -1,0 +1,66 @@
+/* What follows a denial, or the reading of a decoy, besides its record: the modes of "on_deny" and "on_read". */
+#include <string.h>
+
+#include "policy/model.h"
+
+const char *const policy_on_deny_names[] = {"errno", "kill", "stop", NULL};
+const char *const policy_on_read_names[] = {"flag", "kill", NULL};
+_Static_assert(sizeof(policy_on_deny_names) / sizeof(policy_on_deny_names[0]) == ON_DENY_MAX, "each mode has a name");
+
+const char *policy_on_deny_get_name(enum policy_on_deny mode)
+{
+	return policy_on_deny_names[mode == ON_DENY_UNSET ? 0 : mode - ON_DENY_ERRNO];
+}
+
+/* Rules of one kind for one path decide alike, and any of them may be the one on record: the last mode is for all. */
+static void modes_set_for_path(struct policy *policy, const struct rule *said)
+{
+	for (size_t i = 0; i < policy->rule_count; i++) {
+		struct rule *rule = &policy->rule[i];
+
+		if (rule->kind == said->kind && strcmp(rule->name.path, said->name.path) == 0)
+			rule->on_deny = said->on_deny;
+	}
+}
+
+static void modes_add(struct policy *policy, const char *label, enum policy_on_deny mode)
+{
+	if (mode != ON_DENY_UNSET)
+		ARENA_APPEND(&policy->arena, policy->mode, policy->modes, ((struct policy_mode){label, mode}));
+}
+
+void compile_modes(struct compiler *compiler)
+{
+	struct policy *policy = compiler->policy;
+
+	for (size_t i = policy->rule_count; i-- > 0;) /* backwards, so that what later rules say is kept */
+		if (policy->rule[i].on_deny != ON_DENY_UNSET)
+			modes_set_for_path(policy, &policy->rule[i]);
+	for (size_t i = 0; i < policy->rule_count; i++)
+		modes_add(policy, policy->rule[i].label, policy->rule[i].on_deny);
+	for (size_t i = 0; i < policy->network.rules; i++)
+		modes_add(policy, policy->network.rule[i].label, policy->network.rule[i].on_deny);
+	for (size_t i = 0; i < policy->network.denies; i++)
+		modes_add(policy, policy->network.deny[i].label, policy->network.deny[i].on_deny);
+}
+
+enum policy_on_deny policy_find_on_deny(const struct policy *policy, const char *rule)
+{
+	for (size_t i = 0; rule && i < policy->modes; i++)
+		if (strcmp(policy->mode[i].label, rule) == 0)
+			return policy->mode[i].on_deny;
+	return policy->settings.on_deny == ON_DENY_UNSET ? ON_DENY_ERRNO : policy->settings.on_deny;
+}
+
+bool policy_acts_on_denials(const struct policy *policy)
+{
+	return policy->modes > 0 || policy->settings.on_deny > ON_DENY_ERRNO;
+}
+
+bool policy_decoy_kills(const struct policy *policy, const char *rule)
+{
+	for (size_t i = 0; rule && i < policy->rule_count; i++)
+		if (policy->rule[i].kills && strcmp(policy->rule[i].label, rule) == 0)
+			return true;
+	return false;
+}

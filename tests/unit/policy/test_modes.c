@@ -1,0 +1,128 @@
+/* "on_deny" and "on_read": which rule's mode holds for a denial, and that show keeps them. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/network/net.h"
+#include "policy/policy.h"
+#include "tests/unit/policy/policy-rig.h"
+#include "tests/unit/unit.h"
+
+static const struct rig_file files[] = {
+	{"base.json", "{\"on_deny\": \"stop\", \"filesystem\": {"
+		      "\"read\": [{\"path\": \"/usr\", \"on_deny\": \"kill\"}, "
+		      "\"/srv\"], \"deny\": [\"**/.env\", {\"path\": \"/usr/x\", \"on_deny\": \"kill\"}],"
+		      "\"decoy\": [\"/home/u/.netrc\", {\"path\": \"/home/u/key\", \"on_read\": \"kill\"}]},"
+		      "\"exec\": {\"deny\": [{\"path\": \"**/curl\", \"on_deny\": \"errno\"}]},"
+		      "\"network\": {\"allow\": [{\"host\": \"a.test\", \"http\": [\"GET /a\"]}],"
+		      "\"deny\": [{\"host\": \"b.test\", \"on_deny\": \"errno\"}, {\"host\": \"c.test\"}]}}"},
+	{"over.json", "{\"name\": \"over\", \"extends\": [\"base.json\"], \"on_deny\": \"kill\", \"filesystem\": {"
+		      "\"deny\": [{\"path\": \"/usr/x\", \"on_deny\": \"errno\"}]}}"},
+	{"plain.json", "{\"filesystem\": {\"read\": [\"/usr\"]}}"},
+	{NULL, NULL},
+};
+
+static struct policy *load_with(const struct rig_file *with, const char *name)
+{
+	const char *const names[] = {name, NULL};
+	struct rig rig = {.files = with};
+	struct policy *policy = NULL;
+	int ret = rig_load_names(&rig, names, NULL, &policy);
+
+	ck_assert_msg(ret == 0, "%s", rig.errors.count ? rig.errors.item[0].text : strerror(-ret));
+	rig_done(&rig);
+	return policy;
+}
+
+static enum policy_on_deny mode_of(const struct policy *policy, const char *path, unsigned want)
+{
+	struct policy_decision decision = policy_decide_access(policy, path, strlen(path), want);
+
+	ck_assert_msg(decision.verdict == VERDICT_DENY, "%s is allowed", path);
+	return policy_find_on_deny(policy, decision.rule);
+}
+
+static void check_base(const struct policy *policy)
+{
+	ck_assert(policy_acts_on_denials(policy));
+	ck_assert_int_eq(mode_of(policy, "/none", POLICY_READ), ON_DENY_STOP);
+	ck_assert_int_eq(mode_of(policy, "/usr/y", POLICY_WRITE), ON_DENY_KILL); /* read_only */
+	ck_assert_int_eq(mode_of(policy, "/srv/y", POLICY_WRITE), ON_DENY_STOP);
+	ck_assert_int_eq(mode_of(policy, "/srv/.env", POLICY_READ), ON_DENY_STOP);
+	ck_assert_int_eq(mode_of(policy, "/usr/x/y", POLICY_READ), ON_DENY_KILL);
+	ck_assert_int_eq(mode_of(policy, "/usr/curl", POLICY_EXEC), ON_DENY_ERRNO);
+	ck_assert_int_eq(policy_find_on_deny(policy, policy_net_judge_name(policy, "b.test").label), ON_DENY_ERRNO);
+	ck_assert_int_eq(policy_find_on_deny(policy, policy_net_judge_name(policy, "c.test").label), ON_DENY_STOP);
+	ck_assert_int_eq(policy_find_on_deny(policy, policy_net_judge_name(policy, "d.test").label), ON_DENY_STOP);
+}
+
+START_TEST(test_rules_and_default)
+{
+	struct policy *policy = load_with(files, "base.json");
+
+	check_base(policy);
+	policy_free(policy);
+	policy = load_with(files, "plain.json");
+	ck_assert(!policy_acts_on_denials(policy));
+	ck_assert_int_eq(mode_of(policy, "/none", POLICY_READ), ON_DENY_ERRNO);
+	policy_free(policy);
+}
+END_TEST
+
+START_TEST(test_later_file_decides)
+{
+	struct policy *policy = load_with(files, "over.json");
+
+	ck_assert_int_eq(mode_of(policy, "/none", POLICY_READ), ON_DENY_KILL);
+	ck_assert_int_eq(mode_of(policy, "/usr/x", POLICY_READ), ON_DENY_ERRNO);
+	policy_free(policy);
+}
+END_TEST
+
+START_TEST(test_decoys)
+{
+	struct policy *policy = load_with(files, "base.json");
+	struct policy_decision decision = policy_decide_access(policy, "/home/u/.netrc", 14, POLICY_READ);
+
+	ck_assert_int_eq(decision.verdict, VERDICT_PROVIDE);
+	ck_assert_str_eq(decision.reason, "decoy");
+	ck_assert(!policy_decoy_kills(policy, decision.rule));
+	decision = policy_decide_access(policy, "/home/u/key", 11, POLICY_READ);
+	ck_assert_str_eq(decision.reason, "decoy");
+	ck_assert(policy_decoy_kills(policy, decision.rule));
+	ck_assert(!policy_decoy_kills(policy, NULL));
+	policy_free(policy);
+}
+END_TEST
+
+START_TEST(test_show_keeps_modes)
+{
+	struct policy *policy = load_with(files, "base.json"), *again;
+	char *text = policy_make_json(policy), *twice;
+	struct rig_file shown[] = {{"shown.json", text}, {NULL, NULL}};
+
+	ck_assert_ptr_nonnull(text);
+	again = load_with(shown, "shown.json");
+	check_base(again);
+	ck_assert(policy_decoy_kills(again, policy_decide_access(again, "/home/u/key", 11, POLICY_READ).rule));
+	twice = policy_make_json(again);
+	ck_assert_str_eq(text, twice);
+	free(text);
+	free(twice);
+	policy_free(policy);
+	policy_free(again);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("policy modes");
+	TCase *all = tcase_create("all");
+
+	tcase_add_test(all, test_rules_and_default);
+	tcase_add_test(all, test_later_file_decides);
+	tcase_add_test(all, test_decoys);
+	tcase_add_test(all, test_show_keeps_modes);
+	suite_add_tcase(suite, all);
+	return unit_run(suite);
+}
