@@ -135,7 +135,8 @@ int audit_begin_record(struct audit *audit, const struct audit_record *record, s
 		return 0;
 	}
 	if (audit->fd >= 0) {
-		if (!pthread_equal(audit->writer, pthread_self())) /* stored only once, since workers read it */
+		/* Store the writer only when it changed, since worker threads read it. */
+		if (!pthread_equal(audit->writer, pthread_self()))
 			audit->writer = pthread_self();
 		r = encode_record(&audit->encoder, record, slot.seq, audit->shared->end, &len, &room);
 		if (r < 0)

@@ -23,11 +23,11 @@ struct audit_slot {
 
 struct audit_header {
 	const char *run_id;
-	const char *const *argv; /* NULL-ended */
+	const char *const *argv; /* the program and its arguments, NULL-ended */
 	const char *policy_name;
 	const char *policy_sha256;
 	const char *workdir;
-	const char *layers_make_json; /* a JSON object: which sandbox layers are active */
+	const char *layers_make_json; /* JSON object that tells which sandbox layers are active */
 	bool record_allowed;
 	bool compact; /* records leave out what earlier lines say: callgate-audit(5) */
 };

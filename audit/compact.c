@@ -54,7 +54,7 @@ void compact_remember_process(struct encoder *encoder, const struct audit_record
 	known->pid = 0;
 	copy = strdup(exe);
 	if (!copy)
-		return; /* the next record of the process repeats its fields */
+		return; /* no memory: the slot stays unused, so the process's next record repeats its fields */
 	free(known->exe);
 	*known = (struct encoder_process){
 		.pid = record->pid, .ppid = record->ppid, .host_pid = record->host_pid, .exe = copy};

@@ -34,7 +34,7 @@
 #define ENCODER_PROCESSES 64u
 
 struct encoder {
-	char *line; /* the line that is being made; owned */
+	char *line; /* the log line that is being made; owned */
 	size_t cap;
 	struct audit_clock clock;
 	char run[AUDIT_RUN_MAX * 6];
@@ -65,7 +65,7 @@ int encode_record(struct encoder *encoder, const struct audit_record *record, ui
 		  size_t *ret_len, size_t *ret_room);
 
 /* In compact.c: what the line of a record leaves out in a compact log. */
-int compact_create_processes(struct encoder *encoder); /* 0 or -ENOMEM */
+int compact_create_processes(struct encoder *encoder); /* returns 0 or -ENOMEM */
 void compact_free_processes(struct encoder *encoder);
 bool compact_omits_process(const struct encoder *encoder, const struct audit_record *record);
 bool compact_omits_effect(const struct encoder *encoder, const struct audit_record *record);

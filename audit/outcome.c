@@ -57,7 +57,7 @@ static void outcome_store_error(const struct encoder *encoder, char *room, uint6
 
 	outcome_store_8_bytes(room, "\"errno\":");
 	memset(text, ' ', sizeof(text));
-	if (!name || !name->text || name->len > OUTCOME_VALUE_BYTES - 2) { /* an errno without a name */
+	if (!name || !name->text || name->len > OUTCOME_VALUE_BYTES - 2) { /* the errno has no name */
 		(void)put_uint(text, error <= OUTCOME_VALUE_MAX ? error : OUTCOME_VALUE_MAX);
 	} else {
 		text[0] = '"';
@@ -85,7 +85,8 @@ void outcome_store(const struct encoder *encoder, char *room, int64_t ret, uint6
 	else
 		outcome_store_result(room, (uint64_t)ret);
 	memset(text, ' ', sizeof(text));
-	(void)put_uint(text, ns <= OUTCOME_NS_MAX ? ns : OUTCOME_NS_MAX); /* at most OUTCOME_NS_BYTES digits */
+	/* put_uint() writes at most OUTCOME_NS_BYTES digits here. */
+	(void)put_uint(text, ns <= OUTCOME_NS_MAX ? ns : OUTCOME_NS_MAX);
 	memcpy(text + OUTCOME_NS_BYTES, "}\n", 2);
 	outcome_store_16_bytes(room + AUDIT_OUTCOME_NS, text);
 }

@@ -15,7 +15,7 @@ static inline uint64_t put_split_digits(uint32_t value)
 {
 	uint64_t word = value / 10000 | (uint64_t)(value % 10000) << 32, high;
 
-	high = (word * 10486 >> 20) & UINT64_C(0x0000007f0000007f); /* divided by 100 */
+	high = (word * 10486 >> 20) & UINT64_C(0x0000007f0000007f); /* each of the two 4-digit groups divided by 100 */
 	word = high | (word - 100 * high) << 16;
 	high = (word * 103 >> 10) & UINT64_C(0x000f000f000f000f); /* divided by 10 */
 	return high | (word - 10 * high) << 8;

@@ -14,12 +14,12 @@
 
 struct audit_reader {
 	int fd;
-	char *buffer; /* owned */
+	char *buffer; /* bytes read from the file; owned */
 	size_t cap, len, at;
 	uint64_t offset; /* offset of buffer[0] in the file */
 	uint64_t number;
 	uint64_t torn;
-	json_t *json; /* the last line that was parsed */
+	json_t *json; /* the JSON of the last line that was parsed */
 	struct compact_reader compact;
 };
 

@@ -98,7 +98,7 @@ int audit_recover_fd(int fd, const char *status)
 	int r;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return -EBUSY; /* the log is still being written */
+		return -EBUSY; /* another process is still writing the log */
 	r = recover_read_log(fd, &log, &end);
 	if (r < 0)
 		return r;

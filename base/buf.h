@@ -10,7 +10,7 @@ struct buf {
 	char *data;
 	size_t len;
 	size_t cap;
-	bool failed; /* out of memory: later calls do nothing and buf_take_text returns NULL */
+	bool failed; /* memory ran out: later buf_* calls do nothing, and buf_take_text returns NULL */
 };
 
 void buf_add(struct buf *buf, const void *bytes, size_t len);

@@ -15,7 +15,8 @@ int fdinfo_read(pid_t pid, int fd, struct fdinfo *ret_info)
 	if (fd < 0)
 		return -ESRCH;
 	if (pid)
-		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd); /* two ints fit */
+		/* `path` has room for two ints of any value. */
+		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
 	else
 		(void)snprintf(path, sizeof(path), "/proc/thread-self/fdinfo/%d", fd);
 	return fdinfo_read_at(AT_FDCWD, path, ret_info);

@@ -38,10 +38,10 @@ static void helper_add_variables(const char *const *names, char **envp, size_t *
 		if (value && asprintf(&envp[*count], "%s=%s", *names, value) >= 0)
 			++*count;
 	}
-	envp[*count] = NULL; /* asprintf leaves it undefined on failure */
+	envp[*count] = NULL; /* asprintf(3) leaves the pointer undefined on failure */
 }
 
-static int helper_spawn(const char *role, const char *const *variables, int fd, pid_t *ret_pid)
+static int helper_spawn_process(const char *role, const char *const *variables, int fd, pid_t *ret_pid)
 {
 	static const char *const tools[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS",     "LSAN_OPTIONS",
 					    "GCOV_PREFIX",  "GCOV_PREFIX_STRIP", NULL};
@@ -58,7 +58,7 @@ static int helper_spawn(const char *role, const char *const *variables, int fd, 
 		error = posix_spawn_file_actions_adddup2(&actions, fd, HELPER_FD);
 		if (error == 0)
 			error = posix_spawn(ret_pid, helper_path, &actions, NULL, argv, envp);
-		(void)posix_spawn_file_actions_destroy(&actions); /* cannot fail */
+		(void)posix_spawn_file_actions_destroy(&actions); /* posix_spawn_file_actions_destroy(3) cannot fail */
 	}
 	while (count > 0)
 		free(envp[--count]);
@@ -77,7 +77,7 @@ int helper_start(const char *role, const char *const *variables, struct helper *
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return helper_explain_failure(-errno, ret_why);
-	error = helper_spawn(role, variables, pair[1], &helper.pid);
+	error = helper_spawn_process(role, variables, pair[1], &helper.pid);
 	(void)close(pair[1]);
 	helper.fd = pair[0];
 	if (error < 0) {

@@ -14,8 +14,8 @@
 #define HELPER_VERSION_SIZE 32
 
 struct helper {
-	pid_t pid; /* 0: not running */
-	int fd;    /* the parent's end of the socket: AF_UNIX, SOCK_SEQPACKET */
+	pid_t pid; /* the helper process; 0: none is running */
+	int fd;    /* the parent's end of the socket to the helper: AF_UNIX, SOCK_SEQPACKET */
 };
 #define HELPER_NONE {.fd = -1}
 

@@ -112,7 +112,7 @@ int installed_find_file(const char *name, char ret_path[PATH_MAX])
 	(void)snprintf(ret_path, PATH_MAX, "%s/%s", PKGLIBDIR, name);
 	real = realpath(PKGLIBDIR, NULL);
 	if (!real || stat(ret_path, &st) < 0)
-		return 0; /* opening the file will fail, and report why */
+		return 0; /* the caller's attempt to open the file will fail, and report why */
 	if (!known || !installed_is_trusted(&writers, ret_path, &st) ||
 	    !installed_path_is_trusted(&writers, PKGLIBDIR) || !installed_path_is_trusted(&writers, real))
 		return -EPERM;

@@ -194,7 +194,7 @@ int io_copy_sparse(int from_fd, int to_fd)
 		if (r == 0 && copied == 0)
 			break; /* the file was truncated meanwhile */
 	}
-	if (r == 0 && data < 0 && errno != ENXIO) /* ENXIO: only a hole follows */
+	if (r == 0 && data < 0 && errno != ENXIO) /* ENXIO: no data follows, only a hole up to the end of the file */
 		return -errno;
 	if (r == 0 && ftruncate(to_fd, size) < 0)
 		return -errno;
@@ -205,6 +205,6 @@ uint64_t io_read_clock_ns(void)
 {
 	struct timespec now;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* clock_gettime(2) cannot fail for CLOCK_MONOTONIC */
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }

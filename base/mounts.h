@@ -41,9 +41,9 @@ int mounts_attach_copy(int mount_fd, int dirfd, const char *path);
 
 /* One line of /proc/PID/mountinfo: proc_pid_mountinfo(5). */
 struct mounts_line {
-	char *root;  /* which directory of the file system is mounted */
-	char *point; /* the mount point */
-	const char *type, *options; /* of the file system */
+	char *root;  /* the directory of the file system that is mounted at `point` */
+	char *point; /* path of the mount point */
+	const char *type, *options; /* the file system's type and its mount options */
 };
 
 /* Splits a line of mountinfo in place. False when the line has another form. */

@@ -38,7 +38,7 @@ int path_join(const char *base, const char *path, char *out, size_t cap, bool *r
 				;
 			continue;
 		}
-		if (size + 2 > cap - len) /* 2: a slash and the NUL */
+		if (size + 2 > cap - len) /* the 2 bytes more are a slash and the NUL */
 			return -ENAMETOOLONG;
 		out[len++] = '/';
 		memcpy(out + len, path, size);

@@ -12,7 +12,7 @@ struct procmap {
 	uint64_t addr;
 	uint64_t start, end;
 	uint64_t vma_flags, page_size, offset;
-	uint64_t ino; /* 0: an anonymous mapping */
+	uint64_t ino; /* inode of the mapped file; 0: an anonymous mapping */
 	uint32_t major, minor;
 	uint32_t name_size, build_id_size;
 	uint64_t name_addr, build_id_addr;

@@ -26,7 +26,7 @@ int procstat_parse(const char *text, struct procstat *ret_stat)
 
 int procstat_read_at(int proc_fd, pid_t pid, struct procstat *ret_stat)
 {
-	char path[32], text[768]; /* the first 24 fields fit */
+	char path[32], text[768]; /* `text` has room for the first 24 fields of the stat file */
 	_cleanup_close_ int fd = -1;
 	ssize_t got;
 
@@ -55,7 +55,7 @@ int procstat_open_file(pid_t pid, const char *leaf)
 {
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* a longer path is cut: open fails */
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, leaf); /* a longer path is cut, so that open(2) fails */
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 

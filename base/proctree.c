@@ -47,7 +47,8 @@ int proctree_read_at(int proc_fd, struct proctree *ret_tree)
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct procstat stat;
 
-		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0) /* otherwise not a process, or ended */
+		/* Skips names that are no pid, and processes that have ended. */
+		if (pid > 0 && procstat_read_at(proc_fd, pid, &stat) == 0)
 			r = proctree_add_entry(ret_tree, pid, stat.parent);
 	}
 	r = r == 0 ? -errno : r;
@@ -107,7 +108,7 @@ size_t proctree_list_descendants(pid_t root, pid_t *out, size_t cap)
 	struct proctree all;
 	size_t found = 0;
 
-	(void)proctree_read(&all); /* on error the list of processes is incomplete */
+	(void)proctree_read(&all); /* proctree_read() may fail: then the list of processes is incomplete */
 	proctree_mark_descendants(&all, root);
 	for (size_t i = 0; i < all.count; i++) {
 		if (all.entry[i].place != PROCTREE_BELOW)

@@ -14,7 +14,7 @@ enum proctree_place {
 
 struct proctree_entry {
 	pid_t pid;
-	pid_t parent; /* 0: a process outside this pid namespace */
+	pid_t parent; /* pid of the parent process; 0: the parent is outside this pid namespace */
 	enum proctree_place place; /* set by proctree_mark_descendants() */
 };
 

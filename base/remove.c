@@ -21,7 +21,7 @@ struct removal {
 	int top_fd;
 	uint64_t next;	 /* the next name for a subdirectory that is moved into the top directory */
 	uint64_t steps;	 /* removals and renames in this pass; 0: the pass made no progress */
-	int err;	 /* the first error of this pass, or 0 */
+	int err;	 /* the first error of this removal pass as -errno, or 0 */
 };
 
 static void removal_count_result(struct removal *removal, int err)
@@ -98,7 +98,7 @@ struct descent {
 	struct descent_step {
 		dev_t dev;
 		ino_t ino;
-	} *step; /* owned */
+	} *step; /* device and inode of each directory on the way; owned */
 	size_t depth, room;
 };
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHA256_HEX_SIZE 65 /* 64 digits and the NUL */
+#define SHA256_HEX_SIZE 65 /* a SHA-256 digest as 64 hex digits and the NUL */
 
 void sha256_hash_bytes(const void *bytes, size_t len, char ret_hex[SHA256_HEX_SIZE]);
 /* Hashes a file from the descriptor's current offset to its end. 0 or -errno. */

@@ -50,7 +50,7 @@ int text_print(FILE *out, const char *text, bool lines)
 		size_t put;
 
 		piece = len;
-		if (piece > PIECE_BYTES) /* do not split a character */
+		if (piece > PIECE_BYTES) /* end the piece between two characters, not inside one */
 			for (piece = PIECE_BYTES;
 			     piece > PIECE_BYTES - 4 && ((unsigned char)text[piece] & 0xc0) == 0x80;)
 				piece--;

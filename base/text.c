@@ -11,13 +11,13 @@ static bool text_is_second_byte(unsigned char first, unsigned char second)
 {
 	switch (first) {
 	case 0xe0:
-		return second >= 0xa0 && second <= 0xbf; /* no overlong forms */
+		return second >= 0xa0 && second <= 0xbf; /* rejects overlong encodings */
 	case 0xed:
-		return second >= 0x80 && second <= 0x9f; /* no surrogates */
+		return second >= 0x80 && second <= 0x9f; /* rejects surrogates (U+D800 to U+DFFF) */
 	case 0xf0:
 		return second >= 0x90 && second <= 0xbf;
 	case 0xf4:
-		return second >= 0x80 && second <= 0x8f; /* up to U+10FFFF */
+		return second >= 0x80 && second <= 0x8f; /* rejects code points above U+10FFFF */
 	default:
 		return second >= 0x80 && second <= 0xbf;
 	}

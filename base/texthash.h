@@ -9,7 +9,7 @@
 
 struct texthash {
 	uint64_t seed;
-	uint64_t factor; /* odd */
+	uint64_t factor; /* odd multiplier of the hash */
 };
 
 static inline void texthash_init(struct texthash *hash)

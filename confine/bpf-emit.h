@@ -17,7 +17,7 @@
 
 struct bpf {
 	struct sock_filter *code; /* BPF_MAXINSNS instructions, in reverse order */
-	size_t len;               /* length so far; goes on past BPF_MAXINSNS, without storing */
+	size_t len;               /* instructions emitted so far; counts on past BPF_MAXINSNS, where none is stored */
 	struct {
 		uint32_t action;
 		size_t at;

@@ -116,7 +116,7 @@ static void bpf_reverse_program(struct bpf *bpf)
 
 int bpf_build_program(const struct bpf_tree *tree, struct sock_fprog *ret_program)
 {
-	struct bpf bpf = {.code = malloc(BPF_MAXINSNS * sizeof(*bpf.code))}; /* most of its pages are never touched */
+	struct bpf bpf = {.code = malloc(BPF_MAXINSNS * sizeof(*bpf.code))}; /* most pages stay untouched */
 	struct bpf_plan plan;
 
 	if (!bpf.code)

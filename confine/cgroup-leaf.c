@@ -39,7 +39,8 @@ static int cgroup_write_number(int dirfd, const char *name, uint64_t value)
 {
 	char text[24];
 
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value); /* fits: at most 20 digits */
+	/* `text` has room for the at most 20 digits. */
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
 	return io_write_once(dirfd, name, text);
 }
 
@@ -77,7 +78,7 @@ static void cgroup_sweep_leaves(int base_fd)
 		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
 			continue;
 		if (unlinkat(base_fd, entry->d_name, AT_REMOVEDIR) < 0 && errno == EBUSY)
-			cgroup_kill_members(fd); /* the next run will remove the leaf */
+			cgroup_kill_members(fd); /* the leaf empties only later, so the next run removes it */
 	}
 }
 
@@ -93,7 +94,8 @@ static void cgroup_sweep_user_dirs(int parent_fd)
 
 	while (dir && (entry = readdir(dir)) != NULL)
 		if (strncmp(entry->d_name, CGROUP_BASE_PREFIX, strlen(CGROUP_BASE_PREFIX)) == 0)
-			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR); /* EBUSY, ENOTEMPTY: a run uses it */
+			/* EBUSY or ENOTEMPTY: a run still uses the group. */
+			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
 }
 
 /* Makes callgate-UID and in it the leaf of the run. -ENOENT, -ENODEV: another run has removed one meanwhile. */
@@ -173,7 +175,8 @@ static int cgroup_v1_open_oom_event(int leaf_fd)
 
 	if (event_fd < 0 || control_fd < 0)
 		return -errno;
-	(void)snprintf(text, sizeof(text), "%d %d", event_fd, control_fd); /* two ints fit */
+	/* `text` has room for two ints of any value. */
+	(void)snprintf(text, sizeof(text), "%d %d", event_fd, control_fd);
 	error = io_write_once(leaf_fd, "cgroup.event_control", text);
 	return error < 0 ? error : steal_fd(&event_fd);
 }
@@ -184,7 +187,7 @@ static bool cgroup_leaf_needs_file(const struct cgroup_leaf *leaf, enum cgroup_f
 	if (!leaf->files->name[which])
 		return false;
 	if (which < CGROUP_FD_MEMORY_USED)
-		return true; /* files that every group has */
+		return true; /* files before CGROUP_FD_MEMORY_USED need no controller */
 	if (which < CGROUP_FD_PIDS_LIMIT)
 		return leaf->controllers & 1u << CGROUP_MEMORY;
 	return leaf->controllers & 1u << (which < CGROUP_FD_CPU ? CGROUP_PIDS : CGROUP_CPU);

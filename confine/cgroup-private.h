@@ -45,7 +45,7 @@ enum cgroup_fd {
 	CGROUP_FD_MEMORY_USED,
 	CGROUP_FD_MEMORY_PEAK,
 	CGROUP_FD_MEMORY_EVENTS,
-	CGROUP_FD_OOM, /* readable when memory ran out */
+	CGROUP_FD_OOM, /* becomes readable when the leaf runs out of memory */
 	CGROUP_FD_PIDS_LIMIT,
 	CGROUP_FD_PIDS_USED,
 	CGROUP_FD_PIDS_PEAK,
@@ -67,7 +67,7 @@ extern const struct cgroup_files cgroup_v1_files, cgroup_v2_files;
 struct cgroup_leaf {
 	const struct cgroup_files *files;
 	unsigned controllers;
-	int fd[CGROUP_FD_MAX]; /* -1: not open */
+	int fd[CGROUP_FD_MAX]; /* descriptors of the leaf's files; -1: not open */
 };
 
 /* Makes PARENT/base for options->uid, and in it the leaf, with limits and open files. 0; -errno: nothing is left. */

@@ -71,7 +71,8 @@ int cgroup_v2_enable_controllers(int dirfd, unsigned controllers)
 
 		if (!(missing & 1u << c))
 			continue;
-		(void)snprintf(word, sizeof(word), "+%s", controller_names[c]); /* the names are short */
+		/* `word` has room: names of controllers are short. */
+		(void)snprintf(word, sizeof(word), "+%s", controller_names[c]);
 		error = io_write_once(dirfd, "cgroup.subtree_control", word);
 		if (error < 0)
 			return error;
@@ -118,7 +119,7 @@ static int cgroup_try_sibling(const struct cgroup_own_dirs *places, int own_fd, 
 	(void)snprintf(parent->dir, sizeof(parent->dir), "%.*s", (int)(strrchr(places->v2, '/') - places->v2),
 		       places->v2);
 	if (io_read_once(own_fd, "pids.max", text, sizeof(text)) > 0)
-		parent->pids_at_most = cgroup_parse_number(text, NULL); /* "max" gives 0 */
+		parent->pids_at_most = cgroup_parse_number(text, NULL); /* 0 for "max": no limit */
 	return 0;
 }
 

@@ -21,7 +21,7 @@
 _Static_assert((CGROUP_FD_MAX - CGROUP_FD_PROCS) * LEAVES_MAX <= CGROUP_FDS_MAX, "CGROUP_FDS_MAX is large enough");
 
 struct cgroup {
-	char name[64]; /* name of the leaves */
+	char name[64]; /* name of the run's leaf groups */
 	char base[32];
 	struct cgroup_leaf leaf[LEAVES_MAX];
 	size_t leaves;
@@ -86,7 +86,8 @@ static void cgroup_add_v1_leaves(struct cgroup *cgroup, const struct cgroup_own_
 
 		if (!places->v1[c][0] || done & 1u << c)
 			continue;
-		(void)snprintf(parent.dir, sizeof(parent.dir), "%s", places->v1[c]); /* fits: the same size */
+		/* `dir` has the same size as the place. */
+		(void)snprintf(parent.dir, sizeof(parent.dir), "%s", places->v1[c]);
 		for (enum cgroup_controller same = c; same < CGROUP_CONTROLLERS; same++)
 			if (strcmp(places->v1[same], places->v1[c]) == 0)
 				parent.controllers |= 1u << same;
@@ -174,7 +175,7 @@ struct cgroup *cgroup_create(const struct cgroup_options *options)
 		layers_set_state(options->layers, LAYER_CGROUPS, false, "no memory");
 		return NULL;
 	}
-	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* fits: SCRATCH_ID_SIZE */
+	(void)snprintf(cgroup->name, sizeof(cgroup->name), "%s", options->run_id); /* a run id fits in `name` */
 	(void)snprintf(cgroup->base, sizeof(cgroup->base), CGROUP_BASE_PREFIX "%u", (unsigned)options->uid);
 	cgroup_add_leaves(cgroup, options, why, sizeof(why));
 	cgroup_report_layer(cgroup, options->layers, why);

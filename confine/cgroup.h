@@ -58,11 +58,11 @@ size_t cgroup_get_fds(const struct cgroup *cgroup, int *fds);
 int cgroup_get_oom_fd(const struct cgroup *cgroup);
 
 struct cgroup_usage {
-	uint64_t memory_bytes, memory_peak_bytes; /* includes the page cache */
+	uint64_t memory_bytes, memory_peak_bytes; /* memory of the run now and at its peak, page cache included */
 	uint64_t oom_kills;
 	uint64_t cpu_ns;
 	uint64_t pids, pids_peak;
-	uint64_t pids_refused; /* forks that failed because of the limit */
+	uint64_t pids_refused; /* forks that failed because of the limit of processes */
 };
 
 /* Reads the usage. Values of controllers that the run lacks are 0. */

@@ -46,5 +46,5 @@ void descriptors_make_room(void)
 	int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FD_TABLE_SIZE - 1);
 
 	if (fd >= 0)
-		(void)close(fd); /* the table stays that large */
+		(void)close(fd); /* closing the descriptor does not shrink the table of descriptors */
 }

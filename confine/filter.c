@@ -15,7 +15,7 @@
  */
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* Linux 5.19 */
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5) /* flag of Linux 5.19, which older headers lack */
 #endif
 
 /* configure --enable-open-filter and tests/cases/callgate-open set this, to test Landlock and the namespaces alone. */

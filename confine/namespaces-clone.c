@@ -71,7 +71,7 @@ static bool namespaces_await_maps(struct namespaces *namespaces, const struct id
 static void namespaces_begin_supervisor(struct namespaces *namespaces, unsigned made, const struct id_mapping *mapping)
 {
 	if (made & USERNS && !mapping->ours)
-		privs_drop_bounding_set(); /* done while the keeper writes the maps */
+		privs_drop_bounding_set(); /* uses the time in which the keeper writes the id maps */
 	if (made & USERNS && !namespaces_await_maps(namespaces, mapping))
 		_exit(1);
 	namespaces_set_made(namespaces, made);

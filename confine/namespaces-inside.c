@@ -172,6 +172,7 @@ void namespaces_report_ready(struct namespaces *namespaces)
 	const struct namespaces_note ready = {.kind = NOTE_SUPERVISOR_READY};
 
 	if (namespaces->peer_fd >= 0)
-		(void)namespaces_send_note(namespaces->peer_fd, &ready); /* the keeper may not wait any more */
+		/* Sending fails if the keeper waits no more: no harm. */
+		(void)namespaces_send_note(namespaces->peer_fd, &ready);
 	close_fd(&namespaces->peer_fd);
 }

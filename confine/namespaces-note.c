@@ -68,7 +68,7 @@ void namespaces_send_failure(int fd, enum namespaces_note_kind kind, unsigned la
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(note.why, sizeof(note.why), format, arguments); /* a longer text is cut */
+	(void)vsnprintf(note.why, sizeof(note.why), format, arguments); /* a text longer than note.why is cut */
 	va_end(arguments);
 	(void)namespaces_send_note(fd, &note); /* fails only when the keeper is dead */
 }

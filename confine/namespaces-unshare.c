@@ -76,7 +76,8 @@ static int namespaces_write_proc(const char *process, const char *file, const ch
 {
 	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%s/%s", process, file); /* always fits */
+	/* The name of the process and of the file always fit. */
+	(void)snprintf(path, sizeof(path), "/proc/%s/%s", process, file);
 	return io_write_once(AT_FDCWD, path, text);
 }
 
@@ -85,7 +86,7 @@ int namespaces_write_own_id_map(const char *process, uid_t uid, gid_t gid)
 	char text[64];
 	int r = namespaces_write_proc(process, "setgroups", "deny");
 
-	if (r < 0 && r != -ENOENT) /* ENOENT: Linux before 3.19 */
+	if (r < 0 && r != -ENOENT) /* ENOENT: Linux before 3.19 has no setgroups file */
 		return r;
 	(void)snprintf(text, sizeof(text), "%u %u 1\n", uid, uid);
 	r = namespaces_write_proc(process, "uid_map", text);
@@ -179,7 +180,7 @@ static bool namespaces_unshare_user(struct namespaces *namespaces)
 	}
 	if (!namespaces_send_note(namespaces->peer_fd, &note) ||
 	    !namespaces_receive_note(namespaces->peer_fd, 0, &note))
-		return false; /* the keeper is dead */
+		return false; /* no note arrives: the keeper is dead */
 	if (note.value < 0) {
 		namespaces_send_failure(namespaces->peer_fd, NOTE_INTERMEDIATE_FAILED, LAYER_BIT(LAYER_USERNS),
 				  "its id map cannot be written: %s", strerror(-note.value));

@@ -111,7 +111,7 @@ static pid_t namespaces_serve_intermediate(struct namespaces *namespaces, pid_t 
 							 .value = namespaces_write_id_maps(between)};
 
 			(void)namespaces_send_note(namespaces->peer_fd,
-						   &mapped); /* if it has died, the next receive fails */
+						   &mapped); /* if the child has died, the next receive fails */
 		} else if (note.kind == NOTE_INTERMEDIATE_FAILED) {
 			namespaces_refuse_layers(namespaces, &note);
 			result = 0;

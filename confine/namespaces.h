@@ -51,9 +51,9 @@ struct namespaces {
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
 #define NAMESPACES_CAPS 8u
-#define NAMESPACES_SUPERVISOR_CAPS 2u /* the first ones, which the supervisor needs */
-#define NAMESPACES_LOOPBACK_CAPS 3u   /* the first ones, needed while a network namespace is still to be made */
-#define NAMESPACES_NETWORK_CAPS 4u    /* the first ones, needed to set addresses in it */
+#define NAMESPACES_SUPERVISOR_CAPS 2u /* how many leading capabilities of the list the supervisor needs */
+#define NAMESPACES_LOOPBACK_CAPS 3u   /* how many leading ones are needed until the network namespace is made */
+#define NAMESPACES_NETWORK_CAPS 4u    /* how many leading ones are needed to set addresses in the network namespace */
 
 /*
  * Gets the capabilities that the supervisor needs until namespaces_enter_view(): the first `count` of namespaces_caps

@@ -29,6 +29,7 @@ int pidmax_set_limit(uint64_t tasks)
 
 	if (!pidmax_is_possible(tasks) || getpid() != 1)
 		return -EOPNOTSUPP;
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1); /* pids are lower */
+	/* + 1: pids are lower than pid_max. */
+	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)tasks + OWN_TASKS + 1);
 	return io_write_once(AT_FDCWD, "/proc/sys/kernel/pid_max", text);
 }

@@ -96,7 +96,7 @@ int privs_become_user(const struct privs_user *user)
 	if (syscall(SYS_setgroups, 0, NULL) < 0 || syscall(SYS_setresgid, user->gid, user->gid, user->gid) < 0 ||
 	    syscall(SYS_setresuid, user->uid, user->uid, user->uid) < 0)
 		return -errno;
-	return privs_is_user(user) ? 0 : -EPERM; /* make sure of the result */
+	return privs_is_user(user) ? 0 : -EPERM; /* check that uid, gid and groups have really changed */
 }
 
 int privs_borrow_user(const struct privs_user *user, struct privs_saved_ids *ret_before)
@@ -117,7 +117,8 @@ int privs_borrow_user(const struct privs_user *user, struct privs_saved_ids *ret
 	/* The uid comes last: without effective uid 0, the capabilities for the other changes are lost. */
 	if (before.groups < 0 || setgroups(0, NULL) < 0 || setegid(user->gid) < 0 || seteuid(user->uid) < 0) {
 		error = -errno;
-		(void)privs_restore_own_user(&before); /* the caller gets the first error */
+		/* A second failure is ignored: the caller gets the first error. */
+		(void)privs_restore_own_user(&before);
 		return error;
 	}
 	*ret_before = before;
@@ -152,7 +153,7 @@ int privs_keep_capabilities(const struct privs_user *user, const int *caps, size
 	if (r < 0)
 		return r;
 	if (lock)
-		privs_lock_securebits(); /* now, since CAP_SETPCAP may not be kept */
+		privs_lock_securebits(); /* lock the securebits before CAP_SETPCAP may be lost */
 	memset(keep, 0, sizeof(keep));
 	for (size_t i = 0; i < count; i++) {
 		keep[CAP_TO_INDEX(caps[i])].permitted |= CAP_TO_MASK(caps[i]) & data[CAP_TO_INDEX(caps[i])].permitted;

@@ -25,7 +25,7 @@ struct privs_saved_ids {
 	bool borrowed;
 	uid_t uid;
 	gid_t gid;
-	gid_t *group; /* owned */
+	gid_t *group; /* supplementary groups; owned */
 	int groups;
 };
 

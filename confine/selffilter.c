@@ -21,7 +21,7 @@
 #endif
 
 #ifndef SECCOMP_FILTER_FLAG_TSYNC_ESRCH
-#define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* Linux 5.7 */
+#define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4) /* flag of Linux 5.7, which older headers lack */
 #endif
 
 static struct bpf_leaf selffilter_make_leaf(const void *ctx, int nr)

@@ -41,7 +41,7 @@ const char *finding_get_state_name(enum finding_state state)
 struct trial {
 	enum probe first, last; /* the first and last probe that the trial reports */
 	void (*run)(struct doctor *doctor);
-	bool plain; /* run it without privileges, as in a run */
+	bool plain; /* run the trial without privileges, as callgate run would */
 };
 
 static const struct trial trials[] = {

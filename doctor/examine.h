@@ -40,7 +40,7 @@ enum finding_state {
 	FINDING_NONE, /* the trial reported nothing */
 	FINDING_WORKS,
 	FINDING_LACKS,
-	FINDING_WARNS, /* works, with a caveat */
+	FINDING_WARNS, /* the feature works, with a caveat */
 	FINDING_STATE_MAX,
 };
 

@@ -94,7 +94,7 @@ static int probe_get_mount_options(const char *point, char *out, size_t size)
 
 	while (mounts && (entry = getmntent(mounts)))
 		if (strcmp(entry->mnt_dir, point) == 0) {
-			(void)snprintf(out, size, "%s", entry->mnt_opts); /* longer text is cut */
+			(void)snprintf(out, size, "%s", entry->mnt_opts); /* mount options longer than `out` are cut */
 			error = 0;
 		}
 	if (mounts)
@@ -179,7 +179,7 @@ void probe_scratch_base(struct doctor *doctor)
 void probe_core_pattern(struct doctor *doctor)
 {
 	static const struct rlimit one_byte = {1, 1};
-	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* fails when the hard limit is 0 */
+	bool kept = setrlimit(RLIMIT_CORE, &one_byte) == 0; /* setrlimit(2) fails when the hard limit is 0 */
 	char pattern[160];
 
 	if (!probe_read_first_line("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)))

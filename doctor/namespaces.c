@@ -132,7 +132,8 @@ static void probe_make_pidns(struct trial_page *page, int tmpfs)
 	if (pid < 0)
 		page->error[STEP_PID] = errno;
 	else
-		(void)probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status); /* the page has the result */
+		/* The child wrote its results to the shared page. */
+		(void)probe_wait_for_child(pid, STEP_TIMEOUT_MS, &status);
 }
 
 /* Makes tmpfs the root and detaches the old root: pivot_root(2), section "pivot_root(".", ".")". */

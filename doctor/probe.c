@@ -22,7 +22,8 @@ void finding_set_state(struct doctor *doctor, enum probe probe, enum finding_sta
 	va_list arguments;
 
 	va_start(arguments, format);
-	(void)vsnprintf(finding->text, sizeof(finding->text), format, arguments); /* longer text is cut */
+	/* A text longer than finding->text is cut. */
+	(void)vsnprintf(finding->text, sizeof(finding->text), format, arguments);
 	va_end(arguments);
 	finding->error = error;
 	finding->state = state;
@@ -38,7 +39,7 @@ static void probe_sleep_briefly(void)
 {
 	const struct timespec moment = {.tv_nsec = 200000};
 
-	(void)nanosleep(&moment, NULL); /* EINTR only makes it shorter */
+	(void)nanosleep(&moment, NULL); /* a signal (EINTR) only shortens the pause */
 }
 
 int probe_wait_for_child(pid_t pid, unsigned timeout_ms, int *ret_status)

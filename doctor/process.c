@@ -48,7 +48,7 @@ static void probe_report_ptrace_error(struct doctor *doctor, enum probe probe, i
 
 void probe_target_memory(struct doctor *doctor)
 {
-	static volatile char word = 'a'; /* the child has it at the same address */
+	static volatile char word = 'a'; /* after fork(2) the child has its copy at the same address */
 	char here = 0;
 	const struct iovec local = {&here, 1}, remote = {(void *)(uintptr_t)&word, 1};
 	pid_t pid = probe_fork_idle();

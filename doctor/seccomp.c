@@ -24,10 +24,10 @@
 #include "supervisor/answer.h"
 #include "supervisor/notify.h"
 
-#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV /* Linux 5.19 */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV /* flag of Linux 5.19, which older headers lack */
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
-#ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP /* Linux 6.6 */
+#ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP /* flag of Linux 6.6, which older headers lack */
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
 #endif
@@ -84,7 +84,7 @@ void probe_seccomp_filter(struct doctor *doctor)
 enum { KILLABLE = 1 << 0, SYNC = 1 << 1 };
 
 struct listener_page {
-	volatile int listener; /* the listener; -2: not installed yet; -1: failed with `error` */
+	volatile int listener; /* the listener's descriptor; -2: no filter yet; -1: the filter failed with `error` */
 	volatile int error;
 	volatile int extras; /* the features that work: KILLABLE, SYNC */
 	volatile long answer;

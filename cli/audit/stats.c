@@ -168,7 +168,7 @@ static void stats_print_host(const struct stats_row *row)
 static const struct stats_layout {
 	const char *name; /* key of the table in the output of --json */
 	const char *heading;
-	size_t most; /* largest number of rows to print */
+	size_t most; /* largest number of rows of the table to print */
 	void (*print)(const struct stats_row *row);
 } stats_tables[STATS_MAX] = {
 	[STATS_SYSCALL] = {"by_syscall", "    calls   denied    mean us     max us  system call", SIZE_MAX,

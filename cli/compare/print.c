@@ -8,7 +8,7 @@
 #define CHANGES_SHOWN 20u
 #define LINE_SHOWN 160
 
-static const char *get_text(const json_t *object, const char *key, const char *otherwise)
+static const char *print_get_text(const json_t *object, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 
@@ -18,10 +18,10 @@ static const char *get_text(const json_t *object, const char *key, const char *o
 /* Prints a step, such as "deny EACCES (rule; reason), record 12". */
 static void print_step(FILE *out, const char *policy, const json_t *step)
 {
-	const char *error = get_text(step, "errno", NULL), *rule = get_text(step, "rule", NULL),
-		   *reason = get_text(step, "reason", NULL);
+	const char *error = print_get_text(step, "errno", NULL), *rule = print_get_text(step, "rule", NULL),
+		   *reason = print_get_text(step, "reason", NULL);
 
-	(void)text_printf(out, "    %s: %s, %s%s%s%s%s, record %lld\n", policy, get_text(step, "verdict", "?"),
+	(void)text_printf(out, "    %s: %s, %s%s%s%s%s, record %lld\n", policy, print_get_text(step, "verdict", "?"),
 			  error ? error : "succeeded", rule ? ", rule " : "", rule ? rule : "",
 			  reason ? ", reason " : "", reason ? reason : "",
 			  (long long)json_integer_value(json_object_get(step, "seq")));
@@ -37,10 +37,10 @@ static void print_difference(FILE *out, const char *title, const json_t *differe
 	}
 	(void)text_printf(out, "  %s (of %lld): %s\n    in %s, pid %lld\n", title,
 			  (long long)json_integer_value(json_object_get(difference, "count")),
-			  get_text(difference, "call", "?"), get_text(difference, "exe", "?"),
+			  print_get_text(difference, "call", "?"), print_get_text(difference, "exe", "?"),
 			  (long long)json_integer_value(json_object_get(difference, "pid")));
-	print_step(out, get_text(differences, "first", "?"), json_object_get(difference, "first"));
-	print_step(out, get_text(differences, "other", "?"), json_object_get(difference, "other"));
+	print_step(out, print_get_text(differences, "first", "?"), json_object_get(difference, "first"));
+	print_step(out, print_get_text(differences, "other", "?"), json_object_get(difference, "other"));
 }
 
 static void print_counts(FILE *out, const char *title, const json_t *counts)
@@ -79,7 +79,7 @@ static void print_end(FILE *out, const struct compared *run)
 }
 
 /* The length of the line that begins at `text`, but at most LINE_SHOWN. */
-static int measure_line(const char *text)
+static int print_get_line_len(const char *text)
 {
 	size_t len = strcspn(text, "\n");
 
@@ -87,7 +87,7 @@ static int measure_line(const char *text)
 }
 
 /* Whether two texts begin with the same whole line. */
-static bool lines_are_equal(const char *text, const char *other)
+static bool print_first_lines_are_equal(const char *text, const char *other)
 {
 	size_t len = strcspn(text, "\n");
 
@@ -98,18 +98,18 @@ static bool lines_are_equal(const char *text, const char *other)
 static void print_output(FILE *out, const json_t *differences, const char *key)
 {
 	const json_t *output = json_object_get(differences, key);
-	const char *first = get_text(output, "first", ""), *other = get_text(output, "other", "");
+	const char *first = print_get_text(output, "first", ""), *other = print_get_text(output, "other", "");
 	size_t line = 1;
 
 	if (json_is_null(output))
 		return;
-	while (lines_are_equal(first, other)) {
+	while (print_first_lines_are_equal(first, other)) {
 		first += strcspn(first, "\n") + 1;
 		other += strcspn(other, "\n") + 1;
 		line++;
 	}
 	(void)text_printf(out, "  %s differs from line %zu on:\n    first: %.*s\n    other: %.*s\n", key, line,
-			  measure_line(first), first, measure_line(other), other);
+			  print_get_line_len(first), first, print_get_line_len(other), other);
 }
 
 static void print_changes(FILE *out, const json_t *differences)
@@ -120,9 +120,9 @@ static void print_changes(FILE *out, const json_t *differences)
 	for (size_t i = 0; i < count && i < CHANGES_SHOWN; i++) {
 		const json_t *change = json_array_get(changes, i);
 
-		(void)text_printf(out, "  file %s: first %s, other %s\n", get_text(change, "path", "?"),
-				  get_text(json_object_get(change, "first"), "kind", "untouched"),
-				  get_text(json_object_get(change, "other"), "kind", "untouched"));
+		(void)text_printf(out, "  file %s: first %s, other %s\n", print_get_text(change, "path", "?"),
+				  print_get_text(json_object_get(change, "first"), "kind", "untouched"),
+				  print_get_text(json_object_get(change, "other"), "kind", "untouched"));
 	}
 	if (count > CHANGES_SHOWN)
 		(void)text_printf(out, "  and %zu more files (--json lists them)\n", count - CHANGES_SHOWN);

@@ -15,7 +15,7 @@ struct plan_digests {
 	char (*program)[SHA256_HEX_SIZE], (*input)[SHA256_HEX_SIZE], (*policy)[SHA256_HEX_SIZE];
 };
 
-static void parts_release(struct plan_digests *parts)
+static void plan_digests_release(struct plan_digests *parts)
 {
 	free(parts->program);
 	free(parts->input);
@@ -23,7 +23,7 @@ static void parts_release(struct plan_digests *parts)
 }
 
 /* Adds texts, each ended by a NUL, so that no two different lists have the same bytes. */
-static void buf_add_list(struct buf *out, const struct cli_list *list)
+static void cell_add_list_texts(struct buf *out, const struct cli_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		buf_add(out, list->item[i], strlen(list->item[i]) + 1);
@@ -44,7 +44,7 @@ static int parts_hash_program(const struct plan_program *program, char ret_diges
 {
 	struct buf text = {0};
 
-	buf_add_list(&text, &program->command);
+	cell_add_list_texts(&text, &program->command);
 	return parts_finish_digest(&text, program->workdir ? digest_add_tree(&text, program->workdir) : 0, ret_digest);
 }
 
@@ -71,7 +71,7 @@ static int parts_hash_policy(const struct plan_policy *policy, char ret_digest[S
 	return parts_finish_digest(&text, digest_add_policy(&text, &policy->options), ret_digest);
 }
 
-static int parts_make(const struct plan *plan, struct plan_digests *ret_parts)
+static int plan_digests_create(const struct plan *plan, struct plan_digests *ret_parts)
 {
 	int r = 0;
 
@@ -138,11 +138,11 @@ struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 	size_t count = plan->programs * plan->inputs * plan->policies * plan->repetitions;
 	struct cell *cells = count <= CELLS_MAX ? calloc(count, sizeof(*cells)) : NULL;
 	struct plan_digests parts = {0};
-	int r = cells ? parts_make(plan, &parts) : -ENOMEM;
+	int r = cells ? plan_digests_create(plan, &parts) : -ENOMEM;
 
 	if (r == 0)
 		r = cells_fill(plan, &parts, cells);
-	parts_release(&parts);
+	plan_digests_release(&parts);
 	*ret_count = count;
 	if (r == 0)
 		return cells;
@@ -157,7 +157,7 @@ struct cell *cells_create(const struct plan *plan, size_t *ret_count)
 /* ---- expanding the command line ---- */
 
 /* Replaces each NAME in braces by its value. Owned by the caller. */
-static char *expand_text(const char *text, const char *const (*values)[2])
+static char *cell_replace_names(const char *text, const char *const (*values)[2])
 {
 	struct buf out = {0};
 
@@ -187,7 +187,7 @@ int cell_expand_command(const struct plan *plan, const struct cell *cell, struct
 	(void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)cell_get_seed(plan, cell));
 	(void)snprintf(repetition, sizeof(repetition), "%u", cell->repetition);
 	for (size_t i = 0; r == 0 && i < cell->program->command.count; i++)
-		r = cli_list_add_owned(ret_command, expand_text(cell->program->command.item[i], values));
+		r = cli_list_add_owned(ret_command, cell_replace_names(cell->program->command.item[i], values));
 	return r;
 }
 

@@ -63,7 +63,8 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	if (run->options.json || run->in_setup)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
 	if (run->options.status_fd >= 0)
-		(void)result_write_end_line(run->options.status_fd, result); /* a failure is ignored as well */
+		/* If this fails: the exit status is an error already. */
+		(void)result_write_end_line(run->options.status_fd, result);
 	return CLI_ERROR;
 }
 

@@ -149,7 +149,7 @@ int channel_start_tls(struct channel *channel, SSL *ssl)
 	}
 	BIO_set_data(bio, channel);
 	BIO_set_init(bio, 1);
-	SSL_set_bio(ssl, bio, bio); /* takes the BIO */
+	SSL_set_bio(ssl, bio, bio); /* `ssl` now owns the BIO */
 	(void)SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
 			   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	channel->ssl = ssl;

@@ -21,7 +21,7 @@ struct pool_real_address {
 struct pool {
 	address_number v4, v6;         /* the first address of each family's range */
 	unsigned v4_free, v6_free;     /* number of address bits within the range */
-	uint32_t capacity;             /* number of names; their indices begin at POOL_FIRST */
+	uint32_t capacity;             /* most names that the pool can hold; their indices begin at POOL_FIRST */
 	uint32_t next;                 /* first position to try for a new name */
 	uint32_t from_policy;          /* number of names from the policy */
 	char *name[POOL_NAMES_MAX];    /* owned; position is index - POOL_FIRST; NULL: free */
