@@ -323,6 +323,7 @@ struct policy_settings {
 	bool audit_allowed;     /* record allowed calls as well as denied ones (default: true) */
 	bool audit_compact;     /* leave out of a record what earlier records have */
 	bool audit_fstat;       /* judge and record each newfstatat and statx used as fstat */
+	bool unix_datagrams;    /* unix datagram sockets among the run's processes */
 	char sha256[SHA256_HEX_SIZE]; /* of policy_make_json's text; "" before policy_compute_sha256() */
 };
 const struct policy_settings *policy_get_settings(const struct policy *policy);

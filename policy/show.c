@@ -184,6 +184,13 @@ static int show_audit(json_t *root, const struct policy *policy)
 	return ret;
 }
 
+static int show_process(json_t *root, const struct policy *policy)
+{
+	if (!policy->settings.unix_datagrams)
+		return 0;
+	return json_object_set_new(show_get_member(root, "process", false), "unix_datagrams", json_true());
+}
+
 static int show_required_layers(json_t *root, unsigned required)
 {
 	int ret = 0;
@@ -214,7 +221,7 @@ char *policy_make_json(const struct policy *policy)
 			ret |= show_rule(root, &policy->rule[i]);
 	ret |= show_env(root, policy);
 	ret |= show_limits(root, policy->settings.limits);
-	ret |= show_audit(root, policy);
+	ret |= show_audit(root, policy) | show_process(root, policy);
 	ret |= show_required_layers(root, policy->settings.required);
 	ret |= policy_show_network(root, &policy->network);
 	if (ret)

@@ -120,6 +120,8 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 	const unsigned bounded = LAYER_BIT(LAYER_NETNS) | LAYER_BIT(LAYER_PIDNS);
 	/* No control group counts what netlink sockets hold (0.2 MB each): native only without a limit of memory. */
 	const bool routes = (options->namespaces->made & bounded) == bounded && !limits->memory_bytes;
+	const bool direct = descriptor_can_copy_directly();
+	const bool datagrams = direct && policy_get_settings(options->policy)->unix_datagrams;
 	const bool disk = limits->disk_bytes > 0 || fallback->memory;
 	int error;
 
@@ -131,7 +133,7 @@ static int process_build_filter(struct process *process, const struct rlimits_fa
 		      (cpu_can_pin() ? RUN_PINNED : 0u) | (routes ? RUN_ROUTES : RUN_STANDINS) |
 		      (filter_can_wait_killable() ? RUN_RESTART : 0u) | (inet ? RUN_INET : 0u) |
 		      (inet && alone ? RUN_UDP : 0u) | (inet && !alone ? RUN_LISTENERS : 0u) |
-		      (inet && descriptor_can_copy_directly() ? RUN_MESSAGES : 0u);
+		      ((inet || datagrams) && direct ? RUN_MESSAGES : 0u) | (datagrams ? RUN_DATAGRAMS : 0u);
 	error = filter_build_program(*ret_traits, &process->filter);
 	if (error < 0)
 		return process_fail(process, "filter_failed", "cannot build the seccomp filter: %s", strerror(-error));

@@ -128,6 +128,7 @@ static int supervise_build_all(struct supervisor *supervisor)
 				    .changes = supervisor->report->changes, .denials = supervisor->report->denials,
 				    .decoys = supervisor->report->decoys, .stops = &supervisor->stops,
 				    .guest = &memory_of_process, .listener_fd = -1,
+				    .datagrams = options->traits & RUN_DATAGRAMS,
 				    .private_ipc = options->traits & RUN_OWN_IPC,
 				    .signals_bounded = supervise_signals_are_bounded(process->layers),
 				    .traces_bounded = process->layers->layer[LAYER_PIDNS].active ||

@@ -114,6 +114,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/net/transfer.h \
 	syscalls/net/unix-peers.c \
 	syscalls/net/unix-peers.h \
+	syscalls/net/unix-route.c \
+	syscalls/net/unix-route.h \
 	syscalls/net/unix-sockets.c \
 	syscalls/net/unix-sockets.h \
 	syscalls/process/process.c \

@@ -107,6 +107,8 @@ static const struct policy_key keys[] = {
 
 	{"", "process", KEY_OBJECT, KEY_ID_NONE, "processes of the run"},
 	{"process", "max", KEY_COUNT, KEY_ID_PROCESS_MAX, "the same as limits.pids"},
+	{"process", "unix_datagrams", KEY_BOOL, KEY_ID_PROCESS_DATAGRAMS,
+	 "unix datagram sockets among the run's processes; every sendmsg is then judged"},
 
 	{"", "audit", KEY_OBJECT, KEY_ID_NONE, "the audit log"},
 	{"audit", "file", KEY_PATH, KEY_ID_AUDIT_FILE, "path of the log"},

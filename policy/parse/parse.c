@@ -34,8 +34,8 @@ static void parse_string(struct parser *parser, const struct policy_key *key, co
 
 static void parse_bool(struct parser *parser, const struct policy_key *key, const json_t *value)
 {
-	if (key->id >= KEY_ID_AUDIT_ALLOWED && key->id <= KEY_ID_AUDIT_FSTAT)
-		parser->source->audit[key->id - KEY_ID_AUDIT_ALLOWED] = json_is_true(value) ? FLAG_ON : FLAG_OFF;
+	if (key->id >= KEY_ID_AUDIT_ALLOWED && key->id <= KEY_ID_PROCESS_DATAGRAMS)
+		parser->source->flag[key->id - KEY_ID_AUDIT_ALLOWED] = json_is_true(value) ? FLAG_ON : FLAG_OFF;
 }
 
 static void parse_choice(struct parser *parser, const struct policy_key *key, const json_t *value)

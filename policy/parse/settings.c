@@ -40,7 +40,8 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 {
 	struct policy *policy = compiler->policy;
 	struct policy_settings *settings = &policy->settings;
-	bool *const audit[] = {&settings->audit_allowed, &settings->audit_compact, &settings->audit_fstat};
+	bool *const flag[] = {&settings->audit_allowed, &settings->audit_compact, &settings->audit_fstat,
+			      &settings->unix_datagrams};
 	const struct source_text *file = NULL;
 
 	settings->audit_allowed = true;
@@ -52,9 +53,9 @@ void compile_settings(struct compiler *compiler, struct source *const *sources, 
 				*policy_limit_get_field(&settings->limits, which) =
 					*policy_limit_get_field(&sources[i]->limits, which);
 		settings->required |= sources[i]->required;
-		for (size_t j = 0; j < 3; j++)
-			if (sources[i]->audit[j] != FLAG_UNSAID)
-				*audit[j] = sources[i]->audit[j] == FLAG_ON;
+		for (size_t j = 0; j < sizeof(flag) / sizeof(flag[0]); j++)
+			if (sources[i]->flag[j] != FLAG_UNSAID)
+				*flag[j] = sources[i]->flag[j] == FLAG_ON;
 		if (sources[i]->on_deny)
 			settings->on_deny = sources[i]->on_deny;
 		if (sources[i]->user)

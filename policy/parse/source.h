@@ -94,7 +94,8 @@ struct source {
 	size_t env_count;
 	struct policy_limits limits;
 	unsigned limits_given; /* POLICY_LIMIT_BITs */
-	enum source_flag audit[3]; /* the values of audit.allowed, audit.compact and audit.fstat */
+	/* the values of audit.allowed, audit.compact, audit.fstat and process.unix_datagrams */
+	enum source_flag flag[4];
 	unsigned required; /* LAYER_BITs */
 	struct policy_network network;
 };

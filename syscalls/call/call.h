@@ -64,6 +64,7 @@ struct sandbox {
 	struct netlink *netlink;   /* netlink.h; NULL: route queries are native (RUN_ROUTES) */
 	const struct memory_ops *guest;
 	int listener_fd;
+	bool datagrams;       /* RUN_DATAGRAMS */
 	bool private_ipc;     /* the run has its own IPC namespace, and its memory is bounded */
 	bool signals_bounded; /* the kernel confines signals to the run: a pid namespace, or Landlock's scope (ABI 6) */
 	bool traces_bounded;  /* the kernel confines ptrace(2) to the run: a pid namespace, or Landlock */

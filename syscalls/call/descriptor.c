@@ -37,7 +37,7 @@ static int descriptor_copy_or_fetch(struct call *call, int fd, bool further)
 		return steal_fd(&copy);
 	if (copy == -EBADF)
 		return call_fail(call, copy);
-	if (further || (call->sandbox->inet && descriptor_can_copy_directly()))
+	if (further || ((call->sandbox->inet || call->sandbox->datagrams) && descriptor_can_copy_directly()))
 		return call_refuse(call, -EPERM, NULL, "descriptor_unreachable");
 	call->outcome.kind = OUTCOME_FETCH;
 	call->outcome.value = fd;

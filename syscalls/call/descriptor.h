@@ -16,7 +16,8 @@ void descriptor_keep_copy(struct call *call, int copy);
 /*
  * Whether pidfd_getfd(2) works. If not, targets send their descriptors by sendmsg(2), which the filter has to allow.
  * The program could send datagrams by it, unjudged, so it gets no UDP sockets without a network namespace. (TCP and
- * unix stream sockets ignore addresses.) If it works and the run has a network, OUTCOME_FETCH is not used.
+ * unix stream sockets ignore addresses.) If it works and the run has a network
+ * or unix datagrams, OUTCOME_FETCH is not used.
  */
 bool descriptor_can_copy_directly(void);
 

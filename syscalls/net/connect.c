@@ -10,12 +10,14 @@
 
 #include "base/cleanup.h"
 #include "syscalls/account/denials.h"
+#include "syscalls/call/decode.h"
+#include "syscalls/call/descriptor.h"
 #include "syscalls/call/work.h"
-#include "syscalls/file/resolve.h"
 #include "syscalls/net/address.h"
 #include "syscalls/net/inet.h"
 #include "syscalls/net/netlink.h"
 #include "syscalls/net/unix-peers.h"
+#include "syscalls/net/unix-route.h"
 #include "syscalls/net/unix-sockets.h"
 #include "syscalls/process/target.h"
 #include "syscalls/table/handlers.h"
@@ -83,35 +85,11 @@ static void connect_perform(struct call *call, int socket_fd, const struct socke
 		call_return_result(call, r);
 }
 
-/* Finds the socket of the file `node`, as sockets_find_path(); or returns -1 with the outcome set. */
-static int connect_find_peer(struct call *call, int node, struct sockets_address *ret_address)
-{
-	struct stat st;
-	int pin;
-
-	if (fstat(node, &st) < 0)
-		return call_fail(call, -errno);
-	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
-		return call_fail(call, -EACCES);
-	pin = S_ISSOCK(st.st_mode) ? sockets_find_path(call->sandbox->sockets, &st, ret_address) : -ENOENT;
-	if (pin != -ENOENT)
-		return pin < 0 ? call_fail(call, pin) : pin;
-	if (S_ISSOCK(st.st_mode) && sockets_is_open(node))
-		return call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
-	return call_fail(call, -ECONNREFUSED); /* the kernel's errno for a stale socket file and for other files */
-}
-
 static void connect_path(struct call *call)
 {
-	_cleanup_close_ int node = file_pin_path(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
-	_cleanup_close_ int pin = -1, copy = -1;
 	struct sockets_address address;
+	_cleanup_close_ int pin = unix_route_path(call, &address), copy = -1;
 
-	if (node < 0) {
-		net_replace_error(call, -EROFS, -EACCES);
-		return;
-	}
-	pin = connect_find_peer(call, node, &address);
 	copy = pin < 0 ? -1 : net_copy_socket(call);
 	if (copy >= 0)
 		connect_perform(call, steal_fd(&copy), &address, steal_fd(&pin));
@@ -122,22 +100,35 @@ static void connect_abstract(struct call *call, const struct sockaddr_storage *n
 {
 	struct sockets_address address = {.len = (socklen_t)len};
 	_cleanup_close_ int pin = -1, copy = -1;
-	int r;
 
 	memcpy(&address.name, name, sizeof(address.name));
 	target_allow_call(call);
 	copy = net_copy_socket(call);
-	if (copy < 0)
-		return;
-	r = sockets_find_abstract(call->sandbox->sockets, copy, &address, &pin);
-	if (r == 0) {
+	if (copy >= 0 && unix_route_abstract(call, copy, &address, &pin) == 0)
 		connect_perform(call, steal_fd(&copy), &address, steal_fd(&pin));
-	} else if (r == -ECONNREFUSED) {
-		call->paths = 0; /* there is nothing to grant */
-		call_refuse(call, r, NULL, "abstract_socket_not_granted");
-	} else {
-		call_fail(call, r);
+}
+
+/* AF_UNSPEC takes the peer from a datagram socket. True: the socket is a unix socket, and the outcome is set. */
+static bool connect_dissolve(struct call *call)
+{
+	const struct sockaddr none = {.sa_family = AF_UNSPEC};
+	int len = call_get_int(call, 2), domain;
+	sa_family_t family;
+	int copy;
+
+	if (!call->sandbox->datagrams || len < (int)sizeof(family) || len > (int)sizeof(struct sockaddr_storage) ||
+	    decode_struct(call, 1, &family, sizeof(family)) < 0 || family != AF_UNSPEC || net_check_socket(call) < 0)
+		return false;
+	target_allow_call(call);
+	copy = net_copy_domain(call, &domain);
+	if (copy >= 0 && domain != AF_UNIX) {
+		descriptor_keep_copy(call, copy);
+		return false;
 	}
+	if (copy >= 0 && call_commit_record(call) == 0)
+		call_return_result(call, connect(copy, &none, sizeof(none)) < 0 ? -errno : 0);
+	cleanup_close(&copy);
+	return true;
 }
 
 static void connect_unix(struct call *call, const struct sockaddr_storage *address, int len)
@@ -163,4 +154,8 @@ static void connect_unix(struct call *call, const struct sockaddr_storage *addre
 	}
 }
 
-HANDLER(sys_connect, net_judge_address(call, connect_unix, netlink_connect, inet_connect))
+void sys_connect(struct call *call)
+{
+	if (!connect_dissolve(call))
+		net_judge_address(call, connect_unix, netlink_connect, inet_connect);
+}

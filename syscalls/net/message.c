@@ -4,6 +4,7 @@
 #include <netinet/udp.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "syscalls/call/decode.h"
 #include "syscalls/call/descriptor.h"
 
@@ -25,7 +26,8 @@ void message_release(struct message *message)
 	free(message->control);
 	for (size_t i = 0; i < message->fds; i++)
 		(void)close(message->fd[i]);
-	*message = (struct message){0};
+	cleanup_close(&message->pin_fd);
+	*message = (struct message){.pin_fd = -1};
 }
 
 /* Works as the kernel's import_iovec(). */
@@ -48,7 +50,7 @@ int message_from_registers(const struct call *call, struct message *ret_message)
 	struct message *message = ret_message;
 	int len = call_get_int(call, 5);
 
-	*message = (struct message){.parts = 1};
+	*message = (struct message){.parts = 1, .pin_fd = -1};
 	message->part = calloc(1, sizeof(*message->part));
 	if (!message->part)
 		return -ENOMEM;
@@ -72,7 +74,7 @@ int message_from_memory(const struct call *call, uint64_t addr, struct message *
 	struct message_header header;
 	int r = decode_memory_at(call, addr, &header, sizeof(header));
 
-	*message = (struct message){0};
+	*message = (struct message){.pin_fd = -1};
 	if (r < 0)
 		return r;
 	if (header.name_len < 0)

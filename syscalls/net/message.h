@@ -23,6 +23,7 @@ struct message {
 	size_t control_len;
 	int fd[MESSAGE_FDS_MAX]; /* owned: duplicates of the descriptors in SCM_RIGHTS */
 	size_t fds;
+	int pin_fd; /* owned: must stay open while the routed address is used (unix-route.h); -1: none */
 };
 
 /* Makes a message from the arguments of sendto. 0 or -errno. The caller calls message_release() in either case. */

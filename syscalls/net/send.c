@@ -1,7 +1,7 @@
 /*
- * sendto, sendmsg and sendmmsg. In a run with a network they are judged and performed from a copy of the message, on a
- * duplicate of the socket. In a run without one, and for stream and unix sockets in a network namespace, they are
- * continued.
+ * sendto, sendmsg and sendmmsg. In a run with a network or with unix datagrams they are judged and performed from a
+ * copy of the message, on a duplicate of the socket. In other runs they are continued. Without unix datagrams they are
+ * also continued on stream and unix sockets in a network namespace.
  */
 #include <errno.h>
 
@@ -11,6 +11,7 @@
 #include "syscalls/net/inet-private.h"
 #include "syscalls/net/netlink.h"
 #include "syscalls/net/transfer.h"
+#include "syscalls/net/unix-route.h"
 #include "syscalls/table/handlers.h"
 
 #define SENDMMSG_MAX 1024 /* UIO_MAXIOV: sendmmsg(2) ignores messages beyond this number */
@@ -18,7 +19,7 @@
 /* The socket that a call sends on. */
 struct sender {
 	int fd; /* a duplicate of the target's descriptor, owned */
-	int domain;
+	int domain, type;
 	bool stream;
 	struct inet_socket inet; /* set for AF_INET and AF_INET6 */
 };
@@ -35,24 +36,31 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 		call_refuse(call, -EOPNOTSUPP, NULL, "fast_open_not_offered");
 		return false;
 	}
-	if (!call->sandbox->inet) { /* without a network no socket of the run sends to addresses: see syscalls.def */
+	/* Without a network and datagrams no socket of the run sends to addresses: see syscalls.def. */
+	if (!call->sandbox->inet && !call->sandbox->datagrams) {
 		call_continue(call);
 		return false;
 	}
 	fd = net_copy_domain(call, &domain);
 	if (fd < 0)
 		return false;
-	if (domain == AF_NETLINK) { /* netlink sockets exist only with RUN_ROUTES, in the run's own network namespace */
+	/*
+	 * Netlink sockets exist only with RUN_ROUTES, in the run's own network namespace. With datagrams nothing is
+	 * continued: another thread could replace the descriptor by a datagram socket, which finds sockets by path.
+	 */
+	if (domain == AF_NETLINK && !call->sandbox->datagrams) {
 		call_continue(call);
 		return false;
 	}
 	*ret_sender = (struct sender){
-		.domain = domain, .stream = net_get_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM, .inet = {.fd = fd}};
-	if (domain != AF_UNIX && !inet_read_kind(fd, &ret_sender->inet.kind)) {
+		.domain = domain, .type = net_get_option(fd, SOL_SOCKET, SO_TYPE), .inet = {.fd = fd}};
+	ret_sender->stream = ret_sender->type == SOCK_STREAM;
+	if (domain != AF_UNIX && domain != AF_NETLINK && !inet_read_kind(fd, &ret_sender->inet.kind)) {
 		call_fail(call, -EOPNOTSUPP);
 		return false;
 	}
-	if (inet_has_own_netns(call->sandbox->inet) && (ret_sender->stream || domain == AF_UNIX)) {
+	if (!call->sandbox->datagrams && inet_has_own_netns(call->sandbox->inet) &&
+	    (ret_sender->stream || domain == AF_UNIX)) {
 		call_continue(call);
 		return false;
 	}
@@ -60,18 +68,38 @@ static bool send_copy_sender(struct call *call, unsigned flags, struct sender *r
 	return true;
 }
 
+/* As send_route_message(), for a unix socket and an address. */
+static int send_route_unix(struct call *call, const struct sender *sender, struct message *message,
+			   struct sockaddr_storage *ret_to, socklen_t *ret_len)
+{
+	struct sockets_address address;
+
+	if (sender->stream) { /* the kernel fails with EISCONN or EOPNOTSUPP for any address */
+		*ret_to = (struct sockaddr_storage){.ss_family = AF_UNSPEC};
+		*ret_len = sizeof(ret_to->ss_family);
+	}
+	if (sender->type != SOCK_DGRAM) /* the kernel ignores the address */
+		return 0;
+	if (unix_route_datagram(call, sender->fd, &message->name, message->name_len, &address, &message->pin_fd) < 0)
+		return -1;
+	*ret_to = (struct sockaddr_storage){.ss_family = AF_UNIX};
+	memcpy(ret_to, &address.name, sizeof(address.name));
+	*ret_len = address.len;
+	return 0;
+}
+
 /* Judges the destination. *ret_len 0: the message goes to the connected peer. 0, or -errno with the outcome set. */
-static int send_route_message(struct call *call, const struct sender *sender, const struct message *message,
+static int send_route_message(struct call *call, const struct sender *sender, struct message *message,
 		      struct sockaddr_storage *ret_to, socklen_t *ret_len)
 {
 	*ret_len = 0;
 	if (!message->name_len)
 		return 0;
-	if (sender->domain == AF_UNIX) {
-		if (sender->stream) { /* the kernel fails with EISCONN or EOPNOTSUPP for any address */
-			*ret_to = (struct sockaddr_storage){.ss_family = AF_UNSPEC};
-			*ret_len = sizeof(ret_to->ss_family);
-		}
+	if (sender->domain == AF_UNIX)
+		return send_route_unix(call, sender, message, ret_to, ret_len);
+	if (sender->domain == AF_NETLINK) { /* to others than the kernel it takes a privilege, which no sender has */
+		*ret_to = message->name;
+		*ret_len = (socklen_t)message->name_len;
 		return 0;
 	}
 	if (sender->stream) /* TCP ignores addresses */
@@ -116,7 +144,7 @@ static void send_end_call(struct call *call, struct sender *sender, int64_t r)
 static void send_single_message(struct call *call, int flags, uint64_t header, bool in_registers)
 {
 	struct sender sender = {.fd = -1};
-	struct message message = {0};
+	struct message message = {.pin_fd = -1};
 	int64_t r;
 
 	if ((in_registers && netlink_send_request(call)) || !send_copy_sender(call, (unsigned)flags, &sender))
@@ -164,7 +192,7 @@ static int64_t send_nth_message(struct call *call, struct sender *sender, unsign
 void sys_sendmmsg(struct call *call)
 {
 	struct sender sender = {.fd = -1};
-	struct message first = {0};
+	struct message first = {.pin_fd = -1};
 	unsigned count = call_get_uint(call, 2), sent = 0;
 	int64_t r = 0;
 

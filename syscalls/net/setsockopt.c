@@ -67,6 +67,28 @@ static void sockopt_set_reuseaddr(struct call *call, int socket_fd, int domain)
 	call_return_result(call, r);
 }
 
+/*
+ * Messages that the supervisor performs would carry its credentials. Also, a socket that asks for credentials is bound
+ * to a name of the kernel's choice by its next send (unix_autobind), which processes outside the run might find. So
+ * with datagrams the option stays off.
+ */
+static void sockopt_set_passcred(struct call *call)
+{
+	_cleanup_close_ int copy = -1;
+	int value, domain, r;
+
+	copy = net_allow_and_copy_socket(call, &domain);
+	if (copy < 0)
+		return;
+	r = call_get_int(call, 4) < (int)sizeof(value) ? -EINVAL : decode_struct(call, 3, &value, sizeof(value));
+	if (r < 0)
+		call_fail(call, r);
+	else if (value && domain == AF_UNIX)
+		call_refuse(call, -EPERM, NULL, "credentials_not_told");
+	else if (call_commit_record(call) == 0)
+		call_return(call, 0); /* it is off; sockets of other families ignore it */
+}
+
 void sys_setsockopt(struct call *call)
 {
 	int level = call_get_int(call, 1), name = call_get_int(call, 2), domain;
@@ -75,6 +97,10 @@ void sys_setsockopt(struct call *call)
 
 	if (netlink_set_option(call))
 		return;
+	if (call->sandbox->datagrams && level == SOL_SOCKET && name == SO_PASSCRED) {
+		sockopt_set_passcred(call);
+		return;
+	}
 	if (!call->sandbox->inet || inet_has_own_netns(call->sandbox->inet) ||
 	    !(errors || (level == SOL_SOCKET && name == SO_REUSEADDR))) {
 		call_refuse(call, -ENOPROTOOPT, NULL, "refused_syscall");

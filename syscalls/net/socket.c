@@ -39,7 +39,7 @@ static void socket_refuse_call(struct call *call)
 
 	if (call->sandbox->inet && (family == AF_INET || family == AF_INET6))
 		socket_refuse_inet_type(call);
-	else if (family == AF_UNIX) /* a datagram socket can send to any socket of the host */
+	else if (family == AF_UNIX) /* without RUN_DATAGRAMS, or of a type that has another name */
 		call_refuse(call, -EACCES, NULL, "unix_datagram_not_offered");
 	else
 		net_refuse_family(call, family, family == AF_INET || family == AF_INET6 ? -EACCES : -EAFNOSUPPORT);
@@ -96,6 +96,8 @@ static void socket_listen_unix(struct call *call, int copy)
 
 	if (getsockname(copy, (struct sockaddr *)&name, &len) < 0)
 		call_fail(call, -errno);
+	else if (net_get_option(copy, SOL_SOCKET, SO_TYPE) == SOCK_DGRAM)
+		call_fail(call, -EOPNOTSUPP);
 	else if (len <= offsetof(struct sockaddr_un, sun_path) ||
 		 getpeername(copy, (struct sockaddr *)&peer, &peer_len) == 0)
 		call_fail(call, -EINVAL); /* a connected socket stays connected, even when the peer has closed */

@@ -173,7 +173,7 @@ static int64_t transfer_move_to_thread(struct call *call, int *fd, struct sendin
 		return sending->sent ? (int64_t)sending->sent : -ENOMEM;
 	*moved = *sending;
 	moved->work = (struct call_work){.run = transfer_run_work, .free = transfer_free_work};
-	*sending = (struct sending){0};
+	*sending = (struct sending){.message = {.pin_fd = -1}};
 	call->outcome.kind = OUTCOME_WORK;
 	call->outcome.fd = steal_fd(fd);
 	call->outcome.work = &moved->work;
@@ -201,7 +201,7 @@ int64_t transfer_send(struct call *call, int *fd, const struct transfer *transfe
 	};
 	int64_t r;
 
-	*transfer->message = (struct message){0};
+	*transfer->message = (struct message){.pin_fd = -1};
 	if (sending.to_len)
 		sending.to = *transfer->to;
 	r = !sending.stream && sending.message.total > TRANSFER_DATAGRAM_MAX

@@ -87,6 +87,8 @@ void peers_note_connection(struct peers *peers, int socket_fd, const struct sock
 {
 	const int type = net_get_option(socket_fd, SOL_SOCKET, SO_TYPE);
 
+	if (type == SOCK_DGRAM) /* has no SO_PEERCRED */
+		return;
 	peers->connection[peers->connections++ % PEERS_CONNECTIONS_MAX] =
 		(struct connection){.client_ino = net_get_inode(socket_fd), .client_pid = pid,
 				    .listener_pid = peers_find_listener(peers, address, type)};

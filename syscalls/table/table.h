@@ -91,6 +91,8 @@ enum run_trait {
 	 * sockets queue. In other runs netlink.h and interfaces.h answer.
 	 */
 	RUN_ROUTES = 1 << 12,
+	/* unix datagram sockets: the policy asks for them, and pidfd_getfd(2) works, so that all messages are judged */
+	RUN_DATAGRAMS = 1 << 14,
 	RUN_STANDINS = 1 << 13, /* without RUN_ROUTES: sends that may be requests to a stand-in socket are notified */
 };
 
@@ -142,7 +144,7 @@ struct row_term {
 	struct row_compare compare[ROW_COMPARES_MAX];
 };
 
-#define ROW_MORE_MAX 5
+#define ROW_MORE_MAX 6
 
 /* Terms in addition to row->allow, for runs with all traits of `in` and none of `not_in`. terms NULL ends a table. */
 struct row_more {

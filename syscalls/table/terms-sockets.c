@@ -14,6 +14,7 @@
 
 const struct row_term allow_socket[] = {UNIX_SOCKET_OF_TYPE(SOCK_STREAM), UNIX_SOCKET_OF_TYPE(SOCK_SEQPACKET), END};
 const struct row_term allow_socketpair[] = {UNIX_SOCKET_OF_TYPE(SOCK_STREAM), UNIX_SOCKET_OF_TYPE(SOCK_SEQPACKET), END};
+const struct row_term allow_socket_datagram[] = {UNIX_SOCKET_OF_TYPE(SOCK_DGRAM), END}; /* socketpair(2), too */
 
 /*
  * Only TCP and UDP. A socket that is neither bound nor connected grants nothing; inet-fence.h has an exception. Of the
@@ -73,13 +74,16 @@ const struct row_term allow_setsockopt_buffers[] = {OPTION(SO_SNDBUF), OPTION(SO
 
 const struct row_term allow_setsockopt[] = {
 	OPTION(SO_RCVTIMEO), OPTION(SO_SNDTIMEO), OPTION(SO_LINGER), OPTION(SO_KEEPALIVE), OPTION(SO_RCVLOWAT),
-	OPTION(SO_PEEK_OFF), OPTION(SO_PASSCRED),
+	OPTION(SO_PEEK_OFF),
 	/* Adds control data to received messages: the time, and how many datagrams were dropped. */
 	OPTION(SO_TIMESTAMP), OPTION(SO_TIMESTAMPNS), OPTION(SO_RXQ_OVFL),
 	OPTION(SO_SELECT_ERR_QUEUE), /* changes which events poll(2) reports */
 	OPTION(SO_PRIORITY), /* above 6 needs CAP_NET_ADMIN; orders packets that leave by a device with queues */
 	END,
 };
+
+/* Not with RUN_DATAGRAMS: see setsockopt.c. */
+const struct row_term allow_setsockopt_credentials[] = {OPTION(SO_PASSCRED), END};
 
 /* If the policy has a network: options of the program's own connections. */
 #define AT(level, name) BOTH(IS(1, level), IS(2, name))

@@ -12,7 +12,8 @@ tests_cases_cases_threat_SOURCES = tests/cases/threat.h tests/cases/threat-files
 	tests/cases/threat-main.c tests/cases/threat-others.c tests/cases/threat-process.c \
 	tests/cases/threat-promises.c tests/cases/threat-ptrace.c tests/cases/threat-race.c \
 	tests/cases/threat-address.h tests/cases/threat-signals.c tests/cases/threat-sockets.c \
-	tests/cases/threat-unix.c tests/cases/threat-inet.c tests/cases/threat-netlink.c tests/cases/threat-procnet.c
+	tests/cases/threat-datagrams.c tests/cases/threat-unix.c \
+	tests/cases/threat-inet.c tests/cases/threat-netlink.c tests/cases/threat-procnet.c
 tests_cases_cases_threat_LDADD = libcallgate_syscalls.a -lpthread
 EXTRA_DIST += tests/cases/diff-deviations.txt
 EXTRA_DIST += tests/cases/async.py tests/cases/errnos.py
@@ -21,7 +22,7 @@ EXTRA_DIST += tests/cases/exec-forms.py tests/cases/ipc.py tests/cases/keeper.py
 	tests/cases/threat-canary.py tests/cases/threat-stall.py tests/cases/rename-random.py
 EXTRA_DIST += tests/cases/proc-ends.py
 EXTRA_DIST += tests/cases/Interfaces.java tests/cases/interfaces.c tests/cases/interfaces.go tests/cases/interfaces.py
-EXTRA_DIST += tests/cases/unix-names.py tests/cases/unix-peers.py
+EXTRA_DIST += tests/cases/unix-datagrams.py tests/cases/unix-names.py tests/cases/unix-peers.py
 EXTRA_DIST += tests/cases/workload-sockets.js tests/cases/workload-sockets.py
 
 # Internet sockets, natively and inside.

@@ -37,6 +37,7 @@ static const struct {
 	{"fastopen", threat_fastopen},	 {"mptcp", threat_mptcp},	{"messages", threat_messages},
 	{"families", threat_families},	 {"netlink", threat_netlink},	{"procnet", threat_procnet},
 		 {"addresses", threat_addresses}, {"unix", threat_unix},
+	{"datagrams", threat_datagrams},
 	{"crowd", threat_crowd},	 {"ioctls", threat_ioctls},	{"storm", threat_storm},
 };
 

@@ -84,6 +84,7 @@ int threat_netlink(char **arg);
 int threat_procnet(char **arg);
 int threat_addresses(char **arg);
 int threat_unix(char **arg);
+int threat_datagrams(char **arg);
 int threat_crowd(char **arg);
 int threat_storm(char **arg);
 

@@ -120,6 +120,7 @@ LIVE_TESTS = \
 	tests/live/cli/shown-text.sh \
 	tests/live/syscalls/signals.sh \
 	tests/live/keeper/terminal.sh \
+	tests/live/syscalls/unix-datagrams.sh \
 	tests/live/syscalls/unix-names.sh \
 	tests/live/syscalls/unix-peers.sh \
 	tests/live/threats/01-clone.sh \
@@ -167,6 +168,7 @@ LIVE_TESTS = \
 	tests/live/threats/37-families.sh \
 	tests/live/threats/37-netlink.sh \
 	tests/live/threats/38-addresses.sh \
+	tests/live/threats/39-datagrams.sh \
 	tests/live/threats/39-unix.sh \
 	tests/live/threats/41-pseudoterminals.sh \
 	tests/live/threats/41-terminal.sh \
@@ -196,7 +198,8 @@ LIVE_TESTS = \
 	tests/live/workloads/interfaces.sh \
 	tests/live/workloads/sockets.sh \
 	tests/live/workloads/sqlite.sh \
-	tests/live/workloads/terminals.sh
+	tests/live/workloads/terminals.sh \
+	tests/live/workloads/unix-programs.sh
 TESTS += $(LIVE_TESTS)
 ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/examples.sh keeper/life.sh cli/man.sh \
 	egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \

@@ -93,6 +93,11 @@ static void build_pinned(void)
 	build_variant(RUN_PINNED | RUN_RESTART);
 }
 
+static void build_datagrams(void)
+{
+	build_variant(RUN_DATAGRAMS | RUN_MESSAGES);
+}
+
 static void build_counted(void)
 {
 	build_variant(RUN_FORKS | RUN_DISK);
@@ -607,6 +612,25 @@ START_TEST(no_datagrams_by_hand)
 }
 END_TEST
 
+START_TEST(unix_datagrams_by_hand)
+{
+	static const struct attempt datagrams[] = {
+		{"socket", {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC}, true},
+		{"socket", {AF_UNIX, SOCK_RAW}, false},
+		{"socket", {AF_INET, SOCK_DGRAM}, false},
+		{"socketpair", {AF_UNIX, SOCK_DGRAM}, true},
+		{"sendto", {0, 0, 1, 0, 0}, true},
+		{"sendto", {0, 0, 1, 0, 1}, false},
+		{"sendmsg", {0, 1, 0}, false},
+		{"sendmmsg", {0, 1, 1, 0}, false},
+		{"setsockopt", {0, SOL_SOCKET, SO_PASSCRED}, false},
+		{"setsockopt", {0, SOL_SOCKET, SO_KEEPALIVE}, true},
+	};
+
+	try_attempts(datagrams, sizeof(datagrams) / sizeof(datagrams[0]));
+}
+END_TEST
+
 START_TEST(counted_by_hand)
 {
 	static const struct attempt counted[] = {
@@ -702,6 +726,7 @@ int main(void)
 	TCase *tcp = tcase_create("tcp");
 	TCase *routes = tcase_create("routes"), *standins = tcase_create("stand-ins");
 	TCase *masks = tcase_create("masks"), *counted = tcase_create("forks and disk are counted");
+	TCase *datagrams = tcase_create("unix datagrams");
 
 	tcase_set_timeout(tcase, 120); /* for a busy machine */
 	tcase_set_timeout(terminal, 120);
@@ -765,5 +790,10 @@ int main(void)
 	tcase_add_test(counted, every_number_gets_the_verdict_of_its_row);
 	tcase_add_test(counted, counted_by_hand);
 	suite_add_tcase(suite, counted);
+	tcase_add_checked_fixture(datagrams, build_datagrams, drop);
+	tcase_add_test(datagrams, every_number_gets_the_verdict_of_its_row);
+	tcase_add_test(datagrams, arguments_are_compared_as_the_terms_say);
+	tcase_add_test(datagrams, unix_datagrams_by_hand);
+	suite_add_tcase(suite, datagrams);
 	return unit_run(suite);
 }

@@ -38,7 +38,7 @@ static const struct rig_file files[] = {
 			"\"open_files\": \"256\", \"disk\": \"1G\","
 			"\"file_size\": \"100M\", \"stdout\": \"1M\", \"stderr\": 4096, \"audit\": \"2G\"}}"},
 	{"fewer.json", "{\"extends\": [\"bounds.json\"], \"limits\": {\"wall\": \"none\", \"memory\": \"none\", "
-		       "\"disk\": \"2G\"}, \"process\": {\"max\": 9}}"},
+		       "\"disk\": \"2G\"}, \"process\": {\"max\": 9, \"unix_datagrams\": true}}"},
 	{"alike.json", "{\"process\": {\"max\": 9}, \"limits\": {\"pids\": \"9\"}}"},
 	{"./motd", "hello\n"},
 	{"binary.json", NULL},
@@ -131,12 +131,14 @@ START_TEST(test_limits)
 	struct policy *policy = load(&rig, "bounds.json", NULL);
 
 	ck_assert_mem_eq(&policy_get_settings(policy)->limits, &all, sizeof(all));
+	ck_assert(!policy_get_settings(policy)->unix_datagrams);
 	policy_free(policy);
 	fewer.wall_ns = fewer.memory_bytes = 0;
 	fewer.disk_bytes = 2ull << 30;
 	fewer.pids = 9;
 	policy = load(&other, "fewer.json", NULL);
 	ck_assert_mem_eq(&policy_get_settings(policy)->limits, &fewer, sizeof(fewer));
+	ck_assert(policy_get_settings(policy)->unix_datagrams);
 	policy_free(policy);
 	policy = load(&third, "alike.json", NULL);
 	ck_assert_uint_eq(policy_get_settings(policy)->limits.pids, 9);

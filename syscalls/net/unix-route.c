@@ -1,0 +1,84 @@
+#include "syscalls/net/unix-route.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "syscalls/file/resolve.h"
+#include "syscalls/net/address.h"
+#include "syscalls/process/target.h"
+
+/* Finds the socket of the file `node`, as sockets_find_path(); or returns -1 with the outcome set. */
+static int unix_route_node(struct call *call, int node, struct sockets_address *ret_address)
+{
+	struct stat st;
+	int pin;
+
+	if (fstat(node, &st) < 0)
+		return call_fail(call, -errno);
+	if (faccessat(node, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0)
+		return call_fail(call, -EACCES);
+	pin = S_ISSOCK(st.st_mode) ? sockets_find_path(call->sandbox->sockets, &st, ret_address) : -ENOENT;
+	if (pin != -ENOENT)
+		return pin < 0 ? call_fail(call, pin) : pin;
+	if (S_ISSOCK(st.st_mode) && sockets_is_open(node))
+		return call_refuse(call, -EACCES, NULL, "unix_socket_not_granted");
+	return call_fail(call, -ECONNREFUSED); /* the kernel's errno for a stale socket file and for other files */
+}
+
+int unix_route_path(struct call *call, struct sockets_address *ret_address)
+{
+	_cleanup_close_ int node = file_pin_path(call, 0, POLICY_WRITE, VIEW_FOLLOW, O_PATH);
+
+	if (node >= 0)
+		return unix_route_node(call, node, ret_address);
+	net_replace_error(call, -EROFS, -EACCES);
+	return -1;
+}
+
+int unix_route_abstract(struct call *call, int socket_fd, struct sockets_address *address, int *ret_pin_fd)
+{
+	int r = sockets_find_abstract(call->sandbox->sockets, socket_fd, address, ret_pin_fd);
+
+	if (r != -ECONNREFUSED)
+		return r < 0 ? call_fail(call, r) : 0;
+	call->paths = 0; /* there is nothing to grant */
+	return call_refuse(call, r, NULL, "abstract_socket_not_granted");
+}
+
+/*
+ * recvfrom(2) is native, so it tells names as they are bound in the scratch directory. A datagram that answers such a
+ * name goes to the name that the program has bound.
+ */
+static struct sockets_address unix_route_read_name(const struct sockaddr_storage *name, int len)
+{
+	struct sockets_address address = {.len = (socklen_t)len};
+
+	memcpy(&address.name, name, sizeof(address.name));
+	(void)sockets_restore_name(&address.name, &address.len);
+	return address;
+}
+
+int unix_route_datagram(struct call *call, int socket_fd, const struct sockaddr_storage *name, int len,
+			struct sockets_address *ret_address, int *ret_pin_fd)
+{
+	struct sockaddr_storage restored = {.ss_family = AF_UNSPEC};
+
+	*ret_pin_fd = -1;
+	*ret_address = unix_route_read_name(name, len);
+	memcpy(&restored, &ret_address->name, sizeof(ret_address->name));
+	if (name->ss_family != AF_UNIX)
+		return call_fail(call, -EINVAL);
+	switch (net_read_unix_address(call, &restored, (int)ret_address->len)) {
+	case NET_UNIX_PATH:
+		*ret_pin_fd = unix_route_path(call, ret_address);
+		return *ret_pin_fd < 0 ? -1 : 0;
+	case NET_UNIX_ABSTRACT:
+		return unix_route_abstract(call, socket_fd, ret_address, ret_pin_fd);
+	case NET_UNIX_UNNAMED:
+	case NET_UNIX_INVALID:
+	default:
+		return call_fail(call, -EINVAL);
+	}
+}
