@@ -65,6 +65,30 @@ CALLGATE_SOURCES += \
 	cli/host/real.c \
 	cli/host/real.h
 CALLGATE_SOURCES += \
+	cli/learn/draft.c \
+	cli/learn/draft.h \
+	cli/learn/elf.c \
+	cli/learn/endpoints.c \
+	cli/learn/fold.c \
+	cli/learn/fold.h \
+	cli/learn/judge.c \
+	cli/learn/learn.c \
+	cli/learn/learn.h \
+	cli/learn/needs.c \
+	cli/learn/needs.h \
+	cli/learn/packages.c \
+	cli/learn/packages.h \
+	cli/learn/pattern.c \
+	cli/learn/pattern.h \
+	cli/learn/report.c \
+	cli/learn/runs.c \
+	cli/learn/scan.c \
+	cli/learn/scan.h \
+	cli/learn/tier.c \
+	cli/learn/tier.h \
+	cli/learn/units.c \
+	cli/learn/units.h
+CALLGATE_SOURCES += \
 	cli/policy/attempt.c \
 	cli/policy/cases.c \
 	cli/policy/cases.h \

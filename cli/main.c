@@ -20,6 +20,7 @@ static const struct verb {
 	{"compare", cli_main_compare, "run a program under several policies and show where the runs part"},
 	{"experiment", cli_main_experiment, "run programs, inputs and policies by a plan, and report"},
 	{"replay", cli_main_replay, "judge a recorded run by another policy, and list what changes"},
+	{"learn", cli_main_learn, "run a program, and write the policy that it needs"},
 	{"doctor", cli_main_doctor, "report what this machine offers a run, and how to get the rest"},
 };
 

@@ -54,7 +54,9 @@ static bool match_has_port(const uint16_t *port, size_t ports, unsigned wanted)
 	return false;
 }
 
-static bool match_net_rule(const struct net_rule *rule, const struct policy_question *question)
+/* Where callgate does not see the requests, the rule that allows the connection allows them all. */
+static bool match_net_rule(const struct policy *policy, const struct net_rule *rule,
+			   const struct policy_question *question)
 {
 	bool request = question->kind == POLICY_QUESTION_REQUEST;
 
@@ -63,8 +65,10 @@ static bool match_net_rule(const struct net_rule *rule, const struct policy_ques
 		return false;
 	if (!request)
 		return (rule->proto == NET_UDP) == question->udp;
-	return rule->proto == NET_TCP || net_rule_allows_request(rule, question->method, question->path,
-								 question->upgrade);
+	if (rule->proto == NET_UDP)
+		return false;
+	return !policy_net_sees_requests(policy, rule, question->host, question->port) ||
+	       net_rule_allows_request(rule, question->method, question->path, question->upgrade);
 }
 
 static bool match_deny(const struct net_deny *deny, const struct policy_question *question)
@@ -88,12 +92,14 @@ static bool match_is_in_force(const struct rule *rule)
 	return !rule->overridden && (kind_is_deny(rule->kind) || rule->node != TREE_NONE);
 }
 
-static bool match_get_net_rule(const struct policy_network *network, const struct policy_question *question, size_t at,
+static bool match_get_net_rule(const struct policy *policy, const struct policy_question *question, size_t at,
 			       struct policy_rule_label *ret_rule)
 {
+	const struct policy_network *network = &policy->network;
+
 	if (at < network->rules) {
 		*ret_rule = (struct policy_rule_label){network->rule[at].label,
-						       match_net_rule(&network->rule[at], question)};
+						       match_net_rule(policy, &network->rule[at], question)};
 		return true;
 	}
 	at -= network->rules;
@@ -121,5 +127,5 @@ bool policy_match_next_rule(const struct policy *policy, const struct policy_que
 		++*at;
 		return true;
 	}
-	return match_get_net_rule(&policy->network, question, (*at)++ - policy->rule_count, ret_rule);
+	return match_get_net_rule(policy, question, (*at)++ - policy->rule_count, ret_rule);
 }

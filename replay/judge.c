@@ -19,14 +19,20 @@
 struct query_judge {
 	const struct policy *policy;
 	struct arena arena;
-	struct tree shown; /* what the view shows as directories and links, whatever is granted there */
+	/* What the view shows as directories and links, whatever is granted there. has_grant: a directory. */
+	struct tree shown;
 };
 
 /* ---- the names that the view shows ---- */
 
 static void judge_add_name(struct query_judge *judge, const char *path)
 {
-	(void)tree_add_path(&judge->shown, &judge->arena, arena_dup(&judge->arena, path));
+	uint32_t at = tree_add_path(&judge->shown, &judge->arena, arena_dup(&judge->arena, path));
+
+	while (at != TREE_ROOT) {
+		at = judge->shown.node[at].parent;
+		judge->shown.node[at].has_grant = true;
+	}
 }
 
 /* The names on the way of a rule's path, which may be links: view_add_links() in view/nodes.c. */
@@ -92,6 +98,16 @@ void query_judge_free(struct query_judge *judge)
 static bool judge_is_shown(const struct query_judge *judge, const char *path)
 {
 	return tree_find_path(&judge->shown, path) != NULL;
+}
+
+/* A name that is shown because something is below, and no link that the policy knows. */
+static bool judge_is_directory(const struct query_judge *judge, const char *path)
+{
+	const struct tree_node *node = tree_find_path(&judge->shown, path);
+	char target[PATH_MAX];
+
+	return node && node->has_grant && !view_is_fixed_link(path) && !query_follow_merged_usr(path, target) &&
+	       (policy_follow_links(judge->policy, path, target) <= 0 || strcmp(path, target) == 0);
 }
 
 /* ---- one path ---- */
@@ -166,6 +182,8 @@ static enum link_sight judge_find_visible_link(const struct query_judge *judge, 
 	for (;; len += 1 + strcspn(written + len + 1, "/")) {
 		memcpy(name, written, len);
 		name[len] = '\0';
+		if (written[len] && judge_is_directory(judge, name))
+			continue;
 		if (judge_is_shown(judge, name) || view_is_fixed_link(name))
 			return LINK_KNOWN;
 		*ret_decision = judge_path(judge, name, len, POLICY_READ);

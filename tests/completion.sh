@@ -29,7 +29,7 @@ offers()
 	echo "FAIL: '$*' does not offer $wanted but: ${COMPREPLY[*]}" >&2
 }
 
-for verb in run check show why policy audit replay compare experiment doctor; do
+for verb in run check show why policy audit replay compare experiment learn doctor; do
 	offers "$verb" ''
 	offers --help "$verb" --h
 done
@@ -65,6 +65,7 @@ offers cgroups run --require cgroups
 offers --json doctor --j
 offers --run-option compare --run
 offers ls compare l
+offers --static learn --st
 offers report experiment rep
 offers --shard experiment run --sh
 offers ls run -- l

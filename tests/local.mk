@@ -6,6 +6,8 @@ ARCHIVE_TESTS = tests/audit.sh tests/bench-compare.sh tests/columns.sh tests/com
 TESTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh
 dist_check_SCRIPTS += tests/circles.sh tests/columns.sh tests/completion.sh tests/layering.sh
 EXTRA_DIST += tests/README.md
+dist_noinst_SCRIPTS += tests/branches.py tests/mutants.py
+EXTRA_DIST += tests/mutants.txt
 dist_noinst_SCRIPTS += tests/check/coverage.sh tests/check/cross.sh tests/check/lint.sh tests/check/tally.sh
 EXTRA_DIST += tests/check/codespell.ignore tests/check/common.sh
 include tests/cases/local.mk

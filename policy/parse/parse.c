@@ -196,10 +196,14 @@ static void parse_fail_syntax(struct parser *parser, const json_error_t *error)
  * allocator of jansson is global: policies must be loaded before there are other threads.
  */
 static struct arena *parse_arena;
+static bool parse_has_no_memory; /* jansson does not report each failed allocation as such */
 
 static void *parse_malloc(size_t size)
 {
-	return arena_alloc(parse_arena, size);
+	void *memory = arena_alloc(parse_arena, size);
+
+	parse_has_no_memory = parse_has_no_memory || !memory;
+	return memory;
 }
 
 static void parse_free(void *memory)
@@ -220,13 +224,14 @@ static json_t *parse_json(struct arena *arena, const char *text, json_error_t *r
 
 	json_get_alloc_funcs(&before_malloc, &before_free);
 	parse_arena = arena;
+	parse_has_no_memory = false;
 	arena->no_memory = NULL;
 	json_set_alloc_funcs(parse_malloc, parse_free);
 	root = json_loadb(text, strlen(text), JSON_REJECT_DUPLICATES, ret_error);
 	json_set_alloc_funcs(before_malloc, before_free);
 	parse_arena = NULL;
 	arena->no_memory = no_memory;
-	if (!root && json_error_code(ret_error) == json_error_out_of_memory)
+	if (parse_has_no_memory)
 		(void)arena_fail(arena);
 	return root;
 }

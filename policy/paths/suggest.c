@@ -33,7 +33,10 @@ static bool suggest_is_below(const char *path, const char *const *list)
 
 static bool suggest_is_secret(const struct suggest_host *host, const char *path)
 {
-	return secret_find_pattern(host->home, path) != NULL;
+	const struct secret_pattern *secret = secret_find_pattern(host->home, path);
+
+	/* What is installed in /usr is public, whatever its name. */
+	return secret && (secret->certainty == SECRET_CERTAIN || !path_is_below(path, "/usr"));
 }
 
 static bool suggest_is_home(const struct suggest_host *host, const char *path)

@@ -52,7 +52,8 @@ need_packages()
 }
 
 BUILD_PACKAGES="gcc=gcc libc6-dev make=make autoconf=autoconf automake=automake pkg-config=pkg-config
-	libseccomp-dev libjansson-dev nettle-dev libssl-dev libnghttp2-dev libidn2-dev libpsl-dev libunistring-dev"
+	libseccomp-dev libjansson-dev nettle-dev libssl-dev libnghttp2-dev libidn2-dev libpsl-dev libelf-dev
+	libunistring-dev"
 # Tools of ./check, and the programs that the tests run inside.
 CHECK_PACKAGES="check clang=clang clang-tidy=clang-tidy cppcheck=cppcheck shellcheck=shellcheck codespell=codespell
 	valgrind=valgrind mandoc=mandoc gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross xz-utils=xz

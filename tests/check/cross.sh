@@ -21,7 +21,9 @@ include=$out/include
 rm -rf "$out"
 mkdir -p "$include" || exit 99
 multiarch=$(gcc -print-multiarch)
-for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle openssl nghttp2 idn2.h libpsl.h; do
+for header in seccomp.h seccomp-syscalls.h jansson.h jansson_config.h nettle openssl nghttp2 idn2.h \
+	libpsl.h gelf.h libelf.h \
+	elfutils; do
 	# OpenSSL's are in two places; what configuration.h says holds for every 64-bit Linux.
 	for root in "/usr/include/$multiarch" /usr/include; do
 		[ -e "$root/$header" ] || continue

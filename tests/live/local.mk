@@ -68,6 +68,7 @@ LIVE_TESTS = \
 	tests/live/keeper/life.sh \
 	tests/live/cli/friendly.sh \
 	tests/live/cli/home-path.sh \
+	tests/live/cli/learn.sh \
 	tests/live/cli/listen.sh \
 	tests/live/cli/suggest.sh \
 	tests/live/cli/man.sh \
@@ -205,7 +206,7 @@ ARCHIVE_TESTS += $(addprefix tests/live/,cli/bad-input.sh doctor/doctor.sh cli/e
 	egress/smoke.sh syscalls/rows.sh confine/second-lock.sh \
 	threats/01-clone.sh threats/02-exec.sh cli/user.sh workloads/shell.sh)
 dist_check_SCRIPTS += $(LIVE_TESTS) tests/live/core.sh tests/live/four-ways.sh tests/live/diff.sh
-EXTRA_DIST += tests/programs/run.py tests/programs/light.cases tests/programs/heavy.cases
+EXTRA_DIST += tests/programs/run.py tests/programs/learn.py tests/programs/light.cases tests/programs/heavy.cases
 EXTRA_DIST += tests/live/bomb.sh tests/live/lib.sh
 EXTRA_DIST += tests/live/canary.py tests/live/canary.sh tests/live/watch.sh
 EXTRA_DIST += tests/live/net-server.py tests/live/net.sh tests/cases/net-grpc.py tests/cases/net-http1.py

@@ -147,6 +147,11 @@ UNIT_TESTS += tests/unit/policy/test_decide tests/unit/policy/test_errors tests/
 	tests/unit/policy/test_compose tests/unit/policy/test_schema
 POLICY_TEST_LIBS = libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 POLICY_RIG = tests/unit/policy/policy-rig.c tests/unit/policy/policy-rig.h
+UNIT_TESTS += tests/unit/policy/test_memory
+tests_unit_policy_test_memory_SOURCES = tests/unit/policy/test_memory.c $(POLICY_RIG)
+tests_unit_policy_test_memory_LDADD = $(POLICY_TEST_LIBS) $(JANSSON_LIBS)
+tests_unit_policy_test_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=mmap \
+	-Wl,--wrap=arena_alloc
 UNIT_TESTS += tests/unit/policy/test_diff
 tests_unit_policy_test_diff_SOURCES = tests/unit/policy/test_diff.c tests/unit/policy/generate.c \
 	tests/unit/policy/generate.h $(POLICY_RIG)

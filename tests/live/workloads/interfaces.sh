@@ -47,7 +47,7 @@ in_namespace()
 	# shellcheck disable=SC2154 # live_env: lib.sh's
 	timeout -k 5 "$LIVE_TIMEOUT" env -i "${live_env[@]}" "${alone[@]}" sh -c "
 		ip link set lo up && ip route add local 198.18.0.0/15 dev lo && ip address add 198.18.0.1/32 dev lo &&
-		ip route add local fd00:5a::/32 dev lo && ip address add fd00:5a::1/128 dev lo &&
+		ip route add local fd00:5a::/32 dev lo && ip address add fd00:5a::1/128 dev lo nodad &&
 		exec $plain sh ./all" </dev/null
 }
 

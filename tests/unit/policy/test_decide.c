@@ -73,6 +73,10 @@ static const struct scene scenes[] = {
 	 NULL, NULL, {
 		{"/r", 'r', REDIR, "redirect[0]"}, {"/r/x", 'r', REDIR, "redirect[0]"},
 		{"/r/x", 'w', DENY(EROFS), "redirect[0]"}, {"/r/key", 'r', DENY(ENOENT), "private[0]"}}},
+	{"public, above the workdir's name", "{\"filesystem\": {\"public\": [\"/\"], \"write\": [\"@workdir/*.txt\"]}}",
+	 NULL, NULL, {
+		{"/work/a.txt", 'w', ALLOW, "write[0]"}, {"/work/a.c", 'r', DENY(ENOENT), NULL},
+		{"/worker", 'r', ALLOW, "public[0]"}}},
 	{"unions",
 	 "{\"filesystem\": {\"read\": [\"/usr\"], \"write\": [\"/usr/local/w\", \"/d\"], \"exec\": [\"/usr/bin\", "
 	 "\"/d/bin\"]}}",
@@ -122,7 +126,7 @@ static const struct scene scenes[] = {
 		{"/v/1-a-2-c", 'r', DENY(ENOENT), NULL}, {"/usr/bin/python3", 'x', ALLOW, "exec[0]"},
 		{"/usr/bin/python3.11", 'x', ALLOW, "exec[0]"}, {"/usr/bin/python", 'x', DENY(ENOENT), NULL},
 		{"/usr/bin/perl", 'x', DENY(ENOENT), NULL}, {"/data/out", 'w', ALLOW, "write[0]"},
-		{"/data/out1/x/y", 'w', ALLOW, "write[0]"},
+		{"/data/out1/x/y", 'w', ALLOW, "write[0]"}, {"/data/out1/x/y", 'r', ALLOW, "write[0]"},
 		{"/data/ou/x", 'w', DENY(ENOENT), NULL}}},
 	{"links",
 	 "{\"filesystem\": {\"read\": [\"/lib\", \"/home/u/link\"], \"exec\": [\"/bin/*sh\"], \"deny\": [\"~/.ssh\", "
@@ -165,7 +169,7 @@ static const struct scene scenes[] = {
 	 NULL, NULL, {
 		{"/usr/bin/curl", 'x', DENY(EACCES), "exec.deny[0]"}, {"/usr/bin/curl", 'r', ALLOW, "exec[0]"},
 		{"/usr/bin/curly", 'x', ALLOW, "exec[0]"},
-		{"/usr/bin/netcat", 'x', DENY(EACCES), "exec.deny[1]"},
+		{"/usr/bin/netcat", 'x', DENY(EACCES), "exec.deny[1]"}, {"/usr/bin/netcat", 'r', ALLOW, "exec[0]"},
 		{"/usr/bin/wget", 'x', DENY(EACCES), "exec.deny[2]"},
 		{"/w/curl", 'w', ALLOW, "write[0]"}, {"/w/curl", 'x', DENY(EACCES), "exec.deny[0]"}}},
 	{"redirects",
@@ -219,6 +223,14 @@ static const struct scene scenes[] = {
 		{"/home/u/proj/a", 'w', ALLOW, "write[0]"}, {"/home/u/proj/.env", 'r', DENY(EACCES), "deny[0]"},
 		{"/home/u/proj/x/y", 'r', DENY(EACCES), "deny[1]"},
 		{"/home/u", 'r', DENY(ENOENT), NULL}, {"/work", 'r', DENY(ENOENT), NULL}}},
+	{"an interpreter in the workdir", "{\"filesystem\": {\"read\": [\"@interpreter\"]}}", "/opt", "/opt", {
+		{"/opt/py/x", 'r', DENY(ENOENT), NULL}, {"/opt/venv", 'r', DENY(ENOENT), NULL}}},
+	{"denies by both names of a redirect's target",
+	 "{\"workdir\": \"/job\", \"filesystem\": {\"write\": [\"@workdir\"], \"redirect\": [{\"from\": \"/c\", "
+	 "\"to\": \"@workdir/c\"}], \"deny\": [\"~/proj/c/k\", \"@workdir/c/w\"]}}",
+	 "/home/u/proj", "/home/u/proj", {
+		{"/c/k", 'r', DENY(EACCES), "deny[0]"}, {"/c/w/x", 'r', DENY(EACCES), "deny[1]"},
+		{"/c/x", 'w', REDIR, "redirect[0]"}, {"/job/c/k", 'r', DENY(EACCES), "deny[0]"}}},
 	{"denies by the host's name hold under the workdir's",
 	 "{\"workdir\": \"/job\", \"filesystem\": {\"write\": [\"@workdir\"], \"deny\": [\"~/proj/.env\", "
 	 "\"~/proj/a/**/k\"]}}",
@@ -310,9 +322,25 @@ START_TEST(test_degenerate_paths)
 	ck_assert_int_eq(policy_decide_access(policy, "", 0, POLICY_READ).error, ENOENT);
 	ck_assert_int_eq(policy_decide_access(policy, "usr", 3, POLICY_READ).error, ENOENT);
 	ck_assert_uint_eq(policy_get_rights(policy, "/usr/x", 6), POLICY_READ);
+	ck_assert_uint_eq(policy_get_rights(policy, "xusr/x", 6), 0); /* as long as "/usr/x", and relative */
 	ck_assert_uint_eq(policy_get_rights(policy, "/us", 3), 0);
 	policy_free(policy);
 	policy_free(NULL);
+	rig_done(&rig);
+}
+END_TEST
+
+START_TEST(test_rights_of_globs)
+{
+	struct rig rig = {0};
+	struct policy *policy;
+
+	ck_assert_int_eq(rig_load(&rig, "{\"filesystem\": {\"write\": [\"/w/*\"], \"exec\": [\"/x/*\"]}}", NULL,
+				  &policy),
+			 0);
+	ck_assert_uint_eq(policy_get_rights(policy, "/w/a", 4), POLICY_READ | POLICY_WRITE);
+	ck_assert_uint_eq(policy_get_rights(policy, "/x/a", 4), POLICY_READ | POLICY_EXEC);
+	policy_free(policy);
 	rig_done(&rig);
 }
 END_TEST
@@ -402,6 +430,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_decisions, 0, (int)(sizeof(scenes) / sizeof(scenes[0])));
 	tcase_add_test(tcase, test_count);
 	tcase_add_test(tcase, test_degenerate_paths);
+	tcase_add_test(tcase, test_rights_of_globs);
 	tcase_add_test(tcase, test_long_alias_fails_closed);
 	tcase_add_test(tcase, test_may_hold);
 	tcase_add_test(tcase, test_host_writable);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "policy/diff/diff.h"
+#include "policy/match.h"
 #include "policy/network/net.h"
 #include "policy/parse/format.h"
 #include "policy/paths/glob.h"
@@ -225,6 +226,59 @@ static struct policy *load_text(const char *text)
 	rig_done(&rig);
 	return policy;
 }
+
+/* True when a rule with this label matches the question. */
+static bool label_matches(const struct policy *policy, const struct policy_question *question, const char *label)
+{
+	struct policy_rule_label rule;
+	bool matches = false;
+
+	for (size_t at = 0; policy_match_next_rule(policy, question, &at, &rule);)
+		matches = matches || (rule.matches && strcmp(rule.label, label) == 0);
+	return matches;
+}
+
+static void check_match(const struct policy *policy, const struct policy_question *question, const char *label)
+{
+	if (label)
+		ck_assert_msg(label_matches(policy, question, label), "%s does not match %s %s", label, question->host,
+			      question->path);
+}
+
+/* The rule that decides is one of those that match. */
+START_TEST(test_matches)
+{
+	static const unsigned wants[] = {POLICY_READ, POLICY_WRITE, POLICY_EXEC};
+	uint64_t state = 0xe7037ed1a0b428db * (uint64_t)(_i + 1);
+	struct policy_question question;
+	json_t *json;
+	struct policy *policy = make_policy(&state, &json);
+	char text[GENERATED_TEXT_MAX], scheme[8];
+
+	for (unsigned i = 0; i < 100; i++) {
+		question = (struct policy_question){.kind = POLICY_QUESTION_PATH, .want = wants[i % 3]};
+		generate_path(&state, question.path);
+		check_match(policy, &question, judge_path(policy, question.path, strlen(question.path),
+							  question.want).rule);
+		generate_endpoint(&state, text);
+		question = (struct policy_question){.kind = POLICY_QUESTION_CONNECT, .udp = strstr(text, "/udp")};
+		(void)sscanf(text, "%253[^:]:%u", question.host, &question.port);
+		check_match(policy, &question, judge_connect(policy, text).rule);
+		generate_url(&state, text);
+		question = (struct policy_question){.kind = POLICY_QUESTION_REQUEST, .upgrade = strstr(text, " wss:")};
+		(void)sscanf(text, "%23s %7[a-z]://%253[^:]:%u%2047s", question.method, scheme, question.host,
+			     &question.port, question.path);
+		if (judge_url(policy, text).level == DIFF_ALLOWED)
+			check_match(policy, &question, judge_url(policy, text).rule);
+		(void)snprintf(text, sizeof(text), "%u", 7990 + generate_number(&state, 30));
+		question = (struct policy_question){.kind = POLICY_QUESTION_LISTEN,
+						    .port = (unsigned)strtoul(text, NULL, 10)};
+		check_match(policy, &question, judge(policy, "listen", text).rule);
+	}
+	json_decref(json);
+	policy_free(policy);
+}
+END_TEST
 
 static char *format_text(const char *text)
 {
@@ -523,6 +577,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_witnesses, 0, SEEDS);
 	tcase_add_loop_test(tcase, test_show_round_trip, 0, SEEDS);
 	tcase_add_loop_test(tcase, test_permutations, 0, SEEDS / 4);
+	tcase_add_loop_test(tcase, test_matches, 0, SEEDS);
 	tcase_add_loop_test(tcase, test_format, 0, SEEDS);
 	tcase_add_test(tcase, test_layout);
 	tcase_add_test(tcase, test_format_errors);

@@ -703,6 +703,90 @@ START_TEST(test_no_net_contradicts)
 }
 END_TEST
 
+/* One rule that needs the requests is enough to intercept TLS; so is it that all rules judge them. */
+START_TEST(test_interception)
+{
+	static const struct {
+		const char *rules;
+		bool intercepted;
+	} cases[] = {
+		{"{\"host\": \"a.test\"}", false},
+		{"{\"host\": \"a.test\", \"http\": [\"GET /\"]}", true},
+		{"{\"host\": \"a.test\"}, {\"host\": \"a.test\", \"http\": [\"GET /\"]}", false},
+		{"{\"host\": \"a.test\", \"http\": [\"GET /\"]}, {\"host\": \"a.test\"}", false},
+		{"{\"host\": \"a.test\", \"max_requests\": 3}", true},
+		{"{\"host\": \"a.test\", \"requests_per_minute\": 3}", true},
+	};
+	char text[256];
+
+	for (int i = 0; i < COUNT(cases); i++) {
+		struct rig rig = {0};
+		struct policy *policy;
+
+		(void)snprintf(text, sizeof(text), "{\"network\": {\"allow\": [%s]}}", cases[i].rules);
+		ck_assert_int_eq(rig_load(&rig, text, NULL, &policy), 0);
+		ck_assert_msg(policy_net_intercepts_tls(policy, "a.test", 443) == cases[i].intercepted, "%s", text);
+		policy_free(policy);
+		rig_done(&rig);
+	}
+}
+END_TEST
+
+/* Only a label of its own makes a name one below another. */
+START_TEST(test_names_that_end_alike)
+{
+	struct rig rig = {0};
+	struct policy *policy;
+
+	ck_assert_int_eq(rig_load(&rig, "{\"network\": {\"allow\": [{\"host\": \"notlocalhost\"},"
+				  "{\"host\": \"**.b.test\", \"port\": 443, \"proto\": \"tcp\"},"
+				  "{\"host\": \"*.ab.test\", \"port\": 443}]}}", NULL, &policy), 0);
+	ck_assert(policy_net_judge_connect(policy, "notlocalhost", 443, false).allow);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
+/* A URL is judged from its protocol on; requests only where they are seen. */
+START_TEST(test_urls)
+{
+	static const struct {
+		const char *host;
+		unsigned port;
+		bool tls, upgrade;
+		const char *method, *path, *reason;
+	} cases[] = {
+		{"s.test", 443, true, false, "GET", "/a", "granted"},
+		{"s.test", 443, true, false, "PUT", "/a", "method_not_granted"},
+		{"s.test", 443, false, false, "GET", "/a", "proto_not_granted"},
+		{"p.test", 80, false, false, "GET", "/a", "granted"},
+		{"p.test", 80, true, false, "GET", "/a", "proto_not_granted"},
+		{"p.test", 80, false, true, "GET", "/a", "upgrade_not_granted"},
+		{"raw.test", 9, true, false, "PUT", "/any", "granted"},
+		{"raw.test", 9, false, true, "GET", "/any", "granted"},
+		{"all.test", 443, true, false, "PUT", "/any", "granted"},
+		{"no.test", 443, true, false, "GET", "/", "no_rule"},
+	};
+	struct rig rig = {0};
+	struct policy *policy;
+
+	ck_assert_int_eq(rig_load(&rig,
+				  "{\"network\": {\"allow\": [{\"host\": \"s.test\", \"http\": [\"GET /a\"]},"
+				  "{\"host\": \"p.test\", \"port\": 80, \"http\": [\"GET /a\"]},"
+				  "{\"host\": \"raw.test\", \"port\": 9}, {\"host\": \"all.test\"}]}}",
+				  NULL, &policy),
+			 0);
+	for (int i = 0; i < COUNT(cases); i++)
+		ck_assert_str_eq(policy_net_judge_url(policy, &(struct net_request){cases[i].host, cases[i].port,
+										    cases[i].tls, cases[i].upgrade,
+										    cases[i].method, cases[i].path})
+					 .reason,
+				 cases[i].reason);
+	policy_free(policy);
+	rig_done(&rig);
+}
+END_TEST
+
 START_TEST(test_too_many)
 {
 	static char text[TEXT_MAX];
@@ -837,6 +921,9 @@ int main(void)
 	tcase_add_loop_test(tcase, test_mistake, 0, COUNT(mistakes));
 	tcase_add_loop_test(tcase, test_cli_mistake, 0, COUNT(cli_mistakes));
 	tcase_add_test(tcase, test_no_net_contradicts);
+	tcase_add_test(tcase, test_interception);
+	tcase_add_test(tcase, test_names_that_end_alike);
+	tcase_add_test(tcase, test_urls);
 	tcase_add_test(tcase, test_too_many);
 	tcase_add_test(tcase, test_damaged);
 	tcase_add_test(tcase, packed_and_unpacked);

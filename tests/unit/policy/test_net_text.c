@@ -93,7 +93,7 @@ static const struct {
 	{"/a/**/b/**/c", "/a/x/c", false}, {"/*/x*y/**", "/q/xaay/z", true}, {"/*/x*y/**", "/q/r/xy", false},
 	{"/**/a*b", "/aXb/aY/aZb", true}, {"/**/a*b", "/aXb/aY", false},
 	{"/*", "/a%2Fb", false}, {"/a*", "/a%2Fb", false}, {"/**", "/a%2Fb", true}, {"/a%2Fb", "/a%2Fb", true},
-	{"/*%2Fb", "/a%2Fb", true}, {"/*", "/a%2A", true},
+	{"/a/*", "/a/%2Fb", false}, {"/*%2Fb", "/a%2Fb", true}, {"/*", "/a%2A", true},
 };
 
 static const struct {
@@ -137,7 +137,7 @@ static const struct {
 	{"64:ff9b::169.254.169.254", "metadata", '-'}, {"::ffff:0:127.0.0.1", "loopback", 'n'},
 	{"2002:7f00:1::1", "loopback", 'n'}, {"2002:808:808::1", NULL, 0}, {"2002:a9fe:a9fe::", "metadata", '-'},
 	{"2001:0:808:808:0:0:f7f7:f7f7", NULL, 0}, {"2001:0:808:808:0:0:80ff:fffe", "loopback", 'n'},
-	{"2001:0:a00:1:0:0:f7f7:f7f7", "private", 'p'},
+	{"2001:0:a00:1:0:0:f7f7:f7f7", "private", 'p'}, {"2001:0:a9fe:a9fe:0:0:f5ff:fffe", "metadata", '-'},
 };
 /* clang-format on */
 

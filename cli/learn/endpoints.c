@@ -1,0 +1,167 @@
+/* Rules for the network: endpoints by name, with methods and paths where HTTP was seen, and ports to listen on. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/learn/learn.h"
+#include "cli/learn/pattern.h"
+#include "supervisor/report.h"
+
+#define ENDPOINTS_REQUESTS_MAX 24u /* more requests to one host become one rule for each method */
+
+/* Why an address that is not public may not be granted unasked; NULL: it is a name, or public. Static. */
+static const char *endpoints_find_objection(const char *host)
+{
+	struct sockaddr_storage address;
+
+	if (!net_address_parse(host, &address) || !net_address_get_class((const struct sockaddr *)&address))
+		return NULL;
+	return "the address is not public; a rule that names it lifts that";
+}
+
+static bool endpoint_is_same(const struct need_net *a, const struct need_net *b)
+{
+	return a->kind != QUERY_LISTEN && b->kind != QUERY_LISTEN && a->port == b->port && a->udp == b->udp &&
+	       strcmp(a->host, b->host) == 0;
+}
+
+/* "METHOD /path", where a segment that has a number is any segment. */
+static char *endpoints_make_request(const struct need_net *net, bool every)
+{
+	_cleanup_free_ char *path = every ? strdup("/**") : pattern_blur_numbers(net->request);
+
+	if (!path)
+		return NULL;
+	return cli_format("%s %s", net->upgrade ? "WEBSOCKET" : net->method, path);
+}
+
+static int endpoints_add_text(json_t *list, const char *text)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (strcmp(json_string_value(json_array_get(list, i)), text) == 0)
+			return 0;
+	return json_array_append_new(list, json_string(text)) < 0 ? -ENOMEM : 0;
+}
+
+/* The requests to an endpoint. every: by method only. NULL: no memory. */
+static json_t *endpoints_list_requests(const struct needs *needs, const struct need_net *endpoint, bool every)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < needs->nets; i++) {
+		const struct need_net *net = &needs->net[i];
+		_cleanup_free_ char *text = NULL;
+
+		if (net->kind != QUERY_REQUEST || !endpoint_is_same(net, endpoint) || strchr(net->request, '*'))
+			continue;
+		text = endpoints_make_request(net, every);
+		if (!text || endpoints_add_text(list, text) < 0)
+			return NULL;
+	}
+	return list;
+}
+
+static json_t *endpoints_make_rule(const struct needs *needs, const struct need_net *endpoint)
+{
+	static const unsigned usual[] = {443, 80};
+	_cleanup_json_ json_t *requests = endpoints_list_requests(needs, endpoint, false);
+	_cleanup_free_ char *because = need_explain(&endpoint->origin);
+	json_t *rule = json_pack("{s:s, s:i}", "host", endpoint->host, "port", (int)endpoint->port);
+	bool known = false;
+
+	if (json_array_size(requests) > ENDPOINTS_REQUESTS_MAX) {
+		json_decref(requests);
+		requests = endpoints_list_requests(needs, endpoint, true);
+	}
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		known |= endpoint->port == usual[i];
+	if (endpoint->udp || !known)
+		(void)json_object_set_new(rule, "proto", json_string(endpoint->udp ? "udp" : "tcp"));
+	if (json_array_size(requests) > 0)
+		(void)json_object_set(rule, "http", requests);
+	if (because)
+		(void)json_object_set_new(rule, "reason", report_make_text_json(because));
+	if (endpoints_find_objection(endpoint->host))
+		(void)json_object_set_new(rule, "disabled", json_string(endpoints_find_objection(endpoint->host)));
+	return rule;
+}
+
+/* The rule of the list for the endpoint, of an earlier policy perhaps. Borrowed; NULL: none. */
+static json_t *endpoints_find_rule(const json_t *list, const struct need_net *endpoint)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *rule = json_array_get(list, i);
+		const char *host = json_string_value(json_object_get(rule, "host"));
+		const char *proto = json_string_value(json_object_get(rule, "proto"));
+
+		if (host && strcmp(host, endpoint->host) == 0 &&
+		    json_integer_value(json_object_get(rule, "port")) == (json_int_t)endpoint->port &&
+		    (proto && strcmp(proto, "udp") == 0) == endpoint->udp)
+			return rule;
+	}
+	return NULL;
+}
+
+/* Adds a request to a rule that has others. */
+static int endpoints_add_request(json_t *rule, const struct need_net *net)
+{
+	json_t *requests = json_object_get(rule, "http");
+	_cleanup_free_ char *text = NULL;
+
+	if (!requests || net->kind != QUERY_REQUEST || strchr(net->request, '*'))
+		return 0;
+	text = endpoints_make_request(net, json_array_size(requests) > ENDPOINTS_REQUESTS_MAX);
+	return text ? endpoints_add_text(requests, text) : -ENOMEM;
+}
+
+static int endpoints_add_endpoint(struct draft *draft, const struct needs *needs, const struct need_net *endpoint)
+{
+	json_t *list, *rule;
+
+	if (!*endpoint->host || endpoint->granted)
+		return 0;
+	list = draft_get_list(draft, "network", "allow");
+	if (!list)
+		return -ENOMEM;
+	rule = endpoints_find_rule(list, endpoint);
+	if (rule)
+		return endpoints_add_request(rule, endpoint);
+	return json_array_append_new(list, endpoints_make_rule(needs, endpoint)) < 0 ? -ENOMEM : 0;
+}
+
+/* listen(2) of a socket that is bound to no port that was named: any port that is free. */
+static int endpoints_add_port(struct draft *draft, const struct needs *needs, const struct need_net *net)
+{
+	json_t *list = net->granted ? NULL : draft_get_list(draft, "network", "listen");
+	unsigned port = net->port;
+	bool named = !net->any_port;
+
+	if (net->granted)
+		return 0;
+	for (size_t i = 0; i < needs->nets; i++)
+		named |= needs->net[i].kind == QUERY_LISTEN && !needs->net[i].any_port && needs->net[i].port == port;
+	if (!named)
+		port = 0;
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_integer_value(json_array_get(list, i)) == (json_int_t)port)
+			return 0;
+	return json_array_append_new(list, json_integer((json_int_t)port)) < 0 ? -ENOMEM : 0;
+}
+
+int learn_add_endpoints(struct draft *draft, const struct needs *needs)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < needs->nets; i++) {
+		const struct need_net *net = &needs->net[i];
+
+		r = net->kind == QUERY_LISTEN ? endpoints_add_port(draft, needs, net)
+					      : endpoints_add_endpoint(draft, needs, net);
+	}
+	return r;
+}

@@ -1,0 +1,232 @@
+/* Judges what is needed by a draft of the policy: with the functions that a run and `callgate why` ask. */
+#include <errno.h>
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/learn/learn.h"
+
+#define COUNT_MAX 3000000u /* files of one policy */
+
+/* A policy that is loaded as a run would load it. */
+struct judge {
+	struct cli_policy_options options; /* borrows its workdir */
+	struct cli_host host;
+	struct policy *policy;
+	struct query_judge *judge;
+	struct query query;
+};
+
+static void judge_free(struct judge *judge)
+{
+	if (!judge)
+		return;
+	query_judge_free(judge->judge);
+	policy_free(judge->policy);
+	cli_host_release(&judge->host);
+	judge->options.workdir = NULL;
+	cli_policy_options_release(&judge->options);
+	free(judge);
+}
+
+static void judge_freep(struct judge **judge)
+{
+	judge_free(*judge);
+}
+#define _cleanup_judge_ __attribute__((cleanup(judge_freep)))
+
+/* profile: instead of the draft. 0 or -errno, with a message. */
+static int judge_load(const struct learn *learn, const char *profile, struct judge **ret_judge)
+{
+	_cleanup_judge_ struct judge *judge = calloc(1, sizeof(*judge));
+	int r;
+
+	if (!judge || cli_list_add_owned(&judge->options.names, strdup(profile ? profile : learn->draft_path)) < 0)
+		return cli_fail_no_memory("learn"), -ENOMEM;
+	judge->options.workdir = learn->workdir;
+	judge->options.workdir_named = learn->workdir_named;
+	r = profile ? 0 : draft_write(&learn->draft, learn->draft_path);
+	if (r < 0)
+		cli_print_error("learn", "cannot write %s: %s", learn->draft_path, strerror(-r));
+	else if (cli_load_policy_without_run(&judge->options, "learn",
+					     learn->program ? learn->program[0] : learn->fixed, &judge->host,
+					     &judge->policy) != CLI_OK)
+		r = -EINVAL;
+	if (r == 0)
+		r = query_judge_create(judge->policy, &judge->judge);
+	if (r == 0)
+		*ret_judge = steal_pointer(&judge);
+	return r;
+}
+
+/* True when the policy denies this right. link: asks about the link, too, through which the program came. */
+static bool judge_denies(struct judge *judge, const struct need *need, unsigned right, bool link)
+{
+	struct query *query = &judge->query;
+	struct query_answer answer;
+
+	query->kind = QUERY_PATHS;
+	query->allowed = true;
+	query->paths = 1;
+	query->path[0].want = right;
+	query->path[0].len = strlen(need->path);
+	memcpy(query->path[0].path, need->path, query->path[0].len + 1);
+	query->path[0].written_len = link && need->written ? strlen(need->written) : 0;
+	if (query->path[0].written_len)
+		memcpy(query->path[0].written, need->written, query->path[0].written_len + 1);
+	query_judge(judge->judge, query, &answer);
+	/* Not certain: only everybody's files are granted ("public"), so this one is to be granted by its name. */
+	return !answer.certain || !answer.allow;
+}
+
+static int judge_add_unmet(struct unmet **list, size_t *count, size_t *room, struct unmet unmet)
+{
+	if (!array_reserve(list, *count, room))
+		return -ENOMEM;
+	(*list)[(*count)++] = unmet;
+	return 0;
+}
+
+/* /proc is the run's own; what exists of it, and of its /dev, is not the policy's to say. */
+static bool judge_is_own(const char *path)
+{
+	return path_is_below(path, "/proc") || strcmp(path, "/dev") == 0;
+}
+
+static int judge_need(struct judge *judge, const struct need *need, struct unmet **list, size_t *count, size_t *room)
+{
+	static const unsigned rights[] = {POLICY_READ, POLICY_WRITE, POLICY_EXEC};
+	bool denied = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(rights) / sizeof(rights[0]); i++) {
+		/* Each other right includes reading. */
+		if (!(need->want & rights[i]) ||
+		    (rights[i] == POLICY_READ && need->want & (POLICY_WRITE | POLICY_EXEC)))
+			continue;
+		if (!judge_denies(judge, need, rights[i], false))
+			continue;
+		denied = true;
+		r = judge_add_unmet(list, count, room, (struct unmet){.need = need, .right = rights[i]});
+	}
+	if (r == 0 && !denied && need->written && !judge_is_own(need->written) &&
+	    judge_denies(judge, need, POLICY_READ, true))
+		r = judge_add_unmet(list, count, room,
+				    (struct unmet){.need = need, .right = POLICY_READ, .link = true});
+	return r;
+}
+
+static int judge_all(const struct learn *learn, const char *profile, struct unmet **ret_unmet, size_t *ret_count)
+{
+	_cleanup_judge_ struct judge *judge = NULL;
+	int r = judge_load(learn, profile, &judge);
+	size_t room = 0;
+
+	*ret_unmet = NULL;
+	*ret_count = 0;
+	for (size_t i = 0; r == 0 && i < learn->needs.count; i++)
+		if (!judge_is_own(learn->needs.need[i].path))
+			r = judge_need(judge, &learn->needs.need[i], ret_unmet, ret_count, &room);
+	return r;
+}
+
+int learn_find_unmet(struct learn *learn, struct unmet **ret_unmet, size_t *ret_count)
+{
+	return judge_all(learn, NULL, ret_unmet, ret_count);
+}
+
+static bool judge_grants_net(struct judge *judge, const struct need_net *net)
+{
+	struct query *query = &judge->query;
+	struct query_answer answer;
+
+	query->kind = net->kind;
+	query->allowed = true;
+	query->paths = 0;
+	query->port = net->port;
+	query->udp = net->udp;
+	query->upgrade = net->upgrade;
+	query->any_port = net->any_port;
+	(void)snprintf(query->host, sizeof(query->host), "%s", net->host);
+	(void)snprintf(query->method, sizeof(query->method), "%s", net->method);
+	(void)snprintf(query->request, sizeof(query->request), "%s", net->request);
+	query_judge(judge->judge, query, &answer);
+	return answer.certain && answer.allow;
+}
+
+int learn_mark_granted(struct learn *learn)
+{
+	_cleanup_judge_ struct judge *judge = NULL;
+	int r = learn->needs.nets ? judge_load(learn, NULL, &judge) : 0;
+
+	for (size_t i = 0; r == 0 && i < learn->needs.nets; i++)
+		learn->needs.net[i].granted = judge_grants_net(judge, &learn->needs.net[i]);
+	return r;
+}
+
+int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_count)
+{
+	struct unmet *unmet;
+	int r = judge_all(learn, profile, &unmet, ret_count);
+
+	free(unmet);
+	return r;
+}
+
+/* ---- how many files that is ---- */
+
+static int judge_count_mount(const struct judge *judge, const struct policy_mount *mount, uint64_t *granted)
+{
+	char *const paths[] = {(char *)(uintptr_t)mount->host, NULL};
+	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_NOSTAT, NULL);
+	char virt[PATH_MAX];
+	FTSENT *entry;
+
+	while (walk && *granted < COUNT_MAX && (entry = fts_read(walk))) {
+		const char *rest = path_rest_below(entry->fts_path, mount->host);
+		int len;
+
+		if (!rest || entry->fts_info == FTS_DP)
+			continue;
+		len = snprintf(virt, sizeof(virt), "%s%s%s", mount->virt, *rest ? "/" : "", rest);
+		if (len < 0 || (size_t)len >= sizeof(virt))
+			continue;
+		if (entry->fts_info == FTS_D && !policy_may_grant_below(judge->policy, virt, (size_t)len))
+			(void)fts_set(walk, entry, FTS_SKIP);
+		else if (entry->fts_info != FTS_D)
+			*granted += !!(policy_get_rights(judge->policy, virt, (size_t)len) & POLICY_READ);
+	}
+	if (walk)
+		(void)fts_close(walk);
+	return 0;
+}
+
+int learn_count_files(struct learn *learn, uint64_t *ret_granted, uint64_t *ret_used)
+{
+	_cleanup_judge_ struct judge *judge = NULL;
+	int r = judge_load(learn, NULL, &judge);
+	const struct policy_mount *mount;
+	size_t count = 0;
+
+	*ret_granted = *ret_used = 0;
+	if (r < 0 || !judge)
+		return r;
+	mount = policy_get_mounts(judge->policy, &count);
+	for (size_t i = 0; i < count; i++)
+		/* The working directory is the program's own, and so is what is redirected. */
+		if (mount[i].kind == POLICY_MOUNT_TREE && !mount[i].create && !mount[i].redirect)
+			r = judge_count_mount(judge, &mount[i], ret_granted);
+	for (size_t i = 0; i < learn->needs.count; i++) {
+		const char *path = learn->needs.need[i].path;
+		struct stat status;
+
+		if (!path_is_below(path, learn->virt) && lstat(path, &status) == 0 && !S_ISDIR(status.st_mode))
+			*ret_used += !!(policy_get_rights(judge->policy, path, strlen(path)) & POLICY_READ);
+	}
+	return r;
+}

@@ -1,0 +1,75 @@
+/* What the files of `callgate learn` share. */
+#ifndef CALLGATE_CLI_LEARN_LEARN_H
+#define CALLGATE_CLI_LEARN_LEARN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "cli/learn/draft.h"
+#include "cli/learn/fold.h"
+#include "cli/learn/needs.h"
+#include "cli/learn/packages.h"
+#include "cli/load.h"
+#include "cli/options.h"
+
+struct learn {
+	/* the command line */
+	const char *output, *merge, *workdir_named, *profile, *fixed; /* fixed: --static */
+	struct cli_list input, passed, env;
+	unsigned runs;
+	bool allow_risky, no_verify, json;
+	char *const *program;
+	/* what is made of it */
+	char *workdir;      /* canonical host directory of -w; NULL: none; owned */
+	const char *virt;   /* the name of the working directory in the runs */
+	const char *home;   /* of the user, or NULL; borrowed from the environment */
+	json_t *old;        /* the policy of --merge; owned; NULL: none */
+	const char *base;   /* the profile that is extended; NULL: with --merge */
+	char *dir;          /* of all runs; owned */
+	char *draft_path;   /* where drafts are written to be judged; owned */
+	unsigned next_run;
+	struct needs needs;
+	struct packages *packages; /* owned; NULL: not read yet */
+	struct draft draft;
+	json_t *own_refusals; /* array: what callgate refused in the learning runs, whatever the policy; owned */
+	/* what came of it */
+	json_t *result, *proof; /* of the last learning run and of the verification; owned; NULL: none */
+	json_t *bugs;           /* array of denials of the verification; owned */
+	unsigned rounds;        /* of the verification */
+};
+
+/* ---- runs.c: each returns 0 or -errno, with a message printed ---- */
+
+/* Writes the files that all runs need. */
+int learn_prepare_runs(struct learn *learn);
+/* Runs the program once for each input in observe mode and adds what it asked for. */
+int learn_observe(struct learn *learn);
+/* Runs the program under the policy that was learnt, and adds what it was denied. Sets proof and bugs. */
+int learn_verify(struct learn *learn);
+
+/* ---- judge.c ---- */
+
+/* Judges each need by the draft. The array is owned by the caller. 0 or -errno, with a message printed. */
+int learn_find_unmet(struct learn *learn, struct unmet **ret_unmet, size_t *ret_count);
+/* Finds which endpoints, requests and ports the draft grants. 0 or -errno, with a message printed. */
+int learn_mark_granted(struct learn *learn);
+/* How many needs a policy that only extends this profile leaves. 0 or -errno. */
+int learn_count_unmet(struct learn *learn, const char *profile, size_t *ret_count);
+/* Counts the files that the policy lets be read, and those of them that the program asked for. 0 or -errno. */
+int learn_count_files(struct learn *learn, uint64_t *ret_granted, uint64_t *ret_used);
+
+/* ---- endpoints.c ---- */
+
+/* Adds rules for endpoints, requests and ports. 0 or -ENOMEM. */
+int learn_add_endpoints(struct draft *draft, const struct needs *needs);
+
+/* ---- elf.c ---- */
+
+/* Adds what a program's file says it needs: --static. 0 or -errno, with a message printed. */
+int learn_inspect_program(struct needs *needs, const char *program);
+
+/* ---- report.c ---- */
+
+int learn_report(struct learn *learn);
+
+#endif

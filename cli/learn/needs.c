@@ -1,0 +1,217 @@
+#include "cli/learn/needs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+/* What the index holds: a key, and where its need is. */
+struct needs_entry {
+	size_t at;
+	size_t len;
+	char key[]; /* path, NUL, written */
+};
+
+static int needs_compare_entries(const void *a, const void *b)
+{
+	const struct needs_entry *left = a, *right = b;
+
+	if (left->len != right->len)
+		return left->len < right->len ? -1 : 1;
+	return memcmp(left->key, right->key, left->len);
+}
+
+static struct needs_entry *needs_make_entry(const char *path, const char *written, size_t at)
+{
+	const size_t path_len = strlen(path) + 1, len = path_len + strlen(written);
+	struct needs_entry *entry = malloc(sizeof(*entry) + len + 1);
+
+	if (!entry)
+		return NULL;
+	entry->at = at;
+	entry->len = len;
+	memcpy(entry->key, path, path_len);
+	memcpy(entry->key + path_len, written, len - path_len + 1);
+	return entry;
+}
+
+/* 0 or -ENOMEM. */
+static int need_init(struct need *need, const char *path, const char *written)
+{
+	*need = (struct need){.path = strdup(path), .written = *written ? strdup(written) : NULL};
+	return need->path && (need->written || !*written) ? 0 : -ENOMEM;
+}
+
+static void need_release_origin(struct need_origin *origin)
+{
+	free(origin->call);
+	free(origin->exe);
+	free(origin->text);
+}
+
+/* Finds or adds a path. NULL: no memory. */
+static struct need *needs_get(struct needs *needs, const char *path, const char *written)
+{
+	_cleanup_free_ struct needs_entry *entry = needs_make_entry(path, written, needs->count);
+	struct needs_entry *const *found;
+
+	if (!entry || !array_reserve(&needs->need, needs->count, &needs->room))
+		return NULL;
+	found = tsearch(entry, &needs->index, needs_compare_entries);
+	if (!found)
+		return NULL;
+	if (*found != entry)
+		return &needs->need[(*found)->at];
+	entry = NULL; /* the index owns it */
+	if (need_init(&needs->need[needs->count++], path, written) < 0)
+		return NULL;
+	return &needs->need[needs->count - 1];
+}
+
+/* better: replaces the first record by this one. */
+static int need_note_origin(struct need_origin *origin, uint64_t seq, const char *call, const char *exe, bool better)
+{
+	origin->count++;
+	if (origin->call && !better)
+		return 0;
+	free(origin->call);
+	free(origin->exe);
+	origin->first = seq;
+	origin->call = strdup(call);
+	origin->exe = exe && *exe ? strdup(exe) : NULL;
+	return origin->call && (origin->exe || !exe || !*exe) ? 0 : -ENOMEM;
+}
+
+static int needs_add_paths(struct needs *needs, const struct query *query, uint64_t seq, const char *call,
+			   const char *exe)
+{
+	for (size_t i = 0; i < query->paths; i++) {
+		const struct query_path *path = &query->path[i];
+		const unsigned want = query->there ? POLICY_READ : path->want; /* what is there is not made again */
+		struct need *need = needs_get(needs, path->path, path->written_len ? path->written : "");
+
+		if (!need)
+			return -ENOMEM;
+		need->want |= want;
+		need->opened |= strncmp(call, "open", 4) == 0;
+		if (need_note_origin(&need->origin, seq, call, exe, want > need->strongest) < 0)
+			return -ENOMEM;
+		if (want > need->strongest)
+			need->strongest = want;
+	}
+	return 0;
+}
+
+int needs_add_path(struct needs *needs, const char *path, unsigned want, const char *because)
+{
+	struct need *need = needs_get(needs, path, "");
+
+	if (!need)
+		return -ENOMEM;
+	need->want |= want;
+	if (!need->origin.text)
+		need->origin.text = strdup(because);
+	return need->origin.text ? 0 : -ENOMEM;
+}
+
+/* ---- the network ---- */
+
+static bool net_is_query(const struct need_net *net, const struct query *query)
+{
+	const bool request = query->kind == QUERY_REQUEST;
+
+	return net->kind == query->kind && net->port == query->port && net->udp == query->udp &&
+	       net->any_port == query->any_port && net->upgrade == query->upgrade &&
+	       strcmp(net->host, query->host) == 0 &&
+	       (!request || (strcmp(net->method, query->method) == 0 && strcmp(net->request, query->request) == 0));
+}
+
+static struct need_net *needs_get_net(struct needs *needs, const struct query *query)
+{
+	struct need_net *net;
+
+	for (size_t i = 0; i < needs->nets; i++)
+		if (net_is_query(&needs->net[i], query))
+			return &needs->net[i];
+	if (!array_reserve(&needs->net, needs->nets, &needs->net_room))
+		return NULL;
+	net = &needs->net[needs->nets];
+	*net = (struct need_net){.kind = query->kind, .port = query->port, .udp = query->udp,
+				 .upgrade = query->upgrade, .any_port = query->any_port};
+	net->host = strdup(query->host);
+	net->method = strdup(query->kind == QUERY_REQUEST ? query->method : "");
+	net->request = strdup(query->kind == QUERY_REQUEST ? query->request : "");
+	needs->nets++;
+	return net->host && net->method && net->request ? net : NULL;
+}
+
+static int needs_add_net(struct needs *needs, const struct query *query, uint64_t seq, const char *call,
+			 const char *exe)
+{
+	struct query port = *query;
+	struct need_net *net;
+
+	if (query->kind == QUERY_LISTEN) {
+		port.host[0] = '\0';
+		port.udp = false;
+	}
+	net = needs_get_net(needs, &port);
+	return net ? need_note_origin(&net->origin, seq, call, exe, false) : -ENOMEM;
+}
+
+int needs_add_query(struct needs *needs, const struct query *query, uint64_t seq, const char *call, const char *exe)
+{
+	switch (query->kind) {
+	case QUERY_PATHS:
+		return query->absent ? 0 : needs_add_paths(needs, query, seq, call, exe);
+	case QUERY_CONNECT:
+	case QUERY_REQUEST:
+	case QUERY_LISTEN:
+		return needs_add_net(needs, query, seq, call, exe);
+	case QUERY_NAME:
+	case QUERY_OTHER:
+	case QUERY_KIND_MAX:
+	default:
+		return 0;
+	}
+}
+
+bool needs_have_path(const struct needs *needs, const char *path)
+{
+	_cleanup_free_ struct needs_entry *entry = needs_make_entry(path, "", 0);
+
+	return entry && tfind(entry, &needs->index, needs_compare_entries);
+}
+
+char *need_explain(const struct need_origin *origin)
+{
+	if (origin->text)
+		return strdup(origin->text);
+	return cli_format("%s by %s, %" PRIu64 " time%s, first at record %" PRIu64, origin->call ? origin->call : "?",
+			  origin->exe ? origin->exe : "the program", origin->count, origin->count == 1 ? "" : "s",
+			  origin->first);
+}
+
+void needs_release(struct needs *needs)
+{
+	for (size_t i = 0; i < needs->count; i++) {
+		free(needs->need[i].path);
+		free(needs->need[i].written);
+		need_release_origin(&needs->need[i].origin);
+	}
+	for (size_t i = 0; i < needs->nets; i++) {
+		free(needs->net[i].host);
+		free(needs->net[i].method);
+		free(needs->net[i].request);
+		need_release_origin(&needs->net[i].origin);
+	}
+	free(needs->need);
+	free(needs->net);
+	tdestroy(needs->index, free);
+	*needs = (struct needs){0};
+}

@@ -1,0 +1,231 @@
+#include "cli/learn/packages.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+#define DPKG_LISTS "/var/lib/dpkg/info"
+#define RPM "/usr/bin/rpm"
+
+/* A path that some package lists. */
+struct packages_file {
+	const char *owner; /* name, or the first word of the names of several; NULL: of different packages */
+	bool several;
+	char path[];
+};
+
+struct packages {
+	void *tree;   /* of struct packages_file, by path */
+	char **name;  /* owned; what `owner` points to */
+	size_t names, room;
+};
+
+static int packages_compare_files(const void *a, const void *b)
+{
+	return strcmp(((const struct packages_file *)a)->path, ((const struct packages_file *)b)->path);
+}
+
+/* Adds a name that files can point to. NULL: no memory. */
+static const char *packages_add_name(struct packages *packages, const char *name, size_t len)
+{
+	if (!array_reserve(&packages->name, packages->names, &packages->room))
+		return NULL;
+	packages->name[packages->names] = strndup(name, len);
+	return packages->name[packages->names] ? packages->name[packages->names++] : NULL;
+}
+
+/* The first word of both names is the same. */
+static bool packages_are_related(const char *name, const char *other)
+{
+	size_t word = strcspn(name, "-");
+
+	return strncmp(name, other, word) == 0 && (!other[word] || other[word] == '-');
+}
+
+/* Notes that another package lists the path, too. */
+static int packages_share(struct packages *packages, struct packages_file *file, const char *owner)
+{
+	if (!file->owner || strcmp(file->owner, owner) == 0)
+		return 0;
+	if (!packages_are_related(file->owner, owner)) {
+		file->owner = NULL;
+		return 0;
+	}
+	if (!file->several)
+		file->owner = packages_add_name(packages, file->owner, strcspn(file->owner, "-"));
+	file->several = true;
+	return file->owner ? 0 : -ENOMEM;
+}
+
+/* The name behind a merged /usr: lists have /lib/x for /usr/lib/x. */
+static bool packages_is_merged(const char *path)
+{
+	static const char *const tops[] = {"/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/"};
+
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++)
+		if (strncmp(path, tops[i], strlen(tops[i])) == 0)
+			return true;
+	return false;
+}
+
+static int packages_add_file(struct packages *packages, const char *path, const char *owner)
+{
+	const char *prefix = packages_is_merged(path) ? "/usr" : "";
+	const size_t len = strlen(prefix) + strlen(path) + 1;
+	struct packages_file *file = malloc(sizeof(*file) + len), *const *found;
+
+	if (!file)
+		return -ENOMEM;
+	file->owner = owner;
+	file->several = false;
+	(void)snprintf(file->path, len, "%s%s", prefix, path);
+	found = tsearch(file, &packages->tree, packages_compare_files);
+	if (found && *found == file)
+		return 0;
+	free(file);
+	return found ? packages_share(packages, *found, owner) : -ENOMEM;
+}
+
+/* ---- dpkg ---- */
+
+static int packages_read_list(struct packages *packages, int dirfd, const char *name, const char *owner)
+{
+	_cleanup_fclose_ FILE *list = NULL;
+	_cleanup_free_ char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+	int r = 0, fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
+
+	list = fd < 0 ? NULL : fdopen(fd, "re");
+	if (!list)
+		return 0; /* it was removed meanwhile */
+	while (r == 0 && (len = getline(&line, &room, list)) > 0) {
+		line[len - 1] = line[len - 1] == '\n' ? '\0' : line[len - 1];
+		if (line[0] == '/' && line[1] && line[1] != '.')
+			r = packages_add_file(packages, line, owner);
+	}
+	return r;
+}
+
+static int packages_read_dpkg(struct packages *packages, const char *path)
+{
+	_cleanup_closedir_ DIR *dir = opendir(path);
+	const struct dirent *entry;
+	int r = 0;
+
+	while (r == 0 && dir && (entry = readdir(dir))) {
+		size_t len = strlen(entry->d_name), name = strcspn(entry->d_name, ":");
+		const char *owner;
+
+		if (len < 5 || strcmp(entry->d_name + len - 5, ".list") != 0)
+			continue;
+		owner = packages_add_name(packages, entry->d_name, name < len ? name : len - 5);
+		r = owner ? packages_read_list(packages, dirfd(dir), entry->d_name, owner) : -ENOMEM;
+	}
+	return r;
+}
+
+/* ---- rpm ---- */
+
+/* "bash /usr/bin/bash" */
+static int packages_add_rpm_line(struct packages *packages, char *line, const char **owner)
+{
+	char *path = strchr(line, ' ');
+
+	if (!path || path[1] != '/')
+		return 0;
+	*path++ = '\0';
+	path[strcspn(path, "\n")] = '\0';
+	if (!*owner || strcmp(*owner, line) != 0)
+		*owner = packages_add_name(packages, line, strlen(line));
+	return *owner ? packages_add_file(packages, path, *owner) : -ENOMEM;
+}
+
+static int packages_read_rpm(struct packages *packages)
+{
+	/* NOLINTNEXTLINE(cert-env33-c): a constant command, with an absolute path */
+	FILE *list = access(RPM, X_OK) == 0 ? popen(RPM " -qa --qf '[%{=NAME} %{FILENAMES}\\n]' 2>/dev/null", "re")
+					    : NULL;
+	_cleanup_free_ char *line = NULL;
+	const char *owner = NULL;
+	size_t room = 0;
+	int r = 0;
+
+	while (r == 0 && list && getline(&line, &room, list) > 0)
+		r = packages_add_rpm_line(packages, line, &owner);
+	if (list)
+		(void)pclose(list); /* without a database nothing was listed */
+	return r;
+}
+
+int packages_read(const char *dpkg_dir, struct packages **ret_packages)
+{
+	struct packages *packages = calloc(1, sizeof(*packages));
+	int r = packages ? packages_read_dpkg(packages, dpkg_dir ? dpkg_dir : DPKG_LISTS) : -ENOMEM;
+
+	if (r == 0 && !dpkg_dir)
+		r = packages_read_rpm(packages);
+	if (r < 0)
+		packages_free(packages);
+	else
+		*ret_packages = packages;
+	return r;
+}
+
+void packages_free(struct packages *packages)
+{
+	if (!packages)
+		return;
+	tdestroy(packages->tree, free);
+	for (size_t i = 0; i < packages->names; i++)
+		free(packages->name[i]);
+	free(packages->name);
+	free(packages);
+}
+
+/* ---- asking ---- */
+
+static const struct packages_file *packages_find(const struct packages *packages, const char *path)
+{
+	const size_t len = strlen(path) + 1;
+	_cleanup_free_ struct packages_file *key = malloc(sizeof(*key) + len);
+	struct packages_file *const *found;
+
+	if (!key)
+		return NULL;
+	memcpy(key->path, path, len);
+	found = tfind(key, &packages->tree, packages_compare_files);
+	return found ? *found : NULL;
+}
+
+bool packages_find_directory(const struct packages *packages, const char *path, char ret_dir[PATH_MAX],
+			     const char **ret_name)
+{
+	char dir[PATH_MAX], *slash;
+	bool known = false, inside = false;
+
+	(void)snprintf(dir, sizeof(dir), "%s", path);
+	while ((slash = strrchr(dir, '/')) && slash > dir) {
+		const struct packages_file *file;
+
+		*slash = '\0';
+		file = packages_find(packages, dir);
+		known |= file != NULL;
+		if (!file && !known)
+			continue; /* made by the package's scripts, in a directory further up */
+		if (!file || !file->owner || (inside && !packages_are_related(file->owner, *ret_name)))
+			return inside;
+		*ret_name = file->owner;
+		memcpy(ret_dir, dir, strlen(dir) + 1);
+		inside = true;
+	}
+	return inside;
+}

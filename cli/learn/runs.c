@@ -1,0 +1,303 @@
+/* The runs of the program: in observe mode to learn from, and under the policy that was learnt to prove it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "cli/batch/batch.h"
+#include "cli/learn/learn.h"
+#include "cli/learn/pattern.h"
+#include "replay/log.h"
+
+#define WHERE_FILE "where.json" /* names the working directory of all runs, which are made in copies of it */
+#define BASE_FILE "base.json"   /* the policy by which the learning runs are judged */
+
+/* ---- the files ---- */
+
+static int runs_write_json(const struct learn *learn, const char *name, json_t *object)
+{
+	_cleanup_json_ json_t *owned = object;
+	_cleanup_free_ char *path = cli_format("%s/%s", learn->dir, name);
+
+	if (object && path && json_dump_file(object, path, JSON_INDENT(1)) == 0)
+		return 0;
+	cli_print_error("learn", "cannot write %s/%s", learn->dir, name);
+	return -EIO;
+}
+
+/* The text as a value of env.set, where "${" is written "$${". NULL: no memory. */
+static json_t *runs_escape_value(const char *value)
+{
+	_cleanup_free_ char *escaped = pattern_escape("", value);
+
+	return escaped ? json_string(escaped) : NULL;
+}
+
+/* "NAME" is passed, "NAME=VALUE" is set. Adds to what the policy has. */
+static int runs_add_env(struct draft *draft, const struct cli_list *list)
+{
+	json_t *pass = list->count ? draft_get_list(draft, "env", "pass") : NULL, *set;
+	int r = pass || !list->count ? 0 : -ENOMEM;
+
+	set = json_object_get(json_object_get(draft->root, "env"), "set");
+	if (pass && !set) {
+		set = json_object();
+		r = json_object_set_new(json_object_get(draft->root, "env"), "set", set);
+	}
+	for (size_t i = 0; r == 0 && i < list->count; i++) {
+		const char *item = list->item[i], *equals = strchr(item, '=');
+		_cleanup_free_ char *name = strndup(item, strcspn(item, "="));
+
+		r = !name ? -1 : equals ? json_object_set_new(set, name, runs_escape_value(equals + 1))
+					: json_array_append_new(pass, json_string(item));
+	}
+	return r < 0 ? -ENOMEM : 0;
+}
+
+/* The last component of the program's name. */
+static const char *runs_get_name(const struct learn *learn)
+{
+	const char *program = learn->program ? learn->program[0] : learn->fixed, *slash = strrchr(program, '/');
+
+	return slash && slash[1] ? slash + 1 : program;
+}
+
+int learn_prepare_runs(struct learn *learn)
+{
+	int r;
+
+	draft_release(&learn->draft);
+	r = draft_init(&learn->draft, learn->old, runs_get_name(learn), learn->base);
+	if (r == 0)
+		r = runs_add_env(&learn->draft, &learn->env);
+	if (r < 0)
+		return cli_fail_no_memory("learn"), r;
+	r = runs_write_json(learn, WHERE_FILE,
+			    json_pack("{s:i, s:s, s:s}", "version", 1, "name", "where", "workdir", learn->virt));
+	return r < 0 ? r : runs_write_json(learn, BASE_FILE, json_incref(learn->draft.root));
+}
+
+/* ---- one run ---- */
+
+/* The options of a run: the files of its policy, and what was given for every run. Owned, its texts are borrowed. */
+static const char **runs_make_options(const struct learn *learn, const char *where, const char *policy, bool observe)
+{
+	const char *const first[] = {"-p", where, "-p", policy};
+	const char *const mode[] = {"--mode", "observe", learn->allow_risky ? "--allow-risky" : NULL};
+	const char **options = calloc(learn->passed.count + 8, sizeof(*options));
+	size_t count = 0;
+
+	if (!options)
+		return NULL;
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		options[count++] = first[i];
+	for (size_t i = 0; observe && i < sizeof(mode) / sizeof(mode[0]) && mode[i]; i++)
+		options[count++] = mode[i];
+	for (size_t i = 0; i < learn->passed.count; i++)
+		options[count++] = learn->passed.item[i];
+	return options;
+}
+
+static int runs_wait(pid_t pid)
+{
+	int status = 0;
+
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid < 0 ? pid : 0;
+}
+
+/*
+ * Runs the program in a new directory, *ret_dir, owned by the caller. *ret_result: owned by the caller. 0 or -errno,
+ * with a message.
+ */
+static int runs_perform(struct learn *learn, const char *policy, const char *input, bool observe, char **ret_dir,
+			json_t **ret_result)
+{
+	_cleanup_free_ char *dir = cli_format("%s/%u", learn->dir, learn->next_run++),
+			    *where = cli_format("%s/" WHERE_FILE, learn->dir);
+	_cleanup_free_ const char **options = runs_make_options(learn, where, policy, observe);
+	const struct batch_run run = {.dir = dir, .workdir = learn->workdir, .options = options,
+				      .program = (const char *const *)learn->program, .input = input};
+	int r = dir && where && options ? 0 : -ENOMEM;
+
+	if (r == 0 && mkdir(dir, 0700) < 0)
+		r = -errno;
+	if (r == 0)
+		r = runs_wait(batch_start_run(&run));
+	if (r < 0) {
+		cli_print_error("learn", "cannot run the program: %s", strerror(-r));
+		return r;
+	}
+	*ret_result = batch_read_result(dir);
+	if (!*ret_result || !json_is_integer(json_object_get(json_object_get(*ret_result, "audit"), "records"))) {
+		const char *why = json_string_value(json_object_get(json_object_get(*ret_result, "error"), "message"));
+
+		if (why)
+			cli_print_error("learn", "the program could not be run: %s", why);
+		else
+			batch_print_messages("learn", dir);
+		json_decref(*ret_result);
+		*ret_result = NULL;
+		return -ECANCELED;
+	}
+	*ret_dir = steal_pointer(&dir);
+	return 0;
+}
+
+/* ---- its log ---- */
+
+struct runs_reader {
+	struct learn *learn;
+	bool denied; /* only what was denied: of a verification */
+	struct query query;
+};
+
+static int runs_take_record(void *ctx, const struct scan_record *record)
+{
+	struct runs_reader *reader = ctx;
+	char call[64] = "", exe[PATH_MAX] = "";
+	int r = query_read_record(record, &reader->query);
+
+	if (r < 0 || (reader->denied && reader->query.allowed))
+		return r;
+	(void)scan_get_bytes(&record->syscall, call, sizeof(call)); /* too long: no name of a call */
+	(void)scan_get_bytes(&record->exe, exe, sizeof(exe));
+	return needs_add_query(&reader->learn->needs, &reader->query, record->seq, call, exe);
+}
+
+static int runs_read_log(struct learn *learn, const char *dir, bool denied)
+{
+	_cleanup_free_ char *path = cli_format("%s/" BATCH_LOG, dir);
+	_cleanup_free_ struct runs_reader *context = calloc(1, sizeof(*context));
+	const struct replay_reader reader = {.path = path, .record = runs_take_record, .ctx = context};
+	struct replay_log_state state = {0};
+	int r = path && context ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		context->learn = learn;
+		context->denied = denied;
+		r = replay_read_log(&reader, &state);
+	}
+	if (r < 0)
+		cli_print_error("learn", "the log of the run cannot be read: %s",
+				state.damage ? state.damage : strerror(-r));
+	return r;
+}
+
+/* ---- learning ---- */
+
+/* Keeps what callgate refused itself: the policy cannot grant it, so a verification is refused it as well. */
+static void runs_note_own_refusals(struct learn *learn)
+{
+	const json_t *denials = json_object_get(learn->result, "denials");
+
+	for (size_t i = 0; i < json_array_size(denials); i++) {
+		json_t *denial = json_array_get(denials, i);
+
+		if (!json_is_true(json_object_get(denial, "observed")))
+			(void)json_array_append(learn->own_refusals, denial);
+	}
+}
+
+static int runs_observe_once(struct learn *learn, const char *base, const char *input)
+{
+	_cleanup_free_ char *dir = NULL;
+	int r;
+
+	json_decref(learn->result);
+	learn->result = NULL;
+	r = runs_perform(learn, base, input, true, &dir, &learn->result);
+	if (r == 0)
+		r = runs_read_log(learn, dir, false);
+	if (r == 0)
+		runs_note_own_refusals(learn);
+	return r;
+}
+
+int learn_observe(struct learn *learn)
+{
+	_cleanup_free_ char *base = cli_format("%s/" BASE_FILE, learn->dir);
+	int r = base ? 0 : -ENOMEM;
+
+	for (unsigned run = 0; r == 0 && run < learn->runs; run++) {
+		if (!learn->input.count)
+			r = runs_observe_once(learn, base, NULL);
+		for (size_t i = 0; r == 0 && i < learn->input.count; i++)
+			r = runs_observe_once(learn, base, learn->input.item[i]);
+	}
+	return r;
+}
+
+/* ---- the proof ---- */
+
+static bool runs_have_same_text(const json_t *a, const json_t *b, const char *key)
+{
+	return json_equal(json_object_get(a, key), json_object_get(b, key));
+}
+
+/* True for a denial that has nothing to do with the rules: it was refused in the learning run, too, or left out. */
+static bool runs_expect_denial(const struct learn *learn, const json_t *denial)
+{
+	const char *resolved = json_string_value(json_object_get(denial, "resolved"));
+
+	for (size_t i = 0; i < json_array_size(learn->own_refusals); i++) {
+		const json_t *before = json_array_get(learn->own_refusals, i);
+
+		if (runs_have_same_text(before, denial, "syscall") &&
+		    (runs_have_same_text(before, denial, "target") ||
+		     (runs_have_same_text(before, denial, "reason") && !resolved)))
+			return true;
+	}
+	for (size_t i = 0; resolved && i < json_array_size(learn->draft.left); i++)
+		if (path_is_below(resolved, json_string_value(json_array_get(learn->draft.left, i))))
+			return true;
+	for (size_t i = 0; resolved && i < json_array_size(learn->draft.refused); i++)
+		if (path_is_below(resolved, json_string_value(json_object_get(
+						    json_array_get(learn->draft.refused, i), "path"))))
+			return true;
+	return false;
+}
+
+static int runs_collect_bugs(struct learn *learn)
+{
+	const json_t *denials = json_object_get(learn->proof, "denials");
+
+	for (size_t i = 0; i < json_array_size(denials); i++) {
+		json_t *denial = json_array_get(denials, i);
+
+		if (!runs_expect_denial(learn, denial) && json_array_append(learn->bugs, denial) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int runs_verify_once(struct learn *learn, const char *input)
+{
+	_cleanup_free_ char *dir = NULL;
+	int r;
+
+	json_decref(learn->proof);
+	learn->proof = NULL;
+	r = runs_perform(learn, learn->draft_path, input, false, &dir, &learn->proof);
+	if (r == 0)
+		r = runs_collect_bugs(learn);
+	if (r == 0 && json_array_size(learn->bugs) > 0)
+		r = runs_read_log(learn, dir, true);
+	return r;
+}
+
+int learn_verify(struct learn *learn)
+{
+	int r;
+
+	learn->rounds++;
+	json_array_clear(learn->bugs);
+	r = learn->input.count ? 0 : runs_verify_once(learn, NULL);
+	for (size_t i = 0; r == 0 && i < learn->input.count; i++)
+		r = runs_verify_once(learn, learn->input.item[i]);
+	return r;
+}

@@ -1,0 +1,172 @@
+#include "cli/learn/scan.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "policy/paths/secrets.h"
+
+enum { RANK_PLAIN, RANK_NAME, RANK_NOT_PUBLIC, RANK_POSSIBLE, RANK_SECRET };
+
+struct scan {
+	const struct needs *needs;
+	const char *home;
+	const char *root; /* of the walk */
+	const char *virt; /* its name in the view */
+	uint64_t entries;
+	struct scan_found *found;
+};
+
+/* How much it would matter that a file can be read. */
+static unsigned scan_rank_file(const struct scan *scan, const char *path, const struct stat *status)
+{
+	static const char *const telling[] = {"key", "secret", "token", "passw", "cred", "auth", "cert", "private"};
+	const struct secret_pattern *secret = secret_find_pattern(scan->home, path);
+	const char *name = strrchr(path, '/');
+
+	if (secret)
+		return secret->certainty == SECRET_CERTAIN ? RANK_SECRET : RANK_POSSIBLE;
+	if (!(status->st_mode & S_IROTH))
+		return RANK_NOT_PUBLIC;
+	for (size_t i = 0; i < sizeof(telling) / sizeof(telling[0]); i++)
+		if (strcasestr(name ? name : path, telling[i]))
+			return RANK_NAME;
+	return RANK_PLAIN;
+}
+
+/* Keeps the name if it is among the most sensitive. */
+static int scan_keep_name(struct scan_found *found, const char *path, unsigned rank)
+{
+	size_t at = 0;
+	char *copy;
+
+	while (at < SCAN_NAMES && found->name[at] && found->rank[at] >= rank)
+		at++;
+	if (at == SCAN_NAMES)
+		return 0;
+	copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	free(found->name[SCAN_NAMES - 1]);
+	memmove(&found->name[at + 1], &found->name[at], (SCAN_NAMES - 1 - at) * sizeof(found->name[0]));
+	memmove(&found->rank[at + 1], &found->rank[at], (SCAN_NAMES - 1 - at) * sizeof(found->rank[0]));
+	found->name[at] = copy;
+	found->rank[at] = rank;
+	return 0;
+}
+
+/* The name in the view of a path of the walk. */
+static const char *scan_get_virt(const struct scan *scan, const char *path, char buffer[PATH_MAX])
+{
+	const char *rest = scan->virt ? path_rest_below(path, scan->root) : NULL;
+
+	if (!rest)
+		return path;
+	(void)snprintf(buffer, PATH_MAX, "%s%s%s", scan->virt, *rest ? "/" : "", rest);
+	return buffer;
+}
+
+static void scan_object(struct scan *scan, const char *why)
+{
+	if (!scan->found->objection)
+		scan->found->objection = why;
+}
+
+static int scan_file(struct scan *scan, const char *path, const struct stat *status)
+{
+	const unsigned rank = scan_rank_file(scan, path, status);
+	char buffer[PATH_MAX];
+
+	scan->found->files++;
+	if (needs_have_path(scan->needs, scan_get_virt(scan, path, buffer))) {
+		scan->found->used++;
+		return 0;
+	}
+	if (rank == RANK_SECRET)
+		scan_object(scan, "it holds a secret");
+	else if (rank == RANK_NOT_PUBLIC)
+		scan_object(scan, "it holds files that not everybody may read");
+	if (status->st_uid != 0 && status->st_uid != geteuid())
+		scan_object(scan, "it holds files of another user");
+	return scan_keep_name(scan->found, path, rank);
+}
+
+/* Directories that nobody else may search hold private things, whatever these are. */
+static void scan_directory(struct scan *scan, const char *path, const struct stat *status)
+{
+	const struct secret_pattern *secret = secret_find_pattern(scan->home, path);
+
+	if (secret && secret->certainty == SECRET_CERTAIN)
+		scan_object(scan, "it holds a secret");
+	if (!(status->st_mode & S_IXOTH) && (status->st_uid != geteuid() || geteuid() == 0))
+		scan_object(scan, "it holds a directory that not everybody may search");
+}
+
+static int scan_entry(struct scan *scan, const FTSENT *entry)
+{
+	if (++scan->entries > SCAN_ENTRIES_MAX) {
+		scan_object(scan, "it is too large to be looked at");
+		return 1;
+	}
+	switch (entry->fts_info) {
+	case FTS_D:
+		scan_directory(scan, entry->fts_path, entry->fts_statp);
+		return 0;
+	case FTS_F:
+	case FTS_SL:
+	case FTS_SLNONE:
+	case FTS_DEFAULT:
+		return scan_file(scan, entry->fts_path, entry->fts_statp);
+	case FTS_DNR:
+		scan_object(scan, "it holds a directory that cannot be looked at");
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int scan_tree(struct scan *scan, const char *path)
+{
+	char *const paths[] = {(char *)(uintptr_t)path, NULL};
+	FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	const FTSENT *entry;
+	int r = 0;
+
+	while (walk && r == 0 && (entry = fts_read(walk)))
+		r = scan_entry(scan, entry);
+	if (walk)
+		(void)fts_close(walk);
+	return r < 0 ? r : 0;
+}
+
+int scan_grant(const struct needs *needs, const char *home, const char *path, const char *virt,
+	       struct scan_found *ret_found)
+{
+	struct scan scan = {.needs = needs, .home = home, .root = path, .virt = virt, .found = ret_found};
+	glob_t matches = {0};
+	int r = 0;
+
+	*ret_found = (struct scan_found){0};
+	if (!strchr(path, '*'))
+		return scan_tree(&scan, path);
+	if (glob(path, GLOB_NOSORT | GLOB_PERIOD, NULL, &matches) == GLOB_NOSPACE)
+		r = -ENOMEM;
+	for (size_t i = 0; r == 0 && i < matches.gl_pathc; i++)
+		r = scan_tree(&scan, matches.gl_pathv[i]);
+	globfree(&matches);
+	return r;
+}
+
+void scan_found_release(struct scan_found *found)
+{
+	for (size_t i = 0; i < SCAN_NAMES; i++)
+		free(found->name[i]);
+	*found = (struct scan_found){0};
+}

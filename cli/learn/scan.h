@@ -1,0 +1,29 @@
+/* Looks at what a grant of a directory or pattern would cover on this machine, beside what the program asked for. */
+#ifndef CALLGATE_CLI_LEARN_SCAN_H
+#define CALLGATE_CLI_LEARN_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/learn/needs.h"
+
+#define SCAN_NAMES 5u
+#define SCAN_ENTRIES_MAX 300000u /* of one directory; a larger one is not granted as a whole */
+
+struct scan_found {
+	uint64_t files, used;    /* not directories; used: the program asked for them */
+	char *name[SCAN_NAMES];  /* the most sensitive of the unused ones, the worst first; owned */
+	unsigned rank[SCAN_NAMES];
+	const char *objection;   /* why it should not be granted as a whole; static; NULL: nothing */
+};
+
+/*
+ * Scans the directory or file, or what a pattern with "*" matches, with all below. home: as of secret_find_pattern.
+ * virt: the name in the view of `path`, by which `needs` knows it; NULL: the same. 0 or -ENOMEM.
+ */
+int scan_grant(const struct needs *needs, const char *home, const char *path, const char *virt,
+	       struct scan_found *ret_found);
+void scan_found_release(struct scan_found *found);
+
+#endif
