@@ -77,10 +77,10 @@ static json_t *draft_make_also(const struct scan_found *found)
 	return json_pack("{s:I, s:o}", "count", (json_int_t)(found->files - found->used), "names", names);
 }
 
-int draft_add_path(struct draft *draft, unsigned right, const char *path, char *because,
+int draft_add_path(struct draft *draft, unsigned right, const char *path, char *because_taken,
 		   const struct scan_found *found, const char *disabled)
 {
-	_cleanup_free_ char *owned = because;
+	_cleanup_free_ char *because = because_taken;
 	json_t *list = draft_get_list(draft, "filesystem", draft_get_right_name(right)), *entry;
 
 	if (!list || !because)

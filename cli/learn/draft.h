@@ -23,11 +23,11 @@ int draft_init(struct draft *draft, const json_t *old, const char *name, const c
 void draft_release(struct draft *draft);
 
 /*
- * Adds a rule to filesystem.read, write or exec (`right`: one POLICY_ right) unless it is there. because: taken, NULL
- * is no memory. found (may be NULL): what it grants beside. disabled: why it is left out; NULL: it applies. 0 or
+ * Adds a rule to filesystem.read, write or exec (`right`: one POLICY_ right) unless it is there. because_taken: taken,
+ * NULL is no memory. found (may be NULL): what it grants beside. disabled: why it is left out; NULL: it applies. 0 or
  * -ENOMEM.
  */
-int draft_add_path(struct draft *draft, unsigned right, const char *path, char *because,
+int draft_add_path(struct draft *draft, unsigned right, const char *path, char *because_taken,
 		   const struct scan_found *found, const char *disabled);
 
 /* Adds a name to filesystem.deny. */

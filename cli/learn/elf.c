@@ -74,9 +74,10 @@ static int elf_list_directories(struct elf_search *search)
 
 /* ---- libraries ---- */
 
-static int elf_add_file(struct elf_search *search, const char *path, unsigned want, char *because)
+/* because_taken: taken, NULL is no memory. */
+static int elf_add_file(struct elf_search *search, const char *path, unsigned want, char *because_taken)
 {
-	_cleanup_free_ char *owned = because;
+	_cleanup_free_ char *because = because_taken;
 	int r = because ? needs_add_path(search->needs, path, want, because) : -ENOMEM;
 
 	for (size_t i = 0; i < search->files.count; i++)

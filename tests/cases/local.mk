@@ -68,7 +68,7 @@ tests_cases_cases_storm_LDADD = -lpthread
 check_PROGRAMS += tests/cases/callgate-open tests/cases/cases-second-lock
 tests_cases_callgate_open_SOURCES = confine/filter.c
 tests_cases_callgate_open_CPPFLAGS = $(AM_CPPFLAGS) -DCALLGATE_OPEN_FILTER
-tests_cases_callgate_open_LDADD = $(callgate_OBJECTS) $(CALLGATE_LIBS) $(POLICY_LIBS)
+tests_cases_callgate_open_LDADD = $(callgate_OBJECTS) $(CALLGATE_LIBS) $(POLICY_LIBS) $(LIBELF_LIBS)
 tests_cases_cases_second_lock_SOURCES = tests/cases/second-lock.c tests/cases/second-lock-net.c \
 	tests/cases/second-lock.h
 tests_cases_cases_second_lock_CFLAGS = -std=gnu17 $(WARN_CFLAGS)

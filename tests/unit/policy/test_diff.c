@@ -548,7 +548,7 @@ END_TEST
 /* With too many combinations of globs, the search ends and says so. */
 START_TEST(test_cut)
 {
-	char first[8192] = "{\"filesystem\": {\"read\": [\"/z\"", second[8192];
+	char first[8192] = "{\"filesystem\": {\"read\": [\"/z\"", second[8200];
 	size_t len = strlen(first);
 	struct policy_diff diff;
 	struct policy *policy[2];
