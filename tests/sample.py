@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Draws comments and names of the product at random, for a reader who has not seen the code.
+
+Usage: tests/sample.py [--count N] [--seed SEED] [FOLDER...]
+
+A comment comes with the declaration, field or statement that it is written at, a name with its kind and file. The tests
+and the benchmarks are left out. The seed is printed, and the same seed draws the same sample from the same tree.
+"""
+import argparse
+import pathlib
+import random
+import re
+
+FOLDERS = ["base", "policy", "audit", "egress", "view", "replay", "syscalls", "confine", "supervisor", "keeper", "doctor",
+           "cli"]
+TOP = pathlib.Path(__file__).resolve().parent.parent
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+NAMES = [
+    ("function", re.compile(r"^(?!typedef|return|else)[A-Za-z_][\w \t*]*?\b([a-z]\w{3,})\([^;{}]*\)\s*\n\{", re.M)),
+    ("struct", re.compile(r"^(?:static )?(?:const )?struct (\w{3,}) \{", re.M)),
+    ("enumerator", re.compile(r"^\t([A-Z][A-Z0-9_]{3,})(?: = [^,\n]+)?,", re.M)),
+    ("macro", re.compile(r"^#define ([A-Z][A-Z0-9_]{3,})\b(?!\n)", re.M)),
+    ("field", re.compile(r"^\t(?:const )?(?:struct \w+|unsigned|int|bool|size_t|char|u?int\d+_t) \*?(\w{4,})(?:\[\w+\])?;",
+                         re.M)),
+]
+
+
+def comment_with_place(text, match):
+    """The comment and the code that it is written at: the rest of its own line, or else the declaration below."""
+    start = text.rfind("\n", 0, match.start()) + 1
+    before = text[start:match.start()].strip()
+    if before:
+        return f"{before}   {match.group()}"
+    declaration = re.match(r"\s*([^;{]*[;{])", text[match.end():])
+    if re.match(r"\s*\n\s*[\n#]", text[match.end():]) or not declaration:
+        return match.group()
+    return match.group() + "\n" + " ".join(declaration.group(1).split())[:200]
+
+
+def name_of(kind, match):
+    """The name as it is given to the reader: a field with its structure. None for a local variable."""
+    if kind != "field":
+        return match.group(1)
+    block = match.string[:match.start()].split("\n}")[-1]
+    structs = re.findall(r"^(?:static )?(?:const )?struct (\w+)(?: \w+\[?\]? =)? \{", block, re.M)
+    return f"struct {structs[-1]}: {match.group(1)}" if structs else None
+
+
+def collect(folders):
+    """Returns (comments, names), each a list of texts to print."""
+    comments, names = [], set()
+    for path in sorted(path for folder in folders for path in (TOP / folder).rglob("*.[ch]")):
+        text, where = path.read_text(encoding="utf-8"), path.relative_to(TOP)
+        comments += [f"{where}\n{comment_with_place(text, match)}" for match in COMMENT.finditer(text)
+                     if len(match.group().split()) >= 6]
+        found = {(kind, name_of(kind, match)) for kind, pattern in NAMES for match in pattern.finditer(text)}
+        names |= {f"{name} ({kind}, {where})" for kind, name in found if name}
+    return comments, sorted(names)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("folders", nargs="*", default=FOLDERS)
+    args = parser.parse_args()
+    comments, names = collect(args.folders)
+    draw = random.Random(args.seed)
+    print(f"seed {args.seed}: {args.count} of {len(comments)} comments and of {len(names)} names\n")
+    for number, comment in enumerate(draw.sample(comments, min(args.count, len(comments))), 1):
+        print(f"C{number}. {comment}\n")
+    for number, name in enumerate(draw.sample(names, min(args.count, len(names))), 1):
+        print(f"N{number}. {name}")
+
+
+if __name__ == "__main__":
+    main()
