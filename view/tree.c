@@ -30,7 +30,8 @@ struct tree {
 	struct {
 		unsigned changes;  /* a generation, never 0 */
 		unsigned changing; /* how many tasks are in a continued call that changes the limit */
-		bool lost;         /* a task without a pidfd changes it, and the end of such a call cannot be noticed */
+		/* a task without a pidfd made such a call, whose end is not noticed: limits are no longer cached */
+		bool lost;
 	} limit; /* changes of RLIMIT_NOFILE */
 	struct task transient; /* the entry of a task without a pidfd, which is filled anew for each call */
 	struct task *bucket[TREE_BUCKETS];

@@ -1,4 +1,7 @@
-/* The control socket to egress. Messages that cannot be sent at once are queued. control.h permits received ones. */
+/*
+ * The control socket to egress. Messages that cannot be sent at once are queued. A received message is checked by
+ * control_admits_message() in egress/control.h.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -41,7 +41,7 @@ enum row_basis {
 enum row_eintr {
 	EINTR_NEVER, /* never; if a signal ends the call before it is received, the call is restarted (interrupted.h) */
 	EINTR_OPEN,  /* only while it waits for the other end of a FIFO: restarted, and then it does not wait */
-	EINTR_MAY,   /* always possible, because the call may wait: not restarted */
+	EINTR_MAY,   /* at any time, because the call may wait: the program gets EINTR, the call is not restarted */
 };
 
 /* What a refused call does, for the wording of the summary of denials. No verdict rests on this. */
