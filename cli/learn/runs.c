@@ -17,9 +17,10 @@
 
 /* ---- the files ---- */
 
-static int runs_write_json(const struct learn *learn, const char *name, json_t *object)
+/* object_taken: taken, NULL is no memory. */
+static int runs_write_json(const struct learn *learn, const char *name, json_t *object_taken)
 {
-	_cleanup_json_ json_t *owned = object;
+	_cleanup_json_ json_t *object = object_taken;
 	_cleanup_free_ char *path = cli_format("%s/%s", learn->dir, name);
 
 	if (object && path && json_dump_file(object, path, JSON_INDENT(1)) == 0)
