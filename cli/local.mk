@@ -109,6 +109,9 @@ CALLGATE_SOURCES += \
 	cli/replay/replay.h \
 	cli/replay/report.c
 CALLGATE_SOURCES += \
+	cli/run/end-file.c \
+	cli/run/metrics.c \
+	cli/run/metrics.h \
 	cli/run/options.c \
 	cli/run/options.h \
 	cli/run/prepare.c \

@@ -57,13 +57,15 @@ static bool custodian_receive_request(int fd, char *name, size_t size, int *ret_
 	return true;
 }
 
-static int custodian_store_fd(int output_fd, int from, const char *name)
+/* text: a byte that is the directory's number, and the path of the file in it. */
+static int custodian_store_fd(const int dir_fd[CUSTODIAN_DIRS], int from, const char *text)
 {
+	const unsigned dir = (unsigned char)text[0] - (unsigned)'0';
 	struct stat st;
 
-	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+	if (dir >= CUSTODIAN_DIRS || dir_fd[dir] < 0 || from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
 		return -EINVAL;
-	return store_file(output_fd, from, &st, name);
+	return store_file(dir_fd[dir], from, &st, text + 1);
 }
 
 /* Directories that the custodian removes at the end of the run. */
@@ -88,10 +90,10 @@ static int custodian_add_removal(struct custodian_removals *removals, int parent
 	return 0;
 }
 
-static _Noreturn void custodian_main(int fd, int output_fd)
+static _Noreturn void custodian_main(int fd, const int dir_fd[CUSTODIAN_DIRS])
 {
 	struct custodian_removals removals = {.count = 0};
-	char text[1 + PATH_MAX];
+	char text[2 + PATH_MAX];
 	int from;
 
 	while (custodian_receive_request(fd, text, sizeof(text), &from)) {
@@ -100,7 +102,7 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 		if (text[0] == REQUEST_REMOVE)
 			error = custodian_add_removal(&removals, steal_fd(&from), text + 1);
 		else if (text[0] == REQUEST_STORE)
-			error = custodian_store_fd(output_fd, from, text + 1);
+			error = custodian_store_fd(dir_fd, from, text + 1);
 		cleanup_close(&from);
 		if (send(fd, &error, sizeof(error), MSG_NOSIGNAL) < 0)
 			break; /* the keeper died */
@@ -111,30 +113,50 @@ static _Noreturn void custodian_main(int fd, int output_fd)
 	_exit(0);
 }
 
-/* Moves fd to 3 and output_fd to 4, closes all other descriptors, drops privileges, and handles requests. */
-static _Noreturn void custodian_isolate_and_serve(int fd, int output_fd, bool self_filter)
+/*
+ * Moves a descriptor to `to`; all are first copied above those that they get, since one of them may have such a number
+ * already. The descriptor or -1.
+ */
+static int custodian_place_fd(int fd, int to)
 {
+	return fd < 0 ? -1 : dup2(fd, to);
+}
+
+#define CUSTODIAN_FD 3 /* of its socket; then those of the directories */
+#define CUSTODIAN_FDS_END (CUSTODIAN_FD + 1 + CUSTODIAN_DIRS)
+
+/* Keeps only the socket and the directories, drops privileges, and handles requests. */
+static _Noreturn void custodian_isolate_and_serve(int fd, const int borrowed_fd[CUSTODIAN_DIRS], bool self_filter)
+{
+	int dir_fd[CUSTODIAN_DIRS];
 	sigset_t all;
+	bool failed;
 
 	(void)sigfillset(&all); /* a Ctrl-C is for the keeper to handle */
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	(void)setsid();
-	/* Both are first copied above 4, because either may be 3 or 4 already. output_fd -2: there is no --output. */
-	fd = fcntl(fd, F_DUPFD, 5);
-	output_fd = output_fd < 0 ? -2 : fcntl(output_fd, F_DUPFD, 5);
-	fd = fd < 0 ? -1 : dup2(fd, 3);
-	output_fd = output_fd < 0 ? output_fd : dup2(output_fd, 4);
-	if (fd < 0 || output_fd == -1 || syscall(SYS_close_range, 0U, 2U, 0U) < 0 ||
-	    syscall(SYS_close_range, output_fd < 0 ? 4U : 5U, ~0U, 0U) < 0 || privs_drop_all() < 0 ||
+	fd = fcntl(fd, F_DUPFD, CUSTODIAN_FDS_END);
+	for (int i = 0; i < CUSTODIAN_DIRS; i++)
+		dir_fd[i] = borrowed_fd[i] < 0 ? -1 : fcntl(borrowed_fd[i], F_DUPFD, CUSTODIAN_FDS_END);
+	failed = custodian_place_fd(fd, CUSTODIAN_FD) < 0 || syscall(SYS_close_range, 0U, 2U, 0U) < 0;
+	for (int i = 0; i < CUSTODIAN_DIRS; i++) {
+		const int to = CUSTODIAN_FD + 1 + i;
+
+		dir_fd[i] = custodian_place_fd(dir_fd[i], to);
+		failed = failed || (borrowed_fd[i] >= 0 && dir_fd[i] < 0);
+		if (dir_fd[i] < 0)
+			(void)close(to); /* another descriptor of the keeper's, or none */
+	}
+	if (failed || syscall(SYS_close_range, (unsigned)CUSTODIAN_FDS_END, ~0U, 0U) < 0 || privs_drop_all() < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		_exit(1);
 	environment_wipe_own();
 	if (self_filter && selffilter_install(SELF_CUSTODIAN) < 0)
 		_exit(1);
-	custodian_main(fd, output_fd);
+	custodian_main(CUSTODIAN_FD, dir_fd);
 }
 
-int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custodian)
+int custodian_start(const int dir_fd[CUSTODIAN_DIRS], bool self_filter, struct custodian *ret_custodian)
 {
 	int pair[2];
 	long pid;
@@ -144,7 +166,7 @@ int custodian_start(int output_fd, bool self_filter, struct custodian *ret_custo
 	/* Forked with exit signal 0, so that waitpid(2) reports the custodian with __WALL only. */
 	pid = syscall(SYS_clone, 0UL, 0L, 0L, 0L, 0L);
 	if (pid == 0)
-		custodian_isolate_and_serve(pair[1], output_fd, self_filter);
+		custodian_isolate_and_serve(pair[1], dir_fd, self_filter);
 	cleanup_close(&pair[1]);
 	if (pid < 0) {
 		cleanup_close(&pair[0]);
@@ -168,7 +190,7 @@ static int custodian_send_request(const struct custodian *custodian, enum custod
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	int32_t error;
 
-	if (part[1].iov_len >= PATH_MAX)
+	if (part[1].iov_len > PATH_MAX)
 		return -ENAMETOOLONG;
 	header->cmsg_level = SOL_SOCKET;
 	header->cmsg_type = SCM_RIGHTS;
@@ -181,9 +203,14 @@ static int custodian_send_request(const struct custodian *custodian, enum custod
 	return error > 0 ? -EIO : error;
 }
 
-int custodian_store_file(const struct custodian *custodian, int from_fd, const char *rest)
+int custodian_store_file(const struct custodian *custodian, enum custodian_dir dir, int from_fd, const char *rest)
 {
-	return custodian_send_request(custodian, REQUEST_STORE, from_fd, rest);
+	char text[1 + PATH_MAX] = {(char)('0' + dir)};
+
+	if (strlen(rest) >= PATH_MAX - 1)
+		return -ENAMETOOLONG;
+	memcpy(text + 1, rest, strlen(rest) + 1);
+	return custodian_send_request(custodian, REQUEST_STORE, from_fd, text);
 }
 
 int custodian_remove_dir_at_end(const struct custodian *custodian, int parent_fd, const char *name)

@@ -52,13 +52,15 @@ static _Noreturn void keeper_run_supervisor(struct keeper *keeper, const struct 
 		.stdio_fd = {ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2]},
 		.control_fd = ends->control_fd,
 		.report_fd = keeper->report_fd,
+		.sink_kind = options->sink_kind,
+		.sink_fd = options->sink_fd,
 		.counters = keeper->counters,
 		.cgroup = keeper->cgroup,
 		.egress = &keeper->egress,
 	};
 	const int own[] = {
 		ends->stdio_fd[0], ends->stdio_fd[1], ends->stdio_fd[2], ends->control_fd, ends->ready_pipe[0],
-		options->audit_fd, keeper->report_fd, namespaces->peer_fd, namespaces->host_root_fd,
+		options->audit_fd, options->sink_fd, keeper->report_fd, namespaces->peer_fd, namespaces->host_root_fd,
 		namespaces->host_pidns_fd, options->scratch->base_fd, options->scratch->fd,
 		keeper->egress.control_fd, keeper->egress.dns_fd[0], keeper->egress.dns_fd[1]};
 	const size_t count = sizeof(own) / sizeof(own[0]);

@@ -11,6 +11,8 @@ libcallgate_keeper_a_SOURCES += \
 	keeper/output.c \
 	keeper/output.h \
 	keeper/private.h \
+	keeper/progress.c \
+	keeper/progress.h \
 	keeper/result.c \
 	keeper/result.h \
 	keeper/run.c \

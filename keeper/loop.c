@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "keeper/private.h"
+#include "keeper/progress.h"
 #include "supervisor/limits/killtree.h"
 
 /*
@@ -20,40 +20,11 @@
 #define KILL_SUPERVISOR_NS UINT64_C(10000000000)
 #define KILL_SUPERVISOR_AGAIN_NS UINT64_C(1000000000) /* the supervisor's time after a second signal */
 #define KILL_TREE_NS UINT64_C(500000000)
-#define STATUS_FIRST_NS UINT64_C(2000000000)
-#define STATUS_EVERY_NS UINT64_C(500000000)
-#define CLEAR_LINE "\r\033[K"
 
 /* timeout(1) sends its signal to the command and to its process group. Two signals within this time count as one. */
 #define SAME_SIGNAL_NS UINT64_C(250000000)
 
 enum loop_source { SOURCE_SIGNAL, SOURCE_SUPERVISOR, SOURCE_REPORT, SOURCE_OUT, SOURCE_ERR, SOURCE_INPUT, SOURCE_MAX };
-
-/* Updates the status line of a long run when it is due, unless the terminal's last line is unfinished output. */
-static void loop_show_status(struct keeper *keeper, uint64_t now)
-{
-	char text[128];
-	int len;
-
-	if (!keeper->options->status_line || now < keeper->status_next_ns)
-		return;
-	keeper->status_next_ns = now + STATUS_EVERY_NS;
-	if (keeper->last_shown != '\n')
-		return;
-	/* Kept short, so that the line does not wrap and can be cleared. */
-	len = snprintf(text, sizeof(text),
-		       CLEAR_LINE "callgate: %" PRIu64 " s, %" PRIu64 " calls judged, %" PRIu64 " denied",
-		       (now - keeper->start_ns) / 1000000000, keeper->counters->judged, keeper->counters->denied);
-	keeper->status_shown = write(STDERR_FILENO, text, (size_t)len) > 0;
-}
-
-/* Clears the status line. To be called before other output to the terminal, and at the end. */
-static void loop_clear_status(struct keeper *keeper)
-{
-	if (keeper->status_shown)
-		(void)!write(STDERR_FILENO, CLEAR_LINE, sizeof(CLEAR_LINE) - 1); /* EIO: the terminal hung up */
-	keeper->status_shown = false;
-}
 
 /* Orders the supervisor to end the run. The second time kills the supervisor and drops output that was not read yet. */
 static void loop_end_run(struct keeper *keeper, unsigned end)
@@ -127,7 +98,7 @@ static void loop_on_stop(struct keeper *keeper)
 {
 	sigset_t set;
 
-	loop_clear_status(keeper);
+	progress_clear_line(keeper);
 	loop_send_order(keeper, SIGTSTP);
 	terminal_leave_raw_mode(&keeper->terminal);
 	(void)sigemptyset(&set);
@@ -159,7 +130,7 @@ static void loop_tell_stops(struct keeper *keeper)
 {
 	const uint64_t stops = keeper->counters->stops;
 
-	loop_clear_status(keeper);
+	progress_clear_line(keeper);
 	if (stops - keeper->stops_told > RUN_STOPS_KEPT)
 		keeper->stops_told = stops - RUN_STOPS_KEPT;
 	for (; keeper->stops_told < stops; keeper->stops_told++) {
@@ -240,7 +211,7 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 {
 	size_t before = capture->pending_at;
 
-	loop_clear_status(keeper);
+	progress_clear_line(keeper);
 	(void)capture_move_chunk(capture); /* if nothing was moved, the stream is polled again */
 	loop_check_spill_size(keeper);
 	if (capture->reader_gone && keeper->options->tty) {
@@ -248,8 +219,7 @@ static void loop_on_output(struct keeper *keeper, struct capture *capture)
 		stdin_relay_release(&keeper->input);
 		close_fd(&keeper->terminal.master_fd);
 	}
-	if (capture == &keeper->outcome->err && capture->pending_at > before)
-		keeper->last_shown = capture->pending[capture->pending_at - 1];
+	progress_note_output(keeper, capture, before);
 }
 
 static void loop_on_input(struct keeper *keeper)
@@ -297,7 +267,7 @@ static void loop_check_deadlines(struct keeper *keeper)
 	}
 	if (keeper->kill_supervisor_ns && now >= keeper->kill_supervisor_ns)
 		(void)kill(keeper->supervisor_pid, SIGKILL);
-	loop_show_status(keeper, now);
+	progress_report_due(keeper, now);
 }
 
 /* Timeout of poll(2) until the next deadline; -1: none. */
@@ -312,8 +282,8 @@ static int loop_get_timeout_ms(const struct keeper *keeper)
 			until = keeper->reported || keeper->kill_supervisor_ns < keeper->kill_tree_ns
 					? keeper->kill_supervisor_ns
 					: keeper->kill_tree_ns;
-		if (keeper->options->status_line && keeper->status_next_ns < until)
-			until = keeper->status_next_ns;
+		if (progress_get_next_ns(keeper) < until)
+			until = progress_get_next_ns(keeper);
 	}
 	if (until == UINT64_MAX)
 		return -1;
@@ -328,7 +298,7 @@ void keeper_run_loop(struct keeper *keeper)
 	struct keeper_outcome *outcome = keeper->outcome;
 	struct pollfd poll_set[SOURCE_MAX];
 
-	keeper->status_next_ns = keeper->start_ns + STATUS_FIRST_NS;
+	progress_start(keeper);
 	while (!keeper->exited || !capture_has_ended(&outcome->out) || !capture_has_ended(&outcome->err)) {
 		poll_set[SOURCE_SIGNAL] = (struct pollfd){.fd = keeper->signal_fd, .events = POLLIN};
 		poll_set[SOURCE_SUPERVISOR] =
@@ -356,5 +326,5 @@ void keeper_run_loop(struct keeper *keeper)
 		if (poll_set[SOURCE_SUPERVISOR].revents)
 			loop_on_supervisor_exit(keeper);
 	}
-	loop_clear_status(keeper);
+	progress_clear_line(keeper);
 }

@@ -38,9 +38,11 @@ struct keeper {
 	bool reported; /* the supervisor has written its report, or died before */
 	json_t *early; /* owned: the report, read before the supervisor exits; used only if its exit status is 0 */
 	bool exited;   /* the supervisor has exited, and its process tree is dead */
-	char last_shown; /* the last byte forwarded to stderr */
-	bool status_shown; /* the status line is on the terminal (options->status_line) */
-	uint64_t status_next_ns;
+	struct progress {
+		uint64_t line_ns, json_ns; /* when the status line and the line of JSON are due; UINT64_MAX: never */
+		bool line_is_free;         /* the output on the terminal ends with a newline */
+		bool line_is_shown;        /* the status line is on the terminal */
+	} progress; /* progress.h */
 	uint64_t stops_told; /* how many of run_counters.stops were told on stderr */
 };
 

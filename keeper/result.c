@@ -157,6 +157,8 @@ json_t *result_make_json(const struct keeper_options *options, struct keeper_out
 	(void)json_object_set_new(result, "audit",
 				  json_pack("{s:o, s:O}", "file", report_make_text_json(options->audit_path), "records",
 					    records ? records : json_null()));
+	if (json_object_get(report, "audit_sink"))
+		(void)json_object_set(result, "audit_sink", json_object_get(report, "audit_sink"));
 	(void)json_object_set_new(result, "error", result_make_error_object(outcome->error_code, outcome->message));
 	return result;
 }
@@ -194,6 +196,17 @@ int result_write_start_line(int fd, const char *run_id, pid_t keeper)
 {
 	return result_write_line(fd,
 				 json_pack("{s:s, s:s, s:i}", "event", "start", "run_id", run_id, "pid", (int)keeper));
+}
+
+int result_write_progress_line(int fd, const struct result_progress *progress)
+{
+	return result_write_line(
+		fd, json_pack("{s:s, s:s, s:I, s:I, s:I, s:{s:I, s:I}, s:{s:I, s:I}}", "event", "progress", "run_id",
+			      progress->run_id, "duration_ms", (json_int_t)progress->duration_ms, "memory_bytes",
+			      (json_int_t)progress->memory_bytes, "processes", (json_int_t)progress->processes, "calls",
+			      "judged", (json_int_t)progress->judged, "denied", (json_int_t)progress->denied, "network",
+			      "open", (json_int_t)progress->connections, "denied",
+			      (json_int_t)progress->network_denied));
 }
 
 int result_write_end_line(int fd, const json_t *result)

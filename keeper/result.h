@@ -17,7 +17,17 @@ json_t *result_make_error(const char *run_id, int exit_code, const char *code, c
 /* Sets an error that came after the run, such as a failure of --output: exit_code 125 and status "error". */
 void result_set_error(json_t *result, const char *code, const char *message);
 
-/* Write the first and the last line to the descriptor of --status-fd. 0 or -errno. */
+/* How far a run is: a line of --status-fd while the run lasts. */
+struct result_progress {
+	const char *run_id;
+	uint64_t duration_ms, memory_bytes, processes;
+	uint64_t judged, denied; /* calls */
+	uint64_t connections;    /* connections through egress that are open now */
+	uint64_t network_denied; /* refusals by egress */
+};
+
+/* Write the first, a further and the last line to the descriptor of --status-fd. 0 or -errno. */
+int result_write_progress_line(int fd, const struct result_progress *progress);
 int result_write_start_line(int fd, const char *run_id, pid_t keeper);
 int result_write_end_line(int fd, const json_t *result);
 

@@ -167,8 +167,7 @@ int keeper_run_program(const struct keeper_options *options, struct keeper_outco
 				.supervisor_pidfd = -1,
 				.control_fd = -1,
 				.report_fd = -1,
-				.signal_fd = -1,
-				.last_shown = '\n'};
+				.signal_fd = -1};
 	const char *step = "give up privileges";
 	int error;
 

@@ -16,6 +16,7 @@
 #include "keeper/scratch.h"
 #include "policy/policy.h"
 #include "supervisor/status.h"
+#include "syscalls/account/sink.h"
 #include "view/view.h"
 
 struct egress_read;
@@ -30,6 +31,8 @@ struct keeper_options {
 	const char *audit_path;   /* path of the audit log; NULL: no log */
 	int audit_fd;             /* passed on in struct process_options */
 	const char *audit_earlier; /* passed on in struct process_options */
+	enum sink_kind sink_kind; /* passed on in struct process_options, like the next one */
+	int sink_fd;
 	const char *part; /* "setup", for the names of the setup's spill files; NULL: this is the program's phase */
 	struct layers *layers;    /* on a page shared with the supervisor */
 	struct egress_read *read; /* what was read for egress; NULL: egress_start() reads it */
@@ -41,7 +44,10 @@ struct keeper_options {
 	bool tty;                 /* give the program a terminal */
 	enum view_overlay overlay; /* whose writes go to the scratch directory */
 	pid_t parent;             /* --die-with-parent: getppid() at the start; 0: without that option */
-	bool status_line;         /* show a status line on stderr, a terminal that is not the program's stdout */
+	bool status_line;         /* show a status line on stderr, which is a terminal */
+	bool status_shares_terminal; /* the program's stdout is a terminal, too */
+	int status_fd;            /* gets a line of JSON every status_every_ns, unless that is 0; -1: none; borrowed */
+	uint64_t status_every_ns;
 	uint64_t wall_ns;         /* time limit; 0: none */
 	uint64_t grace_ns;        /* from SIGTERM at the time limit to the end of the run; 0: the run ends at once */
 	uint64_t kill_after_ns;   /* from a signal to callgate to the end of the run; 0: the run ends at once */

@@ -275,6 +275,9 @@ static void loop_share_counters(const struct supervisor *supervisor)
 
 	counters->judged = supervisor->dispatch.counts.judged;
 	counters->denied = supervisor->dispatch.counts.denied;
+	if (supervisor->dispatch.egress)
+		egress_client_get_counts(supervisor->dispatch.egress, &counters->connections,
+					 &counters->network_denied);
 	if (supervisor->sandbox.disk)
 		counters->disk_bytes = disk_get_used_inside_bytes(supervisor->sandbox.disk);
 }

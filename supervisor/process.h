@@ -14,6 +14,7 @@
 #include "confine/privs.h"
 #include "policy/policy.h"
 #include "supervisor/gateway/start.h"
+#include "syscalls/account/sink.h"
 #include "view/view.h"
 
 /* The run's scratch directory (keeper/scratch.h). Borrowed. */
@@ -35,6 +36,8 @@ struct run_counters {
 	char policy_sha256[SHA256_HEX_SIZE]; /* written by the keeper, for the log, before the keeper sets `sealed` */
 	bool sealed;
 	volatile uint64_t judged, denied;
+	volatile uint64_t connections;    /* connections through egress that are open now */
+	volatile uint64_t network_denied; /* refusals by egress */
 	volatile uint64_t disk_bytes;    /* disk use of the run, if it is limited; written by the supervisor */
 	volatile uint64_t spilled_bytes; /* bytes of output beyond the limit of output; written by the keeper */
 	volatile uint64_t stops;         /* processes that "on_deny" has stopped; the last ones are in `stop` */
@@ -70,6 +73,8 @@ struct process_options {
 	 */
 	int control_fd;
 	int report_fd;            /* a memfd shared with the keeper */
+	enum sink_kind sink_kind; /* --audit-sink */
+	int sink_fd;              /* its socket, borrowed; -1: SINK_NONE */
 	struct run_counters *counters;
 	struct cgroup *cgroup;    /* borrowed; NULL: no control group */
 	struct egress_side *egress; /* released by the process */

@@ -171,6 +171,10 @@ json_t *report_make_json(const struct supervise_report *report, const struct vie
 		(void)json_object_set_new(object, "ended_by", json_string(REPORT_ENDED_BY_DECOY));
 	else if (report->ended_by != LIMIT_MAX)
 		(void)json_object_set_new(object, "ended_by", json_string(limit_get_name(report->ended_by)));
+	if (report->sink.kind != SINK_NONE)
+		(void)json_object_set_new(object, "audit_sink",
+					  json_pack("{s:I, s:I}", "sent", (json_int_t)report->sink.sent, "dropped",
+						    (json_int_t)report->sink.dropped));
 	report_set_changes(object, report->changes, view);
 	return object;
 }

@@ -120,6 +120,10 @@ static int supervise_build_all(struct supervisor *supervisor)
 
 	supervisor->report->changes = changes_create();
 	supervisor->report->denials = denials_create();
+	supervisor->report->sink = (struct sink){.kind = process->sink_kind, .fd = process->sink_fd,
+						 .run_id = process->scratch.run_id};
+	if (supervisor->report->denials && process->sink_kind != SINK_NONE)
+		denials_set_sink(supervisor->report->denials, &supervisor->report->sink);
 	supervisor->report->decoys = decoys_create();
 	if (!supervisor->report->changes || !supervisor->report->denials || !supervisor->report->decoys)
 		return -ENOMEM;
@@ -193,6 +197,7 @@ static void supervise_run_program(struct supervisor *supervisor)
 		supervise_kill_all(supervisor);
 	if (supervisor->dispatch.egress)
 		egress_client_end_run(supervisor->dispatch.egress);
+	sink_tell_rest(&supervisor->report->sink);
 	limits_measure_final(supervisor->limits);
 }
 

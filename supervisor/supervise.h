@@ -40,6 +40,7 @@ struct supervise_report {
 	struct decoys *decoys;   /* owned by the report */
 	bool decoy_ended;        /* the reading of a decoy ended the run */
 	struct network_report network; /* owned by the report */
+	struct sink sink;              /* what was sent of the denials */
 };
 
 /* Returns 0 with a report, even if the program could not be started; -errno if supervision failed. */

@@ -6,6 +6,8 @@ libcallgate_syscalls_a_SOURCES += \
 	syscalls/account/denial-text.c \
 	syscalls/account/probes.c \
 	syscalls/account/probes.h \
+	syscalls/account/sink.c \
+	syscalls/account/sink.h \
 	syscalls/account/denial-text.h \
 	syscalls/account/decoys.c \
 	syscalls/account/decoys.h \

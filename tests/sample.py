@@ -11,8 +11,8 @@ import pathlib
 import random
 import re
 
-FOLDERS = ["base", "policy", "audit", "egress", "view", "replay", "syscalls", "confine", "supervisor", "keeper", "doctor",
-           "cli"]
+FOLDERS = ["base", "policy", "audit", "egress", "view", "replay", "syscalls", "confine", "supervisor", "keeper",
+           "doctor", "cli"]
 TOP = pathlib.Path(__file__).resolve().parent.parent
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 NAMES = [
@@ -20,8 +20,8 @@ NAMES = [
     ("struct", re.compile(r"^(?:static )?(?:const )?struct (\w{3,}) \{", re.M)),
     ("enumerator", re.compile(r"^\t([A-Z][A-Z0-9_]{3,})(?: = [^,\n]+)?,", re.M)),
     ("macro", re.compile(r"^#define ([A-Z][A-Z0-9_]{3,})\b(?!\n)", re.M)),
-    ("field", re.compile(r"^\t(?:const )?(?:struct \w+|unsigned|int|bool|size_t|char|u?int\d+_t) \*?(\w{4,})(?:\[\w+\])?;",
-                         re.M)),
+    ("field", re.compile(
+        r"^\t(?:const )?(?:struct \w+|unsigned|int|bool|size_t|char|u?int\d+_t) \*?(\w{4,})(?:\[\w+\])?;", re.M)),
 ]
 
 

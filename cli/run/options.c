@@ -8,7 +8,8 @@
 #include "base/text.h"
 
 #define GRACE_DEFAULT_NS UINT64_C(2000000000)                    /* default of --kill-after and --grace */
-#define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of --kill-after and --grace */
+#define STATUS_EVERY_DEFAULT_NS UINT64_C(1000000000)
+#define TIME_MAX_NS (UINT64_C(24) * 3600 * 1000000000) /* maximum of --kill-after, --grace and --status-every */
 
 static int run_set_events(const struct cli_given *given, void *all)
 {
@@ -79,14 +80,23 @@ static const struct cli_option run_table[] = {
 		 FIELD_OFFSET(dry_run)),
 	CLI_FLAG("json", 0, "print one JSON result on stdout instead of the program's output", FIELD_OFFSET(json)),
 	CLI_TEXT("audit", "FILE", "write one audit record per decision to FILE", FIELD_OFFSET(audit)),
+	CLI_TEXT("audit-sink", "KIND[:PATH]",
+		 "tell each denial to the system's log, too: syslog or journald, at its usual socket or PATH",
+		 FIELD_OFFSET(sink)),
 	CLI_LIST("input", 0, "FILE", "copy FILE, or a directory with its tree, into the workdir first (repeatable)",
 		 FIELD_OFFSET(input)),
 	CLI_TEXT("output", "DIR", "keep what the run added or modified in its workdir", FIELD_OFFSET(output)),
 	CLI_LIST("artifact", 0, "GLOB", "keep only what matches GLOB below the workdir (repeatable)",
 		 FIELD_OFFSET(artifact)),
 	{"events", 0, "WHAT", "at the end, on stderr: none, summary, blocked or all", run_set_events, 0, 0},
-	{"status-fd", 0, "N", "write a JSON line to file descriptor N at the start and at the end", run_set_status_fd,
-	 FIELD_OFFSET(status_fd), 0},
+	CLI_FLAG("status", 0, "show a status line on stderr, also while the program's output is on that terminal",
+		 FIELD_OFFSET(status)),
+	{"status-fd", 0, "N", "write a JSON line to file descriptor N at the start, at the end and meanwhile",
+	 run_set_status_fd, FIELD_OFFSET(status_fd), 0},
+	{"status-every", 0, "TIME", "how often --status-fd gets a line during the run (default 1s); 0: never",
+	 run_set_time, FIELD_OFFSET(status_every_ns), 0},
+	CLI_TEXT("metrics", "FILE", "at the end, write the run's numbers to FILE in the OpenMetrics format",
+		 FIELD_OFFSET(metrics)),
 	CLI_FLAG("interactive", 'i', "the program reads callgate's standard input (default: empty input)",
 		 FIELD_OFFSET(interactive)),
 	CLI_FLAG("tty", 0, "the program gets a terminal of its own, joined to callgate's; with -i", FIELD_OFFSET(tty)),
@@ -109,6 +119,10 @@ static int run_check_options(const struct run_options *options, int left)
 	const char *wrong = left == 0 ? "no program named; see callgate run --help"
 			    : options->setup && options->policy.phase_given
 				    ? "--setup goes through both phases; leave out --phase"
+			    : options->status && options->quiet
+				    ? "--status shows a line and --quiet shows none; leave out one of them"
+			    : options->status && options->tty
+				    ? "with --tty the terminal is the program's; use --status-fd instead of --status"
 			    : options->artifact.count > 0 && !options->output
 				    ? "--artifact chooses what --output keeps: name a directory with --output"
 			    : options->really && !options->observe ? "--really is for --mode observe; add that"
@@ -146,8 +160,8 @@ int run_parse_options(int argc, char **argv, struct run_options *ret_options)
 	};
 	int status;
 
-	*options = (struct run_options){
-		.status_fd = -1, .kill_after_ns = GRACE_DEFAULT_NS, .grace_ns = GRACE_DEFAULT_NS};
+	*options = (struct run_options){.status_fd = -1, .status_every_ns = STATUS_EVERY_DEFAULT_NS,
+					.kill_after_ns = GRACE_DEFAULT_NS, .grace_ns = GRACE_DEFAULT_NS};
 	status = cli_parse_options(argc, argv, &syntax);
 	if (status != CLI_PARSED)
 		return status;

@@ -28,7 +28,11 @@ struct run_options {
 	bool verbose;
 	bool events_given;
 	enum summary_events events;
+	const char *metrics; /* --metrics; NULL: none */
+	const char *sink;    /* --audit-sink; NULL: none */
+	bool status;         /* --status */
 	int status_fd; /* descriptor of --status-fd; -1: none */
+	uint64_t status_every_ns;
 	uint64_t kill_after_ns, grace_ns; /* --kill-after and --grace: see struct keeper_options */
 	char **argv;   /* the program and its arguments, NULL-ended */
 };

@@ -348,6 +348,42 @@ static int prepare_make_logs(struct run *run)
 	return exit_code ? exit_code : prepare_make_log(run, run->setup.log, &run->setup);
 }
 
+/* Connects to the system's log: --audit-sink. */
+static int prepare_connect_sink(struct run *run)
+{
+	const char *named = run->options.sink, *path = NULL;
+
+	run->sink_kind = sink_parse(named, &path);
+	if (run->sink_kind == SINK_NONE)
+		return run_report_refusal(run, "usage",
+					  "--audit-sink %s: must be syslog or journald, or one of them with \":\" and "
+					  "the path of its socket",
+					  named);
+	run->sink_fd = sink_connect(path);
+	if (run->sink_fd < 0)
+		return run_report_refusal(run, "sink_failed",
+					  "--audit-sink %s: cannot connect to %s: %s; is it running?", named, path,
+					  strerror(-run->sink_fd));
+	return 0;
+}
+
+/* Opens the directory of --metrics. */
+static int prepare_open_metrics(struct run *run)
+{
+	const char *named = run->options.metrics;
+	_cleanup_free_ char *path = NULL;
+	int error;
+
+	if (prepare_judge_parent(run, "--metrics", named, &path) != 0)
+		return CLI_ERROR;
+	error = path ? run_end_file_open(path, &run->metrics) : -ENOENT;
+	if (error < 0)
+		return run_report_refusal(run, "metrics_failed",
+					  "--metrics %s: %s; name a file in a directory that can be written", named,
+					  strerror(-error));
+	return 0;
+}
+
 static void prepare_print_warnings(struct run *run)
 {
 	const struct run_options *options = &run->options;
@@ -365,7 +401,8 @@ int run_start_custodian(struct run *run)
 	const char *why;
 	bool self_filter =
 		!(run->options.policy.without & LAYER_BIT(LAYER_SELF_FILTER)) && selffilter_is_possible(&why);
-	int error = custodian_start(run->output_fd, self_filter, &run->custodian);
+	const int dir_fd[CUSTODIAN_DIRS] = {run->output_fd, run->metrics.dir_fd};
+	int error = custodian_start(dir_fd, self_filter, &run->custodian);
 
 	return error < 0 ? run_report_refusal(run, "user_failed", "cannot start the custodian: %s",
 					      strerror(-error)) : 0;
@@ -413,6 +450,10 @@ int run_prepare(struct run *run)
 	    prepare_make_logs(run) != 0)
 		return CLI_ERROR;
 	if (options->output && prepare_open_output(run) != 0)
+		return CLI_ERROR;
+	if (options->sink && prepare_connect_sink(run) != 0)
+		return CLI_ERROR;
+	if (options->metrics && prepare_open_metrics(run) != 0)
 		return CLI_ERROR;
 	if (prepare_observe(run) != 0)
 		return CLI_ERROR;

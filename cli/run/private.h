@@ -13,6 +13,7 @@
 #include "keeper/custodian.h"
 #include "keeper/scratch.h"
 #include "supervisor/gateway/start.h"
+#include "syscalls/account/sink.h"
 
 /* What each phase of a run, the setup and the program, has for itself. */
 struct run_phase {
@@ -24,6 +25,14 @@ struct run_phase {
 #define RUN_PHASE_NONE (struct run_phase){.audit_fd = -1}
 
 void run_phase_release(struct run_phase *part);
+
+/* A file that callgate writes when the run has ended. */
+struct run_end_file {
+	int dir_fd;     /* its directory */
+	int content_fd; /* a memfd for what will be in it */
+	char *name;     /* NULL: there is no such file */
+};
+#define RUN_END_FILE_NONE (struct run_end_file){.dir_fd = -1, .content_fd = -1}
 
 /* Everything that a run owns, in one structure, so that it is released wherever the run fails. */
 struct run {
@@ -42,6 +51,9 @@ struct run {
 	char *workdir; /* host path of the workdir */
 	int workdir_fd; /* open while the run is prepared */
 	int output_fd;
+	struct run_end_file metrics; /* of --metrics */
+	enum sink_kind sink_kind;    /* of --audit-sink */
+	int sink_fd;
 	struct custodian custodian;
 	struct layers *layers;
 	char *user_path; /* PATH at the start, because the run wipes its environment; NULL: not set */
@@ -59,6 +71,13 @@ int run_refuse_no_memory(struct run *run);
  * `option`.
  */
 int run_find_user(const char *option, const char *text, struct privs_user *ret_user, struct policy_error *ret_error);
+
+/* Opens the directory of a file that is to be written at the end. path: canonical but for the name. 0 or -errno. */
+int run_end_file_open(const char *path, struct run_end_file *ret_file);
+/* Writes the file, and replaces one of that name. dir: its directory in a run with --user. 0 or -errno. */
+int run_store_end_file(const struct run *run, enum custodian_dir dir, const struct run_end_file *file,
+		       const char *text);
+void run_end_file_release(struct run_end_file *file);
 
 /* Prepares a run. The caller releases `run`, also on failure. 0, or an exit status after run_report_refusal. */
 int run_prepare(struct run *run);

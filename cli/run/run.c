@@ -40,6 +40,8 @@ static void run_release(struct run *run)
 	json_decref(run->mistakes);
 	cli_host_release(&run->host);
 	cleanup_close(&run->output_fd);
+	cleanup_close(&run->sink_fd);
+	run_end_file_release(&run->metrics);
 	free(run->workdir);
 	free(run->user_path);
 	cleanup_close(&run->workdir_fd);
@@ -119,6 +121,7 @@ static int run_prepare_and_watch(struct run *run)
 int cli_main_run(int argc, char **argv)
 {
 	struct run run = {.parent = getppid(), .workdir_fd = -1, .output_fd = -1, .result_fd = -1,
+			  .metrics = RUN_END_FILE_NONE, .sink_fd = -1,
 			  .program = RUN_PHASE_NONE, .setup = RUN_PHASE_NONE};
 	int exit_code = run_parse_options(argc, argv, &run.options);
 	const char *path = getenv("PATH");

@@ -58,6 +58,8 @@ static int setup_turn_run_into_setup(struct run *run, pid_t waiting)
 	run->options.status_fd = -1;
 	run->options.output = NULL;
 	close_fd(&run->output_fd);
+	run->options.metrics = NULL;
+	run_end_file_release(&run->metrics);
 	run->options.die_with_parent = true;
 	run->parent = waiting;
 	if (!custodian)

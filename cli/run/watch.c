@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/host/account.h"
 #include "cli/host/home-path.h"
+#include "cli/run/metrics.h"
 #include "cli/run/private.h"
 #include "keeper/run.h"
 #include "keeper/output.h"
@@ -47,6 +49,23 @@ int run_write_start_status(struct run *run)
 	return run_report_refusal(run, "status_fd_failed", "--status-fd %d: cannot write to it", fd);
 }
 
+/* Writes the file of --metrics. A failure becomes the result's error: whoever collects the file would miss the run. */
+static void watch_write_metrics(const struct run *run, json_t *result)
+{
+	_cleanup_free_ char *text = run->metrics.name ? metrics_make_text(result, (double)time(NULL)) : NULL;
+	char message[512];
+	int error;
+
+	if (!run->metrics.name)
+		return;
+	error = text ? run_store_end_file(run, CUSTODIAN_METRICS, &run->metrics, text) : -ENOMEM;
+	if (error == 0)
+		return;
+	(void)snprintf(message, sizeof(message), "--metrics %s: %s", run->options.metrics, strerror(-error));
+	cli_print_error("run", "%s", message);
+	result_set_error(result, "metrics_failed", message);
+}
+
 int run_report_refusal(struct run *run, const char *code, const char *format, ...)
 {
 	char message[1200];
@@ -60,6 +79,7 @@ int run_report_refusal(struct run *run, const char *code, const char *format, ..
 	if (run->mistakes)
 		(void)json_object_set(json_object_get(result, "error"), "mistakes", run->mistakes);
 	cli_print_error("run", "%s", message);
+	watch_write_metrics(run, result);
 	if (run->options.json || run->in_setup)
 		(void)run_print_result(run, result); /* a failure adds nothing: the exit status is an error already */
 	if (run->options.status_fd >= 0)
@@ -238,9 +258,10 @@ static int watch_report_end(struct run *run, const struct keeper_options *keeper
 	watch_check_stream(run, result, "stderr", &outcome->err);
 	if (run->output_fd >= 0 && outcome->report)
 		watch_keep_artifacts(run, result);
-	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
 	if (run->setup_result)
 		(void)json_object_set(result, "setup", run->setup_result);
+	watch_write_metrics(run, result);
+	exit_code = (int)json_integer_value(json_object_get(result, "exit_code"));
 	if ((run->options.json || run->in_setup) && run_print_result(run, result) != CLI_OK)
 		exit_code = CLI_ERROR;
 	if (run->in_setup && !run->options.json && run->options.events != SUMMARY_NONE &&
@@ -258,13 +279,13 @@ static uint64_t watch_get_capture_limit(const struct run *run, uint64_t limit)
 	return limit ? limit : run->options.json ? JSON_OUTPUT_BYTES : CAPTURE_NO_LIMIT;
 }
 
-/* Whether to show a status line: not if the program's stdout may appear on a terminal, mixed with the line. */
+/* Whether to show a status line. Unless asked for, not where the program's stdout may be on the same terminal. */
 static bool watch_needs_status_line(const struct run_options *options)
 {
 	const char *term = getenv("TERM");
 
 	return !options->quiet && !options->tty && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
-	       (options->json || !isatty(STDOUT_FILENO));
+	       (options->status || options->json || !isatty(STDOUT_FILENO));
 }
 
 int run_program_to_end(struct run *run)
@@ -289,6 +310,8 @@ int run_program_to_end(struct run *run)
 		.audit_path = run->program.log,
 		.audit_fd = run->program.audit_fd,
 		.audit_earlier = run->setup.log,
+		.sink_kind = run->sink_kind,
+		.sink_fd = run->sink_fd,
 		.part = run->in_setup ? "setup" : NULL,
 		.layers = run->layers,
 		.read = options->setup ? &run->program.read : NULL,
@@ -303,6 +326,9 @@ int run_program_to_end(struct run *run)
 								   : VIEW_OVERLAY_NONE,
 		.parent = options->die_with_parent ? run->parent : 0,
 		.status_line = watch_needs_status_line(options),
+		.status_shares_terminal = options->status && isatty(STDOUT_FILENO),
+		.status_fd = options->status_fd,
+		.status_every_ns = options->status_every_ns,
 		.wall_ns = limits->wall_ns,
 		.grace_ns = options->grace_ns,
 		.kill_after_ns = options->kill_after_ns,

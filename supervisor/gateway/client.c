@@ -316,6 +316,13 @@ void egress_client_add_refusal(void *context, const char *host, unsigned port, c
 	summary_add_entry(&client->summary, &item);
 }
 
+void egress_client_get_counts(const struct egress_client *client, volatile uint64_t *ret_open,
+			      volatile uint64_t *ret_denied)
+{
+	*ret_open = client->connections.count;
+	*ret_denied = client->denied;
+}
+
 void egress_client_make_report(const struct egress_client *client, struct network_report *ret_report)
 {
 	*ret_report = (struct network_report){.list = json_incref(client->summary.list),

@@ -53,6 +53,10 @@ bool egress_client_is_alive(const void *client);
 /* For inet.h: adds a refusal that egress does not know of to the result. */
 void egress_client_add_refusal(void *client, const char *host, unsigned port, const char *rule, const char *reason);
 
+/* How many connections are open now, and how often egress has refused something so far. */
+void egress_client_get_counts(const struct egress_client *client, volatile uint64_t *ret_open,
+			      volatile uint64_t *ret_denied);
+
 /* The network in the result and in the report. All zeros: no network. */
 struct network_report {
 	/*

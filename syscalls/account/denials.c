@@ -1,10 +1,12 @@
 /* A hash table of at most DENIALS_MAX entries, so that each denial of a flood costs one lookup. */
 #include <sys/mman.h>
 
+#include "base/io.h"
 #include "base/texthash.h"
 #include "syscalls/account/denial-text.h"
 #include "syscalls/account/denials.h"
 #include "syscalls/account/probes.h"
+#include "syscalls/account/sink.h"
 #include "syscalls/call/call.h"
 
 #define DENIAL_SLOTS 4096 /* a power of two, well above DENIALS_MAX */
@@ -15,6 +17,7 @@ struct denials {
 	struct denial item[DENIALS_MAX];
 	size_t count;
 	uint64_t unlisted;
+	struct sink *sink; /* borrowed; NULL: denials are not told to the system's log */
 	uint16_t slot[DENIAL_SLOTS]; /* index in `item` + 1; 0: empty */
 };
 
@@ -139,6 +142,31 @@ static struct denial *denials_find(struct denials *denials, const struct denial_
 	return NULL;
 }
 
+void denials_set_sink(struct denials *denials, struct sink *sink)
+{
+	denials->sink = sink;
+}
+
+static void denials_tell_call(struct denials *denials, const struct call *call, const struct denial_key *key)
+{
+	const struct policy_decision decision = denial_get_decision(call);
+
+	sink_tell(denials->sink,
+		  &(struct sink_denial){.call = key->syscall, .target = key->target, .exe = key->exe,
+					.rule = decision.rule, .reason = decision.reason, .pid = call->task->tgid,
+					.error = key->error, .seq = call->slot.seq, .count = 1},
+		  io_read_clock_ns());
+}
+
+static void denials_tell_event(struct denials *denials, const struct denial *event)
+{
+	sink_tell(denials->sink,
+		  &(struct sink_denial){.call = event->event, .target = event->target, .exe = event->exe,
+					.rule = event->rule, .reason = event->reason, .pid = event->pid,
+					.error = event->error, .seq = event->seq, .count = event->count},
+		  io_read_clock_ns());
+}
+
 void denials_add(struct denials *denials, const struct call *call)
 {
 	char text[DENIAL_TARGET_MAX];
@@ -149,6 +177,8 @@ void denials_add(struct denials *denials, const struct call *call)
 	if (probe_was_refused(call))
 		return;
 	key = denial_key(call, text);
+	if (denials->sink)
+		denials_tell_call(denials, call, &key);
 	item = denials_find(denials, &key, NULL, &at);
 	if (item)
 		item->count++;
@@ -165,6 +195,8 @@ void denials_add_event(struct denials *denials, const struct denial *event)
 	size_t at;
 	struct denial *item = denials_find(denials, &key, event, &at);
 
+	if (denials->sink)
+		denials_tell_event(denials, event);
 	if (item)
 		item->count += event->count;
 	else if (denials->count == DENIALS_MAX || !denial_fill_from_event(&denials->item[denials->count], event))

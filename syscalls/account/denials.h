@@ -42,6 +42,9 @@ struct denial {
 
 struct denials *denials_create(void);
 void denials_free(struct denials *denials);
+/* From now on each attempt is told to the system's log, too. Borrows. */
+struct sink;
+void denials_set_sink(struct denials *denials, struct sink *sink);
 /* Adds the call's refusal, after it was recorded. Never fails: without memory it is only counted. */
 void denials_add(struct denials *denials, const struct call *call);
 /* Adds a refusal by egress; copies its texts. Equal event, target, reason, error and exe: it is only counted. */

@@ -56,6 +56,7 @@ LIVE_TESTS = \
 	tests/live/syscalls/exec-forms.sh \
 	tests/live/in-container.sh \
 	tests/live/keeper/keeper.sh \
+	tests/live/keeper/progress.sh \
 	tests/live/egress/fetch.sh \
 	tests/live/syscalls/fstat.sh \
 	tests/live/syscalls/hot-calls.sh \

@@ -124,6 +124,9 @@ UNIT_TESTS += tests/unit/syscalls/test_denials
 tests_unit_syscalls_test_denials_LDADD = libcallgate_syscalls.a libcallgate_view.a libcallgate_audit.a \
 	libcallgate_policy.a libcallgate_base.a $(POLICY_LIBS) $(UNIT_LIBS)
 
+UNIT_TESTS += tests/unit/syscalls/test_sink
+tests_unit_syscalls_test_sink_LDADD = libcallgate_syscalls.a libcallgate_base.a $(UNIT_LIBS)
+
 # Counting tasks, with children of the test's own.
 UNIT_TESTS += tests/unit/syscalls/test_forks
 tests_unit_syscalls_test_forks_LDADD = $(tests_unit_syscalls_test_denials_LDADD)

@@ -4,14 +4,17 @@
 need git make gcc node jq
 export CALLGATE
 cd "$T" || die "cd"
+# Not in place: make distcheck builds from a tree that cannot be written, and an experiment copies its workdir as it is.
+cp -r "$SRC/examples" "$T/examples" || die "cp"
+chmod -R u+w "$T/examples"
 
 # example NAME [ARG…]: its output in $T/NAME.out
 example()
 {
 	local name=$1 status
 	shift
-	"$CALLGATE" check "$SRC/examples/$name/policy.json" >"$T/check" 2>&1 || fail "$name: policy: $(cat "$T/check")"
-	timeout -k 5 "$LIVE_TIMEOUT" "$SRC/examples/$name/run.sh" "$@" </dev/null >"$T/$name.out" 2>"$T/$name.err"
+	"$CALLGATE" check "$T/examples/$name/policy.json" >"$T/check" 2>&1 || fail "$name: policy: $(cat "$T/check")"
+	timeout -k 5 "$LIVE_TIMEOUT" "$T/examples/$name/run.sh" "$@" </dev/null >"$T/$name.out" 2>"$T/$name.err"
 	status=$?
 	[ $status = 0 ] || fail "$name: ended with $status: $(tail -n 15 "$T/$name.err" "$T/$name.out")"
 }

@@ -1,0 +1,157 @@
+#include "syscalls/account/sink.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#define SINK_TEXT_MAX 512u /* bytes of one text; the rest is left out, since a datagram has its limits */
+#define SINK_SHOWN_MAX (SINK_TEXT_MAX * TEXT_ESCAPE_MAX + 1)
+#define SINK_MESSAGE_MAX (6u * SINK_SHOWN_MAX)
+#define SINK_TOKEN UINT64_C(1000000000)
+#define SINK_PRIORITY (LOG_AUTHPRIV | LOG_WARNING)
+#define JOURNALD_PATH "/run/systemd/journal/socket"
+
+enum sink_kind sink_parse(const char *text, const char **ret_path)
+{
+	static const struct {
+		const char *name;
+		enum sink_kind kind;
+		const char *path;
+	} kinds[] = {{"syslog", SINK_SYSLOG, "/dev/log"}, {"journald", SINK_JOURNALD, JOURNALD_PATH}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const size_t len = strlen(kinds[i].name);
+
+		if (strncmp(text, kinds[i].name, len) != 0 ||
+		    (text[len] != '\0' && (text[len] != ':' || !text[len + 1])))
+			continue;
+		*ret_path = text[len] ? text + len + 1 : kinds[i].path;
+		return kinds[i].kind;
+	}
+	return SINK_NONE;
+}
+
+int sink_connect(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path));
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+/* Takes a token of the bucket. False: there is none. */
+static bool sink_may_send(struct sink *sink, uint64_t now_ns)
+{
+	const uint64_t most = SINK_BURST * SINK_TOKEN, passed_ns = now_ns - sink->last_ns;
+
+	if (!sink->last_ns || passed_ns >= SINK_BURST / SINK_PER_SECOND * SINK_TOKEN)
+		sink->tokens = most;
+	else
+		sink->tokens += passed_ns * SINK_PER_SECOND;
+	sink->last_ns = now_ns;
+	if (sink->tokens > most)
+		sink->tokens = most;
+	if (sink->tokens < SINK_TOKEN)
+		return false;
+	sink->tokens -= SINK_TOKEN;
+	return true;
+}
+
+static const char *sink_show(char out[SINK_SHOWN_MAX], const char *text)
+{
+	const size_t len = text ? strnlen(text, SINK_TEXT_MAX) : 0;
+
+	out[text_escape_for_display(out, text ? text : "", len, false)] = '\0';
+	return text ? out : "?";
+}
+
+/* The sentence that people read in the system's log. Returns its length. */
+static size_t sink_put_sentence(char *out, size_t size, const struct sink *sink, const struct sink_denial *denial)
+{
+	char target[SINK_SHOWN_MAX], exe[SINK_SHOWN_MAX], reason[SINK_SHOWN_MAX], times[40] = "", left[64] = "";
+
+	if (denial->count > 1)
+		(void)snprintf(times, sizeof(times), " (%" PRIu64 " times)", denial->count);
+	if (sink->untold)
+		(void)snprintf(left, sizeof(left), "; %" PRIu64 " denials before it were left out", sink->untold);
+	return (size_t)snprintf(out, size, "denied %s %s to %s[%d]: %s%s (run %s, record %" PRIu64 ")%s", denial->call,
+				sink_show(target, denial->target), sink_show(exe, denial->exe), denial->pid,
+				sink_show(reason, denial->reason), times, sink->run_id, denial->seq, left);
+}
+
+/* Fields of a journal entry, a line each: no text has a newline once it is escaped. Returns the length. */
+static size_t sink_put_fields(char *out, size_t size, const struct sink *sink, const struct sink_denial *denial)
+{
+	char target[SINK_SHOWN_MAX], exe[SINK_SHOWN_MAX], rule[SINK_SHOWN_MAX], reason[SINK_SHOWN_MAX];
+
+	return (size_t)snprintf(out, size,
+				"PRIORITY=%d\nSYSLOG_IDENTIFIER=callgate\nCALLGATE_RUN=%s\nCALLGATE_RECORD=%" PRIu64
+				"\nCALLGATE_CALL=%s\nCALLGATE_TARGET=%s\nCALLGATE_EXE=%s\nCALLGATE_PID=%d\n"
+				"CALLGATE_RULE=%s\nCALLGATE_REASON=%s\nCALLGATE_ERRNO=%d\nMESSAGE=",
+				LOG_PRI(SINK_PRIORITY), sink->run_id, denial->seq, denial->call,
+				sink_show(target, denial->target), sink_show(exe, denial->exe), denial->pid,
+				denial->rule ? sink_show(rule, denial->rule) : "", sink_show(reason, denial->reason),
+				denial->error);
+}
+
+static void sink_count_dropped(struct sink *sink, uint64_t count)
+{
+	sink->dropped += count;
+	sink->untold += count;
+}
+
+void sink_tell(struct sink *sink, const struct sink_denial *denial, uint64_t now_ns)
+{
+	char text[SINK_MESSAGE_MAX];
+	size_t len;
+
+	if (!sink || sink->kind == SINK_NONE)
+		return;
+	if (!sink_may_send(sink, now_ns)) {
+		sink_count_dropped(sink, denial->count);
+		return;
+	}
+	len = sink->kind == SINK_JOURNALD ? sink_put_fields(text, sizeof(text), sink, denial)
+					  : (size_t)snprintf(text, sizeof(text), "<%d>callgate: ", SINK_PRIORITY);
+	len += sink_put_sentence(text + len, sizeof(text) - len, sink, denial);
+	if (sink->kind == SINK_JOURNALD)
+		text[len++] = '\n';
+	if (write(sink->fd, text, len) == (ssize_t)len) {
+		sink->sent += denial->count;
+		sink->untold = 0;
+	} else {
+		sink_count_dropped(sink, denial->count); /* EAGAIN: the reader is slow; ECONNREFUSED: it is gone */
+	}
+}
+
+void sink_tell_rest(struct sink *sink)
+{
+	char text[160];
+	int len;
+
+	if (!sink || !sink->untold)
+		return;
+	len = sink->kind == SINK_JOURNALD
+		      ? snprintf(text, sizeof(text),
+				 "PRIORITY=%d\nSYSLOG_IDENTIFIER=callgate\nCALLGATE_RUN=%s\n"
+				 "MESSAGE=%" PRIu64 " denials were left out (run %s)\n",
+				 LOG_PRI(SINK_PRIORITY), sink->run_id, sink->untold, sink->run_id)
+		      : snprintf(text, sizeof(text), "<%d>callgate: %" PRIu64 " denials were left out (run %s)",
+				 SINK_PRIORITY, sink->untold, sink->run_id);
+	(void)!write(sink->fd, text, (size_t)len); /* the result tells the number, too */
+}

@@ -1,0 +1,53 @@
+/*
+ * Tells each denial to the system's log while the run lasts: --audit-sink. A datagram is sent without waiting, at most
+ * SINK_BURST at once and SINK_PER_SECOND on average; what is left out is counted, and the audit log has it. The keeper
+ * opens the socket; the supervisor thread sends.
+ */
+#ifndef CALLGATE_SYSCALLS_ACCOUNT_SINK_H
+#define CALLGATE_SYSCALLS_ACCOUNT_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SINK_BURST 100u
+#define SINK_PER_SECOND 50u
+
+enum sink_kind {
+	SINK_NONE,
+	SINK_SYSLOG,   /* as syslog(3) writes to /dev/log */
+	SINK_JOURNALD, /* the native protocol of systemd-journald: https://systemd.io/JOURNAL_NATIVE_PROTOCOL */
+};
+
+struct sink {
+	enum sink_kind kind;
+	int fd;             /* a connected datagram socket, O_NONBLOCK; borrowed */
+	const char *run_id; /* borrowed */
+	uint64_t tokens;    /* datagrams that may be sent now, in units of 1/1,000,000,000 */
+	uint64_t last_ns;   /* when tokens were added last; 0: never */
+	uint64_t sent, dropped;
+	uint64_t untold;    /* of the dropped ones, those that no message has told of */
+};
+
+/* One denied attempt. All texts may be hostile, and are escaped. NULL: unknown. */
+struct sink_denial {
+	const char *call; /* the system call, or the event of egress */
+	const char *target, *exe, *rule, *reason;
+	pid_t pid;
+	int error; /* errno, or 0 */
+	uint64_t seq, count;
+};
+
+/* The kind and the usual path of "journald", "syslog", "journald:PATH" or "syslog:PATH". SINK_NONE: another text. */
+enum sink_kind sink_parse(const char *text, const char **ret_path);
+
+/* Connects a socket to the path. A descriptor owned by the caller, or -errno. */
+int sink_connect(const char *path);
+
+/* Sends the denial, unless the limit or a full socket forbids that. now_ns: io_read_clock_ns(). sink may be NULL. */
+void sink_tell(struct sink *sink, const struct sink_denial *denial, uint64_t now_ns);
+
+/* To be called at the end of the run: tells how many denials were left out since the last message. */
+void sink_tell_rest(struct sink *sink);
+
+#endif
