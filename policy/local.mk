@@ -62,6 +62,7 @@ libcallgate_policy_a_SOURCES += \
 	policy/paths/explain.c \
 	policy/paths/explain.h \
 	policy/paths/shown.h \
+	policy/paths/suggest-grant.c \
 	policy/paths/suggest.c \
 	policy/paths/suggest.h \
 	policy/paths/glob.c \

@@ -1,11 +1,12 @@
 /*
  * Chooses what to suggest as a grant for a path that was refused: the path, or its nearest parent that exists. Suggests
- * nothing that contains secrets or a whole system directory. No I/O of its own. Used by `callgate why` and, for the
- * denials of a result, by the supervisor.
+ * nothing that contains secrets or a whole system directory. No I/O of its own. Used by `callgate why`, for the denials
+ * of a result by the supervisor, and for those of a log by `callgate audit`.
  */
 #ifndef CALLGATE_POLICY_PATHS_SUGGEST_H
 #define CALLGATE_POLICY_PATHS_SUGGEST_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct buf;
@@ -22,6 +23,26 @@ struct suggest_host {
  * nothing should be suggested, and then `path` is undefined.
  */
 const char *suggest_shorten_path(const struct suggest_host *host, char *path, unsigned want);
+
+/* A denial, as a call or its record in the log describes it. Borrows. */
+struct suggest_denial {
+	const char *reason; /* NULL: unknown */
+	const char *rule;   /* the rule that denied; NULL: none */
+	unsigned want;      /* the right that was refused (enum policy_right); 0: no path was refused */
+	bool names;         /* the call makes or removes a name, for which its directory must be writable */
+	bool private_place; /* `resolved` is in a place of the run's own, which is granted as it is */
+	const char *resolved; /* the canonical path, as far as it was resolved; NULL: unknown */
+	const char *written;  /* the path as the program wrote it; NULL: unknown */
+	const char *host;     /* of a network call; NULL: none */
+	unsigned port;
+	bool serves; /* the port is one to listen on; 0: any */
+};
+
+/*
+ * The smallest grant that would allow the attempt, as an option of `callgate run`, or what else to do; owned by the
+ * caller. NULL: no grant would, or memory ran out; with *ret_why (static): none should be suggested.
+ */
+char *suggest_make_grant(const struct suggest_host *host, const struct suggest_denial *denial, const char **ret_why);
 
 /* Adds a path, quoted for the shell if necessary: users paste suggestions there. */
 void suggest_put_word(struct buf *buf, const char *word);

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "base/path.h"
 #include "policy/paths/suggest.h"
 #include "syscalls/account/denial-text.h"
 
@@ -115,49 +114,6 @@ struct denial_key denial_key(const struct call *call, char text[DENIAL_TARGET_MA
 	return key;
 }
 
-/* The length of the path to grant: the whole path, or the directory in which a name is made or removed. */
-static size_t denial_get_grant_len(const struct call *call, const char *path, bool write)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (!write || !slash || !(call->row->intent == INTENT_NAME || denial_read_open_flags(call) & O_CREAT))
-		return strlen(path);
-	return slash == path ? 1 : (size_t)(slash - path);
-}
-
-/* Suggests an option of `callgate run`. NULL: no rule names the endpoint, but another reason refused it. */
-static char *denial_suggest_endpoint(const struct call *call)
-{
-	const struct policy_decision decision = denial_get_decision(call);
-	const char *reason = decision.reason ? decision.reason : "";
-	_cleanup_buf_ struct buf buf = {0};
-
-	if (strcmp(reason, "no_rule") != 0 && strcmp(reason, "port_not_granted") != 0)
-		return NULL;
-	if (call->row->intent == INTENT_SERVE) {
-		/* bind(2) judges a port that the program names, so the kernel chose the port of listen(2). */
-		buf_printf(&buf, "--listen %u", strcmp(call->row->name, "listen") == 0 ? 0 : call->net.record.port);
-		return buf_take_text(&buf);
-	}
-	buf_printf(&buf, strchr(call->net.host, ':') ? "--allow-host [%s]:%u" : "--allow-host %s:%u", call->net.host,
-		   call->net.record.port);
-	return buf_take_text(&buf);
-}
-
-/* Suggests what to do instead of a call that no grant would allow. NULL: nothing. */
-static const char *denial_suggest_tracing(const char *reason)
-{
-	if (strcmp(reason, "exec_of_traced") == 0)
-		return "start the program untraced and attach to it (gdb -p, strace -p): no program can be started "
-		       "under a tracer, because callgate verifies each exec by tracing it";
-	if (strcmp(reason, "traced") == 0)
-		return "detach the debugger first: callgate has to trace the thread for this call";
-	if (strcmp(reason, "trace_not_bounded") == 0)
-		return "run with a pid namespace or Landlock, without which a tracer might leave the run; of "
-		       "sanitizers: -e ASAN_OPTIONS=detect_leaks=0";
-	return NULL;
-}
-
 static mode_t host_type(void *ctx, const char *path)
 {
 	const struct view *view = ctx;
@@ -167,20 +123,24 @@ static mode_t host_type(void *ctx, const char *path)
 }
 
 /*
- * Extends `path`, the refused path as far as it was resolved, to the path that the program named: beyond the view only
- * the first name is known. Paths with ".." and paths relative to a directory are left as they are.
+ * Adds the refused path. Below a redirect the run's own places have all rights but exec, which is granted for the whole
+ * redirect. A host place has the rights of the host's path, and its path in the view cannot be granted.
  */
-static void denial_extend_path(const struct call *call, const char *resolved, char path[PATH_MAX])
+static void denial_describe_path(const struct call *call, struct suggest_denial *denial)
 {
-	const struct call_path *asked = &call->path[denial_find_refused_path(call)];
-	char full[PATH_MAX];
-	bool lexical;
+	unsigned at = denial_find_refused_path(call);
+	const struct mount *mount = call->place[at].mount;
+	const struct call_path *asked = &call->path[at];
+	bool exec = call->row->basis == BASIS_EXEC, write = !exec && denial_wants_write(call);
 
-	(void)snprintf(path, PATH_MAX, "%s", resolved);
-	if (asked->null || asked->len == 0 || asked->text[0] != '/' ||
-	    path_join("/", asked->text, full, sizeof(full), &lexical) < 0 || !lexical || !path_is_below(full, resolved))
-		return;
-	(void)snprintf(path, PATH_MAX, "%s", full);
+	denial->want = exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ;
+	denial->resolved = denial_get_resolved(call);
+	denial->written = !asked->null && asked->len > 0 ? asked->text : NULL;
+	denial->names = call->row->intent == INTENT_NAME || denial_read_open_flags(call) & O_CREAT;
+	if (mount->flags & MOUNT_REDIRECT) {
+		denial->private_place = true;
+		denial->resolved = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
+	}
 }
 
 char *denial_suggest_grant(const struct call *call, const char **ret_why)
@@ -189,46 +149,20 @@ char *denial_suggest_grant(const struct call *call, const char **ret_why)
 	const struct suggest_host host = {.home = policy ? policy_get_settings(policy)->home : NULL,
 					  .type = host_type,
 					  .ctx = call->sandbox->view};
-	char full[PATH_MAX];
 	const struct mount *mount = call->place[denial_find_refused_path(call)].mount;
-	bool exec = call->row->basis == BASIS_EXEC, write = !exec && denial_wants_write(call);
 	const struct policy_decision decision = denial_get_decision(call);
-	const char *path = denial_get_resolved(call), *reason = decision.reason;
-	_cleanup_buf_ struct buf buf = {0};
+	struct suggest_denial denial = {.reason = decision.reason, .rule = decision.rule};
 
-	if (reason && denial_suggest_tracing(reason))
-		return strdup(denial_suggest_tracing(reason));
-	if (call->net.host[0])
-		return denial_suggest_endpoint(call);
-	if (!path || !mount || !reason || mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED))
-		return NULL;
-	if (strcmp(reason, "not_observed") == 0)
-		return strdup("--allow-risky");
-	if (strcmp(reason, "denied_by_rule") == 0 && decision.rule) {
-		buf_printf(&buf, "drop or narrow the rule \"%s\"", decision.rule);
-		return buf_take_text(&buf);
+	if (call->net.host[0]) {
+		denial.host = call->net.host;
+		denial.serves = call->row->intent == INTENT_SERVE;
+		/* bind(2) judges a port that the program names, so the kernel chose the port of listen(2). */
+		denial.port = strcmp(call->row->name, "listen") == 0 ? 0 : call->net.record.port;
+	} else if (!mount || !denial_get_resolved(call) ||
+		   mount->flags & (MOUNT_PROC | MOUNT_DEVICE | MOUNT_PROVIDED)) {
+		denial.rule = NULL;
+	} else {
+		denial_describe_path(call, &denial);
 	}
-	if (strcmp(reason, "not_granted") != 0 && strcmp(reason, "read_only") != 0 &&
-	    strcmp(reason, "not_executable") != 0 && strcmp(reason, "not_public") != 0)
-		return NULL;
-	/*
-	 * A path below a redirect. The run's own places have all rights but exec, which is granted for the whole
-	 * redirect. A host place has the rights of the host's path, and its path in the view cannot be granted.
-	 */
-	if (mount->flags & MOUNT_REDIRECT)
-		path = exec && mount->flags & MOUNT_PRIVATE ? mount->virt : NULL;
-	if (!path)
-		return NULL;
-	if (mount->flags & MOUNT_REDIRECT)
-		(void)snprintf(full, sizeof(full), "%s", path);
-	else
-		denial_extend_path(call, path, full);
-	full[denial_get_grant_len(call, full, write)] = '\0';
-	if (!(mount->flags & MOUNT_REDIRECT))
-		*ret_why = suggest_shorten_path(&host, full, exec ? POLICY_EXEC : write ? POLICY_WRITE : POLICY_READ);
-	if (*ret_why)
-		return NULL;
-	buf_puts(&buf, exec ? "-x " : write ? "-W " : "-r ");
-	suggest_put_word(&buf, full);
-	return buf_take_text(&buf);
+	return suggest_make_grant(&host, &denial, ret_why);
 }

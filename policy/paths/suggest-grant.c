@@ -1,0 +1,94 @@
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "policy/paths/suggest.h"
+#include "policy/policy.h"
+
+static bool grant_is_one_of(const char *text, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(text, *list) == 0)
+			return true;
+	return false;
+}
+
+/* What to do instead of a call that no grant would allow. NULL: nothing. */
+static const char *grant_find_advice(const char *reason)
+{
+	if (strcmp(reason, "exec_of_traced") == 0)
+		return "start the program untraced and attach to it (gdb -p, strace -p): no program can be started "
+		       "under a tracer, because callgate verifies each exec by tracing it";
+	if (strcmp(reason, "traced") == 0)
+		return "detach the debugger first: callgate has to trace the thread for this call";
+	if (strcmp(reason, "trace_not_bounded") == 0)
+		return "run with a pid namespace or Landlock, without which a tracer might leave the run; of "
+		       "sanitizers: -e ASAN_OPTIONS=detect_leaks=0";
+	if (strcmp(reason, "not_observed") == 0)
+		return "--allow-risky";
+	return NULL;
+}
+
+/* An option of `callgate run`. NULL: no rule names the endpoint, but another reason refused it. */
+static char *grant_suggest_endpoint(const struct suggest_denial *denial)
+{
+	_cleanup_buf_ struct buf buf = {0};
+
+	if (strcmp(denial->reason, "no_rule") != 0 && strcmp(denial->reason, "port_not_granted") != 0)
+		return NULL;
+	if (denial->serves) {
+		buf_printf(&buf, "--listen %u", denial->port);
+		return buf_take_text(&buf);
+	}
+	buf_puts(&buf, "--allow-host ");
+	buf_printf(&buf, strchr(denial->host, ':') ? "[%s]:%u" : "%s:%u", denial->host, denial->port);
+	return buf_take_text(&buf);
+}
+
+/*
+ * Writes the path to grant: the refused path as far as it was resolved, extended to the path that the program named,
+ * because beyond the view only the first name is known. Paths with ".." and relative paths are left as they are.
+ */
+static void grant_choose_path(const struct suggest_denial *denial, char path[PATH_MAX])
+{
+	char full[PATH_MAX], *slash;
+	bool lexical;
+
+	(void)snprintf(path, PATH_MAX, "%s", denial->resolved);
+	if (!denial->private_place && denial->written && denial->written[0] == '/' &&
+	    path_join("/", denial->written, full, sizeof(full), &lexical) >= 0 && lexical &&
+	    path_is_below(full, denial->resolved))
+		(void)snprintf(path, PATH_MAX, "%s", full);
+	slash = denial->names && denial->want & POLICY_WRITE ? strrchr(path, '/') : NULL;
+	if (slash)
+		slash[slash == path] = '\0';
+}
+
+char *suggest_make_grant(const struct suggest_host *host, const struct suggest_denial *denial, const char **ret_why)
+{
+	static const char *const by_path[] = {"not_granted", "read_only", "not_executable", "not_public", NULL};
+	const char *advice = denial->reason ? grant_find_advice(denial->reason) : NULL;
+	_cleanup_buf_ struct buf buf = {0};
+	char path[PATH_MAX];
+
+	if (advice)
+		return strdup(advice);
+	if (!denial->reason)
+		return NULL;
+	if (strcmp(denial->reason, "denied_by_rule") == 0 && denial->rule) {
+		buf_printf(&buf, "drop or narrow the rule \"%s\"", denial->rule);
+		return buf_take_text(&buf);
+	}
+	if (denial->host)
+		return grant_suggest_endpoint(denial);
+	if (!denial->resolved || !denial->want || !grant_is_one_of(denial->reason, by_path))
+		return NULL;
+	grant_choose_path(denial, path);
+	if (!denial->private_place && (*ret_why = suggest_shorten_path(host, path, denial->want)))
+		return NULL;
+	buf_puts(&buf, denial->want & POLICY_EXEC ? "-x " : denial->want & POLICY_WRITE ? "-W " : "-r ");
+	suggest_put_word(&buf, path);
+	return buf_take_text(&buf);
+}
