@@ -31,19 +31,43 @@ static const char *grant_find_advice(const char *reason)
 	return NULL;
 }
 
+/*
+ * Whether "private" would permit one of the addresses in `dropped`; see address_filter_list() in egress/conn/address.h.
+ */
+static bool grant_dropped_private(const char *dropped)
+{
+	static const char *const kinds[] = {" private", " local"};
+
+	for (size_t i = 0; dropped && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const char *found = strstr(dropped, kinds[i]);
+
+		if (found && strchr(",", found[strlen(kinds[i])]))
+			return true;
+	}
+	return false;
+}
+
 /* An option of `callgate run`. NULL: no rule names the endpoint, but another reason refused it. */
 static char *grant_suggest_endpoint(const struct suggest_denial *denial)
 {
+	static const char *const by_rule[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted",
+					      NULL};
+	const char *open = strchr(denial->host, ':') ? "[" : "", *shut = *open ? "]" : "";
+	bool private = strcmp(denial->reason, "denied_addr") == 0 && grant_dropped_private(denial->dropped);
 	_cleanup_buf_ struct buf buf = {0};
 
-	if (strcmp(denial->reason, "no_rule") != 0 && strcmp(denial->reason, "port_not_granted") != 0)
+	if ((!private && !grant_is_one_of(denial->reason, by_rule)) || strpbrk(denial->host, "'\n* (") ||
+	    (denial->request && (private || strpbrk(denial->request, "'\n*"))))
 		return NULL;
-	if (denial->serves) {
+	if (denial->serves)
 		buf_printf(&buf, "--listen %u", denial->port);
-		return buf_take_text(&buf);
-	}
-	buf_puts(&buf, "--allow-host ");
-	buf_printf(&buf, strchr(denial->host, ':') ? "[%s]:%u" : "%s:%u", denial->host, denial->port);
+	else if (denial->request)
+		buf_printf(&buf, "--allow '%s'", denial->request);
+	else if (private && denial->port == 0)
+		buf_printf(&buf, "--allow-private %s%s%s", open, denial->host, shut);
+	else
+		buf_printf(&buf, "--allow-%s %s%s%s:%u", private ? "private" : "host", open, denial->host, shut,
+			   denial->port ? denial->port : 443);
 	return buf_take_text(&buf);
 }
 

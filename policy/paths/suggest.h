@@ -33,9 +33,11 @@ struct suggest_denial {
 	bool private_place; /* `resolved` is in a place of the run's own, which is granted as it is */
 	const char *resolved; /* the canonical path, as far as it was resolved; NULL: unknown */
 	const char *written;  /* the path as the program wrote it; NULL: unknown */
-	const char *host;     /* of a network call; NULL: none */
-	unsigned port;
-	bool serves; /* the port is one to listen on; 0: any */
+	const char *host;     /* of a network call or event; NULL: none */
+	unsigned port;        /* 0: unknown or, of `serves`, any */
+	bool serves;          /* the port is one to listen on */
+	const char *request;  /* of a HTTP request: "METHOD host:port/path"; NULL: none */
+	const char *dropped;  /* addresses of the host that may not be dialled, as in the log; NULL: none */
 };
 
 /*

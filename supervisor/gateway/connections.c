@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "policy/paths/suggest.h"
 #include "supervisor/gateway/private.h"
 #include "supervisor/on-deny.h"
 #include "syscalls/account/denials.h"
@@ -347,50 +348,26 @@ static void record_put_target(char *text, size_t size, const struct control_reco
 		(void)snprintf(text, size, "%s", record_stands_for_others(record) ? "(further names)" : record->host);
 }
 
-/*
- * Whether "private" would permit one of the addresses in `dropped`; see address_filter_list() in egress/conn/address.h.
- */
-static bool record_dropped_private(const char *dropped)
+/* The option that would grant the target, owned by the caller. NULL: there is no such option. */
+static char *record_suggest_grant(const struct control_record *record, const char *target)
 {
-	static const char *const kinds[] = {" private", " local"};
+	const struct suggest_host none = {0}; /* is asked about paths only */
+	const struct suggest_denial denial = {
+		.reason = record->reason, .host = record_stands_for_others(record) ? NULL : record->host,
+		.port = record->port, .dropped = record->dropped,
+		.request = record->event == CONTROL_EVENT_REQUEST ? target : NULL};
+	const char *why = NULL;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		const char *found = strstr(dropped, kinds[i]);
-
-		if (found && strchr(",", found[strlen(kinds[i])]))
-			return true;
-	}
-	return false;
-}
-
-/* Writes the option that would grant the target. False: there is no such option. */
-static bool record_put_suggestion(char *text, size_t size, const struct control_record *record, const char *target)
-{
-	static const char *const codes[] = {"no_rule", "port_not_granted", "method_not_granted", "path_not_granted"};
-	bool grantable = false;
-
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		grantable = grantable || strcmp(record->reason, codes[i]) == 0;
-	if (strcmp(record->reason, "denied_addr") == 0 && record_dropped_private(record->dropped) &&
-	    !strpbrk(target, "'\n* ")) {
-		(void)snprintf(text, size, "--allow-private %s", target);
-		return true;
-	}
-	if (!grantable || strpbrk(target, "'\n*"))
-		return false;
-	if (record->event == CONTROL_EVENT_REQUEST)
-		(void)snprintf(text, size, "--allow '%s'", target);
-	else
-		(void)snprintf(text, size, "--allow-host %s%s", target, record->port ? "" : ":443");
-	return true;
+	return suggest_make_grant(&none, &denial, &why);
 }
 
 static void record_add_denial(struct egress_client *client, const struct connection *conn,
 			      const struct control_record *record, bool observed, struct audit_slot slot)
 {
 	enum policy_on_deny mode = record_find_on_deny(client, conn, record);
-	char target[NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 16], suggestion[sizeof(target) + 32];
+	char target[NET_METHOD_MAX + NET_HOST_MAX + NET_PATH_MAX + 16];
 	char rule[sizeof(record->rule)], reason[sizeof(record->reason)], op[] = "";
+	_cleanup_free_ char *suggestion = NULL;
 	struct denial item = {.seq = slot.seq, .event = event_name[record->event], .op = "net", .target = target,
 			      .exe = conn ? conn->exe : op, .pid = conn ? conn->pid : 0,
 			      .host_pid = conn ? conn->host_pid : 0, .observed = observed,
@@ -402,8 +379,8 @@ static void record_add_denial(struct egress_client *client, const struct connect
 	memcpy(reason, record->reason, sizeof(reason));
 	item.rule = rule[0] ? rule : NULL;
 	item.reason = reason;
-	if (record_put_suggestion(suggestion, sizeof(suggestion), record, target))
-		item.suggest = suggestion;
+	suggestion = record_suggest_grant(record, target);
+	item.suggest = suggestion;
 	denials_add_event(client->sandbox->denials, &item);
 	if (mode > ON_DENY_ERRNO)
 		on_deny_apply_to_pidfd(client->sandbox->stops, mode, conn->pidfd,
