@@ -17,6 +17,25 @@ CALLGATE_SOURCES += \
 	cli/audit/show.c \
 	cli/audit/stats.c
 CALLGATE_SOURCES += \
+	cli/audit/report/denials.c \
+	cli/audit/report/logs.c \
+	cli/audit/report/page.c \
+	cli/audit/report/report.c \
+	cli/audit/report/report.h \
+	cli/audit/report/rows.c \
+	cli/audit/report/texts.c
+# The page that shows a report: plain files, of which embed.sh makes arrays.
+REPORT_PAGE = $(addprefix cli/audit/report/page/,page.html page.css engine.js engine-files.js engine-views.js \
+	engine-compare.js engine-end.js dom.js words.js client.js summary.js tree.js timeline.js tables.js records.js \
+	main.js)
+nodist_callgate_SOURCES = cli/audit/report/templates.c
+cli/audit/report/templates.c: cli/audit/report/embed.sh $(REPORT_PAGE)
+	$(AM_V_GEN)$(MKDIR_P) cli/audit/report && \
+		$(SHELL) $(srcdir)/cli/audit/report/embed.sh $(srcdir)/cli/audit/report/page >$@.new && mv $@.new $@
+CLEANFILES += cli/audit/report/templates.c
+dist_noinst_SCRIPTS += cli/audit/report/embed.sh
+EXTRA_DIST += $(REPORT_PAGE)
+CALLGATE_SOURCES += \
 	cli/batch/batch.h \
 	cli/batch/run.c
 CALLGATE_SOURCES += \

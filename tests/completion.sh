@@ -48,6 +48,8 @@ offers --setup run --set
 offers setup show --phase s
 offers github-read run --profile gith
 offers stats audit st
+offers report audit rep
+offers --records audit report --rec
 offers diff policy d
 offers --flatten policy minimise --fl
 offers denied replay --fail-on d

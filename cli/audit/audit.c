@@ -5,11 +5,13 @@
 
 #include "base/text.h"
 #include "cli/audit/audit.h"
+#include "cli/audit/report/report.h"
 #include "cli/options.h"
 
 static const char usage[] =
 	"Usage: callgate audit show  [filters] [--json] LOG    the records, one per line\n"
-	"       callgate audit stats [filters] [--json] LOG    how many, of what, and how long they took\n\n";
+	"       callgate audit stats [filters] [--json] LOG    how many, of what, and how long they took\n"
+	"       callgate audit report -o FILE.html LOG...      one page for a browser; see audit report --help\n\n";
 
 struct audit_options {
 	struct audit_filter filter;
@@ -85,8 +87,8 @@ static int audit_run_subverb(int argc, char **argv, const struct audit_options *
 	bool show = verb && strcmp(verb, "show") == 0;
 
 	if (!verb || !(show || strcmp(verb, "stats") == 0)) {
-		cli_print_error("audit", "%s%s: say \"show\" or \"stats\"", verb ? "unknown: " : "nothing asked",
-			  verb ? verb : "");
+		cli_print_error("audit", "%s%s: say \"show\", \"stats\" or \"report\"",
+				verb ? "unknown: " : "nothing asked", verb ? verb : "");
 		return CLI_ERROR;
 	}
 	if (!log || optind + 2 < argc) {
@@ -100,8 +102,11 @@ static int audit_run_subverb(int argc, char **argv, const struct audit_options *
 int cli_main_audit(int argc, char **argv)
 {
 	struct audit_options options = {.filter = {.pid = -1}};
-	int status = audit_parse_options(argc, argv, &options);
+	int status;
 
+	if (argc > 1 && strcmp(argv[1], "report") == 0)
+		return audit_main_report(argc - 1, argv + 1);
+	status = audit_parse_options(argc, argv, &options);
 	if (status == CLI_PARSED)
 		status = audit_run_subverb(argc, argv, &options);
 	arena_release(&options.filter.arena);

@@ -28,6 +28,8 @@ LIVE_TESTS = \
 	tests/live/cli/bad-input.sh \
 	tests/live/cli/minimise.sh \
 	tests/live/cli/replay.sh \
+	tests/live/cli/report.sh \
+	tests/live/cli/report-browser.sh \
 	tests/live/cli/observe.sh \
 	tests/live/limits/bombs.sh \
 	tests/live/limits/crowd-200.sh \
@@ -217,6 +219,8 @@ EXTRA_DIST += tests/cases/net-crowd.py tests/cases/net-negative.py
 EXTRA_DIST += tests/cases/replay-ops.py tests/cases/net-python.py tests/cases/net-node.js tests/cases/NetJava.java
 EXTRA_DIST += tests/cases/net-packages.py tests/cases/net-pinned.py tests/cases/net-answers.py
 EXTRA_DIST += tests/cases/net-git.py tests/cases/net-static.c tests/cases/net-go.go
+EXTRA_DIST += tests/cases/report-log.py tests/cases/report-page.py tests/cases/report-engine.js \
+	tests/cases/report-browser.js
 EXTRA_DIST += tests/cases/net-corpus.py tests/cases/net_corpus.py tests/cases/net_corpus_h2.py tests/cases/http-servers
 # What tests build when they first need it, and keep for the next run: see go_program in net.sh.
 clean-local:

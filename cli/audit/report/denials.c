@@ -1,0 +1,250 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "audit/read.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/audit/report/report.h"
+#include "cli/cli.h"
+#include "policy/paths/suggest.h"
+#include "syscalls/table/table.h"
+
+#define SLOTS 8192u /* a power of two, and more than REPORT_DENIALS_MAX */
+
+/* What equal denials have in common: numbers of texts. */
+struct denial_key {
+	uint32_t run, call, target, reason, rule, error, exe;
+	uint32_t event; /* 1: `call` is a network event; a system call may have the same name */
+};
+
+struct denial_group {
+	struct denial_key key;
+	uint64_t seq, count; /* seq of the first record */
+	int64_t pid;
+	bool observed;
+	uint32_t resolved; /* number of the canonical path */
+	char *suggest;     /* owned; NULL: nothing */
+	const char *why; /* static; why nothing is suggested; NULL: none */
+};
+
+struct report_denials {
+	struct denial_group group[REPORT_DENIALS_MAX];
+	uint16_t slot[SLOTS]; /* index into group + 1, by hash; 0: free */
+	size_t count;
+	uint64_t unlisted;
+};
+
+struct report_denials *report_denials_create(void)
+{
+	return calloc(1, sizeof(struct report_denials));
+}
+
+void report_denials_free(struct report_denials *denials)
+{
+	for (size_t i = 0; denials && i < denials->count; i++)
+		free(denials->group[i].suggest);
+	free(denials);
+}
+
+static const char *denials_get_text(const json_t *line, const char *key)
+{
+	return json_string_value(json_object_get(line, key));
+}
+
+/* ---- what would allow it ---- */
+
+/* The host is not asked, because the log may be from another machine: what is in the log as refused was there. */
+static mode_t denials_get_type(void *ctx, const char *path)
+{
+	(void)ctx;
+	return strcmp(path, "/") == 0 ? S_IFDIR : S_IFREG;
+}
+
+static unsigned denials_get_right(const json_t *line)
+{
+	const char *right = denials_get_text(line, "right");
+
+	return !right ? 0 : *right == 'x' ? POLICY_EXEC : *right == 'w' ? POLICY_WRITE : POLICY_READ;
+}
+
+static const struct syscall_row *denials_find_row(const char *name)
+{
+	size_t count;
+	const struct syscall_row *row = table_get_rows(&count);
+
+	for (size_t i = 0; name && i < count; i++)
+		if (strcmp(row[i].name, name) == 0)
+			return &row[i];
+	return NULL;
+}
+
+/* Whether the call makes or removes a name. */
+static bool denials_concerns_name(const json_t *line, const struct syscall_row *row)
+{
+	const char *flags = json_string_value(json_object_get(json_object_get(line, "args"), "flags"));
+
+	return row && (row->intent == INTENT_NAME || (strncmp(row->name, "open", 4) == 0 && flags &&
+						      strtoull(flags, NULL, 0) & O_CREAT));
+}
+
+/* Whether showing or pasting the text shows or does something else than it says. */
+static bool denials_is_misleading(const char *text)
+{
+	size_t len = strlen(text), size, bad;
+	uint32_t point;
+
+	for (size_t i = 0; i < len; i += size) {
+		size = text_decode_utf8(text + i, len - i, &point, &bad);
+		if (size == 0 || point < 0x20 || point == 0x7f || text_is_invisible(point))
+			return true;
+	}
+	return false;
+}
+
+/* The request of an event, as --allow takes it: without its query. Owned; NULL: the event is about none. */
+static char *denials_describe_request(const json_t *line)
+{
+	const char *event = denials_get_text(line, "event"), *host = denials_get_text(line, "host");
+	const char *method = denials_get_text(line, "method"), *path = denials_get_text(line, "path");
+	bool v6 = host && strchr(host, ':');
+
+	if (!event || strcmp(event, "request") != 0 || !host || !method || !path)
+		return NULL;
+	return cli_format("%s %s%s%s:%lld%.*s", method, v6 ? "[" : "", host, v6 ? "]" : "",
+			  (long long)json_integer_value(json_object_get(line, "port")), (int)strcspn(path, "?"), path);
+}
+
+/* Chooses group->suggest or group->why. */
+static void denials_suggest(struct denial_group *group, const json_t *line)
+{
+	const struct suggest_host machine = {.type = denials_get_type};
+	const struct syscall_row *row = denials_find_row(denials_get_text(line, "syscall"));
+	bool second = json_object_get(line, "path2") != NULL;
+	bool network = json_object_get(line, "port") || json_object_get(line, "event");
+	const char *host = denials_get_text(line, "host");
+	_cleanup_free_ char *rule = NULL, *written = NULL, *resolved = NULL, *request = NULL;
+	struct suggest_denial denial = {.reason = denials_get_text(line, "reason"), .want = denials_get_right(line)};
+	size_t len;
+
+	rule = audit_line_get_bytes(line, "rule", &len);
+	resolved = audit_line_get_resolved(line, second, &len);
+	written = audit_line_get_bytes(line, second ? "path2" : "path", &len);
+	denial.rule = rule;
+	denial.names = denials_concerns_name(line, row);
+	denial.written = written;
+	if (network && host) {
+		denial.host = host;
+		denial.serves = row && row->intent == INTENT_SERVE;
+		request = denials_describe_request(line);
+		denial.request = request;
+		denial.dropped = denials_get_text(line, "dropped");
+		denial.port = row && strcmp(row->name, "listen") == 0
+				      ? 0
+				      : (unsigned)json_integer_value(json_object_get(line, "port"));
+	} else if (!host) { /* with a host, it is a redirected place, which cannot be granted by its name */
+		denial.resolved = resolved;
+	}
+	group->suggest = suggest_make_grant(&machine, &denial, &group->why);
+	if (!group->suggest || !denials_is_misleading(group->suggest))
+		return;
+	free(group->suggest);
+	group->suggest = NULL;
+	group->why = "the name has control or invisible characters; if the program must have it, grant it by hand";
+}
+
+/* ---- groups ---- */
+
+/* What was asked for: "host:port", "METHOD host:port/path" or a path. Owned; NULL: nothing, or no memory. */
+static char *denials_describe_target(const json_t *line)
+{
+	const char *host = denials_get_text(line, "host"), *method = denials_get_text(line, "method");
+	const char *path = denials_get_text(line, "path2") ? denials_get_text(line, "path2")
+							   : denials_get_text(line, "path");
+	long long port = (long long)json_integer_value(json_object_get(line, "port"));
+	bool event = denials_get_text(line, "event") != NULL;
+
+	if (host && event && !port)
+		return cli_format("%s%s%s", method ? method : "", method ? " " : "", host);
+	if (host && event)
+		return cli_format("%s%s%s:%lld%s", method ? method : "", method ? " " : "", host, port,
+				  path ? path : "");
+	if (host && port)
+		return cli_format("%s:%lld", host, port);
+	return path ? strdup(path) : NULL;
+}
+
+static struct denial_group *denials_find_group(struct report_denials *denials, const struct denial_key *key)
+{
+	const uint32_t part[] = {key->run, key->call, key->target, key->reason, key->rule, key->error, key->exe};
+	uint32_t hash = 2166136261u;
+	uint16_t *slot;
+
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++)
+		hash = (hash ^ part[i]) * 16777619u;
+	hash ^= hash >> 15;
+	for (size_t at = hash % SLOTS;; at = (at + 1) % SLOTS) {
+		slot = &denials->slot[at];
+		if (*slot == 0)
+			break;
+		if (memcmp(&denials->group[*slot - 1].key, key, sizeof(*key)) == 0)
+			return &denials->group[*slot - 1];
+	}
+	if (denials->count == REPORT_DENIALS_MAX)
+		return NULL;
+	denials->group[denials->count].key = *key;
+	*slot = (uint16_t)++denials->count;
+	return &denials->group[denials->count - 1];
+}
+
+void report_denials_add(struct report_denials *denials, struct report_texts *texts, unsigned run, const json_t *line)
+{
+	_cleanup_free_ char *target = denials_describe_target(line);
+	const char *call = denials_get_text(line, "syscall") ? "syscall" : "event";
+	const struct denial_key key = {
+		.run = run,
+		.call = report_texts_add_field(texts, line, call),
+		.target = target ? report_texts_add(texts, target, strlen(target), false) : REPORT_TEXT_NONE,
+		.reason = report_texts_add_field(texts, line, "reason"),
+		.rule = report_texts_add_field(texts, line, "rule"),
+		.error = report_texts_add_field(texts, line, "errno"),
+		.exe = report_texts_add_field(texts, line, "exe"),
+		.event = call[0] == 'e',
+	};
+	struct denial_group *group = denials_find_group(denials, &key);
+
+	if (!group) {
+		denials->unlisted++;
+		return;
+	}
+	if (group->count++ > 0)
+		return;
+	group->seq = (uint64_t)json_integer_value(json_object_get(line, "seq"));
+	group->pid = json_integer_value(json_object_get(line, "pid"));
+	group->observed = json_is_true(json_object_get(line, "observed"));
+	group->resolved =
+		report_texts_add_field(texts, line, json_object_get(line, "path2") ? "resolved2" : "resolved");
+	denials_suggest(group, line);
+}
+
+json_t *report_denials_make_json(const struct report_denials *denials, uint64_t *ret_unlisted)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < denials->count; i++) {
+		const struct denial_group *group = &denials->group[i];
+		const struct denial_key *key = &group->key;
+
+		(void)json_array_append_new(
+			list, json_pack("{s:i, s:I, s:I, s:I, s:b, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s?, s:s?}",
+					"run", (int)key->run, "seq", (json_int_t)group->seq, "count",
+					(json_int_t)group->count, "pid", (json_int_t)group->pid, "observed",
+					(int)group->observed, "event", (int)key->event, "call", (int)key->call,
+					"target", (int)key->target, "resolved", (int)group->resolved, "reason",
+					(int)key->reason, "rule", (int)key->rule, "errno", (int)key->error, "exe",
+					(int)key->exe, "suggest", group->suggest, "why", group->why));
+	}
+	*ret_unlisted = denials->unlisted;
+	return list;
+}

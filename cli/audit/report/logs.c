@@ -1,0 +1,213 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/scan.h"
+#include "base/cleanup.h"
+#include "cli/audit/audit.h"
+#include "cli/audit/report/report.h"
+#include "cli/cli.h"
+
+#define CHUNK_BYTES (256u << 10)
+#define VERB "audit report"
+
+static int logs_fail(const char *path, int error)
+{
+	const char *text = error == -ENOMSG   ? "this is not an audit log: it does not begin with a header line"
+			   : error == -ESPIPE ? "not a regular file; write the log to one"
+			   : error == -E2BIG  ? "a line is too long for an audit log"
+					      : strerror(-error);
+
+	cli_print_error(VERB, "%s: %s", path, text);
+	return CLI_ERROR;
+}
+
+/* ---- survey ---- */
+
+/* Counts the lines of a file. 0 or -errno. */
+static int logs_count_lines(const char *path, uint64_t *ret_lines)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_free_ char *chunk = malloc(CHUNK_BYTES);
+	uint64_t lines = 0;
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	if (!chunk)
+		return -ENOMEM;
+	while ((got = TEMP_FAILURE_RETRY(read(fd, chunk, CHUNK_BYTES))) > 0)
+		for (const char *at = chunk; (at = memchr(at, '\n', (size_t)(chunk + got - at))); at++)
+			lines++;
+	if (got < 0)
+		return -errno;
+	*ret_lines = lines;
+	return 0;
+}
+
+/* The run with this id, which is added where it is new. NULL: too many, or no memory. */
+static struct report_run *logs_find_run(struct report *report, const char *id)
+{
+	struct report_run *run = report->run;
+
+	for (unsigned i = 0; i < report->runs; i++)
+		if (strcmp(run[i].id, id) == 0)
+			return &run[i];
+	if (report->runs == REPORT_RUNS_MAX)
+		return NULL;
+	run += report->runs;
+	run->id = strdup(id);
+	run->logs = json_array();
+	if (!run->id || !run->logs)
+		return NULL;
+	report->runs++;
+	return run;
+}
+
+static int logs_survey(struct report *report, struct report_log *log)
+{
+	struct audit_reader *reader;
+	struct audit_line line;
+	struct report_run *run;
+	const char *id;
+	int r = audit_reader_open(log->path, &reader);
+
+	if (r < 0)
+		return logs_fail(log->path, r);
+	r = audit_reader_read_line(reader, &line);
+	id = r == 1 ? json_string_value(json_object_get(line.json, "run")) : NULL;
+	if (r == 0 || r == -EBADMSG || (r == 1 && (!id || strcmp(audit_line_get_type(line.json), "header") != 0)))
+		r = -ENOMSG;
+	run = r == 1 ? logs_find_run(report, id) : NULL;
+	log->seq = r == 1 ? (uint64_t)json_integer_value(json_object_get(line.json, "seq")) : 0;
+	audit_reader_free(reader);
+	if (r == 1 && !run) {
+		cli_print_error(VERB, "%s: more than %u runs; make a report of fewer logs", log->path, REPORT_RUNS_MAX);
+		return CLI_ERROR;
+	}
+	if (r == 1)
+		r = logs_count_lines(log->path, &log->lines);
+	if (r < 0)
+		return logs_fail(log->path, r);
+	log->run = (unsigned)(run - report->run);
+	return CLI_OK;
+}
+
+static int logs_compare(const void *a, const void *b)
+{
+	const struct report_log *one = a, *other = b;
+
+	if (one->run != other->run)
+		return one->run < other->run ? -1 : 1;
+	return one->seq == other->seq ? 0 : one->seq < other->seq ? -1 : 1;
+}
+
+int report_survey_logs(struct report *report, struct report_log *logs, size_t count)
+{
+	uint64_t lines = 0, half = report->records_max / 2;
+
+	for (size_t i = 0; i < count; i++) {
+		if (logs_survey(report, &logs[i]) != CLI_OK)
+			return CLI_ERROR;
+		lines += logs[i].lines > 2 ? logs[i].lines - 2 : 0; /* without header and trailer */
+	}
+	qsort(logs, count, sizeof(*logs), logs_compare);
+	for (size_t i = 1; i < count; i++)
+		if (logs_compare(&logs[i - 1], &logs[i]) == 0) {
+			cli_print_error(VERB, "%s and %s: the same part of run %s; name it once", logs[i - 1].path,
+					logs[i].path, report->run[logs[i].run].id);
+			return CLI_ERROR;
+		}
+	/* Half of the room is for denials, network events and execs, of which all are kept while they fit. */
+	report->step = lines > report->records_max && half > 0 ? (lines + half - 1) / half : 1;
+	return CLI_OK;
+}
+
+/* ---- records ---- */
+
+static bool logs_is_important(const struct scan_record *record)
+{
+	return record->event.at || scan_text_is(&record->verdict, "deny") || scan_text_is(&record->verdict, "kill") ||
+	       (record->syscall.at && record->syscall.len >= 4 && memcmp(record->syscall.at, "exec", 4) == 0);
+}
+
+static bool logs_line_is_important(const json_t *line)
+{
+	const char *call = json_string_value(json_object_get(line, "syscall"));
+
+	return !call || audit_record_is_denied(line) || strncmp(call, "exec", 4) == 0;
+}
+
+static void logs_add_record(struct report *report, struct report_run *run, const json_t *line, bool important)
+{
+	unsigned index = (unsigned)(run - report->run);
+	bool denied = audit_record_is_denied(line);
+	bool room = report_rows_get_count(report->rows) < report->records_max;
+
+	run->records++;
+	run->denied += denied;
+	if (denied)
+		report_denials_add(report->denials, report->texts, index, line);
+	if (report->step > 1 && important)
+		room = room && report->important++ < report->records_max / 2;
+	else if (report->step > 1)
+		room = room && run->records % report->step == 0;
+	if (room)
+		report_rows_add(report->rows, report->texts, index, line, report->out);
+}
+
+static void logs_add_line(struct report *report, struct report_run *run, const struct audit_line *line)
+{
+	const char *type = audit_line_get_type(line->json);
+
+	if (strcmp(type, "record") == 0) {
+		logs_add_record(report, run, line->json, report->step > 1 && logs_line_is_important(line->json));
+	} else if (strcmp(type, "header") == 0) {
+		if (!run->header)
+			run->header = json_incref(line->json);
+	} else if (strcmp(type, "trailer") == 0) {
+		json_decref(run->trailer);
+		run->trailer = json_incref(line->json);
+	}
+}
+
+/* Whether a sample leaves the line out: counts it then, without making JSON of it. */
+static bool logs_skip_line(const struct report *report, struct report_run *run, const struct audit_line *line)
+{
+	struct scan_record record;
+
+	if (report->step == 1 || (run->records + 1) % report->step == 0 ||
+	    scan_line(line->text, line->len, &record) < 0 || record.type.at || !record.verdict.at ||
+	    logs_is_important(&record))
+		return false;
+	run->records++;
+	return true;
+}
+
+int report_read_log(struct report *report, const struct report_log *log)
+{
+	struct report_run *run = &report->run[log->run];
+	struct audit_reader *reader;
+	struct audit_line line;
+	bool compact;
+	int r = audit_reader_open(log->path, &reader);
+
+	if (r < 0)
+		return logs_fail(log->path, r);
+	(void)json_array_append_new(run->logs, json_string(log->path));
+	while ((r = audit_reader_read_text(reader, &line)) == 1) {
+		/* A line of a compact log is needed to understand later ones. */
+		compact = json_is_true(json_object_get(run->header, "compact"));
+		if (!compact && logs_skip_line(report, run, &line))
+			continue;
+		if (audit_reader_parse_line(reader, &line) < 0)
+			run->damaged++;
+		else
+			logs_add_line(report, run, &line);
+	}
+	run->torn += audit_reader_get_torn_bytes(reader);
+	audit_reader_free(reader);
+	return r < 0 ? logs_fail(log->path, r) : CLI_OK;
+}

@@ -1,0 +1,140 @@
+/*
+ * Declarations shared by the source files of `callgate audit report`, which writes logs as one HTML page. The page
+ * carries the records as JSON in data blocks and the scripts of page/, which show them. Memory does not depend on the
+ * size of the logs: texts and records have caps.
+ */
+#ifndef CALLGATE_CLI_AUDIT_REPORT_REPORT_H
+#define CALLGATE_CLI_AUDIT_REPORT_REPORT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define REPORT_RECORDS_MAX 500000u         /* records in a page; of longer logs it has a sample */
+#define REPORT_TEXT_BYTES_MAX (64u << 20)  /* bytes of distinct texts in a page; later texts are left out */
+#define REPORT_DENIALS_MAX 2000u           /* distinct denials that are listed; more are only counted */
+#define REPORT_RUNS_MAX 100u
+
+int audit_main_report(int argc, char **argv);
+
+/* ---- texts.c: the distinct texts of the page, each with a number ---- */
+
+struct report_texts;
+#define REPORT_TEXT_NONE 0u
+#define REPORT_TEXT_LEFT_OUT 1u /* stands for a text that was left out because of REPORT_TEXT_BYTES_MAX */
+
+struct report_texts *report_texts_create(void);
+void report_texts_free(struct report_texts *texts);
+/* Returns the number of a text. json: the bytes are a JSON value, not the text of a string. */
+uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t len, bool json);
+/* As report_texts_add for a string of an object; REPORT_TEXT_NONE: the object has no such string. */
+uint32_t report_texts_add_field(struct report_texts *texts, const json_t *object, const char *key);
+/* Writes all texts as data blocks. */
+void report_texts_write(const struct report_texts *texts, FILE *out);
+bool report_texts_are_complete(const struct report_texts *texts);
+
+/* ---- rows.c: the records of the page, as columns of numbers ---- */
+
+enum report_column {
+	REPORT_RUN,  /* index of the run */
+	REPORT_SEQ,  /* difference to the row before */
+	REPORT_TIME, /* nanoseconds since the row before */
+	REPORT_PID,
+	REPORT_TID, /* 0: equals the pid */
+	REPORT_PPID,
+	REPORT_EXE,
+	REPORT_CALL, /* name of the system call, or "net." and the name of the network event */
+	REPORT_VERDICT,
+	REPORT_EFFECT,
+	REPORT_RIGHT,
+	REPORT_PATH,
+	REPORT_RESOLVED, /* -1: null in the log */
+	REPORT_PATH2,
+	REPORT_RESOLVED2,
+	REPORT_HOST,
+	REPORT_PORT,
+	REPORT_RULE,
+	REPORT_REASON,
+	REPORT_ERRNO,
+	REPORT_RET,
+	REPORT_NS,   /* -1: null in the log */
+	REPORT_REST, /* a JSON object with all other fields */
+	REPORT_COLUMNS,
+};
+
+struct report_rows;
+struct report_rows *report_rows_create(void);
+void report_rows_free(struct report_rows *rows);
+/* Adds a record. Writes a data block to `out` when enough rows have come together. */
+void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsigned run, const json_t *line, FILE *out);
+/* Writes the rows that are left. */
+void report_rows_flush(struct report_rows *rows, FILE *out);
+/* The time of the first row, as in the log, to which the times of all rows are relative. NULL: no row. */
+const char *report_rows_get_start(const struct report_rows *rows);
+uint64_t report_rows_get_count(const struct report_rows *rows);
+
+/* ---- denials.c: equal denials are one, with what would allow it ---- */
+
+struct report_denials;
+struct report_denials *report_denials_create(void);
+void report_denials_free(struct report_denials *denials);
+void report_denials_add(struct report_denials *denials, struct report_texts *texts, unsigned run, const json_t *line);
+/* A JSON array, owned by the caller. *ret_unlisted: how many attempts are not in it. */
+json_t *report_denials_make_json(const struct report_denials *denials, uint64_t *ret_unlisted);
+
+/* ---- logs.c: reads the logs ---- */
+
+struct report_run {
+	char *id;         /* as the header has it; owned */
+	json_t *header;   /* owned */
+	json_t *trailer;  /* owned; NULL: none */
+	json_t *logs;     /* names of the logs, in order; owned */
+	json_t *result;   /* of --result; owned; NULL: none */
+	uint64_t records, denied, damaged, torn;
+};
+
+struct report {
+	FILE *out;
+	struct report_texts *texts;
+	struct report_rows *rows;
+	struct report_denials *denials;
+	struct report_run run[REPORT_RUNS_MAX];
+	unsigned runs;
+	uint64_t records_max;
+	uint64_t step;      /* one of so many ordinary records is kept */
+	uint64_t important; /* denials, network events and execs that were kept */
+};
+
+struct report_log {
+	const char *path; /* in argv */
+	unsigned run;     /* index into report.run */
+	uint64_t seq;     /* of the first line */
+	uint64_t lines;
+};
+
+/*
+ * Finds out which run each log belongs to and how many lines it has, and sorts the logs by run and place in it.
+ * CLI_OK, or CLI_ERROR with a message.
+ */
+int report_survey_logs(struct report *report, struct report_log *logs, size_t count);
+/* Adds the records of a log, and counts damaged lines. CLI_OK, or CLI_ERROR with a message: it cannot be read. */
+int report_read_log(struct report *report, const struct report_log *log);
+
+/* ---- page.c: the page around the data ---- */
+
+/* Writes JSON, in which no text can end a data block. */
+void report_write_json(FILE *out, const char *text, size_t len);
+void report_write_page_start(FILE *out);
+void report_write_page_end(FILE *out, const json_t *about);
+
+/* The files of page/, made into arrays by embed.sh. */
+struct report_template {
+	const char *name;
+	const unsigned char *bytes;
+	size_t len;
+};
+extern const struct report_template report_templates[]; /* ends with a NULL name */
+
+#endif

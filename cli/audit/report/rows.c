@@ -1,0 +1,181 @@
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "audit/read.h"
+#include "base/cleanup.h"
+#include "cli/audit/report/report.h"
+
+#define ROWS_IN_BLOCK 4096u
+#define TIME_MAX_LEN 40
+#define NS_PER_S 1000000000
+
+struct report_rows {
+	int64_t column[REPORT_COLUMNS][ROWS_IN_BLOCK];
+	size_t filled;
+	uint64_t count;
+	int64_t last_seq, last_time;
+	char start[TIME_MAX_LEN];
+};
+
+static const char *const column_names[REPORT_COLUMNS] = {
+	[REPORT_RUN] = "run",	    [REPORT_SEQ] = "seq",	    [REPORT_TIME] = "time",
+	[REPORT_PID] = "pid",	    [REPORT_TID] = "tid",	    [REPORT_PPID] = "ppid",
+	[REPORT_EXE] = "exe",	    [REPORT_CALL] = "call",	    [REPORT_VERDICT] = "verdict",
+	[REPORT_EFFECT] = "effect", [REPORT_RIGHT] = "right",	    [REPORT_PATH] = "path",
+	[REPORT_RESOLVED] = "resolved", [REPORT_PATH2] = "path2",   [REPORT_RESOLVED2] = "resolved2",
+	[REPORT_HOST] = "host",	    [REPORT_PORT] = "port",	    [REPORT_RULE] = "rule",
+	[REPORT_REASON] = "reason", [REPORT_ERRNO] = "errno",	    [REPORT_RET] = "ret",
+	[REPORT_NS] = "ns",	    [REPORT_REST] = "rest",
+};
+
+/* The columns whose value is the number of the text in the field of the same name. */
+static const enum report_column text_columns[] = {
+	REPORT_EXE,  REPORT_VERDICT, REPORT_EFFECT,    REPORT_RIGHT, REPORT_PATH, REPORT_RESOLVED,
+	REPORT_PATH2, REPORT_RESOLVED2, REPORT_HOST, REPORT_RULE, REPORT_REASON, REPORT_ERRNO,
+};
+static const enum report_column number_columns[] = {REPORT_PID, REPORT_TID, REPORT_PPID, REPORT_PORT, REPORT_RET};
+
+struct report_rows *report_rows_create(void)
+{
+	return calloc(1, sizeof(struct report_rows));
+}
+
+void report_rows_free(struct report_rows *rows)
+{
+	free(rows);
+}
+
+/* Nanoseconds since 1970 of a time as the log has it; `otherwise` when it is not one. */
+static int64_t rows_parse_time(const char *text, int64_t otherwise)
+{
+	struct tm when = {0};
+	const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &when) : NULL;
+	int64_t fraction = 0, unit = NS_PER_S, total;
+
+	if (!rest)
+		return otherwise;
+	if (*rest == '.')
+		for (rest++; *rest >= '0' && *rest <= '9' && unit > 1; rest++) {
+			unit /= 10;
+			fraction += unit * (*rest - '0');
+		}
+	if (__builtin_mul_overflow((int64_t)timegm(&when), (int64_t)NS_PER_S, &total) ||
+	    __builtin_add_overflow(total, fraction, &total))
+		return otherwise;
+	return total;
+}
+
+/* The number of the name of the call. Names of network events get a prefix, because there is a system call "open". */
+static uint32_t rows_add_call(struct report_texts *texts, const json_t *line)
+{
+	const char *event = json_string_value(json_object_get(line, "event"));
+	char name[64];
+	int len;
+
+	if (!event)
+		return report_texts_add_field(texts, line, "syscall");
+	len = snprintf(name, sizeof(name), "net.%s", event);
+	return report_texts_add(texts, name, (size_t)len < sizeof(name) ? (size_t)len : sizeof(name) - 1, false);
+}
+
+static bool rows_has_column(const char *key)
+{
+	static const char *const others[] = {"syscall", "event", "mono_ns", NULL};
+
+	for (size_t i = 0; i < REPORT_COLUMNS; i++)
+		if (strcmp(column_names[i], key) == 0)
+			return true;
+	for (const char *const *other = others; *other; other++)
+		if (strcmp(*other, key) == 0)
+			return true;
+	return false;
+}
+
+/* The fields that have no column, as a JSON object. */
+static uint32_t rows_add_rest(struct report_texts *texts, const json_t *line)
+{
+	json_t *rest = json_copy((json_t *)(uintptr_t)line); /* does not change the line */
+	_cleanup_free_ char *text = NULL;
+	const char *key;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(rest, next, key, value) {
+		if (rows_has_column(key))
+			(void)json_object_del(rest, key);
+	}
+	if (json_object_size(rest) > 0)
+		text = json_dumps(rest, JSON_COMPACT | JSON_ENSURE_ASCII);
+	json_decref(rest);
+	return text ? report_texts_add(texts, text, strlen(text), true) : REPORT_TEXT_NONE;
+}
+
+static void rows_write_block(struct report_rows *rows, FILE *out)
+{
+	(void)fprintf(out, "<script type=\"application/json\" class=\"rows\">{\"rows\":%zu", rows->filled);
+	for (size_t i = 0; i < REPORT_COLUMNS; i++) {
+		const int64_t *column = rows->column[i];
+		bool used = false;
+
+		for (size_t j = 0; j < rows->filled && !used; j++)
+			used = column[j] != 0;
+		if (!used) /* a column that is left out is all zeros */
+			continue;
+		(void)fprintf(out, ",\"%s\":[%lld", column_names[i], (long long)column[0]);
+		for (size_t j = 1; j < rows->filled; j++)
+			(void)fprintf(out, ",%lld", (long long)column[j]);
+		(void)fputc(']', out);
+	}
+	(void)fputs("}</script>\n", out);
+	rows->filled = 0;
+}
+
+void report_rows_flush(struct report_rows *rows, FILE *out)
+{
+	if (rows->filled > 0)
+		rows_write_block(rows, out);
+}
+
+void report_rows_add(struct report_rows *rows, struct report_texts *texts, unsigned run, const json_t *line, FILE *out)
+{
+	const char *when = json_string_value(json_object_get(line, "time"));
+	int64_t seq = json_integer_value(json_object_get(line, "seq")), value[REPORT_COLUMNS] = {0};
+	int64_t ns = rows_parse_time(when, rows->last_time);
+
+	if (rows->count == 0) {
+		(void)snprintf(rows->start, sizeof(rows->start), "%s", when ? when : "");
+		rows->last_time = ns;
+	}
+	value[REPORT_RUN] = run;
+	value[REPORT_SEQ] = (int64_t)((uint64_t)seq - (uint64_t)rows->last_seq); /* an edited log has any numbers */
+	value[REPORT_TIME] = (int64_t)((uint64_t)ns - (uint64_t)rows->last_time);
+	for (size_t i = 0; i < sizeof(number_columns) / sizeof(number_columns[0]); i++)
+		value[number_columns[i]] = json_integer_value(json_object_get(line, column_names[number_columns[i]]));
+	for (size_t i = 0; i < sizeof(text_columns) / sizeof(text_columns[0]); i++)
+		value[text_columns[i]] = report_texts_add_field(texts, line, column_names[text_columns[i]]);
+	value[REPORT_CALL] = rows_add_call(texts, line);
+	if (json_is_null(json_object_get(line, "resolved")))
+		value[REPORT_RESOLVED] = -1;
+	value[REPORT_NS] = json_is_integer(json_object_get(line, "ns"))
+				   ? json_integer_value(json_object_get(line, "ns"))
+				   : -1;
+	value[REPORT_REST] = rows_add_rest(texts, line);
+	for (size_t i = 0; i < REPORT_COLUMNS; i++)
+		rows->column[i][rows->filled] = value[i];
+	rows->last_seq = seq;
+	rows->last_time = ns;
+	rows->count++;
+	if (++rows->filled == ROWS_IN_BLOCK)
+		rows_write_block(rows, out);
+}
+
+const char *report_rows_get_start(const struct report_rows *rows)
+{
+	return rows->count > 0 ? rows->start : NULL;
+}
+
+uint64_t report_rows_get_count(const struct report_rows *rows)
+{
+	return rows->count;
+}

@@ -1,0 +1,190 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/texthash.h"
+#include "cli/audit/report/report.h"
+
+#define SLOTS_AT_START 4096u
+#define TEXTS_IN_BLOCK 8192u
+
+struct text_entry {
+	size_t offset;
+	uint32_t len;
+	uint32_t hash;
+	bool json;
+};
+
+struct report_texts {
+	struct texthash hash;
+	struct text_entry *entry; /* the text with number i is entry[i]; owned */
+	size_t count, room;
+	uint32_t *slot; /* numbers of texts by hash, open addressing; 0: free; owned */
+	size_t slots;
+	char *bytes; /* owned */
+	size_t len, cap;
+	bool left_out; /* a text was left out */
+};
+
+struct report_texts *report_texts_create(void)
+{
+	struct report_texts *texts = calloc(1, sizeof(*texts));
+
+	if (!texts)
+		return NULL;
+	texthash_init(&texts->hash);
+	texts->slots = SLOTS_AT_START;
+	texts->slot = calloc(texts->slots, sizeof(*texts->slot));
+	texts->room = SLOTS_AT_START;
+	texts->entry = calloc(texts->room, sizeof(*texts->entry));
+	texts->count = REPORT_TEXT_LEFT_OUT + 1;
+	if (texts->slot && texts->entry)
+		return texts;
+	report_texts_free(texts);
+	return NULL;
+}
+
+void report_texts_free(struct report_texts *texts)
+{
+	if (!texts)
+		return;
+	free(texts->entry);
+	free(texts->slot);
+	free(texts->bytes);
+	free(texts);
+}
+
+/* The slot of a text, or the free one where it belongs. */
+static uint32_t *texts_find_slot(const struct report_texts *texts, const char *bytes, size_t len, uint32_t hash)
+{
+	size_t at = hash & (texts->slots - 1);
+
+	for (;; at = (at + 1) & (texts->slots - 1)) {
+		const struct text_entry *entry = &texts->entry[texts->slot[at]];
+
+		if (texts->slot[at] == 0 || (entry->hash == hash && entry->len == len &&
+					     memcmp(texts->bytes + entry->offset, bytes, len) == 0))
+			return &texts->slot[at];
+	}
+}
+
+/* Doubles the table when it is half full. False: no memory. */
+static bool texts_grow_slots(struct report_texts *texts)
+{
+	size_t slots = texts->slots * 2;
+	uint32_t *slot;
+
+	if (texts->count * 2 < texts->slots)
+		return true;
+	slot = calloc(slots, sizeof(*slot));
+	if (!slot)
+		return false;
+	for (uint32_t i = REPORT_TEXT_LEFT_OUT + 1; i < texts->count; i++) {
+		size_t at = texts->entry[i].hash & (slots - 1);
+
+		while (slot[at])
+			at = (at + 1) & (slots - 1);
+		slot[at] = i;
+	}
+	free(texts->slot);
+	texts->slot = slot;
+	texts->slots = slots;
+	return true;
+}
+
+static bool texts_make_room(struct report_texts *texts, size_t len)
+{
+	if (texts->len + len > REPORT_TEXT_BYTES_MAX)
+		return false;
+	if (texts->count == texts->room) {
+		struct text_entry *grown = reallocarray(texts->entry, texts->room * 2, sizeof(*grown));
+
+		if (!grown)
+			return false;
+		texts->entry = grown;
+		texts->room *= 2;
+	}
+	if (texts->len + len > texts->cap) {
+		size_t cap = (texts->cap + len) * 2;
+		char *bytes = realloc(texts->bytes, cap);
+
+		if (!bytes)
+			return false;
+		texts->bytes = bytes;
+		texts->cap = cap;
+	}
+	return texts_grow_slots(texts);
+}
+
+uint32_t report_texts_add(struct report_texts *texts, const char *bytes, size_t len, bool json)
+{
+	uint32_t hash = (uint32_t)texthash_compute(&texts->hash, json, bytes, len);
+	uint32_t *slot = texts_find_slot(texts, bytes, len, hash), found = *slot;
+
+	if (found > 0 && texts->entry[found].json == json)
+		return found;
+	if (found > 0 || !texts_make_room(texts, len)) { /* an object whose text is also a path: practically never */
+		texts->left_out = true;
+		return REPORT_TEXT_LEFT_OUT;
+	}
+	slot = texts_find_slot(texts, bytes, len, hash);
+	if (len > 0)
+		memcpy(texts->bytes + texts->len, bytes, len);
+	texts->entry[texts->count] = (struct text_entry){texts->len, (uint32_t)len, hash, json};
+	texts->len += len;
+	*slot = (uint32_t)texts->count;
+	return (uint32_t)texts->count++;
+}
+
+uint32_t report_texts_add_field(struct report_texts *texts, const json_t *object, const char *key)
+{
+	const json_t *field = json_object_get(object, key);
+
+	if (!json_is_string(field))
+		return REPORT_TEXT_NONE;
+	return report_texts_add(texts, json_string_value(field), json_string_length(field), false);
+}
+
+/* Writes a JSON string in ASCII, without a character that means anything in HTML. */
+static void texts_write_string(FILE *out, const char *bytes, size_t len)
+{
+	uint32_t point;
+	size_t size, bad;
+	char escaped[12] = {0};
+
+	(void)fputc('"', out);
+	for (size_t i = 0; i < len; i += size) {
+		size = text_decode_utf8(bytes + i, len - i, &point, &bad);
+		if (size == 0) { /* cannot be: the bytes are the text of a JSON string */
+			point = 0xfffd;
+			size = 1;
+		}
+		if (point >= 0x20 && point < 0x7f && !strchr("\"\\<>&'", (int)point))
+			(void)fputc((int)point, out);
+		else
+			(void)fwrite(escaped, 1, text_put_unicode(escaped, point), out);
+	}
+	(void)fputc('"', out);
+}
+
+void report_texts_write(const struct report_texts *texts, FILE *out)
+{
+	for (size_t i = REPORT_TEXT_LEFT_OUT + 1; i < texts->count; i++) {
+		const struct text_entry *entry = &texts->entry[i];
+		bool first = (i - REPORT_TEXT_LEFT_OUT - 1) % TEXTS_IN_BLOCK == 0;
+		bool last = i + 1 == texts->count || (i - REPORT_TEXT_LEFT_OUT) % TEXTS_IN_BLOCK == 0;
+
+		(void)fputs(first ? "<script type=\"application/json\" class=\"texts\">[" : ",", out);
+		if (entry->json)
+			report_write_json(out, texts->bytes + entry->offset, entry->len);
+		else
+			texts_write_string(out, texts->bytes + entry->offset, entry->len);
+		if (last)
+			(void)fputs("]</script>\n", out);
+	}
+}
+
+bool report_texts_are_complete(const struct report_texts *texts)
+{
+	return !texts->left_out;
+}
