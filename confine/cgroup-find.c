@@ -86,7 +86,7 @@ static void cgroup_add_mount(const struct mounts_line *mount, const char *self, 
 		if (!group || !cgroup_locate_group(mount, group, place))
 			*place = '\0';
 		else if (v2)
-			/* it fits: it is a part of v2 */
+			/* v2_top has room for it: the mount point is a part of `v2`, which has the same size */
 			(void)snprintf(places->v2_top, sizeof(places->v2_top), "%s", mount->point);
 	}
 }

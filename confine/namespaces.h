@@ -25,7 +25,7 @@ struct namespaces {
 	bool net_later;        /* a thread makes the network namespace: see namespaces-inside.c */
 	pthread_t net_thread;
 	int net_fd, loopback; /* results of net_thread: a descriptor, 0, or -errno */
-	bool singly;          /* one clone(2) for all failed: namespaces are made one by one */
+	bool singly;          /* clone(2) with the flags of all namespaces failed: they are made one by one */
 	int peer_fd;          /* socket between keeper and child until the supervisor is ready; -1: none */
 	/* In the keeper: notes of the supervisor that may arrive before NOTE_CHILD of the intermediate process. */
 	bool supervisor_ready, supervisor_failed;
@@ -51,9 +51,9 @@ struct namespaces {
 /* Capabilities that keeper and supervisor need while namespaces are made: see privs_keep_capabilities(). */
 extern const int namespaces_caps[];
 #define NAMESPACES_CAPS 8u
-#define NAMESPACES_SUPERVISOR_CAPS 2u /* how many leading capabilities of the list the supervisor needs */
-#define NAMESPACES_LOOPBACK_CAPS 3u   /* how many leading ones are needed until the network namespace is made */
-#define NAMESPACES_NETWORK_CAPS 4u    /* how many leading ones are needed to set addresses in the network namespace */
+#define NAMESPACES_SUPERVISOR_CAPS 2u /* how many of the first capabilities the supervisor needs */
+#define NAMESPACES_LOOPBACK_CAPS 3u   /* how many of the first are needed until the network namespace is made */
+#define NAMESPACES_NETWORK_CAPS 4u    /* how many of the first are needed to set addresses in the network namespace */
 
 /*
  * Gets the capabilities that the supervisor needs until namespaces_enter_view(): the first `count` of namespaces_caps

@@ -114,7 +114,8 @@ static void accept_connections(struct egress *egress, int most)
 		struct conn *conn;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)) {
-			loop_set_interest(egress->loop, &egress->listener, 0); /* it would be ready at once */
+			/* epoll is level-triggered: the listener would be reported again at once. */
+			loop_set_interest(egress->loop, &egress->listener, 0);
 			loop_set_timer(egress->loop, &egress->listener_pause, ACCEPT_PAUSE_MS);
 		}
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)

@@ -96,7 +96,8 @@ static void keeper_hand_over_cgroup(const struct cgroup *cgroup, const struct cu
 	size_t count = custodian->pid > 0 ? cgroup_get_bases(cgroup, parent_fds, &name) : 0;
 
 	for (size_t i = 0; i < count; i++)
-		(void)custodian_remove_dir_at_end(custodian, parent_fds[i], name); /* else it stays, empty */
+		/* A failure leaves an empty control group behind. */
+		(void)custodian_remove_dir_at_end(custodian, parent_fds[i], name);
 }
 
 /* Reports self_filter as active before it is, because the supervisor reports the layers. If it fails, the run ends. */

@@ -239,7 +239,7 @@ static enum judged judge_absent(const struct query_judge *judge, const struct qu
 		return JUDGED_ALLOWED;
 	if (judge_parent(judge, path).error == EACCES)
 		return JUDGED_DENIED;
-	return JUDGED_UNKNOWN; /* whether it is looked at before the rules are asked depends on the call */
+	return JUDGED_UNKNOWN; /* whether the file is looked for before the rules are asked depends on the call */
 }
 
 /* Whether the name leads to another object than in the run: a redirect is new, or gone. */

@@ -25,7 +25,7 @@ struct replay_log_state {
 	uint64_t records;
 	uint64_t damages;   /* places; with allow_damaged also lines that were skipped */
 	uint64_t line;      /* of the first damage */
-	const char *damage; /* what it is; static; NULL: none */
+	const char *damage; /* a description of the first damage; static; NULL: none */
 };
 
 /*

@@ -48,8 +48,8 @@ struct query {
 	bool absent;   /* the run found that no such file exists */
 	bool there;    /* the run failed because it exists: making it (EEXIST), writing to a directory (EISDIR) */
 	bool redirected; /* the file was another one than its name says */
-	bool public;   /* it was read because everybody on the host may */
-	bool unpublic; /* it was refused because not everybody may */
+	bool public;   /* the file was read by a "public" rule: everybody on the host may read it */
+	bool unpublic; /* a "public" rule matched, but not everybody on the host may read the file */
 	bool run_file; /* callgate provided it for the network, whatever the rules say of its name */
 	bool renames;  /* path[0] gets the name path[1] */
 	size_t paths;

@@ -44,7 +44,7 @@ struct dispatch {
 	struct call *call;            /* owned; reused for every notification, because it is large */
 	struct call_counts counts;
 	bool decoy_ends;              /* a decoy was read whose reading ends the run */
-	struct interrupted interrupted; /* the caller sets its traits */
+	struct interrupted interrupted; /* dispatch_init() leaves `interrupted.traits` to the caller */
 };
 
 /* Initialises a zeroed struct. Borrows the sandbox. 0 or -ENOMEM; dispatch_release releases in both cases. */

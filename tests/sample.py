@@ -3,7 +3,8 @@
 
 Usage: tests/sample.py [--count N] [--seed SEED] [FOLDER...]
 
-A comment comes with the declaration, field or statement that it is written at, a name with its kind and file. The tests
+A comment comes with the declaration, field or statement that it is written at and the function or structure around it,
+a name with its kind and file. The tests
 and the benchmarks are left out. The seed is printed, and the same seed draws the same sample from the same tree.
 """
 import argparse
@@ -25,25 +26,34 @@ NAMES = [
 ]
 
 
+def enclosing_name(text, at):
+    """The function or structure that a place in the text belongs to: "struct X", "f()" or ""."""
+    block = text[:at].split("\n}")[-1]
+    heads = re.findall(r"^(?:static )?(?:const )?(struct \w+|enum \w+)(?: \w+\[?\]? =)? \{", block, re.M)
+    heads = heads or [name + "()" for name in re.findall(r"^[A-Za-z_][^\n;{}]*?(\w+)\([^;{}]*\)\s*\n\{", block, re.M)]
+    return heads[-1] if heads else ""
+
+
 def comment_with_place(text, match):
     """The comment and the code that it is written at: the rest of its own line, or else the declaration below."""
     start = text.rfind("\n", 0, match.start()) + 1
     before = text[start:match.start()].strip()
+    where = enclosing_name(text, match.start())
+    where = f"in {where}: " if where else ""
     if before:
-        return f"{before}   {match.group()}"
+        return f"{where}{before}   {match.group()}"
     declaration = re.match(r"\s*([^;{]*[;{])", text[match.end():])
     if re.match(r"\s*\n\s*[\n#]", text[match.end():]) or not declaration:
         return match.group()
-    return match.group() + "\n" + " ".join(declaration.group(1).split())[:200]
+    return where + match.group() + "\n" + " ".join(declaration.group(1).split())[:200]
 
 
 def name_of(kind, match):
     """The name as it is given to the reader: a field with its structure. None for a local variable."""
     if kind != "field":
         return match.group(1)
-    block = match.string[:match.start()].split("\n}")[-1]
-    structs = re.findall(r"^(?:static )?(?:const )?struct (\w+)(?: \w+\[?\]? =)? \{", block, re.M)
-    return f"struct {structs[-1]}: {match.group(1)}" if structs else None
+    where = enclosing_name(match.string, match.start())
+    return f"{where}: {match.group(1)}" if where.startswith("struct") else None
 
 
 def collect(folders):

@@ -322,7 +322,7 @@ static int attach_hold_mount(struct attach_state *attach, struct attached_mount 
 	int r = 0;
 
 	if (piece->own || piece->kept)
-		return 0; /* its descriptor is already of the attached mount */
+		return 0; /* piece->mount->fd already refers to the attached mount */
 	if (piece->mount->flags & MOUNT_FILE)
 		r = attach_hold_dir(attach, piece, name, &held);
 	if (r < 0)

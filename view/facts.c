@@ -26,7 +26,7 @@
 #define COUNTERS_MAX (64u << 10)
 
 struct facts {
-	struct mount mount; /* its fd is -1 before facts_make_files() */
+	struct mount mount; /* the mount that shows FACTS_DIR; fd is -1 until facts_make_files() */
 	int scratch_fd;     /* borrowed */
 	const struct view_provided_file *given;
 	size_t count;

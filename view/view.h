@@ -44,9 +44,9 @@ struct mount {
 	const struct view *view;
 	char *virt; /* canonical virtual path */
 	size_t virt_len;
-	char *host; /* canonical path of its object in the mount namespace of this process */
+	char *host; /* canonical path of the shown object in the mount namespace of this process */
 	size_t host_len;
-	char *origin; /* path of its object on the host, for records */
+	char *origin; /* path of the shown object on the host, for records */
 	char *base; /* path of the object below fd: "." for a tree */
 	int fd;     /* O_PATH directory */
 	int copy_fd; /* of a single file: the detached copy that view_attach_mounts will mount; -1: none */

@@ -34,7 +34,7 @@ static int digest_add_entry(struct buf *out, const FTSENT *entry, size_t root_le
 
 	switch (entry->fts_info) {
 	case FTS_DP:
-		return 0; /* after its contents: it was added before them */
+		return 0; /* a directory after its contents: it was added before them, as FTS_D */
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:

@@ -28,7 +28,7 @@
 struct fold_item {
 	const struct unmet *unmet;
 	const char *path;    /* in the view; as a rule would name it */
-	char *key;           /* what it is grouped by in the present step; owned; NULL: not grouped */
+	char *key;           /* items with equal keys become one rule in the present step; owned; NULL: the item stays alone */
 	const char *package; /* of the unit in `key` */
 	bool done;
 };

@@ -13,7 +13,7 @@
 
 int policy_replace_file(const char *path, const char *text)
 {
-	_cleanup_free_ char *found = realpath(path, NULL); /* a link stays one */
+	_cleanup_free_ char *found = realpath(path, NULL); /* a symbolic link stays: its target is replaced */
 	const char *real = found ? found : path;
 	_cleanup_free_ char *name = cli_format("%s.XXXXXX", real);
 	_cleanup_close_ int fd = name ? mkostemp(name, O_CLOEXEC) : -1;

@@ -29,7 +29,7 @@ int request_make_credential(const struct conn *conn, const struct request_verdic
 	*ret_value = NULL;
 	if (!verdict->allow || !verdict->rule || !verdict->rule->header)
 		return 0;
-	if (!secrets) /* without its credential the server would take it for a different request */
+	if (!secrets) /* a request without its credential means something else to the server */
 		return -EACCES;
 	error = secrets_fill_template(secrets, verdict->rule->header_value, conn->host, ret_value);
 	if (!error)

@@ -107,7 +107,7 @@ void compile_remaps(struct compiler *compiler)
 		} else {
 			continue;
 		}
-		if (good) /* one message for a rule */
+		if (good) /* otherwise this rule has a message already */
 			remap_check_denied(compiler, rule);
 	}
 }

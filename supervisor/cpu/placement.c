@@ -244,7 +244,8 @@ void cpu_before_response(struct cpu *placement, const struct call *call)
 		placement_hide_masks(placement);
 		placement_pause_until(placement, call->start_ns + READ_STATUS_PAUSE_NS);
 	} else if (call->outcome.kind == OUTCOME_EXEC && call->tid != call->task->tgid) {
-		placement_unpin_run(placement, false); /* the thread takes its leader's pid, but keeps its own mask */
+		/* After the exec the thread has the pid of its leader, but still its own CPU affinity mask. */
+		placement_unpin_run(placement, false);
 	} else if (placement->pinned) {
 		placement->calls++;
 		if (delays_note_calling_thread(&placement->delays, call->tid))

@@ -40,7 +40,7 @@ struct egress_start_options {
 	const struct policy *policy;
 	struct layers *layers;
 	const char *run_id;
-	struct egress_read *read; /* its contents are taken; NULL: egress_start() calls egress_read() */
+	struct egress_read *read; /* egress_start() takes what is in it; NULL: egress_start() calls egress_read() */
 	struct privs_user user; /* the user that egress and resolver become */
 };
 

@@ -118,7 +118,8 @@ int trace_start_call(struct tracer *tracer, struct call *call)
 		r = call->outcome.kind == OUTCOME_MAP ? trace_start_map(tracer, call)
 						      : trace_start_pathfd(tracer, call);
 	if (r == 0)
-		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR); /* goes on at its stop */
+		/* The thread then stops for the tracer, which finishes the call: PENDING_ANSWERED. */
+		(void)answer_with_error(call->sandbox->listener_fd, call->id, -EINTR);
 	return r;
 }
 

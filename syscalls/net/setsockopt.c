@@ -86,7 +86,7 @@ static void sockopt_set_passcred(struct call *call)
 	else if (value && domain == AF_UNIX)
 		call_refuse(call, -EPERM, NULL, "credentials_not_told");
 	else if (call_commit_record(call) == 0)
-		call_return(call, 0); /* it is off; sockets of other families ignore it */
+		call_return(call, 0); /* SO_PASSCRED is off already; sockets of other families ignore it */
 }
 
 void sys_setsockopt(struct call *call)
