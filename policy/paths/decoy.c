@@ -63,7 +63,7 @@ static void decoy_generate(struct buf *out, char kind, unsigned long count, uint
 
 const char *decoy_make_text(struct arena *arena, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = strrchr(path, '/') + 1;
 	uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
 	const struct decoy *decoy = decoys;
 	_cleanup_buf_ struct buf out = {0};
@@ -80,8 +80,12 @@ const char *decoy_make_text(struct arena *arena, const char *path)
 
 		buf_add(&out, text, len);
 		end = (char *)(uintptr_t)text + len;
-		if (*end)
-			decoy_generate(&out, end[1], strtoul(end + 2, &end, 10), &state);
+		if (*end) {
+			char kind = end[1];
+			unsigned long count = strtoul(end + 2, &end, 10);
+
+			decoy_generate(&out, kind, count, &state);
+		}
 	}
 	return out.failed ? arena_fail(arena) : arena_dupn(arena, out.data, out.len);
 }
