@@ -163,7 +163,7 @@ static bool secret_matches_some_name(const char *pattern, const char *path)
 /* True when the path matches `rest`, a pattern below a home directory, in some home directory. */
 static bool secret_matches_in_home(const char *rest, const char *home, const char *path)
 {
-	const char *in_own = home && home[1] ? path_rest_below(path, home) : NULL;
+	const char *in_own = home ? path_rest_below(path, home) : NULL;
 	const char *in_root = path_rest_below(path, "/root"), *in_homes = path_rest_below(path, "/home");
 	const char *slash = in_homes ? strchr(in_homes, '/') : NULL;
 
