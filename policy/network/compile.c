@@ -15,7 +15,7 @@ static const char *net_compile_find_file(struct compiler *compiler, const struct
 	struct arena *arena = &compiler->policy->arena;
 	int dir_len = slash ? (int)(slash - source->path + 1) : 0;
 	const char *path = arena_printf(arena, "%.*s%s", dir_len, source->path, name);
-	_cleanup_free_ char *real = host->realpath ? host->realpath(host->ctx, path) : NULL;
+	_cleanup_free_ char *real = host->realpath(host->ctx, path);
 
 	compiler_add_host_path(compiler, POLICY_HOST_PATH_CONTENT, where, path);
 	if (!real)

@@ -18,7 +18,7 @@ static const char *net_rule_parse_host(struct parser *parser, const json_t *obje
 		return NULL; /* there was a message */
 	(void)parser_enter_member(parser, object, "host");
 	if (net_pattern_parse(text, pattern, &why) < 0)
-		parser_fail(parser, "\"%s\" %s", text, why);
+		parser_fail_text(parser, text, why);
 	else
 		kept = arena_dup(parser->arena, pattern);
 	parser_leave_member(parser);
@@ -129,7 +129,7 @@ static void net_rule_parse_http(struct parser *parser, const json_t *list, struc
 		const char *text = parser_get_text(parser, KEY_STRING, item.value);
 
 		if (text && net_http_parse_rule(parser->arena, text, &http[item.index], why, sizeof(why)) < 0)
-			parser_fail(parser, "\"%s\" %s", text, why);
+			parser_fail_text(parser, text, why);
 	}
 	rule->http = http;
 	rule->http_count = count;

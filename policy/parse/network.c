@@ -53,7 +53,7 @@ static void network_add_fixed(struct parser *parser, const char *name, const jso
 	const char *why;
 
 	if (net_host_parse(name, host, &why) < 0) {
-		parser_fail(parser, "\"%s\" %s", name, name[0] == '*' ? "is a wildcard; name each host" : why);
+		parser_fail_text(parser, name, name[0] == '*' ? "is a wildcard; name each host" : why);
 		return;
 	}
 	if (net_is_address(host)) {
@@ -114,8 +114,9 @@ static void network_parse_pool(struct parser *parser, const struct policy_key *k
 
 	if (v4 ? !network_parse_prefix(text, AF_INET, 8, 24, &pool->v4, &pool->v4_bits)
 	       : !network_parse_prefix(text, AF_INET6, 8, 112, &pool->v6, &pool->v6_bits))
-		parser_fail(parser, "\"%s\" is no network of private addresses; write %s", text,
-			    v4 ? "\"198.18.0.0/15\" (8 to 24 bits)" : "\"fd00:5a::/32\" (8 to 112 bits)");
+		parser_fail_text(parser, text,
+				 v4 ? "is no network of private addresses; write \"198.18.0.0/15\" (8 to 24 bits)"
+				    : "is no network of private addresses; write \"fd00:5a::/32\" (8 to 112 bits)");
 }
 
 void parser_read_net_text(struct parser *parser, const struct policy_key *key, const char *text)

@@ -83,7 +83,7 @@ static void parse_amount(struct parser *parser, const struct policy_key *key, co
 	if (!text)
 		parser_fail_type(parser, key->type, value);
 	else if (policy_limit_parse_value(which, text, &limit, why, sizeof(why)) < 0)
-		parser_fail(parser, "\"%s\" %s", text, why);
+		parser_fail_text(parser, text, why);
 	else if (source->limits_given & POLICY_LIMIT_BIT(which) && *field != limit)
 		parser_fail(parser, "is the same limit as %s, which says something else; keep one of them",
 			    key->id == KEY_ID_LIMIT ? "process.max" : "limits.pids");

@@ -69,6 +69,13 @@ void parser_fail(struct parser *parser, const char *format, ...)
 	parser->failed = true;
 }
 
+void parser_fail_text(struct parser *parser, const char *text, const char *why)
+{
+	const int most = 100;
+
+	parser_fail(parser, "\"%.*s%s\" %s", most, text, strlen(text) > (size_t)most ? "..." : "", why);
+}
+
 void parser_fail_type(struct parser *parser, enum key_type type, const json_t *value)
 {
 	static const char *const words[] = {

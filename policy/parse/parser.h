@@ -53,6 +53,8 @@ void parser_leave_member(struct parser *parser);
 
 /* Add a message about the current value. */
 __attribute__((format(printf, 2, 3))) void parser_fail(struct parser *parser, const char *format, ...);
+/* Adds the message "TEXT" WHY. A long text is cut, so that the reason fits in the message. */
+void parser_fail_text(struct parser *parser, const char *text, const char *why);
 void parser_fail_type(struct parser *parser, enum key_type type, const json_t *value);
 
 /* Copies a text to the arena, together with its position. */

@@ -13,7 +13,7 @@ static const char *const *secrets_parse_hosts(struct parser *parser, const json_
 		const char *text = parser_get_text(parser, KEY_STRING, item.value);
 
 		if (text && net_pattern_parse(text, pattern, &why) < 0)
-			parser_fail(parser, "\"%s\" %s", text, why);
+			parser_fail_text(parser, text, why);
 		else if (text)
 			host[item.index] = arena_dup(parser->arena, pattern);
 	}
@@ -27,7 +27,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 	struct net_secret secret = {.where = parser_keep_text(parser, "").where};
 
 	if (!net_is_secret_name(name, strlen(name)))
-		parser_fail(parser, "\"%s\" is no variable's name; the program reads the placeholder from it", name);
+		parser_fail_text(parser, name, "is no variable's name; the program reads the placeholder from it");
 	if (!json_object_get(object, "from") || json_array_size(json_object_get(object, "hosts")) == 0)
 		parser_fail(parser, "lacks \"%s\"; write {\"from\": \"env:NAME\", \"hosts\": [\"api.example.com\"]}",
 			    json_object_get(object, "from") ? "hosts" : "from");
@@ -35,7 +35,7 @@ static void secrets_add(struct parser *parser, const char *name, const json_t *o
 		return; /* a message was added already */
 	(void)parser_enter_member(parser, object, "from");
 	if (*from && net_secret_check_from(from, &why) < 0)
-		parser_fail(parser, "\"%s\" %s", from, why);
+		parser_fail_text(parser, from, why);
 	parser_leave_member(parser);
 	secret.name = arena_dup(parser->arena, name);
 	secret.from = arena_dup(parser->arena, from);

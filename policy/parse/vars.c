@@ -270,7 +270,7 @@ static void vars_add_interpreters(struct compiler *compiler, struct buf *out, co
 
 		buf_puts(&name, *roots);
 		buf_add(&name, rest, rest_len);
-		real = name.data && host->realpath ? host->realpath(host->ctx, name.data) : NULL;
+		real = name.data ? host->realpath(host->ctx, name.data) : NULL;
 		if (real)
 			vars_add_part(out, *roots, rest, rest_len);
 	}

@@ -50,8 +50,6 @@ static const char *canon_resolve_parent(struct compiler *compiler, const char *p
 {
 	const char *slash = strrchr(path, '/'), *dir;
 
-	if (!slash[1])
-		return path;
 	dir = arena_dupn(&compiler->policy->arena, path, slash == path ? 1 : (size_t)(slash - path));
 	return canon_join_paths(compiler, canon_resolve_prefix(compiler, dir), slash + 1);
 }
