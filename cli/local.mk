@@ -112,6 +112,7 @@ CALLGATE_SOURCES += \
 	cli/policy/cases.c \
 	cli/policy/cases.h \
 	cli/policy/diff.c \
+	cli/policy/drop.c \
 	cli/policy/load.c \
 	cli/policy/minimise.c \
 	cli/policy/minimise.h \

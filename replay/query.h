@@ -51,6 +51,7 @@ struct query {
 	bool public;   /* the file was read by a "public" rule: everybody on the host may read it */
 	bool unpublic; /* a "public" rule matched, but not everybody on the host may read the file */
 	bool run_file; /* callgate provided it for the network, whatever the rules say of its name */
+	bool opens;    /* it was opened: a directory that was may have been listed */
 	bool renames;  /* path[0] gets the name path[1] */
 	size_t paths;
 	size_t target_len; /* 0: no symbolic link is made */

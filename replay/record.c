@@ -289,6 +289,7 @@ int query_read_record(const struct scan_record *record, struct query *ret_query)
 	query->public = scan_text_is(&record->reason, "public");
 	query->unpublic = scan_text_is(&record->reason, "not_public");
 	query->run_file = record_is_run_file(record, query);
+	query->opens = record->has_ret && record_begins_with(&record->syscall, "open");
 	query->renames = record_begins_with(&record->syscall, "rename");
 	if (!record->verdict.at || (!record->syscall.at && !record->event.at))
 		return -EBADMSG;

@@ -56,6 +56,11 @@ const char *minimise_get_text(const json_t *entry);
 size_t minimise_find_entry(const struct minimise_rule *rule);
 void minimise_print(const char *what, const struct minimise_rule *rule, const char *entry, const char *into);
 
+/* ---- functions of drop.c ---- */
+
+/* Drops and narrows the rules of all->root. 0; 1: the result would lose accesses; or -errno. */
+int minimise_change_rules(struct minimise *all);
+
 /* ---- functions of narrow.c ---- */
 
 /* Narrows the right or the path of a rule. 0 or -ENOMEM. */

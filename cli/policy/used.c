@@ -18,6 +18,7 @@ struct used_head {
 	enum query_kind kind;
 	bool absent, there, redirected, public, unpublic, run_file, renames, udp, upgrade, any_port;
 	bool certain; /* the policy that is to be minimised was certain of its answer */
+	bool lists;   /* the program may have listed a directory, of which the policy granted more than a stand-in */
 	unsigned port;
 	size_t paths;
 };
@@ -28,7 +29,13 @@ static void used_pack_text(struct buf *buf, const char *text, size_t len)
 	buf_add(buf, "", 1);
 }
 
-static void used_pack(struct buf *buf, const struct query *query, bool certain)
+/* True when the directory is only there because something is granted below: it lists nothing else. */
+static bool used_is_stand_in(const struct query_answer *answer)
+{
+	return answer->allow && strcmp(answer->reason, "ancestor") == 0;
+}
+
+static void used_pack(struct buf *buf, const struct query *query, const struct query_answer *answer)
 {
 	struct used_head head;
 
@@ -44,7 +51,8 @@ static void used_pack(struct buf *buf, const struct query *query, bool certain)
 	head.udp = query->udp;
 	head.upgrade = query->upgrade;
 	head.any_port = query->any_port;
-	head.certain = certain;
+	head.certain = answer->certain;
+	head.lists = query->opens && answer->certain && !used_is_stand_in(answer);
 	head.port = query->port;
 	head.paths = query->paths;
 	buf_add(buf, &head, sizeof(head));
@@ -81,8 +89,8 @@ static size_t used_take_text(const char **at, char *to)
 	return len;
 }
 
-/* Unpacks a question. Returns whether the policy that is to be minimised was certain of its answer. */
-static bool used_unpack(const struct used_item *item, struct query *query)
+/* Unpacks a question. Returns its head. */
+static struct used_head used_unpack(const struct used_item *item, struct query *query)
 {
 	const char *at = item->bytes;
 	struct used_head head;
@@ -113,13 +121,13 @@ static bool used_unpack(const struct used_item *item, struct query *query)
 	}
 	query->target_len = used_take_text(&at, query->target);
 	if (query->kind == QUERY_PATHS)
-		return head.certain;
+		return head;
 	(void)used_take_text(&at, query->host);
 	if (query->kind == QUERY_REQUEST) {
 		(void)used_take_text(&at, query->method);
 		(void)used_take_text(&at, query->request);
 	}
-	return head.certain;
+	return head;
 }
 
 /* ---- the set of questions ---- */
@@ -142,7 +150,7 @@ int used_add(struct used *used, const struct query *query, const struct query_an
 	if (!used->query && !(used->query = malloc(sizeof(*used->query))))
 		return -ENOMEM;
 	buf_add(&buf, &none, sizeof(none)); /* room for item->len */
-	used_pack(&buf, query, answer->certain);
+	used_pack(&buf, query, answer);
 	if (buf.failed)
 		return -ENOMEM;
 	item = (struct used_item *)(void *)buf.data; /* aligned, because it is from malloc(3) */
@@ -174,13 +182,14 @@ static void used_judge_item(const void *node, VISIT visit, void *ctx)
 	struct used_walk *walk = ctx;
 	struct query *query = walk->used->query;
 	struct query_answer answer;
-	bool certain;
+	struct used_head head;
 
 	if (walk->result != 0 || (visit != postorder && visit != leaf))
 		return;
-	certain = used_unpack(*(struct used_item *const *)node, query);
+	head = used_unpack(*(struct used_item *const *)node, query);
 	query_judge(walk->judge, query, &answer);
-	if (answer.certain ? !answer.allow : certain)
+	if (answer.certain != head.certain || (answer.certain && !answer.allow) ||
+	    (head.lists && used_is_stand_in(&answer)))
 		walk->result = walk->each(walk->ctx, query, &answer);
 }
 
