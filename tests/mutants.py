@@ -16,9 +16,10 @@ import tempfile
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Most mutants die early in this order.
 TESTS = ["test_decide", "test_glob", "test_net", "test_net_text", "test_compose", "test_errors", "test_move",
-         "test_below", "test_phases", "test_peek", "test_observe",
-         "test_schema", "test_diff", "test_memory"]
-HELPERS = {"test_diff": ["generate"]}
+         "test_below", "test_phases", "test_peek", "test_observe", "test_modes",
+         "test_bounds", "test_host_paths", "test_schema", "test_diff",
+         "test_properties", "test_memory"]
+HELPERS = {"test_properties": ["generate"]}
 WRAPPED = {"test_memory": ["-Wl,--wrap=" + name for name in ("calloc", "realloc", "mmap", "arena_alloc")]}
 LIBRARIES = ["jansson", "nettle", "libidn2", "libpsl", "check"]
 

@@ -156,9 +156,17 @@ tests_unit_policy_test_memory_LDADD = $(POLICY_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_policy_test_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=mmap \
 	-Wl,--wrap=arena_alloc
 UNIT_TESTS += tests/unit/policy/test_diff
-tests_unit_policy_test_diff_SOURCES = tests/unit/policy/test_diff.c tests/unit/policy/generate.c \
-	tests/unit/policy/generate.h $(POLICY_RIG)
+tests_unit_policy_test_diff_SOURCES = tests/unit/policy/test_diff.c $(POLICY_RIG)
 tests_unit_policy_test_diff_LDADD = $(POLICY_TEST_LIBS) $(JANSSON_LIBS)
+POLICY_GENERATE = tests/unit/policy/generate.c tests/unit/policy/generate.h
+UNIT_TESTS += tests/unit/policy/test_properties
+tests_unit_policy_test_properties_SOURCES = tests/unit/policy/test_properties.c $(POLICY_GENERATE) $(POLICY_RIG)
+tests_unit_policy_test_properties_LDADD = $(POLICY_TEST_LIBS) $(JANSSON_LIBS)
+UNIT_TESTS += tests/unit/policy/test_bounds tests/unit/policy/test_host_paths
+tests_unit_policy_test_bounds_SOURCES = tests/unit/policy/test_bounds.c $(POLICY_RIG)
+tests_unit_policy_test_bounds_LDADD = $(POLICY_TEST_LIBS)
+tests_unit_policy_test_host_paths_SOURCES = tests/unit/policy/test_host_paths.c $(POLICY_RIG)
+tests_unit_policy_test_host_paths_LDADD = $(POLICY_TEST_LIBS)
 UNIT_TESTS += tests/unit/policy/test_modes
 tests_unit_policy_test_modes_SOURCES = tests/unit/policy/test_modes.c $(POLICY_RIG)
 tests_unit_policy_test_modes_LDADD = $(POLICY_TEST_LIBS)
@@ -324,6 +332,13 @@ tests_unit_egress_test_side_LDADD = libcallgate_keeper.a libcallgate_supervisor.
 	libcallgate_syscalls.a libcallgate_view.a libcallgate_egress.a libcallgate_audit.a \
 	libcallgate_policy.a libcallgate_base.a $(LIBSECCOMP_LIBS) $(POLICY_LIBS) $(EGRESS_NEEDS) \
 	$(UNIT_LIBS)
+
+UNIT_TESTS += tests/unit/cli/test_minimise
+tests_unit_cli_test_minimise_SOURCES = tests/unit/cli/test_minimise.c cli/policy/attempt.c cli/policy/drop.c \
+	cli/policy/minimise.h cli/policy/narrow.c cli/policy/used.c cli/policy/used.h \
+	$(POLICY_GENERATE) $(POLICY_RIG)
+tests_unit_cli_test_minimise_LDADD = libcallgate_replay.a libcallgate_view.a libcallgate_audit.a $(POLICY_TEST_LIBS) \
+	$(JANSSON_LIBS)
 
 # Records judged again.
 UNIT_TESTS += tests/unit/replay/test_query

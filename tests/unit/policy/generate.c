@@ -1,8 +1,11 @@
 #include "tests/unit/policy/generate.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define PICK(state, list) (list)[generate_number((state), sizeof(list) / sizeof((list)[0]))]
 
@@ -13,6 +16,28 @@ static const char *const requests[] = {"GET /**",      "GET /a/**",       "POST 
 				       "* /b/**/a",    "WEBSOCKET /b/**", "DELETE /a*/b*/**", "PUT /a/"};
 static const char *const request_paths[] = {"/", "/a", "/a/", "/a/b", "/a/b/b", "/b", "/b/a", "/b/x/y/a", "/ax/bx/c"};
 static const int ports[] = {443, 80, 8443};
+
+static uint64_t start; /* 0: the usual seeds */
+
+int generate_count(int usual)
+{
+	const char *times = getenv("CALLGATE_SEEDS"), *given = getenv("CALLGATE_START");
+
+	if (!times)
+		return usual;
+	if (given)
+		start = strtoull(given, NULL, 0);
+	else if (getrandom(&start, sizeof(start), 0) != (ssize_t)sizeof(start))
+		abort();
+	printf("CALLGATE_START=%#" PRIx64 "\n", start);
+	(void)fflush(stdout);
+	return usual * (int)strtoul(times, NULL, 10);
+}
+
+uint64_t generate_seed(uint64_t salt, int index)
+{
+	return ((salt ^ start) | 1) * (uint64_t)(index + 1);
+}
 
 unsigned generate_number(uint64_t *state, unsigned bound)
 {
@@ -142,16 +167,33 @@ json_t *generate_policy(uint64_t *state)
 	return policy;
 }
 
+static void shuffle(uint64_t *state, json_t *value);
+
+static void shuffle_members(uint64_t *state, json_t *object)
+{
+	for (size_t left = json_object_size(object); left > 0; left--) {
+		void *at = json_object_iter(object);
+		json_t *member;
+		char name[GENERATED_PATH_MAX];
+
+		for (unsigned skip = generate_number(state, (unsigned)left); skip > 0; skip--)
+			at = json_object_iter_next(object, at);
+		(void)snprintf(name, sizeof(name), "%s", json_object_iter_key(at));
+		member = json_incref(json_object_iter_value(at));
+		shuffle(state, member);
+		json_object_del(object, name);
+		json_object_set_new(object, name, member); /* behind all others */
+	}
+}
+
 static void shuffle(uint64_t *state, json_t *value)
 {
-	const char *name;
-	json_t *member;
-
-	json_object_foreach (value, name, member)
-		shuffle(state, member);
-	for (size_t left = json_is_array(value) ? json_array_size(value) : 0; left > 1; left--) {
+	if (json_is_object(value))
+		shuffle_members(state, value);
+	for (size_t left = json_is_array(value) ? json_array_size(value) : 0; left > 0; left--) {
 		size_t at = generate_number(state, (unsigned)left);
 
+		shuffle(state, json_array_get(value, at));
 		json_array_append(value, json_array_get(value, at));
 		json_array_remove(value, at);
 	}

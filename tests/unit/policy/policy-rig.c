@@ -23,7 +23,7 @@ static int rig_read(void *ctx, const char *name, const char *from, char **ret_te
 		if (strcmp(file->name, name) != 0)
 			continue;
 		if (!file->text)
-			return -EILSEQ;
+			return rig->error ? rig->error : -EILSEQ;
 		*ret_text = strdup(file->text);
 		*ret_path = strdup(name);
 		return 0;
@@ -39,7 +39,8 @@ struct rig_link {
 static const struct rig_link links[] = {
 	{"/lib", "/usr/lib"},		{"/lib64", "/usr/lib64"},	 {"/bin", "/usr/bin"},
 	{"/home/u/link", "/srv/target"}, {"/home/u/.ssh", "/vault/keys"}, {"/scratch/run/work/out", "/etc"},
-	{"/home/u/proj/out", "/etc"},
+	{"/home/u/proj/out", "/etc"},	{"/home/u/bytes", "/\xff\xfe"},
+	{"/scratch/run/work/in", "/scratch/run/work/real"},
 };
 
 static char *rig_realpath(void *ctx, const char *path)
@@ -79,12 +80,20 @@ static const char *rig_env(void *ctx, const char *name)
 	return strcmp(name, "BYTES") == 0 ? "/\xff\xfe" : NULL;
 }
 
+static bool rig_refuses(void *ctx, const char *path)
+{
+	struct rig *rig = ctx;
+
+	return rig->refused && strcmp(rig->refused, path) == 0;
+}
+
 static struct policy_host host_of(struct rig *rig)
 {
 	return (struct policy_host){
 		.ctx = rig,
 		.load = rig_read,
 		.realpath = rig_realpath,
+		.refused = rig_refuses,
 		.interpreter = rig_interpreter,
 		.env = rig_env,
 		.home = "/home/u",
@@ -92,6 +101,25 @@ static struct policy_host host_of(struct rig *rig)
 		.workdir_virt_default = rig->workdir_virt_default ? rig->workdir_virt_default : "/work",
 		.scratch = "/scratch/run",
 	};
+}
+
+char *rig_make_text(const char *text)
+{
+	char *made = calloc(1, RIG_TEXT_MAX), *out = made, *end;
+
+	for (; *text; text++) {
+		unsigned long count = *text == '#' ? strtoul(text + 1, &end, 10) : 0;
+
+		if (!made || (unsigned long)(out - made) + count >= RIG_TEXT_MAX - 1)
+			abort();
+		memset(out, 'a', count);
+		out += count;
+		if (*text == '#')
+			text = end;
+		else
+			*out++ = *text == '\'' ? '"' : *text;
+	}
+	return made;
 }
 
 struct policy_draft *rig_peek(struct rig *rig, const char *const *names, char **ret_user)

@@ -1,0 +1,241 @@
+/*
+ * callgate policy minimise on policies and accesses made up from seeds: it loses no access that was used, grants
+ * nothing that was not granted, and finds nothing more to do in what it has made.
+ */
+#include <check.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/policy/minimise.h"
+#include "policy/diff/diff.h"
+#include "tests/unit/policy/generate.h"
+#include "tests/unit/policy/policy-rig.h"
+#include "tests/unit/unit.h"
+
+#define SEEDS 150
+#define QUESTIONS 60
+
+/* ---- what the verb has of cli/ ---- */
+
+static const struct minimise *current;
+
+int cli_try_policy(const struct cli_policy_options *options, struct cli_host *host, struct policy **ret_policy)
+{
+	struct rig rig = {0};
+	int r = rig_load(&rig, current->text, NULL, ret_policy);
+
+	(void)options;
+	(void)host;
+	rig_done(&rig);
+	return r;
+}
+
+void cli_print_error(const char *verb, const char *format, ...)
+{
+	(void)verb;
+	(void)format;
+}
+
+/* ---- accesses ---- */
+
+static struct query question; /* large */
+
+static void ask_path(uint64_t *state)
+{
+	static const unsigned wants[] = {POLICY_READ, POLICY_READ, POLICY_WRITE, POLICY_EXEC};
+
+	question = (struct query){.kind = QUERY_PATHS, .allowed = true, .paths = 1};
+	question.path[0].want = wants[generate_number(state, 4)];
+	generate_path(state, question.path[0].path);
+	question.path[0].len = strlen(question.path[0].path);
+	question.absent = generate_number(state, 8) == 0;
+	question.opens = !question.absent && generate_number(state, 2);
+	question.redirected = generate_number(state, 4) == 0;
+	question.public = generate_number(state, 4) == 0;
+}
+
+static void ask_endpoint(uint64_t *state)
+{
+	char text[GENERATED_TEXT_MAX];
+
+	question = (struct query){.kind = QUERY_CONNECT, .allowed = true};
+	generate_endpoint(state, text);
+	question.udp = strstr(text, "/udp") != NULL;
+	ck_assert_int_eq(sscanf(text, "%253[^:]:%u", question.host, &question.port), 2);
+}
+
+static void ask_request(uint64_t *state)
+{
+	char text[GENERATED_TEXT_MAX], scheme[8];
+
+	question = (struct query){.kind = QUERY_REQUEST, .allowed = true};
+	generate_url(state, text);
+	ck_assert_int_eq(sscanf(text, "%23s %7[a-z]://%253[^:]:%u%2047s", question.method, scheme, question.host,
+				&question.port, question.request), 5);
+	question.upgrade = *scheme == 'w';
+}
+
+static void ask(uint64_t *state)
+{
+	switch (generate_number(state, 5)) {
+	case 0:
+		ask_endpoint(state);
+		break;
+	case 1:
+		ask_request(state);
+		break;
+	case 2:
+		question = (struct query){.kind = QUERY_LISTEN, .allowed = true, .host = "127.0.0.1",
+					  .port = 7990 + generate_number(state, 30)};
+		break;
+	default:
+		ask_path(state);
+	}
+}
+
+/* What the functions that judge in a run say of the question. */
+static enum diff_level judge(const struct policy *policy)
+{
+	const struct query_path *path = &question.path[0];
+	struct policy_decision decision;
+	struct net_verdict verdict;
+
+	if (question.kind == QUERY_PATHS) {
+		decision = policy_decide_access(policy, path->path, path->len, path->want);
+		return diff_get_level(decision.verdict, decision.reason);
+	}
+	if (question.kind == QUERY_CONNECT)
+		verdict = policy_net_judge_connect(policy, question.host, question.port, question.udp);
+	else if (question.kind == QUERY_LISTEN)
+		verdict = policy_net_judge_listen(policy, question.port);
+	else
+		verdict = policy_net_judge_request(policy, question.host, question.port, question.method,
+						   question.request, question.upgrade);
+	return verdict.allow && policy_net_is_enabled(policy) ? DIFF_ALLOWED : DIFF_DENIED;
+}
+
+/* ---- the property ---- */
+
+static struct policy *load(const json_t *json)
+{
+	_cleanup_free_ char *text = json_dumps(json, 0);
+	struct rig rig = {0};
+	struct policy *policy = NULL;
+
+	if (rig_load(&rig, text, NULL, &policy) < 0)
+		policy = NULL;
+	rig_done(&rig);
+	return policy;
+}
+
+static struct policy *make_policy(uint64_t *state, json_t **ret_json)
+{
+	for (;;) {
+		struct policy *policy;
+
+		*ret_json = generate_policy(state);
+		policy = load(*ret_json);
+		if (policy)
+			return policy;
+		json_decref(*ret_json);
+	}
+}
+
+/* Asks the questions of a seed; adds those that the policy allows to the set, as the verb does with records. */
+static void collect(uint64_t state, const struct policy *policy, struct used *used)
+{
+	struct query_judge *judge;
+
+	ck_assert_int_eq(query_judge_create(policy, &judge), 0);
+	for (unsigned i = 0; i < QUESTIONS; i++) {
+		struct query_answer answer;
+
+		ask(&state);
+		query_judge(judge, &question, &answer);
+		if (!answer.certain || answer.allow)
+			ck_assert_int_eq(used_add(used, &question, &answer), 0);
+	}
+	query_judge_free(judge);
+}
+
+/* A directory of the view that is there because of what is granted below. */
+static bool is_stand_in(const struct query_answer *answer)
+{
+	return answer->allow && strcmp(answer->reason, "ancestor") == 0;
+}
+
+static void check_kept(uint64_t state, const struct policy *before, const struct policy *after)
+{
+	struct query_judge *old, *new;
+
+	ck_assert_int_eq(query_judge_create(before, &old), 0);
+	ck_assert_int_eq(query_judge_create(after, &new), 0);
+	for (unsigned i = 0; i < QUESTIONS; i++) {
+		struct query_answer was, is;
+
+		ask(&state);
+		query_judge(old, &question, &was);
+		query_judge(new, &question, &is);
+		if (!was.certain || !was.allow)
+			continue;
+		ck_assert_msg(is.certain && is.allow, "lost: %s%s", question.host, question.path[0].path);
+		if (judge(before) == DIFF_ALLOWED && !question.absent)
+			ck_assert_msg(judge(after) != DIFF_DENIED || (!question.opens && is_stand_in(&is)),
+				      "lost: %s%s", question.host, question.path[0].path);
+	}
+	query_judge_free(old);
+	query_judge_free(new);
+}
+
+/* Where a grant within a redirected tree is gone, the redirect shows, with an object that could be reached before. */
+static void check_no_more(uint64_t *state, const struct policy *before, const struct policy *after)
+{
+	for (unsigned i = 0; i < 4 * QUESTIONS; i++) {
+		ask(state);
+		ck_assert_msg(judge(after) <= judge(before) || judge(after) == DIFF_OTHER, "more: %s%s", question.host,
+			      question.path[0].path);
+	}
+}
+
+START_TEST(test_minimise)
+{
+	uint64_t state = generate_seed(0xd1b54a32d192ed03, _i), asked;
+	struct minimise_runs runs = {0};
+	struct minimise_runs *list[] = {&runs};
+	struct minimise all = {.path = "p.json", .runs = list, .count = 1};
+	struct policy *before = make_policy(&state, &all.root), *after;
+	size_t changes;
+
+	current = runs.all = &all;
+	asked = state;
+	collect(asked, before, &runs.used);
+	ck_assert_int_eq(minimise_change_rules(&all), 0);
+	after = load(all.root);
+	ck_assert_ptr_nonnull(after);
+	check_kept(asked, before, after);
+	check_no_more(&state, before, after);
+	changes = all.dropped + all.narrowed;
+	ck_assert_int_eq(minimise_change_rules(&all), 0);
+	ck_assert_uint_eq(all.dropped + all.narrowed, changes);
+	used_release(&runs.used);
+	json_decref(all.root);
+	free(all.text);
+	policy_free(before);
+	policy_free(after);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("minimise");
+	TCase *tcase = tcase_create("minimise");
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, test_minimise, 0, generate_count(SEEDS));
+	suite_add_tcase(suite, tcase);
+	return unit_run(suite);
+}
