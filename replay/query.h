@@ -57,6 +57,7 @@ struct query {
 	size_t target_len; /* 0: no symbolic link is made */
 	unsigned port;
 	bool udp, upgrade, any_port;
+	bool plain; /* QUERY_REQUEST: without TLS */
 	char host[NET_HOST_MAX];
 	char method[NET_METHOD_MAX];
 	char request[NET_PATH_MAX];

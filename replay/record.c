@@ -224,6 +224,7 @@ static int record_take_request(const struct scan_record *record, struct query *q
 		return record_set_other(&record->reason, "", query);
 	query->kind = QUERY_REQUEST;
 	query->upgrade = scan_text_is(&record->proto, "websocket");
+	query->plain = scan_text_is(&record->proto, "http");
 	if (!record->method.at || !record->path[0].written.at ||
 	    scan_get_bytes(&record->method, query->method, sizeof(query->method)) < 0 ||
 	    scan_get_bytes(&record->path[0].written, query->request, sizeof(query->request)) < 0)
